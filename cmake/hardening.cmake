@@ -1,0 +1,29 @@
+# vfiogate::hardening: how the shipped programs are compiled and linked, and the sanitizers.
+
+option(VFIOGATE_HARDEN "Hardened build: what is shipped" OFF)
+option(VFIOGATE_FUZZ "Build the libFuzzer targets (clang)" OFF)
+set(VFIOGATE_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=")
+
+add_library(vfiogate_hardening INTERFACE)
+add_library(vfiogate::hardening ALIAS vfiogate_hardening)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+if(VFIOGATE_HARDEN)
+  target_compile_options(vfiogate_hardening INTERFACE
+    -O2 -g1 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3 -D_GLIBCXX_ASSERTIONS
+    -fstack-protector-strong -fstack-clash-protection -fcf-protection)
+  target_link_options(vfiogate_hardening INTERFACE
+    -pie -Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,-z,separate-code -Wl,--as-needed)
+endif()
+
+if(VFIOGATE_SANITIZE)
+  target_compile_options(vfiogate_hardening INTERFACE
+    -O1 -g1 -fsanitize=${VFIOGATE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(vfiogate_hardening INTERFACE -fsanitize=${VFIOGATE_SANITIZE})
+endif()
+
+if(VFIOGATE_FUZZ)
+  target_compile_options(vfiogate_hardening INTERFACE
+    -O1 -g1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
+  target_link_options(vfiogate_hardening INTERFACE -fsanitize=address,undefined)
+endif()

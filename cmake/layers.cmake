@@ -1,0 +1,39 @@
+# vfiogate_layer(NAME SOURCES... [PUBLIC targets...] [PRIVATE targets...]): one library per folder
+# and layer, as vfiogate::NAME. What a layer may include is checked by tests/budget/include_rules.
+
+function(vfiogate_layer name)
+  cmake_parse_arguments(arg "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  add_library(vfiogate_${name} STATIC ${arg_SOURCES})
+  add_library(vfiogate::${name} ALIAS vfiogate_${name})
+  target_include_directories(vfiogate_${name} PUBLIC ${CMAKE_SOURCE_DIR})
+  target_link_libraries(vfiogate_${name}
+    PUBLIC ${arg_PUBLIC} vfiogate::hardening
+    PRIVATE ${arg_PRIVATE} vfiogate::warnings)
+  vfiogate_tidy(vfiogate_${name})
+endfunction()
+
+# vfiogate_program(NAME SOURCES... [LINK targets...]): a shipped program, into bin/.
+function(vfiogate_program name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} vfiogate::hardening vfiogate::warnings)
+  vfiogate_tidy(${name})
+endfunction()
+
+# vfiogate_test(NAME SOURCES... LINK targets... LABEL label [TIMEOUT s] [ENV VAR=value...]):
+# one GoogleTest program, run by CTest as one test.
+function(vfiogate_test name)
+  cmake_parse_arguments(arg "" "LABEL;TIMEOUT" "SOURCES;LINK;ENV" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 60)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main
+    vfiogate::hardening vfiogate::warnings)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  vfiogate_tidy(${name})
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT}
+    ENVIRONMENT "VFIOGATE_BIN=${CMAKE_BINARY_DIR}/bin;VFIOGATE_SOURCE=${CMAKE_SOURCE_DIR};${arg_ENV}")
+endfunction()

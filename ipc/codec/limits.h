@@ -1,0 +1,30 @@
+#pragma once
+// The bounds of the privilege line, each with the attack that it stops.
+
+#include <capnp/message.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace vfiogate {
+
+/// Version byte that opens a connection which privd dialled; equal to schema::PROTOCOL.
+constexpr std::uint8_t kChannelVersion = 1;
+
+/// What privd reads of a peer: a message above 64 KiB is refused before it is allocated.
+constexpr capnp::ReaderOptions kFromPeer{.traversalLimitInWords = 8192, .nestingLimit = 8};
+/// What plugind and the command line read of privd: a full snapshot of 4,096 devices fits.
+constexpr capnp::ReaderOptions kFromPrivd{.traversalLimitInWords = 4U << 20U, .nestingLimit = 16};
+/// Words of calls in flight that Cap'n Proto itself holds for a peer.
+constexpr std::size_t kFlowLimitWords = 8192;
+
+/// Questions that a peer may have open: floods of calls, bootstraps, calls that never return.
+constexpr std::size_t kMaxOpenQuestions = 16;
+/// Outgoing messages that may wait for a peer that does not read.
+constexpr std::size_t kMaxQueuedMessages = 32;
+/// Capabilities that one message of a peer may carry: an observer is all that we ever take.
+constexpr std::size_t kMaxCapabilities = 4;
+/// Descriptors sent that nobody has taken yet.
+constexpr std::size_t kMaxOutstandingDescriptors = 64;
+
+}  // namespace vfiogate

@@ -1,0 +1,214 @@
+@0xcc79d86ca5b48694;
+# The privilege line: everything that a process without rights can ask of privd.
+#
+# Trust: privd (root) serves, its peers are strangers that own their whole process. No path, name of
+# a file or text for a shell goes up; authority over a group is a capability that goes down. Nothing
+# here carries a descriptor: they travel beside, over the descriptor channel (ipc/codec).
+# privd hangs up on whoever sends what this file does not allow.
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("vfiogate::schema");
+
+const protocol :UInt16 = 1;
+# Raised with every change of this file that an older peer would misread.
+
+interface Door {
+  # What a fresh connection reaches: the exchange of versions and nothing else.
+
+  enter @0 (protocol :UInt16) -> (answer :EnterAnswer);
+  # Repeatable; each success is the same session.
+}
+
+struct EnterAnswer {
+  union {
+    wrongProtocol @0 :UInt16;  # privd's own; the peer must say both and stop
+    session @1 :Session;
+  }
+}
+
+interface Session {
+  # One connection's rights. A right that the connection lacks is answered with `denied`.
+
+  watch @0 (observer :Observer) -> (answer :WatchAnswer);
+  # Starts telling `observer` what the hardware looks like: at once the whole, then what changes.
+  # One subscription a connection; a second one replaces the first.
+
+  kubelet @1 () -> (answer :KubeletAnswer);
+  # The gate to the kubelet's sockets. Only over a connection that has a descriptor channel.
+}
+
+struct WatchAnswer {
+  union {
+    subscription @0 :Subscription;
+    denied @1 :Void;
+  }
+}
+
+struct KubeletAnswer {
+  union {
+    gate @0 :KubeletGate;
+    denied @1 :Void;
+  }
+}
+
+interface Subscription {
+  # Lives as long as it is held; dropping it ends the updates.
+}
+
+interface Observer {
+  # Implemented by the peer; privd calls it with one update in flight. A slow observer gets fewer,
+  # larger updates, never a queue.
+
+  changed @0 (update :Update) -> ();
+}
+
+struct Update {
+  epoch @0 :UInt64;       # drawn anew at every start of privd
+  generation @1 :UInt64;  # grows by one with every different snapshot of that epoch
+  union {
+    full @2 :Snapshot;
+    delta @3 :Delta;
+  }
+}
+
+struct Delta {
+  base @0 :UInt64;  # the generation last taken by this observer, to which the rest applies
+  changed @1 :List(Device);
+  removed @2 :List(Address);
+  changedGroups @3 :List(Group);
+  removedGroups @4 :List(UInt32);
+  controlNode @5 :Bool;
+  iommufdNode @6 :Bool;
+}
+
+struct Snapshot {
+  devices @0 :List(Device);
+  groups @1 :List(Group);
+  controlNode @2 :Bool;  # /dev/vfio/vfio is there
+  iommufdNode @3 :Bool;  # /dev/iommu is there
+}
+
+struct Address {
+  segment @0 :UInt32;
+  bus @1 :UInt8;
+  device @2 :UInt8;    # 0..31
+  function @3 :UInt8;  # 0..7
+}
+
+struct Device {
+  # One PCI function, in the words of ipc/types/snapshot.h. A negative number: absent.
+
+  address @0 :Address;
+  vendor @1 :Int32 = -1;
+  device @2 :Int32 = -1;
+  subvendor @3 :Int32 = -1;
+  subdevice @4 :Int32 = -1;
+  classCode @5 :Int32 = -1;
+  revision @6 :Int16 = -1;
+  headerType @7 :Int16 = -1;
+  answers @8 :Bool = true;
+  driver @9 :Text;
+  vfioDev @10 :Int64 = -1;
+  cdevNode @11 :Bool;
+  modalias @12 :Text;
+  numaNode @13 :Int32 = -1;
+  group @14 :Int64 = -1;
+  bootVga @15 :Bool;
+  sriov @16 :SriovRole;
+  physicalFunction @17 :Address;  # of a virtual function; null: none or not known
+  virtualFunctions @18 :UInt32;
+  resetMethods @19 :Text;
+  enableCount @20 :Int64 = -1;
+  pcieRoot @21 :Text;
+  mediated @22 :List(Mediated);
+  problems @23 :List(Problem);
+}
+
+enum SriovRole {
+  none @0;
+  physicalFunction @1;
+  virtualFunction @2;
+}
+
+struct Mediated {
+  uuid @0 :Text;
+  type @1 :Text;
+}
+
+struct Problem {
+  attribute @0 :Text;
+  why @1 :Text;
+}
+
+struct Group {
+  id @0 :UInt32;
+  type @1 :Text;
+  noIommu @2 :Bool;
+  groupNode @3 :Bool;
+  use @4 :Use;
+  members @5 :List(Address);
+  control @6 :GroupControl;  # null for a connection that may only watch
+}
+
+enum Use {
+  idle @0;
+  open @1;
+  blind @2;
+  unknown @3;
+}
+
+interface GroupControl {
+  # Authority over one IOMMU group. A peer can hold it, but cannot name another group. One object a
+  # group and connection; it dies with the group that it was made for.
+
+  look @0 () -> (answer :LookAnswer);
+  # Reads the group from sysfs now. Changes nothing, asks no device.
+}
+
+struct LookAnswer {
+  union {
+    vanished @0 :Void;  # no such group any more, or it lost the members that it was made for
+    seen @1 :Snapshot;  # this group and its members only
+  }
+}
+
+interface KubeletGate {
+  # The kubelet's directory, which belongs to root. privd makes and dials the sockets and reads no
+  # byte that goes over them. A descriptor arrives on the descriptor channel, marked with the
+  # caller's ticket, before the call's answer.
+
+  listen @0 (ticket :UInt32, resource :Text) -> (answer :ListenAnswer);
+  # A listening socket for the device plugin of `resource`, whose name privd derives from it. Again
+  # for the same resource: a new socket, renamed over the old one.
+
+  dial @1 (ticket :UInt32) -> (answer :DialAnswer);
+  # A connection to the kubelet's registration socket.
+
+  watch @2 (observer :KubeletObserver) -> ();
+  # Tells when the kubelet makes its registration socket anew. A second one replaces the first.
+}
+
+struct ListenAnswer {
+  union {
+    endpoint @0 :Text;       # the socket's file name, for Register
+    badName @1 :Void;        # not an extended resource name
+    foreignPrefix @2 :Void;  # outside --resource-prefix
+    tooMany @3 :Void;        # 64 sockets, or 64 descriptors that nobody took
+    failed @4 :UInt16;       # errno
+  }
+}
+
+struct DialAnswer {
+  union {
+    connected @0 :Void;
+    absent @1 :UInt16;   # errno: the kubelet is not there yet, ask again later
+    tooMany @2 :Void;    # 64 descriptors that nobody took
+    failed @3 :UInt16;   # errno
+  }
+}
+
+interface KubeletObserver {
+  # Implemented by the peer; one call in flight.
+
+  appeared @0 () -> ();
+}

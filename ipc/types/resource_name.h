@@ -1,0 +1,31 @@
+#pragma once
+// The name under which the kubelet knows a kind of device.
+
+#include <compare>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace vfiogate {
+
+/// An extended resource name, "vfiogate.dev/10de_2684". Always one that the kubelet accepts
+/// (kubelet-contract.md 1.3): parse() is the only way in.
+class ResourceName {
+public:
+  /// Null unless `text` has exactly one '/', a lower-case DNS subdomain of at most 244 characters
+  /// before it, 1 to 63 characters [A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])? after it, contains no
+  /// "kubernetes.io/" and does not start with "requests.".
+  static std::optional<ResourceName> parse(std::string_view text);
+
+  const std::string& str() const { return text_; }
+  /// The part before the '/'.
+  std::string_view prefix() const;
+
+  friend auto operator<=>(const ResourceName&, const ResourceName&) = default;
+
+private:
+  explicit ResourceName(std::string text) : text_(std::move(text)) {}
+  std::string text_;
+};
+
+}  // namespace vfiogate

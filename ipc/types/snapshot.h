@@ -1,0 +1,91 @@
+#pragma once
+// What the node's PCI hardware looks like at one moment, as privd read it from sysfs.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ipc/types/bdf.h"
+#include "ipc/types/iommu_group.h"
+
+namespace vfiogate {
+
+enum class SriovRole : std::uint8_t { kNone, kPhysicalFunction, kVirtualFunction };
+
+/// Whether somebody has a device of a group open (ledger.md 3). kBlind: this kind of device has no
+/// reading (mediated devices). kUnknown: the reading failed.
+enum class GroupUse : std::uint8_t { kIdle, kOpen, kBlind, kUnknown };
+
+/// A mediated device below its parent. Source: directories named by UUID below the device.
+struct MediatedDevice {
+  std::string uuid;
+  std::string type;
+  friend bool operator==(const MediatedDevice&, const MediatedDevice&) = default;
+};
+
+/// A sysfs attribute that could not be taken at its word.
+struct AttributeProblem {
+  std::string attribute;  ///< its name below the device, such as "vendor"
+  std::string why;        ///< "absent", "malformed: ...", "unreadable: ..."
+  friend bool operator==(const AttributeProblem&, const AttributeProblem&) = default;
+};
+
+/// One PCI function. What sysfs did not say, or said in a form that makes no sense, is absent here
+/// and named in `problems`; one broken attribute hides neither the device nor another device.
+struct PciDevice {
+  Bdf address;
+  std::optional<std::uint16_t> vendor;
+  std::optional<std::uint16_t> device;
+  std::optional<std::uint16_t> subvendor;
+  std::optional<std::uint16_t> subdevice;
+  std::optional<std::uint32_t> classCode;  ///< 24 bit: base class, subclass, interface
+  std::optional<std::uint8_t> revision;
+  std::optional<std::uint8_t> headerType;  ///< without the multi-function bit; from `config`
+  bool answers = true;                     ///< false: configuration space reads all ones
+  std::string driver;                      ///< name of the bound driver; empty: none
+  std::optional<std::uint32_t> vfioDev;    ///< K of vfio-dev/vfioK: its driver offers VFIO
+  bool cdevNode = false;                   ///< /dev/vfio/devices/vfioK is a character device
+  std::string modalias;
+  std::optional<std::uint32_t> numaNode;  ///< absent where the kernel says -1
+  std::optional<IommuGroupId> group;
+  bool bootVga = false;
+  SriovRole sriov = SriovRole::kNone;
+  std::optional<Bdf> physicalFunction;       ///< of a virtual function
+  std::uint32_t virtualFunctions = 0;        ///< enabled now on a physical function
+  std::string resetMethods;                  ///< as the kernel lists them, blank-separated
+  std::optional<std::uint32_t> enableCount;  ///< sysfs `enable`
+  std::string pcieRoot;                      ///< root complex, such as "pci0000:00"
+  std::vector<MediatedDevice> mediated;
+  std::vector<AttributeProblem> problems;
+
+  friend bool operator==(const PciDevice&, const PciDevice&) = default;
+};
+
+/// One IOMMU group as the kernel has it.
+struct IommuGroup {
+  IommuGroupId id;
+  std::string type;        ///< such as "DMA-FQ"; empty: not readable
+  bool noIommu = false;    ///< made by VFIO's no-IOMMU mode: no isolation at all
+  bool groupNode = false;  ///< /dev/vfio/<id> is a character device
+  GroupUse use = GroupUse::kUnknown;
+  std::vector<Bdf> members;  ///< ascending
+
+  friend bool operator==(const IommuGroup&, const IommuGroup&) = default;
+};
+
+struct Snapshot {
+  std::map<Bdf, PciDevice> devices;
+  std::map<IommuGroupId, IommuGroup> groups;
+  bool controlNode = false;  ///< /dev/vfio/vfio is a character device
+  bool iommufdNode = false;  ///< /dev/iommu is a character device
+
+  friend bool operator==(const Snapshot&, const Snapshot&) = default;
+};
+
+/// True for what can be handed to a virtual machine; false for bridges. Judged by header type, as
+/// an NVSwitch has a bridge's class and is an endpoint. Unknown header: by class.
+bool isEndpoint(const PciDevice& device);
+
+}  // namespace vfiogate

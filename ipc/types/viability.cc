@@ -1,0 +1,136 @@
+#include "ipc/types/viability.h"
+
+namespace vfiogate {
+namespace {
+
+constexpr std::uint32_t kBridgeBaseClass = 0x06;
+
+bool beingUnbound(const PciDevice& device) {
+  return device.driver.empty() && device.enableCount.value_or(0) > 0;
+}
+
+bool onHostDriver(const PciDevice& device) {
+  return !device.driver.empty() && !device.vfioDev.has_value();
+}
+
+/// pci-stub claims a device for nobody, and the kernel counts a group with it as viable.
+bool harmlessMember(const PciDevice& device) {
+  return device.driver == "pci-stub";
+}
+
+Viability judgeAlone(const PciDevice& device) {
+  const auto stop = [](Obstacle obstacle) { return Viability{obstacle, std::nullopt}; };
+  if (!device.vendor || !device.device || !device.classCode) return stop(Obstacle::kUnreadable);
+  if (!isEndpoint(device)) return stop(Obstacle::kBridge);
+  if (!device.group) return stop(Obstacle::kNoGroup);
+  if (!device.answers) return stop(Obstacle::kNotAnswering);
+  if (beingUnbound(device)) return stop(Obstacle::kBeingUnbound);
+  if (onHostDriver(device)) return stop(Obstacle::kHostDriver);
+  if (device.driver.empty()) return stop(Obstacle::kNoDriver);
+  return {};
+}
+
+Viability judgeMembers(const Snapshot& snapshot, const IommuGroup& group, const Bdf& address) {
+  for (const Bdf& member : group.members) {
+    const auto found = snapshot.devices.find(member);
+    if (member == address || found == snapshot.devices.end() || !isEndpoint(found->second))
+      continue;
+    if (beingUnbound(found->second)) return {Obstacle::kMemberStuck, member};
+    if (onHostDriver(found->second) && !harmlessMember(found->second)) {
+      return {Obstacle::kMemberOnHost, member};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+bool isEndpoint(const PciDevice& device) {
+  if (device.headerType) return *device.headerType == 0;
+  return !device.classCode || (*device.classCode >> 16) != kBridgeBaseClass;
+}
+
+Viability viability(const Snapshot& snapshot, const Bdf& address) {
+  const PciDevice& device = snapshot.devices.at(address);
+  if (const Viability alone = judgeAlone(device); !alone.ready()) return alone;
+  const auto group = snapshot.groups.find(*device.group);
+  if (group == snapshot.groups.end()) return {Obstacle::kNoGroup, std::nullopt};
+  if (group->second.noIommu) return {Obstacle::kNoIommu, std::nullopt};
+  if (const Viability members = judgeMembers(snapshot, group->second, address); !members.ready()) {
+    return members;
+  }
+  if (!group->second.groupNode && !device.cdevNode) return {Obstacle::kNoNode, std::nullopt};
+  return {};
+}
+
+std::string_view reasonCode(Obstacle obstacle) {
+  switch (obstacle) {
+    case Obstacle::kNone:
+      return "passable";
+    case Obstacle::kUnreadable:
+      return "unreadable";
+    case Obstacle::kBridge:
+      return "bridge";
+    case Obstacle::kNoGroup:
+      return "no-group";
+    case Obstacle::kNoIommu:
+      return "no-iommu";
+    case Obstacle::kNotAnswering:
+      return "not-answering";
+    case Obstacle::kBeingUnbound:
+      return "being-unbound";
+    case Obstacle::kHostDriver:
+      return "host-driver";
+    case Obstacle::kNoDriver:
+      return "no-driver";
+    case Obstacle::kMemberOnHost:
+      return "member-on-host-driver";
+    case Obstacle::kMemberStuck:
+      return "member-being-unbound";
+    case Obstacle::kNoNode:
+      return "no-node";
+  }
+  return "unknown";
+}
+
+std::string explain(const Snapshot& snapshot, const Bdf& address, const Viability& viability) {
+  const PciDevice& device = snapshot.devices.at(address);
+  const auto culprit = [&]() {
+    return viability.culprit ? viability.culprit->str() : std::string();
+  };
+  const auto culpritDriver = [&]() -> std::string {
+    if (!viability.culprit) return {};
+    const auto found = snapshot.devices.find(*viability.culprit);
+    return found == snapshot.devices.end() ? std::string() : found->second.driver;
+  };
+  switch (viability.obstacle) {
+    case Obstacle::kNone:
+      return "can be passed through";
+    case Obstacle::kUnreadable:
+      return "sysfs does not say what it is: vendor, device or class";
+    case Obstacle::kBridge:
+      return "a bridge; bridges are never passed through";
+    case Obstacle::kNoGroup:
+      return "no IOMMU group: turn the IOMMU on in firmware and kernel";
+    case Obstacle::kNoIommu:
+      return "VFIO no-IOMMU mode: no isolation; turn the IOMMU on";
+    case Obstacle::kNotAnswering:
+      return "reads all ones: dead or powered off; reset or replug it";
+    case Obstacle::kBeingUnbound:
+      return "being unbound while in use: stop the VM that uses it";
+    case Obstacle::kHostDriver:
+      return "bound to " + device.driver + ", not to a VFIO driver: bind its group to vfio-pci";
+    case Obstacle::kNoDriver:
+      return "bound to no driver: bind its group to vfio-pci";
+    case Obstacle::kMemberOnHost:
+      return "group member " + culprit() + " is bound to " + culpritDriver() +
+             ": bind the whole group to vfio-pci";
+    case Obstacle::kMemberStuck:
+      return "group member " + culprit() + " is being unbound while in use: stop its VM";
+    case Obstacle::kNoNode:
+      return "no node in /dev/vfio for it: is /dev the host's?";
+  }
+  return {};
+}
+
+}  // namespace vfiogate

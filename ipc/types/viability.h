@@ -1,0 +1,48 @@
+#pragma once
+// Why a device can or cannot be passed through as things stand.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "ipc/types/snapshot.h"
+
+namespace vfiogate {
+
+/// What stands between a device and a virtual machine. In order of telling: the first that applies
+/// is the one a person should mend first.
+enum class Obstacle : std::uint8_t {
+  kNone,          ///< can be passed through
+  kUnreadable,    ///< sysfs does not say what this is (ids or class absent or malformed)
+  kBridge,        ///< header type 1 or 2
+  kNoGroup,       ///< no IOMMU group: IOMMU off, or not covered by it
+  kNoIommu,       ///< VFIO's no-IOMMU mode: no isolation
+  kNotAnswering,  ///< configuration space reads all ones
+  kBeingUnbound,  ///< no driver, but enabled: somebody unbinds it while it is in use
+  kHostDriver,    ///< bound to a driver that does not offer VFIO
+  kNoDriver,      ///< bound to no driver
+  kMemberOnHost,  ///< another endpoint of its group is bound to a driver that offers no VFIO
+  kMemberStuck,   ///< another endpoint of its group is being unbound while in use
+  kNoNode,        ///< neither group node nor device node in /dev
+};
+
+struct Viability {
+  Obstacle obstacle = Obstacle::kNone;
+  std::optional<Bdf> culprit;  ///< the other member, for kMemberOnHost and kMemberStuck
+
+  bool ready() const { return obstacle == Obstacle::kNone; }
+  friend bool operator==(const Viability&, const Viability&) = default;
+};
+
+/// Judges one device of `snapshot` from the snapshot alone. `address` must be in it.
+Viability viability(const Snapshot& snapshot, const Bdf& address);
+
+/// The stable name of an obstacle: "passable", "bridge", "host-driver", ...
+std::string_view reasonCode(Obstacle obstacle);
+
+/// The obstacle in words, with what would lift it, such as
+/// "bound to nvme, not to a VFIO driver: bind its group to vfio-pci".
+std::string explain(const Snapshot& snapshot, const Bdf& address, const Viability& viability);
+
+}  // namespace vfiogate

@@ -1,0 +1,1 @@
+#include "ipc/types/snapshot_delta.h"
