@@ -7,7 +7,9 @@ add_library(vfiogate_warnings INTERFACE)
 add_library(vfiogate::warnings ALIAS vfiogate_warnings)
 target_compile_options(vfiogate_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wnon-virtual-dtor -Wold-style-cast
-  -Woverloaded-virtual -Wnull-dereference -Wformat=2 -Wcast-align -Wunused -Wvla)
+  -Woverloaded-virtual -Wnull-dereference -Wformat=2 -Wcast-align -Wunused -Wvla
+  # Designated initialisers leave out members on purpose: these have defaults.
+  -Wno-missing-field-initializers)
 
 if(VFIOGATE_TIDY)
   find_program(CLANG_TIDY clang-tidy)
