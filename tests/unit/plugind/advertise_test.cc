@@ -82,6 +82,14 @@ TEST_F(Advertise, I4HeldStaysHealthyThroughEverythingButItsOwnEnd) {
   EXPECT_EQ(gpu(), "0000:01:00.0- 0000:02:00.0-") << "gone";
 }
 
+TEST_F(Advertise, I4WhatAReofferLeftOutStaysHealthy) {
+  node.refresh();
+  node.shown.frames[resourceNamed("gpu")].devices.push_back({kB, true, std::nullopt});
+  ASSERT_TRUE(node.allocate("gpu", {kA, kB}));
+  ASSERT_TRUE(node.allocate("gpu", {kA}));
+  EXPECT_EQ(gpu(), "0000:01:00.0+ 0000:01:00.1+ 0000:02:00.0+");
+}
+
 TEST_F(Advertise, I1SiblingsTurnUnhealthyInEveryResourceFromTheTakingOn) {
   separate();
   node.refresh();

@@ -90,6 +90,21 @@ TEST_F(GroupLedgerTest, Row4RefusesAGroupThatIsBeingTaken) {
   EXPECT_TRUE(node.settle(*ticket));
 }
 
+TEST_F(GroupLedgerTest, I1Row4RefusesWhatJoinedAGroupThatIsBeingTaken) {
+  ASSERT_TRUE(node.take("gpu", {kA}));
+  node.hardware.regroup(kC, 31);
+  node.refresh();
+  EXPECT_THAT(refusal("gpu", {kC}), testing::HasSubstr("group 31: being lent since"));
+}
+
+TEST_F(GroupLedgerTest, I1Row10RefusesTheHeldDeviceItselfToAnotherResource) {
+  ASSERT_TRUE(node.allocate("gpu", {kA}));
+  node.settings.resources[0].name = resourceNamed("renamed");
+  node.refresh();
+  node.shown.frames[resourceNamed("renamed")].devices.push_back({kA, true, std::nullopt});
+  EXPECT_THAT(refusal("renamed", {kA}), testing::HasSubstr("group-lent"));
+}
+
 TEST_F(GroupLedgerTest, I1Row10RefusesAGroupThatIsLent) {
   ASSERT_TRUE(node.allocate("gpu", {kA}));
   EXPECT_EQ(refusal("other", {kB}),
@@ -164,6 +179,18 @@ TEST_F(GroupLedgerTest, GrantsAllGroupsOfARequestOrNone) {
   EXPECT_EQ(grant.error().text, "0000:02:00.0, group 32: open, by nobody known here, foreign");
   EXPECT_TRUE(node.ledger.records().empty());
   EXPECT_EQ(node.ledger.holding(node.snapshot, at(kA)), Holding::kFree);
+}
+
+TEST_F(GroupLedgerTest, I1KeepsBothRecordsWhenAFunctionMovesBetweenTheGroupsOfARequest) {
+  const auto ticket = node.take("gpu", {kA, kC});
+  ASSERT_TRUE(ticket);
+  node.hardware.regroup(kB, 32);
+  ASSERT_TRUE(node.settle(*ticket));
+  EXPECT_EQ(node.ledger.records().size(), 2U);
+  node.refresh();
+  for (const char* address : {kA, kB, kC}) {
+    EXPECT_EQ(node.ledger.holding(node.snapshot, at(address)), Holding::kAnswered) << address;
+  }
 }
 
 TEST_F(GroupLedgerTest, GivesEveryRecordItsOwnReference) {
