@@ -1,0 +1,178 @@
+#include "seccomp/drop_privileges.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace vfiogate {
+namespace {
+
+using Outcome = std::optional<StepFailure>;
+using CapabilitySets = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
+
+Outcome check(bool succeeded, std::string step) {
+  if (succeeded) return std::nullopt;
+  return StepFailure{std::move(step), errno};
+}
+
+Outcome demand(bool met, std::string step) {
+  if (met) return std::nullopt;
+  return StepFailure{std::move(step), 0};
+}
+
+Outcome requireSingleThread() {
+#ifdef __SANITIZE_THREAD__
+  return std::nullopt;  // its runtime has a thread of its own
+#else
+  // For a process of one thread this changes nothing; for any other it fails. Needs no /proc.
+  return check(unshare(CLONE_THREAD) == 0,
+               "dropping privileges: more than one thread runs already");
+#endif
+}
+
+Outcome closeStrayDescriptors(std::span<const int> keep) {
+  std::vector<unsigned> kept{0, 1, 2};
+  for (const int fd : keep) kept.push_back(static_cast<unsigned>(fd));
+  std::ranges::sort(kept);
+  unsigned next = 0;
+  for (const unsigned fd : kept) {
+    if (fd > next && close_range(next, fd - 1, 0) != 0) break;
+    next = fd + 1;
+  }
+  return check(close_range(next, ~0U, 0) == 0, "closing stray descriptors");
+}
+
+Outcome settleStandardDescriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) >= 0) continue;
+    // Takes the lowest free number, which is this one. Not close-on-exec: 1 and 2 never are.
+    // NOLINTNEXTLINE(android-cloexec-open)
+    if (open("/dev/null", O_RDWR) != fd) return check(false, "opening /dev/null");
+  }
+  std::array<int, 2> ended{};
+  if (pipe2(ended.data(), O_CLOEXEC) != 0) return check(false, "ending standard input");
+  const bool replaced = dup3(ended[0], STDIN_FILENO, O_CLOEXEC) == STDIN_FILENO;
+  const Outcome outcome = check(replaced, "ending standard input");
+  close(ended[0]);
+  close(ended[1]);
+  return outcome;
+}
+
+Outcome limitResources(std::uint64_t descriptors) {
+  const rlimit noCore{.rlim_cur = 0, .rlim_max = 0};
+  if (setrlimit(RLIMIT_CORE, &noCore) != 0) return check(false, "forbidding core dumps");
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return check(false, "reading the descriptor limit");
+  files.rlim_cur = std::max(files.rlim_cur, std::min<rlim_t>(descriptors, files.rlim_max));
+  return check(setrlimit(RLIMIT_NOFILE, &files) == 0, "raising the descriptor limit");
+}
+
+/// Calls `act` for each capability that this kernel knows, until it returns false.
+template <typename Act>
+bool forEachCapability(Act act) {
+  for (int capability = 0; capability < 64; ++capability) {
+    const int held = prctl(PR_CAPBSET_READ, capability, 0, 0, 0);
+    if (held < 0) break;  // EINVAL: past the last one
+    if (!act(capability, held == 1)) return false;
+  }
+  return true;
+}
+
+Outcome emptyBoundingAndAmbientSets() {
+  const bool dropped = forEachCapability([](int capability, bool held) {
+    // Without CAP_SETPCAP it stays; no_new_privs makes that harmless.
+    return !held || prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) == 0 || errno == EPERM;
+  });
+  if (!dropped) return check(false, "emptying the capability bounding set");
+  return check(prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0,
+               "emptying the ambient capabilities");
+}
+
+Outcome takeIdentity(const Identity& identity) {
+  // Each only where it changes something: it needs no capability then.
+  if (getgroups(0, nullptr) != 0 && setgroups(0, nullptr) != 0) {
+    return check(false, "dropping supplementary groups");
+  }
+  if (setresgid(identity.gid, identity.gid, identity.gid) != 0) {
+    return check(false, "becoming gid " + std::to_string(identity.gid));
+  }
+  return check(setresuid(identity.uid, identity.uid, identity.uid) == 0,
+               "becoming uid " + std::to_string(identity.uid));
+}
+
+Outcome emptyCapabilities() {
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  const CapabilitySets none{};
+  return check(syscall(SYS_capset, &header, none.data()) == 0, "emptying the capabilities");
+}
+
+Outcome forbidWaysBack() {
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return check(false, "setting no_new_privs");
+  return check(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "forbidding dumps and ptrace");
+}
+
+Outcome verifyCapabilities() {
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  CapabilitySets sets{};
+  if (syscall(SYS_capget, &header, sets.data()) != 0) return check(false, "reading capabilities");
+  const bool none = std::ranges::all_of(sets, [](const auto& set) {
+    return set.effective == 0 && set.permitted == 0 && set.inheritable == 0;
+  });
+  if (!none) return demand(false, "emptying the capabilities");
+  const bool noAmbient = forEachCapability([](int capability, bool) {
+    return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, capability, 0, 0) == 0;
+  });
+  return demand(noAmbient, "emptying the ambient capabilities");
+}
+
+Outcome verifyIdentity(const Identity& identity) {
+  uid_t real = 0;
+  uid_t effective = 0;
+  uid_t saved = 0;
+  getresuid(&real, &effective, &saved);
+  const bool uids = real == identity.uid && effective == identity.uid && saved == identity.uid;
+  if (!uids) return demand(false, "becoming uid " + std::to_string(identity.uid));
+  getresgid(&real, &effective, &saved);
+  const bool gids = real == identity.gid && effective == identity.gid && saved == identity.gid;
+  if (!gids) return demand(false, "becoming gid " + std::to_string(identity.gid));
+  return demand(getgroups(0, nullptr) == 0, "dropping supplementary groups");
+}
+
+Outcome verify(const Remaining& remaining) {
+  if (auto failed = verifyCapabilities()) return failed;
+  if (remaining.identity) {
+    if (auto failed = verifyIdentity(*remaining.identity)) return failed;
+  }
+  if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1) return demand(false, "setting no_new_privs");
+  return demand(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0, "forbidding dumps and ptrace");
+}
+
+}  // namespace
+
+Outcome dropPrivileges(const Remaining& remaining) {
+  if (auto failed = requireSingleThread()) return failed;
+  if (auto failed = closeStrayDescriptors(remaining.descriptors)) return failed;
+  if (auto failed = settleStandardDescriptors()) return failed;
+  if (auto failed = limitResources(remaining.descriptorLimit)) return failed;
+  if (auto failed = emptyBoundingAndAmbientSets()) return failed;
+  if (remaining.identity) {
+    if (auto failed = takeIdentity(*remaining.identity)) return failed;
+  }
+  if (auto failed = emptyCapabilities()) return failed;
+  if (auto failed = forbidWaysBack()) return failed;
+  return verify(remaining);
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,109 @@
+#include "seccomp/print_policy.h"
+
+#include <nlohmann/json.hpp>
+
+#include <seccomp.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+namespace vfiogate {
+namespace {
+
+std::string action(const Rule& rule) {
+  if (rule.error() == 0) return "allow";
+  const char* name = strerrorname_np(rule.error());
+  return "errno " + (name != nullptr ? std::string(name) : std::to_string(rule.error()));
+}
+
+std::string arguments(const Rule& rule) {
+  std::string text;
+  for (const ArgCheck& arg : rule.args()) {
+    if (!text.empty()) text += ", ";
+    text += arg.text;
+  }
+  return text.empty() ? "any" : text;
+}
+
+std::string reason(const Rule& rule) {
+  std::string text(rule.reason());
+  if (rule.isDefensive()) text += " (defensive: needed if " + std::string(rule.condition()) + ")";
+  return text;
+}
+
+using Line = std::vector<std::string>;
+
+std::string aligned(const std::vector<Line>& lines) {
+  std::string text;
+  for (const Line& line : lines) {
+    for (std::size_t column = 0; column + 1 < line.size(); ++column) {
+      std::size_t width = 0;
+      for (const Line& other : lines) width = std::max(width, other[column].size());
+      text += line[column] + std::string(width - line[column].size() + 2, ' ');
+    }
+    text += line.back() + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string callName(const Rule& rule) {
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, rule.syscall()), &std::free);
+  return name ? name.get() : std::to_string(rule.syscall());
+}
+
+std::string policyAsText(std::string_view process, std::span<const Rule> table) {
+  std::vector<Line> lines{{"CALL", "ARGUMENTS", "ACTION", "REASON"}};
+  for (const Rule& rule : table) {
+    lines.push_back({callName(rule), arguments(rule), action(rule), reason(rule)});
+  }
+  return std::string(process) +
+         ": every other call, and every call of a foreign architecture or of x32, kills the "
+         "process.\n\n" +
+         aligned(lines);
+}
+
+std::string policyAsJson(std::string_view process, std::span<const Rule> table) {
+  using Json = nlohmann::ordered_json;
+  Json rows = Json::array();
+  for (const Rule& rule : table) {
+    Json args = Json::array();
+    for (const ArgCheck& arg : rule.args()) {
+      Json value = arg.ownPid ? Json("own pid") : Json(arg.value);
+      args.push_back({{"index", arg.index},
+                      {"mask", arg.mask},
+                      {"value", std::move(value)},
+                      {"text", arg.text}});
+    }
+    rows.push_back({{"call", callName(rule)},
+                    {"number", rule.syscall()},
+                    {"arguments", std::move(args)},
+                    {"action", action(rule)},
+                    {"reason", rule.reason()},
+                    {"defensive", rule.isDefensive() ? Json(rule.condition()) : Json(nullptr)}});
+  }
+  const Json policy{{"process", process},
+                    {"default", "kill process"},
+                    {"foreignArchitecture", "kill process"},
+                    {"rows", std::move(rows)}};
+  return policy.dump(2) + "\n";
+}
+
+std::optional<std::string> policyAs(std::string_view form, std::string_view process,
+                                    std::span<const Rule> table) {
+  if (form == "text") return policyAsText(process, table);
+  if (form == "json") return policyAsJson(process, table);
+  return std::nullopt;
+}
+
+std::string whyNoPolicy(std::string_view form) {
+  if (form == "oci") return "policy: output form \"oci\" is not in this version; use text or json";
+  return "policy: no output form \"" + std::string(form.substr(0, 64)) + "\"; use text or json";
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,95 @@
+#pragma once
+// What the daemon privd may ask of the kernel once it is locked down: one thread, reading beneath
+// directories that it holds, local sockets. No program, no process, no network, no change of mode
+// or owner.
+
+#include "seccomp/rule.h"
+
+#include <fcntl.h>
+#include <seccomp.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+namespace vfiogate {
+
+inline constexpr std::array kPrivdRules{
+    // Event loop
+    Rule{SCMP_SYS(epoll_wait), kAnyArgs, "KJ's event loop waits here"},
+    Rule{SCMP_SYS(epoll_ctl), kAnyArgs, "watch sockets, uevents, inotify"},
+    Rule{SCMP_SYS(inotify_add_watch), kAnyArgs, "directories of sockets that come and go"},
+    Rule{SCMP_SYS(rt_sigprocmask), kAnyArgs, "KJ's wait for SIGTERM"},
+
+    // Trees: sysfs, the kubelet's directories
+    Rule{SCMP_SYS(openat2), kAnyArgs, "the only way to open: beneath a directory that is held"},
+    Rule{SCMP_SYS(newfstatat), kAnyArgs, "kind and number of device nodes"},
+    Rule{SCMP_SYS(readlinkat), kAnyArgs, "driver, group and function links"},
+    Rule{SCMP_SYS(getdents64), kAnyArgs, "list devices and groups"},
+    Rule{SCMP_SYS(read), kAnyArgs, "attributes, inotify, signals, Cap'n Proto messages"},
+    Rule{SCMP_SYS(renameat), kAnyArgs, "a new listener takes its name over the old one"},
+    Rule{SCMP_SYS(unlinkat), kAnyArgs, "the temporary name of a listener that failed"},
+    Rule{SCMP_SYS(umask), kAnyArgs, "mode of a socket at bind, instead of chmod"},
+
+    // Sockets
+    Rule{SCMP_SYS(socket), intIs(0, AF_UNIX, "domain is AF_UNIX"),
+         "dial plugind and kubelet, listen for the kubelet"},
+    Rule{SCMP_SYS(socketpair), intIs(0, AF_UNIX, "domain is AF_UNIX"),
+         "the descriptor channel of a new connection"},
+    Rule{SCMP_SYS(bind), kAnyArgs, "the plugin's sockets; only local ones exist"},
+    Rule{SCMP_SYS(listen), kAnyArgs, "the plugin's sockets"},
+    Rule{SCMP_SYS(connect), kAnyArgs, "plugind, kubelet; only local sockets exist"},
+    Rule{SCMP_SYS(accept4), kAnyArgs, "clients of the command line"},
+    Rule{SCMP_SYS(recvmsg), kAnyArgs, "uevents with their sender, Cap'n Proto messages"},
+    Rule{SCMP_SYS(sendmsg), kAnyArgs, "descriptors, one a message"},
+    Rule{SCMP_SYS(write), kAnyArgs, "log, Cap'n Proto messages"},
+    Rule{SCMP_SYS(writev), kAnyArgs, "Cap'n Proto messages"},
+    Rule{SCMP_SYS(shutdown), kAnyArgs, "hang up on a peer"},
+    Rule{
+        SCMP_SYS(getsockopt),
+        {intIs(1, SOL_SOCKET, "level is SOL_SOCKET"), intIs(2, SO_PEERCRED, "name is SO_PEERCRED")},
+        "who is at the other end"},
+    Rule{SCMP_SYS(getsockopt),
+         {intIs(1, SOL_SOCKET, "level is SOL_SOCKET"), intIs(2, SO_ERROR, "name is SO_ERROR")},
+         "how a connect ended"},
+    Rule{SCMP_SYS(close), kAnyArgs, "gives descriptors back"},
+    Rule{SCMP_SYS(fcntl), intIs(1, F_GETFL, "cmd is F_GETFL"), "KJ checks a descriptor's flags"},
+    Rule{SCMP_SYS(fcntl), intIs(1, F_SETFL, "cmd is F_SETFL"), "KJ makes it non-blocking"},
+    Rule{SCMP_SYS(fcntl), intIs(1, F_GETFD, "cmd is F_GETFD"), "KJ checks close-on-exec"},
+    Rule{SCMP_SYS(fcntl), intIs(1, F_SETFD, "cmd is F_SETFD"), "KJ sets close-on-exec"},
+    Rule{SCMP_SYS(fcntl), intIs(1, F_DUPFD_CLOEXEC, "cmd is F_DUPFD_CLOEXEC"),
+         "a second reference to a socket handed out"},
+
+    // Memory
+    Rule{SCMP_SYS(mmap), without(2, PROT_EXEC, "prot without PROT_EXEC"), "large blocks"},
+    Rule{SCMP_SYS(munmap), kAnyArgs, "gives memory back"},
+    Rule{SCMP_SYS(brk), kAnyArgs, "heap"},
+    Rule{SCMP_SYS(mremap), kAnyArgs, "realloc of a large block",
+         Defensive{"a block above malloc's mmap threshold grows"}},
+    Rule{SCMP_SYS(madvise), kAnyArgs, "gives free heap back",
+         Defensive{"the heap shrinks by much"}},
+
+    // Process
+    Rule{SCMP_SYS(exit_group), kAnyArgs, "orderly end"},
+    Rule{SCMP_SYS(futex), kAnyArgs, "locks of the C++ runtime",
+         Defensive{"a lock is contended, or an exception is first thrown"}},
+    Rule{SCMP_SYS(clock_gettime), kAnyArgs, "time",
+         Defensive{"the clock source cannot be read from user space, such as hpet"}},
+    Rule{SCMP_SYS(restart_syscall), kAnyArgs, "the kernel resumes a timed wait",
+         Defensive{"the process is stopped and continued while it waits"}},
+    Rule{SCMP_SYS(rt_sigreturn), kAnyArgs, "return from a signal handler",
+         Defensive{"a handled signal arrives outside KJ's wait"}},
+    Rule{SCMP_SYS(getpid), kAnyArgs, "abort() names its own process",
+         Defensive{"an invariant is broken and the process aborts"}},
+    Rule{SCMP_SYS(gettid), kAnyArgs, "abort() names its own thread",
+         Defensive{"an invariant is broken and the process aborts"}},
+    Rule{SCMP_SYS(tgkill),
+         {isOwnPid(0, "process is itself"), intIs(2, SIGABRT, "signal is SIGABRT")},
+         "abort() ends its own process",
+         Defensive{"an invariant is broken and the process aborts"}},
+};
+static_assert(isSound(kPrivdRules));
+
+}  // namespace vfiogate

@@ -1,0 +1,18 @@
+#pragma once
+// What went wrong while a process gave up its power.
+
+#include <string>
+
+namespace vfiogate {
+
+/// A step of the lock-down that did not succeed. Whoever gets one ends the process, with exit
+/// code 1 and str() on stderr: half locked down is not a state to serve in.
+struct [[nodiscard]] StepFailure {
+  std::string step;
+  int error = 0;  ///< errno, or 0 if the kernel accepted the step and yet it had no effect
+
+  /// One line for people, the errno in words.
+  std::string str() const;
+};
+
+}  // namespace vfiogate

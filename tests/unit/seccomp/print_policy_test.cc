@@ -1,0 +1,76 @@
+#include "seccomp/print_policy.h"
+
+#include "seccomp/plugind_rules.h"
+#include "seccomp/privd_rules.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <vector>
+
+namespace vfiogate {
+namespace {
+
+using testing::HasSubstr;
+
+const std::array kToy{
+    Rule{SCMP_SYS(read), kAnyArgs, "bytes come in"},
+    Rule{SCMP_SYS(fcntl), intIs(1, F_GETFL, "cmd is F_GETFL"), "flags"},
+    Rule{SCMP_SYS(clone3), AnswerErrno{ENOSYS}, "falls back"},
+    Rule{SCMP_SYS(tgkill),
+         {isOwnPid(0, "process is itself"), intIs(2, 6, "signal is SIGABRT")},
+         "abort",
+         Defensive{"an invariant is broken"}},
+};
+
+TEST(PolicyAsText, IsTheTableLineByLine) {
+  EXPECT_EQ(policyAsText("toy", kToy),
+            "toy: every other call, and every call of a foreign architecture or of x32, kills the "
+            "process.\n\n"
+            "CALL    ARGUMENTS                             ACTION        REASON\n"
+            "read    any                                   allow         bytes come in\n"
+            "fcntl   cmd is F_GETFL                        allow         flags\n"
+            "clone3  any                                   errno ENOSYS  falls back\n"
+            "tgkill  process is itself, signal is SIGABRT  allow         abort "
+            "(defensive: needed if an invariant is broken)\n");
+}
+
+TEST(PolicyAsJson, HoldsEveryRowOfTheTableInOrder) {
+  for (const std::span<const Rule> table :
+       {std::span<const Rule>(kPrivdRules), std::span<const Rule>(kPlugindRules)}) {
+    const auto policy = nlohmann::json::parse(policyAsJson("toy", table));
+    const auto& rows = policy.at("rows");
+    ASSERT_EQ(rows.size(), table.size());
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      EXPECT_EQ(rows[i].at("number"), table[i].syscall());
+      EXPECT_EQ(rows[i].at("reason"), table[i].reason());
+      EXPECT_EQ(rows[i].at("arguments").size(), table[i].args().size());
+      EXPECT_EQ(rows[i].at("defensive").is_null(), !table[i].isDefensive());
+    }
+  }
+}
+
+TEST(PolicyAsJson, SpellsARowOut) {
+  const auto policy = nlohmann::json::parse(policyAsJson("toy", kToy));
+  EXPECT_EQ(policy.at("process"), "toy");
+  EXPECT_EQ(policy.at("default"), "kill process");
+  const auto want = nlohmann::json::parse(R"({
+    "call": "tgkill", "number": 234, "action": "allow", "reason": "abort",
+    "defensive": "an invariant is broken",
+    "arguments": [
+      {"index": 0, "mask": 4294967295, "value": "own pid", "text": "process is itself"},
+      {"index": 2, "mask": 4294967295, "value": 6, "text": "signal is SIGABRT"}]})");
+  EXPECT_EQ(policy.at("rows").back(), want);
+}
+
+TEST(PolicyAs, RefusesFormsThatItDoesNotHaveByName) {
+  EXPECT_FALSE(policyAs("oci", "toy", kToy));
+  EXPECT_THAT(whyNoPolicy("oci"), HasSubstr("not in this version"));
+  EXPECT_FALSE(policyAs("xml", "toy", kToy));
+  EXPECT_THAT(whyNoPolicy("xml"), HasSubstr("\"xml\"; use text or json"));
+  EXPECT_EQ(policyAs("text", "toy", kToy), policyAsText("toy", kToy));
+}
+
+}  // namespace
+}  // namespace vfiogate

@@ -1,0 +1,191 @@
+// The tables as the kernel will see them: exported filters, evaluated as data.
+
+#include "seccomp/plugind_rules.h"
+#include "seccomp/privd_rules.h"
+#include "tests/support/bpf_interpreter.h"
+
+#include <gtest/gtest.h>
+
+#include <linux/audit.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+namespace vfiogate {
+namespace {
+
+constexpr std::uint32_t kX32Bit = 0x40000000;
+constexpr std::uint32_t kKill = SECCOMP_RET_KILL_PROCESS;
+constexpr std::uint32_t kAllow = SECCOMP_RET_ALLOW;
+
+struct Process {
+  const char* name;
+  std::span<const Rule> table;
+};
+void PrintTo(const Process& process, std::ostream* out) {
+  *out << process.name;
+}
+
+class EachTable : public testing::TestWithParam<Process> {
+protected:
+  std::vector<sock_filter> filter_ = test::exportedFilter(GetParam().table);
+
+  std::uint32_t verdict(int number, std::vector<std::uint64_t> args) const {
+    return test::evaluate(filter_, test::nativeCall(number, args));
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Daemons, EachTable,
+                         testing::Values(Process{"privd", kPrivdRules},
+                                         Process{"plugind", kPlugindRules}),
+                         [](const auto& row) { return row.param.name; });
+
+std::vector<std::uint64_t> argumentsThatPass(const Rule& rule) {
+  std::vector<std::uint64_t> args(6, 0);
+  for (const ArgCheck& arg : rule.args()) {
+    args.at(arg.index) = arg.ownPid ? static_cast<std::uint64_t>(getpid()) : arg.value;
+  }
+  return args;
+}
+
+TEST_P(EachTable, EveryRowGetsWhatItSays) {
+  for (const Rule& rule : GetParam().table) {
+    const std::uint32_t want =
+        rule.error() == 0 ? kAllow : SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(rule.error());
+    EXPECT_EQ(verdict(rule.syscall(), argumentsThatPass(rule)), want)
+        << "call " << rule.syscall() << ": " << rule.reason();
+  }
+}
+
+TEST_P(EachTable, CallsWithoutARowKill) {
+  for (int number = 0; number < 1024; ++number) {
+    const bool listed = std::ranges::any_of(
+        GetParam().table, [number](const Rule& rule) { return rule.syscall() == number; });
+    if (!listed) {
+      EXPECT_EQ(verdict(number, {}), kKill) << "call " << number;
+    }
+  }
+}
+
+TEST_P(EachTable, ForeignArchitecturesKillWhateverTheCall) {
+  for (const std::uint32_t architecture :
+       std::array<std::uint32_t, 3>{AUDIT_ARCH_I386, AUDIT_ARCH_AARCH64, AUDIT_ARCH_ARM}) {
+    for (int number = 0; number < 512; ++number) {
+      seccomp_data call = test::nativeCall(number, {});
+      call.arch = architecture;
+      EXPECT_EQ(test::evaluate(filter_, call), kKill) << architecture << " call " << number;
+    }
+  }
+}
+
+TEST_P(EachTable, X32CallsKillEvenWhereTheNativeCallIsAllowed) {
+  for (const Rule& rule : GetParam().table) {
+    const auto number = static_cast<int>(static_cast<std::uint32_t>(rule.syscall()) | kX32Bit);
+    EXPECT_EQ(verdict(number, argumentsThatPass(rule)), kKill) << "call " << rule.syscall();
+  }
+}
+
+TEST_P(EachTable, ArgumentsOutsideAConstraintKill) {
+  struct Denied {
+    int number;
+    std::vector<std::uint64_t> args;
+  };
+  const std::vector<Denied> rows{
+      {SYS_mmap, {0, 4096, PROT_READ | PROT_EXEC}},
+      {SYS_mmap, {0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC}},
+      {SYS_mprotect, {0, 4096, PROT_EXEC}},
+      {SYS_clone, {SIGCHLD}},
+      {SYS_clone, {CLONE_VM | CLONE_VFORK | SIGCHLD}},
+      {SYS_clone, {CLONE_THREAD}},
+      {SYS_clone, {kThreadFlags | CLONE_NEWNS}},
+      {SYS_clone, {kThreadFlags | CLONE_NEWUSER}},
+      {SYS_clone, {kThreadFlags | CLONE_UNTRACED}},
+      {SYS_socket, {AF_INET, SOCK_STREAM}},
+      {SYS_socket, {AF_INET6, SOCK_STREAM}},
+      {SYS_socket, {AF_NETLINK, SOCK_RAW}},
+      {SYS_socket, {AF_PACKET, SOCK_RAW}},
+      {SYS_socket, {AF_VSOCK, SOCK_STREAM}},
+      {SYS_socket, {0xffffffff00000000ULL | AF_INET, SOCK_STREAM}},
+      {SYS_socketpair, {AF_INET, SOCK_STREAM}},
+      {SYS_fcntl, {0, F_SETOWN}},
+      {SYS_fcntl, {0, F_NOTIFY}},
+      {SYS_fcntl, {0, F_SETPIPE_SZ}},
+      {SYS_fcntl, {0, F_ADD_SEALS}},
+      {SYS_fcntl, {0, F_DUPFD}},
+      {SYS_getsockopt, {0, SOL_SOCKET, SO_PEERSEC}},
+      {SYS_getsockopt, {0, IPPROTO_IP, SO_PEERCRED}},
+      {SYS_setsockopt, {0, SOL_SOCKET, SO_ATTACH_FILTER}},
+      {SYS_setsockopt, {0, SOL_SOCKET, TCP_INQ}},
+      {SYS_setsockopt, {0, IPPROTO_TCP, TCP_ULP}},
+      {SYS_prctl, {PR_SET_DUMPABLE, 1}},
+      {SYS_prctl, {PR_SET_MM}},
+      {SYS_prctl, {PR_SET_PTRACER}},
+      {SYS_prctl, {PR_SET_SECCOMP}},
+      {SYS_ioctl, {0, FIONREAD}},
+      {SYS_tgkill, {static_cast<std::uint64_t>(getpid()), 1, SIGKILL}},
+      {SYS_tgkill, {static_cast<std::uint64_t>(getpid()) + 1, 1, SIGABRT}},
+      {SYS_tgkill, {1, 1, SIGABRT}},
+  };
+  for (const Denied& row : rows) {
+    EXPECT_EQ(verdict(row.number, row.args), kKill)
+        << "call " << row.number << " with " << testing::PrintToString(row.args);
+  }
+}
+
+TEST_P(EachTable, AnIntsUpperHalfIsIgnoredAsTheKernelIgnoresIt) {
+  EXPECT_EQ(verdict(SYS_fcntl, {3, 0xdeadbeef00000000ULL | F_GETFL}), kAllow);
+}
+
+TEST_P(EachTable, SaysWhyForEachRowAndIsDefensiveInFew) {
+  std::size_t defensive = 0;
+  for (const Rule& rule : GetParam().table) {
+    EXPECT_FALSE(rule.reason().empty()) << "call " << rule.syscall();
+    for (const ArgCheck& arg : rule.args()) EXPECT_FALSE(arg.text.empty()) << rule.reason();
+    defensive += rule.isDefensive() ? 1 : 0;
+  }
+  EXPECT_LE(defensive, kMostDefensiveRows);
+}
+
+TEST(PlugindTable, AnswersLateOpenersInsteadOfKillingThem) {
+  const auto filter = test::exportedFilter(kPlugindRules);
+  const auto verdict = [&filter](int number) {
+    return test::evaluate(filter, test::nativeCall(number, {}));
+  };
+  EXPECT_EQ(verdict(SYS_open), SECCOMP_RET_ERRNO | EACCES);
+  EXPECT_EQ(verdict(SYS_openat), SECCOMP_RET_ERRNO | EACCES);
+  EXPECT_EQ(verdict(SYS_clone3), SECCOMP_RET_ERRNO | ENOSYS);
+  EXPECT_EQ(verdict(SYS_openat2), kKill);
+}
+
+TEST(PrivdTable, OpensOnlyBeneathDirectoriesAndStartsNoThread) {
+  const auto filter = test::exportedFilter(kPrivdRules);
+  for (const int number : {SYS_open, SYS_openat, SYS_creat, SYS_clone, SYS_clone3, SYS_fork}) {
+    EXPECT_EQ(
+        test::evaluate(filter, test::nativeCall(number, std::array{std::uint64_t{kThreadFlags}})),
+        kKill)
+        << "call " << number;
+  }
+}
+
+TEST(TableSoundness, ARowForAnyArgumentsBesideOneThatTestsThemIsRefused) {
+  constexpr std::array kShadowed{Rule{SCMP_SYS(read), kAnyArgs, "all"},
+                                 Rule{SCMP_SYS(read), intIs(0, 0, "fd is 0"), "one"}};
+  constexpr std::array kAlternatives{Rule{SCMP_SYS(read), intIs(0, 1, "fd is 1"), "one"},
+                                     Rule{SCMP_SYS(read), intIs(0, 0, "fd is 0"), "other"}};
+  EXPECT_FALSE(isSound(kShadowed));
+  EXPECT_TRUE(isSound(kAlternatives));
+}
+
+TEST(TableSoundness, AThirteenthDefensiveRowIsRefused) {
+  constexpr Rule kRow{SCMP_SYS(read), intIs(0, 0, "fd is 0"), "why", Defensive{"when"}};
+  EXPECT_TRUE(isSound(std::vector<Rule>(kMostDefensiveRows, kRow)));
+  EXPECT_FALSE(isSound(std::vector<Rule>(kMostDefensiveRows + 1, kRow)));
+}
+
+}  // namespace
+}  // namespace vfiogate
