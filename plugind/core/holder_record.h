@@ -32,9 +32,10 @@ struct HolderRecord {
   std::chrono::sys_seconds answeredAt;
   HolderRef ref;
 
-  /// True for an address that the kubelet may believe to be held.
-  bool holds(const Bdf& address) const { return ids.contains(address) || rest.contains(address); }
   friend bool operator==(const HolderRecord&, const HolderRecord&) = default;
 };
+
+/// The time of day in UTC, "10:42:07Z": how a refusal says since when.
+std::string clockText(std::chrono::sys_seconds time);
 
 }  // namespace vfiogate
