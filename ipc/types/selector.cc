@@ -177,15 +177,12 @@ std::string_view selectorKeyName(SelectorKey key) {
 }
 
 Result<Selector, SelectorProblem> Selector::parse(std::string_view text) {
-  Selector selector;
   // "10de:2684" is short for the two keys.
   if (text.size() == 9 && text[4] == ':' && text.find('=') == std::string_view::npos) {
-    const auto vendor = selector.add("vendor", text.substr(0, 4));
-    const auto device = selector.add("device", text.substr(5));
-    if (!vendor) return Failure{vendor.error()};
-    if (!device) return Failure{device.error()};
-    return selector;
+    const std::string vendor(text.substr(0, 4));
+    return parse("vendor=" + vendor + ",device=" + std::string(text.substr(5)));
   }
+  Selector selector;
   while (true) {
     const std::size_t comma = text.find(',');
     const std::string_view part = text.substr(0, comma);
@@ -193,9 +190,8 @@ Result<Selector, SelectorProblem> Selector::parse(std::string_view text) {
     if (equals == std::string_view::npos) {
       return problem("found " + quoted(part) + "; write key=value, or 10de:2684 alone");
     }
-    const std::string_view key = part.substr(0, equals);
-    const auto added = selector.add(key, part.substr(equals + 1));
-    if (!added) return Failure{added.error()};
+    const auto added = selector.add(part.substr(0, equals), part.substr(equals + 1));
+    if (!added) return problem("in " + quoted(part) + ": " + added.error().text);
     if (comma == std::string_view::npos) return selector;
     text.remove_prefix(comma + 1);
   }
@@ -205,7 +201,7 @@ Result<Done, SelectorProblem> Selector::add(std::string_view key, std::string_vi
   const auto known = readKey(key);
   if (!known) return Failure{known.error()};
   const auto text = readValue(*known, value);
-  if (!text) return problem(std::string(key) + ": " + text.error().text);
+  if (!text) return Failure{text.error()};
   std::vector<std::string>& accepted = values_[*known];
   if (std::ranges::find(accepted, *text) == accepted.end()) accepted.push_back(*text);
   return Done{};

@@ -34,8 +34,9 @@ struct Config {
 /// Larger files are refused unread.
 constexpr std::size_t kMaxConfigBytes = 1U << 20U;
 
-/// Reads a configuration. `fileName` is only for messages. Errors: everything wrong that can be
-/// found in one pass, in the order of lines, at most 20 and a count of the rest.
+/// Reads a configuration. `fileName` is only for messages. Errors: everything of wrong form, or if
+/// nothing is, everything that makes no sense; in the order of lines, at most 20 and a count of the
+/// rest.
 Result<Config, std::vector<ConfigRemark>> parseConfig(std::string_view text,
                                                       std::string_view fileName);
 
