@@ -49,8 +49,8 @@ kj::StringPtr eventName(LogEvent event) {
       return "stopped";
     case LogEvent::kLockedDown:
       return "locked_down";
-    case LogEvent::kScanned:
-      return "scanned";
+    case LogEvent::kScanFailed:
+      return "scan_failed";
     case LogEvent::kDeviceProblem:
       return "device_problem";
     case LogEvent::kUeventsLost:

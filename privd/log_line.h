@@ -12,7 +12,7 @@ enum class LogEvent {
   kStarted,
   kStopped,
   kLockedDown,
-  kScanned,
+  kScanFailed,
   kDeviceProblem,
   kUeventsLost,
   kUeventForeign,
