@@ -3,6 +3,7 @@
 
 #include "plugind/letterbox.h"
 
+#include <kj/async-io.h>
 #include <kj/async-unix.h>
 #include <kj/timer.h>
 
@@ -15,6 +16,7 @@ namespace vfiogate {
 /// so that no part reaches for its own.
 struct LoopParts {
   kj::UnixEventPort& port;
+  kj::LowLevelAsyncIoProvider& streams;
   kj::Timer& timer;
   std::shared_ptr<Letterbox> letterbox;
   std::mt19937& random;  ///< seeded before the lock-down; for jitter and references, not secrets
