@@ -15,14 +15,14 @@ Connection::Connection(Node& node, Rights rights, kj::Maybe<DescriptorSender> ch
                                              hungUp_.fulfiller->fulfill(kj::str(why));
                                            }}))) {
   rpc_.setFlowLimit(kFlowLimitWords);
+  metered_.countQueueWith([this]() { return network_.getCurrentQueueCount(); });
 }
 
 kj::Promise<kj::String> Connection::ended() {
-  auto left = network_.onDisconnect().then([this]() -> kj::String {
-    KJ_IF_MAYBE (verdict, metered_.verdict()) return kj::str(verdict->text);
-    return kj::String();
-  });
-  return left.exclusiveJoin(kj::mv(hungUp_.promise));
+  auto left = network_.onDisconnect().then([]() { return kj::String(); });
+  auto offended =
+      metered_.offended().then([](Offence offence) { return kj::str(reasonOf(offence)); });
+  return left.exclusiveJoin(kj::mv(hungUp_.promise)).exclusiveJoin(kj::mv(offended));
 }
 
 }  // namespace vfiogate

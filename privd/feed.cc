@@ -2,6 +2,8 @@
 
 #include "ipc/codec/encode_snapshot.h"
 
+#include <kj/debug.h>
+
 namespace vfiogate {
 namespace {
 

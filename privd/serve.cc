@@ -14,6 +14,7 @@
 #include <kj/async-io.h>
 
 #include <unistd.h>
+
 #include <csignal>
 #include <cstring>
 #include <iostream>
@@ -62,14 +63,94 @@ struct Opened {
   SysfsRoot sysfs;
   DevRoot dev;
   kj::AutoCloseFd commands;
-  kj::Maybe<UeventSocket> uevents;
+  kj::Maybe<kj::AutoCloseFd> uevents;
 };
 
-void runLoop(const ServeOptions& options, Opened& opened, kj::AsyncIoContext& io,
-             kj::Promise<void> ended) {
+std::string why(int error) {
+  return std::string(": ") + strerror(error);
+}
+
+Result<Opened, std::string> openAll(const ServeOptions& options) {
+  auto sysfs = SysfsRoot::open(options.sysfs);
+  if (!sysfs) return Failure{"--sysfs " + options.sysfs + why(sysfs.error().error)};
+  auto dev = DevRoot::open(options.dev);
+  if (!dev) return Failure{"--dev " + options.dev + why(dev.error().error)};
+  const SplitPath path = split(options.socket);
+  auto commands = listenAt(path.directory.c_str(), path.name.c_str(), WhoMayConnect::kOwner);
+  if (!commands) {
+    return Failure{"--socket " + options.socket + ": " + commands.error().step +
+                   why(commands.error().error)};
+  }
+  kj::Maybe<kj::AutoCloseFd> uevents;
+  if (options.uevents == "on") {
+    auto socket = openUeventSocket();
+    if (!socket) {
+      return Failure{"the kernel's events" + why(socket.error()) +
+                     ": try --uevents off, which looks every --rescan seconds"};
+    }
+    uevents = kj::mv(socket).value();
+  }
+  return Opened{kj::mv(sysfs).value(), kj::mv(dev).value(), kj::mv(commands).value(),
+                kj::mv(uevents)};
+}
+
+std::optional<StepFailure> dropPower(const Opened& opened) {
+  std::vector<int> keep = {opened.sysfs.fd(), opened.dev.fd(), opened.commands.get()};
+  KJ_IF_MAYBE (uevents, opened.uevents) keep.push_back(uevents->get());
+  return dropPrivileges({.descriptors = keep, .descriptorLimit = kDescriptors});
+}
+
+std::uint64_t newEpoch() {
+  std::random_device random;
+  return (std::uint64_t{random()} << 32U) | random();
+}
+
+/// Everything that needs a system call of start-up is made here, then the filter goes in, and only
+/// then is anything read that somebody else wrote.
+std::optional<StepFailure> runLocked(const ServeOptions& options, Opened opened) {
+  auto io = kj::setupAsyncIo();
   kj::Timer& timer = io.provider->getTimer();
-  SnapshotSource source(...);
+  auto ended = onEnd(io.unixEventPort);
+  const SplitPath plugindPath = split(options.plugind);
+  NameWatch plugindSocket(io.unixEventPort, timer, plugindPath.directory.c_str(),
+                          plugindPath.name.c_str());
+  KubeletGate kubelet(io.unixEventPort, timer, options.kubeletDir.c_str(), prefixesOf(options));
+  const std::uint64_t epoch = newEpoch();
+
+  if (auto failure = loadFilter(kPrivdRules)) return failure;
+  logLine(LogEvent::kLockedDown);
+
+  SnapshotSource source(timer, epoch, options.rescanSeconds * kj::SECONDS,
+                        [&opened]() { return scan(opened.sysfs, opened.dev); });
+  kj::Maybe<UeventListener> uevents;
+  KJ_IF_MAYBE (socket, opened.uevents) {
+    uevents.emplace(io.unixEventPort, kj::mv(*socket), [&source]() { source.hint(); });
+  }
+  Node node{source, opened.sysfs, opened.dev, kubelet, timer};
+  const RolePolicy policy = policyOf(options);
+  CommandSocket commands(node, io, policy, kj::mv(opened.commands));
+  PlugindLink plugind(node, io, policy, options.plugind.c_str(), plugindSocket);
+  const auto first = source.current();
+  logLine(LogEvent::kStarted, {{"devices", kj::str(first.snapshot->devices.size())},
+                               {"groups", kj::str(first.snapshot->groups.size())}});
+  ended.wait(io.waitScope);
+  logLine(LogEvent::kStopped);
+  return std::nullopt;
 }
 
 }  // namespace
+
+int serve(const ServeOptions& options) {
+  if (geteuid() != 0) {
+    return fail("serve: must be started as root; it gives up every capability by itself");
+  }
+  kj::UnixEventPort::captureSignal(SIGTERM);
+  kj::UnixEventPort::captureSignal(SIGINT);
+  auto opened = openAll(options);
+  if (!opened) return fail(opened.error());
+  if (const auto failure = dropPower(*opened)) return fail(failure->str());
+  if (const auto failure = runLocked(options, kj::mv(opened).value())) return fail(failure->str());
+  return 0;
+}
+
 }  // namespace vfiogate
