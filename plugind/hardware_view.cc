@@ -40,9 +40,10 @@ Result<HardwareView::Taken, DecodeError> HardwareView::takeDelta(schema::Update:
   return Taken::kNew;
 }
 
-const schema::GroupControl::Client* HardwareView::control(IommuGroupId group) const {
+kj::Maybe<schema::GroupControl::Client> HardwareView::control(IommuGroupId group) {
   const auto found = controls_.find(group);
-  return found == controls_.end() ? nullptr : &found->second;
+  if (found == controls_.end()) return nullptr;
+  return found->second;
 }
 
 }  // namespace vfiogate

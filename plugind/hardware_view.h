@@ -23,7 +23,7 @@ public:
   const Snapshot& snapshot() const { return snapshot_; }
 
   /// Null: no such group, or it came without its capability.
-  const schema::GroupControl::Client* control(IommuGroupId group) const;
+  kj::Maybe<schema::GroupControl::Client> control(IommuGroupId group);
 
 private:
   /// What the next difference must name to be ours.

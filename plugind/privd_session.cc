@@ -158,14 +158,15 @@ kj::Promise<GroupLook> PrivdSession::look(IommuGroupId group) {
   if (!hardware_.snapshot().groups.contains(group)) {
     return GroupLook{GroupLook::Answer::kVanished, {}};
   }
-  const schema::GroupControl::Client* control = hardware_.control(group);
-  if (control == nullptr) return GroupLook{GroupLook::Answer::kFailed, {}};
-  return asked_.wrap(calls_.pass([this, client = *control]() mutable {
-    return client.lookRequest().send().then(
-        [this](Response<schema::GroupControl::LookResults> response) {
-          return takeLook(response.getAnswer());
-        });
-  }));
+  KJ_IF_MAYBE (control, hardware_.control(group)) {
+    return asked_.wrap(calls_.pass([this, client = kj::mv(*control)]() mutable {
+      return client.lookRequest().send().then(
+          [this](Response<schema::GroupControl::LookResults> response) {
+            return takeLook(response.getAnswer());
+          });
+    }));
+  }
+  return GroupLook{GroupLook::Answer::kFailed, {}};
 }
 
 GroupLook PrivdSession::takeLook(schema::LookAnswer::Reader answer) {
