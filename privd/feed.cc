@@ -34,16 +34,15 @@ kj::Promise<void> Feed::pump() {
 }
 
 kj::Promise<void> Feed::send(const SnapshotSource::Current& current) {
-  auto request = observer_.changedRequest();
-  auto update = request.initUpdate();
-  const ControlFor controlFor = [this](const IommuGroup& group) { return controlOf(group); };
-  update.setEpoch(current.epoch);
-  update.setGeneration(current.generation);
+  Update update{.epoch = current.epoch, .generation = current.generation};
   if (taken_ == nullptr) {
-    encodeSnapshot(*current.snapshot, update.initFull(), controlFor);
+    update.content = *current.snapshot;
   } else {
-    encodeDelta(takenGeneration_, diff(*taken_, *current.snapshot), update.initDelta(), controlFor);
+    update.content = UpdateDelta{takenGeneration_, diff(*taken_, *current.snapshot)};
   }
+  auto request = observer_.changedRequest();
+  encode(update, request.initUpdate(),
+         [this](const IommuGroup& group) { return controlOf(group); });
   KJ_IF_MAYBE (controls, place_.controls) controls->keepOnly(*current.snapshot);
   return request.send().ignoreResult();
 }

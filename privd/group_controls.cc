@@ -19,7 +19,7 @@ protected:
     if (group == seen.groups.end() || group->second.members != members_) {
       answer.setVanished();
     } else {
-      encodeSnapshot(seen, answer.initSeen());
+      encode(seen, answer.initSeen(), noControl);
     }
     return kj::READY_NOW;
   }

@@ -1,65 +1,23 @@
 #include "ipc/codec/decode_snapshot.h"
 
-#include "ipc/types/hex.h"
+#include "ipc/codec/checked_fields.h"
+#include "ipc/codec/snapshot_limits.h"
 
-#include <algorithm>
+#include <kj/exception.h>
+
+#include <limits>
 #include <set>
 
 namespace vfiogate {
 namespace {
 
-constexpr std::size_t kLongestText = 4096;
-constexpr unsigned kLongestList = 65536;
+constexpr std::uint16_t kMaxId = 0xffff;
+constexpr std::uint32_t kMaxClass = 0xff'ffff;
+constexpr std::uint8_t kMaxRevision = 0xff;
+constexpr std::uint8_t kMaxHeaderType = 0x7f;
+constexpr std::uint32_t kMaxU32 = std::numeric_limits<std::uint32_t>::max();
 
-/// Collects the first thing that is wrong; decoding goes on with a harmless value, and the result
-/// is thrown away at the end.
-class Check {
-public:
-  explicit Check(std::string& what) : what_(what) {}
-
-  void fail(const std::string& what) {
-    if (what_.empty()) what_ = where_ + what;
-  }
-  void enter(std::string where) { where_ = std::move(where) + ": "; }
-
-  std::string text(capnp::Text::Reader text, const char* field) {
-    if (text.size() > kLongestText) fail(std::string(field) + " is longer than 4096 bytes");
-    return {text.begin(), std::min(text.size(), kLongestText)};
-  }
-
-  /// `value` within 0..`most`, or absent if it is negative.
-  template <typename T>
-  std::optional<T> number(std::int64_t value, std::int64_t most, const char* field) {
-    if (value < 0) return std::nullopt;
-    if (value > most) {
-      fail(std::string(field) + " is " + std::to_string(value) + ", above " + std::to_string(most));
-      return std::nullopt;
-    }
-    return static_cast<T>(value);
-  }
-
-  template <typename List>
-  bool bounded(List list, const char* field) {
-    if (list.size() <= kLongestList) return true;
-    fail(std::string(field) + " has more than 65536 entries");
-    return false;
-  }
-
-  std::optional<Bdf> address(schema::Address::Reader from, const char* field) {
-    const auto made =
-        Bdf::make(from.getSegment(), from.getBus(), from.getDevice(), from.getFunction());
-    if (made) return *made;
-    fail(std::string(field) + " has device " + std::to_string(from.getDevice()) + ", function " +
-         std::to_string(from.getFunction()));
-    return std::nullopt;
-  }
-
-private:
-  std::string& what_;
-  std::string where_;
-};
-
-SriovRole roleOf(schema::SriovRole role, Check& check) {
+SriovRole decodeRole(schema::SriovRole role, CheckedFields& fields) {
   switch (role) {
     case schema::SriovRole::NONE:
       return SriovRole::kNone;
@@ -68,11 +26,11 @@ SriovRole roleOf(schema::SriovRole role, Check& check) {
     case schema::SriovRole::VIRTUAL_FUNCTION:
       return SriovRole::kVirtualFunction;
   }
-  check.fail("sriov is no known role");
+  fields.refuse("sriov", "is " + std::to_string(static_cast<unsigned>(role)) + ", not a role");
   return SriovRole::kNone;
 }
 
-GroupUse useOf(schema::Use use, Check& check) {
+GroupUse decodeUse(schema::Use use, CheckedFields& fields) {
   switch (use) {
     case schema::Use::IDLE:
       return GroupUse::kIdle;
@@ -83,142 +41,183 @@ GroupUse useOf(schema::Use use, Check& check) {
     case schema::Use::UNKNOWN:
       return GroupUse::kUnknown;
   }
-  check.fail("use is no known value");
+  fields.refuse("use", "is " + std::to_string(static_cast<unsigned>(use)) + ", not a use");
   return GroupUse::kUnknown;
 }
 
-void decodeNumbers(schema::Device::Reader from, PciDevice& device, Check& check) {
-  device.vendor = check.number<std::uint16_t>(from.getVendor(), 0xffff, "vendor");
-  device.device = check.number<std::uint16_t>(from.getDevice(), 0xffff, "device");
-  device.subvendor = check.number<std::uint16_t>(from.getSubvendor(), 0xffff, "subvendor");
-  device.subdevice = check.number<std::uint16_t>(from.getSubdevice(), 0xffff, "subdevice");
-  device.classCode = check.number<std::uint32_t>(from.getClassCode(), 0xffffff, "class");
-  device.revision = check.number<std::uint8_t>(from.getRevision(), 0xff, "revision");
-  device.headerType = check.number<std::uint8_t>(from.getHeaderType(), 0x7f, "header type");
-  device.vfioDev = check.number<std::uint32_t>(from.getVfioDev(), 0xffffffff, "vfio-dev");
-  device.numaNode = check.number<std::uint32_t>(from.getNumaNode(), 0x7fffffff, "NUMA node");
-  device.enableCount = check.number<std::uint32_t>(from.getEnableCount(), 0xffffffff, "enable");
-  device.virtualFunctions = from.getVirtualFunctions();
-  if (const auto group = check.number<std::uint32_t>(from.getGroup(), 0xffffffff, "group")) {
+void decodeIdentity(schema::Device::Reader in, CheckedFields& fields, PciDevice& device) {
+  device.vendor = fields.number("vendor", in.getVendor(), kMaxId);
+  device.device = fields.number("device", in.getDevice(), kMaxId);
+  device.subvendor = fields.number("subvendor", in.getSubvendor(), kMaxId);
+  device.subdevice = fields.number("subdevice", in.getSubdevice(), kMaxId);
+  device.classCode = fields.number("classCode", in.getClassCode(), kMaxClass);
+  device.revision = fields.number("revision", in.getRevision(), kMaxRevision);
+  device.headerType = fields.number("headerType", in.getHeaderType(), kMaxHeaderType);
+  device.modalias = fields.text("modalias", in.getModalias());
+}
+
+void decodeState(schema::Device::Reader in, CheckedFields& fields, PciDevice& device) {
+  device.answers = in.getAnswers();
+  device.driver = fields.text("driver", in.getDriver());
+  device.vfioDev = fields.number("vfioDev", in.getVfioDev(), kMaxU32);
+  device.cdevNode = in.getCdevNode();
+  device.numaNode = fields.number("numaNode", in.getNumaNode(), kMaxU32);
+  if (const auto group = fields.number("group", in.getGroup(), kMaxU32)) {
     device.group = IommuGroupId(*group);
   }
+  device.bootVga = in.getBootVga();
+  device.sriov = decodeRole(in.getSriov(), fields);
+  if (in.hasPhysicalFunction()) {
+    device.physicalFunction = fields.address("physicalFunction", in.getPhysicalFunction());
+  }
+  device.virtualFunctions = in.getVirtualFunctions();
+  device.resetMethods = fields.text("resetMethods", in.getResetMethods());
+  device.enableCount = fields.number("enableCount", in.getEnableCount(), kMaxU32);
+  device.pcieRoot = fields.text("pcieRoot", in.getPcieRoot());
 }
 
-void decodeLists(schema::Device::Reader from, PciDevice& device, Check& check) {
-  if (!check.bounded(from.getMediated(), "mediated") ||
-      !check.bounded(from.getProblems(), "problems")) {
-    return;
-  }
-  for (const auto mediated : from.getMediated()) {
+PciDevice decodeDevice(schema::Device::Reader in, CheckedFields& fields) {
+  PciDevice device{.address = fields.address("address", in.getAddress())};
+  decodeIdentity(in, fields, device);
+  decodeState(in, fields, device);
+  fields.each("mediated", in.getMediated(), kMaxMediated, [&](schema::Mediated::Reader item) {
     device.mediated.push_back(
-        {check.text(mediated.getUuid(), "uuid"), check.text(mediated.getType(), "type")});
-  }
-  for (const auto problem : from.getProblems()) {
+        {fields.text("uuid", item.getUuid()), fields.text("type", item.getType())});
+  });
+  fields.each("problems", in.getProblems(), kMaxProblems, [&](schema::Problem::Reader item) {
     device.problems.push_back(
-        {check.text(problem.getAttribute(), "attribute"), check.text(problem.getWhy(), "problem")});
-  }
-}
-
-std::optional<PciDevice> decodeDevice(schema::Device::Reader from, Check& check) {
-  check.enter("device");
-  const auto address = check.address(from.getAddress(), "address");
-  if (!address) return std::nullopt;
-  check.enter("device " + address->str());
-  PciDevice device{.address = *address};
-  decodeNumbers(from, device, check);
-  decodeLists(from, device, check);
-  device.answers = from.getAnswers();
-  device.driver = check.text(from.getDriver(), "driver");
-  device.cdevNode = from.getCdevNode();
-  device.modalias = check.text(from.getModalias(), "modalias");
-  device.bootVga = from.getBootVga();
-  device.sriov = roleOf(from.getSriov(), check);
-  if (from.hasPhysicalFunction()) {
-    device.physicalFunction = check.address(from.getPhysicalFunction(), "physical function");
-  }
-  device.resetMethods = check.text(from.getResetMethods(), "reset methods");
-  device.pcieRoot = check.text(from.getPcieRoot(), "root");
+        {fields.text("attribute", item.getAttribute()), fields.text("why", item.getWhy())});
+  });
   return device;
 }
 
-IommuGroup decodeGroup(schema::Group::Reader from, Check& check, GroupControlClients& controls) {
-  const IommuGroupId id(from.getId());
-  check.enter("group " + std::to_string(id.number()));
-  IommuGroup group{.id = id,
-                   .type = check.text(from.getType(), "type"),
-                   .noIommu = from.getNoIommu(),
-                   .groupNode = from.getGroupNode(),
-                   .use = useOf(from.getUse(), check)};
-  if (check.bounded(from.getMembers(), "members")) {
-    for (const auto member : from.getMembers()) {
-      if (const auto address = check.address(member, "member")) group.members.push_back(*address);
+IommuGroup decodeGroup(schema::Group::Reader in, CheckedFields& fields,
+                       GroupControlClients& controls) {
+  IommuGroup group{.id = IommuGroupId(in.getId()),
+                   .type = fields.text("type", in.getType()),
+                   .noIommu = in.getNoIommu(),
+                   .groupNode = in.getGroupNode(),
+                   .use = decodeUse(in.getUse(), fields),
+                   .members = {}};
+  fields.each("members", in.getMembers(), kMaxFunctions, [&](schema::Address::Reader item) {
+    const Bdf member = fields.address("address", item);
+    if (!group.members.empty() && group.members.back() >= member) {
+      fields.refuse("address", "is " + member.str() + ", not above the member before it");
+    }
+    group.members.push_back(member);
+  });
+  if (in.hasControl()) controls.insert_or_assign(group.id, in.getControl());
+  return group;
+}
+
+std::string spell(const Bdf& address) {
+  return address.str();
+}
+
+std::string spell(IommuGroupId id) {
+  return std::to_string(id.number());
+}
+
+/// Refuses a key that the message has named already.
+template <typename Key>
+void takeOnce(std::string_view field, const Key& key, std::set<Key>& taken, CheckedFields& fields) {
+  if (!taken.insert(key).second) fields.refuse(field, "is " + spell(key) + ", named before");
+}
+
+void decodeWhole(schema::Snapshot::Reader in, CheckedFields& fields, DecodedSnapshot& out) {
+  std::set<Bdf> addresses;
+  std::set<IommuGroupId> ids;
+  fields.each("devices", in.getDevices(), kMaxFunctions, [&](schema::Device::Reader item) {
+    PciDevice device = decodeDevice(item, fields);
+    takeOnce("address", device.address, addresses, fields);
+    out.snapshot.devices.emplace(device.address, device);
+  });
+  fields.each("groups", in.getGroups(), kMaxFunctions, [&](schema::Group::Reader item) {
+    IommuGroup group = decodeGroup(item, fields, out.controls);
+    takeOnce("id", group.id, ids, fields);
+    out.snapshot.groups.emplace(group.id, group);
+  });
+  out.snapshot.controlNode = in.getControlNode();
+  out.snapshot.iommufdNode = in.getIommufdNode();
+}
+
+void decodeDeviceChanges(schema::Delta::Reader in, CheckedFields& fields, SnapshotDelta& changes) {
+  std::set<Bdf> addresses;
+  fields.each("changed", in.getChanged(), kMaxFunctions, [&](schema::Device::Reader item) {
+    changes.changed.push_back(decodeDevice(item, fields));
+    takeOnce("address", changes.changed.back().address, addresses, fields);
+  });
+  fields.each("removed", in.getRemoved(), kMaxFunctions, [&](schema::Address::Reader item) {
+    changes.removed.push_back(fields.address("address", item));
+    takeOnce("address", changes.removed.back(), addresses, fields);
+  });
+}
+
+void decodeGroupChanges(schema::Delta::Reader in, CheckedFields& fields, SnapshotDelta& changes,
+                        GroupControlClients& controls) {
+  std::set<IommuGroupId> ids;
+  fields.each("changedGroups", in.getChangedGroups(), kMaxFunctions,
+              [&](schema::Group::Reader item) {
+                changes.changedGroups.push_back(decodeGroup(item, fields, controls));
+                takeOnce("id", changes.changedGroups.back().id, ids, fields);
+              });
+  fields.each("removedGroups", in.getRemovedGroups(), kMaxFunctions, [&](std::uint32_t item) {
+    changes.removedGroups.emplace_back(item);
+    takeOnce("id", changes.removedGroups.back(), ids, fields);
+  });
+}
+
+void decodeContent(schema::Update::Reader in, CheckedFields& fields, DecodedUpdate& out) {
+  out.update.epoch = in.getEpoch();
+  out.update.generation = in.getGeneration();
+  switch (in.which()) {
+    case schema::Update::FULL: {
+      DecodedSnapshot full;
+      decodeWhole(in.getFull(), fields, full);
+      out.update.content = std::move(full.snapshot);
+      out.controls = std::move(full.controls);
+      return;
+    }
+    case schema::Update::DELTA: {
+      UpdateDelta delta{.base = in.getDelta().getBase(), .changes = {}};
+      if (delta.base >= out.update.generation) {
+        fields.refuse("delta.base", "is " + std::to_string(delta.base) + ", not below generation " +
+                                        std::to_string(out.update.generation));
+      }
+      decodeDeviceChanges(in.getDelta(), fields, delta.changes);
+      decodeGroupChanges(in.getDelta(), fields, delta.changes, out.controls);
+      delta.changes.controlNode = in.getDelta().getControlNode();
+      delta.changes.iommufdNode = in.getDelta().getIommufdNode();
+      out.update.content = std::move(delta);
+      return;
     }
   }
-  std::ranges::sort(group.members);
-  if (std::ranges::adjacent_find(group.members) != group.members.end())
-    check.fail("a member twice");
-  if (from.hasControl()) controls.insert_or_assign(id, from.getControl());
-  return group;
+  fields.refuse("which", "is " + std::to_string(in.which()) + ", neither full nor delta");
+}
+
+/// Runs `read`, which may find pointers that lead nowhere: Cap'n Proto throws on those.
+template <typename Decoded, typename Read>
+Result<Decoded, DecodeError> checked(Read read) {
+  CheckedFields fields;
+  Decoded decoded;
+  KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() { read(fields, decoded); })) {
+    const kj::StringPtr why = exception->getDescription();
+    return Failure{DecodeError{std::string("not a well-formed message: ") + why.cStr()}};
+  }
+  if (fields.error()) return Failure{DecodeError{*fields.error()}};
+  return decoded;
 }
 
 }  // namespace
 
-Result<DecodedSnapshot, DecodeError> decodeSnapshot(schema::Snapshot::Reader from) {
-  std::string what;
-  Check check(what);
-  DecodedSnapshot to;
-  to.snapshot.controlNode = from.getControlNode();
-  to.snapshot.iommufdNode = from.getIommufdNode();
-  if (check.bounded(from.getDevices(), "devices") && check.bounded(from.getGroups(), "groups")) {
-    for (const auto entry : from.getDevices()) {
-      auto device = decodeDevice(entry, check);
-      if (!device) continue;
-      const Bdf address = device->address;
-      if (!to.snapshot.devices.emplace(address, std::move(*device)).second) check.fail("is twice");
-    }
-    for (const auto entry : from.getGroups()) {
-      IommuGroup group = decodeGroup(entry, check, to.controls);
-      const IommuGroupId id = group.id;
-      if (!to.snapshot.groups.emplace(id, std::move(group)).second) check.fail("is twice");
-    }
-  }
-  if (!what.empty()) return Failure{DecodeError{what}};
-  return to;
+Result<DecodedSnapshot, DecodeError> decode(schema::Snapshot::Reader in) {
+  return checked<DecodedSnapshot>(
+      [in](CheckedFields& fields, DecodedSnapshot& out) { decodeWhole(in, fields, out); });
 }
 
-Result<DecodedDelta, DecodeError> decodeDelta(schema::Delta::Reader from) {
-  std::string what;
-  Check check(what);
-  DecodedDelta to{.base = from.getBase()};
-  to.delta.controlNode = from.getControlNode();
-  to.delta.iommufdNode = from.getIommufdNode();
-  const bool bounded = check.bounded(from.getChanged(), "changed") &&
-                       check.bounded(from.getRemoved(), "removed") &&
-                       check.bounded(from.getChangedGroups(), "changed groups") &&
-                       check.bounded(from.getRemovedGroups(), "removed groups");
-  if (!bounded) return Failure{DecodeError{what}};
-  std::set<Bdf> devices;
-  for (const auto entry : from.getChanged()) {
-    auto device = decodeDevice(entry, check);
-    if (!device) continue;
-    if (!devices.insert(device->address).second) check.fail("is twice");
-    to.delta.changed.push_back(std::move(*device));
-  }
-  check.enter("removed");
-  for (const auto entry : from.getRemoved()) {
-    if (const auto address = check.address(entry, "address")) to.delta.removed.push_back(*address);
-  }
-  std::set<IommuGroupId> groups;
-  for (const auto entry : from.getChangedGroups()) {
-    IommuGroup group = decodeGroup(entry, check, to.controls);
-    if (!groups.insert(group.id).second) check.fail("is twice");
-    to.delta.changedGroups.push_back(std::move(group));
-  }
-  for (const std::uint32_t id : from.getRemovedGroups()) {
-    to.delta.removedGroups.emplace_back(id);
-  }
-  if (!what.empty()) return Failure{DecodeError{what}};
-  return to;
+Result<DecodedUpdate, DecodeError> decode(schema::Update::Reader in) {
+  return checked<DecodedUpdate>(
+      [in](CheckedFields& fields, DecodedUpdate& out) { decodeContent(in, fields, out); });
 }
 
 }  // namespace vfiogate

@@ -1,22 +1,24 @@
 #pragma once
-// Snapshots off the privilege line: every value checked once, here.
+// Snapshots and updates, out of the schema's form, every value checked once.
 
 #include "ipc/schema/helper.capnp.h"
 #include "ipc/types/result.h"
-#include "ipc/types/snapshot_delta.h"
+#include "ipc/types/snapshot.h"
+#include "ipc/types/update.h"
 
 #include <map>
 #include <string>
 
 namespace vfiogate {
 
-/// What was wrong with a message, for the log: "device 0000:01:00.0: class 0x1000000 has more than
-/// 24 bits". Whoever sends one is hung up on.
+/// Why a message was refused whole: the field, its value and the bound, for the log, such as
+/// "devices[3].classCode is 16777216, above 16777215".
 struct DecodeError {
   std::string what;
+  friend bool operator==(const DecodeError&, const DecodeError&) = default;
 };
 
-/// The capabilities that came with groups.
+/// The authority that came with each group; nothing for a connection that may only watch.
 using GroupControlClients = std::map<IommuGroupId, schema::GroupControl::Client>;
 
 struct DecodedSnapshot {
@@ -24,15 +26,17 @@ struct DecodedSnapshot {
   GroupControlClients controls;
 };
 
-struct DecodedDelta {
-  std::uint64_t base;
-  SnapshotDelta delta;
-  GroupControlClients controls;  ///< of the changed groups
+struct DecodedUpdate {
+  Update update;
+  GroupControlClients controls;
 };
 
-/// Errors: an address out of range, a number beyond its field's width, text above 4,096 bytes, a
-/// list above 65,536 entries, a device or group twice.
-Result<DecodedSnapshot, DecodeError> decodeSnapshot(schema::Snapshot::Reader from);
-Result<DecodedDelta, DecodeError> decodeDelta(schema::Delta::Reader from);
+/// Reads a snapshot. Refuses what is out of the range of its type or of snapshot_limits.h, a device
+/// or group named twice, members out of order, and pointers that lead nowhere.
+Result<DecodedSnapshot, DecodeError> decode(schema::Snapshot::Reader in);
+
+/// Reads an update, with the same checks; a delta must lead from an older generation to its own and
+/// may not both change and remove a thing.
+Result<DecodedUpdate, DecodeError> decode(schema::Update::Reader in);
 
 }  // namespace vfiogate

@@ -161,17 +161,19 @@ std::optional<Refusal> GroupLedger::judgeLook(TakeTicket ticket, IommuGroupId gr
   return nodes ? std::nullopt : std::optional(refuseBarred(device, nodes.error()));
 }
 
-const HolderRecord& GroupLedger::keep(HolderRecord fresh) {
-  // A re-offer: what it leaves out of the earlier offers is nobody's until the kubelet says so.
-  for (const HolderRecord* holder : recordsMeeting(fresh.members)) {
-    for (const auto* earlier : {&holder->ids, &holder->rest}) {
-      std::ranges::set_difference(*earlier, fresh.ids, std::inserter(fresh.rest, fresh.rest.end()));
-    }
+HolderRecord GroupLedger::keep(HolderRecord fresh) {
+  // Not by members: a function that moved meanwhile may be among those of another group of the
+  // call.
+  const auto replaced = std::ranges::find_if(records_, [&fresh](const HolderRecord& record) {
+    return isReoffer(record, fresh.resource, fresh.ids);
+  });
+  if (replaced == records_.end()) return records_.emplace_back(std::move(fresh));
+  // What a re-offer leaves out of the earlier offers is nobody's until the kubelet says so.
+  for (const auto* earlier : {&replaced->ids, &replaced->rest}) {
+    std::ranges::set_difference(*earlier, fresh.ids, std::inserter(fresh.rest, fresh.rest.end()));
   }
   fresh.members.insert(fresh.rest.begin(), fresh.rest.end());
-  std::erase_if(records_,
-                [&fresh](const HolderRecord& old) { return meet(old.members, fresh.members); });
-  return records_.emplace_back(std::move(fresh));
+  return *replaced = std::move(fresh);
 }
 
 Result<Grant, Refusal> GroupLedger::settle(TakeTicket ticket, const GroupLooks& looks,
@@ -204,8 +206,9 @@ Result<Grant, Refusal> GroupLedger::settle(TakeTicket ticket, const GroupLooks& 
                        .ref = take.ref};
     const std::vector<Bdf>& members = looks.at(group).seen.groups.at(group).members;
     fresh.members.insert(members.begin(), members.end());
-    grant.again = grant.again || !recordsMeeting(fresh.members).empty();
+    const std::size_t before = records_.size();
     grant.records.push_back(keep(std::move(fresh)));
+    grant.again = grant.again || records_.size() == before;
   }
   return grant;
 }

@@ -92,7 +92,7 @@ private:
   std::optional<Refusal> judgeLook(TakeTicket ticket, IommuGroupId group,
                                    const GroupLook& look) const;
   HolderRef freshRef(std::uint16_t draw) const;
-  const HolderRecord& keep(HolderRecord fresh);
+  HolderRecord keep(HolderRecord fresh);
 
   std::vector<HolderRecord> records_;
   std::map<TakeTicket, Taking> takings_;
