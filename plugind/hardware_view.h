@@ -1,0 +1,43 @@
+#pragma once
+// The hardware as privd tells it: the whole first, then differences.
+
+#include "ipc/codec/decode_snapshot.h"
+#include "ipc/schema/helper.capnp.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace vfiogate {
+
+/// Folds one subscription's updates. Each is decoded once, here.
+class HardwareView {
+public:
+  enum class Taken : std::uint8_t {
+    kNew,      ///< snapshot() says something new
+    kMissing,  ///< does not follow what was taken last: ask for the whole
+  };
+
+  /// Error: what no privd says; hang up then.
+  Result<Taken, DecodeError> take(schema::Update::Reader update);
+
+  const Snapshot& snapshot() const { return snapshot_; }
+
+  /// Null: no such group, or it came without its capability.
+  kj::Maybe<schema::GroupControl::Client> control(IommuGroupId group);
+
+private:
+  /// What the next difference must name to be ours.
+  struct Position {
+    std::uint64_t epoch;
+    std::uint64_t generation;
+  };
+
+  Result<Taken, DecodeError> takeWhole(schema::Update::Reader update);
+  Result<Taken, DecodeError> takeDelta(schema::Update::Reader update);
+
+  std::optional<Position> at_;
+  Snapshot snapshot_;
+  GroupControlClients controls_;
+};
+
+}  // namespace vfiogate
