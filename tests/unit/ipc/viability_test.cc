@@ -1,1 +1,136 @@
 #include "ipc/types/viability.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace vfiogate {
+namespace {
+
+const Bdf kGpu = *Bdf::parse("0000:01:00.0");
+const Bdf kAudio = *Bdf::parse("0000:01:00.1");
+const Bdf kBridge = *Bdf::parse("0000:00:01.0");
+
+PciDevice onVfio(const Bdf& address, std::uint32_t classCode) {
+  return PciDevice{.address = address,
+                   .vendor = 0x10de,
+                   .device = 0x2684,
+                   .classCode = classCode,
+                   .headerType = 0,
+                   .driver = "vfio-pci",
+                   .vfioDev = 0,
+                   .group = IommuGroupId(7),
+                   .enableCount = 0};
+}
+
+/// A display with its audio function behind a bridge, one group, all as it should be.
+Snapshot healthyGroup() {
+  Snapshot snapshot;
+  PciDevice bridge = onVfio(kBridge, 0x060400);
+  bridge.headerType = 1;
+  bridge.driver = "pcieport";
+  bridge.vfioDev.reset();
+  bridge.enableCount = 2;
+  for (const PciDevice& device : {onVfio(kGpu, 0x030000), onVfio(kAudio, 0x040300), bridge}) {
+    snapshot.devices.emplace(device.address, device);
+  }
+  snapshot.groups.emplace(IommuGroupId(7), IommuGroup{.id = IommuGroupId(7),
+                                                      .groupNode = true,
+                                                      .use = GroupUse::kIdle,
+                                                      .members = {kBridge, kGpu, kAudio}});
+  return snapshot;
+}
+
+TEST(Viability, ABridgeInTheGroupDoesNotMatter) {
+  EXPECT_EQ(viability(healthyGroup(), kGpu), Viability{});
+}
+
+struct Case {
+  const char* name;
+  std::function<void(Snapshot&)> change;
+  Obstacle want;
+  std::optional<Bdf> culprit = std::nullopt;
+};
+
+class ViabilityOf : public testing::TestWithParam<Case> {};
+
+TEST_P(ViabilityOf, TheGpu) {
+  Snapshot snapshot = healthyGroup();
+  GetParam().change(snapshot);
+  const Viability seen = viability(snapshot, kGpu);
+  EXPECT_EQ(reasonCode(seen.obstacle), reasonCode(GetParam().want));
+  EXPECT_EQ(seen.culprit, GetParam().culprit);
+  EXPECT_FALSE(explain(snapshot, kGpu, seen).empty());
+}
+
+PciDevice& gpu(Snapshot& snapshot) {
+  return snapshot.devices.at(kGpu);
+}
+PciDevice& audio(Snapshot& snapshot) {
+  return snapshot.devices.at(kAudio);
+}
+IommuGroup& group(Snapshot& snapshot) {
+  return snapshot.groups.at(IommuGroupId(7));
+}
+void unbind(PciDevice& device, const char* driver = "") {
+  device.driver = driver;
+  device.vfioDev.reset();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, ViabilityOf,
+    testing::Values(
+        Case{"AsItShouldBe", [](Snapshot&) {}, Obstacle::kNone},
+        Case{"NoVendor", [](Snapshot& s) { gpu(s).vendor.reset(); }, Obstacle::kUnreadable},
+        Case{"NoClass", [](Snapshot& s) { gpu(s).classCode.reset(); }, Obstacle::kUnreadable},
+        Case{"Bridge", [](Snapshot& s) { gpu(s).headerType = 1; }, Obstacle::kBridge},
+        Case{"NvSwitch", [](Snapshot& s) { gpu(s).classCode = 0x068000; }, Obstacle::kNone},
+        Case{"BridgeByClassAlone",
+             [](Snapshot& s) {
+               gpu(s).classCode = 0x060400;
+               gpu(s).headerType.reset();
+             },
+             Obstacle::kBridge},
+        Case{"NoGroup", [](Snapshot& s) { gpu(s).group.reset(); }, Obstacle::kNoGroup},
+        Case{"GroupGone", [](Snapshot& s) { s.groups.clear(); }, Obstacle::kNoGroup},
+        Case{"NoIommu", [](Snapshot& s) { group(s).noIommu = true; }, Obstacle::kNoIommu},
+        Case{"AllOnes", [](Snapshot& s) { gpu(s).answers = false; }, Obstacle::kNotAnswering},
+        Case{"HostDriver", [](Snapshot& s) { unbind(gpu(s), "nouveau"); }, Obstacle::kHostDriver},
+        Case{"VariantDriver", [](Snapshot& s) { gpu(s).driver = "nvgrace_gpu_vfio_pci"; },
+             Obstacle::kNone},
+        Case{"NoDriver", [](Snapshot& s) { unbind(gpu(s)); }, Obstacle::kNoDriver},
+        Case{"UnboundInUse",
+             [](Snapshot& s) {
+               unbind(gpu(s));
+               gpu(s).enableCount = 1;
+             },
+             Obstacle::kBeingUnbound},
+        Case{"MemberOnHost", [](Snapshot& s) { unbind(audio(s), "snd_hda_intel"); },
+             Obstacle::kMemberOnHost, kAudio},
+        Case{"MemberWithoutDriver", [](Snapshot& s) { unbind(audio(s)); }, Obstacle::kNone},
+        Case{"MemberOnStub", [](Snapshot& s) { unbind(audio(s), "pci-stub"); }, Obstacle::kNone},
+        Case{"MemberUnboundInUse",
+             [](Snapshot& s) {
+               unbind(audio(s));
+               audio(s).enableCount = 1;
+             },
+             Obstacle::kMemberStuck, kAudio},
+        Case{"NoNode", [](Snapshot& s) { group(s).groupNode = false; }, Obstacle::kNoNode},
+        Case{"DeviceNodeIsEnough",
+             [](Snapshot& s) {
+               group(s).groupNode = false;
+               gpu(s).cdevNode = true;
+             },
+             Obstacle::kNone}),
+    [](const auto& row) { return std::string(row.param.name); });
+
+TEST(Viability, ExplanationsNameTheCulpritAndWhatLiftsIt) {
+  Snapshot snapshot = healthyGroup();
+  unbind(audio(snapshot), "snd_hda_intel");
+  EXPECT_EQ(
+      explain(snapshot, kGpu, viability(snapshot, kGpu)),
+      "group member 0000:01:00.1 is bound to snd_hda_intel: bind the whole group to vfio-pci");
+}
+
+}  // namespace
+}  // namespace vfiogate

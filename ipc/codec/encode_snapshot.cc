@@ -1,0 +1,201 @@
+#include "ipc/codec/encode_snapshot.h"
+
+#include "ipc/codec/snapshot_limits.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+namespace vfiogate {
+namespace {
+
+capnp::uint bounded(std::size_t size, std::uint32_t limit) {
+  return static_cast<capnp::uint>(std::min<std::size_t>(size, limit));
+}
+
+kj::String cut(const std::string& text) {
+  return kj::heapString(text.data(), bounded(text.size(), kMaxText));
+}
+
+/// The schema's form of a number that may be absent. Absent, too, where it does not fit.
+template <typename Wire, typename Value>
+Wire orAbsent(const std::optional<Value>& value) {
+  static_assert(std::is_signed_v<Wire> && sizeof(Wire) >= sizeof(Value));
+  constexpr auto kLargest = static_cast<std::uint64_t>(std::numeric_limits<Wire>::max());
+  if (!value || *value > kLargest) return Wire{-1};
+  return static_cast<Wire>(*value);
+}
+
+template <typename Key, typename Value>
+const Value& valueIn(const std::pair<const Key, Value>& entry) {
+  return entry.second;
+}
+
+template <typename Value>
+const Value& valueIn(const Value& item) {
+  return item;
+}
+
+/// Fills the list that `init` makes with the first `limit` items, of a map with its values.
+template <typename Items, typename Init, typename Write>
+void encodeList(const Items& items, std::uint32_t limit, Init init, Write write) {
+  const capnp::uint size = bounded(items.size(), limit);
+  if (size == 0) return;
+  auto list = init(size);
+  capnp::uint index = 0;
+  for (const auto& item : items) {
+    if (index == size) return;
+    write(valueIn(item), list[index++]);
+  }
+}
+
+void encodeAddress(const Bdf& address, schema::Address::Builder out) {
+  out.setSegment(address.segment());
+  out.setBus(address.bus());
+  out.setDevice(address.device());
+  out.setFunction(address.function());
+}
+
+schema::SriovRole encodeRole(SriovRole role) {
+  switch (role) {
+    case SriovRole::kNone:
+      return schema::SriovRole::NONE;
+    case SriovRole::kPhysicalFunction:
+      return schema::SriovRole::PHYSICAL_FUNCTION;
+    case SriovRole::kVirtualFunction:
+      return schema::SriovRole::VIRTUAL_FUNCTION;
+  }
+  KJ_UNREACHABLE;
+}
+
+schema::Use encodeUse(GroupUse use) {
+  switch (use) {
+    case GroupUse::kIdle:
+      return schema::Use::IDLE;
+    case GroupUse::kOpen:
+      return schema::Use::OPEN;
+    case GroupUse::kBlind:
+      return schema::Use::BLIND;
+    case GroupUse::kUnknown:
+      return schema::Use::UNKNOWN;
+  }
+  KJ_UNREACHABLE;
+}
+
+void encodeIdentity(const PciDevice& device, schema::Device::Builder out) {
+  encodeAddress(device.address, out.initAddress());
+  out.setVendor(orAbsent<std::int32_t>(device.vendor));
+  out.setDevice(orAbsent<std::int32_t>(device.device));
+  out.setSubvendor(orAbsent<std::int32_t>(device.subvendor));
+  out.setSubdevice(orAbsent<std::int32_t>(device.subdevice));
+  out.setClassCode(orAbsent<std::int32_t>(device.classCode));
+  out.setRevision(orAbsent<std::int16_t>(device.revision));
+  out.setHeaderType(orAbsent<std::int16_t>(device.headerType));
+  out.setModalias(cut(device.modalias));
+}
+
+void encodeState(const PciDevice& device, schema::Device::Builder out) {
+  out.setAnswers(device.answers);
+  out.setDriver(cut(device.driver));
+  out.setVfioDev(orAbsent<std::int64_t>(device.vfioDev));
+  out.setCdevNode(device.cdevNode);
+  out.setNumaNode(orAbsent<std::int32_t>(device.numaNode));
+  if (device.group) out.setGroup(device.group->number());
+  out.setBootVga(device.bootVga);
+  out.setSriov(encodeRole(device.sriov));
+  if (device.physicalFunction) {
+    encodeAddress(*device.physicalFunction, out.initPhysicalFunction());
+  }
+  out.setVirtualFunctions(device.virtualFunctions);
+  out.setResetMethods(cut(device.resetMethods));
+  out.setEnableCount(orAbsent<std::int64_t>(device.enableCount));
+  out.setPcieRoot(cut(device.pcieRoot));
+}
+
+void encodeDevice(const PciDevice& device, schema::Device::Builder out) {
+  encodeIdentity(device, out);
+  encodeState(device, out);
+  encodeList(
+      device.mediated, kMaxMediated, [&](capnp::uint size) { return out.initMediated(size); },
+      [](const MediatedDevice& mediated, schema::Mediated::Builder item) {
+        item.setUuid(cut(mediated.uuid));
+        item.setType(cut(mediated.type));
+      });
+  encodeList(
+      device.problems, kMaxProblems, [&](capnp::uint size) { return out.initProblems(size); },
+      [](const AttributeProblem& problem, schema::Problem::Builder item) {
+        item.setAttribute(cut(problem.attribute));
+        item.setWhy(cut(problem.why));
+      });
+}
+
+void encodeGroup(const IommuGroup& group, schema::Group::Builder out, ControlOf& controlOf) {
+  out.setId(group.id.number());
+  out.setType(cut(group.type));
+  out.setNoIommu(group.noIommu);
+  out.setGroupNode(group.groupNode);
+  out.setUse(encodeUse(group.use));
+  encodeList(
+      group.members, kMaxFunctions, [&](capnp::uint size) { return out.initMembers(size); },
+      encodeAddress);
+  KJ_IF_MAYBE (control, controlOf(group)) {
+    out.setControl(kj::mv(*control));
+  }
+}
+
+void encodeDelta(const UpdateDelta& delta, schema::Delta::Builder out, ControlOf& controlOf) {
+  const SnapshotDelta& changes = delta.changes;
+  out.setBase(delta.base);
+  encodeList(
+      changes.changed, kMaxFunctions, [&](capnp::uint size) { return out.initChanged(size); },
+      encodeDevice);
+  encodeList(
+      changes.removed, kMaxFunctions, [&](capnp::uint size) { return out.initRemoved(size); },
+      encodeAddress);
+  encodeList(
+      changes.changedGroups, kMaxFunctions,
+      [&](capnp::uint size) { return out.initChangedGroups(size); },
+      [&](const IommuGroup& group, schema::Group::Builder item) {
+        encodeGroup(group, item, controlOf);
+      });
+  const capnp::uint removedGroups = bounded(changes.removedGroups.size(), kMaxFunctions);
+  auto removed = out.initRemovedGroups(removedGroups);
+  for (capnp::uint i = 0; i < removedGroups; ++i) {
+    removed.set(i, changes.removedGroups[i].number());
+  }
+  out.setControlNode(changes.controlNode);
+  out.setIommufdNode(changes.iommufdNode);
+}
+
+}  // namespace
+
+kj::Maybe<schema::GroupControl::Client> noControl(const IommuGroup& /*group*/) {
+  return nullptr;
+}
+
+void encode(const Snapshot& snapshot, schema::Snapshot::Builder out, ControlOf controlOf) {
+  encodeList(
+      snapshot.devices, kMaxFunctions, [&](capnp::uint size) { return out.initDevices(size); },
+      encodeDevice);
+  encodeList(
+      snapshot.groups, kMaxFunctions, [&](capnp::uint size) { return out.initGroups(size); },
+      [&](const IommuGroup& group, schema::Group::Builder item) {
+        encodeGroup(group, item, controlOf);
+      });
+  out.setControlNode(snapshot.controlNode);
+  out.setIommufdNode(snapshot.iommufdNode);
+}
+
+void encode(const Update& update, schema::Update::Builder out, ControlOf controlOf) {
+  out.setEpoch(update.epoch);
+  out.setGeneration(update.generation);
+  if (const auto* full = std::get_if<Snapshot>(&update.content)) {
+    encode(*full, out.initFull(), controlOf);
+  } else {
+    encodeDelta(std::get<UpdateDelta>(update.content), out.initDelta(), controlOf);
+  }
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,74 @@
+#pragma once
+// Bounds what a peer can make us hold, below Cap'n Proto.
+
+#include <capnp/rpc.capnp.h>
+#include <capnp/serialize-async.h>
+#include <kj/async-io.h>
+#include <kj/function.h>
+
+#include <cstdint>
+#include <set>
+
+namespace vfiogate {
+
+/// Why a peer was hung up on.
+enum class Offence : std::uint8_t {
+  kTooManyQuestions,     ///< more open at once than any honest peer needs
+  kQuestionInUse,        ///< a question number that is still open
+  kUnknownQuestion,      ///< finishes a question that is not open
+  kUnusedMessage,        ///< a kind of message that nobody sends here
+  kTooManyCapabilities,  ///< in one message
+  kDoesNotRead,          ///< lets too many answers wait
+  kMalformed,            ///< cannot be read within the limits
+};
+
+/// For the log: "peer has more than 16 questions open".
+kj::StringPtr reasonOf(Offence offence);
+
+/// Reads and writes the messages of one connection, and ends it when the peer breaks a rule.
+///
+/// Cap'n Proto's own limits count neither answers nor exports nor bootstraps: a peer within all of
+/// them can make a server hold gigabytes. A question is open here from its arrival until the peer's
+/// Finish has come *and* our Return has left for the kernel; either alone would let a peer pile up
+/// calls that never return, or answers that it never reads.
+class MeteredStream final : public capnp::MessageStream {
+public:
+  explicit MeteredStream(kj::AsyncIoStream& stream);
+
+  /// Counts the messages that wait to be written; asked whenever a message comes in.
+  void countQueueWith(kj::Function<std::size_t()> count) { queueCount_ = kj::mv(count); }
+
+  /// Resolves with the first offence. The connection is to be destroyed then: a peer that does not
+  /// read would keep an orderly end waiting for ever. To be called once.
+  kj::Promise<Offence> offended() { return kj::mv(offended_.promise); }
+
+  kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> tryReadMessage(
+      kj::ArrayPtr<kj::AutoCloseFd> fdSpace, capnp::ReaderOptions options,
+      kj::ArrayPtr<capnp::word> scratchSpace) override;
+  kj::Promise<void> writeMessage(
+      kj::ArrayPtr<const int> fds,
+      kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments) override;
+  kj::Promise<void> writeMessages(
+      kj::ArrayPtr<kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>>> messages) override;
+  kj::Maybe<int> getSendBufferSize() override { return inner_.getSendBufferSize(); }
+  kj::Promise<void> end() override { return inner_.end(); }
+
+private:
+  using QuestionId = std::uint32_t;
+
+  kj::Maybe<Offence> judge(capnp::rpc::Message::Reader message);
+  kj::Maybe<Offence> open(QuestionId id);
+  kj::Maybe<Offence> judgeCall(capnp::rpc::Call::Reader call);
+  kj::Maybe<Offence> judgeReturn(capnp::rpc::Return::Reader answer);
+  kj::Maybe<Offence> finish(QuestionId id);
+  void answered(QuestionId id);
+  [[noreturn]] void hangUp(Offence offence);
+
+  capnp::AsyncIoMessageStream inner_;
+  kj::Function<std::size_t()> queueCount_ = []() -> std::size_t { return 0; };
+  kj::PromiseFulfillerPair<Offence> offended_ = kj::newPromiseAndFulfiller<Offence>();
+  std::set<QuestionId> unanswered_;  ///< our Return has not left yet
+  std::set<QuestionId> unfinished_;  ///< the peer's Finish has not come yet
+};
+
+}  // namespace vfiogate

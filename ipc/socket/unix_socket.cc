@@ -1,0 +1,108 @@
+#include "ipc/socket/unix_socket.h"
+
+#include <kj/debug.h>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace vfiogate {
+namespace {
+
+constexpr int kBacklog = 64;
+/// Names left by a process that died between bind and rename stand in the way of the next one;
+/// nothing is unlinked here, so it takes the next name.
+constexpr int kTemporaryNames = 16;
+
+std::optional<sockaddr_un> addressOf(kj::StringPtr path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) return std::nullopt;
+  memcpy(address.sun_path, path.cStr(), path.size());
+  return address;
+}
+
+Result<kj::AutoCloseFd, SocketError> newSocket() {
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return Failure{SocketError{errno, "socket"}};
+  return kj::AutoCloseFd(fd);
+}
+
+/// Binds to the first temporary name that is free and returns it.
+Result<kj::String, SocketError> bindTemporary(int fd, kj::StringPtr directory, kj::StringPtr name,
+                                              WhoMayConnect who) {
+  for (int attempt = 0; attempt < kTemporaryNames; ++attempt) {
+    auto path = kj::str(directory, "/.", name, ".", attempt);
+    const auto address = addressOf(path);
+    if (!address) return Failure{SocketError{ENAMETOOLONG, "bind"}};
+    const mode_t before = umask(static_cast<mode_t>(who));
+    const int bound = bind(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address));
+    const int error = errno;
+    umask(before);
+    if (bound == 0) return kj::mv(path);
+    if (error != EADDRINUSE) return Failure{SocketError{error, "bind"}};
+  }
+  return Failure{SocketError{EADDRINUSE, "bind"}};
+}
+
+}  // namespace
+
+Result<kj::AutoCloseFd, SocketError> listenAt(kj::StringPtr directory, kj::StringPtr name,
+                                              WhoMayConnect who) {
+  auto made = newSocket();
+  if (!made) return Failure{made.error()};
+  kj::AutoCloseFd fd = kj::mv(made).value();
+  const auto temporary = bindTemporary(fd.get(), directory, name, who);
+  if (!temporary) return Failure{temporary.error()};
+  if (listen(fd.get(), kBacklog) != 0) return Failure{SocketError{errno, "listen"}};
+  const auto path = kj::str(directory, "/", name);
+  // Not rename(), which is another system call on some machines: the filters have one.
+  if (renameat(AT_FDCWD, temporary->cStr(), AT_FDCWD, path.cStr()) != 0)
+    return Failure{SocketError{errno, "rename"}};
+  return kj::mv(fd);
+}
+
+Result<kj::AutoCloseFd, SocketError> dialAt(kj::StringPtr path) {
+  const auto address = addressOf(path);
+  if (!address) return Failure{SocketError{ENAMETOOLONG, "connect"}};
+  auto made = newSocket();
+  if (!made) return Failure{made.error()};
+  kj::AutoCloseFd fd = kj::mv(made).value();
+  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
+    return Failure{SocketError{errno, "connect"}};
+  }
+  return kj::mv(fd);
+}
+
+bool meansNotYet(int error) {
+  return error == ENOENT || error == ECONNREFUSED || error == EACCES || error == EAGAIN;
+}
+
+kj::Maybe<kj::AutoCloseFd> acceptFrom(int listenFd) {
+  const int fd = accept4(listenFd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (fd >= 0) return kj::AutoCloseFd(fd);
+  switch (errno) {
+    case EAGAIN:
+    case ECONNABORTED:
+    case EINTR:
+      return nullptr;
+    default:
+      KJ_FAIL_SYSCALL("accept4", errno);
+  }
+}
+
+PeerIdentity peerOf(int socketFd) {
+  ucred credentials = {};
+  socklen_t size = sizeof(credentials);
+  KJ_SYSCALL(getsockopt(socketFd, SOL_SOCKET, SO_PEERCRED, &credentials, &size));
+  return {credentials.uid,
+          credentials.pid == 0 ? std::nullopt : std::optional<pid_t>(credentials.pid)};
+}
+
+}  // namespace vfiogate

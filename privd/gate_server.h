@@ -1,0 +1,18 @@
+#pragma once
+// One connection's gate to the kubelet.
+
+#include "ipc/codec/descriptor_channel.h"
+#include "ipc/schema/helper.capnp.h"
+#include "privd/kubelet_gate.h"
+
+#include <kj/refcount.h>
+#include <kj/timer.h>
+
+namespace vfiogate {
+
+/// Serves `gate` to the peer at the other end of `channel`. Both outlive the returned capability;
+/// `keepsAlive` is dropped with it.
+schema::KubeletGate::Client makeGate(KubeletGate& gate, DescriptorSender& channel, kj::Timer& timer,
+                                     kj::Own<kj::Refcounted> keepsAlive);
+
+}  // namespace vfiogate

@@ -1,0 +1,116 @@
+#include "privd/helper_server.h"
+
+#include "privd/feed.h"
+#include "privd/gate_server.h"
+#include "privd/group_controls.h"
+
+#include <kj/refcount.h>
+
+namespace vfiogate {
+namespace {
+
+constexpr auto kPatience = 10 * kj::SECONDS;
+
+/// What the capabilities of one connection share; it lives until the last of them is dropped.
+struct Peer : kj::Refcounted {
+  Peer(Node& sharedNode, Service howServed)
+      : node(sharedNode), service(kj::mv(howServed)), controls(node.sysfs, node.dev) {}
+
+  Node& node;
+  Service service;
+  bool entered = false;
+  GroupControls controls;
+  kj::Maybe<kj::Own<Feed>> feed;
+};
+
+class SubscriptionServer final : public schema::Subscription::Server {
+public:
+  SubscriptionServer(kj::Own<Peer> peer, const Feed* feed) : peer_(kj::mv(peer)), feed_(feed) {}
+
+  // Dropping the capability is how a peer ends its subscription.
+  ~SubscriptionServer() noexcept(false) {
+    KJ_IF_MAYBE (running, peer_->feed) {
+      if (running->get() == feed_) peer_->feed = nullptr;
+    }
+  }
+  KJ_DISALLOW_COPY(SubscriptionServer);
+
+private:
+  kj::Own<Peer> peer_;
+  const Feed* feed_;
+};
+
+class SessionServer final : public schema::Session::Server {
+public:
+  explicit SessionServer(kj::Own<Peer> peer) : peer_(kj::mv(peer)) {}
+
+protected:
+  kj::Promise<void> watch(WatchContext context) override {
+    auto answer = context.getResults().initAnswer();
+    if (!peer_->service.rights.watch) {
+      answer.setDenied();
+      return kj::READY_NOW;
+    }
+    kj::Maybe<GroupControls&> controls;
+    if (peer_->service.rights.kubelet) controls = peer_->controls;
+    auto feed =
+        kj::heap<Feed>(Feed::Place{peer_->node.source, peer_->node.timer, controls},
+                       context.getParams().getObserver(),
+                       [peer = peer_.get()](kj::StringPtr why) { peer->service.hangUp(why); });
+    const Feed* running = feed.get();
+    peer_->feed = kj::mv(feed);
+    answer.setSubscription(kj::heap<SubscriptionServer>(kj::addRef(*peer_), running));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> kubelet(KubeletContext context) override {
+    auto answer = context.getResults().initAnswer();
+    KJ_IF_MAYBE (channel, peer_->service.channel) {
+      if (peer_->service.rights.kubelet) {
+        answer.setGate(
+            makeGate(peer_->node.kubelet, *channel, peer_->node.timer, kj::addRef(*peer_)));
+        return kj::READY_NOW;
+      }
+    }
+    answer.setDenied();
+    return kj::READY_NOW;
+  }
+
+private:
+  kj::Own<Peer> peer_;
+};
+
+class DoorServer final : public schema::Door::Server {
+public:
+  explicit DoorServer(kj::Own<Peer> peer)
+      : peer_(kj::mv(peer)),
+        impatience_(peer_->node.timer.afterDelay(kPatience)
+                        .then([this]() {
+                          if (!peer_->entered) peer_->service.hangUp("said nothing for 10 s"_kj);
+                        })
+                        .eagerlyEvaluate(nullptr)) {}
+
+protected:
+  kj::Promise<void> enter(EnterContext context) override {
+    auto answer = context.getResults().initAnswer();
+    if (context.getParams().getProtocol() != schema::PROTOCOL) {
+      answer.setWrongProtocol(schema::PROTOCOL);
+      return kj::READY_NOW;
+    }
+    peer_->entered = true;
+    answer.setSession(kj::heap<SessionServer>(kj::addRef(*peer_)));
+    return kj::READY_NOW;
+  }
+
+private:
+  kj::Own<Peer> peer_;
+  kj::Promise<void> impatience_;
+};
+
+}  // namespace
+
+schema::Door::Client makeDoor(Node& node, Service service) {
+  return kj::heap<DoorServer>(kj::refcounted<Peer>(node, kj::mv(service)));
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,38 @@
+#pragma once
+// The privilege line's server side: what one connection can reach.
+
+#include "ipc/codec/descriptor_channel.h"
+#include "ipc/schema/helper.capnp.h"
+#include "privd/kubelet_gate.h"
+#include "privd/pci_scan.h"
+#include "privd/rights.h"
+#include "privd/snapshot_source.h"
+
+#include <kj/async.h>
+#include <kj/timer.h>
+
+namespace vfiogate {
+
+/// What all connections share. Outlives them.
+struct Node {
+  SnapshotSource& source;
+  const SysfsRoot& sysfs;
+  const DevRoot& dev;
+  KubeletGate& kubelet;
+  kj::Timer& timer;
+};
+
+/// How one connection is served.
+struct Service {
+  Rights rights;
+  /// Where descriptors go; without it there is no gate to the kubelet.
+  kj::Maybe<DescriptorSender> channel;
+  /// Ends the connection; the text says why and is for the log. May be called more than once.
+  kj::Function<void(kj::StringPtr why)> hangUp;
+};
+
+/// The first capability of a connection: version exchange, then a session with these rights. A
+/// peer that has not entered within 10 s, or whose observer keeps a call for 10 s, is hung up on.
+schema::Door::Client makeDoor(Node& node, Service service);
+
+}  // namespace vfiogate

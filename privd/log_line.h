@@ -1,0 +1,53 @@
+#pragma once
+// privd's log: one event a line on stderr, `event=group_seen group=7 driver=vfio-pci`.
+
+#include <kj/string.h>
+
+#include <initializer_list>
+
+namespace vfiogate {
+
+/// Everything that privd ever says. The names are what operators search for: never renamed.
+enum class LogEvent {
+  kStarted,
+  kStopped,
+  kLockedDown,
+  kScanFailed,
+  kDeviceProblem,
+  kUeventsLost,
+  kUeventForeign,
+  kPlugindConnected,
+  kPlugindRefused,
+  kPlugindAbsent,
+  kPeerConnected,
+  kPeerRefused,
+  kPeerGone,
+  kPeerHungUp,
+  kObserverStuck,
+  kSocketMade,
+  kSocketRefused,
+  kSocketFailed,
+  kKubeletDialled,
+  kKubeletAbsent,
+  kKubeletAppeared,
+  kDirectoryMissing,
+  kDescriptorNotSent,
+};
+
+/// The event's name, such as "peer_refused".
+kj::StringPtr eventName(LogEvent event);
+
+struct LogField {
+  kj::StringPtr key;
+  kj::String value;
+};
+
+/// The line without its end. Values that are not plain words are quoted, with everything that is
+/// not printable ASCII as \xNN, and cut after 200 bytes: text from outside can neither end the
+/// line nor fill the log.
+kj::String formatLine(LogEvent event, kj::ArrayPtr<const LogField> fields);
+
+/// Writes the line to stderr in one piece. A reader that went away is no failure of ours.
+void logLine(LogEvent event, std::initializer_list<LogField> fields = {});
+
+}  // namespace vfiogate

@@ -1,0 +1,157 @@
+#include "privd/serve.h"
+
+#include "ipc/socket/unix_socket.h"
+#include "privd/command_socket.h"
+#include "privd/helper_server.h"
+#include "privd/log_line.h"
+#include "privd/plugind_link.h"
+#include "privd/snapshot_source.h"
+#include "privd/uevent_socket.h"
+#include "seccomp/drop_privileges.h"
+#include "seccomp/load_filter.h"
+#include "seccomp/privd_rules.h"
+
+#include <kj/async-io.h>
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <iostream>
+#include <random>
+
+namespace vfiogate {
+namespace {
+
+constexpr std::uint64_t kDescriptors = 4096;
+
+/// A path's directory and last part.
+struct SplitPath {
+  std::string directory;
+  std::string name;
+};
+
+SplitPath split(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return {".", path};
+  return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
+}
+
+int fail(const std::string& what) {
+  std::cerr << "privd: " << what << "\n";
+  return 1;
+}
+
+RolePolicy policyOf(const ServeOptions& options) {
+  const std::string rights = "," + options.plugindRights + ",";
+  const auto has = [&rights](const char* right) { return rights.find(right) != std::string::npos; };
+  return {options.plugindUid, Rights{.watch = has(",watch,"), .kubelet = has(",kubelet,")}};
+}
+
+kj::Vector<kj::String> prefixesOf(const ServeOptions& options) {
+  kj::Vector<kj::String> prefixes;
+  for (const std::string& prefix : options.resourcePrefixes) prefixes.add(kj::str(prefix.c_str()));
+  return prefixes;
+}
+
+kj::Promise<void> onEnd(kj::UnixEventPort& port) {
+  return port.onSignal(SIGTERM).exclusiveJoin(port.onSignal(SIGINT)).ignoreResult();
+}
+
+/// What was opened while it was still allowed.
+struct Opened {
+  SysfsRoot sysfs;
+  DevRoot dev;
+  kj::AutoCloseFd commands;
+  kj::Maybe<kj::AutoCloseFd> uevents;
+};
+
+std::string why(int error) {
+  return std::string(": ") + strerror(error);
+}
+
+Result<Opened, std::string> openAll(const ServeOptions& options) {
+  auto sysfs = SysfsRoot::open(options.sysfs);
+  if (!sysfs) return Failure{"--sysfs " + options.sysfs + why(sysfs.error().error)};
+  auto dev = DevRoot::open(options.dev);
+  if (!dev) return Failure{"--dev " + options.dev + why(dev.error().error)};
+  const SplitPath path = split(options.socket);
+  auto commands = listenAt(path.directory.c_str(), path.name.c_str(), WhoMayConnect::kOwner);
+  if (!commands) {
+    return Failure{"--socket " + options.socket + ": " + commands.error().step +
+                   why(commands.error().error)};
+  }
+  kj::Maybe<kj::AutoCloseFd> uevents;
+  if (options.uevents == "on") {
+    auto socket = openUeventSocket();
+    if (!socket) {
+      return Failure{"the kernel's events" + why(socket.error()) +
+                     ": try --uevents off, which looks every --rescan seconds"};
+    }
+    uevents = kj::mv(socket).value();
+  }
+  return Opened{kj::mv(sysfs).value(), kj::mv(dev).value(), kj::mv(commands).value(),
+                kj::mv(uevents)};
+}
+
+std::optional<StepFailure> dropPower(const Opened& opened) {
+  std::vector<int> keep = {opened.sysfs.fd(), opened.dev.fd(), opened.commands.get()};
+  KJ_IF_MAYBE (uevents, opened.uevents) keep.push_back(uevents->get());
+  return dropPrivileges({.descriptors = keep, .descriptorLimit = kDescriptors});
+}
+
+std::uint64_t newEpoch() {
+  std::random_device random;
+  return (std::uint64_t{random()} << 32U) | random();
+}
+
+/// Everything that needs a system call of start-up is made here, then the filter goes in, and only
+/// then is anything read that somebody else wrote.
+std::optional<StepFailure> runLocked(const ServeOptions& options, Opened opened) {
+  auto io = kj::setupAsyncIo();
+  kj::Timer& timer = io.provider->getTimer();
+  auto ended = onEnd(io.unixEventPort);
+  const SplitPath plugindPath = split(options.plugind);
+  NameWatch plugindSocket(io.unixEventPort, timer, plugindPath.directory.c_str(),
+                          plugindPath.name.c_str());
+  KubeletGate kubelet(io.unixEventPort, timer, options.kubeletDir.c_str(), prefixesOf(options));
+  const std::uint64_t epoch = newEpoch();
+  io.waitScope.poll();  // KJ asks for the signals at its first look, which the filter forbids
+
+  if (auto failure = loadFilter(kPrivdRules)) return failure;
+  logLine(LogEvent::kLockedDown);
+
+  SnapshotSource source(timer, epoch, options.rescanSeconds * kj::SECONDS,
+                        [&opened]() { return scan(opened.sysfs, opened.dev); });
+  kj::Maybe<UeventListener> uevents;
+  KJ_IF_MAYBE (socket, opened.uevents) {
+    uevents.emplace(io.unixEventPort, kj::mv(*socket), [&source]() { source.hint(); });
+  }
+  Node node{source, opened.sysfs, opened.dev, kubelet, timer};
+  const RolePolicy policy = policyOf(options);
+  CommandSocket commands(node, io, policy, kj::mv(opened.commands));
+  PlugindLink plugind(node, io, policy, options.plugind.c_str(), plugindSocket);
+  const auto first = source.current();
+  logLine(LogEvent::kStarted, {{"devices", kj::str(first.snapshot->devices.size())},
+                               {"groups", kj::str(first.snapshot->groups.size())}});
+  ended.wait(io.waitScope);
+  logLine(LogEvent::kStopped);
+  return std::nullopt;
+}
+
+}  // namespace
+
+int serve(const ServeOptions& options) {
+  if (geteuid() != 0) {
+    return fail("serve: must be started as root; it gives up every capability by itself");
+  }
+  kj::UnixEventPort::captureSignal(SIGTERM);
+  kj::UnixEventPort::captureSignal(SIGINT);
+  auto opened = openAll(options);
+  if (!opened) return fail(opened.error());
+  if (const auto failure = dropPower(*opened)) return fail(failure->str());
+  if (const auto failure = runLocked(options, kj::mv(opened).value())) return fail(failure->str());
+  return 0;
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,122 @@
+#include "privd/serve_options.h"
+
+#include <CLI/CLI.hpp>
+
+#include <fstream>
+
+namespace vfiogate {
+namespace {
+
+std::string checkUid(const std::string& text) {
+  if (text == "0") return "plugind must not run as root: give the uid that it drops to";
+  return {};
+}
+
+std::string checkRights(const std::string& text) {
+  for (const std::string& right : CLI::detail::split(text, ',')) {
+    if (right == "bind" || right == "cdi") return "right '" + right + "' is not in this version";
+    if (right != "watch" && right != "kubelet") {
+      return "unknown right '" + right + "': give watch, kubelet or both, separated by commas";
+    }
+  }
+  return {};
+}
+
+std::string checkPrefix(const std::string& text) {
+  if (text.find('/') == std::string::npos) {
+    return "'" + text + "' has no '/': give what resource names begin with, such as vfiogate.dev/";
+  }
+  return {};
+}
+
+void refuseLaterOptions(CLI::App& serve) {
+  for (const char* name :
+       {"--cdi-dir", "--state-dir", "--audit-log", "--allow", "--deny", "--declare",
+        "--plugind-config", "--dra-driver", "--override", "--require-landlock"}) {
+    serve
+        .add_option_function<std::vector<std::string>>(name,
+                                                       [name](const std::vector<std::string>&) {
+                                                         throw CLI::ValidationError(
+                                                             name, "not in this version");
+                                                       })
+        ->expected(0, -1)
+        ->group("");
+  }
+}
+
+std::string trimmed(std::string text) {
+  return CLI::detail::trim(text);
+}
+
+void appendOptions(const std::string& path, std::vector<std::string>& arguments) {
+  std::ifstream file(path);
+  if (!file) throw CLI::FileError("--options: cannot read " + path);
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    line = trimmed(line);
+    if (line.empty() || line.front() == '#') continue;
+    const std::size_t end = line.find_first_of(" \t=");
+    const std::string name = line.substr(0, end);
+    if (name.starts_with("-") || name == "options") {
+      throw CLI::FileError("--options: " + path + " line " + std::to_string(number) + ": '" + name +
+                           "': write long options without the dashes, and no options in options");
+    }
+    arguments.push_back("--" + name);
+    if (end == std::string::npos) continue;
+    arguments.back() += "=" + trimmed(line.substr(line.find_first_not_of(" \t=", end)));
+  }
+}
+
+}  // namespace
+
+void addServeOptions(CLI::App& serve, ServeOptions& options) {
+  // Later ones win, so that the command line can correct an options file before it.
+  serve.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  serve.add_option("--socket", options.socket, "where the command line reaches this daemon")
+      ->capture_default_str();
+  serve.add_option("--plugind", options.plugind, "the socket on which plugind listens")
+      ->capture_default_str();
+  serve.add_option("--plugind-uid", options.plugindUid, "the only uid taken for plugind")
+      ->check(checkUid)
+      ->capture_default_str();
+  serve.add_option("--plugind-rights", options.plugindRights, "what plugind may: watch, kubelet")
+      ->check(checkRights)
+      ->capture_default_str();
+  serve.add_option("--sysfs", options.sysfs, "the root below which sysfs is found")
+      ->capture_default_str();
+  serve.add_option("--dev", options.dev, "the root below which device nodes are looked for")
+      ->capture_default_str();
+  serve.add_option("--kubelet-dir", options.kubeletDir, "the kubelet's directory")
+      ->capture_default_str();
+  serve
+      .add_option("--resource-prefix", options.resourcePrefixes,
+                  "what the resources that plugind may serve begin with; repeatable")
+      ->check(checkPrefix)
+      ->take_all()
+      ->capture_default_str();
+  serve.add_option("--uevents", options.uevents, "listen to the kernel's hints: on, off")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str();
+  serve.add_option("--rescan", options.rescanSeconds, "seconds between looks without a hint")
+      ->check(CLI::Range(1, 86400))
+      ->capture_default_str();
+  serve.add_option("--options", "file with more options: one a line, without the dashes")
+      ->type_name("FILE");
+  refuseLaterOptions(serve);
+}
+
+std::vector<std::string> expandOptionFiles(const std::vector<std::string>& arguments) {
+  std::vector<std::string> expanded;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i] == "--options" && i + 1 < arguments.size()) {
+      appendOptions(arguments[++i], expanded);
+    } else if (arguments[i].starts_with("--options=")) {
+      appendOptions(arguments[i].substr(10), expanded);
+    } else {
+      expanded.push_back(arguments[i]);
+    }
+  }
+  return expanded;
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,39 @@
+#pragma once
+// What `privd serve` was told.
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace vfiogate {
+
+struct ServeOptions {
+  std::string socket = "/run/vfiogate/privd/privd.sock";
+  std::string plugind = "/run/vfiogate/plugind/plugind.sock";
+  uid_t plugindUid = 64532;
+  std::string plugindRights = "watch,kubelet";
+  std::string sysfs = "/sys";
+  std::string dev = "/dev";
+  std::string kubeletDir = "/var/lib/kubelet";
+  std::vector<std::string> resourcePrefixes = {"vfiogate.dev/"};
+  std::string uevents = "on";
+  std::uint32_t rescanSeconds = 60;
+};
+
+/// Describes the options of `privd serve` to the parser, which fills `options`. Options of later
+/// versions are known and refused by name.
+void addServeOptions(CLI::App& serve, ServeOptions& options);
+
+/// Replaces `--options FILE` in `arguments` by the options in the file: one long option a line
+/// without the dashes, `name`, `name value` or `name=value`, `#` begins a comment line. Throws
+/// CLI::FileError naming the file, and the line where there is one.
+std::vector<std::string> expandOptionFiles(const std::vector<std::string>& arguments);
+
+}  // namespace vfiogate

@@ -1,0 +1,127 @@
+#include "privd/sysfs_root.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace vfiogate {
+namespace {
+
+constexpr std::size_t kLongestAttribute = 4096;
+constexpr std::size_t kMostNames = 65536;
+
+Result<kj::AutoCloseFd, ReadError> openRoot(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return Failure{ReadError{errno}};
+  return kj::AutoCloseFd(fd);
+}
+
+/// Opens `path` below `rootFd` (borrowed). sysfs is full of links that go up and down again: they
+/// resolve as long as they stay below the root.
+Result<kj::AutoCloseFd, ReadError> openBeneath(int rootFd, const std::string& path, int flags) {
+  open_how how = {};
+  how.flags = static_cast<std::uint64_t>(flags) | O_CLOEXEC;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  const long fd = syscall(SYS_openat2, rootFd, path.c_str(), &how, sizeof(how));
+  if (fd < 0) return Failure{ReadError{errno}};
+  return kj::AutoCloseFd(static_cast<int>(fd));
+}
+
+/// Opens for reading what is a regular file; never waits for the other end of something else.
+Result<kj::AutoCloseFd, ReadError> openAttribute(int rootFd, const std::string& path) {
+  auto opened = openBeneath(rootFd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  if (!opened) return opened;
+  struct stat status = {};
+  if (fstat(opened->get(), &status) != 0) return Failure{ReadError{errno}};
+  if (!S_ISREG(status.st_mode)) return Failure{ReadError{EINVAL}};
+  return opened;
+}
+
+}  // namespace
+
+Result<SysfsRoot, ReadError> SysfsRoot::open(const std::string& path) {
+  auto root = openRoot(path);
+  if (!root) return Failure{root.error()};
+  return SysfsRoot(kj::mv(root).value());
+}
+
+Result<std::string, ReadError> SysfsRoot::readBytes(const std::string& path,
+                                                    std::size_t bytes) const {
+  const auto file = openAttribute(root_.get(), path);
+  if (!file) return Failure{file.error()};
+  std::string text(bytes, '\0');
+  std::size_t filled = 0;
+  while (filled < bytes) {
+    const ssize_t got = ::read(file->get(), text.data() + filled, bytes - filled);
+    if (got < 0) return Failure{ReadError{errno}};
+    if (got == 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  text.resize(filled);
+  return text;
+}
+
+Result<std::string, ReadError> SysfsRoot::read(const std::string& path) const {
+  auto text = readBytes(path, kLongestAttribute);
+  if (!text) return text;
+  std::string trimmed = std::move(text).value();
+  while (!trimmed.empty() && (trimmed.back() == '\n' || trimmed.back() == ' ')) trimmed.pop_back();
+  return trimmed;
+}
+
+Result<std::string, ReadError> SysfsRoot::link(const std::string& path) const {
+  const auto opened = openBeneath(root_.get(), path, O_PATH | O_NOFOLLOW);
+  if (!opened) return Failure{opened.error()};
+  std::string target(kLongestAttribute, '\0');
+  const ssize_t length = readlinkat(opened->get(), "", target.data(), target.size());
+  if (length < 0) return Failure{ReadError{errno == ENOENT ? EINVAL : errno}};
+  target.resize(static_cast<std::size_t>(length));
+  return target;
+}
+
+Result<std::vector<std::string>, ReadError> SysfsRoot::names(const std::string& path) const {
+  auto opened = openBeneath(root_.get(), path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+  if (!opened) return Failure{opened.error()};
+  const int fd = kj::mv(opened).value().release();
+  DIR* directory = fdopendir(fd);
+  if (directory == nullptr) {
+    const int error = errno;
+    close(fd);
+    return Failure{ReadError{error}};
+  }
+  std::vector<std::string> names;
+  while (names.size() < kMostNames) {
+    const dirent* entry = readdir(directory);
+    if (entry == nullptr) break;
+    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+  }
+  closedir(directory);
+  std::ranges::sort(names);
+  return names;
+}
+
+bool SysfsRoot::exists(const std::string& path) const {
+  return openBeneath(root_.get(), path, O_PATH).has_value();
+}
+
+Result<DevRoot, ReadError> DevRoot::open(const std::string& path) {
+  auto root = openRoot(path);
+  if (!root) return Failure{root.error()};
+  return DevRoot(kj::mv(root).value());
+}
+
+bool DevRoot::hasCharacterDevice(const std::string& path) const {
+  const auto opened = openBeneath(root_.get(), path, O_PATH);
+  if (!opened) return false;
+  struct stat status = {};
+  return fstat(opened->get(), &status) == 0 && S_ISCHR(status.st_mode);
+}
+
+}  // namespace vfiogate

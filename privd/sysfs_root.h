@@ -1,0 +1,66 @@
+#pragma once
+// The only code that opens sysfs, and the only code that looks into /dev.
+
+#include "ipc/types/result.h"
+
+#include <kj/io.h>
+#include <kj/string.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vfiogate {
+
+/// Why an attribute has no value: ENOENT means that it is not there.
+struct ReadError {
+  int error;
+};
+
+/// A directory that is taken for /sys. Everything is found below it, links included: a link that
+/// leads out is an error (EXDEV), not a way out. Nothing here blocks: what is no regular file, such
+/// as a pipe put in an attribute's place, is refused (EINVAL).
+class SysfsRoot {
+public:
+  /// Error: the errno of opening `path`.
+  static Result<SysfsRoot, ReadError> open(const std::string& path);
+
+  /// The attribute's text without the line's end. `path` is relative to the root; at most 4,096
+  /// bytes are read.
+  Result<std::string, ReadError> read(const std::string& path) const;
+
+  /// The first `bytes` of a binary attribute, fewer where it is shorter.
+  Result<std::string, ReadError> readBytes(const std::string& path, std::size_t bytes) const;
+
+  /// Where the link points, as the link says it.
+  Result<std::string, ReadError> link(const std::string& path) const;
+
+  /// The names in a directory, ascending, without dot names; at most 65,536.
+  Result<std::vector<std::string>, ReadError> names(const std::string& path) const;
+
+  bool exists(const std::string& path) const;
+
+  /// For those who keep descriptors over the lock-down (borrowed).
+  int fd() const { return root_.get(); }
+
+private:
+  explicit SysfsRoot(kj::AutoCloseFd root) : root_(kj::mv(root)) {}
+  kj::AutoCloseFd root_;
+};
+
+/// A directory that is taken for /dev. Nothing below it is ever opened.
+class DevRoot {
+public:
+  static Result<DevRoot, ReadError> open(const std::string& path);
+
+  /// True if `path`, relative to the root, is a character device.
+  bool hasCharacterDevice(const std::string& path) const;
+
+  int fd() const { return root_.get(); }
+
+private:
+  explicit DevRoot(kj::AutoCloseFd root) : root_(kj::mv(root)) {}
+  kj::AutoCloseFd root_;
+};
+
+}  // namespace vfiogate

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Counts what runs as root and compares it with privd/BUDGET: growth fails until that file says so.
+
+Usage: trusted_code.py [BIN]    BIN: folder with the built privd, default build/release/bin
+Counted: lines of code (no blank lines, no comment lines) of privd without its command line, ipc and
+seccomp; methods of the schema; rows of privd's system call table; shared objects of the program."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def code_lines() -> int:
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "privd", "ipc", "seccomp"],
+                            cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    count = 0
+    for path in listed:
+        if not path.endswith((".h", ".cc", ".capnp")) or path.startswith("privd/cli/"):
+            continue
+        if path == "seccomp/plugind_rules.h" or not (ROOT / path).exists():
+            continue
+        for line in (ROOT / path).read_text().splitlines():
+            text = line.strip()
+            if text and not text.startswith(("//", "#")):
+                count += 1
+    return count
+
+
+def methods() -> int:
+    schema = (ROOT / "ipc/schema/helper.capnp").read_text()
+    return len(re.findall(r"^\s+\w+ @\d+ \(.*\) -> \(", schema, re.MULTILINE))
+
+
+def syscalls() -> int:
+    table = (ROOT / "seccomp/privd_rules.h").read_text()
+    return len(set(re.findall(r"SCMP_SYS\((\w+)\)", table)))
+
+
+def shared_objects(program: pathlib.Path) -> int:
+    listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    return len([line for line in listed.splitlines() if "=>" in line])
+
+
+def main() -> int:
+    program = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build/release/bin") / "privd"
+    found = {"lines": code_lines(), "methods": methods(), "syscalls": syscalls()}
+    if program.exists():
+        found["libraries"] = shared_objects(program)
+    budget = {}
+    for line in (ROOT / "privd/BUDGET").read_text().splitlines():
+        if line.strip() and not line.startswith("#"):
+            name, number = line.split()[:2]
+            budget[name] = int(number)
+    over = [n for n in found if found[n] > budget.get(n, 0)]
+    for name, number in found.items():
+        print(f"{name}: {number} of {budget.get(name, 0)}{'  OVER' if name in over else ''}")
+    if over:
+        print("The trusted code grew. If it must, raise privd/BUDGET in the same commit and say why.")
+    return 1 if over else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

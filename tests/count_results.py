@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Reads GoogleTest's XML results of one ctest run and prints, tab-separated, what tests/run.sh adds
+up: passed N; failed NAME; skipped NAME: REASON; output LINES of a failure. A test program that left
+no result file crashed or was killed, and counts as one failure."""
+
+import pathlib
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+
+
+def main() -> int:
+    results, log = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).read_text(errors="replace")
+    passed = 0
+    lines = []
+    reported = set()
+    for file in sorted(results.glob("*.xml")):
+        try:
+            root = ElementTree.parse(file).getroot()
+        except ElementTree.ParseError:
+            continue
+        reported.add(file.stem)
+        for case in root.iter("testcase"):
+            name = f'{case.get("classname")}.{case.get("name")}'
+            failures = case.findall("failure")
+            skip = case.find("skipped")
+            if failures:
+                lines.append(f"failed\t{name}")
+                for failure in failures:
+                    for line in (failure.text or "").splitlines()[:12]:
+                        lines.append(f"output\t    {line}")
+            elif case.get("result") == "skipped" or skip is not None:
+                message = (skip.get("message", "") if skip is not None else "").strip()
+                reason = message.splitlines()[-1] if message else "no reason given"
+                lines.append(f"skipped\t{name}: {reason}")
+            elif case.get("status") == "run":
+                passed += 1
+    # "3/9 Test #3: types_test ....   Passed", "***Failed", "***Timeout", "***Exception: ..."
+    for match in re.finditer(r"Test +#\d+: (\S+) \.*\s*(Passed|\*\*\*\S+|Exception.*)", log):
+        program, outcome = match.group(1), match.group(2)
+        if outcome == "Passed":
+            if program not in reported:
+                passed += 1  # a test that is no GoogleTest program
+            continue
+        if program not in reported or not any(line.startswith("failed") for line in lines):
+            lines.append(f"failed\t{program} ({outcome.strip('*')})")
+    if passed == 0 and not lines:
+        print("no test ran", file=sys.stderr)
+        return 1
+    print(f"passed\t{passed}")
+    print("\n".join(lines))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

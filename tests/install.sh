@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Installs what building and testing need on Debian 12. Does nothing where all is there.
+set -euo pipefail
+
+packages=(
+  g++ cmake ninja-build ccache pkg-config git ca-certificates
+  libcapnp-dev capnproto libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
+  libseccomp-dev libmd-dev libspdlog-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev
+  libgtest-dev libgmock-dev
+  pci.ids iproute2 python3
+  clang clang-format clang-tidy libclang-rt-14-dev shellcheck
+)
+
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+done
+[ "${#missing[@]}" -eq 0 ] && exit 0
+
+echo "installing: ${missing[*]}"
+if [ "$(id -u)" -ne 0 ]; then
+  echo "tests/install.sh: not root. Run: sudo apt-get install ${missing[*]}" >&2
+  exit 1
+fi
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq
+apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds, and runs every layer of tests that this machine allows.
+#   tests/run.sh          what every change must pass, under 45 minutes on 2 cores
+#   tests/run.sh --full   also ThreadSanitizer, clang-tidy on everything, longer fuzzing
+# Ends with the line "N passed, N failed, N skipped"; exit 0 only if nothing failed.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+
+full=no
+case "${1:-}" in
+  "") ;;
+  --full) full=yes ;;
+  -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  *) echo "tests/run.sh: unknown option '$1' (see --help)" >&2; exit 2 ;;
+esac
+
+passed=0 failed=0 skipped=0
+failures=() skips=()
+logs=build/logs
+mkdir -p "$logs"
+began=$SECONDS
+
+heading() { printf '\n== %s (%d s)\n' "$1" $((SECONDS - began)); }
+pass() { passed=$((passed + 1)); }
+fail() { failed=$((failed + 1)); failures+=("$1"); echo "FAILED: $1"; }
+skip() { skipped=$((skipped + 1)); skips+=("$1"); }
+
+# check NAME COMMAND...: one test that is a command; its output is shown only if it fails.
+check() {
+  local name=$1 log
+  log=$logs/${1//[^a-zA-Z0-9]/_}.log
+  shift
+  if "$@" >"$log" 2>&1; then pass; else tail -n 40 "$log"; fail "$name"; fi
+}
+
+# build PRESET: what cannot be built cannot be tested; ends the run.
+build() {
+  heading "build: $1"
+  if ! cmake --preset "$1" >"$logs/configure-$1.log" 2>&1; then
+    tail -n 20 "$logs/configure-$1.log"
+    fail "configure $1"
+    finish
+  fi
+  if ! cmake --build --preset "$1" >"$logs/build-$1.log" 2>&1; then
+    grep -E 'error|FAILED|warning:' "$logs/build-$1.log" | head -n 40
+    fail "build $1"
+    finish
+  fi
+}
+
+# ctests PRESET [ctest arguments]: every GoogleTest case counts as one test.
+ctests() {
+  local preset=$1
+  shift
+  heading "test: $preset $*"
+  rm -rf "build/$preset/results"
+  mkdir -p "build/$preset/results"
+  GTEST_OUTPUT="xml:$PWD/build/$preset/results/" \
+    ctest --preset "$preset" "$@" >"$logs/ctest-$preset.log" 2>&1 || true
+  local counts
+  if ! counts=$(tests/count_results.py "build/$preset/results" "$logs/ctest-$preset.log"); then
+    tail -n 60 "$logs/ctest-$preset.log"
+    fail "reading the results of $preset"
+    return
+  fi
+  local kind text
+  while IFS=$'\t' read -r kind text; do
+    case "$kind" in
+      passed) passed=$((passed + text)) ;;
+      failed) fail "$preset: $text" ;;
+      skipped) skip "$preset: $text" ;;
+      output) echo "$text" ;;
+    esac
+  done <<<"$counts"
+}
+
+finish() {
+  heading "done"
+  if [ "$skipped" -gt 0 ]; then printf 'skipped: %s\n' "${skips[@]}"; fi
+  if [ "$failed" -gt 0 ]; then printf 'failed: %s\n' "${failures[@]}"; fi
+  echo "$passed passed, $failed failed, $skipped skipped"
+  [ "$failed" -eq 0 ]
+  exit
+}
+
+heading "install"
+tests/install.sh || { fail "install"; finish; }
+
+heading "sources"
+check "clang-format" tests/format.sh
+check "shellcheck" bash -c 'git ls-files "*.sh" .ci/run | xargs shellcheck'
+check "include rules" tests/budget/include_rules.py
+check "budget of the trusted code" tests/budget/trusted_code.py
+
+# Sanitizers need no leak check inside the sandboxed daemons: it would fork at exit (ADR 0003).
+export ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1
+
+build release
+check "hardening of the programs" tests/budget/hardening.sh build/release/bin
+ctests release
+build dev
+ctests dev
+
+heading "clang-tidy"
+if [ "$full" = yes ]; then
+  check "clang-tidy on everything" tests/tidy.sh
+else
+  check "clang-tidy on what changed last" tests/tidy.sh --changed
+fi
+
+heading "fuzz"
+build fuzz
+for target in build/fuzz/fuzz/*; do
+  if [ ! -x "$target" ] || [ ! -f "$target" ]; then continue; fi
+  name=$(basename "$target")
+  seconds=10
+  [ "$full" = yes ] && seconds=300
+  mkdir -p "build/fuzz/corpus/$name"
+  check "fuzz $name for $seconds s" "$target" -max_total_time="$seconds" -timeout=5 -rss_limit_mb=512 \
+    -artifact_prefix="build/fuzz/" "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name"
+done
+
+if [ "$full" = yes ]; then
+  build tsan
+  ctests tsan
+else
+  skip "ThreadSanitizer: only with --full"
+  skip "clang-tidy on everything: only with --full"
+fi
+finish

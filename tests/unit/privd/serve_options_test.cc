@@ -1,0 +1,89 @@
+#include "privd/serve_options.h"
+
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+
+#include <fstream>
+
+#include "tests/support/temp_dir.h"
+
+namespace vfiogate {
+namespace {
+
+/// What the options make of `arguments`: empty, or the parser's complaint.
+std::string complaint(std::vector<std::string> arguments, ServeOptions& options) {
+  CLI::App app;
+  addServeOptions(app, options);
+  try {
+    arguments = expandOptionFiles(arguments);
+    std::reverse(arguments.begin(), arguments.end());
+    app.parse(arguments);
+  } catch (const CLI::ParseError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(ServeOptions, HaveTheDocumentedDefaults) {
+  ServeOptions options;
+  EXPECT_EQ(complaint({}, options), "");
+  EXPECT_EQ(options.socket, "/run/vfiogate/privd/privd.sock");
+  EXPECT_EQ(options.plugindUid, 64532U);
+  EXPECT_EQ(options.resourcePrefixes, std::vector<std::string>{"vfiogate.dev/"});
+}
+
+TEST(ServeOptions, TakeRepeatedPrefixes) {
+  ServeOptions options;
+  EXPECT_EQ(complaint({"--resource-prefix", "a.org/", "--resource-prefix", "b.org/x"}, options),
+            "");
+  EXPECT_EQ(options.resourcePrefixes, (std::vector<std::string>{"a.org/", "b.org/x"}));
+}
+
+struct Refusal {
+  std::vector<std::string> arguments;
+  std::string says;
+};
+
+class ServeOptionsRefuse : public testing::TestWithParam<Refusal> {};
+
+TEST_P(ServeOptionsRefuse, WithTheReason) {
+  ServeOptions options;
+  EXPECT_NE(complaint(GetParam().arguments, options).find(GetParam().says), std::string::npos)
+      << complaint(GetParam().arguments, options);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, ServeOptionsRefuse,
+    testing::Values(Refusal{{"--plugind-uid", "0"}, "must not run as root"},
+                    Refusal{{"--plugind-uid", "-1"}, "--plugind-uid"},
+                    Refusal{{"--plugind-uid", "nobody"}, "--plugind-uid"},
+                    Refusal{{"--plugind-rights", "watch,bind"}, "'bind' is not in this version"},
+                    Refusal{{"--plugind-rights", "watch,fly"}, "unknown right 'fly'"},
+                    Refusal{{"--resource-prefix", "vfiogate.dev"}, "has no '/'"},
+                    Refusal{{"--rescan", "0"}, "--rescan"},
+                    Refusal{{"--uevents", "maybe"}, "maybe"},
+                    Refusal{{"--allow", "vendor=10de"}, "--allow: not in this version"},
+                    Refusal{{"--require-landlock"}, "not in this version"},
+                    Refusal{{"--options", "/nonexistent"}, "cannot read /nonexistent"}));
+
+TEST(ServeOptions, ComeFromAFileToo) {
+  TempDir dir;
+  std::ofstream(dir / "privd.conf") << "# a comment\n\n  sysfs /host/sys\nrescan=5\n"
+                                       "resource-prefix = a.org/\nresource-prefix b.org/\n";
+  ServeOptions options;
+  EXPECT_EQ(complaint({"--options", dir / "privd.conf", "--rescan", "7"}, options), "");
+  EXPECT_EQ(options.sysfs, "/host/sys");
+  EXPECT_EQ(options.resourcePrefixes, (std::vector<std::string>{"a.org/", "b.org/"}));
+}
+
+TEST(ServeOptions, FilesAreRefusedByLine) {
+  TempDir dir;
+  std::ofstream(dir / "privd.conf") << "rescan 5\n--sysfs /host/sys\n";
+  ServeOptions options;
+  const std::string said = complaint({"--options=" + (dir / "privd.conf")}, options);
+  EXPECT_NE(said.find("privd.conf line 2: '--sysfs'"), std::string::npos) << said;
+}
+
+}  // namespace
+}  // namespace vfiogate
