@@ -32,9 +32,6 @@ private:
     std::uint64_t generation;
   };
 
-  Result<Taken, DecodeError> takeWhole(schema::Update::Reader update);
-  Result<Taken, DecodeError> takeDelta(schema::Update::Reader update);
-
   std::optional<Position> at_;
   Snapshot snapshot_;
   GroupControlClients controls_;
