@@ -1,42 +1,27 @@
 #include "plugind/hardware_view.h"
 
 #include <utility>
+#include <variant>
 
 namespace vfiogate {
 
-Result<HardwareView::Taken, DecodeError> HardwareView::take(schema::Update::Reader update) {
-  switch (update.which()) {
-    case schema::Update::FULL:
-      return takeWhole(update);
-    case schema::Update::DELTA:
-      return takeDelta(update);
+HardwareView::Taken HardwareView::take(DecodedUpdate decoded) {
+  Update& update = decoded.update;
+  if (auto* whole = std::get_if<Snapshot>(&update.content)) {
+    snapshot_ = std::move(*whole);
+    controls_ = std::move(decoded.controls);
+  } else {
+    const auto& [base, changes] = std::get<UpdateDelta>(update.content);
+    if (!at_ || at_->epoch != update.epoch || at_->generation != base) {
+      at_.reset();
+      return Taken::kMissing;
+    }
+    for (const IommuGroup& group : changes.changedGroups) controls_.erase(group.id);
+    for (const IommuGroupId id : changes.removedGroups) controls_.erase(id);
+    controls_.merge(decoded.controls);
+    snapshot_ = apply(std::move(snapshot_), changes);
   }
-  return Failure{DecodeError{"an update that is neither full nor delta"}};
-}
-
-Result<HardwareView::Taken, DecodeError> HardwareView::takeWhole(schema::Update::Reader update) {
-  auto decoded = decodeSnapshot(update.getFull());
-  if (!decoded) return Failure{decoded.error()};
-  DecodedSnapshot whole = std::move(decoded).value();
-  snapshot_ = std::move(whole.snapshot);
-  controls_ = std::move(whole.controls);
-  at_ = {update.getEpoch(), update.getGeneration()};
-  return Taken::kNew;
-}
-
-Result<HardwareView::Taken, DecodeError> HardwareView::takeDelta(schema::Update::Reader update) {
-  auto decoded = decodeDelta(update.getDelta());
-  if (!decoded) return Failure{decoded.error()};
-  DecodedDelta delta = std::move(decoded).value();
-  if (!at_ || at_->epoch != update.getEpoch() || at_->generation != delta.base) {
-    at_.reset();
-    return Taken::kMissing;
-  }
-  for (const IommuGroup& group : delta.delta.changedGroups) controls_.erase(group.id);
-  for (const IommuGroupId id : delta.delta.removedGroups) controls_.erase(id);
-  controls_.merge(delta.controls);
-  snapshot_ = apply(std::move(snapshot_), delta.delta);
-  at_->generation = update.getGeneration();
+  at_ = {update.epoch, update.generation};
   return Taken::kNew;
 }
 
