@@ -5,38 +5,24 @@
 namespace vfiogate {
 
 Result<HardwareView::Taken, DecodeError> HardwareView::take(schema::Update::Reader update) {
-  switch (update.which()) {
-    case schema::Update::FULL:
-      return takeWhole(update);
-    case schema::Update::DELTA:
-      return takeDelta(update);
-  }
-  return Failure{DecodeError{"an update that is neither full nor delta"}};
-}
-
-Result<HardwareView::Taken, DecodeError> HardwareView::takeWhole(schema::Update::Reader update) {
-  auto decoded = decodeSnapshot(update.getFull());
+  auto decoded = decode(update);
   if (!decoded) return Failure{decoded.error()};
-  DecodedSnapshot whole = std::move(decoded).value();
-  snapshot_ = std::move(whole.snapshot);
-  controls_ = std::move(whole.controls);
-  at_ = {update.getEpoch(), update.getGeneration()};
-  return Taken::kNew;
-}
-
-Result<HardwareView::Taken, DecodeError> HardwareView::takeDelta(schema::Update::Reader update) {
-  auto decoded = decodeDelta(update.getDelta());
-  if (!decoded) return Failure{decoded.error()};
-  DecodedDelta delta = std::move(decoded).value();
-  if (!at_ || at_->epoch != update.getEpoch() || at_->generation != delta.base) {
-    at_.reset();
-    return Taken::kMissing;
+  DecodedUpdate taken = std::move(decoded).value();
+  if (auto* whole = std::get_if<Snapshot>(&taken.update.content)) {
+    snapshot_ = std::move(*whole);
+    controls_ = std::move(taken.controls);
+  } else {
+    const auto& delta = std::get<UpdateDelta>(taken.update.content);
+    if (!at_ || at_->epoch != taken.update.epoch || at_->generation != delta.base) {
+      at_.reset();
+      return Taken::kMissing;
+    }
+    for (const IommuGroup& group : delta.changes.changedGroups) controls_.erase(group.id);
+    for (const IommuGroupId id : delta.changes.removedGroups) controls_.erase(id);
+    controls_.merge(taken.controls);
+    snapshot_ = apply(std::move(snapshot_), delta.changes);
   }
-  for (const IommuGroup& group : delta.delta.changedGroups) controls_.erase(group.id);
-  for (const IommuGroupId id : delta.delta.removedGroups) controls_.erase(id);
-  controls_.merge(delta.controls);
-  snapshot_ = apply(std::move(snapshot_), delta.delta);
-  at_->generation = update.getGeneration();
+  at_ = {taken.update.epoch, taken.update.generation};
   return Taken::kNew;
 }
 

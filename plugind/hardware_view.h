@@ -2,14 +2,13 @@
 // The hardware as privd tells it: the whole first, then differences.
 
 #include "ipc/codec/decode_snapshot.h"
-#include "ipc/schema/helper.capnp.h"
 
 #include <cstdint>
 #include <optional>
 
 namespace vfiogate {
 
-/// Folds one subscription's updates. Each is decoded once, here.
+/// Folds one subscription's updates.
 class HardwareView {
 public:
   enum class Taken : std::uint8_t {
@@ -17,8 +16,7 @@ public:
     kMissing,  ///< does not follow what was taken last: ask for the whole
   };
 
-  /// Error: what no privd says; hang up then.
-  Result<Taken, DecodeError> take(schema::Update::Reader update);
+  Taken take(DecodedUpdate update);
 
   const Snapshot& snapshot() const { return snapshot_; }
 
@@ -31,9 +29,6 @@ private:
     std::uint64_t epoch;
     std::uint64_t generation;
   };
-
-  Result<Taken, DecodeError> takeWhole(schema::Update::Reader update);
-  Result<Taken, DecodeError> takeDelta(schema::Update::Reader update);
 
   std::optional<Position> at_;
   Snapshot snapshot_;

@@ -138,12 +138,12 @@ kj::Promise<void> PrivdSession::openGate() {
 
 void PrivdSession::take(schema::Update::Reader update) {
   if (awaitingWhole_ && !update.isFull()) return;  // of the subscription before
-  const auto taken = hardware_.take(update);
-  if (!taken) {
-    hangUp("it sent an update that makes no sense: " + taken.error().what);
+  auto decoded = decode(update);
+  if (!decoded) {
+    hangUp("it sent an update that makes no sense: " + decoded.error().what);
     return;
   }
-  if (*taken == HardwareView::Taken::kMissing) {
+  if (hardware_.take(std::move(decoded).value()) == HardwareView::Taken::kMissing) {
     logWarning(LogEvent::kUpdateRefused,
                {{"why", "it does not follow the one before"}, {"then", "asked for the whole"}});
     resubscribing_ =
@@ -172,7 +172,7 @@ kj::Promise<GroupLook> PrivdSession::look(IommuGroupId group) {
 GroupLook PrivdSession::takeLook(schema::LookAnswer::Reader answer) {
   if (answer.isVanished()) return {GroupLook::Answer::kVanished, {}};
   if (!answer.isSeen()) return {GroupLook::Answer::kFailed, {}};
-  auto decoded = decodeSnapshot(answer.getSeen());
+  auto decoded = decode(answer.getSeen());
   if (!decoded) {
     hangUp("it answered a look with what makes no sense: " + decoded.error().what);
     return {GroupLook::Answer::kFailed, {}};
