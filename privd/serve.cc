@@ -116,6 +116,7 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, Opened opened)
                           plugindPath.name.c_str());
   KubeletGate kubelet(io.unixEventPort, timer, options.kubeletDir.c_str(), prefixesOf(options));
   const std::uint64_t epoch = newEpoch();
+  io.waitScope.poll();  // KJ asks for the signals at its first look, which the filter forbids
 
   if (auto failure = loadFilter(kPrivdRules)) return failure;
   logLine(LogEvent::kLockedDown);

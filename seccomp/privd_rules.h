@@ -30,7 +30,7 @@ inline constexpr std::array kPrivdRules{
     Rule{SCMP_SYS(getdents64), kAnyArgs, "list devices and groups"},
     Rule{SCMP_SYS(read), kAnyArgs, "attributes, inotify, signals, Cap'n Proto messages"},
     Rule{SCMP_SYS(renameat), kAnyArgs, "a new listener takes its name over the old one"},
-    Rule{SCMP_SYS(unlinkat), kAnyArgs, "the temporary name of a listener that failed"},
+    Rule{SCMP_SYS(inotify_rm_watch), kAnyArgs, "a directory that was renamed away"},
     Rule{SCMP_SYS(umask), kAnyArgs, "mode of a socket at bind, instead of chmod"},
 
     // Sockets
@@ -52,15 +52,16 @@ inline constexpr std::array kPrivdRules{
         {intIs(1, SOL_SOCKET, "level is SOL_SOCKET"), intIs(2, SO_PEERCRED, "name is SO_PEERCRED")},
         "who is at the other end"},
     Rule{SCMP_SYS(getsockopt),
-         {intIs(1, SOL_SOCKET, "level is SOL_SOCKET"), intIs(2, SO_ERROR, "name is SO_ERROR")},
-         "how a connect ended"},
+         {intIs(1, SOL_SOCKET, "level is SOL_SOCKET"), intIs(2, SO_SNDBUF, "name is SO_SNDBUF")},
+         "Cap'n Proto asks how much may be under way"},
+    Rule{SCMP_SYS(setsockopt),
+         {intIs(1, SOL_SOCKET, "level is SOL_SOCKET"), intIs(2, SO_SNDBUF, "name is SO_SNDBUF")},
+         "bounds the descriptors under way"},
     Rule{SCMP_SYS(close), kAnyArgs, "gives descriptors back"},
-    Rule{SCMP_SYS(fcntl), intIs(1, F_GETFL, "cmd is F_GETFL"), "KJ checks a descriptor's flags"},
-    Rule{SCMP_SYS(fcntl), intIs(1, F_SETFL, "cmd is F_SETFL"), "KJ makes it non-blocking"},
-    Rule{SCMP_SYS(fcntl), intIs(1, F_GETFD, "cmd is F_GETFD"), "KJ checks close-on-exec"},
-    Rule{SCMP_SYS(fcntl), intIs(1, F_SETFD, "cmd is F_SETFD"), "KJ sets close-on-exec"},
-    Rule{SCMP_SYS(fcntl), intIs(1, F_DUPFD_CLOEXEC, "cmd is F_DUPFD_CLOEXEC"),
-         "a second reference to a socket handed out"},
+    Rule{SCMP_SYS(fcntl), intIs(1, F_SETFD, "cmd is F_SETFD"),
+         "the C library marks a directory that it lists close-on-exec"},
+    Rule{SCMP_SYS(fcntl), intIs(1, F_GETFL, "cmd is F_GETFL"),
+         "the C library checks a directory before it lists it"},
 
     // Memory
     Rule{SCMP_SYS(mmap), without(2, PROT_EXEC, "prot without PROT_EXEC"), "large blocks"},

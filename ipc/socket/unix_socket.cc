@@ -2,6 +2,7 @@
 
 #include <kj/debug.h>
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -61,7 +62,9 @@ Result<kj::AutoCloseFd, SocketError> listenAt(kj::StringPtr directory, kj::Strin
   if (!temporary) return Failure{temporary.error()};
   if (listen(fd.get(), kBacklog) != 0) return Failure{SocketError{errno, "listen"}};
   const auto path = kj::str(directory, "/", name);
-  if (rename(temporary->cStr(), path.cStr()) != 0) return Failure{SocketError{errno, "rename"}};
+  // Not rename(), which is another system call on some machines: the filters have one.
+  if (renameat(AT_FDCWD, temporary->cStr(), AT_FDCWD, path.cStr()) != 0)
+    return Failure{SocketError{errno, "rename"}};
   return kj::mv(fd);
 }
 

@@ -32,16 +32,9 @@ public:
   bool has_value() const { return held_.index() == 0; }
   explicit operator bool() const { return has_value(); }
 
-  const T& value() const& {
-    return has_value() ? *std::get_if<0>(&held_) : (std::abort(), *std::get_if<0>(&held_));
-  }
-  T&& value() && {
-    return has_value() ? std::move(*std::get_if<0>(&held_))
-                       : (std::abort(), std::move(*std::get_if<0>(&held_)));
-  }
-  const E& error() const {
-    return has_value() ? (std::abort(), *std::get_if<1>(&held_)) : *std::get_if<1>(&held_);
-  }
+  const T& value() const& { return present(std::get_if<0>(&held_)); }
+  T&& value() && { return std::move(present(std::get_if<0>(&held_))); }
+  const E& error() const { return present(std::get_if<1>(&held_)); }
 
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
@@ -50,6 +43,12 @@ public:
   friend bool operator==(const Result&, const Result&) = default;
 
 private:
+  template <typename Half>
+  static Half& present(Half* half) {
+    if (half == nullptr) std::abort();
+    return *half;
+  }
+
   std::variant<T, E> held_;
 };
 

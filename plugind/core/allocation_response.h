@@ -2,8 +2,13 @@
 // What an allocation puts into the container.
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
+
+#include "ipc/types/resource_name.h"
+#include "plugind/core/device_nodes.h"
+#include "plugind/core/settings.h"
 
 namespace vfiogate {
 
@@ -15,5 +20,20 @@ struct AllocationResponse {
 
   friend bool operator==(const AllocationResponse&, const AllocationResponse&) = default;
 };
+
+/// The variable in which KubeVirt's launcher looks for the addresses of a resource:
+/// "PCI_RESOURCE_" and the upper-cased name, '/' and '.' turned into '_'.
+/// Source: KubeVirt pkg/util/util.go (ResourceNameToEnvVar).
+std::string kubevirtVariable(const ResourceName& resource);
+
+/// False for segments above 16 bit: KubeVirt refuses the VM that names one.
+bool kubevirtAccepts(const Bdf& address);
+
+/// The answer that lends `ids`, exactly one address per unit in the variable, ascending.
+/// Error: the bar of the first device that cannot be lent.
+Result<AllocationResponse, Bar> allocationResponse(const Snapshot& snapshot,
+                                                   const ResourceName& resource,
+                                                   const std::set<Bdf>& ids,
+                                                   const LendingSettings& lending);
 
 }  // namespace vfiogate

@@ -1,0 +1,243 @@
+#include "ipc/types/selector.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "ipc/types/hex.h"
+
+namespace vfiogate {
+namespace {
+
+using Text = Result<std::string, SelectorProblem>;
+
+struct KeyName {
+  std::string_view name;
+  SelectorKey key;
+};
+constexpr std::array kKeys{
+    KeyName{"vendor", SelectorKey::kVendor},       KeyName{"device", SelectorKey::kDevice},
+    KeyName{"subvendor", SelectorKey::kSubvendor}, KeyName{"subdevice", SelectorKey::kSubdevice},
+    KeyName{"class", SelectorKey::kClass},         KeyName{"driver", SelectorKey::kDriver},
+    KeyName{"address", SelectorKey::kAddress},     KeyName{"root", SelectorKey::kRoot},
+    KeyName{"numa", SelectorKey::kNuma},           KeyName{"sriov", SelectorKey::kSriov},
+};
+// Designed, and needing facts that no snapshot holds yet.
+constexpr std::array<std::string_view, 3> kLaterKeys{"slot", "mdev", "product"};
+constexpr std::size_t kMaxValue = 64;
+
+Failure<SelectorProblem> problem(std::string text) {
+  return Failure{SelectorProblem{std::move(text)}};
+}
+
+std::string quoted(std::string_view text) {
+  std::string shown = "\"";
+  for (const char c : text.substr(0, kMaxValue)) shown += c >= ' ' && c <= '~' ? c : '?';
+  return shown + (text.size() > kMaxValue ? "...\"" : "\"");
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return result;
+}
+
+bool consistsOf(std::string_view text, std::string_view allowed) {
+  return !text.empty() && text.find_first_not_of(allowed) == std::string_view::npos;
+}
+
+Text readHex(std::string_view value, std::initializer_list<std::size_t> digits, const char* want) {
+  std::string text = lower(value);
+  if (text.starts_with("0x")) text.erase(0, 2);
+  const bool rightLength = std::ranges::find(digits, text.size()) != digits.end();
+  if (rightLength && parseHexDigits(text, text.size())) return text;
+  return problem("found " + quoted(value) + "; write " + want);
+}
+
+Text readAddress(std::string_view value) {
+  const std::string text = lower(value);
+  if (text.find('*') == std::string::npos) {
+    const auto address = Bdf::parse(text);
+    if (address) return address->str();
+  } else if (text.size() <= kMaxValue && consistsOf(text, "0123456789abcdef:.*")) {
+    return text;
+  }
+  return problem("found " + quoted(value) + "; write an address such as 0000:3b:00.0 or 0000:3b:*");
+}
+
+Text readRoot(std::string_view value) {
+  const std::string text = lower(value);
+  // The bus part of a root complex is the address of its first function, cut.
+  if (text.starts_with("pci") && Bdf::parse(text.substr(3) + ":00.0")) return text;
+  return problem("found " + quoted(value) + "; write a root complex such as pci0000:00");
+}
+
+Text readDriver(std::string_view value) {
+  constexpr std::string_view kAllowed =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  if (value.size() <= kMaxValue && consistsOf(value, kAllowed)) return std::string(value);
+  return problem("found " + quoted(value) + "; write a driver's name such as vfio-pci");
+}
+
+Text readNuma(std::string_view value) {
+  if (const auto node = parseDecimal(value)) return std::to_string(*node);
+  return problem("found " + quoted(value) + "; write a NUMA node's number such as 0");
+}
+
+Text readSriov(std::string_view value) {
+  if (value == "none" || value == "pf" || value == "vf") return std::string(value);
+  return problem("found " + quoted(value) + "; write none, pf or vf");
+}
+
+Text readValue(SelectorKey key, std::string_view value) {
+  switch (key) {
+    case SelectorKey::kVendor:
+    case SelectorKey::kDevice:
+    case SelectorKey::kSubvendor:
+    case SelectorKey::kSubdevice:
+      return readHex(value, {4}, "4 hex digits such as 10de");
+    case SelectorKey::kClass:
+      return readHex(value, {2, 4, 6}, "2, 4 or 6 hex digits such as 03 or 0302");
+    case SelectorKey::kDriver:
+      return readDriver(value);
+    case SelectorKey::kAddress:
+      return readAddress(value);
+    case SelectorKey::kRoot:
+      return readRoot(value);
+    case SelectorKey::kNuma:
+      return readNuma(value);
+    case SelectorKey::kSriov:
+      return readSriov(value);
+  }
+  return problem("not a key");
+}
+
+Result<SelectorKey, SelectorProblem> readKey(std::string_view name) {
+  for (const KeyName& known : kKeys) {
+    if (known.name == name) return known.key;
+  }
+  if (std::ranges::find(kLaterKeys, name) != kLaterKeys.end()) {
+    return problem("key " + std::string(name) + " is not in this version");
+  }
+  std::string all;
+  for (const KeyName& known : kKeys) all += " " + std::string(known.name);
+  return problem("unknown key " + quoted(name) + "; the keys are" + all);
+}
+
+template <typename Number>
+std::optional<std::string> hexText(const std::optional<Number>& number, int digits) {
+  return number ? std::optional(hexDigits(*number, digits)) : std::nullopt;
+}
+
+std::string_view roleName(SriovRole role) {
+  if (role == SriovRole::kPhysicalFunction) return "pf";
+  return role == SriovRole::kVirtualFunction ? "vf" : "none";
+}
+
+/// What a device has to say to `key`, in the selector's spelling. Null: nothing.
+std::optional<std::string> deviceText(const PciDevice& device, SelectorKey key) {
+  switch (key) {
+    case SelectorKey::kVendor:
+      return hexText(device.vendor, 4);
+    case SelectorKey::kDevice:
+      return hexText(device.device, 4);
+    case SelectorKey::kSubvendor:
+      return hexText(device.subvendor, 4);
+    case SelectorKey::kSubdevice:
+      return hexText(device.subdevice, 4);
+    case SelectorKey::kClass:
+      return hexText(device.classCode, 6);
+    case SelectorKey::kDriver:
+      return device.driver;
+    case SelectorKey::kAddress:
+      return device.address.str();
+    case SelectorKey::kRoot:
+      return lower(device.pcieRoot);
+    case SelectorKey::kNuma:
+      return device.numaNode ? std::optional(std::to_string(*device.numaNode)) : std::nullopt;
+    case SelectorKey::kSriov:
+      return std::string(roleName(device.sriov));
+  }
+  return std::nullopt;
+}
+
+bool covers(SelectorKey key, std::string_view value, std::string_view text) {
+  if (key == SelectorKey::kClass) return text.starts_with(value);
+  if (key == SelectorKey::kAddress) return matchesPattern(value, text);
+  return text == value;
+}
+
+}  // namespace
+
+std::string_view selectorKeyName(SelectorKey key) {
+  const auto* const found = std::ranges::find(kKeys, key, &KeyName::key);
+  return found == kKeys.end() ? std::string_view() : found->name;
+}
+
+Result<Selector, SelectorProblem> Selector::parse(std::string_view text) {
+  // "10de:2684" is short for the two keys.
+  if (text.size() == 9 && text[4] == ':' && text.find('=') == std::string_view::npos) {
+    const std::string vendor(text.substr(0, 4));
+    return parse("vendor=" + vendor + ",device=" + std::string(text.substr(5)));
+  }
+  Selector selector;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    const std::string_view part = text.substr(0, comma);
+    const std::size_t equals = part.find('=');
+    if (equals == std::string_view::npos) {
+      return problem("found " + quoted(part) + "; write key=value, or 10de:2684 alone");
+    }
+    const auto added = selector.add(part.substr(0, equals), part.substr(equals + 1));
+    if (!added) return problem("in " + quoted(part) + ": " + added.error().text);
+    if (comma == std::string_view::npos) return selector;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+Result<Done, SelectorProblem> Selector::add(std::string_view key, std::string_view value) {
+  const auto known = readKey(key);
+  if (!known) return Failure{known.error()};
+  const auto text = readValue(*known, value);
+  if (!text) return Failure{text.error()};
+  std::vector<std::string>& accepted = values_[*known];
+  if (std::ranges::find(accepted, *text) == accepted.end()) accepted.push_back(*text);
+  return Done{};
+}
+
+bool matches(const Selector& selector, const PciDevice& device) {
+  return std::ranges::all_of(selector.values(), [&device](const auto& entry) {
+    const SelectorKey key = entry.first;
+    const std::optional<std::string> text = deviceText(device, key);
+    return text && std::ranges::any_of(entry.second, [key, &text](const std::string& value) {
+             return covers(key, value, *text);
+           });
+  });
+}
+
+bool matchesPattern(std::string_view pattern, std::string_view text) {
+  std::size_t at = 0;
+  std::size_t next = 0;
+  // Where the latest '*' stands and how much of the text it has swallowed: the only choice to undo.
+  std::size_t star = std::string_view::npos;
+  std::size_t swallowed = 0;
+  while (at < text.size()) {
+    if (next < pattern.size() && pattern[next] == '*') {
+      star = next++;
+      swallowed = at;
+    } else if (next < pattern.size() && pattern[next] == text[at]) {
+      ++next;
+      ++at;
+    } else if (star != std::string_view::npos) {
+      next = star + 1;
+      at = ++swallowed;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', next) == std::string_view::npos;
+}
+
+}  // namespace vfiogate

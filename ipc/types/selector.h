@@ -1,0 +1,64 @@
+#pragma once
+// Which PCI functions a person means: the words of options and of configuration files.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ipc/types/result.h"
+#include "ipc/types/snapshot.h"
+
+namespace vfiogate {
+
+enum class SelectorKey : std::uint8_t {
+  kVendor,
+  kDevice,
+  kSubvendor,
+  kSubdevice,
+  kClass,
+  kDriver,
+  kAddress,
+  kRoot,
+  kNuma,
+  kSriov,
+};
+
+/// The key as people write it: "vendor", "numa".
+std::string_view selectorKeyName(SelectorKey key);
+
+/// What is wrong with a selector's text and what would mend it, for people.
+struct SelectorProblem {
+  std::string text;
+};
+
+/// A condition on a PCI function. Every key must match; a key with several values wants any one of
+/// them; without a key it matches every function. Only with values that can match something:
+/// parse() and add() are the only ways in.
+class Selector {
+public:
+  /// Reads "key=value[,key=value...]", or "10de:2684" for vendor and device.
+  static Result<Selector, SelectorProblem> parse(std::string_view text);
+
+  /// Accepts one more value for `key`. Hex in either case, with or without 0x; `class` is a prefix
+  /// of 2, 4 or 6 digits; `address` takes '*'; `sriov` is none, pf or vf.
+  Result<Done, SelectorProblem> add(std::string_view key, std::string_view value);
+
+  bool empty() const { return values_.empty(); }
+  /// The accepted values in their one spelling: lower case, without 0x, as matched.
+  const std::map<SelectorKey, std::vector<std::string>>& values() const { return values_; }
+
+  friend bool operator==(const Selector&, const Selector&) = default;
+
+private:
+  std::map<SelectorKey, std::vector<std::string>> values_;
+};
+
+/// What sysfs does not say about `device` matches no value.
+bool matches(const Selector& selector, const PciDevice& device);
+
+/// True if `pattern` (with '*' for any run of characters) covers `text`.
+bool matchesPattern(std::string_view pattern, std::string_view text);
+
+}  // namespace vfiogate

@@ -1,0 +1,46 @@
+#include "plugind/config/config.h"
+
+#include "plugind/config/config_binding.h"
+#include "plugind/config/config_print.h"
+#include "plugind/config/config_settings.h"
+#include "plugind/config/findings.h"
+#include "plugind/config/settings_review.h"
+#include "plugind/config/yaml_tree.h"
+
+namespace vfiogate {
+
+std::string ConfigRemark::str() const {
+  std::string remark = fileName;
+  if (line != 0) remark += ":" + std::to_string(line);
+  if (!path.empty()) remark += ": " + path;
+  return remark + ": " + text;
+}
+
+Result<Config, std::vector<ConfigRemark>> parseConfig(std::string_view text,
+                                                      std::string_view fileName) {
+  Findings findings{std::string(fileName)};
+  if (text.size() > kMaxConfigBytes) {
+    findings.refuse(0, "", "larger than 1 MiB");
+    return Failure{findings.problems()};
+  }
+  const auto tree = readYaml(text);
+  if (!tree) {
+    findings.refuse(tree.error().line, "", tree.error().text);
+    return Failure{findings.problems()};
+  }
+  const plugind_config::Config message = bindConfig(*tree, findings);
+  // What was not bound is missing: judging the rest would blame the wrong thing.
+  if (findings.anyProblem()) return Failure{findings.problems()};
+  Settings settings = toSettings(message, findings);
+  if (!findings.anyProblem()) reviewSettings(settings, findings);
+  if (findings.anyProblem()) return Failure{findings.problems()};
+  return Config{.settings = std::move(settings),
+                .warnings = findings.warnings(),
+                .effective = printConfig(message)};
+}
+
+std::string printEffective(const Config& config) {
+  return "# plugind's configuration as it takes effect\n" + config.effective;
+}
+
+}  // namespace vfiogate

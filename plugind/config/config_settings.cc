@@ -1,0 +1,154 @@
+#include "plugind/config/config_settings.h"
+
+#include <optional>
+#include <set>
+
+#include "ipc/types/hex.h"
+#include "plugind/config/schema_words.h"
+#include "plugind/core/refusal.h"
+
+namespace vfiogate {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+
+std::string indexed(const std::string& path, int index) {
+  return path + "[" + std::to_string(index) + "]";
+}
+
+std::optional<ResourceName> readName(const std::string& text, const std::string& path,
+                                     const Settings& settings, Findings& findings) {
+  auto name = ResourceName::parse(text);
+  if (name) return name;
+  if (ResourceName::parse(settings.resourcePrefix + "/" + text)) {
+    findings.refuse(path, "found " + quoteForeign(text) +
+                              "; write the full name: " + settings.resourcePrefix + "/" + text);
+  } else {
+    findings.refuse(path, "found " + quoteForeign(text) +
+                              "; write PREFIX/NAME: PREFIX a lower-case domain outside "
+                              "kubernetes.io, NAME 1 to 63 of A-Z a-z 0-9 - _ . between two "
+                              "letters or digits");
+  }
+  return std::nullopt;
+}
+
+std::optional<Model> readModel(const std::string& text) {
+  if (text.size() != 9 || text[4] != ':') return std::nullopt;
+  const auto vendor = parseHexDigits(text.substr(0, 4), 4);
+  const auto device = parseHexDigits(text.substr(5), 4);
+  if (!vendor || !device) return std::nullopt;
+  return Model{static_cast<std::uint16_t>(*vendor), static_cast<std::uint16_t>(*device)};
+}
+
+void readAliases(const plugind_config::Config& message, Settings& settings, Findings& findings) {
+  // A protobuf map has no order of its own; messages should not change from run to run.
+  const std::map<std::string, std::string> sorted(message.aliases().begin(),
+                                                  message.aliases().end());
+  for (const auto& [key, value] : sorted) {
+    const std::string path = "aliases." + key.substr(0, 64);
+    const auto model = readModel(key);
+    if (!model) {
+      findings.refuse(path, "found key " + quoteForeign(key) + "; write ids such as 10de:2684");
+      continue;
+    }
+    const auto name = readName(value, path, settings, findings);
+    if (name && !settings.aliases.emplace(*model, *name).second) {
+      findings.refuse(path, "the same ids are given twice; remove one");
+    }
+  }
+}
+
+Selector readSelect(const plugind_config::Select& select, const std::string& path,
+                    Findings& findings) {
+  Selector selector;
+  const auto& reflection = *select.GetReflection();
+  bool named = false;
+  for (int i = 0; i < select.GetDescriptor()->field_count(); ++i) {
+    const FieldDescriptor& field = *select.GetDescriptor()->field(i);
+    const int count = reflection.FieldSize(select, &field);
+    for (int item = 0; item < count; ++item) {
+      named = true;
+      const std::string value =
+          field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32
+              ? std::to_string(reflection.GetRepeatedUInt32(select, &field, item))
+              : reflection.GetRepeatedString(select, &field, item);
+      const auto added = selector.add(keyOf(field), value);
+      if (added) continue;
+      const std::string key = path + "." + keyOf(field);
+      findings.refuse(count > 1 ? indexed(key, item) : key, added.error().text);
+    }
+  }
+  if (!named) {
+    findings.refuse(path, "selects every device; name at least one key, such as vendor");
+  }
+  return selector;
+}
+
+Backend toBackend(plugind_config::Resource::Backend backend) {
+  switch (backend) {
+    case plugind_config::Resource::LEGACY:
+      return Backend::kLegacy;
+    case plugind_config::Resource::IOMMUFD:
+      return Backend::kIommufd;
+    case plugind_config::Resource::BOTH:
+      return Backend::kBoth;
+    case plugind_config::Resource::AUTO:
+      break;
+  }
+  return Backend::kAuto;
+}
+
+bool wantsKubevirt(const plugind_config::Resource& resource, const std::string& path,
+                   Findings& findings) {
+  std::set<int> wanted;
+  for (const int one : resource.env()) {
+    if (!wanted.insert(one).second) findings.refuse(path + ".env", "a value is named twice");
+  }
+  const bool none = wanted.contains(plugind_config::Resource::NONE);
+  if (none && wanted.size() > 1) {
+    findings.refuse(path + ".env", "none stands beside another value; remove one of them");
+  }
+  return !none;
+}
+
+ResourceSettings readResource(const plugind_config::Resource& resource, const std::string& path,
+                              const Settings& settings, Findings& findings) {
+  ResourceSettings entry;
+  if (!resource.name().empty()) {
+    entry.name = readName(resource.name(), path + ".name", settings, findings);
+  }
+  // An absent selector is the empty one.
+  const bool named = resource.has_select();
+  entry.select = readSelect(resource.select(), named ? path + ".select" : path, findings);
+  entry.lending.backend = toBackend(resource.backend());
+  entry.lending.kubevirtVariable = wantsKubevirt(resource, path, findings);
+  return entry;
+}
+
+}  // namespace
+
+Settings toSettings(const plugind_config::Config& message, Findings& findings) {
+  Settings settings;
+  if (ResourceName::parse(message.resource_prefix() + "/x")) {
+    settings.resourcePrefix = message.resource_prefix();
+  } else {
+    findings.refuse("resourcePrefix", "found " + quoteForeign(message.resource_prefix()) +
+                                          "; write a lower-case domain such as vfiogate.dev");
+  }
+  settings.naming = message.naming() == plugind_config::Config::PCI_VENDOR_DEVICE
+                        ? Naming::kPciVendorDevice
+                        : Naming::kVendorDevice;
+  readAliases(message, settings, findings);
+  for (int i = 0; i < message.exclude_size(); ++i) {
+    settings.exclude.push_back(readSelect(message.exclude(i), indexed("exclude", i), findings));
+  }
+  for (int i = 0; i < message.resources_size(); ++i) {
+    const std::string path = indexed("resources", i);
+    settings.resources.push_back(readResource(message.resources(i), path, settings, findings));
+  }
+  settings.grace = std::chrono::milliseconds(message.grace());
+  settings.allocateWait = std::chrono::milliseconds(message.allocate_wait());
+  return settings;
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,40 @@
+#include "plugind/core/allocation_response.h"
+
+namespace vfiogate {
+
+std::string kubevirtVariable(const ResourceName& resource) {
+  std::string variable = "PCI_RESOURCE_";
+  for (const char c : resource.str()) {
+    if (c == '/' || c == '.') {
+      variable += '_';
+    } else {
+      variable += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    }
+  }
+  return variable;
+}
+
+bool kubevirtAccepts(const Bdf& address) {
+  return address.segment() <= 0xffff;
+}
+
+Result<AllocationResponse, Bar> allocationResponse(const Snapshot& snapshot,
+                                                   const ResourceName& resource,
+                                                   const std::set<Bdf>& ids,
+                                                   const LendingSettings& lending) {
+  auto nodes = deviceNodes(snapshot, ids, lending.backend);
+  if (!nodes) return Failure{nodes.error()};
+  AllocationResponse response{.nodes = *std::move(nodes), .environment = {}};
+  if (!lending.kubevirtVariable) return response;
+  std::string addresses;
+  for (const Bdf& address : ids) {
+    if (!kubevirtAccepts(address)) {
+      return Failure{Bar{"segment", "KubeVirt takes no segment above 16 bit: set env: [none]"}};
+    }
+    addresses += (addresses.empty() ? "" : ",") + address.str();
+  }
+  response.environment.emplace(kubevirtVariable(resource), addresses);
+  return response;
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,28 @@
+#pragma once
+// What privd answered when asked for the present state of one group.
+
+#include <cstdint>
+#include <map>
+
+#include "ipc/types/iommu_group.h"
+#include "ipc/types/snapshot.h"
+
+namespace vfiogate {
+
+struct GroupLook {
+  enum class Answer : std::uint8_t {
+    kSeen,      ///< `seen` says what there is
+    kVanished,  ///< no such group, or it lost the members that it was made for
+    kFailed,    ///< privd could not say
+    kTimedOut,  ///< no answer within the deadline
+    kPrivdAway,
+  };
+  Answer answer = Answer::kTimedOut;
+  Snapshot seen;  ///< the group and its members only
+
+  friend bool operator==(const GroupLook&, const GroupLook&) = default;
+};
+
+using GroupLooks = std::map<IommuGroupId, GroupLook>;
+
+}  // namespace vfiogate

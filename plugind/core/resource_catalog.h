@@ -1,0 +1,40 @@
+#pragma once
+// Which resource each device of a snapshot belongs to.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ipc/types/resource_name.h"
+#include "ipc/types/snapshot.h"
+#include "plugind/core/settings.h"
+
+namespace vfiogate {
+
+/// The devices of one resource and how they are lent.
+struct ResourceDevices {
+  LendingSettings lending;
+  std::vector<Bdf> devices;  ///< ascending
+
+  friend bool operator==(const ResourceDevices&, const ResourceDevices&) = default;
+};
+
+/// Why a device belongs to no resource.
+struct LeftOut {
+  std::string reason;  ///< stable code: bridge, unreadable, excluded, unmatched, companion, ...
+  std::string text;    ///< for people, with what would change it
+  friend bool operator==(const LeftOut&, const LeftOut&) = default;
+};
+
+/// Every device of a snapshot, once: in a resource or left out.
+struct ResourceCatalog {
+  std::map<ResourceName, ResourceDevices> resources;
+  std::map<Bdf, LeftOut> leftOut;
+
+  friend bool operator==(const ResourceCatalog&, const ResourceCatalog&) = default;
+};
+
+/// Sorts the devices: exclusions first, then the first entry of `settings.resources` that matches.
+ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snapshot);
+
+}  // namespace vfiogate

@@ -1,0 +1,19 @@
+#include "privd/cli/commands.h"
+
+#include <CLI/CLI.hpp>
+
+namespace vfiogate {
+
+void addCommands(CLI::App& app, int& exitCode) {
+  addListCommand(app, exitCode);
+  addShowCommand(app, exitCode);
+  addWatchCommand(app, exitCode);
+  addPolicyCommand(app, exitCode);
+  for (const char* name :
+       {"doctor", "bind", "unbind", "forget", "hold", "release", "holds", "audit"}) {
+    CLI::App* later = app.add_subcommand(name)->group("")->allow_extras();
+    later->callback([name]() { throw CLI::ValidationError(name, "not in this version"); });
+  }
+}
+
+}  // namespace vfiogate

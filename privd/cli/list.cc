@@ -1,0 +1,89 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "privd/cli/commands.h"
+#include "privd/cli/device_json.h"
+#include "privd/cli/node_view.h"
+#include "privd/cli/output_form.h"
+#include "privd/cli/table.h"
+
+namespace vfiogate {
+namespace {
+
+Ink inkOf(const std::string& state) {
+  if (state == "passable") return Ink::kGood;
+  if (state == "in-use") return Ink::kBusy;
+  if (state == "bridge") return Ink::kDim;
+  return Ink::kBad;
+}
+
+std::vector<Cell> rowOf(const NodeView& view, const PciDevice& device, const std::string& group,
+                        const std::string& use) {
+  const std::string state = stateOf(view.snapshot, device);
+  const Viability seen = viability(view.snapshot, device.address);
+  return {{group},
+          {device.address.str()},
+          {jsonText(view.className(device))},
+          {jsonText(view.deviceName(device))},
+          {device.driver.empty() ? "-" : jsonText(device.driver)},
+          {device.numaNode ? std::to_string(*device.numaNode) : "-"},
+          {use},
+          {state, inkOf(state)},
+          {seen.ready() ? "" : jsonText(explain(view.snapshot, device.address, seen)), Ink::kDim}};
+}
+
+void printTable(const NodeView& view) {
+  const std::vector<Column> columns = {{"GROUP"},        {"ADDRESS"}, {"CLASS", true},
+                                       {"DEVICE", true}, {"DRIVER"},  {"NUMA"},
+                                       {"USE"},          {"STATE"},   {"REASON"}};
+  std::vector<std::vector<Cell>> rows;
+  std::size_t passable = 0;
+  const auto add = [&](const PciDevice& device, const std::string& group, const std::string& use) {
+    rows.push_back(rowOf(view, device, group, use));
+    if (stateOf(view.snapshot, device) == "passable") ++passable;
+  };
+  std::set<Bdf> shown;
+  for (const auto& [id, group] : view.snapshot.groups) {
+    for (const Bdf& member : group.members) {
+      const auto found = view.snapshot.devices.find(member);
+      if (found == view.snapshot.devices.end()) continue;
+      add(found->second, std::to_string(id.number()), useName(group.use));
+      shown.insert(member);
+    }
+  }
+  for (const auto& [address, device] : view.snapshot.devices) {
+    if (!shown.contains(address)) add(device, "-", "-");
+  }
+  std::cout << formatTable(columns, rows, terminalWidth(), wantsColours());
+  std::cout << view.snapshot.devices.size() << " devices, " << view.snapshot.groups.size()
+            << " IOMMU groups, " << passable << " can be passed through now\n";
+  if (view.snapshot.groups.empty() && !view.snapshot.devices.empty()) {
+    std::cout
+        << "No IOMMU group at all: the IOMMU is off. Turn it on in firmware (VT-d, AMD-Vi) and "
+           "on the kernel's command line (intel_iommu=on).\n";
+  }
+}
+
+}  // namespace
+
+void addListCommand(CLI::App& app, int& exitCode) {
+  CLI::App* command = app.add_subcommand(
+      "list", "IOMMU groups and PCI devices, and why each can or cannot be passed through");
+  auto options = std::make_shared<ViewOptions>();
+  auto form = std::make_shared<std::string>("table");
+  addViewOptions(*command, *options);
+  addOutputForm(*command, *form, {"table", "json"}, {"svg"});
+  command->callback([options, form, &exitCode]() {
+    const auto view = NodeView::take(*options);
+    if (!view) {
+      std::cerr << "privd list: " << view.error() << "\n";
+      exitCode = 1;
+    } else if (*form == "json") {
+      std::cout << listJson(*view).dump(2) << "\n";
+    } else {
+      printTable(*view);
+    }
+  });
+}
+
+}  // namespace vfiogate

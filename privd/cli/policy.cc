@@ -1,0 +1,22 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "privd/cli/commands.h"
+#include "privd/cli/output_form.h"
+#include "seccomp/print_policy.h"
+#include "seccomp/privd_rules.h"
+
+namespace vfiogate {
+
+void addPolicyCommand(CLI::App& app, int& exitCode) {
+  CLI::App* command = app.add_subcommand(
+      "policy", "the system calls that the daemon may make, each with its reason");
+  auto form = std::make_shared<std::string>("text");
+  addOutputForm(*command, *form, {"text", "json"}, {"oci"});
+  command->callback([form, &exitCode]() {
+    exitCode = 0;
+    std::cout << policyAs(*form, "privd", kPrivdRules).value_or(whyNoPolicy(*form));
+  });
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,112 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "ipc/types/hex.h"
+#include "privd/cli/commands.h"
+#include "privd/cli/device_json.h"
+#include "privd/cli/node_view.h"
+#include "privd/cli/output_form.h"
+
+namespace vfiogate {
+namespace {
+
+/// "01:00.0" stands for "0000:01:00.0", as lspci writes it.
+Result<Bdf, std::string> addressOf(const std::string& text) {
+  if (const auto full = Bdf::parse(text)) return *full;
+  if (const auto brief = Bdf::parse("0000:" + text)) return *brief;
+  return Failure{"'" + jsonText(text) +
+                 "' is no PCI address: write it as 0000:01:00.0 or 01:00.0 (privd list has them)"};
+}
+
+void line(const char* label, const std::string& value) {
+  std::cout << label << std::string(16 - std::string_view(label).size(), ' ')
+            << (value.empty() ? "-" : value) << "\n";
+}
+
+std::string idsOf(const std::optional<std::uint16_t>& vendor,
+                  const std::optional<std::uint16_t>& device) {
+  const auto part = [](const auto& id) { return id ? hexDigits(*id, 4) : std::string("????"); };
+  return vendor || device ? part(vendor) + ":" + part(device) : std::string();
+}
+
+void printGroup(const NodeView& view, const PciDevice& device) {
+  if (!device.group) return line("IOMMU group", "none");
+  const auto group = view.snapshot.groups.find(*device.group);
+  if (group == view.snapshot.groups.end()) return line("IOMMU group", "vanished");
+  line("IOMMU group", std::to_string(device.group->number()) + ", " +
+                          (group->second.type.empty() ? "type unknown" : group->second.type) +
+                          ", use " + useName(group->second.use));
+  for (const Bdf& member : group->second.members) {
+    if (member == device.address) continue;
+    const auto found = view.snapshot.devices.find(member);
+    if (found == view.snapshot.devices.end()) continue;
+    const std::string driver = found->second.driver.empty() ? "no driver" : found->second.driver;
+    line("  with",
+         member.str() + "  " + jsonText(view.className(found->second)) + ", " + jsonText(driver));
+  }
+}
+
+void print(const NodeView& view, const PciDevice& device) {
+  const Viability seen = viability(view.snapshot, device.address);
+  line("address", device.address.str());
+  line("device", jsonText(view.deviceName(device)));
+  line("class", jsonText(view.className(device)));
+  line("ids", idsOf(device.vendor, device.device));
+  line("subsystem", idsOf(device.subvendor, device.subdevice));
+  line("driver", jsonText(device.driver) + (device.vfioDev ? " (offers VFIO)" : ""));
+  line("state", stateOf(view.snapshot, device));
+  line("", jsonText(explain(view.snapshot, device.address, seen)));
+  printGroup(view, device);
+  line("NUMA node", device.numaNode ? std::to_string(*device.numaNode) : "");
+  line("root", device.pcieRoot);
+  line("enabled", device.enableCount ? std::to_string(*device.enableCount) : "unknown");
+  line("reset", device.resetMethods);
+  if (device.bootVga) line("boot VGA", "yes");
+  if (device.sriov == SriovRole::kPhysicalFunction) {
+    line("SR-IOV", "physical function, " + std::to_string(device.virtualFunctions) + " enabled");
+  }
+  if (device.physicalFunction)
+    line("SR-IOV", "virtual function of " + device.physicalFunction->str());
+  for (const AttributeProblem& problem : device.problems) {
+    line("problem", problem.attribute + ": " + jsonText(problem.why));
+  }
+}
+
+/// Returns the exit code.
+int show(const std::string& text, const std::string& form, const ViewOptions& options) {
+  const auto fail = [](const std::string& what) {
+    std::cerr << "privd show: " << what << "\n";
+    return 1;
+  };
+  const auto address = addressOf(text);
+  if (!address) return fail(address.error());
+  const auto view = NodeView::take(options);
+  if (!view) return fail(view.error());
+  const auto found = view->snapshot.devices.find(*address);
+  if (found == view->snapshot.devices.end()) {
+    return fail("there is no " + address->str() + " below " + options.sysfs +
+                " (privd list has what there is)");
+  }
+  if (form == "json") {
+    std::cout << deviceJson(*view, found->second).dump(2) << "\n";
+  } else {
+    print(*view, found->second);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void addShowCommand(CLI::App& app, int& exitCode) {
+  CLI::App* command = app.add_subcommand("show", "everything about one device");
+  auto options = std::make_shared<ViewOptions>();
+  auto form = std::make_shared<std::string>("table");
+  auto address = std::make_shared<std::string>();
+  command->add_option("ADDRESS", *address, "such as 0000:01:00.0, or 01:00.0")->required();
+  addViewOptions(*command, *options);
+  addOutputForm(*command, *form, {"table", "json"});
+  command->callback(
+      [options, form, address, &exitCode]() { exitCode = show(*address, *form, *options); });
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,172 @@
+#include "ipc/types/selector.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/hardware.h"
+
+namespace vfiogate {
+namespace {
+
+using test::at;
+using test::Hardware;
+
+Selector parsed(std::string_view text) {
+  const auto selector = Selector::parse(text);
+  if (selector) return *selector;
+  ADD_FAILURE() << text << ": " << selector.error().text;
+  return {};
+}
+
+/// A card that answers every key.
+PciDevice card() {
+  Hardware hardware;
+  PciDevice device = hardware.add("0000:3b:00.1", 7);
+  device.vendor = std::uint16_t{0x10de};
+  device.device = std::uint16_t{0x00af};
+  device.subvendor = std::uint16_t{0x1043};
+  device.subdevice = std::uint16_t{0x0010};
+  device.classCode = 0x030200;
+  device.driver = "vfio-pci";
+  device.pcieRoot = "pci0000:3a";
+  device.numaNode = 1;
+  device.sriov = SriovRole::kVirtualFunction;
+  return device;
+}
+
+TEST(Selector, MatchesByTheRulesOfItsKeys) {
+  struct Row {
+    const char* text;
+    bool want;
+  };
+  const Row rows[] = {
+      {"vendor=10de", true},
+      {"vendor=0X10DE", true},
+      {"vendor=10df", false},
+      {"10de:00af", true},
+      {"10DE:00AF", true},
+      {"10de:00ae", false},
+      {"vendor=10de,device=00af", true},
+      {"vendor=10de,device=00ae", false},
+      {"device=00ae,device=00af", true},
+      {"vendor=8086,vendor=10de,device=00ae", false},
+      {"subvendor=1043,subdevice=0010", true},
+      {"subdevice=0011", false},
+      {"class=03", true},
+      {"class=0302", true},
+      {"class=0x030200", true},
+      {"class=0300", false},
+      {"class=02,class=03", true},
+      {"driver=vfio-pci", true},
+      {"driver=vfio", false},
+      {"address=0000:3b:00.1", true},
+      {"address=0000:3B:00.1", true},
+      {"address=0000:3b:00.0", false},
+      {"address=0000:3b:*", true},
+      {"address=*.1", true},
+      {"address=*:00.*", true},
+      {"address=*3b*0*1", true},
+      {"address=0000:3c:*", false},
+      {"address=*", true},
+      {"root=pci0000:3a", true},
+      {"root=pci0000:3b", false},
+      {"numa=1", true},
+      {"numa=0,numa=1", true},
+      {"numa=11", false},
+      {"sriov=vf", true},
+      {"sriov=pf,sriov=none", false},
+  };
+  for (const Row& row : rows) EXPECT_EQ(matches(parsed(row.text), card()), row.want) << row.text;
+}
+
+TEST(Selector, MatchesNothingByWhatSysfsDoesNotSay) {
+  const PciDevice blank{.address = at("0000:00:01.0")};
+  for (const char* text : {"vendor=0000", "device=0000", "subvendor=0000", "subdevice=0000",
+                           "class=00", "driver=vfio-pci", "root=pci0000:00", "numa=0"}) {
+    EXPECT_FALSE(matches(parsed(text), blank)) << text;
+  }
+  EXPECT_TRUE(matches(parsed("sriov=none"), blank));
+}
+
+TEST(Selector, WithoutAnyKeyMatchesEverything) {
+  EXPECT_TRUE(Selector().empty());
+  EXPECT_TRUE(matches(Selector(), card()));
+}
+
+TEST(Selector, SpellsItsValuesInOneWay) {
+  EXPECT_EQ(parsed("10DE:00AF"), parsed("vendor=0x10de,device=00af"));
+  EXPECT_EQ(parsed("vendor=10de,vendor=10DE"), parsed("vendor=10de"));
+  EXPECT_EQ(parsed("address=0000:3B:00.1"), parsed("address=0000:3b:00.1"));
+  EXPECT_EQ(parsed("numa=01"), parsed("numa=1"));
+}
+
+TEST(Selector, RefusesWhatItCannotMean) {
+  const char* const texts[] = {
+      "",
+      "vendor",
+      "vendor=",
+      "=10de",
+      "vendor=10de,",
+      ",vendor=10de",
+      "vendor =10de",
+      "vendor=10d",
+      "vendor=10deg",
+      "vendor=0x",
+      "vendor=0x010de",
+      "10de:268",
+      "10de:268g",
+      "10de:2684,class=03",
+      "class=0",
+      "class=0302000",
+      "driver=",
+      "driver=../vfio",
+      "address=",
+      "address=3b:00.0",
+      "address=0000:3b:20.0",
+      "address=0000:3b:00.8",
+      "address=0000;*",
+      "root=0000:00",
+      "root=pci*",
+      "numa=-1",
+      "numa=4294967296",
+      "sriov=yes",
+      "Vendor=10de",
+      "slot=1",
+      "mdev=nvidia-63",
+      "product=x",
+      "address=*0000000000000000000000000000000000000000000000000000000000000000",
+  };
+  for (const char* text : texts) EXPECT_FALSE(Selector::parse(text)) << text;
+}
+
+TEST(Selector, SaysWhatWouldMendIt) {
+  struct Row {
+    const char* text;
+    const char* want;
+  };
+  const Row rows[] = {
+      {"vendor=10d", "in \"vendor=10d\": found \"10d\"; write 4 hex digits such as 10de"},
+      {"vender=10de",
+       "in \"vender=10de\": unknown key \"vender\"; the keys are vendor device subvendor subdevice "
+       "class driver address root numa sriov"},
+      {"slot=1", "in \"slot=1\": key slot is not in this version"},
+      {"gpu", "found \"gpu\"; write key=value, or 10de:2684 alone"},
+      {"numa=\x1b[31m", "in \"numa=?[31m\": found \"?[31m\"; write a NUMA node's number such as 0"},
+  };
+  for (const Row& row : rows) {
+    const auto selector = Selector::parse(row.text);
+    ASSERT_FALSE(selector) << row.text;
+    EXPECT_EQ(selector.error().text, row.want);
+  }
+}
+
+TEST(SelectorPattern, EndsOnHostilePatternsSoon) {
+  std::string pattern;
+  for (int i = 0; i < 32; ++i) pattern += "*0";
+  EXPECT_FALSE(matchesPattern(pattern + "1", std::string(4096, '0')));
+  EXPECT_TRUE(matchesPattern(pattern, std::string(4096, '0')));
+  EXPECT_TRUE(matchesPattern("**", ""));
+  EXPECT_FALSE(matchesPattern("", "0"));
+}
+
+}  // namespace
+}  // namespace vfiogate

@@ -1,0 +1,136 @@
+#include "plugind/core/allocation_response.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/hardware.h"
+
+namespace vfiogate {
+namespace {
+
+using test::at;
+using test::Hardware;
+using testing::ElementsAre;
+
+const ResourceName kResource = *ResourceName::parse("vfiogate.dev/10de_2684");
+
+/// The nodes, or the bar's reason alone.
+std::vector<std::string> nodesOf(const Hardware& hardware, const std::set<Bdf>& ids,
+                                 Backend backend) {
+  const auto nodes = deviceNodes(hardware.snapshot(), ids, backend);
+  return nodes ? *nodes : std::vector{nodes.error().reason};
+}
+
+TEST(KubevirtVariable, FollowsTheRuleOfItsReader) {
+  struct Row {
+    const char* resource;
+    const char* want;
+  };
+  const Row rows[] = {
+      {"nvidia.com/GB202_GEFORCE_RTX_5090", "PCI_RESOURCE_NVIDIA_COM_GB202_GEFORCE_RTX_5090"},
+      {"example.org/my-gpu", "PCI_RESOURCE_EXAMPLE_ORG_MY-GPU"},
+      {"vfiogate.dev/10de_2684", "PCI_RESOURCE_VFIOGATE_DEV_10DE_2684"},
+      {"a-b.c/d.e", "PCI_RESOURCE_A-B_C_D_E"},
+  };
+  for (const Row& row : rows) {
+    EXPECT_EQ(kubevirtVariable(*ResourceName::parse(row.resource)), row.want);
+  }
+}
+
+TEST(AllocationResponse, NamesExactlyOneAddressPerUnitAscending) {
+  Hardware hardware;
+  hardware.add("0000:02:00.0", 9);
+  hardware.add("0000:01:00.1", 12);  // shares the group, and was not asked for
+  hardware.add("0000:01:00.0", 12);
+  const auto response = allocationResponse(
+      hardware.snapshot(), kResource, {at("0000:02:00.0"), at("0000:01:00.0")}, LendingSettings{});
+  ASSERT_TRUE(response);
+  EXPECT_THAT(response->nodes, ElementsAre("/dev/vfio/vfio", "/dev/vfio/9", "/dev/vfio/12"));
+  EXPECT_THAT(response->environment, ElementsAre(std::pair("PCI_RESOURCE_VFIOGATE_DEV_10DE_2684",
+                                                           "0000:01:00.0,0000:02:00.0")));
+}
+
+TEST(AllocationResponse, HasNoVariableWhereNoneIsWanted) {
+  Hardware hardware;
+  hardware.add("0000:01:00.0", 12);
+  const auto response = allocationResponse(hardware.snapshot(), kResource, {at("0000:01:00.0")},
+                                           {.backend = Backend::kAuto, .kubevirtVariable = false});
+  ASSERT_TRUE(response);
+  EXPECT_TRUE(response->environment.empty());
+}
+
+TEST(AllocationResponse, RefusesASegmentThatKubevirtCannotRead) {
+  Hardware hardware;
+  hardware.add("10000:01:00.0", 12);
+  const auto response =
+      allocationResponse(hardware.snapshot(), kResource, {at("10000:01:00.0")}, LendingSettings{});
+  ASSERT_FALSE(response);
+  EXPECT_EQ(response.error().reason, "segment");
+}
+
+TEST(DeviceNodes, NamesAGroupOnceForSeveralOfItsDevices) {
+  Hardware hardware;
+  hardware.add("0000:01:00.0", 12);
+  hardware.add("0000:01:00.1", 12);
+  EXPECT_THAT(nodesOf(hardware, {at("0000:01:00.0"), at("0000:01:00.1")}, Backend::kLegacy),
+              ElementsAre("/dev/vfio/vfio", "/dev/vfio/12"));
+}
+
+TEST(DeviceNodes, FollowsTheBackend) {
+  Hardware hardware;
+  hardware.add("0000:01:00.0", 12).vfioDev = 5;
+  const std::set<Bdf> ids{at("0000:01:00.0")};
+  EXPECT_THAT(nodesOf(hardware, ids, Backend::kAuto),
+              ElementsAre("/dev/vfio/vfio", "/dev/vfio/12"));
+  EXPECT_THAT(nodesOf(hardware, ids, Backend::kIommufd),
+              ElementsAre("/dev/iommu", "/dev/vfio/devices/vfio5"));
+  EXPECT_THAT(
+      nodesOf(hardware, ids, Backend::kBoth),
+      ElementsAre("/dev/vfio/vfio", "/dev/vfio/12", "/dev/iommu", "/dev/vfio/devices/vfio5"));
+  hardware.group(12).groupNode = false;
+  EXPECT_THAT(nodesOf(hardware, ids, Backend::kAuto),
+              ElementsAre("/dev/iommu", "/dev/vfio/devices/vfio5"));
+}
+
+TEST(DeviceNodes, NamesNoNodeThatIsNotThere) {
+  struct Row {
+    const char* name;
+    void (*spoil)(Hardware&);
+    Backend backend;
+  };
+  const Row rows[] = {
+      {"legacy without group node", [](Hardware& h) { h.group(12).groupNode = false; },
+       Backend::kLegacy},
+      {"legacy without control node", [](Hardware& h) { h.snapshot().controlNode = false; },
+       Backend::kLegacy},
+      {"iommufd without device node",
+       [](Hardware& h) { h.device("0000:01:00.0").cdevNode = false; }, Backend::kIommufd},
+      {"iommufd without /dev/iommu", [](Hardware& h) { h.snapshot().iommufdNode = false; },
+       Backend::kIommufd},
+      {"both without group node", [](Hardware& h) { h.group(12).groupNode = false; },
+       Backend::kBoth},
+      {"both without device node", [](Hardware& h) { h.device("0000:01:00.0").cdevNode = false; },
+       Backend::kBoth},
+      {"auto without any control node",
+       [](Hardware& h) { h.snapshot().controlNode = h.snapshot().iommufdNode = false; },
+       Backend::kAuto},
+  };
+  for (const Row& row : rows) {
+    Hardware hardware;
+    hardware.add("0000:01:00.0", 12);
+    row.spoil(hardware);
+    EXPECT_THAT(nodesOf(hardware, {at("0000:01:00.0")}, row.backend), ElementsAre("no-node"))
+        << row.name;
+  }
+}
+
+TEST(DeviceNodes, NamesWhatKeepsADeviceFromBeingLent) {
+  Hardware hardware;
+  hardware.add("0000:01:00.0", 12).driver = "nvidia";
+  hardware.device("0000:01:00.0").vfioDev.reset();
+  EXPECT_THAT(nodesOf(hardware, {at("0000:01:00.0")}, Backend::kAuto), ElementsAre("host-driver"));
+  EXPECT_THAT(nodesOf(hardware, {at("0000:02:00.0")}, Backend::kAuto), ElementsAre("gone"));
+}
+
+}  // namespace
+}  // namespace vfiogate

@@ -1,0 +1,397 @@
+#include "plugind/core/group_ledger.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/lending_node.h"
+
+namespace vfiogate {
+namespace {
+
+using test::at;
+using test::kMorning;
+using test::LendingNode;
+using test::resourceNamed;
+using testing::ElementsAre;
+
+constexpr const char* kA = "0000:01:00.0";
+constexpr const char* kB = "0000:01:00.1";  // in a's group
+constexpr const char* kC = "0000:02:00.0";  // alone
+
+/// a and b in group 31, c in group 32; b has its own resource.
+class GroupLedgerTest : public testing::Test {
+protected:
+  GroupLedgerTest() {
+    node.hardware.add(kA, 31);
+    node.hardware.add(kB, 31).device = std::uint16_t{0x2685};
+    node.hardware.add(kC, 32);
+    node.offer("device=2684", "gpu");
+    node.offer("device=2685", "other");
+    node.refresh();
+  }
+
+  std::string refusal(std::string_view name, std::vector<std::string> ids) {
+    const auto grant = node.allocate(name, std::move(ids));
+    return grant ? "granted" : grant.error().text;
+  }
+
+  LendingNode node;
+};
+
+TEST_F(GroupLedgerTest, Row12And14GrantAFreeReadyIdleGroup) {
+  const auto grant = node.allocate("gpu", {kA});
+  ASSERT_TRUE(grant) << grant.error().text;
+  EXPECT_THAT(grant->response.nodes, ElementsAre("/dev/vfio/vfio", "/dev/vfio/31"));
+  EXPECT_THAT(grant->response.environment,
+              ElementsAre(std::pair("PCI_RESOURCE_VFIOGATE_DEV_GPU", kA)));
+  EXPECT_FALSE(grant->again);
+  const HolderRecord want{.resource = resourceNamed("gpu"),
+                          .ids = {at(kA)},
+                          .rest = {},
+                          .members = {at(kA), at(kB)},
+                          .answeredAt = kMorning,
+                          .ref = HolderRef(0x7f3a)};
+  EXPECT_THAT(grant->records, ElementsAre(want));
+  EXPECT_THAT(node.ledger.records(), ElementsAre(want));
+  EXPECT_EQ(node.ledger.holding(node.snapshot, at(kB)), Holding::kAnswered);
+  EXPECT_EQ(node.ledger.holding(node.snapshot, at(kC)), Holding::kFree);
+}
+
+TEST_F(GroupLedgerTest, Row3RefusesWhatWasNotShown) {
+  EXPECT_EQ(refusal("gpu", {"0000:09:00.0"}),
+            "\"0000:09:00.0\": not among the devices shown in vfiogate.dev/gpu, not-shown");
+  EXPECT_EQ(refusal("gpu", {kB}),
+            "\"0000:01:00.1\": not among the devices shown in vfiogate.dev/gpu, not-shown");
+  EXPECT_EQ(refusal("gpu", {"../etc\n"}),
+            "\"../etc?\": not among the devices shown in vfiogate.dev/gpu, not-shown");
+  EXPECT_EQ(refusal("gpu", {}), "\"\": not among the devices shown in vfiogate.dev/gpu, not-shown");
+  EXPECT_EQ(refusal("none", {kA}),
+            "\"0000:01:00.0\": not among the devices shown in vfiogate.dev/none, not-shown");
+  node.shown.frames[resourceNamed("gpu")].devices.clear();
+  EXPECT_EQ(refusal("gpu", {kA}),
+            "\"0000:01:00.0\": not among the devices shown in vfiogate.dev/gpu, not-shown");
+}
+
+TEST_F(GroupLedgerTest, Row3WantsTheAddressInTheSpellingThatWasShown) {
+  node.hardware.add("0000:0a:00.0", 40);
+  node.refresh();
+  EXPECT_THAT(refusal("gpu", {"0000:0A:00.0"}), testing::HasSubstr("not-shown"));
+}
+
+TEST_F(GroupLedgerTest, Row4RefusesAGroupThatIsBeingTaken) {
+  const auto ticket = node.take("gpu", {kA});
+  ASSERT_TRUE(ticket);
+  EXPECT_EQ(node.ledger.holding(node.snapshot, at(kB)), Holding::kTaking);
+  node.now += std::chrono::seconds(2);
+  const std::string want = ", group 31: being lent since 10:42:07Z, being-lent, ref=7f3a";
+  EXPECT_EQ(refusal("gpu", {kA}), kA + want);
+  EXPECT_EQ(refusal("other", {kB}), kB + want);
+  EXPECT_EQ(refusal("gpu", {kC}), "granted");
+  EXPECT_TRUE(node.settle(*ticket));
+}
+
+TEST_F(GroupLedgerTest, I1Row4RefusesWhatJoinedAGroupThatIsBeingTaken) {
+  ASSERT_TRUE(node.take("gpu", {kA}));
+  node.hardware.regroup(kC, 31);
+  node.refresh();
+  EXPECT_THAT(refusal("gpu", {kC}), testing::HasSubstr("group 31: being lent since"));
+}
+
+TEST_F(GroupLedgerTest, I1Row10RefusesTheHeldDeviceItselfToAnotherResource) {
+  ASSERT_TRUE(node.allocate("gpu", {kA}));
+  node.settings.resources[0].name = resourceNamed("renamed");
+  node.refresh();
+  node.shown.frames[resourceNamed("renamed")].devices.push_back({kA, true, std::nullopt});
+  EXPECT_THAT(refusal("renamed", {kA}), testing::HasSubstr("group-lent"));
+}
+
+TEST_F(GroupLedgerTest, I1Row10RefusesAGroupThatIsLent) {
+  ASSERT_TRUE(node.allocate("gpu", {kA}));
+  EXPECT_EQ(refusal("other", {kB}),
+            "0000:01:00.1, group 31: lent since 10:42:07Z, group-lent, ref=7f3a");
+}
+
+TEST_F(GroupLedgerTest, I1Row10RefusesASiblingInTheSameResource) {
+  node.hardware.device(kB).device = std::uint16_t{0x2684};
+  node.refresh();
+  // A live stream may still show both: the kubelet can pick before a frame reaches it.
+  node.shown.frames[resourceNamed("gpu")].devices.push_back({kB, true, std::nullopt});
+  ASSERT_TRUE(node.allocate("gpu", {kA}));
+  EXPECT_THAT(refusal("gpu", {kB}), testing::HasSubstr("group-lent, ref=7f3a"));
+}
+
+TEST_F(GroupLedgerTest, Row7And15GrantAReofferOfTheSameDevice) {
+  ASSERT_TRUE(node.allocate("gpu", {kA}));
+  node.now += std::chrono::seconds(60);
+  const auto again = node.allocate("gpu", {kA});
+  ASSERT_TRUE(again) << again.error().text;
+  EXPECT_TRUE(again->again);
+  ASSERT_EQ(node.ledger.records().size(), 1U);
+  EXPECT_EQ(node.ledger.records()[0].answeredAt, kMorning + std::chrono::seconds(60));
+}
+
+TEST_F(GroupLedgerTest, Row7KeepsWhatAReofferLeavesOut) {
+  node.hardware.device(kB).device = std::uint16_t{0x2684};
+  node.refresh();
+  node.shown.frames[resourceNamed("gpu")].devices.push_back({kB, true, std::nullopt});
+  ASSERT_TRUE(node.allocate("gpu", {kA, kB}));
+  ASSERT_TRUE(node.allocate("gpu", {kA}));
+  EXPECT_THAT(node.ledger.records()[0].ids, ElementsAre(at(kA)));
+  EXPECT_THAT(node.ledger.records()[0].rest, ElementsAre(at(kB)));
+  // Row 8 would need the kubelet's memory.
+  EXPECT_THAT(refusal("gpu", {kB}), testing::HasSubstr("group-lent"));
+}
+
+TEST_F(GroupLedgerTest, Row11RefusesWhatCannotBeLentAndSaysWhy) {
+  node.hardware.device(kC).driver = "nvidia";
+  node.hardware.device(kC).vfioDev.reset();
+  node.refresh();
+  EXPECT_EQ(refusal("gpu", {kC}),
+            "0000:02:00.0, group 32: bound to nvidia, not to a VFIO driver: bind its group to "
+            "vfio-pci, not-viable:host-driver");
+}
+
+TEST_F(GroupLedgerTest, Row11RefusesAReofferOfABrokenGroupAndKeepsItsHolder) {
+  ASSERT_TRUE(node.allocate("gpu", {kA}));
+  node.hardware.device(kA).answers = false;
+  node.refresh();
+  EXPECT_THAT(refusal("gpu", {kA}), testing::HasSubstr("not-viable:not-answering"));
+  EXPECT_EQ(node.ledger.holding(node.snapshot, at(kA)), Holding::kAnswered);
+}
+
+TEST_F(GroupLedgerTest, TakesAllGroupsOfARequestOrNone) {
+  ASSERT_TRUE(node.allocate("gpu", {kA}));
+  node.hardware.add("0000:03:00.0", 33);
+  node.hardware.group(32).groupNode = false;
+  node.hardware.device(kC).cdevNode = false;
+  node.refresh();
+  EXPECT_THAT(refusal("gpu", {"0000:03:00.0", kC}), testing::HasSubstr("group 32"));
+  EXPECT_EQ(node.ledger.holding(node.snapshot, at("0000:03:00.0")), Holding::kFree);
+  EXPECT_TRUE(node.ledger.takings().empty());
+}
+
+TEST_F(GroupLedgerTest, GrantsAllGroupsOfARequestOrNone) {
+  const auto ticket = node.take("gpu", {kA, kC});
+  ASSERT_TRUE(ticket);
+  node.hardware.group(32).use = GroupUse::kOpen;
+  const auto grant = node.settle(*ticket);
+  ASSERT_FALSE(grant);
+  EXPECT_EQ(grant.error().text, "0000:02:00.0, group 32: open, by nobody known here, foreign");
+  EXPECT_TRUE(node.ledger.records().empty());
+  EXPECT_EQ(node.ledger.holding(node.snapshot, at(kA)), Holding::kFree);
+}
+
+TEST_F(GroupLedgerTest, I1KeepsBothRecordsWhenAFunctionMovesBetweenTheGroupsOfARequest) {
+  const auto ticket = node.take("gpu", {kA, kC});
+  ASSERT_TRUE(ticket);
+  node.hardware.regroup(kB, 32);
+  ASSERT_TRUE(node.settle(*ticket));
+  EXPECT_EQ(node.ledger.records().size(), 2U);
+  node.refresh();
+  for (const char* address : {kA, kB, kC}) {
+    EXPECT_EQ(node.ledger.holding(node.snapshot, at(address)), Holding::kAnswered) << address;
+  }
+}
+
+TEST_F(GroupLedgerTest, GivesEveryRecordItsOwnReference) {
+  node.hardware.add("0000:03:00.0", 33);
+  node.refresh();
+  const auto both = node.allocate("gpu", {kA, kC});
+  const auto third = node.allocate("gpu", {"0000:03:00.0"});
+  ASSERT_TRUE(both && third);
+  EXPECT_EQ(both->records[0].ref.str(), "7f3a");
+  EXPECT_EQ(both->records[1].ref.str(), "7f3b");
+  EXPECT_EQ(third->records[0].ref.str(), "7f3c");
+}
+
+TEST_F(GroupLedgerTest, CancelGivesTheGroupsBack) {
+  const auto ticket = node.take("gpu", {kA});
+  ASSERT_TRUE(ticket);
+  node.ledger.cancel(*ticket);
+  node.ledger.cancel(*ticket);
+  EXPECT_EQ(node.ledger.holding(node.snapshot, at(kA)), Holding::kFree);
+  EXPECT_EQ(refusal("other", {kB}), "granted");
+}
+
+/// What one look at a group says, and how a request for it ends.
+struct Outcome {
+  const char* name;
+  void (*spoil)(LendingNode& node, GroupLook& look);
+  const char* free;  ///< the reason code where the group was free; empty: granted
+  const char* held;  ///< the same for a re-offer
+};
+
+const Outcome kOutcomes[] = {
+    {"Idle", [](LendingNode& /*node*/, GroupLook& /*look*/) {}, "", ""},
+    {"Open",
+     [](LendingNode& /*node*/, GroupLook& look) {
+       look.seen.groups.begin()->second.use = GroupUse::kOpen;
+     },
+     "foreign", "still-open"},
+    {"Blind",
+     [](LendingNode& /*node*/, GroupLook& look) {
+       look.seen.groups.begin()->second.use = GroupUse::kBlind;
+     },
+     "", "cannot-tell"},
+    {"Unknown",
+     [](LendingNode& /*node*/, GroupLook& look) {
+       look.seen.groups.begin()->second.use = GroupUse::kUnknown;
+     },
+     "cannot-tell", "cannot-tell"},
+    {"Vanished",
+     [](LendingNode& /*node*/, GroupLook& look) {
+       look = {GroupLook::Answer::kVanished, {}};
+     },
+     "not-viable:gone", "not-viable:gone"},
+    {"Failed",
+     [](LendingNode& /*node*/, GroupLook& look) {
+       look = {GroupLook::Answer::kFailed, {}};
+     },
+     "cannot-tell", "cannot-tell"},
+    {"TimedOut",
+     [](LendingNode& /*node*/, GroupLook& look) {
+       look = {GroupLook::Answer::kTimedOut, {}};
+     },
+     "timed-out", "timed-out"},
+    {"PrivdAway",
+     [](LendingNode& /*node*/, GroupLook& look) {
+       look = {GroupLook::Answer::kPrivdAway, {}};
+     },
+     "privd-away", "privd-away"},
+    {"NoLongerReady",
+     [](LendingNode& /*node*/, GroupLook& look) {
+       PciDevice& device = look.seen.devices.at(at(kA));
+       device.driver.clear();
+       device.vfioDev.reset();
+     },
+     "not-viable:no-driver", "not-viable:no-driver"},
+    {"OtherMembers",
+     [](LendingNode& /*node*/, GroupLook& look) {
+       look.seen.groups.begin()->second.members = {at(kB)};
+     },
+     "not-viable:regrouped", "not-viable:regrouped"},
+    {"OtherGroup", [](LendingNode& /*node*/, GroupLook& look) { look.seen.groups.clear(); },
+     "not-viable:regrouped", "not-viable:regrouped"},
+    {"MergedWithALentOne",
+     [](LendingNode& node, GroupLook& look) {
+       const auto other = node.allocate("gpu", {kC});
+       EXPECT_TRUE(other);
+       look.seen.groups.begin()->second.members.push_back(at(kC));
+     },
+     "not-viable:regrouped", "not-viable:regrouped"},
+    {"MergedWithOneBeingTaken",
+     [](LendingNode& node, GroupLook& look) {
+       const auto other = node.take("gpu", {kC});
+       EXPECT_TRUE(other);
+       look.seen.groups.begin()->second.members.push_back(at(kC));
+     },
+     "not-viable:regrouped", "not-viable:regrouped"},
+};
+
+void PrintTo(const Outcome& outcome, std::ostream* out) {
+  *out << outcome.name;
+}
+
+class Settling : public GroupLedgerTest, public testing::WithParamInterface<Outcome> {
+protected:
+  /// The reason code with which a request for a ends; empty: granted.
+  std::string reason() {
+    const auto ticket = node.take("gpu", {kA});
+    EXPECT_TRUE(ticket);
+    GroupLooks looks = node.look(*ticket);
+    GetParam().spoil(node, looks.begin()->second);
+    const auto grant = node.ledger.settle(*ticket, looks, node.now);
+    return grant ? "" : grant.error().reason;
+  }
+};
+
+TEST_P(Settling, Rows14To18OfAFreeGroup) {
+  EXPECT_EQ(reason(), GetParam().free);
+  const bool granted = std::string_view(GetParam().free).empty();
+  EXPECT_EQ(node.ledger.holding(node.snapshot, at(kA)),
+            granted ? Holding::kAnswered : Holding::kFree);
+}
+
+TEST_P(Settling, Rows15To18OfAReoffer) {
+  ASSERT_TRUE(node.allocate("gpu", {kA}));
+  EXPECT_EQ(reason(), GetParam().held);
+  EXPECT_EQ(node.ledger.holding(node.snapshot, at(kA)), Holding::kAnswered);
+}
+
+INSTANTIATE_TEST_SUITE_P(Outcomes, Settling, testing::ValuesIn(kOutcomes),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+TEST_F(GroupLedgerTest, Row18TakesAGroupWithoutALookAsTimedOut) {
+  const auto ticket = node.take("gpu", {kA});
+  ASSERT_TRUE(ticket);
+  const auto grant = node.ledger.settle(*ticket, {}, node.now);
+  ASSERT_FALSE(grant);
+  EXPECT_EQ(grant.error().text,
+            "0000:01:00.0, group 31: not known in time whether it is in use, timed-out");
+}
+
+TEST_F(GroupLedgerTest, Row17NamesTheHolderByReferenceOnly) {
+  ASSERT_TRUE(node.allocate("gpu", {kA}));
+  node.hardware.group(31).use = GroupUse::kOpen;
+  EXPECT_EQ(refusal("gpu", {kA}),
+            "0000:01:00.0, group 31: lent since 10:42:07Z and still open, still-open, ref=7f3a");
+}
+
+TEST_F(GroupLedgerTest, I1Row34FollowsAddressesWhenAGroupComesBackUnderAnotherNumber) {
+  ASSERT_TRUE(node.allocate("gpu", {kA}));
+  node.hardware.regroup(kA, 77);
+  node.hardware.regroup(kB, 77);
+  node.refresh();
+  EXPECT_THAT(refusal("other", {kB}),
+              testing::HasSubstr("group 77: lent since 10:42:07Z, group-lent"));
+  EXPECT_EQ(refusal("gpu", {kA}), "granted");  // the same resource and device: a re-offer
+}
+
+TEST_F(GroupLedgerTest, I1Row34KeepsBothHalvesOfASplitGroup) {
+  ASSERT_TRUE(node.allocate("gpu", {kA}));
+  node.hardware.regroup(kB, 77);
+  node.refresh();
+  EXPECT_THAT(refusal("other", {kB}), testing::HasSubstr("group-lent"));
+}
+
+TEST_F(GroupLedgerTest, I1Row34LendsNothingOfGroupsThatMergedWithAHolderEach) {
+  ASSERT_TRUE(node.allocate("gpu", {kA}));
+  ASSERT_TRUE(node.allocate("gpu", {kC}));
+  node.hardware.regroup(kC, 31);
+  node.refresh();
+  EXPECT_EQ(refusal("gpu", {kA}),
+            "0000:01:00.0, group 31: lent since 10:42:07Z, disputed, ref=7f3a, ref=7f3b");
+}
+
+TEST_F(GroupLedgerTest, I1FreesTheNumberOfALentGroupForOtherDevices) {
+  ASSERT_TRUE(node.allocate("gpu", {kA}));
+  node.hardware.remove(kA);
+  node.hardware.remove(kB);
+  node.hardware.regroup(kC, 31);
+  node.refresh();
+  EXPECT_EQ(refusal("gpu", {kC}), "granted");
+}
+
+TEST_F(GroupLedgerTest, I1UnplugAndReplugKeepTheHolder) {
+  ASSERT_TRUE(node.allocate("gpu", {kA}));
+  node.hardware.remove(kA);
+  node.hardware.remove(kB);
+  node.refresh();
+  node.hardware.add(kB, 90).device = std::uint16_t{0x2685};
+  node.refresh();
+  EXPECT_THAT(refusal("other", {kB}), testing::HasSubstr("group 90: lent since"));
+}
+
+TEST(Refusal, SaysThatPrivdIsAway) {
+  EXPECT_EQ(refusePrivdAway({kA, kB}).text,
+            "\"0000:01:00.0\": cannot be checked, privd is away, privd-away");
+  EXPECT_EQ(refusePrivdAway({}).reason, "privd-away");
+}
+
+TEST(Refusal, CutsAndCleansForeignText) {
+  EXPECT_EQ(quoteForeign("a\nb\x7f"), "\"a?b?\"");
+  EXPECT_EQ(quoteForeign(std::string(100, 'x')), "\"" + std::string(64, 'x') + "...\"");
+}
+
+}  // namespace
+}  // namespace vfiogate

@@ -1,0 +1,152 @@
+#include "plugind/core/resource_catalog.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/hardware.h"
+
+namespace vfiogate {
+namespace {
+
+using test::at;
+using test::Hardware;
+using testing::ElementsAre;
+
+ResourceSettings entry(std::string_view select, std::string_view name = "") {
+  ResourceSettings settings;
+  settings.select = *Selector::parse(select);
+  settings.name = ResourceName::parse(name);
+  return settings;
+}
+
+/// Settings with the entries given.
+Settings offering(std::vector<ResourceSettings> entries) {
+  Settings settings;
+  settings.resources = std::move(entries);
+  return settings;
+}
+
+/// Where a device went: its resource, or "-" and the reason.
+std::string placeOf(const ResourceCatalog& catalog, std::string_view address) {
+  std::string place;
+  for (const auto& [name, resource] : catalog.resources) {
+    for (const Bdf& device : resource.devices) {
+      if (device == at(address)) place += name.str();
+    }
+  }
+  const auto left = catalog.leftOut.find(at(address));
+  return left == catalog.leftOut.end() ? place : place + "-" + left->second.reason;
+}
+
+TEST(ResourceCatalog, NamesAResourceForEachModel) {
+  Hardware hardware;
+  hardware.add("0000:01:00.0", 1);
+  hardware.add("0000:02:00.0", 2).device = std::uint16_t{0x00af};
+  hardware.add("0000:03:00.0", 3);
+  Settings settings = offering({entry("vendor=10de")});
+  const auto catalog = sortIntoResources(settings, hardware.snapshot());
+  ASSERT_EQ(catalog.resources.size(), 2U);
+  EXPECT_THAT(catalog.resources.at(*ResourceName::parse("vfiogate.dev/10de_2684")).devices,
+              ElementsAre(at("0000:01:00.0"), at("0000:03:00.0")));
+  EXPECT_EQ(placeOf(catalog, "0000:02:00.0"), "vfiogate.dev/10de_00af");
+
+  settings.naming = Naming::kPciVendorDevice;
+  settings.resourcePrefix = "example.org";
+  EXPECT_EQ(placeOf(sortIntoResources(settings, hardware.snapshot()), "0000:02:00.0"),
+            "example.org/pci_10de_00af");
+}
+
+TEST(ResourceCatalog, AliasWinsOverNamingAndAnEntrysNameOverBoth) {
+  Hardware hardware;
+  hardware.add("0000:01:00.0", 1);
+  hardware.add("0000:02:00.0", 2).numaNode = 1;
+  Settings settings = offering({entry("numa=1", "example.org/second"), entry("vendor=10de")});
+  settings.aliases.emplace(Model{0x10de, 0x2684}, *ResourceName::parse("nvidia.com/GPU"));
+  const auto catalog = sortIntoResources(settings, hardware.snapshot());
+  EXPECT_EQ(placeOf(catalog, "0000:01:00.0"), "nvidia.com/GPU");
+  EXPECT_EQ(placeOf(catalog, "0000:02:00.0"), "example.org/second");
+}
+
+TEST(ResourceCatalog, FirstEntryThatMatchesWins) {
+  Hardware hardware;
+  hardware.add("0000:01:00.0", 1);
+  const auto first = entry("class=03", "a.b/first");
+  const auto second = entry("vendor=10de", "a.b/second");
+  EXPECT_EQ(
+      placeOf(sortIntoResources(offering({first, second}), hardware.snapshot()), "0000:01:00.0"),
+      "a.b/first");
+  EXPECT_EQ(
+      placeOf(sortIntoResources(offering({second, first}), hardware.snapshot()), "0000:01:00.0"),
+      "a.b/second");
+}
+
+TEST(ResourceCatalog, SaysOfEachDeviceThatIsLeftOutWhy) {
+  Hardware hardware;
+  hardware.add("0000:01:00.0", 1);                               // fine
+  hardware.add("0000:01:00.1", 1).classCode = 0x040300;          // its audio function
+  hardware.add("0000:01:00.2", 1).classCode = 0x0c0330;          // its USB controller
+  hardware.add("0000:01:00.3", 1).classCode = 0x0c8000;          // its serial controller
+  hardware.add("0000:02:00.0", 2).headerType = std::uint8_t{1};  // a bridge
+  hardware.add("0000:03:00.0", 3).classCode.reset();             // broken
+  hardware.device("0000:03:00.0").problems = {{"class", "malformed: 0xzz"}};
+  hardware.add("0000:04:00.0", 4).vendor = std::uint16_t{0x8086};  // nobody asked for it
+  hardware.add("0000:05:00.0", 5).numaNode = 3;                    // excluded
+  hardware.add("10000:01:00.0", 6);                                // behind a VMD
+  hardware.add("0000:06:00.0", 7).classCode = 0x0c0330;            // USB, alone in its group
+  Settings settings = offering({entry("vendor=10de")});
+  settings.exclude = {*Selector::parse("10de:0001"), *Selector::parse("numa=3")};
+  const auto catalog = sortIntoResources(settings, hardware.snapshot());
+
+  EXPECT_EQ(placeOf(catalog, "0000:01:00.0"), "vfiogate.dev/10de_2684");
+  EXPECT_EQ(placeOf(catalog, "0000:06:00.0"), "vfiogate.dev/10de_2684");
+  const std::map<std::string, LeftOut> want{
+      {"0000:01:00.1",
+       {"companion", "travels with the display controller 0000:01:00.0 of its group"}},
+      {"0000:01:00.2",
+       {"companion", "travels with the display controller 0000:01:00.0 of its group"}},
+      {"0000:01:00.3",
+       {"companion", "travels with the display controller 0000:01:00.0 of its group"}},
+      {"0000:02:00.0", {"bridge", "a bridge; bridges are never passed through"}},
+      {"0000:03:00.0", {"unreadable", "sysfs does not say what it is; class is malformed: 0xzz"}},
+      {"0000:04:00.0", {"unmatched", "no entry of resources selects it"}},
+      {"0000:05:00.0", {"excluded", "matches exclude[1]"}},
+      {"10000:01:00.0", {"segment", "KubeVirt takes no segment above 16 bit: set env: [none]"}},
+  };
+  EXPECT_EQ(catalog.leftOut.size(), want.size());
+  for (const auto& [address, leftOut] : want) {
+    ASSERT_TRUE(catalog.leftOut.contains(at(address))) << address;
+    EXPECT_EQ(catalog.leftOut.at(at(address)), leftOut)
+        << address << ": " << catalog.leftOut.at(at(address)).text;
+  }
+}
+
+TEST(ResourceCatalog, OffersHighSegmentsWhereKubevirtIsNotMeant) {
+  Hardware hardware;
+  hardware.add("10000:01:00.0", 6);
+  ResourceSettings plain = entry("vendor=10de");
+  plain.lending.kubevirtVariable = false;
+  EXPECT_EQ(placeOf(sortIntoResources(offering({plain}), hardware.snapshot()), "10000:01:00.0"),
+            "vfiogate.dev/10de_2684");
+}
+
+TEST(ResourceCatalog, LeavesOutWhatWouldGiveOneNameTwoSettings) {
+  Hardware hardware;
+  hardware.add("0000:01:00.0", 1).numaNode = 1;
+  hardware.add("0000:02:00.0", 2);
+  ResourceSettings other = entry("vendor=10de");
+  other.lending.backend = Backend::kIommufd;
+  const auto catalog = sortIntoResources(offering({entry("numa=1"), other}), hardware.snapshot());
+  EXPECT_EQ(placeOf(catalog, "0000:01:00.0"), "vfiogate.dev/10de_2684");
+  EXPECT_EQ(placeOf(catalog, "0000:02:00.0"), "-two-settings");
+}
+
+TEST(ResourceCatalog, OffersNothingWithoutAnEntry) {
+  Hardware hardware;
+  hardware.add("0000:01:00.0", 1);
+  const auto catalog = sortIntoResources(Settings{}, hardware.snapshot());
+  EXPECT_TRUE(catalog.resources.empty());
+  EXPECT_EQ(placeOf(catalog, "0000:01:00.0"), "-unmatched");
+}
+
+}  // namespace
+}  // namespace vfiogate
