@@ -1,8 +1,11 @@
 #include "seccomp/load_filter.h"
 
+#include "seccomp/sanitizer_rules.h"
+
 #include <seccomp.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -64,12 +67,17 @@ std::optional<StepFailure> withFilter(std::span<const Rule> table,
   for (const Rule& rule : table) {
     if (auto failed = addRule(context.get(), rule)) return failed;
   }
+  for (const Rule& rule : kSanitizerRules) {
+    if (std::ranges::find(table, rule.syscall(), &Rule::syscall) != table.end()) continue;
+    if (auto failed = addRule(context.get(), rule)) return failed;
+  }
   return check(use(context.get()), step);
 }
 
 }  // namespace
 
 std::optional<StepFailure> loadFilter(std::span<const Rule> table) {
+  prepareSanitizers();
   return withFilter(table, seccomp_load, "loading the seccomp filter");
 }
 

@@ -81,15 +81,14 @@ public:
 
 protected:
   kj::Promise<void> changed(ChangedContext context) override {
-    const auto update = context.getParams().getUpdate();
-    if (update.isFull()) {
-      auto full = decodeSnapshot(update.getFull());
-      KJ_REQUIRE(full.has_value(), "privd sent what makes no sense", full.error().what);
-      printer_.take(update.getGeneration(), std::move(full).value().snapshot);
+    auto decoded = decode(context.getParams().getUpdate());
+    KJ_REQUIRE(decoded.has_value(), "privd sent what makes no sense", decoded.error().what);
+    const Update& update = decoded->update;
+    if (const auto* whole = std::get_if<Snapshot>(&update.content)) {
+      printer_.take(update.generation, *whole);
     } else {
-      auto delta = decodeDelta(update.getDelta());
-      KJ_REQUIRE(delta.has_value(), "privd sent what makes no sense", delta.error().what);
-      printer_.take(update.getGeneration(), apply(printer_.snapshot(), delta->delta));
+      const auto& delta = std::get<UpdateDelta>(update.content);
+      printer_.take(update.generation, apply(printer_.snapshot(), delta.changes));
     }
     return kj::READY_NOW;
   }

@@ -30,7 +30,9 @@ std::string headerOf(const FakeDevice& device) {
   return bytes;
 }
 
-bool offersVfio(const std::string& driver) { return driver.find("vfio") != std::string::npos; }
+bool offersVfio(const std::string& driver) {
+  return driver.find("vfio") != std::string::npos;
+}
 
 }  // namespace
 
@@ -120,7 +122,8 @@ void FakeSysfs::joinGroup(const std::string& address, unsigned group) {
   fs::create_directories(directory / "devices");
   writeFile(directory / "type", "DMA-FQ\n");
   fs::create_symlink("../../../../devices/pci0000:00/" + address, directory / "devices" / address);
-  fs::create_symlink("../../../kernel/iommu_groups/" + number, directoryOf(address) / "iommu_group");
+  fs::create_symlink("../../../kernel/iommu_groups/" + number,
+                     directoryOf(address) / "iommu_group");
 }
 
 void FakeSysfs::leaveGroup(const std::string& address) {

@@ -84,16 +84,17 @@ std::vector<std::string> lockdownFaults(pid_t pid) {
                              {"Seccomp", "2"}});
 }
 
-std::vector<std::string> identityFaults(pid_t pid, uid_t id) {
-  const std::string one = std::to_string(id);
+std::vector<std::string> identityFaults(pid_t pid, uid_t uid) {
+  const std::string one = std::to_string(uid);
   const std::string four = one + "\t" + one + "\t" + one + "\t" + one;
+  if (uid == 0) return faultsAgainst(pid, {{"Uid", four}});
   return faultsAgainst(pid, {{"Uid", four}, {"Gid", four}, {"Groups", ""}});
 }
 
-std::vector<std::string> filesystemDescriptors(pid_t pid) {
+std::vector<std::string> descriptorsOfKind(pid_t pid, mode_t kind) {
   std::vector<std::string> found;
   for (const OpenDescriptor& open : openDescriptors(pid)) {
-    if (open.kind != S_IFREG && open.kind != S_IFDIR && open.kind != S_IFLNK) continue;
+    if (open.kind != kind) continue;
     found.push_back("descriptor " + std::to_string(open.fd) + " is " + open.target);
   }
   return found;

@@ -29,11 +29,11 @@ std::vector<OpenDescriptor> openDescriptors(pid_t pid);
 /// for every thread no capability (in the bounding set neither), no_new_privs, a filter.
 std::vector<std::string> lockdownFaults(pid_t pid);
 
-/// What is wrong with the identity of `pid`: each of its four uids and gids must be `id`, without
-/// supplementary groups.
-std::vector<std::string> identityFaults(pid_t pid, uid_t id);
+/// What is wrong with the identity of `pid`: in every thread each of its four uids must be `uid`.
+/// If that is not root, each gid too, without supplementary groups.
+std::vector<std::string> identityFaults(pid_t pid, uid_t uid);
 
-/// Descriptors of `pid` that are a file or a directory, a line for each.
-std::vector<std::string> filesystemDescriptors(pid_t pid);
+/// Descriptors of `pid` that are of `kind` (S_IFREG, S_IFDIR, ...), a line for each.
+std::vector<std::string> descriptorsOfKind(pid_t pid, mode_t kind);
 
 }  // namespace vfiogate::test

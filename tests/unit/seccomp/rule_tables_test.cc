@@ -2,6 +2,7 @@
 
 #include "seccomp/plugind_rules.h"
 #include "seccomp/privd_rules.h"
+#include "seccomp/sanitizer_rules.h"
 #include "tests/support/bpf_interpreter.h"
 
 #include <gtest/gtest.h>
@@ -45,6 +46,10 @@ INSTANTIATE_TEST_SUITE_P(Daemons, EachTable,
                                          Process{"plugind", kPlugindRules}),
                          [](const auto& row) { return row.param.name; });
 
+bool hasRow(std::span<const Rule> table, int number) {
+  return std::ranges::find(table, number, &Rule::syscall) != table.end();
+}
+
 std::vector<std::uint64_t> argumentsThatPass(const Rule& rule) {
   std::vector<std::uint64_t> args(6, 0);
   for (const ArgCheck& arg : rule.args()) {
@@ -64,9 +69,7 @@ TEST_P(EachTable, EveryRowGetsWhatItSays) {
 
 TEST_P(EachTable, CallsWithoutARowKill) {
   for (int number = 0; number < 1024; ++number) {
-    const bool listed = std::ranges::any_of(
-        GetParam().table, [number](const Rule& rule) { return rule.syscall() == number; });
-    if (!listed) {
+    if (!hasRow(GetParam().table, number) && !hasRow(kSanitizerRules, number)) {
       EXPECT_EQ(verdict(number, {}), kKill) << "call " << number;
     }
   }
@@ -164,11 +167,26 @@ TEST(PlugindTable, AnswersLateOpenersInsteadOfKillingThem) {
 
 TEST(PrivdTable, OpensOnlyBeneathDirectoriesAndStartsNoThread) {
   const auto filter = test::exportedFilter(kPrivdRules);
-  for (const int number : {SYS_open, SYS_openat, SYS_creat, SYS_clone, SYS_clone3, SYS_fork}) {
-    EXPECT_EQ(
-        test::evaluate(filter, test::nativeCall(number, std::array{std::uint64_t{kThreadFlags}})),
-        kKill)
-        << "call " << number;
+  const std::array args{std::uint64_t{kThreadFlags}};
+  for (const int number : {SYS_openat, SYS_creat, SYS_clone, SYS_clone3, SYS_fork}) {
+    EXPECT_EQ(test::evaluate(filter, test::nativeCall(number, args)), kKill) << "call " << number;
+  }
+}
+
+TEST(SanitizerRows, AreInNoFilterWithoutSanitizers) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "this build has sanitizers";
+#else
+  EXPECT_TRUE(kSanitizerRules.empty());
+#endif
+}
+
+TEST(SanitizerRows, LeaveARowOfTheTableItsMeaning) {
+  constexpr std::array kOnlyPipe{Rule{SCMP_SYS(pipe2), AnswerErrno{EMFILE}, "why"},
+                                 Rule{SCMP_SYS(open), AnswerErrno{EMFILE}, "why"}};
+  const auto filter = test::exportedFilter(kOnlyPipe);
+  for (const int number : {SYS_pipe2, SYS_open}) {
+    EXPECT_EQ(test::evaluate(filter, test::nativeCall(number, {})), SECCOMP_RET_ERRNO | EMFILE);
   }
 }
 

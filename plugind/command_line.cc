@@ -1,0 +1,81 @@
+#include "plugind/command_line.h"
+
+#include "ipc/types/hex.h"
+
+#include <CLI/CLI.hpp>
+
+#include <optional>
+#include <sstream>
+#include <string_view>
+
+namespace vfiogate {
+namespace {
+
+constexpr int kUsage = 2;
+
+/// "UID" or "UID:GID"; the gid is the uid's where it is not given. Root is neither.
+std::optional<Identity> parseUser(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const auto uid = parseDecimal(text.substr(0, colon));
+  const auto gid = colon == std::string_view::npos ? uid : parseDecimal(text.substr(colon + 1));
+  if (!uid || !gid || *uid == 0 || *gid == 0) return std::nullopt;
+  return Identity{*uid, *gid};
+}
+
+void refuseLaterCommands(CLI::App& app) {
+  for (const char* name : {"status", "probe", "explain", "fragment"}) {
+    app.add_subcommand(name, "not in this version")->allow_extras()->group("")->callback([name]() {
+      throw CLI::ValidationError(name, "not in this version");
+    });
+  }
+}
+
+void addOptions(CLI::App& app, CommandLine& line, bool& checkConfig) {
+  app.add_option("--listen", line.listen, "the socket that privd dials")->capture_default_str();
+  app.add_option("--config", line.configFile, "configuration, a YAML file");
+  app.add_flag("--check-config", checkConfig,
+               "print the configuration as it takes effect, or what is wrong with it");
+  app.add_option_function<std::string>(
+         "--user",
+         [&line](const std::string& text) {
+           const auto user = parseUser(text);
+           if (!user) {
+             throw CLI::ValidationError(
+                 "--user", "'" + text + "' is not UID or UID:GID in numbers, neither of them 0");
+           }
+           line.user = *user;
+         },
+         "UID[:GID] to become before listening, in numbers [64532:64532]")
+      ->type_name("UID[:GID]");
+}
+
+EarlyEnd endBy(const CLI::App& app, const CLI::ParseError& error) {
+  std::ostringstream out;
+  std::ostringstream err;
+  const int code = app.exit(error, out, err);
+  if (code == 0) return {0, out.str()};
+  return {kUsage,
+          "plugind: " + std::string(error.what()) + "\nRun with --help for what there is.\n"};
+}
+
+}  // namespace
+
+Result<CommandLine, EarlyEnd> readCommandLine(int argc, const char* const* argv) {
+  CommandLine line;
+  bool checkConfig = false;
+  CLI::App app("Lends PCI devices to the kubelet's pods, one IOMMU group at a time.", "plugind");
+  addOptions(app, line, checkConfig);
+  CLI::App* policy = app.add_subcommand("policy", "print the system calls that plugind may make");
+  policy->add_option("-o", line.policyForm, "text or json")->capture_default_str();
+  refuseLaterCommands(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return Failure{endBy(app, error)};
+  }
+  if (checkConfig) line.act = CommandLine::Act::kCheckConfig;
+  if (policy->parsed()) line.act = CommandLine::Act::kPrintPolicy;
+  return line;
+}
+
+}  // namespace vfiogate

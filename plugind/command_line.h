@@ -1,0 +1,30 @@
+#pragma once
+// What the command line asks plugind to do.
+
+#include "ipc/types/result.h"
+#include "seccomp/drop_privileges.h"
+
+#include <cstdint>
+#include <string>
+
+namespace vfiogate {
+
+struct CommandLine {
+  enum class Act : std::uint8_t { kServe, kCheckConfig, kPrintPolicy };
+  Act act = Act::kServe;
+  std::string listen = "/run/vfiogate/plugind/plugind.sock";
+  std::string configFile;  ///< empty: no file, every key at its default
+  Identity user{64532, 64532};
+  std::string policyForm = "text";
+};
+
+/// What is left to do is to leave: help was asked for, or something cannot be understood.
+struct EarlyEnd {
+  int exitCode;  ///< 0, or 2 for usage
+  std::string text;
+};
+
+/// Reads the arguments. Nothing is opened and nothing printed.
+Result<CommandLine, EarlyEnd> readCommandLine(int argc, const char* const* argv);
+
+}  // namespace vfiogate

@@ -1,0 +1,106 @@
+#include "plugind/gate_client.h"
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace vfiogate {
+namespace {
+
+using Dialled = Result<kj::AutoCloseFd, SocketRefusal>;
+using Listening = Result<PluginSocket, SocketRefusal>;
+
+constexpr const char* kTooMany = "privd holds 64 sockets or untaken descriptors for us already";
+
+std::string withErrno(const char* what, std::uint16_t error) {
+  return std::string(what) + ": " + strerror(error);
+}
+
+SocketRefusal refusalOf(schema::DialAnswer::Reader answer) {
+  switch (answer.which()) {
+    case schema::DialAnswer::ABSENT:
+      return {withErrno("the kubelet is not there yet", answer.getAbsent())};
+    case schema::DialAnswer::TOO_MANY:
+      return {kTooMany};
+    case schema::DialAnswer::FAILED:
+      return {withErrno("privd could not dial the kubelet", answer.getFailed())};
+    case schema::DialAnswer::CONNECTED:
+      break;
+  }
+  return {"privd gave an answer to dial that is unknown here"};
+}
+
+SocketRefusal refusalOf(schema::ListenAnswer::Reader answer) {
+  switch (answer.which()) {
+    case schema::ListenAnswer::BAD_NAME:
+      return {"privd does not take it for a resource name"};
+    case schema::ListenAnswer::FOREIGN_PREFIX:
+      return {"its prefix is not among privd's --resource-prefix: add it there"};
+    case schema::ListenAnswer::TOO_MANY:
+      return {kTooMany};
+    case schema::ListenAnswer::FAILED:
+      return {withErrno("privd could not make the plugin's socket", answer.getFailed())};
+    case schema::ListenAnswer::ENDPOINT:
+      break;
+  }
+  return {"privd gave an answer to listen that is unknown here"};
+}
+
+}  // namespace
+
+GateClient::GateClient(schema::KubeletGate::Client gate,
+                       std::shared_ptr<DescriptorReceiver> descriptors, Turnstile& calls)
+    : gate_(kj::mv(gate)), descriptors_(std::move(descriptors)), calls_(calls) {}
+
+GateClient::Expected GateClient::expect(DescriptorKind kind) {
+  const auto ticket = ++lastTicket_;
+  auto fd =
+      descriptors_->await(ticket, kind).attach(kj::defer([descriptors = descriptors_, ticket]() {
+        descriptors->forget(ticket);
+      }));
+  return {ticket, kj::mv(fd)};
+}
+
+kj::Promise<Dialled> GateClient::dialKubelet() {
+  return calls_.pass([this]() {
+    auto expected = expect(DescriptorKind::kConnection);
+    auto request = gate_.dialRequest();
+    request.setTicket(expected.ticket);
+    return request.send().then(
+        [fd = kj::mv(expected.fd)](
+            capnp::Response<schema::KubeletGate::DialResults> response) mutable
+        -> kj::Promise<Dialled> {
+          const auto answer = response.getAnswer();
+          if (!answer.isConnected()) return Dialled(Failure{refusalOf(answer)});
+          return fd.then([](kj::AutoCloseFd arrived) { return Dialled(kj::mv(arrived)); });
+        });
+  });
+}
+
+kj::Promise<Listening> GateClient::listenFor(const ResourceName& resource) {
+  return calls_.pass([this, name = resource.str()]() {
+    auto expected = expect(DescriptorKind::kListener);
+    auto request = gate_.listenRequest();
+    request.setTicket(expected.ticket);
+    request.setResource(name);
+    return request.send().then(
+        [fd = kj::mv(expected.fd)](
+            capnp::Response<schema::KubeletGate::ListenResults> response) mutable
+        -> kj::Promise<Listening> {
+          const auto answer = response.getAnswer();
+          if (!answer.isEndpoint()) return Listening(Failure{refusalOf(answer)});
+          return fd.then(
+              [endpoint = std::string(answer.getEndpoint())](kj::AutoCloseFd arrived) mutable {
+                return Listening(PluginSocket{kj::mv(arrived), std::move(endpoint)});
+              });
+        });
+  });
+}
+
+kj::Promise<void> GateClient::watch(schema::KubeletObserver::Client observer) {
+  auto request = gate_.watchRequest();
+  request.setObserver(kj::mv(observer));
+  return request.send().ignoreResult();
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,51 @@
+#include "plugind/kubelet/advertised_resource.h"
+
+#include "plugind/log_line.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace vfiogate {
+
+AdvertisedResource::AdvertisedResource(ResourceName name, PluginEvents& events,
+                                       KubeletSockets& sockets, const LoopParts& loop,
+                                       uid_t kubeletUid)
+    : name_(std::move(name)),
+      current_(toMessage(Frame{})),
+      server_(name_, events, loop, kubeletUid),
+      registrar_(name_, sockets, server_, loop) {}
+
+void AdvertisedResource::show(const Frame& frame) {
+  if (frame == current_->frame) return;
+  current_ = toMessage(frame);
+  const auto healthy = std::ranges::count_if(frame.devices, &FrameDevice::healthy);
+  logInfo(LogEvent::kFrameShown, {{"resource", name_.str()},
+                                  {"devices", frame.devices.size()},
+                                  {"healthy", healthy},
+                                  {"streams", streams_.size()}});
+  for (const auto& stream : streams_) stream->show(current_);
+}
+
+void AdvertisedResource::streamOpened(std::shared_ptr<ListWatchStream> stream) {
+  logInfo(LogEvent::kStreamOpened,
+          {{"resource", name_.str()}, {"devices", current_->frame.devices.size()}});
+  stream->show(current_);
+  streams_.push_back(std::move(stream));
+  registrar_.streamOpened();
+}
+
+void AdvertisedResource::streamEnded(const ListWatchStream& stream) {
+  const bool newest = !streams_.empty() && streams_.back().get() == &stream;
+  std::erase_if(streams_, [&stream](const auto& live) { return live.get() == &stream; });
+  logInfo(LogEvent::kStreamEnded, {{"resource", name_.str()}, {"streams", streams_.size()}});
+  // The end of an older one may make the kubelet drop the newest, too (kubelet-contract.md T3):
+  // that one's end is then told as well.
+  if (newest) registrar_.registerAgain();
+}
+
+Frame AdvertisedResource::shown() const {
+  const auto said = streams_.empty() ? nullptr : streams_.back()->said();
+  return said ? said->frame : Frame{};
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,42 @@
+#pragma once
+// One resource as the kubelet sees it: server, registration, live streams, the frame they show.
+
+#include "plugind/kubelet/list_watch_stream.h"
+#include "plugind/kubelet/plugin_server.h"
+#include "plugind/kubelet/registrar.h"
+
+#include <memory>
+#include <vector>
+
+namespace vfiogate {
+
+/// Serves and registers from its making on, and never stops: a resource that lost its devices still
+/// has them in its frame (kubelet-contract.md T5). The loop's thread only.
+class AdvertisedResource {
+public:
+  /// Borrows `events`, `sockets` and the parts of the loop.
+  AdvertisedResource(ResourceName name, PluginEvents& events, KubeletSockets& sockets,
+                     const LoopParts& loop, uid_t kubeletUid);
+  KJ_DISALLOW_COPY(AdvertisedResource);
+
+  Registrar& registrar() { return registrar_; }
+
+  /// Hands `frame` to every live stream if it differs from the one before.
+  void show(const Frame& frame);
+
+  void streamOpened(std::shared_ptr<ListWatchStream> stream);
+  void streamEnded(const ListWatchStream& stream);
+
+  /// What the kubelet may know of this resource: the last frame whose sending began on the newest
+  /// live stream. Without one it knows nothing.
+  Frame shown() const;
+
+private:
+  const ResourceName name_;
+  std::shared_ptr<const FrameMessage> current_;
+  std::vector<std::shared_ptr<ListWatchStream>> streams_;  ///< oldest first
+  PluginServer server_;
+  Registrar registrar_;
+};
+
+}  // namespace vfiogate

@@ -1,0 +1,50 @@
+#pragma once
+// v1beta1.DevicePlugin for one resource: gRPC's words to the loop's and back, no decisions.
+
+#include "ipc/types/resource_name.h"
+#include "plugind/kubelet/allocate_call.h"
+#include "plugind/kubelet/list_watch_stream.h"
+#include "plugind/letterbox.h"
+
+#include <memory>
+
+namespace vfiogate {
+
+/// What the kubelet did. Called on the loop's thread.
+class PluginEvents {
+public:
+  virtual void streamOpened(const ResourceName& resource,
+                            std::shared_ptr<ListWatchStream> stream) = 0;
+  /// The kubelet hung up, or disconnected, or we ended it. `stream` is only an identity.
+  virtual void streamEnded(const ResourceName& resource, const ListWatchStream& stream) = 0;
+  virtual void allocateAsked(const ResourceName& resource, std::shared_ptr<AllocateCall> call) = 0;
+  /// The kubelet hung up before the answer.
+  virtual void allocateCancelled(const std::shared_ptr<AllocateCall>& call) = 0;
+
+protected:
+  ~PluginEvents() = default;
+};
+
+class DevicePluginService final : public v1beta1::DevicePlugin::CallbackService {
+public:
+  /// `events` hears of calls through `letterbox` for as long as that is open.
+  DevicePluginService(ResourceName resource, PluginEvents& events,
+                      std::shared_ptr<Letterbox> letterbox);
+
+  grpc::ServerUnaryReactor* GetDevicePluginOptions(grpc::CallbackServerContext* context,
+                                                   const v1beta1::Empty* request,
+                                                   v1beta1::DevicePluginOptions* answer) override;
+  grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* ListAndWatch(
+      grpc::CallbackServerContext* context, const v1beta1::Empty* request) override;
+  grpc::ServerUnaryReactor* Allocate(grpc::CallbackServerContext* context,
+                                     const v1beta1::AllocateRequest* request,
+                                     v1beta1::AllocateResponse* answer) override;
+  // GetPreferredAllocation and PreStartContainer: off in the options, UNIMPLEMENTED by default.
+
+private:
+  const ResourceName resource_;
+  PluginEvents& events_;
+  const std::shared_ptr<Letterbox> letterbox_;
+};
+
+}  // namespace vfiogate

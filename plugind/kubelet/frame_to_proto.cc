@@ -1,0 +1,30 @@
+#include "plugind/kubelet/frame_to_proto.h"
+
+namespace vfiogate {
+
+std::shared_ptr<const FrameMessage> toMessage(const Frame& frame) {
+  auto made = std::make_shared<FrameMessage>();
+  made->frame = frame;
+  for (const FrameDevice& device : frame.devices) {
+    v1beta1::Device& entry = *made->message.add_devices();
+    entry.set_id(device.id);
+    entry.set_health(device.healthy ? "Healthy" : "Unhealthy");
+    if (device.numaNode) entry.mutable_topology()->add_nodes()->set_id(*device.numaNode);
+  }
+  return made;
+}
+
+v1beta1::AllocateResponse toMessage(const AllocationResponse& response) {
+  v1beta1::AllocateResponse message;
+  v1beta1::ContainerAllocateResponse& container = *message.add_container_responses();
+  container.mutable_envs()->insert(response.environment.begin(), response.environment.end());
+  for (const std::string& node : response.nodes) {
+    v1beta1::DeviceSpec& device = *container.add_devices();
+    device.set_container_path(node);
+    device.set_host_path(node);
+    device.set_permissions("mrw");
+  }
+  return message;
+}
+
+}  // namespace vfiogate

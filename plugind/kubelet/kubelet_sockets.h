@@ -1,0 +1,37 @@
+#pragma once
+// What plugind needs of privd to speak with the kubelet, whose sockets belong to root.
+
+#include "ipc/types/resource_name.h"
+#include "ipc/types/result.h"
+
+#include <kj/async.h>
+#include <kj/io.h>
+
+#include <string>
+
+namespace vfiogate {
+
+/// Why there is no socket now, for people, with what would mend it.
+struct SocketRefusal {
+  std::string why;
+};
+
+/// A listening socket in the kubelet's directory.
+struct PluginSocket {
+  kj::AutoCloseFd listener;
+  std::string endpoint;  ///< its file name, for Register
+};
+
+class KubeletSockets {
+public:
+  /// A connection to the kubelet's registration socket.
+  virtual kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet() = 0;
+  /// A new listener for the resource, in place of the one before.
+  virtual kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(
+      const ResourceName& resource) = 0;
+
+protected:
+  ~KubeletSockets() = default;
+};
+
+}  // namespace vfiogate

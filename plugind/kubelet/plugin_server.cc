@@ -1,0 +1,95 @@
+#include "plugind/kubelet/plugin_server.h"
+
+#include "ipc/socket/unix_socket.h"
+#include "plugind/log_line.h"
+
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+#include <grpcpp/server_posix.h>
+
+#include <kj/debug.h>
+
+#include <chrono>
+#include <utility>
+
+namespace vfiogate {
+namespace {
+
+/// Of an Allocate: some thousand device ids.
+constexpr int kLargestRequest = 256 * 1024;
+/// Calls that one connection may have open; a kubelet has three.
+constexpr int kMostCalls = 32;
+/// After the process ran out of descriptors.
+constexpr auto kAcceptPause = 1 * kj::SECONDS;
+
+}  // namespace
+
+struct PluginServer::Listener {
+  Listener(kj::UnixEventPort& port, kj::AutoCloseFd socket)
+      : fd(kj::mv(socket)), observer(port, fd.get(), kj::UnixEventPort::FdObserver::OBSERVE_READ) {}
+  kj::AutoCloseFd fd;
+  kj::UnixEventPort::FdObserver observer;
+};
+
+PluginServer::PluginServer(ResourceName resource, PluginEvents& events, const LoopParts& loop,
+                           uid_t kubeletUid)
+    : resource_(std::move(resource)),
+      loop_(loop),
+      kubeletUid_(kubeletUid),
+      service_(resource_, events, loop.letterbox) {
+  grpc::ServerBuilder builder;
+  builder.RegisterService(&service_);
+  builder.SetMaxReceiveMessageSize(kLargestRequest);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostCalls);
+  server_ = builder.BuildAndStart();
+  KJ_REQUIRE(server_ != nullptr, "gRPC started no server", resource_.str().c_str());
+}
+
+PluginServer::~PluginServer() noexcept(false) {
+  accepting_ = nullptr;
+  server_->Shutdown(std::chrono::system_clock::now());  // the deadline cancels what still runs
+}
+
+void PluginServer::listenOn(kj::AutoCloseFd listener) {
+  accepting_ = nullptr;
+  if (listener_.get() != nullptr) takeConnections();
+  listener_ = kj::heap<Listener>(loop_.port, kj::mv(listener));
+  accepting_ = kj::evalLater([this]() { return acceptForever(); }).eagerlyEvaluate(nullptr);
+}
+
+kj::Promise<void> PluginServer::acceptForever() {
+  return kj::evalNow([this]() {
+           takeConnections();
+           return listener_->observer.whenBecomesReadable();
+         })
+      .then([this]() { return acceptForever(); },
+            [this](kj::Exception&& exception) { return acceptAfterFailure(exception); });
+}
+
+kj::Promise<void> PluginServer::acceptAfterFailure(const kj::Exception& exception) {
+  logError(LogEvent::kAcceptFailed, {{"resource", resource_.str()},
+                                     {"why", exception.getDescription().cStr()},
+                                     {"retry_ms", kAcceptPause / kj::MILLISECONDS}});
+  return loop_.timer.afterDelay(kAcceptPause).then([this]() { return acceptForever(); });
+}
+
+void PluginServer::takeConnections() {
+  for (;;) {
+    auto accepted = acceptFrom(listener_->fd.get());
+    KJ_IF_MAYBE (connection, accepted) {
+      const PeerIdentity peer = peerOf(connection->get());
+      if (peer.uid == kubeletUid_) {
+        grpc::AddInsecureChannelFromFd(server_.get(), connection->release());
+      } else {
+        logWarning(LogEvent::kPeerRefused, {{"where", resource_.str()},
+                                            {"uid", peer.uid},
+                                            {"wanted_uid", kubeletUid_},
+                                            {"refused", ++refused_}});
+      }
+    } else {
+      return;
+    }
+  }
+}
+
+}  // namespace vfiogate

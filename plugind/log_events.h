@@ -1,0 +1,95 @@
+#pragma once
+// The closed list of what plugind's log can say happened. A new name is added here, nowhere else.
+// Lendings and refusals are not here: ledger_journal.h.
+
+#include <cstdint>
+#include <string_view>
+
+namespace vfiogate {
+
+enum class LogEvent : std::uint8_t {
+  // Start and end
+  kStarted,
+  kEnding,
+  kStartFailed,
+  kConfigRemark,
+  kNothingNamed,
+  kNotRoot,
+  // privd
+  kPeerRefused,
+  kHandshakeFailed,
+  kPrivdCame,
+  kPrivdWent,
+  kPrivdDenied,
+  kUpdateRefused,
+  kLendingClosed,
+  kLendingOpened,
+  // The kubelet
+  kResourceStarted,
+  kKubeletAppeared,
+  kKubeletRefused,
+  kRegistered,
+  kRegisterFailed,
+  kStreamOpened,
+  kStreamEnded,
+  kFrameShown,
+  kAcceptFailed,
+  // An exception that nobody expected; the part that it names goes on
+  kTaskFailed,
+};
+
+constexpr std::string_view eventName(LogEvent event) {
+  switch (event) {
+    case LogEvent::kStarted:
+      return "started";
+    case LogEvent::kEnding:
+      return "ending";
+    case LogEvent::kStartFailed:
+      return "start_failed";
+    case LogEvent::kConfigRemark:
+      return "config_remark";
+    case LogEvent::kNothingNamed:
+      return "nothing_named";
+    case LogEvent::kNotRoot:
+      return "not_root";
+    case LogEvent::kPeerRefused:
+      return "peer_refused";
+    case LogEvent::kHandshakeFailed:
+      return "handshake_failed";
+    case LogEvent::kPrivdCame:
+      return "privd_came";
+    case LogEvent::kPrivdWent:
+      return "privd_went";
+    case LogEvent::kPrivdDenied:
+      return "privd_denied";
+    case LogEvent::kUpdateRefused:
+      return "update_refused";
+    case LogEvent::kLendingClosed:
+      return "lending_closed";
+    case LogEvent::kLendingOpened:
+      return "lending_opened";
+    case LogEvent::kResourceStarted:
+      return "resource_started";
+    case LogEvent::kKubeletAppeared:
+      return "kubelet_appeared";
+    case LogEvent::kKubeletRefused:
+      return "kubelet_refused";
+    case LogEvent::kRegistered:
+      return "registered";
+    case LogEvent::kRegisterFailed:
+      return "register_failed";
+    case LogEvent::kStreamOpened:
+      return "stream_opened";
+    case LogEvent::kStreamEnded:
+      return "stream_ended";
+    case LogEvent::kFrameShown:
+      return "frame_shown";
+    case LogEvent::kAcceptFailed:
+      return "accept_failed";
+    case LogEvent::kTaskFailed:
+      return "task_failed";
+  }
+  return "unknown";
+}
+
+}  // namespace vfiogate

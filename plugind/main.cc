@@ -1,0 +1,62 @@
+// plugind: speaks to the kubelet, without any power of its own.
+
+#include "plugind/command_line.h"
+#include "plugind/config_file.h"
+#include "plugind/serve.h"
+#include "seccomp/plugind_rules.h"
+#include "seccomp/print_policy.h"
+
+#include <kj/exception.h>
+
+#include <exception>
+#include <iostream>
+
+namespace vfiogate {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kUsage = 2;
+
+int printPolicy(const std::string& form) {
+  const auto policy = policyAs(form, "plugind", kPlugindRules);
+  if (!policy) {
+    std::cerr << "plugind: " << whyNoPolicy(form) << "\n";
+    return kUsage;
+  }
+  std::cout << *policy;
+  return 0;
+}
+
+void tell(const std::vector<ConfigRemark>& remarks) {
+  for (const ConfigRemark& remark : remarks) std::cerr << "plugind: " << remark.str() << "\n";
+}
+
+int run(const CommandLine& line) {
+  if (line.act == CommandLine::Act::kPrintPolicy) return printPolicy(line.policyForm);
+  const auto config = readConfigFile(line.configFile);
+  if (!config) {
+    tell(config.error());
+    return kFailed;
+  }
+  tell(config->warnings);
+  if (line.act == CommandLine::Act::kServe) return serve(line, config->settings);
+  std::cout << printEffective(*config);
+  return 0;
+}
+
+}  // namespace
+}  // namespace vfiogate
+
+int main(int argc, char** argv) {
+  try {
+    const auto line = vfiogate::readCommandLine(argc, argv);
+    if (line) return vfiogate::run(*line);
+    (line.error().exitCode == 0 ? std::cout : std::cerr) << line.error().text;
+    return line.error().exitCode;
+  } catch (const kj::Exception& failure) {
+    std::cerr << "plugind: " << failure.getDescription().cStr() << "\n";
+  } catch (const std::exception& failure) {
+    std::cerr << "plugind: " << failure.what() << "\n";
+  }
+  return 1;
+}

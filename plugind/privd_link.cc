@@ -1,0 +1,156 @@
+#include "plugind/privd_link.h"
+
+#include "ipc/socket/unix_socket.h"
+#include "plugind/log_line.h"
+
+#include <kj/debug.h>
+
+#include <utility>
+
+namespace vfiogate {
+namespace {
+
+/// From the connection to its first byte, which privd sends at once.
+constexpr auto kOpeningPatience = 2 * kj::SECONDS;
+/// Connections that have not said their version yet.
+constexpr unsigned kMostOpenings = 4;
+/// Between two log lines about strangers.
+constexpr auto kTellingPause = 1 * kj::SECONDS;
+/// After the process ran out of descriptors.
+constexpr auto kAcceptPause = 1 * kj::SECONDS;
+
+/// Resolves with the end of the descriptor channel; fails in words.
+kj::Promise<kj::AutoCloseFd> readOpening(kj::UnixEventPort::FdObserver& readable, int fd) {
+  auto received = receiveOpening(fd);
+  if (!received) return KJ_EXCEPTION(FAILED, received.error().c_str());
+  auto channel = kj::mv(received).value();
+  KJ_IF_MAYBE (end, channel) return kj::mv(*end);
+  return readable.whenBecomesReadable().then(
+      [&readable, fd]() { return readOpening(readable, fd); });
+}
+
+}  // namespace
+
+PrivdLink::PrivdLink(kj::AutoCloseFd listener, uid_t privdUid, const LoopParts& loop)
+    : listener_(kj::mv(listener)),
+      privdUid_(privdUid),
+      loop_(loop),
+      readable_(loop.port, listener_.get(), kj::UnixEventPort::FdObserver::OBSERVE_READ),
+      tasks_(*this) {}
+
+void PrivdLink::start(PrivdEvents& events) {
+  events_ = &events;
+  tasks_.add(acceptForever());
+}
+
+kj::Promise<void> PrivdLink::acceptForever() {
+  return kj::evalNow([this]() {
+           takeConnections();
+           return readable_.whenBecomesReadable();
+         })
+      .catch_([this](kj::Exception&& failure) {
+        logError(LogEvent::kAcceptFailed,
+                 {{"where", "privd"}, {"why", failure.getDescription().cStr()}});
+        return loop_.timer.afterDelay(kAcceptPause);
+      })
+      .then([this]() { return acceptForever(); });
+}
+
+void PrivdLink::takeConnections() {
+  for (;;) {
+    auto accepted = acceptFrom(listener_.get());
+    KJ_IF_MAYBE (connection, accepted) {
+      admit(kj::mv(*connection));
+    } else {
+      return;
+    }
+  }
+}
+
+void PrivdLink::admit(kj::AutoCloseFd connection) {
+  const PeerIdentity peer = peerOf(connection.get());
+  if (peer.uid != privdUid_) return refuse("not privd's user", peer.uid);
+  if (session_.get() != nullptr) return refuse("privd is here already", peer.uid);
+  if (openings_ >= kMostOpenings) return refuse("too many that say nothing", peer.uid);
+  ++openings_;
+  tasks_.add(awaitOpening(kj::mv(connection)).attach(kj::defer([this]() { --openings_; })));
+}
+
+kj::Promise<void> PrivdLink::awaitOpening(kj::AutoCloseFd connection) {
+  const int fd = connection.get();
+  auto readable = kj::heap<kj::UnixEventPort::FdObserver>(
+      loop_.port, fd, kj::UnixEventPort::FdObserver::OBSERVE_READ);
+  auto opening = readOpening(*readable, fd).attach(kj::mv(readable));
+  return loop_.timer.timeoutAfter(kOpeningPatience, kj::mv(opening))
+      .then(
+          [this, connection = kj::mv(connection)](kj::AutoCloseFd channel) mutable {
+            begin({kj::mv(connection), kj::mv(channel)});
+          },
+          [](kj::Exception&& failure) {
+            logWarning(LogEvent::kHandshakeFailed, {{"why", failure.getDescription().cStr()}});
+          });
+}
+
+void PrivdLink::begin(PrivdOpening opening) {
+  if (session_.get() != nullptr) return refuse("privd is here already", privdUid_);
+  logInfo(LogEvent::kPrivdCame);
+  there_ = true;
+  session_ = kj::heap<PrivdSession>(kj::mv(opening), *events_, loop_);
+  tasks_.add(session_->run().then([this](std::string why) { over(why); }));
+}
+
+void PrivdLink::over(const std::string& why) {
+  logWarning(LogEvent::kPrivdWent, {{"why", why}});
+  tellGone();
+  session_ = nullptr;
+}
+
+void PrivdLink::tellGone() {
+  if (std::exchange(there_, false)) events_->privdWent();
+}
+
+void PrivdLink::refuse(const char* why, uid_t uid) {
+  ++refused_;
+  // Whoever may reach the socket can dial in a loop.
+  if (refused_ > 1 && loop_.timer.now() - refusalTold_ < kTellingPause) return;
+  refusalTold_ = loop_.timer.now();
+  logWarning(LogEvent::kPeerRefused, {{"where", "privd"},
+                                      {"why", why},
+                                      {"uid", uid},
+                                      {"wanted_uid", privdUid_},
+                                      {"refused", refused_}});
+}
+
+kj::Promise<GroupLook> PrivdLink::look(IommuGroupId group) {
+  if (!there_) return GroupLook{GroupLook::Answer::kPrivdAway, {}};
+  return session_->look(group).catch_([this](kj::Exception&& failure) {
+    if (failure.getType() != kj::Exception::Type::DISCONNECTED) {
+      return GroupLook{GroupLook::Answer::kFailed, {}};
+    }
+    tellGone();
+    return GroupLook{GroupLook::Answer::kPrivdAway, {}};
+  });
+}
+
+kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> PrivdLink::dialKubelet() {
+  using Dialled = Result<kj::AutoCloseFd, SocketRefusal>;
+  if (!there_) return Dialled(Failure{SocketRefusal{"privd is away"}});
+  return session_->dialKubelet().catch_([](kj::Exception&& failure) {
+    return Dialled(Failure{SocketRefusal{failure.getDescription().cStr()}});
+  });
+}
+
+kj::Promise<Result<PluginSocket, SocketRefusal>> PrivdLink::listenFor(
+    const ResourceName& resource) {
+  using Listening = Result<PluginSocket, SocketRefusal>;
+  if (!there_) return Listening(Failure{SocketRefusal{"privd is away"}});
+  return session_->listenFor(resource).catch_([](kj::Exception&& failure) {
+    return Listening(Failure{SocketRefusal{failure.getDescription().cStr()}});
+  });
+}
+
+void PrivdLink::taskFailed(kj::Exception&& exception) {
+  logError(LogEvent::kTaskFailed, {{"task", "privd_link"}, {"why", kj::str(exception).cStr()}});
+}
+
+}  // namespace vfiogate

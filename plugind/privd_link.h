@@ -1,0 +1,54 @@
+#pragma once
+// The place of privd: it dials in, one at a time, and whoever else does is sent away.
+
+#include "plugind/privd_session.h"
+
+#include <kj/async.h>
+#include <kj/io.h>
+
+#include <sys/types.h>
+
+#include <string>
+
+namespace vfiogate {
+
+/// Takes connections for as long as it lives; answers for privd while none is there. The loop's
+/// thread only.
+class PrivdLink final : public GroupEyes, public KubeletSockets, private kj::TaskSet::ErrorHandler {
+public:
+  /// `listener` is plugind's own. Takes only connections of `privdUid`.
+  PrivdLink(kj::AutoCloseFd listener, uid_t privdUid, const LoopParts& loop);
+  KJ_DISALLOW_COPY(PrivdLink);
+
+  /// Starts taking connections. Borrows `events`. Call once.
+  void start(PrivdEvents& events);
+
+  kj::Promise<GroupLook> look(IommuGroupId group) override;
+  kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet() override;
+  kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(const ResourceName& resource) override;
+
+private:
+  kj::Promise<void> acceptForever();
+  void takeConnections();
+  void admit(kj::AutoCloseFd connection);
+  kj::Promise<void> awaitOpening(kj::AutoCloseFd connection);
+  void begin(PrivdOpening opening);
+  void over(const std::string& why);
+  void tellGone();
+  void refuse(const char* why, uid_t uid);
+  void taskFailed(kj::Exception&& exception) override;
+
+  kj::AutoCloseFd listener_;
+  const uid_t privdUid_;
+  const LoopParts loop_;
+  kj::UnixEventPort::FdObserver readable_;
+  PrivdEvents* events_ = nullptr;
+  unsigned openings_ = 0;
+  std::uint64_t refused_ = 0;
+  kj::TimePoint refusalTold_ = kj::origin<kj::TimePoint>();
+  bool there_ = false;
+  kj::Own<PrivdSession> session_;
+  kj::TaskSet tasks_;
+};
+
+}  // namespace vfiogate

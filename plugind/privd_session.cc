@@ -1,0 +1,198 @@
+#include "plugind/privd_session.h"
+
+#include "ipc/codec/limits.h"
+#include "plugind/log_line.h"
+
+#include <kj/debug.h>
+
+#include <utility>
+
+namespace vfiogate {
+namespace {
+
+/// privd answers at once, or is not privd.
+constexpr auto kEnterPatience = 5 * kj::SECONDS;
+/// Below what privd bears (kMaxOpenQuestions), with room for the session's own calls.
+constexpr unsigned kCallsAtOnce = 8;
+
+constexpr unsigned kStreamFlags =
+    kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC | kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK;
+
+template <typename Results>
+using Response = capnp::Response<Results>;
+
+std::string describe(const kj::Exception& exception) {
+  return exception.getDescription().cStr();
+}
+
+/// Why a session did not come about; the exchange of versions comes first in it.
+std::string whyNotEntered(schema::EnterAnswer::Reader answer) {
+  if (!answer.isWrongProtocol()) return "it answered the exchange of versions with nonsense";
+  return "it speaks protocol " + std::to_string(answer.getWrongProtocol()) + ", this is protocol " +
+         std::to_string(schema::PROTOCOL) + ": update both to the same release";
+}
+
+schema::Door::Client doorOf(capnp::RpcSystem<capnp::rpc::twoparty::VatId>& rpc) {
+  capnp::MallocMessageBuilder message;
+  auto vat = message.initRoot<capnp::rpc::twoparty::VatId>();
+  vat.setSide(capnp::rpc::twoparty::Side::SERVER);
+  return rpc.bootstrap(vat).castAs<schema::Door>();
+}
+
+}  // namespace
+
+class PrivdSession::HardwareObserver final : public schema::Observer::Server {
+public:
+  explicit HardwareObserver(PrivdSession& session) : session_(session) {}
+
+protected:
+  kj::Promise<void> changed(ChangedContext context) override {
+    session_.take(context.getParams().getUpdate());
+    return kj::READY_NOW;
+  }
+
+private:
+  PrivdSession& session_;  // its RPC system owns this
+};
+
+class PrivdSession::AppearanceObserver final : public schema::KubeletObserver::Server {
+public:
+  explicit AppearanceObserver(PrivdEvents& events) : events_(events) {}
+
+protected:
+  kj::Promise<void> appeared(AppearedContext /*context*/) override {
+    events_.kubeletAppeared();
+    return kj::READY_NOW;
+  }
+
+private:
+  PrivdEvents& events_;
+};
+
+PrivdSession::PrivdSession(PrivdOpening opening, PrivdEvents& events, const LoopParts& loop)
+    : events_(events),
+      loop_(loop),
+      descriptors_(std::make_shared<DescriptorReceiver>(loop.port, kj::mv(opening.channel))),
+      stream_(loop.streams.wrapSocketFd(kj::mv(opening.connection), kStreamFlags)),
+      network_(*stream_, capnp::rpc::twoparty::Side::CLIENT, kFromPrivd),
+      rpc_(capnp::makeRpcClient(network_)),
+      calls_(kCallsAtOnce) {}
+
+PrivdSession::~PrivdSession() noexcept(false) {
+  asked_.cancel(KJ_EXCEPTION(DISCONNECTED, "privd is away"));
+}
+
+kj::Promise<std::string> PrivdSession::run() {
+  auto left = network_.onDisconnect().then([]() { return std::string("it left"); });
+  auto served = asked_.wrap(enter()).then(
+      []() -> kj::Promise<std::string> { return kj::NEVER_DONE; },
+      [](kj::Exception&& failure) -> kj::Promise<std::string> { return describe(failure); });
+  return left.exclusiveJoin(kj::mv(over_.promise)).exclusiveJoin(kj::mv(served));
+}
+
+kj::Promise<void> PrivdSession::enter() {
+  auto request = doorOf(rpc_).enterRequest();
+  request.setProtocol(schema::PROTOCOL);
+  auto entered = request.send().then(
+      [this](Response<schema::Door::EnterResults> response) -> kj::Promise<void> {
+        const auto answer = response.getAnswer();
+        if (!answer.isSession()) {
+          hangUp(whyNotEntered(answer));
+          return kj::NEVER_DONE;
+        }
+        session_ = answer.getSession();
+        return subscribe().then([this]() { return openGate(); });
+      });
+  return loop_.timer.timeoutAfter(kEnterPatience, kj::mv(entered));
+}
+
+kj::Promise<void> PrivdSession::subscribe() {
+  awaitingWhole_ = true;
+  auto request = KJ_ASSERT_NONNULL(session_).watchRequest();
+  request.setObserver(kj::heap<HardwareObserver>(*this));
+  return request.send().then([this](Response<schema::Session::WatchResults> response) {
+    const auto answer = response.getAnswer();
+    if (answer.isSubscription()) {
+      subscription_ = answer.getSubscription();
+    } else {
+      hangUp("it gives no right to watch: see privd's --plugind-rights");
+    }
+  });
+}
+
+kj::Promise<void> PrivdSession::openGate() {
+  auto request = KJ_ASSERT_NONNULL(session_).kubeletRequest();
+  return request.send().then(
+      [this](Response<schema::Session::KubeletResults> response) -> kj::Promise<void> {
+        const auto answer = response.getAnswer();
+        if (!answer.isGate()) {
+          hangUp("it gives no right to the kubelet's sockets: see privd's --plugind-rights");
+          return kj::READY_NOW;
+        }
+        gate_.emplace(answer.getGate(), descriptors_, calls_);
+        return KJ_ASSERT_NONNULL(gate_).watch(kj::heap<AppearanceObserver>(events_)).then([this]() {
+          events_.socketsAvailable();
+        });
+      });
+}
+
+void PrivdSession::take(schema::Update::Reader update) {
+  if (awaitingWhole_ && !update.isFull()) return;  // of the subscription before
+  auto decoded = decode(update);
+  if (!decoded) {
+    hangUp("it sent an update that makes no sense: " + decoded.error().what);
+    return;
+  }
+  if (hardware_.take(std::move(decoded).value()) == HardwareView::Taken::kMissing) {
+    logWarning(LogEvent::kUpdateRefused,
+               {{"why", "it does not follow the one before"}, {"then", "asked for the whole"}});
+    resubscribing_ =
+        subscribe().eagerlyEvaluate([this](kj::Exception&& failure) { hangUp(describe(failure)); });
+    return;
+  }
+  awaitingWhole_ = false;
+  events_.hardwareSeen(hardware_.snapshot());
+}
+
+kj::Promise<GroupLook> PrivdSession::look(IommuGroupId group) {
+  if (!hardware_.snapshot().groups.contains(group)) {
+    return GroupLook{GroupLook::Answer::kVanished, {}};
+  }
+  KJ_IF_MAYBE (control, hardware_.control(group)) {
+    return asked_.wrap(calls_.pass([this, client = kj::mv(*control)]() mutable {
+      return client.lookRequest().send().then(
+          [this](Response<schema::GroupControl::LookResults> response) {
+            return takeLook(response.getAnswer());
+          });
+    }));
+  }
+  return GroupLook{GroupLook::Answer::kFailed, {}};
+}
+
+GroupLook PrivdSession::takeLook(schema::LookAnswer::Reader answer) {
+  if (answer.isVanished()) return {GroupLook::Answer::kVanished, {}};
+  if (!answer.isSeen()) return {GroupLook::Answer::kFailed, {}};
+  auto decoded = decode(answer.getSeen());
+  if (!decoded) {
+    hangUp("it answered a look with what makes no sense: " + decoded.error().what);
+    return {GroupLook::Answer::kFailed, {}};
+  }
+  return {GroupLook::Answer::kSeen, std::move(decoded).value().snapshot};
+}
+
+kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> PrivdSession::dialKubelet() {
+  KJ_IF_MAYBE (gate, gate_) return asked_.wrap(gate->dialKubelet());
+  return KJ_EXCEPTION(DISCONNECTED, "privd has not opened its gate yet");
+}
+
+kj::Promise<Result<PluginSocket, SocketRefusal>> PrivdSession::listenFor(
+    const ResourceName& resource) {
+  KJ_IF_MAYBE (gate, gate_) return asked_.wrap(gate->listenFor(resource));
+  return KJ_EXCEPTION(DISCONNECTED, "privd has not opened its gate yet");
+}
+
+void PrivdSession::hangUp(const std::string& why) {
+  over_.fulfiller->fulfill(kj::cp(why));
+}
+
+}  // namespace vfiogate

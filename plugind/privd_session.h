@@ -1,0 +1,70 @@
+#pragma once
+// One connection to privd, from the exchange of versions to its end.
+
+#include "ipc/codec/descriptor_channel.h"
+#include "ipc/schema/helper.capnp.h"
+#include "plugind/gate_client.h"
+#include "plugind/hardware_view.h"
+#include "plugind/loop_parts.h"
+#include "plugind/privd_view.h"
+#include "plugind/turnstile.h"
+
+#include <capnp/rpc-twoparty.h>
+#include <kj/async-io.h>
+
+#include <memory>
+#include <string>
+
+namespace vfiogate {
+
+/// What privd sent before Cap'n Proto starts.
+struct PrivdOpening {
+  kj::AutoCloseFd connection;
+  kj::AutoCloseFd channel;
+};
+
+/// Serves as observer, asks as client. What privd says wrongly ends the session. Its promises fail
+/// with DISCONNECTED when it is gone, also when it is destroyed first. The loop's thread only.
+class PrivdSession {
+public:
+  /// Borrows `events`.
+  PrivdSession(PrivdOpening opening, PrivdEvents& events, const LoopParts& loop);
+  ~PrivdSession() noexcept(false);
+  KJ_DISALLOW_COPY(PrivdSession);
+
+  /// Carries the session through; resolves when it is over, with the reason, for the log. Once.
+  kj::Promise<std::string> run();
+
+  kj::Promise<GroupLook> look(IommuGroupId group);
+  kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet();
+  kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(const ResourceName& resource);
+
+private:
+  class HardwareObserver;
+  class AppearanceObserver;
+
+  kj::Promise<void> enter();
+  kj::Promise<void> subscribe();
+  kj::Promise<void> openGate();
+  void take(schema::Update::Reader update);
+  GroupLook takeLook(schema::LookAnswer::Reader answer);
+  void hangUp(const std::string& why);
+
+  PrivdEvents& events_;
+  const LoopParts loop_;
+  std::shared_ptr<DescriptorReceiver> descriptors_;
+  kj::Own<kj::AsyncIoStream> stream_;
+  capnp::TwoPartyVatNetwork network_;
+  capnp::RpcSystem<capnp::rpc::twoparty::VatId> rpc_;
+  Turnstile calls_;
+  HardwareView hardware_;
+  bool awaitingWhole_ = true;
+  kj::Maybe<schema::Session::Client> session_;
+  kj::Maybe<schema::Subscription::Client> subscription_;
+  kj::Maybe<GateClient> gate_;
+  kj::PromiseFulfillerPair<std::string> over_ = kj::newPromiseAndFulfiller<std::string>();
+  kj::Promise<void> resubscribing_ = nullptr;
+  kj::Canceler asked_;  // last: what was asked uses all of the above
+};
+
+}  // namespace vfiogate

@@ -1,0 +1,103 @@
+#include "plugind/serve.h"
+
+#include "ipc/socket/unix_socket.h"
+#include "plugind/ledger_journal.h"
+#include "plugind/log_line.h"
+#include "plugind/loop_parts.h"
+#include "plugind/privd_link.h"
+#include "plugind/state_loop.h"
+#include "seccomp/drop_privileges.h"
+#include "seccomp/load_filter.h"
+#include "seccomp/plugind_rules.h"
+
+#include <kj/async-io.h>
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <utility>
+
+namespace vfiogate {
+namespace {
+
+/// privd and the kubelet.
+constexpr uid_t kRoot = 0;
+
+int failed(const std::string& step, const std::string& why) {
+  logError(LogEvent::kStartFailed, {{"step", step}, {"why", why}});
+  return 1;
+}
+
+/// Ids change before the socket is made: privd judges who called listen().
+std::optional<StepFailure> becomeNobody(const Identity& user) {
+  Remaining remaining;
+  if (geteuid() == kRoot) {
+    remaining.identity = user;
+  } else if (geteuid() != user.uid) {
+    logWarning(LogEvent::kNotRoot, {{"uid", geteuid()},
+                                    {"wanted_uid", user.uid},
+                                    {"then", "stays who it is: privd needs this --plugind-uid"}});
+  }
+  return dropPrivileges(remaining);
+}
+
+Result<kj::AutoCloseFd, std::string> listenForPrivd(const std::string& listen) {
+  const std::filesystem::path path(listen);
+  const std::string directory = path.has_parent_path() ? path.parent_path().string() : ".";
+  auto made = listenAt(directory.c_str(), path.filename().c_str(), WhoMayConnect::kEverybody);
+  if (made) return kj::mv(made).value();
+  return Failure{std::string(made.error().step) + ": " + strerror(made.error().error) +
+                 "; the directory " + directory + " must be there and belong to uid " +
+                 std::to_string(geteuid())};
+}
+
+/// Resolves on SIGTERM or SIGINT. The kernel is asked for them here and now, not when the loop
+/// first waits: the filter forbids it by then.
+kj::Promise<void> whenToldToEnd(kj::AsyncIoContext& io) {
+  auto told = io.unixEventPort.onSignal(SIGTERM)
+                  .exclusiveJoin(io.unixEventPort.onSignal(SIGINT))
+                  .ignoreResult();
+  told.poll(io.waitScope);
+  return told;
+}
+
+}  // namespace
+
+int serve(const CommandLine& line, Settings settings) {
+  startLog();
+  if (settings.resources.empty()) {
+    logWarning(LogEvent::kNothingNamed,
+               {{"why", "nothing is advertised until something is named under `resources`"}});
+  }
+  std::mt19937 random(std::random_device{}());
+
+  if (const auto failure = becomeNobody(line.user)) return failed("drop", failure->str());
+  auto listening = listenForPrivd(line.listen);
+  if (!listening) return failed("listen " + line.listen, listening.error());
+  kj::UnixEventPort::captureSignal(SIGTERM);
+  kj::UnixEventPort::captureSignal(SIGINT);
+  auto io = kj::setupAsyncIo();
+  auto toldToEnd = whenToldToEnd(io);
+  const uid_t uid = geteuid();
+  if (const auto failure = loadFilter(kPlugindRules)) return failed("filter", failure->str());
+
+  const LoopParts loop{io.unixEventPort, *io.lowLevelProvider, io.provider->getTimer(),
+                       std::make_shared<Letterbox>(), random};
+  PrivdLink privd(kj::mv(listening).value(), kRoot, loop);
+  LedgerJournal journal(std::cout);
+  StateLoop state(std::move(settings), {privd, privd}, loop, journal, kRoot);
+  privd.start(state);
+  logInfo(LogEvent::kStarted, {{"listen", line.listen}, {"uid", uid}});
+
+  toldToEnd.wait(io.waitScope);
+  logInfo(LogEvent::kEnding, {{"why", "signal"}});
+  // Not by the destructors: they would wait for gRPC's threads, and nothing here needs an end.
+  std::_Exit(0);
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,15 @@
+#pragma once
+// The daemon's life: power given up, listening, locked down, and only then the first byte from
+// outside.
+
+#include "plugind/command_line.h"
+#include "plugind/core/settings.h"
+
+namespace vfiogate {
+
+/// Serves until SIGTERM or SIGINT, then ends the process with code 0: at once and quietly, so that
+/// the kubelet sees a disconnect and no empty frame. Returns only if start-up fails, with the exit
+/// code and the reason on the log.
+int serve(const CommandLine& line, Settings settings);
+
+}  // namespace vfiogate

@@ -1,0 +1,50 @@
+#pragma once
+// What the sanitizers' runtimes ask of the kernel beside the program they watch. Empty in every
+// build without sanitizers, so in what is shipped; a test holds that. They stand behind the table:
+// a call that it names keeps its meaning.
+
+#include "seccomp/rule.h"
+
+#include <array>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#include <asm/ioctls.h>
+#include <sanitizer/common_interface_defs.h>
+#include <seccomp.h>
+#include <unistd.h>
+
+#include <cerrno>
+#endif
+
+namespace vfiogate {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+
+inline constexpr std::array kSanitizerRules{
+    Rule{SCMP_SYS(sigaltstack), kAnyArgs, "AddressSanitizer, before a throw or a noreturn call"},
+    Rule{SCMP_SYS(pipe2), kAnyArgs, "UndefinedBehaviorSanitizer probes memory through a pipe"},
+    Rule{SCMP_SYS(nanosleep), kAnyArgs, "ThreadSanitizer's own thread, and the end of a process"},
+    Rule{SCMP_SYS(gettimeofday), kAnyArgs, "ThreadSanitizer's own thread"},
+    Rule{SCMP_SYS(ioctl),
+         {intIs(0, STDERR_FILENO, "fd is 2"), intIs(1, TCGETS, "cmd is TCGETS")},
+         "a report asks whether it may use colours"},
+    Rule{SCMP_SYS(readlink), AnswerErrno{EACCES}, "a report looks for the program's own file"},
+    Rule{SCMP_SYS(open), AnswerErrno{EACCES}, "a report tries /proc/self/maps, then what it kept"},
+};
+
+/// Has the runtime read what its reports need while it still may: mappings, names of functions.
+/// (UndefinedBehaviorSanitizer's reports carry file and line themselves.)
+inline void prepareSanitizers() {
+  __sanitizer_sandbox_on_notify(nullptr);
+  std::array<char, 64> ignored{};
+  __sanitizer_symbolize_pc(__builtin_return_address(0), "%f", ignored.data(), ignored.size());
+}
+
+#else
+
+inline constexpr std::array<Rule, 0> kSanitizerRules{};
+inline void prepareSanitizers() {}
+
+#endif
+
+}  // namespace vfiogate

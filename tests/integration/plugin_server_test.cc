@@ -1,0 +1,320 @@
+// The gRPC side of a resource on passed descriptors, in one process with its client.
+
+#include "plugind/kubelet/plugin_server.h"
+#include "ipc/socket/unix_socket.h"
+#include "tests/support/temp_dir.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/create_channel_posix.h>
+#include <gtest/gtest.h>
+
+#include <kj/async-io.h>
+#include <kj/debug.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <future>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vfiogate {
+namespace {
+
+constexpr auto kPatience = 20 * kj::SECONDS;
+
+ResourceName resourceName() {
+  return *ResourceName::parse("vfiogate.dev/10de_2684");
+}
+
+/// Keeps what the server told, and wakes whoever waits for it.
+class Recorder final : public PluginEvents {
+public:
+  void streamOpened(const ResourceName& /*resource*/,
+                    std::shared_ptr<ListWatchStream> stream) override {
+    streams.push_back(std::move(stream));
+    wake();
+  }
+  void streamEnded(const ResourceName& /*resource*/, const ListWatchStream& /*stream*/) override {
+    ++ended;
+    wake();
+  }
+  void allocateAsked(const ResourceName& /*resource*/,
+                     std::shared_ptr<AllocateCall> call) override {
+    calls.push_back(std::move(call));
+    wake();
+  }
+  void allocateCancelled(const std::shared_ptr<AllocateCall>& /*call*/) override {
+    ++cancelled;
+    wake();
+  }
+
+  std::vector<std::shared_ptr<ListWatchStream>> streams;
+  std::vector<std::shared_ptr<AllocateCall>> calls;
+  int ended = 0;
+  int cancelled = 0;
+  kj::Own<kj::PromiseFulfiller<void>> waiting;
+
+private:
+  void wake() {
+    if (waiting.get() != nullptr) waiting->fulfill();
+  }
+};
+
+/// The loop and one server on it. Apart from the fixture, whose destructor must not throw.
+struct Stage {
+  Stage() { start(getuid()); }
+  ~Stage() noexcept(false) { letterbox->close(); }
+
+  void start(uid_t kubeletUid) {
+    server.emplace(resourceName(), recorder, loop, kubeletUid);
+    server->listenOn(listenAs("plugin.sock"));
+  }
+
+  kj::AutoCloseFd listenAs(const char* name) const {
+    return listenAt(directory.path().c_str(), name, WhoMayConnect::kEverybody).value();
+  }
+
+  void await(kj::Promise<void> promise) {
+    io.provider->getTimer().timeoutAfter(kPatience, kj::mv(promise)).wait(io.waitScope);
+  }
+
+  TempDir directory;
+  kj::AsyncIoContext io = kj::setupAsyncIo();
+  std::shared_ptr<Letterbox> letterbox = std::make_shared<Letterbox>();
+  std::mt19937 random;
+  LoopParts loop{io.unixEventPort, *io.lowLevelProvider, io.provider->getTimer(), letterbox, random};
+  Recorder recorder;
+  kj::Promise<void> reading = letterbox->run().eagerlyEvaluate(nullptr);
+  std::optional<PluginServer> server;
+};
+
+class PluginServerTest : public testing::Test {
+protected:
+  std::unique_ptr<v1beta1::DevicePlugin::Stub> client(const char* name = "plugin.sock") {
+    const auto path = stage_->directory / name;
+    auto connection = dialAt(path.c_str()).value();
+    return v1beta1::DevicePlugin::NewStub(
+        grpc::CreateCustomInsecureChannelFromFd("plugin", connection.release(), {}));
+  }
+
+  /// Runs the loop until `holds`, which is looked at after each event.
+  void waitUntil(const std::function<bool()>& holds) {
+    while (!holds()) {
+      auto pair = kj::newPromiseAndFulfiller<void>();
+      stage_->recorder.waiting = kj::mv(pair.fulfiller);
+      stage_->await(kj::mv(pair.promise));
+    }
+  }
+
+  /// Carries out `call`, which blocks, on a thread, while the loop runs.
+  template <typename Call>
+  auto inBackground(Call call) {
+    auto pair = kj::newPromiseAndCrossThreadFulfiller<void>();
+    auto result = std::async(std::launch::async, [&call, &pair]() {
+      auto value = call();
+      pair.fulfiller->fulfill();
+      return value;
+    });
+    stage_->await(kj::mv(pair.promise));
+    return result.get();
+  }
+
+  std::unique_ptr<Stage> stage_ = std::make_unique<Stage>();
+  Recorder& recorder_ = stage_->recorder;
+};
+
+/// One frame whose message is about `bytes` long, told apart by `generation`.
+std::shared_ptr<const FrameMessage> bigFrame(int generation, std::size_t bytes) {
+  Frame frame;
+  frame.devices.push_back({std::to_string(generation), true, std::nullopt});
+  frame.devices.push_back({std::string(bytes, 'x'), true, std::nullopt});
+  return toMessage(frame);
+}
+
+TEST_F(PluginServerTest, SaysThatBothOptionsAreOff) {
+  const auto stub = client();
+  const auto options = inBackground([&stub]() {
+    grpc::ClientContext context;
+    v1beta1::DevicePluginOptions answer;
+    const auto status = stub->GetDevicePluginOptions(&context, {}, &answer);
+    return std::make_pair(status.error_code(), answer.SerializeAsString());
+  });
+  EXPECT_EQ(options.first, grpc::StatusCode::OK);
+  EXPECT_EQ(options.second, v1beta1::DevicePluginOptions().SerializeAsString());
+}
+
+TEST_F(PluginServerTest, HasNoMethodsThatTheOptionsSwitchOff) {
+  const auto stub = client();
+  const auto code = inBackground([&stub]() {
+    grpc::ClientContext context;
+    v1beta1::PreStartContainerResponse answer;
+    return stub->PreStartContainer(&context, {}, &answer).error_code();
+  });
+  EXPECT_EQ(code, grpc::StatusCode::UNIMPLEMENTED);
+}
+
+TEST_F(PluginServerTest, ASlowKubeletGetsTheNewestFrameAndNotTheQueue) {
+  constexpr int kFrames = 200;
+  constexpr std::size_t kFrameBytes = 128 * 1024;
+  const auto stub = client();
+  grpc::ClientContext context;
+  const auto reader = stub->ListAndWatch(&context, {});
+  waitUntil([this]() { return !recorder_.streams.empty(); });
+  for (int i = 1; i <= kFrames; ++i) recorder_.streams.front()->show(bigFrame(i, kFrameBytes));
+
+  const auto seen = inBackground([&reader]() {
+    std::vector<int> generations;
+    v1beta1::ListAndWatchResponse frame;
+    while (reader->Read(&frame)) {
+      generations.push_back(std::stoi(frame.devices(0).id()));
+      if (generations.back() == kFrames) break;
+    }
+    return generations;
+  });
+  ASSERT_FALSE(seen.empty());
+  EXPECT_EQ(seen.back(), kFrames) << "the newest frame must arrive";
+  EXPECT_LT(seen.size(), kFrames / 2) << "frames that were overtaken must not be sent";
+  EXPECT_TRUE(std::ranges::is_sorted(seen));
+  context.TryCancel();
+  waitUntil([this]() { return recorder_.ended == 1; });
+}
+
+TEST_F(PluginServerTest, AStreamThatTheKubeletEndsIsToldOnce) {
+  {
+    const auto stub = client();
+    grpc::ClientContext context;
+    const auto reader = stub->ListAndWatch(&context, {});
+    waitUntil([this]() { return !recorder_.streams.empty(); });
+    context.TryCancel();
+    waitUntil([this]() { return recorder_.ended > 0; });
+  }
+  recorder_.streams.front()->show(bigFrame(1, 1));  // to nobody, and harmless
+  EXPECT_EQ(recorder_.ended, 1);
+}
+
+TEST_F(PluginServerTest, ANewListenerLeavesRunningStreamsAlone) {
+  const auto first = client();
+  grpc::ClientContext context;
+  const auto reader = first->ListAndWatch(&context, {});
+  waitUntil([this]() { return recorder_.streams.size() == 1; });
+
+  stage_->server->listenOn(stage_->listenAs("second.sock"));
+  const auto second = client("second.sock");
+  grpc::ClientContext secondContext;
+  const auto secondReader = second->ListAndWatch(&secondContext, {});
+  waitUntil([this]() { return recorder_.streams.size() == 2; });
+
+  for (const auto& stream : recorder_.streams) stream->show(bigFrame(7, 1));
+  const auto both = inBackground([&]() {
+    v1beta1::ListAndWatchResponse one;
+    v1beta1::ListAndWatchResponse two;
+    return reader->Read(&one) && secondReader->Read(&two);
+  });
+  EXPECT_TRUE(both);
+  context.TryCancel();
+  secondContext.TryCancel();
+  waitUntil([this]() { return recorder_.ended == 2; });
+}
+
+TEST_F(PluginServerTest, ConnectionsThatWaitInTheOldListenerAreTaken) {
+  // The loop does not run between the dialling and the change of listeners.
+  const auto early = client();
+  stage_->server->listenOn(stage_->listenAs("second.sock"));
+  const auto code = inBackground([&early]() {
+    grpc::ClientContext context;
+    v1beta1::DevicePluginOptions answer;
+    return early->GetDevicePluginOptions(&context, {}, &answer).error_code();
+  });
+  EXPECT_EQ(code, grpc::StatusCode::OK);
+}
+
+TEST_F(PluginServerTest, AConnectionOfAnotherUserIsClosed) {
+  stage_->start(getuid() + 1);
+  const auto stub = client();
+  const auto code = inBackground([&stub]() {
+    grpc::ClientContext context;
+    v1beta1::DevicePluginOptions answer;
+    return stub->GetDevicePluginOptions(&context, {}, &answer).error_code();
+  });
+  EXPECT_EQ(code, grpc::StatusCode::UNAVAILABLE);
+}
+
+TEST_F(PluginServerTest, AnAllocateIsAnsweredWithNodesAndEnvironment) {
+  const auto stub = client();
+  grpc::ClientContext context;
+  v1beta1::AllocateRequest request;
+  request.add_container_requests()->add_devices_ids("0000:65:00.0");
+  v1beta1::AllocateResponse answer;
+  std::promise<grpc::Status> done;
+  stub->async()->Allocate(&context, &request, &answer,
+                          [&done](grpc::Status status) { done.set_value(status); });
+  waitUntil([this]() { return !recorder_.calls.empty(); });
+  const auto& call = recorder_.calls.front();
+  EXPECT_THAT(call->ids(), testing::ElementsAre("0000:65:00.0"));
+  ASSERT_TRUE(call->claim());
+  EXPECT_FALSE(call->claim());
+  call->grant({.nodes = {"/dev/vfio/vfio", "/dev/vfio/31"}, .environment = {{"NAME", "value"}}});
+  EXPECT_TRUE(done.get_future().get().ok());
+  ASSERT_EQ(answer.container_responses_size(), 1);
+  const auto& container = answer.container_responses(0);
+  EXPECT_EQ(container.envs().at("NAME"), "value");
+  ASSERT_EQ(container.devices_size(), 2);
+  EXPECT_EQ(container.devices(1).host_path(), "/dev/vfio/31");
+  EXPECT_EQ(container.devices(1).container_path(), "/dev/vfio/31");
+  EXPECT_EQ(container.devices(1).permissions(), "mrw");
+}
+
+TEST_F(PluginServerTest, ACancelledAllocateCannotBeGranted) {
+  const auto stub = client();
+  grpc::ClientContext context;
+  v1beta1::AllocateRequest request;
+  request.add_container_requests()->add_devices_ids("0000:65:00.0");
+  v1beta1::AllocateResponse answer;
+  std::promise<grpc::Status> done;
+  stub->async()->Allocate(&context, &request, &answer,
+                          [&done](grpc::Status status) { done.set_value(status); });
+  waitUntil([this]() { return !recorder_.calls.empty(); });
+  context.TryCancel();
+  waitUntil([this]() { return recorder_.cancelled == 1; });
+  EXPECT_FALSE(recorder_.calls.front()->claim());
+  EXPECT_EQ(done.get_future().get().error_code(), grpc::StatusCode::CANCELLED);
+}
+
+TEST_F(PluginServerTest, ARequestForTwoContainersIsRefusedInWords) {
+  const auto stub = client();
+  const auto status = inBackground([&stub]() {
+    grpc::ClientContext context;
+    v1beta1::AllocateRequest request;
+    request.add_container_requests();
+    request.add_container_requests();
+    v1beta1::AllocateResponse answer;
+    return stub->Allocate(&context, request, &answer);
+  });
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(status.error_message(), testing::HasSubstr("one container at a time, not for 2"));
+}
+
+TEST_F(PluginServerTest, EndsWithCallsOpenAndTheLoopStandingStill) {
+  const auto stub = client();
+  grpc::ClientContext streamContext;
+  const auto reader = stub->ListAndWatch(&streamContext, {});
+  grpc::ClientContext context;
+  v1beta1::AllocateRequest request;
+  request.add_container_requests()->add_devices_ids("0000:65:00.0");
+  v1beta1::AllocateResponse answer;
+  std::promise<grpc::Status> done;
+  stub->async()->Allocate(&context, &request, &answer,
+                          [&done](grpc::Status status) { done.set_value(status); });
+  waitUntil([this]() { return !recorder_.calls.empty() && !recorder_.streams.empty(); });
+  stage_->server.reset();  // would hang if a thread of gRPC waited for the loop
+  EXPECT_FALSE(done.get_future().get().ok());
+  EXPECT_FALSE(reader->Finish().ok());
+}
+
+}  // namespace
+}  // namespace vfiogate

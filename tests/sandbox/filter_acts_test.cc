@@ -1,0 +1,82 @@
+// The same acts under the filter alone, in a child that loads it and tries: needs neither root nor
+// ptrace, so it runs where the injector cannot.
+
+#include "seccomp/load_filter.h"
+#include "seccomp/plugind_rules.h"
+#include "seccomp/privd_rules.h"
+#include "seccomp/sanitizer_rules.h"
+#include "tests/sandbox/forbidden_acts.h"
+
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <ostream>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace vfiogate::test {
+namespace {
+
+constexpr int kNotLoaded = 255;
+
+struct FilteredAct {
+  Role role;
+  ForbiddenAct act;
+};
+void PrintTo(const FilteredAct& row, std::ostream* out) {
+  *out << row.act.name;
+}
+
+std::vector<FilteredAct> filteredActs() {
+  std::vector<FilteredAct> rows;
+  for (const ForbiddenAct& act : forbiddenActs()) {
+    if (act.call.door != Door::kSyscall) continue;  // for the injector and the BPF interpreter
+    for (const Role role : {Role::kPrivd, Role::kPlugind}) {
+      if (act.fate(role)) rows.push_back({role, act});
+    }
+  }
+  return rows;
+}
+
+[[noreturn]] void loadAndTry(std::span<const Rule> table, const ForeignCall& call) {
+  if (loadFilter(table)) _exit(kNotLoaded);
+  const auto& args = call.args;
+  const long result =
+      syscall(static_cast<long>(call.number), args[0], args[1], args[2], args[3], args[4], args[5]);
+  _exit(result < 0 ? errno : 0);
+}
+
+CallOutcome outcomeOf(std::span<const Rule> table, const ForeignCall& call) {
+  const pid_t child = fork();
+  if (child == 0) loadAndTry(table, call);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WIFSIGNALED(status)) return Killed{WTERMSIG(status)};
+  return Returned{-WEXITSTATUS(status)};
+}
+
+class FilterAlone : public testing::TestWithParam<FilteredAct> {
+protected:
+  // Once for all children: each would need a moment of its own.
+  static void SetUpTestSuite() { prepareSanitizers(); }
+};
+
+INSTANTIATE_TEST_SUITE_P(All, FilterAlone, testing::ValuesIn(filteredActs()), [](const auto& row) {
+  return (row.param.role == Role::kPrivd ? "Privd_" : "Plugind_") + std::string(row.param.act.name);
+});
+
+TEST_P(FilterAlone, StopsTheAct) {
+  const auto& [role, act] = GetParam();
+  const std::span<const Rule> table = role == Role::kPrivd ? std::span<const Rule>(kPrivdRules)
+                                                           : std::span<const Rule>(kPlugindRules);
+  const CallOutcome outcome = outcomeOf(table, act.call);
+  const CallOutcome want = *act.fate(role);
+  EXPECT_EQ(outcome, want) << "it " << str(outcome) << ", not " << str(want);
+}
+
+}  // namespace
+}  // namespace vfiogate::test

@@ -1,0 +1,111 @@
+// The probes themselves: a probe that finds every process locked down proves nothing.
+
+#include "seccomp/privd_rules.h"
+#include "tests/sandbox/daemons_under_test.h"
+#include "tests/support/call_tracer.h"
+#include "tests/support/daemon_process.h"
+#include "tests/support/process_status.h"
+#include "tests/support/reduced_table.h"
+#include "tests/support/syscall_injector.h"
+
+#include <gmock/gmock.h>
+
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <string>
+#include <vector>
+
+namespace vfiogate::test {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+std::vector<std::string> standIn(const std::string& role) {
+  return {daemonsUnderTest().front().command.front(), role};
+}
+
+std::size_t rowOf(int number) {
+  return static_cast<std::size_t>(std::ranges::find(kPrivdRules, number, &Rule::syscall) -
+                                  kPrivdRules.begin());
+}
+
+class Probes : public testing::Test {
+protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  }
+};
+
+TEST_F(Probes, CarryCallsOutInAProcessWithoutAFilter) {
+  DaemonProcess open(standIn("open"));
+  ASSERT_TRUE(open.waitForOutput("ready\n")) << open.output();
+  for (int again = 0; again < 3; ++again) {
+    SyscallInjector injector(open.pid());
+    EXPECT_EQ(injector.inject({SYS_getpid}), CallOutcome(Returned{open.pid()}));
+    EXPECT_EQ(injector.inject({SYS_open}), CallOutcome(Returned{-EFAULT}));
+    EXPECT_EQ(injector.inject({SYS_bpf, {~0ULL}}), CallOutcome(Returned{-EINVAL}));
+  }
+}
+
+TEST_F(Probes, LeaveTheProcessInTheWaitThatTheyInterrupted) {
+  DaemonProcess open(standIn("open"));
+  ASSERT_TRUE(open.waitForOutput("ready\n")) << open.output();
+  { EXPECT_EQ(SyscallInjector(open.pid()).inject({SYS_getppid}), CallOutcome(Returned{getpid()})); }
+  EXPECT_EQ(open.end(SIGTERM), SIGTERM) << "it ended before it was told to";
+}
+
+TEST_F(Probes, FindFaultWithAProcessThatIsNotLockedDown) {
+  DaemonProcess open(standIn("open"));
+  ASSERT_TRUE(open.waitForOutput("ready\n")) << open.output();
+  const auto faults = lockdownFaults(open.pid());
+  EXPECT_THAT(faults, Contains(HasSubstr("CapEff is ")));
+  EXPECT_THAT(faults, Contains(HasSubstr("NoNewPrivs is 0, not 1")));
+  EXPECT_THAT(faults, Contains(HasSubstr("Seccomp is 0, not 2")));
+  EXPECT_THAT(identityFaults(open.pid(), 64532), Contains(HasSubstr("Uid is 0\t0\t0\t0, not")));
+  EXPECT_THAT(descriptorsOfKind(open.pid(), S_IFCHR), Contains("descriptor 0 is /dev/null"));
+}
+
+TEST_F(Probes, FindFaultWithAProcessThatIsGone) {
+  DaemonProcess open(standIn("open"));
+  open.end(SIGKILL);
+  EXPECT_THAT(lockdownFaults(open.pid()), Contains(HasSubstr("is gone")));
+}
+
+TEST_F(Probes, CountTheUsesOfEachRow) {
+  const CallTally tally = traceCalls(standIn("brief"), kPrivdRules);
+  ASSERT_TRUE(tally.filterLoaded);
+  EXPECT_EQ(tally.exitStatus, 0);
+  EXPECT_EQ(tally.rowUses[rowOf(SYS_write)], 1U);
+  EXPECT_EQ(tally.rowUses[rowOf(SYS_exit_group)], 1U);
+  EXPECT_EQ(tally.rowUses[rowOf(SYS_connect)], 0U);
+  EXPECT_TRUE(tally.unlisted.empty()) << str(tally, kPrivdRules);
+}
+
+TEST_F(Probes, NameTheCallsThatHaveNoRow) {
+  const auto table = withoutRow(kPrivdRules, rowOf(SYS_write));
+  const CallTally tally = traceCalls(standIn("brief"), table);
+  ASSERT_TRUE(tally.unlisted.contains(SYS_write));
+  EXPECT_EQ(tally.unlisted.at(SYS_write).firstArgs[0], std::uint64_t{STDOUT_FILENO});
+  EXPECT_THAT(str(tally, table), HasSubstr("1  write  NO ROW"));
+}
+
+TEST_F(Probes, ShowThatARowIsNeededByDyingWithoutIt) {
+  const auto statusWithout = [](std::size_t row) {
+    auto command = standIn("brief");
+    command.push_back(std::to_string(row));
+    DaemonProcess process(command);
+    return process.end(0);
+  };
+  EXPECT_EQ(statusWithout(rowOf(SYS_write)) & 0x7f, SIGSYS);
+  EXPECT_EQ(statusWithout(rowOf(SYS_connect)), 0);
+}
+
+}  // namespace
+}  // namespace vfiogate::test

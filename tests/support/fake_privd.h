@@ -1,0 +1,55 @@
+#pragma once
+// privd's side of the privilege line, played from a test: made-up hardware, a real kubelet
+// directory.
+
+#include "ipc/types/snapshot.h"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace vfiogate::test {
+
+/// Dials plugind from a thread of its own, again until it gets in, and serves it until destroyed.
+/// All methods may be called from any thread.
+class FakePrivd {
+public:
+  struct Setup {
+    std::string plugindSocket;
+    std::string kubeletDir;
+    Snapshot hardware;
+    std::uint16_t protocol = 1;       ///< the one it claims to speak
+    std::uint8_t channelVersion = 1;  ///< the byte it opens with
+  };
+
+  explicit FakePrivd(Setup setup);
+  /// Leaves as a killed process does: everything closes at once.
+  ~FakePrivd();
+  FakePrivd(const FakePrivd&) = delete;
+  FakePrivd& operator=(const FakePrivd&) = delete;
+
+  /// Replaces the hardware: the observer gets a delta, looks see the new state.
+  void setHardware(Snapshot hardware);
+
+  /// Tells plugind that the kubelet made its socket anew.
+  void tellKubeletAppeared();
+
+  /// From now on calls of `look` are taken and never answered.
+  void stallLooks();
+
+  /// Sends one delta with a base that nobody took.
+  void skipADelta();
+
+  /// How often something happened so far.
+  unsigned sessions() const;  ///< entered with the right protocol
+  unsigned wholes() const;    ///< full snapshots sent
+  unsigned looks() const;
+  unsigned hangUps() const;  ///< connections that plugind ended
+
+private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace vfiogate::test
