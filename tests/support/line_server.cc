@@ -35,7 +35,12 @@ protected:
 
 class SubscriptionServer final : public schema::Subscription::Server {};
 
+using MakeGate = kj::Function<schema::KubeletGate::Client()>;
+
 class SessionServer final : public schema::Session::Server {
+public:
+  explicit SessionServer(MakeGate& makeGate) : makeGate_(makeGate) {}
+
 protected:
   kj::Promise<void> watch(WatchContext context) override {
     auto observer = context.getParams().getObserver();
@@ -49,31 +54,38 @@ protected:
   }
 
   kj::Promise<void> kubelet(KubeletContext context) override {
-    context.getResults().initAnswer().setGate(kj::heap<GateServer>());
+    context.getResults().initAnswer().setGate(makeGate_());
     return kj::READY_NOW;
   }
 
 private:
+  MakeGate& makeGate_;
   kj::Promise<void> telling_ = kj::READY_NOW;
 };
 
 class DoorServer final : public schema::Door::Server {
+public:
+  explicit DoorServer(MakeGate& makeGate) : makeGate_(makeGate) {}
+
 protected:
   kj::Promise<void> enter(EnterContext context) override {
-    context.getResults().initAnswer().setSession(kj::heap<SessionServer>());
+    context.getResults().initAnswer().setSession(kj::heap<SessionServer>(makeGate_));
     return kj::READY_NOW;
   }
+
+private:
+  MakeGate& makeGate_;
 };
 
 }  // namespace
 
 struct LineServer::Connection {
-  Connection(kj::Own<kj::AsyncIoStream> s, Metering metering)
+  Connection(kj::Own<kj::AsyncIoStream> s, Metering metering, MakeGate& makeGate)
       : stream(kj::mv(s)),
         metered(*stream),
         unmetered(*stream),
         network(messages(metering), capnp::rpc::twoparty::Side::SERVER, kFromPeer),
-        rpc(capnp::makeRpcServer(network, kj::heap<DoorServer>())) {
+        rpc(capnp::makeRpcServer(network, kj::heap<DoorServer>(makeGate))) {
     rpc.setFlowLimit(kFlowLimitWords);
     metered.countQueueWith([this]() { return network.getCurrentQueueCount(); });
   }
@@ -90,7 +102,11 @@ struct LineServer::Connection {
   capnp::RpcSystem<capnp::rpc::twoparty::VatId> rpc;
 };
 
-LineServer::LineServer(kj::AsyncIoContext& io) : io_(io), connections_(*this) {}
+LineServer::LineServer(kj::AsyncIoContext& io)
+    : LineServer(io, []() -> schema::KubeletGate::Client { return kj::heap<GateServer>(); }) {}
+
+LineServer::LineServer(kj::AsyncIoContext& io, MakeGate makeGate)
+    : io_(io), makeGate_(kj::mv(makeGate)), connections_(*this) {}
 
 kj::AutoCloseFd LineServer::connect(Metering metering) {
   int pair[2];
@@ -104,7 +120,7 @@ kj::AutoCloseFd LineServer::connect(Metering metering) {
 }
 
 void LineServer::serve(kj::Own<kj::AsyncIoStream> stream, Metering metering) {
-  auto connection = kj::heap<Connection>(kj::mv(stream), metering);
+  auto connection = kj::heap<Connection>(kj::mv(stream), metering, makeGate_);
   auto left = connection->network.onDisconnect();
   auto offended =
       connection->metered.offended().then([this](Offence offence) { offence_ = offence; });

@@ -6,6 +6,7 @@
 
 #include <capnp/rpc-twoparty.h>
 #include <kj/async-io.h>
+#include <kj/function.h>
 #include <kj/io.h>
 
 #include <optional>
@@ -22,6 +23,8 @@ public:
   static constexpr std::size_t kLookBytes = 32'768;
 
   explicit LineServer(kj::AsyncIoContext& io);
+  /// kubelet() answers with what `makeGate` makes.
+  LineServer(kj::AsyncIoContext& io, kj::Function<schema::KubeletGate::Client()> makeGate);
 
   /// Serves a new connection; returns the peer's end, non-blocking.
   kj::AutoCloseFd connect(Metering metering);
@@ -39,6 +42,7 @@ private:
   void taskFailed(kj::Exception&& exception) override;
 
   kj::AsyncIoContext& io_;
+  kj::Function<schema::KubeletGate::Client()> makeGate_;
   std::optional<Offence> offence_;
   int ended_ = 0;
   kj::TaskSet connections_;  // last: it uses all of the above

@@ -22,6 +22,7 @@ constexpr std::uint16_t kWatch = 0;
 constexpr std::uint16_t kKubelet = 1;
 constexpr std::uint16_t kLook = 0;
 constexpr std::uint16_t kListen = 0;
+constexpr std::uint16_t kDial = 1;
 
 // Exports get the lowest free number: after door, session and gate comes the group of the update.
 constexpr std::uint32_t kControlExport = 3;
@@ -104,6 +105,16 @@ void RawPeer::callListen(std::uint32_t question) {
     call.setInterfaceId(capnp::typeId<schema::KubeletGate>());
     call.setMethodId(kListen);
     call.initParams().getContent().initAs<schema::KubeletGate::ListenParams>();
+  });
+}
+
+void RawPeer::callDial(std::uint32_t question, std::uint32_t ticket) {
+  call(question, [=](Call call) {
+    targetAnswer(call, kGate);
+    call.setInterfaceId(capnp::typeId<schema::KubeletGate>());
+    call.setMethodId(kDial);
+    auto params = call.initParams().getContent().initAs<schema::KubeletGate::DialParams>();
+    params.setTicket(ticket);
   });
 }
 

@@ -34,6 +34,8 @@ public:
   void callWatch(std::uint32_t question, std::uint32_t observer);
   /// listen() on the gate: never returns.
   void callListen(std::uint32_t question);
+  /// dial() on the gate: answers at once.
+  void callDial(std::uint32_t question, std::uint32_t ticket);
   /// look() at the group of the first update: a large answer.
   void callLook(std::uint32_t question);
   void finish(std::uint32_t question, bool releaseResults);

@@ -108,31 +108,33 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Capabilities, HangsUp,
-    testing::Values(
-        passing("Many", Offence::kTooManyCapabilities,
-                [](auto p) {
-                  for (auto cap : p.initCapTable(kMaxCapabilities + 1)) cap.setSenderHosted(1);
-                }),
-        passing("ManyOfNothing", Offence::kTooManyCapabilities,
-                [](auto p) { p.initCapTable(4000); }),
-        passing("Promise", Offence::kUnusedMessage,
-                [](auto p) { p.initCapTable(1)[0].setSenderPromise(1); }),
-        passing("OursBack", Offence::kUnusedMessage,
-                [](auto p) { p.initCapTable(1)[0].setReceiverHosted(0); }),
-        passing("AnAnswerOfOurs", Offence::kUnusedMessage,
-                [](auto p) { p.initCapTable(1)[0].initReceiverAnswer(); }),
-        passing("ThirdParty", Offence::kUnusedMessage,
-                [](auto p) { p.initCapTable(1)[0].initThirdPartyHosted(); }),
-        returning("ManyReturned", Offence::kTooManyCapabilities,
-                  [](auto r) { r.initResults().initCapTable(kMaxCapabilities + 1); }),
-        returning("PromiseReturned", Offence::kUnusedMessage,
-                  [](auto r) { r.initResults().initCapTable(1)[0].setSenderPromise(3); }),
-        returning("SentElsewhere", Offence::kUnusedMessage,
-                  [](auto r) { r.setResultsSentElsewhere(); }),
-        returning("FromOtherQuestion", Offence::kUnusedMessage,
-                  [](auto r) { r.setTakeFromOtherQuestion(0); }),
-        returning("FromThirdParty", Offence::kUnusedMessage,
-                  [](auto r) { r.initAcceptFromThirdParty(); })),
+    testing::Values(passing("Many", Offence::kTooManyCapabilities,
+                            [](auto p) {
+                              for (auto cap : p.initCapTable(kMaxCapabilities + 1))
+                                cap.setSenderHosted(1);
+                            }),
+                    passing("ManyOfNothing", Offence::kTooManyCapabilities,
+                            [](auto p) { p.initCapTable(4000); }),
+                    passing("Promise", Offence::kUnusedMessage,
+                            [](auto p) { p.initCapTable(1)[0].setSenderPromise(1); }),
+                    passing("OursBack", Offence::kUnusedMessage,
+                            [](auto p) { p.initCapTable(1)[0].setReceiverHosted(0); }),
+                    passing("AnAnswerOfOurs", Offence::kUnusedMessage,
+                            [](auto p) { p.initCapTable(1)[0].initReceiverAnswer(); }),
+                    passing("ThirdParty", Offence::kUnusedMessage,
+                            [](auto p) { p.initCapTable(1)[0].initThirdPartyHosted(); }),
+                    returning("ManyReturned", Offence::kTooManyCapabilities,
+                              [](auto r) { r.initResults().initCapTable(kMaxCapabilities + 1); }),
+                    returning("PromiseReturned", Offence::kUnusedMessage,
+                              [](auto r) {
+                                r.initResults().initCapTable(1)[0].setSenderPromise(3);
+                              }),
+                    returning("SentElsewhere", Offence::kUnusedMessage,
+                              [](auto r) { r.setResultsSentElsewhere(); }),
+                    returning("FromOtherQuestion", Offence::kUnusedMessage,
+                              [](auto r) { r.setTakeFromOtherQuestion(0); }),
+                    returning("FromThirdParty", Offence::kUnusedMessage,
+                              [](auto r) { r.initAcceptFromThirdParty(); })),
     [](const auto& row) { return row.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(Questions, HangsUp,
