@@ -48,7 +48,7 @@ inline constexpr std::array kPlugindRules{
         "who is at the other end"},
     Rule{SCMP_SYS(getsockopt),
          {intIs(1, SOL_SOCKET, "level is SOL_SOCKET"), intIs(2, SO_TYPE, "name is SO_TYPE")},
-         "whether privd's descriptor channel is one"},
+         "whether privd opened with a descriptor channel"},
     Rule{SCMP_SYS(setsockopt),
          {intIs(1, IPPROTO_TCP, "level is IPPROTO_TCP"), intIs(2, TCP_INQ, "name is TCP_INQ")},
          "gRPC tries it on every connection; on a local socket it fails harmlessly"},
