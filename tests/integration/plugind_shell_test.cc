@@ -11,8 +11,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -285,6 +287,22 @@ TEST_F(PlugindShell, GarbageAndSilenceOnItsSocketKeepNobodyOut) {
   EXPECT_TRUE(kubelet_->shows(kResource, both())) << said();
 }
 
+TEST_F(PlugindShell, AStrangerOnItsSocketIsSentAway) {
+  startPlugind();
+  std::async(std::launch::async, [this]() {
+    // The bare call, which changes this thread only.
+    ASSERT_EQ(syscall(SYS_setresuid, -1, 1234, -1), 0);
+    const auto stranger = dialAt(socket().c_str());
+    ASSERT_TRUE(stranger);
+    char byte = 0;
+    pollfd closed{stranger->get(), POLLIN, 0};
+    EXPECT_EQ(poll(&closed, 1, 20'000), 1);
+    EXPECT_EQ(recv(stranger->get(), &byte, 1, 0), 0) << "hung up on";
+  }).get();
+  EXPECT_TRUE(plugind_->waitForOutput("event=peer_refused"));
+  EXPECT_THAT(plugind_->output(), HasSubstr("uid=1234 wanted_uid=0"));
+}
+
 TEST_F(PlugindShell, APrivdOfAnotherReleaseIsToldSoInTheLog) {
   startPlugind();
   privd_.emplace(FakePrivd::Setup{.plugindSocket = socket(),
@@ -326,6 +344,43 @@ TEST_F(PlugindShell, LeavesQuietlyWhenTold) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << said();
   EXPECT_EQ(kubelet_->frames(kResource), frames) << "no empty frame";
   EXPECT_EQ(kubelet_->lastFrame(kResource), both());
+}
+
+/// Runs plugind to its end; the exit code and what it said.
+std::pair<int, std::string> run(const std::vector<std::string>& arguments) {
+  std::vector<std::string> command{plugindProgram()};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  DaemonProcess process(command, {"ASAN_OPTIONS=detect_leaks=0:use_sigaltstack=0"});
+  process.waitForOutput("a line that nobody writes");
+  const int status = process.end(0);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, process.output()};
+}
+
+TEST(PlugindCommands, CheckConfigTellsByItsExitCode) {
+  const TempDir directory;
+  std::ofstream(directory / "good.yaml") << kConfig;
+  std::ofstream(directory / "bad.yaml") << "resources:\n  - select: {vendor: 10de}\nnonsense: 1\n";
+  const auto good = run({"--check-config", "--config", directory / "good.yaml"});
+  EXPECT_EQ(good.first, 0);
+  EXPECT_THAT(good.second, HasSubstr("grace: 3600s"));
+  const auto bad = run({"--check-config", "--config", directory / "bad.yaml"});
+  EXPECT_EQ(bad.first, 1);
+  EXPECT_THAT(bad.second, HasSubstr("bad.yaml:3: unknown key \"nonsense\""));
+  EXPECT_EQ(run({"--config", directory / "bad.yaml"}).first, 1) << "and it does not serve with it";
+}
+
+TEST(PlugindCommands, ASocketThatCannotBeMadeNamesTheDirectory) {
+  const auto ended = run({"--listen", "/nonexistent/plugind.sock"});
+  EXPECT_EQ(ended.first, 1);
+  EXPECT_THAT(ended.second, HasSubstr("the directory /nonexistent must be there"));
+}
+
+TEST(PlugindCommands, PolicyIsTheTableThatItLoads) {
+  const auto policy = run({"policy"});
+  EXPECT_EQ(policy.first, 0);
+  EXPECT_THAT(policy.second, HasSubstr("accept4"));
+  EXPECT_EQ(run({"policy", "-o", "oci"}).first, 2);
+  EXPECT_EQ(run({"status"}).first, 2);
 }
 
 TEST_F(PlugindShell, SaysThatNothingIsAdvertisedUntilSomethingIsNamed) {
