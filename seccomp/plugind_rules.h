@@ -54,10 +54,6 @@ inline constexpr std::array kPlugindRules{
          "gRPC tries it on every connection; on a local socket it fails harmlessly"},
     Rule{SCMP_SYS(fcntl), intIs(1, F_GETFL, "cmd is F_GETFL"), "gRPC checks a connection's flags"},
     Rule{SCMP_SYS(fcntl), intIs(1, F_SETFL, "cmd is F_SETFL"), "gRPC makes it non-blocking"},
-    Rule{SCMP_SYS(fcntl), intIs(1, F_GETFD, "cmd is F_GETFD"), "gRPC checks close-on-exec"},
-    Rule{SCMP_SYS(fcntl), intIs(1, F_SETFD, "cmd is F_SETFD"), "gRPC sets close-on-exec"},
-    Rule{SCMP_SYS(fcntl), intIs(1, F_DUPFD_CLOEXEC, "cmd is F_DUPFD_CLOEXEC"),
-         "a second reference, since gRPC closes its own"},
 
     // Memory
     Rule{SCMP_SYS(mmap), without(2, PROT_EXEC, "prot without PROT_EXEC"), "heap, thread stacks"},

@@ -1,7 +1,7 @@
 // The real plugind process, locked down, between a played privd and a small kubelet.
 
 #include "ipc/socket/unix_socket.h"
-#include "tests/support/daemon_process.h"
+#include "tests/support/child_process.h"
 #include "tests/support/fake_privd.h"
 #include "tests/support/hardware.h"
 #include "tests/support/process_status.h"
@@ -15,7 +15,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -66,11 +65,12 @@ protected:
 
   void startPlugind(const std::string& config = kConfig) {
     std::ofstream(directory_ / "config.yaml") << config;
-    plugind_.emplace(std::vector<std::string>{plugindProgram(), "--listen", socket(), "--config",
-                                              directory_ / "config.yaml"},
-                     // A sanitizer's own ways at the end and in new threads are not in the filter.
-                     std::vector<std::string>{"ASAN_OPTIONS=detect_leaks=0:use_sigaltstack=0"});
-    ASSERT_TRUE(plugind_->waitForOutput("event=started")) << said();
+    plugind_.emplace(
+        std::vector<std::string>{plugindProgram(), "--listen", socket(), "--config",
+                                 directory_ / "config.yaml"},
+        // A sanitizer's own ways at the end and in new threads are not in the filter.
+        std::map<std::string, std::string>{{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}});
+    ASSERT_TRUE(plugind_->says("event=started")) << said();
   }
 
   void startPrivd(const Hardware& hardware = twoGroups()) {
@@ -96,16 +96,13 @@ protected:
   }
 
   /// All that plugind said, for failure texts.
-  std::string said() {
-    plugind_->waitForOutput("a line that nobody writes", std::chrono::milliseconds(100));
-    return plugind_->output();
-  }
+  std::string said() { return plugind_->output(); }
 
   std::string socket() const { return directory_ / "plugind/plugind.sock"; }
   std::string kubeletDirectory() const { return directory_ / "kubelet"; }
 
   TempDir directory_;
-  std::optional<DaemonProcess> plugind_;
+  std::optional<ChildProcess> plugind_;
   std::optional<SmallKubelet> kubelet_;
   std::optional<FakePrivd> privd_;
 };
@@ -124,7 +121,7 @@ TEST_F(PlugindShell, LendsAGroupOnceWithNodesAndEnvironment) {
   EXPECT_EQ(container.devices(0).host_path(), "/dev/vfio/vfio");
   EXPECT_EQ(container.devices(1).host_path(), "/dev/vfio/31");
   EXPECT_EQ(container.envs().at("PCI_RESOURCE_VFIOGATE_DEV_10DE_2684"), "0000:65:00.0");
-  EXPECT_TRUE(plugind_->waitForOutput("\"event\":\"lent\""));
+  EXPECT_TRUE(plugind_->says("\"event\":\"lent\""));
 
   auto open = twoGroups();
   open.group(31).use = GroupUse::kOpen;
@@ -148,7 +145,7 @@ TEST_F(PlugindShell, I3KeepsItsFramesWhilePrivdIsAwayAndRefusesWhatItCannotCheck
   startAll();
   ASSERT_TRUE(kubelet_->allocate(kResource, {"0000:65:00.0"}).status.ok());
   privd_.reset();
-  ASSERT_TRUE(plugind_->waitForOutput("event=privd_went"));
+  ASSERT_TRUE(plugind_->says("event=privd_went"));
   EXPECT_EQ(kubelet_->lastFrame(kResource), both());
 
   const auto refused = kubelet_->allocate(kResource, {"0000:66:00.0"});
@@ -170,7 +167,7 @@ TEST_F(PlugindShell, APrivdThatComesBackFlapsNoFrame) {
   startAll();
   const auto frames = kubelet_->frames(kResource);
   privd_.reset();
-  ASSERT_TRUE(plugind_->waitForOutput("event=privd_went"));
+  ASSERT_TRUE(plugind_->says("event=privd_went"));
   startPrivd();
   // An Allocate that privd answers proves that it is back and that nothing is under way.
   ASSERT_TRUE(kubelet_->allocate(kResource, {"0000:66:00.0"}).status.ok());
@@ -181,7 +178,7 @@ TEST_F(PlugindShell, APrivdThatComesBackFlapsNoFrame) {
 TEST_F(PlugindShell, AnAllocateWaitsForAPrivdThatComesBack) {
   startAll();
   privd_.reset();
-  ASSERT_TRUE(plugind_->waitForOutput("event=privd_went"));
+  ASSERT_TRUE(plugind_->says("event=privd_went"));
   auto waiting = std::async(std::launch::async,
                             [this]() { return kubelet_->allocate(kResource, {"0000:66:00.0"}); });
   startPrivd();
@@ -207,7 +204,7 @@ TEST_F(PlugindShell, AKubeletThatRefusesIsAskedAgain) {
   startKubelet(SmallKubelet::Manner::kRefuses);
   startPrivd();
   EXPECT_TRUE(kubelet_->registered(kResource, 2));
-  EXPECT_TRUE(plugind_->waitForOutput("not today"));
+  EXPECT_TRUE(plugind_->says("not today"));
 }
 
 TEST_F(PlugindShell, AKubeletThatNeverAnswersHangsNothing) {
@@ -244,7 +241,7 @@ TEST_F(PlugindShell, AnUpdateThatDoesNotFollowIsAnsweredByAskingForTheWhole) {
   startAll();
   const auto wholes = privd_->wholes();
   privd_->skipADelta();
-  ASSERT_TRUE(plugind_->waitForOutput("event=update_refused"));
+  ASSERT_TRUE(plugind_->says("event=update_refused"));
   EXPECT_TRUE(kubelet_->allocate(kResource, {"0000:66:00.0"}).status.ok());
   EXPECT_EQ(privd_->wholes(), wholes + 1);
 }
@@ -280,7 +277,7 @@ TEST_F(PlugindShell, GarbageAndSilenceOnItsSocketKeepNobodyOut) {
     const auto garbage = dialAt(socket().c_str());
     ASSERT_TRUE(garbage);
     EXPECT_GT(send(garbage->get(), "GET / HTTP/1.1\r\n\r\n", 18, MSG_NOSIGNAL), 0);
-    EXPECT_TRUE(plugind_->waitForOutput("event=handshake_failed")) << said();
+    EXPECT_TRUE(plugind_->says("event=handshake_failed")) << said();
   }
   startKubelet();
   startPrivd();
@@ -299,7 +296,7 @@ TEST_F(PlugindShell, AStrangerOnItsSocketIsSentAway) {
     EXPECT_EQ(poll(&closed, 1, 20'000), 1);
     EXPECT_EQ(recv(stranger->get(), &byte, 1, 0), 0) << "hung up on";
   }).get();
-  EXPECT_TRUE(plugind_->waitForOutput("event=peer_refused"));
+  EXPECT_TRUE(plugind_->says("event=peer_refused"));
   EXPECT_THAT(plugind_->output(), HasSubstr("uid=1234 wanted_uid=0"));
 }
 
@@ -310,10 +307,10 @@ TEST_F(PlugindShell, APrivdOfAnotherReleaseIsToldSoInTheLog) {
                                   .hardware = {},
                                   .protocol = 1,
                                   .channelVersion = 9});
-  EXPECT_TRUE(plugind_->waitForOutput("speaks version 9, this is version 1"));
+  EXPECT_TRUE(plugind_->says("speaks version 9, this is version 1"));
   privd_.emplace(FakePrivd::Setup{
       .plugindSocket = socket(), .kubeletDir = kubeletDirectory(), .hardware = {}, .protocol = 7});
-  EXPECT_TRUE(plugind_->waitForOutput("speaks protocol 7, this is protocol 1"));
+  EXPECT_TRUE(plugind_->says("speaks protocol 7, this is protocol 1"));
   privd_.reset();
   startKubelet();
   startPrivd();
@@ -323,7 +320,7 @@ TEST_F(PlugindShell, APrivdOfAnotherReleaseIsToldSoInTheLog) {
 TEST_F(PlugindShell, TakesNoSecondPrivd) {
   startAll();
   FakePrivd second({socket(), kubeletDirectory(), twoGroups().snapshot()});
-  EXPECT_TRUE(plugind_->waitForOutput("privd is here already"));
+  EXPECT_TRUE(plugind_->says("privd is here already"));
   EXPECT_EQ(second.sessions(), 0U);
   EXPECT_EQ(privd_->hangUps(), 0U);
 }
@@ -340,8 +337,8 @@ TEST_F(PlugindShell, IsLockedDownBeforeItServesAndStaysSo) {
 TEST_F(PlugindShell, LeavesQuietlyWhenTold) {
   startAll();
   const auto frames = kubelet_->frames(kResource);
-  const int status = plugind_->end(SIGTERM);
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << said();
+  plugind_->signal(SIGTERM);
+  EXPECT_EQ(plugind_->wait(), 0) << said();
   EXPECT_EQ(kubelet_->frames(kResource), frames) << "no empty frame";
   EXPECT_EQ(kubelet_->lastFrame(kResource), both());
 }
@@ -350,10 +347,10 @@ TEST_F(PlugindShell, LeavesQuietlyWhenTold) {
 std::pair<int, std::string> run(const std::vector<std::string>& arguments) {
   std::vector<std::string> command{plugindProgram()};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  DaemonProcess process(command, {"ASAN_OPTIONS=detect_leaks=0:use_sigaltstack=0"});
-  process.waitForOutput("a line that nobody writes");
-  const int status = process.end(0);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, process.output()};
+  ChildProcess process(command, {{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}});
+  process.says("a line that nobody writes");  // until its output ends
+  const int code = process.wait();
+  return {code, process.output()};
 }
 
 TEST(PlugindCommands, CheckConfigTellsByItsExitCode) {

@@ -1,7 +1,7 @@
 // The two real programs, locked down, between a directory laid out like sysfs and the stand-in
 // kubelet: what issue and README promise, end to end.
 
-#include "tests/support/daemon_process.h"
+#include "tests/support/child_process.h"
 #include "tests/support/fake_sysfs.h"
 #include "tests/support/kubelet_sim/kubelet_sim.h"
 #include "tests/support/process_status.h"
@@ -13,7 +13,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -67,9 +66,9 @@ protected:
   static std::string program(const std::string& name) {
     return std::string(getenv("VFIOGATE_BIN")) + "/" + name;
   }
-  static std::vector<std::string> environment() {
+  static std::map<std::string, std::string> environment() {
     // A sanitizer's own ways at the end and in new threads are not in the filter (ADR 0003).
-    return {"ASAN_OPTIONS=detect_leaks=0:use_sigaltstack=0"};
+    return {{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}};
   }
 
   void startPrivd(const std::vector<std::string>& more = {}) {
@@ -80,14 +79,14 @@ protected:
         "--uevents",      "off",           "--rescan",      "1"};
     command.insert(command.end(), more.begin(), more.end());
     privd_.emplace(command, environment());
-    ASSERT_TRUE(privd_->waitForOutput("event=started")) << privd_->output();
+    ASSERT_TRUE(privd_->says("event=started")) << privd_->output();
   }
   void startPlugind(const std::string& config = kConfig) {
     std::ofstream(dir_ / "config.yaml") << config;
     plugind_.emplace(std::vector<std::string>{program("plugind"), "--listen", plugindSocket(),
                                               "--config", dir_ / "config.yaml"},
                      environment());
-    ASSERT_TRUE(plugind_->waitForOutput("event=started")) << plugind_->output();
+    ASSERT_TRUE(plugind_->says("event=started")) << plugind_->output();
   }
   /// Everything runs, and the kubelet has seen both groups.
   void startAll() {
@@ -100,7 +99,6 @@ protected:
     std::string all;
     for (auto* process : {&privd_, &plugind_}) {
       if (!*process) continue;
-      (*process)->waitForOutput("what nobody says", std::chrono::milliseconds(50));
       all += (*process)->output();
     }
     return all;
@@ -112,8 +110,8 @@ protected:
   TempDir dir_;
   FakeSysfs hardware_;
   std::optional<KubeletSim> kubelet_;
-  std::optional<DaemonProcess> privd_;
-  std::optional<DaemonProcess> plugind_;
+  std::optional<ChildProcess> privd_;
+  std::optional<ChildProcess> plugind_;
 };
 
 TEST_F(Split, ADeviceReachesTheKubeletAndIsHandedOver) {
@@ -172,7 +170,7 @@ TEST_F(Split, PlugindOutlivesARestartOfPrivdWithoutAFlap) {
   const std::size_t frames = kubelet_->frames(kGpus);
   privd_.reset();
   startPrivd();
-  ASSERT_TRUE(plugind_->waitForOutput("event=privd_went")) << said();
+  ASSERT_TRUE(plugind_->says("event=privd_went")) << said();
   // A change after the restart shows that it watches again; no frame came in between.
   hardware_.add({.address = "0000:03:00.0", .group = 9});
   EXPECT_TRUE(kubelet_->shows(kGpus, {"0000:01:00.0", "0000:02:00.0", "0000:03:00.0"})) << said();
@@ -218,7 +216,7 @@ TEST_F(Split, AKubeletThatRefusesIsAskedAgain) {
   kubelet_->start();
   startPlugind();
   startPrivd();
-  ASSERT_TRUE(plugind_->waitForOutput("not today")) << said();
+  ASSERT_TRUE(plugind_->says("not today")) << said();
   kubelet_->behave(sim::Manner::kRegisters);
   EXPECT_TRUE(kubelet_->shows(kGpus, {"0000:01:00.0", "0000:02:00.0"})) << said();
 }
@@ -251,8 +249,8 @@ TEST_F(Split, NothingIsAdvertisedUntilSomethingIsNamed) {
   kubelet_->start();
   startPlugind("resources: []\n");
   startPrivd();
-  EXPECT_TRUE(plugind_->waitForOutput("event=nothing_named")) << said();
-  EXPECT_TRUE(plugind_->waitForOutput("event=privd_came")) << said();
+  EXPECT_TRUE(plugind_->says("event=nothing_named")) << said();
+  EXPECT_TRUE(plugind_->says("event=privd_came")) << said();
   EXPECT_TRUE(kubelet_->resources().empty());
 }
 
@@ -282,7 +280,7 @@ TEST_F(Split, PlugindMayNotListenAsRoot) {
   strncpy(address.sun_path, plugindSocket().c_str(), sizeof(address.sun_path) - 1);
   ASSERT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
   ASSERT_EQ(listen(fd, 4), 0);
-  EXPECT_TRUE(privd_->waitForOutput("event=plugind_refused")) << said();
+  EXPECT_TRUE(privd_->says("event=plugind_refused")) << said();
   EXPECT_THAT(privd_->output(), HasSubstr("uid=0 expected=64532"));
   const int dialled = accept4(fd, nullptr, nullptr, SOCK_CLOEXEC);
   char byte = 0;
@@ -299,20 +297,20 @@ TEST_F(Split, OnlyRootReachesPrivdsSocket) {
   // Even where the mode lets somebody in, who it is counts.
   ASSERT_EQ(chmod(privdSocket().c_str(), 0666), 0);
   ASSERT_EQ(chmod((dir_ / "privd").c_str(), 0755), 0);
-  DaemonProcess stranger({"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
-                          program("privd"), "watch", "--socket", privdSocket()});
-  EXPECT_TRUE(privd_->waitForOutput("reason=\"only root may connect\"")) << said();
+  ChildProcess stranger({"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+                         program("privd"), "watch", "--socket", privdSocket()});
+  EXPECT_TRUE(privd_->says("reason=\"only root may connect\"")) << said();
 }
 
 TEST_F(Split, WatchPrintsWhatChanges) {
   startPrivd();
-  DaemonProcess watch({program("privd"), "watch", "--socket", privdSocket()}, environment());
-  ASSERT_TRUE(watch.waitForOutput("added 0000:02:00.0")) << watch.output();
+  ChildProcess watch({program("privd"), "watch", "--socket", privdSocket()}, environment());
+  ASSERT_TRUE(watch.says("added 0000:02:00.0")) << watch.output();
   hardware_.setDriver("0000:02:00.0", "nouveau");
-  EXPECT_TRUE(watch.waitForOutput("changed 0000:02:00.0 group=8 driver=nouveau state=host-driver"))
+  EXPECT_TRUE(watch.says("changed 0000:02:00.0 group=8 driver=nouveau state=host-driver"))
       << watch.output();
   hardware_.remove("0000:02:00.0");
-  EXPECT_TRUE(watch.waitForOutput("removed 0000:02:00.0")) << watch.output();
+  EXPECT_TRUE(watch.says("removed 0000:02:00.0")) << watch.output();
 }
 
 TEST_F(Split, AFlooderIsHungUpOnAndOthersAreServed) {
@@ -326,7 +324,7 @@ TEST_F(Split, AFlooderIsHungUpOnAndOthersAreServed) {
   // privd closes long before all of it is taken.
   EXPECT_LT(send(fd, garbage.data(), garbage.size(), MSG_NOSIGNAL),
             static_cast<ssize_t>(garbage.size()));
-  EXPECT_TRUE(privd_->waitForOutput("event=peer_hung_up")) << said();
+  EXPECT_TRUE(privd_->says("event=peer_hung_up")) << said();
   close(fd);
   std::string error;
   kubelet_->offer(kGpus, {"0000:01:00.0"}, error);
@@ -337,16 +335,15 @@ TEST_F(Split, ForeignResourcePrefixesAreRefusedByPrivd) {
   kubelet_->start();
   startPlugind("resources:\n  - name: nvidia.com/GPU\n    select: {vendor: \"10de\"}\n");
   startPrivd();
-  EXPECT_TRUE(privd_->waitForOutput("event=socket_refused resource=nvidia.com/GPU")) << said();
+  EXPECT_TRUE(privd_->says("event=socket_refused resource=nvidia.com/GPU")) << said();
   EXPECT_THAT(said(), HasSubstr("--resource-prefix"));
 }
 
 TEST_F(Split, BothEndQuietlyOnSigterm) {
   startAll();
   for (auto* process : {&plugind_, &privd_}) {
-    const int status = (*process)->end(SIGTERM);
-    EXPECT_TRUE(WIFEXITED(status)) << said();
-    EXPECT_EQ(WEXITSTATUS(status), 0);
+    (*process)->signal(SIGTERM);
+    EXPECT_EQ((*process)->wait(), 0) << said();
   }
 }
 

@@ -150,7 +150,7 @@ SmallKubelet::~SmallKubelet() {
 template <typename Holds>
 bool SmallKubelet::await(Holds holds) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, kPatience, holds);
+  return changed_.wait_for(lock, kKubeletPatience, holds);
 }
 
 bool SmallKubelet::shows(const std::string& resource, const Devices& wanted) {
@@ -176,7 +176,7 @@ bool SmallKubelet::registered(const std::string& resource, std::size_t times) {
 
 SmallKubelet::Allocated SmallKubelet::allocate(const std::string& resource,
                                                const std::vector<std::string>& ids) {
-  return allocateImpatiently(resource, ids, kPatience);
+  return allocateImpatiently(resource, ids, kKubeletPatience);
 }
 
 SmallKubelet::Allocated SmallKubelet::allocateImpatiently(const std::string& resource,

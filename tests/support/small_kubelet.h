@@ -16,7 +16,7 @@
 namespace vfiogate::test {
 
 /// How long a test waits for what must come; long, since it costs only where something is broken.
-constexpr std::chrono::seconds kPatience{30};
+constexpr std::chrono::seconds kKubeletPatience{30};
 
 class SmallKubelet {
 public:
@@ -41,13 +41,13 @@ public:
   SmallKubelet(const SmallKubelet&) = delete;
   SmallKubelet& operator=(const SmallKubelet&) = delete;
 
-  /// True as soon as the last frame of `resource` is `wanted`, within kPatience.
+  /// True as soon as the last frame of `resource` is `wanted`, within kKubeletPatience.
   bool shows(const std::string& resource, const Devices& wanted);
   /// The last frame of a resource, for failure texts.
   Devices lastFrame(const std::string& resource);
   /// How many frames came for a resource so far.
   std::size_t frames(const std::string& resource);
-  /// True as soon as this many Registers came for `resource`, within kPatience.
+  /// True as soon as this many Registers came for `resource`, within kKubeletPatience.
   bool registered(const std::string& resource, std::size_t times = 1);
 
   Allocated allocate(const std::string& resource, const std::vector<std::string>& ids);
