@@ -37,3 +37,18 @@ function(vfiogate_test name)
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT}
     ENVIRONMENT "VFIOGATE_BIN=${CMAKE_BINARY_DIR}/bin;VFIOGATE_SOURCE=${CMAKE_SOURCE_DIR};${arg_ENV}")
 endfunction()
+
+# vfiogate_fuzz(NAME SOURCES... LINK targets...): a libFuzzer target, into fuzz/. Seeds, if any, are
+# in tests/fuzz/corpus/NAME. The fuzz preset builds these and nothing else.
+function(vfiogate_fuzz name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} vfiogate::hardening vfiogate::warnings)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+  if(NOT TARGET fuzzers)
+    add_custom_target(fuzzers)
+  endif()
+  add_dependencies(fuzzers ${name})
+endfunction()

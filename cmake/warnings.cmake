@@ -13,7 +13,9 @@ target_compile_options(vfiogate_warnings INTERFACE
   # Designated initialisers leave out members on purpose: these have defaults.
   -Wno-missing-field-initializers
   # g++ 12 is often wrong about std::optional and kj::Maybe; clang-tidy's analyzer looks for these.
-  -Wno-maybe-uninitialized)
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
+  # KJ_REQUIRE_NONNULL is one.
+  $<$<CXX_COMPILER_ID:Clang>:-Wno-gnu-statement-expression>)
 
 if(VFIOGATE_TIDY)
   find_program(CLANG_TIDY clang-tidy)

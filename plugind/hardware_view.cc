@@ -1,28 +1,27 @@
 #include "plugind/hardware_view.h"
 
 #include <utility>
+#include <variant>
 
 namespace vfiogate {
 
-Result<HardwareView::Taken, DecodeError> HardwareView::take(schema::Update::Reader update) {
-  auto decoded = decode(update);
-  if (!decoded) return Failure{decoded.error()};
-  DecodedUpdate taken = std::move(decoded).value();
-  if (auto* whole = std::get_if<Snapshot>(&taken.update.content)) {
+HardwareView::Taken HardwareView::take(DecodedUpdate decoded) {
+  Update& update = decoded.update;
+  if (auto* whole = std::get_if<Snapshot>(&update.content)) {
     snapshot_ = std::move(*whole);
-    controls_ = std::move(taken.controls);
+    controls_ = std::move(decoded.controls);
   } else {
-    const auto& delta = std::get<UpdateDelta>(taken.update.content);
-    if (!at_ || at_->epoch != taken.update.epoch || at_->generation != delta.base) {
+    const auto& [base, changes] = std::get<UpdateDelta>(update.content);
+    if (!at_ || at_->epoch != update.epoch || at_->generation != base) {
       at_.reset();
       return Taken::kMissing;
     }
-    for (const IommuGroup& group : delta.changes.changedGroups) controls_.erase(group.id);
-    for (const IommuGroupId id : delta.changes.removedGroups) controls_.erase(id);
-    controls_.merge(taken.controls);
-    snapshot_ = apply(std::move(snapshot_), delta.changes);
+    for (const IommuGroup& group : changes.changedGroups) controls_.erase(group.id);
+    for (const IommuGroupId id : changes.removedGroups) controls_.erase(id);
+    controls_.merge(decoded.controls);
+    snapshot_ = apply(std::move(snapshot_), changes);
   }
-  at_ = {taken.update.epoch, taken.update.generation};
+  at_ = {update.epoch, update.generation};
   return Taken::kNew;
 }
 

@@ -8,9 +8,9 @@
 #include <array>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#include <asm/ioctls.h>
 #include <sanitizer/common_interface_defs.h>
 #include <seccomp.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>

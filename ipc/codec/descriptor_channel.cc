@@ -22,10 +22,11 @@ struct Wire {
 /// What the kernel charges to the sender for one small unread message, at least.
 constexpr int kCostOfAMessage = 768;
 
-/// One descriptor's room, and no more: what a stranger adds is dropped by the kernel.
+/// One descriptor's room, and no more: what a stranger adds is dropped by the kernel. (The usual
+/// CMSG_SPACE is padded, and has room for two.)
 union OneDescriptor {
   cmsghdr header;
-  char room[CMSG_SPACE(sizeof(int))];
+  char room[CMSG_LEN(sizeof(int))];
 };
 
 bool sendWithDescriptor(int socketFd, const void* data, std::size_t size, int fd) {
@@ -74,6 +75,7 @@ Received receiveWithDescriptor(int socketFd, void* data, std::size_t size) {
   return received;
 }
 
+/// Of another family than AF_UNIX it would carry no descriptor, which the first message shows.
 bool isSeqpacket(int fd) {
   int type = 0;
   socklen_t size = sizeof(type);
@@ -88,6 +90,7 @@ DescriptorSender::Sent DescriptorSender::send(std::uint32_t ticket, DescriptorKi
   switch (errno) {
     case EAGAIN:
     case ENOBUFS:
+    case ENOMEM:
       return Sent::kFull;
     case ETOOMANYREFS:
       return Sent::kTooManyRefs;
@@ -99,9 +102,11 @@ DescriptorSender::Sent DescriptorSender::send(std::uint32_t ticket, DescriptorKi
 DescriptorReceiver::DescriptorReceiver(kj::UnixEventPort& port, kj::AutoCloseFd socket)
     : socket_(kj::mv(socket)),
       observer_(port, socket_.get(), kj::UnixEventPort::FdObserver::OBSERVE_READ),
-      task_(pump()
-                .catch_([this](kj::Exception&& why) { breakOff(kj::mv(why)); })
-                .eagerlyEvaluate(nullptr)) {}
+      task_(kj::evalNow([this]() {
+              return pump();
+            }).catch_([this](kj::Exception&& why) {
+                breakOff(kj::mv(why));
+              }).eagerlyEvaluate(nullptr)) {}
 
 kj::Promise<kj::AutoCloseFd> DescriptorReceiver::await(std::uint32_t ticket, DescriptorKind kind) {
   KJ_IF_MAYBE (why, broken_) return kj::cp(*why);

@@ -18,12 +18,16 @@ constexpr capnp::ReaderOptions kFromPrivd{.traversalLimitInWords = 4U << 20U, .n
 /// Words of calls in flight that Cap'n Proto itself holds for a peer.
 constexpr std::size_t kFlowLimitWords = 8192;
 
-/// Questions that a peer may have open: floods of calls, bootstraps, calls that never return.
+/// Questions that a peer may have open: floods of calls, bootstraps, calls that never return. A
+/// client of Cap'n Proto's keeps a question open for as long as it keeps the answer's Response.
 constexpr std::size_t kMaxOpenQuestions = 16;
 /// Outgoing messages that may wait for a peer that does not read.
 constexpr std::size_t kMaxQueuedMessages = 32;
 /// Capabilities that one message of a peer may carry: an observer is all that we ever take.
 constexpr std::size_t kMaxCapabilities = 4;
+/// Capabilities of ours that one peer may hold at once: the control of every group of a large node,
+/// twice where all of them are just being made anew. Stops hoarding what calls mint.
+constexpr std::uint32_t kMaxHeldCapabilities = 8192;
 /// Descriptors sent that nobody has taken yet.
 constexpr std::size_t kMaxOutstandingDescriptors = 64;
 

@@ -8,17 +8,40 @@
 namespace vfiogate {
 namespace {
 
-/// The question that an outgoing message answers.
-kj::Maybe<std::uint32_t> answerIn(kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments) {
-  capnp::SegmentArrayMessageReader reader(segments);
-  const auto message = reader.getRoot<capnp::rpc::Message>();
-  if (message.isReturn()) return message.getReturn().getAnswerId();
+using capnp::rpc::Message;
+using CapTable = capnp::List<capnp::rpc::CapDescriptor>::Reader;
+
+/// Judges the capabilities that a peer passes: objects of its own, which is how an observer comes.
+kj::Maybe<Offence> judgePassed(CapTable table) {
+  if (table.size() > kMaxCapabilities) return Offence::kTooManyCapabilities;
+  for (const auto passed : table) {
+    if (!passed.isSenderHosted() && !passed.isNone()) return Offence::kUnusedMessage;
+  }
   return nullptr;
+}
+
+kj::Maybe<Offence> judgeReturn(capnp::rpc::Return::Reader answer) {
+  if (answer.isException() || answer.isCanceled()) return nullptr;
+  if (!answer.isResults()) return Offence::kUnusedMessage;
+  return judgePassed(answer.getResults().getCapTable());
+}
+
+/// Whether `table`, which goes to the peer, leaves it with too much. Cap'n Proto always takes the
+/// lowest free number, so that many are held when a number is that high.
+bool overfills(CapTable table) {
+  for (const auto passed : table) {
+    if (passed.isSenderHosted() && passed.getSenderHosted() >= kMaxHeldCapabilities) return true;
+    if (passed.isSenderPromise() && passed.getSenderPromise() >= kMaxHeldCapabilities) return true;
+  }
+  return false;
 }
 
 }  // namespace
 
 kj::StringPtr reasonOf(Offence offence) {
+  static_assert(kMaxOpenQuestions == 16 && kMaxCapabilities == 4 && kMaxHeldCapabilities == 8192 &&
+                    kMaxQueuedMessages == 32,
+                "the texts below say the numbers");
   switch (offence) {
     case Offence::kTooManyQuestions:
       return "peer has more than 16 questions open";
@@ -27,9 +50,11 @@ kj::StringPtr reasonOf(Offence offence) {
     case Offence::kUnknownQuestion:
       return "peer finishes a question that is not open";
     case Offence::kUnusedMessage:
-      return "peer sends a kind of message that has no use here";
+      return "peer sends a kind of message or capability that has no use here";
     case Offence::kTooManyCapabilities:
       return "peer sends more than 4 capabilities at once";
+    case Offence::kHoards:
+      return "peer holds more than 8192 capabilities";
     case Offence::kDoesNotRead:
       return "peer leaves more than 32 messages unread";
     case Offence::kMalformed:
@@ -49,7 +74,7 @@ kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> MeteredStream::tryReadMessage
             KJ_IF_MAYBE (message, read) {
               kj::Maybe<Offence> offence = Offence::kMalformed;
               auto unreadable = kj::runCatchingExceptions(
-                  [&]() { offence = judge(message->reader->getRoot<capnp::rpc::Message>()); });
+                  [&]() { offence = judge(message->reader->getRoot<Message>()); });
               if (unreadable != nullptr) offence = Offence::kMalformed;
               KJ_IF_MAYBE (found, offence) hangUp(*found);
             }
@@ -63,42 +88,43 @@ kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> MeteredStream::tryReadMessage
 
 kj::Promise<void> MeteredStream::writeMessage(
     kj::ArrayPtr<const int> fds, kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments) {
-  const auto answer = answerIn(segments);
-  auto written = inner_.writeMessage(fds, segments);
-  KJ_IF_MAYBE (id, answer) {
-    return written.then([this, id = *id]() { answered(id); });
-  }
-  return written;
+  capnp::SegmentArrayMessageReader own(segments);
+  KJ_IF_MAYBE (found, judgeOwn(own.getRoot<Message>())) hangUp(*found);
+  return inner_.writeMessage(fds, segments);
 }
 
 kj::Promise<void> MeteredStream::writeMessages(
     kj::ArrayPtr<kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>>> messages) {
-  kj::Vector<QuestionId> answers;
+  kj::Promise<void> written = kj::READY_NOW;
   for (const auto& segments : messages) {
-    KJ_IF_MAYBE (id, answerIn(segments)) answers.add(*id);
+    written = written.then([this, segments]() { return writeMessage(nullptr, segments); });
   }
-  return inner_.writeMessages(messages).then([this, answers = kj::mv(answers)]() {
-    for (const QuestionId id : answers) answered(id);
-  });
+  return written;
 }
 
-kj::Maybe<Offence> MeteredStream::judge(capnp::rpc::Message::Reader message) {
+kj::Maybe<Offence> MeteredStream::judge(Message::Reader message) {
   if (queueCount_() > kMaxQueuedMessages) return Offence::kDoesNotRead;
   switch (message.which()) {
-    case capnp::rpc::Message::BOOTSTRAP:
+    case Message::BOOTSTRAP:
       return open(message.getBootstrap().getQuestionId());
-    case capnp::rpc::Message::CALL:
+    case Message::CALL:
       return judgeCall(message.getCall());
-    case capnp::rpc::Message::RETURN:
+    case Message::RETURN:
       return judgeReturn(message.getReturn());
-    case capnp::rpc::Message::FINISH:
+    case Message::FINISH:
       return finish(message.getFinish().getQuestionId());
-    case capnp::rpc::Message::RELEASE:
-    case capnp::rpc::Message::ABORT:
+    case Message::RELEASE:
+    case Message::ABORT:
       return nullptr;
     default:
       return Offence::kUnusedMessage;
   }
+}
+
+kj::Maybe<Offence> MeteredStream::judgeCall(capnp::rpc::Call::Reader call) {
+  if (!call.getSendResultsTo().isCaller()) return Offence::kUnusedMessage;
+  KJ_IF_MAYBE (found, judgePassed(call.getParams().getCapTable())) return *found;
+  return open(call.getQuestionId());
 }
 
 kj::Maybe<Offence> MeteredStream::open(QuestionId id) {
@@ -112,30 +138,24 @@ kj::Maybe<Offence> MeteredStream::open(QuestionId id) {
   return nullptr;
 }
 
-kj::Maybe<Offence> MeteredStream::judgeCall(capnp::rpc::Call::Reader call) {
-  if (!call.getSendResultsTo().isCaller()) return Offence::kUnusedMessage;
-  if (call.getParams().getCapTable().size() > kMaxCapabilities) {
-    return Offence::kTooManyCapabilities;
-  }
-  return open(call.getQuestionId());
-}
-
-kj::Maybe<Offence> MeteredStream::judgeReturn(capnp::rpc::Return::Reader answer) {
-  if (answer.isException() || answer.isCanceled()) return nullptr;
-  if (!answer.isResults()) return Offence::kUnusedMessage;
-  if (answer.getResults().getCapTable().size() > kMaxCapabilities) {
-    return Offence::kTooManyCapabilities;
-  }
-  return nullptr;
-}
-
 kj::Maybe<Offence> MeteredStream::finish(QuestionId id) {
   if (unfinished_.erase(id) == 0) return Offence::kUnknownQuestion;
   return nullptr;
 }
 
-void MeteredStream::answered(QuestionId id) {
-  unanswered_.erase(id);
+kj::Maybe<Offence> MeteredStream::judgeOwn(Message::Reader message) {
+  if (message.isCall()) {
+    if (overfills(message.getCall().getParams().getCapTable())) return Offence::kHoards;
+    return nullptr;
+  }
+  if (!message.isReturn()) return nullptr;
+  const auto answer = message.getReturn();
+  // Now, and not when it is written: a quick peer has the answer, and asks anew under the same
+  // number, before we hear that the write is done. One message is written at a time, so this is
+  // one answer more at most.
+  unanswered_.erase(answer.getAnswerId());
+  if (answer.isResults() && overfills(answer.getResults().getCapTable())) return Offence::kHoards;
+  return nullptr;
 }
 
 void MeteredStream::hangUp(Offence offence) {

@@ -16,8 +16,9 @@ enum class Offence : std::uint8_t {
   kTooManyQuestions,     ///< more open at once than any honest peer needs
   kQuestionInUse,        ///< a question number that is still open
   kUnknownQuestion,      ///< finishes a question that is not open
-  kUnusedMessage,        ///< a kind of message that nobody sends here
+  kUnusedMessage,        ///< a kind of message, or of capability in it, that nobody sends here
   kTooManyCapabilities,  ///< in one message
+  kHoards,               ///< holds more of our capabilities than there are groups on any node
   kDoesNotRead,          ///< lets too many answers wait
   kMalformed,            ///< cannot be read within the limits
 };
@@ -29,8 +30,8 @@ kj::StringPtr reasonOf(Offence offence);
 ///
 /// Cap'n Proto's own limits count neither answers nor exports nor bootstraps: a peer within all of
 /// them can make a server hold gigabytes. A question is open here from its arrival until the peer's
-/// Finish has come *and* our Return has left for the kernel; either alone would let a peer pile up
-/// calls that never return, or answers that it never reads.
+/// Finish has come *and* our Return is the message being written; either alone would let a peer
+/// pile up calls that never return, or answers that it never reads.
 class MeteredStream final : public capnp::MessageStream {
 public:
   explicit MeteredStream(kj::AsyncIoStream& stream);
@@ -48,6 +49,7 @@ public:
   kj::Promise<void> writeMessage(
       kj::ArrayPtr<const int> fds,
       kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments) override;
+  /// One message at a time, as writeMessage() counts on.
   kj::Promise<void> writeMessages(
       kj::ArrayPtr<kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>>> messages) override;
   kj::Maybe<int> getSendBufferSize() override { return inner_.getSendBufferSize(); }
@@ -57,17 +59,16 @@ private:
   using QuestionId = std::uint32_t;
 
   kj::Maybe<Offence> judge(capnp::rpc::Message::Reader message);
-  kj::Maybe<Offence> open(QuestionId id);
   kj::Maybe<Offence> judgeCall(capnp::rpc::Call::Reader call);
-  kj::Maybe<Offence> judgeReturn(capnp::rpc::Return::Reader answer);
+  kj::Maybe<Offence> open(QuestionId id);
   kj::Maybe<Offence> finish(QuestionId id);
-  void answered(QuestionId id);
+  kj::Maybe<Offence> judgeOwn(capnp::rpc::Message::Reader message);
   [[noreturn]] void hangUp(Offence offence);
 
   capnp::AsyncIoMessageStream inner_;
   kj::Function<std::size_t()> queueCount_ = []() -> std::size_t { return 0; };
   kj::PromiseFulfillerPair<Offence> offended_ = kj::newPromiseAndFulfiller<Offence>();
-  std::set<QuestionId> unanswered_;  ///< our Return has not left yet
+  std::set<QuestionId> unanswered_;  ///< our Return waits for those before it
   std::set<QuestionId> unfinished_;  ///< the peer's Finish has not come yet
 };
 

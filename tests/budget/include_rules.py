@@ -16,6 +16,8 @@ RULES = {
     "ipc/socket": (["ipc/types", "ipc/socket"], [STD, POSIX, r"<kj/[a-z0-9_/.-]+>"]),
     "ipc/codec": (["ipc/types", "ipc/codec", "ipc/schema", "ipc/socket"], [STD, POSIX, KJ]),
     "seccomp": (["seccomp"], [STD, POSIX]),
+    "seccomp/print_policy.cc": (["seccomp"], [STD, POSIX, r"<nlohmann/.*>"]),
+    "seccomp/sanitizer_rules.h": (["seccomp"], [STD, POSIX, r"<sanitizer/.*>"]),
     "privd": (["ipc", "seccomp", "privd"], [STD, POSIX, KJ]),
     "privd/main.cc": (["ipc", "seccomp", "privd"], [STD, POSIX, KJ, r"<CLI/.*>"]),
     "privd/serve_options.cc": (["privd/serve_options.h"], [STD, POSIX, r"<CLI/.*>"]),

@@ -1,23 +1,69 @@
 #include "tests/sandbox/daemons_under_test.h"
 
+#include <sys/stat.h>
+
+#include <cstdlib>
 #include <filesystem>
 #include <ostream>
+#include <variant>
 
 namespace vfiogate::test {
+namespace {
+
+constexpr uid_t kPlugindUid = 64532;
+
+std::string testPrograms() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path();
+}
+
+std::string shippedProgram(const std::string& name) {
+  const char* directory = std::getenv("VFIOGATE_BIN");
+  return (directory != nullptr ? directory : testPrograms() + "/../bin") + "/" + name;
+}
+
+std::vector<std::string> commandIn(const TempDir& directory, std::vector<std::string> command) {
+  // plugind listens in it after it has become another user.
+  chmod(directory.path().c_str(), 0777);
+  for (std::string& argument : command) {
+    const auto at = argument.find("{dir}");
+    if (at != std::string::npos) argument.replace(at, 5, directory.path().string());
+  }
+  return command;
+}
+
+}  // namespace
+
+std::string standInProgram() {
+  return testPrograms() + "/stand_in_daemon";
+}
 
 std::vector<DaemonUnderTest> daemonsUnderTest() {
-  const auto beside = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  const std::string standIn = beside / "stand_in_daemon";
-  // LeakSanitizer would want to trace the process at its end.
-  const std::vector<std::string> quiet{"ASAN_OPTIONS=detect_leaks=0"};
   return {
-      {"StandInPrivd", Role::kPrivd, {standIn, "privd"}, quiet, "ready\n", 0},
-      {"StandInPlugind", Role::kPlugind, {standIn, "plugind"}, quiet, "ready\n", 64532},
+      {"Privd",
+       Role::kPrivd,
+       {shippedProgram("privd"), "serve", "--socket", "{dir}/privd.sock", "--plugind",
+        "{dir}/plugind.sock", "--sysfs", "{dir}", "--dev", "{dir}", "--kubelet-dir", "{dir}",
+        "--uevents", "off"},
+       "event=started",
+       0},
+      {"StandInPlugind", Role::kPlugind, {standInProgram(), "plugind"}, "ready\n", kPlugindUid},
   };
 }
 
 void PrintTo(const DaemonUnderTest& daemon, std::ostream* out) {
   *out << daemon.name;
+}
+
+// LeakSanitizer would want to trace the process at its end.
+RunningDaemon::RunningDaemon(const DaemonUnderTest& daemon)
+    : process_(commandIn(directory_, daemon.command), {"ASAN_OPTIONS=detect_leaks=0"}),
+      ready_(process_.waitForOutput(daemon.readyText)) {}
+
+CallOutcome RunningDaemon::inject(const ForeignCall& call) {
+  SyscallInjector injector(process_.pid());
+  const CallOutcome outcome = injector.inject(call);
+  if (std::holds_alternative<Killed>(outcome)) process_.reaped();
+  return outcome;
 }
 
 }  // namespace vfiogate::test

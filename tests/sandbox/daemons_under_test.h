@@ -1,5 +1,9 @@
 #pragma once
-// Which programs the sandbox tests lock themselves on, and how each is started.
+// Which programs the sandbox tests try to break out of, and how each is started.
+
+#include "tests/support/daemon_process.h"
+#include "tests/support/syscall_injector.h"
+#include "tests/support/temp_dir.h"
 
 #include <sys/types.h>
 
@@ -16,16 +20,38 @@ enum class Role { kPrivd, kPlugind };
 struct DaemonUnderTest {
   std::string name;  ///< of the test instance: letters and digits
   Role role;
-  std::vector<std::string> command;      ///< program path and arguments
-  std::vector<std::string> environment;  ///< "NAME=value", beside this process's own
-  std::string readyText;                 ///< it says this once it is locked down
-  uid_t uid;                             ///< that every thread must have
+  std::vector<std::string> command;  ///< program path and arguments; {dir} is a fresh directory
+  std::string readyText;             ///< it says this once it is locked down
+  uid_t uid;                         ///< that every thread must have
 };
 
 /// All of them. The one place to change when a program is to be tested too.
 std::vector<DaemonUnderTest> daemonsUnderTest();
 
+/// The program stand_in_daemon.cc, for tests of the probes.
+std::string standInProgram();
+
 /// For test parameters: the name.
 void PrintTo(const DaemonUnderTest& daemon, std::ostream* out);
+
+/// A program under test that runs, in a directory of its own, until destroyed.
+class RunningDaemon {
+public:
+  /// Starts it and waits until it is locked down.
+  explicit RunningDaemon(const DaemonUnderTest& daemon);
+
+  /// False if it ended, or never said that it is locked down: output() tells why.
+  bool ready() const { return ready_; }
+  const std::string& output() const { return process_.output(); }
+  pid_t pid() const { return process_.pid(); }
+
+  /// Makes its main thread do `call`.
+  CallOutcome inject(const ForeignCall& call);
+
+private:
+  TempDir directory_;
+  DaemonProcess process_;
+  bool ready_ = false;
+};
 
 }  // namespace vfiogate::test

@@ -2,7 +2,6 @@
 
 #include "tests/sandbox/forbidden_acts.h"
 #include "tests/sandbox/daemons_under_test.h"
-#include "tests/support/daemon_process.h"
 #include "tests/support/process_status.h"
 #include "tests/support/syscall_injector.h"
 
@@ -44,29 +43,6 @@ std::vector<Attempt> attempts() {
   return all;
 }
 
-/// Starts the daemon and waits until it is locked down.
-class Running {
-public:
-  explicit Running(const DaemonUnderTest& daemon) : process_(daemon.command, daemon.environment) {
-    ready_ = process_.waitForOutput(daemon.readyText);
-  }
-
-  bool ready() const { return ready_; }
-  const std::string& output() const { return process_.output(); }
-  pid_t pid() const { return process_.pid(); }
-
-  CallOutcome inject(const ForeignCall& call) {
-    SyscallInjector injector(process_.pid());
-    const CallOutcome outcome = injector.inject(call);
-    if (std::holds_alternative<Killed>(outcome)) process_.reaped();
-    return outcome;
-  }
-
-private:
-  DaemonProcess process_;
-  bool ready_ = false;
-};
-
 /// For what looks into, or holds, a process of another user that is not dumpable.
 template <typename Parameter>
 class AsRoot : public testing::TestWithParam<Parameter> {
@@ -85,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(All, ForbiddenActs, testing::ValuesIn(attempts()), [](c
 TEST_P(ForbiddenActs, AreNotCarriedOut) {
   const auto& [daemon, act] = GetParam();
   const CallOutcome want = *act.fate(daemon.role);
-  Running running(daemon);
+  RunningDaemon running(daemon);
   ASSERT_TRUE(running.ready()) << running.output();
   const CallOutcome outcome = running.inject(act.call);
   if (std::holds_alternative<NoSuchDoor>(outcome)) {
@@ -100,19 +76,19 @@ INSTANTIATE_TEST_SUITE_P(Daemons, LockedDown, testing::ValuesIn(daemonsUnderTest
                          [](const auto& row) { return row.param.name; });
 
 TEST_P(LockedDown, NoThreadHasAnyPowerLeft) {
-  const Running running(GetParam());
+  const RunningDaemon running(GetParam());
   ASSERT_TRUE(running.ready()) << running.output();
   EXPECT_THAT(lockdownFaults(running.pid()), IsEmpty());
 }
 
 TEST_P(LockedDown, EveryThreadIsTheUserThatItShouldBe) {
-  const Running running(GetParam());
+  const RunningDaemon running(GetParam());
   ASSERT_TRUE(running.ready()) << running.output();
   EXPECT_THAT(identityFaults(running.pid(), GetParam().uid), IsEmpty());
 }
 
 TEST_P(LockedDown, HoldsNoFileAndIfItIsPlugindNoDirectory) {
-  const Running running(GetParam());
+  const RunningDaemon running(GetParam());
   ASSERT_TRUE(running.ready()) << running.output();
   EXPECT_THAT(descriptorsOfKind(running.pid(), S_IFREG), IsEmpty());
   if (GetParam().role == Role::kPlugind) {
@@ -122,11 +98,11 @@ TEST_P(LockedDown, HoldsNoFileAndIfItIsPlugindNoDirectory) {
 
 TEST_P(LockedDown, EveryThreadIsUnderTheFilter) {
   const ForeignCall act{SYS_memfd_create};
-  Running counted(GetParam());
+  RunningDaemon counted(GetParam());
   ASSERT_TRUE(counted.ready()) << counted.output();
   const std::size_t threads = threadStatuses(counted.pid()).size();
   for (std::size_t which = 0; which < threads; ++which) {
-    Running running(GetParam());
+    RunningDaemon running(GetParam());
     ASSERT_TRUE(running.ready()) << running.output();
     const auto statuses = threadStatuses(running.pid());
     ASSERT_GT(statuses.size(), which);
@@ -137,7 +113,7 @@ TEST_P(LockedDown, EveryThreadIsUnderTheFilter) {
 }
 
 TEST_P(LockedDown, AnAllowedActIsCarriedOutAndTheProcessGoesOn) {
-  Running running(GetParam());
+  RunningDaemon running(GetParam());
   ASSERT_TRUE(running.ready()) << running.output();
   EXPECT_EQ(running.inject({SYS_getpid}), CallOutcome(Returned{running.pid()}));
   EXPECT_EQ(running.inject({SYS_close, {~0ULL}}), CallOutcome(Returned{-EBADF}));

@@ -28,7 +28,7 @@ using testing::Contains;
 using testing::HasSubstr;
 
 std::vector<std::string> standIn(const std::string& role) {
-  return {daemonsUnderTest().front().command.front(), role};
+  return {standInProgram(), role};
 }
 
 std::size_t rowOf(int number) {

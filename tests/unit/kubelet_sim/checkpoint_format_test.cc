@@ -8,7 +8,7 @@
 #include <iterator>
 #include <string>
 
-namespace vfiogate::kubelet_sim {
+namespace vfiogate::sim {
 namespace {
 
 std::string readData(const std::string& name) {
@@ -73,21 +73,9 @@ TEST(CheckpointFormat, WritesTheBytesOfARealKubelet) {
   EXPECT_EQ(formatCheckpoint(*checkpoint), text);
 }
 
-TEST(CheckpointFormat, RendersNilApartFromEmpty) {
-  EXPECT_EQ(goRendering({}),
-            "(checkpoint.checkpointData){PodDeviceEntries:([]checkpoint.PodDevicesEntry)<nil> "
-            "RegisteredDevices:(map[string][]string)<nil>}");
-  Checkpoint empty;
-  empty.podDeviceEntries.emplace();
-  empty.registeredDevices.emplace();
-  EXPECT_EQ(goRendering(empty),
-            "(checkpoint.checkpointData){PodDeviceEntries:([]checkpoint.PodDevicesEntry)[] "
-            "RegisteredDevices:(map[string][]string)map[]}");
-}
-
 TEST(CheckpointFormat, HidesHtmlAsGoDoes) {
   Checkpoint checkpoint;
-  checkpoint.registeredDevices = {{{"example.com/gpu", {{"a<b>&c"}}}}};
+  checkpoint.registered = {{"example.com/gpu", {"a<b>&c"}}};
   const std::string text = formatCheckpoint(checkpoint);
   EXPECT_THAT(text, testing::HasSubstr(R"("a\u003cb\u003e\u0026c")"));
   const auto read = parseCheckpoint(text);
@@ -95,23 +83,21 @@ TEST(CheckpointFormat, HidesHtmlAsGoDoes) {
   EXPECT_EQ(*read, checkpoint);
 }
 
-TEST(CheckpointFormat, TellsWhyATextIsNone) {
-  EXPECT_EQ(parseCheckpoint("{").error(), CheckpointError::kNotJson);
-  EXPECT_EQ(parseCheckpoint("[]").error(), CheckpointError::kWrongShape);
-  EXPECT_EQ(parseCheckpoint(R"({"Data":{"PodDeviceEntries":null,"RegisteredDevices":{}},)"
-                            R"("Checksum":3467439660})")
-                .error(),
-            CheckpointError::kWrongChecksum);
+TEST(CheckpointFormat, WhatIsNoCheckpointIsNone) {
+  EXPECT_FALSE(parseCheckpoint(""));
+  EXPECT_FALSE(parseCheckpoint("{"));
+  EXPECT_FALSE(parseCheckpoint("[]"));
+  EXPECT_FALSE(parseCheckpoint(R"({"Data":{"PodDeviceEntries":null,"RegisteredDevices":{}},)"
+                               R"("Checksum":3467439660})"))
+      << "one less than the right checksum";
 }
 
-TEST(CheckpointFormat, DoesNotReadVersionOne) {
-  const auto result = parseCheckpoint(
+TEST(CheckpointFormat, VersionOneIsNone) {
+  EXPECT_FALSE(parseCheckpoint(
       R"({"Data":{"PodDeviceEntries":[{"PodUID":"pod1","ContainerName":"con1",)"
       R"("ResourceName":"vendor.io/r1","DeviceIDs":["dev1","dev2"],"AllocResp":"CgZBImJcAP9+"}],)"
-      R"("RegisteredDevices":{"vendor.io/r1":["dev1","dev2"]}},"Checksum":3577701631})");
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error(), CheckpointError::kWrongShape);
+      R"("RegisteredDevices":{"vendor.io/r1":["dev1","dev2"]}},"Checksum":3577701631})"));
 }
 
 }  // namespace
-}  // namespace vfiogate::kubelet_sim
+}  // namespace vfiogate::sim

@@ -1,0 +1,119 @@
+#pragma once
+// A stand-in kubelet: what a device plugin meets on a real one's sockets, rows K1-K6, K11, K14-K17
+// and K21 of the kubelet contract.
+
+#include "proto/deviceplugin.pb.h"
+#include "tests/support/kubelet_sim/checkpoint_format.h"
+#include "tests/support/kubelet_sim/device_table.h"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace vfiogate::sim {
+
+/// How long a test waits for what must come; it costs only where something is broken.
+constexpr std::chrono::seconds kPatience{30};
+
+struct ContainerSpec {
+  std::string name;
+  std::map<std::string, std::size_t> limits;  ///< resource to count
+};
+
+struct PodSpec {
+  std::string uid;
+  std::vector<ContainerSpec> initContainers;
+  std::vector<ContainerSpec> containers;
+};
+
+/// What one container got of one resource.
+struct Granted {
+  std::string container;
+  std::string resource;
+  std::vector<std::string> ids;
+  v1beta1::ContainerAllocateResponse response;
+};
+
+struct Admission {
+  bool admitted = false;
+  std::string reason;   ///< "UnexpectedAdmissionError" where a plugin refused
+  std::string message;  ///< as it would stand in the pod's status
+  std::vector<Granted> granted;
+};
+
+struct KubeletOptions {
+  std::uint64_t seed = 1;  ///< of every choice that the real one makes at random
+  std::chrono::milliseconds dialWithin{10'000};
+  std::chrono::milliseconds optionsWithin{10'000};
+};
+
+/// What Register does instead of registering; for the bad days.
+enum class Manner {
+  kRegisters,
+  kRefuses,             ///< answers with an error
+  kSilent,              ///< takes the call and never answers
+  kClosesAfterRegister  ///< answers, and ends the stream at once
+};
+
+class KubeletSim {
+public:
+  using Counts = DeviceTable;
+
+  explicit KubeletSim(std::string kubeletDir, KubeletOptions options = {});
+  ~KubeletSim();
+  KubeletSim(const KubeletSim&) = delete;
+  KubeletSim& operator=(const KubeletSim&) = delete;
+
+  /// Reads the checkpoint, sweeps the sockets, makes kubelet.sock last (K1).
+  void start();
+  /// Ends as a killed one does: connections close, kubelet.sock stays on disk.
+  void stop();
+  void restart() {
+    stop();
+    start();
+  }
+  void behave(Manner manner);
+
+  /// Runs admission; all Allocates of a pod come before any of its containers starts (K11).
+  Admission admit(const PodSpec& pod);
+  /// The pod is inactive from now on: what it held is freed at the next admission (K20, lazily).
+  void end(const std::string& podUid);
+  /// One Allocate with these very ids, past all the kubelet's own checks.
+  Granted offer(const std::string& resource, const std::vector<std::string>& ids,
+                std::string& error);
+
+  /// True as soon as `holds` does for the resource's devices, within kPatience.
+  bool await(const std::string& resource, const std::function<bool(const DeviceTable&)>& holds);
+  /// True as soon as the healthy and the unhealthy ids are these.
+  bool shows(const std::string& resource, const std::set<std::string>& healthy,
+             const std::set<std::string>& unhealthy = {});
+  bool awaitRegistrations(const std::string& resource, std::size_t times);
+  bool awaitFrames(const std::string& resource, std::size_t count);
+
+  DeviceTable devices(const std::string& resource);
+  std::size_t frames(const std::string& resource);
+  std::size_t registrations(const std::string& resource);
+  std::size_t streamsEnded(const std::string& resource);
+  std::vector<std::string> resources();
+  /// Ends the plugin's stream, as a kubelet does that lost the connection.
+  void dropStream(const std::string& resource);
+  /// The real one would have crashed (K17): what happened, empty if nothing did.
+  std::string crash();
+  std::size_t checkpointWrites();
+
+  /// Registers on the plugin's behalf, as Register does; the error's text, or empty.
+  std::string registerPlugin(const v1beta1::RegisterRequest& request);
+
+private:
+  struct State;
+  class Desk;
+  std::unique_ptr<State> state_;
+};
+
+/// True if the kubelet takes the name for an extended resource.
+bool isExtendedResourceName(const std::string& name);
+
+}  // namespace vfiogate::sim

@@ -1,0 +1,62 @@
+#pragma once
+// A peer that writes the messages of Cap'n Proto's RPC itself, and so may write wrong ones.
+
+#include <capnp/message.h>
+#include <capnp/rpc.capnp.h>
+#include <kj/function.h>
+#include <kj/io.h>
+
+#include <cstdint>
+
+namespace vfiogate {
+
+/// One connection's peer end, never waiting: what the server does not take is not sent.
+class RawPeer {
+public:
+  /// The questions that enter() leaves open, to call on their answers.
+  static constexpr std::uint32_t kDoor = 0;
+  static constexpr std::uint32_t kSession = 1;
+  static constexpr std::uint32_t kGate = 2;
+  static constexpr std::uint32_t kWatching = 3;
+  static constexpr std::uint32_t kFirstFree = 4;
+
+  explicit RawPeer(kj::AutoCloseFd fd) : fd_(kj::mv(fd)) {}
+
+  /// Asks for door, session and gate and watches, as an honest peer does.
+  void enter();
+
+  void bootstrap(std::uint32_t question);
+  /// enter() on the door.
+  void callEnter(std::uint32_t question);
+  /// kubelet() on the session: mints a capability.
+  void callKubelet(std::uint32_t question);
+  /// watch() on the session, with an observer exported as `observer`.
+  void callWatch(std::uint32_t question, std::uint32_t observer);
+  /// listen() on the gate: never returns.
+  void callListen(std::uint32_t question);
+  /// dial() on the gate: answers at once.
+  void callDial(std::uint32_t question, std::uint32_t ticket);
+  /// look() at the group of the first update: a large answer.
+  void callLook(std::uint32_t question);
+  void finish(std::uint32_t question, bool releaseResults);
+
+  /// Sends what `fill` makes of an empty message.
+  void send(kj::FunctionParam<void(capnp::rpc::Message::Builder)> fill);
+  void sendBytes(kj::ArrayPtr<const kj::byte> bytes);
+
+  /// Reads and forgets all that has come; returns how many bytes that were.
+  std::size_t drain();
+
+  /// Whether the server takes nothing: it hung up, or its buffer is full.
+  bool refused() const { return refused_; }
+
+private:
+  using Call = capnp::rpc::Call::Builder;
+
+  void call(std::uint32_t question, kj::FunctionParam<void(Call)> fill);
+
+  kj::AutoCloseFd fd_;
+  bool refused_ = false;
+};
+
+}  // namespace vfiogate
