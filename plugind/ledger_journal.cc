@@ -27,8 +27,8 @@ std::vector<std::string> texts(const std::set<Bdf>& addresses) {
 }
 
 void writeLine(std::ostream& out, const ordered_json& event) {
-  // Ids come from outside and need not be UTF-8.
-  out << event.dump(-1, ' ', false, ordered_json::error_handler_t::replace) << std::endl;
+  // Ids come from outside and need not be UTF-8. One write, so that lines stay whole.
+  out << event.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n" << std::flush;
 }
 
 }  // namespace

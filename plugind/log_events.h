@@ -12,7 +12,6 @@ enum class LogEvent : std::uint8_t {
   kStarted,
   kEnding,
   kStartFailed,
-  kConfigRemark,
   kNothingNamed,
   kNotRoot,
   // privd
@@ -20,14 +19,12 @@ enum class LogEvent : std::uint8_t {
   kHandshakeFailed,
   kPrivdCame,
   kPrivdWent,
-  kPrivdDenied,
   kUpdateRefused,
   kLendingClosed,
   kLendingOpened,
   // The kubelet
   kResourceStarted,
   kKubeletAppeared,
-  kKubeletRefused,
   kRegistered,
   kRegisterFailed,
   kStreamOpened,
@@ -46,8 +43,6 @@ constexpr std::string_view eventName(LogEvent event) {
       return "ending";
     case LogEvent::kStartFailed:
       return "start_failed";
-    case LogEvent::kConfigRemark:
-      return "config_remark";
     case LogEvent::kNothingNamed:
       return "nothing_named";
     case LogEvent::kNotRoot:
@@ -60,8 +55,6 @@ constexpr std::string_view eventName(LogEvent event) {
       return "privd_came";
     case LogEvent::kPrivdWent:
       return "privd_went";
-    case LogEvent::kPrivdDenied:
-      return "privd_denied";
     case LogEvent::kUpdateRefused:
       return "update_refused";
     case LogEvent::kLendingClosed:
@@ -72,8 +65,6 @@ constexpr std::string_view eventName(LogEvent event) {
       return "resource_started";
     case LogEvent::kKubeletAppeared:
       return "kubelet_appeared";
-    case LogEvent::kKubeletRefused:
-      return "kubelet_refused";
     case LogEvent::kRegistered:
       return "registered";
     case LogEvent::kRegisterFailed:

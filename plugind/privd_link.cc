@@ -86,23 +86,30 @@ kj::Promise<void> PrivdLink::awaitOpening(kj::AutoCloseFd connection) {
           [this, connection = kj::mv(connection)](kj::AutoCloseFd channel) mutable {
             begin({kj::mv(connection), kj::mv(channel)});
           },
-          [](kj::Exception&& failure) {
-            logWarning(LogEvent::kHandshakeFailed, {{"why", failure.getDescription().cStr()}});
+          [this](kj::Exception&& failure) {
+            tellFailure(LogEvent::kHandshakeFailed, failure.getDescription().cStr());
           });
 }
 
 void PrivdLink::begin(PrivdOpening opening) {
   if (session_.get() != nullptr) return refuse("privd is here already", privdUid_);
-  logInfo(LogEvent::kPrivdCame);
   there_ = true;
   session_ = kj::heap<PrivdSession>(kj::mv(opening), *events_, loop_);
   tasks_.add(session_->run().then([this](std::string why) { over(why); }));
 }
 
 void PrivdLink::over(const std::string& why) {
-  logWarning(LogEvent::kPrivdWent, {{"why", why}});
+  if (session_->entered()) lastFailure_.clear();
+  tellFailure(session_->entered() ? LogEvent::kPrivdWent : LogEvent::kHandshakeFailed, why);
   tellGone();
   session_ = nullptr;
+}
+
+void PrivdLink::tellFailure(LogEvent event, const std::string& why) {
+  // A privd of another release dials for as long as it runs: the same reason is told once.
+  if (why == lastFailure_) return;
+  lastFailure_ = why;
+  logWarning(event, {{"why", why}});
 }
 
 void PrivdLink::tellGone() {

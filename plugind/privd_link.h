@@ -1,6 +1,7 @@
 #pragma once
 // The place of privd: it dials in, one at a time, and whoever else does is sent away.
 
+#include "plugind/log_events.h"
 #include "plugind/privd_session.h"
 
 #include <kj/async.h>
@@ -35,6 +36,7 @@ private:
   void begin(PrivdOpening opening);
   void over(const std::string& why);
   void tellGone();
+  void tellFailure(LogEvent event, const std::string& why);
   void refuse(const char* why, uid_t uid);
   void taskFailed(kj::Exception&& exception) override;
 
@@ -46,6 +48,7 @@ private:
   unsigned openings_ = 0;
   std::uint64_t refused_ = 0;
   kj::TimePoint refusalTold_ = kj::origin<kj::TimePoint>();
+  std::string lastFailure_;
   bool there_ = false;
   kj::Own<PrivdSession> session_;
   kj::TaskSet tasks_;

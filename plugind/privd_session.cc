@@ -12,6 +12,8 @@ namespace {
 
 /// privd answers at once, or is not privd.
 constexpr auto kEnterPatience = 5 * kj::SECONDS;
+/// privd makes a socket or dials at once; with the kernel's leave within 2 s.
+constexpr auto kGatePatience = 10 * kj::SECONDS;
 /// Below what privd bears (kMaxOpenQuestions), with room for the session's own calls.
 constexpr unsigned kCallsAtOnce = 8;
 
@@ -101,7 +103,11 @@ kj::Promise<void> PrivdSession::enter() {
           return kj::NEVER_DONE;
         }
         session_ = answer.getSession();
-        return subscribe().then([this]() { return openGate(); });
+        // The gate first: what the hardware starts wants its sockets at once.
+        return openGate().then([this]() { return subscribe(); }).then([this]() {
+          entered_ = true;
+          logInfo(LogEvent::kPrivdCame);
+        });
       });
   return loop_.timer.timeoutAfter(kEnterPatience, kj::mv(entered));
 }
@@ -180,14 +186,24 @@ GroupLook PrivdSession::takeLook(schema::LookAnswer::Reader answer) {
   return {GroupLook::Answer::kSeen, std::move(decoded).value().snapshot};
 }
 
+template <typename T>
+kj::Promise<T> PrivdSession::askGate(kj::Promise<T> answer) {
+  // A gate that fails, or keeps us waiting, is mended by a new connection.
+  return asked_.wrap(loop_.timer.timeoutAfter(kGatePatience, kj::mv(answer))
+                         .catch_([this](kj::Exception&& failure) -> kj::Promise<T> {
+                           hangUp("its gate failed: " + describe(failure));
+                           return kj::mv(failure);
+                         }));
+}
+
 kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> PrivdSession::dialKubelet() {
-  KJ_IF_MAYBE (gate, gate_) return asked_.wrap(gate->dialKubelet());
+  KJ_IF_MAYBE (gate, gate_) return askGate(gate->dialKubelet());
   return KJ_EXCEPTION(DISCONNECTED, "privd has not opened its gate yet");
 }
 
 kj::Promise<Result<PluginSocket, SocketRefusal>> PrivdSession::listenFor(
     const ResourceName& resource) {
-  KJ_IF_MAYBE (gate, gate_) return asked_.wrap(gate->listenFor(resource));
+  KJ_IF_MAYBE (gate, gate_) return askGate(gate->listenFor(resource));
   return KJ_EXCEPTION(DISCONNECTED, "privd has not opened its gate yet");
 }
 

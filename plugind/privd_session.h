@@ -35,6 +35,9 @@ public:
   /// Carries the session through; resolves when it is over, with the reason, for the log. Once.
   kj::Promise<std::string> run();
 
+  /// Versions agree, and all that is needed was granted.
+  bool entered() const { return entered_; }
+
   kj::Promise<GroupLook> look(IommuGroupId group);
   kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet();
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(const ResourceName& resource);
@@ -46,6 +49,8 @@ private:
   kj::Promise<void> enter();
   kj::Promise<void> subscribe();
   kj::Promise<void> openGate();
+  template <typename T>
+  kj::Promise<T> askGate(kj::Promise<T> answer);
   void take(schema::Update::Reader update);
   GroupLook takeLook(schema::LookAnswer::Reader answer);
   void hangUp(const std::string& why);
@@ -58,6 +63,7 @@ private:
   capnp::RpcSystem<capnp::rpc::twoparty::VatId> rpc_;
   Turnstile calls_;
   HardwareView hardware_;
+  bool entered_ = false;
   bool awaitingWhole_ = true;
   kj::Maybe<schema::Session::Client> session_;
   kj::Maybe<schema::Subscription::Client> subscription_;

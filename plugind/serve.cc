@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -74,6 +75,8 @@ int serve(const CommandLine& line, Settings settings) {
     logWarning(LogEvent::kNothingNamed,
                {{"why", "nothing is advertised until something is named under `resources`"}});
   }
+  // A buffer of its own choosing would make the C library ask the kernel what stdout is, later.
+  std::setvbuf(stdout, nullptr, _IONBF, 0);
   std::mt19937 random(std::random_device{}());
 
   if (const auto failure = becomeNobody(line.user)) return failed("drop", failure->str());

@@ -75,7 +75,12 @@ void readSriov(DeviceAttributes& from, PciDevice& device) {
   }
   if (!from.sysfs().exists(from.pathOf("sriov_totalvfs"))) return;
   device.sriov = SriovRole::kPhysicalFunction;
-  device.virtualFunctions = from.decimal("sriov_numvfs", Need::kOptional).value_or(0);
+  // Counted, and not read from `sriov_numvfs`: on 6.1 that hangs while the number is being lowered
+  // and somebody holds one of them.
+  if (const auto names = from.sysfs().names(from.pathOf(""))) {
+    device.virtualFunctions = static_cast<std::uint32_t>(std::ranges::count_if(
+        *names, [](const std::string& name) { return name.starts_with("virtfn"); }));
+  }
 }
 
 bool isUuid(const std::string& name) {

@@ -48,16 +48,12 @@ inline constexpr std::array kPlugindRules{
         "who is at the other end"},
     Rule{SCMP_SYS(getsockopt),
          {intIs(1, SOL_SOCKET, "level is SOL_SOCKET"), intIs(2, SO_TYPE, "name is SO_TYPE")},
-         "whether privd's descriptor channel is one"},
+         "whether privd opened with a descriptor channel"},
     Rule{SCMP_SYS(setsockopt),
          {intIs(1, IPPROTO_TCP, "level is IPPROTO_TCP"), intIs(2, TCP_INQ, "name is TCP_INQ")},
          "gRPC tries it on every connection; on a local socket it fails harmlessly"},
     Rule{SCMP_SYS(fcntl), intIs(1, F_GETFL, "cmd is F_GETFL"), "gRPC checks a connection's flags"},
     Rule{SCMP_SYS(fcntl), intIs(1, F_SETFL, "cmd is F_SETFL"), "gRPC makes it non-blocking"},
-    Rule{SCMP_SYS(fcntl), intIs(1, F_GETFD, "cmd is F_GETFD"), "gRPC checks close-on-exec"},
-    Rule{SCMP_SYS(fcntl), intIs(1, F_SETFD, "cmd is F_SETFD"), "gRPC sets close-on-exec"},
-    Rule{SCMP_SYS(fcntl), intIs(1, F_DUPFD_CLOEXEC, "cmd is F_DUPFD_CLOEXEC"),
-         "a second reference, since gRPC closes its own"},
 
     // Memory
     Rule{SCMP_SYS(mmap), without(2, PROT_EXEC, "prot without PROT_EXEC"), "heap, thread stacks"},

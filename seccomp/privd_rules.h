@@ -21,7 +21,6 @@ inline constexpr std::array kPrivdRules{
     Rule{SCMP_SYS(epoll_wait), kAnyArgs, "KJ's event loop waits here"},
     Rule{SCMP_SYS(epoll_ctl), kAnyArgs, "watch sockets, uevents, inotify"},
     Rule{SCMP_SYS(inotify_add_watch), kAnyArgs, "directories of sockets that come and go"},
-    Rule{SCMP_SYS(rt_sigprocmask), kAnyArgs, "KJ's wait for SIGTERM"},
 
     // Trees: sysfs, the kubelet's directories
     Rule{SCMP_SYS(openat2), kAnyArgs, "the only way to open: beneath a directory that is held"},
@@ -74,14 +73,15 @@ inline constexpr std::array kPrivdRules{
 
     // Process
     Rule{SCMP_SYS(exit_group), kAnyArgs, "orderly end"},
-    Rule{SCMP_SYS(futex), kAnyArgs, "locks of the C++ runtime",
-         Defensive{"a lock is contended, or an exception is first thrown"}},
+    Rule{SCMP_SYS(futex), kAnyArgs, "locks of the C++ runtime, such as the first throw's"},
     Rule{SCMP_SYS(clock_gettime), kAnyArgs, "time",
          Defensive{"the clock source cannot be read from user space, such as hpet"}},
     Rule{SCMP_SYS(restart_syscall), kAnyArgs, "the kernel resumes a timed wait",
          Defensive{"the process is stopped and continued while it waits"}},
     Rule{SCMP_SYS(rt_sigreturn), kAnyArgs, "return from a signal handler",
          Defensive{"a handled signal arrives outside KJ's wait"}},
+    Rule{SCMP_SYS(rt_sigprocmask), kAnyArgs, "abort() unblocks its signal",
+         Defensive{"an invariant is broken and the process aborts"}},
     Rule{SCMP_SYS(getpid), kAnyArgs, "abort() names its own process",
          Defensive{"an invariant is broken and the process aborts"}},
     Rule{SCMP_SYS(gettid), kAnyArgs, "abort() names its own thread",

@@ -87,7 +87,8 @@ struct Stage {
   kj::AsyncIoContext io = kj::setupAsyncIo();
   std::shared_ptr<Letterbox> letterbox = std::make_shared<Letterbox>();
   std::mt19937 random;
-  LoopParts loop{io.unixEventPort, *io.lowLevelProvider, io.provider->getTimer(), letterbox, random};
+  LoopParts loop{io.unixEventPort, *io.lowLevelProvider, io.provider->getTimer(), letterbox,
+                 random};
   Recorder recorder;
   kj::Promise<void> reading = letterbox->run().eagerlyEvaluate(nullptr);
   std::optional<PluginServer> server;

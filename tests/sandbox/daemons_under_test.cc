@@ -2,7 +2,6 @@
 
 #include <sys/stat.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <ostream>
 #include <variant>
@@ -16,14 +15,10 @@ std::string testPrograms() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path();
 }
 
-std::string shippedProgram(const std::string& name) {
-  const char* directory = std::getenv("VFIOGATE_BIN");
-  return (directory != nullptr ? directory : testPrograms() + "/../bin") + "/" + name;
-}
-
 std::vector<std::string> commandIn(const TempDir& directory, std::vector<std::string> command) {
   // plugind listens in it after it has become another user.
   chmod(directory.path().c_str(), 0777);
+  command.front() = builtProgram(command.front());
   for (std::string& argument : command) {
     const auto at = argument.find("{dir}");
     if (at != std::string::npos) argument.replace(at, 5, directory.path().string());
@@ -41,12 +36,15 @@ std::vector<DaemonUnderTest> daemonsUnderTest() {
   return {
       {"Privd",
        Role::kPrivd,
-       {shippedProgram("privd"), "serve", "--socket", "{dir}/privd.sock", "--plugind",
-        "{dir}/plugind.sock", "--sysfs", "{dir}", "--dev", "{dir}", "--kubelet-dir", "{dir}",
-        "--uevents", "off"},
+       {"privd", "serve", "--socket", "{dir}/privd.sock", "--plugind", "{dir}/plugind.sock",
+        "--sysfs", "{dir}", "--dev", "{dir}", "--kubelet-dir", "{dir}", "--uevents", "off"},
        "event=started",
        0},
-      {"StandInPlugind", Role::kPlugind, {standInProgram(), "plugind"}, "ready\n", kPlugindUid},
+      {"Plugind",
+       Role::kPlugind,
+       {"plugind", "--listen", "{dir}/plugind.sock"},
+       "event=started",
+       kPlugindUid},
   };
 }
 
@@ -56,13 +54,13 @@ void PrintTo(const DaemonUnderTest& daemon, std::ostream* out) {
 
 // LeakSanitizer would want to trace the process at its end.
 RunningDaemon::RunningDaemon(const DaemonUnderTest& daemon)
-    : process_(commandIn(directory_, daemon.command), {"ASAN_OPTIONS=detect_leaks=0"}),
-      ready_(process_.waitForOutput(daemon.readyText)) {}
+    : process_(commandIn(directory_, daemon.command), {{"ASAN_OPTIONS", "detect_leaks=0"}}),
+      ready_(process_.says(daemon.readyText)) {}
 
 CallOutcome RunningDaemon::inject(const ForeignCall& call) {
   SyscallInjector injector(process_.pid());
   const CallOutcome outcome = injector.inject(call);
-  if (std::holds_alternative<Killed>(outcome)) process_.reaped();
+  if (std::holds_alternative<Killed>(outcome)) process_.waitedForElsewhere();
   return outcome;
 }
 

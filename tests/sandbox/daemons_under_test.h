@@ -1,7 +1,7 @@
 #pragma once
 // Which programs the sandbox tests try to break out of, and how each is started.
 
-#include "tests/support/daemon_process.h"
+#include "tests/support/child_process.h"
 #include "tests/support/syscall_injector.h"
 #include "tests/support/temp_dir.h"
 
@@ -20,7 +20,7 @@ enum class Role { kPrivd, kPlugind };
 struct DaemonUnderTest {
   std::string name;  ///< of the test instance: letters and digits
   Role role;
-  std::vector<std::string> command;  ///< program path and arguments; {dir} is a fresh directory
+  std::vector<std::string> command;  ///< shipped program and arguments; {dir} is a fresh directory
   std::string readyText;             ///< it says this once it is locked down
   uid_t uid;                         ///< that every thread must have
 };
@@ -42,7 +42,7 @@ public:
 
   /// False if it ended, or never said that it is locked down: output() tells why.
   bool ready() const { return ready_; }
-  const std::string& output() const { return process_.output(); }
+  std::string output() { return process_.output(); }
   pid_t pid() const { return process_.pid(); }
 
   /// Makes its main thread do `call`.
@@ -50,7 +50,7 @@ public:
 
 private:
   TempDir directory_;
-  DaemonProcess process_;
+  ChildProcess process_;
   bool ready_ = false;
 };
 

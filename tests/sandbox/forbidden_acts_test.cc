@@ -2,18 +2,12 @@
 
 #include "tests/sandbox/forbidden_acts.h"
 #include "tests/sandbox/daemons_under_test.h"
-#include "tests/support/process_status.h"
 #include "tests/support/syscall_injector.h"
 
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <csignal>
-#include <iterator>
 #include <ostream>
 #include <string>
 #include <variant>
@@ -21,8 +15,6 @@
 
 namespace vfiogate::test {
 namespace {
-
-using testing::IsEmpty;
 
 /// A program, and an act that is forbidden to it.
 struct Attempt {
@@ -43,16 +35,12 @@ std::vector<Attempt> attempts() {
   return all;
 }
 
-/// For what looks into, or holds, a process of another user that is not dumpable.
-template <typename Parameter>
-class AsRoot : public testing::TestWithParam<Parameter> {
+class ForbiddenActs : public testing::TestWithParam<Attempt> {
 protected:
   void SetUp() override {
-    if (geteuid() != 0) GTEST_SKIP() << "needs root";
+    if (geteuid() != 0) GTEST_SKIP() << "needs root, to hold the daemons by ptrace";
   }
 };
-
-class ForbiddenActs : public AsRoot<Attempt> {};
 
 INSTANTIATE_TEST_SUITE_P(All, ForbiddenActs, testing::ValuesIn(attempts()), [](const auto& row) {
   return row.param.daemon.name + "_" + std::string(row.param.act.name);
@@ -68,56 +56,6 @@ TEST_P(ForbiddenActs, AreNotCarriedOut) {
     GTEST_SKIP() << "this kernel runs no i386 calls at all: " << str(outcome);
   }
   EXPECT_EQ(outcome, want) << "it " << str(outcome) << ", not " << str(want);
-}
-
-class LockedDown : public AsRoot<DaemonUnderTest> {};
-
-INSTANTIATE_TEST_SUITE_P(Daemons, LockedDown, testing::ValuesIn(daemonsUnderTest()),
-                         [](const auto& row) { return row.param.name; });
-
-TEST_P(LockedDown, NoThreadHasAnyPowerLeft) {
-  const RunningDaemon running(GetParam());
-  ASSERT_TRUE(running.ready()) << running.output();
-  EXPECT_THAT(lockdownFaults(running.pid()), IsEmpty());
-}
-
-TEST_P(LockedDown, EveryThreadIsTheUserThatItShouldBe) {
-  const RunningDaemon running(GetParam());
-  ASSERT_TRUE(running.ready()) << running.output();
-  EXPECT_THAT(identityFaults(running.pid(), GetParam().uid), IsEmpty());
-}
-
-TEST_P(LockedDown, HoldsNoFileAndIfItIsPlugindNoDirectory) {
-  const RunningDaemon running(GetParam());
-  ASSERT_TRUE(running.ready()) << running.output();
-  EXPECT_THAT(descriptorsOfKind(running.pid(), S_IFREG), IsEmpty());
-  if (GetParam().role == Role::kPlugind) {
-    EXPECT_THAT(descriptorsOfKind(running.pid(), S_IFDIR), IsEmpty());
-  }
-}
-
-TEST_P(LockedDown, EveryThreadIsUnderTheFilter) {
-  const ForeignCall act{SYS_memfd_create};
-  RunningDaemon counted(GetParam());
-  ASSERT_TRUE(counted.ready()) << counted.output();
-  const std::size_t threads = threadStatuses(counted.pid()).size();
-  for (std::size_t which = 0; which < threads; ++which) {
-    RunningDaemon running(GetParam());
-    ASSERT_TRUE(running.ready()) << running.output();
-    const auto statuses = threadStatuses(running.pid());
-    ASSERT_GT(statuses.size(), which);
-    const pid_t thread = std::next(statuses.begin(), static_cast<std::ptrdiff_t>(which))->first;
-    SyscallInjector injector(thread);
-    EXPECT_EQ(injector.inject(act), CallOutcome(Killed{SIGSYS})) << "thread number " << which;
-  }
-}
-
-TEST_P(LockedDown, AnAllowedActIsCarriedOutAndTheProcessGoesOn) {
-  RunningDaemon running(GetParam());
-  ASSERT_TRUE(running.ready()) << running.output();
-  EXPECT_EQ(running.inject({SYS_getpid}), CallOutcome(Returned{running.pid()}));
-  EXPECT_EQ(running.inject({SYS_close, {~0ULL}}), CallOutcome(Returned{-EBADF}));
-  EXPECT_FALSE(threadStatuses(running.pid()).empty()) << running.output();
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include "seccomp/privd_rules.h"
 #include "tests/sandbox/daemons_under_test.h"
 #include "tests/support/call_tracer.h"
-#include "tests/support/daemon_process.h"
+#include "tests/support/child_process.h"
 #include "tests/support/process_status.h"
 #include "tests/support/reduced_table.h"
 #include "tests/support/syscall_injector.h"
@@ -36,6 +36,8 @@ std::size_t rowOf(int number) {
                                   kPrivdRules.begin());
 }
 
+constexpr int kDiedOf = 128;  // as ChildProcess says it
+
 class Probes : public testing::Test {
 protected:
   void SetUp() override {
@@ -44,8 +46,8 @@ protected:
 };
 
 TEST_F(Probes, CarryCallsOutInAProcessWithoutAFilter) {
-  DaemonProcess open(standIn("open"));
-  ASSERT_TRUE(open.waitForOutput("ready\n")) << open.output();
+  ChildProcess open(standIn("open"));
+  ASSERT_TRUE(open.says("ready")) << open.output();
   for (int again = 0; again < 3; ++again) {
     SyscallInjector injector(open.pid());
     EXPECT_EQ(injector.inject({SYS_getpid}), CallOutcome(Returned{open.pid()}));
@@ -55,15 +57,16 @@ TEST_F(Probes, CarryCallsOutInAProcessWithoutAFilter) {
 }
 
 TEST_F(Probes, LeaveTheProcessInTheWaitThatTheyInterrupted) {
-  DaemonProcess open(standIn("open"));
-  ASSERT_TRUE(open.waitForOutput("ready\n")) << open.output();
+  ChildProcess open(standIn("open"));
+  ASSERT_TRUE(open.says("ready")) << open.output();
   { EXPECT_EQ(SyscallInjector(open.pid()).inject({SYS_getppid}), CallOutcome(Returned{getpid()})); }
-  EXPECT_EQ(open.end(SIGTERM), SIGTERM) << "it ended before it was told to";
+  open.signal(SIGTERM);
+  EXPECT_EQ(open.wait(), kDiedOf + SIGTERM) << "it ended before it was told to";
 }
 
 TEST_F(Probes, FindFaultWithAProcessThatIsNotLockedDown) {
-  DaemonProcess open(standIn("open"));
-  ASSERT_TRUE(open.waitForOutput("ready\n")) << open.output();
+  ChildProcess open(standIn("open"));
+  ASSERT_TRUE(open.says("ready")) << open.output();
   const auto faults = lockdownFaults(open.pid());
   EXPECT_THAT(faults, Contains(HasSubstr("CapEff is ")));
   EXPECT_THAT(faults, Contains(HasSubstr("NoNewPrivs is 0, not 1")));
@@ -73,8 +76,9 @@ TEST_F(Probes, FindFaultWithAProcessThatIsNotLockedDown) {
 }
 
 TEST_F(Probes, FindFaultWithAProcessThatIsGone) {
-  DaemonProcess open(standIn("open"));
-  open.end(SIGKILL);
+  ChildProcess open(standIn("open"));
+  open.signal(SIGKILL);
+  open.wait();
   EXPECT_THAT(lockdownFaults(open.pid()), Contains(HasSubstr("is gone")));
 }
 
@@ -97,14 +101,13 @@ TEST_F(Probes, NameTheCallsThatHaveNoRow) {
 }
 
 TEST_F(Probes, ShowThatARowIsNeededByDyingWithoutIt) {
-  const auto statusWithout = [](std::size_t row) {
+  const auto exitCodeWithout = [](std::size_t row) {
     auto command = standIn("brief");
     command.push_back(std::to_string(row));
-    DaemonProcess process(command);
-    return process.end(0);
+    return ChildProcess(command).wait();
   };
-  EXPECT_EQ(statusWithout(rowOf(SYS_write)) & 0x7f, SIGSYS);
-  EXPECT_EQ(statusWithout(rowOf(SYS_connect)), 0);
+  EXPECT_EQ(exitCodeWithout(rowOf(SYS_write)), kDiedOf + SIGSYS);
+  EXPECT_EQ(exitCodeWithout(rowOf(SYS_connect)), 0);
 }
 
 }  // namespace

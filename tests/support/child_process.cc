@@ -80,10 +80,12 @@ int ChildProcess::wait() {
 
 bool ChildProcess::says(const std::string& text) {
   std::unique_lock lock(mutex_);
-  return grew_.wait_for(lock, kPatience, [this, &text]() {
+  const auto said = [this, &text]() {
     return std::ranges::any_of(
         lines_, [&text](const std::string& line) { return line.find(text) != std::string::npos; });
-  });
+  };
+  grew_.wait_for(lock, kPatience, [this, &said]() { return outputEnded_ || said(); });
+  return said();
 }
 
 std::size_t ChildProcess::count(const std::string& text) {
@@ -114,6 +116,9 @@ void ChildProcess::collect(int fd) {
     grew_.notify_all();
   }
   close(fd);
+  const std::lock_guard lock(mutex_);
+  outputEnded_ = true;
+  grew_.notify_all();
 }
 
 std::string builtProgram(const std::string& name) {

@@ -32,7 +32,11 @@ public:
   /// Waits for the end. The exit code, or 128 plus the signal that ended it.
   int wait();
 
-  /// True as soon as some line of its output, so far or within kPatience, contains `text`.
+  /// Somebody else, a tracer, has waited for its end.
+  void waitedForElsewhere() { running_ = false; }
+
+  /// True as soon as some line of its output, so far or within kPatience, contains `text`. False
+  /// at once if its output has ended without.
   bool says(const std::string& text);
   /// How many lines so far contain `text`.
   std::size_t count(const std::string& text);
@@ -48,6 +52,7 @@ private:
   std::mutex mutex_;
   std::condition_variable grew_;
   std::vector<std::string> lines_;
+  bool outputEnded_ = false;
   std::thread reader_;
 };
 

@@ -28,7 +28,9 @@ constexpr unsigned kStreamFlags =
 
 /// What plays privd: used by its own thread only, but for the counts.
 struct Play {
-  FakePrivd::Setup setup;
+  explicit Play(FakePrivd::Setup how) : setup(std::move(how)), hardware(setup.hardware) {}
+
+  const FakePrivd::Setup setup;
   Snapshot hardware;
   std::uint64_t generation = 1;
   bool looksStall = false;
@@ -214,11 +216,7 @@ void sendOtherVersion(int fd, std::uint8_t version) {
 
 class FakePrivd::Impl {
 public:
-  explicit Impl(Setup setup) {
-    play_.hardware = setup.hardware;
-    play_.setup = std::move(setup);
-    started_.get_future().wait();
-  }
+  explicit Impl(Setup setup) : play_(std::move(setup)) { started_.get_future().wait(); }
 
   ~Impl() { stop_->fulfill(); }
 

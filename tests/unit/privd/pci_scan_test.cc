@@ -157,8 +157,10 @@ TEST_F(PciScan, NeverOpensUeventOrDriverOverride) {
 TEST_F(PciScan, KnowsVirtualFunctionsFromPhysicalOnes) {
   tree_.add({.address = "0000:01:00.0"});
   tree_.setAttribute("0000:01:00.0", "sriov_totalvfs", "4\n");
-  tree_.setAttribute("0000:01:00.0", "sriov_numvfs", "1\n");
+  ASSERT_EQ(mkfifo((gpuDirectory() / "sriov_numvfs").c_str(), 0600), 0)
+      << "never read: it may hang";
   tree_.add({.address = "0000:01:00.1", .group = 8});
+  fs::create_symlink("../0000:01:00.1", gpuDirectory() / "virtfn0");
   fs::create_symlink("../0000:01:00.0", tree_.directoryOf("0000:01:00.1") / "physfn");
   const Snapshot seen = look();
   EXPECT_EQ(seen.devices.at(kGpu).sriov, SriovRole::kPhysicalFunction);
@@ -202,36 +204,38 @@ TEST_P(UseOfAGroup, IsReadFromItsEndpoints) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table, UseOfAGroup,
-    testing::Values(
-        UseCase{"BridgesNeverCount", [](FakeSysfs&) {}, GroupUse::kIdle},
-        UseCase{"OneOpen", [](FakeSysfs& tree) { tree.setEnable("0000:01:00.1", 1); }, GroupUse::kOpen},
-        UseCase{"HostDriversNeverCount",
-                [](FakeSysfs& tree) {
-                  tree.setDriver("0000:01:00.1", "snd_hda_intel");
-                  tree.setEnable("0000:01:00.1", 1);
-                },
-                GroupUse::kIdle},
-        UseCase{"UnboundWhileOpen",
-                [](FakeSysfs& tree) {
-                  tree.setDriver("0000:01:00.1", "");
-                  tree.setEnable("0000:01:00.1", 1);
-                },
-                GroupUse::kOpen},
-        UseCase{"Unreadable", [](FakeSysfs& tree) { tree.setAttribute("0000:01:00.0", "enable", "?"); },
-                GroupUse::kUnknown},
-        UseCase{"OpenBeatsUnreadable",
-                [](FakeSysfs& tree) {
-                  tree.setAttribute("0000:01:00.0", "enable", "?");
-                  tree.setEnable("0000:01:00.1", 3);
-                },
-                GroupUse::kOpen},
-        UseCase{"Mediated",
-                [](FakeSysfs& tree) {
-                  const auto at = tree.directoryOf("0000:01:00.0");
-                  fs::create_directories(at / "mdev_supported_types/nvidia-63");
-                  fs::create_directories(at / "83b8f4f2-509f-382f-3c1e-e6bfe0fa1001");
-                },
-                GroupUse::kBlind}),
+    testing::Values(UseCase{"BridgesNeverCount", [](FakeSysfs&) {}, GroupUse::kIdle},
+                    UseCase{"OneOpen", [](FakeSysfs& tree) { tree.setEnable("0000:01:00.1", 1); },
+                            GroupUse::kOpen},
+                    UseCase{"HostDriversNeverCount",
+                            [](FakeSysfs& tree) {
+                              tree.setDriver("0000:01:00.1", "snd_hda_intel");
+                              tree.setEnable("0000:01:00.1", 1);
+                            },
+                            GroupUse::kIdle},
+                    UseCase{"UnboundWhileOpen",
+                            [](FakeSysfs& tree) {
+                              tree.setDriver("0000:01:00.1", "");
+                              tree.setEnable("0000:01:00.1", 1);
+                            },
+                            GroupUse::kOpen},
+                    UseCase{
+                        "Unreadable",
+                        [](FakeSysfs& tree) { tree.setAttribute("0000:01:00.0", "enable", "?"); },
+                        GroupUse::kUnknown},
+                    UseCase{"OpenBeatsUnreadable",
+                            [](FakeSysfs& tree) {
+                              tree.setAttribute("0000:01:00.0", "enable", "?");
+                              tree.setEnable("0000:01:00.1", 3);
+                            },
+                            GroupUse::kOpen},
+                    UseCase{"Mediated",
+                            [](FakeSysfs& tree) {
+                              const auto at = tree.directoryOf("0000:01:00.0");
+                              fs::create_directories(at / "mdev_supported_types/nvidia-63");
+                              fs::create_directories(at / "83b8f4f2-509f-382f-3c1e-e6bfe0fa1001");
+                            },
+                            GroupUse::kBlind}),
     [](const auto& row) { return std::string(row.param.name); });
 
 TEST_F(PciScan, ALookAtAGroupThatIsNotThereIsEmpty) {

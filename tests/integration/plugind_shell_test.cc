@@ -1,0 +1,389 @@
+// The real plugind process, locked down, between a played privd and a small kubelet.
+
+#include "ipc/socket/unix_socket.h"
+#include "tests/support/child_process.h"
+#include "tests/support/fake_privd.h"
+#include "tests/support/hardware.h"
+#include "tests/support/process_status.h"
+#include "tests/support/small_kubelet.h"
+#include "tests/support/temp_dir.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <optional>
+
+namespace vfiogate::test {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string kResource = "vfiogate.dev/10de_2684";
+constexpr const char* kHealthy = "Healthy";
+constexpr const char* kUnhealthy = "Unhealthy";
+
+constexpr const char* kConfig =
+    "resources:\n"
+    "  - select: {vendor: \"10de\"}\n"
+    "grace: 3600s\n"
+    "allocateWait: 2s\n";
+
+std::string plugindProgram() {
+  return std::string(getenv("VFIOGATE_BIN")) + "/plugind";
+}
+
+/// Two groups of like devices: 31 with two functions, 32 with one.
+Hardware twoGroups() {
+  Hardware hardware;
+  hardware.add("0000:65:00.0", 31);
+  hardware.add("0000:65:00.1", 31);
+  hardware.add("0000:66:00.0", 32);
+  return hardware;
+}
+
+class PlugindShell : public testing::Test {
+protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "needs root: plugind takes privd and kubelet only as root";
+    chmod(directory_.path().c_str(), 0755);
+    for (const char* name : {"plugind", "kubelet"}) {
+      std::filesystem::create_directory(directory_.path() / name);
+    }
+    ASSERT_EQ(chown((directory_ / "plugind").c_str(), 64532, 64532), 0);
+  }
+
+  void startPlugind(const std::string& config = kConfig) {
+    std::ofstream(directory_ / "config.yaml") << config;
+    plugind_.emplace(
+        std::vector<std::string>{plugindProgram(), "--listen", socket(), "--config",
+                                 directory_ / "config.yaml"},
+        // A sanitizer's own ways at the end and in new threads are not in the filter.
+        std::map<std::string, std::string>{{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}});
+    ASSERT_TRUE(plugind_->says("event=started")) << said();
+  }
+
+  void startPrivd(const Hardware& hardware = twoGroups()) {
+    privd_.emplace(FakePrivd::Setup{socket(), kubeletDirectory(), hardware.snapshot()});
+  }
+
+  void startKubelet(SmallKubelet::Manner manner = SmallKubelet::Manner::kRegisters) {
+    kubelet_.reset();
+    kubelet_.emplace(kubeletDirectory(), manner);
+    if (privd_) privd_->tellKubeletAppeared();
+  }
+
+  /// Everything runs, and the kubelet has seen the first frame.
+  void startAll() {
+    startPlugind();
+    startKubelet();
+    startPrivd();
+    ASSERT_TRUE(kubelet_->shows(kResource, both())) << said();
+  }
+
+  static SmallKubelet::Devices both() {
+    return {{"0000:65:00.0", kHealthy}, {"0000:66:00.0", kHealthy}};
+  }
+
+  /// All that plugind said, for failure texts.
+  std::string said() { return plugind_->output(); }
+
+  std::string socket() const { return directory_ / "plugind/plugind.sock"; }
+  std::string kubeletDirectory() const { return directory_ / "kubelet"; }
+
+  TempDir directory_;
+  std::optional<ChildProcess> plugind_;
+  std::optional<SmallKubelet> kubelet_;
+  std::optional<FakePrivd> privd_;
+};
+
+TEST_F(PlugindShell, ShowsOneDeviceOfEachGroup) {
+  startAll();
+  EXPECT_TRUE(kubelet_->registered(kResource));
+}
+
+TEST_F(PlugindShell, LendsAGroupOnceWithNodesAndEnvironment) {
+  startAll();
+  const auto first = kubelet_->allocate(kResource, {"0000:65:00.0"});
+  ASSERT_TRUE(first.status.ok()) << first.status.error_message();
+  const auto& container = first.response.container_responses(0);
+  ASSERT_EQ(container.devices_size(), 2);
+  EXPECT_EQ(container.devices(0).host_path(), "/dev/vfio/vfio");
+  EXPECT_EQ(container.devices(1).host_path(), "/dev/vfio/31");
+  EXPECT_EQ(container.envs().at("PCI_RESOURCE_VFIOGATE_DEV_10DE_2684"), "0000:65:00.0");
+  EXPECT_TRUE(plugind_->says("\"event\":\"lent\""));
+
+  auto open = twoGroups();
+  open.group(31).use = GroupUse::kOpen;
+  privd_->setHardware(open.snapshot());
+  const auto again = kubelet_->allocate(kResource, {"0000:65:00.0"});
+  EXPECT_EQ(again.status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(again.status.error_message(), HasSubstr("0000:65:00.0, group 31"));
+  EXPECT_THAT(again.status.error_message(), HasSubstr("still-open"));
+  EXPECT_TRUE(kubelet_->shows(kResource, both())) << "I4: what is held stays Healthy";
+}
+
+TEST_F(PlugindShell, RefusesWhatItNeverShowed) {
+  startAll();
+  const auto sibling = kubelet_->allocate(kResource, {"0000:65:00.1"});
+  EXPECT_EQ(sibling.status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(sibling.status.error_message(), HasSubstr("not-shown"));
+}
+
+// I3: advertising fails static, lending fails closed.
+TEST_F(PlugindShell, I3KeepsItsFramesWhilePrivdIsAwayAndRefusesWhatItCannotCheck) {
+  startAll();
+  ASSERT_TRUE(kubelet_->allocate(kResource, {"0000:65:00.0"}).status.ok());
+  privd_.reset();
+  ASSERT_TRUE(plugind_->says("event=privd_went"));
+  EXPECT_EQ(kubelet_->lastFrame(kResource), both());
+
+  const auto refused = kubelet_->allocate(kResource, {"0000:66:00.0"});
+  EXPECT_EQ(refused.status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_THAT(refused.status.error_message(), HasSubstr("privd-away"));
+  const SmallKubelet::Devices closed{{"0000:65:00.0", kHealthy}, {"0000:66:00.0", kUnhealthy}};
+  EXPECT_EQ(kubelet_->lastFrame(kResource), closed) << "the frame comes before the refusal";
+
+  const auto before = std::chrono::steady_clock::now();
+  EXPECT_FALSE(kubelet_->allocate(kResource, {"0000:66:00.0"}).status.ok());
+  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(1))
+      << "only the first one of an outage waits";
+
+  startPrivd();
+  EXPECT_TRUE(kubelet_->shows(kResource, both()));
+}
+
+TEST_F(PlugindShell, APrivdThatComesBackFlapsNoFrame) {
+  startAll();
+  const auto frames = kubelet_->frames(kResource);
+  privd_.reset();
+  ASSERT_TRUE(plugind_->says("event=privd_went"));
+  startPrivd();
+  // An Allocate that privd answers proves that it is back and that nothing is under way.
+  ASSERT_TRUE(kubelet_->allocate(kResource, {"0000:66:00.0"}).status.ok());
+  EXPECT_EQ(kubelet_->frames(kResource), frames);
+  EXPECT_TRUE(kubelet_->registered(kResource));
+}
+
+TEST_F(PlugindShell, AnAllocateWaitsForAPrivdThatComesBack) {
+  startAll();
+  privd_.reset();
+  ASSERT_TRUE(plugind_->says("event=privd_went"));
+  auto waiting = std::async(std::launch::async,
+                            [this]() { return kubelet_->allocate(kResource, {"0000:66:00.0"}); });
+  startPrivd();
+  EXPECT_TRUE(waiting.get().status.ok());
+}
+
+TEST_F(PlugindShell, ANewKubeletIsRegisteredWithinASecond) {
+  startAll();
+  startKubelet();
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_TRUE(kubelet_->shows(kResource, both())) << said();
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(1));
+}
+
+TEST_F(PlugindShell, AKubeletThatDropsTheStreamIsRegisteredAgain) {
+  startAll();
+  kubelet_->dropStream(kResource);
+  EXPECT_TRUE(kubelet_->registered(kResource, 2)) << said();
+}
+
+TEST_F(PlugindShell, AKubeletThatRefusesIsAskedAgain) {
+  startPlugind();
+  startKubelet(SmallKubelet::Manner::kRefuses);
+  startPrivd();
+  EXPECT_TRUE(kubelet_->registered(kResource, 2));
+  EXPECT_TRUE(plugind_->says("not today"));
+}
+
+TEST_F(PlugindShell, AKubeletThatNeverAnswersHangsNothing) {
+  startPlugind();
+  startKubelet(SmallKubelet::Manner::kSilent);
+  startPrivd();
+  ASSERT_TRUE(kubelet_->registered(kResource));
+  startKubelet();
+  EXPECT_TRUE(kubelet_->shows(kResource, both())) << said();
+}
+
+// I2: news never costs a restart.
+TEST_F(PlugindShell, I2ANewModelStartsANewResourceAndOldStreamsLive) {
+  startAll();
+  auto hardware = twoGroups();
+  hardware.add("0000:67:00.0", 33).device = std::uint16_t{0x1234};
+  privd_->setHardware(hardware.snapshot());
+  EXPECT_TRUE(kubelet_->shows("vfiogate.dev/10de_1234", {{"0000:67:00.0", kHealthy}}));
+  EXPECT_EQ(kubelet_->lastFrame(kResource), both());
+}
+
+TEST_F(PlugindShell, I2ADeviceThatVanishesTurnsUnhealthyOnTheLiveStream) {
+  startAll();
+  auto hardware = twoGroups();
+  hardware.remove("0000:66:00.0");
+  privd_->setHardware(hardware.snapshot());
+  EXPECT_TRUE(
+      kubelet_->shows(kResource, {{"0000:65:00.0", kHealthy}, {"0000:66:00.0", kUnhealthy}}));
+  privd_->setHardware(twoGroups().snapshot());
+  EXPECT_TRUE(kubelet_->shows(kResource, both()));
+}
+
+TEST_F(PlugindShell, AnUpdateThatDoesNotFollowIsAnsweredByAskingForTheWhole) {
+  startAll();
+  const auto wholes = privd_->wholes();
+  privd_->skipADelta();
+  ASSERT_TRUE(plugind_->says("event=update_refused"));
+  EXPECT_TRUE(kubelet_->allocate(kResource, {"0000:66:00.0"}).status.ok());
+  EXPECT_EQ(privd_->wholes(), wholes + 1);
+}
+
+TEST_F(PlugindShell, ALookThatHangsIsRefusedInTime) {
+  startAll();
+  privd_->stallLooks();
+  const auto began = std::chrono::steady_clock::now();
+  const auto refused = kubelet_->allocate(kResource, {"0000:66:00.0"});
+  EXPECT_EQ(refused.status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_THAT(refused.status.error_message(), HasSubstr("timed-out"));
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
+  EXPECT_TRUE(kubelet_->shows(kResource, both())) << "the group returned to what it was";
+}
+
+TEST_F(PlugindShell, AnAllocateThatTheKubeletGivesUpTakesNothing) {
+  startAll();
+  privd_->stallLooks();
+  const auto given = kubelet_->allocateImpatiently(kResource, {"0000:65:00.0", "0000:66:00.0"},
+                                                   std::chrono::milliseconds(200));
+  EXPECT_EQ(given.status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  privd_.reset();
+  startPrivd();
+  EXPECT_TRUE(kubelet_->shows(kResource, both()));
+  EXPECT_TRUE(kubelet_->allocate(kResource, {"0000:65:00.0", "0000:66:00.0"}).status.ok());
+}
+
+TEST_F(PlugindShell, GarbageAndSilenceOnItsSocketKeepNobodyOut) {
+  startPlugind();
+  const auto silent = dialAt(socket().c_str());
+  ASSERT_TRUE(silent);
+  {
+    const auto garbage = dialAt(socket().c_str());
+    ASSERT_TRUE(garbage);
+    EXPECT_GT(send(garbage->get(), "GET / HTTP/1.1\r\n\r\n", 18, MSG_NOSIGNAL), 0);
+    EXPECT_TRUE(plugind_->says("event=handshake_failed")) << said();
+  }
+  startKubelet();
+  startPrivd();
+  EXPECT_TRUE(kubelet_->shows(kResource, both())) << said();
+}
+
+TEST_F(PlugindShell, AStrangerOnItsSocketIsSentAway) {
+  startPlugind();
+  std::async(std::launch::async, [this]() {
+    // The bare call, which changes this thread only.
+    ASSERT_EQ(syscall(SYS_setresuid, -1, 1234, -1), 0);
+    const auto stranger = dialAt(socket().c_str());
+    ASSERT_TRUE(stranger);
+    char byte = 0;
+    pollfd closed{stranger->get(), POLLIN, 0};
+    EXPECT_EQ(poll(&closed, 1, 20'000), 1);
+    EXPECT_EQ(recv(stranger->get(), &byte, 1, 0), 0) << "hung up on";
+  }).get();
+  EXPECT_TRUE(plugind_->says("event=peer_refused"));
+  EXPECT_THAT(plugind_->output(), HasSubstr("uid=1234 wanted_uid=0"));
+}
+
+TEST_F(PlugindShell, APrivdOfAnotherReleaseIsToldSoInTheLog) {
+  startPlugind();
+  privd_.emplace(FakePrivd::Setup{.plugindSocket = socket(),
+                                  .kubeletDir = kubeletDirectory(),
+                                  .hardware = {},
+                                  .protocol = 1,
+                                  .channelVersion = 9});
+  EXPECT_TRUE(plugind_->says("speaks version 9, this is version 1"));
+  privd_.emplace(FakePrivd::Setup{
+      .plugindSocket = socket(), .kubeletDir = kubeletDirectory(), .hardware = {}, .protocol = 7});
+  EXPECT_TRUE(plugind_->says("speaks protocol 7, this is protocol 1"));
+  privd_.reset();
+  startKubelet();
+  startPrivd();
+  EXPECT_TRUE(kubelet_->shows(kResource, both())) << said();
+}
+
+TEST_F(PlugindShell, TakesNoSecondPrivd) {
+  startAll();
+  FakePrivd second({socket(), kubeletDirectory(), twoGroups().snapshot()});
+  EXPECT_TRUE(plugind_->says("privd is here already"));
+  EXPECT_EQ(second.sessions(), 0U);
+  EXPECT_EQ(privd_->hangUps(), 0U);
+}
+
+TEST_F(PlugindShell, IsLockedDownBeforeItServesAndStaysSo) {
+  startAll();
+  ASSERT_TRUE(kubelet_->allocate(kResource, {"0000:65:00.0"}).status.ok());
+  EXPECT_THAT(lockdownFaults(plugind_->pid()), testing::IsEmpty());
+  EXPECT_THAT(identityFaults(plugind_->pid(), 64532), testing::IsEmpty());
+  EXPECT_THAT(descriptorsOfKind(plugind_->pid(), S_IFREG), testing::IsEmpty());
+  EXPECT_THAT(descriptorsOfKind(plugind_->pid(), S_IFDIR), testing::IsEmpty());
+}
+
+TEST_F(PlugindShell, LeavesQuietlyWhenTold) {
+  startAll();
+  const auto frames = kubelet_->frames(kResource);
+  plugind_->signal(SIGTERM);
+  EXPECT_EQ(plugind_->wait(), 0) << said();
+  EXPECT_EQ(kubelet_->frames(kResource), frames) << "no empty frame";
+  EXPECT_EQ(kubelet_->lastFrame(kResource), both());
+}
+
+/// Runs plugind to its end; the exit code and what it said.
+std::pair<int, std::string> run(const std::vector<std::string>& arguments) {
+  std::vector<std::string> command{plugindProgram()};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  ChildProcess process(command, {{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}});
+  process.says("a line that nobody writes");  // until its output ends
+  const int code = process.wait();
+  return {code, process.output()};
+}
+
+TEST(PlugindCommands, CheckConfigTellsByItsExitCode) {
+  const TempDir directory;
+  std::ofstream(directory / "good.yaml") << kConfig;
+  std::ofstream(directory / "bad.yaml") << "resources:\n  - select: {vendor: 10de}\nnonsense: 1\n";
+  const auto good = run({"--check-config", "--config", directory / "good.yaml"});
+  EXPECT_EQ(good.first, 0);
+  EXPECT_THAT(good.second, HasSubstr("grace: 3600s"));
+  const auto bad = run({"--check-config", "--config", directory / "bad.yaml"});
+  EXPECT_EQ(bad.first, 1);
+  EXPECT_THAT(bad.second, HasSubstr("bad.yaml:3: unknown key \"nonsense\""));
+  EXPECT_EQ(run({"--config", directory / "bad.yaml"}).first, 1) << "and it does not serve with it";
+}
+
+TEST(PlugindCommands, ASocketThatCannotBeMadeNamesTheDirectory) {
+  const auto ended = run({"--listen", "/nonexistent/plugind.sock"});
+  EXPECT_EQ(ended.first, 1);
+  EXPECT_THAT(ended.second, HasSubstr("the directory /nonexistent must be there"));
+}
+
+TEST(PlugindCommands, PolicyIsTheTableThatItLoads) {
+  const auto policy = run({"policy"});
+  EXPECT_EQ(policy.first, 0);
+  EXPECT_THAT(policy.second, HasSubstr("accept4"));
+  EXPECT_EQ(run({"policy", "-o", "oci"}).first, 2);
+  EXPECT_EQ(run({"status"}).first, 2);
+}
+
+TEST_F(PlugindShell, SaysThatNothingIsAdvertisedUntilSomethingIsNamed) {
+  startPlugind("resources: []\n");
+  EXPECT_THAT(plugind_->output(), HasSubstr("event=nothing_named"));
+}
+
+}  // namespace
+}  // namespace vfiogate::test
