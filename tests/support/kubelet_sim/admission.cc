@@ -3,6 +3,8 @@
 #include "tests/support/kubelet_sim/sim_state.h"
 
 #include <algorithm>
+#include <iostream>
+#include <utility>
 
 namespace vfiogate::sim {
 namespace {
@@ -84,22 +86,30 @@ bool KubeletSim::State::allocate(const PodSpec& pod, const ContainerSpec& contai
                                  ". Requested: " + std::to_string(count) +
                                  ", Available: " + std::to_string(ids.size()));
   }
-  const std::set<std::string> before = resource.allocated;
   resource.allocated.insert(ids.begin(), ids.end());
-  const auto client = resource.client;
+  auto client = resource.client;
+  const std::uint64_t asked = life;
   lock.unlock();  // frames are taken meanwhile (K16)
   v1beta1::AllocateResponse response;
   const grpc::Status status = client->allocate(requestFor(ids), response);
+  client.reset();  // it may be the last: not under the lock
   lock.lock();
+  if (asked != life || (status.ok() && std::exchange(dieInAllocate, false))) {
+    admission.admitted = false;  // `resource` is gone
+    admission.kubeletDied = true;
+    return false;
+  }
   if (!status.ok()) {
-    resource.allocated = before;
+    recount();
     return reject(admission, goText(status));
   }
   // K15: the ids stay blocked in memory.
   if (response.container_responses().empty()) return reject(admission, "no containers return");
   for (const std::string& id : ids) {
     if (!resource.devices.lists(id)) {
+      crashSeen = false;
       crash = "K17: " + id + " of " + resourceName + " was granted and is not in the last frame";
+      std::cerr << crash << std::endl;
       changed.notify_all();
       return reject(admission, crash);
     }
@@ -141,25 +151,17 @@ Admission KubeletSim::admit(const PodSpec& pod) {
   for (const ContainerSpec& container : pod.containers) {
     if (!admission.admitted || !run(container, false)) break;
   }
-  if (!admission.admitted) end(pod.uid);
+  if (admission.kubeletDied) {
+    stop();  // the pod stays wanted: the next kubelet admits it anew
+  } else if (!admission.admitted) {
+    end(pod.uid);
+  }
   return admission;
 }
 
 void KubeletSim::end(const std::string& podUid) {
   const std::lock_guard lock(state_->mutex);
   state_->inactivePods.insert(podUid);
-}
-
-void KubeletSim::State::freeInactive() {
-  std::erase_if(recorded, [this](const CheckpointEntry& entry) {
-    return inactivePods.contains(entry.podUid);
-  });
-  for (auto& [name, resource] : resources) resource.allocated.clear();
-  for (const CheckpointEntry& entry : recorded) {
-    for (const auto& [node, ids] : entry.devices) {
-      resources[entry.resource].allocated.insert(ids.begin(), ids.end());
-    }
-  }
 }
 
 Granted KubeletSim::offer(const std::string& resource, const std::vector<std::string>& ids,

@@ -94,6 +94,18 @@ Json entryJson(const CheckpointEntry& entry) {
           {"AllocResp", base64(entry.allocResp)}};
 }
 
+/// Go's JSON writer hides these from HTML; outside of strings they do not occur.
+std::string escapedLikeGo(const std::string& json) {
+  static const std::map<char, std::string> kEscapes = {
+      {'<', "\\u003c"}, {'>', "\\u003e"}, {'&', "\\u0026"}};
+  std::string text;
+  for (const char c : json) {
+    const auto escape = kEscapes.find(c);
+    text += escape == kEscapes.end() ? std::string(1, c) : escape->second;
+  }
+  return text;
+}
+
 Checkpoint dataOf(const Json& data) {
   Checkpoint checkpoint;
   const Json& entries = data.at("PodDeviceEntries");
@@ -136,7 +148,7 @@ std::string formatCheckpoint(const Checkpoint& checkpoint) {
         {"RegisteredDevices",
          checkpoint.registered.empty() ? Json::object() : Json(checkpoint.registered)}}},
       {"Checksum", checksumOf(checkpoint)}};
-  return file.dump();
+  return escapedLikeGo(file.dump());
 }
 
 std::optional<Checkpoint> parseCheckpoint(const std::string& text) {

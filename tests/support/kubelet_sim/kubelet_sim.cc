@@ -1,77 +1,13 @@
 #include "tests/support/kubelet_sim/kubelet_sim.h"
 
 #include "ipc/types/resource_name.h"
+#include "tests/support/kubelet_sim/registration_desk.h"
 #include "tests/support/kubelet_sim/sim_state.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <iostream>
 
 namespace vfiogate::sim {
-namespace {
-
-namespace fs = std::filesystem;
-constexpr const char* kCheckpoint = "kubelet_internal_checkpoint";
-
-std::vector<SeenDevice> devicesOf(const PluginClient::Frame& frame) {
-  std::vector<SeenDevice> devices;
-  for (const v1beta1::Device& device : frame.devices()) {
-    SeenDevice seen{device.id(), device.health(), {}};
-    for (const v1beta1::NUMANode& node : device.topology().nodes()) {
-      seen.numaNodes.push_back(static_cast<long>(node.id()));
-    }
-    devices.push_back(std::move(seen));
-  }
-  return devices;
-}
-
-}  // namespace
-
-/// The kubelet's Registration service.
-class KubeletSim::Desk final : public v1beta1::Registration::Service {
-public:
-  Desk(KubeletSim& kubelet, const std::string& socketPath) : kubelet_(kubelet) {
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort("unix:" + socketPath, grpc::InsecureServerCredentials());
-    builder.RegisterService(this);
-    server_ = builder.BuildAndStart();
-  }
-  ~Desk() override { server_->Shutdown(std::chrono::system_clock::now()); }
-  Desk(const Desk&) = delete;
-  Desk& operator=(const Desk&) = delete;
-
-  grpc::Status Register(grpc::ServerContext* context, const v1beta1::RegisterRequest* request,
-                        v1beta1::Empty*) override {
-    State& state = *kubelet_.state_;
-    Manner manner{};
-    {
-      const std::lock_guard lock(state.mutex);
-      manner = state.manner;
-    }
-    if (manner == Manner::kRefuses) return {grpc::StatusCode::UNKNOWN, "not today"};
-    if (manner == Manner::kSilent) {
-      std::unique_lock lock(state.mutex);
-      ++state.resources[request->resource_name()].registrations;
-      state.changed.notify_all();
-      while (!state.stopping && !context->IsCancelled()) {
-        state.changed.wait_for(lock, std::chrono::milliseconds(20));
-      }
-      return {grpc::StatusCode::UNKNOWN, "never meant to answer"};
-    }
-    const std::string error = kubelet_.registerPlugin(*request);
-    if (!error.empty()) return {grpc::StatusCode::UNKNOWN, error};
-    if (manner == Manner::kClosesAfterRegister) kubelet_.dropStream(request->resource_name());
-    return grpc::Status::OK;
-  }
-
-private:
-  KubeletSim& kubelet_;
-  std::unique_ptr<grpc::Server> server_;
-};
-
 bool isExtendedResourceName(const std::string& name) {
   return ResourceName::parse(name).has_value();
 }
@@ -85,6 +21,10 @@ KubeletSim::KubeletSim(std::string kubeletDir, KubeletOptions options)
 
 KubeletSim::~KubeletSim() {
   stop();
+  if (!state_->crash.empty() && !state_->crashSeen) {
+    std::cerr << "the kubelet crashed, and no test asked: " << state_->crash << std::endl;
+    std::abort();
+  }
 }
 
 void KubeletSim::start() {
@@ -92,18 +32,21 @@ void KubeletSim::start() {
     const std::lock_guard lock(state_->mutex);
     state_->stopping = false;
     state_->readCheckpoint();
-    for (const auto& entry : fs::directory_iterator(state_->directory)) {
-      if (fs::is_socket(entry.status())) fs::remove(entry.path());
+    for (const auto& entry : std::filesystem::directory_iterator(state_->directory)) {
+      if (std::filesystem::is_socket(entry.status())) std::filesystem::remove(entry.path());
     }
   }
   state_->desk = std::make_unique<Desk>(*this, state_->socketPath("kubelet.sock"));
 }
 
 void KubeletSim::stop() {
+  const std::lock_guard onlyOne(state_->stopMutex);
   std::vector<std::shared_ptr<PluginClient>> clients;
   {
     const std::lock_guard lock(state_->mutex);
+    if (state_->stopping) return;
     state_->stopping = true;
+    ++state_->life;
     clients = std::move(state_->retired);
     state_->retired.clear();
     for (auto& [name, resource] : state_->resources) {
@@ -111,96 +54,28 @@ void KubeletSim::stop() {
     }
     state_->changed.notify_all();
   }
-  // A killed kubelet leaves its socket; gRPC would unlink it.
-  const std::string socket = state_->socketPath("kubelet.sock");
-  std::error_code ignored;
-  fs::rename(socket, socket + ".kept", ignored);
+  for (const auto& client : clients) client->close();  // also ends what admit() waits for
   state_->desk.reset();
-  fs::rename(socket + ".kept", socket, ignored);
   clients.clear();  // joins their readers: not under the lock, which they take
   const std::lock_guard lock(state_->mutex);
   state_->resources.clear();
   state_->recorded.clear();
 }
 
-void KubeletSim::behave(Manner manner) {
+void KubeletSim::behave(Manner manner, std::string refusal) {
   const std::lock_guard lock(state_->mutex);
   state_->manner = manner;
+  state_->refusal = std::move(refusal);
 }
 
-std::string KubeletSim::registerPlugin(const v1beta1::RegisterRequest& request) {
-  const std::string& name = request.resource_name();
-  if (request.version() != "v1beta1") return "unsupported API version " + request.version();
-  if (!isExtendedResourceName(name)) return "invalid resource name " + name;
-  const auto client = std::make_shared<PluginClient>(state_->socketPath(request.endpoint()));
-  {
-    const std::lock_guard lock(state_->mutex);
-    auto& resource = state_->resources[name];
-    if (resource.client) state_->retired.push_back(std::move(resource.client));
-    resource.client = client;
-  }
-  const auto giveUp = [&](const std::string& why) {
-    const std::lock_guard lock(state_->mutex);
-    state_->resources[name].client = nullptr;  // also where an older one worked (K10)
-    return why;
-  };
-  if (!client->connect(state_->options.dialWithin)) return giveUp("context deadline exceeded");
-  v1beta1::DevicePluginOptions options;
-  const grpc::Status asked = client->options(options, state_->options.optionsWithin);
-  if (!asked.ok()) return giveUp("failed to get options: " + asked.error_message());
-  const std::weak_ptr<PluginClient> weak = client;
-  client->watch(
-      [this, name](const PluginClient::Frame& frame) {
-        const std::lock_guard lock(state_->mutex);
-        ResourceState& resource = state_->resources[name];
-        resource.devices.take(devicesOf(frame));
-        ++resource.frames;
-        state_->writeCheckpoint();
-        state_->changed.notify_all();
-      },
-      [this, name]() {
-        const std::lock_guard lock(state_->mutex);
-        if (state_->stopping) return;
-        ResourceState& resource = state_->resources[name];
-        resource.devices.disconnect();
-        ++resource.streamsEnded;
-        if (resource.client) state_->retired.push_back(std::move(resource.client));
-        resource.client = nullptr;
-        state_->changed.notify_all();
-      });
+void KubeletSim::closeStreamAfterFrames(std::size_t count) {
   const std::lock_guard lock(state_->mutex);
-  ++state_->resources[name].registrations;
-  state_->changed.notify_all();
-  return "";
+  state_->framesUntilHangUp = count;
 }
 
-void KubeletSim::State::writeCheckpoint() {
-  Checkpoint checkpoint;
-  if (!recorded.empty()) checkpoint.entries = recorded;
-  for (const auto& [name, resource] : resources) {
-    const auto& healthy = resource.devices.healthy();
-    checkpoint.registered[name] = {healthy.begin(), healthy.end()};
-  }
-  const std::string text = formatCheckpoint(checkpoint);
-  const std::string temporary = directory + "/.checkpoint-in-the-making";
-  const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (fd < 0) return;
-  const bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  fsync(fd);
-  close(fd);
-  if (!written) return;
-  fs::rename(temporary, directory + "/" + kCheckpoint);
-  ++checkpointWrites;
-}
-
-void KubeletSim::State::readCheckpoint() {
-  const std::ifstream file(directory + "/" + kCheckpoint);
-  std::stringstream text;
-  text << file.rdbuf();
-  const auto checkpoint = parseCheckpoint(text.str());
-  if (!checkpoint) return;
-  recorded = checkpoint->entries.value_or(std::vector<CheckpointEntry>());
-  for (const auto& [name, ids] : checkpoint->registered) resources.try_emplace(name);
+void KubeletSim::dieInAllocate() {
+  const std::lock_guard lock(state_->mutex);
+  state_->dieInAllocate = true;
 }
 
 bool KubeletSim::await(const std::string& resource,
@@ -246,7 +121,9 @@ std::size_t KubeletSim::streamsEnded(const std::string& resource) {
 std::vector<std::string> KubeletSim::resources() {
   const std::lock_guard lock(state_->mutex);
   std::vector<std::string> names;
-  for (const auto& [name, resource] : state_->resources) names.push_back(name);
+  for (const auto& [name, resource] : state_->resources) {
+    if (resource.known) names.push_back(name);
+  }
   return names;
 }
 
@@ -261,6 +138,7 @@ void KubeletSim::dropStream(const std::string& resource) {
 
 std::string KubeletSim::crash() {
   const std::lock_guard lock(state_->mutex);
+  state_->crashSeen = true;
   return state_->crash;
 }
 

@@ -39,8 +39,9 @@ struct Granted {
 
 struct Admission {
   bool admitted = false;
-  std::string reason;   ///< "UnexpectedAdmissionError" where a plugin refused
-  std::string message;  ///< as it would stand in the pod's status
+  bool kubeletDied = false;  ///< neither admitted nor rejected
+  std::string reason;        ///< "UnexpectedAdmissionError" where a plugin refused
+  std::string message;       ///< as it would stand in the pod's status
   std::vector<Granted> granted;
 };
 
@@ -75,7 +76,12 @@ public:
     stop();
     start();
   }
-  void behave(Manner manner);
+  /// `refusal` is what kRefuses says.
+  void behave(Manner manner, std::string refusal = "not today");
+  /// Hangs up on each plugin's stream when its resource has shown `count` frames; 0: never.
+  void closeStreamAfterFrames(std::size_t count);
+  /// The next Allocate that succeeds finds the kubelet stopping before it records the answer.
+  void dieInAllocate();
 
   /// Runs admission; all Allocates of a pod come before any of its containers starts (K11).
   Admission admit(const PodSpec& pod);
@@ -100,12 +106,16 @@ public:
   std::vector<std::string> resources();
   /// Ends the plugin's stream, as a kubelet does that lost the connection.
   void dropStream(const std::string& resource);
-  /// The real one would have crashed (K17): what happened, empty if nothing did.
+  /// The real one would have crashed (K17): what happened, empty if nothing did. A crash that no
+  /// test asks for ends the test program.
   std::string crash();
   std::size_t checkpointWrites();
 
   /// Registers on the plugin's behalf, as Register does; the error's text, or empty.
-  std::string registerPlugin(const v1beta1::RegisterRequest& request);
+  /// Dials no longer than until `deadline`, the caller's.
+  std::string registerPlugin(const v1beta1::RegisterRequest& request,
+                             std::chrono::system_clock::time_point deadline =
+                                 std::chrono::system_clock::time_point::max());
 
 private:
   struct State;

@@ -1,5 +1,7 @@
 #include "tests/support/kubelet_sim/plugin_client.h"
 
+#include <utility>
+
 namespace vfiogate::sim {
 namespace {
 
@@ -15,6 +17,32 @@ std::shared_ptr<grpc::Channel> channelTo(const std::string& socketPath) {
 
 }  // namespace
 
+/// One call under way, which close() can cancel. Keeps the connection until it ends.
+class PluginClient::Call {
+public:
+  explicit Call(PluginClient& client) : client_(client) {
+    const std::lock_guard lock(client_.mutex_);
+    stub_ = client_.stub_;
+    client_.calls_.insert(&context_);
+    if (client_.closed_) context_.TryCancel();
+  }
+  ~Call() {
+    const std::lock_guard lock(client_.mutex_);
+    client_.calls_.erase(&context_);
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  grpc::ClientContext& context() { return context_; }
+  /// Null once the client is closed.
+  Stub* stub() const { return stub_.get(); }
+
+private:
+  PluginClient& client_;
+  std::shared_ptr<Stub> stub_;
+  grpc::ClientContext context_;
+};
+
 PluginClient::PluginClient(const std::string& socketPath)
     : channel_(channelTo(socketPath)), stub_(v1beta1::DevicePlugin::NewStub(channel_)) {}
 
@@ -23,35 +51,51 @@ PluginClient::~PluginClient() {
   if (reader_.joinable()) reader_.join();
 }
 
-bool PluginClient::connect(std::chrono::milliseconds within) {
-  return channel_->WaitForConnected(std::chrono::system_clock::now() + within);
+bool PluginClient::connect(std::chrono::system_clock::time_point deadline) {
+  std::shared_ptr<grpc::Channel> channel;
+  {
+    const std::lock_guard lock(mutex_);
+    channel = channel_;
+  }
+  return channel != nullptr && channel->WaitForConnected(deadline);
 }
 
 grpc::Status PluginClient::options(v1beta1::DevicePluginOptions& options,
                                    std::chrono::milliseconds within) {
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + within);
-  return stub_->GetDevicePluginOptions(&context, {}, &options);
+  Call call(*this);
+  if (call.stub() == nullptr) return grpc::Status::CANCELLED;
+  call.context().set_deadline(std::chrono::system_clock::now() + within);
+  return call.stub()->GetDevicePluginOptions(&call.context(), {}, &options);
 }
 
 void PluginClient::watch(std::function<void(const Frame&)> onFrame, std::function<void()> ended) {
   reader_ = std::thread([this, onFrame = std::move(onFrame), ended = std::move(ended)]() {
-    const auto stream = stub_->ListAndWatch(&watching_, {});
-    Frame frame;
-    while (stream->Read(&frame)) onFrame(frame);
-    [[maybe_unused]] const grpc::Status status = stream->Finish();
+    {
+      Call call(*this);
+      if (call.stub() != nullptr) {
+        const auto stream = call.stub()->ListAndWatch(&call.context(), {});
+        Frame frame;
+        while (stream->Read(&frame)) onFrame(frame);
+        [[maybe_unused]] const grpc::Status status = stream->Finish();
+      }
+    }
     ended();
   });
 }
 
 grpc::Status PluginClient::allocate(const v1beta1::AllocateRequest& request,
                                     v1beta1::AllocateResponse& response) {
-  grpc::ClientContext context;  // no deadline, as in the real one (K16)
-  return stub_->Allocate(&context, request, &response);
+  Call call(*this);  // no deadline, as in the real one (K16)
+  if (call.stub() == nullptr) return grpc::Status::CANCELLED;
+  return call.stub()->Allocate(&call.context(), request, &response);
 }
 
 void PluginClient::close() {
-  watching_.TryCancel();
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  for (auto* call : calls_) call->TryCancel();
+  stub_.reset();
+  channel_.reset();
 }
 
 }  // namespace vfiogate::sim

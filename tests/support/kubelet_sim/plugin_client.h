@@ -8,36 +8,44 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 
 namespace vfiogate::sim {
 
-/// One connection to a plugin's socket.
+/// One connection to a plugin's socket. Every method may be called from any thread.
 class PluginClient {
 public:
   using Frame = v1beta1::ListAndWatchResponse;
 
   explicit PluginClient(const std::string& socketPath);
-  /// Closes the connection: the stream, if it runs, ends.
+  /// Closes, and waits for the reader: not to be run by it, nor under a lock that it takes.
   ~PluginClient();
   PluginClient(const PluginClient&) = delete;
   PluginClient& operator=(const PluginClient&) = delete;
 
   /// True once the plugin serves, not merely listens.
-  bool connect(std::chrono::milliseconds within);
+  bool connect(std::chrono::system_clock::time_point deadline);
   grpc::Status options(v1beta1::DevicePluginOptions& options, std::chrono::milliseconds within);
   /// Reads frames on a thread of its own until the stream ends; then `ended` is called, once.
   void watch(std::function<void(const Frame&)> onFrame, std::function<void()> ended);
+  /// CANCELLED once closed.
   grpc::Status allocate(const v1beta1::AllocateRequest& request,
                         v1beta1::AllocateResponse& response);
-  /// Ends the stream and whatever call is under way.
+  /// Cancels the stream and all calls under way; the connection closes when they have ended.
   void close();
 
 private:
+  class Call;
+  using Stub = v1beta1::DevicePlugin::Stub;
+
+  std::mutex mutex_;
+  bool closed_ = false;
   std::shared_ptr<grpc::Channel> channel_;
-  std::unique_ptr<v1beta1::DevicePlugin::Stub> stub_;
-  grpc::ClientContext watching_;
+  std::shared_ptr<Stub> stub_;
+  std::set<grpc::ClientContext*> calls_;
   std::thread reader_;
 };
 

@@ -11,6 +11,8 @@ namespace vfiogate::sim {
 
 /// What the kubelet knows of one resource.
 struct ResourceState {
+  /// A frame or the checkpoint named it: until then it does not exist for the node.
+  bool known = false;
   DeviceTable devices;
   std::shared_ptr<PluginClient> client;
   std::size_t frames = 0;
@@ -23,6 +25,9 @@ struct KubeletSim::State {
   std::string directory;
   KubeletOptions options;
   Manner manner = Manner::kRegisters;
+  std::string refusal;
+  std::size_t framesUntilHangUp = 0;  ///< 0: never
+  bool dieInAllocate = false;
   std::mt19937_64 random;
 
   std::mutex mutex;
@@ -32,9 +37,12 @@ struct KubeletSim::State {
   std::set<std::string> inactivePods;
   std::string crash;
   std::size_t checkpointWrites = 0;
-  bool stopping = false;
+  bool stopping = true;
+  std::uint64_t life = 0;  ///< of the kubelet; a callback of an earlier one counts for nothing
+  mutable bool crashSeen = false;                      ///< a test asked for it
   std::vector<std::shared_ptr<PluginClient>> retired;  ///< old streams stay open (K9)
 
+  std::mutex stopMutex;  ///< one stop() at a time; taken before `mutex`
   std::unique_ptr<Desk> desk;
 
   std::string socketPath(const std::string& endpoint) const { return directory + "/" + endpoint; }
@@ -48,6 +56,10 @@ struct KubeletSim::State {
   void writeCheckpoint();
   void readCheckpoint();
   void freeInactive();
+  /// Recomputes from the records which devices are in use.
+  void recount();
+  void take(const std::string& resource, const PluginClient::Frame& frame);
+  void streamEnded(const std::string& resource);
   std::vector<std::string> choose(const ResourceState& resource, std::size_t count,
                                   std::set<std::string>& reusable);
 

@@ -1,0 +1,58 @@
+#pragma once
+// The smallest device plugin: what the stand-in kubelet is tried against.
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace vfiogate::sim {
+
+/// A device plugin on one socket. All calls may come from any thread.
+class TinyPlugin {
+public:
+  struct Device {
+    std::string id;
+    std::string health = "Healthy";
+    std::vector<long> numaNodes = {};
+  };
+  /// What Allocate says; `error` not empty is an error of code FAILED_PRECONDITION.
+  struct Reply {
+    std::string error = {};
+    std::size_t containers = 1;
+  };
+
+  /// Serves at `socketPath`. With `answersOptions` false GetDevicePluginOptions is unimplemented.
+  explicit TinyPlugin(const std::string& socketPath, bool answersOptions = true);
+  ~TinyPlugin();
+  TinyPlugin(const TinyPlugin&) = delete;
+  TinyPlugin& operator=(const TinyPlugin&) = delete;
+
+  /// Sends `devices` on every open stream, and first on each to come.
+  void show(const std::vector<Device>& devices);
+  /// Ends the open streams cleanly; the plugin goes on serving.
+  void endStreams();
+  /// Called in each Allocate with its ids, before the reply.
+  void onAllocate(std::function<Reply(const std::vector<std::string>&)> act);
+
+  int optionsAsked() const;
+  /// True as soon as `count` streams were opened, ever; false after 20 s.
+  bool awaitStreams(int count);
+  /// True as soon as the kubelet has hung up on `count` streams, ever; false after 20 s.
+  bool awaitCancelled(int count);
+  /// Each Allocate's ids, in the order of the calls.
+  std::vector<std::vector<std::string>> allocations() const;
+  /// The number of container requests in each Allocate.
+  std::vector<int> containerRequests() const;
+
+private:
+  class Service;
+  std::unique_ptr<Service> service_;
+};
+
+/// Asks the kubelet in `deviceDir` to register; empty on success, "CODE: text" otherwise.
+std::string askToRegister(const std::string& deviceDir, const std::string& endpoint,
+                          const std::string& resource, const std::string& version = "v1beta1");
+
+}  // namespace vfiogate::sim

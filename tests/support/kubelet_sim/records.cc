@@ -1,0 +1,68 @@
+// What the kubelet remembers of its pods: the records, and the checkpoint that carries them over.
+
+#include "tests/support/kubelet_sim/sim_state.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace vfiogate::sim {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr const char* kCheckpoint = "kubelet_internal_checkpoint";
+
+}  // namespace
+
+void KubeletSim::State::writeCheckpoint() {
+  Checkpoint checkpoint;
+  if (!recorded.empty()) checkpoint.entries = recorded;
+  for (const auto& [name, resource] : resources) {
+    if (!resource.known) continue;
+    const auto& healthy = resource.devices.healthy();
+    checkpoint.registered[name] = {healthy.begin(), healthy.end()};
+  }
+  const std::string text = formatCheckpoint(checkpoint);
+  const std::string temporary = directory + "/.checkpoint-in-the-making";
+  const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0) return;
+  const bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  fsync(fd);
+  close(fd);
+  if (!written) return;
+  fs::rename(temporary, directory + "/" + kCheckpoint);
+  ++checkpointWrites;
+}
+
+void KubeletSim::State::readCheckpoint() {
+  const std::ifstream file(directory + "/" + kCheckpoint);
+  std::stringstream text;
+  text << file.rdbuf();
+  const auto checkpoint = parseCheckpoint(text.str());
+  if (!checkpoint) return;
+  recorded = checkpoint->entries.value_or(std::vector<CheckpointEntry>());
+  for (const auto& [name, ids] : checkpoint->registered) resources[name].known = true;
+  recount();
+}
+
+void KubeletSim::State::freeInactive() {
+  const auto freed = std::erase_if(recorded, [this](const CheckpointEntry& entry) {
+    return inactivePods.contains(entry.podUid);
+  });
+  // Without anything to free there is no recount: what is blocked stays so (K15).
+  if (freed != 0) recount();
+}
+
+void KubeletSim::State::recount() {
+  for (auto& [name, resource] : resources) resource.allocated.clear();
+  for (const CheckpointEntry& entry : recorded) {
+    for (const auto& [node, ids] : entry.devices) {
+      resources[entry.resource].allocated.insert(ids.begin(), ids.end());
+    }
+  }
+}
+
+}  // namespace vfiogate::sim

@@ -1,0 +1,135 @@
+// Registration: who serves a resource, and what becomes of its frames.
+
+#include "tests/support/kubelet_sim/registration_desk.h"
+#include "tests/support/kubelet_sim/sim_state.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace vfiogate::sim {
+namespace {
+
+std::vector<SeenDevice> devicesOf(const PluginClient::Frame& frame) {
+  std::vector<SeenDevice> devices;
+  for (const v1beta1::Device& device : frame.devices()) {
+    SeenDevice seen{device.id(), device.health(), {}};
+    for (const v1beta1::NUMANode& node : device.topology().nodes()) {
+      seen.numaNodes.push_back(static_cast<long>(node.id()));
+    }
+    devices.push_back(std::move(seen));
+  }
+  return devices;
+}
+
+}  // namespace
+
+KubeletSim::Desk::Desk(KubeletSim& kubelet, const std::string& socketPath) : kubelet_(kubelet) {
+  grpc::ServerBuilder builder;
+  builder.RegisterService(this);
+  server_ = builder.BuildAndStart();
+  socket_ = std::make_unique<RegistrationSocket>(socketPath, *server_);
+}
+
+KubeletSim::Desk::~Desk() {
+  socket_.reset();  // nobody new
+  server_->Shutdown(std::chrono::system_clock::now());
+}
+
+grpc::Status KubeletSim::Desk::Register(grpc::ServerContext* context,
+                                        const v1beta1::RegisterRequest* request,
+                                        v1beta1::Empty* /*answer*/) {
+  State& state = *kubelet_.state_;
+  Manner manner{};
+  std::string refusal;
+  {
+    const std::lock_guard lock(state.mutex);
+    manner = state.manner;
+    refusal = state.refusal;
+  }
+  if (manner == Manner::kRefuses) return {grpc::StatusCode::UNKNOWN, refusal};
+  if (manner == Manner::kSilent) return keepSilent(*context, request->resource_name());
+  const std::string error = kubelet_.registerPlugin(*request, context->deadline());
+  if (!error.empty()) return {grpc::StatusCode::UNKNOWN, error};
+  if (manner == Manner::kClosesAfterRegister) kubelet_.dropStream(request->resource_name());
+  return grpc::Status::OK;
+}
+
+grpc::Status KubeletSim::Desk::keepSilent(const grpc::ServerContext& context,
+                                          const std::string& resource) {
+  State& state = *kubelet_.state_;
+  std::unique_lock lock(state.mutex);
+  ++state.resources[resource].registrations;
+  state.changed.notify_all();
+  // A synchronous service is not woken when its caller leaves: look for it now and then.
+  while (!state.stopping && !context.IsCancelled()) {
+    state.changed.wait_for(lock, std::chrono::milliseconds(20));
+  }
+  return {grpc::StatusCode::UNKNOWN, "never meant to answer"};
+}
+
+std::string KubeletSim::registerPlugin(const v1beta1::RegisterRequest& request,
+                                       std::chrono::system_clock::time_point deadline) {
+  const std::string& name = request.resource_name();
+  if (request.version() != "v1beta1") return "unsupported API version " + request.version();
+  if (!isExtendedResourceName(name)) return "invalid resource name " + name;
+  const auto client = std::make_shared<PluginClient>(state_->socketPath(request.endpoint()));
+  std::uint64_t born = 0;
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->stopping) return "the kubelet stops";
+    born = state_->life;
+    auto& resource = state_->resources[name];
+    if (resource.client) state_->retired.push_back(std::move(resource.client));
+    resource.client = client;
+  }
+  const auto giveUp = [&](const std::string& why) {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->life == born) state_->resources[name].client = nullptr;  // older ones too (K10)
+    return why;
+  };
+  const auto limit = std::chrono::system_clock::now() + state_->options.dialWithin;
+  if (!client->connect(std::min(limit, deadline))) return giveUp("context deadline exceeded");
+  v1beta1::DevicePluginOptions options;
+  const grpc::Status asked = client->options(options, state_->options.optionsWithin);
+  if (!asked.ok()) return giveUp("failed to get options: " + asked.error_message());
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->life != born) return "the kubelet stops";
+    ++state_->resources[name].registrations;
+    state_->changed.notify_all();
+  }
+  // A callback may come after stop(), and even after the next start().
+  const auto ifAlive = [this, born](const auto& act) {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->life != born) return;
+    act();
+    state_->changed.notify_all();
+  };
+  client->watch(
+      [this, name, ifAlive](const PluginClient::Frame& frame) {
+        ifAlive([&]() { state_->take(name, frame); });
+      },
+      [this, name, ifAlive]() { ifAlive([&]() { state_->streamEnded(name); }); });
+  return "";
+}
+
+void KubeletSim::State::take(const std::string& resourceName, const PluginClient::Frame& frame) {
+  ResourceState& resource = resources[resourceName];
+  resource.known = true;
+  resource.devices.take(devicesOf(frame));
+  ++resource.frames;
+  writeCheckpoint();
+  if (resource.frames == framesUntilHangUp && resource.client) resource.client->close();
+}
+
+void KubeletSim::State::streamEnded(const std::string& resourceName) {
+  ResourceState& resource = resources[resourceName];
+  resource.devices.disconnect();
+  ++resource.streamsEnded;
+  if (!resource.client) return;
+  resource.client->close();  // whoever is current, the one that ended or not (K9)
+  retired.push_back(std::move(resource.client));
+  resource.client = nullptr;
+}
+
+}  // namespace vfiogate::sim

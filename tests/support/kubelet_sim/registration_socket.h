@@ -1,0 +1,32 @@
+#pragma once
+// kubelet.sock: a listening socket whose file outlives it, as a killed kubelet's does.
+
+#include <memory>
+#include <string>
+#include <thread>
+
+namespace grpc {
+class Server;
+}
+
+namespace vfiogate::sim {
+
+/// Listens at a path and hands every connection to a gRPC server. Not gRPC's own listener: that one
+/// unlinks the file when it closes, which whoever watches the directory would see.
+class RegistrationSocket {
+public:
+  /// Throws std::system_error. `server` must outlive this.
+  RegistrationSocket(const std::string& path, grpc::Server& server);
+  /// Stops listening. The file stays.
+  ~RegistrationSocket();
+  RegistrationSocket(const RegistrationSocket&) = delete;
+  RegistrationSocket& operator=(const RegistrationSocket&) = delete;
+
+private:
+  void acceptAll(grpc::Server& server) const;
+
+  int listener_;
+  std::thread accepting_;
+};
+
+}  // namespace vfiogate::sim
