@@ -1,14 +1,20 @@
-// The real plugind process, locked down, between a played privd and a small kubelet.
+// The real plugind process, locked down, between a played privd and the stand-in kubelet: what
+// needs a privd that does as the test says. The two real programs together: split_test.cc.
 
 #include "ipc/socket/unix_socket.h"
+#include "proto/deviceplugin.grpc.pb.h"
 #include "tests/support/child_process.h"
 #include "tests/support/fake_privd.h"
 #include "tests/support/hardware.h"
+#include "tests/support/kubelet_sim/kubelet_sim.h"
 #include "tests/support/process_status.h"
-#include "tests/support/small_kubelet.h"
 #include "tests/support/temp_dir.h"
 
 #include <gmock/gmock.h>
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
 #include <gtest/gtest.h>
 
 #include <poll.h>
@@ -23,15 +29,19 @@
 #include <fstream>
 #include <future>
 #include <optional>
+#include <set>
 
 namespace vfiogate::test {
 namespace {
 
+using sim::Manner;
 using testing::HasSubstr;
 
 const std::string kResource = "vfiogate.dev/10de_2684";
-constexpr const char* kHealthy = "Healthy";
-constexpr const char* kUnhealthy = "Unhealthy";
+const std::string kFirst = "0000:65:00.0";    // of group 31, its representative
+const std::string kSibling = "0000:65:00.1";  // of group 31
+const std::string kSecond = "0000:66:00.0";   // of group 32
+using Ids = std::set<std::string>;
 
 constexpr const char* kConfig =
     "resources:\n"
@@ -43,23 +53,26 @@ std::string plugindProgram() {
   return std::string(getenv("VFIOGATE_BIN")) + "/plugind";
 }
 
-/// Two groups of like devices: 31 with two functions, 32 with one.
 Hardware twoGroups() {
   Hardware hardware;
-  hardware.add("0000:65:00.0", 31);
-  hardware.add("0000:65:00.1", 31);
-  hardware.add("0000:66:00.0", 32);
+  hardware.add(kFirst, 31);
+  hardware.add(kSibling, 31);
+  hardware.add(kSecond, 32);
   return hardware;
 }
+
+struct Allocated {
+  grpc::Status status;
+  v1beta1::AllocateResponse response;
+};
 
 class PlugindShell : public testing::Test {
 protected:
   void SetUp() override {
     if (geteuid() != 0) GTEST_SKIP() << "needs root: plugind takes privd and kubelet only as root";
     chmod(directory_.path().c_str(), 0755);
-    for (const char* name : {"plugind", "kubelet"}) {
-      std::filesystem::create_directory(directory_.path() / name);
-    }
+    std::filesystem::create_directory(directory_.path() / "plugind");
+    std::filesystem::create_directories(deviceDirectory());
     ASSERT_EQ(chown((directory_ / "plugind").c_str(), 64532, 64532), 0);
   }
 
@@ -74,12 +87,15 @@ protected:
   }
 
   void startPrivd(const Hardware& hardware = twoGroups()) {
-    privd_.emplace(FakePrivd::Setup{socket(), kubeletDirectory(), hardware.snapshot()});
+    privd_.emplace(FakePrivd::Setup{socket(), deviceDirectory(), hardware.snapshot()});
   }
 
-  void startKubelet(SmallKubelet::Manner manner = SmallKubelet::Manner::kRegisters) {
+  /// A kubelet that starts, after the one before, if there was one, was killed.
+  void startKubelet(Manner manner = Manner::kRegisters) {
     kubelet_.reset();
-    kubelet_.emplace(kubeletDirectory(), manner);
+    kubelet_.emplace(directory_ / "kubelet");
+    kubelet_->behave(manner);
+    kubelet_->start();
     if (privd_) privd_->tellKubeletAppeared();
   }
 
@@ -88,33 +104,53 @@ protected:
     startPlugind();
     startKubelet();
     startPrivd();
-    ASSERT_TRUE(kubelet_->shows(kResource, both())) << said();
+    ASSERT_TRUE(showsBoth()) << said();
   }
 
-  static SmallKubelet::Devices both() {
-    return {{"0000:65:00.0", kHealthy}, {"0000:66:00.0", kHealthy}};
+  bool showsBoth() { return kubelet_->shows(kResource, {kFirst, kSecond}); }
+
+  /// Allocate beside the stand-in kubelet's own checks, on a connection of its own, hung up on
+  /// after `patience`.
+  Allocated allocate(const Ids& ids, std::chrono::milliseconds patience = sim::kPatience) {
+    const auto plugin = v1beta1::DevicePlugin::NewStub(
+        grpc::CreateChannel("unix:" + deviceDirectory() + "/fake-vfiogate.dev_10de_2684.sock",
+                            grpc::InsecureChannelCredentials()));
+    v1beta1::AllocateRequest request;
+    auto& container = *request.add_container_requests();
+    for (const std::string& id : ids) container.add_devices_ids(id);
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + patience);
+    Allocated allocated;
+    allocated.status = plugin->Allocate(&context, request, &allocated.response);
+    return allocated;
   }
 
   /// All that plugind said, for failure texts.
   std::string said() { return plugind_->output(); }
 
   std::string socket() const { return directory_ / "plugind/plugind.sock"; }
-  std::string kubeletDirectory() const { return directory_ / "kubelet"; }
+  std::string deviceDirectory() const { return directory_ / "kubelet/device-plugins"; }
+
+  void TearDown() override {
+    if (kubelet_) {
+      EXPECT_EQ(kubelet_->crash(), "");
+    }
+  }
 
   TempDir directory_;
   std::optional<ChildProcess> plugind_;
-  std::optional<SmallKubelet> kubelet_;
+  std::optional<sim::KubeletSim> kubelet_;
   std::optional<FakePrivd> privd_;
 };
 
 TEST_F(PlugindShell, ShowsOneDeviceOfEachGroup) {
   startAll();
-  EXPECT_TRUE(kubelet_->registered(kResource));
+  EXPECT_TRUE(kubelet_->awaitRegistrations(kResource, 1));
 }
 
 TEST_F(PlugindShell, LendsAGroupOnceWithNodesAndEnvironment) {
   startAll();
-  const auto first = kubelet_->allocate(kResource, {"0000:65:00.0"});
+  const auto first = allocate({kFirst});
   ASSERT_TRUE(first.status.ok()) << first.status.error_message();
   const auto& container = first.response.container_responses(0);
   ASSERT_EQ(container.devices_size(), 2);
@@ -126,16 +162,16 @@ TEST_F(PlugindShell, LendsAGroupOnceWithNodesAndEnvironment) {
   auto open = twoGroups();
   open.group(31).use = GroupUse::kOpen;
   privd_->setHardware(open.snapshot());
-  const auto again = kubelet_->allocate(kResource, {"0000:65:00.0"});
+  const auto again = allocate({kFirst});
   EXPECT_EQ(again.status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_THAT(again.status.error_message(), HasSubstr("0000:65:00.0, group 31"));
   EXPECT_THAT(again.status.error_message(), HasSubstr("still-open"));
-  EXPECT_TRUE(kubelet_->shows(kResource, both())) << "I4: what is held stays Healthy";
+  EXPECT_TRUE(showsBoth()) << "I4: what is held stays Healthy";
 }
 
 TEST_F(PlugindShell, RefusesWhatItNeverShowed) {
   startAll();
-  const auto sibling = kubelet_->allocate(kResource, {"0000:65:00.1"});
+  const auto sibling = allocate({kSibling});
   EXPECT_EQ(sibling.status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_THAT(sibling.status.error_message(), HasSubstr("not-shown"));
 }
@@ -143,24 +179,23 @@ TEST_F(PlugindShell, RefusesWhatItNeverShowed) {
 // I3: advertising fails static, lending fails closed.
 TEST_F(PlugindShell, I3KeepsItsFramesWhilePrivdIsAwayAndRefusesWhatItCannotCheck) {
   startAll();
-  ASSERT_TRUE(kubelet_->allocate(kResource, {"0000:65:00.0"}).status.ok());
+  ASSERT_TRUE(allocate({kFirst}).status.ok());
   privd_.reset();
   ASSERT_TRUE(plugind_->says("event=privd_went"));
-  EXPECT_EQ(kubelet_->lastFrame(kResource), both());
+  EXPECT_EQ(kubelet_->devices(kResource).healthy(), (Ids{kFirst, kSecond}));
 
-  const auto refused = kubelet_->allocate(kResource, {"0000:66:00.0"});
+  const auto refused = allocate({kSecond});
   EXPECT_EQ(refused.status.error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_THAT(refused.status.error_message(), HasSubstr("privd-away"));
-  const SmallKubelet::Devices closed{{"0000:65:00.0", kHealthy}, {"0000:66:00.0", kUnhealthy}};
-  EXPECT_EQ(kubelet_->lastFrame(kResource), closed) << "the frame comes before the refusal";
+  EXPECT_TRUE(kubelet_->shows(kResource, {kFirst}, {kSecond}));
 
   const auto before = std::chrono::steady_clock::now();
-  EXPECT_FALSE(kubelet_->allocate(kResource, {"0000:66:00.0"}).status.ok());
+  EXPECT_FALSE(allocate({kSecond}).status.ok());
   EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(1))
       << "only the first one of an outage waits";
 
   startPrivd();
-  EXPECT_TRUE(kubelet_->shows(kResource, both()));
+  EXPECT_TRUE(showsBoth());
 }
 
 TEST_F(PlugindShell, APrivdThatComesBackFlapsNoFrame) {
@@ -170,17 +205,16 @@ TEST_F(PlugindShell, APrivdThatComesBackFlapsNoFrame) {
   ASSERT_TRUE(plugind_->says("event=privd_went"));
   startPrivd();
   // An Allocate that privd answers proves that it is back and that nothing is under way.
-  ASSERT_TRUE(kubelet_->allocate(kResource, {"0000:66:00.0"}).status.ok());
+  ASSERT_TRUE(allocate({kSecond}).status.ok());
   EXPECT_EQ(kubelet_->frames(kResource), frames);
-  EXPECT_TRUE(kubelet_->registered(kResource));
+  EXPECT_TRUE(kubelet_->awaitRegistrations(kResource, 1));
 }
 
 TEST_F(PlugindShell, AnAllocateWaitsForAPrivdThatComesBack) {
   startAll();
   privd_.reset();
   ASSERT_TRUE(plugind_->says("event=privd_went"));
-  auto waiting = std::async(std::launch::async,
-                            [this]() { return kubelet_->allocate(kResource, {"0000:66:00.0"}); });
+  auto waiting = std::async(std::launch::async, [this]() { return allocate({kSecond}); });
   startPrivd();
   EXPECT_TRUE(waiting.get().status.ok());
 }
@@ -189,31 +223,32 @@ TEST_F(PlugindShell, ANewKubeletIsRegisteredWithinASecond) {
   startAll();
   startKubelet();
   const auto began = std::chrono::steady_clock::now();
-  EXPECT_TRUE(kubelet_->shows(kResource, both())) << said();
+  EXPECT_TRUE(showsBoth()) << said();
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(1));
 }
 
 TEST_F(PlugindShell, AKubeletThatDropsTheStreamIsRegisteredAgain) {
   startAll();
   kubelet_->dropStream(kResource);
-  EXPECT_TRUE(kubelet_->registered(kResource, 2)) << said();
+  EXPECT_TRUE(kubelet_->awaitRegistrations(kResource, 2)) << said();
 }
 
 TEST_F(PlugindShell, AKubeletThatRefusesIsAskedAgain) {
   startPlugind();
-  startKubelet(SmallKubelet::Manner::kRefuses);
+  startKubelet(Manner::kRefuses);
   startPrivd();
-  EXPECT_TRUE(kubelet_->registered(kResource, 2));
-  EXPECT_TRUE(plugind_->says("not today"));
+  ASSERT_TRUE(plugind_->says("not today")) << said();
+  kubelet_->behave(Manner::kRegisters);
+  EXPECT_TRUE(showsBoth()) << said();
 }
 
 TEST_F(PlugindShell, AKubeletThatNeverAnswersHangsNothing) {
   startPlugind();
-  startKubelet(SmallKubelet::Manner::kSilent);
+  startKubelet(Manner::kSilent);
   startPrivd();
-  ASSERT_TRUE(kubelet_->registered(kResource));
+  ASSERT_TRUE(kubelet_->awaitRegistrations(kResource, 1));
   startKubelet();
-  EXPECT_TRUE(kubelet_->shows(kResource, both())) << said();
+  EXPECT_TRUE(showsBoth()) << said();
 }
 
 // I2: news never costs a restart.
@@ -222,19 +257,18 @@ TEST_F(PlugindShell, I2ANewModelStartsANewResourceAndOldStreamsLive) {
   auto hardware = twoGroups();
   hardware.add("0000:67:00.0", 33).device = std::uint16_t{0x1234};
   privd_->setHardware(hardware.snapshot());
-  EXPECT_TRUE(kubelet_->shows("vfiogate.dev/10de_1234", {{"0000:67:00.0", kHealthy}}));
-  EXPECT_EQ(kubelet_->lastFrame(kResource), both());
+  EXPECT_TRUE(kubelet_->shows("vfiogate.dev/10de_1234", {"0000:67:00.0"}));
+  EXPECT_EQ(kubelet_->devices(kResource).healthy(), (Ids{kFirst, kSecond}));
 }
 
 TEST_F(PlugindShell, I2ADeviceThatVanishesTurnsUnhealthyOnTheLiveStream) {
   startAll();
   auto hardware = twoGroups();
-  hardware.remove("0000:66:00.0");
+  hardware.remove(kSecond);
   privd_->setHardware(hardware.snapshot());
-  EXPECT_TRUE(
-      kubelet_->shows(kResource, {{"0000:65:00.0", kHealthy}, {"0000:66:00.0", kUnhealthy}}));
+  EXPECT_TRUE(kubelet_->shows(kResource, {kFirst}, {kSecond}));
   privd_->setHardware(twoGroups().snapshot());
-  EXPECT_TRUE(kubelet_->shows(kResource, both()));
+  EXPECT_TRUE(showsBoth());
 }
 
 TEST_F(PlugindShell, AnUpdateThatDoesNotFollowIsAnsweredByAskingForTheWhole) {
@@ -242,7 +276,7 @@ TEST_F(PlugindShell, AnUpdateThatDoesNotFollowIsAnsweredByAskingForTheWhole) {
   const auto wholes = privd_->wholes();
   privd_->skipADelta();
   ASSERT_TRUE(plugind_->says("event=update_refused"));
-  EXPECT_TRUE(kubelet_->allocate(kResource, {"0000:66:00.0"}).status.ok());
+  EXPECT_TRUE(allocate({kSecond}).status.ok());
   EXPECT_EQ(privd_->wholes(), wholes + 1);
 }
 
@@ -250,23 +284,22 @@ TEST_F(PlugindShell, ALookThatHangsIsRefusedInTime) {
   startAll();
   privd_->stallLooks();
   const auto began = std::chrono::steady_clock::now();
-  const auto refused = kubelet_->allocate(kResource, {"0000:66:00.0"});
+  const auto refused = allocate({kSecond});
   EXPECT_EQ(refused.status.error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_THAT(refused.status.error_message(), HasSubstr("timed-out"));
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5));
-  EXPECT_TRUE(kubelet_->shows(kResource, both())) << "the group returned to what it was";
+  EXPECT_TRUE(showsBoth()) << "the group returned to what it was";
 }
 
 TEST_F(PlugindShell, AnAllocateThatTheKubeletGivesUpTakesNothing) {
   startAll();
   privd_->stallLooks();
-  const auto given = kubelet_->allocateImpatiently(kResource, {"0000:65:00.0", "0000:66:00.0"},
-                                                   std::chrono::milliseconds(200));
+  const auto given = allocate({kFirst, kSecond}, std::chrono::milliseconds(200));
   EXPECT_EQ(given.status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
   privd_.reset();
   startPrivd();
-  EXPECT_TRUE(kubelet_->shows(kResource, both()));
-  EXPECT_TRUE(kubelet_->allocate(kResource, {"0000:65:00.0", "0000:66:00.0"}).status.ok());
+  EXPECT_TRUE(showsBoth());
+  EXPECT_TRUE(allocate({kFirst, kSecond}).status.ok());
 }
 
 TEST_F(PlugindShell, GarbageAndSilenceOnItsSocketKeepNobodyOut) {
@@ -281,7 +314,7 @@ TEST_F(PlugindShell, GarbageAndSilenceOnItsSocketKeepNobodyOut) {
   }
   startKubelet();
   startPrivd();
-  EXPECT_TRUE(kubelet_->shows(kResource, both())) << said();
+  EXPECT_TRUE(showsBoth()) << said();
 }
 
 TEST_F(PlugindShell, AStrangerOnItsSocketIsSentAway) {
@@ -303,23 +336,23 @@ TEST_F(PlugindShell, AStrangerOnItsSocketIsSentAway) {
 TEST_F(PlugindShell, APrivdOfAnotherReleaseIsToldSoInTheLog) {
   startPlugind();
   privd_.emplace(FakePrivd::Setup{.plugindSocket = socket(),
-                                  .kubeletDir = kubeletDirectory(),
+                                  .kubeletDir = deviceDirectory(),
                                   .hardware = {},
                                   .protocol = 1,
                                   .channelVersion = 9});
   EXPECT_TRUE(plugind_->says("speaks version 9, this is version 1"));
   privd_.emplace(FakePrivd::Setup{
-      .plugindSocket = socket(), .kubeletDir = kubeletDirectory(), .hardware = {}, .protocol = 7});
+      .plugindSocket = socket(), .kubeletDir = deviceDirectory(), .hardware = {}, .protocol = 7});
   EXPECT_TRUE(plugind_->says("speaks protocol 7, this is protocol 1"));
   privd_.reset();
   startKubelet();
   startPrivd();
-  EXPECT_TRUE(kubelet_->shows(kResource, both())) << said();
+  EXPECT_TRUE(showsBoth()) << said();
 }
 
 TEST_F(PlugindShell, TakesNoSecondPrivd) {
   startAll();
-  FakePrivd second({socket(), kubeletDirectory(), twoGroups().snapshot()});
+  FakePrivd second({socket(), deviceDirectory(), twoGroups().snapshot()});
   EXPECT_TRUE(plugind_->says("privd is here already"));
   EXPECT_EQ(second.sessions(), 0U);
   EXPECT_EQ(privd_->hangUps(), 0U);
@@ -327,7 +360,7 @@ TEST_F(PlugindShell, TakesNoSecondPrivd) {
 
 TEST_F(PlugindShell, IsLockedDownBeforeItServesAndStaysSo) {
   startAll();
-  ASSERT_TRUE(kubelet_->allocate(kResource, {"0000:65:00.0"}).status.ok());
+  ASSERT_TRUE(allocate({kFirst}).status.ok());
   EXPECT_THAT(lockdownFaults(plugind_->pid()), testing::IsEmpty());
   EXPECT_THAT(identityFaults(plugind_->pid(), 64532), testing::IsEmpty());
   EXPECT_THAT(descriptorsOfKind(plugind_->pid(), S_IFREG), testing::IsEmpty());
@@ -340,7 +373,7 @@ TEST_F(PlugindShell, LeavesQuietlyWhenTold) {
   plugind_->signal(SIGTERM);
   EXPECT_EQ(plugind_->wait(), 0) << said();
   EXPECT_EQ(kubelet_->frames(kResource), frames) << "no empty frame";
-  EXPECT_EQ(kubelet_->lastFrame(kResource), both());
+  EXPECT_EQ(kubelet_->devices(kResource).healthy(), (Ids{kFirst, kSecond}));
 }
 
 /// Runs plugind to its end; the exit code and what it said.
