@@ -126,9 +126,12 @@ void StateLoop::leave(const DecidingPtr& deciding) {
 
 void StateLoop::allocateCancelled(const std::shared_ptr<AllocateCall>& call) {
   const auto found = std::ranges::find(deciding_, call, &Deciding::call);
-  if (found == deciding_.end() || !(*found)->ticket) return;
-  // Its looks still run; settle() finds the call claimed and the ticket gone.
-  ledger_.cancel(*(*found)->ticket);
+  if (found == deciding_.end()) return;
+  // What it waits for still runs; whoever goes on with it finds the call claimed.
+  const Deciding& deciding = **found;
+  if (deciding.ticket) ledger_.cancel(*deciding.ticket);
+  journal_.refused(wallClock(), deciding.resource, call->ids(),
+                   {"cancelled", "the kubelet hung up before the answer"});
   refreshFrames();
 }
 

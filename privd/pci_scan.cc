@@ -4,6 +4,8 @@
 #include "privd/device_attributes.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
 namespace vfiogate {
 namespace {
@@ -12,6 +14,7 @@ using Need = DeviceAttributes::Need;
 
 constexpr const char* kDevices = "bus/pci/devices";
 constexpr const char* kGroups = "kernel/iommu_groups";
+constexpr const char* kVfioDev = "vfio-dev";
 constexpr std::size_t kHeaderBytes = 64;
 constexpr std::size_t kHeaderTypeOffset = 0x0e;
 constexpr unsigned kMultiFunctionBit = 0x80;
@@ -49,8 +52,12 @@ void readHeader(DeviceAttributes& from, PciDevice& device) {
 
 /// The number K of the directory vfio-dev/vfioK that a driver which offers VFIO makes.
 void readVfio(DeviceAttributes& from, const DevRoot& dev, PciDevice& device) {
-  const auto names = from.sysfs().names(from.pathOf("vfio-dev"));
-  if (!names) return;
+  const auto names = from.sysfs().names(from.pathOf(kVfioDev));
+  if (!names) {
+    const int error = names.error().error;
+    if (error != ENOENT) from.blame(kVfioDev, std::string("unreadable: ") + strerror(error));
+    return;
+  }
   for (const std::string& name : *names) {
     if (!name.starts_with("vfio")) continue;
     device.vfioDev = parseDecimal(name.substr(4));
@@ -146,6 +153,13 @@ std::optional<PciDevice> readDevice(const SysfsRoot& sysfs, const DevRoot& dev,
   return device;
 }
 
+/// True if nothing says whether the device's driver offers VFIO.
+bool driverUnclear(const PciDevice& device) {
+  return std::ranges::any_of(device.problems, [](const AttributeProblem& problem) {
+    return problem.attribute == kVfioDev || problem.attribute == "driver";
+  });
+}
+
 /// Ledger 3: bridges and functions on host drivers never count as use.
 GroupUse useOf(const Snapshot& snapshot, const IommuGroup& group) {
   GroupUse use = GroupUse::kIdle;
@@ -154,8 +168,9 @@ GroupUse useOf(const Snapshot& snapshot, const IommuGroup& group) {
     if (found == snapshot.devices.end() || !isEndpoint(found->second)) continue;
     const PciDevice& device = found->second;
     if (!device.mediated.empty() && use == GroupUse::kIdle) use = GroupUse::kBlind;
-    if (!device.driver.empty() && !device.vfioDev) continue;
-    if (!device.enableCount) {
+    const bool unclear = driverUnclear(device);
+    if (!device.driver.empty() && !device.vfioDev && !unclear) continue;
+    if (!device.enableCount || unclear) {
       use = GroupUse::kUnknown;
     } else if (*device.enableCount > 0) {
       return GroupUse::kOpen;
@@ -164,10 +179,11 @@ GroupUse useOf(const Snapshot& snapshot, const IommuGroup& group) {
   return use;
 }
 
-std::vector<Bdf> membersOf(const SysfsRoot& sysfs, const std::string& directory) {
-  std::vector<Bdf> members;
+/// Null: who is in the group cannot be told.
+std::optional<std::vector<Bdf>> membersOf(const SysfsRoot& sysfs, const std::string& directory) {
   const auto names = sysfs.names(directory + "/devices");
-  if (!names) return members;
+  if (!names) return std::nullopt;
+  std::vector<Bdf> members;
   for (const std::string& name : *names) {
     // Groups have members that are no PCI functions, too: platform devices, mediated devices.
     if (const auto address = Bdf::parse(name)) members.push_back(*address);
@@ -184,32 +200,46 @@ IommuGroup readGroupDirectory(const SysfsRoot& sysfs, const DevRoot& dev, IommuG
                     .type = from.text("type"),
                     .noIommu = from.text("name") == "vfio-noiommu",
                     .groupNode = dev.hasCharacterDevice("vfio/" + number),
-                    .members = membersOf(sysfs, directory)};
+                    .use = GroupUse::kUnknown,
+                    .members = membersOf(sysfs, directory).value_or(std::vector<Bdf>())};
+}
+
+/// A group without members that we know is not idle for that: its list could not be read, or all
+/// of it is no PCI function.
+GroupUse useOrUnknown(const Snapshot& snapshot, const IommuGroup& group) {
+  return group.members.empty() ? GroupUse::kUnknown : useOf(snapshot, group);
+}
+
+/// The names in a directory; none where it is not there.
+Result<std::vector<std::string>, ReadError> namesIfAny(const SysfsRoot& sysfs, const char* path) {
+  auto names = sysfs.names(path);
+  if (!names && names.error().error == ENOENT) return std::vector<std::string>();
+  return names;
 }
 
 }  // namespace
 
-Snapshot scan(const SysfsRoot& sysfs, const DevRoot& dev) {
+Result<Snapshot, ReadError> scan(const SysfsRoot& sysfs, const DevRoot& dev) {
+  const auto devices = namesIfAny(sysfs, kDevices);
+  const auto groups = namesIfAny(sysfs, kGroups);
+  if (!devices) return Failure{devices.error()};
+  if (!groups) return Failure{groups.error()};
   Snapshot snapshot;
   snapshot.controlNode = dev.hasCharacterDevice("vfio/vfio");
   snapshot.iommufdNode = dev.hasCharacterDevice("iommu");
-  if (const auto names = sysfs.names(kDevices)) {
-    for (const std::string& name : *names) {
-      const auto address = Bdf::parse(name);
-      if (!address) continue;
-      if (auto device = readDevice(sysfs, dev, *address)) {
-        snapshot.devices.emplace(*address, std::move(*device));
-      }
+  for (const std::string& name : *devices) {
+    const auto address = Bdf::parse(name);
+    if (!address) continue;
+    if (auto device = readDevice(sysfs, dev, *address)) {
+      snapshot.devices.emplace(*address, std::move(*device));
     }
   }
-  if (const auto names = sysfs.names(kGroups)) {
-    for (const std::string& name : *names) {
-      const auto number = parseDecimal(name);
-      if (!number) continue;
-      IommuGroup group = readGroupDirectory(sysfs, dev, IommuGroupId(*number));
-      group.use = useOf(snapshot, group);
-      snapshot.groups.emplace(group.id, std::move(group));
-    }
+  for (const std::string& name : *groups) {
+    const auto number = parseDecimal(name);
+    if (!number) continue;
+    IommuGroup group = readGroupDirectory(sysfs, dev, IommuGroupId(*number));
+    group.use = useOrUnknown(snapshot, group);
+    snapshot.groups.emplace(group.id, std::move(group));
   }
   return snapshot;
 }
@@ -225,7 +255,7 @@ Snapshot scanGroup(const SysfsRoot& sysfs, const DevRoot& dev, IommuGroupId id) 
       snapshot.devices.emplace(member, std::move(*device));
     }
   }
-  group.use = useOf(snapshot, group);
+  group.use = useOrUnknown(snapshot, group);
   snapshot.groups.emplace(id, std::move(group));
   return snapshot;
 }

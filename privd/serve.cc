@@ -12,6 +12,7 @@
 #include "seccomp/privd_rules.h"
 
 #include <kj/async-io.h>
+#include <kj/debug.h>
 
 #include <unistd.h>
 
@@ -121,8 +122,12 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, Opened opened)
   if (auto failure = loadFilter(kPrivdRules)) return failure;
   logLine(LogEvent::kLockedDown);
 
-  SnapshotSource source(timer, epoch, options.rescanSeconds * kj::SECONDS,
-                        [&opened]() { return scan(opened.sysfs, opened.dev); });
+  SnapshotSource source(timer, epoch, options.rescanSeconds * kj::SECONDS, [&opened]() {
+    auto seen = scan(opened.sysfs, opened.dev);
+    KJ_REQUIRE(seen.has_value(), "sysfs cannot be listed", strerror(seen.error().error));
+    return kj::mv(seen).value();
+  });
+  if (source.current().generation == 0) return StepFailure{.step = "the first look at sysfs"};
   kj::Maybe<UeventListener> uevents;
   KJ_IF_MAYBE (socket, opened.uevents) {
     uevents.emplace(io.unixEventPort, kj::mv(*socket), [&source]() { source.hint(); });

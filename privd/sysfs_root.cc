@@ -108,7 +108,10 @@ Result<std::vector<std::string>, ReadError> SysfsRoot::names(const std::string& 
 }
 
 bool SysfsRoot::exists(const std::string& path) const {
-  return openBeneath(root_.get(), path, O_PATH).has_value();
+  const auto opened = openBeneath(root_.get(), path, O_PATH);
+  if (opened) return true;
+  const int error = opened.error().error;
+  return error == EMFILE || error == ENFILE || error == ENOMEM;
 }
 
 Result<DevRoot, ReadError> DevRoot::open(const std::string& path) {

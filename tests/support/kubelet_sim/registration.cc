@@ -84,7 +84,12 @@ std::string KubeletSim::registerPlugin(const v1beta1::RegisterRequest& request,
   }
   const auto giveUp = [&](const std::string& why) {
     const std::lock_guard lock(state_->mutex);
-    if (state_->life == born) state_->resources[name].client = nullptr;  // older ones too (K10)
+    if (state_->life != born) return why;
+    // Whoever is there now goes, older ones too (K10). Not destroyed here: that joins a reader
+    // which may be waiting for this lock.
+    auto& current = state_->resources[name].client;
+    if (current) state_->retired.push_back(std::move(current));
+    current = nullptr;
     return why;
   };
   const auto limit = std::chrono::system_clock::now() + state_->options.dialWithin;

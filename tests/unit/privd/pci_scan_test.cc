@@ -19,7 +19,7 @@ const Bdf kAudio = *Bdf::parse("0000:01:00.1");
 
 class PciScan : public testing::Test {
 protected:
-  Snapshot look() { return scan(*SysfsRoot::open(tree_.sysfs()), *DevRoot::open(tree_.dev())); }
+  Snapshot look() { return *scan(*SysfsRoot::open(tree_.sysfs()), *DevRoot::open(tree_.dev())); }
   PciDevice gpu() { return look().devices.at(kGpu); }
   fs::path gpuDirectory() { return tree_.directoryOf(kGpu.str()); }
 
@@ -243,6 +243,31 @@ TEST_F(PciScan, ALookAtAGroupThatIsNotThereIsEmpty) {
       scanGroup(*SysfsRoot::open(tree_.sysfs()), *DevRoot::open(tree_.dev()), IommuGroupId(99));
   EXPECT_TRUE(seen.groups.empty());
   EXPECT_TRUE(seen.devices.empty());
+}
+
+TEST_F(PciScan, I3_AGroupWhoseMembersCannotBeReadIsNotIdle) {
+  tree_.add({.address = "0000:01:00.0"});
+  const std::string members = tree_.sysfs() + "/kernel/iommu_groups/7/devices";
+  fs::remove_all(members);
+  fs::create_symlink("devices", members);  // a loop: ELOOP
+  EXPECT_EQ(look().groups.at(IommuGroupId(7)).use, GroupUse::kUnknown);
+}
+
+TEST_F(PciScan, I3_ADriverThatMayOfferVfioIsNotIdle) {
+  tree_.add({.address = "0000:01:00.0", .enable = 1});
+  fs::remove_all(gpuDirectory() / "vfio-dev");
+  fs::create_symlink("vfio-dev", gpuDirectory() / "vfio-dev");
+  const Snapshot seen = look();
+  EXPECT_EQ(seen.groups.at(IommuGroupId(7)).use, GroupUse::kUnknown);
+  ASSERT_EQ(seen.devices.at(kGpu).problems.size(), 1U);
+  EXPECT_EQ(seen.devices.at(kGpu).problems[0].attribute, "vfio-dev");
+}
+
+TEST_F(PciScan, AListThatCannotBeReadIsNoMachineWithoutDevices) {
+  const std::string devices = tree_.sysfs() + "/bus/pci/devices";
+  fs::remove_all(devices);
+  fs::create_symlink("devices", devices);
+  EXPECT_FALSE(scan(*SysfsRoot::open(tree_.sysfs()), *DevRoot::open(tree_.dev())));
 }
 
 TEST_F(PciScan, MembersThatAreNoPciFunctionsAreLeftOut) {
