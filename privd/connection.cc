@@ -9,7 +9,7 @@ Connection::Connection(Node& node, Rights rights, kj::Maybe<DescriptorSender> ch
     : stream_(kj::mv(stream)),
       hungUp_(kj::newPromiseAndFulfiller<kj::String>()),
       metered_(*stream_),
-      network_(metered_, capnp::rpc::twoparty::Side::SERVER, kFromPeer),
+      network_(metered_, capnp::rpc::twoparty::Side::SERVER, kFromPrivd),
       rpc_(capnp::makeRpcServer(
           network_, makeDoor(node, Service{rights, kj::mv(channel), [this](kj::StringPtr why) {
                                              hungUp_.fulfiller->fulfill(kj::str(why));

@@ -66,9 +66,10 @@ kj::StringPtr reasonOf(Offence offence) {
 MeteredStream::MeteredStream(kj::AsyncIoStream& stream) : inner_(stream) {}
 
 kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> MeteredStream::tryReadMessage(
-    kj::ArrayPtr<kj::AutoCloseFd> fdSpace, capnp::ReaderOptions options,
+    kj::ArrayPtr<kj::AutoCloseFd> fdSpace, capnp::ReaderOptions,
     kj::ArrayPtr<capnp::word> scratchSpace) {
-  return inner_.tryReadMessage(fdSpace, options, scratchSpace)
+  // Not the network's options: Cap'n Proto holds what we *send* to those, too.
+  return inner_.tryReadMessage(fdSpace, kFromPeer, scratchSpace)
       .then(
           [this](kj::Maybe<capnp::MessageReaderAndFds>&& read) {
             KJ_IF_MAYBE (message, read) {

@@ -26,7 +26,9 @@ enum class Offence : std::uint8_t {
 /// For the log: "peer has more than 16 questions open".
 kj::StringPtr reasonOf(Offence offence);
 
-/// Reads and writes the messages of one connection, and ends it when the peer breaks a rule.
+/// Reads and writes the messages of one connection, and ends it when the peer breaks a rule. What
+/// it reads is held to kFromPeer whatever the network above says; give that one kFromPrivd, since
+/// it holds what it sends to its own limit.
 ///
 /// Cap'n Proto's own limits count neither answers nor exports nor bootstraps: a peer within all of
 /// them can make a server hold gigabytes. A question is open here from its arrival until the peer's

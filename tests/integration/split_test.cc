@@ -313,6 +313,20 @@ TEST_F(Split, WatchPrintsWhatChanges) {
   EXPECT_TRUE(watch.says("removed 0000:02:00.0")) << watch.output();
 }
 
+TEST_F(Split, AMachineWithManyDevicesIsSeenWhole) {
+  char address[16];
+  for (unsigned i = 0; i < 1000; ++i) {
+    snprintf(address, sizeof(address), "0000:%02x:%02x.%u", 0x10 + i / 256, i / 8 % 32, i % 8);
+    hardware_.add({.address = address, .group = 100 + i});
+  }
+  kubelet_->start();
+  startPlugind();
+  startPrivd();
+  EXPECT_TRUE(kubelet_->await(kGpus, [](const auto& devices) {
+    return devices.allocatable() == 1002;
+  })) << said();
+}
+
 TEST_F(Split, AFlooderIsHungUpOnAndOthersAreServed) {
   startAll();
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
