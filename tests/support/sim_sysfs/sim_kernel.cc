@@ -89,6 +89,27 @@ TaskId SimKernel::loadDriver(const std::string& name) {
   return start("load-driver " + name, loadDriverTask(name));
 }
 
+TaskId SimKernel::rebind(const Bdf& address, const std::string& driver) {
+  std::vector<Step> steps{lockDevice(address), [address, driver](World& world, Task&) {
+                            world.devices.at(address).driverOverride = driver;
+                            return kNext;
+                          }};
+  for (Step& step : releaseDriver(address)) steps.push_back(std::move(step));
+  for (Step& step : bindTask(driver, address.str())) steps.push_back(std::move(step));
+  return start("bind " + address.str() + " " + driver, std::move(steps));
+}
+
+TaskId SimKernel::release(const Bdf& address) {
+  std::vector<Step> steps = releaseDriver(address);
+  steps.insert(steps.begin(), lockDevice(address));
+  return start("unbind " + address.str(), std::move(steps));
+}
+
+TaskId SimKernel::setVirtualFunctions(const Bdf& address, std::uint32_t count) {
+  return start("vfs " + address.str() + " " + std::to_string(count),
+               virtualFunctionsTask(address, count));
+}
+
 int SimKernel::change(const std::function<int(World&)>& act) {
   const int error = act(world_);
   proceed();

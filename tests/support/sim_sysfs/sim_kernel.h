@@ -32,6 +32,14 @@ public:
   TaskId unplug(const std::vector<Bdf>& addresses);
   TaskId loadDriver(const std::string& name);
 
+  /// What an operator does: driver_override, unbind from whoever has it, bind.
+  TaskId rebind(const Bdf& address, const std::string& driver);
+
+  /// Takes the driver away, if there is one.
+  TaskId release(const Bdf& address);
+
+  TaskId setVirtualFunctions(const Bdf& address, std::uint32_t count);
+
   /// Changes the world at once with `act`, one of users.h or `renumber`; 0 or an errno.
   int change(const std::function<int(World&)>& act);
 
