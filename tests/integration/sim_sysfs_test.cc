@@ -82,12 +82,12 @@ class Mounted : public testing::Test {
 protected:
   static void SetUpTestSuite() {
     if (::access("/dev/fuse", R_OK | W_OK) != 0 || ::geteuid() != 0) return;
-    ready_ = ::unshare(CLONE_NEWNS | CLONE_NEWNET) == 0 &&
-             ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+    ready = ::unshare(CLONE_NEWNS | CLONE_NEWNET) == 0 &&
+            ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
   }
 
   void SetUp() override {
-    if (!ready_) GTEST_SKIP() << "needs root, /dev/fuse and namespaces of its own";
+    if (!ready) GTEST_SKIP() << "needs root, /dev/fuse and namespaces of its own";
     directory_ =
         std::filesystem::temp_directory_path() / ("sim_sysfs_test." + std::to_string(::getpid()));
     std::filesystem::create_directories(directory_ / "mnt");
@@ -116,14 +116,14 @@ protected:
     ASSERT_EQ(writeOnce(pci("drivers/vfio-pci/bind"), kCard), 0);
   }
 
-  static bool ready_;
+  static bool ready;
   std::filesystem::path directory_;
   std::unique_ptr<SimProcess> sim_;
   // Owned indirectly: its descriptor's destructor may throw, a fixture's may not.
   std::unique_ptr<UeventListener> listener_ = std::make_unique<UeventListener>();
 };
 
-bool Mounted::ready_ = false;
+bool Mounted::ready = false;
 
 TEST_F(Mounted, BindByPlainWritesMovesLinksAndTellsEvents) {
   listener_->take();

@@ -153,6 +153,7 @@ int probe(World& world, Device& device, const Driver& driver) {
     enterVfio(world, device);
   } else if (driver.spec.kind != DriverKind::kStub) {
     device.enableCount = 1;
+    enableBridgesAbove(world, device);
   }
   if (driver.spec.kind == DriverKind::kHost) {
     for (const std::string& child : device.hardware.children) {
@@ -191,7 +192,10 @@ std::vector<Step> bindTask(const std::string& driver, const std::string& text) {
     task.insert({lockDevice(address), [driver, address](World& now, Task&) {
                    const Driver* found = findDriver(now, driver);
                    if (found == nullptr) return refused(ENODEV);
-                   return refused(probe(now, now.devices.at(address), *found));
+                   Device& locked = now.devices.at(address);
+                   // Looked at again: the override may have changed while the lock was awaited.
+                   if (!matches(*found, locked)) return refused(ENODEV);
+                   return refused(probe(now, locked, *found));
                  }});
     return kNext;
   }};

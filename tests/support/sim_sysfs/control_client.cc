@@ -1,7 +1,7 @@
 #include "tests/support/sim_sysfs/control_client.h"
 
-#include <kj/io.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -17,24 +17,39 @@ std::optional<sockaddr_un> controlAddress(const std::string& path) {
   return address;
 }
 
-Result<std::string, std::string> askControl(const std::string& socketPath,
-                                            const std::string& command) {
+ControlRequest::ControlRequest(const std::string& socketPath, const std::string& command)
+    : fd_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   const auto address = controlAddress(socketPath);
-  if (!address) return Failure{socketPath + " is too long for a socket"};
-  const kj::AutoCloseFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
-    return Failure{"no simulated node answers at " + socketPath + ": " + std::strerror(errno)};
+  if (!address) {
+    problem_ = socketPath + " is too long for a socket";
+    return;
   }
   const std::string line = command + "\n";
-  ::send(socket.get(), line.data(), line.size(), MSG_NOSIGNAL);
-  std::string answer;
+  const bool sent =
+      ::connect(fd_, reinterpret_cast<const sockaddr*>(&*address), sizeof *address) == 0 &&
+      ::send(fd_, line.data(), line.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(line.size());
+  if (!sent) problem_ = "no simulated node answers at " + socketPath + ": " + std::strerror(errno);
+}
+
+ControlRequest::~ControlRequest() {
+  ::close(fd_);
+}
+
+Result<std::string, std::string> ControlRequest::answer() const {
+  if (!problem_.empty()) return Failure{problem_};
+  std::string text;
   std::array<char, 4096> buffer{};
   for (ssize_t got = 1; got > 0;) {
-    got = ::recv(socket.get(), buffer.data(), buffer.size(), 0);
-    if (got > 0) answer.append(buffer.data(), static_cast<std::size_t>(got));
+    got = ::recv(fd_, buffer.data(), buffer.size(), 0);
+    if (got > 0) text.append(buffer.data(), static_cast<std::size_t>(got));
   }
-  if (answer.empty()) return Failure{std::string("the simulated node hung up without an answer")};
-  return answer;
+  if (text.empty()) return Failure{std::string("the simulated node hung up without an answer")};
+  return text;
+}
+
+Result<std::string, std::string> askControl(const std::string& socketPath,
+                                            const std::string& command) {
+  return ControlRequest(socketPath, command).answer();
 }
 
 }  // namespace vfiogate::sim

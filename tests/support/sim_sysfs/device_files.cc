@@ -24,7 +24,7 @@ std::string configSpace(const Device& device) {
   const bool isVirtual = device.physicalFunction.has_value();
   put(0x00, isVirtual ? 0xffff : hardware.vendor, 2);
   put(0x02, isVirtual ? 0xffff : hardware.device, 2);
-  put(0x04, device.enableCount > 0 ? 0x0006 : 0, 2);
+  put(0x04, device.enableCount > 0 ? 0x0507 : 0, 2);
   put(0x06, 0x0010, 2);
   put(0x08, hardware.revision, 1);
   put(0x09, hardware.classCode, 3);
@@ -49,6 +49,12 @@ std::string ueventText(const Device& device) {
   std::string text;
   for (const auto& [key, value] : pciKeys(device)) text += key + "=" + value + "\n";
   return text;
+}
+
+/// Without leading zeros, as the kernel prints this one.
+std::string shortHex(std::uint32_t value) {
+  const std::string digits = hexDigits(value, 4);
+  return digits.substr(std::min(digits.find_first_not_of('0'), digits.size() - 1));
 }
 
 std::string resourceText() {
@@ -100,8 +106,8 @@ private:
     node.identity = device_.serial;
     node.owner = device_.hardware.address.str();
     node.write = write;
-    const bool locks = name == "uevent" || name == "driver_override";
-    if (locks && world_.topology.readsWaitForUnbind) {
+    const bool locksOn61 = name == "uevent" || name == "driver_override";
+    if (name == "sriov_numvfs" || (locksOn61 && world_.topology.readsWaitForUnbind)) {
       node.readWaitsFor = device_.hardware.address;
     }
     tree_.add(path_ + "/" + name, std::move(node));
@@ -151,7 +157,7 @@ private:
     text("sriov_totalvfs", std::to_string(spec.total) + "\n");
     text("sriov_offset", std::to_string(spec.offset) + "\n");
     text("sriov_stride", std::to_string(spec.stride) + "\n");
-    text("sriov_vf_device", hexDigits(spec.device, 4) + "\n");
+    text("sriov_vf_device", shortHex(spec.device) + "\n");
     file("sriov_numvfs", 0644, std::to_string(device_.virtualFunctions) + "\n",
          writeVirtualFunctions);
     file("sriov_drivers_autoprobe", 0644, device_.vfAutoprobe ? "1\n" : "0\n", writeVfAutoprobe);

@@ -28,10 +28,15 @@ std::optional<IdMatch> parseId(const std::string& text) {
   return id;
 }
 
-/// Offers every device without driver to `driver`, as the kernel does for a new id or module.
-/// A probe that fails stops nothing.
+/// Offers every device without driver to `driver`, as the kernel does for a new id or module: it
+/// waits for the lock of each that the driver would take. A probe that fails stops nothing.
 StepResult offerAll(World& world, const std::string& name) {
   const Driver* driver = findDriver(world, name);
+  const bool locked =
+      std::any_of(world.devices.begin(), world.devices.end(), [driver](const auto& entry) {
+        return driver != nullptr && entry.second.lock != 0 && matches(*driver, entry.second);
+      });
+  if (locked) return kWaits;
   for (auto& [address, device] : world.devices) {
     if (driver != nullptr && matches(*driver, device)) probe(world, device, *driver);
   }
@@ -46,8 +51,6 @@ StepResult registerDriver(World& world, const std::string& name) {
   if (found == known.end()) return refused(ENODEV);
   world.drivers.push_back(Driver{*found, {}});
   world.events.push_back({"add", "/module/" + name, "module", {}});
-  if (world.driversAutoprobe) offerAll(world, name);
-  world.events.push_back({"add", "/bus/pci/drivers/" + name, "drivers", {}});
   return kNext;
 }
 
@@ -61,7 +64,7 @@ std::vector<Step> newIdTask(const std::string& driver, const std::string& text) 
     auto& known = target->dynamicIds;
     if (std::find(known.begin(), known.end(), *id) != known.end()) return refused(EEXIST);
     known.push_back(*id);
-    task.insert({awaitAllDevices(), [driver](World& now, Task&) { return offerAll(now, driver); }});
+    task.insert({[driver](World& now, Task&) { return offerAll(now, driver); }});
     return kNext;
   }};
 }
@@ -74,8 +77,14 @@ int removeId(World& world, const std::string& driver, const std::string& text) {
 }
 
 std::vector<Step> loadDriverTask(const std::string& driver) {
-  return {awaitAllDevices(),
-          [driver](World& world, Task&) { return registerDriver(world, driver); }};
+  return {[driver](World& world, Task&) { return registerDriver(world, driver); },
+          [driver](World& world, Task&) {
+            return world.driversAutoprobe ? offerAll(world, driver) : kNext;
+          },
+          [driver](World& world, Task&) {
+            world.events.push_back({"add", "/bus/pci/drivers/" + driver, "drivers", {}});
+            return kNext;
+          }};
 }
 
 }  // namespace vfiogate::sim

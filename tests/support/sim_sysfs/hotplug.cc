@@ -26,12 +26,12 @@ void bindAtBoot(World& world, Device& device) {
   probe(world, device, *driver);
 }
 
-/// Children first, as the kernel does it, then the device itself.
+/// Children first, as the kernel does it, then the device itself. Virtual functions stay when their
+/// parent goes.
 void collect(const World& world, const Bdf& address, std::vector<Bdf>& order) {
   for (auto entry = world.devices.rbegin(); entry != world.devices.rend(); ++entry) {
     const auto& [below, device] = *entry;
-    const bool child = device.hardware.behind == address && !device.physicalFunction;
-    if (child || device.physicalFunction == address) collect(world, below, order);
+    if (device.hardware.behind == address) collect(world, below, order);
   }
   order.push_back(address);
 }

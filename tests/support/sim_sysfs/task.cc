@@ -58,12 +58,4 @@ Step lockRescan() {
   };
 }
 
-Step awaitAllDevices() {
-  return [](World& world, Task& /*task*/) {
-    const bool locked = std::any_of(world.devices.begin(), world.devices.end(),
-                                    [](const auto& entry) { return entry.second.lock != 0; });
-    return locked ? kWaits : kNext;
-  };
-}
-
 }  // namespace vfiogate::sim

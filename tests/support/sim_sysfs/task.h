@@ -50,7 +50,4 @@ Step lockDevice(const Bdf& address);
 /// Waits for the lock that serializes remove and rescan of all devices, and takes it.
 Step lockRescan();
 
-/// Waits until nobody holds any device's lock (measured for new_id).
-Step awaitAllDevices();
-
 }  // namespace vfiogate::sim

@@ -55,6 +55,7 @@ int openDevice(World& world, const Bdf& address, const std::string& holder) {
   group.holder = holder;
   ++device->opens;
   device->enableCount = 1;
+  enableBridgesAbove(world, *device);
   return 0;
 }
 

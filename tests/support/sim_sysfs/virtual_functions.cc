@@ -68,8 +68,7 @@ StepResult enable(World& world, const Bdf& address, std::uint32_t count) {
 StepResult finishDisable(World& world, const Bdf& address) {
   const auto found = world.devices.find(address);
   if (found == world.devices.end()) return refused(ENODEV);
-  found->second.virtualFunctions = 0;
-  world.events.push_back(pciEvent(world, found->second, "change"));
+  found->second.virtualFunctions = 0;  // and no event tells it
   return kNext;
 }
 
@@ -104,7 +103,8 @@ std::vector<Step> virtualFunctionsTask(const Bdf& address, std::uint32_t count) 
     const auto found = world.devices.find(address);
     if (found == world.devices.end() || !found->second.hardware.sriov) return refused(ENODEV);
     if (count > found->second.hardware.sriov->total) return refused(ERANGE);
-    task.insert({lockDevice(address), [address, count](World& now, Task& same) {
+    // Measured: a rescan waits, too, while this waits for the user of a virtual function.
+    task.insert({lockDevice(address), lockRescan(), [address, count](World& now, Task& same) {
                    return change(now, same, address, count);
                  }});
     return kNext;

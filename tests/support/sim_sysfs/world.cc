@@ -53,6 +53,15 @@ std::vector<const Device*> membersOf(const World& world, std::uint32_t group) {
   return members;
 }
 
+void enableBridgesAbove(World& world, const Device& device) {
+  auto above = device.hardware.behind;
+  while (above && world.devices.contains(*above)) {
+    Device& bridge = world.devices.at(*above);
+    if (bridge.enableCount == 0) bridge.enableCount = 1;
+    above = bridge.hardware.behind;
+  }
+}
+
 bool groupInUse(const World& world, std::uint32_t group) {
   const auto found = world.groups.find(group);
   return found != world.groups.end() && !found->second.holder.empty();

@@ -81,6 +81,10 @@ Device* findDevice(World& world, std::string_view text);
 
 std::vector<const Device*> membersOf(const World& world, std::uint32_t group);
 
+/// Enabling a device enables the bridges above it, if they are not, with or without a driver; for
+/// good.
+void enableBridgesAbove(World& world, const Device& device);
+
 /// Whether somebody has claimed the group's DMA through VFIO.
 bool groupInUse(const World& world, std::uint32_t group);
 
