@@ -39,6 +39,7 @@ vfiogate_need(GTest "libgtest-dev libgmock-dev")
 vfiogate_need_pc(grpcpp grpc++ libgrpc++-dev)
 vfiogate_need_pc(seccomp libseccomp libseccomp-dev)
 vfiogate_need_pc(md libmd libmd-dev)
+vfiogate_need_pc(fuse3 fuse3 "libfuse3-dev fuse3")  # tests only: the simulated sysfs
 vfiogate_need_program(CAPNP_TOOL capnp capnproto)
 vfiogate_need_program(CAPNPC_CXX capnpc-c++ capnproto)
 vfiogate_need_program(PROTOC_TOOL protoc protobuf-compiler)

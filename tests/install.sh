@@ -7,6 +7,8 @@ packages=(
   libcapnp-dev capnproto libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
   libseccomp-dev libmd-dev libspdlog-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev
   libgtest-dev libgmock-dev
+  libfuse3-dev fuse3
+  qemu-system-x86 busybox-static cpio kmod xz-utils
   pci.ids iproute2 python3
   clang clang-format clang-tidy libclang-rt-14-dev shellcheck
 )

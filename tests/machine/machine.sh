@@ -1,0 +1,48 @@
+# shellcheck shell=sh disable=SC2034 # whoever sources this uses the names
+# The virtual machine's hardware, once for qemu and once for what the guest has to find.
+# Sourced by run_vm.sh.
+
+machine_base="-accel tcg -M q35,kernel-irqchip=split -cpu max -m 512 -smp 1 -nodefaults -no-reboot
+  -display none -serial stdio
+  -object memory-backend-ram,id=m0,size=256M -object memory-backend-ram,id=m1,size=256M
+  -numa node,nodeid=0,cpus=0,memdev=m0 -numa node,nodeid=1,memdev=m1"
+
+machine_modules="pci-stub nvme vfio-pci vfio_iommu_type1 e1000 e1000e"
+
+machine_devices() {
+  # The IOMMU before all devices that it is to translate.
+  echo -device intel-iommu,intremap=on
+  # Alone in its group, with a reset.
+  echo -device pcie-root-port,bus=pcie.0,id=rp1,chassis=1,slot=1,addr=0x3
+  echo -device e1000e,bus=rp1,mac=52:54:00:00:00:01
+  # Two sharing the group of a bridge.
+  echo -device pcie-root-port,bus=pcie.0,id=rp2,chassis=2,slot=2,addr=0x4
+  echo -device pcie-pci-bridge,id=br1,bus=rp2
+  echo -device e1000,bus=br1,addr=1,mac=52:54:00:00:00:02
+  echo -device e1000,bus=br1,addr=2,mac=52:54:00:00:00:03
+  # A display with its audio function.
+  echo -device pcie-root-port,bus=pcie.0,id=rp3,chassis=3,slot=3,addr=0x5
+  echo -device bochs-display,bus=rp3,addr=0x0.0x0,multifunction=on
+  echo -device intel-hda,bus=rp3,addr=0x0.0x1
+  # On the other NUMA node, below a root complex of its own; no driver knows it.
+  echo -device pxb-pcie,id=px1,bus_nr=0x40,numa_node=1,bus=pcie.0,addr=0x7
+  echo -device pcie-root-port,id=rp4,chassis=4,slot=4,bus=px1
+  echo -device edu,bus=rp4
+  # With virtual functions.
+  echo -device pcie-root-port,bus=pcie.0,id=rp5,chassis=5,slot=5,addr=0x8
+  echo -device nvme-subsys,id=ss0
+  echo -device nvme,serial=a1,subsys=ss0,bus=rp5,max_ioqpairs=10,msix_qsize=14,sriov_max_vfs=4,sriov_vq_flexible=8,sriov_vi_flexible=4
+  # Empty, for hot-plug.
+  echo -device pcie-root-port,bus=pcie.0,id=rp9,chassis=9,slot=9,addr=0x6
+}
+
+# name, where below /sys/devices, vendor:device, class, NUMA node: what the machine was given.
+machine_expected() {
+  echo "alone    pci0000:00/0000:00:03.0/*:00.0       8086:10d3 020000 -1"
+  echo "left     pci0000:00/0000:00:04.0/*/*:01.0     8086:100e 020000 -1"
+  echo "right    pci0000:00/0000:00:04.0/*/*:02.0     8086:100e 020000 -1"
+  echo "display  pci0000:00/0000:00:05.0/*:00.0       1234:1111 038000 -1"
+  echo "audio    pci0000:00/0000:00:05.0/*:00.1       8086:2668 040300 -1"
+  echo "storage  pci0000:00/0000:00:08.0/*:00.0       1b36:0010 010802 -1"
+  echo "far      pci0000:40/0000:40:00.0/*:00.0       1234:11e8 00ff00 1"
+}

@@ -1,0 +1,67 @@
+#!/bin/sh
+# Boots a virtual machine with an emulated IOMMU, without KVM, and runs a script in it.
+# usage: run_vm.sh --guest SCRIPT [--program FILE]... [--file FROM:TO]... [--append WORDS] [--timeout SECONDS] [--log FILE]
+#   --guest    runs as /test/guest.sh in the machine; its exit status becomes this one's
+#   --program  goes to /bin with the shared libraries it needs
+#   --append   for the kernel command line; `name=value` words are variables of the guest's init
+# What hardware the machine has: machine.sh. Exit 77: something to run it with is missing, said which.
+set -eu
+
+here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=tests/machine/machine.sh
+. "$here/machine.sh"
+
+say_usage() {
+  sed -n '2,7s/^# //p' "$0" >&2
+  exit 2
+}
+
+guest='' append='' limit=180 log=''
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+: >"$work/initrd.args"
+while [ $# -gt 0 ]; do
+  [ $# -ge 2 ] || say_usage
+  case $1 in
+    --guest) guest=$2 ;;
+    --program | --file) printf '%s\n%s\n' "$1" "$2" >>"$work/initrd.args" ;;
+    --append) append="$append $2" ;;
+    --timeout) limit=$2 ;;
+    --log) log=$2 ;;
+    *) say_usage ;;
+  esac
+  shift 2
+done
+[ -n "$guest" ] || say_usage
+
+for need in "qemu-system-x86_64 qemu-system-x86" "cpio cpio" "modprobe kmod" "xz xz-utils"; do
+  command -v "${need% *}" >/dev/null || {
+    echo "${need% *} is missing. Install it with: apt-get install ${need#* }" >&2
+    exit 77
+  }
+done
+kernel=$("$here/fetch_kernel.sh" "${VFIOGATE_MACHINE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vfiogate/kernel}")
+version=$(cat "$kernel/ready")
+
+machine_expected >"$work/expected"
+set -- --kernel "$kernel" --out "$work/initrd" \
+  --file "$here/guest/init:init" --file "$here/guest/library.sh:test/library.sh" \
+  --file "$guest:test/guest.sh" --file "$work/expected:test/expected"
+for module in $machine_modules; do set -- "$@" --module "$module"; done
+while read -r word; do set -- "$@" "$word"; done <"$work/initrd.args"
+"$here/make_initrd.sh" "$@"
+
+log=${log:-$work/log}
+# shellcheck disable=SC2046,SC2086 # words on purpose
+timeout "$limit" qemu-system-x86_64 $machine_base $(machine_devices) \
+  -kernel "$kernel/boot/vmlinuz-$version" -initrd "$work/initrd" \
+  -append "console=ttyS0 quiet intel_iommu=on panic=-1$append" </dev/null 2>"$work/errors" |
+  tr -d '\r' | tee "$log"
+
+status=$(sed -n 's/^MACHINE exit \([0-9]*\)$/\1/p' "$log" | tail -n 1)
+if [ -z "$status" ]; then
+  cat "$work/errors" >&2
+  echo "the machine ended without a result, after at most $limit s" >&2
+  exit 1
+fi
+exit "$status"

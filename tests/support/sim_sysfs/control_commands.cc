@@ -1,0 +1,263 @@
+#include "tests/support/sim_sysfs/control_commands.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <sstream>
+
+#include "tests/support/sim_sysfs/control_arguments.h"
+#include "tests/support/sim_sysfs/hotplug.h"
+#include "tests/support/sim_sysfs/users.h"
+
+namespace vfiogate::sim {
+namespace {
+
+using Words = std::vector<std::string>;
+
+constexpr const char* kDefaultHolder = "vm";
+
+Reply failure(const std::string& why) {
+  return {"error: " + why + "\n", true, 0, "", std::nullopt};
+}
+
+Reply done() {
+  return {"ok\n", false, 0, "", std::nullopt};
+}
+
+Reply depends(TaskId task, const Words& words) {
+  return {"", false, task, words.at(0), std::nullopt};
+}
+
+struct Context {
+  SimKernel& kernel;
+  Switches& switches;
+  Words words;
+  Arguments arguments;
+
+  const std::string& word(std::size_t index) const { return words.at(index); }
+  std::string holder() const { return words.size() > 2 ? words[2] : kDefaultHolder; }
+
+  std::vector<Bdf> addresses() {
+    std::vector<Bdf> all;
+    for (std::size_t index = 1; index < words.size(); ++index) {
+      all.push_back(arguments.address(words[index]));
+    }
+    return all;
+  }
+
+  Reply change(const std::function<int(World&)>& act) {
+    if (!arguments.why().empty()) return failure(arguments.why());
+    return finish(words.at(0), kernel.change(act));
+  }
+
+  template <typename Start>
+  Reply start(Start begin) {
+    if (!arguments.why().empty()) return failure(arguments.why());
+    return depends(begin(), words);
+  }
+};
+
+using Holding = int (*)(World&, const Bdf&, const std::string&);
+using GroupHolding = int (*)(World&, std::uint32_t, const std::string&);
+
+Reply hold(Context& context, Holding act) {
+  const Bdf address = context.arguments.address(context.word(1));
+  return context.change([&](World& world) { return act(world, address, context.holder()); });
+}
+
+Reply holdGroup(Context& context, GroupHolding act) {
+  const std::uint32_t group = context.arguments.number(context.word(1));
+  return context.change([&](World& world) { return act(world, group, context.holder()); });
+}
+
+Reply holdCdev(Context& context, int (*act)(World&, const Bdf&)) {
+  const Bdf address = context.arguments.address(context.word(1));
+  return context.change([&](World& world) { return act(world, address); });
+}
+
+Reply obstruct(Context& context, int error, std::size_t textAt) {
+  const Obstruction order{context.arguments.path(context.kernel, context.word(1)),
+                          context.words.size() > textAt ? context.word(textAt) : "", error};
+  return context.change([&](World& world) {
+    world.obstructions.push_back(order);
+    return 0;
+  });
+}
+
+Reply unobstruct(Context& context) {
+  const bool all = context.words.size() == 1;
+  const std::string path = all ? "" : context.arguments.path(context.kernel, context.word(1));
+  return context.change([&](World& world) {
+    const auto lifted = std::erase_if(
+        world.obstructions, [&](const Obstruction& each) { return all || each.path == path; });
+    return lifted > 0 || all ? 0 : ENOENT;
+  });
+}
+
+Reply setAnswers(Context& context, bool answers) {
+  const Bdf address = context.arguments.address(context.word(1));
+  return context.change([&](World& world) {
+    const auto found = world.devices.find(address);
+    if (found == world.devices.end()) return ENODEV;
+    found->second.hardware.answers = answers;
+    return 0;
+  });
+}
+
+Reply setNumber(Context& context) {
+  const Bdf address = context.arguments.address(context.word(1));
+  const std::uint32_t group = context.arguments.number(context.word(2));
+  return context.change([&](World& world) { return renumber(world, address, group); });
+}
+
+Reply bindByHand(Context& context) {
+  const Bdf address = context.arguments.address(context.word(1));
+  return context.start([&] { return context.kernel.rebind(address, context.word(2)); });
+}
+
+Reply releaseByHand(Context& context) {
+  const Bdf address = context.arguments.address(context.word(1));
+  return context.start([&] { return context.kernel.release(address); });
+}
+
+Reply virtualFunctions(Context& context) {
+  const Bdf address = context.arguments.address(context.word(1));
+  const std::uint32_t count = context.arguments.number(context.word(2));
+  return context.start([&] { return context.kernel.setVirtualFunctions(address, count); });
+}
+
+Reply switchUevents(Context& context) {
+  if (context.word(1) != "on" && context.word(1) != "off") {
+    return failure("uevents: say on or off");
+  }
+  context.switches.uevents = context.word(1) == "on";
+  return done();
+}
+
+Reply await(Context& context) {
+  Reply reply = done();
+  reply.untilWaiting = context.arguments.number(context.word(1));
+  return context.arguments.why().empty() ? reply : failure(context.arguments.why());
+}
+
+struct Command {
+  const char* name;
+  const char* arguments;
+  std::size_t least;  ///< words, with the name
+  std::size_t most;
+  const char* what;
+  Reply (*act)(Context&);
+};
+
+constexpr std::size_t kMany = 64;
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> kCommands{
+      {"show", "", 1, 1, "devices, groups, users, what waits",
+       [](Context& c) {
+         return Reply{show(c.kernel), false, 0, "", std::nullopt};
+       }},
+      {"plug", "ADDRESS...", 2, kMany, "put hardware of the topology into its slot",
+       [](Context& c) {
+         const auto all = c.addresses();
+         return c.start([&] { return c.kernel.plug(all); });
+       }},
+      {"unplug", "ADDRESS...", 2, kMany, "pull hardware out, in use or not",
+       [](Context& c) {
+         const auto all = c.addresses();
+         return c.start([&] { return c.kernel.unplug(all); });
+       }},
+      {"bind", "ADDRESS DRIVER", 3, 3, "driver_override, unbind, bind", bindByHand},
+      {"unbind", "ADDRESS", 2, 2, "take the driver away", releaseByHand},
+      {"open", "ADDRESS [HOLDER]", 2, 3, "a VM opens group and device",
+       [](Context& c) { return hold(c, openDevice); }},
+      {"close", "ADDRESS [HOLDER]", 2, 3, "the VM closes the device",
+       [](Context& c) { return hold(c, closeDevice); }},
+      {"open-group", "GROUP [HOLDER]", 2, 3, "a VM opens the group only",
+       [](Context& c) { return holdGroup(c, openGroup); }},
+      {"close-group", "GROUP [HOLDER]", 2, 3, "the VM closes the group and its devices",
+       [](Context& c) { return holdGroup(c, closeGroup); }},
+      {"open-cdev", "ADDRESS", 2, 2, "open the device's cdev, unbound: invisible",
+       [](Context& c) { return holdCdev(c, openCdev); }},
+      {"close-cdev", "ADDRESS", 2, 2, "close it",
+       [](Context& c) { return holdCdev(c, closeCdev); }},
+      {"vfs", "ADDRESS COUNT", 3, 3, "write sriov_numvfs", virtualFunctions},
+      {"load-driver", "NAME", 2, 2, "load a driver of the topology",
+       [](Context& c) { return c.start([&] { return c.kernel.loadDriver(c.word(1)); }); }},
+      {"renumber", "ADDRESS GROUP", 3, 3, "its group when it comes back", setNumber},
+      {"mute", "ADDRESS", 2, 2, "configuration space reads all ones",
+       [](Context& c) { return setAnswers(c, false); }},
+      {"unmute", "ADDRESS", 2, 2, "it answers again",
+       [](Context& c) { return setAnswers(c, true); }},
+      {"hang", "PATH [TEXT]", 2, 3, "writes to this file hang (only those of TEXT)",
+       [](Context& c) { return obstruct(c, 0, 2); }},
+      {"fail", "PATH ERRNO [TEXT]", 3, 4, "writes to this file fail",
+       [](Context& c) { return obstruct(c, c.arguments.errnoValue(c.word(2)), 3); }},
+      {"unhang", "[PATH]", 1, 2, "lift hang and fail, of this file or all", unobstruct},
+      {"uevents", "on|off", 2, 2, "deliver events, or lose them", switchUevents},
+      {"await-waiting", "COUNT", 2, 2, "answer once so many operations hang", await},
+      {"help", "", 1, 1, "this list", [](Context&) {
+         return Reply{commandHelp(), false, 0, "", std::nullopt};
+       }}};
+  return kCommands;
+}
+
+/// What an errno means to the person who gave the command.
+const char* meaning(const std::string& command, int error) {
+  const bool opens = command.starts_with("open");
+  if (error == ENODEV && opens) return "not a device on a VFIO driver";
+  if (error == ENODEV && command == "load-driver") return "the topology has no such driver";
+  if (error == ENODEV && command == "plug") return "the topology has no such hardware";
+  if (error == ENODEV && command == "unplug") return "it is not in its slot";
+  if (error == ENODEV) return "no such device, or the driver does not take it";
+  if (error == EEXIST && command == "plug") return "it is in its slot already";
+  if (error == EEXIST) return "there already";
+  if (error == ENXIO) return "the bridge it hangs on is not there";
+  if (error == ENOENT && command.starts_with("close")) return "that holder does not have it open";
+  if (error == ENOENT && opens) return "no such node below /dev/vfio";
+  if (error == ENOENT && command == "vfs") return "no driver that does virtual functions";
+  if (error == ENOENT && command == "unhang") return "nothing hangs or fails there";
+  if (error == EPERM && opens) return "the group is not viable: a member is on a host driver";
+  if (error == EBUSY && opens) return "another holder has the group";
+  if (error == EBUSY && command == "vfs") return "set it to 0 first";
+  if (error == EBUSY) return "in use, or bound already";
+  if (error == ERANGE) return "more than the device has";
+  if (error == EINVAL && command == "bind") return "VFIO needs an IOMMU group";
+  return std::strerror(error);
+}
+
+}  // namespace
+
+Reply execute(SimKernel& kernel, Switches& switches, const std::string& line) {
+  std::istringstream stream(line);
+  Words words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  if (words.empty()) return failure("no command; there are:\n" + commandHelp());
+  const auto& all = commands();
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const Command& each) { return each.name == words[0]; });
+  if (found == all.end()) {
+    return failure("\"" + words[0] + "\" is no command; `help` lists them");
+  }
+  if (words.size() < found->least || words.size() > found->most) {
+    return failure(words[0] + " is used so: " + words[0] + " " + found->arguments);
+  }
+  Context context{kernel, switches, std::move(words), {}};
+  return found->act(context);
+}
+
+Reply finish(const std::string& command, int error) {
+  return error == 0 ? done() : failure(command + ": " + meaning(command, error));
+}
+
+std::string commandHelp() {
+  std::string text;
+  for (const Command& command : commands()) {
+    std::string use = std::string(command.name) + " " + command.arguments;
+    use.resize(std::max<std::size_t>(use.size() + 1, 30), ' ');
+    text += use + command.what + "\n";
+  }
+  return text;
+}
+
+}  // namespace vfiogate::sim

@@ -1,0 +1,43 @@
+#pragma once
+// One simulated node, running: files, events and commands around one simulated kernel.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "ipc/types/result.h"
+#include "tests/support/sim_sysfs/control_server.h"
+#include "tests/support/sim_sysfs/fuse_server.h"
+#include "tests/support/sim_sysfs/uevent_injector.h"
+
+namespace vfiogate::sim {
+
+struct NodeOptions {
+  std::string directory;  ///< gets "sys" and "dev"
+  std::string control;    ///< path of the command socket
+  std::optional<UeventInjector> injector;
+};
+
+class SimulatedNode {
+public:
+  /// Fails with the reason, for people.
+  static Result<std::unique_ptr<SimulatedNode>, std::string> start(const Topology& topology,
+                                                                   NodeOptions options);
+
+  /// Serves until `stopFd` (borrowed) is readable or somebody unmounts.
+  void run(int stopFd);
+
+private:
+  explicit SimulatedNode(const Topology& topology) : kernel_(topology) {}
+
+  /// Tells everybody what the last operation led to: events first, as the kernel does.
+  void settle();
+
+  SimKernel kernel_;
+  Switches switches_;
+  std::optional<UeventInjector> injector_;
+  std::optional<ControlServer> control_;
+  std::unique_ptr<FuseServer> files_;
+};
+
+}  // namespace vfiogate::sim

@@ -1,0 +1,87 @@
+#pragma once
+// The hardware, drivers and kernel of a simulated node, as a topology file describes them.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ipc/types/bdf.h"
+
+namespace vfiogate::sim {
+
+/// Which PCI functions a driver takes by itself. Absent means any.
+struct IdMatch {
+  std::optional<std::uint16_t> vendor;
+  std::optional<std::uint16_t> device;
+  std::uint32_t classCode = 0;
+  std::uint32_t classMask = 0;  ///< 0: any class
+
+  friend bool operator==(const IdMatch&, const IdMatch&) = default;
+};
+
+/// What a driver does with a group's DMA: a host driver claims it and keeps VFIO out; the others
+/// leave it to their user (platform-facts.md 7, group viability).
+enum class DriverKind : std::uint8_t { kHost, kVfio, kStub, kPort };
+
+struct DriverSpec {
+  std::string name;
+  DriverKind kind = DriverKind::kHost;
+  std::vector<IdMatch> ids;
+  bool overrideOnly = false;  ///< ids count only when driver_override names this driver
+  bool loaded = true;         ///< false: comes with the command load-driver
+  bool sriov = false;         ///< implements sriov_numvfs
+};
+
+struct SriovSpec {
+  std::uint32_t total = 0;   ///< most virtual functions
+  std::uint16_t device = 0;  ///< device id of the virtual functions
+  std::uint32_t offset = 1;  ///< routing id of the first one, from the physical function's
+  std::uint32_t stride = 1;
+  std::optional<std::uint32_t> firstGroup;  ///< group of the first one, counting up; else free ones
+};
+
+/// One PCI function in its slot, whether the kernel knows it or not.
+struct Hardware {
+  explicit Hardware(const Bdf& where) : address(where) {}
+
+  Bdf address;
+  std::optional<Bdf> behind;  ///< the bridge it hangs on; else it sits on a root bus
+  std::uint16_t vendor = 0;
+  std::uint16_t device = 0;
+  std::uint16_t subvendor = 0;
+  std::uint16_t subdevice = 0;
+  std::uint32_t classCode = 0;
+  std::uint8_t revision = 0;
+  bool bridge = false;  ///< header type 1
+  bool multifunction = false;
+  std::optional<std::uint32_t> group;
+  std::int32_t numa = -1;
+  std::optional<bool> bootVga;
+  std::vector<std::string> reset;     ///< reset methods, in the kernel's order
+  std::optional<std::string> driver;  ///< at boot; "" none; absent: whoever matches
+  std::optional<SriovSpec> sriov;
+  std::map<std::string, std::string> attributes;  ///< read instead of what the kernel would say
+  std::vector<std::string> absent;                ///< attributes that are missing
+  std::vector<std::string> children;              ///< directories while a host driver has it
+  bool present = true;                            ///< false: comes with the command plug
+  bool answers = true;                            ///< false: configuration space reads all ones
+};
+
+enum class IommuMode : std::uint8_t { kOn, kOff, kUnsafeNoIommu };
+
+/// The whole node.
+struct Topology {
+  /// Kernel 6.1: reading `uevent` or `driver_override` waits while somebody unbinds the device.
+  /// Later kernels answer (platform-facts.md 7).
+  bool readsWaitForUnbind = true;
+  IommuMode iommu = IommuMode::kOn;
+  std::string groupType = "DMA-FQ";
+  bool cdev = false;  ///< /dev/vfio/devices and /dev/iommu exist
+  std::int32_t numaNodes = 1;
+  std::vector<DriverSpec> drivers;
+  std::map<Bdf, Hardware> hardware;
+};
+
+}  // namespace vfiogate::sim
