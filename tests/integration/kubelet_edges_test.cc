@@ -1,25 +1,18 @@
 // The stand-in kubelet against the smallest plugin: the edges of the
 // contract's rows, where a slip would let a plugin pass that a real kubelet fails.
 
-#include "tests/integration/tiny_plugin.h"
-#include "tests/support/kubelet_sim/kubelet_sim.h"
-#include "tests/support/temp_dir.h"
+#include "tests/integration/kubelet_edges.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sys/inotify.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <future>
-#include <iterator>
 #include <string>
 #include <vector>
 
@@ -32,55 +25,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
-
-const std::string kGpu = "example.com/gpu";
-const std::string kNic = "example.com/nic";
-
-/// A bound socket at `path`; serving nothing, listening if `listens`.
-int bindSocket(const std::string& path, bool listens) {
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
-  EXPECT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0) << path;
-  if (listens) {
-    EXPECT_EQ(listen(fd, 8), 0);
-  }
-  return fd;
-}
-
-class KubeletEdges : public testing::Test {
-protected:
-  KubeletEdges() { fs::create_directory(deviceDir_); }
-
-  std::string in(const std::string& name) const { return deviceDir_ + "/" + name; }
-
-  /// A plugin for `resource`, registered, whose frame of healthy `ids` has arrived.
-  std::unique_ptr<TinyPlugin> serve(const std::string& resource, const std::set<std::string>& ids,
-                                    const std::string& socket = "p.sock") {
-    auto plugin = std::make_unique<TinyPlugin>(in(socket));
-    std::vector<TinyPlugin::Device> devices;
-    for (const auto& id : ids) devices.push_back({id});
-    plugin->show(devices);
-    EXPECT_EQ(askToRegister(deviceDir_, socket, resource), "");
-    EXPECT_TRUE(kubelet_.shows(resource, ids));
-    return plugin;
-  }
-
-  Checkpoint checkpoint() const {
-    std::ifstream file(in("kubelet_internal_checkpoint"));
-    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    const auto parsed = parseCheckpoint(text);
-    EXPECT_TRUE(parsed) << "no valid checkpoint: " << text;
-    return parsed.value_or(Checkpoint());
-  }
-
-  TempDir directory_;
-  std::string deviceDir_ = directory_ / "device-plugins";
-  KubeletSim kubelet_{directory_.path().string(),
-                      {.dialWithin = std::chrono::milliseconds(500),
-                       .optionsWithin = std::chrono::milliseconds(5000)}};
-};
 
 TEST_F(KubeletEdges, K1_StopLeavesItsSocketWithoutAnEvent) {
   kubelet_.start();
@@ -118,133 +62,6 @@ TEST_F(KubeletEdges, K6_AFrameOverFourMebibytesEndsTheStream) {
   const auto plugin = serve(kGpu, {"a"});
   plugin->show({{std::string(5 << 20, 'x')}});
   EXPECT_TRUE(kubelet_.shows(kGpu, {}, {"a"})) << "capacity stays, nothing is allocatable";
-}
-
-TEST_F(KubeletEdges, K11_OneContainerRequestInADrawnOrder) {
-  kubelet_.start();
-  const auto plugin = serve(kGpu, {"a", "b", "c", "d", "e", "f"});
-  std::set<std::vector<std::string>> orders;
-  for (int i = 0; i < 8; ++i) {
-    const std::string uid = "pod-" + std::to_string(i);
-    EXPECT_TRUE(kubelet_.admit({uid, {}, {{"c", {{kGpu, 6}}}}}).admitted);
-    orders.insert(plugin->allocations().back());
-    kubelet_.end(uid);
-  }
-  EXPECT_GT(orders.size(), 1U) << "the order of ids is arbitrary";
-  EXPECT_THAT(plugin->containerRequests(), testing::Each(1));
-}
-
-TEST_F(KubeletEdges, K11_InitDevicesAreOfferedAgain) {
-  kubelet_.start();
-  const auto plugin = serve(kGpu, {"a", "b"});
-  const auto admission = kubelet_.admit({"pod", {{"init", {{kGpu, 1}}}}, {{"app", {{kGpu, 1}}}}});
-  ASSERT_TRUE(admission.admitted) << admission.message;
-  ASSERT_THAT(plugin->allocations(), SizeIs(2));
-  EXPECT_EQ(plugin->allocations()[0], plugin->allocations()[1]);
-}
-
-TEST_F(KubeletEdges, K11_AppContainersDoNotShare) {
-  kubelet_.start();
-  const auto plugin = serve(kGpu, {"a", "b"});
-  const auto admission = kubelet_.admit({"pod", {}, {{"one", {{kGpu, 1}}}, {"two", {{kGpu, 1}}}}});
-  ASSERT_TRUE(admission.admitted) << admission.message;
-  EXPECT_NE(plugin->allocations()[0], plugin->allocations()[1]);
-}
-
-TEST_F(KubeletEdges, K11_ARecordedContainerIsNotAskedForAgain) {
-  kubelet_.start();
-  const auto plugin = serve(kGpu, {"a", "b"});
-  const PodSpec pod{"pod", {}, {{"c", {{kGpu, 1}}}}};
-  EXPECT_TRUE(kubelet_.admit(pod).admitted);
-  EXPECT_TRUE(kubelet_.admit(pod).admitted);
-  EXPECT_THAT(plugin->allocations(), SizeIs(1));
-}
-
-TEST_F(KubeletEdges, K11_TooFewDevicesRejectWithoutACall) {
-  kubelet_.start();
-  const auto plugin = serve(kGpu, {"a", "b"});
-  EXPECT_TRUE(kubelet_.admit({"one", {}, {{"c", {{kGpu, 1}}}}}).admitted);
-  const auto admission = kubelet_.admit({"two", {}, {{"c", {{kGpu, 2}}}}});
-  EXPECT_FALSE(admission.admitted);
-  EXPECT_EQ(admission.reason, "UnexpectedAdmissionError");
-  EXPECT_THAT(plugin->allocations(), SizeIs(1));
-}
-
-TEST_F(KubeletEdges, K11_AnEndedPodsDevicesAreFreeAtTheNextAdmission) {
-  kubelet_.start();
-  const auto plugin = serve(kGpu, {"a"});
-  EXPECT_TRUE(kubelet_.admit({"one", {}, {{"c", {{kGpu, 1}}}}}).admitted);
-  EXPECT_FALSE(kubelet_.admit({"two", {}, {{"c", {{kGpu, 1}}}}}).admitted);
-  kubelet_.end("one");
-  EXPECT_TRUE(kubelet_.admit({"three", {}, {{"c", {{kGpu, 1}}}}}).admitted);
-}
-
-TEST_F(KubeletEdges, K14_EarlierSuccessesAreNotRolledBack) {
-  kubelet_.start();
-  const auto gpu = serve(kGpu, {"a"}, "gpu.sock");
-  const auto nic = serve(kNic, {"n"}, "nic.sock");
-  nic->onAllocate([](const auto&) { return TinyPlugin::Reply{.error = "no"}; });
-  const auto admission = kubelet_.admit({"pod", {}, {{"one", {{kGpu, 1}}}, {"two", {{kNic, 1}}}}});
-  EXPECT_FALSE(admission.admitted);
-  EXPECT_THAT(admission.granted, SizeIs(1));
-  EXPECT_THAT(gpu->allocations(), SizeIs(1)) << "the plugin hears nothing of it";
-}
-
-TEST_F(KubeletEdges, K15_AnEmptyReplyBlocksTheIdsUntilARecount) {
-  kubelet_.start();
-  const auto plugin = serve(kGpu, {"a", "b"});
-  EXPECT_TRUE(kubelet_.admit({"one", {}, {{"c", {{kGpu, 1}}}}}).admitted);
-  plugin->onAllocate([](const auto&) { return TinyPlugin::Reply{.containers = 0}; });
-  EXPECT_FALSE(kubelet_.admit({"two", {}, {{"c", {{kGpu, 1}}}}}).admitted);
-  plugin->onAllocate({});
-  EXPECT_FALSE(kubelet_.admit({"three", {}, {{"c", {{kGpu, 1}}}}}).admitted) << "still blocked";
-  kubelet_.end("one");  // something to free, hence a recount
-  EXPECT_TRUE(kubelet_.admit({"four", {}, {{"c", {{kGpu, 2}}}}}).admitted);
-}
-
-TEST_F(KubeletEdges, K21_IsWrittenOnFramesAndGrantsAlone) {
-  kubelet_.start();
-  EXPECT_EQ(kubelet_.checkpointWrites(), 0U);
-  const auto plugin = serve(kGpu, {"a"});
-  EXPECT_EQ(kubelet_.checkpointWrites(), 1U);
-  EXPECT_TRUE(kubelet_.admit({"pod", {}, {{"c", {{kGpu, 1}}}}}).admitted);
-  EXPECT_EQ(kubelet_.checkpointWrites(), 2U);
-  kubelet_.end("pod");
-  plugin->onAllocate([](const auto&) { return TinyPlugin::Reply{.error = "no"}; });
-  EXPECT_FALSE(kubelet_.admit({"next", {}, {{"c", {{kGpu, 1}}}}}).admitted);
-  EXPECT_EQ(kubelet_.checkpointWrites(), 2U) << "freeing and refusals write nothing";
-}
-
-TEST_F(KubeletEdges, K21_NamesOnlyResourcesThatShowedAFrame) {
-  kubelet_.start();
-  EXPECT_EQ(kubelet_.frames(kNic), 0U);  // to ask is not to know
-  const auto plugin = serve(kGpu, {"a"});
-  const auto written = checkpoint();
-  EXPECT_THAT(written.registered, SizeIs(1));
-  EXPECT_EQ(written.entries, std::nullopt) << "null while no pod has a device";
-}
-
-TEST_F(KubeletEdges, K21_ARestartedKubeletKnowsItsPodsAndNoDevices) {
-  kubelet_.start();
-  auto plugin = serve(kGpu, {"a", "b"});
-  EXPECT_TRUE(kubelet_.admit({"pod", {}, {{"c", {{kGpu, 1}}}}}).admitted);
-  const auto held = plugin->allocations().front();
-  plugin.reset();
-  kubelet_.restart();
-  EXPECT_THAT(kubelet_.resources(), ElementsAre(kGpu));
-  EXPECT_EQ(kubelet_.devices(kGpu).capacity(), 0U);
-  plugin = serve(kGpu, {"a", "b"});
-  EXPECT_TRUE(kubelet_.admit({"next", {}, {{"c", {{kGpu, 1}}}}}).admitted);
-  EXPECT_NE(plugin->allocations().front(), held) << "what the first pod holds is taken";
-}
-
-TEST_F(KubeletEdges, K14_ARefusedIdIsFreeForTheNextPod) {
-  kubelet_.start();
-  const auto plugin = serve(kGpu, {"a"});
-  plugin->onAllocate([](const auto&) { return TinyPlugin::Reply{.error = "group 7 is busy"}; });
-  EXPECT_FALSE(kubelet_.admit({"pod", {}, {{"c", {{kGpu, 1}}}}}).admitted);
-  plugin->onAllocate({});
-  EXPECT_TRUE(kubelet_.admit({"next", {}, {{"c", {{kGpu, 1}}}}}).admitted);
 }
 
 TEST_F(KubeletEdges, K9_TheEndOfAnOldStreamDisconnectsTheNewOne) {
@@ -305,6 +122,34 @@ TEST_F(KubeletEdges, AKubeletThatDiesEndsTheAllocateUnderWay) {
   answer.set_value();
   EXPECT_TRUE(ended) << "the call outlived the kubelet";
   EXPECT_TRUE(admission.get().kubeletDied);
+}
+
+TEST_F(KubeletEdges, AKubeletThatStopsGivesUpItsDial) {
+  KubeletSim slow(directory_.path().string(), {.dialWithin = std::chrono::minutes(10)});
+  slow.start();
+  const int mute = bindSocket(in("mute.sock"), true);
+  auto registering = std::async(std::launch::async,
+                                [this]() { return askToRegister(deviceDir_, "mute.sock", kGpu); });
+  const int dialled = accept(mute, nullptr, nullptr);
+  const auto begin = std::chrono::steady_clock::now();
+  slow.stop();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  EXPECT_NE(registering.get(), "");
+  close(dialled);
+  close(mute);
+}
+
+TEST_F(KubeletEdges, K10_AFailedRegisterDoesNotWaitForTheStreamThatItTakesAway) {
+  kubelet_.start();
+  const int mute = bindSocket(in("mute.sock"), true);
+  auto failing = std::async(std::launch::async,
+                            [this]() { return askToRegister(deviceDir_, "mute.sock", kGpu); });
+  const int dialled = accept(mute, nullptr, nullptr);  // now the first Register is in its dial
+  const auto plugin = serve(kGpu, {"a"});
+  EXPECT_NE(failing.get(), "");
+  EXPECT_TRUE(plugin->awaitStreams(1));
+  close(dialled);
+  close(mute);
 }
 
 }  // namespace

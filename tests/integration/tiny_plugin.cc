@@ -37,10 +37,12 @@ public:
 
   grpc::Status GetDevicePluginOptions(grpc::ServerContext* /*context*/,
                                       const v1beta1::Empty* /*request*/,
-                                      v1beta1::DevicePluginOptions* /*options*/) override {
+                                      v1beta1::DevicePluginOptions* options) override {
     const std::lock_guard lock(mutex_);
     ++optionsAsked_;
     if (!answersOptions_) return {grpc::StatusCode::UNIMPLEMENTED, "no options here"};
+    options->set_pre_start_required(options_.preStart);
+    options->set_get_preferred_allocation_available(options_.preferred);
     return grpc::Status::OK;
   }
 
@@ -91,6 +93,48 @@ public:
     return grpc::Status::OK;
   }
 
+  grpc::Status GetPreferredAllocation(grpc::ServerContext* /*context*/,
+                                      const v1beta1::PreferredAllocationRequest* request,
+                                      v1beta1::PreferredAllocationResponse* response) override {
+    Wish wish{.containers = request->container_requests_size()};
+    for (const auto& container : request->container_requests()) {
+      const auto& available = container.available_deviceids();
+      const auto& included = container.must_include_deviceids();
+      wish.available.assign(available.begin(), available.end());
+      wish.mustInclude.assign(included.begin(), included.end());
+      wish.size = container.allocation_size();
+    }
+    std::function<Preference(const Wish&)> act;
+    {
+      const std::lock_guard lock(mutex_);
+      wishes_.push_back(wish);
+      act = actPreferred_;
+    }
+    const Preference preference = act ? act(wish) : Preference();
+    if (!preference.error.empty()) return {grpc::StatusCode::INTERNAL, preference.error};
+    for (std::size_t i = 0; i < preference.containers; ++i) {
+      auto* container = response->add_container_responses();
+      for (const auto& id : preference.ids) container->add_deviceids(id);
+    }
+    return grpc::Status::OK;
+  }
+
+  grpc::Status PreStartContainer(grpc::ServerContext* /*context*/,
+                                 const v1beta1::PreStartContainerRequest* request,
+                                 v1beta1::PreStartContainerResponse* /*response*/) override {
+    const std::vector<std::string> ids(request->devices_ids().begin(),
+                                       request->devices_ids().end());
+    std::function<std::string(const std::vector<std::string>&)> act;
+    {
+      const std::lock_guard lock(mutex_);
+      preStarts_.push_back(ids);
+      act = actPreStart_;
+    }
+    const std::string error = act ? act(ids) : "";
+    if (error.empty()) return grpc::Status::OK;
+    return {grpc::StatusCode::FAILED_PRECONDITION, error};
+  }
+
   void show(const std::vector<Device>& devices) {
     const std::lock_guard lock(mutex_);
     frame_.clear_devices();
@@ -119,6 +163,11 @@ public:
   std::function<Reply(const std::vector<std::string>&)> act_;
   std::vector<std::vector<std::string>> allocations_;
   std::vector<int> containerRequests_;
+  Options options_;
+  std::function<Preference(const Wish&)> actPreferred_;
+  std::function<std::string(const std::vector<std::string>&)> actPreStart_;
+  std::vector<Wish> wishes_;
+  std::vector<std::vector<std::string>> preStarts_;
 
 private:
   std::unique_ptr<grpc::Server> server_;
@@ -142,6 +191,31 @@ void TinyPlugin::endStreams() {
 void TinyPlugin::onAllocate(std::function<Reply(const std::vector<std::string>&)> act) {
   const std::lock_guard lock(service_->mutex_);
   service_->act_ = std::move(act);
+}
+
+void TinyPlugin::can(Options options) {
+  const std::lock_guard lock(service_->mutex_);
+  service_->options_ = options;
+}
+
+void TinyPlugin::onPreferred(std::function<Preference(const Wish&)> act) {
+  const std::lock_guard lock(service_->mutex_);
+  service_->actPreferred_ = std::move(act);
+}
+
+void TinyPlugin::onPreStart(std::function<std::string(const std::vector<std::string>&)> act) {
+  const std::lock_guard lock(service_->mutex_);
+  service_->actPreStart_ = std::move(act);
+}
+
+std::vector<TinyPlugin::Wish> TinyPlugin::wishes() const {
+  const std::lock_guard lock(service_->mutex_);
+  return service_->wishes_;
+}
+
+std::vector<std::vector<std::string>> TinyPlugin::preStarts() const {
+  const std::lock_guard lock(service_->mutex_);
+  return service_->preStarts_;
 }
 
 int TinyPlugin::optionsAsked() const {

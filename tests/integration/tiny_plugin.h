@@ -23,6 +23,25 @@ public:
     std::size_t containers = 1;
   };
 
+  /// What the plugin says that it can do.
+  struct Options {
+    bool preStart = false;
+    bool preferred = false;
+  };
+  /// One question for a preference.
+  struct Wish {
+    std::vector<std::string> available;
+    std::vector<std::string> mustInclude;
+    int size = 0;
+    int containers = 0;  ///< container requests in the message
+  };
+  /// The preferred ids of the only container response; `containers` 0 is an answer without any.
+  struct Preference {
+    std::string error = {};
+    std::vector<std::string> ids = {};
+    std::size_t containers = 1;
+  };
+
   /// Serves at `socketPath`. With `answersOptions` false GetDevicePluginOptions is unimplemented.
   explicit TinyPlugin(const std::string& socketPath, bool answersOptions = true);
   ~TinyPlugin();
@@ -36,6 +55,14 @@ public:
   /// Called in each Allocate with its ids, before the reply.
   void onAllocate(std::function<Reply(const std::vector<std::string>&)> act);
 
+  /// What GetDevicePluginOptions says from now on.
+  void can(Options options);
+  /// Called in each GetPreferredAllocation, before the reply.
+  void onPreferred(std::function<Preference(const Wish&)> act);
+  /// Called in each PreStartContainer with its ids; what it returns, if not empty, is an error of
+  /// code FAILED_PRECONDITION.
+  void onPreStart(std::function<std::string(const std::vector<std::string>&)> act);
+
   int optionsAsked() const;
   /// True as soon as `count` streams were opened, ever; false after 20 s.
   bool awaitStreams(int count);
@@ -43,6 +70,10 @@ public:
   bool awaitCancelled(int count);
   /// Each Allocate's ids, in the order of the calls.
   std::vector<std::vector<std::string>> allocations() const;
+  /// Each question for a preference, in the order of the calls.
+  std::vector<Wish> wishes() const;
+  /// Each PreStartContainer's ids, in the order of the calls.
+  std::vector<std::vector<std::string>> preStarts() const;
   /// The number of container requests in each Allocate.
   std::vector<int> containerRequests() const;
 

@@ -4,10 +4,12 @@
 #include "tests/support/kubelet_sim/registration_desk.h"
 #include "tests/support/kubelet_sim/sim_state.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
 namespace vfiogate::sim {
+
 bool isExtendedResourceName(const std::string& name) {
   return ResourceName::parse(name).has_value();
 }
@@ -51,6 +53,10 @@ void KubeletSim::stop() {
     state_->retired.clear();
     for (auto& [name, resource] : state_->resources) {
       if (resource.client) clients.push_back(std::move(resource.client));
+      // Of an earlier client, where a later registration failed: it is in `retired` as well.
+      if (resource.endpoint && resource.endpoint->client) {
+        clients.push_back(std::move(resource.endpoint->client));
+      }
     }
     state_->changed.notify_all();
   }
@@ -60,6 +66,8 @@ void KubeletSim::stop() {
   const std::lock_guard lock(state_->mutex);
   state_->resources.clear();
   state_->recorded.clear();
+  state_->reusable.clear();
+  state_->reusedBy.clear();
 }
 
 void KubeletSim::behave(Manner manner, std::string refusal) {
@@ -78,73 +86,16 @@ void KubeletSim::dieInAllocate() {
   state_->dieInAllocate = true;
 }
 
-bool KubeletSim::await(const std::string& resource,
-                       const std::function<bool(const DeviceTable&)>& holds) {
-  return state_->await([&]() { return holds(state_->resources[resource].devices); });
+std::vector<std::string> KubeletSim::State::shuffled(const std::set<std::string>& ids) {
+  std::vector<std::string> order(ids.begin(), ids.end());
+  std::ranges::shuffle(order, random);
+  return order;
 }
 
-bool KubeletSim::shows(const std::string& resource, const std::set<std::string>& healthy,
-                       const std::set<std::string>& unhealthy) {
-  return await(resource, [&](const DeviceTable& devices) {
-    return devices.healthy() == healthy && devices.unhealthy() == unhealthy;
-  });
-}
-
-bool KubeletSim::awaitRegistrations(const std::string& resource, std::size_t times) {
-  return state_->await([&]() { return state_->resources[resource].registrations >= times; });
-}
-
-bool KubeletSim::awaitFrames(const std::string& resource, std::size_t count) {
-  return state_->await([&]() { return state_->resources[resource].frames >= count; });
-}
-
-DeviceTable KubeletSim::devices(const std::string& resource) {
-  const std::lock_guard lock(state_->mutex);
-  return state_->resources[resource].devices;
-}
-
-std::size_t KubeletSim::frames(const std::string& resource) {
-  const std::lock_guard lock(state_->mutex);
-  return state_->resources[resource].frames;
-}
-
-std::size_t KubeletSim::registrations(const std::string& resource) {
-  const std::lock_guard lock(state_->mutex);
-  return state_->resources[resource].registrations;
-}
-
-std::size_t KubeletSim::streamsEnded(const std::string& resource) {
-  const std::lock_guard lock(state_->mutex);
-  return state_->resources[resource].streamsEnded;
-}
-
-std::vector<std::string> KubeletSim::resources() {
-  const std::lock_guard lock(state_->mutex);
-  std::vector<std::string> names;
-  for (const auto& [name, resource] : state_->resources) {
-    if (resource.known) names.push_back(name);
-  }
-  return names;
-}
-
-void KubeletSim::dropStream(const std::string& resource) {
-  std::shared_ptr<PluginClient> client;
-  {
-    const std::lock_guard lock(state_->mutex);
-    client = state_->resources[resource].client;
-  }
-  if (client) client->close();
-}
-
-std::string KubeletSim::crash() {
-  const std::lock_guard lock(state_->mutex);
-  state_->crashSeen = true;
-  return state_->crash;
-}
-
-std::size_t KubeletSim::checkpointWrites() {
-  const std::lock_guard lock(state_->mutex);
-  return state_->checkpointWrites;
+std::vector<std::string> KubeletSim::State::shuffledLimits(const ContainerSpec& container) {
+  std::set<std::string> resourceNames;
+  for (const auto& [resource, count] : container.limits) resourceNames.insert(resource);
+  return shuffled(resourceNames);
 }
 
 }  // namespace vfiogate::sim

@@ -1,10 +1,11 @@
 #pragma once
-// A stand-in kubelet: what a device plugin meets on a real one's sockets, rows K1-K6, K11, K14-K17
+// A stand-in kubelet: what a device plugin meets on a real one's sockets, rows K1-K6, K11, K14-K19
 // and K21 of the kubelet contract.
 
 #include "proto/deviceplugin.pb.h"
 #include "tests/support/kubelet_sim/checkpoint_format.h"
 #include "tests/support/kubelet_sim/device_table.h"
+#include "tests/support/kubelet_sim/pod.h"
 
 #include <chrono>
 #include <functional>
@@ -18,37 +19,11 @@ namespace vfiogate::sim {
 /// How long a test waits for what must come; it costs only where something is broken.
 constexpr std::chrono::seconds kPatience{30};
 
-struct ContainerSpec {
-  std::string name;
-  std::map<std::string, std::size_t> limits;  ///< resource to count
-};
-
-struct PodSpec {
-  std::string uid;
-  std::vector<ContainerSpec> initContainers;
-  std::vector<ContainerSpec> containers;
-};
-
-/// What one container got of one resource.
-struct Granted {
-  std::string container;
-  std::string resource;
-  std::vector<std::string> ids;
-  v1beta1::ContainerAllocateResponse response;
-};
-
-struct Admission {
-  bool admitted = false;
-  bool kubeletDied = false;  ///< neither admitted nor rejected
-  std::string reason;        ///< "UnexpectedAdmissionError" where a plugin refused
-  std::string message;       ///< as it would stand in the pod's status
-  std::vector<Granted> granted;
-};
-
 struct KubeletOptions {
   std::uint64_t seed = 1;  ///< of every choice that the real one makes at random
   std::chrono::milliseconds dialWithin{10'000};
   std::chrono::milliseconds optionsWithin{10'000};
+  std::chrono::milliseconds preStartWithin{30'000};
 };
 
 /// What Register does instead of registering; for the bad days.
@@ -85,7 +60,15 @@ public:
 
   /// Runs admission; all Allocates of a pod come before any of its containers starts (K11).
   Admission admit(const PodSpec& pod);
-  /// The pod is inactive from now on: what it held is freed at the next admission (K20, lazily).
+  /// Starts a container of an admitted pod: PreStartContainer where a plugin wants it, one call for
+  /// each resource; no Allocate unless nothing is recorded (K12, K19). Calls for different pods may
+  /// run at once, from threads of the test.
+  ContainerStart startContainer(const std::string& podUid, const std::string& container);
+  ContainerStart restartContainer(const std::string& podUid, const std::string& container);
+  /// It ended by itself.
+  void stopContainer(const std::string& podUid, const std::string& container);
+  /// All containers have ended and the pod is inactive: what it held is freed at the next admission
+  /// (K20, lazily).
   void end(const std::string& podUid);
   /// One Allocate with these very ids, past all the kubelet's own checks.
   Granted offer(const std::string& resource, const std::vector<std::string>& ids,
@@ -119,6 +102,7 @@ public:
 
 private:
   struct State;
+  class Allocation;
   class Desk;
   std::unique_ptr<State> state_;
 };

@@ -1,5 +1,6 @@
 #include "tests/support/kubelet_sim/plugin_client.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace vfiogate::sim {
@@ -52,12 +53,19 @@ PluginClient::~PluginClient() {
 }
 
 bool PluginClient::connect(std::chrono::system_clock::time_point deadline) {
-  std::shared_ptr<grpc::Channel> channel;
-  {
-    const std::lock_guard lock(mutex_);
-    channel = channel_;
-  }
-  return channel != nullptr && channel->WaitForConnected(deadline);
+  using Clock = std::chrono::system_clock;
+  do {
+    std::shared_ptr<grpc::Channel> channel;
+    {
+      const std::lock_guard lock(mutex_);
+      channel = channel_;
+    }
+    if (channel == nullptr) return false;
+    // Nothing wakes who waits for a connection: look for close() now and then.
+    const auto soon = Clock::now() + std::chrono::milliseconds(20);
+    if (channel->WaitForConnected(std::min(soon, deadline))) return true;
+  } while (Clock::now() < deadline);
+  return false;
 }
 
 grpc::Status PluginClient::options(v1beta1::DevicePluginOptions& options,
@@ -85,9 +93,25 @@ void PluginClient::watch(std::function<void(const Frame&)> onFrame, std::functio
 
 grpc::Status PluginClient::allocate(const v1beta1::AllocateRequest& request,
                                     v1beta1::AllocateResponse& response) {
-  Call call(*this);  // no deadline, as in the real one (K16)
+  Call call(*this);
   if (call.stub() == nullptr) return grpc::Status::CANCELLED;
   return call.stub()->Allocate(&call.context(), request, &response);
+}
+
+grpc::Status PluginClient::preferred(const v1beta1::PreferredAllocationRequest& request,
+                                     v1beta1::PreferredAllocationResponse& response) {
+  Call call(*this);
+  if (call.stub() == nullptr) return grpc::Status::CANCELLED;
+  return call.stub()->GetPreferredAllocation(&call.context(), request, &response);
+}
+
+grpc::Status PluginClient::preStart(const v1beta1::PreStartContainerRequest& request,
+                                    std::chrono::milliseconds within) {
+  Call call(*this);
+  if (call.stub() == nullptr) return grpc::Status::CANCELLED;
+  call.context().set_deadline(std::chrono::system_clock::now() + within);
+  v1beta1::PreStartContainerResponse nothing;
+  return call.stub()->PreStartContainer(&call.context(), request, &nothing);
 }
 
 void PluginClient::close() {

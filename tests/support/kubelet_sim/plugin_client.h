@@ -26,14 +26,19 @@ public:
   PluginClient(const PluginClient&) = delete;
   PluginClient& operator=(const PluginClient&) = delete;
 
-  /// True once the plugin serves, not merely listens.
+  /// True once the plugin serves, not merely listens; false at the deadline, or once closed.
   bool connect(std::chrono::system_clock::time_point deadline);
   grpc::Status options(v1beta1::DevicePluginOptions& options, std::chrono::milliseconds within);
   /// Reads frames on a thread of its own until the stream ends; then `ended` is called, once.
   void watch(std::function<void(const Frame&)> onFrame, std::function<void()> ended);
-  /// CANCELLED once closed.
+  /// These end with CANCELLED once closed. Allocate and the question for a preference have no
+  /// deadline, as in the real one (K16).
   grpc::Status allocate(const v1beta1::AllocateRequest& request,
                         v1beta1::AllocateResponse& response);
+  grpc::Status preferred(const v1beta1::PreferredAllocationRequest& request,
+                         v1beta1::PreferredAllocationResponse& response);
+  grpc::Status preStart(const v1beta1::PreStartContainerRequest& request,
+                        std::chrono::milliseconds within);
   /// Cancels the stream and all calls under way; the connection closes when they have ended.
   void close();
 

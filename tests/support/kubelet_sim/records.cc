@@ -44,14 +44,33 @@ void KubeletSim::State::readCheckpoint() {
   const auto checkpoint = parseCheckpoint(text.str());
   if (!checkpoint) return;
   recorded = checkpoint->entries.value_or(std::vector<CheckpointEntry>());
-  for (const auto& [name, ids] : checkpoint->registered) resources[name].known = true;
+  for (const auto& [name, ids] : checkpoint->registered) {
+    resources[name].known = true;
+    resources[name].endpoint = Endpoint{.client = nullptr, .options = {}, .stopped = true};
+  }
   recount();
 }
 
+std::set<std::string> idsOf(const CheckpointEntry& entry) {
+  std::set<std::string> ids;
+  for (const auto& [node, some] : entry.devices) ids.insert(some.begin(), some.end());
+  return ids;
+}
+
+const CheckpointEntry* KubeletSim::State::recordOf(const std::string& uid,
+                                                   const std::string& container,
+                                                   const std::string& resource) const {
+  for (const CheckpointEntry& entry : recorded) {
+    if (entry.podUid == uid && entry.container == container && entry.resource == resource) {
+      return &entry;
+    }
+  }
+  return nullptr;
+}
+
 void KubeletSim::State::freeInactive() {
-  const auto freed = std::erase_if(recorded, [this](const CheckpointEntry& entry) {
-    return inactivePods.contains(entry.podUid);
-  });
+  const auto freed = std::erase_if(
+      recorded, [this](const CheckpointEntry& entry) { return !isActive(entry.podUid); });
   // Without anything to free there is no recount: what is blocked stays so (K15).
   if (freed != 0) recount();
 }
@@ -59,9 +78,7 @@ void KubeletSim::State::freeInactive() {
 void KubeletSim::State::recount() {
   for (auto& [name, resource] : resources) resource.allocated.clear();
   for (const CheckpointEntry& entry : recorded) {
-    for (const auto& [node, ids] : entry.devices) {
-      resources[entry.resource].allocated.insert(ids.begin(), ids.end());
-    }
+    resources[entry.resource].allocated.merge(idsOf(entry));
   }
 }
 

@@ -85,8 +85,8 @@ std::string KubeletSim::registerPlugin(const v1beta1::RegisterRequest& request,
   const auto giveUp = [&](const std::string& why) {
     const std::lock_guard lock(state_->mutex);
     if (state_->life != born) return why;
-    // Whoever is there now goes, older ones too (K10). Not destroyed here: that joins a reader
-    // which may be waiting for this lock.
+    // Whoever is in the table now goes, older ones too; the endpoint stays as it was (K10). Not
+    // destroyed here: that joins a reader which may be waiting for this lock.
     auto& current = state_->resources[name].client;
     if (current) state_->retired.push_back(std::move(current));
     current = nullptr;
@@ -100,7 +100,9 @@ std::string KubeletSim::registerPlugin(const v1beta1::RegisterRequest& request,
   {
     const std::lock_guard lock(state_->mutex);
     if (state_->life != born) return "the kubelet stops";
-    ++state_->resources[name].registrations;
+    ResourceState& resource = state_->resources[name];
+    ++resource.registrations;
+    resource.endpoint = Endpoint{.client = client, .options = options};
     state_->changed.notify_all();
   }
   // A callback may come after stop(), and even after the next start().
@@ -133,6 +135,7 @@ void KubeletSim::State::streamEnded(const std::string& resourceName) {
   ++resource.streamsEnded;
   if (!resource.client) return;
   resource.client->close();  // whoever is current, the one that ended or not (K9)
+  if (resource.endpoint) resource.endpoint->stopped = true;
   retired.push_back(std::move(resource.client));
   resource.client = nullptr;
 }

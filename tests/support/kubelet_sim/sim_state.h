@@ -9,16 +9,31 @@
 
 namespace vfiogate::sim {
 
+/// What the device manager holds of the plugin that serves a resource.
+struct Endpoint {
+  std::shared_ptr<PluginClient> client;                 ///< null: read from the checkpoint
+  std::optional<v1beta1::DevicePluginOptions> options;  ///< unknown until a registration
+  bool stopped = false;
+};
+
 /// What the kubelet knows of one resource.
 struct ResourceState {
   /// A frame or the checkpoint named it: until then it does not exist for the node.
   bool known = false;
   DeviceTable devices;
-  std::shared_ptr<PluginClient> client;
+  std::shared_ptr<PluginClient>
+      client;  ///< the registration's table; apart from the endpoint (K10)
+  std::optional<Endpoint> endpoint;
   std::size_t frames = 0;
   std::size_t registrations = 0;
   std::size_t streamsEnded = 0;
   std::set<std::string> allocated;  ///< node-wide; freed lazily
+};
+
+struct PodState {
+  PodSpec spec;
+  bool active = true;
+  std::set<std::string> running;  ///< containers
 };
 
 struct KubeletSim::State {
@@ -34,7 +49,10 @@ struct KubeletSim::State {
   std::condition_variable changed;
   std::map<std::string, ResourceState> resources;
   std::vector<CheckpointEntry> recorded;
-  std::set<std::string> inactivePods;
+  std::map<std::string, PodState> pods;  ///< by uid; the API server and the runtime remember them
+  /// What the plain init containers of the pod last admitted leave to its later ones, by resource.
+  std::map<std::string, std::set<std::string>> reusable;
+  std::string reusedBy;
   std::string crash;
   std::size_t checkpointWrites = 0;
   bool stopping = true;
@@ -55,17 +73,30 @@ struct KubeletSim::State {
   // The caller holds the lock.
   void writeCheckpoint();
   void readCheckpoint();
+  /// Null if nothing is recorded for the container and resource.
+  const CheckpointEntry* recordOf(const std::string& uid, const std::string& container,
+                                  const std::string& resource) const;
+  bool isActive(const std::string& uid) const;
   void freeInactive();
   /// Recomputes from the records which devices are in use.
   void recount();
+  /// True if the device manager has anything to do with the resource; others it passes over.
+  bool isManaged(const std::string& resource) const;
   void take(const std::string& resource, const PluginClient::Frame& frame);
   void streamEnded(const std::string& resource);
-  std::vector<std::string> choose(const ResourceState& resource, std::size_t count,
-                                  std::set<std::string>& reusable);
+  std::vector<std::string> shuffledLimits(const ContainerSpec& container);
+  std::vector<std::string> shuffled(const std::set<std::string>& ids);
 
-  /// K11, K14-K17 for one container and resource; false: rejected, `admission` says why.
-  bool allocate(const PodSpec& pod, const ContainerSpec& container, const std::string& resource,
-                std::set<std::string>& reusable, Admission& admission);
+  // These take the lock.
+  enum class Outcome { kDone, kRejected, kDied };
+  /// All that one container asks for (1.8); on kRejected `why` says what was wrong.
+  Outcome allocate(const PodSpec& pod, const ContainerSpec& container,
+                   std::vector<Granted>& granted, std::string& why);
+  /// What a container's start says to the plugins (1.9).
+  Outcome preStart(const PodSpec& pod, const ContainerSpec& container, std::string& why);
 };
+
+/// The ids of a record.
+std::set<std::string> idsOf(const CheckpointEntry& entry);
 
 }  // namespace vfiogate::sim

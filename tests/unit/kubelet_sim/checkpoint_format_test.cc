@@ -49,5 +49,46 @@ TEST(CheckpointFormat, VersionOneIsNone) {
       R"("RegisteredDevices":{"vendor.io/r1":["dev1","dev2"]}},"Checksum":3577701631})"));
 }
 
+struct Vector {
+  const char* name;
+  std::string file;
+  std::uint32_t checksum;
+};
+
+class CheckpointVector : public testing::TestWithParam<Vector> {};
+
+TEST_P(CheckpointVector, HasTheKubeletsChecksum) {
+  const auto checkpoint = parseCheckpoint(GetParam().file);
+  ASSERT_TRUE(checkpoint);
+  EXPECT_EQ(checksumOf(*checkpoint), GetParam().checksum);
+  EXPECT_EQ(parseCheckpoint(formatCheckpoint(*checkpoint)), checkpoint);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Contract, CheckpointVector,
+    testing::Values(
+        Vector{"Empty",
+               R"({"Data":{"PodDeviceEntries":null,"RegisteredDevices":{}},"Checksum":3467439661})",
+               3467439661U},
+        Vector{
+            "OneResource",
+            R"({"Data":{"PodDeviceEntries":null,"RegisteredDevices":{"example.com/gpu":[]}},"Checksum":2838580107})",
+            2838580107U},
+        Vector{
+            "OneEntry",
+            R"({"Data":{"PodDeviceEntries":[{"PodUID":"p1","ContainerName":"c1","ResourceName":"example.com/gpu","DeviceIDs":{"-1":["a"],"2":["b","c"],"10":["d"]},"AllocResp":"CAA="}],"RegisteredDevices":{"example.com/nic":[],"example.com/gpu":["a"]}},"Checksum":340430919})",
+            340430919U},
+        Vector{
+            "WithAnAnswer",
+            R"({"Data":{"PodDeviceEntries":[{"PodUID":"b2c5d1a0-0d57-4b7e-9d6d-6f0a3c1f2e11","ContainerName":"compute","ResourceName":"example.com/gpu","DeviceIDs":{"0":["0000:17:00.0"]},"AllocResp":"CiwKHFBDSV9SRVNPVVJDRV9FWEFNUExFX0NPTV9HUFUSDDAwMDA6MTc6MDAuMBolCg4vZGV2L3ZmaW8vdmZpbxIOL2Rldi92ZmlvL3ZmaW8aA21ydxohCgwvZGV2L3ZmaW8vMTISDC9kZXYvdmZpby8xMhoDbXJ3Kh8KHWV4YW1wbGUuY29tL3ZmaW89MDAwMC0xNy0wMC0w"}],"RegisteredDevices":{"example.com/gpu":["0000:17:00.0","0000:65:00.0"]}},"Checksum":4149292538})",
+            4149292538U}),
+    [](const auto& row) { return std::string(row.param.name); });
+
+TEST(CheckpointOfARealKubelet, IsReadAndAgreesWithItsChecksum) {
+  for (const char* name : {"checkpoint-1.36.2-no-pod.json", "checkpoint-1.36.2-one-pod.json"}) {
+    EXPECT_TRUE(parseCheckpoint(readData(name))) << name;
+  }
+}
+
 }  // namespace
 }  // namespace vfiogate::sim

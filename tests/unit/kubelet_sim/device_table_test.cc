@@ -25,7 +25,7 @@ TEST(DeviceTable, AFrameReplacesTheOneBefore) {
   EXPECT_FALSE(table.lists("a"));
 }
 
-TEST(DeviceTable, AnIdOfBothHealthsCountsTwice) {
+TEST(DeviceTable, K6_AnIdOfBothHealthsCountsTwice) {
   DeviceTable table;
   table.take({{"a", "Healthy", {0}}, {"a", "Unhealthy", {1}}});
   EXPECT_EQ(table.capacity(), 2U);

@@ -1,0 +1,76 @@
+// What a test may ask the stand-in kubelet.
+
+#include "tests/support/kubelet_sim/sim_state.h"
+
+namespace vfiogate::sim {
+
+bool KubeletSim::await(const std::string& resource,
+                       const std::function<bool(const DeviceTable&)>& holds) {
+  return state_->await([&]() { return holds(state_->resources[resource].devices); });
+}
+
+bool KubeletSim::shows(const std::string& resource, const std::set<std::string>& healthy,
+                       const std::set<std::string>& unhealthy) {
+  return await(resource, [&](const DeviceTable& devices) {
+    return devices.healthy() == healthy && devices.unhealthy() == unhealthy;
+  });
+}
+
+bool KubeletSim::awaitRegistrations(const std::string& resource, std::size_t times) {
+  return state_->await([&]() { return state_->resources[resource].registrations >= times; });
+}
+
+bool KubeletSim::awaitFrames(const std::string& resource, std::size_t count) {
+  return state_->await([&]() { return state_->resources[resource].frames >= count; });
+}
+
+DeviceTable KubeletSim::devices(const std::string& resource) {
+  const std::lock_guard lock(state_->mutex);
+  return state_->resources[resource].devices;
+}
+
+std::size_t KubeletSim::frames(const std::string& resource) {
+  const std::lock_guard lock(state_->mutex);
+  return state_->resources[resource].frames;
+}
+
+std::size_t KubeletSim::registrations(const std::string& resource) {
+  const std::lock_guard lock(state_->mutex);
+  return state_->resources[resource].registrations;
+}
+
+std::size_t KubeletSim::streamsEnded(const std::string& resource) {
+  const std::lock_guard lock(state_->mutex);
+  return state_->resources[resource].streamsEnded;
+}
+
+std::vector<std::string> KubeletSim::resources() {
+  const std::lock_guard lock(state_->mutex);
+  std::vector<std::string> names;
+  for (const auto& [name, resource] : state_->resources) {
+    if (resource.known) names.push_back(name);
+  }
+  return names;
+}
+
+void KubeletSim::dropStream(const std::string& resource) {
+  std::shared_ptr<PluginClient> client;
+  {
+    const std::lock_guard lock(state_->mutex);
+    client = state_->resources[resource].client;
+  }
+  if (client) client->close();
+}
+
+std::string KubeletSim::crash() {
+  const std::lock_guard lock(state_->mutex);
+  state_->crashSeen = true;
+  return state_->crash;
+}
+
+std::size_t KubeletSim::checkpointWrites() {
+  const std::lock_guard lock(state_->mutex);
+  return state_->checkpointWrites;
+}
+
+}  // namespace vfiogate::sim
