@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kLongestAttribute = 4096;
 constexpr std::size_t kMostNames = 65536;
+constexpr int kMostTries = 1000;
 
 Result<kj::AutoCloseFd, ReadError> openRoot(const std::string& path) {
   const int fd = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -29,7 +30,12 @@ Result<kj::AutoCloseFd, ReadError> openBeneath(int rootFd, const std::string& pa
   open_how how = {};
   how.flags = static_cast<std::uint64_t>(flags) | O_CLOEXEC;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-  const long fd = syscall(SYS_openat2, rootFd, path.c_str(), &how, sizeof(how));
+  long fd = -1;
+  // EAGAIN: something was renamed or mounted, anywhere on the machine, while the path went up.
+  for (int tries = 0; fd < 0 && tries < kMostTries; ++tries) {
+    fd = syscall(SYS_openat2, rootFd, path.c_str(), &how, sizeof(how));
+    if (fd < 0 && errno != EAGAIN) break;
+  }
   if (fd < 0) return Failure{ReadError{errno}};
   return kj::AutoCloseFd(static_cast<int>(fd));
 }

@@ -49,7 +49,8 @@ pid_t spawn(std::vector<std::string> command, std::vector<std::string> environme
 }  // namespace
 
 ChildProcess::ChildProcess(const std::vector<std::string>& command,
-                           const std::map<std::string, std::string>& environment) {
+                           const std::map<std::string, std::string>& environment, Heard heard)
+    : heard_(std::move(heard)) {
   std::array<int, 2> pipe{};
   if (pipe2(pipe.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe2");
   pid_ = spawn(command, mergedEnvironment(environment), pipe[1]);
@@ -101,6 +102,14 @@ std::string ChildProcess::output() {
   return all;
 }
 
+std::string ChildProcess::outputWhole() {
+  std::unique_lock lock(mutex_);
+  grew_.wait(lock, [this]() { return outputEnded_; });
+  std::string all;
+  for (const std::string& line : lines_) all += line + "\n";
+  return all;
+}
+
 void ChildProcess::collect(int fd) {
   std::string pending;
   std::array<char, 4096> buffer{};
@@ -111,6 +120,7 @@ void ChildProcess::collect(int fd) {
     const std::lock_guard lock(mutex_);
     for (std::size_t end; (end = pending.find('\n')) != std::string::npos;) {
       lines_.push_back(pending.substr(0, end));
+      if (heard_) heard_(lines_.back());
       pending.erase(0, end + 1);
     }
     grew_.notify_all();

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -18,9 +19,13 @@ constexpr std::chrono::seconds kPatience{30};
 
 class ChildProcess {
 public:
-  /// Starts `program` with its arguments; its standard output and error are read here.
+  using Heard = std::function<void(const std::string& line)>;
+
+  /// Starts `program` with its arguments; its standard output and error are read here. `heard` is
+  /// told each line, on a thread of its own.
   explicit ChildProcess(const std::vector<std::string>& command,
-                        const std::map<std::string, std::string>& environment = {});
+                        const std::map<std::string, std::string>& environment = {},
+                        Heard heard = {});
   /// Kills it if it still runs.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
@@ -42,10 +47,13 @@ public:
   std::size_t count(const std::string& text);
   /// All lines so far, for failure texts.
   std::string output();
+  /// All that it says until it closes its output.
+  std::string outputWhole();
 
 private:
   void collect(int fd);
 
+  const Heard heard_;
   pid_t pid_ = -1;
   bool running_ = true;
   int exitCode_ = -1;

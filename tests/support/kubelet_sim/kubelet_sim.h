@@ -24,6 +24,7 @@ struct KubeletOptions {
   std::chrono::milliseconds dialWithin{10'000};
   std::chrono::milliseconds optionsWithin{10'000};
   std::chrono::milliseconds preStartWithin{30'000};
+  std::chrono::milliseconds patience = kPatience;  ///< of await() and its kind
 };
 
 /// What Register does instead of registering; for the bad days.

@@ -67,7 +67,7 @@ struct KubeletSim::State {
   template <typename Holds>
   bool await(Holds holds) {
     std::unique_lock lock(mutex);
-    return changed.wait_for(lock, kPatience, holds);
+    return changed.wait_for(lock, options.patience, holds);
   }
 
   // The caller holds the lock.

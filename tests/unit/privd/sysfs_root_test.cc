@@ -4,8 +4,11 @@
 
 #include <sys/stat.h>
 
+#include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <fstream>
+#include <thread>
 
 #include "tests/support/temp_dir.h"
 
@@ -46,6 +49,31 @@ TEST_F(SysfsRootTest, FollowsLinksThatGoUpAndDownAgain) {
   fs::create_directories(dir_ / "root/bus");
   fs::create_symlink("../devices/pci0000:00/x", dir_ / "root/bus/x");
   EXPECT_EQ(*root().read("bus/x/vendor"), "1");
+}
+
+// openat2 gives up with EAGAIN where something was renamed anywhere on the machine while it went up
+// a directory: an everyday event that must not make a device unreadable.
+TEST_F(SysfsRootTest, RenamesElsewhereDoNotMakeAnAttributeUnreadable) {
+  write("devices/pci0000:00/x/vendor", "1\n");
+  fs::create_directories(dir_ / "root/bus");
+  fs::create_symlink("../devices/pci0000:00/x", dir_ / "root/bus/x");
+  std::ofstream(dir_ / "one") << "";
+  const std::string one = dir_ / "one";
+  const std::string other = dir_ / "other";
+  const SysfsRoot opened = root();
+  std::atomic<bool> enough = false;
+  std::thread renamer([&]() {
+    while (!enough) {
+      if (rename(one.c_str(), other.c_str()) != 0 || rename(other.c_str(), one.c_str()) != 0) break;
+    }
+  });
+  int unreadable = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    if (!opened.read("bus/x/vendor")) ++unreadable;
+  }
+  enough = true;
+  renamer.join();
+  EXPECT_EQ(unreadable, 0);
 }
 
 TEST_F(SysfsRootTest, AnAbsentAttributeIsAbsent) {
