@@ -10,9 +10,8 @@
 namespace vfiogate::sim {
 namespace {
 
-// What tests/machine/machine.sh gave the machine: a network card alone in its group, and two of
-// another model that share one.
-constexpr const char* kAloneIds = "8086:10d3";
+// The resources of what tests/machine/machine.sh gave the machine: a network card alone in its
+// group, and two of another model that share one.
 constexpr const char* kAlone = "vfiogate.dev/8086_10d3";
 constexpr const char* kShared = "vfiogate.dev/8086_100e";
 
@@ -96,16 +95,17 @@ Seen allocate(Node& node, bool broken, const HandedOut& handedOut) {
 
 Seen openDevice(bool broken, const HandedOut& handedOut) {
   const std::string address = addressOf("alone");
+  const std::string given = firstLine(runInLibrary("ids_of alone").output);  // by machine.sh
   std::string group = handedOut->substr(handedOut->rfind('/') + 1);
   if (broken) group = std::to_string(std::stoi(group) + 1);
   const std::string before = enableOf(address);
   // A uid 0 without capabilities, as a pod's.
-  const Ran opened = run({"/bin/without_capabilities", "/bin/vfio_open", group, address, kAloneIds,
+  const Ran opened = run({"/bin/without_capabilities", "/bin/vfio_open", group, address, given,
                           "/bin/cat", "/sys/bus/pci/devices/" + address + "/enable"});
   const std::string meanwhile = firstLine(opened.output);
   const std::string after = enableOf(address);
   const bool right = opened.status == 0 && before == "0" && meanwhile == "1" && after == "0";
-  const std::string ids = opened.status == 0 ? kAloneIds : "not read";
+  const std::string ids = opened.status == 0 ? given + " as the machine was given" : "not read";
   return {right, "/dev/vfio/" + group + " opened, ids of " + address +
                      " in its VFIO configuration region: " + ids + "; enable " + before + ", " +
                      meanwhile + ", " + after};

@@ -111,7 +111,8 @@ int tour(const Wish& wish) {
   const auto node = startNode(wish, directory.path());
   if (!node) return complain(node.error());
   const bool terminal = isatty(STDOUT_FILENO) != 0;
-  const int status = guide(**node, steps, wish.broken, terminal, std::cout);
+  const bool colour = terminal && std::getenv("NO_COLOR") == nullptr;
+  const int status = guide(**node, steps, wish.broken, colour, std::cout);
   if (status != 0) {
     std::cerr << "privd said:\n"
               << (*node)->privd().output() << "plugind said:\n"
