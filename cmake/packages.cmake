@@ -37,6 +37,7 @@ vfiogate_need(CLI11 libcli11-dev)
 vfiogate_need(nlohmann_json nlohmann-json3-dev)
 vfiogate_need(GTest "libgtest-dev libgmock-dev")
 vfiogate_need_pc(grpcpp grpc++ libgrpc++-dev)
+vfiogate_need_pc(absl_strings absl_strings libabsl-dev)
 vfiogate_need_pc(seccomp libseccomp libseccomp-dev)
 vfiogate_need_pc(md libmd libmd-dev)
 vfiogate_need_pc(fuse3 fuse3 "libfuse3-dev fuse3")  # tests only: the simulated sysfs

@@ -24,7 +24,7 @@ RULES = {
     "privd/cli": (["ipc", "seccomp", "privd"], [STD, POSIX, KJ, r"<CLI/.*>", r"<nlohmann/.*>"]),
     "plugind/core": (["ipc/types", "plugind/core"], [STD]),
     "plugind": (["ipc", "seccomp", "plugind", "proto"],
-                [STD, POSIX, KJ, r"<(grpc|grpcpp|google|spdlog|yaml-cpp|CLI|nlohmann)/.*>"]),
+                [STD, POSIX, KJ, r"<(absl|grpc|grpcpp|google|spdlog|yaml-cpp|CLI|nlohmann)/.*>"]),
 }
 # The daemon never reaches into the command line's code.
 DAEMON_EXCEPTIONS = {"privd/main.cc"}
