@@ -47,5 +47,59 @@ TEST_F(KubeletEdges, K21_ARestartedKubeletKnowsItsPodsAndNoDevices) {
   EXPECT_NE(plugin->allocations().front(), held) << "what the first pod holds is taken";
 }
 
+TEST_F(KubeletEdges, K21_IsNotWrittenForAnAdmissionThatFailsHalfWay) {
+  kubelet_.start();
+  const auto gpu = serve(kGpu, {"a"}, "gpu.sock");
+  const auto nic = serve(kNic, {"n"}, "nic.sock");
+  const auto refuse = [](const auto&) { return TinyPlugin::Reply{.error = "no"}; };
+  nic->onAllocate(refuse);
+  const auto before = kubelet_.checkpointWrites();
+  EXPECT_FALSE(kubelet_.admit({"pod", {}, {{"c", {{kGpu, 1}, {kNic, 1}}}}}).admitted);
+  EXPECT_EQ(kubelet_.checkpointWrites(), before);
+}
+
+TEST_F(KubeletEdges, K21_AWriterCanLag) {
+  kubelet_.start();
+  const auto plugin = serve(kGpu, {"a"});
+  kubelet_.holdCheckpoints();
+  EXPECT_TRUE(kubelet_.admit({"pod", {}, {{"c", {{kGpu, 1}}}}}).admitted);
+  EXPECT_TRUE(kubelet_.awaitHeldCheckpoints(1));
+  EXPECT_EQ(checkpoint().entries, std::nullopt);
+  kubelet_.releaseCheckpoints();
+  EXPECT_THAT(checkpoint().entries.value(), SizeIs(1));
+}
+
+TEST_F(KubeletEdges, K21_AWriterCanBeOvertaken) {
+  kubelet_.start();
+  const auto plugin = serve(kGpu, {"a"});
+  kubelet_.holdCheckpoints();
+  plugin->show({{"a"}, {"b"}});
+  ASSERT_TRUE(kubelet_.awaitHeldCheckpoints(1));
+  EXPECT_TRUE(kubelet_.admit({"pod", {}, {{"c", {{kGpu, 1}}}}}).admitted);
+  kubelet_.writeHeldCheckpoint(1);
+  EXPECT_THAT(checkpoint().entries.value(), SizeIs(1));
+  kubelet_.writeHeldCheckpoint(0);
+  EXPECT_EQ(checkpoint().entries, std::nullopt) << "older than the one before";
+}
+
+TEST_F(KubeletEdges, K21_WithoutItAllDevicesLookFree) {
+  kubelet_.start();
+  auto plugin = serve(kGpu, {"a"});
+  EXPECT_TRUE(kubelet_.admit({"pod", {}, {{"c", {{kGpu, 1}}}}}).admitted);
+  for (const bool lost : {true, false}) {
+    kubelet_.stop();
+    if (lost)
+      kubelet_.loseCheckpoint();
+    else
+      kubelet_.corruptCheckpoint();
+    kubelet_.start();
+    EXPECT_THAT(kubelet_.resources(), testing::IsEmpty());
+    plugin.reset();
+    plugin = serve(kGpu, {"a"});
+    const std::string uid = lost ? "after-the-loss" : "after-the-damage";
+    EXPECT_TRUE(kubelet_.admit({uid, {}, {{"c", {{kGpu, 1}}}}}).admitted);
+  }
+}
+
 }  // namespace
 }  // namespace vfiogate::sim

@@ -38,7 +38,16 @@ inline int bindSocket(const std::string& path, bool listens) {
 
 class KubeletEdges : public testing::Test {
 protected:
-  KubeletEdges() { std::filesystem::create_directory(deviceDir_); }
+  explicit KubeletEdges(KubeletOptions options = quick()) : kubelet_(prepared(), options) {}
+
+  static KubeletOptions quick() {
+    return {.dialWithin = std::chrono::milliseconds(500),
+            .optionsWithin = std::chrono::milliseconds(5000)};
+  }
+  std::string prepared() const {
+    std::filesystem::create_directory(deviceDir_);
+    return directory_.path().string();
+  }
 
   std::string in(const std::string& name) const { return deviceDir_ + "/" + name; }
 
@@ -66,9 +75,7 @@ protected:
 
   TempDir directory_;
   std::string deviceDir_ = directory_ / "device-plugins";
-  KubeletSim kubelet_{directory_.path().string(),
-                      {.dialWithin = std::chrono::milliseconds(500),
-                       .optionsWithin = std::chrono::milliseconds(5000)}};
+  KubeletSim kubelet_;
 };
 
 }  // namespace vfiogate::sim

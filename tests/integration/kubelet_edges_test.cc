@@ -64,15 +64,6 @@ TEST_F(KubeletEdges, K6_AFrameOverFourMebibytesEndsTheStream) {
   EXPECT_TRUE(kubelet_.shows(kGpu, {}, {"a"})) << "capacity stays, nothing is allocatable";
 }
 
-TEST_F(KubeletEdges, K9_TheEndOfAnOldStreamDisconnectsTheNewOne) {
-  kubelet_.start();
-  const auto first = serve(kGpu, {"a"}, "first.sock");
-  const auto second = serve(kGpu, {"a", "b"}, "second.sock");
-  first->endStreams();
-  EXPECT_TRUE(kubelet_.shows(kGpu, {}, {"a", "b"}));
-  EXPECT_TRUE(second->awaitCancelled(1)) << "the kubelet hangs up on whoever is current";
-}
-
 TEST_F(KubeletEdges, AKubeletCanHangUpAfterSomeFrames) {
   kubelet_.start();
   kubelet_.closeStreamAfterFrames(2);

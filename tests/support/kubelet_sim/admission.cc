@@ -24,6 +24,8 @@ KubeletSim::State::Outcome KubeletSim::State::allocate(const PodSpec& pod,
   std::unique_lock lock(mutex);
   if (reusedBy != pod.uid) reusable.clear();
   reusedBy = pod.uid;
+  pendingAdmission = pod.uid;
+  if (options.topologyHints) freeInactive();
   bool freed = false;
   bool fresh = false;
   for (const std::string& resource : shuffledLimits(container)) {
@@ -55,11 +57,13 @@ KubeletSim::State::Outcome KubeletSim::State::allocate(const PodSpec& pod,
 Admission KubeletSim::admit(const PodSpec& pod) {
   std::vector<ContainerSpec> containers = pod.initContainers;
   containers.insert(containers.end(), pod.containers.begin(), pod.containers.end());
+  const std::lock_guard oneAtATime(state_->syncLoop);
   {
     const std::lock_guard lock(state_->mutex);
     PodState& known = state_->pods[pod.uid];
     known.spec = pod;
     known.active = true;
+    known.added = true;
   }
   Admission admission;
   for (const ContainerSpec& container : containers) {
@@ -81,6 +85,7 @@ Admission KubeletSim::admit(const PodSpec& pod) {
   for (const ContainerSpec& container : containers) {
     for (const auto& [resource, count] : container.limits) {
       if (count == 0 || state_->isManaged(resource)) continue;
+      if (state_->isExempt(pod.uid, container.name)) continue;
       admission.reason = "OutOf" + resource;
       admission.message = "Pod was rejected: Node didn't have enough resource: " + resource +
                           ", requested: " + std::to_string(count) + ", used: 0, capacity: 0";

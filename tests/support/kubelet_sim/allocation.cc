@@ -63,6 +63,7 @@ KubeletSim::State::Outcome KubeletSim::Allocation::run() {
                   "\" changed request for resource \"" + name_ + "\" from " +
                   std::to_string(held.size()) + " to " + std::to_string(count_));
   }
+  if (state_.isExempt(pod_.uid, container_.name)) return Outcome::kDone;
   if (const auto wrong = fault(held)) return reject(*wrong);
   if (record != nullptr || count_ == 0) return Outcome::kDone;  // no call (K12)
   const Outcome picked = pick();

@@ -1,6 +1,7 @@
 #include "tests/support/kubelet_sim/kubelet_sim.h"
 
 #include "ipc/types/resource_name.h"
+#include "tests/support/kubelet_sim/pod_resources_desk.h"
 #include "tests/support/kubelet_sim/registration_desk.h"
 #include "tests/support/kubelet_sim/sim_state.h"
 
@@ -29,16 +30,42 @@ KubeletSim::~KubeletSim() {
   }
 }
 
-void KubeletSim::start() {
+void KubeletSim::start(StartOptions options) {
   {
     const std::lock_guard lock(state_->mutex);
     state_->stopping = false;
+    state_->sourcesReady = options.sourcesReady;
+    state_->runningAtStart.clear();
+    for (auto& [uid, pod] : state_->pods) {
+      pod.added = options.sourcesReady;
+      for (const std::string& container : pod.running) {
+        state_->runningAtStart.emplace(uid, container);
+      }
+    }
     state_->readCheckpoint();
     for (const auto& entry : std::filesystem::directory_iterator(state_->directory)) {
       if (std::filesystem::is_socket(entry.status())) std::filesystem::remove(entry.path());
     }
   }
+  const std::filesystem::path root = std::filesystem::path(state_->directory).parent_path();
+  state_->podResources = std::make_unique<PodResourcesDesk>(*state_, root / "pod-resources");
   state_->desk = std::make_unique<Desk>(*this, state_->socketPath("kubelet.sock"));
+}
+
+void KubeletSim::restart(StartOptions options) {
+  stop();
+  start(options);
+}
+
+void KubeletSim::sourcesReady() {
+  const std::lock_guard lock(state_->mutex);
+  state_->sourcesReady = true;
+}
+
+void KubeletSim::powerOff() {
+  stop();
+  const std::lock_guard lock(state_->mutex);
+  for (auto& [uid, pod] : state_->pods) pod.running.clear();
 }
 
 void KubeletSim::stop() {
@@ -62,12 +89,16 @@ void KubeletSim::stop() {
   }
   for (const auto& client : clients) client->close();  // also ends what admit() waits for
   state_->desk.reset();
+  state_->podResources.reset();
   clients.clear();  // joins their readers: not under the lock, which they take
   const std::lock_guard lock(state_->mutex);
   state_->resources.clear();
   state_->recorded.clear();
   state_->reusable.clear();
   state_->reusedBy.clear();
+  state_->pendingAdmission.clear();
+  state_->heldCheckpoints.clear();
+  state_->holdingCheckpoints = false;
 }
 
 void KubeletSim::behave(Manner manner, std::string refusal) {

@@ -1,6 +1,6 @@
 #pragma once
-// A stand-in kubelet: what a device plugin meets on a real one's sockets, rows K1-K6, K11, K14-K19
-// and K21 of the kubelet contract.
+// A stand-in kubelet: what a device plugin meets on a real one's sockets, rows K1-K22 of the
+// kubelet contract.
 
 #include "proto/deviceplugin.pb.h"
 #include "tests/support/kubelet_sim/checkpoint_format.h"
@@ -25,6 +25,34 @@ struct KubeletOptions {
   std::chrono::milliseconds optionsWithin{10'000};
   std::chrono::milliseconds preStartWithin{30'000};
   std::chrono::milliseconds patience = kPatience;  ///< of await() and its kind
+  /// How long a resource outlives its stream; looked at only by nodeStatus() (K7).
+  std::chrono::milliseconds grace{300'000};
+  /// Of the grace period and the rate limit; may be called from any thread.
+  std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
+  /// The end of an old stream disconnects only its own plugin, as after 1.36 (K9).
+  bool endsOnlyItsOwn = false;
+  /// A topology policy other than none: each admission frees what inactive pods held (K20).
+  bool topologyHints = false;
+  /// The pod last admitted keeps its devices after its end until another pod is admitted, one
+  /// without devices too: the device manager protects its "pending" pod and never forgets it.
+  bool keepsLastAdmitted = true;
+  double callsASecond = 100;  ///< of PodResources, all methods together (K22)
+  double callsAtOnce = 10;
+};
+
+struct StartOptions {
+  /// False: no pod is known yet. The test admits them one by one, then calls sourcesReady(); until
+  /// then nothing is freed, and containers that run are not judged (K13). True: all active pods are
+  /// taken as added again, unjudged.
+  bool sourcesReady = true;
+};
+
+/// One resource in the node's status.
+struct NodeCounts {
+  std::size_t capacity = 0;
+  std::size_t allocatable = 0;
+
+  friend bool operator==(const NodeCounts&, const NodeCounts&) = default;
 };
 
 /// What Register does instead of registering; for the bad days.
@@ -45,13 +73,14 @@ public:
   KubeletSim& operator=(const KubeletSim&) = delete;
 
   /// Reads the checkpoint, sweeps the sockets, makes kubelet.sock last (K1).
-  void start();
+  void start(StartOptions options = {});
   /// Ends as a killed one does: connections close, kubelet.sock stays on disk.
   void stop();
-  void restart() {
-    stop();
-    start();
-  }
+  void restart(StartOptions options = {});
+  /// All pods of the node have been added; those that have not are gone.
+  void sourcesReady();
+  /// Stops with all containers; pods stay wanted, with their uids. start() is the reboot.
+  void powerOff();
   /// `refusal` is what kRefuses says.
   void behave(Manner manner, std::string refusal = "not today");
   /// Hangs up on each plugin's stream when its resource has shown `count` frames; 0: never.
@@ -68,9 +97,12 @@ public:
   ContainerStart restartContainer(const std::string& podUid, const std::string& container);
   /// It ended by itself.
   void stopContainer(const std::string& podUid, const std::string& container);
-  /// All containers have ended and the pod is inactive: what it held is freed at the next admission
-  /// (K20, lazily).
+  /// All containers have ended and the pod is inactive. What it held is freed lazily: at the next
+  /// Allocate, by topology hints, by PodResources List (K20).
   void end(const std::string& podUid);
+  /// The pod is inactive at once; its containers run on until stopContainer() or end().
+  void forceDelete(const std::string& podUid);
+  std::set<std::string> running(const std::string& podUid);
   /// One Allocate with these very ids, past all the kubelet's own checks.
   Granted offer(const std::string& resource, const std::vector<std::string>& ids,
                 std::string& error);
@@ -81,8 +113,14 @@ public:
   bool shows(const std::string& resource, const std::set<std::string>& healthy,
              const std::set<std::string>& unhealthy = {});
   bool awaitRegistrations(const std::string& resource, std::size_t times);
+  bool awaitStreamsEnded(const std::string& resource, std::size_t count);
   bool awaitFrames(const std::string& resource, std::size_t count);
 
+  /// Computes the node's status, as the real one does every 10 s; drops resources whose grace
+  /// period is over, which stay in it as 0 (K7).
+  std::map<std::string, NodeCounts> nodeStatus();
+  /// The ids that the kubelet takes for used.
+  std::set<std::string> allocated(const std::string& resource);
   DeviceTable devices(const std::string& resource);
   std::size_t frames(const std::string& resource);
   std::size_t registrations(const std::string& resource);
@@ -95,6 +133,20 @@ public:
   std::string crash();
   std::size_t checkpointWrites();
 
+  /// From now on versions of the checkpoint are collected and kept back, as by a writer that lags;
+  /// what collected them goes on. A stop loses them.
+  void holdCheckpoints();
+  /// True as soon as `count` are kept back, within kPatience.
+  bool awaitHeldCheckpoints(std::size_t count);
+  /// Writes one of those kept back, 0 is the oldest: another first and this one overtakes (F-C).
+  void writeHeldCheckpoint(std::size_t index);
+  /// Writes the rest, oldest first, and keeps nothing back any more.
+  void releaseCheckpoints();
+  /// Removes the file, or cuts it in the middle; for a kubelet that is stopped. A running one
+  /// writes it anew.
+  void loseCheckpoint();
+  void corruptCheckpoint();
+
   /// Registers on the plugin's behalf, as Register does; the error's text, or empty.
   /// Dials no longer than until `deadline`, the caller's.
   std::string registerPlugin(const v1beta1::RegisterRequest& request,
@@ -105,6 +157,7 @@ private:
   struct State;
   class Allocation;
   class Desk;
+  class PodResourcesDesk;
   std::unique_ptr<State> state_;
 };
 

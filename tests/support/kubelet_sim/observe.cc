@@ -20,6 +20,10 @@ bool KubeletSim::awaitRegistrations(const std::string& resource, std::size_t tim
   return state_->await([&]() { return state_->resources[resource].registrations >= times; });
 }
 
+bool KubeletSim::awaitStreamsEnded(const std::string& resource, std::size_t count) {
+  return state_->await([&]() { return state_->resources[resource].streamsEnded >= count; });
+}
+
 bool KubeletSim::awaitFrames(const std::string& resource, std::size_t count) {
   return state_->await([&]() { return state_->resources[resource].frames >= count; });
 }
@@ -51,6 +55,34 @@ std::vector<std::string> KubeletSim::resources() {
     if (resource.known) names.push_back(name);
   }
   return names;
+}
+
+std::set<std::string> KubeletSim::allocated(const std::string& resource) {
+  const std::lock_guard lock(state_->mutex);
+  return state_->resources[resource].allocated;
+}
+
+std::map<std::string, NodeCounts> KubeletSim::nodeStatus() {
+  const std::lock_guard lock(state_->mutex);
+  bool dropped = false;
+  std::map<std::string, NodeCounts> status;
+  for (auto& [name, resource] : state_->resources) {
+    if (!resource.known) continue;
+    const auto stopped = resource.endpoint ? resource.endpoint->stopped : std::nullopt;
+    if (stopped && state_->options.now() - *stopped > state_->options.grace) {
+      resource.known = false;
+      resource.devices = {};
+      resource.endpoint.reset();  // its client is retired and lives on there
+      state_->removed.insert(name);
+      dropped = true;
+      continue;
+    }
+    state_->removed.erase(name);
+    status[name] = {resource.devices.capacity(), resource.devices.allocatable()};
+  }
+  for (const std::string& name : state_->removed) status[name] = {0, 0};
+  if (dropped) state_->writeCheckpoint();
+  return status;
 }
 
 void KubeletSim::dropStream(const std::string& resource) {

@@ -21,7 +21,11 @@ const ContainerSpec* find(const PodSpec& pod, const std::string& name) {
 
 bool KubeletSim::State::isActive(const std::string& uid) const {
   const auto pod = pods.find(uid);
-  return pod != pods.end() && pod->second.active;
+  return pod != pods.end() && pod->second.active && pod->second.added;
+}
+
+bool KubeletSim::State::isExempt(const std::string& uid, const std::string& container) const {
+  return !sourcesReady && runningAtStart.contains({uid, container});
 }
 
 bool KubeletSim::State::isManaged(const std::string& name) const {
@@ -111,6 +115,16 @@ ContainerStart KubeletSim::restartContainer(const std::string& podUid,
                                             const std::string& container) {
   stopContainer(podUid, container);
   return startContainer(podUid, container);
+}
+
+void KubeletSim::forceDelete(const std::string& podUid) {
+  const std::lock_guard lock(state_->mutex);
+  state_->pods[podUid].active = false;
+}
+
+std::set<std::string> KubeletSim::running(const std::string& podUid) {
+  const std::lock_guard lock(state_->mutex);
+  return state_->pods[podUid].running;
 }
 
 void KubeletSim::end(const std::string& podUid) {

@@ -25,7 +25,15 @@ void KubeletSim::State::writeCheckpoint() {
     const auto& healthy = resource.devices.healthy();
     checkpoint.registered[name] = {healthy.begin(), healthy.end()};
   }
-  const std::string text = formatCheckpoint(checkpoint);
+  if (holdingCheckpoints) {
+    heldCheckpoints.push_back(formatCheckpoint(checkpoint));
+    changed.notify_all();
+    return;
+  }
+  putCheckpoint(formatCheckpoint(checkpoint));
+}
+
+void KubeletSim::State::putCheckpoint(const std::string& text) {
   const std::string temporary = directory + "/.checkpoint-in-the-making";
   const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) return;
@@ -46,7 +54,7 @@ void KubeletSim::State::readCheckpoint() {
   recorded = checkpoint->entries.value_or(std::vector<CheckpointEntry>());
   for (const auto& [name, ids] : checkpoint->registered) {
     resources[name].known = true;
-    resources[name].endpoint = Endpoint{.client = nullptr, .options = {}, .stopped = true};
+    resources[name].endpoint = Endpoint{.client = nullptr, .options = {}, .stopped = options.now()};
   }
   recount();
 }
@@ -69,8 +77,11 @@ const CheckpointEntry* KubeletSim::State::recordOf(const std::string& uid,
 }
 
 void KubeletSim::State::freeInactive() {
-  const auto freed = std::erase_if(
-      recorded, [this](const CheckpointEntry& entry) { return !isActive(entry.podUid); });
+  if (!sourcesReady) return;
+  const auto freed = std::erase_if(recorded, [this](const CheckpointEntry& entry) {
+    const bool pending = options.keepsLastAdmitted && entry.podUid == pendingAdmission;
+    return !pending && !isActive(entry.podUid);
+  });
   // Without anything to free there is no recount: what is blocked stays so (K15).
   if (freed != 0) recount();
 }
@@ -80,6 +91,42 @@ void KubeletSim::State::recount() {
   for (const CheckpointEntry& entry : recorded) {
     resources[entry.resource].allocated.merge(idsOf(entry));
   }
+}
+
+void KubeletSim::holdCheckpoints() {
+  const std::lock_guard lock(state_->mutex);
+  state_->holdingCheckpoints = true;
+}
+
+bool KubeletSim::awaitHeldCheckpoints(std::size_t count) {
+  return state_->await([&]() { return state_->heldCheckpoints.size() >= count; });
+}
+
+void KubeletSim::writeHeldCheckpoint(std::size_t index) {
+  const std::lock_guard lock(state_->mutex);
+  auto& held = state_->heldCheckpoints;
+  state_->putCheckpoint(held.at(index));
+  held.erase(held.begin() + static_cast<std::ptrdiff_t>(index));
+}
+
+void KubeletSim::releaseCheckpoints() {
+  const std::lock_guard lock(state_->mutex);
+  for (const std::string& text : state_->heldCheckpoints) state_->putCheckpoint(text);
+  state_->heldCheckpoints.clear();
+  state_->holdingCheckpoints = false;
+}
+
+void KubeletSim::loseCheckpoint() {
+  const std::lock_guard lock(state_->mutex);
+  fs::remove(state_->directory + "/" + kCheckpoint);
+}
+
+void KubeletSim::corruptCheckpoint() {
+  const std::lock_guard lock(state_->mutex);
+  const std::string path = state_->directory + "/" + kCheckpoint;
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  std::ofstream(path) << text.str().substr(0, text.str().size() / 2);
 }
 
 }  // namespace vfiogate::sim

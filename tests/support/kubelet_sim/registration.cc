@@ -27,7 +27,7 @@ KubeletSim::Desk::Desk(KubeletSim& kubelet, const std::string& socketPath) : kub
   grpc::ServerBuilder builder;
   builder.RegisterService(this);
   server_ = builder.BuildAndStart();
-  socket_ = std::make_unique<RegistrationSocket>(socketPath, *server_);
+  socket_ = std::make_unique<LastingSocket>(socketPath, *server_);
 }
 
 KubeletSim::Desk::~Desk() {
@@ -81,6 +81,7 @@ std::string KubeletSim::registerPlugin(const v1beta1::RegisterRequest& request,
     auto& resource = state_->resources[name];
     if (resource.client) state_->retired.push_back(std::move(resource.client));
     resource.client = client;
+    resource.dialing = true;
   }
   const auto giveUp = [&](const std::string& why) {
     const std::lock_guard lock(state_->mutex);
@@ -94,6 +95,11 @@ std::string KubeletSim::registerPlugin(const v1beta1::RegisterRequest& request,
   };
   const auto limit = std::chrono::system_clock::now() + state_->options.dialWithin;
   if (!client->connect(std::min(limit, deadline))) return giveUp("context deadline exceeded");
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->life != born) return "the kubelet stops";
+    if (state_->resources[name].client == client) state_->resources[name].dialing = false;
+  }
   v1beta1::DevicePluginOptions options;
   const grpc::Status asked = client->options(options, state_->options.optionsWithin);
   if (!asked.ok()) return giveUp("failed to get options: " + asked.error_message());
@@ -102,7 +108,7 @@ std::string KubeletSim::registerPlugin(const v1beta1::RegisterRequest& request,
     if (state_->life != born) return "the kubelet stops";
     ResourceState& resource = state_->resources[name];
     ++resource.registrations;
-    resource.endpoint = Endpoint{.client = client, .options = options};
+    resource.endpoint = Endpoint{.client = client, .options = options, .stopped = {}};
     state_->changed.notify_all();
   }
   // A callback may come after stop(), and even after the next start().
@@ -116,7 +122,9 @@ std::string KubeletSim::registerPlugin(const v1beta1::RegisterRequest& request,
       [this, name, ifAlive](const PluginClient::Frame& frame) {
         ifAlive([&]() { state_->take(name, frame); });
       },
-      [this, name, ifAlive]() { ifAlive([&]() { state_->streamEnded(name); }); });
+      [this, name, ifAlive, ended = client.get()]() {
+        ifAlive([&]() { state_->streamEnded(name, ended); });
+      });
   return "";
 }
 
@@ -129,15 +137,18 @@ void KubeletSim::State::take(const std::string& resourceName, const PluginClient
   if (resource.frames == framesUntilHangUp && resource.client) resource.client->close();
 }
 
-void KubeletSim::State::streamEnded(const std::string& resourceName) {
+void KubeletSim::State::streamEnded(const std::string& resourceName, const PluginClient* ended) {
   ResourceState& resource = resources[resourceName];
-  resource.devices.disconnect();
   ++resource.streamsEnded;
-  if (!resource.client) return;
-  resource.client->close();  // whoever is current, the one that ended or not (K9)
-  if (resource.endpoint) resource.endpoint->stopped = true;
+  if (!resource.client) return;  // not noticed (K10)
+  if (options.endsOnlyItsOwn && resource.client.get() != ended) return;
+  // Whoever is current, the one that ended or not (K9).
+  if (!resource.dialing) resource.client->close();
   retired.push_back(std::move(resource.client));
   resource.client = nullptr;
+  if (!resource.endpoint) return;
+  resource.devices.disconnect();
+  resource.endpoint->stopped = options.now();
 }
 
 }  // namespace vfiogate::sim

@@ -2,7 +2,7 @@
 // The Registration service on kubelet.sock.
 
 #include "tests/support/kubelet_sim/kubelet_sim.h"
-#include "tests/support/kubelet_sim/registration_socket.h"
+#include "tests/support/kubelet_sim/lasting_socket.h"
 
 #include "proto/deviceplugin.grpc.pb.h"
 
@@ -30,7 +30,7 @@ private:
 
   KubeletSim& kubelet_;
   std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<RegistrationSocket> socket_;
+  std::unique_ptr<LastingSocket> socket_;
 };
 
 }  // namespace vfiogate::sim

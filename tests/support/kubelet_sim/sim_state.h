@@ -13,7 +13,7 @@ namespace vfiogate::sim {
 struct Endpoint {
   std::shared_ptr<PluginClient> client;                 ///< null: read from the checkpoint
   std::optional<v1beta1::DevicePluginOptions> options;  ///< unknown until a registration
-  bool stopped = false;
+  std::optional<std::chrono::steady_clock::time_point> stopped;
 };
 
 /// What the kubelet knows of one resource.
@@ -22,7 +22,8 @@ struct ResourceState {
   bool known = false;
   DeviceTable devices;
   std::shared_ptr<PluginClient>
-      client;  ///< the registration's table; apart from the endpoint (K10)
+      client;            ///< the registration's table; apart from the endpoint (K10)
+  bool dialing = false;  ///< `client` is not connected yet: its closing stops no dial
   std::optional<Endpoint> endpoint;
   std::size_t frames = 0;
   std::size_t registrations = 0;
@@ -33,6 +34,7 @@ struct ResourceState {
 struct PodState {
   PodSpec spec;
   bool active = true;
+  bool added = true;              ///< to this life of the kubelet
   std::set<std::string> running;  ///< containers
 };
 
@@ -53,6 +55,13 @@ struct KubeletSim::State {
   /// What the plain init containers of the pod last admitted leave to its later ones, by resource.
   std::map<std::string, std::set<std::string>> reusable;
   std::string reusedBy;
+  /// The pod last admitted is kept from being freed, ended or not, until another one comes.
+  std::string pendingAdmission;
+  bool sourcesReady = true;
+  std::set<std::pair<std::string, std::string>> runningAtStart;  ///< pod uid and container
+  std::set<std::string> removed;  ///< resources that the node's status shows as an explicit 0
+  bool holdingCheckpoints = false;
+  std::vector<std::string> heldCheckpoints;  ///< collected and not written, oldest first
   std::string crash;
   std::size_t checkpointWrites = 0;
   bool stopping = true;
@@ -60,8 +69,10 @@ struct KubeletSim::State {
   mutable bool crashSeen = false;                      ///< a test asked for it
   std::vector<std::shared_ptr<PluginClient>> retired;  ///< old streams stay open (K9)
 
+  std::mutex syncLoop;   ///< one admission at a time; taken before all others
   std::mutex stopMutex;  ///< one stop() at a time; taken before `mutex`
   std::unique_ptr<Desk> desk;
+  std::unique_ptr<PodResourcesDesk> podResources;
 
   std::string socketPath(const std::string& endpoint) const { return directory + "/" + endpoint; }
   template <typename Holds>
@@ -72,18 +83,21 @@ struct KubeletSim::State {
 
   // The caller holds the lock.
   void writeCheckpoint();
+  void putCheckpoint(const std::string& text);
   void readCheckpoint();
   /// Null if nothing is recorded for the container and resource.
   const CheckpointEntry* recordOf(const std::string& uid, const std::string& container,
                                   const std::string& resource) const;
   bool isActive(const std::string& uid) const;
+  /// Running, and not to be judged while the kubelet does not know all its pods yet (1.8, step 3).
+  bool isExempt(const std::string& uid, const std::string& container) const;
   void freeInactive();
   /// Recomputes from the records which devices are in use.
   void recount();
   /// True if the device manager has anything to do with the resource; others it passes over.
   bool isManaged(const std::string& resource) const;
   void take(const std::string& resource, const PluginClient::Frame& frame);
-  void streamEnded(const std::string& resource);
+  void streamEnded(const std::string& resource, const PluginClient* ended);
   std::vector<std::string> shuffledLimits(const ContainerSpec& container);
   std::vector<std::string> shuffled(const std::set<std::string>& ids);
 

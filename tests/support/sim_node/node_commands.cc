@@ -49,6 +49,11 @@ std::string run(Node& node, const Words& words) {
   return start.started ? text + "started\n" : text + failure("not started: " + start.error);
 }
 
+std::string forceDelete(Node& node, const Words& words) {
+  node.kubelet().forceDelete(words[1]);
+  return "ok\n";
+}
+
 std::string end(Node& node, const Words& words) {
   node.kubelet().end(words[1]);
   return "ok\n";
@@ -99,6 +104,8 @@ const std::vector<Command>& commands() {
       {"show", "", 1, 1, "what the kubelet sees, and the hardware", showNode},
       {"run", "POD RESOURCE[=COUNT]...", 3, kMany, "a pod is admitted and starts", run},
       {"end", "POD", 2, 2, "its containers have ended; freed lazily, as by a real kubelet", end},
+      {"force-delete", "POD", 2, 2, "the kubelet forgets it at once; its containers run on",
+       forceDelete},
       {"kubelet", "stop|restart", 2, 2, "as a killed one; restart also starts it again",
        kubeletAct},
       {"restart", "privd|plugind", 2, 2, "kill -9, then start", restart},

@@ -1,4 +1,4 @@
-#include "tests/support/kubelet_sim/registration_socket.h"
+#include "tests/support/kubelet_sim/lasting_socket.h"
 
 #include <grpcpp/server.h>
 #include <grpcpp/server_posix.h>
@@ -19,7 +19,7 @@ void require(bool holds, const std::string& what) {
 
 }  // namespace
 
-RegistrationSocket::RegistrationSocket(const std::string& path, grpc::Server& server)
+LastingSocket::LastingSocket(const std::string& path, grpc::Server& server)
     : listener_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   require(listener_ >= 0, "socket");
   sockaddr_un address{};
@@ -33,13 +33,13 @@ RegistrationSocket::RegistrationSocket(const std::string& path, grpc::Server& se
   accepting_ = std::thread([this, &server]() { acceptAll(server); });
 }
 
-RegistrationSocket::~RegistrationSocket() {
+LastingSocket::~LastingSocket() {
   shutdown(listener_, SHUT_RDWR);  // ends the accept() under way
   accepting_.join();
   close(listener_);
 }
 
-void RegistrationSocket::acceptAll(grpc::Server& server) const {
+void LastingSocket::acceptAll(grpc::Server& server) const {
   while (true) {
     const int connection = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (connection < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;

@@ -1,5 +1,5 @@
 #pragma once
-// kubelet.sock: a listening socket whose file outlives it, as a killed kubelet's does.
+// A listening socket whose file outlives it, as a killed kubelet's does.
 
 #include <memory>
 #include <string>
@@ -13,14 +13,14 @@ namespace vfiogate::sim {
 
 /// Listens at a path and hands every connection to a gRPC server. Not gRPC's own listener: that one
 /// unlinks the file when it closes, which whoever watches the directory would see.
-class RegistrationSocket {
+class LastingSocket {
 public:
   /// Throws std::system_error. `server` must outlive this.
-  RegistrationSocket(const std::string& path, grpc::Server& server);
+  LastingSocket(const std::string& path, grpc::Server& server);
   /// Stops listening. The file stays.
-  ~RegistrationSocket();
-  RegistrationSocket(const RegistrationSocket&) = delete;
-  RegistrationSocket& operator=(const RegistrationSocket&) = delete;
+  ~LastingSocket();
+  LastingSocket(const LastingSocket&) = delete;
+  LastingSocket& operator=(const LastingSocket&) = delete;
 
 private:
   void acceptAll(grpc::Server& server) const;
