@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <grpc/grpc.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -38,6 +39,10 @@ inline int bindSocket(const std::string& path, bool listens) {
 
 class KubeletEdges : public testing::Test {
 protected:
+  // gRPC's end can wait 10 s for a poller of its own after a large frame: it stays until the
+  // program's.
+  static void SetUpTestSuite() { grpc_init(); }
+
   explicit KubeletEdges(KubeletOptions options = quick()) : kubelet_(prepared(), options) {}
 
   static KubeletOptions quick() {
