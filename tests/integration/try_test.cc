@@ -118,6 +118,12 @@ protected:
     ASSERT_TRUE(node_->says("commands: sim-node ctl")) << node_->output();
     ASSERT_TRUE(node_->says("event=stream_opened resource=vfiogate.dev/10de_2684"));
   }
+  /// As a person ends it: killed it could not end what it started.
+  void TearDown() override {
+    if (!node_) return;
+    node_->signal(SIGTERM);
+    EXPECT_EQ(node_->wait(), 0);
+  }
   Ran tell(const std::vector<std::string>& words) {
     std::vector<std::string> command{builtProgram("sim-node"), "ctl", places_ / "node"};
     command.insert(command.end(), words.begin(), words.end());

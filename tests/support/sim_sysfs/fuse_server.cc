@@ -1,5 +1,6 @@
 #include "tests/support/sim_sysfs/fuse_server.h"
 
+#include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -46,6 +47,11 @@ Result<std::unique_ptr<FuseServer>, std::string> FuseServer::mount(SimKernel& ke
   if (server->session_ == nullptr) return Failure{std::string("libfuse refused its options")};
   server->mounted_ = fuse_session_mount(server->session_, directory.c_str()) == 0;
   if (!server->mounted_) return Failure{"cannot mount at " + directory + ", see above"};
+  // A request that was announced is gone again if its process was killed meanwhile.
+  const int fd = server->fd();
+  if (::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK) != 0) {
+    return Failure{std::string("/dev/fuse: ") + std::strerror(errno)};
+  }
   return server;
 }
 

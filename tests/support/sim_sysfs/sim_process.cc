@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <kj/io.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +29,7 @@ std::string firstLine(int outputFd) {
 }
 
 [[noreturn]] void becomeProgram(const SimProcess::Options& options, int outputFd) {
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // a killed test leaves no mount behind
   ::dup2(outputFd, STDOUT_FILENO);
   ::dup2(outputFd, STDERR_FILENO);
   ::execl(options.program.c_str(), options.program.c_str(), "mount", "--topology",
