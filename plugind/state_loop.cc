@@ -124,13 +124,27 @@ void StateLoop::leave(const DecidingPtr& deciding) {
   deciding->call->refuse(grpc::StatusCode::UNAVAILABLE, "vfiogate could not decide");
 }
 
-void StateLoop::allocateCancelled(const std::shared_ptr<AllocateCall>& call) {
-  const auto found = std::ranges::find(deciding_, call, &Deciding::call);
+void StateLoop::preferenceAsked(const ResourceName& /*resource*/,
+                                std::shared_ptr<PreferCall> call) {
+  std::map<std::string, Candidate> candidates;
+  for (const auto& [address, device] : snapshot_.devices) {
+    candidates.emplace(address.str(), Candidate{device.numaNode, device.group});
+  }
+  std::vector<std::vector<std::string>> answers;
+  for (const PreferredRequest& request : call->requests()) {
+    answers.push_back(preferredDevices(request, candidates));
+  }
+  if (call->claim()) call->answer(answers);
+}
+
+void StateLoop::callCancelled(const std::shared_ptr<KubeletCall>& call) {
+  const auto found = std::ranges::find_if(
+      deciding_, [&call](const DecidingPtr& each) { return each->call == call; });
   if (found == deciding_.end()) return;
   // What it waits for still runs; whoever goes on with it finds the call claimed.
   const Deciding& deciding = **found;
   if (deciding.ticket) ledger_.cancel(*deciding.ticket);
-  journal_.refused(wallClock(), deciding.resource, call->ids(),
+  journal_.refused(wallClock(), deciding.resource, deciding.call->ids(),
                    {"cancelled", "the kubelet hung up before the answer"});
   refreshFrames();
 }

@@ -48,7 +48,8 @@ public:
   void streamOpened(const ResourceName& resource, std::shared_ptr<ListWatchStream> stream) override;
   void streamEnded(const ResourceName& resource, const ListWatchStream& stream) override;
   void allocateAsked(const ResourceName& resource, std::shared_ptr<AllocateCall> call) override;
-  void allocateCancelled(const std::shared_ptr<AllocateCall>& call) override;
+  void preferenceAsked(const ResourceName& resource, std::shared_ptr<PreferCall> call) override;
+  void callCancelled(const std::shared_ptr<KubeletCall>& call) override;
 
 private:
   /// One Allocate that is being decided.

@@ -17,7 +17,7 @@ grpc::ServerUnaryReactor* DevicePluginService::GetDevicePluginOptions(
     grpc::CallbackServerContext* context, const v1beta1::Empty* /*request*/,
     v1beta1::DevicePluginOptions* answer) {
   answer->set_pre_start_required(false);
-  answer->set_get_preferred_allocation_available(false);
+  answer->set_get_preferred_allocation_available(true);
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish(grpc::Status::OK);
   return reactor;
@@ -40,15 +40,17 @@ grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* DevicePluginService::Li
   return stream.get();
 }
 
+KubeletCall::Cancelled DevicePluginService::whenCancelled() const {
+  return [letterbox = letterbox_, events = &events_](const std::shared_ptr<KubeletCall>& call) {
+    // Not sent: nobody is left who would work for the call.
+    static_cast<void>(letterbox->post([events, call]() { events->callCancelled(call); }));
+  };
+}
+
 grpc::ServerUnaryReactor* DevicePluginService::Allocate(grpc::CallbackServerContext* /*context*/,
                                                         const v1beta1::AllocateRequest* request,
                                                         v1beta1::AllocateResponse* answer) {
-  auto cancelled = [letterbox = letterbox_,
-                    events = &events_](const std::shared_ptr<AllocateCall>& call) {
-    // Not sent: nobody is left who would work for the call.
-    static_cast<void>(letterbox->post([events, call]() { events->allocateCancelled(call); }));
-  };
-  const auto call = AllocateCall::open(*request, *answer, std::move(cancelled));
+  const auto call = AllocateCall::open(*request, *answer, whenCancelled());
   if (request->container_requests_size() != 1) {
     if (call->claim()) {
       call->refuse(grpc::StatusCode::INVALID_ARGUMENT,
@@ -60,6 +62,18 @@ grpc::ServerUnaryReactor* DevicePluginService::Allocate(grpc::CallbackServerCont
   const bool posted = letterbox_->post(
       [resource = resource_, events = &events_, call]() { events->allocateAsked(resource, call); });
   if (!posted && call->claim()) call->refuse(grpc::StatusCode::UNAVAILABLE, kEnding);
+  return call.get();
+}
+
+grpc::ServerUnaryReactor* DevicePluginService::GetPreferredAllocation(
+    grpc::CallbackServerContext* /*context*/, const v1beta1::PreferredAllocationRequest* request,
+    v1beta1::PreferredAllocationResponse* answer) {
+  const auto call = PreferCall::open(*request, *answer, whenCancelled());
+  const bool posted = letterbox_->post([resource = resource_, events = &events_, call]() {
+    events->preferenceAsked(resource, call);
+  });
+  // An error would fail the pod; without an answer the kubelet has no preference.
+  if (!posted && call->claim()) call->answer({});
   return call.get();
 }
 

@@ -2,7 +2,7 @@
 // v1beta1.DevicePlugin for one resource: gRPC's words to the loop's and back, no decisions.
 
 #include "ipc/types/resource_name.h"
-#include "plugind/kubelet/allocate_call.h"
+#include "plugind/kubelet/kubelet_call.h"
 #include "plugind/kubelet/list_watch_stream.h"
 #include "plugind/letterbox.h"
 
@@ -18,8 +18,9 @@ public:
   /// The kubelet hung up, or disconnected, or we ended it. `stream` is only an identity.
   virtual void streamEnded(const ResourceName& resource, const ListWatchStream& stream) = 0;
   virtual void allocateAsked(const ResourceName& resource, std::shared_ptr<AllocateCall> call) = 0;
+  virtual void preferenceAsked(const ResourceName& resource, std::shared_ptr<PreferCall> call) = 0;
   /// The kubelet hung up before the answer.
-  virtual void allocateCancelled(const std::shared_ptr<AllocateCall>& call) = 0;
+  virtual void callCancelled(const std::shared_ptr<KubeletCall>& call) = 0;
 
 protected:
   ~PluginEvents() = default;
@@ -39,9 +40,14 @@ public:
   grpc::ServerUnaryReactor* Allocate(grpc::CallbackServerContext* context,
                                      const v1beta1::AllocateRequest* request,
                                      v1beta1::AllocateResponse* answer) override;
-  // GetPreferredAllocation and PreStartContainer: off in the options, UNIMPLEMENTED by default.
+  grpc::ServerUnaryReactor* GetPreferredAllocation(
+      grpc::CallbackServerContext* context, const v1beta1::PreferredAllocationRequest* request,
+      v1beta1::PreferredAllocationResponse* answer) override;
+  // PreStartContainer: off in the options, UNIMPLEMENTED by default.
 
 private:
+  KubeletCall::Cancelled whenCancelled() const;
+
   const ResourceName resource_;
   PluginEvents& events_;
   const std::shared_ptr<Letterbox> letterbox_;

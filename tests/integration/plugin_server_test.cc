@@ -48,7 +48,11 @@ public:
     calls.push_back(std::move(call));
     wake();
   }
-  void allocateCancelled(const std::shared_ptr<AllocateCall>& /*call*/) override {
+  void preferenceAsked(const ResourceName& /*resource*/,
+                       std::shared_ptr<PreferCall> call) override {
+    if (call->claim()) call->answer({{"asked"}});
+  }
+  void callCancelled(const std::shared_ptr<KubeletCall>& /*call*/) override {
     ++cancelled;
     wake();
   }
@@ -137,7 +141,7 @@ std::shared_ptr<const FrameMessage> bigFrame(int generation, std::size_t bytes) 
   return toMessage(frame);
 }
 
-TEST_F(PluginServerTest, SaysThatBothOptionsAreOff) {
+TEST_F(PluginServerTest, PrefersDevicesAndWantsNoPreStart) {
   const auto stub = client();
   const auto options = inBackground([&stub]() {
     grpc::ClientContext context;
@@ -146,7 +150,9 @@ TEST_F(PluginServerTest, SaysThatBothOptionsAreOff) {
     return std::make_pair(status.error_code(), answer.SerializeAsString());
   });
   EXPECT_EQ(options.first, grpc::StatusCode::OK);
-  EXPECT_EQ(options.second, v1beta1::DevicePluginOptions().SerializeAsString());
+  v1beta1::DevicePluginOptions wanted;
+  wanted.set_get_preferred_allocation_available(true);
+  EXPECT_EQ(options.second, wanted.SerializeAsString());
 }
 
 TEST_F(PluginServerTest, HasNoMethodsThatTheOptionsSwitchOff) {

@@ -88,12 +88,12 @@ protected:
                      environment());
     ASSERT_TRUE(plugind_->says("event=started")) << plugind_->output();
   }
-  /// Everything runs, and the kubelet has seen both groups.
-  void startAll() {
+  /// Everything runs, and the kubelet has seen these.
+  void startAll(const std::set<std::string>& gpus = {"0000:01:00.0", "0000:02:00.0"}) {
     kubelet_->start();
     startPlugind();
     startPrivd();
-    ASSERT_TRUE(kubelet_->shows(kGpus, {"0000:01:00.0", "0000:02:00.0"})) << said();
+    ASSERT_TRUE(kubelet_->shows(kGpus, gpus)) << said();
   }
   std::string said() {
     std::string all;
@@ -129,6 +129,15 @@ TEST_F(Split, ADeviceReachesTheKubeletAndIsHandedOver) {
   }
   EXPECT_EQ(nodes, (std::vector<std::string>{"/dev/vfio/vfio", "/dev/vfio/" + group}));
   EXPECT_EQ(pod.granted[0].response.envs().at("PCI_RESOURCE_VFIOGATE_DEV_10DE_2684"), id);
+}
+
+// K18: the stand-in asks, takes the answer, and would have picked at random otherwise.
+TEST_F(Split, APodOfSeveralDevicesGetsThemOnOneNumaNode) {
+  hardware_.add({.address = "0000:03:00.0", .group = 9, .numaNode = 1});
+  startAll({"0000:01:00.0", "0000:02:00.0", "0000:03:00.0"});
+  const auto pod = kubelet_->admit(podOf("pod-1", kGpus, 2));
+  ASSERT_TRUE(pod.admitted) << pod.message;
+  EXPECT_THAT(pod.granted.at(0).ids, UnorderedElementsAre("0000:02:00.0", "0000:03:00.0"));
 }
 
 TEST_F(Split, I1_AGroupIsNeverLentTwice) {

@@ -1,0 +1,38 @@
+#pragma once
+// Which of the devices that the kubelet may pick a container is best served with.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ipc/types/iommu_group.h"
+
+namespace vfiogate {
+
+/// GetPreferredAllocation's question (kubelet-contract.md 1.10), in the kubelet's words.
+struct PreferredRequest {
+  std::set<std::string> available;    ///< includes `mustInclude`
+  std::set<std::string> mustInclude;  ///< decided already
+  std::size_t size = 0;               ///< of the answer, `mustInclude` counted
+};
+
+/// What counts for the choice of one device. An id that nothing is known of is taken last.
+struct Candidate {
+  std::optional<std::uint32_t> numaNode;
+  std::optional<IommuGroupId> group;
+  bool doubtful = false;  ///< its group may be another pod's still: only if there is no other
+
+  friend bool operator==(const Candidate&, const Candidate&) = default;
+};
+
+/// Exactly `size` ids, or all there are if that is less: as few NUMA nodes as possible, beginning
+/// with those of `mustInclude`; whole groups before parts of groups, as what is left of a group
+/// serves nobody. A hint: the kubelet may ask for any other set. The same question gets the same
+/// answer.
+std::vector<std::string> preferredDevices(const PreferredRequest& request,
+                                          const std::map<std::string, Candidate>& candidates);
+
+}  // namespace vfiogate
