@@ -9,6 +9,7 @@ namespace {
 
 using Dialled = Result<kj::AutoCloseFd, SocketRefusal>;
 using Listening = Result<PluginSocket, SocketRefusal>;
+using Opened = Result<CheckpointFile, SocketRefusal>;
 
 constexpr const char* kTooMany = "privd holds 64 sockets or untaken descriptors for us already";
 
@@ -46,7 +47,32 @@ SocketRefusal refusalOf(schema::ListenAnswer::Reader answer) {
   return {"privd gave an answer to listen that is unknown here"};
 }
 
+SocketRefusal refusalOf(schema::CheckpointAnswer::Reader answer) {
+  switch (answer.which()) {
+    case schema::CheckpointAnswer::ABSENT:
+      return {"the kubelet has written none yet"};
+    case schema::CheckpointAnswer::UNFIT:
+      return {"it is not a regular file of at most 1 MiB"};
+    case schema::CheckpointAnswer::TOO_MANY:
+      return {kTooMany};
+    case schema::CheckpointAnswer::FAILED:
+      return {withErrno("privd could not open it", answer.getFailed())};
+    case schema::CheckpointAnswer::OPENED:
+      break;
+  }
+  return {"privd gave an answer to checkpoint that is unknown here"};
+}
+
+std::chrono::sys_time<std::chrono::nanoseconds> sinceEpoch(std::int64_t nanoseconds) {
+  return std::chrono::sys_time<std::chrono::nanoseconds>{std::chrono::nanoseconds{nanoseconds}};
+}
+
 }  // namespace
+
+std::optional<KubeletIdentity> identityOf(schema::SocketIdentity::Reader identity) {
+  if (!identity.getThere()) return std::nullopt;
+  return KubeletIdentity{identity.getInode(), sinceEpoch(identity.getChanged())};
+}
 
 GateClient::GateClient(schema::KubeletGate::Client gate,
                        std::shared_ptr<DescriptorReceiver> descriptors, Turnstile& calls)
@@ -61,11 +87,13 @@ GateClient::Expected GateClient::expect(DescriptorKind kind) {
   return {ticket, kj::mv(fd)};
 }
 
-kj::Promise<Dialled> GateClient::dialKubelet() {
-  return calls_.pass([this]() {
+kj::Promise<Dialled> GateClient::dialKubelet(KubeletSocket socket) {
+  return calls_.pass([this, socket]() {
     auto expected = expect(DescriptorKind::kConnection);
     auto request = gate_.dialRequest();
     request.setTicket(expected.ticket);
+    request.setSocket(socket == KubeletSocket::kPodResources ? schema::KubeletSocket::POD_RESOURCES
+                                                             : schema::KubeletSocket::REGISTRATION);
     return request.send().then(
         [fd = kj::mv(expected.fd)](
             capnp::Response<schema::KubeletGate::DialResults> response) mutable
@@ -73,6 +101,26 @@ kj::Promise<Dialled> GateClient::dialKubelet() {
           const auto answer = response.getAnswer();
           if (!answer.isConnected()) return Dialled(Failure{refusalOf(answer)});
           return fd.then([](kj::AutoCloseFd arrived) { return Dialled(kj::mv(arrived)); });
+        });
+  });
+}
+
+kj::Promise<Opened> GateClient::openCheckpoint() {
+  return calls_.pass([this]() {
+    auto expected = expect(DescriptorKind::kFile);
+    auto request = gate_.checkpointRequest();
+    request.setTicket(expected.ticket);
+    return request.send().then(
+        [fd = kj::mv(expected.fd)](
+            capnp::Response<schema::KubeletGate::CheckpointResults> response) mutable
+        -> kj::Promise<Opened> {
+          const auto answer = response.getAnswer();
+          if (!answer.isOpened()) return Opened(Failure{refusalOf(answer)});
+          const auto file = answer.getOpened();
+          return fd.then([modified = sinceEpoch(file.getModified()),
+                          kubelet = identityOf(file.getKubelet())](kj::AutoCloseFd arrived) {
+            return Opened(CheckpointFile{kj::mv(arrived), modified, kubelet});
+          });
         });
   });
 }

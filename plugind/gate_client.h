@@ -10,6 +10,9 @@
 
 namespace vfiogate {
 
+/// Absent: the kubelet has no registration socket.
+std::optional<KubeletIdentity> identityOf(schema::SocketIdentity::Reader identity);
+
 /// Pairs each call with the descriptor that comes beside it. Fails where the connection does.
 class GateClient final : public KubeletSockets {
 public:
@@ -17,10 +20,11 @@ public:
   GateClient(schema::KubeletGate::Client gate, std::shared_ptr<DescriptorReceiver> descriptors,
              Turnstile& calls);
 
-  kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet() override;
+  kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet(KubeletSocket socket) override;
+  kj::Promise<Result<CheckpointFile, SocketRefusal>> openCheckpoint() override;
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(const ResourceName& resource) override;
 
-  /// `observer` hears of each new kubelet from the answer on.
+  /// `observer` hears of the kubelet's files from the answer on.
   kj::Promise<void> watch(schema::KubeletObserver::Client observer);
 
 private:

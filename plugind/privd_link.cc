@@ -139,10 +139,18 @@ kj::Promise<GroupLook> PrivdLink::look(IommuGroupId group) {
   });
 }
 
-kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> PrivdLink::dialKubelet() {
+kj::Promise<Result<CheckpointFile, SocketRefusal>> PrivdLink::openCheckpoint() {
+  using Opened = Result<CheckpointFile, SocketRefusal>;
+  if (!there_) return Opened(Failure{SocketRefusal{"privd is away"}});
+  return session_->openCheckpoint().catch_([](kj::Exception&& failure) {
+    return Opened(Failure{SocketRefusal{failure.getDescription().cStr()}});
+  });
+}
+
+kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> PrivdLink::dialKubelet(KubeletSocket socket) {
   using Dialled = Result<kj::AutoCloseFd, SocketRefusal>;
   if (!there_) return Dialled(Failure{SocketRefusal{"privd is away"}});
-  return session_->dialKubelet().catch_([](kj::Exception&& failure) {
+  return session_->dialKubelet(socket).catch_([](kj::Exception&& failure) {
     return Dialled(Failure{SocketRefusal{failure.getDescription().cStr()}});
   });
 }

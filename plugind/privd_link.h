@@ -25,7 +25,8 @@ public:
   void start(PrivdEvents& events);
 
   kj::Promise<GroupLook> look(IommuGroupId group) override;
-  kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet() override;
+  kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet(KubeletSocket socket) override;
+  kj::Promise<Result<CheckpointFile, SocketRefusal>> openCheckpoint() override;
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(const ResourceName& resource) override;
 
 private:

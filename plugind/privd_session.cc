@@ -57,18 +57,33 @@ private:
   PrivdSession& session_;  // its RPC system owns this
 };
 
-class PrivdSession::AppearanceObserver final : public schema::KubeletObserver::Server {
+class PrivdSession::KubeletWatcher final : public schema::KubeletObserver::Server {
 public:
-  explicit AppearanceObserver(PrivdEvents& events) : events_(events) {}
+  explicit KubeletWatcher(PrivdEvents& events) : events_(events) {}
 
 protected:
-  kj::Promise<void> appeared(AppearedContext /*context*/) override {
-    events_.kubeletAppeared();
+  /// The first state is told when privd comes: its counts are where the news begins.
+  kj::Promise<void> changed(ChangedContext context) override {
+    const auto state = context.getParams().getState();
+    const Counts now{state.getRegistrationSockets(), state.getPodResourcesSockets(),
+                     state.getCheckpoints()};
+    const auto before = std::exchange(seen_, now);
+    const auto kubelet = identityOf(state.getKubelet());
+    events_.kubeletSeen(kubelet, before && now.sockets != before->sockets);
+    if (before && now.podResources != before->podResources) events_.podResourcesAppeared();
+    if (!before || now.checkpoints != before->checkpoints) events_.checkpointReplaced();
     return kj::READY_NOW;
   }
 
 private:
+  struct Counts {
+    std::uint64_t sockets;
+    std::uint64_t podResources;
+    std::uint64_t checkpoints;
+  };
+
   PrivdEvents& events_;
+  std::optional<Counts> seen_;
 };
 
 PrivdSession::PrivdSession(PrivdOpening opening, PrivdEvents& events, const LoopParts& loop)
@@ -136,7 +151,7 @@ kj::Promise<void> PrivdSession::openGate() {
           return kj::READY_NOW;
         }
         gate_.emplace(answer.getGate(), descriptors_, calls_);
-        return KJ_ASSERT_NONNULL(gate_).watch(kj::heap<AppearanceObserver>(events_)).then([this]() {
+        return KJ_ASSERT_NONNULL(gate_).watch(kj::heap<KubeletWatcher>(events_)).then([this]() {
           events_.socketsAvailable();
         });
       });
@@ -196,8 +211,14 @@ kj::Promise<T> PrivdSession::askGate(kj::Promise<T> answer) {
                          }));
 }
 
-kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> PrivdSession::dialKubelet() {
-  KJ_IF_MAYBE (gate, gate_) return askGate(gate->dialKubelet());
+kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> PrivdSession::dialKubelet(
+    KubeletSocket socket) {
+  KJ_IF_MAYBE (gate, gate_) return askGate(gate->dialKubelet(socket));
+  return KJ_EXCEPTION(DISCONNECTED, "privd has not opened its gate yet");
+}
+
+kj::Promise<Result<CheckpointFile, SocketRefusal>> PrivdSession::openCheckpoint() {
+  KJ_IF_MAYBE (gate, gate_) return askGate(gate->openCheckpoint());
   return KJ_EXCEPTION(DISCONNECTED, "privd has not opened its gate yet");
 }
 

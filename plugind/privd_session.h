@@ -39,12 +39,13 @@ public:
   bool entered() const { return entered_; }
 
   kj::Promise<GroupLook> look(IommuGroupId group);
-  kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet();
+  kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet(KubeletSocket socket);
+  kj::Promise<Result<CheckpointFile, SocketRefusal>> openCheckpoint();
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(const ResourceName& resource);
 
 private:
   class HardwareObserver;
-  class AppearanceObserver;
+  class KubeletWatcher;
 
   kj::Promise<void> enter();
   kj::Promise<void> subscribe();

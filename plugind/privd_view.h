@@ -3,8 +3,11 @@
 
 #include "ipc/types/snapshot.h"
 #include "plugind/core/group_look.h"
+#include "plugind/core/kubelet_memory.h"
 
 #include <kj/async.h>
+
+#include <optional>
 
 namespace vfiogate {
 
@@ -15,8 +18,13 @@ public:
   virtual void hardwareSeen(const Snapshot& snapshot) = 0;
   /// KubeletSockets answers from now on.
   virtual void socketsAvailable() = 0;
-  /// The kubelet made its registration socket anew: it is a new kubelet.
-  virtual void kubeletAppeared() = 0;
+  /// Which kubelet process there is; absent: none. Told when privd comes and whenever it looked
+  /// again. `appeared`: it made its registration socket since the last telling.
+  virtual void kubeletSeen(const std::optional<KubeletIdentity>& kubelet, bool appeared) = 0;
+  /// The kubelet made its PodResources socket.
+  virtual void podResourcesAppeared() = 0;
+  /// There is, or may be, a new version of the kubelet's checkpoint.
+  virtual void checkpointReplaced() = 0;
   /// Nothing can be checked until hardwareSeen(). Comes before any look answers kPrivdAway.
   virtual void privdWent() = 0;
 

@@ -63,7 +63,8 @@ void StateLoop::socketsAvailable() {
   for (auto& [name, resource] : resources_) resource->registrar().socketsAvailable();
 }
 
-void StateLoop::kubeletAppeared() {
+void StateLoop::kubeletSeen(const std::optional<KubeletIdentity>& /*kubelet*/, bool appeared) {
+  if (!appeared) return;
   logInfo(LogEvent::kKubeletAppeared, {{"resources", resources_.size()}});
   for (auto& [name, resource] : resources_) resource->registrar().registerNow();
 }

@@ -42,7 +42,9 @@ public:
 
   void hardwareSeen(const Snapshot& snapshot) override;
   void socketsAvailable() override;
-  void kubeletAppeared() override;
+  void kubeletSeen(const std::optional<KubeletIdentity>& kubelet, bool appeared) override;
+  void podResourcesAppeared() override {}
+  void checkpointReplaced() override {}
   void privdWent() override;
 
   void streamOpened(const ResourceName& resource, std::shared_ptr<ListWatchStream> stream) override;

@@ -2,6 +2,7 @@
 
 #include "privd/log_line.h"
 
+#include <cerrno>
 #include <cstring>
 
 namespace vfiogate {
@@ -66,7 +67,9 @@ protected:
   kj::Promise<void> dial(DialContext context) override {
     const auto ticket = context.getParams().getTicket();
     auto answer = context.getResults().initAnswer();
-    auto made = gate_.dial();
+    const bool pods = context.getParams().getSocket() == schema::KubeletSocket::POD_RESOURCES;
+    auto made =
+        gate_.dial(pods ? KubeletGate::Socket::kPodResources : KubeletGate::Socket::kRegistration);
     if (!made) {
       const int error = made.error().error;
       if (meansNotYet(error)) {
@@ -90,9 +93,38 @@ protected:
   }
 
   kj::Promise<void> watch(WatchContext context) override {
-    NameWatch& watched = gate_.registrationSocket();
-    watching_ = tell(context.getParams().getObserver(), watched.count()).eagerlyEvaluate(nullptr);
+    watching_ = tell(context.getParams().getObserver()).eagerlyEvaluate(nullptr);
     return kj::READY_NOW;
+  }
+
+  kj::Promise<void> checkpoint(CheckpointContext context) override {
+    auto answer = context.getResults().initAnswer();
+    auto opened = gate_.checkpoint();
+    if (!opened) {
+      if (opened.error() == ENOENT) {
+        answer.setAbsent();
+      } else if (opened.error() == EFBIG) {
+        answer.setUnfit();
+      } else {
+        answer.setFailed(static_cast<std::uint16_t>(opened.error()));
+      }
+      return kj::READY_NOW;
+    }
+    auto version = kj::mv(opened).value();
+    const auto modified = version.modified;
+    return sendPatiently(
+               channel_, timer_,
+               {context.getParams().getTicket(), DescriptorKind::kFile, kj::mv(version.fd)},
+               kRetries)
+        .then([this, answer, modified](DescriptorSender::Sent sent) mutable {
+          if (sent != DescriptorSender::Sent::kSent) {
+            notSent(sent);
+            return answer.setTooMany();
+          }
+          auto file = answer.initOpened();
+          file.setModified(modified);
+          describe(file.initKubelet());
+        });
   }
 
 private:
@@ -117,13 +149,34 @@ private:
                                      : "the peer does not take its descriptors")}});
   }
 
-  kj::Promise<void> tell(schema::KubeletObserver::Client observer, std::uint64_t seen) {
-    return gate_.registrationSocket().next(seen).then(
-        [this, observer = kj::mv(observer)](std::uint64_t count) mutable {
-          logLine(LogEvent::kKubeletAppeared);
-          auto call = observer.appearedRequest().send().ignoreResult();
-          return call.then([this, observer = kj::mv(observer), count]() mutable {
-            return tell(kj::mv(observer), count);
+  void describe(schema::SocketIdentity::Builder identity) const {
+    KJ_IF_MAYBE (kubelet, gate_.kubelet()) {
+      identity.setThere(true);
+      identity.setInode(kubelet->inode);
+      identity.setChanged(kubelet->changed);
+    }
+  }
+
+  kj::Promise<void> tell(schema::KubeletObserver::Client observer) {
+    NameWatch& registration = gate_.registrationSocket();
+    NameWatch& pods = gate_.podResourcesSocket();
+    NameWatch& memory = gate_.checkpointFile();
+    const auto sockets = registration.count();
+    auto request = observer.changedRequest();
+    auto state = request.initState();
+    describe(state.initKubelet());
+    state.setRegistrationSockets(sockets);
+    state.setPodResourcesSockets(pods.count());
+    state.setCheckpoints(memory.count());
+    auto changed = registration.next(sockets)
+                       .exclusiveJoin(pods.next(pods.count()))
+                       .exclusiveJoin(memory.next(memory.count()))
+                       .ignoreResult();
+    return request.send().ignoreResult().then(
+        [this, observer = kj::mv(observer), changed = kj::mv(changed), sockets]() mutable {
+          return changed.then([this, observer = kj::mv(observer), sockets]() mutable {
+            if (gate_.registrationSocket().count() != sockets) logLine(LogEvent::kKubeletAppeared);
+            return tell(kj::mv(observer));
           });
         });
   }

@@ -23,8 +23,10 @@ inline constexpr std::array kPrivdRules{
     Rule{SCMP_SYS(inotify_add_watch), kAnyArgs, "directories of sockets that come and go"},
 
     // Trees: sysfs, the kubelet's directories
-    Rule{SCMP_SYS(openat2), kAnyArgs, "the only way to open: beneath a directory that is held"},
-    Rule{SCMP_SYS(newfstatat), kAnyArgs, "kind and number of device nodes"},
+    Rule{SCMP_SYS(openat2), kAnyArgs,
+         "the only way to open: beneath a held directory, and the kubelet's checkpoint"},
+    Rule{SCMP_SYS(newfstatat), kAnyArgs,
+         "kind and number of device nodes, identity of kubelet and checkpoint"},
     Rule{SCMP_SYS(readlinkat), kAnyArgs, "driver, group and function links"},
     Rule{SCMP_SYS(getdents64), kAnyArgs, "list devices and groups"},
     Rule{SCMP_SYS(read), kAnyArgs, "attributes, inotify, signals, Cap'n Proto messages"},

@@ -9,7 +9,7 @@
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("vfiogate::schema");
 
-const protocol :UInt16 = 1;
+const protocol :UInt16 = 2;
 # Raised with every change of this file that an older peer would misread.
 
 interface Door {
@@ -181,11 +181,21 @@ interface KubeletGate {
   # A listening socket for the device plugin of `resource`, whose name privd derives from it. Again
   # for the same resource: a new socket, renamed over the old one.
 
-  dial @1 (ticket :UInt32) -> (answer :DialAnswer);
-  # A connection to the kubelet's registration socket.
+  dial @1 (ticket :UInt32, socket :KubeletSocket) -> (answer :DialAnswer);
+  # A connection to one of the kubelet's own sockets.
 
   watch @2 (observer :KubeletObserver) -> ();
-  # Tells when the kubelet makes its registration socket anew. A second one replaces the first.
+  # Tells the state of the kubelet's files at once, and whenever it changes. A second one replaces
+  # the first.
+
+  checkpoint @3 (ticket :UInt32) -> (answer :CheckpointAnswer);
+  # The kubelet's memory of device allocations, open for reading. Each call opens it anew: the
+  # kubelet replaces the file.
+}
+
+enum KubeletSocket {
+  registration @0;
+  podResources @1;
 }
 
 struct ListenAnswer {
@@ -207,8 +217,40 @@ struct DialAnswer {
   }
 }
 
-interface KubeletObserver {
-  # Implemented by the peer; one call in flight.
+struct CheckpointAnswer {
+  union {
+    opened @0 :CheckpointFile;
+    absent @1 :Void;
+    unfit @2 :Void;      # not a regular file, or above 1 MiB
+    tooMany @3 :Void;    # 64 descriptors that nobody took
+    failed @4 :UInt16;   # errno
+  }
+}
 
-  appeared @0 () -> ();
+struct CheckpointFile {
+  modified @0 :Int64;       # nanoseconds since 1970
+  kubelet @1 :SocketIdentity;
+}
+
+struct SocketIdentity {
+  # Of the registration socket: another one is another kubelet process.
+
+  there @0 :Bool;
+  inode @1 :UInt64;
+  changed @2 :Int64;  # its change time, nanoseconds since 1970
+}
+
+interface KubeletObserver {
+  # Implemented by the peer; one call in flight, what happens meanwhile comes with the next.
+
+  changed @0 (state :KubeletState) -> ();
+}
+
+struct KubeletState {
+  # The counts are since privd's start; a difference is news.
+
+  kubelet @0 :SocketIdentity;
+  registrationSockets @1 :UInt64;  # how often it was made
+  podResourcesSockets @2 :UInt64;
+  checkpoints @3 :UInt64;          # how often the checkpoint was replaced
 }

@@ -337,12 +337,12 @@ TEST_F(PlugindShell, APrivdOfAnotherReleaseIsToldSoInTheLog) {
   privd_.emplace(FakePrivd::Setup{.plugindSocket = socket(),
                                   .kubeletDir = deviceDirectory(),
                                   .hardware = {},
-                                  .protocol = 1,
+                                  .protocol = 2,
                                   .channelVersion = 9});
   EXPECT_TRUE(plugind_->says("speaks version 9, this is version 1"));
   privd_.emplace(FakePrivd::Setup{
       .plugindSocket = socket(), .kubeletDir = deviceDirectory(), .hardware = {}, .protocol = 7});
-  EXPECT_TRUE(plugind_->says("speaks protocol 7, this is protocol 1"));
+  EXPECT_TRUE(plugind_->says("speaks protocol 7, this is protocol 2"));
   privd_.reset();
   startKubelet();
   startPrivd();

@@ -33,12 +33,17 @@ Ran run(const std::vector<std::string>& command,
   return {status, process.outputWhole()};
 }
 
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "." : value;
+}
+
 std::string source(const std::string& path) {
-  return std::string(std::getenv("VFIOGATE_SOURCE")) + "/" + path;
+  return variable("VFIOGATE_SOURCE") + "/" + path;
 }
 
 Ran tryIt(const std::map<std::string, std::string>& environment = {}) {
-  return run({source("deploy/try.sh"), "--programs", std::getenv("VFIOGATE_BIN")}, environment);
+  return run({source("deploy/try.sh"), "--programs", variable("VFIOGATE_BIN")}, environment);
 }
 
 class Try : public testing::Test {

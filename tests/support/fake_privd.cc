@@ -12,7 +12,9 @@
 #include <kj/debug.h>
 #include <kj/thread.h>
 
+#include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <future>
@@ -34,11 +36,20 @@ struct Play {
   Snapshot hardware;
   std::uint64_t generation = 1;
   bool looksStall = false;
+  std::uint64_t appearances = 0;  ///< of the kubelet
   std::atomic<unsigned> sessions = 0;
   std::atomic<unsigned> wholes = 0;
   std::atomic<unsigned> looks = 0;
   std::atomic<unsigned> hangUps = 0;
 };
+
+void describeKubelet(const std::string& directory, schema::SocketIdentity::Builder identity) {
+  struct stat status = {};
+  if (stat((directory + "/kubelet.sock").c_str(), &status) != 0) return;
+  identity.setThere(true);
+  identity.setInode(status.st_ino);
+  identity.setChanged(status.st_ctim.tv_sec * std::int64_t{1'000'000'000} + status.st_ctim.tv_nsec);
+}
 
 Snapshot onlyGroup(const Snapshot& hardware, const IommuGroup& group) {
   Snapshot seen;
@@ -102,6 +113,15 @@ struct Line {
     tell({kEpoch, play.generation, UpdateDelta{base, changes}});
   }
 
+  void tellKubelet() {
+    KJ_IF_MAYBE (watching, kubeletObserver) {
+      auto request = watching->changedRequest();
+      describeKubelet(play.setup.kubeletDir, request.initState().initKubelet());
+      request.getState().setRegistrationSockets(play.appearances);
+      request.send().ignoreResult().detach([](kj::Exception&&) {});
+    }
+  }
+
   static constexpr std::uint64_t kEpoch = 77;
 };
 
@@ -129,7 +149,9 @@ protected:
 
   kj::Promise<void> dial(DialContext context) override {
     auto answer = context.getResults().initAnswer();
-    auto made = dialAt((line_.play.setup.kubeletDir + "/kubelet.sock").c_str());
+    const bool pods = context.getParams().getSocket() == schema::KubeletSocket::POD_RESOURCES;
+    const std::string directory = line_.play.setup.kubeletDir + (pods ? "/../pod-resources" : "");
+    auto made = dialAt((directory + "/kubelet.sock").c_str());
     if (!made) {
       answer.setAbsent(static_cast<std::uint16_t>(made.error().error));
       return kj::READY_NOW;
@@ -143,6 +165,23 @@ protected:
 
   kj::Promise<void> watch(WatchContext context) override {
     line_.kubeletObserver = context.getParams().getObserver();
+    line_.tellKubelet();
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> checkpoint(CheckpointContext context) override {
+    auto answer = context.getResults().initAnswer();
+    const std::string path = line_.play.setup.kubeletDir + "/kubelet_internal_checkpoint";
+    const kj::AutoCloseFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    struct stat status = {};
+    if (file.get() < 0 || fstat(file, &status) != 0) {
+      answer.setAbsent();
+      return kj::READY_NOW;
+    }
+    line_.channel.send(context.getParams().getTicket(), DescriptorKind::kFile, file.get());
+    answer.initOpened().setModified(status.st_mtim.tv_sec * std::int64_t{1'000'000'000} +
+                                    status.st_mtim.tv_nsec);
+    describeKubelet(line_.play.setup.kubeletDir, answer.getOpened().initKubelet());
     return kj::READY_NOW;
   }
 
@@ -300,11 +339,8 @@ void FakePrivd::setHardware(Snapshot hardware) {
 
 void FakePrivd::tellKubeletAppeared() {
   impl_->onThread([&]() {
-    KJ_IF_MAYBE (connection, impl_->connection()) {
-      KJ_IF_MAYBE (observer, (*connection)->line.kubeletObserver) {
-        observer->appearedRequest().send().ignoreResult().detach([](kj::Exception&&) {});
-      }
-    }
+    ++impl_->play().appearances;
+    KJ_IF_MAYBE (connection, impl_->connection()) (*connection)->line.tellKubelet();
   });
 }
 

@@ -19,7 +19,7 @@ public:
     std::string plugindSocket;
     std::string kubeletDir;
     Snapshot hardware;
-    std::uint16_t protocol = 1;       ///< the one it claims to speak
+    std::uint16_t protocol = 2;       ///< the one it claims to speak
     std::uint8_t channelVersion = 1;  ///< the byte it opens with
   };
 

@@ -35,7 +35,7 @@ struct Wish {
 };
 
 /// A broken step is waited for in vain, but not for long.
-constexpr std::chrono::seconds kShortPatience{4};
+constexpr std::chrono::seconds kShortPatience{8};
 
 int complain(const std::string& why) {
   std::cerr << "sim-node: " << why << "\n";

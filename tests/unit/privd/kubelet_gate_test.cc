@@ -3,10 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <kj/async-io.h>
+#include <kj/debug.h>
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <fstream>
 
 #include "tests/support/temp_dir.h"
 
@@ -85,19 +89,19 @@ TEST_F(KubeletGateTest, ServesSixtyFourResourcesAndNoMore) {
 }
 
 TEST_F(KubeletGateTest, DialsTheKubeletOnceItIsThere) {
-  const auto absent = gate_.dial();
+  const auto absent = gate_.dial(KubeletGate::Socket::kRegistration);
   ASSERT_FALSE(absent);
   EXPECT_EQ(absent.error().error, ENOENT);
   EXPECT_TRUE(meansNotYet(absent.error().error));
 
   auto kubelet = listenAt(pathOf("").c_str(), "kubelet.sock", WhoMayConnect::kOwner);
   ASSERT_TRUE(kubelet);
-  EXPECT_TRUE(gate_.dial());
+  EXPECT_TRUE(gate_.dial(KubeletGate::Socket::kRegistration));
 }
 
 TEST_F(KubeletGateTest, ASocketLeftByADeadKubeletMeansNotYet) {
   { auto dead = listenAt(pathOf("").c_str(), "kubelet.sock", WhoMayConnect::kOwner); }
-  const auto refused = gate_.dial();
+  const auto refused = gate_.dial(KubeletGate::Socket::kRegistration);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().error, ECONNREFUSED);
   EXPECT_TRUE(meansNotYet(refused.error().error));
@@ -117,6 +121,40 @@ TEST(UnixSocket, PathsTooLongForASocketAreSaidToBe) {
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().error, ENAMETOOLONG);
   EXPECT_EQ(dialAt(("/tmp/" + longName).c_str()).error().error, ENAMETOOLONG);
+}
+
+TEST_F(KubeletGateTest, OpensTheCheckpointWithTheTimeOfItsWriting) {
+  EXPECT_EQ(gate_.checkpoint().error(), ENOENT);
+  std::ofstream(pathOf("kubelet_internal_checkpoint")) << "{}";
+  const timespec times[2] = {{0, 0}, {7, 8}};
+  ASSERT_EQ(utimensat(AT_FDCWD, pathOf("kubelet_internal_checkpoint").c_str(), times, 0), 0);
+  auto opened = gate_.checkpoint();
+  ASSERT_TRUE(opened);
+  EXPECT_EQ(opened->modified, 7'000'000'008);
+  char text[8] = {};
+  EXPECT_EQ(read(opened->fd, text, sizeof text), 2);
+  EXPECT_EQ(write(opened->fd, "x", 1), -1) << "it is for reading only";
+}
+
+TEST_F(KubeletGateTest, ALinkAPipeOrAHugeFileIsNoCheckpoint) {
+  const std::string path = pathOf("kubelet_internal_checkpoint");
+  std::filesystem::create_symlink("/etc/passwd", path);
+  EXPECT_EQ(gate_.checkpoint().error(), ELOOP);
+  std::filesystem::remove(path);
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(gate_.checkpoint().error(), EFBIG);
+  std::filesystem::remove(path);
+  std::ofstream(path) << std::string((1U << 20U) + 1, 'x');
+  EXPECT_EQ(gate_.checkpoint().error(), EFBIG);
+}
+
+TEST_F(KubeletGateTest, AnotherSocketIsAnotherKubelet) {
+  EXPECT_TRUE(gate_.kubelet() == nullptr);
+  auto first = listenAt(pathOf("").c_str(), "kubelet.sock", WhoMayConnect::kOwner);
+  const auto before = KJ_ASSERT_NONNULL(gate_.kubelet());
+  auto second = listenAt(pathOf("").c_str(), "kubelet.sock", WhoMayConnect::kOwner);
+  const auto after = KJ_ASSERT_NONNULL(gate_.kubelet());
+  EXPECT_TRUE(before.inode != after.inode || before.changed != after.changed);
 }
 
 }  // namespace
