@@ -76,10 +76,10 @@ const GroupTake* GroupLedger::takeMeeting(const std::set<Bdf>& members,
   return nullptr;
 }
 
-Holding GroupLedger::holding(const Snapshot& snapshot, const Bdf& address) const {
+GroupHolding GroupLedger::holding(const Snapshot& snapshot, const Bdf& address) const {
   const std::set<Bdf> members = groupMembers(snapshot, address);
-  if (takeMeeting(members) != nullptr) return Holding::kTaking;
-  return recordsMeeting(members).empty() ? Holding::kFree : Holding::kAnswered;
+  if (takeMeeting(members) != nullptr) return GroupHolding::kTaking;
+  return recordsMeeting(members).empty() ? GroupHolding::kFree : GroupHolding::kAnswered;
 }
 
 std::optional<Refusal> GroupLedger::judgeOffer(const GroupOffer& offer,

@@ -27,7 +27,7 @@ struct Stamp {
 /// Names one request that is being decided.
 using TakeTicket = StrongId<struct TakeTicketTag, std::uint64_t>;
 
-enum class Holding : std::uint8_t {
+enum class GroupHolding : std::uint8_t {
   kFree,
   kTaking,    ///< a request is being decided
   kAnswered,  ///< granted
@@ -82,7 +82,7 @@ public:
   const std::vector<HolderRecord>& records() const { return records_; }
 
   /// The state of the group that has `address` in `snapshot`: its members count, not its number.
-  Holding holding(const Snapshot& snapshot, const Bdf& address) const;
+  GroupHolding holding(const Snapshot& snapshot, const Bdf& address) const;
 
 private:
   std::vector<const HolderRecord*> recordsMeeting(const std::set<Bdf>& members) const;

@@ -232,7 +232,7 @@ private:
     for (const Party& party : parties_) {
       if (shares(party.reach, members)) return false;
     }
-    return node_.ledger.holding(node_.snapshot, *members.begin()) == Holding::kFree;
+    return node_.ledger.holding(node_.snapshot, *members.begin()) == GroupHolding::kFree;
   }
 
   /// I5: allocatable less held is what could be lent, one per group and model, and can be.

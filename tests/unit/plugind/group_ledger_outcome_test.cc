@@ -113,13 +113,13 @@ TEST_P(Settling, Rows14To18OfAFreeGroup) {
   EXPECT_EQ(reason(), GetParam().free);
   const bool granted = std::string_view(GetParam().free).empty();
   EXPECT_EQ(node.ledger.holding(node.snapshot, at(kA)),
-            granted ? Holding::kAnswered : Holding::kFree);
+            granted ? GroupHolding::kAnswered : GroupHolding::kFree);
 }
 
 TEST_P(Settling, Rows15To18OfAReoffer) {
   ASSERT_TRUE(node.allocate("gpu", {kA}));
   EXPECT_EQ(reason(), GetParam().held);
-  EXPECT_EQ(node.ledger.holding(node.snapshot, at(kA)), Holding::kAnswered);
+  EXPECT_EQ(node.ledger.holding(node.snapshot, at(kA)), GroupHolding::kAnswered);
 }
 
 INSTANTIATE_TEST_SUITE_P(Outcomes, Settling, testing::ValuesIn(kOutcomes),

@@ -32,8 +32,8 @@ TEST_F(GroupLedgerTest, Row12And14GrantAFreeReadyIdleGroup) {
                           .ref = HolderRef(0x7f3a)};
   EXPECT_THAT(grant->records, ElementsAre(want));
   EXPECT_THAT(node.ledger.records(), ElementsAre(want));
-  EXPECT_EQ(node.ledger.holding(node.snapshot, at(kB)), Holding::kAnswered);
-  EXPECT_EQ(node.ledger.holding(node.snapshot, at(kC)), Holding::kFree);
+  EXPECT_EQ(node.ledger.holding(node.snapshot, at(kB)), GroupHolding::kAnswered);
+  EXPECT_EQ(node.ledger.holding(node.snapshot, at(kC)), GroupHolding::kFree);
 }
 
 TEST_F(GroupLedgerTest, Row3RefusesWhatWasNotShown) {
@@ -60,7 +60,7 @@ TEST_F(GroupLedgerTest, Row3WantsTheAddressInTheSpellingThatWasShown) {
 TEST_F(GroupLedgerTest, Row4RefusesAGroupThatIsBeingTaken) {
   const auto ticket = node.take("gpu", {kA});
   ASSERT_TRUE(ticket);
-  EXPECT_EQ(node.ledger.holding(node.snapshot, at(kB)), Holding::kTaking);
+  EXPECT_EQ(node.ledger.holding(node.snapshot, at(kB)), GroupHolding::kTaking);
   node.now += std::chrono::seconds(2);
   const std::string want = ", group 31: being lent since 10:42:07Z, being-lent, ref=7f3a";
   EXPECT_EQ(refusal("gpu", {kA}), kA + want);
@@ -135,7 +135,7 @@ TEST_F(GroupLedgerTest, Row11RefusesAReofferOfABrokenGroupAndKeepsItsHolder) {
   node.hardware.device(kA).answers = false;
   node.refresh();
   EXPECT_THAT(refusal("gpu", {kA}), testing::HasSubstr("not-viable:not-answering"));
-  EXPECT_EQ(node.ledger.holding(node.snapshot, at(kA)), Holding::kAnswered);
+  EXPECT_EQ(node.ledger.holding(node.snapshot, at(kA)), GroupHolding::kAnswered);
 }
 
 TEST_F(GroupLedgerTest, TakesAllGroupsOfARequestOrNone) {
@@ -145,7 +145,7 @@ TEST_F(GroupLedgerTest, TakesAllGroupsOfARequestOrNone) {
   node.hardware.device(kC).cdevNode = false;
   node.refresh();
   EXPECT_THAT(refusal("gpu", {"0000:03:00.0", kC}), testing::HasSubstr("group 32"));
-  EXPECT_EQ(node.ledger.holding(node.snapshot, at("0000:03:00.0")), Holding::kFree);
+  EXPECT_EQ(node.ledger.holding(node.snapshot, at("0000:03:00.0")), GroupHolding::kFree);
   EXPECT_TRUE(node.ledger.takings().empty());
 }
 
@@ -157,7 +157,7 @@ TEST_F(GroupLedgerTest, GrantsAllGroupsOfARequestOrNone) {
   ASSERT_FALSE(grant);
   EXPECT_EQ(grant.error().text, "0000:02:00.0, group 32: open, by nobody known here, foreign");
   EXPECT_TRUE(node.ledger.records().empty());
-  EXPECT_EQ(node.ledger.holding(node.snapshot, at(kA)), Holding::kFree);
+  EXPECT_EQ(node.ledger.holding(node.snapshot, at(kA)), GroupHolding::kFree);
 }
 
 TEST_F(GroupLedgerTest, I1KeepsBothRecordsWhenAFunctionMovesBetweenTheGroupsOfARequest) {
@@ -168,7 +168,7 @@ TEST_F(GroupLedgerTest, I1KeepsBothRecordsWhenAFunctionMovesBetweenTheGroupsOfAR
   EXPECT_EQ(node.ledger.records().size(), 2U);
   node.refresh();
   for (const char* address : {kA, kB, kC}) {
-    EXPECT_EQ(node.ledger.holding(node.snapshot, at(address)), Holding::kAnswered) << address;
+    EXPECT_EQ(node.ledger.holding(node.snapshot, at(address)), GroupHolding::kAnswered) << address;
   }
 }
 
@@ -188,7 +188,7 @@ TEST_F(GroupLedgerTest, CancelGivesTheGroupsBack) {
   ASSERT_TRUE(ticket);
   node.ledger.cancel(*ticket);
   node.ledger.cancel(*ticket);
-  EXPECT_EQ(node.ledger.holding(node.snapshot, at(kA)), Holding::kFree);
+  EXPECT_EQ(node.ledger.holding(node.snapshot, at(kA)), GroupHolding::kFree);
   EXPECT_EQ(refusal("other", {kB}), "granted");
 }
 
