@@ -1,5 +1,6 @@
 #include "plugind/look.h"
 
+#include <ctime>
 #include <utility>
 
 namespace vfiogate {
@@ -8,6 +9,14 @@ namespace {
 /// From a frame to the checkpoint that follows it: two fsyncs of a busy kubelet.
 constexpr auto kVersionPatience = 3 * kj::SECONDS;
 constexpr int kVersions = 2;
+
+/// The clock that the kernel stamps files with: it lags the other by up to a tick.
+std::chrono::sys_time<std::chrono::nanoseconds> fileClock() {
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME_COARSE, &time);
+  return std::chrono::sys_time<std::chrono::nanoseconds>{std::chrono::seconds{time.tv_sec} +
+                                                         std::chrono::nanoseconds{time.tv_nsec}};
+}
 
 }  // namespace
 
@@ -33,7 +42,7 @@ void Look::checkpointReplaced() {
 
 kj::Promise<bool> Look::nudgeAndRead(int left) {
   if (left == 0) return true;
-  nudged_ = std::chrono::system_clock::now();
+  nudged_ = fileClock();
   seen_ = replacements_;
   if (!nudge_()) return false;
   auto late = timer_.afterDelay(kVersionPatience).then([]() { return false; });

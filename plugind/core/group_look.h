@@ -17,8 +17,11 @@ struct GroupLook {
     kTimedOut,  ///< no answer within the deadline
     kPrivdAway,
   };
+  /// What opening the group showed, where that was allowed and possible.
+  enum class Probe : std::uint8_t { kNone, kIdle, kOpen };
   Answer answer = Answer::kTimedOut;
   Snapshot seen;  ///< the group and its members only
+  Probe probe = Probe::kNone;
 
   friend bool operator==(const GroupLook&, const GroupLook&) = default;
 };
