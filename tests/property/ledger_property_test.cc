@@ -17,7 +17,7 @@ using test::Step;
 #ifdef NDEBUG
 constexpr std::size_t kSteps = 1'000'000;
 #else
-constexpr std::size_t kSteps = 60'000;  // with sanitizers, below 20 s
+constexpr std::size_t kSteps = 30'000;  // with sanitizers, below 20 s
 #endif
 constexpr std::size_t kLife = 250;
 
