@@ -40,6 +40,7 @@ struct Admission {
   std::vector<std::string> ids;
   CallId call;
   bool granted = false;  ///< the reply is under way
+  Instant grantedAt;
 };
 
 class LedgerWorld {
@@ -101,7 +102,6 @@ private:
   bool ready_ = true;  ///< the kubelet's sources
   bool privd_ = true;
   bool lookPending_ = false;
-  bool inFlightPlugindDied_ = false;
   std::vector<Pod> pods_;
   std::vector<Claim> claims_;
   std::vector<RecordedDevices> recorded_;
