@@ -2,7 +2,6 @@
 // What privd answered when asked for the present state of one group.
 
 #include <cstdint>
-#include <map>
 
 #include "ipc/types/iommu_group.h"
 #include "ipc/types/snapshot.h"
@@ -25,7 +24,5 @@ struct GroupLook {
 
   friend bool operator==(const GroupLook&, const GroupLook&) = default;
 };
-
-using GroupLooks = std::map<IommuGroupId, GroupLook>;
 
 }  // namespace vfiogate

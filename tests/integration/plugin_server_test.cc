@@ -159,16 +159,6 @@ TEST_F(PluginServerTest, PrefersDevicesAndIsAskedBeforeEachStart) {
   EXPECT_EQ(options.second, wanted.SerializeAsString());
 }
 
-TEST_F(PluginServerTest, HasNoMethodsThatTheOptionsSwitchOff) {
-  const auto stub = client();
-  const auto code = inBackground([&stub]() {
-    grpc::ClientContext context;
-    v1beta1::PreStartContainerResponse answer;
-    return stub->PreStartContainer(&context, {}, &answer).error_code();
-  });
-  EXPECT_EQ(code, grpc::StatusCode::UNIMPLEMENTED);
-}
-
 TEST_F(PluginServerTest, ASlowKubeletGetsTheNewestFrameAndNotTheQueue) {
   constexpr int kFrames = 200;
   constexpr std::size_t kFrameBytes = 128 * 1024;

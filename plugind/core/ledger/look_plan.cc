@@ -38,7 +38,8 @@ Due dueFor(const LedgerState& state, const HolderRecord& record) {
   if (halfAbsent || !record.rest.empty()) {
     due = earlier(due, plan.lastBegan.value_or(state.epochSince) + timing::kLookInterval);
   }
-  const bool watched = !evidence.listed || record.state == HolderState::kForgotten;
+  // Not "never listed": a starting kubelet lists nobody, and a pod may end before it lists again.
+  const bool watched = !evidence.listedLast || record.state == HolderState::kForgotten;
   if (watched) {
     due = earlier(due, plan.lastBegan.value_or(record.since) + timing::kUnlistedLook);
   }

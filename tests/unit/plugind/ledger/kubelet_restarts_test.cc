@@ -191,9 +191,10 @@ TEST_F(LedgerCase, ARefusalNamesAnotherPodOnlyInFull) {
   node.start();
   node.list = {{{"secret", "p1", "main", "vfiogate.dev/gpu", {kA}}}, {"secret/p1"}};
   hold("uid-p1", "gpu", {kA});
-  node.pass(70s);
+  node.pass(20s);
   ASSERT_EQ(node.ledger.state().records[0].podName, "secret/p1");
   const std::string text = node.text(node.ask("other", {kB}));
+  EXPECT_THAT(text, HasSubstr("group-lent, ref=7f3a"));
   EXPECT_THAT(text, testing::Not(HasSubstr("p1")));
   EXPECT_THAT(text, testing::Not(HasSubstr("secret")));
 }
