@@ -33,26 +33,23 @@ void writeLine(std::ostream& out, const ordered_json& event) {
 
 }  // namespace
 
-void LedgerJournal::lent(const Grant& grant) {
-  for (const HolderRecord& record : grant.records) {
-    writeLine(out_, {{"time", utc(record.answeredAt)},
-                     {"event", grant.again ? "lent-again" : "lent"},
-                     {"resource", record.resource.str()},
-                     {"devices", texts(record.ids)},
-                     {"rest", texts(record.rest)},
-                     {"members", texts(record.members)},
-                     {"ref", record.ref.str()}});
+void LedgerJournal::write(const JournalEvent& event) {
+  ordered_json line{{"time", utc(event.time)}, {"event", event.event}, {"reason", event.reason}};
+  if (event.resource) line["resource"] = event.resource->str();
+  if (event.group) line["group"] = event.group->number();
+  if (!event.ids.empty()) line["devices"] = texts(event.ids);
+  if (!event.rest.empty()) line["rest"] = texts(event.rest);
+  if (!event.members.empty()) line["members"] = texts(event.members);
+  if (!event.foreignIds.empty()) line["ids"] = event.foreignIds;
+  if (event.ref) line["ref"] = event.ref->str();
+  if (event.podName) line["pod"] = *event.podName;
+  if (event.podUid) line["podUid"] = *event.podUid;
+  if (event.claim) {
+    line["claim"] = event.claim->claimNamespace + "/" + event.claim->name;
+    line["claimUid"] = event.claim->uid;
   }
-}
-
-void LedgerJournal::refused(std::chrono::sys_seconds now, const ResourceName& resource,
-                            const std::vector<std::string>& ids, const Refusal& refusal) {
-  writeLine(out_, {{"time", utc(now)},
-                   {"event", "refused"},
-                   {"resource", resource.str()},
-                   {"ids", ids},
-                   {"reason", refusal.reason},
-                   {"text", refusal.text}});
+  if (!event.text.empty()) line["text"] = event.text;
+  writeLine(out_, line);
 }
 
 }  // namespace vfiogate

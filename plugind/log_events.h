@@ -20,9 +20,11 @@ enum class LogEvent : std::uint8_t {
   kPrivdCame,
   kPrivdWent,
   kUpdateRefused,
-  kLendingClosed,
   kLendingOpened,
   // The kubelet
+  kAdopting,
+  kAdoptionWaits,
+  kCheckpointUnread,
   kResourceStarted,
   kKubeletAppeared,
   kRegistered,
@@ -57,10 +59,14 @@ constexpr std::string_view eventName(LogEvent event) {
       return "privd_went";
     case LogEvent::kUpdateRefused:
       return "update_refused";
-    case LogEvent::kLendingClosed:
-      return "lending_closed";
     case LogEvent::kLendingOpened:
       return "lending_opened";
+    case LogEvent::kAdopting:
+      return "adopting";
+    case LogEvent::kAdoptionWaits:
+      return "adoption_waits";
+    case LogEvent::kCheckpointUnread:
+      return "checkpoint_unread";
     case LogEvent::kResourceStarted:
       return "resource_started";
     case LogEvent::kKubeletAppeared:

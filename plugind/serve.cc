@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <utility>
 
@@ -32,6 +33,14 @@ constexpr uid_t kRoot = 0;
 int failed(const std::string& step, const std::string& why) {
   logError(LogEvent::kStartFailed, {{"step", step}, {"why", why}});
   return 1;
+}
+
+/// Tells one boot from the next; before the lock-down, which allows no file. Empty: not readable.
+std::string readBootId() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  file >> id;
+  return id;
 }
 
 /// Ids change before the socket is made: privd judges who called listen().
@@ -78,6 +87,7 @@ int serve(const CommandLine& line, Settings settings) {
   // A buffer of its own choosing would make the C library ask the kernel what stdout is, later.
   std::setvbuf(stdout, nullptr, _IONBF, 0);
   std::mt19937 random(std::random_device{}());
+  const Node node{kRoot, readBootId()};
 
   if (const auto failure = becomeNobody(line.user)) return failed("drop", failure->str());
   auto listening = listenForPrivd(line.listen);
@@ -93,7 +103,7 @@ int serve(const CommandLine& line, Settings settings) {
                        std::make_shared<Letterbox>(), random};
   PrivdLink privd(kj::mv(listening).value(), kRoot, loop);
   LedgerJournal journal(std::cout);
-  StateLoop state(std::move(settings), {privd, privd}, loop, journal, kRoot);
+  StateLoop state(std::move(settings), {privd, privd}, loop, journal, node);
   privd.start(state);
   logInfo(LogEvent::kStarted, {{"listen", line.listen}, {"uid", uid}});
 

@@ -1,5 +1,6 @@
 #include "plugind/state_loop.h"
 
+#include "plugind/core/preferred_allocation.h"
 #include "plugind/log_line.h"
 
 #include <kj/debug.h>
@@ -12,20 +13,21 @@
 namespace vfiogate {
 namespace {
 
-/// An Allocate stalls the kubelet's main loop (ledger.md 4, kubelet-contract.md T14).
-constexpr auto kAllocateDeadline = 2 * kj::SECONDS;
+/// While the kubelet's memory cannot be read at the start.
+constexpr auto kBeginPause = 1 * kj::SECONDS;
 
-kj::Duration asKj(std::chrono::milliseconds duration) {
-  return duration.count() * kj::MILLISECONDS;
-}
-
-std::chrono::sys_seconds wallClock() {
-  return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+LedgerSettings ledgerSettings(const Settings& settings) {
+  LedgerSettings wanted;
+  wanted.grace = settings.grace;
+  wanted.allocateWait = settings.allocateWait;
+  wanted.refusalDetail = settings.refusalDetail;
+  return wanted;
 }
 
 /// UNAVAILABLE: nothing is known against the device, another try may succeed.
 grpc::StatusCode codeOf(const Refusal& refusal) {
-  constexpr std::array<std::string_view, 3> kPassing{"privd-away", "timed-out", "cannot-tell"};
+  constexpr std::array<std::string_view, 6> kPassing{"privd-away",  "not-adopted", "timed-out",
+                                                     "cannot-tell", "being-lent",  "starting"};
   const bool passing = std::ranges::find(kPassing, refusal.reason) != kPassing.end();
   return passing ? grpc::StatusCode::UNAVAILABLE : grpc::StatusCode::FAILED_PRECONDITION;
 }
@@ -33,12 +35,14 @@ grpc::StatusCode codeOf(const Refusal& refusal) {
 }  // namespace
 
 StateLoop::StateLoop(Settings settings, const PrivdSides& privd, const LoopParts& loop,
-                     LedgerJournal& journal, uid_t kubeletUid)
+                     LedgerJournal& journal, Node node)
     : settings_(std::move(settings)),
       privd_(privd),
       loop_(loop),
       journal_(journal),
-      kubeletUid_(kubeletUid),
+      node_(std::move(node)),
+      ledger_(ledgerSettings(settings_)),
+      reader_(privd.sockets),
       tasks_(*this) {
   tasks_.add(loop_.letterbox->run());
 }
@@ -47,42 +51,88 @@ StateLoop::~StateLoop() noexcept(false) {
   loop_.letterbox->close();
 }
 
+Moment StateLoop::now() const {
+  std::uniform_int_distribution<std::uint16_t> draw;
+  return {std::chrono::steady_clock::now(), std::chrono::system_clock::now(), draw(loop_.random)};
+}
+
 void StateLoop::hardwareSeen(const Snapshot& snapshot) {
-  snapshot_ = snapshot;
-  catalog_ = sortIntoResources(settings_, snapshot_);
-  if (outage_.away()) {
-    if (outage_.lending() == Lending::kClosed) logInfo(LogEvent::kLendingOpened);
-    outage_.end();
-    grace_ = nullptr;
-  }
-  refreshFrames();
-  for (auto& waiting : std::exchange(waitingForPrivd_, {})) waiting->fulfill();
+  if (!std::exchange(hardwareKnown_, true)) logInfo(LogEvent::kLendingOpened);
+  HardwareFacts facts;
+  facts.snapshot = snapshot;
+  facts.bootId = node_.bootId;
+  carryOut(ledger_.hardwareSeen(std::move(facts), sortIntoResources(settings_, snapshot), now()));
+  begin();
+}
+
+void StateLoop::privdWent() {
+  if (!std::exchange(hardwareKnown_, false)) return;  // nothing was ever shown
+  carryOut(ledger_.privdWent(now()));
 }
 
 void StateLoop::socketsAvailable() {
   for (auto& [name, resource] : resources_) resource->registrar().socketsAvailable();
+  begin();
 }
 
-void StateLoop::kubeletSeen(const std::optional<KubeletIdentity>& /*kubelet*/, bool appeared) {
-  if (!appeared) return;
-  logInfo(LogEvent::kKubeletAppeared, {{"resources", resources_.size()}});
-  for (auto& [name, resource] : resources_) resource->registrar().registerNow();
+void StateLoop::kubeletSeen(const std::optional<KubeletIdentity>& kubelet, bool appeared) {
+  if (kubelet) carryOut(ledger_.kubeletSeen(*kubelet, now()));
+  if (appeared) {
+    logInfo(LogEvent::kKubeletAppeared, {{"resources", resources_.size()}});
+    for (auto& [name, resource] : resources_) resource->registrar().registerNow();
+  }
+  begin();
 }
 
-void StateLoop::privdWent() {
-  // Before the first snapshot nothing was shown, and the outage of the start goes on.
-  if (outage_.away()) return;
-  outage_.begin();
-  grace_ = loop_.timer.afterDelay(asKj(settings_.grace))
-               .then([this]() { closeLending("grace is over"); })
-               .eagerlyEvaluate(nullptr);
+void StateLoop::podResourcesAppeared() {
+  begin();
 }
 
-void StateLoop::closeLending(const char* why) {
-  if (outage_.lending() == Lending::kClosed) return;
-  outage_.close();
-  logWarning(LogEvent::kLendingClosed, {{"why", why}});
-  refreshFrames();
+void StateLoop::checkpointReplaced() {
+  if (look_.get() != nullptr) look_->checkpointReplaced();
+  if (!ledger_.begun()) return begin();
+  unread_ = true;
+  if (reading_) return;
+  reading_ = true;
+  unread_ = false;
+  tasks_.add(reader_.version().then([this](Result<CheckpointVersion, std::string> version) {
+    reading_ = false;
+    if (version) {
+      carryOut(ledger_.versionRead(*version, false, now()));
+    } else {
+      logWarning(LogEvent::kCheckpointUnread, {{"why", version.error()}});
+    }
+    if (unread_) checkpointReplaced();
+  }));
+}
+
+void StateLoop::begin() {
+  if (ledger_.begun() || beginning_ || !hardwareKnown_) return;
+  beginning_ = true;
+  tasks_.add(readStartMemory().attach(kj::defer([this]() { beginning_ = false; })));
+}
+
+kj::Promise<void> StateLoop::readStartMemory() {
+  return reader_.version().then([this](Result<CheckpointVersion, std::string> version) {
+    return reader_.list().then([this, version = std::move(version)](
+                                   Result<PodList, std::string> list) mutable -> kj::Promise<void> {
+      StartMemory memory;
+      if (version) memory.version = *version;
+      if (list) memory.list = *list;
+      carryOut(ledger_.begin(memory, now()));
+      if (ledger_.begun()) {
+        logInfo(LogEvent::kAdopting, {{"checkpoint", version ? "read" : version.error()},
+                                      {"list", list ? "read" : list.error()}});
+        show(ledger_.frames());
+        return kj::READY_NOW;
+      }
+      logWarning(LogEvent::kAdoptionWaits, {{"checkpoint", version ? "read" : version.error()},
+                                            {"list", list ? "read" : list.error()}});
+      return loop_.timer.afterDelay(kBeginPause).then([this]() {
+        return hardwareKnown_ ? readStartMemory() : kj::Promise<void>(kj::READY_NOW);
+      });
+    });
+  });
 }
 
 void StateLoop::streamOpened(const ResourceName& resource,
@@ -94,42 +144,28 @@ void StateLoop::streamEnded(const ResourceName& resource, const ListWatchStream&
   resources_.at(resource)->streamEnded(stream);
 }
 
-void StateLoop::refreshFrames() {
-  shown_ = advertise(scene(), ledger_, shown_, outage_.lending());
-  for (const auto& [name, frame] : shown_.frames) {
-    if (!resources_.contains(name)) startResource(name);
-    resources_.at(name)->show(frame);
-  }
-}
-
-void StateLoop::startResource(const ResourceName& name) {
-  logInfo(LogEvent::kResourceStarted, {{"resource", name.str()}});
-  auto resource =
-      std::make_unique<AdvertisedResource>(name, *this, privd_.sockets, loop_, kubeletUid_);
-  resource->registrar().registerNow();
-  resources_.emplace(name, std::move(resource));
-}
-
 void StateLoop::allocateAsked(const ResourceName& resource, std::shared_ptr<AllocateCall> call) {
-  auto deciding = std::make_shared<Deciding>(
-      Deciding{resource, std::move(call), loop_.timer.now() + kAllocateDeadline, false, {}});
-  deciding_.push_back(deciding);
-  tasks_.add(decide(deciding).attach(kj::defer([this, deciding]() { leave(deciding); })));
+  if (call->claimed()) return;  // the kubelet hung up
+  const CallId id = nextCall();
+  const AllocateRequest request{resource, call->ids(), resources_.at(resource)->shown()};
+  open_.emplace(id, Open{call, call.get(), nullptr});
+  carryOut(ledger_.allocateAsked(id, request, now()));
 }
 
-void StateLoop::leave(const DecidingPtr& deciding) {
-  std::erase(deciding_, deciding);
-  if (!deciding->call->claim()) return;
-  // Only after an exception, or at the end of the process: the group returns to what it was.
-  if (deciding->ticket) ledger_.cancel(*deciding->ticket);
-  deciding->call->refuse(grpc::StatusCode::UNAVAILABLE, "vfiogate could not decide");
+void StateLoop::startAsked(const ResourceName& resource, std::shared_ptr<StartCall> call) {
+  if (call->claimed()) return;
+  const CallId id = nextCall();
+  const PreStartRequest request{resource, call->ids()};
+  open_.emplace(id, Open{call, nullptr, call.get()});
+  carryOut(ledger_.preStartAsked(id, request, now()));
 }
 
 void StateLoop::preferenceAsked(const ResourceName& /*resource*/,
                                 std::shared_ptr<PreferCall> call) {
   std::map<std::string, Candidate> candidates;
-  for (const auto& [address, device] : snapshot_.devices) {
-    candidates.emplace(address.str(), Candidate{device.numaNode, device.group});
+  for (const auto& [address, device] : ledger_.state().hardware.snapshot.devices) {
+    const bool forgotten = ledger_.holding(address) == Holding::kForgotten;
+    candidates.emplace(address.str(), Candidate{device.numaNode, device.group, forgotten});
   }
   std::vector<std::vector<std::string>> answers;
   for (const PreferredRequest& request : call->requests()) {
@@ -139,102 +175,104 @@ void StateLoop::preferenceAsked(const ResourceName& /*resource*/,
 }
 
 void StateLoop::callCancelled(const std::shared_ptr<KubeletCall>& call) {
-  const auto found = std::ranges::find_if(
-      deciding_, [&call](const DecidingPtr& each) { return each->call == call; });
-  if (found == deciding_.end()) return;
-  // What it waits for still runs; whoever goes on with it finds the call claimed.
-  const Deciding& deciding = **found;
-  if (deciding.ticket) ledger_.cancel(*deciding.ticket);
-  journal_.refused(wallClock(), deciding.resource, deciding.call->ids(),
-                   {"cancelled", "the kubelet hung up before the answer"});
-  refreshFrames();
+  const auto found =
+      std::ranges::find_if(open_, [&call](const auto& entry) { return entry.second.call == call; });
+  if (found == open_.end()) return;
+  const CallId id = found->first;
+  open_.erase(found);
+  carryOut(ledger_.callCancelled(id, now()));
 }
 
-kj::Promise<void> StateLoop::decide(DecidingPtr deciding) {
-  if (deciding->call->claimed()) return kj::READY_NOW;  // the kubelet hung up
-  if (outage_.away()) return waitForPrivd(std::move(deciding));
-  std::uniform_int_distribution<std::uint16_t> draw;
-  const auto taken = ledger_.take(
-      {deciding->resource, deciding->call->ids(), resources_.at(deciding->resource)->shown()},
-      scene(), {wallClock(), draw(loop_.random)});
-  if (!taken) {
-    refuse(*deciding, taken.error());
-    return kj::READY_NOW;
-  }
-  deciding->ticket = *taken;
-  auto looks = lookAtAll(*deciding);
-  return looks.then([this, deciding = std::move(deciding)](GroupLooks seen) mutable {
-    return settle(std::move(deciding), seen);
-  });
+void StateLoop::carryOut(Effects effects) {
+  for (const JournalEvent& event : effects.journal) journal_.write(event);
+  if (ledger_.begun()) show(effects.frames);
+  for (const Answer& each : effects.answers) answer(each);
+  for (const UseQuestion& question : effects.questions) ask(question);
+  if (effects.beginLook) beginLook();
+  if (effects.askList) askList();
+  setAlarm();
 }
 
-kj::Promise<void> StateLoop::waitForPrivd(DecidingPtr deciding) {
-  if (outage_.mayWait()) {
-    // Deadlines never add up: the larger one counts, from the call's arrival.
-    const auto wait = asKj(settings_.allocateWait);
-    if (wait > kAllocateDeadline) deciding->deadline += wait - kAllocateDeadline;
-    deciding->waitsForPrivd = true;
+void StateLoop::show(const std::map<ResourceName, Frame>& frames) {
+  for (const auto& [name, frame] : frames) {
+    if (!resources_.contains(name)) startResource(name);
+    resources_.at(name)->show(frame);
   }
-  if (!deciding->waitsForPrivd || loop_.timer.now() >= deciding->deadline) {
-    closeLending("an Allocate could not be checked");
-    refuse(*deciding, refusePrivdAway(deciding->call->ids()));
-    return kj::READY_NOW;
-  }
-  auto back = kj::newPromiseAndFulfiller<void>();
-  waitingForPrivd_.push_back(kj::mv(back.fulfiller));
-  return back.promise.exclusiveJoin(loop_.timer.atTime(deciding->deadline))
-      .then(
-          [this, deciding = std::move(deciding)]() mutable { return decide(std::move(deciding)); });
 }
 
-kj::Promise<GroupLooks> StateLoop::lookAtAll(const Deciding& deciding) {
-  auto looks = std::make_shared<GroupLooks>();
-  auto all =
-      kj::heapArrayBuilder<kj::Promise<void>>(ledger_.takings().at(*deciding.ticket).groups.size());
-  for (const auto& [group, take] : ledger_.takings().at(*deciding.ticket).groups) {
-    all.add(privd_.eyes.look(group)
-                .exclusiveJoin(loop_.timer.atTime(deciding.deadline).then([]() {
-                  return GroupLook{GroupLook::Answer::kTimedOut, {}};
-                }))
-                .then([looks, group = group](GroupLook look) {
-                  looks->insert_or_assign(group, std::move(look));
-                }));
-  }
-  return kj::joinPromises(all.finish()).then([looks]() { return std::move(*looks); });
+void StateLoop::startResource(const ResourceName& name) {
+  logInfo(LogEvent::kResourceStarted, {{"resource", name.str()}});
+  auto resource =
+      std::make_unique<AdvertisedResource>(name, *this, privd_.sockets, loop_, node_.kubeletUid);
+  resource->registrar().registerNow();
+  resources_.emplace(name, std::move(resource));
 }
 
-kj::Promise<void> StateLoop::settle(DecidingPtr deciding, const GroupLooks& looks) {
-  const TakeTicket ticket = *deciding->ticket;
-  const bool privdWentAway = std::ranges::any_of(
-      looks, [](const auto& look) { return look.second.answer == GroupLook::Answer::kPrivdAway; });
-  if (privdWentAway && !deciding->call->claimed()) {  // row 48: judged anew
-    ledger_.cancel(ticket);
-    deciding->ticket.reset();
-    refreshFrames();
-    return decide(std::move(deciding));
+void StateLoop::answer(const Answer& answer) {
+  const auto found = open_.find(answer.call);
+  if (found == open_.end()) return;
+  const Open open = found->second;
+  open_.erase(found);
+  if (!open.call->claim()) {  // it hung up; its letter may still be on the way
+    carryOut(ledger_.callCancelled(answer.call, now()));
+    return;
   }
-  if (!deciding->call->claim()) {  // the kubelet hung up; its letter may still be on the way
-    ledger_.cancel(ticket);
-    refreshFrames();
-    return kj::READY_NOW;
-  }
-  const auto granted = ledger_.settle(ticket, looks, wallClock());
-  refreshFrames();  // siblings are withdrawn on every live stream before the reply
-  if (granted) {
-    journal_.lent(*granted);
-    deciding->call->grant(granted->response);
+  if (answer.refusal) {
+    open.call->refuse(codeOf(*answer.refusal), answer.refusal->text);
+  } else if (open.allocate != nullptr) {
+    open.allocate->grant(answer.response.value_or(AllocationResponse{}));
   } else {
-    journal_.refused(wallClock(), deciding->resource, deciding->call->ids(), granted.error());
-    deciding->call->refuse(codeOf(granted.error()), granted.error().text);
+    open.start->pass();
   }
-  return kj::READY_NOW;
 }
 
-void StateLoop::refuse(const Deciding& deciding, const Refusal& refusal) {
-  refreshFrames();  // the frame that says so first, so that the next pod is sent elsewhere
-  if (!deciding.call->claim()) return;
-  journal_.refused(wallClock(), deciding.resource, deciding.call->ids(), refusal);
-  deciding.call->refuse(codeOf(refusal), refusal.text);
+void StateLoop::ask(const UseQuestion& question) {
+  tasks_.add(privd_.eyes.look(question.group).then([this, question](GroupLook look) {
+    carryOut(ledger_.groupRead(question.group, look, question.call, now()));
+  }));
+}
+
+bool StateLoop::nudge() {
+  return std::ranges::any_of(resources_, [](auto& entry) { return entry.second->nudge(); });
+}
+
+void StateLoop::beginLook() {
+  look_ = kj::heap<Look>(reader_, loop_.timer,
+                         LookListener{.listRead =
+                                          [this](const PodList& list, Instant asked) {
+                                            carryOut(ledger_.listRead(list, asked, now()));
+                                          },
+                                      .versionRead =
+                                          [this](const CheckpointVersion& version) {
+                                            carryOut(ledger_.versionRead(version, true, now()));
+                                          }},
+                         [this]() { return nudge(); });
+  looking_ = look_->run()
+                 .then([this](bool proved) { carryOut(ledger_.lookEnded(proved, now())); })
+                 .eagerlyEvaluate([this](kj::Exception&& failure) { taskFailed(kj::mv(failure)); });
+}
+
+void StateLoop::askList() {
+  const Instant asked = std::chrono::steady_clock::now();
+  tasks_.add(reader_.list().then([this, asked](Result<PodList, std::string> list) {
+    if (list) carryOut(ledger_.listRead(*list, asked, now()));
+  }));
+}
+
+void StateLoop::setAlarm() {
+  const auto deadline = ledger_.nextDeadline();
+  if (!deadline) {
+    alarm_ = nullptr;
+    return;
+  }
+  const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(
+      *deadline - std::chrono::steady_clock::now());
+  const auto wait = std::max<std::int64_t>(left.count(), 0) * kj::NANOSECONDS;
+  alarm_ = loop_.timer.afterDelay(wait)
+               .then([this]() {
+                 tasks_.add(kj::evalLater([this]() { carryOut(ledger_.tick(now())); }));
+               })
+               .eagerlyEvaluate(nullptr);
 }
 
 void StateLoop::taskFailed(kj::Exception&& exception) {

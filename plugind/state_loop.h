@@ -1,15 +1,15 @@
 #pragma once
-// The one owner of what plugind knows: hardware, ledger, what is shown. Only this file mutates it.
+// Drives the ledger: tells it what happens, carries out what it asks for. Decides nothing itself.
 
-#include "plugind/core/advertise.h"
-#include "plugind/core/group_ledger.h"
+#include "plugind/core/ledger/ledger.h"
 #include "plugind/core/resource_catalog.h"
 #include "plugind/core/settings.h"
 #include "plugind/kubelet/advertised_resource.h"
 #include "plugind/kubelet/kubelet_sockets.h"
+#include "plugind/kubelet_reader.h"
 #include "plugind/ledger_journal.h"
+#include "plugind/look.h"
 #include "plugind/loop_parts.h"
-#include "plugind/outage.h"
 #include "plugind/privd_view.h"
 
 #include <kj/async.h>
@@ -18,8 +18,7 @@
 
 #include <map>
 #include <memory>
-#include <optional>
-#include <vector>
+#include <string>
 
 namespace vfiogate {
 
@@ -29,13 +28,18 @@ struct PrivdSides {
   KubeletSockets& sockets;
 };
 
-/// Lives on the loop's thread and is told everything there. Whatever is shown is made anew from
-/// snapshot, catalogue and ledger; nothing of it is patched.
+/// What stays as it is while the process lives.
+struct Node {
+  uid_t kubeletUid;    ///< whose connections are taken
+  std::string bootId;  ///< of the running kernel
+};
+
+/// Lives on the loop's thread and is told everything there.
 class StateLoop final : public PrivdEvents, public PluginEvents, private kj::TaskSet::ErrorHandler {
 public:
-  /// Takes the kubelet's connections from `kubeletUid` only. Borrows all but the settings.
+  /// Borrows all but the settings and the node.
   StateLoop(Settings settings, const PrivdSides& privd, const LoopParts& loop,
-            LedgerJournal& journal, uid_t kubeletUid);
+            LedgerJournal& journal, Node node);
   /// Closes the letterbox: gRPC's threads may still post.
   ~StateLoop() noexcept(false);
   KJ_DISALLOW_COPY(StateLoop);
@@ -43,55 +47,62 @@ public:
   void hardwareSeen(const Snapshot& snapshot) override;
   void socketsAvailable() override;
   void kubeletSeen(const std::optional<KubeletIdentity>& kubelet, bool appeared) override;
-  void podResourcesAppeared() override {}
-  void checkpointReplaced() override {}
+  void podResourcesAppeared() override;
+  void checkpointReplaced() override;
   void privdWent() override;
 
   void streamOpened(const ResourceName& resource, std::shared_ptr<ListWatchStream> stream) override;
   void streamEnded(const ResourceName& resource, const ListWatchStream& stream) override;
   void allocateAsked(const ResourceName& resource, std::shared_ptr<AllocateCall> call) override;
   void preferenceAsked(const ResourceName& resource, std::shared_ptr<PreferCall> call) override;
+  void startAsked(const ResourceName& resource, std::shared_ptr<StartCall> call) override;
   void callCancelled(const std::shared_ptr<KubeletCall>& call) override;
 
 private:
-  /// One Allocate that is being decided.
-  struct Deciding {
-    ResourceName resource;
-    std::shared_ptr<AllocateCall> call;
-    kj::TimePoint deadline;
-    bool waitsForPrivd = false;
-    std::optional<TakeTicket> ticket;
+  /// A call that the ledger has not answered yet.
+  struct Open {
+    std::shared_ptr<KubeletCall> call;
+    AllocateCall* allocate = nullptr;  ///< the same, if it is one
+    StartCall* start = nullptr;
   };
-  using DecidingPtr = std::shared_ptr<Deciding>;
 
-  kj::Promise<void> decide(DecidingPtr deciding);
-  kj::Promise<void> waitForPrivd(DecidingPtr deciding);
-  kj::Promise<GroupLooks> lookAtAll(const Deciding& deciding);
-  kj::Promise<void> settle(DecidingPtr deciding, const GroupLooks& looks);
-  void refuse(const Deciding& deciding, const Refusal& refusal);
-  void leave(const DecidingPtr& deciding);
+  Moment now() const;
+  /// Carries out what an event led to, in the order that the ledger wants, and sets the alarm.
+  void carryOut(Effects effects);
+  void show(const std::map<ResourceName, Frame>& frames);
+  void answer(const Answer& answer);
+  void ask(const UseQuestion& question);
+  void beginLook();
+  void askList();
+  void setAlarm();
+  bool nudge();
 
-  Scene scene() const { return {snapshot_, catalog_}; }
-  void refreshFrames();
+  /// Step 1 of adoption (ledger.md 6), again until it succeeds.
+  void begin();
+  kj::Promise<void> readStartMemory();
+
+  CallId nextCall() { return CallId(++lastCall_); }
   void startResource(const ResourceName& name);
-  void closeLending(const char* why);
   void taskFailed(kj::Exception&& exception) override;
 
   const Settings settings_;
   const PrivdSides privd_;
   const LoopParts loop_;
   LedgerJournal& journal_;
-  const uid_t kubeletUid_;
+  const Node node_;
 
-  Snapshot snapshot_;
-  ResourceCatalog catalog_;
-  GroupLedger ledger_;
-  Advertisement shown_;
-  Outage outage_;
-  std::vector<DecidingPtr> deciding_;
-  std::vector<kj::Own<kj::PromiseFulfiller<void>>> waitingForPrivd_;
+  Ledger ledger_;
+  KubeletReader reader_;
+  bool hardwareKnown_ = false;
+  bool beginning_ = false;
+  std::uint64_t lastCall_ = 0;
+  std::map<CallId, Open> open_;
   std::map<ResourceName, std::unique_ptr<AdvertisedResource>> resources_;
-  kj::Promise<void> grace_ = nullptr;
+  kj::Own<Look> look_;
+  bool reading_ = false;  ///< a checkpoint, outside looks
+  bool unread_ = false;   ///< it was replaced meanwhile
+  kj::Promise<void> looking_ = nullptr;
+  kj::Promise<void> alarm_ = nullptr;
   kj::TaskSet tasks_;
 };
 

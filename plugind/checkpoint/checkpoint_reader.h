@@ -14,9 +14,6 @@ namespace vfiogate {
 /// What privd hands over at most.
 inline constexpr std::size_t kLongestCheckpoint = 1U << 20U;
 
-/// The annotation of an Allocate answer that says what hardware was lent.
-inline constexpr const char* kLentAnnotation = "vfiogate.dev/lent";
-
 /// Reads one version of the file, of kubelets since 1.20 (v2) or before (v1); `written` is the
 /// file's modification time. Error: why nothing can be told from it, for the log. A text with an
 /// unknown key, another type or a wrong checksum tells nothing: it never means that a device is

@@ -24,7 +24,7 @@ Result<AllocationResponse, Bar> allocationResponse(const Snapshot& snapshot,
                                                    const LendingSettings& lending) {
   auto nodes = deviceNodes(snapshot, ids, lending.backend);
   if (!nodes) return Failure{nodes.error()};
-  AllocationResponse response{.nodes = *std::move(nodes), .environment = {}};
+  AllocationResponse response{.nodes = *std::move(nodes), .environment = {}, .annotations = {}};
   if (!lending.kubevirtVariable) return response;
   std::string addresses;
   for (const Bdf& address : ids) {

@@ -17,6 +17,7 @@ namespace vfiogate {
 struct AllocationResponse {
   std::vector<std::string> nodes;
   std::map<std::string, std::string> environment;
+  std::map<std::string, std::string> annotations;  ///< the kubelet keeps them in its checkpoint
 
   friend bool operator==(const AllocationResponse&, const AllocationResponse&) = default;
 };

@@ -2,7 +2,6 @@
 // What privd answered when asked for the present state of one group.
 
 #include <cstdint>
-#include <map>
 
 #include "ipc/types/iommu_group.h"
 #include "ipc/types/snapshot.h"
@@ -17,12 +16,13 @@ struct GroupLook {
     kTimedOut,  ///< no answer within the deadline
     kPrivdAway,
   };
+  /// What opening the group showed, where that was allowed and possible.
+  enum class Probe : std::uint8_t { kNone, kIdle, kOpen };
   Answer answer = Answer::kTimedOut;
   Snapshot seen;  ///< the group and its members only
+  Probe probe = Probe::kNone;
 
   friend bool operator==(const GroupLook&, const GroupLook&) = default;
 };
-
-using GroupLooks = std::map<IommuGroupId, GroupLook>;
 
 }  // namespace vfiogate

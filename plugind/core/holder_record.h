@@ -4,11 +4,14 @@
 #include <chrono>
 #include <compare>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 
 #include "ipc/types/bdf.h"
 #include "ipc/types/resource_name.h"
+#include "plugind/core/ledger/moment.h"
 
 namespace vfiogate {
 
@@ -23,6 +26,40 @@ private:
   std::uint16_t number_;
 };
 
+/// A ResourceClaim. The UID alone tells one from another.
+struct ClaimName {
+  std::string uid;
+  std::string claimNamespace;
+  std::string name;
+  friend auto operator<=>(const ClaimName&, const ClaimName&) = default;
+};
+
+/// How a record keeps its group (ledger.md 2, "holding").
+enum class HolderState : std::uint8_t {
+  kAnswered,   ///< granted, not yet named by the kubelet
+  kLent,       ///< named
+  kForgotten,  ///< a new kubelet process no longer knows it
+  kLingering,  ///< let go, still open
+};
+
+/// What was read of a record in the kubelet's memory (ledger.md 4).
+struct Evidence {
+  bool named = false;
+  std::uint64_t epochNamed = 0;          ///< the epoch of the last naming
+  std::optional<WallTime> namedIn;       ///< the version that named it last
+  std::optional<WallTime> absentFirst;   ///< the first version of a look without it, since then
+  std::optional<WallTime> absentLast;    ///< the latest
+  std::optional<Instant> absentRead;     ///< when the latest was read
+  bool listed = false;                   ///< List named it at least once
+  bool listedLast = false;               ///< the latest List did
+  std::optional<Instant> unlistedSince;  ///< the first List without its pod, while forgotten
+  bool podLetGo = false;                 ///< its pod is gone, by Lists (while forgotten)
+  std::optional<Instant> claimGoneAt;    ///< first answer that its claim is gone
+  bool claimLetGo = false;               ///< second answer
+
+  friend bool operator==(const Evidence&, const Evidence&) = default;
+};
+
 /// One lending (ledger.md 2). It follows addresses, not group numbers, which are reused.
 struct HolderRecord {
   ResourceName resource;
@@ -32,6 +69,23 @@ struct HolderRecord {
   std::chrono::sys_seconds answeredAt;
   HolderRef ref;
 
+  HolderState state = HolderState::kAnswered;
+  std::optional<ClaimName> claim;      ///< present: prepared for a claim, otherwise by the plugin
+  std::optional<std::string> podUid;   ///< from the checkpoint
+  std::optional<std::string> podName;  ///< "namespace/name", from List
+  Instant since;                       ///< of the answer
+  WallTime answeredWall;               ///< the same; older checkpoint versions do not speak of it
+  Instant stateSince;                  ///< of `state`
+  std::optional<Instant> preStartAt;
+  bool openedSincePreStart = false;
+  std::map<Bdf, std::optional<WallTime>> restAbsent;  ///< first version of a look without it
+  Evidence evidence;
+  std::optional<Instant> releasedAt;        ///< since when the kubelet has let go
+  std::optional<Instant> unconfirmedSince;  ///< since when hardware cannot tell, after that
+  bool unlinking = false;                   ///< its spec is being unlinked
+  std::string fingerprint;                  ///< the hardware as it was lent
+
+  bool isClaim() const { return claim.has_value(); }
   friend bool operator==(const HolderRecord&, const HolderRecord&) = default;
 };
 

@@ -43,8 +43,18 @@ std::optional<LeftOut> excluded(const Settings& settings, const PciDevice& devic
   return std::nullopt;
 }
 
-std::optional<LeftOut> companion(const Displays& displays, const PciDevice& device) {
+const ResourceSettings* firstMatch(const Settings& settings, const PciDevice& device) {
+  for (const ResourceSettings& entry : settings.resources) {
+    if (matches(entry.select, device)) return &entry;
+  }
+  return nullptr;
+}
+
+std::optional<LeftOut> companion(const Settings& settings, const Displays& displays,
+                                 const PciDevice& device) {
   if (!device.group) return std::nullopt;
+  const ResourceSettings* entry = firstMatch(settings, device);
+  if (entry != nullptr && entry->lending.companions == Companions::kAdvertise) return std::nullopt;
   const auto display = displays.find(*device.group);
   if (display == displays.end()) return std::nullopt;
   for (const std::uint32_t hidden : kCompanionClasses) {
@@ -53,13 +63,6 @@ std::optional<LeftOut> companion(const Displays& displays, const PciDevice& devi
                                     " of its group"};
   }
   return std::nullopt;
-}
-
-const ResourceSettings* firstMatch(const Settings& settings, const PciDevice& device) {
-  for (const ResourceSettings& entry : settings.resources) {
-    if (matches(entry.select, device)) return &entry;
-  }
-  return nullptr;
 }
 
 std::optional<ResourceName> nameFor(const Settings& settings, const ResourceSettings& entry,
@@ -100,7 +103,7 @@ ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snap
   for (const auto& [address, device] : snapshot.devices) {
     auto reason = notOffered(device);
     if (!reason) reason = excluded(settings, device);
-    if (!reason) reason = companion(displays, device);
+    if (!reason) reason = companion(settings, displays, device);
     if (!reason) reason = place(settings, device, catalog.resources);
     if (reason) catalog.leftOut.emplace(address, *reason);
   }

@@ -34,10 +34,28 @@ enum class Backend : std::uint8_t {
   kBoth,
 };
 
+/// What one device of a resource stands for (ledger.md 8).
+enum class GroupUnit : std::uint8_t {
+  kOne,    ///< one device per free group and model, the representative
+  kAll,    ///< every device; the first one lent withdraws the others
+  kWhole,  ///< one id per group, for all its matching devices
+};
+
+/// The audio, USB-C and serial functions in a display controller's group.
+enum class Companions : std::uint8_t {
+  kHide,       ///< travel with their group
+  kAdvertise,  ///< are offered, for pods that want them instead of the main function
+};
+
 /// How the devices of one entry of `resources` are lent.
 struct LendingSettings {
   Backend backend = Backend::kAuto;
   bool kubevirtVariable = true;  ///< PCI_RESOURCE_... in the container's environment
+  GroupUnit groupUnit = GroupUnit::kOne;
+  Companions companions = Companions::kHide;
+  bool onAllocate = false;        ///< a bindable group is lent, and bound in the call
+  bool returnToOriginal = false;  ///< what was bound for a lending goes back to its host driver
+  bool injectCdi = false;         ///< CDI names instead of device nodes
 
   friend bool operator==(const LendingSettings&, const LendingSettings&) = default;
 };
@@ -51,6 +69,12 @@ struct ResourceSettings {
   friend bool operator==(const ResourceSettings&, const ResourceSettings&) = default;
 };
 
+/// How much a refusal says: its text ends in the status of a pod that may be somebody else's.
+enum class RefusalDetail : std::uint8_t {
+  kReference,  ///< never a holder's pod
+  kFull,       ///< the holder's pod, namespace and UID
+};
+
 struct Settings {
   std::string resourcePrefix = "vfiogate.dev";
   Naming naming = Naming::kVendorDevice;
@@ -59,6 +83,7 @@ struct Settings {
   std::vector<ResourceSettings> resources;
   std::chrono::milliseconds grace{60'000};        ///< frames stand this long without privd
   std::chrono::milliseconds allocateWait{5'000};  ///< of the first Allocate without privd
+  RefusalDetail refusalDetail = RefusalDetail::kReference;
 
   friend bool operator==(const Settings&, const Settings&) = default;
 };

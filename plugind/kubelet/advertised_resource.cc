@@ -26,6 +26,12 @@ void AdvertisedResource::show(const Frame& frame) {
   for (const auto& stream : streams_) stream->show(current_);
 }
 
+bool AdvertisedResource::nudge() {
+  if (streams_.empty()) return false;
+  streams_.back()->show(current_);
+  return true;
+}
+
 void AdvertisedResource::streamOpened(std::shared_ptr<ListWatchStream> stream) {
   logInfo(LogEvent::kStreamOpened,
           {{"resource", name_.str()}, {"devices", current_->frame.devices.size()}});

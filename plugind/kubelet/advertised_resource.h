@@ -24,6 +24,10 @@ public:
   /// Hands `frame` to every live stream if it differs from the one before.
   void show(const Frame& frame);
 
+  /// Sends the frame again on the newest live stream, changed or not: the kubelet writes its
+  /// checkpoint after each. False: there is no live stream.
+  bool nudge();
+
   void streamOpened(std::shared_ptr<ListWatchStream> stream);
   void streamEnded(const ListWatchStream& stream);
 

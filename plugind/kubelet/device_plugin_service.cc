@@ -16,7 +16,7 @@ DevicePluginService::DevicePluginService(ResourceName resource, PluginEvents& ev
 grpc::ServerUnaryReactor* DevicePluginService::GetDevicePluginOptions(
     grpc::CallbackServerContext* context, const v1beta1::Empty* /*request*/,
     v1beta1::DevicePluginOptions* answer) {
-  answer->set_pre_start_required(false);
+  answer->set_pre_start_required(true);
   answer->set_get_preferred_allocation_available(true);
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish(grpc::Status::OK);
@@ -61,6 +61,16 @@ grpc::ServerUnaryReactor* DevicePluginService::Allocate(grpc::CallbackServerCont
   }
   const bool posted = letterbox_->post(
       [resource = resource_, events = &events_, call]() { events->allocateAsked(resource, call); });
+  if (!posted && call->claim()) call->refuse(grpc::StatusCode::UNAVAILABLE, kEnding);
+  return call.get();
+}
+
+grpc::ServerUnaryReactor* DevicePluginService::PreStartContainer(
+    grpc::CallbackServerContext* /*context*/, const v1beta1::PreStartContainerRequest* request,
+    v1beta1::PreStartContainerResponse* /*answer*/) {
+  const auto call = StartCall::open(*request, whenCancelled());
+  const bool posted = letterbox_->post(
+      [resource = resource_, events = &events_, call]() { events->startAsked(resource, call); });
   if (!posted && call->claim()) call->refuse(grpc::StatusCode::UNAVAILABLE, kEnding);
   return call.get();
 }

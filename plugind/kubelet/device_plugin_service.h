@@ -19,6 +19,7 @@ public:
   virtual void streamEnded(const ResourceName& resource, const ListWatchStream& stream) = 0;
   virtual void allocateAsked(const ResourceName& resource, std::shared_ptr<AllocateCall> call) = 0;
   virtual void preferenceAsked(const ResourceName& resource, std::shared_ptr<PreferCall> call) = 0;
+  virtual void startAsked(const ResourceName& resource, std::shared_ptr<StartCall> call) = 0;
   /// The kubelet hung up before the answer.
   virtual void callCancelled(const std::shared_ptr<KubeletCall>& call) = 0;
 
@@ -43,7 +44,9 @@ public:
   grpc::ServerUnaryReactor* GetPreferredAllocation(
       grpc::CallbackServerContext* context, const v1beta1::PreferredAllocationRequest* request,
       v1beta1::PreferredAllocationResponse* answer) override;
-  // PreStartContainer: off in the options, UNIMPLEMENTED by default.
+  grpc::ServerUnaryReactor* PreStartContainer(grpc::CallbackServerContext* context,
+                                              const v1beta1::PreStartContainerRequest* request,
+                                              v1beta1::PreStartContainerResponse* answer) override;
 
 private:
   KubeletCall::Cancelled whenCancelled() const;

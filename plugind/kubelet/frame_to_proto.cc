@@ -18,6 +18,7 @@ v1beta1::AllocateResponse toMessage(const AllocationResponse& response) {
   v1beta1::AllocateResponse message;
   v1beta1::ContainerAllocateResponse& container = *message.add_container_responses();
   container.mutable_envs()->insert(response.environment.begin(), response.environment.end());
+  container.mutable_annotations()->insert(response.annotations.begin(), response.annotations.end());
   for (const std::string& node : response.nodes) {
     v1beta1::DeviceSpec& device = *container.add_devices();
     device.set_container_path(node);

@@ -39,6 +39,18 @@ void AllocateCall::grant(const AllocationResponse& answer) {
   Finish(grpc::Status::OK);
 }
 
+std::shared_ptr<StartCall> StartCall::open(const v1beta1::PreStartContainerRequest& request,
+                                           Cancelled cancelled) {
+  return keep<StartCall>(std::move(cancelled), request);
+}
+
+StartCall::StartCall(const v1beta1::PreStartContainerRequest& request)
+    : ids_(request.devices_ids().begin(), request.devices_ids().end()) {}
+
+void StartCall::pass() {
+  Finish(grpc::Status::OK);
+}
+
 std::shared_ptr<PreferCall> PreferCall::open(const v1beta1::PreferredAllocationRequest& request,
                                              v1beta1::PreferredAllocationResponse& response,
                                              Cancelled cancelled) {

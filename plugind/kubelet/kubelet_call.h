@@ -62,6 +62,21 @@ private:
   v1beta1::AllocateResponse& response_;  ///< gRPC's, valid until Finish
 };
 
+class StartCall final : public KubeletCall {
+public:
+  static std::shared_ptr<StartCall> open(const v1beta1::PreStartContainerRequest& request,
+                                         Cancelled cancelled);
+
+  const std::vector<std::string>& ids() const { return ids_; }
+  void pass();
+
+private:
+  friend class KubeletCall;
+  explicit StartCall(const v1beta1::PreStartContainerRequest& request);
+
+  std::vector<std::string> ids_;
+};
+
 class PreferCall final : public KubeletCall {
 public:
   static std::shared_ptr<PreferCall> open(const v1beta1::PreferredAllocationRequest& request,

@@ -1,16 +1,19 @@
 #include "plugind/kubelet/register_call.h"
 
+#include "plugind/kubelet/kubelet_channel.h"
 #include "proto/deviceplugin.grpc.pb.h"
 
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
-#include <grpcpp/create_channel_posix.h>
 
 #include <memory>
 #include <utility>
 
 namespace vfiogate {
 namespace {
+
+/// Register answers with nothing.
+constexpr int kLongestAnswer = 4096;
 
 /// All that gRPC needs until it calls back, kept by both sides.
 struct RegisterCall {
@@ -21,21 +24,13 @@ struct RegisterCall {
   v1beta1::Empty answer;
 };
 
-std::shared_ptr<grpc::Channel> channelOver(kj::AutoCloseFd connection) {
-  grpc::ChannelArguments arguments;
-  // What a Go client sends for a unix socket; gRPC's own would be "test.authority".
-  arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
-  // The channel closes the descriptor. It has no state to ask for: GetState() always says SHUTDOWN.
-  return grpc::CreateCustomInsecureChannelFromFd("kubelet", connection.release(), arguments);
-}
-
 }  // namespace
 
 kj::Promise<grpc::Status> registerWithKubelet(kj::AutoCloseFd connection,
                                               const ResourceName& resource,
                                               const std::string& endpoint) {
   const auto call = std::make_shared<RegisterCall>();
-  call->channel = channelOver(kj::mv(connection));
+  call->channel = channelOver(kj::mv(connection), kLongestAnswer);
   call->stub = v1beta1::Registration::NewStub(call->channel);
   call->context.set_deadline(std::chrono::system_clock::now() + kRegisterDeadline);
   call->request.set_version("v1beta1");

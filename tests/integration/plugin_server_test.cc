@@ -52,6 +52,9 @@ public:
                        std::shared_ptr<PreferCall> call) override {
     if (call->claim()) call->answer({{"asked"}});
   }
+  void startAsked(const ResourceName& /*resource*/, std::shared_ptr<StartCall> call) override {
+    if (call->claim()) call->pass();
+  }
   void callCancelled(const std::shared_ptr<KubeletCall>& /*call*/) override {
     ++cancelled;
     wake();
@@ -141,7 +144,7 @@ std::shared_ptr<const FrameMessage> bigFrame(int generation, std::size_t bytes) 
   return toMessage(frame);
 }
 
-TEST_F(PluginServerTest, PrefersDevicesAndWantsNoPreStart) {
+TEST_F(PluginServerTest, PrefersDevicesAndIsAskedBeforeEachStart) {
   const auto stub = client();
   const auto options = inBackground([&stub]() {
     grpc::ClientContext context;
@@ -151,18 +154,9 @@ TEST_F(PluginServerTest, PrefersDevicesAndWantsNoPreStart) {
   });
   EXPECT_EQ(options.first, grpc::StatusCode::OK);
   v1beta1::DevicePluginOptions wanted;
+  wanted.set_pre_start_required(true);
   wanted.set_get_preferred_allocation_available(true);
   EXPECT_EQ(options.second, wanted.SerializeAsString());
-}
-
-TEST_F(PluginServerTest, HasNoMethodsThatTheOptionsSwitchOff) {
-  const auto stub = client();
-  const auto code = inBackground([&stub]() {
-    grpc::ClientContext context;
-    v1beta1::PreStartContainerResponse answer;
-    return stub->PreStartContainer(&context, {}, &answer).error_code();
-  });
-  EXPECT_EQ(code, grpc::StatusCode::UNIMPLEMENTED);
 }
 
 TEST_F(PluginServerTest, ASlowKubeletGetsTheNewestFrameAndNotTheQueue) {

@@ -25,6 +25,7 @@ namespace vfiogate::test {
 namespace {
 
 constexpr auto kRedial = 20 * kj::MILLISECONDS;
+constexpr auto kGlance = 5 * kj::MILLISECONDS;
 constexpr unsigned kStreamFlags =
     kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC | kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK;
 
@@ -37,6 +38,8 @@ struct Play {
   std::uint64_t generation = 1;
   bool looksStall = false;
   std::uint64_t appearances = 0;  ///< of the kubelet
+  std::uint64_t checkpoints = 0;  ///< versions seen
+  struct timespec checkpointChanged = {};
   std::atomic<unsigned> sessions = 0;
   std::atomic<unsigned> wholes = 0;
   std::atomic<unsigned> looks = 0;
@@ -118,6 +121,7 @@ struct Line {
       auto request = watching->changedRequest();
       describeKubelet(play.setup.kubeletDir, request.initState().initKubelet());
       request.getState().setRegistrationSockets(play.appearances);
+      request.getState().setCheckpoints(play.checkpoints);
       request.send().ignoreResult().detach([](kj::Exception&&) {});
     }
   }
@@ -276,8 +280,10 @@ private:
     stop_ = kj::mv(stop.fulfiller);
     executor_ = &kj::getCurrentThreadExecutor();
     auto dialling = dialForever().eagerlyEvaluate(nullptr);
+    auto watching = watchCheckpoint().eagerlyEvaluate(nullptr);
     started_.set_value();
     stop.promise.wait(io.waitScope);
+    watching = nullptr;
     dialling = nullptr;
     connection_ = nullptr;
   }
@@ -286,6 +292,22 @@ private:
     return serve()
         .then([this]() { return io_->provider->getTimer().afterDelay(kRedial); })
         .then([this]() { return dialForever(); });
+  }
+
+  /// Looks at the file in short turns: the real one is told by the kernel.
+  kj::Promise<void> watchCheckpoint() {
+    struct stat status = {};
+    const std::string path = play_.setup.kubeletDir + "/kubelet_internal_checkpoint";
+    const bool there = stat(path.c_str(), &status) == 0;
+    const auto& known = play_.checkpointChanged;
+    if (there &&
+        (status.st_ctim.tv_sec != known.tv_sec || status.st_ctim.tv_nsec != known.tv_nsec)) {
+      play_.checkpointChanged = status.st_ctim;
+      ++play_.checkpoints;
+      KJ_IF_MAYBE (connection, connection_) (*connection)->line.tellKubelet();
+    }
+    return io_->provider->getTimer().afterDelay(kGlance).then(
+        [this]() { return watchCheckpoint(); });
   }
 
   /// One connection, until it ends.

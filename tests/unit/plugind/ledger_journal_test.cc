@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <sstream>
 
 namespace vfiogate {
@@ -15,40 +16,40 @@ Bdf address(const char* text) {
   return *Bdf::parse(text);
 }
 
-TEST(LedgerJournal, WritesOneLinePerGroupLent) {
+nlohmann::json written(const JournalEvent& event) {
   std::ostringstream out;
-  Grant grant;
-  for (const HolderRef ref : {HolderRef(0x7f3a), HolderRef(1)}) {
-    grant.records.push_back({.resource = kResource,
-                             .ids = {address("0000:65:00.0")},
-                             .rest = {},
-                             .members = {address("0000:65:00.0"), address("0000:65:00.1")},
-                             .answeredAt = kMorning,
-                             .ref = ref});
-  }
-  LedgerJournal(out).lent(grant);
-  std::istringstream lines(out.str());
-  std::string first;
-  std::string second;
-  std::string third;
-  ASSERT_TRUE(std::getline(lines, first) && std::getline(lines, second));
-  EXPECT_FALSE(std::getline(lines, third));
-  EXPECT_EQ(nlohmann::json::parse(first), nlohmann::json::parse(R"({
-    "time": "2026-11-21T09:42:07Z", "event": "lent", "resource": "vfiogate.dev/10de_2684",
-    "devices": ["0000:65:00.0"], "rest": [], "members": ["0000:65:00.0", "0000:65:00.1"],
-    "ref": "7f3a"})"));
-  EXPECT_EQ(nlohmann::json::parse(second).at("ref"), "0001");
+  LedgerJournal(out).write(event);
+  EXPECT_EQ(std::ranges::count(out.str(), '\n'), 1) << "one line an event";
+  return nlohmann::json::parse(out.str());
+}
+
+TEST(LedgerJournal, WritesALendingWithItsGroupDevicesAndHolder) {
+  JournalEvent event;
+  event.event = event.reason = "lent";
+  event.time = kMorning;
+  event.group = IommuGroupId(31);
+  event.resource = kResource;
+  event.ids = {address("0000:65:00.0")};
+  event.members = {address("0000:65:00.0"), address("0000:65:00.1")};
+  event.ref = HolderRef(0x7f3a);
+  event.podName = "default/vm-1";
+  EXPECT_EQ(written(event), nlohmann::json::parse(R"({
+    "time": "2026-11-21T09:42:07Z", "event": "lent", "reason": "lent",
+    "resource": "vfiogate.dev/10de_2684", "group": 31, "devices": ["0000:65:00.0"],
+    "members": ["0000:65:00.0", "0000:65:00.1"], "ref": "7f3a", "pod": "default/vm-1"})"));
 }
 
 TEST(LedgerJournal, WritesARefusalOfIdsThatAreNoText) {
-  std::ostringstream out;
-  LedgerJournal(out).refused(kMorning, kResource, {"\xff\n\""}, {"not-shown", "unknown"});
-  const std::string line = out.str();
-  EXPECT_EQ(std::ranges::count(line, '\n'), 1);
-  const auto event = nlohmann::json::parse(line);
-  EXPECT_EQ(event.at("event"), "refused");
-  EXPECT_EQ(event.at("reason"), "not-shown");
-  EXPECT_EQ(event.at("ids").at(0), "\xef\xbf\xbd\n\"");
+  JournalEvent event;
+  event.event = "refused";
+  event.reason = "not-shown";
+  event.time = kMorning;
+  event.resource = kResource;
+  event.foreignIds = {"\xff\n\""};
+  const auto line = written(event);
+  EXPECT_EQ(line.at("event"), "refused");
+  EXPECT_EQ(line.at("reason"), "not-shown");
+  EXPECT_EQ(line.at("ids").at(0), "\xef\xbf\xbd\n\"");
 }
 
 }  // namespace

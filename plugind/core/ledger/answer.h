@@ -1,0 +1,25 @@
+#pragma once
+// What a granted call hands over, and the fingerprint by which it is known again.
+
+#include "plugind/core/ledger/ledger_state.h"
+
+namespace vfiogate {
+
+/// The annotation under which the kubelet keeps the fingerprint (ledger.md 9).
+inline constexpr const char* kLentAnnotation = "vfiogate.dev/lent";
+
+/// The hardware of one taken group as privd saw it, with what only the whole snapshot says.
+HardwareFacts lookedAt(const HardwareFacts& hardware, const Take& take);
+
+/// The response to a call whose groups were all seen. Error: what bars one of them.
+Result<AllocationResponse, Bar> answerOf(const LedgerState& state, const Call& call);
+
+/// Address, PCI ids, group, node number and boot of each device: "0000:65:00.0 10de:2684 g31 v3
+/// b<boot>;...". An absent device says "gone".
+std::string fingerprintOf(const HardwareFacts& hardware, const std::set<Bdf>& ids);
+
+/// How the hardware differs from when it was lent.
+enum class Sameness : std::uint8_t { kSame, kOtherNumbers, kOtherHardware };
+Sameness compareFingerprints(const std::string& lent, const std::string& present);
+
+}  // namespace vfiogate

@@ -1,0 +1,169 @@
+#include "plugind/core/ledger/frames.h"
+
+#include <algorithm>
+#include <compare>
+
+#include "plugind/core/group_members.h"
+#include "plugind/core/ledger/offers.h"
+#include "plugind/core/ledger/representatives.h"
+
+namespace vfiogate {
+namespace {
+
+/// A record of the kubelet's keeps `id` Healthy in `resource`: held, or about to be.
+bool isKept(const LedgerState& state, const ResourceName& resource, const Bdf& id) {
+  for (const HolderRecord& record : state.records) {
+    const bool holds = record.state != HolderState::kLingering && !record.isClaim();
+    if (!holds || record.resource != resource) continue;
+    if (record.ids.contains(id) || record.rest.contains(id)) return true;
+  }
+  for (const auto& [callId, call] : state.calls) {
+    for (const auto& [group, take] : call.groups) {
+      const bool asked = call.kind == CallKind::kAllocate && take.resource == resource;
+      if (asked && take.ids.contains(id)) return true;
+    }
+  }
+  return false;
+}
+
+/// Health by the table of ledger.md 8: the first row that matches counts.
+bool isHealthy(const LedgerState& state, const ResourceName& resource, const Bdf& id,
+               bool advertised) {
+  const auto device = state.hardware.snapshot.devices.find(id);
+  if (device == state.hardware.snapshot.devices.end() || !device->second.answers) return false;
+  if (isKept(state, resource, id)) return true;
+  if (state.lendingClosed || !advertised) return false;
+  if (holdingOf(state, groupMembers(state.hardware.snapshot, id)) != Holding::kFree) return false;
+  const auto handed = handedOver(state.hardware, state.catalog, resource, {id});
+  return lendable(judgeReadiness(state.hardware, handed, lendingOf(state, resource)));
+}
+
+/// Every id that has a reason to be in the resource's frame; true: it is advertised.
+std::map<std::string, bool> wantedIn(const LedgerState& state, const ResourceName& resource,
+                                     const std::set<Bdf>& advertised) {
+  std::map<std::string, bool> wanted;
+  for (const Bdf& id : advertised) wanted.emplace(id.str(), true);
+  for (const HolderRecord& record : state.records) {
+    if (record.isClaim() || record.resource != resource) continue;
+    for (const auto* ids : {&record.ids, &record.rest}) {
+      for (const Bdf& id : *ids) wanted.emplace(id.str(), false);
+    }
+  }
+  const auto shown = state.shown.find(resource);
+  for (const auto& [callId, call] : state.calls) {
+    if (call.kind != CallKind::kAllocate || call.allocate.resource != resource) continue;
+    for (const std::string& id : call.allocate.ids) {
+      // Ids are the kubelet's: only what was shown is worth keeping.
+      const bool known = shown != state.shown.end() && shown->second.devices.contains(id);
+      if (known) wanted.emplace(id, false);
+    }
+  }
+  return wanted;
+}
+
+/// An Allocate or GetPreferredAllocation of the resource runs: nothing may leave.
+bool isPicking(const LedgerState& state, const ResourceName& resource) {
+  const auto picking = state.picking.find(resource);
+  if (picking != state.picking.end() && picking->second > 0) return true;
+  return std::ranges::any_of(state.calls, [&resource](const auto& entry) {
+    return entry.second.kind == CallKind::kAllocate && entry.second.allocate.resource == resource;
+  });
+}
+
+void keepLost(const Turn& turn, const ResourceName& resource, ShownResource& shown,
+              const std::map<std::string, bool>& wanted) {
+  const bool picking = isPicking(turn.state, resource);
+  for (auto entry = shown.devices.begin(); entry != shown.devices.end();) {
+    auto& [id, device] = *entry;
+    if (wanted.contains(id)) {
+      device.lostAt.reset();
+    } else if (!device.lostAt) {
+      device.lostAt = turn.now.instant;
+    }
+    const bool over =
+        device.lostAt && turn.now.instant - *device.lostAt >= timing::kFrameStay && !picking;
+    if (!over) {
+      ++entry;
+      continue;
+    }
+    shown.left.insert_or_assign(id, turn.now.instant);
+    entry = shown.devices.erase(entry);
+  }
+}
+
+void showWanted(const Turn& turn, const ResourceName& resource, ShownResource& shown,
+                const std::map<std::string, bool>& wanted) {
+  std::erase_if(shown.left, [&turn](const auto& entry) {
+    return turn.now.instant - entry.second >= timing::kFrameReturn;
+  });
+  for (const auto& [id, advertised] : wanted) {
+    const bool held = isKept(turn.state, resource, *Bdf::parse(id));
+    if (shown.left.contains(id) && !held) continue;  // 10 s rule
+    shown.devices.try_emplace(id, ShownDevice{{id, false, std::nullopt}, std::nullopt});
+  }
+  for (auto& [id, device] : shown.devices) {
+    const Bdf address = *Bdf::parse(id);
+    const auto entry = wanted.find(id);
+    const bool advertised = entry != wanted.end() && entry->second;
+    device.device.healthy = isHealthy(turn.state, resource, address, advertised);
+    // Of a device that is gone the last word stands, so that only its health changes.
+    const auto present = turn.state.hardware.snapshot.devices.find(address);
+    if (present != turn.state.hardware.snapshot.devices.end()) {
+      device.device.numaNode = present->second.numaNode;
+    }
+  }
+}
+
+std::set<ResourceName> resourcesOf(const LedgerState& state) {
+  std::set<ResourceName> names;
+  for (const auto& [name, devices] : state.catalog.resources) names.insert(name);
+  for (const auto& [name, shown] : state.shown) names.insert(name);
+  for (const HolderRecord& record : state.records) {
+    if (!record.isClaim()) names.insert(record.resource);
+  }
+  return names;
+}
+
+}  // namespace
+
+Frame frameOf(const ShownResource& shown) {
+  Frame frame;
+  for (const auto& [id, device] : shown.devices) frame.devices.push_back(device.device);
+  return frame;
+}
+
+void makeFrames(Turn& turn) {
+  LedgerState& state = turn.state;
+  if (!state.begun) return;
+  for (const ResourceName& resource : resourcesOf(state)) {
+    ShownResource shown = state.shown[resource];
+    const Frame before = frameOf(shown);
+    const std::set<Bdf> advertised = advertisedIn(state, resource);
+    shown.representatives = advertised;
+    const auto wanted = wantedIn(state, resource, advertised);
+    keepLost(turn, resource, shown, wanted);
+    showWanted(turn, resource, shown, wanted);
+    const Frame frame = frameOf(shown);
+    if (!shown.sent || frame != before) turn.out.frames.insert_or_assign(resource, frame);
+    shown.sent = true;
+    state.shown[resource] = std::move(shown);
+  }
+  if (!state.firstFrame) state.firstFrame = turn.now.instant;
+}
+
+std::optional<Instant> framesDue(const LedgerState& state) {
+  std::optional<Instant> due;
+  const auto bring = [&due](Instant candidate) {
+    if (!due || candidate < *due) due = candidate;
+  };
+  for (const auto& [resource, shown] : state.shown) {
+    const bool picking = isPicking(state, resource);
+    for (const auto& [id, device] : shown.devices) {
+      if (device.lostAt && !picking) bring(*device.lostAt + timing::kFrameStay);
+    }
+    for (const auto& [id, left] : shown.left) bring(left + timing::kFrameReturn);
+  }
+  return due;
+}
+
+}  // namespace vfiogate

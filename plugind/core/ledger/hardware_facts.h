@@ -1,0 +1,41 @@
+#pragma once
+// What privd knows of the hardware at one moment, and whether a group could be lent (V).
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "plugind/core/device_nodes.h"
+
+namespace vfiogate {
+
+/// The hardware, with what only privd can judge.
+struct HardwareFacts {
+  Snapshot snapshot;
+  std::set<IommuGroupId> bindable;         ///< a bind would pass the guards now
+  std::set<IommuGroupId> binding;          ///< a bind runs
+  std::set<IommuGroupId> operatorHeld;     ///< `privd hold`
+  std::set<IommuGroupId> boundForLending;  ///< bound by us for a lending, by privd's record
+  std::string bootId;
+
+  friend bool operator==(const HardwareFacts&, const HardwareFacts&) = default;
+};
+
+/// V of ledger.md 2. Nothing that happens to it removes a holder.
+enum class Readiness : std::uint8_t { kReady, kBindable, kBinding, kBad, kGone };
+
+struct GroupReadiness {
+  Readiness readiness = Readiness::kReady;
+  Bar bar;  ///< why, unless ready
+
+  friend bool operator==(const GroupReadiness&, const GroupReadiness&) = default;
+};
+
+/// V of the devices `ids` of one group. Bindable only where the resource binds on allocate.
+GroupReadiness judgeReadiness(const HardwareFacts& facts, const std::set<Bdf>& ids,
+                              const LendingSettings& lending);
+
+/// True if a request may be tried: ready, or bindable.
+bool lendable(const GroupReadiness& readiness);
+
+}  // namespace vfiogate

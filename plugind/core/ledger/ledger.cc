@@ -1,0 +1,237 @@
+#include "plugind/core/ledger/ledger.h"
+
+#include <algorithm>
+
+#include "plugind/core/group_members.h"
+#include "plugind/core/ledger/look_plan.h"
+#include "plugind/core/ledger/rows.h"
+
+namespace vfiogate {
+namespace {
+
+/// The groups that privd shall not let anybody rebind by hand.
+std::set<IommuGroupId> holdsOf(const LedgerState& state) {
+  std::set<IommuGroupId> holds;
+  const auto add = [&](const std::set<Bdf>& members) {
+    for (const Bdf& member : members) {
+      if (const auto group = groupNumber(state, {member})) holds.insert(*group);
+    }
+  };
+  for (const HolderRecord& record : state.records) add(record.members);
+  for (const auto& [id, call] : state.calls) {
+    for (const auto& [group, take] : call.groups) add(take.members);
+  }
+  return holds;
+}
+
+void tellHolds(Turn& turn) {
+  LedgerState& state = turn.state;
+  auto holds = holdsOf(state);
+  if (!state.privdThere || (holds == state.held && !state.tellHolds)) return;
+  state.tellHolds = false;
+  state.held = holds;
+  turn.out.holds = std::move(holds);
+}
+
+/// What follows from every event, and from time alone.
+void finish(Turn& turn) {
+  LedgerState& state = turn.state;
+  expireCalls(turn);
+  if (state.awaySince && turn.now.instant - *state.awaySince >= state.settings.grace) {
+    closeLending(state);  // row 48
+  }
+  markForeign(turn, false);  // row 31
+  settleReleases(turn);      // rows 25 to 30
+  askUse(turn);
+  beginDueLook(turn);
+  makeFrames(turn);
+  tellHolds(turn);
+}
+
+void nameSpecs(Turn& turn, const std::vector<PrepareRequest>& specs) {
+  for (const PrepareRequest& spec : specs) {
+    for (const auto& [resource, ids] : spec.devices) {
+      name(turn, {.resource = resource,
+                  .ids = ids,
+                  .podUid = std::nullopt,
+                  .podName = std::nullopt,
+                  .claim = spec.claim,
+                  .written = std::nullopt,
+                  .asked = std::nullopt});
+    }
+  }
+}
+
+/// What the plugind before us had shown stands, Unhealthy, until the 60 s rule ends it.
+void showRegistered(Turn& turn, const CheckpointVersion& version) {
+  for (const auto& [text, ids] : version.registered) {
+    const auto resource = ResourceName::parse(text);
+    if (!resource || !turn.state.catalog.resources.contains(*resource)) continue;
+    for (const std::string& id : ids) {
+      if (!Bdf::parse(id)) continue;
+      turn.state.shown[*resource].devices.try_emplace(
+          id, ShownDevice{{id, false, std::nullopt}, turn.now.instant});
+    }
+  }
+}
+
+}  // namespace
+
+Ledger::Ledger(LedgerSettings settings) {
+  state_.settings = settings;
+}
+
+Effects Ledger::handle(const Moment& now, const std::function<void(Turn&)>& act) {
+  Effects out;
+  Turn turn{state_, now, out};
+  act(turn);
+  finish(turn);
+  state_.lastEvent = now.instant;
+  return out;
+}
+
+Effects Ledger::hardwareSeen(HardwareFacts facts, ResourceCatalog catalog, const Moment& now) {
+  return handle(now, [&](Turn& turn) { foldHardware(turn, std::move(facts), std::move(catalog)); });
+}
+
+Effects Ledger::privdWent(const Moment& now) {
+  return handle(now, [](Turn& turn) { losePrivd(turn); });
+}
+
+Effects Ledger::groupRead(IommuGroupId group, const GroupLook& look, std::optional<CallId> call,
+                          const Moment& now) {
+  return handle(now, [&](Turn& turn) {
+    foldReading(turn, look);
+    if (!call) return;
+    const auto found = state_.calls.find(*call);
+    if (found == state_.calls.end() || found->second.stage != CallStage::kTaking) return;
+    const auto take = found->second.groups.find(group);
+    if (take == found->second.groups.end()) return;
+    take->second.look = look;
+    const bool all = std::ranges::all_of(
+        found->second.groups, [](const auto& entry) { return entry.second.look.has_value(); });
+    if (all) settleCall(turn, *call);
+  });
+}
+
+Effects Ledger::bindEnded(IommuGroupId group, const std::optional<std::string>& failure,
+                          const Moment& now) {
+  return handle(now, [&](Turn& turn) {
+    state_.hardware.binding.erase(group);
+    if (!failure) state_.hardware.boundForLending.insert(group);
+    std::vector<CallId> refused;
+    for (auto& [id, call] : state_.calls) {
+      const auto take = call.groups.find(group);
+      const bool waits = take != call.groups.end() && take->second.bind && !take->second.bound;
+      const bool starts = call.stage == CallStage::kWaitsBind;
+      if (failure && (waits || starts)) refused.push_back(id);
+      if (failure || !waits) continue;
+      take->second.bound = true;
+      turn.out.questions.push_back({group, id, false});
+    }
+    for (const CallId id : refused) {
+      const std::string text = "group " + std::to_string(group.number()) + ": could not be bound";
+      const std::string reason = "bind-failed:" + *failure;
+      if (state_.calls.contains(id)) refuseCall(turn, id, {reason, text + ", " + reason});
+    }
+  });
+}
+
+Effects Ledger::returnEnded(IommuGroupId group, bool returned, const Moment& now) {
+  return handle(now, [&](Turn& turn) {  // row 47
+    std::set<Bdf> members;
+    const auto found = state_.hardware.snapshot.groups.find(group);
+    if (found != state_.hardware.snapshot.groups.end()) {
+      members.insert(found->second.members.begin(), found->second.members.end());
+    }
+    if (returned) state_.hardware.boundForLending.erase(group);
+    const auto ended = std::erase_if(state_.marks, [&members](const GroupMark& mark) {
+      return mark.holding == Holding::kReturning && meet(mark.members, members);
+    });
+    if (ended == 0) return;
+    JournalEvent event{.event = returned ? "returned" : "return-failed",
+                       .time = turn.now.seconds(),
+                       .group = group};
+    event.members = members;
+    event.reason = event.event;
+    turn.out.journal.push_back(std::move(event));
+  });
+}
+
+Effects Ledger::kubeletSeen(const KubeletIdentity& kubelet, const Moment& now) {
+  return handle(now, [&](Turn& turn) { changeEpoch(turn, kubelet); });
+}
+
+Effects Ledger::begin(const StartMemory& memory, const Moment& now) {
+  return handle(now, [&](Turn& turn) {
+    if (state_.begun || !state_.privdThere || !state_.hardwareKnown) return;
+    if (state_.settings.remembers && !memory.version && !memory.list) return;
+    if (memory.version) {
+      showRegistered(turn, *memory.version);
+      const bool ours = state_.kubelet && memory.version->written >= state_.kubelet->changed;
+      if (ours) state_.version = memory.version;
+      for (Mention naming : namingsOf(state_, *memory.version)) {
+        naming.earlierEpoch = !ours;
+        name(turn, naming);
+      }
+    }
+    nameSpecs(turn, memory.specs);
+    if (memory.list) readList(turn, *memory.list, now.instant);
+    state_.begun = true;
+    markForeign(turn, true);
+    if (!state_.settings.remembers) adopt(turn);
+  });
+}
+
+Effects Ledger::versionRead(const CheckpointVersion& version, bool inLook, const Moment& now) {
+  return handle(now, [&](Turn& turn) {
+    if (state_.begun) readVersion(turn, version, inLook && state_.look.running);
+  });
+}
+
+Effects Ledger::listRead(const PodList& list, Instant asked, const Moment& now) {
+  return handle(now, [&](Turn& turn) {
+    if (state_.begun) readList(turn, list, asked);
+  });
+}
+
+Effects Ledger::lookEnded(bool proved, const Moment& now) {
+  return handle(now, [&](Turn& turn) {
+    if (state_.look.running) endLook(turn, proved);
+  });
+}
+
+Effects Ledger::tick(const Moment& now) {
+  return handle(now, [](Turn& /*turn*/) {});
+}
+
+std::map<ResourceName, Frame> Ledger::frames() const {
+  std::map<ResourceName, Frame> frames;
+  for (const auto& [resource, shown] : state_.shown) frames.emplace(resource, frameOf(shown));
+  return frames;
+}
+
+Holding Ledger::holding(const Bdf& address) const {
+  return holdingOf(state_, groupMembers(state_.hardware.snapshot, address));
+}
+
+Effects Ledger::specWritten(const std::string& claimUid, bool written, const Moment& now) {
+  return handle(now, [&](Turn& turn) {
+    for (const auto& [id, call] : state_.calls) {
+      const bool waits = call.kind == CallKind::kPrepare && call.stage == CallStage::kWaitsSpec;
+      if (!waits || call.prepare->claim.uid != claimUid) continue;
+      if (written) return grantCall(turn, id);
+      return refuseCall(turn, id, {"cdi", "the claim: its spec could not be written, cdi"});
+    }
+  });
+}
+
+Effects Ledger::specUnlinked(const std::string& claimUid, bool unlinked, const Moment& now) {
+  return handle(now, [&](Turn& turn) { endUnlinking(turn, claimUid, unlinked); });
+}
+
+Effects Ledger::claimChecked(const std::string& claimUid, bool ours, const Moment& now) {
+  return handle(now, [&](Turn& turn) { checkClaim(turn, claimUid, ours); });
+}
+
+}  // namespace vfiogate

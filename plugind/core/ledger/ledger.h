@@ -1,0 +1,97 @@
+#pragma once
+// The one authority on lending: who holds which IOMMU group (ledger.md is the specification).
+//
+// How a shell drives it. Every event below is told on one thread, with the time of both clocks and
+// a random draw; what it returns is carried out whole, in the order of `Effects`' members, before
+// the next event. Between events the shell sleeps until nextDeadline() and then calls tick().
+//
+//   start            hardwareSeen(), kubeletSeen(), then begin() with what could be read of the
+//                    kubelet's memory. False: nothing is known yet, do not register, try again.
+//                    True: register every resource of frames().
+//   calls            allocateAsked(), prepareAsked(), unprepareAsked(), preStartAsked() with an id
+//   of
+//                    the shell's choice, never used twice. Exactly one Answer with that id follows,
+//                    now or later, unless callCancelled() comes first. The ledger keeps deadlines.
+//   questions        groupRead() with what privd said, `call` as in the question. Never: the
+//                    deadline ends the call, and others are asked again.
+//   binds, returns   bindEnded(), returnEnded(); a fresh hardwareSeen() follows a bind before
+//   either. specs            specWritten(), specUnlinked(). beginLook        List (listRead), one
+//   frame sent twice on a live stream, then each version that
+//                    is written from then on, until two were read (versionRead, inLook). Then
+//                    lookEnded(): `proved` only if all of it was there. Always called, once.
+//   askList          listRead() alone.
+//   any time         versionRead() for each version that appears, not inLook; kubeletSeen() when
+//                    `kubelet.sock` is new, and whenever privd comes back; hardwareSeen() for every
+//                    snapshot (privd's first one ends its absence), privdWent() when it is gone.
+//
+// Rows 35 and 53 are privd's, 51 and the registering of 50 are the shell's.
+
+#include <functional>
+
+#include "plugind/core/ledger/frames.h"
+#include "plugind/core/ledger/ledger_state.h"
+
+namespace vfiogate {
+
+/// What can be read at the start (ledger.md 6, step 1).
+struct StartMemory {
+  std::optional<CheckpointVersion> version;
+  std::optional<PodList> list;
+  std::vector<PrepareRequest> specs;  ///< the claims whose specs are on disk
+};
+
+class Ledger {
+public:
+  explicit Ledger(LedgerSettings settings);
+
+  Effects hardwareSeen(HardwareFacts facts, ResourceCatalog catalog, const Moment& now);
+  Effects privdWent(const Moment& now);
+  Effects groupRead(IommuGroupId group, const GroupLook& look, std::optional<CallId> call,
+                    const Moment& now);
+  /// `failure` absent: it is done. Otherwise why not, a reason code.
+  Effects bindEnded(IommuGroupId group, const std::optional<std::string>& failure,
+                    const Moment& now);
+  Effects returnEnded(IommuGroupId group, bool returned, const Moment& now);
+
+  Effects kubeletSeen(const KubeletIdentity& kubelet, const Moment& now);
+  Effects begin(const StartMemory& memory, const Moment& now);
+  Effects versionRead(const CheckpointVersion& version, bool inLook, const Moment& now);
+  /// `asked`: when the List was begun.
+  Effects listRead(const PodList& list, Instant asked, const Moment& now);
+  Effects lookEnded(bool proved, const Moment& now);
+
+  Effects allocateAsked(CallId id, const AllocateRequest& request, const Moment& now);
+  Effects preStartAsked(CallId id, const PreStartRequest& request, const Moment& now);
+  Effects prepareAsked(CallId id, const PrepareRequest& request, const Moment& now);
+  Effects unprepareAsked(CallId id, const ClaimName& claim, const Moment& now);
+  /// The caller hung up before the answer. Nothing if it was answered.
+  Effects callCancelled(CallId id, const Moment& now);
+  Effects specWritten(const std::string& claimUid, bool written, const Moment& now);
+  Effects specUnlinked(const std::string& claimUid, bool unlinked, const Moment& now);
+  /// `ours`: the claim exists, with this UID, and is allocated to us.
+  Effects claimChecked(const std::string& claimUid, bool ours, const Moment& now);
+  /// While a GetPreferredAllocation runs nothing leaves the resource's frames.
+  Effects pickBegan(const ResourceName& resource, const Moment& now);
+  Effects pickEnded(const ResourceName& resource, const Moment& now);
+
+  /// Does what is due. Too early or too often changes nothing.
+  Effects tick(const Moment& now);
+  /// When tick() is to be called next; absent: an event comes first.
+  std::optional<Instant> nextDeadline() const;
+
+  /// Step 1 of adoption is done: resources may be registered.
+  bool begun() const { return state_.begun; }
+  /// Step 2 is: `/readyz`.
+  bool adopted() const { return state_.adopted; }
+  std::map<ResourceName, Frame> frames() const;
+  Holding holding(const Bdf& address) const;
+  const LedgerState& state() const { return state_; }
+
+private:
+  Effects handle(const Moment& now, const std::function<void(Turn&)>& act);
+  Effects arrive(Call call, const Moment& now);
+
+  LedgerState state_;
+};
+
+}  // namespace vfiogate

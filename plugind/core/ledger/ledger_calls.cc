@@ -1,0 +1,113 @@
+// The calls of kubelet and netd, from their arrival.
+
+#include <algorithm>
+
+#include "plugind/core/ledger/ledger.h"
+#include "plugind/core/ledger/look_plan.h"
+#include "plugind/core/ledger/rows.h"
+
+namespace vfiogate {
+namespace {
+
+/// Row 45.
+bool mustQueue(const LedgerState& state, const Call& call) {
+  return call.prepare && std::ranges::any_of(state.calls, [&call](const auto& entry) {
+           const auto& other = entry.second.prepare;
+           return other && other->claim.uid == call.prepare->claim.uid;
+         });
+}
+
+Call newCall(CallId id, CallKind kind, const AllocateRequest& request, const Moment& now,
+             std::chrono::seconds deadline) {
+  return {.id = id,
+          .kind = kind,
+          .stage = CallStage::kTaking,
+          .allocate = request,
+          .prepare = std::nullopt,
+          .arrived = now.instant,
+          .deadline = now.instant + deadline,
+          .groups = {}};
+}
+
+/// The resource of a claim's call is not used; a name must still be there.
+AllocateRequest noAllocate() {
+  return {*ResourceName::parse("vfiogate.dev/claim"), {}, {}};
+}
+
+}  // namespace
+
+Effects Ledger::arrive(Call call, const Moment& now) {
+  return handle(now, [&](Turn& turn) {
+    const bool queued = mustQueue(state_, call);
+    if (queued) call.stage = CallStage::kQueued;
+    const CallId id = call.id;
+    const CallKind kind = call.kind;
+    if (!state_.calls.emplace(id, std::move(call)).second || queued) return;
+    switch (kind) {
+      case CallKind::kAllocate:
+      case CallKind::kPrepare:
+        return judgeCall(turn, id);
+      case CallKind::kPreStart:
+        return judgeStart(turn, id);
+      case CallKind::kUnprepare:
+        return judgeUnprepare(turn, id);
+    }
+  });
+}
+
+Effects Ledger::allocateAsked(CallId id, const AllocateRequest& request, const Moment& now) {
+  return arrive(newCall(id, CallKind::kAllocate, request, now, timing::kAllocateDeadline), now);
+}
+
+Effects Ledger::preStartAsked(CallId id, const PreStartRequest& request, const Moment& now) {
+  return arrive(newCall(id, CallKind::kPreStart, {request.resource, request.ids, {}}, now,
+                        timing::kPreStartDeadline),
+                now);
+}
+
+Effects Ledger::prepareAsked(CallId id, const PrepareRequest& request, const Moment& now) {
+  Call call = newCall(id, CallKind::kPrepare, noAllocate(), now, timing::kPrepareDeadline);
+  call.prepare = request;
+  return arrive(std::move(call), now);
+}
+
+Effects Ledger::unprepareAsked(CallId id, const ClaimName& claim, const Moment& now) {
+  Call call = newCall(id, CallKind::kUnprepare, noAllocate(), now, timing::kPrepareDeadline);
+  call.prepare = PrepareRequest{claim, {}};
+  return arrive(std::move(call), now);
+}
+
+Effects Ledger::callCancelled(CallId id, const Moment& now) {
+  return handle(now, [&](Turn& turn) {
+    if (!state_.calls.contains(id)) return;
+    refuseCall(turn, id, {"cancelled", "the caller hung up before the answer, cancelled"});
+    std::erase_if(turn.out.answers, [id](const Answer& answer) { return answer.call == id; });
+  });
+}
+
+Effects Ledger::pickBegan(const ResourceName& resource, const Moment& now) {
+  return handle(now, [&](Turn& /*turn*/) { ++state_.picking[resource]; });
+}
+
+Effects Ledger::pickEnded(const ResourceName& resource, const Moment& now) {
+  return handle(now, [&](Turn& /*turn*/) {
+    int& running = state_.picking[resource];
+    running = std::max(0, running - 1);
+  });
+}
+
+std::optional<Instant> Ledger::nextDeadline() const {
+  std::optional<Instant> due;
+  const auto bring = [&due](std::optional<Instant> candidate) {
+    if (candidate && (!due || *candidate < *due)) due = candidate;
+  };
+  for (const auto& [id, call] : state_.calls) bring(call.deadline);
+  if (state_.awaySince && !state_.lendingClosed) bring(*state_.awaySince + state_.settings.grace);
+  bring(lookDue(state_));
+  bring(listDue(state_));
+  bring(releaseDue(state_));
+  bring(framesDue(state_));
+  return due;
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,166 @@
+#pragma once
+// Everything the ledger knows, as one value, and what can be read off it.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "plugind/core/kubelet_memory.h"
+#include "plugind/core/ledger/calls.h"
+#include "plugind/core/ledger/hardware_facts.h"
+#include "plugind/core/timing.h"
+
+namespace vfiogate {
+
+/// ledger.md 2: the state of a group, apart from its viability and its use.
+enum class Holding : std::uint8_t {
+  kFree,
+  kTaking,     ///< a request is being decided
+  kAnswered,   ///< granted to the kubelet, not yet named by it
+  kLent,       ///< named; or several records
+  kForgotten,  ///< a new kubelet process no longer knows it
+  kLingering,  ///< let go, still open
+  kForeign,    ///< open, by nobody we know
+  kReturning,  ///< going back to its host driver
+};
+
+/// How the ledger behaves; the rest of the configuration comes with the catalogue.
+struct LedgerSettings {
+  std::chrono::milliseconds grace{60'000};
+  std::chrono::milliseconds allocateWait{5'000};
+  std::chrono::milliseconds bindDeadline = timing::kBindDeadline;
+  RefusalDetail refusalDetail = RefusalDetail::kReference;
+  /// False for a shell that cannot read what the kubelet remembers: the ledger counts as adopted,
+  /// nothing is looked for, and nothing is ever released.
+  bool remembers = true;
+
+  friend bool operator==(const LedgerSettings&, const LedgerSettings&) = default;
+};
+
+/// The use of one function's group, as long as readings agree.
+struct UseTrack {
+  GroupUse use = GroupUse::kUnknown;
+  Instant first;  ///< the first reading of this streak
+  Instant last;
+  bool probedIdle = false;  ///< the latest answer came from a probe that succeeded
+
+  friend bool operator==(const UseTrack&, const UseTrack&) = default;
+};
+
+/// A group that is `foreign` or `returning`: states without a holder.
+struct GroupMark {
+  Holding holding = Holding::kForeign;
+  std::set<Bdf> members;
+  Instant since;
+  std::chrono::sys_seconds sinceWall;
+  std::optional<Instant> unconfirmedSince;  ///< since when hardware cannot tell
+
+  friend bool operator==(const GroupMark&, const GroupMark&) = default;
+};
+
+/// One id in a resource's frames.
+struct ShownDevice {
+  FrameDevice device;
+  std::optional<Instant> lostAt;  ///< since when nothing asks for it (60 s rule)
+
+  friend bool operator==(const ShownDevice&, const ShownDevice&) = default;
+};
+
+/// What one resource shows, showed, and may not show again yet.
+struct ShownResource {
+  std::map<std::string, ShownDevice> devices;
+  std::map<std::string, Instant> left;  ///< when an id was dropped (10 s rule)
+  std::set<Bdf> representatives;
+  bool sent = false;
+
+  friend bool operator==(const ShownResource&, const ShownResource&) = default;
+};
+
+/// When the next look is due, and what runs.
+struct LookPlan {
+  bool running = false;
+  bool forCall = false;           ///< a call asked after the running one had begun
+  bool beganAfterFrame = false;   ///< the running one began kAdoptionWait past the first frame
+  std::optional<Instant> wanted;  ///< asked for since then, outside calls
+  std::optional<Instant> lastBegan;
+  std::optional<Instant> lastEnded;
+  std::optional<Instant> lastList;
+
+  friend bool operator==(const LookPlan&, const LookPlan&) = default;
+};
+
+struct LastRefusal {
+  std::chrono::sys_seconds time;
+  Refusal refusal;
+  friend bool operator==(const LastRefusal&, const LastRefusal&) = default;
+};
+
+struct LedgerState {
+  LedgerSettings settings;
+
+  bool privdThere = false;
+  bool hardwareKnown = false;
+  std::optional<Instant> awaySince;  ///< grace counts from here
+  bool lendingClosed = true;         ///< privd away, and grace over or ended by a refusal
+  bool waitUsed = false;             ///< one Allocate of the outage has waited
+  HardwareFacts hardware;
+  ResourceCatalog catalog;
+  std::map<Bdf, UseTrack> use;
+
+  std::optional<KubeletIdentity> kubelet;
+  std::uint64_t epoch = 0;
+  Instant epochSince;
+  std::optional<CheckpointVersion> version;  ///< the latest one read
+
+  bool begun = false;    ///< step 1 of adoption is done: resources may be registered
+  bool adopted = false;  ///< step 2 is
+  std::optional<Instant> firstFrame;
+  LookPlan look;
+  Instant lastEvent;  ///< what was due until then was done
+
+  std::vector<HolderRecord> records;
+  std::vector<GroupMark> marks;
+  std::map<CallId, Call> calls;
+  std::map<ResourceName, ShownResource> shown;
+  std::map<ResourceName, int> picking;    ///< GetPreferredAllocations that run
+  std::map<IommuGroupId, Instant> asked;  ///< when privd was asked last, outside calls
+  bool tellHolds = true;                  ///< even if they are as before: privd is new
+  std::set<IommuGroupId> held;            ///< as last told to privd
+  std::map<Bdf, LastRefusal> refusals;
+
+  friend bool operator==(const LedgerState&, const LedgerState&) = default;
+};
+
+/// One event while it is handled.
+struct Turn {
+  LedgerState& state;
+  const Moment& now;
+  Effects& out;
+};
+
+/// The members of every present group that any of `addresses` is in, and these themselves.
+std::set<Bdf> reachOf(const LedgerState& state, const std::set<Bdf>& addresses);
+/// The number of the group that one of `addresses` is in now.
+std::optional<IommuGroupId> groupNumber(const LedgerState& state, const std::set<Bdf>& addresses);
+/// The records that keep a group with these members from others, by index.
+std::vector<std::size_t> recordsMeeting(const LedgerState& state, const std::set<Bdf>& members);
+/// The taking that has one of these members; null: none. `except`: a call that does not count.
+const Take* takeMeeting(const LedgerState& state, const std::set<Bdf>& members,
+                        std::optional<CallId> except = std::nullopt);
+const GroupMark* markMeeting(const LedgerState& state, const std::set<Bdf>& members,
+                             Holding holding);
+Holding holdingOf(const LedgerState& state, const std::set<Bdf>& members);
+/// "Held" of ledger.md 2: answered, lent or forgotten.
+bool isHeld(Holding holding);
+
+/// The readings of all of `members` together: the worst, and since when.
+UseTrack useOf(const LedgerState& state, const std::set<Bdf>& members);
+/// Two readings at least a second apart with this result, the latter not before `notBefore`.
+bool confirmed(const UseTrack& track, GroupUse use, Instant notBefore);
+
+HolderRef freshRef(const LedgerState& state, std::uint16_t draw);
+JournalEvent journalEvent(const Turn& turn, const HolderRecord& record, std::string reason);
+
+}  // namespace vfiogate

@@ -1,0 +1,79 @@
+#include "plugind/core/ledger/ledger_view.h"
+
+#include "plugind/core/group_members.h"
+
+namespace vfiogate {
+namespace {
+
+HolderView holderView(const HolderRecord& record) {
+  return {.state = record.state,
+          .claim = record.claim,
+          .resource = record.resource,
+          .ids = record.ids,
+          .rest = record.rest,
+          .since = record.answeredAt,
+          .ref = record.ref,
+          .podName = record.podName,
+          .podUid = record.podUid};
+}
+
+GroupView groupView(const LedgerState& state, const std::set<Bdf>& members) {
+  GroupView view{.group = groupNumber(state, members),
+                 .members = members,
+                 .holding = holdingOf(state, members),
+                 .use = useOf(state, members).use,
+                 .holders = {}};
+  for (const std::size_t index : recordsMeeting(state, members)) {
+    view.holders.push_back(holderView(state.records[index]));
+  }
+  if (view.holding == Holding::kForeign || view.holding == Holding::kReturning) {
+    view.since = markMeeting(state, members, view.holding)->sinceWall;
+  }
+  for (const Bdf& member : members) {
+    const auto found = state.refusals.find(member);
+    if (found == state.refusals.end()) continue;
+    if (!view.lastRefusal || view.lastRefusal->time < found->second.time) {
+      view.lastRefusal = found->second;
+    }
+  }
+  return view;
+}
+
+}  // namespace
+
+std::string_view nameOf(Holding holding) {
+  switch (holding) {
+    case Holding::kFree:
+      return "free";
+    case Holding::kTaking:
+      return "taking";
+    case Holding::kAnswered:
+      return "answered";
+    case Holding::kLent:
+      return "lent";
+    case Holding::kForgotten:
+      return "forgotten";
+    case Holding::kLingering:
+      return "lingering";
+    case Holding::kForeign:
+      return "foreign";
+    case Holding::kReturning:
+      return "returning";
+  }
+  return "unknown";
+}
+
+std::vector<GroupView> viewOf(const LedgerState& state) {
+  std::set<std::set<Bdf>> groups;
+  for (const auto& [resource, devices] : state.catalog.resources) {
+    for (const Bdf& id : devices.devices) groups.insert(reachOf(state, {id}));
+  }
+  for (const HolderRecord& record : state.records) {
+    if (!groupNumber(state, record.members)) groups.insert(record.members);
+  }
+  std::vector<GroupView> views;
+  for (const auto& members : groups) views.push_back(groupView(state, members));
+  return views;
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,41 @@
+#pragma once
+// What `plugind status` shows of the ledger: read only, one line a group.
+
+#include "plugind/core/ledger/ledger_state.h"
+
+namespace vfiogate {
+
+/// One holder of a group.
+struct HolderView {
+  HolderState state = HolderState::kAnswered;
+  std::optional<ClaimName> claim;
+  ResourceName resource;
+  std::set<Bdf> ids;
+  std::set<Bdf> rest;
+  std::chrono::sys_seconds since;
+  HolderRef ref;
+  std::optional<std::string> podName;
+  std::optional<std::string> podUid;
+
+  friend bool operator==(const HolderView&, const HolderView&) = default;
+};
+
+/// One group of the snapshot with a device of ours, or a holder whose devices are gone.
+struct GroupView {
+  std::optional<IommuGroupId> group;  ///< absent: gone
+  std::set<Bdf> members;
+  Holding holding = Holding::kFree;
+  GroupUse use = GroupUse::kUnknown;
+  std::vector<HolderView> holders;
+  std::optional<std::chrono::sys_seconds> since;  ///< of `foreign` or `returning`
+  std::optional<LastRefusal> lastRefusal;
+
+  friend bool operator==(const GroupView&, const GroupView&) = default;
+};
+
+/// The word of ledger.md 2 for it: "free", "taking", "answered", ...
+std::string_view nameOf(Holding holding);
+
+std::vector<GroupView> viewOf(const LedgerState& state);
+
+}  // namespace vfiogate

@@ -1,0 +1,27 @@
+#pragma once
+// When to look into the kubelet's memory (ledger.md 4), as decisions.
+
+#include "plugind/core/ledger/ledger_state.h"
+
+namespace vfiogate {
+
+/// A reason to look came up; the look is made when the last one is kLookInterval past.
+void wantLook(Turn& turn);
+/// A look inside a call: now, or when the running one is done, which began too early.
+void lookInCall(Turn& turn, Call& call);
+
+/// When the next look outside calls is due; absent: nothing asks for one.
+std::optional<Instant> lookDue(const LedgerState& state);
+/// When List alone is due: it tells of pods that ended.
+std::optional<Instant> listDue(const LedgerState& state);
+
+/// Step 2 of adoption is done.
+void adopt(Turn& turn);
+
+/// Begins what is due now, one look at a time.
+void beginDueLook(Turn& turn);
+
+/// A look ended. `proved`: List, stream and two versions were all there.
+void endLook(Turn& turn, bool proved);
+
+}  // namespace vfiogate

@@ -1,0 +1,213 @@
+// Rows 14 to 18: how a request ends, by what privd saw.
+
+#include <algorithm>
+#include <iterator>
+
+#include "plugind/core/group_members.h"
+#include "plugind/core/ledger/answer.h"
+#include "plugind/core/ledger/look_plan.h"
+#include "plugind/core/ledger/offers.h"
+#include "plugind/core/ledger/rows.h"
+
+namespace vfiogate {
+namespace {
+
+/// Row 18 for a look that was not made. Null: it was.
+std::optional<Refusal> refuseUnseen(const RefusedDevice& device,
+                                    const std::optional<GroupLook>& look) {
+  switch (look ? look->answer : GroupLook::Answer::kTimedOut) {
+    case GroupLook::Answer::kSeen:
+      return std::nullopt;
+    case GroupLook::Answer::kVanished:
+      return refuseBarred(device, {"gone", "its group is gone or lost members"});
+    case GroupLook::Answer::kFailed:
+      return refuse(device, "its state could not be read", "cannot-tell");
+    case GroupLook::Answer::kTimedOut:
+      return refuse(device, "not known in time whether it is in use", "timed-out");
+    case GroupLook::Answer::kPrivdAway:
+      return refuse(device, "cannot be checked, privd is away", "privd-away");
+  }
+  return std::nullopt;
+}
+
+/// What the look says of use, a probe taken at its word.
+GroupUse usedBy(const GroupLook& look, IommuGroupId group) {
+  const GroupUse use = look.seen.groups.at(group).use;
+  if (use == GroupUse::kIdle || use == GroupUse::kOpen) return use;
+  if (look.probe == GroupLook::Probe::kIdle) return GroupUse::kIdle;
+  return look.probe == GroupLook::Probe::kOpen ? GroupUse::kOpen : use;
+}
+
+/// Rows 14 to 18 by the use of a group; `holder` null: it was free. Null: grant it.
+std::optional<Refusal> refuseUsed(const LedgerState& state, const RefusedDevice& device,
+                                  GroupUse use, std::optional<std::size_t> holder) {
+  if (use == GroupUse::kIdle) return std::nullopt;
+  if (use == GroupUse::kBlind && !holder) return std::nullopt;  // row 14
+  // Row 15: nothing was started since the answer, so nothing can have opened it.
+  const bool unstarted = holder && !state.records[*holder].preStartAt;
+  if (use == GroupUse::kBlind && unstarted) return std::nullopt;
+  if (use != GroupUse::kOpen) return refuse(device, "its use cannot be told", "cannot-tell");
+  if (!holder) return refuse(device, "open, by nobody known here", "foreign");
+  const std::string since = clockText(state.records[*holder].answeredAt);
+  return refuseHeld(state, device, "lent since " + since + " and still open", "still-open",
+                    {*holder});
+}
+
+bool isReoffered(const HolderRecord& record, const Take& take) {
+  return !record.isClaim() && record.resource == take.resource && meet(record.ids, take.ids);
+}
+
+/// Rows 14 to 18 for one group. Null: it is good.
+std::optional<Refusal> judgeTake(const LedgerState& state, const Call& call, IommuGroupId group,
+                                 const Take& take) {
+  const RefusedDevice device{*take.ids.begin(), group};
+  if (auto refusal = refuseUnseen(device, take.look)) return refusal;
+  const auto seen = take.look->seen.groups.find(group);
+  std::set<Bdf> members = take.members;
+  if (seen != take.look->seen.groups.end()) {
+    members.insert(seen->second.members.begin(), seen->second.members.end());
+  }
+  // Row 34, and row 18 "named for somebody else": who came in meanwhile may hold the group.
+  const auto holders = recordsMeeting(state, members);
+  const bool plugin = call.kind == CallKind::kAllocate;
+  const bool again =
+      plugin && holders.size() == 1 && isReoffered(state.records[holders.front()], take);
+  if (!holders.empty() && !again) {
+    const bool joined = recordsMeeting(state, take.members).empty();
+    if (joined) {
+      return refuseBarred(device, {"regrouped", "its group changed while it was being lent"});
+    }
+    return refuseHeld(state, device, "lent meanwhile",
+                      holders.size() == 1 ? "group-lent" : "disputed", holders);
+  }
+  const bool whole =
+      seen != take.look->seen.groups.end() && std::ranges::includes(seen->second.members, take.ids);
+  const bool crossed = takeMeeting(state, members, call.id) != nullptr ||
+                       markMeeting(state, members, Holding::kReturning) != nullptr;
+  if (!whole || crossed) {
+    return refuseBarred(device, {"regrouped", "its group changed while it was being lent"});
+  }
+  const auto holder = again ? std::optional(holders.front()) : std::nullopt;
+  if (auto refusal = refuseUsed(state, device, usedBy(*take.look, group), holder)) return refusal;
+  const HardwareFacts facts = lookedAt(state.hardware, take);
+  const auto handed = handedOver(facts, state.catalog, take.resource, take.ids);
+  const GroupReadiness readiness = judgeReadiness(facts, handed, take.lending);
+  if (readiness.readiness == Readiness::kReady) return std::nullopt;
+  return refuseBarred(device, readiness.bar);
+}
+
+/// Rows 16 and 17: what a group turns into that was found open.
+void noteOpen(Turn& turn, IommuGroupId group, const Take& take) {
+  if (!take.look || take.look->answer != GroupLook::Answer::kSeen) return;
+  if (!take.look->seen.groups.contains(group)) return;
+  if (usedBy(*take.look, group) != GroupUse::kOpen) return;
+  const auto holders = recordsMeeting(turn.state, take.members);
+  if (holders.empty()) {  // row 16
+    turn.state.marks.push_back(
+        {Holding::kForeign, take.members, turn.now.instant, turn.now.seconds(), std::nullopt});
+    return;
+  }
+  if (holders.size() != 1) return;
+  HolderRecord& record = turn.state.records[holders.front()];
+  if (!isReoffered(record, take)) return;
+  // Row 17. A kubelet that lost its checkpoint offers what a running pod holds: that pod still
+  // counts with the scheduler, so its devices stay Healthy (I5).
+  const bool ofEpoch = record.state == HolderState::kAnswered ||
+                       (record.evidence.named && record.evidence.epochNamed == turn.state.epoch);
+  record.state = ofEpoch ? HolderState::kLingering : HolderState::kForgotten;
+  record.stateSince = turn.now.instant;
+  record.answeredWall = turn.now.wall;  // older versions may still name it
+  wantLook(turn);
+}
+
+/// Rows 14 and 15: the record that a grant leaves.
+HolderRecord recordOf(const Turn& turn, const Call& call, const Take& take) {
+  HolderRecord fresh{.resource = take.resource,
+                     .ids = take.ids,
+                     .rest = {},
+                     .members = take.members,
+                     .answeredAt = turn.now.seconds(),
+                     .ref = take.ref,
+                     .state = HolderState::kAnswered,
+                     .claim = std::nullopt};
+  for (const auto& [group, seen] : take.look->seen.groups) {
+    fresh.members.insert(seen.members.begin(), seen.members.end());
+  }
+  fresh.since = fresh.stateSince = turn.now.instant;
+  fresh.answeredWall = turn.now.wall;
+  fresh.evidence.epochNamed = turn.state.epoch;
+  fresh.fingerprint = fingerprintOf(lookedAt(turn.state.hardware, take), take.ids);
+  if (call.kind == CallKind::kPrepare) {
+    fresh.claim = call.prepare->claim;
+    fresh.state = HolderState::kLent;
+    fresh.evidence.named = true;
+  }
+  return fresh;
+}
+
+/// Returns true for a re-offer.
+bool keep(Turn& turn, HolderRecord fresh) {
+  auto& records = turn.state.records;
+  const auto replaced = std::ranges::find_if(records, [&fresh](const HolderRecord& record) {
+    return !fresh.isClaim() && !record.isClaim() && record.resource == fresh.resource &&
+           meet(record.ids, fresh.ids);
+  });
+  const bool again = replaced != records.end();
+  if (again) {
+    // Section 5.7: what a re-offer leaves out is nobody's until the kubelet says so.
+    for (const auto* earlier : {&replaced->ids, &replaced->rest}) {
+      std::ranges::set_difference(*earlier, fresh.ids, std::inserter(fresh.rest, fresh.rest.end()));
+    }
+    fresh.members.insert(replaced->members.begin(), replaced->members.end());
+    if (!fresh.rest.empty()) wantLook(turn);
+  }
+  turn.out.journal.push_back(journalEvent(turn, fresh, again ? "lent-again" : "lent"));
+  if (again) {
+    *replaced = std::move(fresh);
+  } else {
+    records.push_back(std::move(fresh));
+  }
+  return again;
+}
+
+}  // namespace
+
+void settleCall(Turn& turn, CallId id) {
+  Call& call = turn.state.calls.at(id);
+  if (call.kind == CallKind::kUnprepare) return settleUnprepare(turn, id);
+  std::optional<Refusal> refusal;
+  for (const auto& [group, take] : call.groups) {
+    auto one = judgeTake(turn.state, call, group, take);
+    if (one && !refusal) refusal = std::move(one);
+  }
+  if (refusal) {
+    // Refused first: while it is in `taking`, its own groups would not meet their records.
+    const auto groups = call.groups;
+    refuseCall(turn, id, *refusal);
+    for (const auto& [group, take] : groups) noteOpen(turn, group, take);
+    return;
+  }
+  if (call.kind == CallKind::kPrepare) {  // 5.5: the spec is durable before the groups are lent
+    call.stage = CallStage::kWaitsSpec;
+    turn.out.specsToWrite.push_back(call.prepare->claim);
+    return;
+  }
+  grantCall(turn, id);
+}
+
+void grantCall(Turn& turn, CallId id) {
+  const Call call = turn.state.calls.at(id);
+  auto response = answerOf(turn.state, call);
+  if (!response) {
+    const auto& [group, take] = *call.groups.begin();
+    return refuseCall(turn, id, refuseBarred({*take.ids.begin(), group}, response.error()));
+  }
+  turn.state.calls.erase(id);
+  for (const auto& [group, take] : call.groups) {
+    if (!call.again) keep(turn, recordOf(turn, call, take));
+  }
+  turn.out.answers.push_back({id, *std::move(response), std::nullopt});
+  if (call.prepare) startQueued(turn, call.prepare->claim);
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,171 @@
+// Rows 36 to 41: PreStartContainer.
+
+#include <algorithm>
+
+#include "plugind/core/group_members.h"
+#include "plugind/core/ledger/answer.h"
+#include "plugind/core/ledger/offers.h"
+#include "plugind/core/ledger/rows.h"
+
+namespace vfiogate {
+namespace {
+
+std::set<Bdf> parsed(const std::vector<std::string>& texts) {
+  std::set<Bdf> ids;
+  for (const std::string& text : texts) {
+    if (const auto id = Bdf::parse(text)) ids.insert(*id);
+  }
+  return ids;
+}
+
+/// Row 38: what of `rest` the kubelet starts is no leftover.
+void joinRest(LedgerState& state, const ResourceName& resource, const std::set<Bdf>& ids) {
+  for (HolderRecord& record : state.records) {
+    if (record.isClaim() || record.resource != resource) continue;
+    for (const Bdf& id : ids) {
+      if (record.rest.erase(id) > 0) record.ids.insert(id);
+    }
+  }
+}
+
+/// What the kubelet's memory has as the fingerprint of these devices.
+std::optional<std::string> rememberedFingerprint(const LedgerState& state,
+                                                 const PreStartRequest& request) {
+  if (!state.version) return std::nullopt;
+  const std::set<std::string> ids(request.ids.begin(), request.ids.end());
+  for (const RecordedDevices& entry : state.version->entries) {
+    const bool same = entry.resource == request.resource.str() && entry.ids == ids;
+    if (same && entry.lent) return entry.lent;
+  }
+  return std::nullopt;
+}
+
+/// Section 9: whether what is there is what was lent. Null: it is.
+std::optional<Refusal> refuseChanged(const LedgerState& state, const PreStartRequest& request,
+                                     const std::set<Bdf>& ids) {
+  const RefusedDevice device{*ids.begin(), groupNumber(state, ids)};
+  const bool cdi = lendingOf(state, request.resource).injectCdi;
+  const std::string present = fingerprintOf(state.hardware, ids);
+  auto lent = rememberedFingerprint(state, request);
+  for (const std::size_t index : recordsMeeting(state, ids)) {
+    const HolderRecord& record = state.records[index];
+    if (!lent && record.resource == request.resource && record.ids == ids &&
+        !record.fingerprint.empty()) {
+      lent = record.fingerprint;
+    }
+  }
+  if (!lent) {
+    const bool adoptedOpen = useOf(state, reachOf(state, ids)).use == GroupUse::kOpen;
+    if (cdi || adoptedOpen) return std::nullopt;
+    return refuse(device, "not known which nodes its pod was given: delete this pod",
+                  "stale-nodes");
+  }
+  const Sameness sameness = compareFingerprints(*lent, present);
+  if (sameness == Sameness::kOtherHardware) {
+    return refuse(device, "other hardware than was lent is at its address", "other-hardware");
+  }
+  if (sameness == Sameness::kOtherNumbers && !cdi) {
+    return refuse(device, "its nodes have other numbers than its pod was given: delete this pod",
+                  "stale-nodes");
+  }
+  return std::nullopt;
+}
+
+/// Rows 37 and 40 of one group. Null: a record of R is there.
+std::optional<Refusal> refuseParty(const LedgerState& state, const ResourceName& resource,
+                                   const std::set<Bdf>& ids, Holding before, bool mine) {
+  const RefusedDevice device{*ids.begin(), groupNumber(state, ids)};
+  if (before == Holding::kTaking) return refuse(device, "being lent", "being-lent");
+  if (before == Holding::kReturning) {
+    return refuse(device, "going back to its host driver", "returning");
+  }
+  if (mine || !isHeld(before)) return std::nullopt;
+  std::vector<std::size_t> others;
+  for (const std::size_t index : recordsMeeting(state, reachOf(state, ids))) {
+    const HolderRecord& record = state.records[index];
+    if (record.resource != resource || !meet(record.ids, ids)) others.push_back(index);
+  }
+  return refuseHeld(state, device, "held by another party", "held-by-other", others);
+}
+
+bool hasRecord(const LedgerState& state, const ResourceName& resource, const std::set<Bdf>& ids) {
+  return std::ranges::any_of(state.records, [&](const HolderRecord& record) {
+    return !record.isClaim() && record.resource == resource &&
+           (meet(record.ids, ids) || meet(record.rest, ids));
+  });
+}
+
+/// V of row 38: bindable is bound now, a bind that runs is waited for. True: go on.
+bool isViable(Turn& turn, Call& call, const std::set<Bdf>& ids) {
+  LedgerState& state = turn.state;
+  const LendingSettings lending = lendingOf(state, call.allocate.resource);
+  const auto handed = handedOver(state.hardware, state.catalog, call.allocate.resource, ids);
+  const GroupReadiness readiness = judgeReadiness(state.hardware, handed, lending);
+  if (readiness.readiness == Readiness::kReady) return true;
+  const RefusedDevice device{*ids.begin(), groupNumber(state, ids)};
+  if (!lendable(readiness) && readiness.readiness != Readiness::kBinding) {
+    refuseCall(turn, call.id, refuseBarred(device, readiness.bar));
+    return false;
+  }
+  call.stage = CallStage::kWaitsBind;
+  if (readiness.readiness == Readiness::kBindable && !call.bindAsked && device.group) {
+    call.bindAsked = true;
+    turn.out.binds.push_back(*device.group);
+  }
+  return false;
+}
+
+}  // namespace
+
+void judgeStart(Turn& turn, CallId id) {
+  LedgerState& state = turn.state;
+  Call& call = state.calls.at(id);
+  if (!state.privdThere || !state.hardwareKnown) {  // row 36
+    call.stage = CallStage::kWaitsPrivd;
+    return;
+  }
+  const ResourceName resource = call.allocate.resource;
+  const std::set<Bdf> all = parsed(call.allocate.ids);
+  if (all.empty()) {
+    return refuseCall(turn, id, refuseNotShown("", resource));
+  }
+  std::map<std::set<Bdf>, std::set<Bdf>> groups;  // by members
+  for (const Bdf& one : all) groups[reachOf(state, {one})].insert(one);
+  std::optional<Refusal> refusal;
+  std::vector<std::pair<Holding, bool>> before;
+  for (const auto& [members, ids] : groups) {
+    before.emplace_back(holdingOf(state, members), hasRecord(state, resource, ids));
+  }
+  joinRest(state, resource, all);
+  // It counts as named, refused or not (F-D): rows 19 to 23, 41.
+  name(turn, {.resource = resource,
+              .ids = all,
+              .podUid = std::nullopt,
+              .podName = std::nullopt,
+              .claim = std::nullopt,
+              .written = std::nullopt,
+              .asked = std::nullopt});
+  auto entry = before.begin();
+  for (const auto& [members, ids] : groups) {
+    auto one = refuseParty(state, resource, ids, entry->first, entry->second);
+    if (one && !refusal) refusal = std::move(one);
+    ++entry;
+  }
+  if (refusal) return refuseCall(turn, id, *refusal);
+  for (const auto& [members, ids] : groups) {
+    if (!isViable(turn, call, ids)) return;  // row 39, or it waits
+  }
+  if (auto changed = refuseChanged(state, {resource, call.allocate.ids}, all)) {  // row 39
+    return refuseCall(turn, id, *changed);
+  }
+  for (HolderRecord& record : state.records) {  // row 38
+    if (record.isClaim() || record.resource != resource || !meet(record.ids, all)) continue;
+    record.preStartAt = turn.now.instant;
+    const UseTrack use = useOf(state, reachOf(state, record.members));
+    record.openedSincePreStart = use.use == GroupUse::kOpen;
+    turn.out.journal.push_back(journalEvent(turn, record, "started"));
+  }
+  endCall(turn, id);
+}
+
+}  // namespace vfiogate

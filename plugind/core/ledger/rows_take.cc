@@ -1,0 +1,214 @@
+// Rows 1 to 13: whether a request may be tried.
+
+#include <algorithm>
+
+#include "plugind/core/group_members.h"
+#include "plugind/core/ledger/look_plan.h"
+#include "plugind/core/ledger/offers.h"
+#include "plugind/core/ledger/rows.h"
+
+namespace vfiogate {
+namespace {
+
+/// What the rows say of one group of a request.
+struct Verdict {
+  enum class Kind : std::uint8_t { kTake, kLookFirst, kRefuse };
+  Kind kind = Kind::kTake;
+  std::optional<Refusal> refusal;
+  bool look = false;  ///< the refusal is also a reason to look
+};
+
+Verdict refused(Refusal refusal, bool look) {
+  return {Verdict::Kind::kRefuse, std::move(refusal), look};
+}
+
+std::string lentSince(const HolderRecord& record) {
+  return "lent since " + clockText(record.answeredAt);
+}
+
+/// Row 5.
+Verdict judgeUnheld(const LedgerState& state, const Offer& offer, Holding holding) {
+  if (holding == Holding::kForeign) {
+    return refused(refuse(offer.device(), "open, by nobody known here", "foreign"), true);
+  }
+  if (holding == Holding::kReturning) {
+    return refused(refuse(offer.device(), "going back to its host driver", "returning"), true);
+  }
+  const auto holders = recordsMeeting(state, offer.members);
+  const HolderRecord& holder = state.records[holders.front()];
+  return refused(refuseHeld(state, offer.device(), lentSince(holder) + ", let go and still open",
+                            "still-open", holders),
+                 true);
+}
+
+/// Section 5.7: the kubelet's word that the record's pod is the same, or gone.
+bool isReoffer(const HolderRecord& record, const Offer& offer) {
+  return !record.isClaim() && record.resource == offer.resource && meet(record.ids, offer.ids);
+}
+
+bool isStarting(const HolderRecord& record, Instant now) {
+  return record.preStartAt && now - *record.preStartAt < timing::kSettling &&
+         !record.openedSincePreStart;
+}
+
+/// Rows 7 to 11 of a held group.
+Verdict judgeHeld(const Turn& turn, const Call& call, const Offer& offer) {
+  const auto holders = recordsMeeting(turn.state, offer.members);
+  const HolderRecord& first = turn.state.records[holders.front()];
+  const bool alone = holders.size() == 1 && call.kind == CallKind::kAllocate;
+  if (alone && isReoffer(first, offer)) {
+    if (isStarting(first, turn.now.instant)) {  // row 9
+      return refused(refuseHeld(turn.state, offer.device(), lentSince(first) + ", its pod starts",
+                                "starting", holders),
+                     true);
+    }
+    if (lendable(offer.readiness)) return {};                                  // row 7
+    return refused(refuseBarred(offer.device(), offer.readiness.bar), false);  // row 11
+  }
+  const bool row8 =
+      alone && !first.isClaim() && first.resource == offer.resource && meet(first.rest, offer.ids);
+  if (row8 && !call.lookMade) return {Verdict::Kind::kLookFirst, std::nullopt, false};
+  return refused(refuseHeld(turn.state, offer.device(), lentSince(first),  // rows 8, 10
+                            holders.size() == 1 ? "group-lent" : "disputed", holders),
+                 true);
+}
+
+Verdict judgeOffer(const Turn& turn, const Call& call, const Offer& offer) {
+  if (const Take* take = takeMeeting(turn.state, offer.members)) {  // row 4
+    return refused(refuse(offer.device(), "being lent since " + clockText(take->since),
+                          "being-lent", {take->ref.str()}),
+                   false);
+  }
+  const Holding holding = holdingOf(turn.state, offer.members);
+  if (isHeld(holding)) return judgeHeld(turn, call, offer);
+  if (holding != Holding::kFree) return judgeUnheld(turn.state, offer, holding);
+  if (!lendable(offer.readiness)) {  // row 11
+    return refused(refuseBarred(offer.device(), offer.readiness.bar), false);
+  }
+  return {};  // rows 12, 13
+}
+
+/// Rows 7, 12, 13: all groups are taken in this step, and privd is asked.
+void takeAll(Turn& turn, Call& call, const std::vector<Offer>& offers) {
+  call.stage = CallStage::kTaking;
+  bool binds = false;
+  for (const Offer& offer : offers) {
+    const bool bind = offer.readiness.readiness == Readiness::kBindable;
+    binds = binds || bind;
+    Take take{.resource = offer.resource,
+              .lending = offer.lending,
+              .ids = offer.ids,
+              .members = offer.members,
+              .since = turn.now.seconds(),
+              .ref = freshRef(turn.state, turn.now.draw),
+              .bind = bind,
+              .bound = false,
+              .look = std::nullopt};
+    // A device without a group is never lendable.
+    call.groups.emplace(*offer.group, std::move(take));
+    if (bind) {
+      turn.out.binds.push_back(*offer.group);
+    } else {
+      // Section 3: of those who are being taken only a held one may be probed.
+      const bool again = !recordsMeeting(turn.state, offer.members).empty();
+      turn.out.questions.push_back({*offer.group, call.id, again});
+    }
+  }
+  if (binds)
+    call.deadline = std::max(call.deadline, call.arrived + turn.state.settings.bindDeadline);
+}
+
+/// Row 1. True: the call waits, or was refused.
+bool lacksPrivd(Turn& turn, Call& call) {
+  LedgerState& state = turn.state;
+  if (state.privdThere && state.hardwareKnown) return false;
+  if (call.kind == CallKind::kAllocate) {
+    const bool first = call.stage == CallStage::kWaitsPrivd || !state.waitUsed;
+    if (first) {
+      state.waitUsed = true;
+      call.deadline = std::max(call.deadline, call.arrived + state.settings.allocateWait);
+    }
+    if (!first || turn.now.instant >= call.deadline) {
+      closeLending(state);
+      refuseCall(turn, call.id, refusePrivdAway(call.allocate.ids));
+      return true;
+    }
+  }
+  call.stage = CallStage::kWaitsPrivd;
+  return true;
+}
+
+Refusal refuseNotAdopted(const Call& call) {
+  const std::string device =
+      call.allocate.ids.empty() ? "the claim" : quoteForeign(call.allocate.ids.front());
+  return {"not-adopted",
+          device + ": not known yet what the kubelet has recorded, try again, not-adopted"};
+}
+
+/// Row 2. True: the call waits, or was refused.
+bool lacksAdoption(Turn& turn, Call& call) {
+  if (turn.state.adopted) return false;
+  const bool failed = call.kind == CallKind::kAllocate && call.lookMade;
+  if (failed) {
+    refuseCall(turn, call.id, refuseNotAdopted(call));
+    return true;
+  }
+  call.stage = CallStage::kWaitsLook;
+  if (call.kind == CallKind::kAllocate) lookInCall(turn, call);
+  return true;
+}
+
+}  // namespace
+
+Refusal refuseHeld(const LedgerState& state, const RefusedDevice& device, const std::string& text,
+                   const std::string& reason, const std::vector<std::size_t>& holders) {
+  std::vector<std::string> refs;
+  std::string pods;
+  for (const std::size_t index : holders) {
+    const HolderRecord& record = state.records[index];
+    refs.push_back(record.ref.str());
+    if (record.claim) {
+      pods += ", claim " + record.claim->claimNamespace + "/" + record.claim->name + " (" +
+              record.claim->uid + ")";
+    } else if (record.podName || record.podUid) {
+      pods += ", pod " + record.podName.value_or("unknown") + " (" +
+              record.podUid.value_or("unknown") + ")";
+    }
+  }
+  Refusal refusal = refuse(device, text, reason, refs);
+  // The text ends in the status of a pod that may be somebody else's.
+  if (state.settings.refusalDetail == RefusalDetail::kFull) refusal.text += pods;
+  return refusal;
+}
+
+Refusal refuseBarred(const RefusedDevice& device, const Bar& bar) {
+  return refuse(device, bar.text, "not-viable:" + bar.reason);
+}
+
+void judgeCall(Turn& turn, CallId id) {
+  Call& call = turn.state.calls.at(id);
+  if (lacksPrivd(turn, call) || lacksAdoption(turn, call)) return;
+  std::vector<Offer> offers;
+  if (call.kind == CallKind::kPrepare) {
+    if (judgeAgain(turn, id)) return;
+    offers = offersOf(turn.state, *call.prepare);
+  } else {
+    auto split = offersOf(turn.state, call.allocate);
+    if (!split) return refuseCall(turn, id, split.error());
+    offers = *std::move(split);
+  }
+  bool lookFirst = false;
+  for (const Offer& offer : offers) {
+    const Verdict verdict = judgeOffer(turn, call, offer);
+    if (verdict.look) wantLook(turn);
+    if (verdict.refusal) return refuseCall(turn, id, *verdict.refusal);
+    lookFirst = lookFirst || verdict.kind == Verdict::Kind::kLookFirst;
+  }
+  if (lookFirst) {
+    call.stage = CallStage::kWaitsLook;
+    return lookInCall(turn, call);
+  }
+  takeAll(turn, call, offers);
+}
+
+}  // namespace vfiogate

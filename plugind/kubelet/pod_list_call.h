@@ -1,0 +1,22 @@
+#pragma once
+// One PodResources List, over a connection that privd dialled.
+
+#include "ipc/types/result.h"
+#include "plugind/core/kubelet_memory.h"
+
+#include <kj/async.h>
+#include <kj/io.h>
+
+#include <chrono>
+#include <string>
+
+namespace vfiogate {
+
+/// A busy kubelet answers late; whoever asks can wait for the next occasion.
+constexpr std::chrono::seconds kListDeadline{2};
+
+/// Asks the kubelet what the containers of active pods have. Always ends by kListDeadline. Error:
+/// why not, for the log. The loop's thread only; dropping the promise cancels the call.
+kj::Promise<Result<PodList, std::string>> listPods(kj::AutoCloseFd connection);
+
+}  // namespace vfiogate

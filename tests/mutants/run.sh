@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# Applies each patch here to a copy of the ledger and runs the tests on it: every mutant must be
+# caught by the test that its first line names. Prints which; fails if one survives.
+#   tests/mutants/run.sh [NAME...]    default: all
+set -euo pipefail
+here="$(cd "$(dirname "$0")" && pwd)"
+root="$(cd "$here/../.." && pwd)"
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+cd "$root"
+cp --parents -r plugind/core ipc/types tests/unit/plugind/ledger tests/support/ledger_node.h \
+  tests/support/hardware.h "$work"
+cd "$work"
+cat >Makefile <<'MAKE'
+SOURCES := $(wildcard plugind/core/*.cc plugind/core/ledger/*.cc ipc/types/*.cc \
+                      tests/unit/plugind/ledger/*.cc)
+OBJECTS := $(SOURCES:.cc=.o)
+CXX := $(shell command -v ccache) g++
+tests_of_ledger: $(OBJECTS)
+	g++ $^ -o $@ -lgmock -lgtest -lgtest_main -lpthread
+%.o: %.cc
+	$(CXX) -std=c++20 -O0 -I. -w -MMD -c $< -o $@
+-include $(OBJECTS:.o=.d)
+MAKE
+make -s -j"${JOBS:-2}" tests_of_ledger
+./tests_of_ledger --gtest_brief=1 >/dev/null || { echo "the tests fail without a mutant"; exit 1; }
+survived=0 caught=0
+patches=("$here"/*.patch)
+if [ $# -gt 0 ]; then
+  patches=("${@/#/$here/}")
+  patches=("${patches[@]/%/.patch}")
+fi
+for patch in "${patches[@]}"; do
+  name="$(basename "$patch" .patch)"
+  wanted="$(sed -n '1s/.*caught by //p' "$patch")"
+  patch -s -p1 <"$patch" || { echo "$name: does not apply"; exit 1; }
+  if ! make -s -j"${JOBS:-2}" tests_of_ledger; then
+    echo "$name: does not compile"
+    exit 1
+  fi
+  # A mutant may crash a test; only its verdict on the named one counts.
+  { timeout 120 ./tests_of_ledger --gtest_brief=1 >output.txt 2>&1 || true; } 2>/dev/null
+  failed="$(sed -n 's/^\[  FAILED  \] \([^ ]*\) (.*/\1/p' output.txt | sort -u | tr '\n' ' ')"
+  if [[ " $failed" == *" $wanted "* ]]; then
+    echo "$name: caught by $wanted ($(wc -w <<<"$failed") tests failed)"
+    caught=$((caught + 1))
+  else
+    echo "$name: SURVIVED $wanted (failed: ${failed:-none})"
+    survived=$((survived + 1))
+  fi
+  patch -s -R -p1 <"$patch"
+done
+echo "$caught caught, $survived survived"
+[ "$survived" -eq 0 ]

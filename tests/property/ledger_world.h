@@ -1,0 +1,117 @@
+#pragma once
+// A kubelet, pods, claims and hardware around a ledger, with the assertions of ledger.md 16.
+// It knows parties and what they have; of the ledger only what it answers and shows.
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/support/ledger_node.h"
+
+namespace vfiogate::test {
+
+/// One act of the world. What it applies to is chosen by `pick` among what there is.
+struct Step {
+  int act = 0;
+  unsigned pick = 0;
+};
+
+struct Pod {
+  std::string uid;
+  std::string resource;
+  std::set<std::string> ids;  ///< of its latest grant
+  bool active = true;         ///< the API server has it
+  bool started = false;       ///< past PreStartContainer
+  bool open = false;          ///< its VM has the device
+};
+
+struct Claim {
+  std::string uid;
+  Bdf device;
+  bool prepared = false;
+  bool open = false;
+};
+
+/// One container that the kubelet is admitting.
+struct Admission {
+  std::size_t pod = 0;
+  std::string resource;
+  std::vector<std::string> ids;
+  CallId call;
+  bool granted = false;  ///< the reply is under way
+  Instant grantedAt;
+};
+
+class LedgerWorld {
+public:
+  static constexpr int kActs = 20;
+
+  LedgerWorld();
+  /// What assertion the step broke; empty: none.
+  std::string step(const Step& step);
+  /// "live": with fair looks, everything that nobody holds becomes free.
+  std::string settle();
+  int grants() const { return grants_; }
+
+private:
+  void admit(unsigned pick);
+  void admitAgain(unsigned pick);
+  void ask(std::size_t pod, const std::string& resource, std::vector<std::string> ids);
+  void answerQuestion(unsigned pick);
+  void recordReply();
+  void preStart(unsigned pick);
+  void openDevice(unsigned pick);
+  void endPod(unsigned pick);
+  void forceDelete(unsigned pick);
+  void closeDevice(unsigned pick);
+  void restartKubelet(unsigned pick);
+  void restartPlugind();
+  void makeLook();
+  void movePrivd();
+  void prepare(unsigned pick);
+  void unprepare(unsigned pick);
+  void openClaim(unsigned pick);
+  void passTime(unsigned pick);
+
+  void run(const Effects& effects);
+  void answered(const Answer& answer);
+  void freeInactive();
+  CheckpointVersion version() const;
+  PodList list() const;
+  void see();
+  void readUse();
+  GroupLook look(IommuGroupId group) const;
+  bool openInGroupOf(const Bdf& device) const;
+  const FrameDevice* shown(const std::string& resource, const std::string& id) const;
+  const Pod* recordedPod(const std::string& uid) const;
+
+  void check();
+  void checkParties();
+  void checkHealth();
+  void checkOrder(const Effects& effects);
+  void fail(const std::string& what) {
+    if (failure_.empty()) failure_ = what;
+  }
+
+  Hardware hardware_;
+  Settings settings_;
+  Ledger ledger_{LedgerSettings{}};
+  Moment now_;
+  KubeletIdentity kubelet_;
+  bool ready_ = true;  ///< the kubelet's sources
+  bool privd_ = true;
+  bool lookPending_ = false;
+  std::vector<Pod> pods_;
+  std::vector<Claim> claims_;
+  std::vector<RecordedDevices> recorded_;
+  std::optional<Admission> admission_;
+  std::deque<UseQuestion> questions_;
+  std::map<ResourceName, Frame> kubeletLists_;
+  std::map<CallId, std::string> claimCalls_;
+  std::uint64_t lastCall_ = 0;
+  int grants_ = 0;
+  std::string failure_;
+};
+
+}  // namespace vfiogate::test

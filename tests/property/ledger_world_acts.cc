@@ -1,0 +1,231 @@
+// What kubelet, pods and claims do.
+
+#include <algorithm>
+
+#include "tests/property/ledger_world.h"
+
+namespace vfiogate::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+template <typename List, typename Test>
+auto choose(List& list, unsigned pick, Test test) -> decltype(&list[0]) {
+  std::vector<std::size_t> fitting;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (test(list[i])) fitting.push_back(i);
+  }
+  return fitting.empty() ? nullptr : &list[fitting[pick % fitting.size()]];
+}
+
+}  // namespace
+
+/// Admission is serial. The kubelet picks Healthy devices that it has not recorded.
+void LedgerWorld::admit(unsigned pick) {
+  if (admission_) return;
+  freeInactive();
+  const std::string name = std::to_string(1 + pick % 3);
+  const auto frame = kubeletLists_.find(resource(name));
+  if (frame == kubeletLists_.end()) return;
+  std::vector<std::string> unused;
+  for (const FrameDevice& device : frame->second.devices) {
+    const bool recorded = std::ranges::any_of(recorded_, [&](const RecordedDevices& entry) {
+      return entry.resource == resource(name).str() && entry.ids.contains(device.id);
+    });
+    if (device.healthy && !recorded) unused.push_back(device.id);
+  }
+  if (unused.empty()) return;
+  std::rotate(unused.begin(), unused.begin() + (pick / 3) % unused.size(), unused.end());
+  if (unused.size() > 1) unused.resize((pick / 16) % 4 == 0 ? 2 : 1);
+  pods_.push_back({"p" + std::to_string(pods_.size()), name, {}});
+  ask(pods_.size() - 1, name, unused);
+}
+
+/// An app container takes what the pod's init container had, or a part of it.
+void LedgerWorld::admitAgain(unsigned pick) {
+  if (admission_) return;
+  freeInactive();
+  std::vector<std::size_t> fitting;
+  for (std::size_t i = 0; i < pods_.size(); ++i) {
+    const Pod& pod = pods_[i];
+    const bool recorded = std::ranges::any_of(
+        recorded_, [&pod](const RecordedDevices& entry) { return entry.podUid == pod.uid; });
+    if (pod.active && recorded && !pod.started && !pod.open) fitting.push_back(i);
+  }
+  if (fitting.empty()) return;
+  const std::size_t chosen = fitting[pick % fitting.size()];
+  std::set<std::string> all;
+  for (const RecordedDevices& entry : recorded_) {
+    if (entry.podUid == pods_[chosen].uid) all.insert(entry.ids.begin(), entry.ids.end());
+  }
+  std::vector<std::string> ids(all.begin(), all.end());
+  if (ids.size() > 1 && pick % 2 == 0) ids = {ids[(pick / 2) % ids.size()]};
+  ask(chosen, pods_[chosen].resource, ids);
+}
+
+void LedgerWorld::ask(std::size_t pod, const std::string& name, std::vector<std::string> ids) {
+  const CallId call(++lastCall_);
+  admission_ = Admission{pod, name, ids, call};
+  const auto frame = kubeletLists_.find(resource(name));
+  run(ledger_.allocateAsked(call, {resource(name), ids, frame->second}, now_));
+}
+
+void LedgerWorld::answerQuestion(unsigned pick) {
+  if (questions_.empty()) return;
+  const auto chosen = questions_.begin() + pick % questions_.size();
+  const UseQuestion question = *chosen;
+  questions_.erase(chosen);
+  if (!privd_) return;
+  run(ledger_.groupRead(question.group, look(question.group), question.call, now_));
+}
+
+void LedgerWorld::recordReply() {
+  if (!admission_ || !admission_->granted) return;
+  const Admission admission = *admission_;
+  admission_.reset();
+  Pod& pod = pods_[admission.pod];
+  for (const std::string& id : admission.ids) {
+    if (shown(admission.resource, id) == nullptr)
+      fail("T5: " + id + " is not in the kubelet's list");
+    pod.ids.insert(id);
+  }
+  recorded_.push_back({pod.uid,
+                       "c" + std::to_string(lastCall_),
+                       resource(pod.resource).str(),
+                       {admission.ids.begin(), admission.ids.end()},
+                       std::nullopt});
+  now_.wall += 1ms;
+  now_.instant += 1ms;
+  run(ledger_.versionRead(version(), false, now_));
+}
+
+void LedgerWorld::preStart(unsigned pick) {
+  Pod* pod = choose(pods_, pick, [this](const Pod& one) {
+    const bool admitting = admission_ && &pods_[admission_->pod] == &one;
+    return one.active && !one.started && !one.ids.empty() && !admitting;
+  });
+  if (pod == nullptr || !ledger_.begun()) return;
+  const RecordedDevices* mine = choose(
+      recorded_, pick, [pod](const RecordedDevices& entry) { return entry.podUid == pod->uid; });
+  if (mine == nullptr) return;  // F-D: fails in the kubelet
+  const CallId call(++lastCall_);
+  const Effects effects = ledger_.preStartAsked(
+      call, {resource(pod->resource), {mine->ids.begin(), mine->ids.end()}}, now_);
+  const bool passed = std::ranges::any_of(effects.answers, [call](const Answer& answer) {
+    return answer.call == call && !answer.refusal;
+  });
+  run(effects);
+  pod->started = passed;
+}
+
+void LedgerWorld::openDevice(unsigned pick) {
+  Pod* pod =
+      choose(pods_, pick, [](const Pod& one) { return one.active && one.started && !one.open; });
+  if (pod == nullptr) return;
+  for (const std::string& id : pod->ids) {
+    if (openInGroupOf(at(id))) return;  // EBUSY
+  }
+  pod->open = true;
+  see();
+}
+
+/// The pod ends in good order: its VM first.
+void LedgerWorld::endPod(unsigned pick) {
+  Pod* pod = choose(pods_, pick, [this](const Pod& one) {
+    return one.active && !(admission_ && &pods_[admission_->pod] == &one);
+  });
+  if (pod == nullptr) return;
+  pod->open = false;
+  pod->active = false;
+}
+
+/// Not in the window of section 15, which nothing closes.
+void LedgerWorld::forceDelete(unsigned pick) {
+  Pod* pod = choose(pods_, pick, [this](const Pod& one) {
+    const bool admitting = admission_ && &pods_[admission_->pod] == &one;
+    return one.active && (one.open || !one.started) && !admitting;
+  });
+  if (pod != nullptr) pod->active = false;
+}
+
+void LedgerWorld::closeDevice(unsigned pick) {
+  Pod* pod = choose(pods_, pick, [](const Pod& one) { return one.open && !one.active; });
+  if (pod != nullptr) pod->open = false;
+  see();
+}
+
+void LedgerWorld::restartKubelet(unsigned pick) {
+  const bool starting = std::ranges::any_of(
+      pods_, [](const Pod& pod) { return pod.active && pod.started && !pod.open; });
+  if (pick % 3 == 0 && starting) return;  // section 15 again
+  if (pick % 3 == 0) recorded_.clear();
+  if (admission_) {
+    const CallId call = admission_->call;
+    admission_.reset();
+    run(ledger_.callCancelled(call, now_));
+  }
+  now_.wall += 10ms;
+  now_.instant += 10ms;
+  kubelet_ = {kubelet_.inode + 1, now_.wall};
+  ready_ = false;
+  lookPending_ = false;
+  run(ledger_.kubeletSeen(kubelet_, now_));
+  run(ledger_.lookEnded(false, now_));
+}
+
+void LedgerWorld::restartPlugind() {
+  if (!privd_) return;
+  if (admission_ && !admission_->granted) {  // the RPC fails, and the pod with it
+    pods_[admission_->pod].active = pods_[admission_->pod].open;
+    admission_.reset();
+  }
+  claimCalls_.clear();
+  questions_.clear();
+  lookPending_ = false;
+  ledger_ = Ledger{LedgerSettings{}};
+  std::vector<PrepareRequest> specs;
+  for (const Claim& claim : claims_) {
+    if (!claim.prepared) continue;
+    const std::string name = claim.device.bus() == 2        ? "3"
+                             : claim.device.function() == 1 ? "2"
+                                                            : "1";
+    specs.push_back({{claim.uid, "ns", claim.uid}, {{resource(name), {claim.device}}}});
+  }
+  see();
+  run(ledger_.kubeletSeen(kubelet_, now_));
+  run(ledger_.begin({version(), list(), specs}, now_));
+}
+
+void LedgerWorld::movePrivd() {
+  privd_ = !privd_;
+  if (!privd_) return run(ledger_.privdWent(now_));
+  see();
+}
+
+void LedgerWorld::prepare(unsigned pick) {
+  const char* const devices[] = {"0000:01:00.0", "0000:01:00.1", "0000:02:00.0", "0000:03:00.0"};
+  const char* const names[] = {"1", "2", "3", "1"};
+  const std::size_t which = pick % 4;
+  if (claims_.size() > 40 || !ledger_.begun()) return;
+  claims_.push_back({"c" + std::to_string(claims_.size()), at(devices[which])});
+  const std::string uid = claims_.back().uid;
+  const CallId call(++lastCall_);
+  claimCalls_.emplace(call, uid);
+  run(ledger_.prepareAsked(
+      call, {{uid, "ns", uid}, {{resource(names[which]), {at(devices[which])}}}}, now_));
+}
+
+void LedgerWorld::unprepare(unsigned pick) {
+  Claim* claim = choose(claims_, pick, [](const Claim& one) { return one.prepared; });
+  if (claim == nullptr) return;
+  run(ledger_.unprepareAsked(CallId(++lastCall_), {claim->uid, "ns", claim->uid}, now_));
+}
+
+void LedgerWorld::openClaim(unsigned pick) {
+  Claim* claim = choose(claims_, pick, [](const Claim& one) { return one.prepared || one.open; });
+  if (claim == nullptr) return;
+  claim->open = !claim->open && !openInGroupOf(claim->device);
+  see();
+}
+
+}  // namespace vfiogate::test

@@ -1,0 +1,95 @@
+// What must hold after every step, and in the end (ledger.md 16).
+
+#include <algorithm>
+
+#include "tests/property/ledger_world.h"
+
+namespace vfiogate::test {
+
+void LedgerWorld::check() {
+  checkParties();
+  checkHealth();
+}
+
+/// I1: at most one live party per group.
+void LedgerWorld::checkParties() {
+  std::map<IommuGroupId, std::set<std::string>> parties;
+  const auto add = [&](const std::string& party, const Bdf& id) {
+    parties[*hardware_.snapshot().devices.at(id).group].insert(party);
+  };
+  for (const RecordedDevices& entry : recorded_) {
+    const Pod* pod = recordedPod(entry.podUid);
+    if (pod == nullptr || !(pod->active || pod->open)) continue;
+    for (const std::string& id : entry.ids) add(entry.podUid, at(id));
+  }
+  for (const Pod& pod : pods_) {
+    for (const std::string& id : pod.ids) {
+      if (pod.open) add(pod.uid, at(id));
+    }
+  }
+  if (admission_ && admission_->granted) {
+    for (const std::string& id : admission_->ids) add(pods_[admission_->pod].uid, at(id));
+  }
+  for (const Claim& claim : claims_) {
+    if (claim.prepared || claim.open) add(claim.uid, claim.device);
+  }
+  for (const auto& [group, live] : parties) {
+    if (live.size() < 2) continue;
+    fail("I1: group " + std::to_string(group.number()) + " has " + *live.begin() + " and " +
+         *live.rbegin());
+  }
+}
+
+/// I4: what the kubelet has recorded is Healthy.
+void LedgerWorld::checkHealth() {
+  if (!ledger_.begun()) return;
+  for (const RecordedDevices& entry : recorded_) {
+    for (const std::string& id : entry.ids) {
+      const FrameDevice* device = shown(entry.resource.substr(entry.resource.find('/') + 1), id);
+      if (device == nullptr || !device->healthy) fail("I4: " + id + " of " + entry.podUid);
+    }
+  }
+}
+
+/// order: a grant's frames withdraw the siblings, and were handed over before.
+void LedgerWorld::checkOrder(const Effects& effects) {
+  for (const Answer& answer : effects.answers) {
+    if (!answer.response || !admission_ || admission_->call != answer.call) continue;
+    const std::string first = admission_->ids.front();
+    const std::string other = first.substr(0, 11) + (first.back() == '0' ? "1" : "0");
+    for (const char* name : {"1", "2", "3"}) {
+      const FrameDevice* sibling = shown(name, other);
+      const bool mine = std::ranges::find(admission_->ids, other) != admission_->ids.end();
+      const bool again = !pods_[admission_->pod].ids.empty() || admission_->resource == "3";
+      if (sibling != nullptr && sibling->healthy && !mine && !again) {
+        fail("order: " + other + " was not withdrawn before the reply");
+      }
+    }
+  }
+}
+
+std::string LedgerWorld::settle() {
+  if (!privd_) movePrivd();
+  ready_ = true;
+  for (int i = 0; i < 3; ++i) recordReply();
+  admission_.reset();
+  for (Pod& pod : pods_) pod.open = pod.active = false;
+  for (Claim& claim : claims_) claim.open = false;
+  see();
+  for (int i = 0; i < 60; ++i) {
+    while (!questions_.empty()) answerQuestion(0);
+    makeLook();
+    if (i % 4 == 1) {
+      for (unsigned c = 0; c < claims_.size(); ++c) unprepare(0);
+    }
+    passTime(i % 2 == 0 ? 5 : 3);
+  }
+  if (!ledger_.adopted()) fail("live: not adopted");
+  if (!ledger_.state().calls.empty()) fail("live: a call never ends");
+  for (const auto& [address, device] : hardware_.snapshot().devices) {
+    if (ledger_.holding(address) != Holding::kFree) fail("live: " + address.str() + " is not free");
+  }
+  return failure_;
+}
+
+}  // namespace vfiogate::test

@@ -1,0 +1,213 @@
+#pragma once
+// A node around the ledger: made-up hardware, a kubelet's memory, and a hand-cranked clock.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plugind/core/ledger/ledger.h"
+#include "tests/support/hardware.h"
+
+namespace vfiogate::test {
+
+inline ResourceName resource(std::string_view name) {
+  return *ResourceName::parse("vfiogate.dev/" + std::string(name));
+}
+
+/// Carries out the ledger's effects at once, unless a test turns that off.
+class LedgerNode {
+public:
+  explicit LedgerNode(LedgerSettings options = {}) : ledger(options) {
+    now.instant = Instant(std::chrono::hours(1));
+    now.wall = std::chrono::sys_days(std::chrono::days(20'000)) + std::chrono::hours(10);
+    now.draw = 0x7f3a;
+    kubelet = {1, now.wall};
+  }
+
+  ResourceSettings& offer(std::string_view select, std::string_view name) {
+    ResourceSettings entry;
+    entry.name = resource(name);
+    entry.select = *Selector::parse(select);
+    settings.resources.push_back(std::move(entry));
+    return settings.resources.back();
+  }
+
+  void see() {
+    facts.snapshot = hardware.snapshot();
+    run(ledger.hardwareSeen(facts, sortIntoResources(settings, facts.snapshot), now));
+  }
+
+  /// A start with whatever the kubelet remembers; both steps of adoption unless `adopt` is off.
+  void start(bool adopt = true) {
+    see();
+    run(ledger.kubeletSeen(kubelet, now));
+    pass(std::chrono::seconds(2));
+    run(ledger.begin({version(), list, specs}, now));
+    if (adopt) pass(timing::kAdoptionWait + std::chrono::seconds(1));
+  }
+
+  CheckpointVersion version() const { return {now.wall, entries, registered}; }
+
+  /// The kubelet records an allocation.
+  void record(const std::string& pod, std::string_view name, std::set<std::string> ids) {
+    entries.push_back({pod, "main", resource(name).str(), std::move(ids), std::nullopt});
+  }
+  void forget(const std::string& pod) {
+    std::erase_if(entries, [&pod](const RecordedDevices& entry) { return entry.podUid == pod; });
+  }
+  void write() { run(ledger.versionRead(version(), false, now)); }
+
+  void newKubelet() {
+    kubelet = {kubelet.inode + 1, now.wall};
+    run(ledger.kubeletSeen(kubelet, now));
+  }
+
+  /// Begins an Allocate; answered at once if `answers` is on.
+  CallId ask(std::string_view name, std::vector<std::string> ids) {
+    const CallId id(++lastCall);
+    Frame shown;
+    const auto frames = ledger.frames();
+    const auto found = frames.find(resource(name));
+    if (found != frames.end()) shown = found->second;
+    run(ledger.allocateAsked(id, {resource(name), std::move(ids), shown}, now));
+    return id;
+  }
+
+  /// "granted", "waits", "done" or the reason code.
+  std::string outcome(CallId id) const {
+    const auto found = answers.find(id);
+    if (found == answers.end()) return "waits";
+    if (found->second.refusal) return found->second.refusal->reason;
+    return found->second.response ? "granted" : "done";
+  }
+  std::string text(CallId id) const { return answers.at(id).refusal->text; }
+
+  std::string allocate(std::string_view name, std::vector<std::string> ids) {
+    return outcome(ask(name, std::move(ids)));
+  }
+  std::string preStart(std::string_view name, std::vector<std::string> ids) {
+    const CallId id(++lastCall);
+    run(ledger.preStartAsked(id, {resource(name), std::move(ids)}, now));
+    return outcome(id);
+  }
+  CallId askPrepare(const std::string& uid, std::string_view name, const std::set<Bdf>& ids) {
+    const CallId id(++lastCall);
+    run(ledger.prepareAsked(id, {{uid, "ns", "claim-" + uid}, {{resource(name), ids}}}, now));
+    return id;
+  }
+  std::string prepare(const std::string& uid, std::string_view name, const std::set<Bdf>& ids) {
+    return outcome(askPrepare(uid, name, ids));
+  }
+  std::string unprepare(const std::string& uid) {
+    const CallId id(++lastCall);
+    run(ledger.unprepareAsked(id, {uid, "ns", "claim-" + uid}, now));
+    return outcome(id);
+  }
+
+  /// Time goes by, with every deadline on the way kept.
+  void pass(std::chrono::nanoseconds time) {
+    const Instant until = now.instant + time;
+    for (int rounds = 0;; ++rounds) {
+      const auto due = ledger.nextDeadline();
+      if (!due || *due > until) break;
+      ASSERT_LT(rounds, 10'000) << "the ledger is never done";
+      move(std::max(*due, now.instant) - now.instant);
+      run(ledger.tick(now));
+      const auto next = ledger.nextDeadline();
+      ASSERT_TRUE(!next || *next > now.instant || !answersQuestions) << "due at once, again";
+    }
+    move(until - now.instant);
+    run(ledger.tick(now));
+  }
+  void move(std::chrono::nanoseconds time) {
+    now.instant += std::chrono::duration_cast<Instant::duration>(time);
+    now.wall += time;
+  }
+
+  void use(std::uint32_t group, GroupUse use) { hardware.group(group).use = use; }
+
+  Holding holding(std::string_view address) const { return ledger.holding(at(address)); }
+
+  /// "0000:01:00.0+ 0000:02:00.0-", '+' for Healthy.
+  std::string frame(std::string_view name) const {
+    std::string all;
+    const auto frames = ledger.frames();
+    const auto found = frames.find(resource(name));
+    if (found == frames.end()) return "none";
+    for (const FrameDevice& device : found->second.devices) {
+      all += (all.empty() ? "" : " ") + device.id + (device.healthy ? "+" : "-");
+    }
+    return all;
+  }
+
+  bool told(std::string_view event) const {
+    for (const JournalEvent& one : journal) {
+      if (one.event == event) return true;
+    }
+    return false;
+  }
+
+  GroupLook look(IommuGroupId group) const {
+    if (!hardware.snapshot().groups.contains(group)) return {GroupLook::Answer::kVanished, {}};
+    return {GroupLook::Answer::kSeen, hardware.look(group), probe};
+  }
+
+  void run(const Effects& effects) {
+    last = effects;
+    journal.insert(journal.end(), effects.journal.begin(), effects.journal.end());
+    for (const Answer& answer : effects.answers) {
+      EXPECT_TRUE(answers.emplace(answer.call, answer).second) << "answered twice";
+    }
+    if (answersQuestions) {
+      for (const UseQuestion& question : effects.questions) {
+        run(ledger.groupRead(question.group, look(question.group), question.call, now));
+      }
+    }
+    for (const ClaimName& claim : effects.specsToWrite) {
+      if (writesSpecs) run(ledger.specWritten(claim.uid, true, now));
+    }
+    for (const ClaimName& claim : effects.specsToUnlink) {
+      unlinked.push_back(claim.uid);
+      if (writesSpecs) run(ledger.specUnlinked(claim.uid, true, now));
+    }
+    if (effects.beginLook && looks) doLook();
+    if (effects.askList && looks) run(ledger.listRead(list, now.instant, now));
+  }
+
+  void doLook() {
+    ++looked;
+    run(ledger.listRead(list, now.instant, now));
+    for (int i = 0; i < 2; ++i) {
+      move(std::chrono::milliseconds(1));
+      if (readable) run(ledger.versionRead(version(), true, now));
+    }
+    run(ledger.lookEnded(readable, now));
+  }
+
+  Hardware hardware;
+  HardwareFacts facts;
+  Settings settings;
+  Ledger ledger;
+  Moment now;
+  KubeletIdentity kubelet;
+  std::vector<RecordedDevices> entries;
+  std::map<std::string, std::set<std::string>> registered;
+  PodList list;
+  std::vector<PrepareRequest> specs;
+  GroupLook::Probe probe = GroupLook::Probe::kNone;
+  bool answersQuestions = true;
+  bool writesSpecs = true;
+  bool looks = true;
+  bool readable = true;  ///< the checkpoint
+  int looked = 0;
+  Effects last;
+  std::vector<JournalEvent> journal;
+  std::map<CallId, Answer> answers;
+  std::vector<std::string> unlinked;
+  std::uint64_t lastCall = 0;
+};
+
+}  // namespace vfiogate::test
