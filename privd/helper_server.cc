@@ -4,6 +4,7 @@
 #include "privd/gate_server.h"
 #include "privd/group_controls.h"
 
+#include <kj/debug.h>
 #include <kj/refcount.h>
 
 namespace vfiogate {
@@ -67,8 +68,10 @@ protected:
     auto answer = context.getResults().initAnswer();
     KJ_IF_MAYBE (channel, peer_->service.channel) {
       if (peer_->service.rights.kubelet) {
-        answer.setGate(
-            makeGate(peer_->node.kubelet, *channel, peer_->node.timer, kj::addRef(*peer_)));
+        if (gate_ == nullptr) {
+          gate_ = makeGate(peer_->node.kubelet, *channel, peer_->node.timer, kj::addRef(*peer_));
+        }
+        answer.setGate(KJ_ASSERT_NONNULL(gate_));
         return kj::READY_NOW;
       }
     }
@@ -78,6 +81,7 @@ protected:
 
 private:
   kj::Own<Peer> peer_;
+  kj::Maybe<schema::KubeletGate::Client> gate_;
 };
 
 class DoorServer final : public schema::Door::Server {
@@ -98,12 +102,14 @@ protected:
       return kj::READY_NOW;
     }
     peer_->entered = true;
-    answer.setSession(kj::heap<SessionServer>(kj::addRef(*peer_)));
+    if (session_ == nullptr) session_ = kj::heap<SessionServer>(kj::addRef(*peer_));
+    answer.setSession(KJ_ASSERT_NONNULL(session_));
     return kj::READY_NOW;
   }
 
 private:
   kj::Own<Peer> peer_;
+  kj::Maybe<schema::Session::Client> session_;
   kj::Promise<void> impatience_;
 };
 

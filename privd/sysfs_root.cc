@@ -97,12 +97,20 @@ Result<std::vector<std::string>, ReadError> SysfsRoot::names(const std::string& 
     return Failure{ReadError{error}};
   }
   std::vector<std::string> names;
-  while (names.size() < kMostNames) {
+  int error = 0;
+  while (error == 0) {
+    errno = 0;
     const dirent* entry = readdir(directory);
-    if (entry == nullptr) break;
-    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+    if (entry == nullptr) {
+      error = errno;
+      break;
+    }
+    if (entry->d_name[0] == '.') continue;
+    if (names.size() == kMostNames) error = EOVERFLOW;
+    names.emplace_back(entry->d_name);
   }
   closedir(directory);
+  if (error != 0) return Failure{ReadError{error}};
   std::ranges::sort(names);
   return names;
 }

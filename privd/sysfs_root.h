@@ -35,7 +35,7 @@ public:
   /// Where the link points, as the link says it.
   Result<std::string, ReadError> link(const std::string& path) const;
 
-  /// The names in a directory, ascending, without dot names; at most 65,536.
+  /// The names in a directory, ascending, without dot names. EOVERFLOW: more than 65,536.
   Result<std::vector<std::string>, ReadError> names(const std::string& path) const;
 
   /// False if it is not there. True if that cannot be told, for want of descriptors or memory.
