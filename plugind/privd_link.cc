@@ -139,6 +139,29 @@ kj::Promise<GroupLook> PrivdLink::look(IommuGroupId group) {
   });
 }
 
+kj::Promise<Told> PrivdLink::unlessAway(kj::Promise<Told> told) {
+  return told.catch_([this](kj::Exception&& failure) {
+    if (failure.getType() != kj::Exception::Type::DISCONNECTED) return Told::kFailed;
+    tellGone();
+    return Told::kPrivdAway;
+  });
+}
+
+kj::Promise<Told> PrivdLink::hold(IommuGroupId group) {
+  if (!there_) return Told::kPrivdAway;
+  return unlessAway(session_->hold(group));
+}
+
+kj::Promise<Told> PrivdLink::drop(IommuGroupId group) {
+  if (!there_) return Told::kPrivdAway;
+  return unlessAway(session_->drop(group));
+}
+
+kj::Promise<Told> PrivdLink::adopted() {
+  if (!there_) return Told::kPrivdAway;
+  return unlessAway(session_->adopted());
+}
+
 kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> PrivdLink::dialKubelet() {
   using Dialled = Result<kj::AutoCloseFd, SocketRefusal>;
   if (!there_) return Dialled(Failure{SocketRefusal{"privd is away"}});

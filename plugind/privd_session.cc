@@ -186,6 +186,38 @@ GroupLook PrivdSession::takeLook(schema::LookAnswer::Reader answer) {
   return {GroupLook::Answer::kSeen, std::move(decoded).value().snapshot};
 }
 
+template <typename Call>
+kj::Promise<Told> PrivdSession::tell(Call call) {
+  return asked_.wrap(calls_.pass([call = kj::mv(call)]() mutable {
+    return call().send().ignoreResult().then([]() { return Told::kDone; });
+  }));
+}
+
+kj::Promise<Told> PrivdSession::hold(IommuGroupId group) {
+  KJ_IF_MAYBE (control, hardware_.control(group)) {
+    held_.insert_or_assign(group, *control);
+    return tell([client = kj::mv(*control)]() mutable { return client.holdRequest(); });
+  }
+  return Told::kFailed;
+}
+
+kj::Promise<Told> PrivdSession::drop(IommuGroupId group) {
+  auto holding = held_.extract(group);
+  kj::Maybe<schema::GroupControl::Client> control = hardware_.control(group);
+  if (!holding.empty()) control = kj::mv(holding.mapped());
+  KJ_IF_MAYBE (client, control) {
+    return tell([client = kj::mv(*client)]() mutable { return client.dropRequest(); });
+  }
+  return Told::kFailed;
+}
+
+kj::Promise<Told> PrivdSession::adopted() {
+  KJ_IF_MAYBE (session, session_) {
+    return tell([client = *session]() mutable { return client.adoptedRequest(); });
+  }
+  return KJ_EXCEPTION(DISCONNECTED, "privd has not let us in yet");
+}
+
 template <typename T>
 kj::Promise<T> PrivdSession::askGate(kj::Promise<T> answer) {
   // A gate that fails, or keeps us waiting, is mended by a new connection.

@@ -12,6 +12,7 @@
 #include <capnp/rpc-twoparty.h>
 #include <kj/async-io.h>
 
+#include <map>
 #include <memory>
 #include <string>
 
@@ -39,6 +40,9 @@ public:
   bool entered() const { return entered_; }
 
   kj::Promise<GroupLook> look(IommuGroupId group);
+  kj::Promise<Told> hold(IommuGroupId group);
+  kj::Promise<Told> drop(IommuGroupId group);
+  kj::Promise<Told> adopted();
   kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet();
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(const ResourceName& resource);
 
@@ -51,6 +55,8 @@ private:
   kj::Promise<void> openGate();
   template <typename T>
   kj::Promise<T> askGate(kj::Promise<T> answer);
+  template <typename Call>
+  kj::Promise<Told> tell(Call call);
   void take(schema::Update::Reader update);
   GroupLook takeLook(schema::LookAnswer::Reader answer);
   void hangUp(const std::string& why);
@@ -68,6 +74,8 @@ private:
   kj::Maybe<schema::Session::Client> session_;
   kj::Maybe<schema::Subscription::Client> subscription_;
   kj::Maybe<GateClient> gate_;
+  /// What holds outlives the group, so that the hold can be dropped.
+  std::map<IommuGroupId, schema::GroupControl::Client> held_;
   kj::PromiseFulfillerPair<std::string> over_ = kj::newPromiseAndFulfiller<std::string>();
   kj::Promise<void> resubscribing_ = nullptr;
   kj::Canceler asked_;  // last: what was asked uses all of the above

@@ -6,6 +6,8 @@
 
 #include <kj/async.h>
 
+#include <cstdint>
+
 namespace vfiogate {
 
 /// Told on the loop's thread.
@@ -22,6 +24,28 @@ public:
 
 protected:
   ~PrivdEvents() = default;
+};
+
+/// What became of a word to privd.
+enum class Told : std::uint8_t {
+  kDone,
+  kPrivdAway,
+  kFailed,  ///< there is no such group, or privd does not say why
+};
+
+/// Tells privd which groups are lent or being lent, so that nobody rebinds them by hand. Never
+/// fails; has no deadline of its own; may be said again. privd forgets it at its end: whoever is
+/// told of it coming back holds again what is held.
+class GroupHolds {
+public:
+  virtual kj::Promise<Told> hold(IommuGroupId group) = 0;
+  /// Also for a group that left meanwhile, if it was held over this connection.
+  virtual kj::Promise<Told> drop(IommuGroupId group) = 0;
+  /// All that is lent is known and held: privd drops what the plugind before us held.
+  virtual kj::Promise<Told> adopted() = 0;
+
+protected:
+  ~GroupHolds() = default;
 };
 
 class GroupEyes {

@@ -15,10 +15,14 @@ constexpr auto kPatience = 10 * kj::SECONDS;
 /// What the capabilities of one connection share; it lives until the last of them is dropped.
 struct Peer : kj::Refcounted {
   Peer(Node& sharedNode, Service howServed)
-      : node(sharedNode), service(kj::mv(howServed)), controls(node.sysfs, node.dev) {}
+      : node(sharedNode),
+        service(kj::mv(howServed)),
+        claimant(node.holds.newClaimant()),
+        controls({node.sysfs, node.dev, node.holds, claimant}) {}
 
   Node& node;
   Service service;
+  const Holds::Claimant claimant;
   bool entered = false;
   GroupControls controls;
   kj::Maybe<kj::Own<Feed>> feed;
@@ -76,6 +80,11 @@ protected:
       }
     }
     answer.setDenied();
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> adopted(AdoptedContext /*context*/) override {
+    if (peer_->service.channel != nullptr) peer_->node.holds.keepOnly(peer_->claimant);
     return kj::READY_NOW;
   }
 

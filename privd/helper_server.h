@@ -3,6 +3,7 @@
 
 #include "ipc/codec/descriptor_channel.h"
 #include "ipc/schema/helper.capnp.h"
+#include "privd/holds.h"
 #include "privd/kubelet_gate.h"
 #include "privd/pci_scan.h"
 #include "privd/rights.h"
@@ -19,6 +20,7 @@ struct Node {
   const SysfsRoot& sysfs;
   const DevRoot& dev;
   KubeletGate& kubelet;
+  Holds& holds;
   kj::Timer& timer;
 };
 

@@ -132,7 +132,8 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, Opened opened)
   KJ_IF_MAYBE (socket, opened.uevents) {
     uevents.emplace(io.unixEventPort, kj::mv(*socket), [&source]() { source.hint(); });
   }
-  Node node{source, opened.sysfs, opened.dev, kubelet, timer};
+  Holds holds;
+  Node node{source, opened.sysfs, opened.dev, kubelet, holds, timer};
   const RolePolicy policy = policyOf(options);
   CommandSocket commands(node, io, policy, kj::mv(opened.commands));
   PlugindLink plugind(node, io, policy, options.plugind.c_str(), plugindSocket);

@@ -35,6 +35,10 @@ interface Session {
 
   kubelet @1 () -> (answer :KubeletAnswer);
   # The gate to the kubelet's sockets. Only over a connection that has a descriptor channel.
+
+  adopted @2 () -> ();
+  # The peer knows again who has what: what earlier sessions held, and this one does not, is
+  # dropped. Repeatable. Without effect over a connection that has no descriptor channel.
 }
 
 struct WatchAnswer {
@@ -163,6 +167,14 @@ interface GroupControl {
 
   look @0 () -> (answer :LookAnswer);
   # Reads the group from sysfs now. Changes nothing, asks no device.
+
+  hold @1 () -> ();
+  # The group is lent, or about to be: nobody binds or unbinds it by hand. Told again it is the same
+  # hold, now of this session. Outlives the session, until drop() or another session's adopted().
+
+  drop @2 () -> ();
+  # The group is nobody's any more. Repeatable. Works on where its members were, also after they
+  # left.
 }
 
 struct LookAnswer {

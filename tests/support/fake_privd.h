@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace vfiogate::test {
@@ -41,10 +42,14 @@ public:
   /// Sends one delta with a base that nobody took.
   void skipADelta();
 
+  /// The groups that plugind holds now. adopted() drops none of them: it is only counted.
+  std::set<IommuGroupId> held() const;
+
   /// How often something happened so far.
   unsigned sessions() const;  ///< entered with the right protocol
   unsigned wholes() const;    ///< full snapshots sent
   unsigned looks() const;
+  unsigned adoptions() const;
   unsigned hangUps() const;  ///< connections that plugind ended
 
 private:

@@ -1,0 +1,178 @@
+#include "tests/support/fake_privd_line.h"
+
+#include "ipc/codec/encode_snapshot.h"
+#include "ipc/socket/unix_socket.h"
+#include "ipc/types/snapshot_delta.h"
+#include "ipc/types/update.h"
+
+#include <string>
+#include <utility>
+
+namespace vfiogate::test {
+namespace {
+
+constexpr std::uint64_t kEpoch = 77;
+
+Snapshot onlyGroup(const Snapshot& hardware, const IommuGroup& group) {
+  Snapshot seen;
+  seen.groups.emplace(group.id, group);
+  for (const Bdf& member : group.members) seen.devices.emplace(member, hardware.devices.at(member));
+  return seen;
+}
+
+class ControlServer final : public schema::GroupControl::Server {
+public:
+  ControlServer(Play& play, IommuGroupId id) : play_(play), id_(id) {}
+
+protected:
+  kj::Promise<void> look(LookContext context) override {
+    ++play_.looks;
+    if (play_.looksStall) return kj::NEVER_DONE;
+    auto answer = context.getResults().initAnswer();
+    const auto group = play_.hardware.groups.find(id_);
+    if (group == play_.hardware.groups.end()) {
+      answer.setVanished();
+    } else {
+      encode(onlyGroup(play_.hardware, group->second), answer.initSeen(), noControl);
+    }
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> hold(HoldContext /*context*/) override {
+    play_.held.insert(id_);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> drop(DropContext /*context*/) override {
+    play_.held.erase(id_);
+    return kj::READY_NOW;
+  }
+
+private:
+  Play& play_;
+  const IommuGroupId id_;
+};
+
+void tell(Line& line, const Update& update) {
+  KJ_IF_MAYBE (watching, line.observer) {
+    auto request = watching->changedRequest();
+    encode(update, request.initUpdate(), [&line](const IommuGroup& group) {
+      return kj::Maybe<schema::GroupControl::Client>(kj::heap<ControlServer>(line.play, group.id));
+    });
+    request.send().ignoreResult().detach([](kj::Exception&&) {});
+  }
+}
+
+class GateServer final : public schema::KubeletGate::Server {
+public:
+  explicit GateServer(Line& line) : line_(line) {}
+
+protected:
+  kj::Promise<void> listen(ListenContext context) override {
+    const auto params = context.getParams();
+    // One name a resource, made otherwise than the real one's.
+    std::string name = "fake-" + std::string(params.getResource()) + ".sock";
+    for (char& c : name) c = c == '/' ? '_' : c;
+    auto made = listenAt(line_.play.setup.kubeletDir.c_str(), name.c_str(), WhoMayConnect::kOwner);
+    auto answer = context.getResults().initAnswer();
+    if (!made) {
+      answer.setFailed(static_cast<std::uint16_t>(made.error().error));
+      return kj::READY_NOW;
+    }
+    const kj::AutoCloseFd listener = kj::mv(made).value();
+    line_.channel.send(params.getTicket(), DescriptorKind::kListener, listener.get());
+    answer.setEndpoint(name);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> dial(DialContext context) override {
+    auto answer = context.getResults().initAnswer();
+    auto made = dialAt((line_.play.setup.kubeletDir + "/kubelet.sock").c_str());
+    if (!made) {
+      answer.setAbsent(static_cast<std::uint16_t>(made.error().error));
+      return kj::READY_NOW;
+    }
+    const kj::AutoCloseFd connection = kj::mv(made).value();
+    line_.channel.send(context.getParams().getTicket(), DescriptorKind::kConnection,
+                       connection.get());
+    answer.setConnected();
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> watch(WatchContext context) override {
+    line_.kubeletObserver = context.getParams().getObserver();
+    return kj::READY_NOW;
+  }
+
+private:
+  Line& line_;
+};
+
+class SubscriptionServer final : public schema::Subscription::Server {};
+
+class SessionServer final : public schema::Session::Server {
+public:
+  explicit SessionServer(Line& line) : line_(line) {}
+
+protected:
+  kj::Promise<void> watch(WatchContext context) override {
+    line_.observer = context.getParams().getObserver();
+    context.getResults().initAnswer().setSubscription(kj::heap<SubscriptionServer>());
+    line_.tellWhole();
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> kubelet(KubeletContext context) override {
+    context.getResults().initAnswer().setGate(kj::heap<GateServer>(line_));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> adopted(AdoptedContext /*context*/) override {
+    ++line_.play.adoptions;
+    return kj::READY_NOW;
+  }
+
+private:
+  Line& line_;
+};
+
+class DoorServer final : public schema::Door::Server {
+public:
+  explicit DoorServer(Line& line) : line_(line) {}
+
+protected:
+  kj::Promise<void> enter(EnterContext context) override {
+    auto answer = context.getResults().initAnswer();
+    if (context.getParams().getProtocol() == line_.play.setup.protocol) {
+      ++line_.play.sessions;
+      answer.setSession(kj::heap<SessionServer>(line_));
+    } else {
+      answer.setWrongProtocol(line_.play.setup.protocol);
+    }
+    return kj::READY_NOW;
+  }
+
+private:
+  Line& line_;
+};
+
+}  // namespace
+
+void Line::tellWhole() {
+  ++play.wholes;
+  told = play.hardware;
+  toldGeneration = play.generation;
+  tell(*this, {kEpoch, play.generation, play.hardware});
+}
+
+void Line::tellDelta() {
+  const auto changes = diff(std::exchange(told, play.hardware), play.hardware);
+  const auto base = std::exchange(toldGeneration, play.generation);
+  tell(*this, {kEpoch, play.generation, UpdateDelta{base, changes}});
+}
+
+schema::Door::Client makeDoor(Line& line) {
+  return kj::heap<DoorServer>(line);
+}
+
+}  // namespace vfiogate::test
