@@ -3,7 +3,7 @@
 
 #include "ipc/codec/descriptor_channel.h"
 #include "ipc/schema/helper.capnp.h"
-#include "plugind/kubelet/kubelet_sockets.h"
+#include "plugind/kubelet/memory_source.h"
 #include "plugind/turnstile.h"
 
 #include <memory>
@@ -11,7 +11,7 @@
 namespace vfiogate {
 
 /// Pairs each call with the descriptor that comes beside it. Fails where the connection does.
-class GateClient final : public KubeletSockets {
+class GateClient final : public KubeletSockets, public KubeletMemorySource {
 public:
   /// `calls` is borrowed.
   GateClient(schema::KubeletGate::Client gate, std::shared_ptr<DescriptorReceiver> descriptors,
@@ -19,8 +19,10 @@ public:
 
   kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet() override;
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(const ResourceName& resource) override;
+  kj::Promise<Result<CheckpointFile, SocketRefusal>> checkpoint() override;
+  kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialPodResources() override;
 
-  /// `observer` hears of each new kubelet from the answer on.
+  /// `observer` hears at once what there is of the kubelet, then what is new.
   kj::Promise<void> watch(schema::KubeletObserver::Client observer);
 
 private:
@@ -30,11 +32,14 @@ private:
     kj::Promise<kj::AutoCloseFd> fd;
   };
   Expected expect(DescriptorKind kind);
+  kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dial(schema::KubeletSocket socket);
 
   schema::KubeletGate::Client gate_;
   std::shared_ptr<DescriptorReceiver> descriptors_;
   Turnstile& calls_;
   std::uint32_t lastTicket_ = 0;
 };
+
+KubeletIdentity identityOf(schema::FileIdentity::Reader identity);
 
 }  // namespace vfiogate

@@ -29,6 +29,18 @@ kj::Promise<kj::AutoCloseFd> readOpening(kj::UnixEventPort::FdObserver& readable
       [&readable, fd]() { return readOpening(readable, fd); });
 }
 
+template <typename T>
+Result<T, SocketRefusal> privdAway() {
+  return Failure{SocketRefusal{"privd is away"}};
+}
+
+template <typename T>
+kj::Promise<Result<T, SocketRefusal>> orRefusal(kj::Promise<Result<T, SocketRefusal>> answer) {
+  return answer.catch_([](kj::Exception&& failure) {
+    return Result<T, SocketRefusal>(Failure{SocketRefusal{failure.getDescription().cStr()}});
+  });
+}
+
 }  // namespace
 
 PrivdLink::PrivdLink(kj::AutoCloseFd listener, uid_t privdUid, const LoopParts& loop)
@@ -163,20 +175,24 @@ kj::Promise<Told> PrivdLink::adopted() {
 }
 
 kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> PrivdLink::dialKubelet() {
-  using Dialled = Result<kj::AutoCloseFd, SocketRefusal>;
-  if (!there_) return Dialled(Failure{SocketRefusal{"privd is away"}});
-  return session_->dialKubelet().catch_([](kj::Exception&& failure) {
-    return Dialled(Failure{SocketRefusal{failure.getDescription().cStr()}});
-  });
+  if (!there_) return privdAway<kj::AutoCloseFd>();
+  return orRefusal(session_->dialKubelet());
 }
 
 kj::Promise<Result<PluginSocket, SocketRefusal>> PrivdLink::listenFor(
     const ResourceName& resource) {
-  using Listening = Result<PluginSocket, SocketRefusal>;
-  if (!there_) return Listening(Failure{SocketRefusal{"privd is away"}});
-  return session_->listenFor(resource).catch_([](kj::Exception&& failure) {
-    return Listening(Failure{SocketRefusal{failure.getDescription().cStr()}});
-  });
+  if (!there_) return privdAway<PluginSocket>();
+  return orRefusal(session_->listenFor(resource));
+}
+
+kj::Promise<Result<CheckpointFile, SocketRefusal>> PrivdLink::checkpoint() {
+  if (!there_) return privdAway<CheckpointFile>();
+  return orRefusal(session_->checkpoint());
+}
+
+kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> PrivdLink::dialPodResources() {
+  if (!there_) return privdAway<kj::AutoCloseFd>();
+  return orRefusal(session_->dialPodResources());
 }
 
 void PrivdLink::taskFailed(kj::Exception&& exception) {

@@ -18,6 +18,7 @@ namespace vfiogate {
 class PrivdLink final : public GroupEyes,
                         public GroupHolds,
                         public KubeletSockets,
+                        public KubeletMemorySource,
                         private kj::TaskSet::ErrorHandler {
 public:
   /// `listener` is plugind's own. Takes only connections of `privdUid`.
@@ -33,6 +34,8 @@ public:
   kj::Promise<Told> adopted() override;
   kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet() override;
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(const ResourceName& resource) override;
+  kj::Promise<Result<CheckpointFile, SocketRefusal>> checkpoint() override;
+  kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialPodResources() override;
 
 private:
   kj::Promise<Told> unlessAway(kj::Promise<Told> told);

@@ -5,6 +5,7 @@
 
 #include <kj/debug.h>
 
+#include <optional>
 #include <utility>
 
 namespace vfiogate {
@@ -57,18 +58,37 @@ private:
   PrivdSession& session_;  // its RPC system owns this
 };
 
-class PrivdSession::AppearanceObserver final : public schema::KubeletObserver::Server {
+class PrivdSession::FilesObserver final : public schema::KubeletObserver::Server {
 public:
-  explicit AppearanceObserver(PrivdEvents& events) : events_(events) {}
+  explicit FilesObserver(PrivdEvents& events) : events_(events) {}
 
 protected:
-  kj::Promise<void> appeared(AppearedContext /*context*/) override {
-    events_.kubeletAppeared();
+  kj::Promise<void> changed(ChangedContext context) override {
+    const auto files = context.getParams().getFiles();
+    const auto kubelet = identityIf(files.hasRegistration(), files.getRegistration());
+    const auto podResources = identityIf(files.hasPodResources(), files.getPodResources());
+    const auto checkpoint = identityIf(files.hasCheckpoint(), files.getCheckpoint());
+    // Who it is first: the others are judged by it.
+    if (isNew(kubelet_, kubelet)) events_.kubeletAppeared(*kubelet);
+    if (isNew(podResources_, podResources)) events_.podResourcesAppeared();
+    if (isNew(checkpoint_, checkpoint)) events_.checkpointReplaced();
     return kj::READY_NOW;
   }
 
 private:
+  using Identity = std::optional<KubeletIdentity>;
+
+  static Identity identityIf(bool there, schema::FileIdentity::Reader identity) {
+    return there ? Identity(identityOf(identity)) : std::nullopt;
+  }
+  static bool isNew(Identity& known, const Identity& now) {
+    return std::exchange(known, now) != now && now;
+  }
+
   PrivdEvents& events_;
+  Identity kubelet_;
+  Identity podResources_;
+  Identity checkpoint_;
 };
 
 PrivdSession::PrivdSession(PrivdOpening opening, PrivdEvents& events, const LoopParts& loop)
@@ -136,7 +156,7 @@ kj::Promise<void> PrivdSession::openGate() {
           return kj::READY_NOW;
         }
         gate_.emplace(answer.getGate(), descriptors_, calls_);
-        return KJ_ASSERT_NONNULL(gate_).watch(kj::heap<AppearanceObserver>(events_)).then([this]() {
+        return KJ_ASSERT_NONNULL(gate_).watch(kj::heap<FilesObserver>(events_)).then([this]() {
           events_.socketsAvailable();
         });
       });
@@ -236,6 +256,16 @@ kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> PrivdSession::dialKubelet() 
 kj::Promise<Result<PluginSocket, SocketRefusal>> PrivdSession::listenFor(
     const ResourceName& resource) {
   KJ_IF_MAYBE (gate, gate_) return askGate(gate->listenFor(resource));
+  return KJ_EXCEPTION(DISCONNECTED, "privd has not opened its gate yet");
+}
+
+kj::Promise<Result<CheckpointFile, SocketRefusal>> PrivdSession::checkpoint() {
+  KJ_IF_MAYBE (gate, gate_) return askGate(gate->checkpoint());
+  return KJ_EXCEPTION(DISCONNECTED, "privd has not opened its gate yet");
+}
+
+kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> PrivdSession::dialPodResources() {
+  KJ_IF_MAYBE (gate, gate_) return askGate(gate->dialPodResources());
   return KJ_EXCEPTION(DISCONNECTED, "privd has not opened its gate yet");
 }
 

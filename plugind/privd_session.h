@@ -45,10 +45,12 @@ public:
   kj::Promise<Told> adopted();
   kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet();
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(const ResourceName& resource);
+  kj::Promise<Result<CheckpointFile, SocketRefusal>> checkpoint();
+  kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialPodResources();
 
 private:
   class HardwareObserver;
-  class AppearanceObserver;
+  class FilesObserver;
 
   kj::Promise<void> enter();
   kj::Promise<void> subscribe();

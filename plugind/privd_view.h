@@ -3,6 +3,7 @@
 
 #include "ipc/types/snapshot.h"
 #include "plugind/core/group_look.h"
+#include "plugind/core/kubelet_memory.h"
 
 #include <kj/async.h>
 
@@ -17,8 +18,14 @@ public:
   virtual void hardwareSeen(const Snapshot& snapshot) = 0;
   /// KubeletSockets answers from now on.
   virtual void socketsAvailable() = 0;
-  /// The kubelet made its registration socket anew: it is a new kubelet.
-  virtual void kubeletAppeared() = 0;
+  /// Which kubelet runs: with each connection of privd's, and when it makes its registration socket
+  /// anew. Another identity than the last one is another kubelet.
+  virtual void kubeletAppeared(const KubeletIdentity& kubelet) = 0;
+  /// The PodResources socket is there, or was made anew; with each connection, too.
+  virtual void podResourcesAppeared() = 0;
+  /// There is a version of the checkpoint that may be new; with each connection, too. Several may
+  /// have come since the last time.
+  virtual void checkpointReplaced() = 0;
   /// Nothing can be checked until hardwareSeen(). Comes before any look answers kPrivdAway.
   virtual void privdWent() = 0;
 

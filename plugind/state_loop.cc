@@ -63,7 +63,8 @@ void StateLoop::socketsAvailable() {
   for (auto& [name, resource] : resources_) resource->registrar().socketsAvailable();
 }
 
-void StateLoop::kubeletAppeared() {
+void StateLoop::kubeletAppeared(const KubeletIdentity& kubelet) {
+  if (std::exchange(kubelet_, kubelet) == kubelet) return;  // privd is back and says who is there
   logInfo(LogEvent::kKubeletAppeared, {{"resources", resources_.size()}});
   for (auto& [name, resource] : resources_) resource->registrar().registerNow();
 }

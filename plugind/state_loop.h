@@ -42,7 +42,9 @@ public:
 
   void hardwareSeen(const Snapshot& snapshot) override;
   void socketsAvailable() override;
-  void kubeletAppeared() override;
+  void kubeletAppeared(const KubeletIdentity& kubelet) override;
+  void podResourcesAppeared() override {}
+  void checkpointReplaced() override {}
   void privdWent() override;
 
   void streamOpened(const ResourceName& resource, std::shared_ptr<ListWatchStream> stream) override;
@@ -85,6 +87,7 @@ private:
   GroupLedger ledger_;
   Advertisement shown_;
   Outage outage_;
+  std::optional<KubeletIdentity> kubelet_;  ///< the last one that was there
   std::vector<DecidingPtr> deciding_;
   std::vector<kj::Own<kj::PromiseFulfiller<void>>> waitingForPrivd_;
   std::map<ResourceName, std::unique_ptr<AdvertisedResource>> resources_;

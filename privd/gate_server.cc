@@ -2,7 +2,9 @@
 
 #include "privd/log_line.h"
 
+#include <cerrno>
 #include <cstring>
+#include <optional>
 
 namespace vfiogate {
 namespace {
@@ -51,22 +53,19 @@ protected:
     KubeletGate::Listener listener = kj::mv(made).value();
     logLine(LogEvent::kSocketMade,
             {{"resource", kj::str(resource->str().c_str())}, {"name", kj::str(listener.endpoint)}});
-    return sendPatiently(channel_, timer_, {ticket, DescriptorKind::kListener, kj::mv(listener.fd)},
-                         kRetries)
-        .then([answer, endpoint = kj::mv(listener.endpoint)](DescriptorSender::Sent sent) mutable {
-          if (sent == DescriptorSender::Sent::kSent) {
-            answer.setEndpoint(endpoint);
-          } else {
-            notSent(sent);
-            answer.setTooMany();
-          }
+    return deliver({ticket, DescriptorKind::kListener, kj::mv(listener.fd)})
+        .then([answer, endpoint = kj::mv(listener.endpoint)](bool taken) mutable {
+          if (!taken) return answer.setTooMany();
+          answer.setEndpoint(endpoint);
         });
   }
 
   kj::Promise<void> dial(DialContext context) override {
     const auto ticket = context.getParams().getTicket();
     auto answer = context.getResults().initAnswer();
-    auto made = gate_.dial();
+    auto made = gate_.dial(context.getParams().getSocket() == schema::KubeletSocket::POD_RESOURCES
+                               ? KubeletGate::Socket::kPodResources
+                               : KubeletGate::Socket::kRegistration);
     if (!made) {
       const int error = made.error().error;
       if (meansNotYet(error)) {
@@ -77,22 +76,42 @@ protected:
       logLine(LogEvent::kKubeletAbsent, {{"error", kj::str(strerror(error))}});
       return kj::READY_NOW;
     }
-    return sendPatiently(channel_, timer_,
-                         {ticket, DescriptorKind::kConnection, kj::mv(made).value()}, kRetries)
-        .then([answer](DescriptorSender::Sent sent) mutable {
-          if (sent == DescriptorSender::Sent::kSent) {
-            answer.setConnected();
-          } else {
-            notSent(sent);
-            answer.setTooMany();
-          }
+    return deliver({ticket, DescriptorKind::kConnection, kj::mv(made).value()})
+        .then([answer](bool taken) mutable {
+          if (!taken) return answer.setTooMany();
+          answer.setConnected();
         });
   }
 
   kj::Promise<void> watch(WatchContext context) override {
-    NameWatch& watched = gate_.registrationSocket();
-    watching_ = tell(context.getParams().getObserver(), watched.count()).eagerlyEvaluate(nullptr);
+    watching_ = tell(context.getParams().getObserver(), {}).eagerlyEvaluate(nullptr);
     return kj::READY_NOW;
+  }
+
+  kj::Promise<void> checkpoint(CheckpointContext context) override {
+    auto answer = context.getResults().initAnswer();
+    auto opened = gate_.openCheckpoint();
+    if (!opened) {
+      const int error = opened.error().error;
+      if (error == ENOENT) {
+        answer.setAbsent();
+      } else {
+        answer.setFailed(static_cast<std::uint16_t>(error));
+      }
+      return kj::READY_NOW;
+    }
+    RegularFile file = kj::mv(opened).value();
+    // After the file was opened: a kubelet that starts in between makes the file one of an earlier
+    // kubelet's, which it is.
+    const auto kubelet = gate_.look().registration;
+    return deliver({context.getParams().getTicket(), DescriptorKind::kFile, kj::mv(file.fd)})
+        .then([answer, status = file.status, kubelet](bool taken) mutable {
+          if (!taken) return answer.setTooMany();
+          auto told = answer.initFile();
+          told.setSize(static_cast<std::uint32_t>(status.st_size));
+          told.setWritten(nanosecondsOf(status.st_mtim));
+          if (kubelet) encode(*kubelet, told.initKubelet());
+        });
   }
 
 private:
@@ -110,21 +129,43 @@ private:
     return kj::READY_NOW;
   }
 
-  static void notSent(DescriptorSender::Sent sent) {
-    const bool refs = sent == DescriptorSender::Sent::kTooManyRefs;
-    logLine(LogEvent::kDescriptorNotSent,
-            {{"reason", kj::str(refs ? "the kernel says too many references for 2 s"
-                                     : "the peer does not take its descriptors")}});
+  static void encode(const FileIdentity& identity, schema::FileIdentity::Builder to) {
+    to.setInode(identity.inode);
+    to.setChanged(identity.changedNs);
   }
 
-  kj::Promise<void> tell(schema::KubeletObserver::Client observer, std::uint64_t seen) {
-    return gate_.registrationSocket().next(seen).then(
-        [this, observer = kj::mv(observer)](std::uint64_t count) mutable {
-          logLine(LogEvent::kKubeletAppeared);
-          auto call = observer.appearedRequest().send().ignoreResult();
-          return call.then([this, observer = kj::mv(observer), count]() mutable {
-            return tell(kj::mv(observer), count);
-          });
+  /// False: the peer does not get it.
+  kj::Promise<bool> deliver(DescriptorParcel parcel) {
+    return sendPatiently(channel_, timer_, kj::mv(parcel), kRetries)
+        .then([](DescriptorSender::Sent sent) {
+          if (sent == DescriptorSender::Sent::kSent) return true;
+          const bool refs = sent == DescriptorSender::Sent::kTooManyRefs;
+          logLine(LogEvent::kDescriptorNotSent,
+                  {{"reason", kj::str(refs ? "the kernel says too many references for 2 s"
+                                           : "the peer does not take its descriptors")}});
+          return false;
+        });
+  }
+
+  kj::Promise<void> tell(schema::KubeletObserver::Client observer,
+                         std::optional<KubeletFiles> told) {
+    const auto seen = gate_.changes();
+    const KubeletFiles now = gate_.look();
+    kj::Promise<void> taken = kj::READY_NOW;
+    if (told != now) {
+      if (told && now.registration && told->registration != now.registration) {
+        logLine(LogEvent::kKubeletAppeared);
+      }
+      auto request = observer.changedRequest();
+      auto files = request.initFiles();
+      if (now.registration) encode(*now.registration, files.initRegistration());
+      if (now.podResources) encode(*now.podResources, files.initPodResources());
+      if (now.checkpoint) encode(*now.checkpoint, files.initCheckpoint());
+      taken = request.send().ignoreResult();
+    }
+    return taken.then([this, seen]() { return gate_.changedSince(seen); })
+        .then([this, observer = kj::mv(observer), now]() mutable {
+          return tell(kj::mv(observer), now);
         });
   }
 

@@ -2,13 +2,22 @@
 
 #include "ipc/types/hex.h"
 
+#include <fcntl.h>
 #include <sha2.h>
+
+#include <cerrno>
 
 namespace vfiogate {
 namespace {
 
-constexpr kj::StringPtr kRegistrationSocket = "kubelet.sock"_kj;
 constexpr size_t kMaxResources = 64;
+constexpr off_t kLargestCheckpoint = 1 << 20;
+
+std::optional<FileIdentity> identityOf(kj::StringPtr path) {
+  struct stat status = {};
+  if (lstat(path.cStr(), &status) != 0) return std::nullopt;
+  return FileIdentity{status.st_ino, nanosecondsOf(status.st_ctim)};
+}
 
 }  // namespace
 
@@ -27,8 +36,13 @@ kj::String socketNameOf(const ResourceName& resource) {
 KubeletGate::KubeletGate(kj::UnixEventPort& port, kj::Timer& timer, kj::StringPtr kubeletDir,
                          kj::Vector<kj::String> prefixes)
     : directory_(kj::str(kubeletDir, "/device-plugins")),
+      podResourcesDirectory_(kj::str(kubeletDir, "/pod-resources")),
+      registrationSocket_(kj::str(directory_, "/kubelet.sock")),
+      podResourcesSocket_(kj::str(podResourcesDirectory_, "/kubelet.sock")),
+      checkpoint_(kj::str(directory_, "/kubelet_internal_checkpoint")),
       prefixes_(kj::mv(prefixes)),
-      registrationSocket_(port, timer, directory_, kRegistrationSocket) {}
+      devicePlugins_(port, timer, directory_, ""),
+      podResources_(port, timer, podResourcesDirectory_, "") {}
 
 kj::Maybe<KubeletGate::Refusal> KubeletGate::refuse(const ResourceName& resource) const {
   bool known = false;
@@ -48,8 +62,25 @@ Result<KubeletGate::Listener, SocketError> KubeletGate::listen(const ResourceNam
   return Listener{kj::mv(endpoint), kj::mv(fd).value()};
 }
 
-Result<kj::AutoCloseFd, SocketError> KubeletGate::dial() const {
-  return dialAt(kj::str(directory_, "/", kRegistrationSocket));
+Result<kj::AutoCloseFd, SocketError> KubeletGate::dial(Socket socket) const {
+  return dialAt(socket == Socket::kPodResources ? podResourcesSocket_ : registrationSocket_);
+}
+
+Result<RegularFile, ReadError> KubeletGate::openCheckpoint() const {
+  auto opened = openRegular(AT_FDCWD, checkpoint_.cStr(), O_NOFOLLOW, 0);
+  if (opened && opened->status.st_size > kLargestCheckpoint) return Failure{ReadError{EFBIG}};
+  return opened;
+}
+
+KubeletFiles KubeletGate::look() const {
+  return {identityOf(registrationSocket_), identityOf(podResourcesSocket_),
+          identityOf(checkpoint_)};
+}
+
+kj::Promise<void> KubeletGate::changedSince(std::uint64_t seen) {
+  if (changes() > seen) return kj::READY_NOW;
+  auto plugins = devicePlugins_.next(devicePlugins_.count());
+  return plugins.exclusiveJoin(podResources_.next(podResources_.count())).ignoreResult();
 }
 
 }  // namespace vfiogate

@@ -1,14 +1,17 @@
 #pragma once
-// The kubelet's device-plugin directory: the sockets that privd makes and dials there for others.
+// The kubelet's directories: the sockets that privd makes and dials there for others, and the file
+// in which the kubelet remembers what it allocated.
 
 #include "ipc/socket/unix_socket.h"
 #include "ipc/types/resource_name.h"
 #include "privd/name_watch.h"
+#include "privd/open_file.h"
 
 #include <kj/async-unix.h>
 #include <kj/string.h>
 #include <kj/vector.h>
 
+#include <optional>
 #include <set>
 
 namespace vfiogate {
@@ -17,8 +20,25 @@ namespace vfiogate {
 /// the first of the SHA-256 of the resource's name. Of fixed length, whatever the resource's.
 kj::String socketNameOf(const ResourceName& resource);
 
-/// Makes and dials sockets below `<kubelet-dir>/device-plugins`, and reads no byte that goes over
-/// them. What belongs to resources outside `prefixes` is refused.
+/// Tells one file from the next under the same name.
+struct FileIdentity {
+  std::uint64_t inode;
+  std::int64_t changedNs;  ///< change time, since 1970
+
+  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+};
+
+/// What the kubelet made; null: not there.
+struct KubeletFiles {
+  std::optional<FileIdentity> registration;  ///< its registration socket: which kubelet runs
+  std::optional<FileIdentity> podResources;
+  std::optional<FileIdentity> checkpoint;
+
+  friend bool operator==(const KubeletFiles&, const KubeletFiles&) = default;
+};
+
+/// Makes and dials sockets below `<kubelet-dir>`, and reads no byte that goes over them, nor of the
+/// checkpoint. What belongs to resources outside `prefixes` is refused.
 class KubeletGate {
 public:
   KubeletGate(kj::UnixEventPort& port, kj::Timer& timer, kj::StringPtr kubeletDir,
@@ -36,16 +56,30 @@ public:
   /// A listening socket for a resource that refuse() lets through; the one before is replaced.
   Result<Listener, SocketError> listen(const ResourceName& resource);
 
-  /// A connection to the kubelet's registration socket.
-  Result<kj::AutoCloseFd, SocketError> dial() const;
+  enum class Socket { kRegistration, kPodResources };
+  /// A connection to the kubelet.
+  Result<kj::AutoCloseFd, SocketError> dial(Socket socket) const;
 
-  /// Counts how often the kubelet made its registration socket.
-  NameWatch& registrationSocket() { return registrationSocket_; }
+  /// The checkpoint as it is now, complete, since the kubelet renames a new one into its place.
+  /// EINVAL: not a regular file; ELOOP: a link; EFBIG: above 1 MiB.
+  Result<RegularFile, ReadError> openCheckpoint() const;
+
+  KubeletFiles look() const;
+
+  /// Counts what came into the directories: look() may tell something new when it is higher.
+  std::uint64_t changes() const { return devicePlugins_.count() + podResources_.count(); }
+  /// Resolves as soon as changes() is above `seen`.
+  kj::Promise<void> changedSince(std::uint64_t seen);
 
 private:
   kj::String directory_;
+  kj::String podResourcesDirectory_;
+  kj::String registrationSocket_;
+  kj::String podResourcesSocket_;
+  kj::String checkpoint_;
   kj::Vector<kj::String> prefixes_;
-  NameWatch registrationSocket_;
+  NameWatch devicePlugins_;
+  NameWatch podResources_;
   std::set<ResourceName> served_;
 };
 

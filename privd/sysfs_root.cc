@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,22 +25,7 @@ Result<kj::AutoCloseFd, ReadError> openRoot(const std::string& path) {
 /// Opens `path` below `rootFd` (borrowed). sysfs is full of links that go up and down again: they
 /// resolve as long as they stay below the root.
 Result<kj::AutoCloseFd, ReadError> openBeneath(int rootFd, const std::string& path, int flags) {
-  open_how how = {};
-  how.flags = static_cast<std::uint64_t>(flags) | O_CLOEXEC;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-  const long fd = syscall(SYS_openat2, rootFd, path.c_str(), &how, sizeof(how));
-  if (fd < 0) return Failure{ReadError{errno}};
-  return kj::AutoCloseFd(static_cast<int>(fd));
-}
-
-/// Opens for reading what is a regular file; never waits for the other end of something else.
-Result<kj::AutoCloseFd, ReadError> openAttribute(int rootFd, const std::string& path) {
-  auto opened = openBeneath(rootFd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-  if (!opened) return opened;
-  struct stat status = {};
-  if (fstat(opened->get(), &status) != 0) return Failure{ReadError{errno}};
-  if (!S_ISREG(status.st_mode)) return Failure{ReadError{EINVAL}};
-  return opened;
+  return openAt(rootFd, path.c_str(), flags, RESOLVE_BENEATH);
 }
 
 }  // namespace
@@ -54,12 +38,12 @@ Result<SysfsRoot, ReadError> SysfsRoot::open(const std::string& path) {
 
 Result<std::string, ReadError> SysfsRoot::readBytes(const std::string& path,
                                                     std::size_t bytes) const {
-  const auto file = openAttribute(root_.get(), path);
+  const auto file = openRegular(root_.get(), path.c_str(), 0, RESOLVE_BENEATH);
   if (!file) return Failure{file.error()};
   std::string text(bytes, '\0');
   std::size_t filled = 0;
   while (filled < bytes) {
-    const ssize_t got = ::read(file->get(), text.data() + filled, bytes - filled);
+    const ssize_t got = ::read(file->fd.get(), text.data() + filled, bytes - filled);
     if (got < 0) return Failure{ReadError{errno}};
     if (got == 0) break;
     filled += static_cast<std::size_t>(got);

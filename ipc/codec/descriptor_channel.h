@@ -20,6 +20,7 @@ namespace vfiogate {
 enum class DescriptorKind : std::uint32_t {
   kListener = 1,    ///< a listening stream socket
   kConnection = 2,  ///< a connected stream socket
+  kFile = 3,        ///< a regular file, for reading
 };
 
 /// A descriptor on its way. The ticket is the caller's, and no secret.

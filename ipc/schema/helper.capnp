@@ -9,7 +9,7 @@
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("vfiogate::schema");
 
-const protocol :UInt16 = 1;
+const protocol :UInt16 = 2;
 # Raised with every change of this file that an older peer would misread.
 
 interface Door {
@@ -185,19 +185,28 @@ struct LookAnswer {
 }
 
 interface KubeletGate {
-  # The kubelet's directory, which belongs to root. privd makes and dials the sockets and reads no
-  # byte that goes over them. A descriptor arrives on the descriptor channel, marked with the
+  # The kubelet's directories, which belong to root. privd makes and dials the sockets and reads no
+  # byte that goes over them, nor of the checkpoint. A descriptor arrives on the descriptor channel, marked with the
   # caller's ticket, before the call's answer.
 
   listen @0 (ticket :UInt32, resource :Text) -> (answer :ListenAnswer);
   # A listening socket for the device plugin of `resource`, whose name privd derives from it. Again
   # for the same resource: a new socket, renamed over the old one.
 
-  dial @1 (ticket :UInt32) -> (answer :DialAnswer);
-  # A connection to the kubelet's registration socket.
+  dial @1 (ticket :UInt32, socket :KubeletSocket) -> (answer :DialAnswer);
+  # A connection to the kubelet.
 
   watch @2 (observer :KubeletObserver) -> ();
-  # Tells when the kubelet makes its registration socket anew. A second one replaces the first.
+  # Tells at once what there is of the kubelet, then what it makes anew. A second one replaces the
+  # first.
+
+  checkpoint @3 (ticket :UInt32) -> (answer :CheckpointAnswer);
+  # The kubelet's checkpoint as it is now, open for reading.
+}
+
+enum KubeletSocket {
+  registration @0;
+  podResources @1;
 }
 
 struct ListenAnswer {
@@ -219,8 +228,38 @@ struct DialAnswer {
   }
 }
 
-interface KubeletObserver {
-  # Implemented by the peer; one call in flight.
+struct CheckpointAnswer {
+  union {
+    file @0 :CheckpointFile;
+    absent @1 :Void;   # the kubelet has written none
+    tooMany @2 :Void;  # 64 descriptors that nobody took
+    failed @3 :UInt16; # errno; EFBIG: above 1 MiB; EINVAL, ELOOP: not a regular file
+  }
+}
 
-  appeared @0 () -> ();
+struct CheckpointFile {
+  size @0 :UInt32;
+  written @1 :Int64;          # its modification time, ns since 1970
+  kubelet @2 :FileIdentity;   # of the registration socket, looked at later; null: not there
+}
+
+struct FileIdentity {
+  # Tells one file from the next under the same name.
+
+  inode @0 :UInt64;
+  changed @1 :Int64;  # its change time, ns since 1970
+}
+
+struct KubeletFiles {
+  # What the kubelet made; null: not there.
+
+  registration @0 :FileIdentity;  # its registration socket: which kubelet runs
+  podResources @1 :FileIdentity;  # the PodResources socket
+  checkpoint @2 :FileIdentity;
+}
+
+interface KubeletObserver {
+  # Implemented by the peer; one call in flight, what happens meanwhile is told in the next.
+
+  changed @0 (files :KubeletFiles) -> ();
 }

@@ -11,9 +11,10 @@
 
 namespace vfiogate {
 
-/// Why there is no socket now, for people, with what would mend it.
+/// Why there is no socket or file now, for people, with what would mend it.
 struct SocketRefusal {
   std::string why;
+  bool absent = false;  ///< the kubelet has not made it, or not yet
 };
 
 /// A listening socket in the kubelet's directory.

@@ -96,7 +96,7 @@ protected:
     kubelet_.emplace(directory_ / "kubelet");
     kubelet_->behave(manner);
     kubelet_->start();
-    if (privd_) privd_->tellKubeletAppeared();
+    if (privd_) privd_->tellKubeletFiles();
   }
 
   /// Everything runs, and the kubelet has seen the first frame.
@@ -337,12 +337,12 @@ TEST_F(PlugindShell, APrivdOfAnotherReleaseIsToldSoInTheLog) {
   privd_.emplace(FakePrivd::Setup{.plugindSocket = socket(),
                                   .kubeletDir = deviceDirectory(),
                                   .hardware = {},
-                                  .protocol = 1,
+                                  .protocol = 2,
                                   .channelVersion = 9});
-  EXPECT_TRUE(plugind_->says("speaks version 9, this is version 1"));
+  EXPECT_TRUE(plugind_->says("speaks version 9, this is version 2"));
   privd_.emplace(FakePrivd::Setup{
       .plugindSocket = socket(), .kubeletDir = deviceDirectory(), .hardware = {}, .protocol = 7});
-  EXPECT_TRUE(plugind_->says("speaks protocol 7, this is protocol 1"));
+  EXPECT_TRUE(plugind_->says("speaks protocol 7, this is protocol 2"));
   privd_.reset();
   startKubelet();
   startPrivd();

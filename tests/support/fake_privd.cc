@@ -128,13 +128,9 @@ void FakePrivd::setHardware(Snapshot hardware) {
   });
 }
 
-void FakePrivd::tellKubeletAppeared() {
+void FakePrivd::tellKubeletFiles() {
   impl_->onThread([&]() {
-    KJ_IF_MAYBE (connection, impl_->connection()) {
-      KJ_IF_MAYBE (observer, (*connection)->line.kubeletObserver) {
-        observer->appearedRequest().send().ignoreResult().detach([](kj::Exception&&) {});
-      }
-    }
+    KJ_IF_MAYBE (connection, impl_->connection()) (*connection)->line.tellFiles();
   });
 }
 
@@ -169,6 +165,9 @@ unsigned FakePrivd::looks() const {
 }
 unsigned FakePrivd::adoptions() const {
   return impl_->play().adoptions;
+}
+unsigned FakePrivd::checkpoints() const {
+  return impl_->play().checkpoints;
 }
 unsigned FakePrivd::hangUps() const {
   return impl_->play().hangUps;

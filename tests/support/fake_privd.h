@@ -18,10 +18,10 @@ class FakePrivd {
 public:
   struct Setup {
     std::string plugindSocket;
-    std::string kubeletDir;
+    std::string kubeletDir;  ///< its device-plugins; pod-resources is beside it
     Snapshot hardware;
-    std::uint16_t protocol = 1;       ///< the one it claims to speak
-    std::uint8_t channelVersion = 1;  ///< the byte it opens with
+    std::uint16_t protocol = 2;       ///< the one it claims to speak
+    std::uint8_t channelVersion = 2;  ///< the byte it opens with
   };
 
   explicit FakePrivd(Setup setup);
@@ -33,8 +33,10 @@ public:
   /// Replaces the hardware: the observer gets a delta, looks see the new state.
   void setHardware(Snapshot hardware);
 
-  /// Tells plugind that the kubelet made its socket anew.
-  void tellKubeletAppeared();
+  /// Tells plugind what there is of the kubelet now, as the real one does by itself when the
+  /// kubelet makes its socket, the PodResources socket or the checkpoint anew. Each connection
+  /// begins so.
+  void tellKubeletFiles();
 
   /// From now on calls of `look` are taken and never answered.
   void stallLooks();
@@ -50,7 +52,8 @@ public:
   unsigned wholes() const;    ///< full snapshots sent
   unsigned looks() const;
   unsigned adoptions() const;
-  unsigned hangUps() const;  ///< connections that plugind ended
+  unsigned checkpoints() const;  ///< calls of `checkpoint`
+  unsigned hangUps() const;      ///< connections that plugind ended
 
 private:
   class Impl;

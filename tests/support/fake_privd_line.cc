@@ -5,6 +5,10 @@
 #include "ipc/types/snapshot_delta.h"
 #include "ipc/types/update.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <string>
 #include <utility>
 
@@ -12,6 +16,25 @@ namespace vfiogate::test {
 namespace {
 
 constexpr std::uint64_t kEpoch = 77;
+
+constexpr const char* kSocket = "/kubelet.sock";
+constexpr const char* kPodResources = "/../pod-resources/kubelet.sock";
+constexpr const char* kCheckpoint = "/kubelet_internal_checkpoint";
+
+std::int64_t nanoseconds(const timespec& time) {
+  return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
+}
+
+bool exists(const std::string& path) {
+  return access(path.c_str(), F_OK) == 0;
+}
+
+void setIdentity(const std::string& path, schema::FileIdentity::Builder identity) {
+  struct stat status = {};
+  lstat(path.c_str(), &status);
+  identity.setInode(status.st_ino);
+  identity.setChanged(nanoseconds(status.st_ctim));
+}
 
 Snapshot onlyGroup(const Snapshot& hardware, const IommuGroup& group) {
   Snapshot seen;
@@ -87,7 +110,8 @@ protected:
 
   kj::Promise<void> dial(DialContext context) override {
     auto answer = context.getResults().initAnswer();
-    auto made = dialAt((line_.play.setup.kubeletDir + "/kubelet.sock").c_str());
+    const bool pods = context.getParams().getSocket() == schema::KubeletSocket::POD_RESOURCES;
+    auto made = dialAt((line_.play.setup.kubeletDir + (pods ? kPodResources : kSocket)).c_str());
     if (!made) {
       answer.setAbsent(static_cast<std::uint16_t>(made.error().error));
       return kj::READY_NOW;
@@ -101,6 +125,28 @@ protected:
 
   kj::Promise<void> watch(WatchContext context) override {
     line_.kubeletObserver = context.getParams().getObserver();
+    line_.tellFiles();
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> checkpoint(CheckpointContext context) override {
+    ++line_.play.checkpoints;
+    auto answer = context.getResults().initAnswer();
+    const std::string path = line_.play.setup.kubeletDir + kCheckpoint;
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+      answer.setAbsent();
+      return kj::READY_NOW;
+    }
+    const kj::AutoCloseFd file(fd);
+    struct stat status = {};
+    fstat(fd, &status);
+    line_.channel.send(context.getParams().getTicket(), DescriptorKind::kFile, fd);
+    auto told = answer.initFile();
+    told.setSize(static_cast<std::uint32_t>(status.st_size));
+    told.setWritten(nanoseconds(status.st_mtim));
+    const std::string socket = line_.play.setup.kubeletDir + kSocket;
+    if (exists(socket)) setIdentity(socket, told.initKubelet());
     return kj::READY_NOW;
   }
 
@@ -169,6 +215,21 @@ void Line::tellDelta() {
   const auto changes = diff(std::exchange(told, play.hardware), play.hardware);
   const auto base = std::exchange(toldGeneration, play.generation);
   tell(*this, {kEpoch, play.generation, UpdateDelta{base, changes}});
+}
+
+void Line::tellFiles() {
+  KJ_IF_MAYBE (watching, kubeletObserver) {
+    auto request = watching->changedRequest();
+    auto files = request.initFiles();
+    const std::string& directory = play.setup.kubeletDir;
+    if (exists(directory + kSocket)) setIdentity(directory + kSocket, files.initRegistration());
+    if (exists(directory + kPodResources)) {
+      setIdentity(directory + kPodResources, files.initPodResources());
+    }
+    if (exists(directory + kCheckpoint))
+      setIdentity(directory + kCheckpoint, files.initCheckpoint());
+    request.send().ignoreResult().detach([](kj::Exception&&) {});
+  }
 }
 
 schema::Door::Client makeDoor(Line& line) {

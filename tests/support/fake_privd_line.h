@@ -25,6 +25,7 @@ struct Play {
   std::atomic<unsigned> wholes = 0;
   std::atomic<unsigned> looks = 0;
   std::atomic<unsigned> adoptions = 0;
+  std::atomic<unsigned> checkpoints = 0;
   std::atomic<unsigned> hangUps = 0;
 };
 
@@ -33,6 +34,8 @@ struct Line {
   /// All that the observer does not have yet, from the whole or from the difference to the last.
   void tellWhole();
   void tellDelta();
+  /// What there is of the kubelet now.
+  void tellFiles();
 
   Play& play;
   DescriptorSender channel;

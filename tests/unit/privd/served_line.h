@@ -42,20 +42,17 @@ private:
 class ServedPeer {
 public:
   ServedPeer(Node& node, kj::AsyncIoContext& io) : io_(io) {
-    int pair[2];
-    KJ_SYSCALL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair));
-    kj::AutoCloseFd ours(pair[0]);
-    kj::AutoCloseFd theirs(pair[1]);
-    auto sender = sendOpening(ours);
+    auto theirs = connect();
+    auto sender = sendOpening(ours_);
     auto opening = receiveOpening(theirs).value();
     receiver_ =
         std::make_shared<DescriptorReceiver>(io.unixEventPort, kj::mv(KJ_ASSERT_NONNULL(opening)));
-    server_ = kj::heap<Connection>(node, Rights{.watch = true, .kubelet = true},
-                                   kj::mv(sender).value(), wrap(kj::mv(ours)));
-    stream_ = wrap(kj::mv(theirs));
-    network_ = kj::heap<capnp::TwoPartyVatNetwork>(*stream_, capnp::rpc::twoparty::Side::CLIENT,
-                                                   kFromPrivd);
-    rpc_.emplace(capnp::makeRpcClient(*network_));
+    serve(node, kj::mv(sender).value(), kj::mv(theirs));
+  }
+  /// One that never takes a descriptor: they go to `channel`, whose other end the caller has.
+  ServedPeer(Node& node, kj::AsyncIoContext& io, DescriptorSender channel) : io_(io) {
+    auto theirs = connect();
+    serve(node, kj::mv(channel), kj::mv(theirs));
   }
 
   schema::Door::Client door() {
@@ -84,6 +81,22 @@ public:
   DescriptorReceiver& descriptors() { return *receiver_; }
 
 private:
+  kj::AutoCloseFd connect() {
+    int pair[2];
+    KJ_SYSCALL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair));
+    ours_ = kj::AutoCloseFd(pair[0]);
+    return kj::AutoCloseFd(pair[1]);
+  }
+
+  void serve(Node& node, DescriptorSender channel, kj::AutoCloseFd theirs) {
+    server_ = kj::heap<Connection>(node, Rights{.watch = true, .kubelet = true}, kj::mv(channel),
+                                   wrap(kj::mv(ours_)));
+    stream_ = wrap(kj::mv(theirs));
+    network_ = kj::heap<capnp::TwoPartyVatNetwork>(*stream_, capnp::rpc::twoparty::Side::CLIENT,
+                                                   kFromPrivd);
+    rpc_.emplace(capnp::makeRpcClient(*network_));
+  }
+
   kj::Own<kj::AsyncIoStream> wrap(kj::AutoCloseFd fd) {
     return io_.lowLevelProvider->wrapSocketFd(kj::mv(fd),
                                               kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
@@ -91,6 +104,7 @@ private:
   }
 
   kj::AsyncIoContext& io_;
+  kj::AutoCloseFd ours_;
   std::shared_ptr<DescriptorReceiver> receiver_;
   kj::Own<Connection> server_;
   kj::Own<kj::AsyncIoStream> stream_;

@@ -13,6 +13,7 @@ const std::vector<Bdf> kEight{*Bdf::parse("0000:02:00.0")};
 class SessionTest : public ServedLine {
 protected:
   SessionTest() : node_(node()) {}
+  ~SessionTest() noexcept override = default;
 
   void hold(schema::GroupControl::Client control) {
     control.holdRequest().send().wait(io_.waitScope);
