@@ -47,6 +47,8 @@ kj::StringPtr eventName(LogEvent event) {
       return "started";
     case LogEvent::kStopped:
       return "stopped";
+    case LogEvent::kInstanceWaits:
+      return "instance_waits";
     case LogEvent::kLockedDown:
       return "locked_down";
     case LogEvent::kScanFailed:

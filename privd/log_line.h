@@ -11,6 +11,7 @@ namespace vfiogate {
 enum class LogEvent {
   kStarted,
   kStopped,
+  kInstanceWaits,
   kLockedDown,
   kScanFailed,
   kDeviceProblem,

@@ -3,6 +3,7 @@
 #include "ipc/socket/unix_socket.h"
 #include "privd/command_socket.h"
 #include "privd/helper_server.h"
+#include "privd/instance_lock.h"
 #include "privd/log_line.h"
 #include "privd/plugind_link.h"
 #include "privd/snapshot_source.h"
@@ -25,6 +26,8 @@ namespace vfiogate {
 namespace {
 
 constexpr std::uint64_t kDescriptors = 4096;
+constexpr auto kFirstPause = 250 * kj::MILLISECONDS;
+constexpr auto kLongestPause = 2 * kj::SECONDS;
 
 /// A path's directory and last part.
 struct SplitPath {
@@ -95,10 +98,16 @@ Result<Opened, std::string> openAll(const ServeOptions& options) {
                 kj::mv(uevents)};
 }
 
-std::optional<StepFailure> dropPower(const Opened& opened) {
-  std::vector<int> keep = {opened.sysfs.fd(), opened.dev.fd(), opened.commands.get()};
-  KJ_IF_MAYBE (uevents, opened.uevents) keep.push_back(uevents->get());
-  return dropPrivileges({.descriptors = keep, .descriptorLimit = kDescriptors});
+/// Resolves when the lock is ours. The kernel can wait for a lock only by holding the loop up, so
+/// it is asked again: after 250 ms at first, then half as often each time, up to 2 s.
+kj::Promise<void> awaitTurn(InstanceLock& lock, kj::Timer& timer, kj::Duration pause) {
+  if (lock.tryTake()) return kj::READY_NOW;
+  if (pause == kFirstPause) {
+    logLine(LogEvent::kInstanceWaits, {{"holder", kj::str(lock.holder().c_str())}});
+  }
+  return timer.afterDelay(pause).then([&lock, &timer, pause]() {
+    return awaitTurn(lock, timer, kj::min(pause * 2, kLongestPause));
+  });
 }
 
 std::uint64_t newEpoch() {
@@ -108,10 +117,9 @@ std::uint64_t newEpoch() {
 
 /// Everything that needs a system call of start-up is made here, then the filter goes in, and only
 /// then is anything read that somebody else wrote.
-std::optional<StepFailure> runLocked(const ServeOptions& options, Opened opened) {
-  auto io = kj::setupAsyncIo();
+std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoContext& io,
+                                     Opened opened, kj::Promise<void> ended) {
   kj::Timer& timer = io.provider->getTimer();
-  auto ended = onEnd(io.unixEventPort);
   const SplitPath plugindPath = split(options.plugind);
   NameWatch plugindSocket(io.unixEventPort, timer, plugindPath.directory.c_str(),
                           plugindPath.name.c_str());
@@ -153,10 +161,25 @@ int serve(const ServeOptions& options) {
   }
   kj::UnixEventPort::captureSignal(SIGTERM);
   kj::UnixEventPort::captureSignal(SIGINT);
+  if (const auto failure = dropPrivileges({.descriptorLimit = kDescriptors})) {
+    return fail(failure->str());
+  }
+  auto lock = InstanceLock::open(options.stateDir);
+  if (!lock) return fail("--state-dir " + options.stateDir + why(lock.error().error));
+  InstanceLock instance = kj::mv(lock).value();
+  auto io = kj::setupAsyncIo();
+  auto ended = onEnd(io.unixEventPort).fork();
+  // Nothing that the one before us may still use is touched until it is gone.
+  const bool ours = awaitTurn(instance, io.provider->getTimer(), kFirstPause)
+                        .then([]() { return true; })
+                        .exclusiveJoin(ended.addBranch().then([]() { return false; }))
+                        .wait(io.waitScope);
+  if (!ours) return 0;
   auto opened = openAll(options);
   if (!opened) return fail(opened.error());
-  if (const auto failure = dropPower(*opened)) return fail(failure->str());
-  if (const auto failure = runLocked(options, kj::mv(opened).value())) return fail(failure->str());
+  if (const auto failure = runLocked(options, io, kj::mv(opened).value(), ended.addBranch())) {
+    return fail(failure->str());
+  }
   return 0;
 }
 

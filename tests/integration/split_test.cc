@@ -72,11 +72,15 @@ protected:
   }
 
   void startPrivd(const std::vector<std::string>& more = {}) {
-    std::vector<std::string> command = {
-        program("privd"), "serve",         "--socket",      privdSocket(),
-        "--plugind",      plugindSocket(), "--sysfs",       hardware_.sysfs(),
-        "--dev",          hardware_.dev(), "--kubelet-dir", dir_ / "kubelet",
-        "--uevents",      "off",           "--rescan",      "1"};
+    std::vector<std::string> command = {program("privd"), "serve",
+                                        "--socket",       privdSocket(),
+                                        "--plugind",      plugindSocket(),
+                                        "--sysfs",        hardware_.sysfs(),
+                                        "--dev",          hardware_.dev(),
+                                        "--kubelet-dir",  dir_ / "kubelet",
+                                        "--state-dir",    dir_ / "state",
+                                        "--uevents",      "off",
+                                        "--rescan",       "1"};
     command.insert(command.end(), more.begin(), more.end());
     privd_.emplace(command, environment());
     ASSERT_TRUE(privd_->says("event=started")) << privd_->output();

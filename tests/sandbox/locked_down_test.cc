@@ -57,6 +57,8 @@ protected:
                                          hardware_.dev(),
                                          "--uevents",
                                          "off",
+                                         "--state-dir",
+                                         directory_ / "state",
                                          "--kubelet-dir",
                                          directory_ / "kubelet"};
     plugind_ = std::make_unique<ChildProcess>(plugind, environment);
@@ -91,8 +93,9 @@ TEST_F(LockedDown, PlugindHoldsNoFileAndNoDirectory) {
   EXPECT_THAT(descriptorsOfKind(plugind_->pid(), S_IFCHR), IsEmpty());
 }
 
-TEST_F(LockedDown, PrivdHoldsDirectoriesButNoFile) {
-  EXPECT_THAT(descriptorsOfKind(privd_->pid(), S_IFREG), IsEmpty());
+TEST_F(LockedDown, PrivdHoldsDirectoriesAndItsLockButNoFile) {
+  EXPECT_THAT(descriptorsOfKind(privd_->pid(), S_IFREG),
+              testing::ElementsAre(testing::EndsWith("/state/lock")));
   EXPECT_THAT(descriptorsOfKind(privd_->pid(), S_IFCHR), IsEmpty());
 }
 
