@@ -106,7 +106,7 @@ kj::Promise<void> PrivdLink::awaitOpening(kj::AutoCloseFd connection) {
 void PrivdLink::begin(PrivdOpening opening) {
   if (session_.get() != nullptr) return refuse("privd is here already", privdUid_);
   there_ = true;
-  session_ = kj::heap<PrivdSession>(kj::mv(opening), *events_, loop_);
+  session_ = kj::heap<PrivdSession>(kj::mv(opening), *events_, lease_, loop_);
   tasks_.add(session_->run().then([this](std::string why) { over(why); }));
 }
 

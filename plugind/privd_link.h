@@ -60,6 +60,7 @@ private:
   kj::TimePoint refusalTold_ = kj::origin<kj::TimePoint>();
   std::string lastFailure_;
   bool there_ = false;
+  NodeLease lease_;
   kj::Own<PrivdSession> session_;
   kj::TaskSet tasks_;
 };

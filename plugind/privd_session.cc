@@ -1,11 +1,11 @@
 #include "plugind/privd_session.h"
 
 #include "ipc/codec/limits.h"
+#include "plugind/files_observer.h"
 #include "plugind/log_line.h"
 
 #include <kj/debug.h>
 
-#include <optional>
 #include <utility>
 
 namespace vfiogate {
@@ -13,6 +13,11 @@ namespace {
 
 /// privd answers at once, or is not privd.
 constexpr auto kEnterPatience = 5 * kj::SECONDS;
+/// Between two questions whether the node is free; doubled each time.
+constexpr auto kFirstPause = 250 * kj::MILLISECONDS;
+constexpr auto kLongestPause = 2 * kj::SECONDS;
+/// The gate's tickets begin after it.
+constexpr std::uint32_t kLeaseTicket = 0;
 /// privd makes a socket or dials at once; with the kernel's leave within 2 s.
 constexpr auto kGatePatience = 10 * kj::SECONDS;
 /// Below what privd bears (kMaxOpenQuestions), with room for the session's own calls.
@@ -58,41 +63,10 @@ private:
   PrivdSession& session_;  // its RPC system owns this
 };
 
-class PrivdSession::FilesObserver final : public schema::KubeletObserver::Server {
-public:
-  explicit FilesObserver(PrivdEvents& events) : events_(events) {}
-
-protected:
-  kj::Promise<void> changed(ChangedContext context) override {
-    const auto files = context.getParams().getFiles();
-    const auto kubelet = identityIf(files.hasRegistration(), files.getRegistration());
-    const auto podResources = identityIf(files.hasPodResources(), files.getPodResources());
-    const auto checkpoint = identityIf(files.hasCheckpoint(), files.getCheckpoint());
-    // Who it is first: the others are judged by it.
-    if (isNew(kubelet_, kubelet)) events_.kubeletAppeared(*kubelet);
-    if (isNew(podResources_, podResources)) events_.podResourcesAppeared();
-    if (isNew(checkpoint_, checkpoint)) events_.checkpointReplaced();
-    return kj::READY_NOW;
-  }
-
-private:
-  using Identity = std::optional<KubeletIdentity>;
-
-  static Identity identityIf(bool there, schema::FileIdentity::Reader identity) {
-    return there ? Identity(identityOf(identity)) : std::nullopt;
-  }
-  static bool isNew(Identity& known, const Identity& now) {
-    return std::exchange(known, now) != now && now;
-  }
-
-  PrivdEvents& events_;
-  Identity kubelet_;
-  Identity podResources_;
-  Identity checkpoint_;
-};
-
-PrivdSession::PrivdSession(PrivdOpening opening, PrivdEvents& events, const LoopParts& loop)
+PrivdSession::PrivdSession(PrivdOpening opening, PrivdEvents& events, NodeLease& lease,
+                           const LoopParts& loop)
     : events_(events),
+      lease_(lease),
       loop_(loop),
       descriptors_(std::make_shared<DescriptorReceiver>(loop.port, kj::mv(opening.channel))),
       stream_(loop.streams.wrapSocketFd(kj::mv(opening.connection), kStreamFlags)),
@@ -113,23 +87,52 @@ kj::Promise<std::string> PrivdSession::run() {
 }
 
 kj::Promise<void> PrivdSession::enter() {
+  return askEntry(kFirstPause).then([this]() {
+    // The gate first: what the hardware starts wants its sockets at once.
+    auto opened = openGate().then([this]() { return subscribe(); });
+    return loop_.timer.timeoutAfter(kEnterPatience, kj::mv(opened)).then([this]() {
+      entered_ = true;
+      logInfo(LogEvent::kPrivdCame);
+    });
+  });
+}
+
+kj::Promise<void> PrivdSession::askEntry(kj::Duration pause) {
   auto request = doorOf(rpc_).enterRequest();
   request.setProtocol(schema::PROTOCOL);
-  auto entered = request.send().then(
-      [this](Response<schema::Door::EnterResults> response) -> kj::Promise<void> {
+  request.setTicket(kLeaseTicket);
+  request.setLease(lease_.number);
+  auto lock =
+      descriptors_->await(kLeaseTicket, DescriptorKind::kLock)
+          .attach(kj::defer([descriptors = descriptors_]() { descriptors->forget(kLeaseTicket); }));
+  return loop_.timer.timeoutAfter(kEnterPatience, request.send())
+      .then([this, pause, lock = kj::mv(lock)](
+                Response<schema::Door::EnterResults> response) mutable -> kj::Promise<void> {
         const auto answer = response.getAnswer();
+        if (answer.isLeased()) {
+          lock = nullptr;
+          return askEntryLater(pause);
+        }
         if (!answer.isSession()) {
           hangUp(whyNotEntered(answer));
           return kj::NEVER_DONE;
         }
         session_ = answer.getSession();
-        // The gate first: what the hardware starts wants its sockets at once.
-        return openGate().then([this]() { return subscribe(); }).then([this]() {
-          entered_ = true;
-          logInfo(LogEvent::kPrivdCame);
+        const auto number = answer.getLease();
+        if (number == lease_.number) return kj::READY_NOW;
+        return lock.then([this, number](kj::AutoCloseFd arrived) {
+          lease_ = NodeLease{number, kj::mv(arrived)};
         });
       });
-  return loop_.timer.timeoutAfter(kEnterPatience, kj::mv(entered));
+}
+
+kj::Promise<void> PrivdSession::askEntryLater(kj::Duration pause) {
+  if (pause == kFirstPause) {
+    logWarning(LogEvent::kLeaseAwaited, {{"why", "another plugind lends on this node"},
+                                         {"then", "waits until that one ends"}});
+  }
+  return loop_.timer.afterDelay(pause).then(
+      [this, pause]() { return askEntry(kj::min(pause * 2, kLongestPause)); });
 }
 
 kj::Promise<void> PrivdSession::subscribe() {

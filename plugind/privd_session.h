@@ -24,12 +24,19 @@ struct PrivdOpening {
   kj::AutoCloseFd channel;
 };
 
+/// What makes this the plugind of its node. Kept until the process ends: closing it gives the node
+/// to whoever waits.
+struct NodeLease {
+  std::uint64_t number = 0;  ///< shown to a privd that comes back; 0: none yet
+  kj::AutoCloseFd lock;
+};
+
 /// Serves as observer, asks as client. What privd says wrongly ends the session. Its promises fail
 /// with DISCONNECTED when it is gone, also when it is destroyed first. The loop's thread only.
 class PrivdSession {
 public:
-  /// Borrows `events`.
-  PrivdSession(PrivdOpening opening, PrivdEvents& events, const LoopParts& loop);
+  /// Borrows `events` and `lease`, which it takes where there is none yet.
+  PrivdSession(PrivdOpening opening, PrivdEvents& events, NodeLease& lease, const LoopParts& loop);
   ~PrivdSession() noexcept(false);
   KJ_DISALLOW_COPY(PrivdSession);
 
@@ -50,9 +57,10 @@ public:
 
 private:
   class HardwareObserver;
-  class FilesObserver;
 
   kj::Promise<void> enter();
+  kj::Promise<void> askEntry(kj::Duration pause);
+  kj::Promise<void> askEntryLater(kj::Duration pause);
   kj::Promise<void> subscribe();
   kj::Promise<void> openGate();
   template <typename T>
@@ -64,6 +72,7 @@ private:
   void hangUp(const std::string& why);
 
   PrivdEvents& events_;
+  NodeLease& lease_;
   const LoopParts loop_;
   std::shared_ptr<DescriptorReceiver> descriptors_;
   kj::Own<kj::AsyncIoStream> stream_;

@@ -3,6 +3,7 @@
 #include "privd/feed.h"
 #include "privd/gate_server.h"
 #include "privd/group_controls.h"
+#include "privd/log_line.h"
 
 #include <kj/debug.h>
 #include <kj/refcount.h>
@@ -106,18 +107,42 @@ public:
 protected:
   kj::Promise<void> enter(EnterContext context) override {
     auto answer = context.getResults().initAnswer();
-    if (context.getParams().getProtocol() != schema::PROTOCOL) {
+    const auto params = context.getParams();
+    if (params.getProtocol() != schema::PROTOCOL) {
       answer.setWrongProtocol(schema::PROTOCOL);
       return kj::READY_NOW;
     }
     peer_->entered = true;
+    if (session_ == nullptr && !lease(params.getTicket(), params.getLease())) {
+      if (!waits_) logLine(LogEvent::kPlugindWaits);
+      waits_ = true;
+      answer.setLeased();
+      return kj::READY_NOW;
+    }
     if (session_ == nullptr) session_ = kj::heap<SessionServer>(kj::addRef(*peer_));
     answer.setSession(KJ_ASSERT_NONNULL(session_));
+    answer.setLease(lease_);
     return kj::READY_NOW;
   }
 
 private:
+  /// False: another plugind has the node.
+  bool lease(std::uint32_t ticket, std::uint64_t shown) {
+    KJ_IF_MAYBE (channel, peer_->service.channel) {
+      const auto leased = peer_->node.lease.take(shown);
+      // What cannot be sent is closed here, and free for the next try.
+      if (!leased || (leased->lock && channel->send(ticket, DescriptorKind::kLock, *leased->lock) !=
+                                          DescriptorSender::Sent::kSent)) {
+        return false;
+      }
+      lease_ = leased->ticket;
+    }
+    return true;
+  }
+
   kj::Own<Peer> peer_;
+  std::uint64_t lease_ = 0;
+  bool waits_ = false;
   kj::Maybe<schema::Session::Client> session_;
   kj::Promise<void> impatience_;
 };

@@ -6,6 +6,7 @@
 #include "privd/holds.h"
 #include "privd/kubelet_gate.h"
 #include "privd/pci_scan.h"
+#include "privd/plugind_lease.h"
 #include "privd/rights.h"
 #include "privd/snapshot_source.h"
 
@@ -21,6 +22,7 @@ struct Node {
   const DevRoot& dev;
   KubeletGate& kubelet;
   Holds& holds;
+  PlugindLease& lease;
   kj::Timer& timer;
 };
 

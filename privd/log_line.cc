@@ -65,6 +65,8 @@ kj::StringPtr eventName(LogEvent event) {
       return "plugind_refused";
     case LogEvent::kPlugindAbsent:
       return "plugind_absent";
+    case LogEvent::kPlugindWaits:
+      return "plugind_waits";
     case LogEvent::kPeerConnected:
       return "peer_connected";
     case LogEvent::kPeerRefused:

@@ -20,6 +20,7 @@ enum class LogEvent {
   kPlugindConnected,
   kPlugindRefused,
   kPlugindAbsent,
+  kPlugindWaits,
   kPeerConnected,
   kPeerRefused,
   kPeerGone,

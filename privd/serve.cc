@@ -62,8 +62,14 @@ kj::Promise<void> onEnd(kj::UnixEventPort& port) {
   return port.onSignal(SIGTERM).exclusiveJoin(port.onSignal(SIGINT)).ignoreResult();
 }
 
+std::uint64_t drawNumber() {
+  std::random_device random;
+  return (std::uint64_t{random()} << 32U) | random();
+}
+
 /// What was opened while it was still allowed.
 struct Opened {
+  PlugindLease lease;
   SysfsRoot sysfs;
   DevRoot dev;
   kj::AutoCloseFd commands;
@@ -75,6 +81,8 @@ std::string why(int error) {
 }
 
 Result<Opened, std::string> openAll(const ServeOptions& options) {
+  auto lease = PlugindLease::open(options.stateDir, drawNumber());
+  if (!lease) return Failure{"--state-dir " + options.stateDir + why(lease.error().error)};
   auto sysfs = SysfsRoot::open(options.sysfs);
   if (!sysfs) return Failure{"--sysfs " + options.sysfs + why(sysfs.error().error)};
   auto dev = DevRoot::open(options.dev);
@@ -94,8 +102,8 @@ Result<Opened, std::string> openAll(const ServeOptions& options) {
     }
     uevents = kj::mv(socket).value();
   }
-  return Opened{kj::mv(sysfs).value(), kj::mv(dev).value(), kj::mv(commands).value(),
-                kj::mv(uevents)};
+  return Opened{kj::mv(lease).value(), kj::mv(sysfs).value(), kj::mv(dev).value(),
+                kj::mv(commands).value(), kj::mv(uevents)};
 }
 
 /// Resolves when the lock is ours. The kernel can wait for a lock only by holding the loop up, so
@@ -110,11 +118,6 @@ kj::Promise<void> awaitTurn(InstanceLock& lock, kj::Timer& timer, kj::Duration p
   });
 }
 
-std::uint64_t newEpoch() {
-  std::random_device random;
-  return (std::uint64_t{random()} << 32U) | random();
-}
-
 /// Everything that needs a system call of start-up is made here, then the filter goes in, and only
 /// then is anything read that somebody else wrote.
 std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoContext& io,
@@ -124,7 +127,7 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
   NameWatch plugindSocket(io.unixEventPort, timer, plugindPath.directory.c_str(),
                           plugindPath.name.c_str());
   KubeletGate kubelet(io.unixEventPort, timer, options.kubeletDir.c_str(), prefixesOf(options));
-  const std::uint64_t epoch = newEpoch();
+  const std::uint64_t epoch = drawNumber();
   io.waitScope.poll();  // KJ asks for the signals at its first look, which the filter forbids
 
   if (auto failure = loadFilter(kPrivdRules)) return failure;
@@ -141,7 +144,7 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
     uevents.emplace(io.unixEventPort, kj::mv(*socket), [&source]() { source.hint(); });
   }
   Holds holds;
-  Node node{source, opened.sysfs, opened.dev, kubelet, holds, timer};
+  Node node{source, opened.sysfs, opened.dev, kubelet, holds, opened.lease, timer};
   const RolePolicy policy = policyOf(options);
   CommandSocket commands(node, io, policy, kj::mv(opened.commands));
   PlugindLink plugind(node, io, policy, options.plugind.c_str(), plugindSocket);

@@ -15,15 +15,19 @@ const protocol :UInt16 = 2;
 interface Door {
   # What a fresh connection reaches: the exchange of versions and nothing else.
 
-  enter @0 (protocol :UInt16) -> (answer :EnterAnswer);
-  # Repeatable; each success is the same session.
+  enter @0 (protocol :UInt16, ticket :UInt32, lease :UInt64) -> (answer :EnterAnswer);
+  # Repeatable; each success is the same session. Over a connection that has a descriptor channel
+  # it needs the node's lease, which one plugind has at a time: a peer that had it says which it was
+  # (0: none). A new one is a lock, which comes under the caller's ticket as any descriptor does.
 }
 
 struct EnterAnswer {
   union {
     wrongProtocol @0 :UInt16;  # privd's own; the peer must say both and stop
     session @1 :Session;
+    leased @2 :Void;  # to another plugind, for as long as that lives: ask again later
   }
+  lease @3 :UInt64;  # with the session: the one that was shown, or a new one
 }
 
 interface Session {

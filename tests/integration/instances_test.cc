@@ -80,5 +80,57 @@ TEST_F(Instances, APrivdThatWaitsEndsWhenItIsTold) {
   EXPECT_EQ(second->wait(), 0) << second->output();
 }
 
+TEST_F(Instances, ASecondPairWaitsUntilBothOfTheFirstAreGone) {
+  auto firstPlugind = plugind("one");
+  auto firstPrivd = privd("one");
+  ASSERT_TRUE(firstPlugind->says("event=privd_came")) << firstPlugind->output();
+  auto secondPlugind = plugind("other");
+  auto secondPrivd = privd("other", "event=instance_waits");
+  firstPrivd->signal(SIGKILL);
+  ASSERT_TRUE(secondPrivd->says("event=plugind_waits")) << secondPrivd->output();
+  EXPECT_TRUE(secondPlugind->says("event=lease_awaited")) << secondPlugind->output();
+  EXPECT_EQ(secondPlugind->count("event=privd_came"), 0U);
+  firstPlugind->signal(SIGKILL);
+  EXPECT_TRUE(secondPlugind->says("event=privd_came")) << secondPlugind->output();
+  EXPECT_EQ(secondPlugind->count("event=lease_awaited"), 1U);
+  EXPECT_EQ(secondPrivd->count("event=plugind_waits"), 1U);
+}
+
+TEST_F(Instances, APlugindThatWasKilledIsFollowedByTheNext) {
+  auto first = plugind("one");
+  auto helper = privd("one");
+  ASSERT_TRUE(first->says("event=privd_came")) << first->output();
+  first->signal(SIGKILL);
+  auto next = plugind("one");
+  EXPECT_TRUE(next->says("event=privd_came")) << next->output() << helper->output();
+  EXPECT_EQ(next->count("event=lease_awaited"), 0U);
+}
+
+TEST_F(Instances, APrivdThatComesBackKnowsItsPlugindByTheTicket) {
+  auto own = plugind("one");
+  auto helper = privd("one");
+  ASSERT_TRUE(own->says("event=privd_came")) << own->output();
+  helper->signal(SIGKILL);
+  ASSERT_TRUE(own->says("event=privd_went")) << own->output();
+  helper = privd("one", "event=plugind_connected");
+  const auto twice = [&] { return own->count("event=privd_came") == 2; };
+  for (int i = 0; i < 1000 && !twice(); ++i) usleep(10'000);
+  EXPECT_TRUE(twice()) << own->output() << helper->output();
+  EXPECT_EQ(helper->count("event=plugind_waits"), 0U);
+}
+
+TEST_F(Instances, APrivdThatComesBackLetsAStrangerWait) {
+  auto own = plugind("one");
+  auto helper = privd("one");
+  ASSERT_TRUE(own->says("event=privd_came")) << own->output();
+  helper->signal(SIGKILL);
+  ASSERT_TRUE(own->says("event=privd_went")) << own->output();
+  auto stranger = plugind("one");  // takes the name of the socket over
+  helper = privd("one", "event=plugind_waits");
+  EXPECT_TRUE(stranger->says("event=lease_awaited")) << stranger->output();
+  own->signal(SIGKILL);
+  EXPECT_TRUE(stranger->says("event=privd_came")) << stranger->output();
+}
+
 }  // namespace
 }  // namespace vfiogate::test

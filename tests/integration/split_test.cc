@@ -267,9 +267,11 @@ TEST_F(Split, EveryThreadIsLockedDown) {
   EXPECT_THAT(identityFaults(plugind_->pid(), kPlugindUid), testing::IsEmpty());
 }
 
-TEST_F(Split, PlugindHoldsNoFileAndNoDirectory) {
+TEST_F(Split, PlugindHoldsItsLockButNoFileAndNoDirectory) {
   startAll();
-  for (const mode_t kind : {S_IFREG, S_IFDIR, S_IFCHR, S_IFBLK}) {
+  EXPECT_THAT(descriptorsOfKind(plugind_->pid(), S_IFREG),
+              testing::ElementsAre(testing::EndsWith("/state/plugind.lock")));
+  for (const mode_t kind : {S_IFDIR, S_IFCHR, S_IFBLK}) {
     EXPECT_THAT(descriptorsOfKind(plugind_->pid(), kind), testing::IsEmpty());
   }
 }

@@ -87,8 +87,9 @@ TEST_F(LockedDown, PlugindIsNobodyInEachOfItsThreads) {
   EXPECT_THAT(threadStatuses(plugind_->pid()), SizeIs(testing::Gt(1)));
 }
 
-TEST_F(LockedDown, PlugindHoldsNoFileAndNoDirectory) {
-  EXPECT_THAT(descriptorsOfKind(plugind_->pid(), S_IFREG), IsEmpty());
+TEST_F(LockedDown, PlugindHoldsItsLockButNoFileAndNoDirectory) {
+  EXPECT_THAT(descriptorsOfKind(plugind_->pid(), S_IFREG),
+              testing::ElementsAre(testing::EndsWith("/state/plugind.lock")));
   EXPECT_THAT(descriptorsOfKind(plugind_->pid(), S_IFDIR), IsEmpty());
   EXPECT_THAT(descriptorsOfKind(plugind_->pid(), S_IFCHR), IsEmpty());
 }

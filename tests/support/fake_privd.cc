@@ -134,6 +134,10 @@ void FakePrivd::tellKubeletFiles() {
   });
 }
 
+void FakePrivd::setLeased(bool leased) {
+  impl_->onThread([&]() { impl_->play().leased = leased; });
+}
+
 void FakePrivd::stallLooks() {
   impl_->onThread([&]() { impl_->play().looksStall = true; });
 }
@@ -168,6 +172,9 @@ unsigned FakePrivd::adoptions() const {
 }
 unsigned FakePrivd::checkpoints() const {
   return impl_->play().checkpoints;
+}
+unsigned FakePrivd::turnedAway() const {
+  return impl_->play().turnedAway;
 }
 unsigned FakePrivd::hangUps() const {
   return impl_->play().hangUps;

@@ -22,6 +22,7 @@ public:
     Snapshot hardware;
     std::uint16_t protocol = 2;       ///< the one it claims to speak
     std::uint8_t channelVersion = 2;  ///< the byte it opens with
+    bool leased = false;              ///< to another plugind, until setLeased()
   };
 
   explicit FakePrivd(Setup setup);
@@ -38,6 +39,9 @@ public:
   /// begins so.
   void tellKubeletFiles();
 
+  /// Whether another plugind is said to have the node; at first as in Setup.
+  void setLeased(bool leased);
+
   /// From now on calls of `look` are taken and never answered.
   void stallLooks();
 
@@ -53,6 +57,7 @@ public:
   unsigned looks() const;
   unsigned adoptions() const;
   unsigned checkpoints() const;  ///< calls of `checkpoint`
+  unsigned turnedAway() const;   ///< asked to enter while another plugind had the node
   unsigned hangUps() const;      ///< connections that plugind ended
 
 private:

@@ -189,9 +189,14 @@ public:
 protected:
   kj::Promise<void> enter(EnterContext context) override {
     auto answer = context.getResults().initAnswer();
-    if (context.getParams().getProtocol() == line_.play.setup.protocol) {
+    const auto params = context.getParams();
+    if (line_.play.leased) {
+      ++line_.play.turnedAway;
+      answer.setLeased();
+    } else if (params.getProtocol() == line_.play.setup.protocol) {
       ++line_.play.sessions;
       answer.setSession(kj::heap<SessionServer>(line_));
+      answer.setLease(params.getLease());  // no lock comes, and none is waited for
     } else {
       answer.setWrongProtocol(line_.play.setup.protocol);
     }

@@ -14,18 +14,21 @@ namespace vfiogate::test {
 
 /// What plays privd: used by its own thread only, but for the counts.
 struct Play {
-  explicit Play(FakePrivd::Setup how) : setup(std::move(how)), hardware(setup.hardware) {}
+  explicit Play(FakePrivd::Setup how)
+      : setup(std::move(how)), hardware(setup.hardware), leased(setup.leased) {}
 
   const FakePrivd::Setup setup;
   Snapshot hardware;
   std::uint64_t generation = 1;
   bool looksStall = false;
+  bool leased;                  ///< to another plugind
   std::set<IommuGroupId> held;  ///< kept while no plugind is there, as the real one does
   std::atomic<unsigned> sessions = 0;
   std::atomic<unsigned> wholes = 0;
   std::atomic<unsigned> looks = 0;
   std::atomic<unsigned> adoptions = 0;
   std::atomic<unsigned> checkpoints = 0;
+  std::atomic<unsigned> turnedAway = 0;
   std::atomic<unsigned> hangUps = 0;
 };
 

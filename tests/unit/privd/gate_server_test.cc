@@ -49,9 +49,9 @@ private:
 class GateServerTest : public ServedLine {
 protected:
   ~GateServerTest() noexcept override = default;
-  GateServerTest() : node_(node()), plugind_(node_, io_) {
+  GateServerTest() : node_(node()), plugind_(std::make_unique<ServedPeer>(node_, io_)) {
     gateClient_.emplace(
-        plugind_.enter().kubeletRequest().send().wait(io_.waitScope).getAnswer().getGate());
+        plugind_->enter().kubeletRequest().send().wait(io_.waitScope).getAnswer().getGate());
   }
 
   schema::KubeletGate::Client gate() { return KJ_ASSERT_NONNULL(gateClient_); }
@@ -92,7 +92,7 @@ protected:
   }
 
   Node node_;
-  ServedPeer plugind_;
+  std::unique_ptr<ServedPeer> plugind_;
   kj::Maybe<schema::KubeletGate::Client> gateClient_;
   std::vector<Told> told_;
   kj::Maybe<kj::Promise<void>> holdsUp_;
@@ -100,7 +100,7 @@ protected:
 
 TEST_F(GateServerTest, HandsTheCheckpointOverForReadingOnly) {
   writeCheckpoint("{}");
-  auto arriving = plugind_.descriptors().await(3, DescriptorKind::kFile);
+  auto arriving = plugind_->descriptors().await(3, DescriptorKind::kFile);
   auto response = checkpoint(3);
   const auto file = response.getAnswer().getFile();
   EXPECT_EQ(file.getSize(), 2U);
@@ -133,6 +133,9 @@ TEST_F(GateServerTest, I10_CheckpointsThatNobodyTakesAreBounded) {
   const auto descriptors = [] {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
   };
+  gateClient_ = nullptr;
+  plugind_ = nullptr;
+  poll();
   // A peer whose channel is never read: its end is kept, and nobody looks at it.
   int pair[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);

@@ -62,11 +62,25 @@ public:
     return KJ_ASSERT_NONNULL(rpc_).bootstrap(vat).castAs<schema::Door>();
   }
 
-  schema::Session::Client enter() {
+  using Entered = capnp::Response<schema::Door::EnterResults>;
+  Entered knock(std::uint64_t lease) {
     auto request = door().enterRequest();
     request.setProtocol(schema::PROTOCOL);
-    return request.send().wait(io_.waitScope).getAnswer().getSession();
+    request.setTicket(kLeaseTicket);
+    request.setLease(lease);
+    return request.send().wait(io_.waitScope);
   }
+
+  /// As the plugind that has the node, or gets it.
+  schema::Session::Client enter() {
+    auto lock = receiver_ ? receiver_->await(kLeaseTicket, DescriptorKind::kLock)
+                          : kj::Promise<kj::AutoCloseFd>(kj::NEVER_DONE);
+    auto session = knock(0).getAnswer().getSession();
+    if (receiver_) lock_ = lock.wait(io_.waitScope);
+    return session;
+  }
+
+  static constexpr std::uint32_t kLeaseTicket = 1'000'000;
 
   /// What it was told, as of now.
   GroupControlClients& watch(schema::Session::Client session) {
@@ -110,6 +124,7 @@ private:
   kj::Own<kj::AsyncIoStream> stream_;
   kj::Own<capnp::TwoPartyVatNetwork> network_;
   kj::Maybe<capnp::RpcSystem<capnp::rpc::twoparty::VatId>> rpc_;
+  kj::AutoCloseFd lock_;
   GroupControlClients controls_;
   kj::Maybe<schema::Subscription::Client> subscription_;
 };
@@ -142,8 +157,10 @@ protected:
   KubeletGate gate_{io_.unixEventPort, io_.provider->getTimer(), dir_.path().c_str(), prefixes()};
   kj::Maybe<SnapshotSource> source_;
   Holds holds_;
+  PlugindLease lease_ = PlugindLease::open(dir_.path(), 40).value();
   Node node() {
-    return Node{KJ_ASSERT_NONNULL(source_), sysfs_, dev_, gate_, holds_, io_.provider->getTimer()};
+    return Node{KJ_ASSERT_NONNULL(source_), sysfs_, dev_, gate_, holds_, lease_,
+                io_.provider->getTimer()};
   }
 };
 

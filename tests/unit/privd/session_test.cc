@@ -99,5 +99,31 @@ TEST_F(SessionTest, EnteringAgainIsTheSameSession) {
   EXPECT_EQ(capnp::ClientHook::from(one).get(), capnp::ClientHook::from(other).get());
 }
 
+TEST_F(SessionTest, IsForOnePlugindAtATime) {
+  kj::Maybe<ServedPeer> first;
+  first.emplace(node_, io_);
+  KJ_ASSERT_NONNULL(first).enter();
+  ServedPeer second(node_, io_);
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(second.knock(0).getAnswer().isLeased());
+  first = nullptr;
+  poll();
+  second.enter();
+}
+
+TEST_F(SessionTest, WhoShowsTheLeaseComesBackAndAStrangerDoesNot) {
+  ServedPeer plugind(node_, io_);
+  auto lock = plugind.descriptors().await(ServedPeer::kLeaseTicket, DescriptorKind::kLock);
+  const auto lease = plugind.knock(0).getAnswer().getLease();
+  const auto held = lock.wait(io_.waitScope);
+  EXPECT_NE(lease, 0U);
+  ServedPeer stranger(node_, io_);
+  EXPECT_TRUE(stranger.knock(0).getAnswer().isLeased());
+  EXPECT_TRUE(stranger.knock(lease + 1).getAnswer().isLeased());
+  ServedPeer again(node_, io_);
+  auto answer = again.knock(lease);
+  EXPECT_TRUE(answer.getAnswer().isSession());
+  EXPECT_EQ(answer.getAnswer().getLease(), lease);
+}
+
 }  // namespace
 }  // namespace vfiogate
