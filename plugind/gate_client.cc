@@ -1,5 +1,9 @@
 #include "plugind/gate_client.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -9,7 +13,11 @@ namespace {
 
 using Dialled = Result<kj::AutoCloseFd, SocketRefusal>;
 using Listening = Result<PluginSocket, SocketRefusal>;
-using Opened = Result<CheckpointFile, SocketRefusal>;
+using Checkpoint = Result<CheckpointFile, SocketRefusal>;
+using Nanoseconds = std::chrono::sys_time<std::chrono::nanoseconds>;
+
+/// What privd lets through at most.
+constexpr std::uint32_t kLargestCheckpoint = 1U << 20U;
 
 constexpr const char* kTooMany = "privd holds 64 sockets or untaken descriptors for us already";
 
@@ -20,7 +28,7 @@ std::string withErrno(const char* what, std::uint16_t error) {
 SocketRefusal refusalOf(schema::DialAnswer::Reader answer) {
   switch (answer.which()) {
     case schema::DialAnswer::ABSENT:
-      return {withErrno("the kubelet is not there yet", answer.getAbsent())};
+      return {withErrno("the kubelet is not there yet", answer.getAbsent()), true};
     case schema::DialAnswer::TOO_MANY:
       return {kTooMany};
     case schema::DialAnswer::FAILED:
@@ -50,28 +58,38 @@ SocketRefusal refusalOf(schema::ListenAnswer::Reader answer) {
 SocketRefusal refusalOf(schema::CheckpointAnswer::Reader answer) {
   switch (answer.which()) {
     case schema::CheckpointAnswer::ABSENT:
-      return {"the kubelet has written none yet"};
-    case schema::CheckpointAnswer::UNFIT:
-      return {"it is not a regular file of at most 1 MiB"};
+      return {"the kubelet has written no checkpoint yet", true};
     case schema::CheckpointAnswer::TOO_MANY:
       return {kTooMany};
     case schema::CheckpointAnswer::FAILED:
-      return {withErrno("privd could not open it", answer.getFailed())};
-    case schema::CheckpointAnswer::OPENED:
+      return {withErrno("privd could not open the kubelet's checkpoint", answer.getFailed())};
+    case schema::CheckpointAnswer::FILE:
       break;
   }
   return {"privd gave an answer to checkpoint that is unknown here"};
 }
 
-std::chrono::sys_time<std::chrono::nanoseconds> sinceEpoch(std::int64_t nanoseconds) {
-  return std::chrono::sys_time<std::chrono::nanoseconds>{std::chrono::nanoseconds{nanoseconds}};
+Nanoseconds timeOf(std::int64_t nanoseconds) {
+  return Nanoseconds(std::chrono::nanoseconds(nanoseconds));
+}
+
+/// `fd` is at its beginning, of `size` bytes. Never waits: it is a file.
+Result<std::string, SocketRefusal> readWhole(int fd, std::uint32_t size) {
+  if (size > kLargestCheckpoint) return Failure{SocketRefusal{"the checkpoint is above 1 MiB"}};
+  std::string text(size, '\0');
+  for (std::size_t filled = 0; filled < size;) {
+    const ssize_t got = read(fd, text.data() + filled, size - filled);
+    if (got < 0) return Failure{SocketRefusal{std::string("read: ") + strerror(errno)}};
+    if (got == 0) return Failure{SocketRefusal{"the checkpoint is shorter than privd says"}};
+    filled += static_cast<std::size_t>(got);
+  }
+  return text;
 }
 
 }  // namespace
 
-std::optional<KubeletIdentity> identityOf(schema::SocketIdentity::Reader identity) {
-  if (!identity.getThere()) return std::nullopt;
-  return KubeletIdentity{identity.getInode(), sinceEpoch(identity.getChanged())};
+KubeletIdentity identityOf(schema::FileIdentity::Reader identity) {
+  return {identity.getInode(), timeOf(identity.getChanged())};
 }
 
 GateClient::GateClient(schema::KubeletGate::Client gate,
@@ -87,13 +105,20 @@ GateClient::Expected GateClient::expect(DescriptorKind kind) {
   return {ticket, kj::mv(fd)};
 }
 
-kj::Promise<Dialled> GateClient::dialKubelet(KubeletSocket socket) {
+kj::Promise<Dialled> GateClient::dialKubelet() {
+  return dial(schema::KubeletSocket::REGISTRATION);
+}
+
+kj::Promise<Dialled> GateClient::dialPodResources() {
+  return dial(schema::KubeletSocket::POD_RESOURCES);
+}
+
+kj::Promise<Dialled> GateClient::dial(schema::KubeletSocket socket) {
   return calls_.pass([this, socket]() {
     auto expected = expect(DescriptorKind::kConnection);
     auto request = gate_.dialRequest();
     request.setTicket(expected.ticket);
-    request.setSocket(socket == KubeletSocket::kPodResources ? schema::KubeletSocket::POD_RESOURCES
-                                                             : schema::KubeletSocket::REGISTRATION);
+    request.setSocket(socket);
     return request.send().then(
         [fd = kj::mv(expected.fd)](
             capnp::Response<schema::KubeletGate::DialResults> response) mutable
@@ -101,26 +126,6 @@ kj::Promise<Dialled> GateClient::dialKubelet(KubeletSocket socket) {
           const auto answer = response.getAnswer();
           if (!answer.isConnected()) return Dialled(Failure{refusalOf(answer)});
           return fd.then([](kj::AutoCloseFd arrived) { return Dialled(kj::mv(arrived)); });
-        });
-  });
-}
-
-kj::Promise<Opened> GateClient::openCheckpoint() {
-  return calls_.pass([this]() {
-    auto expected = expect(DescriptorKind::kFile);
-    auto request = gate_.checkpointRequest();
-    request.setTicket(expected.ticket);
-    return request.send().then(
-        [fd = kj::mv(expected.fd)](
-            capnp::Response<schema::KubeletGate::CheckpointResults> response) mutable
-        -> kj::Promise<Opened> {
-          const auto answer = response.getAnswer();
-          if (!answer.isOpened()) return Opened(Failure{refusalOf(answer)});
-          const auto file = answer.getOpened();
-          return fd.then([modified = sinceEpoch(file.getModified()),
-                          kubelet = identityOf(file.getKubelet())](kj::AutoCloseFd arrived) {
-            return Opened(CheckpointFile{kj::mv(arrived), modified, kubelet});
-          });
         });
   });
 }
@@ -141,6 +146,29 @@ kj::Promise<Listening> GateClient::listenFor(const ResourceName& resource) {
               [endpoint = std::string(answer.getEndpoint())](kj::AutoCloseFd arrived) mutable {
                 return Listening(PluginSocket{kj::mv(arrived), std::move(endpoint)});
               });
+        });
+  });
+}
+
+kj::Promise<Checkpoint> GateClient::checkpoint() {
+  return calls_.pass([this]() {
+    auto expected = expect(DescriptorKind::kFile);
+    auto request = gate_.checkpointRequest();
+    request.setTicket(expected.ticket);
+    return request.send().then(
+        [fd = kj::mv(expected.fd)](
+            capnp::Response<schema::KubeletGate::CheckpointResults> response) mutable
+        -> kj::Promise<Checkpoint> {
+          const auto answer = response.getAnswer();
+          if (!answer.isFile()) return Checkpoint(Failure{refusalOf(answer)});
+          return fd.then([response = kj::mv(response)](kj::AutoCloseFd arrived) mutable {
+            const auto told = response.getAnswer().getFile();
+            auto text = readWhole(arrived.get(), told.getSize());
+            if (!text) return Checkpoint(Failure{text.error()});
+            CheckpointFile file{std::move(text).value(), timeOf(told.getWritten()), {}};
+            if (told.hasKubelet()) file.kubelet = identityOf(told.getKubelet());
+            return Checkpoint(std::move(file));
+          });
         });
   });
 }

@@ -3,28 +3,26 @@
 
 #include "ipc/codec/descriptor_channel.h"
 #include "ipc/schema/helper.capnp.h"
-#include "plugind/kubelet/kubelet_sockets.h"
+#include "plugind/kubelet/memory_source.h"
 #include "plugind/turnstile.h"
 
 #include <memory>
 
 namespace vfiogate {
 
-/// Absent: the kubelet has no registration socket.
-std::optional<KubeletIdentity> identityOf(schema::SocketIdentity::Reader identity);
-
 /// Pairs each call with the descriptor that comes beside it. Fails where the connection does.
-class GateClient final : public KubeletSockets {
+class GateClient final : public KubeletSockets, public KubeletMemorySource {
 public:
   /// `calls` is borrowed.
   GateClient(schema::KubeletGate::Client gate, std::shared_ptr<DescriptorReceiver> descriptors,
              Turnstile& calls);
 
-  kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet(KubeletSocket socket) override;
-  kj::Promise<Result<CheckpointFile, SocketRefusal>> openCheckpoint() override;
+  kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet() override;
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(const ResourceName& resource) override;
+  kj::Promise<Result<CheckpointFile, SocketRefusal>> checkpoint() override;
+  kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialPodResources() override;
 
-  /// `observer` hears of the kubelet's files from the answer on.
+  /// `observer` hears at once what there is of the kubelet, then what is new.
   kj::Promise<void> watch(schema::KubeletObserver::Client observer);
 
 private:
@@ -34,11 +32,14 @@ private:
     kj::Promise<kj::AutoCloseFd> fd;
   };
   Expected expect(DescriptorKind kind);
+  kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dial(schema::KubeletSocket socket);
 
   schema::KubeletGate::Client gate_;
   std::shared_ptr<DescriptorReceiver> descriptors_;
   Turnstile& calls_;
   std::uint32_t lastTicket_ = 0;
 };
+
+KubeletIdentity identityOf(schema::FileIdentity::Reader identity);
 
 }  // namespace vfiogate

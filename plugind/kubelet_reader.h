@@ -2,19 +2,18 @@
 // Reads what the kubelet remembers: its checkpoint, and PodResources List.
 
 #include "plugind/core/kubelet_memory.h"
-#include "plugind/kubelet/kubelet_sockets.h"
+#include "plugind/kubelet/memory_source.h"
 
 #include <kj/async.h>
 
-#include <optional>
 #include <string>
 
 namespace vfiogate {
 
 class KubeletReader {
 public:
-  /// Borrows `sockets`.
-  explicit KubeletReader(KubeletSockets& sockets) : sockets_(sockets) {}
+  /// Borrows `source`.
+  explicit KubeletReader(KubeletMemorySource& source) : source_(source) {}
 
   /// The checkpoint as it is now. Error: why nothing can be told from it, for the log.
   kj::Promise<Result<CheckpointVersion, std::string>> version();
@@ -23,7 +22,7 @@ public:
   kj::Promise<Result<PodList, std::string>> list();
 
 private:
-  KubeletSockets& sockets_;
+  KubeletMemorySource& source_;
 };
 
 }  // namespace vfiogate

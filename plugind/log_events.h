@@ -17,6 +17,7 @@ enum class LogEvent : std::uint8_t {
   // privd
   kPeerRefused,
   kHandshakeFailed,
+  kLeaseAwaited,
   kPrivdCame,
   kPrivdWent,
   kUpdateRefused,
@@ -53,6 +54,8 @@ constexpr std::string_view eventName(LogEvent event) {
       return "peer_refused";
     case LogEvent::kHandshakeFailed:
       return "handshake_failed";
+    case LogEvent::kLeaseAwaited:
+      return "lease_awaited";
     case LogEvent::kPrivdCame:
       return "privd_came";
     case LogEvent::kPrivdWent:

@@ -29,6 +29,18 @@ kj::Promise<kj::AutoCloseFd> readOpening(kj::UnixEventPort::FdObserver& readable
       [&readable, fd]() { return readOpening(readable, fd); });
 }
 
+template <typename T>
+Result<T, SocketRefusal> privdAway() {
+  return Failure{SocketRefusal{"privd is away"}};
+}
+
+template <typename T>
+kj::Promise<Result<T, SocketRefusal>> orRefusal(kj::Promise<Result<T, SocketRefusal>> answer) {
+  return answer.catch_([](kj::Exception&& failure) {
+    return Result<T, SocketRefusal>(Failure{SocketRefusal{failure.getDescription().cStr()}});
+  });
+}
+
 }  // namespace
 
 PrivdLink::PrivdLink(kj::AutoCloseFd listener, uid_t privdUid, const LoopParts& loop)
@@ -94,7 +106,7 @@ kj::Promise<void> PrivdLink::awaitOpening(kj::AutoCloseFd connection) {
 void PrivdLink::begin(PrivdOpening opening) {
   if (session_.get() != nullptr) return refuse("privd is here already", privdUid_);
   there_ = true;
-  session_ = kj::heap<PrivdSession>(kj::mv(opening), *events_, loop_);
+  session_ = kj::heap<PrivdSession>(kj::mv(opening), *events_, lease_, loop_);
   tasks_.add(session_->run().then([this](std::string why) { over(why); }));
 }
 
@@ -139,29 +151,48 @@ kj::Promise<GroupLook> PrivdLink::look(IommuGroupId group) {
   });
 }
 
-kj::Promise<Result<CheckpointFile, SocketRefusal>> PrivdLink::openCheckpoint() {
-  using Opened = Result<CheckpointFile, SocketRefusal>;
-  if (!there_) return Opened(Failure{SocketRefusal{"privd is away"}});
-  return session_->openCheckpoint().catch_([](kj::Exception&& failure) {
-    return Opened(Failure{SocketRefusal{failure.getDescription().cStr()}});
+kj::Promise<Told> PrivdLink::unlessAway(kj::Promise<Told> told) {
+  return told.catch_([this](kj::Exception&& failure) {
+    if (failure.getType() != kj::Exception::Type::DISCONNECTED) return Told::kFailed;
+    tellGone();
+    return Told::kPrivdAway;
   });
 }
 
-kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> PrivdLink::dialKubelet(KubeletSocket socket) {
-  using Dialled = Result<kj::AutoCloseFd, SocketRefusal>;
-  if (!there_) return Dialled(Failure{SocketRefusal{"privd is away"}});
-  return session_->dialKubelet(socket).catch_([](kj::Exception&& failure) {
-    return Dialled(Failure{SocketRefusal{failure.getDescription().cStr()}});
-  });
+kj::Promise<Told> PrivdLink::hold(IommuGroupId group) {
+  if (!there_) return Told::kPrivdAway;
+  return unlessAway(session_->hold(group));
+}
+
+kj::Promise<Told> PrivdLink::drop(IommuGroupId group) {
+  if (!there_) return Told::kPrivdAway;
+  return unlessAway(session_->drop(group));
+}
+
+kj::Promise<Told> PrivdLink::adopted() {
+  if (!there_) return Told::kPrivdAway;
+  return unlessAway(session_->adopted());
+}
+
+kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> PrivdLink::dialKubelet() {
+  if (!there_) return privdAway<kj::AutoCloseFd>();
+  return orRefusal(session_->dialKubelet());
 }
 
 kj::Promise<Result<PluginSocket, SocketRefusal>> PrivdLink::listenFor(
     const ResourceName& resource) {
-  using Listening = Result<PluginSocket, SocketRefusal>;
-  if (!there_) return Listening(Failure{SocketRefusal{"privd is away"}});
-  return session_->listenFor(resource).catch_([](kj::Exception&& failure) {
-    return Listening(Failure{SocketRefusal{failure.getDescription().cStr()}});
-  });
+  if (!there_) return privdAway<PluginSocket>();
+  return orRefusal(session_->listenFor(resource));
+}
+
+kj::Promise<Result<CheckpointFile, SocketRefusal>> PrivdLink::checkpoint() {
+  if (!there_) return privdAway<CheckpointFile>();
+  return orRefusal(session_->checkpoint());
+}
+
+kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> PrivdLink::dialPodResources() {
+  if (!there_) return privdAway<kj::AutoCloseFd>();
+  return orRefusal(session_->dialPodResources());
 }
 
 void PrivdLink::taskFailed(kj::Exception&& exception) {

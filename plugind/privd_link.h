@@ -15,7 +15,11 @@ namespace vfiogate {
 
 /// Takes connections for as long as it lives; answers for privd while none is there. The loop's
 /// thread only.
-class PrivdLink final : public GroupEyes, public KubeletSockets, private kj::TaskSet::ErrorHandler {
+class PrivdLink final : public GroupEyes,
+                        public GroupHolds,
+                        public KubeletSockets,
+                        public KubeletMemorySource,
+                        private kj::TaskSet::ErrorHandler {
 public:
   /// `listener` is plugind's own. Takes only connections of `privdUid`.
   PrivdLink(kj::AutoCloseFd listener, uid_t privdUid, const LoopParts& loop);
@@ -25,11 +29,16 @@ public:
   void start(PrivdEvents& events);
 
   kj::Promise<GroupLook> look(IommuGroupId group) override;
-  kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet(KubeletSocket socket) override;
-  kj::Promise<Result<CheckpointFile, SocketRefusal>> openCheckpoint() override;
+  kj::Promise<Told> hold(IommuGroupId group) override;
+  kj::Promise<Told> drop(IommuGroupId group) override;
+  kj::Promise<Told> adopted() override;
+  kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet() override;
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(const ResourceName& resource) override;
+  kj::Promise<Result<CheckpointFile, SocketRefusal>> checkpoint() override;
+  kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialPodResources() override;
 
 private:
+  kj::Promise<Told> unlessAway(kj::Promise<Told> told);
   kj::Promise<void> acceptForever();
   void takeConnections();
   void admit(kj::AutoCloseFd connection);
@@ -51,6 +60,7 @@ private:
   kj::TimePoint refusalTold_ = kj::origin<kj::TimePoint>();
   std::string lastFailure_;
   bool there_ = false;
+  NodeLease lease_;
   kj::Own<PrivdSession> session_;
   kj::TaskSet tasks_;
 };

@@ -1,6 +1,7 @@
 #include "plugind/privd_session.h"
 
 #include "ipc/codec/limits.h"
+#include "plugind/files_observer.h"
 #include "plugind/log_line.h"
 
 #include <kj/debug.h>
@@ -12,6 +13,11 @@ namespace {
 
 /// privd answers at once, or is not privd.
 constexpr auto kEnterPatience = 5 * kj::SECONDS;
+/// Between two questions whether the node is free; doubled each time.
+constexpr auto kFirstPause = 250 * kj::MILLISECONDS;
+constexpr auto kLongestPause = 2 * kj::SECONDS;
+/// The gate's tickets begin after it.
+constexpr std::uint32_t kLeaseTicket = 0;
 /// privd makes a socket or dials at once; with the kernel's leave within 2 s.
 constexpr auto kGatePatience = 10 * kj::SECONDS;
 /// Below what privd bears (kMaxOpenQuestions), with room for the session's own calls.
@@ -57,37 +63,10 @@ private:
   PrivdSession& session_;  // its RPC system owns this
 };
 
-class PrivdSession::KubeletWatcher final : public schema::KubeletObserver::Server {
-public:
-  explicit KubeletWatcher(PrivdEvents& events) : events_(events) {}
-
-protected:
-  /// The first state is told when privd comes: its counts are where the news begins.
-  kj::Promise<void> changed(ChangedContext context) override {
-    const auto state = context.getParams().getState();
-    const Counts now{state.getRegistrationSockets(), state.getPodResourcesSockets(),
-                     state.getCheckpoints()};
-    const auto before = std::exchange(seen_, now);
-    const auto kubelet = identityOf(state.getKubelet());
-    events_.kubeletSeen(kubelet, before && now.sockets != before->sockets);
-    if (before && now.podResources != before->podResources) events_.podResourcesAppeared();
-    if (!before || now.checkpoints != before->checkpoints) events_.checkpointReplaced();
-    return kj::READY_NOW;
-  }
-
-private:
-  struct Counts {
-    std::uint64_t sockets;
-    std::uint64_t podResources;
-    std::uint64_t checkpoints;
-  };
-
-  PrivdEvents& events_;
-  std::optional<Counts> seen_;
-};
-
-PrivdSession::PrivdSession(PrivdOpening opening, PrivdEvents& events, const LoopParts& loop)
+PrivdSession::PrivdSession(PrivdOpening opening, PrivdEvents& events, NodeLease& lease,
+                           const LoopParts& loop)
     : events_(events),
+      lease_(lease),
       loop_(loop),
       descriptors_(std::make_shared<DescriptorReceiver>(loop.port, kj::mv(opening.channel))),
       stream_(loop.streams.wrapSocketFd(kj::mv(opening.connection), kStreamFlags)),
@@ -108,23 +87,52 @@ kj::Promise<std::string> PrivdSession::run() {
 }
 
 kj::Promise<void> PrivdSession::enter() {
+  return askEntry(kFirstPause).then([this]() {
+    // The gate first: what the hardware starts wants its sockets at once.
+    auto opened = openGate().then([this]() { return subscribe(); });
+    return loop_.timer.timeoutAfter(kEnterPatience, kj::mv(opened)).then([this]() {
+      entered_ = true;
+      logInfo(LogEvent::kPrivdCame);
+    });
+  });
+}
+
+kj::Promise<void> PrivdSession::askEntry(kj::Duration pause) {
   auto request = doorOf(rpc_).enterRequest();
   request.setProtocol(schema::PROTOCOL);
-  auto entered = request.send().then(
-      [this](Response<schema::Door::EnterResults> response) -> kj::Promise<void> {
+  request.setTicket(kLeaseTicket);
+  request.setLease(lease_.number);
+  auto lock =
+      descriptors_->await(kLeaseTicket, DescriptorKind::kLock)
+          .attach(kj::defer([descriptors = descriptors_]() { descriptors->forget(kLeaseTicket); }));
+  return loop_.timer.timeoutAfter(kEnterPatience, request.send())
+      .then([this, pause, lock = kj::mv(lock)](
+                Response<schema::Door::EnterResults> response) mutable -> kj::Promise<void> {
         const auto answer = response.getAnswer();
+        if (answer.isLeased()) {
+          lock = nullptr;
+          return askEntryLater(pause);
+        }
         if (!answer.isSession()) {
           hangUp(whyNotEntered(answer));
           return kj::NEVER_DONE;
         }
         session_ = answer.getSession();
-        // The gate first: what the hardware starts wants its sockets at once.
-        return openGate().then([this]() { return subscribe(); }).then([this]() {
-          entered_ = true;
-          logInfo(LogEvent::kPrivdCame);
+        const auto number = answer.getLease();
+        if (number == lease_.number) return kj::READY_NOW;
+        return lock.then([this, number](kj::AutoCloseFd arrived) {
+          lease_ = NodeLease{number, kj::mv(arrived)};
         });
       });
-  return loop_.timer.timeoutAfter(kEnterPatience, kj::mv(entered));
+}
+
+kj::Promise<void> PrivdSession::askEntryLater(kj::Duration pause) {
+  if (pause == kFirstPause) {
+    logWarning(LogEvent::kLeaseAwaited, {{"why", "another plugind lends on this node"},
+                                         {"then", "waits until that one ends"}});
+  }
+  return loop_.timer.afterDelay(pause).then(
+      [this, pause]() { return askEntry(kj::min(pause * 2, kLongestPause)); });
 }
 
 kj::Promise<void> PrivdSession::subscribe() {
@@ -151,7 +159,7 @@ kj::Promise<void> PrivdSession::openGate() {
           return kj::READY_NOW;
         }
         gate_.emplace(answer.getGate(), descriptors_, calls_);
-        return KJ_ASSERT_NONNULL(gate_).watch(kj::heap<KubeletWatcher>(events_)).then([this]() {
+        return KJ_ASSERT_NONNULL(gate_).watch(kj::heap<FilesObserver>(events_)).then([this]() {
           events_.socketsAvailable();
         });
       });
@@ -201,6 +209,38 @@ GroupLook PrivdSession::takeLook(schema::LookAnswer::Reader answer) {
   return {GroupLook::Answer::kSeen, std::move(decoded).value().snapshot};
 }
 
+template <typename Call>
+kj::Promise<Told> PrivdSession::tell(Call call) {
+  return asked_.wrap(calls_.pass([call = kj::mv(call)]() mutable {
+    return call().send().ignoreResult().then([]() { return Told::kDone; });
+  }));
+}
+
+kj::Promise<Told> PrivdSession::hold(IommuGroupId group) {
+  KJ_IF_MAYBE (control, hardware_.control(group)) {
+    held_.insert_or_assign(group, *control);
+    return tell([client = kj::mv(*control)]() mutable { return client.holdRequest(); });
+  }
+  return Told::kFailed;
+}
+
+kj::Promise<Told> PrivdSession::drop(IommuGroupId group) {
+  auto holding = held_.extract(group);
+  kj::Maybe<schema::GroupControl::Client> control = hardware_.control(group);
+  if (!holding.empty()) control = kj::mv(holding.mapped());
+  KJ_IF_MAYBE (client, control) {
+    return tell([client = kj::mv(*client)]() mutable { return client.dropRequest(); });
+  }
+  return Told::kFailed;
+}
+
+kj::Promise<Told> PrivdSession::adopted() {
+  KJ_IF_MAYBE (session, session_) {
+    return tell([client = *session]() mutable { return client.adoptedRequest(); });
+  }
+  return KJ_EXCEPTION(DISCONNECTED, "privd has not let us in yet");
+}
+
 template <typename T>
 kj::Promise<T> PrivdSession::askGate(kj::Promise<T> answer) {
   // A gate that fails, or keeps us waiting, is mended by a new connection.
@@ -211,20 +251,24 @@ kj::Promise<T> PrivdSession::askGate(kj::Promise<T> answer) {
                          }));
 }
 
-kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> PrivdSession::dialKubelet(
-    KubeletSocket socket) {
-  KJ_IF_MAYBE (gate, gate_) return askGate(gate->dialKubelet(socket));
-  return KJ_EXCEPTION(DISCONNECTED, "privd has not opened its gate yet");
-}
-
-kj::Promise<Result<CheckpointFile, SocketRefusal>> PrivdSession::openCheckpoint() {
-  KJ_IF_MAYBE (gate, gate_) return askGate(gate->openCheckpoint());
+kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> PrivdSession::dialKubelet() {
+  KJ_IF_MAYBE (gate, gate_) return askGate(gate->dialKubelet());
   return KJ_EXCEPTION(DISCONNECTED, "privd has not opened its gate yet");
 }
 
 kj::Promise<Result<PluginSocket, SocketRefusal>> PrivdSession::listenFor(
     const ResourceName& resource) {
   KJ_IF_MAYBE (gate, gate_) return askGate(gate->listenFor(resource));
+  return KJ_EXCEPTION(DISCONNECTED, "privd has not opened its gate yet");
+}
+
+kj::Promise<Result<CheckpointFile, SocketRefusal>> PrivdSession::checkpoint() {
+  KJ_IF_MAYBE (gate, gate_) return askGate(gate->checkpoint());
+  return KJ_EXCEPTION(DISCONNECTED, "privd has not opened its gate yet");
+}
+
+kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> PrivdSession::dialPodResources() {
+  KJ_IF_MAYBE (gate, gate_) return askGate(gate->dialPodResources());
   return KJ_EXCEPTION(DISCONNECTED, "privd has not opened its gate yet");
 }
 

@@ -12,6 +12,7 @@
 #include <capnp/rpc-twoparty.h>
 #include <kj/async-io.h>
 
+#include <map>
 #include <memory>
 #include <string>
 
@@ -23,12 +24,19 @@ struct PrivdOpening {
   kj::AutoCloseFd channel;
 };
 
+/// What makes this the plugind of its node. Kept until the process ends: closing it gives the node
+/// to whoever waits.
+struct NodeLease {
+  std::uint64_t number = 0;  ///< shown to a privd that comes back; 0: none yet
+  kj::AutoCloseFd lock;
+};
+
 /// Serves as observer, asks as client. What privd says wrongly ends the session. Its promises fail
 /// with DISCONNECTED when it is gone, also when it is destroyed first. The loop's thread only.
 class PrivdSession {
 public:
-  /// Borrows `events`.
-  PrivdSession(PrivdOpening opening, PrivdEvents& events, const LoopParts& loop);
+  /// Borrows `events` and `lease`, which it takes where there is none yet.
+  PrivdSession(PrivdOpening opening, PrivdEvents& events, NodeLease& lease, const LoopParts& loop);
   ~PrivdSession() noexcept(false);
   KJ_DISALLOW_COPY(PrivdSession);
 
@@ -39,24 +47,32 @@ public:
   bool entered() const { return entered_; }
 
   kj::Promise<GroupLook> look(IommuGroupId group);
-  kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet(KubeletSocket socket);
-  kj::Promise<Result<CheckpointFile, SocketRefusal>> openCheckpoint();
+  kj::Promise<Told> hold(IommuGroupId group);
+  kj::Promise<Told> drop(IommuGroupId group);
+  kj::Promise<Told> adopted();
+  kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet();
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(const ResourceName& resource);
+  kj::Promise<Result<CheckpointFile, SocketRefusal>> checkpoint();
+  kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialPodResources();
 
 private:
   class HardwareObserver;
-  class KubeletWatcher;
 
   kj::Promise<void> enter();
+  kj::Promise<void> askEntry(kj::Duration pause);
+  kj::Promise<void> askEntryLater(kj::Duration pause);
   kj::Promise<void> subscribe();
   kj::Promise<void> openGate();
   template <typename T>
   kj::Promise<T> askGate(kj::Promise<T> answer);
+  template <typename Call>
+  kj::Promise<Told> tell(Call call);
   void take(schema::Update::Reader update);
   GroupLook takeLook(schema::LookAnswer::Reader answer);
   void hangUp(const std::string& why);
 
   PrivdEvents& events_;
+  NodeLease& lease_;
   const LoopParts loop_;
   std::shared_ptr<DescriptorReceiver> descriptors_;
   kj::Own<kj::AsyncIoStream> stream_;
@@ -69,6 +85,8 @@ private:
   kj::Maybe<schema::Session::Client> session_;
   kj::Maybe<schema::Subscription::Client> subscription_;
   kj::Maybe<GateClient> gate_;
+  /// What holds outlives the group, so that the hold can be dropped.
+  std::map<IommuGroupId, schema::GroupControl::Client> held_;
   kj::PromiseFulfillerPair<std::string> over_ = kj::newPromiseAndFulfiller<std::string>();
   kj::Promise<void> resubscribing_ = nullptr;
   kj::Canceler asked_;  // last: what was asked uses all of the above

@@ -7,7 +7,7 @@
 
 #include <kj/async.h>
 
-#include <optional>
+#include <cstdint>
 
 namespace vfiogate {
 
@@ -18,18 +18,41 @@ public:
   virtual void hardwareSeen(const Snapshot& snapshot) = 0;
   /// KubeletSockets answers from now on.
   virtual void socketsAvailable() = 0;
-  /// Which kubelet process there is; absent: none. Told when privd comes and whenever it looked
-  /// again. `appeared`: it made its registration socket since the last telling.
-  virtual void kubeletSeen(const std::optional<KubeletIdentity>& kubelet, bool appeared) = 0;
-  /// The kubelet made its PodResources socket.
+  /// Which kubelet runs: with each connection of privd's, and when it makes its registration socket
+  /// anew. Another identity than the last one is another kubelet.
+  virtual void kubeletAppeared(const KubeletIdentity& kubelet) = 0;
+  /// The PodResources socket is there, or was made anew; with each connection, too.
   virtual void podResourcesAppeared() = 0;
-  /// There is, or may be, a new version of the kubelet's checkpoint.
+  /// There is a version of the checkpoint that may be new; with each connection, too. Several may
+  /// have come since the last time.
   virtual void checkpointReplaced() = 0;
   /// Nothing can be checked until hardwareSeen(). Comes before any look answers kPrivdAway.
   virtual void privdWent() = 0;
 
 protected:
   ~PrivdEvents() = default;
+};
+
+/// What became of a word to privd.
+enum class Told : std::uint8_t {
+  kDone,
+  kPrivdAway,
+  kFailed,  ///< there is no such group, or privd does not say why
+};
+
+/// Tells privd which groups are lent or being lent, so that nobody rebinds them by hand. Never
+/// fails; has no deadline of its own; may be said again. privd forgets it at its end: whoever is
+/// told of it coming back holds again what is held.
+class GroupHolds {
+public:
+  virtual kj::Promise<Told> hold(IommuGroupId group) = 0;
+  /// Also for a group that left meanwhile, if it was held over this connection.
+  virtual kj::Promise<Told> drop(IommuGroupId group) = 0;
+  /// All that is lent is known and held: privd drops what the plugind before us held.
+  virtual kj::Promise<Told> adopted() = 0;
+
+protected:
+  ~GroupHolds() = default;
 };
 
 class GroupEyes {

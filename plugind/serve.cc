@@ -103,7 +103,7 @@ int serve(const CommandLine& line, Settings settings) {
                        std::make_shared<Letterbox>(), random};
   PrivdLink privd(kj::mv(listening).value(), kRoot, loop);
   LedgerJournal journal(std::cout);
-  StateLoop state(std::move(settings), {privd, privd}, loop, journal, node);
+  StateLoop state(std::move(settings), {privd, privd, privd, privd}, loop, journal, node);
   privd.start(state);
   logInfo(LogEvent::kStarted, {{"listen", line.listen}, {"uid", uid}});
 

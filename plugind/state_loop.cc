@@ -42,7 +42,8 @@ StateLoop::StateLoop(Settings settings, const PrivdSides& privd, const LoopParts
       journal_(journal),
       node_(std::move(node)),
       ledger_(ledgerSettings(settings_)),
-      reader_(privd.sockets),
+      holds_(privd.holds),
+      reader_(privd.memory),
       tasks_(*this) {
   tasks_.add(loop_.letterbox->run());
 }
@@ -67,6 +68,7 @@ void StateLoop::hardwareSeen(const Snapshot& snapshot) {
 
 void StateLoop::privdWent() {
   if (!std::exchange(hardwareKnown_, false)) return;  // nothing was ever shown
+  holds_.privdWent();
   carryOut(ledger_.privdWent(now()));
 }
 
@@ -75,9 +77,10 @@ void StateLoop::socketsAvailable() {
   begin();
 }
 
-void StateLoop::kubeletSeen(const std::optional<KubeletIdentity>& kubelet, bool appeared) {
-  if (kubelet) carryOut(ledger_.kubeletSeen(*kubelet, now()));
-  if (appeared) {
+void StateLoop::kubeletAppeared(const KubeletIdentity& kubelet) {
+  carryOut(ledger_.kubeletSeen(kubelet, now()));
+  if (std::exchange(kubelet_, kubelet) !=
+      kubelet) {  // not privd that is back and says who is there
     logInfo(LogEvent::kKubeletAppeared, {{"resources", resources_.size()}});
     for (auto& [name, resource] : resources_) resource->registrar().registerNow();
   }
@@ -185,6 +188,8 @@ void StateLoop::callCancelled(const std::shared_ptr<KubeletCall>& call) {
 
 void StateLoop::carryOut(Effects effects) {
   for (const JournalEvent& event : effects.journal) journal_.write(event);
+  if (effects.holds) holds_.hold(*effects.holds);
+  if (effects.dropOtherHolds) holds_.adopted();
   if (ledger_.begun()) show(effects.frames);
   for (const Answer& each : effects.answers) answer(each);
   for (const UseQuestion& question : effects.questions) ask(question);

@@ -4,8 +4,10 @@
 #include "plugind/core/ledger/ledger.h"
 #include "plugind/core/resource_catalog.h"
 #include "plugind/core/settings.h"
+#include "plugind/held_groups.h"
 #include "plugind/kubelet/advertised_resource.h"
 #include "plugind/kubelet/kubelet_sockets.h"
+#include "plugind/kubelet/memory_source.h"
 #include "plugind/kubelet_reader.h"
 #include "plugind/ledger_journal.h"
 #include "plugind/look.h"
@@ -18,14 +20,17 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace vfiogate {
 
-/// The two sides of privd that the loop uses.
+/// The sides of privd that the loop uses.
 struct PrivdSides {
   GroupEyes& eyes;
+  GroupHolds& holds;
   KubeletSockets& sockets;
+  KubeletMemorySource& memory;
 };
 
 /// What stays as it is while the process lives.
@@ -46,7 +51,7 @@ public:
 
   void hardwareSeen(const Snapshot& snapshot) override;
   void socketsAvailable() override;
-  void kubeletSeen(const std::optional<KubeletIdentity>& kubelet, bool appeared) override;
+  void kubeletAppeared(const KubeletIdentity& kubelet) override;
   void podResourcesAppeared() override;
   void checkpointReplaced() override;
   void privdWent() override;
@@ -92,7 +97,9 @@ private:
   const Node node_;
 
   Ledger ledger_;
+  HeldGroups holds_;
   KubeletReader reader_;
+  std::optional<KubeletIdentity> kubelet_;  ///< the last one that was there
   bool hardwareKnown_ = false;
   bool beginning_ = false;
   std::uint64_t lastCall_ = 0;

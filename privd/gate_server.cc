@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 namespace vfiogate {
 namespace {
@@ -52,24 +53,19 @@ protected:
     KubeletGate::Listener listener = kj::mv(made).value();
     logLine(LogEvent::kSocketMade,
             {{"resource", kj::str(resource->str().c_str())}, {"name", kj::str(listener.endpoint)}});
-    return sendPatiently(channel_, timer_, {ticket, DescriptorKind::kListener, kj::mv(listener.fd)},
-                         kRetries)
-        .then([answer, endpoint = kj::mv(listener.endpoint)](DescriptorSender::Sent sent) mutable {
-          if (sent == DescriptorSender::Sent::kSent) {
-            answer.setEndpoint(endpoint);
-          } else {
-            notSent(sent);
-            answer.setTooMany();
-          }
+    return deliver({ticket, DescriptorKind::kListener, kj::mv(listener.fd)})
+        .then([answer, endpoint = kj::mv(listener.endpoint)](bool taken) mutable {
+          if (!taken) return answer.setTooMany();
+          answer.setEndpoint(endpoint);
         });
   }
 
   kj::Promise<void> dial(DialContext context) override {
     const auto ticket = context.getParams().getTicket();
     auto answer = context.getResults().initAnswer();
-    const bool pods = context.getParams().getSocket() == schema::KubeletSocket::POD_RESOURCES;
-    auto made =
-        gate_.dial(pods ? KubeletGate::Socket::kPodResources : KubeletGate::Socket::kRegistration);
+    auto made = gate_.dial(context.getParams().getSocket() == schema::KubeletSocket::POD_RESOURCES
+                               ? KubeletGate::Socket::kPodResources
+                               : KubeletGate::Socket::kRegistration);
     if (!made) {
       const int error = made.error().error;
       if (meansNotYet(error)) {
@@ -80,50 +76,41 @@ protected:
       logLine(LogEvent::kKubeletAbsent, {{"error", kj::str(strerror(error))}});
       return kj::READY_NOW;
     }
-    return sendPatiently(channel_, timer_,
-                         {ticket, DescriptorKind::kConnection, kj::mv(made).value()}, kRetries)
-        .then([answer](DescriptorSender::Sent sent) mutable {
-          if (sent == DescriptorSender::Sent::kSent) {
-            answer.setConnected();
-          } else {
-            notSent(sent);
-            answer.setTooMany();
-          }
+    return deliver({ticket, DescriptorKind::kConnection, kj::mv(made).value()})
+        .then([answer](bool taken) mutable {
+          if (!taken) return answer.setTooMany();
+          answer.setConnected();
         });
   }
 
   kj::Promise<void> watch(WatchContext context) override {
-    watching_ = tell(context.getParams().getObserver()).eagerlyEvaluate(nullptr);
+    watching_ = tell(context.getParams().getObserver(), {}).eagerlyEvaluate(nullptr);
     return kj::READY_NOW;
   }
 
   kj::Promise<void> checkpoint(CheckpointContext context) override {
     auto answer = context.getResults().initAnswer();
-    auto opened = gate_.checkpoint();
+    auto opened = gate_.openCheckpoint();
     if (!opened) {
-      if (opened.error() == ENOENT) {
+      const int error = opened.error().error;
+      if (error == ENOENT) {
         answer.setAbsent();
-      } else if (opened.error() == EFBIG) {
-        answer.setUnfit();
       } else {
-        answer.setFailed(static_cast<std::uint16_t>(opened.error()));
+        answer.setFailed(static_cast<std::uint16_t>(error));
       }
       return kj::READY_NOW;
     }
-    auto version = kj::mv(opened).value();
-    const auto modified = version.modified;
-    return sendPatiently(
-               channel_, timer_,
-               {context.getParams().getTicket(), DescriptorKind::kFile, kj::mv(version.fd)},
-               kRetries)
-        .then([this, answer, modified](DescriptorSender::Sent sent) mutable {
-          if (sent != DescriptorSender::Sent::kSent) {
-            notSent(sent);
-            return answer.setTooMany();
-          }
-          auto file = answer.initOpened();
-          file.setModified(modified);
-          describe(file.initKubelet());
+    RegularFile file = kj::mv(opened).value();
+    // After the file was opened: a kubelet that starts in between makes the file one of an earlier
+    // kubelet's, which it is.
+    const auto kubelet = gate_.look().registration;
+    return deliver({context.getParams().getTicket(), DescriptorKind::kFile, kj::mv(file.fd)})
+        .then([answer, status = file.status, kubelet](bool taken) mutable {
+          if (!taken) return answer.setTooMany();
+          auto told = answer.initFile();
+          told.setSize(static_cast<std::uint32_t>(status.st_size));
+          told.setWritten(nanosecondsOf(status.st_mtim));
+          if (kubelet) encode(*kubelet, told.initKubelet());
         });
   }
 
@@ -142,42 +129,43 @@ private:
     return kj::READY_NOW;
   }
 
-  static void notSent(DescriptorSender::Sent sent) {
-    const bool refs = sent == DescriptorSender::Sent::kTooManyRefs;
-    logLine(LogEvent::kDescriptorNotSent,
-            {{"reason", kj::str(refs ? "the kernel says too many references for 2 s"
-                                     : "the peer does not take its descriptors")}});
+  static void encode(const FileIdentity& identity, schema::FileIdentity::Builder to) {
+    to.setInode(identity.inode);
+    to.setChanged(identity.changedNs);
   }
 
-  void describe(schema::SocketIdentity::Builder identity) const {
-    KJ_IF_MAYBE (kubelet, gate_.kubelet()) {
-      identity.setThere(true);
-      identity.setInode(kubelet->inode);
-      identity.setChanged(kubelet->changed);
+  /// False: the peer does not get it.
+  kj::Promise<bool> deliver(DescriptorParcel parcel) {
+    return sendPatiently(channel_, timer_, kj::mv(parcel), kRetries)
+        .then([](DescriptorSender::Sent sent) {
+          if (sent == DescriptorSender::Sent::kSent) return true;
+          const bool refs = sent == DescriptorSender::Sent::kTooManyRefs;
+          logLine(LogEvent::kDescriptorNotSent,
+                  {{"reason", kj::str(refs ? "the kernel says too many references for 2 s"
+                                           : "the peer does not take its descriptors")}});
+          return false;
+        });
+  }
+
+  kj::Promise<void> tell(schema::KubeletObserver::Client observer,
+                         std::optional<KubeletFiles> told) {
+    const auto seen = gate_.changes();
+    const KubeletFiles now = gate_.look();
+    kj::Promise<void> taken = kj::READY_NOW;
+    if (told != now) {
+      if (told && now.registration && told->registration != now.registration) {
+        logLine(LogEvent::kKubeletAppeared);
+      }
+      auto request = observer.changedRequest();
+      auto files = request.initFiles();
+      if (now.registration) encode(*now.registration, files.initRegistration());
+      if (now.podResources) encode(*now.podResources, files.initPodResources());
+      if (now.checkpoint) encode(*now.checkpoint, files.initCheckpoint());
+      taken = request.send().ignoreResult();
     }
-  }
-
-  kj::Promise<void> tell(schema::KubeletObserver::Client observer) {
-    NameWatch& registration = gate_.registrationSocket();
-    NameWatch& pods = gate_.podResourcesSocket();
-    NameWatch& memory = gate_.checkpointFile();
-    const auto sockets = registration.count();
-    auto request = observer.changedRequest();
-    auto state = request.initState();
-    describe(state.initKubelet());
-    state.setRegistrationSockets(sockets);
-    state.setPodResourcesSockets(pods.count());
-    state.setCheckpoints(memory.count());
-    auto changed = registration.next(sockets)
-                       .exclusiveJoin(pods.next(pods.count()))
-                       .exclusiveJoin(memory.next(memory.count()))
-                       .ignoreResult();
-    return request.send().ignoreResult().then(
-        [this, observer = kj::mv(observer), changed = kj::mv(changed), sockets]() mutable {
-          return changed.then([this, observer = kj::mv(observer), sockets]() mutable {
-            if (gate_.registrationSocket().count() != sockets) logLine(LogEvent::kKubeletAppeared);
-            return tell(kj::mv(observer));
-          });
+    return taken.then([this, seen]() { return gate_.changedSince(seen); })
+        .then([this, observer = kj::mv(observer), now]() mutable {
+          return tell(kj::mv(observer), now);
         });
   }
 

@@ -8,13 +8,13 @@ namespace {
 
 class GroupControlServer final : public schema::GroupControl::Server {
 public:
-  GroupControlServer(const SysfsRoot& sysfs, const DevRoot& dev, const IommuGroup& group)
-      : sysfs_(sysfs), dev_(dev), id_(group.id), members_(group.members) {}
+  GroupControlServer(const GroupControls::Place& place, const IommuGroup& group)
+      : place_(place), id_(group.id), members_(group.members) {}
 
 protected:
   kj::Promise<void> look(LookContext context) override {
     auto answer = context.getResults().initAnswer();
-    const Snapshot seen = scanGroup(sysfs_, dev_, id_);
+    const Snapshot seen = scanGroup(place_.sysfs, place_.dev, id_);
     const auto group = seen.groups.find(id_);
     if (group == seen.groups.end() || group->second.members != members_) {
       answer.setVanished();
@@ -24,9 +24,18 @@ protected:
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> hold(HoldContext /*context*/) override {
+    place_.holds.hold(members_, place_.claimant);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> drop(DropContext /*context*/) override {
+    place_.holds.drop(members_);
+    return kj::READY_NOW;
+  }
+
 private:
-  const SysfsRoot& sysfs_;
-  const DevRoot& dev_;
+  const GroupControls::Place place_;
   IommuGroupId id_;
   std::vector<Bdf> members_;
 };
@@ -38,7 +47,7 @@ schema::GroupControl::Client GroupControls::of(const IommuGroup& group) {
   if (known != minted_.end() && known->second.members == group.members) {
     return known->second.client;
   }
-  schema::GroupControl::Client client = kj::heap<GroupControlServer>(sysfs_, dev_, group);
+  schema::GroupControl::Client client = kj::heap<GroupControlServer>(place_, group);
   minted_.insert_or_assign(group.id, Minted{group.members, client});
   return client;
 }

@@ -3,6 +3,7 @@
 
 #include "ipc/schema/helper.capnp.h"
 #include "ipc/types/snapshot.h"
+#include "privd/holds.h"
 #include "privd/sysfs_root.h"
 
 #include <map>
@@ -14,7 +15,14 @@ namespace vfiogate {
 /// then: where they change, the old capability is good for nothing and a new one is minted.
 class GroupControls {
 public:
-  GroupControls(const SysfsRoot& sysfs, const DevRoot& dev) : sysfs_(sysfs), dev_(dev) {}
+  struct Place {
+    const SysfsRoot& sysfs;
+    const DevRoot& dev;
+    Holds& holds;
+    Holds::Claimant claimant;  ///< for whom the groups are held
+  };
+
+  explicit GroupControls(Place place) : place_(place) {}
 
   schema::GroupControl::Client of(const IommuGroup& group);
   /// Forgets the groups that `snapshot` has no more.
@@ -26,8 +34,7 @@ private:
     schema::GroupControl::Client client;
   };
 
-  const SysfsRoot& sysfs_;
-  const DevRoot& dev_;
+  const Place place_;
   std::map<IommuGroupId, Minted> minted_;
 };
 

@@ -3,7 +3,9 @@
 #include "privd/feed.h"
 #include "privd/gate_server.h"
 #include "privd/group_controls.h"
+#include "privd/log_line.h"
 
+#include <kj/debug.h>
 #include <kj/refcount.h>
 
 namespace vfiogate {
@@ -14,10 +16,14 @@ constexpr auto kPatience = 10 * kj::SECONDS;
 /// What the capabilities of one connection share; it lives until the last of them is dropped.
 struct Peer : kj::Refcounted {
   Peer(Node& sharedNode, Service howServed)
-      : node(sharedNode), service(kj::mv(howServed)), controls(node.sysfs, node.dev) {}
+      : node(sharedNode),
+        service(kj::mv(howServed)),
+        claimant(node.holds.newClaimant()),
+        controls({node.sysfs, node.dev, node.holds, claimant}) {}
 
   Node& node;
   Service service;
+  const Holds::Claimant claimant;
   bool entered = false;
   GroupControls controls;
   kj::Maybe<kj::Own<Feed>> feed;
@@ -67,8 +73,10 @@ protected:
     auto answer = context.getResults().initAnswer();
     KJ_IF_MAYBE (channel, peer_->service.channel) {
       if (peer_->service.rights.kubelet) {
-        answer.setGate(
-            makeGate(peer_->node.kubelet, *channel, peer_->node.timer, kj::addRef(*peer_)));
+        if (gate_ == nullptr) {
+          gate_ = makeGate(peer_->node.kubelet, *channel, peer_->node.timer, kj::addRef(*peer_));
+        }
+        answer.setGate(KJ_ASSERT_NONNULL(gate_));
         return kj::READY_NOW;
       }
     }
@@ -76,8 +84,14 @@ protected:
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> adopted(AdoptedContext /*context*/) override {
+    if (peer_->service.channel != nullptr) peer_->node.holds.keepOnly(peer_->claimant);
+    return kj::READY_NOW;
+  }
+
 private:
   kj::Own<Peer> peer_;
+  kj::Maybe<schema::KubeletGate::Client> gate_;
 };
 
 class DoorServer final : public schema::Door::Server {
@@ -93,17 +107,43 @@ public:
 protected:
   kj::Promise<void> enter(EnterContext context) override {
     auto answer = context.getResults().initAnswer();
-    if (context.getParams().getProtocol() != schema::PROTOCOL) {
+    const auto params = context.getParams();
+    if (params.getProtocol() != schema::PROTOCOL) {
       answer.setWrongProtocol(schema::PROTOCOL);
       return kj::READY_NOW;
     }
     peer_->entered = true;
-    answer.setSession(kj::heap<SessionServer>(kj::addRef(*peer_)));
+    if (session_ == nullptr && !lease(params.getTicket(), params.getLease())) {
+      if (!waits_) logLine(LogEvent::kPlugindWaits);
+      waits_ = true;
+      answer.setLeased();
+      return kj::READY_NOW;
+    }
+    if (session_ == nullptr) session_ = kj::heap<SessionServer>(kj::addRef(*peer_));
+    answer.setSession(KJ_ASSERT_NONNULL(session_));
+    answer.setLease(lease_);
     return kj::READY_NOW;
   }
 
 private:
+  /// False: another plugind has the node.
+  bool lease(std::uint32_t ticket, std::uint64_t shown) {
+    KJ_IF_MAYBE (channel, peer_->service.channel) {
+      const auto leased = peer_->node.lease.take(shown);
+      // What cannot be sent is closed here, and free for the next try.
+      if (!leased || (leased->lock && channel->send(ticket, DescriptorKind::kLock, *leased->lock) !=
+                                          DescriptorSender::Sent::kSent)) {
+        return false;
+      }
+      lease_ = leased->ticket;
+    }
+    return true;
+  }
+
   kj::Own<Peer> peer_;
+  std::uint64_t lease_ = 0;
+  bool waits_ = false;
+  kj::Maybe<schema::Session::Client> session_;
   kj::Promise<void> impatience_;
 };
 

@@ -3,8 +3,10 @@
 
 #include "ipc/codec/descriptor_channel.h"
 #include "ipc/schema/helper.capnp.h"
+#include "privd/holds.h"
 #include "privd/kubelet_gate.h"
 #include "privd/pci_scan.h"
+#include "privd/plugind_lease.h"
 #include "privd/rights.h"
 #include "privd/snapshot_source.h"
 
@@ -19,6 +21,8 @@ struct Node {
   const SysfsRoot& sysfs;
   const DevRoot& dev;
   KubeletGate& kubelet;
+  Holds& holds;
+  PlugindLease& lease;
   kj::Timer& timer;
 };
 

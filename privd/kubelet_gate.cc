@@ -2,26 +2,21 @@
 
 #include "ipc/types/hex.h"
 
-#include <linux/openat2.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-
 #include <fcntl.h>
 #include <sha2.h>
-#include <unistd.h>
 
 #include <cerrno>
 
 namespace vfiogate {
 namespace {
 
-constexpr kj::StringPtr kKubeletSocket = "kubelet.sock"_kj;
-constexpr kj::StringPtr kCheckpoint = "kubelet_internal_checkpoint"_kj;
-constexpr off_t kLongestCheckpoint = 1 << 20;
 constexpr size_t kMaxResources = 64;
+constexpr off_t kLargestCheckpoint = 1 << 20;
 
-std::int64_t nanoseconds(const timespec& time) {
-  return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
+std::optional<FileIdentity> identityOf(kj::StringPtr path) {
+  struct stat status = {};
+  if (lstat(path.cStr(), &status) != 0) return std::nullopt;
+  return FileIdentity{status.st_ino, nanosecondsOf(status.st_ctim)};
 }
 
 }  // namespace
@@ -41,11 +36,13 @@ kj::String socketNameOf(const ResourceName& resource) {
 KubeletGate::KubeletGate(kj::UnixEventPort& port, kj::Timer& timer, kj::StringPtr kubeletDir,
                          kj::Vector<kj::String> prefixes)
     : directory_(kj::str(kubeletDir, "/device-plugins")),
-      podResources_(kj::str(kubeletDir, "/pod-resources")),
+      podResourcesDirectory_(kj::str(kubeletDir, "/pod-resources")),
+      registrationSocket_(kj::str(directory_, "/kubelet.sock")),
+      podResourcesSocket_(kj::str(podResourcesDirectory_, "/kubelet.sock")),
+      checkpoint_(kj::str(directory_, "/kubelet_internal_checkpoint")),
       prefixes_(kj::mv(prefixes)),
-      registrationSocket_(port, timer, directory_, kKubeletSocket),
-      podResourcesSocket_(port, timer, podResources_, kKubeletSocket),
-      checkpointFile_(port, timer, directory_, kCheckpoint) {}
+      devicePlugins_(port, timer, directory_, ""),
+      podResources_(port, timer, podResourcesDirectory_, "") {}
 
 kj::Maybe<KubeletGate::Refusal> KubeletGate::refuse(const ResourceName& resource) const {
   bool known = false;
@@ -66,27 +63,24 @@ Result<KubeletGate::Listener, SocketError> KubeletGate::listen(const ResourceNam
 }
 
 Result<kj::AutoCloseFd, SocketError> KubeletGate::dial(Socket socket) const {
-  const auto& directory = socket == Socket::kRegistration ? directory_ : podResources_;
-  return dialAt(kj::str(directory, "/", kKubeletSocket));
+  return dialAt(socket == Socket::kPodResources ? podResourcesSocket_ : registrationSocket_);
 }
 
-Result<KubeletGate::Checkpoint, int> KubeletGate::checkpoint() const {
-  open_how how = {};
-  how.flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-  const auto path = kj::str(directory_, "/", kCheckpoint);
-  kj::AutoCloseFd fd(
-      static_cast<int>(syscall(SYS_openat2, AT_FDCWD, path.cStr(), &how, sizeof how)));
-  struct stat status = {};
-  if (fd.get() < 0 || fstat(fd, &status) != 0) return Failure{errno};
-  if (!S_ISREG(status.st_mode) || status.st_size > kLongestCheckpoint) return Failure{EFBIG};
-  return Checkpoint{kj::mv(fd), nanoseconds(status.st_mtim)};
+Result<RegularFile, ReadError> KubeletGate::openCheckpoint() const {
+  auto opened = openRegular(AT_FDCWD, checkpoint_.cStr(), O_NOFOLLOW, 0);
+  if (opened && opened->status.st_size > kLargestCheckpoint) return Failure{ReadError{EFBIG}};
+  return opened;
 }
 
-kj::Maybe<KubeletGate::Identity> KubeletGate::kubelet() const {
-  struct stat status = {};
-  const auto path = kj::str(directory_, "/", kKubeletSocket);
-  if (lstat(path.cStr(), &status) != 0) return nullptr;
-  return Identity{status.st_ino, nanoseconds(status.st_ctim)};
+KubeletFiles KubeletGate::look() const {
+  return {identityOf(registrationSocket_), identityOf(podResourcesSocket_),
+          identityOf(checkpoint_)};
+}
+
+kj::Promise<void> KubeletGate::changedSince(std::uint64_t seen) {
+  if (changes() > seen) return kj::READY_NOW;
+  auto plugins = devicePlugins_.next(devicePlugins_.count());
+  return plugins.exclusiveJoin(podResources_.next(podResources_.count())).ignoreResult();
 }
 
 }  // namespace vfiogate

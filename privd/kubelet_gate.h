@@ -1,15 +1,17 @@
 #pragma once
-// The kubelet's device-plugin directory: the sockets that privd makes and dials there for others.
+// The kubelet's directories: the sockets that privd makes and dials there for others, and the file
+// in which the kubelet remembers what it allocated.
 
 #include "ipc/socket/unix_socket.h"
 #include "ipc/types/resource_name.h"
 #include "privd/name_watch.h"
+#include "privd/open_file.h"
 
 #include <kj/async-unix.h>
 #include <kj/string.h>
 #include <kj/vector.h>
 
-#include <cstdint>
+#include <optional>
 #include <set>
 
 namespace vfiogate {
@@ -18,8 +20,25 @@ namespace vfiogate {
 /// the first of the SHA-256 of the resource's name. Of fixed length, whatever the resource's.
 kj::String socketNameOf(const ResourceName& resource);
 
-/// Makes and dials sockets below `<kubelet-dir>`, opens the checkpoint there, and reads no byte of
-/// either. What belongs to resources outside `prefixes` is refused.
+/// Tells one file from the next under the same name.
+struct FileIdentity {
+  std::uint64_t inode;
+  std::int64_t changedNs;  ///< change time, since 1970
+
+  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+};
+
+/// What the kubelet made; null: not there.
+struct KubeletFiles {
+  std::optional<FileIdentity> registration;  ///< its registration socket: which kubelet runs
+  std::optional<FileIdentity> podResources;
+  std::optional<FileIdentity> checkpoint;
+
+  friend bool operator==(const KubeletFiles&, const KubeletFiles&) = default;
+};
+
+/// Makes and dials sockets below `<kubelet-dir>`, and reads no byte that goes over them, nor of the
+/// checkpoint. What belongs to resources outside `prefixes` is refused.
 class KubeletGate {
 public:
   KubeletGate(kj::UnixEventPort& port, kj::Timer& timer, kj::StringPtr kubeletDir,
@@ -38,36 +57,29 @@ public:
   Result<Listener, SocketError> listen(const ResourceName& resource);
 
   enum class Socket { kRegistration, kPodResources };
-  /// A connection to one of the kubelet's own sockets.
+  /// A connection to the kubelet.
   Result<kj::AutoCloseFd, SocketError> dial(Socket socket) const;
 
-  /// One version of the kubelet's checkpoint.
-  struct Checkpoint {
-    kj::AutoCloseFd fd;     ///< for reading
-    std::int64_t modified;  ///< nanoseconds since 1970
-  };
-  /// Opens it. Error: an errno; EFBIG for what is not a regular file of at most 1 MiB.
-  Result<Checkpoint, int> checkpoint() const;
+  /// The checkpoint as it is now, complete, since the kubelet renames a new one into its place.
+  /// EINVAL: not a regular file; ELOOP: a link; EFBIG: above 1 MiB.
+  Result<RegularFile, ReadError> openCheckpoint() const;
 
-  /// Of the registration socket: another one is another kubelet process.
-  struct Identity {
-    std::uint64_t inode;
-    std::int64_t changed;  ///< its change time, nanoseconds since 1970
-  };
-  kj::Maybe<Identity> kubelet() const;
+  KubeletFiles look() const;
 
-  /// Count how often the kubelet made its sockets and replaced its checkpoint.
-  NameWatch& registrationSocket() { return registrationSocket_; }
-  NameWatch& podResourcesSocket() { return podResourcesSocket_; }
-  NameWatch& checkpointFile() { return checkpointFile_; }
+  /// Counts what came into the directories: look() may tell something new when it is higher.
+  std::uint64_t changes() const { return devicePlugins_.count() + podResources_.count(); }
+  /// Resolves as soon as changes() is above `seen`.
+  kj::Promise<void> changedSince(std::uint64_t seen);
 
 private:
   kj::String directory_;
-  kj::String podResources_;
+  kj::String podResourcesDirectory_;
+  kj::String registrationSocket_;
+  kj::String podResourcesSocket_;
+  kj::String checkpoint_;
   kj::Vector<kj::String> prefixes_;
-  NameWatch registrationSocket_;
-  NameWatch podResourcesSocket_;
-  NameWatch checkpointFile_;
+  NameWatch devicePlugins_;
+  NameWatch podResources_;
   std::set<ResourceName> served_;
 };
 

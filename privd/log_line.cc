@@ -47,6 +47,8 @@ kj::StringPtr eventName(LogEvent event) {
       return "started";
     case LogEvent::kStopped:
       return "stopped";
+    case LogEvent::kInstanceWaits:
+      return "instance_waits";
     case LogEvent::kLockedDown:
       return "locked_down";
     case LogEvent::kScanFailed:
@@ -63,6 +65,8 @@ kj::StringPtr eventName(LogEvent event) {
       return "plugind_refused";
     case LogEvent::kPlugindAbsent:
       return "plugind_absent";
+    case LogEvent::kPlugindWaits:
+      return "plugind_waits";
     case LogEvent::kPeerConnected:
       return "peer_connected";
     case LogEvent::kPeerRefused:

@@ -11,6 +11,7 @@ namespace vfiogate {
 enum class LogEvent {
   kStarted,
   kStopped,
+  kInstanceWaits,
   kLockedDown,
   kScanFailed,
   kDeviceProblem,
@@ -19,6 +20,7 @@ enum class LogEvent {
   kPlugindConnected,
   kPlugindRefused,
   kPlugindAbsent,
+  kPlugindWaits,
   kPeerConnected,
   kPeerRefused,
   kPeerGone,

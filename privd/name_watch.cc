@@ -39,9 +39,7 @@ NameWatch::NameWatch(kj::UnixEventPort& port, kj::Timer& timer, kj::StringPtr di
 
 kj::Promise<std::uint64_t> NameWatch::next(std::uint64_t seen) {
   if (count_ > seen) return count_;
-  auto paf = kj::newPromiseAndFulfiller<std::uint64_t>();
-  waiting_.add(kj::mv(paf.fulfiller));
-  return kj::mv(paf.promise);
+  return bell_.next().then([this]() { return count_; });
 }
 
 bool NameWatch::arm() {
@@ -77,7 +75,8 @@ bool NameWatch::drain() {
       inotify_event event;
       memcpy(&event, buffer + at, sizeof(event));
       const char* name = buffer + at + sizeof(event);
-      if ((event.mask & IN_Q_OVERFLOW) != 0 || (event.len > 0 && name_ == name)) appeared();
+      const bool meant = event.len > 0 && (name_.size() == 0 || name_ == name);
+      if ((event.mask & IN_Q_OVERFLOW) != 0 || meant) appeared();
       const bool ours = event.wd == descriptor_;
       if (ours && (event.mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED)) != 0) alive = false;
       at += static_cast<ssize_t>(sizeof(event) + event.len);
@@ -87,9 +86,7 @@ bool NameWatch::drain() {
 
 void NameWatch::appeared() {
   ++count_;
-  auto waiting = kj::mv(waiting_);
-  waiting_ = {};
-  for (auto& fulfiller : waiting) fulfiller->fulfill(kj::cp(count_));
+  bell_.ring();
 }
 
 }  // namespace vfiogate

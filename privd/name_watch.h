@@ -1,18 +1,18 @@
 #pragma once
 // Tells when a name appears in a directory.
 
-#include "ipc/types/result.h"
+#include "privd/bell.h"
 
 #include <kj/async-unix.h>
 #include <kj/io.h>
 #include <kj/timer.h>
-#include <kj/vector.h>
 
 #include <cstdint>
 
 namespace vfiogate {
 
-/// Counts how often `name` was created in, or renamed into, `directory`. Uses inotify; a directory
+/// Counts how often `name`, or any name where it is empty, was created in, or renamed into,
+/// `directory`. Uses inotify; a directory
 /// that is missing, goes away or overflows its queue is looked for again, and counts as an
 /// appearance when it is back: one too many costs a look, one too few an outage.
 class NameWatch {
@@ -39,7 +39,7 @@ private:
   kj::UnixEventPort::FdObserver observer_;
   int descriptor_ = -1;  ///< inotify's watch descriptor, not a file descriptor
   std::uint64_t count_ = 0;
-  kj::Vector<kj::Own<kj::PromiseFulfiller<std::uint64_t>>> waiting_;
+  Bell bell_;
   kj::Promise<void> task_ = nullptr;
 };
 

@@ -15,6 +15,7 @@ using Need = DeviceAttributes::Need;
 constexpr const char* kDevices = "bus/pci/devices";
 constexpr const char* kGroups = "kernel/iommu_groups";
 constexpr const char* kVfioDev = "vfio-dev";
+constexpr const char* kMediatedTypes = "mdev_supported_types";
 constexpr std::size_t kHeaderBytes = 64;
 constexpr std::size_t kHeaderTypeOffset = 0x0e;
 constexpr unsigned kMultiFunctionBit = 0x80;
@@ -67,6 +68,7 @@ void readVfio(DeviceAttributes& from, const DevRoot& dev, PciDevice& device) {
                       dev.hasCharacterDevice("vfio/devices/" + name);
     if (device.vfioDev) return;
   }
+  from.blame(kVfioDev, "malformed: no vfio and number in it");
 }
 
 void readSriov(DeviceAttributes& from, PciDevice& device) {
@@ -101,9 +103,12 @@ bool isUuid(const std::string& name) {
 
 /// Only parents of mediated devices have types of them, so only they are searched.
 void readMediated(DeviceAttributes& from, PciDevice& device) {
-  if (!from.sysfs().exists(from.pathOf("mdev_supported_types"))) return;
+  if (!from.sysfs().exists(from.pathOf(kMediatedTypes))) return;
   const auto names = from.sysfs().names(from.pathOf(""));
-  if (!names) return;
+  if (!names) {
+    from.blame(kMediatedTypes, std::string("unreadable: ") + strerror(names.error().error));
+    return;
+  }
   for (const std::string& name : *names) {
     if (!isUuid(name) || device.mediated.size() >= kMostMediated) continue;
     device.mediated.push_back({name, from.linkName(name + "/mdev_type")});
@@ -153,24 +158,27 @@ std::optional<PciDevice> readDevice(const SysfsRoot& sysfs, const DevRoot& dev,
   return device;
 }
 
-/// True if nothing says whether the device's driver offers VFIO.
-bool driverUnclear(const PciDevice& device) {
+/// True if nothing says whether the device's driver offers VFIO, or whether parts of it are lent.
+bool useUnclear(const PciDevice& device) {
   return std::ranges::any_of(device.problems, [](const AttributeProblem& problem) {
-    return problem.attribute == kVfioDev || problem.attribute == "driver";
+    return problem.attribute == kVfioDev || problem.attribute == "driver" ||
+           problem.attribute == kMediatedTypes;
   });
 }
 
-/// Ledger 3: bridges and functions on host drivers never count as use.
+/// Ledger 3: bridges and functions on host drivers never count as use; what cannot be read is
+/// unknown, also whether something is a bridge: a switch of GPUs has a bridge's class.
 GroupUse useOf(const Snapshot& snapshot, const IommuGroup& group) {
   GroupUse use = GroupUse::kIdle;
   for (const Bdf& member : group.members) {
     const auto found = snapshot.devices.find(member);
-    if (found == snapshot.devices.end() || !isEndpoint(found->second)) continue;
+    if (found == snapshot.devices.end()) continue;
     const PciDevice& device = found->second;
+    if (device.headerType.value_or(0) != 0) continue;
     if (!device.mediated.empty() && use == GroupUse::kIdle) use = GroupUse::kBlind;
-    const bool unclear = driverUnclear(device);
+    const bool unclear = useUnclear(device);
     if (!device.driver.empty() && !device.vfioDev && !unclear) continue;
-    if (!device.enableCount || unclear) {
+    if (!device.enableCount || unclear || !isEndpoint(device)) {
       use = GroupUse::kUnknown;
     } else if (*device.enableCount > 0) {
       return GroupUse::kOpen;

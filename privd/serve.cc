@@ -3,6 +3,7 @@
 #include "ipc/socket/unix_socket.h"
 #include "privd/command_socket.h"
 #include "privd/helper_server.h"
+#include "privd/instance_lock.h"
 #include "privd/log_line.h"
 #include "privd/plugind_link.h"
 #include "privd/snapshot_source.h"
@@ -25,6 +26,8 @@ namespace vfiogate {
 namespace {
 
 constexpr std::uint64_t kDescriptors = 4096;
+constexpr auto kFirstPause = 250 * kj::MILLISECONDS;
+constexpr auto kLongestPause = 2 * kj::SECONDS;
 
 /// A path's directory and last part.
 struct SplitPath {
@@ -59,8 +62,14 @@ kj::Promise<void> onEnd(kj::UnixEventPort& port) {
   return port.onSignal(SIGTERM).exclusiveJoin(port.onSignal(SIGINT)).ignoreResult();
 }
 
+std::uint64_t drawNumber() {
+  std::random_device random;
+  return (std::uint64_t{random()} << 32U) | random();
+}
+
 /// What was opened while it was still allowed.
 struct Opened {
+  PlugindLease lease;
   SysfsRoot sysfs;
   DevRoot dev;
   kj::AutoCloseFd commands;
@@ -72,6 +81,8 @@ std::string why(int error) {
 }
 
 Result<Opened, std::string> openAll(const ServeOptions& options) {
+  auto lease = PlugindLease::open(options.stateDir, drawNumber());
+  if (!lease) return Failure{"--state-dir " + options.stateDir + why(lease.error().error)};
   auto sysfs = SysfsRoot::open(options.sysfs);
   if (!sysfs) return Failure{"--sysfs " + options.sysfs + why(sysfs.error().error)};
   auto dev = DevRoot::open(options.dev);
@@ -91,32 +102,32 @@ Result<Opened, std::string> openAll(const ServeOptions& options) {
     }
     uevents = kj::mv(socket).value();
   }
-  return Opened{kj::mv(sysfs).value(), kj::mv(dev).value(), kj::mv(commands).value(),
-                kj::mv(uevents)};
+  return Opened{kj::mv(lease).value(), kj::mv(sysfs).value(), kj::mv(dev).value(),
+                kj::mv(commands).value(), kj::mv(uevents)};
 }
 
-std::optional<StepFailure> dropPower(const Opened& opened) {
-  std::vector<int> keep = {opened.sysfs.fd(), opened.dev.fd(), opened.commands.get()};
-  KJ_IF_MAYBE (uevents, opened.uevents) keep.push_back(uevents->get());
-  return dropPrivileges({.descriptors = keep, .descriptorLimit = kDescriptors});
-}
-
-std::uint64_t newEpoch() {
-  std::random_device random;
-  return (std::uint64_t{random()} << 32U) | random();
+/// Resolves when the lock is ours. The kernel can wait for a lock only by holding the loop up, so
+/// it is asked again: after 250 ms at first, then half as often each time, up to 2 s.
+kj::Promise<void> awaitTurn(InstanceLock& lock, kj::Timer& timer, kj::Duration pause) {
+  if (lock.tryTake()) return kj::READY_NOW;
+  if (pause == kFirstPause) {
+    logLine(LogEvent::kInstanceWaits, {{"holder", kj::str(lock.holder().c_str())}});
+  }
+  return timer.afterDelay(pause).then([&lock, &timer, pause]() {
+    return awaitTurn(lock, timer, kj::min(pause * 2, kLongestPause));
+  });
 }
 
 /// Everything that needs a system call of start-up is made here, then the filter goes in, and only
 /// then is anything read that somebody else wrote.
-std::optional<StepFailure> runLocked(const ServeOptions& options, Opened opened) {
-  auto io = kj::setupAsyncIo();
+std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoContext& io,
+                                     Opened opened, kj::Promise<void> ended) {
   kj::Timer& timer = io.provider->getTimer();
-  auto ended = onEnd(io.unixEventPort);
   const SplitPath plugindPath = split(options.plugind);
   NameWatch plugindSocket(io.unixEventPort, timer, plugindPath.directory.c_str(),
                           plugindPath.name.c_str());
   KubeletGate kubelet(io.unixEventPort, timer, options.kubeletDir.c_str(), prefixesOf(options));
-  const std::uint64_t epoch = newEpoch();
+  const std::uint64_t epoch = drawNumber();
   io.waitScope.poll();  // KJ asks for the signals at its first look, which the filter forbids
 
   if (auto failure = loadFilter(kPrivdRules)) return failure;
@@ -132,7 +143,8 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, Opened opened)
   KJ_IF_MAYBE (socket, opened.uevents) {
     uevents.emplace(io.unixEventPort, kj::mv(*socket), [&source]() { source.hint(); });
   }
-  Node node{source, opened.sysfs, opened.dev, kubelet, timer};
+  Holds holds;
+  Node node{source, opened.sysfs, opened.dev, kubelet, holds, opened.lease, timer};
   const RolePolicy policy = policyOf(options);
   CommandSocket commands(node, io, policy, kj::mv(opened.commands));
   PlugindLink plugind(node, io, policy, options.plugind.c_str(), plugindSocket);
@@ -152,10 +164,25 @@ int serve(const ServeOptions& options) {
   }
   kj::UnixEventPort::captureSignal(SIGTERM);
   kj::UnixEventPort::captureSignal(SIGINT);
+  if (const auto failure = dropPrivileges({.descriptorLimit = kDescriptors})) {
+    return fail(failure->str());
+  }
+  auto lock = InstanceLock::open(options.stateDir);
+  if (!lock) return fail("--state-dir " + options.stateDir + why(lock.error().error));
+  InstanceLock instance = kj::mv(lock).value();
+  auto io = kj::setupAsyncIo();
+  auto ended = onEnd(io.unixEventPort).fork();
+  // Nothing that the one before us may still use is touched until it is gone.
+  const bool ours = awaitTurn(instance, io.provider->getTimer(), kFirstPause)
+                        .then([]() { return true; })
+                        .exclusiveJoin(ended.addBranch().then([]() { return false; }))
+                        .wait(io.waitScope);
+  if (!ours) return 0;
   auto opened = openAll(options);
   if (!opened) return fail(opened.error());
-  if (const auto failure = dropPower(*opened)) return fail(failure->str());
-  if (const auto failure = runLocked(options, kj::mv(opened).value())) return fail(failure->str());
+  if (const auto failure = runLocked(options, io, kj::mv(opened).value(), ended.addBranch())) {
+    return fail(failure->str());
+  }
   return 0;
 }
 

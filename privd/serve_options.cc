@@ -31,8 +31,8 @@ std::string checkPrefix(const std::string& text) {
 
 void refuseLaterOptions(CLI::App& serve) {
   for (const char* name :
-       {"--cdi-dir", "--state-dir", "--audit-log", "--allow", "--deny", "--declare",
-        "--plugind-config", "--dra-driver", "--override", "--require-landlock"}) {
+       {"--cdi-dir", "--audit-log", "--allow", "--deny", "--declare", "--plugind-config",
+        "--dra-driver", "--override", "--require-landlock"}) {
     serve
         .add_option_function<std::vector<std::string>>(name,
                                                        [name](const std::vector<std::string>&) {
@@ -87,6 +87,8 @@ void addServeOptions(CLI::App& serve, ServeOptions& options) {
   serve.add_option("--dev", options.dev, "the root below which device nodes are looked for")
       ->capture_default_str();
   serve.add_option("--kubelet-dir", options.kubeletDir, "the kubelet's directory")
+      ->capture_default_str();
+  serve.add_option("--state-dir", options.stateDir, "what outlives this daemon; one a node")
       ->capture_default_str();
   serve
       .add_option("--resource-prefix", options.resourcePrefixes,

@@ -25,9 +25,7 @@ SnapshotSource::SnapshotSource(kj::Timer& timer, std::uint64_t epoch, kj::Durati
 
 kj::Promise<SnapshotSource::Current> SnapshotSource::next(std::uint64_t seen) {
   if (generation_ > seen) return current();
-  auto paf = kj::newPromiseAndFulfiller<Current>();
-  waiting_.add(kj::mv(paf.fulfiller));
-  return kj::mv(paf.promise);
+  return bell_.next().then([this]() { return current(); });
 }
 
 void SnapshotSource::hint() {
@@ -66,9 +64,7 @@ void SnapshotSource::look() {
   if (snapshot_ != nullptr && *snapshot_ == seen) return;
   snapshot_ = std::make_shared<const Snapshot>(std::move(seen));
   ++generation_;
-  auto waiting = kj::mv(waiting_);
-  waiting_ = {};
-  for (auto& fulfiller : waiting) fulfiller->fulfill(current());
+  bell_.ring();
 }
 
 void SnapshotSource::taskFailed(kj::Exception&& exception) {

@@ -2,11 +2,11 @@
 // The hardware as it is now, for everybody who wants to know.
 
 #include "ipc/types/snapshot.h"
+#include "privd/bell.h"
 
 #include <kj/async.h>
 #include <kj/function.h>
 #include <kj/timer.h>
-#include <kj/vector.h>
 
 #include <cstdint>
 #include <memory>
@@ -50,7 +50,7 @@ private:
   bool settling_ = false;
   kj::TimePoint firstHint_;
   kj::TimePoint lastHint_;
-  kj::Vector<kj::Own<kj::PromiseFulfiller<Current>>> waiting_;
+  Bell bell_;
   kj::TaskSet tasks_;  // last: they use all of the above
 };
 

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,7 +15,6 @@ namespace {
 
 constexpr std::size_t kLongestAttribute = 4096;
 constexpr std::size_t kMostNames = 65536;
-constexpr int kMostTries = 1000;
 
 Result<kj::AutoCloseFd, ReadError> openRoot(const std::string& path) {
   const int fd = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -27,27 +25,7 @@ Result<kj::AutoCloseFd, ReadError> openRoot(const std::string& path) {
 /// Opens `path` below `rootFd` (borrowed). sysfs is full of links that go up and down again: they
 /// resolve as long as they stay below the root.
 Result<kj::AutoCloseFd, ReadError> openBeneath(int rootFd, const std::string& path, int flags) {
-  open_how how = {};
-  how.flags = static_cast<std::uint64_t>(flags) | O_CLOEXEC;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-  long fd = -1;
-  // EAGAIN: something was renamed or mounted, anywhere on the machine, while the path went up.
-  for (int tries = 0; fd < 0 && tries < kMostTries; ++tries) {
-    fd = syscall(SYS_openat2, rootFd, path.c_str(), &how, sizeof(how));
-    if (fd < 0 && errno != EAGAIN) break;
-  }
-  if (fd < 0) return Failure{ReadError{errno}};
-  return kj::AutoCloseFd(static_cast<int>(fd));
-}
-
-/// Opens for reading what is a regular file; never waits for the other end of something else.
-Result<kj::AutoCloseFd, ReadError> openAttribute(int rootFd, const std::string& path) {
-  auto opened = openBeneath(rootFd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
-  if (!opened) return opened;
-  struct stat status = {};
-  if (fstat(opened->get(), &status) != 0) return Failure{ReadError{errno}};
-  if (!S_ISREG(status.st_mode)) return Failure{ReadError{EINVAL}};
-  return opened;
+  return openAt(rootFd, path.c_str(), flags, RESOLVE_BENEATH);
 }
 
 }  // namespace
@@ -60,12 +38,12 @@ Result<SysfsRoot, ReadError> SysfsRoot::open(const std::string& path) {
 
 Result<std::string, ReadError> SysfsRoot::readBytes(const std::string& path,
                                                     std::size_t bytes) const {
-  const auto file = openAttribute(root_.get(), path);
+  const auto file = openRegular(root_.get(), path.c_str(), 0, RESOLVE_BENEATH);
   if (!file) return Failure{file.error()};
   std::string text(bytes, '\0');
   std::size_t filled = 0;
   while (filled < bytes) {
-    const ssize_t got = ::read(file->get(), text.data() + filled, bytes - filled);
+    const ssize_t got = ::read(file->fd.get(), text.data() + filled, bytes - filled);
     if (got < 0) return Failure{ReadError{errno}};
     if (got == 0) break;
     filled += static_cast<std::size_t>(got);
@@ -103,12 +81,20 @@ Result<std::vector<std::string>, ReadError> SysfsRoot::names(const std::string& 
     return Failure{ReadError{error}};
   }
   std::vector<std::string> names;
-  while (names.size() < kMostNames) {
+  int error = 0;
+  while (error == 0) {
+    errno = 0;
     const dirent* entry = readdir(directory);
-    if (entry == nullptr) break;
-    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+    if (entry == nullptr) {
+      error = errno;
+      break;
+    }
+    if (entry->d_name[0] == '.') continue;
+    if (names.size() == kMostNames) error = EOVERFLOW;
+    names.emplace_back(entry->d_name);
   }
   closedir(directory);
+  if (error != 0) return Failure{ReadError{error}};
   std::ranges::sort(names);
   return names;
 }

@@ -2,6 +2,7 @@
 // The only code that opens sysfs, and the only code that looks into /dev.
 
 #include "ipc/types/result.h"
+#include "privd/open_file.h"
 
 #include <kj/io.h>
 #include <kj/string.h>
@@ -11,11 +12,6 @@
 #include <vector>
 
 namespace vfiogate {
-
-/// Why an attribute has no value: ENOENT means that it is not there.
-struct ReadError {
-  int error;
-};
 
 /// A directory that is taken for /sys. Everything is found below it, links included: a link that
 /// leads out is an error (EXDEV), not a way out. Nothing here blocks: what is no regular file, such
@@ -35,7 +31,7 @@ public:
   /// Where the link points, as the link says it.
   Result<std::string, ReadError> link(const std::string& path) const;
 
-  /// The names in a directory, ascending, without dot names; at most 65,536.
+  /// The names in a directory, ascending, without dot names. EOVERFLOW: more than 65,536.
   Result<std::vector<std::string>, ReadError> names(const std::string& path) const;
 
   /// False if it is not there. True if that cannot be told, for want of descriptors or memory.

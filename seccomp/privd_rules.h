@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <seccomp.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
@@ -32,6 +33,8 @@ inline constexpr std::array kPrivdRules{
     Rule{SCMP_SYS(read), kAnyArgs, "attributes, inotify, signals, Cap'n Proto messages"},
     Rule{SCMP_SYS(renameat), kAnyArgs, "a new listener takes its name over the old one"},
     Rule{SCMP_SYS(inotify_rm_watch), kAnyArgs, "a directory that was renamed away"},
+    Rule{SCMP_SYS(flock), intIs(1, LOCK_EX | LOCK_NB, "operation is LOCK_EX|LOCK_NB"),
+         "the lease of a plugind that attaches, never waiting for it"},
     Rule{SCMP_SYS(umask), kAnyArgs, "mode of a socket at bind, instead of chmod"},
 
     // Sockets

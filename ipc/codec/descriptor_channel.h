@@ -20,7 +20,8 @@ namespace vfiogate {
 enum class DescriptorKind : std::uint32_t {
   kListener = 1,    ///< a listening stream socket
   kConnection = 2,  ///< a connected stream socket
-  kFile = 3,        ///< a regular file, open for reading
+  kFile = 3,        ///< a regular file, for reading
+  kLock = 4,        ///< a lock that is held by whoever has it open
 };
 
 /// A descriptor on its way. The ticket is the caller's, and no secret.

@@ -15,15 +15,19 @@ const protocol :UInt16 = 2;
 interface Door {
   # What a fresh connection reaches: the exchange of versions and nothing else.
 
-  enter @0 (protocol :UInt16) -> (answer :EnterAnswer);
-  # Repeatable; each success is the same session.
+  enter @0 (protocol :UInt16, ticket :UInt32, lease :UInt64) -> (answer :EnterAnswer);
+  # Repeatable; each success is the same session. Over a connection that has a descriptor channel
+  # it needs the node's lease, which one plugind has at a time: a peer that had it says which it was
+  # (0: none). A new one is a lock, which comes under the caller's ticket as any descriptor does.
 }
 
 struct EnterAnswer {
   union {
     wrongProtocol @0 :UInt16;  # privd's own; the peer must say both and stop
     session @1 :Session;
+    leased @2 :Void;  # to another plugind, for as long as that lives: ask again later
   }
+  lease @3 :UInt64;  # with the session: the one that was shown, or a new one
 }
 
 interface Session {
@@ -35,6 +39,10 @@ interface Session {
 
   kubelet @1 () -> (answer :KubeletAnswer);
   # The gate to the kubelet's sockets. Only over a connection that has a descriptor channel.
+
+  adopted @2 () -> ();
+  # The peer knows again who has what: what earlier sessions held, and this one does not, is
+  # dropped. Repeatable. Without effect over a connection that has no descriptor channel.
 }
 
 struct WatchAnswer {
@@ -163,6 +171,14 @@ interface GroupControl {
 
   look @0 () -> (answer :LookAnswer);
   # Reads the group from sysfs now. Changes nothing, asks no device.
+
+  hold @1 () -> ();
+  # The group is lent, or about to be: nobody binds or unbinds it by hand. Told again it is the same
+  # hold, now of this session. Outlives the session, until drop() or another session's adopted().
+
+  drop @2 () -> ();
+  # The group is nobody's any more. Repeatable. Works on where its members were, also after they
+  # left.
 }
 
 struct LookAnswer {
@@ -173,8 +189,8 @@ struct LookAnswer {
 }
 
 interface KubeletGate {
-  # The kubelet's directory, which belongs to root. privd makes and dials the sockets and reads no
-  # byte that goes over them. A descriptor arrives on the descriptor channel, marked with the
+  # The kubelet's directories, which belong to root. privd makes and dials the sockets and reads no
+  # byte that goes over them, nor of the checkpoint. A descriptor arrives on the descriptor channel, marked with the
   # caller's ticket, before the call's answer.
 
   listen @0 (ticket :UInt32, resource :Text) -> (answer :ListenAnswer);
@@ -182,15 +198,14 @@ interface KubeletGate {
   # for the same resource: a new socket, renamed over the old one.
 
   dial @1 (ticket :UInt32, socket :KubeletSocket) -> (answer :DialAnswer);
-  # A connection to one of the kubelet's own sockets.
+  # A connection to the kubelet.
 
   watch @2 (observer :KubeletObserver) -> ();
-  # Tells the state of the kubelet's files at once, and whenever it changes. A second one replaces
-  # the first.
+  # Tells at once what there is of the kubelet, then what it makes anew. A second one replaces the
+  # first.
 
   checkpoint @3 (ticket :UInt32) -> (answer :CheckpointAnswer);
-  # The kubelet's memory of device allocations, open for reading. Each call opens it anew: the
-  # kubelet replaces the file.
+  # The kubelet's checkpoint as it is now, open for reading.
 }
 
 enum KubeletSocket {
@@ -219,38 +234,36 @@ struct DialAnswer {
 
 struct CheckpointAnswer {
   union {
-    opened @0 :CheckpointFile;
-    absent @1 :Void;
-    unfit @2 :Void;      # not a regular file, or above 1 MiB
-    tooMany @3 :Void;    # 64 descriptors that nobody took
-    failed @4 :UInt16;   # errno
+    file @0 :CheckpointFile;
+    absent @1 :Void;   # the kubelet has written none
+    tooMany @2 :Void;  # 64 descriptors that nobody took
+    failed @3 :UInt16; # errno; EFBIG: above 1 MiB; EINVAL, ELOOP: not a regular file
   }
 }
 
 struct CheckpointFile {
-  modified @0 :Int64;       # nanoseconds since 1970
-  kubelet @1 :SocketIdentity;
+  size @0 :UInt32;
+  written @1 :Int64;          # its modification time, ns since 1970
+  kubelet @2 :FileIdentity;   # of the registration socket, looked at later; null: not there
 }
 
-struct SocketIdentity {
-  # Of the registration socket: another one is another kubelet process.
+struct FileIdentity {
+  # Tells one file from the next under the same name.
 
-  there @0 :Bool;
-  inode @1 :UInt64;
-  changed @2 :Int64;  # its change time, nanoseconds since 1970
+  inode @0 :UInt64;
+  changed @1 :Int64;  # its change time, ns since 1970
+}
+
+struct KubeletFiles {
+  # What the kubelet made; null: not there.
+
+  registration @0 :FileIdentity;  # its registration socket: which kubelet runs
+  podResources @1 :FileIdentity;  # the PodResources socket
+  checkpoint @2 :FileIdentity;
 }
 
 interface KubeletObserver {
-  # Implemented by the peer; one call in flight, what happens meanwhile comes with the next.
+  # Implemented by the peer; one call in flight, what happens meanwhile is told in the next.
 
-  changed @0 (state :KubeletState) -> ();
-}
-
-struct KubeletState {
-  # The counts are since privd's start; a difference is news.
-
-  kubelet @0 :SocketIdentity;
-  registrationSockets @1 :UInt64;  # how often it was made
-  podResourcesSockets @2 :UInt64;
-  checkpoints @3 :UInt64;          # how often the checkpoint was replaced
+  changed @0 (files :KubeletFiles) -> ();
 }

@@ -3,21 +3,18 @@
 
 #include "ipc/types/resource_name.h"
 #include "ipc/types/result.h"
-#include "plugind/core/kubelet_memory.h"
 
 #include <kj/async.h>
 #include <kj/io.h>
 
-#include <chrono>
-#include <cstdint>
-#include <optional>
 #include <string>
 
 namespace vfiogate {
 
-/// Why there is no socket now, for people, with what would mend it.
+/// Why there is no socket or file now, for people, with what would mend it.
 struct SocketRefusal {
   std::string why;
+  bool absent = false;  ///< the kubelet has not made it, or not yet
 };
 
 /// A listening socket in the kubelet's directory.
@@ -26,21 +23,10 @@ struct PluginSocket {
   std::string endpoint;  ///< its file name, for Register
 };
 
-/// The kubelet's own sockets.
-enum class KubeletSocket : std::uint8_t { kRegistration, kPodResources };
-
-/// One version of the kubelet's checkpoint, as privd opened it.
-struct CheckpointFile {
-  kj::AutoCloseFd fd;
-  std::chrono::sys_time<std::chrono::nanoseconds> modified;
-  std::optional<KubeletIdentity> kubelet;  ///< absent: it has no registration socket now
-};
-
 class KubeletSockets {
 public:
-  /// A connection to one of the kubelet's own sockets.
-  virtual kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet(KubeletSocket socket) = 0;
-  virtual kj::Promise<Result<CheckpointFile, SocketRefusal>> openCheckpoint() = 0;
+  /// A connection to the kubelet's registration socket.
+  virtual kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet() = 0;
   /// A new listener for the resource, in place of the one before.
   virtual kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(
       const ResourceName& resource) = 0;

@@ -77,8 +77,8 @@ kj::Promise<void> Registrar::awaitStream() {
 }
 
 kj::Promise<grpc::Status> Registrar::attempt() {
-  return sockets_.dialKubelet(KubeletSocket::kRegistration)
-      .then([this](Result<kj::AutoCloseFd, SocketRefusal> dialled) -> kj::Promise<grpc::Status> {
+  return sockets_.dialKubelet().then(
+      [this](Result<kj::AutoCloseFd, SocketRefusal> dialled) -> kj::Promise<grpc::Status> {
         if (!dialled) return unavailable(dialled.error().why);
         return registerOver(kj::mv(dialled).value());
       });

@@ -49,10 +49,6 @@ constexpr const char* kConfig =
     "grace: 3600s\n"
     "allocateWait: 2s\n";
 
-std::string plugindProgram() {
-  return std::string(getenv("VFIOGATE_BIN")) + "/plugind";
-}
-
 Hardware twoGroups() {
   Hardware hardware;
   hardware.add(kFirst, 31);
@@ -79,7 +75,7 @@ protected:
   void startPlugind(const std::string& config = kConfig) {
     std::ofstream(directory_ / "config.yaml") << config;
     plugind_.emplace(
-        std::vector<std::string>{plugindProgram(), "--listen", socket(), "--config",
+        std::vector<std::string>{builtProgram("plugind"), "--listen", socket(), "--config",
                                  directory_ / "config.yaml"},
         // A sanitizer's own ways at the end and in new threads are not in the filter.
         std::map<std::string, std::string>{{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}});
@@ -96,7 +92,6 @@ protected:
     kubelet_.emplace(directory_ / "kubelet");
     kubelet_->behave(manner);
     kubelet_->start();
-    if (privd_) privd_->tellKubeletAppeared();
   }
 
   /// Everything runs, and the kubelet has seen the first frame.
@@ -181,7 +176,7 @@ TEST_F(PlugindShell, I3KeepsItsFramesWhilePrivdIsAwayAndRefusesWhatItCannotCheck
   startAll();
   ASSERT_TRUE(allocate({kFirst}).status.ok());
   privd_.reset();
-  ASSERT_TRUE(plugind_->says("event=privd_went"));
+  ASSERT_TRUE(plugind_->says("event=privd_went")) << said();
   EXPECT_EQ(kubelet_->devices(kResource).healthy(), (Ids{kFirst, kSecond}));
 
   const auto refused = allocate({kSecond});
@@ -202,7 +197,7 @@ TEST_F(PlugindShell, APrivdThatComesBackFlapsNoFrame) {
   startAll();
   const auto shown = plugind_->count("event=frame_shown");
   privd_.reset();
-  ASSERT_TRUE(plugind_->says("event=privd_went"));
+  ASSERT_TRUE(plugind_->says("event=privd_went")) << said();
   startPrivd();
   // An Allocate that privd answers proves that it is back and that nothing is under way.
   ASSERT_TRUE(allocate({kSecond}).status.ok());
@@ -213,7 +208,7 @@ TEST_F(PlugindShell, APrivdThatComesBackFlapsNoFrame) {
 TEST_F(PlugindShell, AnAllocateWaitsForAPrivdThatComesBack) {
   startAll();
   privd_.reset();
-  ASSERT_TRUE(plugind_->says("event=privd_went"));
+  ASSERT_TRUE(plugind_->says("event=privd_went")) << said();
   auto waiting = std::async(std::launch::async, [this]() { return allocate({kSecond}); });
   startPrivd();
   EXPECT_TRUE(waiting.get().status.ok());
@@ -339,7 +334,7 @@ TEST_F(PlugindShell, APrivdOfAnotherReleaseIsToldSoInTheLog) {
                                   .hardware = {},
                                   .protocol = 2,
                                   .channelVersion = 9});
-  EXPECT_TRUE(plugind_->says("speaks version 9, this is version 1"));
+  EXPECT_TRUE(plugind_->says("speaks version 9, this is version 2"));
   privd_.emplace(FakePrivd::Setup{
       .plugindSocket = socket(), .kubeletDir = deviceDirectory(), .hardware = {}, .protocol = 7});
   EXPECT_TRUE(plugind_->says("speaks protocol 7, this is protocol 2"));
@@ -372,43 +367,6 @@ TEST_F(PlugindShell, LeavesQuietlyWhenTold) {
   plugind_->signal(SIGTERM);
   EXPECT_EQ(plugind_->wait(), 0) << said();
   EXPECT_EQ(kubelet_->frames(kResource), frames) << "no empty frame";
-}
-
-/// Runs plugind to its end; the exit code and what it said.
-std::pair<int, std::string> run(const std::vector<std::string>& arguments) {
-  std::vector<std::string> command{plugindProgram()};
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  ChildProcess process(command, {{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}});
-  process.says("a line that nobody writes");  // until its output ends
-  const int code = process.wait();
-  return {code, process.output()};
-}
-
-TEST(PlugindCommands, CheckConfigTellsByItsExitCode) {
-  const TempDir directory;
-  std::ofstream(directory / "good.yaml") << kConfig;
-  std::ofstream(directory / "bad.yaml") << "resources:\n  - select: {vendor: 10de}\nnonsense: 1\n";
-  const auto good = run({"--check-config", "--config", directory / "good.yaml"});
-  EXPECT_EQ(good.first, 0);
-  EXPECT_THAT(good.second, HasSubstr("grace: 3600s"));
-  const auto bad = run({"--check-config", "--config", directory / "bad.yaml"});
-  EXPECT_EQ(bad.first, 1);
-  EXPECT_THAT(bad.second, HasSubstr("bad.yaml:3: unknown key \"nonsense\""));
-  EXPECT_EQ(run({"--config", directory / "bad.yaml"}).first, 1) << "and it does not serve with it";
-}
-
-TEST(PlugindCommands, ASocketThatCannotBeMadeNamesTheDirectory) {
-  const auto ended = run({"--listen", "/nonexistent/plugind.sock"});
-  EXPECT_EQ(ended.first, 1);
-  EXPECT_THAT(ended.second, HasSubstr("the directory /nonexistent must be there"));
-}
-
-TEST(PlugindCommands, PolicyIsTheTableThatItLoads) {
-  const auto policy = run({"policy"});
-  EXPECT_EQ(policy.first, 0);
-  EXPECT_THAT(policy.second, HasSubstr("accept4"));
-  EXPECT_EQ(run({"policy", "-o", "oci"}).first, 2);
-  EXPECT_EQ(run({"status"}).first, 2);
 }
 
 TEST_F(PlugindShell, SaysThatNothingIsAdvertisedUntilSomethingIsNamed) {

@@ -72,11 +72,15 @@ protected:
   }
 
   void startPrivd(const std::vector<std::string>& more = {}) {
-    std::vector<std::string> command = {
-        program("privd"), "serve",         "--socket",      privdSocket(),
-        "--plugind",      plugindSocket(), "--sysfs",       hardware_.sysfs(),
-        "--dev",          hardware_.dev(), "--kubelet-dir", dir_ / "kubelet",
-        "--uevents",      "off",           "--rescan",      "1"};
+    std::vector<std::string> command = {program("privd"), "serve",
+                                        "--socket",       privdSocket(),
+                                        "--plugind",      plugindSocket(),
+                                        "--sysfs",        hardware_.sysfs(),
+                                        "--dev",          hardware_.dev(),
+                                        "--kubelet-dir",  dir_ / "kubelet",
+                                        "--state-dir",    dir_ / "state",
+                                        "--uevents",      "off",
+                                        "--rescan",       "1"};
     command.insert(command.end(), more.begin(), more.end());
     privd_.emplace(command, environment());
     ASSERT_TRUE(privd_->says("event=started")) << privd_->output();
@@ -272,9 +276,11 @@ TEST_F(Split, EveryThreadIsLockedDown) {
   EXPECT_THAT(identityFaults(plugind_->pid(), kPlugindUid), testing::IsEmpty());
 }
 
-TEST_F(Split, PlugindHoldsNoFileAndNoDirectory) {
+TEST_F(Split, PlugindHoldsItsLockButNoFileAndNoDirectory) {
   startAll();
-  for (const mode_t kind : {S_IFREG, S_IFDIR, S_IFCHR, S_IFBLK}) {
+  EXPECT_THAT(descriptorsOfKind(plugind_->pid(), S_IFREG),
+              testing::ElementsAre(testing::EndsWith("/state/plugind.lock")));
+  for (const mode_t kind : {S_IFDIR, S_IFCHR, S_IFBLK}) {
     EXPECT_THAT(descriptorsOfKind(plugind_->pid(), kind), testing::IsEmpty());
   }
 }

@@ -2,6 +2,7 @@
 
 #include "tests/support/child_process.h"
 #include "tests/support/fake_sysfs.h"
+#include "tests/support/kubelet_sim/kubelet_sim.h"
 #include "tests/support/process_status.h"
 #include "tests/support/syscall_injector.h"
 #include "tests/support/temp_dir.h"
@@ -17,6 +18,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 
 namespace vfiogate::test {
 namespace {
@@ -26,7 +28,7 @@ using testing::SizeIs;
 
 constexpr uid_t kPlugindUid = 64532;
 
-/// plugind offers one device, so gRPC and its threads are there; privd told it so.
+/// plugind offers one device to a kubelet, so gRPC and its threads are there; privd told it so.
 class LockedDown : public testing::Test {
 protected:
   void SetUp() override {
@@ -41,6 +43,8 @@ protected:
     }
     std::ofstream(directory_ / "plugind.yaml") << "resources: [{select: {vendor: \"10de\"}}]\n";
     hardware_.add({.address = "0000:01:00.0"});
+    kubelet_.emplace(directory_ / "kubelet");
+    kubelet_->start();
     const std::map<std::string, std::string> environment{{"ASAN_OPTIONS", "detect_leaks=0"}};
     const std::string socket = directory_ / "plugind/plugind.sock";
     const std::vector<std::string> plugind{builtProgram("plugind"), "--listen", socket, "--config",
@@ -57,6 +61,8 @@ protected:
                                          hardware_.dev(),
                                          "--uevents",
                                          "off",
+                                         "--state-dir",
+                                         directory_ / "state",
                                          "--kubelet-dir",
                                          directory_ / "kubelet"};
     plugind_ = std::make_unique<ChildProcess>(plugind, environment);
@@ -66,6 +72,7 @@ protected:
 
   TempDir directory_;
   FakeSysfs hardware_;
+  std::optional<sim::KubeletSim> kubelet_;
   std::unique_ptr<ChildProcess> plugind_;
   std::unique_ptr<ChildProcess> privd_;
 };
@@ -85,14 +92,16 @@ TEST_F(LockedDown, PlugindIsNobodyInEachOfItsThreads) {
   EXPECT_THAT(threadStatuses(plugind_->pid()), SizeIs(testing::Gt(1)));
 }
 
-TEST_F(LockedDown, PlugindHoldsNoFileAndNoDirectory) {
-  EXPECT_THAT(descriptorsOfKind(plugind_->pid(), S_IFREG), IsEmpty());
+TEST_F(LockedDown, PlugindHoldsItsLockButNoFileAndNoDirectory) {
+  EXPECT_THAT(descriptorsOfKind(plugind_->pid(), S_IFREG),
+              testing::ElementsAre(testing::EndsWith("/state/plugind.lock")));
   EXPECT_THAT(descriptorsOfKind(plugind_->pid(), S_IFDIR), IsEmpty());
   EXPECT_THAT(descriptorsOfKind(plugind_->pid(), S_IFCHR), IsEmpty());
 }
 
-TEST_F(LockedDown, PrivdHoldsDirectoriesButNoFile) {
-  EXPECT_THAT(descriptorsOfKind(privd_->pid(), S_IFREG), IsEmpty());
+TEST_F(LockedDown, PrivdHoldsDirectoriesAndItsLockButNoFile) {
+  EXPECT_THAT(descriptorsOfKind(privd_->pid(), S_IFREG),
+              testing::ElementsAre(testing::EndsWith("/state/lock")));
   EXPECT_THAT(descriptorsOfKind(privd_->pid(), S_IFCHR), IsEmpty());
 }
 

@@ -1,20 +1,15 @@
 #include "tests/support/fake_privd.h"
 
-#include "ipc/codec/descriptor_channel.h"
-#include "ipc/codec/encode_snapshot.h"
 #include "ipc/codec/limits.h"
-#include "ipc/schema/helper.capnp.h"
 #include "ipc/socket/unix_socket.h"
-#include "ipc/types/snapshot_delta.h"
+#include "tests/support/fake_privd_line.h"
 
 #include <capnp/rpc-twoparty.h>
 #include <kj/async-io.h>
 #include <kj/debug.h>
 #include <kj/thread.h>
 
-#include <fcntl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 #include <cerrno>
 #include <future>
@@ -29,220 +24,13 @@ constexpr auto kGlance = 5 * kj::MILLISECONDS;
 constexpr unsigned kStreamFlags =
     kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC | kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK;
 
-/// What plays privd: used by its own thread only, but for the counts.
-struct Play {
-  explicit Play(FakePrivd::Setup how) : setup(std::move(how)), hardware(setup.hardware) {}
-
-  const FakePrivd::Setup setup;
-  Snapshot hardware;
-  std::uint64_t generation = 1;
-  bool looksStall = false;
-  std::uint64_t appearances = 0;  ///< of the kubelet
-  std::uint64_t checkpoints = 0;  ///< versions seen
-  struct timespec checkpointChanged = {};
-  std::atomic<unsigned> sessions = 0;
-  std::atomic<unsigned> wholes = 0;
-  std::atomic<unsigned> looks = 0;
-  std::atomic<unsigned> hangUps = 0;
-};
-
-void describeKubelet(const std::string& directory, schema::SocketIdentity::Builder identity) {
-  struct stat status = {};
-  if (stat((directory + "/kubelet.sock").c_str(), &status) != 0) return;
-  identity.setThere(true);
-  identity.setInode(status.st_ino);
-  identity.setChanged(status.st_ctim.tv_sec * std::int64_t{1'000'000'000} + status.st_ctim.tv_nsec);
-}
-
-Snapshot onlyGroup(const Snapshot& hardware, const IommuGroup& group) {
-  Snapshot seen;
-  seen.groups.emplace(group.id, group);
-  for (const Bdf& member : group.members) seen.devices.emplace(member, hardware.devices.at(member));
-  return seen;
-}
-
-class ControlServer final : public schema::GroupControl::Server {
-public:
-  ControlServer(Play& play, IommuGroupId id) : play_(play), id_(id) {}
-
-protected:
-  kj::Promise<void> look(LookContext context) override {
-    ++play_.looks;
-    if (play_.looksStall) return kj::NEVER_DONE;
-    auto answer = context.getResults().initAnswer();
-    const auto group = play_.hardware.groups.find(id_);
-    if (group == play_.hardware.groups.end()) {
-      answer.setVanished();
-    } else {
-      encode(onlyGroup(play_.hardware, group->second), answer.initSeen(), noControl);
-    }
-    return kj::READY_NOW;
-  }
-
-private:
-  Play& play_;
-  const IommuGroupId id_;
-};
-
-/// One connection: what it subscribed to and the way for its descriptors.
-struct Line {
-  Play& play;
-  DescriptorSender channel;
-  kj::Maybe<schema::Observer::Client> observer;
-  kj::Maybe<schema::KubeletObserver::Client> kubeletObserver;
-  Snapshot told;
-  std::uint64_t toldGeneration = 0;
-
-  void tell(Update update) {
-    KJ_IF_MAYBE (watching, observer) {
-      auto request = watching->changedRequest();
-      encode(update, request.initUpdate(), [this](const IommuGroup& group) {
-        return kj::Maybe<schema::GroupControl::Client>(kj::heap<ControlServer>(play, group.id));
-      });
-      request.send().ignoreResult().detach([](kj::Exception&&) {});
-    }
-  }
-
-  void tellWhole() {
-    ++play.wholes;
-    told = play.hardware;
-    toldGeneration = play.generation;
-    tell({kEpoch, play.generation, play.hardware});
-  }
-
-  void tellDelta() {
-    const auto changes = diff(std::exchange(told, play.hardware), play.hardware);
-    const auto base = std::exchange(toldGeneration, play.generation);
-    tell({kEpoch, play.generation, UpdateDelta{base, changes}});
-  }
-
-  void tellKubelet() {
-    KJ_IF_MAYBE (watching, kubeletObserver) {
-      auto request = watching->changedRequest();
-      describeKubelet(play.setup.kubeletDir, request.initState().initKubelet());
-      request.getState().setRegistrationSockets(play.appearances);
-      request.getState().setCheckpoints(play.checkpoints);
-      request.send().ignoreResult().detach([](kj::Exception&&) {});
-    }
-  }
-
-  static constexpr std::uint64_t kEpoch = 77;
-};
-
-class GateServer final : public schema::KubeletGate::Server {
-public:
-  explicit GateServer(Line& line) : line_(line) {}
-
-protected:
-  kj::Promise<void> listen(ListenContext context) override {
-    const auto params = context.getParams();
-    // One name a resource, made otherwise than the real one's.
-    std::string name = "fake-" + std::string(params.getResource()) + ".sock";
-    for (char& c : name) c = c == '/' ? '_' : c;
-    auto made = listenAt(line_.play.setup.kubeletDir.c_str(), name.c_str(), WhoMayConnect::kOwner);
-    auto answer = context.getResults().initAnswer();
-    if (!made) {
-      answer.setFailed(static_cast<std::uint16_t>(made.error().error));
-      return kj::READY_NOW;
-    }
-    const kj::AutoCloseFd listener = kj::mv(made).value();
-    line_.channel.send(params.getTicket(), DescriptorKind::kListener, listener.get());
-    answer.setEndpoint(name);
-    return kj::READY_NOW;
-  }
-
-  kj::Promise<void> dial(DialContext context) override {
-    auto answer = context.getResults().initAnswer();
-    const bool pods = context.getParams().getSocket() == schema::KubeletSocket::POD_RESOURCES;
-    const std::string directory = line_.play.setup.kubeletDir + (pods ? "/../pod-resources" : "");
-    auto made = dialAt((directory + "/kubelet.sock").c_str());
-    if (!made) {
-      answer.setAbsent(static_cast<std::uint16_t>(made.error().error));
-      return kj::READY_NOW;
-    }
-    const kj::AutoCloseFd connection = kj::mv(made).value();
-    line_.channel.send(context.getParams().getTicket(), DescriptorKind::kConnection,
-                       connection.get());
-    answer.setConnected();
-    return kj::READY_NOW;
-  }
-
-  kj::Promise<void> watch(WatchContext context) override {
-    line_.kubeletObserver = context.getParams().getObserver();
-    line_.tellKubelet();
-    return kj::READY_NOW;
-  }
-
-  kj::Promise<void> checkpoint(CheckpointContext context) override {
-    auto answer = context.getResults().initAnswer();
-    const std::string path = line_.play.setup.kubeletDir + "/kubelet_internal_checkpoint";
-    const kj::AutoCloseFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    struct stat status = {};
-    if (file.get() < 0 || fstat(file, &status) != 0) {
-      answer.setAbsent();
-      return kj::READY_NOW;
-    }
-    line_.channel.send(context.getParams().getTicket(), DescriptorKind::kFile, file.get());
-    answer.initOpened().setModified(status.st_mtim.tv_sec * std::int64_t{1'000'000'000} +
-                                    status.st_mtim.tv_nsec);
-    describeKubelet(line_.play.setup.kubeletDir, answer.getOpened().initKubelet());
-    return kj::READY_NOW;
-  }
-
-private:
-  Line& line_;
-};
-
-class SubscriptionServer final : public schema::Subscription::Server {};
-
-class SessionServer final : public schema::Session::Server {
-public:
-  explicit SessionServer(Line& line) : line_(line) {}
-
-protected:
-  kj::Promise<void> watch(WatchContext context) override {
-    line_.observer = context.getParams().getObserver();
-    context.getResults().initAnswer().setSubscription(kj::heap<SubscriptionServer>());
-    line_.tellWhole();
-    return kj::READY_NOW;
-  }
-
-  kj::Promise<void> kubelet(KubeletContext context) override {
-    context.getResults().initAnswer().setGate(kj::heap<GateServer>(line_));
-    return kj::READY_NOW;
-  }
-
-private:
-  Line& line_;
-};
-
-class DoorServer final : public schema::Door::Server {
-public:
-  explicit DoorServer(Line& line) : line_(line) {}
-
-protected:
-  kj::Promise<void> enter(EnterContext context) override {
-    auto answer = context.getResults().initAnswer();
-    if (context.getParams().getProtocol() == line_.play.setup.protocol) {
-      ++line_.play.sessions;
-      answer.setSession(kj::heap<SessionServer>(line_));
-    } else {
-      answer.setWrongProtocol(line_.play.setup.protocol);
-    }
-    return kj::READY_NOW;
-  }
-
-private:
-  Line& line_;
-};
-
 /// A line being served.
 struct Connection {
   Connection(Play& play, DescriptorSender channel, kj::Own<kj::AsyncIoStream> io)
-      : line{play, kj::mv(channel), nullptr, nullptr, {}, 0},
+      : line{play, kj::mv(channel), nullptr, nullptr, {}, 0, {}},
         stream(kj::mv(io)),
         network(*stream, capnp::rpc::twoparty::Side::SERVER, kFromPeer),
-        rpc(capnp::makeRpcServer(network, schema::Door::Client(kj::heap<DoorServer>(line)))) {}
+        rpc(capnp::makeRpcServer(network, makeDoor(line))) {}
 
   Line line;
   kj::Own<kj::AsyncIoStream> stream;
@@ -280,7 +68,7 @@ private:
     stop_ = kj::mv(stop.fulfiller);
     executor_ = &kj::getCurrentThreadExecutor();
     auto dialling = dialForever().eagerlyEvaluate(nullptr);
-    auto watching = watchCheckpoint().eagerlyEvaluate(nullptr);
+    auto watching = watchFiles().eagerlyEvaluate(nullptr);
     started_.set_value();
     stop.promise.wait(io.waitScope);
     watching = nullptr;
@@ -294,20 +82,10 @@ private:
         .then([this]() { return dialForever(); });
   }
 
-  /// Looks at the file in short turns: the real one is told by the kernel.
-  kj::Promise<void> watchCheckpoint() {
-    struct stat status = {};
-    const std::string path = play_.setup.kubeletDir + "/kubelet_internal_checkpoint";
-    const bool there = stat(path.c_str(), &status) == 0;
-    const auto& known = play_.checkpointChanged;
-    if (there &&
-        (status.st_ctim.tv_sec != known.tv_sec || status.st_ctim.tv_nsec != known.tv_nsec)) {
-      play_.checkpointChanged = status.st_ctim;
-      ++play_.checkpoints;
-      KJ_IF_MAYBE (connection, connection_) (*connection)->line.tellKubelet();
-    }
-    return io_->provider->getTimer().afterDelay(kGlance).then(
-        [this]() { return watchCheckpoint(); });
+  /// Looks in short turns: the real one is told by the kernel.
+  kj::Promise<void> watchFiles() {
+    KJ_IF_MAYBE (connection, connection_) (*connection)->line.tellNewFiles();
+    return io_->provider->getTimer().afterDelay(kGlance).then([this]() { return watchFiles(); });
   }
 
   /// One connection, until it ends.
@@ -359,11 +137,8 @@ void FakePrivd::setHardware(Snapshot hardware) {
   });
 }
 
-void FakePrivd::tellKubeletAppeared() {
-  impl_->onThread([&]() {
-    ++impl_->play().appearances;
-    KJ_IF_MAYBE (connection, impl_->connection()) (*connection)->line.tellKubelet();
-  });
+void FakePrivd::setLeased(bool leased) {
+  impl_->onThread([&]() { impl_->play().leased = leased; });
 }
 
 void FakePrivd::stallLooks() {
@@ -380,6 +155,12 @@ void FakePrivd::skipADelta() {
   });
 }
 
+std::set<IommuGroupId> FakePrivd::held() const {
+  std::set<IommuGroupId> held;
+  impl_->onThread([&]() { held = impl_->play().held; });
+  return held;
+}
+
 unsigned FakePrivd::sessions() const {
   return impl_->play().sessions;
 }
@@ -388,6 +169,15 @@ unsigned FakePrivd::wholes() const {
 }
 unsigned FakePrivd::looks() const {
   return impl_->play().looks;
+}
+unsigned FakePrivd::adoptions() const {
+  return impl_->play().adoptions;
+}
+unsigned FakePrivd::checkpoints() const {
+  return impl_->play().checkpoints;
+}
+unsigned FakePrivd::turnedAway() const {
+  return impl_->play().turnedAway;
 }
 unsigned FakePrivd::hangUps() const {
   return impl_->play().hangUps;

@@ -7,20 +7,23 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 
 namespace vfiogate::test {
 
 /// Dials plugind from a thread of its own, again until it gets in, and serves it until destroyed.
+/// What the kubelet makes anew it tells within milliseconds.
 /// All methods may be called from any thread.
 class FakePrivd {
 public:
   struct Setup {
     std::string plugindSocket;
-    std::string kubeletDir;
+    std::string kubeletDir;  ///< its device-plugins; pod-resources is beside it
     Snapshot hardware;
     std::uint16_t protocol = 2;       ///< the one it claims to speak
-    std::uint8_t channelVersion = 1;  ///< the byte it opens with
+    std::uint8_t channelVersion = 2;  ///< the byte it opens with
+    bool leased = false;              ///< to another plugind, until setLeased()
   };
 
   explicit FakePrivd(Setup setup);
@@ -32,8 +35,8 @@ public:
   /// Replaces the hardware: the observer gets a delta, looks see the new state.
   void setHardware(Snapshot hardware);
 
-  /// Tells plugind that the kubelet made its socket anew.
-  void tellKubeletAppeared();
+  /// Whether another plugind is said to have the node; at first as in Setup.
+  void setLeased(bool leased);
 
   /// From now on calls of `look` are taken and never answered.
   void stallLooks();
@@ -41,11 +44,17 @@ public:
   /// Sends one delta with a base that nobody took.
   void skipADelta();
 
+  /// The groups that plugind holds now. adopted() drops none of them: it is only counted.
+  std::set<IommuGroupId> held() const;
+
   /// How often something happened so far.
   unsigned sessions() const;  ///< entered with the right protocol
   unsigned wholes() const;    ///< full snapshots sent
   unsigned looks() const;
-  unsigned hangUps() const;  ///< connections that plugind ended
+  unsigned adoptions() const;
+  unsigned checkpoints() const;  ///< calls of `checkpoint`
+  unsigned turnedAway() const;   ///< asked to enter while another plugind had the node
+  unsigned hangUps() const;      ///< connections that plugind ended
 
 private:
   class Impl;

@@ -5,24 +5,23 @@
 // a random draw; what it returns is carried out whole, in the order of `Effects`' members, before
 // the next event. Between events the shell sleeps until nextDeadline() and then calls tick().
 //
-//   start            hardwareSeen(), kubeletSeen(), then begin() with what could be read of the
-//                    kubelet's memory. False: nothing is known yet, do not register, try again.
-//                    True: register every resource of frames().
-//   calls            allocateAsked(), prepareAsked(), unprepareAsked(), preStartAsked() with an id
-//   of
-//                    the shell's choice, never used twice. Exactly one Answer with that id follows,
-//                    now or later, unless callCancelled() comes first. The ledger keeps deadlines.
-//   questions        groupRead() with what privd said, `call` as in the question. Never: the
-//                    deadline ends the call, and others are asked again.
-//   binds, returns   bindEnded(), returnEnded(); a fresh hardwareSeen() follows a bind before
-//   either. specs            specWritten(), specUnlinked(). beginLook        List (listRead), one
-//   frame sent twice on a live stream, then each version that
-//                    is written from then on, until two were read (versionRead, inLook). Then
-//                    lookEnded(): `proved` only if all of it was there. Always called, once.
-//   askList          listRead() alone.
-//   any time         versionRead() for each version that appears, not inLook; kubeletSeen() when
-//                    `kubelet.sock` is new, and whenever privd comes back; hardwareSeen() for every
-//                    snapshot (privd's first one ends its absence), privdWent() when it is gone.
+//   start          hardwareSeen(), kubeletSeen(), then begin() with what could be read of the
+//                  kubelet's memory. False: nothing is known yet, do not register, try again.
+//                  True: register every resource of frames().
+//   calls          allocateAsked(), prepareAsked(), unprepareAsked(), preStartAsked() with an id of
+//                  the shell's choice, never used twice. Exactly one Answer with that id follows,
+//                  now or later, unless callCancelled() comes first. The ledger keeps deadlines.
+//   questions      groupRead() with what privd said, `call` as in the question. Never: the
+//                  deadline ends the call, and others are asked again.
+//   binds          bindEnded(), and returns: returnEnded(). A fresh hardwareSeen() comes first.
+//   specs          specWritten(), specUnlinked().
+//   beginLook      List (listRead), one frame sent twice on a live stream, then each version that
+//                  is written from then on, until two were read (versionRead, inLook). Then
+//                  lookEnded(): `proved` only if all of it was there. Always called, once.
+//   askList        listRead() alone.
+//   any time       versionRead() for each version that appears, not inLook; kubeletSeen() when
+//                  `kubelet.sock` is new, and whenever privd comes back; hardwareSeen() for every
+//                  snapshot (privd's first one ends its absence), privdWent() when it is gone.
 //
 // Rows 35 and 53 are privd's, 51 and the registering of 50 are the shell's.
 

@@ -119,7 +119,7 @@ protected:
 TEST_F(RefusesOpening, OfAnotherVersionAndSaysBoth) {
   const Pair channel = makePair(SOCK_SEQPACKET);
   EXPECT_EQ(after(9, {channel.one}),
-            "speaks version 9, this is version 1: update both to the same release");
+            "speaks version 9, this is version 2: update both to the same release");
 }
 
 TEST_F(RefusesOpening, WithoutADescriptor) {

@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <kj/async-io.h>
-#include <kj/debug.h>
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +15,9 @@
 namespace vfiogate {
 namespace {
 
+constexpr auto kRegistration = KubeletGate::Socket::kRegistration;
+constexpr const char* kCheckpoint = "kubelet_internal_checkpoint";
+
 ResourceName named(const std::string& text) {
   return *ResourceName::parse(text);
 }
@@ -26,6 +27,11 @@ protected:
   ~KubeletGateTest() noexcept override = default;
 
   std::string pathOf(const std::string& name) { return dir_ / ("device-plugins/" + name); }
+
+  int errorOfCheckpoint() {
+    const auto opened = gate_.openCheckpoint();
+    return opened ? 0 : opened.error().error;
+  }
 
   static kj::Vector<kj::String> prefixes() {
     kj::Vector<kj::String> result;
@@ -89,22 +95,86 @@ TEST_F(KubeletGateTest, ServesSixtyFourResourcesAndNoMore) {
 }
 
 TEST_F(KubeletGateTest, DialsTheKubeletOnceItIsThere) {
-  const auto absent = gate_.dial(KubeletGate::Socket::kRegistration);
+  const auto absent = gate_.dial(kRegistration);
   ASSERT_FALSE(absent);
   EXPECT_EQ(absent.error().error, ENOENT);
   EXPECT_TRUE(meansNotYet(absent.error().error));
 
   auto kubelet = listenAt(pathOf("").c_str(), "kubelet.sock", WhoMayConnect::kOwner);
   ASSERT_TRUE(kubelet);
-  EXPECT_TRUE(gate_.dial(KubeletGate::Socket::kRegistration));
+  EXPECT_TRUE(gate_.dial(kRegistration));
+  EXPECT_FALSE(gate_.dial(KubeletGate::Socket::kPodResources));
 }
 
 TEST_F(KubeletGateTest, ASocketLeftByADeadKubeletMeansNotYet) {
   { auto dead = listenAt(pathOf("").c_str(), "kubelet.sock", WhoMayConnect::kOwner); }
-  const auto refused = gate_.dial(KubeletGate::Socket::kRegistration);
+  const auto refused = gate_.dial(kRegistration);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().error, ECONNREFUSED);
   EXPECT_TRUE(meansNotYet(refused.error().error));
+}
+
+TEST_F(KubeletGateTest, DialsPodResources) {
+  std::filesystem::create_directory(dir_ / "pod-resources");
+  auto kubelet = listenAt((dir_ / "pod-resources").c_str(), "kubelet.sock", WhoMayConnect::kOwner);
+  ASSERT_TRUE(kubelet);
+  EXPECT_TRUE(gate_.dial(KubeletGate::Socket::kPodResources));
+  EXPECT_FALSE(gate_.dial(kRegistration));
+}
+
+TEST_F(KubeletGateTest, OpensTheCheckpointForReading) {
+  EXPECT_EQ(errorOfCheckpoint(), ENOENT);
+  std::ofstream(pathOf(kCheckpoint)) << "{}";
+  const auto opened = gate_.openCheckpoint();
+  ASSERT_TRUE(opened);
+  char text[3] = {};
+  EXPECT_EQ(read(opened->fd.get(), text, sizeof(text)), 2);
+  EXPECT_LT(write(opened->fd.get(), "x", 1), 0);
+  struct stat status = {};
+  ASSERT_EQ(stat(pathOf(kCheckpoint).c_str(), &status), 0);
+  EXPECT_EQ(nanosecondsOf(opened->status.st_mtim), nanosecondsOf(status.st_mtim));
+}
+
+TEST_F(KubeletGateTest, TakesNothingButAFileForTheCheckpoint) {
+  std::ofstream(dir_ / "secret") << "secret";
+  std::filesystem::create_symlink(dir_ / "secret", pathOf(kCheckpoint));
+  EXPECT_EQ(errorOfCheckpoint(), ELOOP);
+  std::filesystem::remove(pathOf(kCheckpoint));
+  ASSERT_EQ(mkfifo(pathOf(kCheckpoint).c_str(), 0600), 0);
+  EXPECT_EQ(errorOfCheckpoint(), EINVAL);
+  std::filesystem::remove(pathOf(kCheckpoint));
+  std::filesystem::create_directory(pathOf(kCheckpoint));
+  EXPECT_EQ(errorOfCheckpoint(), EINVAL);
+}
+
+TEST_F(KubeletGateTest, I10_ACheckpointAboveOneMebibyteIsRefused) {
+  std::ofstream(pathOf(kCheckpoint)) << "x";
+  std::filesystem::resize_file(pathOf(kCheckpoint), 1 << 20);
+  EXPECT_EQ(errorOfCheckpoint(), 0);
+  std::filesystem::resize_file(pathOf(kCheckpoint), (1 << 20) + 1);
+  EXPECT_EQ(errorOfCheckpoint(), EFBIG);
+}
+
+TEST_F(KubeletGateTest, TellsOneKubeletFromTheNext) {
+  EXPECT_EQ(gate_.look(), KubeletFiles());
+  auto first = listenAt(pathOf("").c_str(), "kubelet.sock", WhoMayConnect::kOwner);
+  const KubeletFiles before = gate_.look();
+  ASSERT_TRUE(before.registration);
+  EXPECT_FALSE(before.checkpoint);
+  EXPECT_EQ(gate_.look(), before);
+  auto second = listenAt(pathOf("").c_str(), "kubelet.sock", WhoMayConnect::kOwner);
+  EXPECT_NE(gate_.look().registration, before.registration);
+}
+
+TEST_F(KubeletGateTest, CountsWhatTheKubeletMakes) {
+  const auto seen = gate_.changes();
+  auto changed = gate_.changedSince(seen);
+  EXPECT_FALSE(changed.poll(io_.waitScope));
+  std::ofstream(pathOf(".temporary")) << "{}";
+  std::filesystem::rename(pathOf(".temporary"), pathOf(kCheckpoint));
+  changed.wait(io_.waitScope);
+  EXPECT_GT(gate_.changes(), seen);
+  gate_.changedSince(seen).wait(io_.waitScope);
 }
 
 TEST_F(KubeletGateTest, SaysWhichStepFailed) {
@@ -121,40 +191,6 @@ TEST(UnixSocket, PathsTooLongForASocketAreSaidToBe) {
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().error, ENAMETOOLONG);
   EXPECT_EQ(dialAt(("/tmp/" + longName).c_str()).error().error, ENAMETOOLONG);
-}
-
-TEST_F(KubeletGateTest, OpensTheCheckpointWithTheTimeOfItsWriting) {
-  EXPECT_EQ(gate_.checkpoint().error(), ENOENT);
-  std::ofstream(pathOf("kubelet_internal_checkpoint")) << "{}";
-  const timespec times[2] = {{0, 0}, {7, 8}};
-  ASSERT_EQ(utimensat(AT_FDCWD, pathOf("kubelet_internal_checkpoint").c_str(), times, 0), 0);
-  auto opened = gate_.checkpoint();
-  ASSERT_TRUE(opened);
-  EXPECT_EQ(opened->modified, 7'000'000'008);
-  char text[8] = {};
-  EXPECT_EQ(read(opened->fd, text, sizeof text), 2);
-  EXPECT_EQ(write(opened->fd, "x", 1), -1) << "it is for reading only";
-}
-
-TEST_F(KubeletGateTest, ALinkAPipeOrAHugeFileIsNoCheckpoint) {
-  const std::string path = pathOf("kubelet_internal_checkpoint");
-  std::filesystem::create_symlink("/etc/passwd", path);
-  EXPECT_EQ(gate_.checkpoint().error(), ELOOP);
-  std::filesystem::remove(path);
-  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
-  EXPECT_EQ(gate_.checkpoint().error(), EFBIG);
-  std::filesystem::remove(path);
-  std::ofstream(path) << std::string((1U << 20U) + 1, 'x');
-  EXPECT_EQ(gate_.checkpoint().error(), EFBIG);
-}
-
-TEST_F(KubeletGateTest, AnotherSocketIsAnotherKubelet) {
-  EXPECT_TRUE(gate_.kubelet() == nullptr);
-  auto first = listenAt(pathOf("").c_str(), "kubelet.sock", WhoMayConnect::kOwner);
-  const auto before = KJ_ASSERT_NONNULL(gate_.kubelet());
-  auto second = listenAt(pathOf("").c_str(), "kubelet.sock", WhoMayConnect::kOwner);
-  const auto after = KJ_ASSERT_NONNULL(gate_.kubelet());
-  EXPECT_TRUE(before.inode != after.inode || before.changed != after.changed);
 }
 
 }  // namespace

@@ -4,8 +4,6 @@
 
 #include <sys/stat.h>
 
-#include <functional>
-
 #include "ipc/types/viability.h"
 #include "tests/support/fake_sysfs.h"
 
@@ -178,65 +176,6 @@ TEST_F(PciScan, CdevNeedsBothTheNumberAndTheNode) {
   ASSERT_EQ(mknod((tree_.dev() + "/vfio/devices/vfio0").c_str(), S_IFCHR | 0600, 0x103), 0);
   EXPECT_TRUE(gpu().cdevNode);
 }
-
-struct UseCase {
-  const char* name;
-  std::function<void(FakeSysfs&)> change;
-  GroupUse want;
-};
-
-class UseOfAGroup : public PciScan, public testing::WithParamInterface<UseCase> {};
-
-TEST_P(UseOfAGroup, IsReadFromItsEndpoints) {
-  tree_.add({.address = "0000:01:00.0"});
-  tree_.add({.address = "0000:01:00.1", .classCode = 0x040300});
-  tree_.add({.address = "0000:00:01.0",
-             .classCode = 0x060400,
-             .headerType = 1,
-             .driver = "pcieport",
-             .enable = 2});
-  GetParam().change(tree_);
-  EXPECT_EQ(look().groups.at(IommuGroupId(7)).use, GetParam().want);
-  const Snapshot one =
-      scanGroup(*SysfsRoot::open(tree_.sysfs()), *DevRoot::open(tree_.dev()), IommuGroupId(7));
-  EXPECT_EQ(one.groups.at(IommuGroupId(7)), look().groups.at(IommuGroupId(7)));
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Table, UseOfAGroup,
-    testing::Values(UseCase{"BridgesNeverCount", [](FakeSysfs&) {}, GroupUse::kIdle},
-                    UseCase{"OneOpen", [](FakeSysfs& tree) { tree.setEnable("0000:01:00.1", 1); },
-                            GroupUse::kOpen},
-                    UseCase{"HostDriversNeverCount",
-                            [](FakeSysfs& tree) {
-                              tree.setDriver("0000:01:00.1", "snd_hda_intel");
-                              tree.setEnable("0000:01:00.1", 1);
-                            },
-                            GroupUse::kIdle},
-                    UseCase{"UnboundWhileOpen",
-                            [](FakeSysfs& tree) {
-                              tree.setDriver("0000:01:00.1", "");
-                              tree.setEnable("0000:01:00.1", 1);
-                            },
-                            GroupUse::kOpen},
-                    UseCase{
-                        "Unreadable",
-                        [](FakeSysfs& tree) { tree.setAttribute("0000:01:00.0", "enable", "?"); },
-                        GroupUse::kUnknown},
-                    UseCase{"OpenBeatsUnreadable",
-                            [](FakeSysfs& tree) {
-                              tree.setAttribute("0000:01:00.0", "enable", "?");
-                              tree.setEnable("0000:01:00.1", 3);
-                            },
-                            GroupUse::kOpen},
-                    UseCase{"Mediated",
-                            [](FakeSysfs& tree) {
-                              const auto at = tree.directoryOf("0000:01:00.0");
-                              fs::create_directories(at / "mdev_supported_types/nvidia-63");
-                              fs::create_directories(at / "83b8f4f2-509f-382f-3c1e-e6bfe0fa1001");
-                            },
-                            GroupUse::kBlind}),
-    [](const auto& row) { return std::string(row.param.name); });
 
 TEST_F(PciScan, ALookAtAGroupThatIsNotThereIsEmpty) {
   const Snapshot seen =

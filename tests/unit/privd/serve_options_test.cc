@@ -30,6 +30,7 @@ TEST(ServeOptions, HaveTheDocumentedDefaults) {
   EXPECT_EQ(complaint({}, options), "");
   EXPECT_EQ(options.socket, "/run/vfiogate/privd/privd.sock");
   EXPECT_EQ(options.plugindUid, 64532U);
+  EXPECT_EQ(options.stateDir, "/var/lib/vfiogate");
   EXPECT_EQ(options.resourcePrefixes, std::vector<std::string>{"vfiogate.dev/"});
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -106,6 +107,16 @@ TEST_F(SysfsRootTest, ListsNamesInOrderWithoutDotNames) {
   write("d/a", "");
   write("d/.hidden", "");
   EXPECT_EQ(*root().names("d"), (std::vector<std::string>{"a", "b"}));
+}
+
+TEST_F(SysfsRootTest, I3_AListThatIsTooLongIsRefusedNotCut) {
+  fs::create_directories(dir_ / "root/d");
+  for (int i = 0; i < 65'536; ++i) {
+    ASSERT_EQ(symlink("x", (dir_ / ("root/d/" + std::to_string(i))).c_str()), 0);
+  }
+  EXPECT_EQ(root().names("d")->size(), 65'536U);
+  write("d/one-more", "");
+  EXPECT_EQ(root().names("d").error().error, EOVERFLOW);
 }
 
 TEST_F(SysfsRootTest, ANodeMustBeACharacterDevice) {

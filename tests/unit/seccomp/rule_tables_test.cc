@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <linux/audit.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -120,6 +121,9 @@ TEST_P(EachTable, ArgumentsOutsideAConstraintKill) {
       {SYS_fcntl, {0, F_SETPIPE_SZ}},
       {SYS_fcntl, {0, F_ADD_SEALS}},
       {SYS_fcntl, {0, F_DUPFD}},
+      {SYS_flock, {0, LOCK_EX}},
+      {SYS_flock, {0, LOCK_SH | LOCK_NB}},
+      {SYS_flock, {0, LOCK_UN}},
       {SYS_getsockopt, {0, SOL_SOCKET, SO_PEERSEC}},
       {SYS_getsockopt, {0, IPPROTO_IP, SO_PEERCRED}},
       {SYS_setsockopt, {0, SOL_SOCKET, SO_ATTACH_FILTER}},

@@ -1,0 +1,42 @@
+#include "privd/open_file.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace vfiogate {
+namespace {
+
+constexpr int kMostTries = 1000;
+
+}  // namespace
+
+Result<kj::AutoCloseFd, ReadError> openAt(int directory, const char* path, int flags,
+                                          std::uint64_t resolve) {
+  open_how how = {};
+  how.flags = static_cast<std::uint64_t>(flags) | O_CLOEXEC;
+  how.resolve = resolve | RESOLVE_NO_MAGICLINKS;
+  long fd = -1;
+  // EAGAIN: something was renamed or mounted, anywhere on the machine, while the path went up.
+  for (int tries = 0; fd < 0 && tries < kMostTries; ++tries) {
+    fd = syscall(SYS_openat2, directory, path, &how, sizeof(how));
+    if (fd < 0 && errno != EAGAIN) break;
+  }
+  if (fd < 0) return Failure{ReadError{errno}};
+  return kj::AutoCloseFd(static_cast<int>(fd));
+}
+
+Result<RegularFile, ReadError> openRegular(int directory, const char* path, int flags,
+                                           std::uint64_t resolve) {
+  auto opened = openAt(directory, path, flags | O_RDONLY | O_NONBLOCK | O_NOCTTY, resolve);
+  if (!opened) return Failure{opened.error()};
+  RegularFile file{kj::mv(opened).value(), {}};
+  if (fstat(file.fd.get(), &file.status) != 0) return Failure{ReadError{errno}};
+  if (!S_ISREG(file.status.st_mode)) return Failure{ReadError{EINVAL}};
+  return file;
+}
+
+}  // namespace vfiogate

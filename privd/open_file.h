@@ -1,0 +1,38 @@
+#pragma once
+// How privd opens what it reads: never waiting, never a pipe or a device in a file's place.
+
+#include "ipc/types/result.h"
+
+#include <kj/io.h>
+
+#include <sys/stat.h>
+
+#include <cstdint>
+
+namespace vfiogate {
+
+/// Why something could not be read: ENOENT means that it is not there.
+struct ReadError {
+  int error;
+};
+
+/// openat2, close-on-exec. `directory` is borrowed and may be AT_FDCWD; `resolve` is of RESOLVE_*,
+/// to which RESOLVE_NO_MAGICLINKS is added.
+Result<kj::AutoCloseFd, ReadError> openAt(int directory, const char* path, int flags,
+                                          std::uint64_t resolve);
+
+struct RegularFile {
+  kj::AutoCloseFd fd;
+  struct stat status;
+};
+
+/// The same, for reading. EINVAL: not a regular file.
+Result<RegularFile, ReadError> openRegular(int directory, const char* path, int flags,
+                                           std::uint64_t resolve);
+
+/// Since 1970.
+constexpr std::int64_t nanosecondsOf(const timespec& time) {
+  return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,136 @@
+// Who has the node when there are two: the real programs, one state directory.
+
+#include "tests/support/child_process.h"
+#include "tests/support/fake_sysfs.h"
+#include "tests/support/temp_dir.h"
+
+#include <gmock/gmock.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+namespace vfiogate::test {
+namespace {
+
+using Process = std::unique_ptr<ChildProcess>;
+
+constexpr uid_t kPlugindUid = 64532;
+
+class Instances : public testing::Test {
+protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "needs root: privd serves only as root";
+    chmod(dir_.path().c_str(), 0755);
+    for (const char* name : {"one", "other", "kubelet", "kubelet/device-plugins"}) {
+      std::filesystem::create_directory(dir_.path() / name);
+    }
+    for (const char* name : {"one", "other"}) {
+      ASSERT_EQ(chown((dir_ / name).c_str(), kPlugindUid, kPlugindUid), 0);
+      std::filesystem::create_directory(dir_ / (std::string(name) + "-privd"));
+    }
+    std::ofstream(dir_ / "config.yaml") << "resources: [{select: {vendor: \"10de\"}}]\n";
+    hardware_.add({.address = "0000:01:00.0"});
+  }
+
+  /// privd of the pair of this name; `text` is what it says when it is as far as it should be.
+  Process privd(const std::string& pair, const std::string& text = "event=started") {
+    return started({builtProgram("privd"), "serve", "--socket", dir_ / (pair + "-privd/privd.sock"),
+                    "--plugind", dir_ / (pair + "/plugind.sock"), "--sysfs", hardware_.sysfs(),
+                    "--dev", hardware_.dev(), "--kubelet-dir", dir_ / "kubelet", "--state-dir",
+                    dir_ / "state", "--uevents", "off"},
+                   text);
+  }
+  Process plugind(const std::string& pair) {
+    return started({builtProgram("plugind"), "--listen", dir_ / (pair + "/plugind.sock"),
+                    "--config", dir_ / "config.yaml"},
+                   "event=started");
+  }
+
+  static Process started(const std::vector<std::string>& command, const std::string& text) {
+    auto process = std::make_unique<ChildProcess>(
+        command,
+        std::map<std::string, std::string>{{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}});
+    EXPECT_TRUE(process->says(text)) << process->output();
+    return process;
+  }
+
+  TempDir dir_;
+  FakeSysfs hardware_;
+};
+
+TEST_F(Instances, ASecondPrivdWaitsForTheFirstAndGoesOn) {
+  auto first = privd("one");
+  auto second = privd("other", "event=instance_waits holder=\"pid=" + std::to_string(first->pid()));
+  EXPECT_FALSE(std::filesystem::exists(dir_ / "other-privd/privd.sock"));
+  EXPECT_EQ(second->count("event=started"), 0U);
+  first->signal(SIGKILL);
+  EXPECT_TRUE(second->says("event=started")) << second->output();
+  EXPECT_EQ(second->count("event=instance_waits"), 1U);
+}
+
+TEST_F(Instances, APrivdThatWaitsEndsWhenItIsTold) {
+  auto first = privd("one");
+  auto second = privd("other", "event=instance_waits");
+  second->signal(SIGTERM);
+  EXPECT_EQ(second->wait(), 0) << second->output();
+}
+
+TEST_F(Instances, ASecondPairWaitsUntilBothOfTheFirstAreGone) {
+  auto firstPlugind = plugind("one");
+  auto firstPrivd = privd("one");
+  ASSERT_TRUE(firstPlugind->says("event=privd_came")) << firstPlugind->output();
+  auto secondPlugind = plugind("other");
+  auto secondPrivd = privd("other", "event=instance_waits");
+  firstPrivd->signal(SIGKILL);
+  ASSERT_TRUE(secondPrivd->says("event=plugind_waits")) << secondPrivd->output();
+  EXPECT_TRUE(secondPlugind->says("event=lease_awaited")) << secondPlugind->output();
+  EXPECT_EQ(secondPlugind->count("event=privd_came"), 0U);
+  firstPlugind->signal(SIGKILL);
+  EXPECT_TRUE(secondPlugind->says("event=privd_came")) << secondPlugind->output();
+  EXPECT_EQ(secondPlugind->count("event=lease_awaited"), 1U);
+  EXPECT_EQ(secondPrivd->count("event=plugind_waits"), 1U);
+}
+
+TEST_F(Instances, APlugindThatWasKilledIsFollowedByTheNext) {
+  auto first = plugind("one");
+  auto helper = privd("one");
+  ASSERT_TRUE(first->says("event=privd_came")) << first->output();
+  first->signal(SIGKILL);
+  auto next = plugind("one");
+  EXPECT_TRUE(next->says("event=privd_came")) << next->output() << helper->output();
+  EXPECT_EQ(next->count("event=lease_awaited"), 0U);
+}
+
+TEST_F(Instances, APrivdThatComesBackKnowsItsPlugindByTheTicket) {
+  auto own = plugind("one");
+  auto helper = privd("one");
+  ASSERT_TRUE(own->says("event=privd_came")) << own->output();
+  helper->signal(SIGKILL);
+  ASSERT_TRUE(own->says("event=privd_went")) << own->output();
+  helper = privd("one", "event=plugind_connected");
+  const auto twice = [&] { return own->count("event=privd_came") == 2; };
+  for (int i = 0; i < 1000 && !twice(); ++i) usleep(10'000);
+  EXPECT_TRUE(twice()) << own->output() << helper->output();
+  EXPECT_EQ(helper->count("event=plugind_waits"), 0U);
+}
+
+TEST_F(Instances, APrivdThatComesBackLetsAStrangerWait) {
+  auto own = plugind("one");
+  auto helper = privd("one");
+  ASSERT_TRUE(own->says("event=privd_came")) << own->output();
+  helper->signal(SIGKILL);
+  ASSERT_TRUE(own->says("event=privd_went")) << own->output();
+  auto stranger = plugind("one");  // takes the name of the socket over
+  helper = privd("one", "event=plugind_waits");
+  EXPECT_TRUE(stranger->says("event=lease_awaited")) << stranger->output();
+  own->signal(SIGKILL);
+  EXPECT_TRUE(stranger->says("event=privd_came")) << stranger->output();
+}
+
+}  // namespace
+}  // namespace vfiogate::test

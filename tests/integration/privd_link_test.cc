@@ -1,0 +1,179 @@
+// plugind's end of the privilege line against a played privd: what each call brings, and what it
+// says while privd is away.
+
+#include "plugind/privd_link.h"
+
+#include "ipc/socket/unix_socket.h"
+#include "tests/support/fake_privd.h"
+#include "tests/support/hardware.h"
+#include "tests/support/temp_dir.h"
+
+#include <gtest/gtest.h>
+#include <kj/async-io.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+namespace vfiogate::test {
+namespace {
+
+class TakingEvents final : public PrivdEvents {
+public:
+  void hardwareSeen(const Snapshot& /*snapshot*/) override { there = true; }
+  void socketsAvailable() override {}
+  void kubeletAppeared(const KubeletIdentity& kubelet) override { kubelets.push_back(kubelet); }
+  void podResourcesAppeared() override { ++podResources; }
+  void checkpointReplaced() override { ++checkpoints; }
+  void privdWent() override { there = false; }
+
+  bool there = false;
+  std::vector<KubeletIdentity> kubelets;
+  unsigned podResources = 0;
+  unsigned checkpoints = 0;
+};
+
+class PrivdLinkTest : public testing::Test {
+protected:
+  ~PrivdLinkTest() noexcept override = default;
+  void SetUp() override {
+    std::filesystem::create_directories(deviceDirectory());
+    auto listening = listenAt(dir_.path().c_str(), "plugind.sock", WhoMayConnect::kOwner);
+    link_.emplace(kj::mv(listening).value(), getuid(),
+                  LoopParts{io_.unixEventPort, *io_.lowLevelProvider, io_.provider->getTimer(),
+                            std::make_shared<Letterbox>(), random_});
+    KJ_ASSERT_NONNULL(link_).start(events_);
+  }
+
+  void startPrivd() {
+    Hardware hardware;
+    hardware.add("0000:65:00.0", 31);
+    hardware.add("0000:66:00.0", 32);
+    privd_.emplace(FakePrivd::Setup{dir_ / "plugind.sock", deviceDirectory(), hardware.snapshot()});
+    EXPECT_TRUE(until([this] { return events_.there; }));
+  }
+
+  template <typename Condition>
+  bool until(Condition condition) {
+    kj::Timer& timer = io_.provider->getTimer();
+    const auto end = timer.now() + 20 * kj::SECONDS;
+    while (!condition() && timer.now() < end) {
+      timer.afterDelay(1 * kj::MILLISECONDS).wait(io_.waitScope);
+    }
+    return condition();
+  }
+
+  template <typename T>
+  T await(kj::Promise<T> promise) {
+    return promise.wait(io_.waitScope);
+  }
+
+  PrivdLink& link() { return KJ_ASSERT_NONNULL(link_); }
+  std::string deviceDirectory() const { return dir_ / "kubelet/device-plugins"; }
+  std::string checkpointPath() const { return deviceDirectory() + "/kubelet_internal_checkpoint"; }
+
+  TempDir dir_;
+  kj::AsyncIoContext io_ = kj::setupAsyncIo();
+  std::mt19937 random_{1};
+  TakingEvents events_;
+  std::optional<FakePrivd> privd_;
+  kj::Maybe<PrivdLink> link_;
+};
+
+TEST_F(PrivdLinkTest, HoldsAndDropsGroups) {
+  startPrivd();
+  EXPECT_EQ(await(link().hold(IommuGroupId(31))), Told::kDone);
+  EXPECT_EQ(await(link().hold(IommuGroupId(31))), Told::kDone);
+  EXPECT_EQ(privd_->held(), std::set{IommuGroupId(31)});
+  EXPECT_EQ(await(link().hold(IommuGroupId(99))), Told::kFailed);
+  EXPECT_EQ(await(link().adopted()), Told::kDone);
+  EXPECT_EQ(privd_->adoptions(), 1U);
+  EXPECT_EQ(await(link().drop(IommuGroupId(31))), Told::kDone);
+  EXPECT_EQ(privd_->held().size(), 0U);
+}
+
+TEST_F(PrivdLinkTest, DropsAGroupThatLeftWhileItWasHeld) {
+  startPrivd();
+  ASSERT_EQ(await(link().hold(IommuGroupId(31))), Told::kDone);
+  events_.there = false;
+  privd_->setHardware({});
+  ASSERT_TRUE(until([this] { return events_.there; }));
+  EXPECT_EQ(await(link().drop(IommuGroupId(31))), Told::kDone);
+  EXPECT_EQ(privd_->held().size(), 0U);
+}
+
+TEST_F(PrivdLinkTest, ReadsTheCheckpointWhole) {
+  startPrivd();
+  const auto absent = await(link().checkpoint());
+  ASSERT_FALSE(absent);
+  EXPECT_TRUE(absent.error().absent);
+  const std::string text(300'000, 'x');
+  std::ofstream(checkpointPath()) << text;
+  auto kubelet = listenAt(deviceDirectory().c_str(), "kubelet.sock", WhoMayConnect::kOwner);
+  const auto file = await(link().checkpoint());
+  ASSERT_TRUE(file) << file.error().why;
+  EXPECT_EQ(file->text, text);
+  struct stat status = {};
+  ASSERT_EQ(stat(checkpointPath().c_str(), &status), 0);
+  EXPECT_EQ(file->written.time_since_epoch().count(),
+            status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec);
+  ASSERT_EQ(stat((deviceDirectory() + "/kubelet.sock").c_str(), &status), 0);
+  ASSERT_TRUE(file->kubelet);
+  EXPECT_EQ(file->kubelet->inode, status.st_ino);
+}
+
+TEST_F(PrivdLinkTest, DialsPodResources) {
+  startPrivd();
+  const auto absent = await(link().dialPodResources());
+  ASSERT_FALSE(absent);
+  EXPECT_TRUE(absent.error().absent);
+  const std::string directory = dir_ / "kubelet/pod-resources";
+  std::filesystem::create_directory(directory);
+  auto kubelet = listenAt(directory.c_str(), "kubelet.sock", WhoMayConnect::kOwner);
+  EXPECT_TRUE(await(link().dialPodResources()));
+}
+
+TEST_F(PrivdLinkTest, TellsWhatThereIsOfTheKubeletOnceAndWithEachPrivd) {
+  auto kubelet = listenAt(deviceDirectory().c_str(), "kubelet.sock", WhoMayConnect::kOwner);
+  std::ofstream(checkpointPath()) << "{}";
+  startPrivd();
+  EXPECT_EQ(events_.kubelets.size(), 1U);
+  EXPECT_EQ(events_.checkpoints, 1U);
+  EXPECT_EQ(events_.podResources, 0U);
+  std::ofstream(checkpointPath() + ".new") << "{}";
+  std::filesystem::rename(checkpointPath() + ".new", checkpointPath());
+  EXPECT_TRUE(until([this] { return events_.checkpoints == 2; }));
+  EXPECT_EQ(events_.kubelets.size(), 1U);
+  privd_.reset();
+  ASSERT_TRUE(until([this] { return !events_.there; }));
+  startPrivd();
+  ASSERT_EQ(events_.kubelets.size(), 2U);
+  EXPECT_EQ(events_.kubelets[0], events_.kubelets[1]);
+  EXPECT_EQ(events_.checkpoints, 3U);
+}
+
+TEST_F(PrivdLinkTest, SaysSoWhilePrivdIsAway) {
+  EXPECT_EQ(await(link().hold(IommuGroupId(31))), Told::kPrivdAway);
+  EXPECT_EQ(await(link().drop(IommuGroupId(31))), Told::kPrivdAway);
+  EXPECT_EQ(await(link().adopted()), Told::kPrivdAway);
+  EXPECT_EQ(await(link().checkpoint()).error().why, "privd is away");
+  EXPECT_EQ(await(link().dialPodResources()).error().why, "privd is away");
+}
+
+TEST_F(PrivdLinkTest, WaitsWhereAnotherPlugindHasTheNode) {
+  privd_.emplace(FakePrivd::Setup{.plugindSocket = dir_ / "plugind.sock",
+                                  .kubeletDir = deviceDirectory(),
+                                  .hardware = {},
+                                  .leased = true});
+  ASSERT_TRUE(until([this] { return privd_->turnedAway() >= 2; }));
+  EXPECT_FALSE(events_.there);
+  privd_->setLeased(false);
+  EXPECT_TRUE(until([this] { return events_.there; }));
+  EXPECT_EQ(privd_->hangUps(), 0U);
+}
+
+}  // namespace
+}  // namespace vfiogate::test
