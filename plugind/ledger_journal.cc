@@ -1,8 +1,9 @@
 #include "plugind/ledger_journal.h"
 
+#include "plugind/desk/status_json.h"
+
 #include <nlohmann/json.hpp>
 
-#include <ctime>
 #include <ostream>
 #include <set>
 
@@ -10,15 +11,6 @@ namespace vfiogate {
 namespace {
 
 using nlohmann::ordered_json;
-
-std::string utc(std::chrono::sys_seconds time) {
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  std::string text(sizeof("2026-01-01T00:00:00Z"), '\0');
-  text.resize(strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts));
-  return text;
-}
 
 std::vector<std::string> texts(const std::set<Bdf>& addresses) {
   std::vector<std::string> list;
@@ -34,7 +26,8 @@ void writeLine(std::ostream& out, const ordered_json& event) {
 }  // namespace
 
 void LedgerJournal::write(const JournalEvent& event) {
-  ordered_json line{{"time", utc(event.time)}, {"event", event.event}, {"reason", event.reason}};
+  ordered_json line{
+      {"time", utcText(event.time)}, {"event", event.event}, {"reason", event.reason}};
   if (event.resource) line["resource"] = event.resource->str();
   if (event.group) line["group"] = event.group->number();
   if (!event.ids.empty()) line["devices"] = texts(event.ids);

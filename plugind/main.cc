@@ -1,6 +1,7 @@
 // plugind: speaks to the kubelet, without any power of its own.
 
-#include "plugind/command_line.h"
+#include "plugind/cli/ask.h"
+#include "plugind/cli/command_line.h"
 #include "plugind/config_file.h"
 #include "plugind/serve.h"
 #include "seccomp/plugind_rules.h"
@@ -33,6 +34,8 @@ void tell(const std::vector<ConfigRemark>& remarks) {
 
 int run(const CommandLine& line) {
   if (line.act == CommandLine::Act::kPrintPolicy) return printPolicy(line.policyForm);
+  const bool asks = line.act == CommandLine::Act::kStatus || line.act == CommandLine::Act::kExplain;
+  if (asks) return ask(line);
   const auto config = readConfigFile(line.configFile);
   if (!config) {
     tell(config.error());

@@ -43,15 +43,16 @@ kj::Promise<Result<T, SocketRefusal>> orRefusal(kj::Promise<Result<T, SocketRefu
 
 }  // namespace
 
-PrivdLink::PrivdLink(kj::AutoCloseFd listener, uid_t privdUid, const LoopParts& loop)
+PrivdLink::PrivdLink(kj::AutoCloseFd listener, Users users, const LoopParts& loop)
     : listener_(kj::mv(listener)),
-      privdUid_(privdUid),
+      users_(users),
       loop_(loop),
       readable_(loop.port, listener_.get(), kj::UnixEventPort::FdObserver::OBSERVE_READ),
       tasks_(*this) {}
 
-void PrivdLink::start(PrivdEvents& events) {
+void PrivdLink::start(PrivdEvents& events, kj::Function<void(kj::AutoCloseFd)> visitor) {
   events_ = &events;
+  visitor_ = kj::mv(visitor);
   tasks_.add(acceptForever());
 }
 
@@ -81,7 +82,10 @@ void PrivdLink::takeConnections() {
 
 void PrivdLink::admit(kj::AutoCloseFd connection) {
   const PeerIdentity peer = peerOf(connection.get());
-  if (peer.uid != privdUid_) return refuse("not privd's user", peer.uid);
+  if (peer.uid != users_.privd) {
+    if (peer.uid == users_.own) return visitor_(kj::mv(connection));
+    return refuse("not privd's user", peer.uid);
+  }
   if (session_.get() != nullptr) return refuse("privd is here already", peer.uid);
   if (openings_ >= kMostOpenings) return refuse("too many that say nothing", peer.uid);
   ++openings_;
@@ -104,7 +108,7 @@ kj::Promise<void> PrivdLink::awaitOpening(kj::AutoCloseFd connection) {
 }
 
 void PrivdLink::begin(PrivdOpening opening) {
-  if (session_.get() != nullptr) return refuse("privd is here already", privdUid_);
+  if (session_.get() != nullptr) return refuse("privd is here already", users_.privd);
   there_ = true;
   session_ = kj::heap<PrivdSession>(kj::mv(opening), *events_, lease_, loop_);
   tasks_.add(session_->run().then([this](std::string why) { over(why); }));
@@ -136,7 +140,7 @@ void PrivdLink::refuse(const char* why, uid_t uid) {
   logWarning(LogEvent::kPeerRefused, {{"where", "privd"},
                                       {"why", why},
                                       {"uid", uid},
-                                      {"wanted_uid", privdUid_},
+                                      {"wanted_uid", users_.privd},
                                       {"refused", refused_}});
 }
 

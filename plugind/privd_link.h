@@ -1,10 +1,12 @@
 #pragma once
-// The place of privd: it dials in, one at a time, and whoever else does is sent away.
+// The place of privd: it dials in, one at a time. plugind's own user may visit, whoever else dials
+// is sent away.
 
 #include "plugind/log_events.h"
 #include "plugind/privd_session.h"
 
 #include <kj/async.h>
+#include <kj/function.h>
 #include <kj/io.h>
 
 #include <sys/types.h>
@@ -21,12 +23,19 @@ class PrivdLink final : public GroupEyes,
                         public KubeletMemorySource,
                         private kj::TaskSet::ErrorHandler {
 public:
-  /// `listener` is plugind's own. Takes only connections of `privdUid`.
-  PrivdLink(kj::AutoCloseFd listener, uid_t privdUid, const LoopParts& loop);
+  /// Whose connections are taken, and as what. Privd's user wins where both are the same.
+  struct Users {
+    uid_t privd;
+    uid_t own;  ///< plugind's: visitors
+  };
+
+  /// `listener` is plugind's own.
+  PrivdLink(kj::AutoCloseFd listener, Users users, const LoopParts& loop);
   KJ_DISALLOW_COPY(PrivdLink);
 
-  /// Starts taking connections. Borrows `events`. Call once.
-  void start(PrivdEvents& events);
+  /// Starts taking connections. Borrows `events`. Connections of plugind's own user go to
+  /// `visitor`. Call once.
+  void start(PrivdEvents& events, kj::Function<void(kj::AutoCloseFd)> visitor);
 
   kj::Promise<GroupLook> look(IommuGroupId group) override;
   kj::Promise<Told> hold(IommuGroupId group) override;
@@ -51,10 +60,11 @@ private:
   void taskFailed(kj::Exception&& exception) override;
 
   kj::AutoCloseFd listener_;
-  const uid_t privdUid_;
+  const Users users_;
   const LoopParts loop_;
   kj::UnixEventPort::FdObserver readable_;
   PrivdEvents* events_ = nullptr;
+  kj::Function<void(kj::AutoCloseFd)> visitor_ = [](kj::AutoCloseFd) {};
   unsigned openings_ = 0;
   std::uint64_t refused_ = 0;
   kj::TimePoint refusalTold_ = kj::origin<kj::TimePoint>();

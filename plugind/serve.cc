@@ -1,6 +1,7 @@
 #include "plugind/serve.h"
 
 #include "ipc/socket/unix_socket.h"
+#include "plugind/desk/desk_server.h"
 #include "plugind/ledger_journal.h"
 #include "plugind/log_line.h"
 #include "plugind/loop_parts.h"
@@ -101,10 +102,11 @@ int serve(const CommandLine& line, Settings settings) {
 
   const LoopParts loop{io.unixEventPort, *io.lowLevelProvider, io.provider->getTimer(),
                        std::make_shared<Letterbox>(), random};
-  PrivdLink privd(kj::mv(listening).value(), kRoot, loop);
+  PrivdLink privd(kj::mv(listening).value(), {.privd = kRoot, .own = uid}, loop);
   LedgerJournal journal(std::cout);
   StateLoop state(std::move(settings), {privd, privd, privd, privd}, loop, journal, node);
-  privd.start(state);
+  DeskServer desk(state, loop);
+  privd.start(state, [&desk](kj::AutoCloseFd visitor) { desk.admit(kj::mv(visitor)); });
   logInfo(LogEvent::kStarted, {{"listen", line.listen}, {"uid", uid}});
 
   toldToEnd.wait(io.waitScope);

@@ -2,7 +2,7 @@
 // The daemon's life: power given up, listening, locked down, and only then the first byte from
 // outside.
 
-#include "plugind/command_line.h"
+#include "plugind/cli/command_line.h"
 #include "plugind/core/settings.h"
 
 namespace vfiogate {

@@ -1,6 +1,8 @@
 #include "plugind/state_loop.h"
 
+#include "plugind/core/explanation.h"
 #include "plugind/core/preferred_allocation.h"
+#include "plugind/desk/status_json.h"
 #include "plugind/log_line.h"
 
 #include <kj/debug.h>
@@ -187,7 +189,10 @@ void StateLoop::callCancelled(const std::shared_ptr<KubeletCall>& call) {
 }
 
 void StateLoop::carryOut(Effects effects) {
-  for (const JournalEvent& event : effects.journal) journal_.write(event);
+  for (const JournalEvent& event : effects.journal) {
+    journal_.write(event);
+    metrics_.count(event);
+  }
   if (effects.holds) holds_.hold(*effects.holds);
   if (effects.dropOtherHolds) holds_.adopted();
   if (ledger_.begun()) show(effects.frames);
@@ -222,6 +227,9 @@ void StateLoop::answer(const Answer& answer) {
     carryOut(ledger_.callCancelled(answer.call, now()));
     return;
   }
+  if (open.allocate != nullptr) {
+    metrics_.allocateAnswered(std::chrono::steady_clock::now() - open.arrived, !answer.refusal);
+  }
   if (answer.refusal) {
     open.call->refuse(codeOf(*answer.refusal), answer.refusal->text);
   } else if (open.allocate != nullptr) {
@@ -253,7 +261,10 @@ void StateLoop::beginLook() {
                                           }},
                          [this]() { return nudge(); });
   looking_ = look_->run()
-                 .then([this](bool proved) { carryOut(ledger_.lookEnded(proved, now())); })
+                 .then([this](bool proved) {
+                   metrics_.lookEnded(proved);
+                   carryOut(ledger_.lookEnded(proved, now()));
+                 })
                  .eagerlyEvaluate([this](kj::Exception&& failure) { taskFailed(kj::mv(failure)); });
 }
 
@@ -278,6 +289,24 @@ void StateLoop::setAlarm() {
                  tasks_.add(kj::evalLater([this]() { carryOut(ledger_.tick(now())); }));
                })
                .eagerlyEvaluate(nullptr);
+}
+
+PluginStatus StateLoop::status() const {
+  std::map<ResourceName, ResourceFacts> facts;
+  for (const auto& [name, resource] : resources_) facts.emplace(name, resource->facts());
+  return statusOf(ledger_.state(), facts);
+}
+
+std::string StateLoop::statusJson() const {
+  return textOf(toJson(status(), now()));
+}
+
+std::string StateLoop::explainJson(const Bdf& address) const {
+  return textOf(toJson(explain(settings_, ledger_.state(), address)));
+}
+
+std::string StateLoop::metricsText() const {
+  return metrics_.text(status());
 }
 
 void StateLoop::taskFailed(kj::Exception&& exception) {

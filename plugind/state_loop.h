@@ -4,6 +4,7 @@
 #include "plugind/core/ledger/ledger.h"
 #include "plugind/core/resource_catalog.h"
 #include "plugind/core/settings.h"
+#include "plugind/desk/desk_server.h"
 #include "plugind/held_groups.h"
 #include "plugind/kubelet/advertised_resource.h"
 #include "plugind/kubelet/kubelet_sockets.h"
@@ -12,12 +13,14 @@
 #include "plugind/ledger_journal.h"
 #include "plugind/look.h"
 #include "plugind/loop_parts.h"
+#include "plugind/metrics/ledger_metrics.h"
 #include "plugind/privd_view.h"
 
 #include <kj/async.h>
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,7 +43,10 @@ struct Node {
 };
 
 /// Lives on the loop's thread and is told everything there.
-class StateLoop final : public PrivdEvents, public PluginEvents, private kj::TaskSet::ErrorHandler {
+class StateLoop final : public PrivdEvents,
+                        public PluginEvents,
+                        public DeskSource,
+                        private kj::TaskSet::ErrorHandler {
 public:
   /// Borrows all but the settings and the node.
   StateLoop(Settings settings, const PrivdSides& privd, const LoopParts& loop,
@@ -63,12 +69,17 @@ public:
   void startAsked(const ResourceName& resource, std::shared_ptr<StartCall> call) override;
   void callCancelled(const std::shared_ptr<KubeletCall>& call) override;
 
+  std::string statusJson() const override;
+  std::string explainJson(const Bdf& address) const override;
+  std::string metricsText() const override;
+
 private:
   /// A call that the ledger has not answered yet.
   struct Open {
     std::shared_ptr<KubeletCall> call;
     AllocateCall* allocate = nullptr;  ///< the same, if it is one
     StartCall* start = nullptr;
+    Instant arrived = std::chrono::steady_clock::now();
   };
 
   Moment now() const;
@@ -86,6 +97,7 @@ private:
   void begin();
   kj::Promise<void> readStartMemory();
 
+  PluginStatus status() const;
   CallId nextCall() { return CallId(++lastCall_); }
   void startResource(const ResourceName& name);
   void taskFailed(kj::Exception&& exception) override;
@@ -97,6 +109,7 @@ private:
   const Node node_;
 
   Ledger ledger_;
+  LedgerMetrics metrics_;
   HeldGroups holds_;
   KubeletReader reader_;
   std::optional<KubeletIdentity> kubelet_;  ///< the last one that was there

@@ -98,6 +98,18 @@ Backend toBackend(plugind_config::Resource::Backend backend) {
   return Backend::kAuto;
 }
 
+GroupUnit toGroupUnit(plugind_config::Resource::GroupUnit unit) {
+  switch (unit) {
+    case plugind_config::Resource::ALL:
+      return GroupUnit::kAll;
+    case plugind_config::Resource::WHOLE:
+      return GroupUnit::kWhole;
+    case plugind_config::Resource::ONE:
+      break;
+  }
+  return GroupUnit::kOne;
+}
+
 bool wantsKubevirt(const plugind_config::Resource& resource, const std::string& path,
                    Findings& findings) {
   std::set<int> wanted;
@@ -121,6 +133,10 @@ ResourceSettings readResource(const plugind_config::Resource& resource, const st
   const bool named = resource.has_select();
   entry.select = readSelect(resource.select(), named ? path + ".select" : path, findings);
   entry.lending.backend = toBackend(resource.backend());
+  entry.lending.groupUnit = toGroupUnit(resource.group_unit());
+  entry.lending.companions = resource.companions() == plugind_config::Resource::ADVERTISE
+                                 ? Companions::kAdvertise
+                                 : Companions::kHide;
   entry.lending.kubevirtVariable = wantsKubevirt(resource, path, findings);
   return entry;
 }
@@ -147,6 +163,9 @@ Settings toSettings(const plugind_config::Config& message, Findings& findings) {
     settings.resources.push_back(readResource(message.resources(i), path, settings, findings));
   }
   settings.grace = std::chrono::milliseconds(message.grace());
+  settings.refusalDetail = message.refusal_detail() == plugind_config::Config::FULL
+                               ? RefusalDetail::kFull
+                               : RefusalDetail::kReference;
   settings.allocateWait = std::chrono::milliseconds(message.allocate_wait());
   return settings;
 }

@@ -77,7 +77,7 @@ std::optional<ResourceName> nameFor(const Settings& settings, const ResourceSett
 
 /// Puts `device` where it belongs. Returns why it belongs nowhere.
 std::optional<LeftOut> place(const Settings& settings, const PciDevice& device,
-                             std::map<ResourceName, ResourceDevices>& resources) {
+                             ResourceCatalog& catalog) {
   const ResourceSettings* entry = firstMatch(settings, device);
   if (entry == nullptr) return LeftOut{"unmatched", "no entry of resources selects it"};
   if (entry->lending.kubevirtVariable && !kubevirtAccepts(device.address)) {
@@ -86,12 +86,14 @@ std::optional<LeftOut> place(const Settings& settings, const PciDevice& device,
   const auto name = nameFor(settings, *entry, {*device.vendor, *device.device});
   if (!name) return LeftOut{"bad-name", "its resource's name is not one that a kubelet takes"};
   ResourceDevices& resource =
-      resources.try_emplace(*name, ResourceDevices{entry->lending, {}}).first->second;
+      catalog.resources.try_emplace(*name, ResourceDevices{entry->lending, {}}).first->second;
   if (resource.lending != entry->lending) {
     return LeftOut{"two-settings", "another entry of resources makes " + name->str() +
                                        " with other settings: name one of them"};
   }
   resource.devices.push_back(device.address);
+  catalog.chosen.emplace(device.address,
+                         static_cast<std::size_t>(entry - settings.resources.data()));
   return std::nullopt;
 }
 
@@ -104,7 +106,7 @@ ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snap
     auto reason = notOffered(device);
     if (!reason) reason = excluded(settings, device);
     if (!reason) reason = companion(settings, displays, device);
-    if (!reason) reason = place(settings, device, catalog.resources);
+    if (!reason) reason = place(settings, device, catalog);
     if (reason) catalog.leftOut.emplace(address, *reason);
   }
   return catalog;

@@ -29,6 +29,7 @@ struct LeftOut {
 /// Every device of a snapshot, once: in a resource or left out.
 struct ResourceCatalog {
   std::map<ResourceName, ResourceDevices> resources;
+  std::map<Bdf, std::size_t> chosen;  ///< which entry of `settings.resources` took the device
   std::map<Bdf, LeftOut> leftOut;
 
   friend bool operator==(const ResourceCatalog&, const ResourceCatalog&) = default;

@@ -24,11 +24,13 @@ void AdvertisedResource::show(const Frame& frame) {
                                   {"healthy", healthy},
                                   {"streams", streams_.size()}});
   for (const auto& stream : streams_) stream->show(current_);
+  sent(streams_.size());
 }
 
 bool AdvertisedResource::nudge() {
   if (streams_.empty()) return false;
   streams_.back()->show(current_);
+  sent(1);
   return true;
 }
 
@@ -36,6 +38,7 @@ void AdvertisedResource::streamOpened(std::shared_ptr<ListWatchStream> stream) {
   logInfo(LogEvent::kStreamOpened,
           {{"resource", name_.str()}, {"devices", current_->frame.devices.size()}});
   stream->show(current_);
+  sent(1);
   streams_.push_back(std::move(stream));
   registrar_.streamOpened();
 }
@@ -47,6 +50,20 @@ void AdvertisedResource::streamEnded(const ListWatchStream& stream) {
   // The end of an older one may make the kubelet drop the newest, too (kubelet-contract.md T3):
   // that one's end is then told as well.
   if (newest) registrar_.registerAgain();
+}
+
+ResourceFacts AdvertisedResource::facts() const {
+  return {.registered = registrar_.registered(),
+          .trouble = registrar_.trouble(),
+          .streams = streams_.size(),
+          .framesSent = framesSent_,
+          .lastFrame = lastFrame_};
+}
+
+void AdvertisedResource::sent(std::size_t streams) {
+  if (streams == 0) return;
+  framesSent_ += streams;
+  lastFrame_ = std::chrono::steady_clock::now();
 }
 
 Frame AdvertisedResource::shown() const {

@@ -1,11 +1,13 @@
 #pragma once
 // One resource as the kubelet sees it: server, registration, live streams, the frame they show.
 
+#include "plugind/core/status.h"
 #include "plugind/kubelet/list_watch_stream.h"
 #include "plugind/kubelet/plugin_server.h"
 #include "plugind/kubelet/registrar.h"
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace vfiogate {
@@ -35,10 +37,17 @@ public:
   /// live stream. Without one it knows nothing.
   Frame shown() const;
 
+  ResourceFacts facts() const;
+
 private:
+  /// A frame goes out on `streams` streams.
+  void sent(std::size_t streams);
+
   const ResourceName name_;
   std::shared_ptr<const FrameMessage> current_;
   std::vector<std::shared_ptr<ListWatchStream>> streams_;  ///< oldest first
+  std::uint64_t framesSent_ = 0;
+  std::optional<Instant> lastFrame_;
   PluginServer server_;
   Registrar registrar_;
 };

@@ -36,6 +36,10 @@ public:
   /// while it answered (kubelet-contract.md T3), and this registers again.
   void streamOpened() { streamSeen_ = true; }
 
+  bool registered() const { return registered_; }
+  /// Why the last attempt failed, for people; empty: it did not.
+  const std::string& trouble() const { return lastComplaint_; }
+
 private:
   kj::Promise<void> attemptUntilRegistered();
   kj::Promise<grpc::Status> attempt();

@@ -1,11 +1,11 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "cli/output_form.h"
+#include "cli/table.h"
 #include "privd/cli/commands.h"
 #include "privd/cli/device_json.h"
 #include "privd/cli/node_view.h"
-#include "privd/cli/output_form.h"
-#include "privd/cli/table.h"
 
 namespace vfiogate {
 namespace {

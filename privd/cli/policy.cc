@@ -1,8 +1,8 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "cli/output_form.h"
 #include "privd/cli/commands.h"
-#include "privd/cli/output_form.h"
 #include "seccomp/print_policy.h"
 #include "seccomp/privd_rules.h"
 

@@ -1,10 +1,10 @@
+#include "cli/output_form.h"
 #include "ipc/codec/decode_snapshot.h"
 #include "ipc/codec/limits.h"
 #include "ipc/socket/unix_socket.h"
 #include "privd/cli/commands.h"
 #include "privd/cli/device_json.h"
 #include "privd/cli/node_view.h"
-#include "privd/cli/output_form.h"
 
 #include <CLI/CLI.hpp>
 

@@ -50,7 +50,7 @@ TEST(PlugindCommands, PolicyIsTheTableThatItLoads) {
   EXPECT_EQ(policy.first, 0);
   EXPECT_THAT(policy.second, HasSubstr("accept4"));
   EXPECT_EQ(run({"policy", "-o", "oci"}).first, 2);
-  EXPECT_EQ(run({"status"}).first, 2);
+  EXPECT_EQ(run({"fragment"}).first, 2);
 }
 
 }  // namespace

@@ -1,21 +1,11 @@
-// The real plugind process, locked down, between a played privd and the stand-in kubelet: what
-// needs a privd that does as the test says. The two real programs together: split_test.cc.
+// What plugind does where privd does as the test says. The two real programs together:
+// split_test.cc.
 
+#include "tests/integration/plugind_shell.h"
 #include "ipc/socket/unix_socket.h"
-#include "proto/deviceplugin.grpc.pb.h"
-#include "tests/support/child_process.h"
-#include "tests/support/fake_privd.h"
-#include "tests/support/hardware.h"
-#include "tests/support/kubelet_sim/kubelet_sim.h"
 #include "tests/support/process_status.h"
-#include "tests/support/temp_dir.h"
 
 #include <gmock/gmock.h>
-#include <grpcpp/channel.h>
-#include <grpcpp/client_context.h>
-#include <grpcpp/create_channel.h>
-#include <grpcpp/security/credentials.h>
-#include <gtest/gtest.h>
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -25,118 +15,13 @@
 
 #include <chrono>
 #include <csignal>
-#include <filesystem>
-#include <fstream>
 #include <future>
-#include <optional>
-#include <set>
 
 namespace vfiogate::test {
 namespace {
 
 using sim::Manner;
 using testing::HasSubstr;
-
-const std::string kResource = "vfiogate.dev/10de_2684";
-const std::string kFirst = "0000:65:00.0";    // of group 31, its representative
-const std::string kSibling = "0000:65:00.1";  // of group 31
-const std::string kSecond = "0000:66:00.0";   // of group 32
-using Ids = std::set<std::string>;
-
-constexpr const char* kConfig =
-    "resources:\n"
-    "  - select: {vendor: \"10de\"}\n"
-    "grace: 3600s\n"
-    "allocateWait: 2s\n";
-
-Hardware twoGroups() {
-  Hardware hardware;
-  hardware.add(kFirst, 31);
-  hardware.add(kSibling, 31);
-  hardware.add(kSecond, 32);
-  return hardware;
-}
-
-struct Allocated {
-  grpc::Status status;
-  v1beta1::AllocateResponse response;
-};
-
-class PlugindShell : public testing::Test {
-protected:
-  void SetUp() override {
-    if (geteuid() != 0) GTEST_SKIP() << "needs root: plugind takes privd and kubelet only as root";
-    chmod(directory_.path().c_str(), 0755);
-    std::filesystem::create_directory(directory_.path() / "plugind");
-    std::filesystem::create_directories(deviceDirectory());
-    ASSERT_EQ(chown((directory_ / "plugind").c_str(), 64532, 64532), 0);
-  }
-
-  void startPlugind(const std::string& config = kConfig) {
-    std::ofstream(directory_ / "config.yaml") << config;
-    plugind_.emplace(
-        std::vector<std::string>{builtProgram("plugind"), "--listen", socket(), "--config",
-                                 directory_ / "config.yaml"},
-        // A sanitizer's own ways at the end and in new threads are not in the filter.
-        std::map<std::string, std::string>{{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}});
-    ASSERT_TRUE(plugind_->says("event=started")) << said();
-  }
-
-  void startPrivd(const Hardware& hardware = twoGroups()) {
-    privd_.emplace(FakePrivd::Setup{socket(), deviceDirectory(), hardware.snapshot()});
-  }
-
-  /// A kubelet that starts, after the one before, if there was one, was killed.
-  void startKubelet(Manner manner = Manner::kRegisters) {
-    kubelet_.reset();
-    kubelet_.emplace(directory_ / "kubelet");
-    kubelet_->behave(manner);
-    kubelet_->start();
-  }
-
-  /// Everything runs, and the kubelet has seen the first frame.
-  void startAll() {
-    startPlugind();
-    startKubelet();
-    startPrivd();
-    ASSERT_TRUE(showsBoth()) << said();
-  }
-
-  bool showsBoth() { return kubelet_->shows(kResource, {kFirst, kSecond}); }
-
-  /// Allocate beside the stand-in kubelet's own checks, on a connection of its own, hung up on
-  /// after `patience`.
-  Allocated allocate(const Ids& ids, std::chrono::milliseconds patience = sim::kPatience) {
-    const auto plugin = v1beta1::DevicePlugin::NewStub(
-        grpc::CreateChannel("unix:" + deviceDirectory() + "/fake-vfiogate.dev_10de_2684.sock",
-                            grpc::InsecureChannelCredentials()));
-    v1beta1::AllocateRequest request;
-    auto& container = *request.add_container_requests();
-    for (const std::string& id : ids) container.add_devices_ids(id);
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + patience);
-    Allocated allocated;
-    allocated.status = plugin->Allocate(&context, request, &allocated.response);
-    return allocated;
-  }
-
-  /// All that plugind said, for failure texts.
-  std::string said() { return plugind_->output(); }
-
-  std::string socket() const { return directory_ / "plugind/plugind.sock"; }
-  std::string deviceDirectory() const { return directory_ / "kubelet/device-plugins"; }
-
-  void TearDown() override {
-    if (kubelet_) {
-      EXPECT_EQ(kubelet_->crash(), "");
-    }
-  }
-
-  TempDir directory_;
-  std::optional<ChildProcess> plugind_;
-  std::optional<sim::KubeletSim> kubelet_;
-  std::optional<FakePrivd> privd_;
-};
 
 TEST_F(PlugindShell, ShowsOneDeviceOfEachGroup) {
   startAll();

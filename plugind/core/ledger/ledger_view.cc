@@ -17,28 +17,6 @@ HolderView holderView(const HolderRecord& record) {
           .podUid = record.podUid};
 }
 
-GroupView groupView(const LedgerState& state, const std::set<Bdf>& members) {
-  GroupView view{.group = groupNumber(state, members),
-                 .members = members,
-                 .holding = holdingOf(state, members),
-                 .use = useOf(state, members).use,
-                 .holders = {}};
-  for (const std::size_t index : recordsMeeting(state, members)) {
-    view.holders.push_back(holderView(state.records[index]));
-  }
-  if (view.holding == Holding::kForeign || view.holding == Holding::kReturning) {
-    view.since = markMeeting(state, members, view.holding)->sinceWall;
-  }
-  for (const Bdf& member : members) {
-    const auto found = state.refusals.find(member);
-    if (found == state.refusals.end()) continue;
-    if (!view.lastRefusal || view.lastRefusal->time < found->second.time) {
-      view.lastRefusal = found->second;
-    }
-  }
-  return view;
-}
-
 }  // namespace
 
 std::string_view nameOf(Holding holding) {
@@ -63,17 +41,19 @@ std::string_view nameOf(Holding holding) {
   return "unknown";
 }
 
-std::vector<GroupView> viewOf(const LedgerState& state) {
-  std::set<std::set<Bdf>> groups;
-  for (const auto& [resource, devices] : state.catalog.resources) {
-    for (const Bdf& id : devices.devices) groups.insert(reachOf(state, {id}));
+GroupView viewOf(const LedgerState& state, const std::set<Bdf>& members) {
+  GroupView view{.group = groupNumber(state, members),
+                 .members = members,
+                 .holding = holdingOf(state, members),
+                 .use = useOf(state, members).use,
+                 .holders = {}};
+  for (const std::size_t index : recordsMeeting(state, members)) {
+    view.holders.push_back(holderView(state.records[index]));
   }
-  for (const HolderRecord& record : state.records) {
-    if (!groupNumber(state, record.members)) groups.insert(record.members);
+  if (view.holding == Holding::kForeign || view.holding == Holding::kReturning) {
+    view.since = markMeeting(state, members, view.holding)->sinceWall;
   }
-  std::vector<GroupView> views;
-  for (const auto& members : groups) views.push_back(groupView(state, members));
-  return views;
+  return view;
 }
 
 }  // namespace vfiogate

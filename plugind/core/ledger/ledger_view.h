@@ -1,5 +1,5 @@
 #pragma once
-// What `plugind status` shows of the ledger: read only, one line a group.
+// What the ledger says of one group, read only.
 
 #include "plugind/core/ledger/ledger_state.h"
 
@@ -20,7 +20,7 @@ struct HolderView {
   friend bool operator==(const HolderView&, const HolderView&) = default;
 };
 
-/// One group of the snapshot with a device of ours, or a holder whose devices are gone.
+/// One group of the snapshot, or the former members of one that is gone.
 struct GroupView {
   std::optional<IommuGroupId> group;  ///< absent: gone
   std::set<Bdf> members;
@@ -28,7 +28,6 @@ struct GroupView {
   GroupUse use = GroupUse::kUnknown;
   std::vector<HolderView> holders;
   std::optional<std::chrono::sys_seconds> since;  ///< of `foreign` or `returning`
-  std::optional<LastRefusal> lastRefusal;
 
   friend bool operator==(const GroupView&, const GroupView&) = default;
 };
@@ -36,6 +35,6 @@ struct GroupView {
 /// The word of ledger.md 2 for it: "free", "taking", "answered", ...
 std::string_view nameOf(Holding holding);
 
-std::vector<GroupView> viewOf(const LedgerState& state);
+GroupView viewOf(const LedgerState& state, const std::set<Bdf>& members);
 
 }  // namespace vfiogate

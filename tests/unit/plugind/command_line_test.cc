@@ -1,4 +1,4 @@
-#include "plugind/command_line.h"
+#include "plugind/cli/command_line.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,6 +37,18 @@ TEST(CommandLine, KnowsItsOtherActs) {
   EXPECT_EQ(policy->policyForm, "json");
 }
 
+TEST(CommandLine, AsksTheRunningPlugind) {
+  const auto status = read({"status", "-o", "json", "--listen", "/x"});
+  EXPECT_EQ(status->act, CommandLine::Act::kStatus);
+  EXPECT_EQ(status->form, "json");
+  EXPECT_EQ(status->listen, "/x");
+  EXPECT_EQ(status->timeout, std::chrono::milliseconds(100));
+  const auto explain = read({"explain", "65:00.0", "--timeout", "2000"});
+  EXPECT_EQ(explain->act, CommandLine::Act::kExplain);
+  EXPECT_EQ(explain->address, *Bdf::parse("0000:65:00.0"));
+  EXPECT_EQ(explain->timeout, std::chrono::milliseconds(2000));
+}
+
 TEST(CommandLine, HelpIsNoFailure) {
   const auto line = read({"--help"});
   ASSERT_FALSE(line);
@@ -65,10 +77,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Misuse{{"--user", "nobody"}, "in numbers"},
                     Misuse{{"--user", "1000:"}, "in numbers"},
                     Misuse{{"--user", "4294967296"}, "in numbers"}, Misuse{{"--nope"}, "--nope"},
-                    Misuse{{"--config"}, "--config"}, Misuse{{"status"}, "not in this version"},
-                    Misuse{{"status", "-o", "json"}, "status: not in this version"},
-                    Misuse{{"probe"}, "not in this version"},
-                    Misuse{{"explain", "0000:65:00.0"}, "not in this version"},
+                    Misuse{{"--config"}, "--config"},
+                    Misuse{{"status", "-o", "yaml"}, "'yaml' is no form of output"},
+                    Misuse{{"status", "--timeout", "0"}, "--timeout"},
+                    Misuse{{"probe"}, "not in this version"}, Misuse{{"explain"}, "ADDRESS"},
+                    Misuse{{"explain", "gpu"}, "'gpu' is no PCI address"},
                     Misuse{{"fragment", "kubevirt"}, "not in this version"}));
 
 }  // namespace

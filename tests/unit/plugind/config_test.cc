@@ -89,8 +89,12 @@ resources:
   select: {vendor: "8086"}
   backend: both
   env: none
+  groupUnit: all
+  companions: advertise
+- {select: {vendor: "1002"}, groupUnit: whole}
 grace: 2m
 allocateWait: 500ms
+refusalDetail: full
 )")
                                 .settings;
   EXPECT_EQ(settings.resourcePrefix, "example.org");
@@ -99,17 +103,21 @@ allocateWait: 500ms
   ASSERT_EQ(settings.exclude.size(), 2U);
   EXPECT_EQ(settings.exclude[0], *Selector::parse("10de:22ba"));
   EXPECT_EQ(settings.exclude[1], *Selector::parse("address=0000:01:*,numa=0,numa=1"));
-  ASSERT_EQ(settings.resources.size(), 2U);
+  ASSERT_EQ(settings.resources.size(), 3U);
   EXPECT_EQ(settings.resources[0].name, std::nullopt);
   EXPECT_EQ(
       settings.resources[0].select,
       *Selector::parse("vendor=10de,device=2235,device=10de,class=03,driver=vfio-pci,sriov=vf"));
   EXPECT_EQ(settings.resources[0].lending, LendingSettings{});
   EXPECT_EQ(settings.resources[1].name, ResourceName::parse("example.org/nic"));
-  EXPECT_EQ(settings.resources[1].lending,
-            (LendingSettings{.backend = Backend::kBoth, .kubevirtVariable = false}));
+  EXPECT_EQ(settings.resources[1].lending, (LendingSettings{.backend = Backend::kBoth,
+                                                            .kubevirtVariable = false,
+                                                            .groupUnit = GroupUnit::kAll,
+                                                            .companions = Companions::kAdvertise}));
+  EXPECT_EQ(settings.resources[2].lending, (LendingSettings{.groupUnit = GroupUnit::kWhole}));
   EXPECT_EQ(settings.grace, milliseconds(120'000));
   EXPECT_EQ(settings.allocateWait, milliseconds(500));
+  EXPECT_EQ(settings.refusalDetail, RefusalDetail::kFull);
 }
 
 TEST(Config, WarnsOfWhatMayNotBeMeant) {

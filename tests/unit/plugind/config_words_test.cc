@@ -98,10 +98,6 @@ const BadText kNotBuilt[] = {
      "naming: pci-ids\n",
      {"p.yaml:1: naming: found \"pci-ids\", which is not in this version; choose from: "
       "vendor_device, pci_vendor_device"}},
-    {"RefusalDetail",
-     "refusalDetail: full\n",
-     {"p.yaml:1: refusalDetail: found \"full\", which is not in this version; choose from: "
-      "minimal"}},
     {"EmptyAfter",
      "emptyResourceAfter: 5m\n",
      {"p.yaml:1: emptyResourceAfter: found \"5m\"; not in this version (ending empty resources): "
@@ -117,18 +113,6 @@ const BadText kNotBuilt[] = {
     {"DraMetadata",
      "dra: {metadataFiles: true}\n",
      {"p.yaml:1: dra.metadataFiles: found \"true\"; not in this version (DRA): leave the key out"}},
-    {"UnitAll",
-     entry("groupUnit: all"),
-     {"p.yaml:3: resources[0].groupUnit: found \"all\", which is not in this version; choose from: "
-      "one"}},
-    {"UnitWhole",
-     entry("groupUnit: whole"),
-     {"p.yaml:3: resources[0].groupUnit: found \"whole\", which is not in this version; choose "
-      "from: one"}},
-    {"Companions",
-     entry("companions: advertise"),
-     {"p.yaml:3: resources[0].companions: found \"advertise\", which is not in this version; "
-      "choose from: hide"}},
     {"OnAllocate",
      entry("bind: on-allocate"),
      {"p.yaml:3: resources[0].bind: found \"on-allocate\", which is not in this version; choose "

@@ -1,21 +1,27 @@
 #pragma once
 // What the command line asks plugind to do.
 
+#include "ipc/types/bdf.h"
 #include "ipc/types/result.h"
 #include "seccomp/drop_privileges.h"
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace vfiogate {
 
 struct CommandLine {
-  enum class Act : std::uint8_t { kServe, kCheckConfig, kPrintPolicy };
+  enum class Act : std::uint8_t { kServe, kCheckConfig, kPrintPolicy, kStatus, kExplain };
   Act act = Act::kServe;
   std::string listen = "/run/vfiogate/plugind/plugind.sock";
   std::string configFile;  ///< empty: no file, every key at its default
   Identity user{64532, 64532};
   std::string policyForm = "text";
+  std::string form = "table";              ///< of status and explain
+  std::chrono::milliseconds timeout{100};  ///< for an answer to them
+  std::optional<Bdf> address;              ///< to explain; always there then
 };
 
 /// What is left to do is to leave: help was asked for, or something cannot be understood.

@@ -1,4 +1,4 @@
-#include "privd/cli/table.h"
+#include "cli/table.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>

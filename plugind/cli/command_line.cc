@@ -1,5 +1,6 @@
-#include "plugind/command_line.h"
+#include "plugind/cli/command_line.h"
 
+#include "cli/output_form.h"
 #include "ipc/types/hex.h"
 
 #include <CLI/CLI.hpp>
@@ -23,7 +24,7 @@ std::optional<Identity> parseUser(std::string_view text) {
 }
 
 void refuseLaterCommands(CLI::App& app) {
-  for (const char* name : {"status", "probe", "explain", "fragment"}) {
+  for (const char* name : {"probe", "fragment"}) {
     app.add_subcommand(name, "not in this version")->allow_extras()->group("")->callback([name]() {
       throw CLI::ValidationError(name, "not in this version");
     });
@@ -49,6 +50,46 @@ void addOptions(CLI::App& app, CommandLine& line, bool& checkConfig) {
       ->type_name("UID[:GID]");
 }
 
+/// What `status` and `explain` share.
+void addAskOptions(CLI::App& command, CommandLine& line, std::vector<std::string> forms) {
+  command.fallthrough();  // --listen and --user may stand behind it
+  addOutputForm(command, line.form, std::move(forms));
+  command
+      .add_option_function<unsigned>(
+          "--timeout",
+          [&line](unsigned wanted) { line.timeout = std::chrono::milliseconds(wanted); },
+          "how long to wait for the answer, in milliseconds [100]")
+      ->check(CLI::Range(1U, 60'000U));
+}
+
+void addExplain(CLI::App& app, CommandLine& line) {
+  CLI::App* explain = app.add_subcommand(
+      "explain", "which resource a device falls into and what the kubelet sees of it, and why");
+  explain
+      ->add_option_function<std::string>(
+          "ADDRESS",
+          [&line](const std::string& text) {
+            const auto address =
+                Bdf::parse(text.find(':') == text.rfind(':') ? "0000:" + text : text);
+            if (!address) {
+              throw CLI::ValidationError("ADDRESS",
+                                         "'" + text + "' is no PCI address such as 0000:65:00.0");
+            }
+            line.address = *address;
+          },
+          "of the device, such as 0000:65:00.0 or 65:00.0")
+      ->required();
+  addAskOptions(*explain, line, {"table", "json"});
+  explain->callback([&line]() { line.act = CommandLine::Act::kExplain; });
+}
+
+void addStatus(CLI::App& app, CommandLine& line) {
+  CLI::App* status = app.add_subcommand(
+      "status", "what the running plugind lends to whom, and how it stands with privd and kubelet");
+  addAskOptions(*status, line, {"table", "json", "metrics"});
+  status->callback([&line]() { line.act = CommandLine::Act::kStatus; });
+}
+
 EarlyEnd endBy(const CLI::App& app, const CLI::ParseError& error) {
   std::ostringstream out;
   std::ostringstream err;
@@ -67,6 +108,8 @@ Result<CommandLine, EarlyEnd> readCommandLine(int argc, const char* const* argv)
   addOptions(app, line, checkConfig);
   CLI::App* policy = app.add_subcommand("policy", "print the system calls that plugind may make");
   policy->add_option("-o", line.policyForm, "text or json")->capture_default_str();
+  addStatus(app, line);
+  addExplain(app, line);
   refuseLaterCommands(app);
   try {
     app.parse(argc, argv);

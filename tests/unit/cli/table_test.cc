@@ -1,4 +1,4 @@
-#include "privd/cli/table.h"
+#include "cli/table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "privd/cli/output_form.h"
+#include "cli/output_form.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

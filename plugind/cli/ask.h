@@ -1,0 +1,11 @@
+#pragma once
+// The commands that ask the running plugind.
+
+#include "plugind/cli/command_line.h"
+
+namespace vfiogate {
+
+/// Prints the answer. Returns the exit code: 0 answered, 1 not.
+int ask(const CommandLine& line);
+
+}  // namespace vfiogate

@@ -1,0 +1,151 @@
+#include "plugind/cli/status_table.h"
+
+#include "cli/table.h"
+
+#include <cmath>
+#include <vector>
+
+namespace vfiogate {
+namespace {
+
+using nlohmann::json;
+
+std::string textAt(const json& object, const char* key, const char* otherwise = "-") {
+  const auto found = object.find(key);
+  return found == object.end() || !found->is_string() ? otherwise : found->get<std::string>();
+}
+
+std::string numberAt(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() || !found->is_number() ? "-" : found->dump();
+}
+
+/// "10:42:07Z" of "2026-01-01T10:42:07Z".
+std::string clockOf(const std::string& time) {
+  const auto day = time.find('T');
+  return day == std::string::npos ? time : time.substr(day + 1);
+}
+
+std::string holderText(const json& holder) {
+  std::string who = textAt(holder, "claim", "");
+  who = who.empty() ? textAt(holder, "pod", "not named yet") : "claim " + who;
+  return who + " ref=" + textAt(holder, "ref");
+}
+
+Ink inkOfHealth(const std::string& health) {
+  if (health == "healthy") return Ink::kGood;
+  return health == "hidden" ? Ink::kDim : Ink::kBad;
+}
+
+Ink inkOfState(const std::string& state) {
+  if (state == "free") return Ink::kGood;
+  return state == "lent" || state == "answered" || state == "taking" ? Ink::kBusy : Ink::kBad;
+}
+
+std::vector<Cell> rowOf(const json& device) {
+  std::string holder = "-";
+  std::string since = textAt(device, "since");
+  const auto holders = device.find("holders");
+  if (holders != device.end()) {
+    holder.clear();
+    for (const json& one : *holders) {
+      holder += (holder.empty() ? "" : ", ") + holderText(one);
+      since = textAt(one, "since");
+    }
+  }
+  const std::string health = textAt(device, "health");
+  const std::string state = textAt(device, "state");
+  const std::string hardware = textAt(device, "hardware");
+  return {{textAt(device, "address")},
+          {numberAt(device, "group")},
+          {textAt(device, "model")},
+          {health, inkOfHealth(health)},
+          {state, inkOfState(state)},
+          {textAt(device, "use")},
+          {clockOf(since)},
+          {holder},
+          {hardware, hardware == "ready" ? Ink::kGood : Ink::kBad}};
+}
+
+std::string secondsText(double seconds) {
+  return std::to_string(static_cast<long>(std::floor(seconds))) + " s";
+}
+
+std::string headline(const json& status) {
+  const json& privd = status.at("privd");
+  std::string text = "privd ";
+  if (privd.at("there").get<bool>()) {
+    text += "there";
+  } else {
+    text += "away";
+    const auto since = privd.find("awayFor");
+    if (since != privd.end()) text += " for " + secondsText(since->get<double>());
+  }
+  text += " | lending " + textAt(status, "lending") + " | adoption " + textAt(status, "adoption");
+  return text + "\n";
+}
+
+std::string resourceLine(const json& resource) {
+  std::string text = textAt(resource, "name") + ": ";
+  text += resource.at("registered").get<bool>() ? "registered" : "not registered";
+  const std::string trouble = textAt(resource, "trouble", "");
+  if (!trouble.empty()) text += " (" + trouble + ")";
+  const auto streams = resource.at("streams").get<std::size_t>();
+  text += ", " + std::to_string(streams) + (streams == 1 ? " stream" : " streams");
+  const auto age = resource.find("lastFrameAge");
+  text += age == resource.end() || age->is_null()
+              ? ", no frame sent yet"
+              : ", last frame " + secondsText(age->get<double>()) + " ago";
+  return text + ", groupUnit " + textAt(resource, "groupUnit") + "\n";
+}
+
+std::string refusalsOf(const json& resource) {
+  std::string text;
+  for (const json& device : resource.at("devices")) {
+    const auto refusal = device.find("lastRefusal");
+    if (refusal == device.end()) continue;
+    text += "  last refusal of " + textAt(device, "address") + " at " +
+            clockOf(textAt(*refusal, "time")) + ": " + textAt(*refusal, "text") + "\n";
+  }
+  return text;
+}
+
+std::string goneText(const json& status) {
+  std::string text;
+  for (const json& group : status.at("gone")) {
+    for (const json& holder : group.at("holders")) {
+      text += "gone while lent: " + group.at("members").dump() + ", " + holderText(holder) + "\n";
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string statusTable(const json& status, std::size_t width, bool colours) {
+  const std::vector<Column> columns = {{"DEVICE"}, {"GROUP"},        {"MODEL"},
+                                       {"HEALTH"}, {"STATE"},        {"USE"},
+                                       {"SINCE"},  {"HOLDER", true}, {"HARDWARE"}};
+  std::string text = headline(status);
+  for (const json& resource : status.at("resources")) {
+    std::vector<std::vector<Cell>> rows;
+    for (const json& device : resource.at("devices")) rows.push_back(rowOf(device));
+    text += "\n" + resourceLine(resource) + formatTable(columns, rows, width, colours) +
+            refusalsOf(resource);
+  }
+  text += goneText(status);
+  const auto leftOut = status.at("leftOut").size();
+  if (leftOut != 0) {
+    text += "\n" + std::to_string(leftOut) +
+            " devices fall into no resource: plugind explain ADDRESS says why\n";
+  }
+  return text;
+}
+
+std::string explanationText(const json& explanation) {
+  std::string text = textAt(explanation, "address") + ": " + textAt(explanation, "reason") + "\n";
+  for (const json& line : explanation.at("lines")) text += "  " + line.get<std::string>() + "\n";
+  return text;
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,61 @@
+#pragma once
+// What plugind knows and shows at one moment: what `plugind status` prints and metrics count.
+// For operators: it names holders, which a refusal never does.
+
+#include "plugind/core/ledger/ledger_view.h"
+
+namespace vfiogate {
+
+/// How a resource stands with the kubelet. Source: its registrar and its streams.
+struct ResourceFacts {
+  bool registered = false;
+  std::string trouble;  ///< why it is not, for people; empty: nothing went wrong yet
+  std::size_t streams = 0;
+  std::uint64_t framesSent = 0;      ///< to live streams, since the start
+  std::optional<Instant> lastFrame;  ///< when the last one was sent; absent: none yet
+  friend bool operator==(const ResourceFacts&, const ResourceFacts&) = default;
+};
+
+struct DeviceStatus {
+  Bdf address;
+  std::string model;   ///< "10de:2684"
+  std::string driver;  ///< empty: none
+  std::optional<std::uint32_t> numaNode;
+  bool shown = false;        ///< in its resource's frame
+  bool healthy = false;      ///< there
+  std::string hardware;      ///< "ready", or the code of what keeps it from being lent
+  std::string hardwareText;  ///< for people, with what would lift it; empty if ready
+  std::optional<LastRefusal> lastRefusal;
+  GroupView group;  ///< the state of its IOMMU group, and who holds it
+
+  friend bool operator==(const DeviceStatus&, const DeviceStatus&) = default;
+};
+
+struct ResourceStatus {
+  ResourceName name;
+  LendingSettings lending;
+  ResourceFacts facts;
+  std::vector<DeviceStatus> devices;  ///< ascending
+
+  friend bool operator==(const ResourceStatus&, const ResourceStatus&) = default;
+};
+
+struct PluginStatus {
+  bool privdThere = false;
+  std::optional<Instant> privdAwaySince;
+  bool lendingOpen = false;
+  bool begun = false;    ///< step 1 of adoption: resources may be registered
+  bool adopted = false;  ///< step 2: all holders are known again
+  std::vector<ResourceStatus> resources;
+  std::vector<GroupView> gone;  ///< lent, and the hardware is gone
+  std::map<Bdf, LeftOut> leftOut;
+
+  friend bool operator==(const PluginStatus&, const PluginStatus&) = default;
+};
+
+PluginStatus statusOf(const LedgerState& state, const std::map<ResourceName, ResourceFacts>& facts);
+
+/// The word of GroupUse: "idle", "open", "blind" or "unknown".
+std::string_view nameOf(GroupUse use);
+
+}  // namespace vfiogate

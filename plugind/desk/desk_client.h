@@ -1,0 +1,25 @@
+#pragma once
+// Asks the running plugind.
+
+#include "ipc/types/bdf.h"
+#include "ipc/types/result.h"
+
+#include <chrono>
+#include <string>
+#include <variant>
+
+namespace vfiogate {
+
+struct StatusQuestion {};
+struct MetricsQuestion {};
+struct ExplainQuestion {
+  Bdf address;
+};
+using DeskQuestion = std::variant<StatusQuestion, MetricsQuestion, ExplainQuestion>;
+
+/// The answer, within `patience`. Error: for people, with what would mend it. Makes an event loop
+/// of its own: not for the daemon.
+Result<std::string, std::string> askDesk(const std::string& socket, const DeskQuestion& question,
+                                         std::chrono::milliseconds patience);
+
+}  // namespace vfiogate

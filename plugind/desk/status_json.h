@@ -1,0 +1,19 @@
+#pragma once
+// Status and explanation as JSON. docs/status-json.md has the fields, which are stable.
+
+#include "plugind/core/explanation.h"
+
+#include <nlohmann/json.hpp>
+
+namespace vfiogate {
+
+nlohmann::ordered_json toJson(const PluginStatus& status, const Moment& now);
+nlohmann::ordered_json toJson(const Explanation& explanation);
+
+/// One line; what is not UTF-8 is replaced.
+std::string textOf(const nlohmann::ordered_json& json);
+
+/// "2026-01-01T00:00:00Z".
+std::string utcText(std::chrono::sys_seconds time);
+
+}  // namespace vfiogate

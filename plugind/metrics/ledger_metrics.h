@@ -1,0 +1,45 @@
+#pragma once
+// What plugind counts, in the text format of Prometheus.
+//
+// Naming rule: vfiogate_<what>[_<unit>][_total]; units are seconds; counters and nothing else end
+// in _total. Labels have few values: resources, states, reason codes; never a device, a pod or
+// text from outside. docs/metrics.md has them all; a test compares.
+
+#include "plugind/core/ledger/effects.h"
+#include "plugind/core/status.h"
+
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/histogram.h>
+#include <prometheus/metric_family.h>
+#include <prometheus/registry.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace vfiogate {
+
+/// The loop's thread only.
+class LedgerMetrics {
+public:
+  LedgerMetrics();
+
+  void count(const JournalEvent& event);
+  /// From an Allocate's arrival to its answer.
+  void allocateAnswered(std::chrono::nanoseconds took, bool granted);
+  void lookEnded(bool proved);
+
+  /// All that was counted, and the state as gauges.
+  std::vector<prometheus::MetricFamily> collect(const PluginStatus& status) const;
+  std::string text(const PluginStatus& status) const;
+
+private:
+  prometheus::Registry registry_;
+  prometheus::Family<prometheus::Counter>& events_;
+  prometheus::Family<prometheus::Counter>& refusals_;
+  prometheus::Family<prometheus::Counter>& looks_;
+  prometheus::Family<prometheus::Histogram>& allocates_;
+};
+
+}  // namespace vfiogate

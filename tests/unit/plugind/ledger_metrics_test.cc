@@ -1,0 +1,97 @@
+#include "plugind/metrics/ledger_metrics.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+namespace vfiogate {
+namespace {
+
+using testing::HasSubstr;
+
+const ResourceName kGpu = *ResourceName::parse("vfiogate.dev/gpu");
+const Bdf kFirst = *Bdf::parse("0000:65:00.0");
+const Bdf kSecond = *Bdf::parse("0000:66:00.0");
+
+PluginStatus oneLentOneFree() {
+  PluginStatus status;
+  status.privdThere = true;
+  status.resources.push_back(
+      {.name = kGpu,
+       .lending = {},
+       .facts = {.registered = true, .trouble = {}, .streams = 2, .framesSent = 9, .lastFrame = {}},
+       .devices = {}});
+  for (const Bdf& address : {kFirst, kSecond}) {
+    DeviceStatus device{.address = address, .shown = true, .healthy = true, .group = {}};
+    device.group.members = {address};
+    device.group.holding = address == kFirst ? Holding::kLent : Holding::kFree;
+    status.resources[0].devices.push_back(device);
+  }
+  return status;
+}
+
+void countSome(LedgerMetrics& metrics) {
+  JournalEvent refused;
+  refused.event = "refused";
+  refused.reason = "group-lent";
+  metrics.count(refused);
+  metrics.count(refused);
+  metrics.allocateAnswered(std::chrono::milliseconds(3), true);
+  metrics.lookEnded(true);
+}
+
+TEST(LedgerMetrics, CountsAndTellsTheState) {
+  LedgerMetrics metrics;
+  countSome(metrics);
+  const std::string text = metrics.text(oneLentOneFree());
+  for (const char* line :
+       {"vfiogate_ledger_events_total{event=\"refused\",reason=\"group-lent\"} 2",
+        "vfiogate_refusals_total{reason=\"group-lent\"} 2",
+        "vfiogate_allocate_duration_seconds_bucket{answer=\"granted\",le=\"0.005\"} 1",
+        "vfiogate_looks_total{outcome=\"proved\"} 1", "vfiogate_privd_there 1",
+        "vfiogate_lending_open 0",
+        "vfiogate_resource_devices{resource=\"vfiogate.dev/gpu\",health=\"healthy\"} 2",
+        "vfiogate_resource_streams{resource=\"vfiogate.dev/gpu\"} 2",
+        "vfiogate_groups{state=\"lent\"} 1", "vfiogate_groups{state=\"free\"} 1",
+        "vfiogate_groups{state=\"lingering\"} 0", "vfiogate_groups_disputed 0"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
+TEST(LedgerMetrics, TellsAGroupThatTwoPartiesHold) {
+  PluginStatus status = oneLentOneFree();
+  const HolderView holder{.claim = {},
+                          .resource = kGpu,
+                          .ids = {},
+                          .rest = {},
+                          .since = {},
+                          .ref = HolderRef(1),
+                          .podName = {},
+                          .podUid = {}};
+  status.resources[0].devices[0].group.holders = {holder, holder};
+  EXPECT_THAT(LedgerMetrics().text(status), HasSubstr("vfiogate_groups_disputed 1"));
+}
+
+TEST(LedgerMetrics, FollowTheNamingRuleAndAreDocumented) {
+  std::ifstream file(std::string(getenv("VFIOGATE_SOURCE")) + "/docs/metrics.md");
+  std::stringstream page;
+  page << file.rdbuf();
+  const std::regex rule("vfiogate(_[a-z]+)+");
+  LedgerMetrics metrics;
+  countSome(metrics);
+  const auto families = metrics.collect(oneLentOneFree());
+  ASSERT_GT(families.size(), 10U);
+  for (const prometheus::MetricFamily& family : families) {
+    EXPECT_TRUE(std::regex_match(family.name, rule)) << family.name;
+    EXPECT_EQ(family.name.ends_with("_total"), family.type == prometheus::MetricType::Counter)
+        << family.name;
+    EXPECT_FALSE(family.help.empty()) << family.name;
+    EXPECT_THAT(page.str(), HasSubstr("`" + family.name + "`")) << "not in docs/metrics.md";
+  }
+}
+
+}  // namespace
+}  // namespace vfiogate

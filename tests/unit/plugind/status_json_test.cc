@@ -1,0 +1,160 @@
+#include "plugind/desk/status_json.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "plugind/cli/status_table.h"
+
+namespace vfiogate {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+const ResourceName kGpu = *ResourceName::parse("vfiogate.dev/gpu");
+const Bdf kFirst = *Bdf::parse("0000:65:00.0");
+const Bdf kSecond = *Bdf::parse("0000:65:00.1");
+const std::chrono::sys_seconds kMorning{std::chrono::seconds(1'795'254'127)};
+const Moment kNow{Instant(std::chrono::seconds(100)), kMorning, 0};
+
+PluginStatus everything() {
+  const Instant earlier = kNow.instant - std::chrono::milliseconds(3'250);
+  GroupView group{.group = IommuGroupId(31),
+                  .members = {kFirst, kSecond},
+                  .holding = Holding::kLent,
+                  .use = GroupUse::kOpen,
+                  .holders = {},
+                  .since = {}};
+  group.holders.push_back({.state = HolderState::kLent,
+                           .claim = ClaimName{"c-1", "default", "claim-1"},
+                           .resource = kGpu,
+                           .ids = {kFirst},
+                           .rest = {kSecond},
+                           .since = kMorning,
+                           .ref = HolderRef(0x7f3a),
+                           .podName = "default/vm-1",
+                           .podUid = "p-1"});
+  DeviceStatus device{.address = kFirst,
+                      .model = "10de:2684",
+                      .driver = "vfio-pci",
+                      .numaNode = 1,
+                      .shown = true,
+                      .healthy = true,
+                      .hardware = "no-node",
+                      .hardwareText = "/dev/vfio/31 is missing",
+                      .lastRefusal = LastRefusal{kMorning, {"group-lent", "lent, ref=7f3a"}},
+                      .group = group};
+  group.since = kMorning;
+  return {.privdThere = false,
+          .privdAwaySince = earlier,
+          .lendingOpen = true,
+          .begun = true,
+          .adopted = false,
+          .resources = {{.name = kGpu,
+                         .lending = {},
+                         .facts = {.registered = true,
+                                   .trouble = "it was slow",
+                                   .streams = 1,
+                                   .framesSent = 7,
+                                   .lastFrame = earlier},
+                         .devices = {device}}},
+          .gone = {group},
+          .leftOut = {{kSecond, {"companion", "travels with 0000:65:00.0"}}}};
+}
+
+TEST(StatusJson, HasEveryField) {
+  EXPECT_EQ(json(toJson(everything(), kNow)), json::parse(R"({
+    "time": "2026-11-21T09:42:07Z", "privd": {"there": false, "awayFor": 3.25},
+    "lending": "open", "adoption": "looking",
+    "resources": [{
+      "name": "vfiogate.dev/gpu", "groupUnit": "one", "registered": true, "streams": 1,
+      "frames": 7, "lastFrameAge": 3.25, "trouble": "it was slow",
+      "devices": [{
+        "address": "0000:65:00.0", "model": "10de:2684", "driver": "vfio-pci", "group": 31,
+        "members": ["0000:65:00.0", "0000:65:00.1"], "health": "healthy", "state": "lent",
+        "use": "open", "hardware": "no-node", "hardwareText": "/dev/vfio/31 is missing",
+        "numaNode": 1,
+        "holders": [{"ref": "7f3a", "state": "lent", "since": "2026-11-21T09:42:07Z",
+          "resource": "vfiogate.dev/gpu", "devices": ["0000:65:00.0"], "rest": ["0000:65:00.1"],
+          "pod": "default/vm-1", "podUid": "p-1", "claim": "default/claim-1",
+          "claimUid": "c-1"}],
+        "lastRefusal": {"time": "2026-11-21T09:42:07Z", "reason": "group-lent",
+          "text": "lent, ref=7f3a"}}]}],
+    "gone": [{"members": ["0000:65:00.0", "0000:65:00.1"], "holders": [{"ref": "7f3a",
+      "state": "lent", "since": "2026-11-21T09:42:07Z", "resource": "vfiogate.dev/gpu",
+      "devices": ["0000:65:00.0"], "rest": ["0000:65:00.1"], "pod": "default/vm-1",
+      "podUid": "p-1", "claim": "default/claim-1", "claimUid": "c-1"}]}],
+    "leftOut": [{"address": "0000:65:00.1", "reason": "companion",
+      "text": "travels with 0000:65:00.0"}]})"));
+}
+
+void collectKeys(const json& value, std::set<std::string>& keys) {
+  if (value.is_object()) {
+    for (const auto& [key, inner] : value.items()) {
+      keys.insert(key);
+      collectKeys(inner, keys);
+    }
+  } else if (value.is_array()) {
+    for (const json& inner : value) collectKeys(inner, keys);
+  }
+}
+
+TEST(StatusJson, EveryFieldIsDocumented) {
+  std::ifstream file(std::string(getenv("VFIOGATE_SOURCE")) + "/docs/status-json.md");
+  std::stringstream page;
+  page << file.rdbuf();
+  std::set<std::string> keys;
+  collectKeys(toJson(everything(), kNow), keys);
+  const Explanation explanation{.address = kFirst,
+                                .present = true,
+                                .resource = kGpu,
+                                .reason = "offered",
+                                .lines = {"x"},
+                                .device = everything().resources[0].devices[0]};
+  collectKeys(toJson(explanation), keys);
+  ASSERT_GT(keys.size(), 30U);
+  for (const std::string& key : keys) {
+    EXPECT_THAT(page.str(), HasSubstr("`" + key + "`")) << "not in docs/status-json.md";
+  }
+}
+
+TEST(StatusTable, ShowsHolderAndRefusalWithReference) {
+  const std::string text = statusTable(toJson(everything(), kNow), 0, false);
+  EXPECT_EQ(text, R"(privd away for 3 s | lending open | adoption looking
+
+vfiogate.dev/gpu: registered (it was slow), 1 stream, last frame 3 s ago, groupUnit one
+DEVICE        GROUP  MODEL      HEALTH   STATE  USE   SINCE      HOLDER                          HARDWARE
+0000:65:00.0  31     10de:2684  healthy  lent   open  09:42:07Z  claim default/claim-1 ref=7f3a  no-node
+  last refusal of 0000:65:00.0 at 09:42:07Z: lent, ref=7f3a
+gone while lent: ["0000:65:00.0","0000:65:00.1"], claim default/claim-1 ref=7f3a
+
+1 devices fall into no resource: plugind explain ADDRESS says why
+)");
+}
+
+TEST(StatusTable, ColoursWhatIsWrong) {
+  const std::string text = statusTable(toJson(everything(), kNow), 0, true);
+  EXPECT_THAT(text, HasSubstr("\x1b["));
+}
+
+TEST(StatusTable, IsEmptyButSoundAtTheVeryStart) {
+  EXPECT_EQ(statusTable(toJson(PluginStatus{}, kNow), 0, false),
+            "privd away | lending closed | adoption waiting\n");
+}
+
+TEST(ExplanationText, IsOneLineWithTheReasonAndThenWhy) {
+  const Explanation explanation{.address = kFirst,
+                                .present = false,
+                                .resource = {},
+                                .reason = "gone",
+                                .lines = {"there is no such PCI device on this node"},
+                                .device = {}};
+  EXPECT_EQ(explanationText(toJson(explanation)),
+            "0000:65:00.0: gone\n  there is no such PCI device on this node\n");
+}
+
+}  // namespace
+}  // namespace vfiogate
