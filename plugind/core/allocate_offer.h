@@ -18,6 +18,8 @@ struct AllocateRequest {
   ResourceName resource;
   std::vector<std::string> ids;  ///< as the kubelet sent them
   Frame shown;                   ///< the last frame sent on the resource's live stream
+
+  friend bool operator==(const AllocateRequest&, const AllocateRequest&) = default;
 };
 
 }  // namespace vfiogate
