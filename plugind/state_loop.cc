@@ -242,6 +242,11 @@ bool StateLoop::nudge() {
 }
 
 void StateLoop::beginLook() {
+  // Not now: it may be the end of the look before, whose promise must not be dropped while it runs.
+  tasks_.add(kj::evalLater([this]() { startLook(); }));
+}
+
+void StateLoop::startLook() {
   look_ = kj::heap<Look>(reader_, loop_.timer,
                          LookListener{.listRead =
                                           [this](const PodList& list, Instant asked) {
