@@ -150,7 +150,7 @@ void StateLoop::streamEnded(const ResourceName& resource, const ListWatchStream&
 void StateLoop::allocateAsked(const ResourceName& resource, std::shared_ptr<AllocateCall> call) {
   if (call->claimed()) return;  // the kubelet hung up
   const CallId id = nextCall();
-  const AllocateRequest request{resource, call->ids(), resources_.at(resource)->shown()};
+  const AllocateRequest request{resource, call->ids(), resources_.at(resource)->shown(call->ids())};
   open_.emplace(id, Open{call, call.get(), nullptr});
   carryOut(ledger_.allocateAsked(id, request, now()));
 }
@@ -189,6 +189,7 @@ void StateLoop::callCancelled(const std::shared_ptr<KubeletCall>& call) {
 void StateLoop::carryOut(Effects effects) {
   for (const JournalEvent& event : effects.journal) journal_.write(event);
   if (effects.holds) holds_.hold(*effects.holds);
+  for (const IommuGroupId group : effects.alsoHold) holds_.holdAlso(group);
   if (effects.dropOtherHolds) holds_.adopted();
   if (ledger_.begun()) show(effects.frames);
   for (const Answer& each : effects.answers) answer(each);
