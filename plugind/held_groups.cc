@@ -16,6 +16,10 @@ void HeldGroups::hold(const std::set<IommuGroupId>& groups) {
   if (adopted_) tellAdopted();
 }
 
+void HeldGroups::holdAlso(IommuGroupId group) {
+  if (told_.insert(group).second) tell(privd_.hold(group));
+}
+
 void HeldGroups::adopted() {
   adopted_ = true;
   tellAdopted();

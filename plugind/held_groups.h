@@ -18,6 +18,9 @@ public:
   /// From now on these and no others. Goes out at once, before whatever is asked of privd next.
   void hold(const std::set<IommuGroupId>& groups);
 
+  /// This one besides.
+  void holdAlso(IommuGroupId group);
+
   /// All that is lent is known: privd drops what the plugind before us held, now and whenever it
   /// comes back.
   void adopted();

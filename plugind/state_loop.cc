@@ -152,7 +152,7 @@ void StateLoop::streamEnded(const ResourceName& resource, const ListWatchStream&
 void StateLoop::allocateAsked(const ResourceName& resource, std::shared_ptr<AllocateCall> call) {
   if (call->claimed()) return;  // the kubelet hung up
   const CallId id = nextCall();
-  const AllocateRequest request{resource, call->ids(), resources_.at(resource)->shown()};
+  const AllocateRequest request{resource, call->ids(), resources_.at(resource)->shown(call->ids())};
   open_.emplace(id, Open{call, call.get(), nullptr});
   carryOut(ledger_.allocateAsked(id, request, now()));
 }
@@ -194,6 +194,7 @@ void StateLoop::carryOut(Effects effects) {
     metrics_.count(event);
   }
   if (effects.holds) holds_.hold(*effects.holds);
+  for (const IommuGroupId group : effects.alsoHold) holds_.holdAlso(group);
   if (effects.dropOtherHolds) holds_.adopted();
   if (ledger_.begun()) show(effects.frames);
   for (const Answer& each : effects.answers) answer(each);
@@ -250,6 +251,11 @@ bool StateLoop::nudge() {
 }
 
 void StateLoop::beginLook() {
+  // Not now: it may be the end of the look before, whose promise must not be dropped while it runs.
+  tasks_.add(kj::evalLater([this]() { startLook(); }));
+}
+
+void StateLoop::startLook() {
   look_ = kj::heap<Look>(reader_, loop_.timer,
                          LookListener{.listRead =
                                           [this](const PodList& list, Instant asked) {

@@ -89,6 +89,7 @@ private:
   void answer(const Answer& answer);
   void ask(const UseQuestion& question);
   void beginLook();
+  void startLook();
   void askList();
   void setAlarm();
   bool nudge();

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs every layer of tests that this machine allows.
 #   tests/run.sh          what every change must pass, under 45 minutes on 2 cores
-#   tests/run.sh --full   also ThreadSanitizer, clang-tidy on everything, longer fuzzing
+#   tests/run.sh --full   also ThreadSanitizer, clang-tidy on everything, longer fuzzing, each mutant
 # Ends with the line "N passed, N failed, N skipped"; exit 0 only if nothing failed.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
@@ -91,6 +91,7 @@ check "clang-format" tests/format.sh
 check "shellcheck" bash -c 'git ls-files "*.sh" .ci/run | xargs shellcheck -x'
 check "include rules" tests/budget/include_rules.py
 check "budget of the trusted code" tests/budget/trusted_code.py
+check "mutants of the ledger apply, their tests exist" tests/mutants/run.sh --check
 
 # Sanitizers need no leak check inside the sandboxed daemons: it would fork at exit (ADR 0003).
 export ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1
@@ -106,6 +107,14 @@ if [ "$full" = yes ]; then
   check "clang-tidy on everything" tests/tidy.sh
 else
   check "clang-tidy on what changed last" tests/tidy.sh --changed
+fi
+
+if [ "$full" = yes ]; then
+  heading "mutants"
+  check "mutants of the ledger are caught" tests/mutants/run.sh
+  grep "caught" "$logs/mutants_of_the_ledger_are_caught.log"
+else
+  skip "mutants of the ledger: run only with --full"
 fi
 
 heading "fuzz"

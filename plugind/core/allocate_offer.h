@@ -17,7 +17,9 @@ namespace vfiogate {
 struct AllocateRequest {
   ResourceName resource;
   std::vector<std::string> ids;  ///< as the kubelet sent them
-  Frame shown;                   ///< the last frame sent on the resource's live stream
+  Frame shown;  ///< the last frame sent on the resource's live stream; no less than `ids` of it
+
+  friend bool operator==(const AllocateRequest&, const AllocateRequest&) = default;
 };
 
 }  // namespace vfiogate

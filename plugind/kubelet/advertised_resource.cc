@@ -66,9 +66,16 @@ void AdvertisedResource::sent(std::size_t streams) {
   lastFrame_ = std::chrono::steady_clock::now();
 }
 
-Frame AdvertisedResource::shown() const {
+Frame AdvertisedResource::shown(const std::vector<std::string>& ids) const {
+  Frame shown;
   const auto said = streams_.empty() ? nullptr : streams_.back()->said();
-  return said ? said->frame : Frame{};
+  if (!said) return shown;
+  const auto& devices = said->frame.devices;
+  for (const std::string& id : ids) {
+    const auto device = std::ranges::lower_bound(devices, id, {}, &FrameDevice::id);
+    if (device != devices.end() && device->id == id) shown.devices.push_back(*device);
+  }
+  return shown;
 }
 
 }  // namespace vfiogate

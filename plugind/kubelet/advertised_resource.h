@@ -33,9 +33,9 @@ public:
   void streamOpened(std::shared_ptr<ListWatchStream> stream);
   void streamEnded(const ListWatchStream& stream);
 
-  /// What the kubelet may know of this resource: the last frame whose sending began on the newest
-  /// live stream. Without one it knows nothing.
-  Frame shown() const;
+  /// What the kubelet may know of `ids`: their part of the last frame whose sending began on the
+  /// newest live stream. Without one it knows nothing.
+  Frame shown(const std::vector<std::string>& ids) const;
 
   ResourceFacts facts() const;
 

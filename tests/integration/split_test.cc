@@ -20,6 +20,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <thread>
 
 namespace vfiogate::test {
 namespace {
@@ -153,6 +154,26 @@ TEST_F(Split, I1_AGroupIsNeverLentTwice) {
   kubelet_->offer(kGpus, {"0000:01:00.2"}, error);
   EXPECT_NE(error, "");
   EXPECT_THAT(error, HasSubstr("0000:01:00.2"));
+}
+
+// A look for a call that came while an earlier one ran begins as that one ends.
+TEST_F(Split, AllocatesThatMeetARunningLookAreJudgedAfterOneOfTheirOwn) {
+  hardware_.add({.address = "0000:03:00.0", .group = 9});
+  hardware_.add({.address = "0000:04:00.0", .group = 10});
+  const std::set<std::string> gpus = {"0000:01:00.0", "0000:02:00.0", "0000:03:00.0",
+                                      "0000:04:00.0"};
+  startAll(gpus);
+  kubelet_->holdCheckpoints();  // the look runs for as long as these are kept back
+  std::map<std::string, std::string> errors;
+  std::vector<std::thread> pods;
+  for (const std::string& gpu : gpus) {
+    std::string& error = errors[gpu];
+    pods.emplace_back([this, &gpu, &error]() { kubelet_->offer(kGpus, {gpu}, error); });
+  }
+  EXPECT_TRUE(kubelet_->awaitHeldCheckpoints(1)) << said();
+  kubelet_->releaseCheckpoints();
+  for (std::thread& pod : pods) pod.join();
+  for (const auto& [gpu, error] : errors) EXPECT_EQ(error, "") << gpu << said();
 }
 
 TEST_F(Split, I3_AnOpenGroupIsRefused) {

@@ -2,12 +2,30 @@
 # Applies each patch here to a copy of the ledger and runs the tests on it: every mutant must be
 # caught by the test that its first line names. Prints which; fails if one survives.
 #   tests/mutants/run.sh [NAME...]    default: all
+#   tests/mutants/run.sh --check      only whether each still applies, and its test exists
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 root="$(cd "$here/../.." && pwd)"
+cd "$root"
+
+# wanted PATCH: the test that must catch it.
+wanted() { sed -n '1s/.*caught by //p' "$1"; }
+
+if [ "${1:-}" = --check ]; then
+  stale=0
+  for patch in "$here"/*.patch; do
+    name="$(basename "$patch" .patch)" test="$(wanted "$patch")"
+    git apply --check "$patch" || { echo "$name: does not apply"; stale=$((stale + 1)); }
+    grep -qE "^TEST(_F|_P)?\(${test%%.*}, ${test##*.}\)" tests/unit/plugind/ledger/*_test.cc ||
+      { echo "$name: there is no test ${test:-named}"; stale=$((stale + 1)); }
+  done
+  echo "$stale stale"
+  [ "$stale" -eq 0 ]
+  exit
+fi
+
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
-cd "$root"
 cp --parents -r plugind/core ipc/types tests/unit/plugind/ledger tests/support/ledger_node.h \
   tests/support/hardware.h "$work"
 cd "$work"
@@ -32,7 +50,7 @@ if [ $# -gt 0 ]; then
 fi
 for patch in "${patches[@]}"; do
   name="$(basename "$patch" .patch)"
-  wanted="$(sed -n '1s/.*caught by //p' "$patch")"
+  test="$(wanted "$patch")"
   patch -s -p1 <"$patch" || { echo "$name: does not apply"; exit 1; }
   if ! make -s -j"${JOBS:-2}" tests_of_ledger; then
     echo "$name: does not compile"
@@ -41,11 +59,11 @@ for patch in "${patches[@]}"; do
   # A mutant may crash a test; only its verdict on the named one counts.
   { timeout 120 ./tests_of_ledger --gtest_brief=1 >output.txt 2>&1 || true; } 2>/dev/null
   failed="$(sed -n 's/^\[  FAILED  \] \([^ ]*\) (.*/\1/p' output.txt | sort -u | tr '\n' ' ')"
-  if [[ " $failed" == *" $wanted "* ]]; then
-    echo "$name: caught by $wanted ($(wc -w <<<"$failed") tests failed)"
+  if [[ " $failed" == *" $test "* ]]; then
+    echo "$name: caught by $test ($(wc -w <<<"$failed") tests failed)"
     caught=$((caught + 1))
   else
-    echo "$name: SURVIVED $wanted (failed: ${failed:-none})"
+    echo "$name: SURVIVED $test (failed: ${failed:-none})"
     survived=$((survived + 1))
   fi
   patch -s -R -p1 <"$patch"

@@ -111,6 +111,7 @@ void LedgerWorld::freeInactive() {
 }
 
 void LedgerWorld::run(const Effects& effects) {
+  checkWorkedOut();
   for (const auto& [name, frame] : effects.frames) kubeletLists_.insert_or_assign(name, frame);
   checkOrder(effects);
   for (const Answer& answer : effects.answers) answered(answer);

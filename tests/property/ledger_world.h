@@ -90,6 +90,7 @@ private:
   void checkParties();
   void checkHealth();
   void checkOrder(const Effects& effects);
+  void checkWorkedOut();
   void fail(const std::string& what) {
     if (failure_.empty()) failure_ = what;
   }

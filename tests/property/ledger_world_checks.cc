@@ -68,6 +68,20 @@ void LedgerWorld::checkOrder(const Effects& effects) {
   }
 }
 
+/// Where the ledger did not work out what follows from an event, that would have changed nothing.
+void LedgerWorld::checkWorkedOut() {
+  if (!ledger_.state().calmUntil) return;
+  Ledger whole = ledger_;
+  const Effects effects = whole.tick(now_);
+  if (effects != Effects{}) return fail("calm: something followed from the event");
+  LedgerState expected = whole.state();
+  expected.calmUntil = ledger_.state().calmUntil;
+  if (expected != ledger_.state()) return fail("calm: something else changed with the event");
+  const auto due = whole.nextDeadline();
+  const auto mine = ledger_.nextDeadline();
+  if (due && (!mine || *mine > *due)) fail("calm: something is due before the ledger says so");
+}
+
 std::string LedgerWorld::settle() {
   if (!privd_) movePrivd();
   ready_ = true;

@@ -60,6 +60,7 @@ struct Effects {
   std::vector<JournalEvent> journal;
   /// The groups that privd shall hold from now on, whole; absent: as before.
   std::optional<std::set<IommuGroupId>> holds;
+  std::set<IommuGroupId> alsoHold;       ///< and these besides
   bool dropOtherHolds = false;           ///< adopted: privd drops what `holds` does not name
   std::map<ResourceName, Frame> frames;  ///< those that changed: to every live stream, then
   std::vector<Answer> answers;           ///< the replies; never before the frames

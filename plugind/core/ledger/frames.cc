@@ -10,30 +10,19 @@
 namespace vfiogate {
 namespace {
 
-/// A record of the kubelet's keeps `id` Healthy in `resource`: held, or about to be.
-bool isKept(const LedgerState& state, const ResourceName& resource, const Bdf& id) {
-  for (const HolderRecord& record : state.records) {
-    const bool holds = record.state != HolderState::kLingering && !record.isClaim();
-    if (!holds || record.resource != resource) continue;
-    if (record.ids.contains(id) || record.rest.contains(id)) return true;
-  }
-  for (const auto& [callId, call] : state.calls) {
-    for (const auto& [group, take] : call.groups) {
-      const bool asked = call.kind == CallKind::kAllocate && take.resource == resource;
-      if (asked && take.ids.contains(id)) return true;
-    }
-  }
-  return false;
+bool isKept(const Occupancy& occupancy, const ResourceName& resource, const Bdf& id) {
+  const auto kept = occupancy.kept.find(resource);
+  return kept != occupancy.kept.end() && kept->second.contains(id);
 }
 
 /// Health by the table of ledger.md 8: the first row that matches counts.
-bool isHealthy(const LedgerState& state, const ResourceName& resource, const Bdf& id,
-               bool advertised) {
+bool isHealthy(const LedgerState& state, const Occupancy& occupancy, const ResourceName& resource,
+               const Bdf& id, bool advertised) {
   const auto device = state.hardware.snapshot.devices.find(id);
   if (device == state.hardware.snapshot.devices.end() || !device->second.answers) return false;
-  if (isKept(state, resource, id)) return true;
+  if (isKept(occupancy, resource, id)) return true;
   if (state.lendingClosed || !advertised) return false;
-  if (holdingOf(state, groupMembers(state.hardware.snapshot, id)) != Holding::kFree) return false;
+  if (meet(groupMembers(state.hardware.snapshot, id), occupancy.engaged)) return false;
   const auto handed = handedOver(state.hardware, state.catalog, resource, {id});
   return lendable(judgeReadiness(state.hardware, handed, lendingOf(state, resource)));
 }
@@ -91,21 +80,22 @@ void keepLost(const Turn& turn, const ResourceName& resource, ShownResource& sho
   }
 }
 
-void showWanted(const Turn& turn, const ResourceName& resource, ShownResource& shown,
-                const std::map<std::string, bool>& wanted) {
+void showWanted(const Turn& turn, const Occupancy& occupancy, const ResourceName& resource,
+                ShownResource& shown, const std::map<std::string, bool>& wanted) {
   std::erase_if(shown.left, [&turn](const auto& entry) {
     return turn.now.instant - entry.second >= timing::kFrameReturn;
   });
   for (const auto& [id, advertised] : wanted) {
-    const bool held = isKept(turn.state, resource, *Bdf::parse(id));
-    if (shown.left.contains(id) && !held) continue;  // 10 s rule
+    if (shown.left.contains(id) && !isKept(occupancy, resource, *Bdf::parse(id))) {
+      continue;  // 10 s rule
+    }
     shown.devices.try_emplace(id, ShownDevice{{id, false, std::nullopt}, std::nullopt});
   }
   for (auto& [id, device] : shown.devices) {
     const Bdf address = *Bdf::parse(id);
     const auto entry = wanted.find(id);
     const bool advertised = entry != wanted.end() && entry->second;
-    device.device.healthy = isHealthy(turn.state, resource, address, advertised);
+    device.device.healthy = isHealthy(turn.state, occupancy, resource, address, advertised);
     // Of a device that is gone the last word stands, so that only its health changes.
     const auto present = turn.state.hardware.snapshot.devices.find(address);
     if (present != turn.state.hardware.snapshot.devices.end()) {
@@ -135,14 +125,15 @@ Frame frameOf(const ShownResource& shown) {
 void makeFrames(Turn& turn) {
   LedgerState& state = turn.state;
   if (!state.begun) return;
+  const Occupancy occupancy = occupancyOf(state);
   for (const ResourceName& resource : resourcesOf(state)) {
     ShownResource shown = state.shown[resource];
     const Frame before = frameOf(shown);
-    const std::set<Bdf> advertised = advertisedIn(state, resource);
+    const std::set<Bdf> advertised = advertisedIn(state, occupancy, resource);
     shown.representatives = advertised;
     const auto wanted = wantedIn(state, resource, advertised);
     keepLost(turn, resource, shown, wanted);
-    showWanted(turn, resource, shown, wanted);
+    showWanted(turn, occupancy, resource, shown, wanted);
     const Frame frame = frameOf(shown);
     if (!shown.sent || frame != before) turn.out.frames.insert_or_assign(resource, frame);
     shown.sent = true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plugind/core/group_members.h"
+#include "plugind/core/ledger/calm.h"
 #include "plugind/core/ledger/look_plan.h"
 #include "plugind/core/ledger/rows.h"
 
@@ -81,12 +82,15 @@ Ledger::Ledger(LedgerSettings settings) {
   state_.settings = settings;
 }
 
-Effects Ledger::handle(const Moment& now, const std::function<void(Turn&)>& act) {
+Effects Ledger::handle(const Moment& now, const std::function<void(Turn&)>& act,
+                       const Worked& worked) {
   Effects out;
   Turn turn{state_, now, out};
   act(turn);
-  finish(turn);
+  const bool calm = worked && worked(turn);
+  if (!calm) finish(turn);
   state_.lastEvent = now.instant;
+  if (!calm) rememberCalm(state_, wholeDeadline());
   return out;
 }
 
@@ -100,7 +104,9 @@ Effects Ledger::privdWent(const Moment& now) {
 
 Effects Ledger::groupRead(IommuGroupId group, const GroupLook& look, std::optional<CallId> call,
                           const Moment& now) {
-  return handle(now, [&](Turn& turn) {
+  const Calm calm(state_, now.instant);
+  const auto worked = [&](Turn& turn) { return call && calm.staysAfterReading(turn, *call); };
+  const auto read = [&](Turn& turn) {
     foldReading(turn, look);
     if (!call) return;
     const auto found = state_.calls.find(*call);
@@ -111,7 +117,8 @@ Effects Ledger::groupRead(IommuGroupId group, const GroupLook& look, std::option
     const bool all = std::ranges::all_of(
         found->second.groups, [](const auto& entry) { return entry.second.look.has_value(); });
     if (all) settleCall(turn, *call);
-  });
+  };
+  return handle(now, read, worked);
 }
 
 Effects Ledger::bindEnded(IommuGroupId group, const std::optional<std::string>& failure,

@@ -87,7 +87,11 @@ public:
   const LedgerState& state() const { return state_; }
 
 private:
-  Effects handle(const Moment& now, const std::function<void(Turn&)>& act);
+  /// True if what follows from the event has been worked out already.
+  using Worked = std::function<bool(Turn&)>;
+  Effects handle(const Moment& now, const std::function<void(Turn&)>& act,
+                 const Worked& worked = {});
+  std::optional<Instant> wholeDeadline() const;
   Effects arrive(Call call, const Moment& now);
 
   LedgerState state_;

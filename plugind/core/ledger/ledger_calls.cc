@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plugind/core/ledger/calm.h"
 #include "plugind/core/ledger/ledger.h"
 #include "plugind/core/ledger/look_plan.h"
 #include "plugind/core/ledger/rows.h"
@@ -37,11 +38,12 @@ AllocateRequest noAllocate() {
 }  // namespace
 
 Effects Ledger::arrive(Call call, const Moment& now) {
-  return handle(now, [&](Turn& turn) {
+  const Calm calm(state_, now.instant);
+  const CallId id = call.id;
+  const CallKind kind = call.kind;
+  const auto judge = [&](Turn& turn) {
     const bool queued = mustQueue(state_, call);
     if (queued) call.stage = CallStage::kQueued;
-    const CallId id = call.id;
-    const CallKind kind = call.kind;
     if (!state_.calls.emplace(id, std::move(call)).second || queued) return;
     switch (kind) {
       case CallKind::kAllocate:
@@ -52,6 +54,9 @@ Effects Ledger::arrive(Call call, const Moment& now) {
       case CallKind::kUnprepare:
         return judgeUnprepare(turn, id);
     }
+  };
+  return handle(now, judge, [&](Turn& turn) {
+    return kind == CallKind::kAllocate && calm.staysAfterTaking(turn, id);
   });
 }
 
@@ -97,6 +102,13 @@ Effects Ledger::pickEnded(const ResourceName& resource, const Moment& now) {
 }
 
 std::optional<Instant> Ledger::nextDeadline() const {
+  if (!state_.calmUntil) return wholeDeadline();
+  Instant due = *state_.calmUntil;
+  for (const auto& [id, call] : state_.calls) due = std::min(due, call.deadline);
+  return due == Instant::max() ? std::nullopt : std::optional(due);
+}
+
+std::optional<Instant> Ledger::wholeDeadline() const {
   std::optional<Instant> due;
   const auto bring = [&due](std::optional<Instant> candidate) {
     if (candidate && (!due || *candidate < *due)) due = candidate;

@@ -113,12 +113,14 @@ bool confirmed(const UseTrack& track, GroupUse use, Instant notBefore) {
 }
 
 HolderRef freshRef(const LedgerState& state, std::uint16_t draw) {
-  std::set<HolderRef> live;
-  for (const HolderRecord& record : state.records) live.insert(record.ref);
-  for (const auto& [id, call] : state.calls) {
-    for (const auto& [group, take] : call.groups) live.insert(take.ref);
-  }
-  while (live.contains(HolderRef(draw))) ++draw;
+  const auto isLive = [&state](const HolderRef& ref) {
+    const auto taken = [&ref](const auto& entry) { return entry.second.ref == ref; };
+    return std::ranges::find(state.records, ref, &HolderRecord::ref) != state.records.end() ||
+           std::ranges::any_of(state.calls, [&taken](const auto& entry) {
+             return std::ranges::any_of(entry.second.groups, taken);
+           });
+  };
+  while (isLive(HolderRef(draw))) ++draw;
   return HolderRef(draw);
 }
 

@@ -119,6 +119,9 @@ struct LedgerState {
   std::optional<Instant> firstFrame;
   LookPlan look;
   Instant lastEvent;  ///< what was due until then was done
+  /// All that follows from the state has been worked out, and nothing else is due before this but
+  /// what calls bring that came since (calm.h). Absent: not known.
+  std::optional<Instant> calmUntil;
 
   std::vector<HolderRecord> records;
   std::vector<GroupMark> marks;

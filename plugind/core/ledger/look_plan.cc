@@ -88,6 +88,13 @@ std::optional<Instant> lookDue(const LedgerState& state) {
   return std::max(*due, *state.look.lastBegan + timing::kLookInterval);
 }
 
+std::optional<Instant> lookDueFor(const LedgerState& state, const HolderRecord& record) {
+  if (!state.settings.remembers || state.look.running) return std::nullopt;
+  const Due due = dueFor(state, record);
+  if (!due || !state.look.lastBegan) return due;
+  return std::max(*due, *state.look.lastBegan + timing::kLookInterval);
+}
+
 std::optional<Instant> listDue(const LedgerState& state) {
   if (!state.settings.remembers || !state.begun || state.look.running) return std::nullopt;
   const bool plugins = std::ranges::any_of(

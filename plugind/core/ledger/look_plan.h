@@ -12,6 +12,8 @@ void lookInCall(Turn& turn, Call& call);
 
 /// When the next look outside calls is due; absent: nothing asks for one.
 std::optional<Instant> lookDue(const LedgerState& state);
+/// The same of one record.
+std::optional<Instant> lookDueFor(const LedgerState& state, const HolderRecord& record);
 /// When List alone is due: it tells of pods that ended.
 std::optional<Instant> listDue(const LedgerState& state);
 

@@ -33,23 +33,23 @@ bool leftJustNow(const LedgerState& state, const ResourceName& resource, const B
 
 /// T37 and section 13: one id is never in two resources' frames; a device that moved is shown only
 /// after its group is free and it has left the old frame.
-bool belongsElsewhere(const LedgerState& state, const ResourceName& resource, const Bdf& id) {
+bool belongsElsewhere(const LedgerState& state, const Occupancy& occupancy,
+                      const ResourceName& resource, const Bdf& id) {
   for (const auto& [other, shown] : state.shown) {
     if (other != resource && shown.devices.contains(id.str())) return true;
   }
-  for (const HolderRecord& record : state.records) {
-    const bool others = !record.isClaim() && record.resource != resource;
-    if (others && (record.ids.contains(id) || record.rest.contains(id))) return true;
-  }
-  return false;
+  const auto names = occupancy.names.find(id);
+  return names != occupancy.names.end() &&
+         (names->second.size() > 1 || !names->second.contains(resource));
 }
 
-std::vector<Bdf> candidates(const LedgerState& state, const ResourceName& resource) {
+std::vector<Bdf> candidates(const LedgerState& state, const Occupancy& occupancy,
+                            const ResourceName& resource) {
   std::vector<Bdf> found;
   const auto devices = state.catalog.resources.find(resource);
   if (devices == state.catalog.resources.end()) return found;
   for (const Bdf& id : devices->second.devices) {
-    if (!belongsElsewhere(state, resource, id)) found.push_back(id);
+    if (!belongsElsewhere(state, occupancy, resource, id)) found.push_back(id);
   }
   return found;
 }
@@ -77,16 +77,17 @@ Bdf chooseRepresentative(const LedgerState& state, const ResourceName& resource,
 
 /// `one`: of each free group's like devices the representative; the one that was shown stays while
 /// nobody that we know holds the group.
-std::set<Bdf> oneOfEach(const LedgerState& state, const ResourceName& resource) {
+std::set<Bdf> oneOfEach(const LedgerState& state, const Occupancy& occupancy,
+                        const ResourceName& resource) {
   std::map<LikeDevices, std::vector<Bdf>> sorted;
   std::set<Bdf> chosen;
-  for (const Bdf& id : candidates(state, resource)) {
+  for (const Bdf& id : candidates(state, occupancy, resource)) {
     const PciDevice& device = state.hardware.snapshot.devices.at(id);
-    const Holding holding = holdingOf(state, groupMembers(state.hardware.snapshot, id));
-    if (holding != Holding::kFree) {
-      const bool stays =
-          holding != Holding::kTaking && !isHeld(holding) && wasRepresentative(state, resource, id);
-      if (stays) chosen.insert(id);
+    const std::set<Bdf> members = groupMembers(state.hardware.snapshot, id);
+    if (meet(members, occupancy.engaged)) {
+      if (!wasRepresentative(state, resource, id)) continue;
+      const Holding holding = holdingOf(state, members);
+      if (holding != Holding::kTaking && !isHeld(holding)) chosen.insert(id);
       continue;
     }
     const auto alone = device.group ? std::nullopt : std::optional(id);
@@ -100,9 +101,10 @@ std::set<Bdf> oneOfEach(const LedgerState& state, const ResourceName& resource) 
 }
 
 /// `whole`: the id that a record or an earlier frame shows, otherwise the lowest.
-std::set<Bdf> unitOfEach(const LedgerState& state, const ResourceName& resource) {
+std::set<Bdf> unitOfEach(const LedgerState& state, const Occupancy& occupancy,
+                         const ResourceName& resource) {
   std::map<std::set<Bdf>, std::vector<Bdf>> groups;
-  for (const Bdf& id : candidates(state, resource)) {
+  for (const Bdf& id : candidates(state, occupancy, resource)) {
     groups[groupMembers(state.hardware.snapshot, id)].push_back(id);
   }
   std::set<Bdf> chosen;
@@ -115,7 +117,9 @@ std::set<Bdf> unitOfEach(const LedgerState& state, const ResourceName& resource)
       };
       if (rank(id) > rank(unit)) unit = id;
     }
+    const bool engaged = meet(members, occupancy.engaged);
     for (const HolderRecord& record : state.records) {
+      if (!engaged) break;
       const bool mine = !record.isClaim() && record.resource == resource;
       if (mine && meet(record.ids, members)) unit = *record.ids.begin();
     }
@@ -126,16 +130,17 @@ std::set<Bdf> unitOfEach(const LedgerState& state, const ResourceName& resource)
 
 }  // namespace
 
-std::set<Bdf> advertisedIn(const LedgerState& state, const ResourceName& resource) {
+std::set<Bdf> advertisedIn(const LedgerState& state, const Occupancy& occupancy,
+                           const ResourceName& resource) {
   switch (lendingOf(state, resource).groupUnit) {
     case GroupUnit::kOne:
-      return oneOfEach(state, resource);
+      return oneOfEach(state, occupancy, resource);
     case GroupUnit::kWhole:
-      return unitOfEach(state, resource);
+      return unitOfEach(state, occupancy, resource);
     case GroupUnit::kAll:
       break;
   }
-  const auto all = candidates(state, resource);
+  const auto all = candidates(state, occupancy, resource);
   return {all.begin(), all.end()};
 }
 

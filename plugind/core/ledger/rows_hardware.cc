@@ -125,11 +125,11 @@ void markForeign(Turn& turn, bool atOnce) {
   if (!state.privdThere || !state.begun) return;
   for (const auto& [id, group] : state.hardware.snapshot.groups) {
     const std::set<Bdf> members(group.members.begin(), group.members.end());
-    if (members.empty() || holdingOf(state, members) != Holding::kFree) continue;
     const UseTrack use = useOf(state, members);
     const bool open =
         atOnce ? use.use == GroupUse::kOpen : confirmed(use, GroupUse::kOpen, Instant{});
     if (!open) continue;
+    if (members.empty() || holdingOf(state, members) != Holding::kFree) continue;
     state.marks.push_back({Holding::kForeign, members, turn.now.instant, turn.now.seconds(), {}});
     JournalEvent event{.event = "foreign", .time = turn.now.seconds(), .group = id};
     event.members = members;

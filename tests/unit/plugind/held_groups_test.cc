@@ -54,6 +54,16 @@ protected:
   HeldGroups held_{privd_};
 };
 
+TEST_F(HeldGroupsTest, OneMoreIsTheDifferenceToThoseBefore) {
+  held_.hold({IommuGroupId(7)});
+  held_.holdAlso(IommuGroupId(8));
+  held_.holdAlso(IommuGroupId(8));
+  EXPECT_THAT(privd_.notes, ElementsAre("hold 7", "hold 8"));
+  privd_.notes.clear();
+  held_.hold({IommuGroupId(8)});
+  EXPECT_THAT(privd_.notes, ElementsAre("drop 7"));
+}
+
 TEST_F(HeldGroupsTest, TellsTheDifferenceAtOnceWhatLeftFirst) {
   held_.hold({IommuGroupId(7), IommuGroupId(8)});
   EXPECT_THAT(privd_.notes, ElementsAre("hold 7", "hold 8"));

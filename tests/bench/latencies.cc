@@ -1,0 +1,60 @@
+#include "tests/bench/latencies.h"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+
+namespace vfiogate::bench {
+namespace {
+
+nlohmann::json toJson(const Latencies& latencies) {
+  return {{"calls", latencies.count()},
+          {"p50_us", latencies.median()},
+          {"p99_us", latencies.p99()},
+          {"max_us", latencies.percentile(1)}};
+}
+
+}  // namespace
+
+double Latencies::percentile(double share) const {
+  if (taken_.empty()) return 0;
+  std::vector<std::chrono::nanoseconds> sorted = taken_;
+  std::ranges::sort(sorted);
+  const auto last = static_cast<double>(sorted.size() - 1);
+  const auto rank = static_cast<std::size_t>(std::ceil(share * last));
+  return std::chrono::duration<double, std::micro>(sorted[rank]).count();
+}
+
+void printTable(const std::vector<Row>& rows, std::ostream& out) {
+  out << "microseconds      Allocate          empty call      bare server     read of sysfs   "
+         "Allocate /\n"
+      << "devices  calls     p50     p99     p50     p99     p50     p99     p50     p99     empty "
+         "p50\n"
+      << std::fixed;
+  for (const Row& row : rows) {
+    out << std::setw(7) << row.devices << std::setw(7) << row.allocate.count()
+        << std::setprecision(0);
+    for (const Latencies* each : {&row.allocate, &row.empty, &row.bare, &row.read}) {
+      out << std::setw(8) << each->median() << std::setw(8) << each->p99();
+    }
+    out << std::setprecision(2) << std::setw(14) << row.ratio() << "\n";
+  }
+}
+
+void printJson(const std::vector<Row>& rows, std::ostream& out) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const Row& row : rows) {
+    all.push_back({{"devices", row.devices},
+                   {"restarts", row.restarts},
+                   {"allocate", toJson(row.allocate)},
+                   {"empty", toJson(row.empty)},
+                   {"bare", toJson(row.bare)},
+                   {"read", toJson(row.read)},
+                   {"ratio", row.ratio()}});
+  }
+  out << all.dump(2) << "\n";
+}
+
+}  // namespace vfiogate::bench

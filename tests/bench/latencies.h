@@ -1,0 +1,42 @@
+#pragma once
+// Times taken, and what is said about them.
+
+#include <chrono>
+#include <cstddef>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace vfiogate::bench {
+
+class Latencies {
+public:
+  void add(std::chrono::nanoseconds took) { taken_.push_back(took); }
+  std::size_t count() const { return taken_.size(); }
+
+  /// Microseconds that `share` (0 to 1) of the calls did not exceed.
+  double percentile(double share) const;
+  double median() const { return percentile(0.5); }
+  double p99() const { return percentile(0.99); }
+
+private:
+  std::vector<std::chrono::nanoseconds> taken_;
+};
+
+/// What was measured on one node.
+struct Row {
+  unsigned devices = 0;
+  unsigned restarts = 0;  ///< of plugind, to have its devices back
+  Latencies allocate;
+  Latencies empty;  ///< an empty call to the same plugind
+  Latencies bare;   ///< an empty call to a server with nothing behind it
+  Latencies read;   ///< reading one group from sysfs, no call at all
+
+  double ratio() const { return allocate.median() / empty.median(); }
+};
+
+void printTable(const std::vector<Row>& rows, std::ostream& out);
+/// The same as JSON: microseconds.
+void printJson(const std::vector<Row>& rows, std::ostream& out);
+
+}  // namespace vfiogate::bench

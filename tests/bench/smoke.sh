@@ -1,0 +1,20 @@
+#!/bin/sh
+# Sees that allocate_bench works and prints: a node of 8 devices, more calls than it has.
+# usage: smoke.sh PROGRAM
+set -eu
+if [ "$(id -u)" -ne 0 ]; then
+  echo "needs root: privd serves only as root"
+  exit 77
+fi
+directory=$(mktemp -d)
+trap 'rm -rf "$directory"' EXIT
+"$1" --devices 8 --calls 10 --json "$directory/figures.json" | tee "$directory/table"
+grep -q '^ *8 *10 .* [0-9.]*$' "$directory/table"
+# Two nodes' worth of calls: plugind was started anew, and every call was timed.
+python3 - "$directory/figures.json" <<'PYTHON'
+import json, sys
+row, = json.load(open(sys.argv[1]))
+assert row["devices"] == 8 and row["restarts"] == 1, row
+for kind in ("allocate", "empty", "bare", "read"):
+    assert row[kind]["calls"] == 10 and 0 < row[kind]["p50_us"] <= row[kind]["p99_us"], row
+PYTHON
