@@ -1,5 +1,7 @@
 #include "plugind/gate_client.h"
 
+#include "plugind/posted_file.h"
+
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,9 +17,6 @@ using Dialled = Result<kj::AutoCloseFd, SocketRefusal>;
 using Listening = Result<PluginSocket, SocketRefusal>;
 using Checkpoint = Result<CheckpointFile, SocketRefusal>;
 using Nanoseconds = std::chrono::sys_time<std::chrono::nanoseconds>;
-
-/// What privd lets through at most.
-constexpr std::uint32_t kLargestCheckpoint = 1U << 20U;
 
 constexpr const char* kTooMany = "privd holds 64 sockets or untaken descriptors for us already";
 
@@ -71,19 +70,6 @@ SocketRefusal refusalOf(schema::CheckpointAnswer::Reader answer) {
 
 Nanoseconds timeOf(std::int64_t nanoseconds) {
   return Nanoseconds(std::chrono::nanoseconds(nanoseconds));
-}
-
-/// `fd` is at its beginning, of `size` bytes. Never waits: it is a file.
-Result<std::string, SocketRefusal> readWhole(int fd, std::uint32_t size) {
-  if (size > kLargestCheckpoint) return Failure{SocketRefusal{"the checkpoint is above 1 MiB"}};
-  std::string text(size, '\0');
-  for (std::size_t filled = 0; filled < size;) {
-    const ssize_t got = read(fd, text.data() + filled, size - filled);
-    if (got < 0) return Failure{SocketRefusal{std::string("read: ") + strerror(errno)}};
-    if (got == 0) return Failure{SocketRefusal{"the checkpoint is shorter than privd says"}};
-    filled += static_cast<std::size_t>(got);
-  }
-  return text;
 }
 
 }  // namespace
@@ -163,8 +149,8 @@ kj::Promise<Checkpoint> GateClient::checkpoint() {
           if (!answer.isFile()) return Checkpoint(Failure{refusalOf(answer)});
           return fd.then([response = kj::mv(response)](kj::AutoCloseFd arrived) mutable {
             const auto told = response.getAnswer().getFile();
-            auto text = readWhole(arrived.get(), told.getSize());
-            if (!text) return Checkpoint(Failure{text.error()});
+            auto text = readPosted(arrived.get(), told.getSize());
+            if (!text) return Checkpoint(Failure{SocketRefusal{text.error()}});
             CheckpointFile file{std::move(text).value(), timeOf(told.getWritten()), {}};
             if (told.hasKubelet()) file.kubelet = identityOf(told.getKubelet());
             return Checkpoint(std::move(file));

@@ -22,6 +22,9 @@ enum class LogEvent : std::uint8_t {
   kPrivdWent,
   kUpdateRefused,
   kLendingOpened,
+  // The configuration
+  kConfigApplied,
+  kConfigRefused,
   // The kubelet
   kAdopting,
   kAdoptionWaits,
@@ -64,6 +67,10 @@ constexpr std::string_view eventName(LogEvent event) {
       return "update_refused";
     case LogEvent::kLendingOpened:
       return "lending_opened";
+    case LogEvent::kConfigApplied:
+      return "config_applied";
+    case LogEvent::kConfigRefused:
+      return "config_refused";
     case LogEvent::kAdopting:
       return "adopting";
     case LogEvent::kAdoptionWaits:

@@ -92,6 +92,7 @@ kj::Promise<void> PrivdSession::enter() {
     auto opened = openGate().then([this]() { return subscribe(); });
     return loop_.timer.timeoutAfter(kEnterPatience, kj::mv(opened)).then([this]() {
       entered_ = true;
+      watchConfig();
       logInfo(LogEvent::kPrivdCame);
     });
   });
@@ -162,6 +163,16 @@ kj::Promise<void> PrivdSession::openGate() {
         return KJ_ASSERT_NONNULL(gate_).watch(kj::heap<FilesObserver>(events_)).then([this]() {
           events_.socketsAvailable();
         });
+      });
+}
+
+void PrivdSession::watchConfig() {
+  config_.emplace(KJ_ASSERT_NONNULL(session_), descriptors_, events_, loop_.timer);
+  watchingConfig_ =
+      KJ_ASSERT_NONNULL(config_).run().eagerlyEvaluate([this](kj::Exception&& failure) {
+        const auto type = failure.getType();
+        const bool older = type == kj::Exception::Type::UNIMPLEMENTED;  // it watches none
+        if (!older && type != kj::Exception::Type::DISCONNECTED) hangUp(describe(failure));
       });
 }
 

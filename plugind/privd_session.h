@@ -3,6 +3,7 @@
 
 #include "ipc/codec/descriptor_channel.h"
 #include "ipc/schema/helper.capnp.h"
+#include "plugind/config_watch.h"
 #include "plugind/gate_client.h"
 #include "plugind/hardware_view.h"
 #include "plugind/loop_parts.h"
@@ -63,6 +64,7 @@ private:
   kj::Promise<void> askEntryLater(kj::Duration pause);
   kj::Promise<void> subscribe();
   kj::Promise<void> openGate();
+  void watchConfig();
   template <typename T>
   kj::Promise<T> askGate(kj::Promise<T> answer);
   template <typename Call>
@@ -85,10 +87,12 @@ private:
   kj::Maybe<schema::Session::Client> session_;
   kj::Maybe<schema::Subscription::Client> subscription_;
   kj::Maybe<GateClient> gate_;
+  kj::Maybe<ConfigWatch> config_;
   /// What holds outlives the group, so that the hold can be dropped.
   std::map<IommuGroupId, schema::GroupControl::Client> held_;
   kj::PromiseFulfillerPair<std::string> over_ = kj::newPromiseAndFulfiller<std::string>();
   kj::Promise<void> resubscribing_ = nullptr;
+  kj::Promise<void> watchingConfig_ = nullptr;
   kj::Canceler asked_;  // last: what was asked uses all of the above
 };
 

@@ -8,6 +8,7 @@
 #include <kj/async.h>
 
 #include <cstdint>
+#include <string>
 
 namespace vfiogate {
 
@@ -26,6 +27,8 @@ public:
   /// There is a version of the checkpoint that may be new; with each connection, too. Several may
   /// have come since the last time.
   virtual void checkpointReplaced() = 0;
+  /// The configuration file's text: with each connection, and when it is another one.
+  virtual void configurationPosted(const std::string& text) = 0;
   /// Nothing can be checked until hardwareSeen(). Comes before any look answers kPrivdAway.
   virtual void privdWent() = 0;
 

@@ -1,5 +1,6 @@
 #include "plugind/state_loop.h"
 
+#include "plugind/config/config.h"
 #include "plugind/core/explanation.h"
 #include "plugind/core/preferred_allocation.h"
 #include "plugind/desk/status_json.h"
@@ -109,6 +110,24 @@ void StateLoop::checkpointReplaced() {
     }
     if (unread_) checkpointReplaced();
   }));
+}
+
+void StateLoop::configurationPosted(const std::string& text) {
+  auto posted = parseConfig(text, "the configuration");
+  metrics_.configurationPosted(posted.has_value());
+  if (!posted) {
+    for (const ConfigRemark& problem : posted.error()) {
+      logError(LogEvent::kConfigRefused,
+               {{"why", problem.str()}, {"then", "the one in effect stays"}});
+    }
+    return;
+  }
+  if (posted->settings == settings_) return;
+  settings_ = posted->settings;
+  logInfo(LogEvent::kConfigApplied, {{"resources", settings_.resources.size()}});
+  const Snapshot& hardware = ledger_.state().hardware.snapshot;
+  carryOut(ledger_.reconfigured(ledgerSettings(settings_), sortIntoResources(settings_, hardware),
+                                now()));
 }
 
 void StateLoop::begin() {

@@ -60,6 +60,7 @@ public:
   void kubeletAppeared(const KubeletIdentity& kubelet) override;
   void podResourcesAppeared() override;
   void checkpointReplaced() override;
+  void configurationPosted(const std::string& text) override;
   void privdWent() override;
 
   void streamOpened(const ResourceName& resource, std::shared_ptr<ListWatchStream> stream) override;
@@ -103,7 +104,7 @@ private:
   void startResource(const ResourceName& name);
   void taskFailed(kj::Exception&& exception) override;
 
-  const Settings settings_;
+  Settings settings_;
   const PrivdSides privd_;
   const LoopParts loop_;
   LedgerJournal& journal_;

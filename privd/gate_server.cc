@@ -1,6 +1,7 @@
 #include "privd/gate_server.h"
 
 #include "privd/log_line.h"
+#include "privd/parcel_delivery.h"
 
 #include <cerrno>
 #include <cstring>
@@ -8,20 +9,6 @@
 
 namespace vfiogate {
 namespace {
-
-constexpr auto kRetryPause = 50 * kj::MILLISECONDS;
-constexpr int kRetries = 40;  // 2 s: any process of root's can make the kernel say ETOOMANYREFS
-
-/// Owns `fd` until it went over the channel or was given up.
-kj::Promise<DescriptorSender::Sent> sendPatiently(DescriptorSender& channel, kj::Timer& timer,
-                                                  DescriptorParcel parcel, int retries) {
-  const auto sent = channel.send(parcel.ticket, parcel.kind, parcel.fd.get());
-  if (sent != DescriptorSender::Sent::kTooManyRefs || retries == 0) return sent;
-  return timer.afterDelay(kRetryPause)
-      .then([&channel, &timer, parcel = kj::mv(parcel), retries]() mutable {
-        return sendPatiently(channel, timer, kj::mv(parcel), retries - 1);
-      });
-}
 
 class GateServer final : public schema::KubeletGate::Server {
 public:
@@ -53,7 +40,7 @@ protected:
     KubeletGate::Listener listener = kj::mv(made).value();
     logLine(LogEvent::kSocketMade,
             {{"resource", kj::str(resource->str().c_str())}, {"name", kj::str(listener.endpoint)}});
-    return deliver({ticket, DescriptorKind::kListener, kj::mv(listener.fd)})
+    return deliver(channel_, timer_, {ticket, DescriptorKind::kListener, kj::mv(listener.fd)})
         .then([answer, endpoint = kj::mv(listener.endpoint)](bool taken) mutable {
           if (!taken) return answer.setTooMany();
           answer.setEndpoint(endpoint);
@@ -76,7 +63,7 @@ protected:
       logLine(LogEvent::kKubeletAbsent, {{"error", kj::str(strerror(error))}});
       return kj::READY_NOW;
     }
-    return deliver({ticket, DescriptorKind::kConnection, kj::mv(made).value()})
+    return deliver(channel_, timer_, {ticket, DescriptorKind::kConnection, kj::mv(made).value()})
         .then([answer](bool taken) mutable {
           if (!taken) return answer.setTooMany();
           answer.setConnected();
@@ -104,7 +91,8 @@ protected:
     // After the file was opened: a kubelet that starts in between makes the file one of an earlier
     // kubelet's, which it is.
     const auto kubelet = gate_.look().registration;
-    return deliver({context.getParams().getTicket(), DescriptorKind::kFile, kj::mv(file.fd)})
+    return deliver(channel_, timer_,
+                   {context.getParams().getTicket(), DescriptorKind::kFile, kj::mv(file.fd)})
         .then([answer, status = file.status, kubelet](bool taken) mutable {
           if (!taken) return answer.setTooMany();
           auto told = answer.initFile();
@@ -132,19 +120,6 @@ private:
   static void encode(const FileIdentity& identity, schema::FileIdentity::Builder to) {
     to.setInode(identity.inode);
     to.setChanged(identity.changedNs);
-  }
-
-  /// False: the peer does not get it.
-  kj::Promise<bool> deliver(DescriptorParcel parcel) {
-    return sendPatiently(channel_, timer_, kj::mv(parcel), kRetries)
-        .then([](DescriptorSender::Sent sent) {
-          if (sent == DescriptorSender::Sent::kSent) return true;
-          const bool refs = sent == DescriptorSender::Sent::kTooManyRefs;
-          logLine(LogEvent::kDescriptorNotSent,
-                  {{"reason", kj::str(refs ? "the kernel says too many references for 2 s"
-                                           : "the peer does not take its descriptors")}});
-          return false;
-        });
   }
 
   kj::Promise<void> tell(schema::KubeletObserver::Client observer,

@@ -4,9 +4,12 @@
 #include "privd/gate_server.h"
 #include "privd/group_controls.h"
 #include "privd/log_line.h"
+#include "privd/parcel_delivery.h"
 
 #include <kj/debug.h>
 #include <kj/refcount.h>
+
+#include <optional>
 
 namespace vfiogate {
 namespace {
@@ -84,14 +87,54 @@ protected:
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> configuration(ConfigurationContext context) override {
+    const auto params = context.getParams();
+    const auto ticket = params.getTicket();
+    std::optional<FileIdentity> known;
+    if (params.hasKnown()) {
+      known = FileIdentity{params.getKnown().getInode(), params.getKnown().getChanged()};
+    }
+    KJ_IF_MAYBE (config, peer_->node.config) {
+      if (peer_->service.channel != nullptr && peer_->service.rights.kubelet) {
+        newConfiguration_.cancel("a newer call takes its place");
+        return newConfiguration_.wrap(config->other(known).then(
+            [this, context, ticket](Result<RegularFile, ReadError> opened) mutable {
+              return post(kj::mv(opened), ticket, context.getResults().initAnswer());
+            }));
+      }
+    }
+    context.getResults().initAnswer().setNone();
+    return kj::READY_NOW;
+  }
+
   kj::Promise<void> adopted(AdoptedContext /*context*/) override {
     if (peer_->service.channel != nullptr) peer_->node.holds.keepOnly(peer_->claimant);
     return kj::READY_NOW;
   }
 
 private:
+  kj::Promise<void> post(Result<RegularFile, ReadError> opened, std::uint32_t ticket,
+                         schema::ConfigurationAnswer::Builder answer) {
+    if (!opened) {
+      answer.setFailed(static_cast<std::uint16_t>(opened.error().error));
+      return kj::READY_NOW;
+    }
+    RegularFile file = kj::mv(opened).value();
+    return deliver(KJ_ASSERT_NONNULL(peer_->service.channel), peer_->node.timer,
+                   {ticket, DescriptorKind::kFile, kj::mv(file.fd)})
+        .then([answer, status = file.status](bool taken) mutable {
+          if (!taken) return answer.setTooMany();
+          auto told = answer.initFile();
+          const FileIdentity identity = identityOf(status);
+          told.setSize(static_cast<std::uint32_t>(status.st_size));
+          told.initIdentity().setInode(identity.inode);
+          told.getIdentity().setChanged(identity.changedNs);
+        });
+  }
+
   kj::Own<Peer> peer_;
   kj::Maybe<schema::KubeletGate::Client> gate_;
+  kj::Canceler newConfiguration_;  // last: it uses all of the above
 };
 
 class DoorServer final : public schema::Door::Server {

@@ -6,6 +6,7 @@
 #include "privd/holds.h"
 #include "privd/kubelet_gate.h"
 #include "privd/pci_scan.h"
+#include "privd/plugind_config.h"
 #include "privd/plugind_lease.h"
 #include "privd/rights.h"
 #include "privd/snapshot_source.h"
@@ -23,6 +24,7 @@ struct Node {
   KubeletGate& kubelet;
   Holds& holds;
   PlugindLease& lease;
+  kj::Maybe<PlugindConfig&> config;  ///< to be watched for plugind
   kj::Timer& timer;
 };
 

@@ -13,10 +13,10 @@ namespace {
 constexpr size_t kMaxResources = 64;
 constexpr off_t kLargestCheckpoint = 1 << 20;
 
-std::optional<FileIdentity> identityOf(kj::StringPtr path) {
+std::optional<FileIdentity> identityAt(kj::StringPtr path) {
   struct stat status = {};
   if (lstat(path.cStr(), &status) != 0) return std::nullopt;
-  return FileIdentity{status.st_ino, nanosecondsOf(status.st_ctim)};
+  return identityOf(status);
 }
 
 }  // namespace
@@ -73,8 +73,8 @@ Result<RegularFile, ReadError> KubeletGate::openCheckpoint() const {
 }
 
 KubeletFiles KubeletGate::look() const {
-  return {identityOf(registrationSocket_), identityOf(podResourcesSocket_),
-          identityOf(checkpoint_)};
+  return {identityAt(registrationSocket_), identityAt(podResourcesSocket_),
+          identityAt(checkpoint_)};
 }
 
 kj::Promise<void> KubeletGate::changedSince(std::uint64_t seen) {

@@ -20,14 +20,6 @@ namespace vfiogate {
 /// the first of the SHA-256 of the resource's name. Of fixed length, whatever the resource's.
 kj::String socketNameOf(const ResourceName& resource);
 
-/// Tells one file from the next under the same name.
-struct FileIdentity {
-  std::uint64_t inode;
-  std::int64_t changedNs;  ///< change time, since 1970
-
-  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
-};
-
 /// What the kubelet made; null: not there.
 struct KubeletFiles {
   std::optional<FileIdentity> registration;  ///< its registration socket: which kubelet runs

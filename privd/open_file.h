@@ -35,4 +35,16 @@ constexpr std::int64_t nanosecondsOf(const timespec& time) {
   return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
 }
 
+/// Tells one file from the next under the same name.
+struct FileIdentity {
+  std::uint64_t inode;
+  std::int64_t changedNs;  ///< change time, since 1970
+
+  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+};
+
+inline FileIdentity identityOf(const struct stat& status) {
+  return {status.st_ino, nanosecondsOf(status.st_ctim)};
+}
+
 }  // namespace vfiogate

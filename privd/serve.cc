@@ -127,6 +127,10 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
   NameWatch plugindSocket(io.unixEventPort, timer, plugindPath.directory.c_str(),
                           plugindPath.name.c_str());
   KubeletGate kubelet(io.unixEventPort, timer, options.kubeletDir.c_str(), prefixesOf(options));
+  kj::Maybe<PlugindConfig> config;
+  if (!options.plugindConfig.empty()) {
+    config.emplace(io.unixEventPort, timer, options.plugindConfig.c_str());
+  }
   const std::uint64_t epoch = drawNumber();
   io.waitScope.poll();  // KJ asks for the signals at its first look, which the filter forbids
 
@@ -144,7 +148,7 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
     uevents.emplace(io.unixEventPort, kj::mv(*socket), [&source]() { source.hint(); });
   }
   Holds holds;
-  Node node{source, opened.sysfs, opened.dev, kubelet, holds, opened.lease, timer};
+  Node node{source, opened.sysfs, opened.dev, kubelet, holds, opened.lease, config, timer};
   const RolePolicy policy = policyOf(options);
   CommandSocket commands(node, io, policy, kj::mv(opened.commands));
   PlugindLink plugind(node, io, policy, options.plugind.c_str(), plugindSocket);

@@ -30,9 +30,8 @@ std::string checkPrefix(const std::string& text) {
 }
 
 void refuseLaterOptions(CLI::App& serve) {
-  for (const char* name :
-       {"--cdi-dir", "--audit-log", "--allow", "--deny", "--declare", "--plugind-config",
-        "--dra-driver", "--override", "--require-landlock"}) {
+  for (const char* name : {"--cdi-dir", "--audit-log", "--allow", "--deny", "--declare",
+                           "--dra-driver", "--override", "--require-landlock"}) {
     serve
         .add_option_function<std::vector<std::string>>(name,
                                                        [name](const std::vector<std::string>&) {
@@ -96,6 +95,10 @@ void addServeOptions(CLI::App& serve, ServeOptions& options) {
       ->check(checkPrefix)
       ->take_all()
       ->capture_default_str();
+  serve
+      .add_option("--plugind-config", options.plugindConfig,
+                  "plugind's configuration: watched, and handed to plugind when it changes")
+      ->type_name("FILE");
   serve.add_option("--uevents", options.uevents, "listen to the kernel's hints: on, off")
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();

@@ -43,6 +43,11 @@ interface Session {
   adopted @2 () -> ();
   # The peer knows again who has what: what earlier sessions held, and this one does not, is
   # dropped. Repeatable. Without effect over a connection that has no descriptor channel.
+
+  configuration @3 (ticket :UInt32, known :FileIdentity) -> (answer :ConfigurationAnswer);
+  # plugind's configuration, open for reading, as soon as it is another file than the `known` one
+  # (null: none). Only over a connection that has a descriptor channel. One call at a time: a second
+  # one ends the first.
 }
 
 struct WatchAnswer {
@@ -50,6 +55,20 @@ struct WatchAnswer {
     subscription @0 :Subscription;
     denied @1 :Void;
   }
+}
+
+struct ConfigurationAnswer {
+  union {
+    file @0 :ConfigurationFile;
+    none @1 :Void;      # privd was started without --plugind-config, or the right is missing
+    tooMany @2 :Void;   # 64 descriptors that nobody took
+    failed @3 :UInt16;  # errno; EFBIG: above 1 MiB; EINVAL: not a regular file
+  }
+}
+
+struct ConfigurationFile {
+  size @0 :UInt32;
+  identity @1 :FileIdentity;
 }
 
 struct KubeletAnswer {

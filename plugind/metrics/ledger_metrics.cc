@@ -26,6 +26,10 @@ LedgerMetrics::LedgerMetrics()
                  .Name("vfiogate_looks_total")
                  .Help("Looks at what the kubelet remembers, by outcome")
                  .Register(registry_)),
+      configurations_(prometheus::BuildCounter()
+                          .Name("vfiogate_configurations_total")
+                          .Help("Configuration files that privd posted, by outcome")
+                          .Register(registry_)),
       allocates_(prometheus::BuildHistogram()
                      .Name("vfiogate_allocate_duration_seconds")
                      .Help("From the arrival of an Allocate to its answer")
@@ -43,6 +47,10 @@ void LedgerMetrics::allocateAnswered(std::chrono::nanoseconds took, bool granted
 
 void LedgerMetrics::lookEnded(bool proved) {
   looks_.Add({{"outcome", proved ? "proved" : "unproved"}}).Increment();
+}
+
+void LedgerMetrics::configurationPosted(bool sound) {
+  configurations_.Add({{"outcome", sound ? "taken" : "refused"}}).Increment();
 }
 
 std::vector<prometheus::MetricFamily> LedgerMetrics::collect(const PluginStatus& status) const {

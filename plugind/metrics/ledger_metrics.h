@@ -29,6 +29,7 @@ public:
   /// From an Allocate's arrival to its answer.
   void allocateAnswered(std::chrono::nanoseconds took, bool granted);
   void lookEnded(bool proved);
+  void configurationPosted(bool sound);
 
   /// All that was counted, and the state as gauges.
   std::vector<prometheus::MetricFamily> collect(const PluginStatus& status) const;
@@ -39,6 +40,7 @@ private:
   prometheus::Family<prometheus::Counter>& events_;
   prometheus::Family<prometheus::Counter>& refusals_;
   prometheus::Family<prometheus::Counter>& looks_;
+  prometheus::Family<prometheus::Counter>& configurations_;
   prometheus::Family<prometheus::Histogram>& allocates_;
 };
 

@@ -28,10 +28,12 @@ public:
   void kubeletAppeared(const KubeletIdentity& kubelet) override { kubelets.push_back(kubelet); }
   void podResourcesAppeared() override { ++podResources; }
   void checkpointReplaced() override { ++checkpoints; }
+  void configurationPosted(const std::string& text) override { configurations.push_back(text); }
   void privdWent() override { there = false; }
 
   bool there = false;
   std::vector<KubeletIdentity> kubelets;
+  std::vector<std::string> configurations;
   unsigned podResources = 0;
   unsigned checkpoints = 0;
 };

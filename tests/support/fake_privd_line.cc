@@ -178,6 +178,11 @@ protected:
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> configuration(ConfigurationContext context) override {
+    context.getResults().initAnswer().setNone();
+    return kj::READY_NOW;
+  }
+
   kj::Promise<void> adopted(AdoptedContext /*context*/) override {
     ++line_.play.adoptions;
     return kj::READY_NOW;

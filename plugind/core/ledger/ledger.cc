@@ -98,6 +98,13 @@ Effects Ledger::hardwareSeen(HardwareFacts facts, ResourceCatalog catalog, const
   return handle(now, [&](Turn& turn) { foldHardware(turn, std::move(facts), std::move(catalog)); });
 }
 
+Effects Ledger::reconfigured(LedgerSettings settings, ResourceCatalog catalog, const Moment& now) {
+  return handle(now, [&](Turn& turn) {
+    turn.state.settings = settings;
+    turn.state.catalog = std::move(catalog);
+  });
+}
+
 Effects Ledger::privdWent(const Moment& now) {
   return handle(now, [](Turn& turn) { losePrivd(turn); });
 }

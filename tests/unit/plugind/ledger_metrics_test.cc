@@ -41,6 +41,7 @@ void countSome(LedgerMetrics& metrics) {
   metrics.count(refused);
   metrics.allocateAnswered(std::chrono::milliseconds(3), true);
   metrics.lookEnded(true);
+  metrics.configurationPosted(false);
 }
 
 TEST(LedgerMetrics, CountsAndTellsTheState) {
@@ -51,7 +52,8 @@ TEST(LedgerMetrics, CountsAndTellsTheState) {
        {"vfiogate_ledger_events_total{event=\"refused\",reason=\"group-lent\"} 2",
         "vfiogate_refusals_total{reason=\"group-lent\"} 2",
         "vfiogate_allocate_duration_seconds_bucket{answer=\"granted\",le=\"0.005\"} 1",
-        "vfiogate_looks_total{outcome=\"proved\"} 1", "vfiogate_privd_there 1",
+        "vfiogate_looks_total{outcome=\"proved\"} 1",
+        "vfiogate_configurations_total{outcome=\"refused\"} 1", "vfiogate_privd_there 1",
         "vfiogate_lending_open 0",
         "vfiogate_resource_devices{resource=\"vfiogate.dev/gpu\",health=\"healthy\"} 2",
         "vfiogate_resource_streams{resource=\"vfiogate.dev/gpu\"} 2",

@@ -158,8 +158,10 @@ protected:
   kj::Maybe<SnapshotSource> source_;
   Holds holds_;
   PlugindLease lease_ = PlugindLease::open(dir_.path(), 40).value();
+  PlugindConfig config_{io_.unixEventPort, io_.provider->getTimer(),
+                        kj::str(dir_.path().c_str(), "/plugind.yaml")};
   Node node() {
-    return Node{KJ_ASSERT_NONNULL(source_), sysfs_, dev_, gate_, holds_, lease_,
+    return Node{KJ_ASSERT_NONNULL(source_), sysfs_, dev_, gate_, holds_, lease_, config_,
                 io_.provider->getTimer()};
   }
 };
