@@ -3,6 +3,8 @@
 #include "ipc/codec/encode_snapshot.h"
 #include "privd/pci_scan.h"
 
+#include <algorithm>
+
 namespace vfiogate {
 namespace {
 
@@ -16,7 +18,7 @@ protected:
     auto answer = context.getResults().initAnswer();
     const Snapshot seen = scanGroup(place_.sysfs, place_.dev, id_);
     const auto group = seen.groups.find(id_);
-    if (group == seen.groups.end() || group->second.members != members_) {
+    if (group == seen.groups.end() || !std::ranges::includes(group->second.members, members_)) {
       answer.setVanished();
     } else {
       encode(seen, answer.initSeen(), noControl);

@@ -80,12 +80,20 @@ int ChildProcess::wait() {
 }
 
 bool ChildProcess::says(const std::string& text) {
+  return saysAll({text});
+}
+
+bool ChildProcess::saysAll(const std::vector<std::string>& texts, std::size_t times,
+                           std::chrono::seconds patience) {
   std::unique_lock lock(mutex_);
-  const auto said = [this, &text]() {
-    return std::ranges::any_of(
-        lines_, [&text](const std::string& line) { return line.find(text) != std::string::npos; });
+  const auto said = [&]() {
+    const auto matching = std::ranges::count_if(lines_, [&texts](const std::string& line) {
+      return std::ranges::all_of(
+          texts, [&line](const std::string& text) { return line.find(text) != std::string::npos; });
+    });
+    return static_cast<std::size_t>(matching) >= times;
   };
-  grew_.wait_for(lock, kPatience, [this, &said]() { return outputEnded_ || said(); });
+  grew_.wait_for(lock, patience, [&]() { return outputEnded_ || said(); });
   return said();
 }
 

@@ -43,6 +43,9 @@ public:
   /// True as soon as some line of its output, so far or within kPatience, contains `text`. False
   /// at once if its output has ended without.
   bool says(const std::string& text);
+  /// True as soon as `times` lines contain all of `texts`, within `patience`.
+  bool saysAll(const std::vector<std::string>& texts, std::size_t times = 1,
+               std::chrono::seconds patience = kPatience);
   /// How many lines so far contain `text`.
   std::size_t count(const std::string& text);
   /// All lines so far, for failure texts.

@@ -1,6 +1,8 @@
 // Rows 36 to 41: PreStartContainer.
 
 #include <algorithm>
+#include <ranges>
+#include <sstream>
 
 #include "plugind/core/group_members.h"
 #include "plugind/core/ledger/answer.h"
@@ -40,6 +42,26 @@ std::optional<std::string> rememberedFingerprint(const LedgerState& state,
   return std::nullopt;
 }
 
+/// What this process answered for these devices. A record is of one group, so there may be several.
+std::optional<std::string> answeredFingerprint(const LedgerState& state,
+                                               const ResourceName& resource,
+                                               const std::set<Bdf>& ids) {
+  std::map<Bdf, std::string> parts;
+  for (const std::size_t index : recordsMeeting(state, ids)) {
+    const HolderRecord& record = state.records[index];
+    if (record.resource != resource || !std::ranges::includes(ids, record.ids)) continue;
+    std::istringstream devices(record.fingerprint);
+    for (std::string device; std::getline(devices, device, ';');) {
+      const auto address = Bdf::parse(device.substr(0, device.find(' ')));
+      if (address) parts.insert_or_assign(*address, device + ";");
+    }
+  }
+  std::string text;
+  for (const auto& [address, part] : parts) text += part;
+  const bool whole = std::ranges::equal(ids, parts | std::views::keys);
+  return whole ? std::optional(text) : std::nullopt;
+}
+
 /// Section 9: whether what is there is what was lent. Null: it is.
 std::optional<Refusal> refuseChanged(const LedgerState& state, const PreStartRequest& request,
                                      const std::set<Bdf>& ids) {
@@ -47,13 +69,7 @@ std::optional<Refusal> refuseChanged(const LedgerState& state, const PreStartReq
   const bool cdi = lendingOf(state, request.resource).injectCdi;
   const std::string present = fingerprintOf(state.hardware, ids);
   auto lent = rememberedFingerprint(state, request);
-  for (const std::size_t index : recordsMeeting(state, ids)) {
-    const HolderRecord& record = state.records[index];
-    if (!lent && record.resource == request.resource && record.ids == ids &&
-        !record.fingerprint.empty()) {
-      lent = record.fingerprint;
-    }
-  }
+  if (!lent) lent = answeredFingerprint(state, request.resource, ids);
   if (!lent) {
     const bool adoptedOpen = useOf(state, reachOf(state, ids)).use == GroupUse::kOpen;
     if (cdi || adoptedOpen) return std::nullopt;

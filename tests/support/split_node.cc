@@ -1,0 +1,113 @@
+#include "tests/support/split_node.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+namespace vfiogate::test {
+namespace {
+
+const char* const kMarker = "0000:00:1f.0";
+
+}  // namespace
+
+sim::PodSpec podOf(const std::string& uid, const std::string& resource, std::size_t count) {
+  return {.uid = uid, .initContainers = {}, .containers = {{"compute", {{resource, count}}}}};
+}
+
+std::map<std::string, std::string> programEnvironment() {
+  // A sanitizer's own ways at the end and in new threads are not in the filter (ADR 0003).
+  return {{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}};
+}
+
+SplitNode::SplitNode(sim::KubeletOptions options) : kubelet(dir_ / "kubelet", std::move(options)) {
+  chmod(dir_.path().c_str(), 0755);
+  for (const char* name : {"privd", "kubelet", "kubelet/device-plugins"}) {
+    std::filesystem::create_directory(dir_.path() / name);
+  }
+  plugindDirectory("plugind");
+}
+
+std::string SplitNode::plugindDirectory(const std::string& name) const {
+  std::filesystem::create_directory(dir_ / name);
+  if (chown((dir_ / name).c_str(), kPlugindUid, kPlugindUid) != 0) {
+    throw std::runtime_error("cannot give a directory to plugind: not root?");
+  }
+  return dir_ / name;
+}
+
+std::vector<std::string> SplitNode::privdCommand(const std::string& privdSocket,
+                                                 const std::string& plugindSocket) const {
+  return {builtProgram("privd"),
+          "serve",
+          "--socket",
+          privdSocket,
+          "--plugind",
+          plugindSocket,
+          "--sysfs",
+          hardware.sysfs(),
+          "--dev",
+          hardware.dev(),
+          "--kubelet-dir",
+          dir_ / "kubelet",
+          "--state-dir",
+          dir_ / "state",
+          "--uevents",
+          "off",
+          "--rescan",
+          "1"};
+}
+
+std::vector<std::string> SplitNode::plugindCommand(const std::string& socket) const {
+  return {builtProgram("plugind"), "--listen", socket, "--config", dir_ / "config.yaml"};
+}
+
+SplitNode::Pair::Pair(const SplitNode& node, const std::string& name)
+    : plugind(node.plugindCommand(node.plugindDirectory(name) + "/plugind.sock"),
+              programEnvironment()),
+      privd(
+          node.privdCommand(node.directory(name + ".sock"), node.directory(name) + "/plugind.sock"),
+          programEnvironment()) {}
+
+bool SplitNode::startPrivd(const std::vector<std::string>& more) {
+  std::vector<std::string> command = privdCommand(privdSocket(), plugindSocket());
+  command.insert(command.end(), more.begin(), more.end());
+  privd.emplace(command, programEnvironment());
+  return privd->says("event=started");
+}
+
+bool SplitNode::startPlugind(const std::string& config) {
+  std::ofstream(dir_ / "config.yaml") << config;
+  plugind.emplace(plugindCommand(plugindSocket()), programEnvironment());
+  return plugind->says("event=started");
+}
+
+void SplitNode::addMarker() {
+  hardware.add({.address = kMarker, .vendor = 0x1b36, .device = 0x0001, .group = 99});
+}
+
+bool SplitNode::seen() {
+  // Twice: the scan that sees the first change may have begun before the changes that matter; the
+  // one that sees the second began after it.
+  hardware.setDriver(kMarker, "nouveau");
+  if (!kubelet.shows(kMarkerResource, {}, {kMarker})) return false;
+  hardware.setDriver(kMarker, "vfio-pci");
+  return kubelet.shows(kMarkerResource, {kMarker});
+}
+
+bool SplitNode::tells(const std::string& event, const std::string& device, std::size_t times) {
+  return plugind->saysAll({"\"event\":\"" + event + "\"", "\"" + device + "\""}, times);
+}
+
+std::string SplitNode::said() {
+  std::string all;
+  for (auto* process : {&privd, &plugind}) {
+    if (*process) all += (*process)->output();
+  }
+  return all;
+}
+
+}  // namespace vfiogate::test

@@ -1,0 +1,79 @@
+#pragma once
+// A node in one process's hands: the real privd and plugind, locked down, between a directory laid
+// out like sysfs and the stand-in kubelet.
+
+#include "tests/support/child_process.h"
+#include "tests/support/fake_sysfs.h"
+#include "tests/support/kubelet_sim/kubelet_sim.h"
+#include "tests/support/temp_dir.h"
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vfiogate::test {
+
+constexpr uid_t kPlugindUid = 64532;
+
+/// A pod of one container, "compute", that asks for `count` of one resource.
+sim::PodSpec podOf(const std::string& uid, const std::string& resource, std::size_t count = 1);
+
+/// The environment of the programs under test.
+std::map<std::string, std::string> programEnvironment();
+
+/// Made with its directories and without hardware; nothing runs yet. Needs root. The members may be
+/// used at will; what `start...` did not start is null.
+class SplitNode {
+public:
+  inline static const std::string kMarkerResource = "vfiogate.dev/1b36_0001";
+
+  explicit SplitNode(sim::KubeletOptions options = {});
+
+  /// Each waits until the program says that it has started; false if it does not.
+  bool startPrivd(const std::vector<std::string>& more = {});
+  bool startPlugind(const std::string& config);
+  /// Kills it and waits for its end.
+  void killPrivd() { privd.reset(); }
+  void killPlugind() { plugind.reset(); }
+
+  /// Adds the device that seen() changes, in a resource of its own.
+  void addMarker();
+  /// Waits until the kubelet was shown all changes of the hardware that came before the call.
+  bool seen();
+  /// True as soon as plugind's journal has this event about the device, `times` times.
+  bool tells(const std::string& event, const std::string& device, std::size_t times = 1);
+
+  /// All that the programs said, for failure texts.
+  std::string said();
+
+  std::string directory(const std::string& name) const { return dir_ / name; }
+  std::string privdSocket() const { return dir_ / "privd/privd.sock"; }
+  std::string plugindSocket() const { return dir_ / "plugind/plugind.sock"; }
+
+private:
+  std::vector<std::string> privdCommand(const std::string& privdSocket,
+                                        const std::string& plugindSocket) const;
+  std::vector<std::string> plugindCommand(const std::string& socket) const;
+  /// For plugind's socket.
+  std::string plugindDirectory(const std::string& name) const;
+
+  TempDir dir_;  // before all that lives in it
+
+public:
+  /// A second privd and plugind on the same node, with sockets of their own.
+  struct Pair {
+    /// Started; `name` is that of a new directory.
+    Pair(const SplitNode& node, const std::string& name);
+    ChildProcess plugind;
+    ChildProcess privd;
+  };
+
+  FakeSysfs hardware;
+  sim::KubeletSim kubelet;
+  std::optional<ChildProcess> privd;
+  std::optional<ChildProcess> plugind;
+};
+
+}  // namespace vfiogate::test
