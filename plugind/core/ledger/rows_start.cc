@@ -1,6 +1,7 @@
 // Rows 36 to 41: PreStartContainer.
 
 #include <algorithm>
+#include <sstream>
 
 #include "plugind/core/group_members.h"
 #include "plugind/core/ledger/answer.h"
@@ -40,6 +41,27 @@ std::optional<std::string> rememberedFingerprint(const LedgerState& state,
   return std::nullopt;
 }
 
+/// What this process answered, which the kubelet may not have recorded yet: there is a record for
+/// each group. Null: not all of it is known.
+std::optional<std::string> answeredFingerprint(const LedgerState& state,
+                                               const ResourceName& resource,
+                                               const std::set<Bdf>& ids) {
+  std::map<Bdf, std::string> answered;
+  for (const std::size_t index : recordsMeeting(state, ids)) {
+    const HolderRecord& record = state.records[index];
+    if (record.resource != resource) continue;
+    std::istringstream devices(record.fingerprint);
+    for (std::string device; std::getline(devices, device, ';');) {
+      const auto address = Bdf::parse(device.substr(0, device.find(' ')));
+      if (address && ids.contains(*address)) answered.emplace(*address, device + ";");
+    }
+  }
+  if (answered.size() != ids.size()) return std::nullopt;
+  std::string text;
+  for (const auto& [address, device] : answered) text += device;
+  return text;
+}
+
 /// Section 9: whether what is there is what was lent. Null: it is.
 std::optional<Refusal> refuseChanged(const LedgerState& state, const PreStartRequest& request,
                                      const std::set<Bdf>& ids) {
@@ -47,13 +69,7 @@ std::optional<Refusal> refuseChanged(const LedgerState& state, const PreStartReq
   const bool cdi = lendingOf(state, request.resource).injectCdi;
   const std::string present = fingerprintOf(state.hardware, ids);
   auto lent = rememberedFingerprint(state, request);
-  for (const std::size_t index : recordsMeeting(state, ids)) {
-    const HolderRecord& record = state.records[index];
-    if (!lent && record.resource == request.resource && record.ids == ids &&
-        !record.fingerprint.empty()) {
-      lent = record.fingerprint;
-    }
-  }
+  if (!lent) lent = answeredFingerprint(state, request.resource, ids);
   if (!lent) {
     const bool adoptedOpen = useOf(state, reachOf(state, ids)).use == GroupUse::kOpen;
     if (cdi || adoptedOpen) return std::nullopt;
