@@ -62,7 +62,11 @@ TEST_F(Try, ShowsEachStepWithWhatWasObservedAndEndsByItself) {
       tour.output,
       HasSubstr("vfiogate.dev/10de_2684 [0000:01:00.0 Healthy numa 0, 0000:02:00.0 Healthy"));
   EXPECT_THAT(tour.output, HasSubstr("/dev/vfio/vfio /dev/vfio/1"));
-  EXPECT_THAT(tour.output, HasSubstr("steps seen"));
+  EXPECT_THAT(tour.output, HasSubstr("vfiogate.dev/second-slot [0000:04:02.0 Unhealthy"));
+  EXPECT_THAT(tour.output, HasSubstr("group-lent"));
+  EXPECT_THAT(tour.output,
+              HasSubstr(" s after the end: vfiogate.dev/8086_100e [0000:04:01.0 Healthy"));
+  EXPECT_THAT(tour.output, HasSubstr("7 of 7 steps seen"));
   EXPECT_THAT(tour.output, Not(HasSubstr("\033["))) << "colours are for terminals";
 }
 
@@ -77,7 +81,7 @@ TEST_P(TryBroken, EachStepFailsWithoutWhatBringsItAbout) {
 
 INSTANTIATE_TEST_SUITE_P(Steps, TryBroken,
                          testing::Values("groups", "registered", "bound-late", "new-model",
-                                         "allocated"),
+                                         "allocated", "withdrawn", "released"),
                          [](const auto& each) {
                            std::string name = each.param;
                            std::erase(name, '-');
@@ -143,7 +147,7 @@ TEST_F(SimNodeUp, HardwareAndPodsChangeWhileItRuns) {
   ASSERT_TRUE(node_->says("event=frame_shown resource=vfiogate.dev/10de_2684 devices=2 healthy=2"))
       << node_->output();
   const Ran pods = tell({"run", "vm-1", "vfiogate.dev/10de_2684=2"});
-  EXPECT_EQ(pods.status, 0);
+  EXPECT_EQ(pods.status, 0) << pods.output << node_->output();
   EXPECT_THAT(pods.output, HasSubstr("/dev/vfio/12 /dev/vfio/13"));
   EXPECT_THAT(pods.output, HasSubstr("started"));
   const Ran refused = tell({"run", "vm-2", "vfiogate.dev/10de_2684"});

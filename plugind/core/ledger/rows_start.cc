@@ -1,7 +1,6 @@
 // Rows 36 to 41: PreStartContainer.
 
 #include <algorithm>
-#include <ranges>
 #include <sstream>
 
 #include "plugind/core/group_members.h"
@@ -42,24 +41,25 @@ std::optional<std::string> rememberedFingerprint(const LedgerState& state,
   return std::nullopt;
 }
 
-/// What this process answered for these devices. A record is of one group, so there may be several.
+/// What this process answered, which the kubelet may not have recorded yet: there is a record for
+/// each group. Null: not all of it is known.
 std::optional<std::string> answeredFingerprint(const LedgerState& state,
                                                const ResourceName& resource,
                                                const std::set<Bdf>& ids) {
-  std::map<Bdf, std::string> parts;
+  std::map<Bdf, std::string> answered;
   for (const std::size_t index : recordsMeeting(state, ids)) {
     const HolderRecord& record = state.records[index];
-    if (record.resource != resource || !std::ranges::includes(ids, record.ids)) continue;
+    if (record.resource != resource) continue;
     std::istringstream devices(record.fingerprint);
     for (std::string device; std::getline(devices, device, ';');) {
       const auto address = Bdf::parse(device.substr(0, device.find(' ')));
-      if (address) parts.insert_or_assign(*address, device + ";");
+      if (address && ids.contains(*address)) answered.emplace(*address, device + ";");
     }
   }
+  if (answered.size() != ids.size()) return std::nullopt;
   std::string text;
-  for (const auto& [address, part] : parts) text += part;
-  const bool whole = std::ranges::equal(ids, parts | std::views::keys);
-  return whole ? std::optional(text) : std::nullopt;
+  for (const auto& [address, device] : answered) text += device;
+  return text;
 }
 
 /// Section 9: whether what is there is what was lent. Null: it is.

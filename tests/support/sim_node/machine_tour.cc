@@ -1,4 +1,6 @@
 #include "tests/support/process_status.h"
+#include "tests/support/sim_node/held_card.h"
+#include "tests/support/sim_node/lending_steps.h"
 #include "tests/support/sim_node/shown.h"
 #include "tests/support/sim_node/tour.h"
 
@@ -14,6 +16,7 @@ namespace {
 // group, and two of another model that share one.
 constexpr const char* kAlone = "vfiogate.dev/8086_10d3";
 constexpr const char* kShared = "vfiogate.dev/8086_100e";
+constexpr const char* kSecondSlot = "vfiogate.dev/second-slot";
 
 struct Ran {
   int status;
@@ -71,7 +74,6 @@ Seen seeRegistered(Node& node, bool broken) {
 
 Seen bindLate(Node& node, bool broken) {
   if (!broken) runInLibrary("to_vfio $(address_of left); to_vfio $(address_of right)");
-  // One of the two stands for their group.
   const bool seen = node.kubelet().shows(kShared, {addressOf("left")});
   return {seen, std::string(kShared) + " " + frameText(node.kubelet().devices(kShared))};
 }
@@ -111,11 +113,31 @@ Seen openDevice(bool broken, const HandedOut& handedOut) {
                      meanwhile + ", " + after};
 }
 
+SharedGroup sharedCards() {
+  return {kShared, addressOf("left"), kSecondSlot, addressOf("right")};
+}
+
+/// A process that has group and device open, as the pod's virtual machine would.
+CardUser realUser() {
+  const auto held = std::make_shared<std::unique_ptr<HeldCard>>();
+  return {[held](Node& node, const std::string& address) {
+            const std::string group = firstLine(runInLibrary("group_of " + address).output);
+            const std::string ids = firstLine(runInLibrary("ids_of left").output);
+            *held = std::make_unique<HeldCard>(node.places().directory, group, address, ids);
+            const bool open = (*held)->isOpen() && enableOf(address) != "0";
+            return open ? "" : "not opened: " + (*held)->output();
+          },
+          [held](Node&) {
+            const int status = (*held)->close();
+            return status == 0 ? "" : "vfio_open ended with " + std::to_string(status);
+          }};
+}
+
 }  // namespace
 
 std::vector<TourStep> machineTour() {
   const auto handedOut = std::make_shared<std::string>();
-  return {
+  std::vector<TourStep> steps{
       {"groups", "privd sees a card in its group", findGroups},
       {"powerless", "privd runs as root without any capability", seePowerless},
       {"registered", "plugind registers a resource, the kubelet gets its first frame",
@@ -125,6 +147,8 @@ std::vector<TourStep> machineTour() {
        [handedOut](Node& node, bool broken) { return allocate(node, broken, handedOut); }},
       {"opened", "the handed-out group is opened, ids are read through VFIO",
        [handedOut](Node&, bool broken) { return openDevice(broken, handedOut); }}};
+  for (TourStep& step : lendingSteps(sharedCards, realUser())) steps.push_back(step);
+  return steps;
 }
 
 }  // namespace vfiogate::sim

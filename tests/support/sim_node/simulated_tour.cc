@@ -1,3 +1,4 @@
+#include "tests/support/sim_node/lending_steps.h"
 #include "tests/support/sim_node/shown.h"
 #include "tests/support/sim_node/tour.h"
 
@@ -5,6 +6,7 @@
 
 #include <sys/stat.h>
 
+#include <memory>
 #include <sstream>
 
 namespace vfiogate::sim {
@@ -16,6 +18,8 @@ constexpr const char* kNewModel = "vfiogate.dev/10de_20b0";
 constexpr const char* kFirstGpu = "0000:01:00.0";
 constexpr const char* kSecondGpu = "0000:02:00.0";
 constexpr const char* kNewGpu = "0000:05:00.0";
+constexpr const char* kNics = "vfiogate.dev/8086_100e";
+constexpr const char* kSecondSlot = "vfiogate.dev/second-slot";
 
 Seen frameOf(Node& node, const std::string& resource, const std::set<std::string>& healthy,
              const std::set<std::string>& unhealthy = {}) {
@@ -88,16 +92,36 @@ Seen allocate(Node& node, bool broken) {
   return {true, "pod vm-1 has " + grantText(admission.granted.at(0))};
 }
 
+SharedGroup sharedNics() {
+  return {kNics, "0000:04:01.0", kSecondSlot, "0000:04:02.0"};
+}
+
+/// Opens and closes what it is told to, in the simulation.
+CardUser simulatedUser() {
+  const auto opened = std::make_shared<std::string>();
+  const auto tell = [](Node& node, const std::string& command) {
+    const std::string answer = node.hardware(command);
+    return failed(answer) ? answer : "";
+  };
+  return {[opened, tell](Node& node, const std::string& address) {
+            *opened = address;
+            return tell(node, "open " + address);
+          },
+          [opened, tell](Node& node) { return tell(node, "close " + *opened); }};
+}
+
 }  // namespace
 
 std::vector<TourStep> simulatedTour() {
-  return {
+  std::vector<TourStep> steps{
       {"groups", "privd finds devices and IOMMU groups", findGroups},
       {"registered", "plugind registers a resource, the kubelet gets its first frame",
        seeRegistered},
       {"bound-late", "a second card is bound to vfio-pci: a frame on the same stream", bindLate},
       {"new-model", "a model not seen before is plugged in: a resource of its own", plugNewModel},
       {"allocated", "a pod asks for a card and gets the nodes of its group", allocate}};
+  for (TourStep& step : lendingSteps(sharedNics, simulatedUser())) steps.push_back(step);
+  return steps;
 }
 
 }  // namespace vfiogate::sim

@@ -30,6 +30,20 @@ TEST_F(LedgerCase, SiblingRace) {
   EXPECT_EQ(node.allocate("other", {kB}), "group-lent");
 }
 
+TEST_F(LedgerCase, APodOfTwoGroupsStartsBeforeTheCheckpointNamesIt) {
+  node.start();
+  EXPECT_EQ(node.allocate("gpu", {kC, kA}), "granted");
+  EXPECT_EQ(node.preStart("gpu", {kA, kC}), "done");
+}
+
+TEST_F(LedgerCase, APodOfTwoGroupsDoesNotStartWithOtherNumbersThanItWasGiven) {
+  node.start();
+  EXPECT_EQ(node.allocate("gpu", {kA, kC}), "granted");
+  node.hardware.device(kC).vfioDev = 77;
+  node.see();
+  EXPECT_EQ(node.preStart("gpu", {kA, kC}), "stale-nodes");
+}
+
 // 2, I1.
 TEST_F(LedgerCase, ForceDeleteRunning) {
   node.start();
