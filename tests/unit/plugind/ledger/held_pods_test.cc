@@ -84,16 +84,6 @@ TEST_F(LedgerCase, InitThenApp) {
   EXPECT_TRUE(node.told("lent-again"));
 }
 
-// Section 9: what this process answered is known before the kubelet wrote it down.
-TEST_F(LedgerCase, APreStartOfTwoGroupsNeedsNoCheckpoint) {
-  node.start();
-  ASSERT_EQ(node.allocate("gpu", {kA, kC}), "granted");
-  EXPECT_EQ(node.preStart("gpu", {kA, kC}), "done");
-  node.hardware.regroup(kC, 13);
-  node.see();
-  EXPECT_EQ(node.preStart("gpu", {kA, kC}), "stale-nodes");
-}
-
 // 5, I4.
 TEST_F(LedgerCase, InitOnly) {
   node.start();
