@@ -13,9 +13,31 @@ void describe(const PciDevice& device, DeviceStatus& status) {
   status.numaNode = device.numaNode;
 }
 
-DeviceStatus deviceStatus(const LedgerState& state, const Bdf& address,
+/// The records by each address of their groups: there may be thousands of both.
+using RecordIndex = std::map<Bdf, std::vector<std::size_t>>;
+
+RecordIndex indexOf(const std::vector<HolderRecord>& records) {
+  RecordIndex index;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    for (const Bdf& member : records[i].members) index[member].push_back(i);
+  }
+  return index;
+}
+
+GroupView groupOf(const LedgerState& state, const RecordIndex& index,
+                  const std::set<Bdf>& members) {
+  std::set<std::size_t> records;
+  for (const Bdf& member : members) {
+    const auto found = index.find(member);
+    if (found != index.end()) records.insert(found->second.begin(), found->second.end());
+  }
+  return viewOf(state, members, {records.begin(), records.end()});
+}
+
+DeviceStatus deviceStatus(const LedgerState& state, const RecordIndex& index, const Bdf& address,
                           const LendingSettings& lending) {
-  DeviceStatus status{.address = address, .group = viewOf(state, reachOf(state, {address}))};
+  DeviceStatus status{.address = address,
+                      .group = groupOf(state, index, reachOf(state, {address}))};
   const auto device = state.hardware.snapshot.devices.find(address);
   if (device != state.hardware.snapshot.devices.end()) describe(device->second, status);
   const GroupReadiness judged = judgeReadiness(state.hardware, {address}, lending);
@@ -27,8 +49,9 @@ DeviceStatus deviceStatus(const LedgerState& state, const Bdf& address,
   return status;
 }
 
-ResourceStatus resourceStatus(const LedgerState& state, const ResourceName& name,
-                              const ShownResource& shown, const ResourceFacts& facts) {
+ResourceStatus resourceStatus(const LedgerState& state, const RecordIndex& index,
+                              const ResourceName& name, const ShownResource& shown,
+                              const ResourceFacts& facts) {
   ResourceStatus status{.name = name, .lending = {}, .facts = facts, .devices = {}};
   std::set<Bdf> addresses;
   const auto ours = state.catalog.resources.find(name);
@@ -40,7 +63,7 @@ ResourceStatus resourceStatus(const LedgerState& state, const ResourceName& name
     if (const auto address = Bdf::parse(id)) addresses.insert(*address);
   }
   for (const Bdf& address : addresses) {
-    status.devices.push_back(deviceStatus(state, address, status.lending));
+    status.devices.push_back(deviceStatus(state, index, address, status.lending));
     const auto inFrame = shown.devices.find(address.str());
     if (inFrame == shown.devices.end()) continue;
     status.devices.back().shown = true;
@@ -61,18 +84,20 @@ PluginStatus statusOf(const LedgerState& state,
                       .resources = {},
                       .gone = {},
                       .leftOut = state.catalog.leftOut};
+  const RecordIndex index = indexOf(state.records);
   std::set<ResourceName> names;
   for (const auto& [name, devices] : state.catalog.resources) names.insert(name);
   for (const auto& [name, shown] : state.shown) names.insert(name);
   for (const ResourceName& name : names) {
     const auto shown = state.shown.find(name);
     const auto fact = facts.find(name);
-    status.resources.push_back(
-        resourceStatus(state, name, shown == state.shown.end() ? ShownResource{} : shown->second,
-                       fact == facts.end() ? ResourceFacts{} : fact->second));
+    status.resources.push_back(resourceStatus(
+        state, index, name, shown == state.shown.end() ? ShownResource{} : shown->second,
+        fact == facts.end() ? ResourceFacts{} : fact->second));
   }
   for (const HolderRecord& record : state.records) {
-    if (!groupNumber(state, record.members)) status.gone.push_back(viewOf(state, record.members));
+    if (groupNumber(state, record.members)) continue;
+    status.gone.push_back(groupOf(state, index, record.members));
   }
   return status;
 }

@@ -1,6 +1,5 @@
 #include "plugind/desk/desk_server.h"
 
-#include "ipc/codec/limits.h"
 #include "plugind/desk/desk.capnp.h"
 #include "plugind/log_line.h"
 
@@ -14,6 +13,9 @@ constexpr unsigned kMostVisitors = 8;
 constexpr auto kLongestVisit = 10 * kj::SECONDS;
 constexpr unsigned kStreamFlags =
     kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC | kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK;
+
+/// An answer may be long: the status of 4,096 devices is about 1 MiB. A visitor is our own user.
+constexpr capnp::ReaderOptions kAnswers{.traversalLimitInWords = 4U << 20U, .nestingLimit = 8};
 
 class Desk final : public schema::Desk::Server {
 public:
@@ -44,7 +46,7 @@ private:
 struct Visit {
   Visit(kj::Own<kj::AsyncIoStream> io, const DeskSource& source)
       : stream(kj::mv(io)),
-        network(*stream, capnp::rpc::twoparty::Side::SERVER, kFromPeer),
+        network(*stream, capnp::rpc::twoparty::Side::SERVER, kAnswers),
         rpc(capnp::makeRpcServer(network, kj::heap<Desk>(source))) {}
 
   kj::Own<kj::AsyncIoStream> stream;

@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include <array>
 #include <csignal>
+#include <cstdio>
 
 namespace vfiogate::test {
 namespace {
@@ -118,6 +120,22 @@ TEST_F(PlugindStatus, TakesItsOwnUserOnly) {
   EXPECT_EQ(asked.code, 1);
   EXPECT_THAT(asked.said, HasSubstr("hung up: it takes its own user only"));
   EXPECT_TRUE(plugind_->says("event=peer_refused"));
+}
+
+TEST_F(PlugindStatus, TellsOfThousandsOfDevices) {
+  Hardware hardware;
+  for (unsigned i = 0; i < 4096; ++i) {
+    std::array<char, 16> address{};
+    std::snprintf(address.data(), address.size(), "%04x:%02x:%02x.0", 1 + i / 2048, i / 32 % 64,
+                  i % 32);
+    hardware.add(address.data(), 100 + i);
+  }
+  startPlugind();
+  startKubelet();
+  startPrivd(hardware);
+  ASSERT_TRUE(plugind_->says("event=stream_opened")) << said();
+  const json told = status();
+  EXPECT_EQ(told.at("resources").at(0).at("devices").size(), 4096U);
 }
 
 TEST_F(PlugindStatus, AVisitThatIsOverLeavesItsPlace) {

@@ -29,7 +29,7 @@ struct Connection {
   Connection(Play& play, DescriptorSender channel, kj::Own<kj::AsyncIoStream> io)
       : line{play, kj::mv(channel), nullptr, nullptr, {}, 0, {}},
         stream(kj::mv(io)),
-        network(*stream, capnp::rpc::twoparty::Side::SERVER, kFromPeer),
+        network(*stream, capnp::rpc::twoparty::Side::SERVER, kFromPrivd),
         rpc(capnp::makeRpcServer(network, makeDoor(line))) {}
 
   Line line;

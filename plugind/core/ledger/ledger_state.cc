@@ -52,9 +52,13 @@ const GroupMark* markMeeting(const LedgerState& state, const std::set<Bdf>& memb
 }
 
 Holding holdingOf(const LedgerState& state, const std::set<Bdf>& members) {
+  return holdingOf(state, members, recordsMeeting(state, members));
+}
+
+Holding holdingOf(const LedgerState& state, const std::set<Bdf>& members,
+                  const std::vector<std::size_t>& records) {
   if (takeMeeting(state, members) != nullptr) return Holding::kTaking;
   if (markMeeting(state, members, Holding::kReturning) != nullptr) return Holding::kReturning;
-  const auto records = recordsMeeting(state, members);
   if (records.size() > 1) return Holding::kLent;
   if (records.size() == 1) {
     switch (state.records[records.front()].state) {

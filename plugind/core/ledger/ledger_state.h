@@ -155,6 +155,9 @@ const Take* takeMeeting(const LedgerState& state, const std::set<Bdf>& members,
 const GroupMark* markMeeting(const LedgerState& state, const std::set<Bdf>& members,
                              Holding holding);
 Holding holdingOf(const LedgerState& state, const std::set<Bdf>& members);
+/// The same, where `records` are known to be those that meet the members.
+Holding holdingOf(const LedgerState& state, const std::set<Bdf>& members,
+                  const std::vector<std::size_t>& records);
 /// "Held" of ledger.md 2: answered, lent or forgotten.
 bool isHeld(Holding holding);
 

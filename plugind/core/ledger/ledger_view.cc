@@ -41,13 +41,14 @@ std::string_view nameOf(Holding holding) {
   return "unknown";
 }
 
-GroupView viewOf(const LedgerState& state, const std::set<Bdf>& members) {
+GroupView viewOf(const LedgerState& state, const std::set<Bdf>& members,
+                 const std::vector<std::size_t>& records) {
   GroupView view{.group = groupNumber(state, members),
                  .members = members,
-                 .holding = holdingOf(state, members),
+                 .holding = holdingOf(state, members, records),
                  .use = useOf(state, members).use,
                  .holders = {}};
-  for (const std::size_t index : recordsMeeting(state, members)) {
+  for (const std::size_t index : records) {
     view.holders.push_back(holderView(state.records[index]));
   }
   if (view.holding == Holding::kForeign || view.holding == Holding::kReturning) {

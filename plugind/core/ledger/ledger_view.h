@@ -35,6 +35,8 @@ struct GroupView {
 /// The word of ledger.md 2 for it: "free", "taking", "answered", ...
 std::string_view nameOf(Holding holding);
 
-GroupView viewOf(const LedgerState& state, const std::set<Bdf>& members);
+/// `records`: the indices of those that meet `members`, ascending.
+GroupView viewOf(const LedgerState& state, const std::set<Bdf>& members,
+                 const std::vector<std::size_t>& records);
 
 }  // namespace vfiogate
