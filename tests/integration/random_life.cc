@@ -30,14 +30,12 @@ RandomLife::RandomLife() {
     node_.hardware.add(fresh.made);
     devices_.emplace(address, fresh);
   };
-  add("0000:01:00.0", 0x2684, 7);
-  add("0000:01:00.1", 0x2685, 7);
-  add("0000:02:00.0", 0x2684, 8);
-  add("0000:03:00.0", 0x2684, 9);
-  add("0000:03:00.1", 0x2685, 9);
-  add("0000:04:00.0", 0x2685, 10);
-  add("0000:05:00.0", 0x2684, 11);
-  add("0000:06:00.0", 0x2685, 12);
+  // Two functions a group, each in a resource of its own: both are Healthy only where it is free.
+  for (unsigned i = 1; i <= 6; ++i) {
+    const std::string slot = "0000:0" + std::to_string(i) + ":00.";
+    add(slot + "0", 0x2684, 6 + i);
+    add(slot + "1", 0x2685, 6 + i);
+  }
   node_.kubelet.start();
   if (!node_.startPlugind(kConfig) || !node_.startPrivd()) fail("it does not start");
   check();
