@@ -1,7 +1,7 @@
 // The timelines of ledger.md 17 through the real programs: pods, siblings and hardware. A comment
-// before a test is its number there. Not here, but in tests/unit/plugind/ledger alone: 13 to 16
-// (claims), 19, 26, 34 (bind on demand), 28 (mediated devices), 29 (reload), 30 and 31 (`groupUnit:
-// all`), which need what the programs do not have yet.
+// before a test is its number there. 29 is in reload_test. Not through the programs, but in
+// tests/unit/plugind/ledger alone: 13 to 16 (claims), 19, 26, 34 (bind on demand) and 28 (mediated
+// devices), which need what the programs do not have yet.
 
 #include "tests/integration/timelines.h"
 
