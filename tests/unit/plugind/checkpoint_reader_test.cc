@@ -4,9 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
+
+#include "tests/support/source_file.h"
 
 namespace vfiogate {
 namespace {
@@ -25,13 +24,6 @@ Result<CheckpointVersion, std::string> readIt(const std::string& text) {
 std::string whyNot(const std::string& text) {
   const auto version = readIt(text);
   return version ? "it was read" : version.error();
-}
-
-std::string fileText(const std::string& name) {
-  std::ifstream file(std::string(std::getenv("VFIOGATE_SOURCE")) + "/tests/data/" + name);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
 }
 
 // The vectors of kubelet-contract.md 2.
@@ -98,8 +90,9 @@ TEST(CheckpointReader, TheOldFormatNamesTheSame) {
 }
 
 TEST(CheckpointReader, ReadsWhatARealKubeletWrote) {
-  EXPECT_THAT(readIt(fileText("checkpoint-1.36.2-no-pod.json"))->entries, IsEmpty());
-  const auto version = readIt(fileText("checkpoint-1.36.2-one-pod.json"));
+  EXPECT_THAT(readIt(test::sourceText("tests/data/checkpoint-1.36.2-no-pod.json"))->entries,
+              IsEmpty());
+  const auto version = readIt(test::sourceText("tests/data/checkpoint-1.36.2-one-pod.json"));
   ASSERT_TRUE(version.has_value());
   EXPECT_THAT(version->entries.at(0).ids, ElementsAre("0000:00:00.0"));
   EXPECT_THAT(version->registered.at("nvidia.com/2684"), SizeIs(8));

@@ -2,10 +2,9 @@
 
 #include <gmock/gmock.h>
 
-#include <cstdlib>
-#include <fstream>
 #include <regex>
-#include <sstream>
+
+#include "tests/support/source_file.h"
 
 namespace vfiogate {
 namespace {
@@ -78,9 +77,7 @@ TEST(LedgerMetrics, TellsAGroupThatTwoPartiesHold) {
 }
 
 TEST(LedgerMetrics, FollowTheNamingRuleAndAreDocumented) {
-  std::ifstream file(std::string(getenv("VFIOGATE_SOURCE")) + "/docs/metrics.md");
-  std::stringstream page;
-  page << file.rdbuf();
+  const std::string page = test::sourceText("docs/metrics.md");
   const std::regex rule("vfiogate(_[a-z]+)+");
   LedgerMetrics metrics;
   countSome(metrics);
@@ -91,7 +88,7 @@ TEST(LedgerMetrics, FollowTheNamingRuleAndAreDocumented) {
     EXPECT_EQ(family.name.ends_with("_total"), family.type == prometheus::MetricType::Counter)
         << family.name;
     EXPECT_FALSE(family.help.empty()) << family.name;
-    EXPECT_THAT(page.str(), HasSubstr("`" + family.name + "`")) << "not in docs/metrics.md";
+    EXPECT_THAT(page, HasSubstr("`" + family.name + "`")) << "not in docs/metrics.md";
   }
 }
 

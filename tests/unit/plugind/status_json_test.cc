@@ -2,11 +2,10 @@
 
 #include <gmock/gmock.h>
 
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "plugind/cli/status_table.h"
+#include "tests/support/source_file.h"
 
 namespace vfiogate {
 namespace {
@@ -103,9 +102,7 @@ void collectKeys(const json& value, std::set<std::string>& keys) {
 }
 
 TEST(StatusJson, EveryFieldIsDocumented) {
-  std::ifstream file(std::string(getenv("VFIOGATE_SOURCE")) + "/docs/status-json.md");
-  std::stringstream page;
-  page << file.rdbuf();
+  const std::string page = test::sourceText("docs/status-json.md");
   std::set<std::string> keys;
   collectKeys(toJson(everything(), kNow), keys);
   const Explanation explanation{.address = kFirst,
@@ -117,7 +114,7 @@ TEST(StatusJson, EveryFieldIsDocumented) {
   collectKeys(toJson(explanation), keys);
   ASSERT_GT(keys.size(), 30U);
   for (const std::string& key : keys) {
-    EXPECT_THAT(page.str(), HasSubstr("`" + key + "`")) << "not in docs/status-json.md";
+    EXPECT_THAT(page, HasSubstr("`" + key + "`")) << "not in docs/status-json.md";
   }
 }
 
