@@ -112,6 +112,21 @@ protected:
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> discovery(DiscoveryContext context) override {
+    auto told = context.getResults().initCounts();
+    const SnapshotSource::Counts& counts = peer_->node.source.counts();
+    told.setLooks(counts.looks);
+    told.setSweeps(counts.sweeps);
+    told.setFailedSweeps(counts.failedSweeps);
+    told.setSweepTime(static_cast<std::uint64_t>(counts.sweepTime / kj::NANOSECONDS));
+    KJ_IF_MAYBE (uevents, peer_->node.uevents) {
+      told.setHints(uevents->counts().hints);
+      told.setForeign(uevents->counts().foreign);
+      told.setLosses(uevents->counts().losses);
+    }
+    return kj::READY_NOW;
+  }
+
 private:
   kj::Promise<void> post(Result<RegularFile, ReadError> opened, std::uint32_t ticket,
                          schema::ConfigurationAnswer::Builder answer) {

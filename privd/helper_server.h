@@ -10,6 +10,7 @@
 #include "privd/plugind_lease.h"
 #include "privd/rights.h"
 #include "privd/snapshot_source.h"
+#include "privd/uevent_socket.h"
 
 #include <kj/async.h>
 #include <kj/timer.h>
@@ -19,6 +20,7 @@ namespace vfiogate {
 /// What all connections share. Outlives them.
 struct Node {
   SnapshotSource& source;
+  kj::Maybe<const UeventListener&> uevents;  ///< null: privd does not listen to them
   const SysfsRoot& sysfs;
   const DevRoot& dev;
   KubeletGate& kubelet;

@@ -137,18 +137,16 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
   if (auto failure = loadFilter(kPrivdRules)) return failure;
   logLine(LogEvent::kLockedDown);
 
-  SnapshotSource source(timer, epoch, options.rescanSeconds * kj::SECONDS, [&opened]() {
-    auto seen = scan(opened.sysfs, opened.dev);
-    KJ_REQUIRE(seen.has_value(), "sysfs cannot be listed", strerror(seen.error().error));
-    return kj::mv(seen).value();
-  });
+  SnapshotSource source(timer, epoch, options.rescanSeconds * kj::SECONDS,
+                        eyesOn(opened.sysfs, opened.dev));
   if (source.current().generation == 0) return StepFailure{.step = "the first look at sysfs"};
   kj::Maybe<UeventListener> uevents;
   KJ_IF_MAYBE (socket, opened.uevents) {
-    uevents.emplace(io.unixEventPort, kj::mv(*socket), [&source]() { source.hint(); });
+    uevents.emplace(io.unixEventPort, kj::mv(*socket),
+                    [&source](const Places& where) { source.hint(where); });
   }
   Holds holds;
-  Node node{source, opened.sysfs, opened.dev, kubelet, holds, opened.lease, config, timer};
+  Node node{source, uevents, opened.sysfs, opened.dev, kubelet, holds, opened.lease, config, timer};
   const RolePolicy policy = policyOf(options);
   CommandSocket commands(node, io, policy, kj::mv(opened.commands));
   PlugindLink plugind(node, io, policy, options.plugind.c_str(), plugindSocket);

@@ -2,25 +2,46 @@
 
 #include "privd/log_line.h"
 
+#include <kj/debug.h>
+
+#include <cstring>
+
 namespace vfiogate {
 namespace {
 
-constexpr auto kQuiet = 20 * kj::MILLISECONDS;
-constexpr auto kLatest = 200 * kj::MILLISECONDS;
+/// Read between two turns of the loop: some milliseconds' worth.
+constexpr std::size_t kPart = 32;
 
 }  // namespace
 
+Eyes eyesOn(const SysfsRoot& sysfs, const DevRoot& dev) {
+  return {.everything =
+              [&sysfs]() {
+                auto places = placesOf(sysfs);
+                KJ_REQUIRE(places.has_value(), "sysfs cannot be listed",
+                           strerror(places.error().error));
+                return kj::mv(places).value();
+              },
+          .look = [&sysfs, &dev](const Places& where,
+                                 Snapshot& seen) { return lookAt(sysfs, dev, where, seen); }};
+}
+
 SnapshotSource::SnapshotSource(kj::Timer& timer, std::uint64_t epoch, kj::Duration rescan,
-                               kj::Function<Snapshot()> look)
+                               Eyes eyes)
     : timer_(timer),
       epoch_(epoch),
-      rescan_(rescan),
-      look_(kj::mv(look)),
-      firstHint_(timer.now()),
-      lastHint_(timer.now()),
+      eyes_(kj::mv(eyes)),
+      sweepPace_(rescan, timer.now()),
       tasks_(*this) {
-  this->look();
-  tasks_.add(onTimer());
+  KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() {
+                 const Places everything = eyes_.everything();
+                 eyes_.look(everything, seen_);
+                 snapshot_ = std::make_shared<const Snapshot>(seen_);
+                 generation_ = 1;
+               })) {
+    taskFailed(kj::mv(*exception));
+  }
+  tasks_.add(run());
 }
 
 kj::Promise<SnapshotSource::Current> SnapshotSource::next(std::uint64_t seen) {
@@ -28,41 +49,86 @@ kj::Promise<SnapshotSource::Current> SnapshotSource::next(std::uint64_t seen) {
   return bell_.next().then([this]() { return current(); });
 }
 
-void SnapshotSource::hint() {
-  lastHint_ = timer_.now();
-  if (settling_) return;
-  settling_ = true;
-  firstHint_ = lastHint_;
-  tasks_.add(settle());
-}
-
-kj::Promise<void> SnapshotSource::onTimer() {
-  return timer_.afterDelay(rescan_).then([this]() {
-    look();
-    return onTimer();
-  });
-}
-
-kj::Promise<void> SnapshotSource::settle() {
-  const kj::TimePoint due = kj::min(lastHint_ + kQuiet, firstHint_ + kLatest);
-  return timer_.atTime(due).then([this]() -> kj::Promise<void> {
-    const bool quiet = timer_.now() - lastHint_ >= kQuiet;
-    if (!quiet && timer_.now() - firstHint_ < kLatest) return settle();
-    settling_ = false;
-    look();
-    return kj::READY_NOW;
-  });
-}
-
-void SnapshotSource::look() {
-  Snapshot seen;
-  KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() { seen = look_(); })) {
-    // What was seen last stands, and the next hint or the timer tries again.
-    taskFailed(kj::mv(*exception));
-    return;
+void SnapshotSource::hint(const Places& where) {
+  const kj::TimePoint before = due();
+  if (where.empty()) {
+    sweepPace_.anywhere(timer_.now());
+  } else {
+    hinted_.add(where);
+    lookPace_.hinted(timer_.now());
+    sweepPace_.hinted(timer_.now());
   }
-  if (snapshot_ != nullptr && *snapshot_ == seen) return;
-  snapshot_ = std::make_shared<const Snapshot>(std::move(seen));
+  if (due() < before) sooner_.ring();
+}
+
+kj::TimePoint SnapshotSource::due() const {
+  kj::TimePoint due = sweep_ == nullptr ? sweepPace_.due() : timer_.now();
+  KJ_IF_MAYBE (look, lookPace_.due()) due = kj::min(due, *look);
+  return due;
+}
+
+kj::Promise<void> SnapshotSource::run() {
+  return timer_.atTime(due()).exclusiveJoin(sooner_.next()).then([this]() {
+    KJ_IF_MAYBE (exception, kj::runCatchingExceptions([this]() { act(); })) {
+      taskFailed(kj::mv(*exception));  // what was seen last stands
+    }
+    return run();
+  });
+}
+
+void SnapshotSource::act() {
+  const kj::TimePoint now = timer_.now();
+  KJ_IF_MAYBE (when, lookPace_.due()) {
+    if (*when <= now) {
+      lookPace_.looked(now);
+      ++counts_.looks;
+      look(std::exchange(hinted_, Places{}));
+      return;
+    }
+  }
+  KJ_IF_MAYBE (sweep, sweep_) return goOn(*sweep);
+  if (sweepPace_.due() <= now) beginSweep();
+}
+
+void SnapshotSource::beginSweep() {
+  sweepPace_.began();
+  // Should listing fail, the next one is not due before a hint or the timer.
+  sweepPace_.ended(timer_.now(), 0 * kj::NANOSECONDS);
+  ++counts_.failedSweeps;
+  Places everything = eyes_.everything();
+  --counts_.failedSweeps;
+  everything.add(placesOf(seen_));
+  Sweep sweep;
+  sweep.devices.assign(everything.devices.begin(), everything.devices.end());
+  sweep.groups = std::move(everything.groups);
+  sweep_ = kj::mv(sweep);
+}
+
+void SnapshotSource::goOn(Sweep& sweep) {
+  const auto began = kj::systemPreciseMonotonicClock().now();
+  Places part;
+  while (part.size() < kPart && sweep.next < sweep.devices.size()) {
+    part.devices.insert(sweep.devices[sweep.next++]);
+  }
+  if (part.empty()) {
+    // A group is looked at with its devices; left are those without any.
+    for (const auto& [address, device] : seen_.devices) {
+      if (device.group) sweep.groups.erase(*device.group);
+    }
+    part.groups = std::exchange(sweep.groups, {});
+  }
+  look(part);
+  sweep.spent += kj::systemPreciseMonotonicClock().now() - began;
+  if (sweep.next < sweep.devices.size() || !sweep.groups.empty()) return;
+  ++counts_.sweeps;
+  counts_.sweepTime += sweep.spent;
+  sweepPace_.ended(timer_.now(), sweep.spent);
+  sweep_ = nullptr;
+}
+
+void SnapshotSource::look(const Places& where) {
+  if (!eyes_.look(where, seen_)) return;
+  snapshot_ = std::make_shared<const Snapshot>(seen_);
   ++generation_;
   bell_.ring();
 }

@@ -1,8 +1,9 @@
 #pragma once
 // The hardware as it is now, for everybody who wants to know.
 
-#include "ipc/types/snapshot.h"
 #include "privd/bell.h"
+#include "privd/look_pace.h"
+#include "privd/pci_scan.h"
 
 #include <kj/async.h>
 #include <kj/function.h>
@@ -10,11 +11,22 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace vfiogate {
 
-/// Looks again on a hint or on a timer, and counts generations. A look that finds what was there
-/// makes no generation. Hints in quick succession make one look.
+/// How the hardware is looked at.
+struct Eyes {
+  kj::Function<Places()> everything;                  ///< throws: cannot be listed
+  kj::Function<bool(const Places&, Snapshot&)> look;  ///< as lookAt()
+};
+
+/// Borrows both.
+Eyes eyesOn(const SysfsRoot& sysfs, const DevRoot& dev);
+
+/// Looks where a hint points, sweeps over everything afterwards and on a timer, and counts
+/// generations. A look that finds what was there makes no generation. A sweep goes in small parts,
+/// between which everything else goes on.
 class SnapshotSource final : private kj::TaskSet::ErrorHandler {
 public:
   struct Current {
@@ -23,34 +35,56 @@ public:
     std::shared_ptr<const Snapshot> snapshot;
   };
 
-  /// Looks once before it returns. `rescan` is the longest time between two looks.
-  SnapshotSource(kj::Timer& timer, std::uint64_t epoch, kj::Duration rescan,
-                 kj::Function<Snapshot()> look);
+  struct Counts {
+    std::uint64_t looks = 0;
+    std::uint64_t sweeps = 0;                      ///< that came to their end
+    std::uint64_t failedSweeps = 0;                ///< sysfs could not be listed
+    kj::Duration sweepTime = 0 * kj::NANOSECONDS;  ///< spent on all sweeps
+  };
+
+  /// Sees everything before it returns; generation 0: sysfs could not be listed. `rescan` is the
+  /// longest time between two sweeps.
+  SnapshotSource(kj::Timer& timer, std::uint64_t epoch, kj::Duration rescan, Eyes eyes);
 
   Current current() const { return {epoch_, generation_, snapshot_}; }
+  const Counts& counts() const { return counts_; }
 
   /// Resolves with what is current as soon as its generation is above `seen`.
   kj::Promise<Current> next(std::uint64_t seen);
 
-  /// Something may have changed: looks within 200 ms, and after 20 ms without another hint.
-  void hint();
+  /// Something may have changed there; no place at all: anywhere.
+  void hint(const Places& where);
 
 private:
-  kj::Promise<void> onTimer();
-  kj::Promise<void> settle();
-  void look();
+  struct Sweep {
+    std::vector<Bdf> devices;
+    std::set<IommuGroupId> groups;
+    std::size_t next = 0;  ///< of `devices`
+    kj::Duration spent = 0 * kj::NANOSECONDS;
+  };
+
+  kj::Promise<void> run();
+  kj::TimePoint due() const;
+  void act();
+  void beginSweep();
+  /// Looks at the next part of a sweep, and ends it after the last.
+  void goOn(Sweep& sweep);
+  void look(const Places& where);
   void taskFailed(kj::Exception&& exception) override;
 
   kj::Timer& timer_;
   std::uint64_t epoch_;
-  kj::Duration rescan_;
-  kj::Function<Snapshot()> look_;
+  Eyes eyes_;
+  LookPace lookPace_;
+  SweepPace sweepPace_;
+  Places hinted_;
+  kj::Maybe<Sweep> sweep_;
+  Snapshot seen_;  ///< what was read; snapshot_ is a copy that nobody changes
   std::uint64_t generation_ = 0;
   std::shared_ptr<const Snapshot> snapshot_;
-  bool settling_ = false;
-  kj::TimePoint firstHint_;
-  kj::TimePoint lastHint_;
+  Counts counts_;
   Bell bell_;
+  Bell sooner_;
   kj::TaskSet tasks_;  // last: they use all of the above
 };
 

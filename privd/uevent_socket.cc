@@ -6,6 +6,7 @@
 #include <linux/netlink.h>
 #include <sys/socket.h>
 
+#include <bit>
 #include <cerrno>
 #include <cstring>
 
@@ -51,7 +52,7 @@ Result<kj::AutoCloseFd, int> openUeventSocket() {
 }
 
 UeventListener::UeventListener(kj::UnixEventPort& port, kj::AutoCloseFd socket,
-                               kj::Function<void()> hint)
+                               kj::Function<void(const Places&)> hint)
     : socket_(kj::mv(socket)),
       observer_(port, socket_.get(), kj::UnixEventPort::FdObserver::OBSERVE_READ),
       hint_(kj::mv(hint)),
@@ -79,16 +80,23 @@ bool UeventListener::drain() {
     if (size < 0) {
       if (errno != ENOBUFS) return true;
       // Said once, before the events that are still queued.
-      ++lost_;
-      logLine(LogEvent::kUeventsLost, {{"times", kj::str(lost_)}});
-      hint_();
+      ++counts_.losses;
+      logLine(LogEvent::kUeventsLost, {{"times", kj::str(counts_.losses)}});
+      hint_({});
       continue;
     }
     if (!fromKernel(message, sender)) {
-      if (++foreign_ == 1) logLine(LogEvent::kUeventForeign, {{"port", kj::str(sender.nl_pid)}});
+      ++counts_.foreign;
+      if (std::has_single_bit(counts_.foreign)) {  // the 1st, 2nd, 4th, 8th: never a flood
+        logLine(LogEvent::kUeventForeign,
+                {{"port", kj::str(sender.nl_pid)}, {"times", kj::str(counts_.foreign)}});
+      }
       continue;
     }
-    if (isHint(std::string_view(text, static_cast<std::size_t>(size)))) hint_();
+    if (const auto where = hintOf(std::string_view(text, static_cast<std::size_t>(size)))) {
+      ++counts_.hints;
+      hint_(*where);
+    }
   }
   return false;
 }

@@ -2,6 +2,7 @@
 // The kernel's events, and only the kernel's.
 
 #include "ipc/types/result.h"
+#include "privd/pci_scan.h"
 
 #include <kj/async-unix.h>
 #include <kj/function.h>
@@ -14,15 +15,22 @@ namespace vfiogate {
 /// A socket that hears the kernel's events in this network namespace. Error: the errno.
 Result<kj::AutoCloseFd, int> openUeventSocket();
 
-/// Calls `hint` for each event that may have changed the hardware's state, and when the kernel says
-/// that events were lost. What does not come from the kernel is counted and ignored: its sender's
-/// port is not 0, or its credentials are not root's.
+/// Calls `hint` with the places that an event names, for each that may have changed the hardware's
+/// state; without any place where that may be anywhere, also when the kernel says that events were
+/// lost. What does not come from the kernel is counted and ignored: its sender's port is not 0, or
+/// its credentials are not root's.
 class UeventListener {
 public:
-  UeventListener(kj::UnixEventPort& port, kj::AutoCloseFd socket, kj::Function<void()> hint);
+  struct Counts {
+    std::uint64_t hints = 0;
+    std::uint64_t foreign = 0;  ///< not from the kernel: ignored
+    std::uint64_t losses = 0;   ///< times that the kernel said that events were lost
+  };
 
-  std::uint64_t foreign() const { return foreign_; }
-  std::uint64_t lost() const { return lost_; }
+  UeventListener(kj::UnixEventPort& port, kj::AutoCloseFd socket,
+                 kj::Function<void(const Places&)> hint);
+
+  const Counts& counts() const { return counts_; }
 
 private:
   kj::Promise<void> listen();
@@ -31,9 +39,8 @@ private:
 
   kj::AutoCloseFd socket_;
   kj::UnixEventPort::FdObserver observer_;
-  kj::Function<void()> hint_;
-  std::uint64_t foreign_ = 0;
-  std::uint64_t lost_ = 0;
+  kj::Function<void(const Places&)> hint_;
+  Counts counts_;
   kj::Promise<void> task_;  // last: it uses all of the above
 };
 

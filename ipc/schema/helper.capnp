@@ -48,6 +48,21 @@ interface Session {
   # plugind's configuration, open for reading, as soon as it is another file than the `known` one
   # (null: none). Only over a connection that has a descriptor channel. One call at a time: a second
   # one ends the first.
+
+  discovery @4 () -> (counts :DiscoveryCounts);
+  # How privd learns of the hardware's changes.
+}
+
+struct DiscoveryCounts {
+  # Since privd's start, of its looks at the hardware.
+
+  looks @0 :UInt64;         # at places that kernel events named
+  sweeps @1 :UInt64;        # over everything
+  failedSweeps @2 :UInt64;  # sysfs could not be listed
+  sweepTime @3 :UInt64;     # ns, spent on all sweeps
+  hints @4 :UInt64;         # kernel events that led to a look
+  foreign @5 :UInt64;       # events that did not come from the kernel: ignored
+  losses @6 :UInt64;        # times that the kernel said that events were lost
 }
 
 struct WatchAnswer {

@@ -135,8 +135,7 @@ protected:
     tree_.add({.address = "0000:01:00.0"});
     tree_.add({.address = "0000:01:00.1"});
     tree_.add({.address = "0000:02:00.0", .group = 8});
-    source_.emplace(io_.provider->getTimer(), 1, 60 * kj::SECONDS,
-                    [this]() { return scan(sysfs_, dev_).value(); });
+    source_.emplace(io_.provider->getTimer(), 1, 60 * kj::SECONDS, eyesOn(sysfs_, dev_));
   }
   ~ServedLine() noexcept override = default;
 
@@ -161,7 +160,7 @@ protected:
   PlugindConfig config_{io_.unixEventPort, io_.provider->getTimer(),
                         kj::str(dir_.path().c_str(), "/plugind.yaml")};
   Node node() {
-    return Node{KJ_ASSERT_NONNULL(source_), sysfs_, dev_, gate_, holds_, lease_, config_,
+    return Node{KJ_ASSERT_NONNULL(source_), nullptr, sysfs_, dev_, gate_, holds_, lease_, config_,
                 io_.provider->getTimer()};
   }
 };
