@@ -30,6 +30,7 @@ enum class LogEvent : std::uint8_t {
   kAdoptionWaits,
   kCheckpointUnread,
   kResourceStarted,
+  kResourceEnded,
   kKubeletAppeared,
   kRegistered,
   kRegisterFailed,
@@ -79,6 +80,8 @@ constexpr std::string_view eventName(LogEvent event) {
       return "checkpoint_unread";
     case LogEvent::kResourceStarted:
       return "resource_started";
+    case LogEvent::kResourceEnded:
+      return "resource_ended";
     case LogEvent::kKubeletAppeared:
       return "kubelet_appeared";
     case LogEvent::kRegistered:

@@ -14,6 +14,8 @@ namespace {
 constexpr auto kOpeningPatience = 2 * kj::SECONDS;
 /// Connections that have not said their version yet.
 constexpr unsigned kMostOpenings = 4;
+/// A visitor waits for the metrics, with or without privd's.
+constexpr auto kCountsPatience = 50 * kj::MILLISECONDS;
 /// Between two log lines about strangers.
 constexpr auto kTellingPause = 1 * kj::SECONDS;
 /// After the process ran out of descriptors.
@@ -176,6 +178,13 @@ kj::Promise<Told> PrivdLink::drop(IommuGroupId group) {
 kj::Promise<Told> PrivdLink::adopted() {
   if (!there_) return Told::kPrivdAway;
   return unlessAway(session_->adopted());
+}
+
+kj::Promise<std::optional<DiscoveryCounts>> PrivdLink::discovery() {
+  if (!there_) return std::optional<DiscoveryCounts>();
+  return loop_.timer.timeoutAfter(kCountsPatience, session_->discovery())
+      .then([](DiscoveryCounts counts) { return std::optional(counts); },
+            [](kj::Exception&& /*failure*/) { return std::optional<DiscoveryCounts>(); });
 }
 
 kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> PrivdLink::dialKubelet() {

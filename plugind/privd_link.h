@@ -19,6 +19,7 @@ namespace vfiogate {
 /// thread only.
 class PrivdLink final : public GroupEyes,
                         public GroupHolds,
+                        public DiscoverySource,
                         public KubeletSockets,
                         public KubeletMemorySource,
                         private kj::TaskSet::ErrorHandler {
@@ -41,6 +42,7 @@ public:
   kj::Promise<Told> hold(IommuGroupId group) override;
   kj::Promise<Told> drop(IommuGroupId group) override;
   kj::Promise<Told> adopted() override;
+  kj::Promise<std::optional<DiscoveryCounts>> discovery() override;
   kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet() override;
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(const ResourceName& resource) override;
   kj::Promise<Result<CheckpointFile, SocketRefusal>> checkpoint() override;

@@ -252,6 +252,25 @@ kj::Promise<Told> PrivdSession::adopted() {
   return KJ_EXCEPTION(DISCONNECTED, "privd has not let us in yet");
 }
 
+kj::Promise<DiscoveryCounts> PrivdSession::discovery() {
+  KJ_IF_MAYBE (session, session_) {
+    return asked_.wrap(calls_.pass([client = *session]() mutable {
+      return client.discoveryRequest().send().then(
+          [](capnp::Response<schema::Session::DiscoveryResults> response) {
+            const auto told = response.getCounts();
+            return DiscoveryCounts{.looks = told.getLooks(),
+                                   .sweeps = told.getSweeps(),
+                                   .failedSweeps = told.getFailedSweeps(),
+                                   .sweepTime = std::chrono::nanoseconds(told.getSweepTime()),
+                                   .hints = told.getHints(),
+                                   .foreign = told.getForeign(),
+                                   .losses = told.getLosses()};
+          });
+    }));
+  }
+  return KJ_EXCEPTION(DISCONNECTED, "privd has not let us in yet");
+}
+
 template <typename T>
 kj::Promise<T> PrivdSession::askGate(kj::Promise<T> answer) {
   // A gate that fails, or keeps us waiting, is mended by a new connection.

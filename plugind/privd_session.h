@@ -51,6 +51,7 @@ public:
   kj::Promise<Told> hold(IommuGroupId group);
   kj::Promise<Told> drop(IommuGroupId group);
   kj::Promise<Told> adopted();
+  kj::Promise<DiscoveryCounts> discovery();
   kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet();
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(const ResourceName& resource);
   kj::Promise<Result<CheckpointFile, SocketRefusal>> checkpoint();

@@ -2,12 +2,14 @@
 // What the state loop asks of privd, and what privd tells it.
 
 #include "ipc/types/snapshot.h"
+#include "plugind/core/discovery_counts.h"
 #include "plugind/core/group_look.h"
 #include "plugind/core/kubelet_memory.h"
 
 #include <kj/async.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace vfiogate {
@@ -56,6 +58,15 @@ public:
 
 protected:
   ~GroupHolds() = default;
+};
+
+class DiscoverySource {
+public:
+  /// Absent: privd is away, or did not answer within 50 ms. Never fails.
+  virtual kj::Promise<std::optional<DiscoveryCounts>> discovery() = 0;
+
+protected:
+  ~DiscoverySource() = default;
 };
 
 class GroupEyes {

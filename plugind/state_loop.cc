@@ -18,11 +18,13 @@ namespace {
 
 /// While the kubelet's memory cannot be read at the start.
 constexpr auto kBeginPause = 1 * kj::SECONDS;
+constexpr const char* kEnded = "the resource has no device any more";
 
 LedgerSettings ledgerSettings(const Settings& settings) {
   LedgerSettings wanted;
   wanted.grace = settings.grace;
   wanted.allocateWait = settings.allocateWait;
+  wanted.emptyResourceAfter = settings.emptyResourceAfter;
   wanted.refusalDetail = settings.refusalDetail;
   return wanted;
 }
@@ -161,17 +163,25 @@ kj::Promise<void> StateLoop::readStartMemory() {
 
 void StateLoop::streamOpened(const ResourceName& resource,
                              std::shared_ptr<ListWatchStream> stream) {
-  resources_.at(resource)->streamOpened(std::move(stream));
+  const auto found = resources_.find(resource);
+  if (found == resources_.end()) return stream->end(grpc::Status(grpc::UNAVAILABLE, kEnded));
+  found->second->streamOpened(std::move(stream));
 }
 
 void StateLoop::streamEnded(const ResourceName& resource, const ListWatchStream& stream) {
-  resources_.at(resource)->streamEnded(stream);
+  const auto found = resources_.find(resource);
+  if (found != resources_.end()) found->second->streamEnded(stream);
 }
 
 void StateLoop::allocateAsked(const ResourceName& resource, std::shared_ptr<AllocateCall> call) {
   if (call->claimed()) return;  // the kubelet hung up
+  const auto found = resources_.find(resource);
+  if (found == resources_.end()) {
+    if (call->claim()) call->refuse(grpc::UNAVAILABLE, kEnded);
+    return;
+  }
   const CallId id = nextCall();
-  const AllocateRequest request{resource, call->ids(), resources_.at(resource)->shown(call->ids())};
+  const AllocateRequest request{resource, call->ids(), found->second->shown(call->ids())};
   open_.emplace(id, Open{call, call.get(), nullptr});
   carryOut(ledger_.allocateAsked(id, request, now()));
 }
@@ -216,6 +226,7 @@ void StateLoop::carryOut(Effects effects) {
   for (const IommuGroupId group : effects.alsoHold) holds_.holdAlso(group);
   if (effects.dropOtherHolds) holds_.adopted();
   if (ledger_.begun()) show(effects.frames);
+  for (const ResourceName& resource : effects.ended) endResource(resource);
   for (const Answer& each : effects.answers) answer(each);
   for (const UseQuestion& question : effects.questions) ask(question);
   if (effects.beginLook) beginLook();
@@ -236,6 +247,13 @@ void StateLoop::startResource(const ResourceName& name) {
       std::make_unique<AdvertisedResource>(name, *this, privd_.sockets, loop_, node_.kubeletUid);
   resource->registrar().registerNow();
   resources_.emplace(name, std::move(resource));
+}
+
+void StateLoop::endResource(const ResourceName& name) {
+  logInfo(LogEvent::kResourceEnded, {{"resource", name.str()}, {"why", "emptyResourceAfter"}});
+  auto ended = resources_.extract(name);
+  // Not now: what is ended may be what called.
+  tasks_.add(kj::evalLater([ended = std::move(ended)]() mutable { ended = {}; }));
 }
 
 void StateLoop::answer(const Answer& answer) {
@@ -330,8 +348,10 @@ std::string StateLoop::explainJson(const Bdf& address) const {
   return textOf(toJson(explain(settings_, ledger_.state(), address)));
 }
 
-std::string StateLoop::metricsText() const {
-  return metrics_.text(status());
+kj::Promise<std::string> StateLoop::metricsText() const {
+  return privd_.discovery.discovery().then([this](const std::optional<DiscoveryCounts>& counts) {
+    return metrics_.text(status(), counts);
+  });
 }
 
 void StateLoop::taskFailed(kj::Exception&& exception) {

@@ -32,6 +32,7 @@ namespace vfiogate {
 struct PrivdSides {
   GroupEyes& eyes;
   GroupHolds& holds;
+  DiscoverySource& discovery;
   KubeletSockets& sockets;
   KubeletMemorySource& memory;
 };
@@ -72,7 +73,7 @@ public:
 
   std::string statusJson() const override;
   std::string explainJson(const Bdf& address) const override;
-  std::string metricsText() const override;
+  kj::Promise<std::string> metricsText() const override;
 
 private:
   /// A call that the ledger has not answered yet.
@@ -102,6 +103,7 @@ private:
   PluginStatus status() const;
   CallId nextCall() { return CallId(++lastCall_); }
   void startResource(const ResourceName& name);
+  void endResource(const ResourceName& name);
   void taskFailed(kj::Exception&& exception) override;
 
   Settings settings_;

@@ -166,6 +166,7 @@ Settings toSettings(const plugind_config::Config& message, Findings& findings) {
   settings.refusalDetail = message.refusal_detail() == plugind_config::Config::FULL
                                ? RefusalDetail::kFull
                                : RefusalDetail::kReference;
+  settings.emptyResourceAfter = std::chrono::milliseconds(message.empty_resource_after());
   settings.allocateWait = std::chrono::milliseconds(message.allocate_wait());
   return settings;
 }

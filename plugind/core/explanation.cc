@@ -35,52 +35,12 @@ std::string holdingText(const GroupView& group) {
   return text;
 }
 
-/// Who stands in the frame for the group of `device` instead of it; empty: nobody.
-std::set<Bdf> standIns(const LedgerState& state, const ResourceName& resource,
-                       const DeviceStatus& device) {
-  std::set<Bdf> others;
-  const auto shown = state.shown.find(resource);
-  if (shown == state.shown.end()) return others;
-  for (const Bdf& member : device.group.members) {
-    if (member != device.address && shown->second.representatives.contains(member)) {
-      others.insert(member);
-    }
-  }
-  return others;
-}
-
-/// What the kubelet sees of it, and why no more. Fills `reason`.
-std::string shownText(const LedgerState& state, const ResourceName& resource,
-                      const DeviceStatus& device, std::string& reason) {
-  if (device.healthy) {
-    reason = "offered";
-    return "the kubelet sees it, Healthy";
-  }
+/// What the kubelet sees of it, and why no more.
+std::string shownText(const DeviceStatus& device) {
+  if (device.healthy) return "the kubelet sees it, Healthy";
   const std::string sees =
       device.shown ? "the kubelet sees it, Unhealthy: " : "the kubelet does not see it: ";
-  const auto others = standIns(state, resource, device);
-  if (!others.empty()) {
-    reason = "represented";
-    return sees + listOf(others) + " stands for its group (groupUnit)";
-  }
-  if (device.hardware != "ready") {
-    reason = device.hardware;
-    return sees + device.hardwareText;
-  }
-  if (device.group.holding != Holding::kFree) {
-    reason = "group-" + std::string(nameOf(device.group.holding));
-    return sees + "its group is " + std::string(nameOf(device.group.holding));
-  }
-  if (state.lendingClosed) {
-    reason = "privd-away";
-    return sees + "nothing is lent while privd is away";
-  }
-  if (!state.begun) {
-    reason = "not-adopted";
-    return sees + "what the kubelet remembers could not be read yet";
-  }
-  reason = "resting";
-  return sees + "it left a moment ago, and comes back after the shortest time that an id rests";
+  return sees + device.reasonText;
 }
 
 }  // namespace
@@ -116,7 +76,8 @@ Explanation explain(const Settings& settings, const LedgerState& state, const Bd
   told.lines.push_back(why);
   told.lines.push_back(groupText(told.device->group));
   told.lines.push_back(holdingText(told.device->group));
-  told.lines.push_back(shownText(state, *told.resource, *told.device, told.reason));
+  told.reason = told.device->reason;
+  told.lines.push_back(shownText(*told.device));
   return told;
 }
 

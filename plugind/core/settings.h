@@ -81,8 +81,9 @@ struct Settings {
   std::map<Model, ResourceName> aliases;  ///< win over `naming`
   std::vector<Selector> exclude;          ///< win over every resource
   std::vector<ResourceSettings> resources;
-  std::chrono::milliseconds grace{60'000};        ///< frames stand this long without privd
-  std::chrono::milliseconds allocateWait{5'000};  ///< of the first Allocate without privd
+  std::chrono::milliseconds grace{60'000};          ///< frames stand this long without privd
+  std::chrono::milliseconds allocateWait{5'000};    ///< of the first Allocate without privd
+  std::chrono::milliseconds emptyResourceAfter{0};  ///< 0: a resource without devices never ends
   RefusalDetail refusalDetail = RefusalDetail::kReference;
 
   friend bool operator==(const Settings&, const Settings&) = default;

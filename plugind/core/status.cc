@@ -1,6 +1,7 @@
 #include "plugind/core/status.h"
 
 #include "ipc/types/hex.h"
+#include "plugind/core/offer_reason.h"
 
 namespace vfiogate {
 namespace {
@@ -64,10 +65,13 @@ ResourceStatus resourceStatus(const LedgerState& state, const RecordIndex& index
   }
   for (const Bdf& address : addresses) {
     status.devices.push_back(deviceStatus(state, index, address, status.lending));
+    DeviceStatus& device = status.devices.back();
     const auto inFrame = shown.devices.find(address.str());
-    if (inFrame == shown.devices.end()) continue;
-    status.devices.back().shown = true;
-    status.devices.back().healthy = inFrame->second.device.healthy;
+    device.shown = inFrame != shown.devices.end();
+    device.healthy = device.shown && inFrame->second.device.healthy;
+    const Bar bar = offerReason(state, name, device);
+    device.reason = bar.reason;
+    device.reasonText = bar.text;
   }
   return status;
 }

@@ -25,6 +25,8 @@ struct DeviceStatus {
   bool healthy = false;      ///< there
   std::string hardware;      ///< "ready", or the code of what keeps it from being lent
   std::string hardwareText;  ///< for people, with what would lift it; empty if ready
+  std::string reason;        ///< "offered", or why not: offer_reason.h
+  std::string reasonText;    ///< for people; empty if offered
   std::optional<LastRefusal> lastRefusal;
   GroupView group;  ///< the state of its IOMMU group, and who holds it
 

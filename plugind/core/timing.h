@@ -2,6 +2,7 @@
 // Every waiting time of the ledger (ledger.md 4), each with its reason.
 
 #include <chrono>
+#include <cstddef>
 
 namespace vfiogate::timing {
 
@@ -49,6 +50,13 @@ inline constexpr seconds kClaimGap{60};
 
 /// What lost its reason to be in a frame stays this long: the kubelet may be allocating it (T5).
 inline constexpr seconds kFrameStay{60};
+/// A device that became good or bad more often than this within the window flaps: each change costs
+/// the kubelet a frame and two fsyncs, and a pod would lose it again.
+inline constexpr std::size_t kMostFlips{10};
+inline constexpr seconds kFlapWindow{60};
+/// It is offered again after this long without a change.
+inline constexpr seconds kFlapRest{30};
+
 /// What left a frame comes back no sooner, so that a late reply does not meet a list without it.
 inline constexpr seconds kFrameReturn{10};
 

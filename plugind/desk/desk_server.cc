@@ -35,8 +35,8 @@ protected:
   }
 
   kj::Promise<void> metrics(MetricsContext context) override {
-    context.getResults().setText(source_.metricsText());
-    return kj::READY_NOW;
+    return source_.metricsText().then(
+        [context](const std::string& text) mutable { context.getResults().setText(text); });
   }
 
 private:

@@ -16,7 +16,7 @@ class DeskSource {
 public:
   virtual std::string statusJson() const = 0;
   virtual std::string explainJson(const Bdf& address) const = 0;
-  virtual std::string metricsText() const = 0;
+  virtual kj::Promise<std::string> metricsText() const = 0;
 
 protected:
   ~DeskSource() = default;

@@ -72,9 +72,11 @@ ordered_json toJson(const DeviceStatus& device) {
       {"health", device.shown ? (device.healthy ? "healthy" : "unhealthy") : "hidden"},
       {"state", nameOf(group.holding)},
       {"use", nameOf(group.use)},
-      {"hardware", device.hardware}};
+      {"hardware", device.hardware},
+      {"reason", device.reason}};
   if (group.group) json["group"] = group.group->number();
   if (!device.hardwareText.empty()) json["hardwareText"] = device.hardwareText;
+  if (!device.reasonText.empty()) json["reasonText"] = device.reasonText;
   if (device.numaNode) json["numaNode"] = *device.numaNode;
   if (group.since) json["since"] = utcText(*group.since);
   if (!group.holders.empty()) json["holders"] = holdersOf(group);

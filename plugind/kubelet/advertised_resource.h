@@ -12,8 +12,9 @@
 
 namespace vfiogate {
 
-/// Serves and registers from its making on, and never stops: a resource that lost its devices still
-/// has them in its frame (kubelet-contract.md T5). The loop's thread only.
+/// Serves and registers from its making to its end, which is when `emptyResourceAfter` says so: a
+/// resource that lost its devices still has them in its frame (kubelet-contract.md T5). The loop's
+/// thread only.
 class AdvertisedResource {
 public:
   /// Borrows `events`, `sockets` and the parts of the loop.

@@ -53,14 +53,18 @@ void LedgerMetrics::configurationPosted(bool sound) {
   configurations_.Add({{"outcome", sound ? "taken" : "refused"}}).Increment();
 }
 
-std::vector<prometheus::MetricFamily> LedgerMetrics::collect(const PluginStatus& status) const {
+std::vector<prometheus::MetricFamily> LedgerMetrics::collect(
+    const PluginStatus& status, const std::optional<DiscoveryCounts>& privd) const {
   auto families = registry_.Collect();
   for (prometheus::MetricFamily& gauge : gaugesOf(status)) families.push_back(std::move(gauge));
+  if (!privd) return families;
+  for (prometheus::MetricFamily& each : countersOf(*privd)) families.push_back(std::move(each));
   return families;
 }
 
-std::string LedgerMetrics::text(const PluginStatus& status) const {
-  return prometheus::TextSerializer().Serialize(collect(status));
+std::string LedgerMetrics::text(const PluginStatus& status,
+                                const std::optional<DiscoveryCounts>& privd) const {
+  return prometheus::TextSerializer().Serialize(collect(status, privd));
 }
 
 }  // namespace vfiogate

@@ -5,6 +5,7 @@
 // in _total. Labels have few values: resources, states, reason codes; never a device, a pod or
 // text from outside. docs/metrics.md has them all; a test compares.
 
+#include "plugind/core/discovery_counts.h"
 #include "plugind/core/ledger/effects.h"
 #include "plugind/core/status.h"
 
@@ -15,6 +16,7 @@
 #include <prometheus/registry.h>
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,9 +33,10 @@ public:
   void lookEnded(bool proved);
   void configurationPosted(bool sound);
 
-  /// All that was counted, and the state as gauges.
-  std::vector<prometheus::MetricFamily> collect(const PluginStatus& status) const;
-  std::string text(const PluginStatus& status) const;
+  /// All that was counted, and the state as gauges. `privd`: what privd counted, if it said so.
+  std::vector<prometheus::MetricFamily> collect(const PluginStatus& status,
+                                                const std::optional<DiscoveryCounts>& privd) const;
+  std::string text(const PluginStatus& status, const std::optional<DiscoveryCounts>& privd) const;
 
 private:
   prometheus::Registry registry_;

@@ -61,6 +61,17 @@ void addResources(const PluginStatus& status, std::vector<MetricFamily>& familie
   families.insert(families.end(), {registered, streams, devices, frames});
 }
 
+void addReasons(const PluginStatus& status, std::vector<MetricFamily>& families) {
+  std::map<std::string, double> counts;
+  for (const auto& [address, why] : status.leftOut) ++counts[why.reason];
+  for (const ResourceStatus& resource : status.resources) {
+    for (const DeviceStatus& device : resource.devices) ++counts[device.reason];
+  }
+  auto devices = family("vfiogate_devices", "PCI functions: offered, or the reason why not");
+  for (const auto& [reason, count] : counts) add(devices, {{"reason", reason}}, count);
+  families.push_back(std::move(devices));
+}
+
 void addGroups(const PluginStatus& status, std::vector<MetricFamily>& families) {
   std::map<std::set<Bdf>, const GroupView*> groups;
   for (const ResourceStatus& resource : status.resources) {
@@ -94,8 +105,30 @@ std::vector<MetricFamily> gaugesOf(const PluginStatus& status) {
   families.push_back(single("vfiogate_adopted", "1: all holders are known again after the start",
                             status.adopted ? 1 : 0));
   addResources(status, families);
+  addReasons(status, families);
   addGroups(status, families);
   return families;
+}
+
+std::vector<MetricFamily> countersOf(const DiscoveryCounts& counts) {
+  const auto counter = [](const char* name, const char* help) {
+    return family(name, help, MetricType::Counter);
+  };
+  auto events = counter("vfiogate_uevents_total",
+                        "Kernel events that privd heard, and events that did not come from it");
+  add(events, {{"kind", "hint"}}, static_cast<double>(counts.hints));
+  add(events, {{"kind", "foreign"}}, static_cast<double>(counts.foreign));
+  auto losses =
+      counter("vfiogate_uevent_losses_total", "Times that the kernel said that events were lost");
+  add(losses, {}, static_cast<double>(counts.losses));
+  auto looks = counter("vfiogate_hardware_looks_total",
+                       "privd's looks at sysfs: at single places, over everything, or failed");
+  add(looks, {{"kind", "place"}}, static_cast<double>(counts.looks));
+  add(looks, {{"kind", "sweep"}}, static_cast<double>(counts.sweeps));
+  add(looks, {{"kind", "failed"}}, static_cast<double>(counts.failedSweeps));
+  auto time = counter("vfiogate_hardware_sweep_seconds_total", "Spent on looks over everything");
+  add(time, {}, std::chrono::duration<double>(counts.sweepTime).count());
+  return {events, losses, looks, time};
 }
 
 }  // namespace vfiogate

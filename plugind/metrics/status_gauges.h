@@ -1,6 +1,7 @@
 #pragma once
 // The state at one moment as gauges.
 
+#include "plugind/core/discovery_counts.h"
 #include "plugind/core/status.h"
 
 #include <prometheus/metric_family.h>
@@ -10,5 +11,8 @@
 namespace vfiogate {
 
 std::vector<prometheus::MetricFamily> gaugesOf(const PluginStatus& status);
+
+/// What privd counts, passed on.
+std::vector<prometheus::MetricFamily> countersOf(const DiscoveryCounts& counts);
 
 }  // namespace vfiogate

@@ -63,6 +63,7 @@ struct Effects {
   std::set<IommuGroupId> alsoHold;       ///< and these besides
   bool dropOtherHolds = false;           ///< adopted: privd drops what `holds` does not name
   std::map<ResourceName, Frame> frames;  ///< those that changed: to every live stream, then
+  std::set<ResourceName> ended;          ///< nothing is left to show of these: served no more
   std::vector<Answer> answers;           ///< the replies; never before the frames
   std::vector<UseQuestion> questions;
   std::vector<IommuGroupId> binds;       ///< answered by Ledger::bindEnded

@@ -4,6 +4,7 @@
 #include <compare>
 
 #include "plugind/core/group_members.h"
+#include "plugind/core/ledger/offering.h"
 #include "plugind/core/ledger/offers.h"
 #include "plugind/core/ledger/representatives.h"
 
@@ -24,6 +25,9 @@ bool isHealthy(const LedgerState& state, const Occupancy& occupancy, const Resou
   if (state.lendingClosed || !advertised) return false;
   if (meet(groupMembers(state.hardware.snapshot, id), occupancy.engaged)) return false;
   const auto handed = handedOver(state.hardware, state.catalog, resource, {id});
+  if (std::ranges::any_of(handed, [&](const Bdf& each) { return isResting(state, each); })) {
+    return false;
+  }
   return lendable(judgeReadiness(state.hardware, handed, lendingOf(state, resource)));
 }
 

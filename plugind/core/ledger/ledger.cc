@@ -4,7 +4,9 @@
 
 #include "plugind/core/group_members.h"
 #include "plugind/core/ledger/calm.h"
+#include "plugind/core/ledger/empty_resources.h"
 #include "plugind/core/ledger/look_plan.h"
+#include "plugind/core/ledger/offering.h"
 #include "plugind/core/ledger/rows.h"
 
 namespace vfiogate {
@@ -45,7 +47,9 @@ void finish(Turn& turn) {
   settleReleases(turn);      // rows 25 to 30
   askUse(turn);
   beginDueLook(turn);
+  endRests(turn);
   makeFrames(turn);
+  endEmpty(turn);
   tellHolds(turn);
 }
 
@@ -102,6 +106,7 @@ Effects Ledger::reconfigured(LedgerSettings settings, ResourceCatalog catalog, c
   return handle(now, [&](Turn& turn) {
     turn.state.settings = settings;
     turn.state.catalog = std::move(catalog);
+    tellOffers(turn, false);
   });
 }
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "plugind/core/ledger/calm.h"
+#include "plugind/core/ledger/empty_resources.h"
 #include "plugind/core/ledger/ledger.h"
 #include "plugind/core/ledger/look_plan.h"
+#include "plugind/core/ledger/offering.h"
 #include "plugind/core/ledger/rows.h"
 
 namespace vfiogate {
@@ -119,6 +121,8 @@ std::optional<Instant> Ledger::wholeDeadline() const {
   bring(listDue(state_));
   bring(releaseDue(state_));
   bring(framesDue(state_));
+  bring(emptyDue(state_));
+  bring(restDue(state_));
   return due;
 }
 

@@ -31,6 +31,7 @@ struct LedgerSettings {
   std::chrono::milliseconds grace{60'000};
   std::chrono::milliseconds allocateWait{5'000};
   std::chrono::milliseconds bindDeadline = timing::kBindDeadline;
+  std::chrono::milliseconds emptyResourceAfter{0};  ///< 0: a resource never ends
   RefusalDetail refusalDetail = RefusalDetail::kReference;
   /// False for a shell that cannot read what the kubelet remembers: the ledger counts as adopted,
   /// nothing is looked for, and nothing is ever released.
@@ -74,8 +75,20 @@ struct ShownResource {
   std::map<std::string, Instant> left;  ///< when an id was dropped (10 s rule)
   std::set<Bdf> representatives;
   bool sent = false;
+  std::optional<Instant> emptySince;  ///< nothing is in its frame, and nothing may come back soon
 
   friend bool operator==(const ShownResource&, const ShownResource&) = default;
+};
+
+/// Whether hardware and configuration let us offer a device, as last told.
+struct OfferTrack {
+  std::optional<std::string> told;       ///< the reason code of what is against it; empty: nothing
+  bool good = false;                     ///< nothing is, but that it may rest
+  std::optional<ResourceName> resource;  ///< the last one it was in
+  std::vector<Instant> flips;            ///< when it became good or bad, ascending
+  std::optional<Instant> restUntil;      ///< it flaps
+
+  friend bool operator==(const OfferTrack&, const OfferTrack&) = default;
 };
 
 /// When the next look is due, and what runs.
@@ -132,6 +145,7 @@ struct LedgerState {
   bool tellHolds = true;                  ///< even if they are as before: privd is new
   std::set<IommuGroupId> held;            ///< as last told to privd
   std::map<Bdf, LastRefusal> refusals;
+  std::map<Bdf, OfferTrack> offers;
 
   friend bool operator==(const LedgerState&, const LedgerState&) = default;
 };

@@ -3,6 +3,7 @@
 #include <compare>
 
 #include "plugind/core/group_members.h"
+#include "plugind/core/ledger/offering.h"
 #include "plugind/core/ledger/offers.h"
 
 namespace vfiogate {
@@ -56,7 +57,7 @@ std::vector<Bdf> candidates(const LedgerState& state, const Occupancy& occupancy
 
 bool isGood(const LedgerState& state, const ResourceName& resource, const Bdf& id) {
   const auto readiness = judgeReadiness(state.hardware, {id}, lendingOf(state, resource));
-  return lendable(readiness) && !leftJustNow(state, resource, id);
+  return lendable(readiness) && !leftJustNow(state, resource, id) && !isResting(state, id);
 }
 
 /// A good one if there is any, the one of before if it can be, one that is shown anyway rather

@@ -4,6 +4,7 @@
 
 #include "plugind/core/group_members.h"
 #include "plugind/core/ledger/look_plan.h"
+#include "plugind/core/ledger/offering.h"
 #include "plugind/core/ledger/rows.h"
 
 namespace vfiogate {
@@ -111,6 +112,7 @@ void foldHardware(Turn& turn, HardwareFacts facts, ResourceCatalog catalog) {
     return !state.hardware.snapshot.devices.contains(entry.first);
   });
   tellChanges(turn, before);
+  tellOffers(turn, !back);
   for (const CallId id : callsAt(state, CallStage::kWaitsPrivd)) judgeAnew(turn, id);
   for (const CallId id : callsAt(state, CallStage::kWaitsBind)) judgeAnew(turn, id);
 }

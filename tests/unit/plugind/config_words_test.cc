@@ -98,10 +98,6 @@ const BadText kNotBuilt[] = {
      "naming: pci-ids\n",
      {"p.yaml:1: naming: found \"pci-ids\", which is not in this version; choose from: "
       "vendor_device, pci_vendor_device"}},
-    {"EmptyAfter",
-     "emptyResourceAfter: 5m\n",
-     {"p.yaml:1: emptyResourceAfter: found \"5m\"; not in this version (ending empty resources): "
-      "leave the key out"}},
     {"BindDeadline",
      "bindDeadline: 6s\n",
      {"p.yaml:1: bindDeadline: found \"6s\"; not in this version (binding on allocation): leave "

@@ -15,8 +15,17 @@ const ResourceName kGpu = *ResourceName::parse("vfiogate.dev/gpu");
 const Bdf kFirst = *Bdf::parse("0000:65:00.0");
 const Bdf kSecond = *Bdf::parse("0000:66:00.0");
 
+const DiscoveryCounts kCounts{.looks = 7,
+                              .sweeps = 3,
+                              .failedSweeps = 1,
+                              .sweepTime = std::chrono::milliseconds(1500),
+                              .hints = 9,
+                              .foreign = 2,
+                              .losses = 4};
+
 PluginStatus oneLentOneFree() {
   PluginStatus status;
+  status.leftOut.emplace(*Bdf::parse("0000:00:01.0"), LeftOut{"bridge", "a bridge"});
   status.privdThere = true;
   status.resources.push_back(
       {.name = kGpu,
@@ -25,6 +34,7 @@ PluginStatus oneLentOneFree() {
        .devices = {}});
   for (const Bdf& address : {kFirst, kSecond}) {
     DeviceStatus device{.address = address, .shown = true, .healthy = true, .group = {}};
+    device.reason = address == kFirst ? "offered" : "host-driver";
     device.group.members = {address};
     device.group.holding = address == kFirst ? Holding::kLent : Holding::kFree;
     status.resources[0].devices.push_back(device);
@@ -46,18 +56,31 @@ void countSome(LedgerMetrics& metrics) {
 TEST(LedgerMetrics, CountsAndTellsTheState) {
   LedgerMetrics metrics;
   countSome(metrics);
-  const std::string text = metrics.text(oneLentOneFree());
+  const std::string text = metrics.text(oneLentOneFree(), kCounts);
   for (const char* line :
        {"vfiogate_ledger_events_total{event=\"refused\",reason=\"group-lent\"} 2",
         "vfiogate_refusals_total{reason=\"group-lent\"} 2",
         "vfiogate_allocate_duration_seconds_bucket{answer=\"granted\",le=\"0.005\"} 1",
         "vfiogate_looks_total{outcome=\"proved\"} 1",
-        "vfiogate_configurations_total{outcome=\"refused\"} 1", "vfiogate_privd_there 1",
+        "vfiogate_configurations_total{outcome=\"refused\"} 1",
+        "vfiogate_privd_there 1",
         "vfiogate_lending_open 0",
         "vfiogate_resource_devices{resource=\"vfiogate.dev/gpu\",health=\"healthy\"} 2",
         "vfiogate_resource_streams{resource=\"vfiogate.dev/gpu\"} 2",
-        "vfiogate_groups{state=\"lent\"} 1", "vfiogate_groups{state=\"free\"} 1",
-        "vfiogate_groups{state=\"lingering\"} 0", "vfiogate_groups_disputed 0"}) {
+        "vfiogate_groups{state=\"lent\"} 1",
+        "vfiogate_groups{state=\"free\"} 1",
+        "vfiogate_groups{state=\"lingering\"} 0",
+        "vfiogate_groups_disputed 0",
+        "vfiogate_devices{reason=\"bridge\"} 1",
+        "vfiogate_devices{reason=\"offered\"} 1",
+        "vfiogate_devices{reason=\"host-driver\"} 1",
+        "vfiogate_uevents_total{kind=\"hint\"} 9",
+        "vfiogate_uevents_total{kind=\"foreign\"} 2",
+        "vfiogate_uevent_losses_total 4",
+        "vfiogate_hardware_looks_total{kind=\"place\"} 7",
+        "vfiogate_hardware_looks_total{kind=\"sweep\"} 3",
+        "vfiogate_hardware_looks_total{kind=\"failed\"} 1",
+        "vfiogate_hardware_sweep_seconds_total 1.5"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
 }
@@ -73,7 +96,7 @@ TEST(LedgerMetrics, TellsAGroupThatTwoPartiesHold) {
                           .podName = {},
                           .podUid = {}};
   status.resources[0].devices[0].group.holders = {holder, holder};
-  EXPECT_THAT(LedgerMetrics().text(status), HasSubstr("vfiogate_groups_disputed 1"));
+  EXPECT_THAT(LedgerMetrics().text(status, std::nullopt), HasSubstr("vfiogate_groups_disputed 1"));
 }
 
 TEST(LedgerMetrics, FollowTheNamingRuleAndAreDocumented) {
@@ -81,7 +104,7 @@ TEST(LedgerMetrics, FollowTheNamingRuleAndAreDocumented) {
   const std::regex rule("vfiogate(_[a-z]+)+");
   LedgerMetrics metrics;
   countSome(metrics);
-  const auto families = metrics.collect(oneLentOneFree());
+  const auto families = metrics.collect(oneLentOneFree(), kCounts);
   ASSERT_GT(families.size(), 10U);
   for (const prometheus::MetricFamily& family : families) {
     EXPECT_TRUE(std::regex_match(family.name, rule)) << family.name;

@@ -44,6 +44,8 @@ PluginStatus everything() {
                       .healthy = true,
                       .hardware = "no-node",
                       .hardwareText = "/dev/vfio/31 is missing",
+                      .reason = "no-node",
+                      .reasonText = "/dev/vfio/31 is missing",
                       .lastRefusal = LastRefusal{kMorning, {"group-lent", "lent, ref=7f3a"}},
                       .group = group};
   group.since = kMorning;
@@ -75,7 +77,7 @@ TEST(StatusJson, HasEveryField) {
         "address": "0000:65:00.0", "model": "10de:2684", "driver": "vfio-pci", "group": 31,
         "members": ["0000:65:00.0", "0000:65:00.1"], "health": "healthy", "state": "lent",
         "use": "open", "hardware": "no-node", "hardwareText": "/dev/vfio/31 is missing",
-        "numaNode": 1,
+        "reason": "no-node", "reasonText": "/dev/vfio/31 is missing", "numaNode": 1,
         "holders": [{"ref": "7f3a", "state": "lent", "since": "2026-11-21T09:42:07Z",
           "resource": "vfiogate.dev/gpu", "devices": ["0000:65:00.0"], "rest": ["0000:65:00.1"],
           "pod": "default/vm-1", "podUid": "p-1", "claim": "default/claim-1",

@@ -1,0 +1,137 @@
+#include "plugind/core/ledger/offering.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace vfiogate {
+namespace {
+
+constexpr const char* kFlapping = "flapping";
+constexpr const char* kGone = "gone";
+
+/// What stands against one device, without regard to who holds it.
+struct Judgement {
+  std::optional<ResourceName> resource;
+  Bar bar;  ///< empty reason: nothing
+};
+
+std::map<Bdf, Judgement> judgeOffers(const LedgerState& state) {
+  std::map<Bdf, Judgement> offers;
+  for (const auto& [address, why] : state.catalog.leftOut) {
+    offers.emplace(address, Judgement{std::nullopt, {why.reason, why.text}});
+  }
+  for (const auto& [name, resource] : state.catalog.resources) {
+    for (const Bdf& address : resource.devices) {
+      const auto judged = judgeReadiness(state.hardware, {address}, resource.lending);
+      offers.emplace(address, Judgement{name, lendable(judged) ? Bar{} : judged.bar});
+    }
+  }
+  return offers;
+}
+
+/// Journal lines, joined where they differ by the device only.
+class Lines {
+public:
+  void add(const std::string& event, const Bar& bar, const std::optional<ResourceName>& resource,
+           const Bdf& address) {
+    Line& line = lines_[{event, bar.reason, resource}];
+    line.text = line.ids.empty() ? bar.text : "";
+    line.ids.insert(address);
+  }
+
+  void writeTo(Turn& turn) const {
+    for (const auto& [key, line] : lines_) {
+      const auto& [name, reason, resource] = key;
+      JournalEvent event{.event = name, .time = turn.now.seconds(), .resource = resource};
+      event.ids = line.ids;
+      event.reason = reason;
+      event.text = line.text;
+      turn.out.journal.push_back(std::move(event));
+    }
+  }
+
+private:
+  struct Line {
+    std::set<Bdf> ids;
+    std::string text;  ///< where it is about one device only
+  };
+  std::map<std::tuple<std::string, std::string, std::optional<ResourceName>>, Line> lines_;
+};
+
+void tell(Lines& lines, OfferTrack& track, const Judgement& offer, const Bdf& address) {
+  const bool rests = offer.bar.reason.empty() && track.restUntil;
+  const Bar bar =
+      rests ? Bar{kFlapping, "comes and goes: shown Unhealthy until it is steady"} : offer.bar;
+  if (track.told == bar.reason) return;
+  track.told = bar.reason;
+  if (bar.reason.empty()) {
+    lines.add("offered", {"ready", ""}, offer.resource, address);
+  } else {
+    lines.add("withheld", bar, offer.resource, address);
+  }
+}
+
+void countFlip(OfferTrack& track, Instant now) {
+  std::erase_if(track.flips, [now](Instant flip) { return now - flip >= timing::kFlapWindow; });
+  track.flips.push_back(now);
+  if (track.flips.size() > timing::kMostFlips || track.restUntil) {
+    track.restUntil = now + timing::kFlapRest;
+    track.flips.erase(track.flips.begin(), track.flips.end() - 1);
+  }
+}
+
+}  // namespace
+
+void tellOffers(Turn& turn, bool flips) {
+  LedgerState& state = turn.state;
+  auto offers = judgeOffers(state);
+  for (auto& [address, track] : state.offers) {
+    const bool vanished = !offers.contains(address);
+    if (vanished)
+      offers.emplace(address, Judgement{track.resource, {kGone, "unplugged or removed"}});
+  }
+  Lines lines;
+  for (const auto& [address, offer] : offers) {
+    const auto [entry, isNew] = state.offers.try_emplace(address);
+    OfferTrack& track = entry->second;
+    const bool good = offer.bar.reason.empty();
+    if (!isNew && flips && good != track.good) countFlip(track, turn.now.instant);
+    track.good = good;
+    if (offer.resource) track.resource = offer.resource;
+    tell(lines, track, offer, address);
+  }
+  std::erase_if(state.offers, [&](const auto& entry) {  // nothing to remember of it
+    const OfferTrack& track = entry.second;
+    const bool steady =
+        track.flips.empty() || turn.now.instant - track.flips.back() >= timing::kFlapWindow;
+    return track.told == kGone && steady;
+  });
+  lines.writeTo(turn);
+}
+
+void endRests(Turn& turn) {
+  bool ended = false;
+  for (auto& [address, track] : turn.state.offers) {
+    if (!track.restUntil || *track.restUntil > turn.now.instant) continue;
+    track.restUntil.reset();
+    track.flips.clear();
+    ended = true;
+  }
+  if (ended) tellOffers(turn, false);
+}
+
+std::optional<Instant> restDue(const LedgerState& state) {
+  std::optional<Instant> due;
+  for (const auto& [address, track] : state.offers) {
+    if (track.restUntil && (!due || *track.restUntil < *due)) due = track.restUntil;
+  }
+  return due;
+}
+
+bool isResting(const LedgerState& state, const Bdf& id) {
+  const auto track = state.offers.find(id);
+  return track != state.offers.end() && track->second.restUntil.has_value();
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,46 @@
+#include "plugind/core/offer_reason.h"
+
+#include "plugind/core/ledger/offering.h"
+
+namespace vfiogate {
+namespace {
+
+/// Who stands in the frame for the group of `device` instead of it; empty: nobody.
+std::string standIns(const LedgerState& state, const ResourceName& resource,
+                     const DeviceStatus& device) {
+  std::string others;
+  const auto shown = state.shown.find(resource);
+  if (shown == state.shown.end()) return others;
+  for (const Bdf& member : device.group.members) {
+    if (member != device.address && shown->second.representatives.contains(member)) {
+      others += (others.empty() ? "" : ", ") + member.str();
+    }
+  }
+  return others;
+}
+
+}  // namespace
+
+Bar offerReason(const LedgerState& state, const ResourceName& resource,
+                const DeviceStatus& device) {
+  if (device.healthy) return {"offered", ""};
+  const std::string others = standIns(state, resource, device);
+  if (!others.empty()) return {"represented", others + " stands for its group (groupUnit)"};
+  if (device.hardware != "ready") return {device.hardware, device.hardwareText};
+  if (isResting(state, device.address)) {
+    return {"flapping", "it comes and goes: find out why; it is back when it was steady for " +
+                            std::to_string(timing::kFlapRest.count()) + " s"};
+  }
+  if (device.group.holding != Holding::kFree) {
+    const std::string holding(nameOf(device.group.holding));
+    return {"group-" + holding, "its group is " + holding};
+  }
+  if (state.lendingClosed) return {"privd-away", "nothing is lent while privd is away"};
+  if (!state.begun) {
+    return {"not-adopted", "what the kubelet remembers could not be read yet"};
+  }
+  return {"resting",
+          "it left a moment ago, and comes back after the shortest time that an id rests"};
+}
+
+}  // namespace vfiogate
