@@ -1,12 +1,12 @@
 #include "tests/support/process_status.h"
 #include "tests/support/sim_node/held_card.h"
 #include "tests/support/sim_node/lending_steps.h"
+#include "tests/support/sim_node/machine_hardware.h"
 #include "tests/support/sim_node/shown.h"
 #include "tests/support/sim_node/tour.h"
 
 #include <unistd.h>
 
-#include <fstream>
 #include <memory>
 
 namespace vfiogate::sim {
@@ -17,37 +17,6 @@ namespace {
 constexpr const char* kAlone = "vfiogate.dev/8086_10d3";
 constexpr const char* kShared = "vfiogate.dev/8086_100e";
 constexpr const char* kSecondSlot = "vfiogate.dev/second-slot";
-
-struct Ran {
-  int status;
-  std::string output;
-};
-
-Ran run(const std::vector<std::string>& command) {
-  test::ChildProcess process(command);
-  const int status = process.wait();
-  return {status, process.outputWhole()};
-}
-
-/// With the words of tests/machine/guest/library.sh.
-Ran runInLibrary(const std::string& script) {
-  return run({"/bin/sh", "-c", ". /test/library.sh; " + script});
-}
-
-std::string firstLine(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
-
-std::string addressOf(const std::string& name) {
-  return firstLine(runInLibrary("address_of " + name).output);
-}
-
-std::string enableOf(const std::string& address) {
-  std::ifstream file("/sys/bus/pci/devices/" + address + "/enable");
-  std::string count;
-  file >> count;
-  return count;
-}
 
 Seen findGroups(Node& node, bool broken) {
   const std::string address = broken ? "ffff:00:00.0" : addressOf("alone");
@@ -91,13 +60,13 @@ Seen allocate(Node& node, bool broken, const HandedOut& handedOut) {
   for (const auto& spec : granted.response.devices()) {
     if (spec.host_path() != "/dev/vfio/vfio") *handedOut = spec.host_path();
   }
-  const std::string group = firstLine(runInLibrary("group_of " + addressOf("alone")).output);
+  const std::string group = groupOf(addressOf("alone"));
   return {*handedOut == "/dev/vfio/" + group, "pod vm-1 has " + grantText(granted)};
 }
 
 Seen openDevice(bool broken, const HandedOut& handedOut) {
   const std::string address = addressOf("alone");
-  const std::string given = firstLine(runInLibrary("ids_of alone").output);  // by machine.sh
+  const std::string given = idsOf("alone");  // by machine.sh
   std::string group = handedOut->substr(handedOut->rfind('/') + 1);
   if (broken) group = std::to_string(std::stoi(group) + 1);
   const std::string before = enableOf(address);
@@ -121,8 +90,8 @@ SharedGroup sharedCards() {
 CardUser realUser() {
   const auto held = std::make_shared<std::unique_ptr<HeldCard>>();
   return {[held](Node& node, const std::string& address) {
-            const std::string group = firstLine(runInLibrary("group_of " + address).output);
-            const std::string ids = firstLine(runInLibrary("ids_of left").output);
+            const std::string group = groupOf(address);
+            const std::string ids = idsOf("left");
             *held = std::make_unique<HeldCard>(node.places().directory, group, address, ids);
             const bool open = (*held)->isOpen() && enableOf(address) != "0";
             return open ? "" : "not opened: " + (*held)->output();
