@@ -10,6 +10,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -107,8 +108,10 @@ public:
   Granted offer(const std::string& resource, const std::vector<std::string>& ids,
                 std::string& error);
 
-  /// True as soon as `holds` does for the resource's devices, within kPatience.
-  bool await(const std::string& resource, const std::function<bool(const DeviceTable&)>& holds);
+  /// True as soon as `holds` does for the resource's devices, within `patience`; without: the
+  /// options'.
+  bool await(const std::string& resource, const std::function<bool(const DeviceTable&)>& holds,
+             std::optional<std::chrono::milliseconds> patience = std::nullopt);
   /// True as soon as the healthy and the unhealthy ids are these.
   bool shows(const std::string& resource, const std::set<std::string>& healthy,
              const std::set<std::string>& unhealthy = {});

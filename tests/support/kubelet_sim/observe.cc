@@ -5,8 +5,10 @@
 namespace vfiogate::sim {
 
 bool KubeletSim::await(const std::string& resource,
-                       const std::function<bool(const DeviceTable&)>& holds) {
-  return state_->await([&]() { return holds(state_->resources[resource].devices); });
+                       const std::function<bool(const DeviceTable&)>& holds,
+                       std::optional<std::chrono::milliseconds> patience) {
+  return state_->await([&]() { return holds(state_->resources[resource].devices); },
+                       patience.value_or(state_->options.patience));
 }
 
 bool KubeletSim::shows(const std::string& resource, const std::set<std::string>& healthy,

@@ -77,8 +77,12 @@ struct KubeletSim::State {
   std::string socketPath(const std::string& endpoint) const { return directory + "/" + endpoint; }
   template <typename Holds>
   bool await(Holds holds) {
+    return await(holds, options.patience);
+  }
+  template <typename Holds>
+  bool await(Holds holds, std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex);
-    return changed.wait_for(lock, options.patience, holds);
+    return changed.wait_for(lock, patience, holds);
   }
 
   // The caller holds the lock.

@@ -31,11 +31,14 @@ struct Wish {
   std::string programs;
   std::string broken;  ///< of a tour: the step to break
   bool machine = false;
+  bool discovery = false;
   bool stay = false;
 };
 
 /// A broken step is waited for in vain, but not for long.
 constexpr std::chrono::seconds kShortPatience{8};
+/// What is to be seen without a hint from the kernel is not seen.
+constexpr std::chrono::seconds kNoRescan{3600};
 
 int complain(const std::string& why) {
   std::cerr << "sim-node: " << why << "\n";
@@ -63,6 +66,7 @@ Result<std::unique_ptr<Node>, std::string> startNode(const Wish& wish,
                                                      const std::string& directory) {
   NodeOptions options{directory, wish.programs, wish.topology, wish.config};
   if (!wish.broken.empty()) options.patience = kShortPatience;
+  if (wish.discovery) options.rescan = kNoRescan;
   return Node::start(std::move(options));
 }
 
@@ -95,8 +99,13 @@ int up(const Wish& wish) {
   return 0;
 }
 
+std::vector<TourStep> stepsOf(const Wish& wish) {
+  if (wish.discovery) return discoveryTour();
+  return wish.machine ? machineTour() : simulatedTour();
+}
+
 int tour(const Wish& wish) {
-  const auto steps = wish.machine ? machineTour() : simulatedTour();
+  const auto steps = stepsOf(wish);
   if (!wish.broken.empty() &&
       std::ranges::find(steps, wish.broken, &TourStep::name) == steps.end()) {
     std::string known;
@@ -104,7 +113,7 @@ int tour(const Wish& wish) {
     return complain("VFIOGATE_TRY_BREAK: no step \"" + wish.broken + "\"; there are" + known);
   }
   const kj::AutoCloseFd stop = stopSignals();
-  if (!wish.machine) {
+  if (!wish.machine && !wish.discovery) {
     if (const auto problem = enterOwnNamespaces()) return complain(*problem);
   }
   const TempDir directory;
@@ -112,7 +121,9 @@ int tour(const Wish& wish) {
   if (!node) return complain(node.error());
   const bool terminal = isatty(STDOUT_FILENO) != 0;
   const bool colour = terminal && std::getenv("NO_COLOR") == nullptr;
-  const int status = guide(**node, steps, wish.broken, colour, std::cout);
+  const int status =
+      guide(**node, steps, {.broken = wish.broken, .rehearse = wish.discovery, .colour = colour},
+            std::cout);
   if (status != 0) {
     std::cerr << "privd said:\n"
               << (*node)->privd().output() << "plugind said:\n"
@@ -155,6 +166,8 @@ int main(int argc, char** argv) {
   CLI::App* tourCommand = app.add_subcommand("tour", "show what vfiogate does, step by step");
   common(tourCommand);
   tourCommand->add_flag("--machine", wish.machine, "in the virtual machine of tests/machine");
+  tourCommand->add_flag("--discovery", wish.discovery,
+                        "there: hardware that comes and goes; each step broken, too");
   tourCommand->add_flag("--stay", wish.stay, "on a terminal: take commands afterwards");
   std::string directory;
   std::vector<std::string> words;

@@ -106,10 +106,10 @@ bool Node::startPlugind() {
 
 bool Node::startPrivd() {
   privd_.reset();
-  privd_ =
-      run("privd", {"serve", "--socket", places_.privdSocket(), "--plugind",
-                    places_.plugindSocket(), "--sysfs", sysfs(), "--dev", dev(), "--kubelet-dir",
-                    places_.kubelet(), "--state-dir", places_.state(), "--rescan", "5"});
+  privd_ = run("privd", {"serve", "--socket", places_.privdSocket(), "--plugind",
+                         places_.plugindSocket(), "--sysfs", sysfs(), "--dev", dev(),
+                         "--kubelet-dir", places_.kubelet(), "--state-dir", places_.state(),
+                         "--rescan", std::to_string(options_.rescan.count())});
   return privd_->says("event=started");
 }
 

@@ -35,6 +35,8 @@ struct NodeOptions {
   std::string config;    ///< plugind's
   std::chrono::milliseconds patience{
       30'000};  ///< of whoever waits for the kubelet to see something
+  /// privd's, without a hint.
+  std::chrono::seconds rescan{5};
   /// Told each line that privd ("privd") and plugind say, on a thread of its own.
   std::function<void(const std::string& who, const std::string& line)> heard;
 };
