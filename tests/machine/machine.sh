@@ -36,6 +36,11 @@ machine_devices() {
   echo -device pcie-root-port,bus=pcie.0,id=rp9,chassis=9,slot=9,addr=0x6
 }
 
+# name, device, where qemu puts it: what the guest may ask the host to plug in, by hot_plug.py.
+machine_pluggable() {
+  echo "late edu rp9"
+}
+
 # name, where below /sys/devices, vendor:device, class, NUMA node: what the machine was given.
 machine_expected() {
   echo "alone    pci0000:00/0000:00:03.0/*:00.0       8086:10d3 020000 -1"
@@ -45,4 +50,5 @@ machine_expected() {
   echo "audio    pci0000:00/0000:00:05.0/*:00.1       8086:2668 040300 -1"
   echo "storage  pci0000:00/0000:00:08.0/*:00.0       1b36:0010 010802 -1"
   echo "far      pci0000:40/0000:40:00.0/*:00.0       1234:11e8 00ff00 1"
+  echo "late     pci0000:00/0000:00:06.0/*:00.0       1234:11e8 00ff00 -1"
 }

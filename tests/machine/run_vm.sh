@@ -1,9 +1,10 @@
 #!/bin/sh
 # Boots a virtual machine with an emulated IOMMU, without KVM, and runs a script in it.
-# usage: run_vm.sh --guest SCRIPT [--program FILE]... [--file FROM:TO]... [--append WORDS] [--timeout SECONDS] [--log FILE]
+# usage: run_vm.sh --guest SCRIPT [--program FILE]... [--file FROM:TO]... [--append WORDS] [--hot-plug yes] [--timeout SECONDS] [--log FILE]
 #   --guest    runs as /test/guest.sh in the machine; its exit status becomes this one's
 #   --program  goes to /bin with the shared libraries it needs
 #   --append   for the kernel command line; `name=value` words are variables of the guest's init
+#   --hot-plug the guest may ask the host for devices: hot_plug.py (needs python3)
 # What hardware the machine has: machine.sh. Exit 77: something to run it with is missing, said which.
 set -eu
 
@@ -12,11 +13,11 @@ here=$(dirname "$(readlink -f "$0")")
 . "$here/machine.sh"
 
 say_usage() {
-  sed -n '2,7s/^# //p' "$0" >&2
+  sed -n '2,8s/^# //p' "$0" >&2
   exit 2
 }
 
-guest='' append='' limit=180 log=''
+guest='' append='' limit=180 log='' hot_plug=no
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 : >"$work/initrd.args"
@@ -26,6 +27,7 @@ while [ $# -gt 0 ]; do
     --guest) guest=$2 ;;
     --program | --file) printf '%s\n%s\n' "$1" "$2" >>"$work/initrd.args" ;;
     --append) append="$append $2" ;;
+    --hot-plug) hot_plug=$2 ;;
     --timeout) limit=$2 ;;
     --log) log=$2 ;;
     *) say_usage ;;
@@ -44,6 +46,16 @@ kernel=$("$here/fetch_kernel.sh" "${VFIOGATE_MACHINE_CACHE:-${XDG_CACHE_HOME:-$H
 version=$(cat "$kernel/ready")
 
 machine_expected >"$work/expected"
+monitor='' console=cat
+if [ "$hot_plug" = yes ]; then
+  command -v python3 >/dev/null || {
+    echo "python3 is missing. Install it with: apt-get install python3" >&2
+    exit 77
+  }
+  machine_pluggable >"$work/pluggable"
+  monitor="-qmp unix:$work/monitor,server=on,wait=off"
+  console="$here/hot_plug.py $work/monitor $work/pluggable"
+fi
 set -- --kernel "$kernel" --out "$work/initrd" \
   --file "$here/guest/init:init" --file "$here/guest/library.sh:test/library.sh" \
   --file "$guest:test/guest.sh" --file "$work/expected:test/expected"
@@ -53,10 +65,10 @@ while read -r word; do set -- "$@" "$word"; done <"$work/initrd.args"
 
 log=${log:-$work/log}
 # shellcheck disable=SC2046,SC2086 # words on purpose
-timeout "$limit" qemu-system-x86_64 $machine_base $(machine_devices) \
+timeout "$limit" qemu-system-x86_64 $machine_base $(machine_devices) $monitor \
   -kernel "$kernel/boot/vmlinuz-$version" -initrd "$work/initrd" \
   -append "console=ttyS0 quiet intel_iommu=on panic=-1$append" </dev/null 2>"$work/errors" |
-  tr -d '\r' | tee "$log"
+  $console | tr -d '\r' | tee "$log"
 
 status=$(sed -n 's/^MACHINE exit \([0-9]*\)$/\1/p' "$log" | tail -n 1)
 if [ -z "$status" ]; then
