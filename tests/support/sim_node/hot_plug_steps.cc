@@ -71,9 +71,17 @@ Act unplug(Discovery& known) {
   return act;
 }
 
+/// With what the kernel said about the card since `before`.
+Seen withEvents(Seen seen, Discovery& known, std::size_t before) {
+  seen.text += "; events of it: " + known.events.about(before, known.late);
+  return seen;
+}
+
 Seen unplugIdle(Node& node, bool broken, Discovery& known) {
-  return awaitNews(
+  const std::size_t before = known.events.count();
+  const Seen news = awaitNews(
       node, broken, [&known]() { return unplug(known); }, exactly(kLate, {}, {known.late}));
+  return withEvents(news, known, before);
 }
 
 Seen plugAgain(Node& node, bool broken, Discovery& known) {
@@ -127,13 +135,15 @@ Seen unplugHeld(Node& node, bool broken, Discovery& known) {
 }
 
 Seen letGo(Node& node, bool broken, Discovery& known) {
+  const std::size_t before = known.events.count();
   const auto close = [&known]() {
     Act act;
     if (known.held->close() != 0) act.problem = "vfio_open failed: " + known.held->output();
     act.ended = std::chrono::steady_clock::now();
     return act;
   };
-  return awaitNews(node, broken, close, exactly(kLate, {}, {known.late}));
+  const Seen news = awaitNews(node, broken, close, exactly(kLate, {}, {known.late}));
+  return withEvents(news, known, before);
 }
 
 /// A held card is healthy as soon as it is there; with a driver its machine can start again.
