@@ -92,10 +92,15 @@ void SplitNode::addMarker() {
 bool SplitNode::seen() {
   // Twice: the scan that sees the first change may have begun before the changes that matter; the
   // one that sees the second began after it.
-  hardware.setDriver(kMarker, "nouveau");
-  if (!kubelet.shows(kMarkerResource, {}, {kMarker})) return false;
-  hardware.setDriver(kMarker, "vfio-pci");
-  return kubelet.shows(kMarkerResource, {kMarker});
+  for (int i = 0; i < 2; ++i) {
+    const long node = ++markerNode_;
+    hardware.setAttribute(kMarker, "numa_node", std::to_string(node));
+    const auto isThere = [node](const sim::DeviceTable& devices) {
+      return devices.nodesOf(kMarker) == std::vector<long>{node};
+    };
+    if (!kubelet.await(kMarkerResource, isThere)) return false;
+  }
+  return true;
 }
 
 bool SplitNode::tells(const std::string& event, const std::string& device, std::size_t times) {

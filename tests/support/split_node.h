@@ -59,7 +59,8 @@ private:
   /// For plugind's socket.
   std::string plugindDirectory(const std::string& name) const;
 
-  TempDir dir_;  // before all that lives in it
+  TempDir dir_;          // before all that lives in it
+  long markerNode_ = 0;  ///< where the marker was said to be last; its health never changes
 
 public:
   /// A second privd and plugind on the same node, with sockets of their own.
