@@ -54,9 +54,9 @@ Result<std::unique_ptr<Node>, std::string> Node::start(NodeOptions options) {
                      ": the simulated hardware is a FUSE file system. Load the module (modprobe "
                      "fuse), or give the container the device"};
     }
-    auto simulation =
-        SimProcess::start({node->options_.programs + "/sim-sysfs", topology,
-                           node->places_.simulation(), node->places_.hardwareControl(), "auto"});
+    auto simulation = SimProcess::start(
+        {node->options_.programs + "/sim-sysfs", topology, node->places_.simulation(),
+         node->places_.hardwareControl(), node->options_.uevents, node->options_.seed});
     if (!simulation) return Failure{simulation.error()};
     node->simulation_ = std::move(simulation).value();
   }

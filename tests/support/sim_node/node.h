@@ -33,6 +33,8 @@ struct NodeOptions {
   std::string programs;   ///< where privd, plugind and sim-sysfs are
   std::string topology;  ///< of the simulated hardware; empty: this machine's own, in /sys and /dev
   std::string config;    ///< plugind's
+  std::string uevents = "auto";  ///< how they are delivered: see `sim-sysfs mount --help`
+  unsigned seed = 1;             ///< for "thrice"
   std::chrono::milliseconds patience{
       30'000};  ///< of whoever waits for the kubelet to see something
   /// privd's, without a hint.

@@ -46,10 +46,12 @@ struct MountOptions {
   std::string directory;
   std::string control;
   std::string uevents = "auto";
+  unsigned seed = 1;
 };
 
 /// Whether events are injected; false after having said why it cannot go on.
-bool chooseInjector(const std::string& wish, NodeOptions& options, std::string& said) {
+bool chooseInjector(const MountOptions& wanted, NodeOptions& options, std::string& said) {
+  const std::string& wish = wanted.uevents;
   const auto host = hostNetworkNamespace();
   if (wish == "off" || (wish == "auto" && host)) {
     said = "uevents off: " + (wish == "off" ? "as asked" : *host);
@@ -59,6 +61,10 @@ bool chooseInjector(const std::string& wish, NodeOptions& options, std::string& 
   if (injector) {
     options.injector.emplace(std::move(injector).value());
     said = "uevents on";
+    if (wish == "thrice") {
+      options.delivery = UeventDelivery::thrice(wanted.seed);
+      said = "uevents three times each, seed " + std::to_string(wanted.seed);
+    }
     return true;
   }
   said = "uevents off: " + injector.error();
@@ -81,11 +87,11 @@ int mountNode(const MountOptions& wanted) {
   const auto topology = readTopology(wanted.topology);
   if (!topology) return 1;
   ::mkdir(wanted.directory.c_str(), 0755);
-  NodeOptions options{wanted.directory, wanted.control, std::nullopt};
+  NodeOptions options{wanted.directory, wanted.control, std::nullopt, {}};
   if (options.control.empty()) options.control = wanted.directory + ".ctl";
   const std::string control = options.control;
   std::string said;
-  if (!chooseInjector(wanted.uevents, options, said)) return 1;
+  if (!chooseInjector(wanted, options, said)) return 1;
   const auto stop = stopSignals();
   auto node = SimulatedNode::start(*topology, std::move(options));
   if (!node) {
@@ -124,8 +130,10 @@ int main(int argc, char** argv) {
   mount
       ->add_option(
           "--uevents", mountOptions.uevents,
-          "inject kernel events into this network namespace; auto: unless it is the host's")
-      ->check(CLI::IsMember({"auto", "on", "off"}));
+          "inject kernel events into this network namespace; auto: unless it is the host's; "
+          "thrice: each three times, out of order")
+      ->check(CLI::IsMember({"auto", "on", "off", "thrice"}));
+  mount->add_option("--seed", mountOptions.seed, "of the order in which thrice delivers");
   std::string file;
   CLI::App* check = app.add_subcommand("check", "read a topology file and show what it describes");
   check->add_option("FILE", file)->required();

@@ -32,9 +32,11 @@ std::string firstLine(int outputFd) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // a killed test leaves no mount behind
   ::dup2(outputFd, STDOUT_FILENO);
   ::dup2(outputFd, STDERR_FILENO);
+  const std::string seed = std::to_string(options.seed);
   ::execl(options.program.c_str(), options.program.c_str(), "mount", "--topology",
           options.topology.c_str(), "--dir", options.directory.c_str(), "--ctl",
-          options.control.c_str(), "--uevents", options.uevents.c_str(), nullptr);
+          options.control.c_str(), "--uevents", options.uevents.c_str(), "--seed", seed.c_str(),
+          nullptr);
   const std::string why = options.program + ": " + std::strerror(errno) + "\n";
   (void)!::write(STDERR_FILENO, why.data(), why.size());
   ::_exit(127);

@@ -19,6 +19,7 @@ public:
     std::string directory;  ///< exists, empty: gets "sys" and "dev"
     std::string control;    ///< command socket
     std::string uevents = "on";
+    unsigned seed = 1;  ///< for uevents "thrice"
   };
 
   /// Starts the program and waits until it is ready. Fails with what it said.

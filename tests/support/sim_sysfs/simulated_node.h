@@ -8,6 +8,7 @@
 #include "ipc/types/result.h"
 #include "tests/support/sim_sysfs/control_server.h"
 #include "tests/support/sim_sysfs/fuse_server.h"
+#include "tests/support/sim_sysfs/uevent_delivery.h"
 #include "tests/support/sim_sysfs/uevent_injector.h"
 
 namespace vfiogate::sim {
@@ -16,6 +17,7 @@ struct NodeOptions {
   std::string directory;  ///< gets "sys" and "dev"
   std::string control;    ///< path of the command socket
   std::optional<UeventInjector> injector;
+  UeventDelivery delivery = {};
 };
 
 class SimulatedNode {
@@ -32,9 +34,12 @@ private:
 
   /// Tells everybody what the last operation led to: events first, as the kernel does.
   void settle();
+  /// For poll(): until an event that is held back goes out.
+  int patience() const;
 
   SimKernel kernel_;
   Switches switches_;
+  UeventDelivery delivery_;
   std::optional<UeventInjector> injector_;
   std::optional<ControlServer> control_;
   std::unique_ptr<FuseServer> files_;
