@@ -69,7 +69,7 @@ std::vector<Step> writeGroupType(const WriteRequest& request) {
 }
 
 void addWritable(Tree& tree, const std::string& path, const std::string& owner, Writer write) {
-  Node node;
+  TreeNode node;
   node.kind = NodeKind::kFile;
   node.mode = 0200;
   node.owner = owner;
@@ -94,7 +94,7 @@ void addDriverFiles(Tree& tree, const std::string& name) {
 void addGroupFiles(Tree& tree, const World& world, std::uint32_t number, const Group& group) {
   const std::string path = "sys/kernel/iommu_groups/" + std::to_string(number);
   tree.addText(path + "/reserved_regions", "0x00000000fee00000 0x00000000feefffff msi\n");
-  Node type;
+  TreeNode type;
   type.kind = NodeKind::kFile;
   type.mode = 0644;
   type.text = group.type + "\n";
@@ -113,7 +113,7 @@ void addGroupFiles(Tree& tree, const World& world, std::uint32_t number, const G
 void addBusFiles(Tree& tree, const World& world) {
   addWritable(tree, "sys/bus/pci/drivers_probe", "", writeProbe);
   addWritable(tree, "sys/bus/pci/rescan", "", writeRescan);
-  Node autoprobe;
+  TreeNode autoprobe;
   autoprobe.kind = NodeKind::kFile;
   autoprobe.mode = 0644;
   autoprobe.text = world.driversAutoprobe ? "1\n" : "0\n";
@@ -122,7 +122,7 @@ void addBusFiles(Tree& tree, const World& world) {
   // These exist without any device or driver.
   for (const char* path : {"sys/bus/pci/devices", "sys/bus/pci/drivers", "sys/devices",
                            "sys/kernel/iommu_groups", "sys/class", "dev"}) {
-    tree.add(path, Node{});
+    tree.add(path, TreeNode{});
   }
   for (const Driver& driver : world.drivers) addDriverFiles(tree, driver.spec.name);
   for (const auto& [number, group] : world.groups) addGroupFiles(tree, world, number, group);

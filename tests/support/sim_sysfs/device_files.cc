@@ -99,7 +99,7 @@ private:
 
   void file(const std::string& name, std::uint32_t mode, std::string value, Writer write) {
     if (isAbsent(name)) return;
-    Node node;
+    TreeNode node;
     node.kind = NodeKind::kFile;
     node.mode = mode;
     node.text = std::move(value);

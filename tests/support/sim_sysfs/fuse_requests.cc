@@ -39,7 +39,7 @@ mode_t typeOf(NodeKind kind) {
 }
 
 /// The inode number stays with the object, not with the FUSE client's number for it.
-struct stat statusOf(const Node& node, const KnownNode& known) {
+struct stat statusOf(const TreeNode& node, const KnownNode& known) {
   struct stat status {};
   status.st_mode = typeOf(node.kind) | node.mode;
   status.st_ino = std::hash<std::string>()(known.path) ^ (known.identity * 0x9e3779b97f4a7c15U);
@@ -73,7 +73,7 @@ struct FuseRequests {
       return;
     }
     const std::string path = known->path.empty() ? name : known->path + "/" + name;
-    const Node* node = server.kernel_.tree().find(path);
+    const TreeNode* node = server.kernel_.tree().find(path);
     if (node == nullptr) {
       fuse_reply_err(request, ENOENT);
       return;
@@ -98,7 +98,7 @@ struct FuseRequests {
 
   static void getattr(fuse_req_t request, fuse_ino_t number, fuse_file_info* /*file*/) {
     FuseServer& server = serverOf(request);
-    const Node* node = server.current(number);
+    const TreeNode* node = server.current(number);
     if (node == nullptr) {
       fuse_reply_err(request, ENOENT);
       return;
@@ -119,7 +119,7 @@ struct FuseRequests {
   }
 
   static void readlink(fuse_req_t request, fuse_ino_t number) {
-    const Node* node = serverOf(request).current(number);
+    const TreeNode* node = serverOf(request).current(number);
     if (node == nullptr) {
       fuse_reply_err(request, ENOENT);
     } else {
@@ -128,7 +128,7 @@ struct FuseRequests {
   }
 
   /// Sysfs holds root, too, to what an attribute can do.
-  static int refusal(const Node& node, int flags) {
+  static int refusal(const TreeNode& node, int flags) {
     const int access = flags & O_ACCMODE;
     const bool reads = access == O_RDONLY || access == O_RDWR;
     const bool writes = access == O_WRONLY || access == O_RDWR;
@@ -138,7 +138,7 @@ struct FuseRequests {
 
   static void open(fuse_req_t request, fuse_ino_t number, fuse_file_info* file) {
     FuseServer& server = serverOf(request);
-    const Node* node = server.current(number);
+    const TreeNode* node = server.current(number);
     const int error = node == nullptr ? ENOENT : refusal(*node, file->flags);
     if (error != 0) {
       fuse_reply_err(request, error);
@@ -198,7 +198,7 @@ struct FuseRequests {
   static void readdir(fuse_req_t request, fuse_ino_t number, std::size_t size, off_t offset,
                       fuse_file_info* /*file*/) {
     FuseServer& server = serverOf(request);
-    const Node* node = server.current(number);
+    const TreeNode* node = server.current(number);
     if (node == nullptr) {
       fuse_reply_err(request, ENOENT);
       return;
@@ -209,7 +209,7 @@ struct FuseRequests {
     std::vector<char> buffer(size);
     std::size_t used = 0;
     for (auto at = static_cast<std::size_t>(offset); at < names.size(); ++at) {
-      const Node* child =
+      const TreeNode* child =
           server.kernel_.tree().find(path.empty() ? names[at] : path + "/" + names[at]);
       struct stat status {};
       status.st_mode = child == nullptr ? S_IFDIR : typeOf(child->kind);

@@ -94,15 +94,15 @@ void FuseServer::answer(const Ended& ended) {
   fuse_reply_buf(pending.request, ended.text.data(), std::min(pending.size, ended.text.size()));
 }
 
-const Node* FuseServer::current(std::uint64_t number) {
+const TreeNode* FuseServer::current(std::uint64_t number) {
   const KnownNode* known = nodes_.find(number);
   if (known == nullptr) return nullptr;
-  const Node* node = kernel_.tree().find(known->path);
+  const TreeNode* node = kernel_.tree().find(known->path);
   return node != nullptr && node->identity == known->identity ? node : nullptr;
 }
 
-const Node* FuseServer::current(const Handle& handle) {
-  const Node* node = kernel_.tree().find(handle.path);
+const TreeNode* FuseServer::current(const Handle& handle) {
+  const TreeNode* node = kernel_.tree().find(handle.path);
   return node != nullptr && node->identity == handle.identity ? node : nullptr;
 }
 

@@ -56,8 +56,8 @@ private:
   explicit FuseServer(SimKernel& kernel) : kernel_(kernel) {}
 
   /// Null if it is gone, or another object has taken its place.
-  const Node* current(std::uint64_t number);
-  const Node* current(const Handle& handle);
+  const TreeNode* current(std::uint64_t number);
+  const TreeNode* current(const Handle& handle);
 
   SimKernel& kernel_;
   fuse_session* session_ = nullptr;

@@ -37,14 +37,14 @@ Step awaitDevice(const Bdf& address) {
 Step answer(const std::string& path) {
   return [path](World& world, Task& task) {
     const Tree tree = buildTree(world);
-    const Node* node = tree.find(path);
+    const TreeNode* node = tree.find(path);
     if (node == nullptr) return refused(ENODEV);
     task.text = node->text;
     return kNext;
   };
 }
 
-int mayNot(const Node* node, bool writing) {
+int mayNot(const TreeNode* node, bool writing) {
   if (node == nullptr) return ENOENT;
   if (node->kind == NodeKind::kDirectory) return EISDIR;
   if (node->kind != NodeKind::kFile) return EINVAL;
@@ -57,7 +57,7 @@ int mayNot(const Node* node, bool writing) {
 SimKernel::SimKernel(const Topology& topology) : world_(boot(topology)) {}
 
 TaskId SimKernel::read(const std::string& path) {
-  const Node* node = tree().find(path);
+  const TreeNode* node = tree().find(path);
   if (const int error = mayNot(node, false); error != 0)
     return start("read " + path, refuse(error));
   const auto& owner = node->readWaitsFor;
@@ -70,7 +70,7 @@ TaskId SimKernel::read(const std::string& path) {
 
 TaskId SimKernel::write(const std::string& path, const std::string& text, bool sysAdmin) {
   const std::string what = "write " + path + " " + std::string(withoutNewline(text));
-  const Node* node = tree().find(path);
+  const TreeNode* node = tree().find(path);
   if (const int error = mayNot(node, true); error != 0) return start(what, refuse(error));
   std::vector<Step> steps = node->write(WriteRequest{node->owner, text, sysAdmin});
   steps.insert(steps.begin(), obeyObstructions(path, text));

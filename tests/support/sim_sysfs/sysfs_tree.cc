@@ -33,18 +33,18 @@ std::string relativeTo(const std::string& path, const std::string& target) {
 }  // namespace
 
 Tree::Tree() {
-  nodes_[""] = Node{};
+  nodes_[""] = TreeNode{};
 }
 
-const Node* Tree::find(const std::string& path) const {
+const TreeNode* Tree::find(const std::string& path) const {
   const auto found = nodes_.find(path);
   return found == nodes_.end() ? nullptr : &found->second;
 }
 
-void Tree::add(const std::string& path, Node node) {
+void Tree::add(const std::string& path, TreeNode node) {
   const std::string parent = parentOf(path);
   if (!nodes_.contains(parent)) {
-    Node directory;
+    TreeNode directory;
     directory.identity = node.identity;
     add(parent, std::move(directory));
   }
@@ -55,7 +55,7 @@ void Tree::add(const std::string& path, Node node) {
 }
 
 void Tree::addText(const std::string& path, std::string text, std::uint64_t identity) {
-  Node node;
+  TreeNode node;
   node.kind = NodeKind::kFile;
   node.mode = 0444;
   node.text = std::move(text);
@@ -64,7 +64,7 @@ void Tree::addText(const std::string& path, std::string text, std::uint64_t iden
 }
 
 void Tree::addLink(const std::string& path, const std::string& target, std::uint64_t identity) {
-  Node node;
+  TreeNode node;
   node.kind = NodeKind::kLink;
   node.mode = 0777;
   node.text = relativeTo(path, target);
@@ -94,7 +94,7 @@ std::optional<std::string> resolve(const Tree& tree, const std::string& path) {
       continue;
     }
     const std::string next = join(here, name);
-    const Node* node = tree.find(next);
+    const TreeNode* node = tree.find(next);
     if (node == nullptr) return std::nullopt;
     if (node->kind != NodeKind::kLink) {
       here = next;

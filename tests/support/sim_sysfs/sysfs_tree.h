@@ -22,7 +22,7 @@ using Writer = std::vector<Step> (*)(const WriteRequest&);
 
 enum class NodeKind : std::uint8_t { kDirectory, kLink, kFile, kCharDevice };
 
-struct Node {
+struct TreeNode {
   NodeKind kind = NodeKind::kDirectory;
   std::uint32_t mode = 0755;   ///< permission bits
   std::string text;            ///< what a read says; where a link points
@@ -41,16 +41,16 @@ public:
   Tree();
 
   /// Null if nothing has that path.
-  const Node* find(const std::string& path) const;
+  const TreeNode* find(const std::string& path) const;
 
   /// Adds a node, and the directories above it that are missing.
-  void add(const std::string& path, Node node);
+  void add(const std::string& path, TreeNode node);
 
   void addText(const std::string& path, std::string text, std::uint64_t identity = 0);
   void addLink(const std::string& path, const std::string& target, std::uint64_t identity = 0);
 
 private:
-  std::unordered_map<std::string, Node> nodes_;
+  std::unordered_map<std::string, TreeNode> nodes_;
 };
 
 /// The whole tree of `world`.

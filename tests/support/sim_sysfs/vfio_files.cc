@@ -14,7 +14,7 @@ constexpr std::uint32_t kCdevMajor = 511;
 
 void addCharDevice(Tree& tree, const std::string& path, std::uint32_t mode,
                    std::pair<std::uint32_t, std::uint32_t> number) {
-  Node node;
+  TreeNode node;
   node.kind = NodeKind::kCharDevice;
   node.mode = mode;
   node.major = number.first;
@@ -57,8 +57,8 @@ void addVfioFiles(Tree& tree, const World& world) {
       std::any_of(world.drivers.begin(), world.drivers.end(),
                   [](const Driver& driver) { return driver.spec.kind == DriverKind::kVfio; });
   if (!loaded) return;
-  tree.add("sys/class/vfio", Node{});
-  tree.add("sys/class/vfio-dev", Node{});
+  tree.add("sys/class/vfio", TreeNode{});
+  tree.add("sys/class/vfio-dev", TreeNode{});
   addCharDevice(tree, "dev/vfio/vfio", 0666, {kMiscMajor, kVfioMinor});
   if (world.topology.cdev) addCharDevice(tree, "dev/iommu", 0660, {kMiscMajor, kIommuMinor});
   for (const auto& [number, group] : world.groups) {

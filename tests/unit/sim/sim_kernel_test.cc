@@ -251,10 +251,10 @@ TEST(NvSwitch, HasABridgesClassAndAnEndpointsHeader) {
 
 TEST(Links, AreRelativeAndResolve) {
   Node61 node("one-gpu");
-  const Node* link = node.kernel.tree().find("sys/bus/pci/devices/0000:01:00.0");
+  const TreeNode* link = node.kernel.tree().find("sys/bus/pci/devices/0000:01:00.0");
   ASSERT_NE(link, nullptr);
   EXPECT_EQ(link->text, "../../../devices/pci0000:00/0000:00:01.0/0000:01:00.0");
-  const Node* subsystem =
+  const TreeNode* subsystem =
       node.kernel.tree().find("sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/subsystem");
   ASSERT_NE(subsystem, nullptr);
   EXPECT_EQ(subsystem->text, "../../../../bus/pci");
