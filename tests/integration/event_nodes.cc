@@ -56,7 +56,7 @@ ShownFrame shownOf(const sim::DeviceTable& devices) {
 }
 
 Upkeep upkeepOf(pid_t pid) {
-  Upkeep upkeep{pid, openDescriptors(pid).size(), 0};
+  Upkeep upkeep{openDescriptors(pid).size(), 0};
   const auto threads = threadStatuses(pid);
   const auto process = threads.find(pid);
   if (process == threads.end()) return upkeep;

@@ -31,7 +31,6 @@ std::string inWords(const ShownFrames& frames);
 
 /// What a program takes of the machine.
 struct Upkeep {
-  pid_t pid = 0;
   std::size_t descriptors = 0;
   std::size_t kilobytes = 0;  ///< resident
 };
@@ -63,7 +62,6 @@ public:
   /// All that the programs said, for failure texts.
   std::string said() { return node_->privd().output() + node_->plugind().output(); }
   sim::KubeletSim& kubelet() { return node_->kubelet(); }
-  sim::Node& node() { return *node_; }
 
 private:
   const std::string name_;

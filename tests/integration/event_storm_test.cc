@@ -1,0 +1,255 @@
+// Ten thousand events at random on three nodes: the same frames in the end however the kernel's
+// events arrive, and those that follow from the hardware; no stream ends, nothing grows.
+// VFIOGATE_SEED repeats one, VFIOGATE_EVENTS says how long it is.
+
+#include "tests/integration/event_rehearsal.h"
+#include "tests/support/sim_sysfs/topology_file.h"
+#include "tests/support/source_file.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <iostream>
+#include <thread>
+
+namespace vfiogate::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::size_t kEvents = 2'000;
+constexpr bool kOwnAllocator = false;  // a sanitizer keeps what was freed
+#else
+constexpr std::size_t kEvents = 10'000;
+constexpr bool kOwnAllocator = true;
+#endif
+constexpr std::size_t kEventsOfALeg = 50;
+/// Legs after which a node is waited for, so that a lost event is noticed while nothing makes up
+/// for it. Without events that takes a second each time.
+constexpr std::size_t kLegsSeen = 1;
+constexpr std::size_t kLegsSeenWithoutEvents = 10;
+constexpr std::size_t kMostGrowth = 1024;  // KiB, from the first quarter on
+/// For what a call that is just ending still has open.
+constexpr std::chrono::seconds kCallsEnd{30};
+
+constexpr const char* kConfig =
+    "resources:\n"
+    "  - {select: {vendor: [\"10de\", \"15b3\", \"1af4\"]}}\n"
+    "  - {select: {vendor: \"8086\", device: [\"1593\", \"1889\"]}}\n"
+    "  - {select: {vendor: [\"8086\", \"14e4\", \"1002\"]}, groupUnit: all}\n";
+
+std::size_t numberFrom(const char* variable, std::size_t otherwise) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::stoul(text);
+}
+
+sim::Topology readTopology() {
+  return sim::parseTopology(sourceText("tests/topologies/event-storm.yaml")).value();
+}
+
+/// Only what is judged as soon as it is seen.
+std::set<std::string> promptlyHealthy(const ShownFrame& frame) {
+  std::set<std::string> healthy;
+  for (const auto& [id, good] : frame) {
+    if (good && !EventRehearsal::strangersOpen(id)) healthy.insert(id);
+  }
+  return healthy;
+}
+
+/// A few events, and what is true after them.
+struct Leg {
+  std::vector<EventAct> acts;
+  ShownFrames frames;
+};
+
+/// What became of one node.
+struct Life {
+  std::string wrong;
+  /// privd's and plugind's in the first quarter: the fewest descriptors, the last memory.
+  std::array<Upkeep, 2> early;
+  double seconds = 0;
+};
+
+std::string give(EventNode& node, const std::vector<EventAct>& acts) {
+  std::string wrong;
+  for (const EventAct& act : acts) {
+    const std::string answer = node.hardware(act.command);
+    if (answer == act.answer) continue;
+    wrong += "the rehearsal went otherwise: " + act.command + ": " + answer;
+  }
+  return wrong;
+}
+
+using Alike = std::function<bool(const ShownFrame& shown, const ShownFrame& wanted)>;
+
+/// Waits until every resource's frame is like the one in `wanted`; empty, or which one is not.
+std::string awaitFrames(EventNode& node, const ShownFrames& wanted, const Alike& alike) {
+  std::set<std::string> resources;
+  for (const auto& [resource, frame] : wanted) resources.insert(resource);
+  for (const std::string& resource : node.kubelet().resources()) resources.insert(resource);
+  for (const std::string& resource : resources) {
+    const auto found = wanted.find(resource);
+    const ShownFrame frame = found == wanted.end() ? ShownFrame() : found->second;
+    const ShownFrame shown =
+        node.await(resource, [&](const ShownFrame& now) { return alike(now, frame); });
+    if (alike(shown, frame)) continue;
+    return "is " + inWords({{resource, shown}}) + "must be " + inWords({{resource, frame}});
+  }
+  return "";
+}
+
+bool same(const ShownFrame& shown, const ShownFrame& wanted) {
+  return shown == wanted;
+}
+
+bool equallyHealthy(const ShownFrame& shown, const ShownFrame& wanted) {
+  return promptlyHealthy(shown) == promptlyHealthy(wanted);
+}
+
+void watch(EventNode& node, Life& life, bool begun) {
+  const auto now = node.upkeep();
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    const std::size_t before = life.early.at(i).descriptors;
+    life.early.at(i) = now.at(i);
+    if (begun) life.early.at(i).descriptors = std::min(before, now.at(i).descriptors);
+  }
+}
+
+Life live(EventNode& node, const std::vector<Leg>& legs) {
+  const auto began = Clock::now();
+  const std::size_t every = node.name() == "dropped" ? kLegsSeenWithoutEvents : kLegsSeen;
+  Life life;
+  for (std::size_t i = 0; i < legs.size() && life.wrong.empty(); ++i) {
+    life.wrong = give(node, legs[i].acts);
+    if (!life.wrong.empty() || (i + 1) % every != 0) continue;
+    life.wrong = awaitFrames(node, legs[i].frames, equallyHealthy);
+    if (!life.wrong.empty()) life.wrong += "after leg " + std::to_string(i);
+    if (i < legs.size() / 4 || i + 1 == every) watch(node, life, i + 1 > every);
+  }
+  life.seconds = std::chrono::duration<double>(Clock::now() - began).count();
+  return life;
+}
+
+class EventStorm : public testing::Test {
+protected:
+  void SetUp() override {
+    std::cout << "seed " << seed_ << ", " << events_ << " events\n";
+    RecordProperty("seed", std::to_string(seed_));
+    nodes_ = startEventNodes("event-storm.yaml", kConfig, static_cast<unsigned>(seed_));
+    if (nodes_.empty()) GTEST_SKIP() << "needs root, /dev/fuse and namespaces of its own";
+  }
+
+  std::string again(const EventNode& node) const {
+    return node.name() + ", again with VFIOGATE_SEED=" + std::to_string(seed_) + "\n" +
+           rehearsal_.show();
+  }
+
+  void giveAll(const std::vector<EventAct>& acts) {
+    for (auto& node : nodes_) EXPECT_EQ(give(*node, acts), "") << again(*node);
+    const ShownFrames wanted = rehearsal_.frames(held_);
+    for (auto& node : nodes_) EXPECT_EQ(awaitFrames(*node, wanted, same), "") << again(*node);
+  }
+
+  /// Every model was there once, and two pods run.
+  void begin() {
+    std::vector<EventAct> acts;
+    for (const char* command :
+         {"plug 0000:03:00.0", "plug 0000:05:00.0", "plug 0000:22:00.2", "vfs 0000:3b:00.0 16"}) {
+      acts.push_back(rehearsal_.take(command));
+    }
+    giveAll(acts);
+    for (auto& node : nodes_) {
+      const std::set<std::string> got{node->run("p1", "vfiogate.dev/10de_2230"),
+                                      node->run("p2", "vfiogate.dev/14e4_16d7")};
+      if (held_.empty()) held_ = got;
+      EXPECT_EQ(got, held_) << node->name();
+    }
+    EXPECT_EQ(held_.count(""), 0U) << "a pod does not run";
+    giveAll({});
+  }
+
+  /// So many events, of which the last one is told by the kernel: what is silent (a device that is
+  /// opened, or falls silent) is seen with it.
+  Leg drawLeg() {
+    Leg leg;
+    for (std::size_t happened = 0; happened < kEventsOfALeg || !leg.acts.back().tells;) {
+      leg.acts.push_back(rehearsal_.draw());
+      happened += leg.acts.back().happened ? 1 : 0;
+    }
+    leg.frames = rehearsal_.frames(held_);
+    return leg;
+  }
+
+  /// All that somebody began has ended.
+  std::vector<EventAct> drawEnd() {
+    std::vector<EventAct> acts;
+    while (!rehearsal_.quiet() || acts.empty() || !acts.back().tells) {
+      acts.push_back(rehearsal_.draw());
+    }
+    return acts;
+  }
+
+  /// Nor ended: nobody starts a program anew here, and a dead one has no descriptors.
+  void expectNothingGrew(EventNode& node, const Life& life) {
+    const auto fewest = [&]() {
+      const auto now = node.upkeep();
+      return now[0].descriptors == life.early[0].descriptors &&
+             now[1].descriptors == life.early[1].descriptors;
+    };
+    const auto until = Clock::now() + kCallsEnd;
+    while (!fewest() && Clock::now() < until) std::this_thread::yield();
+    const auto now = node.upkeep();
+    for (const std::size_t program : {0U, 1U}) {
+      const Upkeep& is = now.at(program);
+      const Upkeep& was = life.early.at(program);
+      const std::string who = node.name() + (program == 0 ? ", privd" : ", plugind");
+      std::cout << who << ": " << is.descriptors << " descriptors, " << was.kilobytes
+                << " KiB after a quarter, " << is.kilobytes << " KiB in the end\n";
+      EXPECT_EQ(is.descriptors, was.descriptors) << who;
+      if (!kOwnAllocator) continue;
+      EXPECT_LE(is.kilobytes, was.kilobytes + kMostGrowth) << who;
+    }
+  }
+
+  const std::size_t seed_ = numberFrom("VFIOGATE_SEED", std::random_device()());
+  const std::size_t events_ = numberFrom("VFIOGATE_EVENTS", kEvents);
+  EventRehearsal rehearsal_{readTopology(), static_cast<unsigned>(seed_)};
+  std::set<std::string> held_;
+  std::vector<std::unique_ptr<EventNode>> nodes_;
+};
+
+TEST_F(EventStorm, EndsInTheSameFramesHoweverEventsArrive) {
+  begin();
+  ASSERT_FALSE(HasFailure());
+  std::vector<Leg> legs(events_ / kEventsOfALeg);
+  for (Leg& leg : legs) leg = drawLeg();
+  std::vector<Life> lives(nodes_.size());
+  {
+    std::vector<std::jthread> hands;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      hands.emplace_back([&, i]() { lives[i] = live(*nodes_[i], legs); });
+    }
+  }
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    std::cout << nodes_[i]->name() << ": " << lives[i].seconds << " s\n";
+    ASSERT_EQ(lives[i].wrong, "") << again(*nodes_[i]) << nodes_[i]->said();
+  }
+  giveAll(drawEnd());
+  std::cout << rehearsal_.uevents() << " kernel events\n";
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    EventNode& node = *nodes_[i];
+    EXPECT_EQ(node.hardware("show"), rehearsal_.show()) << node.name();
+    EXPECT_EQ(node.frames(), rehearsal_.frames(held_)) << node.name();
+    EXPECT_EQ(node.streamsLost(), 0U) << node.name();
+    EXPECT_EQ(node.kubelet().crash(), "") << node.name();
+    expectNothingGrew(node, lives[i]);
+  }
+}
+
+}  // namespace
+}  // namespace vfiogate::test
