@@ -91,13 +91,17 @@ protected:
     directory_ =
         std::filesystem::temp_directory_path() / ("sim_sysfs_test." + std::to_string(::getpid()));
     std::filesystem::create_directories(directory_ / "mnt");
+    start("on");
+    ASSERT_TRUE(listener_->bound());
+  }
+
+  void start(const std::string& uevents) {
     auto started =
         SimProcess::start({variable("VFIOGATE_BIN") + "/sim-sysfs",
                            variable("VFIOGATE_SOURCE") + "/tests/topologies/two-in-group.yaml",
-                           directory_ / "mnt", directory_ / "ctl"});
+                           directory_ / "mnt", directory_ / "ctl", uevents});
     ASSERT_TRUE(started.has_value()) << started.error();
     sim_ = std::move(started).value();
-    ASSERT_TRUE(listener_->bound());
   }
 
   void TearDown() override {
@@ -273,6 +277,27 @@ TEST_F(Mounted, LostEventsLoseNothingElse) {
   giveCardToVfio();
   EXPECT_THAT(listener_->take(), IsEmpty());
   EXPECT_EQ(linkName(device("driver")), "vfio-pci");
+}
+
+TEST_F(Mounted, EventsComeThreeTimesAndNoneIsLost) {
+  const auto heard = [this](std::size_t count) {
+    std::vector<std::string> all;
+    while (all.size() < count && listener_->await(std::chrono::seconds(10))) {
+      for (const std::string& each : listener_->take()) all.push_back(each);
+    }
+    return all;
+  };
+  listener_->take();
+  giveCardToVfio();
+  const auto once = listener_->take();
+  sim_.reset();
+  start("thrice");
+  listener_->take();
+  giveCardToVfio();
+  const auto thrice = heard(3 * once.size());
+  std::vector<std::string> wanted;
+  for (int copy = 0; copy < 3; ++copy) wanted.insert(wanted.end(), once.begin(), once.end());
+  EXPECT_THAT(thrice, testing::UnorderedElementsAreArray(wanted));
 }
 
 TEST_F(Mounted, SecondNodeOnTheSameSocketIsRefused) {

@@ -2,9 +2,11 @@
 // Listens for kernel events as a program of this project does.
 
 #include <linux/netlink.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <array>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,12 @@ public:
   }
 
   bool bound() const { return bound_; }
+
+  /// True as soon as something has arrived; for events that a simulation holds back.
+  bool await(std::chrono::milliseconds patience) const {
+    pollfd wait{socket_.get(), POLLIN, 0};
+    return ::poll(&wait, 1, static_cast<int>(patience.count())) > 0;
+  }
 
   /// What has arrived, each as "action name"; delivery is synchronous, so nothing is on its way.
   std::vector<std::string> take() {
