@@ -69,7 +69,8 @@ private:
   std::unique_ptr<sim::Node> node_;
 };
 
-/// One of each delivery. Empty where the machine does not let us: no root, no FUSE.
+/// One of each delivery, each in a network namespace of its own; the caller is in its own mount
+/// namespace.
 std::vector<std::unique_ptr<EventNode>> startEventNodes(const std::string& topology,
                                                         const std::string& config, unsigned seed);
 

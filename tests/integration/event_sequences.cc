@@ -1,13 +1,9 @@
-// What hardware does, row by row, and the frame that follows: the same however the kernel's events
-// arrive, late, twice and thrice or not at all.
-
-#include "tests/integration/event_nodes.h"
+#include "tests/integration/event_sequences.h"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <iostream>
-#include <random>
 
 namespace vfiogate::test {
 namespace {
@@ -163,58 +159,53 @@ ShownFrame withoutLeaving(ShownFrame frame, const Expected& expected) {
   return frame;
 }
 
-class EventSequences : public testing::Test {
-protected:
-  void SetUp() override {
-    const unsigned seed = std::random_device()();
-    std::cout << "seed of the delivery: " << seed << "\n";
-    nodes_ = startEventNodes("event-sequences.yaml", kConfig, seed);
-    if (nodes_.empty()) GTEST_SKIP() << "needs root, /dev/fuse and namespaces of its own";
-  }
+using Nodes = std::vector<std::unique_ptr<EventNode>>;
 
-  /// On all nodes at once, each as soon as it shows what the stage before led to.
-  void play(const Row& row) {
-    for (std::size_t i = 0; i < row.stages.size() && !HasFailure(); ++i) {
-      const Stage& stage = row.stages[i];
-      for (auto& node : nodes_) {
-        for (const std::string& what : stage.acts) act(*node, row, what);
-      }
-      for (auto& node : nodes_) {
-        const auto asExpected = [&stage](const ShownFrame& frame) {
-          return withoutLeaving(frame, stage.shown) == inTheEnd(stage.shown);
-        };
-        const ShownFrame shown = node->await(kPrefix + row.resource, asExpected);
-        EXPECT_TRUE(asExpected(shown))
-            << row.name << ", stage " << i << ", " << node->name() << "\n"
-            << inWords({{row.resource, shown}}) << node->said();
-      }
+/// On all nodes at once, each as soon as it shows what the stage before led to.
+void playRow(const Nodes& nodes, const Row& row) {
+  for (std::size_t i = 0; i < row.stages.size() && !testing::Test::HasFailure(); ++i) {
+    const Stage& stage = row.stages[i];
+    for (auto& node : nodes) {
+      for (const std::string& what : stage.acts) act(*node, row, what);
+    }
+    for (auto& node : nodes) {
+      const auto asExpected = [&stage](const ShownFrame& frame) {
+        return withoutLeaving(frame, stage.shown) == inTheEnd(stage.shown);
+      };
+      const ShownFrame shown = node->await(kPrefix + row.resource, asExpected);
+      EXPECT_TRUE(asExpected(shown)) << row.name << ", stage " << i << ", " << node->name() << "\n"
+                                     << inWords({{row.resource, shown}}) << node->said();
     }
   }
+}
 
-  /// When nothing is in its last 60 s any more.
-  void settle(const Row& row) {
-    const ShownFrame wanted = inTheEnd(row.stages.back().shown);
-    for (auto& node : nodes_) {
-      const ShownFrame shown =
-          node->await(kPrefix + row.resource, [&](const auto& frame) { return frame == wanted; });
-      EXPECT_EQ(shown, wanted) << row.name << " in the end, " << node->name();
-    }
+void settleRow(const Nodes& nodes, const Row& row) {
+  const ShownFrame wanted = inTheEnd(row.stages.back().shown);
+  for (auto& node : nodes) {
+    const ShownFrame shown =
+        node->await(kPrefix + row.resource, [&](const auto& frame) { return frame == wanted; });
+    EXPECT_EQ(shown, wanted) << row.name << " in the end, " << node->name();
   }
+}
 
-  std::vector<std::unique_ptr<EventNode>> nodes_;
-};
+}  // namespace
 
-TEST_F(EventSequences, LeadToTheSameFramesHoweverEventsArrive) {
-  const auto all = rows();
-  for (const Row& row : all) {
+EventSequences::EventSequences(unsigned seed)
+    : nodes_(startEventNodes("event-sequences.yaml", kConfig, seed)) {}
+
+void EventSequences::play() {
+  for (const Row& row : rows()) {
     const auto began = std::chrono::steady_clock::now();
-    play(row);
-    ASSERT_FALSE(HasFailure());
+    playRow(nodes_, row);
+    ASSERT_FALSE(testing::Test::HasFailure());
     const auto took = std::chrono::steady_clock::now() - began;
     std::cout << row.name << ": " << std::chrono::round<std::chrono::milliseconds>(took).count()
               << " ms\n";
   }
-  for (const Row& row : all) settle(row);
+}
+
+void EventSequences::settle() {
+  for (const Row& row : rows()) settleRow(nodes_, row);
   for (auto& node : nodes_) {
     EXPECT_EQ(node->streamsLost(), 0U) << node->name();
     EXPECT_EQ(node->kubelet().crash(), "") << node->name();
@@ -222,5 +213,4 @@ TEST_F(EventSequences, LeadToTheSameFramesHoweverEventsArrive) {
   }
 }
 
-}  // namespace
 }  // namespace vfiogate::test

@@ -1,17 +1,12 @@
-// Ten thousand events at random on three nodes: the same frames in the end however the kernel's
-// events arrive, and those that follow from the hardware; no stream ends, nothing grows.
-// VFIOGATE_SEED repeats one, VFIOGATE_EVENTS says how long it is.
+#include "tests/integration/event_storm.h"
 
-#include "tests/integration/event_rehearsal.h"
 #include "tests/support/sim_sysfs/topology_file.h"
 #include "tests/support/source_file.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstdlib>
 #include <functional>
 #include <iostream>
 #include <thread>
@@ -22,17 +17,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::size_t kEvents = 2'000;
 constexpr bool kOwnAllocator = false;  // a sanitizer keeps what was freed
 #else
-constexpr std::size_t kEvents = 10'000;
 constexpr bool kOwnAllocator = true;
 #endif
-constexpr std::size_t kEventsOfALeg = 50;
+constexpr std::size_t kEventsOfALeg = 100;
 /// Legs after which a node is waited for, so that a lost event is noticed while nothing makes up
 /// for it. Without events that takes a second each time.
 constexpr std::size_t kLegsSeen = 1;
-constexpr std::size_t kLegsSeenWithoutEvents = 10;
+constexpr std::size_t kLegsSeenWithoutEvents = 5;
 constexpr std::size_t kMostGrowth = 1024;  // KiB, from the first quarter on
 /// For what a call that is just ending still has open.
 constexpr std::chrono::seconds kCallsEnd{30};
@@ -42,11 +35,6 @@ constexpr const char* kConfig =
     "  - {select: {vendor: [\"10de\", \"15b3\", \"1af4\"]}}\n"
     "  - {select: {vendor: \"8086\", device: [\"1593\", \"1889\"]}}\n"
     "  - {select: {vendor: [\"8086\", \"14e4\", \"1002\"]}, groupUnit: all}\n";
-
-std::size_t numberFrom(const char* variable, std::size_t otherwise) {
-  const char* const text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::stoul(text);
-}
 
 sim::Topology readTopology() {
   return sim::parseTopology(sourceText("tests/topologies/event-storm.yaml")).value();
@@ -60,12 +48,6 @@ std::set<std::string> promptlyHealthy(const ShownFrame& frame) {
   }
   return healthy;
 }
-
-/// A few events, and what is true after them.
-struct Leg {
-  std::vector<EventAct> acts;
-  ShownFrames frames;
-};
 
 /// What became of one node.
 struct Life {
@@ -120,7 +102,7 @@ void watch(EventNode& node, Life& life, bool begun) {
   }
 }
 
-Life live(EventNode& node, const std::vector<Leg>& legs) {
+Life live(EventNode& node, const std::vector<EventStorm::Leg>& legs) {
   const auto began = Clock::now();
   const std::size_t every = node.name() == "dropped" ? kLegsSeenWithoutEvents : kLegsSeen;
   Life life;
@@ -135,98 +117,85 @@ Life live(EventNode& node, const std::vector<Leg>& legs) {
   return life;
 }
 
-class EventStorm : public testing::Test {
-protected:
-  void SetUp() override {
-    std::cout << "seed " << seed_ << ", " << events_ << " events\n";
-    RecordProperty("seed", std::to_string(seed_));
-    nodes_ = startEventNodes("event-storm.yaml", kConfig, static_cast<unsigned>(seed_));
-    if (nodes_.empty()) GTEST_SKIP() << "needs root, /dev/fuse and namespaces of its own";
-  }
-
-  std::string again(const EventNode& node) const {
-    return node.name() + ", again with VFIOGATE_SEED=" + std::to_string(seed_) + "\n" +
-           rehearsal_.show();
-  }
-
-  void giveAll(const std::vector<EventAct>& acts) {
-    for (auto& node : nodes_) EXPECT_EQ(give(*node, acts), "") << again(*node);
-    const ShownFrames wanted = rehearsal_.frames(held_);
-    for (auto& node : nodes_) EXPECT_EQ(awaitFrames(*node, wanted, same), "") << again(*node);
-  }
-
-  /// Every model was there once, and two pods run.
-  void begin() {
-    std::vector<EventAct> acts;
-    for (const char* command :
-         {"plug 0000:03:00.0", "plug 0000:05:00.0", "plug 0000:22:00.2", "vfs 0000:3b:00.0 16"}) {
-      acts.push_back(rehearsal_.take(command));
-    }
-    giveAll(acts);
-    for (auto& node : nodes_) {
-      const std::set<std::string> got{node->run("p1", "vfiogate.dev/10de_2230"),
-                                      node->run("p2", "vfiogate.dev/14e4_16d7")};
-      if (held_.empty()) held_ = got;
-      EXPECT_EQ(got, held_) << node->name();
-    }
-    EXPECT_EQ(held_.count(""), 0U) << "a pod does not run";
-    giveAll({});
-  }
-
-  /// So many events, of which the last one is told by the kernel: what is silent (a device that is
-  /// opened, or falls silent) is seen with it.
-  Leg drawLeg() {
-    Leg leg;
-    for (std::size_t happened = 0; happened < kEventsOfALeg || !leg.acts.back().tells;) {
-      leg.acts.push_back(rehearsal_.draw());
-      happened += leg.acts.back().happened ? 1 : 0;
-    }
-    leg.frames = rehearsal_.frames(held_);
-    return leg;
-  }
-
-  /// All that somebody began has ended.
-  std::vector<EventAct> drawEnd() {
-    std::vector<EventAct> acts;
-    while (!rehearsal_.quiet() || acts.empty() || !acts.back().tells) {
-      acts.push_back(rehearsal_.draw());
-    }
-    return acts;
-  }
-
-  /// Nor ended: nobody starts a program anew here, and a dead one has no descriptors.
-  void expectNothingGrew(EventNode& node, const Life& life) {
-    const auto fewest = [&]() {
-      const auto now = node.upkeep();
-      return now[0].descriptors == life.early[0].descriptors &&
-             now[1].descriptors == life.early[1].descriptors;
-    };
-    const auto until = Clock::now() + kCallsEnd;
-    while (!fewest() && Clock::now() < until) std::this_thread::yield();
+/// Nor ended: nobody starts a program anew here, and a dead one has no descriptors.
+void expectNothingGrew(EventNode& node, const Life& life) {
+  const auto fewest = [&]() {
     const auto now = node.upkeep();
-    for (const std::size_t program : {0U, 1U}) {
-      const Upkeep& is = now.at(program);
-      const Upkeep& was = life.early.at(program);
-      const std::string who = node.name() + (program == 0 ? ", privd" : ", plugind");
-      std::cout << who << ": " << is.descriptors << " descriptors, " << was.kilobytes
-                << " KiB after a quarter, " << is.kilobytes << " KiB in the end\n";
-      EXPECT_EQ(is.descriptors, was.descriptors) << who;
-      if (!kOwnAllocator) continue;
-      EXPECT_LE(is.kilobytes, was.kilobytes + kMostGrowth) << who;
-    }
+    return now[0].descriptors == life.early[0].descriptors &&
+           now[1].descriptors == life.early[1].descriptors;
+  };
+  const auto until = Clock::now() + kCallsEnd;
+  while (!fewest() && Clock::now() < until) std::this_thread::yield();
+  const auto now = node.upkeep();
+  for (const std::size_t program : {0U, 1U}) {
+    const Upkeep& is = now.at(program);
+    const Upkeep& was = life.early.at(program);
+    const std::string who = node.name() + (program == 0 ? ", privd" : ", plugind");
+    std::cout << who << ": " << is.descriptors << " descriptors, " << was.kilobytes
+              << " KiB after a quarter, " << is.kilobytes << " KiB in the end\n";
+    EXPECT_EQ(is.descriptors, was.descriptors) << who;
+    if (!kOwnAllocator) continue;
+    EXPECT_LE(is.kilobytes, was.kilobytes + kMostGrowth) << who;
   }
+}
 
-  const std::size_t seed_ = numberFrom("VFIOGATE_SEED", std::random_device()());
-  const std::size_t events_ = numberFrom("VFIOGATE_EVENTS", kEvents);
-  EventRehearsal rehearsal_{readTopology(), static_cast<unsigned>(seed_)};
-  std::set<std::string> held_;
-  std::vector<std::unique_ptr<EventNode>> nodes_;
-};
+}  // namespace
 
-TEST_F(EventStorm, EndsInTheSameFramesHoweverEventsArrive) {
+EventStorm::EventStorm(unsigned seed)
+    : seed_(seed),
+      rehearsal_(readTopology(), seed),
+      nodes_(startEventNodes("event-storm.yaml", kConfig, seed)) {}
+
+std::string EventStorm::again(const EventNode& node) const {
+  return node.name() + ", again with VFIOGATE_SEED=" + std::to_string(seed_) + "\n" +
+         rehearsal_.show();
+}
+
+void EventStorm::giveAll(const std::vector<EventAct>& acts) {
+  for (auto& node : nodes_) EXPECT_EQ(give(*node, acts), "") << again(*node);
+  const ShownFrames wanted = rehearsal_.frames(held_);
+  for (auto& node : nodes_) EXPECT_EQ(awaitFrames(*node, wanted, same), "") << again(*node);
+}
+
+void EventStorm::begin() {
+  std::vector<EventAct> acts;
+  for (const char* command :
+       {"plug 0000:03:00.0", "plug 0000:05:00.0", "plug 0000:22:00.2", "vfs 0000:3b:00.0 16"}) {
+    acts.push_back(rehearsal_.take(command));
+  }
+  giveAll(acts);
+  for (auto& node : nodes_) {
+    const std::set<std::string> got{node->run("p1", "vfiogate.dev/10de_2230"),
+                                    node->run("p2", "vfiogate.dev/14e4_16d7")};
+    if (held_.empty()) held_ = got;
+    EXPECT_EQ(got, held_) << node->name();
+  }
+  EXPECT_EQ(held_.count(""), 0U) << "a pod does not run";
+  giveAll({});
+}
+
+EventStorm::Leg EventStorm::drawLeg() {
+  Leg leg;
+  for (std::size_t happened = 0; happened < kEventsOfALeg || !leg.acts.back().tells;) {
+    leg.acts.push_back(rehearsal_.draw());
+    happened += leg.acts.back().happened ? 1 : 0;
+  }
+  leg.frames = rehearsal_.frames(held_);
+  return leg;
+}
+
+std::vector<EventAct> EventStorm::drawEnd() {
+  std::vector<EventAct> acts;
+  while (!rehearsal_.quiet() || acts.empty() || !acts.back().tells) {
+    acts.push_back(rehearsal_.draw());
+  }
+  return acts;
+}
+
+void EventStorm::rage(std::size_t events) {
   begin();
-  ASSERT_FALSE(HasFailure());
-  std::vector<Leg> legs(events_ / kEventsOfALeg);
+  ASSERT_FALSE(testing::Test::HasFailure());
+  std::vector<Leg> legs(events / kEventsOfALeg);
   for (Leg& leg : legs) leg = drawLeg();
   std::vector<Life> lives(nodes_.size());
   {
@@ -251,5 +220,4 @@ TEST_F(EventStorm, EndsInTheSameFramesHoweverEventsArrive) {
   }
 }
 
-}  // namespace
 }  // namespace vfiogate::test
