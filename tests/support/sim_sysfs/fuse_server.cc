@@ -55,7 +55,11 @@ Result<std::unique_ptr<FuseServer>, std::string> FuseServer::mount(SimKernel& ke
   return server;
 }
 
+FuseServer::FuseServer(SimKernel& kernel)
+    : kernel_(kernel), request_(std::make_unique<fuse_buf>()) {}
+
 FuseServer::~FuseServer() {
+  std::free(request_->mem);
   if (session_ == nullptr) return;
   if (mounted_) fuse_session_unmount(session_);
   fuse_session_destroy(session_);
@@ -66,10 +70,8 @@ int FuseServer::fd() const {
 }
 
 bool FuseServer::serveOne() {
-  fuse_buf buffer{};
-  const int got = fuse_session_receive_buf(session_, &buffer);
-  if (got > 0) fuse_session_process_buf(session_, &buffer);
-  std::free(buffer.mem);
+  const int got = fuse_session_receive_buf(session_, request_.get());
+  if (got > 0) fuse_session_process_buf(session_, request_.get());
   return got > 0 || got == -EINTR || got == -EAGAIN;
 }
 

@@ -9,6 +9,7 @@
 #include "tests/support/sim_sysfs/fuse_nodes.h"
 #include "tests/support/sim_sysfs/sim_kernel.h"
 
+struct fuse_buf;
 struct fuse_req;
 struct fuse_session;
 
@@ -53,7 +54,7 @@ private:
     std::uint64_t handle = 0;
   };
 
-  explicit FuseServer(SimKernel& kernel) : kernel_(kernel) {}
+  explicit FuseServer(SimKernel& kernel);
 
   /// Null if it is gone, or another object has taken its place.
   const TreeNode* current(std::uint64_t number);
@@ -62,6 +63,7 @@ private:
   SimKernel& kernel_;
   fuse_session* session_ = nullptr;
   bool mounted_ = false;
+  std::unique_ptr<fuse_buf> request_;  ///< a megabyte, which libfuse makes at the first one
   FuseNodes nodes_;
   std::map<std::uint64_t, Handle> handles_;
   std::uint64_t lastHandle_ = 0;
