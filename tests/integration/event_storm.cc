@@ -9,6 +9,7 @@
 #include <chrono>
 #include <functional>
 #include <iostream>
+#include <random>
 #include <thread>
 
 namespace vfiogate::test {
@@ -21,11 +22,13 @@ constexpr bool kOwnAllocator = false;  // a sanitizer keeps what was freed
 #else
 constexpr bool kOwnAllocator = true;
 #endif
-constexpr std::size_t kEventsOfALeg = 100;
+/// Half of the legs are short: their last event comes while the first look is made or awaited.
+constexpr std::size_t kShortLeg = 4;
+constexpr std::size_t kLongLeg = 300;
 /// Legs after which a node is waited for, so that a lost event is noticed while nothing makes up
 /// for it. Without events that takes a second each time.
 constexpr std::size_t kLegsSeen = 1;
-constexpr std::size_t kLegsSeenWithoutEvents = 5;
+constexpr std::size_t kLegsSeenWithoutEvents = 8;
 constexpr std::size_t kMostGrowth = 1024;  // KiB, from the first quarter on
 /// For what a call that is just ending still has open.
 constexpr std::chrono::seconds kCallsEnd{30};
@@ -174,14 +177,24 @@ void EventStorm::begin() {
   giveAll({});
 }
 
-EventStorm::Leg EventStorm::drawLeg() {
+EventStorm::Leg EventStorm::drawLeg(std::size_t count) {
   Leg leg;
-  for (std::size_t happened = 0; happened < kEventsOfALeg || !leg.acts.back().tells;) {
+  while (leg.happened < count || !leg.acts.back().tells) {
     leg.acts.push_back(rehearsal_.draw());
-    happened += leg.acts.back().happened ? 1 : 0;
+    leg.happened += leg.acts.back().happened ? 1 : 0;
   }
   leg.frames = rehearsal_.frames(held_);
   return leg;
+}
+
+std::vector<EventStorm::Leg> EventStorm::drawLegs(std::size_t events) {
+  std::minstd_rand random(seed_);
+  std::vector<Leg> legs;
+  for (std::size_t happened = 0; happened < events; happened += legs.back().happened) {
+    const std::size_t most = random() % 2 == 0 ? kShortLeg : kLongLeg;
+    legs.push_back(drawLeg(1 + random() / 4 % most));
+  }
+  return legs;
 }
 
 std::vector<EventAct> EventStorm::drawEnd() {
@@ -195,8 +208,7 @@ std::vector<EventAct> EventStorm::drawEnd() {
 void EventStorm::rage(std::size_t events) {
   begin();
   ASSERT_FALSE(testing::Test::HasFailure());
-  std::vector<Leg> legs(events / kEventsOfALeg);
-  for (Leg& leg : legs) leg = drawLeg();
+  const std::vector<Leg> legs = drawLegs(events);
   std::vector<Life> lives(nodes_.size());
   {
     std::vector<std::jthread> hands;
@@ -209,7 +221,7 @@ void EventStorm::rage(std::size_t events) {
     ASSERT_EQ(lives[i].wrong, "") << again(*nodes_[i]) << nodes_[i]->said();
   }
   giveAll(drawEnd());
-  std::cout << rehearsal_.uevents() << " kernel events\n";
+  std::cout << legs.size() << " legs, " << rehearsal_.uevents() << " kernel events\n";
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     EventNode& node = *nodes_[i];
     EXPECT_EQ(node.hardware("show"), rehearsal_.show()) << node.name();

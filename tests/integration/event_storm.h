@@ -17,6 +17,7 @@ public:
   /// A few events, and what is true after them.
   struct Leg {
     std::vector<EventAct> acts;
+    std::size_t happened = 0;  ///< those that were not refused
     ShownFrames frames;
   };
 
@@ -27,9 +28,10 @@ public:
 private:
   /// Every model was there once, and two pods run.
   void begin();
-  /// So many events, of which the last one is told by the kernel: what is silent (a device that is
-  /// opened, or falls silent) is seen with it.
-  Leg drawLeg();
+  /// `count` events or more: the last one is told by the kernel, and what is silent (a device that
+  /// is opened, or falls silent) is seen with it.
+  Leg drawLeg(std::size_t count);
+  std::vector<Leg> drawLegs(std::size_t events);
   /// All that somebody began has ended.
   std::vector<EventAct> drawEnd();
   /// To all nodes, one after the other; then whole frames are waited for.
