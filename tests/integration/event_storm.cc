@@ -24,7 +24,7 @@ constexpr bool kOwnAllocator = true;
 #endif
 /// Half of the legs are short: their last event comes while the first look is made or awaited.
 constexpr std::size_t kShortLeg = 4;
-constexpr std::size_t kLongLeg = 300;
+constexpr std::size_t kLongLeg = 400;
 /// Legs after which a node is waited for, so that a lost event is noticed while nothing makes up
 /// for it. Without events that takes a second each time.
 constexpr std::size_t kLegsSeen = 1;
