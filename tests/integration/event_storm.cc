@@ -37,7 +37,8 @@ constexpr const char* kConfig =
     "resources:\n"
     "  - {select: {vendor: [\"10de\", \"15b3\", \"1af4\"]}}\n"
     "  - {select: {vendor: \"8086\", device: [\"1593\", \"1889\"]}}\n"
-    "  - {select: {vendor: [\"8086\", \"14e4\", \"1002\"]}, groupUnit: all}\n";
+    "  - {select: {vendor: \"8086\", device: \"100e\"}, groupUnit: all}\n"
+    "  - {select: {vendor: [\"14e4\", \"1002\"]}, groupUnit: all}\n";
 
 sim::Topology readTopology() {
   return sim::parseTopology(sourceText("tests/topologies/event-storm.yaml")).value();
