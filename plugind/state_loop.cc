@@ -25,6 +25,7 @@ LedgerSettings ledgerSettings(const Settings& settings) {
   wanted.grace = settings.grace;
   wanted.allocateWait = settings.allocateWait;
   wanted.emptyResourceAfter = settings.emptyResourceAfter;
+  wanted.flapRest = settings.flapRest;
   wanted.refusalDetail = settings.refusalDetail;
   return wanted;
 }

@@ -167,6 +167,7 @@ Settings toSettings(const plugind_config::Config& message, Findings& findings) {
                                ? RefusalDetail::kFull
                                : RefusalDetail::kReference;
   settings.emptyResourceAfter = std::chrono::milliseconds(message.empty_resource_after());
+  settings.flapRest = std::chrono::milliseconds(message.flap_rest());
   settings.allocateWait = std::chrono::milliseconds(message.allocate_wait());
   return settings;
 }

@@ -28,8 +28,12 @@ Bar offerReason(const LedgerState& state, const ResourceName& resource,
   if (!others.empty()) return {"represented", others + " stands for its group (groupUnit)"};
   if (device.hardware != "ready") return {device.hardware, device.hardwareText};
   if (isResting(state, device.address)) {
-    return {"flapping", "it comes and goes: find out why; it is back when it was steady for " +
-                            std::to_string(timing::kFlapRest.count()) + " s"};
+    return {
+        "flapping",
+        "it comes and goes: find out why; it is back when it was steady for " +
+            std::to_string(
+                std::chrono::duration_cast<std::chrono::seconds>(state.settings.flapRest).count()) +
+            " s"};
   }
   if (device.group.holding != Holding::kFree) {
     const std::string holding(nameOf(device.group.holding));

@@ -84,6 +84,7 @@ struct Settings {
   std::chrono::milliseconds grace{60'000};          ///< frames stand this long without privd
   std::chrono::milliseconds allocateWait{5'000};    ///< of the first Allocate without privd
   std::chrono::milliseconds emptyResourceAfter{0};  ///< 0: a resource without devices never ends
+  std::chrono::milliseconds flapRest{30'000};       ///< 0: devices that flap do not rest
   RefusalDetail refusalDetail = RefusalDetail::kReference;
 
   friend bool operator==(const Settings&, const Settings&) = default;

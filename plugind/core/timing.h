@@ -54,8 +54,6 @@ inline constexpr seconds kFrameStay{60};
 /// the kubelet a frame and two fsyncs, and a pod would lose it again.
 inline constexpr std::size_t kMostFlips{10};
 inline constexpr seconds kFlapWindow{60};
-/// It is offered again after this long without a change.
-inline constexpr seconds kFlapRest{30};
 
 /// What left a frame comes back no sooner, so that a late reply does not meet a list without it.
 inline constexpr seconds kFrameReturn{10};

@@ -16,7 +16,7 @@ namespace {
 
 /// An id that left a frame stays for 60 s, and one that left comes back 10 s later.
 constexpr std::chrono::seconds kSettled{100};
-constexpr unsigned kNever = 3600;
+constexpr std::chrono::seconds kNever{3600};
 
 const char* nameOf(Delivery delivery) {
   switch (delivery) {
@@ -90,7 +90,7 @@ EventNode::EventNode(Delivery delivery, const std::string& topology, const std::
   options.patience = kSettled;
   options.uevents = ueventsOf(delivery);
   options.seed = seed;
-  options.rescan = delivery == Delivery::kDropped ? 1 : kNever;
+  options.rescan = delivery == Delivery::kDropped ? std::chrono::seconds(1) : kNever;
   auto started = sim::Node::start(options);
   if (!started) throw std::runtime_error(started.error());
   node_ = std::move(started).value();

@@ -32,6 +32,7 @@ struct LedgerSettings {
   std::chrono::milliseconds allocateWait{5'000};
   std::chrono::milliseconds bindDeadline = timing::kBindDeadline;
   std::chrono::milliseconds emptyResourceAfter{0};  ///< 0: a resource never ends
+  std::chrono::milliseconds flapRest{30'000};       ///< 0: devices that flap do not rest
   RefusalDetail refusalDetail = RefusalDetail::kReference;
   /// False for a shell that cannot read what the kubelet remembers: the ledger counts as adopted,
   /// nothing is looked for, and nothing is ever released.

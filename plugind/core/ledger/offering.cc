@@ -72,11 +72,12 @@ void tell(Lines& lines, OfferTrack& track, const Judgement& offer, const Bdf& ad
   }
 }
 
-void countFlip(OfferTrack& track, Instant now) {
+void countFlip(OfferTrack& track, Instant now, std::chrono::milliseconds rest) {
   std::erase_if(track.flips, [now](Instant flip) { return now - flip >= timing::kFlapWindow; });
   track.flips.push_back(now);
-  if (track.flips.size() > timing::kMostFlips || track.restUntil) {
-    track.restUntil = now + timing::kFlapRest;
+  if (track.flips.size() > timing::kMostFlips + 1) track.flips.erase(track.flips.begin());
+  if (rest.count() > 0 && (track.flips.size() > timing::kMostFlips || track.restUntil)) {
+    track.restUntil = now + rest;
     track.flips.erase(track.flips.begin(), track.flips.end() - 1);
   }
 }
@@ -96,7 +97,8 @@ void tellOffers(Turn& turn, bool flips) {
     const auto [entry, isNew] = state.offers.try_emplace(address);
     OfferTrack& track = entry->second;
     const bool good = offer.bar.reason.empty();
-    if (!isNew && flips && good != track.good) countFlip(track, turn.now.instant);
+    if (!isNew && flips && good != track.good)
+      countFlip(track, turn.now.instant, state.settings.flapRest);
     track.good = good;
     if (offer.resource) track.resource = offer.resource;
     tell(lines, track, offer, address);
