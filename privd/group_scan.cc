@@ -4,6 +4,8 @@
 #include "privd/device_scan.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 namespace vfiogate {
 namespace {
@@ -27,7 +29,7 @@ GroupUse worstUse(const Snapshot& snapshot, const IommuGroup& group) {
     if (device.headerType.value_or(0) != 0) continue;
     if (!device.mediated.empty() && use == GroupUse::kIdle) use = GroupUse::kBlind;
     const bool unclear = useUnclear(device);
-    if (!device.driver.empty() && !device.vfioDev && !unclear) continue;
+    if (!device.driver.empty() && !offersVfio(device) && !unclear) continue;
     if (!device.enableCount || unclear || !isEndpoint(device)) {
       use = GroupUse::kUnknown;
     } else if (*device.enableCount > 0) {
@@ -63,6 +65,18 @@ std::optional<IommuGroup> readGroup(const SysfsRoot& sysfs, const DevRoot& dev, 
                     .groupNode = dev.hasCharacterDevice("vfio/" + number),
                     .use = GroupUse::kUnknown,
                     .members = membersOf(sysfs, directory).value_or(std::vector<Bdf>())};
+}
+
+bool offersVfioByGroup(const SysfsRoot& sysfs, const Snapshot& snapshot, const IommuGroup& group) {
+  if (sysfs.exists("class/vfio-dev")) return false;
+  if (!sysfs.exists("class/vfio/" + std::to_string(group.id.number()))) return false;
+  std::set<std::string> drivers;
+  for (const Bdf& member : group.members) {
+    const auto found = snapshot.devices.find(member);
+    if (found == snapshot.devices.end() || !isEndpoint(found->second)) continue;
+    if (!found->second.driver.empty()) drivers.insert(found->second.driver);
+  }
+  return drivers.size() == 1;
 }
 
 GroupUse useOf(const Snapshot& snapshot, const IommuGroup& group) {

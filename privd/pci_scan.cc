@@ -22,7 +22,7 @@ public:
     for (const Bdf& address : where.devices) readOnce(address);
     due_.insert(where.groups.begin(), where.groups.end());
     while (!due_.empty()) readMembership(*due_.begin());
-    for (const IommuGroupId id : done_) judgeUse(id);
+    for (const IommuGroupId id : done_) judgeGroup(id);
     return changed_;
   }
 
@@ -45,6 +45,8 @@ private:
     auto device = readDevice(sysfs_, dev_, address);
     if (device) {
       wantGroup(device->group);
+      // Its group tells, below.
+      if (known != seen_.devices.end()) device->vfioGroup = known->second.vfioGroup;
       if (known != seen_.devices.end() && known->second == *device) return;
       seen_.devices.insert_or_assign(address, std::move(*device));
     } else if (known == seen_.devices.end()) {
@@ -81,9 +83,16 @@ private:
     changed_ = true;
   }
 
-  void judgeUse(IommuGroupId id) {
+  void judgeGroup(IommuGroupId id) {
     const auto found = seen_.groups.find(id);
     if (found == seen_.groups.end()) return;
+    const bool offered = offersVfioByGroup(sysfs_, seen_, found->second);
+    for (const Bdf& address : found->second.members) {
+      const auto member = seen_.devices.find(address);
+      if (member == seen_.devices.end()) continue;
+      const bool here = offered && !member->second.driver.empty() && isEndpoint(member->second);
+      changed_ |= std::exchange(member->second.vfioGroup, here) != here;
+    }
     const GroupUse use = useOf(seen_, found->second);
     changed_ |= std::exchange(found->second.use, use) != use;
   }

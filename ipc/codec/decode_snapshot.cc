@@ -60,6 +60,7 @@ void decodeState(schema::Device::Reader in, CheckedFields& fields, PciDevice& de
   device.answers = in.getAnswers();
   device.driver = fields.text("driver", in.getDriver());
   device.vfioDev = fields.number("vfioDev", in.getVfioDev(), kMaxU32);
+  device.vfioGroup = in.getVfioGroup();
   device.cdevNode = in.getCdevNode();
   device.numaNode = fields.number("numaNode", in.getNumaNode(), kMaxU32);
   if (const auto group = fields.number("group", in.getGroup(), kMaxU32)) {

@@ -100,6 +100,7 @@ void encodeState(const PciDevice& device, schema::Device::Builder out) {
   out.setAnswers(device.answers);
   out.setDriver(cut(device.driver));
   out.setVfioDev(orAbsent<std::int64_t>(device.vfioDev));
+  out.setVfioGroup(device.vfioGroup);
   out.setCdevNode(device.cdevNode);
   out.setNumaNode(orAbsent<std::int32_t>(device.numaNode));
   if (device.group) out.setGroup(device.group->number());

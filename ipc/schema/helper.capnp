@@ -164,6 +164,7 @@ struct Device {
   pcieRoot @21 :Text;
   mediated @22 :List(Mediated);
   problems @23 :List(Problem);
+  vfioGroup @24 :Bool;
 }
 
 enum SriovRole {

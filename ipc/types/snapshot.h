@@ -46,7 +46,9 @@ struct PciDevice {
   bool answers = true;                     ///< false: configuration space reads all ones
   std::string driver;                      ///< name of the bound driver; empty: none
   std::optional<std::uint32_t> vfioDev;    ///< K of vfio-dev/vfioK: its driver offers VFIO
-  bool cdevNode = false;                   ///< /dev/vfio/devices/vfioK is a character device
+  /// Its driver offers VFIO, told by its group: for kernels before 6.1, which have no vfio-dev.
+  bool vfioGroup = false;
+  bool cdevNode = false;  ///< /dev/vfio/devices/vfioK is a character device
   std::string modalias;
   std::optional<std::uint32_t> numaNode;  ///< absent where the kernel says -1
   std::optional<IommuGroupId> group;
@@ -83,6 +85,11 @@ struct Snapshot {
 
   friend bool operator==(const Snapshot&, const Snapshot&) = default;
 };
+
+/// Its driver offers VFIO, whatever it is called.
+inline bool offersVfio(const PciDevice& device) {
+  return device.vfioDev.has_value() || device.vfioGroup;
+}
 
 /// True for what can be handed to a virtual machine; false for bridges. Judged by header type, as
 /// an NVSwitch has a bridge's class and is an endpoint. Unknown header: by class.

@@ -10,7 +10,7 @@ bool beingUnbound(const PciDevice& device) {
 }
 
 bool onHostDriver(const PciDevice& device) {
-  return !device.driver.empty() && !device.vfioDev.has_value();
+  return !device.driver.empty() && !offersVfio(device);
 }
 
 /// pci-stub claims a device for nobody, and the kernel counts a group with it as viable.

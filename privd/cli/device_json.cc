@@ -75,7 +75,7 @@ Json deviceJson(const NodeView& view, const PciDevice& device) {
           {"className", jsonText(view.className(device))},
           {"name", jsonText(view.deviceName(device))},
           {"driver", textOrNull(device.driver)},
-          {"vfio", device.vfioDev.has_value()},
+          {"vfio", offersVfio(device)},
           {"numaNode", numberOrNull(device.numaNode)},
           {"iommuGroup", device.group ? Json(device.group->number()) : Json(nullptr)},
           {"state", stateOf(view.snapshot, device)},

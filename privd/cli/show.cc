@@ -53,7 +53,7 @@ void print(const NodeView& view, const PciDevice& device) {
   line("class", jsonText(view.className(device)));
   line("ids", idsOf(device.vendor, device.device));
   line("subsystem", idsOf(device.subvendor, device.subdevice));
-  line("driver", jsonText(device.driver) + (device.vfioDev ? " (offers VFIO)" : ""));
+  line("driver", jsonText(device.driver) + (offersVfio(device) ? " (offers VFIO)" : ""));
   line("state", stateOf(view.snapshot, device));
   line("", jsonText(explain(view.snapshot, device.address, seen)));
   printGroup(view, device);

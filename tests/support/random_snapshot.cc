@@ -41,6 +41,7 @@ PciDevice RandomSnapshots::device() {
   device.answers = flip();
   device.driver = text();
   device.vfioDev = maybe<std::uint32_t>(kMaxU32);
+  device.vfioGroup = flip();
   device.cdevNode = flip();
   device.modalias = text();
   device.numaNode = maybe<std::uint32_t>(kMaxI32);

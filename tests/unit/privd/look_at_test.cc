@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <random>
 
 namespace vfiogate {
@@ -80,6 +81,47 @@ TEST_F(LookAt, WhatItDoesNotNameIsLeftAsItWas) {
   tree_.setDriver("0000:02:00.0", "nvidia");
   EXPECT_FALSE(look("0000:01:00.0"));
   EXPECT_EQ(seen_.devices.at(at("0000:02:00.0")).driver, "vfio-pci");
+}
+
+/// A kernel before 6.1 shows the group in class/vfio, and nothing below the device.
+class LookAtOldKernel : public LookAt {
+protected:
+  ~LookAtOldKernel() noexcept override = default;
+  void addOld(const std::string& address, const std::string& driver) {
+    tree_.add({.address = address, .driver = driver, .group = 7});
+    std::filesystem::remove_all(tree_.directoryOf(address) / "vfio-dev");
+  }
+  void showVfioGroup() {
+    std::filesystem::create_directories(std::filesystem::path(tree_.sysfs()) / "class/vfio/7");
+  }
+  bool offers(const std::string& address) { return offersVfio(whole().devices.at(at(address))); }
+};
+
+TEST_F(LookAtOldKernel, AVfioGroupTellsThatTheDriverOffersVfio) {
+  addOld("0000:01:00.0", "some-variant");
+  EXPECT_FALSE(offers("0000:01:00.0"));
+  showVfioGroup();
+  EXPECT_TRUE(offers("0000:01:00.0"));
+  seen_ = whole();
+  EXPECT_FALSE(look("0000:01:00.0")) << "nothing is new";
+}
+
+TEST_F(LookAtOldKernel, OfTwoDriversItDoesNotTellWhichOne) {
+  addOld("0000:01:00.0", "vfio-pci");
+  addOld("0000:01:00.1", "snd_hda_intel");
+  showVfioGroup();
+  EXPECT_FALSE(offers("0000:01:00.0"));
+  EXPECT_FALSE(offers("0000:01:00.1"));
+  tree_.setDriver("0000:01:00.1", "");
+  EXPECT_TRUE(offers("0000:01:00.0"));
+  EXPECT_FALSE(offers("0000:01:00.1"));
+}
+
+TEST_F(LookAtOldKernel, WhereVfioDevIsTheGroupSaysNothing) {
+  addOld("0000:01:00.0", "nvidia");
+  showVfioGroup();
+  std::filesystem::create_directories(std::filesystem::path(tree_.sysfs()) / "class/vfio-dev");
+  EXPECT_FALSE(offers("0000:01:00.0"));
 }
 
 TEST_F(LookAt, I9_AfterEachOfManyChangesOneLookSeesWhatAScanSees) {
