@@ -79,7 +79,7 @@ void StateLoop::privdWent() {
 }
 
 void StateLoop::socketsAvailable() {
-  for (auto& [name, resource] : resources_) resource->registrar().socketsAvailable();
+  for (auto& [name, resource] : resources_) resource->registrar().socketsCame();
   begin();
 }
 
@@ -88,7 +88,7 @@ void StateLoop::kubeletAppeared(const KubeletIdentity& kubelet) {
   if (std::exchange(kubelet_, kubelet) !=
       kubelet) {  // not privd that is back and says who is there
     logInfo(LogEvent::kKubeletAppeared, {{"resources", resources_.size()}});
-    for (auto& [name, resource] : resources_) resource->registrar().registerNow();
+    for (auto& [name, resource] : resources_) resource->registrar().kubeletCame();
   }
   begin();
 }
@@ -246,7 +246,7 @@ void StateLoop::startResource(const ResourceName& name) {
   logInfo(LogEvent::kResourceStarted, {{"resource", name.str()}});
   auto resource =
       std::make_unique<AdvertisedResource>(name, *this, privd_.sockets, loop_, node_.kubeletUid);
-  resource->registrar().registerNow();
+  resource->registrar().start();
   resources_.emplace(name, std::move(resource));
 }
 

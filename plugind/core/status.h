@@ -3,12 +3,15 @@
 // For operators: it names holders, which a refusal never does.
 
 #include "plugind/core/ledger/ledger_view.h"
+#include "plugind/core/registration.h"
 
 namespace vfiogate {
 
 /// How a resource stands with the kubelet. Source: its registrar and its streams.
 struct ResourceFacts {
   bool registered = false;
+  RegistrationState state = RegistrationState::kUnwanted;
+  std::map<RegistrationTurn, std::uint64_t> turns;  ///< how often each was taken
   std::string trouble;  ///< why it is not, for people; empty: nothing went wrong yet
   std::size_t streams = 0;
   std::uint64_t framesSent = 0;      ///< to live streams, since the start

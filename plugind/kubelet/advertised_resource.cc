@@ -49,11 +49,13 @@ void AdvertisedResource::streamEnded(const ListWatchStream& stream) {
   logInfo(LogEvent::kStreamEnded, {{"resource", name_.str()}, {"streams", streams_.size()}});
   // The end of an older one may make the kubelet drop the newest, too (kubelet-contract.md T3):
   // that one's end is then told as well.
-  if (newest) registrar_.registerAgain();
+  if (newest) registrar_.streamEnded();
 }
 
 ResourceFacts AdvertisedResource::facts() const {
   return {.registered = registrar_.registered(),
+          .state = registrar_.state(),
+          .turns = registrar_.turns(),
           .trouble = registrar_.trouble(),
           .streams = streams_.size(),
           .framesSent = framesSent_,

@@ -5,6 +5,8 @@
 
 #include <kj/debug.h>
 
+#include <algorithm>
+#include <chrono>
 #include <random>
 #include <utility>
 
@@ -12,10 +14,6 @@ namespace vfiogate {
 namespace {
 
 constexpr Backoff::Range kPauses{std::chrono::milliseconds(200), std::chrono::milliseconds(30'000)};
-/// A registration that stood this long was good: what ends it later is a new story.
-constexpr auto kQuiet = 10 * kj::SECONDS;
-/// From the kubelet's answer to its ListAndWatch: it opens that before or right after.
-constexpr auto kStreamWait = 5 * kj::SECONDS;
 
 grpc::Status unavailable(const std::string& why) {
   return grpc::Status(grpc::StatusCode::UNAVAILABLE, why);
@@ -25,58 +23,79 @@ grpc::Status unavailable(const std::string& why) {
 
 Registrar::Registrar(const ResourceName& resource, KubeletSockets& sockets, PluginServer& server,
                      const LoopParts& loop)
-    : resource_(resource), sockets_(sockets), server_(server), loop_(loop), backoff_(kPauses) {}
+    : resource_(resource),
+      sockets_(sockets),
+      server_(server),
+      loop_(loop),
+      registration_(kPauses) {}
 
-void Registrar::registerNow() {
-  registered_ = false;
-  attempting_ = true;
-  backoff_.reset();
+void Registrar::start() {
+  carryOut(registration_.wanted(now()));
+}
+
+void Registrar::kubeletCame() {
   lastComplaint_.clear();
-  attempts_ = kj::evalLater([this]() { return attemptUntilRegistered(); }).eagerlyEvaluate(nullptr);
+  carryOut(registration_.kubeletCame(now()));
 }
 
-void Registrar::registerAgain() {
-  if (attempting_) return;
-  if (registered_ && loop_.timer.now() - registeredAt_ >= kQuiet) backoff_.reset();
-  registered_ = false;
-  attempting_ = true;
-  attempts_ = pauseAndAttempt().eagerlyEvaluate(nullptr);
+void Registrar::socketsCame() {
+  carryOut(registration_.socketsCame(now()));
 }
 
-void Registrar::socketsAvailable() {
-  if (!registered_) registerNow();
+void Registrar::streamOpened() {
+  carryOut(registration_.streamOpened());
 }
 
-kj::Promise<void> Registrar::attemptUntilRegistered() {
-  streamSeen_ = false;
-  return attempt()
+void Registrar::streamEnded() {
+  carryOut(registration_.streamEnded(now(), draw()));
+}
+
+void Registrar::carryOut(Registration::Step step) {
+  if (step.turn) {
+    ++turns_[*step.turn];
+    if (step.turn == RegistrationTurn::kNoStream) {
+      complain("the kubelet registered it and opened no ListAndWatch");
+    }
+  }
+  if (step.attempt) {
+    attempt_ = kj::evalLater([this]() { return attempt(); }).eagerlyEvaluate(nullptr);
+  }
+  setAlarm();
+}
+
+void Registrar::setAlarm() {
+  const auto due = registration_.due();
+  if (!due) {
+    alarm_ = nullptr;
+    return;
+  }
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*due - now());
+  const auto wait = std::max<std::int64_t>(left.count(), 0) * kj::MILLISECONDS;
+  alarm_ = loop_.timer.afterDelay(wait)
+               .then([this]() {
+                 ring_ = kj::evalLater([this]() {
+                           carryOut(registration_.tick(now(), draw()));
+                         }).eagerlyEvaluate(nullptr);
+               })
+               .eagerlyEvaluate(nullptr);
+}
+
+kj::Promise<void> Registrar::attempt() {
+  return dialAndRegister()
       .catch_(
           [](kj::Exception&& exception) { return unavailable(exception.getDescription().cStr()); })
-      .then([this](grpc::Status status) -> kj::Promise<void> {
-        if (!status.ok()) {
+      .then([this](const grpc::Status& status) {
+        if (status.ok()) {
+          lastComplaint_.clear();
+          logInfo(LogEvent::kRegistered, {{"resource", resource_.str()}});
+        } else {
           complain(status.error_message());
-          return pauseAndAttempt();
         }
-        registered_ = true;
-        attempting_ = false;
-        registeredAt_ = loop_.timer.now();
-        lastComplaint_.clear();
-        logInfo(LogEvent::kRegistered, {{"resource", resource_.str()}});
-        return awaitStream();
+        carryOut(registration_.attemptEnded(status.ok(), now(), draw()));
       });
 }
 
-kj::Promise<void> Registrar::awaitStream() {
-  return loop_.timer.afterDelay(kStreamWait).then([this]() -> kj::Promise<void> {
-    if (streamSeen_) return kj::READY_NOW;
-    registered_ = false;
-    attempting_ = true;
-    complain("the kubelet registered it and opened no ListAndWatch");
-    return pauseAndAttempt();
-  });
-}
-
-kj::Promise<grpc::Status> Registrar::attempt() {
+kj::Promise<grpc::Status> Registrar::dialAndRegister() {
   return sockets_.dialKubelet().then(
       [this](Result<kj::AutoCloseFd, SocketRefusal> dialled) -> kj::Promise<grpc::Status> {
         if (!dialled) return unavailable(dialled.error().why);
@@ -95,12 +114,12 @@ kj::Promise<grpc::Status> Registrar::registerOver(kj::AutoCloseFd connection) {
       });
 }
 
-kj::Promise<void> Registrar::pauseAndAttempt() {
-  std::uniform_real_distribution<double> draw(0, 1);
-  const auto pause = backoff_.next(draw(loop_.random));
-  return loop_.timer.afterDelay(pause.count() * kj::MILLISECONDS).then([this]() {
-    return attemptUntilRegistered();
-  });
+Instant Registrar::now() const {
+  return std::chrono::steady_clock::now();
+}
+
+double Registrar::draw() {
+  return std::uniform_real_distribution<double>(0, 1)(loop_.random);
 }
 
 void Registrar::complain(const std::string& why) {

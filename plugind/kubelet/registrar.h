@@ -1,64 +1,66 @@
 #pragma once
 // Keeps one resource registered with the kubelet: serve first, then register.
 
-#include "plugind/kubelet/backoff.h"
+#include "plugind/core/registration.h"
 #include "plugind/kubelet/kubelet_sockets.h"
 #include "plugind/kubelet/plugin_server.h"
 
 #include <grpcpp/support/status.h>
 
 #include <kj/async.h>
-#include <kj/time.h>
 
+#include <map>
 #include <string>
 
 namespace vfiogate {
 
-/// Each attempt dials the kubelet, makes the plugin's socket anew, serves it, then calls Register.
-/// In that order a socket is never made before a starting kubelet sweeps its directory: who can be
-/// dialled has swept. The loop's thread only.
+/// Carries out what Registration decides. Each attempt dials the kubelet, makes the plugin's socket
+/// anew, serves it, then calls Register. In that order a socket is never made before a starting
+/// kubelet sweeps its directory: who can be dialled has swept. The loop's thread only.
 class Registrar {
 public:
   /// Borrows everything; `server` is told of each new socket.
   Registrar(const ResourceName& resource, KubeletSockets& sockets, PluginServer& server,
             const LoopParts& loop);
+  KJ_DISALLOW_COPY(Registrar);
 
-  /// A new kubelet, or a resource that was never registered: at once, whatever went before.
-  void registerNow();
+  void start();
+  /// Another kubelet is there.
+  void kubeletCame();
+  /// privd is back.
+  void socketsCame();
+  /// The kubelet opened ListAndWatch.
+  void streamOpened();
+  /// The newest stream ended.
+  void streamEnded();
 
-  /// The kubelet let go of us: after a pause, unless an attempt is already under way.
-  void registerAgain();
-
-  /// privd is back: at once if this is not registered.
-  void socketsAvailable();
-
-  /// The kubelet opened ListAndWatch. If none follows a registration, the kubelet lost its side
-  /// while it answered (kubelet-contract.md T3), and this registers again.
-  void streamOpened() { streamSeen_ = true; }
-
-  bool registered() const { return registered_; }
+  RegistrationState state() const { return registration_.state(); }
+  bool registered() const { return registration_.registered(); }
+  /// How often each turn was taken.
+  const std::map<RegistrationTurn, std::uint64_t>& turns() const { return turns_; }
   /// Why the last attempt failed, for people; empty: it did not.
   const std::string& trouble() const { return lastComplaint_; }
 
 private:
-  kj::Promise<void> attemptUntilRegistered();
-  kj::Promise<grpc::Status> attempt();
+  void carryOut(Registration::Step step);
+  void setAlarm();
+  kj::Promise<void> attempt();
+  kj::Promise<grpc::Status> dialAndRegister();
   kj::Promise<grpc::Status> registerOver(kj::AutoCloseFd connection);
-  kj::Promise<void> awaitStream();
-  kj::Promise<void> pauseAndAttempt();
   void complain(const std::string& why);
+  Instant now() const;
+  double draw();
 
   const ResourceName& resource_;
   KubeletSockets& sockets_;
   PluginServer& server_;
   const LoopParts loop_;
-  Backoff backoff_;
-  bool registered_ = false;
-  bool attempting_ = false;
-  bool streamSeen_ = false;
-  kj::TimePoint registeredAt_ = kj::origin<kj::TimePoint>();
+  Registration registration_;
+  std::map<RegistrationTurn, std::uint64_t> turns_;
   std::string lastComplaint_;
-  kj::Promise<void> attempts_ = nullptr;
+  kj::Promise<void> attempt_ = nullptr;
+  kj::Promise<void> alarm_ = nullptr;
+  kj::Promise<void> ring_ = nullptr;  ///< apart from the alarm, which must not end itself
 };
 
 }  // namespace vfiogate

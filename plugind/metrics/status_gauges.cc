@@ -16,6 +16,10 @@ constexpr std::array kHoldings{Holding::kFree,    Holding::kTaking,    Holding::
                                Holding::kLent,    Holding::kForgotten, Holding::kLingering,
                                Holding::kForeign, Holding::kReturning};
 
+constexpr std::array kTurns{RegistrationTurn::kTaken, RegistrationTurn::kRefused,
+                            RegistrationTurn::kNoStream, RegistrationTurn::kStreamEnded,
+                            RegistrationTurn::kNewKubelet};
+
 MetricFamily family(const char* name, const char* help, MetricType type = MetricType::Gauge) {
   MetricFamily made;
   made.name = name;
@@ -39,6 +43,10 @@ MetricFamily single(const char* name, const char* help, double value) {
 
 void addResources(const PluginStatus& status, std::vector<MetricFamily>& families) {
   auto registered = family("vfiogate_resource_registered", "1: the kubelet took the registration");
+  auto turns = family("vfiogate_registrations_total",
+                      "What happened to registrations: taken, refused, no-stream, stream-ended, "
+                      "new-kubelet",
+                      MetricType::Counter);
   auto streams = family("vfiogate_resource_streams", "Live ListAndWatch streams");
   auto devices = family("vfiogate_resource_devices", "Devices by what the kubelet sees of them");
   auto frames =
@@ -46,6 +54,12 @@ void addResources(const PluginStatus& status, std::vector<MetricFamily>& familie
   for (const ResourceStatus& resource : status.resources) {
     const std::string name = resource.name.str();
     add(registered, {{"resource", name}}, resource.facts.registered ? 1 : 0);
+    for (const RegistrationTurn turn : kTurns) {
+      const auto found = resource.facts.turns.find(turn);
+      const auto times = found == resource.facts.turns.end() ? 0 : found->second;
+      add(turns, {{"resource", name}, {"turn", std::string(nameOf(turn))}},
+          static_cast<double>(times));
+    }
     add(streams, {{"resource", name}}, static_cast<double>(resource.facts.streams));
     add(frames, {{"resource", name}}, static_cast<double>(resource.facts.framesSent));
     double healthy = 0;
@@ -58,7 +72,7 @@ void addResources(const PluginStatus& status, std::vector<MetricFamily>& familie
     add(devices, {{"resource", name}, {"health", "unhealthy"}}, unhealthy);
     add(devices, {{"resource", name}, {"health", "hidden"}}, hidden);
   }
-  families.insert(families.end(), {registered, streams, devices, frames});
+  families.insert(families.end(), {registered, turns, streams, devices, frames});
 }
 
 void addReasons(const PluginStatus& status, std::vector<MetricFamily>& families) {

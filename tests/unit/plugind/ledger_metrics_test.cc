@@ -27,11 +27,16 @@ PluginStatus oneLentOneFree() {
   PluginStatus status;
   status.leftOut.emplace(*Bdf::parse("0000:00:01.0"), LeftOut{"bridge", "a bridge"});
   status.privdThere = true;
-  status.resources.push_back(
-      {.name = kGpu,
-       .lending = {},
-       .facts = {.registered = true, .trouble = {}, .streams = 2, .framesSent = 9, .lastFrame = {}},
-       .devices = {}});
+  status.resources.push_back({.name = kGpu,
+                              .lending = {},
+                              .facts = {.registered = true,
+                                        .state = RegistrationState::kStanding,
+                                        .turns = {{RegistrationTurn::kTaken, 3}},
+                                        .trouble = {},
+                                        .streams = 2,
+                                        .framesSent = 9,
+                                        .lastFrame = {}},
+                              .devices = {}});
   for (const Bdf& address : {kFirst, kSecond}) {
     DeviceStatus device{.address = address, .shown = true, .healthy = true, .group = {}};
     device.reason = address == kFirst ? "offered" : "host-driver";
@@ -71,6 +76,8 @@ TEST(LedgerMetrics, CountsAndTellsTheState) {
         "vfiogate_groups{state=\"free\"} 1",
         "vfiogate_groups{state=\"lingering\"} 0",
         "vfiogate_groups_disputed 0",
+        "vfiogate_registrations_total{resource=\"vfiogate.dev/gpu\",turn=\"taken\"} 3",
+        "vfiogate_registrations_total{resource=\"vfiogate.dev/gpu\",turn=\"no-stream\"} 0",
         "vfiogate_devices{reason=\"bridge\"} 1",
         "vfiogate_devices{reason=\"offered\"} 1",
         "vfiogate_devices{reason=\"host-driver\"} 1",

@@ -57,6 +57,8 @@ PluginStatus everything() {
           .resources = {{.name = kGpu,
                          .lending = {},
                          .facts = {.registered = true,
+                                   .state = RegistrationState::kStanding,
+                                   .turns = {},
                                    .trouble = "it was slow",
                                    .streams = 1,
                                    .framesSent = 7,
@@ -71,7 +73,7 @@ TEST(StatusJson, HasEveryField) {
     "time": "2026-11-21T09:42:07Z", "privd": {"there": false, "awayFor": 3.25},
     "lending": "open", "adoption": "looking",
     "resources": [{
-      "name": "vfiogate.dev/gpu", "groupUnit": "one", "registered": true, "streams": 1,
+      "name": "vfiogate.dev/gpu", "groupUnit": "one", "registered": true, "registration": "standing", "streams": 1,
       "frames": 7, "lastFrameAge": 3.25, "trouble": "it was slow",
       "devices": [{
         "address": "0000:65:00.0", "model": "10de:2684", "driver": "vfio-pci", "group": 31,

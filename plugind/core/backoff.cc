@@ -1,4 +1,4 @@
-#include "plugind/kubelet/backoff.h"
+#include "plugind/core/backoff.h"
 
 #include <algorithm>
 

@@ -1,0 +1,108 @@
+#include "plugind/core/registration.h"
+
+namespace vfiogate {
+namespace {
+
+/// A registration that stood this long was good: what ends it later is a new story.
+constexpr std::chrono::seconds kGood{10};
+/// From the kubelet's answer to its ListAndWatch: it opens that before or right after.
+constexpr std::chrono::seconds kStreamWait{5};
+
+}  // namespace
+
+Registration::Step Registration::begin(std::optional<RegistrationTurn> turn) {
+  state_ = RegistrationState::kAttempting;
+  streamSeen_ = false;
+  due_.reset();
+  return {.attempt = true, .turn = turn};
+}
+
+Registration::Step Registration::pause(RegistrationTurn turn, Instant now, double draw) {
+  state_ = RegistrationState::kPausing;
+  due_ = now + backoff_.next(draw);
+  return {.attempt = false, .turn = turn};
+}
+
+Registration::Step Registration::wanted(Instant /*now*/) {
+  if (state_ != RegistrationState::kUnwanted) return {};
+  return begin();
+}
+
+Registration::Step Registration::kubeletCame(Instant /*now*/) {
+  if (state_ == RegistrationState::kUnwanted) return {};
+  backoff_.reset();
+  return begin(RegistrationTurn::kNewKubelet);
+}
+
+Registration::Step Registration::socketsCame(Instant /*now*/) {
+  if (state_ != RegistrationState::kPausing) return {};
+  backoff_.reset();
+  return begin();
+}
+
+Registration::Step Registration::attemptEnded(bool taken, Instant now, double draw) {
+  if (state_ != RegistrationState::kAttempting) return {};
+  if (!taken) return pause(RegistrationTurn::kRefused, now, draw);
+  takenAt_ = now;
+  state_ = streamSeen_ ? RegistrationState::kStanding : RegistrationState::kAwaitingStream;
+  if (!streamSeen_) due_ = now + kStreamWait;
+  return {.attempt = false, .turn = RegistrationTurn::kTaken};
+}
+
+Registration::Step Registration::streamOpened() {
+  streamSeen_ = true;
+  if (state_ == RegistrationState::kAwaitingStream) {
+    state_ = RegistrationState::kStanding;
+    due_.reset();
+  }
+  return {};
+}
+
+Registration::Step Registration::streamEnded(Instant now, double draw) {
+  streamSeen_ = false;  // of an attempt that runs: its answer, if one comes, is worth nothing
+  if (!registered()) return {};
+  if (now - takenAt_ >= kGood) backoff_.reset();
+  return pause(RegistrationTurn::kStreamEnded, now, draw);
+}
+
+Registration::Step Registration::tick(Instant now, double draw) {
+  if (!due_ || now < *due_) return {};
+  if (state_ == RegistrationState::kAwaitingStream) {
+    return pause(RegistrationTurn::kNoStream, now, draw);
+  }
+  return begin();
+}
+
+std::string_view nameOf(RegistrationState state) {
+  switch (state) {
+    case RegistrationState::kUnwanted:
+      return "unwanted";
+    case RegistrationState::kAttempting:
+      return "attempting";
+    case RegistrationState::kPausing:
+      return "pausing";
+    case RegistrationState::kAwaitingStream:
+      return "awaiting-stream";
+    case RegistrationState::kStanding:
+      return "standing";
+  }
+  return "unknown";
+}
+
+std::string_view nameOf(RegistrationTurn turn) {
+  switch (turn) {
+    case RegistrationTurn::kTaken:
+      return "taken";
+    case RegistrationTurn::kRefused:
+      return "refused";
+    case RegistrationTurn::kNoStream:
+      return "no-stream";
+    case RegistrationTurn::kStreamEnded:
+      return "stream-ended";
+    case RegistrationTurn::kNewKubelet:
+      return "new-kubelet";
+  }
+  return "unknown";
+}
+
+}  // namespace vfiogate

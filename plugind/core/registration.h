@@ -1,0 +1,82 @@
+#pragma once
+// How one resource stands with the kubelet, and what is to be done about it.
+
+#include "plugind/core/backoff.h"
+#include "plugind/core/ledger/moment.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace vfiogate {
+
+enum class RegistrationState : std::uint8_t {
+  kUnwanted,        ///< nobody asked for it yet
+  kAttempting,      ///< dials, serves, calls Register: one attempt at a time
+  kPausing,         ///< until the next attempt is due
+  kAwaitingStream,  ///< the kubelet took it, and has yet to open ListAndWatch
+  kStanding,        ///< its stream is open
+};
+
+/// What happened to a registration, for log and metrics.
+enum class RegistrationTurn : std::uint8_t {
+  kTaken,        ///< the kubelet answered Register
+  kRefused,      ///< it did not, or could not be reached
+  kNoStream,     ///< it took it, and opened no ListAndWatch (kubelet-contract.md T3)
+  kStreamEnded,  ///< the newest stream ended unasked
+  kNewKubelet,   ///< another kubelet came up: whatever was before is void
+};
+
+/// Decides when to register. Never two at once: an attempt ends before another begins, unless
+/// another kubelet came up, which knows nothing of the first.
+class Registration {
+public:
+  struct Step {
+    bool attempt = false;  ///< begin one now; drop one that runs
+    std::optional<RegistrationTurn> turn;
+
+    friend bool operator==(const Step&, const Step&) = default;
+  };
+
+  explicit Registration(Backoff::Range pauses) : backoff_(pauses) {}
+
+  /// The resource is to be served from now on.
+  Step wanted(Instant now);
+  /// Another kubelet is there than before.
+  Step kubeletCame(Instant now);
+  /// What an attempt needs can be had again: privd is back. A pause ends; an attempt that runs is
+  /// left alone, as the kubelet may be about to take it.
+  Step socketsCame(Instant now);
+  /// The attempt has ended. `draw` in [0, 1) spreads the pauses.
+  Step attemptEnded(bool taken, Instant now, double draw);
+  /// ListAndWatch was opened; it may be before Register is answered.
+  Step streamOpened();
+  /// The newest stream ended, and we did not end it.
+  Step streamEnded(Instant now, double draw);
+  /// Does what is due. Too early or too often changes nothing.
+  Step tick(Instant now, double draw);
+
+  RegistrationState state() const { return state_; }
+  std::optional<Instant> due() const { return due_; }
+  /// The kubelet took it, and nothing spoke against that since.
+  bool registered() const {
+    return state_ == RegistrationState::kAwaitingStream || state_ == RegistrationState::kStanding;
+  }
+
+private:
+  Step begin(std::optional<RegistrationTurn> turn = std::nullopt);
+  Step pause(RegistrationTurn turn, Instant now, double draw);
+
+  Backoff backoff_;
+  RegistrationState state_ = RegistrationState::kUnwanted;
+  std::optional<Instant> due_;
+  Instant takenAt_;
+  bool streamSeen_ = false;
+};
+
+/// "attempting", "standing", ...
+std::string_view nameOf(RegistrationState state);
+/// The label of the metric: "taken", "refused", ...
+std::string_view nameOf(RegistrationTurn turn);
+
+}  // namespace vfiogate
