@@ -1,29 +1,21 @@
 #pragma once
-// A node with many devices, for measuring: the real privd and plugind, and a stand-in kubelet.
+// A node with many devices whose Allocate is measured.
 
 #include "privd/sysfs_root.h"
 #include "proto/deviceplugin.grpc.pb.h"
-#include "tests/support/child_process.h"
-#include "tests/support/fake_sysfs.h"
-#include "tests/support/kubelet_sim/kubelet_sim.h"
-#include "tests/support/temp_dir.h"
+#include "tests/bench/node_under_test.h"
 
 #include <grpcpp/grpcpp.h>
 
-#include <chrono>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <string>
 
 namespace vfiogate::bench {
 
-using Clock = std::chrono::steady_clock;
-using Took = std::chrono::nanoseconds;
-
-/// Devices of one resource, each alone in its group. The stand-in kubelet registers plugind, takes
-/// its frames and writes checkpoints; the measured calls go past it, on a connection of our own to
-/// the same socket, so that no admission is measured.
+/// The stand-in kubelet registers plugind, takes its frames and writes checkpoints; the measured
+/// calls go past it, on a connection of our own to the same socket, so that no admission is
+/// measured.
 class BenchNode {
 public:
   /// Starts all of it; throws, in words, where that fails.
@@ -31,7 +23,7 @@ public:
   BenchNode(const BenchNode&) = delete;
   BenchNode& operator=(const BenchNode&) = delete;
 
-  unsigned devices() const { return devices_; }
+  unsigned devices() const { return node_.devices(); }
   /// How often plugind was started anew to have its devices back.
   unsigned restarts() const { return restarts_; }
 
@@ -48,8 +40,6 @@ public:
   Took readGroup();
 
 private:
-  void startPrivd();
-  void startPlugind();
   void connect();
   /// The first Allocate of a plugind looks at the kubelet's memory before it is judged (ledger.md
   /// 6): not measured.
@@ -57,21 +47,13 @@ private:
   void refill();
   v1beta1::AllocateResponse askFor(const std::string& device);
 
-  const unsigned devices_;
+  NodeUnderTest node_;
   unsigned restarts_ = 0;
-  TempDir dir_;
-  FakeSysfs hardware_;
   SysfsRoot sysfs_;
   DevRoot dev_;
   unsigned read_ = 0;
-  std::optional<sim::KubeletSim> kubelet_;
-  std::optional<test::ChildProcess> plugind_;
-  std::optional<test::ChildProcess> privd_;
   std::unique_ptr<v1beta1::DevicePlugin::Stub> plugin_;
   std::deque<std::string> free_;
 };
-
-/// Throws: no figures come, and why. Whoever was started ends with its owner.
-[[noreturn]] void giveUp(const std::string& why);
 
 }  // namespace vfiogate::bench

@@ -1,13 +1,10 @@
 #include "tests/bench/latencies.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
 
 namespace vfiogate::bench {
-namespace {
 
 nlohmann::json toJson(const Latencies& latencies) {
   return {{"calls", latencies.count()},
@@ -15,8 +12,6 @@ nlohmann::json toJson(const Latencies& latencies) {
           {"p99_us", latencies.p99()},
           {"max_us", latencies.percentile(1)}};
 }
-
-}  // namespace
 
 double Latencies::percentile(double share) const {
   if (taken_.empty()) return 0;

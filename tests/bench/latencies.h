@@ -1,6 +1,8 @@
 #pragma once
 // Times taken, and what is said about them.
 
+#include <nlohmann/json.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <ostream>
@@ -22,6 +24,9 @@ public:
 private:
   std::vector<std::chrono::nanoseconds> taken_;
 };
+
+/// Microseconds.
+nlohmann::json toJson(const Latencies& latencies);
 
 /// What was measured on one node.
 struct Row {

@@ -37,6 +37,9 @@ struct KubeletOptions {
   /// The pod last admitted keeps its devices after its end until another pod is admitted, one
   /// without devices too: the device manager protects its "pending" pod and never forgets it.
   bool keepsLastAdmitted = true;
+  /// Told each frame when it has been read and before anything is done with it, on the thread that
+  /// reads.
+  std::function<void(const v1beta1::ListAndWatchResponse&)> heard = {};
   double callsASecond = 100;  ///< of PodResources, all methods together (K22)
   double callsAtOnce = 10;
 };

@@ -120,6 +120,7 @@ std::string KubeletSim::registerPlugin(const v1beta1::RegisterRequest& request,
   };
   client->watch(
       [this, name, ifAlive](const PluginClient::Frame& frame) {
+        if (state_->options.heard) state_->options.heard(frame);
         ifAlive([&]() { state_->take(name, frame); });
       },
       [this, name, ifAlive, ended = client.get()]() {

@@ -1,0 +1,58 @@
+#pragma once
+// The real privd and plugind with many devices and a stand-in kubelet, for measuring.
+
+#include "tests/support/child_process.h"
+#include "tests/support/fake_sysfs.h"
+#include "tests/support/kubelet_sim/kubelet_sim.h"
+#include "tests/support/temp_dir.h"
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+namespace vfiogate::bench {
+
+using Clock = std::chrono::steady_clock;
+using Took = std::chrono::nanoseconds;
+
+constexpr const char* kResource = "vfiogate.dev/10de_2684";
+
+/// Where the n-th device is. Its group has the number n.
+std::string addressOf(unsigned number);
+
+/// Devices of one resource, each alone in its group and bound to vfio-pci.
+class NodeUnderTest {
+public:
+  /// Starts all of it and waits until the kubelet was shown every device; throws, in words, where
+  /// that fails. `uevents`: on or off, whether privd listens to the kernel.
+  NodeUnderTest(unsigned devices, const std::string& uevents, sim::KubeletOptions kubelet = {});
+  NodeUnderTest(const NodeUnderTest&) = delete;
+  NodeUnderTest& operator=(const NodeUnderTest&) = delete;
+
+  unsigned devices() const { return devices_; }
+  FakeSysfs& hardware() { return hardware_; }
+  test::ChildProcess& plugind() { return *plugind_; }
+  std::string plugindSocket() const { return dir_ / "plugind/plugind.sock"; }
+  std::string kubeletDirectory() const { return dir_ / "kubelet"; }
+
+  /// plugind forgets everything, and is registered again when this returns.
+  void restartPlugind();
+  /// Waits until the kubelet was shown every device as healthy.
+  void awaitAll();
+
+private:
+  void startPrivd(const std::string& uevents);
+  void startPlugind();
+
+  const unsigned devices_;
+  TempDir dir_;
+  FakeSysfs hardware_;
+  std::optional<sim::KubeletSim> kubelet_;
+  std::optional<test::ChildProcess> plugind_;
+  std::optional<test::ChildProcess> privd_;
+};
+
+/// Throws: no figures come, and why. Whoever was started ends with its owner.
+[[noreturn]] void giveUp(const std::string& why);
+
+}  // namespace vfiogate::bench
