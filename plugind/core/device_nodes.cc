@@ -74,20 +74,35 @@ Bar noNode(Backend backend) {
   return {"no-node", "needs /dev/vfio/vfio or /dev/iommu beside its node: load vfio"};
 }
 
+/// The ways that are taken to one device, at least one.
+Result<Ways, Bar> waysFor(const Snapshot& snapshot, const Bdf& address, Backend backend) {
+  if (auto bar = barFromViability(snapshot, address)) return Failure{*std::move(bar)};
+  const Ways chosen = choose(waysTo(snapshot, snapshot.devices.at(address)), backend);
+  if (!chosen.legacy && !chosen.iommufd) return Failure{noNode(backend)};
+  return chosen;
+}
+
 }  // namespace
 
 Result<std::vector<std::string>, Bar> deviceNodes(const Snapshot& snapshot,
                                                   const std::set<Bdf>& ids, Backend backend) {
   NodeSet nodes;
   for (const Bdf& address : ids) {
-    if (auto bar = barFromViability(snapshot, address)) return Failure{*std::move(bar)};
+    const auto ways = waysFor(snapshot, address, backend);
+    if (!ways) return Failure{ways.error()};
     const PciDevice& device = snapshot.devices.at(address);
-    const Ways chosen = choose(waysTo(snapshot, device), backend);
-    if (!chosen.legacy && !chosen.iommufd) return Failure{noNode(backend)};
-    if (chosen.legacy) nodes.groups.insert(*device.group);
-    if (chosen.iommufd) nodes.devices.insert(*device.vfioDev);
+    if (ways->legacy) nodes.groups.insert(*device.group);
+    if (ways->iommufd) nodes.devices.insert(*device.vfioDev);
   }
   return nodes.paths();
+}
+
+std::optional<Bar> barTo(const Snapshot& snapshot, const std::set<Bdf>& ids, Backend backend) {
+  for (const Bdf& address : ids) {
+    const auto ways = waysFor(snapshot, address, backend);
+    if (!ways) return ways.error();
+  }
+  return std::nullopt;
 }
 
 }  // namespace vfiogate

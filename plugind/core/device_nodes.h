@@ -1,6 +1,7 @@
 #pragma once
 // Whether a device can be lent as things stand, and through which nodes.
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -23,5 +24,7 @@ struct Bar {
 /// is not in `snapshot` is gone.
 Result<std::vector<std::string>, Bar> deviceNodes(const Snapshot& snapshot,
                                                   const std::set<Bdf>& ids, Backend backend);
+/// Its error alone, without making any path: every device is judged at each change.
+std::optional<Bar> barTo(const Snapshot& snapshot, const std::set<Bdf>& ids, Backend backend);
 
 }  // namespace vfiogate

@@ -1,7 +1,7 @@
 #include "plugind/core/ledger/frames.h"
 
 #include <algorithm>
-#include <compare>
+#include <utility>
 
 #include "plugind/core/group_members.h"
 #include "plugind/core/ledger/offering.h"
@@ -23,7 +23,7 @@ bool isHealthy(const LedgerState& state, const Occupancy& occupancy, const Resou
   if (device == state.hardware.snapshot.devices.end() || !device->second.answers) return false;
   if (isKept(occupancy, resource, id)) return true;
   if (state.lendingClosed || !advertised) return false;
-  if (meet(groupMembers(state.hardware.snapshot, id), occupancy.engaged)) return false;
+  if (isEngaged(state, occupancy, id)) return false;
   const auto handed = handedOver(state.hardware, state.catalog, resource, {id});
   if (std::ranges::any_of(handed, [&](const Bdf& each) { return isResting(state, each); })) {
     return false;
@@ -63,8 +63,10 @@ bool isPicking(const LedgerState& state, const ResourceName& resource) {
   });
 }
 
-void keepLost(const Turn& turn, const ResourceName& resource, ShownResource& shown,
+/// True if the frame changes.
+bool keepLost(const Turn& turn, const ResourceName& resource, ShownResource& shown,
               const std::map<std::string, bool>& wanted) {
+  const std::size_t before = shown.devices.size();
   const bool picking = isPicking(turn.state, resource);
   for (auto entry = shown.devices.begin(); entry != shown.devices.end();) {
     auto& [id, device] = *entry;
@@ -82,10 +84,13 @@ void keepLost(const Turn& turn, const ResourceName& resource, ShownResource& sho
     shown.left.insert_or_assign(id, turn.now.instant);
     entry = shown.devices.erase(entry);
   }
+  return shown.devices.size() != before;
 }
 
-void showWanted(const Turn& turn, const Occupancy& occupancy, const ResourceName& resource,
+/// True if the frame changes.
+bool showWanted(const Turn& turn, const Occupancy& occupancy, const ResourceName& resource,
                 ShownResource& shown, const std::map<std::string, bool>& wanted) {
+  bool changed = false;
   std::erase_if(shown.left, [&turn](const auto& entry) {
     return turn.now.instant - entry.second >= timing::kFrameReturn;
   });
@@ -93,19 +98,24 @@ void showWanted(const Turn& turn, const Occupancy& occupancy, const ResourceName
     if (shown.left.contains(id) && !isKept(occupancy, resource, *Bdf::parse(id))) {
       continue;  // 10 s rule
     }
-    shown.devices.try_emplace(id, ShownDevice{{id, false, std::nullopt}, std::nullopt});
+    const auto [entry, isNew] = shown.devices.try_emplace(id);
+    if (isNew) entry->second.device.id = id;
+    changed |= isNew;
   }
   for (auto& [id, device] : shown.devices) {
     const Bdf address = *Bdf::parse(id);
     const auto entry = wanted.find(id);
     const bool advertised = entry != wanted.end() && entry->second;
-    device.device.healthy = isHealthy(turn.state, occupancy, resource, address, advertised);
+    const bool healthy = isHealthy(turn.state, occupancy, resource, address, advertised);
+    changed |= std::exchange(device.device.healthy, healthy) != healthy;
     // Of a device that is gone the last word stands, so that only its health changes.
     const auto present = turn.state.hardware.snapshot.devices.find(address);
     if (present != turn.state.hardware.snapshot.devices.end()) {
-      device.device.numaNode = present->second.numaNode;
+      const auto numaNode = present->second.numaNode;
+      changed |= std::exchange(device.device.numaNode, numaNode) != numaNode;
     }
   }
+  return changed;
 }
 
 std::set<ResourceName> resourcesOf(const LedgerState& state) {
@@ -131,17 +141,14 @@ void makeFrames(Turn& turn) {
   if (!state.begun) return;
   const Occupancy occupancy = occupancyOf(state);
   for (const ResourceName& resource : resourcesOf(state)) {
-    ShownResource shown = state.shown[resource];
-    const Frame before = frameOf(shown);
-    const std::set<Bdf> advertised = advertisedIn(state, occupancy, resource);
-    shown.representatives = advertised;
+    ShownResource& shown = state.shown[resource];
+    std::set<Bdf> advertised = advertisedIn(state, occupancy, resource);
     const auto wanted = wantedIn(state, resource, advertised);
-    keepLost(turn, resource, shown, wanted);
-    showWanted(turn, occupancy, resource, shown, wanted);
-    const Frame frame = frameOf(shown);
-    if (!shown.sent || frame != before) turn.out.frames.insert_or_assign(resource, frame);
+    shown.representatives = std::move(advertised);
+    bool changed = keepLost(turn, resource, shown, wanted);
+    changed |= showWanted(turn, occupancy, resource, shown, wanted);
+    if (!shown.sent || changed) turn.out.frames.insert_or_assign(resource, frameOf(shown));
     shown.sent = true;
-    state.shown[resource] = std::move(shown);
   }
   if (!state.firstFrame) state.firstFrame = turn.now.instant;
 }

@@ -10,6 +10,7 @@ std::optional<IommuGroupId> groupOf(const Snapshot& snapshot, const Bdf& address
 
 bool anyIn(const std::set<IommuGroupId>& groups, const HardwareFacts& facts,
            const std::set<Bdf>& ids) {
+  if (groups.empty()) return false;  // as nearly always
   for (const Bdf& id : ids) {
     const auto group = groupOf(facts.snapshot, id);
     if (group && groups.contains(*group)) return true;
@@ -27,11 +28,11 @@ GroupReadiness judgeReadiness(const HardwareFacts& facts, const std::set<Bdf>& i
   if (anyIn(facts.binding, facts, ids)) {
     return {Readiness::kBinding, {"binding", "a bind of its group still runs"}};
   }
-  const auto nodes = deviceNodes(facts.snapshot, ids, lending.backend);
-  if (nodes) return {};
-  if (nodes.error().reason == "gone") return {Readiness::kGone, nodes.error()};
+  const auto bar = barTo(facts.snapshot, ids, lending.backend);
+  if (!bar) return {};
+  if (bar->reason == "gone") return {Readiness::kGone, *bar};
   const bool bindable = lending.onAllocate && anyIn(facts.bindable, facts, ids);
-  return {bindable ? Readiness::kBindable : Readiness::kBad, nodes.error()};
+  return {bindable ? Readiness::kBindable : Readiness::kBad, *bar};
 }
 
 bool lendable(const GroupReadiness& readiness) {

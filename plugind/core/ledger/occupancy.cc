@@ -1,5 +1,7 @@
 #include "plugind/core/ledger/occupancy.h"
 
+#include "plugind/core/group_members.h"
+
 namespace vfiogate {
 
 Occupancy occupancyOf(const LedgerState& state) {
@@ -25,6 +27,11 @@ Occupancy occupancyOf(const LedgerState& state) {
     found.engaged.insert(mark.members.begin(), mark.members.end());
   }
   return found;
+}
+
+bool isEngaged(const LedgerState& state, const Occupancy& occupancy, const Bdf& id) {
+  return !occupancy.engaged.empty() &&
+         meet(groupMembers(state.hardware.snapshot, id), occupancy.engaged);
 }
 
 }  // namespace vfiogate

@@ -20,4 +20,7 @@ struct Occupancy {
 
 Occupancy occupancyOf(const LedgerState& state);
 
+/// The device's group is not free.
+bool isEngaged(const LedgerState& state, const Occupancy& occupancy, const Bdf& id);
+
 }  // namespace vfiogate

@@ -64,6 +64,7 @@ bool isGood(const LedgerState& state, const ResourceName& resource, const Bdf& i
 /// than a new one, the lowest.
 Bdf chooseRepresentative(const LedgerState& state, const ResourceName& resource,
                          const std::vector<Bdf>& like) {
+  if (like.size() == 1) return like.front();
   const auto rank = [&](const Bdf& id) {
     return (isGood(state, resource, id) ? 4 : 0) +
            (wasRepresentative(state, resource, id) ? 2 : 0) +
@@ -84,10 +85,9 @@ std::set<Bdf> oneOfEach(const LedgerState& state, const Occupancy& occupancy,
   std::set<Bdf> chosen;
   for (const Bdf& id : candidates(state, occupancy, resource)) {
     const PciDevice& device = state.hardware.snapshot.devices.at(id);
-    const std::set<Bdf> members = groupMembers(state.hardware.snapshot, id);
-    if (meet(members, occupancy.engaged)) {
+    if (isEngaged(state, occupancy, id)) {
       if (!wasRepresentative(state, resource, id)) continue;
-      const Holding holding = holdingOf(state, members);
+      const Holding holding = holdingOf(state, groupMembers(state.hardware.snapshot, id));
       if (holding != Holding::kTaking && !isHeld(holding)) chosen.insert(id);
       continue;
     }
