@@ -1,7 +1,9 @@
 #include "plugind/core/resource_catalog.h"
 
 #include <array>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "ipc/types/hex.h"
 #include "plugind/core/allocation_response.h"
@@ -75,15 +77,31 @@ std::optional<ResourceName> nameFor(const Settings& settings, const ResourceSett
   return ResourceName::parse(settings.resourcePrefix + "/" + base);
 }
 
+/// The names of one sorting, each made once: thousands of devices are of a few models.
+class Names {
+public:
+  explicit Names(const Settings& settings) : settings_(settings) {}
+
+  const std::optional<ResourceName>& of(const ResourceSettings& entry, const Model& model) {
+    const auto [name, isNew] = names_.try_emplace({&entry, model});
+    if (isNew) name->second = nameFor(settings_, entry, model);
+    return name->second;
+  }
+
+private:
+  const Settings& settings_;
+  std::map<std::pair<const ResourceSettings*, Model>, std::optional<ResourceName>> names_;
+};
+
 /// Puts `device` where it belongs. Returns why it belongs nowhere.
-std::optional<LeftOut> place(const Settings& settings, const PciDevice& device,
+std::optional<LeftOut> place(const Settings& settings, const PciDevice& device, Names& names,
                              ResourceCatalog& catalog) {
   const ResourceSettings* entry = firstMatch(settings, device);
   if (entry == nullptr) return LeftOut{"unmatched", "no entry of resources selects it"};
   if (entry->lending.kubevirtVariable && !kubevirtAccepts(device.address)) {
     return LeftOut{"segment", "KubeVirt takes no segment above 16 bit: set env: [none]"};
   }
-  const auto name = nameFor(settings, *entry, {*device.vendor, *device.device});
+  const auto& name = names.of(*entry, {*device.vendor, *device.device});
   if (!name) return LeftOut{"bad-name", "its resource's name is not one that a kubelet takes"};
   ResourceDevices& resource =
       catalog.resources.try_emplace(*name, ResourceDevices{entry->lending, {}}).first->second;
@@ -92,8 +110,8 @@ std::optional<LeftOut> place(const Settings& settings, const PciDevice& device,
                                        " with other settings: name one of them"};
   }
   resource.devices.push_back(device.address);
-  catalog.chosen.emplace(device.address,
-                         static_cast<std::size_t>(entry - settings.resources.data()));
+  catalog.chosen.emplace_hint(catalog.chosen.end(), device.address,
+                              static_cast<std::size_t>(entry - settings.resources.data()));
   return std::nullopt;
 }
 
@@ -101,12 +119,13 @@ std::optional<LeftOut> place(const Settings& settings, const PciDevice& device,
 
 ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snapshot) {
   const Displays displays = findDisplays(snapshot);
+  Names names(settings);
   ResourceCatalog catalog;
   for (const auto& [address, device] : snapshot.devices) {
     auto reason = notOffered(device);
     if (!reason) reason = excluded(settings, device);
     if (!reason) reason = companion(settings, displays, device);
-    if (!reason) reason = place(settings, device, catalog);
+    if (!reason) reason = place(settings, device, names, catalog);
     if (reason) catalog.leftOut.emplace(address, *reason);
   }
   return catalog;

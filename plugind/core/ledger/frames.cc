@@ -35,7 +35,7 @@ bool isHealthy(const LedgerState& state, const Occupancy& occupancy, const Resou
 std::map<std::string, bool> wantedIn(const LedgerState& state, const ResourceName& resource,
                                      const std::set<Bdf>& advertised) {
   std::map<std::string, bool> wanted;
-  for (const Bdf& id : advertised) wanted.emplace(id.str(), true);
+  for (const Bdf& id : advertised) wanted.emplace_hint(wanted.end(), id.str(), true);
   for (const HolderRecord& record : state.records) {
     if (record.isClaim() || record.resource != resource) continue;
     for (const auto* ids : {&record.ids, &record.rest}) {

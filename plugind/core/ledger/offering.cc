@@ -12,19 +12,20 @@ constexpr const char* kGone = "gone";
 
 /// What stands against one device, without regard to who holds it.
 struct Judgement {
-  std::optional<ResourceName> resource;
-  Bar bar;  ///< empty reason: nothing
+  const ResourceName* resource;  ///< null: none; of the state
+  Bar bar;                       ///< empty reason: nothing
 };
 
 std::map<Bdf, Judgement> judgeOffers(const LedgerState& state) {
   std::map<Bdf, Judgement> offers;
   for (const auto& [address, why] : state.catalog.leftOut) {
-    offers.emplace(address, Judgement{std::nullopt, {why.reason, why.text}});
+    offers.emplace_hint(offers.end(), address, Judgement{nullptr, {why.reason, why.text}});
   }
   for (const auto& [name, resource] : state.catalog.resources) {
     for (const Bdf& address : resource.devices) {
       const auto judged = judgeReadiness(state.hardware, {address}, resource.lending);
-      offers.emplace(address, Judgement{name, lendable(judged) ? Bar{} : judged.bar});
+      offers.emplace_hint(offers.end(), address,
+                          Judgement{&name, lendable(judged) ? Bar{} : judged.bar});
     }
   }
   return offers;
@@ -33,9 +34,10 @@ std::map<Bdf, Judgement> judgeOffers(const LedgerState& state) {
 /// Journal lines, joined where they differ by the device only.
 class Lines {
 public:
-  void add(const std::string& event, const Bar& bar, const std::optional<ResourceName>& resource,
+  void add(const std::string& event, const Bar& bar, const ResourceName* resource,
            const Bdf& address) {
-    Line& line = lines_[{event, bar.reason, resource}];
+    const auto named = resource == nullptr ? std::nullopt : std::optional(*resource);
+    Line& line = lines_[{event, bar.reason, named}];
     line.text = line.ids.empty() ? bar.text : "";
     line.ids.insert(address);
   }
@@ -89,8 +91,9 @@ void tellOffers(Turn& turn, bool flips) {
   auto offers = judgeOffers(state);
   for (auto& [address, track] : state.offers) {
     const bool vanished = !offers.contains(address);
-    if (vanished)
-      offers.emplace(address, Judgement{track.resource, {kGone, "unplugged or removed"}});
+    if (!vanished) continue;
+    const ResourceName* last = track.resource ? &*track.resource : nullptr;
+    offers.emplace(address, Judgement{last, {kGone, "unplugged or removed"}});
   }
   Lines lines;
   for (const auto& [address, offer] : offers) {
@@ -100,7 +103,7 @@ void tellOffers(Turn& turn, bool flips) {
     if (!isNew && flips && good != track.good)
       countFlip(track, turn.now.instant, state.settings.flapRest);
     track.good = good;
-    if (offer.resource) track.resource = offer.resource;
+    if (offer.resource != nullptr) track.resource = *offer.resource;
     tell(lines, track, offer, address);
   }
   std::erase_if(state.offers, [&](const auto& entry) {  // nothing to remember of it

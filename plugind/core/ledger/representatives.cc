@@ -96,7 +96,7 @@ std::set<Bdf> oneOfEach(const LedgerState& state, const Occupancy& occupancy,
         id);
   }
   for (const auto& [key, like] : sorted) {
-    chosen.insert(chooseRepresentative(state, resource, like));
+    chosen.insert(chosen.end(), chooseRepresentative(state, resource, like));
   }
   return chosen;
 }
