@@ -9,8 +9,9 @@
 namespace vfiogate {
 namespace {
 
-/// Read between two turns of the loop: some milliseconds' worth.
-constexpr std::size_t kPart = 32;
+/// Read between two turns of the loop, for which a hint has to wait: well below a millisecond's
+/// worth on an idle machine.
+constexpr std::size_t kPart = 8;
 
 }  // namespace
 

@@ -165,7 +165,7 @@ TEST_F(SnapshotSourceTest, ALookGoesBetweenThePartsOfASweep) {
   pass(2 * kj::MILLISECONDS);
   EXPECT_EQ(source_.counts().looks, 1U);
   EXPECT_TRUE(source_.current().snapshot->devices.contains(at("0000:89:01.0")));
-  pass(20 * kj::MILLISECONDS);
+  pass(30 * kj::MILLISECONDS);  // a part a turn, and 25 of them
   EXPECT_EQ(source_.counts().sweeps, 1U);
   EXPECT_EQ(source_.current().snapshot->devices.size(), plugged_.size());
 }
