@@ -54,6 +54,23 @@ std::map<std::string, bool> wantedIn(const LedgerState& state, const ResourceNam
   return wanted;
 }
 
+/// Looks up ascending ids one after the other, as two lists of thousands are compared.
+class WantedWalk {
+public:
+  explicit WantedWalk(const std::map<std::string, bool>& wanted)
+      : at_(wanted.begin()), end_(wanted.end()) {}
+
+  /// Null: not wanted; otherwise as wantedIn() says.
+  const bool* find(const std::string& id) {
+    while (at_ != end_ && at_->first < id) ++at_;
+    return at_ != end_ && at_->first == id ? &at_->second : nullptr;
+  }
+
+private:
+  std::map<std::string, bool>::const_iterator at_;
+  std::map<std::string, bool>::const_iterator end_;
+};
+
 /// An Allocate or GetPreferredAllocation of the resource runs: nothing may leave.
 bool isPicking(const LedgerState& state, const ResourceName& resource) {
   const auto picking = state.picking.find(resource);
@@ -68,9 +85,10 @@ bool keepLost(const Turn& turn, const ResourceName& resource, ShownResource& sho
               const std::map<std::string, bool>& wanted) {
   const std::size_t before = shown.devices.size();
   const bool picking = isPicking(turn.state, resource);
+  WantedWalk walk(wanted);
   for (auto entry = shown.devices.begin(); entry != shown.devices.end();) {
     auto& [id, device] = *entry;
-    if (wanted.contains(id)) {
+    if (walk.find(id) != nullptr) {
       device.lostAt.reset();
     } else if (!device.lostAt) {
       device.lostAt = turn.now.instant;
@@ -102,10 +120,11 @@ bool showWanted(const Turn& turn, const Occupancy& occupancy, const ResourceName
     if (isNew) entry->second.device.id = id;
     changed |= isNew;
   }
+  WantedWalk walk(wanted);
   for (auto& [id, device] : shown.devices) {
     const Bdf address = *Bdf::parse(id);
-    const auto entry = wanted.find(id);
-    const bool advertised = entry != wanted.end() && entry->second;
+    const bool* entry = walk.find(id);
+    const bool advertised = entry != nullptr && *entry;
     const bool healthy = isHealthy(turn.state, occupancy, resource, address, advertised);
     changed |= std::exchange(device.device.healthy, healthy) != healthy;
     // Of a device that is gone the last word stands, so that only its health changes.
