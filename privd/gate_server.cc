@@ -117,11 +117,6 @@ private:
     return kj::READY_NOW;
   }
 
-  static void encode(const FileIdentity& identity, schema::FileIdentity::Builder to) {
-    to.setInode(identity.inode);
-    to.setChanged(identity.changedNs);
-  }
-
   kj::Promise<void> tell(schema::KubeletObserver::Client observer,
                          std::optional<KubeletFiles> told) {
     const auto seen = gate_.changes();
@@ -152,6 +147,11 @@ private:
 };
 
 }  // namespace
+
+void encode(const FileIdentity& identity, schema::FileIdentity::Builder to) {
+  to.setInode(identity.inode);
+  to.setChanged(identity.changedNs);
+}
 
 schema::KubeletGate::Client makeGate(KubeletGate& gate, DescriptorSender& channel, kj::Timer& timer,
                                      kj::Own<kj::Refcounted> keepsAlive) {

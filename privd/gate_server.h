@@ -10,6 +10,8 @@
 
 namespace vfiogate {
 
+void encode(const FileIdentity& identity, schema::FileIdentity::Builder to);
+
 /// Serves `gate` to the peer at the other end of `channel`. Both outlive the returned capability;
 /// `keepsAlive` is dropped with it.
 schema::KubeletGate::Client makeGate(KubeletGate& gate, DescriptorSender& channel, kj::Timer& timer,

@@ -140,10 +140,8 @@ private:
         .then([answer, status = file.status](bool taken) mutable {
           if (!taken) return answer.setTooMany();
           auto told = answer.initFile();
-          const FileIdentity identity = identityOf(status);
           told.setSize(static_cast<std::uint32_t>(status.st_size));
-          told.initIdentity().setInode(identity.inode);
-          told.getIdentity().setChanged(identity.changedNs);
+          encode(identityOf(status), told.initIdentity());
         });
   }
 

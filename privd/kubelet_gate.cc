@@ -5,13 +5,11 @@
 #include <fcntl.h>
 #include <sha2.h>
 
-#include <cerrno>
 
 namespace vfiogate {
 namespace {
 
 constexpr size_t kMaxResources = 64;
-constexpr off_t kLargestCheckpoint = 1 << 20;
 
 std::optional<FileIdentity> identityAt(kj::StringPtr path) {
   struct stat status = {};
@@ -67,9 +65,7 @@ Result<kj::AutoCloseFd, SocketError> KubeletGate::dial(Socket socket) const {
 }
 
 Result<RegularFile, ReadError> KubeletGate::openCheckpoint() const {
-  auto opened = openRegular(AT_FDCWD, checkpoint_.cStr(), O_NOFOLLOW, 0);
-  if (opened && opened->status.st_size > kLargestCheckpoint) return Failure{ReadError{EFBIG}};
-  return opened;
+  return openForPeer(checkpoint_.cStr(), O_NOFOLLOW);
 }
 
 KubeletFiles KubeletGate::look() const {

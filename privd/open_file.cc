@@ -11,6 +11,7 @@ namespace vfiogate {
 namespace {
 
 constexpr int kMostTries = 1000;
+constexpr off_t kLargestForPeer = 1 << 20;
 
 }  // namespace
 
@@ -37,6 +38,12 @@ Result<RegularFile, ReadError> openRegular(int directory, const char* path, int 
   if (fstat(file.fd.get(), &file.status) != 0) return Failure{ReadError{errno}};
   if (!S_ISREG(file.status.st_mode)) return Failure{ReadError{EINVAL}};
   return file;
+}
+
+Result<RegularFile, ReadError> openForPeer(const char* path, int flags) {
+  auto opened = openRegular(AT_FDCWD, path, flags, 0);
+  if (opened && opened->status.st_size > kLargestForPeer) return Failure{ReadError{EFBIG}};
+  return opened;
 }
 
 }  // namespace vfiogate

@@ -30,6 +30,9 @@ struct RegularFile {
 Result<RegularFile, ReadError> openRegular(int directory, const char* path, int flags,
                                            std::uint64_t resolve);
 
+/// A file that is handed to a peer: of at most 1 MiB, or EFBIG.
+Result<RegularFile, ReadError> openForPeer(const char* path, int flags);
+
 /// Since 1970.
 constexpr std::int64_t nanosecondsOf(const timespec& time) {
   return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;

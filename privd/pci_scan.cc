@@ -38,6 +38,20 @@ private:
     if (id && !done_.contains(*id)) due_.insert(*id);
   }
 
+  /// Puts into `known` what is there now; null: nothing is.
+  template <typename Key, typename Value>
+  void put(std::map<Key, Value>& known, const Key& key, std::optional<Value> now) {
+    const auto before = known.find(key);
+    const bool was = before != known.end();
+    if (was == now.has_value() && (!was || before->second == *now)) return;
+    changed_ = true;
+    if (now) {
+      known.insert_or_assign(key, std::move(*now));
+    } else {
+      known.erase(before);
+    }
+  }
+
   void readOnce(const Bdf& address) {
     if (!read_.insert(address).second) return;
     const auto known = seen_.devices.find(address);
@@ -47,14 +61,8 @@ private:
       wantGroup(device->group);
       // Its group tells, below.
       if (known != seen_.devices.end()) device->vfioGroup = known->second.vfioGroup;
-      if (known != seen_.devices.end() && known->second == *device) return;
-      seen_.devices.insert_or_assign(address, std::move(*device));
-    } else if (known == seen_.devices.end()) {
-      return;
-    } else {
-      seen_.devices.erase(known);
     }
-    changed_ = true;
+    put(seen_.devices, address, std::move(device));
   }
 
   void readMembership(IommuGroupId id) {
@@ -71,16 +79,8 @@ private:
     for (const Bdf& address : after) {
       if (!seen_.devices.contains(address)) readOnce(address);
     }
-    if (group) {
-      if (known != seen_.groups.end()) group->use = known->second.use;
-      if (known != seen_.groups.end() && known->second == *group) return;
-      seen_.groups.insert_or_assign(id, std::move(*group));
-    } else if (known == seen_.groups.end()) {
-      return;
-    } else {
-      seen_.groups.erase(known);
-    }
-    changed_ = true;
+    if (group && known != seen_.groups.end()) group->use = known->second.use;
+    put(seen_.groups, id, std::move(group));
   }
 
   void judgeGroup(IommuGroupId id) {

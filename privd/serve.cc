@@ -7,6 +7,7 @@
 #include "privd/log_line.h"
 #include "privd/plugind_link.h"
 #include "privd/snapshot_source.h"
+#include "privd/split_path.h"
 #include "privd/uevent_socket.h"
 #include "seccomp/drop_privileges.h"
 #include "seccomp/load_filter.h"
@@ -28,18 +29,6 @@ namespace {
 constexpr std::uint64_t kDescriptors = 4096;
 constexpr auto kFirstPause = 250 * kj::MILLISECONDS;
 constexpr auto kLongestPause = 2 * kj::SECONDS;
-
-/// A path's directory and last part.
-struct SplitPath {
-  std::string directory;
-  std::string name;
-};
-
-SplitPath split(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return {".", path};
-  return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
-}
 
 int fail(const std::string& what) {
   std::cerr << "privd: " << what << "\n";
@@ -87,7 +76,7 @@ Result<Opened, std::string> openAll(const ServeOptions& options) {
   if (!sysfs) return Failure{"--sysfs " + options.sysfs + why(sysfs.error().error)};
   auto dev = DevRoot::open(options.dev);
   if (!dev) return Failure{"--dev " + options.dev + why(dev.error().error)};
-  const SplitPath path = split(options.socket);
+  const SplitPath path = splitPath(options.socket);
   auto commands = listenAt(path.directory.c_str(), path.name.c_str(), WhoMayConnect::kOwner);
   if (!commands) {
     return Failure{"--socket " + options.socket + ": " + commands.error().step +
@@ -123,7 +112,7 @@ kj::Promise<void> awaitTurn(InstanceLock& lock, kj::Timer& timer, kj::Duration p
 std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoContext& io,
                                      Opened opened, kj::Promise<void> ended) {
   kj::Timer& timer = io.provider->getTimer();
-  const SplitPath plugindPath = split(options.plugind);
+  const SplitPath plugindPath = splitPath(options.plugind);
   NameWatch plugindSocket(io.unixEventPort, timer, plugindPath.directory.c_str(),
                           plugindPath.name.c_str());
   KubeletGate kubelet(io.unixEventPort, timer, options.kubeletDir.c_str(), prefixesOf(options));

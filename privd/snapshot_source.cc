@@ -95,9 +95,11 @@ void SnapshotSource::beginSweep() {
   sweepPace_.began();
   // Should listing fail, the next one is not due before a hint or the timer.
   sweepPace_.ended(timer_.now(), 0 * kj::NANOSECONDS);
-  ++counts_.failedSweeps;
-  Places everything = eyes_.everything();
-  --counts_.failedSweeps;
+  Places everything;
+  KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() { everything = eyes_.everything(); })) {
+    ++counts_.failedSweeps;
+    return taskFailed(kj::mv(*exception));
+  }
   everything.add(placesOf(seen_));
   Sweep sweep;
   sweep.devices.assign(everything.devices.begin(), everything.devices.end());
