@@ -13,16 +13,16 @@ namespace {
 /// worth on an idle machine.
 constexpr std::size_t kPart = 8;
 
+Places everythingIn(const SysfsRoot& sysfs) {
+  auto places = placesOf(sysfs);
+  KJ_REQUIRE(places.has_value(), "sysfs cannot be listed", strerror(places.error().error));
+  return kj::mv(places).value();
+}
+
 }  // namespace
 
 Eyes eyesOn(const SysfsRoot& sysfs, const DevRoot& dev) {
-  return {.everything =
-              [&sysfs]() {
-                auto places = placesOf(sysfs);
-                KJ_REQUIRE(places.has_value(), "sysfs cannot be listed",
-                           strerror(places.error().error));
-                return kj::mv(places).value();
-              },
+  return {.everything = [&sysfs]() { return everythingIn(sysfs); },
           .look = [&sysfs, &dev](const Places& where,
                                  Snapshot& seen) { return lookAt(sysfs, dev, where, seen); }};
 }
