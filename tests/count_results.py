@@ -9,6 +9,13 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 
+def last_words(log: str, headline: str) -> list[str]:
+    """What a program that is no GoogleTest program said last; ctest prints it below its outcome."""
+    said = log.partition(headline)[2].split("\n", 1)[-1]
+    said = re.split(r"^ *(?:\d+/\d+ Test|Start) +#?\d+:", said, maxsplit=1, flags=re.MULTILINE)[0]
+    return said.rstrip().splitlines()[-30:]
+
+
 def main() -> int:
     results, log = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).read_text(errors="replace")
     passed = 0
@@ -44,6 +51,7 @@ def main() -> int:
             continue
         if program not in reported or not any(line.startswith("failed") for line in lines):
             lines.append(f"failed\t{program} ({outcome.strip('*')})")
+            lines += [f"output\t    {line}" for line in last_words(log, match.group(0))]
     if passed == 0 and not lines:
         print("no test ran", file=sys.stderr)
         return 1

@@ -17,7 +17,7 @@ say_usage() {
   exit 2
 }
 
-guest='' append='' limit=180 log='' hot_plug=no
+guest='' append='' limit=600 log='' hot_plug=no
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 : >"$work/initrd.args"
