@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <sha2.h>
 
-
 namespace vfiogate {
 namespace {
 
