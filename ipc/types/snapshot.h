@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ipc/types/bdf.h"
@@ -17,6 +18,9 @@ enum class SriovRole : std::uint8_t { kNone, kPhysicalFunction, kVirtualFunction
 /// Whether somebody has a device of a group open (ledger.md 3). kBlind: this kind of device has no
 /// reading (mediated devices). kUnknown: the reading failed.
 enum class GroupUse : std::uint8_t { kIdle, kOpen, kBlind, kUnknown };
+
+/// "idle", "open", "blind" or "unknown".
+std::string_view nameOf(GroupUse use);
 
 /// A mediated device below its parent. Source: directories named by UUID below the device.
 struct MediatedDevice {

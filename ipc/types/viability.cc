@@ -45,6 +45,20 @@ Viability judgeMembers(const Snapshot& snapshot, const IommuGroup& group, const 
 
 }  // namespace
 
+std::string_view nameOf(GroupUse use) {
+  switch (use) {
+    case GroupUse::kIdle:
+      return "idle";
+    case GroupUse::kOpen:
+      return "open";
+    case GroupUse::kBlind:
+      return "blind";
+    case GroupUse::kUnknown:
+      return "unknown";
+  }
+  return "unknown";
+}
+
 bool isEndpoint(const PciDevice& device) {
   if (device.headerType) return *device.headerType == 0;
   return !device.classCode || (*device.classCode >> 16) != kBridgeBaseClass;

@@ -23,18 +23,18 @@ Registration::Step Registration::pause(RegistrationTurn turn, Instant now, doubl
   return {.attempt = false, .turn = turn};
 }
 
-Registration::Step Registration::wanted(Instant /*now*/) {
+Registration::Step Registration::wanted() {
   if (state_ != RegistrationState::kUnwanted) return {};
   return begin();
 }
 
-Registration::Step Registration::kubeletCame(Instant /*now*/) {
+Registration::Step Registration::kubeletCame() {
   if (state_ == RegistrationState::kUnwanted) return {};
   backoff_.reset();
   return begin(RegistrationTurn::kNewKubelet);
 }
 
-Registration::Step Registration::socketsCame(Instant /*now*/) {
+Registration::Step Registration::socketsCame() {
   if (state_ != RegistrationState::kPausing) return {};
   backoff_.reset();
   return begin();
@@ -60,7 +60,7 @@ Registration::Step Registration::streamOpened() {
 
 Registration::Step Registration::streamEnded(Instant now, double draw) {
   streamSeen_ = false;  // of an attempt that runs: its answer, if one comes, is worth nothing
-  if (!registered()) return {};
+  if (!isRegistered(state_)) return {};
   if (now - takenAt_ >= kGood) backoff_.reset();
   return pause(RegistrationTurn::kStreamEnded, now, draw);
 }

@@ -41,12 +41,12 @@ public:
   explicit Registration(Backoff::Range pauses) : backoff_(pauses) {}
 
   /// The resource is to be served from now on.
-  Step wanted(Instant now);
+  Step wanted();
   /// Another kubelet is there than before.
-  Step kubeletCame(Instant now);
+  Step kubeletCame();
   /// What an attempt needs can be had again: privd is back. A pause ends; an attempt that runs is
   /// left alone, as the kubelet may be about to take it.
-  Step socketsCame(Instant now);
+  Step socketsCame();
   /// The attempt has ended. `draw` in [0, 1) spreads the pauses.
   Step attemptEnded(bool taken, Instant now, double draw);
   /// ListAndWatch was opened; it may be before Register is answered.
@@ -58,10 +58,6 @@ public:
 
   RegistrationState state() const { return state_; }
   std::optional<Instant> due() const { return due_; }
-  /// The kubelet took it, and nothing spoke against that since.
-  bool registered() const {
-    return state_ == RegistrationState::kAwaitingStream || state_ == RegistrationState::kStanding;
-  }
 
 private:
   Step begin(std::optional<RegistrationTurn> turn = std::nullopt);
@@ -73,6 +69,11 @@ private:
   Instant takenAt_;
   bool streamSeen_ = false;
 };
+
+/// The kubelet took it, and nothing spoke against that since.
+constexpr bool isRegistered(RegistrationState state) {
+  return state == RegistrationState::kAwaitingStream || state == RegistrationState::kStanding;
+}
 
 /// "attempting", "standing", ...
 std::string_view nameOf(RegistrationState state);

@@ -106,18 +106,4 @@ PluginStatus statusOf(const LedgerState& state,
   return status;
 }
 
-std::string_view nameOf(GroupUse use) {
-  switch (use) {
-    case GroupUse::kIdle:
-      return "idle";
-    case GroupUse::kOpen:
-      return "open";
-    case GroupUse::kBlind:
-      return "blind";
-    case GroupUse::kUnknown:
-      return "unknown";
-  }
-  return "unknown";
-}
-
 }  // namespace vfiogate

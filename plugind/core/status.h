@@ -9,7 +9,6 @@ namespace vfiogate {
 
 /// How a resource stands with the kubelet. Source: its registrar and its streams.
 struct ResourceFacts {
-  bool registered = false;
   RegistrationState state = RegistrationState::kUnwanted;
   std::map<RegistrationTurn, std::uint64_t> turns;  ///< how often each was taken
   std::string trouble;  ///< why it is not, for people; empty: nothing went wrong yet
@@ -59,8 +58,5 @@ struct PluginStatus {
 };
 
 PluginStatus statusOf(const LedgerState& state, const std::map<ResourceName, ResourceFacts>& facts);
-
-/// The word of GroupUse: "idle", "open", "blind" or "unknown".
-std::string_view nameOf(GroupUse use);
 
 }  // namespace vfiogate

@@ -96,11 +96,14 @@ double secondsSince(const Moment& now, Instant then) {
 
 ordered_json toJson(const ResourceStatus& resource, const Moment& now) {
   const ResourceFacts& facts = resource.facts;
-  ordered_json json{
-      {"name", resource.name.str()},    {"groupUnit", nameOf(resource.lending.groupUnit)},
-      {"registered", facts.registered}, {"registration", nameOf(facts.state)},
-      {"streams", facts.streams},       {"frames", facts.framesSent},
-      {"lastFrameAge", nullptr},        {"devices", ordered_json::array()}};
+  ordered_json json{{"name", resource.name.str()},
+                    {"groupUnit", nameOf(resource.lending.groupUnit)},
+                    {"registered", isRegistered(facts.state)},
+                    {"registration", nameOf(facts.state)},
+                    {"streams", facts.streams},
+                    {"frames", facts.framesSent},
+                    {"lastFrameAge", nullptr},
+                    {"devices", ordered_json::array()}};
   if (!facts.trouble.empty()) json["trouble"] = facts.trouble;
   if (facts.lastFrame) json["lastFrameAge"] = secondsSince(now, *facts.lastFrame);
   for (const DeviceStatus& device : resource.devices) json["devices"].push_back(toJson(device));

@@ -53,8 +53,7 @@ void AdvertisedResource::streamEnded(const ListWatchStream& stream) {
 }
 
 ResourceFacts AdvertisedResource::facts() const {
-  return {.registered = registrar_.registered(),
-          .state = registrar_.state(),
+  return {.state = registrar_.state(),
           .turns = registrar_.turns(),
           .trouble = registrar_.trouble(),
           .streams = streams_.size(),

@@ -30,16 +30,16 @@ Registrar::Registrar(const ResourceName& resource, KubeletSockets& sockets, Plug
       registration_(kPauses) {}
 
 void Registrar::start() {
-  carryOut(registration_.wanted(now()));
+  carryOut(registration_.wanted());
 }
 
 void Registrar::kubeletCame() {
   lastComplaint_.clear();
-  carryOut(registration_.kubeletCame(now()));
+  carryOut(registration_.kubeletCame());
 }
 
 void Registrar::socketsCame() {
-  carryOut(registration_.socketsCame(now()));
+  carryOut(registration_.socketsCame());
 }
 
 void Registrar::streamOpened() {

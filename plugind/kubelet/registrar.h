@@ -35,7 +35,6 @@ public:
   void streamEnded();
 
   RegistrationState state() const { return registration_.state(); }
-  bool registered() const { return registration_.registered(); }
   /// How often each turn was taken.
   const std::map<RegistrationTurn, std::uint64_t>& turns() const { return turns_; }
   /// Why the last attempt failed, for people; empty: it did not.

@@ -53,7 +53,7 @@ void addResources(const PluginStatus& status, std::vector<MetricFamily>& familie
       family("vfiogate_resource_frames_total", "Frames sent on live streams", MetricType::Counter);
   for (const ResourceStatus& resource : status.resources) {
     const std::string name = resource.name.str();
-    add(registered, {{"resource", name}}, resource.facts.registered ? 1 : 0);
+    add(registered, {{"resource", name}}, isRegistered(resource.facts.state) ? 1 : 0);
     for (const RegistrationTurn turn : kTurns) {
       const auto found = resource.facts.turns.find(turn);
       const auto times = found == resource.facts.turns.end() ? 0 : found->second;

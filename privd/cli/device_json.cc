@@ -51,7 +51,7 @@ Json problemsJson(const PciDevice& device) {
 Json groupJson(const IommuGroup& group) {
   Json members = Json::array();
   for (const Bdf& member : group.members) members.push_back(member.str());
-  return {{"id", group.id.number()},  {"type", textOrNull(group.type)}, {"use", useName(group.use)},
+  return {{"id", group.id.number()},  {"type", textOrNull(group.type)}, {"use", nameOf(group.use)},
           {"noIommu", group.noIommu}, {"groupNode", group.groupNode},   {"members", members}};
 }
 

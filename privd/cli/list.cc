@@ -47,7 +47,7 @@ void printTable(const NodeView& view) {
     for (const Bdf& member : group.members) {
       const auto found = view.snapshot.devices.find(member);
       if (found == view.snapshot.devices.end()) continue;
-      add(found->second, std::to_string(id.number()), useName(group.use));
+      add(found->second, std::to_string(id.number()), std::string(nameOf(group.use)));
       shown.insert(member);
     }
   }

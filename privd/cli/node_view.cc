@@ -58,18 +58,4 @@ std::string stateOf(const Snapshot& snapshot, const PciDevice& device) {
                                                                                 : "passable";
 }
 
-std::string useName(GroupUse use) {
-  switch (use) {
-    case GroupUse::kIdle:
-      return "idle";
-    case GroupUse::kOpen:
-      return "open";
-    case GroupUse::kBlind:
-      return "blind";
-    case GroupUse::kUnknown:
-      return "unknown";
-  }
-  return "unknown";
-}
-
 }  // namespace vfiogate

@@ -37,7 +37,4 @@ struct NodeView {
 /// What a person may do with the device now: "passable", "in-use", or why not ("host-driver").
 std::string stateOf(const Snapshot& snapshot, const PciDevice& device);
 
-/// "idle", "open", "blind", "unknown".
-std::string useName(GroupUse use);
-
 }  // namespace vfiogate

@@ -35,7 +35,7 @@ void printGroup(const NodeView& view, const PciDevice& device) {
   if (group == view.snapshot.groups.end()) return line("IOMMU group", "vanished");
   line("IOMMU group", std::to_string(device.group->number()) + ", " +
                           (group->second.type.empty() ? "type unknown" : group->second.type) +
-                          ", use " + useName(group->second.use));
+                          ", use " + std::string(nameOf(group->second.use)));
   for (const Bdf& member : group->second.members) {
     if (member == device.address) continue;
     const auto found = view.snapshot.devices.find(member);

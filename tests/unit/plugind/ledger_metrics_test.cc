@@ -29,8 +29,7 @@ PluginStatus oneLentOneFree() {
   status.privdThere = true;
   status.resources.push_back({.name = kGpu,
                               .lending = {},
-                              .facts = {.registered = true,
-                                        .state = RegistrationState::kStanding,
+                              .facts = {.state = RegistrationState::kStanding,
                                         .turns = {{RegistrationTurn::kTaken, 3}},
                                         .trouble = {},
                                         .streams = 2,

@@ -30,11 +30,11 @@ public:
   std::string act(const std::string& what) {
     began_ = false;
     if (what == "wanted") {
-      note(registration_.wanted(now_));
+      note(registration_.wanted());
     } else if (what == "new-kubelet") {
-      note(registration_.kubeletCame(now_));
+      note(registration_.kubeletCame());
     } else if (what == "privd-back") {
-      note(registration_.socketsCame(now_));
+      note(registration_.socketsCame());
     } else if (what == "taken" || what == "refused") {
       note(registration_.attemptEnded(what == "taken", now_, 0));
     } else if (what == "opened") {
