@@ -1,6 +1,7 @@
 // The stand-in kubelet, PodResources: what it tells, what it keeps silent about.
 
 #include "proto/podresources.grpc.pb.h"
+#include "proto/podresources_v1alpha1.grpc.pb.h"
 #include "tests/integration/kubelet_edges.h"
 
 #include <gmock/gmock.h>
@@ -50,6 +51,17 @@ protected:
     v1::ListPodResourcesResponse response;
     const auto status =
         call(&v1::PodResourcesLister::Stub::List, v1::ListPodResourcesRequest(), response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    return response;
+  }
+  v1alpha1::ListPodResourcesResponse oldList() {
+    const auto stub = v1alpha1::PodResourcesLister::NewStub(grpc::CreateChannel(
+        "unix:" + socketDir() + "/kubelet.sock", grpc::InsecureChannelCredentials()));
+    grpc::ClientContext context;
+    context.set_wait_for_ready(true);
+    context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    v1alpha1::ListPodResourcesResponse response;
+    const auto status = stub->List(&context, v1alpha1::ListPodResourcesRequest(), &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response;
   }
@@ -211,6 +223,32 @@ TEST_F(KubeletPodResources, K22_AllocatableIsAllThatIsHealthyGivenOrNot) {
   plugin->endStreams();
   ASSERT_TRUE(kubelet_.shows(kGpu, {}, {"a", "b", "sick"}));
   EXPECT_EQ(ask(), 0);
+}
+
+TEST_F(KubeletPodResources, K22_TheOldListKnowsEndedPodsAndAppContainersOnly) {
+  kubelet_.start();
+  const auto plugin = serve(kGpu, {"a", "b"});
+  ContainerSpec sidecar{.name = "side", .limits = {{kGpu, 1}}, .sidecar = true};
+  ASSERT_TRUE(kubelet_.admit({"one", {sidecar}, {{"c", {{kGpu, 1}}}}}).admitted);
+  ASSERT_TRUE(kubelet_.admit(kPlain).admitted);
+  kubelet_.end("plain");
+  auto pods = oldList();
+  ASSERT_EQ(pods.pod_resources_size(), 2);
+  EXPECT_EQ(pods.pod_resources(0).name(), "one");
+  ASSERT_EQ(pods.pod_resources(0).containers_size(), 1);
+  EXPECT_EQ(pods.pod_resources(0).containers(0).devices_size(), 1);
+  EXPECT_EQ(pods.pod_resources(1).name(), "plain") << "ended and still known";
+  kubelet_.forceDelete("one");
+  pods = oldList();
+  ASSERT_EQ(pods.pod_resources_size(), 1);
+  EXPECT_THAT(kubelet_.allocated(kGpu), IsEmpty()) << "this List frees as the new one does";
+}
+
+TEST_F(KubeletPodResources, K22_BothVersionsShareTheRate) {
+  kubelet_.start();
+  for (int i = 0; i < 40; ++i) oldList();
+  v1::GetPodResourcesResponse got;
+  EXPECT_EQ(get("default", "nobody", got).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
 TEST_F(KubeletPodResources, K22_CallsBeyondTheRateAreRejectedWhateverTheMethod) {

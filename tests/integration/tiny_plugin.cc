@@ -35,11 +35,13 @@ public:
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  grpc::Status GetDevicePluginOptions(grpc::ServerContext* /*context*/,
+  grpc::Status GetDevicePluginOptions(grpc::ServerContext* context,
                                       const v1beta1::Empty* /*request*/,
                                       v1beta1::DevicePluginOptions* options) override {
     const std::lock_guard lock(mutex_);
     ++optionsAsked_;
+    const auto authority = context->ExperimentalGetAuthority();
+    authority_.assign(authority.data(), authority.size());
     if (!answersOptions_) return {grpc::StatusCode::UNIMPLEMENTED, "no options here"};
     options->set_pre_start_required(options_.preStart);
     options->set_get_preferred_allocation_available(options_.preferred);
@@ -155,6 +157,7 @@ public:
   const bool answersOptions_;
   bool leaving_ = false;
   int optionsAsked_ = 0;
+  std::string authority_;
   int streams_ = 0;
   int ends_ = 0;
   int cancelled_ = 0;
@@ -191,6 +194,11 @@ void TinyPlugin::endStreams() {
 void TinyPlugin::onAllocate(std::function<Reply(const std::vector<std::string>&)> act) {
   const std::lock_guard lock(service_->mutex_);
   service_->act_ = std::move(act);
+}
+
+std::string TinyPlugin::authority() const {
+  const std::lock_guard lock(service_->mutex_);
+  return service_->authority_;
 }
 
 void TinyPlugin::can(Options options) {

@@ -64,6 +64,8 @@ public:
   void onPreStart(std::function<std::string(const std::vector<std::string>&)> act);
 
   int optionsAsked() const;
+  /// That the kubelet named when it asked for options last.
+  std::string authority() const;
   /// True as soon as `count` streams were opened, ever; false after 20 s.
   bool awaitStreams(int count);
   /// True as soon as the kubelet has hung up on `count` streams, ever; false after 20 s.

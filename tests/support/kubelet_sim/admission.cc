@@ -63,6 +63,7 @@ Admission KubeletSim::admit(const PodSpec& pod) {
     PodState& known = state_->pods[pod.uid];
     known.spec = pod;
     known.active = true;
+    known.deleted = false;
     known.added = true;
   }
   Admission admission;

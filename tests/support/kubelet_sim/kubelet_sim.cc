@@ -4,6 +4,7 @@
 #include "tests/support/kubelet_sim/pod_resources_desk.h"
 #include "tests/support/kubelet_sim/registration_desk.h"
 #include "tests/support/kubelet_sim/sim_state.h"
+#include "tests/support/kubelet_sim/watched_plugins.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -50,6 +51,11 @@ void KubeletSim::start(StartOptions options) {
   const std::filesystem::path root = std::filesystem::path(state_->directory).parent_path();
   state_->podResources = std::make_unique<PodResourcesDesk>(*state_, root / "pod-resources");
   state_->desk = std::make_unique<Desk>(*this, state_->socketPath("kubelet.sock"));
+  state_->consumer = std::make_unique<WatchedPlugins>(*this);
+  state_->watcher = std::make_unique<PluginWatcher>(root / "plugins_registry",
+                                                    state_->options.watch, *state_->consumer);
+  const std::lock_guard lock(state_->mutex);
+  state_->tell("the kubelet is up");
 }
 
 void KubeletSim::restart(StartOptions options) {
@@ -88,6 +94,8 @@ void KubeletSim::stop() {
     state_->changed.notify_all();
   }
   for (const auto& client : clients) client->close();  // also ends what admit() waits for
+  state_->watcher.reset();
+  state_->consumer.reset();
   state_->desk.reset();
   state_->podResources.reset();
   clients.clear();  // joins their readers: not under the lock, which they take
@@ -97,14 +105,22 @@ void KubeletSim::stop() {
   state_->reusable.clear();
   state_->reusedBy.clear();
   state_->pendingAdmission.clear();
+  state_->watchedPlugins.clear();
   state_->heldCheckpoints.clear();
   state_->holdingCheckpoints = false;
+  state_->tell("the kubelet is gone");
 }
 
 void KubeletSim::behave(Manner manner, std::string refusal) {
   const std::lock_guard lock(state_->mutex);
   state_->manner = manner;
   state_->refusal = std::move(refusal);
+}
+
+void KubeletSim::answerLate(std::chrono::milliseconds late) {
+  const std::lock_guard lock(state_->mutex);
+  state_->late = late;
+  state_->changed.notify_all();
 }
 
 void KubeletSim::closeStreamAfterFrames(std::size_t count) {

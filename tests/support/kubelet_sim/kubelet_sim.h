@@ -1,11 +1,12 @@
 #pragma once
-// A stand-in kubelet: what a device plugin meets on a real one's sockets, rows K1-K22 of the
+// A stand-in kubelet: what a device plugin meets on a real one's sockets, rows K1-K24 of the
 // kubelet contract.
 
 #include "proto/deviceplugin.pb.h"
 #include "tests/support/kubelet_sim/checkpoint_format.h"
 #include "tests/support/kubelet_sim/device_table.h"
 #include "tests/support/kubelet_sim/pod.h"
+#include "tests/support/kubelet_sim/watch_limits.h"
 
 #include <chrono>
 #include <functional>
@@ -42,6 +43,10 @@ struct KubeletOptions {
   std::function<void(const v1beta1::ListAndWatchResponse&)> heard = {};
   double callsASecond = 100;  ///< of PodResources, all methods together (K22)
   double callsAtOnce = 10;
+  WatchLimits watch = {};  ///< of the plugin watcher (K23)
+  /// Told in words what plugins do and what becomes of them, under the kubelet's lock: it must
+  /// neither wait nor ask the kubelet.
+  std::function<void(const std::string&)> told = {};
 };
 
 struct StartOptions {
@@ -87,6 +92,8 @@ public:
   void powerOff();
   /// `refusal` is what kRefuses says.
   void behave(Manner manner, std::string refusal = "not today");
+  /// Register is looked at so long after it came; 0: at once.
+  void answerLate(std::chrono::milliseconds late);
   /// Hangs up on each plugin's stream when its resource has shown `count` frames; 0: never.
   void closeStreamAfterFrames(std::size_t count);
   /// The next Allocate that succeeds finds the kubelet stopping before it records the answer.
@@ -132,6 +139,11 @@ public:
   std::size_t registrations(const std::string& resource);
   std::size_t streamsEnded(const std::string& resource);
   std::vector<std::string> resources();
+  /// What is recorded of pods, ended ones too until they are freed.
+  std::vector<CheckpointEntry> records();
+  /// Whom the plugin watcher has registered, as "TYPE NAME VERSION".
+  std::set<std::string> watchedPlugins();
+  bool awaitWatchedPlugins(const std::set<std::string>& plugins);
   /// Ends the plugin's stream, as a kubelet does that lost the connection.
   void dropStream(const std::string& resource);
   /// The real one would have crashed (K17): what happened, empty if nothing did. A crash that no
@@ -164,6 +176,13 @@ private:
   class Allocation;
   class Desk;
   class PodResourcesDesk;
+  class OldPodResourcesDesk;
+  class WatchedPlugins;
+  /// Takes the plugin that serves at `socketPath`; what went wrong, or empty. Where there is no
+  /// limit for the options' answer, it is awaited for ever.
+  std::string serveFrom(const std::string& resource, const std::string& socketPath,
+                        std::chrono::system_clock::time_point dialDeadline,
+                        std::optional<std::chrono::milliseconds> optionsWithin);
   std::unique_ptr<State> state_;
 };
 

@@ -30,6 +30,20 @@ bool KubeletSim::awaitFrames(const std::string& resource, std::size_t count) {
   return state_->await([&]() { return state_->resources[resource].frames >= count; });
 }
 
+std::vector<CheckpointEntry> KubeletSim::records() {
+  const std::lock_guard lock(state_->mutex);
+  return state_->recorded;
+}
+
+std::set<std::string> KubeletSim::watchedPlugins() {
+  const std::lock_guard lock(state_->mutex);
+  return state_->watchedPlugins;
+}
+
+bool KubeletSim::awaitWatchedPlugins(const std::set<std::string>& plugins) {
+  return state_->await([&]() { return state_->watchedPlugins == plugins; });
+}
+
 DeviceTable KubeletSim::devices(const std::string& resource) {
   const std::lock_guard lock(state_->mutex);
   return state_->resources[resource].devices;

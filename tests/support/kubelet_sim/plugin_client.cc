@@ -69,10 +69,10 @@ bool PluginClient::connect(std::chrono::system_clock::time_point deadline) {
 }
 
 grpc::Status PluginClient::options(v1beta1::DevicePluginOptions& options,
-                                   std::chrono::milliseconds within) {
+                                   std::optional<std::chrono::milliseconds> within) {
   Call call(*this);
   if (call.stub() == nullptr) return grpc::Status::CANCELLED;
-  call.context().set_deadline(std::chrono::system_clock::now() + within);
+  if (within) call.context().set_deadline(std::chrono::system_clock::now() + *within);
   return call.stub()->GetDevicePluginOptions(&call.context(), {}, &options);
 }
 

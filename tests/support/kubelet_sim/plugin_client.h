@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -28,7 +29,8 @@ public:
 
   /// True once the plugin serves, not merely listens; false at the deadline, or once closed.
   bool connect(std::chrono::system_clock::time_point deadline);
-  grpc::Status options(v1beta1::DevicePluginOptions& options, std::chrono::milliseconds within);
+  grpc::Status options(v1beta1::DevicePluginOptions& options,
+                       std::optional<std::chrono::milliseconds> within);
   /// Reads frames on a thread of its own until the stream ends; then `ended` is called, once.
   void watch(std::function<void(const Frame&)> onFrame, std::function<void()> ended);
   /// These end with CANCELLED once closed. Allocate and the question for a preference have no

@@ -55,10 +55,12 @@ void describe(const std::vector<CheckpointEntry>& recorded, const PodSpec& pod,
 
 KubeletSim::PodResourcesDesk::PodResourcesDesk(State& state, const std::string& directory)
     : state_(state),
-      limit_(state.options.callsASecond, state.options.callsAtOnce, state.options.now()) {
+      limit_(state.options.callsASecond, state.options.callsAtOnce, state.options.now()),
+      old_(state, limit_) {
   namespace fs = std::filesystem;
   grpc::ServerBuilder builder;
   builder.RegisterService(this);
+  builder.RegisterService(&old_);
   server_ = builder.BuildAndStart();
   if (fs::create_directories(directory)) {
     fs::permissions(directory,
@@ -84,6 +86,31 @@ grpc::Status KubeletSim::PodResourcesDesk::List(grpc::ServerContext* /*context*/
   for (const auto& [uid, pod] : state_.pods) {
     if (!state_.isActive(uid)) continue;
     describe(state_.recorded, pod.spec, *response->add_pod_resources());
+  }
+  return grpc::Status::OK;
+}
+
+grpc::Status KubeletSim::OldPodResourcesDesk::List(
+    grpc::ServerContext* /*context*/, const v1alpha1::ListPodResourcesRequest* /*request*/,
+    v1alpha1::ListPodResourcesResponse* response) {
+  const std::lock_guard lock(state_.mutex);
+  if (!limit_.allow(state_.options.now())) return tooOften();
+  state_.freeInactive();
+  for (const auto& [uid, pod] : state_.pods) {
+    if (!pod.added || pod.deleted) continue;
+    v1alpha1::PodResources* described = response->add_pod_resources();
+    described->set_name(nameOf(pod.spec));
+    described->set_namespace_(pod.spec.nameSpace);
+    for (const ContainerSpec& container : pod.spec.containers) {
+      v1alpha1::ContainerResources* resources = described->add_containers();
+      resources->set_name(container.name);
+      for (const CheckpointEntry& entry : state_.recorded) {
+        if (entry.podUid != uid || entry.container != container.name) continue;
+        v1alpha1::ContainerDevices* devices = resources->add_devices();
+        devices->set_resource_name(entry.resource);
+        for (const std::string& id : idsOf(entry)) devices->add_device_ids(id);
+      }
+    }
   }
   return grpc::Status::OK;
 }

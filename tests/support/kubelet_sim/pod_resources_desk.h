@@ -6,6 +6,7 @@
 #include "tests/support/kubelet_sim/sim_state.h"
 
 #include "proto/podresources.grpc.pb.h"
+#include "proto/podresources_v1alpha1.grpc.pb.h"
 
 #include <grpcpp/grpcpp.h>
 
@@ -13,6 +14,19 @@
 #include <string>
 
 namespace vfiogate::sim {
+
+/// The old version of the service, beside the new one and under its rate limit.
+class KubeletSim::OldPodResourcesDesk final : public v1alpha1::PodResourcesLister::Service {
+public:
+  OldPodResourcesDesk(State& state, RateLimit& limit) : state_(state), limit_(limit) {}
+
+  grpc::Status List(grpc::ServerContext* context, const v1alpha1::ListPodResourcesRequest* request,
+                    v1alpha1::ListPodResourcesResponse* response) override;
+
+private:
+  State& state_;
+  RateLimit& limit_;
+};
 
 /// Serves from construction to destruction. The socket's file stays.
 class KubeletSim::PodResourcesDesk final : public v1::PodResourcesLister::Service {
@@ -34,6 +48,7 @@ public:
 private:
   State& state_;
   RateLimit limit_;  ///< under the state's lock
+  OldPodResourcesDesk old_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<LastingSocket> socket_;
 };

@@ -119,7 +119,9 @@ ContainerStart KubeletSim::restartContainer(const std::string& podUid,
 
 void KubeletSim::forceDelete(const std::string& podUid) {
   const std::lock_guard lock(state_->mutex);
-  state_->pods[podUid].active = false;
+  PodState& pod = state_->pods[podUid];
+  pod.active = false;
+  pod.deleted = true;
 }
 
 std::set<std::string> KubeletSim::running(const std::string& podUid) {

@@ -42,14 +42,20 @@ grpc::Status KubeletSim::Desk::Register(grpc::ServerContext* context,
   Manner manner{};
   std::string refusal;
   {
-    const std::lock_guard lock(state.mutex);
+    std::unique_lock lock(state.mutex);
     manner = state.manner;
     refusal = state.refusal;
+    state.tell("Register " + request->resource_name() + " at " + request->endpoint());
+    state.changed.wait_for(lock, state.late, [&]() { return state.stopping; });
   }
   if (manner == Manner::kRefuses) return {grpc::StatusCode::UNKNOWN, refusal};
   if (manner == Manner::kSilent) return keepSilent(*context, request->resource_name());
   const std::string error = kubelet_.registerPlugin(*request, context->deadline());
-  if (!error.empty()) return {grpc::StatusCode::UNKNOWN, error};
+  if (!error.empty()) {
+    const std::lock_guard lock(state.mutex);
+    state.tell("Register " + request->resource_name() + " refused: " + error);
+    return {grpc::StatusCode::UNKNOWN, error};
+  }
   if (manner == Manner::kClosesAfterRegister) kubelet_.dropStream(request->resource_name());
   return grpc::Status::OK;
 }
@@ -72,7 +78,15 @@ std::string KubeletSim::registerPlugin(const v1beta1::RegisterRequest& request,
   const std::string& name = request.resource_name();
   if (request.version() != "v1beta1") return "unsupported API version " + request.version();
   if (!isExtendedResourceName(name)) return "invalid resource name " + name;
-  const auto client = std::make_shared<PluginClient>(state_->socketPath(request.endpoint()));
+  const auto limit = std::chrono::system_clock::now() + state_->options.dialWithin;
+  return serveFrom(name, state_->socketPath(request.endpoint()), std::min(limit, deadline),
+                   state_->options.optionsWithin);
+}
+
+std::string KubeletSim::serveFrom(const std::string& name, const std::string& socketPath,
+                                  std::chrono::system_clock::time_point dialDeadline,
+                                  std::optional<std::chrono::milliseconds> optionsWithin) {
+  const auto client = std::make_shared<PluginClient>(socketPath);
   std::uint64_t born = 0;
   {
     const std::lock_guard lock(state_->mutex);
@@ -93,15 +107,14 @@ std::string KubeletSim::registerPlugin(const v1beta1::RegisterRequest& request,
     current = nullptr;
     return why;
   };
-  const auto limit = std::chrono::system_clock::now() + state_->options.dialWithin;
-  if (!client->connect(std::min(limit, deadline))) return giveUp("context deadline exceeded");
+  if (!client->connect(dialDeadline)) return giveUp("context deadline exceeded");
   {
     const std::lock_guard lock(state_->mutex);
     if (state_->life != born) return "the kubelet stops";
     if (state_->resources[name].client == client) state_->resources[name].dialing = false;
   }
   v1beta1::DevicePluginOptions options;
-  const grpc::Status asked = client->options(options, state_->options.optionsWithin);
+  const grpc::Status asked = client->options(options, optionsWithin);
   if (!asked.ok()) return giveUp("failed to get options: " + asked.error_message());
   {
     const std::lock_guard lock(state_->mutex);
@@ -109,6 +122,7 @@ std::string KubeletSim::registerPlugin(const v1beta1::RegisterRequest& request,
     ResourceState& resource = state_->resources[name];
     ++resource.registrations;
     resource.endpoint = Endpoint{.client = client, .options = options, .stopped = {}};
+    state_->tell("registered " + name);
     state_->changed.notify_all();
   }
   // A callback may come after stop(), and even after the next start().
@@ -134,6 +148,8 @@ void KubeletSim::State::take(const std::string& resourceName, const PluginClient
   resource.known = true;
   resource.devices.take(devicesOf(frame));
   ++resource.frames;
+  tell("frame of " + resourceName + ": " + std::to_string(resource.devices.healthy().size()) +
+       " healthy, " + std::to_string(resource.devices.unhealthy().size()) + " unhealthy");
   writeCheckpoint();
   if (resource.frames == framesUntilHangUp && resource.client) resource.client->close();
 }
@@ -141,9 +157,15 @@ void KubeletSim::State::take(const std::string& resourceName, const PluginClient
 void KubeletSim::State::streamEnded(const std::string& resourceName, const PluginClient* ended) {
   ResourceState& resource = resources[resourceName];
   ++resource.streamsEnded;
-  if (!resource.client) return;  // not noticed (K10)
+  tell("a stream of " + resourceName + " has ended");
   if (options.endsOnlyItsOwn && resource.client.get() != ended) return;
   // Whoever is current, the one that ended or not (K9).
+  disconnect(resourceName);
+}
+
+void KubeletSim::State::disconnect(const std::string& resourceName) {
+  ResourceState& resource = resources[resourceName];
+  if (!resource.client) return;  // not noticed (K10)
   if (!resource.dialing) resource.client->close();
   retired.push_back(std::move(resource.client));
   resource.client = nullptr;

@@ -3,6 +3,7 @@
 
 #include "tests/support/kubelet_sim/kubelet_sim.h"
 #include "tests/support/kubelet_sim/plugin_client.h"
+#include "tests/support/kubelet_sim/plugin_watcher.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -35,6 +36,7 @@ struct PodState {
   PodSpec spec;
   bool active = true;
   bool added = true;              ///< to this life of the kubelet
+  bool deleted = false;           ///< by force; the kubelet does not know it any more
   std::set<std::string> running;  ///< containers
 };
 
@@ -43,6 +45,7 @@ struct KubeletSim::State {
   KubeletOptions options;
   Manner manner = Manner::kRegisters;
   std::string refusal;
+  std::chrono::milliseconds late{0};  ///< Register is looked at
   std::size_t framesUntilHangUp = 0;  ///< 0: never
   bool dieInAllocate = false;
   std::mt19937_64 random;
@@ -73,6 +76,9 @@ struct KubeletSim::State {
   std::mutex stopMutex;  ///< one stop() at a time; taken before `mutex`
   std::unique_ptr<Desk> desk;
   std::unique_ptr<PodResourcesDesk> podResources;
+  std::set<std::string> watchedPlugins;
+  std::unique_ptr<WatchedPlugins> consumer;
+  std::unique_ptr<PluginWatcher> watcher;
 
   std::string socketPath(const std::string& endpoint) const { return directory + "/" + endpoint; }
   template <typename Holds>
@@ -102,6 +108,11 @@ struct KubeletSim::State {
   bool isManaged(const std::string& resource) const;
   void take(const std::string& resource, const PluginClient::Frame& frame);
   void streamEnded(const std::string& resource, const PluginClient* ended);
+  /// Whoever is in the registration's table goes; what it showed is unhealthy from now on.
+  void disconnect(const std::string& resource);
+  void tell(const std::string& what) const {
+    if (options.told) options.told(what);
+  }
   std::vector<std::string> shuffledLimits(const ContainerSpec& container);
   std::vector<std::string> shuffled(const std::set<std::string>& ids);
 

@@ -1,0 +1,69 @@
+#include "tests/support/kubelet_sim/watched_plugins.h"
+
+#include "tests/support/kubelet_sim/sim_state.h"
+
+#include <algorithm>
+#include <array>
+
+namespace vfiogate::sim {
+namespace {
+
+using Info = pluginregistration::PluginInfo;
+
+constexpr const char* kDevicePlugin = "DevicePlugin";
+/// By type, the versions of which the first in the plugin's own list is used; none: any will do.
+const std::map<std::string, std::vector<std::string>>& knownVersions() {
+  static const std::map<std::string, std::vector<std::string>> kKnown{
+      {"CSIPlugin", {}},
+      {kDevicePlugin, {"v1beta1"}},
+      {"DRAPlugin", {"v1.DRAPlugin", "v1beta1.DRAPlugin"}}};
+  return kKnown;
+}
+
+/// Empty if none of the plugin's is known.
+std::string versionOf(const Info& plugin) {
+  const auto& known = knownVersions().at(plugin.type());
+  for (const std::string& version : plugin.supported_versions()) {
+    if (known.empty() || std::ranges::find(known, version) != known.end()) return version;
+  }
+  return "";
+}
+
+std::string lineOf(const Info& plugin) {
+  return plugin.type() + " " + plugin.name() + " " + versionOf(plugin);
+}
+
+}  // namespace
+
+std::string KubeletSim::WatchedPlugins::adopt(const Info& plugin) {
+  if (!knownVersions().contains(plugin.type())) {
+    return "no handler for plugins of type \"" + plugin.type() + "\"";
+  }
+  if (plugin.name().empty()) return "a plugin must have a name";
+  if (versionOf(plugin).empty()) {
+    return "none of the versions of " + plugin.name() + " is supported";
+  }
+  if (plugin.type() == kDevicePlugin) {
+    if (!isExtendedResourceName(plugin.name())) return "invalid resource name " + plugin.name();
+    const auto limit = std::chrono::system_clock::now() + kubelet_.state_->options.dialWithin;
+    std::string error = kubelet_.serveFrom(plugin.name(), plugin.endpoint(), limit, std::nullopt);
+    if (!error.empty()) return error;
+  }
+  State& state = *kubelet_.state_;
+  const std::lock_guard lock(state.mutex);
+  state.watchedPlugins.insert(lineOf(plugin));
+  state.tell("the watcher registered " + lineOf(plugin));
+  state.changed.notify_all();
+  return "";
+}
+
+void KubeletSim::WatchedPlugins::drop(const Info& plugin) {
+  State& state = *kubelet_.state_;
+  const std::lock_guard lock(state.mutex);
+  state.watchedPlugins.erase(lineOf(plugin));
+  if (plugin.type() == kDevicePlugin) state.disconnect(plugin.name());
+  state.tell("the watcher dropped " + lineOf(plugin));
+  state.changed.notify_all();
+}
+
+}  // namespace vfiogate::sim
