@@ -123,6 +123,21 @@ TEST_F(KubeletEdges, K11_InitDevicesAreOfferedAgainAfterARestart) {
   EXPECT_THAT(plugin->allocations(), SizeIs(1)) << "the init container is recorded";
 }
 
+TEST_F(KubeletEdges, K11_TheAnswerIsKeptForEachContainerAndResource) {
+  kubelet_.start();
+  const auto gpu = serve(kGpu, {"a", "b"}, "gpu.sock");
+  const auto nic = serve(kNic, {"n"}, "nic.sock");
+  const PodSpec pod{"pod", {}, {{"one", {{kGpu, 1}, {kNic, 1}}}, {"two", {{kGpu, 1}}}}};
+  ASSERT_TRUE(kubelet_.admit(pod).admitted);
+  const auto records = kubelet_.records();
+  ASSERT_THAT(records, SizeIs(3));
+  for (const CheckpointEntry& record : records) {
+    v1beta1::ContainerAllocateResponse response;
+    ASSERT_TRUE(response.ParseFromString(record.allocResp));
+    EXPECT_EQ(response.envs().at("IDS"), record.devices.at(-1).at(0));
+  }
+}
+
 TEST_F(KubeletEdges, K11_ASidecarKeepsItsDevices) {
   kubelet_.start();
   const auto plugin = serve(kGpu, {"a"});
@@ -137,6 +152,18 @@ TEST_F(KubeletEdges, K11_ARecordedContainerMustAskForAsMany) {
   const auto admission = kubelet_.admit({"pod", {}, {{"c", {{kGpu, 2}}}}});
   EXPECT_FALSE(admission.admitted);
   EXPECT_THAT(admission.message, testing::HasSubstr("from 1 to 2"));
+}
+
+TEST_F(KubeletEdges, K20_AUidAdmittedAgainAfterItsEndKeepsWhatItHas) {
+  kubelet_.start();
+  const auto plugin = serve(kGpu, {"a"});
+  const PodSpec pod{"pod", {}, {{"c", {{kGpu, 1}}}}};
+  ASSERT_TRUE(kubelet_.admit(pod).admitted);
+  kubelet_.end("pod");
+  ASSERT_TRUE(kubelet_.admit(pod).admitted);
+  EXPECT_FALSE(kubelet_.admit({"other", {}, {{"c", {{kGpu, 1}}}}}).admitted)
+      << "the end was that of its earlier life";
+  EXPECT_THAT(kubelet_.allocated(kGpu), SizeIs(1));
 }
 
 TEST_F(KubeletEdges, K20_AUidThatComesAgainHoldsWhatItGets) {

@@ -116,6 +116,7 @@ protected:
     request.set_version(version);
     request.set_endpoint("plugin.sock");
     request.set_resource_name(resource);
+    *request.mutable_options() = optionsOfRequest_;
     // As any plugin does it: over the kubelet's socket.
     auto stub = v1beta1::Registration::NewStub(
         grpc::CreateChannel("unix:" + path("kubelet.sock"), grpc::InsecureChannelCredentials()));
@@ -146,6 +147,7 @@ protected:
   TempDir dir_;
   std::optional<PlayedPlugin> plugin_;
   std::optional<KubeletSim> sim_;
+  v1beta1::DevicePluginOptions optionsOfRequest_;
   grpc::StatusCode lastCode_ = grpc::StatusCode::OK;
 };
 

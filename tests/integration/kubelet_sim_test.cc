@@ -43,6 +43,25 @@ TEST_F(KubeletRows, K2_RefusesVersionsAndNames) {
   EXPECT_EQ(lastCode_, grpc::StatusCode::UNKNOWN);
 }
 
+TEST_F(KubeletRows, K2_TheOptionsOfTheRequestAreIgnored) {
+  play();
+  optionsOfRequest_.set_pre_start_required(true);
+  optionsOfRequest_.set_get_preferred_allocation_available(true);
+  ASSERT_EQ(enroll(), "");
+  plugin_->show({{"a", "Healthy"}});
+  ASSERT_TRUE(sim_->shows(kResource, {"a"}));
+  EXPECT_TRUE(sim_->admit(pod("p")).admitted) << "nobody asked for a preference";
+  EXPECT_TRUE(sim_->startContainer("p", "c").started) << "no PreStartContainer, unimplemented here";
+}
+
+TEST_F(KubeletRows, K2_NamesAreExtendedResourcesOrRefused) {
+  for (const char* name : {"a.b/c/d", "x.kubernetes.io/gpu", "requests.example.com/gpu",
+                           "Example.com/gpu", "example.com/-gpu", "example.com/", "/gpu"}) {
+    EXPECT_FALSE(isExtendedResourceName(name)) << name;
+  }
+  EXPECT_TRUE(isExtendedResourceName("example.com/GPU_1.x"));
+}
+
 TEST_F(KubeletRows, K3_DialsBackBeforeReplying) {
   sim_->start();
   EXPECT_THAT(enroll(), HasSubstr("deadline"));  // nobody serves there
@@ -64,6 +83,21 @@ TEST_F(KubeletRows, K5_WatchesWithoutADeadline) {
   plugin_->show({{"a", "Healthy"}});
   ASSERT_TRUE(sim_->shows(kResource, {"a"}));
   EXPECT_FALSE(plugin_->hasDeadline);
+}
+
+TEST_F(KubeletRows, K5_RegisterAnswersBeforeTheFirstFrame) {
+  play();
+  ASSERT_EQ(enroll(), "");  // and nothing was shown yet
+  EXPECT_EQ(sim_->registrations(kResource), 1U);
+  EXPECT_THAT(sim_->resources(), testing::IsEmpty()) << "until a frame comes it does not exist";
+}
+
+TEST_F(KubeletRows, K6_AnIdTwiceIsCountedTwice) {
+  play();
+  ASSERT_EQ(enroll(), "");
+  plugin_->show({{"a", "Healthy"}, {"a", "Unhealthy"}});
+  ASSERT_TRUE(sim_->shows(kResource, {"a"}, {"a"}));
+  EXPECT_EQ(sim_->nodeStatus().at(kResource), (NodeCounts{2, 1}));
 }
 
 TEST_F(KubeletRows, K6_EveryFrameReplacesTheList) {
@@ -174,6 +208,17 @@ TEST_F(KubeletRows, K21_WritesTheCheckpointAfterFramesAndAllocations) {
   struct stat status = {};
   ASSERT_EQ(stat(path("kubelet_internal_checkpoint").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600U);
+}
+
+TEST_F(KubeletRows, K21_AVersionOneCheckpointIsForgotten) {
+  // The contract's fifth vector: valid, and too old for 1.36.
+  std::ofstream(path("kubelet_internal_checkpoint"))
+      << R"({"Data":{"PodDeviceEntries":[{"PodUID":"pod1","ContainerName":"con1",)"
+      << R"("ResourceName":"vendor.io/r1","DeviceIDs":["dev1","dev2"],"AllocResp":"CgZBImJcAP9+"}],)"
+      << R"("RegisteredDevices":{"vendor.io/r1":["dev1","dev2"]}},"Checksum":3577701631})";
+  sim_->start();
+  EXPECT_THAT(sim_->resources(), testing::IsEmpty());
+  EXPECT_THAT(sim_->records(), testing::IsEmpty());
 }
 
 TEST_F(KubeletRows, K21_AnUnreadableCheckpointIsForgotten) {
