@@ -1,6 +1,6 @@
 // sim-node: a whole node to try vfiogate on, with a stand-in kubelet and simulated hardware.
 
-#include "tests/support/sim_node/command_door.h"
+#include "tests/support/command_door/command_door.h"
 #include "tests/support/sim_node/node.h"
 #include "tests/support/sim_node/node_commands.h"
 #include "tests/support/sim_node/shown.h"

@@ -28,7 +28,7 @@ ControlRequest::ControlRequest(const std::string& socketPath, const std::string&
   const bool sent =
       ::connect(fd_, reinterpret_cast<const sockaddr*>(&*address), sizeof *address) == 0 &&
       ::send(fd_, line.data(), line.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(line.size());
-  if (!sent) problem_ = "no simulated node answers at " + socketPath + ": " + std::strerror(errno);
+  if (!sent) problem_ = "nobody answers at " + socketPath + ": " + std::strerror(errno);
 }
 
 ControlRequest::~ControlRequest() {
@@ -43,7 +43,7 @@ Result<std::string, std::string> ControlRequest::answer() const {
     got = ::recv(fd_, buffer.data(), buffer.size(), 0);
     if (got > 0) text.append(buffer.data(), static_cast<std::size_t>(got));
   }
-  if (text.empty()) return Failure{std::string("the simulated node hung up without an answer")};
+  if (text.empty()) return Failure{std::string("it was hung up without an answer")};
   return text;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The socket on which a running node takes commands: one line in, lines out, closed.
+// The socket on which a running program takes commands: one line in, lines out, closed.
 
 #include "ipc/types/result.h"
 

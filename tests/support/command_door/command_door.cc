@@ -1,4 +1,4 @@
-#include "tests/support/sim_node/command_door.h"
+#include "tests/support/command_door/command_door.h"
 
 #include "tests/support/sim_sysfs/control_client.h"
 
