@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstring>
 #include <filesystem>
 #include <future>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,68 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
+
+/// What became of names in a directory, in order, as "created NAME" and so on.
+class NameEvents {
+public:
+  explicit NameEvents(const std::string& directory)
+      : watch_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
+    EXPECT_GE(inotify_add_watch(watch_, directory.c_str(),
+                                IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MODIFY),
+              0);
+  }
+  ~NameEvents() { close(watch_); }
+  NameEvents(const NameEvents&) = delete;
+  NameEvents& operator=(const NameEvents&) = delete;
+
+  std::vector<std::string> all() const {
+    alignas(inotify_event) std::array<char, 4096> buffer{};
+    const ssize_t size = read(watch_, buffer.data(), buffer.size());
+    std::vector<std::string> said;
+    for (ssize_t at = 0; at < size;) {
+      inotify_event event{};
+      std::memcpy(&event, buffer.data() + at, sizeof event);
+      const std::string name = buffer.data() + at + sizeof event;
+      at += static_cast<ssize_t>(sizeof event + event.len);
+      for (const auto& [bit, verb] :
+           {std::pair(IN_CREATE, "created "), std::pair(IN_DELETE, "deleted "),
+            std::pair(IN_MOVED_TO, "moved "), std::pair(IN_MODIFY, "changed ")}) {
+        if ((event.mask & static_cast<std::uint32_t>(bit)) != 0) said.push_back(verb + name);
+      }
+    }
+    return said;
+  }
+
+private:
+  int watch_;
+};
+
+TEST_F(KubeletEdges, K1_ItsSocketComesAfterTheSweep) {
+  kubelet_.start();
+  kubelet_.stop();
+  const int one = bindSocket(in("one.sock"), true);
+  const int other = bindSocket(in("zwei.sock"), true);
+  const NameEvents events(deviceDir_);
+  kubelet_.start();
+  const auto said = events.all();
+  ASSERT_THAT(said, testing::IsSupersetOf(
+                        {"deleted one.sock", "deleted zwei.sock", "deleted kubelet.sock"}));
+  EXPECT_EQ(said.back(), "created kubelet.sock");
+  close(one);
+  close(other);
+}
+
+TEST_F(KubeletEdges, K21_IsMovedIntoPlace) {
+  kubelet_.start();
+  const auto plugin = serve(kGpu, {"a"});
+  const NameEvents events(deviceDir_);
+  plugin->show({{"a"}, {"b"}});
+  ASSERT_TRUE(kubelet_.shows(kGpu, {"a", "b"}));
+  const auto said = events.all();
+  EXPECT_THAT(said, testing::Contains("moved kubelet_internal_checkpoint"));
+  EXPECT_THAT(said, testing::Not(testing::Contains("changed kubelet_internal_checkpoint")))
+      << "whoever reads it sees one version, whole";
+}
 
 TEST_F(KubeletEdges, K1_StopLeavesItsSocketWithoutAnEvent) {
   kubelet_.start();
@@ -55,6 +119,50 @@ TEST_F(KubeletEdges, K3_APluginThatDoesNotServeIsWaitedForThenRefused) {
   EXPECT_THAT(askToRegister(deviceDir_, "mute.sock", kGpu), HasSubstr("2: "));
   EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(450));
   close(mute);
+}
+
+TEST_F(KubeletEdges, K3_TheCallersDeadlineCountsIfItIsTheShorter) {
+  KubeletSim slow(directory_.path().string(), {.dialWithin = std::chrono::minutes(10)});
+  slow.start();
+  const int mute = bindSocket(in("mute.sock"), true);
+  v1beta1::RegisterRequest request;
+  request.set_version("v1beta1");
+  request.set_endpoint("mute.sock");
+  request.set_resource_name(kGpu);
+  const auto deadline = std::chrono::system_clock::now() + std::chrono::milliseconds(200);
+  EXPECT_THAT(slow.registerPlugin(request, deadline), HasSubstr("deadline"));
+  EXPECT_GE(std::chrono::system_clock::now(), deadline);
+  close(mute);
+}
+
+TEST_F(KubeletEdges, AKubeletCanAnswerLate) {
+  kubelet_.start();
+  kubelet_.answerLate(std::chrono::milliseconds(300));
+  const auto begin = std::chrono::steady_clock::now();
+  const auto plugin = serve(kGpu, {"a"});
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(300));
+}
+
+TEST_F(KubeletEdges, AKubeletTellsWhatPluginsDo) {
+  std::mutex mutex;
+  std::vector<std::string> told;
+  {
+    KubeletSim telling(directory_.path().string(), {.told = [&](const std::string& what) {
+                         const std::lock_guard lock(mutex);
+                         told.push_back(what);
+                       }});
+    telling.start();
+    TinyPlugin plugin(in("p.sock"));
+    plugin.show({{"a"}});
+    ASSERT_EQ(askToRegister(deviceDir_, "p.sock", kGpu), "");
+    ASSERT_TRUE(telling.shows(kGpu, {"a"}));
+    plugin.endStreams();
+    ASSERT_TRUE(telling.shows(kGpu, {}, {"a"}));
+  }
+  EXPECT_THAT(told,
+              ElementsAre("the kubelet is up", "Register " + kGpu + " at p.sock",
+                          "registered " + kGpu, "frame of " + kGpu + ": 1 healthy, 0 unhealthy",
+                          "a stream of " + kGpu + " has ended", "the kubelet is gone"));
 }
 
 TEST_F(KubeletEdges, K6_AFrameOverFourMebibytesEndsTheStream) {
