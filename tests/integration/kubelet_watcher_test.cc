@@ -23,9 +23,9 @@ using testing::IsEmpty;
 KubeletOptions hasty() {
   return {.dialWithin = milliseconds(500),
           .watch = {.every = milliseconds(20),
-                    .dial = milliseconds(500),
-                    .info = milliseconds(300),
-                    .notify = milliseconds(300),
+                    .dial = milliseconds(5000),
+                    .info = milliseconds(1500),
+                    .notify = milliseconds(1500),
                     .firstRetry = milliseconds(50),
                     .longestRetry = milliseconds(100)}};
 }
@@ -46,8 +46,8 @@ protected:
   }
   /// One that is found later than all before it: what came before was not found at all.
   void awaitAnother() {
-    TinyRegistration last(registry_ + "/zz-last.sock", "DRAPlugin", "last.example.com",
-                          {"v1.DRAPlugin"});
+    TinyRegistration last(registry_ + "/zz-" + std::to_string(++others_) + ".sock", "DRAPlugin",
+                          "last.example.com", {"v1.DRAPlugin"});
     EXPECT_TRUE(last.awaitNotices(1));
   }
   static bool told(TinyRegistration& registration, std::size_t count, bool registered) {
@@ -57,6 +57,7 @@ protected:
 
   const std::string registry_ = directory_ / "plugins_registry";
   std::optional<TinyRegistration> registration_;
+  int others_ = 0;
 };
 
 TEST_F(KubeletWatcher, K23_AsksWhoAppearsAndTellsThatItIsRegistered) {
@@ -134,9 +135,13 @@ TEST_F(KubeletWatcher, K23_GetInfoHasItsLimitAndIsAskedAgain) {
 
 TEST_F(KubeletWatcher, K23_ANoticeThatTakesTooLongUndoesTheRegistration) {
   kubelet_.start();
-  auto& plugin = appear("x.sock");
+  TinyPlugin devices(in("p.sock"));
+  devices.show({{"a"}});
+  auto& plugin = appear("x.sock", "DevicePlugin", {"v1beta1"}, kGpu, in("p.sock"));
   plugin.answerAfter(milliseconds(0), std::chrono::seconds(30));
-  EXPECT_TRUE(told(plugin, 2, true)) << "it is told so again and again";
+  EXPECT_TRUE(told(plugin, 1, true));
+  EXPECT_TRUE(devices.awaitCancelled(1)) << "its stream, which had begun";
+  EXPECT_TRUE(told(plugin, 2, true)) << "and again and again";
 }
 
 TEST_F(KubeletWatcher, K23_ADevicePluginIsServedFromItsEndpoint) {
@@ -178,6 +183,30 @@ TEST_F(KubeletWatcher, K23_ARestartedKubeletRegistersAgain) {
   ASSERT_TRUE(told(plugin, 1, true));
   kubelet_.restart();
   EXPECT_TRUE(told(plugin, 2, true));
+}
+
+/// Once something has failed it is not tried again while a test runs.
+class ReluctantWatcher : public KubeletWatcher {
+protected:
+  static KubeletOptions reluctant() {
+    KubeletOptions options = hasty();
+    options.watch.firstRetry = std::chrono::minutes(10);
+    options.watch.info = options.watch.notify = std::chrono::seconds(20);  // nothing fails for it
+    return options;
+  }
+  ReluctantWatcher() : KubeletWatcher(reluctant()) {}
+};
+
+TEST_F(ReluctantWatcher, K23_WhatFailedRestsAlsoIfItsSocketIsMadeAnew) {
+  kubelet_.start();
+  ASSERT_TRUE(told(appear("x.sock", "StoragePlugin"), 1, false));
+  awaitAnother();
+  EXPECT_EQ(registration_->asked(), 1U);
+  fs::remove(registry_ + "/x.sock");
+  auto& again = appear("x.sock");
+  awaitAnother();
+  EXPECT_EQ(again.asked(), 0U) << "the rest is the path's";
+  EXPECT_TRUE(told(appear("y.sock"), 1, true)) << "others are none the worse for it";
 }
 
 /// With the real one's second between two looks.
