@@ -24,9 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::SizeIs;
-using testing::UnorderedElementsAre;
 
 /// What became of names in a directory, in order, as "created NAME" and so on.
 class NameEvents {

@@ -44,10 +44,10 @@ struct KubeletSim::State {
   std::string directory;
   KubeletOptions options;
   Manner manner = Manner::kRegisters;
+  bool dieInAllocate = false;
   std::string refusal;
   std::chrono::milliseconds late{0};  ///< Register is looked at
   std::size_t framesUntilHangUp = 0;  ///< 0: never
-  bool dieInAllocate = false;
   std::mt19937_64 random;
 
   std::mutex mutex;
@@ -67,8 +67,8 @@ struct KubeletSim::State {
   std::vector<std::string> heldCheckpoints;  ///< collected and not written, oldest first
   std::string crash;
   std::size_t checkpointWrites = 0;
-  bool stopping = true;
   std::uint64_t life = 0;  ///< of the kubelet; a callback of an earlier one counts for nothing
+  bool stopping = true;
   mutable bool crashSeen = false;                      ///< a test asked for it
   std::vector<std::shared_ptr<PluginClient>> retired;  ///< old streams stay open (K9)
 

@@ -110,6 +110,7 @@ int run(const Wish& wish) {
     eventfd_write(news, 1);
     return answer;
   });
+  cluster.kubelet().stop();  // ends a call to a plugin that the other thread may be in
   attending.join();
   std::filesystem::remove(doorOf(wish.directory), error);
   return 0;
