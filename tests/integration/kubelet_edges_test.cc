@@ -227,7 +227,7 @@ TEST_F(KubeletEdges, AKubeletThatStopsGivesUpItsDial) {
   const int mute = bindSocket(in("mute.sock"), true);
   auto registering = std::async(std::launch::async,
                                 [this]() { return askToRegister(deviceDir_, "mute.sock", kGpu); });
-  const int dialled = accept(mute, nullptr, nullptr);
+  const int dialled = accept4(mute, nullptr, nullptr, SOCK_CLOEXEC);
   const auto begin = std::chrono::steady_clock::now();
   slow.stop();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
@@ -241,7 +241,8 @@ TEST_F(KubeletEdges, K10_AFailedRegisterDoesNotWaitForTheStreamThatItTakesAway) 
   const int mute = bindSocket(in("mute.sock"), true);
   auto failing = std::async(std::launch::async,
                             [this]() { return askToRegister(deviceDir_, "mute.sock", kGpu); });
-  const int dialled = accept(mute, nullptr, nullptr);  // now the first Register is in its dial
+  const int dialled =
+      accept4(mute, nullptr, nullptr, SOCK_CLOEXEC);  // now the first Register is in its dial
   const auto plugin = serve(kGpu, {"a"});
   EXPECT_NE(failing.get(), "");
   EXPECT_TRUE(plugin->awaitStreams(1));
