@@ -118,6 +118,8 @@ public:
   Granted offer(const std::string& resource, const std::vector<std::string>& ids,
                 std::string& error);
 
+  /// Of await() and its kind from now on, in place of the options'.
+  void setPatience(std::chrono::milliseconds patience);
   /// True as soon as `holds` does for the resource's devices, within `patience`; without: the
   /// options'.
   bool await(const std::string& resource, const std::function<bool(const DeviceTable&)>& holds,

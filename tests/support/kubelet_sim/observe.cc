@@ -4,6 +4,11 @@
 
 namespace vfiogate::sim {
 
+void KubeletSim::setPatience(std::chrono::milliseconds patience) {
+  const std::lock_guard lock(state_->mutex);
+  state_->options.patience = patience;
+}
+
 bool KubeletSim::await(const std::string& resource,
                        const std::function<bool(const DeviceTable&)>& holds,
                        std::optional<std::chrono::milliseconds> patience) {

@@ -35,8 +35,6 @@ struct Wish {
   bool stay = false;
 };
 
-/// A broken step is waited for in vain, but not for long.
-constexpr std::chrono::seconds kShortPatience{8};
 /// What is to be seen without a hint from the kernel is not seen.
 constexpr std::chrono::seconds kNoRescan{3600};
 
@@ -65,7 +63,6 @@ void sayLine(const std::string& line) {
 Result<std::unique_ptr<Node>, std::string> startNode(const Wish& wish,
                                                      const std::string& directory) {
   NodeOptions options{directory, wish.programs, wish.topology, wish.config};
-  if (!wish.broken.empty()) options.patience = kShortPatience;
   if (wish.discovery) options.rescan = kNoRescan;
   return Node::start(std::move(options));
 }

@@ -12,6 +12,9 @@ constexpr const char* kRed = "\033[31m";
 constexpr const char* kBold = "\033[1m";
 constexpr const char* kPlain = "\033[0m";
 
+/// A broken step is waited for in vain, but not for long.
+constexpr std::chrono::seconds kShortPatience{8};
+
 /// True if the step is not seen without what brings it about.
 bool rehearse(Node& node, const TourStep& step, std::ostream& out) {
   const Seen result = step.act(node, true);
@@ -30,6 +33,7 @@ int guide(Node& node, const std::vector<TourStep>& steps, const GuideOptions& op
     const bool broken = step.name == options.broken;
     const bool rehearsed = options.rehearse && !broken;
     if (rehearsed && !step.spoils && !rehearse(node, step, out)) return 1;
+    if (broken) node.kubelet().setPatience(kShortPatience);
     const auto began = std::chrono::steady_clock::now();
     const Seen result = step.act(node, broken);
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
