@@ -34,6 +34,7 @@ enum class LogEvent : std::uint8_t {
   kKubeletAppeared,
   kRegistered,
   kRegisterFailed,
+  kRegistrationLost,
   kStreamOpened,
   kStreamEnded,
   kFrameShown,
@@ -88,6 +89,8 @@ constexpr std::string_view eventName(LogEvent event) {
       return "registered";
     case LogEvent::kRegisterFailed:
       return "register_failed";
+    case LogEvent::kRegistrationLost:
+      return "registration_lost";
     case LogEvent::kStreamOpened:
       return "stream_opened";
     case LogEvent::kStreamEnded:

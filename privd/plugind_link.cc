@@ -10,6 +10,8 @@ namespace vfiogate {
 namespace {
 
 constexpr auto kShortestPause = 50 * kj::MILLISECONDS;
+/// Not at once: whoever makes sockets in a loop must not make us dial in one.
+constexpr auto kPauseAfterHint = 5 * kj::MILLISECONDS;
 constexpr auto kLongestPause = 2 * kj::SECONDS;
 
 }  // namespace
@@ -74,16 +76,13 @@ kj::Promise<void> PlugindLink::serve(kj::AutoCloseFd fd, Rights rights) {
 }
 
 kj::Promise<void> PlugindLink::pauseAndDial() {
-  const auto pause = pause_;
+  auto paused = io_.provider->getTimer().afterDelay(pause_);
   pause_ = kj::min(pause_ * 2, kLongestPause);
-  // Not at once: whoever makes sockets in a loop must not make us dial in one.
   auto appeared = socketMade_.next(socketMade_.count()).then([this](std::uint64_t) {
     pause_ = kShortestPause;
-    return io_.provider->getTimer().afterDelay(kShortestPause);
+    return io_.provider->getTimer().afterDelay(kPauseAfterHint);
   });
-  return io_.provider->getTimer().afterDelay(pause).exclusiveJoin(kj::mv(appeared)).then([this]() {
-    return dial();
-  });
+  return paused.exclusiveJoin(kj::mv(appeared)).then([this]() { return dial(); });
 }
 
 }  // namespace vfiogate

@@ -9,7 +9,7 @@
 
 namespace vfiogate {
 
-/// Dials the socket on which plugind listens, for as long as it lives: at once when the socket
+/// Dials the socket on which plugind listens, for as long as it lives: 5 ms after the socket
 /// appears, and otherwise after 50 ms, doubling up to 2 s.
 class PlugindLink {
 public:

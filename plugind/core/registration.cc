@@ -19,8 +19,14 @@ Registration::Step Registration::begin(std::optional<RegistrationTurn> turn) {
 
 Registration::Step Registration::pause(RegistrationTurn turn, Instant now, double draw) {
   state_ = RegistrationState::kPausing;
-  due_ = now + backoff_.next(draw);
+  Backoff& pauses = turn == RegistrationTurn::kUnreachable ? knocks_ : backoff_;
+  due_ = now + pauses.next(draw);
   return {.attempt = false, .turn = turn};
+}
+
+void Registration::forgetPauses() {
+  backoff_.reset();
+  knocks_.reset();
 }
 
 Registration::Step Registration::wanted() {
@@ -30,19 +36,19 @@ Registration::Step Registration::wanted() {
 
 Registration::Step Registration::kubeletCame() {
   if (state_ == RegistrationState::kUnwanted) return {};
-  backoff_.reset();
+  forgetPauses();
   return begin(RegistrationTurn::kNewKubelet);
 }
 
 Registration::Step Registration::socketsCame() {
   if (state_ != RegistrationState::kPausing) return {};
-  backoff_.reset();
+  forgetPauses();
   return begin();
 }
 
-Registration::Step Registration::attemptEnded(bool taken, Instant now, double draw) {
+Registration::Step Registration::attemptEnded(RegistrationTurn how, Instant now, double draw) {
   if (state_ != RegistrationState::kAttempting) return {};
-  if (!taken) return pause(RegistrationTurn::kRefused, now, draw);
+  if (how != RegistrationTurn::kTaken) return pause(how, now, draw);
   takenAt_ = now;
   state_ = streamSeen_ ? RegistrationState::kStanding : RegistrationState::kAwaitingStream;
   if (!streamSeen_) due_ = now + kStreamWait;
@@ -61,7 +67,7 @@ Registration::Step Registration::streamOpened() {
 Registration::Step Registration::streamEnded(Instant now, double draw) {
   streamSeen_ = false;  // of an attempt that runs: its answer, if one comes, is worth nothing
   if (!isRegistered(state_)) return {};
-  if (now - takenAt_ >= kGood) backoff_.reset();
+  if (now - takenAt_ >= kGood) forgetPauses();
   return pause(RegistrationTurn::kStreamEnded, now, draw);
 }
 
@@ -95,6 +101,10 @@ std::string_view nameOf(RegistrationTurn turn) {
       return "taken";
     case RegistrationTurn::kRefused:
       return "refused";
+    case RegistrationTurn::kUnreachable:
+      return "unreachable";
+    case RegistrationTurn::kNoSocket:
+      return "no-socket";
     case RegistrationTurn::kNoStream:
       return "no-stream";
     case RegistrationTurn::kStreamEnded:
@@ -103,6 +113,22 @@ std::string_view nameOf(RegistrationTurn turn) {
       return "new-kubelet";
   }
   return "unknown";
+}
+
+std::string_view sideOf(RegistrationTurn turn) {
+  switch (turn) {
+    case RegistrationTurn::kTaken:
+      return "";
+    case RegistrationTurn::kNoSocket:
+      return "vfiogate";
+    case RegistrationTurn::kRefused:
+    case RegistrationTurn::kUnreachable:
+    case RegistrationTurn::kNoStream:
+    case RegistrationTurn::kStreamEnded:
+    case RegistrationTurn::kNewKubelet:
+      return "kubelet";
+  }
+  return "";
 }
 
 }  // namespace vfiogate

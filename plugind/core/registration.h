@@ -4,6 +4,7 @@
 #include "plugind/core/backoff.h"
 #include "plugind/core/ledger/moment.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -18,14 +19,21 @@ enum class RegistrationState : std::uint8_t {
   kStanding,        ///< its stream is open
 };
 
-/// What happened to a registration, for log and metrics.
+/// What happened to a registration, for log and metrics. The first four are how an attempt ends.
 enum class RegistrationTurn : std::uint8_t {
   kTaken,        ///< the kubelet answered Register
-  kRefused,      ///< it did not, or could not be reached
+  kRefused,      ///< it answered with an error
+  kUnreachable,  ///< it is not there, or said nothing in time
+  kNoSocket,     ///< privd is away, or makes no socket for it: no kubelet was asked
   kNoStream,     ///< it took it, and opened no ListAndWatch (kubelet-contract.md T3)
   kStreamEnded,  ///< the newest stream ended unasked
   kNewKubelet,   ///< another kubelet came up: whatever was before is void
 };
+
+inline constexpr std::array kRegistrationTurns{
+    RegistrationTurn::kTaken,     RegistrationTurn::kRefused,  RegistrationTurn::kUnreachable,
+    RegistrationTurn::kNoSocket,  RegistrationTurn::kNoStream, RegistrationTurn::kStreamEnded,
+    RegistrationTurn::kNewKubelet};
 
 /// Decides when to register. Never two at once: an attempt ends before another begins, unless
 /// another kubelet came up, which knows nothing of the first.
@@ -38,7 +46,9 @@ public:
     friend bool operator==(const Step&, const Step&) = default;
   };
 
-  explicit Registration(Backoff::Range pauses) : backoff_(pauses) {}
+  /// `pauses` after what failed. `knocks` while the kubelet is not there: it may be about to listen
+  /// where its socket lies already.
+  Registration(Backoff::Range pauses, Backoff::Range knocks) : backoff_(pauses), knocks_(knocks) {}
 
   /// The resource is to be served from now on.
   Step wanted();
@@ -47,8 +57,8 @@ public:
   /// What an attempt needs can be had again: privd is back. A pause ends; an attempt that runs is
   /// left alone, as the kubelet may be about to take it.
   Step socketsCame();
-  /// The attempt has ended. `draw` in [0, 1) spreads the pauses.
-  Step attemptEnded(bool taken, Instant now, double draw);
+  /// The attempt has ended in one of the first four turns. `draw` in [0, 1) spreads the pauses.
+  Step attemptEnded(RegistrationTurn how, Instant now, double draw);
   /// ListAndWatch was opened; it may be before Register is answered.
   Step streamOpened();
   /// The newest stream ended, and we did not end it.
@@ -62,8 +72,10 @@ public:
 private:
   Step begin(std::optional<RegistrationTurn> turn = std::nullopt);
   Step pause(RegistrationTurn turn, Instant now, double draw);
+  void forgetPauses();
 
   Backoff backoff_;
+  Backoff knocks_;
   RegistrationState state_ = RegistrationState::kUnwanted;
   std::optional<Instant> due_;
   Instant takenAt_;
@@ -79,5 +91,7 @@ constexpr bool isRegistered(RegistrationState state) {
 std::string_view nameOf(RegistrationState state);
 /// The label of the metric: "taken", "refused", ...
 std::string_view nameOf(RegistrationTurn turn);
+/// Where to look for the reason: "kubelet" or "vfiogate"; empty where nothing went wrong.
+std::string_view sideOf(RegistrationTurn turn);
 
 }  // namespace vfiogate

@@ -14,9 +14,13 @@ namespace vfiogate {
 namespace {
 
 constexpr Backoff::Range kPauses{std::chrono::milliseconds(200), std::chrono::milliseconds(30'000)};
+constexpr Backoff::Range kKnocks{std::chrono::milliseconds(4), std::chrono::milliseconds(30'000)};
 
-grpc::Status unavailable(const std::string& why) {
-  return grpc::Status(grpc::StatusCode::UNAVAILABLE, why);
+RegistrationTurn turnOf(const grpc::Status& status) {
+  if (status.ok()) return RegistrationTurn::kTaken;
+  const bool silent = status.error_code() == grpc::StatusCode::UNAVAILABLE ||
+                      status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED;
+  return silent ? RegistrationTurn::kUnreachable : RegistrationTurn::kRefused;
 }
 
 }  // namespace
@@ -27,7 +31,7 @@ Registrar::Registrar(const ResourceName& resource, KubeletSockets& sockets, Plug
       sockets_(sockets),
       server_(server),
       loop_(loop),
-      registration_(kPauses) {}
+      registration_(kPauses, kKnocks) {}
 
 void Registrar::start() {
   carryOut(registration_.wanted());
@@ -51,16 +55,30 @@ void Registrar::streamEnded() {
 }
 
 void Registrar::carryOut(Registration::Step step) {
-  if (step.turn) {
-    ++turns_[*step.turn];
-    if (step.turn == RegistrationTurn::kNoStream) {
-      complain("the kubelet registered it and opened no ListAndWatch");
-    }
-  }
+  if (step.turn) note(*step.turn);
   if (step.attempt) {
     attempt_ = kj::evalLater([this]() { return attempt(); }).eagerlyEvaluate(nullptr);
   }
   setAlarm();
+}
+
+void Registrar::note(RegistrationTurn turn) {
+  ++turns_[turn];
+  switch (turn) {
+    case RegistrationTurn::kNoStream:
+      complain(turn, "the kubelet registered it and opened no ListAndWatch");
+      break;
+    case RegistrationTurn::kStreamEnded:
+    case RegistrationTurn::kNewKubelet:
+      logInfo(LogEvent::kRegistrationLost,
+              {{"resource", resource_.str()}, {"turn", nameOf(turn)}, {"side", sideOf(turn)}});
+      break;
+    case RegistrationTurn::kTaken:
+    case RegistrationTurn::kRefused:
+    case RegistrationTurn::kUnreachable:
+    case RegistrationTurn::kNoSocket:
+      break;  // attempt() has told
+  }
 }
 
 void Registrar::setAlarm() {
@@ -82,35 +100,41 @@ void Registrar::setAlarm() {
 
 kj::Promise<void> Registrar::attempt() {
   return dialAndRegister()
-      .catch_(
-          [](kj::Exception&& exception) { return unavailable(exception.getDescription().cStr()); })
-      .then([this](const grpc::Status& status) {
-        if (status.ok()) {
+      .catch_([](kj::Exception&& exception) {
+        return Outcome{RegistrationTurn::kNoSocket, exception.getDescription().cStr()};
+      })
+      .then([this](const Outcome& outcome) {
+        if (outcome.turn == RegistrationTurn::kTaken) {
           lastComplaint_.clear();
           logInfo(LogEvent::kRegistered, {{"resource", resource_.str()}});
         } else {
-          complain(status.error_message());
+          complain(outcome.turn, outcome.why);
         }
-        carryOut(registration_.attemptEnded(status.ok(), now(), draw()));
+        carryOut(registration_.attemptEnded(outcome.turn, now(), draw()));
       });
 }
 
-kj::Promise<grpc::Status> Registrar::dialAndRegister() {
+kj::Promise<Registrar::Outcome> Registrar::dialAndRegister() {
   return sockets_.dialKubelet().then(
-      [this](Result<kj::AutoCloseFd, SocketRefusal> dialled) -> kj::Promise<grpc::Status> {
-        if (!dialled) return unavailable(dialled.error().why);
-        return registerOver(kj::mv(dialled).value());
+      [this](Result<kj::AutoCloseFd, SocketRefusal> dialled) -> kj::Promise<Outcome> {
+        if (dialled) return registerOver(kj::mv(dialled).value());
+        return Outcome{
+            dialled.error().absent ? RegistrationTurn::kUnreachable : RegistrationTurn::kNoSocket,
+            dialled.error().why};
       });
 }
 
-kj::Promise<grpc::Status> Registrar::registerOver(kj::AutoCloseFd connection) {
+kj::Promise<Registrar::Outcome> Registrar::registerOver(kj::AutoCloseFd connection) {
   return sockets_.listenFor(resource_).then(
       [this, connection = kj::mv(connection)](
-          Result<PluginSocket, SocketRefusal> made) mutable -> kj::Promise<grpc::Status> {
-        if (!made) return unavailable(made.error().why);
+          Result<PluginSocket, SocketRefusal> made) mutable -> kj::Promise<Outcome> {
+        if (!made) return Outcome{RegistrationTurn::kNoSocket, made.error().why};
         PluginSocket socket = kj::mv(made).value();
         server_.listenOn(kj::mv(socket.listener));
-        return registerWithKubelet(kj::mv(connection), resource_, socket.endpoint);
+        return registerWithKubelet(kj::mv(connection), resource_, socket.endpoint)
+            .then([](const grpc::Status& status) {
+              return Outcome{turnOf(status), status.error_message()};
+            });
       });
 }
 
@@ -122,12 +146,15 @@ double Registrar::draw() {
   return std::uniform_real_distribution<double>(0, 1)(loop_.random);
 }
 
-void Registrar::complain(const std::string& why) {
+void Registrar::complain(RegistrationTurn turn, const std::string& why) {
   // A kubelet may be away for days: one line for each different reason.
   if (why == lastComplaint_) return;
   lastComplaint_ = why;
-  logWarning(LogEvent::kRegisterFailed,
-             {{"resource", resource_.str()}, {"why", why}, {"then", "retried"}});
+  logWarning(LogEvent::kRegisterFailed, {{"resource", resource_.str()},
+                                         {"turn", nameOf(turn)},
+                                         {"side", sideOf(turn)},
+                                         {"why", why},
+                                         {"then", "retried"}});
 }
 
 }  // namespace vfiogate

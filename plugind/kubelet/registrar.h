@@ -5,8 +5,6 @@
 #include "plugind/kubelet/kubelet_sockets.h"
 #include "plugind/kubelet/plugin_server.h"
 
-#include <grpcpp/support/status.h>
-
 #include <kj/async.h>
 
 #include <map>
@@ -42,11 +40,17 @@ public:
 
 private:
   void carryOut(Registration::Step step);
+  void note(RegistrationTurn turn);
   void setAlarm();
+  /// How an attempt ended; `why` for people, empty if the kubelet took it.
+  struct Outcome {
+    RegistrationTurn turn;
+    std::string why;
+  };
   kj::Promise<void> attempt();
-  kj::Promise<grpc::Status> dialAndRegister();
-  kj::Promise<grpc::Status> registerOver(kj::AutoCloseFd connection);
-  void complain(const std::string& why);
+  kj::Promise<Outcome> dialAndRegister();
+  kj::Promise<Outcome> registerOver(kj::AutoCloseFd connection);
+  void complain(RegistrationTurn turn, const std::string& why);
   Instant now() const;
   double draw();
 

@@ -16,10 +16,6 @@ constexpr std::array kHoldings{Holding::kFree,    Holding::kTaking,    Holding::
                                Holding::kLent,    Holding::kForgotten, Holding::kLingering,
                                Holding::kForeign, Holding::kReturning};
 
-constexpr std::array kTurns{RegistrationTurn::kTaken, RegistrationTurn::kRefused,
-                            RegistrationTurn::kNoStream, RegistrationTurn::kStreamEnded,
-                            RegistrationTurn::kNewKubelet};
-
 MetricFamily family(const char* name, const char* help, MetricType type = MetricType::Gauge) {
   MetricFamily made;
   made.name = name;
@@ -54,7 +50,7 @@ void addResources(const PluginStatus& status, std::vector<MetricFamily>& familie
   for (const ResourceStatus& resource : status.resources) {
     const std::string name = resource.name.str();
     add(registered, {{"resource", name}}, isRegistered(resource.facts.state) ? 1 : 0);
-    for (const RegistrationTurn turn : kTurns) {
+    for (const RegistrationTurn turn : kRegistrationTurns) {
       const auto found = resource.facts.turns.find(turn);
       const auto times = found == resource.facts.turns.end() ? 0 : found->second;
       add(turns, {{"resource", name}, {"turn", std::string(nameOf(turn))}},

@@ -6,31 +6,27 @@
 // percentiles of single calls.
 
 #include "tests/bench/bare_server.h"
+#include "tests/bench/bench_command.h"
 #include "tests/bench/bench_node.h"
 #include "tests/bench/latencies.h"
 
-#include <CLI/CLI.hpp>
-
-#include <unistd.h>
-
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
+#include <memory>
 
 namespace vfiogate::bench {
 namespace {
 
 struct Wish {
-  std::vector<unsigned> devices = {8, 256, 4096};
+  CommonWish common{.devices = {8, 256, 4096}, .json = {}};
   unsigned calls = 500;
-  std::string json;
   std::string bare;
 };
 
 std::vector<Row> measure(const Wish& wish) {
   std::vector<std::unique_ptr<BenchNode>> nodes;
-  for (const unsigned devices : wish.devices) nodes.push_back(std::make_unique<BenchNode>(devices));
+  for (const unsigned devices : wish.common.devices)
+    nodes.push_back(std::make_unique<BenchNode>(devices));
   BareServer bare(std::filesystem::read_symlink("/proc/self/exe"));
   std::vector<Row> rows(nodes.size());
   for (unsigned call = 0; call < wish.calls; ++call) {
@@ -48,38 +44,23 @@ std::vector<Row> measure(const Wish& wish) {
   return rows;
 }
 
-int run(const Wish& wish) {
-  if (geteuid() != 0) giveUp("needs root: privd serves only as root");
+void run(const Wish& wish) {
   const std::vector<Row> rows = measure(wish);
   printTable(rows, std::cout);
-  if (wish.json.empty()) return 0;
-  std::ofstream file(wish.json);
-  printJson(rows, file);
-  file.close();
-  if (!file) giveUp(wish.json + " cannot be written");
-  return 0;
+  writeJson(wish.common, [&rows](std::ostream& out) { printJson(rows, out); });
 }
 
 }  // namespace
 }  // namespace vfiogate::bench
 
 int main(int argc, char** argv) {
-  vfiogate::bench::Wish wish;
+  namespace bench = vfiogate::bench;
+  bench::Wish wish;
   CLI::App app("Times Allocate and empty gRPC calls of the programs in VFIOGATE_BIN.");
-  app.add_option("--devices", wish.devices, "a node of each size, comma-separated")
-      ->delimiter(',')
-      ->check(CLI::Range(2, 4096))
-      ->capture_default_str();
-  app.add_option("--calls", wish.calls, "of each kind to each node")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  app.add_option("--json", wish.json, "also write the figures to this file")->type_name("FILE");
+  bench::addCommonOptions(app, wish.common);
+  bench::addCount(app, "--calls", wish.calls, 1'000'000, "of each kind to each node");
   app.add_option("--serve-bare", wish.bare)->group("");  // how it starts its other half
   CLI11_PARSE(app, argc, argv);
-  try {
-    return wish.bare.empty() ? vfiogate::bench::run(wish) : vfiogate::bench::serveBare(wish.bare);
-  } catch (const std::exception& failure) {
-    std::cerr << "allocate_bench: " << failure.what() << "\n";
-    return 1;
-  }
+  if (!wish.bare.empty()) return bench::serveBare(wish.bare);
+  return bench::runBench("allocate_bench", [&wish]() { bench::run(wish); });
 }

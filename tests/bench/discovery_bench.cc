@@ -4,16 +4,13 @@
 // The nodes take turns, as in allocate_bench, so that whatever else the machine does meets all of
 // them alike; the pauses between two changes let privd take each for a single one.
 
+#include "tests/bench/bench_command.h"
 #include "tests/bench/discovery_node.h"
 #include "tests/bench/discovery_report.h"
 #include "tests/bench/own_place.h"
 
-#include <CLI/CLI.hpp>
-
-#include <unistd.h>
-
-#include <fstream>
 #include <iostream>
+#include <memory>
 #include <random>
 #include <thread>
 
@@ -21,11 +18,10 @@ namespace vfiogate::bench {
 namespace {
 
 struct Wish {
-  std::vector<unsigned> devices = {8, 256, 4096};
+  CommonWish common{.devices = {8, 256, 4096}, .json = {}};
   unsigned events = 200;
   unsigned bursts = 10;
   unsigned sweeps = 5;
-  std::string json;
 };
 
 using Nodes = std::vector<std::unique_ptr<DiscoveryNode>>;
@@ -79,14 +75,11 @@ void measureSweeps(Nodes& nodes, Rows& rows, unsigned sweeps) {
   }
 }
 
-int run(const Wish& wish) {
-  if (geteuid() != 0) giveUp("needs root: privd serves only as root");
-  std::ofstream file;
-  if (!wish.json.empty()) file.open(wish.json);
+void run(const Wish& wish) {
   const OwnPlace place;
   Nodes nodes;
   Rows rows;
-  for (const unsigned devices : wish.devices) {
+  for (const unsigned devices : wish.common.devices) {
     nodes.push_back(std::make_unique<DiscoveryNode>(devices));
     rows.push_back({.devices = devices, .burstSize = nodes.back()->burstSize()});
   }
@@ -94,38 +87,21 @@ int run(const Wish& wish) {
   measureBursts(nodes, rows, wish.bursts);
   measureSweeps(nodes, rows, wish.sweeps);
   printTable(rows, std::cout);
-  if (wish.json.empty()) return 0;
-  printJson(rows, file);
-  file.close();
-  if (!file) giveUp(wish.json + " cannot be written");
-  return 0;
+  writeJson(wish.common, [&rows](std::ostream& out) { printJson(rows, out); });
 }
 
 }  // namespace
 }  // namespace vfiogate::bench
 
 int main(int argc, char** argv) {
-  vfiogate::bench::Wish wish;
+  namespace bench = vfiogate::bench;
+  bench::Wish wish;
   CLI::App app("Times what the programs in VFIOGATE_BIN make of changed hardware.");
-  app.add_option("--devices", wish.devices, "a node of each size, comma-separated")
-      ->delimiter(',')
-      ->check(CLI::Range(2, 4096))
-      ->capture_default_str();
-  app.add_option("--events", wish.events, "single changes of each node")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
-  app.add_option("--bursts", wish.bursts, "of up to 256 changes at once, on each node")
-      ->check(CLI::Range(1, 10'000))
-      ->capture_default_str();
-  app.add_option("--sweeps", wish.sweeps, "looks at everything, on each node")
-      ->check(CLI::Range(1, 10'000))
-      ->capture_default_str();
-  app.add_option("--json", wish.json, "also write the figures to this file")->type_name("FILE");
+  bench::addCommonOptions(app, wish.common);
+  bench::addCount(app, "--events", wish.events, 1'000'000, "single changes of each node");
+  bench::addCount(app, "--bursts", wish.bursts, 10'000,
+                  "of up to 256 changes at once, on each node");
+  bench::addCount(app, "--sweeps", wish.sweeps, 10'000, "looks at everything, on each node");
   CLI11_PARSE(app, argc, argv);
-  try {
-    return vfiogate::bench::run(wish);
-  } catch (const std::exception& failure) {
-    std::cerr << "discovery_bench: " << failure.what() << "\n";
-    return 1;
-  }
+  return bench::runBench("discovery_bench", [&wish]() { bench::run(wish); });
 }

@@ -64,6 +64,12 @@ void NodeUnderTest::startPlugind() {
   if (!plugind_->says("event=started")) giveUp("plugind does not start: " + plugind_->output());
 }
 
+void NodeUnderTest::stopPlugind() {
+  const std::size_t before = kubelet_->streamsEnded(kResource);
+  plugind_.reset();
+  if (!kubelet_->awaitStreamsEnded(kResource, before + 1)) giveUp("the stream of none never ends");
+}
+
 void NodeUnderTest::restartPlugind() {
   const std::size_t before = kubelet_->registrations(kResource);
   startPlugind();

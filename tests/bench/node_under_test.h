@@ -31,10 +31,13 @@ public:
 
   unsigned devices() const { return devices_; }
   FakeSysfs& hardware() { return hardware_; }
+  sim::KubeletSim& kubelet() { return *kubelet_; }
   test::ChildProcess& plugind() { return *plugind_; }
   std::string plugindSocket() const { return dir_ / "plugind/plugind.sock"; }
   std::string kubeletDirectory() const { return dir_ / "kubelet"; }
 
+  /// The kubelet has noticed its end when this returns.
+  void stopPlugind();
   /// plugind forgets everything, and is registered again when this returns.
   void restartPlugind();
   /// Waits until the kubelet was shown every device as healthy.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -24,6 +25,15 @@ struct Life {
   std::vector<Act> acts;
 };
 
+/// The turn of this name in which an attempt can end.
+std::optional<RegistrationTurn> endNamed(const std::string& name) {
+  for (const auto turn : {RegistrationTurn::kTaken, RegistrationTurn::kRefused,
+                          RegistrationTurn::kUnreachable, RegistrationTurn::kNoSocket}) {
+    if (name == nameOf(turn)) return turn;
+  }
+  return std::nullopt;
+}
+
 /// A clock, a kubelet's doings, and at most one attempt.
 class Played {
 public:
@@ -35,8 +45,8 @@ public:
       note(registration_.kubeletCame());
     } else if (what == "privd-back") {
       note(registration_.socketsCame());
-    } else if (what == "taken" || what == "refused") {
-      note(registration_.attemptEnded(what == "taken", now_, 0));
+    } else if (const auto how = endNamed(what)) {
+      note(registration_.attemptEnded(*how, now_, 0));
     } else if (what == "opened") {
       note(registration_.streamOpened());
     } else if (what == "ended") {
@@ -66,7 +76,8 @@ private:
     now_ = until;
   }
 
-  Registration registration_{{milliseconds(200), milliseconds(30'000)}};
+  Registration registration_{{milliseconds(200), milliseconds(30'000)},
+                             {milliseconds(4), milliseconds(30'000)}};
   Instant now_{std::chrono::hours(1)};
   bool began_ = false;
   std::vector<RegistrationTurn> turns_;
@@ -107,6 +118,33 @@ const Life kLives[] = {
       {"refused", "pausing"},
       {"399", "pausing"},
       {"1", "!attempting"}}},
+    {"AKubeletThatIsNotThereYetIsKnockedFor",
+     {{"wanted", "!attempting"},
+      {"unreachable", "pausing"},
+      {"1", "pausing"},
+      {"1", "!attempting"},
+      {"unreachable", "pausing"},
+      {"4", "!attempting"},
+      {"refused", "pausing"},
+      {"99", "pausing"},
+      {"1", "!attempting"},
+      {"unreachable", "pausing"},
+      {"7", "pausing"},
+      {"1", "!attempting"},
+      {"unreachable", "pausing"},
+      {"new-kubelet", "!attempting"},
+      {"unreachable", "pausing"},
+      {"2", "!attempting"}}},
+    {"WithoutASocketItIsTriedAgainWithLongerPauses",
+     {{"wanted", "!attempting"},
+      {"no-socket", "pausing"},
+      {"99", "pausing"},
+      {"1", "!attempting"},
+      {"no-socket", "pausing"},
+      {"199", "pausing"},
+      {"privd-back", "!attempting"},
+      {"no-socket", "pausing"},
+      {"100", "!attempting"}}},
     {"T3WithoutAStreamItIsNoRegistration",
      {{"wanted", "!attempting"},
       {"taken", "awaiting-stream"},
@@ -184,13 +222,23 @@ TEST(Registration, TellsEachTurnOnce) {
   EXPECT_EQ(played.turns(RegistrationTurn::kNoStream), 1);
 }
 
+TEST(Registration, EachTurnThatIsATroubleHasASide) {
+  EXPECT_EQ(sideOf(RegistrationTurn::kTaken), "");
+  EXPECT_EQ(sideOf(RegistrationTurn::kNoSocket), "vfiogate");
+  for (const auto turn : {RegistrationTurn::kRefused, RegistrationTurn::kUnreachable,
+                          RegistrationTurn::kNoStream, RegistrationTurn::kStreamEnded}) {
+    EXPECT_EQ(sideOf(turn), "kubelet") << nameOf(turn);
+  }
+}
+
 // Never two attempts to one kubelet, and never stuck, whatever comes in whatever order.
 TEST(Registration, NeverTwoAttemptsAtOnceAndNeverStuck) {
   const unsigned seed = std::random_device{}();
   RecordProperty("seed", std::to_string(seed));
   std::mt19937 random(seed);
-  const std::vector<std::string> acts{"new-kubelet", "privd-back", "taken", "refused",
-                                      "opened",      "ended",      "50",    "6000"};
+  const std::vector<std::string> acts{"new-kubelet", "privd-back", "taken",  "refused",
+                                      "unreachable", "no-socket",  "opened", "ended",
+                                      "50",          "6000"};
   Played played;
   played.act("wanted");
   for (int step = 0; step < 20'000; ++step) {
