@@ -120,8 +120,9 @@ void noteOpen(Turn& turn, IommuGroupId group, const Take& take) {
   wantLook(turn);
 }
 
-/// Rows 14 and 15: the record that a grant leaves.
-HolderRecord recordOf(const Turn& turn, const Call& call, const Take& take) {
+/// Rows 14 and 15: the record that a grant leaves. `lent`: the fingerprint of all that it gave.
+HolderRecord recordOf(const Turn& turn, const Call& call, const Take& take,
+                      const std::string& lent) {
   HolderRecord fresh{.resource = take.resource,
                      .ids = take.ids,
                      .rest = {},
@@ -136,7 +137,7 @@ HolderRecord recordOf(const Turn& turn, const Call& call, const Take& take) {
   fresh.since = fresh.stateSince = turn.now.instant;
   fresh.answeredWall = turn.now.wall;
   fresh.evidence.epochNamed = turn.state.epoch;
-  fresh.fingerprint = fingerprintOf(lookedAt(turn.state.hardware, take), take.ids);
+  fresh.fingerprint = fingerprintPart(lent, take.ids);
   if (call.kind == CallKind::kPrepare) {
     fresh.claim = call.prepare->claim;
     fresh.state = HolderState::kLent;
@@ -204,7 +205,8 @@ void grantCall(Turn& turn, CallId id) {
   }
   turn.state.calls.erase(id);
   for (const auto& [group, take] : call.groups) {
-    if (!call.again) keep(turn, recordOf(turn, call, take));
+    if (call.again) continue;
+    keep(turn, recordOf(turn, call, take, response->annotations.at(kLentAnnotation)));
   }
   turn.out.answers.push_back({id, *std::move(response), std::nullopt});
   if (call.prepare) startQueued(turn, call.prepare->claim);

@@ -1,7 +1,6 @@
 // Rows 36 to 41: PreStartContainer.
 
 #include <algorithm>
-#include <sstream>
 
 #include "plugind/core/group_members.h"
 #include "plugind/core/ledger/answer.h"
@@ -46,19 +45,13 @@ std::optional<std::string> rememberedFingerprint(const LedgerState& state,
 std::optional<std::string> answeredFingerprint(const LedgerState& state,
                                                const ResourceName& resource,
                                                const std::set<Bdf>& ids) {
-  std::map<Bdf, std::string> answered;
+  std::string text;
   for (const std::size_t index : recordsMeeting(state, ids)) {
     const HolderRecord& record = state.records[index];
-    if (record.resource != resource) continue;
-    std::istringstream devices(record.fingerprint);
-    for (std::string device; std::getline(devices, device, ';');) {
-      const auto address = Bdf::parse(device.substr(0, device.find(' ')));
-      if (address && ids.contains(*address)) answered.emplace(*address, device + ";");
-    }
+    if (record.resource == resource) text += fingerprintPart(record.fingerprint, ids);
   }
-  if (answered.size() != ids.size()) return std::nullopt;
-  std::string text;
-  for (const auto& [address, device] : answered) text += device;
+  const auto devices = static_cast<std::size_t>(std::ranges::count(text, ';'));
+  if (devices != ids.size()) return std::nullopt;
   return text;
 }
 

@@ -63,6 +63,31 @@ TEST_F(LedgerCase, RebootNewNumbers) {
   EXPECT_EQ(node.preStart("gpu", {kA}), "other-hardware");
 }
 
+// The number of a device's own node changes with the order of binding: it matters to who got it.
+class NodesOfBackend : public LedgerCase,
+                       public testing::WithParamInterface<std::pair<Backend, const char*>> {};
+
+TEST_P(NodesOfBackend, ANewDeviceNumberMattersWhereItWasHandedOut) {
+  node.settings.resources[0].lending.backend = GetParam().first;
+  node.start();
+  hold("p1", "gpu", {kA});
+  node.entries[0].lent =
+      node.answers.at(CallId(node.lastCall)).response->annotations.at(kLentAnnotation);
+  node.write();
+  ASSERT_EQ(node.preStart("gpu", {kA}), "done");
+  node.hardware.device(kA).vfioDev = 77;
+  node.see();
+  EXPECT_EQ(node.preStart("gpu", {kA}), GetParam().second);
+  node.entries[0].lent.reset();  // what was answered is remembered here, too
+  node.write();
+  EXPECT_EQ(node.preStart("gpu", {kA}), GetParam().second);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, NodesOfBackend,
+                         testing::Values(std::pair{Backend::kLegacy, "done"},
+                                         std::pair{Backend::kIommufd, "stale-nodes"},
+                                         std::pair{Backend::kBoth, "stale-nodes"}));
+
 // 19: a container restart after a reboot binds again.
 TEST_F(LedgerCase, RebootOnAllocate) {
   node.settings.resources[0].lending.onAllocate = true;

@@ -39,7 +39,7 @@ TEST_F(LedgerCase, APodOfTwoGroupsStartsBeforeTheCheckpointNamesIt) {
 TEST_F(LedgerCase, APodOfTwoGroupsDoesNotStartWithOtherNumbersThanItWasGiven) {
   node.start();
   EXPECT_EQ(node.allocate("gpu", {kA, kC}), "granted");
-  node.hardware.device(kC).vfioDev = 77;
+  node.hardware.regroup(kC, 77);
   node.see();
   EXPECT_EQ(node.preStart("gpu", {kA, kC}), "stale-nodes");
 }

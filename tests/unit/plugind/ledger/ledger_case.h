@@ -17,7 +17,7 @@ protected:
     node.hardware.add(kA, 31);
     node.hardware.add(kB, 31).device = std::uint16_t{0x2685};
     node.hardware.add(kC, 32);
-    gpu = &node.offer("device=2684", "gpu").lending;
+    node.offer("device=2684", "gpu");
     node.offer("device=2685", "other");
   }
 
@@ -41,7 +41,6 @@ protected:
   }
 
   LedgerNode node;
-  LendingSettings* gpu = nullptr;  ///< valid until the next offer()
 };
 
 }  // namespace vfiogate::test
