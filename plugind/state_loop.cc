@@ -50,6 +50,7 @@ StateLoop::StateLoop(Settings settings, const PrivdSides& privd, const LoopParts
       ledger_(ledgerSettings(settings_)),
       holds_(privd.holds),
       reader_(privd.memory),
+      alarm_(loop.timer, [this]() { carryOut(ledger_.tick(now())); }),
       tasks_(*this) {
   tasks_.add(loop_.letterbox->run());
 }
@@ -232,7 +233,7 @@ void StateLoop::carryOut(Effects effects) {
   for (const UseQuestion& question : effects.questions) ask(question);
   if (effects.beginLook) beginLook();
   if (effects.askList) askList();
-  setAlarm();
+  alarm_.set(ledger_.nextDeadline());
 }
 
 void StateLoop::show(const std::map<ResourceName, Frame>& frames) {
@@ -317,22 +318,6 @@ void StateLoop::askList() {
   tasks_.add(reader_.list().then([this, asked](Result<PodList, std::string> list) {
     if (list) carryOut(ledger_.listRead(*list, asked, now()));
   }));
-}
-
-void StateLoop::setAlarm() {
-  const auto deadline = ledger_.nextDeadline();
-  if (!deadline) {
-    alarm_ = nullptr;
-    return;
-  }
-  const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(
-      *deadline - std::chrono::steady_clock::now());
-  const auto wait = std::max<std::int64_t>(left.count(), 0) * kj::NANOSECONDS;
-  alarm_ = loop_.timer.afterDelay(wait)
-               .then([this]() {
-                 tasks_.add(kj::evalLater([this]() { carryOut(ledger_.tick(now())); }));
-               })
-               .eagerlyEvaluate(nullptr);
 }
 
 PluginStatus StateLoop::status() const {

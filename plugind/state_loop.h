@@ -1,6 +1,7 @@
 #pragma once
 // Drives the ledger: tells it what happens, carries out what it asks for. Decides nothing itself.
 
+#include "plugind/alarm.h"
 #include "plugind/core/ledger/ledger.h"
 #include "plugind/core/resource_catalog.h"
 #include "plugind/core/settings.h"
@@ -93,7 +94,6 @@ private:
   void beginLook();
   void startLook();
   void askList();
-  void setAlarm();
   bool nudge();
 
   /// Step 1 of adoption (ledger.md 6), again until it succeeds.
@@ -126,7 +126,7 @@ private:
   bool reading_ = false;  ///< a checkpoint, outside looks
   bool unread_ = false;   ///< it was replaced meanwhile
   kj::Promise<void> looking_ = nullptr;
-  kj::Promise<void> alarm_ = nullptr;
+  Alarm alarm_;
   kj::TaskSet tasks_;
 };
 

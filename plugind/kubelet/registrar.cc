@@ -5,7 +5,6 @@
 
 #include <kj/debug.h>
 
-#include <algorithm>
 #include <chrono>
 #include <random>
 #include <utility>
@@ -31,7 +30,8 @@ Registrar::Registrar(const ResourceName& resource, KubeletSockets& sockets, Plug
       sockets_(sockets),
       server_(server),
       loop_(loop),
-      registration_(kPauses, kKnocks) {}
+      registration_(kPauses, kKnocks),
+      alarm_(loop.timer, [this]() { carryOut(registration_.tick(now(), draw())); }) {}
 
 void Registrar::start() {
   carryOut(registration_.wanted());
@@ -59,7 +59,7 @@ void Registrar::carryOut(Registration::Step step) {
   if (step.attempt) {
     attempt_ = kj::evalLater([this]() { return attempt(); }).eagerlyEvaluate(nullptr);
   }
-  setAlarm();
+  alarm_.set(registration_.due());
 }
 
 void Registrar::note(RegistrationTurn turn) {
@@ -79,23 +79,6 @@ void Registrar::note(RegistrationTurn turn) {
     case RegistrationTurn::kNoSocket:
       break;  // attempt() has told
   }
-}
-
-void Registrar::setAlarm() {
-  const auto due = registration_.due();
-  if (!due) {
-    alarm_ = nullptr;
-    return;
-  }
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*due - now());
-  const auto wait = std::max<std::int64_t>(left.count(), 0) * kj::MILLISECONDS;
-  alarm_ = loop_.timer.afterDelay(wait)
-               .then([this]() {
-                 ring_ = kj::evalLater([this]() {
-                           carryOut(registration_.tick(now(), draw()));
-                         }).eagerlyEvaluate(nullptr);
-               })
-               .eagerlyEvaluate(nullptr);
 }
 
 kj::Promise<void> Registrar::attempt() {

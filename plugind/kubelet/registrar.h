@@ -1,6 +1,7 @@
 #pragma once
 // Keeps one resource registered with the kubelet: serve first, then register.
 
+#include "plugind/alarm.h"
 #include "plugind/core/registration.h"
 #include "plugind/kubelet/kubelet_sockets.h"
 #include "plugind/kubelet/plugin_server.h"
@@ -41,7 +42,6 @@ public:
 private:
   void carryOut(Registration::Step step);
   void note(RegistrationTurn turn);
-  void setAlarm();
   /// How an attempt ended; `why` for people, empty if the kubelet took it.
   struct Outcome {
     RegistrationTurn turn;
@@ -62,8 +62,7 @@ private:
   std::map<RegistrationTurn, std::uint64_t> turns_;
   std::string lastComplaint_;
   kj::Promise<void> attempt_ = nullptr;
-  kj::Promise<void> alarm_ = nullptr;
-  kj::Promise<void> ring_ = nullptr;  ///< apart from the alarm, which must not end itself
+  Alarm alarm_;
 };
 
 }  // namespace vfiogate
