@@ -1,10 +1,12 @@
 #include "privd/helper_server.h"
 
+#include "ipc/codec/decode_specs.h"
 #include "privd/feed.h"
 #include "privd/gate_server.h"
 #include "privd/group_controls.h"
 #include "privd/log_line.h"
 #include "privd/parcel_delivery.h"
+#include "privd/spec_server.h"
 
 #include <kj/debug.h>
 #include <kj/refcount.h>
@@ -124,6 +126,23 @@ protected:
       told.setForeign(uevents->counts().foreign);
       told.setLosses(uevents->counts().losses);
     }
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> declareSpecs(DeclareSpecsContext context) override {
+    const auto specs = decode(context.getParams().getSpecs());
+    if (!specs) {
+      peer_->service.hangUp(kj::str("specs: ", specs.error().what.c_str()));
+      return KJ_EXCEPTION(FAILED, "a declaration that makes no sense");
+    }
+    auto answer = context.getResults().initAnswer();
+    KJ_IF_MAYBE (store, peer_->node.cdi) {
+      if (peer_->service.channel != nullptr && peer_->service.rights.cdi) {
+        encode(store->declare(*specs, *peer_->node.source.current().snapshot), answer);
+        return kj::READY_NOW;
+      }
+    }
+    answer.setDenied();
     return kj::READY_NOW;
   }
 

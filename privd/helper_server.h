@@ -3,6 +3,7 @@
 
 #include "ipc/codec/descriptor_channel.h"
 #include "ipc/schema/helper.capnp.h"
+#include "privd/cdi_store.h"
 #include "privd/holds.h"
 #include "privd/kubelet_gate.h"
 #include "privd/pci_scan.h"
@@ -27,6 +28,7 @@ struct Node {
   Holds& holds;
   PlugindLease& lease;
   kj::Maybe<PlugindConfig&> config;  ///< to be watched for plugind
+  kj::Maybe<CdiStore&> cdi;          ///< null: plugind has not the right
   kj::Timer& timer;
 };
 

@@ -1,9 +1,8 @@
 #include "privd/kubelet_gate.h"
 
-#include "ipc/types/hex.h"
+#include "privd/resource_digest.h"
 
 #include <fcntl.h>
-#include <sha2.h>
 
 namespace vfiogate {
 namespace {
@@ -19,15 +18,7 @@ std::optional<FileIdentity> identityAt(kj::StringPtr path) {
 }  // namespace
 
 kj::String socketNameOf(const ResourceName& resource) {
-  std::uint8_t digest[SHA256_DIGEST_LENGTH];
-  SHA2_CTX context;
-  SHA256Init(&context);
-  SHA256Update(&context, reinterpret_cast<const std::uint8_t*>(resource.str().data()),
-               resource.str().size());
-  SHA256Final(digest, &context);
-  std::string digits;
-  for (int i = 0; i < 8; ++i) digits += hexDigits(digest[i], 2);
-  return kj::str("vfiogate-", digits.c_str(), ".sock");
+  return kj::str("vfiogate-", digestOf(resource).c_str(), ".sock");
 }
 
 KubeletGate::KubeletGate(kj::UnixEventPort& port, kj::Timer& timer, kj::StringPtr kubeletDir,
@@ -41,12 +32,15 @@ KubeletGate::KubeletGate(kj::UnixEventPort& port, kj::Timer& timer, kj::StringPt
       devicePlugins_(port, timer, directory_, ""),
       podResources_(port, timer, podResourcesDirectory_, "") {}
 
-kj::Maybe<KubeletGate::Refusal> KubeletGate::refuse(const ResourceName& resource) const {
-  bool known = false;
+bool KubeletGate::covers(const ResourceName& resource) const {
   for (const kj::String& prefix : prefixes_) {
-    known = known || resource.str().starts_with(prefix.cStr());
+    if (resource.str().starts_with(prefix.cStr())) return true;
   }
-  if (!known) return Refusal::kForeignPrefix;
+  return false;
+}
+
+kj::Maybe<KubeletGate::Refusal> KubeletGate::refuse(const ResourceName& resource) const {
+  if (!covers(resource)) return Refusal::kForeignPrefix;
   if (served_.size() >= kMaxResources && !served_.contains(resource)) return Refusal::kTooMany;
   return nullptr;
 }

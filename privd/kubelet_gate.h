@@ -42,6 +42,9 @@ public:
     kj::AutoCloseFd fd;
   };
 
+  /// True if a --resource-prefix does.
+  bool covers(const ResourceName& resource) const;
+
   /// Null: the resource may be served. At most 64 resources in privd's life.
   kj::Maybe<Refusal> refuse(const ResourceName& resource) const;
 

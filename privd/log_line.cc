@@ -93,6 +93,12 @@ kj::StringPtr eventName(LogEvent event) {
       return "directory_missing";
     case LogEvent::kDescriptorNotSent:
       return "descriptor_not_sent";
+    case LogEvent::kSpecWritten:
+      return "spec_written";
+    case LogEvent::kSpecUnlinked:
+      return "spec_unlinked";
+    case LogEvent::kSpecFailed:
+      return "spec_failed";
   }
   return "unknown";
 }

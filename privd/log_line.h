@@ -34,6 +34,9 @@ enum class LogEvent {
   kKubeletAppeared,
   kDirectoryMissing,
   kDescriptorNotSent,
+  kSpecWritten,
+  kSpecUnlinked,
+  kSpecFailed,
 };
 
 /// The event's name, such as "peer_refused".

@@ -13,13 +13,9 @@ namespace {
 constexpr int kMostTries = 1000;
 constexpr off_t kLargestForPeer = 1 << 20;
 
-}  // namespace
-
-Result<kj::AutoCloseFd, ReadError> openAt(int directory, const char* path, int flags,
-                                          std::uint64_t resolve) {
-  open_how how = {};
-  how.flags = static_cast<std::uint64_t>(flags) | O_CLOEXEC;
-  how.resolve = resolve | RESOLVE_NO_MAGICLINKS;
+Result<kj::AutoCloseFd, ReadError> openHow(int directory, const char* path, open_how how) {
+  how.flags |= O_CLOEXEC;
+  how.resolve |= RESOLVE_NO_MAGICLINKS;
   long fd = -1;
   // EAGAIN: something was renamed or mounted, anywhere on the machine, while the path went up.
   for (int tries = 0; fd < 0 && tries < kMostTries; ++tries) {
@@ -28,6 +24,24 @@ Result<kj::AutoCloseFd, ReadError> openAt(int directory, const char* path, int f
   }
   if (fd < 0) return Failure{ReadError{errno}};
   return kj::AutoCloseFd(static_cast<int>(fd));
+}
+
+}  // namespace
+
+Result<kj::AutoCloseFd, ReadError> openAt(int directory, const char* path, int flags,
+                                          std::uint64_t resolve) {
+  open_how how = {};
+  how.flags = static_cast<std::uint64_t>(flags);
+  how.resolve = resolve;
+  return openHow(directory, path, how);
+}
+
+Result<kj::AutoCloseFd, ReadError> createAt(int directory, const char* name) {
+  open_how how = {};
+  how.flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
+  how.mode = 0644;
+  how.resolve = RESOLVE_BENEATH;
+  return openHow(directory, name, how);
 }
 
 Result<RegularFile, ReadError> openRegular(int directory, const char* path, int flags,

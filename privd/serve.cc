@@ -38,7 +38,8 @@ int fail(const std::string& what) {
 RolePolicy policyOf(const ServeOptions& options) {
   const std::string rights = "," + options.plugindRights + ",";
   const auto has = [&rights](const char* right) { return rights.find(right) != std::string::npos; };
-  return {options.plugindUid, Rights{.watch = has(",watch,"), .kubelet = has(",kubelet,")}};
+  return {options.plugindUid,
+          Rights{.watch = has(",watch,"), .kubelet = has(",kubelet,"), .cdi = has(",cdi,")}};
 }
 
 kj::Vector<kj::String> prefixesOf(const ServeOptions& options) {
@@ -76,6 +77,13 @@ Result<Opened, std::string> openAll(const ServeOptions& options) {
   if (!sysfs) return Failure{"--sysfs " + options.sysfs + why(sysfs.error().error)};
   auto dev = DevRoot::open(options.dev);
   if (!dev) return Failure{"--dev " + options.dev + why(dev.error().error)};
+  if (policyOf(options).plugindRights.cdi) {
+    // Later it may come to be there still: each declaration says what it met.
+    if (const auto made = CdiDirectory::make(options.cdiDir); !made) {
+      logLine(LogEvent::kSpecFailed, {{"what", kj::str(options.cdiDir.c_str())},
+                                      {"error", kj::str(strerror(made.error().error))}});
+    }
+  }
   const SplitPath path = splitPath(options.socket);
   auto commands = listenAt(path.directory.c_str(), path.name.c_str(), WhoMayConnect::kOwner);
   if (!commands) {
@@ -135,8 +143,11 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
                     [&source](const Places& where) { source.hint(where); });
   }
   Holds holds;
-  Node node{source, uevents, opened.sysfs, opened.dev, kubelet, holds, opened.lease, config, timer};
   const RolePolicy policy = policyOf(options);
+  kj::Maybe<CdiStore> cdi;
+  if (policy.plugindRights.cdi) cdi.emplace(options.cdiDir, kubelet, opened.dev);
+  Node node{source, uevents,      opened.sysfs, opened.dev, kubelet,
+            holds,  opened.lease, config,       cdi,        timer};
   CommandSocket commands(node, io, policy, kj::mv(opened.commands));
   PlugindLink plugind(node, io, policy, options.plugind.c_str(), plugindSocket);
   const auto first = source.current();

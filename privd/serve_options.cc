@@ -14,9 +14,9 @@ std::string checkUid(const std::string& text) {
 
 std::string checkRights(const std::string& text) {
   for (const std::string& right : CLI::detail::split(text, ',')) {
-    if (right == "bind" || right == "cdi") return "right '" + right + "' is not in this version";
-    if (right != "watch" && right != "kubelet") {
-      return "unknown right '" + right + "': give watch, kubelet or both, separated by commas";
+    if (right == "bind") return "right '" + right + "' is not in this version";
+    if (right != "watch" && right != "kubelet" && right != "cdi") {
+      return "unknown right '" + right + "': give some of watch, kubelet, cdi, with commas between";
     }
   }
   return {};
@@ -30,8 +30,8 @@ std::string checkPrefix(const std::string& text) {
 }
 
 void refuseLaterOptions(CLI::App& serve) {
-  for (const char* name : {"--cdi-dir", "--audit-log", "--allow", "--deny", "--declare",
-                           "--dra-driver", "--override", "--require-landlock"}) {
+  for (const char* name : {"--audit-log", "--allow", "--deny", "--declare", "--dra-driver",
+                           "--override", "--require-landlock"}) {
     serve
         .add_option_function<std::vector<std::string>>(name,
                                                        [name](const std::vector<std::string>&) {
@@ -78,7 +78,9 @@ void addServeOptions(CLI::App& serve, ServeOptions& options) {
   serve.add_option("--plugind-uid", options.plugindUid, "the only uid taken for plugind")
       ->check(checkUid)
       ->capture_default_str();
-  serve.add_option("--plugind-rights", options.plugindRights, "what plugind may: watch, kubelet")
+  serve
+      .add_option("--plugind-rights", options.plugindRights,
+                  "what plugind may: watch, kubelet, cdi")
       ->check(checkRights)
       ->capture_default_str();
   serve.add_option("--sysfs", options.sysfs, "the root below which sysfs is found")
@@ -86,6 +88,10 @@ void addServeOptions(CLI::App& serve, ServeOptions& options) {
   serve.add_option("--dev", options.dev, "the root below which device nodes are looked for")
       ->capture_default_str();
   serve.add_option("--kubelet-dir", options.kubeletDir, "the kubelet's directory")
+      ->capture_default_str();
+  serve
+      .add_option("--cdi-dir", options.cdiDir,
+                  "where container runtimes look for CDI specs; made where plugind may have them")
       ->capture_default_str();
   serve.add_option("--state-dir", options.stateDir, "what outlives this daemon; one a node")
       ->capture_default_str();

@@ -22,6 +22,7 @@ struct ServeOptions {
   std::string sysfs = "/sys";
   std::string dev = "/dev";
   std::string kubeletDir = "/var/lib/kubelet";
+  std::string cdiDir = "/var/run/cdi";
   std::string plugindConfig;  ///< empty: none
   std::string stateDir = "/var/lib/vfiogate";
   std::vector<std::string> resourcePrefixes = {"vfiogate.dev/"};

@@ -1,6 +1,7 @@
 #include "privd/sysfs_root.h"
 
-#include <dirent.h>
+#include "privd/directory_names.h"
+
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
@@ -14,7 +15,6 @@ namespace vfiogate {
 namespace {
 
 constexpr std::size_t kLongestAttribute = 4096;
-constexpr std::size_t kMostNames = 65536;
 
 Result<kj::AutoCloseFd, ReadError> openRoot(const std::string& path) {
   const int fd = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -73,28 +73,10 @@ Result<std::string, ReadError> SysfsRoot::link(const std::string& path) const {
 Result<std::vector<std::string>, ReadError> SysfsRoot::names(const std::string& path) const {
   auto opened = openBeneath(root_.get(), path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
   if (!opened) return Failure{opened.error()};
-  const int fd = kj::mv(opened).value().release();
-  DIR* directory = fdopendir(fd);
-  if (directory == nullptr) {
-    const int error = errno;
-    close(fd);
-    return Failure{ReadError{error}};
-  }
-  std::vector<std::string> names;
-  int error = 0;
-  while (error == 0) {
-    errno = 0;
-    const dirent* entry = readdir(directory);
-    if (entry == nullptr) {
-      error = errno;
-      break;
-    }
-    if (entry->d_name[0] == '.') continue;
-    if (names.size() == kMostNames) error = EOVERFLOW;
-    names.emplace_back(entry->d_name);
-  }
-  closedir(directory);
-  if (error != 0) return Failure{ReadError{error}};
+  auto listed = directoryNames(kj::mv(opened).value());
+  if (!listed) return listed;
+  std::vector<std::string> names = std::move(listed).value();
+  std::erase_if(names, [](const std::string& name) { return name.starts_with('.'); });
   std::ranges::sort(names);
   return names;
 }

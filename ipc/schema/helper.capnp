@@ -51,6 +51,44 @@ interface Session {
 
   discovery @4 () -> (counts :DiscoveryCounts);
   # How privd learns of the hardware's changes.
+
+  declareSpecs @5 (specs :List(StaticSpec)) -> (answer :SpecsAnswer);
+  # The complete set of static CDI specs that the peer wants: those of earlier calls that are not
+  # among them are unlinked. Repeatable; what is in place is not written again. Only over a
+  # connection that has a descriptor channel. Specs outlive the connection.
+}
+
+struct StaticSpec {
+  # One file, of kind `resource`. privd mints its name, and finds the nodes in its own view.
+
+  resource @0 :Text;            # named once in a declaration
+  handles @1 :Handles;
+  wholeGroups @2 :Bool;         # a device hands over all of `devices` that are in its group
+  devices @3 :List(Address);    # ascending; each is a device of the spec, named by its address
+}
+
+enum Handles {
+  auto @0;     # the group's node while there is one, otherwise the device's
+  legacy @1;
+  iommufd @2;
+  both @3;
+}
+
+struct SpecsAnswer {
+  union {
+    outcomes @0 :List(SpecOutcome);  # of each spec, in the declaration's order
+    denied @1 :Void;
+  }
+}
+
+struct SpecOutcome {
+  union {
+    inPlace @0 :List(List(Text));  # of each device its nodes; none: it is left out, nothing reaches it
+    badName @1 :Void;              # not an extended resource name
+    notKind @2 :Void;              # CDI wants both its parts to begin with a letter, the latter without dot
+    foreignPrefix @3 :Void;        # outside --resource-prefix
+    failed @4 :UInt16;             # errno
+  }
 }
 
 struct DiscoveryCounts {

@@ -11,6 +11,7 @@
 
 #include "ipc/types/resource_name.h"
 #include "ipc/types/selector.h"
+#include "ipc/types/vfio_nodes.h"
 
 namespace vfiogate {
 
@@ -24,14 +25,6 @@ struct Model {
 enum class Naming : std::uint8_t {
   kVendorDevice,     ///< "10de_2684"
   kPciVendorDevice,  ///< "pci_10de_2684": begins with a letter, as CDI wants it
-};
-
-/// Through which device nodes a container reaches its device.
-enum class Backend : std::uint8_t {
-  kAuto,     ///< legacy while the group has a node, otherwise iommufd
-  kLegacy,   ///< /dev/vfio/vfio and /dev/vfio/<group>
-  kIommufd,  ///< /dev/iommu and /dev/vfio/devices/vfio<N>
-  kBoth,
 };
 
 /// What one device of a resource stands for (ledger.md 8).
@@ -56,9 +49,15 @@ struct LendingSettings {
   bool onAllocate = false;        ///< a bindable group is lent, and bound in the call
   bool returnToOriginal = false;  ///< what was bound for a lending goes back to its host driver
   bool injectCdi = false;         ///< CDI names instead of device nodes
+  bool kata = false;              ///< a static CDI spec, in which Kata looks its devices up
 
   friend bool operator==(const LendingSettings&, const LendingSettings&) = default;
 };
+
+/// A static CDI spec names the devices of such a resource.
+inline bool needsSpec(const LendingSettings& lending) {
+  return lending.injectCdi || lending.kata;
+}
 
 /// One entry of `resources`.
 struct ResourceSettings {

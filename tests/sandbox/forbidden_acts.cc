@@ -56,6 +56,8 @@ void addFilesAndSockets(std::vector<ForbiddenAct>& acts) {
                               plugindOnly("ReadLinkAt", SYS_readlinkat, {kHere}),
                               plugindOnly("RenameAt", SYS_renameat, {kHere, 0, kHere}),
                               plugindOnly("UnlinkAt", SYS_unlinkat, {kHere}),
+                              both("RemoveDirectoryAt", SYS_unlinkat, {kHere, 0, AT_REMOVEDIR}),
+                              plugindOnly("FileSync", SYS_fsync, {kNobody}),
                               both("Unlink", SYS_unlink),
                               both("MakeNode", SYS_mknod),
                               both("MakeDirectory", SYS_mkdir),

@@ -6,7 +6,7 @@ namespace vfiogate {
 namespace {
 
 constexpr RolePolicy kPolicy{.plugindUid = 64532,
-                             .plugindRights = {.watch = true, .kubelet = false}};
+                             .plugindRights = {.watch = true, .kubelet = false, .cdi = true}};
 
 TEST(Rights, PlugindHasWhatItsRoleHas) {
   EXPECT_EQ(rightsOf(kPolicy, Origin::kDialled, 64532), kPolicy.plugindRights);
@@ -23,7 +23,8 @@ TEST(Rights, RootIsNeverPlugindWhateverTheOptionsSay) {
 }
 
 TEST(Rights, RootHasAllRightsWhereItConnects) {
-  EXPECT_EQ(rightsOf(kPolicy, Origin::kAccepted, 0), (Rights{.watch = true, .kubelet = true}));
+  EXPECT_EQ(rightsOf(kPolicy, Origin::kAccepted, 0),
+            (Rights{.watch = true, .kubelet = true, .cdi = true}));
 }
 
 TEST(Rights, PlugindsUidHasNoneWhereItConnects) {

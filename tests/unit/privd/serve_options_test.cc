@@ -31,6 +31,8 @@ TEST(ServeOptions, HaveTheDocumentedDefaults) {
   EXPECT_EQ(options.socket, "/run/vfiogate/privd/privd.sock");
   EXPECT_EQ(options.plugindUid, 64532U);
   EXPECT_EQ(options.stateDir, "/var/lib/vfiogate");
+  EXPECT_EQ(options.cdiDir, "/var/run/cdi");
+  EXPECT_EQ(options.plugindRights, "watch,kubelet") << "cdi is off by default";
   EXPECT_EQ(options.resourcePrefixes, std::vector<std::string>{"vfiogate.dev/"});
 }
 
@@ -39,6 +41,14 @@ TEST(ServeOptions, TakeRepeatedPrefixes) {
   EXPECT_EQ(complaint({"--resource-prefix", "a.org/", "--resource-prefix", "b.org/x"}, options),
             "");
   EXPECT_EQ(options.resourcePrefixes, (std::vector<std::string>{"a.org/", "b.org/x"}));
+}
+
+TEST(ServeOptions, GiveTheRightToSpecsWhereItIsNamed) {
+  ServeOptions options;
+  EXPECT_EQ(complaint({"--plugind-rights", "watch,kubelet,cdi", "--cdi-dir", "/x/cdi"}, options),
+            "");
+  EXPECT_EQ(options.plugindRights, "watch,kubelet,cdi");
+  EXPECT_EQ(options.cdiDir, "/x/cdi");
 }
 
 struct Refusal {

@@ -41,7 +41,9 @@ private:
 /// A connection that privd dialled, both ends of it.
 class ServedPeer {
 public:
-  ServedPeer(Node& node, kj::AsyncIoContext& io) : io_(io) {
+  static constexpr Rights kAll{.watch = true, .kubelet = true, .cdi = true};
+
+  ServedPeer(Node& node, kj::AsyncIoContext& io, Rights rights = kAll) : io_(io), rights_(rights) {
     auto theirs = connect();
     auto sender = sendOpening(ours_);
     auto opening = receiveOpening(theirs).value();
@@ -94,6 +96,9 @@ public:
 
   DescriptorReceiver& descriptors() { return *receiver_; }
 
+  /// Waits until privd hangs up; why.
+  std::string hungUp() { return server_->ended().wait(io_.waitScope).cStr(); }
+
 private:
   kj::AutoCloseFd connect() {
     int pair[2];
@@ -103,8 +108,7 @@ private:
   }
 
   void serve(Node& node, DescriptorSender channel, kj::AutoCloseFd theirs) {
-    server_ = kj::heap<Connection>(node, Rights{.watch = true, .kubelet = true}, kj::mv(channel),
-                                   wrap(kj::mv(ours_)));
+    server_ = kj::heap<Connection>(node, rights_, kj::mv(channel), wrap(kj::mv(ours_)));
     stream_ = wrap(kj::mv(theirs));
     network_ = kj::heap<capnp::TwoPartyVatNetwork>(*stream_, capnp::rpc::twoparty::Side::CLIENT,
                                                    kFromPrivd);
@@ -118,6 +122,7 @@ private:
   }
 
   kj::AsyncIoContext& io_;
+  const Rights rights_ = kAll;
   kj::AutoCloseFd ours_;
   std::shared_ptr<DescriptorReceiver> receiver_;
   kj::Own<Connection> server_;
@@ -159,9 +164,11 @@ protected:
   PlugindLease lease_ = PlugindLease::open(dir_.path(), 40).value();
   PlugindConfig config_{io_.unixEventPort, io_.provider->getTimer(),
                         kj::str(dir_.path().c_str(), "/plugind.yaml")};
+  CdiStore cdi_{dir_ / "cdi", gate_, dev_};
   Node node() {
-    return Node{KJ_ASSERT_NONNULL(source_), nullptr, sysfs_, dev_, gate_, holds_, lease_, config_,
-                io_.provider->getTimer()};
+    return Node{
+        KJ_ASSERT_NONNULL(source_), nullptr, sysfs_, dev_, gate_, holds_, lease_, config_, cdi_,
+        io_.provider->getTimer()};
   }
 };
 

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
@@ -124,6 +125,7 @@ TEST_P(EachTable, ArgumentsOutsideAConstraintKill) {
       {SYS_flock, {0, LOCK_EX}},
       {SYS_flock, {0, LOCK_SH | LOCK_NB}},
       {SYS_flock, {0, LOCK_UN}},
+      {SYS_unlinkat, {0, 0, AT_REMOVEDIR}},
       {SYS_getsockopt, {0, SOL_SOCKET, SO_PEERSEC}},
       {SYS_getsockopt, {0, IPPROTO_IP, SO_PEERCRED}},
       {SYS_setsockopt, {0, SOL_SOCKET, SO_ATTACH_FILTER}},

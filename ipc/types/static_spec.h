@@ -1,0 +1,28 @@
+#pragma once
+// What plugind wants in a static CDI spec: one for each resource that asks for it.
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "ipc/types/vfio_nodes.h"
+
+namespace vfiogate {
+
+/// Specs in one declaration, and devices in all of them: what fits into one message of a peer.
+constexpr std::size_t kMostSpecs = 64;
+constexpr std::size_t kMostSpecDevices = 4096;
+
+/// The devices of one resource, each to be named by its address.
+struct StaticSpec {
+  std::string resource;  ///< as the peer wrote it
+  Backend backend = Backend::kAuto;
+  /// A device hands over the nodes of all of `devices` that are in its IOMMU group, not only its
+  /// own.
+  bool wholeGroups = false;
+  std::vector<Bdf> devices;  ///< ascending
+
+  friend bool operator==(const StaticSpec&, const StaticSpec&) = default;
+};
+
+}  // namespace vfiogate

@@ -1,0 +1,51 @@
+#pragma once
+// The device nodes through which VFIO devices are reached.
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ipc/types/snapshot.h"
+
+namespace vfiogate {
+
+/// Through which device nodes a container reaches its device.
+enum class Backend : std::uint8_t {
+  kAuto,     ///< legacy while the group has a node, otherwise iommufd
+  kLegacy,   ///< /dev/vfio/vfio and /dev/vfio/<group>
+  kIommufd,  ///< /dev/iommu and /dev/vfio/devices/vfio<N>
+  kBoth,
+};
+
+/// Which of the two ways are taken to one device; neither: it cannot be reached.
+struct VfioWays {
+  bool legacy = false;
+  bool iommufd = false;
+};
+
+/// Of a device that is in a group of `snapshot`: those of its nodes that are there and `backend`
+/// asks for.
+VfioWays waysTo(const Snapshot& snapshot, const PciDevice& device, Backend backend);
+
+/// Nodes as they are collected, each once.
+class VfioNodes {
+public:
+  void add(const PciDevice& device, VfioWays ways);
+
+  /// Absolute: /dev/vfio/vfio, the groups, /dev/iommu, the devices. Kata wants the first before
+  /// the groups.
+  std::vector<std::string> paths() const;
+
+private:
+  std::set<IommuGroupId> groups_;
+  std::set<std::uint32_t> devices_;
+};
+
+/// The nodes that reach all of `addresses`. Absent: one of them is not in `snapshot`, cannot be
+/// lent as things stand (viability.h), or lacks a node.
+std::optional<std::vector<std::string>> vfioNodes(const Snapshot& snapshot,
+                                                  const std::set<Bdf>& addresses, Backend backend);
+
+}  // namespace vfiogate

@@ -1,0 +1,38 @@
+#pragma once
+// The directory in which container runtimes look for CDI specs: files are put there and taken away.
+
+#include "privd/open_file.h"
+
+#include <string>
+#include <vector>
+
+namespace vfiogate {
+
+/// Names are single parts of a path. No link in the directory is followed. What is done is durable
+/// after sync().
+class CdiDirectory {
+public:
+  /// Makes the directory's last part, mode 0755, where it is not there.
+  static Result<Done, ReadError> make(const std::string& path);
+  /// Error: the errno of opening it, such as ENOENT.
+  static Result<CdiDirectory, ReadError> open(const std::string& path);
+
+  /// True: the file was written, whole and under its name at once; false: it said `text` already.
+  /// Error: ENOSPC, EROFS, ...; what was there before is there still.
+  Result<bool, ReadError> put(const std::string& name, const std::string& text) const;
+
+  /// True: it was there.
+  Result<bool, ReadError> remove(const std::string& name) const;
+
+  Result<std::vector<std::string>, ReadError> names() const;
+
+  Result<Done, ReadError> sync() const;
+
+private:
+  explicit CdiDirectory(kj::AutoCloseFd directory) : directory_(kj::mv(directory)) {}
+  bool says(const std::string& name, const std::string& text) const;
+
+  kj::AutoCloseFd directory_;
+};
+
+}  // namespace vfiogate

@@ -1,0 +1,54 @@
+#include "privd/cdi_spec.h"
+
+#include "privd/resource_digest.h"
+
+namespace vfiogate {
+namespace {
+
+constexpr std::string_view kPrefix = "vfiogate-";
+constexpr std::string_view kSuffix = ".json";
+constexpr std::string_view kTemporarySuffix = ".tmp";
+constexpr std::size_t kDigits = 16;
+
+std::string nodesText(const std::vector<std::string>& nodes) {
+  std::string text;
+  for (const std::string& node : nodes) {
+    if (!text.empty()) text += ", ";
+    text += R"({"path": ")" + node + R"(", "permissions": "rwm"})";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string specText(const ResourceName& resource, const std::vector<SpecDevice>& devices) {
+  std::string text =
+      "{\n  \"cdiVersion\": \"0.5.0\",\n  \"kind\": \"" + resource.str() + "\",\n  \"devices\": [";
+  const char* separator = "\n";
+  for (const SpecDevice& device : devices) {
+    text += separator;
+    text += R"(    {"name": ")" + device.address.str() +
+            R"(", "containerEdits": {"deviceNodes": [)" + nodesText(device.nodes) + "]}}";
+    separator = ",\n";
+  }
+  return text + "\n  ]\n}\n";
+}
+
+std::string specFileName(const ResourceName& resource) {
+  return std::string(kPrefix) + digestOf(resource) + std::string(kSuffix);
+}
+
+std::string temporaryNameOf(std::string_view name) {
+  return "." + std::string(name) + std::string(kTemporarySuffix);
+}
+
+bool isSpecFileName(std::string_view name) {
+  const bool temporary = name.starts_with('.') && name.ends_with(kTemporarySuffix);
+  if (temporary) name = name.substr(1, name.size() - 1 - kTemporarySuffix.size());
+  if (name.size() != kPrefix.size() + kDigits + kSuffix.size()) return false;
+  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return false;
+  const auto digits = name.substr(kPrefix.size(), kDigits);
+  return digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+}  // namespace vfiogate
