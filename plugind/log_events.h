@@ -22,6 +22,8 @@ enum class LogEvent : std::uint8_t {
   kPrivdWent,
   kUpdateRefused,
   kLendingOpened,
+  kSpecInPlace,
+  kSpecMissing,
   // The configuration
   kConfigApplied,
   kConfigRefused,
@@ -69,6 +71,10 @@ constexpr std::string_view eventName(LogEvent event) {
       return "update_refused";
     case LogEvent::kLendingOpened:
       return "lending_opened";
+    case LogEvent::kSpecInPlace:
+      return "spec_in_place";
+    case LogEvent::kSpecMissing:
+      return "spec_missing";
     case LogEvent::kConfigApplied:
       return "config_applied";
     case LogEvent::kConfigRefused:

@@ -2,6 +2,7 @@
 
 #include "ipc/socket/unix_socket.h"
 #include "plugind/log_line.h"
+#include "plugind/spec_client.h"
 
 #include <kj/debug.h>
 
@@ -185,6 +186,20 @@ kj::Promise<std::optional<DiscoveryCounts>> PrivdLink::discovery() {
   return loop_.timer.timeoutAfter(kCountsPatience, session_->discovery())
       .then([](DiscoveryCounts counts) { return std::optional(counts); },
             [](kj::Exception&& /*failure*/) { return std::optional<DiscoveryCounts>(); });
+}
+
+kj::Promise<std::optional<SpecAnswer>> PrivdLink::declareSpecs(
+    const std::vector<StaticSpec>& specs) {
+  if (!there_) return std::optional<SpecAnswer>();
+  return session_->declareSpecs(specs).then(
+      [](SpecAnswer answer) { return std::optional(std::move(answer)); },
+      [specs](kj::Exception&& failure) {
+        // The session ends, or privd is of a release that writes none.
+        if (failure.getType() == kj::Exception::Type::UNIMPLEMENTED) {
+          return std::optional(answerForAll(specs, "privd is too old to write CDI specs"));
+        }
+        return std::optional<SpecAnswer>();
+      });
 }
 
 kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> PrivdLink::dialKubelet() {

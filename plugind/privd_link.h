@@ -20,6 +20,7 @@ namespace vfiogate {
 class PrivdLink final : public GroupEyes,
                         public GroupHolds,
                         public DiscoverySource,
+                        public SpecStore,
                         public KubeletSockets,
                         public KubeletMemorySource,
                         private kj::TaskSet::ErrorHandler {
@@ -43,6 +44,8 @@ public:
   kj::Promise<Told> drop(IommuGroupId group) override;
   kj::Promise<Told> adopted() override;
   kj::Promise<std::optional<DiscoveryCounts>> discovery() override;
+  kj::Promise<std::optional<SpecAnswer>> declareSpecs(
+      const std::vector<StaticSpec>& specs) override;
   kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet() override;
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(const ResourceName& resource) override;
   kj::Promise<Result<CheckpointFile, SocketRefusal>> checkpoint() override;

@@ -3,6 +3,7 @@
 #include "ipc/codec/limits.h"
 #include "plugind/files_observer.h"
 #include "plugind/log_line.h"
+#include "plugind/spec_client.h"
 
 #include <kj/debug.h>
 
@@ -20,6 +21,8 @@ constexpr auto kLongestPause = 2 * kj::SECONDS;
 constexpr std::uint32_t kLeaseTicket = 0;
 /// privd makes a socket or dials at once; with the kernel's leave within 2 s.
 constexpr auto kGatePatience = 10 * kj::SECONDS;
+/// Files of some kilobytes, on a disk that may be slow.
+constexpr auto kSpecsPatience = 10 * kj::SECONDS;
 /// Below what privd bears (kMaxOpenQuestions), with room for the session's own calls.
 constexpr unsigned kCallsAtOnce = 8;
 
@@ -267,6 +270,30 @@ kj::Promise<DiscoveryCounts> PrivdSession::discovery() {
                                    .losses = told.getLosses()};
           });
     }));
+  }
+  return KJ_EXCEPTION(DISCONNECTED, "privd has not let us in yet");
+}
+
+kj::Promise<SpecAnswer> PrivdSession::declareSpecs(const std::vector<StaticSpec>& specs) {
+  KJ_IF_MAYBE (session, session_) {
+    auto declared = calls_.pass([this, client = *session, specs]() mutable {
+      auto request = client.declareSpecsRequest();
+      encode(specs, request.initSpecs(static_cast<capnp::uint>(specs.size())));
+      return request.send().then([this,
+                                  specs](Response<schema::Session::DeclareSpecsResults> response) {
+        auto answer = decode(response.getAnswer(), specs);
+        if (answer) return std::move(answer).value();
+        hangUp("it answered a declaration of specs with what makes no sense: " + answer.error());
+        return answerForAll(specs, answer.error());
+      });
+    });
+    return asked_.wrap(loop_.timer.timeoutAfter(kSpecsPatience, kj::mv(declared))
+                           .catch_([this](kj::Exception&& failure) -> kj::Promise<SpecAnswer> {
+                             if (failure.getType() != kj::Exception::Type::UNIMPLEMENTED) {
+                               hangUp("it writes no specs: " + describe(failure));
+                             }
+                             return kj::mv(failure);
+                           }));
   }
   return KJ_EXCEPTION(DISCONNECTED, "privd has not let us in yet");
 }

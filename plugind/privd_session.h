@@ -52,6 +52,7 @@ public:
   kj::Promise<Told> drop(IommuGroupId group);
   kj::Promise<Told> adopted();
   kj::Promise<DiscoveryCounts> discovery();
+  kj::Promise<SpecAnswer> declareSpecs(const std::vector<StaticSpec>& specs);
   kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet();
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(const ResourceName& resource);
   kj::Promise<Result<CheckpointFile, SocketRefusal>> checkpoint();

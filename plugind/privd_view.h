@@ -5,12 +5,14 @@
 #include "plugind/core/discovery_counts.h"
 #include "plugind/core/group_look.h"
 #include "plugind/core/kubelet_memory.h"
+#include "plugind/core/static_specs.h"
 
 #include <kj/async.h>
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace vfiogate {
 
@@ -58,6 +60,23 @@ public:
 
 protected:
   ~GroupHolds() = default;
+};
+
+/// privd's answer to a declaration of specs.
+struct SpecAnswer {
+  StaticSpecs specs;     ///< of each that was declared
+  bool passing = false;  ///< what kept it from writing one may pass: declare again later
+};
+
+class SpecStore {
+public:
+  /// The complete set of static CDI specs from now on. Resolves when they are on disk, or could not
+  /// be put there. Absent: privd is away. Never fails.
+  virtual kj::Promise<std::optional<SpecAnswer>> declareSpecs(
+      const std::vector<StaticSpec>& specs) = 0;
+
+protected:
+  ~SpecStore() = default;
 };
 
 class DiscoverySource {

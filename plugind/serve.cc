@@ -104,7 +104,8 @@ int serve(const CommandLine& line, Settings settings) {
                        std::make_shared<Letterbox>(), random};
   PrivdLink privd(kj::mv(listening).value(), {.privd = kRoot, .own = uid}, loop);
   LedgerJournal journal(std::cout);
-  StateLoop state(std::move(settings), {privd, privd, privd, privd, privd}, loop, journal, node);
+  StateLoop state(std::move(settings), {privd, privd, privd, privd, privd, privd}, loop, journal,
+                  node);
   DeskServer desk(state, loop);
   privd.start(state, [&desk](kj::AutoCloseFd visitor) { desk.admit(kj::mv(visitor)); });
   logInfo(LogEvent::kStarted, {{"listen", line.listen}, {"uid", uid}});

@@ -2,6 +2,7 @@
 
 #include "plugind/config/config.h"
 #include "plugind/core/explanation.h"
+#include "plugind/core/ledger/offers.h"
 #include "plugind/core/preferred_allocation.h"
 #include "plugind/desk/status_json.h"
 #include "plugind/log_line.h"
@@ -32,8 +33,9 @@ LedgerSettings ledgerSettings(const Settings& settings) {
 
 /// UNAVAILABLE: nothing is known against the device, another try may succeed.
 grpc::StatusCode codeOf(const Refusal& refusal) {
-  constexpr std::array<std::string_view, 6> kPassing{"privd-away",  "not-adopted", "timed-out",
-                                                     "cannot-tell", "being-lent",  "starting"};
+  constexpr std::array<std::string_view, 7> kPassing{"privd-away",  "not-adopted", "timed-out",
+                                                     "cannot-tell", "being-lent",  "starting",
+                                                     kSpecReason};
   const bool passing = std::ranges::find(kPassing, refusal.reason) != kPassing.end();
   return passing ? grpc::StatusCode::UNAVAILABLE : grpc::StatusCode::FAILED_PRECONDITION;
 }
@@ -49,6 +51,7 @@ StateLoop::StateLoop(Settings settings, const PrivdSides& privd, const LoopParts
       node_(std::move(node)),
       ledger_(ledgerSettings(settings_)),
       holds_(privd.holds),
+      specs_(privd.specs, loop.timer, [this]() { advance(); }),
       reader_(privd.memory),
       alarm_(loop.timer, [this]() { carryOut(ledger_.tick(now())); }),
       tasks_(*this) {
@@ -65,15 +68,45 @@ Moment StateLoop::now() const {
 }
 
 void StateLoop::hardwareSeen(const Snapshot& snapshot) {
+  news_.hardware = snapshot;
+  specs_.privdCame();
+  advance();
+}
+
+void StateLoop::advance() {
+  const Settings& settings = news_.settings ? *news_.settings : settings_;
+  const Snapshot& hardware = news_.hardware ? *news_.hardware : ledger_.state().hardware.snapshot;
+  ResourceCatalog catalog = sortIntoResources(settings, hardware);
+  if (!specs_.settle(planSpecs(catalog, hardware, ledger_.state().records, specs_.plan()))) return;
+  const News news = std::exchange(news_, {});
+  if (news.settings) applySettings(*news.settings);
+  if (news.hardware) return applyHardware(*news.hardware, std::move(catalog));
+  if (specs_.specs() == ledger_.state().hardware.specs) return;
+  carryOut(ledger_.specsSeen(specs_.specs(), now()));
+  if (ledger_.begun()) show(ledger_.frames());
+}
+
+void StateLoop::applySettings(const Settings& settings) {
+  settings_ = settings;
+  logInfo(LogEvent::kConfigApplied, {{"resources", settings_.resources.size()}});
+  const Snapshot& hardware = ledger_.state().hardware.snapshot;
+  carryOut(ledger_.reconfigured(ledgerSettings(settings_), sortIntoResources(settings_, hardware),
+                                specs_.specs(), now()));
+}
+
+void StateLoop::applyHardware(const Snapshot& hardware, ResourceCatalog catalog) {
   if (!std::exchange(hardwareKnown_, true)) logInfo(LogEvent::kLendingOpened);
   HardwareFacts facts;
-  facts.snapshot = snapshot;
+  facts.snapshot = hardware;
   facts.bootId = node_.bootId;
-  carryOut(ledger_.hardwareSeen(std::move(facts), sortIntoResources(settings_, snapshot), now()));
+  facts.specs = specs_.specs();
+  carryOut(ledger_.hardwareSeen(std::move(facts), std::move(catalog), now()));
   begin();
 }
 
 void StateLoop::privdWent() {
+  news_.hardware.reset();
+  specs_.privdWent();
   if (!std::exchange(hardwareKnown_, false)) return;  // nothing was ever shown
   holds_.privdWent();
   carryOut(ledger_.privdWent(now()));
@@ -126,12 +159,9 @@ void StateLoop::configurationPosted(const std::string& text) {
     }
     return;
   }
-  if (posted->settings == settings_) return;
-  settings_ = posted->settings;
-  logInfo(LogEvent::kConfigApplied, {{"resources", settings_.resources.size()}});
-  const Snapshot& hardware = ledger_.state().hardware.snapshot;
-  carryOut(ledger_.reconfigured(ledgerSettings(settings_), sortIntoResources(settings_, hardware),
-                                now()));
+  if (posted->settings == (news_.settings ? *news_.settings : settings_)) return;
+  news_.settings = posted->settings;
+  advance();
 }
 
 void StateLoop::begin() {
@@ -233,12 +263,20 @@ void StateLoop::carryOut(Effects effects) {
   for (const UseQuestion& question : effects.questions) ask(question);
   if (effects.beginLook) beginLook();
   if (effects.askList) askList();
+  // What a spec was kept for may be over.
+  if (specs_.plan().keepsForHolders && !effects.journal.empty()) {
+    tasks_.add(kj::evalLater([this]() { advance(); }));
+  }
   alarm_.set(ledger_.nextDeadline());
 }
 
 void StateLoop::show(const std::map<ResourceName, Frame>& frames) {
   for (const auto& [name, frame] : frames) {
-    if (!resources_.contains(name)) startResource(name);
+    if (!resources_.contains(name)) {
+      const LendingSettings lending = lendingOf(ledger_.state(), name);
+      if (!mayRegister(ledger_.state().hardware.specs, name, lending, frame)) continue;
+      startResource(name);
+    }
     resources_.at(name)->show(frame);
   }
 }

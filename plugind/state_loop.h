@@ -16,6 +16,7 @@
 #include "plugind/loop_parts.h"
 #include "plugind/metrics/ledger_metrics.h"
 #include "plugind/privd_view.h"
+#include "plugind/spec_keeper.h"
 
 #include <kj/async.h>
 
@@ -36,6 +37,7 @@ struct PrivdSides {
   DiscoverySource& discovery;
   KubeletSockets& sockets;
   KubeletMemorySource& memory;
+  SpecStore& specs;
 };
 
 /// What stays as it is while the process lives.
@@ -86,6 +88,17 @@ private:
   };
 
   Moment now() const;
+  /// What was told and is not the ledger's yet: the specs come first, so that they are in place
+  /// before a resource registers, before a device turns Healthy, and before a new number is shown.
+  struct News {
+    std::optional<Snapshot> hardware;
+    std::optional<Settings> settings;
+  };
+  /// Hands the news to the ledger as soon as privd has the specs for them.
+  void advance();
+  void applySettings(const Settings& settings);
+  void applyHardware(const Snapshot& hardware, ResourceCatalog catalog);
+
   /// Carries out what an event led to, in the order that the ledger wants, and sets the alarm.
   void carryOut(Effects effects);
   void show(const std::map<ResourceName, Frame>& frames);
@@ -115,6 +128,8 @@ private:
   Ledger ledger_;
   LedgerMetrics metrics_;
   HeldGroups holds_;
+  SpecKeeper specs_;
+  News news_;
   KubeletReader reader_;
   std::optional<KubeletIdentity> kubelet_;  ///< the last one that was there
   bool hardwareKnown_ = false;

@@ -1,5 +1,7 @@
 #include "plugind/core/allocation_response.h"
 
+#include "plugind/core/static_specs.h"
+
 namespace vfiogate {
 
 std::string kubevirtVariable(const ResourceName& resource) {
@@ -24,7 +26,12 @@ Result<AllocationResponse, Bar> allocationResponse(const Snapshot& snapshot,
                                                    const LendingSettings& lending) {
   auto nodes = deviceNodes(snapshot, ids, lending.backend);
   if (!nodes) return Failure{nodes.error()};
-  AllocationResponse response{.nodes = *std::move(nodes), .environment = {}, .annotations = {}};
+  AllocationResponse response;
+  if (lending.injectCdi) {
+    for (const Bdf& address : ids) response.cdiDevices.push_back(cdiName(resource, address));
+  } else {
+    response.nodes = *std::move(nodes);
+  }
   if (!lending.kubevirtVariable) return response;
   std::string addresses;
   for (const Bdf& address : ids) {

@@ -16,6 +16,7 @@ namespace vfiogate {
 /// container, and permissions "mrw".
 struct AllocationResponse {
   std::vector<std::string> nodes;
+  std::vector<std::string> cdiDevices;  ///< names for the runtime, instead of nodes
   std::map<std::string, std::string> environment;
   std::map<std::string, std::string> annotations;  ///< the kubelet keeps them in its checkpoint
 

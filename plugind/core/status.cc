@@ -36,12 +36,13 @@ GroupView groupOf(const LedgerState& state, const RecordIndex& index,
 }
 
 DeviceStatus deviceStatus(const LedgerState& state, const RecordIndex& index, const Bdf& address,
-                          const LendingSettings& lending) {
+                          const ResourceStatus& resource) {
   DeviceStatus status{.address = address,
                       .group = groupOf(state, index, reachOf(state, {address}))};
   const auto device = state.hardware.snapshot.devices.find(address);
   if (device != state.hardware.snapshot.devices.end()) describe(device->second, status);
-  const GroupReadiness judged = judgeReadiness(state.hardware, {address}, lending);
+  const GroupReadiness judged =
+      judgeReadiness(state.hardware, resource.name, {address}, resource.lending);
   const bool ready = judged.readiness == Readiness::kReady;
   status.hardware = ready ? "ready" : judged.bar.reason;
   status.hardwareText = judged.bar.text;
@@ -64,7 +65,7 @@ ResourceStatus resourceStatus(const LedgerState& state, const RecordIndex& index
     if (const auto address = Bdf::parse(id)) addresses.insert(*address);
   }
   for (const Bdf& address : addresses) {
-    status.devices.push_back(deviceStatus(state, index, address, status.lending));
+    status.devices.push_back(deviceStatus(state, index, address, status));
     DeviceStatus& device = status.devices.back();
     const auto inFrame = shown.devices.find(address.str());
     device.shown = inFrame != shown.devices.end();

@@ -25,6 +25,9 @@ v1beta1::AllocateResponse toMessage(const AllocationResponse& response) {
     device.set_host_path(node);
     device.set_permissions("mrw");
   }
+  for (const std::string& name : response.cdiDevices) {
+    container.add_cdi_devices()->set_name(name);
+  }
   return message;
 }
 

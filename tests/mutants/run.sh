@@ -27,7 +27,7 @@ fi
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 cp --parents -r plugind/core ipc/types tests/unit/plugind/ledger tests/support/ledger_node.h \
-  tests/support/hardware.h "$work"
+  tests/support/hardware.h tests/support/written_specs.h "$work"
 cd "$work"
 cat >Makefile <<'MAKE'
 SOURCES := $(wildcard plugind/core/*.cc plugind/core/ledger/*.cc ipc/types/*.cc \

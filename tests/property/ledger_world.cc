@@ -1,6 +1,7 @@
 #include "tests/property/ledger_world.h"
 
 #include "plugind/core/ledger/answer.h"
+#include "tests/support/written_specs.h"
 
 namespace vfiogate::test {
 namespace {
@@ -38,7 +39,9 @@ void LedgerWorld::see() {
   HardwareFacts facts;
   readUse();
   facts.snapshot = hardware_.snapshot();
-  run(ledger_.hardwareSeen(facts, sortIntoResources(settings_, facts.snapshot), now_));
+  const auto catalog = sortIntoResources(settings_, facts.snapshot);
+  facts.specs = writtenFor(catalog, facts.snapshot);
+  run(ledger_.hardwareSeen(facts, catalog, now_));
 }
 
 bool LedgerWorld::openInGroupOf(const Bdf& device) const {

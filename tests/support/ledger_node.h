@@ -10,6 +10,7 @@
 
 #include "plugind/core/ledger/ledger.h"
 #include "tests/support/hardware.h"
+#include "tests/support/written_specs.h"
 
 namespace vfiogate::test {
 
@@ -37,7 +38,12 @@ public:
 
   void see() {
     facts.snapshot = hardware.snapshot();
-    run(ledger.hardwareSeen(facts, sortIntoResources(settings, facts.snapshot), now));
+    const auto catalog = sortIntoResources(settings, facts.snapshot);
+    facts.specs = writtenFor(catalog, facts.snapshot);
+    if (!specsFail.empty()) {
+      for (auto& [name, state] : facts.specs) state = {specsFail, {}};
+    }
+    run(ledger.hardwareSeen(facts, catalog, now));
   }
 
   /// A start with whatever the kubelet remembers; both steps of adoption unless `adopt` is off.
@@ -199,7 +205,8 @@ public:
   std::vector<PrepareRequest> specs;
   GroupLook::Probe probe = GroupLook::Probe::kNone;
   bool answersQuestions = true;
-  bool writesSpecs = true;
+  bool writesSpecs = true;  ///< of claims
+  std::string specsFail;    ///< why no static spec is written; empty: all are
   bool looks = true;
   bool readable = true;  ///< the checkpoint
   int looked = 0;

@@ -56,7 +56,8 @@ HardwareFacts lookedAt(const HardwareFacts& hardware, const Take& take) {
                       .binding = {},
                       .operatorHeld = hardware.operatorHeld,
                       .boundForLending = hardware.boundForLending,
-                      .bootId = hardware.bootId};
+                      .bootId = hardware.bootId,
+                      .specs = hardware.specs};
   facts.snapshot.controlNode = hardware.snapshot.controlNode;
   facts.snapshot.iommufdNode = hardware.snapshot.iommufdNode;
   return facts;
@@ -76,10 +77,20 @@ Result<AllocationResponse, Bar> answerOf(const LedgerState& state, const Call& c
     const LendingSettings lending = lendingOf(state, resource);
     const auto part = allocationResponse(all.snapshot, resource, ids, lending);
     if (!part) return Failure{part.error()};
-    const auto nodes =
+    auto handed =
         deviceNodes(all.snapshot, handedOver(all, state.catalog, resource, ids), lending.backend);
-    if (!nodes) return Failure{nodes.error()};
-    for (const std::string& node : *nodes) {
+    if (!handed) return Failure{handed.error()};
+    std::vector<std::string> nodes = *std::move(handed);
+    const bool forClaim = call.kind == CallKind::kPrepare;
+    if (!forClaim && needsSpec(lending)) {
+      if (auto bar = barFromSpecs(all, state.catalog, resource, ids)) return Failure{*bar};
+    }
+    if (!forClaim && lending.injectCdi) {
+      response.cdiDevices.insert(response.cdiDevices.end(), part->cdiDevices.begin(),
+                                 part->cdiDevices.end());
+      nodes.clear();
+    }
+    for (const std::string& node : nodes) {
       const bool known = std::ranges::find(response.nodes, node) != response.nodes.end();
       if (!known) response.nodes.push_back(node);
     }
@@ -88,6 +99,20 @@ Result<AllocationResponse, Bar> answerOf(const LedgerState& state, const Call& c
   }
   response.annotations.emplace(kLentAnnotation, lentFingerprintOf(all, everything, response.nodes));
   return response;
+}
+
+std::optional<Bar> barFromSpecs(const HardwareFacts& hardware, const ResourceCatalog& catalog,
+                                const ResourceName& resource, const std::set<Bdf>& ids) {
+  const auto found = catalog.resources.find(resource);
+  const Backend backend =
+      found == catalog.resources.end() ? Backend::kAuto : found->second.lending.backend;
+  for (const Bdf& id : ids) {
+    const auto nodes =
+        deviceNodes(hardware.snapshot, handedOver(hardware, catalog, resource, {id}), backend);
+    if (!nodes) return nodes.error();
+    if (auto bar = barFromSpec(hardware.specs, resource, id, *nodes)) return bar;
+  }
+  return std::nullopt;
 }
 
 std::string fingerprintOf(const HardwareFacts& hardware, const std::set<Bdf>& ids) {

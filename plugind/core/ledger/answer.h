@@ -18,6 +18,11 @@ HardwareFacts lookedAt(const HardwareFacts& hardware, const Take& take);
 /// The response to a call whose groups were all seen. Error: what bars one of them.
 Result<AllocationResponse, Bar> answerOf(const LedgerState& state, const Call& call);
 
+/// What keeps `ids` from being handed over by name: the resource's static spec does not have the
+/// nodes of each as `hardware` has them. Null: nothing.
+std::optional<Bar> barFromSpecs(const HardwareFacts& hardware, const ResourceCatalog& catalog,
+                                const ResourceName& resource, const std::set<Bdf>& ids);
+
 /// Address, PCI ids, group, node number and boot of each device: "0000:65:00.0 10de:2684 g31 v3
 /// b<boot>;...". An absent device says "gone".
 std::string fingerprintOf(const HardwareFacts& hardware, const std::set<Bdf>& ids);

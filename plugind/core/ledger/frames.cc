@@ -28,7 +28,7 @@ bool isHealthy(const LedgerState& state, const Occupancy& occupancy, const Resou
   if (std::ranges::any_of(handed, [&](const Bdf& each) { return isResting(state, each); })) {
     return false;
   }
-  return lendable(judgeReadiness(state.hardware, handed, lendingOf(state, resource)));
+  return lendable(judgeReadiness(state.hardware, resource, handed, lendingOf(state, resource)));
 }
 
 /// Every id that has a reason to be in the resource's frame; true: it is advertised.

@@ -20,8 +20,8 @@ bool anyIn(const std::set<IommuGroupId>& groups, const HardwareFacts& facts,
 
 }  // namespace
 
-GroupReadiness judgeReadiness(const HardwareFacts& facts, const std::set<Bdf>& ids,
-                              const LendingSettings& lending) {
+GroupReadiness judgeHardware(const HardwareFacts& facts, const std::set<Bdf>& ids,
+                             const LendingSettings& lending) {
   if (anyIn(facts.operatorHeld, facts, ids)) {
     return {Readiness::kBad, {"operator-hold", "held back by an operator: privd release"}};
   }
@@ -33,6 +33,16 @@ GroupReadiness judgeReadiness(const HardwareFacts& facts, const std::set<Bdf>& i
   if (bar->reason == "gone") return {Readiness::kGone, *bar};
   const bool bindable = lending.onAllocate && anyIn(facts.bindable, facts, ids);
   return {bindable ? Readiness::kBindable : Readiness::kBad, *bar};
+}
+
+GroupReadiness judgeReadiness(const HardwareFacts& facts, const ResourceName& resource,
+                              const std::set<Bdf>& ids, const LendingSettings& lending) {
+  const GroupReadiness judged = judgeHardware(facts, ids, lending);
+  if (judged.readiness != Readiness::kReady || !needsSpec(lending)) return judged;
+  for (const Bdf& id : ids) {
+    if (auto bar = barFromSpec(facts.specs, resource, id)) return {Readiness::kBad, *bar};
+  }
+  return judged;
 }
 
 bool lendable(const GroupReadiness& readiness) {

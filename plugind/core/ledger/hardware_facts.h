@@ -6,6 +6,7 @@
 #include <string>
 
 #include "plugind/core/device_nodes.h"
+#include "plugind/core/static_specs.h"
 
 namespace vfiogate {
 
@@ -17,6 +18,7 @@ struct HardwareFacts {
   std::set<IommuGroupId> operatorHeld;     ///< `privd hold`
   std::set<IommuGroupId> boundForLending;  ///< bound by us for a lending, by privd's record
   std::string bootId;
+  StaticSpecs specs;  ///< as privd wrote them for this snapshot
 
   friend bool operator==(const HardwareFacts&, const HardwareFacts&) = default;
 };
@@ -32,8 +34,12 @@ struct GroupReadiness {
 };
 
 /// V of the devices `ids` of one group. Bindable only where the resource binds on allocate.
-GroupReadiness judgeReadiness(const HardwareFacts& facts, const std::set<Bdf>& ids,
-                              const LendingSettings& lending);
+GroupReadiness judgeHardware(const HardwareFacts& facts, const std::set<Bdf>& ids,
+                             const LendingSettings& lending);
+/// The same for the device plugin: what is ready is bad where the static spec that the resource
+/// needs does not name it.
+GroupReadiness judgeReadiness(const HardwareFacts& facts, const ResourceName& resource,
+                              const std::set<Bdf>& ids, const LendingSettings& lending);
 
 /// True if a request may be tried: ready, or bindable.
 bool lendable(const GroupReadiness& readiness);

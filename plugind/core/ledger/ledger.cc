@@ -102,10 +102,19 @@ Effects Ledger::hardwareSeen(HardwareFacts facts, ResourceCatalog catalog, const
   return handle(now, [&](Turn& turn) { foldHardware(turn, std::move(facts), std::move(catalog)); });
 }
 
-Effects Ledger::reconfigured(LedgerSettings settings, ResourceCatalog catalog, const Moment& now) {
+Effects Ledger::reconfigured(LedgerSettings settings, ResourceCatalog catalog, StaticSpecs specs,
+                             const Moment& now) {
   return handle(now, [&](Turn& turn) {
     turn.state.settings = settings;
     turn.state.catalog = std::move(catalog);
+    turn.state.hardware.specs = std::move(specs);
+    tellOffers(turn, false);
+  });
+}
+
+Effects Ledger::specsSeen(StaticSpecs specs, const Moment& now) {
+  return handle(now, [&](Turn& turn) {
+    turn.state.hardware.specs = std::move(specs);
     tellOffers(turn, false);
   });
 }

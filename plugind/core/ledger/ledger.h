@@ -46,7 +46,11 @@ public:
   Effects hardwareSeen(HardwareFacts facts, ResourceCatalog catalog, const Moment& now);
   Effects privdWent(const Moment& now);
   /// Row 54: other settings, and the devices sorted by them. Holders keep what they hold.
-  Effects reconfigured(LedgerSettings settings, ResourceCatalog catalog, const Moment& now);
+  /// `specs`: as privd wrote them for that catalogue.
+  Effects reconfigured(LedgerSettings settings, ResourceCatalog catalog, StaticSpecs specs,
+                       const Moment& now);
+  /// privd wrote specs, or tried to, that no other event brings.
+  Effects specsSeen(StaticSpecs specs, const Moment& now);
   Effects groupRead(IommuGroupId group, const GroupLook& look, std::optional<CallId> call,
                     const Moment& now);
   /// `failure` absent: it is done. Otherwise why not, a reason code.

@@ -23,7 +23,7 @@ std::map<Bdf, Judgement> judgeOffers(const LedgerState& state) {
   }
   for (const auto& [name, resource] : state.catalog.resources) {
     for (const Bdf& address : resource.devices) {
-      const auto judged = judgeReadiness(state.hardware, {address}, resource.lending);
+      const auto judged = judgeReadiness(state.hardware, name, {address}, resource.lending);
       offers.emplace_hint(offers.end(), address,
                           Judgement{&name, lendable(judged) ? Bar{} : judged.bar});
     }

@@ -43,10 +43,13 @@ void addTo(std::vector<Offer>& offers, const LedgerState& state, const ResourceN
                     {}});
 }
 
-void judgeAll(std::vector<Offer>& offers, const LedgerState& state) {
+/// A claim has a spec of its own; the static one is the device plugin's.
+void judgeAll(std::vector<Offer>& offers, const LedgerState& state, bool forClaim) {
   for (Offer& offer : offers) {
     const auto devices = handedOver(state.hardware, state.catalog, offer.resource, offer.ids);
-    offer.readiness = judgeReadiness(state.hardware, devices, offer.lending);
+    offer.readiness = forClaim
+                          ? judgeHardware(state.hardware, devices, offer.lending)
+                          : judgeReadiness(state.hardware, offer.resource, devices, offer.lending);
   }
 }
 
@@ -87,7 +90,7 @@ Result<std::vector<Offer>, Refusal> offersOf(const LedgerState& state,
     }
     addTo(offers, state, request.resource, *address);
   }
-  judgeAll(offers, state);
+  judgeAll(offers, state, false);
   return offers;
 }
 
@@ -96,7 +99,7 @@ std::vector<Offer> offersOf(const LedgerState& state, const PrepareRequest& requ
   for (const auto& [resource, ids] : request.devices) {
     for (const Bdf& id : ids) addTo(offers, state, resource, id);
   }
-  judgeAll(offers, state);
+  judgeAll(offers, state, true);
   return offers;
 }
 

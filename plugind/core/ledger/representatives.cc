@@ -56,7 +56,7 @@ std::vector<Bdf> candidates(const LedgerState& state, const Occupancy& occupancy
 }
 
 bool isGood(const LedgerState& state, const ResourceName& resource, const Bdf& id) {
-  const auto readiness = judgeReadiness(state.hardware, {id}, lendingOf(state, resource));
+  const auto readiness = judgeReadiness(state.hardware, resource, {id}, lendingOf(state, resource));
   return lendable(readiness) && !leftJustNow(state, resource, id) && !isResting(state, id);
 }
 

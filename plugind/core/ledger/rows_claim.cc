@@ -55,7 +55,7 @@ bool judgeAgain(Turn& turn, CallId id) {
     const auto group = groupNumber(state, record.ids);
     const LendingSettings lending = lendingOf(state, record.resource);
     const auto handed = handedOver(state.hardware, state.catalog, record.resource, record.ids);
-    const GroupReadiness readiness = judgeReadiness(state.hardware, handed, lending);
+    const GroupReadiness readiness = judgeHardware(state.hardware, handed, lending);
     if (readiness.readiness != Readiness::kReady || !group) {
       call.groups.clear();
       refuseCall(turn, id, refuseBarred({*record.ids.begin(), group}, readiness.bar));

@@ -91,7 +91,9 @@ std::optional<Refusal> judgeTake(const LedgerState& state, const Call& call, Iom
   if (auto refusal = refuseUsed(state, device, usedBy(*take.look, group), holder)) return refusal;
   const HardwareFacts facts = lookedAt(state.hardware, take);
   const auto handed = handedOver(facts, state.catalog, take.resource, take.ids);
-  const GroupReadiness readiness = judgeReadiness(facts, handed, take.lending);
+  const GroupReadiness readiness = plugin
+                                       ? judgeReadiness(facts, take.resource, handed, take.lending)
+                                       : judgeHardware(facts, handed, take.lending);
   if (readiness.readiness == Readiness::kReady) return std::nullopt;
   return refuseBarred(device, readiness.bar);
 }

@@ -80,6 +80,15 @@ std::optional<Refusal> refuseChanged(const LedgerState& state, const PreStartReq
   return std::nullopt;
 }
 
+/// Section 9, by name: the runtime finds the present nodes in the spec, or none. Null: it does.
+std::optional<Refusal> refuseOutdated(const LedgerState& state, const ResourceName& resource,
+                                      const std::set<Bdf>& ids) {
+  if (!lendingOf(state, resource).injectCdi) return std::nullopt;
+  const auto bar = barFromSpecs(state.hardware, state.catalog, resource, ids);
+  if (!bar) return std::nullopt;
+  return refuseBarred({*ids.begin(), groupNumber(state, ids)}, *bar);
+}
+
 /// Rows 37 and 40 of one group. Null: a record of R is there.
 std::optional<Refusal> refuseParty(const LedgerState& state, const ResourceName& resource,
                                    const std::set<Bdf>& ids, Holding before, bool mine) {
@@ -109,7 +118,7 @@ bool isViable(Turn& turn, Call& call, const std::set<Bdf>& ids) {
   LedgerState& state = turn.state;
   const LendingSettings lending = lendingOf(state, call.allocate.resource);
   const auto handed = handedOver(state.hardware, state.catalog, call.allocate.resource, ids);
-  const GroupReadiness readiness = judgeReadiness(state.hardware, handed, lending);
+  const GroupReadiness readiness = judgeHardware(state.hardware, handed, lending);
   if (readiness.readiness == Readiness::kReady) return true;
   const RefusedDevice device{*ids.begin(), groupNumber(state, ids)};
   if (!lendable(readiness) && readiness.readiness != Readiness::kBinding) {
@@ -167,6 +176,7 @@ void judgeStart(Turn& turn, CallId id) {
   if (auto changed = refuseChanged(state, {resource, call.allocate.ids}, all)) {  // row 39
     return refuseCall(turn, id, *changed);
   }
+  if (auto outdated = refuseOutdated(state, resource, all)) return refuseCall(turn, id, *outdated);
   for (HolderRecord& record : state.records) {  // row 38
     if (record.isClaim() || record.resource != resource || !meet(record.ids, all)) continue;
     record.preStartAt = turn.now.instant;

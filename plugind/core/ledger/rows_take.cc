@@ -182,6 +182,7 @@ Refusal refuseHeld(const LedgerState& state, const RefusedDevice& device, const 
 }
 
 Refusal refuseBarred(const RefusedDevice& device, const Bar& bar) {
+  if (bar.reason == kSpecReason) return refuse(device, bar.text, kSpecReason);
   return refuse(device, bar.text, "not-viable:" + bar.reason);
 }
 

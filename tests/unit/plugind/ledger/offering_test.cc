@@ -128,7 +128,8 @@ TEST_F(Offering, AReloadIsNoFlapping) {
     const ResourceSettings entry = node.settings.resources.front();
     Settings other = node.settings;
     if (i % 2 == 0) other.exclude.push_back(*Selector::parse("10de:2684"));
-    node.run(node.ledger.reconfigured({}, sortIntoResources(other, node.facts.snapshot), node.now));
+    node.run(
+        node.ledger.reconfigured({}, sortIntoResources(other, node.facts.snapshot), {}, node.now));
     node.pass(seconds(1));
   }
   EXPECT_EQ(told().find("flapping"), std::string::npos);

@@ -1,0 +1,159 @@
+// Static CDI specs in the ledger: frames, Allocate, PreStartContainer (ledger.md 7 row 18, and 9).
+
+#include <gmock/gmock.h>
+
+#include "plugind/core/ledger/answer.h"
+#include "plugind/core/status.h"
+#include "tests/unit/plugind/ledger/ledger_case.h"
+
+namespace vfiogate {
+namespace {
+
+using test::at;
+using test::kA;
+using test::kB;
+using test::kC;
+using test::LedgerCase;
+using test::resource;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class Specs : public LedgerCase {
+protected:
+  Specs() { lending().injectCdi = true; }
+
+  LendingSettings& lending() { return node.settings.resources[0].lending; }
+
+  /// privd could not write the resource's spec.
+  void fail() { node.specsFail = "disk full"; }
+
+  AllocationResponse granted(CallId call) {
+    EXPECT_EQ(node.outcome(call), "granted");
+    return node.answers.at(call).response.value_or(AllocationResponse{});
+  }
+};
+
+TEST_F(Specs, NamesAreHandedOverInPlaceOfNodes) {
+  node.start();
+  const auto response = granted(node.ask("gpu", {kA}));
+  EXPECT_THAT(response.nodes, IsEmpty());
+  EXPECT_THAT(response.cdiDevices, ElementsAre("vfiogate.dev/gpu=0000:01:00.0"));
+  EXPECT_EQ(response.environment.size(), 1U);
+  EXPECT_THAT(response.annotations.at(kLentAnnotation), HasSubstr("0000:01:00.0 10de:2684 g31"));
+}
+
+TEST_F(Specs, KataHasNodesAndASpec) {
+  lending().injectCdi = false;
+  lending().kata = true;
+  node.start();
+  const auto response = granted(node.ask("gpu", {kA}));
+  EXPECT_THAT(response.nodes, ElementsAre("/dev/vfio/vfio", "/dev/vfio/31"));
+  EXPECT_THAT(response.cdiDevices, IsEmpty());
+  fail();
+  node.see();
+  EXPECT_EQ(node.allocate("gpu", {kC}), "cdi");
+}
+
+TEST_F(Specs, WhatIsNotWrittenIsNotOfferedAndOtherResourcesAre) {
+  fail();
+  node.start();
+  EXPECT_EQ(node.frame("gpu"), "0000:01:00.0- 0000:02:00.0-");
+  EXPECT_EQ(node.frame("other"), "0000:01:00.1+");
+  const CallId call = node.ask("gpu", {kC});
+  EXPECT_EQ(node.outcome(call), "cdi");
+  EXPECT_THAT(node.text(call), HasSubstr("disk full"));
+}
+
+TEST_F(Specs, ItIsOfferedOnceItIsWritten) {
+  fail();
+  node.start();
+  node.run(node.ledger.specsSeen(
+      test::writtenFor(sortIntoResources(node.settings, node.facts.snapshot), node.facts.snapshot),
+      node.now));
+  EXPECT_EQ(node.frame("gpu"), "0000:01:00.0+ 0000:02:00.0+");
+  EXPECT_EQ(node.allocate("gpu", {kC}), "granted");
+}
+
+// I4.
+TEST_F(Specs, AHeldDeviceStaysHealthyWithoutOne) {
+  node.start();
+  hold("p1", "gpu", {kA});
+  fail();
+  node.see();
+  EXPECT_EQ(node.frame("gpu"), "0000:01:00.0+ 0000:02:00.0-");
+}
+
+// The look in the call sees what the spec does not say yet.
+TEST_F(Specs, AnAllocateIsRefusedWhereTheSpecNamesOtherNodes) {
+  lending().backend = Backend::kIommufd;
+  node.start();
+  node.hardware.device(kC).vfioDev = 77;
+  const CallId call = node.ask("gpu", {kC});
+  EXPECT_EQ(node.outcome(call), "cdi");
+  EXPECT_THAT(node.text(call), HasSubstr("other nodes"));
+  EXPECT_EQ(node.holding(kC), Holding::kFree);
+  node.see();
+  EXPECT_EQ(node.allocate("gpu", {kC}), "granted");
+}
+
+// Section 9, all rows of the column `inject: cdi`.
+TEST_F(Specs, APodStartsWhereTheSpecIsCurrentForTheHardwareThatItWasLent) {
+  node.start();
+  hold("p1", "gpu", {kA});
+  EXPECT_EQ(node.preStart("gpu", {kA}), "done");
+  node.hardware.regroup(kA, 77);
+  fail();
+  node.see();
+  EXPECT_EQ(node.preStart("gpu", {kA}), "cdi") << "the file still names group 31, or is gone";
+  node.specsFail.clear();
+  node.see();
+  EXPECT_EQ(node.preStart("gpu", {kA}), "done");
+  node.hardware.device(kA).device = std::uint16_t{0x2685};
+  node.see();
+  EXPECT_EQ(node.preStart("gpu", {kA}), "other-hardware");
+}
+
+TEST_F(Specs, APodWhoseFingerprintNobodyHasStartsByName) {
+  node.see();
+  node.record("p1", "gpu", {kA});
+  node.start();
+  EXPECT_EQ(node.preStart("gpu", {kA}), "done");
+  fail();
+  node.see();
+  EXPECT_EQ(node.preStart("gpu", {kA}), "cdi");
+}
+
+TEST_F(Specs, APodWhoseDeviceMovedToAnotherAddressIsRefused) {
+  node.start();
+  hold("p1", "gpu", {kA});
+  node.hardware.remove(kA);
+  node.hardware.add("0000:09:00.0", 31);
+  node.see();
+  EXPECT_EQ(node.preStart("gpu", {kA}), "not-viable:gone");
+}
+
+TEST_F(Specs, OneUnitOfAWholeGroupIsOneName) {
+  node.hardware.device(kB).device = std::uint16_t{0x2684};
+  lending().groupUnit = GroupUnit::kWhole;
+  node.start();
+  const auto response = granted(node.ask("gpu", {kA}));
+  EXPECT_THAT(response.cdiDevices, ElementsAre("vfiogate.dev/gpu=0000:01:00.0"));
+}
+
+TEST_F(Specs, TheReasonIsInTheJournalOnceAndInTheStatus) {
+  fail();
+  node.start();
+  std::size_t told = 0;
+  for (const JournalEvent& event : node.journal) {
+    told += event.event == "withheld" && event.reason == "cdi" ? 1U : 0U;
+  }
+  EXPECT_EQ(told, 1U);
+  for (const ResourceStatus& status : statusOf(node.ledger.state(), {}).resources) {
+    if (status.name != resource("gpu")) continue;
+    for (const DeviceStatus& device : status.devices) EXPECT_EQ(device.reason, "cdi");
+  }
+}
+
+}  // namespace
+}  // namespace vfiogate
