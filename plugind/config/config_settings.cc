@@ -137,6 +137,8 @@ ResourceSettings readResource(const plugind_config::Resource& resource, const st
   entry.lending.companions = resource.companions() == plugind_config::Resource::ADVERTISE
                                  ? Companions::kAdvertise
                                  : Companions::kHide;
+  entry.lending.injectCdi = resource.inject() == plugind_config::Resource::CDI;
+  entry.lending.kata = resource.kata();
   entry.lending.kubevirtVariable = wantsKubevirt(resource, path, findings);
   return entry;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "plugind/config/cdi_review.h"
+
 namespace vfiogate {
 namespace {
 
@@ -108,6 +110,7 @@ void reviewSettings(const Settings& settings, Findings& findings) {
   reviewNames(settings, findings);
   reviewSelectors(settings, findings);
   reviewPrefixes(settings, findings);
+  reviewCdiKinds(settings, findings);
   const bool unnamed = std::ranges::any_of(entries, [](const auto& entry) { return !entry.name; });
   if (!settings.aliases.empty() && !unnamed) {
     findings.warn("aliases", "no effect: they name the devices of entries without a name");

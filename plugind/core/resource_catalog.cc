@@ -67,16 +67,6 @@ std::optional<LeftOut> companion(const Settings& settings, const Displays& displ
   return std::nullopt;
 }
 
-std::optional<ResourceName> nameFor(const Settings& settings, const ResourceSettings& entry,
-                                    const Model& model) {
-  if (entry.name) return entry.name;
-  const auto alias = settings.aliases.find(model);
-  if (alias != settings.aliases.end()) return alias->second;
-  const std::string ids = hexDigits(model.vendor, 4) + "_" + hexDigits(model.device, 4);
-  const std::string base = settings.naming == Naming::kPciVendorDevice ? "pci_" + ids : ids;
-  return ResourceName::parse(settings.resourcePrefix + "/" + base);
-}
-
 /// The names of one sorting, each made once: thousands of devices are of a few models.
 class Names {
 public:
@@ -84,7 +74,7 @@ public:
 
   const std::optional<ResourceName>& of(const ResourceSettings& entry, const Model& model) {
     const auto [name, isNew] = names_.try_emplace({&entry, model});
-    if (isNew) name->second = nameFor(settings_, entry, model);
+    if (isNew) name->second = entry.name ? entry.name : nameOfModel(settings_, model);
     return name->second;
   }
 
@@ -116,6 +106,14 @@ std::optional<LeftOut> place(const Settings& settings, const PciDevice& device, 
 }
 
 }  // namespace
+
+std::optional<ResourceName> nameOfModel(const Settings& settings, const Model& model) {
+  const auto alias = settings.aliases.find(model);
+  if (alias != settings.aliases.end()) return alias->second;
+  const std::string ids = hexDigits(model.vendor, 4) + "_" + hexDigits(model.device, 4);
+  const std::string base = settings.naming == Naming::kPciVendorDevice ? "pci_" + ids : ids;
+  return ResourceName::parse(settings.resourcePrefix + "/" + base);
+}
 
 ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snapshot) {
   const Displays displays = findDisplays(snapshot);

@@ -2,6 +2,7 @@
 // Which resource each device of a snapshot belongs to.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,10 @@ struct ResourceCatalog {
 
   friend bool operator==(const ResourceCatalog&, const ResourceCatalog&) = default;
 };
+
+/// The resource of devices of a model whose entry has no name: its alias, or what the naming rule
+/// makes. Null: not one that a kubelet takes.
+std::optional<ResourceName> nameOfModel(const Settings& settings, const Model& model);
 
 /// Sorts the devices: exclusions first, then the first entry of `settings.resources` that matches.
 ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snapshot);

@@ -117,14 +117,6 @@ const BadText kNotBuilt[] = {
      entry("returnTo: original"),
      {"p.yaml:3: resources[0].returnTo: found \"original\", which is not in this version; choose "
       "from: vfio"}},
-    {"Cdi",
-     entry("inject: cdi"),
-     {"p.yaml:3: resources[0].inject: found \"cdi\", which is not in this version; choose from: "
-      "nodes"}},
-    {"Kata",
-     entry("kata: true"),
-     {"p.yaml:3: resources[0].kata: found \"true\"; not in this version (Kata): leave the key "
-      "out"}},
     {"EnvSriov",
      entry("env: sriov"),
      {"p.yaml:3: resources[0].env: found \"sriov\", which is not in this version; choose from: "
