@@ -11,6 +11,8 @@ namespace {
 
 constexpr auto kFirstPause = 1 * kj::SECONDS;
 constexpr auto kLongestPause = 30 * kj::SECONDS;
+/// While all is well.
+constexpr auto kRest = 60 * kj::SECONDS;
 constexpr const char* kTooMany =
     "privd writes at most 64 CDI specs, of 4096 devices in all: name fewer resources";
 
@@ -65,15 +67,15 @@ void SpecKeeper::answered(SpecAnswer answer) {
   tellNews(specs_, answer.specs);
   specs_ = std::move(answer.specs);
   if (answer.passing) {
-    askLater();
+    askAfter(std::exchange(pause_, kj::min(pause_ * 2, kLongestPause)));
   } else {
     pause_ = kFirstPause;
+    if (!plan_.specs.empty()) askAfter(kRest);
   }
   settled_();
 }
 
-void SpecKeeper::askLater() {
-  const auto pause = std::exchange(pause_, kj::min(pause_ * 2, kLongestPause));
+void SpecKeeper::askAfter(kj::Duration pause) {
   again_ = timer_.afterDelay(pause)
                .then([this]() {
                  tasks_.add(kj::evalLater([this]() {

@@ -9,8 +9,9 @@
 
 namespace vfiogate {
 
-/// Declares again when privd is back, and where it could not write: after 1 s, then half as often
-/// each time, up to 30 s. The loop's thread only.
+/// Declares again when privd is back; where it could not write, after 1 s, then half as often each
+/// time, up to 30 s; and each minute, which mends what somebody did to the files. The loop's thread
+/// only.
 class SpecKeeper final : private kj::TaskSet::ErrorHandler {
 public:
   /// `settled` is called when privd has answered, or when it should be asked again: settle() then.
@@ -32,7 +33,7 @@ public:
 private:
   void ask();
   void answered(SpecAnswer answer);
-  void askLater();
+  void askAfter(kj::Duration pause);
   void taskFailed(kj::Exception&& exception) override;
 
   SpecStore& privd_;
