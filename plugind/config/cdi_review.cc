@@ -72,6 +72,10 @@ void reviewMade(const Settings& settings, const ResourceSettings& entry, const s
 }  // namespace
 
 void reviewCdiKinds(const Settings& settings, Findings& findings) {
+  if (std::ranges::any_of(settings.resources,
+                          [](const ResourceSettings& entry) { return needsSpec(entry.lending); })) {
+    findings.warn("", "privd writes CDI specs only with cdi among its --plugind-rights");
+  }
   for (std::size_t i = 0; i < settings.resources.size(); ++i) {
     const ResourceSettings& entry = settings.resources[i];
     if (!needsSpec(entry.lending)) continue;
