@@ -46,7 +46,21 @@ void writeTalk(const path& file, const std::function<void(RawPeer&)>& talk) {
   write(file, kj::arrayPtr(sent.data(), static_cast<std::size_t>(size)));
 }
 
+void writeDeclaration(const path& file, capnp::uint specs) {
+  capnp::MallocMessageBuilder message;
+  auto declared = message.initRoot<schema::Session::DeclareSpecsParams>().initSpecs(specs);
+  for (capnp::uint i = 0; i < specs; ++i) {
+    declared[i].setResource("vfiogate.dev/r" + std::to_string(i));
+    declared[i].setWholeGroups(i % 2 == 1);
+    auto devices = declared[i].initDevices(i + 1);
+    for (capnp::uint k = 0; k < devices.size(); ++k) devices[k].setSegment(k);
+  }
+  write(file, capnp::messageToFlatArray(message).asBytes());
+}
+
 void writeAll(const path& corpus) {
+  writeDeclaration(corpus / "decode_specs_fuzz/none", 0);
+  writeDeclaration(corpus / "decode_specs_fuzz/three", 3);
   RandomSnapshots snapshots(1);
   Snapshot before;
   const Snapshot after = snapshots.draw();
