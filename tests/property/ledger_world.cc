@@ -1,6 +1,5 @@
 #include "tests/property/ledger_world.h"
 
-#include "plugind/core/ledger/answer.h"
 #include "tests/support/written_specs.h"
 
 namespace vfiogate::test {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "plugind/core/group_members.h"
-#include "plugind/core/ledger/answer.h"
 #include "plugind/core/ledger/look_plan.h"
 #include "plugind/core/ledger/rows.h"
 

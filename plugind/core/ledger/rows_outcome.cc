@@ -5,6 +5,7 @@
 
 #include "plugind/core/group_members.h"
 #include "plugind/core/ledger/answer.h"
+#include "plugind/core/ledger/fingerprint.h"
 #include "plugind/core/ledger/look_plan.h"
 #include "plugind/core/ledger/offers.h"
 #include "plugind/core/ledger/rows.h"

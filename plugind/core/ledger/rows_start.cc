@@ -4,6 +4,7 @@
 
 #include "plugind/core/group_members.h"
 #include "plugind/core/ledger/answer.h"
+#include "plugind/core/ledger/fingerprint.h"
 #include "plugind/core/ledger/offers.h"
 #include "plugind/core/ledger/rows.h"
 
@@ -55,21 +56,10 @@ std::optional<std::string> answeredFingerprint(const LedgerState& state,
   return text;
 }
 
-/// Section 9: whether what is there is what was lent. Null: it is.
-std::optional<Refusal> refuseChanged(const LedgerState& state, const PreStartRequest& request,
-                                     const std::set<Bdf>& ids) {
-  const RefusedDevice device{*ids.begin(), groupNumber(state, ids)};
-  const bool cdi = lendingOf(state, request.resource).injectCdi;
-  const std::string present = fingerprintOf(state.hardware, ids);
-  auto lent = rememberedFingerprint(state, request);
-  if (!lent) lent = answeredFingerprint(state, request.resource, ids);
-  if (!lent) {
-    const bool adoptedOpen = useOf(state, reachOf(state, ids)).use == GroupUse::kOpen;
-    if (cdi || adoptedOpen) return std::nullopt;
-    return refuse(device, "not known which nodes its pod was given: delete this pod",
-                  "stale-nodes");
-  }
-  const Sameness sameness = compareFingerprints(*lent, present);
+/// Section 9: whether what is there is what was lent. Null: it is. `cdi`: it was lent by name.
+std::optional<Refusal> refuseChanged(const RefusedDevice& device, const std::string& lent,
+                                     const std::string& present, bool cdi) {
+  const Sameness sameness = compareFingerprints(lent, present);
   if (sameness == Sameness::kOtherHardware) {
     return refuse(device, "other hardware than was lent is at its address", "other-hardware");
   }
@@ -80,13 +70,26 @@ std::optional<Refusal> refuseChanged(const LedgerState& state, const PreStartReq
   return std::nullopt;
 }
 
-/// Section 9, by name: the runtime finds the present nodes in the spec, or none. Null: it does.
-std::optional<Refusal> refuseOutdated(const LedgerState& state, const ResourceName& resource,
-                                      const std::set<Bdf>& ids) {
-  if (!lendingOf(state, resource).injectCdi) return std::nullopt;
-  const auto bar = barFromSpecs(state.hardware, state.catalog, resource, ids);
-  if (!bar) return std::nullopt;
-  return refuseBarred({*ids.begin(), groupNumber(state, ids)}, *bar);
+/// Section 9: whether the container finds what is there, through what it was given. Null: it does.
+std::optional<Refusal> refuseStale(const LedgerState& state, const PreStartRequest& request,
+                                   const std::set<Bdf>& ids) {
+  const RefusedDevice device{*ids.begin(), groupNumber(state, ids)};
+  auto lent = rememberedFingerprint(state, request);
+  if (!lent) lent = answeredFingerprint(state, request.resource, ids);
+  // Not what the configuration says by now: nodes that were given stay nodes.
+  const bool cdi = lent ? isByName(*lent) : lendingOf(state, request.resource).injectCdi;
+  if (lent) {
+    const std::string present = fingerprintOf(state.hardware, ids);
+    if (auto changed = refuseChanged(device, *lent, present, cdi)) return changed;
+  }
+  if (cdi) {
+    const auto bar = barFromSpecs(state.hardware, state.catalog, request.resource, ids);
+    if (!bar) return std::nullopt;
+    return refuseBarred(device, *bar);
+  }
+  const bool adoptedOpen = useOf(state, reachOf(state, ids)).use == GroupUse::kOpen;
+  if (lent || adoptedOpen) return std::nullopt;
+  return refuse(device, "not known which nodes its pod was given: delete this pod", "stale-nodes");
 }
 
 /// Rows 37 and 40 of one group. Null: a record of R is there.
@@ -173,10 +176,9 @@ void judgeStart(Turn& turn, CallId id) {
   for (const auto& [members, ids] : groups) {
     if (!isViable(turn, call, ids)) return;  // row 39, or it waits
   }
-  if (auto changed = refuseChanged(state, {resource, call.allocate.ids}, all)) {  // row 39
-    return refuseCall(turn, id, *changed);
+  if (auto stale = refuseStale(state, {resource, call.allocate.ids}, all)) {  // row 39
+    return refuseCall(turn, id, *stale);
   }
-  if (auto outdated = refuseOutdated(state, resource, all)) return refuseCall(turn, id, *outdated);
   for (HolderRecord& record : state.records) {  // row 38
     if (record.isClaim() || record.resource != resource || !meet(record.ids, all)) continue;
     record.preStartAt = turn.now.instant;

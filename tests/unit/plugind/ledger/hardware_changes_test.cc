@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "plugind/core/ledger/answer.h"
+#include "plugind/core/ledger/fingerprint.h"
 #include "tests/unit/plugind/ledger/ledger_case.h"
 
 namespace vfiogate {
@@ -57,6 +57,9 @@ TEST_F(LedgerCase, RebootNewNumbers) {
   EXPECT_EQ(node.preStart("gpu", {kA}), "stale-nodes");
   node.settings.resources[0].lending.injectCdi = true;
   node.see();
+  EXPECT_EQ(node.preStart("gpu", {kA}), "stale-nodes") << "nodes that were given stay nodes";
+  node.entries[0].lent = byName(*node.entries[0].lent);
+  node.write();
   EXPECT_EQ(node.preStart("gpu", {kA}), "done");
   node.hardware.device(kA).vendor = std::uint16_t{0x1002};
   node.see();

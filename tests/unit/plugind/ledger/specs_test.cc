@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "plugind/core/ledger/answer.h"
+#include "plugind/core/ledger/fingerprint.h"
 #include "plugind/core/status.h"
 #include "tests/unit/plugind/ledger/ledger_case.h"
 
@@ -112,6 +112,24 @@ TEST_F(Specs, APodStartsWhereTheSpecIsCurrentForTheHardwareThatItWasLent) {
   node.hardware.device(kA).device = std::uint16_t{0x2685};
   node.see();
   EXPECT_EQ(node.preStart("gpu", {kA}), "other-hardware");
+}
+
+// The kubelet keeps the answer: what was given decides, not what the configuration says by now.
+TEST_F(Specs, APodThatWasGivenNodesIsNotStartedByNameAndTheOtherWayRound) {
+  node.start();
+  hold("p1", "gpu", {kA});
+  lending().injectCdi = false;
+  node.hardware.regroup(kA, 77);
+  node.see();
+  EXPECT_EQ(node.preStart("gpu", {kA}), "cdi") << "it has a name, and no spec is wanted";
+  lending().kata = true;
+  node.see();
+  EXPECT_EQ(node.preStart("gpu", {kA}), "done") << "the name leads to what is there";
+  EXPECT_EQ(node.allocate("gpu", {kC}), "granted");
+  lending().injectCdi = true;
+  node.hardware.regroup(kC, 78);
+  node.see();
+  EXPECT_EQ(node.preStart("gpu", {kC}), "stale-nodes");
 }
 
 TEST_F(Specs, APodWhoseFingerprintNobodyHasStartsByName) {
