@@ -56,6 +56,7 @@ KubeletSim::State::Outcome KubeletSim::Allocation::reject(std::string why) {
 }
 
 KubeletSim::State::Outcome KubeletSim::Allocation::run() {
+  if (state_.stopping) return Outcome::kDied;  // what it knew is half gone
   const CheckpointEntry* record = state_.recordOf(pod_.uid, container_.name, name_);
   const Ids held = record == nullptr ? Ids() : idsOf(*record);
   if (record != nullptr && held.size() != count_) {
@@ -182,6 +183,7 @@ KubeletSim::State::Outcome KubeletSim::Allocation::ask() {
   lock_.unlock();  // frames are taken meanwhile (K16)
   const grpc::Status status = endpoint.client->allocate(request, response);
   endpoint.client.reset();  // it may be the last: not under the lock
+  if (status.ok() && state_.options.answered) state_.options.answered(name_);
   lock_.lock();
   const bool dies =
       state_.life != life_ || (status.ok() && std::exchange(state_.dieInAllocate, false));

@@ -41,6 +41,9 @@ struct KubeletOptions {
   /// Told each frame when it has been read and before anything is done with it, on the thread that
   /// reads.
   std::function<void(const v1beta1::ListAndWatchResponse&)> heard = {};
+  /// Told the resource when an Allocate has been answered well and before anything is recorded, not
+  /// under the kubelet's lock: it may wait, kill the plugin, and stop the kubelet.
+  std::function<void(const std::string& resource)> answered = {};
   double callsASecond = 100;  ///< of PodResources, all methods together (K22)
   double callsAtOnce = 10;
   WatchLimits watch = {};  ///< of the plugin watcher (K23)
@@ -166,6 +169,9 @@ public:
   /// writes it anew.
   void loseCheckpoint();
   void corruptCheckpoint();
+  /// From now on, over restarts of the plugin, the checkpoint and PodResources name no pod, though
+  /// the kubelet knows what it gave away: no real one does this. It takes a plugin's adoption away.
+  void concealPods();
 
   /// Registers on the plugin's behalf, as Register does; the error's text, or empty.
   /// Dials no longer than until `deadline`, the caller's.

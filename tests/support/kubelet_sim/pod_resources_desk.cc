@@ -84,7 +84,7 @@ grpc::Status KubeletSim::PodResourcesDesk::List(grpc::ServerContext* /*context*/
   if (!limit_.allow(state_.options.now())) return tooOften();
   state_.freeInactive();
   for (const auto& [uid, pod] : state_.pods) {
-    if (!state_.isActive(uid)) continue;
+    if (!state_.isActive(uid) || state_.concealsPods) continue;
     describe(state_.recorded, pod.spec, *response->add_pod_resources());
   }
   return grpc::Status::OK;
@@ -97,7 +97,7 @@ grpc::Status KubeletSim::OldPodResourcesDesk::List(
   if (!limit_.allow(state_.options.now())) return tooOften();
   state_.freeInactive();
   for (const auto& [uid, pod] : state_.pods) {
-    if (!pod.added || pod.deleted) continue;
+    if (!pod.added || pod.deleted || state_.concealsPods) continue;
     v1alpha1::PodResources* described = response->add_pod_resources();
     described->set_name(nameOf(pod.spec));
     described->set_namespace_(pod.spec.nameSpace);

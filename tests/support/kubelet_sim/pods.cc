@@ -41,6 +41,7 @@ KubeletSim::State::Outcome KubeletSim::State::preStart(const PodSpec& pod,
   const std::uint64_t asked = life;
   for (const std::string& name : shuffledLimits(container)) {
     if (!isManaged(name) || container.limits.at(name) == 0) continue;
+    if (stopping) return Outcome::kDied;  // what it knew is half gone
     if (!resources[name].endpoint) {
       why = "endpoint not found in cache for a registered resource: " + name;
       return Outcome::kRejected;

@@ -19,7 +19,7 @@ constexpr const char* kCheckpoint = "kubelet_internal_checkpoint";
 
 void KubeletSim::State::writeCheckpoint() {
   Checkpoint checkpoint;
-  if (!recorded.empty()) checkpoint.entries = recorded;
+  if (!recorded.empty() && !concealsPods) checkpoint.entries = recorded;
   for (const auto& [name, resource] : resources) {
     if (!resource.known) continue;
     const auto& healthy = resource.devices.healthy();
@@ -127,6 +127,12 @@ void KubeletSim::corruptCheckpoint() {
   std::stringstream text;
   text << std::ifstream(path).rdbuf();
   std::ofstream(path) << text.str().substr(0, text.str().size() / 2);
+}
+
+void KubeletSim::concealPods() {
+  const std::lock_guard lock(state_->mutex);
+  state_->concealsPods = true;
+  state_->writeCheckpoint();
 }
 
 }  // namespace vfiogate::sim

@@ -64,6 +64,7 @@ struct KubeletSim::State {
   std::set<std::pair<std::string, std::string>> runningAtStart;  ///< pod uid and container
   std::set<std::string> removed;  ///< resources that the node's status shows as an explicit 0
   bool holdingCheckpoints = false;
+  bool concealsPods = false;
   std::vector<std::string> heldCheckpoints;  ///< collected and not written, oldest first
   std::string crash;
   std::size_t checkpointWrites = 0;
