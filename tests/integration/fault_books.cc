@@ -71,14 +71,16 @@ std::string FaultBooks::doubleParties() const {
 std::string FaultBooks::resourceImbalance(const std::string& resource,
                                           const sim::DeviceTable& shown) const {
   std::set<std::string> held;
+  std::set<std::string> deleted;  // Unhealthy as soon as somebody looks
   std::set<unsigned> heldGroups;
   for (const auto& [uid, pod] : pods_) {
     heldGroups.merge(groupsOf(pod));
-    if (pod.resource == resource) held.insert(pod.ids.begin(), pod.ids.end());
+    if (pod.resource == resource)
+      (pod.deleted ? deleted : held).insert(pod.ids.begin(), pod.ids.end());
   }
   const std::set<unsigned> free = lendable();
   for (const auto& [id, device] : devices_) {
-    if (device.resource != resource) continue;
+    if (device.resource != resource || deleted.contains(id)) continue;
     const bool healthy = shown.healthy().contains(id);
     if (held.contains(id)) {
       if (!healthy) return "I4: " + id + " is held and not Healthy";

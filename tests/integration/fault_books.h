@@ -23,6 +23,7 @@ public:
     std::string resource;
     std::set<std::string> ids;
     bool started = false;  ///< and its devices are open
+    bool deleted = false;  ///< by force: the kubelet gives its devices away, they are open still
   };
 
   explicit FaultBooks(std::map<std::string, Device> devices) : devices_(std::move(devices)) {}
@@ -31,6 +32,8 @@ public:
   void granted(const std::string& uid, const std::string& resource,
                const std::set<std::string>& ids);
   void started(const std::string& uid) { pods_.at(uid).started = true; }
+  /// Of a started pod. It is a party until it ends.
+  void forceDeleted(const std::string& uid) { pods_.at(uid).deleted = true; }
   /// The pod has ended and closed its devices.
   void ended(const std::string& uid);
   /// An Allocate of this device came to nothing that the kubelet knows of.
