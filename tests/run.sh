@@ -100,7 +100,7 @@ build release
 check "hardening of the programs" tests/budget/hardening.sh build/release/bin
 ctests release
 build dev
-ctests dev -LE machine # boots the release programs only
+ctests dev -LE "machine|image" # of the release programs only
 
 heading "clang-tidy"
 if [ "$full" = yes ]; then

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Makes the container image from the built programs, without a container engine: an OCI archive that
+`ctr images import` and `podman load` take. The same programs and libraries give the same bytes."""
+
+import argparse
+import datetime
+import os
+import pathlib
+import subprocess
+import sys
+
+import oci
+import root_files
+import sbom
+
+TREE = pathlib.Path(__file__).resolve().parents[2]
+PROGRAMS = ("privd", "plugind")
+
+
+def epoch_of_tree() -> int:
+    """SOURCE_DATE_EPOCH, or the time of the last commit."""
+    told = os.environ.get("SOURCE_DATE_EPOCH")
+    if told is None:
+        told = subprocess.run(
+            ["git", "-C", str(TREE), "log", "-1", "--format=%ct"], check=True, capture_output=True, text=True
+        ).stdout
+    return int(told)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--programs", type=pathlib.Path, default=TREE / "build/release/bin", metavar="DIR")
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("vfiogate.oci.tar"), metavar="FILE")
+    parser.add_argument("--tag", default="dev", help="default: %(default)s")
+    parser.add_argument("--name", default="localhost/vfiogate", help="the image's; default: %(default)s")
+    return parser.parse_args()
+
+
+def megabytes(size: int) -> str:
+    return f"{size / 1e6:.1f} MB"
+
+
+def build(wish: argparse.Namespace) -> None:
+    programs = [wish.programs / name for name in PROGRAMS]
+    for program in programs:
+        if not program.exists():
+            raise LookupError(f"{program} is not there: cmake --build --preset release, or --programs DIR")
+    epoch = epoch_of_tree()
+    created = datetime.datetime.fromtimestamp(epoch, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    files = root_files.collect(programs)
+    files[sbom.NAME] = root_files.Entry(sbom.text_of(files, wish.tag, created))
+    layer = oci.layer_of(files, root_files.DIRECTORIES, epoch)
+    image = oci.image_of(layer, f"{wish.name}:{wish.tag}", wish.tag, created)
+    oci.write_archive(image, wish.out, epoch)
+    used = {entry.package for entry in files.values() if entry.package}
+    print(f"{wish.out}: {wish.name}:{wish.tag}")
+    print(f"  {megabytes(wish.out.stat().st_size)} packed, {megabytes(len(layer))} unpacked")
+    print(f"  {len(files)} files, of {len(used)} Debian packages: {sbom.NAME}")
+
+
+def main() -> int:
+    try:
+        build(arguments())
+        return 0
+    except (LookupError, OSError, subprocess.CalledProcessError) as failure:
+        print(f"build_image.py: {failure}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

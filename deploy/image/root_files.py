@@ -1,0 +1,81 @@
+"""What is in the image's root: the programs, the shared objects that they load, and what a process
+without a shell still needs. Nothing else."""
+
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+
+import packages
+
+PLUGIND_UID = 64532  # as plugind's --user; privd's --plugind-uid
+NETD_UID = 64533
+
+PASSWD = f"""root:x:0:0:root:/:/nonexistent
+plugind:x:{PLUGIND_UID}:{PLUGIND_UID}:vfiogate's device plugin:/:/nonexistent
+netd:x:{NETD_UID}:{NETD_UID}:vfiogate's network side:/:/nonexistent
+"""
+GROUP = f"root:x:0:\nplugind:x:{PLUGIND_UID}:\nnetd:x:{NETD_UID}:\n"
+# Where the DaemonSet mounts, and what runtimes mount over.
+DIRECTORIES = (
+    "dev", "etc/vfiogate", "host", "proc", "run/vfiogate/plugind", "run/vfiogate/privd", "sys", "tmp",
+    "var/lib/kubelet", "var/lib/vfiogate", "var/log/vfiogate", "var/run/cdi",
+)
+LINKS = {"lib": "usr/lib", "lib64": "usr/lib64", "bin": "usr/bin"}
+PCI_IDS = "/usr/share/misc/pci.ids"
+
+
+class Entry:
+    """A file, or a link where `link` says to what."""
+
+    def __init__(self, content: bytes = b"", mode: int = 0o644, link: str = "", package: str = ""):
+        self.content, self.mode, self.link, self.package = content, mode, link, package
+
+
+def stripped(program: pathlib.Path) -> bytes:
+    """The program without debugging information, which is most of it."""
+    with tempfile.NamedTemporaryFile() as out:
+        subprocess.run(["strip", "--strip-unneeded", "-o", out.name, str(program)], check=True)
+        return pathlib.Path(out.name).read_bytes()
+
+
+def loaded_by(program: pathlib.Path) -> list[str]:
+    """The shared objects that the loader finds for it, itself included."""
+    text = packages.run("ldd", str(program))
+    missing = re.findall(r"^\s*(\S+) => not found", text, re.MULTILINE)
+    if missing:
+        raise LookupError(f"{program} needs {', '.join(missing)}, which is not installed here")
+    return re.findall(r"(/\S+) \(0x", text)
+
+
+def in_usr(path: str) -> str:
+    """The name below the root, with /lib as the link that it is on Debian."""
+    name = path.lstrip("/")
+    return name if name.startswith("usr/") else f"usr/{name}"
+
+
+def add_package_file(files: dict[str, Entry], path: str, mode: int = 0o644) -> None:
+    package = packages.package_of(path)
+    files[in_usr(path)] = Entry(pathlib.Path(os.path.realpath(path)).read_bytes(), mode, package=package)
+    notice = packages.copyright_of(package)
+    name = packages.facts_of(package)["Package"]
+    files[f"usr/share/doc/{name}/copyright"] = Entry(notice.read_bytes(), package=package)
+
+
+def collect(programs: list[pathlib.Path]) -> dict[str, Entry]:
+    """Name below the root to what is there."""
+    files = {
+        "etc/passwd": Entry(PASSWD.encode()),
+        "etc/group": Entry(GROUP.encode()),
+    }
+    for program in programs:
+        files[f"usr/bin/{program.name}"] = Entry(stripped(program), 0o755)
+        for library in loaded_by(program):
+            add_package_file(files, library, 0o755 if "/ld-linux" in library else 0o644)
+    add_package_file(files, PCI_IDS)
+    add_package_file(files, "/usr/lib/os-release")
+    files["etc/os-release"] = Entry(link="../usr/lib/os-release")
+    for name, target in LINKS.items():
+        files[name] = Entry(link=target)
+    return files

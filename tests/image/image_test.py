@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""The container image: that it is one, that the same input gives the same bytes, that nothing is in it
+which no package or program of ours accounts for, and that the programs run in its root and in nothing
+else. Needs root for the latter. Exit 77: it cannot be run here."""
+
+import argparse
+import gzip
+import hashlib
+import io
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+
+TREE = pathlib.Path(__file__).resolve().parents[2]
+BUILD = TREE / "deploy/image/build_image.py"
+SBOM = "usr/share/sbom/vfiogate.spdx.json"
+PROGRAMS = pathlib.Path()
+
+
+def build(directory: pathlib.Path, name: str) -> pathlib.Path:
+    out = directory / name
+    command = [BUILD, "--programs", PROGRAMS, "--out", out, "--tag", "test"]
+    environment = os.environ | {"SOURCE_DATE_EPOCH": "1700000000"}
+    subprocess.run(command, check=True, capture_output=True, env=environment)
+    return out
+
+
+class Image(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.place = tempfile.TemporaryDirectory()
+        cls.directory = pathlib.Path(cls.place.name)
+        cls.archive = build(cls.directory, "image.tar")
+        with tarfile.open(cls.archive) as tar:
+            cls.parts = {m.name: tar.extractfile(m).read() for m in tar if m.isfile()}
+        cls.index = json.loads(cls.parts["index.json"])
+        cls.manifest = json.loads(cls.blob(cls.index["manifests"][0]))
+        cls.config = json.loads(cls.blob(cls.manifest["config"]))
+        cls.layer = gzip.decompress(cls.blob(cls.manifest["layers"][0]))
+        cls.root = cls.directory / "root"
+        with tarfile.open(fileobj=io.BytesIO(cls.layer)) as tar:
+            cls.members = tar.getmembers()
+            tar.extractall(cls.root)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.place.cleanup()
+
+    @classmethod
+    def blob(cls, descriptor):
+        return cls.parts["blobs/" + descriptor["digest"].replace(":", "/")]
+
+    def inside(self, *command):
+        """Runs in the root, with /proc, /sys and /dev as a runtime makes them."""
+        script = (
+            'mount -t proc proc "$1/proc"; '
+            'mount --rbind /sys "$1/sys"; mount --rbind /dev "$1/dev"; root=$1; shift; exec chroot "$root" "$@"'
+        )
+        whole = ["unshare", "--mount", "sh", "-c", script, "sh", str(self.root), *command]
+        return subprocess.run(whole, capture_output=True, text=True)
+
+    def test_same_input_gives_same_bytes(self):
+        again = build(self.directory, "again.tar")
+        self.assertEqual(self.archive.read_bytes(), again.read_bytes())
+
+    def test_digests_and_sizes_are_true(self):
+        self.assertEqual(json.loads(self.parts["oci-layout"]), {"imageLayoutVersion": "1.0.0"})
+        for descriptor in [*self.index["manifests"], self.manifest["config"], *self.manifest["layers"]]:
+            data = self.blob(descriptor)
+            self.assertEqual(descriptor["digest"], "sha256:" + hashlib.sha256(data).hexdigest())
+            self.assertEqual(descriptor["size"], len(data))
+        unpacked = "sha256:" + hashlib.sha256(self.layer).hexdigest()
+        self.assertEqual(self.config["rootfs"]["diff_ids"], [unpacked])
+
+    def test_whoever_says_nothing_is_not_root(self):
+        self.assertEqual(self.config["config"]["User"], "64532:64532")
+        self.assertNotIn("Entrypoint", self.config["config"])
+
+    def test_owned_by_root_and_writable_by_nobody_else(self):
+        for member in self.members:
+            self.assertEqual((member.uid, member.gid), (0, 0), member.name)
+            if not member.issym() and member.name != "tmp":
+                self.assertEqual(member.mode & 0o7022, 0, member.name)
+
+    def test_there_is_no_shell_nor_package_manager(self):
+        programs = sorted(path.name for path in (self.root / "usr/bin").iterdir())
+        self.assertEqual(programs, ["plugind", "privd"])
+        executable = {m.name for m in self.members if m.isfile() and m.mode & 0o111}
+        loader = {name for name in executable if "/ld-linux" in name}
+        self.assertEqual(executable, {"usr/bin/privd", "usr/bin/plugind"} | loader)
+
+    def test_the_bill_of_materials_is_complete(self):
+        bill = json.loads((self.root / SBOM).read_text())
+        listed = {f["fileName"].removeprefix("./"): f for f in bill["files"]}
+        there = {m.name for m in self.members if m.isfile()} - {SBOM}
+        self.assertEqual(set(listed), there)
+        for name, entry in listed.items():
+            sums = {s["algorithm"]: s["checksumValue"] for s in entry["checksums"]}
+            self.assertEqual(sums["SHA256"], hashlib.sha256((self.root / name).read_bytes()).hexdigest())
+        for package in bill["packages"]:
+            if package["name"] != "vfiogate":
+                self.assertTrue((self.root / package["licenseComments"].lstrip("/")).is_file(), package["name"])
+        owned = {r["relatedSpdxElement"] for r in bill["relationships"] if r["relationshipType"] == "CONTAINS"}
+        self.assertEqual(owned, {f["SPDXID"] for f in bill["files"]})
+
+    def test_a_program_that_is_missing_is_named(self):
+        other = self.directory / "broken"
+        other.mkdir()
+        failed = subprocess.run(
+            [BUILD, "--programs", other, "--out", other / "image.tar"], capture_output=True, text=True
+        )
+        self.assertEqual(failed.returncode, 1)
+        self.assertIn("privd is not there", failed.stderr)
+
+    def test_the_programs_run_in_it(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root: chroot and mounts")
+        listed = self.inside("/usr/bin/privd", "list", "-o", "json")
+        self.assertEqual(listed.returncode, 0, listed.stderr)
+        self.assertIn("devices", json.loads(listed.stdout))
+        (self.root / "etc/vfiogate/plugind.yaml").write_bytes((TREE / "deploy/examples/plugind.yaml").read_bytes())
+        checked = self.inside("/usr/bin/plugind", "--check-config", "--config", "/etc/vfiogate/plugind.yaml")
+        self.assertEqual(checked.returncode, 0, checked.stderr)
+        self.assertEqual(self.inside("/bin/sh", "-c", "true").returncode, 127)
+
+
+def main():
+    global PROGRAMS
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--programs", type=pathlib.Path, required=True)
+    known, rest = parser.parse_known_args()
+    PROGRAMS = known.programs.resolve()
+    unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
+
+
+if __name__ == "__main__":
+    main()
