@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <kj/async-io.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 
 #include "privd/pci_scan.h"
 #include "tests/support/fake_sysfs.h"
+#include "tests/support/small_disk.h"
 #include "tests/support/temp_dir.h"
 
 namespace vfiogate {
@@ -194,44 +194,23 @@ TEST_F(CdiStoreTest, WhatCannotBeWrittenIsAnErrnoAndHurtsNoOtherResource) {
   EXPECT_TRUE(fs::exists(pathOf("vfiogate.dev/nic")));
 }
 
-/// A file system of two pages; unmounted at its end.
-class SmallDisk {
-public:
-  explicit SmallDisk(std::string path) : path_(std::move(path)) {
-    mounted_ = mount("tmpfs", path_.c_str(), "tmpfs", 0, "size=8k") == 0;
-  }
-  ~SmallDisk() {
-    if (mounted_) umount2(path_.c_str(), MNT_DETACH);
-  }
-  SmallDisk(const SmallDisk&) = delete;
-  SmallDisk& operator=(const SmallDisk&) = delete;
-  bool mounted() const { return mounted_; }
-  bool setReadOnly() {
-    return mount("tmpfs", path_.c_str(), "tmpfs", MS_REMOUNT | MS_RDONLY, nullptr) == 0;
-  }
-
-private:
-  std::string path_;
-  bool mounted_ = false;
-};
-
 TEST_F(CdiStoreTest, AFullDiskIsAnErrnoAndNoOutdatedSpecStaysOnIt) {
-  SmallDisk disk(dir_ / "cdi");
+  const test::SmallDisk disk(dir_ / "cdi");
   if (!disk.mounted()) GTEST_SKIP() << "cannot mount: no rights";
   ASSERT_EQ(declare({spec(kGpu, {kOne})})[0].kind, Kind::kInPlace);
-  std::ofstream(dir_ / "cdi/filler") << std::string(8192, 'x');
+  disk.fill();
   tree_.setGroup(kOne, 40);
   const auto outcomes = declare({spec(kGpu, {kOne})});
   EXPECT_EQ(outcomes[0].kind, Kind::kFailed);
   EXPECT_EQ(outcomes[0].error, ENOSPC);
   EXPECT_FALSE(fs::exists(pathOf(kGpu))) << "its group may be another device's now";
-  fs::remove(dir_ / "cdi/filler");
+  disk.empty();
   EXPECT_EQ(declare({spec(kGpu, {kOne})})[0].kind, Kind::kInPlace);
   EXPECT_EQ(onDisk(kGpu)[kOne], (Nodes{"/dev/vfio/vfio", "/dev/vfio/40"}));
 }
 
 TEST_F(CdiStoreTest, OnAReadOnlyDiskWhatIsRightAlreadyIsInPlace) {
-  SmallDisk disk(dir_ / "cdi");
+  const test::SmallDisk disk(dir_ / "cdi");
   if (!disk.mounted()) GTEST_SKIP() << "cannot mount: no rights";
   declare({spec(kGpu, {kOne})});
   ASSERT_TRUE(disk.setReadOnly());
