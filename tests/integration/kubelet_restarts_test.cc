@@ -91,6 +91,7 @@ protected:
     pod.containers[0].alignTo = {static_cast<long>(group)};
     const auto admission = node_->kubelet.admit(pod);
     ASSERT_TRUE(admission.admitted) << admission.message << node_->said();
+    ASSERT_EQ(admission.granted.size(), 1U) << uid;
     ASSERT_EQ(admission.granted.back().ids, std::vector{address(group, 0)});
     books_->granted(uid, kGpu, {address(group, 0)});
   }
@@ -120,10 +121,13 @@ protected:
   void startNext() {
     const unsigned group = 1 + started_ % (kStarted - 1);
     if (Clock::now() < rested_[group]) return;
-    const std::string before = "started-" + std::to_string(group);
-    if (books_->pods().contains(before)) end(before, group);
-    ASSERT_NO_FATAL_FAILURE(admit(before, group));
-    ASSERT_NO_FATAL_FAILURE(startPod(before, group));
+    if (const auto before = running_.find(group); before != running_.end()) {
+      end(before->second, group);
+    }
+    const std::string uid = "started-" + std::to_string(started_ + 1);
+    running_[group] = uid;
+    ASSERT_NO_FATAL_FAILURE(admit(uid, group));
+    ASSERT_NO_FATAL_FAILURE(startPod(uid, group));
     rested_[group] = Clock::now() + kRest;
     ++started_;
   }
@@ -131,6 +135,7 @@ protected:
   std::optional<SplitNode> node_;
   std::optional<FaultBooks> books_;
   std::deque<std::pair<std::string, unsigned>> waiting_;
+  std::map<unsigned, std::string> running_;  ///< by group
   std::map<unsigned, Clock::time_point> rested_;
   unsigned granted_ = 0;
   unsigned started_ = 0;
