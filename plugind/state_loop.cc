@@ -10,7 +10,6 @@
 #include <kj/debug.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <utility>
 
@@ -31,15 +30,6 @@ LedgerSettings ledgerSettings(const Settings& settings) {
   return wanted;
 }
 
-/// UNAVAILABLE: nothing is known against the device, another try may succeed.
-grpc::StatusCode codeOf(const Refusal& refusal) {
-  constexpr std::array<std::string_view, 7> kPassing{"privd-away",  "not-adopted", "timed-out",
-                                                     "cannot-tell", "being-lent",  "starting",
-                                                     kSpecReason};
-  const bool passing = std::ranges::find(kPassing, refusal.reason) != kPassing.end();
-  return passing ? grpc::StatusCode::UNAVAILABLE : grpc::StatusCode::FAILED_PRECONDITION;
-}
-
 }  // namespace
 
 StateLoop::StateLoop(Settings settings, const PrivdSides& privd, const LoopParts& loop,
@@ -53,6 +43,7 @@ StateLoop::StateLoop(Settings settings, const PrivdSides& privd, const LoopParts
       holds_(privd.holds),
       specs_(privd.specs, loop.timer, [this]() { advance(); }),
       reader_(privd.memory),
+      resources_(*this, privd.sockets, loop, node_.kubeletUid),
       alarm_(loop.timer, [this]() { carryOut(ledger_.tick(now())); }),
       tasks_(*this) {
   tasks_.add(loop_.letterbox->run());
@@ -113,17 +104,14 @@ void StateLoop::privdWent() {
 }
 
 void StateLoop::socketsAvailable() {
-  for (auto& [name, resource] : resources_) resource->registrar().socketsCame();
+  resources_.socketsCame();
   begin();
 }
 
 void StateLoop::kubeletAppeared(const KubeletIdentity& kubelet) {
   carryOut(ledger_.kubeletSeen(kubelet, now()));
-  if (std::exchange(kubelet_, kubelet) !=
-      kubelet) {  // not privd that is back and says who is there
-    logInfo(LogEvent::kKubeletAppeared, {{"resources", resources_.size()}});
-    for (auto& [name, resource] : resources_) resource->registrar().kubeletCame();
-  }
+  // It may be privd that is back and says who is there.
+  if (std::exchange(kubelet_, kubelet) != kubelet) resources_.kubeletCame();
   begin();
 }
 
@@ -193,37 +181,31 @@ kj::Promise<void> StateLoop::readStartMemory() {
   });
 }
 
-void StateLoop::streamOpened(const ResourceName& resource,
-                             std::shared_ptr<ListWatchStream> stream) {
-  const auto found = resources_.find(resource);
-  if (found == resources_.end()) return stream->end(grpc::Status(grpc::UNAVAILABLE, kEnded));
-  found->second->streamOpened(std::move(stream));
+void StateLoop::streamOpened(const ResourceName& name, std::shared_ptr<ListWatchStream> stream) {
+  AdvertisedResource* resource = resources_.find(name);
+  if (resource == nullptr) return stream->end(grpc::Status(grpc::UNAVAILABLE, kEnded));
+  resource->streamOpened(std::move(stream));
 }
 
-void StateLoop::streamEnded(const ResourceName& resource, const ListWatchStream& stream) {
-  const auto found = resources_.find(resource);
-  if (found != resources_.end()) found->second->streamEnded(stream);
+void StateLoop::streamEnded(const ResourceName& name, const ListWatchStream& stream) {
+  AdvertisedResource* resource = resources_.find(name);
+  if (resource != nullptr) resource->streamEnded(stream);
 }
 
-void StateLoop::allocateAsked(const ResourceName& resource, std::shared_ptr<AllocateCall> call) {
+void StateLoop::allocateAsked(const ResourceName& name, std::shared_ptr<AllocateCall> call) {
   if (call->claimed()) return;  // the kubelet hung up
-  const auto found = resources_.find(resource);
-  if (found == resources_.end()) {
+  const AdvertisedResource* resource = resources_.find(name);
+  if (resource == nullptr) {
     if (call->claim()) call->refuse(grpc::UNAVAILABLE, kEnded);
     return;
   }
-  const CallId id = nextCall();
-  const AllocateRequest request{resource, call->ids(), found->second->shown(call->ids())};
-  open_.emplace(id, Open{call, call.get(), nullptr});
-  carryOut(ledger_.allocateAsked(id, request, now()));
+  const AllocateRequest request{name, call->ids(), resource->shown(call->ids())};
+  carryOut(ledger_.allocateAsked(calls_.open(call), request, now()));
 }
 
-void StateLoop::startAsked(const ResourceName& resource, std::shared_ptr<StartCall> call) {
+void StateLoop::startAsked(const ResourceName& name, std::shared_ptr<StartCall> call) {
   if (call->claimed()) return;
-  const CallId id = nextCall();
-  const PreStartRequest request{resource, call->ids()};
-  open_.emplace(id, Open{call, nullptr, call.get()});
-  carryOut(ledger_.preStartAsked(id, request, now()));
+  carryOut(ledger_.preStartAsked(calls_.open(call), {name, call->ids()}, now()));
 }
 
 void StateLoop::preferenceAsked(const ResourceName& /*resource*/,
@@ -241,12 +223,7 @@ void StateLoop::preferenceAsked(const ResourceName& /*resource*/,
 }
 
 void StateLoop::callCancelled(const std::shared_ptr<KubeletCall>& call) {
-  const auto found =
-      std::ranges::find_if(open_, [&call](const auto& entry) { return entry.second.call == call; });
-  if (found == open_.end()) return;
-  const CallId id = found->first;
-  open_.erase(found);
-  carryOut(ledger_.callCancelled(id, now()));
+  if (const auto id = calls_.forget(call)) carryOut(ledger_.callCancelled(*id, now()));
 }
 
 void StateLoop::carryOut(Effects effects) {
@@ -258,7 +235,7 @@ void StateLoop::carryOut(Effects effects) {
   for (const IommuGroupId group : effects.alsoHold) holds_.holdAlso(group);
   if (effects.dropOtherHolds) holds_.adopted();
   if (ledger_.begun()) show(effects.frames);
-  for (const ResourceName& resource : effects.ended) endResource(resource);
+  for (const ResourceName& resource : effects.ended) resources_.end(resource);
   for (const Answer& each : effects.answers) answer(each);
   for (const UseQuestion& question : effects.questions) ask(question);
   if (effects.beginLook) beginLook();
@@ -272,59 +249,27 @@ void StateLoop::carryOut(Effects effects) {
 
 void StateLoop::show(const std::map<ResourceName, Frame>& frames) {
   for (const auto& [name, frame] : frames) {
-    if (!resources_.contains(name)) {
+    AdvertisedResource* resource = resources_.find(name);
+    if (resource == nullptr) {
       const LendingSettings lending = lendingOf(ledger_.state(), name);
       if (!mayRegister(ledger_.state().hardware.specs, name, lending, frame)) continue;
-      startResource(name);
+      resource = &resources_.start(name);
     }
-    resources_.at(name)->show(frame);
+    resource->show(frame);
   }
-}
-
-void StateLoop::startResource(const ResourceName& name) {
-  logInfo(LogEvent::kResourceStarted, {{"resource", name.str()}});
-  auto resource =
-      std::make_unique<AdvertisedResource>(name, *this, privd_.sockets, loop_, node_.kubeletUid);
-  resource->registrar().start();
-  resources_.emplace(name, std::move(resource));
-}
-
-void StateLoop::endResource(const ResourceName& name) {
-  logInfo(LogEvent::kResourceEnded, {{"resource", name.str()}, {"why", "emptyResourceAfter"}});
-  auto ended = resources_.extract(name);
-  // Not now: what is ended may be what called.
-  tasks_.add(kj::evalLater([ended = std::move(ended)]() mutable { ended = {}; }));
 }
 
 void StateLoop::answer(const Answer& answer) {
-  const auto found = open_.find(answer.call);
-  if (found == open_.end()) return;
-  const Open open = found->second;
-  open_.erase(found);
-  if (!open.call->claim()) {  // it hung up; its letter may still be on the way
-    carryOut(ledger_.callCancelled(answer.call, now()));
-    return;
-  }
-  if (open.allocate != nullptr) {
-    metrics_.allocateAnswered(std::chrono::steady_clock::now() - open.arrived, !answer.refusal);
-  }
-  if (answer.refusal) {
-    open.call->refuse(codeOf(*answer.refusal), answer.refusal->text);
-  } else if (open.allocate != nullptr) {
-    open.allocate->grant(answer.response.value_or(AllocationResponse{}));
-  } else {
-    open.start->pass();
-  }
+  const auto ended = calls_.answer(answer);
+  if (!ended) return;
+  if (!ended->taken) return carryOut(ledger_.callCancelled(answer.call, now()));
+  if (ended->allocateTook) metrics_.allocateAnswered(*ended->allocateTook, !answer.refusal);
 }
 
 void StateLoop::ask(const UseQuestion& question) {
   tasks_.add(privd_.eyes.look(question.group).then([this, question](GroupLook look) {
     carryOut(ledger_.groupRead(question.group, look, question.call, now()));
   }));
-}
-
-bool StateLoop::nudge() {
-  return std::ranges::any_of(resources_, [](auto& entry) { return entry.second->nudge(); });
 }
 
 void StateLoop::beginLook() {
@@ -342,7 +287,7 @@ void StateLoop::startLook() {
                                           [this](const CheckpointVersion& version) {
                                             carryOut(ledger_.versionRead(version, true, now()));
                                           }},
-                         [this]() { return nudge(); });
+                         [this]() { return resources_.nudge(); });
   looking_ = look_->run()
                  .then([this](bool proved) {
                    metrics_.lookEnded(proved);
@@ -359,9 +304,7 @@ void StateLoop::askList() {
 }
 
 PluginStatus StateLoop::status() const {
-  std::map<ResourceName, ResourceFacts> facts;
-  for (const auto& [name, resource] : resources_) facts.emplace(name, resource->facts());
-  return statusOf(ledger_.state(), facts);
+  return statusOf(ledger_.state(), resources_.facts());
 }
 
 std::string StateLoop::statusJson() const {

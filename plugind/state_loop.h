@@ -7,9 +7,10 @@
 #include "plugind/core/settings.h"
 #include "plugind/desk/desk_server.h"
 #include "plugind/held_groups.h"
-#include "plugind/kubelet/advertised_resource.h"
+#include "plugind/kubelet/advertised_resources.h"
 #include "plugind/kubelet/kubelet_sockets.h"
 #include "plugind/kubelet/memory_source.h"
+#include "plugind/kubelet/open_calls.h"
 #include "plugind/kubelet_reader.h"
 #include "plugind/ledger_journal.h"
 #include "plugind/look.h"
@@ -67,11 +68,11 @@ public:
   void configurationPosted(const std::string& text) override;
   void privdWent() override;
 
-  void streamOpened(const ResourceName& resource, std::shared_ptr<ListWatchStream> stream) override;
-  void streamEnded(const ResourceName& resource, const ListWatchStream& stream) override;
-  void allocateAsked(const ResourceName& resource, std::shared_ptr<AllocateCall> call) override;
+  void streamOpened(const ResourceName& name, std::shared_ptr<ListWatchStream> stream) override;
+  void streamEnded(const ResourceName& name, const ListWatchStream& stream) override;
+  void allocateAsked(const ResourceName& name, std::shared_ptr<AllocateCall> call) override;
   void preferenceAsked(const ResourceName& resource, std::shared_ptr<PreferCall> call) override;
-  void startAsked(const ResourceName& resource, std::shared_ptr<StartCall> call) override;
+  void startAsked(const ResourceName& name, std::shared_ptr<StartCall> call) override;
   void callCancelled(const std::shared_ptr<KubeletCall>& call) override;
 
   std::string statusJson() const override;
@@ -79,14 +80,6 @@ public:
   kj::Promise<std::string> metricsText() const override;
 
 private:
-  /// A call that the ledger has not answered yet.
-  struct Open {
-    std::shared_ptr<KubeletCall> call;
-    AllocateCall* allocate = nullptr;  ///< the same, if it is one
-    StartCall* start = nullptr;
-    Instant arrived = std::chrono::steady_clock::now();
-  };
-
   Moment now() const;
   /// What was told and is not the ledger's yet: the specs come first, so that they are in place
   /// before a resource registers, before a device turns Healthy, and before a new number is shown.
@@ -107,16 +100,12 @@ private:
   void beginLook();
   void startLook();
   void askList();
-  bool nudge();
 
   /// Step 1 of adoption (ledger.md 6), again until it succeeds.
   void begin();
   kj::Promise<void> readStartMemory();
 
   PluginStatus status() const;
-  CallId nextCall() { return CallId(++lastCall_); }
-  void startResource(const ResourceName& name);
-  void endResource(const ResourceName& name);
   void taskFailed(kj::Exception&& exception) override;
 
   Settings settings_;
@@ -134,9 +123,8 @@ private:
   std::optional<KubeletIdentity> kubelet_;  ///< the last one that was there
   bool hardwareKnown_ = false;
   bool beginning_ = false;
-  std::uint64_t lastCall_ = 0;
-  std::map<CallId, Open> open_;
-  std::map<ResourceName, std::unique_ptr<AdvertisedResource>> resources_;
+  OpenCalls calls_;
+  AdvertisedResources resources_;
   kj::Own<Look> look_;
   bool reading_ = false;  ///< a checkpoint, outside looks
   bool unread_ = false;   ///< it was replaced meanwhile
