@@ -3,6 +3,7 @@
 
 #include "ipc/codec/decode_specs.h"
 #include "ipc/codec/limits.h"
+#include "tests/fuzz/aligned_words.h"
 
 #include <capnp/message.h>
 #include <capnp/serialize.h>
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <set>
 #include <vector>
 
@@ -49,8 +49,7 @@ void decodeBytes(kj::ArrayPtr<const capnp::word> words) {
 }  // namespace vfiogate
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  std::vector<capnp::word> words(size / sizeof(capnp::word));
-  if (!words.empty()) memcpy(words.data(), data, words.size() * sizeof(capnp::word));
+  const auto words = vfiogate::alignedWords(data, size);
   vfiogate::decodeBytes(kj::arrayPtr(words.data(), words.size()));
   return 0;
 }

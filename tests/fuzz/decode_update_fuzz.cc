@@ -4,13 +4,13 @@
 #include "ipc/codec/decode_snapshot.h"
 #include "ipc/codec/encode_snapshot.h"
 #include "ipc/codec/limits.h"
+#include "tests/fuzz/aligned_words.h"
 
 #include <capnp/message.h>
 #include <capnp/serialize.h>
 #include <kj/exception.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <vector>
 
 namespace vfiogate {
@@ -40,8 +40,7 @@ void decodeBytes(kj::ArrayPtr<const capnp::word> words) {
 }  // namespace vfiogate
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  std::vector<capnp::word> words(size / sizeof(capnp::word));
-  if (!words.empty()) memcpy(words.data(), data, words.size() * sizeof(capnp::word));
+  const auto words = vfiogate::alignedWords(data, size);
   vfiogate::decodeBytes(kj::arrayPtr(words.data(), words.size()));
   return 0;
 }

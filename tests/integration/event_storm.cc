@@ -1,5 +1,6 @@
 #include "tests/integration/event_storm.h"
 
+#include "tests/support/process_size.h"
 #include "tests/support/sim_sysfs/topology_file.h"
 #include "tests/support/source_file.h"
 
@@ -17,11 +18,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kOwnAllocator = false;  // a sanitizer keeps what was freed
-#else
-constexpr bool kOwnAllocator = true;
-#endif
 /// Half of the legs are short: their last event comes while the first look is made or awaited.
 constexpr std::size_t kShortLeg = 4;
 constexpr std::size_t kLongLeg = 400;

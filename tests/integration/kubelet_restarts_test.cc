@@ -37,11 +37,6 @@ constexpr std::size_t kPodsAtOnce = 4;
 
 // What may be added between the end of the warm-up and the last restart, however many there are.
 constexpr std::size_t kMoreKib = 2048;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kOwnAllocator = false;  // a sanitizer keeps what was freed
-#else
-constexpr bool kOwnAllocator = true;
-#endif
 constexpr std::size_t kMoreDescriptors = 4;
 constexpr std::size_t kMoreThreads = 2;
 

@@ -8,6 +8,13 @@
 
 namespace vfiogate::test {
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kOwnAllocator = false;
+#else
+/// False: a sanitizer keeps what was freed, so that sizes grow.
+inline constexpr bool kOwnAllocator = true;
+#endif
+
 /// From /proc/<pid>, read as root.
 struct ProcessSize {
   std::size_t residentKib = 0;

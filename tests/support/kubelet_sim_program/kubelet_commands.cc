@@ -1,5 +1,6 @@
 #include "tests/support/kubelet_sim_program/kubelet_commands.h"
 
+#include "tests/support/command_door/command_table.h"
 #include "tests/support/kubelet_sim_program/manifest.h"
 #include "tests/support/kubelet_sim_program/tables.h"
 
@@ -12,9 +13,6 @@
 namespace vfiogate::sim {
 namespace {
 
-using Words = std::vector<std::string>;
-
-constexpr std::size_t kMany = 64;
 constexpr std::size_t kEventsShown = 30;
 
 std::string failure(const std::string& why) {
@@ -162,17 +160,8 @@ std::string help(Desktop& /*desktop*/, const Words& /*words*/) {
   return kubeletCommandHelp();
 }
 
-struct Command {
-  const char* name;
-  const char* arguments;
-  std::size_t least;  ///< words, with the name
-  std::size_t most;
-  const char* what;
-  std::string (*act)(Desktop&, const Words&);
-};
-
-const std::vector<Command>& commands() {
-  static const std::vector<Command> kCommands{
+const std::vector<Command<Desktop>>& commands() {
+  static const std::vector<Command<Desktop>> kCommands{
       {"admit", "FILE", 2, 2, "its pods, at once: Allocate now, or a rejected pod", admit},
       {"apply", "FILE", 2, 2, "its pods, once the node has what they ask for; started then", apply},
       {"start", "POD CONTAINER", 3, 3, "or restart it: PreStartContainer, no Allocate", start},
@@ -199,10 +188,7 @@ const std::vector<Command>& commands() {
 std::string kubeletCommandHelp() {
   constexpr int kColumn = 46;
   std::ostringstream text;
-  for (const Command& each : commands()) {
-    text << "  " << std::left << std::setw(kColumn) << std::string(each.name) + " " + each.arguments
-         << each.what << "\n";
-  }
+  printCommands(commands(), kColumn, text);
   return text.str();
 }
 
@@ -212,17 +198,10 @@ std::string scheduleFile(Cluster& cluster, const std::string& path) {
 }
 
 std::string executeKubelet(Desktop& desktop, const std::string& line) {
-  std::istringstream stream(line);
-  Words words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  if (words.empty()) return usage("say a command; `help` lists them");
-  const auto found = std::ranges::find(commands(), words[0], &Command::name);
-  if (found == commands().end())
-    return usage("\"" + words[0] + "\" is no command; `help` lists them");
-  if (words.size() < found->least || words.size() > found->most) {
-    return usage(words[0] + " " + found->arguments);
-  }
-  return found->act(desktop, words);
+  const auto read = readCommand(commands(), line);
+  if (const auto* problem = std::get_if<NotUnderstood>(&read)) return usage(problem->text);
+  const auto& [command, words] = std::get<0>(read);
+  return command->act(desktop, words);
 }
 
 }  // namespace vfiogate::sim

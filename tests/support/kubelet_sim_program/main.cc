@@ -3,18 +3,17 @@
 #include "tests/support/command_door/command_door.h"
 #include "tests/support/kubelet_sim_program/kubelet_commands.h"
 #include "tests/support/sim_sysfs/control_client.h"
+#include "tests/support/stop_signals.h"
 
 #include <kj/io.h>
 #include <CLI/CLI.hpp>
 
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
@@ -44,16 +43,6 @@ int complain(const std::string& why) {
   return 1;
 }
 
-/// Readable at SIGINT and SIGTERM, which are no longer deadly. Before any thread starts.
-kj::AutoCloseFd stopSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  return kj::AutoCloseFd(signalfd(-1, &signals, SFD_CLOEXEC));
-}
-
 KubeletOptions optionsOf(const Wish& wish) {
   KubeletOptions options;
   options.seed = wish.seed;
@@ -77,7 +66,7 @@ void attend(Cluster& cluster, std::mutex& oneAtATime, int newsFd, int stopFd) {
 }
 
 int run(const Wish& wish) {
-  const kj::AutoCloseFd stop = stopSignals();
+  const kj::AutoCloseFd stop = test::stopSignals();
   std::error_code error;
   std::filesystem::create_directories(wish.directory + "/device-plugins", error);
   if (error) return complain(wish.directory + ": " + error.message());

@@ -6,16 +6,15 @@
 #include "tests/support/sim_node/shown.h"
 #include "tests/support/sim_node/tour.h"
 #include "tests/support/sim_sysfs/control_client.h"
+#include "tests/support/stop_signals.h"
 #include "tests/support/temp_dir.h"
 
 #include <kj/io.h>
 #include <CLI/CLI.hpp>
 
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -41,16 +40,6 @@ constexpr std::chrono::seconds kNoRescan{3600};
 int complain(const std::string& why) {
   std::cerr << "sim-node: " << why << "\n";
   return 1;
-}
-
-/// Readable at SIGINT and SIGTERM, which are no longer deadly. Before any thread starts.
-kj::AutoCloseFd stopSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  return kj::AutoCloseFd(signalfd(-1, &signals, SFD_CLOEXEC));
 }
 
 /// Lines of several threads, one at a time.
@@ -82,7 +71,7 @@ void serveCommands(Node& node, int stopFd) {
 }
 
 int up(const Wish& wish) {
-  const kj::AutoCloseFd stop = stopSignals();
+  const kj::AutoCloseFd stop = test::stopSignals();
   if (!wish.topology.empty()) {
     if (const auto problem = enterOwnNamespaces()) return complain(*problem);
   }
@@ -109,7 +98,7 @@ int tour(const Wish& wish) {
     for (const TourStep& step : steps) known += " " + step.name;
     return complain("VFIOGATE_TRY_BREAK: no step \"" + wish.broken + "\"; there are" + known);
   }
-  const kj::AutoCloseFd stop = stopSignals();
+  const kj::AutoCloseFd stop = test::stopSignals();
   if (!wish.machine && !wish.discovery) {
     if (const auto problem = enterOwnNamespaces()) return complain(*problem);
   }

@@ -1,5 +1,6 @@
 #include "tests/support/sim_node/node_commands.h"
 
+#include "tests/support/command_door/command_table.h"
 #include "tests/support/sim_node/shown.h"
 
 #include <algorithm>
@@ -10,8 +11,6 @@
 
 namespace vfiogate::sim {
 namespace {
-
-using Words = std::vector<std::string>;
 
 std::string failure(const std::string& why) {
   return "error: " + why + "\n";
@@ -88,19 +87,8 @@ std::string log(Node& node, const Words& words) {
 
 std::string help(Node& node, const Words& words);
 
-struct Command {
-  const char* name;
-  const char* arguments;
-  std::size_t least;  ///< words, with the name
-  std::size_t most;
-  const char* what;
-  std::string (*act)(Node&, const Words&);
-};
-
-constexpr std::size_t kMany = 64;
-
-const std::vector<Command>& commands() {
-  static const std::vector<Command> kCommands{
+const std::vector<Command<Node>>& commands() {
+  static const std::vector<Command<Node>> kCommands{
       {"show", "", 1, 1, "what the kubelet sees, and the hardware", showNode},
       {"run", "POD RESOURCE[=COUNT]...", 3, kMany, "a pod is admitted and starts", run},
       {"end", "POD", 2, 2, "its containers have ended; freed lazily, as by a real kubelet", end},
@@ -116,10 +104,8 @@ const std::vector<Command>& commands() {
 
 std::string help(Node& node, const Words& /*words*/) {
   std::ostringstream text;
-  for (const Command& each : commands()) {
-    text << std::left << std::setw(36) << std::string(each.name) + " " + each.arguments << each.what
-         << "\n";
-  }
+  constexpr int kColumn = 36;
+  printCommands(commands(), kColumn, text);
   if (node.simulated()) text << "the hardware's:\n" << node.hardware("help");
   return text.str();
 }
@@ -127,19 +113,13 @@ std::string help(Node& node, const Words& /*words*/) {
 }  // namespace
 
 std::string execute(Node& node, const std::string& line) {
-  std::istringstream stream(line);
-  Words words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  if (words.empty()) return failure("no command; `help` lists them");
-  const auto found = std::ranges::find(commands(), words[0], &Command::name);
-  if (found == commands().end()) {
-    return node.simulated() ? node.hardware(line)
-                            : failure("\"" + words[0] + "\" is no command; `help` lists them");
+  const auto read = readCommand(commands(), line);
+  if (const auto* problem = std::get_if<NotUnderstood>(&read)) {
+    const bool others = problem->why == NotUnderstood::Why::kUnknown && node.simulated();
+    return others ? node.hardware(line) : failure(problem->text);
   }
-  if (words.size() < found->least || words.size() > found->most) {
-    return failure(words[0] + " is used so: " + words[0] + " " + found->arguments);
-  }
-  return found->act(node, words);
+  const auto& [command, words] = std::get<0>(read);
+  return command->act(node, words);
 }
 
 }  // namespace vfiogate::sim

@@ -1,10 +1,8 @@
 // sim-sysfs: a simulated node's sysfs and device nodes, mounted for everybody to try things on.
 
-#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <CLI/CLI.hpp>
 
-#include <csignal>
 #include <fstream>
 #include <iostream>
 #include <optional>
@@ -13,6 +11,7 @@
 #include "tests/support/sim_sysfs/control_client.h"
 #include "tests/support/sim_sysfs/simulated_node.h"
 #include "tests/support/sim_sysfs/topology_file.h"
+#include "tests/support/stop_signals.h"
 
 namespace vfiogate::sim {
 namespace {
@@ -73,16 +72,6 @@ bool chooseInjector(const MountOptions& wanted, NodeOptions& options, std::strin
   return false;
 }
 
-/// Ends on SIGINT and SIGTERM, which become readable instead of deadly.
-kj::AutoCloseFd stopSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  sigprocmask(SIG_BLOCK, &signals, nullptr);
-  return kj::AutoCloseFd(::signalfd(-1, &signals, SFD_CLOEXEC));
-}
-
 int mountNode(const MountOptions& wanted) {
   const auto topology = readTopology(wanted.topology);
   if (!topology) return 1;
@@ -92,7 +81,7 @@ int mountNode(const MountOptions& wanted) {
   const std::string control = options.control;
   std::string said;
   if (!chooseInjector(wanted, options, said)) return 1;
-  const auto stop = stopSignals();
+  const auto stop = test::stopSignals();
   auto node = SimulatedNode::start(*topology, std::move(options));
   if (!node) {
     std::cerr << node.error() << "\n";
