@@ -55,8 +55,7 @@ protected:
            keys +
            "}\n"
            "  - {name: vfiogate.dev/nic, select: {vendor: \"8086\"}}\n"
-           "  - {select: {vendor: \"1b36\"}}\n"
-           "allocateWait: 2s\n";
+           "  - {select: {vendor: \"1b36\"}}\n";
   }
   std::string cdiDirectory() { return node_->directory("cdi"); }
   std::vector<std::string> withSpecs() {

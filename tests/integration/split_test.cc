@@ -27,8 +27,7 @@ const std::string kNics = "vfiogate.dev/8086_1572";
 constexpr const char* kConfig =
     "resources:\n"
     "  - select: {vendor: \"10de\", class: \"03\"}\n"
-    "  - select: {vendor: \"8086\"}\n"
-    "allocateWait: 2s\n";
+    "  - select: {vendor: \"8086\"}\n";
 
 class Split : public SplitCase {
 protected:

@@ -22,8 +22,7 @@ inline constexpr const char* kTimelinesConfig =
     "resources:\n"
     "  - {name: vfiogate.dev/gpu, select: {device: \"2684\"}}\n"
     "  - {name: vfiogate.dev/other, select: {device: \"2685\"}}\n"
-    "  - {select: {vendor: \"1b36\"}}\n"
-    "allocateWait: 2s\n";
+    "  - {select: {vendor: \"1b36\"}}\n";
 
 class Timelines : public SplitCase {
 protected:

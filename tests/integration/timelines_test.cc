@@ -52,10 +52,10 @@ TEST_F(Timelines, PrivdDownInAllocate) {
   const auto asked = std::chrono::steady_clock::now();
   EXPECT_THAT(offer(kGpu, kA), HasSubstr("privd-away"));
   const auto refused = std::chrono::steady_clock::now();
-  EXPECT_GE(refused - asked, 1900ms) << "allocateWait, once";
+  EXPECT_GE(refused - asked, 4900ms) << "allocateWait, once";
   EXPECT_TRUE(shows(kGpu, {}, {kA})) << said();
   for (int i = 0; i < 9; ++i) EXPECT_THAT(offer(kGpu, kA), HasSubstr("privd-away"));
-  EXPECT_LT(std::chrono::steady_clock::now() - refused, 2s) << "at once";
+  EXPECT_LT(std::chrono::steady_clock::now() - refused, 5s) << "at once";
   ASSERT_TRUE(node_->startPrivd()) << said();
   EXPECT_TRUE(shows(kGpu, {kA})) << said();
   EXPECT_EQ(offer(kGpu, kA), "");

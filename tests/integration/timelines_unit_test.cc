@@ -15,8 +15,7 @@ protected:
     config_ =
         "resources:\n"
         "  - {name: vfiogate.dev/gpu, select: {vendor: \"10de\"}, groupUnit: all}\n"
-        "  - {select: {vendor: \"1b36\"}}\n"
-        "allocateWait: 2s\n";
+        "  - {select: {vendor: \"1b36\"}}\n";
     Timelines::SetUp();
   }
 };

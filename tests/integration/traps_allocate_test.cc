@@ -123,7 +123,8 @@ TEST_F(Traps, T14_ARefusalComesAtOnce) {
   ASSERT_TRUE(node_->seen()) << said();
   const auto asked = std::chrono::steady_clock::now();
   EXPECT_THAT(offer(kGpu, kA), HasSubstr("open"));
-  EXPECT_LT(std::chrono::steady_clock::now() - asked, std::chrono::seconds(1));
+  EXPECT_LT(std::chrono::steady_clock::now() - asked, std::chrono::seconds(4))
+      << "allocateWait is 5";
   EXPECT_EQ(offer(kGpu, kC), "");
 }
 
