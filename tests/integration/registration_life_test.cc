@@ -14,9 +14,9 @@ using testing::HasSubstr;
 class RegistrationLife : public Timelines {
 protected:
   std::string metrics() {
-    ChildProcess asked(
-        {builtProgram("plugind"), "--listen", node_->plugindSocket(), "status", "-o", "metrics"},
-        programEnvironment());
+    ChildProcess asked({builtProgram("plugind"), "--listen", node_->plugindSocket(), "status", "-o",
+                        "metrics", "--timeout", "30000"},
+                       programEnvironment());
     return asked.outputWhole();
   }
   static std::string counted(const std::string& turn) {

@@ -17,13 +17,14 @@ using testing::HasSubstr;
 
 /// Of one update, with everything on this machine: no image is pulled, no kubelet restarts a
 /// container.
-constexpr std::chrono::seconds kWindow{5};
+constexpr std::chrono::seconds kWindow{10};
 
 class RollingUpdate : public Timelines {
 protected:
   /// As the container runtime does.
   void stopPair() {
     const std::size_t ended = kubelet().streamsEnded(kGpu);
+    others_ = kubelet().registrations(kOther);
     node_->plugind->signal(SIGTERM);
     node_->privd->signal(SIGTERM);
     EXPECT_EQ(node_->plugind->wait(), 0) << said();
@@ -37,6 +38,7 @@ protected:
     ASSERT_TRUE(shows(kGpu, {kA, kC})) << said();
     const std::chrono::duration<double, std::milli> window = steady_clock::now() - went_;
     EXPECT_LT(window, kWindow);
+    ASSERT_TRUE(kubelet().awaitRegistrations(kOther, others_ + 1)) << said();
     std::cout << what << ": allocatable was 0 for " << window.count() << " ms\n";
     EXPECT_EQ(kubelet().nodeStatus().at(kGpu), (sim::NodeCounts{2, 2}));
   }
@@ -67,6 +69,7 @@ protected:
   }
 
   steady_clock::time_point went_;
+  std::size_t others_ = 0;  ///< registrations of the other resource before that
 };
 
 TEST_F(RollingUpdate, TheNewPairTakesOverAndPodsKeepTheirDevices) {
@@ -109,6 +112,8 @@ TEST_F(RollingUpdate, AVersionThatFallsOverInAllocateIsRolledBack) {
   stopPair();
   startPrograms();
   ASSERT_TRUE(shows(kGpu, {kA, kC})) << said();
+  ASSERT_TRUE(kubelet().awaitRegistrations(kOther, others_ + 1)) << said();
+  others_ = kubelet().registrations(kOther);
   node_->privd->signal(SIGSTOP);  // the Allocate waits, and its plugind is killed
   const std::size_t ended = kubelet().streamsEnded(kGpu);
   std::string error;

@@ -66,6 +66,7 @@ TEST_F(Traps, T9_AKubeletThatLostItsCheckpointCannotLendWhatIsOpen) {
   kubelet().corruptCheckpoint();
   kubelet().start();
   ASSERT_TRUE(shows(kGpu, {kA})) << said();
+  ASSERT_TRUE(kubelet().awaitFrames(kOther, 1)) << said();
   EXPECT_THAT(kubelet().allocated(kGpu), IsEmpty()) << "the kubelet forgot";
   EXPECT_THAT(rejected(podOf("p2", kGpu)), HasSubstr("still-open"));
   EXPECT_THAT(offer(kOther, kB), HasSubstr("group-")) << "nor its sibling";
@@ -159,6 +160,7 @@ TEST_F(Traps, T16_ASplitGroupIsOnePodsAlone) {
 // deleted by force.
 TEST_F(Traps, T18_ThatListSaysNothingFreesNothing) {
   start();
+  ASSERT_TRUE(shows(kOther, {kB})) << said();
   adopt();
   ASSERT_TRUE(kubelet()
                   .admit({.uid = "p1",

@@ -44,8 +44,10 @@ TEST_F(Traps, T12_AnIdOutlivesRestartsAndNewGroupNumbers) {
   powerOff();
   for (const auto& address : {kA, kB}) hardware().setGroup(address, 21);
   start();
+  ASSERT_TRUE(kubelet().awaitRegistrations(kOther, 1)) << said();
   EXPECT_EQ(kubelet().allocated(kGpu), Ids{kA});
   restartPlugind();
+  ASSERT_TRUE(kubelet().awaitRegistrations(kOther, 2)) << said();
   EXPECT_TRUE(shows(kGpu, {kA})) << said();
   EXPECT_THAT(offer(kOther, kB), HasSubstr("not-shown")) << "its sibling";
 }

@@ -33,6 +33,7 @@ TEST_F(Traps, T3_TheNewInstanceRegistersWhenTheOldOneIsGone) {
 // The same trap: a stream that ends unasked is a reason to register again.
 TEST_F(Traps, T3_AStreamThatTheKubeletEndsIsRegisteredAgain) {
   start();
+  ASSERT_TRUE(shows(kOther, {kB})) << said();
   ASSERT_EQ(admit(podOf("p1", kGpu)), std::vector{kA});
   kubelet().dropStream(kGpu);
   ASSERT_TRUE(kubelet().awaitRegistrations(kGpu, 2)) << said();
@@ -86,6 +87,7 @@ TEST_F(Traps, T17_AContainerThatStartedWithoutTheHookIsKnown) {
   hardware().setEnable(kA, 1);
   ASSERT_TRUE(node_->startPlugind(config_)) << said();
   ASSERT_TRUE(shows(kGpu, {kA})) << said();
+  ASSERT_TRUE(kubelet().awaitFrames(kOther, 1)) << said();
   EXPECT_TRUE(node_->tells("adopted", kA)) << said();
   EXPECT_THAT(offer(kOther, kB), HasSubstr("not-shown")) << "its sibling";
 }
