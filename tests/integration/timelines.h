@@ -74,6 +74,11 @@ protected:
     kubelet().offer(resource, {id}, error);
     return error;
   }
+  /// The sibling is in no frame, or the first Allocate's look has not come to its end: refused.
+  void expectSiblingRefused() {
+    EXPECT_THAT(offer(kOther, kB),
+                testing::AnyOf(testing::HasSubstr("not-shown"), testing::HasSubstr("not-adopted")));
+  }
   /// A pod that runs on a, whose file is open and was seen to be.
   void runOnA(const std::string& pod) {
     ASSERT_EQ(admit(podOf(pod, kGpu)), std::vector{kA});
