@@ -105,8 +105,8 @@ check "hardening of the programs" tests/budget/hardening.sh build/release/bin
 ctests release
 unset VFIOGATE_KILLS VFIOGATE_RESTARTS
 build dev
-# Machine and image are of the release programs only. The slow ones mostly wait; release has run them.
-slow='event_delivery_test|try_test|live_discovery_test'
+# Machine and image are of the release programs only. The slow ones wait a lot; release has run them.
+slow='event_delivery_test|try_test|live_discovery_test|fault_matrix_test'
 if [ "$full" = yes ]; then
   ctests dev -LE "machine|image"
 else
