@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <set>
 #include <string>
 #include <vector>
@@ -74,10 +75,15 @@ protected:
     kubelet().offer(resource, {id}, error);
     return error;
   }
-  /// The sibling is in no frame, or the first Allocate's look has not come to its end: refused.
-  void expectSiblingRefused() {
-    EXPECT_THAT(offer(kOther, kB),
-                testing::AnyOf(testing::HasSubstr("not-shown"), testing::HasSubstr("not-adopted")));
+  /// As offer(), again while the ledger is not adopted yet: the kubelet would try again, too.
+  std::string offerAdopted(const std::string& resource, const std::string& id) {
+    std::string error;
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    do {
+      error = offer(resource, id);
+    } while (error.find("not-adopted") != std::string::npos &&
+             std::chrono::steady_clock::now() < until);
+    return error;
   }
   /// A pod that runs on a, whose file is open and was seen to be.
   void runOnA(const std::string& pod) {
