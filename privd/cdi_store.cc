@@ -27,19 +27,6 @@ void tellFailure(kj::StringPtr what, int error) {
   logLine(LogEvent::kSpecFailed, {{"what", kj::str(what)}, {"error", kj::str(strerror(error))}});
 }
 
-/// Whose nodes `address` hands over.
-std::set<Bdf> handedOver(const StaticSpec& spec, const Snapshot& hardware, const Bdf& address) {
-  std::set<Bdf> all{address};
-  const auto device = hardware.devices.find(address);
-  if (!spec.wholeGroups || device == hardware.devices.end() || !device->second.group) return all;
-  const auto group = hardware.groups.find(*device->second.group);
-  if (group == hardware.groups.end()) return all;
-  for (const Bdf& member : group->second.members) {
-    if (std::ranges::binary_search(spec.devices, member)) all.insert(member);
-  }
-  return all;
-}
-
 }  // namespace
 
 std::vector<SpecOutcome> CdiStore::declare(const std::vector<StaticSpec>& specs,

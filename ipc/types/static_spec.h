@@ -2,6 +2,7 @@
 // What plugind wants in a static CDI spec: one for each resource that asks for it.
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,5 +25,8 @@ struct StaticSpec {
 
   friend bool operator==(const StaticSpec&, const StaticSpec&) = default;
 };
+
+/// Whose nodes `address` hands over, itself included.
+std::set<Bdf> handedOver(const StaticSpec& spec, const Snapshot& hardware, const Bdf& address);
 
 }  // namespace vfiogate

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "plugind/core/group_members.h"
-
 namespace vfiogate {
 namespace {
 
@@ -41,16 +39,6 @@ bool keepHeld(Wanted& wanted, const HolderRecord& record, const StaticSpec& earl
     kept |= insertOrdered(spec.devices, device);
   }
   return kept;
-}
-
-/// Whose nodes `device` hands over, as privd sees it, too.
-std::set<Bdf> handedOver(const StaticSpec& spec, const Snapshot& hardware, const Bdf& device) {
-  std::set<Bdf> all{device};
-  if (!spec.wholeGroups) return all;
-  for (const Bdf& member : groupMembers(hardware, device)) {
-    if (std::ranges::binary_search(spec.devices, member)) all.insert(member);
-  }
-  return all;
 }
 
 }  // namespace
