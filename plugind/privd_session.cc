@@ -4,6 +4,7 @@
 #include "plugind/files_observer.h"
 #include "plugind/log_line.h"
 #include "plugind/spec_client.h"
+#include "plugind/stream_flags.h"
 
 #include <kj/debug.h>
 
@@ -25,9 +26,6 @@ constexpr auto kGatePatience = 10 * kj::SECONDS;
 constexpr auto kSpecsPatience = 10 * kj::SECONDS;
 /// Below what privd bears (kMaxOpenQuestions), with room for the session's own calls.
 constexpr unsigned kCallsAtOnce = 8;
-
-constexpr unsigned kStreamFlags =
-    kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC | kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK;
 
 template <typename Results>
 using Response = capnp::Response<Results>;

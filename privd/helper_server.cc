@@ -16,7 +16,7 @@
 namespace vfiogate {
 namespace {
 
-constexpr auto kPatience = 10 * kj::SECONDS;
+constexpr auto kEntryPatience = 10 * kj::SECONDS;
 
 /// What the capabilities of one connection share; it lives until the last of them is dropped.
 struct Peer : kj::Refcounted {
@@ -173,7 +173,7 @@ class DoorServer final : public schema::Door::Server {
 public:
   explicit DoorServer(kj::Own<Peer> peer)
       : peer_(kj::mv(peer)),
-        impatience_(peer_->node.timer.afterDelay(kPatience)
+        impatience_(peer_->node.timer.afterDelay(kEntryPatience)
                         .then([this]() {
                           if (!peer_->entered) peer_->service.hangUp("said nothing for 10 s"_kj);
                         })

@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::uint64_t kDescriptors = 4096;
 constexpr auto kFirstPause = 250 * kj::MILLISECONDS;
-constexpr auto kLongestPause = 2 * kj::SECONDS;
+constexpr auto kLongestTurn = 2 * kj::SECONDS;
 
 int fail(const std::string& what) {
   std::cerr << "privd: " << what << "\n";
@@ -111,7 +111,7 @@ kj::Promise<void> awaitTurn(InstanceLock& lock, kj::Timer& timer, kj::Duration p
     logLine(LogEvent::kInstanceWaits, {{"holder", kj::str(lock.holder().c_str())}});
   }
   return timer.afterDelay(pause).then([&lock, &timer, pause]() {
-    return awaitTurn(lock, timer, kj::min(pause * 2, kLongestPause));
+    return awaitTurn(lock, timer, kj::min(pause * 2, kLongestTurn));
   });
 }
 

@@ -24,7 +24,7 @@ struct ReleaseContext {
 };
 using Context = std::unique_ptr<std::remove_pointer_t<scmp_filter_ctx>, ReleaseContext>;
 
-std::optional<StepFailure> check(int negatedErrno, std::string_view step) {
+std::optional<StepFailure> tried(int negatedErrno, std::string_view step) {
   if (negatedErrno == 0) return std::nullopt;
   return StepFailure{std::string(step), -negatedErrno};
 }
@@ -37,7 +37,7 @@ std::optional<StepFailure> setAttributes(scmp_filter_ctx context) {
       {SCMP_FLTATR_CTL_TSYNC, 1},
   }};
   for (const auto& [attribute, value] : attributes) {
-    if (auto failed = check(seccomp_attr_set(context, attribute, value), "seccomp attributes")) {
+    if (auto failed = tried(seccomp_attr_set(context, attribute, value), "seccomp attributes")) {
       return failed;
     }
   }
@@ -54,7 +54,7 @@ std::optional<StepFailure> addRule(scmp_filter_ctx context, const Rule& rule) {
   const std::uint32_t action =
       rule.error() == 0 ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(static_cast<std::uint16_t>(rule.error()));
   // _exact: on an architecture where a row would mean something else, refuse rather than guess.
-  return check(seccomp_rule_add_exact_array(context, action, rule.syscall(), count, compare.data()),
+  return tried(seccomp_rule_add_exact_array(context, action, rule.syscall(), count, compare.data()),
                "seccomp row: " + std::string(rule.reason()));
 }
 
@@ -71,7 +71,7 @@ std::optional<StepFailure> withFilter(std::span<const Rule> table,
     if (std::ranges::find(table, rule.syscall(), &Rule::syscall) != table.end()) continue;
     if (auto failed = addRule(context.get(), rule)) return failed;
   }
-  return check(use(context.get()), step);
+  return tried(use(context.get()), step);
 }
 
 }  // namespace

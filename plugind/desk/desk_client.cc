@@ -2,6 +2,7 @@
 
 #include "ipc/socket/unix_socket.h"
 #include "plugind/desk/desk.capnp.h"
+#include "plugind/stream_flags.h"
 
 #include <capnp/rpc-twoparty.h>
 #include <kj/async-io.h>
@@ -12,10 +13,7 @@
 namespace vfiogate {
 namespace {
 
-using Answer = Result<std::string, std::string>;
-
-constexpr unsigned kStreamFlags =
-    kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC | kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK;
+using DeskAnswer = Result<std::string, std::string>;
 
 std::string whyNotDialled(const std::string& socket, int error) {
   std::string text = "cannot reach plugind at " + socket + ": " + strerror(error);
@@ -62,8 +60,8 @@ std::string whyNoAnswer(const std::string& socket, const kj::Exception& failure,
 
 }  // namespace
 
-Answer askDesk(const std::string& socket, const DeskQuestion& question,
-               std::chrono::milliseconds patience) {
+DeskAnswer askDesk(const std::string& socket, const DeskQuestion& question,
+                   std::chrono::milliseconds patience) {
   auto io = kj::setupAsyncIo();
   auto dialled = dialAt(socket.c_str());
   if (!dialled) return Failure{whyNotDialled(socket, dialled.error().error)};
@@ -73,9 +71,9 @@ Answer askDesk(const std::string& socket, const DeskQuestion& question,
   auto answer = io.provider->getTimer().timeoutAfter(patience.count() * kj::MILLISECONDS,
                                                      std::visit(ask, question));
   return answer
-      .then([](std::string text) { return Answer(std::move(text)); },
+      .then([](std::string text) { return DeskAnswer(std::move(text)); },
             [&](kj::Exception&& failure) {
-              return Answer(Failure{whyNoAnswer(socket, failure, patience)});
+              return DeskAnswer(Failure{whyNoAnswer(socket, failure, patience)});
             })
       .wait(io.waitScope);
 }

@@ -2,6 +2,7 @@
 
 #include "plugind/desk/desk.capnp.h"
 #include "plugind/log_line.h"
+#include "plugind/stream_flags.h"
 
 #include <capnp/rpc-twoparty.h>
 #include <kj/debug.h>
@@ -11,8 +12,6 @@ namespace {
 
 constexpr unsigned kMostVisitors = 8;
 constexpr auto kLongestVisit = 10 * kj::SECONDS;
-constexpr unsigned kStreamFlags =
-    kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC | kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK;
 
 /// An answer may be long: the status of 4,096 devices is about 1 MiB. A visitor is our own user.
 constexpr capnp::ReaderOptions kAnswers{.traversalLimitInWords = 4U << 20U, .nestingLimit = 8};

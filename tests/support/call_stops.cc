@@ -1,5 +1,7 @@
 #include "tests/support/call_stops.h"
 
+#include "tests/support/syscall_stop.h"
+
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -16,7 +18,6 @@
 namespace vfiogate::test {
 namespace {
 
-constexpr int kSyscallStop = SIGTRAP | 0x80;
 /// Wakes the tracing thread by way of a process that it follows; never delivered.
 constexpr int kWakeUp = SIGURG;
 /// Only what this thread follows: other threads have children and tracees of their own.

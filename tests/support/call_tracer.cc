@@ -2,6 +2,7 @@
 
 #include "seccomp/print_policy.h"
 #include "seccomp/sanitizer_rules.h"
+#include "tests/support/syscall_stop.h"
 
 #include <linux/seccomp.h>
 #include <seccomp.h>
@@ -23,8 +24,6 @@
 
 namespace vfiogate::test {
 namespace {
-
-constexpr int kSyscallStop = SIGTRAP | 0x80;
 
 // For the signal handler, which can be given nothing else.
 volatile std::sig_atomic_t tracedChild = 0;

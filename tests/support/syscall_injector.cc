@@ -1,5 +1,7 @@
 #include "tests/support/syscall_injector.h"
 
+#include "tests/support/syscall_stop.h"
+
 #include <fcntl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -18,7 +20,6 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr int kSyscallStop = SIGTRAP | 0x80;
 constexpr std::uint64_t kInstructionLength = 2;
 
 [[noreturn]] void fail(const std::string& what) {

@@ -1,15 +1,13 @@
 #include "tests/support/kubelet_sim_program/cluster.h"
 
+#include "tests/support/kubelet_sim_program/tables.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
 
 namespace vfiogate::sim {
 namespace {
-
-std::string failure(const std::string& why) {
-  return "error: " + why + "\n";
-}
 
 const std::string kDown = failure("the kubelet is down; `boot` brings it up");
 

@@ -15,10 +15,6 @@ namespace {
 
 constexpr std::size_t kEventsShown = 30;
 
-std::string failure(const std::string& why) {
-  return "error: " + why + "\n";
-}
-
 std::string usage(const std::string& why) {
   return "usage: " + why + "\n";
 }

@@ -220,4 +220,8 @@ std::string deviceTable(Cluster& cluster, const std::string& resource) {
   return rows.size() == 1 ? "no device of " + resource + "\n" : table(rows);
 }
 
+std::string failure(const std::string& why) {
+  return "error: " + why + "\n";
+}
+
 }  // namespace vfiogate::sim

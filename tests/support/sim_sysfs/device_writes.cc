@@ -26,10 +26,6 @@ std::vector<Step> changeLocked(Change what, const WriteRequest& request) {
   return {lockDevice(Bdf::parse(request.owner).value()), change(what, request)};
 }
 
-std::vector<Step> refuse(int error) {
-  return {[error](World&, Task&) { return refused(error); }};
-}
-
 /// kstrtoul with base 0, as far as people use it.
 std::optional<std::uint32_t> number(const WriteRequest& request) {
   const std::string_view text = withoutNewline(request.text);

@@ -10,10 +10,6 @@
 namespace vfiogate::sim {
 namespace {
 
-std::vector<Step> refuse(int error) {
-  return {[error](World&, Task&) { return refused(error); }};
-}
-
 /// Hangs or fails as ordered. Asked again at each try, so an order can be lifted.
 Step obeyObstructions(const std::string& path, const std::string& text) {
   return [path, text](World& world, Task&) {

@@ -58,4 +58,8 @@ Step lockRescan() {
   };
 }
 
+std::vector<Step> refuse(int error) {
+  return {[error](World&, Task&) { return refused(error); }};
+}
+
 }  // namespace vfiogate::sim

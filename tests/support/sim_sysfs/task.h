@@ -47,6 +47,9 @@ RunResult run(World& world, Task& task);
 /// Waits for the device's lock and takes it. ENODEV if the device goes away meanwhile.
 Step lockDevice(const Bdf& address);
 
+/// What an operation that can't be carried out does instead.
+std::vector<Step> refuse(int error);
+
 /// Waits for the lock that serializes remove and rescan of all devices, and takes it.
 Step lockRescan();
 
