@@ -18,12 +18,15 @@ function(vfiogate_program name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINK} vfiogate::hardening vfiogate::warnings)
   vfiogate_tidy(${name})
+  add_dependencies(programs ${name})
 endfunction()
+add_custom_target(programs)
 
-# vfiogate_test(NAME SOURCES... LINK targets... LABEL label [TIMEOUT s] [ENV VAR=value...]):
-# one GoogleTest program, run by CTest as one test.
+# vfiogate_test(NAME SOURCES... LINK targets... LABEL label [TIMEOUT s] [ENV VAR=value...] [APART]):
+# one GoogleTest program, run by CTest as one test. APART: its sources use a name for different
+# things, so they are never compiled in one piece.
 function(vfiogate_test name)
-  cmake_parse_arguments(arg "" "LABEL;TIMEOUT" "SOURCES;LINK;ENV" ${ARGN})
+  cmake_parse_arguments(arg "APART" "LABEL;TIMEOUT" "SOURCES;LINK;ENV" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
@@ -32,10 +35,23 @@ function(vfiogate_test name)
   target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main
     vfiogate::hardening vfiogate::warnings)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  if(arg_APART)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
+  endif()
   vfiogate_tidy(${name})
   add_test(NAME ${name} COMMAND ${name})
+  # Where the programs and the sources are is said by the test presets.
   set_tests_properties(${name} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT}
-    ENVIRONMENT "VFIOGATE_BIN=${CMAKE_BINARY_DIR}/bin;VFIOGATE_SOURCE=${CMAKE_SOURCE_DIR};${arg_ENV}")
+    ENVIRONMENT "${arg_ENV}")
+  vfiogate_tests_of(${arg_LABEL} ${name})
+endfunction()
+
+# vfiogate_tests_of(LABEL targets...): they are built by the target tests_LABEL, too.
+function(vfiogate_tests_of label)
+  if(NOT TARGET tests_${label})
+    add_custom_target(tests_${label})
+  endif()
+  add_dependencies(tests_${label} ${ARGN})
 endfunction()
 
 # vfiogate_fuzz(NAME SOURCES... LINK targets...): a libFuzzer target, into fuzz/. Seeds, if any, are
@@ -46,7 +62,8 @@ function(vfiogate_fuzz name)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${arg_LINK} vfiogate::hardening vfiogate::warnings)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
   if(NOT TARGET fuzzers)
     add_custom_target(fuzzers)
   endif()
