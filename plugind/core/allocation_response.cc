@@ -23,8 +23,9 @@ bool kubevirtAccepts(const Bdf& address) {
 Result<AllocationResponse, Bar> allocationResponse(const Snapshot& snapshot,
                                                    const ResourceName& resource,
                                                    const std::set<Bdf>& ids,
+                                                   const std::set<Bdf>& handed,
                                                    const LendingSettings& lending) {
-  auto nodes = deviceNodes(snapshot, ids, lending.backend);
+  auto nodes = deviceNodes(snapshot, handed, lending.backend);
   if (!nodes) return Failure{nodes.error()};
   AllocationResponse response;
   if (lending.injectCdi) {

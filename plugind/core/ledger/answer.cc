@@ -32,23 +32,18 @@ Result<AllocationResponse, Bar> answerOf(const LedgerState& state, const Call& c
   AllocationResponse response;
   std::set<Bdf> everything;
   for (const auto& [resource, ids] : asked) {
-    const LendingSettings lending = lendingOf(state, resource);
-    const auto part = allocationResponse(all.snapshot, resource, ids, lending);
+    LendingSettings lending = lendingOf(state, resource);
+    // A claim's devices are in a spec of the claim's own.
+    if (call.kind == CallKind::kPrepare) lending.injectCdi = lending.kata = false;
+    const auto part = allocationResponse(all.snapshot, resource, ids,
+                                         handedOver(all, state.catalog, resource, ids), lending);
     if (!part) return Failure{part.error()};
-    auto handed =
-        deviceNodes(all.snapshot, handedOver(all, state.catalog, resource, ids), lending.backend);
-    if (!handed) return Failure{handed.error()};
-    std::vector<std::string> nodes = *std::move(handed);
-    const bool forClaim = call.kind == CallKind::kPrepare;
-    if (!forClaim && needsSpec(lending)) {
+    if (needsSpec(lending)) {
       if (auto bar = barFromSpecs(all, state.catalog, resource, ids)) return Failure{*bar};
     }
-    if (!forClaim && lending.injectCdi) {
-      response.cdiDevices.insert(response.cdiDevices.end(), part->cdiDevices.begin(),
-                                 part->cdiDevices.end());
-      nodes.clear();
-    }
-    for (const std::string& node : nodes) {
+    response.cdiDevices.insert(response.cdiDevices.end(), part->cdiDevices.begin(),
+                               part->cdiDevices.end());
+    for (const std::string& node : part->nodes) {
       const bool known = std::ranges::find(response.nodes, node) != response.nodes.end();
       if (!known) response.nodes.push_back(node);
     }

@@ -42,18 +42,34 @@ TEST(AllocationResponse, NamesExactlyOneAddressPerUnitAscending) {
   hardware.add("0000:02:00.0", 9);
   hardware.add("0000:01:00.1", 12);  // shares the group, and was not asked for
   hardware.add("0000:01:00.0", 12);
-  const auto response = allocationResponse(
-      hardware.snapshot(), kResource, {at("0000:02:00.0"), at("0000:01:00.0")}, LendingSettings{});
+  const std::set<Bdf> ids{at("0000:02:00.0"), at("0000:01:00.0")};
+  const auto response =
+      allocationResponse(hardware.snapshot(), kResource, ids, ids, LendingSettings{});
   ASSERT_TRUE(response);
   EXPECT_THAT(response->nodes, ElementsAre("/dev/vfio/vfio", "/dev/vfio/9", "/dev/vfio/12"));
   EXPECT_THAT(response->environment, ElementsAre(std::pair("PCI_RESOURCE_VFIOGATE_DEV_10DE_2684",
                                                            "0000:01:00.0,0000:02:00.0")));
 }
 
+TEST(AllocationResponse, HandsOverWhatGoesAlong) {
+  Hardware hardware;
+  hardware.add("0000:01:00.0", 12);
+  hardware.add("0000:02:00.0", 13);
+  const std::set<Bdf> ids{at("0000:01:00.0")};
+  const std::set<Bdf> handed{at("0000:01:00.0"), at("0000:02:00.0")};
+  const auto response =
+      allocationResponse(hardware.snapshot(), kResource, ids, handed, LendingSettings{});
+  ASSERT_TRUE(response);
+  EXPECT_THAT(response->nodes, ElementsAre("/dev/vfio/vfio", "/dev/vfio/12", "/dev/vfio/13"));
+  EXPECT_THAT(response->environment,
+              ElementsAre(std::pair("PCI_RESOURCE_VFIOGATE_DEV_10DE_2684", "0000:01:00.0")));
+}
+
 TEST(AllocationResponse, HasNoVariableWhereNoneIsWanted) {
   Hardware hardware;
   hardware.add("0000:01:00.0", 12);
-  const auto response = allocationResponse(hardware.snapshot(), kResource, {at("0000:01:00.0")},
+  const std::set<Bdf> ids{at("0000:01:00.0")};
+  const auto response = allocationResponse(hardware.snapshot(), kResource, ids, ids,
                                            {.backend = Backend::kAuto, .kubevirtVariable = false});
   ASSERT_TRUE(response);
   EXPECT_TRUE(response->environment.empty());
@@ -62,8 +78,9 @@ TEST(AllocationResponse, HasNoVariableWhereNoneIsWanted) {
 TEST(AllocationResponse, RefusesASegmentThatKubevirtCannotRead) {
   Hardware hardware;
   hardware.add("10000:01:00.0", 12);
+  const std::set<Bdf> ids{at("10000:01:00.0")};
   const auto response =
-      allocationResponse(hardware.snapshot(), kResource, {at("10000:01:00.0")}, LendingSettings{});
+      allocationResponse(hardware.snapshot(), kResource, ids, ids, LendingSettings{});
   ASSERT_FALSE(response);
   EXPECT_EQ(response.error().reason, "segment");
 }
