@@ -15,7 +15,7 @@ case "${1:-}" in
   *) echo "tests/run.sh: unknown option '$1' (see --help)" >&2; exit 2 ;;
 esac
 
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 runs=0
 failures=() skips=()
 logs=build/logs
 mkdir -p "$logs"
@@ -59,14 +59,14 @@ ctests() {
   local preset=$1
   shift
   heading "test: $preset $*"
-  local results=build/results/$preset
+  runs=$((runs + 1))
+  local results=build/results/$runs-$preset log=$logs/ctest-$runs-$preset.log
   rm -rf "$results"
   mkdir -p "$results"
-  GTEST_OUTPUT="xml:$PWD/$results/" \
-    ctest --preset "$preset" "$@" >"$logs/ctest-$preset.log" 2>&1 || true
+  GTEST_OUTPUT="xml:$PWD/$results/" ctest --preset "$preset" "$@" >"$log" 2>&1 || true
   local counts
-  if ! counts=$(tests/count_results.py "$results" "$logs/ctest-$preset.log"); then
-    tail -n 60 "$logs/ctest-$preset.log"
+  if ! counts=$(tests/count_results.py "$results" "$log"); then
+    tail -n 60 "$log"
     fail "reading the results of $preset"
     return
   fi
