@@ -119,7 +119,7 @@ if [ "$full" = yes ]; then export VFIOGATE_KILLS=2000 VFIOGATE_RESTARTS=5000; fi
 # Many at once: they mostly wait. CMake names those that must be alone.
 inside='^(unit|property|peers)$'
 driving='instances|split|settings|cdi|timelines|timelines_release|traps|registration_life|rolling_update|random_life'
-driving="^($driving|kubelet_restarts|updates|plugind_shell)_test\$"
+driving="^($driving|updates|plugind_shell)_test\$"
 
 build release programs machine_programs tests_integration tests_standin tests_fault tests_sandbox tests_bench
 check "hardening of the programs" tests/budget/hardening.sh build/release/bin
