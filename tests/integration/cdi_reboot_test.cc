@@ -36,7 +36,7 @@ TEST_F(Cdi, RebootWithNewNumbersIsRefusedWhereNodesWereHandedOver) {
   node_->hardware.setGroup(id, 40);
   reboot("kata: true");
   ASSERT_TRUE(node_->kubelet.shows(kGpu, {kA, kB})) << said();
-  EXPECT_THAT(startContainer("p1"), HasSubstr("stale-nodes"));
+  EXPECT_THAT(startContainer("p1"), HasSubstr("stale-nodes")) << said();
 }
 
 TEST_F(Cdi, RebootWithTheSameNumbersStarts) {
@@ -58,7 +58,7 @@ TEST_F(Cdi, RebootWithOtherHardwareAtTheAddressIsRefused) {
   node_->hardware.setAttribute(id, "device", "0x2685");
   reboot("inject: cdi");
   ASSERT_TRUE(node_->kubelet.shows(kGpu, {kA, kB})) << said();
-  EXPECT_THAT(startContainer("p1"), HasSubstr("other-hardware"));
+  EXPECT_THAT(startContainer("p1"), HasSubstr("other-hardware")) << said();
 }
 
 TEST_F(Cdi, RebootWithTheDeviceAtAnotherAddressIsRefused) {

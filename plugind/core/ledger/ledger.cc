@@ -197,7 +197,7 @@ Effects Ledger::begin(const StartMemory& memory, const Moment& now) {
     if (memory.version) {
       showRegistered(turn, *memory.version);
       const bool ours = state_.kubelet && memory.version->written >= state_.kubelet->changed;
-      if (ours) state_.version = memory.version;
+      (ours ? state_.version : state_.inherited) = memory.version;
       for (Mention naming : namingsOf(state_, *memory.version)) {
         naming.earlierEpoch = !ours;
         name(turn, naming);

@@ -126,7 +126,10 @@ struct LedgerState {
   std::optional<KubeletIdentity> kubelet;
   std::uint64_t epoch = 0;
   Instant epochSince;
-  std::optional<CheckpointVersion> version;  ///< the latest one read
+  std::optional<CheckpointVersion> version;  ///< the latest one read that this kubelet wrote
+  /// The latest one read of a kubelet before it. This one began with what it says, so it tells what
+  /// a pod was given; it proves nothing else.
+  std::optional<CheckpointVersion> inherited;
 
   bool begun = false;    ///< step 1 of adoption is done: resources may be registered
   bool adopted = false;  ///< step 2 is

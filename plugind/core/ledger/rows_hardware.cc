@@ -174,7 +174,7 @@ void changeEpoch(Turn& turn, const KubeletIdentity& kubelet) {
   state.kubelet = kubelet;
   ++state.epoch;
   state.epochSince = turn.now.instant;
-  state.version.reset();
+  if (state.version) state.inherited = std::exchange(state.version, std::nullopt);
   for (HolderRecord& record : state.records) {
     Evidence& evidence = record.evidence;
     evidence.absentFirst.reset();

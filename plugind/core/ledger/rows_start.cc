@@ -29,12 +29,12 @@ void joinRest(LedgerState& state, const ResourceName& resource, const std::set<B
   }
 }
 
-/// What the kubelet's memory has as the fingerprint of these devices.
-std::optional<std::string> rememberedFingerprint(const LedgerState& state,
+/// What a version of the kubelet's memory has as the fingerprint of these devices.
+std::optional<std::string> rememberedFingerprint(const std::optional<CheckpointVersion>& version,
                                                  const PreStartRequest& request) {
-  if (!state.version) return std::nullopt;
+  if (!version) return std::nullopt;
   const std::set<std::string> ids(request.ids.begin(), request.ids.end());
-  for (const RecordedDevices& entry : state.version->entries) {
+  for (const RecordedDevices& entry : version->entries) {
     const bool same = entry.resource == request.resource.str() && entry.ids == ids;
     if (same && entry.lent) return entry.lent;
   }
@@ -74,8 +74,9 @@ std::optional<Refusal> refuseChanged(const RefusedDevice& device, const std::str
 std::optional<Refusal> refuseStale(const LedgerState& state, const PreStartRequest& request,
                                    const std::set<Bdf>& ids) {
   const RefusedDevice device{*ids.begin(), groupNumber(state, ids)};
-  auto lent = rememberedFingerprint(state, request);
+  auto lent = rememberedFingerprint(state.version, request);
   if (!lent) lent = answeredFingerprint(state, request.resource, ids);
+  if (!lent) lent = rememberedFingerprint(state.inherited, request);
   // Not what the configuration says by now: nodes that were given stay nodes.
   const bool cdi = lent ? isByName(*lent) : lendingOf(state, request.resource).injectCdi;
   if (lent) {

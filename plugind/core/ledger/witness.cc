@@ -162,7 +162,10 @@ bool isLetGo(const LedgerState& state, const HolderRecord& record, Instant now) 
 void readVersion(Turn& turn, const CheckpointVersion& version, bool inLook) {
   LedgerState& state = turn.state;
   // Older than the socket: it speaks for a kubelet that is gone.
-  if (!state.kubelet || version.written < state.kubelet->changed) return;
+  if (!state.kubelet || version.written < state.kubelet->changed) {
+    if (!state.inherited || state.inherited->written <= version.written) state.inherited = version;
+    return;
+  }
   if (!state.version || state.version->written <= version.written) state.version = version;
   const auto namings = namingsOf(state, version);
   std::set<Bdf> named;

@@ -132,6 +132,46 @@ TEST_F(Specs, APodThatWasGivenNodesIsNotStartedByNameAndTheOtherWayRound) {
   EXPECT_EQ(node.preStart("gpu", {kC}), "stale-nodes");
 }
 
+// A new kubelet knows what it read from the file before it writes one of its own.
+TEST_F(Specs, WhatTheKubeletBeforeWroteTellsWhatAPodWasGiven) {
+  node.see();
+  const std::string lent = byName(fingerprintOf(node.facts, {*Bdf::parse(kA)}));
+  node.entries.push_back({"p1", "main", "vfiogate.dev/gpu", {kA}, lent});
+  const CheckpointVersion earlier = node.version();
+  node.move(std::chrono::seconds(1));
+  node.newKubelet();
+  node.hardware.device(kA).device = std::uint16_t{0x2685};
+  node.see();
+  node.run(node.ledger.begin({earlier, node.list, {}}, node.now));
+  EXPECT_EQ(node.preStart("gpu", {kA}), "other-hardware") << "plugind came after the new kubelet";
+}
+
+TEST_F(Specs, WhatTheKubeletBeforeWroteIsTakenLate) {
+  node.see();
+  const std::string lent = byName(fingerprintOf(node.facts, {*Bdf::parse(kA)}));
+  node.entries.push_back({"p1", "main", "vfiogate.dev/gpu", {kA}, lent});
+  const CheckpointVersion earlier = node.version();
+  node.move(std::chrono::seconds(1));
+  node.newKubelet();
+  node.hardware.device(kA).device = std::uint16_t{0x2685};
+  node.see();
+  node.run(node.ledger.begin({std::nullopt, node.list, {}}, node.now));
+  ASSERT_EQ(node.preStart("gpu", {kA}), "cdi") << "nobody has said yet what it was given";
+  node.run(node.ledger.versionRead(earlier, false, node.now));
+  EXPECT_EQ(node.preStart("gpu", {kA}), "other-hardware");
+}
+
+TEST_F(Specs, ANewKubeletDoesNotMakeForgottenWhatAPodWasGiven) {
+  node.see();
+  const std::string lent = byName(fingerprintOf(node.facts, {*Bdf::parse(kA)}));
+  node.entries.push_back({"p1", "main", "vfiogate.dev/gpu", {kA}, lent});
+  node.hardware.device(kA).device = std::uint16_t{0x2685};
+  node.start();
+  ASSERT_EQ(node.preStart("gpu", {kA}), "other-hardware");
+  node.newKubelet();
+  EXPECT_EQ(node.preStart("gpu", {kA}), "other-hardware");
+}
+
 TEST_F(Specs, APodWhoseFingerprintNobodyHasStartsByName) {
   node.see();
   node.record("p1", "gpu", {kA});
