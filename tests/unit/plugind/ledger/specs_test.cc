@@ -9,7 +9,6 @@
 namespace vfiogate {
 namespace {
 
-using test::at;
 using test::kA;
 using test::kB;
 using test::kC;
