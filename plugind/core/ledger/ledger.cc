@@ -196,8 +196,7 @@ Effects Ledger::begin(const StartMemory& memory, const Moment& now) {
     if (state_.settings.remembers && !memory.version && !memory.list) return;
     if (memory.version) {
       showRegistered(turn, *memory.version);
-      const bool ours = state_.kubelet && memory.version->written >= state_.kubelet->changed;
-      (ours ? state_.version : state_.inherited) = memory.version;
+      const bool ours = keepVersion(state_, *memory.version);
       for (Mention naming : namingsOf(state_, *memory.version)) {
         naming.earlierEpoch = !ours;
         name(turn, naming);

@@ -39,6 +39,8 @@ void name(Turn& turn, const Mention& naming);
 /// The devices of a version that are ours, those of one pod and resource together.
 std::vector<Mention> namingsOf(const LedgerState& state, const CheckpointVersion& version);
 std::vector<Mention> namingsOf(const LedgerState& state, const PodList& list);
+/// Keeps a version as this kubelet's, or as what it inherited. True: this one wrote it.
+bool keepVersion(LedgerState& state, const CheckpointVersion& version);
 /// A version of the checkpoint: presence counts always, absence only `inLook` (rows 19 to 24, 28).
 void readVersion(Turn& turn, const CheckpointVersion& version, bool inLook);
 /// `asked`: when the List was begun.

@@ -159,14 +159,17 @@ bool isLetGo(const LedgerState& state, const HolderRecord& record, Instant now) 
   return !record.podName && now - record.stateSince >= timing::kNamelessLetGo;
 }
 
+bool keepVersion(LedgerState& state, const CheckpointVersion& version) {
+  // Older than the socket: it speaks for a kubelet that is gone.
+  const bool ours = state.kubelet && version.written >= state.kubelet->changed;
+  auto& kept = ours ? state.version : state.inherited;
+  if (!kept || kept->written <= version.written) kept = version;
+  return ours;
+}
+
 void readVersion(Turn& turn, const CheckpointVersion& version, bool inLook) {
   LedgerState& state = turn.state;
-  // Older than the socket: it speaks for a kubelet that is gone.
-  if (!state.kubelet || version.written < state.kubelet->changed) {
-    if (!state.inherited || state.inherited->written <= version.written) state.inherited = version;
-    return;
-  }
-  if (!state.version || state.version->written <= version.written) state.version = version;
+  if (!keepVersion(state, version)) return;
   const auto namings = namingsOf(state, version);
   std::set<Bdf> named;
   for (Mention naming : namings) {

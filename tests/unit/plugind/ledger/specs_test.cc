@@ -9,6 +9,7 @@
 namespace vfiogate {
 namespace {
 
+using test::at;
 using test::kA;
 using test::kB;
 using test::kC;
@@ -26,6 +27,24 @@ protected:
 
   /// privd could not write the resource's spec.
   void fail() { node.specsFail = "disk full"; }
+
+  /// The kubelet recorded that a was lent by name; by now other hardware is at its address.
+  void recordFormerHardware() {
+    node.see();
+    const std::string lent = byName(fingerprintOf(node.facts, {at(kA)}));
+    node.entries.push_back({"p1", "main", "vfiogate.dev/gpu", {kA}, lent});
+    node.hardware.device(kA).device = std::uint16_t{0x2685};
+  }
+
+  /// Another kubelet comes, which has written nothing yet, and then plugind sees the hardware.
+  /// What the one before wrote.
+  CheckpointVersion replaceKubelet() {
+    const CheckpointVersion earlier = node.version();
+    node.move(std::chrono::seconds(1));
+    node.newKubelet();
+    node.see();
+    return earlier;
+  }
 
   AllocationResponse granted(CallId call) {
     EXPECT_EQ(node.outcome(call), "granted");
@@ -133,27 +152,15 @@ TEST_F(Specs, APodThatWasGivenNodesIsNotStartedByNameAndTheOtherWayRound) {
 
 // A new kubelet knows what it read from the file before it writes one of its own.
 TEST_F(Specs, WhatTheKubeletBeforeWroteTellsWhatAPodWasGiven) {
-  node.see();
-  const std::string lent = byName(fingerprintOf(node.facts, {*Bdf::parse(kA)}));
-  node.entries.push_back({"p1", "main", "vfiogate.dev/gpu", {kA}, lent});
-  const CheckpointVersion earlier = node.version();
-  node.move(std::chrono::seconds(1));
-  node.newKubelet();
-  node.hardware.device(kA).device = std::uint16_t{0x2685};
-  node.see();
+  recordFormerHardware();
+  const CheckpointVersion earlier = replaceKubelet();
   node.run(node.ledger.begin({earlier, node.list, {}}, node.now));
   EXPECT_EQ(node.preStart("gpu", {kA}), "other-hardware") << "plugind came after the new kubelet";
 }
 
 TEST_F(Specs, WhatTheKubeletBeforeWroteIsTakenLate) {
-  node.see();
-  const std::string lent = byName(fingerprintOf(node.facts, {*Bdf::parse(kA)}));
-  node.entries.push_back({"p1", "main", "vfiogate.dev/gpu", {kA}, lent});
-  const CheckpointVersion earlier = node.version();
-  node.move(std::chrono::seconds(1));
-  node.newKubelet();
-  node.hardware.device(kA).device = std::uint16_t{0x2685};
-  node.see();
+  recordFormerHardware();
+  const CheckpointVersion earlier = replaceKubelet();
   node.run(node.ledger.begin({std::nullopt, node.list, {}}, node.now));
   ASSERT_EQ(node.preStart("gpu", {kA}), "cdi") << "nobody has said yet what it was given";
   node.run(node.ledger.versionRead(earlier, false, node.now));
@@ -161,10 +168,7 @@ TEST_F(Specs, WhatTheKubeletBeforeWroteIsTakenLate) {
 }
 
 TEST_F(Specs, ANewKubeletDoesNotMakeForgottenWhatAPodWasGiven) {
-  node.see();
-  const std::string lent = byName(fingerprintOf(node.facts, {*Bdf::parse(kA)}));
-  node.entries.push_back({"p1", "main", "vfiogate.dev/gpu", {kA}, lent});
-  node.hardware.device(kA).device = std::uint16_t{0x2685};
+  recordFormerHardware();
   node.start();
   ASSERT_EQ(node.preStart("gpu", {kA}), "other-hardware");
   node.newKubelet();
