@@ -1,10 +1,10 @@
 #include "plugind/privd_session.h"
 
 #include "ipc/codec/limits.h"
+#include "ipc/socket/stream_flags.h"
 #include "plugind/files_observer.h"
 #include "plugind/log_line.h"
 #include "plugind/spec_client.h"
-#include "plugind/stream_flags.h"
 
 #include <kj/debug.h>
 

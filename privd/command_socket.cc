@@ -1,5 +1,6 @@
 #include "privd/command_socket.h"
 
+#include "ipc/socket/stream_flags.h"
 #include "ipc/socket/unix_socket.h"
 #include "privd/log_line.h"
 
@@ -55,9 +56,7 @@ void CommandSocket::take(kj::AutoCloseFd fd) {
   }
   ++connections_[peer.uid];
   ++total_;
-  auto stream = io_.lowLevelProvider->wrapSocketFd(
-      kj::mv(fd),
-      kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC | kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK);
+  auto stream = io_.lowLevelProvider->wrapSocketFd(kj::mv(fd), kStreamFlags);
   auto connection = kj::heap<Connection>(node_, *rights, nullptr, kj::mv(stream));
   auto ended = connection->ended();
   tasks_.add(ended.attach(kj::mv(connection)).then([this, uid = peer.uid](kj::String why) {

@@ -1,5 +1,6 @@
 #include "privd/plugind_link.h"
 
+#include "ipc/socket/stream_flags.h"
 #include "privd/log_line.h"
 
 #include <kj/debug.h>
@@ -57,9 +58,7 @@ kj::Promise<void> PlugindLink::serve(kj::AutoCloseFd fd, Rights rights) {
   }
   absenceTold_ = false;
   logLine(LogEvent::kPlugindConnected, {{"socket", kj::str(path_)}});
-  auto stream = io_.lowLevelProvider->wrapSocketFd(
-      kj::mv(fd),
-      kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC | kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK);
+  auto stream = io_.lowLevelProvider->wrapSocketFd(kj::mv(fd), kStreamFlags);
   auto connection = kj::heap<Connection>(node_, rights, kj::mv(opened).value(), kj::mv(stream));
   const auto began = io_.provider->getTimer().now();
   auto ended = connection->ended();

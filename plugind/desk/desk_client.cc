@@ -1,8 +1,8 @@
 #include "plugind/desk/desk_client.h"
 
+#include "ipc/socket/stream_flags.h"
 #include "ipc/socket/unix_socket.h"
 #include "plugind/desk/desk.capnp.h"
-#include "plugind/stream_flags.h"
 
 #include <capnp/rpc-twoparty.h>
 #include <kj/async-io.h>

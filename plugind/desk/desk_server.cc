@@ -1,8 +1,8 @@
 #include "plugind/desk/desk_server.h"
 
+#include "ipc/socket/stream_flags.h"
 #include "plugind/desk/desk.capnp.h"
 #include "plugind/log_line.h"
-#include "plugind/stream_flags.h"
 
 #include <capnp/rpc-twoparty.h>
 #include <kj/debug.h>

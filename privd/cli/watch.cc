@@ -1,6 +1,7 @@
 #include "cli/output_form.h"
 #include "ipc/codec/decode_snapshot.h"
 #include "ipc/codec/limits.h"
+#include "ipc/socket/stream_flags.h"
 #include "ipc/socket/unix_socket.h"
 #include "privd/cli/commands.h"
 #include "privd/cli/device_json.h"
@@ -100,9 +101,7 @@ private:
 /// Watches until the daemon leaves; returns why in words.
 std::string watchUntilItEnds(kj::AutoCloseFd socket, ChangePrinter& printer) {
   auto io = kj::setupAsyncIo();
-  auto stream = io.lowLevelProvider->wrapSocketFd(
-      kj::mv(socket),
-      kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC | kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK);
+  auto stream = io.lowLevelProvider->wrapSocketFd(kj::mv(socket), kStreamFlags);
   capnp::TwoPartyVatNetwork network(*stream, capnp::rpc::twoparty::Side::CLIENT, kFromPrivd);
   auto rpc = capnp::makeRpcClient(network);
   capnp::MallocMessageBuilder vat;

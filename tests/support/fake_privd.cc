@@ -1,6 +1,7 @@
 #include "tests/support/fake_privd.h"
 
 #include "ipc/codec/limits.h"
+#include "ipc/socket/stream_flags.h"
 #include "ipc/socket/unix_socket.h"
 #include "tests/support/fake_privd_line.h"
 
@@ -21,8 +22,6 @@ namespace {
 
 constexpr auto kRedial = 20 * kj::MILLISECONDS;
 constexpr auto kGlance = 5 * kj::MILLISECONDS;
-constexpr unsigned kStreamFlags =
-    kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC | kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK;
 
 /// A line being served.
 struct Connection {

@@ -1,6 +1,7 @@
 #include "tests/support/line_server.h"
 
 #include "ipc/codec/limits.h"
+#include "ipc/socket/stream_flags.h"
 
 #include <kj/debug.h>
 
@@ -112,10 +113,7 @@ kj::AutoCloseFd LineServer::connect(Metering metering) {
   int pair[2];
   KJ_SYSCALL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair));
   kj::AutoCloseFd theirs(pair[1]);
-  serve(io_.lowLevelProvider->wrapSocketFd(kj::AutoCloseFd(pair[0]),
-                                           kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
-                                               kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK),
-        metering);
+  serve(io_.lowLevelProvider->wrapSocketFd(kj::AutoCloseFd(pair[0]), kStreamFlags), metering);
   return theirs;
 }
 

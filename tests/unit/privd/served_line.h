@@ -3,6 +3,7 @@
 
 #include "ipc/codec/decode_snapshot.h"
 #include "ipc/codec/limits.h"
+#include "ipc/socket/stream_flags.h"
 #include "ipc/types/update.h"
 #include "privd/connection.h"
 #include "tests/support/fake_sysfs.h"
@@ -116,9 +117,7 @@ private:
   }
 
   kj::Own<kj::AsyncIoStream> wrap(kj::AutoCloseFd fd) {
-    return io_.lowLevelProvider->wrapSocketFd(kj::mv(fd),
-                                              kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
-                                                  kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK);
+    return io_.lowLevelProvider->wrapSocketFd(kj::mv(fd), kStreamFlags);
   }
 
   kj::AsyncIoContext& io_;
