@@ -81,9 +81,8 @@ ctests() {
   done <<<"$counts"
 }
 
-# timely WHAT: whether there is time left for what can be left out; said if there is not.
+# timely WHAT: whether the default run has time for what can be left out; said if it has not.
 timely() {
-  [ "$full" = yes ] && return
   [ $((SECONDS - began)) -lt "$longest" ] && return
   skip "$1: out of time after $(((SECONDS - began) / 60)) minutes"
   false
@@ -115,7 +114,8 @@ export ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktra
 if [ "$full" = yes ]; then export VFIOGATE_KILLS=2000 VFIOGATE_RESTARTS=5000; fi
 
 # Each test is compiled once: those that start programs with the programs that are shipped, those
-# that link our libraries with the sanitizers. Then the former drive sanitized programs, too.
+# that link our libraries with the sanitizers. Then the former drive sanitized programs, too. With
+# --full everything is compiled both ways instead.
 # Many at once: they mostly wait. CMake names those that must be alone.
 inside='^(unit|property|peers)$'
 driving='instances|split|settings|cdi|timelines|timelines_release|traps|registration_life|rolling_update|random_life'
@@ -127,14 +127,14 @@ ctests release -LE "$inside|^machine\$" --parallel 4
 # A virtual machine is emulated: it fills a processor.
 ctests release -L machine --parallel 2
 unset VFIOGATE_KILLS VFIOGATE_RESTARTS
-build checked privd plugind tests_unit tests_property tests_peers
-ctests checked -L "$inside" --parallel 2
 if [ "$full" = yes ]; then
   build release all
   ctests release -L "$inside"
   build dev
   ctests dev -LE "machine|image"
 else
+  build checked privd plugind tests_unit tests_property tests_peers
+  ctests checked -L "$inside" --parallel 2
   skip "tests of libraries without sanitizers, and every other test with them: only with --full"
 fi
 
@@ -165,14 +165,13 @@ for target in build/fuzz/fuzz/*; do
     -artifact_prefix="build/fuzz/" "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name"
 done
 
-if timely "release's tests with sanitized programs"; then
-  ctests release-tests-checked-programs -R "$driving" --parallel 3
-fi
-
 if [ "$full" = yes ]; then
   build tsan
   ctests tsan
 else
+  if timely "release's tests with sanitized programs"; then
+    ctests release-tests-checked-programs -R "$driving" --parallel 3
+  fi
   skip "ThreadSanitizer: only with --full"
   skip "clang-tidy on everything: only with --full"
 fi

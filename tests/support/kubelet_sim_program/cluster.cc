@@ -1,7 +1,5 @@
 #include "tests/support/kubelet_sim_program/cluster.h"
 
-#include "tests/support/kubelet_sim_program/tables.h"
-
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
@@ -50,6 +48,10 @@ std::string grantText(const Granted& granted) {
 }
 
 }  // namespace
+
+std::string failure(const std::string& why) {
+  return "error: " + why + "\n";
+}
 
 Cluster::Cluster(std::string kubeletDir, KubeletOptions options)
     : kubelet_(std::move(kubeletDir), std::move(options)) {}

@@ -28,6 +28,9 @@ struct KnownPod {
   std::string fullName() const { return spec.nameSpace + "/" + spec.name; }
 };
 
+/// The answer to what could not be done.
+std::string failure(const std::string& why);
+
 /// For one thread at a time.
 class Cluster {
 public:

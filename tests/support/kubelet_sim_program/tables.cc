@@ -43,8 +43,7 @@ std::vector<std::string> devicesOf(Cluster& cluster, const std::string& uid,
     for (const auto& [node, some] : entry.devices) ids.insert(ids.end(), some.begin(), some.end());
   }
   std::ranges::sort(ids);
-  const auto twice = std::ranges::unique(ids);
-  ids.erase(twice.begin(), twice.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());  // clang 14 cannot read the ranges one
   return ids;
 }
 
@@ -218,10 +217,6 @@ std::string deviceTable(Cluster& cluster, const std::string& resource) {
         {id, health, node < 0 ? "-" : std::to_string(node), users.contains(id) ? users[id] : "-"});
   }
   return rows.size() == 1 ? "no device of " + resource + "\n" : table(rows);
-}
-
-std::string failure(const std::string& why) {
-  return "error: " + why + "\n";
 }
 
 }  // namespace vfiogate::sim

@@ -7,9 +7,6 @@
 
 namespace vfiogate::sim {
 
-/// The answer to what could not be done.
-std::string failure(const std::string& why);
-
 /// As the node's status has it; computing it drops resources whose grace period is over.
 std::string nodeTable(Cluster& cluster);
 std::string nodeJson(Cluster& cluster);
