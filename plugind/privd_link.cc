@@ -53,7 +53,7 @@ PrivdLink::PrivdLink(kj::AutoCloseFd listener, Users users, const LoopParts& loo
       readable_(loop.port, listener_.get(), kj::UnixEventPort::FdObserver::OBSERVE_READ),
       tasks_(*this) {}
 
-void PrivdLink::start(PrivdEvents& events, kj::Function<void(kj::AutoCloseFd)> visitor) {
+void PrivdLink::start(PrivdEvents& events, kj::Function<void(kj::AutoCloseFd, Visitor)> visitor) {
   events_ = &events;
   visitor_ = kj::mv(visitor);
   tasks_.add(acceptForever());
@@ -86,7 +86,8 @@ void PrivdLink::takeConnections() {
 void PrivdLink::admit(kj::AutoCloseFd connection) {
   const PeerIdentity peer = peerOf(connection.get());
   if (peer.uid != users_.privd) {
-    if (peer.uid == users_.own) return visitor_(kj::mv(connection));
+    if (peer.uid == users_.own) return visitor_(kj::mv(connection), Visitor::kOwnUser);
+    if (peer.uid == users_.netd) return visitor_(kj::mv(connection), Visitor::kNetd);
     return refuse("not privd's user", peer.uid);
   }
   if (session_.get() != nullptr) return refuse("privd is here already", peer.uid);

@@ -1,9 +1,10 @@
 #pragma once
-// The place of privd: it dials in, one at a time. plugind's own user may visit, whoever else dials
-// is sent away.
+// The place of privd: it dials in, one at a time. plugind's own user and netd's may visit, whoever
+// else dials is sent away.
 
 #include "plugind/log_events.h"
 #include "plugind/privd_session.h"
+#include "plugind/visitor.h"
 
 #include <kj/async.h>
 #include <kj/function.h>
@@ -25,19 +26,20 @@ class PrivdLink final : public GroupEyes,
                         public KubeletMemorySource,
                         private kj::TaskSet::ErrorHandler {
 public:
-  /// Whose connections are taken, and as what. Privd's user wins where both are the same.
+  /// Whose connections are taken, and as what. Where two are the same the upper one wins.
   struct Users {
     uid_t privd;
-    uid_t own;  ///< plugind's: visitors
+    uid_t own;   ///< plugind's: visitors
+    uid_t netd;  ///< visitors with fewer rights
   };
 
   /// `listener` is plugind's own.
   PrivdLink(kj::AutoCloseFd listener, Users users, const LoopParts& loop);
   KJ_DISALLOW_COPY(PrivdLink);
 
-  /// Starts taking connections. Borrows `events`. Connections of plugind's own user go to
+  /// Starts taking connections. Borrows `events`. Connections of visitors go to
   /// `visitor`. Call once.
-  void start(PrivdEvents& events, kj::Function<void(kj::AutoCloseFd)> visitor);
+  void start(PrivdEvents& events, kj::Function<void(kj::AutoCloseFd, Visitor)> visitor);
 
   kj::Promise<GroupLook> look(IommuGroupId group) override;
   kj::Promise<Told> hold(IommuGroupId group) override;
@@ -69,7 +71,7 @@ private:
   const LoopParts loop_;
   kj::UnixEventPort::FdObserver readable_;
   PrivdEvents* events_ = nullptr;
-  kj::Function<void(kj::AutoCloseFd)> visitor_ = [](kj::AutoCloseFd) {};
+  kj::Function<void(kj::AutoCloseFd, Visitor)> visitor_ = [](kj::AutoCloseFd, Visitor) {};
   unsigned openings_ = 0;
   std::uint64_t refused_ = 0;
   kj::TimePoint refusalTold_ = kj::origin<kj::TimePoint>();

@@ -102,12 +102,15 @@ int serve(const CommandLine& line, Settings settings) {
 
   const LoopParts loop{io.unixEventPort, *io.lowLevelProvider, io.provider->getTimer(),
                        std::make_shared<Letterbox>(), random};
-  PrivdLink privd(kj::mv(listening).value(), {.privd = kRoot, .own = uid}, loop);
+  PrivdLink privd(kj::mv(listening).value(), {.privd = kRoot, .own = uid, .netd = line.netdUid},
+                  loop);
   LedgerJournal journal(std::cout);
   StateLoop state(std::move(settings), {privd, privd, privd, privd, privd, privd}, loop, journal,
                   node);
   DeskServer desk(state, loop);
-  privd.start(state, [&desk](kj::AutoCloseFd visitor) { desk.admit(kj::mv(visitor)); });
+  privd.start(state, [&desk](kj::AutoCloseFd connection, Visitor who) {
+    desk.admit(kj::mv(connection), who);
+  });
   logInfo(LogEvent::kStarted, {{"listen", line.listen}, {"uid", uid}});
 
   toldToEnd.wait(io.waitScope);

@@ -321,6 +321,10 @@ kj::Promise<std::string> StateLoop::metricsText() const {
   });
 }
 
+PluginReadiness StateLoop::readiness() const {
+  return readinessOf(status());
+}
+
 void StateLoop::taskFailed(kj::Exception&& exception) {
   logError(LogEvent::kTaskFailed, {{"task", "state_loop"}, {"why", kj::str(exception).cStr()}});
 }

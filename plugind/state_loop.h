@@ -78,6 +78,7 @@ public:
   std::string statusJson() const override;
   std::string explainJson(const Bdf& address) const override;
   kj::Promise<std::string> metricsText() const override;
+  PluginReadiness readiness() const override;
 
 private:
   Moment now() const;

@@ -27,6 +27,18 @@ void print(const CommandLine& line, const std::string& answer) {
   }
 }
 
+int failed(const std::string& why) {
+  std::cerr << "plugind: " << why << "\n";
+  return 1;
+}
+
+int probe(const CommandLine& line) {
+  const auto readiness = askReadiness(line.listen, line.timeout);
+  if (!readiness) return failed(readiness.error());
+  std::cout << (readiness->ready ? "" : "not ready: ") << readiness->why << "\n";
+  return readiness->ready ? 0 : 1;
+}
+
 }  // namespace
 
 int ask(const CommandLine& line) {
@@ -34,16 +46,11 @@ int ask(const CommandLine& line) {
   if (geteuid() == 0) {
     Remaining remaining;
     remaining.identity = line.user;
-    if (const auto failure = dropPrivileges(remaining)) {
-      std::cerr << "plugind: " << failure->str() << "\n";
-      return 1;
-    }
+    if (const auto failure = dropPrivileges(remaining)) return failed(failure->str());
   }
+  if (line.act == CommandLine::Act::kProbe) return probe(line);
   const auto answer = askDesk(line.listen, questionOf(line), line.timeout);
-  if (!answer) {
-    std::cerr << "plugind: " << answer.error() << "\n";
-    return 1;
-  }
+  if (!answer) return failed(answer.error());
   print(line, *answer);
   return 0;
 }

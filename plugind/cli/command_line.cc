@@ -13,6 +13,9 @@ namespace vfiogate {
 namespace {
 
 constexpr int kUsage = 2;
+constexpr unsigned kPatienceMs = 100;
+/// A probe that fails may cost a restart: a busy machine is no reason for it.
+constexpr unsigned kProbePatienceMs = 1000;
 
 /// "UID" or "UID:GID"; the gid is the uid's where it is not given. Root is neither.
 std::optional<Identity> parseUser(std::string_view text) {
@@ -24,7 +27,7 @@ std::optional<Identity> parseUser(std::string_view text) {
 }
 
 void refuseLaterCommands(CLI::App& app) {
-  for (const char* name : {"probe", "fragment"}) {
+  for (const char* name : {"fragment"}) {
     app.add_subcommand(name, "not in this version")->allow_extras()->group("")->callback([name]() {
       throw CLI::ValidationError(name, "not in this version");
     });
@@ -48,17 +51,23 @@ void addOptions(CLI::App& app, CommandLine& line, bool& checkConfig) {
          },
          "UID[:GID] to become before listening, in numbers [64532:64532]")
       ->type_name("UID[:GID]");
+  app.add_option("--netd-uid", line.netdUid,
+                 "the user of netd, who may ask for metrics and readiness")
+      ->capture_default_str()
+      ->check(CLI::Range(1U, ~0U - 1));
 }
 
-/// What `status` and `explain` share.
-void addAskOptions(CLI::App& command, CommandLine& line, std::vector<std::string> forms) {
+/// What every question to the running plugind takes.
+void addAskOptions(CLI::App& command, CommandLine& line, unsigned patienceMs) {
   command.fallthrough();  // --listen and --user may stand behind it
-  addOutputForm(command, line.form, std::move(forms));
+  command.preparse_callback([&line, patienceMs](std::size_t /*arguments*/) {
+    line.timeout = std::chrono::milliseconds(patienceMs);
+  });
   command
       .add_option_function<unsigned>(
           "--timeout",
           [&line](unsigned wanted) { line.timeout = std::chrono::milliseconds(wanted); },
-          "how long to wait for the answer, in milliseconds [100]")
+          "how long to wait for the answer, in milliseconds [" + std::to_string(patienceMs) + "]")
       ->check(CLI::Range(1U, 60'000U));
 }
 
@@ -79,15 +88,24 @@ void addExplain(CLI::App& app, CommandLine& line) {
           },
           "of the device, such as 0000:65:00.0 or 65:00.0")
       ->required();
-  addAskOptions(*explain, line, {"table", "json"});
+  addOutputForm(*explain, line.form, {"table", "json"});
+  addAskOptions(*explain, line, kPatienceMs);
   explain->callback([&line]() { line.act = CommandLine::Act::kExplain; });
 }
 
 void addStatus(CLI::App& app, CommandLine& line) {
   CLI::App* status = app.add_subcommand(
       "status", "what the running plugind lends to whom, and how it stands with privd and kubelet");
-  addAskOptions(*status, line, {"table", "json", "metrics"});
+  addOutputForm(*status, line.form, {"table", "json", "metrics"});
+  addAskOptions(*status, line, kPatienceMs);
   status->callback([&line]() { line.act = CommandLine::Act::kStatus; });
+}
+
+void addProbe(CLI::App& app, CommandLine& line) {
+  CLI::App* probe = app.add_subcommand(
+      "probe", "exit code 0 if the running plugind is ready, else 1; prints why");
+  addAskOptions(*probe, line, kProbePatienceMs);
+  probe->callback([&line]() { line.act = CommandLine::Act::kProbe; });
 }
 
 EarlyEnd endBy(const CLI::App& app, const CLI::ParseError& error) {
@@ -110,6 +128,7 @@ Result<CommandLine, EarlyEnd> readCommandLine(int argc, const char* const* argv)
   policy->add_option("-o", line.policyForm, "text or json")->capture_default_str();
   addStatus(app, line);
   addExplain(app, line);
+  addProbe(app, line);
   refuseLaterCommands(app);
   try {
     app.parse(argc, argv);

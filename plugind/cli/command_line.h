@@ -13,14 +13,15 @@
 namespace vfiogate {
 
 struct CommandLine {
-  enum class Act : std::uint8_t { kServe, kCheckConfig, kPrintPolicy, kStatus, kExplain };
+  enum class Act : std::uint8_t { kServe, kCheckConfig, kPrintPolicy, kStatus, kExplain, kProbe };
   Act act = Act::kServe;
   std::string listen = "/run/vfiogate/plugind/plugind.sock";
   std::string configFile;  ///< empty: no file, every key at its default
   Identity user{64532, 64532};
+  std::uint32_t netdUid = 64533;  ///< whose visits are taken for netd's
   std::string policyForm = "text";
   std::string form = "table";              ///< of status and explain
-  std::chrono::milliseconds timeout{100};  ///< for an answer to them
+  std::chrono::milliseconds timeout{100};  ///< for an answer to them, or to probe
   std::optional<Bdf> address;              ///< to explain; always there then
 };
 

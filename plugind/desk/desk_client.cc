@@ -1,8 +1,8 @@
 #include "plugind/desk/desk_client.h"
 
+#include "ipc/schema/plugind.capnp.h"
 #include "ipc/socket/stream_flags.h"
 #include "ipc/socket/unix_socket.h"
-#include "plugind/desk/desk.capnp.h"
 
 #include <capnp/rpc-twoparty.h>
 #include <kj/async-io.h>
@@ -12,8 +12,6 @@
 
 namespace vfiogate {
 namespace {
-
-using DeskAnswer = Result<std::string, std::string>;
 
 std::string whyNotDialled(const std::string& socket, int error) {
   std::string text = "cannot reach plugind at " + socket + ": " + strerror(error);
@@ -58,24 +56,45 @@ std::string whyNoAnswer(const std::string& socket, const kj::Exception& failure,
   }
 }
 
-}  // namespace
+kj::Promise<PluginReadiness> readinessFrom(schema::Desk::Client desk) {
+  return desk.readyRequest().send().then([](auto response) {
+    return PluginReadiness{response.getReady(), std::string(response.getWhy())};
+  });
+}
 
-DeskAnswer askDesk(const std::string& socket, const DeskQuestion& question,
-                   std::chrono::milliseconds patience) {
+/// What `question` gets of the desk, as a promise.
+template <typename T, typename Question>
+Result<T, std::string> askWith(Question question, const std::string& socket,
+                               std::chrono::milliseconds patience) {
+  using DeskAnswer = Result<T, std::string>;
   auto io = kj::setupAsyncIo();
   auto dialled = dialAt(socket.c_str());
   if (!dialled) return Failure{whyNotDialled(socket, dialled.error().error)};
   auto stream = io.lowLevelProvider->wrapSocketFd(kj::mv(dialled).value(), kStreamFlags);
   capnp::TwoPartyClient client(*stream);
-  Ask ask{client.bootstrap().castAs<schema::Desk>()};
-  auto answer = io.provider->getTimer().timeoutAfter(patience.count() * kj::MILLISECONDS,
-                                                     std::visit(ask, question));
+  auto answer = io.provider->getTimer().timeoutAfter(
+      patience.count() * kj::MILLISECONDS, question(client.bootstrap().castAs<schema::Desk>()));
   return answer
-      .then([](std::string text) { return DeskAnswer(std::move(text)); },
+      .then([](T found) { return DeskAnswer(std::move(found)); },
             [&](kj::Exception&& failure) {
               return DeskAnswer(Failure{whyNoAnswer(socket, failure, patience)});
             })
       .wait(io.waitScope);
+}
+
+}  // namespace
+
+Result<std::string, std::string> askDesk(const std::string& socket, const DeskQuestion& question,
+                                         std::chrono::milliseconds patience) {
+  const auto ask = [&question](schema::Desk::Client desk) {
+    return std::visit(Ask{kj::mv(desk)}, question);
+  };
+  return askWith<std::string>(ask, socket, patience);
+}
+
+Result<PluginReadiness, std::string> askReadiness(const std::string& socket,
+                                                  std::chrono::milliseconds patience) {
+  return askWith<PluginReadiness>(readinessFrom, socket, patience);
 }
 
 }  // namespace vfiogate

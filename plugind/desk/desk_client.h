@@ -3,6 +3,7 @@
 
 #include "ipc/types/bdf.h"
 #include "ipc/types/result.h"
+#include "plugind/core/readiness.h"
 
 #include <chrono>
 #include <string>
@@ -21,5 +22,9 @@ using DeskQuestion = std::variant<StatusQuestion, MetricsQuestion, ExplainQuesti
 /// of its own: not for the daemon.
 Result<std::string, std::string> askDesk(const std::string& socket, const DeskQuestion& question,
                                          std::chrono::milliseconds patience);
+
+/// Whether plugind is ready. As askDesk.
+Result<PluginReadiness, std::string> askReadiness(const std::string& socket,
+                                                  std::chrono::milliseconds patience);
 
 }  // namespace vfiogate

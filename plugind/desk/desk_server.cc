@@ -1,7 +1,9 @@
 #include "plugind/desk/desk_server.h"
 
+#include "ipc/codec/limits.h"
+#include "ipc/codec/metered_stream.h"
+#include "ipc/schema/plugind.capnp.h"
 #include "ipc/socket/stream_flags.h"
-#include "plugind/desk/desk.capnp.h"
 #include "plugind/log_line.h"
 
 #include <capnp/rpc-twoparty.h>
@@ -10,15 +12,36 @@
 namespace vfiogate {
 namespace {
 
-constexpr unsigned kMostVisitors = 8;
+constexpr unsigned kMostVisitors = 8;  // of a kind
 constexpr auto kLongestVisit = 10 * kj::SECONDS;
 
-/// An answer may be long: the status of 4,096 devices is about 1 MiB. A visitor is our own user.
+/// An answer may be long: the status of 4,096 devices is about 1 MiB.
 constexpr capnp::ReaderOptions kAnswers{.traversalLimitInWords = 4U << 20U, .nestingLimit = 8};
 
-class Desk final : public schema::Desk::Server {
+/// For netd: whatever is not overridden here answers "unimplemented".
+class NetdDesk : public schema::Desk::Server {
 public:
-  explicit Desk(const DeskSource& source) : source_(source) {}
+  explicit NetdDesk(const DeskSource& source) : source_(source) {}
+
+protected:
+  kj::Promise<void> metrics(MetricsContext context) override {
+    return source_.metricsText().then(
+        [context](const std::string& text) mutable { context.getResults().setText(text); });
+  }
+
+  kj::Promise<void> ready(ReadyContext context) override {
+    const PluginReadiness readiness = source_.readiness();
+    context.getResults().setReady(readiness.ready);
+    context.getResults().setWhy(readiness.why);
+    return kj::READY_NOW;
+  }
+
+  const DeskSource& source_;
+};
+
+class Desk final : public NetdDesk {
+public:
+  using NetdDesk::NetdDesk;
 
 protected:
   kj::Promise<void> status(StatusContext context) override {
@@ -32,18 +55,10 @@ protected:
     context.getResults().setJson(source_.explainJson(*address));
     return kj::READY_NOW;
   }
-
-  kj::Promise<void> metrics(MetricsContext context) override {
-    return source_.metricsText().then(
-        [context](const std::string& text) mutable { context.getResults().setText(text); });
-  }
-
-private:
-  const DeskSource& source_;
 };
 
-struct Visit {
-  Visit(kj::Own<kj::AsyncIoStream> io, const DeskSource& source)
+struct OwnVisit {
+  OwnVisit(kj::Own<kj::AsyncIoStream> io, const DeskSource& source)
       : stream(kj::mv(io)),
         network(*stream, capnp::rpc::twoparty::Side::SERVER, kAnswers),
         rpc(capnp::makeRpcServer(network, kj::heap<Desk>(source))) {}
@@ -53,18 +68,50 @@ struct Visit {
   capnp::RpcSystem<capnp::rpc::twoparty::VatId> rpc;
 };
 
+struct NetdVisit {
+  NetdVisit(kj::Own<kj::AsyncIoStream> io, const DeskSource& source)
+      : stream(kj::mv(io)),
+        metered(*stream),
+        network(metered, capnp::rpc::twoparty::Side::SERVER, kAnswers),
+        rpc(capnp::makeRpcServer(network, kj::heap<NetdDesk>(source))) {
+    rpc.setFlowLimit(kFlowLimitWords);
+    metered.countQueueWith([this]() { return network.getCurrentQueueCount(); });
+  }
+
+  kj::Own<kj::AsyncIoStream> stream;
+  MeteredStream metered;
+  capnp::TwoPartyVatNetwork network;
+  capnp::RpcSystem<capnp::rpc::twoparty::VatId> rpc;
+};
+
 }  // namespace
 
 DeskServer::DeskServer(const DeskSource& source, const LoopParts& loop)
     : source_(source), loop_(loop), visits_(*this) {}
 
-void DeskServer::admit(kj::AutoCloseFd connection) {
-  if (visitors_ >= kMostVisitors) return;
-  ++visitors_;
-  auto visit =
-      kj::heap<Visit>(loop_.streams.wrapSocketFd(kj::mv(connection), kStreamFlags), source_);
-  auto over = visit->network.onDisconnect().exclusiveJoin(loop_.timer.afterDelay(kLongestVisit));
-  visits_.add(over.attach(kj::mv(visit), kj::defer([this]() { --visitors_; })));
+void DeskServer::admit(kj::AutoCloseFd connection, Visitor who) {
+  if (visitors_[who] >= kMostVisitors) return;
+  auto stream = loop_.streams.wrapSocketFd(kj::mv(connection), kStreamFlags);
+  if (who == Visitor::kNetd) {
+    auto visit = kj::heap<NetdVisit>(kj::mv(stream), source_);
+    auto offended = visit->metered.offended().then([](Offence offence) {
+      logWarning(LogEvent::kPeerRefused,
+                 {{"where", "desk"}, {"peer", "netd"}, {"why", reasonOf(offence).cStr()}});
+    });
+    auto left = visit->network.onDisconnect().exclusiveJoin(kj::mv(offended));
+    return keep(left.attach(kj::mv(visit)), who);
+  }
+  auto visit = kj::heap<OwnVisit>(kj::mv(stream), source_);
+  auto left = visit->network.onDisconnect();
+  keep(left.attach(kj::mv(visit)), who);
+}
+
+void DeskServer::keep(kj::Promise<void> visit, Visitor who) {
+  ++visitors_[who];
+  visits_.add(
+      visit.exclusiveJoin(loop_.timer.afterDelay(kLongestVisit)).attach(kj::defer([this, who]() {
+        --visitors_[who];
+      })));
 }
 
 void DeskServer::taskFailed(kj::Exception&& exception) {

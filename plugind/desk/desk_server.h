@@ -1,12 +1,15 @@
 #pragma once
-// Answers plugind's own user: `plugind status`, `plugind explain`, metrics.
+// Answers plugind's own user (`plugind status`, `explain`, `probe`) and netd.
 
 #include "ipc/types/bdf.h"
+#include "plugind/core/readiness.h"
 #include "plugind/loop_parts.h"
+#include "plugind/visitor.h"
 
 #include <kj/async.h>
 #include <kj/io.h>
 
+#include <map>
 #include <string>
 
 namespace vfiogate {
@@ -17,6 +20,7 @@ public:
   virtual std::string statusJson() const = 0;
   virtual std::string explainJson(const Bdf& address) const = 0;
   virtual kj::Promise<std::string> metricsText() const = 0;
+  virtual PluginReadiness readiness() const = 0;
 
 protected:
   ~DeskSource() = default;
@@ -29,15 +33,18 @@ public:
   DeskServer(const DeskSource& source, const LoopParts& loop);
   KJ_DISALLOW_COPY(DeskServer);
 
-  /// Serves a visitor until it leaves, at most some seconds. Too many at a time are sent away.
-  void admit(kj::AutoCloseFd connection);
+  /// Serves a visitor with what it may ask until it leaves, at most some seconds. Too many of its
+  /// kind at a time are sent away, so that neither kind shuts the other out. netd, which has a
+  /// network, is hung up on as soon as it breaks a limit of MeteredStream.
+  void admit(kj::AutoCloseFd connection, Visitor who);
 
 private:
+  void keep(kj::Promise<void> visit, Visitor who);
   void taskFailed(kj::Exception&& exception) override;
 
   const DeskSource& source_;
   const LoopParts loop_;
-  unsigned visitors_ = 0;
+  std::map<Visitor, unsigned> visitors_;
   kj::TaskSet visits_;
 };
 

@@ -11,6 +11,8 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# What the other processes are held to, and what they ask each other: privd includes none of it.
+NEVER_IN_PRIVD = {"seccomp/plugind_rules.h", "seccomp/netd_metrics_rules.h", "ipc/schema/plugind.capnp"}
 
 
 def code_lines() -> int:
@@ -20,7 +22,7 @@ def code_lines() -> int:
     for path in listed:
         if not path.endswith((".h", ".cc", ".capnp")) or path.startswith("privd/cli/"):
             continue
-        if path == "seccomp/plugind_rules.h" or not (ROOT / path).exists():
+        if path in NEVER_IN_PRIVD or not (ROOT / path).exists():
             continue
         for line in (ROOT / path).read_text().splitlines():
             text = line.strip()

@@ -122,6 +122,46 @@ TEST_F(PlugindStatus, TakesItsOwnUserOnly) {
   EXPECT_TRUE(plugind_->says("event=peer_refused"));
 }
 
+TEST_F(PlugindStatus, AProbeFailsWithTheReasonWhileNoPodCouldBeServed) {
+  startPlugind();
+  const auto early = ask({"probe", "--timeout", "30000"});
+  EXPECT_EQ(early.code, 1);
+  EXPECT_EQ(early.said, "not ready: privd is away\n");
+  startKubelet();
+  startPrivd();
+  ASSERT_TRUE(showsBoth()) << said();
+  // Without an Allocate it looks 30 s after the first frame; netd_test sees it ready.
+  const auto looking = ask({"probe", "--timeout", "30000"});
+  EXPECT_EQ(looking.code, 1);
+  EXPECT_EQ(looking.said, "not ready: not adopted: the first look at all holders is not over\n");
+  privd_.reset();
+  ASSERT_TRUE(plugind_->says("event=privd_went")) << said();
+  EXPECT_EQ(ask({"probe", "--timeout", "30000"}).said, "not ready: privd is away\n");
+}
+
+TEST_F(PlugindStatus, AProbeFailsWhereNoPlugindAnswers) {
+  const auto probed = ask({"probe"});
+  EXPECT_EQ(probed.code, 1);
+  EXPECT_THAT(probed.said, HasSubstr("it does not run, or was started with another --listen"));
+}
+
+// What a netd that was taken over learns: as much as it tells anyway.
+TEST_F(PlugindStatus, NetdsUserGetsMetricsAndReadinessOnly) {
+  startAll();
+  const auto askAsNetd = [this](std::vector<std::string> words) {
+    words.insert(words.end(), {"--user", "64533", "--timeout", "30000"});
+    return ask(std::move(words));
+  };
+  EXPECT_THAT(askAsNetd({"status", "-o", "metrics"}).said, HasSubstr("vfiogate_adopted"));
+  EXPECT_THAT(askAsNetd({"probe"}).said, testing::AnyOf(HasSubstr("ready"), HasSubstr("adopted")));
+  for (const auto& words :
+       {std::vector<std::string>{"status"}, std::vector<std::string>{"explain", kFirst}}) {
+    const auto asked = askAsNetd(words);
+    EXPECT_EQ(asked.code, 1) << asked.said;
+    EXPECT_THAT(asked.said, HasSubstr("Method not implemented")) << words[0];
+  }
+}
+
 TEST_F(PlugindStatus, TellsOfThousandsOfDevices) {
   Hardware hardware;
   for (unsigned i = 0; i < 4096; ++i) {

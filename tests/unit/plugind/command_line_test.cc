@@ -49,6 +49,19 @@ TEST(CommandLine, AsksTheRunningPlugind) {
   EXPECT_EQ(explain->timeout, std::chrono::milliseconds(2000));
 }
 
+TEST(CommandLine, ProbesWithMorePatienceThanPeopleHave) {
+  const auto probe = read({"probe", "--listen", "/x"});
+  EXPECT_EQ(probe->act, CommandLine::Act::kProbe);
+  EXPECT_EQ(probe->listen, "/x");
+  EXPECT_EQ(probe->timeout, std::chrono::milliseconds(1000));
+  EXPECT_EQ(read({"probe", "--timeout", "7"})->timeout, std::chrono::milliseconds(7));
+}
+
+TEST(CommandLine, TakesNetdsUser) {
+  EXPECT_EQ(read({})->netdUid, 64533U);
+  EXPECT_EQ(read({"--netd-uid", "7000"})->netdUid, 7000U);
+}
+
 TEST(CommandLine, HelpIsNoFailure) {
   const auto line = read({"--help"});
   ASSERT_FALSE(line);
@@ -80,7 +93,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Misuse{{"--config"}, "--config"},
                     Misuse{{"status", "-o", "yaml"}, "'yaml' is no form of output"},
                     Misuse{{"status", "--timeout", "0"}, "--timeout"},
-                    Misuse{{"probe"}, "not in this version"}, Misuse{{"explain"}, "ADDRESS"},
+                    Misuse{{"probe", "--timeout", "0"}, "--timeout"},
+                    Misuse{{"--netd-uid", "0"}, "--netd-uid"},
+                    Misuse{{"--netd-uid", "netd"}, "--netd-uid"}, Misuse{{"explain"}, "ADDRESS"},
                     Misuse{{"explain", "gpu"}, "'gpu' is no PCI address"},
                     Misuse{{"fragment", "kubevirt"}, "not in this version"}));
 

@@ -1,0 +1,122 @@
+#include "plugind/core/readiness.h"
+
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace vfiogate {
+namespace {
+
+struct Facts {
+  RegistrationState state;
+  std::size_t streams;
+  bool hasDevice = true;
+};
+constexpr Facts kServed{RegistrationState::kStanding, 1};
+
+struct Row {
+  const char* name;
+  bool privdThere;
+  bool begun;
+  bool adopted;
+  std::vector<Facts> resources;
+  bool ready;
+  const char* why;
+};
+void PrintTo(const Row& row, std::ostream* out) {
+  *out << row.name;
+}
+
+PluginStatus statusFrom(const Row& row) {
+  PluginStatus status;
+  status.privdThere = row.privdThere;
+  status.begun = row.begun;
+  status.adopted = row.adopted;
+  for (const Facts& facts : row.resources) {
+    ResourceStatus resource{
+        .name = *ResourceName::parse("v.dev/r" + std::to_string(status.resources.size() + 1)),
+        .lending = {},
+        .facts = {.state = facts.state, .streams = facts.streams},
+        .devices = {}};
+    // Of a kubelet's words, which are nobody's business who can reach netd.
+    resource.facts.trouble = "pod secret-pod";
+    if (facts.hasDevice) {
+      resource.devices.push_back({.address = *Bdf::parse("0000:65:00.0"), .group = {}});
+    }
+    status.resources.push_back(std::move(resource));
+  }
+  return status;
+}
+
+class ReadinessOf : public testing::TestWithParam<Row> {};
+
+TEST_P(ReadinessOf, NeedsPrivdAdoptionAndEveryResourceWithDevices) {
+  const Row& row = GetParam();
+  const PluginReadiness readiness = readinessOf(statusFrom(row));
+  EXPECT_EQ(readiness.ready, row.ready);
+  EXPECT_EQ(readiness.why, row.why);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, ReadinessOf,
+    testing::Values(
+        Row{"PrivdAway", false, true, true, {kServed}, false, "privd is away"},
+        Row{"NothingRead",
+            true,
+            false,
+            false,
+            {},
+            false,
+            "not adopted: the kubelet's memory was not read yet"},
+        Row{"NotAdopted",
+            true,
+            true,
+            false,
+            {kServed},
+            false,
+            "not adopted: the first look at all holders is not over"},
+        Row{"Served",
+            true,
+            true,
+            true,
+            {kServed, kServed},
+            true,
+            "ready: resources registered and streaming: 2"},
+        Row{"NoDevice",
+            true,
+            true,
+            true,
+            {},
+            true,
+            "ready: no device of the configuration is on this node"},
+        Row{"EmptyResourceNeedsNothing",
+            true,
+            true,
+            true,
+            {kServed, {RegistrationState::kUnwanted, 0, false}},
+            true,
+            "ready: resources registered and streaming: 1"},
+        Row{"RegisteredWithoutStream",
+            true,
+            true,
+            true,
+            {kServed, {RegistrationState::kAwaitingStream, 0}},
+            false,
+            "not registered and streaming: v.dev/r2 (awaiting-stream)"},
+        Row{"StreamOfAnOldKubelet",
+            true,
+            true,
+            true,
+            {{RegistrationState::kPausing, 1}},
+            false,
+            "not registered and streaming: v.dev/r1 (pausing)"},
+        Row{"NamesAFewOfMany", true, true, true,
+            std::vector<Facts>(5, {RegistrationState::kAttempting, 0}), false,
+            "not registered and streaming: v.dev/r1 (attempting), v.dev/r2 (attempting), "
+            "v.dev/r3 (attempting) and 2 more"}),
+    [](const auto& row) { return std::string(row.param.name); });
+
+}  // namespace
+}  // namespace vfiogate
