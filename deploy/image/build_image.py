@@ -14,7 +14,7 @@ import root_files
 import sbom
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
-PROGRAMS = ("privd", "plugind")
+PROGRAMS = ("privd", "plugind", "netd")
 
 
 def epoch_of_tree() -> int:

@@ -5,8 +5,8 @@
 
 namespace vfiogate {
 
-/// Prints the answer. Returns the exit code: 0 answered, 1 not. For a probe: 0 ready, 1 not ready or
-/// not answered.
+/// Prints the answer. Returns the exit code: 0 answered, 1 not. For a probe: 0 ready, 1 not ready
+/// or not answered.
 int ask(const CommandLine& line);
 
 }  // namespace vfiogate

@@ -13,7 +13,7 @@ need() { # need PROGRAM WHAT COMMAND...
     bad=1
   fi
 }
-for program in privd plugind; do
+for program in privd plugind netd; do
   file=$bin/$program
   need $program "position independent" bash -c "readelf -h '$file' | grep -q 'Type:.*DYN'"
   need $program "bound at start" bash -c "readelf -d '$file' | grep -Eq 'BIND_NOW|Flags:.*NOW'"
@@ -24,4 +24,5 @@ for program in privd plugind; do
   need $program "without own library path" bash -c "! readelf -d '$file' | grep -Eq 'RPATH|RUNPATH'"
 done
 need privd "without gRPC, protobuf, YAML" bash -c "! ldd '$bin/privd' | grep -Eq 'grpc|protobuf|yaml|spdlog|ssl'"
+need netd "without gRPC, protobuf, YAML, TLS" bash -c "! ldd '$bin/netd' | grep -Eq 'grpc|protobuf|yaml|ssl'"
 exit $bad

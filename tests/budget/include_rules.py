@@ -23,6 +23,7 @@ RULES = {
     "privd/serve_options.cc": (["privd/serve_options.h"], [STD, POSIX, r"<CLI/.*>"]),
     "privd/cli": (["cli", "ipc", "seccomp", "privd"], [STD, POSIX, KJ, r"<CLI/.*>", r"<nlohmann/.*>"]),
     "cli": (["cli"], [STD, POSIX, r"<CLI/.*>"]),
+    "netd": (["cli", "ipc", "seccomp", "netd"], [STD, POSIX, KJ, r"<(CLI|prometheus|spdlog)/.*>"]),
     "plugind/core": (["ipc/types", "plugind/core"], [STD]),
     "plugind": (["cli", "ipc", "seccomp", "plugind", "proto"],
                 [STD, POSIX, KJ, r"<(absl|grpc|grpcpp|google|spdlog|yaml-cpp|CLI|nlohmann|prometheus)/.*>"]),
@@ -39,7 +40,7 @@ def rule_for(path: str):
 def main() -> int:
     root = pathlib.Path(__file__).resolve().parents[2]
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "cli", "ipc", "seccomp",
-                             "privd", "plugind"], cwd=root, capture_output=True, text=True, check=True)
+                             "privd", "plugind", "netd"], cwd=root, capture_output=True, text=True, check=True)
     wrong, files = [], 0
     for path in listed.stdout.split():
         if not path.endswith((".h", ".cc")) or not (root / path).exists():

@@ -89,10 +89,10 @@ class Image(unittest.TestCase):
 
     def test_there_is_no_shell_nor_package_manager(self):
         programs = sorted(path.name for path in (self.root / "usr/bin").iterdir())
-        self.assertEqual(programs, ["plugind", "privd"])
+        self.assertEqual(programs, ["netd", "plugind", "privd"])
         executable = {m.name for m in self.members if m.isfile() and m.mode & 0o111}
         loader = {name for name in executable if "/ld-linux" in name}
-        self.assertEqual(executable, {"usr/bin/privd", "usr/bin/plugind"} | loader)
+        self.assertEqual(executable, {"usr/bin/privd", "usr/bin/plugind", "usr/bin/netd"} | loader)
 
     def test_the_bill_of_materials_is_complete(self):
         bill = json.loads((self.root / SBOM).read_text())

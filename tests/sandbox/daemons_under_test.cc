@@ -10,6 +10,7 @@ namespace vfiogate::test {
 namespace {
 
 constexpr uid_t kPlugindUid = 64532;
+constexpr uid_t kNetdUid = 64533;
 
 std::string testPrograms() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path();
@@ -46,6 +47,11 @@ std::vector<DaemonUnderTest> daemonsUnderTest() {
        {"plugind", "--listen", "{dir}/plugind.sock"},
        "event=started",
        kPlugindUid},
+      {"NetdMetrics",
+       Role::kNetdMetrics,
+       {"netd", "metrics", "--listen", "127.0.0.1:0", "--plugind", "{dir}/plugind.sock"},
+       "event=started",
+       kNetdUid},
   };
 }
 

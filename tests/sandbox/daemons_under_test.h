@@ -14,7 +14,7 @@
 namespace vfiogate::test {
 
 /// What a column of the tables here is about.
-enum class Role { kPrivd, kPlugind };
+enum class Role { kPrivd, kPlugind, kNetdMetrics };
 
 /// One program under test.
 struct DaemonUnderTest {

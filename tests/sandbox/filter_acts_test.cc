@@ -2,6 +2,7 @@
 // ptrace, so it runs where the injector cannot.
 
 #include "seccomp/load_filter.h"
+#include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
 #include "seccomp/privd_rules.h"
 #include "seccomp/sanitizer_rules.h"
@@ -31,11 +32,28 @@ void PrintTo(const FilteredAct& row, std::ostream* out) {
   *out << row.act.name;
 }
 
+struct Loaded {
+  std::string name;  ///< of the test instance
+  std::span<const Rule> table;
+};
+
+Loaded loadedBy(Role role) {
+  switch (role) {
+    case Role::kPrivd:
+      return {"Privd", kPrivdRules};
+    case Role::kPlugind:
+      return {"Plugind", kPlugindRules};
+    case Role::kNetdMetrics:
+      break;
+  }
+  return {"NetdMetrics", kNetdMetricsRules};
+}
+
 std::vector<FilteredAct> filteredActs() {
   std::vector<FilteredAct> rows;
   for (const ForbiddenAct& act : forbiddenActs()) {
     if (act.call.door != Door::kSyscall) continue;  // for the injector and the BPF interpreter
-    for (const Role role : {Role::kPrivd, Role::kPlugind}) {
+    for (const Role role : {Role::kPrivd, Role::kPlugind, Role::kNetdMetrics}) {
       if (act.fate(role)) rows.push_back({role, act});
     }
   }
@@ -66,14 +84,12 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(All, FilterAlone, testing::ValuesIn(filteredActs()), [](const auto& row) {
-  return (row.param.role == Role::kPrivd ? "Privd_" : "Plugind_") + std::string(row.param.act.name);
+  return loadedBy(row.param.role).name + ("_" + std::string(row.param.act.name));
 });
 
 TEST_P(FilterAlone, StopsTheAct) {
   const auto& [role, act] = GetParam();
-  const std::span<const Rule> table = role == Role::kPrivd ? std::span<const Rule>(kPrivdRules)
-                                                           : std::span<const Rule>(kPlugindRules);
-  const CallOutcome outcome = outcomeOf(table, act.call);
+  const CallOutcome outcome = outcomeOf(loadedBy(role).table, act.call);
   const CallOutcome want = *act.fate(role);
   EXPECT_EQ(outcome, want) << "it " << str(outcome) << ", not " << str(want);
 }

@@ -18,8 +18,10 @@ struct ForbiddenAct {
   ForeignCall call;
   std::optional<CallOutcome> privd;    ///< none: privd may do it
   std::optional<CallOutcome> plugind;  ///< none: plugind may do it
+  std::optional<CallOutcome> netd;     ///< none: `netd metrics` may do it
 
   const std::optional<CallOutcome>& fate(Role role) const {
+    if (role == Role::kNetdMetrics) return netd;
     return role == Role::kPrivd ? privd : plugind;
   }
 };

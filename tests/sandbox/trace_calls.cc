@@ -1,7 +1,8 @@
-// Usage: trace_calls privd|plugind PROGRAM [ARGUMENT...]
+// Usage: trace_calls privd|plugind|netd-metrics PROGRAM [ARGUMENT...]
 // Runs the program with its filter taken out (see call_tracer.h), until it ends or is sent SIGTERM
 // or SIGINT, and prints how often each row of the table was used and which calls have no row.
 
+#include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
 #include "seccomp/privd_rules.h"
 #include "tests/support/call_tracer.h"
@@ -9,6 +10,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,12 +19,14 @@
 int main(int argc, char** argv) {
   using namespace vfiogate;
   const std::string_view role = argc > 2 ? argv[1] : "";
-  if (role != "privd" && role != "plugind") {
-    std::fputs("usage: trace_calls privd|plugind PROGRAM [ARGUMENT...]\n", stderr);
+  const std::map<std::string_view, std::span<const Rule>> tables{
+      {"privd", kPrivdRules}, {"plugind", kPlugindRules}, {"netd-metrics", kNetdMetricsRules}};
+  const auto found = tables.find(role);
+  if (found == tables.end()) {
+    std::fputs("usage: trace_calls privd|plugind|netd-metrics PROGRAM [ARGUMENT...]\n", stderr);
     return 2;
   }
-  const std::span<const Rule> table =
-      role == "privd" ? std::span<const Rule>(kPrivdRules) : std::span<const Rule>(kPlugindRules);
+  const std::span<const Rule> table = found->second;
   const std::vector<std::string> command(argv + 2, argv + argc);
   try {
     const test::CallTally tally = test::traceCalls(command, table);

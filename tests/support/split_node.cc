@@ -3,9 +3,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <string_view>
 
 namespace vfiogate::test {
 namespace {
@@ -85,6 +87,21 @@ bool SplitNode::startPlugind(const std::string& config) {
   return plugind->says("event=started");
 }
 
+bool SplitNode::startNetd() {
+  netd.emplace(std::vector<std::string>{builtProgram("netd"), "metrics", "--listen", "127.0.0.1:0",
+                                        "--plugind", plugindSocket()},
+               programEnvironment());
+  return netd->says("event=started");
+}
+
+std::uint16_t SplitNode::netdPort() {
+  constexpr std::string_view kListen = "listen=\"127.0.0.1:";
+  const std::string said = netd->output();
+  const std::size_t at = said.find(kListen);
+  if (at == std::string::npos) return 0;
+  return static_cast<std::uint16_t>(std::strtoul(&said[at + kListen.size()], nullptr, 10));
+}
+
 void SplitNode::addMarker() {
   hardware.add({.address = kMarker, .vendor = 0x1b36, .device = 0x0001, .group = 99});
 }
@@ -109,7 +126,7 @@ bool SplitNode::tells(const std::string& event, const std::string& device, std::
 
 std::string SplitNode::said() {
   std::string all;
-  for (auto* process : {&privd, &plugind}) {
+  for (auto* process : {&privd, &plugind, &netd}) {
     if (*process) all += (*process)->output();
   }
   return all;

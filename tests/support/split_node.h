@@ -1,6 +1,6 @@
 #pragma once
-// A node in one process's hands: the real privd and plugind, locked down, between a directory laid
-// out like sysfs and the stand-in kubelet.
+// A node in one process's hands: the real privd, plugind and netd, locked down, between a directory
+// laid out like sysfs and the stand-in kubelet.
 
 #include "tests/support/child_process.h"
 #include "tests/support/fake_sysfs.h"
@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 namespace vfiogate::test {
 
 constexpr uid_t kPlugindUid = 64532;
+constexpr uid_t kNetdUid = 64533;
 
 /// A pod of one container, "compute", that asks for `count` of one resource.
 sim::PodSpec podOf(const std::string& uid, const std::string& resource, std::size_t count = 1);
@@ -34,6 +36,10 @@ public:
   /// Each waits until the program says that it has started; false if it does not.
   bool startPrivd(const std::vector<std::string>& more = {});
   bool startPlugind(const std::string& config);
+  /// `netd metrics` on a free port of 127.0.0.1.
+  bool startNetd();
+  /// Where it listens; 0: nowhere.
+  std::uint16_t netdPort();
   /// Kills it and waits for its end.
   void killPrivd() { privd.reset(); }
   void killPlugind() { plugind.reset(); }
@@ -75,6 +81,7 @@ public:
   sim::KubeletSim kubelet;
   std::optional<ChildProcess> privd;
   std::optional<ChildProcess> plugind;
+  std::optional<ChildProcess> netd;
 };
 
 }  // namespace vfiogate::test

@@ -1,5 +1,6 @@
 #include "seccomp/print_policy.h"
 
+#include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
 #include "seccomp/privd_rules.h"
 
@@ -38,7 +39,8 @@ TEST(PolicyAsText, IsTheTableLineByLine) {
 
 TEST(PolicyAsJson, HoldsEveryRowOfTheTableInOrder) {
   for (const std::span<const Rule> table :
-       {std::span<const Rule>(kPrivdRules), std::span<const Rule>(kPlugindRules)}) {
+       {std::span<const Rule>(kPrivdRules), std::span<const Rule>(kPlugindRules),
+        std::span<const Rule>(kNetdMetricsRules)}) {
     const auto policy = nlohmann::json::parse(policyAsJson("toy", table));
     const auto& rows = policy.at("rows");
     ASSERT_EQ(rows.size(), table.size());

@@ -1,5 +1,6 @@
 // The tables as the kernel will see them: exported filters, evaluated as data.
 
+#include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
 #include "seccomp/privd_rules.h"
 #include "seccomp/sanitizer_rules.h"
@@ -45,7 +46,8 @@ protected:
 
 INSTANTIATE_TEST_SUITE_P(Daemons, EachTable,
                          testing::Values(Process{"privd", kPrivdRules},
-                                         Process{"plugind", kPlugindRules}),
+                                         Process{"plugind", kPlugindRules},
+                                         Process{"netd_metrics", kNetdMetricsRules}),
                          [](const auto& row) { return row.param.name; });
 
 bool hasRow(std::span<const Rule> table, int number) {
@@ -147,7 +149,19 @@ TEST_P(EachTable, ArgumentsOutsideAConstraintKill) {
 }
 
 TEST_P(EachTable, AnIntsUpperHalfIsIgnoredAsTheKernelIgnoresIt) {
-  EXPECT_EQ(verdict(SYS_fcntl, {3, 0xdeadbeef00000000ULL | F_GETFL}), kAllow);
+  std::size_t ints = 0;
+  for (const Rule& rule : GetParam().table) {
+    std::vector<std::uint64_t> args = argumentsThatPass(rule);
+    for (const ArgCheck& arg : rule.args()) {
+      if (arg.mask != 0xffffffffU) continue;
+      args.at(arg.index) |= 0xdeadbeef00000000ULL;
+      ++ints;
+    }
+    if (rule.error() == 0) {
+      EXPECT_EQ(verdict(rule.syscall(), args), kAllow) << "call " << rule.syscall();
+    }
+  }
+  EXPECT_GT(ints, 0U);
 }
 
 TEST_P(EachTable, SaysWhyForEachRowAndIsDefensiveInFew) {
@@ -176,6 +190,28 @@ TEST(PrivdTable, OpensOnlyBeneathDirectoriesAndStartsNoThread) {
   const std::array args{std::uint64_t{kThreadFlags}};
   for (const int number : {SYS_openat, SYS_creat, SYS_clone, SYS_clone3, SYS_fork}) {
     EXPECT_EQ(test::evaluate(filter, test::nativeCall(number, args)), kKill) << "call " << number;
+  }
+}
+
+TEST(NetdMetricsTable, MakesLocalStreamSocketsOnlyAndTakesNoNameForThem) {
+  const auto filter = test::exportedFilter(kNetdMetricsRules);
+  const auto verdict = [&filter](int number, std::vector<std::uint64_t> args) {
+    return test::evaluate(filter, test::nativeCall(number, args));
+  };
+  constexpr std::uint64_t kFlags = SOCK_CLOEXEC | SOCK_NONBLOCK;
+  EXPECT_EQ(verdict(SYS_socket, {AF_UNIX, SOCK_STREAM | kFlags, 0}), kAllow);
+  for (const std::vector<std::uint64_t>& args :
+       {std::vector<std::uint64_t>{AF_UNIX, SOCK_STREAM, 0},
+        std::vector<std::uint64_t>{AF_UNIX, SOCK_DGRAM | kFlags, 0},
+        std::vector<std::uint64_t>{AF_UNIX, SOCK_SEQPACKET | kFlags, 0},
+        std::vector<std::uint64_t>{AF_INET, SOCK_STREAM | kFlags, 0},
+        std::vector<std::uint64_t>{AF_UNIX, SOCK_STREAM | kFlags, 1}}) {
+    EXPECT_EQ(verdict(SYS_socket, args), kKill) << testing::PrintToString(args);
+  }
+  for (const int number : {SYS_bind, SYS_listen, SYS_socketpair, SYS_open, SYS_openat, SYS_openat2,
+                           SYS_sendmsg, SYS_sendto, SYS_recvmsg, SYS_clone, SYS_clone3, SYS_fcntl,
+                           SYS_setsockopt, SYS_ioctl, SYS_unlinkat, SYS_renameat}) {
+    EXPECT_EQ(verdict(number, {}), kKill) << "call " << number;
   }
 }
 

@@ -1,0 +1,108 @@
+#include "netd/command_line.h"
+
+#include "cli/output_form.h"
+#include "ipc/types/hex.h"
+
+#include <CLI/CLI.hpp>
+
+#include <sstream>
+#include <string_view>
+
+namespace vfiogate {
+namespace {
+
+constexpr int kUsage = 2;
+constexpr const char* kDefaultListen = "127.0.0.1:9408";
+
+/// "UID" or "UID:GID"; the gid is the uid's where it is not given. Root is neither.
+std::optional<Identity> parseUser(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const auto uid = parseDecimal(text.substr(0, colon));
+  const auto gid = colon == std::string_view::npos ? uid : parseDecimal(text.substr(colon + 1));
+  if (!uid || !gid || *uid == 0 || *gid == 0) return std::nullopt;
+  return Identity{*uid, *gid};
+}
+
+void addListen(CLI::App& metrics, NetdLine& line) {
+  line.listen = ListenAddress::parse(kDefaultListen);
+  metrics
+      .add_option_function<std::string>(
+          "--listen",
+          [&line](const std::string& text) {
+            line.listen = ListenAddress::parse(text);
+            if (!line.listen) {
+              throw CLI::ValidationError("--listen",
+                                         "'" + text +
+                                             "' is not ADDRESS:PORT in numbers, such as "
+                                             "127.0.0.1:9408 or [::]:9408");
+            }
+          },
+          std::string("where HTTP is answered; port 0: a free one [") + kDefaultListen + "]")
+      ->type_name("ADDRESS:PORT");
+}
+
+void addUser(CLI::App& metrics, NetdLine& line) {
+  metrics
+      .add_option_function<std::string>(
+          "--user",
+          [&line](const std::string& text) {
+            const auto user = parseUser(text);
+            if (!user) {
+              throw CLI::ValidationError(
+                  "--user", "'" + text + "' is not UID or UID:GID in numbers, neither of them 0");
+            }
+            line.user = *user;
+          },
+          "UID[:GID] to become once it listens; plugind's --netd-uid [64533:64533]")
+      ->type_name("UID[:GID]");
+}
+
+void addMetrics(CLI::App& app, NetdLine& line) {
+  CLI::App* metrics = app.add_subcommand(
+      "metrics", "answers /metrics, /healthz and /readyz over HTTP, with what plugind says");
+  metrics->add_option("--plugind", line.plugind, "plugind's socket")->capture_default_str();
+  addListen(*metrics, line);
+  addUser(*metrics, line);
+  metrics->callback([&line]() { line.act = NetdLine::Act::kMetrics; });
+}
+
+void addPolicy(CLI::App& app, NetdLine& line) {
+  CLI::App* policy =
+      app.add_subcommand("policy", "the system calls that `netd metrics` may make, with reasons");
+  addOutputForm(*policy, line.policyForm, {"text", "json"}, {"oci"});
+  policy->callback([&line]() { line.act = NetdLine::Act::kPrintPolicy; });
+}
+
+void refuseDra(CLI::App& app) {
+  app.add_subcommand("dra", "not in this version")->allow_extras()->group("")->callback([]() {
+    throw CLI::ValidationError("dra", "not in this version");
+  });
+}
+
+NetdLeaves leaveBy(const CLI::App& app, const CLI::ParseError& error) {
+  std::ostringstream out;
+  std::ostringstream err;
+  if (app.exit(error, out, err) == 0) return {0, out.str()};
+  return {kUsage, "netd: " + std::string(error.what()) + "\nRun with --help for what there is.\n"};
+}
+
+}  // namespace
+
+Result<NetdLine, NetdLeaves> readNetdLine(int argc, const char* const* argv) {
+  NetdLine line;
+  CLI::App app("The only program of vfiogate with a network: each role a process of its own.",
+               "netd");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", VFIOGATE_VERSION);
+  addMetrics(app, line);
+  addPolicy(app, line);
+  refuseDra(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return Failure{leaveBy(app, error)};
+  }
+  return line;
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,34 @@
+#pragma once
+// netd's log: one event a line on standard error, as plugind's. The events here are all there are.
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace vfiogate {
+
+enum class NetdEvent : std::uint8_t {
+  kStarted,       ///< locked down, and serves
+  kStartFailed,   ///< ends with code 1
+  kNotRoot,       ///< cannot become the user that it should be
+  kPlugindAway,   ///< did not answer; told once for each reason
+  kPlugindBack,   ///< answers again
+  kAcceptFailed,  ///< tried again in a second
+  kTaskFailed,    ///< a client broke off in a way that kj-http has no answer to, or a bug
+  kEnding,        ///< told to
+};
+
+/// One key=value. The text is quoted, escaped and cut, whoever wrote it.
+struct NetdField {
+  std::string_view key;
+  std::string_view text;
+};
+
+/// Before startNetdLog() nothing is written.
+void netdLog(NetdEvent event, std::initializer_list<NetdField> fields = {});
+
+/// Sends the log to standard error, times in UTC. Call once, before the process is locked down.
+void startNetdLog();
+
+}  // namespace vfiogate

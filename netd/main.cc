@@ -1,0 +1,38 @@
+// netd: the only program of vfiogate with a network. It decides nothing.
+
+#include "netd/command_line.h"
+#include "netd/serve_metrics.h"
+#include "seccomp/netd_metrics_rules.h"
+#include "seccomp/print_policy.h"
+
+#include <kj/exception.h>
+
+#include <exception>
+#include <iostream>
+
+namespace vfiogate {
+namespace {
+
+int run(const NetdLine& line) {
+  if (line.act == NetdLine::Act::kMetrics) return serveMetrics(line);
+  std::cout << policyAs(line.policyForm, "netd metrics", kNetdMetricsRules)
+                   .value_or(whyNoPolicy(line.policyForm));
+  return 0;
+}
+
+}  // namespace
+}  // namespace vfiogate
+
+int main(int argc, char** argv) {
+  try {
+    const auto line = vfiogate::readNetdLine(argc, argv);
+    if (line) return vfiogate::run(*line);
+    (line.error().exitCode == 0 ? std::cout : std::cerr) << line.error().text;
+    return line.error().exitCode;
+  } catch (const kj::Exception& failure) {
+    std::cerr << "netd: " << failure.getDescription().cStr() << "\n";
+  } catch (const std::exception& failure) {
+    std::cerr << "netd: " << failure.what() << "\n";
+  }
+  return 1;
+}

@@ -1,0 +1,12 @@
+#pragma once
+// The role `netd metrics`: listening, power given up, locked down, and only then the first byte.
+
+#include "netd/command_line.h"
+
+namespace vfiogate {
+
+/// Serves until SIGTERM or SIGINT, then ends the process with code 0. Returns only if start-up
+/// fails, with the exit code and the reason on the log.
+int serveMetrics(const NetdLine& line);
+
+}  // namespace vfiogate

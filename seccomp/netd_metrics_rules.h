@@ -1,0 +1,71 @@
+#pragma once
+// What `netd metrics` may ask of the kernel once it is locked down: one thread, the one listener
+// that it made before, local sockets to dial plugind. No file, no other listener, no new socket of
+// a network, no program, no process.
+
+#include "seccomp/rule.h"
+
+#include <seccomp.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <csignal>
+
+namespace vfiogate {
+
+inline constexpr std::array kNetdMetricsRules{
+    // Event loop
+    Rule{SCMP_SYS(epoll_wait), kAnyArgs, "KJ's event loop waits here"},
+    Rule{SCMP_SYS(epoll_ctl), kAnyArgs, "watch connections"},
+
+    // Connections
+    Rule{SCMP_SYS(accept4), kAnyArgs, "clients, on the one listener there is"},
+    Rule{SCMP_SYS(socket),
+         {intIs(0, AF_UNIX, "domain is AF_UNIX"),
+          intIs(1, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                "type is SOCK_STREAM|SOCK_CLOEXEC|SOCK_NONBLOCK"),
+          intIs(2, 0, "protocol is none")},
+         "dial plugind, again for each question"},
+    // A filter does not see the address. New sockets are local ones, but a netd that was taken over
+    // could disconnect a client's socket and connect that one anywhere its network lets it.
+    Rule{SCMP_SYS(connect), kAnyArgs, "dial plugind"},
+    Rule{SCMP_SYS(read), kAnyArgs, "requests, plugind's answers, signals"},
+    Rule{SCMP_SYS(write), kAnyArgs, "answers, log"},
+    Rule{SCMP_SYS(writev), kAnyArgs, "answers, Cap'n Proto messages"},
+    Rule{SCMP_SYS(shutdown), kAnyArgs, "hang up on a plugind that hung up"},
+    Rule{SCMP_SYS(close), kAnyArgs, "gives descriptors back"},
+
+    // Memory
+    Rule{SCMP_SYS(mmap), without(2, PROT_EXEC, "prot without PROT_EXEC"), "large blocks",
+         Defensive{"metrics or a request's head are above malloc's mmap threshold"}},
+    Rule{SCMP_SYS(munmap), kAnyArgs, "gives large blocks back",
+         Defensive{"metrics or a request's head are above malloc's mmap threshold"}},
+    Rule{SCMP_SYS(brk), kAnyArgs, "heap"},
+    Rule{SCMP_SYS(mremap), kAnyArgs, "realloc of a large block",
+         Defensive{"metrics above malloc's mmap threshold grow"}},
+    Rule{SCMP_SYS(madvise), kAnyArgs, "gives free heap back",
+         Defensive{"the heap shrinks by much"}},
+
+    // Process
+    Rule{SCMP_SYS(exit_group), kAnyArgs, "orderly end"},
+    Rule{SCMP_SYS(futex), kAnyArgs, "locks of the C++ runtime, such as the first throw's"},
+    Rule{SCMP_SYS(gettid), kAnyArgs, "log lines"},
+    Rule{SCMP_SYS(clock_gettime), kAnyArgs, "time",
+         Defensive{"the clock source cannot be read from user space, such as hpet"}},
+    Rule{SCMP_SYS(restart_syscall), kAnyArgs, "the kernel resumes a timed wait",
+         Defensive{"the process is stopped and continued while it waits"}},
+    Rule{SCMP_SYS(rt_sigprocmask), kAnyArgs, "abort() unblocks its signal",
+         Defensive{"an invariant is broken and the process aborts"}},
+    Rule{SCMP_SYS(rt_sigreturn), kAnyArgs, "return from a signal handler",
+         Defensive{"a handled signal arrives outside KJ's wait"}},
+    Rule{SCMP_SYS(getpid), kAnyArgs, "abort() names its own process",
+         Defensive{"an invariant is broken and the process aborts"}},
+    Rule{SCMP_SYS(tgkill),
+         {isOwnPid(0, "process is itself"), intIs(2, SIGABRT, "signal is SIGABRT")},
+         "abort() ends its own process",
+         Defensive{"an invariant is broken and the process aborts"}},
+};
+static_assert(isSound(kNetdMetricsRules));
+
+}  // namespace vfiogate

@@ -1,0 +1,59 @@
+#include "netd/netd_counters.h"
+
+#include "tests/support/source_file.h"
+
+#include <gmock/gmock.h>
+
+#include <regex>
+
+namespace vfiogate {
+namespace {
+
+using testing::HasSubstr;
+
+void countSome(NetdCounters& counters) {
+  counters.answered("/metrics", 200);
+  counters.answered("/metrics", 200);
+  counters.answered("other", 404);
+  for (int i = 0; i < 3; ++i) counters.connectionOpened();
+  counters.connectionClosed();
+  counters.connectionDisplaced();
+  counters.connectionBroken();
+  counters.cached();
+  counters.plugindAnswered(false);
+}
+
+TEST(NetdCounters, CountWhatHappened) {
+  NetdCounters counters;
+  countSome(counters);
+  const std::string text = counters.text();
+  for (const char* line :
+       {"vfiogate_netd_requests_total{code=\"200\",path=\"/metrics\"} 2",
+        "vfiogate_netd_requests_total{code=\"404\",path=\"other\"} 1",
+        "vfiogate_netd_connections_total 3", "vfiogate_netd_connections 2",
+        "vfiogate_netd_connections_displaced_total 1", "vfiogate_netd_connections_broken_total 1",
+        "vfiogate_netd_cached_answers_total 1",
+        "vfiogate_netd_plugind_questions_total{outcome=\"failed\"} 1",
+        "vfiogate_netd_plugind_questions_total{outcome=\"answered\"} 0"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
+TEST(NetdCounters, FollowTheNamingRuleAndAreDocumented) {
+  const std::string page = test::sourceText("docs/metrics.md");
+  const std::regex rule("vfiogate_netd(_[a-z]+)+");
+  NetdCounters counters;
+  countSome(counters);
+  const auto families = counters.collect();
+  ASSERT_EQ(families.size(), 7U);
+  for (const prometheus::MetricFamily& family : families) {
+    EXPECT_TRUE(std::regex_match(family.name, rule)) << family.name;
+    EXPECT_EQ(family.name.ends_with("_total"), family.type == prometheus::MetricType::Counter)
+        << family.name;
+    EXPECT_FALSE(family.help.empty()) << family.name;
+    EXPECT_THAT(page, HasSubstr("`" + family.name + "`")) << "not in docs/metrics.md";
+  }
+}
+
+}  // namespace
+}  // namespace vfiogate
