@@ -35,7 +35,8 @@ void tell(const std::vector<ConfigRemark>& remarks) {
 int run(const CommandLine& line) {
   if (line.act == CommandLine::Act::kPrintPolicy) return printPolicy(line.policyForm);
   const bool asks = line.act == CommandLine::Act::kStatus ||
-                    line.act == CommandLine::Act::kExplain || line.act == CommandLine::Act::kProbe;
+                    line.act == CommandLine::Act::kExplain ||
+                    line.act == CommandLine::Act::kProbe || line.act == CommandLine::Act::kFragment;
   if (asks) return ask(line);
   const auto config = readConfigFile(line.configFile);
   if (!config) {

@@ -1,6 +1,7 @@
 #include "plugind/cli/ask.h"
 
 #include "cli/table.h"
+#include "plugind/cli/fragment.h"
 #include "plugind/cli/status_table.h"
 #include "plugind/desk/desk_client.h"
 
@@ -18,7 +19,10 @@ DeskQuestion questionOf(const CommandLine& line) {
 }
 
 void print(const CommandLine& line, const std::string& answer) {
-  if (line.form != "table") {
+  if (line.act == CommandLine::Act::kFragment) {
+    const nlohmann::json status = nlohmann::json::parse(answer);
+    std::cout << (line.fragment == "kata" ? kataFragment(status) : kubevirtFragment(status));
+  } else if (line.form != "table") {
     std::cout << answer << (answer.ends_with('\n') ? "" : "\n");
   } else if (line.act == CommandLine::Act::kExplain) {
     std::cout << explanationText(nlohmann::json::parse(answer));

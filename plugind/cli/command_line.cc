@@ -26,14 +26,6 @@ std::optional<Identity> parseUser(std::string_view text) {
   return Identity{*uid, *gid};
 }
 
-void refuseLaterCommands(CLI::App& app) {
-  for (const char* name : {"fragment"}) {
-    app.add_subcommand(name, "not in this version")->allow_extras()->group("")->callback([name]() {
-      throw CLI::ValidationError(name, "not in this version");
-    });
-  }
-}
-
 void addOptions(CLI::App& app, CommandLine& line, bool& checkConfig) {
   app.add_option("--listen", line.listen, "the socket that privd dials")->capture_default_str();
   app.add_option("--config", line.configFile, "configuration, a YAML file");
@@ -108,6 +100,16 @@ void addProbe(CLI::App& app, CommandLine& line) {
   probe->callback([&line]() { line.act = CommandLine::Act::kProbe; });
 }
 
+void addFragment(CLI::App& app, CommandLine& line) {
+  CLI::App* fragment = app.add_subcommand(
+      "fragment", "what KubeVirt or Kata has to be told of the resources that are served now");
+  fragment->add_option("FOR", line.fragment, "kubevirt or kata")
+      ->required()
+      ->check(CLI::IsMember({"kubevirt", "kata"}));
+  addAskOptions(*fragment, line, kPatienceMs);
+  fragment->callback([&line]() { line.act = CommandLine::Act::kFragment; });
+}
+
 EarlyEnd endBy(const CLI::App& app, const CLI::ParseError& error) {
   std::ostringstream out;
   std::ostringstream err;
@@ -129,7 +131,7 @@ Result<CommandLine, EarlyEnd> readCommandLine(int argc, const char* const* argv)
   addStatus(app, line);
   addExplain(app, line);
   addProbe(app, line);
-  refuseLaterCommands(app);
+  addFragment(app, line);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

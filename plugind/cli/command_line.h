@@ -13,7 +13,15 @@
 namespace vfiogate {
 
 struct CommandLine {
-  enum class Act : std::uint8_t { kServe, kCheckConfig, kPrintPolicy, kStatus, kExplain, kProbe };
+  enum class Act : std::uint8_t {
+    kServe,
+    kCheckConfig,
+    kPrintPolicy,
+    kStatus,
+    kExplain,
+    kProbe,
+    kFragment
+  };
   Act act = Act::kServe;
   std::string listen = "/run/vfiogate/plugind/plugind.sock";
   std::string configFile;  ///< empty: no file, every key at its default
@@ -23,6 +31,7 @@ struct CommandLine {
   std::string form = "table";              ///< of status and explain
   std::chrono::milliseconds timeout{100};  ///< for an answer to them, or to probe
   std::optional<Bdf> address;              ///< to explain; always there then
+  std::string fragment;                    ///< for whom one is printed: "kubevirt" or "kata"
 };
 
 /// What is left to do is to leave: help was asked for, or something cannot be understood.

@@ -98,6 +98,8 @@ ordered_json toJson(const ResourceStatus& resource, const Moment& now) {
   const ResourceFacts& facts = resource.facts;
   ordered_json json{{"name", resource.name.str()},
                     {"groupUnit", nameOf(resource.lending.groupUnit)},
+                    {"inject", resource.lending.injectCdi ? "cdi" : "nodes"},
+                    {"kata", resource.lending.kata},
                     {"registered", isRegistered(facts.state)},
                     {"registration", nameOf(facts.state)},
                     {"streams", facts.streams},

@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Misuse{{"--netd-uid", "0"}, "--netd-uid"},
                     Misuse{{"--netd-uid", "netd"}, "--netd-uid"}, Misuse{{"explain"}, "ADDRESS"},
                     Misuse{{"explain", "gpu"}, "'gpu' is no PCI address"},
-                    Misuse{{"fragment", "kubevirt"}, "not in this version"}));
+                    Misuse{{"fragment", "xen"}, "not in {kubevirt,kata}"}));
 
 }  // namespace
 }  // namespace vfiogate

@@ -1,0 +1,94 @@
+#include "plugind/cli/fragment.h"
+
+#include <algorithm>
+#include <set>
+
+namespace vfiogate {
+namespace {
+
+using nlohmann::json;
+
+std::string nameOf(const json& resource) {
+  return resource.at("name").get<std::string>();
+}
+
+std::set<std::string> modelsOf(const json& resource) {
+  std::set<std::string> models;
+  for (const json& device : resource.at("devices")) {
+    std::string model = device.at("model");
+    // As KubeVirt's own documents write it; it compares without regard to case.
+    std::ranges::transform(model, model.begin(), [](char c) {
+      return c >= 'a' && c <= 'f' ? static_cast<char>(c - 'a' + 'A') : c;
+    });
+    models.insert(std::move(model));
+  }
+  return models;
+}
+
+std::string withoutResources(const json& status) {
+  std::string text = "# plugind serves no resource now";
+  const std::size_t leftOut = status.at("leftOut").size();
+  if (leftOut > 0) {
+    text += ", and leaves " + std::to_string(leftOut) + " devices out; `plugind explain` says why";
+  }
+  return text + ".\n";
+}
+
+std::string kataWords(const json& resource) {
+  const bool kata = resource.at("kata");
+  return "#   " + nameOf(resource) +
+         (kata ? "\n" : "   not found by Kata: set `kata: true` in its entry of `resources`\n");
+}
+
+}  // namespace
+
+std::string kubevirtFragment(const json& status) {
+  const json& resources = status.at("resources");
+  if (resources.empty()) return withoutResources(status);
+  std::string text =
+      "# In the KubeVirt resource below spec.configuration. A resource that is not listed there "
+      "is\n"
+      "# refused as soon as anything is. externalResourceProvider: KubeVirt starts no plugin for "
+      "it.\n"
+      "permittedHostDevices:\n"
+      "  pciHostDevices:\n";
+  for (const json& resource : resources) {
+    for (const std::string& model : modelsOf(resource)) {
+      text += "    - pciVendorSelector: \"" + model + "\"\n" +
+              "      resourceName: " + nameOf(resource) + "\n" +
+              "      externalResourceProvider: true\n";
+    }
+  }
+  text +=
+      "# In a VirtualMachine below spec.template.spec.domain.devices; `gpus` instead of\n"
+      "# `hostDevices` for a GPU:\n"
+      "#   hostDevices:\n";
+  unsigned number = 0;
+  for (const json& resource : resources) {
+    text += "#     - {name: device" + std::to_string(++number) +
+            ", deviceName: " + nameOf(resource) + "}\n";
+  }
+  return text;
+}
+
+std::string kataFragment(const json& status) {
+  const json& resources = status.at("resources");
+  if (resources.empty()) return withoutResources(status);
+  std::string text =
+      "# In the Kata runtime's configuration on the node, with the table of your hypervisor. "
+      "Devices\n"
+      "# are plugged before the guest starts; the runtime asks the kubelet which.\n"
+      "[hypervisor.qemu]\n"
+      "cold_plug_vfio = \"root-port\"\n"
+      "\n"
+      "[runtime]\n"
+      "pod_resource_api_sock = \"/var/lib/kubelet/pod-resources/kubelet.sock\"\n"
+      "vfio_mode = \"guest-kernel\"   # or \"vfio\": the guest's programs drive the device "
+      "themselves\n"
+      "\n"
+      "# A pod asks for them below resources.limits of a container:\n";
+  for (const json& resource : resources) text += kataWords(resource);
+  return text;
+}
+
+}  // namespace vfiogate

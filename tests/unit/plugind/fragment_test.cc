@@ -1,0 +1,60 @@
+#include "plugind/cli/fragment.h"
+
+#include <gmock/gmock.h>
+#include <yaml-cpp/yaml.h>
+
+namespace vfiogate {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+json deviceOf(const std::string& model) {
+  return {{"address", "0000:65:00.0"}, {"model", model}};
+}
+
+json twoResources() {
+  return {{"resources",
+           {{{"name", "vfiogate.dev/gpu"},
+             {"kata", true},
+             {"devices", {deviceOf("10de:2684"), deviceOf("10de:22ba"), deviceOf("10de:2684")}}},
+            {{"name", "vfiogate.dev/nic"}, {"kata", false}, {"devices", {deviceOf("15b3:101e")}}}}},
+          {"leftOut", json::array()}};
+}
+
+TEST(Fragment, PermitsEachModelOfEachResourceOnceInKubevirt) {
+  const YAML::Node read = YAML::Load(kubevirtFragment(twoResources()));
+  std::vector<std::string> rows;
+  for (const YAML::Node& row : read["permittedHostDevices"]["pciHostDevices"]) {
+    EXPECT_TRUE(row["externalResourceProvider"].as<bool>());
+    rows.push_back(row["pciVendorSelector"].as<std::string>() + " " +
+                   row["resourceName"].as<std::string>());
+  }
+  EXPECT_THAT(rows, testing::ElementsAre("10DE:22BA vfiogate.dev/gpu", "10DE:2684 vfiogate.dev/gpu",
+                                         "15B3:101E vfiogate.dev/nic"));
+}
+
+TEST(Fragment, ShowsHowAVirtualMachineAsks) {
+  const std::string text = kubevirtFragment(twoResources());
+  EXPECT_THAT(text, HasSubstr("{name: device1, deviceName: vfiogate.dev/gpu}"));
+  EXPECT_THAT(text, HasSubstr("{name: device2, deviceName: vfiogate.dev/nic}"));
+}
+
+TEST(Fragment, TellsWhichResourcesKataWillNotFind) {
+  const std::string text = kataFragment(twoResources());
+  EXPECT_THAT(text, HasSubstr("cold_plug_vfio = \"root-port\""));
+  EXPECT_THAT(text, HasSubstr("#   vfiogate.dev/gpu\n"));
+  EXPECT_THAT(text, HasSubstr("#   vfiogate.dev/nic   not found by Kata: set `kata: true`"));
+}
+
+TEST(Fragment, SaysSoWhereNothingIsServed) {
+  const json nothing{{"resources", json::array()}, {"leftOut", {{{"address", "0000:65:00.0"}}}}};
+  for (const std::string& text : {kubevirtFragment(nothing), kataFragment(nothing)}) {
+    EXPECT_THAT(text, HasSubstr("serves no resource now, and leaves 1 devices out"));
+    EXPECT_THAT(text, Not(HasSubstr("permittedHostDevices")));
+  }
+}
+
+}  // namespace
+}  // namespace vfiogate
