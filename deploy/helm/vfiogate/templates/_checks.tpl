@@ -1,0 +1,32 @@
+{{/* What the schema cannot say, or what must be said, too, where the schema is skipped. */}}
+{{- define "vfiogate.check" -}}
+{{- $names := list }}
+{{- range .Values.nodeClasses }}
+{{- if has .name $names }}{{ fail (printf "nodeClasses: two are named %q; rename one" .name) }}{{ end }}
+{{- $names = append $names .name }}
+{{- $class := .name }}
+{{- range $i, $resource := (.config.resources | default list) }}
+{{- $where := printf "nodeClasses %s: resources[%d]" $class $i }}
+{{- include "vfiogate.checkSelector" (dict "where" (printf "%s.select" $where) "select" ($resource.select | default dict)) }}
+{{- if and (or (eq ($resource.inject | default "nodes") "cdi") $resource.kata) (not $.Values.cdi.enabled) }}
+{{- fail (printf "%s needs CDI specs: set cdi.enabled, and read docs/cdi.md first" $where) }}
+{{- end }}
+{{- end }}
+{{- range $i, $select := (.config.exclude | default list) }}
+{{- include "vfiogate.checkSelector" (dict "where" (printf "nodeClasses %s: exclude[%d]" $class $i) "select" $select) }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "vfiogate.checkSelector" -}}
+{{- $where := .where }}
+{{- range $key, $value := .select }}
+{{- if ne $key "numa" }}
+{{- range (kindIs "slice" $value | ternary $value (list $value)) }}
+{{- if not (kindIs "string" .) }}
+{{- fail (printf "%s.%s: YAML read %v, which is no text; quote it, as in \"1e07\"" $where $key .) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
