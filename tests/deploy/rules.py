@@ -1,0 +1,147 @@
+"""What must hold of the pod: design's table "in a pod", as data. Each rule has a name, by which a test sees it broken."""
+
+ABSENT = object()
+
+# name, field of the DaemonSet's pod, value
+POD = [
+    ("no-host-network", "hostNetwork", ABSENT),
+    ("no-host-pid", "hostPID", ABSENT),
+    ("no-host-ipc", "hostIPC", ABSENT),
+    ("no-user-namespace", "hostUsers", ABSENT),  # false: no kernel events, and uid 0 owns nothing of the host
+    ("no-shared-processes", "shareProcessNamespace", ABSENT),
+    ("no-token", "automountServiceAccountToken", False),
+    ("no-fsgroup", "securityContext.fsGroup", ABSENT),
+    ("no-fsgroup", "securityContext.supplementalGroups", ABSENT),
+    ("seccomp", "securityContext.seccompProfile.type", "RuntimeDefault"),
+    ("priority", "priorityClassName", "system-node-critical"),
+    ("own-account", "serviceAccountName", "vfiogate"),
+    ("no-init", "initContainers", ABSENT),
+]
+
+# of each container
+CONTAINER = [
+    ("not-privileged", "securityContext.privileged", False),
+    ("no-escalation", "securityContext.allowPrivilegeEscalation", False),
+    ("no-capabilities", "securityContext.capabilities", {"drop": ["ALL"]}),
+    ("read-only-root", "securityContext.readOnlyRootFilesystem", True),
+    ("seccomp", "securityContext.seccompProfile", ABSENT),  # the pod's
+    ("proc-mount", "securityContext.procMount", ABSENT),
+]
+
+UIDS = {"privd": 0, "plugind": 64532, "netd": 64533}
+
+# container -> where -> (volume, access)
+MOUNTS = {
+    "privd": {
+        "/host/sys": ("sys", "rw"),
+        "/host/dev": ("dev", "ro"),
+        "/var/lib/kubelet/device-plugins": ("device-plugins", "rw"),
+        "/var/lib/kubelet/pod-resources": ("pod-resources", "ro"),
+        "/var/lib/vfiogate": ("state", "rw"),
+        "/etc/vfiogate": ("config", "ro"),
+        "/run/vfiogate/privd": ("privd-socket", "rw"),
+        "/run/vfiogate/plugind": ("plugind-socket", "ro"),
+    },
+    "plugind": {
+        "/etc/vfiogate": ("config", "ro"),
+        "/run/vfiogate/plugind": ("plugind-socket", "rw"),
+    },
+    "netd": {
+        "/run/vfiogate/plugind": ("plugind-socket", "ro"),
+    },
+}
+SOCKETS = {"emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}
+
+
+def host(path: str, kind: str = "Directory") -> dict:
+    return {"hostPath": {"path": path, "type": kind}}
+
+
+VOLUMES = {
+    "sys": host("/sys"),
+    "dev": host("/dev"),
+    "device-plugins": host("/var/lib/kubelet/device-plugins"),
+    "pod-resources": host("/var/lib/kubelet/pod-resources"),
+    "state": host("/var/lib/vfiogate", "DirectoryOrCreate"),
+    "privd-socket": SOCKETS,
+    "plugind-socket": SOCKETS,
+}
+CDI_MOUNT = {"/var/run/cdi": ("cdi", "rw")}
+CDI_VOLUME = {"cdi": host("/var/run/cdi", "DirectoryOrCreate")}
+
+PROBES = {"privd": [], "plugind": ["livenessProbe", "readinessProbe"], "netd": ["livenessProbe", "readinessProbe"]}
+
+
+def at(value, path: str):
+    for key in path.split("."):
+        if not isinstance(value, dict) or key not in value:
+            return ABSENT
+        value = value[key]
+    return value
+
+
+def broken_in(value: dict, table, where: str) -> list[str]:
+    found = []
+    for name, path, wanted in table:
+        there = at(value, path)
+        if there is not wanted and there != wanted:
+            found.append(f"{name}: {where}: {path} is {'absent' if there is ABSENT else there!r}")
+    return found
+
+
+def mounts_of(container: dict) -> dict:
+    return {
+        mount["mountPath"]: (mount["name"], "ro" if mount.get("readOnly", False) else "rw")
+        for mount in container.get("volumeMounts", [])
+    }
+
+
+def broken_in_container(container: dict, cdi: bool, sysfs: str) -> list[str]:
+    name = container["name"]
+    found = broken_in(container, CONTAINER, name)
+    context = container.get("securityContext", {})
+    if (context.get("runAsUser"), context.get("runAsGroup")) != (UIDS[name], UIDS[name]):
+        found.append(f"user: {name}: not {UIDS[name]}")
+    if UIDS[name] != 0 and context.get("runAsNonRoot") is not True:
+        found.append(f"non-root: {name}: runAsNonRoot is not true")
+    wanted = MOUNTS[name] | (CDI_MOUNT if cdi and name == "privd" else {})
+    if name == "privd":
+        wanted = wanted | {"/host/sys": ("sys", sysfs)}
+    there = mounts_of(container)
+    if len(there) != len(container.get("volumeMounts", [])):
+        found.append(f"mounts: {name}: two at one path")
+    for path in sorted(wanted.keys() | there.keys()):
+        if wanted.get(path) != there.get(path):
+            found.append(f"mounts: {name}: {path} is {there.get(path)}, not {wanted.get(path)}")
+    if any("subPath" in mount or "mountPropagation" in mount for mount in container.get("volumeMounts", [])):
+        found.append(f"mounts: {name}: subPath (no news of a ConfigMap) or mountPropagation")
+    for kind in ("requests", "limits"):
+        if "memory" not in container.get("resources", {}).get(kind, {}):
+            found.append(f"memory: {name}: no {kind}")
+    probes = sorted(key for key in container if key.endswith("Probe"))
+    if probes != PROBES[name]:
+        found.append(f"probes: {name}: {probes}")
+    return found
+
+
+def broken(daemon_set: dict, cdi: bool = False, sysfs: str = "rw") -> list[str]:
+    """The rules that do not hold, each as "name: where: what"."""
+    spec = daemon_set["spec"]
+    pod = spec["template"]["spec"]
+    found = broken_in(pod, POD, "pod")
+    if at(spec, "updateStrategy.rollingUpdate.maxSurge") != 0:
+        found.append("no-surge: maxSurge is not 0")
+    if at(spec, "updateStrategy.rollingUpdate.maxUnavailable") in (ABSENT, 0, "0%"):
+        found.append("unavailable: maxUnavailable lets no update go on")
+    if not spec["selector"]["matchLabels"].items() <= spec["template"]["metadata"]["labels"].items():
+        found.append("selector: it does not select its own pods")
+    if [container["name"] for container in pod["containers"]] != list(UIDS):
+        return [*found, f"containers: not {', '.join(UIDS)}"]
+    wanted = VOLUMES | (CDI_VOLUME if cdi else {}) | {"config": {"configMap": {"name": daemon_set["metadata"]["name"]}}}
+    there = {volume["name"]: {k: v for k, v in volume.items() if k != "name"} for volume in pod["volumes"]}
+    for name in sorted(wanted.keys() | there.keys()):
+        if wanted.get(name) != there.get(name):
+            found.append(f"volumes: {name} is {there.get(name)}, not {wanted.get(name)}")
+    for container in pod["containers"]:
+        found += broken_in_container(container, cdi, sysfs)
+    return found
