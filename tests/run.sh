@@ -131,7 +131,7 @@ if [ "$full" = yes ]; then
   build release all
   ctests release -L "$inside"
   build dev
-  ctests dev -LE "machine|image"
+  ctests dev -LE "machine|image|deploy"
 else
   build checked privd plugind tests_unit tests_property tests_peers
   ctests checked -L "$inside" --parallel 2

@@ -34,6 +34,7 @@ class Manifests(Case):
 
     def test_each_breach_of_a_rule_is_seen_by_its_name(self):
         (sound,) = of_kind("DaemonSet", base())
+        self.assertEqual(rules.broken(sound), [])
         for rule, what, mutate in mutations.MUTATIONS:
             with self.subTest(rule=rule, what=what):
                 worse = copy.deepcopy(sound)
@@ -76,6 +77,15 @@ class Manifests(Case):
         text = (TREE / "deploy/image/root_files.py").read_text()
         for name in ("plugind", "netd"):
             self.assertRegex(text, rf"(?m)^{name.upper()}_UID = {rules.UIDS[name]}\b")
+
+    def test_name_and_version_are_those_of_image_and_project(self):
+        (chart,) = documents((CHART / "Chart.yaml").read_text())
+        version = re.search(r"project\(vfiogate VERSION ([\d.]+)", (TREE / "CMakeLists.txt").read_text())[1]
+        self.assertEqual((chart["version"], chart["appVersion"]), (version, version))
+        (values,) = documents((CHART / "values.yaml").read_text())
+        script = (TREE / "deploy/image/build_image.py").read_text()
+        for option, key in (("--name", "repository"), ("--tag", "tag")):
+            self.assertIn(f'"{option}", default="{values["image"][key]}"', script)
 
     def test_the_schema_of_values_knows_plugind_s_configuration(self):
         keys = configuration.built((TREE / "plugind/config/config.proto").read_text())
