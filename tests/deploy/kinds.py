@@ -1,5 +1,5 @@
-"""The few kinds of Kubernetes that deploy/ uses, with the fields that it may use: hand-kept, so that a misspelt field, which
-an API server might drop in silence, is an error here.
+"""The few kinds of Kubernetes that deploy/ uses, with the fields that it may use: hand-kept, so that a misspelt
+field, which an API server might drop in silence, is an error here.
 
 str, int, bool: that. {"a", "b"}: one of these. [T]: a list of T. (T, U): either. {"key": T}: these keys and no others;
 "key!" has to be there; {"*": T}: any keys."""

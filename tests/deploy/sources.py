@@ -26,7 +26,8 @@ def of_kind(kind: str, found: list[dict]) -> list[dict]:
 
 
 def base() -> list[dict]:
-    return [d for name in ("common", "node-class") for d in documents((KUBERNETES / f"base/{name}/manifests.yaml").read_text())]
+    files = (KUBERNETES / f"base/{name}/manifests.yaml" for name in ("common", "node-class"))
+    return [document for file in files for document in documents(file.read_text())]
 
 
 def comparable(found: list[dict]) -> dict:
