@@ -9,7 +9,7 @@ packages=(
   libgtest-dev libgmock-dev
   libfuse3-dev fuse3
   qemu-system-x86 busybox-static cpio kmod xz-utils
-  pci.ids iproute2 python3 python3-yaml
+  pci.ids iproute2 python3 python3-yaml apparmor
   clang clang-format clang-tidy libclang-rt-14-dev shellcheck
 )
 

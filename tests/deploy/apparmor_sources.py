@@ -1,0 +1,96 @@
+"""Paths and names that privd uses, out of its own source: where the code changes them, the profile has
+to follow. A constant that is not found any more is an error."""
+
+import pathlib
+import re
+
+TREE = pathlib.Path(__file__).resolve().parents[2]
+
+
+def constants(file: str, pattern: str) -> list:
+    found = re.findall(pattern, (TREE / file).read_text())
+    if not found:
+        raise LookupError(f"{file}: nothing like {pattern}")
+    return found
+
+
+def constant(file: str, pattern: str) -> str:
+    found = constants(file, pattern)
+    if len(set(found)) != 1:
+        raise LookupError(f"{file}: not one but {len(found)} like {pattern}")
+    return found[0]
+
+
+def default_of(option: str) -> str:
+    return constant("privd/serve_options.h", rf'std::string {option} = "([^"]+)"')
+
+
+def read_of_devices() -> set[str]:
+    """The names of attributes; directories and links that are only looked at are not among them."""
+    return set(constants("privd/device_scan.cc", r'from\.(?:hex|decimal|decimalOrMinusOne|text|bytes)\(\s*"(\w+)"'))
+
+
+def sysfs_paths(device: str, group: str) -> dict[str, str]:
+    devices = constant("privd/device_scan.h", r'kPciDevices = "([^"]+)"')
+    groups = constant("privd/group_scan.h", r'kIommuGroups = "([^"]+)"')
+    vfio = constant("privd/device_scan.h", r'kVfioDevDirectory = "([^"]+)"')
+    members = constant("privd/group_scan.cc", r'sysfs\.names\(directory \+ "([^"]+)"\)')
+    if group.rpartition("/")[0] != f"/host/sys/{groups}":
+        raise LookupError(f"groups are below {groups}")
+    paths = {f"/host/sys/{devices}/": "r", f"/host/sys/{groups}/": "r"}
+    paths |= {f"{device}/{vfio}/": "r", f"{group}{members}/": "r"}
+    paths |= {f"{device}/{name}": "r" for name in read_of_devices()}
+    paths |= {f"{group}/{name}": "r" for name in constants("privd/group_scan.cc", r'from\.text\("(\w+)"\)')}
+    return paths
+
+
+def bound_at(path: str) -> list[str]:
+    """The names that a listener at `path` comes to have: the temporary ones, its own."""
+    constant("ipc/socket/unix_socket.cc", r'kj::str\(directory, "/\.", name, "\.", attempt\)')
+    tries = int(constant("ipc/socket/unix_socket.cc", r"kTemporaryNames = (\d+)"))
+    directory, _, name = path.rpartition("/")
+    return [path, *(f"{directory}/.{name}.{attempt}" for attempt in range(tries))]
+
+
+def socket_paths(digest: str) -> dict[str, str]:
+    gate = "privd/kubelet_gate.cc"
+    places = {"kubeletDir": default_of("kubeletDir")}
+    for name, base, rest in constants(gate, r'(\w+_)\(kj::str\((\w+), "([^"]+)"\)\)'):
+        places[name] = places[base] + rest
+    prefix, suffix = constants(gate, r'kj::str\("([^"]+)", digestOf\(resource\)\.c_str\(\), "([^"]+)"\)')[0]
+    paths = {places["checkpoint_"]: "r", places["registrationSocket_"]: "rw", places["podResourcesSocket_"]: "rw"}
+    paths[default_of("plugind")] = "rw"
+    ours = bound_at(default_of("socket")) + bound_at(f"{places['directory_']}/{prefix}{digest}{suffix}")
+    return paths | {path: "rw" for path in ours}
+
+
+def spec_paths(digest: str) -> dict[str, str]:
+    spec = "privd/cdi_spec.cc"
+    prefix, suffix, temporary = (
+        constant(spec, rf'{name} = "([^"]+)"') for name in ("kPrefix", "kSuffix", "kTemporarySuffix")
+    )
+    constant(spec, r'return "\." \+ std::string\(name\) \+ std::string\(kTemporarySuffix\)')
+    if int(constant(spec, r"kDigits = (\d+)")) != len(digest):
+        raise LookupError("another number of digits")
+    directory, name = default_of("cdiDir"), prefix + digest + suffix
+    return {f"{directory}/": "r", f"{directory}/{name}": "rw", f"{directory}/.{name}{temporary}": "rw"}
+
+
+def state_paths() -> dict[str, str]:
+    directory = default_of("stateDir")
+    lock = constant("privd/instance_lock.cc", r'stateDir \+ "(/\w+)"')
+    lease = constant("privd/plugind_lease.cc", r'kName = "([^"]+)"')
+    return {directory + lock: "rwk", f"{directory}/{lease}": "rwk"}
+
+
+def other_paths() -> dict[str, str]:
+    return {constant("privd/cli/node_view.h", r'pciIds = "([^"]+)"'): "r"}
+
+
+def sockets_made() -> set[str]:
+    """Families and types, as the profile names them."""
+    makers = ["privd/uevent_socket.cc", "ipc/socket/unix_socket.cc", "ipc/codec/descriptor_channel.cc"]
+    call = r"socket(?:pair)?\(AF_([A-Z]+), SOCK_([A-Z]+) \|"
+    types = {"DGRAM": "dgram", "STREAM": "stream", "SEQPACKET": "seqpacket"}
+    made = [found for maker in makers for found in constants(maker, call)]
+    return {f"network {family.lower()} {types[kind]}," for family, kind in made}

@@ -1,0 +1,170 @@
+"""What the profile of privd must allow and must deny: paths as they are in its container."""
+
+DEVICE = "/host/sys/devices/pci0000:00/0000:00:1c.0/0000:3b:00.0"
+GROUP = "/host/sys/kernel/iommu_groups/12"
+PLUGINS = "/var/lib/kubelet/device-plugins"
+DIGEST = "0123456789abcdef"
+
+# Path to all that may be done with it. Attributes of devices and names that the code makes are added
+# from the code itself, in the test.
+ALLOWED = {
+    "/usr/bin/privd": "mr",
+    "/usr/lib64/ld-linux-x86-64.so.2": "mr",
+    "/usr/lib/ld-linux-aarch64.so.1": "mr",
+    "/usr/lib/x86_64-linux-gnu/libc.so.6": "mr",
+    "/usr/lib/aarch64-linux-gnu/libkj-0.9.2.so": "mr",
+    "/usr/share/misc/pci.ids": "r",
+    "/dev/null": "rw",
+    "/host/sys/bus/pci/devices/": "r",
+    "/host/sys/kernel/iommu_groups/": "r",
+    f"{GROUP}/devices/": "r",
+    f"{DEVICE}/": "r",
+    f"{DEVICE}/vfio-dev/": "r",
+    f"{DEVICE}/vendor": "r",
+    f"{DEVICE}/boot_vga": "r",
+    # Intel VMD, Arm, Hyper-V
+    "/host/sys/devices/pci0000:00/0000:00:0e.0/pci10000:e0/10000:e0:06.0/vendor": "r",
+    "/host/sys/devices/platform/40000000.pcie/pci0000:00/0000:00:01.0/config": "r",
+    "/host/sys/devices/LNXSYSTM:00/LNXSYBUS:00/ACPI0004:00/VMBUS:00/4715-aa/pci7f5a:00/7f5a:00:02.0/class": "r",
+    # binding
+    f"{DEVICE}/driver_override": "w",
+    "/host/sys/devices/pci0000:00/0000:00:0e.0/pci10000:e0/10000:e0:06.0/driver_override": "w",
+    "/host/sys/bus/pci/drivers/vfio-pci/bind": "w",
+    "/host/sys/bus/pci/drivers/vfio-pci/unbind": "w",
+    "/host/sys/bus/pci/drivers/nvidia/unbind": "w",
+    "/host/sys/bus/pci/drivers_probe": "w",
+    # configuration
+    "/etc/vfiogate/plugind.yaml": "r",
+    "/etc/vfiogate/..2026_11_21_20_16_14.1234567890/plugind.yaml": "r",
+    # its own
+    "/var/lib/vfiogate/": "r",
+    "/var/log/vfiogate/": "r",
+    "/var/log/vfiogate/audit.jsonl": "rw",
+    "/var/run/cdi/": "r",
+}
+
+DENIED = [
+    # sysfs: every other write that root may do there, and what reading is nobody's business
+    "/host/sys/bus/pci/rescan",
+    "/host/sys/bus/pci/uevent",
+    "/host/sys/bus/pci/resource_alignment",
+    "/host/sys/bus/pci/drivers_autoprobe",
+    "/host/sys/bus/pci/drivers/vfio-pci/new_id",
+    "/host/sys/bus/pci/drivers/vfio-pci/remove_id",
+    "/host/sys/bus/pci/drivers/vfio-pci/uevent",
+    "/host/sys/bus/pci/drivers/vfio-pci/module/parameters/ids",
+    "/host/sys/bus/pci/drivers/bind",
+    "/host/sys/bus/platform/drivers_probe",
+    "/host/sys/bus/platform/drivers/vfio-platform/bind",
+    "/host/sys/bus/usb/drivers/usb-storage/unbind",
+    "/host/sys/class/vfio/12/uevent",
+    "/host/sys/devices/platform/serial8250/driver_override",
+    "/host/sys/devices/virtual/powercap/intel-rapl/intel-rapl:0/energy_uj",
+    "/host/sys/devices/system/cpu/cpu1/online",
+    "/host/sys/devices/pci0000:00/pci_bus/0000:00/rescan",
+    "/host/sys/devices/pci0000:00/driver_override",
+    f"{DEVICE}/0000:3b:00.0.extra/driver_override",
+    f"{DEVICE}/net/eth0/address",
+    f"{DEVICE}/vfio-dev/vfio0/uevent",
+    f"{DEVICE}/mdev_supported_types/nvidia-256/create",
+    f"{GROUP}/reserved_regions",
+    "/host/sys/kernel/uevent_helper",
+    "/host/sys/kernel/debug/vfio/0000:3b:00.0",
+    "/host/sys/kernel/security/apparmor/.load",
+    "/host/sys/kernel/mm/transparent_hugepage/enabled",
+    "/host/sys/firmware/efi/efivars/BootOrder-8be4df61",
+    "/host/sys/firmware/acpi/tables/DSDT",
+    "/host/sys/fs/cgroup/cgroup.procs",
+    "/host/sys/module/vfio/parameters/enable_unsafe_noiommu_mode",
+    "/host/sys/module/vfio_pci/parameters/ids",
+    "/host/sys/power/state",
+    "/host/sys/",
+    # the runtime's own
+    "/sys/bus/pci/drivers_probe",
+    "/sys/devices/pci0000:00/0000:00:1c.0/driver_override",
+    "/proc/1/environ",
+    "/proc/sys/kernel/core_pattern",
+    "/proc/sysrq-trigger",
+    # device nodes are looked at and never opened
+    "/host/dev/",
+    "/host/dev/sda",
+    "/host/dev/mem",
+    "/host/dev/vfio/vfio",
+    "/host/dev/vfio/12",
+    "/dev/vfio/12",
+    "/dev/kmsg",
+    # what else lies beside the things that it may touch
+    f"{PLUGINS}/",
+    f"{PLUGINS}/nvidia.sock",
+    f"{PLUGINS}/DEPRECATION",
+    f"{PLUGINS}/vfiogate-.sock",
+    f"{PLUGINS}/vfiogate-{DIGEST}0.sock",
+    f"{PLUGINS}/vfiogate-{DIGEST}.sock.0",
+    f"{PLUGINS}/sub/vfiogate-{DIGEST}.sock",
+    "/var/lib/kubelet/config.yaml",
+    "/var/lib/kubelet/pki/kubelet-client-current.pem",
+    "/var/lib/kubelet/pods/0/volumes/secret",
+    "/var/lib/kubelet/pod-resources/other.sock",
+    "/var/run/cdi/nvidia.yaml",
+    f"/var/run/cdi/vfiogate-{DIGEST}.yaml",
+    f"/var/run/cdi/vfiogate-{DIGEST}.json.tmp",
+    "/run/vfiogate/plugind/other.sock",
+    "/run/vfiogate/privd/other.sock",
+    "/run/containerd/containerd.sock",
+    "/etc/vfiogate/sub/plugind.yaml",
+    "/etc/passwd",
+    "/etc/shadow",
+    "/var/run/secrets/kubernetes.io/serviceaccount/token",
+    "/usr/bin/plugind",
+    "/usr/bin/netd",
+    "/usr/lib/x86_64-linux-gnu/sub/libc.so.6",
+    "/usr/lib/os-release",
+]
+
+# Names of a PCI function's files that must stay out of reach, beside those that the scan reads.
+CLOSED_ATTRIBUTES = [
+    "uevent", "remove", "rescan", "reset", "resource", "resource0", "resource0_wc", "rom", "msi_bus", "irq",
+    "d3cold_allowed", "power/control", "sriov_numvfs", "sriov_totalvfs", "sriov_drivers_autoprobe", "vpd",
+    "driver/new_id", "driver/bind", "iommu_group/type", "mdev_type", "max_link_speed", "driver_override/x",
+]
+
+# Everything in the profile that is not about files.
+OTHERS = [
+    "network netlink dgram,",
+    "network unix stream,",
+    "network unix seqpacket,",
+    "signal (receive) set=(term, int, kill, exists) peer={unconfined,runc,crun},",
+    "signal (send, receive) set=(abrt) peer=vfiogate-privd,",
+]
+
+# Rules each of which would be too much.
+TOO_WIDE = [
+    "/host/sys/** w,",
+    "/host/** rw,",
+    "/** w,",
+    "/{host,other}/** w,",
+    "/h*/sys/power/state w,",
+    "@{pci}/* w,",
+    "@{pci}/** r,",
+    "/host/sys/devices/**/driver_override w,",
+    "/host/sys/bus/pci/* w,",
+    "/host/sys/bus/pci/drivers/*/* w,",
+    "/host/sys/bus/*/drivers/*/bind w,",
+    "/host/sys/bus/pci/drivers/*/new_id w,",
+    "/host/sys/kernel/iommu_groups/*/type w,",
+    "/host/sys/module/*/parameters/* r,",
+    "/host/dev/** r,",
+    "/var/lib/kubelet/** r,",
+    "/var/run/cdi/* rw,",
+    "network inet stream,",
+    "network netlink raw,",
+    "signal (send) peer=unconfined,",
+]
+
+# What the reader does not even know, and so refuses.
+REFUSED = [
+    "capability,", "capability sys_admin,", "file,", "mount,", "umount,", "ptrace (read),", "unix,", "network,",
+    "change_profile,", "userns,", "pivot_root,", "/usr/bin/sh ix,", "/usr/bin/sh rUx,", "deny /x w,",
+    "owner /x r,", "audit /x r,", "include <abstractions/base>", "#include <abstractions/base>",
+    "^hat {", "/x r, /y w,", "@{unset}/x r,", "/x[0-9 r,", "/x{a,b r,", "/x -> /y,",
+]
