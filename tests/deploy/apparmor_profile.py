@@ -20,6 +20,7 @@ class FileRule:
 @dataclasses.dataclass
 class Profile:
     name: str = ""
+    flags: str = ""
     files: list[FileRule] = dataclasses.field(default_factory=list)
     others: list[str] = dataclasses.field(default_factory=list)  # network, signal: as written, one space
     blocks: list[tuple[str, str]] = dataclasses.field(default_factory=list)  # comment above, first rule
@@ -27,6 +28,7 @@ class Profile:
 
 FILE_RULE = re.compile(r"([/@]\S*) ([a-z]+),")
 OTHER_RULE = re.compile(r"(?:network|signal) [^,()]*(?:\([a-z, ]+\)[^,()]*)*(?:\{[a-z,]+\})?,")
+OPENING = re.compile(r"profile ([a-z-]+)(?: flags=\(([a-z_, ]+)\))? \{")
 VARIABLE = re.compile(r"(@\{[a-z]+\})=(\S+)")
 PERMISSIONS = set("rwmk")
 
@@ -59,8 +61,8 @@ def parse(text: str) -> Profile:
         elif not begun:
             if set_here := VARIABLE.fullmatch(line):
                 variables[set_here[1]] = expand(set_here[2], variables)
-            elif opening := re.fullmatch(r"profile ([a-z-]+) \{", line):
-                profile.name, begun = opening[1], True
+            elif opening := OPENING.fullmatch(line):
+                profile.name, profile.flags, begun = opening[1], opening[2] or "", True
             elif line != "abi <abi/3.0>,":
                 raise Malformed(f"line {number}: {line}")
         elif line == "}":

@@ -116,8 +116,9 @@ class Rules(unittest.TestCase):
     def setUpClass(cls):
         cls.profile = parse(PROFILE.read_text())
 
-    def test_the_name_is_the_files(self):
+    def test_its_name_is_the_files_and_it_enforces(self):
         self.assertEqual(self.profile.name, PROFILE.name)
+        self.assertEqual(self.profile.flags, "attach_disconnected")
 
     def test_it_allows_what_is_needed_and_nothing_beside(self):
         self.assertEqual(faults(self.profile), [])
