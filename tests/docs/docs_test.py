@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """The shell blocks of README.md, ARCHITECTURE.md, docs/ and deploy/: each says in its first line whether it is run here
 ("```sh run") or why not ("```sh norun: REASON"). The former are run as they stand, in a copy of the tree beside which
-the built programs lie; both are counted."""
+the built programs lie; both are counted. And docs/reference.md is what docs/make_reference.py makes of the programs."""
 
 import argparse
+import difflib
 import pathlib
 import re
 import shutil
@@ -87,6 +88,14 @@ def run(block: Block, tree: pathlib.Path) -> str | None:
     return None if done.returncode == 0 else f"exit code {done.returncode}\n{done.stdout[-3000:]}"
 
 
+def reference_fault(programs: pathlib.Path) -> str | None:
+    made = subprocess.run([str(TREE / "docs/make_reference.py"), "--programs", str(programs)], check=True,
+                          capture_output=True, text=True).stdout.splitlines()
+    kept = (TREE / "docs/reference.md").read_text().splitlines()
+    difference = list(difflib.unified_diff(kept, made, "docs/reference.md", "the programs", lineterm="", n=0))
+    return "\n".join(["run docs/make_reference.py > docs/reference.md", *difference[:20]]) if difference else None
+
+
 def check_the_checker() -> None:
     """A test that cannot fail shows nothing."""
     text = "```sh run\ntrue\n```\n```sh\nls\n```\n```sh norun:\n```\n```bash run\n```\n```sh norun: no node\n```\n```yaml\na: 1\n```\n"
@@ -108,6 +117,8 @@ def main() -> int:
     failures = [f"{block.where}: {fault}" for block in blocks if (fault := fault_of(block))]
     runnable = [block for block in blocks if block.info == "sh run"]
     reasons = [block for block in blocks if block.info.startswith("sh norun: ")]
+    if fault := reference_fault(programs):
+        failures.append(fault)
     with tempfile.TemporaryDirectory(prefix="vfiogate-docs-") as directory:
         tree = pathlib.Path(directory)
         copy_tree(files, programs, tree)
