@@ -1,5 +1,6 @@
 #include "netd/http_door.h"
 
+#include "ipc/socket/stream_flags.h"
 #include "ipc/socket/unix_socket.h"
 #include "netd/log_line.h"
 
@@ -17,8 +18,6 @@ constexpr std::ptrdiff_t kMostVisits = 64;
 constexpr int kBatch = 8;
 /// After the process ran out of descriptors.
 constexpr auto kAcceptPause = 1 * kj::SECONDS;
-constexpr unsigned kStreamFlags =
-    kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC | kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK;
 
 }  // namespace
 

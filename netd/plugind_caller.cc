@@ -1,6 +1,7 @@
 #include "netd/plugind_caller.h"
 
 #include "ipc/schema/plugind.capnp.h"
+#include "ipc/socket/stream_flags.h"
 #include "ipc/socket/unix_socket.h"
 
 #include <capnp/message.h>
@@ -18,8 +19,6 @@ constexpr std::size_t kMostText = 1U << 20U;
 /// Twice the text that is taken: a message above it is refused before it is stored.
 constexpr capnp::ReaderOptions kFromPlugind{.traversalLimitInWords = 2 * kMostText / 8,
                                             .nestingLimit = 8};
-constexpr unsigned kStreamFlags =
-    kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC | kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK;
 
 std::string whyNotDialled(const std::string& socket, int error) {
   const std::string text = "cannot reach plugind at " + socket + ": " + strerrordesc_np(error);

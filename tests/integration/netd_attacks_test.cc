@@ -67,15 +67,15 @@ Connections connectsAThousandTimes(std::uint16_t port) {
   return open;
 }
 
-struct Row {
+struct NamedAttack {
   const char* name;
   Attack attack;
 };
-void PrintTo(const Row& row, std::ostream* out) {
+void PrintTo(const NamedAttack& row, std::ostream* out) {
   *out << row.name;
 }
 
-class NetdUnderAttack : public NetdCase, public testing::WithParamInterface<Row> {
+class NetdUnderAttack : public NetdCase, public testing::WithParamInterface<NamedAttack> {
 protected:
   struct Sizes {
     ProcessSize netd;
@@ -101,11 +101,12 @@ protected:
 };
 
 INSTANTIATE_TEST_SUITE_P(All, NetdUnderAttack,
-                         testing::Values(Row{"BytesOneByOne", sendsByteByByte},
-                                         Row{"HugeHeads", sendsHugeHeads},
-                                         Row{"PipelinedUnread", pipelinesAndDoesNotRead},
-                                         Row{"Garbage", sendsGarbage},
-                                         Row{"AThousandConnections", connectsAThousandTimes}),
+                         testing::Values(NamedAttack{"BytesOneByOne", sendsByteByByte},
+                                         NamedAttack{"HugeHeads", sendsHugeHeads},
+                                         NamedAttack{"PipelinedUnread", pipelinesAndDoesNotRead},
+                                         NamedAttack{"Garbage", sendsGarbage},
+                                         NamedAttack{"AThousandConnections",
+                                                     connectsAThousandTimes}),
                          [](const auto& row) { return std::string(row.param.name); });
 
 // I10, for HTTP.

@@ -146,11 +146,11 @@ TEST_F(Netd, AsksPlugindOnceASecondWhoeverAsks) {
     ASSERT_TRUE(answer);
     ASSERT_EQ(answer->code, 200);
   }
-  const double seconds =
+  const double elapsed =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   const std::string after = get("/metrics").body;
-  EXPECT_LE(sampleIn(after, asked) - before, seconds + 2);
-  EXPECT_GE(sampleIn(after, "vfiogate_netd_cached_answers_total"), 490 - seconds);
+  EXPECT_LE(sampleIn(after, asked) - before, elapsed + 2);
+  EXPECT_GE(sampleIn(after, "vfiogate_netd_cached_answers_total"), 490 - elapsed);
 }
 
 TEST_F(Netd, RefusesWhatItDoesNotServe) {

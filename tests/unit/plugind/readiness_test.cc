@@ -16,7 +16,7 @@ struct Facts {
 };
 constexpr Facts kServed{RegistrationState::kStanding, 1};
 
-struct Row {
+struct ReadyRow {
   const char* name;
   bool privdThere;
   bool begun;
@@ -25,11 +25,11 @@ struct Row {
   bool ready;
   const char* why;
 };
-void PrintTo(const Row& row, std::ostream* out) {
+void PrintTo(const ReadyRow& row, std::ostream* out) {
   *out << row.name;
 }
 
-PluginStatus statusFrom(const Row& row) {
+PluginStatus statusFrom(const ReadyRow& row) {
   PluginStatus status;
   status.privdThere = row.privdThere;
   status.begun = row.begun;
@@ -50,10 +50,10 @@ PluginStatus statusFrom(const Row& row) {
   return status;
 }
 
-class ReadinessOf : public testing::TestWithParam<Row> {};
+class ReadinessOf : public testing::TestWithParam<ReadyRow> {};
 
 TEST_P(ReadinessOf, NeedsPrivdAdoptionAndEveryResourceWithDevices) {
-  const Row& row = GetParam();
+  const ReadyRow& row = GetParam();
   const PluginReadiness readiness = readinessOf(statusFrom(row));
   EXPECT_EQ(readiness.ready, row.ready);
   EXPECT_EQ(readiness.why, row.why);
@@ -62,60 +62,60 @@ TEST_P(ReadinessOf, NeedsPrivdAdoptionAndEveryResourceWithDevices) {
 INSTANTIATE_TEST_SUITE_P(
     Table, ReadinessOf,
     testing::Values(
-        Row{"PrivdAway", false, true, true, {kServed}, false, "privd is away"},
-        Row{"NothingRead",
-            true,
-            false,
-            false,
-            {},
-            false,
-            "not adopted: the kubelet's memory was not read yet"},
-        Row{"NotAdopted",
-            true,
-            true,
-            false,
-            {kServed},
-            false,
-            "not adopted: the first look at all holders is not over"},
-        Row{"Served",
-            true,
-            true,
-            true,
-            {kServed, kServed},
-            true,
-            "ready: resources registered and streaming: 2"},
-        Row{"NoDevice",
-            true,
-            true,
-            true,
-            {},
-            true,
-            "ready: no device of the configuration is on this node"},
-        Row{"EmptyResourceNeedsNothing",
-            true,
-            true,
-            true,
-            {kServed, {RegistrationState::kUnwanted, 0, false}},
-            true,
-            "ready: resources registered and streaming: 1"},
-        Row{"RegisteredWithoutStream",
-            true,
-            true,
-            true,
-            {kServed, {RegistrationState::kAwaitingStream, 0}},
-            false,
-            "not registered and streaming: v.dev/r2 (awaiting-stream)"},
-        Row{"StreamOfAnOldKubelet",
-            true,
-            true,
-            true,
-            {{RegistrationState::kPausing, 1}},
-            false,
-            "not registered and streaming: v.dev/r1 (pausing)"},
-        Row{"NamesAFewOfMany", true, true, true,
-            std::vector<Facts>(5, {RegistrationState::kAttempting, 0}), false,
-            "not registered and streaming: v.dev/r1 (attempting), v.dev/r2 (attempting), "
-            "v.dev/r3 (attempting) and 2 more"}),
+        ReadyRow{"PrivdAway", false, true, true, {kServed}, false, "privd is away"},
+        ReadyRow{"NothingRead",
+                 true,
+                 false,
+                 false,
+                 {},
+                 false,
+                 "not adopted: the kubelet's memory was not read yet"},
+        ReadyRow{"NotAdopted",
+                 true,
+                 true,
+                 false,
+                 {kServed},
+                 false,
+                 "not adopted: the first look at all holders is not over"},
+        ReadyRow{"Served",
+                 true,
+                 true,
+                 true,
+                 {kServed, kServed},
+                 true,
+                 "ready: resources registered and streaming: 2"},
+        ReadyRow{"NoDevice",
+                 true,
+                 true,
+                 true,
+                 {},
+                 true,
+                 "ready: no device of the configuration is on this node"},
+        ReadyRow{"EmptyResourceNeedsNothing",
+                 true,
+                 true,
+                 true,
+                 {kServed, {RegistrationState::kUnwanted, 0, false}},
+                 true,
+                 "ready: resources registered and streaming: 1"},
+        ReadyRow{"RegisteredWithoutStream",
+                 true,
+                 true,
+                 true,
+                 {kServed, {RegistrationState::kAwaitingStream, 0}},
+                 false,
+                 "not registered and streaming: v.dev/r2 (awaiting-stream)"},
+        ReadyRow{"StreamOfAnOldKubelet",
+                 true,
+                 true,
+                 true,
+                 {{RegistrationState::kPausing, 1}},
+                 false,
+                 "not registered and streaming: v.dev/r1 (pausing)"},
+        ReadyRow{"NamesAFewOfMany", true, true, true,
+                 std::vector<Facts>(5, {RegistrationState::kAttempting, 0}), false,
+                 "not registered and streaming: v.dev/r1 (attempting), v.dev/r2 (attempting), "
+                 "v.dev/r3 (attempting) and 2 more"}),
     [](const auto& row) { return std::string(row.param.name); });
 
 }  // namespace
