@@ -99,6 +99,8 @@ kj::StringPtr eventName(LogEvent event) {
       return "spec_unlinked";
     case LogEvent::kSpecFailed:
       return "spec_failed";
+    case LogEvent::kNodeObstacle:
+      return "node_obstacle";
   }
   return "unknown";
 }

@@ -37,6 +37,7 @@ enum class LogEvent {
   kSpecWritten,
   kSpecUnlinked,
   kSpecFailed,
+  kNodeObstacle,
 };
 
 /// The event's name, such as "peer_refused".

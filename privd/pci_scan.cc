@@ -32,6 +32,8 @@ private:
     const bool iommufd = dev_.hasCharacterDevice("iommu");
     changed_ |= std::exchange(seen_.controlNode, control) != control;
     changed_ |= std::exchange(seen_.iommufdNode, iommufd) != iommufd;
+    const bool vfioPci = sysfs_.exists("bus/pci/drivers/vfio-pci");
+    changed_ |= std::exchange(seen_.vfioPci, vfioPci) != vfioPci;
   }
 
   void wantGroup(const std::optional<IommuGroupId>& id) {

@@ -1,6 +1,7 @@
 #include "privd/serve.h"
 
 #include "ipc/socket/unix_socket.h"
+#include "ipc/types/node_obstacle.h"
 #include "privd/command_socket.h"
 #include "privd/helper_server.h"
 #include "privd/instance_lock.h"
@@ -153,6 +154,10 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
   const auto first = source.current();
   logLine(LogEvent::kStarted, {{"devices", kj::str(first.snapshot->devices.size())},
                                {"groups", kj::str(first.snapshot->groups.size())}});
+  for (const NodeObstacle& obstacle : obstaclesOf(*first.snapshot)) {
+    logLine(LogEvent::kNodeObstacle,
+            {{"reason", kj::str(obstacle.code.data())}, {"fix", kj::str(obstacle.fix.data())}});
+  }
   ended.wait(io.waitScope);
   logLine(LogEvent::kStopped);
   return std::nullopt;

@@ -1,6 +1,7 @@
 #include "privd/snapshot_source.h"
 
 #include "privd/log_line.h"
+#include "privd/sysfs_writing.h"
 
 #include <kj/debug.h>
 
@@ -24,7 +25,8 @@ Places everythingIn(const SysfsRoot& sysfs) {
 Eyes eyesOn(const SysfsRoot& sysfs, const DevRoot& dev) {
   return {.everything = [&sysfs]() { return everythingIn(sysfs); },
           .look = [&sysfs, &dev](const Places& where,
-                                 Snapshot& seen) { return lookAt(sysfs, dev, where, seen); }};
+                                 Snapshot& seen) { return lookAt(sysfs, dev, where, seen); },
+          .writing = [&sysfs]() { return sysfsWriting(sysfs); }};
 }
 
 SnapshotSource::SnapshotSource(kj::Timer& timer, std::uint64_t epoch, kj::Duration rescan,
@@ -37,6 +39,7 @@ SnapshotSource::SnapshotSource(kj::Timer& timer, std::uint64_t epoch, kj::Durati
   KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() {
                  const Places everything = eyes_.everything();
                  eyes_.look(everything, seen_);
+                 seen_.sysfsWriting = eyes_.writing();
                  snapshot_ = std::make_shared<const Snapshot>(seen_);
                  generation_ = 1;
                })) {

@@ -19,6 +19,7 @@ namespace vfiogate {
 struct Eyes {
   kj::Function<Places()> everything;                  ///< throws: cannot be listed
   kj::Function<bool(const Places&, Snapshot&)> look;  ///< as lookAt()
+  kj::Function<SysfsWriting()> writing;               ///< asked once
 };
 
 /// Borrows both.

@@ -60,6 +60,15 @@ Result<std::string, ReadError> SysfsRoot::read(const std::string& path) const {
   return trimmed;
 }
 
+Result<kj::AutoCloseFd, ReadError> SysfsRoot::openForWriting(const std::string& path) const {
+  auto opened = openBeneath(root_.get(), path, O_WRONLY | O_NONBLOCK | O_NOCTTY);
+  if (!opened) return Failure{opened.error()};
+  struct stat status = {};
+  if (fstat(opened->get(), &status) != 0) return Failure{ReadError{errno}};
+  if (!S_ISREG(status.st_mode)) return Failure{ReadError{EINVAL}};
+  return opened;
+}
+
 Result<std::string, ReadError> SysfsRoot::link(const std::string& path) const {
   const auto opened = openBeneath(root_.get(), path, O_PATH | O_NOFOLLOW);
   if (!opened) return Failure{opened.error()};

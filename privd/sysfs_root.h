@@ -28,6 +28,9 @@ public:
   /// The first `bytes` of a binary attribute, fewer where it is shorter.
   Result<std::string, ReadError> readBytes(const std::string& path, std::size_t bytes) const;
 
+  /// Nothing is written by this alone. EINVAL: not a regular file.
+  Result<kj::AutoCloseFd, ReadError> openForWriting(const std::string& path) const;
+
   /// Where the link points, as the link says it.
   Result<std::string, ReadError> link(const std::string& path) const;
 

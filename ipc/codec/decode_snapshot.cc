@@ -45,6 +45,22 @@ GroupUse decodeUse(schema::Use use, CheckedFields& fields) {
   return GroupUse::kUnknown;
 }
 
+SysfsWriting decodeWriting(schema::SysfsWriting writing, CheckedFields& fields) {
+  switch (writing) {
+    case schema::SysfsWriting::UNKNOWN:
+      return SysfsWriting::kUnknown;
+    case schema::SysfsWriting::POSSIBLE:
+      return SysfsWriting::kPossible;
+    case schema::SysfsWriting::READ_ONLY:
+      return SysfsWriting::kReadOnly;
+    case schema::SysfsWriting::DENIED:
+      return SysfsWriting::kDenied;
+  }
+  fields.refuse("sysfsWriting",
+                "is " + std::to_string(static_cast<unsigned>(writing)) + ", not an answer");
+  return SysfsWriting::kUnknown;
+}
+
 void decodeIdentity(schema::Device::Reader in, CheckedFields& fields, PciDevice& device) {
   device.vendor = fields.number("vendor", in.getVendor(), kMaxId);
   device.device = fields.number("device", in.getDevice(), kMaxId);
@@ -140,6 +156,8 @@ void decodeWhole(schema::Snapshot::Reader in, CheckedFields& fields, DecodedSnap
   });
   out.snapshot.controlNode = in.getControlNode();
   out.snapshot.iommufdNode = in.getIommufdNode();
+  out.snapshot.vfioPci = in.getVfioPci();
+  out.snapshot.sysfsWriting = decodeWriting(in.getSysfsWriting(), fields);
 }
 
 void decodeDeviceChanges(schema::Delta::Reader in, CheckedFields& fields, SnapshotDelta& changes) {
@@ -189,6 +207,8 @@ void decodeContent(schema::Update::Reader in, CheckedFields& fields, DecodedUpda
       decodeGroupChanges(in.getDelta(), fields, delta.changes, out.controls);
       delta.changes.controlNode = in.getDelta().getControlNode();
       delta.changes.iommufdNode = in.getDelta().getIommufdNode();
+      delta.changes.vfioPci = in.getDelta().getVfioPci();
+      delta.changes.sysfsWriting = decodeWriting(in.getDelta().getSysfsWriting(), fields);
       out.update.content = std::move(delta);
       return;
     }

@@ -84,6 +84,20 @@ schema::Use encodeUse(GroupUse use) {
   KJ_UNREACHABLE;
 }
 
+schema::SysfsWriting encodeWriting(SysfsWriting writing) {
+  switch (writing) {
+    case SysfsWriting::kUnknown:
+      return schema::SysfsWriting::UNKNOWN;
+    case SysfsWriting::kPossible:
+      return schema::SysfsWriting::POSSIBLE;
+    case SysfsWriting::kReadOnly:
+      return schema::SysfsWriting::READ_ONLY;
+    case SysfsWriting::kDenied:
+      return schema::SysfsWriting::DENIED;
+  }
+  KJ_UNREACHABLE;
+}
+
 void encodeIdentity(const PciDevice& device, schema::Device::Builder out) {
   encodeAddress(device.address, out.initAddress());
   out.setVendor(orAbsent<std::int32_t>(device.vendor));
@@ -168,6 +182,8 @@ void encodeDelta(const UpdateDelta& delta, schema::Delta::Builder out, ControlOf
   }
   out.setControlNode(changes.controlNode);
   out.setIommufdNode(changes.iommufdNode);
+  out.setVfioPci(changes.vfioPci);
+  out.setSysfsWriting(encodeWriting(changes.sysfsWriting));
 }
 
 }  // namespace
@@ -187,6 +203,8 @@ void encode(const Snapshot& snapshot, schema::Snapshot::Builder out, ControlOf c
       });
   out.setControlNode(snapshot.controlNode);
   out.setIommufdNode(snapshot.iommufdNode);
+  out.setVfioPci(snapshot.vfioPci);
+  out.setSysfsWriting(encodeWriting(snapshot.sysfsWriting));
 }
 
 void encode(const Update& update, schema::Update::Builder out, ControlOf controlOf) {

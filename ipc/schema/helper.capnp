@@ -9,7 +9,7 @@
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("vfiogate::schema");
 
-const protocol :UInt16 = 2;
+const protocol :UInt16 = 3;
 # Raised with every change of this file that an older peer would misread.
 
 interface Door {
@@ -159,6 +159,8 @@ struct Delta {
   removedGroups @4 :List(UInt32);
   controlNode @5 :Bool;
   iommufdNode @6 :Bool;
+  vfioPci @7 :Bool;
+  sysfsWriting @8 :SysfsWriting;
 }
 
 struct Snapshot {
@@ -166,6 +168,17 @@ struct Snapshot {
   groups @1 :List(Group);
   controlNode @2 :Bool;  # /dev/vfio/vfio is there
   iommufdNode @3 :Bool;  # /dev/iommu is there
+  vfioPci @4 :Bool;      # the kernel has the driver vfio-pci
+  sysfsWriting @5 :SysfsWriting;
+}
+
+enum SysfsWriting {
+  # Whether privd could bind a device, as far as sysfs is concerned.
+
+  unknown @0;
+  possible @1;
+  readOnly @2;
+  denied @3;  # by a security module
 }
 
 struct Address {

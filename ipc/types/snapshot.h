@@ -81,11 +81,17 @@ struct IommuGroup {
   friend bool operator==(const IommuGroup&, const IommuGroup&) = default;
 };
 
+/// Whether this privd could bind a device, as far as sysfs is concerned. Source: an attempt at its
+/// start to open what binding writes.
+enum class SysfsWriting : std::uint8_t { kUnknown, kPossible, kReadOnly, kDenied };
+
 struct Snapshot {
   std::map<Bdf, PciDevice> devices;
   std::map<IommuGroupId, IommuGroup> groups;
   bool controlNode = false;  ///< /dev/vfio/vfio is a character device
   bool iommufdNode = false;  ///< /dev/iommu is a character device
+  bool vfioPci = false;      ///< the kernel has the driver vfio-pci, loaded or built in
+  SysfsWriting sysfsWriting = SysfsWriting::kUnknown;
 
   friend bool operator==(const Snapshot&, const Snapshot&) = default;
 };

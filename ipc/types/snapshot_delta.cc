@@ -25,6 +25,8 @@ SnapshotDelta diff(const Snapshot& before, const Snapshot& after) {
   diffMaps(before.groups, after.groups, delta.changedGroups, delta.removedGroups);
   delta.controlNode = after.controlNode;
   delta.iommufdNode = after.iommufdNode;
+  delta.vfioPci = after.vfioPci;
+  delta.sysfsWriting = after.sysfsWriting;
   return delta;
 }
 
@@ -39,6 +41,8 @@ Snapshot apply(Snapshot before, const SnapshotDelta& delta) {
   }
   before.controlNode = delta.controlNode;
   before.iommufdNode = delta.iommufdNode;
+  before.vfioPci = delta.vfioPci;
+  before.sysfsWriting = delta.sysfsWriting;
   return before;
 }
 

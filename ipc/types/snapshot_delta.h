@@ -15,6 +15,8 @@ struct SnapshotDelta {
   std::vector<IommuGroupId> removedGroups;
   bool controlNode = false;
   bool iommufdNode = false;
+  bool vfioPci = false;
+  SysfsWriting sysfsWriting = SysfsWriting::kUnknown;
 
   friend bool operator==(const SnapshotDelta&, const SnapshotDelta&) = default;
 };

@@ -23,6 +23,23 @@ std::string listOf(const std::vector<const ResourceStatus*>& resources) {
   return text + " and " + std::to_string(resources.size() - kMostNamed) + " more";
 }
 
+bool anyReady(const PluginStatus& status) {
+  return std::ranges::any_of(status.resources, [](const ResourceStatus& resource) {
+    return std::ranges::any_of(
+        resource.devices, [](const DeviceStatus& device) { return device.hardware == "ready"; });
+  });
+}
+
+std::string textOf(const NodeObstacle& obstacle) {
+  return std::string(obstacle.code) + ": " + std::string(obstacle.fix);
+}
+
+/// What is ready all the same says what is the matter with the node.
+std::string withObstacles(std::string text, const PluginStatus& status) {
+  for (const NodeObstacle& obstacle : status.obstacles) text += "; " + textOf(obstacle);
+  return text;
+}
+
 }  // namespace
 
 PluginReadiness readinessOf(const PluginStatus& status) {
@@ -36,9 +53,16 @@ PluginReadiness readinessOf(const PluginStatus& status) {
     ++withDevices;
     if (!isServed(resource)) unserved.push_back(&resource);
   }
+  if (withDevices > 0 && !status.obstacles.empty() && !anyReady(status)) {
+    return {false, textOf(status.obstacles.front())};
+  }
   if (!unserved.empty()) return {false, "not registered and streaming: " + listOf(unserved)};
-  if (withDevices == 0) return {true, "ready: no device of the configuration is on this node"};
-  return {true, "ready: resources registered and streaming: " + std::to_string(withDevices)};
+  if (withDevices == 0) {
+    return {true, withObstacles("ready: no device of the configuration is on this node", status)};
+  }
+  return {true,
+          withObstacles("ready: resources registered and streaming: " + std::to_string(withDevices),
+                        status)};
 }
 
 }  // namespace vfiogate

@@ -14,8 +14,10 @@ struct PluginReadiness {
   friend bool operator==(const PluginReadiness&, const PluginReadiness&) = default;
 };
 
-/// Ready: privd is there, all holders are known again, and every resource that has devices is
-/// registered and streams. A configuration without any device is ready, and says so.
+/// Ready: privd is there, all holders are known again, every resource that has devices is
+/// registered and streams, and no obstacle of the node keeps all of these devices from being lent.
+/// A configuration without any device is ready, and says so; so do obstacles that leave something
+/// to lend.
 PluginReadiness readinessOf(const PluginStatus& status);
 
 }  // namespace vfiogate

@@ -88,7 +88,9 @@ PluginStatus statusOf(const LedgerState& state,
                       .adopted = state.adopted,
                       .resources = {},
                       .gone = {},
-                      .leftOut = state.catalog.leftOut};
+                      .leftOut = state.catalog.leftOut,
+                      .obstacles = {}};
+  if (state.privdThere) status.obstacles = obstaclesOf(state.hardware.snapshot);
   const RecordIndex index = indexOf(state.records);
   std::set<ResourceName> names;
   for (const auto& [name, devices] : state.catalog.resources) names.insert(name);

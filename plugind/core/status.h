@@ -2,6 +2,7 @@
 // What plugind knows and shows at one moment: what `plugind status` prints and metrics count.
 // For operators: it names holders, which a refusal never does.
 
+#include "ipc/types/node_obstacle.h"
 #include "plugind/core/ledger/ledger_view.h"
 #include "plugind/core/registration.h"
 
@@ -53,6 +54,7 @@ struct PluginStatus {
   std::vector<ResourceStatus> resources;
   std::vector<GroupView> gone;  ///< lent, and the hardware is gone
   std::map<Bdf, LeftOut> leftOut;
+  std::vector<NodeObstacle> obstacles;  ///< of the whole node
 
   friend bool operator==(const PluginStatus&, const PluginStatus&) = default;
 };

@@ -123,7 +123,8 @@ ordered_json toJson(const PluginStatus& status, const Moment& now) {
                                                 : "waiting"},
                     {"resources", ordered_json::array()},
                     {"gone", ordered_json::array()},
-                    {"leftOut", ordered_json::array()}};
+                    {"leftOut", ordered_json::array()},
+                    {"obstacles", ordered_json::array()}};
   if (status.privdAwaySince) json["privd"]["awayFor"] = secondsSince(now, *status.privdAwaySince);
   for (const ResourceStatus& resource : status.resources) {
     json["resources"].push_back(toJson(resource, now));
@@ -134,6 +135,9 @@ ordered_json toJson(const PluginStatus& status, const Moment& now) {
   for (const auto& [address, why] : status.leftOut) {
     json["leftOut"].push_back(
         {{"address", address.str()}, {"reason", why.reason}, {"text", why.text}});
+  }
+  for (const NodeObstacle& obstacle : status.obstacles) {
+    json["obstacles"].push_back({{"reason", obstacle.code}, {"text", obstacle.fix}});
   }
   return json;
 }

@@ -72,7 +72,10 @@ IommuGroup RandomSnapshots::group() {
 }
 
 Snapshot RandomSnapshots::draw() {
-  Snapshot snapshot{.controlNode = flip(), .iommufdNode = flip()};
+  Snapshot snapshot{.controlNode = flip(),
+                    .iommufdNode = flip(),
+                    .vfioPci = flip(),
+                    .sysfsWriting = static_cast<SysfsWriting>(upTo(3))};
   for (auto left = upTo(12); left > 0; --left) {
     PciDevice made = device();
     snapshot.devices.insert_or_assign(made.address, made);
@@ -94,6 +97,8 @@ Snapshot RandomSnapshots::drawAfter(Snapshot before) {
   before.devices.insert(more.devices.begin(), more.devices.end());
   before.groups.insert(more.groups.begin(), more.groups.end());
   before.controlNode = flip();
+  before.vfioPci = flip();
+  before.sysfsWriting = static_cast<SysfsWriting>(upTo(3));
   return before;
 }
 

@@ -118,5 +118,36 @@ INSTANTIATE_TEST_SUITE_P(
                  "v.dev/r3 (attempting) and 2 more"}),
     [](const auto& row) { return std::string(row.param.name); });
 
+constexpr NodeObstacle kNoDriver{"vfio_pci_not_loaded", "load it"};
+constexpr NodeObstacle kReadOnly{"readonly_sysfs", "mount it writable"};
+
+PluginStatus statusWith(const std::vector<std::string>& hardware,
+                        const std::vector<NodeObstacle>& obstacles) {
+  PluginStatus status = statusFrom({"", true, true, true, {}, true, ""});
+  for (const std::string& code : hardware) {
+    PluginStatus one = statusFrom({"", true, true, true, {kServed}, true, ""});
+    one.resources.front().devices.front().hardware = code;
+    status.resources.push_back(one.resources.front());
+  }
+  status.obstacles = obstacles;
+  return status;
+}
+
+TEST(Readiness, IsNotThereWhileAnObstacleOfTheNodeKeepsEveryDeviceBack) {
+  EXPECT_EQ(readinessOf(statusWith({"no-driver", "host-driver"}, {kNoDriver, kReadOnly})),
+            (PluginReadiness{false, "vfio_pci_not_loaded: load it"}));
+}
+
+TEST(Readiness, NamesObstaclesThatLeaveSomethingToLend) {
+  EXPECT_EQ(readinessOf(statusWith({"ready", "host-driver"}, {kReadOnly})),
+            (PluginReadiness{true,
+                             "ready: resources registered and streaming: 2; readonly_sysfs: mount "
+                             "it writable"}));
+  EXPECT_EQ(readinessOf(statusWith({}, {kNoDriver, kReadOnly})),
+            (PluginReadiness{true,
+                             "ready: no device of the configuration is on this node; "
+                             "vfio_pci_not_loaded: load it; readonly_sysfs: mount it writable"}));
+}
+
 }  // namespace
 }  // namespace vfiogate

@@ -64,7 +64,8 @@ PluginStatus everything() {
                                    .lastFrame = earlier},
                          .devices = {device}}},
           .gone = {group},
-          .leftOut = {{kSecond, {"companion", "travels with 0000:65:00.0"}}}};
+          .leftOut = {{kSecond, {"companion", "travels with 0000:65:00.0"}}},
+          .obstacles = {{"readonly_sysfs", "mount it writable"}}};
 }
 
 TEST(StatusJson, HasEveryField) {
@@ -72,7 +73,8 @@ TEST(StatusJson, HasEveryField) {
     "time": "2026-11-21T09:42:07Z", "privd": {"there": false, "awayFor": 3.25},
     "lending": "open", "adoption": "looking",
     "resources": [{
-      "name": "vfiogate.dev/gpu", "groupUnit": "one", "registered": true, "registration": "standing", "streams": 1,
+      "name": "vfiogate.dev/gpu", "groupUnit": "one", "inject": "nodes", "kata": false,
+      "registered": true, "registration": "standing", "streams": 1,
       "frames": 7, "lastFrameAge": 3.25, "trouble": "it was slow",
       "devices": [{
         "address": "0000:65:00.0", "model": "10de:2684", "driver": "vfio-pci", "group": 31,
@@ -90,7 +92,8 @@ TEST(StatusJson, HasEveryField) {
       "devices": ["0000:65:00.0"], "rest": ["0000:65:00.1"], "pod": "default/vm-1",
       "podUid": "p-1", "claim": "default/claim-1", "claimUid": "c-1"}]}],
     "leftOut": [{"address": "0000:65:00.1", "reason": "companion",
-      "text": "travels with 0000:65:00.0"}]})"));
+      "text": "travels with 0000:65:00.0"}],
+    "obstacles": [{"reason": "readonly_sysfs", "text": "mount it writable"}]})"));
 }
 
 void collectKeys(const json& value, std::set<std::string>& keys) {

@@ -48,6 +48,11 @@ protected:
                     seen.devices.emplace(address, PciDevice{.address = address});
                   }
                   return seen != before;
+                },
+            .writing =
+                [this]() {
+                  ++askedForWriting_;
+                  return SysfsWriting::kReadOnly;
                 }};
   }
 
@@ -58,6 +63,7 @@ protected:
   std::set<Bdf> plugged_;
   bool broken_ = false;
   int looks_ = 0;
+  int askedForWriting_ = 0;
   SnapshotSource source_{timer_, 77, 60 * kj::SECONDS, eyes()};
 };
 
@@ -65,6 +71,15 @@ TEST_F(SnapshotSourceTest, HasTheFirstGenerationAtOnce) {
   EXPECT_EQ(source_.current().generation, 1U);
   EXPECT_EQ(source_.current().epoch, 77U);
   EXPECT_EQ(source_.next(0).wait(scope_).generation, 1U);
+}
+
+TEST_F(SnapshotSourceTest, AsksOnceWhetherSysfsCouldBeWritten) {
+  EXPECT_EQ(source_.current().snapshot->sysfsWriting, SysfsWriting::kReadOnly);
+  plug("0000:01:00.0");
+  source_.hint({});
+  pass(61 * kj::SECONDS);
+  EXPECT_EQ(source_.current().snapshot->sysfsWriting, SysfsWriting::kReadOnly);
+  EXPECT_EQ(askedForWriting_, 1);
 }
 
 TEST_F(SnapshotSourceTest, AHintIsLookedAtWithinAMillisecond) {

@@ -1,0 +1,26 @@
+#include "ipc/types/node_obstacle.h"
+
+namespace vfiogate {
+
+std::vector<NodeObstacle> obstaclesOf(const Snapshot& snapshot) {
+  std::vector<NodeObstacle> found;
+  if (!snapshot.vfioPci) {
+    found.push_back({"vfio_pci_not_loaded",
+                     "the kernel has no driver vfio-pci: load it on the host (modprobe vfio-pci, "
+                     "modules-load.d), or set modules: init"});
+  }
+  if (snapshot.sysfsWriting == SysfsWriting::kReadOnly) {
+    found.push_back({"readonly_sysfs",
+                     "sysfs is mounted read-only, so no device can be bound: mount the host's /sys "
+                     "writable (privd.sysfsReadOnly: false)"});
+  }
+  if (snapshot.sysfsWriting == SysfsWriting::kDenied) {
+    found.push_back({"apparmor_denied",
+                     "AppArmor or another security module forbids writing to sysfs, so no device "
+                     "can be bound: mount it elsewhere than at /sys, or set "
+                     "privd.appArmorProfile"});
+  }
+  return found;
+}
+
+}  // namespace vfiogate

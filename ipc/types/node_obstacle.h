@@ -1,0 +1,21 @@
+#pragma once
+// What keeps a whole node from binding or lending devices, whatever the devices are.
+
+#include "ipc/types/snapshot.h"
+
+#include <string_view>
+#include <vector>
+
+namespace vfiogate {
+
+struct NodeObstacle {
+  std::string_view code;  ///< stable: "readonly_sysfs", "apparmor_denied", "vfio_pci_not_loaded"
+  std::string_view fix;   ///< for people: what is the matter, and the setting that lifts it
+
+  friend bool operator==(const NodeObstacle&, const NodeObstacle&) = default;
+};
+
+/// None where everything that could be told is as it should be.
+std::vector<NodeObstacle> obstaclesOf(const Snapshot& snapshot);
+
+}  // namespace vfiogate

@@ -1,0 +1,33 @@
+#include "ipc/types/node_obstacle.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace vfiogate {
+namespace {
+
+std::vector<std::string> codes(bool vfioPci, SysfsWriting writing) {
+  std::vector<std::string> codes;
+  for (const NodeObstacle& obstacle :
+       obstaclesOf({.vfioPci = vfioPci, .sysfsWriting = writing})) {
+    EXPECT_FALSE(obstacle.fix.empty());
+    codes.emplace_back(obstacle.code);
+  }
+  return codes;
+}
+
+TEST(NodeObstacle, IsNamedByWhatIsKnown) {
+  using Codes = std::vector<std::string>;
+  EXPECT_EQ(codes(true, SysfsWriting::kPossible), Codes{});
+  EXPECT_EQ(codes(true, SysfsWriting::kUnknown), Codes{});
+  EXPECT_EQ(codes(false, SysfsWriting::kPossible), Codes{"vfio_pci_not_loaded"});
+  EXPECT_EQ(codes(true, SysfsWriting::kReadOnly), Codes{"readonly_sysfs"});
+  EXPECT_EQ(codes(true, SysfsWriting::kDenied), Codes{"apparmor_denied"});
+  EXPECT_EQ(codes(false, SysfsWriting::kDenied),
+            (Codes{"vfio_pci_not_loaded", "apparmor_denied"}));
+}
+
+}  // namespace
+}  // namespace vfiogate
