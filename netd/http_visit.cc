@@ -13,7 +13,8 @@ constexpr auto kHeadPatience = 5 * kj::SECONDS;
 constexpr auto kIdlePatience = 30 * kj::SECONDS;
 /// Between two log lines that a client can cause.
 constexpr auto kTellingPause = 1 * kj::SECONDS;
-constexpr ClientStream::Limits kLimits{.patience = 10 * kj::SECONDS, .mostHead = 16 * 1024};
+constexpr ClientStream::Limits kLimits{.patience = 10 * kj::SECONDS,
+                                       .mostHead = std::size_t{16} * 1024};
 
 kj::HttpServerSettings settingsWith(kj::HttpServerErrorHandler& errors) {
   kj::HttpServerSettings settings;

@@ -10,8 +10,7 @@ namespace {
 
 std::vector<std::string> codes(bool vfioPci, SysfsWriting writing) {
   std::vector<std::string> codes;
-  for (const NodeObstacle& obstacle :
-       obstaclesOf({.vfioPci = vfioPci, .sysfsWriting = writing})) {
+  for (const NodeObstacle& obstacle : obstaclesOf({.vfioPci = vfioPci, .sysfsWriting = writing})) {
     EXPECT_FALSE(obstacle.fix.empty());
     codes.emplace_back(obstacle.code);
   }
@@ -25,8 +24,7 @@ TEST(NodeObstacle, IsNamedByWhatIsKnown) {
   EXPECT_EQ(codes(false, SysfsWriting::kPossible), Codes{"vfio_pci_not_loaded"});
   EXPECT_EQ(codes(true, SysfsWriting::kReadOnly), Codes{"readonly_sysfs"});
   EXPECT_EQ(codes(true, SysfsWriting::kDenied), Codes{"apparmor_denied"});
-  EXPECT_EQ(codes(false, SysfsWriting::kDenied),
-            (Codes{"vfio_pci_not_loaded", "apparmor_denied"}));
+  EXPECT_EQ(codes(false, SysfsWriting::kDenied), (Codes{"vfio_pci_not_loaded", "apparmor_denied"}));
 }
 
 }  // namespace
