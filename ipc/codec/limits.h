@@ -9,7 +9,7 @@
 namespace vfiogate {
 
 /// Version byte that opens a connection which privd dialled; equal to schema::PROTOCOL.
-constexpr std::uint8_t kChannelVersion = 2;
+constexpr std::uint8_t kChannelVersion = 3;
 
 /// What privd reads of a peer: a message above 64 KiB is refused before it is allocated.
 constexpr capnp::ReaderOptions kFromPeer{.traversalLimitInWords = 8192, .nestingLimit = 8};
