@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """The shell blocks of README.md, ARCHITECTURE.md, docs/ and deploy/: each says in its first line whether it is run here
 ("```sh run") or why not ("```sh norun: REASON"). The former are run as they stand, in a copy of the tree beside which
-the built programs lie; both are counted. And docs/reference.md is what docs/make_reference.py makes of the programs."""
+the built programs lie; both are counted. A block marked "shown" ("```yaml shown") that follows one has lines that were all
+said then; times, references and ages may differ. Blocks on the simulated node are left out where there can be none. And
+docs/reference.md is what docs/make_reference.py makes of the programs."""
 
 import argparse
 import difflib
+import os
 import pathlib
 import re
 import shutil
@@ -17,6 +20,8 @@ TREE = pathlib.Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^```(?P<info>.*)$")
 SHELLS = ("sh", "bash", "shell", "console")
 PATIENCE = 240  # seconds for one block
+NODE = "docs/walk/node.sh"
+PASSING = ((r"\d\d:\d\d:\d\dZ", "TIME"), (r"ref=[0-9a-f]{4}", "ref=REF"), (r"\d+ s ago", "N s ago"), (r"\s+", " "))
 
 
 class Block(typing.NamedTuple):
@@ -78,14 +83,44 @@ def copy_tree(files: list[str], programs: pathlib.Path, to: pathlib.Path) -> Non
     (to / "build/release/bin").symlink_to(programs)
 
 
-def run(block: Block, tree: pathlib.Path) -> str | None:
-    """None: it ended with 0. Else what it said."""
+def lasting(line: str) -> str:
+    """The line without what differs from run to run, and without its columns."""
+    for pattern, word in PASSING:
+        line = re.sub(pattern, word, line)
+    return line.strip()
+
+
+def untold(shown: str, said: str) -> list[str]:
+    """The lines of `shown` that are not in `said`."""
+    lines = {lasting(line) for line in said.splitlines()}
+    return [line for line in shown.splitlines() if lasting(line) not in lines]
+
+
+def is_shown(block: Block) -> bool:
+    return block.info.endswith(" shown")
+
+
+def runnable_of(blocks: list[Block]) -> list[tuple[Block, Block | None]]:
+    """Blocks to run, each with what it is said to show."""
+    return [(block, after if after and is_shown(after) and after.file == block.file else None)
+            for block, after in zip(blocks, [*blocks[1:], None]) if block.info == "sh run"]
+
+
+def node_is_possible() -> bool:
+    return os.geteuid() == 0 and pathlib.Path("/dev/fuse").exists()
+
+
+def run(block: Block, tree: pathlib.Path, shown: Block | None = None) -> str | None:
+    """None: it ended with 0, and said what is shown. Else what it said."""
     try:
         done = subprocess.run(["bash", "-euo", "pipefail", "-c", block.text], cwd=tree, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         return f"did not end within {PATIENCE} s"
-    return None if done.returncode == 0 else f"exit code {done.returncode}\n{done.stdout[-3000:]}"
+    if done.returncode != 0:
+        return f"exit code {done.returncode}\n{done.stdout[-3000:]}"
+    missing = untold(shown.text, done.stdout) if shown else []
+    return "\n".join([f"{shown.where} shows what it did not say:", *missing, "It said:", done.stdout[-3000:]]) if missing else None
 
 
 def reference_fault(programs: pathlib.Path) -> str | None:
@@ -105,6 +140,11 @@ def check_the_checker() -> None:
     with tempfile.TemporaryDirectory() as empty:
         assert run(Block("x.md", 1, "sh run", "false | true\n"), pathlib.Path(empty)) is not None
         assert run(blocks[0], pathlib.Path(empty)) is None
+        pairs = runnable_of(blocks_of("x.md", "```sh run\n```\n```text shown\n```\n```text shown\n```\n"))
+        assert [(block.line, shown.line) for block, shown in pairs] == [(1, 3)], pairs
+        says = Block("x.md", 1, "sh run", "echo one; echo 'two  at 10:00:00Z'\n")
+        assert run(says, pathlib.Path(empty), Block("x.md", 4, "shown", "two at 11:11:11Z\n")) is None
+        assert run(says, pathlib.Path(empty), Block("x.md", 4, "shown", "one\nthree\n")) is not None
 
 
 def main() -> int:
@@ -115,15 +155,21 @@ def main() -> int:
     files = listed_files()
     blocks = [block for name in documents(files) for block in blocks_of(name, (TREE / name).read_text())]
     failures = [f"{block.where}: {fault}" for block in blocks if (fault := fault_of(block))]
-    runnable = [block for block in blocks if block.info == "sh run"]
+    runnable = runnable_of(blocks)
+    shown = {block for _, block in runnable}
+    failures += [f"{block.where}: shown by no block: put it behind one that is run"
+                 for block in blocks if is_shown(block) and block not in shown]
     reasons = [block for block in blocks if block.info.startswith("sh norun: ")]
     if fault := reference_fault(programs):
         failures.append(fault)
     with tempfile.TemporaryDirectory(prefix="vfiogate-docs-") as directory:
         tree = pathlib.Path(directory)
         copy_tree(files, programs, tree)
-        for block in runnable:
-            said = run(block, tree)
+        for block, after in runnable:
+            if NODE in block.text and not node_is_possible():
+                print(f"skipped  {block.where}: the simulated node needs root and /dev/fuse")
+                continue
+            said = run(block, tree, after)
             print(f"{'ok' if said is None else 'FAILED':8} {block.where}")
             if said is not None:
                 failures.append(f"{block.where}: {said}")
