@@ -100,7 +100,10 @@ case ${1:-} in
     [ $# -ge 3 ] || give_up "await: name a text and a command"
     await answers "${@:2}" || give_up "no \"$2\" within $patience s; the last answer of ${*:3}:" "$("$0" "${@:3}" 2>&1)"
     ;;
-  specs) exec cat "$node"/cdi/*.json ;;
+  specs)
+    compgen -G "$node/cdi/*.json" >/dev/null || give_up "no specs: it is not up, or its configuration asks for none"
+    exec cat "$node"/cdi/*.json
+    ;;
   -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0" ;;
   *) give_up "unknown command '${1:-}' (see --help)" ;;
 esac
