@@ -10,18 +10,24 @@ def run(*command: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-@functools.cache
-def package_of(path: str) -> str:
-    """The package that installed `path`, as NAME or NAME:ARCHITECTURE; LookupError: none did.
-
-    dpkg knows a file by the name under which it was installed, with /lib apart from /usr/lib though
+def names_of(path: str) -> tuple[str, ...]:
+    """dpkg knows a file by the name under which it was installed, with /lib apart from /usr/lib though
     the one is a link to the other."""
     real = os.path.realpath(path)
-    for name in (real, real.removeprefix("/usr"), path):
-        found = subprocess.run(["dpkg-query", "--search", name], capture_output=True, text=True)
-        if found.returncode == 0:
-            return found.stdout.splitlines()[0].rsplit(": ", 1)[0].split(",")[0].strip()
-    raise LookupError(f"{path} comes from no Debian package: its licence and version are unknown")
+    return real, real.removeprefix("/usr"), path
+
+
+def packages_of(paths: list[str]) -> dict[str, str]:
+    """The package that installed each path, as NAME or NAME:ARCHITECTURE; LookupError: none did."""
+    names = [name for path in paths for name in names_of(path)]
+    said = subprocess.run(["dpkg-query", "--search", *names], capture_output=True, text=True).stdout
+    lines = [line.rsplit(": ", 1) for line in said.splitlines() if not line.startswith("diversion ")]
+    owners = {name: package.split(",")[0].strip() for package, name in lines}
+    found = {path: [owners[name] for name in names_of(path) if name in owners] for path in paths}
+    for path, packages in found.items():
+        if not packages:
+            raise LookupError(f"{path} comes from no Debian package: its licence and version are unknown")
+    return {path: packages[0] for path, packages in found.items()}
 
 
 @functools.cache

@@ -55,8 +55,8 @@ def in_usr(path: str) -> str:
     return name if name.startswith("usr/") else f"usr/{name}"
 
 
-def add_package_file(files: dict[str, Entry], path: str, mode: int = 0o644) -> None:
-    package = packages.package_of(path)
+def add_package_file(files: dict[str, Entry], path: str, package: str) -> None:
+    mode = 0o755 if "/ld-linux" in path else 0o644
     files[in_usr(path)] = Entry(pathlib.Path(os.path.realpath(path)).read_bytes(), mode, package=package)
     notice = packages.copyright_of(package)
     name = packages.facts_of(package)["Package"]
@@ -71,10 +71,10 @@ def collect(programs: list[pathlib.Path]) -> dict[str, Entry]:
     }
     for program in programs:
         files[f"usr/bin/{program.name}"] = Entry(stripped(program), 0o755)
-        for library in loaded_by(program):
-            add_package_file(files, library, 0o755 if "/ld-linux" in library else 0o644)
-    add_package_file(files, PCI_IDS)
-    add_package_file(files, "/usr/lib/os-release")
+    libraries = {library for program in programs for library in loaded_by(program)}
+    needed = sorted(libraries) + [PCI_IDS, "/usr/lib/os-release"]
+    for path, package in packages.packages_of(needed).items():
+        add_package_file(files, path, package)
     files["etc/os-release"] = Entry(link="../usr/lib/os-release")
     for name, target in LINKS.items():
         files[name] = Entry(link=target)
