@@ -1,0 +1,24 @@
+"""What deploy/kubernetes/README.md says of the mounts."""
+
+import pathlib
+import re
+
+README = pathlib.Path(__file__).resolve().parents[2] / "deploy/kubernetes/README.md"
+HEAD = "| mount | in | access | why |"
+
+
+def said(with_cdi: bool = False) -> dict[tuple[str, str], bool]:
+    """(container, path in it) to whether it is writable there."""
+    rows = README.read_text().partition(HEAD)[2].strip().splitlines()[1:]
+    table, path = {}, ""
+    for row in rows:
+        if not row.startswith("|"):
+            break
+        mount, containers, access, _ = (cell.strip() for cell in row.strip("|").split("|"))
+        path = (re.findall(r"`([^`]*)`", mount) or [path])[-1]
+        word = re.match(r"writable|read-only", access)
+        if word is None:
+            raise ValueError(f"{README}: access of {path} is neither writable nor read-only: {access}")
+        if with_cdi or "only with CDI" not in access:
+            table |= {(container, path): word[0] == "writable" for container in containers.split(", ")}
+    return table
