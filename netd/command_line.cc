@@ -2,6 +2,7 @@
 
 #include "cli/output_form.h"
 #include "ipc/types/hex.h"
+#include "seccomp/print_policy.h"
 
 #include <CLI/CLI.hpp>
 
@@ -69,7 +70,7 @@ void addMetrics(CLI::App& app, NetdLine& line) {
 void addPolicy(CLI::App& app, NetdLine& line) {
   CLI::App* policy =
       app.add_subcommand("policy", "the system calls that `netd metrics` may make, with reasons");
-  addOutputForm(*policy, line.policyForm, {"text", "json"}, {"oci"});
+  addOutputForm(*policy, line.policyForm, {kPolicyForms.begin(), kPolicyForms.end()});
   policy->callback([&line]() { line.act = NetdLine::Act::kPrintPolicy; });
 }
 

@@ -4,6 +4,7 @@
 #include "netd/serve_metrics.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/print_policy.h"
+#include "seccomp/startup_rules.h"
 
 #include <kj/exception.h>
 
@@ -15,8 +16,8 @@ namespace {
 
 int run(const NetdLine& line) {
   if (line.act == NetdLine::Act::kMetrics) return serveMetrics(line);
-  std::cout << policyAs(line.policyForm, "netd metrics", kNetdMetricsRules)
-                   .value_or(whyNoPolicy(line.policyForm));
+  std::cout << policyAs(line.policyForm,
+                        {"netd metrics", kNetdMetricsRules, kNetdMetricsStartupRules});
   return 0;
 }
 

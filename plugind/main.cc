@@ -6,6 +6,7 @@
 #include "plugind/serve.h"
 #include "seccomp/plugind_rules.h"
 #include "seccomp/print_policy.h"
+#include "seccomp/startup_rules.h"
 
 #include <kj/exception.h>
 
@@ -16,15 +17,9 @@ namespace vfiogate {
 namespace {
 
 constexpr int kFailed = 1;
-constexpr int kUsage = 2;
 
 int printPolicy(const std::string& form) {
-  const auto policy = policyAs(form, "plugind", kPlugindRules);
-  if (!policy) {
-    std::cerr << "plugind: " << whyNoPolicy(form) << "\n";
-    return kUsage;
-  }
-  std::cout << *policy;
+  std::cout << policyAs(form, {"plugind", kPlugindRules, kPlugindStartupRules});
   return 0;
 }
 

@@ -79,12 +79,13 @@ Outcome limitResources(std::uint64_t descriptors) {
   return check(setrlimit(RLIMIT_NOFILE, &files) == 0, "raising the descriptor limit");
 }
 
-/// Calls `act` for each capability that this kernel knows, until it returns false.
+/// Calls `act` for each capability that this kernel knows, until it returns false. False, too, if
+/// the kernel does not say which.
 template <typename Act>
 bool forEachCapability(Act act) {
   for (int capability = 0; capability < 64; ++capability) {
     const int held = prctl(PR_CAPBSET_READ, capability, 0, 0, 0);
-    if (held < 0) break;  // EINVAL: past the last one
+    if (held < 0) return errno == EINVAL;  // past the last one
     if (!act(capability, held == 1)) return false;
   }
   return true;
@@ -141,11 +142,11 @@ Outcome verifyIdentity(const Identity& identity) {
   uid_t real = 0;
   uid_t effective = 0;
   uid_t saved = 0;
-  getresuid(&real, &effective, &saved);
-  const bool uids = real == identity.uid && effective == identity.uid && saved == identity.uid;
+  const bool uids = getresuid(&real, &effective, &saved) == 0 && real == identity.uid &&
+                    effective == identity.uid && saved == identity.uid;
   if (!uids) return demand(false, "becoming uid " + std::to_string(identity.uid));
-  getresgid(&real, &effective, &saved);
-  const bool gids = real == identity.gid && effective == identity.gid && saved == identity.gid;
+  const bool gids = getresgid(&real, &effective, &saved) == 0 && real == identity.gid &&
+                    effective == identity.gid && saved == identity.gid;
   if (!gids) return demand(false, "becoming gid " + std::to_string(identity.gid));
   return demand(getgroups(0, nullptr) == 0, "dropping supplementary groups");
 }

@@ -94,16 +94,10 @@ std::string policyAsJson(std::string_view process, std::span<const Rule> table) 
   return policy.dump(2) + "\n";
 }
 
-std::optional<std::string> policyAs(std::string_view form, std::string_view process,
-                                    std::span<const Rule> table) {
-  if (form == "text") return policyAsText(process, table);
-  if (form == "json") return policyAsJson(process, table);
-  return std::nullopt;
-}
-
-std::string whyNoPolicy(std::string_view form) {
-  if (form == "oci") return "policy: output form \"oci\" is not in this version; use text or json";
-  return "policy: no output form \"" + std::string(form.substr(0, 64)) + "\"; use text or json";
+std::string policyAs(std::string_view form, const Policy& policy) {
+  if (form == "oci") return profileAsOci(profileRows(policy));
+  if (form == "json") return policyAsJson(policy.process, policy.table);
+  return policyAsText(policy.process, policy.table);
 }
 
 }  // namespace vfiogate

@@ -1,9 +1,10 @@
 #pragma once
 // A table for people and programs: what `policy` prints is what the loader loads.
 
+#include "seccomp/print_profile.h"
 #include "seccomp/rule.h"
 
-#include <optional>
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,12 +23,10 @@ std::string policyAsText(std::string_view process, std::span<const Rule> table);
 /// "action" is "allow" or "errno NAME"; "defensive" is the condition or null.
 std::string policyAsJson(std::string_view process, std::span<const Rule> table);
 
-/// The policy in the form that -o names. None if `form` is not one of "text" and "json";
-/// whyNoPolicy says it to the user.
-std::optional<std::string> policyAs(std::string_view form, std::string_view process,
-                                    std::span<const Rule> table);
+/// The forms that `policy -o` takes: "text" and "json" are the table, "oci" is print_profile.h's.
+inline constexpr std::array kPolicyForms{"text", "json", "oci"};
 
-/// One line: why policyAs refused `form`.
-std::string whyNoPolicy(std::string_view form);
+/// The policy in one of these forms; the command line takes no other.
+std::string policyAs(std::string_view form, const Policy& policy);
 
 }  // namespace vfiogate

@@ -2,6 +2,7 @@
 
 #include "cli/output_form.h"
 #include "ipc/types/hex.h"
+#include "seccomp/print_policy.h"
 
 #include <CLI/CLI.hpp>
 
@@ -127,7 +128,7 @@ Result<CommandLine, EarlyEnd> readCommandLine(int argc, const char* const* argv)
   CLI::App app("Lends PCI devices to the kubelet's pods, one IOMMU group at a time.", "plugind");
   addOptions(app, line, checkConfig);
   CLI::App* policy = app.add_subcommand("policy", "print the system calls that plugind may make");
-  policy->add_option("-o", line.policyForm, "text or json")->capture_default_str();
+  addOutputForm(*policy, line.policyForm, {kPolicyForms.begin(), kPolicyForms.end()});
   addStatus(app, line);
   addExplain(app, line);
   addProbe(app, line);

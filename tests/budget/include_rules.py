@@ -17,6 +17,8 @@ RULES = {
     "ipc/codec": (["ipc/types", "ipc/codec", "ipc/schema", "ipc/socket"], [STD, POSIX, KJ]),
     "seccomp": (["seccomp"], [STD, POSIX]),
     "seccomp/print_policy.cc": (["seccomp"], [STD, POSIX, r"<nlohmann/.*>"]),
+    "seccomp/print_profile.cc": (["seccomp"], [STD, POSIX, r"<nlohmann/.*>"]),
+    "seccomp/startup_rules.h": (["seccomp"], [STD, POSIX, r"<asm/prctl\.h>"]),
     "seccomp/sanitizer_rules.h": (["seccomp"], [STD, POSIX, r"<sanitizer/.*>"]),
     "privd": (["ipc", "seccomp", "privd"], [STD, POSIX, KJ]),
     "privd/main.cc": (["ipc", "seccomp", "privd"], [STD, POSIX, KJ, r"<CLI/.*>"]),

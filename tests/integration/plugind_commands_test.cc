@@ -49,7 +49,7 @@ TEST(PlugindCommands, PolicyIsTheTableThatItLoads) {
   const auto policy = run({"policy"});
   EXPECT_EQ(policy.first, 0);
   EXPECT_THAT(policy.second, HasSubstr("accept4"));
-  EXPECT_EQ(run({"policy", "-o", "oci"}).first, 2);
+  EXPECT_EQ(run({"policy", "-o", "xml"}).first, 2);
   EXPECT_EQ(run({"fragment"}).first, 2);
 }
 

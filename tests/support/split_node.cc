@@ -41,30 +41,27 @@ std::string SplitNode::plugindDirectory(const std::string& name) const {
   return dir_ / name;
 }
 
+std::vector<std::string> SplitNode::command(const std::string& program,
+                                            const std::vector<std::string>& arguments) const {
+  std::vector<std::string> words;
+  if (const auto starter = starters.find(program); starter != starters.end()) {
+    words = starter->second;
+  }
+  words.push_back(builtProgram(program));
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return words;
+}
+
 std::vector<std::string> SplitNode::privdCommand(const std::string& privdSocket,
                                                  const std::string& plugindSocket) const {
-  return {builtProgram("privd"),
-          "serve",
-          "--socket",
-          privdSocket,
-          "--plugind",
-          plugindSocket,
-          "--sysfs",
-          hardware.sysfs(),
-          "--dev",
-          hardware.dev(),
-          "--kubelet-dir",
-          dir_ / "kubelet",
-          "--state-dir",
-          dir_ / "state",
-          "--uevents",
-          "off",
-          "--rescan",
-          "1"};
+  return command("privd",
+                 {"serve", "--socket", privdSocket, "--plugind", plugindSocket, "--sysfs",
+                  hardware.sysfs(), "--dev", hardware.dev(), "--kubelet-dir", dir_ / "kubelet",
+                  "--state-dir", dir_ / "state", "--uevents", "off", "--rescan", "1"});
 }
 
 std::vector<std::string> SplitNode::plugindCommand(const std::string& socket) const {
-  return {builtProgram("plugind"), "--listen", socket, "--config", dir_ / "config.yaml"};
+  return command("plugind", {"--listen", socket, "--config", dir_ / "config.yaml"});
 }
 
 SplitNode::Pair::Pair(const SplitNode& node, const std::string& name)
@@ -88,9 +85,9 @@ bool SplitNode::startPlugind(const std::string& config) {
 }
 
 bool SplitNode::startNetd() {
-  netd.emplace(std::vector<std::string>{builtProgram("netd"), "metrics", "--listen", "127.0.0.1:0",
-                                        "--plugind", plugindSocket()},
-               programEnvironment());
+  netd.emplace(
+      command("netd", {"metrics", "--listen", "127.0.0.1:0", "--plugind", plugindSocket()}),
+      programEnvironment());
   return netd->says("event=started");
 }
 

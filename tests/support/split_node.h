@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,6 +56,12 @@ public:
   std::string said();
 
   std::string directory(const std::string& name) const { return dir_ / name; }
+  /// What starts a program, by the program's name: words before its own command. Of `netd` too.
+  std::map<std::string, std::vector<std::string>> starters;
+  /// The program's command behind its starter's.
+  std::vector<std::string> command(const std::string& program,
+                                   const std::vector<std::string>& arguments) const;
+
   std::string privdSocket() const { return dir_ / "privd/privd.sock"; }
   std::string plugindSocket() const { return dir_ / "plugind/plugind.sock"; }
 

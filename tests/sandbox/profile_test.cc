@@ -1,0 +1,209 @@
+// The shipped programs under the profiles that they print, with no_new_privs, as in their
+// containers.
+
+#include "seccomp/netd_metrics_rules.h"
+#include "seccomp/plugind_rules.h"
+#include "seccomp/print_policy.h"
+#include "seccomp/privd_rules.h"
+#include "seccomp/startup_rules.h"
+#include "tests/support/http_client.h"
+#include "tests/support/process_status.h"
+#include "tests/support/reduced_table.h"
+#include "tests/support/split_node.h"
+
+#include <gmock/gmock.h>
+
+#include <seccomp.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+namespace vfiogate::test {
+namespace {
+
+using testing::AnyOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+const std::string kCards = "vfiogate.dev/10de_2684";
+constexpr const char* kCardsOffered = "resources:\n  - select: {vendor: \"10de\"}\n";
+
+struct Program {
+  std::string name;
+  Policy policy;
+};
+
+const std::vector<Program> kPrograms{
+    {"privd", {"privd", kPrivdRules, kPrivdStartupRules}},
+    {"plugind", {"plugind", kPlugindRules, kPlugindStartupRules}},
+    {"netd", {"netd metrics", kNetdMetricsRules, kNetdMetricsStartupRules}},
+};
+
+std::string starterProgram() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "under_profile";
+}
+
+class UnderProfile : public testing::Test {
+protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "needs root: privd serves only as root";
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "a sanitizer's start is not in the profiles, which are for what is shipped";
+#endif
+    node_.emplace();
+    node_->hardware.add({.address = "0000:01:00.0"});
+    for (const Program& program : kPrograms) use(program.name, profileRows(program.policy));
+  }
+
+  /// From now on the program starts under these rows.
+  void use(const std::string& program, const std::vector<Rule>& rows) {
+    const std::string file = node_->directory(program + ".json");
+    std::ofstream(file) << profileAsOci(rows);
+    node_->starters[program] = {starterProgram(), file};
+  }
+
+  bool startAll() {
+    return node_->startPlugind(kCardsOffered) && node_->startPrivd({"--uevents", "on"}) &&
+           node_->startNetd();
+  }
+
+  /// Exit code and output of a command under its program's profile.
+  std::pair<int, std::string> run(const std::string& program,
+                                  const std::vector<std::string>& arguments) {
+    ChildProcess process(node_->command(program, arguments));
+    std::string said = process.outputWhole();
+    return {process.wait(), said};
+  }
+  std::pair<int, std::string> status() {
+    return run("plugind", {"status", "--listen", node_->plugindSocket(), "--output=metrics",
+                           "--timeout=5000"});
+  }
+  std::pair<int, std::string> list() {
+    return run("privd",
+               {"list", "--sysfs", node_->hardware.sysfs(), "--dev", node_->hardware.dev()});
+  }
+
+  /// netd's answer, for which it asks plugind.
+  int healthz() {
+    const auto answer = httpGet(node_->netdPort(), "/healthz", kPatience);
+    return answer ? answer->code : 0;
+  }
+
+  std::optional<SplitNode> node_;
+};
+
+TEST_F(UnderProfile, ThePrintedProfileIsTheOneTestedHere) {
+  for (const Program& program : kPrograms) {
+    ChildProcess printed({builtProgram(program.name), "policy", "-o", "oci"});
+    EXPECT_TRUE(printed.outputWhole() == profileAsOci(profileRows(program.policy))) << program.name;
+    EXPECT_EQ(printed.wait(), 0);
+  }
+}
+
+TEST_F(UnderProfile, EachProgramLocksDownAndServes) {
+  node_->kubelet.start();
+  ASSERT_TRUE(startAll()) << node_->said();
+  ASSERT_TRUE(node_->kubelet.shows(kCards, {"0000:01:00.0"})) << node_->said();
+  const auto pod = node_->kubelet.admit(podOf("pod-1", kCards));
+  EXPECT_TRUE(pod.admitted) << pod.message;
+  for (auto* process : {&node_->privd, &node_->plugind, &node_->netd}) {
+    EXPECT_THAT(lockdownFaults((*process)->pid()), IsEmpty());
+    EXPECT_EQ(threadStatuses((*process)->pid()).begin()->second.at("Seccomp_filters"), "2");
+  }
+  EXPECT_EQ(healthz(), 200);
+  for (auto* process : {&node_->privd, &node_->plugind, &node_->netd}) {
+    (*process)->signal(SIGTERM);
+    EXPECT_EQ((*process)->wait(), 0) << node_->said();
+  }
+}
+
+TEST_F(UnderProfile, NetdListensOnIPv6) {
+  if (!std::filesystem::exists("/proc/net/if_inet6")) GTEST_SKIP() << "no IPv6 on this machine";
+  ChildProcess netd(node_->command("netd", {"metrics", "--listen", "[::]:0"}));
+  EXPECT_TRUE(netd.says("event=started")) << netd.output();
+}
+
+TEST_F(UnderProfile, CommandsInTheContainersWork) {
+  node_->kubelet.start();
+  ASSERT_TRUE(startAll()) << node_->said();
+  ASSERT_TRUE(node_->kubelet.shows(kCards, {"0000:01:00.0"})) << node_->said();
+  const auto probed =
+      run("plugind", {"probe", "--timeout", "30000", "--listen", node_->plugindSocket()});
+  // A node of a few seconds is not ready yet; what matters is that plugind was asked.
+  EXPECT_THAT(probed.second, AnyOf(StartsWith("ready"), StartsWith("not ready: not adopted")));
+  EXPECT_EQ(status().first, 0) << status().second;
+  EXPECT_THAT(
+      run("plugind", {"explain", "0000:01:00.0", "--listen", node_->plugindSocket()}).second,
+      HasSubstr(kCards));
+  const auto listed = list();
+  EXPECT_EQ(listed.first, 0) << listed.second;
+  EXPECT_THAT(listed.second, HasSubstr("0000:01:00.0"));
+}
+
+struct Needed {
+  std::string program;
+  Rule row;
+  std::size_t number;
+};
+
+/// The rows of a program's start that stand for something: not defensive, and not for a call that
+/// the program's own table allows anyway.
+std::vector<Needed> rowsOfStart() {
+  std::vector<Needed> needed;
+  for (const Program& program : kPrograms) {
+    const auto rows = profileRows(program.policy);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      for (const std::span<const Rule> table :
+           {std::span<const Rule>(kStartupRules), program.policy.startup}) {
+        const auto isIt = [&row = rows[i]](const Rule& other) {
+          return other.syscall() == row.syscall() && other.reason() == row.reason();
+        };
+        if (std::ranges::any_of(table, isIt) && !rows[i].isDefensive()) {
+          needed.push_back({program.name, rows[i], i});
+        }
+      }
+    }
+  }
+  return needed;
+}
+
+void PrintTo(const Needed& needed, std::ostream* out) {
+  *out << needed.program << " without " << callName(needed.row) << ": " << needed.row.reason();
+}
+
+class EveryRow : public UnderProfile, public testing::WithParamInterface<Needed> {};
+
+// What makes it needed: it does not start, or its command in the container does not work.
+TEST_P(EveryRow, OfTheStartIsNeeded) {
+  const auto& [program, row, number] = GetParam();
+  const Program& whole = *std::ranges::find(kPrograms, program, &Program::name);
+  use(program, withoutRow(profileRows(whole.policy), number));
+  EXPECT_FALSE(startAll() && status().first == 0 && list().first == 0 && healthz() == 200)
+      << callName(row) << ": " << row.reason();
+}
+
+INSTANTIATE_TEST_SUITE_P(Start, EveryRow, testing::ValuesIn(rowsOfStart()));
+
+class WithoutCall : public UnderProfile, public testing::WithParamInterface<int> {};
+
+TEST_P(WithoutCall, NoProgramStarts) {
+  for (const Program& program : kPrograms) {
+    auto rows = profileRows(program.policy);
+    std::erase_if(rows, [](const Rule& row) { return row.syscall() == GetParam(); });
+    use(program.name, rows);
+  }
+  EXPECT_FALSE(node_->startPlugind(kCardsOffered)) << node_->said();
+  EXPECT_FALSE(node_->startPrivd()) << node_->said();
+  EXPECT_FALSE(node_->startNetd()) << node_->said();
+}
+
+INSTANTIATE_TEST_SUITE_P(Calls, WithoutCall,
+                         testing::Values(SCMP_SYS(execve), SCMP_SYS(openat), SCMP_SYS(prctl),
+                                         SCMP_SYS(seccomp), SCMP_SYS(capset), SCMP_SYS(mmap)));
+
+}  // namespace
+}  // namespace vfiogate::test

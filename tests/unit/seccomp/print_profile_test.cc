@@ -1,0 +1,157 @@
+#include "seccomp/print_profile.h"
+
+#include "seccomp/netd_metrics_rules.h"
+#include "seccomp/plugind_rules.h"
+#include "seccomp/print_policy.h"
+#include "seccomp/privd_rules.h"
+#include "seccomp/startup_rules.h"
+#include "tests/support/bpf_interpreter.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace vfiogate {
+namespace {
+
+using testing::Contains;
+using testing::Not;
+
+const std::vector<Policy> kPolicies{
+    {"privd", kPrivdRules, kPrivdStartupRules},
+    {"plugind", kPlugindRules, kPlugindStartupRules},
+    {"netd metrics", kNetdMetricsRules, kNetdMetricsStartupRules},
+};
+
+/// A call that passes the row's tests.
+seccomp_data callOf(const Rule& row) {
+  std::array<std::uint64_t, 6> args{};
+  for (const ArgCheck& arg : row.args()) {
+    args.at(arg.index) = arg.ownPid ? static_cast<std::uint64_t>(getpid()) : arg.value;
+  }
+  return test::nativeCall(row.syscall(), args);
+}
+
+std::vector<int> allowedIn(const std::vector<Rule>& rows) {
+  std::vector<int> calls;
+  for (const Rule& row : rows) {
+    if (row.error() == 0) calls.push_back(row.syscall());
+  }
+  return calls;
+}
+
+class Profile : public testing::TestWithParam<Policy> {};
+
+// What our filter lets through must not die of the outer fence.
+TEST_P(Profile, LetsThroughWhatTheProgramsOwnTableDoes) {
+  const auto filter = test::exportedFilter(profileRows(GetParam()));
+  for (const std::span<const Rule> table :
+       {GetParam().table, GetParam().startup, std::span<const Rule>(kStartupRules),
+        std::span<const Rule>(kRuntimeRules)}) {
+    for (const Rule& row : table) {
+      if (row.error() != 0) continue;
+      EXPECT_EQ(test::evaluate(filter, callOf(row)), SECCOMP_RET_ALLOW)
+          << callName(row) << ": " << row.reason();
+    }
+  }
+}
+
+TEST_P(Profile, HasOneEntryForEachRow) {
+  const std::vector<Rule> rows = profileRows(GetParam());
+  const auto profile = nlohmann::json::parse(profileAsOci(rows));
+  const auto& entries = profile.at("syscalls");
+  ASSERT_EQ(entries.size(), rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto& entry = entries[i];
+    EXPECT_EQ(entry.at("names"), nlohmann::json{callName(rows[i])});
+    EXPECT_EQ(entry.at("action"), rows[i].error() == 0 ? "SCMP_ACT_ALLOW" : "SCMP_ACT_ERRNO");
+    EXPECT_EQ(entry.value("errnoRet", 0), rows[i].error());
+    EXPECT_EQ(entry.at("comment"), rows[i].reason());
+    std::vector<ArgCheck> checks;
+    std::ranges::copy_if(rows[i].args(), std::back_inserter(checks),
+                         [](const ArgCheck& arg) { return !arg.ownPid; });
+    const auto args = entry.value("args", nlohmann::json::array());
+    ASSERT_EQ(args.size(), checks.size()) << entry;
+    for (std::size_t k = 0; k < checks.size(); ++k) {
+      EXPECT_EQ(args[k].at("index"), checks[k].index);
+      EXPECT_EQ(args[k].at("op"), "SCMP_CMP_MASKED_EQ");
+      EXPECT_EQ(args[k].at("value").get<std::uint64_t>(), checks[k].mask);
+      EXPECT_EQ(args[k].at("valueTwo").get<std::uint64_t>(), checks[k].value);
+    }
+  }
+}
+
+// runc takes several tests of one argument for alternatives.
+TEST_P(Profile, TestsAnArgumentOnceInARow) {
+  for (const Rule& row : profileRows(GetParam())) {
+    std::set<unsigned> indexes;
+    for (const ArgCheck& arg : row.args()) EXPECT_TRUE(indexes.insert(arg.index).second);
+  }
+}
+
+TEST_P(Profile, SaysNothingTwice) {
+  const auto profile = nlohmann::json::parse(profileAsOci(profileRows(GetParam())));
+  std::set<std::string> seen;
+  for (auto entry : profile.at("syscalls")) {
+    entry.erase("comment");
+    EXPECT_TRUE(seen.insert(entry.dump()).second) << entry;
+  }
+}
+
+TEST_P(Profile, AllowsNoCallThatWouldLoseTheFence) {
+  const auto calls = allowedIn(profileRows(GetParam()));
+  for (const int call : {SCMP_SYS(mount), SCMP_SYS(ptrace), SCMP_SYS(bpf), SCMP_SYS(setns),
+                         SCMP_SYS(chmod), SCMP_SYS(init_module), SCMP_SYS(process_vm_writev)}) {
+    EXPECT_THAT(calls, Not(Contains(call)));
+  }
+  const auto filter = test::exportedFilter(profileRows(GetParam()));
+  const std::array<std::uint64_t, 1> fork{SIGCHLD};
+  EXPECT_NE(test::evaluate(filter, test::nativeCall(SCMP_SYS(clone), fork)), SECCOMP_RET_ALLOW);
+  const std::array<std::uint64_t, 3> raw{AF_PACKET, SOCK_RAW, 0};
+  EXPECT_NE(test::evaluate(filter, test::nativeCall(SCMP_SYS(socket), raw)), SECCOMP_RET_ALLOW);
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, Profile, testing::ValuesIn(kPolicies), [](const auto& one) {
+  return std::string(one.param.process.substr(0, 4));
+});
+
+TEST(ProfileRows, ARowForAnyArgumentsStandsAloneForItsCall) {
+  const std::array toy{Rule{SCMP_SYS(socket), kAnyArgs, "any"}};
+  const std::array start{Rule{SCMP_SYS(socket), intIs(0, AF_UNIX, "domain"), "one"}};
+  const auto rows = profileRows({"toy", toy, start});
+  EXPECT_EQ(std::ranges::count(rows, SCMP_SYS(socket), &Rule::syscall), 1);
+  EXPECT_TRUE(std::ranges::find(rows, SCMP_SYS(socket), &Rule::syscall)->args().empty());
+}
+
+TEST(ProfileRows, AnErrnoStandsOnlyWhereNothingIsAllowed) {
+  const std::array toy{Rule{SCMP_SYS(openat), AnswerErrno{EACCES}, "start-up opens"},
+                       Rule{SCMP_SYS(open), AnswerErrno{EACCES}, "nobody opens so"}};
+  const auto rows = profileRows({"toy", toy, {}});
+  for (const Rule& row : rows) EXPECT_FALSE(row.syscall() == SCMP_SYS(openat) && row.error() != 0);
+  EXPECT_EQ(std::ranges::find(rows, SCMP_SYS(open), &Rule::syscall)->error(), EACCES);
+}
+
+TEST(ProfileAsOci, DeniesByErrorAndKnowsOneArchitecture) {
+  const auto profile = nlohmann::json::parse(profileAsOci({}));
+  const auto want = nlohmann::json::parse(R"({
+    "defaultAction": "SCMP_ACT_ERRNO", "architectures": ["SCMP_ARCH_X86_64"], "syscalls": []})");
+  EXPECT_EQ(profile, want);
+}
+
+TEST(ProfileAsOci, LeavesOutTheOwnPidThatTheRuntimeDoesNotKnow) {
+  const std::array toy{Rule{SCMP_SYS(tgkill),
+                            {isOwnPid(0, "process is itself"), intIs(2, 6, "signal is SIGABRT")},
+                            "abort"}};
+  const auto profile = nlohmann::json::parse(profileAsOci(toy));
+  EXPECT_EQ(profile.at("syscalls")[0], nlohmann::json::parse(R"({
+    "names": ["tgkill"], "action": "SCMP_ACT_ALLOW", "comment": "abort",
+    "args": [{"index": 2, "value": 4294967295, "valueTwo": 6, "op": "SCMP_CMP_MASKED_EQ"}]})"));
+}
+
+}  // namespace
+}  // namespace vfiogate
