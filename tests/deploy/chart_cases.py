@@ -1,11 +1,15 @@
 """The chart and the overlays, by helm and kubectl: that both say the same, and what the chart refuses."""
 
+import copy
 import filecmp
+import os
 import pathlib
 import tempfile
 
 import yaml
 
+import mutations
+import rules
 import tools
 from sources import CHART, KUBERNETES, SAME, Case, base, comparable, differences, documents, of_kind, run
 
@@ -47,6 +51,11 @@ REFUSED = [
     ("maxUnavailable: '0%'", "does not match pattern"),
     ("image: {tag: 0.10}", ID),
     ("metrics: {monitor: true}", "value must be one of"),
+    ("modules: load", "value must be one of 'host', 'init'"),
+    ("seccomp: {profile: Unconfined}", "value must be one of 'RuntimeDefault', 'Localhost'"),
+    ("seccomp: {files: {privd: ../privd.json}}", "does not match pattern"),
+    ("seccomp: {files: {privd: /privd.json}}", "does not match pattern"),
+    ("seccomp: {file: x}", "additional properties 'file' not allowed"),
 ]
 
 # Where the schema is not asked, the templates still say it.
@@ -64,12 +73,21 @@ VARIED = [
     ("privd: {appArmorProfile: {type: Localhost, localhostProfile: vfiogate-privd}}", {}),
     ("metrics: {monitor: pod, monitorLabels: {release: x}, listen: '0.0.0.0', port: 9000}", {}),
     ("metrics: {monitor: service}", {}),
+    ("modules: init", {"modules": True}),
+    ("seccomp: {profile: Localhost}", {"localhost": True}),
     ("networkPolicy: {from: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: x}}}]}", {}),
     ("networkPolicy: {enabled: false}", {}),
     ("tolerations: []", {}),
     ("maxUnavailable: '10%'", {}),
     ("image: {digest: 'sha256:%s'}" % ("0" * 64), {}),
     ("imagePullSecrets: [{name: x}]", {}),
+]
+
+# Component, the value that is the same, and what rules to judge it by.
+COMPONENTS = [
+    ("cdi", "cdi: {enabled: true}", {"cdi": True}),
+    ("modules", "modules: init", {"modules": True}),
+    ("seccomp", "seccomp: {profile: Localhost}", {"localhost": True}),
 ]
 
 # Ids that some reader of YAML takes for numbers or else, when they lose their quotes.
@@ -126,6 +144,31 @@ class Chart(Case):
                 self.assertNotEqual(comparable(overlay), comparable(base()))
                 self.assert_same(overlay, self.printed("--values", CHART / f"examples/{name}.yaml"))
                 self.assert_sound(overlay, cdi=name == "cdi")
+
+    def test_each_component_says_what_its_value_says(self):
+        for component, values, settings in COMPONENTS:
+            with self.subTest(component), tempfile.TemporaryDirectory() as place:
+                # kubectl takes no absolute paths.
+                base_there = os.path.relpath(KUBERNETES / "base", place)
+                there = os.path.relpath(KUBERNETES / "components" / component, place)
+                (pathlib.Path(place) / "kustomization.yaml").write_text(
+                    f"resources: [{base_there}]\ncomponents: [{there}]\n"
+                )
+                built = self.built(place)
+                self.assert_same(built, self.printed(values=values))
+                self.assert_sound(built, **settings)
+        components = [path.name for path in (KUBERNETES / "components").iterdir()]
+        self.assertEqual(sorted(components), sorted(name for name, _, _ in COMPONENTS))
+
+    def test_each_breach_by_what_loads_modules_is_seen_by_its_name(self):
+        (sound,) = of_kind("DaemonSet", self.printed(values="modules: init"))
+        self.assertEqual(rules.broken(sound, modules=True), [])
+        self.assertEqual({line.split(":")[0] for line in rules.broken(sound)}, {"init", "volumes"})
+        for rule, what, mutate in mutations.MODULES_MUTATIONS:
+            with self.subTest(rule=rule, what=what):
+                worse = copy.deepcopy(sound)
+                mutate(worse)
+                self.assertEqual({line.split(":")[0] for line in rules.broken(worse, modules=True)}, {rule})
 
     def test_a_difference_is_seen(self):
         one, other = self.printed(), self.printed("--set", "privd.sysfsReadOnly=true")

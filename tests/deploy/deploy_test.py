@@ -9,6 +9,7 @@ import json
 import pathlib
 import re
 import sys
+import tempfile
 import unittest
 
 try:
@@ -67,7 +68,8 @@ class Manifests(Case):
         lines = (CHART / "templates/daemonset.yaml").read_text().splitlines()
         guide = (KUBERNETES / "README.md").read_text()
         mounts = [i for i, line in enumerate(lines) if "mountPath: " in line]
-        self.assertEqual(len(mounts), sum(len(m) for m in rules.MOUNTS.values()) + len(rules.CDI_MOUNT))
+        wanted = sum(len(m) for m in rules.MOUNTS.values()) + len(rules.CDI_MOUNT)
+        self.assertEqual(len(mounts), wanted + len(rules.MODULES_INIT["volumeMounts"]))
         for i in mounts:
             self.assertRegex(lines[i - 1], r"^ *# ", f"no reason stands above: {lines[i]}")
             path = re.search(r"mountPath: ([\w/-]+)", lines[i])[1]
@@ -131,6 +133,19 @@ class Programs(Case):
                     self.assertRegex(helped.stdout, rf"[ ,]{re.escape(word.split('=')[0])}[ =\[]", f"{line}")
                     seen += 1
         self.assertGreater(seen, 8)
+
+    def test_the_programs_print_the_profiles_that_the_chart_names(self):
+        (values,) = documents((CHART / "values.yaml").read_text())
+        with tempfile.TemporaryDirectory() as place:
+            done = run(TREE / "deploy/seccomp/render.sh", self.programs, pathlib.Path(place) / "vfiogate")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            there = {str(file.relative_to(place)): json.loads(file.read_text()) for file in pathlib.Path(place).rglob("*.*")}
+        self.assertEqual(sorted(there), sorted(values["seccomp"]["files"].values()))
+        for name, profile in there.items():
+            self.assertEqual(profile["defaultAction"], "SCMP_ACT_ERRNO", name)
+            allowed = {call for row in profile["syscalls"] for call in row["names"] if row["action"] == "SCMP_ACT_ALLOW"}
+            self.assertLess({"execve", "seccomp", "accept4"}, allowed, name)
+            self.assertLess(len(allowed), 100, name)
 
     def test_plugind_takes_each_configuration(self):
         texts = {}

@@ -61,7 +61,7 @@ MUTATIONS = [
     ("volumes", "a token as a volume", lambda d: add_volume(d, "token", **TOKEN)),
     ("own-account", "another account", lambda d: pod(d).update(serviceAccountName="default")),
     ("priority", "no priority", lambda d: pod(d).pop("priorityClassName")),
-    ("no-init", "a container before", lambda d: pod(d).update(initContainers=[])),
+    ("init", "a container before", lambda d: pod(d).update(initContainers=[{"name": "x", "image": "x"}])),
     ("containers", "a fourth container", lambda d: pod(d)["containers"].append({"name": "x", "image": "x"})),
     ("containers", "no netd", lambda d: pod(d)["containers"].pop()),
     ("mounts", "/dev writable", lambda d: mount(d, PRIVD, "dev").update(readOnly=False)),
@@ -85,6 +85,26 @@ MUTATIONS = [
     ("selector", "another label", lambda d: d["spec"]["template"]["metadata"]["labels"].pop("vfiogate.dev/node-class")),
     ("memory", "no limit", lambda d: container(d, NETD)["resources"].pop("limits")),
     ("probes", "no probe", lambda d: container(d, PLUGIND).pop("readinessProbe")),
+]
+
+def loader(daemon_set: dict) -> dict:
+    return pod(daemon_set)["initContainers"][0]
+
+
+# Of a pod with the container that loads modules.
+MODULES_MUTATIONS = [
+    ("init", "another capability",
+     lambda d: loader(d)["securityContext"]["capabilities"]["add"].append("SYS_ADMIN")),
+    ("init", "privileged", lambda d: loader(d)["securityContext"].update(privileged=True)),
+    ("init", "a profile of its own", lambda d: loader(d)["securityContext"].update(seccompProfile={"type": "Unconfined"})),
+    ("init", "modules writable", lambda d: loader(d)["volumeMounts"][0].pop("readOnly")),
+    ("init", "sysfs for it", lambda d: loader(d)["volumeMounts"].append({"name": "sys", "mountPath": "/host/sys"})),
+    ("init", "another command", lambda d: loader(d).update(command=["/usr/bin/modprobe", "--remove", "vfio-pci"])),
+    ("init", "a second one", lambda d: pod(d)["initContainers"].append({"name": "x", "image": "x"})),
+    ("no-capabilities", "its capability in privd",
+     lambda d: security(d, PRIVD)["capabilities"].update(add=["SYS_MODULE"])),
+    ("mounts", "modules in privd", lambda d: add_mount(d, PRIVD, name="modules", mountPath="/host/lib/modules")),
+    ("volumes", "more than modules", lambda d: volume(d, "modules")["hostPath"].update(path="/lib")),
 ]
 
 # What must be an unknown field, a missing one, or a value of the wrong kind.

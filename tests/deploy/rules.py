@@ -15,7 +15,6 @@ POD = [
     ("seccomp", "securityContext.seccompProfile.type", "RuntimeDefault"),
     ("priority", "priorityClassName", "system-node-critical"),
     ("own-account", "serviceAccountName", "vfiogate"),
-    ("no-init", "initContainers", ABSENT),
 ]
 
 # of each container
@@ -24,7 +23,6 @@ CONTAINER = [
     ("no-escalation", "securityContext.allowPrivilegeEscalation", False),
     ("no-capabilities", "securityContext.capabilities", {"drop": ["ALL"]}),
     ("read-only-root", "securityContext.readOnlyRootFilesystem", True),
-    ("seccomp", "securityContext.seccompProfile", ABSENT),  # the pod's
     ("proc-mount", "securityContext.procMount", ABSENT),
 ]
 
@@ -66,6 +64,18 @@ VOLUMES = {
     "privd-socket": SOCKETS,
     "plugind-socket": SOCKETS,
 }
+# The one container that may have a capability, where it is asked for; all of it but the image.
+MODULES_INIT = {
+    "name": "modules",
+    "command": ["/usr/bin/modprobe", "--dirname=/host", "--all", "vfio-pci"],
+    "securityContext": {
+        "runAsUser": 0, "runAsGroup": 0, "privileged": False, "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"], "add": ["SYS_MODULE"]},
+    },
+    "resources": {"requests": {"memory": "16Mi"}, "limits": {"memory": "64Mi"}},
+    "volumeMounts": [{"name": "modules", "mountPath": "/host/lib/modules", "readOnly": True}],
+}
+MODULES_VOLUME = {"modules": host("/lib/modules")}
 CDI_MOUNT = {"/var/run/cdi": ("cdi", "rw")}
 CDI_VOLUME = {"cdi": host("/var/run/cdi", "DirectoryOrCreate")}
 
@@ -96,9 +106,21 @@ def mounts_of(container: dict) -> dict:
     }
 
 
-def broken_in_container(container: dict, cdi: bool, sysfs: str) -> list[str]:
+def broken_in_init(pod: dict, modules: bool) -> list[str]:
+    there = [
+        {key: value for key, value in container.items() if key not in ("image", "imagePullPolicy")}
+        for container in pod.get("initContainers", [])
+    ]
+    if there != ([MODULES_INIT] if modules else []) or ("initContainers" in pod) != modules:
+        return [f"init: {there}, not {'what loads modules' if modules else 'none'}"]
+    return []
+
+
+def broken_in_container(container: dict, cdi: bool, sysfs: str, localhost: bool) -> list[str]:
     name = container["name"]
     found = broken_in(container, CONTAINER, name)
+    profile = {"type": "Localhost", "localhostProfile": f"vfiogate/{name}.json"} if localhost else ABSENT  # the pod's
+    found += broken_in(container, [("seccomp", "securityContext.seccompProfile", profile)], name)
     context = container.get("securityContext", {})
     if (context.get("runAsUser"), context.get("runAsGroup")) != (UIDS[name], UIDS[name]):
         found.append(f"user: {name}: not {UIDS[name]}")
@@ -124,11 +146,13 @@ def broken_in_container(container: dict, cdi: bool, sysfs: str) -> list[str]:
     return found
 
 
-def broken(daemon_set: dict, cdi: bool = False, sysfs: str = "rw") -> list[str]:
+def broken(
+    daemon_set: dict, cdi: bool = False, sysfs: str = "rw", modules: bool = False, localhost: bool = False
+) -> list[str]:
     """The rules that do not hold, each as "name: where: what"."""
     spec = daemon_set["spec"]
     pod = spec["template"]["spec"]
-    found = broken_in(pod, POD, "pod")
+    found = broken_in(pod, POD, "pod") + broken_in_init(pod, modules)
     if at(spec, "updateStrategy.rollingUpdate.maxSurge") != 0:
         found.append("no-surge: maxSurge is not 0")
     if at(spec, "updateStrategy.rollingUpdate.maxUnavailable") in (ABSENT, 0, "0%"):
@@ -137,11 +161,12 @@ def broken(daemon_set: dict, cdi: bool = False, sysfs: str = "rw") -> list[str]:
         found.append("selector: it does not select its own pods")
     if [container["name"] for container in pod["containers"]] != list(UIDS):
         return [*found, f"containers: not {', '.join(UIDS)}"]
-    wanted = VOLUMES | (CDI_VOLUME if cdi else {}) | {"config": {"configMap": {"name": daemon_set["metadata"]["name"]}}}
+    wanted = VOLUMES | (CDI_VOLUME if cdi else {}) | (MODULES_VOLUME if modules else {})
+    wanted |= {"config": {"configMap": {"name": daemon_set["metadata"]["name"]}}}
     there = {volume["name"]: {k: v for k, v in volume.items() if k != "name"} for volume in pod["volumes"]}
     for name in sorted(wanted.keys() | there.keys()):
         if wanted.get(name) != there.get(name):
             found.append(f"volumes: {name} is {there.get(name)}, not {wanted.get(name)}")
     for container in pod["containers"]:
-        found += broken_in_container(container, cdi, sysfs)
+        found += broken_in_container(container, cdi, sysfs, localhost)
     return found
