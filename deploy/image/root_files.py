@@ -1,5 +1,5 @@
-"""What is in the image's root: the programs, the shared objects that they load, and what a process
-without a shell still needs. Nothing else."""
+"""What is in the image's root: the programs, kmod, the shared objects that they load, and what a
+process without a shell still needs. Nothing else."""
 
 import os
 import pathlib
@@ -23,6 +23,9 @@ DIRECTORIES = (
     "var/lib/kubelet", "var/lib/vfiogate", "var/log/vfiogate", "var/run/cdi",
 )
 LINKS = {"lib": "usr/lib", "lib64": "usr/lib64", "bin": "usr/bin"}
+# Debian's own loader of modules, for the container that loads vfio-pci where that is asked for. The name by which
+# it is called says what it does; it gets this one alone.
+KMOD = "/usr/bin/kmod"
 PCI_IDS = "/usr/share/misc/pci.ids"
 
 
@@ -40,7 +43,7 @@ def stripped(program: pathlib.Path) -> bytes:
         return pathlib.Path(out.name).read_bytes()
 
 
-def loaded_by(program: pathlib.Path) -> list[str]:
+def loaded_by(program: pathlib.Path | str) -> list[str]:
     """The shared objects that the loader finds for it, itself included."""
     text = packages.run("ldd", str(program))
     missing = re.findall(r"^\s*(\S+) => not found", text, re.MULTILINE)
@@ -56,7 +59,7 @@ def in_usr(path: str) -> str:
 
 
 def add_package_file(files: dict[str, Entry], path: str, package: str) -> None:
-    mode = 0o755 if "/ld-linux" in path else 0o644
+    mode = 0o755 if path == KMOD or "/ld-linux" in path else 0o644
     files[in_usr(path)] = Entry(pathlib.Path(os.path.realpath(path)).read_bytes(), mode, package=package)
     notice = packages.copyright_of(package)
     name = packages.facts_of(package)["Package"]
@@ -71,10 +74,11 @@ def collect(programs: list[pathlib.Path]) -> dict[str, Entry]:
     }
     for program in programs:
         files[f"usr/bin/{program.name}"] = Entry(stripped(program), 0o755)
-    libraries = {library for program in programs for library in loaded_by(program)}
-    needed = sorted(libraries) + [PCI_IDS, "/usr/lib/os-release"]
+    libraries = {library for program in [*programs, KMOD] for library in loaded_by(program)}
+    needed = sorted(libraries) + [KMOD, PCI_IDS, "/usr/lib/os-release"]
     for path, package in packages.packages_of(needed).items():
         add_package_file(files, path, package)
+    files["usr/bin/modprobe"] = Entry(link="kmod")
     files["etc/os-release"] = Entry(link="../usr/lib/os-release")
     for name, target in LINKS.items():
         files[name] = Entry(link=target)

@@ -10,6 +10,7 @@ import io
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -18,6 +19,7 @@ import unittest
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = TREE / "deploy/image/build_image.py"
+KERNEL = TREE / "tests/machine/fetch_kernel.sh"
 SBOM = "usr/share/sbom/vfiogate.spdx.json"
 PROGRAMS = pathlib.Path()
 
@@ -89,10 +91,12 @@ class Image(unittest.TestCase):
 
     def test_there_is_no_shell_nor_package_manager(self):
         programs = sorted(path.name for path in (self.root / "usr/bin").iterdir())
-        self.assertEqual(programs, ["netd", "plugind", "privd"])
+        self.assertEqual(programs, ["kmod", "modprobe", "netd", "plugind", "privd"])
         executable = {m.name for m in self.members if m.isfile() and m.mode & 0o111}
         loader = {name for name in executable if "/ld-linux" in name}
-        self.assertEqual(executable, {"usr/bin/privd", "usr/bin/plugind", "usr/bin/netd"} | loader)
+        ours = {"usr/bin/privd", "usr/bin/plugind", "usr/bin/netd", "usr/bin/kmod"}
+        self.assertEqual(executable, ours | loader)
+        self.assertEqual(os.readlink(self.root / "usr/bin/modprobe"), "kmod")
 
     def test_the_bill_of_materials_is_complete(self):
         bill = json.loads((self.root / SBOM).read_text())
@@ -127,6 +131,39 @@ class Image(unittest.TestCase):
         checked = self.inside("/usr/bin/plugind", "--check-config", "--config", "/etc/vfiogate/plugind.yaml")
         self.assertEqual(checked.returncode, 0, checked.stderr)
         self.assertEqual(self.inside("/bin/sh", "-c", "true").returncode, 127)
+
+
+    def test_modprobe_finds_vfio_pci_among_the_modules_of_a_node(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root: chroot and mounts")
+        kernel = subprocess.run([KERNEL, kernel_cache()], capture_output=True, text=True)
+        if kernel.returncode != 0:
+            self.skipTest(kernel.stderr.strip() or "no kernel package")
+        modules = pathlib.Path(kernel.stdout.strip().splitlines()[-1]) / "lib/modules"
+        (version,) = os.listdir(modules)
+        there = self.root / "host/lib/modules"
+        there.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(modules / version, there / version, ignore=all_but_vfio, dirs_exist_ok=True)
+        command = ["/usr/bin/modprobe", "--dirname=/host", "--set-version", version]
+        found = self.inside(*command, "--show-depends", "vfio-pci")
+        self.assertEqual(found.returncode, 0, found.stderr)
+        self.assertRegex(found.stdout, rf"(?m)^insmod /host/lib/modules/{version}/kernel/drivers/vfio/vfio.ko")
+        self.assertRegex(found.stdout, r"(?m)^insmod \S*/vfio-pci.ko *$")
+        self.assertEqual(self.inside(*command, "--dry-run", "--all", "vfio-pci").returncode, 0)
+        missing = self.inside(*command, "--dry-run", "--all", "vfio-pic")
+        self.assertEqual(missing.returncode, 1)
+        self.assertIn("Module vfio-pic not found", missing.stderr)
+
+
+def kernel_cache() -> pathlib.Path:
+    """Where the virtual machine's tests keep it, too."""
+    base = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+    return pathlib.Path(os.environ.get("VFIOGATE_MACHINE_CACHE") or pathlib.Path(base) / "vfiogate/kernel")
+
+
+def all_but_vfio(directory: str, names: list[str]) -> list[str]:
+    """Of the modules those that vfio-pci needs; the indexes are whole."""
+    return [name for name in names if ".ko" in name and "vfio" not in name and not name.startswith("irqbypass")]
 
 
 def main():
