@@ -53,8 +53,6 @@ kj::StringPtr eventName(LogEvent event) {
       return "locked_down";
     case LogEvent::kScanFailed:
       return "scan_failed";
-    case LogEvent::kDeviceProblem:
-      return "device_problem";
     case LogEvent::kUeventsLost:
       return "uevents_lost";
     case LogEvent::kUeventForeign:
@@ -67,24 +65,18 @@ kj::StringPtr eventName(LogEvent event) {
       return "plugind_absent";
     case LogEvent::kPlugindWaits:
       return "plugind_waits";
-    case LogEvent::kPeerConnected:
-      return "peer_connected";
     case LogEvent::kPeerRefused:
       return "peer_refused";
     case LogEvent::kPeerGone:
       return "peer_gone";
     case LogEvent::kPeerHungUp:
       return "peer_hung_up";
-    case LogEvent::kObserverStuck:
-      return "observer_stuck";
     case LogEvent::kSocketMade:
       return "socket_made";
     case LogEvent::kSocketRefused:
       return "socket_refused";
     case LogEvent::kSocketFailed:
       return "socket_failed";
-    case LogEvent::kKubeletDialled:
-      return "kubelet_dialled";
     case LogEvent::kKubeletAbsent:
       return "kubelet_absent";
     case LogEvent::kKubeletAppeared:

@@ -3,7 +3,7 @@
 ("```sh run") or why not ("```sh norun: REASON"). The former are run as they stand, in a copy of the tree beside which
 the built programs lie; both are counted. A block marked "shown" ("```yaml shown") that follows one has lines that were all
 said then; times, references and ages may differ. Blocks on the simulated node are left out where there can be none. And
-docs/reference.md is what docs/make_reference.py makes of the programs."""
+docs/reference.md is what docs/make_reference.py makes of the programs, and pages of names have those of the code."""
 
 import argparse
 import difflib
@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 import typing
+
+import pages
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^```(?P<info>.*)$")
@@ -152,6 +154,7 @@ def main() -> int:
     options.add_argument("--programs", type=pathlib.Path, required=True, metavar="DIR", help="where the built programs are")
     programs = options.parse_args().programs.resolve()
     check_the_checker()
+    pages.check_the_checker()
     files = listed_files()
     blocks = [block for name in documents(files) for block in blocks_of(name, (TREE / name).read_text())]
     failures = [f"{block.where}: {fault}" for block in blocks if (fault := fault_of(block))]
@@ -162,6 +165,7 @@ def main() -> int:
     reasons = [block for block in blocks if block.info.startswith("sh norun: ")]
     if fault := reference_fault(programs):
         failures.append(fault)
+    failures += pages.faults()
     with tempfile.TemporaryDirectory(prefix="vfiogate-docs-") as directory:
         tree = pathlib.Path(directory)
         copy_tree(files, programs, tree)
