@@ -9,8 +9,8 @@ void addCommands(CLI::App& app, int& exitCode) {
   addShowCommand(app, exitCode);
   addWatchCommand(app, exitCode);
   addPolicyCommand(app, exitCode);
-  for (const char* name :
-       {"doctor", "bind", "unbind", "forget", "hold", "release", "holds", "audit"}) {
+  addDoctorCommand(app, exitCode);
+  for (const char* name : {"bind", "unbind", "forget", "hold", "release", "holds", "audit"}) {
     CLI::App* later = app.add_subcommand(name)->group("")->allow_extras();
     later->callback([name]() { throw CLI::ValidationError(name, "not in this version"); });
   }

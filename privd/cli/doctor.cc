@@ -1,0 +1,32 @@
+#include "cli/output_form.h"
+#include "cli/table.h"
+#include "privd/cli/commands.h"
+#include "privd/cli/doctor/examine.h"
+#include "privd/cli/doctor/read_host.h"
+#include "privd/cli/doctor/report.h"
+
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+
+namespace vfiogate {
+
+void addDoctorCommand(CLI::App& app, int& exitCode) {
+  CLI::App* command = app.add_subcommand(
+      "doctor", "whether this host can pass devices to VMs, and what would mend it");
+  auto roots = std::make_shared<DoctorRoots>();
+  auto form = std::make_shared<std::string>("text");
+  addRoots(*command, *roots);
+  addOutputForm(*command, *form, {"text", "json"});
+  command->callback([roots, form, &exitCode]() {
+    const Findings findings = examine(readHost(*roots));
+    if (*form == "json") {
+      std::cout << reportJson(findings).dump(2) << "\n";
+    } else {
+      std::cout << reportText(findings, wantsColours());
+    }
+    exitCode = exitCodeOf(findings);
+  });
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,41 @@
+#pragma once
+// The judgement of `privd doctor`: pure, one function a topic.
+
+#include "privd/cli/doctor/finding.h"
+#include "privd/cli/doctor/host_facts.h"
+
+#include <string>
+#include <string_view>
+
+namespace vfiogate {
+
+/// Everything that there is to say of a host; each Check is in it at least once. In order of
+/// weight, heaviest first; within a weight in the order of Check.
+Findings examine(const HostFacts& facts);
+
+void checkIommu(const HostFacts& facts, Findings& findings);
+void checkInterrupts(const HostFacts& facts, Findings& findings);
+void checkModules(const HostFacts& facts, Findings& findings);
+void checkVfioPci(const HostFacts& facts, Findings& findings);
+void checkGroups(const HostFacts& facts, Findings& findings);
+void checkDevices(const HostFacts& facts, Findings& findings);
+void checkWindows(const HostFacts& facts, Findings& findings);
+void checkParameters(const HostFacts& facts, Findings& findings);
+void checkDisplay(const HostFacts& facts, Findings& findings);
+void checkMemlock(const HostFacts& facts, Findings& findings);
+void checkCdi(const HostFacts& facts, Findings& findings);
+void checkKubelet(const HostFacts& facts, Findings& findings);
+void checkSecurity(const HostFacts& facts, Findings& findings);
+void checkSysfs(const HostFacts& facts, Findings& findings);
+
+/// How to give the kernel a parameter for good.
+std::string addParameter(std::string_view parameter);
+std::string removeParameter(std::string_view parameter);
+
+/// "a, b and 5 more".
+std::string someOf(const std::vector<std::string>& names);
+
+/// What could not be judged for want of hardware that was seen.
+Finding unseenHardware(Check check, const HostFacts& facts);
+
+}  // namespace vfiogate

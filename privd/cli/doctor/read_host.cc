@@ -1,0 +1,150 @@
+#include "privd/cli/doctor/read_host.h"
+
+#include "privd/cli/doctor/tree.h"
+#include "privd/pci_scan.h"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <filesystem>
+
+namespace vfiogate {
+namespace {
+
+constexpr std::size_t kBeginning = 64UL << 10U;
+constexpr std::size_t kLongList = 16UL << 20U;
+constexpr std::size_t kMostRuntimes = 16;
+constexpr std::array kRuntimes{"containerd", "crio", "dockerd", "libvirtd", "virtqemud"};
+
+Seen<Snapshot> readHardware(const DoctorRoots& roots) {
+  const std::string devices = roots.sysfs + "/bus/pci/devices";
+  const auto sysfs = SysfsRoot::open(roots.sysfs);
+  if (!sysfs) return {roots.sysfs, std::nullopt, sysfs.error().error};
+  if (!sysfs->exists("bus/pci/devices")) return {devices, std::nullopt, ENOENT};
+  const auto dev = DevRoot::open(roots.dev);
+  if (!dev) return {roots.dev, std::nullopt, dev.error().error};
+  auto seen = scan(*sysfs, *dev);
+  if (!seen) return {devices, std::nullopt, seen.error().error};
+  return {devices, std::move(seen).value(), 0};
+}
+
+IommuFacts readIommu(const Tree& sysfs) {
+  IommuFacts facts;
+  facts.units = sysfs.names("class/iommu");
+  facts.firmwareTables = sysfs.names("firmware/acpi/tables");
+  if (!facts.units) return facts;
+  for (const std::string& unit : *facts.units) {
+    facts.ecaps.emplace(unit, sysfs.text("class/iommu/" + unit + "/intel-iommu/ecap"));
+  }
+  return facts;
+}
+
+VfioFacts readVfio(const Tree& sysfs) {
+  return {
+      .unsafeInterrupts = sysfs.text("module/vfio_iommu_type1/parameters/allow_unsafe_interrupts"),
+      .unsafeNoIommu = sysfs.text("module/vfio/parameters/enable_unsafe_noiommu_mode"),
+      .disableVga = sysfs.text("module/vfio_pci/parameters/disable_vga"),
+      .disableIdleD3 = sysfs.text("module/vfio_pci/parameters/disable_idle_d3"),
+      .disableDenylist = sysfs.text("module/vfio_pci/parameters/disable_denylist")};
+}
+
+ModuleFacts readModules(const Tree& sysfs, const Tree& proc, const std::string& modulesDir) {
+  ModuleFacts facts;
+  facts.release = proc.text("sys/kernel/osrelease");
+  facts.loaded = sysfs.names("module");
+  if (!facts.release || facts.release->empty() || facts.release->find('/') != std::string::npos) {
+    facts.dependencies = {facts.release.path, std::nullopt,
+                          facts.release ? EINVAL : facts.release.error};
+    facts.builtIn = facts.dependencies;
+    return facts;
+  }
+  const Tree modules(modulesDir);
+  facts.dependencies = modules.whole(*facts.release + "/modules.dep", kLongList);
+  facts.builtIn = modules.whole(*facts.release + "/modules.builtin", kLongList);
+  return facts;
+}
+
+std::map<Bdf, SeenText> readWindows(const Tree& sysfs, const Snapshot& hardware) {
+  std::map<Bdf, SeenText> windows;
+  for (const auto& [address, device] : hardware.devices) {
+    if (!isEndpoint(device)) continue;
+    windows.emplace(address, sysfs.text("bus/pci/devices/" + address.str() + "/resource"));
+  }
+  return windows;
+}
+
+bool isNumber(const std::string& name) {
+  return std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+std::vector<RuntimeFacts> readRuntimes(const Tree& proc, const SeenNames& processes) {
+  std::vector<RuntimeFacts> found;
+  if (!processes) return found;
+  for (const std::string& process : *processes) {
+    if (!isNumber(process) || found.size() == kMostRuntimes) continue;
+    const SeenText name = proc.text(process + "/comm");
+    if (!name || std::ranges::find(kRuntimes, *name) == kRuntimes.end()) continue;
+    found.push_back({*name, proc.text(process + "/limits")});
+  }
+  return found;
+}
+
+KubeletFacts readKubelet(const std::string& directory) {
+  const Tree kubelet(directory);
+  KubeletFacts facts{.directory = kubelet.place("")};
+  for (const char* name : {"device-plugins", "pod-resources", "plugins_registry"}) {
+    facts.below.push_back(kubelet.place(name));
+  }
+  return facts;
+}
+
+std::string resolved(const std::string& path) {
+  std::error_code failed;
+  const auto canonical = std::filesystem::canonical(path, failed);
+  return failed ? path : canonical.string();
+}
+
+}  // namespace
+
+void addRoots(CLI::App& command, DoctorRoots& roots) {
+  const auto add = [&](const char* name, std::string& root, const char* what) {
+    command.add_option(name, root, what)->capture_default_str();
+  };
+  add("--sysfs", roots.sysfs, "the root below which sysfs is found");
+  add("--dev", roots.dev, "the root below which device nodes are looked for");
+  add("--proc", roots.proc, "the root below which the kernel's and the processes' files are found");
+  add("--etc", roots.etc, "where cdi/ and containerd/config.toml are looked for");
+  add("--modules-dir", roots.modulesDir, "where each kernel's modules are listed");
+  add("--kubelet-dir", roots.kubeletDir, "the kubelet's directory");
+  add("--cdi-dir", roots.cdiDir, "where privd serve writes CDI specs");
+}
+
+HostFacts readHost(const DoctorRoots& roots) {
+  const Tree sysfs(roots.sysfs);
+  const Tree proc(roots.proc);
+  const Tree etc(roots.etc);
+  HostFacts facts{.hardware = readHardware(roots)};
+  facts.commandLine = proc.text("cmdline");
+  facts.processor = proc.text("cpuinfo", kBeginning);
+  facts.interrupts = proc.text("interrupts", kLongList);
+  facts.iommu = readIommu(sysfs);
+  facts.vfio = readVfio(sysfs);
+  facts.modules = readModules(sysfs, proc, roots.modulesDir);
+  facts.display = {.framebuffers = proc.text("fb"),
+                   .simpleDisplays = sysfs.names("bus/platform/drivers/simple-framebuffer"),
+                   .efiDisplays = sysfs.names("bus/platform/drivers/efi-framebuffer")};
+  if (facts.hardware) facts.windows = readWindows(sysfs, *facts.hardware);
+  facts.ownLimits = proc.text("self/limits");
+  facts.processes = proc.names(".");
+  facts.runtimes = readRuntimes(proc, facts.processes);
+  facts.cdiDirectories = {etc.place("cdi"), Tree(roots.cdiDir).place("")};
+  facts.containerd = etc.whole("containerd/config.toml", kLongList);
+  facts.kubelet = readKubelet(roots.kubeletDir);
+  facts.apparmor = sysfs.text("module/apparmor/parameters/enabled");
+  facts.selinux = sysfs.text("fs/selinux/enforce");
+  facts.sysfs = resolved(roots.sysfs);
+  facts.mounts = proc.whole("self/mountinfo", kLongList);
+  return facts;
+}
+
+}  // namespace vfiogate

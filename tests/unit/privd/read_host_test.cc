@@ -1,0 +1,125 @@
+#include "privd/cli/doctor/read_host.h"
+#include "privd/cli/doctor/examine.h"
+#include "tests/support/fake_sysfs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <fstream>
+
+namespace vfiogate {
+namespace {
+
+/// A host in a directory, empty but for what a test puts there.
+class ReadHost : public testing::Test {
+protected:
+  ReadHost()
+      : roots{.sysfs = tree.sysfs(),
+              .dev = tree.dev(),
+              .proc = dir / "proc",
+              .etc = dir / "etc",
+              .modulesDir = dir / "modules",
+              .kubeletDir = dir / "kubelet",
+              .cdiDir = dir / "cdi"} {}
+
+  static void put(const std::string& path, const std::string& text) {
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    std::ofstream(path) << text;
+  }
+  static void link(const std::string& target, const std::string& path) {
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    std::filesystem::create_symlink(target, path);
+  }
+
+  FakeSysfs tree;
+  TempDir dir;
+  DoctorRoots roots;
+};
+
+TEST_F(ReadHost, FindsWhatIsThere) {
+  tree.add({.address = "0000:01:00.0"});
+  tree.setAttribute("0000:01:00.0", "resource", "0x0 0xffff 0x200");
+  put(tree.sysfs() + "/class/iommu/dmar0/intel-iommu/ecap", "f020df\n");
+  put(tree.sysfs() + "/module/vfio_iommu_type1/parameters/allow_unsafe_interrupts", "N\n");
+  put(dir / "proc/cmdline", "intel_iommu=on\n");
+  put(dir / "proc/sys/kernel/osrelease", "6.1.0\n");
+  put(dir / "modules/6.1.0/modules.dep", "k/vfio.ko:\n");
+  put(dir / "proc/812/comm", "containerd\n");
+  put(dir / "proc/812/limits", "Max locked memory  unlimited  unlimited  bytes\n");
+  put(dir / "proc/813/comm", "bash\n");
+  put(dir / "etc/containerd/config.toml", "enable_cdi = true\n");
+  std::filesystem::create_directories(dir / "kubelet/device-plugins");
+
+  const HostFacts facts = readHost(roots);
+  ASSERT_TRUE(facts.hardware);
+  EXPECT_EQ(facts.hardware->devices.size(), 1U);
+  EXPECT_EQ(facts.windows.at(*Bdf::parse("0000:01:00.0")).value, "0x0 0xffff 0x200");
+  EXPECT_EQ(facts.iommu.ecaps.at("dmar0").value, "f020df");
+  EXPECT_EQ(facts.vfio.unsafeInterrupts.value, "N");
+  EXPECT_EQ(facts.commandLine.value, "intel_iommu=on");
+  EXPECT_EQ(facts.modules.dependencies.value, "k/vfio.ko:");
+  ASSERT_EQ(facts.runtimes.size(), 1U);
+  EXPECT_EQ(facts.runtimes.front().name, "containerd");
+  EXPECT_EQ(facts.containerd.value, "enable_cdi = true");
+  EXPECT_TRUE(facts.kubelet.below.front()->directory);
+  EXPECT_TRUE(facts.kubelet.below.back().absent());
+}
+
+TEST_F(ReadHost, ANodeWithoutAnythingIsAFactToo) {
+  std::filesystem::remove_all(tree.sysfs());
+  const HostFacts facts = readHost(roots);
+  EXPECT_TRUE(facts.hardware.absent());
+  EXPECT_TRUE(facts.commandLine.absent());
+  EXPECT_TRUE(facts.modules.dependencies.absent());
+  EXPECT_TRUE(facts.kubelet.directory.absent());
+  EXPECT_EQ(facts.commandLine.path, dir / "proc/cmdline");
+  EXPECT_FALSE(examine(facts).empty());
+}
+
+TEST_F(ReadHost, NeitherWaitsNorFollowsLinksOut) {
+  put(dir / "secret", "x");
+  link("../secret", dir / "proc/cmdline");
+  link("loop", dir / "proc/loop");
+  link("loop", dir / "proc/interrupts");
+  link("interrupts", dir / "proc/fb");
+  std::filesystem::remove(dir / "proc/interrupts");
+  link("fb", dir / "proc/interrupts");
+  ASSERT_EQ(mkfifo((dir / "proc/cpuinfo").c_str(), 0600), 0);
+  std::filesystem::create_directories(dir / "proc/self/mountinfo");
+
+  const HostFacts facts = readHost(roots);
+  EXPECT_EQ(facts.commandLine.error, EXDEV);
+  EXPECT_EQ(facts.interrupts.error, ELOOP);
+  EXPECT_EQ(facts.processor.error, EINVAL);
+  EXPECT_EQ(facts.mounts.error, EINVAL);
+}
+
+TEST_F(ReadHost, HugeFilesAreCutOrRefused) {
+  put(dir / "proc/cmdline", std::string(1 << 20, 'a'));
+  put(dir / "proc/sys/kernel/osrelease", "6.1.0");
+  put(dir / "modules/6.1.0/modules.dep", "");
+  std::filesystem::resize_file(dir / "modules/6.1.0/modules.dep", 1UL << 32U);
+  const HostFacts facts = readHost(roots);
+  EXPECT_EQ(facts.commandLine->size(), 4096U);
+  EXPECT_EQ(facts.modules.dependencies.error, EFBIG);
+}
+
+TEST_F(ReadHost, AReleaseIsNoPath) {
+  put(dir / "proc/sys/kernel/osrelease", "../../etc");
+  EXPECT_EQ(readHost(roots).modules.dependencies.error, EINVAL);
+}
+
+TEST_F(ReadHost, BytesThatAreNoTextAreTakenAsTheyAre) {
+  const std::string bytes("\x00\xff\x1b[2J\n", 7);
+  for (const char* file : {"proc/cmdline", "proc/self/mountinfo", "proc/self/limits", "proc/fb",
+                           "proc/sys/kernel/osrelease", "etc/containerd/config.toml"}) {
+    put(dir / file, bytes);
+  }
+  EXPECT_FALSE(examine(readHost(roots)).empty());
+}
+
+}  // namespace
+}  // namespace vfiogate
