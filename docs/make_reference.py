@@ -15,7 +15,8 @@ HEAD = """# Reference of options and keys
 
 Written by `docs/make_reference.py`; a test fails where it differs from the programs. Elsewhere, each held against the code by
 a test of its own: [metrics](metrics.md), [events of the journal](journal.md), [events of the logs](log.md), [reason codes](reasons.md),
-[turns of a registration](registration.md), [status as JSON](status-json.md), [list as JSON](list-json.md).
+[turns of a registration](registration.md), [status as JSON](status-json.md), [list as JSON](list-json.md),
+[the checks of doctor](doctor.md).
 """
 
 
