@@ -11,6 +11,7 @@ packages=(
   qemu-system-x86 busybox-static cpio kmod xz-utils
   pci.ids iproute2 python3 python3-yaml apparmor
   clang clang-format clang-tidy libclang-rt-14-dev shellcheck
+  help2man lintian dpkg-dev bash systemd
 )
 
 missing=()

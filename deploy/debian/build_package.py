@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""Makes the Debian package of privd from the built program. The same program gives the same bytes."""
+
+import argparse
+import gzip
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import completion
+import program_help
+
+HERE = pathlib.Path(__file__).resolve().parent
+TREE = HERE.parents[1]
+sys.path.insert(0, str(TREE / "deploy/image"))
+import build_image  # noqa: E402  the image's programs are stripped and dated in the same way
+import root_files  # noqa: E402
+
+NAME = "vfiogate-privd"
+MAINTAINER = "vfiogate maintainers <maintainers@vfiogate.invalid>"
+DESCRIPTION = """sees PCI devices and hands them to virtual machines
+ privd lists IOMMU groups and PCI devices, says why each can or cannot be
+ passed through, and examines the host for what stands in the way. As a daemon
+ it is the only part of vfiogate that is root: without capabilities, behind a
+ filter of system calls."""
+SCRIPTS = ("postinst", "prerm", "postrm")
+INSTALLED = {
+    "vfiogate-privd.service": "lib/systemd/system/vfiogate-privd.service",
+    "vfiogate.modules-load": "usr/lib/modules-load.d/vfiogate.conf",
+    "privd.conf": "etc/vfiogate/privd.conf",
+    "copyright": f"usr/share/doc/{NAME}/copyright",
+}
+
+
+def run(*command, **others) -> str:
+    return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True, **others).stdout
+
+
+def put(root: pathlib.Path, name: str, content: bytes, mode: int = 0o644) -> pathlib.Path:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    path.chmod(mode)
+    return path
+
+
+def packed(text: str) -> bytes:
+    return gzip.compress(text.encode(), 9, mtime=0)
+
+
+def manual(program: pathlib.Path, version: str, name: str, says: str, *words: str) -> bytes:
+    page = run("help2man", "--no-info", "--section=1", "--manual=vfiogate", f"--source=vfiogate {version}",
+               f"--name={says}", f"--version-string={name} {version}", " ".join([str(program), *words]))
+    return packed(page.replace(str(program), program.name))
+
+
+def add_manuals(root: pathlib.Path, program: pathlib.Path, version: str) -> None:
+    says = program_help.help_text(program).splitlines()[0].rstrip(".")
+    put(root, "usr/share/man/man1/privd.1.gz", manual(program, version, "privd", says))
+    for command in program_help.commands_of(program):
+        name = f"privd-{command.name}"
+        page = manual(program, version, name, " ".join(command.says.split()), command.name)
+        put(root, f"usr/share/man/man1/{name}.1.gz", page)
+
+
+def libraries(program: pathlib.Path) -> str:
+    """The packages that it is linked to, with the versions whose symbols it uses."""
+    with tempfile.TemporaryDirectory() as place:
+        put(pathlib.Path(place), "debian/control", f"Source: vfiogate\n\nPackage: {NAME}\nArchitecture: any\n".encode())
+        said = run("dpkg-shlibdeps", "-O", f"-e{program}", cwd=place)
+    return said.strip().removeprefix("shlibs:Depends=")
+
+
+def changelog(version: str, epoch: int) -> str:
+    date = time.strftime("%a, %d %b %Y %H:%M:%S +0000", time.gmtime(epoch))
+    return f"vfiogate ({version}) unstable; urgency=medium\n\n  * Built from this version of the source tree.\n\n -- {MAINTAINER}  {date}\n"
+
+
+def control(root: pathlib.Path, program: pathlib.Path, version: str) -> str:
+    kilobytes = sum(path.stat().st_size for path in root.rglob("*") if path.is_file()) // 1024
+    fields = {
+        "Package": NAME, "Source": "vfiogate", "Version": version, "Architecture": run("dpkg", "--print-architecture").strip(),
+        "Maintainer": MAINTAINER, "Installed-Size": str(kilobytes), "Depends": libraries(program),
+        "Recommends": "pci.ids", "Section": "admin", "Priority": "optional", "Description": DESCRIPTION,
+    }
+    return "".join(f"{key}: {value}\n" for key, value in fields.items())
+
+
+def build(wish: argparse.Namespace) -> None:
+    built = wish.programs / "privd"
+    if not built.exists():
+        raise LookupError(f"{built} is not there: cmake --build --preset release, or --programs DIR")
+    for tool, package in (("help2man", "help2man"), ("dpkg-shlibdeps", "dpkg-dev"), ("strip", "binutils")):
+        if not shutil.which(tool):
+            raise LookupError(f"{tool} is not there: apt-get install {package}")
+    epoch = build_image.epoch_of_tree()
+    os.environ |= {"SOURCE_DATE_EPOCH": str(epoch), "LC_ALL": "C.UTF-8", "TZ": "UTC"}
+    version = run(built, "--version").strip()
+    with tempfile.TemporaryDirectory() as place:
+        root = pathlib.Path(place, "root")
+        program = put(root, "usr/bin/privd", root_files.stripped(built), 0o755)
+        for source, name in INSTALLED.items():
+            put(root, name, (HERE / source).read_bytes())
+        put(root, f"usr/share/doc/{NAME}/changelog.gz", packed(changelog(version, epoch)))
+        put(root, "usr/share/bash-completion/completions/privd", completion.text_of(program).encode())
+        add_manuals(root, program, version)
+        facts = control(root, program, version)
+        for script in SCRIPTS:
+            put(root, f"DEBIAN/{script}", (HERE / script).read_bytes(), 0o755)
+        put(root, "DEBIAN/control", facts.encode())
+        put(root, "DEBIAN/conffiles", b"/etc/vfiogate/privd.conf\n")
+        for directory in (root, *(path for path in root.rglob("*") if path.is_dir())):
+            directory.chmod(0o755)
+        run("dpkg-deb", "--root-owner-group", "-Zxz", "--threads-max=1", "--build", root, wish.out)
+    print(f"{wish.out}: {NAME} {version}, {wish.out.stat().st_size / 1e6:.1f} MB")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--programs", type=pathlib.Path, default=TREE / "build/release/bin", metavar="DIR")
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(f"{NAME}.deb"), metavar="FILE")
+    try:
+        build(parser.parse_args())
+        return 0
+    except subprocess.CalledProcessError as failure:
+        print(f"build_package.py: {failure}\n{failure.stderr}", file=sys.stderr)
+    except (LookupError, OSError) as failure:
+        print(f"build_package.py: {failure}", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
