@@ -8,19 +8,12 @@
 namespace vfiogate {
 namespace {
 
-/// Names of files have '-', names in sysfs '_'.
-bool listsModule(const std::string& list, std::string file) {
-  std::ranges::replace(file, '_', '-');
-  for (const std::string& name : {file + ".ko", file}) {
-    for (std::size_t at = list.find("/" + name); at != std::string::npos;
-         at = list.find("/" + name, at + 1)) {
-      const char next = list.c_str()[at + 1 + name.size()];
-      if (next == ':' || next == '\n' || next == '\0' || next == '.') return true;
-    }
-  }
-  // Some files have '_' after all.
-  std::ranges::replace(file, '-', '_');
-  return list.find("/" + file + ".ko") != std::string::npos;
+/// Names in sysfs have '_' where most files have '-'.
+bool listsModule(const std::string& list, const std::string& name) {
+  std::string dashed = name;
+  std::ranges::replace(dashed, '_', '-');
+  return list.find("/" + dashed + ".ko") != std::string::npos ||
+         list.find("/" + name + ".ko") != std::string::npos;
 }
 
 Finding judgeModule(const ModuleFacts& modules, const std::string& name) {
