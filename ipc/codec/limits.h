@@ -1,6 +1,8 @@
 #pragma once
 // The bounds of the privilege line, each with the attack that it stops.
 
+#include "ipc/schema/helper.capnp.h"
+
 #include <capnp/message.h>
 
 #include <cstddef>
@@ -8,8 +10,8 @@
 
 namespace vfiogate {
 
-/// Version byte that opens a connection which privd dialled; equal to schema::PROTOCOL.
-constexpr std::uint8_t kChannelVersion = 3;
+/// Version byte that opens a connection which privd dialled.
+constexpr std::uint8_t kChannelVersion = schema::PROTOCOL;
 
 /// What privd reads of a peer: a message above 64 KiB is refused before it is allocated.
 constexpr capnp::ReaderOptions kFromPeer{.traversalLimitInWords = 8192, .nestingLimit = 8};

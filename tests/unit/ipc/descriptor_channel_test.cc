@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 namespace vfiogate {
@@ -118,8 +119,9 @@ protected:
 
 TEST_F(RefusesOpening, OfAnotherVersionAndSaysBoth) {
   const Pair channel = makePair(SOCK_SEQPACKET);
-  EXPECT_EQ(after(9, {channel.one}),
-            "speaks version 9, this is version 2: update both to the same release");
+  EXPECT_EQ(after(9, {channel.one}), "speaks version 9, this is version " +
+                                         std::to_string(kChannelVersion) +
+                                         ": update both to the same release");
 }
 
 TEST_F(RefusesOpening, WithoutADescriptor) {
