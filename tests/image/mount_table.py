@@ -19,6 +19,7 @@ def said(with_cdi: bool = False) -> dict[tuple[str, str], bool]:
         word = re.match(r"writable|read-only", access)
         if word is None:
             raise ValueError(f"{README}: access of {path} is neither writable nor read-only: {access}")
-        if with_cdi or "only with CDI" not in access:
+        only_with = re.search(r"only with (.*)", access)
+        if only_with is None or (with_cdi and only_with[1] == "CDI"):
             table |= {(container, path): word[0] == "writable" for container in containers.split(", ")}
     return table

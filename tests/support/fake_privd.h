@@ -2,6 +2,7 @@
 // privd's side of the privilege line, played from a test: made-up hardware, a real kubelet
 // directory.
 
+#include "ipc/codec/limits.h"
 #include "ipc/types/snapshot.h"
 
 #include <atomic>
@@ -21,9 +22,9 @@ public:
     std::string plugindSocket;
     std::string kubeletDir;  ///< its device-plugins; pod-resources is beside it
     Snapshot hardware;
-    std::uint16_t protocol = 2;       ///< the one it claims to speak
-    std::uint8_t channelVersion = 2;  ///< the byte it opens with
-    bool leased = false;              ///< to another plugind, until setLeased()
+    std::uint16_t protocol = 2;                     ///< the one it claims to speak
+    std::uint8_t channelVersion = kChannelVersion;  ///< the byte it opens with
+    bool leased = false;                            ///< to another plugind, until setLeased()
   };
 
   explicit FakePrivd(Setup setup);
