@@ -53,6 +53,10 @@ std::string kubevirtFragment(const json& status) {
       "permittedHostDevices:\n"
       "  pciHostDevices:\n";
   for (const json& resource : resources) {
+    if (!resource.at("kubevirt")) {
+      text += "    # " + nameOf(resource) + " is not for KubeVirt: its `env` says none\n";
+      continue;
+    }
     for (const std::string& model : modelsOf(resource)) {
       text += "    - pciVendorSelector: \"" + model + "\"\n" +
               "      resourceName: " + nameOf(resource) + "\n" +
@@ -65,6 +69,7 @@ std::string kubevirtFragment(const json& status) {
       "#   hostDevices:\n";
   unsigned number = 0;
   for (const json& resource : resources) {
+    if (!resource.at("kubevirt")) continue;
     text += "#     - {name: device" + std::to_string(++number) +
             ", deviceName: " + nameOf(resource) + "}\n";
   }

@@ -100,6 +100,7 @@ ordered_json toJson(const ResourceStatus& resource, const Moment& now) {
                     {"groupUnit", nameOf(resource.lending.groupUnit)},
                     {"inject", resource.lending.injectCdi ? "cdi" : "nodes"},
                     {"kata", resource.lending.kata},
+                    {"kubevirt", resource.lending.kubevirtVariable},
                     {"registered", isRegistered(facts.state)},
                     {"registration", nameOf(facts.state)},
                     {"streams", facts.streams},

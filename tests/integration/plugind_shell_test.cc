@@ -213,16 +213,17 @@ TEST_F(PlugindShell, AStrangerOnItsSocketIsSentAway) {
 }
 
 TEST_F(PlugindShell, APrivdOfAnotherReleaseIsToldSoInTheLog) {
+  const std::string kOurs = std::to_string(schema::PROTOCOL);
   startPlugind();
   privd_.emplace(FakePrivd::Setup{.plugindSocket = socket(),
                                   .kubeletDir = deviceDirectory(),
                                   .hardware = {},
-                                  .protocol = 2,
+                                  .protocol = schema::PROTOCOL,
                                   .channelVersion = 9});
-  EXPECT_TRUE(plugind_->says("speaks version 9, this is version 2"));
+  EXPECT_TRUE(plugind_->says("speaks version 9, this is version " + kOurs));
   privd_.emplace(FakePrivd::Setup{
       .plugindSocket = socket(), .kubeletDir = deviceDirectory(), .hardware = {}, .protocol = 7});
-  EXPECT_TRUE(plugind_->says("speaks protocol 7, this is protocol 2"));
+  EXPECT_TRUE(plugind_->says("speaks protocol 7, this is protocol " + kOurs));
   privd_.reset();
   startKubelet();
   startPrivd();

@@ -22,7 +22,7 @@ public:
     std::string plugindSocket;
     std::string kubeletDir;  ///< its device-plugins; pod-resources is beside it
     Snapshot hardware;
-    std::uint16_t protocol = 2;                     ///< the one it claims to speak
+    std::uint16_t protocol = schema::PROTOCOL;      ///< the one it claims to speak
     std::uint8_t channelVersion = kChannelVersion;  ///< the byte it opens with
     bool leased = false;                            ///< to another plugind, until setLeased()
   };

@@ -22,6 +22,7 @@ public:
   Hardware() {
     snapshot_.controlNode = true;
     snapshot_.iommufdNode = true;
+    snapshot_.vfioPci = true;
   }
 
   /// Adds 10de:2684, a display controller, at `address` in `group`; what it returns may be changed.

@@ -15,7 +15,7 @@ Findings examine(const HostFacts& facts) {
   Findings findings;
   for (const auto check : {checkIommu, checkInterrupts, checkModules, checkVfioPci, checkGroups,
                            checkDevices, checkWindows, checkParameters, checkDisplay, checkMemlock,
-                           checkCdi, checkKubelet, checkSecurity, checkSysfs}) {
+                           checkCdi, checkKubelet, checkSecurity, checkSysfs, checkObstacles}) {
     check(facts, findings);
   }
   std::ranges::stable_sort(findings, [](const Finding& left, const Finding& right) {

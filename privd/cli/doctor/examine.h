@@ -27,6 +27,7 @@ void checkCdi(const HostFacts& facts, Findings& findings);
 void checkKubelet(const HostFacts& facts, Findings& findings);
 void checkSecurity(const HostFacts& facts, Findings& findings);
 void checkSysfs(const HostFacts& facts, Findings& findings);
+void checkObstacles(const HostFacts& facts, Findings& findings);
 
 /// How to give the kernel a parameter for good.
 std::string addParameter(std::string_view parameter);

@@ -41,6 +41,7 @@ enum class Check : std::uint8_t {
   kKubeletDirectory,
   kSecurityModule,
   kSysfsWritable,
+  kNodeObstacle,
 };
 /// The name and what is asked, in the order of Check.
 struct CheckName {
@@ -72,6 +73,7 @@ inline constexpr std::array kCheckNames{
     CheckName{"kubelet-directory", "are the kubelet's directories there and root's"},
     CheckName{"security-module", "which security module is on"},
     CheckName{"sysfs-writable", "can devices be bound from here"},
+    CheckName{"node-obstacle", "does something keep every device of this host back"},
 };
 
 /// The stable name, such as "vfio-module".

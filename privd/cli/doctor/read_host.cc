@@ -2,8 +2,11 @@
 
 #include "privd/cli/doctor/tree.h"
 #include "privd/pci_scan.h"
+#include "privd/sysfs_writing.h"
 
 #include <CLI/CLI.hpp>
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -25,7 +28,10 @@ Seen<Snapshot> readHardware(const DoctorRoots& roots) {
   if (!dev) return {roots.dev, std::nullopt, dev.error().error};
   auto seen = scan(*sysfs, *dev);
   if (!seen) return {devices, std::nullopt, seen.error().error};
-  return {devices, std::move(seen).value(), 0};
+  Snapshot hardware = std::move(seen).value();
+  // To others than root the file's mode forbids it, which says nothing of privd.
+  if (geteuid() == 0) hardware.sysfsWriting = sysfsWriting(*sysfs);
+  return {devices, std::move(hardware), 0};
 }
 
 IommuFacts readIommu(const Tree& sysfs) {

@@ -18,8 +18,12 @@ json twoResources() {
   return {{"resources",
            {{{"name", "vfiogate.dev/gpu"},
              {"kata", true},
+             {"kubevirt", true},
              {"devices", {deviceOf("10de:2684"), deviceOf("10de:22ba"), deviceOf("10de:2684")}}},
-            {{"name", "vfiogate.dev/nic"}, {"kata", false}, {"devices", {deviceOf("15b3:101e")}}}}},
+            {{"name", "vfiogate.dev/nic"},
+             {"kata", false},
+             {"kubevirt", true},
+             {"devices", {deviceOf("15b3:101e")}}}}},
           {"leftOut", json::array()}};
 }
 
@@ -39,6 +43,15 @@ TEST(Fragment, ShowsHowAVirtualMachineAsks) {
   const std::string text = kubevirtFragment(twoResources());
   EXPECT_THAT(text, HasSubstr("{name: device1, deviceName: vfiogate.dev/gpu}"));
   EXPECT_THAT(text, HasSubstr("{name: device2, deviceName: vfiogate.dev/nic}"));
+}
+
+TEST(Fragment, LeavesOutOfKubevirtWhatHasNoVariableForIt) {
+  json status = twoResources();
+  status["resources"][1]["kubevirt"] = false;
+  const std::string text = kubevirtFragment(status);
+  EXPECT_THAT(text, HasSubstr("# vfiogate.dev/nic is not for KubeVirt"));
+  EXPECT_THAT(text, Not(HasSubstr("15B3:101E")));
+  EXPECT_THAT(text, Not(HasSubstr("deviceName: vfiogate.dev/nic")));
 }
 
 TEST(Fragment, TellsWhichResourcesKataWillNotFind) {

@@ -73,7 +73,7 @@ TEST(StatusJson, HasEveryField) {
     "time": "2026-11-21T09:42:07Z", "privd": {"there": false, "awayFor": 3.25},
     "lending": "open", "adoption": "looking",
     "resources": [{
-      "name": "vfiogate.dev/gpu", "groupUnit": "one", "inject": "nodes", "kata": false,
+      "name": "vfiogate.dev/gpu", "groupUnit": "one", "inject": "nodes", "kata": false, "kubevirt": true,
       "registered": true, "registration": "standing", "streams": 1,
       "frames": 7, "lastFrameAge": 3.25, "trouble": "it was slow",
       "devices": [{

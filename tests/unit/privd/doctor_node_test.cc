@@ -161,7 +161,19 @@ INSTANTIATE_TEST_SUITE_P(
             },
             Check::kSysfsWritable, Level::kOk},
         Row{"MalformedMounts", [](HostFacts& host) { host.mounts.value = "\\\n1 2\n - - -"; },
-            Check::kSysfsWritable, Level::kUnknown}),
+            Check::kSysfsWritable, Level::kUnknown},
+        Row{"NoObstacle", [](HostFacts&) {}, Check::kNodeObstacle, Level::kOk, ""},
+        Row{"NoVfioPci", [](HostFacts& host) { test::hardware(host).vfioPci = false; },
+            Check::kNodeObstacle, Level::kWarning, "modules-load.d"},
+        Row{"SysfsDenied",
+            [](HostFacts& host) { test::hardware(host).sysfsWriting = SysfsWriting::kDenied; },
+            Check::kNodeObstacle, Level::kWarning, "appArmorProfile"},
+        Row{"SysfsNotForWriting",
+            [](HostFacts& host) { test::hardware(host).sysfsWriting = SysfsWriting::kReadOnly; },
+            Check::kNodeObstacle, Level::kWarning, "sysfsReadOnly"},
+        Row{"ObstaclesOfHardwareThatWasNotSeen",
+            [](HostFacts& host) { host.hardware = unseen<Snapshot>("/sys", EACCES); },
+            Check::kNodeObstacle, Level::kUnknown}),
     nameOfRow);
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "privd/cli/doctor/examine.h"
 
 #include "ipc/types/hex.h"
+#include "ipc/types/node_obstacle.h"
 
 #include <algorithm>
 #include <sstream>
@@ -16,8 +17,6 @@ std::string ownerAndMode(const SeenPlace& place) {
   return text.str();
 }
 
-/// Judges a directory that root writes and nobody else; `absent` is the level where it is not
-/// there.
 /// What is said of a directory that is not there.
 struct IfAbsent {
   Level level;
@@ -200,6 +199,26 @@ void checkSysfs(const HostFacts& facts, Findings& findings) {
       readOnly ? "mounted read-only: nothing can be bound from here" : "mounted for writing",
       facts.mounts.path + ": " + mount->point + " " + mount->options,
       readOnly ? "in a container: mount the host's /sys, as deploy/kubernetes does" : "");
+}
+
+void checkObstacles(const HostFacts& facts, Findings& findings) {
+  if (!facts.hardware) {
+    findings.push_back(unseenHardware(Check::kNodeObstacle, facts));
+    return;
+  }
+  const auto obstacles = obstaclesOf(*facts.hardware);
+  for (const NodeObstacle& obstacle : obstacles) {
+    findings.push_back({Check::kNodeObstacle, Level::kWarning, std::string(obstacle.code),
+                        "as privd, plugind and readiness name it", facts.sysfs,
+                        std::string(obstacle.fix)});
+  }
+  if (obstacles.empty()) {
+    const bool tried = facts.hardware->sysfsWriting == SysfsWriting::kPossible;
+    findings.push_back({Check::kNodeObstacle, Level::kOk, "",
+                        tried ? "none; sysfs can be written"
+                              : "none that is seen; whether sysfs can be written was not tried",
+                        facts.sysfs, ""});
+  }
 }
 
 }  // namespace vfiogate
