@@ -20,7 +20,9 @@ def main() -> int:
     results, log = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]).read_text(errors="replace")
     passed = 0
     lines = []
-    reported = set()
+    reported = set()  # programs that left results
+    failing = set()   # those of them with a case that failed
+    seen = set()      # programs whose outcome ctest said
     for file in sorted(results.glob("*.xml")):
         try:
             root = ElementTree.parse(file).getroot()
@@ -32,6 +34,7 @@ def main() -> int:
             failures = case.findall("failure")
             skip = case.find("skipped")
             if failures:
+                failing.add(file.stem)
                 lines.append(f"failed\t{name}")
                 for failure in failures:
                     for line in (failure.text or "").splitlines()[:12]:
@@ -42,9 +45,10 @@ def main() -> int:
                 lines.append(f"skipped\t{name}: {reason}")
             elif case.get("status") == "run":
                 passed += 1
-    # "3/9 Test #3: types_test ....   Passed", "***Failed", "***Timeout", "***Exception: ..."
-    for match in re.finditer(r"Test +#\d+: (\S+) \.*\s*(Passed|\*\*\*\S+|Exception.*)", log):
-        program, outcome = match.group(1), match.group(2)
+    # "3/9 Test #3: types_test ....   Passed", "***Failed", "***Timeout", "Subprocess aborted***Exception: ..."
+    for match in re.finditer(r"Test +#\d+: (\S+) \.*\s*(Passed|[A-Za-z ]*\*\*\*.*?)(?:  |$)", log, re.MULTILINE):
+        program, outcome = match.group(1), match.group(2).strip()
+        seen.add(program)
         if outcome == "Passed":
             if program not in reported:
                 passed += 1  # a test that is no GoogleTest program
@@ -52,9 +56,14 @@ def main() -> int:
         if outcome == "***Skipped":  # its SKIP_RETURN_CODE; ctest keeps what it printed to itself
             lines.append(f"skipped\t{program}: run it alone to see why")
             continue
-        if program not in reported or not any(line.startswith("failed") for line in lines):
-            lines.append(f"failed\t{program} ({outcome.strip('*')})")
+        if program not in failing:
+            lines.append(f"failed\t{program} ({outcome.replace('*', ' ').strip()})")
             lines += [f"output\t    {line}" for line in last_words(log, match.group(0))]
+    # Whatever ctest calls failed fails here, however it was put above: "27 - plugind_lib_test (Not Run)".
+    summary = log.partition("The following tests FAILED:")[2]
+    for program, why in re.findall(r"^\s+\d+ - (\S+) \((.*)\)", summary, re.MULTILINE):
+        if program not in seen:
+            lines.append(f"failed\t{program} ({why})")
     if passed == 0 and not lines:
         print("no test ran", file=sys.stderr)
         return 1
