@@ -47,6 +47,7 @@ inline Snapshot cards() {
       IommuGroupId(8),
       IommuGroup{IommuGroupId(8), "DMA-FQ", false, true, GroupUse::kIdle, {kOther}});
   hardware.controlNode = true;
+  hardware.vfioPci = true;
   return hardware;
 }
 
