@@ -1,22 +1,25 @@
 #!/usr/bin/env python3
 """Prints docs/reference.md: options as the programs' own --help says them, keys of plugind's configuration as
-plugind/config/config.proto has them. Nothing is written here by hand that is said there."""
+plugind/config/config.proto has them, metrics, events and reason codes as the sources do. Nothing is written here by hand that
+is said there."""
 
 import argparse
 import pathlib
 import re
 import subprocess
 
+import names
+
 TREE = pathlib.Path(__file__).resolve().parents[1]
 SCHEMA = TREE / "plugind/config/config.proto"
 PROGRAMS = ("privd", "plugind", "netd")
 
-HEAD = """# Reference of options and keys
+HEAD = """# Reference
 
-Written by `docs/make_reference.py`; a test fails where it differs from the programs. Elsewhere, each held against the code by
-a test of its own: [metrics](metrics.md), [events of the journal](journal.md), [events of the logs](log.md), [reason codes](reasons.md),
-[turns of a registration](registration.md), [status as JSON](status-json.md), [list as JSON](list-json.md),
-[the checks of doctor](doctor.md).
+Written by `docs/make_reference.py` from the programs' own help and from the sources; a test fails where it differs. What the names
+mean, and forms of output, on pages that tests hold against the code: [metrics](metrics.md), [events of the logs](log.md) and
+[of the journal](journal.md), [reason codes](reasons.md), [turns of a registration](registration.md), [readiness](readiness.md),
+[status as JSON](status-json.md), [list as JSON](list-json.md), [the checks of doctor](doctor.md).
 """
 
 
@@ -111,12 +114,32 @@ def keys(schema: str) -> str:
     return text
 
 
+def listed(words: set[str]) -> str:
+    # What ends in a dash is followed by a word of the moment, such as a group's state.
+    return ", ".join(f"`{word}`" + ("..." if word.endswith("-") else "") for word in sorted(words)) + "\n"
+
+
+def names_of_the_code() -> str:
+    text = "\n# Metrics\n\nLabels and their values: [metrics.md](metrics.md).\n\n| metric | type | help |\n|---|---|---|\n"
+    text += "".join(f"| `{name}` | {kind} | {words} |\n" for name, kind, words in names.metrics())
+    text += "\n# Events\n\nWhat each means: [log.md](log.md), [journal.md](journal.md).\n"
+    for program, events in names.log_events().items():
+        text += f"\n{program}'s log: {listed(events)}"
+    known = names.literals()
+    page = re.findall(r"^\| `([\w-]+)` \|", names.read("docs/journal.md").partition("| event | what")[2], re.MULTILINE)
+    text += f"\nplugind's journal: {listed(names.journal_events() | set(page) & known)}"
+    text += f"\nTurns of a [registration](registration.md): {listed(names.registration_turns())}"
+    page = re.findall(r"`([\w-]+)`", " ".join(re.findall(r"^\| (`[^|]*) \|", names.read("docs/reasons.md"), re.MULTILINE)))
+    text += "\n# Reason codes\n\nWhat each means and what lifts it: [reasons.md](reasons.md); of a whole node: [readiness.md](readiness.md).\n\n"
+    return text + listed(names.reason_codes() | set(page) & known)
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--programs", type=pathlib.Path, default=TREE / "build/release/bin", metavar="DIR")
     programs = arguments.parse_args().programs
     schema = re.sub(r"//.*", "", SCHEMA.read_text())
-    print(HEAD + options(programs) + keys(schema), end="")
+    print(HEAD + options(programs) + keys(schema) + names_of_the_code(), end="")
 
 
 if __name__ == "__main__":

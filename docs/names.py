@@ -1,0 +1,59 @@
+"""The names that operators search for, as the code says them."""
+
+import pathlib
+import re
+
+TREE = pathlib.Path(__file__).resolve().parents[1]
+SOURCES = ("privd", "plugind", "netd", "ipc")
+METRICS = ("plugind/metrics/ledger_metrics.cc", "plugind/metrics/status_gauges.cc", "netd/netd_counters.cc")
+
+
+def read(name: str) -> str:
+    return (TREE / name).read_text()
+
+
+def said(text: str, pattern: str, begin: str = "") -> set[str]:
+    """What the pattern's group finds, from `begin` on, up to the "unknown" that ends such a list."""
+    return set(re.findall(pattern, text[text.index(begin):].partition('"unknown"')[0]))
+
+
+def literals() -> set[str]:
+    files = (file for folder in SOURCES for file in (TREE / folder).rglob("*") if file.suffix in (".cc", ".h"))
+    return {word for file in files for word in re.findall(r'"([a-z][a-z_-]*)"', file.read_text())}
+
+
+def metrics() -> list[tuple[str, str, str]]:
+    """Name, type, and what it says of itself to Prometheus, in the code's order."""
+    found = []
+    for file in METRICS:
+        for name, words in re.findall(r'"(vfiogate_\w+)"\)?,?\s*(?:\.Help\()?\s*((?:"[^"]*"\s*)+)', read(file)):
+            kind = "counter" if name.endswith("_total") else "histogram" if name.endswith("_seconds") else "gauge"
+            found.append((name, kind, "".join(re.findall(r'"([^"]*)"', words))))
+    return found
+
+
+def log_events() -> dict[str, set[str]]:
+    """Of each program."""
+    name = r'return "(\w+)";'
+    return {
+        "privd": said(read("privd/log_line.cc"), name),
+        "plugind": said(read("plugind/log_events.h"), name),
+        "netd": said(read("netd/log_line.cc"), r'spdlog::level::\w+, "(\w+)"'),
+    }
+
+
+def registration_turns() -> set[str]:
+    return said(read("plugind/core/registration.cc"), r'"([\w-]+)";', '"taken"')
+
+
+def journal_events() -> set[str]:
+    """Those that are named where they are made; others come from variables."""
+    ledger = "".join(file.read_text() for file in sorted((TREE / "plugind/core/ledger").glob("*.cc")))
+    return said(ledger, r'(?:\.event = |journalEvent\([^;"]*)"([\w-]+)"')
+
+
+def reason_codes() -> set[str]:
+    """Why a device is not offered; those of refusals are made in many places."""
+    hardware = said(read("ipc/types/viability.cc"), r'return "([\w-]+)";', '"passable"')
+    catalog = said(read("plugind/core/resource_catalog.cc"), r'LeftOut\{"([\w-]+)"')
+    return hardware | catalog | said(read("plugind/core/offer_reason.cc"), r'return \{\s*"([\w-]+)"')
