@@ -1,7 +1,7 @@
 #include "netd/command_line.h"
 
 #include "cli/output_form.h"
-#include "ipc/types/hex.h"
+#include "cli/user_option.h"
 #include "seccomp/print_policy.h"
 
 #include <CLI/CLI.hpp>
@@ -14,15 +14,6 @@ namespace {
 
 constexpr int kUsage = 2;
 constexpr const char* kDefaultListen = "127.0.0.1:9408";
-
-/// "UID" or "UID:GID"; the gid is the uid's where it is not given. Root is neither.
-std::optional<Identity> parseUser(std::string_view text) {
-  const std::size_t colon = text.find(':');
-  const auto uid = parseDecimal(text.substr(0, colon));
-  const auto gid = colon == std::string_view::npos ? uid : parseDecimal(text.substr(colon + 1));
-  if (!uid || !gid || *uid == 0 || *gid == 0) return std::nullopt;
-  return Identity{*uid, *gid};
-}
 
 void addListen(CLI::App& metrics, NetdLine& line) {
   line.listen = ListenAddress::parse(kDefaultListen);
@@ -42,28 +33,15 @@ void addListen(CLI::App& metrics, NetdLine& line) {
       ->type_name("ADDRESS:PORT");
 }
 
-void addUser(CLI::App& metrics, NetdLine& line) {
-  metrics
-      .add_option_function<std::string>(
-          "--user",
-          [&line](const std::string& text) {
-            const auto user = parseUser(text);
-            if (!user) {
-              throw CLI::ValidationError(
-                  "--user", "'" + text + "' is not UID or UID:GID in numbers, neither of them 0");
-            }
-            line.user = *user;
-          },
-          "UID[:GID] to become once it listens; plugind's --netd-uid [64533:64533]")
-      ->type_name("UID[:GID]");
-}
-
 void addMetrics(CLI::App& app, NetdLine& line) {
   CLI::App* metrics = app.add_subcommand(
       "metrics", "answers /metrics, /healthz and /readyz over HTTP, with what plugind says");
   metrics->add_option("--plugind", line.plugind, "plugind's socket")->capture_default_str();
   addListen(*metrics, line);
-  addUser(*metrics, line);
+  addUserOption(*metrics, "UID[:GID] to become once it listens; plugind's --netd-uid [64533:64533]",
+                [&line](uid_t uid, gid_t gid) {
+                  line.user = {uid, gid};
+                });
   metrics->callback([&line]() { line.act = NetdLine::Act::kMetrics; });
 }
 

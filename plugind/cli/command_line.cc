@@ -1,7 +1,7 @@
 #include "plugind/cli/command_line.h"
 
 #include "cli/output_form.h"
-#include "ipc/types/hex.h"
+#include "cli/user_option.h"
 #include "seccomp/print_policy.h"
 
 #include <CLI/CLI.hpp>
@@ -18,32 +18,15 @@ constexpr unsigned kPatienceMs = 100;
 /// A probe that fails may cost a restart: a busy machine is no reason for it.
 constexpr unsigned kProbePatienceMs = 1000;
 
-/// "UID" or "UID:GID"; the gid is the uid's where it is not given. Root is neither.
-std::optional<Identity> parseUser(std::string_view text) {
-  const std::size_t colon = text.find(':');
-  const auto uid = parseDecimal(text.substr(0, colon));
-  const auto gid = colon == std::string_view::npos ? uid : parseDecimal(text.substr(colon + 1));
-  if (!uid || !gid || *uid == 0 || *gid == 0) return std::nullopt;
-  return Identity{*uid, *gid};
-}
-
 void addOptions(CLI::App& app, CommandLine& line, bool& checkConfig) {
   app.add_option("--listen", line.listen, "the socket that privd dials")->capture_default_str();
   app.add_option("--config", line.configFile, "configuration, a YAML file");
   app.add_flag("--check-config", checkConfig,
                "print the configuration as it takes effect, or what is wrong with it");
-  app.add_option_function<std::string>(
-         "--user",
-         [&line](const std::string& text) {
-           const auto user = parseUser(text);
-           if (!user) {
-             throw CLI::ValidationError(
-                 "--user", "'" + text + "' is not UID or UID:GID in numbers, neither of them 0");
-           }
-           line.user = *user;
-         },
-         "UID[:GID] to become before listening, in numbers [64532:64532]")
-      ->type_name("UID[:GID]");
+  addUserOption(app, "UID[:GID] to become before listening, in numbers [64532:64532]",
+                [&line](uid_t uid, gid_t gid) {
+                  line.user = {uid, gid};
+                });
   app.add_option("--netd-uid", line.netdUid,
                  "the user of netd, who may ask for metrics and readiness")
       ->capture_default_str()

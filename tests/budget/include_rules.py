@@ -25,7 +25,7 @@ RULES = {
     "privd/serve_options.cc": (["privd/serve_options.h"], [STD, POSIX, r"<CLI/.*>"]),
     "privd/cli": (["cli", "ipc", "seccomp", "privd"], [STD, POSIX, KJ, r"<CLI/.*>", r"<nlohmann/.*>"]),
     "privd/cli/doctor/checks": (["ipc/types", "privd/cli/doctor"], [STD]),
-    "cli": (["cli"], [STD, POSIX, r"<CLI/.*>"]),
+    "cli": (["cli", "ipc/types"], [STD, POSIX, r"<CLI/.*>"]),
     "netd": (["cli", "ipc", "seccomp", "netd"], [STD, POSIX, KJ, r"<(CLI|prometheus|spdlog)/.*>"]),
     "plugind/core": (["ipc/types", "plugind/core"], [STD]),
     "plugind": (["cli", "ipc", "seccomp", "plugind", "proto"],

@@ -3,7 +3,6 @@
 and nothing beside, and that what is judged here by our own reading of it is what the compiler makes of
 it. No kernel enforces anything here. Exit 77: apparmor_parser is missing."""
 
-import argparse
 import functools
 import pathlib
 import sys
@@ -27,6 +26,9 @@ WRITABLE = [
 
 sys.path.insert(0, str(TREE / "deploy/image"))
 import root_files
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import against_programs  # noqa: E402
 
 
 @functools.cache
@@ -224,14 +226,10 @@ class Compiled(unittest.TestCase):
 
 def main():
     global PROGRAMS
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--programs", type=pathlib.Path, required=True)
-    known, rest = parser.parse_known_args()
-    PROGRAMS = known.programs.resolve()
+    PROGRAMS, words = against_programs.arguments(__doc__)
     if compiler.found() is None:
-        print("apparmor_parser is missing: apt-get install apparmor", file=sys.stderr)
-        sys.exit(77)
-    unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
+        against_programs.skip("apparmor_parser is missing: apt-get install apparmor")
+    against_programs.run(words)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 name, that the chart and the overlays say the same, and that our programs take what they are given. Exit 77: it cannot be
 run here. What needs helm and kubectl is skipped, with the reason, where npm cannot bring them."""
 
-import argparse
 import copy
 import json
 import pathlib
@@ -24,6 +23,10 @@ import mutations
 import rules
 from chart_cases import Chart  # noqa: F401
 from sources import CHART, KUBERNETES, SAME, TREE, Case, base, documents, of_kind, run
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import against_programs  # noqa: E402
+
 
 class Manifests(Case):
     """What is in the tree, without any tool."""
@@ -158,16 +161,8 @@ class Programs(Case):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--programs", type=pathlib.Path, required=True)
-    known, rest = parser.parse_known_args()
-    Case.programs = known.programs.resolve()
-    result = unittest.main(argv=[sys.argv[0], *rest], verbosity=2, exit=False).result
-    if not result.wasSuccessful():
-        sys.exit(1)
-    if len(result.skipped) >= result.testsRun:
-        print(f"skipped: {result.skipped[0][1] if result.skipped else 'no such test'}")
-        sys.exit(77)
+    Case.programs, words = against_programs.arguments(__doc__)
+    against_programs.run(words)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 which no package or program of ours accounts for, and that the programs run in its root and in nothing
 else. Needs root for the latter. Exit 77: it cannot be run here."""
 
-import argparse
 import gzip
 import hashlib
 import io
@@ -16,6 +15,9 @@ import sys
 import tarfile
 import tempfile
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import against_programs  # noqa: E402
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = TREE / "deploy/image/build_image.py"
@@ -168,11 +170,8 @@ def all_but_vfio(directory: str, names: list[str]) -> list[str]:
 
 def main():
     global PROGRAMS
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--programs", type=pathlib.Path, required=True)
-    known, rest = parser.parse_known_args()
-    PROGRAMS = known.programs.resolve()
-    unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
+    PROGRAMS, words = against_programs.arguments(__doc__)
+    against_programs.run(words)
 
 
 if __name__ == "__main__":

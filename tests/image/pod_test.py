@@ -2,7 +2,6 @@
 """The pod of deploy/kubernetes, run in the image's root as its manifest says, on a simulated node with the stand-in
 kubelet. Needs root and /dev/fuse. Exit 77: it cannot be run here."""
 
-import argparse
 import copy
 import errno
 import json
@@ -20,6 +19,9 @@ from pod_case import CARD, Case, holders, mounted, standing
 from pod_manifest import ManifestError, pod_of
 from running_pod import RunningPod
 from unpacked_image import UnpackedImage
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import against_programs  # noqa: E402
 
 VARIABLE = "PCI_RESOURCE_VFIOGATE_DEV_10DE_2684"
 APART = ["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--net", "--ipc", "--uts", "--cgroup"]
@@ -251,25 +253,16 @@ def enter_place() -> None:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--programs", type=pathlib.Path, required=True)
-    known, rest = parser.parse_known_args()
-    Case.programs = known.programs.resolve()
+    Case.programs, words = against_programs.arguments(__doc__)
     if os.geteuid() != 0 or not pathlib.Path("/dev/fuse").exists():
-        print("skipped: it needs root and /dev/fuse")
-        sys.exit(77)
+        against_programs.skip("it needs root and /dev/fuse")
     if INSIDE not in os.environ:
         os.environ[INSIDE] = "yes"
-        if not rest or any(word.startswith(Overlays.__name__) for word in rest):
+        if not words or any(word.startswith(Overlays.__name__) for word in words):
             pod_sources.fetch_kubectl()
         os.execvp("unshare", ["unshare", *APART, sys.executable, *sys.argv])
     enter_place()
-    result = unittest.main(argv=[sys.argv[0], *rest], verbosity=2, exit=False).result
-    if not result.wasSuccessful():
-        sys.exit(1)
-    if len(result.skipped) >= result.testsRun:
-        print(f"skipped: {result.skipped[0][1] if result.skipped else 'no such test'}")
-        sys.exit(77)
+    against_programs.run(words)
 
 
 if __name__ == "__main__":
