@@ -124,7 +124,8 @@ TEST_P(NetdUnderAttack, ServesOthersWithinASecondAndStaysAsItWas) {
     EXPECT_LT(std::chrono::steady_clock::now() - began, kForAScrape) << "round " << round;
     const ProcessSize meanwhile = sizeOf(node_->netd->pid());
     EXPECT_LT(meanwhile.descriptors, before.netd.descriptors + 64 + 8) << meanwhile.str();
-    EXPECT_LT(meanwhile.residentKib, before.netd.residentKib + 16 * 1024) << meanwhile.str();
+    EXPECT_LT(meanwhile.residentKib, before.netd.residentKib + std::size_t{16} * 1024)
+        << meanwhile.str();
   }
   const Sizes after = atRest();
   EXPECT_EQ(after.netd.descriptors, before.netd.descriptors) << after.str();

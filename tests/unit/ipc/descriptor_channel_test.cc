@@ -264,7 +264,7 @@ TEST(ChannelSender, SaysThatThePeerIsGone) {
 Sent sendBeyondTheUsersShare() {
   constexpr rlim_t kDescriptors = 16;
   const Pair ends = makePair(SOCK_SEQPACKET);
-  DescriptorSender sender{kj::AutoCloseFd(dup(ends.one))};
+  DescriptorSender sender{kj::AutoCloseFd(fcntl(ends.one, F_DUPFD_CLOEXEC, 0))};
   const rlimit limit = {kDescriptors, kDescriptors};
   if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return Sent::kGone;
   if (getuid() == 0 && setresuid(65'531, 65'531, 65'531) != 0) return Sent::kGone;
