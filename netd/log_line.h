@@ -19,7 +19,8 @@ enum class NetdEvent : std::uint8_t {
   kEnding,        ///< told to
 };
 
-/// One key=value. The text is quoted, escaped and cut, whoever wrote it.
+/// One key=value. The text is quoted and cut, whoever wrote it; a quote, a backslash and what is no
+/// printable ASCII become a question mark.
 struct NetdField {
   std::string_view key;
   std::string_view text;
