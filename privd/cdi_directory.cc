@@ -2,6 +2,7 @@
 
 #include "privd/cdi_spec.h"
 #include "privd/directory_names.h"
+#include "privd/replace_file.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -9,24 +10,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 
 namespace vfiogate {
-namespace {
-
-/// 0, or an errno.
-int writeAll(int fd, const std::string& text) {
-  std::size_t written = 0;
-  while (written < text.size()) {
-    const ssize_t more = write(fd, text.data() + written, text.size() - written);
-    if (more < 0 && errno != EINTR) return errno;
-    if (more > 0) written += static_cast<std::size_t>(more);
-  }
-  return fsync(fd) == 0 ? 0 : errno;
-}
-
-}  // namespace
-
 Result<Done, ReadError> CdiDirectory::make(const std::string& path) {
   if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) return Failure{ReadError{errno}};
   return Done{};
@@ -53,22 +38,9 @@ bool CdiDirectory::says(const std::string& name, const std::string& text) const 
 
 Result<bool, ReadError> CdiDirectory::put(const std::string& name, const std::string& text) const {
   if (says(name, text)) return false;
-  const std::string temporary = temporaryNameOf(name);
-  auto created = createAt(directory_, temporary.c_str());
-  if (!created && created.error().error == EEXIST) {  // of a privd that died meanwhile
-    const auto gone = remove(temporary);
-    if (!gone) return Failure{gone.error()};
-    created = createAt(directory_, temporary.c_str());
-  }
-  if (!created) return Failure{created.error()};
-  int error = writeAll(kj::mv(created).value(), text);
-  if (error == 0 && renameat(directory_, temporary.c_str(), directory_, name.c_str()) != 0) {
-    error = errno;
-  }
-  if (error == 0) return true;
-  // It says nothing to anybody, whether it can be taken away or not.
-  [[maybe_unused]] const int ignored = unlinkat(directory_, temporary.c_str(), 0);
-  return Failure{ReadError{error}};
+  const auto replaced = replaceFile(directory_, temporaryNameOf(name), name, text, 0644);
+  if (!replaced) return Failure{replaced.error()};
+  return true;
 }
 
 Result<bool, ReadError> CdiDirectory::remove(const std::string& name) const {

@@ -36,10 +36,10 @@ Result<kj::AutoCloseFd, ReadError> openAt(int directory, const char* path, int f
   return openHow(directory, path, how);
 }
 
-Result<kj::AutoCloseFd, ReadError> createAt(int directory, const char* name) {
+Result<kj::AutoCloseFd, ReadError> createAt(int directory, const char* name, mode_t mode) {
   open_how how = {};
   how.flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
-  how.mode = 0644;
+  how.mode = mode;
   how.resolve = RESOLVE_BENEATH;
   return openHow(directory, name, how);
 }

@@ -21,9 +21,9 @@ struct ReadError {
 Result<kj::AutoCloseFd, ReadError> openAt(int directory, const char* path, int flags,
                                           std::uint64_t resolve);
 
-/// A new file for writing, close-on-exec, of mode 0644 less the umask. EEXIST: the name is taken,
+/// A new file for writing, close-on-exec, of `mode` less the umask. EEXIST: the name is taken,
 /// whatever by; a link of that name is not followed.
-Result<kj::AutoCloseFd, ReadError> createAt(int directory, const char* name);
+Result<kj::AutoCloseFd, ReadError> createAt(int directory, const char* name, mode_t mode);
 
 struct RegularFile {
   kj::AutoCloseFd fd;

@@ -1,0 +1,17 @@
+#pragma once
+// A file that is replaced whole.
+
+#include "privd/open_file.h"
+
+#include <string>
+
+namespace vfiogate {
+
+/// Gives `text` to the file `name`, new or not: whoever opens it has the old text or the new one.
+/// It is written, and on disk, under the name `temporary` first, where anything that lies there is
+/// taken away. Both are names in `directory` (borrowed), which is the caller's to sync. No link is
+/// followed. Error: ENOSPC, EROFS, ...; what was there before is there still.
+Result<Done, ReadError> replaceFile(int directory, const std::string& temporary,
+                                    const std::string& name, const std::string& text, mode_t mode);
+
+}  // namespace vfiogate

@@ -1,0 +1,97 @@
+#pragma once
+// What privd keeps over restarts and reboots: small files of `key=value` lines below --state-dir.
+
+#include "ipc/types/bdf.h"
+#include "ipc/types/result.h"
+
+#include <kj/io.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vfiogate {
+
+/// Which card is meant: an address alone may be another one after a card has moved.
+struct DeviceIdentity {
+  Bdf address;
+  std::uint16_t vendor = 0;
+  std::uint16_t device = 0;
+  friend bool operator==(const DeviceIdentity&, const DeviceIdentity&) = default;
+};
+
+enum class BoundFor : std::uint8_t { kHand, kDeclaration, kLending };
+std::string_view nameOf(BoundFor purpose);  ///< "hand", "declaration", "lending"
+
+/// A device that privd bound to a VFIO driver, with what was there before.
+struct BoundDevice {
+  DeviceIdentity device;
+  std::string driver;          ///< it was bound to this one
+  std::string formerDriver;    ///< empty: none
+  std::string formerOverride;  ///< empty: none
+  std::string bootId;          ///< of the boot in which it was bound
+  BoundFor purpose = BoundFor::kHand;
+  friend bool operator==(const BoundDevice&, const BoundDevice&) = default;
+};
+
+/// A device that an operator took out of offer.
+struct OperatorHold {
+  Bdf address;
+  std::string reason;      ///< one line, at most 200 bytes
+  std::int64_t since = 0;  ///< s since 1970
+  friend bool operator==(const OperatorHold&, const OperatorHold&) = default;
+};
+
+struct StateFailure {
+  int error;         ///< errno; EOVERFLOW: more files than there may be
+  std::string file;  ///< for people: "holds/0000:01:00.0"
+};
+
+/// The files of one kind, each under the address that it is about.
+template <typename Entry>
+struct StateShelf {
+  std::string name;
+  kj::AutoCloseFd directory;
+  std::vector<Entry> entries;  ///< ascending by address
+};
+
+/// Everything is read when it is opened and kept in memory; a change is durable when the call
+/// returns, and is not in memory where it failed (on disk it may be: then it shows at the next
+/// start). A file that makes no sense is left alone, and named in problems(); it never hides the
+/// others. A hold that makes no sense still holds. At most 4096 files of a kind, each below 4 KiB.
+/// Opens nothing by a path once it is made.
+class StateDirectory {
+public:
+  /// Makes the directories that are missing below `path`, which exists.
+  static Result<StateDirectory, StateFailure> open(const std::string& path);
+
+  const std::vector<BoundDevice>& bound() const { return bound_.entries; }
+  const std::vector<OperatorHold>& holds() const { return holds_.entries; }
+  const std::vector<DeviceIdentity>& declared() const { return declared_.entries; }  ///< --keep
+  /// Files as they were met when it was opened, each with what is wrong.
+  const std::vector<std::string>& problems() const { return problems_; }
+
+  const BoundDevice* boundAt(const Bdf& address) const;
+  const OperatorHold* holdOf(const Bdf& address) const;
+
+  /// Each replaces what there was for the address. EINVAL: a text of it is no line, or too long.
+  Result<Done, StateFailure> put(const BoundDevice& device);
+  Result<Done, StateFailure> put(const OperatorHold& hold);
+  Result<Done, StateFailure> put(const DeviceIdentity& declared);
+
+  /// Repeatable.
+  Result<Done, StateFailure> dropBound(const Bdf& address);
+  Result<Done, StateFailure> dropHold(const Bdf& address);
+  Result<Done, StateFailure> dropDeclared(const Bdf& address);
+
+private:
+  StateDirectory() = default;
+
+  StateShelf<BoundDevice> bound_{.name = "bindings", .directory = {}, .entries = {}};
+  StateShelf<OperatorHold> holds_{.name = "holds", .directory = {}, .entries = {}};
+  StateShelf<DeviceIdentity> declared_{.name = "declared", .directory = {}, .entries = {}};
+  std::vector<std::string> problems_;
+};
+
+}  // namespace vfiogate

@@ -1,0 +1,312 @@
+#include "privd/state/state_directory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tests/support/small_disk.h"
+#include "tests/support/temp_dir.h"
+
+namespace vfiogate {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Bdf at(const char* address) {
+  return Bdf::parse(address).value();
+}
+
+BoundDevice card(const char* address = "0000:01:00.0") {
+  return {.device = {at(address), 0x10de, 0x2684},
+          .driver = "vfio-pci",
+          .formerDriver = "nvidia",
+          .formerOverride = "",
+          .bootId = "6f0c2d3e-7d0c-4c40-9f6d-3f1f6f6b0d55",
+          .purpose = BoundFor::kLending};
+}
+
+OperatorHold hold(const char* address = "0000:01:00.0") {
+  return {
+      .address = at(address), .reason = "fan dies; ticket 7 = Müller's", .since = 1'700'000'000};
+}
+
+class StateDirectoryTest : public testing::Test {
+protected:
+  ~StateDirectoryTest() noexcept override = default;
+
+  StateDirectory open() const { return StateDirectory::open(dir_.path()).value(); }
+  std::string text(const std::string& file) const {
+    std::ostringstream all;
+    all << std::ifstream(dir_ / file).rdbuf();
+    return all.str();
+  }
+  void write(const std::string& file, const std::string& text) const {
+    fs::create_directories(fs::path(dir_ / file).parent_path());
+    std::ofstream(dir_ / file) << text;
+  }
+  mode_t modeOf(const std::string& file) const {
+    struct stat status = {};
+    EXPECT_EQ(lstat((dir_ / file).c_str(), &status), 0) << file;
+    return status.st_mode & 07777U;
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(StateDirectoryTest, IsThereAgainAfterARestart) {
+  {
+    StateDirectory state = open();
+    ASSERT_TRUE(state.put(card()));
+    ASSERT_TRUE(state.put(hold("0000:02:00.0")));
+    ASSERT_TRUE(state.put(DeviceIdentity{at("0000:03:00.0"), 0x8086, 0x1572}));
+  }
+  const StateDirectory state = open();
+  EXPECT_THAT(state.bound(), ElementsAre(card()));
+  EXPECT_THAT(state.holds(), ElementsAre(hold("0000:02:00.0")));
+  EXPECT_THAT(state.declared(), ElementsAre(DeviceIdentity{at("0000:03:00.0"), 0x8086, 0x1572}));
+  EXPECT_THAT(state.problems(), IsEmpty());
+  ASSERT_NE(state.boundAt(at("0000:01:00.0")), nullptr);
+  EXPECT_EQ(*state.boundAt(at("0000:01:00.0")), card());
+  EXPECT_EQ(state.boundAt(at("0000:02:00.0")), nullptr);
+  EXPECT_NE(state.holdOf(at("0000:02:00.0")), nullptr);
+  EXPECT_EQ(state.holdOf(at("0000:01:00.0")), nullptr);
+}
+
+TEST_F(StateDirectoryTest, IsPlainLinesThatOnlyItsOwnerReads) {
+  StateDirectory state = open();
+  ASSERT_TRUE(state.put(card()));
+  EXPECT_EQ(text("bindings/0000:01:00.0"),
+            "format=1\nvendor=10de\ndevice=2684\ndriver=vfio-pci\nformer_driver=nvidia\n"
+            "former_override=\nboot=6f0c2d3e-7d0c-4c40-9f6d-3f1f6f6b0d55\npurpose=lending\n");
+  EXPECT_EQ(modeOf("bindings/0000:01:00.0"), 0600U);
+  for (const char* made : {"bindings", "holds", "declared"}) EXPECT_EQ(modeOf(made), 0700U) << made;
+}
+
+TEST_F(StateDirectoryTest, KeepsOneEntryAnAddressInOrder) {
+  StateDirectory state = open();
+  for (const char* address : {"0000:03:00.0", "0000:01:00.0", "0000:02:00.0", "0000:01:00.0"}) {
+    ASSERT_TRUE(state.put(card(address)));
+  }
+  EXPECT_THAT(state.bound(),
+              ElementsAre(card("0000:01:00.0"), card("0000:02:00.0"), card("0000:03:00.0")));
+  BoundDevice other = card("0000:02:00.0");
+  other.formerDriver = "";
+  ASSERT_TRUE(state.put(other));
+  EXPECT_EQ(*state.boundAt(at("0000:02:00.0")), other);
+  EXPECT_THAT(open().bound(), ElementsAre(card("0000:01:00.0"), other, card("0000:03:00.0")));
+}
+
+TEST_F(StateDirectoryTest, DropsAsOftenAsItIsTold) {
+  StateDirectory state = open();
+  ASSERT_TRUE(state.put(card()));
+  ASSERT_TRUE(state.put(hold()));
+  ASSERT_TRUE(state.dropBound(at("0000:01:00.0")));
+  ASSERT_TRUE(state.dropBound(at("0000:01:00.0")));
+  EXPECT_THAT(state.bound(), IsEmpty());
+  EXPECT_THAT(open().bound(), IsEmpty());
+  EXPECT_THAT(open().holds(), ElementsAre(hold())) << "of the same address, but another kind";
+  ASSERT_TRUE(state.dropDeclared(at("0000:01:00.0")));
+  ASSERT_TRUE(state.dropHold(at("0000:01:00.0")));
+  EXPECT_FALSE(fs::exists(dir_ / "holds/0000:01:00.0"));
+}
+
+struct Spoilt {
+  const char* what;
+  std::string text;
+};
+void PrintTo(const Spoilt& spoilt, std::ostream* out) {
+  *out << spoilt.what;
+}
+
+class SpoiltBinding : public StateDirectoryTest, public testing::WithParamInterface<Spoilt> {};
+
+TEST_P(SpoiltBinding, IsNamedLeftAloneAndHidesNoOther) {
+  ASSERT_TRUE(open().put(card("0000:02:00.0")));
+  write("bindings/0000:01:00.0", GetParam().text);
+  const StateDirectory state = open();
+  EXPECT_THAT(state.bound(), ElementsAre(card("0000:02:00.0")));
+  EXPECT_THAT(state.problems(), ElementsAre("bindings/0000:01:00.0: makes no sense"));
+  EXPECT_EQ(text("bindings/0000:01:00.0"), GetParam().text);
+}
+
+const std::string kIds = "format=1\nvendor=10de\ndevice=2684\n";
+const std::string kFormer = "driver=vfio-pci\nformer_driver=\nformer_override=\n";
+const std::string kEnd = "boot=b\npurpose=hand\n";
+
+TEST_F(StateDirectoryTest, ReadsTheTextThatIsSpoiltBelow) {
+  write("bindings/0000:01:00.0", kIds + kFormer + kEnd);
+  EXPECT_EQ(open().bound().size(), 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ways, SpoiltBinding,
+    testing::Values(
+        Spoilt{"empty", ""}, Spoilt{"another format", "format=2\n"},
+        Spoilt{"cut after a line", kIds},
+        Spoilt{"cut in the last line", kIds + kFormer + "boot=b\npurpose=hand"},
+        Spoilt{"a line too many", kIds + kFormer + kEnd + "more=1\n"},
+        Spoilt{"a line twice", kIds + "device=2684\n" + kFormer + kEnd},
+        Spoilt{"out of order", "format=1\ndevice=2684\nvendor=10de\n" + kFormer + kEnd},
+        Spoilt{"a number that is none", "format=1\nvendor=10dx\ndevice=2684\n" + kFormer + kEnd},
+        Spoilt{"a number too long", "format=1\nvendor=010de\ndevice=2684\n" + kFormer + kEnd},
+        Spoilt{"a purpose that is none", kIds + kFormer + "boot=b\npurpose=fun\n"},
+        Spoilt{"no driver", kIds + "driver=\nformer_driver=\nformer_override=\n" + kEnd},
+        Spoilt{"a key alone", kIds + "driver\nformer_driver=\nformer_override=\n" + kEnd},
+        Spoilt{"a control character",
+               kIds + "driver=vfio\tpci\nformer_driver=\nformer_override=\n" + kEnd},
+        Spoilt{"a NUL",
+               kIds + std::string("driver=v\0\nformer_driver=\nformer_override=\n", 41) + kEnd},
+        Spoilt{"Windows lines", "format=1\r\nvendor=10de\r\n"},
+        Spoilt{"large", kIds + "driver=" + std::string(5000, 'x') +
+                            "\nformer_driver=\nformer_override=\n" + kEnd}));
+
+TEST_F(StateDirectoryTest, WhatIsNoFileOrNoDeviceIsNamedAndLeftAlone) {
+  fs::create_directories(dir_ / "bindings/0000:01:00.0");
+  write("victim", "format=1\nvendor=10de\ndevice=2684\n");
+  fs::create_directories(dir_ / "declared");
+  fs::create_symlink(dir_ / "victim", dir_ / "declared/0000:02:00.0");
+  write("holds/README", "x");
+  write("holds/0000:0A:00.0", "format=1\nsince=1\nreason=x\n");
+  const StateDirectory state = open();
+  EXPECT_THAT(state.problems(), ElementsAre("bindings/0000:01:00.0: cannot be read",
+                                            "holds/0000:0A:00.0: is named like no device",
+                                            "holds/README: is named like no device",
+                                            "declared/0000:02:00.0: cannot be read"));
+  EXPECT_THAT(state.declared(), IsEmpty());
+  EXPECT_TRUE(fs::exists(dir_ / "holds/README"));
+}
+
+TEST_F(StateDirectoryTest, AHoldWhoseFileMakesNoSenseHoldsUntilItIsReleased) {
+  write("holds/0000:01:00.0", "format=1\nsince=soon\nreason=x\n");
+  StateDirectory state = open();
+  ASSERT_NE(state.holdOf(at("0000:01:00.0")), nullptr);
+  EXPECT_THAT(state.problems(), ElementsAre("holds/0000:01:00.0: makes no sense"));
+  ASSERT_TRUE(state.dropHold(at("0000:01:00.0")));
+  EXPECT_EQ(open().holdOf(at("0000:01:00.0")), nullptr);
+}
+
+TEST_F(StateDirectoryTest, RefusesTextsThatAreNoLine) {
+  StateDirectory state = open();
+  for (const std::string reason : {"two\nlines", "a\rreturn", "\x1b[31mred", "a\x7f", "a\ttab"}) {
+    OperatorHold bad = hold();
+    bad.reason = reason;
+    const auto put = state.put(bad);
+    ASSERT_FALSE(put) << reason;
+    EXPECT_EQ(put.error().error, EINVAL);
+    EXPECT_EQ(put.error().file, "holds/0000:01:00.0");
+  }
+  OperatorHold longest = hold();
+  longest.reason = std::string(200, 'x');
+  EXPECT_TRUE(state.put(longest));
+  longest.reason += "x";
+  EXPECT_FALSE(state.put(longest));
+  BoundDevice injected = card();
+  injected.formerOverride = "x\npurpose=hand";
+  EXPECT_FALSE(state.put(injected));
+  EXPECT_FALSE(fs::exists(dir_ / "bindings/0000:01:00.0"));
+}
+
+TEST_F(StateDirectoryTest, AFullDiskChangesNothingOnItNorInMemory) {
+  const test::SmallDisk disk(dir_ / "small");
+  if (!disk.mounted()) GTEST_SKIP() << "needs the right to mount";
+  StateDirectory state = StateDirectory::open(dir_ / "small").value();
+  ASSERT_TRUE(state.put(card()));
+  disk.fill();
+  BoundDevice other = card();
+  other.formerDriver = "nouveau";
+  const auto replaced = state.put(other);
+  ASSERT_FALSE(replaced);
+  EXPECT_EQ(replaced.error().error, ENOSPC);
+  EXPECT_FALSE(state.put(hold()));
+  EXPECT_THAT(state.bound(), ElementsAre(card()));
+  EXPECT_THAT(state.holds(), IsEmpty());
+  const auto again = StateDirectory::open(dir_ / "small");
+  ASSERT_TRUE(again);
+  EXPECT_THAT(again->bound(), ElementsAre(card()));
+  EXPECT_THAT(again->problems(), IsEmpty()) << "nothing half written is left";
+  EXPECT_TRUE(state.dropBound(at("0000:01:00.0"))) << "taking away needs no room";
+  disk.empty();
+  EXPECT_TRUE(state.put(other));
+}
+
+TEST_F(StateDirectoryTest, ADiskThatCannotBeWrittenKeepsWhatIsDropped) {
+  const test::SmallDisk disk(dir_ / "small");
+  if (!disk.mounted()) GTEST_SKIP() << "needs the right to mount";
+  StateDirectory state = StateDirectory::open(dir_ / "small").value();
+  ASSERT_TRUE(state.put(hold()));
+  ASSERT_TRUE(disk.setReadOnly());
+  const auto dropped = state.dropHold(at("0000:01:00.0"));
+  ASSERT_FALSE(dropped);
+  EXPECT_EQ(dropped.error().error, EROFS);
+  EXPECT_NE(state.holdOf(at("0000:01:00.0")), nullptr);
+}
+
+TEST_F(StateDirectoryTest, ACrashWhileWritingLeavesTheOldOrTheNew) {
+  ASSERT_TRUE(open().put(card()));
+  const std::string before = text("bindings/0000:01:00.0");
+  for (std::size_t written = 0; written <= before.size(); written += 7) {
+    write("bindings/.0000:01:00.0", before.substr(0, written));
+    const StateDirectory state = open();
+    EXPECT_THAT(state.bound(), ElementsAre(card())) << written;
+    EXPECT_THAT(state.problems(), IsEmpty()) << written;
+    EXPECT_FALSE(fs::exists(dir_ / "bindings/.0000:01:00.0")) << written;
+  }
+  BoundDevice other = card();
+  other.formerDriver = "nouveau";
+  StateDirectory state = open();
+  write("bindings/.0000:01:00.0", "left over by whoever came between");
+  ASSERT_TRUE(state.put(other));
+  EXPECT_THAT(open().bound(), ElementsAre(other));
+}
+
+TEST_F(StateDirectoryTest, TenThousandFilesAreRefusedInAWord) {
+  ASSERT_TRUE(open().put(hold()));
+  for (int i = 0; i < 10'000; ++i) {
+    const int fd = creat((dir_ / ("holds/x" + std::to_string(i))).c_str(), 0600);
+    ASSERT_GE(fd, 0);
+    close(fd);
+  }
+  const auto opened = StateDirectory::open(dir_.path());
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().error, EOVERFLOW);
+  EXPECT_EQ(opened.error().file, "holds");
+}
+
+TEST_F(StateDirectoryTest, FourThousandAreTheMostThatItTakes) {
+  open();
+  for (unsigned i = 0; i < 4096; ++i) {
+    const Bdf address = Bdf::make(i, 0, 0, 0).value();
+    write("declared/" + address.str(), "format=1\nvendor=10de\ndevice=2684\n");
+  }
+  StateDirectory state = open();
+  ASSERT_EQ(state.declared().size(), 4096U);
+  const DeviceIdentity fresh{at("ffff:00:00.0"), 1, 2};
+  const auto put = state.put(fresh);
+  ASSERT_FALSE(put);
+  EXPECT_EQ(put.error().error, EOVERFLOW);
+  EXPECT_TRUE(state.put(DeviceIdentity{at("0000:00:00.0"), 1, 2})) << "one of those may change";
+  ASSERT_TRUE(state.dropDeclared(at("0000:00:00.0")));
+  EXPECT_TRUE(state.put(fresh));
+}
+
+TEST_F(StateDirectoryTest, NeedsADirectoryThatIsThere) {
+  EXPECT_EQ(StateDirectory::open(dir_ / "no").error().error, ENOENT);
+  write("file", "");
+  EXPECT_EQ(StateDirectory::open(dir_ / "file").error().error, ENOTDIR);
+  fs::create_directory(dir_ / "elsewhere");
+  fs::create_directory_symlink(dir_ / "elsewhere", dir_ / "holds");
+  const auto linked = StateDirectory::open(dir_.path());
+  ASSERT_FALSE(linked) << "a link in a directory's place";
+  EXPECT_EQ(linked.error().file, "holds");
+}
+
+}  // namespace
+}  // namespace vfiogate
