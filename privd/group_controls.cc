@@ -8,6 +8,21 @@
 namespace vfiogate {
 namespace {
 
+void tell(const LendingAnswer& told, schema::BindAnswer::Builder answer) {
+  switch (told.outcome) {
+    case LendingAnswer::Outcome::kDone:
+      return answer.setDone();
+    case LendingAnswer::Outcome::kRefused:
+      return answer.setRefused(told.why);
+    case LendingAnswer::Outcome::kFailed:
+      return answer.setFailed(told.why);
+    case LendingAnswer::Outcome::kStuck:
+      return answer.setStuck(told.why);
+    case LendingAnswer::Outcome::kVanished:
+      return answer.setVanished();
+  }
+}
+
 class GroupControlServer final : public schema::GroupControl::Server {
 public:
   GroupControlServer(const GroupControls::Place& place, const IommuGroup& group)
@@ -17,11 +32,10 @@ protected:
   kj::Promise<void> look(LookContext context) override {
     auto answer = context.getResults().initAnswer();
     const Snapshot seen = scanGroup(place_.sysfs, place_.dev, id_);
-    const auto group = seen.groups.find(id_);
-    if (group == seen.groups.end() || !std::ranges::includes(group->second.members, members_)) {
-      answer.setVanished();
-    } else {
+    if (isIn(seen)) {
       encode(seen, answer.initSeen(), noControl);
+    } else {
+      answer.setVanished();
     }
     return kj::READY_NOW;
   }
@@ -36,7 +50,40 @@ protected:
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> bind(BindContext context) override {
+    return make(&LendingBinder::bind, context.getResults().initAnswer(), context);
+  }
+
+  kj::Promise<void> giveBack(GiveBackContext context) override {
+    return make(&LendingBinder::giveBack, context.getResults().initAnswer(), context);
+  }
+
 private:
+  using Change = kj::Promise<LendingAnswer> (LendingBinder::*)(const std::vector<Bdf>&);
+
+  /// True if this is still the group that the capability was made for.
+  bool isIn(const Snapshot& seen) const {
+    const auto group = seen.groups.find(id_);
+    return group != seen.groups.end() && std::ranges::includes(group->second.members, members_);
+  }
+
+  /// `context` keeps the answer.
+  template <typename Context>
+  kj::Promise<void> make(Change change, schema::BindAnswer::Builder answer, Context context) {
+    if (place_.binder == nullptr) {
+      answer.setDenied();
+      return kj::READY_NOW;
+    }
+    auto changed = isIn(scanGroup(place_.sysfs, place_.dev, id_))
+                       ? (place_.binder->*change)(members_)
+                       : LendingAnswer{LendingAnswer::Outcome::kVanished, {}};
+    return changed.then(
+        [&source = place_.source, answer, context](const LendingAnswer& told) mutable {
+          tell(told, answer);
+          answer.setGeneration(source.current().generation);
+        });
+  }
+
   const GroupControls::Place place_;
   IommuGroupId id_;
   std::vector<Bdf> members_;

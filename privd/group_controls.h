@@ -4,6 +4,8 @@
 #include "ipc/schema/helper.capnp.h"
 #include "ipc/types/snapshot.h"
 #include "privd/holds.h"
+#include "privd/lending_binder.h"
+#include "privd/snapshot_source.h"
 #include "privd/sysfs_root.h"
 
 #include <map>
@@ -20,6 +22,8 @@ public:
     const DevRoot& dev;
     Holds& holds;
     Holds::Claimant claimant;  ///< for whom the groups are held
+    const SnapshotSource& source;
+    LendingBinder* binder;  ///< null: without the right to bind
   };
 
   explicit GroupControls(Place place) : place_(place) {}

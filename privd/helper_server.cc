@@ -24,7 +24,14 @@ struct Peer : kj::Refcounted {
       : node(sharedNode),
         service(kj::mv(howServed)),
         claimant(node.holds.newClaimant()),
-        controls({node.sysfs, node.dev, node.holds, claimant}) {}
+        controls({node.sysfs, node.dev, node.holds, claimant, node.source,
+                  binderFor(node, service.rights)}) {}
+
+  /// Null: the connection may not have groups bound.
+  static LendingBinder* binderFor(Node& node, const Rights& rights) {
+    KJ_IF_MAYBE (binder, node.binder) return rights.bind ? binder : nullptr;
+    return nullptr;
+  }
 
   Node& node;
   Service service;
@@ -197,6 +204,7 @@ protected:
     if (session_ == nullptr) session_ = kj::heap<SessionServer>(kj::addRef(*peer_));
     answer.setSession(KJ_ASSERT_NONNULL(session_));
     answer.setLease(lease_);
+    answer.setMayBind(Peer::binderFor(peer_->node, peer_->service.rights) != nullptr);
     return kj::READY_NOW;
   }
 

@@ -6,6 +6,7 @@
 #include "privd/cdi_store.h"
 #include "privd/holds.h"
 #include "privd/kubelet_gate.h"
+#include "privd/lending_binder.h"
 #include "privd/pci_scan.h"
 #include "privd/plugind_config.h"
 #include "privd/plugind_lease.h"
@@ -29,6 +30,7 @@ struct Node {
   PlugindLease& lease;
   kj::Maybe<PlugindConfig&> config;  ///< to be watched for plugind
   kj::Maybe<CdiStore&> cdi;          ///< null: plugind has not the right
+  kj::Maybe<LendingBinder&> binder;  ///< null: plugind has not the right
   kj::Timer& timer;
 };
 

@@ -10,6 +10,7 @@ struct Rights {
   bool watch = false;    ///< see the hardware
   bool kubelet = false;  ///< lend it: the kubelet's sockets, and a capability for each group
   bool cdi = false;      ///< have static CDI specs written
+  bool bind = false;     ///< have groups bound for a lending, and given back
 
   friend bool operator==(const Rights&, const Rights&) = default;
 };
@@ -31,8 +32,9 @@ struct RolePolicy {
 /// root's answers on plugind's path does not make it plugind.
 inline std::optional<Rights> rightsOf(const RolePolicy& policy, Origin origin, uid_t uid) {
   if (origin == Origin::kAccepted) {
-    return uid == 0 ? std::optional(Rights{.watch = true, .kubelet = true, .cdi = true})
-                    : std::nullopt;
+    return uid == 0
+               ? std::optional(Rights{.watch = true, .kubelet = true, .cdi = true, .bind = true})
+               : std::nullopt;
   }
   return uid != 0 && uid == policy.plugindUid ? std::optional(policy.plugindRights) : std::nullopt;
 }

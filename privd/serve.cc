@@ -39,8 +39,10 @@ int fail(const std::string& what) {
 RolePolicy policyOf(const ServeOptions& options) {
   const std::string rights = "," + options.plugindRights + ",";
   const auto has = [&rights](const char* right) { return rights.find(right) != std::string::npos; };
-  return {options.plugindUid,
-          Rights{.watch = has(",watch,"), .kubelet = has(",kubelet,"), .cdi = has(",cdi,")}};
+  return {options.plugindUid, Rights{.watch = has(",watch,"),
+                                     .kubelet = has(",kubelet,"),
+                                     .cdi = has(",cdi,"),
+                                     .bind = has(",bind,")}};
 }
 
 kj::Vector<kj::String> prefixesOf(const ServeOptions& options) {
@@ -147,8 +149,8 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
   const RolePolicy policy = policyOf(options);
   kj::Maybe<CdiStore> cdi;
   if (policy.plugindRights.cdi) cdi.emplace(options.cdiDir, kubelet, opened.dev);
-  Node node{source, uevents,      opened.sysfs, opened.dev, kubelet,
-            holds,  opened.lease, config,       cdi,        timer};
+  Node node{source,       uevents, opened.sysfs, opened.dev, kubelet, holds,
+            opened.lease, config,  cdi,          nullptr,    timer};
   CommandSocket commands(node, io, policy, kj::mv(opened.commands));
   PlugindLink plugind(node, io, policy, options.plugind.c_str(), plugindSocket);
   const auto first = source.current();

@@ -14,9 +14,9 @@ std::string checkUid(const std::string& text) {
 
 std::string checkRights(const std::string& text) {
   for (const std::string& right : CLI::detail::split(text, ',')) {
-    if (right == "bind") return "right '" + right + "' is not in this version";
-    if (right != "watch" && right != "kubelet" && right != "cdi") {
-      return "unknown right '" + right + "': give some of watch, kubelet, cdi, with commas between";
+    if (right != "watch" && right != "kubelet" && right != "cdi" && right != "bind") {
+      return "unknown right '" + right +
+             "': give some of watch, kubelet, cdi, bind, with commas between";
     }
   }
   return {};
@@ -80,7 +80,7 @@ void addServeOptions(CLI::App& serve, ServeOptions& options) {
       ->capture_default_str();
   serve
       .add_option("--plugind-rights", options.plugindRights,
-                  "what plugind may: watch, kubelet, cdi")
+                  "what plugind may: watch, kubelet, cdi, bind")
       ->check(checkRights)
       ->capture_default_str();
   serve.add_option("--sysfs", options.sysfs, "the root below which sysfs is found")

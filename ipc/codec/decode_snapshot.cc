@@ -115,7 +115,12 @@ IommuGroup decodeGroup(schema::Group::Reader in, CheckedFields& fields,
                    .noIommu = in.getNoIommu(),
                    .groupNode = in.getGroupNode(),
                    .use = decodeUse(in.getUse(), fields),
-                   .members = {}};
+                   .members = {},
+                   .office = {.bindable = in.getBindable(),
+                              .busy = in.getBusy(),
+                              .operatorHeld = in.getOperatorHeld(),
+                              .boundForLending = in.getBoundForLending(),
+                              .stuck = in.getStuck()}};
   fields.each("members", in.getMembers(), kMaxFunctions, [&](schema::Address::Reader item) {
     const Bdf member = fields.address("address", item);
     if (!group.members.empty() && group.members.back() >= member) {

@@ -155,6 +155,11 @@ void encodeGroup(const IommuGroup& group, schema::Group::Builder out, ControlOf&
   encodeList(
       group.members, kMaxFunctions, [&](capnp::uint size) { return out.initMembers(size); },
       encodeAddress);
+  out.setBindable(group.office.bindable);
+  out.setBusy(group.office.busy);
+  out.setOperatorHeld(group.office.operatorHeld);
+  out.setBoundForLending(group.office.boundForLending);
+  out.setStuck(group.office.stuck);
   KJ_IF_MAYBE (control, controlOf(group)) {
     out.setControl(kj::mv(*control));
   }

@@ -9,7 +9,7 @@
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("vfiogate::schema");
 
-const protocol :UInt16 = 3;
+const protocol :UInt16 = 4;
 # Raised with every change of this file that an older peer would misread.
 
 interface Door {
@@ -28,6 +28,7 @@ struct EnterAnswer {
     leased @2 :Void;  # to another plugind, for as long as that lives: ask again later
   }
   lease @3 :UInt64;  # with the session: the one that was shown, or a new one
+  mayBind @4 :Bool;  # with the session: it may have groups bound for a lending
 }
 
 interface Session {
@@ -242,6 +243,11 @@ struct Group {
   use @4 :Use;
   members @5 :List(Address);
   control @6 :GroupControl;  # null for a connection that may only watch
+  bindable @7 :Bool;         # policy and guards would let plugind bind it now
+  busy @8 :Bool;             # a change of its drivers runs
+  operatorHeld @9 :Bool;     # taken out of offer by an operator
+  boundForLending @10 :Bool; # privd bound it for a lending
+  stuck @11 :Bool;           # a write for it has not come back
 }
 
 enum Use {
@@ -265,6 +271,25 @@ interface GroupControl {
   drop @2 () -> ();
   # The group is nobody's any more. Repeatable. Works on where its members were, also after they
   # left.
+
+  bind @3 () -> (answer :BindAnswer);
+  # Every endpoint of the group ends on a VFIO driver or on none, or all are put back. For a lending:
+  # privd's policy and guards decide. Repeatable; what is bound already is done.
+
+  giveBack @4 () -> (answer :BindAnswer);
+  # What privd bound for a lending goes back to its host driver, nothing else does. Repeatable.
+}
+
+struct BindAnswer {
+  union {
+    done @0 :Void;
+    refused @1 :Text;   # a guard or the policy; nothing was written. For people
+    failed @2 :Text;    # the kernel; for people
+    stuck @3 :Text;     # a write has not come back; for people
+    vanished @4 :Void;  # no such group any more, or it lost the members that it was made for
+    denied @5 :Void;    # without the right to bind
+  }
+  generation @6 :UInt64;  # of the snapshot that shows what it left
 }
 
 struct LookAnswer {

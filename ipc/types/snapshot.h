@@ -69,6 +69,17 @@ struct PciDevice {
   friend bool operator==(const PciDevice&, const PciDevice&) = default;
 };
 
+/// Where a group stands with whoever binds. Source: privd itself, not sysfs.
+struct GroupOffice {
+  bool bindable = false;         ///< policy and guards would let plugind bind it now
+  bool busy = false;             ///< a change of its drivers runs
+  bool operatorHeld = false;     ///< taken out of offer by an operator
+  bool boundForLending = false;  ///< privd bound it for a lending
+  bool stuck = false;            ///< a write for it has not come back
+
+  friend bool operator==(const GroupOffice&, const GroupOffice&) = default;
+};
+
 /// One IOMMU group as the kernel has it.
 struct IommuGroup {
   IommuGroupId id;
@@ -77,6 +88,7 @@ struct IommuGroup {
   bool groupNode = false;  ///< /dev/vfio/<id> is a character device
   GroupUse use = GroupUse::kUnknown;
   std::vector<Bdf> members;  ///< ascending
+  GroupOffice office;
 
   friend bool operator==(const IommuGroup&, const IommuGroup&) = default;
 };

@@ -24,7 +24,7 @@ TEST(Rights, RootIsNeverPlugindWhateverTheOptionsSay) {
 
 TEST(Rights, RootHasAllRightsWhereItConnects) {
   EXPECT_EQ(rightsOf(kPolicy, Origin::kAccepted, 0),
-            (Rights{.watch = true, .kubelet = true, .cdi = true}));
+            (Rights{.watch = true, .kubelet = true, .cdi = true, .bind = true}));
 }
 
 TEST(Rights, PlugindsUidHasNoneWhereItConnects) {

@@ -51,6 +51,12 @@ TEST(ServeOptions, GiveTheRightToSpecsWhereItIsNamed) {
   EXPECT_EQ(options.cdiDir, "/x/cdi");
 }
 
+TEST(ServeOptions, GiveTheRightToBindWhereItIsNamed) {
+  ServeOptions options;
+  EXPECT_EQ(complaint({"--plugind-rights", "watch,kubelet,bind"}, options), "");
+  EXPECT_EQ(options.plugindRights, "watch,kubelet,bind");
+}
+
 struct Refusal {
   std::vector<std::string> arguments;
   std::string says;
@@ -69,7 +75,6 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Refusal{{"--plugind-uid", "0"}, "must not run as root"},
                     Refusal{{"--plugind-uid", "-1"}, "--plugind-uid"},
                     Refusal{{"--plugind-uid", "nobody"}, "--plugind-uid"},
-                    Refusal{{"--plugind-rights", "watch,bind"}, "'bind' is not in this version"},
                     Refusal{{"--plugind-rights", "watch,fly"}, "unknown right 'fly'"},
                     Refusal{{"--resource-prefix", "vfiogate.dev"}, "has no '/'"},
                     Refusal{{"--rescan", "0"}, "--rescan"},

@@ -164,10 +164,19 @@ protected:
   PlugindConfig config_{io_.unixEventPort, io_.provider->getTimer(),
                         kj::str(dir_.path().c_str(), "/plugind.yaml")};
   CdiStore cdi_{dir_ / "cdi", gate_, dev_};
+  virtual kj::Maybe<LendingBinder&> binder() { return nullptr; }
   Node node() {
-    return Node{
-        KJ_ASSERT_NONNULL(source_), nullptr, sysfs_, dev_, gate_, holds_, lease_, config_, cdi_,
-        io_.provider->getTimer()};
+    return Node{KJ_ASSERT_NONNULL(source_),
+                nullptr,
+                sysfs_,
+                dev_,
+                gate_,
+                holds_,
+                lease_,
+                config_,
+                cdi_,
+                binder(),
+                io_.provider->getTimer()};
   }
 };
 
