@@ -1,0 +1,56 @@
+#pragma once
+// What speaks against a change of drivers: facts in, objections out.
+
+#include "ipc/types/binding_change.h"
+#include "ipc/types/selector.h"
+#include "ipc/types/snapshot.h"
+#include "privd/bind/facts.h"
+
+#include <set>
+#include <vector>
+
+namespace vfiogate {
+
+/// Who wants it, which decides what limits apply.
+enum class ChangeBy : std::uint8_t {
+  kOperator,     ///< root, who named an address: no --allow needed
+  kDeclaration,  ///< --declare, bind --keep
+  kLending,      ///< plugind
+};
+
+/// What was configured.
+struct GuardSettings {
+  std::vector<Selector> allow;
+  std::vector<Selector> deny;
+  std::vector<GuardOverride> overrides;
+  bool allowStorage = false;
+  bool allowUnguardedUnbind = false;
+};
+
+/// What is about to happen.
+struct Situation {
+  const Snapshot& snapshot;  ///< read now; has all members
+  const IommuGroup& group;
+  std::set<Bdf> changed;  ///< the members that the plan touches
+  std::set<Bdf> named;    ///< those that the order names
+  ChangeKind kind = ChangeKind::kBind;
+  ChangeBy by = ChangeBy::kOperator;
+  const HostFacts& facts;
+  bool held = false;          ///< plugind has lent the group
+  bool operatorHeld = false;  ///< an operator took a member out of offer
+};
+
+/// All of them, overridden ones marked. `overrides` are the order's own.
+std::vector<Objection> objectionsTo(const Situation& situation, const GuardSettings& settings,
+                                    const std::vector<GuardOverride>& overrides);
+
+/// Whether an informed person may lift it.
+bool mayBeOverridden(Guard guard);
+
+/// True if one of these stands.
+bool anyStands(const std::vector<Objection>& objections);
+
+/// True if `settings` let a peer or a declaration touch the device at all.
+bool permits(const GuardSettings& settings, const PciDevice& device);
+
+}  // namespace vfiogate
