@@ -30,7 +30,8 @@ std::string Arguments::path(SimKernel& kernel, const std::string& word) {
 int Arguments::errnoValue(const std::string& word) {
   static const std::map<std::string, int> kNames{
       {"EBUSY", EBUSY}, {"EINVAL", EINVAL}, {"EIO", EIO},       {"ENODEV", ENODEV},
-      {"EPERM", EPERM}, {"EACCES", EACCES}, {"ENOMEM", ENOMEM}, {"ENOENT", ENOENT}};
+      {"EPERM", EPERM}, {"EACCES", EACCES}, {"ENOMEM", ENOMEM}, {"ENOENT", ENOENT},
+      {"ENXIO", ENXIO}, {"ENOTTY", ENOTTY}, {"EAGAIN", EAGAIN}, {"ETIMEDOUT", ETIMEDOUT}};
   const auto found = kNames.find(word);
   if (found == kNames.end()) refuse("\"" + word + "\" is no errno this knows, as EBUSY");
   return found == kNames.end() ? 0 : found->second;

@@ -5,57 +5,13 @@
 #include <cstring>
 #include <sstream>
 
-#include "tests/support/sim_sysfs/control_arguments.h"
+#include "tests/support/sim_sysfs/control_context.h"
+#include "tests/support/sim_sysfs/control_orders.h"
 #include "tests/support/sim_sysfs/hotplug.h"
 #include "tests/support/sim_sysfs/users.h"
 
 namespace vfiogate::sim {
 namespace {
-
-using Words = std::vector<std::string>;
-
-constexpr const char* kDefaultHolder = "vm";
-
-Reply failure(const std::string& why) {
-  return {"error: " + why + "\n", true, 0, "", std::nullopt};
-}
-
-Reply done() {
-  return {"ok\n", false, 0, "", std::nullopt};
-}
-
-Reply depends(TaskId task, const Words& words) {
-  return {"", false, task, words.at(0), std::nullopt};
-}
-
-struct Context {
-  SimKernel& kernel;
-  Switches& switches;
-  Words words;
-  Arguments arguments;
-
-  const std::string& word(std::size_t index) const { return words.at(index); }
-  std::string holder() const { return words.size() > 2 ? words[2] : kDefaultHolder; }
-
-  std::vector<Bdf> addresses() {
-    std::vector<Bdf> all;
-    for (std::size_t index = 1; index < words.size(); ++index) {
-      all.push_back(arguments.address(words[index]));
-    }
-    return all;
-  }
-
-  Reply change(const std::function<int(World&)>& act) {
-    if (!arguments.why().empty()) return failure(arguments.why());
-    return finish(words.at(0), kernel.change(act));
-  }
-
-  template <typename Start>
-  Reply start(Start begin) {
-    if (!arguments.why().empty()) return failure(arguments.why());
-    return depends(begin(), words);
-  }
-};
 
 using Holding = int (*)(World&, const Bdf&, const std::string&);
 using GroupHolding = int (*)(World&, std::uint32_t, const std::string&);
@@ -73,25 +29,6 @@ Reply holdGroup(Context& context, GroupHolding act) {
 Reply holdCdev(Context& context, int (*act)(World&, const Bdf&)) {
   const Bdf address = context.arguments.address(context.word(1));
   return context.change([&](World& world) { return act(world, address); });
-}
-
-Reply obstruct(Context& context, int error, std::size_t textAt) {
-  const Obstruction order{context.arguments.path(context.kernel, context.word(1)),
-                          context.words.size() > textAt ? context.word(textAt) : "", error};
-  return context.change([&](World& world) {
-    world.obstructions.push_back(order);
-    return 0;
-  });
-}
-
-Reply unobstruct(Context& context) {
-  const bool all = context.words.size() == 1;
-  const std::string path = all ? "" : context.arguments.path(context.kernel, context.word(1));
-  return context.change([&](World& world) {
-    const auto lifted = std::erase_if(
-        world.obstructions, [&](const Obstruction& each) { return all || each.path == path; });
-    return lifted > 0 || all ? 0 : ENOENT;
-  });
 }
 
 Reply setAnswers(Context& context, bool answers) {
@@ -189,11 +126,16 @@ const std::vector<Command>& commands() {
        [](Context& c) { return setAnswers(c, false); }},
       {"unmute", "ADDRESS", 2, 2, "it answers again",
        [](Context& c) { return setAnswers(c, true); }},
-      {"hang", "PATH [TEXT]", 2, 3, "writes to this file hang (only those of TEXT)",
-       [](Context& c) { return obstruct(c, 0, 2); }},
-      {"fail", "PATH ERRNO [TEXT]", 3, 4, "writes to this file fail",
-       [](Context& c) { return obstruct(c, c.arguments.errnoValue(c.word(2)), 3); }},
-      {"unhang", "[PATH]", 1, 2, "lift hang and fail, of this file or all", unobstruct},
+      {"hang", "PATH [TEXT] | ADDRESS ATTRIBUTE", 2, 3, "writes there hang (only those of TEXT)",
+       orderHang},
+      {"fail", "PATH ERRNO [TEXT] | ADDRESS ATTRIBUTE ERRNO [TIMES]", 3, 5, "writes there fail",
+       orderFailure},
+      {"unhang", "[PATH | ADDRESS [ATTRIBUTE]]", 1, 3, "lift hang, fail, silent, there or all",
+       liftOrders},
+      {"silent", "ADDRESS", 2, 2, "its bind and probe succeed and bind nothing", orderSilence},
+      {"fail-nth", "N ERRNO", 3, 3, "the Nth write from now on fails, once", orderNthFailure},
+      {"hang-nth", "N", 2, 2, "the Nth write from now on hangs", orderNthHang},
+      {"writes", "[clear]", 1, 2, "what was written since clear", writesSoFar},
       {"uevents", "on|off", 2, 2, "deliver events, or lose them", switchUevents},
       {"await-waiting", "COUNT", 2, 2, "answer once so many operations hang", await},
       {"help", "", 1, 1, "this list", [](Context&) {

@@ -36,7 +36,8 @@ std::string show(const SimKernel& kernel) {
     if (!group.holder.empty()) out << "group " << number << " is held by " << group.holder << "\n";
   }
   for (const Obstruction& each : world.obstructions) {
-    out << (each.error == 0 ? "hangs: " : "fails: ") << each.path << " " << each.text << "\n";
+    const char* how = each.silent ? "does nothing: " : each.error == 0 ? "hangs: " : "fails: ";
+    out << how << each.path << " " << each.text << "\n";
   }
   for (const std::string& what : kernel.waiting()) out << "waits: " << what << "\n";
   return out.str();

@@ -6,21 +6,10 @@
 
 #include "tests/support/sim_sysfs/binding.h"
 #include "tests/support/sim_sysfs/hotplug.h"
+#include "tests/support/sim_sysfs/obstructions.h"
 
 namespace vfiogate::sim {
 namespace {
-
-/// Hangs or fails as ordered. Asked again at each try, so an order can be lifted.
-Step obeyObstructions(const std::string& path, const std::string& text) {
-  return [path, text](World& world, Task&) {
-    for (const Obstruction& each : world.obstructions) {
-      const bool meant = each.text.empty() || each.text == withoutNewline(text);
-      if (each.path != path || !meant) continue;
-      return each.error == 0 ? kWaits : refused(each.error);
-    }
-    return kNext;
-  };
-}
 
 Step awaitDevice(const Bdf& address) {
   return [address](World& world, Task&) {
@@ -68,6 +57,9 @@ TaskId SimKernel::write(const std::string& path, const std::string& text, bool s
   const std::string what = "write " + path + " " + std::string(withoutNewline(text));
   const TreeNode* node = tree().find(path);
   if (const int error = mayNot(node, true); error != 0) return start(what, refuse(error));
+  if (const int error = noteWrite(world_, lastId_ + 1, path, text); error != 0) {
+    return start(what, refuse(error));
+  }
   std::vector<Step> steps = node->write(WriteRequest{node->owner, text, sysAdmin});
   steps.insert(steps.begin(), obeyObstructions(path, text));
   return start(what, std::move(steps));
@@ -162,6 +154,7 @@ void SimKernel::proceed() {
         ++task;
         continue;
       }
+      noteEnd(world_, task->id, result.error);
       ended_.push_back(Ended{task->id, result.error, std::move(task->text)});
       task = tasks_.erase(task);
     }

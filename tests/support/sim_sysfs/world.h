@@ -51,19 +51,40 @@ struct Driver {
 
 /// A file whose writes hang or fail, by order of the person at the controls.
 struct Obstruction {
-  std::string path;  ///< real location, below the root of sysfs
-  std::string text;  ///< only writes of this text; empty: all
-  int error = 0;     ///< 0: they hang
+  std::string path;         ///< real location, "sys/...", or "sys/bus/pci/drivers/*/bind"
+  std::string text;         ///< only writes of this text; empty: all
+  int error = 0;            ///< 0: they hang
+  std::uint32_t times = 0;  ///< so many writes fail, then no more; 0: all
+  bool silent = false;      ///< they succeed and do nothing
+};
+
+/// A write that has begun.
+struct NotedWrite {
+  TaskId task = 0;
+  std::string attribute;  ///< as a program would name it, below the root of sysfs
+  std::string text;
+  std::optional<int> error;  ///< absent: it hangs
+};
+
+/// One write to come that will not go well.
+struct NthWrite {
+  std::uint32_t left = 1;  ///< 1: the next one
+  int error = 0;           ///< 0: it hangs
 };
 
 struct World {
+  static constexpr std::size_t kMostWrites = 1000;
+
   Topology topology;              ///< what there could be; `hardware` changes with renumber
   std::map<Bdf, Hardware> slots;  ///< what is plugged in
   std::map<Bdf, Device> devices;  ///< what the kernel knows
   std::vector<Driver> drivers;    ///< loaded, in order of registration
   std::map<std::uint32_t, Group> groups;
   std::vector<Obstruction> obstructions;
-  std::vector<Uevent> events;  ///< not yet told to anybody
+  std::optional<NthWrite> nth;
+  std::vector<NotedWrite> writes;  ///< the first ones since they were cleared
+  std::size_t writesBeyond = 0;    ///< how many came after those
+  std::vector<Uevent> events;      ///< not yet told to anybody
   TaskId rescanLock = 0;
   bool driversAutoprobe = true;
   std::uint64_t nextSerial = 1;
