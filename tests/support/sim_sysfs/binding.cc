@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <set>
 
+#include "tests/support/sim_sysfs/host_objects.h"
+
 namespace vfiogate::sim {
 namespace {
 
@@ -43,13 +45,10 @@ Uevent vfioDevEvent(const World& world, const Device& device, const std::string&
   return event;
 }
 
-/// What a host driver makes below its device: the class is the first part of the path.
-Uevent childEvent(const World& world, const Device& device, const std::string& child,
+/// What a host driver makes below its device.
+Uevent childEvent(const World& world, const Device& device, const ChildObject& child,
                   const std::string& action) {
-  return {action,
-          "/" + devicePath(world, device.hardware) + "/" + child,
-          child.substr(0, child.find('/')),
-          {}};
+  return {action, "/" + devicePath(world, device.hardware) + "/" + child.path, child.subsystem, {}};
 }
 
 std::uint32_t lowestFreeVfioDev(const World& world) {
@@ -123,8 +122,8 @@ StepResult finishRelease(World& world, const Bdf& address) {
   if (found == world.devices.end() || !found->second.releasing) return kNext;
   Device& device = found->second;
   if (device.opens > 0 || device.cdevOpens > 0) return kWaits;
-  for (auto child = device.hardware.children.rbegin(); child != device.hardware.children.rend();
-       ++child) {
+  const std::vector<ChildObject> children = childObjects(device.hardware);
+  for (auto child = children.rbegin(); child != children.rend(); ++child) {
     const Driver* driver = findDriver(world, device.driver);
     if (driver != nullptr && driver->spec.kind != DriverKind::kHost) break;
     world.events.push_back(childEvent(world, device, *child, "remove"));
@@ -156,7 +155,7 @@ int probe(World& world, Device& device, const Driver& driver) {
     enableBridgesAbove(world, device);
   }
   if (driver.spec.kind == DriverKind::kHost) {
-    for (const std::string& child : device.hardware.children) {
+    for (const ChildObject& child : childObjects(device.hardware)) {
       world.events.push_back(childEvent(world, device, child, "add"));
     }
   }

@@ -3,6 +3,7 @@
 
 #include "ipc/types/hex.h"
 #include "tests/support/sim_sysfs/binding.h"
+#include "tests/support/sim_sysfs/host_objects.h"
 #include "tests/support/sim_sysfs/hotplug.h"
 #include "tests/support/sim_sysfs/sysfs_tree.h"
 
@@ -77,18 +78,32 @@ void addWritable(Tree& tree, const std::string& path, const std::string& owner, 
   tree.add(path, std::move(node));
 }
 
-void addDriverFiles(Tree& tree, const std::string& name) {
-  const std::string path = "sys/bus/pci/drivers/" + name;
-  addWritable(tree, path + "/bind", name, writeBind);
-  addWritable(tree, path + "/unbind", name, writeUnbind);
-  addWritable(tree, path + "/new_id", name, writeNewId);
-  addWritable(tree, path + "/remove_id", name, writeRemoveId);
-  std::string module = name;
-  for (char& letter : module) {
-    if (letter == '-') letter = '_';
+void addModuleFiles(Tree& tree, const World& world, const DriverSpec& driver) {
+  const ModuleSpec& module = driver.module;
+  const std::string path = "sys/module/" + module.name;
+  tree.addLink("sys/bus/pci/drivers/" + driver.name + "/module", path);
+  tree.addLink(path + "/drivers/pci:" + driver.name, "sys/bus/pci/drivers/" + driver.name);
+  if (module.builtin) return;
+  tree.addText(path + "/initstate", "live\n");
+  tree.addText(path + "/refcnt", std::to_string(usesOf(world, module)) + "\n");
+  tree.add(path + "/holders", TreeNode{});
+  for (const std::string& holder : module.holders) {
+    const std::string above = "sys/module/" + holder;
+    tree.addLink(path + "/holders/" + holder, above);
+    if (tree.find(above) != nullptr) continue;
+    tree.addText(above + "/initstate", "live\n");
+    tree.addText(above + "/refcnt", "0\n");
+    tree.add(above + "/holders", TreeNode{});
   }
-  tree.addText("sys/module/" + module + "/initstate", "live\n");
-  tree.addLink(path + "/module", "sys/module/" + module);
+}
+
+void addDriverFiles(Tree& tree, const World& world, const DriverSpec& driver) {
+  const std::string path = "sys/bus/pci/drivers/" + driver.name;
+  addWritable(tree, path + "/bind", driver.name, writeBind);
+  addWritable(tree, path + "/unbind", driver.name, writeUnbind);
+  addWritable(tree, path + "/new_id", driver.name, writeNewId);
+  addWritable(tree, path + "/remove_id", driver.name, writeRemoveId);
+  addModuleFiles(tree, world, driver);
 }
 
 void addGroupFiles(Tree& tree, const World& world, std::uint32_t number, const Group& group) {
@@ -124,7 +139,7 @@ void addBusFiles(Tree& tree, const World& world) {
                            "sys/kernel/iommu_groups", "sys/class", "dev"}) {
     tree.add(path, TreeNode{});
   }
-  for (const Driver& driver : world.drivers) addDriverFiles(tree, driver.spec.name);
+  for (const Driver& driver : world.drivers) addDriverFiles(tree, world, driver.spec);
   for (const auto& [number, group] : world.groups) addGroupFiles(tree, world, number, group);
 }
 

@@ -7,6 +7,7 @@
 
 #include "tests/support/sim_sysfs/control_context.h"
 #include "tests/support/sim_sysfs/control_orders.h"
+#include "tests/support/sim_sysfs/host_objects.h"
 #include "tests/support/sim_sysfs/hotplug.h"
 #include "tests/support/sim_sysfs/users.h"
 
@@ -69,6 +70,13 @@ Reply switchUevents(Context& context) {
   }
   context.switches.uevents = context.word(1) == "on";
   return done();
+}
+
+Reply switchLink(Context& context) {
+  const std::string& state = context.word(2);
+  if (state != "up" && state != "down") return failure("link: say up or down");
+  return context.change(
+      [&](World& world) { return setLink(world, context.word(1), state == "up"); });
 }
 
 Reply await(Context& context) {
@@ -136,6 +144,13 @@ const std::vector<Command>& commands() {
       {"fail-nth", "N ERRNO", 3, 3, "the Nth write from now on fails, once", orderNthFailure},
       {"hang-nth", "N", 2, 2, "the Nth write from now on hangs", orderNthHang},
       {"writes", "[clear]", 1, 2, "what was written since clear", writesSoFar},
+      {"users", "ADDRESS COUNT", 3, 3, "uses of its driver's module by users of it",
+       [](Context& c) {
+         const Bdf address = c.arguments.address(c.word(1));
+         const std::uint32_t count = c.arguments.number(c.word(2));
+         return c.change([&](World& world) { return setUsers(world, address, count); });
+       }},
+      {"link", "INTERFACE up|down", 3, 3, "its flag and operational state", switchLink},
       {"uevents", "on|off", 2, 2, "deliver events, or lose them", switchUevents},
       {"await-waiting", "COUNT", 2, 2, "answer once so many operations hang", await},
       {"help", "", 1, 1, "this list", [](Context&) {
@@ -151,6 +166,7 @@ const char* meaning(const std::string& command, int error) {
   if (error == ENODEV && command == "load-driver") return "the topology has no such driver";
   if (error == ENODEV && command == "plug") return "the topology has no such hardware";
   if (error == ENODEV && command == "unplug") return "it is not in its slot";
+  if (error == ENODEV && command == "link") return "no such interface is there";
   if (error == ENODEV) return "no such device, or the driver does not take it";
   if (error == EEXIST && command == "plug") return "it is in its slot already";
   if (error == EEXIST) return "there already";

@@ -2,6 +2,7 @@
 
 #include "ipc/types/hex.h"
 #include "tests/support/sim_sysfs/device_writes.h"
+#include "tests/support/sim_sysfs/host_objects.h"
 
 namespace vfiogate::sim {
 namespace {
@@ -187,8 +188,7 @@ private:
   }
 
   void addChildren() {
-    const Driver* driver = findDriver(world_, device_.driver);
-    if (driver == nullptr || driver->spec.kind != DriverKind::kHost) return;
+    if (!hasHostDriver(world_, device_)) return;
     for (const std::string& child : device_.hardware.children) text(child + "/uevent", "");
   }
 

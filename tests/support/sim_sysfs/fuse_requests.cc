@@ -32,6 +32,8 @@ mode_t typeOf(NodeKind kind) {
       return S_IFLNK;
     case NodeKind::kCharDevice:
       return S_IFCHR;
+    case NodeKind::kBlockDevice:
+      return S_IFBLK;
     case NodeKind::kFile:
       break;
   }
@@ -46,7 +48,8 @@ struct stat statusOf(const TreeNode& node, const KnownNode& known) {
   status.st_nlink = 1;
   status.st_size = node.kind == NodeKind::kFile ? kAttributeSize : 0;
   if (node.kind == NodeKind::kLink) status.st_size = static_cast<off_t>(node.text.size());
-  if (node.kind == NodeKind::kCharDevice) status.st_rdev = ::makedev(node.major, node.minor);
+  const bool isNode = node.kind == NodeKind::kCharDevice || node.kind == NodeKind::kBlockDevice;
+  if (isNode) status.st_rdev = ::makedev(node.major, node.minor);
   return status;
 }
 

@@ -77,6 +77,8 @@ Tree buildTree(const World& world) {
   addBusFiles(tree, world);
   for (const auto& [address, device] : world.devices) addDeviceFiles(tree, world, device);
   addVfioFiles(tree, world);
+  addBlockFiles(tree, world);
+  addClassFiles(tree, world);
   return tree;
 }
 

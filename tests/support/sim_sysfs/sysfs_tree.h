@@ -20,7 +20,7 @@ struct WriteRequest {
 /// What a write does, as the steps of a task. Null in a file that nobody can write.
 using Writer = std::vector<Step> (*)(const WriteRequest&);
 
-enum class NodeKind : std::uint8_t { kDirectory, kLink, kFile, kCharDevice };
+enum class NodeKind : std::uint8_t { kDirectory, kLink, kFile, kCharDevice, kBlockDevice };
 
 struct TreeNode {
   NodeKind kind = NodeKind::kDirectory;
@@ -30,7 +30,7 @@ struct TreeNode {
   std::string owner;           ///< for `write`
   Writer write = nullptr;
   std::optional<Bdf> readWaitsFor;  ///< a read waits for this device's lock
-  std::uint32_t major = 0;          ///< of a character device
+  std::uint32_t major = 0;          ///< of a device node
   std::uint32_t minor = 0;
   std::vector<std::string> names;  ///< of a directory's entries
 };
@@ -63,5 +63,7 @@ std::optional<std::string> resolve(const Tree& tree, const std::string& path);
 void addDeviceFiles(Tree& tree, const World& world, const Device& device);
 void addBusFiles(Tree& tree, const World& world);
 void addVfioFiles(Tree& tree, const World& world);
+void addBlockFiles(Tree& tree, const World& world);
+void addClassFiles(Tree& tree, const World& world);
 
 }  // namespace vfiogate::sim

@@ -25,6 +25,14 @@ struct IdMatch {
 /// leave it to their user (platform-facts.md 7, group viability).
 enum class DriverKind : std::uint8_t { kHost, kVfio, kStub, kPort };
 
+/// The module of a driver.
+struct ModuleSpec {
+  std::string name;
+  bool builtin = false;              ///< part of the kernel: nothing counts its uses
+  std::uint32_t refcnt = 0;          ///< uses that nothing here explains
+  std::vector<std::string> holders;  ///< modules that use it, each counted once
+};
+
 struct DriverSpec {
   std::string name;
   DriverKind kind = DriverKind::kHost;
@@ -32,6 +40,46 @@ struct DriverSpec {
   bool overrideOnly = false;  ///< ids count only when driver_override names this driver
   bool loaded = true;         ///< false: comes with the command load-driver
   bool sriov = false;         ///< implements sriov_numvfs
+  ModuleSpec module;          ///< without a name: the driver's, with _ for -
+};
+
+/// A disk, a partition, or what stands on them.
+struct BlockSpec {
+  std::string name;  ///< "nvme0n1"
+  std::uint32_t major = 0;
+  std::uint32_t minor = 0;
+  std::uint64_t sectors = 0;         ///< of 512 bytes
+  std::vector<std::string> holders;  ///< block devices that stand on it: "dm-0"
+  std::string fs;                    ///< mounted: "ext4"; empty: no
+};
+
+struct DiskSpec {
+  BlockSpec whole;
+  std::string parent;  ///< its place below the device: "nvme/nvme0"
+  std::vector<BlockSpec> partitions;
+};
+
+/// A block device of no hardware.
+struct VirtualDiskSpec {
+  BlockSpec block;
+  std::string backing;  ///< of a loop device: its file
+};
+
+struct InterfaceSpec {
+  std::string name;
+  std::string parent;  ///< its place below the device, above "net": "virtio0"; empty: none
+  std::uint32_t flags = 0x1003;
+  std::string operstate = "up";
+  std::string master;              ///< the bridge or bond it is part of; empty: none
+  std::vector<std::string> upper;  ///< interfaces that stand on it
+};
+
+/// What a host driver makes of its device, and only while it has it.
+struct HostObjects {
+  std::vector<DiskSpec> disks;
+  std::vector<InterfaceSpec> interfaces;
+  std::vector<std::string> cards;         ///< of DRM: "card0", "renderD128"
+  std::vector<std::string> framebuffers;  ///< "fb0"
 };
 
 struct SriovSpec {
@@ -65,8 +113,9 @@ struct Hardware {
   std::map<std::string, std::string> attributes;  ///< read instead of what the kernel would say
   std::vector<std::string> absent;                ///< attributes that are missing
   std::vector<std::string> children;              ///< directories while a host driver has it
-  bool present = true;                            ///< false: comes with the command plug
-  bool answers = true;                            ///< false: configuration space reads all ones
+  HostObjects objects;
+  bool present = true;  ///< false: comes with the command plug
+  bool answers = true;  ///< false: configuration space reads all ones
 };
 
 enum class IommuMode : std::uint8_t { kOn, kOff, kUnsafeNoIommu };
@@ -81,6 +130,7 @@ struct Topology {
   bool cdev = false;  ///< /dev/vfio/devices and /dev/iommu exist
   std::int32_t numaNodes = 1;
   std::vector<DriverSpec> drivers;
+  std::vector<VirtualDiskSpec> virtualDisks;
   std::map<Bdf, Hardware> hardware;
 };
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "tests/support/sim_sysfs/topology_file.h"
 
@@ -96,6 +97,20 @@ std::string virtualFunctionProblem(const Topology& topology, const Hardware& har
   return "";
 }
 
+/// Names of disks, partitions and interfaces are the node's: no two are alike.
+std::string nameProblem(const Hardware& hardware, std::set<std::string>& taken) {
+  std::vector<std::string> names;
+  for (const DiskSpec& disk : hardware.objects.disks) {
+    names.push_back("block " + disk.whole.name);
+    for (const BlockSpec& part : disk.partitions) names.push_back("block " + part.name);
+  }
+  for (const InterfaceSpec& face : hardware.objects.interfaces) names.push_back("net " + face.name);
+  for (const std::string& name : names) {
+    if (!taken.insert(name).second) return name + " stands there twice";
+  }
+  return "";
+}
+
 }  // namespace
 
 void checkTopology(const Topology& topology, const DeviceLines& lines, YamlReader& reader) {
@@ -109,12 +124,14 @@ void checkTopology(const Topology& topology, const DeviceLines& lines, YamlReade
     if (hardware.behind) refuse(address, bridgeProblem(topology, hardware));
   }
   std::optional<Bdf> bootVga;
+  std::set<std::string> names;
   for (const auto& [address, hardware] : topology.hardware) {
     refuse(address, busProblem(topology, hardware));
     refuse(address, functionProblem(topology, hardware));
     refuse(address, driverProblem(topology, hardware));
     refuse(address, placeProblem(topology, hardware));
     refuse(address, virtualFunctionProblem(topology, hardware));
+    refuse(address, nameProblem(hardware, names));
     if (hardware.bootVga != true) continue;
     if (bootVga) refuse(address, "bootVga: " + bootVga->str() + " is that already");
     bootVga = address;

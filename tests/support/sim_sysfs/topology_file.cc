@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "ipc/types/hex.h"
+#include "tests/support/sim_sysfs/topology_objects.h"
 
 namespace vfiogate::sim {
 namespace {
@@ -12,12 +13,6 @@ namespace {
 constexpr std::uint32_t kMostGroups = 65535;
 constexpr std::uint32_t kMostNodes = 64;
 constexpr std::uint32_t kBridgeClass = 0x060400;
-
-/// Calls `read` with the value of `key` if it is there.
-template <typename Read>
-void whenThere(const YAML::Node& mapping, const char* key, Read read) {
-  if (const YAML::Node value = mapping[key]) read(value);
-}
 
 /// "10de:2684", "10de:*" or "class=0403": a class by its first two, four or six digits.
 IdMatch readIdMatch(YamlReader& reader, const YAML::Node& node) {
@@ -46,7 +41,7 @@ IdMatch readIdMatch(YamlReader& reader, const YAML::Node& node) {
 }
 
 void readDriver(YamlReader& reader, const YAML::Node& node, Topology& topology) {
-  if (!reader.isMapping(node, {"name", "kind", "ids", "overrideOnly", "loaded", "sriov"},
+  if (!reader.isMapping(node, {"name", "kind", "ids", "overrideOnly", "loaded", "sriov", "module"},
                         "a driver")) {
     return;
   }
@@ -70,6 +65,7 @@ void readDriver(YamlReader& reader, const YAML::Node& node, Topology& topology) 
             [&](const YAML::Node& value) { driver.loaded = reader.flag(value, "loaded"); });
   whenThere(node, "sriov",
             [&](const YAML::Node& value) { driver.sriov = reader.flag(value, "sriov"); });
+  driver.module = readModule(reader, node["module"], driver.name);
   const bool known = std::any_of(topology.drivers.begin(), topology.drivers.end(),
                                  [&](const DriverSpec& each) { return each.name == driver.name; });
   if (known) reader.refuse(node, "driver " + driver.name + " stands there twice");
@@ -147,6 +143,7 @@ void readAbilities(YamlReader& reader, const YAML::Node& node, Hardware& hardwar
             [&](const YAML::Node& value) { hardware.sriov = readSriov(reader, value); });
   hardware.absent = reader.texts(node["absent"], "absent");
   hardware.children = reader.texts(node["children"], "children");
+  hardware.objects = readHostObjects(reader, node);
   const YAML::Node attributes = node["attributes"];
   if (!attributes) return;
   if (!attributes.IsMap()) {
@@ -163,10 +160,10 @@ void readAbilities(YamlReader& reader, const YAML::Node& node, Hardware& hardwar
 
 void readDevice(YamlReader& reader, const YAML::Node& node, Topology& topology,
                 DeviceLines& lines) {
-  const std::vector<std::string_view> keys{"address",  "behind",  "id",     "subsystem",  "class",
-                                           "revision", "bridge",  "group",  "numa",       "bootVga",
-                                           "reset",    "driver",  "sriov",  "attributes", "absent",
-                                           "children", "present", "answers"};
+  const std::vector<std::string_view> keys{
+      "address", "behind",  "id",    "subsystem", "class", "revision",   "bridge", "group",
+      "numa",    "bootVga", "reset", "driver",    "sriov", "attributes", "absent", "children",
+      "present", "answers", "block", "net",       "drm",   "graphics"};
   if (!reader.isMapping(node, keys, "a device")) return;
   if (!node["address"] || !node["id"]) {
     reader.refuse(node, "a device needs an address and an id");
@@ -208,13 +205,17 @@ void readNode(YamlReader& reader, const YAML::Node& root, Topology& topology) {
 
 void readRoot(YamlReader& reader, const YAML::Node& root, Topology& topology) {
   if (!reader.isMapping(root,
-                        {"kernel", "iommu", "groupType", "cdev", "numaNodes", "drivers", "devices"},
+                        {"kernel", "iommu", "groupType", "cdev", "numaNodes", "drivers", "devices",
+                         "virtualDisks"},
                         "a topology")) {
     return;
   }
   readNode(reader, root, topology);
   reader.forEach(root["drivers"], "drivers",
                  [&](const YAML::Node& node) { readDriver(reader, node, topology); });
+  reader.forEach(root["virtualDisks"], "virtualDisks", [&](const YAML::Node& node) {
+    topology.virtualDisks.push_back(readVirtualDisk(reader, node));
+  });
   DeviceLines lines;
   reader.forEach(root["devices"], "devices",
                  [&](const YAML::Node& node) { readDevice(reader, node, topology, lines); });

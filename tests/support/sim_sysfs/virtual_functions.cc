@@ -42,6 +42,7 @@ Hardware virtualHardware(const World& world, const Device& parent, std::uint32_t
   hardware.attributes.clear();
   hardware.absent.clear();
   hardware.children.clear();
+  hardware.objects = {};
   hardware.multifunction = false;
   return hardware;
 }

@@ -30,6 +30,7 @@ struct Device {
   std::optional<std::uint32_t> vfioDev;  ///< K of vfio-dev/vfioK
   std::uint32_t opens = 0;      ///< descriptors from VFIO_GROUP_GET_DEVICE_FD or BIND_IOMMUFD
   std::uint32_t cdevOpens = 0;  ///< opened, not bound to an iommufd: nothing shows it
+  std::uint32_t users = 0;      ///< uses of its host driver's module, while that has it
   bool releasing = false;       ///< its driver is being taken away; the link is gone already
   TaskId lock = 0;
   std::uint32_t virtualFunctions = 0;

@@ -62,4 +62,10 @@ private:
 /// The line of `node`, from 1.
 int lineOf(const YAML::Node& node);
 
+/// Calls `read` with the value of `key` if it is there.
+template <typename Read>
+void whenThere(const YAML::Node& mapping, const char* key, Read read) {
+  if (const YAML::Node value = mapping[key]) read(value);
+}
+
 }  // namespace vfiogate::sim

@@ -15,7 +15,8 @@ TEST_P(Shipped, TopologyIsRead) {
 
 INSTANTIATE_TEST_SUITE_P(Files, Shipped,
                          testing::Values("one-gpu", "two-in-group", "nic-with-vfs", "eight-gpu",
-                                         "laptop", "no-iommu", "root-nvme-shared"),
+                                         "eight-gpu-nvidia", "laptop", "laptop-one-gpu", "no-iommu",
+                                         "root-nvme-nic", "root-nvme-shared", "thunderbolt"),
                          [](const auto& row) {
                            std::string name = row.param;
                            for (char& letter : name) {
@@ -24,9 +25,15 @@ INSTANTIATE_TEST_SUITE_P(Files, Shipped,
                            return name;
                          });
 
+/// A device whose keys `rest`, in line 3.
+std::string onDevice(const std::string& rest) {
+  return "devices:\n  - {address: \"0000:01:00.0\", id: \"10de:2684\", class: \"030000\",\n     " +
+         rest + "}\n";
+}
+
 struct Bad {
   const char* name;
-  const char* text;
+  std::string text;
   int line;
   const char* why;  ///< part of the reason
 };
@@ -62,6 +69,18 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"DriverId", "drivers:\n  - {name: a, ids: [\"10de\"]}\n", 2, "no pair of ids"},
         Bad{"DriverClass", "drivers:\n  - {name: a, ids: [\"class=3\"]}\n", 2, "2, 4 or 6"},
         Bad{"DriverVendor", "drivers:\n  - {name: a, ids: [\"xxxx:*\"]}\n", 2, "a vendor has 4"},
+        Bad{"ModuleOfAnotherWord", "drivers:\n  - {name: a, module: outside}\n", 2,
+            "none of: builtin"},
+        Bad{"DiskWithoutNumber", onDevice("block: [{name: sda, parent: ata1}]"), 3,
+            "a disk needs a name and a dev"},
+        Bad{"DiskWithoutParent", onDevice("block: [{name: sda, dev: \"8:0\"}]"), 3,
+            "a disk needs a parent"},
+        Bad{"DiskNumber", onDevice("block: [{name: sda, parent: ata1, dev: \"8\"}]"), 3,
+            "is no device number"},
+        Bad{"InterfaceFlags", onDevice("net: [{name: eth0, flags: up}]"), 3,
+            "write a hexadecimal number"},
+        Bad{"VirtualDiskKey", "virtualDisks:\n  - {name: dm-0, dev: \"253:0\", slaves: []}\n", 2,
+            "\"slaves\" is no key"},
         Bad{"DeviceNoMapping", "devices:\n  - gpu\n", 2, "a device must be a mapping"},
         Bad{"DeviceWithoutId", "devices:\n  - {address: \"0000:01:00.0\"}\n", 2,
             "needs an address"},
@@ -167,6 +186,12 @@ INSTANTIATE_TEST_SUITE_P(
                        "  - {address: \"0000:01:01.0\", id: \"10de:2684\", class: \"030000\", "
                        "behind: \"0000:00:01.0\", bootVga: true}\n",
                    4, "is that already"},
+        Impossible{"InterfaceTwice", behindPort(", net: [{name: eth0}, {name: eth0}]"), 3,
+                   "net eth0 stands there twice"},
+        Impossible{
+            "DiskAndPartitionOfOneName",
+            behindPort(", block: [{name: sda, parent: ata1, dev: \"8:0\", partitions: [sda]}]"), 3,
+            "block sda stands there twice"},
         Impossible{"VirtualFunctionsBeyondTheLastBus",
                    behindPort(", sriov: {total: 256, device: \"1234\", stride: 256}"), 3,
                    "beyond bus ff"},
