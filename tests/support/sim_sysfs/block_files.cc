@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -23,6 +24,10 @@ BlockSpec impliedBlock(const std::string& name) {
   block.minor =
       digits < name.size() ? static_cast<std::uint32_t>(std::stoul(name.substr(digits))) : 0;
   return block;
+}
+
+bool isUsed(const BlockSpec& block) {
+  return !block.holders.empty() || !block.fs.empty();
 }
 
 /// btrfs files what it has mounted under the file system's UUID; made of the device's number here.
@@ -58,7 +63,9 @@ private:
     const std::string above = "sys/" + devicePath(world_, device.hardware) + "/";
     for (const DiskSpec& disk : device.hardware.objects.disks) {
       const std::string path = above + disk.parent + "/" + disk.whole.name;
+      const bool partsUsed = std::any_of(disk.partitions.begin(), disk.partitions.end(), isUsed);
       addBlock(disk.whole, path, "disk", device.serial);
+      addNode(disk.whole, isUsed(disk.whole) || partsUsed);
       tree_.addLink(path + "/device", above + disk.parent, device.serial);
       std::uint32_t number = 0;
       for (const BlockSpec& part : disk.partitions) {
@@ -87,7 +94,7 @@ private:
       tree_.addLink("sys/block/" + block.name, path, serial);
       tree_.add(path + "/slaves", directory(serial));
     }
-    addNode(block);
+    addNode(block, isUsed(block));
     if (!block.fs.empty()) addFileSystem(block, path);
     for (const std::string& holder : block.holders) addHolder(holder, path, serial);
   }
@@ -121,12 +128,13 @@ private:
     }
   }
 
-  void addNode(const BlockSpec& block) {
+  void addNode(const BlockSpec& block, bool busy) {
     TreeNode node;
     node.kind = NodeKind::kBlockDevice;
     node.mode = 0660;
     node.major = block.major;
     node.minor = block.minor;
+    node.busy = busy;
     tree_.add("dev/" + block.name, std::move(node));
   }
 

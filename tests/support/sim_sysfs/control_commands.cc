@@ -17,13 +17,26 @@ namespace {
 using Holding = int (*)(World&, const Bdf&, const std::string&);
 using GroupHolding = int (*)(World&, std::uint32_t, const std::string&);
 
+/// Whether a process, such as privd, has the group's node open: an exclusive lock.
+bool isNodeOpen(const Context& context, std::uint32_t group) {
+  const std::string path = "dev/vfio/" + groupNodeName(context.kernel.world(), group);
+  return context.switches.isNodeOpen && context.switches.isNodeOpen(path);
+}
+
 Reply hold(Context& context, Holding act) {
   const Bdf address = context.arguments.address(context.word(1));
+  const auto& devices = context.kernel.world().devices;
+  const auto found = devices.find(address);
+  const bool opens = act == openDevice && found != devices.end() && found->second.hardware.group;
+  if (opens && isNodeOpen(context, *found->second.hardware.group)) {
+    return finish(context.word(0), EBUSY);
+  }
   return context.change([&](World& world) { return act(world, address, context.holder()); });
 }
 
 Reply holdGroup(Context& context, GroupHolding act) {
   const std::uint32_t group = context.arguments.number(context.word(1));
+  if (act == openGroup && isNodeOpen(context, group)) return finish(context.word(0), EBUSY);
   return context.change([&](World& world) { return act(world, group, context.holder()); });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // What a person at the controls of a simulated node may say, one command a line.
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -19,6 +20,8 @@ struct Reply {
 
 /// Switches that are not the kernel's.
 struct Switches {
+  /// Whether a process has a node open, as "dev/vfio/12"; absent: none ever has.
+  std::function<bool(const std::string&)> isNodeOpen;
   bool uevents = true;  ///< false: events are lost on the way
 };
 

@@ -41,7 +41,7 @@ mode_t typeOf(NodeKind kind) {
 }
 
 /// The inode number stays with the object, not with the FUSE client's number for it.
-struct stat statusOf(const TreeNode& node, const KnownNode& known) {
+struct stat statusOf(const TreeNode& node, const KnownNode& known, bool openNodes) {
   struct stat status {};
   status.st_mode = typeOf(node.kind) | node.mode;
   status.st_ino = std::hash<std::string>()(known.path) ^ (known.identity * 0x9e3779b97f4a7c15U);
@@ -50,6 +50,10 @@ struct stat statusOf(const TreeNode& node, const KnownNode& known) {
   if (node.kind == NodeKind::kLink) status.st_size = static_cast<off_t>(node.text.size());
   const bool isNode = node.kind == NodeKind::kCharDevice || node.kind == NodeKind::kBlockDevice;
   if (isNode) status.st_rdev = ::makedev(node.major, node.minor);
+  // The host's own devices must be out of reach: what can be opened is its null device, or nothing.
+  if (isNode && openNodes) {
+    status.st_rdev = node.kind == NodeKind::kCharDevice ? ::makedev(1, 3) : ::makedev(0, 0);
+  }
   return status;
 }
 
@@ -81,9 +85,14 @@ struct FuseRequests {
       fuse_reply_err(request, ENOENT);
       return;
     }
+    const int error = server.openRefusal(*node, path, fuse_req_ctx(request)->pid);
+    if (error != 0) {
+      fuse_reply_err(request, error);
+      return;
+    }
     fuse_entry_param entry{};  // all timeouts 0: what changes is seen at once
     entry.ino = server.nodes_.lookup(path, node->identity, node->write == nullptr);
-    entry.attr = statusOf(*node, *server.nodes_.find(entry.ino));
+    entry.attr = statusOf(*node, *server.nodes_.find(entry.ino), server.openNodes_);
     fuse_reply_entry(request, &entry);
   }
 
@@ -106,7 +115,7 @@ struct FuseRequests {
       fuse_reply_err(request, ENOENT);
       return;
     }
-    const struct stat status = statusOf(*node, *server.nodes_.find(number));
+    const struct stat status = statusOf(*node, *server.nodes_.find(number), server.openNodes_);
     fuse_reply_attr(request, &status, 0);
   }
 

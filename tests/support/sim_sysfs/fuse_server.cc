@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "tests/support/sim_sysfs/fuse_requests.h"
+#include "tests/support/sim_sysfs/node_opens.h"
 
 namespace vfiogate::sim {
 namespace {
@@ -25,7 +27,8 @@ void clearDeadMount(const std::string& directory) {
 }  // namespace
 
 Result<std::unique_ptr<FuseServer>, std::string> FuseServer::mount(SimKernel& kernel,
-                                                                   const std::string& directory) {
+                                                                   const std::string& directory,
+                                                                   bool openNodes) {
   if (::access("/dev/fuse", R_OK | W_OK) != 0) {
     return Failure{std::string("/dev/fuse: ") + std::strerror(errno) +
                    "; the simulated sysfs needs it (module fuse; in a container: --device "
@@ -36,10 +39,10 @@ Result<std::unique_ptr<FuseServer>, std::string> FuseServer::mount(SimKernel& ke
   if (::stat(directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
     return Failure{directory + " is no directory"};
   }
-  std::unique_ptr<FuseServer> server(new FuseServer(kernel));
-  const char* arguments[] = {"sim-sysfs", "-o",
-                             "default_permissions,allow_other,nosuid,nodev,noexec,"
-                             "fsname=sim-sysfs,subtype=sim-sysfs"};
+  std::unique_ptr<FuseServer> server(new FuseServer(kernel, directory, openNodes));
+  const std::string flags = std::string("default_permissions,allow_other,nosuid,noexec,") +
+                            (openNodes ? "dev" : "nodev") + ",fsname=sim-sysfs,subtype=sim-sysfs";
+  const char* arguments[] = {"sim-sysfs", "-o", flags.c_str()};
   fuse_args options = FUSE_ARGS_INIT(3, const_cast<char**>(arguments));
   server->session_ =
       fuse_session_new(&options, &fuseOperations(), sizeof(fuse_lowlevel_ops), server.get());
@@ -55,8 +58,11 @@ Result<std::unique_ptr<FuseServer>, std::string> FuseServer::mount(SimKernel& ke
   return server;
 }
 
-FuseServer::FuseServer(SimKernel& kernel)
-    : kernel_(kernel), request_(std::make_unique<fuse_buf>()) {}
+FuseServer::FuseServer(SimKernel& kernel, std::string directory, bool openNodes)
+    : kernel_(kernel),
+      directory_(std::filesystem::absolute(directory).lexically_normal()),
+      openNodes_(openNodes),
+      request_(std::make_unique<fuse_buf>()) {}
 
 FuseServer::~FuseServer() {
   std::free(request_->mem);
@@ -67,6 +73,19 @@ FuseServer::~FuseServer() {
 
 int FuseServer::fd() const {
   return fuse_session_fd(session_);
+}
+
+bool FuseServer::isNodeOpen(const std::string& path) const {
+  return openNodes_ && isOpenAnywhere(directory_ + "/" + path);
+}
+
+int FuseServer::openRefusal(const TreeNode& node, const std::string& path, int thread) const {
+  if (!openNodes_ || (!node.busy && !node.exclusive)) return 0;
+  const auto flags = openFlags(thread);
+  if (!flags) return 0;
+  const bool alone = node.exclusive || (*flags & O_EXCL) != 0;
+  if (alone && node.busy) return EBUSY;
+  return node.exclusive && isNodeOpen(path) ? EBUSY : 0;
 }
 
 bool FuseServer::serveOne() {

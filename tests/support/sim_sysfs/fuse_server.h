@@ -21,8 +21,10 @@ class FuseServer {
 public:
   /// Mounts at `directory`, which must exist; a mount left over there by a dead server is taken
   /// away first. Fails with the reason, for people. `kernel` must outlive the server.
+  /// `openNodes`: device nodes can be opened (README.md says what they are then).
   static Result<std::unique_ptr<FuseServer>, std::string> mount(SimKernel& kernel,
-                                                                const std::string& directory);
+                                                                const std::string& directory,
+                                                                bool openNodes);
 
   /// Unmounts; whoever waits gets ECONNABORTED or ENOTCONN.
   ~FuseServer();
@@ -34,6 +36,10 @@ public:
 
   /// Takes one request. False: somebody unmounted the file system.
   bool serveOne();
+
+  /// Whether a process has the node open; `path` is below the root, as "dev/vfio/12". Always false
+  /// unless nodes can be opened.
+  bool isNodeOpen(const std::string& path) const;
 
   /// Answers the request that started the task; without effect if none did.
   void answer(const Ended& ended);
@@ -54,13 +60,18 @@ private:
     std::uint64_t handle = 0;
   };
 
-  explicit FuseServer(SimKernel& kernel);
+  FuseServer(SimKernel& kernel, std::string directory, bool openNodes);
+
+  /// The errno for a thread that looks the node up in order to open it; 0 for all others.
+  int openRefusal(const TreeNode& node, const std::string& path, int thread) const;
 
   /// Null if it is gone, or another object has taken its place.
   const TreeNode* current(std::uint64_t number);
   const TreeNode* current(const Handle& handle);
 
   SimKernel& kernel_;
+  std::string directory_;
+  bool openNodes_;
   fuse_session* session_ = nullptr;
   bool mounted_ = false;
   std::unique_ptr<fuse_buf> request_;  ///< a megabyte, which libfuse makes at the first one

@@ -45,6 +45,7 @@ struct MountOptions {
   std::string directory;
   std::string control;
   std::string uevents = "auto";
+  std::string nodes = "closed";
   unsigned seed = 1;
 };
 
@@ -76,7 +77,7 @@ int mountNode(const MountOptions& wanted) {
   const auto topology = readTopology(wanted.topology);
   if (!topology) return 1;
   ::mkdir(wanted.directory.c_str(), 0755);
-  NodeOptions options{wanted.directory, wanted.control, std::nullopt, {}};
+  NodeOptions options{wanted.directory, wanted.control, std::nullopt, {}, wanted.nodes == "open"};
   if (options.control.empty()) options.control = wanted.directory + ".ctl";
   const std::string control = options.control;
   std::string said;
@@ -122,6 +123,11 @@ int main(int argc, char** argv) {
           "inject kernel events into this network namespace; auto: unless it is the host's; "
           "thrice: each three times, out of order")
       ->check(CLI::IsMember({"auto", "on", "off", "thrice"}));
+  mount
+      ->add_option("--nodes", mountOptions.nodes,
+                   "open: device nodes can be opened, and are the null device; a group's by one at "
+                   "a time")
+      ->check(CLI::IsMember({"closed", "open"}));
   mount->add_option("--seed", mountOptions.seed, "of the order in which thrice delivers");
   std::string file;
   CLI::App* check = app.add_subcommand("check", "read a topology file and show what it describes");

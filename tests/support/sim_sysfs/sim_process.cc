@@ -36,7 +36,7 @@ std::string firstLine(int outputFd) {
   ::execl(options.program.c_str(), options.program.c_str(), "mount", "--topology",
           options.topology.c_str(), "--dir", options.directory.c_str(), "--ctl",
           options.control.c_str(), "--uevents", options.uevents.c_str(), "--seed", seed.c_str(),
-          nullptr);
+          "--nodes", options.nodes.c_str(), nullptr);
   const std::string why = options.program + ": " + std::strerror(errno) + "\n";
   (void)!::write(STDERR_FILENO, why.data(), why.size());
   ::_exit(127);

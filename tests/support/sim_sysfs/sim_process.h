@@ -19,7 +19,8 @@ public:
     std::string directory;  ///< exists, empty: gets "sys" and "dev"
     std::string control;    ///< command socket
     std::string uevents = "on";
-    unsigned seed = 1;  ///< for uevents "thrice"
+    unsigned seed = 1;             ///< for uevents "thrice"
+    std::string nodes = "closed";  ///< "open": device nodes can be opened
   };
 
   /// Starts the program and waits until it is ready. Fails with what it said.

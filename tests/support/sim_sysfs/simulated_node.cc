@@ -19,9 +19,12 @@ Result<std::unique_ptr<SimulatedNode>, std::string> SimulatedNode::start(const T
   auto control = ControlServer::listen(options.control);
   if (!control) return Failure{control.error()};
   node->control_.emplace(std::move(control).value());
-  auto files = FuseServer::mount(node->kernel_, options.directory);
+  auto files = FuseServer::mount(node->kernel_, options.directory, options.openNodes);
   if (!files) return Failure{files.error()};
   node->files_ = std::move(files).value();
+  node->switches_.isNodeOpen = [files = node->files_.get()](const std::string& path) {
+    return files->isNodeOpen(path);
+  };
   node->injector_ = std::move(options.injector);
   node->delivery_ = std::move(options.delivery);
   return node;

@@ -18,6 +18,7 @@ struct NodeOptions {
   std::string control;    ///< path of the command socket
   std::optional<UeventInjector> injector;
   UeventDelivery delivery = {};
+  bool openNodes = false;  ///< device nodes can be opened
 };
 
 class SimulatedNode {

@@ -32,6 +32,8 @@ struct TreeNode {
   std::optional<Bdf> readWaitsFor;  ///< a read waits for this device's lock
   std::uint32_t major = 0;          ///< of a device node
   std::uint32_t minor = 0;
+  bool exclusive = false;          ///< of a device node: one opener at a time
+  bool busy = false;               ///< of a device node: an opener that wants it alone is refused
   std::vector<std::string> names;  ///< of a directory's entries
 };
 

@@ -35,6 +35,10 @@ void addGroupNode(Tree& tree, const World& world, std::uint32_t group) {
   tree.addLink(path + "/subsystem", "sys/class/vfio");
   tree.addLink("sys/class/vfio/" + name, path);
   addCharDevice(tree, "dev/vfio/" + name, 0600, {kGroupMajor, group});
+  TreeNode node = *tree.find("dev/vfio/" + name);
+  node.exclusive = true;
+  node.busy = groupInUse(world, group);
+  tree.add("dev/vfio/" + name, std::move(node));
 }
 
 void addVfioDev(Tree& tree, const World& world, const Device& device) {
