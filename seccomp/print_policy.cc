@@ -13,6 +13,8 @@
 namespace vfiogate {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 std::string action(const Rule& rule) {
   if (rule.error() == 0) return "allow";
   const char* name = strerrorname_np(rule.error());
@@ -49,6 +51,30 @@ std::string aligned(const std::vector<Line>& lines) {
   return text;
 }
 
+Json policyJson(std::string_view process, std::span<const Rule> table) {
+  Json rows = Json::array();
+  for (const Rule& rule : table) {
+    Json args = Json::array();
+    for (const ArgCheck& arg : rule.args()) {
+      Json value = arg.ownPid ? Json("own pid") : Json(arg.value);
+      args.push_back({{"index", arg.index},
+                      {"mask", arg.mask},
+                      {"value", std::move(value)},
+                      {"text", arg.text}});
+    }
+    rows.push_back({{"call", callName(rule)},
+                    {"number", rule.syscall()},
+                    {"arguments", std::move(args)},
+                    {"action", action(rule)},
+                    {"reason", rule.reason()},
+                    {"defensive", rule.isDefensive() ? Json(rule.condition()) : Json(nullptr)}});
+  }
+  return {{"process", process},
+          {"default", "kill process"},
+          {"foreignArchitecture", "kill process"},
+          {"rows", std::move(rows)}};
+}
+
 }  // namespace
 
 std::string callName(const Rule& rule) {
@@ -69,35 +95,19 @@ std::string policyAsText(std::string_view process, std::span<const Rule> table) 
 }
 
 std::string policyAsJson(std::string_view process, std::span<const Rule> table) {
-  using Json = nlohmann::ordered_json;
-  Json rows = Json::array();
-  for (const Rule& rule : table) {
-    Json args = Json::array();
-    for (const ArgCheck& arg : rule.args()) {
-      Json value = arg.ownPid ? Json("own pid") : Json(arg.value);
-      args.push_back({{"index", arg.index},
-                      {"mask", arg.mask},
-                      {"value", std::move(value)},
-                      {"text", arg.text}});
-    }
-    rows.push_back({{"call", callName(rule)},
-                    {"number", rule.syscall()},
-                    {"arguments", std::move(args)},
-                    {"action", action(rule)},
-                    {"reason", rule.reason()},
-                    {"defensive", rule.isDefensive() ? Json(rule.condition()) : Json(nullptr)}});
-  }
-  const Json policy{{"process", process},
-                    {"default", "kill process"},
-                    {"foreignArchitecture", "kill process"},
-                    {"rows", std::move(rows)}};
-  return policy.dump(2) + "\n";
+  return policyJson(process, table).dump(2) + "\n";
 }
 
 std::string policyAs(std::string_view form, const Policy& policy) {
   if (form == "oci") return profileAsOci(profileRows(policy));
-  if (form == "json") return policyAsJson(policy.process, policy.table);
-  return policyAsText(policy.process, policy.table);
+  const bool forks = !policy.forked.empty();
+  if (form == "json") {
+    Json whole = policyJson(policy.process, policy.table);
+    if (forks) whole["forked"] = policyJson(policy.forked, policy.forkedTable);
+    return whole.dump(2) + "\n";
+  }
+  return policyAsText(policy.process, policy.table) +
+         (forks ? "\n" + policyAsText(policy.forked, policy.forkedTable) : "");
 }
 
 }  // namespace vfiogate

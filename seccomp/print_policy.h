@@ -26,7 +26,8 @@ std::string policyAsJson(std::string_view process, std::span<const Rule> table);
 /// The forms that `policy -o` takes: "text" and "json" are the table, "oci" is print_profile.h's.
 inline constexpr std::array kPolicyForms{"text", "json", "oci"};
 
-/// The policy in one of these forms; the command line takes no other.
+/// The policy in one of these forms; the command line takes no other. The table of a process that
+/// is forked comes last as text, and as JSON is under "forked", in the form of the whole.
 std::string policyAs(std::string_view form, const Policy& policy);
 
 }  // namespace vfiogate

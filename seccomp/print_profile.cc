@@ -54,7 +54,7 @@ std::vector<Rule> profileRows(const Policy& policy) {
   std::vector<Rule> all;
   for (const std::span<const Rule> table :
        {std::span<const Rule>(kRuntimeRules), std::span<const Rule>(kStartupRules), policy.startup,
-        policy.table}) {
+        policy.table, policy.forkedTable}) {
     all.insert(all.end(), table.begin(), table.end());
   }
   std::vector<Rule> rows;

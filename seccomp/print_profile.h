@@ -11,15 +11,19 @@
 
 namespace vfiogate {
 
-/// A program, the table that it loads, and what it does before that no other program does.
+/// A program, the table that it loads, and what it does before that no other program does; and the
+/// process that it forks first of all, if any, which stays and has a table of its own.
 struct Policy {
   std::string_view process;
   std::span<const Rule> table;
   std::span<const Rule> startup;
+  std::string_view forked = {};
+  std::span<const Rule> forkedTable = {};
 };
 
-/// What the program's container may do: the runtime's last steps, the program's start, its table. A
-/// row for any arguments stands alone for its call; an errno stands only where nothing is allowed.
+/// What the program's container may do: the runtime's last steps, the program's start, its tables.
+/// A row for any arguments stands alone for its call; an errno stands only where nothing is
+/// allowed.
 std::vector<Rule> profileRows(const Policy& policy);
 
 /// These rows as JSON in the form of the OCI runtime specification's linux.seccomp, which

@@ -11,6 +11,7 @@
 #include <sanitizer/common_interface_defs.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -25,6 +26,10 @@ inline constexpr std::array kSanitizerRules{
     Rule{SCMP_SYS(pipe2), kAnyArgs, "UndefinedBehaviorSanitizer probes memory through a pipe"},
     Rule{SCMP_SYS(nanosleep), kAnyArgs, "ThreadSanitizer's own thread, and the end of a process"},
     Rule{SCMP_SYS(gettimeofday), kAnyArgs, "ThreadSanitizer's own thread"},
+    Rule{SCMP_SYS(mmap), without(2, PROT_EXEC, "prot without PROT_EXEC"),
+         "AddressSanitizer's own memory, where the table has no heap"},
+    Rule{SCMP_SYS(munmap), kAnyArgs, "the same, given back"},
+    Rule{SCMP_SYS(madvise), kAnyArgs, "the same, unused"},
     Rule{SCMP_SYS(ioctl),
          {intIs(0, STDERR_FILENO, "fd is 2"), intIs(1, TCGETS, "cmd is TCGETS")},
          "a report asks whether it may use colours"},

@@ -3,6 +3,7 @@
 
 #include "cli/output_form.h"
 #include "privd/cli/commands.h"
+#include "seccomp/fork_server_rules.h"
 #include "seccomp/print_policy.h"
 #include "seccomp/privd_rules.h"
 #include "seccomp/startup_rules.h"
@@ -16,7 +17,8 @@ void addPolicyCommand(CLI::App& app, int& exitCode) {
   addOutputForm(*command, *form, {kPolicyForms.begin(), kPolicyForms.end()});
   command->callback([form, &exitCode]() {
     exitCode = 0;
-    std::cout << policyAs(*form, {"privd", kPrivdRules, kPrivdStartupRules});
+    std::cout << policyAs(
+        *form, {"privd", kPrivdRules, kPrivdStartupRules, "privd's fork server", kForkServerRules});
   });
 }
 

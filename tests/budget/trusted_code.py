@@ -3,7 +3,8 @@
 
 Usage: trusted_code.py [BIN]    BIN: folder with the built privd, default build/release/bin
 Counted: lines of code (no blank lines, no comment lines) of privd without its command line, ipc and
-seccomp; methods of the schema; rows of privd's system call table; shared objects of the program."""
+seccomp; methods of the schema; calls in the tables of privd and
+of its fork server; shared objects of the program."""
 
 import pathlib
 import re
@@ -37,8 +38,8 @@ def methods() -> int:
 
 
 def syscalls() -> int:
-    table = (ROOT / "seccomp/privd_rules.h").read_text()
-    return len(set(re.findall(r"SCMP_SYS\((\w+)\)", table)))
+    tables = [(ROOT / "seccomp" / name).read_text() for name in ("privd_rules.h", "fork_server_rules.h")]
+    return len(set(re.findall(r"SCMP_SYS\((\w+)\)", "".join(tables))))
 
 
 def shared_objects(program: pathlib.Path) -> int:

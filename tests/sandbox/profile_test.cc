@@ -1,6 +1,7 @@
 // The shipped programs under the profiles that they print, with no_new_privs, as in their
 // containers.
 
+#include "seccomp/fork_server_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
 #include "seccomp/print_policy.h"
@@ -38,7 +39,7 @@ struct Program {
 };
 
 const std::vector<Program> kPrograms{
-    {"privd", {"privd", kPrivdRules, kPrivdStartupRules}},
+    {"privd", {"privd", kPrivdRules, kPrivdStartupRules, "privd's fork server", kForkServerRules}},
     {"plugind", {"plugind", kPlugindRules, kPlugindStartupRules}},
     {"netd", {"netd metrics", kNetdMetricsRules, kNetdMetricsStartupRules}},
 };

@@ -1,5 +1,6 @@
 #include "seccomp/print_policy.h"
 
+#include "seccomp/fork_server_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
 #include "seccomp/privd_rules.h"
@@ -38,7 +39,7 @@ TEST(PolicyAsText, IsTheTableLineByLine) {
 TEST(PolicyAsJson, HoldsEveryRowOfTheTableInOrder) {
   for (const std::span<const Rule> table :
        {std::span<const Rule>(kPrivdRules), std::span<const Rule>(kPlugindRules),
-        std::span<const Rule>(kNetdMetricsRules)}) {
+        std::span<const Rule>(kNetdMetricsRules), std::span<const Rule>(kForkServerRules)}) {
     const auto policy = nlohmann::json::parse(policyAsJson("toy", table));
     const auto& rows = policy.at("rows");
     ASSERT_EQ(rows.size(), table.size());
@@ -69,6 +70,19 @@ TEST(PolicyAs, IsInTheFormThatWasAskedFor) {
   EXPECT_EQ(policyAs("text", toy), policyAsText("toy", kToy));
   EXPECT_EQ(policyAs("json", toy), policyAsJson("toy", kToy));
   EXPECT_EQ(policyAs("oci", toy), profileAsOci(profileRows(toy)));
+}
+
+TEST(PolicyAs, SaysWhatAForkedProcessMayDoToo) {
+  const std::array part{Rule{SCMP_SYS(sendfile), kAnyArgs, "bytes go out"}};
+  const Policy toy{"toy", kToy, {}, "toy's part", part};
+  EXPECT_EQ(policyAs("text", toy),
+            policyAsText("toy", kToy) + "\n" + policyAsText("toy's part", part));
+  auto policy = nlohmann::json::parse(policyAs("json", toy));
+  EXPECT_EQ(policy.at("forked"), nlohmann::json::parse(policyAsJson("toy's part", part)));
+  policy.erase("forked");
+  EXPECT_EQ(policy, nlohmann::json::parse(policyAsJson("toy", kToy)));
+  EXPECT_EQ(policyAs("oci", toy), profileAsOci(profileRows(toy)));
+  EXPECT_EQ(profileRows(toy).back().reason(), "bytes go out");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "seccomp/print_profile.h"
 
+#include "seccomp/fork_server_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
 #include "seccomp/print_policy.h"
@@ -23,7 +24,7 @@ using testing::Contains;
 using testing::Not;
 
 const std::vector<Policy> kPolicies{
-    {"privd", kPrivdRules, kPrivdStartupRules},
+    {"privd", kPrivdRules, kPrivdStartupRules, "privd's fork server", kForkServerRules},
     {"plugind", kPlugindRules, kPlugindStartupRules},
     {"netd metrics", kNetdMetricsRules, kNetdMetricsStartupRules},
 };
@@ -51,8 +52,8 @@ class Profile : public testing::TestWithParam<Policy> {};
 TEST_P(Profile, LetsThroughWhatTheProgramsOwnTableDoes) {
   const auto filter = test::exportedFilter(profileRows(GetParam()));
   for (const std::span<const Rule> table :
-       {GetParam().table, GetParam().startup, std::span<const Rule>(kStartupRules),
-        std::span<const Rule>(kRuntimeRules)}) {
+       {GetParam().table, GetParam().startup, GetParam().forkedTable,
+        std::span<const Rule>(kStartupRules), std::span<const Rule>(kRuntimeRules)}) {
     for (const Rule& row : table) {
       if (row.error() != 0) continue;
       EXPECT_EQ(test::evaluate(filter, callOf(row)), SECCOMP_RET_ALLOW)
@@ -110,8 +111,14 @@ TEST_P(Profile, AllowsNoCallThatWouldLoseTheFence) {
     EXPECT_THAT(calls, Not(Contains(call)));
   }
   const auto filter = test::exportedFilter(profileRows(GetParam()));
+  const bool makesProcesses = !GetParam().forked.empty();
   const std::array<std::uint64_t, 1> fork{SIGCHLD};
-  EXPECT_NE(test::evaluate(filter, test::nativeCall(SCMP_SYS(clone), fork)), SECCOMP_RET_ALLOW);
+  EXPECT_EQ(test::evaluate(filter, test::nativeCall(SCMP_SYS(clone), fork)) == SECCOMP_RET_ALLOW,
+            makesProcesses);
+  for (const std::uint64_t flags : {CLONE_NEWUSER, CLONE_NEWNS, CLONE_VM, CLONE_PARENT}) {
+    const std::array<std::uint64_t, 1> args{flags | SIGCHLD};
+    EXPECT_NE(test::evaluate(filter, test::nativeCall(SCMP_SYS(clone), args)), SECCOMP_RET_ALLOW);
+  }
   const std::array<std::uint64_t, 3> raw{AF_PACKET, SOCK_RAW, 0};
   EXPECT_NE(test::evaluate(filter, test::nativeCall(SCMP_SYS(socket), raw)), SECCOMP_RET_ALLOW);
 }

@@ -1,12 +1,14 @@
 // The tables as the kernel will see them: exported filters, evaluated as data.
 
+#include "seccomp/fork_server_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
+#include "seccomp/print_policy.h"
 #include "seccomp/privd_rules.h"
 #include "seccomp/sanitizer_rules.h"
 #include "tests/support/bpf_interpreter.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -46,6 +48,7 @@ protected:
 
 INSTANTIATE_TEST_SUITE_P(Daemons, EachTable,
                          testing::Values(Process{"privd", kPrivdRules},
+                                         Process{"fork_server", kForkServerRules},
                                          Process{"plugind", kPlugindRules},
                                          Process{"netd_metrics", kNetdMetricsRules}),
                          [](const auto& row) { return row.param.name; });
@@ -106,7 +109,10 @@ TEST_P(EachTable, ArgumentsOutsideAConstraintKill) {
       {SYS_mmap, {0, 4096, PROT_READ | PROT_EXEC}},
       {SYS_mmap, {0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC}},
       {SYS_mprotect, {0, 4096, PROT_EXEC}},
-      {SYS_clone, {SIGCHLD}},
+      {SYS_clone, {CLONE_PARENT | SIGCHLD}},
+      {SYS_clone, {CLONE_NEWUSER | SIGCHLD}},
+      {SYS_clone, {SIGKILL}},
+      {SYS_clone, {0}},
       {SYS_clone, {CLONE_VM | CLONE_VFORK | SIGCHLD}},
       {SYS_clone, {CLONE_THREAD}},
       {SYS_clone, {kThreadFlags | CLONE_NEWNS}},
@@ -191,6 +197,24 @@ TEST(PrivdTable, OpensOnlyBeneathDirectoriesAndStartsNoThread) {
   for (const int number : {SYS_openat, SYS_creat, SYS_clone, SYS_clone3, SYS_fork}) {
     EXPECT_EQ(test::evaluate(filter, test::nativeCall(number, args)), kKill) << "call " << number;
   }
+}
+
+TEST(EveryTableButTheForkServers, MakesNoProcess) {
+  const std::array args{std::uint64_t{SIGCHLD}};
+  const auto verdict = [&args](std::span<const Rule> table) {
+    return test::evaluate(test::exportedFilter(table), test::nativeCall(SYS_clone, args));
+  };
+  EXPECT_EQ(verdict(kPrivdRules), kKill);
+  EXPECT_EQ(verdict(kPlugindRules), kKill);
+  EXPECT_EQ(verdict(kNetdMetricsRules), kKill);
+  EXPECT_EQ(verdict(kForkServerRules), kAllow);
+}
+
+TEST(ForkServerTable, TakesWritesAndMakesProcessesAndNothingElse) {
+  std::vector<std::string> calls;
+  for (const Rule& rule : kForkServerRules) calls.push_back(callName(rule));
+  EXPECT_THAT(calls,
+              testing::ElementsAre("recvmsg", "clone", "write", "close", "exit_group", "brk"));
 }
 
 TEST(NetdMetricsTable, MakesLocalStreamSocketsOnlyAndTakesNoNameForThem) {
