@@ -93,6 +93,12 @@ kj::StringPtr eventName(LogEvent event) {
       return "spec_failed";
     case LogEvent::kNodeObstacle:
       return "node_obstacle";
+    case LogEvent::kWriteStuck:
+      return "write_stuck";
+    case LogEvent::kWriteEndedLate:
+      return "write_ended_late";
+    case LogEvent::kForkServerGone:
+      return "fork_server_gone";
   }
   return "unknown";
 }

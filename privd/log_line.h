@@ -34,6 +34,9 @@ enum class LogEvent {
   kSpecUnlinked,
   kSpecFailed,
   kNodeObstacle,
+  kWriteStuck,
+  kWriteEndedLate,
+  kForkServerGone,
 };
 
 /// The event's name, such as "peer_refused".

@@ -10,6 +10,7 @@
 #include "privd/snapshot_source.h"
 #include "privd/split_path.h"
 #include "privd/uevent_socket.h"
+#include "privd/writer/writer.h"
 #include "seccomp/drop_privileges.h"
 #include "seccomp/load_filter.h"
 #include "seccomp/privd_rules.h"
@@ -121,7 +122,8 @@ kj::Promise<void> awaitTurn(InstanceLock& lock, kj::Timer& timer, kj::Duration p
 /// Everything that needs a system call of start-up is made here, then the filter goes in, and only
 /// then is anything read that somebody else wrote.
 std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoContext& io,
-                                     Opened opened, kj::Promise<void> ended) {
+                                     Opened opened, ForkServer forkServer,
+                                     kj::Promise<void> ended) {
   kj::Timer& timer = io.provider->getTimer();
   const SplitPath plugindPath = splitPath(options.plugind);
   NameWatch plugindSocket(io.unixEventPort, timer, plugindPath.directory.c_str(),
@@ -145,6 +147,8 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
     uevents.emplace(io.unixEventPort, kj::mv(*socket),
                     [&source](const Places& where) { source.hint(where); });
   }
+  Writer writer(io.unixEventPort, timer, kj::mv(forkServer),
+                [](kj::StringPtr /*name*/, WriteOutcome /*outcome*/) {});
   Holds holds;
   const RolePolicy policy = policyOf(options);
   kj::Maybe<CdiStore> cdi;
@@ -176,6 +180,8 @@ int serve(const ServeOptions& options) {
   if (const auto failure = dropPrivileges({.descriptorLimit = kDescriptors})) {
     return fail(failure->str());
   }
+  auto forkServer = ForkServer::start();
+  if (!forkServer) return fail(forkServer.error());
   auto lock = InstanceLock::open(options.stateDir);
   if (!lock) return fail("--state-dir " + options.stateDir + why(lock.error().error));
   InstanceLock instance = kj::mv(lock).value();
@@ -189,7 +195,8 @@ int serve(const ServeOptions& options) {
   if (!ours) return 0;
   auto opened = openAll(options);
   if (!opened) return fail(opened.error());
-  if (const auto failure = runLocked(options, io, kj::mv(opened).value(), ended.addBranch())) {
+  if (const auto failure = runLocked(options, io, kj::mv(opened).value(),
+                                     kj::mv(forkServer).value(), ended.addBranch())) {
     return fail(failure->str());
   }
   return 0;

@@ -1,0 +1,120 @@
+#include "privd/writer/writer.h"
+
+#include "privd/log_line.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace vfiogate {
+namespace {
+
+using Kind = WriteOutcome::Kind;
+using FdObserver = kj::UnixEventPort::FdObserver;
+
+/// Null: nothing has been said yet.
+kj::Maybe<WriteOutcome> readAnswer(int answersFd) {
+  int error = 0;
+  const ssize_t size = read(answersFd, &error, sizeof(error));
+  if (size < 0 && errno == EAGAIN) return nullptr;
+  if (size != sizeof(error)) return WriteOutcome{Kind::kDied};
+  if (error == 0) return WriteOutcome{Kind::kWritten};
+  if (error > 0) return WriteOutcome{Kind::kFailed, error};
+  return WriteOutcome{Kind::kRefused, -error};
+}
+
+kj::String wordsFor(const WriteOutcome& outcome) {
+  if (outcome.kind == Kind::kWritten) return kj::str("written");
+  return outcome.error == 0 ? kj::str("unknown") : kj::str(strerror(outcome.error));
+}
+
+}  // namespace
+
+/// A write under way, for as long as its answer may come.
+struct Writer::Pending {
+  Pending(kj::UnixEventPort& port, kj::StringPtr itsName, kj::AutoCloseFd fd)
+      : name(kj::heapString(itsName)),
+        answers(kj::mv(fd)),
+        observer(port, answers.get(), FdObserver::OBSERVE_READ) {}
+
+  kj::String name;
+  kj::AutoCloseFd answers;
+  FdObserver observer;
+  kj::PromiseFulfillerPair<WriteOutcome> told = kj::newPromiseAndFulfiller<WriteOutcome>();
+  bool late = false;
+  kj::Promise<void> deadline = nullptr;
+};
+
+Writer::Writer(kj::UnixEventPort& port, kj::Timer& timer, ForkServer server,
+               kj::Function<void(kj::StringPtr name, WriteOutcome)> lateEnd)
+    : port_(port),
+      timer_(timer),
+      server_(kj::mv(server)),
+      serverObserver_(port, server_.socketFd(), FdObserver::OBSERVE_READ),
+      lateEnd_(kj::mv(lateEnd)),
+      tasks_(*this) {
+  tasks_.add(serverObserver_.whenBecomesReadable().then([this]() { noticeLoss(); }));
+}
+
+kj::Promise<WriteOutcome> Writer::write(kj::StringPtr name, kj::AutoCloseFd attribute,
+                                        std::string text) {
+  if (stuck_ >= kMostStuck) return WriteOutcome{Kind::kRefused, EBUSY};
+  // A pair of sockets rather than a pipe: privd's filter knows it already.
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) {
+    return WriteOutcome{Kind::kRefused, errno};
+  }
+  auto pending = kj::heap<Pending>(port_, name, kj::AutoCloseFd(pair[0]));
+  const kj::AutoCloseFd theirs(pair[1]);
+  if (const int error = server_.ask(text, attribute.get(), theirs.get())) {
+    if (error == EPIPE || error == ECONNRESET) noticeLoss();
+    return WriteOutcome{Kind::kRefused, error};
+  }
+  auto told = kj::mv(pending->told.promise);
+  pending->deadline = timer_.afterDelay(kPatience)
+                          .then([this, &pending = *pending]() { beLate(pending); })
+                          .eagerlyEvaluate(nullptr);
+  auto answer = awaitAnswer(*pending);
+  tasks_.add(answer.attach(kj::mv(pending)));
+  return told;
+}
+
+kj::Promise<void> Writer::awaitAnswer(Pending& pending) {
+  return pending.observer.whenBecomesReadable().then([this, &pending]() -> kj::Promise<void> {
+    KJ_IF_MAYBE (outcome, readAnswer(pending.answers.get())) {
+      end(pending, *outcome);
+      return kj::READY_NOW;
+    }
+    return awaitAnswer(pending);
+  });
+}
+
+void Writer::beLate(Pending& pending) {
+  pending.late = true;
+  ++stuck_;
+  logLine(LogEvent::kWriteStuck, {{"write", kj::str(pending.name)}, {"stuck", kj::str(stuck_)}});
+  pending.told.fulfiller->fulfill(WriteOutcome{Kind::kStuck});
+}
+
+void Writer::end(Pending& pending, WriteOutcome outcome) {
+  pending.deadline = nullptr;
+  if (!pending.late) return pending.told.fulfiller->fulfill(kj::mv(outcome));
+  --stuck_;
+  logLine(LogEvent::kWriteEndedLate,
+          {{"write", kj::str(pending.name)}, {"outcome", wordsFor(outcome)}});
+  lateEnd_(pending.name, outcome);
+}
+
+void Writer::noticeLoss() {
+  if (lost_) return;
+  lost_ = true;
+  logLine(LogEvent::kForkServerGone);
+}
+
+void Writer::taskFailed(kj::Exception&& exception) {
+  logLine(LogEvent::kWriteEndedLate, {{"outcome", kj::str(exception.getDescription())}});
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,64 @@
+#pragma once
+// Writes into sysfs, each in a process of its own, since the kernel may keep a write for ever.
+
+#include "privd/writer/fork_server.h"
+
+#include <kj/async-unix.h>
+#include <kj/function.h>
+#include <kj/timer.h>
+
+#include <string>
+
+namespace vfiogate {
+
+/// How one write ended.
+struct WriteOutcome {
+  enum class Kind {
+    kWritten,  ///< the kernel took it; whether that had an effect has to be read back
+    kFailed,   ///< with `error`
+    kDied,     ///< its process ended without an answer; what came of the write is not known
+    kStuck,    ///< no answer within 5 s: it may still happen
+    kRefused,  ///< 8 writes are stuck already, or the fork server is gone: nothing was tried
+  };
+  Kind kind;
+  int error = 0;  ///< errno: of kFailed, and why kRefused (EBUSY: 8 are stuck)
+};
+
+/// Both promises and lateEnd come from the event loop, never from within write().
+class Writer : private kj::TaskSet::ErrorHandler {
+public:
+  static constexpr unsigned kMostStuck = 8;
+  static constexpr auto kPatience = 5 * kj::SECONDS;
+
+  /// `lateEnd` is called when a write that was reported stuck came back after all, with its name.
+  Writer(kj::UnixEventPort& port, kj::Timer& timer, ForkServer server,
+         kj::Function<void(kj::StringPtr name, WriteOutcome)> lateEnd);
+
+  /// Writes `text` (1 to 256 bytes; else kRefused, EMSGSIZE) once to `attribute`, which is open for
+  /// writing. `name` is for lateEnd and the log. Never fails. Dropping the promise changes nothing
+  /// but that nobody is told: the write is under way.
+  kj::Promise<WriteOutcome> write(kj::StringPtr name, kj::AutoCloseFd attribute, std::string text);
+
+  /// Writes that have not come back within 5 s.
+  unsigned stuck() const { return stuck_; }
+
+private:
+  struct Pending;
+
+  kj::Promise<void> awaitAnswer(Pending& pending);
+  void beLate(Pending& pending);
+  void end(Pending& pending, WriteOutcome outcome);
+  void noticeLoss();
+  void taskFailed(kj::Exception&& exception) override;
+
+  kj::UnixEventPort& port_;
+  kj::Timer& timer_;
+  ForkServer server_;
+  kj::UnixEventPort::FdObserver serverObserver_;
+  kj::Function<void(kj::StringPtr name, WriteOutcome)> lateEnd_;
+  unsigned stuck_ = 0;
+  bool lost_ = false;
+  kj::TaskSet tasks_;  // last: it uses all of the above
+};
+
+}  // namespace vfiogate
