@@ -99,6 +99,10 @@ kj::StringPtr eventName(LogEvent event) {
       return "write_ended_late";
     case LogEvent::kForkServerGone:
       return "fork_server_gone";
+    case LogEvent::kAuditHead:
+      return "audit_head";
+    case LogEvent::kAuditFailed:
+      return "audit_failed";
   }
   return "unknown";
 }

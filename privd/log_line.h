@@ -37,6 +37,8 @@ enum class LogEvent {
   kWriteStuck,
   kWriteEndedLate,
   kForkServerGone,
+  kAuditHead,
+  kAuditFailed,
 };
 
 /// The event's name, such as "peer_refused".

@@ -25,15 +25,22 @@ inline constexpr std::array kPrivdRules{
 
     // Trees: sysfs, the kubelet's directories
     Rule{SCMP_SYS(openat2), kAnyArgs,
-         "the only way to open: beneath a held directory, the kubelet's checkpoint, CDI specs"},
+         "the only way to open: beneath a held directory, the kubelet's checkpoint, CDI specs, the "
+         "audit log"},
     Rule{SCMP_SYS(newfstatat), kAnyArgs,
-         "kind and number of device nodes, identity of kubelet and checkpoint"},
+         "kind and number of device nodes, identity of kubelet, checkpoint and audit log"},
     Rule{SCMP_SYS(readlinkat), kAnyArgs, "driver, group and function links"},
     Rule{SCMP_SYS(getdents64), kAnyArgs, "list devices and groups"},
     Rule{SCMP_SYS(read), kAnyArgs, "attributes, inotify, signals, Cap'n Proto messages"},
     Rule{SCMP_SYS(renameat), kAnyArgs,
-         "a new listener or CDI spec takes its name over the old one"},
-    Rule{SCMP_SYS(fsync), kAnyArgs, "a CDI spec is whole on disk before anybody is told its name"},
+         "a new listener or CDI spec takes its name over the old one, the audit log is rotated"},
+    Rule{SCMP_SYS(fsync), kAnyArgs,
+         "an audit record is on disk before it is acted upon, a CDI spec before anybody is told "
+         "its name"},
+    Rule{SCMP_SYS(fstatfs), kAnyArgs, "room for the audit log before a peer's order",
+         Defensive{"a peer orders a change of drivers"}},
+    Rule{SCMP_SYS(ftruncate), kAnyArgs, "takes a part of an audit record back",
+         Defensive{"the disk fills up in the middle of a record"}},
     Rule{SCMP_SYS(unlinkat), intIs(2, 0, "flags are none, so no directory"),
          "a CDI spec that nobody wants any more"},
     Rule{SCMP_SYS(inotify_rm_watch), kAnyArgs, "a directory that was renamed away"},

@@ -10,7 +10,8 @@ void addCommands(CLI::App& app, int& exitCode) {
   addWatchCommand(app, exitCode);
   addPolicyCommand(app, exitCode);
   addDoctorCommand(app, exitCode);
-  for (const char* name : {"bind", "unbind", "forget", "hold", "release", "holds", "audit"}) {
+  addAuditCommand(app, exitCode);
+  for (const char* name : {"bind", "unbind", "forget", "hold", "release", "holds"}) {
     CLI::App* later = app.add_subcommand(name)->group("")->allow_extras();
     later->callback([name]() { throw CLI::ValidationError(name, "not in this version"); });
   }

@@ -1,0 +1,32 @@
+#pragma once
+// The files of an audit log, read line by line.
+
+#include "ipc/types/result.h"
+
+#include <kj/io.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vfiogate {
+
+/// One file, open.
+struct LogFile {
+  std::string path;
+  kj::AutoCloseFd fd;
+};
+
+/// `path` and the files that were rotated away from it, the oldest first. Error, in words: there is
+/// none, or one is a link or no regular file.
+Result<std::vector<LogFile>, std::string> openLog(const std::string& path);
+
+/// Gets a line without its newline, and its number from 1.
+using TakeLine = std::function<void(std::uint64_t number, std::string_view line)>;
+
+/// Calls `take` with each line that is not empty; of one above 2 MiB, which is no record, with its
+/// beginning. Error: in words.
+Result<Done, std::string> readLines(const LogFile& file, const TakeLine& take);
+
+}  // namespace vfiogate
