@@ -57,7 +57,8 @@ void CommandSocket::take(kj::AutoCloseFd fd) {
   ++connections_[peer.uid];
   ++total_;
   auto stream = io_.lowLevelProvider->wrapSocketFd(kj::mv(fd), kStreamFlags);
-  auto connection = kj::heap<Connection>(node_, *rights, nullptr, kj::mv(stream));
+  auto connection = kj::heap<Connection>(node_, *rights, nullptr, kj::mv(stream),
+                                         AuditPeer{"root", peer.uid, peer.pid.value_or(0)});
   auto ended = connection->ended();
   tasks_.add(ended.attach(kj::mv(connection)).then([this, uid = peer.uid](kj::String why) {
     if (why.size() > 0) {

@@ -14,7 +14,7 @@ namespace vfiogate {
 class Connection {
 public:
   Connection(Node& node, Rights rights, kj::Maybe<DescriptorSender> channel,
-             kj::Own<kj::AsyncIoStream> stream);
+             kj::Own<kj::AsyncIoStream> stream, AuditPeer who);
 
   /// Resolves when it is over, with the reason for the log; empty: the peer just left.
   kj::Promise<kj::String> ended();

@@ -1,6 +1,7 @@
 #include "privd/helper_server.h"
 
 #include "ipc/codec/decode_specs.h"
+#include "privd/bind_server.h"
 #include "privd/feed.h"
 #include "privd/gate_server.h"
 #include "privd/group_controls.h"
@@ -71,10 +72,10 @@ protected:
     }
     kj::Maybe<GroupControls&> controls;
     if (peer_->service.rights.kubelet) controls = peer_->controls;
-    auto feed =
-        kj::heap<Feed>(Feed::Place{peer_->node.source, peer_->node.timer, controls},
-                       context.getParams().getObserver(),
-                       [peer = peer_.get()](kj::StringPtr why) { peer->service.hangUp(why); });
+    auto feed = kj::heap<Feed>(
+        Feed::Place{peer_->node.source, peer_->node.timer, controls},
+        context.getParams().getObserver(),
+        [peer = peer_.get()](kj::StringPtr why) mutable { peer->service.hangUp(why); });
     const Feed* running = feed.get();
     peer_->feed = kj::mv(feed);
     answer.setSubscription(kj::heap<SubscriptionServer>(kj::addRef(*peer_), running));
@@ -153,6 +154,24 @@ protected:
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> bindings(BindingsContext context) override {
+    auto answer = context.getResults().initAnswer();
+    KJ_IF_MAYBE (office, peer_->node.office) {
+      if (peer_->service.rights.operate) {
+        if (desk_ == nullptr) {
+          desk_ = makeBindDesk(*office, peer_->service.who,
+                               [peer = kj::addRef(*peer_)](kj::StringPtr why) mutable {
+                                 peer->service.hangUp(why);
+                               });
+        }
+        answer.setDesk(KJ_ASSERT_NONNULL(desk_));
+        return kj::READY_NOW;
+      }
+    }
+    answer.setDenied();
+    return kj::READY_NOW;
+  }
+
 private:
   kj::Promise<void> post(Result<RegularFile, ReadError> opened, std::uint32_t ticket,
                          schema::ConfigurationAnswer::Builder answer) {
@@ -173,6 +192,7 @@ private:
 
   kj::Own<Peer> peer_;
   kj::Maybe<schema::KubeletGate::Client> gate_;
+  kj::Maybe<schema::BindDesk::Client> desk_;
   kj::Canceler newConfiguration_;  // last: it uses all of the above
 };
 

@@ -3,6 +3,7 @@
 
 #include "ipc/codec/descriptor_channel.h"
 #include "ipc/schema/helper.capnp.h"
+#include "privd/binding_office.h"
 #include "privd/cdi_store.h"
 #include "privd/holds.h"
 #include "privd/kubelet_gate.h"
@@ -32,6 +33,7 @@ struct Node {
   kj::Maybe<CdiStore&> cdi;          ///< null: plugind has not the right
   kj::Maybe<LendingBinder&> binder;  ///< null: plugind has not the right
   kj::Timer& timer;
+  kj::Maybe<BindingOffice&> office = nullptr;  ///< null: no bindings are changed by hand
 };
 
 /// How one connection is served.
@@ -41,6 +43,7 @@ struct Service {
   kj::Maybe<DescriptorSender> channel;
   /// Ends the connection; the text says why and is for the log. May be called more than once.
   kj::Function<void(kj::StringPtr why)> hangUp;
+  AuditPeer who;  ///< the other end, as the kernel says
 };
 
 /// The first capability of a connection: version exchange, then a session with these rights. A

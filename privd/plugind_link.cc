@@ -46,10 +46,10 @@ kj::Promise<void> PlugindLink::dial() {
                                         {"expected", kj::str(policy_.plugindUid)}});
     return pauseAndDial();
   }
-  return serve(kj::mv(fd), *rights);
+  return serve(kj::mv(fd), *rights, {"plugind", peer.uid, peer.pid.value_or(0)});
 }
 
-kj::Promise<void> PlugindLink::serve(kj::AutoCloseFd fd, Rights rights) {
+kj::Promise<void> PlugindLink::serve(kj::AutoCloseFd fd, Rights rights, AuditPeer who) {
   auto opened = sendOpening(fd.get());
   if (!opened) {
     logLine(LogEvent::kPlugindRefused,
@@ -59,7 +59,8 @@ kj::Promise<void> PlugindLink::serve(kj::AutoCloseFd fd, Rights rights) {
   absenceTold_ = false;
   logLine(LogEvent::kPlugindConnected, {{"socket", kj::str(path_)}});
   auto stream = io_.lowLevelProvider->wrapSocketFd(kj::mv(fd), kStreamFlags);
-  auto connection = kj::heap<Connection>(node_, rights, kj::mv(opened).value(), kj::mv(stream));
+  auto connection =
+      kj::heap<Connection>(node_, rights, kj::mv(opened).value(), kj::mv(stream), std::move(who));
   const auto began = io_.provider->getTimer().now();
   auto ended = connection->ended();
   return ended.attach(kj::mv(connection)).then([this, began](kj::String why) {

@@ -19,7 +19,7 @@ public:
 
 private:
   kj::Promise<void> dial();
-  kj::Promise<void> serve(kj::AutoCloseFd fd, Rights rights);
+  kj::Promise<void> serve(kj::AutoCloseFd fd, Rights rights, AuditPeer who);
   kj::Promise<void> pauseAndDial();
 
   Node& node_;

@@ -11,6 +11,7 @@ struct Rights {
   bool kubelet = false;  ///< lend it: the kubelet's sockets, and a capability for each group
   bool cdi = false;      ///< have static CDI specs written
   bool bind = false;     ///< have groups bound for a lending, and given back
+  bool operate = false;  ///< the operators' desk: change bindings by address. Never plugind's
 
   friend bool operator==(const Rights&, const Rights&) = default;
 };
@@ -33,10 +34,14 @@ struct RolePolicy {
 inline std::optional<Rights> rightsOf(const RolePolicy& policy, Origin origin, uid_t uid) {
   if (origin == Origin::kAccepted) {
     return uid == 0
-               ? std::optional(Rights{.watch = true, .kubelet = true, .cdi = true, .bind = true})
+               ? std::optional(Rights{
+                     .watch = true, .kubelet = true, .cdi = true, .bind = true, .operate = true})
                : std::nullopt;
   }
-  return uid != 0 && uid == policy.plugindUid ? std::optional(policy.plugindRights) : std::nullopt;
+  if (uid == 0 || uid != policy.plugindUid) return std::nullopt;
+  Rights rights = policy.plugindRights;
+  rights.operate = false;  // whatever the options say
+  return rights;
 }
 
 }  // namespace vfiogate

@@ -1,23 +1,14 @@
 #include "ipc/codec/encode_snapshot.h"
 
+#include "ipc/codec/bounded_lists.h"
 #include "ipc/codec/snapshot_limits.h"
 
-#include <algorithm>
 #include <limits>
 #include <optional>
 #include <type_traits>
-#include <utility>
 
 namespace vfiogate {
 namespace {
-
-capnp::uint bounded(std::size_t size, std::uint32_t limit) {
-  return static_cast<capnp::uint>(std::min<std::size_t>(size, limit));
-}
-
-kj::String cut(const std::string& text) {
-  return kj::heapString(text.data(), bounded(text.size(), kMaxText));
-}
 
 /// The schema's form of a number that may be absent. Absent, too, where it does not fit.
 template <typename Wire, typename Value>
@@ -26,36 +17,6 @@ Wire orAbsent(const std::optional<Value>& value) {
   constexpr auto kLargest = static_cast<std::uint64_t>(std::numeric_limits<Wire>::max());
   if (!value || *value > kLargest) return Wire{-1};
   return static_cast<Wire>(*value);
-}
-
-template <typename Key, typename Value>
-const Value& valueIn(const std::pair<const Key, Value>& entry) {
-  return entry.second;
-}
-
-template <typename Value>
-const Value& valueIn(const Value& item) {
-  return item;
-}
-
-/// Fills the list that `init` makes with the first `limit` items, of a map with its values.
-template <typename Items, typename Init, typename Write>
-void encodeList(const Items& items, std::uint32_t limit, Init init, Write write) {
-  const capnp::uint size = bounded(items.size(), limit);
-  if (size == 0) return;
-  auto list = init(size);
-  capnp::uint index = 0;
-  for (const auto& item : items) {
-    if (index == size) return;
-    write(valueIn(item), list[index++]);
-  }
-}
-
-void encodeAddress(const Bdf& address, schema::Address::Builder out) {
-  out.setSegment(address.segment());
-  out.setBus(address.bus());
-  out.setDevice(address.device());
-  out.setFunction(address.function());
 }
 
 schema::SriovRole encodeRole(SriovRole role) {

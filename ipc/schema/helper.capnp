@@ -57,6 +57,9 @@ interface Session {
   # The complete set of static CDI specs that the peer wants: those of earlier calls that are not
   # among them are unlinked. Repeatable; what is in place is not written again. Only over a
   # connection that has a descriptor channel. Specs outlive the connection.
+
+  bindings @6 () -> (answer :BindingsAnswer);
+  # The operators' desk. Only for root at privd's own socket: plugind never comes there.
 }
 
 struct StaticSpec {
@@ -377,4 +380,125 @@ interface KubeletObserver {
   # Implemented by the peer; one call in flight, what happens meanwhile is told in the next.
 
   changed @0 (files :KubeletFiles) -> ();
+}
+
+struct BindingsAnswer {
+  union {
+    desk @0 :BindDesk;
+    denied @1 :Void;  # the right is missing, or this privd changes no bindings
+  }
+}
+
+interface BindDesk {
+  # What an operator does by hand. Root asks, by address: guards decide, selectors do not. The words
+  # are those of ipc/types/binding_change.h.
+
+  change @0 (order :ChangeOrder) -> (report :ChangeReport);
+  # Takes as long as the drivers do, and goes on where the caller leaves meanwhile.
+
+  keep @1 (act :KeepAct) -> (failure :Text);
+  # Changes what privd keeps of one device over reboots, no binding. Repeatable. Without failure: it
+  # is durable.
+
+  kept @2 () -> (holds :List(KeptHold), declared :List(KeptIdentity));
+  # What bears an operator's mark now, by address.
+}
+
+struct ChangeOrder {
+  kind @0 :ChangeKind;
+  addresses @1 :List(Address);  # at least one
+  driver @2 :Text;              # of a bind; empty: privd chooses
+  overrides @3 :List(GuardOverride);
+  dryRun @4 :Bool;
+  keep @5 :Bool;                # of a bind
+}
+
+enum ChangeKind {
+  bind @0;
+  unbind @1;
+}
+
+enum Guard {
+  bridge @0;
+  bootVga @1;
+  console @2;
+  rootDisk @3;
+  block @4;
+  storage @5;
+  network @6;
+  users @7;
+  sriov @8;
+  noIommu @9;
+  member @10;
+  inUse @11;
+  held @12;
+  operator @13;
+  policy @14;
+  unguarded @15;
+}
+
+struct GuardOverride {
+  guard @0 :Guard;
+  address @1 :Address;  # null: for all devices
+}
+
+struct ChangeReport {
+  outcome @0 :ChangeOutcome;
+  error @1 :Text;                 # empty: nothing went wrong
+  writes @2 :List(SysfsWrite);
+  leftAlone @3 :List(LeftAlone);
+  objections @4 :List(Objection);
+  differences @5 :List(Text);
+  remarks @6 :List(Text);
+  auditSequence @7 :UInt64;       # 0: no record
+}
+
+enum ChangeOutcome {
+  done @0;
+  alreadySo @1;
+  refused @2;
+  failed @3;
+  leftChanged @4;
+  stuck @5;
+}
+
+struct SysfsWrite {
+  address @0 :Address;
+  attribute @1 :Text;
+  text @2 :Text;
+}
+
+struct LeftAlone {
+  address @0 :Address;
+  why @1 :Text;
+}
+
+struct Objection {
+  guard @0 :Guard;
+  address @1 :Address;
+  unknown @2 :Bool;     # no evidence; false: blocked
+  reason @3 :Text;
+  lift @4 :Text;
+  overridden @5 :Bool;
+}
+
+struct KeepAct {
+  address @0 :Address;
+  union {
+    hold @1 :Text;      # out of offer, for this reason: a line of 1 to 200 bytes
+    release @2 :Void;
+    forget @3 :Void;    # what `bind --keep` declared
+  }
+}
+
+struct KeptHold {
+  address @0 :Address;
+  reason @1 :Text;
+  since @2 :Int64;  # s since 1970
+}
+
+struct KeptIdentity {
+  address @0 :Address;
+  vendor @1 :UInt16;
+  device @2 :UInt16;
 }

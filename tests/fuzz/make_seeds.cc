@@ -1,5 +1,6 @@
 // Writes the seeds that are committed beside this file: make_seeds tests/fuzz/corpus
 
+#include "ipc/codec/change_messages.h"
 #include "ipc/codec/encode_snapshot.h"
 #include "tests/support/random_snapshot.h"
 #include "tests/support/raw_peer.h"
@@ -58,7 +59,37 @@ void writeDeclaration(const path& file, capnp::uint specs) {
   write(file, capnp::messageToFlatArray(message).asBytes());
 }
 
+template <typename Root>
+void writeChange(const path& file, const std::function<void(typename Root::Builder)>& fill) {
+  capnp::MallocMessageBuilder message;
+  fill(message.initRoot<Root>());
+  write(file, capnp::messageToFlatArray(message).asBytes());
+}
+
+void writeChanges(const path& folder) {
+  const Bdf address = Bdf::make(0, 1, 0, 0).value();
+  writeChange<schema::BindDesk::ChangeParams>(folder / "order", [&](auto out) {
+    encode(ChangeOrder{.addresses = {address},
+                       .driver = "vfio-pci",
+                       .overrides = {{Guard::kUsers, address}, {Guard::kBootVga, std::nullopt}},
+                       .dryRun = true},
+           out.initOrder());
+  });
+  writeChange<schema::BindDesk::ChangeResults>(folder / "report", [&](auto out) {
+    encode(ChangeReport{.outcome = ChangeOutcome::kStuck,
+                        .error = "no answer",
+                        .writes = {{address, "driver_override", "\n"}},
+                        .leftAlone = {{address, "a bridge"}},
+                        .objections = {{.guard = Guard::kUsers, .address = address}},
+                        .differences = {"driver: none"},
+                        .remarks = {"another boot"},
+                        .auditSequence = 7},
+           out.initReport());
+  });
+}
+
 void writeAll(const path& corpus) {
+  writeChanges(corpus / "decode_change_fuzz");
   writeDeclaration(corpus / "decode_specs_fuzz/none", 0);
   writeDeclaration(corpus / "decode_specs_fuzz/three", 3);
   RandomSnapshots snapshots(1);

@@ -12,6 +12,12 @@ TEST(Rights, PlugindHasWhatItsRoleHas) {
   EXPECT_EQ(rightsOf(kPolicy, Origin::kDialled, 64532), kPolicy.plugindRights);
 }
 
+TEST(Rights, I6_PlugindNeverOperatesWhateverItsRoleSays) {
+  constexpr RolePolicy kGenerous{.plugindUid = 64532,
+                                 .plugindRights = {.watch = true, .operate = true}};
+  EXPECT_EQ(rightsOf(kGenerous, Origin::kDialled, 64532), (Rights{.watch = true}));
+}
+
 TEST(Rights, NobodyElseIsPlugindNotEvenRoot) {
   EXPECT_EQ(rightsOf(kPolicy, Origin::kDialled, 0), std::nullopt);
   EXPECT_EQ(rightsOf(kPolicy, Origin::kDialled, 1000), std::nullopt);
@@ -24,7 +30,7 @@ TEST(Rights, RootIsNeverPlugindWhateverTheOptionsSay) {
 
 TEST(Rights, RootHasAllRightsWhereItConnects) {
   EXPECT_EQ(rightsOf(kPolicy, Origin::kAccepted, 0),
-            (Rights{.watch = true, .kubelet = true, .cdi = true, .bind = true}));
+            (Rights{.watch = true, .kubelet = true, .cdi = true, .bind = true, .operate = true}));
 }
 
 TEST(Rights, PlugindsUidHasNoneWhereItConnects) {

@@ -43,6 +43,7 @@ private:
 class ServedPeer {
 public:
   static constexpr Rights kAll{.watch = true, .kubelet = true, .cdi = true};
+  static inline const AuditPeer who{"root", 0, 4711};
 
   ServedPeer(Node& node, kj::AsyncIoContext& io, Rights rights = kAll) : io_(io), rights_(rights) {
     auto theirs = connect();
@@ -109,7 +110,7 @@ private:
   }
 
   void serve(Node& node, DescriptorSender channel, kj::AutoCloseFd theirs) {
-    server_ = kj::heap<Connection>(node, rights_, kj::mv(channel), wrap(kj::mv(ours_)));
+    server_ = kj::heap<Connection>(node, rights_, kj::mv(channel), wrap(kj::mv(ours_)), who);
     stream_ = wrap(kj::mv(theirs));
     network_ = kj::heap<capnp::TwoPartyVatNetwork>(*stream_, capnp::rpc::twoparty::Side::CLIENT,
                                                    kFromPrivd);
