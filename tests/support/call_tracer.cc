@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <iomanip>
 #include <memory>
 #include <optional>
@@ -49,6 +50,11 @@ std::array<std::uint64_t, 6> argumentsOf(const user_regs_struct& registers) {
   return {registers.rdi, registers.rsi, registers.rdx, registers.r10, registers.r8, registers.r9};
 }
 
+bool isOf(pid_t process, pid_t thread) {
+  return std::filesystem::exists("/proc/" + std::to_string(process) + "/task/" +
+                                 std::to_string(thread));
+}
+
 class Tracer {
 public:
   Tracer(pid_t child, std::span<const Rule> table) : child_(child), table_(table) {
@@ -76,6 +82,7 @@ public:
 private:
   /// What a thread's call in progress is to return instead of being made.
   struct Thread {
+    bool apart = false;  ///< of a forked process, which has a table of its own: let alone
     bool inCall = false;
     std::optional<std::int64_t> playedResult;
   };
@@ -88,7 +95,9 @@ private:
     } else if (status >> 16 != 0 || (signal == SIGSTOP && !threads_.contains(thread))) {
       signal = 0;  // an event, or a new thread's first stop
     }
-    threads_.try_emplace(thread);
+    if (const auto [known, fresh] = threads_.try_emplace(thread); fresh) {
+      known->second.apart = !isOf(child_, thread);
+    }
     ptrace(PTRACE_SYSCALL, thread, nullptr, static_cast<std::uintptr_t>(signal));
   }
 
@@ -96,6 +105,7 @@ private:
     user_regs_struct registers{};
     if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) != 0) return;  // killed meanwhile
     Thread& state = threads_[thread];
+    if (state.apart) return;
     state.inCall = !state.inCall;
     if (state.inCall) {
       state.playedResult = judge(registers);

@@ -27,10 +27,11 @@ struct CallTally {
   int exitStatus = 0;                             ///< as waitpid gives it
 };
 
-/// Runs `command` to its end, following all its threads and children. When it loads a seccomp
-/// filter, the kernel is not told, and the process believes that it worked; from then on each call
-/// is compared with `table`: rows that answer an errno are played, all other calls are let through
-/// and counted. SIGTERM and SIGINT sent to this process are passed on. Throws std::system_error.
+/// Runs `command` to its end, following all its threads (processes that it forks are let alone).
+/// When it loads a seccomp filter, the kernel is not told, and the process believes that it worked;
+/// from then on each call is compared with `table`: rows that answer an errno are played, all other
+/// calls are let through and counted. SIGTERM and SIGINT sent to this process are passed on. Throws
+/// std::system_error.
 CallTally traceCalls(const std::vector<std::string>& command, std::span<const Rule> table);
 
 /// For people: each row with its uses, then the calls without a row.

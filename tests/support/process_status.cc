@@ -49,6 +49,13 @@ std::vector<std::string> faultsAgainst(pid_t pid, const ThreadStatus& want) {
 
 }  // namespace
 
+std::vector<pid_t> childrenOf(pid_t pid) {
+  std::ifstream in(processDirectory(pid) / "task" / std::to_string(pid) / "children");
+  std::vector<pid_t> children;
+  for (pid_t child = 0; in >> child;) children.push_back(child);
+  return children;
+}
+
 std::map<pid_t, ThreadStatus> threadStatuses(pid_t pid) {
   std::map<pid_t, ThreadStatus> threads;
   std::error_code gone;

@@ -15,6 +15,9 @@ using ThreadStatus = std::map<std::string, std::string>;
 /// Every thread's status, by thread id. Empty if the process is gone.
 std::map<pid_t, ThreadStatus> threadStatuses(pid_t pid);
 
+/// The processes that this single-threaded one made, by age; empty if it is gone.
+std::vector<pid_t> childrenOf(pid_t pid);
+
 /// One open descriptor of a process.
 struct OpenDescriptor {
   int fd;
