@@ -1,5 +1,7 @@
 #include "tests/sandbox/daemons_under_test.h"
 
+#include "tests/support/process_status.h"
+
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -34,14 +36,17 @@ std::string standInProgram() {
 }
 
 std::vector<DaemonUnderTest> daemonsUnderTest() {
+  const std::vector<std::string> privd{"privd",         "serve",
+                                       "--socket",      "{dir}/privd.sock",
+                                       "--plugind",     "{dir}/plugind.sock",
+                                       "--sysfs",       "{dir}",
+                                       "--dev",         "{dir}",
+                                       "--uevents",     "off",
+                                       "--kubelet-dir", "{dir}",
+                                       "--state-dir",   "{dir}/state"};
   return {
-      {"Privd",
-       Role::kPrivd,
-       {"privd", "serve", "--socket", "{dir}/privd.sock", "--plugind", "{dir}/plugind.sock",
-        "--sysfs", "{dir}", "--dev", "{dir}", "--kubelet-dir", "{dir}", "--state-dir",
-        "{dir}/state", "--uevents", "off"},
-       "event=started",
-       0},
+      {"Privd", Role::kPrivd, privd, "event=started", 0},
+      {"ForkServer", Role::kForkServer, privd, "event=started", 0},
       {"Plugind",
        Role::kPlugind,
        {"plugind", "--listen", "{dir}/plugind.sock"},
@@ -61,13 +66,21 @@ void PrintTo(const DaemonUnderTest& daemon, std::ostream* out) {
 
 // LeakSanitizer would want to trace the process at its end.
 RunningDaemon::RunningDaemon(const DaemonUnderTest& daemon)
-    : process_(commandIn(directory_, daemon.command), {{"ASAN_OPTIONS", "detect_leaks=0"}}),
+    : role_(daemon.role),
+      process_(commandIn(directory_, daemon.command), {{"ASAN_OPTIONS", "detect_leaks=0"}}),
       ready_(process_.says(daemon.readyText)) {}
 
+pid_t RunningDaemon::pid() {
+  // privd forks once, and is not asked to write anything.
+  return role_ == Role::kForkServer ? childrenOf(process_.pid()).at(0) : process_.pid();
+}
+
 CallOutcome RunningDaemon::inject(const ForeignCall& call) {
-  SyscallInjector injector(process_.pid());
+  const pid_t held = pid();
+  SyscallInjector injector(held);
   const CallOutcome outcome = injector.inject(call);
-  if (std::holds_alternative<Killed>(outcome)) process_.waitedForElsewhere();
+  const bool itself = held == process_.pid();
+  if (itself && std::holds_alternative<Killed>(outcome)) process_.waitedForElsewhere();
   return outcome;
 }
 

@@ -14,7 +14,7 @@
 namespace vfiogate::test {
 
 /// What a column of the tables here is about.
-enum class Role { kPrivd, kPlugind, kNetdMetrics };
+enum class Role { kPrivd, kForkServer, kPlugind, kNetdMetrics };
 
 /// One program under test.
 struct DaemonUnderTest {
@@ -43,13 +43,15 @@ public:
   /// False if it ended, or never said that it is locked down: output() tells why.
   bool ready() const { return ready_; }
   std::string output() { return process_.output(); }
-  pid_t pid() const { return process_.pid(); }
+  /// Of the process that plays the role: the program, or the one that it forked.
+  pid_t pid();
 
-  /// Makes its main thread do `call`.
+  /// Makes that process's main thread do `call`.
   CallOutcome inject(const ForeignCall& call);
 
 private:
   TempDir directory_;
+  Role role_;
   ChildProcess process_;
   bool ready_ = false;
 };

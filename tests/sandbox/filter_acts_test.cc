@@ -1,6 +1,7 @@
 // The same acts under the filter alone, in a child that loads it and tries: needs neither root nor
 // ptrace, so it runs where the injector cannot.
 
+#include "seccomp/fork_server_rules.h"
 #include "seccomp/load_filter.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
@@ -41,6 +42,8 @@ Loaded loadedBy(Role role) {
   switch (role) {
     case Role::kPrivd:
       return {"Privd", kPrivdRules};
+    case Role::kForkServer:
+      return {"ForkServer", kForkServerRules};
     case Role::kPlugind:
       return {"Plugind", kPlugindRules};
     case Role::kNetdMetrics:
@@ -53,7 +56,7 @@ std::vector<FilteredAct> filteredActs() {
   std::vector<FilteredAct> rows;
   for (const ForbiddenAct& act : forbiddenActs()) {
     if (act.call.door != Door::kSyscall) continue;  // for the injector and the BPF interpreter
-    for (const Role role : {Role::kPrivd, Role::kPlugind, Role::kNetdMetrics}) {
+    for (const Role role : {Role::kPrivd, Role::kForkServer, Role::kPlugind, Role::kNetdMetrics}) {
       if (act.fate(role)) rows.push_back({role, act});
     }
   }

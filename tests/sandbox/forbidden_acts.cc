@@ -33,21 +33,26 @@ const CallOutcome kLateOpen = kSanitizerRules.empty() ? kDies : gets(EACCES);
 
 ForbiddenAct nobodys(std::string_view name, std::uint64_t number,
                      std::array<std::uint64_t, 6> args = {}) {
-  return {name, {number, args}, kDies, kDies, kDies};
+  return {name, {number, args}, kDies, kDies, kDies, kDies};
 }
 /// privd may do it.
 ForbiddenAct notPrivds(std::string_view name, std::uint64_t number,
                        std::array<std::uint64_t, 6> args = {}) {
-  return {name, {number, args}, kMay, kDies, kDies};
+  return {name, {number, args}, kMay, kDies, kDies, kDies};
+}
+/// The programs may do it, the fork server may not.
+ForbiddenAct notForkServers(std::string_view name, std::uint64_t number,
+                            std::array<std::uint64_t, 6> args = {}) {
+  return {name, {number, args}, kMay, kDies, kMay, kMay};
 }
 ForbiddenAct inPlugindGets(int error, std::string_view name, std::uint64_t number,
                            std::array<std::uint64_t, 6> args = {}) {
-  return {name, {number, args}, kDies, gets(error), kDies};
+  return {name, {number, args}, kDies, kDies, gets(error), kDies};
 }
 
 void addFilesAndSockets(std::vector<ForbiddenAct>& acts) {
   acts.insert(acts.end(), {
-                              {"Open", {SYS_open}, kLateOpen, gets(EACCES), kLateOpen},
+                              {"Open", {SYS_open}, kLateOpen, kLateOpen, gets(EACCES), kLateOpen},
                               inPlugindGets(EACCES, "OpenAt", SYS_openat, {kHere}),
                               notPrivds("OpenAt2", SYS_openat2, {kHere}),
                               nobodys("OpenByHandleAt", SYS_open_by_handle_at, {kHere}),
@@ -86,7 +91,9 @@ void addFilesAndSockets(std::vector<ForbiddenAct>& acts) {
                               notPrivds("SocketPair", SYS_socketpair, {AF_UNIX, SOCK_STREAM}),
                               notPrivds("Bind", SYS_bind, {kNobody}),
                               notPrivds("Listen", SYS_listen, {kNobody}),
-                              {"Connect", {SYS_connect, {kNobody}}, kMay, kDies, kMay},
+                              {"Connect", {SYS_connect, {kNobody}}, kMay, kDies, kDies, kMay},
+                              notForkServers("Read", SYS_read, {kNobody}),
+                              {"SendMessage", {SYS_sendmsg, {kNobody}}, kMay, kDies, kMay, kDies},
                               nobodys("AttachFilterToSocket", SYS_setsockopt,
                                       {kNobody, SOL_SOCKET, SO_ATTACH_FILTER}),
                           });
@@ -100,8 +107,10 @@ void addProcessesAndMemory(std::vector<ForbiddenAct>& acts) {
           nobodys("ExecAt", SYS_execveat, {kNobody}),
           nobodys("Fork", SYS_fork),
           nobodys("Vfork", SYS_vfork),
-          nobodys("CloneAProcess", SYS_clone, {SIGCHLD}),
+          {"CloneAProcess", {SYS_clone, {SIGCHLD}}, kDies, kMay, kDies, kDies},
           nobodys("CloneIntoNamespace", SYS_clone, {CLONE_NEWUSER | SIGCHLD}),
+          nobodys("CloneSharingMemory", SYS_clone, {CLONE_VM | CLONE_VFORK | SIGCHLD}),
+          nobodys("CloneASibling", SYS_clone, {CLONE_PARENT | SIGCHLD}),
           inPlugindGets(ENOSYS, "Clone3", SYS_clone3),
           nobodys("Ptrace", SYS_ptrace, {kNobody, kNobody}),
           nobodys("ReadOthersMemory", SYS_process_vm_readv, {kNobody}),
@@ -162,7 +171,7 @@ void addSystem(std::vector<ForbiddenAct>& acts) {
                               nobodys("X32GetPid", SYS_getpid | kX32Bit),
                               nobodys("X32Read", SYS_read | kX32Bit, {kNobody}),
                               nobodys("NoSuchCall", 9999),
-                              {"GetPidOfI386", {20, {}, Door::kInt80}, kDies, kDies, kDies},
+                              {"GetPidOfI386", {20, {}, Door::kInt80}, kDies, kDies, kDies, kDies},
                           });
 }
 

@@ -16,12 +16,14 @@ namespace vfiogate::test {
 struct ForbiddenAct {
   std::string_view name;  ///< of the test instance: letters and digits
   ForeignCall call;
-  std::optional<CallOutcome> privd;    ///< none: privd may do it
-  std::optional<CallOutcome> plugind;  ///< none: plugind may do it
-  std::optional<CallOutcome> netd;     ///< none: `netd metrics` may do it
+  std::optional<CallOutcome> privd;       ///< none: privd may do it
+  std::optional<CallOutcome> forkServer;  ///< none: privd's fork server may do it
+  std::optional<CallOutcome> plugind;     ///< none: plugind may do it
+  std::optional<CallOutcome> netd;        ///< none: `netd metrics` may do it
 
   const std::optional<CallOutcome>& fate(Role role) const {
     if (role == Role::kNetdMetrics) return netd;
+    if (role == Role::kForkServer) return forkServer;
     return role == Role::kPrivd ? privd : plugind;
   }
 };

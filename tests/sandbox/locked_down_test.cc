@@ -3,12 +3,14 @@
 #include "tests/support/child_process.h"
 #include "tests/support/fake_sysfs.h"
 #include "tests/support/kubelet_sim/kubelet_sim.h"
+#include "tests/support/process_size.h"
 #include "tests/support/process_status.h"
 #include "tests/support/syscall_injector.h"
 #include "tests/support/temp_dir.h"
 
 #include <gmock/gmock.h>
 
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -103,6 +105,48 @@ TEST_F(LockedDown, PrivdHoldsDirectoriesAndItsLockButNoFile) {
   EXPECT_THAT(descriptorsOfKind(privd_->pid(), S_IFREG),
               testing::ElementsAre(testing::EndsWith("/state/lock")));
   EXPECT_THAT(descriptorsOfKind(privd_->pid(), S_IFCHR), IsEmpty());
+}
+
+TEST_F(LockedDown, TheForkServerHasNoPowerAndNothingOfWhatPrivdOpened) {
+  const auto children = childrenOf(privd_->pid());
+  ASSERT_THAT(children, SizeIs(1));
+  EXPECT_THAT(lockdownFaults(children[0]), IsEmpty());
+  EXPECT_THAT(identityFaults(children[0], 0), IsEmpty());
+  EXPECT_THAT(threadStatuses(children[0]), SizeIs(1));
+  const auto held = openDescriptors(children[0]);
+  ASSERT_THAT(held, SizeIs(3));
+  EXPECT_EQ(held[0].kind, mode_t{S_IFSOCK});
+  EXPECT_EQ(held[1].target, held[2].target);
+  EXPECT_EQ(held[2].target, openDescriptors(privd_->pid())[2].target);
+  const auto size = sizeOf(children[0]);
+  if (kOwnAllocator) {
+    EXPECT_LT(size.residentKib, 8192U) << size.str();
+  }
+}
+
+class EndingOfPrivd : public LockedDown, public testing::WithParamInterface<int> {};
+
+INSTANTIATE_TEST_SUITE_P(Signals, EndingOfPrivd, testing::Values(SIGTERM, SIGINT, SIGKILL));
+
+TEST_P(EndingOfPrivd, EndsTheForkServer) {
+  const auto children = childrenOf(privd_->pid());
+  ASSERT_THAT(children, SizeIs(1));
+  const int watched = static_cast<int>(syscall(SYS_pidfd_open, children[0], 0));
+  ASSERT_GE(watched, 0);
+  privd_->signal(GetParam());
+  EXPECT_EQ(privd_->wait(), GetParam() == SIGKILL ? 128 + SIGKILL : 0);
+  pollfd ended{.fd = watched, .events = POLLIN, .revents = 0};
+  EXPECT_EQ(poll(&ended, 1, 30'000), 1);
+  close(watched);
+}
+
+TEST_F(LockedDown, PrivdSaysThatTheForkServerIsGoneAndGoesOn) {
+  const auto children = childrenOf(privd_->pid());
+  ASSERT_THAT(children, SizeIs(1));
+  kill(children[0], SIGKILL);
+  EXPECT_TRUE(privd_->says("event=fork_server_gone")) << privd_->output();
+  privd_->signal(SIGTERM);
+  EXPECT_EQ(privd_->wait(), 0) << privd_->output();
 }
 
 TEST_F(LockedDown, EveryThreadIsUnderTheFilter) {
