@@ -103,6 +103,12 @@ kj::StringPtr eventName(LogEvent event) {
       return "audit_head";
     case LogEvent::kAuditFailed:
       return "audit_failed";
+    case LogEvent::kDriverChange:
+      return "driver_change";
+    case LogEvent::kGuardOverridden:
+      return "guard_overridden";
+    case LogEvent::kDeclaredRefused:
+      return "declared_refused";
   }
   return "unknown";
 }

@@ -39,6 +39,9 @@ enum class LogEvent {
   kForkServerGone,
   kAuditHead,
   kAuditFailed,
+  kDriverChange,
+  kGuardOverridden,
+  kDeclaredRefused,
 };
 
 /// The event's name, such as "peer_refused".

@@ -2,6 +2,8 @@
 
 #include "ipc/socket/unix_socket.h"
 #include "ipc/types/node_obstacle.h"
+#include "privd/audit/head_teller.h"
+#include "privd/bind/binding.h"
 #include "privd/command_socket.h"
 #include "privd/helper_server.h"
 #include "privd/instance_lock.h"
@@ -10,7 +12,6 @@
 #include "privd/snapshot_source.h"
 #include "privd/split_path.h"
 #include "privd/uevent_socket.h"
-#include "privd/writer/writer.h"
 #include "seccomp/drop_privileges.h"
 #include "seccomp/load_filter.h"
 #include "seccomp/privd_rules.h"
@@ -31,6 +32,7 @@ namespace {
 constexpr std::uint64_t kDescriptors = 4096;
 constexpr auto kFirstPause = 250 * kj::MILLISECONDS;
 constexpr auto kLongestTurn = 2 * kj::SECONDS;
+constexpr auto kLongestChange = 10 * kj::SECONDS;
 
 int fail(const std::string& what) {
   std::cerr << "privd: " << what << "\n";
@@ -68,6 +70,7 @@ struct Opened {
   DevRoot dev;
   kj::AutoCloseFd commands;
   kj::Maybe<kj::AutoCloseFd> uevents;
+  BindingParts binding;
 };
 
 std::string why(int error) {
@@ -88,6 +91,9 @@ Result<Opened, std::string> openAll(const ServeOptions& options) {
                                       {"error", kj::str(strerror(made.error().error))}});
     }
   }
+  // A rotated log's head is told at once: its file may be carried away.
+  auto binding = openBindingParts(options.stateDir, options.binding, {.rotated = tellHead});
+  if (!binding) return Failure{binding.error()};
   const SplitPath path = splitPath(options.socket);
   auto commands = listenAt(path.directory.c_str(), path.name.c_str(), WhoMayConnect::kOwner);
   if (!commands) {
@@ -103,8 +109,8 @@ Result<Opened, std::string> openAll(const ServeOptions& options) {
     }
     uevents = kj::mv(socket).value();
   }
-  return Opened{kj::mv(lease).value(), kj::mv(sysfs).value(), kj::mv(dev).value(),
-                kj::mv(commands).value(), kj::mv(uevents)};
+  return Opened{kj::mv(lease).value(),    kj::mv(sysfs).value(), kj::mv(dev).value(),
+                kj::mv(commands).value(), kj::mv(uevents),       kj::mv(binding).value()};
 }
 
 /// Resolves when the lock is ours. The kernel can wait for a lock only by holding the loop up, so
@@ -139,24 +145,31 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
   if (auto failure = loadFilter(kPrivdRules)) return failure;
   logLine(LogEvent::kLockedDown);
 
-  SnapshotSource source(timer, epoch, options.rescanSeconds * kj::SECONDS,
-                        eyesOn(opened.sysfs, opened.dev));
+  const RolePolicy policy = policyOf(options);
+  Holds holds;
+  Binding binding({opened.sysfs, opened.dev, holds, io.unixEventPort, timer, options.plugindUid,
+                   policy.plugindRights.bind},
+                  kj::mv(opened.binding), options.binding, kj::mv(forkServer));
+  Eyes eyes = eyesOn(opened.sysfs, opened.dev);
+  eyes.office = [&binding](const Snapshot& snapshot, const IommuGroup& group) {
+    return binding.officeOf(snapshot, group);
+  };
+  SnapshotSource source(timer, epoch, options.rescanSeconds * kj::SECONDS, kj::mv(eyes));
   if (source.current().generation == 0) return StepFailure{.step = "the first look at sysfs"};
   kj::Maybe<UeventListener> uevents;
   KJ_IF_MAYBE (socket, opened.uevents) {
     uevents.emplace(io.unixEventPort, kj::mv(*socket),
                     [&source](const Places& where) { source.hint(where); });
   }
-  Writer writer(io.unixEventPort, timer, kj::mv(forkServer),
-                [](kj::StringPtr /*name*/, WriteOutcome /*outcome*/) {});
-  Holds holds;
-  const RolePolicy policy = policyOf(options);
   kj::Maybe<CdiStore> cdi;
   if (policy.plugindRights.cdi) cdi.emplace(options.cdiDir, kubelet, opened.dev);
+  kj::Maybe<LendingBinder&> lendings;
+  if (policy.plugindRights.bind) lendings = binding.lendings();
   Node node{source,       uevents, opened.sysfs, opened.dev, kubelet, holds,
-            opened.lease, config,  cdi,          nullptr,    timer};
+            opened.lease, config,  cdi,          lendings,   timer,   binding.operators()};
   CommandSocket commands(node, io, policy, kj::mv(opened.commands));
   PlugindLink plugind(node, io, policy, options.plugind.c_str(), plugindSocket);
+  binding.serve(source, options.declared);
   const auto first = source.current();
   logLine(LogEvent::kStarted, {{"devices", kj::str(first.snapshot->devices.size())},
                                {"groups", kj::str(first.snapshot->groups.size())}});
@@ -164,7 +177,10 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
     logLine(LogEvent::kNodeObstacle,
             {{"reason", kj::str(obstacle.code.data())}, {"fix", kj::str(obstacle.fix.data())}});
   }
+  auto heads = binding.tellHeads();
   ended.wait(io.waitScope);
+  // A change that was begun is brought to its end, unless the kernel keeps it.
+  binding.idle().exclusiveJoin(timer.afterDelay(kLongestChange)).wait(io.waitScope);
   logLine(LogEvent::kStopped);
   return std::nullopt;
 }

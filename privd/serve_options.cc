@@ -30,8 +30,7 @@ std::string checkPrefix(const std::string& text) {
 }
 
 void refuseLaterOptions(CLI::App& serve) {
-  for (const char* name : {"--audit-log", "--allow", "--deny", "--declare", "--dra-driver",
-                           "--override", "--require-landlock"}) {
+  for (const char* name : {"--dra-driver", "--require-landlock"}) {
     serve
         .add_option_function<std::vector<std::string>>(name,
                                                        [name](const std::vector<std::string>&) {
@@ -111,6 +110,9 @@ void addServeOptions(CLI::App& serve, ServeOptions& options) {
   serve.add_option("--rescan", options.rescanSeconds, "seconds between looks without a hint")
       ->check(CLI::Range(1, 86400))
       ->capture_default_str();
+  addBindingOptions(serve, options.binding);
+  addOverrideOption(serve, options.binding.overrides);
+  addDeclareOption(serve, options.declared);
   serve.add_option("--options", "file with more options: one a line, without the dashes")
       ->type_name("FILE");
   refuseLaterOptions(serve);

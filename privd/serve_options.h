@@ -1,6 +1,8 @@
 #pragma once
 // What `privd serve` was told.
 
+#include "privd/binding_options.h"
+
 #include <sys/types.h>
 
 #include <chrono>
@@ -28,6 +30,8 @@ struct ServeOptions {
   std::vector<std::string> resourcePrefixes = {"vfiogate.dev/"};
   std::string uevents = "on";
   std::uint32_t rescanSeconds = 60;
+  BindingOptions binding;
+  std::vector<Selector> declared;
 };
 
 /// Describes the options of `privd serve` to the parser, which fills `options`. Options of later

@@ -26,7 +26,8 @@ Eyes eyesOn(const SysfsRoot& sysfs, const DevRoot& dev) {
   return {.everything = [&sysfs]() { return everythingIn(sysfs); },
           .look = [&sysfs, &dev](const Places& where,
                                  Snapshot& seen) { return lookAt(sysfs, dev, where, seen); },
-          .writing = [&sysfs]() { return sysfsWriting(sysfs); }};
+          .writing = [&sysfs]() { return sysfsWriting(sysfs); },
+          .office = [](const Snapshot&, const IommuGroup&) { return GroupOffice{}; }};
 }
 
 SnapshotSource::SnapshotSource(kj::Timer& timer, std::uint64_t epoch, kj::Duration rescan,
@@ -40,8 +41,8 @@ SnapshotSource::SnapshotSource(kj::Timer& timer, std::uint64_t epoch, kj::Durati
                  const Places everything = eyes_.everything();
                  eyes_.look(everything, seen_);
                  seen_.sysfsWriting = eyes_.writing();
-                 snapshot_ = std::make_shared<const Snapshot>(seen_);
-                 generation_ = 1;
+                 askOffices(everything);
+                 publish();
                })) {
     taskFailed(kj::mv(*exception));
   }
@@ -132,11 +133,45 @@ void SnapshotSource::goOn(Sweep& sweep) {
   sweep_ = nullptr;
 }
 
+void SnapshotSource::lookNow(const Places& where) {
+  KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() { look(where); })) {
+    taskFailed(kj::mv(*exception));
+  }
+}
+
 void SnapshotSource::look(const Places& where) {
-  if (!eyes_.look(where, seen_)) return;
-  snapshot_ = std::make_shared<const Snapshot>(seen_);
-  ++generation_;
+  const bool seen = eyes_.look(where, seen_);
+  const bool asked = askOffices(where);
+  if (!seen && !asked) return;
+  publish();
   bell_.ring();
+}
+
+bool SnapshotSource::askOffices(const Places& where) {
+  std::set<IommuGroupId> groups = where.groups;
+  for (const Bdf& address : where.devices) {
+    const auto device = seen_.devices.find(address);
+    if (device != seen_.devices.end() && device->second.group) groups.insert(*device->second.group);
+  }
+  const std::size_t before = offices_.size();
+  std::erase_if(offices_, [this](const auto& one) { return !seen_.groups.contains(one.first); });
+  bool other = offices_.size() != before;
+  for (const IommuGroupId& id : groups) {
+    const auto group = seen_.groups.find(id);
+    if (group == seen_.groups.end()) continue;
+    const GroupOffice now = eyes_.office(seen_, group->second);
+    GroupOffice& known = offices_[id];
+    other = other || now != known;
+    known = now;
+  }
+  return other;
+}
+
+void SnapshotSource::publish() {
+  Snapshot shown = seen_;
+  for (const auto& [id, office] : offices_) shown.groups.at(id).office = office;
+  snapshot_ = std::make_shared<const Snapshot>(std::move(shown));
+  ++generation_;
 }
 
 void SnapshotSource::taskFailed(kj::Exception&& exception) {

@@ -20,6 +20,8 @@ struct Eyes {
   kj::Function<Places()> everything;                  ///< throws: cannot be listed
   kj::Function<bool(const Places&, Snapshot&)> look;  ///< as lookAt()
   kj::Function<SysfsWriting()> writing;               ///< asked once
+  /// What privd itself knows of a group, asked whenever the group was looked at.
+  kj::Function<GroupOffice(const Snapshot&, const IommuGroup&)> office;
 };
 
 /// Borrows both.
@@ -56,6 +58,9 @@ public:
   /// Something may have changed there; no place at all: anywhere.
   void hint(const Places& where);
 
+  /// Looks there before it returns.
+  void lookNow(const Places& where);
+
 private:
   struct Sweep {
     std::vector<Bdf> devices;
@@ -71,6 +76,9 @@ private:
   /// Looks at the next part of a sweep, and ends it after the last.
   void goOn(Sweep& sweep);
   void look(const Places& where);
+  /// True if one of the groups there is in another office than before.
+  bool askOffices(const Places& where);
+  void publish();
   void taskFailed(kj::Exception&& exception) override;
 
   kj::Timer& timer_;
@@ -80,7 +88,8 @@ private:
   SweepPace sweepPace_;
   Places hinted_;
   kj::Maybe<Sweep> sweep_;
-  Snapshot seen_;  ///< what was read; snapshot_ is a copy that nobody changes
+  Snapshot seen_;  ///< what was read; snapshot_ is a copy with the offices that nobody changes
+  std::map<IommuGroupId, GroupOffice> offices_;
   std::uint64_t generation_ = 0;
   std::shared_ptr<const Snapshot> snapshot_;
   Counts counts_;

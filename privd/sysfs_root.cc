@@ -103,6 +103,16 @@ Result<DevRoot, ReadError> DevRoot::open(const std::string& path) {
   return DevRoot(kj::mv(root).value());
 }
 
+Result<kj::AutoCloseFd, ReadError> DevRoot::openNode(const std::string& path, int flags) const {
+  // Looked at first: opening a pipe or a file in a node's place could do something.
+  const auto seen = openBeneath(root_.get(), path, O_PATH);
+  if (!seen) return Failure{seen.error()};
+  struct stat status = {};
+  if (fstat(seen->get(), &status) != 0) return Failure{ReadError{errno}};
+  if (!S_ISCHR(status.st_mode) && !S_ISBLK(status.st_mode)) return Failure{ReadError{EINVAL}};
+  return openBeneath(root_.get(), path, flags | O_NOCTTY);
+}
+
 bool DevRoot::hasCharacterDevice(const std::string& path) const {
   const auto opened = openBeneath(root_.get(), path, O_PATH);
   if (!opened) return false;

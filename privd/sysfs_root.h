@@ -48,13 +48,16 @@ private:
   kj::AutoCloseFd root_;
 };
 
-/// A directory that is taken for /dev. Nothing below it is ever opened.
+/// A directory that is taken for /dev. What is opened below it is opened to keep others out.
 class DevRoot {
 public:
   static Result<DevRoot, ReadError> open(const std::string& path);
 
   /// True if `path`, relative to the root, is a character device.
   bool hasCharacterDevice(const std::string& path) const;
+
+  /// Opens a character or block device. EINVAL: it is neither.
+  Result<kj::AutoCloseFd, ReadError> openNode(const std::string& path, int flags) const;
 
   int fd() const { return root_.get(); }
 

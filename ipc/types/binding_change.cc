@@ -6,7 +6,7 @@
 namespace vfiogate {
 namespace {
 
-constexpr std::array<std::string_view, 16> kGuardNames{
+constexpr std::array<std::string_view, kGuards> kGuardNames{
     "bridge", "boot-vga", "console", "root-disk", "block", "storage",  "network", "users",
     "sriov",  "no-iommu", "member",  "in-use",    "held",  "operator", "policy",  "unguarded"};
 

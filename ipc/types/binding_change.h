@@ -31,6 +31,8 @@ enum class Guard : std::uint8_t {
   kUnguarded,  ///< the group's node cannot be held open while it is unbound
 };
 
+inline constexpr unsigned kGuards = 16;
+
 /// "bridge", "root-disk", ...
 std::string_view nameOf(Guard guard);
 std::optional<Guard> guardNamed(std::string_view name);

@@ -28,7 +28,7 @@ struct AuditDevice {
 struct AuditIntent {
   AuditPeer peer;
   std::string operation;  ///< "bind", "unbind", "give-back", "undo"
-  std::optional<std::uint32_t> group;
+  std::optional<std::uint32_t> group;  ///< null: the order is for several
   std::vector<AuditDevice> devices;
   std::vector<SysfsWrite> writes;
   std::vector<Objection> overridden;

@@ -23,6 +23,7 @@ RULES = {
     "privd": (["ipc", "seccomp", "privd"], [STD, POSIX, KJ]),
     "privd/main.cc": (["ipc", "seccomp", "privd"], [STD, POSIX, KJ, r"<CLI/.*>"]),
     "privd/serve_options.cc": (["privd/serve_options.h"], [STD, POSIX, r"<CLI/.*>"]),
+    "privd/binding_options.cc": (["privd/binding_options.h", "privd/bind"], [STD, POSIX, r"<CLI/.*>"]),
     "privd/cli": (["cli", "ipc", "seccomp", "privd"], [STD, POSIX, KJ, r"<CLI/.*>", r"<nlohmann/.*>"]),
     "privd/cli/doctor/checks": (["ipc/types", "privd/cli/doctor"], [STD]),
     "cli": (["cli", "ipc/types"], [STD, POSIX, r"<CLI/.*>"]),

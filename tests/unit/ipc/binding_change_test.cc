@@ -11,7 +11,7 @@ namespace {
 
 TEST(BindingChange, EveryGuardHasANameOfItsOwnByWhichItIsFound) {
   std::set<std::string_view> names;
-  for (unsigned i = 0; i <= static_cast<unsigned>(Guard::kUnguarded); ++i) {
+  for (unsigned i = 0; i < kGuards; ++i) {
     const Guard guard = static_cast<Guard>(i);
     EXPECT_EQ(guardNamed(nameOf(guard)), guard);
     EXPECT_TRUE(names.insert(nameOf(guard)).second) << nameOf(guard);

@@ -57,6 +57,25 @@ TEST(ServeOptions, GiveTheRightToBindWhereItIsNamed) {
   EXPECT_EQ(options.plugindRights, "watch,kubelet,bind");
 }
 
+TEST(ServeOptions, SayWhatMayBeBoundAndWhatIsDeclared) {
+  ServeOptions options;
+  EXPECT_EQ(complaint({"--allow", "10de:2684", "--allow", "class=03", "--deny", "address=0000:00:*",
+                       "--declare", "0000:01:00.0=10de:2684", "--override", "boot-vga=01:00.0",
+                       "--override", "users", "--allow-storage"},
+                      options),
+            "");
+  EXPECT_EQ(options.binding.allow.size(), 2U);
+  EXPECT_EQ(options.binding.deny.size(), 1U);
+  ASSERT_EQ(options.declared.size(), 1U);
+  EXPECT_EQ(options.declared[0].values().size(), 3U) << "address, vendor and device";
+  EXPECT_EQ(options.binding.overrides,
+            (std::vector<GuardOverride>{{Guard::kBootVga, *Bdf::parse("0000:01:00.0")},
+                                        {Guard::kUsers, std::nullopt}}));
+  EXPECT_TRUE(options.binding.allowStorage);
+  EXPECT_FALSE(options.binding.allowUnguardedUnbind);
+  EXPECT_EQ(options.binding.auditLog, "/var/log/vfiogate/audit.jsonl");
+}
+
 struct Refusal {
   std::vector<std::string> arguments;
   std::string says;
@@ -79,7 +98,13 @@ INSTANTIATE_TEST_SUITE_P(
                     Refusal{{"--resource-prefix", "vfiogate.dev"}, "has no '/'"},
                     Refusal{{"--rescan", "0"}, "--rescan"},
                     Refusal{{"--uevents", "maybe"}, "maybe"},
-                    Refusal{{"--allow", "vendor=10de"}, "--allow: not in this version"},
+                    Refusal{{"--allow", "vendor=xyz"}, "--allow: "},
+                    Refusal{{"--deny", "colour=red"}, "--deny: "},
+                    Refusal{{"--declare", "0000:01:00.0"}, "ADDRESS=VENDOR:DEVICE"},
+                    Refusal{{"--declare", "0000:01:00.0=what"}, "--declare: "},
+                    Refusal{{"--override", "root-disk"}, "no guard that may be overridden"},
+                    Refusal{{"--override", "users=1"}, "'1' is no PCI address"},
+                    Refusal{{"--dra-driver", "a"}, "--dra-driver: not in this version"},
                     Refusal{{"--require-landlock"}, "not in this version"},
                     Refusal{{"--options", "/nonexistent"}, "cannot read /nonexistent"}));
 

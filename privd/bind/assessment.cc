@@ -1,0 +1,206 @@
+#include "privd/bind/assessment.h"
+
+#include "privd/bind/change_run.h"
+#include "privd/group_scan.h"
+#include "privd/pci_scan.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+namespace vfiogate {
+namespace {
+
+constexpr const char* kDrivers = "bus/pci/drivers";
+
+/// The override of each endpoint, but not of one in which the kernel is stuck: reading it could
+/// hang there.
+Overrides readOverrides(const SysfsRoot& sysfs, const Snapshot& snapshot) {
+  Overrides overrides;
+  for (const auto& [address, device] : snapshot.devices) {
+    const bool idle = !device.driver.empty() || device.enableCount.value_or(0) == 0;
+    if (!isEndpoint(device) || !idle) continue;
+    const auto text = sysfs.read(deviceAttribute(address, "driver_override"));
+    if (text && *text != "(null)") overrides[address] = *text;
+  }
+  return overrides;
+}
+
+/// One order in one group.
+class GroupAssessment {
+public:
+  GroupAssessment(const Bench& bench, const ChangeOrder& order, ChangeBy by, Assessment& into)
+      : bench_(bench), order_(order), by_(by), into_(into) {
+    if (auto names = bench_.sysfs.names(kDrivers)) drivers_ = std::move(names).value();
+  }
+
+  void judge(const IommuGroup& group) {
+    std::set<Bdf> named;
+    for (const Bdf& address : order_.addresses) {
+      if (!std::ranges::binary_search(group.members, address)) continue;
+      // A lending is of a whole group, bridges and all, and nobody has named these.
+      const auto device = into_.snapshot.devices.find(address);
+      const bool bridge = device != into_.snapshot.devices.end() && !isEndpoint(device->second);
+      if (!bridge || by_ != ChangeBy::kLending) named.insert(address);
+    }
+    Plan plan = order_.kind == ChangeKind::kBind ? bind(group, named) : unbind(group, named);
+    const std::set<Bdf> changed = plan.changed();
+    Evidence evidence =
+        gatherEvidence(bench_.sysfs, bench_.dev, bench_.host, into_.snapshot,
+                       order_.kind == ChangeKind::kBind ? changed : std::set<Bdf>());
+    const auto isHeld = [this](const Bdf& member) {
+      return bench_.state.holdOf(member) != nullptr;
+    };
+    for (Objection& objection :
+         objectionsTo({.snapshot = into_.snapshot,
+         .group = group,
+         .changed = changed,
+         .named = named,
+         .kind = order_.kind,
+         .by = by_,
+         .facts = evidence.facts,
+         .held = by_ != ChangeBy::kLending && bench_.holds.anyOf(group.members),
+         .operatorHeld = std::ranges::any_of(group.members, isHeld)},
+                      bench_.settings, order_.overrides)) {
+      into_.objections.push_back(std::move(objection));
+    }
+    for (auto& disk : evidence.disks) into_.disks.push_back(kj::mv(disk));
+    if (std::ranges::any_of(plan.steps, &Step::fromVfio)) holdNode(group, *changed.begin());
+    append(std::move(plan));
+  }
+
+private:
+  Plan bind(const IommuGroup& group, const std::set<Bdf>& named) {
+    std::map<Bdf, std::string> wanted;
+    std::vector<std::string> remarks;
+    for (const Bdf& member : group.members) {
+      const auto device = into_.snapshot.devices.find(member);
+      if (device == into_.snapshot.devices.end()) continue;
+      DriverChoice choice = chooseDriver(device->second.modalias, bench_.aliases, drivers_);
+      if (!order_.driver.empty() && named.contains(member)) choice = {order_.driver, {}};
+      if (!choice.remark.empty()) remarks.push_back(member.str() + ": " + choice.remark);
+      wanted[member] = choice.driver;
+    }
+    Plan plan = planBind(into_.snapshot, group, named, wanted, into_.overrides);
+    plan.remarks = std::move(remarks);
+    for (const Bdf& changed : plan.changed()) {
+      if (std::ranges::find(drivers_, wanted.at(changed)) == drivers_.end()) {
+        into_.nonsense = "the kernel has no PCI driver " + wanted.at(changed) +
+                         " loaded: modprobe it (privd loads no modules)";
+      }
+    }
+    return plan;
+  }
+
+  Plan unbind(const IommuGroup& group, const std::set<Bdf>& named) {
+    std::set<Bdf> wanted = named;
+    std::map<Bdf, Former> former;
+    for (const Bdf& member : group.members) {
+      Former& known = former[member];
+      const BoundDevice* record = bench_.state.boundAt(member);
+      // What a person bound, no lending gives back.
+      if (record != nullptr &&
+          (by_ != ChangeBy::kLending || record->purpose == BoundFor::kLending)) {
+        known.record = *record;
+        known.sameBoot = record->bootId == bench_.bootId && isStill(*record);
+        known.driverThere = std::ranges::find(drivers_, record->formerDriver) != drivers_.end();
+        wanted.insert(member);  // what was bound with it goes back with it
+      }
+    }
+    return planUnbind(into_.snapshot, group, wanted, former, into_.overrides);
+  }
+
+  /// The card that was bound, not another one in its place.
+  bool isStill(const BoundDevice& record) const {
+    const auto device = into_.snapshot.devices.find(record.device.address);
+    return device != into_.snapshot.devices.end() &&
+           device->second.vendor == record.device.vendor &&
+           device->second.device == record.device.device;
+  }
+
+  /// Whoever has the group's node keeps everybody else out while its devices leave VFIO.
+  void holdNode(const IommuGroup& group, const Bdf& first) {
+    const std::string node =
+        (group.noIommu ? "vfio/noiommu-" : "vfio/") + std::to_string(group.id.number());
+    auto opened = bench_.dev.openNode(node, O_RDWR);
+    if (opened) {
+      into_.groupNodes.add(kj::mv(opened).value());
+    } else if (opened.error().error == EBUSY) {
+      into_.objections.push_back({Guard::kInUse, first, Verdict::kBlocked,
+                                  "somebody has /dev/" + node + " open",
+                                  "stop the VM that has it"});
+    } else {
+      const auto lifts = [](const GuardOverride& one) { return one.guard == Guard::kUnguarded; };
+      const bool lifted = bench_.settings.allowUnguardedUnbind ||
+                          std::ranges::any_of(order_.overrides, lifts) ||
+                          std::ranges::any_of(bench_.settings.overrides, lifts);
+      into_.objections.push_back({Guard::kUnguarded, first, Verdict::kUnknown,
+                                  "/dev/" + node + " cannot be held open meanwhile (" +
+                                      strerror(opened.error().error) + "): a VM could take it",
+                                  "--allow-unguarded-unbind, or --override unguarded", lifted});
+    }
+  }
+
+  void append(Plan plan) {
+    const auto move = [](auto& from, auto& to) {
+      to.insert(to.end(), std::make_move_iterator(from.begin()),
+                std::make_move_iterator(from.end()));
+    };
+    move(plan.steps, into_.plan.steps);
+    move(plan.leftAlone, into_.plan.leftAlone);
+    move(plan.remarks, into_.plan.remarks);
+  }
+
+  const Bench& bench_;
+  const ChangeOrder& order_;
+  const ChangeBy by_;
+  Assessment& into_;
+  std::vector<std::string> drivers_;
+};
+
+}  // namespace
+
+Result<std::set<IommuGroupId>, std::string> groupsOf(const SysfsRoot& sysfs,
+                                                     const std::vector<Bdf>& addresses) {
+  std::set<IommuGroupId> groups;
+  for (const Bdf& address : addresses) {
+    if (!sysfs.exists("bus/pci/devices/" + address.str())) {
+      return Failure{"there is no " + address.str() + " (privd list has what there is)"};
+    }
+    const auto link = sysfs.link(deviceAttribute(address, "iommu_group"));
+    const std::string name = link ? link->substr(link->rfind('/') + 1) : std::string();
+    std::uint32_t number = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (name.empty() || error != std::errc() || end != name.data() + name.size()) {
+      return Failure{
+          address.str() +
+          " is in no IOMMU group: turn the IOMMU on in firmware and kernel (privd doctor)"};
+    }
+    groups.insert(IommuGroupId(number));
+  }
+  return groups;
+}
+
+Assessment assess(const Bench& bench, const ChangeOrder& order, ChangeBy by,
+                  const std::set<IommuGroupId>& groups) {
+  Assessment assessment;
+  lookAt(bench.sysfs, bench.dev, Places{.devices = {}, .groups = groups}, assessment.snapshot);
+  assessment.overrides = readOverrides(bench.sysfs, assessment.snapshot);
+  if (!order.driver.empty() && order.driver.find("vfio") == std::string::npos) {
+    assessment.nonsense = order.driver + " is no VFIO driver by its name";
+    return assessment;
+  }
+  GroupAssessment judging(bench, order, by, assessment);
+  for (const auto& [id, group] : assessment.snapshot.groups) judging.judge(group);
+  for (const Bdf& address : order.addresses) {
+    if (!assessment.snapshot.devices.contains(address)) {
+      assessment.nonsense = address.str() + " vanished, or left its group";
+    }
+  }
+  return assessment;
+}
+
+}  // namespace vfiogate

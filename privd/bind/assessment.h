@@ -1,0 +1,50 @@
+#pragma once
+// What an order comes to, as the hardware is now: the plan, and what speaks against it.
+
+#include "privd/bind/driver_choice.h"
+#include "privd/bind/guards.h"
+#include "privd/bind/plan.h"
+#include "privd/bind/read_facts.h"
+#include "privd/holds.h"
+#include "privd/state/state_directory.h"
+
+#include <kj/io.h>
+#include <kj/vector.h>
+
+#include <set>
+#include <string>
+
+namespace vfiogate {
+
+/// What an assessment looks at. All borrowed.
+struct Bench {
+  const SysfsRoot& sysfs;
+  const DevRoot& dev;
+  const Holds& holds;  ///< plugind's
+  const StateDirectory& state;
+  const GuardSettings& settings;
+  const HostFiles& host;
+  const std::vector<VfioAlias>& aliases;
+  const std::string& bootId;
+};
+
+struct Assessment {
+  Snapshot snapshot;  ///< of the groups, read now
+  Overrides overrides;
+  Plan plan;
+  std::vector<Objection> objections;
+  std::string nonsense;  ///< what makes the order impossible here, for people; empty: nothing
+  /// Held until the change is over: exclusive opens of disks, and nodes of groups that leave VFIO.
+  std::vector<kj::AutoCloseFd> disks;
+  kj::Vector<kj::AutoCloseFd> groupNodes;
+};
+
+/// The groups of all addresses. Error: an address that is not there, or is in no group.
+Result<std::set<IommuGroupId>, std::string> groupsOf(const SysfsRoot& sysfs,
+                                                     const std::vector<Bdf>& addresses);
+
+/// Reads the groups anew and judges the order. Writes nothing.
+Assessment assess(const Bench& bench, const ChangeOrder& order, ChangeBy by,
+                  const std::set<IommuGroupId>& groups);
+
+}  // namespace vfiogate

@@ -1,0 +1,275 @@
+#include "privd/bind/binder.h"
+
+#include "privd/audit/head_teller.h"
+#include "privd/log_line.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace vfiogate {
+namespace {
+
+const char* nameOf(ChangeKind kind) {
+  return kind == ChangeKind::kBind ? "bind" : "unbind";
+}
+
+BoundFor purposeOf(ChangeBy by) {
+  switch (by) {
+    case ChangeBy::kOperator:
+      return BoundFor::kHand;
+    case ChangeBy::kDeclaration:
+      return BoundFor::kDeclaration;
+    case ChangeBy::kLending:
+      return BoundFor::kLending;
+  }
+  return BoundFor::kHand;
+}
+
+std::string firstStanding(const std::vector<Objection>& objections) {
+  const auto standing =
+      std::ranges::find_if(objections, [](const Objection& one) { return !one.overridden; });
+  if (standing == objections.end()) return {};
+  return standing->address.str() + ": " + std::string(nameOf(standing->guard)) + ": " +
+         standing->reason;
+}
+
+kj::String addressesOf(const ChangeOrder& order) {
+  std::string text;
+  for (const Bdf& address : order.addresses) text += (text.empty() ? "" : " ") + address.str();
+  return kj::str(text.c_str());
+}
+
+void logOverrides(const Assessment& assessment) {
+  for (const Objection& objection : assessment.objections) {
+    if (!objection.overridden) continue;
+    logLine(LogEvent::kGuardOverridden, {{"device", kj::str(objection.address.str().c_str())},
+                                         {"guard", kj::str(nameOf(objection.guard).data())},
+                                         {"why", kj::str(objection.reason.c_str())}});
+  }
+}
+
+std::string unrecorded(const StateFailure& failure) {
+  return "nothing was changed: " + failure.file + ": " + strerror(failure.error);
+}
+
+AuditIntent intentOf(const ChangeRequest& request, const std::set<IommuGroupId>& groups,
+                     const Assessment& assessment) {
+  AuditIntent intent{.peer = request.peer, .operation = nameOf(request.order.kind)};
+  if (groups.size() == 1) intent.group = groups.begin()->number();
+  for (const Bdf& address : assessment.plan.changed()) {
+    const auto overridden = assessment.overrides.find(address);
+    intent.devices.push_back(
+        {address, assessment.snapshot.devices.at(address).driver,
+         overridden == assessment.overrides.end() ? std::string() : overridden->second});
+  }
+  for (const Step& step : assessment.plan.steps) intent.writes.push_back(step.write);
+  for (const Objection& one : assessment.objections) {
+    if (one.overridden) intent.overridden.push_back(one);
+  }
+  return intent;
+}
+
+}  // namespace
+
+ChangeReport refusal(std::string error) {
+  ChangeReport report;
+  report.outcome = ChangeOutcome::kRefused;
+  report.error = std::move(error);
+  return report;
+}
+
+/// One change from its turn to its end.
+struct Binder::Change {
+  ChangeRequest request;
+  std::set<IommuGroupId> groups;
+  Assessment assessment;
+  ChangeReport report;
+  std::map<Bdf, std::optional<BoundDevice>> recordsBefore;
+};
+
+Bench Binder::bench() const {
+  return {parts_.sysfs,    parts_.dev,  parts_.holds,   parts_.state,
+          parts_.settings, parts_.host, parts_.aliases, parts_.bootId};
+}
+
+kj::Promise<ChangeReport> Binder::change(ChangeRequest request) {
+  auto told = kj::newPromiseAndFulfiller<ChangeReport>();
+  tasks_.add(begin(kj::mv(request))
+                 .then([fulfiller = kj::mv(told.fulfiller)](ChangeReport report) mutable {
+                   fulfiller->fulfill(kj::mv(report));
+                 }));
+  return kj::mv(told.promise);
+}
+
+kj::Promise<ChangeReport> Binder::begin(ChangeRequest request) {
+  if (request.order.addresses.empty()) return refusal("no address was given");
+  auto groups = groupsOf(request.order.addresses);
+  if (!groups) return refusal(groups.error());
+  auto change = kj::heap<Change>();
+  change->request = kj::mv(request);
+  change->groups = std::move(groups).value();
+  auto entered = turns_.enter(change->groups);
+  return entered.then([this, change = kj::mv(change)]() mutable {
+    // Ends the turn however the change ends, also where nobody waits for it any more.
+    auto leave = kj::defer([this, mine = change->groups]() {
+      turns_.leave(mine);
+      parts_.changed(mine);
+    });
+    return perform(kj::mv(change)).attach(kj::mv(leave));
+  });
+}
+
+kj::Promise<ChangeReport> Binder::perform(kj::Own<Change> change) {
+  Change& c = *change;
+  const ChangeOrder& order = c.request.order;
+  c.assessment = assess(bench(), order, c.request.by, c.groups);
+  Assessment& assessment = c.assessment;
+  ChangeReport& report = c.report;
+  for (const Step& step : assessment.plan.steps) report.writes.push_back(step.write);
+  report.leftAlone = assessment.plan.leftAlone;
+  report.remarks = assessment.plan.remarks;
+  report.objections = assessment.objections;
+  const auto isStuck = [this](const Bdf& address) { return stuck_.contains(address); };
+  const std::set<Bdf> changed = assessment.plan.changed();
+  if (std::ranges::any_of(changed, isStuck)) {
+    assessment.nonsense = "a write of privd's is stuck in it: stop what uses the device";
+  }
+  if (!assessment.nonsense.empty() || anyStands(assessment.objections)) {
+    report.outcome = ChangeOutcome::kRefused;
+    report.error =
+        assessment.nonsense.empty() ? firstStanding(assessment.objections) : assessment.nonsense;
+    return kj::mv(report);
+  }
+  if (order.dryRun) return kj::mv(report);
+  if (auto kept = record(c); !kept) {
+    report.outcome = ChangeOutcome::kRefused;
+    report.error = kept.error();
+    return kj::mv(report);
+  }
+  if (assessment.plan.steps.empty()) {
+    report.outcome = ChangeOutcome::kAlreadySo;
+    return kj::mv(report);
+  }
+  logOverrides(assessment);
+  return carryOut(parts_.sysfs, parts_.writer, assessment.plan, kj::mv(assessment.groupNodes))
+      .then([this, change = kj::mv(change)](RunResult result) mutable {
+        settle(*change, result);
+        return kj::mv(change->report);
+      });
+}
+
+/// What `bind --keep` means beyond the boot, and that a person's wish outlives a lending.
+Result<Done, std::string> Binder::declare(const Change& change) {
+  const ChangeOrder& order = change.request.order;
+  for (const Bdf& address : order.addresses) {
+    const BoundDevice* known = parts_.state.boundAt(address);
+    if (order.kind != ChangeKind::kBind || change.request.by == ChangeBy::kLending) break;
+    if (known == nullptr || known->purpose != BoundFor::kLending) continue;
+    BoundDevice kept = *known;
+    kept.purpose = purposeOf(change.request.by);
+    if (auto put = parts_.state.put(kept); !put) return Failure{unrecorded(put.error())};
+  }
+  if (order.kind != ChangeKind::kBind || !order.keep) return Done{};
+  for (const Bdf& address : order.addresses) {
+    const PciDevice& device = change.assessment.snapshot.devices.at(address);
+    if (!device.vendor || !device.device) return Failure{address.str() + " has no readable ids"};
+    const auto put = parts_.state.put(DeviceIdentity{address, *device.vendor, *device.device});
+    if (!put) return Failure{unrecorded(put.error())};
+  }
+  return Done{};
+}
+
+/// What was there before, for as long as it is on VFIO by our doing.
+Result<Done, std::string> Binder::recordFormer(Change& change, const AuditIntent& intent) {
+  if (change.request.order.kind != ChangeKind::kBind) return Done{};
+  for (const AuditDevice& before : intent.devices) {
+    const PciDevice& device = change.assessment.snapshot.devices.at(before.address);
+    const BoundDevice* known = parts_.state.boundAt(before.address);
+    change.recordsBefore[before.address] = known == nullptr ? std::nullopt : std::optional(*known);
+    // From one VFIO driver to another: what was before the first of them still is.
+    if (known != nullptr && known->bootId == parts_.bootId && offersVfio(device)) continue;
+    const auto put = parts_.state.put(BoundDevice{
+        .device = {before.address, device.vendor.value_or(0), device.device.value_or(0)},
+        .formerDriver = before.driver,
+        .formerOverride = before.driverOverride,
+        .bootId = parts_.bootId,
+        .purpose = purposeOf(change.request.by)});
+    if (!put) return Failure{unrecorded(put.error())};
+  }
+  return Done{};
+}
+
+/// What has to be durable before the first write.
+Result<Done, std::string> Binder::record(Change& change) {
+  if (auto declared = declare(change); !declared) return declared;
+  if (change.assessment.plan.steps.empty()) return Done{};
+  const AuditIntent intent = intentOf(change.request, change.groups, change.assessment);
+  if (auto recorded = recordFormer(change, intent); !recorded) return recorded;
+  if (parts_.audit == nullptr) return Failure{"nothing was changed: " + parts_.auditTrouble};
+  const auto sequence = parts_.audit->append(intent);
+  if (!sequence) {
+    return Failure{"nothing was changed: the audit log cannot be written: " +
+                   sequence.error().step + ": " + strerror(sequence.error().error)};
+  }
+  change.report.auditSequence = *sequence;
+  return Done{};
+}
+
+void Binder::settle(Change& change, const RunResult& result) {
+  ChangeReport& report = change.report;
+  report.outcome = result.outcome;
+  report.error = result.error;
+  report.differences = result.differences;
+  stuck_.insert(result.stuck.begin(), result.stuck.end());
+  const bool bind = change.request.order.kind == ChangeKind::kBind;
+  for (const Bdf& address : change.assessment.plan.changed()) {
+    if (result.outcome == ChangeOutcome::kDone && !bind) {
+      if (!parts_.state.dropBound(address))
+        report.remarks.push_back(address.str() + ": its record stays");
+    } else if (result.outcome == ChangeOutcome::kFailed && bind) {
+      const auto& before = change.recordsBefore[address];
+      if (!(before ? parts_.state.put(*before) : parts_.state.dropBound(address))) {
+        report.remarks.push_back(address.str() + ": its record stays");
+      }
+    }
+  }
+  const AuditOutcome outcome{.intent = report.auditSequence,
+                             .outcome = report.outcome,
+                             .error = report.error,
+                             .differences = report.differences};
+  // A log that was tampered with meanwhile says so first; the next record is taken again.
+  auto recorded = parts_.audit->append(outcome);
+  if (!recorded) recorded = parts_.audit->append(outcome);
+  if (!recorded) {
+    tellFailure(recorded.error());
+    report.remarks.push_back("the outcome is not in the audit log: " + recorded.error().step);
+  }
+  logLine(LogEvent::kDriverChange, {{"operation", kj::str(nameOf(change.request.order.kind))},
+                                    {"outcome", kj::str(nameOf(report.outcome).data())},
+                                    {"devices", addressesOf(change.request.order)},
+                                    {"audit", kj::str(report.auditSequence)},
+                                    {"error", kj::str(report.error.c_str())}});
+}
+
+void Binder::taskFailed(kj::Exception&& exception) {
+  logLine(LogEvent::kDriverChange,
+          {{"outcome", kj::str("broken")}, {"error", kj::str(exception.getDescription())}});
+}
+
+bool Binder::lendable(const IommuGroup& group, const Snapshot& snapshot) const {
+  std::vector<Bdf> endpoints;
+  for (const Bdf& member : group.members) {
+    const auto device = snapshot.devices.find(member);
+    if (device == snapshot.devices.end() || !isEndpoint(device->second)) continue;
+    // What is not allowed anyway is not looked at any closer.
+    if (!permits(parts_.settings, device->second)) return false;
+    endpoints.push_back(member);
+  }
+  if (endpoints.empty()) return false;
+  const Assessment assessment =
+      assess(bench(), ChangeOrder{.kind = ChangeKind::kBind, .addresses = std::move(endpoints)},
+             ChangeBy::kLending, {group.id});
+  return assessment.nonsense.empty() && !anyStands(assessment.objections);
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,89 @@
+#pragma once
+// Changes drivers: assessed, recorded, audited, carried out, read back, undone where it fails.
+
+#include "privd/audit/audit_log.h"
+#include "privd/bind/assessment.h"
+#include "privd/bind/change_run.h"
+#include "privd/bind/group_turns.h"
+#include "privd/writer/writer.h"
+
+#include <kj/async.h>
+#include <kj/function.h>
+
+#include <map>
+#include <set>
+
+namespace vfiogate {
+
+/// Who wants a change, and why.
+struct ChangeRequest {
+  ChangeOrder order;
+  ChangeBy by = ChangeBy::kOperator;
+  AuditPeer peer;
+};
+
+/// The only way to a write into sysfs: for the daemon and for the command line without one.
+class Binder final : private kj::TaskSet::ErrorHandler {
+public:
+  struct Parts {
+    const SysfsRoot& sysfs;
+    const DevRoot& dev;
+    const Holds& holds;
+    StateDirectory& state;
+    AuditLog* audit;           ///< null: it cannot be written, so nothing is
+    std::string auditTrouble;  ///< why
+    Writer& writer;
+    GuardSettings settings;
+    HostFiles host;
+    std::vector<VfioAlias> aliases;
+    std::string bootId;
+    /// Called after every change with the groups that may look different now.
+    kj::Function<void(const std::set<IommuGroupId>&)> changed;
+  };
+
+  explicit Binder(Parts parts) : parts_(kj::mv(parts)), tasks_(*this) {}
+  KJ_DISALLOW_COPY(Binder);
+
+  /// Never fails: what went wrong is in the report. Changes of one group run one after the other.
+  /// Dropping the promise changes nothing: what was begun is brought to its end.
+  kj::Promise<ChangeReport> change(ChangeRequest request);
+
+  /// Resolves as soon as no change runs.
+  kj::Promise<void> idle() { return tasks_.onEmpty(); }
+
+  /// Whether plugind could have the group bound now. Reads, writes nothing.
+  bool lendable(const IommuGroup& group, const Snapshot& snapshot) const;
+
+  Result<std::set<IommuGroupId>, std::string> groupsOf(const std::vector<Bdf>& addresses) const {
+    return vfiogate::groupsOf(parts_.sysfs, addresses);
+  }
+
+  bool busy(const IommuGroupId& group) const { return turns_.busy(group); }
+  bool stuck(const Bdf& address) const { return stuck_.contains(address); }
+  /// The kernel came back from a write in this device.
+  void ended(const Bdf& address) { stuck_.erase(address); }
+
+  const GuardSettings& settings() const { return parts_.settings; }
+
+private:
+  struct Change;
+
+  Bench bench() const;
+  kj::Promise<ChangeReport> begin(ChangeRequest request);
+  kj::Promise<ChangeReport> perform(kj::Own<Change> change);
+  Result<Done, std::string> declare(const Change& change);
+  Result<Done, std::string> recordFormer(Change& change, const AuditIntent& intent);
+  Result<Done, std::string> record(Change& change);
+  void settle(Change& change, const RunResult& result);
+  void taskFailed(kj::Exception&& exception) override;
+
+  Parts parts_;
+  GroupTurns turns_;
+  std::set<Bdf> stuck_;
+  kj::TaskSet tasks_;  // last: they use all of the above
+};
+
+/// The report of an order that was not even assessed.
+ChangeReport refusal(std::string error);
+
+}  // namespace vfiogate

@@ -1,0 +1,84 @@
+#include "privd/bind/binding.h"
+
+#include "privd/audit/head_teller.h"
+#include "privd/log_line.h"
+
+#include <algorithm>
+
+namespace vfiogate {
+
+Binding::Binding(const Place& place, BindingParts parts, const BindingOptions& options,
+                 ForkServer server)
+    : place_(place),
+      parts_(kj::mv(parts)),
+      writer_(place.port, place.timer, kj::mv(server),
+              [this](kj::StringPtr name, WriteOutcome) { lateEnd(name); }),
+      binder_({.sysfs = place.sysfs,
+               .dev = place.dev,
+               .holds = place.holds,
+               .state = parts_.state,
+               .audit = auditOf(parts_),
+               .auditTrouble = parts_.auditTrouble,
+               .writer = writer_,
+               .settings = guardSettingsOf(options),
+               .host = hostFilesOf(options),
+               .aliases = std::move(parts_.aliases),
+               .bootId = parts_.bootId,
+               .changed = [this](const std::set<IommuGroupId>& groups) { changed(groups); }}),
+      operators_(binder_, parts_.state, auditOf(parts_),
+                 [this](const std::set<IommuGroupId>& groups) { changed(groups); }),
+      lendings_(binder_, parts_.state, auditOf(parts_), place.timer, place.plugindUid) {}
+
+AuditLog* Binding::auditOf(BindingParts& parts) {
+  KJ_IF_MAYBE (log, parts.audit) return log;
+  return nullptr;
+}
+
+GroupOffice Binding::officeOf(const Snapshot& snapshot, const IommuGroup& group) const {
+  GroupOffice office{.busy = binder_.busy(group.id)};
+  bool toBind = false;
+  for (const Bdf& member : group.members) {
+    const auto device = snapshot.devices.find(member);
+    if (device == snapshot.devices.end()) continue;
+    const BoundDevice* record = parts_.state.boundAt(member);
+    office.operatorHeld = office.operatorHeld || parts_.state.holdOf(member) != nullptr;
+    office.stuck = office.stuck || binder_.stuck(member);
+    office.boundForLending =
+        office.boundForLending || (record != nullptr && record->purpose == BoundFor::kLending &&
+                                   record->bootId == parts_.bootId && offersVfio(device->second));
+    toBind = toBind || (isEndpoint(device->second) && !offersVfio(device->second));
+  }
+  // Asked last, and only where the answer is wanted: it opens disks.
+  office.bindable = place_.lends && toBind && !office.busy && !office.stuck &&
+                    !office.operatorHeld && binder_.lendable(group, snapshot);
+  return office;
+}
+
+void Binding::serve(SnapshotSource& source, std::vector<Selector> declared) {
+  source_ = source;
+  declared_.emplace(binder_, source, place_.timer, parts_.state, std::move(declared));
+}
+
+kj::Promise<void> Binding::tellHeads() {
+  KJ_IF_MAYBE (log, parts_.audit) return vfiogate::tellHeads(*log, place_.timer);
+  logLine(LogEvent::kAuditFailed, {{"error", kj::str(parts_.auditTrouble.c_str())}});
+  return kj::NEVER_DONE;
+}
+
+void Binding::changed(const std::set<IommuGroupId>& groups) {
+  KJ_IF_MAYBE (source, source_) source->lookNow(Places{.devices = {}, .groups = groups});
+}
+
+void Binding::lateEnd(kj::StringPtr name) {
+  const auto address = Bdf::parse(name.cStr());
+  if (!address) return;
+  binder_.ended(*address);
+  KJ_IF_MAYBE (log, parts_.audit) {
+    const auto noted = log->append(
+        AuditNote{{.role = "privd"}, "late-end", {*address}, "a write that was stuck came back"});
+    if (!noted) tellFailure(noted.error());
+  }
+  if (const auto groups = binder_.groupsOf({*address})) changed(*groups);
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,62 @@
+#pragma once
+// All of binding, put together: for the daemon, and for the command line where none runs.
+
+#include "privd/bind/binder.h"
+#include "privd/bind/binding_parts.h"
+#include "privd/bind/declared.h"
+#include "privd/bind/lendings.h"
+#include "privd/bind/operators.h"
+#include "privd/writer/writer.h"
+
+#include <kj/async-unix.h>
+#include <kj/timer.h>
+
+namespace vfiogate {
+
+class Binding {
+public:
+  struct Place {
+    const SysfsRoot& sysfs;
+    const DevRoot& dev;
+    const Holds& holds;  ///< plugind's
+    kj::UnixEventPort& port;
+    kj::Timer& timer;
+    std::uint32_t plugindUid;
+    bool lends;  ///< plugind may have groups bound
+  };
+
+  /// Borrows the place.
+  Binding(const Place& place, BindingParts parts, const BindingOptions& options, ForkServer server);
+  KJ_DISALLOW_COPY(Binding);
+
+  /// What privd knows of a group, for snapshots.
+  GroupOffice officeOf(const Snapshot& snapshot, const IommuGroup& group) const;
+
+  /// From now on `source` looks where something was changed, and what is declared is bound.
+  void serve(SnapshotSource& source, std::vector<Selector> declared);
+
+  BindingOffice& operators() { return operators_; }
+  LendingBinder& lendings() { return lendings_; }
+
+  /// Tells the audit log's head, or why there is none, for as long as the promise is held.
+  kj::Promise<void> tellHeads();
+
+  /// Resolves as soon as no change runs.
+  kj::Promise<void> idle() { return binder_.idle(); }
+
+private:
+  static AuditLog* auditOf(BindingParts& parts);
+  void lateEnd(kj::StringPtr name);
+  void changed(const std::set<IommuGroupId>& groups);
+
+  const Place place_;
+  BindingParts parts_;
+  kj::Maybe<SnapshotSource&> source_;
+  Writer writer_;
+  Binder binder_;
+  Operators operators_;
+  Lendings lendings_;
+  kj::Maybe<Declared> declared_;
+};
+
+}  // namespace vfiogate

@@ -1,0 +1,170 @@
+#include "privd/bind/change_run.h"
+
+#include <kj/refcount.h>
+#include <kj/vector.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace vfiogate {
+namespace {
+
+std::string lineOf(const SysfsWrite& write) {
+  return "'" + (write.text == "\n" ? std::string("\\n") : write.text) + "' > " + write.attribute;
+}
+
+std::string wordsOf(const WriteOutcome& outcome) {
+  switch (outcome.kind) {
+    case WriteOutcome::Kind::kWritten:
+      return "written";
+    case WriteOutcome::Kind::kFailed:
+      return strerror(outcome.error);
+    case WriteOutcome::Kind::kDied:
+      return "the process that wrote it died";
+    case WriteOutcome::Kind::kStuck:
+      return "the kernel has not come back from it for 5 s";
+    case WriteOutcome::Kind::kRefused:
+      return "not tried: too many writes are stuck, or the fork server is gone";
+  }
+  return {};
+}
+
+/// One plan under way.
+class ChangeRun : public kj::Refcounted {
+public:
+  ChangeRun(const SysfsRoot& sysfs, Writer& writer, Plan plan,
+            kj::Vector<kj::AutoCloseFd> groupNodes)
+      : sysfs_(sysfs), writer_(writer), plan_(std::move(plan)), groupNodes_(kj::mv(groupNodes)) {
+    for (const Bdf& address : plan_.changed()) before_[address] = driverOf(sysfs_, address);
+  }
+
+  kj::Promise<RunResult> run() {
+    if (next_ == plan_.steps.size()) return std::move(result_);
+    releaseNode();
+    const Step& step = plan_.steps[next_];
+    return write(step.write).then([this, &step](WriteOutcome outcome) -> kj::Promise<RunResult> {
+      const std::string wrong = judge(step, outcome);
+      if (wrong.empty()) {
+        ++next_;
+        return run();
+      }
+      fail(step, outcome, wrong);
+      return undo();
+    });
+  }
+
+private:
+  /// What is wrong after the step; empty: nothing.
+  std::string judge(const Step& step, const WriteOutcome& outcome) const {
+    if (outcome.kind == WriteOutcome::Kind::kFailed || outcome.kind == WriteOutcome::Kind::kStuck ||
+        outcome.kind == WriteOutcome::Kind::kRefused) {
+      return wordsOf(outcome);
+    }
+    if (step.driverAfter && driverOf(sysfs_, step.write.address) != *step.driverAfter) {
+      return outcome.kind == WriteOutcome::Kind::kDied
+                 ? wordsOf(outcome)
+                 : "the kernel reported success, but its driver is " +
+                       shown(driverOf(sysfs_, step.write.address));
+    }
+    return {};
+  }
+
+  static std::string shown(const std::string& driver) { return driver.empty() ? "none" : driver; }
+
+  void fail(const Step& step, const WriteOutcome& outcome, const std::string& wrong) {
+    result_.outcome = ChangeOutcome::kFailed;
+    result_.error = step.write.address.str() + ": " + lineOf(step.write) + ": " + wrong;
+    if (outcome.kind == WriteOutcome::Kind::kStuck) markStuck(step.write);
+    // What became of a write whose process died is not known: it is taken back, too.
+    collectUndo(outcome.kind == WriteOutcome::Kind::kDied ? next_ + 1 : next_);
+  }
+
+  void markStuck(const SysfsWrite& write) {
+    result_.stuck.insert(write.address);
+    result_.differences.push_back(write.address.str() + ": " + lineOf(write) +
+                                  " has not come back; it may still happen");
+  }
+
+  void collectUndo(std::size_t count) {
+    for (std::size_t i = count; i-- > 0;) {
+      for (const SysfsWrite& write : plan_.steps[i].undo) undo_.push_back(write);
+    }
+  }
+
+  kj::Promise<RunResult> undo() {
+    if (undoNext_ == undo_.size()) return finish();
+    const SysfsWrite& back = undo_[undoNext_++];
+    if (result_.stuck.contains(back.address)) return undo();
+    return write(back).then([this, &back](WriteOutcome outcome) {
+      if (outcome.kind == WriteOutcome::Kind::kStuck) markStuck(back);
+      // Whether the driver is the old one is read at the end; an override is not readable safely.
+      if (outcome.kind != WriteOutcome::Kind::kWritten && isOverride(back)) {
+        result_.differences.push_back(back.address.str() + ": " + lineOf(back) + ": " +
+                                      wordsOf(outcome));
+      }
+      return undo();
+    });
+  }
+
+  static bool isOverride(const SysfsWrite& write) {
+    return write.attribute.ends_with("driver_override");
+  }
+
+  /// Whether all is as it was is read, not concluded.
+  RunResult finish() {
+    for (const auto& [address, driver] : before_) {
+      if (result_.stuck.contains(address)) continue;
+      const std::string now = driverOf(sysfs_, address);
+      if (now == driver) continue;
+      result_.differences.push_back(address.str() + ": its driver was " + shown(driver) +
+                                    " and is " + shown(now));
+    }
+    if (!result_.stuck.empty()) {
+      result_.outcome = ChangeOutcome::kStuck;
+    } else if (!result_.differences.empty()) {
+      result_.outcome = ChangeOutcome::kLeftChanged;
+    }
+    return std::move(result_);
+  }
+
+  kj::Promise<WriteOutcome> write(const SysfsWrite& what) {
+    auto attribute = sysfs_.openForWriting(what.attribute);
+    if (!attribute) {
+      return WriteOutcome{WriteOutcome::Kind::kFailed, attribute.error().error};
+    }
+    return writer_.write(what.address.str().c_str(), kj::mv(attribute).value(), what.text);
+  }
+
+  void releaseNode() {
+    const auto rest = plan_.steps.begin() + static_cast<std::ptrdiff_t>(next_);
+    if (std::none_of(rest, plan_.steps.end(), [](const Step& step) { return step.fromVfio; })) {
+      groupNodes_.clear();
+    }
+  }
+
+  const SysfsRoot& sysfs_;
+  Writer& writer_;
+  const Plan plan_;
+  kj::Vector<kj::AutoCloseFd> groupNodes_;
+  std::map<Bdf, std::string> before_;
+  std::size_t next_ = 0;
+  std::vector<SysfsWrite> undo_;
+  std::size_t undoNext_ = 0;
+  RunResult result_;
+};
+
+}  // namespace
+
+kj::Promise<RunResult> carryOut(const SysfsRoot& sysfs, Writer& writer, Plan plan,
+                                kj::Vector<kj::AutoCloseFd> groupNodes) {
+  auto run = kj::refcounted<ChangeRun>(sysfs, writer, std::move(plan), kj::mv(groupNodes));
+  auto running = run->run();
+  return running.attach(kj::mv(run));
+}
+
+std::string driverOf(const SysfsRoot& sysfs, const Bdf& address) {
+  const auto link = sysfs.link(deviceAttribute(address, "driver"));
+  return link ? link->substr(link->rfind('/') + 1) : std::string();
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,97 @@
+#include "privd/bind/declared.h"
+
+#include "privd/log_line.h"
+
+namespace vfiogate {
+namespace {
+
+constexpr auto kRetry = 60 * kj::SECONDS;
+
+}  // namespace
+
+Declared::Declared(Binder& binder, SnapshotSource& source, kj::Timer& timer,
+                   const StateDirectory& state, std::vector<Selector> declared)
+    : binder_(binder),
+      source_(source),
+      timer_(timer),
+      state_(state),
+      declared_(std::move(declared)),
+      seen_(std::make_shared<const Snapshot>()),
+      tasks_(*this) {
+  tasks_.add(watch(0));
+}
+
+kj::Promise<void> Declared::watch(std::uint64_t seen) {
+  auto news = source_.next(seen).then([](SnapshotSource::Current current) {
+    return kj::Maybe<SnapshotSource::Current>(kj::mv(current));
+  });
+  auto retry =
+      timer_.afterDelay(kRetry).then([]() { return kj::Maybe<SnapshotSource::Current>(); });
+  return news.exclusiveJoin(kj::mv(retry))
+      .then([this, seen](kj::Maybe<SnapshotSource::Current> current) {
+        std::uint64_t generation = seen;
+        KJ_IF_MAYBE (told, current) {
+          notice(*told->snapshot);
+          seen_ = told->snapshot;
+          generation = told->generation;
+        }
+        return bindDue().then([this, generation]() { return watch(generation); });
+      });
+}
+
+void Declared::notice(const Snapshot& snapshot) {
+  std::erase_if(wanted_,
+                [&](const auto& entry) { return !snapshot.devices.contains(entry.first); });
+  for (const auto& [address, device] : snapshot.devices) {
+    const auto known = wanted_.find(address);
+    if (known != wanted_.end()) {
+      if (known->second.tried != device) known->second.due = timer_.now();
+      continue;
+    }
+    const auto before = seen_->devices.find(address);
+    // A card in another one's place has appeared, too.
+    const bool appeared = before == seen_->devices.end() ||
+                          before->second.vendor != device.vendor ||
+                          before->second.device != device.device;
+    if (!appeared) continue;
+    if (const auto by = declaredBy(device, declared_, state_.declared())) {
+      wanted_.insert_or_assign(address, Wanted{*by, timer_.now(), device, {}});
+    }
+  }
+}
+
+kj::Promise<void> Declared::bindDue() {
+  for (const auto& [address, wanted] : wanted_) {
+    if (wanted.due > timer_.now()) continue;
+    return bindOne(address).then([this]() { return bindDue(); });
+  }
+  return kj::READY_NOW;
+}
+
+kj::Promise<void> Declared::bindOne(const Bdf& address) {
+  Wanted& wanted = wanted_.at(address);
+  wanted.due = timer_.now() + kRetry;
+  const auto device = seen_->devices.find(address);
+  if (device != seen_->devices.end()) wanted.tried = device->second;
+  return binder_
+      .change({.order = {.kind = ChangeKind::kBind, .addresses = {address}},
+               .by = wanted.by,
+               .peer = {.role = "privd"}})
+      .then([this, address](ChangeReport report) {
+        const auto found = wanted_.find(address);
+        if (found == wanted_.end()) return;
+        if (exitCodeOf(report.outcome) == 0) {
+          wanted_.erase(found);
+        } else if (found->second.refusal != report.error) {
+          found->second.refusal = report.error;
+          logLine(LogEvent::kDeclaredRefused, {{"device", kj::str(address.str().c_str())},
+                                               {"why", kj::str(report.error.c_str())}});
+        }
+      });
+}
+
+void Declared::taskFailed(kj::Exception&& exception) {
+  logLine(LogEvent::kScanFailed, {{"error", kj::str(exception.getDescription())}});
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,70 @@
+#include "privd/bind/operators.h"
+
+#include "privd/audit/head_teller.h"
+
+#include <chrono>
+#include <cstring>
+
+namespace vfiogate {
+namespace {
+
+std::string notKept(const StateFailure& failure) {
+  return "nothing was changed: " + failure.file + ": " + strerror(failure.error);
+}
+
+std::int64_t secondsNow() {
+  using namespace std::chrono;
+  return duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+kj::Promise<ChangeReport> Operators::change(ChangeOrder order, AuditPeer who) {
+  return binder_.change({kj::mv(order), ChangeBy::kOperator, kj::mv(who)});
+}
+
+Result<Done, std::string> Operators::hold(const Bdf& address, const std::string& reason,
+                                          const AuditPeer& who) {
+  // One that is not there can be held all the same: it may come back.
+  if (const auto put = state_.put(OperatorHold{address, reason, secondsNow()}); !put) {
+    if (put.error().error == EINVAL) {
+      return Failure{std::string("the reason has to be one line of at most 200 bytes")};
+    }
+    return Failure{notKept(put.error())};
+  }
+  note("hold", address, reason, who);
+  tellChanged(address);
+  return Done{};
+}
+
+Result<Done, std::string> Operators::release(const Bdf& address, const AuditPeer& who) {
+  if (state_.holdOf(address) == nullptr) return Done{};
+  if (const auto dropped = state_.dropHold(address); !dropped) {
+    return Failure{notKept(dropped.error())};
+  }
+  note("release", address, {}, who);
+  tellChanged(address);
+  return Done{};
+}
+
+Result<Done, std::string> Operators::forget(const Bdf& address, const AuditPeer& who) {
+  if (const auto dropped = state_.dropDeclared(address); !dropped) {
+    return Failure{notKept(dropped.error())};
+  }
+  note("forget", address, {}, who);
+  return Done{};
+}
+
+/// After the fact: what writes nothing into sysfs does not wait for the log.
+void Operators::note(const char* operation, const Bdf& address, std::string text,
+                     const AuditPeer& who) {
+  if (audit_ == nullptr) return;
+  const auto noted = audit_->append(AuditNote{who, operation, {address}, std::move(text)});
+  if (!noted) tellFailure(noted.error());
+}
+
+void Operators::tellChanged(const Bdf& address) {
+  if (const auto groups = binder_.groupsOf({address})) changed_(*groups);
+}
+
+}  // namespace vfiogate

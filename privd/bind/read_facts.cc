@@ -1,0 +1,151 @@
+#include "privd/bind/read_facts.h"
+
+#include "privd/bind/plan.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+
+namespace vfiogate {
+namespace {
+
+constexpr std::size_t kLargestTable = 4 << 20;
+
+/// Null: not there, or more than a table has.
+std::optional<std::string> readTable(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  const auto file = openRegular(AT_FDCWD, path.c_str(), 0, 0);
+  if (!file) return std::nullopt;
+  std::string text;
+  char part[4096];
+  ssize_t got = 0;
+  while ((got = ::read(file->fd.get(), part, sizeof(part))) > 0 && text.size() < kLargestTable) {
+    text.append(part, static_cast<std::size_t>(got));
+  }
+  if (got != 0) return std::nullopt;
+  return text;
+}
+
+HostTables readTables(const HostFiles& host) {
+  HostTables tables;
+  if (const auto text = readTable(host.mountinfo)) tables.mounts = parseMountinfo(*text);
+  if (const auto text = readTable(host.swaps)) tables.swaps = parseSwaps(*text);
+  if (const auto text = readTable(host.route)) tables.routedVia = parseRoutes(*text);
+  return tables;
+}
+
+std::vector<std::string> namesIn(const SysfsRoot& sysfs, const std::string& path) {
+  auto names = sysfs.names(path);
+  return names ? std::move(names).value() : std::vector<std::string>();
+}
+
+/// The name of a mounted file system by block device, as each type lists them.
+std::map<std::string, std::string> mountedFileSystems(const SysfsRoot& sysfs) {
+  std::map<std::string, std::string> types;
+  for (const char* type : {"ext4", "xfs", "f2fs"}) {
+    for (const std::string& name : namesIn(sysfs, std::string("fs/") + type)) types[name] = type;
+  }
+  for (const std::string& id : namesIn(sysfs, "fs/btrfs")) {
+    for (const std::string& name : namesIn(sysfs, "fs/btrfs/" + id + "/devices")) {
+      types[name] = "btrfs";
+    }
+  }
+  return types;
+}
+
+std::vector<BlockDevice> readBlockDevices(const SysfsRoot& sysfs) {
+  std::vector<BlockDevice> all;
+  const auto mounted = mountedFileSystems(sysfs);
+  for (const std::string& name : namesIn(sysfs, "class/block")) {
+    const std::string at = "class/block/" + name;
+    const auto link = sysfs.link(at);
+    const auto fileSystem = mounted.find(name);
+    const auto text = [&](const char* attribute) {
+      auto read = sysfs.read(at + attribute);
+      return read ? std::move(read).value() : std::string();
+    };
+    all.push_back({.name = name,
+                   .path = link ? *link : std::string(),
+                   .number = text("/dev"),
+                   .slaves = namesIn(sysfs, at + "/slaves"),
+                   .backing = text("/loop/backing_file"),
+                   .fileSystem = fileSystem == mounted.end() ? "" : fileSystem->second});
+  }
+  return all;
+}
+
+InterfaceFacts readInterface(const SysfsRoot& sysfs, const std::string& at, const std::string& name,
+                             const HostTables& tables) {
+  InterfaceFacts facts{.name = name};
+  if (const auto text = sysfs.read(at + "/flags"); text && text->starts_with("0x")) {
+    std::uint32_t flags = 0;
+    const auto [end, error] =
+        std::from_chars(text->data() + 2, text->data() + text->size(), flags, 16);
+    if (error == std::errc() && end == text->data() + text->size()) facts.flags = flags;
+  }
+  if (const auto link = sysfs.link(at + "/master")) {
+    facts.master = link->substr(link->rfind('/') + 1);
+  }
+  for (const std::string& entry : namesIn(sysfs, at)) {
+    if (entry.starts_with("upper_")) facts.uppers.push_back(entry.substr(6));
+  }
+  const auto& routed = tables.routedVia;
+  facts.routed = routed && std::ranges::find(*routed, name) != routed->end();
+  return facts;
+}
+
+std::optional<ModuleUse> readModule(const SysfsRoot& sysfs, const std::string& driver) {
+  const std::string at = "bus/pci/drivers/" + driver + "/module";
+  const auto link = sysfs.link(at);
+  const auto count = sysfs.read(at + "/refcnt");
+  if (!link || !count) return std::nullopt;
+  ModuleUse use{.name = link->substr(link->rfind('/') + 1),
+                .modules = namesIn(sysfs, at + "/holders")};
+  const auto [end, error] =
+      std::from_chars(count->data(), count->data() + count->size(), use.references);
+  if (error != std::errc() || end != count->data() + count->size()) return std::nullopt;
+  return use;
+}
+
+DiskFacts openExclusively(const DevRoot& dev, DiskUse use, std::vector<kj::AutoCloseFd>& kept) {
+  DiskFacts disk{.use = std::move(use)};
+  auto opened = dev.openNode(disk.use.disk, O_RDONLY | O_EXCL | O_NONBLOCK);
+  if (opened) {
+    disk.exclusive = Exclusive::kGot;
+    kept.push_back(kj::mv(opened).value());
+  } else if (opened.error().error == EBUSY) {
+    disk.exclusive = Exclusive::kBusy;
+  }
+  return disk;
+}
+
+}  // namespace
+
+Evidence gatherEvidence(const SysfsRoot& sysfs, const DevRoot& dev, const HostFiles& host,
+                        const Snapshot& snapshot, const std::set<Bdf>& changed) {
+  Evidence evidence;
+  const HostTables tables = readTables(host);
+  evidence.facts.tablesComplete = tables.mounts && tables.swaps;
+  const std::vector<BlockDevice> blocks = readBlockDevices(sysfs);
+  for (const Bdf& address : changed) {
+    const auto device = snapshot.devices.find(address);
+    if (device == snapshot.devices.end()) continue;
+    if (device->second.driver.empty() || offersVfio(device->second)) continue;
+    DeviceFacts& facts = evidence.facts.devices[address];
+    for (DiskUse& use : disksBelow(address, blocks, tables)) {
+      facts.disks.push_back(openExclusively(dev, std::move(use), evidence.disks));
+    }
+    for (const std::string& name : namesIn(sysfs, deviceAttribute(address, "net"))) {
+      facts.interfaces.push_back(
+          readInterface(sysfs, deviceAttribute(address, "net/" + name), name, tables));
+    }
+    facts.consoles = namesIn(sysfs, deviceAttribute(address, "graphics"));
+    facts.module = readModule(sysfs, device->second.driver);
+  }
+  return evidence;
+}
+
+}  // namespace vfiogate

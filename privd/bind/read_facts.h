@@ -1,0 +1,33 @@
+#pragma once
+// The evidence for the guards, from sysfs, /dev and the host's tables.
+
+#include "ipc/types/snapshot.h"
+#include "privd/bind/facts.h"
+#include "privd/sysfs_root.h"
+
+#include <kj/io.h>
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace vfiogate {
+
+/// Files of the host's that tell what its own namespaces have. Empty: not given, so not known.
+struct HostFiles {
+  std::string mountinfo;  ///< --host-mountinfo, such as /proc/1/mountinfo
+  std::string route;      ///< --host-route
+  std::string swaps = "/proc/swaps";
+};
+
+struct Evidence {
+  HostFacts facts;
+  /// Exclusive opens of disks: as long as they are held, nobody mounts these.
+  std::vector<kj::AutoCloseFd> disks;
+};
+
+/// What is known of the functions `changed`, those on a host driver. Opens disks exclusively.
+Evidence gatherEvidence(const SysfsRoot& sysfs, const DevRoot& dev, const HostFiles& host,
+                        const Snapshot& snapshot, const std::set<Bdf>& changed);
+
+}  // namespace vfiogate
