@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint32_t kMostMinor = 1048575;
 constexpr std::uint32_t kMostMajor = 4095;
 constexpr std::uint32_t kMostUses = 1000000;
-constexpr std::uint32_t kMebibytes = 2048;  // in sectors
+constexpr std::uint64_t kMebibytes = 2048;  // in sectors
 constexpr std::uint32_t kUsualMebibytes = 1024;
 
 /// "259:0".
@@ -40,7 +40,7 @@ BlockSpec readBlock(YamlReader& reader, const YAML::Node& node, bool numbered) {
   whenThere(node, "dev", [&](const YAML::Node& value) { readNumber(reader, value, block); });
   block.sectors = kUsualMebibytes * kMebibytes;
   whenThere(node, "mebibytes", [&](const YAML::Node& value) {
-    block.sectors = std::uint64_t{reader.number(value, "mebibytes", 1U << 24)} * kMebibytes;
+    block.sectors = reader.number(value, "mebibytes", 1U << 24) * kMebibytes;
   });
   block.holders = reader.texts(node["holders"], "holders");
   whenThere(node, "fs", [&](const YAML::Node& value) { block.fs = reader.text(value, "fs"); });
