@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,7 +60,7 @@ TEST(AuditDamage, I7_KilledAtAnyTimeEveryConfirmedRecordIsThere) {
   std::uint64_t confirmed = 0;
   for (int life = 0; life < 30; ++life) {
     int pipes[2];
-    ASSERT_EQ(pipe(pipes), 0);
+    ASSERT_EQ(pipe2(pipes, O_CLOEXEC), 0);
     const pid_t child = fork();
     if (child == 0) {
       auto log = dir.open(small);
