@@ -6,12 +6,31 @@
 
 #include <CLI/CLI.hpp>
 
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace {
 
 constexpr int kUsage = 2;
+
+/// Which options of a file are for `command`: one file serves the daemon and those who work without
+/// it. What neither knows stays, to be refused by name.
+std::function<bool(const std::string&)> optionsFor(const CLI::App& app, const CLI::App& serve,
+                                                   const std::string& command) {
+  const auto is = [&command](const CLI::App* each) { return each->get_name() == command; };
+  const auto found = app.get_subcommands(is);
+  const CLI::App* const asked = found.empty() ? &serve : found.front();
+  return [asked, &serve](const std::string& name) {
+    return asked->get_option_no_throw(name) != nullptr ||
+           serve.get_option_no_throw(name) == nullptr;
+  };
+}
+
+vfiogate::Result<kj::Own<vfiogate::BindingOffice>, std::string> noLocalOffice(
+    const vfiogate::LocalOfficeOptions& /*options*/, kj::AsyncIoContext& /*io*/) {
+  return vfiogate::Failure{std::string("no daemon answers: start privd serve")};
+}
 
 }  // namespace
 
@@ -24,10 +43,11 @@ int main(int argc, char** argv) {
   vfiogate::ServeOptions options;
   CLI::App* serve = app.add_subcommand("serve", "the daemon: watches the hardware for plugind");
   vfiogate::addServeOptions(*serve, options);
-  vfiogate::addCommands(app, exitCode);
+  vfiogate::addCommands(app, exitCode, noLocalOffice);
   try {
     std::vector<std::string> arguments =
-        vfiogate::expandOptionFiles(std::vector<std::string>(argv + 1, argv + argc));
+        vfiogate::expandOptionFiles(std::vector<std::string>(argv + 1, argv + argc),
+                                    optionsFor(app, *serve, argc > 1 ? argv[1] : ""));
     std::reverse(arguments.begin(), arguments.end());
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError& error) {

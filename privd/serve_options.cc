@@ -46,7 +46,10 @@ std::string trimmed(std::string text) {
   return CLI::detail::trim(text);
 }
 
-void appendOptions(const std::string& path, std::vector<std::string>& arguments) {
+using Wanted = std::function<bool(const std::string&)>;
+
+void appendOptions(const std::string& path, const Wanted& wanted,
+                   std::vector<std::string>& arguments) {
   std::ifstream file(path);
   if (!file) throw CLI::FileError("--options: cannot read " + path);
   std::string line;
@@ -59,6 +62,7 @@ void appendOptions(const std::string& path, std::vector<std::string>& arguments)
       throw CLI::FileError("--options: " + path + " line " + std::to_string(number) + ": '" + name +
                            "': write long options without the dashes, and no options in options");
     }
+    if (!wanted("--" + name)) continue;
     arguments.push_back("--" + name);
     if (end == std::string::npos) continue;
     arguments.back() += "=" + trimmed(line.substr(line.find_first_not_of(" \t=", end)));
@@ -118,13 +122,14 @@ void addServeOptions(CLI::App& serve, ServeOptions& options) {
   refuseLaterOptions(serve);
 }
 
-std::vector<std::string> expandOptionFiles(const std::vector<std::string>& arguments) {
+std::vector<std::string> expandOptionFiles(const std::vector<std::string>& arguments,
+                                           const Wanted& wanted) {
   std::vector<std::string> expanded;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i] == "--options" && i + 1 < arguments.size()) {
-      appendOptions(arguments[++i], expanded);
+      appendOptions(arguments[++i], wanted, expanded);
     } else if (arguments[i].starts_with("--options=")) {
-      appendOptions(arguments[i].substr(10), expanded);
+      appendOptions(arguments[i].substr(10), wanted, expanded);
     } else {
       expanded.push_back(arguments[i]);
     }

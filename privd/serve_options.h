@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,10 @@ struct ServeOptions {
 void addServeOptions(CLI::App& serve, ServeOptions& options);
 
 /// Replaces `--options FILE` in `arguments` by the options in the file: one long option a line
-/// without the dashes, `name`, `name value` or `name=value`, `#` begins a comment line. Throws
-/// CLI::FileError naming the file, and the line where there is one.
-std::vector<std::string> expandOptionFiles(const std::vector<std::string>& arguments);
+/// without the dashes, `name`, `name value` or `name=value`, `#` begins a comment line; those whose
+/// name (with its dashes) is not `wanted` are passed over. Throws CLI::FileError naming the file,
+/// and the line where there is one.
+std::vector<std::string> expandOptionFiles(const std::vector<std::string>& arguments,
+                                           const std::function<bool(const std::string&)>& wanted);
 
 }  // namespace vfiogate

@@ -1,20 +1,20 @@
 #include "privd/cli/commands.h"
 
+#include "privd/cli/binding/commands.h"
+
 #include <CLI/CLI.hpp>
 
 namespace vfiogate {
 
-void addCommands(CLI::App& app, int& exitCode) {
+void addCommands(CLI::App& app, int& exitCode, const OfficeMaker& makeLocal) {
   addListCommand(app, exitCode);
   addShowCommand(app, exitCode);
   addWatchCommand(app, exitCode);
   addPolicyCommand(app, exitCode);
   addDoctorCommand(app, exitCode);
   addAuditCommand(app, exitCode);
-  for (const char* name : {"bind", "unbind", "forget", "hold", "release", "holds"}) {
-    CLI::App* later = app.add_subcommand(name)->group("")->allow_extras();
-    later->callback([name]() { throw CLI::ValidationError(name, "not in this version"); });
-  }
+  addChangeCommands(app, exitCode, makeLocal);
+  addKeepCommands(app, exitCode, makeLocal);
 }
 
 }  // namespace vfiogate

@@ -3,20 +3,14 @@
 
 #include "cli/output_form.h"
 #include "ipc/types/hex.h"
+#include "privd/cli/address.h"
+#include "privd/cli/binding/holders.h"
 #include "privd/cli/commands.h"
 #include "privd/cli/device_json.h"
 #include "privd/cli/node_view.h"
 
 namespace vfiogate {
 namespace {
-
-/// "01:00.0" stands for "0000:01:00.0", as lspci writes it.
-Result<Bdf, std::string> addressOf(const std::string& text) {
-  if (const auto full = Bdf::parse(text)) return *full;
-  if (const auto brief = Bdf::parse("0000:" + text)) return *brief;
-  return Failure{"'" + jsonText(text) +
-                 "' is no PCI address: write it as 0000:01:00.0 or 01:00.0 (privd list has them)"};
-}
 
 void line(const char* label, const std::string& value) {
   std::cout << label << std::string(16 - std::string_view(label).size(), ' ')
@@ -46,7 +40,7 @@ void printGroup(const NodeView& view, const PciDevice& device) {
   }
 }
 
-void print(const NodeView& view, const PciDevice& device) {
+void print(const NodeView& view, const PciDevice& device, const Holders& holders) {
   const Viability seen = viability(view.snapshot, device.address);
   line("address", device.address.str());
   line("device", jsonText(view.deviceName(device)));
@@ -67,13 +61,19 @@ void print(const NodeView& view, const PciDevice& device) {
   }
   if (device.physicalFunction)
     line("SR-IOV", "virtual function of " + device.physicalFunction->str());
+  for (const Holder& holder : holders.found) line("open", wordsFor(holder));
+  if (holders.hidden > 0) {
+    line("open", "unknown of " + std::to_string(holders.hidden) +
+                     " processes, into which only root may look");
+  }
   for (const AttributeProblem& problem : device.problems) {
     line("problem", problem.attribute + ": " + jsonText(problem.why));
   }
 }
 
 /// Returns the exit code.
-int show(const std::string& text, const std::string& form, const ViewOptions& options) {
+int show(const std::string& text, const std::string& form, const ViewOptions& options,
+         const std::string& procRoot) {
   const auto fail = [](const std::string& what) {
     std::cerr << "privd show: " << what << "\n";
     return 1;
@@ -87,10 +87,15 @@ int show(const std::string& text, const std::string& form, const ViewOptions& op
     return fail("there is no " + address->str() + " below " + options.sysfs +
                 " (privd list has what there is)");
   }
+  const auto sysfs = SysfsRoot::open(options.sysfs);
+  if (!sysfs) return fail("--sysfs " + options.sysfs + ": is gone");
+  const Holders holders = holdersOf(procRoot, nodesOf(*sysfs, procRoot, found->second));
   if (form == "json") {
-    std::cout << deviceJson(*view, found->second).dump(2) << "\n";
+    auto json = deviceJson(*view, found->second);
+    json["openedBy"] = holdersJson(holders);
+    std::cout << json.dump(2) << "\n";
   } else {
-    print(*view, found->second);
+    print(*view, found->second, holders);
   }
   return 0;
 }
@@ -102,11 +107,15 @@ void addShowCommand(CLI::App& app, int& exitCode) {
   auto options = std::make_shared<ViewOptions>();
   auto form = std::make_shared<std::string>("table");
   auto address = std::make_shared<std::string>();
+  auto proc = std::make_shared<std::string>("/proc");
   command->add_option("ADDRESS", *address, "such as 0000:01:00.0, or 01:00.0")->required();
   addViewOptions(*command, *options);
+  command->add_option("--proc", *proc, "where processes are found that have the device open")
+      ->capture_default_str();
   addOutputForm(*command, *form, {"table", "json"});
-  command->callback(
-      [options, form, address, &exitCode]() { exitCode = show(*address, *form, *options); });
+  command->callback([options, form, address, proc, &exitCode]() {
+    exitCode = show(*address, *form, *options, *proc);
+  });
 }
 
 }  // namespace vfiogate

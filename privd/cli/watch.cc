@@ -1,15 +1,13 @@
 #include "cli/output_form.h"
 #include "ipc/codec/decode_snapshot.h"
-#include "ipc/codec/limits.h"
-#include "ipc/socket/stream_flags.h"
 #include "ipc/socket/unix_socket.h"
 #include "privd/cli/commands.h"
+#include "privd/cli/daemon_session.h"
 #include "privd/cli/device_json.h"
 #include "privd/cli/node_view.h"
 
 #include <CLI/CLI.hpp>
 
-#include <capnp/rpc-twoparty.h>
 #include <kj/async-io.h>
 #include <kj/debug.h>
 
@@ -101,25 +99,14 @@ private:
 /// Watches until the daemon leaves; returns why in words.
 std::string watchUntilItEnds(kj::AutoCloseFd socket, ChangePrinter& printer) {
   auto io = kj::setupAsyncIo();
-  auto stream = io.lowLevelProvider->wrapSocketFd(kj::mv(socket), kStreamFlags);
-  capnp::TwoPartyVatNetwork network(*stream, capnp::rpc::twoparty::Side::CLIENT, kFromPrivd);
-  auto rpc = capnp::makeRpcClient(network);
-  capnp::MallocMessageBuilder vat;
-  auto host = vat.initRoot<capnp::rpc::twoparty::VatId>();
-  host.setSide(capnp::rpc::twoparty::Side::SERVER);
-  auto enter = rpc.bootstrap(host).castAs<schema::Door>().enterRequest();
-  enter.setProtocol(schema::PROTOCOL);
-  auto entered = enter.send().wait(io.waitScope);
-  if (entered.getAnswer().isWrongProtocol()) {
-    return "the daemon speaks version " + std::to_string(entered.getAnswer().getWrongProtocol()) +
-           ", this program version " + std::to_string(schema::PROTOCOL) +
-           ": use the program of the daemon's release";
-  }
-  auto watch = entered.getAnswer().getSession().watchRequest();
+  DaemonSession daemon(io, kj::mv(socket));
+  auto session = daemon.enter();
+  if (!session) return session.error();
+  auto watch = kj::mv(session).value().watchRequest();
   watch.setObserver(kj::heap<WatchObserver>(printer));
   auto watching = watch.send().wait(io.waitScope);
   if (watching.getAnswer().isDenied()) return "the daemon does not let this user watch";
-  network.onDisconnect().wait(io.waitScope);
+  daemon.ended().wait(io.waitScope);
   return "the daemon closed the connection";
 }
 

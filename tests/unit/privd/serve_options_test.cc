@@ -16,7 +16,7 @@ std::string complaint(std::vector<std::string> arguments, ServeOptions& options)
   CLI::App app;
   addServeOptions(app, options);
   try {
-    arguments = expandOptionFiles(arguments);
+    arguments = expandOptionFiles(arguments, [](const std::string&) { return true; });
     std::reverse(arguments.begin(), arguments.end());
     app.parse(arguments);
   } catch (const CLI::ParseError& error) {
@@ -116,6 +116,14 @@ TEST(ServeOptions, ComeFromAFileToo) {
   EXPECT_EQ(complaint({"--options", dir / "privd.conf", "--rescan", "7"}, options), "");
   EXPECT_EQ(options.sysfs, "/host/sys");
   EXPECT_EQ(options.resourcePrefixes, (std::vector<std::string>{"a.org/", "b.org/"}));
+}
+
+TEST(ServeOptions, OfAFileOnlyThoseThatAreWantedAreTaken) {
+  TempDir dir;
+  std::ofstream(dir / "privd.conf") << "sysfs /host/sys\nrescan=5\ndev /host/dev\n";
+  const auto isPath = [](const std::string& name) { return name == "--sysfs" || name == "--dev"; };
+  EXPECT_EQ(expandOptionFiles({"bind", "--options", dir / "privd.conf", "--rescan"}, isPath),
+            (std::vector<std::string>{"bind", "--sysfs=/host/sys", "--dev=/host/dev", "--rescan"}));
 }
 
 TEST(ServeOptions, FilesAreRefusedByLine) {

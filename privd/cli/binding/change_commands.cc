@@ -1,0 +1,129 @@
+#include "privd/cli/binding/commands.h"
+
+#include "cli/output_form.h"
+#include "cli/table.h"
+#include "ipc/types/driver_name.h"
+#include "privd/cli/address.h"
+#include "privd/cli/binding/run_change.h"
+#include "privd/cli/device_json.h"
+
+#include <CLI/CLI.hpp>
+
+#include <unistd.h>
+
+#include <iostream>
+
+namespace vfiogate {
+namespace {
+
+constexpr auto kPatience = 1 * kj::SECONDS;
+
+/// What the parser fills.
+struct ChangeWords {
+  std::vector<std::string> addresses;
+  std::vector<std::string> overrides;
+  std::string form = "table";
+  ChangeOrder order;
+  DeskOptions desk;
+};
+
+std::string checkOverride(const std::string& text) {
+  const auto read = overrideOf(text);
+  return read ? std::string() : read.error();
+}
+
+std::string checkDriver(const std::string& text) {
+  if (isDriverName(text)) return {};
+  return "'" + jsonText(text) + "' is no driver's name: give one such as vfio-pci";
+}
+
+int fail(const ChangeOrder& order, const std::string& what) {
+  std::cerr << "privd " << nameOf(order.kind) << ": " << what << "\n";
+  return 1;
+}
+
+int change(ChangeWords& words, const OfficeMaker& makeLocal) {
+  ChangeOrder order = words.order;
+  auto addresses = addressesOf(words.addresses);
+  if (!addresses) return fail(order, addresses.error());
+  order.addresses = std::move(addresses).value();
+  for (const std::string& text : words.overrides) {
+    order.overrides.push_back(overrideOf(text).value());
+  }
+  kj::AsyncIoContext io = kj::setupAsyncIo();
+  int exitCode = 1;
+  KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() {
+                 auto reached = openOffice(words.desk, makeLocal, io);
+                 if (!reached) {
+                   fail(order, reached.error());
+                   return;
+                 }
+                 kj::Own<BindingOffice> office = kj::mv(reached).value();
+                 ChangeDisplay display{std::cout, std::cerr, words.form == "json", wantsColours()};
+                 if (isatty(STDERR_FILENO) != 0) display.patience = kPatience;
+                 exitCode = runChange(*office, io, order, words.desk, display);
+               })) {
+    return fail(order, exception->getDescription().cStr());
+  }
+  return exitCode;
+}
+
+void addChangeCommand(CLI::App& app, int& exitCode, const OfficeMaker& makeLocal, ChangeKind kind,
+                      const char* help) {
+  CLI::App* command = app.add_subcommand(nameOf(kind), help);
+  auto words = std::make_shared<ChangeWords>();
+  words->order.kind = kind;
+  addDeskOptions(*command, words->desk);
+  addGuardOptions(*command, words->desk);
+  command
+      ->add_option("ADDRESS", words->addresses,
+                   "such as 0000:01:00.0, or 01:00.0; its whole IOMMU group is meant")
+      ->required()
+      ->take_all();
+  if (kind == ChangeKind::kBind) {
+    command
+        ->add_option("--driver", words->order.driver,
+                     "bind to this one; otherwise the one that the kernel's modules name for it, "
+                     "or vfio-pci")
+        ->check(checkDriver);
+    command->add_flag("--keep", words->order.keep,
+                      "declare it, too: it is bound again after a reboot, until privd forget");
+  }
+  command->add_flag("--dry-run", words->order.dryRun, "show every write, and write nothing");
+  command
+      ->add_option("--override", words->overrides,
+                   "GUARD or GUARD=ADDRESS: what this guard says is known, go on; repeatable")
+      ->check(checkOverride)
+      ->allow_extra_args(false)
+      ->take_all();
+  addOutputForm(*command, words->form, {"table", "json"});
+  command->callback([words, makeLocal, &exitCode]() { exitCode = change(*words, makeLocal); });
+}
+
+}  // namespace
+
+Result<GuardOverride, std::string> overrideOf(const std::string& text) {
+  const std::size_t sign = text.find('=');
+  const auto guard = guardNamed(text.substr(0, sign));
+  if (!guard) {
+    std::string names;
+    for (auto i = static_cast<unsigned>(Guard::kBridge);
+         i <= static_cast<unsigned>(Guard::kUnguarded); ++i) {
+      names += (names.empty() ? "" : ", ") + std::string(nameOf(static_cast<Guard>(i)));
+    }
+    return Failure{"'" + jsonText(text.substr(0, sign)) + "' is no guard: the guards are " + names};
+  }
+  if (sign == std::string::npos) return GuardOverride{*guard, std::nullopt};
+  const auto address = addressOf(text.substr(sign + 1));
+  if (!address) return Failure{address.error()};
+  return GuardOverride{*guard, *address};
+}
+
+void addChangeCommands(CLI::App& app, int& exitCode, const OfficeMaker& makeLocal) {
+  addChangeCommand(app, exitCode, makeLocal, ChangeKind::kBind,
+                   "bind devices, with their IOMMU groups, to VFIO");
+  addChangeCommand(app, exitCode, makeLocal, ChangeKind::kUnbind,
+                   "give devices, with their IOMMU groups, back to the drivers they had");
+}
+
+}  // namespace vfiogate

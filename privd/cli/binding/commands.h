@@ -1,0 +1,21 @@
+#pragma once
+// The commands that change bindings, and what is kept of them.
+
+#include "privd/cli/binding/local_office.h"
+
+namespace CLI {
+class App;
+}
+
+namespace vfiogate {
+
+/// Reads "GUARD" or "GUARD=ADDRESS". Error: in words, with the guards there are.
+Result<GuardOverride, std::string> overrideOf(const std::string& text);
+
+/// `bind` and `unbind`. `makeLocal` is for where no daemon answers.
+void addChangeCommands(CLI::App& app, int& exitCode, const OfficeMaker& makeLocal);
+
+/// `hold`, `release`, `holds` and `forget`.
+void addKeepCommands(CLI::App& app, int& exitCode, const OfficeMaker& makeLocal);
+
+}  // namespace vfiogate

@@ -1,0 +1,63 @@
+#include "privd/cli/binding/kept_text.h"
+
+#include "cli/table.h"
+#include "ipc/types/hex.h"
+#include "privd/cli/device_json.h"
+
+#include <array>
+#include <ctime>
+
+namespace vfiogate {
+namespace {
+
+constexpr int kKeptVersion = 1;
+
+}  // namespace
+
+std::string timeText(std::int64_t secondsSince1970) {
+  const std::time_t time = secondsSince1970;
+  std::tm parts = {};
+  std::array<char, 64> text = {};
+  if (gmtime_r(&time, &parts) == nullptr) return "?";
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
+std::string keptText(const std::vector<OperatorHold>& holds,
+                     const std::vector<DeviceIdentity>& declared, bool colours) {
+  std::vector<std::vector<Cell>> rows;
+  for (const OperatorHold& hold : holds) {
+    rows.push_back({{hold.address.str()},
+                    {"held", Ink::kBusy},
+                    {timeText(hold.since)},
+                    {jsonText(hold.reason)}});
+  }
+  for (const DeviceIdentity& device : declared) {
+    rows.push_back({{device.address.str()},
+                    {"declared"},
+                    {""},
+                    {"bound at start while it is " + hexDigits(device.vendor, 4) + ":" +
+                     hexDigits(device.device, 4)}});
+  }
+  if (rows.empty()) return "Nothing is held out of offer, and nothing is declared.\n";
+  return formatTable({{"DEVICE"}, {"MARK"}, {"SINCE"}, {"REASON"}}, rows, 0, colours);
+}
+
+nlohmann::ordered_json keptJson(const std::vector<OperatorHold>& holds,
+                                const std::vector<DeviceIdentity>& declared) {
+  using Json = nlohmann::ordered_json;
+  Json held = Json::array();
+  for (const OperatorHold& hold : holds) {
+    held.push_back({{"address", hold.address.str()},
+                    {"since", timeText(hold.since)},
+                    {"reason", hold.reason}});
+  }
+  Json kept = Json::array();
+  for (const DeviceIdentity& device : declared) {
+    kept.push_back({{"address", device.address.str()},
+                    {"vendor", hexDigits(device.vendor, 4)},
+                    {"device", hexDigits(device.device, 4)}});
+  }
+  return {{"version", kKeptVersion}, {"holds", held}, {"declared", kept}};
+}
+
+}  // namespace vfiogate

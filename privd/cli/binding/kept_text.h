@@ -1,0 +1,22 @@
+#pragma once
+// What privd keeps for operators, for people and for programs.
+
+#include "privd/state/state_directory.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <vector>
+
+namespace vfiogate {
+
+/// "2026-11-22T05:35:07Z"
+std::string timeText(std::int64_t secondsSince1970);
+
+std::string keptText(const std::vector<OperatorHold>& holds,
+                     const std::vector<DeviceIdentity>& declared, bool colours);
+/// The document of `privd holds -o json`.
+nlohmann::ordered_json keptJson(const std::vector<OperatorHold>& holds,
+                                const std::vector<DeviceIdentity>& declared);
+
+}  // namespace vfiogate

@@ -1,0 +1,81 @@
+#include "privd/cli/binding/run_change.h"
+
+#include "privd/pci_scan.h"
+
+#include <kj/debug.h>
+
+#include <algorithm>
+#include <ostream>
+
+namespace vfiogate {
+namespace {
+
+constexpr int kUnknownEnd = 3;
+
+/// Of these it helps to know whose they are.
+bool isAboutUse(const Objection& objection) {
+  constexpr std::array kUses{Guard::kInUse, Guard::kUsers, Guard::kHeld, Guard::kBlock,
+                             Guard::kConsole};
+  return !objection.overridden && std::ranges::find(kUses, objection.guard) != kUses.end();
+}
+
+/// Lives as long as the change runs.
+kj::Promise<void> tellWaiting(kj::Timer& timer, const ChangeDisplay& display) {
+  KJ_IF_MAYBE (patience, display.patience) {
+    return timer.afterDelay(*patience)
+        .then([&display]() {
+          display.err << "waiting for the kernel: a driver may take its time to let go; the change "
+                         "goes on without this command"
+                      << std::endl;
+        })
+        .eagerlyEvaluate(nullptr);
+  }
+  return kj::NEVER_DONE;
+}
+
+}  // namespace
+
+HoldersOf lookForHolders(const DeskOptions& options, const ChangeReport& report) {
+  HoldersOf holders;
+  if (std::ranges::none_of(report.objections, isAboutUse)) return holders;
+  const auto sysfs = SysfsRoot::open(options.local.sysfs);
+  const auto dev = DevRoot::open(options.local.dev);
+  if (!sysfs || !dev) return holders;
+  const auto seen = scan(*sysfs, *dev);
+  if (!seen) return holders;
+  for (const Objection& objection : report.objections) {
+    const auto device = seen->devices.find(objection.address);
+    if (!isAboutUse(objection) || device == seen->devices.end()) continue;
+    if (holders.contains(objection.address)) continue;
+    holders.emplace(objection.address,
+                    holdersOf(options.proc, nodesOf(*sysfs, options.proc, device->second)));
+  }
+  return holders;
+}
+
+int runChange(BindingOffice& office, kj::AsyncIoContext& io, const ChangeOrder& order,
+              const DeskOptions& options, ChangeDisplay display) {
+  ChangeReport report;
+  KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() {
+                 auto waiting = tellWaiting(io.provider->getTimer(), display);
+                 report = office.change(order, thisPeer()).wait(io.waitScope);
+               })) {
+    display.err << "privd " << nameOf(order.kind) << ": " << exception->getDescription().cStr()
+                << (order.dryRun ? "\n"
+                                 : ": what became of the change is not known here (privd list says "
+                                   "how things are, privd audit show what was done)\n");
+    return order.dryRun ? 1 : kUnknownEnd;
+  }
+  const HoldersOf holders = lookForHolders(options, report);
+  const Printed text = changeText(order, report, holders, display.colours);
+  if (display.json) {
+    constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
+    display.out << changeJson(order, report, holders).dump(2, ' ', false, kReplace) << "\n";
+  } else {
+    display.out << text.out << std::flush;
+  }
+  display.err << text.err;
+  return exitCodeOf(report.outcome);
+}
+
+}  // namespace vfiogate

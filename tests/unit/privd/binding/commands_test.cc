@@ -1,0 +1,262 @@
+// The commands, from the words that are typed to the office that gets the order.
+
+#include "privd/cli/binding/commands.h"
+#include "privd/cli/binding/kept_text.h"
+#include "privd/cli/binding/run_change.h"
+#include "tests/support/temp_dir.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <CLI/CLI.hpp>
+
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace vfiogate {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Bdf placeOf(const char* address) {
+  return Bdf::parse(address).value();
+}
+
+/// What an office was asked.
+struct Asked {
+  std::vector<ChangeOrder> orders;
+  std::vector<std::string> acts;
+  LocalOfficeOptions options;
+  unsigned made = 0;
+};
+
+class NotingOffice final : public BindingOffice {
+public:
+  NotingOffice(Asked& asked, ChangeReport report) : asked_(asked), report_(std::move(report)) {}
+
+  kj::Promise<ChangeReport> change(ChangeOrder order, AuditPeer who) override {
+    EXPECT_EQ(who.pid, getpid());
+    asked_.orders.push_back(std::move(order));
+    return report_;
+  }
+  Result<Done, std::string> hold(const Bdf& address, const std::string& reason,
+                                 const AuditPeer& /*who*/) override {
+    return note("hold " + address.str() + " " + reason);
+  }
+  Result<Done, std::string> release(const Bdf& address, const AuditPeer& /*who*/) override {
+    return note("release " + address.str());
+  }
+  Result<Done, std::string> forget(const Bdf& address, const AuditPeer& /*who*/) override {
+    if (address == placeOf("0000:02:00.0")) return Failure{std::string("the disk is full")};
+    return note("forget " + address.str());
+  }
+  std::vector<OperatorHold> holds() override { return {}; }
+  std::vector<DeviceIdentity> declared() override { return {}; }
+
+private:
+  Result<Done, std::string> note(std::string act) {
+    asked_.acts.push_back(std::move(act));
+    return Done{};
+  }
+
+  Asked& asked_;
+  const ChangeReport report_;
+};
+
+class BindingCommands : public testing::Test {
+protected:
+  ~BindingCommands() noexcept override = default;
+
+  /// Types it after `privd`, where no daemon runs; returns the exit code.
+  int type(std::vector<std::string> words) {
+    err_.clear();
+    words.insert(words.begin() + 1, {"--socket", dir_ / "none.sock"});
+    CLI::App app("", "privd");
+    int exitCode = 0;
+    const OfficeMaker make = [this](const LocalOfficeOptions& options, kj::AsyncIoContext&) {
+      asked_.options = options;
+      ++asked_.made;
+      if (!noOffice_.empty())
+        return Result<kj::Own<BindingOffice>, std::string>(Failure{noOffice_});
+      kj::Own<BindingOffice> office = kj::heap<NotingOffice>(asked_, report_);
+      return Result<kj::Own<BindingOffice>, std::string>(kj::mv(office));
+    };
+    addChangeCommands(app, exitCode, make);
+    addKeepCommands(app, exitCode, make);
+    std::ranges::reverse(words);
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    try {
+      app.parse(words);
+    } catch (const CLI::ParseError& error) {
+      err_ = error.what();
+      exitCode = 2;
+    }
+    out_ = testing::internal::GetCapturedStdout();
+    err_ += testing::internal::GetCapturedStderr();
+    return exitCode;
+  }
+
+  TempDir dir_;
+  Asked asked_;
+  ChangeReport report_;
+  std::string noOffice_;
+  std::string out_;
+  std::string err_;
+};
+
+TEST_F(BindingCommands, ABindIsOneOrderOverAllItsAddresses) {
+  EXPECT_EQ(type({"bind", "01:00.0", "0000:02:00.1", "0000:01:00.0", "--driver", "mlx5_vfio_pci",
+                  "--dry-run", "--keep", "--override", "users", "--override", "boot-vga=02:00.1"}),
+            0);
+  ASSERT_EQ(asked_.orders.size(), 1U);
+  EXPECT_EQ(asked_.orders.front(),
+            (ChangeOrder{.kind = ChangeKind::kBind,
+                         .addresses = {placeOf("0000:01:00.0"), placeOf("0000:02:00.1")},
+                         .driver = "mlx5_vfio_pci",
+                         .overrides = {{Guard::kUsers, std::nullopt},
+                                       {Guard::kBootVga, placeOf("0000:02:00.1")}},
+                         .dryRun = true,
+                         .keep = true}));
+  EXPECT_THAT(out_, HasSubstr("Dry run: nothing was written"));
+}
+
+TEST_F(BindingCommands, AnOverrideTakesOneWordSoThatAddressesMayFollowIt) {
+  EXPECT_EQ(type({"unbind", "--override", "users", "01:00.0"}), 0);
+  EXPECT_EQ(asked_.orders.at(0), (ChangeOrder{.kind = ChangeKind::kUnbind,
+                                              .addresses = {placeOf("0000:01:00.0")},
+                                              .overrides = {{Guard::kUsers, std::nullopt}}}));
+}
+
+TEST_F(BindingCommands, MisuseIsSaidBeforeAnythingIsOpened) {
+  const std::vector<std::pair<std::vector<std::string>, const char*>> rows{
+      {{"bind"}, "ADDRESS is required"},
+      {{"bind", "01:00.0", "--override", "fear"},
+       "'fear' is no guard: the guards are bridge, boot-vga, console, root-disk, block, storage, "
+       "network, users, sriov, no-iommu, member, in-use, held, operator, policy, unguarded"},
+      {{"bind", "01:00.0", "--override", "users=here"}, "'here' is no PCI address"},
+      {{"bind", "01:00.0", "--driver", "../nvme"}, "'../nvme' is no driver's name"},
+      {{"unbind", "01:00.0", "--driver", "vfio-pci"}, "--driver"},
+      {{"unbind", "01:00.0", "--keep"}, "--keep"},
+      {{"bind", "01:00.0", "-o", "svg"}, "'svg' is no form of output"},
+      {{"hold", "01:00.0"}, "--reason is required"},
+      {{"hold", "01:00.0", "--reason", ""}, "give one line of 1 to 200 bytes"},
+      {{"hold", "01:00.0", "--reason", "two\nlines"}, "give one line of 1 to 200 bytes"},
+      {{"hold", "01:00.0", "--reason", std::string(201, 'x')}, "give one line of 1 to 200 bytes"},
+      {{"release"}, "ADDRESS is required"}};
+  for (const auto& [words, says] : rows) {
+    EXPECT_EQ(type(words), 2) << testing::PrintToString(words);
+    EXPECT_THAT(err_, HasSubstr(says));
+  }
+  EXPECT_EQ(asked_.made, 0U);
+}
+
+TEST_F(BindingCommands, WhatIsNoAddressEndsWithOneAndPointsToTheList) {
+  for (const char* command : {"bind", "unbind", "release", "forget"}) {
+    EXPECT_EQ(type({command, "01:00.0", "first"}), 1) << command;
+    EXPECT_EQ(err_, std::string("privd ") + command +
+                        ": 'first' is no PCI address: write it as 0000:01:00.0 or 01:00.0 (privd "
+                        "list has them)\n");
+  }
+  EXPECT_EQ(asked_.made, 0U);
+}
+
+TEST_F(BindingCommands, TheExitCodeIsTheOutcomes) {
+  for (const auto& [outcome, code] :
+       std::initializer_list<std::pair<ChangeOutcome, int>>{{ChangeOutcome::kDone, 0},
+                                                            {ChangeOutcome::kAlreadySo, 0},
+                                                            {ChangeOutcome::kRefused, 1},
+                                                            {ChangeOutcome::kFailed, 1},
+                                                            {ChangeOutcome::kLeftChanged, 3},
+                                                            {ChangeOutcome::kStuck, 3}}) {
+    report_.outcome = outcome;
+    EXPECT_EQ(type({"bind", "01:00.0"}), code) << nameOf(outcome);
+    EXPECT_EQ(type({"bind", "01:00.0", "-o", "json"}), code) << nameOf(outcome);
+    EXPECT_EQ(nlohmann::json::parse(out_)["outcome"], nameOf(outcome));
+  }
+}
+
+TEST_F(BindingCommands, WithoutADaemonTheOfficeIsToldWhatTheDaemonWouldBe) {
+  EXPECT_EQ(type({"bind",
+                  "01:00.0",
+                  "--sysfs",
+                  "/host/sys",
+                  "--dev",
+                  "/host/dev",
+                  "--state-dir",
+                  "/s",
+                  "--audit-log",
+                  "/a",
+                  "--allow",
+                  "vendor=10de",
+                  "--allow",
+                  "class=03",
+                  "--deny",
+                  "address=0000:00:*",
+                  "--host-mountinfo",
+                  "/m",
+                  "--host-route",
+                  "/r",
+                  "--allow-storage",
+                  "--allow-unguarded-unbind"}),
+            0);
+  EXPECT_EQ(asked_.options.sysfs, "/host/sys");
+  EXPECT_EQ(asked_.options.dev, "/host/dev");
+  EXPECT_EQ(asked_.options.stateDir, "/s");
+  EXPECT_EQ(asked_.options.auditLog, "/a");
+  EXPECT_THAT(asked_.options.allow, ElementsAre("vendor=10de", "class=03"));
+  EXPECT_THAT(asked_.options.deny, ElementsAre("address=0000:00:*"));
+  EXPECT_EQ(asked_.options.hostMountinfo, "/m");
+  EXPECT_EQ(asked_.options.hostRoute, "/r");
+  EXPECT_TRUE(asked_.options.allowStorage);
+  EXPECT_TRUE(asked_.options.allowUnguardedUnbind);
+}
+
+TEST_F(BindingCommands, AnOfficeThatCannotBeMadeIsARefusal) {
+  noOffice_ = "pid=7 host=node-1 has the lock";
+  for (const auto& words : std::vector<std::vector<std::string>>{
+           {"bind", "01:00.0"}, {"holds"}, {"hold", "01:00.0", "--reason", "x"}}) {
+    EXPECT_EQ(type(words), 1);
+    EXPECT_EQ(err_, "privd " + words.front() + ": pid=7 host=node-1 has the lock\n");
+  }
+}
+
+TEST_F(BindingCommands, ADaemonThatMayNotBeReachedIsNotGoneRound) {
+  std::filesystem::create_symlink("none.sock", dir_ / "none.sock");
+  EXPECT_EQ(type({"bind", "01:00.0"}), 1);
+  EXPECT_THAT(err_, HasSubstr("none.sock"));
+  EXPECT_EQ(asked_.made, 0U);
+}
+
+TEST_F(BindingCommands, WhatIsKeptIsChangedDeviceByDevice) {
+  EXPECT_EQ(type({"hold", "01:00.0", "--reason", "fan dies"}), 0);
+  EXPECT_EQ(type({"release", "01:00.0", "01:00.0", "03:00.0"}), 0);
+  EXPECT_THAT(asked_.acts, ElementsAre("hold 0000:01:00.0 fan dies", "release 0000:01:00.0",
+                                       "release 0000:03:00.0"));
+  asked_.acts.clear();
+  EXPECT_EQ(type({"forget", "01:00.0", "02:00.0", "03:00.0"}), 1);
+  EXPECT_EQ(err_, "privd forget: the disk is full\n");
+  EXPECT_THAT(asked_.acts, ElementsAre("forget 0000:01:00.0", "forget 0000:03:00.0"));
+}
+
+TEST_F(BindingCommands, HoldsAreAListForPeopleAndForPrograms) {
+  EXPECT_EQ(type({"holds"}), 0);
+  EXPECT_EQ(out_, "Nothing is held out of offer, and nothing is declared.\n");
+  EXPECT_EQ(type({"holds", "-o", "json"}), 0);
+  EXPECT_EQ(nlohmann::json::parse(out_),
+            nlohmann::json::parse(R"({"version": 1, "holds": [], "declared": []})"));
+  const std::vector<OperatorHold> holds{{placeOf("0000:01:00.0"), "fan\x1b dies", 1'700'000'000}};
+  const std::vector<DeviceIdentity> declared{{placeOf("0000:02:00.0"), 0x10de, 0x2684}};
+  EXPECT_EQ(keptText(holds, declared, false),
+            "DEVICE        MARK      SINCE                 REASON\n"
+            "0000:01:00.0  held      2023-11-14T22:13:20Z  fan? dies\n"
+            "0000:02:00.0  declared                        bound at start while it is 10de:2684\n");
+  EXPECT_EQ(keptJson(holds, declared), nlohmann::ordered_json::parse(R"({"version": 1,
+    "holds": [{"address": "0000:01:00.0", "since": "2023-11-14T22:13:20Z",
+               "reason": "fan\u001b dies"}],
+    "declared": [{"address": "0000:02:00.0", "vendor": "10de", "device": "2684"}]})"));
+}
+
+}  // namespace
+}  // namespace vfiogate
