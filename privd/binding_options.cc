@@ -29,17 +29,21 @@ void addParsed(CLI::App& command, const std::string& name, std::vector<T>& into,
             }
           },
           help)
+      ->allow_extra_args(false)
       ->take_all()
       ->type_name(type);
 }
 
 }  // namespace
 
-void addBindingOptions(CLI::App& command, BindingOptions& options) {
+void addAuditOption(CLI::App& command, BindingOptions& options) {
   command
       .add_option("--audit-log", options.auditLog,
                   "where every write into sysfs is recorded before it happens")
       ->capture_default_str();
+}
+
+void addGuardOptions(CLI::App& command, BindingOptions& options) {
   addParsed(command, "--allow", options.allow, &Selector::parse,
             "what plugind and --declare may have bound; repeatable; default: nothing", "SELECTOR");
   addParsed(command, "--deny", options.deny, &Selector::parse,

@@ -25,9 +25,10 @@ struct BindingOptions {
   std::string moduleAliases;  ///< empty: the running kernel's
 };
 
-/// Describes them to the parser, which fills `options`; all but `--override`, which orders of the
-/// command line have for themselves.
-void addBindingOptions(CLI::App& command, BindingOptions& options);
+/// They describe options to the parser, which fills `options`.
+void addAuditOption(CLI::App& command, BindingOptions& options);
+/// What decides on changes, but for overrides.
+void addGuardOptions(CLI::App& command, BindingOptions& options);
 
 /// `--override GUARD[=ADDRESS]`, repeatable.
 void addOverrideOption(CLI::App& command, std::vector<GuardOverride>& overrides);

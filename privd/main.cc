@@ -27,11 +27,6 @@ std::function<bool(const std::string&)> optionsFor(const CLI::App& app, const CL
   };
 }
 
-vfiogate::Result<kj::Own<vfiogate::BindingOffice>, std::string> noLocalOffice(
-    const vfiogate::LocalOfficeOptions& /*options*/, kj::AsyncIoContext& /*io*/) {
-  return vfiogate::Failure{std::string("no daemon answers: start privd serve")};
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -43,7 +38,7 @@ int main(int argc, char** argv) {
   vfiogate::ServeOptions options;
   CLI::App* serve = app.add_subcommand("serve", "the daemon: watches the hardware for plugind");
   vfiogate::addServeOptions(*serve, options);
-  vfiogate::addCommands(app, exitCode, noLocalOffice);
+  vfiogate::addCommands(app, exitCode, vfiogate::makeLocalOffice);
   try {
     std::vector<std::string> arguments =
         vfiogate::expandOptionFiles(std::vector<std::string>(argv + 1, argv + argc),

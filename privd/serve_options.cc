@@ -114,7 +114,8 @@ void addServeOptions(CLI::App& serve, ServeOptions& options) {
   serve.add_option("--rescan", options.rescanSeconds, "seconds between looks without a hint")
       ->check(CLI::Range(1, 86400))
       ->capture_default_str();
-  addBindingOptions(serve, options.binding);
+  addAuditOption(serve, options.binding);
+  addGuardOptions(serve, options.binding);
   addOverrideOption(serve, options.binding.overrides);
   addDeclareOption(serve, options.declared);
   serve.add_option("--options", "file with more options: one a line, without the dashes")

@@ -21,16 +21,10 @@ constexpr auto kPatience = 1 * kj::SECONDS;
 /// What the parser fills.
 struct ChangeWords {
   std::vector<std::string> addresses;
-  std::vector<std::string> overrides;
   std::string form = "table";
   ChangeOrder order;
   DeskOptions desk;
 };
-
-std::string checkOverride(const std::string& text) {
-  const auto read = overrideOf(text);
-  return read ? std::string() : read.error();
-}
 
 std::string checkDriver(const std::string& text) {
   if (isDriverName(text)) return {};
@@ -47,9 +41,6 @@ int change(ChangeWords& words, const OfficeMaker& makeLocal) {
   auto addresses = addressesOf(words.addresses);
   if (!addresses) return fail(order, addresses.error());
   order.addresses = std::move(addresses).value();
-  for (const std::string& text : words.overrides) {
-    order.overrides.push_back(overrideOf(text).value());
-  }
   kj::AsyncIoContext io = kj::setupAsyncIo();
   int exitCode = 1;
   KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() {
@@ -74,7 +65,7 @@ void addChangeCommand(CLI::App& app, int& exitCode, const OfficeMaker& makeLocal
   auto words = std::make_shared<ChangeWords>();
   words->order.kind = kind;
   addDeskOptions(*command, words->desk);
-  addGuardOptions(*command, words->desk);
+  addChangeOptions(*command, words->desk);
   command
       ->add_option("ADDRESS", words->addresses,
                    "such as 0000:01:00.0, or 01:00.0; its whole IOMMU group is meant")
@@ -90,34 +81,12 @@ void addChangeCommand(CLI::App& app, int& exitCode, const OfficeMaker& makeLocal
                       "declare it, too: it is bound again after a reboot, until privd forget");
   }
   command->add_flag("--dry-run", words->order.dryRun, "show every write, and write nothing");
-  command
-      ->add_option("--override", words->overrides,
-                   "GUARD or GUARD=ADDRESS: what this guard says is known, go on; repeatable")
-      ->check(checkOverride)
-      ->allow_extra_args(false)
-      ->take_all();
+  addOverrideOption(*command, words->order.overrides);
   addOutputForm(*command, words->form, {"table", "json"});
   command->callback([words, makeLocal, &exitCode]() { exitCode = change(*words, makeLocal); });
 }
 
 }  // namespace
-
-Result<GuardOverride, std::string> overrideOf(const std::string& text) {
-  const std::size_t sign = text.find('=');
-  const auto guard = guardNamed(text.substr(0, sign));
-  if (!guard) {
-    std::string names;
-    for (auto i = static_cast<unsigned>(Guard::kBridge);
-         i <= static_cast<unsigned>(Guard::kUnguarded); ++i) {
-      names += (names.empty() ? "" : ", ") + std::string(nameOf(static_cast<Guard>(i)));
-    }
-    return Failure{"'" + jsonText(text.substr(0, sign)) + "' is no guard: the guards are " + names};
-  }
-  if (sign == std::string::npos) return GuardOverride{*guard, std::nullopt};
-  const auto address = addressOf(text.substr(sign + 1));
-  if (!address) return Failure{address.error()};
-  return GuardOverride{*guard, *address};
-}
 
 void addChangeCommands(CLI::App& app, int& exitCode, const OfficeMaker& makeLocal) {
   addChangeCommand(app, exitCode, makeLocal, ChangeKind::kBind,

@@ -9,9 +9,6 @@ class App;
 
 namespace vfiogate {
 
-/// Reads "GUARD" or "GUARD=ADDRESS". Error: in words, with the guards there are.
-Result<GuardOverride, std::string> overrideOf(const std::string& text);
-
 /// `bind` and `unbind`. `makeLocal` is for where no daemon answers.
 void addChangeCommands(CLI::App& app, int& exitCode, const OfficeMaker& makeLocal);
 

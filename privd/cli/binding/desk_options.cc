@@ -21,10 +21,6 @@ void addDeskOptions(CLI::App& command, DeskOptions& options) {
                   "without a daemon: what outlives this command")
       ->capture_default_str();
   command
-      .add_option("--audit-log", options.local.auditLog,
-                  "without a daemon: where every write is recorded")
-      ->capture_default_str();
-  command
       .add_option("--sysfs", options.local.sysfs,
                   "without a daemon: the root below which sysfs is found")
       ->capture_default_str();
@@ -32,6 +28,7 @@ void addDeskOptions(CLI::App& command, DeskOptions& options) {
       .add_option("--dev", options.local.dev,
                   "without a daemon: the root below which device nodes are looked for")
       ->capture_default_str();
+  addAuditOption(command, options.local.binding);
   command
       .add_option("--options",
                   "file with more options, such as the daemon's: one a line, without the dashes; "
@@ -39,24 +36,8 @@ void addDeskOptions(CLI::App& command, DeskOptions& options) {
       ->type_name("FILE");
 }
 
-void addGuardOptions(CLI::App& command, DeskOptions& options) {
-  const auto many = [](CLI::Option* option) { option->allow_extra_args(false)->take_all(); };
-  many(command.add_option("--allow", options.local.allow,
-                          "without a daemon: as of privd serve; repeatable"));
-  many(command.add_option("--deny", options.local.deny,
-                          "without a daemon: devices that are never changed; repeatable"));
-  command
-      .add_option("--host-mountinfo", options.local.hostMountinfo,
-                  "without a daemon: the host's mounts, where these are a container's")
-      ->type_name("FILE");
-  command
-      .add_option("--host-route", options.local.hostRoute,
-                  "without a daemon: the host's routes, where these are a container's")
-      ->type_name("FILE");
-  command.add_flag("--allow-storage", options.local.allowStorage,
-                   "without a daemon: storage may be bound without its exclusive open");
-  command.add_flag("--allow-unguarded-unbind", options.local.allowUnguardedUnbind,
-                   "without a daemon: unbind from VFIO also where the group's node cannot be held");
+void addChangeOptions(CLI::App& command, DeskOptions& options) {
+  addGuardOptions(command, options.local.binding);
   command.add_option("--proc", options.proc, "where processes are found that hold a device")
       ->capture_default_str();
 }

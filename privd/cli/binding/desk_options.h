@@ -18,7 +18,7 @@ struct DeskOptions {
 /// `--socket`, and what all of them need where no daemon runs.
 void addDeskOptions(CLI::App& command, DeskOptions& options);
 /// What decides on a change where no daemon runs.
-void addGuardOptions(CLI::App& command, DeskOptions& options);
+void addChangeOptions(CLI::App& command, DeskOptions& options);
 
 /// The daemon's office where one answers, otherwise one of `makeLocal`. Error: in words.
 Result<kj::Own<BindingOffice>, std::string> openOffice(const DeskOptions& options,

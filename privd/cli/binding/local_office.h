@@ -2,27 +2,22 @@
 // The office of a command that works without a daemon.
 
 #include "privd/binding_office.h"
+#include "privd/binding_options.h"
 
 #include <kj/async-io.h>
 
 #include <functional>
 #include <string>
-#include <vector>
 
 namespace vfiogate {
 
-/// What `privd serve` would have been told. Selectors and overrides are still text.
+/// What `privd serve` would have been told. Without `hostMountinfo` and `hostRoute` this process's
+/// own are taken: it runs where an operator is.
 struct LocalOfficeOptions {
   std::string sysfs = "/sys";
   std::string dev = "/dev";
   std::string stateDir = "/var/lib/vfiogate";
-  std::string auditLog = "/var/log/vfiogate/audit.jsonl";
-  std::vector<std::string> allow;
-  std::vector<std::string> deny;
-  std::string hostMountinfo;  ///< empty: this process's own
-  std::string hostRoute;      ///< empty: this process's own
-  bool allowStorage = false;
-  bool allowUnguardedUnbind = false;
+  BindingOptions binding;
 };
 
 /// Makes an office that works in this process, with the node's lock, the same guards and the same
@@ -30,5 +25,9 @@ struct LocalOfficeOptions {
 /// in words, such as who has the lock.
 using OfficeMaker = std::function<Result<kj::Own<BindingOffice>, std::string>(
     const LocalOfficeOptions& options, kj::AsyncIoContext& io)>;
+
+/// The maker of the real one.
+Result<kj::Own<BindingOffice>, std::string> makeLocalOffice(const LocalOfficeOptions& options,
+                                                            kj::AsyncIoContext& io);
 
 }  // namespace vfiogate

@@ -133,8 +133,9 @@ TEST_F(BindingCommands, MisuseIsSaidBeforeAnythingIsOpened) {
   const std::vector<std::pair<std::vector<std::string>, const char*>> rows{
       {{"bind"}, "ADDRESS is required"},
       {{"bind", "01:00.0", "--override", "fear"},
-       "'fear' is no guard: the guards are bridge, boot-vga, console, root-disk, block, storage, "
-       "network, users, sriov, no-iommu, member, in-use, held, operator, policy, unguarded"},
+       "'fear' is no guard that may be overridden: those are boot-vga, console, storage, network, "
+       "users, no-iommu, held, unguarded"},
+      {{"bind", "01:00.0", "--override", "root-disk"}, "'root-disk' is no guard that may be"},
       {{"bind", "01:00.0", "--override", "users=here"}, "'here' is no PCI address"},
       {{"bind", "01:00.0", "--driver", "../nvme"}, "'../nvme' is no driver's name"},
       {{"unbind", "01:00.0", "--driver", "vfio-pci"}, "--driver"},
@@ -204,13 +205,15 @@ TEST_F(BindingCommands, WithoutADaemonTheOfficeIsToldWhatTheDaemonWouldBe) {
   EXPECT_EQ(asked_.options.sysfs, "/host/sys");
   EXPECT_EQ(asked_.options.dev, "/host/dev");
   EXPECT_EQ(asked_.options.stateDir, "/s");
-  EXPECT_EQ(asked_.options.auditLog, "/a");
-  EXPECT_THAT(asked_.options.allow, ElementsAre("vendor=10de", "class=03"));
-  EXPECT_THAT(asked_.options.deny, ElementsAre("address=0000:00:*"));
-  EXPECT_EQ(asked_.options.hostMountinfo, "/m");
-  EXPECT_EQ(asked_.options.hostRoute, "/r");
-  EXPECT_TRUE(asked_.options.allowStorage);
-  EXPECT_TRUE(asked_.options.allowUnguardedUnbind);
+  EXPECT_EQ(asked_.options.binding.auditLog, "/a");
+  EXPECT_THAT(asked_.options.binding.allow, ElementsAre(Selector::parse("vendor=10de").value(),
+                                                        Selector::parse("class=03").value()));
+  EXPECT_THAT(asked_.options.binding.deny,
+              ElementsAre(Selector::parse("address=0000:00:*").value()));
+  EXPECT_EQ(asked_.options.binding.hostMountinfo, "/m");
+  EXPECT_EQ(asked_.options.binding.hostRoute, "/r");
+  EXPECT_TRUE(asked_.options.binding.allowStorage);
+  EXPECT_TRUE(asked_.options.binding.allowUnguardedUnbind);
 }
 
 TEST_F(BindingCommands, AnOfficeThatCannotBeMadeIsARefusal) {
