@@ -30,6 +30,16 @@ Viability judgeAlone(const PciDevice& device) {
   return {};
 }
 
+/// What would be no news to whoever has to mend the machine first.
+bool isBroken(const Viability& alone) {
+  return !alone.ready() && alone.obstacle <= Obstacle::kNotAnswering;
+}
+
+Obstacle judgeOffice(const IommuGroup& group) {
+  if (group.office.operatorHeld) return Obstacle::kOperatorHold;
+  return group.office.stuck ? Obstacle::kWriteStuck : Obstacle::kNone;
+}
+
 Viability judgeMembers(const Snapshot& snapshot, const IommuGroup& group, const Bdf& address) {
   for (const Bdf& member : group.members) {
     const auto found = snapshot.devices.find(member);
@@ -66,9 +76,14 @@ bool isEndpoint(const PciDevice& device) {
 
 Viability viability(const Snapshot& snapshot, const Bdf& address) {
   const PciDevice& device = snapshot.devices.at(address);
-  if (const Viability alone = judgeAlone(device); !alone.ready()) return alone;
+  const Viability alone = judgeAlone(device);
+  if (isBroken(alone)) return alone;
   const auto group = snapshot.groups.find(*device.group);
-  if (group == snapshot.groups.end()) return {Obstacle::kNoGroup, std::nullopt};
+  const bool known = group != snapshot.groups.end();
+  const Obstacle office = known ? judgeOffice(group->second) : Obstacle::kNone;
+  if (office != Obstacle::kNone) return {office, std::nullopt};
+  if (!alone.ready()) return alone;
+  if (!known) return {Obstacle::kNoGroup, std::nullopt};
   if (group->second.noIommu) return {Obstacle::kNoIommu, std::nullopt};
   if (const Viability members = judgeMembers(snapshot, group->second, address); !members.ready()) {
     return members;
@@ -91,6 +106,10 @@ std::string_view reasonCode(Obstacle obstacle) {
       return "no-iommu";
     case Obstacle::kNotAnswering:
       return "not-answering";
+    case Obstacle::kOperatorHold:
+      return "operator-hold";
+    case Obstacle::kWriteStuck:
+      return "write-stuck";
     case Obstacle::kBeingUnbound:
       return "being-unbound";
     case Obstacle::kHostDriver:
@@ -105,6 +124,17 @@ std::string_view reasonCode(Obstacle obstacle) {
       return "no-node";
   }
   return "unknown";
+}
+
+std::string_view officeText(Obstacle obstacle) {
+  switch (obstacle) {
+    case Obstacle::kOperatorHold:
+      return "taken out of offer by an operator: privd release gives it back";
+    case Obstacle::kWriteStuck:
+      return "a write that changes its drivers has not come back: see privd's log, then reboot";
+    default:
+      return {};
+  }
 }
 
 std::string explain(const Snapshot& snapshot, const Bdf& address, const Viability& viability) {
@@ -130,6 +160,9 @@ std::string explain(const Snapshot& snapshot, const Bdf& address, const Viabilit
       return "VFIO no-IOMMU mode: no isolation; turn the IOMMU on";
     case Obstacle::kNotAnswering:
       return "reads all ones: dead or powered off; reset or replug it";
+    case Obstacle::kOperatorHold:
+    case Obstacle::kWriteStuck:
+      return std::string(officeText(viability.obstacle));
     case Obstacle::kBeingUnbound:
       return "being unbound while in use: stop the VM that uses it";
     case Obstacle::kHostDriver:

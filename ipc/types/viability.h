@@ -19,6 +19,8 @@ enum class Obstacle : std::uint8_t {
   kNoGroup,       ///< no IOMMU group: IOMMU off, or not covered by it
   kNoIommu,       ///< VFIO's no-IOMMU mode: no isolation
   kNotAnswering,  ///< configuration space reads all ones
+  kOperatorHold,  ///< an operator took its group out of offer
+  kWriteStuck,    ///< a write that changes its group's drivers has not come back
   kBeingUnbound,  ///< no driver, but enabled: somebody unbinds it while it is in use
   kHostDriver,    ///< bound to a driver that does not offer VFIO
   kNoDriver,      ///< bound to no driver
@@ -40,6 +42,9 @@ Viability viability(const Snapshot& snapshot, const Bdf& address);
 
 /// The stable name of an obstacle: "passable", "bridge", "host-driver", ...
 std::string_view reasonCode(Obstacle obstacle);
+
+/// In words, of what privd's record says of a group: kOperatorHold, kWriteStuck; empty: of others.
+std::string_view officeText(Obstacle obstacle);
 
 /// The obstacle in words, with what would lift it, such as
 /// "bound to nvme, not to a VFIO driver: bind its group to vfio-pci".

@@ -26,7 +26,8 @@ Bar offerReason(const LedgerState& state, const ResourceName& resource,
   if (device.healthy) return {"offered", ""};
   const std::string others = standIns(state, resource, device);
   if (!others.empty()) return {"represented", others + " stands for its group (groupUnit)"};
-  if (device.hardware != "ready") return {device.hardware, device.hardwareText};
+  if (device.hardware != "ready" && device.hardware != "bindable")
+    return {device.hardware, device.hardwareText};
   if (isResting(state, device.address)) {
     return {
         "flapping",

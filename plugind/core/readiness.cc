@@ -25,8 +25,9 @@ std::string listOf(const std::vector<const ResourceStatus*>& resources) {
 
 bool anyReady(const PluginStatus& status) {
   return std::ranges::any_of(status.resources, [](const ResourceStatus& resource) {
-    return std::ranges::any_of(
-        resource.devices, [](const DeviceStatus& device) { return device.hardware == "ready"; });
+    return std::ranges::any_of(resource.devices, [](const DeviceStatus& device) {
+      return device.hardware == "ready" || device.hardware == "bindable";
+    });
   });
 }
 

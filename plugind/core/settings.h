@@ -1,6 +1,7 @@
 #pragma once
 // What the configuration asks for, checked, as the core uses it. Only what this version can do.
 
+#include <algorithm>
 #include <chrono>
 #include <compare>
 #include <cstdint>
@@ -82,11 +83,18 @@ struct Settings {
   std::vector<ResourceSettings> resources;
   std::chrono::milliseconds grace{60'000};          ///< frames stand this long without privd
   std::chrono::milliseconds allocateWait{5'000};    ///< of the first Allocate without privd
+  std::chrono::milliseconds bindDeadline{5'000};    ///< of a call that has a group bound
   std::chrono::milliseconds emptyResourceAfter{0};  ///< 0: a resource without devices never ends
   std::chrono::milliseconds flapRest{30'000};       ///< 0: devices that flap do not rest
   RefusalDetail refusalDetail = RefusalDetail::kReference;
 
   friend bool operator==(const Settings&, const Settings&) = default;
 };
+
+/// Some resource has its devices bound when they are lent.
+inline bool bindsAny(const Settings& settings) {
+  return std::ranges::any_of(settings.resources,
+                             [](const auto& entry) { return entry.lending.onAllocate; });
+}
 
 }  // namespace vfiogate

@@ -1,5 +1,7 @@
 #include "plugind/core/status.h"
 
+#include <algorithm>
+
 #include "ipc/types/hex.h"
 #include "plugind/core/offer_reason.h"
 
@@ -43,9 +45,10 @@ DeviceStatus deviceStatus(const LedgerState& state, const RecordIndex& index, co
   if (device != state.hardware.snapshot.devices.end()) describe(device->second, status);
   const GroupReadiness judged =
       judgeReadiness(state.hardware, resource.name, {address}, resource.lending);
-  const bool ready = judged.readiness == Readiness::kReady;
-  status.hardware = ready ? "ready" : judged.bar.reason;
+  status.hardware = judged.bar.reason;
   status.hardwareText = judged.bar.text;
+  if (judged.readiness == Readiness::kReady) status.hardware = "ready";
+  if (judged.readiness == Readiness::kBindable) status.hardware = "bindable";
   const auto refusal = state.refusals.find(address);
   if (refusal != state.refusals.end()) status.lastRefusal = refusal->second;
   return status;
@@ -77,6 +80,18 @@ ResourceStatus resourceStatus(const LedgerState& state, const RecordIndex& index
   return status;
 }
 
+/// What the configuration wants and privd does not give.
+bool lacksRight(const LedgerState& state) {
+  return !state.hardware.mayBind &&
+         std::ranges::any_of(state.catalog.resources,
+                             [](const auto& entry) { return entry.second.lending.onAllocate; });
+}
+
+constexpr NodeObstacle kNoRight{
+    "no_right_to_bind",
+    "bind: on-allocate is configured, and privd gives no right to bind: add bind to "
+    "its --plugind-rights"};
+
 }  // namespace
 
 PluginStatus statusOf(const LedgerState& state,
@@ -91,6 +106,7 @@ PluginStatus statusOf(const LedgerState& state,
                       .leftOut = state.catalog.leftOut,
                       .obstacles = {}};
   if (state.privdThere) status.obstacles = obstaclesOf(state.hardware.snapshot);
+  if (state.privdThere && lacksRight(state)) status.obstacles.push_back(kNoRight);
   const RecordIndex index = indexOf(state.records);
   std::set<ResourceName> names;
   for (const auto& [name, devices] : state.catalog.resources) names.insert(name);

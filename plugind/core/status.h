@@ -26,7 +26,7 @@ struct DeviceStatus {
   std::optional<std::uint32_t> numaNode;
   bool shown = false;        ///< in its resource's frame
   bool healthy = false;      ///< there
-  std::string hardware;      ///< "ready", or the code of what keeps it from being lent
+  std::string hardware;      ///< "ready", "bindable", or the code of what keeps it from being lent
   std::string hardwareText;  ///< for people, with what would lift it; empty if ready
   std::string reason;        ///< "offered", or why not: offer_reason.h
   std::string reasonText;    ///< for people; empty if offered

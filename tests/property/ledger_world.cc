@@ -22,8 +22,12 @@ LedgerWorld::LedgerWorld() {
     entry.select = *Selector::parse("device=000" + std::string(name));
     entry.lending.injectCdi = true;
     if (std::string_view(name) == "3") entry.lending.groupUnit = GroupUnit::kAll;
+    // Group 33 is bound by hand, and shares its resource with 31.
+    entry.lending.onAllocate = entry.lending.returnToOriginal = true;
     settings_.resources.push_back(std::move(entry));
   }
+  putOnHost(IommuGroupId(31));
+  putOnHost(IommuGroupId(32));
   now_.instant = Instant(1h);
   now_.wall = std::chrono::sys_days(std::chrono::days(20'000));
   kubelet_ = {1, now_.wall};
@@ -35,9 +39,9 @@ LedgerWorld::LedgerWorld() {
 
 void LedgerWorld::see() {
   if (!privd_) return;
-  HardwareFacts facts;
   readUse();
-  facts.snapshot = hardware_.snapshot();
+  tellOffice();
+  HardwareFacts facts = factsOf(hardware_.snapshot(), true);
   const auto catalog = sortIntoResources(settings_, facts.snapshot);
   facts.specs = writtenFor(catalog, facts.snapshot);
   run(ledger_.hardwareSeen(facts, catalog, now_));
@@ -119,6 +123,12 @@ void LedgerWorld::run(const Effects& effects) {
   for (const Answer& answer : effects.answers) answered(answer);
   for (const UseQuestion& question : effects.questions) questions_.push_back(question);
   lookPending_ = lookPending_ || effects.beginLook;
+  for (const IommuGroupId group : effects.binds) changes_.push_back({group, true});
+  for (const IommuGroupId group : effects.returns) {
+    ++returns_;
+    checkReturn(group);
+    changes_.push_back({group, false});
+  }
   for (const ClaimName& claim : effects.specsToWrite) {
     run(ledger_.specWritten(claim.uid, true, now_));
   }
@@ -222,8 +232,10 @@ std::string LedgerWorld::step(const Step& step) {
   if (fits(18)) openClaim(step.pick);
   if (fits(14)) see();
   if (fits(19)) passTime(step.pick);
+  if (fits(20)) endChange(step.pick);
   // The world is mostly quick: otherwise lives would be spent waiting.
   if (step.pick % 3 != 0) {
+    for (int turn = 0; turn < 8 && step.pick % 2 == 0; ++turn) endChange(step.pick / 6);
     while (!questions_.empty()) answerQuestion(step.pick);
   }
   if (step.pick % 4 == 1) makeLook();

@@ -43,9 +43,15 @@ struct Admission {
   Instant grantedAt;
 };
 
+/// A bind that runs, or a giving back.
+struct DriverChange {
+  IommuGroupId group;
+  bool bind;
+};
+
 class LedgerWorld {
 public:
-  static constexpr int kActs = 20;
+  static constexpr int kActs = 21;
 
   LedgerWorld();
   /// What assertion the step broke; empty: none.
@@ -53,6 +59,7 @@ public:
   /// "live": with fair looks, everything that nobody holds becomes free.
   std::string settle();
   int grants() const { return grants_; }
+  int returns() const { return returns_; }
 
 private:
   void admit(unsigned pick);
@@ -74,6 +81,13 @@ private:
   void openClaim(unsigned pick);
   void passTime(unsigned pick);
 
+  void putOnHost(IommuGroupId group);
+  bool isOnHost(IommuGroupId group) const;
+  void tellOffice();
+  void endChange(unsigned pick);
+  bool applyChange(const DriverChange& change);
+  void cutChanges(unsigned pick);
+
   void run(const Effects& effects);
   void answered(const Answer& answer);
   void freeInactive();
@@ -89,6 +103,7 @@ private:
   void check();
   void checkParties();
   void checkHealth();
+  void checkReturn(IommuGroupId group);
   void checkOrder(const Effects& effects);
   void checkWorkedOut();
   void fail(const std::string& what) {
@@ -108,10 +123,13 @@ private:
   std::vector<RecordedDevices> recorded_;
   std::optional<Admission> admission_;
   std::deque<UseQuestion> questions_;
+  std::deque<DriverChange> changes_;
+  std::map<Bdf, PciDevice> onVfio_;  ///< what is on the host's drivers, as it is bound
   std::map<ResourceName, Frame> kubeletLists_;
   std::map<CallId, std::string> claimCalls_;
   std::uint64_t lastCall_ = 0;
   int grants_ = 0;
+  int returns_ = 0;
   std::string failure_;
 };
 

@@ -124,6 +124,7 @@ void LedgerWorld::openDevice(unsigned pick) {
   if (pod == nullptr) return;
   for (const std::string& id : pod->ids) {
     if (openInGroupOf(at(id))) return;  // EBUSY
+    if (!offersVfio(hardware_.device(id))) return;
   }
   pod->open = true;
   see();
@@ -181,6 +182,7 @@ void LedgerWorld::restartPlugind() {
   }
   claimCalls_.clear();
   questions_.clear();
+  cutChanges(lastCall_ % 2 == 0 ? 0 : 1);
   lookPending_ = false;
   ledger_ = Ledger{LedgerSettings{}};
   std::vector<PrepareRequest> specs;
@@ -198,6 +200,7 @@ void LedgerWorld::restartPlugind() {
 
 void LedgerWorld::movePrivd() {
   privd_ = !privd_;
+  cutChanges(lastCall_ % 2 == 0 ? 0 : 1);
   if (!privd_) return run(ledger_.privdWent(now_));
   see();
 }
@@ -224,7 +227,8 @@ void LedgerWorld::unprepare(unsigned pick) {
 void LedgerWorld::openClaim(unsigned pick) {
   Claim* claim = choose(claims_, pick, [](const Claim& one) { return one.prepared || one.open; });
   if (claim == nullptr) return;
-  claim->open = !claim->open && !openInGroupOf(claim->device);
+  const bool bound = offersVfio(hardware_.snapshot().devices.at(claim->device));
+  claim->open = !claim->open && bound && !openInGroupOf(claim->device);
   see();
 }
 

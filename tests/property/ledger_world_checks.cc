@@ -91,6 +91,7 @@ std::string LedgerWorld::settle() {
   for (Claim& claim : claims_) claim.open = false;
   see();
   for (int i = 0; i < 60; ++i) {
+    while (!changes_.empty()) endChange(1);
     while (!questions_.empty()) answerQuestion(0);
     makeLook();
     if (i % 4 == 1) {

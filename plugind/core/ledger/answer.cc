@@ -12,8 +12,10 @@ HardwareFacts lookedAt(const HardwareFacts& hardware, const Take& take) {
   HardwareFacts facts{.snapshot = take.look->seen,
                       .bindable = {},
                       .binding = {},
+                      .stuck = hardware.stuck,
                       .operatorHeld = hardware.operatorHeld,
                       .boundForLending = hardware.boundForLending,
+                      .mayBind = hardware.mayBind,
                       .bootId = hardware.bootId,
                       .specs = hardware.specs};
   facts.snapshot.controlNode = hardware.snapshot.controlNode;

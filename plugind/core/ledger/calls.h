@@ -64,9 +64,9 @@ struct Call {
   Instant deadline;
   bool lookAsked = false;  ///< a look inside this call was begun after it came
   bool lookMade = false;   ///< and is over
-  bool bindAsked = false;  ///< of a PreStart: its bind was begun
   bool again = false;      ///< row 6: prepared before, the spec is being re-made
   std::map<IommuGroupId, Take> groups;
+  std::map<IommuGroupId, Bdf> bindsAsked;  ///< of a PreStart: begun for it, for one of its devices
 
   friend bool operator==(const Call&, const Call&) = default;
 };

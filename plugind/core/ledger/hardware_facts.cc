@@ -1,5 +1,7 @@
 #include "plugind/core/ledger/hardware_facts.h"
 
+#include "ipc/types/viability.h"
+
 namespace vfiogate {
 namespace {
 
@@ -20,19 +22,39 @@ bool anyIn(const std::set<IommuGroupId>& groups, const HardwareFacts& facts,
 
 }  // namespace
 
+HardwareFacts factsOf(const Snapshot& snapshot, bool mayBind) {
+  HardwareFacts facts;
+  facts.snapshot = snapshot;
+  facts.mayBind = mayBind;
+  for (const auto& [id, group] : snapshot.groups) {
+    const GroupOffice& office = group.office;
+    if (office.bindable && mayBind) facts.bindable.insert(id);
+    if (office.busy) facts.binding.insert(id);
+    if (office.stuck) facts.stuck.insert(id);
+    if (office.operatorHeld) facts.operatorHeld.insert(id);
+    if (office.boundForLending) facts.boundForLending.insert(id);
+  }
+  return facts;
+}
+
 GroupReadiness judgeHardware(const HardwareFacts& facts, const std::set<Bdf>& ids,
                              const LendingSettings& lending) {
-  if (anyIn(facts.operatorHeld, facts, ids)) {
-    return {Readiness::kBad, {"operator-hold", "held back by an operator: privd release"}};
-  }
+  const auto barred = [](Obstacle obstacle) {
+    return GroupReadiness{Readiness::kBad,
+                          {std::string(reasonCode(obstacle)), std::string(officeText(obstacle))}};
+  };
+  if (anyIn(facts.operatorHeld, facts, ids)) return barred(Obstacle::kOperatorHold);
+  if (anyIn(facts.stuck, facts, ids)) return barred(Obstacle::kWriteStuck);
   if (anyIn(facts.binding, facts, ids)) {
-    return {Readiness::kBinding, {"binding", "a bind of its group still runs"}};
+    return {Readiness::kBinding, {"binding", "a change of its group's drivers still runs"}};
   }
-  const auto bar = barTo(facts.snapshot, ids, lending.backend);
+  auto bar = barTo(facts.snapshot, ids, lending.backend);
   if (!bar) return {};
   if (bar->reason == "gone") return {Readiness::kGone, *bar};
-  const bool bindable = lending.onAllocate && anyIn(facts.bindable, facts, ids);
-  return {bindable ? Readiness::kBindable : Readiness::kBad, *bar};
+  if (!lending.onAllocate) return {Readiness::kBad, *bar};
+  if (anyIn(facts.bindable, facts, ids)) return {Readiness::kBindable, *bar};
+  if (!facts.mayBind) bar->text += "; privd gives no right to bind: see its --plugind-rights";
+  return {Readiness::kBad, *bar};
 }
 
 GroupReadiness judgeReadiness(const HardwareFacts& facts, const ResourceName& resource,

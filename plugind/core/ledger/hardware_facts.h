@@ -14,14 +14,20 @@ namespace vfiogate {
 struct HardwareFacts {
   Snapshot snapshot;
   std::set<IommuGroupId> bindable;         ///< a bind would pass the guards now
-  std::set<IommuGroupId> binding;          ///< a bind runs
+  std::set<IommuGroupId> binding;          ///< a change of its drivers runs
+  std::set<IommuGroupId> stuck;            ///< a write for it has not come back
   std::set<IommuGroupId> operatorHeld;     ///< `privd hold`
   std::set<IommuGroupId> boundForLending;  ///< bound by us for a lending, by privd's record
+  bool mayBind = true;                     ///< privd gives us the right to
   std::string bootId;
   StaticSpecs specs;  ///< as privd wrote them for this snapshot
 
   friend bool operator==(const HardwareFacts&, const HardwareFacts&) = default;
 };
+
+/// What privd's snapshot says; boot id and specs are the caller's. Without the right to bind
+/// nothing is bindable.
+HardwareFacts factsOf(const Snapshot& snapshot, bool mayBind);
 
 /// V of ledger.md 2. Nothing that happens to it removes a holder.
 enum class Readiness : std::uint8_t { kReady, kBindable, kBinding, kBad, kGone };

@@ -142,48 +142,12 @@ Effects Ledger::groupRead(IommuGroupId group, const GroupLook& look, std::option
   return handle(now, read, worked);
 }
 
-Effects Ledger::bindEnded(IommuGroupId group, const std::optional<std::string>& failure,
-                          const Moment& now) {
-  return handle(now, [&](Turn& turn) {
-    state_.hardware.binding.erase(group);
-    if (!failure) state_.hardware.boundForLending.insert(group);
-    std::vector<CallId> refused;
-    for (auto& [id, call] : state_.calls) {
-      const auto take = call.groups.find(group);
-      const bool waits = take != call.groups.end() && take->second.bind && !take->second.bound;
-      const bool starts = call.stage == CallStage::kWaitsBind;
-      if (failure && (waits || starts)) refused.push_back(id);
-      if (failure || !waits) continue;
-      take->second.bound = true;
-      turn.out.questions.push_back({group, id, false});
-    }
-    for (const CallId id : refused) {
-      const std::string text = "group " + std::to_string(group.number()) + ": could not be bound";
-      const std::string reason = "bind-failed:" + *failure;
-      if (state_.calls.contains(id)) refuseCall(turn, id, {reason, text + ", " + reason});
-    }
-  });
+Effects Ledger::bindEnded(IommuGroupId group, const BindOutcome& outcome, const Moment& now) {
+  return handle(now, [&](Turn& turn) { endBind(turn, group, outcome); });
 }
 
-Effects Ledger::returnEnded(IommuGroupId group, bool returned, const Moment& now) {
-  return handle(now, [&](Turn& turn) {  // row 47
-    std::set<Bdf> members;
-    const auto found = state_.hardware.snapshot.groups.find(group);
-    if (found != state_.hardware.snapshot.groups.end()) {
-      members.insert(found->second.members.begin(), found->second.members.end());
-    }
-    if (returned) state_.hardware.boundForLending.erase(group);
-    const auto ended = std::erase_if(state_.marks, [&members](const GroupMark& mark) {
-      return mark.holding == Holding::kReturning && meet(mark.members, members);
-    });
-    if (ended == 0) return;
-    JournalEvent event{.event = returned ? "returned" : "return-failed",
-                       .time = turn.now.seconds(),
-                       .group = group};
-    event.members = members;
-    event.reason = event.event;
-    turn.out.journal.push_back(std::move(event));
-  });
+Effects Ledger::returnEnded(IommuGroupId group, const BindOutcome& outcome, const Moment& now) {
+  return handle(now, [&](Turn& turn) { endReturn(turn, group, outcome); });
 }
 
 Effects Ledger::kubeletSeen(const KubeletIdentity& kubelet, const Moment& now) {

@@ -27,6 +27,7 @@
 
 #include <functional>
 
+#include "plugind/core/bind_outcome.h"
 #include "plugind/core/ledger/frames.h"
 #include "plugind/core/ledger/ledger_state.h"
 
@@ -53,10 +54,9 @@ public:
   Effects specsSeen(StaticSpecs specs, const Moment& now);
   Effects groupRead(IommuGroupId group, const GroupLook& look, std::optional<CallId> call,
                     const Moment& now);
-  /// `failure` absent: it is done. Otherwise why not, a reason code.
-  Effects bindEnded(IommuGroupId group, const std::optional<std::string>& failure,
-                    const Moment& now);
-  Effects returnEnded(IommuGroupId group, bool returned, const Moment& now);
+  /// Neither where privd went before it answered: its next snapshot says what came of it.
+  Effects bindEnded(IommuGroupId group, const BindOutcome& outcome, const Moment& now);
+  Effects returnEnded(IommuGroupId group, const BindOutcome& outcome, const Moment& now);
 
   Effects kubeletSeen(const KubeletIdentity& kubelet, const Moment& now);
   Effects begin(const StartMemory& memory, const Moment& now);

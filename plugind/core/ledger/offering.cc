@@ -14,6 +14,7 @@ constexpr const char* kGone = "gone";
 struct Judgement {
   const ResourceName* resource;  ///< null: none; of the state
   Bar bar;                       ///< empty reason: nothing
+  bool changing = false;         ///< its drivers are being changed: what comes of it is not known
 };
 
 std::map<Bdf, Judgement> judgeOffers(const LedgerState& state) {
@@ -25,7 +26,8 @@ std::map<Bdf, Judgement> judgeOffers(const LedgerState& state) {
     for (const Bdf& address : resource.devices) {
       const auto judged = judgeReadiness(state.hardware, name, {address}, resource.lending);
       offers.emplace_hint(offers.end(), address,
-                          Judgement{&name, lendable(judged) ? Bar{} : judged.bar});
+                          Judgement{&name, lendable(judged) ? Bar{} : judged.bar,
+                                    judged.readiness == Readiness::kBinding});
     }
   }
   return offers;
@@ -97,10 +99,12 @@ void tellOffers(Turn& turn, bool flips) {
   }
   Lines lines;
   for (const auto& [address, offer] : offers) {
-    const auto [entry, isNew] = state.offers.try_emplace(address);
+    const auto entry = state.offers.try_emplace(address).first;
     OfferTrack& track = entry->second;
+    if (offer.changing) continue;  // most often our own bind: no news, and no flap
     const bool good = offer.bar.reason.empty();
-    if (!isNew && flips && good != track.good)
+    const bool first = !track.told;
+    if (!first && flips && good != track.good)
       countFlip(track, turn.now.instant, state.settings.flapRest);
     track.good = good;
     if (offer.resource != nullptr) track.resource = *offer.resource;

@@ -1,6 +1,7 @@
 #pragma once
 // The transition table of ledger.md 7: each function decides the rows that it names.
 
+#include "plugind/core/bind_outcome.h"
 #include "plugind/core/ledger/ledger_state.h"
 
 namespace vfiogate {
@@ -62,6 +63,14 @@ bool isLetGo(const LedgerState& state, const HolderRecord& record, Instant now);
 /// Puts a group on its way back to its host driver.
 void startReturn(Turn& turn, const std::set<Bdf>& members);
 
+// Binding: rows_binding.cc
+/// A bind ended: the calls that wait for it go on, or are refused (row 18).
+void endBind(Turn& turn, IommuGroupId group, const BindOutcome& outcome);
+/// Row 47.
+void endReturn(Turn& turn, IommuGroupId group, const BindOutcome& outcome);
+/// Row 49: what was going back when privd went is back by now, or goes again.
+void resumeReturns(Turn& turn);
+
 // Hardware: rows_hardware.cc
 /// Rows 31 to 34, and 49 if privd was away.
 void foldHardware(Turn& turn, HardwareFacts facts, ResourceCatalog catalog);
@@ -71,6 +80,9 @@ void markForeign(Turn& turn, bool atOnce);
 /// Row 48.
 void losePrivd(Turn& turn);
 void closeLending(LedgerState& state);
+std::vector<CallId> callsAt(const LedgerState& state, CallStage stage);
+/// What a call waited for may be there. Nothing if it was answered meanwhile.
+void judgeAnew(Turn& turn, CallId id);
 /// Row 50.
 void changeEpoch(Turn& turn, const KubeletIdentity& kubelet);
 

@@ -61,6 +61,8 @@ void tellChanges(Turn& turn, const HardwareFacts& before) {
   }
 }
 
+}  // namespace
+
 std::vector<CallId> callsAt(const LedgerState& state, CallStage stage) {
   std::vector<CallId> ids;
   for (const auto& [id, call] : state.calls) {
@@ -83,8 +85,6 @@ void judgeAnew(Turn& turn, CallId id) {
   }
 }
 
-}  // namespace
-
 void foldHardware(Turn& turn, HardwareFacts facts, ResourceCatalog catalog) {
   LedgerState& state = turn.state;
   const bool back = !state.privdThere;
@@ -96,6 +96,7 @@ void foldHardware(Turn& turn, HardwareFacts facts, ResourceCatalog catalog) {
     state.awaySince.reset();
     state.lendingClosed = false;
     state.tellHolds = true;
+    resumeReturns(turn);
   }
   for (const auto& [id, group] : state.hardware.snapshot.groups) {
     readGroup(turn, group, GroupLook::Probe::kNone);
@@ -162,6 +163,7 @@ void losePrivd(Turn& turn) {
   }
   for (const CallId id : undecided) {  // each group is `before`, the call is judged anew: row 1
     state.calls.at(id).groups.clear();
+    state.calls.at(id).bindsAsked.clear();
     for (HolderRecord& record : state.records) record.unlinking = false;
     judgeAnew(turn, id);
   }

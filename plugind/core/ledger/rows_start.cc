@@ -117,24 +117,37 @@ bool hasRecord(const LedgerState& state, const ResourceName& resource, const std
   });
 }
 
-/// V of row 38: bindable is bound now, a bind that runs is waited for. True: go on.
-bool isViable(Turn& turn, Call& call, const std::set<Bdf>& ids) {
+enum class Viable : std::uint8_t { kYes, kWaits, kRefused };
+
+/// V of row 38: bindable is bound now, a bind that runs is waited for.
+Viable viableOf(Turn& turn, Call& call, const std::set<Bdf>& ids) {
   LedgerState& state = turn.state;
   const LendingSettings lending = lendingOf(state, call.allocate.resource);
   const auto handed = handedOver(state.hardware, state.catalog, call.allocate.resource, ids);
   const GroupReadiness readiness = judgeHardware(state.hardware, handed, lending);
-  if (readiness.readiness == Readiness::kReady) return true;
+  if (readiness.readiness == Readiness::kReady) return Viable::kYes;
   const RefusedDevice device{*ids.begin(), groupNumber(state, ids)};
   if (!lendable(readiness) && readiness.readiness != Readiness::kBinding) {
     refuseCall(turn, call.id, refuseBarred(device, readiness.bar));
-    return false;
+    return Viable::kRefused;
   }
-  call.stage = CallStage::kWaitsBind;
-  if (readiness.readiness == Readiness::kBindable && !call.bindAsked && device.group) {
-    call.bindAsked = true;
+  if (readiness.readiness == Readiness::kBindable && device.group &&
+      call.bindsAsked.emplace(*device.group, device.address).second) {
     turn.out.binds.push_back(*device.group);
   }
-  return false;
+  return Viable::kWaits;
+}
+
+/// Row 38 of all groups. False: it waits, or was refused (row 39).
+bool areViable(Turn& turn, Call& call, const std::map<std::set<Bdf>, std::set<Bdf>>& groups) {
+  bool waits = false;
+  for (const auto& [members, ids] : groups) {
+    const Viable viable = viableOf(turn, call, ids);
+    if (viable == Viable::kRefused) return false;
+    waits = waits || viable == Viable::kWaits;
+  }
+  if (waits) call.stage = CallStage::kWaitsBind;
+  return !waits;
 }
 
 }  // namespace
@@ -174,9 +187,7 @@ void judgeStart(Turn& turn, CallId id) {
     ++entry;
   }
   if (refusal) return refuseCall(turn, id, *refusal);
-  for (const auto& [members, ids] : groups) {
-    if (!isViable(turn, call, ids)) return;  // row 39, or it waits
-  }
+  if (!areViable(turn, call, groups)) return;
   if (auto stale = refuseStale(state, {resource, call.allocate.ids}, all)) {  // row 39
     return refuseCall(turn, id, *stale);
   }

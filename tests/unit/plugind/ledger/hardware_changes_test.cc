@@ -107,7 +107,7 @@ TEST_F(LedgerCase, RebootOnAllocate) {
   node.hardware.device(kA) = bound;
   node.facts.bindable.clear();
   node.see();
-  node.run(node.ledger.bindEnded(IommuGroupId(31), std::nullopt, node.now));
+  node.run(node.ledger.bindEnded(IommuGroupId(31), {}, node.now));
   EXPECT_EQ(node.outcome(call), "done");
 }
 
@@ -210,7 +210,7 @@ TEST_F(LedgerCase, BridgeAndCompanion) {
   node.hardware.device(kB) = companion;
   node.facts.bindable.clear();
   node.see();
-  node.run(node.ledger.bindEnded(IommuGroupId(31), std::nullopt, node.now));
+  node.run(node.ledger.bindEnded(IommuGroupId(31), {}, node.now));
   EXPECT_EQ(node.outcome(call), "granted");
 }
 
@@ -250,7 +250,7 @@ TEST_F(LedgerCase, NamedWhileReturning) {
   unbind(node.hardware.device(kA), "nvidia");
   node.facts.bindable = {IommuGroupId(31)};
   node.see();
-  node.run(node.ledger.returnEnded(IommuGroupId(31), true, node.now));
+  node.run(node.ledger.returnEnded(IommuGroupId(31), {}, node.now));
   EXPECT_EQ(node.holding(kA), Holding::kLent);
   EXPECT_EQ(node.preStart("gpu", {kA}), "waits") << "it is bound again";
   EXPECT_EQ(node.last.binds, std::vector{IommuGroupId(31)});
