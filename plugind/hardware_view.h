@@ -19,6 +19,8 @@ public:
   Taken take(DecodedUpdate update);
 
   const Snapshot& snapshot() const { return snapshot_; }
+  /// True if the generation, of the privd that this comes from, is in it.
+  bool shows(std::uint64_t generation) const { return at_ && at_->generation >= generation; }
 
   /// Null: no such group, or it came without its capability.
   kj::Maybe<schema::GroupControl::Client> control(IommuGroupId group);

@@ -24,6 +24,9 @@ enum class LogEvent : std::uint8_t {
   kLendingOpened,
   kSpecInPlace,
   kSpecMissing,
+  kBindingDenied,
+  kBindEnded,
+  kReturnEnded,
   // The configuration
   kConfigApplied,
   kConfigRefused,
@@ -75,6 +78,12 @@ constexpr std::string_view eventName(LogEvent event) {
       return "spec_in_place";
     case LogEvent::kSpecMissing:
       return "spec_missing";
+    case LogEvent::kBindingDenied:
+      return "binding_denied";
+    case LogEvent::kBindEnded:
+      return "bind_ended";
+    case LogEvent::kReturnEnded:
+      return "return_ended";
     case LogEvent::kConfigApplied:
       return "config_applied";
     case LogEvent::kConfigRefused:

@@ -182,6 +182,26 @@ kj::Promise<Told> PrivdLink::adopted() {
   return unlessAway(session_->adopted());
 }
 
+kj::Promise<BindOutcome> PrivdLink::unlessAway(kj::Promise<BindOutcome> outcome) {
+  return outcome.catch_([this](kj::Exception&& failure) {
+    if (failure.getType() != kj::Exception::Type::DISCONNECTED) {
+      return BindOutcome{BindOutcome::Answer::kFailed, failure.getDescription().cStr()};
+    }
+    tellGone();
+    return BindOutcome{BindOutcome::Answer::kPrivdAway, {}};
+  });
+}
+
+kj::Promise<BindOutcome> PrivdLink::bind(IommuGroupId group) {
+  if (!there_) return BindOutcome{BindOutcome::Answer::kPrivdAway, {}};
+  return unlessAway(session_->bind(group));
+}
+
+kj::Promise<BindOutcome> PrivdLink::giveBack(IommuGroupId group) {
+  if (!there_) return BindOutcome{BindOutcome::Answer::kPrivdAway, {}};
+  return unlessAway(session_->giveBack(group));
+}
+
 kj::Promise<std::optional<DiscoveryCounts>> PrivdLink::discovery() {
   if (!there_) return std::optional<DiscoveryCounts>();
   return loop_.timer.timeoutAfter(kCountsPatience, session_->discovery())

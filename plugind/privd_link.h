@@ -20,6 +20,7 @@ namespace vfiogate {
 /// thread only.
 class PrivdLink final : public GroupEyes,
                         public GroupHolds,
+                        public GroupBinds,
                         public DiscoverySource,
                         public SpecStore,
                         public KubeletSockets,
@@ -45,6 +46,8 @@ public:
   kj::Promise<Told> hold(IommuGroupId group) override;
   kj::Promise<Told> drop(IommuGroupId group) override;
   kj::Promise<Told> adopted() override;
+  kj::Promise<BindOutcome> bind(IommuGroupId group) override;
+  kj::Promise<BindOutcome> giveBack(IommuGroupId group) override;
   kj::Promise<std::optional<DiscoveryCounts>> discovery() override;
   kj::Promise<std::optional<SpecAnswer>> declareSpecs(
       const std::vector<StaticSpec>& specs) override;
@@ -55,6 +58,7 @@ public:
 
 private:
   kj::Promise<Told> unlessAway(kj::Promise<Told> told);
+  kj::Promise<BindOutcome> unlessAway(kj::Promise<BindOutcome> outcome);
   kj::Promise<void> acceptForever();
   void takeConnections();
   void admit(kj::AutoCloseFd connection);

@@ -24,8 +24,11 @@ constexpr std::uint32_t kLeaseTicket = 0;
 constexpr auto kGatePatience = 10 * kj::SECONDS;
 /// Files of some kilobytes, on a disk that may be slow.
 constexpr auto kSpecsPatience = 10 * kj::SECONDS;
-/// Below what privd bears (kMaxOpenQuestions), with room for the session's own calls.
+/// Both together below what privd bears (kMaxOpenQuestions), with room for the session's own calls.
 constexpr unsigned kCallsAtOnce = 8;
+constexpr unsigned kChangesAtOnce = 4;
+/// From a change's answer to the update that shows it, which privd has by then.
+constexpr auto kShowPatience = 10 * kj::SECONDS;
 
 template <typename Results>
 using Response = capnp::Response<Results>;
@@ -39,6 +42,24 @@ std::string whyNotEntered(schema::EnterAnswer::Reader answer) {
   if (!answer.isWrongProtocol()) return "it answered the exchange of versions with nonsense";
   return "it speaks protocol " + std::to_string(answer.getWrongProtocol()) + ", this is protocol " +
          std::to_string(schema::PROTOCOL) + ": update both to the same release";
+}
+
+BindOutcome outcomeOf(schema::BindAnswer::Reader answer) {
+  switch (answer.which()) {
+    case schema::BindAnswer::DONE:
+      return {};
+    case schema::BindAnswer::REFUSED:
+      return {BindOutcome::Answer::kRefused, answer.getRefused().cStr()};
+    case schema::BindAnswer::FAILED:
+      return {BindOutcome::Answer::kFailed, answer.getFailed().cStr()};
+    case schema::BindAnswer::STUCK:
+      return {BindOutcome::Answer::kStuck, answer.getStuck().cStr()};
+    case schema::BindAnswer::VANISHED:
+      return {BindOutcome::Answer::kVanished, {}};
+    case schema::BindAnswer::DENIED:
+      return {BindOutcome::Answer::kDenied, "see privd's --plugind-rights"};
+  }
+  return {BindOutcome::Answer::kFailed, "privd's answer makes no sense"};
 }
 
 schema::Door::Client doorOf(capnp::RpcSystem<capnp::rpc::twoparty::VatId>& rpc) {
@@ -73,7 +94,8 @@ PrivdSession::PrivdSession(PrivdOpening opening, PrivdEvents& events, NodeLease&
       stream_(loop.streams.wrapSocketFd(kj::mv(opening.connection), kStreamFlags)),
       network_(*stream_, capnp::rpc::twoparty::Side::CLIENT, kFromPrivd),
       rpc_(capnp::makeRpcClient(network_)),
-      calls_(kCallsAtOnce) {}
+      calls_(kCallsAtOnce),
+      changes_(kChangesAtOnce) {}
 
 PrivdSession::~PrivdSession() noexcept(false) {
   asked_.cancel(KJ_EXCEPTION(DISCONNECTED, "privd is away"));
@@ -120,6 +142,7 @@ kj::Promise<void> PrivdSession::askEntry(kj::Duration pause) {
           return kj::NEVER_DONE;
         }
         session_ = answer.getSession();
+        events_.rightToBindTold(answer.getMayBind());
         const auto number = answer.getLease();
         if (number == lease_.number) return kj::READY_NOW;
         return lock.then([this, number](kj::AutoCloseFd arrived) {
@@ -193,6 +216,9 @@ void PrivdSession::take(schema::Update::Reader update) {
   }
   awaitingWhole_ = false;
   events_.hardwareSeen(hardware_.snapshot());
+  while (!awaited_.empty() && hardware_.shows(awaited_.begin()->first)) {
+    awaited_.extract(awaited_.begin()).mapped()->fulfill();
+  }
 }
 
 kj::Promise<GroupLook> PrivdSession::look(IommuGroupId group) {
@@ -219,6 +245,48 @@ GroupLook PrivdSession::takeLook(schema::LookAnswer::Reader answer) {
     return {GroupLook::Answer::kFailed, {}};
   }
   return {GroupLook::Answer::kSeen, std::move(decoded).value().snapshot};
+}
+
+kj::Promise<void> PrivdSession::untilShown(std::uint64_t generation) {
+  if (hardware_.shows(generation)) return kj::READY_NOW;
+  auto shown = kj::newPromiseAndFulfiller<void>();
+  awaited_.emplace(generation, kj::mv(shown.fulfiller));
+  return loop_.timer.timeoutAfter(kShowPatience, kj::mv(shown.promise))
+      .catch_([this](kj::Exception&& failure) -> kj::Promise<void> {
+        hangUp("it never showed what a change of drivers left: " + describe(failure));
+        return kj::mv(failure);
+      });
+}
+
+template <typename Request>
+kj::Promise<BindOutcome> PrivdSession::change(Request request) {
+  using Answered = std::pair<BindOutcome, std::uint64_t>;
+  return asked_.wrap(changes_.pass([this, request = kj::mv(request)]() mutable {
+    return request()
+        .send()
+        .then([](auto&& response) {
+          return Answered{outcomeOf(response.getAnswer()), response.getAnswer().getGeneration()};
+        })
+        .then([this](Answered answered) {
+          return untilShown(answered.second).then([outcome = std::move(answered.first)]() {
+            return outcome;
+          });
+        });
+  }));
+}
+
+kj::Promise<BindOutcome> PrivdSession::bind(IommuGroupId group) {
+  KJ_IF_MAYBE (control, hardware_.control(group)) {
+    return change([client = kj::mv(*control)]() mutable { return client.bindRequest(); });
+  }
+  return BindOutcome{BindOutcome::Answer::kVanished, {}};
+}
+
+kj::Promise<BindOutcome> PrivdSession::giveBack(IommuGroupId group) {
+  KJ_IF_MAYBE (control, hardware_.control(group)) {
+    return change([client = kj::mv(*control)]() mutable { return client.giveBackRequest(); });
+  }
+  return BindOutcome{BindOutcome::Answer::kVanished, {}};
 }
 
 template <typename Call>

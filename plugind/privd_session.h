@@ -48,6 +48,8 @@ public:
   bool entered() const { return entered_; }
 
   kj::Promise<GroupLook> look(IommuGroupId group);
+  kj::Promise<BindOutcome> bind(IommuGroupId group);
+  kj::Promise<BindOutcome> giveBack(IommuGroupId group);
   kj::Promise<Told> hold(IommuGroupId group);
   kj::Promise<Told> drop(IommuGroupId group);
   kj::Promise<Told> adopted();
@@ -71,6 +73,9 @@ private:
   kj::Promise<T> askGate(kj::Promise<T> answer);
   template <typename Call>
   kj::Promise<Told> tell(Call call);
+  template <typename Request>
+  kj::Promise<BindOutcome> change(Request request);
+  kj::Promise<void> untilShown(std::uint64_t generation);
   void take(schema::Update::Reader update);
   GroupLook takeLook(schema::LookAnswer::Reader answer);
   void hangUp(const std::string& why);
@@ -83,6 +88,7 @@ private:
   capnp::TwoPartyVatNetwork network_;
   capnp::RpcSystem<capnp::rpc::twoparty::VatId> rpc_;
   Turnstile calls_;
+  Turnstile changes_;  ///< of drivers: those take their time, and nobody else shall wait for it
   HardwareView hardware_;
   bool entered_ = false;
   bool awaitingWhole_ = true;
@@ -92,6 +98,8 @@ private:
   kj::Maybe<ConfigWatch> config_;
   /// What holds outlives the group, so that the hold can be dropped.
   std::map<IommuGroupId, schema::GroupControl::Client> held_;
+  /// Who waits for a generation to be shown.
+  std::multimap<std::uint64_t, kj::Own<kj::PromiseFulfiller<void>>> awaited_;
   kj::PromiseFulfillerPair<std::string> over_ = kj::newPromiseAndFulfiller<std::string>();
   kj::Promise<void> resubscribing_ = nullptr;
   kj::Promise<void> watchingConfig_ = nullptr;

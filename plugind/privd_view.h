@@ -2,6 +2,7 @@
 // What the state loop asks of privd, and what privd tells it.
 
 #include "ipc/types/snapshot.h"
+#include "plugind/core/bind_outcome.h"
 #include "plugind/core/discovery_counts.h"
 #include "plugind/core/group_look.h"
 #include "plugind/core/kubelet_memory.h"
@@ -21,6 +22,8 @@ class PrivdEvents {
 public:
   /// The hardware as it is now, whole. The first one after privdWent() ends the outage.
   virtual void hardwareSeen(const Snapshot& snapshot) = 0;
+  /// Whether privd has groups bound for us; with each connection, before the hardware.
+  virtual void rightToBindTold(bool given) = 0;
   /// KubeletSockets answers from now on.
   virtual void socketsAvailable() = 0;
   /// Which kubelet runs: with each connection of privd's, and when it makes its registration socket
@@ -60,6 +63,19 @@ public:
 
 protected:
   ~GroupHolds() = default;
+};
+
+/// Has privd change the drivers of a group. Both resolve after hardwareSeen() showed what the
+/// change left, but for kPrivdAway; never fail; have no deadline of their own; may be asked again.
+class GroupBinds {
+public:
+  /// To VFIO, for a lending.
+  virtual kj::Promise<BindOutcome> bind(IommuGroupId group) = 0;
+  /// To the host driver, where privd bound it for a lending.
+  virtual kj::Promise<BindOutcome> giveBack(IommuGroupId group) = 0;
+
+protected:
+  ~GroupBinds() = default;
 };
 
 /// privd's answer to a declaration of specs.

@@ -105,8 +105,8 @@ int serve(const CommandLine& line, Settings settings) {
   PrivdLink privd(kj::mv(listening).value(), {.privd = kRoot, .own = uid, .netd = line.netdUid},
                   loop);
   LedgerJournal journal(std::cout);
-  StateLoop state(std::move(settings), {privd, privd, privd, privd, privd, privd}, loop, journal,
-                  node);
+  StateLoop state(std::move(settings), {privd, privd, privd, privd, privd, privd, privd}, loop,
+                  journal, node);
   DeskServer desk(state, loop);
   privd.start(state, [&desk](kj::AutoCloseFd connection, Visitor who) {
     desk.admit(kj::mv(connection), who);

@@ -24,6 +24,7 @@ LedgerSettings ledgerSettings(const Settings& settings) {
   LedgerSettings wanted;
   wanted.grace = settings.grace;
   wanted.allocateWait = settings.allocateWait;
+  wanted.bindDeadline = settings.bindDeadline;
   wanted.emptyResourceAfter = settings.emptyResourceAfter;
   wanted.flapRest = settings.flapRest;
   wanted.refusalDetail = settings.refusalDetail;
@@ -41,6 +42,11 @@ StateLoop::StateLoop(Settings settings, const PrivdSides& privd, const LoopParts
       node_(std::move(node)),
       ledger_(ledgerSettings(settings_)),
       holds_(privd.holds),
+      changes_(privd.binds,
+               [this](EndedChange change) {
+                 news_.changes.push_back(std::move(change));
+                 advance();
+               }),
       specs_(privd.specs, loop.timer, [this]() { advance(); }),
       reader_(privd.memory),
       resources_(*this, privd.sockets, loop, node_.kubeletUid),
@@ -71,10 +77,33 @@ void StateLoop::advance() {
   if (!specs_.settle(planSpecs(catalog, hardware, ledger_.state().records, specs_.plan()))) return;
   const News news = std::exchange(news_, {});
   if (news.settings) applySettings(*news.settings);
-  if (news.hardware) return applyHardware(*news.hardware, std::move(catalog));
-  if (specs_.specs() == ledger_.state().hardware.specs) return;
-  carryOut(ledger_.specsSeen(specs_.specs(), now()));
-  if (ledger_.begun()) show(ledger_.frames());
+  if (news.hardware) {
+    applyHardware(*news.hardware, std::move(catalog));
+  } else if (specs_.specs() != ledger_.state().hardware.specs) {
+    carryOut(ledger_.specsSeen(specs_.specs(), now()));
+    if (ledger_.begun()) show(ledger_.frames());
+  }
+  for (const EndedChange& change : news.changes) tellEnd(change);
+}
+
+void StateLoop::tellEnd(const EndedChange& change) {
+  carryOut(change.isBind ? ledger_.bindEnded(change.group, change.outcome, now())
+                         : ledger_.returnEnded(change.group, change.outcome, now()));
+}
+
+void StateLoop::rightToBindTold(bool given) {
+  mayBind_ = given;
+  missingRightTold_ = false;
+  tellMissingRight();
+}
+
+void StateLoop::tellMissingRight() {
+  if (mayBind_ || missingRightTold_ || !bindsAny(settings_)) return;
+  missingRightTold_ = true;
+  logError(LogEvent::kBindingDenied,
+           {{"why", "bind: on-allocate is configured, and privd gives no right to bind"},
+            {"then", "what is not on a VFIO driver is not offered"},
+            {"fix", "add bind to privd's --plugind-rights"}});
 }
 
 void StateLoop::applySettings(const Settings& settings) {
@@ -83,12 +112,12 @@ void StateLoop::applySettings(const Settings& settings) {
   const Snapshot& hardware = ledger_.state().hardware.snapshot;
   carryOut(ledger_.reconfigured(ledgerSettings(settings_), sortIntoResources(settings_, hardware),
                                 specs_.specs(), now()));
+  if (hardwareKnown_) tellMissingRight();
 }
 
 void StateLoop::applyHardware(const Snapshot& hardware, ResourceCatalog catalog) {
   if (!std::exchange(hardwareKnown_, true)) logInfo(LogEvent::kLendingOpened);
-  HardwareFacts facts;
-  facts.snapshot = hardware;
+  HardwareFacts facts = factsOf(hardware, mayBind_);
   facts.bootId = node_.bootId;
   facts.specs = specs_.specs();
   carryOut(ledger_.hardwareSeen(std::move(facts), std::move(catalog), now()));
@@ -97,6 +126,7 @@ void StateLoop::applyHardware(const Snapshot& hardware, ResourceCatalog catalog)
 
 void StateLoop::privdWent() {
   news_.hardware.reset();
+  news_.changes.clear();
   specs_.privdWent();
   if (!std::exchange(hardwareKnown_, false)) return;  // nothing was ever shown
   holds_.privdWent();
@@ -238,6 +268,8 @@ void StateLoop::carryOut(Effects effects) {
   for (const ResourceName& resource : effects.ended) resources_.end(resource);
   for (const Answer& each : effects.answers) answer(each);
   for (const UseQuestion& question : effects.questions) ask(question);
+  for (const IommuGroupId group : effects.binds) changes_.bind(group);
+  for (const IommuGroupId group : effects.returns) changes_.giveBack(group);
   if (effects.beginLook) beginLook();
   if (effects.askList) askList();
   // What a spec was kept for may be over.

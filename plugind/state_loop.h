@@ -6,6 +6,7 @@
 #include "plugind/core/resource_catalog.h"
 #include "plugind/core/settings.h"
 #include "plugind/desk/desk_server.h"
+#include "plugind/group_changes.h"
 #include "plugind/held_groups.h"
 #include "plugind/kubelet/advertised_resources.h"
 #include "plugind/kubelet/kubelet_sockets.h"
@@ -28,6 +29,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace vfiogate {
 
@@ -35,6 +37,7 @@ namespace vfiogate {
 struct PrivdSides {
   GroupEyes& eyes;
   GroupHolds& holds;
+  GroupBinds& binds;
   DiscoverySource& discovery;
   KubeletSockets& sockets;
   KubeletMemorySource& memory;
@@ -61,6 +64,7 @@ public:
   KJ_DISALLOW_COPY(StateLoop);
 
   void hardwareSeen(const Snapshot& snapshot) override;
+  void rightToBindTold(bool given) override;
   void socketsAvailable() override;
   void kubeletAppeared(const KubeletIdentity& kubelet) override;
   void podResourcesAppeared() override;
@@ -87,11 +91,14 @@ private:
   struct News {
     std::optional<Snapshot> hardware;
     std::optional<Settings> settings;
+    std::vector<EndedChange> changes;  ///< what they left is in the hardware above, or known
   };
   /// Hands the news to the ledger as soon as privd has the specs for them.
   void advance();
   void applySettings(const Settings& settings);
   void applyHardware(const Snapshot& hardware, ResourceCatalog catalog);
+  void tellEnd(const EndedChange& change);
+  void tellMissingRight();
 
   /// Carries out what an event led to, in the order that the ledger wants, and sets the alarm.
   void carryOut(Effects effects);
@@ -118,6 +125,9 @@ private:
   Ledger ledger_;
   LedgerMetrics metrics_;
   HeldGroups holds_;
+  GroupChanges changes_;
+  bool mayBind_ = false;
+  bool missingRightTold_ = false;
   SpecKeeper specs_;
   News news_;
   KubeletReader reader_;

@@ -23,7 +23,11 @@ namespace {
 
 class TakingEvents final : public PrivdEvents {
 public:
-  void hardwareSeen(const Snapshot& /*snapshot*/) override { there = true; }
+  void hardwareSeen(const Snapshot& snapshot) override {
+    there = true;
+    seen = snapshot;
+  }
+  void rightToBindTold(bool given) override { mayBind = given; }
   void socketsAvailable() override {}
   void kubeletAppeared(const KubeletIdentity& kubelet) override { kubelets.push_back(kubelet); }
   void podResourcesAppeared() override { ++podResources; }
@@ -32,6 +36,8 @@ public:
   void privdWent() override { there = false; }
 
   bool there = false;
+  Snapshot seen;
+  bool mayBind = false;
   std::vector<KubeletIdentity> kubelets;
   std::vector<std::string> configurations;
   unsigned podResources = 0;
@@ -105,6 +111,59 @@ TEST_F(PrivdLinkTest, DropsAGroupThatLeftWhileItWasHeld) {
   ASSERT_TRUE(until([this] { return events_.there; }));
   EXPECT_EQ(await(link().drop(IommuGroupId(31))), Told::kDone);
   EXPECT_EQ(privd_->held().size(), 0U);
+}
+
+TEST_F(PrivdLinkTest, I3_ABindIsDoneWhenTheHardwareThatItLeftWasSeen) {
+  startPrivd();
+  EXPECT_TRUE(events_.mayBind);
+  Hardware hardware;
+  hardware.add("0000:65:00.0", 31).driver = "nvidia";
+  hardware.device("0000:65:00.0").vfioDev.reset();
+  privd_->setHardware(hardware.snapshot());
+  const auto driver = [this] { return events_.seen.devices.at(at("0000:65:00.0")).driver; };
+  ASSERT_TRUE(until([&] { return driver() == "nvidia"; }));
+  EXPECT_EQ(await(link().bind(IommuGroupId(31))), BindOutcome{});
+  EXPECT_EQ(driver(), "vfio-pci");
+  EXPECT_EQ(await(link().giveBack(IommuGroupId(31))), BindOutcome{});
+  EXPECT_EQ(driver(), "nvidia");
+}
+
+TEST_F(PrivdLinkTest, SaysWhyABindFailed) {
+  startPrivd();
+  const auto answered = [this](FakePrivd::Binding binding) {
+    privd_->setBinding(binding);
+    return await(link().bind(IommuGroupId(31)));
+  };
+  using Answer = BindOutcome::Answer;
+  EXPECT_EQ(answered(FakePrivd::Binding::kRefused),
+            (BindOutcome{Answer::kRefused, "nvme0n1 is mounted at /srv"}));
+  EXPECT_EQ(answered(FakePrivd::Binding::kFails), (BindOutcome{Answer::kFailed, "bind: EBUSY"}));
+  EXPECT_EQ(answered(FakePrivd::Binding::kStuck),
+            (BindOutcome{Answer::kStuck, "unbind has not come back"}));
+  EXPECT_EQ(await(link().bind(IommuGroupId(99))).answer, Answer::kVanished);
+}
+
+TEST_F(PrivdLinkTest, BindsThatTakeTheirTimeHoldNobodyUp) {
+  startPrivd();
+  privd_->setBinding(FakePrivd::Binding::kWaits);
+  std::vector<kj::Promise<BindOutcome>> binds;
+  for (int i = 0; i < 30; ++i) binds.push_back(link().bind(IommuGroupId(i % 2 == 0 ? 31 : 32)));
+  ASSERT_TRUE(until([this] { return privd_->binds() >= 4; }));
+  EXPECT_EQ(await(link().look(IommuGroupId(31))).answer, GroupLook::Answer::kSeen);
+  EXPECT_EQ(privd_->hangUps(), 0U);
+  privd_->setBinding(FakePrivd::Binding::kSucceeds);
+  for (auto& bind : binds) EXPECT_TRUE(await(kj::mv(bind)).done());
+}
+
+TEST_F(PrivdLinkTest, I3_ABindThatPrivdsEndCutOffIsNotDone) {
+  startPrivd();
+  privd_->setBinding(FakePrivd::Binding::kWaits);
+  auto bind = link().bind(IommuGroupId(31));
+  ASSERT_TRUE(until([this] { return privd_->binds() == 1; }));
+  privd_.reset();
+  EXPECT_EQ(await(kj::mv(bind)).answer, BindOutcome::Answer::kPrivdAway);
+  EXPECT_FALSE(events_.there) << "its absence is told first";
+  EXPECT_EQ(await(link().giveBack(IommuGroupId(31))).answer, BindOutcome::Answer::kPrivdAway);
 }
 
 TEST_F(PrivdLinkTest, ReadsTheCheckpointWhole) {

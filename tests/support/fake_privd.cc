@@ -73,6 +73,7 @@ private:
     watching = nullptr;
     dialling = nullptr;
     connection_ = nullptr;
+    play_.waiting.clear();
   }
 
   kj::Promise<void> dialForever() {
@@ -140,6 +141,14 @@ void FakePrivd::setLeased(bool leased) {
   impl_->onThread([&]() { impl_->play().leased = leased; });
 }
 
+void FakePrivd::setBinding(Binding binding) {
+  impl_->onThread([&]() {
+    impl_->play().binding = binding;
+    auto waiting = std::exchange(impl_->play().waiting, {});
+    for (auto& each : waiting) each->fulfill();
+  });
+}
+
 void FakePrivd::stallLooks() {
   impl_->onThread([&]() { impl_->play().looksStall = true; });
 }
@@ -177,6 +186,12 @@ unsigned FakePrivd::checkpoints() const {
 }
 unsigned FakePrivd::turnedAway() const {
   return impl_->play().turnedAway;
+}
+unsigned FakePrivd::binds() const {
+  return impl_->play().binds;
+}
+unsigned FakePrivd::returns() const {
+  return impl_->play().returns;
 }
 unsigned FakePrivd::hangUps() const {
   return impl_->play().hangUps;

@@ -25,6 +25,7 @@ public:
     std::uint16_t protocol = schema::PROTOCOL;      ///< the one it claims to speak
     std::uint8_t channelVersion = kChannelVersion;  ///< the byte it opens with
     bool leased = false;                            ///< to another plugind, until setLeased()
+    bool mayBind = true;                            ///< the right that it says plugind has
   };
 
   explicit FakePrivd(Setup setup);
@@ -38,6 +39,11 @@ public:
 
   /// Whether another plugind is said to have the node; at first as in Setup.
   void setLeased(bool leased);
+
+  /// How binding and giving back end. kWaits: they run until another is set.
+  enum class Binding : std::uint8_t { kSucceeds, kRefused, kFails, kStuck, kWaits };
+  /// From now on, also for those that wait; at first all succeed.
+  void setBinding(Binding binding);
 
   /// From now on calls of `look` are taken and never answered.
   void stallLooks();
@@ -55,6 +61,8 @@ public:
   unsigned adoptions() const;
   unsigned checkpoints() const;  ///< calls of `checkpoint`
   unsigned turnedAway() const;   ///< asked to enter while another plugind had the node
+  unsigned binds() const;        ///< asked for
+  unsigned returns() const;      ///< asked for
   unsigned hangUps() const;      ///< connections that plugind ended
 
 private:

@@ -4,6 +4,7 @@
 #include "ipc/socket/unix_socket.h"
 #include "ipc/types/snapshot_delta.h"
 #include "ipc/types/update.h"
+#include "tests/support/fake_privd_binder.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -50,7 +51,7 @@ Snapshot onlyGroup(const Snapshot& hardware, const IommuGroup& group) {
 
 class ControlServer final : public schema::GroupControl::Server {
 public:
-  ControlServer(Play& play, IommuGroupId id) : play_(play), id_(id) {}
+  ControlServer(Line& line, IommuGroupId id) : line_(line), play_(line.play), id_(id) {}
 
 protected:
   kj::Promise<void> look(LookContext context) override {
@@ -76,7 +77,22 @@ protected:
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> bind(BindContext context) override {
+    return changeDrivers(line_, id_, true)
+        .then([&line = line_, context](FakePrivd::Binding ended) mutable {
+          tellChange(line, ended, context.getResults().initAnswer());
+        });
+  }
+
+  kj::Promise<void> giveBack(GiveBackContext context) override {
+    return changeDrivers(line_, id_, false)
+        .then([&line = line_, context](FakePrivd::Binding ended) mutable {
+          tellChange(line, ended, context.getResults().initAnswer());
+        });
+  }
+
 private:
+  Line& line_;
   Play& play_;
   const IommuGroupId id_;
 };
@@ -85,7 +101,7 @@ void tell(Line& line, const Update& update) {
   KJ_IF_MAYBE (watching, line.observer) {
     auto request = watching->changedRequest();
     encode(update, request.initUpdate(), [&line](const IommuGroup& group) {
-      return kj::Maybe<schema::GroupControl::Client>(kj::heap<ControlServer>(line.play, group.id));
+      return kj::Maybe<schema::GroupControl::Client>(kj::heap<ControlServer>(line, group.id));
     });
     request.send().ignoreResult().detach([](kj::Exception&&) {});
   }
@@ -206,6 +222,7 @@ protected:
     } else if (params.getProtocol() == line_.play.setup.protocol) {
       ++line_.play.sessions;
       answer.setSession(kj::heap<SessionServer>(line_));
+      answer.setMayBind(line_.play.setup.mayBind);
       answer.setLease(params.getLease());  // no lock comes, and none is waited for
     } else {
       answer.setWrongProtocol(line_.play.setup.protocol);

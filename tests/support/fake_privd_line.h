@@ -7,9 +7,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace vfiogate::test {
 
@@ -22,7 +25,10 @@ struct Play {
   Snapshot hardware;
   std::uint64_t generation = 1;
   bool looksStall = false;
-  bool leased;                  ///< to another plugind
+  FakePrivd::Binding binding = FakePrivd::Binding::kSucceeds;
+  std::vector<kj::Own<kj::PromiseFulfiller<void>>> waiting;  ///< changes that run
+  std::map<Bdf, std::string> formerDrivers;                  ///< of what was bound
+  bool leased;                                               ///< to another plugind
   std::set<IommuGroupId> held;  ///< kept while no plugind is there, as the real one does
   std::atomic<unsigned> sessions = 0;
   std::atomic<unsigned> wholes = 0;
@@ -30,6 +36,8 @@ struct Play {
   std::atomic<unsigned> adoptions = 0;
   std::atomic<unsigned> checkpoints = 0;
   std::atomic<unsigned> turnedAway = 0;
+  std::atomic<unsigned> binds = 0;
+  std::atomic<unsigned> returns = 0;
   std::atomic<unsigned> hangUps = 0;
 };
 

@@ -1,0 +1,36 @@
+#pragma once
+// The changes of drivers that privd was asked for.
+
+#include "plugind/privd_view.h"
+
+#include <kj/async.h>
+#include <kj/function.h>
+
+namespace vfiogate {
+
+struct EndedChange {
+  IommuGroupId group;
+  bool isBind;  ///< false: it went back
+  BindOutcome outcome;
+};
+
+/// Asks, and tells how each ended. Of what privd's end cut off nothing is told: its next snapshot
+/// says what came of it. The loop's thread only.
+class GroupChanges final : private kj::TaskSet::ErrorHandler {
+public:
+  /// Borrows `privd`. `ended` is told after the hardware that the change left was.
+  GroupChanges(GroupBinds& privd, kj::Function<void(EndedChange)> ended);
+
+  void bind(IommuGroupId group);
+  void giveBack(IommuGroupId group);
+
+private:
+  void carryOut(EndedChange change, kj::Promise<BindOutcome> asked);
+  void taskFailed(kj::Exception&& exception) override;
+
+  GroupBinds& privd_;
+  kj::Function<void(EndedChange)> ended_;
+  kj::TaskSet tasks_;  // last: they use all of the above
+};
+
+}  // namespace vfiogate
