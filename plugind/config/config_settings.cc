@@ -137,6 +137,8 @@ ResourceSettings readResource(const plugind_config::Resource& resource, const st
   entry.lending.companions = resource.companions() == plugind_config::Resource::ADVERTISE
                                  ? Companions::kAdvertise
                                  : Companions::kHide;
+  entry.lending.onAllocate = resource.bind() == plugind_config::Resource::ON_ALLOCATE;
+  entry.lending.returnToOriginal = resource.return_to() == plugind_config::Resource::ORIGINAL;
   entry.lending.injectCdi = resource.inject() == plugind_config::Resource::CDI;
   entry.lending.kata = resource.kata();
   entry.lending.kubevirtVariable = wantsKubevirt(resource, path, findings);
@@ -170,6 +172,7 @@ Settings toSettings(const plugind_config::Config& message, Findings& findings) {
                                : RefusalDetail::kReference;
   settings.emptyResourceAfter = std::chrono::milliseconds(message.empty_resource_after());
   settings.flapRest = std::chrono::milliseconds(message.flap_rest());
+  settings.bindDeadline = std::chrono::milliseconds(message.bind_deadline());
   settings.allocateWait = std::chrono::milliseconds(message.allocate_wait());
   return settings;
 }

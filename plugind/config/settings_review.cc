@@ -83,6 +83,20 @@ void reviewPrefixes(const Settings& settings, Findings& findings) {
   }
 }
 
+void reviewBinding(const Settings& settings, Findings& findings) {
+  for (std::size_t i = 0; i < settings.resources.size(); ++i) {
+    const LendingSettings& lending = settings.resources[i].lending;
+    if (lending.returnToOriginal && !lending.onAllocate) {
+      findings.warn(
+          entryPath(i) + ".returnTo",
+          "no effect without bind: on-allocate: only what was bound for a lending goes back");
+    }
+  }
+  if (bindsAny(settings)) {
+    findings.warn("", "privd binds for a lending only with bind among its --plugind-rights");
+  }
+}
+
 }  // namespace
 
 bool mayOverlap(const Selector& left, const Selector& right) {
@@ -111,6 +125,7 @@ void reviewSettings(const Settings& settings, Findings& findings) {
   reviewSelectors(settings, findings);
   reviewPrefixes(settings, findings);
   reviewCdiKinds(settings, findings);
+  reviewBinding(settings, findings);
   const bool unnamed = std::ranges::any_of(entries, [](const auto& entry) { return !entry.name; });
   if (!settings.aliases.empty() && !unnamed) {
     findings.warn("aliases", "no effect: they name the devices of entries without a name");

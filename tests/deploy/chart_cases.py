@@ -32,7 +32,7 @@ REFUSED = [
     (SELECT.format("{}"), "minProperties"),
     (SELECT.format("{vender: '10de'}"), "additional properties 'vender' not allowed"),
     (SELECT.format("{slot: '7'}"), "additional properties 'slot' not allowed"),
-    (OFFER.format("bind: on-allocate"), "value must be 'never'"),
+    (OFFER.format("bind: always"), "value must be one of 'never', 'on-allocate'"),
     (OFFER.format("serve: dra"), "value must be 'plugin'"),
     (OFFER.format("env: [sriov]"), "value must be one of 'kubevirt', 'none'"),
     (OFFER.format("names: x"), "additional properties 'names' not allowed"),

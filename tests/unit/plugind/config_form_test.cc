@@ -26,11 +26,13 @@ const BadText kShapes[] = {
     {"List",
      "- a\n",
      {"p.yaml:1: found a list; write keys: resourcePrefix, naming, aliases, exclude, resources, "
-      "dra, grace, allocateWait, emptyResourceAfter, refusalDetail, flapRest"}},
+      "dra, grace, allocateWait, bindDeadline, "
+      "emptyResourceAfter, refusalDetail, flapRest"}},
     {"Word",
      "hello\n",
      {"p.yaml:1: found \"hello\"; write keys: resourcePrefix, naming, aliases, exclude, resources, "
-      "dra, grace, allocateWait, emptyResourceAfter, refusalDetail, flapRest"}},
+      "dra, grace, allocateWait, bindDeadline, "
+      "emptyResourceAfter, refusalDetail, flapRest"}},
     {"TwoDocuments",
      "grace: 1s\n---\ngrace: 2s\n",
      {"p.yaml:2: a second document; one file holds one: remove the ---"}},
@@ -39,7 +41,8 @@ const BadText kShapes[] = {
     {"UnknownKey",
      "\n\nfoo: 1\n",
      {"p.yaml:3: unknown key \"foo\"; the keys here are: resourcePrefix, naming, aliases, exclude, "
-      "resources, dra, grace, allocateWait, emptyResourceAfter, refusalDetail, flapRest"}},
+      "resources, dra, grace, allocateWait, bindDeadline, "
+      "emptyResourceAfter, refusalDetail, flapRest"}},
     {"NearKey", "resource: []\n", {"p.yaml:1: unknown key \"resource\"; did you mean resources?"}},
     {"SnakeKey",
      "allocate_wait: 1s\n",
@@ -50,11 +53,13 @@ const BadText kShapes[] = {
     {"MergeKey",
      "<<: {grace: 1s}\n",
      {"p.yaml:1: unknown key \"<<\"; the keys here are: resourcePrefix, naming, aliases, exclude, "
-      "resources, dra, grace, allocateWait, emptyResourceAfter, refusalDetail, flapRest"}},
+      "resources, dra, grace, allocateWait, bindDeadline, "
+      "emptyResourceAfter, refusalDetail, flapRest"}},
     {"UnprintableKey",
      "\"a\\n\\e[31m\": 1\n",
      {"p.yaml:1: unknown key \"a??[31m\"; the keys here are: resourcePrefix, naming, aliases, "
-      "exclude, resources, dra, grace, allocateWait, emptyResourceAfter, refusalDetail, flapRest"}},
+      "exclude, resources, dra, grace, allocateWait, bindDeadline, "
+      "emptyResourceAfter, refusalDetail, flapRest"}},
     {"ListAsKey", "[a]: 1\n", {"p.yaml:1: a key must be a word"}},
     {"KeyTwice",
      "grace: 1s\nallocateWait: 1s\ngrace: 2s\n",

@@ -92,7 +92,9 @@ resources:
   groupUnit: all
   companions: advertise
 - {select: {vendor: "1002"}, groupUnit: whole}
+- {select: {vendor: "1234"}, bind: on-allocate, returnTo: original}
 grace: 2m
+bindDeadline: 10s
 allocateWait: 500ms
 refusalDetail: full
 )")
@@ -103,7 +105,7 @@ refusalDetail: full
   ASSERT_EQ(settings.exclude.size(), 2U);
   EXPECT_EQ(settings.exclude[0], *Selector::parse("10de:22ba"));
   EXPECT_EQ(settings.exclude[1], *Selector::parse("address=0000:01:*,numa=0,numa=1"));
-  ASSERT_EQ(settings.resources.size(), 3U);
+  ASSERT_EQ(settings.resources.size(), 4U);
   EXPECT_EQ(settings.resources[0].name, std::nullopt);
   EXPECT_EQ(
       settings.resources[0].select,
@@ -115,6 +117,9 @@ refusalDetail: full
                                                             .groupUnit = GroupUnit::kAll,
                                                             .companions = Companions::kAdvertise}));
   EXPECT_EQ(settings.resources[2].lending, (LendingSettings{.groupUnit = GroupUnit::kWhole}));
+  EXPECT_EQ(settings.resources[3].lending,
+            (LendingSettings{.onAllocate = true, .returnToOriginal = true}));
+  EXPECT_EQ(settings.bindDeadline, milliseconds(10'000));
   EXPECT_EQ(settings.grace, milliseconds(120'000));
   EXPECT_EQ(settings.allocateWait, milliseconds(500));
   EXPECT_EQ(settings.refusalDetail, RefusalDetail::kFull);
@@ -139,6 +144,11 @@ TEST(Config, WarnsOfWhatMayNotBeMeant) {
       {"aliases:\n  10de:2684: vfiogate.dev/x\nresources:\n- {name: vfiogate.dev/y, select: {numa: "
        "0}}\n",
        {"p.yaml:1: aliases: no effect: they name the devices of entries without a name"}},
+      {"resources:\n- {select: {numa: 0}, returnTo: original}\n",
+       {"p.yaml:2: resources[0].returnTo: no effect without bind: on-allocate: only what was bound "
+        "for a lending goes back"}},
+      {"resources:\n- {select: {numa: 0}, bind: on-allocate, returnTo: original}\n",
+       {"p.yaml: privd binds for a lending only with bind among its --plugind-rights"}},
   };
   for (const Row& row : rows) EXPECT_EQ(warnings(accepted(row.yaml)), row.want) << row.yaml;
 }

@@ -98,10 +98,6 @@ const BadText kNotBuilt[] = {
      "naming: pci-ids\n",
      {"p.yaml:1: naming: found \"pci-ids\", which is not in this version; choose from: "
       "vendor_device, pci_vendor_device"}},
-    {"BindDeadline",
-     "bindDeadline: 6s\n",
-     {"p.yaml:1: bindDeadline: found \"6s\"; not in this version (binding on allocation): leave "
-      "the key out"}},
     {"DraDriver",
      "dra:\n  driver: vfio.vfiogate.dev\n",
      {"p.yaml:2: dra.driver: found \"vfio.vfiogate.dev\"; not in this version (DRA): leave the key "
@@ -109,14 +105,6 @@ const BadText kNotBuilt[] = {
     {"DraMetadata",
      "dra: {metadataFiles: true}\n",
      {"p.yaml:1: dra.metadataFiles: found \"true\"; not in this version (DRA): leave the key out"}},
-    {"OnAllocate",
-     entry("bind: on-allocate"),
-     {"p.yaml:3: resources[0].bind: found \"on-allocate\", which is not in this version; choose "
-      "from: never"}},
-    {"ReturnTo",
-     entry("returnTo: original"),
-     {"p.yaml:3: resources[0].returnTo: found \"original\", which is not in this version; choose "
-      "from: vfio"}},
     {"EnvSriov",
      entry("env: sriov"),
      {"p.yaml:3: resources[0].env: found \"sriov\", which is not in this version; choose from: "
