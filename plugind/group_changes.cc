@@ -26,6 +26,21 @@ void tellLog(const EndedChange& change) {
 GroupChanges::GroupChanges(GroupBinds& privd, kj::Function<void(EndedChange)> ended)
     : privd_(privd), ended_(kj::mv(ended)), tasks_(*this) {}
 
+void GroupChanges::rightTold(bool given, bool wanted) {
+  known_ = true;
+  mayBind_ = given;
+  missingTold_ = false;
+  wantedNow(wanted);
+}
+
+void GroupChanges::wantedNow(bool wanted) {
+  if (!known_ || mayBind_ || !wanted || std::exchange(missingTold_, true)) return;
+  logError(LogEvent::kBindingDenied,
+           {{"why", "bind: on-allocate is configured, and privd gives no right to bind"},
+            {"then", "what is not on a VFIO driver is not offered"},
+            {"fix", "add bind to privd's --plugind-rights"}});
+}
+
 void GroupChanges::bind(IommuGroupId group) {
   carryOut({group, true, {}}, privd_.bind(group));
 }

@@ -21,6 +21,12 @@ public:
   /// Borrows `privd`. `ended` is told after the hardware that the change left was.
   GroupChanges(GroupBinds& privd, kj::Function<void(EndedChange)> ended);
 
+  /// Whether privd lets us, and whether the configuration wants it: where only the latter is so,
+  /// the log says that, once a connection.
+  void rightTold(bool given, bool wanted);
+  void wantedNow(bool wanted);
+  bool mayBind() const { return mayBind_; }
+
   void bind(IommuGroupId group);
   void giveBack(IommuGroupId group);
 
@@ -30,6 +36,9 @@ private:
 
   GroupBinds& privd_;
   kj::Function<void(EndedChange)> ended_;
+  bool known_ = false;  ///< a privd has said whether we may
+  bool mayBind_ = false;
+  bool missingTold_ = false;
   kj::TaskSet tasks_;  // last: they use all of the above
 };
 

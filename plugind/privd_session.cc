@@ -44,24 +44,6 @@ std::string whyNotEntered(schema::EnterAnswer::Reader answer) {
          std::to_string(schema::PROTOCOL) + ": update both to the same release";
 }
 
-BindOutcome outcomeOf(schema::BindAnswer::Reader answer) {
-  switch (answer.which()) {
-    case schema::BindAnswer::DONE:
-      return {};
-    case schema::BindAnswer::REFUSED:
-      return {BindOutcome::Answer::kRefused, answer.getRefused().cStr()};
-    case schema::BindAnswer::FAILED:
-      return {BindOutcome::Answer::kFailed, answer.getFailed().cStr()};
-    case schema::BindAnswer::STUCK:
-      return {BindOutcome::Answer::kStuck, answer.getStuck().cStr()};
-    case schema::BindAnswer::VANISHED:
-      return {BindOutcome::Answer::kVanished, {}};
-    case schema::BindAnswer::DENIED:
-      return {BindOutcome::Answer::kDenied, "see privd's --plugind-rights"};
-  }
-  return {BindOutcome::Answer::kFailed, "privd's answer makes no sense"};
-}
-
 schema::Door::Client doorOf(capnp::RpcSystem<capnp::rpc::twoparty::VatId>& rpc) {
   capnp::MallocMessageBuilder message;
   auto vat = message.initRoot<capnp::rpc::twoparty::VatId>();
@@ -258,35 +240,25 @@ kj::Promise<void> PrivdSession::untilShown(std::uint64_t generation) {
       });
 }
 
-template <typename Request>
-kj::Promise<BindOutcome> PrivdSession::change(Request request) {
-  using Answered = std::pair<BindOutcome, std::uint64_t>;
-  return asked_.wrap(changes_.pass([this, request = kj::mv(request)]() mutable {
-    return request()
-        .send()
-        .then([](auto&& response) {
-          return Answered{outcomeOf(response.getAnswer()), response.getAnswer().getGeneration()};
-        })
-        .then([this](Answered answered) {
-          return untilShown(answered.second).then([outcome = std::move(answered.first)]() {
-            return outcome;
-          });
+kj::Promise<BindOutcome> PrivdSession::change(IommuGroupId group, AskForChange ask) {
+  KJ_IF_MAYBE (control, hardware_.control(group)) {
+    return asked_.wrap(changes_.pass([this, ask, client = kj::mv(*control)]() mutable {
+      return ask(kj::mv(client)).then([this](BindAnswered answered) {
+        return untilShown(answered.generation).then([outcome = std::move(answered.outcome)]() {
+          return outcome;
         });
-  }));
+      });
+    }));
+  }
+  return BindOutcome{BindOutcome::Answer::kVanished, {}};
 }
 
 kj::Promise<BindOutcome> PrivdSession::bind(IommuGroupId group) {
-  KJ_IF_MAYBE (control, hardware_.control(group)) {
-    return change([client = kj::mv(*control)]() mutable { return client.bindRequest(); });
-  }
-  return BindOutcome{BindOutcome::Answer::kVanished, {}};
+  return change(group, askToBind);
 }
 
 kj::Promise<BindOutcome> PrivdSession::giveBack(IommuGroupId group) {
-  KJ_IF_MAYBE (control, hardware_.control(group)) {
-    return change([client = kj::mv(*control)]() mutable { return client.giveBackRequest(); });
-  }
-  return BindOutcome{BindOutcome::Answer::kVanished, {}};
+  return change(group, askToGiveBack);
 }
 
 template <typename Call>

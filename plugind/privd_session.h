@@ -3,6 +3,7 @@
 
 #include "ipc/codec/descriptor_channel.h"
 #include "ipc/schema/helper.capnp.h"
+#include "plugind/bind_client.h"
 #include "plugind/config_watch.h"
 #include "plugind/gate_client.h"
 #include "plugind/hardware_view.h"
@@ -73,8 +74,8 @@ private:
   kj::Promise<T> askGate(kj::Promise<T> answer);
   template <typename Call>
   kj::Promise<Told> tell(Call call);
-  template <typename Request>
-  kj::Promise<BindOutcome> change(Request request);
+  using AskForChange = kj::Promise<BindAnswered> (*)(schema::GroupControl::Client);
+  kj::Promise<BindOutcome> change(IommuGroupId group, AskForChange ask);
   kj::Promise<void> untilShown(std::uint64_t generation);
   void take(schema::Update::Reader update);
   GroupLook takeLook(schema::LookAnswer::Reader answer);

@@ -92,18 +92,7 @@ void StateLoop::tellEnd(const EndedChange& change) {
 }
 
 void StateLoop::rightToBindTold(bool given) {
-  mayBind_ = given;
-  missingRightTold_ = false;
-  tellMissingRight();
-}
-
-void StateLoop::tellMissingRight() {
-  if (mayBind_ || missingRightTold_ || !bindsAny(settings_)) return;
-  missingRightTold_ = true;
-  logError(LogEvent::kBindingDenied,
-           {{"why", "bind: on-allocate is configured, and privd gives no right to bind"},
-            {"then", "what is not on a VFIO driver is not offered"},
-            {"fix", "add bind to privd's --plugind-rights"}});
+  changes_.rightTold(given, bindsAny(settings_));
 }
 
 void StateLoop::applySettings(const Settings& settings) {
@@ -112,12 +101,12 @@ void StateLoop::applySettings(const Settings& settings) {
   const Snapshot& hardware = ledger_.state().hardware.snapshot;
   carryOut(ledger_.reconfigured(ledgerSettings(settings_), sortIntoResources(settings_, hardware),
                                 specs_.specs(), now()));
-  if (hardwareKnown_) tellMissingRight();
+  changes_.wantedNow(bindsAny(settings_));
 }
 
 void StateLoop::applyHardware(const Snapshot& hardware, ResourceCatalog catalog) {
   if (!std::exchange(hardwareKnown_, true)) logInfo(LogEvent::kLendingOpened);
-  HardwareFacts facts = factsOf(hardware, mayBind_);
+  HardwareFacts facts = factsOf(hardware, changes_.mayBind());
   facts.bootId = node_.bootId;
   facts.specs = specs_.specs();
   carryOut(ledger_.hardwareSeen(std::move(facts), std::move(catalog), now()));

@@ -98,7 +98,6 @@ private:
   void applySettings(const Settings& settings);
   void applyHardware(const Snapshot& hardware, ResourceCatalog catalog);
   void tellEnd(const EndedChange& change);
-  void tellMissingRight();
 
   /// Carries out what an event led to, in the order that the ledger wants, and sets the alarm.
   void carryOut(Effects effects);
@@ -126,8 +125,6 @@ private:
   LedgerMetrics metrics_;
   HeldGroups holds_;
   GroupChanges changes_;
-  bool mayBind_ = false;
-  bool missingRightTold_ = false;
   SpecKeeper specs_;
   News news_;
   KubeletReader reader_;

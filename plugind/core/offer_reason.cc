@@ -28,6 +28,9 @@ Bar offerReason(const LedgerState& state, const ResourceName& resource,
   if (!others.empty()) return {"represented", others + " stands for its group (groupUnit)"};
   if (device.hardware != "ready" && device.hardware != "bindable")
     return {device.hardware, device.hardwareText};
+  if (restsUnbound(state, device.address)) {
+    return {"bind-failed", "privd could not bind it: the journal says why; it is tried again soon"};
+  }
   if (isResting(state, device.address)) {
     return {
         "flapping",

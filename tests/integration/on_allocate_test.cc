@@ -110,8 +110,9 @@ TEST_F(OnAllocateNode, AFailureRefusesWithWhatAPodsOwnerMaySee) {
               HasSubstr("0000:65:00.0, group 31: could not be bound, bind-failed:refused"));
   EXPECT_THAT(refused.status.error_message(), Not(HasSubstr("/srv")));
   EXPECT_TRUE(plugind_->says("nvme0n1 is mounted at /srv")) << "the log is the operator's";
+  EXPECT_TRUE(kubelet_->shows(kResource, {kSecond}, {kFirst})) << "the next pod goes elsewhere";
   privd_->setBinding(Binding::kSucceeds);
-  EXPECT_TRUE(allocate({kFirst}).status.ok());
+  EXPECT_TRUE(allocate({kFirst}).status.ok()) << "a pod that is on its way";
 }
 
 TEST_F(OnAllocateNode, AStuckWriteTakesTheGroupOutOfOffer) {
@@ -181,8 +182,12 @@ TEST_F(OnAllocateNode, RebootOnAllocate) {
 
 TEST_F(OnAllocateNode, APreStartWhoseBindFailsIsRefusedAndAsksAgain) {
   startShown();
-  admitPod("p1");
-  privd_->setHardware(onHostDrivers().snapshot());
+  const std::string id = admitPod("p1");
+  // The other group's hold shows when plugind has seen that this one is on its host driver.
+  Hardware unbound = onHostDrivers();
+  unbound.group(id == kFirst ? 32 : 31).office.operatorHeld = true;
+  privd_->setHardware(unbound.snapshot());
+  ASSERT_TRUE(kubelet_->shows(kResource, {id}, {id == kFirst ? kSecond : kFirst})) << said();
   privd_->setBinding(Binding::kFails);
   EXPECT_THAT(kubelet_->startContainer("p1", "main").error, HasSubstr("bind-failed:failed"));
   privd_->setBinding(Binding::kSucceeds);

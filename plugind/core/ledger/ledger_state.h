@@ -87,7 +87,8 @@ struct OfferTrack {
   bool good = false;                     ///< nothing is, but that it may rest
   std::optional<ResourceName> resource;  ///< the last one it was in
   std::vector<Instant> flips;            ///< when it became good or bad, ascending
-  std::optional<Instant> restUntil;      ///< it flaps
+  std::optional<Instant> restUntil;      ///< it flaps, or could not be bound
+  bool bindFailed = false;               ///< that is why it rests
 
   friend bool operator==(const OfferTrack&, const OfferTrack&) = default;
 };

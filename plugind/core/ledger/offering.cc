@@ -8,6 +8,7 @@ namespace vfiogate {
 namespace {
 
 constexpr const char* kFlapping = "flapping";
+constexpr const char* kBindFailed = "bind-failed";
 constexpr const char* kGone = "gone";
 
 /// What stands against one device, without regard to who holds it.
@@ -63,10 +64,14 @@ private:
   std::map<std::tuple<std::string, std::string, std::optional<ResourceName>>, Line> lines_;
 };
 
+Bar barOfRest(const OfferTrack& track) {
+  if (track.bindFailed) return {kBindFailed, "could not be bound: shown Unhealthy for a while"};
+  return {kFlapping, "comes and goes: shown Unhealthy until it is steady"};
+}
+
 void tell(Lines& lines, OfferTrack& track, const Judgement& offer, const Bdf& address) {
   const bool rests = offer.bar.reason.empty() && track.restUntil;
-  const Bar bar =
-      rests ? Bar{kFlapping, "comes and goes: shown Unhealthy until it is steady"} : offer.bar;
+  const Bar bar = rests ? barOfRest(track) : offer.bar;
   if (track.told == bar.reason) return;
   track.told = bar.reason;
   if (bar.reason.empty()) {
@@ -119,11 +124,24 @@ void tellOffers(Turn& turn, bool flips) {
   lines.writeTo(turn);
 }
 
+void restUnbound(Turn& turn, const std::set<Bdf>& members) {
+  const auto rest = turn.state.settings.flapRest;
+  if (rest.count() == 0) return;
+  for (const Bdf& member : members) {
+    const auto track = turn.state.offers.find(member);
+    if (track == turn.state.offers.end()) continue;
+    track->second.restUntil = turn.now.instant + rest;
+    track->second.bindFailed = true;
+  }
+  tellOffers(turn, false);
+}
+
 void endRests(Turn& turn) {
   bool ended = false;
   for (auto& [address, track] : turn.state.offers) {
     if (!track.restUntil || *track.restUntil > turn.now.instant) continue;
     track.restUntil.reset();
+    track.bindFailed = false;
     track.flips.clear();
     ended = true;
   }
@@ -136,6 +154,11 @@ std::optional<Instant> restDue(const LedgerState& state) {
     if (track.restUntil && (!due || *track.restUntil < *due)) due = track.restUntil;
   }
   return due;
+}
+
+bool restsUnbound(const LedgerState& state, const Bdf& id) {
+  const auto track = state.offers.find(id);
+  return track != state.offers.end() && track->second.bindFailed;
 }
 
 bool isResting(const LedgerState& state, const Bdf& id) {

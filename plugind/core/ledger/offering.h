@@ -14,7 +14,13 @@ void tellOffers(Turn& turn, bool flips);
 void endRests(Turn& turn);
 std::optional<Instant> restDue(const LedgerState& state);
 
-/// The device came and went too often, and rests: it is shown Unhealthy unless held.
+/// They could not be bound: they rest, so that the next pod is not sent into the same wall.
+void restUnbound(Turn& turn, const std::set<Bdf>& members);
+
+/// The device came and went too often, or could not be bound, and rests: it is shown Unhealthy
+/// unless held.
 bool isResting(const LedgerState& state, const Bdf& id);
+/// The latter.
+bool restsUnbound(const LedgerState& state, const Bdf& id);
 
 }  // namespace vfiogate

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plugind/core/group_members.h"
+#include "plugind/core/ledger/offering.h"
 #include "plugind/core/ledger/rows.h"
 
 namespace vfiogate {
@@ -58,6 +59,7 @@ void endBind(Turn& turn, IommuGroupId group, const BindOutcome& outcome) {
   if (outcome.done()) state.hardware.boundForLending.insert(group);
   turn.out.journal.push_back(bindingEvent(turn, outcome.done() ? "bound" : "bind-failed",
                                           membersOf(state, group), outcome));
+  if (!outcome.done()) restUnbound(turn, membersOf(state, group));
   std::map<CallId, RefusedDevice> waiting;
   for (const auto& [id, call] : state.calls) {
     if (const auto device = waitingFor(call, group)) waiting.emplace(id, *device);

@@ -128,6 +128,17 @@ TEST_F(OnAllocate, AFailedBindRefusesWithoutPrivdsWords) {
   EXPECT_EQ(node.holding(kA), Holding::kFree);
 }
 
+TEST_F(OnAllocate, WhatCouldNotBeBoundRestsSoThatTheNextPodGoesElsewhere) {
+  node.start();
+  node.ask("gpu", {kA});
+  endBind(kSharedGroup, {Answer::kFailed, "EBUSY"});
+  EXPECT_EQ(node.frame("gpu"), "0000:01:00.0- 0000:02:00.0+");
+  const PluginStatus status = statusOf(node.ledger.state(), {});
+  EXPECT_EQ(status.resources.front().devices.front().reason, "bind-failed");
+  node.pass(30s);
+  EXPECT_EQ(node.frame("gpu"), "0000:01:00.0+ 0000:02:00.0+");
+}
+
 TEST_F(OnAllocate, InFullDetailARefusalHasPrivdsWords) {
   LedgerSettings full;
   full.refusalDetail = RefusalDetail::kFull;
