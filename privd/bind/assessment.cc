@@ -18,11 +18,12 @@ constexpr const char* kDrivers = "bus/pci/drivers";
 
 /// The override of each endpoint, but not of one in which the kernel is stuck: reading it could
 /// hang there.
-Overrides readOverrides(const SysfsRoot& sysfs, const Snapshot& snapshot) {
+Overrides readOverrides(const SysfsRoot& sysfs, const Snapshot& snapshot,
+                        const std::set<Bdf>& stuck) {
   Overrides overrides;
   for (const auto& [address, device] : snapshot.devices) {
     const bool idle = !device.driver.empty() || device.enableCount.value_or(0) == 0;
-    if (!isEndpoint(device) || !idle) continue;
+    if (!isEndpoint(device) || !idle || stuck.contains(address)) continue;
     const auto text = sysfs.read(deviceAttribute(address, "driver_override"));
     if (text && *text != "(null)") overrides[address] = *text;
   }
@@ -66,6 +67,11 @@ public:
          .operatorHeld = std::ranges::any_of(group.members, isHeld)},
                       bench_.settings, order_.overrides)) {
       into_.objections.push_back(std::move(objection));
+    }
+    for (const Bdf& member : group.members) {
+      if (!bench_.stuck.contains(member)) continue;
+      into_.objections.push_back({Guard::kMember, member, Verdict::kBlocked,
+                                  "a write of privd's is stuck in it", "end what has it open"});
     }
     for (auto& disk : evidence.disks) into_.disks.push_back(kj::mv(disk));
     if (std::ranges::any_of(plan.steps, &Step::fromVfio)) holdNode(group, *changed.begin());
@@ -188,7 +194,7 @@ Assessment assess(const Bench& bench, const ChangeOrder& order, ChangeBy by,
                   const std::set<IommuGroupId>& groups) {
   Assessment assessment;
   lookAt(bench.sysfs, bench.dev, Places{.devices = {}, .groups = groups}, assessment.snapshot);
-  assessment.overrides = readOverrides(bench.sysfs, assessment.snapshot);
+  assessment.overrides = readOverrides(bench.sysfs, assessment.snapshot, bench.stuck);
   if (!order.driver.empty() && order.driver.find("vfio") == std::string::npos) {
     assessment.nonsense = order.driver + " is no VFIO driver by its name";
     return assessment;

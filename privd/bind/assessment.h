@@ -26,6 +26,7 @@ struct Bench {
   const HostFiles& host;
   const std::vector<VfioAlias>& aliases;
   const std::string& bootId;
+  const std::set<Bdf>& stuck;  ///< devices in whose write the kernel is
 };
 
 struct Assessment {

@@ -49,7 +49,7 @@ void logOverrides(const Assessment& assessment) {
 }
 
 std::string unrecorded(const StateFailure& failure) {
-  return "nothing was changed: " + failure.file + ": " + strerror(failure.error);
+  return failure.file + ": " + strerror(failure.error);
 }
 
 AuditIntent intentOf(const ChangeRequest& request, const std::set<IommuGroupId>& groups,
@@ -88,8 +88,8 @@ struct Binder::Change {
 };
 
 Bench Binder::bench() const {
-  return {parts_.sysfs,    parts_.dev,  parts_.holds,   parts_.state,
-          parts_.settings, parts_.host, parts_.aliases, parts_.bootId};
+  return {parts_.sysfs, parts_.dev,     parts_.holds,  parts_.state, parts_.settings,
+          parts_.host,  parts_.aliases, parts_.bootId, stuck_};
 }
 
 kj::Promise<ChangeReport> Binder::change(ChangeRequest request) {
@@ -129,25 +129,21 @@ kj::Promise<ChangeReport> Binder::perform(kj::Own<Change> change) {
   report.leftAlone = assessment.plan.leftAlone;
   report.remarks = assessment.plan.remarks;
   report.objections = assessment.objections;
-  const auto isStuck = [this](const Bdf& address) { return stuck_.contains(address); };
-  const std::set<Bdf> changed = assessment.plan.changed();
-  if (std::ranges::any_of(changed, isStuck)) {
-    assessment.nonsense = "a write of privd's is stuck in it: stop what uses the device";
-  }
   if (!assessment.nonsense.empty() || anyStands(assessment.objections)) {
     report.outcome = ChangeOutcome::kRefused;
     report.error =
         assessment.nonsense.empty() ? firstStanding(assessment.objections) : assessment.nonsense;
     return kj::mv(report);
   }
+  if (assessment.plan.steps.empty()) report.outcome = ChangeOutcome::kAlreadySo;
   if (order.dryRun) return kj::mv(report);
-  if (auto kept = record(c); !kept) {
-    report.outcome = ChangeOutcome::kRefused;
-    report.error = kept.error();
+  if (assessment.plan.steps.empty()) {
+    keep(c);
     return kj::mv(report);
   }
-  if (assessment.plan.steps.empty()) {
-    report.outcome = ChangeOutcome::kAlreadySo;
+  if (auto recorded = record(c); !recorded) {
+    report.outcome = ChangeOutcome::kRefused;
+    report.error = recorded.error();
     return kj::mv(report);
   }
   logOverrides(assessment);
@@ -158,25 +154,28 @@ kj::Promise<ChangeReport> Binder::perform(kj::Own<Change> change) {
       });
 }
 
-/// What `bind --keep` means beyond the boot, and that a person's wish outlives a lending.
-Result<Done, std::string> Binder::declare(const Change& change) {
+/// What a person's bind means beyond itself: it is declared with --keep, and outlives a lending.
+void Binder::keep(Change& change) {
   const ChangeOrder& order = change.request.order;
+  if (order.kind != ChangeKind::kBind || change.request.by == ChangeBy::kLending) return;
   for (const Bdf& address : order.addresses) {
     const BoundDevice* known = parts_.state.boundAt(address);
-    if (order.kind != ChangeKind::kBind || change.request.by == ChangeBy::kLending) break;
-    if (known == nullptr || known->purpose != BoundFor::kLending) continue;
-    BoundDevice kept = *known;
-    kept.purpose = purposeOf(change.request.by);
-    if (auto put = parts_.state.put(kept); !put) return Failure{unrecorded(put.error())};
-  }
-  if (order.kind != ChangeKind::kBind || !order.keep) return Done{};
-  for (const Bdf& address : order.addresses) {
+    Result<Done, StateFailure> kept = Done{};
+    if (known != nullptr && known->purpose == BoundFor::kLending) {
+      BoundDevice owned = *known;
+      owned.purpose = purposeOf(change.request.by);
+      kept = parts_.state.put(owned);
+    }
     const PciDevice& device = change.assessment.snapshot.devices.at(address);
-    if (!device.vendor || !device.device) return Failure{address.str() + " has no readable ids"};
-    const auto put = parts_.state.put(DeviceIdentity{address, *device.vendor, *device.device});
-    if (!put) return Failure{unrecorded(put.error())};
+    if (kept && order.keep) {
+      kept = parts_.state.put(
+          DeviceIdentity{address, device.vendor.value_or(0), device.device.value_or(0)});
+    }
+    if (!kept) {
+      change.report.remarks.push_back(address.str() +
+                                      " is bound, but not kept: " + unrecorded(kept.error()));
+    }
   }
-  return Done{};
 }
 
 /// What was there before, for as long as it is on VFIO by our doing.
@@ -190,6 +189,7 @@ Result<Done, std::string> Binder::recordFormer(Change& change, const AuditIntent
     if (known != nullptr && known->bootId == parts_.bootId && offersVfio(device)) continue;
     const auto put = parts_.state.put(BoundDevice{
         .device = {before.address, device.vendor.value_or(0), device.device.value_or(0)},
+        .driver = change.assessment.plan.driverFor(before.address),
         .formerDriver = before.driver,
         .formerOverride = before.driverOverride,
         .bootId = parts_.bootId,
@@ -201,15 +201,13 @@ Result<Done, std::string> Binder::recordFormer(Change& change, const AuditIntent
 
 /// What has to be durable before the first write.
 Result<Done, std::string> Binder::record(Change& change) {
-  if (auto declared = declare(change); !declared) return declared;
-  if (change.assessment.plan.steps.empty()) return Done{};
   const AuditIntent intent = intentOf(change.request, change.groups, change.assessment);
   if (auto recorded = recordFormer(change, intent); !recorded) return recorded;
-  if (parts_.audit == nullptr) return Failure{"nothing was changed: " + parts_.auditTrouble};
+  if (parts_.audit == nullptr) return Failure{parts_.auditTrouble};
   const auto sequence = parts_.audit->append(intent);
   if (!sequence) {
-    return Failure{"nothing was changed: the audit log cannot be written: " +
-                   sequence.error().step + ": " + strerror(sequence.error().error)};
+    return Failure{"the audit log cannot be written: " + sequence.error().step + ": " +
+                   strerror(sequence.error().error)};
   }
   change.report.auditSequence = *sequence;
   return Done{};
@@ -222,6 +220,7 @@ void Binder::settle(Change& change, const RunResult& result) {
   report.differences = result.differences;
   stuck_.insert(result.stuck.begin(), result.stuck.end());
   const bool bind = change.request.order.kind == ChangeKind::kBind;
+  if (result.outcome == ChangeOutcome::kDone) keep(change);
   for (const Bdf& address : change.assessment.plan.changed()) {
     if (result.outcome == ChangeOutcome::kDone && !bind) {
       if (!parts_.state.dropBound(address))

@@ -71,7 +71,7 @@ private:
   Bench bench() const;
   kj::Promise<ChangeReport> begin(ChangeRequest request);
   kj::Promise<ChangeReport> perform(kj::Own<Change> change);
-  Result<Done, std::string> declare(const Change& change);
+  void keep(Change& change);
   Result<Done, std::string> recordFormer(Change& change, const AuditIntent& intent);
   Result<Done, std::string> record(Change& change);
   void settle(Change& change, const RunResult& result);

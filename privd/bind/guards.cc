@@ -103,9 +103,10 @@ void judgeModule(const PciDevice& device, const DeviceFacts& facts, Objections& 
           " times (all its devices together)" +
           (module.modules.empty() ? "" : " beside by " + joined(module.modules)),
       "end what has its devices open" +
-          std::string(display || module.name == "nvidia"
+          std::string(module.name.starts_with("nvidia")
                           ? " (nvidia-persistenced, dcgm, a display server, containers with GPUs)"
-                          : "") +
+                      : display ? " (a display server, a console)"
+                                : "") +
           ", or --override users");
 }
 

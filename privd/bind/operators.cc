@@ -9,7 +9,7 @@ namespace vfiogate {
 namespace {
 
 std::string notKept(const StateFailure& failure) {
-  return "nothing was changed: " + failure.file + ": " + strerror(failure.error);
+  return failure.file + ": " + strerror(failure.error);
 }
 
 std::int64_t secondsNow() {
