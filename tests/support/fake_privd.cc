@@ -26,7 +26,7 @@ constexpr auto kGlance = 5 * kj::MILLISECONDS;
 /// A line being served.
 struct Connection {
   Connection(Play& play, DescriptorSender channel, kj::Own<kj::AsyncIoStream> io)
-      : line{play, kj::mv(channel), nullptr, nullptr, {}, 0, {}},
+      : line{play, kj::mv(channel), nullptr, nullptr, {}, 0, false, {}},
         stream(kj::mv(io)),
         network(*stream, capnp::rpc::twoparty::Side::SERVER, kFromPrivd),
         rpc(capnp::makeRpcServer(network, makeDoor(line))) {}
@@ -84,7 +84,10 @@ private:
 
   /// Looks in short turns: the real one is told by the kernel.
   kj::Promise<void> watchFiles() {
-    KJ_IF_MAYBE (connection, connection_) (*connection)->line.tellNewFiles();
+    KJ_IF_MAYBE (connection, connection_) {
+      (*connection)->line.tellNewFiles();
+      (*connection)->line.tellDueDelta();
+    }
     return io_->provider->getTimer().afterDelay(kGlance).then([this]() { return watchFiles(); });
   }
 

@@ -53,7 +53,9 @@ FakePrivd::Binding end(Line& line, IommuGroupId id, bool bind) {
     group.office.boundForLending = bind;
     group.groupNode = bind;
   }
-  showChange(line);
+  // After the answer, as it may come: whoever trusts the answer alone sees what was before.
+  ++play.generation;
+  line.deltaDue = true;
   return play.binding;
 }
 

@@ -249,6 +249,10 @@ void Line::tellDelta() {
   tell(*this, {kEpoch, play.generation, UpdateDelta{base, changes}});
 }
 
+void Line::tellDueDelta() {
+  if (std::exchange(deltaDue, false)) tellDelta();
+}
+
 void Line::tellFiles() {
   toldFiles = filesOf(play.setup.kubeletDir);
   KJ_IF_MAYBE (watching, kubeletObserver) {

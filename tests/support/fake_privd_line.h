@@ -61,6 +61,8 @@ struct Line {
   /// What there is of the kubelet now; the second one only if that is something else.
   void tellFiles();
   void tellNewFiles();
+  /// The delta that a change left to be told.
+  void tellDueDelta();
 
   Play& play;
   DescriptorSender channel;
@@ -68,6 +70,7 @@ struct Line {
   kj::Maybe<schema::KubeletObserver::Client> kubeletObserver;
   Snapshot told;
   std::uint64_t toldGeneration = 0;
+  bool deltaDue = false;
   KubeletFiles toldFiles;
 };
 
