@@ -24,7 +24,7 @@ void putOnHost(PciDevice& device) {
   device.cdevNode = false;
 }
 
-using Answer = BindOutcome::Answer;
+using Ending = BindOutcome::Answer;
 
 /// a and b in group 31 and c in group 32, on host drivers, to be bound when they are lent.
 class OnAllocate : public LedgerCase {
@@ -118,7 +118,7 @@ TEST_F(OnAllocate, I1_WhileItIsBoundTheSiblingIsNobodys) {
 TEST_F(OnAllocate, AFailedBindRefusesWithoutPrivdsWords) {
   node.start();
   const CallId call = node.ask("gpu", {kA});
-  endBind(kSharedGroup, {Answer::kRefused, "nvme0n1 is mounted at /srv"});
+  endBind(kSharedGroup, {Ending::kRefused, "nvme0n1 is mounted at /srv"});
   EXPECT_EQ(node.outcome(call), "bind-failed:refused");
   EXPECT_THAT(node.text(call), HasSubstr("0000:01:00.0, group 31: could not be bound"));
   EXPECT_THAT(node.text(call), Not(HasSubstr("/srv")));
@@ -131,7 +131,7 @@ TEST_F(OnAllocate, AFailedBindRefusesWithoutPrivdsWords) {
 TEST_F(OnAllocate, WhatCouldNotBeBoundRestsSoThatTheNextPodGoesElsewhere) {
   node.start();
   node.ask("gpu", {kA});
-  endBind(kSharedGroup, {Answer::kFailed, "EBUSY"});
+  endBind(kSharedGroup, {Ending::kFailed, "EBUSY"});
   EXPECT_EQ(node.frame("gpu"), "0000:01:00.0- 0000:02:00.0+");
   const PluginStatus status = statusOf(node.ledger.state(), {});
   EXPECT_EQ(status.resources.front().devices.front().reason, "bind-failed");
@@ -145,7 +145,7 @@ TEST_F(OnAllocate, InFullDetailARefusalHasPrivdsWords) {
   node.ledger = Ledger(full);
   node.start();
   const CallId call = node.ask("gpu", {kA});
-  endBind(kSharedGroup, {Answer::kRefused, "nvme0n1 is mounted at /srv"});
+  endBind(kSharedGroup, {Ending::kRefused, "nvme0n1 is mounted at /srv"});
   EXPECT_THAT(node.text(call), HasSubstr("nvme0n1 is mounted at /srv"));
 }
 
@@ -208,7 +208,7 @@ TEST_F(OnAllocate, AReturnThatFailedLeavesTheGroupFreeAndBad) {
   lendAndRelease();
   node.facts.stuck = {kSharedGroup};
   node.see();
-  endReturn({Answer::kStuck, "unbind of 0000:01:00.0 has not come back"});
+  endReturn({Ending::kStuck, "unbind of 0000:01:00.0 has not come back"});
   EXPECT_EQ(node.holding(kA), Holding::kFree);
   EXPECT_TRUE(node.told("return-failed"));
   EXPECT_EQ(node.allocate("gpu", {kA}), "not-viable:write-stuck");
@@ -247,7 +247,7 @@ TEST_F(OnAllocate, APreStartBindsAllItsGroups) {
   showBound();
   endBind(kSharedGroup);
   EXPECT_EQ(node.outcome(call), "waits");
-  endBind(kOwnGroup, {Answer::kFailed, "EBUSY"});
+  endBind(kOwnGroup, {Ending::kFailed, "EBUSY"});
   EXPECT_EQ(node.outcome(call), "bind-failed:failed");
 }
 
@@ -257,7 +257,7 @@ TEST_F(OnAllocate, APreStartIsNotRefusedForAnotherPodsBind) {
   node.start();
   const CallId start = preStart({kA});
   const CallId other = node.ask("gpu", {kC});
-  endBind(kOwnGroup, {Answer::kFailed, "EBUSY"});
+  endBind(kOwnGroup, {Ending::kFailed, "EBUSY"});
   EXPECT_EQ(node.outcome(other), "bind-failed:failed");
   EXPECT_EQ(node.outcome(start), "waits");
 }
