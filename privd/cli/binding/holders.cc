@@ -155,7 +155,7 @@ std::vector<std::string> nodesOf(const SysfsRoot& sysfs, const std::string& proc
 Holders holdersOf(const std::string& procRoot, const std::vector<std::string>& nodes) {
   Holders holders;
   const auto processes = numbersIn(procRoot, kMostProcesses);
-  if (!processes) return holders;
+  if (!processes || nodes.empty()) return holders;
   for (const std::int32_t pid : *processes) {
     const fs::path process = fs::path(procRoot) / std::to_string(pid);
     const auto node = openNode(process, nodes);
