@@ -35,8 +35,8 @@ std::int64_t now(clockid_t clock) {
   return nanosecondsOf(time);
 }
 
-bool othersMayWrite(const struct stat& status) {
-  return status.st_uid != geteuid() || (status.st_mode & 0022U) != 0;
+bool othersMayWrite(const struct stat& status, uid_t owner) {
+  return status.st_uid != owner || (status.st_mode & 0022U) != 0;
 }
 
 /// The file's last bytes, enough for a record and what may be left of another.
@@ -70,6 +70,7 @@ AuditLog::AuditLog(kj::AutoCloseFd directory, std::string name, std::string boot
       name_(std::move(name)),
       bootId_(std::move(bootId)),
       settings_(std::move(settings)),
+      owner_(geteuid()),
       head_{0, std::string(kNoHash)} {}
 
 Result<AuditLog, AuditFailure> AuditLog::open(const std::string& path, const std::string& bootId,
@@ -82,7 +83,7 @@ Result<AuditLog, AuditFailure> AuditLog::open(const std::string& path, const std
   if (!directory) return Failure{AuditFailure{directory.error().error, "open its directory"}};
   struct stat status = {};
   if (fstat(*directory, &status) != 0) return Failure{failedAt("fstat")};
-  if (othersMayWrite(status) && (status.st_mode & S_ISVTX) == 0) {
+  if (othersMayWrite(status, geteuid()) && (status.st_mode & S_ISVTX) == 0) {
     return Failure{noLog("others than root may write in its directory")};
   }
   AuditLog log(kj::mv(directory).value(), split.name, bootId, std::move(settings));
@@ -98,7 +99,8 @@ AuditLog::Trouble AuditLog::readHead() {
     const auto file = openRegular(directory_, name.c_str(), O_NOFOLLOW, RESOLVE_BENEATH);
     if (!file && file.error().error == ENOENT) continue;
     if (!file) return AuditFailure{file.error().error, "open " + name};
-    if (othersMayWrite(file->status)) return noLog(name + ": others than root may write it");
+    if (othersMayWrite(file->status, owner_))
+      return noLog(name + ": others than root may write it");
     const auto tail = readTail(*file);
     if (!tail) return tail.error();
     const auto last = lastRecordOf(*tail);
@@ -125,7 +127,7 @@ AuditLog::Trouble AuditLog::openFile() {
   if (!made && made.error().error != EEXIST) return AuditFailure{made.error().error, "make"};
   auto file = openRegular(directory_, name_.c_str(), kForLog, RESOLVE_BENEATH);
   if (!file) return AuditFailure{file.error().error, "open"};
-  if (othersMayWrite(file->status)) return noLog("others than root may write it");
+  if (othersMayWrite(file->status, owner_)) return noLog("others than root may write it");
   size_ = static_cast<std::uint64_t>(file->status.st_size);
   if (size_ == 0 && fsync(directory_) != 0) return failedAt("fsync of its directory");
   file_ = kj::mv(file).value().fd;

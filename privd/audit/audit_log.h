@@ -8,6 +8,8 @@
 
 #include <kj/io.h>
 
+#include <sys/types.h>
+
 #include <functional>
 
 namespace vfiogate {
@@ -70,6 +72,7 @@ private:
   std::string name_;
   std::string bootId_;
   AuditSettings settings_;
+  uid_t owner_;                      ///< this process's; not to be asked for after lock-down
   kj::Maybe<kj::AutoCloseFd> file_;  ///< none: to be opened by name before the next record
   std::uint64_t size_ = 0;           ///< of the file up to the head's end
   AuditHead head_;
