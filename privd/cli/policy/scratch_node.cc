@@ -1,0 +1,70 @@
+#include "privd/cli/policy/scratch_node.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+namespace vfiogate {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kDevice = "0000:01:00.0";
+
+void put(const fs::path& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
+
+void fillDevice(const fs::path& device) {
+  fs::create_directories(device);
+  for (const auto& [name, text] : {std::pair("vendor", "0x10de"),
+                                   {"device", "0x2236"},
+                                   {"subsystem_vendor", "0x10de"},
+                                   {"subsystem_device", "0x1482"},
+                                   {"class", "0x030200"},
+                                   {"revision", "0xa1"},
+                                   {"numa_node", "-1"},
+                                   {"enable", "0"},
+                                   {"driver_override", "(null)"},
+                                   {"modalias", "pci:v000010DEd00002236"}}) {
+    put(device / name, std::string(text) + "\n");
+  }
+  put(device / "config", std::string(64, '\0'));
+}
+
+}  // namespace
+
+ScratchNode::ScratchNode() {
+  path_ = fs::temp_directory_path() / "vfiogate-self-test-XXXXXX";
+  if (mkdtemp(path_.data()) == nullptr) {
+    throw std::system_error(errno, std::generic_category(), path_);
+  }
+  for (const char* name : {"sys/bus/pci/devices", "sys/bus/pci/drivers/vfio-pci", "dev", "state",
+                           "sys/kernel/iommu_groups/7/devices", "cdi", "kubelet/device-plugins",
+                           "kubelet/pod-resources"}) {
+    fs::create_directories(at(name));
+  }
+  fillDevice(at("sys/devices/pci0000:00/") + kDevice);
+  const std::string device = std::string("devices/pci0000:00/") + kDevice;
+  fs::create_symlink("../../../" + device, at("sys/bus/pci/devices/") + kDevice);
+  fs::create_symlink("../../../../" + device, at("sys/kernel/iommu_groups/7/devices/") + kDevice);
+  fs::create_symlink("../../../kernel/iommu_groups/7", at("sys/" + device + "/iommu_group"));
+  put(at("sys/kernel/iommu_groups/7/type"), "DMA-FQ\n");
+  for (const char* name : {"drivers_probe", "drivers/vfio-pci/bind", "drivers/vfio-pci/unbind"}) {
+    put(at("sys/bus/pci/") + name, "");
+  }
+  put(at("aliases"), "alias vfio_pci:v*d*sv*sd*bc*sc*i* vfio_pci\n");
+}
+
+ScratchNode::~ScratchNode() {
+  std::error_code leftThere;
+  fs::remove_all(path_, leftThere);
+}
+
+Bdf ScratchNode::device() {
+  return Bdf::parse(kDevice).value();
+}
+
+}  // namespace vfiogate

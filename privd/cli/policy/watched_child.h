@@ -1,0 +1,35 @@
+#pragma once
+// A child that comes under a filter, watched: where the kernel kills it for a call, the call is
+// known by name.
+
+#include "ipc/types/result.h"
+
+#include <kj/function.h>
+
+#include <optional>
+#include <string>
+
+namespace vfiogate {
+
+/// A call for which the kernel killed its process.
+struct KilledCall {
+  std::string name;     ///< "openat", or its number where no name is known
+  long number;          ///< as the architecture counts
+  bool forked = false;  ///< by a process that the child had forked
+};
+
+struct ChildEnd {
+  int status = 0;  ///< as waitpid() gives it
+  std::string said;
+  std::optional<KilledCall> killed;  ///< the first one
+  bool watched = true;               ///< false: the kernel lets nobody trace, so no call has a name
+};
+
+/// Runs `body` in a child, whose standard output is `said` (at most what a pipe holds), to the end
+/// of the child and of all that it forked; `body` should end with _exit(). The filter is the one
+/// that is shipped: the last call that each process begins is noted, by ptrace, before the filter
+/// judges it. Only for a process with one thread and without children. Error: the errno of a pipe
+/// or fork.
+Result<ChildEnd, int> watchChild(kj::FunctionParam<void()> body);
+
+}  // namespace vfiogate

@@ -1,0 +1,126 @@
+#include "privd/cli/policy/self_test.h"
+
+#include "privd/cli/policy/watched_child.h"
+#include "seccomp/fork_server_rules.h"
+#include "seccomp/load_filter.h"
+#include "tests/support/reduced_table.h"
+
+#include <gtest/gtest.h>
+#include <seccomp.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+
+namespace vfiogate {
+namespace {
+
+std::size_t filesIn(const std::filesystem::path& directory) {
+  return static_cast<std::size_t>(
+      std::distance(std::filesystem::directory_iterator(directory), {}));
+}
+
+class SelfTestCase : public testing::Test {
+protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  }
+
+  static SelfTest without(int syscall) {
+    const auto* const row = std::ranges::find(kPrivdRules, syscall, &Rule::syscall);
+    return runSelfTest(
+        test::withoutRow(kPrivdRules, static_cast<std::size_t>(row - kPrivdRules.begin())));
+  }
+};
+
+TEST_F(SelfTestCase, PassesUnderTheShippedFiltersAndLeavesNothing) {
+  const std::string place = testing::TempDir() + "self-test-place";
+  std::filesystem::create_directories(place);
+  setenv("TMPDIR", place.c_str(), 1);
+  const SelfTest test = runSelfTest();
+  unsetenv("TMPDIR");
+  EXPECT_EQ(test.failure, "") << test.log;
+  EXPECT_EQ(test.killedCall, "");
+  EXPECT_GT(test.steps.size(), 10U);
+  EXPECT_EQ(filesIn(place), 0U);
+}
+
+TEST_F(SelfTestCase, NamesTheFirstCallThatIsKilledAndTheStep) {
+  const struct {
+    int call;
+    const char* name;
+    const char* step;
+  } rows[] = {
+      {SCMP_SYS(getdents64), "getdents64", "a scan of sysfs"},
+      {SCMP_SYS(recvmsg), "recvmsg", "the kernel's events"},
+      {SCMP_SYS(listen), "listen", "a socket for the kubelet"},
+      {SCMP_SYS(unlinkat), "unlinkat", "a CDI spec"},
+      {SCMP_SYS(flock), "flock", "a plugind's lease"},
+      {SCMP_SYS(accept4), "accept4", "a command's connection"},
+      {SCMP_SYS(sendmsg), "sendmsg",
+       "a change of drivers: plan, guards, audit log, state, writes, undo"},
+  };
+  for (const auto& row : rows) {
+    const SelfTest test = without(row.call);
+    EXPECT_EQ(test.killedCall, row.name) << test.failure;
+    EXPECT_EQ(test.killedNumber, row.call);
+    ASSERT_FALSE(test.steps.empty());
+    EXPECT_EQ(test.steps.back(), row.step);
+    EXPECT_NE(test.failure.find(row.name), std::string::npos) << test.failure;
+  }
+}
+
+TEST(WatchedChild, TellsHowItEndedAndWhatItSaid) {
+  const auto end = watchChild([]() {
+    [[maybe_unused]] const auto written = write(STDOUT_FILENO, "said\n", 5);
+    _exit(3);
+  });
+  ASSERT_TRUE(end.has_value());
+  EXPECT_TRUE(end->watched);
+  EXPECT_TRUE(WIFEXITED(end->status) && WEXITSTATUS(end->status) == 3);
+  EXPECT_EQ(end->said, "said\n");
+  EXPECT_FALSE(end->killed.has_value());
+}
+
+TEST(WatchedChild, SeesACallThatKillsWhatTheChildForked) {
+  const auto end = watchChild([]() {
+    const pid_t forked = fork();
+    if (forked == 0) {
+      if (loadFilter(kForkServerRules)) _exit(1);
+      getppid();
+      _exit(0);
+    }
+    waitpid(forked, nullptr, 0);
+    _exit(0);
+  });
+  ASSERT_TRUE(end.has_value());
+  ASSERT_TRUE(end->killed.has_value());
+  EXPECT_EQ(end->killed->name, "getppid");
+  EXPECT_TRUE(end->killed->forked);
+  EXPECT_TRUE(WIFEXITED(end->status));
+}
+
+TEST(WatchedChild, AnotherSignalIsNoKilledCall) {
+  const auto end = watchChild([]() { raise(SIGTERM); });
+  ASSERT_TRUE(end.has_value());
+  EXPECT_TRUE(WIFSIGNALED(end->status) && WTERMSIG(end->status) == SIGTERM);
+  EXPECT_FALSE(end->killed.has_value());
+}
+
+TEST(SelfTestText, SaysWhatFailedAndWhere) {
+  const SelfTest test{.steps = {"one", "two"},
+                      .log = "event=x\n",
+                      .failure = "the filter killed privd for openat (call 257)",
+                      .killedCall = "openat",
+                      .killedNumber = 257};
+  EXPECT_EQ(selfTestAs("text", test),
+            "ok      one\nFAILED  two\nevent=x\n"
+            "failed: the filter killed privd for openat (call 257)\n");
+  EXPECT_NE(selfTestAs("json", test).find("\"killedCall\": \"openat\""), std::string::npos);
+  EXPECT_NE(selfTestAs("json", {.steps = {"one"}}).find("\"passed\": true"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace vfiogate
