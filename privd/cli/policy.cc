@@ -3,6 +3,7 @@
 
 #include "cli/output_form.h"
 #include "privd/cli/commands.h"
+#include "privd/cli/policy/guard_evidence.h"
 #include "privd/cli/policy/self_test.h"
 #include "seccomp/fork_server_rules.h"
 #include "seccomp/print_policy.h"
@@ -10,17 +11,48 @@
 #include "seccomp/startup_rules.h"
 
 namespace vfiogate {
+namespace {
+
+/// The evidence is this host's; what goes into a profile is every host's.
+std::string wholePolicyAs(const std::string& form, const SightPlaces& places) {
+  std::string text = policyAs(
+      form, {"privd", kPrivdRules, kPrivdStartupRules, "privd's fork server", kForkServerRules});
+  if (form == "oci") return text;
+  const auto evidence = evidenceOf(lookForEvidence(places));
+  if (form == "text") return text + "\n" + evidenceAsText(evidence);
+  auto whole = nlohmann::ordered_json::parse(text);
+  whole["guards"] = evidenceAsJson(evidence);
+  return whole.dump(2) + "\n";
+}
+
+void addPlaces(CLI::App& command, SightPlaces& places) {
+  command.add_option("--sysfs", places.sysfs, "the root below which sysfs is found")
+      ->capture_default_str();
+  command.add_option("--dev", places.dev, "the root below which device nodes are looked for")
+      ->capture_default_str();
+  command.add_option("--state-dir", places.stateDir, "where the daemon keeps operators' holds")
+      ->capture_default_str();
+  command.add_option("--host-mountinfo", places.hostMountinfo, "as the daemon's")
+      ->type_name("FILE");
+  command.add_option("--host-route", places.hostRoute, "as the daemon's")->type_name("FILE");
+}
+
+}  // namespace
 
 void addPolicyCommand(CLI::App& app, int& exitCode) {
   CLI::App* command = app.add_subcommand(
-      "policy", "the system calls that the daemon may make, each with its reason");
+      "policy",
+      "the system calls that the daemon may make, each with its reason; and which evidence the "
+      "guards of bindings have here");
   auto form = std::make_shared<std::string>("text");
   addOutputForm(*command, *form, {kPolicyForms.begin(), kPolicyForms.end()});
+  auto places = std::make_shared<SightPlaces>();
+  addPlaces(*command, *places);
   auto selfTest = std::make_shared<bool>(false);
   command->add_flag("--self-test", *selfTest,
                     "go the daemon's main paths in a child under its filters, on scratch files; "
                     "says which call was killed first. As root");
-  command->callback([form, selfTest, &exitCode]() {
+  command->callback([form, places, selfTest, &exitCode]() {
     exitCode = 0;
     if (*selfTest) {
       if (*form == "oci") throw CLI::ValidationError("--self-test", "is told as text or json");
@@ -29,8 +61,7 @@ void addPolicyCommand(CLI::App& app, int& exitCode) {
       exitCode = test.failure.empty() ? 0 : 1;
       return;
     }
-    std::cout << policyAs(
-        *form, {"privd", kPrivdRules, kPrivdStartupRules, "privd's fork server", kForkServerRules});
+    std::cout << wholePolicyAs(*form, *places);
   });
 }
 

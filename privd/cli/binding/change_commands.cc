@@ -4,6 +4,7 @@
 #include "cli/table.h"
 #include "ipc/types/driver_name.h"
 #include "privd/cli/address.h"
+#include "privd/cli/binding/bind_declared.h"
 #include "privd/cli/binding/run_change.h"
 #include "privd/cli/device_json.h"
 
@@ -24,6 +25,8 @@ struct ChangeWords {
   std::string form = "table";
   ChangeOrder order;
   DeskOptions desk;
+  bool declared = false;            ///< those that are declared, in place of addresses
+  std::vector<Selector> selectors;  ///< --declare
 };
 
 std::string checkDriver(const std::string& text) {
@@ -44,14 +47,19 @@ int change(ChangeWords& words, const OfficeMaker& makeLocal) {
   kj::AsyncIoContext io = kj::setupAsyncIo();
   int exitCode = 1;
   KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() {
+                 ChangeDisplay display{std::cout, std::cerr, words.form == "json", wantsColours()};
+                 if (isatty(STDERR_FILENO) != 0) display.patience = kPatience;
+                 if (words.declared) {
+                   exitCode =
+                       bindDeclared(order, words.selectors, words.desk, makeLocal, io, display);
+                   return;
+                 }
                  auto reached = openOffice(words.desk, makeLocal, io);
                  if (!reached) {
                    fail(order, reached.error());
                    return;
                  }
                  kj::Own<BindingOffice> office = kj::mv(reached).value();
-                 ChangeDisplay display{std::cout, std::cerr, words.form == "json", wantsColours()};
-                 if (isatty(STDERR_FILENO) != 0) display.patience = kPatience;
                  exitCode = runChange(*office, io, order, words.desk, display);
                })) {
     return fail(order, exception->getDescription().cStr());
@@ -69,7 +77,6 @@ void addChangeCommand(CLI::App& app, int& exitCode, const OfficeMaker& makeLocal
   command
       ->add_option("ADDRESS", words->addresses,
                    "such as 0000:01:00.0, or 01:00.0; its whole IOMMU group is meant")
-      ->required()
       ->take_all();
   if (kind == ChangeKind::kBind) {
     command
@@ -79,11 +86,21 @@ void addChangeCommand(CLI::App& app, int& exitCode, const OfficeMaker& makeLocal
         ->check(checkDriver);
     command->add_flag("--keep", words->order.keep,
                       "declare it, too: it is bound again after a reboot, until privd forget");
+    command->add_flag("--declared", words->declared,
+                      "without addresses: bind what --declare and --keep say, where no daemon runs "
+                      "to do so");
+    addDeclareOption(*command, words->selectors);
   }
   command->add_flag("--dry-run", words->order.dryRun, "show every write, and write nothing");
   addOverrideOption(*command, words->order.overrides);
   addOutputForm(*command, words->form, {"table", "json"});
-  command->callback([words, makeLocal, &exitCode]() { exitCode = change(*words, makeLocal); });
+  command->callback([words, makeLocal, &exitCode]() {
+    if (words->addresses.empty() && !words->declared) throw CLI::RequiredError("ADDRESS");
+    if (!words->addresses.empty() && words->declared) {
+      throw CLI::ValidationError("--declared", "takes no ADDRESS");
+    }
+    exitCode = change(*words, makeLocal);
+  });
 }
 
 }  // namespace

@@ -1,0 +1,72 @@
+#include "privd/cli/binding/bind_declared.h"
+
+#include "ipc/socket/unix_socket.h"
+#include "privd/bind/binding_parts.h"
+#include "privd/bind/declaration.h"
+#include "privd/pci_scan.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <ostream>
+
+namespace vfiogate {
+namespace {
+
+bool isAnythingKept(const std::string& stateDir) {
+  std::error_code notThere;
+  return !std::filesystem::is_empty(stateDir + "/declared", notThere) && !notThere;
+}
+
+Result<Snapshot, std::string> scanFor(const LocalOfficeOptions& options) {
+  const auto sysfs = SysfsRoot::open(options.sysfs);
+  if (!sysfs) return Failure{"--sysfs " + options.sysfs + ": " + strerror(sysfs.error().error)};
+  const auto dev = DevRoot::open(options.dev);
+  if (!dev) return Failure{"--dev " + options.dev + ": " + strerror(dev.error().error)};
+  auto snapshot = scan(*sysfs, *dev);
+  if (!snapshot) return Failure{std::string("sysfs: ") + strerror(snapshot.error().error)};
+  return std::move(snapshot).value();
+}
+
+int refuse(const ChangeDisplay& display, const std::string& why) {
+  display.err << "privd bind: " << why << "\n";
+  return 1;
+}
+
+}  // namespace
+
+int bindDeclared(const ChangeOrder& order, const std::vector<Selector>& declared,
+                 const DeskOptions& options, const OfficeMaker& makeLocal, kj::AsyncIoContext& io,
+                 const ChangeDisplay& display) {
+  if (dialAt(options.socket.c_str())) {
+    display.out << "a daemon runs, which binds what is declared by itself\n";
+    return 0;
+  }
+  if (declared.empty() && !isAnythingKept(options.local.stateDir)) {
+    display.out << "nothing is declared\n";
+    return 0;
+  }
+  auto made = makeLocal(options.local, io);
+  if (!made) return refuse(display, made.error());
+  kj::Own<BindingOffice> office = kj::mv(made).value();
+  BindingOffice& asked = *office;
+  const auto snapshot = scanFor(options.local);
+  if (!snapshot) return refuse(display, snapshot.error());
+  const GuardSettings settings = guardSettingsOf(options.local.binding);
+  const std::vector<DeviceIdentity> kept = asked.declared();
+  int exitCode = 0;
+  for (const auto& [address, device] : snapshot->devices) {
+    const auto by = declaredBy(device, declared, kept);
+    if (!by) continue;
+    if (*by == ChangeBy::kDeclaration && !permits(settings, device)) {
+      exitCode = std::max(exitCode, refuse(display, address.str() + ": --allow does not match it"));
+      continue;
+    }
+    ChangeOrder one = order;
+    one.addresses = {address};
+    exitCode = std::max(exitCode, runChange(asked, io, one, options, display));
+  }
+  return exitCode;
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,20 @@
+#pragma once
+// `privd bind --declared`: what is declared is bound once, without a daemon, as early at boot as
+// somebody runs it.
+
+#include "ipc/types/selector.h"
+#include "privd/cli/binding/run_change.h"
+
+#include <vector>
+
+namespace vfiogate {
+
+/// Binds the devices that are there and that `declared` (--declare) or `bind --keep` names, each by
+/// the daemon's plan and guards; `order` says how. Where a daemon answers it does so by itself, and
+/// nothing is done here; nor where nothing is declared: not even the node's lock is taken. Returns
+/// the exit code, the worst of all devices.
+int bindDeclared(const ChangeOrder& order, const std::vector<Selector>& declared,
+                 const DeskOptions& options, const OfficeMaker& makeLocal, kj::AsyncIoContext& io,
+                 const ChangeDisplay& display);
+
+}  // namespace vfiogate

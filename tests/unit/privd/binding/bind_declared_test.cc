@@ -1,0 +1,115 @@
+#include "privd/cli/binding/bind_declared.h"
+
+#include "privd/bind/declaration.h"
+#include "tests/support/fake_sysfs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <sstream>
+
+namespace vfiogate {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// Notes what it is to change; one address is refused.
+class DeclaredOffice final : public BindingOffice {
+public:
+  DeclaredOffice(std::vector<std::string>& bound, std::vector<DeviceIdentity> kept)
+      : bound_(bound), kept_(std::move(kept)) {}
+
+  kj::Promise<ChangeReport> change(ChangeOrder order, AuditPeer /*who*/) override {
+    EXPECT_EQ(order.kind, ChangeKind::kBind);
+    bound_.push_back(order.addresses.at(0).str());
+    ChangeReport report;
+    if (order.addresses.size() != 1 || bound_.back() == "0000:03:00.0") {
+      report.outcome = ChangeOutcome::kRefused;
+      report.error = "in use";
+    }
+    return report;
+  }
+  Result<Done, std::string> hold(const Bdf&, const std::string&, const AuditPeer&) override {
+    return Done{};
+  }
+  Result<Done, std::string> release(const Bdf&, const AuditPeer&) override { return Done{}; }
+  Result<Done, std::string> forget(const Bdf&, const AuditPeer&) override { return Done{}; }
+  std::vector<OperatorHold> holds() override { return {}; }
+  std::vector<DeviceIdentity> declared() override { return kept_; }
+
+private:
+  std::vector<std::string>& bound_;
+  const std::vector<DeviceIdentity> kept_;
+};
+
+class BindDeclared : public testing::Test {
+protected:
+  void SetUp() override {
+    hardware_.add({.address = "0000:01:00.0", .device = 0x2236, .driver = "nouveau", .group = 1});
+    hardware_.add({.address = "0000:02:00.0", .device = 0x1111, .driver = "nouveau", .group = 2});
+    hardware_.add({.address = "0000:03:00.0", .device = 0x2236, .driver = "nouveau", .group = 3});
+    options_.socket = place_ / "none.sock";
+    options_.local.sysfs = hardware_.sysfs();
+    options_.local.dev = hardware_.dev();
+    options_.local.stateDir = place_ / "state";
+  }
+
+  int bind(const std::vector<std::string>& declared) {
+    std::vector<Selector> selectors;
+    for (const std::string& text : declared) selectors.push_back(parseDeclaration(text).value());
+    auto io = kj::setupAsyncIo();
+    const OfficeMaker make = [this](const LocalOfficeOptions&, kj::AsyncIoContext&) {
+      ++made_;
+      kj::Own<BindingOffice> office = kj::heap<DeclaredOffice>(bound_, kept_);
+      return Result<kj::Own<BindingOffice>, std::string>(kj::mv(office));
+    };
+    return bindDeclared({}, selectors, options_, make, io, {out_, err_});
+  }
+
+  void keep(const char* address, std::uint16_t device) {
+    std::filesystem::create_directories(options_.local.stateDir + "/declared/" + address);
+    kept_.push_back({Bdf::parse(address).value(), 0x10de, device});
+  }
+
+  FakeSysfs hardware_;
+  TempDir place_;
+  DeskOptions options_;
+  std::vector<DeviceIdentity> kept_;
+  std::vector<std::string> bound_;
+  unsigned made_ = 0;
+  std::ostringstream out_;
+  std::ostringstream err_;
+};
+
+TEST_F(BindDeclared, NothingDeclaredTouchesNothing) {
+  EXPECT_EQ(bind({}), 0);
+  EXPECT_EQ(made_, 0U);
+  EXPECT_FALSE(std::filesystem::exists(options_.local.stateDir));
+  EXPECT_THAT(out_.str(), HasSubstr("nothing is declared"));
+}
+
+TEST_F(BindDeclared, BindsWhatIsDeclaredWithinAllowAndWhatIsKept) {
+  options_.local.binding.allow.push_back(Selector::parse("10de:2236").value());
+  keep("0000:02:00.0", 0x1111);
+  EXPECT_EQ(bind({"0000:01:00.0=10de:2236"}), 0);
+  EXPECT_THAT(bound_, ElementsAre("0000:01:00.0", "0000:02:00.0"));
+}
+
+TEST_F(BindDeclared, AnotherCardInThePlaceIsNotMeant) {
+  keep("0000:02:00.0", 0x2222);
+  options_.local.binding.allow.push_back(Selector::parse("vendor=10de").value());
+  EXPECT_EQ(bind({"0000:01:00.0=10de:3333"}), 0);
+  EXPECT_TRUE(bound_.empty());
+}
+
+TEST_F(BindDeclared, ARefusalKeepsNoOtherDeviceBackAndIsTheExitCode) {
+  options_.local.binding.allow.push_back(Selector::parse("10de:2236").value());
+  EXPECT_EQ(bind({"vendor=10de"}), 1);
+  EXPECT_THAT(bound_, ElementsAre("0000:01:00.0", "0000:03:00.0"));
+  EXPECT_THAT(err_.str(), HasSubstr("0000:02:00.0: --allow does not match it"));
+}
+
+}  // namespace
+}  // namespace vfiogate
