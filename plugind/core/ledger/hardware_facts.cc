@@ -38,12 +38,14 @@ HardwareFacts factsOf(const Snapshot& snapshot, bool mayBind) {
 }
 
 GroupReadiness judgeHardware(const HardwareFacts& facts, const std::set<Bdf>& ids,
-                             const LendingSettings& lending) {
+                             const LendingSettings& lending, HeldBy held) {
   const auto barred = [](Obstacle obstacle) {
     return GroupReadiness{Readiness::kBad,
                           {std::string(reasonCode(obstacle)), std::string(officeText(obstacle))}};
   };
-  if (anyIn(facts.operatorHeld, facts, ids)) return barred(Obstacle::kOperatorHold);
+  if (held == HeldBy::kNobody && anyIn(facts.operatorHeld, facts, ids)) {
+    return barred(Obstacle::kOperatorHold);
+  }
   if (anyIn(facts.stuck, facts, ids)) return barred(Obstacle::kWriteStuck);
   if (anyIn(facts.binding, facts, ids)) {
     return {Readiness::kBinding, {"binding", "a change of its group's drivers still runs"}};

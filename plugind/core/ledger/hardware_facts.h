@@ -39,9 +39,13 @@ struct GroupReadiness {
   friend bool operator==(const GroupReadiness&, const GroupReadiness&) = default;
 };
 
-/// V of the devices `ids` of one group. Bindable only where the resource binds on allocate.
+/// Who has the devices that are judged.
+enum class HeldBy : std::uint8_t { kNobody, kWhoAsks };
+
+/// V of the devices `ids` of one group. Bindable only where the resource binds on allocate. An
+/// operator's hold is for those who do not have them yet.
 GroupReadiness judgeHardware(const HardwareFacts& facts, const std::set<Bdf>& ids,
-                             const LendingSettings& lending);
+                             const LendingSettings& lending, HeldBy held = HeldBy::kNobody);
 /// The same for the device plugin: what is ready is bad where the static spec that the resource
 /// needs does not name it.
 GroupReadiness judgeReadiness(const HardwareFacts& facts, const ResourceName& resource,

@@ -124,7 +124,7 @@ Viable viableOf(Turn& turn, Call& call, const std::set<Bdf>& ids) {
   LedgerState& state = turn.state;
   const LendingSettings lending = lendingOf(state, call.allocate.resource);
   const auto handed = handedOver(state.hardware, state.catalog, call.allocate.resource, ids);
-  const GroupReadiness readiness = judgeHardware(state.hardware, handed, lending);
+  const GroupReadiness readiness = judgeHardware(state.hardware, handed, lending, HeldBy::kWhoAsks);
   if (readiness.readiness == Readiness::kReady) return Viable::kYes;
   const RefusedDevice device{*ids.begin(), groupNumber(state, ids)};
   if (!lendable(readiness) && readiness.readiness != Readiness::kBinding) {

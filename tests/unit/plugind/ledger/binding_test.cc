@@ -284,6 +284,15 @@ TEST_F(OnAllocate, I4_AnOperatorsHoldTakesTheFreeAndNotTheHeld) {
   EXPECT_EQ(node.frame("gpu"), "0000:01:00.0+ 0000:02:00.0+");
 }
 
+TEST_F(OnAllocate, I4_AnOperatorsHoldKeepsNoContainerFromStartingAgain) {
+  showBound();
+  node.start();
+  hold("p1", "gpu", {kA});
+  node.facts.operatorHeld = {kSharedGroup};
+  node.see();
+  EXPECT_EQ(node.outcome(preStart({kA})), "done");
+}
+
 TEST_F(OnAllocate, OurOwnBindsAreNoFlaps) {
   node.start();
   for (int i = 0; i < 20; ++i) {
