@@ -109,6 +109,12 @@ kj::StringPtr eventName(LogEvent event) {
       return "guard_overridden";
     case LogEvent::kDeclaredRefused:
       return "declared_refused";
+    case LogEvent::kChangeRefused:
+      return "change_refused";
+    case LogEvent::kBindingUnfinished:
+      return "binding_unfinished";
+    case LogEvent::kStateProblem:
+      return "state_problem";
   }
   return "unknown";
 }

@@ -42,6 +42,9 @@ enum class LogEvent {
   kDriverChange,
   kGuardOverridden,
   kDeclaredRefused,
+  kChangeRefused,
+  kBindingUnfinished,
+  kStateProblem,
 };
 
 /// The event's name, such as "peer_refused".

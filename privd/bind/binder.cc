@@ -33,6 +33,17 @@ std::string firstStanding(const std::vector<Objection>& objections) {
          standing->reason;
 }
 
+/// "boot-vga users": short, and the same for the same refusal.
+std::string guardsThatStand(const std::vector<Objection>& objections) {
+  std::set<std::string_view> guards;
+  for (const Objection& one : objections) {
+    if (!one.overridden) guards.insert(nameOf(one.guard));
+  }
+  std::string text;
+  for (const std::string_view guard : guards) text.append(text.empty() ? "" : " ").append(guard);
+  return text;
+}
+
 kj::String addressesOf(const ChangeOrder& order) {
   std::string text;
   for (const Bdf& address : order.addresses) text += (text.empty() ? "" : " ") + address.str();
@@ -130,9 +141,9 @@ kj::Promise<ChangeReport> Binder::perform(kj::Own<Change> change) {
   report.remarks = assessment.plan.remarks;
   report.objections = assessment.objections;
   if (!assessment.nonsense.empty() || anyStands(assessment.objections)) {
-    report.outcome = ChangeOutcome::kRefused;
-    report.error =
-        assessment.nonsense.empty() ? firstStanding(assessment.objections) : assessment.nonsense;
+    const bool nonsense = !assessment.nonsense.empty();
+    refuse(c, nonsense ? assessment.nonsense : firstStanding(assessment.objections),
+           nonsense ? "impossible" : guardsThatStand(assessment.objections));
     return kj::mv(report);
   }
   if (assessment.plan.steps.empty()) report.outcome = ChangeOutcome::kAlreadySo;
@@ -142,8 +153,7 @@ kj::Promise<ChangeReport> Binder::perform(kj::Own<Change> change) {
     return kj::mv(report);
   }
   if (auto recorded = record(c); !recorded) {
-    report.outcome = ChangeOutcome::kRefused;
-    report.error = recorded.error();
+    refuse(c, recorded.error(), "record");
     return kj::mv(report);
   }
   logOverrides(assessment);
@@ -248,6 +258,16 @@ void Binder::settle(Change& change, const RunResult& result) {
                                     {"devices", addressesOf(change.request.order)},
                                     {"audit", kj::str(report.auditSequence)},
                                     {"error", kj::str(report.error.c_str())}});
+}
+
+void Binder::refuse(Change& change, std::string error, const std::string& reason) {
+  change.report.outcome = ChangeOutcome::kRefused;
+  change.report.error = std::move(error);
+  if (change.request.order.dryRun) return;
+  const AuditPeer& peer = change.request.peer;
+  for (const IommuGroupId& group : change.groups) {
+    refusals_.count({peer.role + " uid=" + std::to_string(peer.uid), group.number(), reason});
+  }
 }
 
 void Binder::taskFailed(kj::Exception&& exception) {

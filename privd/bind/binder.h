@@ -5,6 +5,7 @@
 #include "privd/bind/assessment.h"
 #include "privd/bind/change_run.h"
 #include "privd/bind/group_turns.h"
+#include "privd/bind/refusals.h"
 #include "privd/writer/writer.h"
 
 #include <kj/async.h>
@@ -33,6 +34,7 @@ public:
     AuditLog* audit;           ///< null: it cannot be written, so nothing is
     std::string auditTrouble;  ///< why
     Writer& writer;
+    kj::Timer& timer;
     GuardSettings settings;
     HostFiles host;
     std::vector<VfioAlias> aliases;
@@ -41,7 +43,8 @@ public:
     kj::Function<void(const std::set<IommuGroupId>&)> changed;
   };
 
-  explicit Binder(Parts parts) : parts_(kj::mv(parts)), tasks_(*this) {}
+  explicit Binder(Parts parts)
+      : parts_(kj::mv(parts)), refusals_(parts_.timer, parts_.audit), tasks_(*this) {}
   KJ_DISALLOW_COPY(Binder);
 
   /// Never fails: what went wrong is in the report. Changes of one group run one after the other.
@@ -75,10 +78,12 @@ private:
   Result<Done, std::string> recordFormer(Change& change, const AuditIntent& intent);
   Result<Done, std::string> record(Change& change);
   void settle(Change& change, const RunResult& result);
+  void refuse(Change& change, std::string error, const std::string& reason);
   void taskFailed(kj::Exception&& exception) override;
 
   Parts parts_;
   GroupTurns turns_;
+  Refusals refusals_;
   std::set<Bdf> stuck_;
   kj::TaskSet tasks_;  // last: they use all of the above
 };

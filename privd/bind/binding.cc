@@ -20,6 +20,7 @@ Binding::Binding(const Place& place, BindingParts parts, const BindingOptions& o
                .audit = auditOf(parts_),
                .auditTrouble = parts_.auditTrouble,
                .writer = writer_,
+               .timer = place.timer,
                .settings = guardSettingsOf(options),
                .host = hostFilesOf(options),
                .aliases = std::move(parts_.aliases),
@@ -56,6 +57,7 @@ GroupOffice Binding::officeOf(const Snapshot& snapshot, const IommuGroup& group)
 
 void Binding::serve(SnapshotSource& source, std::vector<Selector> declared) {
   source_ = source;
+  tellLeftovers(*source.current().snapshot);
   declared_.emplace(binder_, source, place_.timer, parts_.state, std::move(declared));
 }
 
@@ -63,6 +65,19 @@ kj::Promise<void> Binding::tellHeads() {
   KJ_IF_MAYBE (log, parts_.audit) return vfiogate::tellHeads(*log, place_.timer);
   logLine(LogEvent::kAuditFailed, {{"error", kj::str(parts_.auditTrouble.c_str())}});
   return kj::NEVER_DONE;
+}
+
+void Binding::tellLeftovers(const Snapshot& snapshot) const {
+  for (const std::string& problem : parts_.state.problems()) {
+    logLine(LogEvent::kStateProblem, {{"file", kj::str(problem.c_str())}});
+  }
+  for (const BoundDevice& record : parts_.state.bound()) {
+    const auto device = snapshot.devices.find(record.device.address);
+    const bool ours = record.bootId == parts_.bootId && device != snapshot.devices.end();
+    if (!ours || !device->second.driver.empty()) continue;
+    logLine(LogEvent::kBindingUnfinished,
+            {{"device", kj::str(record.device.address.str().c_str())}});
+  }
 }
 
 void Binding::changed(const std::set<IommuGroupId>& groups) {

@@ -32,7 +32,8 @@ public:
   /// What privd knows of a group, for snapshots.
   GroupOffice officeOf(const Snapshot& snapshot, const IommuGroup& group) const;
 
-  /// From now on `source` looks where something was changed, and what is declared is bound.
+  /// Says what an earlier privd left behind. From now on `source` looks where something was
+  /// changed, and what is declared is bound.
   void serve(SnapshotSource& source, std::vector<Selector> declared);
 
   BindingOffice& operators() { return operators_; }
@@ -45,6 +46,7 @@ public:
   kj::Promise<void> idle() { return binder_.idle(); }
 
 private:
+  void tellLeftovers(const Snapshot& snapshot) const;
   static AuditLog* auditOf(BindingParts& parts);
   void lateEnd(kj::StringPtr name);
   void changed(const std::set<IommuGroupId>& groups);

@@ -1,0 +1,31 @@
+#pragma once
+// Refused changes, in the log and the audit log: at most once a second for each who, what and why.
+
+#include "privd/audit/audit_log.h"
+#include "privd/audit/refusal_digest.h"
+
+#include <kj/async.h>
+#include <kj/timer.h>
+
+namespace vfiogate {
+
+class Refusals {
+public:
+  /// Borrows both; `audit` may be null: there is none.
+  Refusals(kj::Timer& timer, AuditLog* audit) : timer_(timer), audit_(audit) {}
+  KJ_DISALLOW_COPY(Refusals);
+
+  /// What could not be told at once is told a second later.
+  void count(RefusalKind kind);
+
+private:
+  RefusalDigest::Time now() const;
+  void tell();
+
+  kj::Timer& timer_;
+  AuditLog* audit_;
+  RefusalDigest digest_;
+  kj::Promise<void> later_ = nullptr;  // last: it uses all of the above
+};
+
+}  // namespace vfiogate
