@@ -27,9 +27,14 @@ DESCRIPTION = """sees PCI devices and hands them to virtual machines
  passed through, and examines the host for what stands in the way. As a daemon
  it is the only part of vfiogate that is root: without capabilities, behind a
  filter of system calls."""
+# Wanted from the first boot on: where nothing is declared it does nothing.
+EARLY_LINK = "lib/systemd/system/sysinit.target.wants/vfiogate-privd-early.service"
+NEEDRESTART = "etc/needrestart/restart.d/vfiogate-privd.service"
+CONFFILES = ("etc/vfiogate/privd.conf", NEEDRESTART)
 SCRIPTS = ("postinst", "prerm", "postrm")
 INSTALLED = {
     "vfiogate-privd.service": "lib/systemd/system/vfiogate-privd.service",
+    "vfiogate-privd-early.service": "lib/systemd/system/vfiogate-privd-early.service",
     "vfiogate.modules-load": "usr/lib/modules-load.d/vfiogate.conf",
     "privd.conf": "etc/vfiogate/privd.conf",
     "copyright": f"usr/share/doc/{NAME}/copyright",
@@ -105,6 +110,10 @@ def build(wish: argparse.Namespace) -> None:
         program = put(root, "usr/bin/privd", root_files.stripped(built), 0o755)
         for source, name in INSTALLED.items():
             put(root, name, (HERE / source).read_bytes())
+        put(root, NEEDRESTART, (HERE / "needrestart").read_bytes(), 0o755)
+        link = root / EARLY_LINK
+        link.parent.mkdir(parents=True)
+        link.symlink_to("../vfiogate-privd-early.service")
         put(root, f"usr/share/doc/{NAME}/changelog.gz", packed(changelog(version, epoch)))
         put(root, "usr/share/bash-completion/completions/privd", completion.text_of(program).encode())
         add_manuals(root, program, version)
@@ -112,7 +121,7 @@ def build(wish: argparse.Namespace) -> None:
         for script in SCRIPTS:
             put(root, f"DEBIAN/{script}", (HERE / script).read_bytes(), 0o755)
         put(root, "DEBIAN/control", facts.encode())
-        put(root, "DEBIAN/conffiles", b"/etc/vfiogate/privd.conf\n")
+        put(root, "DEBIAN/conffiles", "".join(f"/{name}\n" for name in CONFFILES).encode())
         for directory in (root, *(path for path in root.rglob("*") if path.is_dir())):
             directory.chmod(0o755)
         run("dpkg-deb", "--root-owner-group", "-Zxz", "--threads-max=1", "--build", root, wish.out)

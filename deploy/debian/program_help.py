@@ -33,7 +33,9 @@ def option_of(entry: str) -> Option:
     names, _, rest = entry.strip().partition(" ")
     takes = re.match(r"(?P<kind>[A-Z]+)(?::\{(?P<choices>[^}]*)\}|:[^=]*)?(?:=(?P<default>\S*))?(?=\s|$)", rest)
     if not takes:
-        return Option(names.split(","), "", [], "")
+        # A form such as SELECTOR|ADDRESS=VENDOR:DEVICE or GUARD[=ADDRESS].
+        form = re.match(r"[A-Z]+[|=:\[\]A-Z]*(?=\s|$)", rest)
+        return Option(names.split(","), form[0] if form else "", [], "")
     listed = re.search(r": (\w+(?:\|\w+)+)\s*$", rest)
     choices = takes["choices"].split(",") if takes["choices"] else listed[1].split("|") if listed else []
     return Option(names.split(","), takes["kind"], choices, (takes["default"] or "").strip("[]"))
