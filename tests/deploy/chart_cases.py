@@ -37,6 +37,11 @@ REFUSED = [
     (OFFER.format("env: [sriov]"), "value must be one of 'kubevirt', 'none'"),
     (OFFER.format("names: x"), "additional properties 'names' not allowed"),
     (OFFER.format("inject: cdi"), "nodeClasses a: resources[0] needs CDI specs: set cdi.enabled"),
+    (OFFER.format("bind: on-allocate"), "nodeClasses a: resources[0] has its devices bound: set binding.enabled"),
+    ("binding: {enabled: true}\nprivd: {sysfsReadOnly: true}", "set privd.sysfsReadOnly to false"),
+    ("binding: {allow: [2235]}", "want string"),
+    ("binding: {allow: ['vendor=10de; x']}", "does not match pattern"),
+    ("binding: {allows: []}", "additional properties 'allows' not allowed"),
     (OFFER.format("kata: true"), "nodeClasses a: resources[0] needs CDI specs: set cdi.enabled"),
     (CONFIG.format("dra: {driver: vfio.vfiogate.dev}"), "additional properties 'dra' not allowed"),
     (CONFIG.format("exclude: [{device: 1e07}]"), ID),
@@ -69,6 +74,8 @@ SAID_BY_TEMPLATES = [
 # Values that change the pod, and what rules to judge it by.
 VARIED = [
     ("cdi: {enabled: true}", {"cdi": True}),
+    ("binding: {enabled: true, allow: ['vendor=10de,class=03', '10de:2236'], deny: ['class=0108'], allowStorage: true,"
+     " allowUnguardedUnbind: true}\ncdi: {enabled: true}", {"binding": True, "cdi": True}),
     ("privd: {sysfsReadOnly: true}", {"sysfs": "ro"}),
     ("privd: {appArmorProfile: {type: Localhost, localhostProfile: vfiogate-privd}}", {}),
     ("metrics: {monitor: pod, monitorLabels: {release: x}, listen: '0.0.0.0', port: 9000}", {}),
@@ -86,6 +93,7 @@ VARIED = [
 # Component, the value that is the same, and what rules to judge it by.
 COMPONENTS = [
     ("cdi", "cdi: {enabled: true}", {"cdi": True}),
+    ("binding", "binding: {enabled: true}", {"binding": True}),
     ("modules", "modules: init", {"modules": True}),
     ("seccomp", "seccomp: {profile: Localhost}", {"localhost": True}),
 ]
@@ -143,7 +151,7 @@ class Chart(Case):
                 overlay = self.built(KUBERNETES / "overlays" / name)
                 self.assertNotEqual(comparable(overlay), comparable(base()))
                 self.assert_same(overlay, self.printed("--values", CHART / f"examples/{name}.yaml"))
-                self.assert_sound(overlay, cdi=name == "cdi")
+                self.assert_sound(overlay, cdi=name == "cdi", binding=name == "on-allocate")
 
     def test_each_component_says_what_its_value_says(self):
         for component, values, settings in COMPONENTS:

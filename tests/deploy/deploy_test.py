@@ -71,7 +71,7 @@ class Manifests(Case):
         lines = (CHART / "templates/daemonset.yaml").read_text().splitlines()
         guide = (KUBERNETES / "README.md").read_text()
         mounts = [i for i, line in enumerate(lines) if "mountPath: " in line]
-        wanted = sum(len(m) for m in rules.MOUNTS.values()) + len(rules.CDI_MOUNT)
+        wanted = sum(len(m) for m in rules.MOUNTS.values()) + len(rules.CDI_MOUNT) + len(rules.BINDING_MOUNTS)
         self.assertEqual(len(mounts), wanted + len(rules.MODULES_INIT["volumeMounts"]))
         for i in mounts:
             self.assertRegex(lines[i - 1], r"^ *# ", f"no reason stands above: {lines[i]}")

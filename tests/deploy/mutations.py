@@ -41,6 +41,7 @@ MUTATIONS = [
     ("not-privileged", "privd privileged", lambda d: security(d, PRIVD).update(privileged=True)),
     ("not-privileged", "nothing said of privileged", lambda d: security(d, NETD).pop("privileged")),
     ("no-escalation", "plugind may escalate", lambda d: security(d, PLUGIND).update(allowPrivilegeEscalation=True)),
+    ("rights", "binding that nobody asked for", lambda d: container(d, PRIVD)["args"].__setitem__(3, "--plugind-rights=watch,bind")),
     ("no-capabilities", "a capability", lambda d: security(d, PRIVD)["capabilities"].update(add=["SYS_ADMIN"])),
     ("no-capabilities", "none dropped", lambda d: security(d, NETD).pop("capabilities")),
     ("read-only-root", "a writable root", lambda d: security(d, PRIVD).update(readOnlyRootFilesystem=False)),

@@ -36,6 +36,7 @@ MOUNTS = {
         "/var/lib/kubelet/device-plugins": ("device-plugins", "rw"),
         "/var/lib/kubelet/pod-resources": ("pod-resources", "ro"),
         "/var/lib/vfiogate": ("state", "rw"),
+        "/var/log/vfiogate": ("log", "rw"),
         "/etc/vfiogate": ("config", "ro"),
         "/run/vfiogate/privd": ("privd-socket", "rw"),
         "/run/vfiogate/plugind": ("plugind-socket", "ro"),
@@ -61,6 +62,7 @@ VOLUMES = {
     "device-plugins": host("/var/lib/kubelet/device-plugins"),
     "pod-resources": host("/var/lib/kubelet/pod-resources"),
     "state": host("/var/lib/vfiogate", "DirectoryOrCreate"),
+    "log": host("/var/log/vfiogate", "DirectoryOrCreate"),
     "privd-socket": SOCKETS,
     "plugind-socket": SOCKETS,
 }
@@ -78,6 +80,9 @@ MODULES_INIT = {
 MODULES_VOLUME = {"modules": host("/lib/modules")}
 CDI_MOUNT = {"/var/run/cdi": ("cdi", "rw")}
 CDI_VOLUME = {"cdi": host("/var/run/cdi", "DirectoryOrCreate")}
+# The host's tables, by which privd sees what is in use: of the host's first process, two files and nothing else.
+BINDING_MOUNTS = {"/host/proc/mountinfo": ("mountinfo", "ro"), "/host/proc/route": ("route", "ro")}
+BINDING_VOLUMES = {"mountinfo": host("/proc/1/mountinfo", "File"), "route": host("/proc/1/net/route", "File")}
 
 PROBES = {"privd": [], "plugind": ["livenessProbe", "readinessProbe"], "netd": ["livenessProbe", "readinessProbe"]}
 
@@ -116,7 +121,7 @@ def broken_in_init(pod: dict, modules: bool) -> list[str]:
     return []
 
 
-def broken_in_container(container: dict, cdi: bool, sysfs: str, localhost: bool) -> list[str]:
+def broken_in_container(container: dict, cdi: bool, sysfs: str, localhost: bool, binding: bool) -> list[str]:
     name = container["name"]
     found = broken_in(container, CONTAINER, name)
     profile = {"type": "Localhost", "localhostProfile": f"vfiogate/{name}.json"} if localhost else ABSENT  # the pod's
@@ -127,8 +132,12 @@ def broken_in_container(container: dict, cdi: bool, sysfs: str, localhost: bool)
     if UIDS[name] != 0 and context.get("runAsNonRoot") is not True:
         found.append(f"non-root: {name}: runAsNonRoot is not true")
     wanted = MOUNTS[name] | (CDI_MOUNT if cdi and name == "privd" else {})
+    wanted = wanted | (BINDING_MOUNTS if binding and name == "privd" else {})
     if name == "privd":
         wanted = wanted | {"/host/sys": ("sys", sysfs)}
+        rights = next((word for word in container["args"] if word.startswith("--plugind-rights=")), "")
+        if ("bind" in rights.partition("=")[2].split(",")) != binding:
+            found.append(f"rights: {name}: {rights}, {'binding' if binding else 'nothing'} was asked for")
     there = mounts_of(container)
     if len(there) != len(container.get("volumeMounts", [])):
         found.append(f"mounts: {name}: two at one path")
@@ -147,7 +156,7 @@ def broken_in_container(container: dict, cdi: bool, sysfs: str, localhost: bool)
 
 
 def broken(
-    daemon_set: dict, cdi: bool = False, sysfs: str = "rw", modules: bool = False, localhost: bool = False
+    daemon_set: dict, cdi: bool = False, sysfs: str = "rw", modules: bool = False, localhost: bool = False, binding: bool = False
 ) -> list[str]:
     """The rules that do not hold, each as "name: where: what"."""
     spec = daemon_set["spec"]
@@ -162,11 +171,12 @@ def broken(
     if [container["name"] for container in pod["containers"]] != list(UIDS):
         return [*found, f"containers: not {', '.join(UIDS)}"]
     wanted = VOLUMES | (CDI_VOLUME if cdi else {}) | (MODULES_VOLUME if modules else {})
+    wanted |= BINDING_VOLUMES if binding else {}
     wanted |= {"config": {"configMap": {"name": daemon_set["metadata"]["name"]}}}
     there = {volume["name"]: {k: v for k, v in volume.items() if k != "name"} for volume in pod["volumes"]}
     for name in sorted(wanted.keys() | there.keys()):
         if wanted.get(name) != there.get(name):
             found.append(f"volumes: {name} is {there.get(name)}, not {wanted.get(name)}")
     for container in pod["containers"]:
-        found += broken_in_container(container, cdi, sysfs, localhost)
+        found += broken_in_container(container, cdi, sysfs, localhost, binding)
     return found

@@ -14,7 +14,7 @@ import rules
 TREE = pathlib.Path(__file__).resolve().parents[2]
 CHART = TREE / "deploy/helm/vfiogate"
 KUBERNETES = TREE / "deploy/kubernetes"
-SAME = ["kubevirt", "nvidia-names", "cdi", "node-classes"]  # overlay and example of values
+SAME = ["kubevirt", "nvidia-names", "cdi", "node-classes", "on-allocate"]  # overlay and example of values
 
 
 def documents(text: str) -> list[dict]:

@@ -1,6 +1,9 @@
 {{/* What the schema cannot say, or what must be said, too, where the schema is skipped. */}}
 {{- define "vfiogate.check" -}}
 {{- $names := list }}
+{{- if and .Values.binding.enabled .Values.privd.sysfsReadOnly }}
+{{- fail "binding.enabled: devices are bound by writing into sysfs: set privd.sysfsReadOnly to false" }}
+{{- end }}
 {{- range .Values.nodeClasses }}
 {{- if has .name $names }}{{ fail (printf "nodeClasses: two are named %q; rename one" .name) }}{{ end }}
 {{- $names = append $names .name }}
@@ -10,6 +13,9 @@
 {{- include "vfiogate.checkSelector" (dict "where" (printf "%s.select" $where) "select" ($resource.select | default dict)) }}
 {{- if and (or (eq ($resource.inject | default "nodes") "cdi") $resource.kata) (not $.Values.cdi.enabled) }}
 {{- fail (printf "%s needs CDI specs: set cdi.enabled, and read docs/cdi.md first" $where) }}
+{{- end }}
+{{- if and (eq ($resource.bind | default "never") "on-allocate") (not $.Values.binding.enabled) }}
+{{- fail (printf "%s has its devices bound: set binding.enabled and binding.allow, and read docs/bind.md first" $where) }}
 {{- end }}
 {{- end }}
 {{- range $i, $select := (.config.exclude | default list) }}
