@@ -46,7 +46,7 @@ struct DeviceFacts {
   std::optional<ModuleUse> module;    ///< null: built in, or not readable
 };
 
-struct HostFacts {
+struct GuardFacts {
   std::map<Bdf, DeviceFacts> devices;  ///< those on a host driver
   bool tablesComplete = false;         ///< the host's mounts and swaps were read
 };

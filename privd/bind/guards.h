@@ -35,7 +35,7 @@ struct Situation {
   std::set<Bdf> named;    ///< those that the order names
   ChangeKind kind = ChangeKind::kBind;
   ChangeBy by = ChangeBy::kOperator;
-  const HostFacts& facts;
+  const GuardFacts& facts;
   bool held = false;          ///< plugind has lent the group
   bool operatorHeld = false;  ///< an operator took a member out of offer
 };

@@ -21,7 +21,7 @@ struct HostFiles {
 };
 
 struct Evidence {
-  HostFacts facts;
+  GuardFacts facts;
   /// Exclusive opens of disks: as long as they are held, nobody mounts these.
   std::vector<kj::AutoCloseFd> disks;
 };

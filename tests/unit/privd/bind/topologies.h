@@ -15,7 +15,7 @@ inline Bdf at(const char* address) {
 
 struct Topology {
   Snapshot snapshot;
-  HostFacts facts;
+  GuardFacts facts;
 
   PciDevice& add(const char* address, std::uint32_t classCode, const char* driver, unsigned group,
                  std::uint8_t header = 0) {
