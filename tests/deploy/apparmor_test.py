@@ -19,7 +19,7 @@ PROFILE = TREE / "deploy/apparmor/vfiogate-privd"
 PROGRAMS = pathlib.Path()
 
 WRITABLE = [
-    "@{pci}/driver_override w,",
+    "@{pci}/driver_override rw,",
     "/host/sys/bus/pci/drivers/*/{bind,unbind} w,",
     "/host/sys/bus/pci/drivers_probe w,",
 ]
@@ -148,7 +148,7 @@ class Rules(unittest.TestCase):
         given = {rule for rule in self.profile.others if rule.startswith("network")}
         self.assertEqual(given, sources.sockets_made())
 
-    def test_of_a_device_exactly_what_the_scan_reads(self):
+    def test_of_a_device_exactly_what_scan_and_binding_need(self):
         attributes = sources.read_of_devices()
         self.assertGreater(len(attributes), 10)
         self.assertEqual(attributes & set(tables.CLOSED_ATTRIBUTES), set())
@@ -157,7 +157,7 @@ class Rules(unittest.TestCase):
             if file.is_symlink() or not file.is_file():
                 continue
             place = f"/host{file.parent.resolve()}/{file.name}"
-            may = "r" if file.name in attributes else "w" if file.name == "driver_override" else ""
+            may = "r" if file.name in attributes else "rw" if file.name == "driver_override" else ""
             self.assertEqual(allowed(self.profile, place), set(may), place)
 
     def test_the_loader_finds_what_the_program_is_linked_with(self):
