@@ -173,7 +173,10 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
   const auto first = source.current();
   logLine(LogEvent::kStarted, {{"devices", kj::str(first.snapshot->devices.size())},
                                {"groups", kj::str(first.snapshot->groups.size())}});
-  for (const NodeObstacle& obstacle : obstaclesOf(*first.snapshot)) {
+  const bool binds = policy.plugindRights.bind || !options.declared.empty() ||
+                     !binding.operators().declared().empty();
+  for (const NodeObstacle& obstacle :
+       obstaclesOf(*first.snapshot, binds ? BindingAsked::kYes : BindingAsked::kNo)) {
     logLine(LogEvent::kNodeObstacle,
             {{"reason", kj::str(obstacle.code.data())}, {"fix", kj::str(obstacle.fix.data())}});
   }

@@ -2,8 +2,9 @@
 
 namespace vfiogate {
 
-std::vector<NodeObstacle> obstaclesOf(const Snapshot& snapshot) {
+std::vector<NodeObstacle> obstaclesOf(const Snapshot& snapshot, BindingAsked asked) {
   std::vector<NodeObstacle> found;
+  if (asked == BindingAsked::kNo) return found;
   if (!snapshot.vfioPci) {
     found.push_back({"vfio_pci_not_loaded",
                      "the kernel has no driver vfio-pci: load it on the host (modprobe vfio-pci, "

@@ -15,7 +15,12 @@ struct NodeObstacle {
   friend bool operator==(const NodeObstacle&, const NodeObstacle&) = default;
 };
 
-/// None where everything that could be told is as it should be.
-std::vector<NodeObstacle> obstaclesOf(const Snapshot& snapshot);
+/// Whether anybody asks this privd to bind devices: by its right `bind`, --declare or `bind
+/// --keep`.
+enum class BindingAsked : bool { kNo, kYes };
+
+/// None where everything that could be told is as it should be, nor where nothing is to be bound:
+/// what the host has on a VFIO driver can be lent whatever these say.
+std::vector<NodeObstacle> obstaclesOf(const Snapshot& snapshot, BindingAsked asked);
 
 }  // namespace vfiogate

@@ -105,7 +105,9 @@ PluginStatus statusOf(const LedgerState& state,
                       .gone = {},
                       .leftOut = state.catalog.leftOut,
                       .obstacles = {}};
-  if (state.privdThere) status.obstacles = obstaclesOf(state.hardware.snapshot);
+  if (state.privdThere)
+    status.obstacles = obstaclesOf(state.hardware.snapshot,
+                                   state.hardware.mayBind ? BindingAsked::kYes : BindingAsked::kNo);
   if (state.privdThere && lacksRight(state)) status.obstacles.push_back(kNoRight);
   const RecordIndex index = indexOf(state.records);
   std::set<ResourceName> names;

@@ -8,9 +8,11 @@
 namespace vfiogate {
 namespace {
 
-std::vector<std::string> codes(bool vfioPci, SysfsWriting writing) {
+std::vector<std::string> codes(bool vfioPci, SysfsWriting writing,
+                               BindingAsked asked = BindingAsked::kYes) {
   std::vector<std::string> codes;
-  for (const NodeObstacle& obstacle : obstaclesOf({.vfioPci = vfioPci, .sysfsWriting = writing})) {
+  for (const NodeObstacle& obstacle :
+       obstaclesOf({.vfioPci = vfioPci, .sysfsWriting = writing}, asked)) {
     EXPECT_FALSE(obstacle.fix.empty());
     codes.emplace_back(obstacle.code);
   }
@@ -25,6 +27,11 @@ TEST(NodeObstacle, IsNamedByWhatIsKnown) {
   EXPECT_EQ(codes(true, SysfsWriting::kReadOnly), Codes{"readonly_sysfs"});
   EXPECT_EQ(codes(true, SysfsWriting::kDenied), Codes{"apparmor_denied"});
   EXPECT_EQ(codes(false, SysfsWriting::kDenied), (Codes{"vfio_pci_not_loaded", "apparmor_denied"}));
+}
+
+TEST(NodeObstacle, NothingStandsInTheWayOfBindingsThatNobodyAsksFor) {
+  EXPECT_TRUE(codes(false, SysfsWriting::kReadOnly, BindingAsked::kNo).empty());
+  EXPECT_TRUE(codes(false, SysfsWriting::kDenied, BindingAsked::kNo).empty());
 }
 
 }  // namespace

@@ -206,7 +206,7 @@ void checkObstacles(const HostFacts& facts, Findings& findings) {
     findings.push_back(unseenHardware(Check::kNodeObstacle, facts));
     return;
   }
-  const auto obstacles = obstaclesOf(*facts.hardware);
+  const auto obstacles = obstaclesOf(*facts.hardware, BindingAsked::kYes);
   for (const NodeObstacle& obstacle : obstacles) {
     findings.push_back({Check::kNodeObstacle, Level::kWarning, std::string(obstacle.code),
                         "as privd, plugind and readiness name it", facts.sysfs,
