@@ -3,7 +3,7 @@
 # on which the commands of those pages can be tried without a cluster. As root; needs /dev/fuse and the built programs.
 #   docs/walk/node.sh up CONFIG     bring it up with this configuration of plugind; it ends by itself after 10 minutes
 #   docs/walk/node.sh plugind ...   a command of plugind there, such as: plugind status
-#   docs/walk/node.sh privd ...     privd list or privd show there
+#   docs/walk/node.sh privd ...     privd list, show, policy, bind, unbind, hold, release, holds, forget or audit there
 #   docs/walk/node.sh kubelet ...   a command to the kubelet; `kubelet help` lists them
 #   docs/walk/node.sh hardware ...  a change of the hardware; `hardware help` lists them
 #   docs/walk/node.sh await TEXT COMMAND...   one of the four above, until its answer contains TEXT
@@ -48,7 +48,7 @@ serve() { # CONFIG: all four programs, until SIGTERM
   daemons+=($!)
   await test -d "$node/hardware/sys/bus/pci/devices" || true
   "$programs/privd" serve --socket "$node/privd.sock" --plugind "$node/plugind/plugind.sock" --sysfs "$node/hardware/sys" \
-    --dev "$node/hardware/dev" --kubelet-dir "$node/kubelet" --state-dir "$node/state" --cdi-dir "$node/cdi" \
+    --dev "$node/hardware/dev" --kubelet-dir "$node/kubelet" --state-dir "$node/state" --cdi-dir "$node/cdi" --audit-log "$node/log/audit.jsonl" \
     --plugind-rights watch,kubelet,cdi --uevents off --rescan 1 >"$node/privd.log" 2>&1 &
   daemons+=($!)
   # shellcheck disable=SC2064 # the processes of now
@@ -93,7 +93,13 @@ case ${1:-} in
     ;;
   down) down ;;
   plugind) exec "$programs/plugind" --listen "$node/plugind/plugind.sock" "${@:2}" --timeout 5000 ;;
-  privd) exec "$programs/privd" "${@:2}" --sysfs "$node/hardware/sys" --dev "$node/hardware/dev" ;;
+  privd)
+    case ${2:-} in
+      audit) exec "$programs/privd" "${@:2}" "$node/log/audit.jsonl" ;;
+      bind | unbind | hold | release | holds | forget) set -- "$@" --socket "$node/privd.sock" ;;
+    esac
+    exec "$programs/privd" "${@:2}" --sysfs "$node/hardware/sys" --dev "$node/hardware/dev"
+    ;;
   kubelet) exec "$programs/kubelet-sim" ctl "$node/kubelet" "${@:2}" ;;
   hardware) exec "$programs/sim-sysfs" ctl "$node/hardware.ctl" "${@:2}" ;;
   await)
