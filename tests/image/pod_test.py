@@ -142,7 +142,9 @@ class Ends(Case):
         modes = {name: oct(after[name][0]) for name in changed - of_the_kubelet}
         socket = "var/lib/kubelet/device-plugins/vfiogate-f7ffbb832d632a20.sock"
         locks = {"var/lib/vfiogate/lock": "0o100600", "var/lib/vfiogate/plugind.lock": "0o100600"}
-        self.assertEqual(modes, {"var/lib/vfiogate": "0o40755", socket: "0o140600"} | locks)
+        kept = {f"var/lib/vfiogate/{name}": "0o40700" for name in ("bindings", "holds", "declared")}
+        log = {"var/log": "0o40755", "var/log/vfiogate": "0o40755", "var/log/vfiogate/audit.jsonl": "0o100600"}
+        self.assertEqual(modes, {"var/lib/vfiogate": "0o40755", socket: "0o140600"} | locks | kept | log)
 
 
 class Confined(Case):
@@ -183,7 +185,7 @@ class Confined(Case):
         for name in ("plugind", "netd"):
             self.assertEqual({m.volume for m in pod.pod.containers[name].mounts} & of_the_host, set())
             root = pathlib.Path(f"/proc/{pod.running[name].pid}/root")
-            for directory in ("host", "var/lib/kubelet", "var/lib/vfiogate", "run/vfiogate/privd"):
+            for directory in ("host", "var/lib/kubelet", "var/lib/vfiogate", "var/log/vfiogate", "run/vfiogate/privd"):
                 self.assertEqual(list((root / directory).iterdir()), [], f"{name}: {directory}")
 
 
