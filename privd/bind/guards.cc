@@ -124,6 +124,7 @@ void judgeHostUse(const PciDevice& device, const Situation& situation,
     objections.blocked(Guard::kConsole, "the console is shown by " + joined(facts.consoles),
                        "--override console");
   }
+  if (device.driver == "pci-stub") return;  // which holds it for nobody
   for (const DiskFacts& disk : facts.disks) judgeDisk(disk, situation, settings, objections);
   if (facts.disks.empty() && isOfClass(device, kStorageClass)) {
     objections.unknown(Guard::kStorage, "storage on " + device.driver + " without a disk in sight",
@@ -197,7 +198,9 @@ void judgeMembers(const Situation& situation, std::vector<Objection>& found) {
     const auto device = situation.snapshot.devices.find(member);
     if (device == situation.snapshot.devices.end()) continue;
     Objections objections(member, found);
-    if (device->second.driver.empty() && device->second.enableCount.value_or(0) > 0) {
+    // Bridges are enabled for what is behind them, by the kernel itself.
+    if (isEndpoint(device->second) && device->second.driver.empty() &&
+        device->second.enableCount.value_or(0) > 0) {
       objections.blocked(Guard::kMember, "it is being unbound while in use", "stop its VM");
     }
   }
