@@ -36,6 +36,13 @@ machine_devices() {
   echo -device pcie-root-port,bus=pcie.0,id=rp9,chassis=9,slot=9,addr=0x6
 }
 
+# FILE: a disk with that content, for the machine that is to have one.
+machine_disk() {
+  echo -device pcie-root-port,bus=pcie.0,id=rp6,chassis=6,slot=6,addr=0x9
+  echo -drive if=none,id=d1,format=raw,file="$1"
+  echo -device nvme,serial=b1,drive=d1,bus=rp6
+}
+
 # name, device, where qemu puts it: what the guest may ask the host to plug in, by hot_plug.py.
 machine_pluggable() {
   echo "late edu rp9"
@@ -49,6 +56,7 @@ machine_expected() {
   echo "display  pci0000:00/0000:00:05.0/*:00.0       1234:1111 038000 -1"
   echo "audio    pci0000:00/0000:00:05.0/*:00.1       8086:2668 040300 -1"
   echo "storage  pci0000:00/0000:00:08.0/*:00.0       1b36:0010 010802 -1"
+  echo "disk     pci0000:00/0000:00:09.0/*:00.0       1b36:0010 010802 -1"
   echo "far      pci0000:40/0000:40:00.0/*:00.0       1234:11e8 00ff00 1"
   echo "late     pci0000:00/0000:00:06.0/*:00.0       1234:11e8 00ff00 -1"
 }

@@ -1,10 +1,12 @@
 #!/bin/sh
 # Boots a virtual machine with an emulated IOMMU, without KVM, and runs a script in it.
-# usage: run_vm.sh --guest SCRIPT [--program FILE]... [--file FROM:TO]... [--append WORDS] [--hot-plug yes] [--timeout SECONDS] [--log FILE]
+# usage: run_vm.sh --guest SCRIPT [--program FILE]... [--file FROM:TO]... [--module NAME]... [--append WORDS] [--hot-plug yes] [--disk yes] [--timeout SECONDS] [--log FILE]
 #   --guest    runs as /test/guest.sh in the machine; its exit status becomes this one's
 #   --program  goes to /bin with the shared libraries it needs
+#   --module   of the kernel, with what it needs, for modprobe
 #   --append   for the kernel command line; `name=value` words are variables of the guest's init
 #   --hot-plug the guest may ask the host for devices: hot_plug.py (needs python3)
+#   --disk     an empty disk beside the rest: machine_disk
 # What hardware the machine has: machine.sh. Exit 77: something to run it with is missing, said which.
 set -eu
 
@@ -13,11 +15,11 @@ here=$(dirname "$(readlink -f "$0")")
 . "$here/machine.sh"
 
 say_usage() {
-  sed -n '2,8s/^# //p' "$0" >&2
+  sed -n '2,10s/^# //p' "$0" >&2
   exit 2
 }
 
-guest='' append='' limit=600 log='' hot_plug=no
+guest='' append='' limit=600 log='' hot_plug=no disk=no
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 : >"$work/initrd.args"
@@ -25,9 +27,10 @@ while [ $# -gt 0 ]; do
   [ $# -ge 2 ] || say_usage
   case $1 in
     --guest) guest=$2 ;;
-    --program | --file) printf '%s\n%s\n' "$1" "$2" >>"$work/initrd.args" ;;
+    --program | --file | --module) printf '%s\n%s\n' "$1" "$2" >>"$work/initrd.args" ;;
     --append) append="$append $2" ;;
     --hot-plug) hot_plug=$2 ;;
+    --disk) disk=$2 ;;
     --timeout) limit=$2 ;;
     --log) log=$2 ;;
     *) say_usage ;;
@@ -56,6 +59,11 @@ if [ "$hot_plug" = yes ]; then
   monitor="-qmp unix:$work/monitor,server=on,wait=off"
   console="$here/hot_plug.py $work/monitor $work/pluggable"
 fi
+disk_device=''
+if [ "$disk" = yes ]; then
+  truncate -s 16M "$work/disk"
+  disk_device=$(machine_disk "$work/disk")
+fi
 set -- --kernel "$kernel" --out "$work/initrd" \
   --file "$here/guest/init:init" --file "$here/guest/library.sh:test/library.sh" \
   --file "$guest:test/guest.sh" --file "$work/expected:test/expected"
@@ -66,7 +74,7 @@ while read -r word; do set -- "$@" "$word"; done <"$work/initrd.args"
 log=${log:-$work/log}
 # no_timer_check: on a busy host the emulated timer is late, which the kernel takes for a broken one.
 # shellcheck disable=SC2046,SC2086 # words on purpose
-timeout "$limit" qemu-system-x86_64 $machine_base $(machine_devices) $monitor \
+timeout "$limit" qemu-system-x86_64 $machine_base $(machine_devices) $disk_device $monitor \
   -kernel "$kernel/boot/vmlinuz-$version" -initrd "$work/initrd" \
   -append "console=ttyS0 quiet intel_iommu=on no_timer_check panic=-1$append" </dev/null 2>"$work/errors" |
   $console | tr -d '\r' | tee "$log"

@@ -1,0 +1,47 @@
+# What the tests of bindings share: privd as it ships, uid 0 without any capability, and somebody
+# who has a group open.
+. /test/library.sh
+
+state=/tmp/state log=/tmp/audit.jsonl socket=/run/privd/privd.sock
+export ASAN_OPTIONS=detect_leaks=0 # a build with sanitizers: its look for leaks is what the filter kills
+mkdir -p /run/privd /tmp/kubelet
+mkfifo /tmp/is_open /tmp/let_go
+exec 8<>/tmp/let_go # so that nobody waits for one who never came to read
+
+# The daemon's where one is at the socket; else the command does it all by itself.
+privd_does() { # bind|unbind WORD...: what it says is in /tmp/said, how it ended in $ended
+  command=$1
+  shift
+  powerless privd "$command" --socket $socket --state-dir $state --audit-log $log "$@" >/tmp/said 2>&1
+  ended=$?
+}
+said() { # TEXT: yes if that was among it
+  if grep -qF -- "$1" /tmp/said; then echo yes; else sed 's/^/MACHINE said: /' /tmp/said; fi
+}
+
+start_daemon() { # WORD...
+  : >/tmp/daemon
+  # Not through a function, whose shell would be the one that is ended later.
+  without_capabilities privd serve --socket $socket --plugind /run/plugind.sock --kubelet-dir /tmp/kubelet \
+    --state-dir $state --audit-log $log "$@" >/tmp/daemon 2>&1 &
+  daemon=$!
+  until grep -q event=started /tmp/daemon; do
+    kill -0 $daemon 2>/dev/null || { sed 's/^/MACHINE daemon: /' /tmp/daemon && return 1; }
+    usleep 100000
+  done
+}
+stop_daemon() { kill $daemon && wait $daemon; }
+
+# The group's node is opened and the device in it, as a virtual machine does, until let_go.
+hold_open() { # NODE ADDRESS IDS: $held says how that went
+  {
+    powerless vfio_open "$1" "$2" "$3" sh -c 'echo open >/tmp/is_open; read -r go </tmp/let_go' ||
+      echo "not open" >/tmp/is_open
+  } &
+  holder=$!
+  read -r held </tmp/is_open
+}
+let_go() {
+  echo go >&8
+  wait $holder
+}
