@@ -27,10 +27,11 @@ struct AuditDevice {
 /// What is about to be written. In the log, durable, before the first write.
 struct AuditIntent {
   AuditPeer peer;
-  std::string operation;               ///< "bind", "unbind", "give-back", "undo"
+  std::string operation;               ///< "bind", "unbind"
   std::optional<std::uint32_t> group;  ///< null: the order is for several
   std::vector<AuditDevice> devices;
   std::vector<SysfsWrite> writes;
+  std::vector<SysfsWrite> undo;  ///< what takes all of them back, should one fail, in order
   std::vector<Objection> overridden;
 };
 

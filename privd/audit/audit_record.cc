@@ -111,6 +111,7 @@ std::string fieldsOf(const AuditIntent& intent) {
          member("group", intent.group ? std::to_string(*intent.group) : "null") + "," +
          member("devices", listOf(intent.devices, deviceJson)) + "," +
          member("writes", listOf(intent.writes, writeJson)) + "," +
+         member("undo", listOf(intent.undo, writeJson)) + "," +
          member("overridden", listOf(intent.overridden, objectionJson));
 }
 

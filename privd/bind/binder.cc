@@ -73,7 +73,10 @@ AuditIntent intentOf(const ChangeRequest& request, const std::set<IommuGroupId>&
         {address, assessment.snapshot.devices.at(address).driver,
          overridden == assessment.overrides.end() ? std::string() : overridden->second});
   }
-  for (const Step& step : assessment.plan.steps) intent.writes.push_back(step.write);
+  for (const Step& step : assessment.plan.steps) {
+    intent.writes.push_back(step.write);
+    intent.undo.insert(intent.undo.begin(), step.undo.begin(), step.undo.end());
+  }
   for (const Objection& one : assessment.objections) {
     if (one.overridden) intent.overridden.push_back(one);
   }

@@ -64,6 +64,14 @@ std::string withoutNewline(std::string text) {
 
 }  // namespace
 
+std::vector<SeenWrite> writesIn(const nlohmann::json& list) {
+  std::vector<SeenWrite> seen;
+  for (const auto& value : list) {
+    seen.push_back({value.at("attribute"), withoutNewline(value.at("text"))});
+  }
+  return seen;
+}
+
 bool enterOwnNamespaces() {
   static const bool entered = ::access("/dev/fuse", R_OK | W_OK) == 0 && ::geteuid() == 0 &&
                               ::unshare(CLONE_NEWNS | CLONE_NEWNET) == 0 &&
@@ -152,11 +160,7 @@ TreeState BindNode::state() const {
 }
 
 std::vector<SeenWrite> BindNode::writes() const {
-  std::vector<SeenWrite> seen;
-  for (const auto& value : jsonLines(ctl("writes"))) {
-    seen.push_back({value.at("attribute"), withoutNewline(value.at("text"))});
-  }
-  return seen;
+  return writesIn(jsonLines(ctl("writes")));
 }
 
 std::vector<nlohmann::json> BindNode::audit() const {
@@ -170,9 +174,7 @@ std::vector<SeenWrite> BindNode::intended() const {
   std::vector<SeenWrite> all;
   for (const auto& record : audit()) {
     if (record.at("kind") != "intent") continue;
-    for (const auto& write : record.at("writes")) {
-      all.push_back({write.at("attribute"), withoutNewline(write.at("text"))});
-    }
+    for (auto& write : writesIn(record.at("writes"))) all.push_back(std::move(write));
   }
   return all;
 }

@@ -31,6 +31,8 @@ struct SeenWrite {
   std::string text;
   bool operator==(const SeenWrite&) const = default;
 };
+/// From a list of objects of that form; without the line's end.
+std::vector<SeenWrite> writesIn(const nlohmann::json& list);
 void PrintTo(const SeenWrite& write, std::ostream* out);
 
 /// Of each device, by its address: its driver, a blank, its driver_override.

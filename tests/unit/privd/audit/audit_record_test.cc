@@ -28,7 +28,7 @@ TEST(AuditRecord, IsALineWhoseFieldsStandInTheirOrder) {
       R"("devices":[{"address":"0000:01:00.0","driver":"nvidia","driver_override":""}],)"
       R"("writes":[{"address":"0000:01:00.0","attribute":"bus/pci/devices/0000:01:00.0/driver_override","text":"vfio-pci"},)"
       R"({"address":"0000:01:00.0","attribute":"bus/pci/drivers/nvidia/unbind","text":"0000:01:00.0"},)"
-      R"({"address":"0000:01:00.0","attribute":"bus/pci/drivers_probe","text":"0000:01:00.0"}],)"
+      R"({"address":"0000:01:00.0","attribute":"bus/pci/drivers_probe","text":"0000:01:00.0"}],"undo":[],)"
       R"("overridden":[{"guard":"boot-vga","address":"0000:01:00.0","verdict":"blocked","reason":"it shows"}],)"
       R"("prev":"0000000000000000000000000000000000000000000000000000000000000000","hash":")");
 }
