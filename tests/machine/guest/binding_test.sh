@@ -42,7 +42,7 @@ cycle() { # HOW
   privd_does unbind $left
   check "$1: an unbind meanwhile ends with" $ended 1
   check "$1: refused" "$(said 'refused, nothing was written')" yes
-  check "$1: because of" "$(said 'in-use: ')" yes
+  check "$1: because of" "$(said 'in-use: a device of its group is open')" yes
   check "$1: it names who" "$(said vfio_open)" yes
   check "$1: nothing changed" "$(drivers) $(overrides)" "vfio-pci vfio-pci vfio-pci vfio-pci"
   let_go
