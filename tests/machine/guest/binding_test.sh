@@ -64,9 +64,23 @@ stop_daemon
 check "the daemon ends with" $? 0
 check "it was the daemon that did it" "$(grep -c 'event=driver_change.*outcome=done' /tmp/daemon)" 2
 
+# Declared: bound from the start on, within what is allowed.
+alone=$(address_of alone)
+start_daemon --declare "$(ids_of alone)" --declare "$(ids_of left)" --allow "$(ids_of alone)"
+tries=0
+until [ "$(driver_of $alone)" = vfio-pci ] || [ $tries = 100 ]; do
+  usleep 100000
+  tries=$((tries + 1))
+done
+check "what is declared and allowed is bound" "$(driver_of $alone)" vfio-pci
+stop_daemon
+check "what is not allowed is not" "$(drivers)" "e1000 e1000"
+privd_does unbind $alone
+check "it is given back without the daemon" "$ended $(driver_of $alone)" "0 e1000e"
+
 kernel_heard >/tmp/heard
 audit_told >/tmp/told
-check "binds and unbinds in the audit log" "$(wc -l </tmp/told)" 16
+check "binds and unbinds in the audit log" "$(wc -l </tmp/told)" 20
 check "they are those of the kernel" "$(diff /tmp/told /tmp/heard)" ""
 privd audit verify $log >/tmp/verified
 check "audit verify" $? 0
