@@ -108,10 +108,10 @@ private:
       Former& known = former[member];
       const BoundDevice* record = bench_.state.boundAt(member);
       // What a person bound, no lending gives back.
-      if (record != nullptr &&
+      if (record != nullptr && isStill(*record) &&
           (by_ != ChangeBy::kLending || record->purpose == BoundFor::kLending)) {
         known.record = *record;
-        known.sameBoot = record->bootId == bench_.bootId && isStill(*record);
+        known.sameBoot = record->bootId == bench_.bootId;
         known.driverThere = std::ranges::find(drivers_, record->formerDriver) != drivers_.end();
         wanted.insert(member);  // what was bound with it goes back with it
       }
