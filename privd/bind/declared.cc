@@ -7,6 +7,10 @@ namespace {
 
 constexpr auto kRetry = 60 * kj::SECONDS;
 
+bool isSameCard(const PciDevice& one, const PciDevice& other) {
+  return one.vendor == other.vendor && one.device == other.device;
+}
+
 }  // namespace
 
 Declared::Declared(Binder& binder, SnapshotSource& source, kj::Timer& timer,
@@ -44,16 +48,14 @@ void Declared::notice(const Snapshot& snapshot) {
                 [&](const auto& entry) { return !snapshot.devices.contains(entry.first); });
   for (const auto& [address, device] : snapshot.devices) {
     const auto known = wanted_.find(address);
-    if (known != wanted_.end()) {
+    if (known != wanted_.end() && isSameCard(known->second.tried, device)) {
       if (known->second.tried != device) known->second.due = timer_.now();
       continue;
     }
+    if (known != wanted_.end()) wanted_.erase(known);
     const auto before = seen_->devices.find(address);
     // A card in another one's place has appeared, too.
-    const bool appeared = before == seen_->devices.end() ||
-                          before->second.vendor != device.vendor ||
-                          before->second.device != device.device;
-    if (!appeared) continue;
+    if (before != seen_->devices.end() && isSameCard(before->second, device)) continue;
     if (const auto by = declaredBy(device, declared_, state_.declared())) {
       wanted_.insert_or_assign(address, Wanted{*by, timer_.now(), device, {}});
     }

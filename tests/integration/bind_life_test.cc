@@ -14,6 +14,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
+/// On vfio-pci from boot; a driver for it alone is loaded.
+constexpr const char* kVariant = "0000:53:00.0";
+
 class Life : public EitherWay<BindCase> {};
 
 class Restart : public BindCase {
@@ -121,6 +124,28 @@ TEST_P(Life, ADeviceThatVanishesBetweenPlanAndWriteIsAnErrorAndNoMore) {
   ASSERT_EQ(node_->ctl(std::string("plug ") + kWifi), "ok\n");
   EXPECT_EQ(node_->state(), before);
   EXPECT_EQ(node_->change({"bind", kWifi}).code, 0) << "it can be bound as ever";
+}
+
+TEST_P(Life, TheDriverThatTheKernelsModulesNameIsTakenUnlessAnotherIsAskedFor) {
+  bring("event-sequences.yaml");
+  const std::string aliases = node_->file("modules.alias");
+  std::ofstream(aliases) << "alias vfio_pci:v000015B3d*sv*sd*bc*sc*i* mlx5_vfio_pci\n";
+  const std::vector<std::string> there{"--module-aliases", aliases};
+  if (GetParam()) {
+    ASSERT_TRUE(node_->serve(there)) << node_->daemon().output();
+  }
+  const auto bind = [&](std::vector<std::string> command) {
+    return node_->change(GetParam() ? command : words(std::move(command), there));
+  };
+  const TreeState before = node_->state();
+  const Ended ended = bind({"bind", kVariant});
+  EXPECT_EQ(ended.code, 0) << ended.text;
+  EXPECT_EQ(node_->driverOf(kVariant), "mlx5_vfio_pci");
+  const Ended plain = bind({"bind", kVariant, "--driver", "vfio-pci"});
+  EXPECT_EQ(plain.code, 0) << plain.text;
+  EXPECT_EQ(node_->driverOf(kVariant), "vfio-pci");
+  ASSERT_EQ(bind({"unbind", kVariant}).code, 0);
+  EXPECT_EQ(node_->state(), before) << "as before the first of them";
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, Life, testing::Bool(), wayName);
