@@ -53,7 +53,8 @@ void NodeUnderTest::startPrivd(const std::string& uevents) {
   privd_.emplace(std::vector<std::string>{
       test::builtProgram("privd"), "serve", "--socket", dir_ / "privd/privd.sock", "--plugind",
       plugindSocket(), "--sysfs", hardware_.sysfs(), "--dev", hardware_.dev(), "--kubelet-dir",
-      kubeletDirectory(), "--state-dir", dir_ / "state", "--uevents", uevents});
+      kubeletDirectory(), "--state-dir", dir_ / "state", "--audit-log", dir_ / "audit.jsonl",
+      "--uevents", uevents});
   if (!privd_->says("event=started")) giveUp("privd does not start: " + privd_->output());
 }
 

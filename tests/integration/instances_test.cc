@@ -42,7 +42,7 @@ protected:
     return started({builtProgram("privd"), "serve", "--socket", dir_ / (pair + "-privd/privd.sock"),
                     "--plugind", dir_ / (pair + "/plugind.sock"), "--sysfs", hardware_.sysfs(),
                     "--dev", hardware_.dev(), "--kubelet-dir", dir_ / "kubelet", "--state-dir",
-                    dir_ / "state", "--uevents", "off"},
+                    dir_ / "state", "--audit-log", dir_ / "audit.jsonl", "--uevents", "off"},
                    text);
   }
   Process plugind(const std::string& pair) {

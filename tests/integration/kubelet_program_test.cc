@@ -82,7 +82,8 @@ protected:
         std::vector<std::string>{
             builtProgram("privd"), "serve", "--socket", dir_ / "privd/privd.sock", "--plugind",
             dir_ / "plugind/plugind.sock", "--sysfs", hardware_.sysfs(), "--dev", hardware_.dev(),
-            "--kubelet-dir", kubeletDir(), "--state-dir", dir_ / "state", "--uevents", "off"},
+            "--kubelet-dir", kubeletDir(), "--state-dir", dir_ / "state", "--audit-log",
+            dir_ / "audit.jsonl", "--uevents", "off"},
         environment);
     ASSERT_TRUE(privd_->says("event=started")) << privd_->output();
     ASSERT_TRUE(frames(1)) << program_->output() << plugind_->output();

@@ -43,7 +43,8 @@ std::vector<DaemonUnderTest> daemonsUnderTest() {
                                        "--dev",         "{dir}",
                                        "--uevents",     "off",
                                        "--kubelet-dir", "{dir}",
-                                       "--state-dir",   "{dir}/state"};
+                                       "--state-dir",   "{dir}/state",
+                                       "--audit-log",   "{dir}/audit.jsonl"};
   return {
       {"Privd", Role::kPrivd, privd, "event=started", 0},
       {"ForkServer", Role::kForkServer, privd, "event=started", 0},

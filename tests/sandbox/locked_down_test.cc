@@ -65,6 +65,8 @@ protected:
                                          "off",
                                          "--state-dir",
                                          directory_ / "state",
+                                         "--audit-log",
+                                         directory_ / "audit.jsonl",
                                          "--kubelet-dir",
                                          directory_ / "kubelet"};
     plugind_ = std::make_unique<ChildProcess>(plugind, environment);

@@ -54,10 +54,10 @@ std::vector<std::string> SplitNode::command(const std::string& program,
 
 std::vector<std::string> SplitNode::privdCommand(const std::string& privdSocket,
                                                  const std::string& plugindSocket) const {
-  return command("privd",
-                 {"serve", "--socket", privdSocket, "--plugind", plugindSocket, "--sysfs",
-                  hardware.sysfs(), "--dev", hardware.dev(), "--kubelet-dir", dir_ / "kubelet",
-                  "--state-dir", dir_ / "state", "--uevents", "off", "--rescan", "1"});
+  return command("privd", {"serve", "--socket", privdSocket, "--plugind", plugindSocket, "--sysfs",
+                           hardware.sysfs(), "--dev", hardware.dev(), "--kubelet-dir",
+                           dir_ / "kubelet", "--state-dir", dir_ / "state", "--audit-log",
+                           dir_ / "audit.jsonl", "--uevents", "off", "--rescan", "1"});
 }
 
 std::vector<std::string> SplitNode::plugindCommand(const std::string& socket) const {

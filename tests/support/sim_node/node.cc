@@ -106,10 +106,11 @@ bool Node::startPlugind() {
 
 bool Node::startPrivd() {
   privd_.reset();
-  privd_ = run("privd", {"serve", "--socket", places_.privdSocket(), "--plugind",
-                         places_.plugindSocket(), "--sysfs", sysfs(), "--dev", dev(),
-                         "--kubelet-dir", places_.kubelet(), "--state-dir", places_.state(),
-                         "--rescan", std::to_string(options_.rescan.count())});
+  privd_ = run("privd",
+               {"serve", "--socket", places_.privdSocket(), "--plugind", places_.plugindSocket(),
+                "--sysfs", sysfs(), "--dev", dev(), "--kubelet-dir", places_.kubelet(),
+                "--state-dir", places_.state(), "--audit-log", places_.state() + "/audit.jsonl",
+                "--rescan", std::to_string(options_.rescan.count())});
   return privd_->says("event=started");
 }
 
