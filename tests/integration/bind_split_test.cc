@@ -1,0 +1,78 @@
+// Bindings beside plugind: what it has lent, and what an operator takes out of offer.
+
+#include "tests/integration/split_case.h"
+
+#include <gmock/gmock.h>
+
+namespace vfiogate::test {
+namespace {
+
+using testing::HasSubstr;
+
+const char* const kResource = "vfiogate.dev/gpu";
+const char* const kOne = "0000:01:00.0";
+const char* const kOther = "0000:02:00.0";
+
+class BindSplit : public SplitCase {
+protected:
+  void layOut(FakeSysfs& hardware) override {
+    hardware.add({.address = kOne, .group = 7});
+    hardware.add({.address = kOther, .group = 8});
+  }
+  void start() {
+    node_->kubelet.start();
+    ASSERT_TRUE(node_->startPrivd()) << node_->said();
+    ASSERT_TRUE(node_->startPlugind(
+        "resources:\n  - {name: vfiogate.dev/gpu, select: {vendor: \"10de\"}}\n"))
+        << node_->said();
+    ASSERT_TRUE(node_->kubelet.shows(kResource, {kOne, kOther}, {})) << node_->said();
+  }
+  /// A pod runs with one of the two: its address.
+  std::string lendOne() {
+    const auto admission = node_->kubelet.admit(podOf("p1", kResource));
+    EXPECT_TRUE(admission.admitted) << admission.message;
+    return admission.granted.empty() ? "" : *admission.granted[0].ids.begin();
+  }
+  /// Its exit code; `said_` is what it says.
+  int privd(std::vector<std::string> words) {
+    words.insert(words.begin(), builtProgram("privd"));
+    words.insert(words.end(), {"--socket", node_->privdSocket()});
+    ChildProcess command(words, programEnvironment());
+    const int code = command.wait();
+    said_ = command.outputWhole();
+    return code;
+  }
+
+  std::string said_;
+};
+
+TEST_F(BindSplit, I1_WhatIsLentIsNotUnboundWithoutAWord) {
+  start();
+  const std::string lent = lendOne();
+  EXPECT_EQ(privd({"unbind", lent}), 1) << said_;
+  EXPECT_THAT(said_, HasSubstr("plugind has lent its group"));
+  EXPECT_EQ(privd({"unbind", lent, "--dry-run", "--override", "held", "--override", "unguarded"}),
+            0)
+      << said_;
+  // What it lent outlives it.
+  node_->killPlugind();
+  EXPECT_EQ(privd({"unbind", lent}), 1) << said_;
+  EXPECT_THAT(said_, HasSubstr("plugind has lent its group"));
+}
+
+TEST_F(BindSplit, I4_WhatAnOperatorHoldsIsOutOfOfferAndWhatIsLentStaysHealthy) {
+  start();
+  const std::string lent = lendOne();
+  const std::string free = lent == kOne ? kOther : kOne;
+  for (const char* address : {kOne, kOther}) {
+    ASSERT_EQ(privd({"hold", address, "--reason", "firmware update"}), 0) << said_;
+  }
+  EXPECT_TRUE(node_->kubelet.shows(kResource, {lent}, {free})) << node_->said();
+  node_->killPrivd();
+  ASSERT_TRUE(node_->startPrivd()) << node_->said();
+  ASSERT_EQ(privd({"release", free}), 0) << said_;
+  EXPECT_TRUE(node_->kubelet.shows(kResource, {kOne, kOther}, {})) << node_->said();
+}
+
+}  // namespace
+}  // namespace vfiogate::test
