@@ -81,7 +81,17 @@ void Binding::tellLeftovers(const Snapshot& snapshot) const {
 }
 
 void Binding::changed(const std::set<IommuGroupId>& groups) {
-  KJ_IF_MAYBE (source, source_) source->lookNow(Places{.devices = {}, .groups = groups});
+  KJ_IF_MAYBE (source, source_) {
+    // A look at a group is one at its list: its members' drivers are looked at by name.
+    Places where{.devices = {}, .groups = groups};
+    const auto seen = source->current().snapshot;
+    for (const IommuGroupId& id : groups) {
+      const auto group = seen->groups.find(id);
+      if (group == seen->groups.end()) continue;
+      where.devices.insert(group->second.members.begin(), group->second.members.end());
+    }
+    source->lookNow(where);
+  }
 }
 
 void Binding::lateEnd(kj::StringPtr name) {

@@ -1,0 +1,27 @@
+// What privd changed it shows at once, without an event of the kernel's and long before a rescan.
+
+#include "tests/integration/bind_case.h"
+
+namespace vfiogate::test {
+namespace {
+
+using Watching = BindCase;
+
+TEST_F(Watching, AChangeOfDriversAndAStuckWriteAreShownWhenTheyHappen) {
+  bring("two-in-group.yaml");
+  ASSERT_TRUE(node_->serve({"--rescan", "3600"})) << node_->daemon().output();
+  ChildProcess watch({builtProgram("privd"), "watch", "--socket", node_->file("run/privd.sock")},
+                     {{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}});
+  ASSERT_TRUE(watch.says("0000:03:01.0 group=4 driver=e1000 ")) << watch.output();
+  EXPECT_EQ(node_->change({"bind", "03:01.0"}).code, 0);
+  EXPECT_TRUE(watch.says("0000:03:01.0 group=4 driver=vfio-pci state=passable")) << watch.output();
+  EXPECT_TRUE(watch.says("0000:03:02.0 group=4 driver=vfio-pci state=passable")) << watch.output();
+  node_->ctl("hang 0000:01:00.0 bind");
+  EXPECT_EQ(node_->change({"bind", "01:00.0"}).code, 3);
+  EXPECT_TRUE(watch.says("0000:01:00.0 group=3 driver=- state=write-stuck")) << watch.output();
+  node_->ctl("unhang");
+  EXPECT_TRUE(watch.says("0000:01:00.0 group=3 driver=vfio-pci state=passable")) << watch.output();
+}
+
+}  // namespace
+}  // namespace vfiogate::test
