@@ -66,7 +66,7 @@ protected:
                                          "--state-dir",
                                          directory_ / "state",
                                          "--audit-log",
-                                         directory_ / "audit.jsonl",
+                                         directory_ / "state/audit.jsonl",
                                          "--kubelet-dir",
                                          directory_ / "kubelet"};
     plugind_ = std::make_unique<ChildProcess>(plugind, environment);
@@ -103,9 +103,10 @@ TEST_F(LockedDown, PlugindHoldsItsLockButNoFileAndNoDirectory) {
   EXPECT_THAT(descriptorsOfKind(plugind_->pid(), S_IFCHR), IsEmpty());
 }
 
-TEST_F(LockedDown, PrivdHoldsDirectoriesAndItsLockButNoFile) {
-  EXPECT_THAT(descriptorsOfKind(privd_->pid(), S_IFREG),
-              testing::ElementsAre(testing::EndsWith("/state/lock")));
+TEST_F(LockedDown, PrivdHoldsDirectoriesItsLockAndTheAuditLogButNoOtherFile) {
+  EXPECT_THAT(
+      descriptorsOfKind(privd_->pid(), S_IFREG),
+      testing::ElementsAre(testing::EndsWith("/state/lock"), testing::EndsWith("/audit.jsonl")));
   EXPECT_THAT(descriptorsOfKind(privd_->pid(), S_IFCHR), IsEmpty());
 }
 
