@@ -44,7 +44,7 @@ std::vector<DaemonUnderTest> daemonsUnderTest() {
                                        "--uevents",     "off",
                                        "--kubelet-dir", "{dir}",
                                        "--state-dir",   "{dir}/state",
-                                       "--audit-log",   "{dir}/audit.jsonl"};
+                                       "--audit-log",   "{dir}/state/audit.jsonl"};
   return {
       {"Privd", Role::kPrivd, privd, "event=started", 0},
       {"ForkServer", Role::kForkServer, privd, "event=started", 0},

@@ -74,7 +74,7 @@ void addFilesAndSockets(std::vector<ForbiddenAct>& acts) {
                               nobodys("Link", SYS_link),
                               nobodys("Symlink", SYS_symlink),
                               nobodys("Truncate", SYS_truncate),
-                              nobodys("TruncateDescriptor", SYS_ftruncate, {kNobody}),
+                              notPrivds("TruncateDescriptor", SYS_ftruncate, {kNobody}),
                               nobodys("SetAttribute", SYS_setxattr),
                               nobodys("MemoryFile", SYS_memfd_create),
                               nobodys("IoctlOfADescriptor", SYS_ioctl, {kNobody}),
