@@ -13,7 +13,20 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 class Audit : public EitherWay<BindCase> {};
-class AuditAlone : public BindCase {};
+
+class AuditAlone : public BindCase {
+protected:
+  /// Kills the daemon while the third write of a bind hangs: the card has left its driver, and not
+  /// got to VFIO. The command that asked for it.
+  std::unique_ptr<ChildProcess> killBetweenDrivers() {
+    EXPECT_TRUE(node_->serve()) << node_->daemon().output();
+    EXPECT_EQ(node_->ctl("hang-nth 3"), "ok\n");
+    auto change = node_->begin(words({"bind", kGpu}, kLiftGpu));
+    EXPECT_EQ(node_->ctl("await-waiting 1"), "ok\n");
+    node_->kill();
+    return change;
+  }
+};
 
 TEST_P(Audit, I7_EveryWriteIsAnIntendedOneInOrder) {
   bringUp(kLaptop);
@@ -78,12 +91,7 @@ TEST_F(AuditAlone, I7_OverridesAreInTheLog) {
 TEST_F(AuditAlone, ADaemonKilledInAChangeLeavesAGoodLogAndTheNextOneRepairs) {
   bring(kLaptop);
   const TreeState before = node_->state();
-  ASSERT_TRUE(node_->serve()) << node_->daemon().output();
-  // The third write: the card has left its driver, and not got to VFIO.
-  ASSERT_EQ(node_->ctl("hang-nth 3"), "ok\n");
-  auto change = node_->begin(words({"bind", kGpu}, kLiftGpu));
-  ASSERT_EQ(node_->ctl("await-waiting 1"), "ok\n");
-  node_->kill();
+  const auto change = killBetweenDrivers();
   EXPECT_EQ(change->wait(), 3) << "what became of it is not known here";
   EXPECT_THAT(change->outputWhole(), HasSubstr("not known here"));
   expectGoodLog();
@@ -99,12 +107,7 @@ TEST_F(AuditAlone, ADaemonKilledInAChangeLeavesAGoodLogAndTheNextOneRepairs) {
 TEST_F(AuditAlone, ADaemonKilledBetweenDriversIsRepairedByAnUnbind) {
   bring(kLaptop);
   const TreeState before = node_->state();
-  ASSERT_TRUE(node_->serve()) << node_->daemon().output();
-  ASSERT_EQ(node_->ctl("hang-nth 3"), "ok\n");
-  auto change = node_->begin(words({"bind", kGpu}, kLiftGpu));
-  ASSERT_EQ(node_->ctl("await-waiting 1"), "ok\n");
-  node_->kill();
-  change->wait();
+  killBetweenDrivers()->wait();
   // The kernel lets go of the write with nothing done.
   ASSERT_EQ(node_->ctl(std::string("fail ") + kGpu + " bind EIO 1"), "ok\n");
   ASSERT_EQ(node_->ctl("unhang"), "ok\n");

@@ -2,6 +2,8 @@
 
 #include "tests/integration/bind_case.h"
 
+#include <functional>
+
 namespace vfiogate::test {
 namespace {
 
@@ -43,29 +45,34 @@ protected:
   }
 };
 
-class Undo : public EitherWay<UndoAlone> {};
+class Undo : public EitherWay<UndoAlone> {
+protected:
+  /// Makes the first write fail, then the second and so on, until the change succeeds. How many
+  /// failed.
+  std::size_t failEachWriteOf(const std::function<Ended()>& change) {
+    const TreeState before = node_->state();
+    for (std::size_t nth = 1; nth < 20; ++nth) {
+      SCOPED_TRACE(nth);
+      EXPECT_EQ(node_->ctl("fail-nth " + std::to_string(nth) + " EIO"), "ok\n");
+      const Ended ended = change();
+      if (ended.code == 0) return nth - 1;
+      EXPECT_EQ(ended.code, 1) << ended.text;
+      const auto report = ended.json();
+      if (!report.is_object()) break;
+      EXPECT_EQ(report.at("outcome"), "failed");
+      EXPECT_THAT(report.at("differences"), IsEmpty());
+      EXPECT_THAT(std::string(report.at("error")), HasSubstr("Input/output error"));
+      EXPECT_EQ(node_->state(), before);
+      expectOutcomeRecorded("failed");
+    }
+    ADD_FAILURE() << "it never succeeds";
+    return 0;
+  }
+};
 
 TEST_P(Undo, I8_EachWriteOfABindFailingLeavesTheTreeAsItWas) {
   bringUp(kLaptop);
-  const TreeState before = node_->state();
-  std::size_t failures = 0;
-  for (int nth = 1;; ++nth) {
-    SCOPED_TRACE(nth);
-    ASSERT_EQ(node_->ctl("fail-nth " + std::to_string(nth) + " EIO"), "ok\n");
-    const Ended ended = bindGpu({"-o", "json"});
-    if (ended.code == 0) break;
-    ++failures;
-    EXPECT_EQ(ended.code, 1) << ended.text;
-    const auto report = ended.json();
-    ASSERT_TRUE(report.is_object()) << ended.text;
-    EXPECT_EQ(report.at("outcome"), "failed");
-    EXPECT_THAT(report.at("differences"), IsEmpty());
-    EXPECT_THAT(std::string(report.at("error")), HasSubstr("Input/output error"));
-    EXPECT_EQ(node_->state(), before);
-    expectOutcomeRecorded("failed");
-    ASSERT_LT(nth, 20) << ended.text;
-  }
-  EXPECT_EQ(failures, 6U);
+  EXPECT_EQ(failEachWriteOf([this]() { return bindGpu({"-o", "json"}); }), 6U);
   expectGoodLog();
 }
 
@@ -73,22 +80,10 @@ TEST_P(Undo, I8_EachWriteOfAnUnbindFailingLeavesTheTreeAsItWas) {
   bringUp(kLaptop);
   const TreeState original = node_->state();
   ASSERT_EQ(bindGpu().code, 0);
-  const TreeState before = node_->state();
-  std::size_t failures = 0;
-  for (int nth = 1;; ++nth) {
-    SCOPED_TRACE(nth);
-    ASSERT_EQ(node_->ctl("fail-nth " + std::to_string(nth) + " EIO"), "ok\n");
-    const Ended ended = node_->change({"unbind", kGpu, "-o", "json"});
-    if (ended.code == 0) break;
-    ++failures;
-    EXPECT_EQ(ended.code, 1) << ended.text;
-    const auto report = ended.json();
-    ASSERT_TRUE(report.is_object()) << ended.text;
-    EXPECT_EQ(report.at("outcome"), "failed");
-    EXPECT_EQ(node_->state(), before);
-    ASSERT_LT(nth, 20) << ended.text;
-  }
-  EXPECT_EQ(failures, 6U);
+  EXPECT_EQ(failEachWriteOf([this]() {
+              return node_->change({"unbind", kGpu, "-o", "json"});
+            }),
+            6U);
   EXPECT_EQ(node_->state(), original) << "the record outlived the failures";
   expectGoodLog();
 }

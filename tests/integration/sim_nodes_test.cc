@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <kj/io.h>
 #include <linux/openat2.h>
-#include <sched.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,7 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "tests/support/sim_sysfs/sim_process.h"
+#include "tests/integration/sim_case.h"
 
 namespace vfiogate::sim {
 namespace {
@@ -34,26 +32,8 @@ struct Opened {
   int error = 0;
 };
 
-class Nodes : public testing::Test {
+class Nodes : public SimCase {
 protected:
-  static void SetUpTestSuite() {
-    if (::access("/dev/fuse", R_OK | W_OK) != 0 || ::geteuid() != 0) return;
-    ready = ::unshare(CLONE_NEWNS | CLONE_NEWNET) == 0 &&
-            ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
-  }
-
-  void SetUp() override {
-    if (!ready) GTEST_SKIP() << "needs root, /dev/fuse and namespaces of its own";
-    directory_ =
-        std::filesystem::temp_directory_path() / ("sim_nodes_test." + std::to_string(::getpid()));
-    std::filesystem::create_directories(directory_ / "mnt");
-  }
-
-  void TearDown() override {
-    sim_.reset();
-    if (!directory_.empty()) std::filesystem::remove_all(directory_);
-  }
-
   void start(const std::string& topology, const std::string& nodes) {
     SimProcess::Options options{
         placeFrom("VFIOGATE_BIN") + "/sim-sysfs",
@@ -85,8 +65,6 @@ protected:
 
   std::string command(const std::string& line) const { return sim_->command(line); }
 
-  static inline bool ready = false;
-  std::filesystem::path directory_;
   std::unique_ptr<SimProcess> sim_;
 };
 

@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <linux/openat2.h>
-#include <sched.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -20,8 +18,8 @@
 #include <functional>
 #include <sstream>
 
+#include "tests/integration/sim_case.h"
 #include "tests/integration/uevent_listener.h"
-#include "tests/support/sim_sysfs/sim_process.h"
 
 namespace vfiogate::sim {
 namespace {
@@ -78,19 +76,11 @@ char stateOf(pid_t pid) {
   return end == std::string::npos ? '?' : line[end + 2];
 }
 
-class Mounted : public testing::Test {
+class Mounted : public SimCase {
 protected:
-  static void SetUpTestSuite() {
-    if (::access("/dev/fuse", R_OK | W_OK) != 0 || ::geteuid() != 0) return;
-    ready = ::unshare(CLONE_NEWNS | CLONE_NEWNET) == 0 &&
-            ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
-  }
-
   void SetUp() override {
-    if (!ready) GTEST_SKIP() << "needs root, /dev/fuse and namespaces of its own";
-    directory_ =
-        std::filesystem::temp_directory_path() / ("sim_sysfs_test." + std::to_string(::getpid()));
-    std::filesystem::create_directories(directory_ / "mnt");
+    SimCase::SetUp();
+    if (IsSkipped()) return;
     start("on");
     ASSERT_TRUE(listener_->bound());
   }
@@ -104,11 +94,6 @@ protected:
     sim_ = std::move(started).value();
   }
 
-  void TearDown() override {
-    sim_.reset();
-    if (!directory_.empty()) std::filesystem::remove_all(directory_);
-  }
-
   std::string pci(const std::string& path) const { return sim_->sysfs() + "/bus/pci/" + path; }
   std::string device(const std::string& attribute) const {
     return pci(std::string("devices/") + kCard + "/" + attribute);
@@ -120,14 +105,9 @@ protected:
     ASSERT_EQ(writeOnce(pci("drivers/vfio-pci/bind"), kCard), 0);
   }
 
-  static bool ready;
-  std::filesystem::path directory_;
-  std::unique_ptr<SimProcess> sim_;
   // Owned indirectly: its descriptor's destructor may throw, a fixture's may not.
   std::unique_ptr<UeventListener> listener_ = std::make_unique<UeventListener>();
 };
-
-bool Mounted::ready = false;
 
 TEST_F(Mounted, BindByPlainWritesMovesLinksAndTellsEvents) {
   listener_->take();

@@ -2,6 +2,7 @@
 // A simulated node and the shipped privd on it, with a daemon or without, as an operator has them.
 
 #include "tests/support/child_process.h"
+#include "tests/support/sim_sysfs/own_namespaces.h"
 #include "tests/support/sim_sysfs/sim_process.h"
 #include "tests/support/temp_dir.h"
 
@@ -13,9 +14,7 @@
 
 namespace vfiogate::test {
 
-/// A namespace of mounts, and one of the network, for the rest of this process. False without root
-/// or /dev/fuse.
-bool enterOwnNamespaces();
+using sim::enterOwnNamespaces;
 
 /// What a command came to.
 struct Ended {
