@@ -18,8 +18,9 @@ kernel_heard() {
   until grep -q '^events' /tmp/answers; do usleep 50000; done
   sed 's/^events -> //' /tmp/answers | tr -s ', ' '\n' | awk '/^(un)?bind$/ {what = $0; getline; print what, $0}'
 }
+# What would take a change back is in its intent, too, and was not written.
 audit_told() {
-  grep -o '"address":"[^"]*","attribute":"[^"]*/\(un\)\?bind"' $log |
+  sed 's/"undo":\[[^]]*\]//' $log | grep -o '"address":"[^"]*","attribute":"[^"]*/\(un\)\?bind"' |
     sed 's|"address":"\(.*\)","attribute":".*/\(.*\)"|\2 \1|'
 }
 
