@@ -19,7 +19,7 @@ protected:
     for (const auto& difference : report.at("differences")) named.push_back(difference);
     std::size_t differ = 0;
     for (const auto& [address, was] : before) {
-      const std::string now = after.at(address);
+      const std::string& now = after.at(address);
       const auto driver = [](const std::string& text) { return text.substr(0, text.find(' ')); };
       const auto override = [](const std::string& text) { return text.substr(text.find(' ')); };
       if (driver(was) != driver(now)) {

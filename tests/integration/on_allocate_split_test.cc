@@ -13,8 +13,6 @@
 namespace vfiogate::test {
 namespace {
 
-using testing::HasSubstr;
-
 const std::string kCards = "vfiogate.dev/cards";
 const std::string kAlone = "0000:01:00.0";  // in group 3
 const std::string kFirst = "0000:03:01.0";  // in group 4, behind a bridge, with the next
