@@ -79,6 +79,11 @@ Result<std::string, ReadError> SysfsRoot::link(const std::string& path) const {
   return target;
 }
 
+std::string SysfsRoot::linkName(const std::string& path) const {
+  const auto target = link(path);
+  return target ? target->substr(target->rfind('/') + 1) : std::string();
+}
+
 Result<std::vector<std::string>, ReadError> SysfsRoot::names(const std::string& path) const {
   auto opened = openBeneath(root_.get(), path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
   if (!opened) return Failure{opened.error()};

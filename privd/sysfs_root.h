@@ -34,6 +34,9 @@ public:
   /// Where the link points, as the link says it.
   Result<std::string, ReadError> link(const std::string& path) const;
 
+  /// The last part of where it points; empty: it cannot be told.
+  std::string linkName(const std::string& path) const;
+
   /// The names in a directory, ascending, without dot names. EOVERFLOW: more than 65,536.
   Result<std::vector<std::string>, ReadError> names(const std::string& path) const;
 

@@ -1,6 +1,6 @@
 #include "privd/bind/assessment.h"
 
-#include "privd/bind/change_run.h"
+#include "ipc/types/hex.h"
 #include "privd/group_scan.h"
 #include "privd/pci_scan.h"
 
@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 
 namespace vfiogate {
@@ -176,16 +175,13 @@ Result<std::set<IommuGroupId>, std::string> groupsOf(const SysfsRoot& sysfs,
     if (!sysfs.exists("bus/pci/devices/" + address.str())) {
       return Failure{"there is no " + address.str() + " (privd list has what there is)"};
     }
-    const auto link = sysfs.link(deviceAttribute(address, "iommu_group"));
-    const std::string name = link ? link->substr(link->rfind('/') + 1) : std::string();
-    std::uint32_t number = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (name.empty() || error != std::errc() || end != name.data() + name.size()) {
+    const auto number = parseDecimal(sysfs.linkName(deviceAttribute(address, "iommu_group")));
+    if (!number) {
       return Failure{
           address.str() +
           " is in no IOMMU group: turn the IOMMU on in firmware and kernel (privd doctor)"};
     }
-    groups.insert(IommuGroupId(number));
+    groups.insert(IommuGroupId(*number));
   }
   return groups;
 }

@@ -1,6 +1,5 @@
 #include "privd/bind/change_run.h"
 
-#include <kj/refcount.h>
 #include <kj/vector.h>
 
 #include <algorithm>
@@ -30,7 +29,7 @@ std::string wordsOf(const WriteOutcome& outcome) {
 }
 
 /// One plan under way.
-class ChangeRun : public kj::Refcounted {
+class ChangeRun {
 public:
   ChangeRun(const SysfsRoot& sysfs, Writer& writer, Plan plan,
             kj::Vector<kj::AutoCloseFd> groupNodes)
@@ -60,13 +59,12 @@ private:
         outcome.kind == WriteOutcome::Kind::kRefused) {
       return wordsOf(outcome);
     }
-    if (step.driverAfter && driverOf(sysfs_, step.write.address) != *step.driverAfter) {
-      return outcome.kind == WriteOutcome::Kind::kDied
-                 ? wordsOf(outcome)
-                 : "the kernel reported success, but its driver is " +
-                       shown(driverOf(sysfs_, step.write.address));
-    }
-    return {};
+    if (!step.driverAfter) return {};
+    const std::string now = driverOf(sysfs_, step.write.address);
+    if (now == *step.driverAfter) return {};
+    return outcome.kind == WriteOutcome::Kind::kDied
+               ? wordsOf(outcome)
+               : "the kernel reported success, but its driver is " + shown(now);
   }
 
   static std::string shown(const std::string& driver) { return driver.empty() ? "none" : driver; }
@@ -157,14 +155,13 @@ private:
 
 kj::Promise<RunResult> carryOut(const SysfsRoot& sysfs, Writer& writer, Plan plan,
                                 kj::Vector<kj::AutoCloseFd> groupNodes) {
-  auto run = kj::refcounted<ChangeRun>(sysfs, writer, std::move(plan), kj::mv(groupNodes));
+  auto run = kj::heap<ChangeRun>(sysfs, writer, std::move(plan), kj::mv(groupNodes));
   auto running = run->run();
   return running.attach(kj::mv(run));
 }
 
 std::string driverOf(const SysfsRoot& sysfs, const Bdf& address) {
-  const auto link = sysfs.link(deviceAttribute(address, "driver"));
-  return link ? link->substr(link->rfind('/') + 1) : std::string();
+  return sysfs.linkName(deviceAttribute(address, "driver"));
 }
 
 }  // namespace vfiogate

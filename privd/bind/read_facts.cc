@@ -1,5 +1,6 @@
 #include "privd/bind/read_facts.h"
 
+#include "ipc/types/hex.h"
 #include "privd/bind/plan.h"
 
 #include <fcntl.h>
@@ -7,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 
 namespace vfiogate {
 namespace {
@@ -81,14 +81,9 @@ InterfaceFacts readInterface(const SysfsRoot& sysfs, const std::string& at, cons
                              const HostTables& tables) {
   InterfaceFacts facts{.name = name};
   if (const auto text = sysfs.read(at + "/flags"); text && text->starts_with("0x")) {
-    std::uint32_t flags = 0;
-    const auto [end, error] =
-        std::from_chars(text->data() + 2, text->data() + text->size(), flags, 16);
-    if (error == std::errc() && end == text->data() + text->size()) facts.flags = flags;
+    facts.flags = parseHex(*text);
   }
-  if (const auto link = sysfs.link(at + "/master")) {
-    facts.master = link->substr(link->rfind('/') + 1);
-  }
+  facts.master = sysfs.linkName(at + "/master");
   for (const std::string& entry : namesIn(sysfs, at)) {
     if (entry.starts_with("upper_")) facts.uppers.push_back(entry.substr(6));
   }
@@ -99,15 +94,11 @@ InterfaceFacts readInterface(const SysfsRoot& sysfs, const std::string& at, cons
 
 std::optional<ModuleUse> readModule(const SysfsRoot& sysfs, const std::string& driver) {
   const std::string at = "bus/pci/drivers/" + driver + "/module";
-  const auto link = sysfs.link(at);
+  const std::string name = sysfs.linkName(at);
   const auto count = sysfs.read(at + "/refcnt");
-  if (!link || !count) return std::nullopt;
-  ModuleUse use{.name = link->substr(link->rfind('/') + 1),
-                .modules = namesIn(sysfs, at + "/holders")};
-  const auto [end, error] =
-      std::from_chars(count->data(), count->data() + count->size(), use.references);
-  if (error != std::errc() || end != count->data() + count->size()) return std::nullopt;
-  return use;
+  const auto references = count ? parseDecimal(*count) : std::nullopt;
+  if (name.empty() || !references) return std::nullopt;
+  return ModuleUse{name, *references, namesIn(sysfs, at + "/holders")};
 }
 
 DiskFacts openExclusively(const DevRoot& dev, DiskUse use, std::vector<kj::AutoCloseFd>& kept) {
@@ -127,13 +118,18 @@ DiskFacts openExclusively(const DevRoot& dev, DiskUse use, std::vector<kj::AutoC
 Evidence gatherEvidence(const SysfsRoot& sysfs, const DevRoot& dev, const HostFiles& host,
                         const Snapshot& snapshot, const std::set<Bdf>& changed) {
   Evidence evidence;
+  const auto isOnHost = [&snapshot](const Bdf& address) {
+    const auto device = snapshot.devices.find(address);
+    return device != snapshot.devices.end() && !device->second.driver.empty() &&
+           !offersVfio(device->second);
+  };
+  // The tables are the host's whole: not read where nobody asks.
+  if (std::ranges::none_of(changed, isOnHost)) return evidence;
   const HostTables tables = readTables(host);
   evidence.facts.tablesComplete = tables.mounts && tables.swaps;
   const std::vector<BlockDevice> blocks = readBlockDevices(sysfs);
   for (const Bdf& address : changed) {
-    const auto device = snapshot.devices.find(address);
-    if (device == snapshot.devices.end()) continue;
-    if (device->second.driver.empty() || offersVfio(device->second)) continue;
+    if (!isOnHost(address)) continue;
     DeviceFacts& facts = evidence.facts.devices[address];
     for (DiskUse& use : disksBelow(address, blocks, tables)) {
       facts.disks.push_back(openExclusively(dev, std::move(use), evidence.disks));
@@ -143,7 +139,7 @@ Evidence gatherEvidence(const SysfsRoot& sysfs, const DevRoot& dev, const HostFi
           readInterface(sysfs, deviceAttribute(address, "net/" + name), name, tables));
     }
     facts.consoles = namesIn(sysfs, deviceAttribute(address, "graphics"));
-    facts.module = readModule(sysfs, device->second.driver);
+    facts.module = readModule(sysfs, snapshot.devices.at(address).driver);
   }
   return evidence;
 }
