@@ -1,6 +1,8 @@
 #pragma once
 // What the state loop asks of privd, and what privd tells it.
 
+#include "ipc/types/claim_spec.h"
+#include "ipc/types/result.h"
 #include "ipc/types/snapshot.h"
 #include "plugind/core/bind_outcome.h"
 #include "plugind/core/discovery_counts.h"
@@ -93,6 +95,27 @@ public:
 
 protected:
   ~SpecStore() = default;
+};
+
+/// Why a claim's spec is not as it was asked for.
+struct SpecTrouble {
+  std::string why;       ///< for people
+  bool passing = false;  ///< it may be otherwise later: privd is away, a disk is full
+};
+
+/// The CDI specs of prepared claims, which privd writes. Never fails.
+class ClaimSpecStore {
+public:
+  /// Durable: the CDI names of the devices, in their order.
+  virtual kj::Promise<Result<std::vector<std::string>, SpecTrouble>> writeClaimSpec(
+      const ClaimSpec& spec) = 0;
+  /// Durable, with all that came with it; also where there was none.
+  virtual kj::Promise<Result<Done, SpecTrouble>> unlinkClaimSpec(const std::string& uid) = 0;
+  /// The texts of those that are on disk.
+  virtual kj::Promise<Result<std::vector<std::string>, SpecTrouble>> claimSpecTexts() = 0;
+
+protected:
+  ~ClaimSpecStore() = default;
 };
 
 class DiscoverySource {

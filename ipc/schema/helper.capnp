@@ -9,7 +9,7 @@
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("vfiogate::schema");
 
-const protocol :UInt16 = 4;
+const protocol :UInt16 = 5;
 # Raised with every change of this file that an older peer would misread.
 
 interface Door {
@@ -60,6 +60,64 @@ interface Session {
 
   bindings @6 () -> (answer :BindingsAnswer);
   # The operators' desk. Only for root at privd's own socket: plugind never comes there.
+
+  writeClaimSpec @7 (spec :ClaimSpec) -> (answer :ClaimSpecAnswer);
+  # The CDI spec of one prepared claim, durable when this answers. Repeatable; a spec that says the
+  # same is not written again. Specs outlive the connection.
+
+  unlinkClaimSpec @8 (uid :Text) -> (answer :UnlinkAnswer);
+  # And the metadata files that came with it. Durable when this answers. Repeatable.
+
+  claimSpecs @9 () -> (answer :ClaimSpecsAnswer);
+  # The texts of all claims' specs on disk, as they were written.
+}
+
+struct ClaimSpec {
+  # privd mints the file's name, finds the nodes in its own view, and writes nothing that it did not
+  # check: uid a UUID; namespace, claim and requests names that Kubernetes takes.
+
+  driver @0 :Text;        # the one privd was started for
+  uid @1 :Text;
+  claimNamespace @2 :Text;
+  name @3 :Text;
+  devices @4 :List(ClaimDevice);  # ascending by address
+  metadata @5 :Bool;      # with a file per request in which KubeVirt looks for addresses
+  podClaimName @6 :Text;  # of a claim made from a template; empty: it was not
+}
+
+struct ClaimDevice {
+  address @0 :Address;
+  resource @1 :Text;          # under which it is held
+  handles @2 :Handles;
+  hands @3 :List(Address);    # whose nodes it hands over, itself included; all in one group
+  request @4 :Text;           # the request's name, without a sub-request
+}
+
+struct ClaimSpecAnswer {
+  union {
+    inPlace @0 :List(Text);  # the CDI names of the devices, in their order
+    bad @1 :Text;            # which part of it privd does not write, for people
+    unreachable @2 :Address; # this device has no node now
+    failed @3 :UInt16;       # errno
+    denied @4 :Void;
+  }
+}
+
+struct UnlinkAnswer {
+  union {
+    gone @0 :Void;
+    bad @1 :Text;
+    failed @2 :UInt16;  # errno
+    denied @3 :Void;
+  }
+}
+
+struct ClaimSpecsAnswer {
+  union {
+    texts @0 :List(Text);
+    failed @1 :UInt16;  # errno
+    denied @2 :Void;
+  }
 }
 
 struct StaticSpec {
@@ -320,6 +378,19 @@ interface KubeletGate {
 
   checkpoint @3 (ticket :UInt32) -> (answer :CheckpointAnswer);
   # The kubelet's checkpoint as it is now, open for reading.
+
+  listenDra @4 (ticket :UInt32, driver :Text, socket :DraSocket) -> (answer :ListenAnswer);
+  # A listening socket of the DRA driver, in place of the one before. The endpoint is its whole path.
+  # `foreignPrefix`: not the driver that privd was started for.
+
+  withdrawDra @5 () -> (failure :UInt16);
+  # Unlinks the driver's registration socket, and the kubelet forgets the driver. Repeatable. privd
+  # does it too where the connection ends. errno; 0: done.
+}
+
+enum DraSocket {
+  service @0;       # <kubelet-dir>/plugins/<driver>/dra.sock
+  registration @1;  # <kubelet-dir>/plugins_registry/<driver>-reg.sock: once the service is served
 }
 
 enum KubeletSocket {

@@ -41,6 +41,9 @@ enum class Companions : std::uint8_t {
   kAdvertise,  ///< are offered, for pods that want them instead of the main function
 };
 
+/// Through which of the kubelet's two allocators the devices of a resource are lent.
+enum class Serve : std::uint8_t { kPlugin, kDra, kBoth };
+
 /// How the devices of one entry of `resources` are lent.
 struct LendingSettings {
   Backend backend = Backend::kAuto;
@@ -51,6 +54,7 @@ struct LendingSettings {
   bool returnToOriginal = false;  ///< what was bound for a lending goes back to its host driver
   bool injectCdi = false;         ///< CDI names instead of device nodes
   bool kata = false;              ///< a static CDI spec, in which Kata looks its devices up
+  Serve serve = Serve::kPlugin;
 
   friend bool operator==(const LendingSettings&, const LendingSettings&) = default;
 };
@@ -75,6 +79,14 @@ enum class RefusalDetail : std::uint8_t {
   kFull,       ///< the holder's pod, namespace and UID
 };
 
+/// The DRA driver that plugind is.
+struct DraSettings {
+  std::string driver;          ///< empty: none
+  bool metadataFiles = false;  ///< in which KubeVirt finds the addresses (KEP-5304)
+
+  friend bool operator==(const DraSettings&, const DraSettings&) = default;
+};
+
 struct Settings {
   std::string resourcePrefix = "vfiogate.dev";
   Naming naming = Naming::kVendorDevice;
@@ -87,6 +99,7 @@ struct Settings {
   std::chrono::milliseconds emptyResourceAfter{0};  ///< 0: a resource without devices never ends
   std::chrono::milliseconds flapRest{30'000};       ///< 0: devices that flap do not rest
   RefusalDetail refusalDetail = RefusalDetail::kReference;
+  DraSettings dra;
 
   friend bool operator==(const Settings&, const Settings&) = default;
 };

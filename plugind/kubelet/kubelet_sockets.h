@@ -7,6 +7,7 @@
 #include <kj/async.h>
 #include <kj/io.h>
 
+#include <cstdint>
 #include <string>
 
 namespace vfiogate {
@@ -21,6 +22,22 @@ struct SocketRefusal {
 struct PluginSocket {
   kj::AutoCloseFd listener;
   std::string endpoint;  ///< its file name, for Register
+};
+
+/// The two of a DRA driver.
+enum class DraSocket : std::uint8_t { kService, kRegistration };
+
+/// Where a DRA driver is found.
+class DraSockets {
+public:
+  /// A new listener in place of the one before. `endpoint` is its whole path.
+  virtual kj::Promise<Result<PluginSocket, SocketRefusal>> listenForDra(const std::string& driver,
+                                                                        DraSocket socket) = 0;
+  /// The registration socket is unlinked: the kubelet forgets the driver. Never fails.
+  virtual kj::Promise<void> withdrawDra() = 0;
+
+protected:
+  ~DraSockets() = default;
 };
 
 class KubeletSockets {

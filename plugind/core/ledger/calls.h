@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "plugind/api/api_claim.h"
 #include "plugind/core/allocate_offer.h"
 #include "plugind/core/group_look.h"
 #include "plugind/core/ledger/effects.h"
@@ -16,6 +17,7 @@ namespace vfiogate {
 struct PrepareRequest {
   ClaimName claim;
   std::map<ResourceName, std::set<Bdf>> devices;
+  std::map<Bdf, DeviceParameters> parameters;  ///< of those that have any
 
   friend bool operator==(const PrepareRequest&, const PrepareRequest&) = default;
 };

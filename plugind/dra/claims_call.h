@@ -1,0 +1,33 @@
+#pragma once
+// One NodePrepareResources or NodeUnprepareResources of the kubelet, of v1 or v1beta1.
+
+#include "plugind/core/dra/prepared_claim.h"
+#include "plugind/core/holder_record.h"
+#include "plugind/kubelet/kubelet_call.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace vfiogate {
+
+/// Answered once, as any call: claim() it, then answer() or refuse().
+class ClaimsCall : public KubeletCall {
+public:
+  enum class Kind : std::uint8_t { kPrepare, kUnprepare };
+
+  Kind kind() const { return kind_; }
+  /// Each UID once, in the kubelet's order.
+  const std::vector<ClaimName>& claims() const { return claims_; }
+
+  /// One result for each of claims(). Of an unprepare only the errors are told.
+  virtual void answer(const ClaimResults& results) = 0;
+
+protected:
+  ClaimsCall(Kind kind, std::vector<ClaimName> claims) : kind_(kind), claims_(std::move(claims)) {}
+
+private:
+  const Kind kind_;
+  const std::vector<ClaimName> claims_;
+};
+
+}  // namespace vfiogate
