@@ -1,50 +1,29 @@
 #pragma once
-// The gRPC server of one resource, on connections accepted from listeners that privd made.
+// The gRPC server of one resource.
 
 #include "plugind/kubelet/device_plugin_service.h"
-#include "plugind/loop_parts.h"
+#include "plugind/kubelet/handed_server.h"
 
-#include <kj/io.h>
-
-#include <sys/types.h>
-
-#include <memory>
-
-namespace grpc {
-class Server;
-}
+#include <utility>
 
 namespace vfiogate {
 
-/// Serves for as long as it lives, over any number of listeners one after the other. The loop's
-/// thread only. It has no listening port of its own: gRPC makes no socket.
+/// As HandedServer. The loop's thread only.
 class PluginServer {
 public:
   /// Takes connections of `kubeletUid` only.
-  PluginServer(ResourceName resource, PluginEvents& events, const LoopParts& loop,
-               uid_t kubeletUid);
-  /// Ends every call. Waits for gRPC's threads, which never wait for this one.
-  ~PluginServer() noexcept(false);
+  PluginServer(const ResourceName& resource, PluginEvents& events, const LoopParts& loop,
+               uid_t kubeletUid)
+      : service_(resource, events, loop.letterbox),
+        server_(resource.str(), {&service_}, loop, kubeletUid) {}
   KJ_DISALLOW_COPY(PluginServer);
 
   /// Takes connections from `listener` from now on, and those that still wait in the one before.
-  void listenOn(kj::AutoCloseFd listener);
+  void listenOn(kj::AutoCloseFd listener) { server_.listenOn(kj::mv(listener)); }
 
 private:
-  struct Listener;
-
-  void takeConnections();
-  kj::Promise<void> acceptForever();
-  kj::Promise<void> acceptAfterFailure(const kj::Exception& exception);
-
-  const ResourceName resource_;
-  const LoopParts loop_;
-  const uid_t kubeletUid_;
   DevicePluginService service_;
-  std::unique_ptr<grpc::Server> server_;
-  std::uint64_t refused_ = 0;
-  kj::Own<Listener> listener_;
-  kj::Promise<void> accepting_ = nullptr;
+  HandedServer server_;
 };
 
 }  // namespace vfiogate

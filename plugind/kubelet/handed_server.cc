@@ -1,4 +1,4 @@
-#include "plugind/kubelet/plugin_server.h"
+#include "plugind/kubelet/handed_server.h"
 
 #include "ipc/socket/unix_socket.h"
 #include "plugind/log_line.h"
@@ -15,49 +15,52 @@
 namespace vfiogate {
 namespace {
 
-/// Of an Allocate: some thousand device ids.
+/// Of an Allocate some thousand device ids, of a prepare some thousand claims.
 constexpr int kLargestRequest = 256 * 1024;
-/// Calls that one connection may have open; a kubelet has three.
+/// Calls that one connection may have open. A kubelet has three at a resource; its calls for claims
+/// come from as many pods as it starts at once, and wait their turn.
 constexpr int kMostCalls = 32;
 /// After the process ran out of descriptors.
 constexpr auto kAcceptPause = 1 * kj::SECONDS;
 
 }  // namespace
 
-struct PluginServer::Listener {
+struct HandedServer::Listener {
   Listener(kj::UnixEventPort& port, kj::AutoCloseFd socket)
       : fd(kj::mv(socket)), observer(port, fd.get(), kj::UnixEventPort::FdObserver::OBSERVE_READ) {}
   kj::AutoCloseFd fd;
   kj::UnixEventPort::FdObserver observer;
 };
 
-PluginServer::PluginServer(ResourceName resource, PluginEvents& events, const LoopParts& loop,
-                           uid_t kubeletUid)
-    : resource_(std::move(resource)),
-      loop_(loop),
-      kubeletUid_(kubeletUid),
-      service_(resource_, events, loop.letterbox) {
+HandedServer::HandedServer(std::string name, const std::vector<grpc::Service*>& services,
+                           const LoopParts& loop, uid_t kubeletUid)
+    : name_(std::move(name)), loop_(loop), kubeletUid_(kubeletUid) {
   grpc::ServerBuilder builder;
-  builder.RegisterService(&service_);
+  for (grpc::Service* service : services) builder.RegisterService(service);
   builder.SetMaxReceiveMessageSize(kLargestRequest);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostCalls);
   server_ = builder.BuildAndStart();
-  KJ_REQUIRE(server_ != nullptr, "gRPC started no server", resource_.str().c_str());
+  KJ_REQUIRE(server_ != nullptr, "gRPC started no server", name_.c_str());
 }
 
-PluginServer::~PluginServer() noexcept(false) {
+HandedServer::~HandedServer() noexcept(false) {
   accepting_ = nullptr;
   server_->Shutdown(std::chrono::system_clock::now());  // the deadline cancels what still runs
 }
 
-void PluginServer::listenOn(kj::AutoCloseFd listener) {
+void HandedServer::listenOn(kj::AutoCloseFd listener) {
   accepting_ = nullptr;
   if (listener_.get() != nullptr) takeConnections();
   listener_ = kj::heap<Listener>(loop_.port, kj::mv(listener));
   accepting_ = kj::evalLater([this]() { return acceptForever(); }).eagerlyEvaluate(nullptr);
 }
 
-kj::Promise<void> PluginServer::acceptForever() {
+void HandedServer::stopListening() {
+  accepting_ = nullptr;
+  listener_ = nullptr;
+}
+
+kj::Promise<void> HandedServer::acceptForever() {
   return kj::evalNow([this]() {
            takeConnections();
            return listener_->observer.whenBecomesReadable();
@@ -66,14 +69,14 @@ kj::Promise<void> PluginServer::acceptForever() {
             [this](kj::Exception&& exception) { return acceptAfterFailure(exception); });
 }
 
-kj::Promise<void> PluginServer::acceptAfterFailure(const kj::Exception& exception) {
-  logError(LogEvent::kAcceptFailed, {{"resource", resource_.str()},
+kj::Promise<void> HandedServer::acceptAfterFailure(const kj::Exception& exception) {
+  logError(LogEvent::kAcceptFailed, {{"where", name_},
                                      {"why", exception.getDescription().cStr()},
                                      {"retry_ms", kAcceptPause / kj::MILLISECONDS}});
   return loop_.timer.afterDelay(kAcceptPause).then([this]() { return acceptForever(); });
 }
 
-void PluginServer::takeConnections() {
+void HandedServer::takeConnections() {
   for (;;) {
     auto accepted = acceptFrom(listener_->fd.get());
     KJ_IF_MAYBE (connection, accepted) {
@@ -81,7 +84,7 @@ void PluginServer::takeConnections() {
       if (peer.uid == kubeletUid_) {
         grpc::AddInsecureChannelFromFd(server_.get(), connection->release());
       } else {
-        logWarning(LogEvent::kPeerRefused, {{"where", resource_.str()},
+        logWarning(LogEvent::kPeerRefused, {{"where", name_},
                                             {"uid", peer.uid},
                                             {"wanted_uid", kubeletUid_},
                                             {"refused", ++refused_}});

@@ -1,0 +1,55 @@
+#pragma once
+// A gRPC server on connections accepted from listeners that privd made.
+
+#include "plugind/loop_parts.h"
+
+#include <grpcpp/impl/service_type.h>
+
+#include <kj/io.h>
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace grpc {
+class Server;
+}
+
+namespace vfiogate {
+
+/// Serves for as long as it lives, over any number of listeners one after the other. The loop's
+/// thread only. It has no listening port of its own: gRPC makes no socket.
+class HandedServer {
+public:
+  /// Takes connections of `kubeletUid` only. `name` is for the log. Borrows `services`.
+  HandedServer(std::string name, const std::vector<grpc::Service*>& services, const LoopParts& loop,
+               uid_t kubeletUid);
+  /// Ends every call. Waits for gRPC's threads, which never wait for this one.
+  ~HandedServer() noexcept(false);
+  KJ_DISALLOW_COPY(HandedServer);
+
+  /// Takes connections from `listener` from now on, and those that still wait in the one before.
+  void listenOn(kj::AutoCloseFd listener);
+  /// Closes the listener. Connections that were taken stay.
+  void stopListening();
+
+private:
+  struct Listener;
+
+  void takeConnections();
+  kj::Promise<void> acceptForever();
+  kj::Promise<void> acceptAfterFailure(const kj::Exception& exception);
+
+  const std::string name_;
+  const LoopParts loop_;
+  const uid_t kubeletUid_;
+  std::unique_ptr<grpc::Server> server_;
+  std::uint64_t refused_ = 0;
+  kj::Own<Listener> listener_;
+  kj::Promise<void> accepting_ = nullptr;
+};
+
+}  // namespace vfiogate
