@@ -5,10 +5,21 @@
 #include "plugind/core/holder_record.h"
 #include "plugind/kubelet/kubelet_call.h"
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace vfiogate {
+
+/// Claims of one call; a pod has a handful.
+constexpr std::size_t kMostCallClaims = 256;
+
+/// Why a call for `claims` is none that a kubelet makes, for people: a name is missing or longer
+/// than Kubernetes lets it be, a UID comes twice, or there are too many. Absent: nothing is wrong.
+std::optional<std::string> objectionTo(const std::vector<ClaimName>& claims);
 
 /// Answered once, as any call: claim() it, then answer() or refuse().
 class ClaimsCall : public KubeletCall {

@@ -9,7 +9,7 @@
 
 namespace vfiogate {
 
-/// Told on the loop's thread.
+/// Told on the loop's thread, and lives for as long as that carries letters out.
 class DraEvents {
 public:
   /// NodePrepareResources or NodeUnprepareResources, of either version.
@@ -17,6 +17,7 @@ public:
   /// The kubelet hung up before the call was answered.
   virtual void claimsCancelled(const std::shared_ptr<ClaimsCall>& call) = 0;
   virtual void healthOpened(std::shared_ptr<HealthStream> stream) = 0;
+  /// The kubelet hung up, or disconnected, or we ended it. `stream` is only an identity.
   virtual void healthEnded(const HealthStream& stream) = 0;
   /// NotifyRegistrationStatus. `error` is empty where it is registered.
   virtual void registrationTold(bool registered, const std::string& error) = 0;

@@ -1,0 +1,191 @@
+#pragma once
+// The gRPC side of the DRA driver on passed descriptors, in one process with its client.
+
+#include "ipc/socket/unix_socket.h"
+#include "plugind/dra/dra_server.h"
+#include "proto/dra_v1.grpc.pb.h"
+#include "proto/dra_v1beta1.grpc.pb.h"
+#include "tests/support/temp_dir.h"
+
+#include <gmock/gmock.h>
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/create_channel_posix.h>
+#include <gtest/gtest.h>
+
+#include <kj/async-io.h>
+
+#include <unistd.h>
+
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace vfiogate::test {
+
+inline const std::string kDraDriver = "vfio.vfiogate.dev";
+inline const std::string kDraEndpoint = "/var/lib/kubelet/plugins/vfio.vfiogate.dev/dra.sock";
+constexpr auto kDraPatience = 20 * kj::SECONDS;
+
+/// Keeps what the server told, and wakes whoever waits for it.
+class DraRecorder final : public DraEvents {
+public:
+  void claimsAsked(std::shared_ptr<ClaimsCall> call) override {
+    calls.push_back(std::move(call));
+    wake();
+  }
+  void claimsCancelled(const std::shared_ptr<ClaimsCall>& call) override {
+    cancelled.push_back(call);
+    wake();
+  }
+  void healthOpened(std::shared_ptr<HealthStream> stream) override {
+    streams.push_back(std::move(stream));
+    wake();
+  }
+  void healthEnded(const HealthStream& stream) override {
+    ended.push_back(&stream);
+    wake();
+  }
+  void registrationTold(bool registered, const std::string& error) override {
+    told.emplace_back(registered, error);
+    if (onTold) onTold(registered, error);
+    wake();
+  }
+
+  std::vector<std::shared_ptr<ClaimsCall>> calls;
+  std::vector<std::shared_ptr<ClaimsCall>> cancelled;
+  std::vector<std::shared_ptr<HealthStream>> streams;
+  std::vector<const HealthStream*> ended;
+  std::vector<std::pair<bool, std::string>> told;
+  std::function<void(bool, const std::string&)> onTold;
+  kj::Own<kj::PromiseFulfiller<void>> waiting;
+
+private:
+  void wake() {
+    if (waiting.get() != nullptr) waiting->fulfill();
+  }
+};
+
+/// The loop and one driver on it. Apart from the fixture, whose destructor must not throw.
+struct DraStage {
+  DraStage() { start(getuid()); }
+  ~DraStage() noexcept(false) { letterbox->close(); }
+
+  void start(uid_t kubeletUid) {
+    server.emplace(kDraDriver, recorder, loop, kubeletUid);
+    server->serveOn(listenAs("dra.sock"));
+    server->registerOn(listenAs("reg.sock"), kDraEndpoint);
+  }
+
+  kj::AutoCloseFd listenAs(const char* name) const {
+    return listenAt(directory.path().c_str(), name, WhoMayConnect::kEverybody).value();
+  }
+
+  void await(kj::Promise<void> promise) {
+    io.provider->getTimer().timeoutAfter(kDraPatience, kj::mv(promise)).wait(io.waitScope);
+  }
+
+  TempDir directory;
+  kj::AsyncIoContext io = kj::setupAsyncIo();
+  std::shared_ptr<Letterbox> letterbox = std::make_shared<Letterbox>();
+  std::mt19937 random;
+  LoopParts loop{io.unixEventPort, *io.lowLevelProvider, io.provider->getTimer(), letterbox,
+                 random};
+  DraRecorder recorder;
+  kj::Promise<void> reading = letterbox->run().eagerlyEvaluate(nullptr);
+  std::optional<DraServer> server;
+};
+
+class DraCase : public testing::Test {
+protected:
+  kj::AutoCloseFd dial(const char* name) const {
+    const auto path = stage_->directory / name;
+    return dialAt(path.c_str()).value();
+  }
+  static std::shared_ptr<grpc::Channel> channelOn(kj::AutoCloseFd connection) {
+    return grpc::CreateCustomInsecureChannelFromFd("dra", connection.release(), {});
+  }
+  std::shared_ptr<grpc::Channel> channel(const char* name = "dra.sock") const {
+    return channelOn(dial(name));
+  }
+
+  /// Runs the loop until `holds`, which is looked at after each event.
+  void waitUntil(const std::function<bool()>& holds) {
+    while (!holds()) {
+      auto pair = kj::newPromiseAndFulfiller<void>();
+      stage_->recorder.waiting = kj::mv(pair.fulfiller);
+      stage_->await(kj::mv(pair.promise));
+    }
+  }
+
+  /// Carries out `call`, which blocks, on a thread, while the loop runs.
+  template <typename Call>
+  auto inBackground(Call call) {
+    auto pair = kj::newPromiseAndCrossThreadFulfiller<void>();
+    auto result = std::async(std::launch::async, [&call, &pair]() {
+      auto value = call();
+      pair.fulfiller->fulfill();
+      return value;
+    });
+    stage_->await(kj::mv(pair.promise));
+    return result.get();
+  }
+
+  std::unique_ptr<DraStage> stage_ = std::make_unique<DraStage>();
+  DraRecorder& recorder_ = stage_->recorder;
+};
+
+/// The words of one version of the API.
+struct DraWordsV1 {
+  using Plugin = k8s::io::kubelet::pkg::apis::dra::v1::DRAPlugin;
+  using Prepare = k8s::io::kubelet::pkg::apis::dra::v1::NodePrepareResourcesRequest;
+  using Prepared = k8s::io::kubelet::pkg::apis::dra::v1::NodePrepareResourcesResponse;
+  using Unprepare = k8s::io::kubelet::pkg::apis::dra::v1::NodeUnprepareResourcesRequest;
+  using Unprepared = k8s::io::kubelet::pkg::apis::dra::v1::NodeUnprepareResourcesResponse;
+};
+struct DraWordsV1beta1 {
+  using Plugin = k8s::io::kubelet::pkg::apis::dra::v1beta1::DRAPlugin;
+  using Prepare = k8s::io::kubelet::pkg::apis::dra::v1beta1::NodePrepareResourcesRequest;
+  using Prepared = k8s::io::kubelet::pkg::apis::dra::v1beta1::NodePrepareResourcesResponse;
+  using Unprepare = k8s::io::kubelet::pkg::apis::dra::v1beta1::NodeUnprepareResourcesRequest;
+  using Unprepared = k8s::io::kubelet::pkg::apis::dra::v1beta1::NodeUnprepareResourcesResponse;
+};
+
+template <typename Request>
+void addClaim(Request& request, const std::string& uid, const std::string& claimNamespace = "vms",
+              const std::string& name = "gpu") {
+  auto& claim = *request.add_claims();
+  claim.set_uid(uid);
+  claim.set_namespace_(claimNamespace);
+  claim.set_name(name);
+}
+
+/// A call of the kubelet under way, whose answer is not there yet. Ends with it.
+template <typename Words>
+class Preparing {
+public:
+  Preparing(typename Words::Plugin::Stub& stub, const std::vector<std::string>& uids) {
+    for (const std::string& uid : uids) addClaim(request_, uid);
+    stub.async()->NodePrepareResources(&context_, &request_, &answer_, [this](grpc::Status status) {
+      done_.set_value(std::move(status));
+    });
+  }
+  KJ_DISALLOW_COPY(Preparing);
+
+  void cancel() { context_.TryCancel(); }
+  /// Blocks until the call is over. Once.
+  grpc::Status status() { return done_.get_future().get(); }
+  const typename Words::Prepared& answer() const { return answer_; }
+
+private:
+  grpc::ClientContext context_;
+  typename Words::Prepare request_;
+  typename Words::Prepared answer_;
+  std::promise<grpc::Status> done_;
+};
+
+}  // namespace vfiogate::test
