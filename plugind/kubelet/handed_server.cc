@@ -3,6 +3,7 @@
 #include "ipc/socket/unix_socket.h"
 #include "plugind/log_line.h"
 
+#include <grpc/grpc.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <grpcpp/server_posix.h>
@@ -35,6 +36,9 @@ struct HandedServer::Listener {
 HandedServer::HandedServer(std::string name, const std::vector<grpc::Service*>& services,
                            const LoopParts& loop, uid_t kubeletUid)
     : name_(std::move(name)), loop_(loop), kubeletUid_(kubeletUid) {
+  // Never given back: whoever is last to leave gRPC waits for its threads, up to 10 s after a
+  // connection was slow to write, and the loop stands still meanwhile.
+  grpc_init();
   grpc::ServerBuilder builder;
   for (grpc::Service* service : services) builder.RegisterService(service);
   builder.SetMaxReceiveMessageSize(kLargestRequest);
