@@ -28,9 +28,17 @@ public:
       return Result<PluginSocket, SocketRefusal>(Failure{SocketRefusal{"privd is away"}});
     }
     const std::string name = service ? "played.sock" : "played-reg.sock";
+    kj::Promise<void> ready = kj::READY_NOW;
+    if (!service && holds) {
+      auto pair = kj::newPromiseAndFulfiller<void>();
+      held = kj::mv(pair.fulfiller);
+      ready = kj::mv(pair.promise);
+    }
     auto listener = listenAt(directory_.path().c_str(), name.c_str(), WhoMayConnect::kEverybody);
-    return Result<PluginSocket, SocketRefusal>(
-        PluginSocket{kj::mv(listener).value(), directory_ / name});
+    PluginSocket made{kj::mv(listener).value(), directory_ / name};
+    return ready.then([made = kj::mv(made)]() mutable {
+      return Result<PluginSocket, SocketRefusal>(kj::mv(made));
+    });
   }
   kj::Promise<void> withdrawDra() override {
     asked.emplace_back("withdraw");
@@ -40,6 +48,8 @@ public:
   std::vector<std::string> asked;
   std::map<DraSocket, int> refusals;  ///< how often it is refused from now on
   bool silent = false;
+  bool holds = false;  ///< answers for the registration once it is let go
+  kj::Own<kj::PromiseFulfiller<void>> held;
   std::function<void()> onAsked;
 
 private:
@@ -80,29 +90,31 @@ protected:
     while (registrar_->state() != state) stage_->await(kj::evalLater([]() {}));
   }
 
-  PlayedSockets sockets_{stage_->directory};
-  /// Apart, as its destructor may throw.
+  // Apart, as their destructors may throw.
+  std::unique_ptr<PlayedSockets> played_ = std::make_unique<PlayedSockets>(stage_->directory);
+  PlayedSockets& sockets_ = *played_;
   std::unique_ptr<DraRegistrar> registrar_ =
       std::make_unique<DraRegistrar>(kDraDriver, sockets_, *stage_->server, stage_->loop);
 };
 
 // T21
 TEST_F(DraRegistrarCase, ServesFirstAndRegistersThen) {
-  std::optional<bool> served;
-  sockets_.onAsked = [&]() {
-    const auto path = stage_->directory / "played.sock";
-    if (sockets_.asked.size() == 2) served = dialAt(path.c_str()).has_value();
-  };
-  EXPECT_THAT(sockets_.asked, IsEmpty()) << "nothing before it is asked for";
+  sockets_.holds = true;
   registrar_->start();
-  awaitState(DraRegistrationState::kFindable);
+  waitUntil([this]() { return sockets_.asked.size() == 2; });
   EXPECT_THAT(sockets_.asked, ElementsAre("service", "registration"));
-  EXPECT_EQ(served, true);
+  const auto stub = DraWordsV1::Plugin::NewStub(channel("played.sock"));
+  Preparing<DraWordsV1> call(*stub, {"one"});
+  waitUntil([this]() { return !recorder_.calls.empty(); });
+  sockets_.held->fulfill();
+  awaitState(DraRegistrationState::kFindable);
   EXPECT_EQ(registers(), stage_->directory / "played.sock");
   EXPECT_EQ(registrar_->state(), DraRegistrationState::kRegistered);
   registrar_->start();
   stage_->await(kj::evalLater([]() {}));
   EXPECT_EQ(sockets_.asked.size(), 2U) << "once";
+  call.cancel();
+  EXPECT_FALSE(call.status().ok());
 }
 
 TEST_F(DraRegistrarCase, TriesAgainWhereASocketIsRefused) {
@@ -183,6 +195,18 @@ TEST_F(DraRegistrarCase, WithdrawnItIsNotFoundUntilItIsStartedAgain) {
   registrar_->start();
   awaitState(DraRegistrationState::kFindable);
   EXPECT_EQ(sockets_.asked.size(), 5U);
+}
+
+TEST_F(DraRegistrarCase, WithdrawnInAnAttemptItIsNotFoundLater) {
+  sockets_.holds = true;
+  registrar_->start();
+  waitUntil([this]() { return sockets_.asked.size() == 2; });
+  stage_->await(registrar_->withdraw());
+  sockets_.held->fulfill();
+  stage_->await(stage_->loop.timer.afterDelay(1 * kj::MILLISECONDS));
+  const auto path = stage_->directory / "played-reg.sock";
+  EXPECT_FALSE(dialAt(path.c_str()).has_value());
+  EXPECT_EQ(registrar_->state(), DraRegistrationState::kUnwanted);
 }
 
 TEST_F(DraRegistrarCase, WithdrawnInAPauseItDoesNotTryAgain) {
