@@ -13,7 +13,7 @@ struct HealthMessage {
   v1alpha1::NodeWatchResourcesResponse message;
 };
 
-v1alpha1::HealthStatus statusOf(DraHealth health) {
+v1alpha1::HealthStatus wordFor(DraHealth health) {
   switch (health) {
     case DraHealth::kHealthy:
       return v1alpha1::HEALTHY;
@@ -33,7 +33,7 @@ std::shared_ptr<const HealthMessage> messageOf(const HealthFrame& frame,
     v1alpha1::DeviceHealth& entry = *made->message.add_devices();
     entry.mutable_device()->set_pool_name(device.pool);
     entry.mutable_device()->set_device_name(device.device);
-    entry.set_health(statusOf(device.health));
+    entry.set_health(wordFor(device.health));
     entry.set_last_updated_time(seconds.count());
     entry.set_health_check_timeout_seconds(kHealthTimeout.count());
     entry.set_message(wireText(device.message));

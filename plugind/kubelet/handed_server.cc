@@ -22,7 +22,7 @@ constexpr int kLargestRequest = 256 * 1024;
 /// come from as many pods as it starts at once, and wait their turn.
 constexpr int kMostCalls = 32;
 /// After the process ran out of descriptors.
-constexpr auto kAcceptPause = 1 * kj::SECONDS;
+constexpr auto kListenerPause = 1 * kj::SECONDS;
 
 }  // namespace
 
@@ -76,8 +76,8 @@ kj::Promise<void> HandedServer::acceptForever() {
 kj::Promise<void> HandedServer::acceptAfterFailure(const kj::Exception& exception) {
   logError(LogEvent::kAcceptFailed, {{"where", name_},
                                      {"why", exception.getDescription().cStr()},
-                                     {"retry_ms", kAcceptPause / kj::MILLISECONDS}});
-  return loop_.timer.afterDelay(kAcceptPause).then([this]() { return acceptForever(); });
+                                     {"retry_ms", kListenerPause / kj::MILLISECONDS}});
+  return loop_.timer.afterDelay(kListenerPause).then([this]() { return acceptForever(); });
 }
 
 void HandedServer::takeConnections() {
