@@ -2,6 +2,7 @@
 
 #include "tests/integration/dra_case.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <set>
@@ -164,7 +165,7 @@ TYPED_TEST(DraClaims, ACancelledCallIsToldAndCannotBeAnswered) {
 
 TYPED_TEST(DraClaims, AKubeletThatHangsUpInTheMiddleIsToldForEachOpenCall) {
   auto connection = this->dial("dra.sock");
-  const kj::AutoCloseFd same(dup(connection.get()));
+  const kj::AutoCloseFd same(fcntl(connection.get(), F_DUPFD_CLOEXEC, 0));
   const auto kubelet = TypeParam::Plugin::NewStub(this->channelOn(kj::mv(connection)));
   Preparing<TypeParam> first(*kubelet, {kOne});
   Preparing<TypeParam> second(*kubelet, {kTwo});
@@ -204,7 +205,7 @@ TYPED_TEST(DraClaims, WhatNoKubeletAsksIsRefusedInWordsAndReachesNobody) {
 
 TYPED_TEST(DraClaims, ARequestBeyondAllMeasureIsNotEvenRead) {
   typename TypeParam::Prepare request;
-  addClaim(request, kOne, "vms", std::string(300 * 1024, 'n'));
+  addClaim(request, kOne, "vms", std::string(300'000, 'n'));
   EXPECT_EQ(this->refused(request).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(this->recorder_.calls, IsEmpty());
 }

@@ -2,6 +2,7 @@
 
 #include "tests/integration/dra_case.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -129,7 +130,7 @@ TEST_F(DraHealthStream, AnEndIsToldOnceForTheStreamThatEnded) {
 
 TEST_F(DraHealthStream, AKubeletThatHangsUpEndsIt) {
   auto connection = dial("dra.sock");
-  const kj::AutoCloseFd same(dup(connection.get()));
+  const kj::AutoCloseFd same(fcntl(connection.get(), F_DUPFD_CLOEXEC, 0));
   const auto kubelet = Health::NewStub(channelOn(kj::mv(connection)));
   grpc::ClientContext context;
   const auto reader = open(context, *kubelet);
