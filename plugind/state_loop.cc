@@ -1,6 +1,7 @@
 #include "plugind/state_loop.h"
 
 #include "plugind/config/config.h"
+#include "plugind/config/dra_review.h"
 #include "plugind/core/explanation.h"
 #include "plugind/core/ledger/offers.h"
 #include "plugind/core/preferred_allocation.h"
@@ -158,13 +159,18 @@ void StateLoop::checkpointReplaced() {
 
 void StateLoop::configurationPosted(const std::string& text) {
   auto posted = parseConfig(text, "the configuration");
-  metrics_.configurationPosted(posted.has_value());
+  const auto restart = posted ? refuseReload(settings_, posted->settings) : std::nullopt;
+  metrics_.configurationPosted(posted.has_value() && !restart);
   if (!posted) {
     for (const ConfigRemark& problem : posted.error()) {
       logError(LogEvent::kConfigRefused,
                {{"why", problem.str()}, {"then", "the one in effect stays"}});
     }
     return;
+  }
+  if (restart) {
+    return logError(LogEvent::kConfigRefused,
+                    {{"why", *restart}, {"then", "the one in effect stays"}});
   }
   if (posted->settings == (news_.settings ? *news_.settings : settings_)) return;
   news_.settings = posted->settings;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "ipc/types/hex.h"
+#include "plugind/config/dra_review.h"
 #include "plugind/config/schema_words.h"
 #include "plugind/core/refusal.h"
 
@@ -110,6 +111,18 @@ GroupUnit toGroupUnit(plugind_config::Resource::GroupUnit unit) {
   return GroupUnit::kOne;
 }
 
+Serve toServe(plugind_config::Resource::Serve serve) {
+  switch (serve) {
+    case plugind_config::Resource::DRA:
+      return Serve::kDra;
+    case plugind_config::Resource::PLUGIN_AND_DRA:
+      return Serve::kBoth;
+    case plugind_config::Resource::PLUGIN:
+      break;
+  }
+  return Serve::kPlugin;
+}
+
 bool wantsKubevirt(const plugind_config::Resource& resource, const std::string& path,
                    Findings& findings) {
   std::set<int> wanted;
@@ -141,8 +154,19 @@ ResourceSettings readResource(const plugind_config::Resource& resource, const st
   entry.lending.returnToOriginal = resource.return_to() == plugind_config::Resource::ORIGINAL;
   entry.lending.injectCdi = resource.inject() == plugind_config::Resource::CDI;
   entry.lending.kata = resource.kata();
+  entry.lending.serve = toServe(resource.serve());
   entry.lending.kubevirtVariable = wantsKubevirt(resource, path, findings);
   return entry;
+}
+
+DraSettings readDra(const plugind_config::Dra& dra, Findings& findings) {
+  if (!dra.driver().empty() && !isDriverDomain(dra.driver())) {
+    findings.refuse("dra.driver",
+                    "found " + quoteForeign(dra.driver()) +
+                        "; write a lower-case domain of at most 63 characters that begins with a "
+                        "letter, such as vfio.vfiogate.dev");
+  }
+  return {.driver = dra.driver(), .metadataFiles = dra.metadata_files()};
 }
 
 }  // namespace
@@ -166,6 +190,7 @@ Settings toSettings(const plugind_config::Config& message, Findings& findings) {
     const std::string path = indexed("resources", i);
     settings.resources.push_back(readResource(message.resources(i), path, settings, findings));
   }
+  settings.dra = readDra(message.dra(), findings);
   settings.grace = std::chrono::milliseconds(message.grace());
   settings.refusalDetail = message.refusal_detail() == plugind_config::Config::FULL
                                ? RefusalDetail::kFull

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "plugind/config/cdi_review.h"
+#include "plugind/config/dra_review.h"
 
 namespace vfiogate {
 namespace {
@@ -126,6 +127,7 @@ void reviewSettings(const Settings& settings, Findings& findings) {
   reviewPrefixes(settings, findings);
   reviewCdiKinds(settings, findings);
   reviewBinding(settings, findings);
+  reviewDra(settings, findings);
   const bool unnamed = std::ranges::any_of(entries, [](const auto& entry) { return !entry.name; });
   if (!settings.aliases.empty() && !unnamed) {
     findings.warn("aliases", "no effect: they name the devices of entries without a name");

@@ -88,7 +88,8 @@ std::optional<LeftOut> place(const Settings& settings, const PciDevice& device, 
                              ResourceCatalog& catalog) {
   const ResourceSettings* entry = firstMatch(settings, device);
   if (entry == nullptr) return LeftOut{"unmatched", "no entry of resources selects it"};
-  if (entry->lending.kubevirtVariable && !kubevirtAccepts(device.address)) {
+  const bool named = servesPlugin(entry->lending) && entry->lending.kubevirtVariable;
+  if (named && !kubevirtAccepts(device.address)) {
     return LeftOut{"segment", "KubeVirt takes no segment above 16 bit: set env: [none]"};
   }
   const auto& name = names.of(*entry, {*device.vendor, *device.device});

@@ -59,9 +59,16 @@ struct LendingSettings {
   friend bool operator==(const LendingSettings&, const LendingSettings&) = default;
 };
 
-/// A static CDI spec names the devices of such a resource.
+inline bool servesPlugin(const LendingSettings& lending) {
+  return lending.serve != Serve::kDra;
+}
+inline bool servesDra(const LendingSettings& lending) {
+  return lending.serve != Serve::kPlugin;
+}
+
+/// A static CDI spec names the devices of such a resource. A claim has a spec of its own.
 inline bool needsSpec(const LendingSettings& lending) {
-  return lending.injectCdi || lending.kata;
+  return servesPlugin(lending) && (lending.injectCdi || lending.kata);
 }
 
 /// One entry of `resources`.

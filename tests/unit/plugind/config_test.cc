@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "plugind/config/dra_review.h"
 #include "tests/unit/plugind/bad_config.h"
 
 namespace vfiogate {
@@ -92,7 +93,9 @@ resources:
   groupUnit: all
   companions: advertise
 - {select: {vendor: "1002"}, groupUnit: whole}
-- {select: {vendor: "1234"}, bind: on-allocate, returnTo: original}
+- {select: {vendor: "1234"}, bind: on-allocate, returnTo: original, serve: both}
+- {select: {vendor: "1235"}, serve: dra}
+dra: {driver: vfio.example.org, metadataFiles: true}
 grace: 2m
 bindDeadline: 10s
 allocateWait: 500ms
@@ -105,7 +108,7 @@ refusalDetail: full
   ASSERT_EQ(settings.exclude.size(), 2U);
   EXPECT_EQ(settings.exclude[0], *Selector::parse("10de:22ba"));
   EXPECT_EQ(settings.exclude[1], *Selector::parse("address=0000:01:*,numa=0,numa=1"));
-  ASSERT_EQ(settings.resources.size(), 4U);
+  ASSERT_EQ(settings.resources.size(), 5U);
   EXPECT_EQ(settings.resources[0].name, std::nullopt);
   EXPECT_EQ(
       settings.resources[0].select,
@@ -118,7 +121,9 @@ refusalDetail: full
                                                             .companions = Companions::kAdvertise}));
   EXPECT_EQ(settings.resources[2].lending, (LendingSettings{.groupUnit = GroupUnit::kWhole}));
   EXPECT_EQ(settings.resources[3].lending,
-            (LendingSettings{.onAllocate = true, .returnToOriginal = true}));
+            (LendingSettings{.onAllocate = true, .returnToOriginal = true, .serve = Serve::kBoth}));
+  EXPECT_EQ(settings.resources[4].lending, (LendingSettings{.serve = Serve::kDra}));
+  EXPECT_EQ(settings.dra, (DraSettings{.driver = "vfio.example.org", .metadataFiles = true}));
   EXPECT_EQ(settings.bindDeadline, milliseconds(10'000));
   EXPECT_EQ(settings.grace, milliseconds(120'000));
   EXPECT_EQ(settings.allocateWait, milliseconds(500));
@@ -149,13 +154,37 @@ TEST(Config, WarnsOfWhatMayNotBeMeant) {
         "for a lending goes back"}},
       {"resources:\n- {select: {numa: 0}, bind: on-allocate, returnTo: original}\n",
        {"p.yaml: privd binds for a lending only with bind among its --plugind-rights"}},
+      {"dra: {driver: a.b}\nresources:\n- {select: {numa: 0}}\n",
+       {"p.yaml:1: dra.driver: no effect: no resource says serve: dra or serve: both"}},
+      {"dra: {metadataFiles: true}\nresources:\n- {select: {numa: 0}}\n",
+       {"p.yaml:1: dra.metadataFiles: no effect without dra.driver"}},
+      {"dra: {driver: a.b}\nresources:\n- {select: {numa: 0}, name: vfiogate.dev/x, serve: dra, "
+       "inject: cdi}\n",
+       {"p.yaml:3: resources[0].inject: no effect with serve: dra: a claim has a CDI spec of its "
+        "own",
+        "p.yaml: privd serves DRA only with --dra-driver a.b, and with cdi among its "
+        "--plugind-rights"}},
   };
   for (const Row& row : rows) EXPECT_EQ(warnings(accepted(row.yaml)), row.want) << row.yaml;
+}
+
+TEST(Config, KeepsTheNameOfTheDriverOverAReload) {
+  Settings inEffect;
+  inEffect.dra.driver = "a.b";
+  Settings posted = inEffect;
+  posted.dra.metadataFiles = true;
+  EXPECT_EQ(refuseReload(inEffect, posted), std::nullopt);
+  posted.dra.driver = "c.d";
+  EXPECT_EQ(refuseReload(inEffect, posted),
+            "dra.driver is \"a.b\" and would be \"c.d\": restart plugind for that");
+  EXPECT_EQ(refuseReload(inEffect, Settings{}),
+            "dra.driver is \"a.b\" and would be none: restart plugind for that");
 }
 
 TEST(Config, PrintedParsesBackToItself) {
   const char* const texts[] = {
       "",
+      "dra: {driver: a.b, metadataFiles: true}\nresources: [{select: {numa: 0}, serve: both}]\n",
       "aliases: {\"10de:2684\": a.b/c, \"8086:0010\": a.b/d}\ngrace: 1500ms\nallocateWait: 0s\n",
       "exclude: [\"8086:0010\", \"numa=3,class=0108\"]\n",
       "resources:\n- select: {vendor: \"0010\", device: [\"1e07\", \"0x2235\"], numa: [0, 7]}\n"

@@ -98,25 +98,10 @@ const BadText kNotBuilt[] = {
      "naming: pci-ids\n",
      {"p.yaml:1: naming: found \"pci-ids\", which is not in this version; choose from: "
       "vendor_device, pci_vendor_device"}},
-    {"DraDriver",
-     "dra:\n  driver: vfio.vfiogate.dev\n",
-     {"p.yaml:2: dra.driver: found \"vfio.vfiogate.dev\"; not in this version (DRA): leave the key "
-      "out"}},
-    {"DraMetadata",
-     "dra: {metadataFiles: true}\n",
-     {"p.yaml:1: dra.metadataFiles: found \"true\"; not in this version (DRA): leave the key out"}},
     {"EnvSriov",
      entry("env: sriov"),
      {"p.yaml:3: resources[0].env: found \"sriov\", which is not in this version; choose from: "
       "kubevirt, none"}},
-    {"ServeBoth",
-     entry("serve: both"),
-     {"p.yaml:3: resources[0].serve: found \"both\", which is not in this version; choose from: "
-      "plugin"}},
-    {"ServeDra",
-     entry("serve: dra"),
-     {"p.yaml:3: resources[0].serve: found \"dra\", which is not in this version; choose from: "
-      "plugin"}},
     {"RequireReset",
      entry("requireReset: refuse"),
      {"p.yaml:3: resources[0].requireReset: found \"refuse\", which is not in this version; choose "
@@ -139,6 +124,40 @@ const BadText kNotBuilt[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(NotBuilt, ConfigRefusesWords, testing::ValuesIn(kNotBuilt), rowName);
+
+constexpr const char* kNobody =
+    "nobody serves it through DRA: set dra.driver, such as vfio.vfiogate.dev, or serve: plugin";
+
+std::string badDriver(const std::string& found) {
+  return "p.yaml:1: dra.driver: found \"" + found +
+         "\"; write a lower-case domain of at most 63 characters that begins with a letter, such "
+         "as vfio.vfiogate.dev";
+}
+
+const BadText kDra[] = {
+    {"ServeDraAlone",
+     entry("serve: dra"),
+     {std::string("p.yaml:3: resources[0].serve: ") + kNobody}},
+    {"ServeBothAlone",
+     entry("serve: both"),
+     {std::string("p.yaml:3: resources[0].serve: ") + kNobody}},
+    {"ServeUnknown",
+     entry("serve: DRA"),
+     {"p.yaml:3: resources[0].serve: found \"DRA\"; did you mean dra?"}},
+    {"UpperCase", "dra: {driver: Vfio.dev}\n", {badDriver("Vfio.dev")}},
+    {"DigitFirst", "dra: {driver: 9p.dev}\n", {badDriver("9p.dev")}},
+    {"EmptyLabel", "dra: {driver: a..b}\n", {badDriver("a..b")}},
+    {"DotLast", "dra: {driver: a.}\n", {badDriver("a.")}},
+    {"DashLast", "dra: {driver: a-.b}\n", {badDriver("a-.b")}},
+    {"Slash", "dra: {driver: a/b}\n", {badDriver("a/b")}},
+    {"Parent", "dra: {driver: ..}\n", {badDriver("..")}},
+    {"TooLong", "dra: {driver: " + std::string(64, 'a') + "}\n", {badDriver(std::string(64, 'a'))}},
+    {"MetadataNoBoolean",
+     "dra: {metadataFiles: maybe}\n",
+     {"p.yaml:1: dra.metadataFiles: found \"maybe\"; write true or false"}},
+};
+
+INSTANTIATE_TEST_SUITE_P(Dra, ConfigRefusesWords, testing::ValuesIn(kDra), rowName);
 
 }  // namespace
 }  // namespace vfiogate
