@@ -16,6 +16,10 @@ Refusal refusePrivdAway(const std::vector<std::string>& ids) {
   return {"privd-away", device + ": cannot be checked, privd is away, privd-away"};
 }
 
+Refusal refuseClaimUnchecked() {
+  return {"privd-away", "the claim: cannot be checked, privd is away, privd-away"};
+}
+
 Refusal refuseNotShown(std::string_view id, const ResourceName& resource) {
   return {"not-shown",
           quoteForeign(id) + ": not among the devices shown in " + resource.str() + ", not-shown"};

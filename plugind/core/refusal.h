@@ -33,6 +33,9 @@ Refusal refuse(const RefusedDevice& device, const std::string& state, const std:
 /// Row 1: privd is away, or no snapshot came yet. `ids` as the kubelet sent them.
 Refusal refusePrivdAway(const std::vector<std::string>& ids);
 
+/// The same of a claim.
+Refusal refuseClaimUnchecked();
+
 /// Row 3. `id` as the kubelet sent it.
 Refusal refuseNotShown(std::string_view id, const ResourceName& resource);
 

@@ -108,6 +108,16 @@ std::optional<LeftOut> place(const Settings& settings, const PciDevice& device, 
 
 }  // namespace
 
+bool servedByPlugin(const ResourceCatalog& catalog, const ResourceName& resource) {
+  const auto found = catalog.resources.find(resource);
+  return found != catalog.resources.end() && servesPlugin(found->second.lending);
+}
+
+bool servedByDra(const ResourceCatalog& catalog, const ResourceName& resource) {
+  const auto found = catalog.resources.find(resource);
+  return found != catalog.resources.end() && servesDra(found->second.lending);
+}
+
 std::optional<ResourceName> nameOfModel(const Settings& settings, const Model& model) {
   const auto alias = settings.aliases.find(model);
   if (alias != settings.aliases.end()) return alias->second;

@@ -36,6 +36,11 @@ struct ResourceCatalog {
   friend bool operator==(const ResourceCatalog&, const ResourceCatalog&) = default;
 };
 
+/// True if it is configured, and the kubelet's device manager is to see it.
+bool servedByPlugin(const ResourceCatalog& catalog, const ResourceName& resource);
+/// True if it is configured, and claims may have its devices.
+bool servedByDra(const ResourceCatalog& catalog, const ResourceName& resource);
+
 /// The resource of devices of a model whose entry has no name: its alias, or what the naming rule
 /// makes. Null: not one that a kubelet takes.
 std::optional<ResourceName> nameOfModel(const Settings& settings, const Model& model);

@@ -21,6 +21,7 @@ LedgerWorld::LedgerWorld() {
     entry.name = resource(name);
     entry.select = *Selector::parse("device=000" + std::string(name));
     entry.lending.injectCdi = true;
+    entry.lending.serve = Serve::kBoth;
     if (std::string_view(name) == "3") entry.lending.groupUnit = GroupUnit::kAll;
     // Group 33 is bound by hand, and shares its resource with 31.
     entry.lending.onAllocate = entry.lending.returnToOriginal = true;

@@ -191,7 +191,7 @@ void LedgerWorld::restartPlugind() {
     const std::string name = claim.device.bus() == 2        ? "3"
                              : claim.device.function() == 1 ? "2"
                                                             : "1";
-    specs.push_back({{claim.uid, "ns", claim.uid}, {{resource(name), {claim.device}}}});
+    specs.push_back({{claim.uid, "ns", claim.uid}, {{resource(name), {claim.device}}}, {}});
   }
   see();
   run(ledger_.kubeletSeen(kubelet_, now_));
@@ -215,7 +215,7 @@ void LedgerWorld::prepare(unsigned pick) {
   const CallId call(++lastCall_);
   claimCalls_.emplace(call, uid);
   run(ledger_.prepareAsked(
-      call, {{uid, "ns", uid}, {{resource(names[which]), {at(devices[which])}}}}, now_));
+      call, {{uid, "ns", uid}, {{resource(names[which]), {at(devices[which])}}}, {}}, now_));
 }
 
 void LedgerWorld::unprepare(unsigned pick) {

@@ -32,6 +32,7 @@ public:
     ResourceSettings entry;
     entry.name = resource(name);
     entry.select = *Selector::parse(select);
+    entry.lending.serve = Serve::kBoth;
     settings.resources.push_back(std::move(entry));
     return settings.resources.back();
   }
@@ -101,7 +102,8 @@ public:
   }
   CallId askPrepare(const std::string& uid, std::string_view name, const std::set<Bdf>& ids) {
     const CallId id(++lastCall);
-    run(ledger.prepareAsked(id, {{uid, "ns", "claim-" + uid}, {{resource(name), ids}}}, now));
+    run(ledger.prepareAsked(id, {{uid, "ns", "claim-" + uid}, {{resource(name), ids}}, parameters},
+                            now));
     return id;
   }
   std::string prepare(const std::string& uid, std::string_view name, const std::set<Bdf>& ids) {
@@ -203,6 +205,7 @@ public:
   std::map<std::string, std::set<std::string>> registered;
   PodList list;
   std::vector<PrepareRequest> specs;
+  std::map<Bdf, DeviceParameters> parameters;  ///< of the claims that are prepared
   GroupLook::Probe probe = GroupLook::Probe::kNone;
   bool answersQuestions = true;
   bool writesSpecs = true;  ///< of claims

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "plugind/core/ledger/claim_lending.h"
 #include "plugind/core/ledger/fingerprint.h"
 #include "plugind/core/ledger/offers.h"
 
@@ -23,20 +24,46 @@ HardwareFacts lookedAt(const HardwareFacts& hardware, const Take& take) {
   return facts;
 }
 
-Result<AllocationResponse, Bar> answerOf(const LedgerState& state, const Call& call) {
+namespace {
+
+/// The hardware of all taken groups together.
+HardwareFacts allLookedAt(const LedgerState& state, const Call& call) {
   HardwareFacts all = lookedAt(state.hardware, call.groups.begin()->second);
-  std::map<ResourceName, std::set<Bdf>> asked;
   for (const auto& [group, take] : call.groups) {
     all.snapshot.devices.insert(take.look->seen.devices.begin(), take.look->seen.devices.end());
     all.snapshot.groups.insert(take.look->seen.groups.begin(), take.look->seen.groups.end());
+  }
+  return all;
+}
+
+/// What a claim is given stands in its spec; here is what the record keeps of it.
+Result<AllocationResponse, Bar> answerToClaim(const LedgerState& state, const Call& call) {
+  const HardwareFacts all = allLookedAt(state, call);
+  auto nodes = nodesForClaim(all, state.catalog, *call.prepare);
+  if (!nodes) return Failure{nodes.error()};
+  std::set<Bdf> ids;
+  for (const auto& [resource, devices] : call.prepare->devices) {
+    ids.insert(devices.begin(), devices.end());
+  }
+  AllocationResponse response;
+  response.annotations.emplace(kLentAnnotation, lentFingerprintOf(all, ids, *nodes));
+  response.nodes = *std::move(nodes);
+  return response;
+}
+
+}  // namespace
+
+Result<AllocationResponse, Bar> answerOf(const LedgerState& state, const Call& call) {
+  if (call.prepare) return answerToClaim(state, call);
+  const HardwareFacts all = allLookedAt(state, call);
+  std::map<ResourceName, std::set<Bdf>> asked;
+  for (const auto& [group, take] : call.groups) {
     asked[take.resource].insert(take.ids.begin(), take.ids.end());
   }
   AllocationResponse response;
   std::set<Bdf> everything;
   for (const auto& [resource, ids] : asked) {
-    LendingSettings lending = lendingOf(state, resource);
-    // A claim's devices are in a spec of the claim's own.
-    if (call.kind == CallKind::kPrepare) lending.injectCdi = lending.kata = false;
+    const LendingSettings lending = lendingOf(state, resource);
     const auto part = allocationResponse(all.snapshot, resource, ids,
                                          handedOver(all, state.catalog, resource, ids), lending);
     if (!part) return Failure{part.error()};

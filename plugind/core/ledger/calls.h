@@ -37,6 +37,7 @@ struct Take {
   std::set<Bdf> members;  ///< of the group when it was taken
   std::chrono::sys_seconds since;
   HolderRef ref;
+  bool forClaim = false;
   bool bind = false;              ///< a bind is made for it first
   bool bound = false;             ///< and was
   std::optional<GroupLook> look;  ///< privd's answer

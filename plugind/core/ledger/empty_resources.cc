@@ -5,12 +5,14 @@
 namespace vfiogate {
 namespace {
 
+using namespace std::chrono_literals;
+
 bool isEmpty(const LedgerState& state, const ResourceName& resource, const ShownResource& shown) {
   const bool asked = std::ranges::any_of(state.calls, [&resource](const auto& entry) {
     return entry.second.kind == CallKind::kAllocate && entry.second.allocate.resource == resource;
   });
   return shown.devices.empty() && shown.left.empty() && !asked &&
-         !state.catalog.resources.contains(resource);
+         !servedByPlugin(state.catalog, resource);
 }
 
 }  // namespace
@@ -25,8 +27,10 @@ void endEmpty(Turn& turn) {
     } else if (!shown.emptySince) {
       shown.emptySince = turn.now.instant;
     }
-    const bool over =
-        shown.emptySince && after.count() > 0 && turn.now.instant - *shown.emptySince >= after;
+    // A scheduler that finds the name among a node's capacities asks no DRA driver for it.
+    const bool moved = state.catalog.resources.contains(resource);
+    const bool over = shown.emptySince && (moved || after.count() > 0) &&
+                      turn.now.instant - *shown.emptySince >= (moved ? 0ms : after);
     if (!over) {
       ++entry;
       continue;

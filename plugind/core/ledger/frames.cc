@@ -139,7 +139,9 @@ bool showWanted(const Turn& turn, const Occupancy& occupancy, const ResourceName
 
 std::set<ResourceName> resourcesOf(const LedgerState& state) {
   std::set<ResourceName> names;
-  for (const auto& [name, devices] : state.catalog.resources) names.insert(name);
+  for (const auto& [name, devices] : state.catalog.resources) {
+    if (servesPlugin(devices.lending)) names.insert(name);
+  }
   for (const auto& [name, shown] : state.shown) names.insert(name);
   for (const HolderRecord& record : state.records) {
     if (!record.isClaim()) names.insert(record.resource);

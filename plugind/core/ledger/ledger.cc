@@ -71,7 +71,7 @@ void nameSpecs(Turn& turn, const std::vector<PrepareRequest>& specs) {
 void showRegistered(Turn& turn, const CheckpointVersion& version) {
   for (const auto& [text, ids] : version.registered) {
     const auto resource = ResourceName::parse(text);
-    if (!resource || !turn.state.catalog.resources.contains(*resource)) continue;
+    if (!resource || !servedByPlugin(turn.state.catalog, *resource)) continue;
     for (const std::string& id : ids) {
       if (!Bdf::parse(id)) continue;
       turn.state.shown[*resource].devices.try_emplace(

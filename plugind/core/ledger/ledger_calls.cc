@@ -80,7 +80,7 @@ Effects Ledger::prepareAsked(CallId id, const PrepareRequest& request, const Mom
 
 Effects Ledger::unprepareAsked(CallId id, const ClaimName& claim, const Moment& now) {
   Call call = newCall(id, CallKind::kUnprepare, noAllocate(), now, timing::kPrepareDeadline);
-  call.prepare = PrepareRequest{claim, {}};
+  call.prepare = PrepareRequest{claim, {}, {}};
   return arrive(std::move(call), now);
 }
 

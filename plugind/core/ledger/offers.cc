@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plugind/core/group_members.h"
+#include "plugind/core/ledger/claim_lending.h"
 
 namespace vfiogate {
 namespace {
@@ -43,14 +44,19 @@ void addTo(std::vector<Offer>& offers, const LedgerState& state, const ResourceN
                     {}});
 }
 
-/// A claim has a spec of its own; the static one is the device plugin's.
-void judgeAll(std::vector<Offer>& offers, const LedgerState& state, bool forClaim) {
+void judgeAll(std::vector<Offer>& offers, const LedgerState& state) {
   for (Offer& offer : offers) {
     const auto devices = handedOver(state.hardware, state.catalog, offer.resource, offer.ids);
-    offer.readiness = forClaim
-                          ? judgeHardware(state.hardware, devices, offer.lending)
-                          : judgeReadiness(state.hardware, offer.resource, devices, offer.lending);
+    offer.readiness = judgeReadiness(state.hardware, offer.resource, devices, offer.lending);
   }
+}
+
+Refusal refuseNotServed(const LedgerState& state, const ResourceName& resource, const Bdf& id) {
+  const bool configured = state.catalog.resources.contains(resource);
+  return refuse({id, groupNumber(state, {id})},
+                configured ? resource.str() + " is lent through the device plugin only"
+                           : resource.str() + " is not configured any more",
+                "not-served");
 }
 
 }  // namespace
@@ -90,16 +96,27 @@ Result<std::vector<Offer>, Refusal> offersOf(const LedgerState& state,
     }
     addTo(offers, state, request.resource, *address);
   }
-  judgeAll(offers, state, false);
+  judgeAll(offers, state);
   return offers;
 }
 
-std::vector<Offer> offersOf(const LedgerState& state, const PrepareRequest& request) {
+Result<std::vector<Offer>, Refusal> offersOf(const LedgerState& state,
+                                             const PrepareRequest& request) {
   std::vector<Offer> offers;
   for (const auto& [resource, ids] : request.devices) {
-    for (const Bdf& id : ids) addTo(offers, state, resource, id);
+    for (const Bdf& id : ids) {
+      if (!servedByDra(state.catalog, resource)) {
+        return Failure{refuseNotServed(state, resource, id)};
+      }
+      addTo(offers, state, resource, id);
+    }
   }
-  judgeAll(offers, state, true);
+  if (offers.empty()) {
+    return Failure{Refusal{"not-served", "the claim: none of its devices is ours, not-served"}};
+  }
+  for (Offer& offer : offers) {
+    offer.readiness = judgeForClaim(state.hardware, state.catalog, request, offer.ids);
+  }
   return offers;
 }
 

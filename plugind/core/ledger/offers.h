@@ -20,7 +20,9 @@ struct Offer {
 /// Error: row 3.
 Result<std::vector<Offer>, Refusal> offersOf(const LedgerState& state,
                                              const AllocateRequest& request);
-std::vector<Offer> offersOf(const LedgerState& state, const PrepareRequest& request);
+/// Error: a device that claims may not have, or none at all.
+Result<std::vector<Offer>, Refusal> offersOf(const LedgerState& state,
+                                             const PrepareRequest& request);
 
 /// How a resource is lent; the default for one that is no longer configured.
 LendingSettings lendingOf(const LedgerState& state, const ResourceName& resource);

@@ -48,7 +48,7 @@ std::vector<Bdf> candidates(const LedgerState& state, const Occupancy& occupancy
                             const ResourceName& resource) {
   std::vector<Bdf> found;
   const auto devices = state.catalog.resources.find(resource);
-  if (devices == state.catalog.resources.end()) return found;
+  if (!servedByPlugin(state.catalog, resource)) return found;
   for (const Bdf& id : devices->second.devices) {
     if (!belongsElsewhere(state, occupancy, resource, id)) found.push_back(id);
   }

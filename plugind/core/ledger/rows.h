@@ -103,6 +103,9 @@ void checkClaim(Turn& turn, const std::string& claimUid, bool ours);
 /// Row 45: the next call that waited for one about this claim.
 void startQueued(Turn& turn, const ClaimName& claim);
 
+/// Through which of the kubelet's two allocators a holder got its group, for a refusal. Empty where
+/// both parties use the device plugin, as most do.
+std::string pathText(bool ofClaim, const Call& asker);
 /// A refusal that a holder stands behind: by reference, or in full where the settings say so.
 Refusal refuseHeld(const LedgerState& state, const RefusedDevice& device, const std::string& text,
                    const std::string& reason, const std::vector<std::size_t>& holders);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plugind/core/ledger/claim_lending.h"
 #include "plugind/core/ledger/offers.h"
 #include "plugind/core/ledger/rows.h"
 
@@ -43,6 +44,36 @@ std::optional<Refusal> refuseUnprepare(const LedgerState& state, Instant now, co
   return refuse(device, "its use cannot be told", "cannot-tell");
 }
 
+/// Row 6, and 5 of the claim's own group. Null: this record stands as it was prepared.
+std::optional<Refusal> refuseAgain(const LedgerState& state, const HolderRecord& record,
+                                   const PrepareRequest& request) {
+  const auto group = groupNumber(state, record.ids);
+  const RefusedDevice device{*record.ids.begin(), group};
+  if (record.unlinking) return refuse(device, "being given back", "claim-gone");
+  if (record.state == HolderState::kLingering) {
+    return refuse(device, "given back and still open", "still-open", {record.ref.str()});
+  }
+  const auto readiness =
+      judgeForClaim(state.hardware, state.catalog, request, record.ids, HeldBy::kWhoAsks);
+  if (readiness.readiness == Readiness::kReady && group) return std::nullopt;
+  return refuseBarred(device, readiness.bar);
+}
+
+/// A claim's devices never change: what else is asked for under its UID was not decided here.
+std::optional<Refusal> refuseOthers(const LedgerState& state, const std::vector<std::size_t>& mine,
+                                    const PrepareRequest& request) {
+  for (const auto& [resource, ids] : request.devices) {
+    for (const Bdf& id : ids) {
+      const bool held = std::ranges::any_of(
+          mine, [&](std::size_t index) { return state.records[index].ids.contains(id); });
+      if (held) continue;
+      return refuse({id, groupNumber(state, {id})}, "its claim was prepared with other devices",
+                    "other-devices");
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool judgeAgain(Turn& turn, CallId id) {
@@ -50,25 +81,26 @@ bool judgeAgain(Turn& turn, CallId id) {
   Call& call = state.calls.at(id);
   const auto mine = recordsOf(state, call.prepare->claim.uid);
   if (mine.empty()) return false;
+  std::optional<Refusal> refusal = refuseOthers(state, mine, *call.prepare);
   for (const std::size_t index : mine) {
-    const HolderRecord& record = state.records[index];
-    const auto group = groupNumber(state, record.ids);
-    const LendingSettings lending = lendingOf(state, record.resource);
-    const auto handed = handedOver(state.hardware, state.catalog, record.resource, record.ids);
-    const GroupReadiness readiness = judgeHardware(state.hardware, handed, lending);
-    if (readiness.readiness != Readiness::kReady || !group) {
-      call.groups.clear();
-      refuseCall(turn, id, refuseBarred({*record.ids.begin(), group}, readiness.bar));
-      return true;
-    }
+    if (!refusal) refusal = refuseAgain(state, state.records[index], *call.prepare);
+  }
+  if (refusal) {
+    refuseCall(turn, id, *refusal);
+    return true;
+  }
+  for (const std::size_t index : mine) {
+    HolderRecord& record = state.records[index];
+    record.releasedAt.reset();  // an Unprepare that was refused was not the end
     Take take{.resource = record.resource,
-              .lending = lending,
+              .lending = lendingOf(state, record.resource),
               .ids = record.ids,
               .members = record.members,
               .since = record.answeredAt,
-              .ref = record.ref};
-    take.look = GroupLook{GroupLook::Answer::kSeen, state.hardware.snapshot};
-    call.groups.emplace(*group, std::move(take));
+              .ref = record.ref,
+              .forClaim = true,
+              .look = GroupLook{GroupLook::Answer::kSeen, state.hardware.snapshot}};
+    call.groups.emplace(*groupNumber(state, record.ids), std::move(take));
   }
   call.again = true;
   call.stage = CallStage::kWaitsSpec;
@@ -86,8 +118,7 @@ void judgeUnprepare(Turn& turn, CallId id) {
     return;
   }
   if (!state.privdThere) {  // row 43
-    return refuseCall(turn, id,
-                      {"privd-away", "the claim: cannot be checked, privd is away, privd-away"});
+    return refuseCall(turn, id, refuseClaimUnchecked());
   }
   call.stage = CallStage::kTaking;
   for (const std::size_t index : mine) {
@@ -160,7 +191,10 @@ void checkClaim(Turn& turn, const std::string& claimUid, bool ours) {
       continue;
     }
     if (!evidence.claimGoneAt) evidence.claimGoneAt = turn.now.instant;
-    if (turn.now.instant - *evidence.claimGoneAt >= timing::kClaimGap) evidence.claimLetGo = true;
+    const bool gone = turn.now.instant - *evidence.claimGoneAt >= timing::kClaimGap;
+    // Readings from before say nothing of a use that began later.
+    if (gone && !evidence.claimLetGo) record.releasedAt = turn.now.instant;
+    evidence.claimLetGo = evidence.claimLetGo || gone;
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "plugind/core/group_members.h"
 #include "plugind/core/ledger/answer.h"
+#include "plugind/core/ledger/claim_lending.h"
 #include "plugind/core/ledger/fingerprint.h"
 #include "plugind/core/ledger/look_plan.h"
 #include "plugind/core/ledger/offers.h"
@@ -78,7 +79,8 @@ std::optional<Refusal> judgeTake(const LedgerState& state, const Call& call, Iom
     if (joined) {
       return refuseBarred(device, {"regrouped", "its group changed while it was being lent"});
     }
-    return refuseHeld(state, device, "lent meanwhile",
+    const bool toClaim = state.records[holders.front()].isClaim();
+    return refuseHeld(state, device, "lent meanwhile" + pathText(toClaim, call),
                       holders.size() == 1 ? "group-lent" : "disputed", holders);
   }
   const bool whole =
@@ -92,9 +94,9 @@ std::optional<Refusal> judgeTake(const LedgerState& state, const Call& call, Iom
   if (auto refusal = refuseUsed(state, device, usedBy(*take.look, group), holder)) return refusal;
   const HardwareFacts facts = lookedAt(state.hardware, take);
   const auto handed = handedOver(facts, state.catalog, take.resource, take.ids);
-  const GroupReadiness readiness = plugin
-                                       ? judgeReadiness(facts, take.resource, handed, take.lending)
-                                       : judgeHardware(facts, handed, take.lending);
+  const GroupReadiness readiness =
+      plugin ? judgeReadiness(facts, take.resource, handed, take.lending)
+             : judgeForClaim(facts, state.catalog, *call.prepare, take.ids);
   if (readiness.readiness == Readiness::kReady) return std::nullopt;
   return refuseBarred(device, readiness.bar);
 }

@@ -20,6 +20,16 @@ RefusedDevice deviceOf(const Call& call) {
   return {*take.ids.begin(), group};
 }
 
+/// Of a claim that was refused before any group was taken: devices that exist, as above.
+void noteRefusal(Turn& turn, const PrepareRequest& request, const Refusal& refusal) {
+  for (const auto& [resource, ids] : request.devices) {
+    for (const Bdf& id : ids) {
+      if (!turn.state.hardware.snapshot.devices.contains(id)) continue;
+      turn.state.refusals.insert_or_assign(id, LastRefusal{turn.now.seconds(), refusal});
+    }
+  }
+}
+
 }  // namespace
 
 void refuseCall(Turn& turn, CallId id, const Refusal& refusal) {
@@ -31,6 +41,7 @@ void refuseCall(Turn& turn, CallId id, const Refusal& refusal) {
       turn.state.refusals.insert_or_assign(device, LastRefusal{turn.now.seconds(), refusal});
     }
   }
+  if (call.prepare) noteRefusal(turn, *call.prepare, refusal);
   for (const std::string& text : call.allocate.ids) {
     const auto device = Bdf::parse(text);
     // Only devices that exist: ids are the kubelet's and could be anything.
@@ -62,7 +73,8 @@ void expireCall(Turn& turn, const Call& call) {
   switch (call.stage) {
     case CallStage::kWaitsPrivd:
       if (call.kind == CallKind::kAllocate) closeLending(turn.state);
-      return refuseCall(turn, call.id, refusePrivdAway(call.allocate.ids));
+      return refuseCall(turn, call.id,
+                        call.prepare ? refuseClaimUnchecked() : refusePrivdAway(call.allocate.ids));
     case CallStage::kTaking:
       for (const auto& [group, take] : call.groups) {
         if (take.bind && !take.bound) turn.state.hardware.binding.insert(group);

@@ -107,7 +107,10 @@ std::optional<Refusal> refuseParty(const LedgerState& state, const ResourceName&
     const HolderRecord& record = state.records[index];
     if (record.resource != resource || !meet(record.ids, ids)) others.push_back(index);
   }
-  return refuseHeld(state, device, "held by another party", "held-by-other", others);
+  const bool byClaim = !others.empty() && state.records[others.front()].isClaim();
+  return refuseHeld(state, device,
+                    std::string("held by another party") + (byClaim ? " through DRA" : ""),
+                    "held-by-other", others);
 }
 
 bool hasRecord(const LedgerState& state, const ResourceName& resource, const std::set<Bdf>& ids) {

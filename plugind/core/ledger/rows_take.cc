@@ -22,12 +22,13 @@ Verdict refused(Refusal refusal, bool look) {
   return {Verdict::Kind::kRefuse, std::move(refusal), look};
 }
 
-std::string lentSince(const HolderRecord& record) {
-  return "lent since " + clockText(record.answeredAt);
+std::string lentSince(const HolderRecord& record, const Call& asker) {
+  return "lent" + pathText(record.isClaim(), asker) + " since " + clockText(record.answeredAt);
 }
 
 /// Row 5.
-Verdict judgeUnheld(const LedgerState& state, const Offer& offer, Holding holding) {
+Verdict judgeUnheld(const LedgerState& state, const Call& call, const Offer& offer,
+                    Holding holding) {
   if (holding == Holding::kForeign) {
     return refused(refuse(offer.device(), "open, by nobody known here", "foreign"), true);
   }
@@ -36,9 +37,10 @@ Verdict judgeUnheld(const LedgerState& state, const Offer& offer, Holding holdin
   }
   const auto holders = recordsMeeting(state, offer.members);
   const HolderRecord& holder = state.records[holders.front()];
-  return refused(refuseHeld(state, offer.device(), lentSince(holder) + ", let go and still open",
-                            "still-open", holders),
-                 true);
+  return refused(
+      refuseHeld(state, offer.device(), lentSince(holder, call) + ", let go and still open",
+                 "still-open", holders),
+      true);
 }
 
 /// Section 5.7: the kubelet's word that the record's pod is the same, or gone.
@@ -58,8 +60,8 @@ Verdict judgeHeld(const Turn& turn, const Call& call, const Offer& offer) {
   const bool alone = holders.size() == 1 && call.kind == CallKind::kAllocate;
   if (alone && isReoffer(first, offer)) {
     if (isStarting(first, turn.now.instant)) {  // row 9
-      return refused(refuseHeld(turn.state, offer.device(), lentSince(first) + ", its pod starts",
-                                "starting", holders),
+      return refused(refuseHeld(turn.state, offer.device(),
+                                lentSince(first, call) + ", its pod starts", "starting", holders),
                      true);
     }
     if (lendable(offer.readiness)) return {};                                  // row 7
@@ -68,20 +70,22 @@ Verdict judgeHeld(const Turn& turn, const Call& call, const Offer& offer) {
   const bool row8 =
       alone && !first.isClaim() && first.resource == offer.resource && meet(first.rest, offer.ids);
   if (row8 && !call.lookMade) return {Verdict::Kind::kLookFirst, std::nullopt, false};
-  return refused(refuseHeld(turn.state, offer.device(), lentSince(first),  // rows 8, 10
+  return refused(refuseHeld(turn.state, offer.device(), lentSince(first, call),  // rows 8, 10
                             holders.size() == 1 ? "group-lent" : "disputed", holders),
                  true);
 }
 
 Verdict judgeOffer(const Turn& turn, const Call& call, const Offer& offer) {
   if (const Take* take = takeMeeting(turn.state, offer.members)) {  // row 4
-    return refused(refuse(offer.device(), "being lent since " + clockText(take->since),
-                          "being-lent", {take->ref.str()}),
-                   false);
+    return refused(
+        refuse(offer.device(),
+               "being lent" + pathText(take->forClaim, call) + " since " + clockText(take->since),
+               "being-lent", {take->ref.str()}),
+        false);
   }
   const Holding holding = holdingOf(turn.state, offer.members);
   if (isHeld(holding)) return judgeHeld(turn, call, offer);
-  if (holding != Holding::kFree) return judgeUnheld(turn.state, offer, holding);
+  if (holding != Holding::kFree) return judgeUnheld(turn.state, call, offer, holding);
   if (!lendable(offer.readiness)) {  // row 11
     return refused(refuseBarred(offer.device(), offer.readiness.bar), false);
   }
@@ -101,6 +105,7 @@ void takeAll(Turn& turn, Call& call, const std::vector<Offer>& offers) {
               .members = offer.members,
               .since = turn.now.seconds(),
               .ref = freshRef(turn.state, turn.now.draw),
+              .forClaim = call.kind == CallKind::kPrepare,
               .bind = bind,
               .bound = false,
               .look = std::nullopt};
@@ -160,6 +165,11 @@ bool lacksAdoption(Turn& turn, Call& call) {
 
 }  // namespace
 
+std::string pathText(bool ofClaim, const Call& asker) {
+  if (ofClaim) return " through DRA";
+  return asker.kind == CallKind::kPrepare ? " through the device plugin" : "";
+}
+
 Refusal refuseHeld(const LedgerState& state, const RefusedDevice& device, const std::string& text,
                    const std::string& reason, const std::vector<std::size_t>& holders) {
   std::vector<std::string> refs;
@@ -192,7 +202,9 @@ void judgeCall(Turn& turn, CallId id) {
   std::vector<Offer> offers;
   if (call.kind == CallKind::kPrepare) {
     if (judgeAgain(turn, id)) return;
-    offers = offersOf(turn.state, *call.prepare);
+    auto split = offersOf(turn.state, *call.prepare);
+    if (!split) return refuseCall(turn, id, split.error());
+    offers = *std::move(split);
   } else {
     auto split = offersOf(turn.state, call.allocate);
     if (!split) return refuseCall(turn, id, split.error());
