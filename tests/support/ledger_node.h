@@ -192,7 +192,7 @@ public:
       move(std::chrono::milliseconds(1));
       if (readable) run(ledger.versionRead(version(), true, now));
     }
-    run(ledger.lookEnded(readable, now));
+    run(ledger.lookEnded(readable && streams, now));
   }
 
   Hardware hardware;
@@ -212,6 +212,7 @@ public:
   std::string specsFail;    ///< why no static spec is written; empty: all are
   bool looks = true;
   bool readable = true;  ///< the checkpoint
+  bool streams = true;   ///< some resource is served to the kubelet
   int looked = 0;
   Effects last;
   std::vector<JournalEvent> journal;

@@ -49,6 +49,7 @@ void finish(Turn& turn) {
   beginDueLook(turn);
   endRests(turn);
   makeFrames(turn);
+  adoptWithoutFrames(turn);
   endEmpty(turn);
   tellHolds(turn);
 }

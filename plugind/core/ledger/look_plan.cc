@@ -60,6 +60,20 @@ void begin(Turn& turn) {
   }
 }
 
+/// Judges the calls that waited for a look, and the Prepares that waited for adoption.
+void judgeAdopted(Turn& turn, std::vector<CallId> waiting) {
+  for (auto& [id, call] : turn.state.calls) {
+    const bool prepared = call.stage == CallStage::kWaitsLook && call.kind == CallKind::kPrepare;
+    if (prepared && turn.state.adopted && std::ranges::find(waiting, id) == waiting.end()) {
+      waiting.push_back(id);
+    }
+  }
+  for (const CallId id : waiting) {
+    // A Prepare that is not adopted yet waits on; an earlier one of these may have ended it.
+    if (turn.state.calls.contains(id)) judgeCall(turn, id);
+  }
+}
+
 }  // namespace
 
 void wantLook(Turn& turn) {
@@ -112,6 +126,36 @@ void adopt(Turn& turn) {
   turn.out.journal.push_back(std::move(event));
 }
 
+namespace {
+
+bool servesClaimsOnly(const LedgerState& state) {
+  const auto& resources = state.catalog.resources;
+  return state.shown.empty() && !resources.empty() &&
+         std::ranges::none_of(
+             resources, [](const auto& resource) { return servesPlugin(resource.second.lending); });
+}
+
+bool knownToTheKubelet(const LedgerState& state) {
+  if (!state.version) return true;
+  return std::ranges::any_of(state.version->registered, [&state](const auto& resource) {
+    return std::ranges::any_of(resource.second, [&state](const std::string& id) {
+      const auto address = Bdf::parse(id);
+      return address && state.hardware.snapshot.devices.contains(*address);
+    });
+  });
+}
+
+}  // namespace
+
+void adoptWithoutFrames(Turn& turn) {
+  const LedgerState& state = turn.state;
+  if (!state.begun || state.adopted || !servesClaimsOnly(state)) return;
+  const bool waited = turn.now.instant - *state.firstFrame >= timing::kAdoptionWait;
+  if (!waited && knownToTheKubelet(state)) return;
+  adopt(turn);
+  judgeAdopted(turn, {});
+}
+
 void beginDueLook(Turn& turn) {
   const auto look = lookDue(turn.state);
   if (look && *look <= turn.now.instant) return begin(turn);
@@ -137,16 +181,7 @@ void endLook(Turn& turn, bool proved) {
     waiting.push_back(id);
   }
   if (proved && plan.beganAfterFrame) adopt(turn);
-  for (auto& [id, call] : turn.state.calls) {
-    const bool prepared = call.stage == CallStage::kWaitsLook && call.kind == CallKind::kPrepare;
-    if (prepared && turn.state.adopted && std::ranges::find(waiting, id) == waiting.end()) {
-      waiting.push_back(id);
-    }
-  }
-  for (const CallId id : waiting) {
-    // A Prepare that is not adopted yet waits on; an earlier one of these may have ended it.
-    if (turn.state.calls.contains(id)) judgeCall(turn, id);
-  }
+  judgeAdopted(turn, std::move(waiting));
   if (again) begin(turn);
 }
 

@@ -20,6 +20,11 @@ std::optional<Instant> listDue(const LedgerState& state);
 /// Step 2 of adoption is done.
 void adopt(Turn& turn);
 
+/// The same where nothing is served to the device plugin's side: without a frame no look proves
+/// anything. What the plugind before us answered there is recorded by kAdoptionWait, and nothing was
+/// where the kubelet has none of our devices registered.
+void adoptWithoutFrames(Turn& turn);
+
 /// Begins what is due now, one look at a time.
 void beginDueLook(Turn& turn);
 

@@ -122,5 +122,30 @@ TEST_F(LedgerCase, ALostUnprepareIsFoundTwice) {
   EXPECT_TRUE(node.told("claim-gone"));
 }
 
+// Section 6: without a frame there is no look that proves anything, and nothing that it could show
+// where the kubelet knows no resource of ours.
+TEST_F(LedgerCase, ANodeThatServesClaimsOnlyIsAdoptedAtOnce) {
+  for (ResourceSettings& entry : node.settings.resources) entry.lending.serve = Serve::kDra;
+  node.streams = false;
+  node.registered = {{"example.com/nic", {"eth0"}}};
+  node.start(false);
+  EXPECT_TRUE(node.ledger.adopted());
+  EXPECT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
+}
+
+// What the plugind before answered through the device plugin may be unrecorded still.
+TEST_F(LedgerCase, WhatWasServedToThePluginIsWaitedFor) {
+  for (ResourceSettings& entry : node.settings.resources) entry.lending.serve = Serve::kDra;
+  node.streams = false;
+  node.registered = {{"vfiogate.dev/was", {kA}}};
+  node.start(false);
+  node.pass(5s);
+  const CallId prepare = node.askPrepare("c1", "gpu", {at(kA)});
+  EXPECT_EQ(node.outcome(prepare), "waits");
+  node.pass(26s);
+  EXPECT_TRUE(node.ledger.adopted());
+  EXPECT_EQ(node.outcome(prepare), "granted");
+}
+
 }  // namespace
 }  // namespace vfiogate
