@@ -12,8 +12,8 @@
 #include <cerrno>
 
 namespace vfiogate {
-Result<Done, ReadError> CdiDirectory::make(const std::string& path) {
-  if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) return Failure{ReadError{errno}};
+Result<Done, ReadError> CdiDirectory::make(const std::string& path, mode_t mode) {
+  if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST) return Failure{ReadError{errno}};
   return Done{};
 }
 
@@ -23,21 +23,26 @@ Result<CdiDirectory, ReadError> CdiDirectory::open(const std::string& path) {
   return CdiDirectory(kj::mv(opened).value());
 }
 
-bool CdiDirectory::says(const std::string& name, const std::string& text) const {
+Result<std::string, ReadError> CdiDirectory::read(const std::string& name,
+                                                  std::size_t longest) const {
   const auto file = openRegular(directory_, name.c_str(), O_NOFOLLOW, RESOLVE_BENEATH);
-  if (!file || file->status.st_size != static_cast<off_t>(text.size())) return false;
-  std::string found(text.size(), '\0');
+  if (!file) return Failure{file.error()};
+  const auto size = static_cast<std::size_t>(file->status.st_size);
+  if (size > longest) return Failure{ReadError{EFBIG}};
+  std::string found(size, '\0');
   std::size_t filled = 0;
-  while (filled < found.size()) {
-    const ssize_t more = read(file->fd, found.data() + filled, found.size() - filled);
-    if (more <= 0) return false;
+  while (filled < size) {
+    const ssize_t more = ::read(file->fd, found.data() + filled, size - filled);
+    if (more < 0) return Failure{ReadError{errno}};
+    if (more == 0) break;
     filled += static_cast<std::size_t>(more);
   }
-  return found == text;
+  found.resize(filled);
+  return found;
 }
 
 Result<bool, ReadError> CdiDirectory::put(const std::string& name, const std::string& text) const {
-  if (says(name, text)) return false;
+  if (const auto said = read(name, text.size()); said && *said == text) return false;
   const auto replaced = replaceFile(directory_, temporaryNameOf(name), name, text, 0644);
   if (!replaced) return Failure{replaced.error()};
   return true;

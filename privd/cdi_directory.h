@@ -1,5 +1,6 @@
 #pragma once
-// The directory in which container runtimes look for CDI specs: files are put there and taken away.
+// The directory in which container runtimes look for CDI specs, or one for what specs name: files
+// are put there and taken away.
 
 #include "privd/open_file.h"
 
@@ -12,8 +13,8 @@ namespace vfiogate {
 /// after sync().
 class CdiDirectory {
 public:
-  /// Makes the directory's last part, mode 0755, where it is not there.
-  static Result<Done, ReadError> make(const std::string& path);
+  /// Makes the directory's last part where it is not there.
+  static Result<Done, ReadError> make(const std::string& path, mode_t mode = 0755);
   /// Error: the errno of opening it, such as ENOENT.
   static Result<CdiDirectory, ReadError> open(const std::string& path);
 
@@ -26,12 +27,13 @@ public:
 
   Result<std::vector<std::string>, ReadError> names() const;
 
+  /// Of a regular file. EFBIG: it is longer than `longest`; ELOOP: a link; EINVAL: something else.
+  Result<std::string, ReadError> read(const std::string& name, std::size_t longest) const;
+
   Result<Done, ReadError> sync() const;
 
 private:
   explicit CdiDirectory(kj::AutoCloseFd directory) : directory_(kj::mv(directory)) {}
-  bool says(const std::string& name, const std::string& text) const;
-
   kj::AutoCloseFd directory_;
 };
 

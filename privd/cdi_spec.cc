@@ -10,6 +10,8 @@ constexpr std::string_view kSuffix = ".json";
 constexpr std::string_view kTemporarySuffix = ".tmp";
 constexpr std::size_t kDigits = 16;
 
+}  // namespace
+
 std::string nodesText(const std::vector<std::string>& nodes) {
   std::string text;
   for (const std::string& node : nodes) {
@@ -18,8 +20,6 @@ std::string nodesText(const std::vector<std::string>& nodes) {
   }
   return text;
 }
-
-}  // namespace
 
 std::string specText(const ResourceName& resource, const std::vector<SpecDevice>& devices) {
   std::string text =

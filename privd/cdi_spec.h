@@ -21,6 +21,9 @@ struct SpecDevice {
 /// have no character that JSON would want escaped. `devices`: at least one, each with nodes.
 std::string specText(const ResourceName& resource, const std::vector<SpecDevice>& devices);
 
+/// Of a container's device nodes, what stands between the brackets.
+std::string nodesText(const std::vector<std::string>& nodes);
+
 /// `vfiogate-<16 hex digits>.json`: the digits stand for the resource.
 std::string specFileName(const ResourceName& resource);
 

@@ -2,8 +2,8 @@
 
 #include "ipc/types/cdi_kind.h"
 #include "privd/log_line.h"
+#include "privd/spec_nodes.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
@@ -12,8 +12,6 @@ namespace vfiogate {
 namespace {
 
 using Kind = SpecOutcome::Kind;
-
-constexpr std::string_view kDev = "/dev/";
 
 SpecOutcome failed(int error) {
   return {.kind = Kind::kFailed, .error = error, .devices = {}};
@@ -84,11 +82,8 @@ std::vector<SpecDevice> CdiStore::devicesOf(const StaticSpec& spec,
                                             const Snapshot& hardware) const {
   std::vector<SpecDevice> devices;
   for (const Bdf& address : spec.devices) {
-    auto nodes = vfioNodes(hardware, handedOver(spec, hardware, address), spec.backend);
-    const bool there = nodes && std::ranges::all_of(*nodes, [this](const std::string& node) {
-                         return dev_.hasCharacterDevice(node.substr(kDev.size()));
-                       });
-    devices.push_back({address, there ? *std::move(nodes) : std::vector<std::string>()});
+    devices.push_back(
+        {address, nodesOnDisk(dev_, hardware, handedOver(spec, hardware, address), spec.backend)});
   }
   return devices;
 }

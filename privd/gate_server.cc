@@ -29,22 +29,29 @@ protected:
     KJ_IF_MAYBE (refusal, gate_.refuse(*resource)) {
       return refuse(*refusal, *resource, answer);
     }
-    auto made = gate_.listen(*resource);
-    if (!made) {
-      logLine(LogEvent::kSocketFailed, {{"resource", kj::str(resource->str().c_str())},
-                                        {"step", kj::str(made.error().step)},
-                                        {"error", kj::str(strerror(made.error().error))}});
-      answer.setFailed(static_cast<std::uint16_t>(made.error().error));
+    return hand(gate_.listen(*resource), {"resource", kj::str(resource->str().c_str())}, ticket,
+                answer);
+  }
+
+  kj::Promise<void> listenDra(ListenDraContext context) override {
+    const auto params = context.getParams();
+    auto answer = context.getResults().initAnswer();
+    const kj::StringPtr driver = gate_.draDriver();
+    if (driver.size() == 0 || params.getDriver() != driver) {
+      logLine(LogEvent::kSocketRefused,
+              {{"driver", kj::str(params.getDriver())}, {"reason", kj::str("not --dra-driver")}});
+      answer.setForeignPrefix();
       return kj::READY_NOW;
     }
-    KubeletGate::Listener listener = kj::mv(made).value();
-    logLine(LogEvent::kSocketMade,
-            {{"resource", kj::str(resource->str().c_str())}, {"name", kj::str(listener.endpoint)}});
-    return deliver(channel_, timer_, {ticket, DescriptorKind::kListener, kj::mv(listener.fd)})
-        .then([answer, endpoint = kj::mv(listener.endpoint)](bool taken) mutable {
-          if (!taken) return answer.setTooMany();
-          answer.setEndpoint(endpoint);
-        });
+    return hand(gate_.listenDra(params.getSocket() == schema::DraSocket::SERVICE
+                                    ? KubeletGate::DraSocket::kService
+                                    : KubeletGate::DraSocket::kRegistration),
+                {"driver", kj::str(driver)}, params.getTicket(), answer);
+  }
+
+  kj::Promise<void> withdrawDra(WithdrawDraContext context) override {
+    context.getResults().setFailure(static_cast<std::uint16_t>(vfiogate::withdrawDra(gate_)));
+    return kj::READY_NOW;
   }
 
   kj::Promise<void> dial(DialContext context) override {
@@ -103,6 +110,26 @@ protected:
   }
 
 private:
+  /// Gives the peer the listener of `whose`, or says why there is none.
+  kj::Promise<void> hand(Result<KubeletGate::Listener, SocketError> made, LogField whose,
+                         std::uint32_t ticket, schema::ListenAnswer::Builder answer) {
+    if (!made) {
+      logLine(LogEvent::kSocketFailed, {{whose.key, kj::mv(whose.value)},
+                                        {"step", kj::str(made.error().step)},
+                                        {"error", kj::str(strerror(made.error().error))}});
+      answer.setFailed(static_cast<std::uint16_t>(made.error().error));
+      return kj::READY_NOW;
+    }
+    KubeletGate::Listener listener = kj::mv(made).value();
+    logLine(LogEvent::kSocketMade,
+            {{whose.key, kj::mv(whose.value)}, {"name", kj::str(listener.endpoint)}});
+    return deliver(channel_, timer_, {ticket, DescriptorKind::kListener, kj::mv(listener.fd)})
+        .then([answer, endpoint = kj::mv(listener.endpoint)](bool taken) mutable {
+          if (!taken) return answer.setTooMany();
+          answer.setEndpoint(endpoint);
+        });
+  }
+
   static kj::Promise<void> refuse(KubeletGate::Refusal refusal, const ResourceName& resource,
                                   schema::ListenAnswer::Builder answer) {
     const bool foreign = refusal == KubeletGate::Refusal::kForeignPrefix;
@@ -147,6 +174,15 @@ private:
 };
 
 }  // namespace
+
+int withdrawDra(const KubeletGate& gate) {
+  const auto withdrawn = gate.withdrawDra();
+  if (withdrawn && !*withdrawn) return 0;
+  const int error = withdrawn ? 0 : withdrawn.error().error;
+  logLine(LogEvent::kSocketWithdrawn, {{"driver", kj::str(gate.draDriver())},
+                                       {"error", kj::str(error == 0 ? "none" : strerror(error))}});
+  return error;
+}
 
 void encode(const FileIdentity& identity, schema::FileIdentity::Builder to) {
   to.setInode(identity.inode);

@@ -145,7 +145,7 @@ protected:
     }
     auto answer = context.getResults().initAnswer();
     KJ_IF_MAYBE (store, peer_->node.cdi) {
-      if (peer_->service.channel != nullptr && peer_->service.rights.cdi) {
+      if (mayHaveSpecs()) {
         encode(store->declare(*specs, *peer_->node.source.current().snapshot), answer);
         return kj::READY_NOW;
       }
@@ -172,7 +172,45 @@ protected:
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> writeClaimSpec(WriteClaimSpecContext context) override {
+    auto answer = context.getResults().initAnswer();
+    KJ_IF_MAYBE (store, claims()) {
+      vfiogate::writeClaimSpec(*store, context.getParams().getSpec(),
+                               *peer_->node.source.current().snapshot, answer);
+    } else {
+      answer.setDenied();
+    }
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> unlinkClaimSpec(UnlinkClaimSpecContext context) override {
+    auto answer = context.getResults().initAnswer();
+    KJ_IF_MAYBE (store, claims()) {
+      vfiogate::unlinkClaimSpec(*store, context.getParams().getUid(), answer);
+    } else {
+      answer.setDenied();
+    }
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> claimSpecs(ClaimSpecsContext context) override {
+    auto answer = context.getResults().initAnswer();
+    KJ_IF_MAYBE (store, claims()) {
+      tellClaimSpecs(*store, answer);
+    } else {
+      answer.setDenied();
+    }
+    return kj::READY_NOW;
+  }
+
 private:
+  bool mayHaveSpecs() const {
+    return peer_->service.channel != nullptr && peer_->service.rights.cdi;
+  }
+
+  /// Null: denied.
+  kj::Maybe<ClaimStore&> claims() { return mayHaveSpecs() ? peer_->node.claims : nullptr; }
+
   kj::Promise<void> post(Result<RegularFile, ReadError> opened, std::uint32_t ticket,
                          schema::ConfigurationAnswer::Builder answer) {
     if (!opened) {

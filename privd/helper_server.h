@@ -5,6 +5,7 @@
 #include "ipc/schema/helper.capnp.h"
 #include "privd/binding_office.h"
 #include "privd/cdi_store.h"
+#include "privd/claim_store.h"
 #include "privd/holds.h"
 #include "privd/kubelet_gate.h"
 #include "privd/lending_binder.h"
@@ -34,6 +35,7 @@ struct Node {
   kj::Maybe<LendingBinder&> binder;  ///< null: plugind has not the right
   kj::Timer& timer;
   kj::Maybe<BindingOffice&> office = nullptr;  ///< null: no bindings are changed by hand
+  kj::Maybe<ClaimStore&> claims = nullptr;     ///< null: plugind has not the right
 };
 
 /// How one connection is served.

@@ -3,6 +3,9 @@
 #include "privd/resource_digest.h"
 
 #include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 
 namespace vfiogate {
 namespace {
@@ -22,13 +25,16 @@ kj::String socketNameOf(const ResourceName& resource) {
 }
 
 KubeletGate::KubeletGate(kj::UnixEventPort& port, kj::Timer& timer, kj::StringPtr kubeletDir,
-                         kj::Vector<kj::String> prefixes)
+                         kj::Vector<kj::String> prefixes, kj::StringPtr draDriver)
     : directory_(kj::str(kubeletDir, "/device-plugins")),
       podResourcesDirectory_(kj::str(kubeletDir, "/pod-resources")),
       registrationSocket_(kj::str(directory_, "/kubelet.sock")),
       podResourcesSocket_(kj::str(podResourcesDirectory_, "/kubelet.sock")),
       checkpoint_(kj::str(directory_, "/kubelet_internal_checkpoint")),
       prefixes_(kj::mv(prefixes)),
+      draDriver_(kj::str(draDriver)),
+      draDirectory_(kj::str(kubeletDir, "/plugins/", draDriver)),
+      draRegistry_(kj::str(kubeletDir, "/plugins_registry")),
       devicePlugins_(port, timer, directory_, ""),
       podResources_(port, timer, podResourcesDirectory_, "") {}
 
@@ -51,6 +57,27 @@ Result<KubeletGate::Listener, SocketError> KubeletGate::listen(const ResourceNam
   if (!fd) return Failure{fd.error()};
   served_.insert(resource);
   return Listener{kj::mv(endpoint), kj::mv(fd).value()};
+}
+
+Result<KubeletGate::Listener, SocketError> KubeletGate::listenDra(DraSocket socket) const {
+  const bool service = socket == DraSocket::kService;
+  const kj::StringPtr directory = service ? draDirectory_ : draRegistry_;
+  const auto name = service ? kj::str("dra.sock") : registrationName();
+  auto fd = listenAt(directory, name, WhoMayConnect::kOwner);
+  if (!fd) return Failure{fd.error()};
+  return Listener{kj::str(directory, "/", name), kj::mv(fd).value()};
+}
+
+Result<bool, ReadError> KubeletGate::withdrawDra() const {
+  if (draDriver_.size() == 0) return false;
+  const auto path = kj::str(draRegistry_, "/", registrationName());
+  if (unlinkat(AT_FDCWD, path.cStr(), 0) == 0) return true;
+  if (errno == ENOENT) return false;
+  return Failure{ReadError{errno}};
+}
+
+kj::String KubeletGate::registrationName() const {
+  return kj::str(draDriver_, "-reg.sock");
 }
 
 Result<kj::AutoCloseFd, SocketError> KubeletGate::dial(Socket socket) const {

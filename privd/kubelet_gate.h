@@ -30,15 +30,16 @@ struct KubeletFiles {
 };
 
 /// Makes and dials sockets below `<kubelet-dir>`, and reads no byte that goes over them, nor of the
-/// checkpoint. What belongs to resources outside `prefixes` is refused.
+/// checkpoint. What belongs to resources outside `prefixes` is refused, and what belongs to any DRA
+/// driver but `draDriver`; empty: there is none.
 class KubeletGate {
 public:
   KubeletGate(kj::UnixEventPort& port, kj::Timer& timer, kj::StringPtr kubeletDir,
-              kj::Vector<kj::String> prefixes);
+              kj::Vector<kj::String> prefixes, kj::StringPtr draDriver = "");
 
   enum class Refusal { kForeignPrefix, kTooMany };
   struct Listener {
-    kj::String endpoint;  ///< the file's name, which Register tells the kubelet
+    kj::String endpoint;  ///< the file's name, which the kubelet is told
     kj::AutoCloseFd fd;
   };
 
@@ -50,6 +51,13 @@ public:
 
   /// A listening socket for a resource that refuse() lets through; the one before is replaced.
   Result<Listener, SocketError> listen(const ResourceName& resource);
+
+  kj::StringPtr draDriver() const { return draDriver_; }
+  enum class DraSocket { kService, kRegistration };
+  /// The same for the DRA driver; `endpoint` is the whole path.
+  Result<Listener, SocketError> listenDra(DraSocket socket) const;
+  /// Unlinks the driver's registration socket, whoever made it. True: it was there.
+  Result<bool, ReadError> withdrawDra() const;
 
   enum class Socket { kRegistration, kPodResources };
   /// A connection to the kubelet.
@@ -67,12 +75,17 @@ public:
   kj::Promise<void> changedSince(std::uint64_t seen);
 
 private:
+  kj::String registrationName() const;
+
   kj::String directory_;
   kj::String podResourcesDirectory_;
   kj::String registrationSocket_;
   kj::String podResourcesSocket_;
   kj::String checkpoint_;
   kj::Vector<kj::String> prefixes_;
+  kj::String draDriver_;
+  kj::String draDirectory_;
+  kj::String draRegistry_;
   NameWatch devicePlugins_;
   NameWatch podResources_;
   std::set<ResourceName> served_;

@@ -77,6 +77,8 @@ kj::StringPtr eventName(LogEvent event) {
       return "socket_refused";
     case LogEvent::kSocketFailed:
       return "socket_failed";
+    case LogEvent::kSocketWithdrawn:
+      return "socket_withdrawn";
     case LogEvent::kKubeletAbsent:
       return "kubelet_absent";
     case LogEvent::kKubeletAppeared:

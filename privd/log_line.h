@@ -26,6 +26,7 @@ enum class LogEvent {
   kSocketMade,
   kSocketRefused,
   kSocketFailed,
+  kSocketWithdrawn,
   kKubeletAbsent,
   kKubeletAppeared,
   kDirectoryMissing,

@@ -33,6 +33,10 @@ Result<PlugindLease, ReadError> PlugindLease::open(const std::string& stateDir,
   return PlugindLease(kj::mv(directory).value(), ticketsAfter);
 }
 
+bool PlugindLease::isFree() const {
+  return lockIfFree(openLock(O_RDONLY));
+}
+
 std::optional<PlugindLease::Leased> PlugindLease::take(std::uint64_t ticket) {
   // For reading: who is handed it can neither change the ticket nor make the file large.
   kj::AutoCloseFd lock = openLock(O_RDONLY);

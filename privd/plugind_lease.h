@@ -21,6 +21,9 @@ public:
   static Result<PlugindLease, ReadError> open(const std::string& stateDir,
                                               std::uint64_t ticketsAfter);
 
+  /// No plugind is there.
+  bool isFree() const;
+
   struct Leased {
     std::uint64_t ticket;                 ///< never 0
     std::optional<kj::AutoCloseFd> lock;  ///< null: the peer has it already

@@ -1,6 +1,7 @@
 #include "privd/plugind_link.h"
 
 #include "ipc/socket/stream_flags.h"
+#include "privd/gate_server.h"
 #include "privd/log_line.h"
 
 #include <kj/debug.h>
@@ -69,6 +70,8 @@ kj::Promise<void> PlugindLink::serve(kj::AutoCloseFd fd, Rights rights, AuditPee
     } else {
       logLine(LogEvent::kPeerGone, {{"role", kj::str("plugind")}});
     }
+    // Where it is privd that ends, the socket stays: plugind serves it meanwhile.
+    withdrawDra(node_.kubelet);
     // A connection that held is no failure; one that broke at once keeps the pause growing.
     if (io_.provider->getTimer().now() - began > kLongestPause) pause_ = kShortestPause;
     return pauseAndDial();

@@ -5,6 +5,8 @@
 #include "privd/audit/head_teller.h"
 #include "privd/bind/binding.h"
 #include "privd/command_socket.h"
+#include "privd/device_metadata.h"
+#include "privd/gate_server.h"
 #include "privd/helper_server.h"
 #include "privd/instance_lock.h"
 #include "privd/log_line.h"
@@ -77,6 +79,22 @@ std::string why(int error) {
   return std::string(": ") + strerror(error);
 }
 
+std::string draDirectory(const ServeOptions& options) {
+  return options.kubeletDir + "/plugins/" + options.draDriver;
+}
+
+/// What is missing of the driver's own directory, below the kubelet's, which may not have run yet.
+void makeDraDirectories(const ServeOptions& options) {
+  const std::string directory = draDirectory(options);
+  auto made = CdiDirectory::make(options.kubeletDir + "/plugins", 0750);
+  if (made) made = CdiDirectory::make(directory);
+  if (made) made = CdiDirectory::make(directory + kMetadataDirectory);
+  if (made) return;
+  logLine(LogEvent::kSocketFailed, {{"driver", kj::str(options.draDriver.c_str())},
+                                    {"step", kj::str("mkdir")},
+                                    {"error", kj::str(strerror(made.error().error))}});
+}
+
 Result<Opened, std::string> openAll(const ServeOptions& options) {
   auto lease = PlugindLease::open(options.stateDir, drawNumber());
   if (!lease) return Failure{"--state-dir " + options.stateDir + why(lease.error().error)};
@@ -91,6 +109,7 @@ Result<Opened, std::string> openAll(const ServeOptions& options) {
                                       {"error", kj::str(strerror(made.error().error))}});
     }
   }
+  if (!options.draDriver.empty()) makeDraDirectories(options);
   // A rotated log's head is told at once: its file may be carried away.
   auto binding = openBindingParts(options.stateDir, options.binding, {.rotated = tellHead});
   if (!binding) return Failure{binding.error()};
@@ -134,7 +153,8 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
   const SplitPath plugindPath = splitPath(options.plugind);
   NameWatch plugindSocket(io.unixEventPort, timer, plugindPath.directory.c_str(),
                           plugindPath.name.c_str());
-  KubeletGate kubelet(io.unixEventPort, timer, options.kubeletDir.c_str(), prefixesOf(options));
+  KubeletGate kubelet(io.unixEventPort, timer, options.kubeletDir.c_str(), prefixesOf(options),
+                      options.draDriver.c_str());
   kj::Maybe<PlugindConfig> config;
   if (!options.plugindConfig.empty()) {
     config.emplace(io.unixEventPort, timer, options.plugindConfig.c_str());
@@ -144,6 +164,8 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
 
   if (auto failure = loadFilter(kPrivdRules)) return failure;
   logLine(LogEvent::kLockedDown);
+
+  if (opened.lease.isFree()) withdrawDra(kubelet);  // otherwise that plugind may be serving it
 
   const RolePolicy policy = policyOf(options);
   Holds holds;
@@ -163,10 +185,15 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
   }
   kj::Maybe<CdiStore> cdi;
   if (policy.plugindRights.cdi) cdi.emplace(options.cdiDir, kubelet, opened.dev);
+  kj::Maybe<ClaimStore> claims;
+  if (policy.plugindRights.cdi) {
+    claims.emplace(options.cdiDir, draDirectory(options) + kMetadataDirectory, kubelet, opened.dev);
+  }
   kj::Maybe<LendingBinder&> lendings;
   if (policy.plugindRights.bind) lendings = binding.lendings();
   Node node{source,       uevents, opened.sysfs, opened.dev, kubelet, holds,
-            opened.lease, config,  cdi,          lendings,   timer,   binding.operators()};
+            opened.lease, config,  cdi,          lendings,   timer,   binding.operators(),
+            claims};
   CommandSocket commands(node, io, policy, kj::mv(opened.commands));
   PlugindLink plugind(node, io, policy, options.plugind.c_str(), plugindSocket);
   binding.serve(source, options.declared);

@@ -1,5 +1,7 @@
 #include "privd/serve_options.h"
 
+#include "ipc/types/kube_names.h"
+
 #include <CLI/CLI.hpp>
 
 #include <fstream>
@@ -29,8 +31,18 @@ std::string checkPrefix(const std::string& text) {
   return {};
 }
 
+std::string checkDraDriver(const std::string& text) {
+  if (!isDraDriver(text)) {
+    return "'" + text +
+           "' is no DRA driver's name: give a lower-case DNS name that begins with a letter and "
+           "has "
+           "at most 63 characters, such as vfio.vfiogate.dev";
+  }
+  return {};
+}
+
 void refuseLaterOptions(CLI::App& serve) {
-  for (const char* name : {"--dra-driver", "--require-landlock"}) {
+  for (const char* name : {"--require-landlock"}) {
     serve
         .add_option_function<std::vector<std::string>>(name,
                                                        [name](const std::vector<std::string>&) {
@@ -104,6 +116,11 @@ void addServeOptions(CLI::App& serve, ServeOptions& options) {
       ->check(checkPrefix)
       ->take_all()
       ->capture_default_str();
+  serve
+      .add_option("--dra-driver", options.draDriver,
+                  "the DRA driver that plugind may be: its sockets and claims' CDI specs")
+      ->check(checkDraDriver)
+      ->type_name("NAME");
   serve
       .add_option("--plugind-config", options.plugindConfig,
                   "plugind's configuration: watched, and handed to plugind when it changes")

@@ -29,6 +29,7 @@ struct ServeOptions {
   std::string plugindConfig;  ///< empty: none
   std::string stateDir = "/var/lib/vfiogate";
   std::vector<std::string> resourcePrefixes = {"vfiogate.dev/"};
+  std::string draDriver;  ///< empty: none
   std::string uevents = "on";
   std::uint32_t rescanSeconds = 60;
   BindingOptions binding;

@@ -1,5 +1,9 @@
 #include "privd/spec_server.h"
 
+#include "ipc/codec/bounded_lists.h"
+#include "ipc/codec/decode_specs.h"
+#include "ipc/types/kube_names.h"
+
 namespace vfiogate {
 namespace {
 
@@ -24,11 +28,49 @@ void encode(const SpecOutcome& outcome, schema::SpecOutcome::Builder to) {
   }
 }
 
+template <typename List>
+void fill(List list, const std::vector<std::string>& texts) {
+  for (capnp::uint i = 0; i < list.size(); ++i) list.set(i, texts[i]);
+}
+
+void tell(const ClaimFault& fault, schema::ClaimSpecAnswer::Builder to) {
+  if (const auto* bad = std::get_if<std::string>(&fault)) {
+    to.setBad(*bad);
+  } else if (const auto* unreachable = std::get_if<Bdf>(&fault)) {
+    encodeAddress(*unreachable, to.initUnreachable());
+  } else {
+    to.setFailed(static_cast<std::uint16_t>(std::get<ReadError>(fault).error));
+  }
+}
+
 }  // namespace
 
 void encode(const std::vector<SpecOutcome>& outcomes, schema::SpecsAnswer::Builder to) {
   auto told = to.initOutcomes(static_cast<capnp::uint>(outcomes.size()));
   for (capnp::uint i = 0; i < told.size(); ++i) encode(outcomes[i], told[i]);
+}
+
+void writeClaimSpec(ClaimStore& store, schema::ClaimSpec::Reader spec, const Snapshot& hardware,
+                    schema::ClaimSpecAnswer::Builder to) {
+  const auto wanted = decode(spec);
+  if (!wanted) return to.setBad(wanted.error().what);
+  const auto written = store.write(*wanted, hardware);
+  if (!written) return tell(written.error(), to);
+  fill(to.initInPlace(static_cast<capnp::uint>(written->size())), *written);
+}
+
+void unlinkClaimSpec(ClaimStore& store, capnp::Text::Reader uid, schema::UnlinkAnswer::Builder to) {
+  const std::string text(uid.begin(), uid.size());
+  if (!isUid(text)) return to.setBad("uid: no UUID in lower case");
+  const auto done = store.unlink(text);
+  if (!done) return to.setFailed(static_cast<std::uint16_t>(done.error().error));
+  to.setGone();
+}
+
+void tellClaimSpecs(const ClaimStore& store, schema::ClaimSpecsAnswer::Builder to) {
+  const auto texts = store.texts();
+  if (!texts) return to.setFailed(static_cast<std::uint16_t>(texts.error().error));
+  fill(to.initTexts(static_cast<capnp::uint>(texts->size())), *texts);
 }
 
 }  // namespace vfiogate

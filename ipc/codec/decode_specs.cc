@@ -37,6 +37,18 @@ StaticSpec readSpec(CheckedFields& fields, schema::StaticSpec::Reader in) {
   return spec;
 }
 
+ClaimDevice readDevice(CheckedFields& fields, schema::ClaimDevice::Reader in) {
+  ClaimDevice device{.address = fields.address("address", in.getAddress()),
+                     .resource = fields.text("resource", in.getResource()),
+                     .backend = readHandles(fields, in.getHandles()),
+                     .hands = {},
+                     .request = fields.text("request", in.getRequest())};
+  fields.each("hands", in.getHands(), kMostClaimHands, [&](schema::Address::Reader hand) {
+    device.hands.insert(fields.address("address", hand));
+  });
+  return device;
+}
+
 }  // namespace
 
 Result<std::vector<StaticSpec>, DecodeError> decode(StaticSpecList::Reader in) {
@@ -52,6 +64,24 @@ Result<std::vector<StaticSpec>, DecodeError> decode(StaticSpecList::Reader in) {
   });
   if (fields.error()) return Failure{DecodeError{*fields.error()}};
   return specs;
+}
+
+Result<ClaimSpec, DecodeError> decode(schema::ClaimSpec::Reader in) {
+  CheckedFields fields;
+  ClaimSpec spec{.driver = fields.text("driver", in.getDriver()),
+                 .uid = fields.text("uid", in.getUid()),
+                 .claimNamespace = fields.text("claimNamespace", in.getClaimNamespace()),
+                 .name = fields.text("name", in.getName()),
+                 .devices = {},
+                 .metadata = in.getMetadata(),
+                 .podClaimName = fields.text("podClaimName", in.getPodClaimName()),
+                 .pool = fields.text("pool", in.getPool())};
+  fields.each("devices", in.getDevices(), kMostClaimDevices, [&](schema::ClaimDevice::Reader one) {
+    spec.devices.push_back(readDevice(fields, one));
+  });
+  if (fields.error()) return Failure{DecodeError{*fields.error()}};
+  if (auto fault = faultIn(spec)) return Failure{DecodeError{*std::move(fault)}};
+  return spec;
 }
 
 }  // namespace vfiogate

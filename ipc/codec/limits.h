@@ -13,8 +13,9 @@ namespace vfiogate {
 /// Version byte that opens a connection which privd dialled.
 constexpr std::uint8_t kChannelVersion = schema::PROTOCOL;
 
-/// What privd reads of a peer: a message above 64 KiB is refused before it is allocated.
-constexpr capnp::ReaderOptions kFromPeer{.traversalLimitInWords = 8192, .nestingLimit = 8};
+/// What privd reads of a peer: a message above 64 KiB is refused before it is allocated. The
+/// deepest is a hand of a device of a claim's spec.
+constexpr capnp::ReaderOptions kFromPeer{.traversalLimitInWords = 8192, .nestingLimit = 10};
 /// What plugind and the command line read of privd: a full snapshot of 4,096 devices fits.
 constexpr capnp::ReaderOptions kFromPrivd{.traversalLimitInWords = 4U << 20U, .nestingLimit = 16};
 /// Words of calls in flight that Cap'n Proto itself holds for a peer.

@@ -83,6 +83,7 @@ struct ClaimSpec {
   devices @4 :List(ClaimDevice);  # ascending by address
   metadata @5 :Bool;      # with a file per request in which KubeVirt looks for addresses
   podClaimName @6 :Text;  # of a claim made from a template; empty: it was not
+  pool @7 :Text;          # that the devices are of; empty: not told
 }
 
 struct ClaimDevice {

@@ -1,5 +1,7 @@
 #include "ipc/types/resource_name.h"
 
+#include "ipc/types/kube_names.h"
+
 #include <algorithm>
 
 namespace vfiogate {
@@ -9,25 +11,8 @@ namespace {
 constexpr std::size_t kMaxPrefix = 253 - 9;
 constexpr std::size_t kMaxLabel = 63;
 
-bool isLowerOrDigit(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
 bool isAlphaOrDigit(char c) {
-  return isLowerOrDigit(c) || (c >= 'A' && c <= 'Z');
-}
-
-bool isSubdomain(std::string_view text) {
-  if (text.empty() || text.size() > kMaxPrefix) return false;
-  while (true) {
-    const std::size_t dot = text.find('.');
-    const std::string_view label = text.substr(0, dot);
-    if (label.empty() || !isLowerOrDigit(label.front()) || !isLowerOrDigit(label.back()))
-      return false;
-    if (!std::ranges::all_of(label, [](char c) { return isLowerOrDigit(c) || c == '-'; }))
-      return false;
-    if (dot == std::string_view::npos) return true;
-    text.remove_prefix(dot + 1);
-  }
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
 }
 
 bool isQualifiedName(std::string_view text) {
@@ -46,7 +31,8 @@ std::optional<ResourceName> ResourceName::parse(std::string_view text) {
   }
   if (text.find("kubernetes.io/") != std::string_view::npos) return std::nullopt;
   if (text.starts_with("requests.")) return std::nullopt;
-  if (!isSubdomain(text.substr(0, slash)) || !isQualifiedName(text.substr(slash + 1))) {
+  if (!isDnsSubdomain(text.substr(0, slash), kMaxPrefix) ||
+      !isQualifiedName(text.substr(slash + 1))) {
     return std::nullopt;
   }
   return ResourceName(std::string(text));

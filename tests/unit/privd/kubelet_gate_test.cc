@@ -177,6 +177,50 @@ TEST_F(KubeletGateTest, CountsWhatTheKubeletMakes) {
   gate_.changedSince(seen).wait(io_.waitScope);
 }
 
+class KubeletGateDraTest : public KubeletGateTest {
+protected:
+  ~KubeletGateDraTest() noexcept override = default;
+  KubeletGateDraTest() {
+    std::filesystem::create_directories(dir_ / "plugins/vfio.vfiogate.dev");
+    std::filesystem::create_directory(dir_ / "plugins_registry");
+  }
+  using DraSocket = KubeletGate::DraSocket;
+  std::string registration() { return dir_ / "plugins_registry/vfio.vfiogate.dev-reg.sock"; }
+
+  const KubeletGate dra_{io_.unixEventPort, io_.provider->getTimer(), dir_.path().c_str(),
+                         prefixes(), "vfio.vfiogate.dev"};
+};
+
+TEST_F(KubeletGateDraTest, TheNextSocketTakesTheNameOver) {
+  for (const auto socket : {DraSocket::kService, DraSocket::kRegistration}) {
+    auto first = dra_.listenDra(socket);
+    auto second = dra_.listenDra(socket);
+    ASSERT_TRUE(first);
+    ASSERT_TRUE(second);
+    EXPECT_EQ(first->endpoint, second->endpoint);
+    ASSERT_TRUE(dialAt(second->endpoint));
+    EXPECT_TRUE(acceptFrom(second->fd) != nullptr);
+    EXPECT_TRUE(acceptFrom(first->fd) == nullptr);
+  }
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir_ / "plugins_registry"), {}), 1);
+}
+
+TEST_F(KubeletGateDraTest, WithdrawsItsOwnNameOnly) {
+  std::ofstream(dir_ / "plugins_registry/other-reg.sock") << "";
+  EXPECT_FALSE(*dra_.withdrawDra());
+  ASSERT_TRUE(dra_.listenDra(DraSocket::kRegistration));
+  EXPECT_FALSE(*gate_.withdrawDra()) << "it has no driver";
+  EXPECT_TRUE(std::filesystem::exists(registration()));
+  EXPECT_TRUE(*dra_.withdrawDra());
+  EXPECT_FALSE(std::filesystem::exists(registration()));
+  EXPECT_TRUE(std::filesystem::exists(dir_ / "plugins_registry/other-reg.sock"));
+  std::filesystem::create_directory(registration());
+  EXPECT_EQ(dra_.withdrawDra().error().error, EISDIR);
+  std::filesystem::remove_all(dir_ / "plugins_registry");
+  EXPECT_FALSE(*dra_.withdrawDra());
+  EXPECT_EQ(dra_.listenDra(DraSocket::kRegistration).error().error, ENOENT);
+}
+
 TEST_F(KubeletGateTest, SaysWhichStepFailed) {
   std::filesystem::remove_all(pathOf(""));
   const auto made = gate_.listen(named("vfiogate.dev/a"));

@@ -104,7 +104,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Refusal{{"--declare", "0000:01:00.0=what"}, "--declare: "},
                     Refusal{{"--override", "root-disk"}, "no guard that may be overridden"},
                     Refusal{{"--override", "users=1"}, "'1' is no PCI address"},
-                    Refusal{{"--dra-driver", "a"}, "--dra-driver: not in this version"},
+                    Refusal{{"--dra-driver", "../x"}, "no DRA driver's name"},
+                    Refusal{{"--dra-driver", "Vfio.dev"}, "no DRA driver's name"},
+                    Refusal{{"--dra-driver", "10de.dev"}, "no DRA driver's name"},
+                    Refusal{{"--dra-driver", std::string(64, 'a')}, "no DRA driver's name"},
                     Refusal{{"--require-landlock"}, "not in this version"},
                     Refusal{{"--options", "/nonexistent"}, "cannot read /nonexistent"}));
 

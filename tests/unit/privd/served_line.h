@@ -6,6 +6,7 @@
 #include "ipc/socket/stream_flags.h"
 #include "ipc/types/update.h"
 #include "privd/connection.h"
+#include "tests/support/claim_specs.h"
 #include "tests/support/fake_sysfs.h"
 #include "tests/support/temp_dir.h"
 
@@ -158,13 +159,15 @@ protected:
   SysfsRoot sysfs_ = SysfsRoot::open(tree_.sysfs()).value();
   DevRoot dev_ = DevRoot::open(tree_.dev()).value();
   kj::AsyncIoContext io_ = kj::setupAsyncIo();
-  KubeletGate gate_{io_.unixEventPort, io_.provider->getTimer(), dir_.path().c_str(), prefixes()};
+  KubeletGate gate_{io_.unixEventPort, io_.provider->getTimer(), dir_.path().c_str(), prefixes(),
+                    test::kDraDriver.c_str()};
   kj::Maybe<SnapshotSource> source_;
   Holds holds_;
   PlugindLease lease_ = PlugindLease::open(dir_.path(), 40).value();
   PlugindConfig config_{io_.unixEventPort, io_.provider->getTimer(),
                         kj::str(dir_.path().c_str(), "/plugind.yaml")};
   CdiStore cdi_{dir_ / "cdi", gate_, dev_};
+  ClaimStore claims_{dir_ / "cdi", dir_ / "metadata", gate_, dev_};
   virtual kj::Maybe<LendingBinder&> binder() { return nullptr; }
   Node node() {
     return Node{KJ_ASSERT_NONNULL(source_),
@@ -177,7 +180,9 @@ protected:
                 config_,
                 cdi_,
                 binder(),
-                io_.provider->getTimer()};
+                io_.provider->getTimer(),
+                nullptr,
+                claims_};
   }
 };
 
