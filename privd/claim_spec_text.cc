@@ -10,8 +10,8 @@
 namespace vfiogate {
 namespace {
 
-constexpr std::string_view kPrefix = "vfiogate-claim-";
-constexpr std::string_view kSuffix = ".json";
+constexpr std::string_view kClaimBegin = "vfiogate-claim-";
+constexpr std::string_view kClaimEnd = ".json";
 
 std::string claimRecord(const ClaimSpec& spec) {
   return claimVariable(spec.uid) + "=" + spec.claimNamespace + "/" + spec.name +
@@ -39,13 +39,13 @@ std::string mountsText(const ClaimSpec& spec, const std::string& request,
 }  // namespace
 
 std::string claimFileName(const std::string& uid) {
-  return std::string(kPrefix) + uid + std::string(kSuffix);
+  return std::string(kClaimBegin) + uid + std::string(kClaimEnd);
 }
 
 bool isClaimFileName(std::string_view name) {
-  if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return false;
-  name.remove_prefix(kPrefix.size());
-  return name.size() > kSuffix.size() && isUid(name.substr(0, name.size() - kSuffix.size()));
+  if (!name.starts_with(kClaimBegin) || !name.ends_with(kClaimEnd)) return false;
+  name.remove_prefix(kClaimBegin.size());
+  return name.size() > kClaimEnd.size() && isUid(name.substr(0, name.size() - kClaimEnd.size()));
 }
 
 bool isPlainPath(std::string_view path) {

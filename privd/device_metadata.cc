@@ -5,7 +5,7 @@
 namespace vfiogate {
 namespace {
 
-constexpr std::string_view kSuffix = ".json";
+constexpr std::string_view kMetadataSuffix = ".json";
 
 /// `"key": "value"`.
 std::string field(std::string_view key, std::string_view value) {
@@ -21,14 +21,14 @@ std::string deviceText(const ClaimSpec& spec, const Bdf& address) {
 }  // namespace
 
 std::string metadataFileName(const std::string& uid, const std::string& request) {
-  return uid + "_" + request + std::string(kSuffix);
+  return uid + "_" + request + std::string(kMetadataSuffix);
 }
 
 bool isMetadataFileOf(const std::string& uid, std::string_view name) {
   const std::string begin = uid + "_";
   if (name.starts_with('.') && name.ends_with(".tmp")) name = name.substr(1, name.size() - 5);
-  if (!name.starts_with(begin) || !name.ends_with(kSuffix)) return false;
-  return isDnsLabel(name.substr(begin.size(), name.size() - begin.size() - kSuffix.size()));
+  if (!name.starts_with(begin) || !name.ends_with(kMetadataSuffix)) return false;
+  return isDnsLabel(name.substr(begin.size(), name.size() - begin.size() - kMetadataSuffix.size()));
 }
 
 std::string metadataText(const ClaimSpec& spec, const std::string& request) {
