@@ -28,6 +28,7 @@ RULES = {
     "privd/cli/doctor/checks": (["ipc/types", "privd/cli/doctor"], [STD]),
     "cli": (["cli", "ipc/types"], [STD, POSIX, r"<CLI/.*>"]),
     "netd": (["cli", "ipc", "seccomp", "netd"], [STD, POSIX, KJ, r"<(CLI|prometheus|spdlog)/.*>"]),
+    "netd/dra": (["ipc", "netd", "plugind/api"], [STD, POSIX, KJ, r"<nlohmann/.*>"]),
     "plugind/core": (["ipc/types", "plugind/core"], [STD]),
     "plugind": (["cli", "ipc", "seccomp", "plugind", "proto"],
                 [STD, POSIX, KJ, r"<(absl|grpc|grpcpp|google|spdlog|yaml-cpp|CLI|nlohmann|prometheus)/.*>"]),

@@ -1,0 +1,32 @@
+#include "netd/dra/api_retry.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace vfiogate {
+namespace {
+
+constexpr unsigned kTooManyRequests = 429;
+constexpr unsigned kNotImplemented = 501;
+
+bool isPassing(const ApiOutcome& outcome) {
+  if (!outcome) return true;
+  if (outcome->status == kTooManyRequests) return true;
+  return outcome->status >= 500 && outcome->status <= 599 && outcome->status != kNotImplemented;
+}
+
+}  // namespace
+
+std::optional<kj::Duration> waitBeforeRetry(const ApiOutcome& outcome, unsigned tries,
+                                            double unit) {
+  if (tries >= kMostApiTries || !isPassing(outcome)) return std::nullopt;
+  kj::Duration asked = 0 * kj::SECONDS;
+  if (outcome && outcome->retryAfter) asked = *outcome->retryAfter;
+  if (asked > kMostRetryAfter) return std::nullopt;
+  const kj::Duration most =
+      std::min(kFirstApiBackoff * (std::int64_t{1} << std::min(tries - 1, 16U)), kMostApiBackoff);
+  const auto jitter = static_cast<std::int64_t>(unit * static_cast<double>(most / kj::NANOSECONDS));
+  return asked + jitter * kj::NANOSECONDS;
+}
+
+}  // namespace vfiogate
