@@ -105,6 +105,7 @@ check "clang-format" tests/format.sh
 check "shellcheck" bash -c 'git ls-files "*.sh" .ci/run | xargs shellcheck -x'
 check "include rules" tests/budget/include_rules.py
 check "counting of results" tests/count_results_test.py
+check "stand-in API server" tests/support/api_server/api_server_test.py
 check "budget of the trusted code" tests/budget/trusted_code.py
 check "mutants of the ledger apply, their tests exist" tests/mutants/run.sh --check
 

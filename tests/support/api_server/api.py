@@ -1,0 +1,184 @@
+"""What the stand-in API server answers, apart from HTTP: paths and verbs to the store."""
+
+import copy
+import json
+import re
+import threading
+import time
+import typing
+
+import pools
+import rules
+from orders import Journal, Orders
+from store import Refused, Store, Watch
+
+GROUP = "/apis/resource.k8s.io/v1"
+PATHS = [(re.compile(pattern), resource, kind, version) for pattern, resource, kind, version in (
+    (r"/api/v1/(?P<plural>nodes)(/(?P<name>[^/]+))?", "nodes", "Node", "v1"),
+    (GROUP + r"/(?P<plural>resourceslices)(/(?P<name>[^/]+))?", "resourceslices", "ResourceSlice", "resource.k8s.io/v1"),
+    (GROUP + r"/(?P<plural>resourceclaims)", "resourceclaims", "ResourceClaim", "resource.k8s.io/v1"),
+    (GROUP + r"/namespaces/(?P<namespace>[^/]+)/(?P<plural>resourceclaims)(/(?P<name>[^/]+)(?P<status>/status)?)?",
+     "resourceclaims", "ResourceClaim", "resource.k8s.io/v1"))]
+# As the real one: a selector for anything else is refused.
+SELECTABLE = {"nodes": ("metadata.name",), "resourceslices": ("metadata.name", "spec.nodeName", "spec.driver"),
+              "resourceclaims": ("metadata.name", "metadata.namespace")}
+
+
+class Target(typing.NamedTuple):
+    resource: str
+    kind: str
+    version: str
+    namespace: str | None
+    name: str | None
+    status: bool
+
+
+class WatchAsked(typing.NamedTuple):
+    watch: Watch
+    seconds: float
+
+
+def target_of(path: str) -> Target:
+    for pattern, resource, kind, version in PATHS:
+        if match := pattern.fullmatch(path):
+            said = match.groupdict()
+            return Target(resource, kind, version, said.get("namespace"), said.get("name"), bool(said.get("status")))
+    raise Refused(404, "NotFound", "the server could not find the requested resource")
+
+
+def selector_of(target: Target, text: str) -> dict[str, str]:
+    selector = {}
+    for term in filter(None, text.split(",")):
+        path, _, value = term.partition("=")
+        if path not in SELECTABLE[target.resource]:
+            raise Refused(400, "BadRequest", f'field label not supported: {path}')
+        selector[path] = value.removeprefix("=")
+    return selector
+
+
+def merged(old, patch):
+    if not isinstance(patch, dict):
+        return patch
+    new = dict(old) if isinstance(old, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            new.pop(key, None)
+        else:
+            new[key] = merged(new.get(key), value)
+    return new
+
+
+class Api:
+    def __init__(self, dropped: set[str], node_names: list[str]):
+        self.store, self.orders, self.journal = Store(), Orders(), Journal()
+        self.dropped = dropped
+        self.stopping = threading.Event()
+        for name in node_names:
+            self.store.create("nodes", "", {"kind": "Node", "apiVersion": "v1", "metadata": {"name": name}})
+
+    def answer(self, method: str, path: str, query: dict[str, str], body: bytes, kind: str) -> dict | WatchAsked:
+        target = target_of(path)
+        if method == "GET":
+            return self._read(target, query)
+        sent = self._parsed(body) if body else {}
+        if method == "POST" and target.name is None:
+            return self._created(target, sent)
+        if method in ("PUT", "PATCH") and target.name is not None:
+            if method == "PATCH" and not kind.startswith("application/merge-patch+json"):
+                raise Refused(415, "UnsupportedMediaType", f"the stand-in takes application/merge-patch+json, not {kind}")
+            return self._updated(target, sent, method == "PATCH")
+        if method == "DELETE":
+            return self._deleted(target, sent, query)
+        raise Refused(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+
+    @staticmethod
+    def _parsed(body: bytes) -> dict:
+        try:
+            parsed = json.loads(body)
+        except ValueError as error:
+            raise Refused(400, "BadRequest", f"the body is no JSON: {error}") from error
+        if not isinstance(parsed, dict):
+            raise Refused(400, "BadRequest", "the body is no object")
+        return parsed
+
+    def _read(self, target: Target, query: dict[str, str]) -> dict | WatchAsked:
+        if target.name is not None:
+            return self.store.get(target.resource, target.namespace or "", target.name)
+        selector = selector_of(target, query.get("fieldSelector", ""))
+        if query.get("watch") in ("1", "true"):
+            since = query.get("resourceVersion", "")
+            watch = self.store.watch(target.resource, target.namespace, selector, since)
+            return WatchAsked(watch, float(query.get("timeoutSeconds", "1800")))
+        items, version = self.store.list(target.resource, target.namespace, selector)
+        return {"kind": target.kind + "List", "apiVersion": target.version, "metadata": {"resourceVersion": version},
+                "items": items}
+
+    def _created(self, target: Target, sent: dict) -> dict:
+        obj = {"kind": target.kind, "apiVersion": target.version} | sent
+        if target.resource == "resourceslices":
+            obj = rules.drop_gated(obj, self.dropped)
+            rules.check_slice(obj, None)
+        return self.store.create(target.resource, target.namespace or "", obj)
+
+    def _updated(self, target: Target, sent: dict, patch: bool) -> dict:
+        def change(old: dict) -> dict:
+            full = merged(old, sent) if patch else copy.deepcopy(sent)
+            if target.resource == "resourceslices":
+                stored = rules.drop_gated(full, self.dropped, old)
+                rules.check_slice(stored, old)
+                return {"kind": target.kind, "apiVersion": target.version} | stored
+            if target.status:
+                # The status and nothing else; what is expected of the old one comes along.
+                new = old | {"status": full.get("status") or {}}
+                new["metadata"] = dict(old["metadata"], **{
+                    field: full["metadata"][field] for field in ("uid", "resourceVersion") if field in full.get("metadata", {})})
+                rules.check_claim_status(new, old)
+                return new
+            return full | {"status": old["status"]} if "status" in old else full
+
+        if target.resource == "resourceslices" and not patch and not sent.get("metadata", {}).get("resourceVersion"):
+            raise Refused(422, "Invalid", "metadata.resourceVersion: must be specified for an update")
+        return self.store.update(target.resource, target.namespace or "", target.name, change)
+
+    def _deleted(self, target: Target, sent: dict, query: dict[str, str]) -> dict:
+        if target.name is None:
+            selector = selector_of(target, query.get("fieldSelector", ""))
+            items, version = self.store.list(target.resource, target.namespace, selector)
+            for item in items:
+                self.store.delete(target.resource, item["metadata"].get("namespace", ""), item["metadata"]["name"], {})
+            return {"kind": target.kind + "List", "apiVersion": target.version, "metadata": {"resourceVersion": version},
+                    "items": items}
+        old = self.store.delete(target.resource, target.namespace or "", target.name, sent.get("preconditions") or {})
+        return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
+                "details": {"name": target.name, "kind": target.resource, "uid": old["metadata"]["uid"]}}
+
+    def control(self, order: dict) -> dict:
+        known = {"fail", "expireWatches", "endWatches", "dropFields", "clearFaults", "clearJournal", "deallocate"}
+        if unknown := set(order) - known:
+            raise ValueError(f"not known: {', '.join(sorted(unknown))} (known: {', '.join(sorted(known))})")
+        if order.get("clearFaults"):
+            self.orders.clear()
+        if order.get("clearJournal"):
+            self.journal.clear()
+        self.orders.add(order.get("fail", []))
+        if "dropFields" in order:
+            self.dropped = set(order["dropFields"])
+        if order.get("expireWatches") or order.get("endWatches"):
+            self.store.end_watches(bool(order.get("expireWatches")))
+        if "deallocate" in order:
+            namespace, _, name = order["deallocate"].partition("/")
+            self.store.update("resourceclaims", namespace, name, lambda old: old | {"status": {}})
+        return {}
+
+    def pools(self) -> list[dict]:
+        return pools.pools_of(self.store.list("resourceslices", None, {})[0])
+
+
+def status_of(refused: Refused) -> dict:
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": refused.code,
+            "reason": refused.reason, "message": refused.message,
+            **({"details": {"causes": refused.causes}} if refused.causes else {})}
+
+
+def now() -> float:
+    return time.monotonic()
