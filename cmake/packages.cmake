@@ -30,6 +30,7 @@ endfunction()
 
 vfiogate_need(Threads libc6-dev)
 vfiogate_need(CapnProto libcapnp-dev)
+vfiogate_need(OpenSSL libssl-dev)  # kj-tls is above it
 vfiogate_need(Protobuf libprotobuf-dev)
 vfiogate_need(spdlog libspdlog-dev)
 vfiogate_need(yaml-cpp libyaml-cpp-dev)

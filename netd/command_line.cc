@@ -2,6 +2,7 @@
 
 #include "cli/output_form.h"
 #include "cli/user_option.h"
+#include "netd/dra_options.h"
 #include "seccomp/print_policy.h"
 
 #include <CLI/CLI.hpp>
@@ -47,15 +48,12 @@ void addMetrics(CLI::App& app, NetdLine& line) {
 
 void addPolicy(CLI::App& app, NetdLine& line) {
   CLI::App* policy =
-      app.add_subcommand("policy", "the system calls that `netd metrics` may make, with reasons");
+      app.add_subcommand("policy", "the system calls that a role of netd may make, with reasons");
+  policy->add_option("ROLE", line.policyRole, "metrics or dra")
+      ->check(CLI::IsMember({"metrics", "dra"}))
+      ->capture_default_str();
   addOutputForm(*policy, line.policyForm, {kPolicyForms.begin(), kPolicyForms.end()});
   policy->callback([&line]() { line.act = NetdLine::Act::kPrintPolicy; });
-}
-
-void refuseDra(CLI::App& app) {
-  app.add_subcommand("dra", "not in this version")->allow_extras()->group("")->callback([]() {
-    throw CLI::ValidationError("dra", "not in this version");
-  });
 }
 
 NetdLeaves leaveBy(const CLI::App& app, const CLI::ParseError& error) {
@@ -74,8 +72,8 @@ Result<NetdLine, NetdLeaves> readNetdLine(int argc, const char* const* argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", VFIOGATE_VERSION);
   addMetrics(app, line);
+  addDra(app, line);
   addPolicy(app, line);
-  refuseDra(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -2,6 +2,7 @@
 // What the command line asks netd to do.
 
 #include "ipc/types/result.h"
+#include "netd/dra/api_url.h"
 #include "netd/listen_address.h"
 #include "seccomp/drop_privileges.h"
 
@@ -11,12 +12,23 @@
 
 namespace vfiogate {
 
+/// Where the Kubernetes API is, and who it has to be. The files are where a pod has them.
+struct ApiLine {
+  std::optional<ApiUrl> server;  ///< always there for kDra
+  std::string token = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+  std::string ca = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
+  std::string serverName;  ///< never empty for kDra
+};
+
 struct NetdLine {
-  enum class Act : std::uint8_t { kMetrics, kPrintPolicy };
+  enum class Act : std::uint8_t { kMetrics, kDra, kPrintPolicy };
   Act act = Act::kMetrics;
   std::string plugind = "/run/vfiogate/plugind/plugind.sock";
   std::optional<ListenAddress> listen;  ///< always there for kMetrics
+  ApiLine api;
+  std::string node;  ///< of kDra: the Node's name
   Identity user{64533, 64533};
+  std::string policyRole = "metrics";
   std::string policyForm = "text";
 };
 

@@ -29,6 +29,16 @@ Kind kindOf(NetdEvent event) {
       return {spdlog::level::warn, "plugind_away"};
     case NetdEvent::kPlugindBack:
       return {spdlog::level::info, "plugind_back"};
+    case NetdEvent::kAttached:
+      return {spdlog::level::info, "attached"};
+    case NetdEvent::kDraOff:
+      return {spdlog::level::warn, "dra_off"};
+    case NetdEvent::kApiAway:
+      return {spdlog::level::warn, "api_away"};
+    case NetdEvent::kApiBack:
+      return {spdlog::level::info, "api_back"};
+    case NetdEvent::kApiRefuses:
+      return {spdlog::level::err, "api_refuses"};
     case NetdEvent::kAcceptFailed:
       return {spdlog::level::err, "accept_failed"};
     case NetdEvent::kTaskFailed:

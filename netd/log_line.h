@@ -14,6 +14,11 @@ enum class NetdEvent : std::uint8_t {
   kNotRoot,       ///< cannot become the user that it should be
   kPlugindAway,   ///< did not answer; told once for each reason
   kPlugindBack,   ///< answers again
+  kAttached,      ///< plugind asks from now on
+  kDraOff,        ///< plugind is no DRA driver; asked again every 2 s
+  kApiAway,       ///< does not answer, or with an error that may pass; told once for each reason
+  kApiBack,       ///< answers again
+  kApiRefuses,    ///< takes the token for nobody, or for somebody without the right
   kAcceptFailed,  ///< tried again in a second
   kTaskFailed,    ///< a client broke off in a way that kj-http has no answer to, or a bug
   kEnding,        ///< told to

@@ -1,7 +1,9 @@
 // netd: the only program of vfiogate with a network. It decides nothing.
 
 #include "netd/command_line.h"
+#include "netd/serve_dra.h"
 #include "netd/serve_metrics.h"
+#include "seccomp/netd_dra_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/print_policy.h"
 #include "seccomp/startup_rules.h"
@@ -16,8 +18,10 @@ namespace {
 
 int run(const NetdLine& line) {
   if (line.act == NetdLine::Act::kMetrics) return serveMetrics(line);
-  std::cout << policyAs(line.policyForm,
-                        {"netd metrics", kNetdMetricsRules, kNetdMetricsStartupRules});
+  if (line.act == NetdLine::Act::kDra) return serveDra(line);
+  const Policy metrics{"netd metrics", kNetdMetricsRules, kNetdMetricsStartupRules};
+  const Policy dra{"netd dra", kNetdDraRules, kNetdDraStartupRules};
+  std::cout << policyAs(line.policyForm, line.policyRole == "dra" ? dra : metrics);
   return 0;
 }
 

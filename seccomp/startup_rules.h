@@ -192,7 +192,18 @@ inline constexpr std::array kNetdMetricsStartupRules{
     Rule{SCMP_SYS(getsockname), kAnyArgs, "which port it got"},
 };
 
+/// `netd dra`.
+inline constexpr std::array kNetdDraStartupRules{
+    Rule{SCMP_SYS(setresgid), kAnyArgs, "its group"},
+    Rule{SCMP_SYS(setresuid), kAnyArgs, "its user"},
+    Rule{SCMP_SYS(getgroups), kAnyArgs, "that there are no others"},
+    Rule{SCMP_SYS(getresuid), kAnyArgs, "that it is this user"},
+    Rule{SCMP_SYS(getresgid), kAnyArgs, "that it is this group"},
+    Rule{SCMP_SYS(sysinfo), kAnyArgs, "OpenSSL's start"},
+};
+
 static_assert(isSound(kRuntimeRules) && isSound(kStartupRules) && isSound(kPrivdStartupRules) &&
-              isSound(kPlugindStartupRules) && isSound(kNetdMetricsStartupRules));
+              isSound(kPlugindStartupRules) && isSound(kNetdMetricsStartupRules) &&
+              isSound(kNetdDraStartupRules));
 
 }  // namespace vfiogate

@@ -7,8 +7,12 @@ if [ $# -ne 2 ]; then
   exit 2
 fi
 mkdir -p "$2"
-for program in privd plugind netd; do
+render() {
   # Under another name first: a runtime never reads half a profile.
-  "$1/$program" policy -o oci >"$2/$program.json.new"
-  mv "$2/$program.json.new" "$2/$program.json"
+  "$1" policy "${@:3}" -o oci >"$2.new"
+  mv "$2.new" "$2"
+}
+for program in privd plugind netd; do
+  render "$1/$program" "$2/$program.json"
 done
+render "$1/netd" "$2/netd-dra.json" dra

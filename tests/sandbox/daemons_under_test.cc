@@ -58,6 +58,12 @@ std::vector<DaemonUnderTest> daemonsUnderTest() {
        {"netd", "metrics", "--listen", "127.0.0.1:0", "--plugind", "{dir}/plugind.sock"},
        "event=started",
        kNetdUid},
+      {"NetdDra",
+       Role::kNetdDra,
+       {"netd", "dra", "--api-server", "http://127.0.0.1:9", "--node", "node-1", "--plugind",
+        "{dir}/plugind.sock"},
+       "event=started",
+       kNetdUid},
   };
 }
 

@@ -14,7 +14,7 @@
 namespace vfiogate::test {
 
 /// What a column of the tables here is about.
-enum class Role { kPrivd, kForkServer, kPlugind, kNetdMetrics };
+enum class Role { kPrivd, kForkServer, kPlugind, kNetdMetrics, kNetdDra };
 
 /// One program under test.
 struct DaemonUnderTest {

@@ -3,6 +3,7 @@
 
 #include "seccomp/fork_server_rules.h"
 #include "seccomp/load_filter.h"
+#include "seccomp/netd_dra_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
 #include "seccomp/privd_rules.h"
@@ -46,6 +47,8 @@ Loaded loadedBy(Role role) {
       return {"ForkServer", kForkServerRules};
     case Role::kPlugind:
       return {"Plugind", kPlugindRules};
+    case Role::kNetdDra:
+      return {"NetdDra", kNetdDraRules};
     case Role::kNetdMetrics:
       break;
   }
@@ -56,7 +59,8 @@ std::vector<FilteredAct> filteredActs() {
   std::vector<FilteredAct> rows;
   for (const ForbiddenAct& act : forbiddenActs()) {
     if (act.call.door != Door::kSyscall) continue;  // for the injector and the BPF interpreter
-    for (const Role role : {Role::kPrivd, Role::kForkServer, Role::kPlugind, Role::kNetdMetrics}) {
+    for (const Role role :
+         {Role::kPrivd, Role::kForkServer, Role::kPlugind, Role::kNetdMetrics, Role::kNetdDra}) {
       if (act.fate(role)) rows.push_back({role, act});
     }
   }

@@ -20,9 +20,11 @@ struct ForbiddenAct {
   std::optional<CallOutcome> forkServer;  ///< none: privd's fork server may do it
   std::optional<CallOutcome> plugind;     ///< none: plugind may do it
   std::optional<CallOutcome> netd;        ///< none: `netd metrics` may do it
+  std::optional<CallOutcome> netdDra;     ///< none: `netd dra` may do it
 
   const std::optional<CallOutcome>& fate(Role role) const {
     if (role == Role::kNetdMetrics) return netd;
+    if (role == Role::kNetdDra) return netdDra;
     if (role == Role::kForkServer) return forkServer;
     return role == Role::kPrivd ? privd : plugind;
   }

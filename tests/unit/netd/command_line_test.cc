@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <vector>
 
 namespace vfiogate {
@@ -33,8 +34,49 @@ TEST(NetdLine, TakesItsOptions) {
   EXPECT_EQ(line->user.gid, 2000U);
 }
 
+/// A variable of the environment, for one test.
+class Variable {
+public:
+  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~Variable() { unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+private:
+  const char* name_;
+};
+
+TEST(NetdLine, DraFindsInItsPodWhatItNeeds) {
+  const Variable host("KUBERNETES_SERVICE_HOST", "fd00::1");
+  const Variable port("KUBERNETES_SERVICE_PORT", "6443");
+  const Variable node("NODE_NAME", "node-1");
+  const auto line = read({"dra"});
+  ASSERT_TRUE(line) << line.error().text;
+  EXPECT_EQ(line->act, NetdLine::Act::kDra);
+  EXPECT_EQ(line->node, "node-1");
+  EXPECT_EQ(line->api.server->str(), "https://[fd00::1]:6443");
+  EXPECT_EQ(line->api.serverName, "kubernetes.default.svc");
+  EXPECT_EQ(line->api.token, "/var/run/secrets/kubernetes.io/serviceaccount/token");
+  EXPECT_EQ(line->api.ca, "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt");
+}
+
+TEST(NetdLine, DraTakesItsOptions) {
+  const auto named = read({"dra", "--node", "n", "--api-server", "https://api.example.com"});
+  ASSERT_TRUE(named) << named.error().text;
+  EXPECT_EQ(named->api.serverName, "api.example.com");
+  const auto line = read({"dra", "--node", "n", "--api-server", "https://10.0.0.1", "--token", "/t",
+                          "--ca", "/c", "--server-name", "x.y", "--user", "1:2"});
+  ASSERT_TRUE(line) << line.error().text;
+  EXPECT_EQ(line->api.serverName, "x.y");
+  EXPECT_EQ(line->api.token, "/t");
+  EXPECT_EQ(line->api.ca, "/c");
+  EXPECT_EQ(line->user.gid, 2U);
+}
+
 TEST(NetdLine, KnowsPolicyAndHelp) {
   EXPECT_EQ(read({"policy", "-o", "json"})->policyForm, "json");
+  EXPECT_EQ(read({"policy"})->policyRole, "metrics");
+  EXPECT_EQ(read({"policy", "dra"})->policyRole, "dra");
   const auto help = read({"metrics", "--help"});
   EXPECT_EQ(help.error().exitCode, 0);
   EXPECT_THAT(help.error().text, HasSubstr("--listen"));
@@ -56,8 +98,12 @@ TEST_P(NetdLineRefuses, WithCodeTwoAndTheReason) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table, NetdLineRefuses,
-    testing::Values(Misuse{{}, "subcommand"}, Misuse{{"dra"}, "dra: not in this version"},
-                    Misuse{{"dra", "--token", "x"}, "dra: not in this version"},
+    testing::Values(Misuse{{}, "subcommand"}, Misuse{{"dra"}, "--node: is needed"},
+                    Misuse{{"dra", "--node", "a b"}, "'a b' is no Node's name"},
+                    Misuse{{"dra", "--node", "n"}, "--api-server: is needed"},
+                    Misuse{{"dra", "--node", "n", "--api-server", "http://10.0.0.1"},
+                           "without TLS only this machine"},
+                    Misuse{{"policy", "proxy"}, "proxy"},
                     Misuse{{"metrics", "--listen", "localhost:9408"}, "'localhost:9408' is not"},
                     Misuse{{"metrics", "--user", "0"}, "neither of them 0"},
                     Misuse{{"metrics", "--nope"}, "--nope"},

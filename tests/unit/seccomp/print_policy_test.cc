@@ -1,6 +1,7 @@
 #include "seccomp/print_policy.h"
 
 #include "seccomp/fork_server_rules.h"
+#include "seccomp/netd_dra_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
 #include "seccomp/privd_rules.h"
@@ -39,7 +40,8 @@ TEST(PolicyAsText, IsTheTableLineByLine) {
 TEST(PolicyAsJson, HoldsEveryRowOfTheTableInOrder) {
   for (const std::span<const Rule> table :
        {std::span<const Rule>(kPrivdRules), std::span<const Rule>(kPlugindRules),
-        std::span<const Rule>(kNetdMetricsRules), std::span<const Rule>(kForkServerRules)}) {
+        std::span<const Rule>(kNetdMetricsRules), std::span<const Rule>(kNetdDraRules),
+        std::span<const Rule>(kForkServerRules)}) {
     const auto policy = nlohmann::json::parse(policyAsJson("toy", table));
     const auto& rows = policy.at("rows");
     ASSERT_EQ(rows.size(), table.size());

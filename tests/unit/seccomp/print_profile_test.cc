@@ -1,6 +1,7 @@
 #include "seccomp/print_profile.h"
 
 #include "seccomp/fork_server_rules.h"
+#include "seccomp/netd_dra_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
 #include "seccomp/print_policy.h"
@@ -27,6 +28,7 @@ const std::vector<Policy> kPolicies{
     {"privd", kPrivdRules, kPrivdStartupRules, "privd's fork server", kForkServerRules},
     {"plugind", kPlugindRules, kPlugindStartupRules},
     {"netd metrics", kNetdMetricsRules, kNetdMetricsStartupRules},
+    {"netd dra", kNetdDraRules, kNetdDraStartupRules},
 };
 
 /// A call that passes the row's tests.
@@ -124,7 +126,9 @@ TEST_P(Profile, AllowsNoCallThatWouldLoseTheFence) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, Profile, testing::ValuesIn(kPolicies), [](const auto& one) {
-  return std::string(one.param.process.substr(0, 4));
+  std::string name(one.param.process);
+  std::ranges::replace(name, ' ', '_');
+  return name;
 });
 
 TEST(ProfileRows, ARowForAnyArgumentsStandsAloneForItsCall) {

@@ -1,6 +1,7 @@
 // The tables as the kernel will see them: exported filters, evaluated as data.
 
 #include "seccomp/fork_server_rules.h"
+#include "seccomp/netd_dra_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
 #include "seccomp/print_policy.h"
@@ -50,7 +51,8 @@ INSTANTIATE_TEST_SUITE_P(Daemons, EachTable,
                          testing::Values(Process{"privd", kPrivdRules},
                                          Process{"fork_server", kForkServerRules},
                                          Process{"plugind", kPlugindRules},
-                                         Process{"netd_metrics", kNetdMetricsRules}),
+                                         Process{"netd_metrics", kNetdMetricsRules},
+                                         Process{"netd_dra", kNetdDraRules}),
                          [](const auto& row) { return row.param.name; });
 
 bool hasRow(std::span<const Rule> table, int number) {
@@ -207,6 +209,7 @@ TEST(EveryTableButTheForkServers, MakesNoProcess) {
   EXPECT_EQ(verdict(kPrivdRules), kKill);
   EXPECT_EQ(verdict(kPlugindRules), kKill);
   EXPECT_EQ(verdict(kNetdMetricsRules), kKill);
+  EXPECT_EQ(verdict(kNetdDraRules), kKill);
   EXPECT_EQ(verdict(kForkServerRules), kAllow);
 }
 
@@ -215,6 +218,32 @@ TEST(ForkServerTable, TakesWritesAndMakesProcessesAndNothingElse) {
   for (const Rule& rule : kForkServerRules) calls.push_back(callName(rule));
   EXPECT_THAT(calls,
               testing::ElementsAre("recvmsg", "clone", "write", "close", "exit_group", "brk"));
+}
+
+TEST(NetdDraTable, DialsButNeverListensAndReadsButNeverWritesFiles) {
+  const auto filter = test::exportedFilter(kNetdDraRules);
+  const auto verdict = [&filter](int number, std::vector<std::uint64_t> args) {
+    return test::evaluate(filter, test::nativeCall(number, args));
+  };
+  constexpr std::uint64_t kFlags = SOCK_CLOEXEC | SOCK_NONBLOCK;
+  for (const std::uint64_t family : {AF_UNIX, AF_INET, AF_INET6}) {
+    EXPECT_EQ(verdict(SYS_socket, {family, SOCK_STREAM | kFlags, 0}), kAllow);
+    EXPECT_EQ(verdict(SYS_socket, {family, SOCK_STREAM, 0}), kKill);
+    EXPECT_EQ(verdict(SYS_socket, {family, SOCK_DGRAM | kFlags, 0}), kKill);
+    EXPECT_EQ(verdict(SYS_socket, {family, SOCK_RAW | kFlags, 0}), kKill);
+    EXPECT_EQ(verdict(SYS_socket, {family, SOCK_STREAM | kFlags, IPPROTO_SCTP}), kKill);
+  }
+  for (const int call : {SYS_bind, SYS_listen, SYS_accept, SYS_accept4, SYS_sendto, SYS_recvmsg}) {
+    EXPECT_EQ(verdict(call, {5}), kKill) << call;
+  }
+  constexpr std::uint64_t kReads = O_RDONLY | O_NONBLOCK | O_CLOEXEC;
+  EXPECT_EQ(verdict(SYS_openat, {5, 0, kReads}), kAllow);
+  for (const std::uint64_t more : {O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_PATH, O_DIRECTORY}) {
+    EXPECT_EQ(verdict(SYS_openat, {5, 0, kReads | more}), kKill) << more;
+  }
+  for (const std::uint64_t option : {SO_ATTACH_FILTER, SO_BINDTODEVICE, SO_MARK}) {
+    EXPECT_EQ(verdict(SYS_setsockopt, {5, SOL_SOCKET, option}), kKill) << option;
+  }
 }
 
 TEST(NetdMetricsTable, MakesLocalStreamSocketsOnlyAndTakesNoNameForThem) {

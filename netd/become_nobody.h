@@ -1,0 +1,29 @@
+#pragma once
+// The steps of start-up that the roles of netd share.
+
+#include "seccomp/drop_privileges.h"
+#include "seccomp/step_failure.h"
+
+#include <kj/async-io.h>
+
+#include <optional>
+#include <span>
+#include <string>
+
+namespace vfiogate {
+
+/// Says so on the log. The exit code.
+int startFailed(const std::string& step, const std::string& why);
+
+/// Gives up all power, and all descriptors but the log's and `keep` (borrowed); becomes `user`
+/// where it is root, else stays who it is and says so.
+std::optional<StepFailure> becomeNobody(const Identity& user, std::span<const int> keep);
+
+/// SIGTERM and SIGINT come to the loop. Before it is made.
+void captureEndSignals();
+
+/// Resolves on SIGTERM or SIGINT. The kernel is asked for them here and now, not when the loop
+/// first waits: the filter forbids it by then.
+kj::Promise<void> whenToldToEnd(kj::AsyncIoContext& io);
+
+}  // namespace vfiogate

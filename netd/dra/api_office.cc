@@ -1,0 +1,76 @@
+#include "netd/dra/api_office.h"
+
+#include "netd/dra/api_retry.h"
+#include "netd/dra/claim_path.h"
+#include "netd/dra/claim_reader.h"
+#include "netd/dra/status_words.h"
+#include "plugind/api/api_codec.h"
+
+#include <kj/debug.h>
+
+#include <utility>
+
+namespace vfiogate {
+namespace {
+
+constexpr auto kClaimTakes = 20 * kj::SECONDS;
+constexpr unsigned kRead = 200;
+constexpr unsigned kNotFound = 404;
+
+ClaimAnswer claimAnswerOf(const ApiOutcome& outcome, const std::string& driver) {
+  if (!outcome) return ClaimUnread{outcome.error().why};
+  if (outcome->status == kNotFound) return ClaimGone{};
+  if (outcome->status != kRead) return ClaimUnread{wordsOf(*outcome)};
+  auto claim = readClaim(outcome->body, driver);
+  if (!claim) return ClaimUnread{claim.error()};
+  return std::move(claim).value();
+}
+
+}  // namespace
+
+ApiOffice::ApiOffice(Parts parts)
+    : client_(parts.client),
+      timer_(parts.timer),
+      pools_(kj::mv(parts.pools)),
+      reporter_(parts.client, kj::mv(parts.clock)) {}
+
+kj::Promise<void> ApiOffice::claim(ClaimContext context) {
+  const auto asked = context.getParams();
+  auto answer = read(asked.getDriver(), asked.getClaimNamespace(), asked.getName());
+  return timer_.timeoutAfter(kClaimTakes, kj::mv(answer))
+      .catch_([](kj::Exception&&) -> ClaimAnswer {
+        return ClaimUnread{"the API server does not answer within 20 s"};
+      })
+      .then([context](const ClaimAnswer& read) mutable {
+        encode(read, context.getResults().initAnswer());
+      });
+}
+
+kj::Promise<ClaimAnswer> ApiOffice::read(const std::string& driver,
+                                         const std::string& claimNamespace,
+                                         const std::string& name) {
+  const auto path = claimPath(claimNamespace, name);
+  if (!path) return ClaimAnswer(ClaimUnread{"that is no claim's name"});
+  return client_.ask(ApiMethod::kGet, *path, {}).then([driver](const ApiOutcome& outcome) {
+    return claimAnswerOf(outcome, driver);
+  });
+}
+
+kj::Promise<void> ApiOffice::publish(PublishContext context) {
+  auto pool = decode(context.getParams().getPool());
+  KJ_REQUIRE(pool.has_value(), "the pool makes no sense", pool.error().c_str());
+  return pools_->publish(std::move(pool).value()).then([context](KeptFields kept) mutable {
+    encode(kept, context.getResults().initKept());
+  });
+}
+
+kj::Promise<void> ApiOffice::report(ReportContext context) {
+  auto report = decode(context.getParams().getReport());
+  KJ_REQUIRE(report.has_value(), "the report makes no sense", report.error().c_str());
+  return reporter_.write(std::move(report).value())
+      .then([context](const std::string& failure) mutable {
+        context.getResults().setFailure(failure.c_str());
+      });
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,43 @@
+#pragma once
+// What plugind asks of the Kubernetes API, answered.
+
+#include "ipc/schema/dra.capnp.h"
+#include "netd/dra/api_client.h"
+#include "netd/dra/claim_reporter.h"
+#include "netd/dra/pool_keeper.h"
+#include "plugind/api/api_claim.h"
+
+#include <kj/timer.h>
+
+#include <string>
+
+namespace vfiogate {
+
+/// One for each connection to plugind. A claim is read anew for each question, within 20 s: the
+/// kubelet waits 45 s for all that comes of it.
+class ApiOffice final : public schema::ApiServer::Server {
+public:
+  struct Parts {
+    ApiClient& client;  ///< tries again by itself
+    kj::Timer& timer;
+    ClaimReporter::Clock clock;
+    kj::Own<PoolKeeper> pools;
+  };
+  explicit ApiOffice(Parts parts);
+
+protected:
+  kj::Promise<void> claim(ClaimContext context) override;
+  kj::Promise<void> publish(PublishContext context) override;
+  kj::Promise<void> report(ReportContext context) override;
+
+private:
+  kj::Promise<ClaimAnswer> read(const std::string& driver, const std::string& claimNamespace,
+                                const std::string& name);
+
+  ApiClient& client_;
+  kj::Timer& timer_;
+  kj::Own<PoolKeeper> pools_;
+  ClaimReporter reporter_;
+};
+
+}  // namespace vfiogate

@@ -1,0 +1,130 @@
+#include "netd/dra/plugind_attachment.h"
+
+#include "ipc/schema/plugind.capnp.h"
+#include "ipc/socket/stream_flags.h"
+#include "ipc/socket/unix_socket.h"
+#include "netd/log_line.h"
+
+#include <capnp/message.h>
+#include <capnp/rpc-twoparty.h>
+#include <kj/debug.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+namespace vfiogate {
+namespace {
+
+constexpr auto kPatience = 2 * kj::SECONDS;
+constexpr auto kFirstPause = 50 * kj::MILLISECONDS;
+constexpr auto kMostPause = 2 * kj::SECONDS;
+/// A pool of 4,096 devices fits several times; a message above it is refused before it is stored.
+constexpr capnp::ReaderOptions kFromAttached{.traversalLimitInWords = 4U << 20U,
+                                             .nestingLimit = 16};
+
+std::string whyNotDialledForDra(const std::string& socket, int error) {
+  std::string text = "cannot reach plugind at " + socket + ": " + strerrordesc_np(error);
+  if (error == EACCES) text += "; netd's user may not reach it";
+  return text;
+}
+
+std::string whyNotAttached(const kj::Exception& failure) {
+  switch (failure.getType()) {
+    case kj::Exception::Type::OVERLOADED:
+      return "plugind does not answer within 2 s: it hangs, is stopped, or the node is overloaded";
+    case kj::Exception::Type::DISCONNECTED:
+      return "plugind hung up: it restarts, or takes another user for netd (--netd-uid)";
+    case kj::Exception::Type::UNIMPLEMENTED:
+      return "plugind does not know DRA: it is older than netd";
+    default:
+      return "plugind's answer cannot be read";
+  }
+}
+
+/// One connection, for as long as it lasts.
+class Attached {
+public:
+  explicit Attached(kj::Own<kj::AsyncIoStream> stream)
+      : stream_(kj::mv(stream)),
+        network_(*stream_, capnp::rpc::twoparty::Side::CLIENT, kFromAttached),
+        rpc_(capnp::makeRpcClient(network_)) {}
+
+  /// The driver that plugind is; absent: none.
+  kj::Promise<std::optional<std::string>> attach(schema::ApiServer::Client office,
+                                                 const std::string& node) {
+    capnp::MallocMessageBuilder message;
+    auto server = message.initRoot<capnp::rpc::twoparty::VatId>();
+    server.setSide(capnp::rpc::twoparty::Side::SERVER);
+    auto request = rpc_.bootstrap(server).castAs<schema::Desk>().attachRequest();
+    request.setApi(kj::mv(office));
+    request.setNode(node.c_str());
+    return request.send().then([](auto response) -> std::optional<std::string> {
+      const auto answer = response.getAnswer();
+      if (answer.isOff()) return std::nullopt;
+      KJ_REQUIRE(answer.isDriver(), "unknown answer");
+      return std::string(answer.getDriver().cStr());
+    });
+  }
+  kj::Promise<void> ended() { return network_.onDisconnect(); }
+
+private:
+  kj::Own<kj::AsyncIoStream> stream_;
+  capnp::TwoPartyVatNetwork network_;
+  capnp::RpcSystem<capnp::rpc::twoparty::VatId> rpc_;
+};
+
+}  // namespace
+
+kj::Promise<void> PlugindAttachment::run() {
+  return attachOnce().then([this]() { return parts_.timer.afterDelay(pause()); }).then([this]() {
+    return run();
+  });
+}
+
+kj::Promise<void> PlugindAttachment::attachOnce() {
+  auto dialled = dialAt(parts_.socket.c_str());
+  if (!dialled) {
+    away(whyNotDialledForDra(parts_.socket, dialled.error().error));
+    return kj::READY_NOW;
+  }
+  auto attached =
+      kj::heap<Attached>(parts_.streams.wrapSocketFd(kj::mv(dialled).value(), kStreamFlags));
+  auto answered =
+      parts_.timer.timeoutAfter(kPatience, attached->attach(parts_.office(), parts_.node));
+  return answered
+      .then([this,
+             &attached = *attached](const std::optional<std::string>& driver) -> kj::Promise<void> {
+        if (!driver) {
+          if (!toldOff_) netdLog(NetdEvent::kDraOff, {{"socket", parts_.socket}});
+          toldOff_ = true;
+          failures_ = 16;
+          return kj::READY_NOW;
+        }
+        netdLog(NetdEvent::kAttached, {{"driver", *driver}, {"node", parts_.node}});
+        toldAway_.clear();
+        toldOff_ = false;
+        failures_ = 0;
+        return attached.ended().then([this]() { away("plugind hung up"); });
+      })
+      .catch_([this](kj::Exception&& failure) { away(whyNotAttached(failure)); })
+      .attach(kj::mv(attached));
+}
+
+void PlugindAttachment::away(const std::string& why) {
+  if (why != toldAway_) netdLog(NetdEvent::kPlugindAway, {{"why", why}});
+  toldAway_ = why;
+  ++failures_;
+}
+
+kj::Duration PlugindAttachment::pause() {
+  const unsigned doublings = std::min(failures_ > 0 ? failures_ - 1 : 0U, 6U);
+  const kj::Duration most = std::min(kFirstPause * (std::int64_t{1} << doublings), kMostPause);
+  const auto half = most / 2;
+  const auto drawn = parts_.draw() * static_cast<double>(half / kj::MICROSECONDS);
+  return half + static_cast<std::int64_t>(drawn) * kj::MICROSECONDS;
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,45 @@
+#pragma once
+// Stays connected to plugind, which asks over that connection.
+
+#include "ipc/schema/dra.capnp.h"
+
+#include <kj/async-io.h>
+#include <kj/function.h>
+#include <kj/timer.h>
+
+#include <string>
+
+namespace vfiogate {
+
+/// plugind may restart at any time: it is dialled again, after 50 ms and up to 2 s, with jitter;
+/// every 2 s where it is no DRA driver. All that plugind asked for ends with the connection. What
+/// it sends is bounded before it is stored.
+class PlugindAttachment {
+public:
+  struct Parts {
+    kj::LowLevelAsyncIoProvider& streams;
+    kj::Timer& timer;
+    kj::Function<double()> draw;  ///< in [0, 1)
+    /// What is served on a new connection.
+    kj::Function<schema::ApiServer::Client()> office;
+    std::string socket;
+    std::string node;  ///< the Node's name
+  };
+  explicit PlugindAttachment(Parts parts) : parts_(kj::mv(parts)) {}
+
+  /// Never resolves, and does not fail because of plugind.
+  kj::Promise<void> run();
+
+private:
+  kj::Promise<void> attachOnce();
+  /// `why` is told once.
+  void away(const std::string& why);
+  kj::Duration pause();
+
+  Parts parts_;
+  std::string toldAway_;
+  bool toldOff_ = false;
+  unsigned failures_ = 0;  ///< since it was attached last
+};
+
+}  // namespace vfiogate

@@ -1,0 +1,122 @@
+#include "netd/serve_dra.h"
+
+#include "netd/become_nobody.h"
+#include "netd/dra/api_address.h"
+#include "netd/dra/api_office.h"
+#include "netd/dra/kj_api_client.h"
+#include "netd/dra/patient_client.h"
+#include "netd/dra/plugind_attachment.h"
+#include "netd/dra/tls_door.h"
+#include "netd/dra/watched_file.h"
+#include "netd/log_line.h"
+#include "seccomp/load_filter.h"
+#include "seccomp/netd_dra_rules.h"
+
+#include <kj/async-io.h>
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <random>
+#include <utility>
+
+namespace vfiogate {
+namespace {
+
+constexpr std::size_t kMostToken = std::size_t{64} << 10U;
+
+class Dice {
+public:
+  double draw() { return std::uniform_real_distribution<double>(0, 1)(engine_); }
+
+private:
+  std::mt19937_64 engine_{std::random_device{}()};
+};
+
+std::chrono::sys_seconds wallClock() {
+  return std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
+}
+
+/// Stores nothing, and so never answers.
+class NoSlices final : public PoolKeeper {
+public:
+  kj::Promise<KeptFields> publish(DevicePool) override { return kj::NEVER_DONE; }
+};
+
+/// What is prepared while files and resolvers can still be asked.
+struct ApiWays {
+  std::vector<SocketTarget> targets;
+  TlsDoor door;
+  WatchedFile token;
+  Dice dice;
+};
+
+/// All that lives until the end.
+class DraRole {
+public:
+  DraRole(const NetdLine& line, ApiWays& ways, kj::AsyncIoContext& io)
+      : timer_(io.provider->getTimer()),
+        dice_(ways.dice),
+        address_(*io.lowLevelProvider, std::move(ways.targets), doorOf(line, ways)),
+        once_({timer_, address_, line.api.server->authority(), tokenOf(line, ways)}),
+        client_(once_, timer_, [this]() { return dice_.draw(); }),
+        attachment_({*io.lowLevelProvider, timer_, [this]() { return dice_.draw(); },
+                     [this]() { return office(); }, line.plugind, line.node}) {}
+
+  kj::Promise<void> run() { return attachment_.run(); }
+
+private:
+  static kj::Maybe<TlsDoor&> doorOf(const NetdLine& line, ApiWays& ways) {
+    if (!line.api.server->tls) return nullptr;
+    return ways.door;
+  }
+  /// Nothing secret goes over a line that anybody on this machine may serve.
+  static kj::Maybe<WatchedFile&> tokenOf(const NetdLine& line, ApiWays& ways) {
+    if (!line.api.server->tls) return nullptr;
+    return ways.token;
+  }
+  schema::ApiServer::Client office() {
+    return kj::heap<ApiOffice>(ApiOffice::Parts{client_, timer_, &wallClock, kj::heap<NoSlices>()});
+  }
+
+  kj::Timer& timer_;
+  Dice& dice_;
+  ApiAddress address_;
+  KjApiClient once_;
+  PatientClient client_;
+  PlugindAttachment attachment_;
+};
+
+}  // namespace
+
+int serveDra(const NetdLine& line) {
+  startNetdLog();
+  auto targets = resolveApi(*line.api.server);
+  if (!targets) return startFailed("resolve " + line.api.server->str(), targets.error());
+  ApiWays ways{std::move(targets).value(),
+               TlsDoor(line.api.ca, line.api.serverName),
+               WatchedFile(line.api.token, kMostToken),
+               {}};
+  if (line.api.server->tls) {
+    // OpenSSL reads its configuration now, or never.
+    if (const auto opened = ways.door.open(); !opened) return startFailed("ca", opened.error());
+  }
+  if (const auto failure = becomeNobody(line.user, {})) return startFailed("drop", failure->str());
+  captureEndSignals();
+  auto io = kj::setupAsyncIo();
+  auto toldToEnd = whenToldToEnd(io);
+  const uid_t uid = geteuid();
+  if (const auto failure = loadFilter(kNetdDraRules)) return startFailed("filter", failure->str());
+
+  DraRole role(line, ways, io);
+  netdLog(NetdEvent::kStarted, {{"api_server", line.api.server->str()},
+                                {"plugind", line.plugind},
+                                {"node", line.node},
+                                {"uid", std::to_string(uid)}});
+  toldToEnd.exclusiveJoin(role.run()).wait(io.waitScope);
+  netdLog(NetdEvent::kEnding, {{"why", "signal"}});
+  std::_Exit(0);
+}
+
+}  // namespace vfiogate

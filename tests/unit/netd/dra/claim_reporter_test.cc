@@ -1,0 +1,68 @@
+#include "netd/dra/claim_reporter.h"
+
+#include "tests/unit/netd/dra/scripted_api.h"
+
+#include <gmock/gmock.h>
+#include <kj/async-io.h>
+
+namespace vfiogate::test {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kClaim =
+    R"({"metadata":{"uid":"u-1","resourceVersion":"41"},"status":{"allocation":{}}})";
+
+class ClaimReporterTest : public testing::Test {
+public:
+  // KJ's destructors may throw; a test's may not.
+  ~ClaimReporterTest() noexcept override = default;
+
+protected:
+  std::string written(const std::string& name = "c") {
+    const ClaimReport report{"vfio.vfiogate.dev", "ns", name, "u-1", {{"p", "d", {}, true, "R"}}};
+    return reporter_.write(report).wait(scope_);
+  }
+
+  kj::EventLoop loop_;
+  kj::WaitScope scope_{loop_};
+  ScriptedApi script_;
+  ClaimReporter reporter_{script_, []() { return std::chrono::sys_seconds{}; }};
+};
+
+TEST_F(ClaimReporterTest, ReadsTheClaimAndPutsItsStatus) {
+  script_.answers = {ApiAnswer{200, kClaim}, ApiAnswer{200, ""}};
+  EXPECT_EQ(written(), "");
+  ASSERT_EQ(script_.asked.size(), 2U);
+  const std::string path = "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/c";
+  EXPECT_EQ(script_.asked[0].path, path);
+  EXPECT_EQ(script_.asked[1].path, path + "/status");
+  EXPECT_EQ(script_.asked[1].method, ApiMethod::kPut);
+  EXPECT_THAT(script_.asked[1].body, HasSubstr(R"("resourceVersion":"41")"));
+}
+
+TEST_F(ClaimReporterTest, AConflictIsReadAndWrittenAgainButNotForEver) {
+  script_.answers = {ApiAnswer{200, kClaim}, ApiAnswer{409, ""}, ApiAnswer{200, kClaim},
+                     ApiAnswer{200, ""}};
+  EXPECT_EQ(written(), "");
+  EXPECT_EQ(script_.asked.size(), 4U);
+  for (int i = 0; i < 20; ++i) {
+    script_.answers.emplace_back(ApiAnswer{200, kClaim});
+    script_.answers.emplace_back(ApiAnswer{409, ""});
+  }
+  EXPECT_THAT(written(), HasSubstr("409"));
+  EXPECT_EQ(script_.asked.size(), 12U);
+}
+
+TEST_F(ClaimReporterTest, FailuresAreInWords) {
+  EXPECT_THAT(written(), HasSubstr("the script has ended"));
+  script_.answers = {ApiAnswer{404, R"({"message":"not found"})"}};
+  EXPECT_EQ(written(), "the API server answers 404: not found");
+  script_.answers = {ApiAnswer{200, kClaim},
+                     ApiAnswer{403, R"({"message":"resourceclaims/driver"})"}};
+  EXPECT_EQ(written(), "the API server answers 403: resourceclaims/driver");
+  EXPECT_THAT(written("../x"), HasSubstr("no claim's name"));
+}
+
+}  // namespace
+}  // namespace vfiogate::test
