@@ -1,0 +1,20 @@
+#pragma once
+// ResourceSlices as JSON of resource.k8s.io/v1. Pure.
+
+#include "ipc/types/result.h"
+#include "netd/dra/slice.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace vfiogate {
+
+/// The whole object, as a create or an update sends it.
+nlohmann::json jsonOf(const Slice& slice);
+
+/// Of an object that the API server sent. Error: for people, why it is no stored slice. Nothing in
+/// its spec is an error: what cannot be understood makes it `strange`.
+Result<Slice, std::string> sliceFrom(const nlohmann::json& object);
+
+}  // namespace vfiogate
