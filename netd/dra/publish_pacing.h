@@ -1,0 +1,37 @@
+#pragma once
+// How fast a node's slices are published, so that thousands of nodes at once do the API server no
+// harm. docs/scale.md has been computed from these numbers, and a test compares. Pure.
+
+#include <kj/time.h>
+
+namespace vfiogate {
+
+/// The first request of a publisher comes within this time: a rollout starts many at once.
+constexpr kj::Duration kStartSpread = 10 * kj::SECONDS;
+
+/// After a change by others: so long is waited for the rest of it. The kubelet, which deletes a
+/// node's slices one by one, is done by then.
+constexpr kj::Duration kSettleLeast = 1 * kj::SECONDS;
+constexpr kj::Duration kSettleMost = 5 * kj::SECONDS;
+/// Whoever undoes what we write is not answered at once for ever: the time doubles with each
+/// repair, until there has been none for a while.
+constexpr kj::Duration kSettleCap = 120 * kj::SECONDS;
+constexpr kj::Duration kSettleForgotten = 600 * kj::SECONDS;
+
+/// After a request that failed for good (api_retry.h tries each several times): doubled each time.
+constexpr kj::Duration kPublishBackoff = 2 * kj::SECONDS;
+constexpr kj::Duration kMostPublishBackoff = 60 * kj::SECONDS;
+
+/// A watch is asked for that long, then again from where it ended.
+constexpr kj::Duration kWatchLeast = 300 * kj::SECONDS;
+constexpr kj::Duration kWatchMost = 600 * kj::SECONDS;
+
+/// Of each, `unit` is random, in [0, 1).
+kj::Duration startDelay(double unit);
+/// `repairs`: how often lately.
+kj::Duration settleTime(unsigned repairs, double unit);
+/// After `failures` in a row, at least one: between half and all of what it has doubled to.
+kj::Duration publishBackoff(unsigned failures, double unit);
+kj::Duration watchTime(double unit);
+
+}  // namespace vfiogate

@@ -1,0 +1,274 @@
+#include "netd/dra/slice_publisher.h"
+
+#include "netd/dra/publish_pacing.h"
+
+#include <utility>
+
+namespace vfiogate {
+namespace {
+
+constexpr unsigned kNotFound = 404;
+constexpr unsigned kConflict = 409;
+constexpr unsigned kGone = 410;
+constexpr unsigned kTooMany = 429;
+/// So many lists without a whole answer are taken to mean that it is too large: what is stored
+/// comes in pages, what is in the server's memory may not.
+constexpr unsigned kListsInOne = 2;
+
+bool isGood(const Result<ApiAnswer, ApiFailure>& outcome) {
+  return outcome && outcome->status >= 200 && outcome->status <= 299;
+}
+
+bool hasStatus(const Result<ApiAnswer, ApiFailure>& outcome, unsigned status) {
+  return outcome && outcome->status == status;
+}
+
+std::string whyOf(const char* act, const Result<ApiAnswer, ApiFailure>& outcome) {
+  return std::string(act) + ": " + (outcome ? refusalText(*outcome) : outcome.error().why);
+}
+
+}  // namespace
+
+SlicePublisher::SlicePublisher(Parts parts)
+    : client_(parts.client),
+      timer_(parts.timer),
+      news_(parts.news),
+      node_(std::move(parts.node)),
+      draw_(kj::mv(parts.draw)) {}
+
+kj::Promise<KeptFields> SlicePublisher::publish(DevicePool pool) {
+  const bool first = !pool_;
+  pool_ = std::move(pool);
+  auto answer = kj::newPromiseAndFulfiller<KeptFields>();
+  waiting_.push_back(kj::mv(answer.fulfiller));
+  wake();
+  if (first) {
+    running_ = timer_.afterDelay(startDelay(draw_()))
+                   .then([this]() { return run(); })
+                   .eagerlyEvaluate(nullptr);
+  }
+  return kj::mv(answer.promise);
+}
+
+// ---- The loop ----
+
+kj::Promise<void> SlicePublisher::run() {
+  return untilDue()
+      .then([this]() { return step(); })
+      .then([this](Step step) { return after(step); })
+      .then([this]() { return run(); });
+}
+
+kj::Promise<void> SlicePublisher::untilDue() {
+  if (due_) return kj::READY_NOW;
+  auto pair = kj::newPromiseAndFulfiller<void>();
+  sleeper_ = kj::mv(pair.fulfiller);
+  return kj::mv(pair.promise);
+}
+
+void SlicePublisher::wake() {
+  due_ = true;
+  if (sleeper_.get() != nullptr) sleeper_->fulfill();
+}
+
+kj::Promise<SlicePublisher::Step> SlicePublisher::step() {
+  if (!owner_) return readNode();
+  if (expired_ || listed_ != selector()) return readPage();
+  if (!refusedName_.empty()) return readStranger();
+  if (!writes_.empty()) return writeNext();
+  return plan();
+}
+
+kj::Promise<void> SlicePublisher::after(const Step& step) {
+  if (step) return kj::READY_NOW;
+  const Trouble& trouble = step.error();
+  if (trouble.then != Trouble::Then::kSame) {
+    owner_.reset();
+    listed_.reset();
+    nextPage_.clear();
+    newest_ = true;
+    writes_.clear();
+  }
+  if (trouble.then == Trouble::Then::kConflict && conflicts_++ == 0) return kj::READY_NOW;
+  tell(trouble.why);
+  return timer_.afterDelay(publishBackoff(++failures_, draw_()));
+}
+
+void SlicePublisher::tell(const std::string& why) {
+  if (why == told_) return;
+  told_ = why;
+  news_.poolTroubled(why);
+}
+
+// ---- Reading ----
+
+kj::Promise<SlicePublisher::Step> SlicePublisher::readNode() {
+  return client_.ask(ApiMethod::kGet, nodePath(node_), {}).then([this](Outcome outcome) -> Step {
+    if (!isGood(outcome)) {
+      return Failure{Trouble{whyOf("cannot read the Node", outcome), Trouble::Then::kSame}};
+    }
+    auto uid = uidFrom(outcome->body);
+    if (!uid) return Failure{Trouble{uid.error(), Trouble::Then::kSame}};
+    owner_ = SliceOwner{node_, std::move(uid).value()};
+    return Done{};
+  });
+}
+
+kj::Promise<SlicePublisher::Step> SlicePublisher::readPage() {
+  if (nextPage_.empty()) view_.begin();
+  watching_ = nullptr;
+  const SliceSelector asked = selector();
+  return client_.ask(ApiMethod::kGet, sliceListPath(asked, nextPage_, newest_), {})
+      .then([this, asked](Outcome outcome) { return listed(asked, outcome); });
+}
+
+SlicePublisher::Step SlicePublisher::listed(const SliceSelector& asked, const Outcome& outcome) {
+  if (!isGood(outcome)) {
+    const bool first = nextPage_.empty();
+    newest_ = newest_ || (!outcome && failures_ + 1 >= kListsInOne);
+    return Failure{Trouble{whyOf("cannot list ResourceSlices", outcome),
+                           first ? Trouble::Then::kSame : Trouble::Then::kAnew}};
+  }
+  auto page = slicePageFrom(outcome->body);
+  if (!page) return Failure{Trouble{page.error()}};
+  nextPage_ = page->next;
+  view_.add(std::move(page).value());
+  if (!nextPage_.empty()) return Done{};
+  listed_ = asked;
+  newest_ = false;
+  expired_ = false;
+  watching_ = watch().eagerlyEvaluate(nullptr);
+  return Done{};
+}
+
+kj::Promise<SlicePublisher::Step> SlicePublisher::readStranger() {
+  const std::string path = slicePath(std::exchange(refusedName_, {}));
+  return client_.ask(ApiMethod::kGet, path, {}).then([this](Outcome outcome) -> Step {
+    if (hasStatus(outcome, kNotFound)) return Done{};
+    if (!isGood(outcome)) return Failure{Trouble{whyOf("cannot read a ResourceSlice", outcome)}};
+    auto stranger = sliceFromText(outcome->body);
+    if (!stranger) return Failure{Trouble{stranger.error()}};
+    view_.addStranger(std::move(stranger).value());
+    return Done{};
+  });
+}
+
+// ---- Writing ----
+
+SlicePublisher::Step SlicePublisher::plan() {
+  if (disturbed_ && !settled_) {  // whoever changes them is not answered before that
+    due_ = false;
+    return Done{};
+  }
+  auto planned = planSlices(*pool_, *owner_, view_.slices(), view_.echoes());
+  if (!planned) return Failure{Trouble{planned.error()}};
+  writes_.assign(planned->writes.begin(), planned->writes.end());
+  const bool repairs = std::exchange(disturbed_, false) && !writes_.empty();
+  if (repairs) {
+    ++repairs_;
+    repaired_ = timer_.now();
+  }
+  if (writes_.empty()) rest(planned->wanted);
+  return Done{};
+}
+
+kj::Promise<SlicePublisher::Step> SlicePublisher::writeNext() {
+  SliceWrite write = std::move(writes_.front());
+  writes_.pop_front();
+  ApiRequest request = requestOf(write);
+  writing_ = write.slice.name;
+  auto asked = client_.ask(request.method, request.path, std::move(request.body));
+  return asked.then([this, write = std::move(write)](Outcome outcome) mutable {
+    writing_.clear();
+    Step step = written(write, outcome);
+    if (!step && step.error().then == Trouble::Then::kSame) writes_.push_front(std::move(write));
+    return step;
+  });
+}
+
+SlicePublisher::Step SlicePublisher::written(const SliceWrite& write, const Outcome& outcome) {
+  if (write.kind == SliceWrite::Kind::kDelete &&
+      (isGood(outcome) || hasStatus(outcome, kNotFound))) {
+    ++written_;
+    view_.deleted(write.slice.name);
+    return Done{};
+  }
+  if (!isGood(outcome)) {
+    Trouble trouble{whyOf("cannot write a ResourceSlice", outcome)};
+    if (hasStatus(outcome, kTooMany)) trouble.then = Trouble::Then::kSame;
+    if (hasStatus(outcome, kConflict) || hasStatus(outcome, kNotFound)) {
+      trouble.then = Trouble::Then::kConflict;
+      if (write.kind == SliceWrite::Kind::kCreate) refusedName_ = write.slice.name;
+    }
+    return Failure{std::move(trouble)};
+  }
+  auto stored = sliceFromText(outcome->body);
+  if (!stored) return Failure{Trouble{stored.error()}};
+  ++written_;
+  view_.wrote(write, *stored);
+  return Done{};
+}
+
+void SlicePublisher::rest(const std::vector<Slice>& wanted) {
+  due_ = false;
+  failures_ = 0;
+  conflicts_ = 0;
+  const std::size_t writes = std::exchange(written_, 0);
+  if (writes > 0 || !waiting_.empty() || !told_.empty()) news_.poolStored(wanted.size(), writes);
+  told_.clear();
+  const KeptFields kept = view_.kept(wanted);
+  for (auto& answer : waiting_) answer->fulfill(KeptFields(kept));
+  waiting_.clear();
+}
+
+// ---- Watching ----
+
+kj::Promise<void> SlicePublisher::watch() {
+  const std::int64_t seconds = watchTime(draw_()) / kj::SECONDS;
+  const std::string path = sliceWatchPath(selector(), view_.version(), seconds);
+  return client_.watch(path, [this](const std::string& line) { hear(line); })
+      .then([this](Outcome outcome) { return watchAgain(outcome); });
+}
+
+kj::Promise<void> SlicePublisher::watchAgain(const Outcome& outcome) {
+  if (expired_ || hasStatus(outcome, kGone)) {
+    expired_ = true;
+    disturb();
+    return kj::READY_NOW;
+  }
+  const bool ended = isGood(outcome);
+  watchFailures_ = ended ? 0 : watchFailures_ + 1;
+  if (!ended) tell(whyOf("cannot watch ResourceSlices", outcome));
+  const kj::Duration pause =
+      ended ? settleTime(0, draw_()) : publishBackoff(watchFailures_, draw_());
+  return timer_.afterDelay(pause).then([this]() { return watch(); });
+}
+
+void SlicePublisher::hear(const std::string& line) {
+  if (expired_) return;
+  watchFailures_ = 0;
+  const SliceEvent event = sliceEventFrom(line);
+  if (event.kind == SliceEvent::Kind::kExpired) {
+    expired_ = true;
+    return;
+  }
+  const bool deleted = event.kind == SliceEvent::Kind::kDeleted;
+  const std::string name = event.slice.name;
+  if (!view_.hear(event) || name == writing_) return;
+  if (deleted) owner_.reset();  // it may be that the Node is another one now
+  disturb();
+}
+
+void SlicePublisher::disturb() {
+  if (std::exchange(disturbed_, true)) return;
+  settled_ = false;
+  if (timer_.now() - repaired_ > kSettleForgotten) repairs_ = 0;
+  settling_ = timer_.afterDelay(settleTime(repairs_, draw_()))
+                  .then([this]() {
+                    settled_ = true;
+                    wake();
+                  })
+                  .eagerlyEvaluate(nullptr);
+}
+
+}  // namespace vfiogate
