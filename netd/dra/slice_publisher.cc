@@ -2,6 +2,7 @@
 
 #include "netd/dra/publish_pacing.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace vfiogate {
@@ -14,6 +15,7 @@ constexpr unsigned kTooMany = 429;
 /// So many lists without a whole answer are taken to mean that it is too large: what is stored
 /// comes in pages, what is in the server's memory may not.
 constexpr unsigned kListsInOne = 2;
+constexpr auto kMostAsked = 60 * kj::SECONDS;
 
 bool isGood(const Result<ApiAnswer, ApiFailure>& outcome) {
   return outcome && outcome->status >= 200 && outcome->status <= 299;
@@ -21,10 +23,6 @@ bool isGood(const Result<ApiAnswer, ApiFailure>& outcome) {
 
 bool hasStatus(const Result<ApiAnswer, ApiFailure>& outcome, unsigned status) {
   return outcome && outcome->status == status;
-}
-
-std::string whyOf(const char* act, const Result<ApiAnswer, ApiFailure>& outcome) {
-  return std::string(act) + ": " + (outcome ? refusalText(*outcome) : outcome.error().why);
 }
 
 }  // namespace
@@ -91,7 +89,14 @@ kj::Promise<void> SlicePublisher::after(const Step& step) {
   }
   if (trouble.then == Trouble::Then::kConflict && conflicts_++ == 0) return kj::READY_NOW;
   tell(trouble.why);
-  return timer_.afterDelay(publishBackoff(++failures_, draw_()));
+  return timer_.afterDelay(trouble.asked + publishBackoff(++failures_, draw_()));
+}
+
+SlicePublisher::Trouble SlicePublisher::troubleOf(const char* act, const Outcome& outcome) {
+  Trouble trouble{std::string(act) + ": " +
+                  (outcome ? refusalText(*outcome) : outcome.error().why)};
+  if (outcome && outcome->retryAfter) trouble.asked = std::min(*outcome->retryAfter, kMostAsked);
+  return trouble;
 }
 
 void SlicePublisher::tell(const std::string& why) {
@@ -105,7 +110,9 @@ void SlicePublisher::tell(const std::string& why) {
 kj::Promise<SlicePublisher::Step> SlicePublisher::readNode() {
   return client_.ask(ApiMethod::kGet, nodePath(node_), {}).then([this](Outcome outcome) -> Step {
     if (!isGood(outcome)) {
-      return Failure{Trouble{whyOf("cannot read the Node", outcome), Trouble::Then::kSame}};
+      Trouble trouble = troubleOf("cannot read the Node", outcome);
+      trouble.then = Trouble::Then::kSame;
+      return Failure{std::move(trouble)};
     }
     auto uid = uidFrom(outcome->body);
     if (!uid) return Failure{Trouble{uid.error(), Trouble::Then::kSame}};
@@ -124,10 +131,10 @@ kj::Promise<SlicePublisher::Step> SlicePublisher::readPage() {
 
 SlicePublisher::Step SlicePublisher::listed(const SliceSelector& asked, const Outcome& outcome) {
   if (!isGood(outcome)) {
-    const bool first = nextPage_.empty();
     newest_ = newest_ || (!outcome && failures_ + 1 >= kListsInOne);
-    return Failure{Trouble{whyOf("cannot list ResourceSlices", outcome),
-                           first ? Trouble::Then::kSame : Trouble::Then::kAnew}};
+    Trouble trouble = troubleOf("cannot list ResourceSlices", outcome);
+    if (nextPage_.empty()) trouble.then = Trouble::Then::kSame;
+    return Failure{std::move(trouble)};
   }
   auto page = slicePageFrom(outcome->body);
   if (!page) return Failure{Trouble{page.error()}};
@@ -145,7 +152,7 @@ kj::Promise<SlicePublisher::Step> SlicePublisher::readStranger() {
   const std::string path = slicePath(std::exchange(refusedName_, {}));
   return client_.ask(ApiMethod::kGet, path, {}).then([this](Outcome outcome) -> Step {
     if (hasStatus(outcome, kNotFound)) return Done{};
-    if (!isGood(outcome)) return Failure{Trouble{whyOf("cannot read a ResourceSlice", outcome)}};
+    if (!isGood(outcome)) return Failure{troubleOf("cannot read a ResourceSlice", outcome)};
     auto stranger = sliceFromText(outcome->body);
     if (!stranger) return Failure{Trouble{stranger.error()}};
     view_.addStranger(std::move(stranger).value());
@@ -194,7 +201,7 @@ SlicePublisher::Step SlicePublisher::written(const SliceWrite& write, const Outc
     return Done{};
   }
   if (!isGood(outcome)) {
-    Trouble trouble{whyOf("cannot write a ResourceSlice", outcome)};
+    Trouble trouble = troubleOf("cannot write a ResourceSlice", outcome);
     if (hasStatus(outcome, kTooMany)) trouble.then = Trouble::Then::kSame;
     if (hasStatus(outcome, kConflict) || hasStatus(outcome, kNotFound)) {
       trouble.then = Trouble::Then::kConflict;
@@ -238,9 +245,13 @@ kj::Promise<void> SlicePublisher::watchAgain(const Outcome& outcome) {
   }
   const bool ended = isGood(outcome);
   watchFailures_ = ended ? 0 : watchFailures_ + 1;
-  if (!ended) tell(whyOf("cannot watch ResourceSlices", outcome));
-  const kj::Duration pause =
-      ended ? settleTime(0, draw_()) : publishBackoff(watchFailures_, draw_());
+  kj::Duration pause = settleTime(0, draw_());
+  if (!ended) {
+    const Trouble trouble = troubleOf("cannot watch ResourceSlices", outcome);
+    tell(trouble.why);
+    // All nodes lose their watches at the same moment, where the server restarts.
+    pause = startDelay(draw_()) + trouble.asked + publishBackoff(watchFailures_, draw_());
+  }
   return timer_.afterDelay(pause).then([this]() { return watch(); });
 }
 

@@ -35,7 +35,7 @@ protected:
 class SlicePublisher final : public PoolKeeper {
 public:
   struct Parts {
-    ApiClient& client;  ///< all borrowed
+    ApiClient& client;  ///< which tries once; all borrowed
     kj::Timer& timer;
     PublisherNews& news;
     std::string node;             ///< the Node's name, which is the pool's place
@@ -54,6 +54,7 @@ private:
     };
     std::string why;
     Then then = Then::kAnew;
+    kj::Duration asked = 0 * kj::SECONDS;  ///< by the server: not before
   };
   using Step = Result<Done, Trouble>;
   using Outcome = Result<ApiAnswer, ApiFailure>;
@@ -68,6 +69,7 @@ private:
   Step listed(const SliceSelector& asked, const Outcome& outcome);
   kj::Promise<Step> readStranger();
   Step plan();
+  static Trouble troubleOf(const char* act, const Outcome& outcome);
   kj::Promise<Step> writeNext();
   Step written(const SliceWrite& write, const Outcome& outcome);
   void rest(const std::vector<Slice>& wanted);

@@ -1,5 +1,7 @@
 #include "tests/support/api_server.h"
 
+#include "netd/dra/slice_json.h"
+#include "netd/dra/slice_requests.h"
 #include "tests/support/temp_dir.h"
 
 #include <gmock/gmock.h>
@@ -35,6 +37,62 @@ TEST(ApiServerProcess, FailsOnOrderAndLetsOnlyItsTokensIn) {
   std::ofstream(place / "token") << "two";
   server.ask("GET", "/api/v1/nodes/node-1");
   EXPECT_EQ(server.journal().back().at("token"), "two");
+}
+
+/// As many as fill it: attributes of each kind, counters and taints.
+DevicePool largePool(int devices) {
+  DevicePool pool{.driver = "vfio.example", .name = "node-1", .devices = {}, .counterSets = {}};
+  for (int i = 0; i < devices; ++i) {
+    PoolDevice device;
+    device.attributes = {{"resource.kubernetes.io/pciBusID", std::string("0000:01:00.0")},
+                         {"numaNode", std::int64_t{1}},
+                         {"sriov", false},
+                         {"driverVersion", VersionText{"1.2.3"}}};
+    device.consumes = CounterName{"groups-" + std::to_string(i / 32), "group-" + std::to_string(i)};
+    device.taints = {
+        {"vfio.example/held", "plugin", std::chrono::sys_days(std::chrono::year(2026) / 2 / 3)}};
+    pool.counterSets[device.consumes->set].insert(device.consumes->counter);
+    pool.devices["dev-" + std::to_string(i)] = device;
+  }
+  return pool;
+}
+
+ObservedSlices observedBy(ApiServer& server) {
+  ObservedSlices observed;
+  for (const auto& object : server.slices()) {
+    const auto slice = sliceFrom(object);
+    if (slice) observed.emplace(slice->name, *slice);
+  }
+  return observed;
+}
+
+void writeTo(ApiServer& server, const SlicePlan& plan) {
+  for (const SliceWrite& write : plan.writes) {
+    const ApiRequest request = requestOf(write);
+    const bool create = write.kind == SliceWrite::Kind::kCreate;
+    const bool update = write.kind == SliceWrite::Kind::kUpdate;
+    server.ask(create ? "POST" : update ? "PUT" : "DELETE", request.path, request.body);
+  }
+}
+
+TEST(ApiServerProcess, TakesThePublishersSlicesAndASchedulerFindsThePoolInThem) {
+  ApiServer server;
+  const SliceOwner node{"node-1", "node-uid"};
+  for (const int devices : {300, 150, 151, 0}) {
+    const DevicePool pool = largePool(devices);
+    const auto plan = planSlices(pool, node, observedBy(server), {});
+    ASSERT_TRUE(plan) << plan.error();
+    writeTo(server, *plan);
+    const auto again = planSlices(pool, node, observedBy(server), {});
+    ASSERT_TRUE(again);
+    EXPECT_THAT(again->writes, testing::IsEmpty()) << "the server stores what we write";
+    const auto pools = server.pools();
+    ASSERT_EQ(pools.size(), devices == 0 ? 0U : 1U);
+    if (devices == 0) continue;
+    EXPECT_EQ(pools[0].at("complete"), true);
+    EXPECT_EQ(pools[0].at("problems"), nlohmann::json::array());
+    EXPECT_EQ(pools[0].at("devices").size(), static_cast<std::size_t>(devices));
+  }
 }
 
 }  // namespace

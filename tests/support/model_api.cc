@@ -53,7 +53,8 @@ kj::Promise<ModelApi::Outcome> ModelApi::ask(ApiMethod method, const std::string
     --fault.times;
     if (fault.done) static_cast<void>(answer(method, path, body));
     if (fault.status == 0) return Outcome(Failure{ApiFailure{"no answer by order"}});
-    return refused(fault.status, "by order");
+    Outcome answer = refused(fault.status, "by order");
+    return Outcome(ApiAnswer{answer->status, answer->body, retryAfter});
   }
   // Later, as a real one: not within the call.
   return kj::evalLater(

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,8 @@ public:
   std::vector<std::string> listPaths;
   std::map<std::string, nlohmann::json> slices;
   std::string nodeUid = "node-uid";
+  /// What every fault with a status asks for.
+  std::optional<kj::Duration> retryAfter;
   /// 0: all in one; else so many in a page.
   std::size_t pageSize = 0;
   bool dropsCounters = false;

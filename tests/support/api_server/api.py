@@ -110,8 +110,11 @@ class Api:
             watch = self.store.watch(target.resource, target.namespace, selector, since)
             return WatchAsked(watch, float(query.get("timeoutSeconds", "1800")))
         items, version = self.store.list(target.resource, target.namespace, selector)
-        return {"kind": target.kind + "List", "apiVersion": target.version, "metadata": {"resourceVersion": version},
-                "items": items}
+        metadata, begin = {"resourceVersion": version}, int(query.get("continue") or 0)
+        end = begin + int(query["limit"]) if "limit" in query else len(items)
+        if end < len(items):
+            metadata["continue"] = str(end)
+        return {"kind": target.kind + "List", "apiVersion": target.version, "metadata": metadata, "items": items[begin:end]}
 
     def _created(self, target: Target, sent: dict) -> dict:
         obj = {"kind": target.kind, "apiVersion": target.version} | sent

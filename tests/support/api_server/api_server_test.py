@@ -90,6 +90,16 @@ class Objects(Served):
         self.good("DELETE", f"{SLICES}?fieldSelector=spec.nodeName%3Dn1")
         self.assertEqual([item["metadata"]["name"] for item in self.good("GET", SLICES)["items"]], ["c"])
 
+    def test_lists_come_in_pages_where_a_limit_is_asked_for(self):
+        for name in "abcde":
+            self.good("POST", SLICES, slice_of(name))
+        names, token = [], ""
+        for _ in range(3):
+            page = self.good("GET", f"{SLICES}?limit=2&continue={token}")
+            names.append([item["metadata"]["name"] for item in page["items"]])
+            token = page["metadata"].get("continue")
+        self.assertEqual((names, token), ([["a", "b"], ["c", "d"], ["e"]], None))
+
     def test_nodes_and_what_is_not_there(self):
         self.assertTrue(self.good("GET", "/api/v1/nodes/n1")["metadata"]["uid"])
         self.refused(404, "NotFound", "GET", "/api/v1/nodes/n9")

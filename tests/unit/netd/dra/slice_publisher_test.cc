@@ -237,6 +237,16 @@ TEST_F(SlicePublisherTest, AThrottledWriteIsTriedAgainAndNothingElse) {
   EXPECT_THAT(news_.stored, ElementsAre("2/2"));
 }
 
+TEST_F(SlicePublisherTest, AServerIsNotAskedBeforeItWantsToBe) {
+  api_.retryAfter = 30 * kj::SECONDS;
+  api_.order({.begin = "POST", .status = 429});
+  publishAtOnce(publishedPool());
+  passAll(29);
+  EXPECT_EQ(api_.count("POST"), 1U);
+  passAll(3);
+  EXPECT_EQ(api_.count("POST"), 3U);
+}
+
 TEST_F(SlicePublisherTest, AnAnswerThatIsLostIsLookedForFirst) {
   api_.order({.begin = "POST", .status = 0, .times = 1, .done = true});
   publishAtOnce(publishedPool());
