@@ -236,7 +236,9 @@ TEST_F(KubeletWatcher, K24_NamesTheEncodedPathOnARegistrationSocket) {
 
 TEST_F(KubeletWatcher, K24_TheConnectionIsClosedAfterARegistration) {
   kubelet_.start();
-  auto& plugin = appear("x.sock");
+  // Its service is elsewhere: to that there is a connection for good.
+  auto& plugin = appear("x.sock", "DRAPlugin", {"v1.DRAPlugin"}, "vfio.example.com",
+                        directory_ / "elsewhere.sock");
   ASSERT_TRUE(told(plugin, 1, true));
   EXPECT_TRUE(plugin.awaitHungUp());
 }

@@ -65,6 +65,7 @@ Admission KubeletSim::admit(const PodSpec& pod) {
     known.active = true;
     known.deleted = false;
     known.added = true;
+    known.terminating = false;
   }
   Admission admission;
   for (const ContainerSpec& container : containers) {
@@ -78,7 +79,9 @@ Admission KubeletSim::admit(const PodSpec& pod) {
     }
     admission.reason = "UnexpectedAdmissionError";
     admission.message = "Pod was rejected: Allocate failed due to " + why + ", which is unexpected";
-    end(pod.uid);
+    const std::lock_guard lock(state_->mutex);
+    state_->pods[pod.uid].active = false;
+    state_->pods[pod.uid].running.clear();
     return admission;
   }
   const std::lock_guard lock(state_->mutex);

@@ -1,5 +1,7 @@
 #include "tests/support/kubelet_sim/checkpoint_format.h"
 
+#include "tests/support/kubelet_sim/go_text.h"
+
 #include <nlohmann/json.hpp>
 
 namespace vfiogate::sim {
@@ -94,18 +96,6 @@ Json entryJson(const CheckpointEntry& entry) {
           {"AllocResp", base64(entry.allocResp)}};
 }
 
-/// Go's JSON writer hides these from HTML; outside of strings they do not occur.
-std::string escapedLikeGo(const std::string& json) {
-  static const std::map<char, std::string> kEscapes = {
-      {'<', "\\u003c"}, {'>', "\\u003e"}, {'&', "\\u0026"}};
-  std::string text;
-  for (const char c : json) {
-    const auto escape = kEscapes.find(c);
-    text += escape == kEscapes.end() ? std::string(1, c) : escape->second;
-  }
-  return text;
-}
-
 Checkpoint dataOf(const Json& data) {
   Checkpoint checkpoint;
   const Json& entries = data.at("PodDeviceEntries");
@@ -148,7 +138,7 @@ std::string formatCheckpoint(const Checkpoint& checkpoint) {
         {"RegisteredDevices",
          checkpoint.registered.empty() ? Json::object() : Json(checkpoint.registered)}}},
       {"Checksum", checksumOf(checkpoint)}};
-  return escapedLikeGo(file.dump());
+  return goJson(file.dump());
 }
 
 std::optional<Checkpoint> parseCheckpoint(const std::string& text) {

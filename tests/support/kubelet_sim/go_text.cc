@@ -1,6 +1,7 @@
 #include "tests/support/kubelet_sim/go_text.h"
 
 #include <array>
+#include <map>
 
 namespace vfiogate::sim {
 
@@ -14,6 +15,18 @@ std::string goText(const grpc::Status& status) {
   const std::string name =
       code < kNames.size() ? kNames.at(code) : "Code(" + std::to_string(code) + ")";
   return "rpc error: code = " + name + " desc = " + status.error_message();
+}
+
+std::string goJson(const std::string& json) {
+  // Outside of strings they do not occur.
+  static const std::map<char, std::string> kEscapes = {
+      {'<', "\\u003c"}, {'>', "\\u003e"}, {'&', "\\u0026"}};
+  std::string text;
+  for (const char c : json) {
+    const auto escape = kEscapes.find(c);
+    text += escape == kEscapes.end() ? std::string(1, c) : escape->second;
+  }
+  return text;
 }
 
 }  // namespace vfiogate::sim

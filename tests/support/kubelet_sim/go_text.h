@@ -1,5 +1,5 @@
 #pragma once
-// How the kubelet, a Go program, prints what a plugin answered.
+// How the kubelet, a Go program, prints what a plugin answered, and JSON.
 
 #include <grpcpp/support/status.h>
 
@@ -9,5 +9,8 @@ namespace vfiogate::sim {
 
 /// "rpc error: code = <name> desc = <text>".
 std::string goText(const grpc::Status& status);
+
+/// JSON as Go's writer leaves it, which hides three signs from HTML.
+std::string goJson(const std::string& json);
 
 }  // namespace vfiogate::sim

@@ -1,6 +1,7 @@
 #include "tests/support/kubelet_sim/kubelet_sim.h"
 
 #include "ipc/types/resource_name.h"
+#include "tests/support/kubelet_sim/dra/dra.h"
 #include "tests/support/kubelet_sim/pod_resources_desk.h"
 #include "tests/support/kubelet_sim/registration_desk.h"
 #include "tests/support/kubelet_sim/sim_state.h"
@@ -32,8 +33,10 @@ KubeletSim::~KubeletSim() {
 }
 
 void KubeletSim::start(StartOptions options) {
+  const auto dra = std::make_shared<Dra>(*this);  // throws
   {
     const std::lock_guard lock(state_->mutex);
+    state_->dra = dra;
     state_->stopping = false;
     state_->sourcesReady = options.sourcesReady;
     state_->runningAtStart.clear();
@@ -48,14 +51,18 @@ void KubeletSim::start(StartOptions options) {
       if (std::filesystem::is_socket(entry.status())) std::filesystem::remove(entry.path());
     }
   }
+  dra->begin();
   const std::filesystem::path root = std::filesystem::path(state_->directory).parent_path();
   state_->podResources = std::make_unique<PodResourcesDesk>(*state_, root / "pod-resources");
   state_->desk = std::make_unique<Desk>(*this, state_->socketPath("kubelet.sock"));
   state_->consumer = std::make_unique<WatchedPlugins>(*this);
   state_->watcher = std::make_unique<PluginWatcher>(root / "plugins_registry",
                                                     state_->options.watch, *state_->consumer);
-  const std::lock_guard lock(state_->mutex);
-  state_->tell("the kubelet is up");
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->tell("the kubelet is up");
+  }
+  if (options.sourcesReady) resumePods();
 }
 
 void KubeletSim::restart(StartOptions options) {
@@ -64,24 +71,34 @@ void KubeletSim::restart(StartOptions options) {
 }
 
 void KubeletSim::sourcesReady() {
-  const std::lock_guard lock(state_->mutex);
-  state_->sourcesReady = true;
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->sourcesReady = true;
+  }
+  resumePods();
 }
 
 void KubeletSim::powerOff() {
   stop();
   const std::lock_guard lock(state_->mutex);
-  for (auto& [uid, pod] : state_->pods) pod.running.clear();
+  for (auto& [uid, pod] : state_->pods) {
+    pod.running.clear();
+    pod.ended.clear();
+    pod.sandbox = false;
+  }
 }
 
 void KubeletSim::stop() {
   const std::lock_guard onlyOne(state_->stopMutex);
   std::vector<std::shared_ptr<PluginClient>> clients;
+  std::shared_ptr<Dra> dra;
   {
     const std::lock_guard lock(state_->mutex);
     if (state_->stopping) return;
     state_->stopping = true;
     ++state_->life;
+    dra = std::move(state_->dra);
+    state_->dra = nullptr;
     clients = std::move(state_->retired);
     state_->retired.clear();
     for (auto& [name, resource] : state_->resources) {
@@ -94,6 +111,7 @@ void KubeletSim::stop() {
     state_->changed.notify_all();
   }
   for (const auto& client : clients) client->close();  // also ends what admit() waits for
+  dra->close();
   state_->watcher.reset();
   state_->consumer.reset();
   state_->desk.reset();

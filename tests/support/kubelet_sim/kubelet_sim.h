@@ -1,10 +1,14 @@
 #pragma once
-// A stand-in kubelet: what a device plugin meets on a real one's sockets, rows K1-K24 of the
-// kubelet contract.
+// A stand-in kubelet: what a device plugin and a DRA driver meet on a real one's sockets, rows
+// K1-K32 of the kubelet contract.
 
 #include "proto/deviceplugin.pb.h"
 #include "tests/support/kubelet_sim/checkpoint_format.h"
 #include "tests/support/kubelet_sim/device_table.h"
+#include "tests/support/kubelet_sim/dra/claim_record.h"
+#include "tests/support/kubelet_sim/dra/dra_health.h"
+#include "tests/support/kubelet_sim/dra/dra_options.h"
+#include "tests/support/kubelet_sim/dra/dra_plugins.h"
 #include "tests/support/kubelet_sim/pod.h"
 #include "tests/support/kubelet_sim/watch_limits.h"
 
@@ -47,6 +51,7 @@ struct KubeletOptions {
   double callsASecond = 100;  ///< of PodResources, all methods together (K22)
   double callsAtOnce = 10;
   WatchLimits watch = {};  ///< of the plugin watcher (K23)
+  DraOptions dra = {};
   /// Told in words what plugins do and what becomes of them, under the kubelet's lock: it must
   /// neither wait nor ask the kubelet.
   std::function<void(const std::string&)> told = {};
@@ -84,7 +89,8 @@ public:
   KubeletSim(const KubeletSim&) = delete;
   KubeletSim& operator=(const KubeletSim&) = delete;
 
-  /// Reads the checkpoint, sweeps the sockets, makes kubelet.sock last (K1).
+  /// Reads the checkpoint, sweeps the sockets, makes kubelet.sock last (K1). Throws
+  /// std::runtime_error, with nothing begun, if the file of claims is corrupt.
   void start(StartOptions options = {});
   /// Ends as a killed one does: connections close, kubelet.sock stays on disk.
   void stop();
@@ -109,14 +115,29 @@ public:
   /// run at once, from threads of the test.
   ContainerStart startContainer(const std::string& podUid, const std::string& container);
   ContainerStart restartContainer(const std::string& podUid, const std::string& container);
+  /// One sync of an admitted pod: its claims are prepared, then there is a sandbox, then its
+  /// containers start, the plain init ones end at once. Where that fails it is tried again in the
+  /// background, over restarts too, until the pod ends (K26).
+  PodStart startPod(const std::string& podUid);
+  /// The sandbox is gone with all containers, as after the runtime lost it; startPod() makes
+  /// another.
+  void loseSandbox(const std::string& podUid);
   /// It ended by itself.
   void stopContainer(const std::string& podUid, const std::string& container);
-  /// All containers have ended and the pod is inactive. What it held is freed lazily: at the next
-  /// Allocate, by topology hints, by PodResources List (K20).
+  /// All containers have ended and the pod is inactive, but for one with claims that could not be
+  /// unprepared: that is terminating, and tried again in the background (K27). What it held is
+  /// freed lazily: at the next Allocate, by topology hints, by PodResources List (K20).
   void end(const std::string& podUid);
   /// The pod is inactive at once; its containers run on until stopContainer() or end().
   void forceDelete(const std::string& podUid);
   std::set<std::string> running(const std::string& podUid);
+  /// True as soon as startPod() has done all its work, be it later.
+  bool awaitStarted(const std::string& podUid);
+  /// True as soon as nothing is left to do for a pod that has ended.
+  bool awaitEnded(const std::string& podUid);
+  bool isTerminating(const std::string& podUid);
+  /// Warnings at the pod, as "REASON: text", the oldest first.
+  std::vector<std::string> podEvents(const std::string& podUid);
   /// One Allocate with these very ids, past all the kubelet's own checks.
   Granted offer(const std::string& resource, const std::vector<std::string>& ids,
                 std::string& error);
@@ -149,6 +170,21 @@ public:
   /// Whom the plugin watcher has registered, as "TYPE NAME VERSION".
   std::set<std::string> watchedPlugins();
   bool awaitWatchedPlugins(const std::set<std::string>& plugins);
+  /// The oldest first.
+  std::vector<DraInstance> draInstances(const std::string& driver);
+  bool awaitDra(const std::string& driver,
+                const std::function<bool(const std::vector<DraInstance>&)>& holds);
+  /// True as soon as so many instances of the driver are connected.
+  bool awaitDraConnected(const std::string& driver, std::size_t count = 1);
+  /// What is remembered of claims.
+  std::vector<ClaimRecord> claimRecords();
+  SeenHealth deviceHealth(const std::string& driver, const std::string& pool,
+                          const std::string& device);
+  /// Of the app containers' claims.
+  std::vector<DeviceStatus> deviceStatuses(const std::string& podUid);
+  /// How often news of health had the pod's status computed anew.
+  bool awaitStatusRefreshes(const std::string& podUid, std::size_t count);
+  std::size_t statusRefreshes(const std::string& podUid);
   /// Ends the plugin's stream, as a kubelet does that lost the connection.
   void dropStream(const std::string& resource);
   /// The real one would have crashed (K17): what happened, empty if nothing did. A crash that no
@@ -186,11 +222,18 @@ private:
   class PodResourcesDesk;
   class OldPodResourcesDesk;
   class WatchedPlugins;
+  class Dra;
   /// Takes the plugin that serves at `socketPath`; what went wrong, or empty. Where there is no
   /// limit for the options' answer, it is awaited for ever.
   std::string serveFrom(const std::string& resource, const std::string& socketPath,
                         std::chrono::system_clock::time_point dialDeadline,
                         std::optional<std::chrono::milliseconds> optionsWithin);
+  /// Later, once more what startPod() does; `prepared`: it was not the claims that failed.
+  void startAgain(const std::string& podUid, bool prepared);
+  /// Unprepares what a terminating pod has; later, where that fails.
+  void finishEnd(const std::string& podUid);
+  /// Goes on with what an earlier life of the kubelet, or one without its sources, left.
+  void resumePods();
   std::unique_ptr<State> state_;
 };
 

@@ -42,11 +42,13 @@ std::vector<CheckpointEntry> KubeletSim::records() {
 
 std::set<std::string> KubeletSim::watchedPlugins() {
   const std::lock_guard lock(state_->mutex);
-  return state_->watchedPlugins;
+  return {state_->watchedPlugins.begin(), state_->watchedPlugins.end()};
 }
 
 bool KubeletSim::awaitWatchedPlugins(const std::set<std::string>& plugins) {
-  return state_->await([&]() { return state_->watchedPlugins == plugins; });
+  return state_->await([&]() {
+    return std::set(state_->watchedPlugins.begin(), state_->watchedPlugins.end()) == plugins;
+  });
 }
 
 DeviceTable KubeletSim::devices(const std::string& resource) {

@@ -1,5 +1,6 @@
 #include "tests/support/kubelet_sim/pod_resources_desk.h"
 
+#include <algorithm>
 #include <filesystem>
 
 namespace vfiogate::sim {
@@ -25,11 +26,49 @@ void describe(const std::string& resource, const std::string& id, const std::vec
   }
 }
 
-void describe(const std::vector<CheckpointEntry>& recorded, const PodSpec& pod,
-              const ContainerSpec& container, v1::PodResources& described) {
+/// All devices of a claim, whatever the container asked for. Within one driver the names
+/// accumulate, as those of the real one do.
+void describe(const ClaimRecord& claim, v1::DynamicResource& described) {
+  described.set_claim_name(claim.name);
+  described.set_claim_namespace(claim.nameSpace);
+  for (const auto& [driver, devices] : claim.drivers) {
+    std::vector<std::string> names;
+    for (const ClaimDevice& device : devices) {
+      names.insert(names.end(), device.cdiDevices.begin(), device.cdiDevices.end());
+      v1::ClaimResource* resource = described.add_claim_resources();
+      for (const std::string& name : names) resource->add_cdi_devices()->set_name(name);
+      resource->set_driver_name(driver);
+      resource->set_pool_name(device.pool);
+      resource->set_device_name(device.device);
+      if (device.shareId) resource->set_share_id(*device.shareId);
+    }
+  }
+}
+
+/// What the kubelet remembers of devices and of claims.
+struct Remembered {
+  const std::vector<CheckpointEntry>& recorded;
+  std::vector<ClaimRecord> claims;
+};
+
+void describeClaims(const std::vector<ClaimRecord>& claims, const PodSpec& pod,
+                    const ContainerSpec& container, v1::ContainerResources& resources) {
+  for (const PodClaim& claim : pod.claims) {
+    const bool used = std::ranges::any_of(
+        container.claims, [&](const ContainerClaim& one) { return one.name == claim.name; });
+    for (const ClaimRecord& record : claims) {
+      if (!used || record.name != claim.claim || record.nameSpace != pod.nameSpace) continue;
+      describe(record, *resources.add_dynamic_resources());
+    }
+  }
+}
+
+void describe(const Remembered& remembered, const PodSpec& pod, const ContainerSpec& container,
+              v1::PodResources& described) {
   v1::ContainerResources* resources = described.add_containers();
   resources->set_name(container.name);
-  for (const CheckpointEntry& entry : recorded) {
+  describeClaims(remembered.claims, pod, container, *resources);
+  for (const CheckpointEntry& entry : remembered.recorded) {
     if (entry.podUid != pod.uid || entry.container != container.name) continue;
     for (const auto& [node, ids] : entry.devices) {
       for (const std::string& id : ids) {
@@ -39,15 +78,14 @@ void describe(const std::vector<CheckpointEntry>& recorded, const PodSpec& pod,
   }
 }
 
-void describe(const std::vector<CheckpointEntry>& recorded, const PodSpec& pod,
-              v1::PodResources& described) {
+void describe(const Remembered& remembered, const PodSpec& pod, v1::PodResources& described) {
   described.set_name(nameOf(pod));
   described.set_namespace_(pod.nameSpace);
   for (const ContainerSpec& container : pod.initContainers) {
-    if (container.sidecar) describe(recorded, pod, container, described);
+    if (container.sidecar) describe(remembered, pod, container, described);
   }
   for (const ContainerSpec& container : pod.containers) {
-    describe(recorded, pod, container, described);
+    describe(remembered, pod, container, described);
   }
 }
 
@@ -83,9 +121,10 @@ grpc::Status KubeletSim::PodResourcesDesk::List(grpc::ServerContext* /*context*/
   const std::lock_guard lock(state_.mutex);
   if (!limit_.allow(state_.options.now())) return tooOften();
   state_.freeInactive();
+  const Remembered remembered{state_.recorded, state_.claimRecords()};
   for (const auto& [uid, pod] : state_.pods) {
     if (!state_.isActive(uid) || state_.concealsPods) continue;
-    describe(state_.recorded, pod.spec, *response->add_pod_resources());
+    describe(remembered, pod.spec, *response->add_pod_resources());
   }
   return grpc::Status::OK;
 }
@@ -138,7 +177,8 @@ grpc::Status KubeletSim::PodResourcesDesk::Get(grpc::ServerContext* /*context*/,
         pod.spec.nameSpace != request->pod_namespace()) {
       continue;
     }
-    describe(state_.recorded, pod.spec, *response->mutable_pod_resources());
+    describe({state_.recorded, state_.claimRecords()}, pod.spec,
+             *response->mutable_pod_resources());
     return grpc::Status::OK;
   }
   return {grpc::StatusCode::UNKNOWN, "pod " + request->pod_name() + " in namespace " +

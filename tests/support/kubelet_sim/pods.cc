@@ -1,5 +1,6 @@
 // What happens to pods and containers after admission: starts, ends, and what is free again.
 
+#include "tests/support/kubelet_sim/dra/dra.h"
 #include "tests/support/kubelet_sim/go_text.h"
 #include "tests/support/kubelet_sim/sim_state.h"
 
@@ -88,6 +89,13 @@ ContainerStart KubeletSim::startContainer(const std::string& podUid, const std::
     start.error = "no container " + name + " in pod " + podUid;
     return start;
   }
+  if (!pod.claims.empty()) {
+    start.error = state_->makeSandbox(pod);
+    const auto dra = state_->draNow();
+    if (start.error.empty() && dra == nullptr) start.error = "the kubelet is down";
+    if (!start.error.empty()) return start;
+    if (!dra->claims().cdiDevices(pod, *container, start.cdiDevices, start.error)) return start;
+  }
   Outcome outcome = state_->preStart(pod, *container, start.error);
   if (outcome == Outcome::kDone) {
     std::unique_lock lock(state_->mutex);
@@ -123,6 +131,7 @@ void KubeletSim::forceDelete(const std::string& podUid) {
   PodState& pod = state_->pods[podUid];
   pod.active = false;
   pod.deleted = true;
+  pod.wanted = false;
 }
 
 std::set<std::string> KubeletSim::running(const std::string& podUid) {
@@ -131,10 +140,17 @@ std::set<std::string> KubeletSim::running(const std::string& podUid) {
 }
 
 void KubeletSim::end(const std::string& podUid) {
-  const std::lock_guard lock(state_->mutex);
-  PodState& pod = state_->pods[podUid];
-  pod.active = false;
-  pod.running.clear();
+  {
+    const std::lock_guard lock(state_->mutex);
+    PodState& pod = state_->pods[podUid];
+    pod.running.clear();
+    pod.ended.clear();
+    pod.sandbox = false;
+    pod.wanted = false;
+    pod.terminating = !pod.spec.claims.empty();
+    if (!pod.terminating) pod.active = false;
+  }
+  finishEnd(podUid);
 }
 
 }  // namespace vfiogate::sim

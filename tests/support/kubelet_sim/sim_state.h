@@ -38,6 +38,14 @@ struct PodState {
   bool added = true;              ///< to this life of the kubelet
   bool deleted = false;           ///< by force; the kubelet does not know it any more
   std::set<std::string> running;  ///< containers
+  bool sandbox = false;
+  std::set<std::string> ended;  ///< plain init containers of this sandbox
+  bool wanted = false;          ///< startPod() is not done yet
+  bool terminating = false;     ///< no container runs; the claims are not unprepared yet
+  std::vector<std::string> events;
+  std::size_t refreshes = 0;
+  /// One prepare or unprepare at a time; taken before the kubelet's lock.
+  std::shared_ptr<std::mutex> worker = std::make_shared<std::mutex>();
 };
 
 struct KubeletSim::State {
@@ -77,9 +85,10 @@ struct KubeletSim::State {
   std::mutex stopMutex;  ///< one stop() at a time; taken before `mutex`
   std::unique_ptr<Desk> desk;
   std::unique_ptr<PodResourcesDesk> podResources;
-  std::set<std::string> watchedPlugins;
+  std::multiset<std::string> watchedPlugins;
   std::unique_ptr<WatchedPlugins> consumer;
   std::unique_ptr<PluginWatcher> watcher;
+  std::shared_ptr<Dra> dra;  ///< null while the kubelet is down
 
   std::string socketPath(const std::string& endpoint) const { return directory + "/" + endpoint; }
   template <typename Holds>
@@ -103,6 +112,7 @@ struct KubeletSim::State {
   /// Running, and not to be judged while the kubelet does not know all its pods yet (1.8, step 3).
   bool isExempt(const std::string& uid, const std::string& container) const;
   void freeInactive();
+  std::vector<ClaimRecord> claimRecords() const;
   /// Recomputes from the records which devices are in use.
   void recount();
   /// True if the device manager has anything to do with the resource; others it passes over.
@@ -124,6 +134,10 @@ struct KubeletSim::State {
                    std::vector<Granted>& granted, std::string& why);
   /// What a container's start says to the plugins (1.9).
   Outcome preStart(const PodSpec& pod, const ContainerSpec& container, std::string& why);
+  /// Null while the kubelet is down.
+  std::shared_ptr<Dra> draNow();
+  /// Prepares the pod's claims, unless it has a sandbox. What went wrong, or empty.
+  std::string makeSandbox(const PodSpec& pod);
 };
 
 /// The ids of a record.

@@ -1,5 +1,6 @@
 #include "tests/support/kubelet_sim/watched_plugins.h"
 
+#include "tests/support/kubelet_sim/dra/dra.h"
 #include "tests/support/kubelet_sim/sim_state.h"
 
 #include <algorithm>
@@ -11,12 +12,13 @@ namespace {
 using Info = pluginregistration::PluginInfo;
 
 constexpr const char* kDevicePlugin = "DevicePlugin";
+constexpr const char* kDraPlugin = "DRAPlugin";
 /// By type, the versions of which the first in the plugin's own list is used; none: any will do.
 const std::map<std::string, std::vector<std::string>>& knownVersions() {
   static const std::map<std::string, std::vector<std::string>> kKnown{
       {"CSIPlugin", {}},
       {kDevicePlugin, {"v1beta1"}},
-      {"DRAPlugin", {"v1.DRAPlugin", "v1beta1.DRAPlugin"}}};
+      {kDraPlugin, {"v1.DRAPlugin", "v1beta1.DRAPlugin"}}};
   return kKnown;
 }
 
@@ -49,6 +51,12 @@ std::string KubeletSim::WatchedPlugins::adopt(const Info& plugin) {
     std::string error = kubelet_.serveFrom(plugin.name(), plugin.endpoint(), limit, std::nullopt);
     if (!error.empty()) return error;
   }
+  if (plugin.type() == kDraPlugin) {
+    const auto dra = kubelet_.state_->draNow();
+    if (dra == nullptr) return "the kubelet stops";
+    std::string error = dra->plugins().add(plugin.name(), plugin.endpoint(), versionOf(plugin));
+    if (!error.empty()) return error;
+  }
   State& state = *kubelet_.state_;
   const std::lock_guard lock(state.mutex);
   state.watchedPlugins.insert(lineOf(plugin));
@@ -59,8 +67,13 @@ std::string KubeletSim::WatchedPlugins::adopt(const Info& plugin) {
 
 void KubeletSim::WatchedPlugins::drop(const Info& plugin) {
   State& state = *kubelet_.state_;
+  const auto dra = state.draNow();
+  if (plugin.type() == kDraPlugin && dra != nullptr) {
+    dra->plugins().remove(plugin.name(), plugin.endpoint());
+  }
   const std::lock_guard lock(state.mutex);
-  state.watchedPlugins.erase(lineOf(plugin));
+  const auto line = state.watchedPlugins.find(lineOf(plugin));
+  if (line != state.watchedPlugins.end()) state.watchedPlugins.erase(line);
   if (plugin.type() == kDevicePlugin) state.disconnect(plugin.name());
   state.tell("the watcher dropped " + lineOf(plugin));
   state.changed.notify_all();

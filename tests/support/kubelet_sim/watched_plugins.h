@@ -8,8 +8,8 @@
 
 namespace vfiogate::sim {
 
-/// A device plugin is served as if it had called Register. A driver of the other types is only
-/// remembered.
+/// A device plugin is served as if it had called Register, a DRA driver is connected to. A CSI
+/// driver is only remembered.
 class KubeletSim::WatchedPlugins final : public PluginConsumer {
 public:
   explicit WatchedPlugins(KubeletSim& kubelet) : kubelet_(kubelet) {}
