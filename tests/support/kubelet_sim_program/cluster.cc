@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
+#include <stdexcept>
 
 namespace vfiogate::sim {
 namespace {
@@ -47,6 +48,11 @@ std::string grantText(const Granted& granted) {
   return text.str();
 }
 
+KubeletOptions withClaims(KubeletOptions options, std::shared_ptr<ClaimSource> claims) {
+  options.dra.claims = std::move(claims);
+  return options;
+}
+
 }  // namespace
 
 std::string failure(const std::string& why) {
@@ -54,7 +60,14 @@ std::string failure(const std::string& why) {
 }
 
 Cluster::Cluster(std::string kubeletDir, KubeletOptions options)
-    : kubelet_(std::move(kubeletDir), std::move(options)) {}
+    : kubelet_(std::move(kubeletDir), withClaims(std::move(options), claims_)) {}
+
+void Cluster::addClaims(std::vector<ResourceClaim> claims) {
+  for (ResourceClaim& claim : claims) {
+    if (claim.uid.empty()) claim.uid = "claim-" + claim.name + "-" + std::to_string(++uids_);
+    claims_->put(claim);
+  }
+}
 
 KnownPod* Cluster::find(const std::string& name) {
   const auto found = std::ranges::find_if(pods_, [&](const KnownPod& pod) {
@@ -74,6 +87,9 @@ std::string Cluster::aftermath() {
 }
 
 std::string Cluster::add(KnownPod& pod) {
+  for (const PodClaim& claim : pod.spec.claims) {
+    claims_->reserve(pod.spec.nameSpace, claim.claim, pod.spec.uid);
+  }
   const Admission admission = kubelet_.admit(pod.spec);
   if (admission.kubeletDied) {
     up_ = false;
@@ -170,6 +186,7 @@ std::string Cluster::start(KnownPod& pod, const std::string& container) {
   if (!isInit) pod.phase = PodPhase::kRunning;
   std::string text = pod.fullName() + " " + container + " started\n";
   for (const Granted& granted : start.granted) text += grantText(granted);
+  for (const std::string& name : start.cdiDevices) text += "  " + container + ": " + name + "\n";
   return text + aftermath();
 }
 
@@ -250,7 +267,11 @@ std::string Cluster::powerOff() {
 
 std::string Cluster::boot() {
   if (up_) return failure("the kubelet is up");
-  kubelet_.start({.sourcesReady = false});
+  try {
+    kubelet_.start({.sourcesReady = false});
+  } catch (const std::runtime_error& refused) {  // its file of claims is corrupt
+    return failure(refused.what());
+  }
   up_ = true;
   std::string text = "the kubelet is up\n";
   for (KnownPod& pod : pods_) {

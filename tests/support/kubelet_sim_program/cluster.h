@@ -2,6 +2,7 @@
 // What is around a kubelet: the pods that are wanted on the node and what became of them, a
 // scheduler that holds them back until they fit, and the life of the kubelet itself.
 
+#include "tests/support/kubelet_sim/dra/claim_book.h"
 #include "tests/support/kubelet_sim/kubelet_sim.h"
 
 #include <chrono>
@@ -39,6 +40,8 @@ public:
   KubeletSim& kubelet() { return kubelet_; }
   bool isUp() const { return up_; }
 
+  /// Allocated claims, for pods that come later; a new one replaces that of its name.
+  void addClaims(std::vector<ResourceClaim> claims);
   /// Each answers in lines, "error: ..." if it could not.
   std::string admit(std::vector<PodSpec> pods);
   /// As admit, once the node's allocatable, less what its pods asked for, is enough; each container
@@ -72,6 +75,7 @@ private:
   /// What the caller must know beside its answer: the kubelet may have died of it.
   std::string aftermath();
 
+  const std::shared_ptr<ClaimBook> claims_ = std::make_shared<ClaimBook>();
   KubeletSim kubelet_;
   bool up_ = false;
   std::string crashSeen_;

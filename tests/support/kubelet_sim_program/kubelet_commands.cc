@@ -25,19 +25,24 @@ bool readNumber(const std::string& word, std::size_t& number) {
   return read.ec == std::errc() && read.ptr == end;
 }
 
-Result<std::vector<PodSpec>, std::string> readPods(const std::string& path) {
+/// Of a file, whose claims the cluster takes at once.
+Result<std::vector<PodSpec>, std::string> readPods(Cluster& cluster, const std::string& path) {
   std::ifstream file(path);
   if (!file) return Failure{path + ": cannot be read"};
   std::ostringstream text;
   text << file.rdbuf();
-  auto pods = parseManifest(text.str());
-  if (pods) return std::move(pods).value();
-  const std::string line = pods.error().line > 0 ? ":" + std::to_string(pods.error().line) : "";
-  return Failure{path + line + ": " + pods.error().why};
+  auto manifest = parseManifest(text.str());
+  if (manifest) {
+    cluster.addClaims(std::move(manifest->claims));
+    return std::move(manifest->pods);
+  }
+  const ManifestError& error = manifest.error();
+  const std::string line = error.line > 0 ? ":" + std::to_string(error.line) : "";
+  return Failure{path + line + ": " + error.why};
 }
 
 std::string admit(Desktop& desktop, const Words& words) {
-  auto pods = readPods(words[1]);
+  auto pods = readPods(desktop.cluster, words[1]);
   return pods ? desktop.cluster.admit(std::move(pods).value()) : failure(pods.error());
 }
 
@@ -189,7 +194,7 @@ std::string kubeletCommandHelp() {
 }
 
 std::string scheduleFile(Cluster& cluster, const std::string& path) {
-  auto pods = readPods(path);
+  auto pods = readPods(cluster, path);
   return pods ? cluster.schedule(std::move(pods).value()) : failure(pods.error());
 }
 

@@ -12,6 +12,18 @@ constexpr std::uint32_t kMostDevices = 100'000;
 
 class ManifestReader {
 public:
+  void document(const YAML::Node& node, Manifest& manifest) {
+    const bool isClaim = node.IsMap() && node["kind"] && node["kind"].IsScalar() &&
+                         node["kind"].Scalar() == "ResourceClaim";
+    if (isClaim) {
+      manifest.claims.push_back(claim(node));
+    } else {
+      manifest.pods.push_back(pod(node));
+    }
+  }
+  const std::optional<TopologyError>& error() const { return yaml_.error(); }
+
+private:
   PodSpec pod(const YAML::Node& node) {
     PodSpec pod;
     pod.nameSpace = "default";
@@ -22,9 +34,53 @@ public:
     spec(node, pod);
     return pod;
   }
-  const std::optional<TopologyError>& error() const { return yaml_.error(); }
 
-private:
+  ResourceClaim claim(const YAML::Node& node) {
+    ResourceClaim claim;
+    if (!yaml_.isMapping(node, {"apiVersion", "kind", "metadata", "spec", "status"}, "a claim")) {
+      return claim;
+    }
+    word(node, "apiVersion", "resource.k8s.io/v1");
+    metadata(node, claim);
+    claim.allocated = false;
+    const YAML::Node status = node["status"];
+    if (!status || !yaml_.isMapping(status, {"allocation", "reservedFor", "devices"}, "status")) {
+      return claim;
+    }
+    const YAML::Node allocation = status["allocation"];
+    if (!allocation || !yaml_.isMapping(allocation, {"devices", "nodeSelector"}, "allocation")) {
+      return claim;
+    }
+    claim.allocated = true;
+    const YAML::Node devices = allocation["devices"];
+    if (!devices || !yaml_.isMapping(devices, {"results", "config"}, "allocation.devices")) {
+      return claim;
+    }
+    yaml_.forEach(devices["results"], "results",
+                  [&](const YAML::Node& each) { claim.results.push_back(result(each)); });
+    return claim;
+  }
+
+  AllocationResult result(const YAML::Node& node) {
+    AllocationResult result;
+    if (!yaml_.isMapping(node, {"request", "driver", "pool", "device", "shareID"}, "a result")) {
+      return result;
+    }
+    result.request = needed(node, "request");
+    result.driver = needed(node, "driver");
+    result.pool = needed(node, "pool");
+    result.device = needed(node, "device");
+    whenThere(node, "shareID",
+              [&](const YAML::Node& id) { result.shareId = yaml_.text(id, "shareID"); });
+    return result;
+  }
+
+  std::string needed(const YAML::Node& node, const char* key) {
+    if (node[key]) return yaml_.text(node[key], key);
+    yaml_.refuse(node, std::string(key) + " is missing");
+    return "";
+  }
+
   /// The one word that the key must have.
   void word(const YAML::Node& node, const char* key, const char* wanted) {
     if (!node[key]) {
@@ -34,7 +90,9 @@ private:
     }
   }
 
-  void metadata(const YAML::Node& node, PodSpec& pod) {
+  /// Of a pod or a claim.
+  template <typename Named>
+  void metadata(const YAML::Node& node, Named& pod) {
     const YAML::Node metadata = node["metadata"];
     if (!metadata) return yaml_.refuse(node, "metadata is missing");
     if (!yaml_.isMapping(metadata, {"name", "namespace", "uid", "labels", "annotations"},
@@ -62,11 +120,13 @@ private:
     const YAML::Node spec = node["spec"];
     if (!spec) return yaml_.refuse(node, "spec is missing");
     if (!yaml_.isMapping(spec,
-                         {"initContainers", "containers", "restartPolicy", "nodeName",
-                          "terminationGracePeriodSeconds", "securityContext"},
+                         {"initContainers", "containers", "resourceClaims", "restartPolicy",
+                          "nodeName", "terminationGracePeriodSeconds", "securityContext"},
                          "spec")) {
       return;
     }
+    yaml_.forEach(spec["resourceClaims"], "resourceClaims",
+                  [&](const YAML::Node& each) { podClaim(each, pod); });
     std::set<std::string> names;
     yaml_.forEach(spec["initContainers"], "initContainers", [&](const YAML::Node& each) {
       pod.initContainers.push_back(container(each, true, names));
@@ -75,6 +135,12 @@ private:
       pod.containers.push_back(container(each, false, names));
     });
     if (pod.containers.empty()) yaml_.refuse(spec, "spec.containers has no container");
+  }
+
+  void podClaim(const YAML::Node& node, PodSpec& pod) {
+    if (!yaml_.isMapping(node, {"name", "resourceClaimName"}, "a pod's claim")) return;
+    pod.claims.push_back(
+        {.name = needed(node, "name"), .claim = needed(node, "resourceClaimName")});
   }
 
   ContainerSpec container(const YAML::Node& node, bool init, std::set<std::string>& names) {
@@ -102,7 +168,14 @@ private:
   }
 
   void limits(const YAML::Node& resources, ContainerSpec& container) {
-    if (!yaml_.isMapping(resources, {"limits", "requests"}, "resources")) return;
+    if (!yaml_.isMapping(resources, {"limits", "requests", "claims"}, "resources")) return;
+    yaml_.forEach(resources["claims"], "claims", [&](const YAML::Node& each) {
+      if (!yaml_.isMapping(each, {"name", "request"}, "a container's claim")) return;
+      container.claims.push_back({.name = needed(each, "name")});
+      whenThere(each, "request", [&](const YAML::Node& request) {
+        container.claims.back().request = yaml_.text(request, "request");
+      });
+    });
     for (const char* key : {"limits", "requests"}) {
       const YAML::Node list = resources[key];
       if (!list) continue;
@@ -133,21 +206,23 @@ private:
 
 }  // namespace
 
-Result<std::vector<PodSpec>, ManifestError> parseManifest(const std::string& yaml) {
-  std::vector<PodSpec> pods;
+Result<Manifest, ManifestError> parseManifest(const std::string& yaml) {
+  Manifest manifest;
   try {
     for (const YAML::Node& document : YAML::LoadAll(yaml)) {
       if (document.IsNull()) continue;  // between two separators
       ManifestReader reader;
-      pods.push_back(reader.pod(document));
+      reader.document(document, manifest);
       if (reader.error()) return Failure{ManifestError{reader.error()->line, reader.error()->why}};
     }
   } catch (const YAML::Exception& broken) {
     // The library reports text that is no YAML by exception only.
     return Failure{ManifestError{broken.mark.line + 1, broken.msg}};
   }
-  if (pods.empty()) return Failure{ManifestError{0, "no pod in it"}};
-  return pods;
+  if (manifest.pods.empty() && manifest.claims.empty()) {
+    return Failure{ManifestError{0, "no pod in it"}};
+  }
+  return manifest;
 }
 
 }  // namespace vfiogate::sim

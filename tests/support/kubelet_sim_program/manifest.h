@@ -1,7 +1,8 @@
 #pragma once
-// Pods in the form of Kubernetes manifests, as far as a device plugin's life needs them.
+// Pods and their claims in the form of Kubernetes manifests, as far as a plugin's life needs them.
 
 #include "ipc/types/result.h"
+#include "tests/support/kubelet_sim/dra/claim_source.h"
 #include "tests/support/kubelet_sim/pod.h"
 
 #include <string>
@@ -14,8 +15,13 @@ struct ManifestError {
   std::string why;
 };
 
-/// The pods of all documents in `yaml`. A pod without a uid has an empty one. What is not
-/// understood is refused, except fields that say nothing about devices (an image, a command).
-Result<std::vector<PodSpec>, ManifestError> parseManifest(const std::string& yaml);
+struct Manifest {
+  std::vector<PodSpec> pods;
+  std::vector<ResourceClaim> claims;  ///< as a scheduler left them, but for who may use them
+};
+
+/// The documents of `yaml`. A pod or claim without a uid has an empty one. What is not understood
+/// is refused, except fields that say nothing about devices (an image, a command).
+Result<Manifest, ManifestError> parseManifest(const std::string& yaml);
 
 }  // namespace vfiogate::sim
