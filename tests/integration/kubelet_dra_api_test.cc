@@ -54,7 +54,7 @@ public:
 
 private:
   void serve(const std::string& answer) {
-    const int fd = accept(listener_, nullptr, nullptr);
+    const int fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     std::array<char, 4096> bytes{};
     const ssize_t got = recv(fd, bytes.data(), bytes.size(), 0);  // small enough to come whole
     requests_.emplace_back(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
@@ -103,6 +103,17 @@ TEST(KubeletDraApi, K26_AClaimThatCannotBeReadIsAFailureInWords) {
     EXPECT_FALSE(claims.get("ns", "a", why));
     EXPECT_THAT(why, HasSubstr(words));
   }
+}
+
+TEST(KubeletDraApi, AddsAPodToThoseThatMayUseAClaim) {
+  ScriptedApi api({http("200 OK", R"({"metadata": {"namespace": "ns", "name": "a", "uid": "u"},
+    "status": {"reservedFor": [{"resource": "pods", "name": "n", "uid": "p"}]}})"),
+                   http("200 OK", "{}")});
+  EXPECT_EQ(ApiClaims(api.port(), "node-1").reserve("ns", "a", "q"), "");
+  EXPECT_THAT(api.requests()[1], StartsWith("PATCH "));
+  EXPECT_THAT(api.requests()[1], HasSubstr("/resourceclaims/a/status HTTP/1.1"));
+  EXPECT_THAT(api.requests()[1], HasSubstr(R"("uid":"p")"));
+  EXPECT_THAT(api.requests()[1], HasSubstr(R"("uid":"q")"));
 }
 
 TEST(KubeletDraApi, K30_DeletesTheNodesSlicesOrADriversOnly) {
