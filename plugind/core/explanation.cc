@@ -37,6 +37,7 @@ std::string holdingText(const GroupView& group) {
 
 /// What the kubelet sees of it, and why no more.
 std::string shownText(const DeviceStatus& device) {
+  if (device.reason == "offered" && !device.healthy) return "claims may have it (DRA)";
   if (device.healthy) return "the kubelet sees it, Healthy";
   const std::string sees =
       device.shown ? "the kubelet sees it, Unhealthy: " : "the kubelet does not see it: ";

@@ -24,6 +24,9 @@ std::string standIns(const LedgerState& state, const ResourceName& resource,
 Bar offerReason(const LedgerState& state, const ResourceName& resource,
                 const DeviceStatus& device) {
   if (device.healthy) return {"offered", ""};
+  const auto configured = state.catalog.resources.find(resource);
+  const bool claimsOnly =
+      configured != state.catalog.resources.end() && !servesPlugin(configured->second.lending);
   const std::string others = standIns(state, resource, device);
   if (!others.empty()) return {"represented", others + " stands for its group (groupUnit)"};
   if (device.hardware != "ready" && device.hardware != "bindable")
@@ -47,6 +50,7 @@ Bar offerReason(const LedgerState& state, const ResourceName& resource,
   if (!state.begun) {
     return {"not-adopted", "what the kubelet remembers could not be read yet"};
   }
+  if (claimsOnly) return {"offered", ""};
   return {"resting",
           "it left a moment ago, and comes back after the shortest time that an id rests"};
 }

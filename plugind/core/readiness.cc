@@ -48,11 +48,16 @@ PluginReadiness readinessOf(const PluginStatus& status) {
   if (!status.begun) return {false, "not adopted: the kubelet's memory was not read yet"};
   if (!status.adopted) return {false, "not adopted: the first look at all holders is not over"};
   std::size_t withDevices = 0;
+  std::size_t toClaims = 0;
   std::vector<const ResourceStatus*> unserved;
   for (const ResourceStatus& resource : status.resources) {
     if (resource.devices.empty()) continue;
     ++withDevices;
-    if (!isServed(resource)) unserved.push_back(&resource);
+    if (!servesPlugin(resource.lending)) {
+      ++toClaims;
+    } else if (!isServed(resource)) {
+      unserved.push_back(&resource);
+    }
   }
   if (withDevices > 0 && !status.obstacles.empty() && !anyReady(status)) {
     return {false, textOf(status.obstacles.front())};
@@ -61,9 +66,10 @@ PluginReadiness readinessOf(const PluginStatus& status) {
   if (withDevices == 0) {
     return {true, withObstacles("ready: no device of the configuration is on this node", status)};
   }
-  return {true,
-          withObstacles("ready: resources registered and streaming: " + std::to_string(withDevices),
-                        status)};
+  std::string text =
+      "ready: resources registered and streaming: " + std::to_string(withDevices - toClaims);
+  if (toClaims > 0) text += ", for claims only: " + std::to_string(toClaims);
+  return {true, withObstacles(std::move(text), status)};
 }
 
 }  // namespace vfiogate

@@ -15,9 +15,9 @@ struct PluginReadiness {
 };
 
 /// Ready: privd is there, all holders are known again, every resource that has devices is
-/// registered and streams, and no obstacle of the node keeps all of these devices from being lent.
-/// A configuration without any device is ready, and says so; so do obstacles that leave something
-/// to lend.
+/// registered and streams unless it is for claims only, and no obstacle of the node keeps all of
+/// these devices from being lent. A configuration without any device is ready, and says so; so do
+/// obstacles that leave something to lend.
 PluginReadiness readinessOf(const PluginStatus& status);
 
 }  // namespace vfiogate

@@ -1,5 +1,6 @@
 #include "plugind/core/resource_catalog.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
@@ -116,6 +117,13 @@ bool servedByPlugin(const ResourceCatalog& catalog, const ResourceName& resource
 bool servedByDra(const ResourceCatalog& catalog, const ResourceName& resource) {
   const auto found = catalog.resources.find(resource);
   return found != catalog.resources.end() && servesDra(found->second.lending);
+}
+
+std::optional<ResourceName> resourceOf(const ResourceCatalog& catalog, const Bdf& address) {
+  for (const auto& [name, resource] : catalog.resources) {
+    if (std::ranges::binary_search(resource.devices, address)) return name;
+  }
+  return std::nullopt;
 }
 
 std::optional<ResourceName> nameOfModel(const Settings& settings, const Model& model) {

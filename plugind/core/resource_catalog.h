@@ -41,6 +41,9 @@ bool servedByPlugin(const ResourceCatalog& catalog, const ResourceName& resource
 /// True if it is configured, and claims may have its devices.
 bool servedByDra(const ResourceCatalog& catalog, const ResourceName& resource);
 
+/// The resource that the device falls into. Null: none.
+std::optional<ResourceName> resourceOf(const ResourceCatalog& catalog, const Bdf& address);
+
 /// The resource of devices of a model whose entry has no name: its alias, or what the naming rule
 /// makes. Null: not one that a kubelet takes.
 std::optional<ResourceName> nameOfModel(const Settings& settings, const Model& model);

@@ -24,9 +24,6 @@ HardwareFacts lookedAt(const HardwareFacts& hardware, const Take& take) {
   return facts;
 }
 
-namespace {
-
-/// The hardware of all taken groups together.
 HardwareFacts allLookedAt(const LedgerState& state, const Call& call) {
   HardwareFacts all = lookedAt(state.hardware, call.groups.begin()->second);
   for (const auto& [group, take] : call.groups) {
@@ -35,6 +32,8 @@ HardwareFacts allLookedAt(const LedgerState& state, const Call& call) {
   }
   return all;
 }
+
+namespace {
 
 /// What a claim is given stands in its spec; here is what the record keeps of it.
 Result<AllocationResponse, Bar> answerToClaim(const LedgerState& state, const Call& call) {

@@ -10,6 +10,9 @@ namespace vfiogate {
 /// The hardware of one taken group as privd saw it, with what only the whole snapshot says.
 HardwareFacts lookedAt(const HardwareFacts& hardware, const Take& take);
 
+/// The hardware of all taken groups of a call together.
+HardwareFacts allLookedAt(const LedgerState& state, const Call& call);
+
 /// The response to a call whose groups were all seen. Error: what bars one of them.
 Result<AllocationResponse, Bar> answerOf(const LedgerState& state, const Call& call);
 

@@ -4,6 +4,7 @@
 
 #include "plugind/core/group_members.h"
 #include "plugind/core/ledger/calm.h"
+#include "plugind/core/ledger/dra_units.h"
 #include "plugind/core/ledger/empty_resources.h"
 #include "plugind/core/ledger/look_plan.h"
 #include "plugind/core/ledger/offering.h"
@@ -50,6 +51,7 @@ void finish(Turn& turn) {
   endRests(turn);
   makeFrames(turn);
   adoptWithoutFrames(turn);
+  keepDraUnits(turn);
   endEmpty(turn);
   tellHolds(turn);
 }

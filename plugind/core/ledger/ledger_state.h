@@ -84,6 +84,7 @@ struct ShownResource {
 /// Whether hardware and configuration let us offer a device, as last told.
 struct OfferTrack {
   std::optional<std::string> told;       ///< the reason code of what is against it; empty: nothing
+  std::chrono::sys_seconds toldAt;       ///< when that became so
   bool good = false;                     ///< nothing is, but that it may rest
   std::optional<ResourceName> resource;  ///< the last one it was in
   std::vector<Instant> flips;            ///< when it became good or bad, ascending
@@ -118,6 +119,7 @@ struct LedgerState {
   bool privdThere = false;
   bool hardwareKnown = false;
   std::optional<Instant> awaySince;  ///< grace counts from here
+  std::chrono::sys_seconds awayAt;   ///< when it went, last
   bool lendingClosed = true;         ///< privd away, and grace over or ended by a refusal
   bool waitUsed = false;             ///< one Allocate of the outage has waited
   HardwareFacts hardware;
@@ -151,6 +153,7 @@ struct LedgerState {
   std::set<IommuGroupId> held;            ///< as last told to privd
   std::map<Bdf, LastRefusal> refusals;
   std::map<Bdf, OfferTrack> offers;
+  std::map<ResourceName, std::set<Bdf>> draUnits;  ///< of those lent to claims by whole groups
 
   friend bool operator==(const LedgerState&, const LedgerState&) = default;
 };

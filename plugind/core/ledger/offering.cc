@@ -69,11 +69,13 @@ Bar barOfRest(const OfferTrack& track) {
   return {kFlapping, "comes and goes: shown Unhealthy until it is steady"};
 }
 
-void tell(Lines& lines, OfferTrack& track, const Judgement& offer, const Bdf& address) {
+void tell(Lines& lines, OfferTrack& track, const Judgement& offer, const Bdf& address,
+          std::chrono::sys_seconds now) {
   const bool rests = offer.bar.reason.empty() && track.restUntil;
   const Bar bar = rests ? barOfRest(track) : offer.bar;
   if (track.told == bar.reason) return;
   track.told = bar.reason;
+  track.toldAt = now;
   if (bar.reason.empty()) {
     lines.add("offered", {"ready", ""}, offer.resource, address);
   } else {
@@ -113,7 +115,7 @@ void tellOffers(Turn& turn, bool flips) {
       countFlip(track, turn.now.instant, state.settings.flapRest);
     track.good = good;
     if (offer.resource != nullptr) track.resource = *offer.resource;
-    tell(lines, track, offer, address);
+    tell(lines, track, offer, address, turn.now.seconds());
   }
   std::erase_if(state.offers, [&](const auto& entry) {  // nothing to remember of it
     const OfferTrack& track = entry.second;

@@ -150,6 +150,7 @@ void losePrivd(Turn& turn) {
   if (!state.privdThere) return;
   state.privdThere = false;
   state.awaySince = turn.now.instant;
+  state.awayAt = turn.now.seconds();
   state.waitUsed = false;
   state.asked.clear();
   for (auto& [address, track] : state.use) {

@@ -149,5 +149,16 @@ TEST(Readiness, NamesObstaclesThatLeaveSomethingToLend) {
                              "vfio_pci_not_loaded: load it; readonly_sysfs: mount it writable"}));
 }
 
+TEST(Readiness, WaitsForNoRegistrationOfWhatIsForClaimsOnly) {
+  PluginStatus status = statusWith({"ready", "ready"}, {});
+  status.resources.front().facts = {};
+  status.resources.front().lending.serve = Serve::kBoth;
+  EXPECT_FALSE(readinessOf(status).ready);
+  status.resources.front().lending.serve = Serve::kDra;
+  EXPECT_EQ(
+      readinessOf(status),
+      (PluginReadiness{true, "ready: resources registered and streaming: 1, for claims only: 1"}));
+}
+
 }  // namespace
 }  // namespace vfiogate

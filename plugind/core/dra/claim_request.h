@@ -1,0 +1,34 @@
+#pragma once
+// From what the API server says of a claim to what the ledger is asked, and to what the kubelet and
+// the claim's status are told.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ipc/types/result.h"
+#include "plugind/api/api_claim.h"
+#include "plugind/core/dra/prepared_claim.h"
+#include "plugind/core/ledger/ledger_state.h"
+
+namespace vfiogate {
+
+/// The devices of `claim` that the kubelet wants prepared as `asked`, each under its resource.
+/// Error: why it cannot be prepared, for people; what stands in the claim is quoted and cut.
+/// `poolName`: the node's.
+Result<PrepareRequest, std::string> requestOf(const ClaimName& asked, const AllocatedClaim& claim,
+                                              const Settings& settings, const LedgerState& state,
+                                              const std::string& poolName);
+
+/// What the kubelet is told of a claim that was prepared, in the claim's order. A device that
+/// several requests have is named once, with all of them. `cdiNames`: by device, of the spec.
+std::vector<PreparedDevice> preparedDevices(const AllocatedClaim& claim,
+                                            const std::map<Bdf, std::string>& cdiNames);
+
+/// The same for the claim's status.
+std::vector<ReportedDevice> reportedDevices(const AllocatedClaim& claim);
+
+/// Of "main/sub" "main": a container finds its devices under the request's own name only.
+std::string requestName(const std::string& request);
+
+}  // namespace vfiogate

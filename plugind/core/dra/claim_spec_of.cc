@@ -1,0 +1,39 @@
+#include "plugind/core/dra/claim_spec_of.h"
+
+#include <algorithm>
+
+#include "plugind/core/dra/claim_request.h"
+#include "plugind/core/dra/device_name.h"
+#include "plugind/core/ledger/answer.h"
+#include "plugind/core/ledger/claim_lending.h"
+#include "plugind/core/ledger/offers.h"
+
+namespace vfiogate {
+
+ClaimSpec claimSpecOf(const LedgerState& state, const Call& prepare, const AllocatedClaim& claim,
+                      const DraSettings& dra) {
+  const PrepareRequest& request = *prepare.prepare;
+  const HardwareFacts hardware = allLookedAt(state, prepare);
+  ClaimSpec spec{.driver = dra.driver,
+                 .uid = request.claim.uid,
+                 .claimNamespace = request.claim.claimNamespace,
+                 .name = request.claim.name,
+                 .devices = {},
+                 .metadata = dra.metadataFiles,
+                 .podClaimName = claim.podClaimName};
+  for (const auto& [resource, ids] : request.devices) {
+    for (const Bdf& id : ids) {
+      const auto named = std::ranges::find(claim.devices, deviceName(id), &AllocatedDevice::device);
+      spec.devices.push_back(
+          {.address = id,
+           .resource = resource.str(),
+           .backend = lendingToClaim(state.catalog, request, resource, id).backend,
+           .hands = handedOver(hardware, state.catalog, resource, {id}),
+           .request = named == claim.devices.end() ? "" : requestName(named->request)});
+    }
+  }
+  std::ranges::sort(spec.devices, {}, &ClaimDevice::address);
+  return spec;
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,76 @@
+#include "plugind/core/dra/device_attributes.h"
+
+#include "ipc/types/hex.h"
+#include "ipc/types/vfio_nodes.h"
+
+namespace vfiogate {
+namespace {
+
+using Attributes = std::map<std::string, AttributeValue>;
+
+constexpr std::size_t kLongestText = 64;  // of the API
+
+void addText(Attributes& attributes, const char* name, std::string text) {
+  if (text.empty()) return;
+  if (text.size() > kLongestText) text.resize(kLongestText);
+  attributes.emplace(name, std::move(text));
+}
+
+/// A resource's name may be longer than an attribute: then it is what follows the domain, which
+/// never is. A part of a domain would be another one.
+std::string resourceText(const ResourceName& resource) {
+  const std::string& text = resource.str();
+  return text.size() <= kLongestText ? text : text.substr(text.find('/') + 1);
+}
+
+std::string roleText(SriovRole role) {
+  switch (role) {
+    case SriovRole::kPhysicalFunction:
+      return "pf";
+    case SriovRole::kVirtualFunction:
+      return "vf";
+    case SriovRole::kNone:
+      break;
+  }
+  return "none";
+}
+
+/// Which of the two ways there are to it now; empty: none, as while it is on its host driver.
+std::string waysText(const Snapshot& snapshot, const PciDevice& device) {
+  if (!device.group || !snapshot.groups.contains(*device.group)) return "";
+  const bool legacy = waysTo(snapshot, device, Backend::kLegacy).legacy;
+  const bool iommufd = waysTo(snapshot, device, Backend::kIommufd).iommufd;
+  if (legacy && iommufd) return "both";
+  return legacy ? "legacy" : iommufd ? "iommufd" : "";
+}
+
+std::string hexOf(std::optional<std::uint32_t> number, int digits) {
+  return number ? hexDigits(*number, digits) : "";
+}
+
+}  // namespace
+
+Attributes attributesOf(const Snapshot& snapshot, const Bdf& address,
+                        const ResourceName& resource) {
+  Attributes attributes;
+  addText(attributes, "resource.kubernetes.io/pciBusID", address.str());
+  addText(attributes, "resource", resourceText(resource));
+  const auto found = snapshot.devices.find(address);
+  if (found == snapshot.devices.end()) return attributes;
+  const PciDevice& device = found->second;
+  addText(attributes, "resource.kubernetes.io/pcieRoot", device.pcieRoot);
+  addText(attributes, "vendor", hexOf(device.vendor, 4));
+  addText(attributes, "device", hexOf(device.device, 4));
+  addText(attributes, "class", hexOf(device.classCode, 6));
+  addText(attributes, "driver", device.driver);
+  addText(attributes, "sriov", roleText(device.sriov));
+  addText(attributes, "vfio", waysText(snapshot, device));
+  if (device.physicalFunction) {
+    addText(attributes, "physicalFunction", device.physicalFunction->str());
+  }
+  if (device.group) attributes.emplace("group", std::int64_t{device.group->number()});
+  if (device.numaNode) attributes.emplace("numaNode", std::int64_t{*device.numaNode});
+  return attributes;
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,57 @@
+#include "plugind/core/dra/health_of.h"
+
+#include <algorithm>
+
+#include "plugind/core/dra/device_name.h"
+#include "plugind/core/ledger/offers.h"
+
+namespace vfiogate {
+namespace {
+
+constexpr std::size_t kLongestMessage = 1024;  // of the kubelet
+
+bool claimHas(const LedgerState& state, const Bdf& address) {
+  return std::ranges::any_of(state.records, [&address](const HolderRecord& record) {
+    return record.isClaim() && record.ids.contains(address);
+  });
+}
+
+void judge(const LedgerState& state, const Bdf& address, DeviceHealth& health) {
+  if (!state.privdThere && state.lendingClosed) {
+    health.message = "privd is away: nobody watches the hardware";
+    return;
+  }
+  health.health = DraHealth::kUnhealthy;
+  const auto device = state.hardware.snapshot.devices.find(address);
+  if (device == state.hardware.snapshot.devices.end()) {
+    health.message = "gone: unplugged or removed";
+    return;
+  }
+  if (!device->second.answers) {
+    health.message = "does not answer: its configuration space reads all ones";
+    return;
+  }
+  health.health = DraHealth::kHealthy;
+  const auto resource = resourceOf(state.catalog, address);
+  if (!resource || claimHas(state, address)) return;
+  const auto handed = handedOver(state.hardware, state.catalog, *resource, {address});
+  const auto judged = judgeHardware(state.hardware, handed, lendingOf(state, *resource));
+  if (lendable(judged)) return;
+  health.health = DraHealth::kUnhealthy;
+  health.message = judged.bar.text.substr(0, kLongestMessage);
+}
+
+}  // namespace
+
+HealthFrame healthOf(const LedgerState& state, const DevicePool& pool) {
+  HealthFrame frame;
+  for (const auto& [name, device] : pool.devices) {
+    DeviceHealth health{
+        .pool = pool.name, .device = name, .health = DraHealth::kUnknown, .message = {}};
+    if (const auto address = deviceAddress(name)) judge(state, *address, health);
+    frame.push_back(std::move(health));
+  }
+  return frame;
+}
+
+}  // namespace vfiogate

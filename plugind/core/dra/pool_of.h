@@ -1,0 +1,24 @@
+#pragma once
+// The node's pool of devices, as the scheduler shall see it, made anew from the ledger's state.
+
+#include <string>
+
+#include "plugind/api/device_pool.h"
+#include "plugind/core/ledger/ledger_state.h"
+
+namespace vfiogate {
+
+/// The same state makes the same pool.
+///
+/// In it: the devices of resources that are served through DRA, of `groupUnit: whole` one for each
+/// group; and, whatever becomes of hardware and configuration, what claims hold: the counters of a
+/// device count only while it is published (kubelet-contract.md T39). Each consumes the counter of
+/// its IOMMU group. What cannot be had is tainted, not left out.
+///
+/// `server` without counters: one device of each group, or those that claims hold. The counters
+/// stay in the pool, so that a server that takes them again is noticed. Without taints: what would
+/// be tainted is left out, unless a claim holds its group.
+DevicePool poolOf(const Settings& settings, const LedgerState& state, const std::string& poolName,
+                  const KeptFields& server);
+
+}  // namespace vfiogate
