@@ -38,12 +38,13 @@ SocketRefusal refusalOf(schema::DialAnswer::Reader answer) {
   return {"privd gave an answer to dial that is unknown here"};
 }
 
-SocketRefusal refusalOf(schema::ListenAnswer::Reader answer) {
+/// `foreign`: what would mend that it is not ours to serve.
+SocketRefusal refusalOf(schema::ListenAnswer::Reader answer, const char* foreign) {
   switch (answer.which()) {
     case schema::ListenAnswer::BAD_NAME:
       return {"privd does not take it for a resource name"};
     case schema::ListenAnswer::FOREIGN_PREFIX:
-      return {"its prefix is not among privd's --resource-prefix: add it there"};
+      return {foreign};
     case schema::ListenAnswer::TOO_MANY:
       return {kTooMany};
     case schema::ListenAnswer::FAILED:
@@ -66,6 +67,19 @@ SocketRefusal refusalOf(schema::CheckpointAnswer::Reader answer) {
       break;
   }
   return {"privd gave an answer to checkpoint that is unknown here"};
+}
+
+/// The listener that comes beside the answer to `listen` or `listenDra`.
+template <typename Answered>
+kj::Promise<Listening> listenerFrom(Answered answered, kj::Promise<kj::AutoCloseFd> fd,
+                                    const char* foreign) {
+  return answered.then([fd = kj::mv(fd), foreign](auto response) mutable -> kj::Promise<Listening> {
+    const auto answer = response.getAnswer();
+    if (!answer.isEndpoint()) return Listening(Failure{refusalOf(answer, foreign)});
+    return fd.then([endpoint = std::string(answer.getEndpoint())](kj::AutoCloseFd arrived) mutable {
+      return Listening(PluginSocket{kj::mv(arrived), std::move(endpoint)});
+    });
+  });
 }
 
 Nanoseconds timeOf(std::int64_t nanoseconds) {
@@ -122,18 +136,27 @@ kj::Promise<Listening> GateClient::listenFor(const ResourceName& resource) {
     auto request = gate_.listenRequest();
     request.setTicket(expected.ticket);
     request.setResource(name);
-    return request.send().then(
-        [fd = kj::mv(expected.fd)](
-            capnp::Response<schema::KubeletGate::ListenResults> response) mutable
-        -> kj::Promise<Listening> {
-          const auto answer = response.getAnswer();
-          if (!answer.isEndpoint()) return Listening(Failure{refusalOf(answer)});
-          return fd.then(
-              [endpoint = std::string(answer.getEndpoint())](kj::AutoCloseFd arrived) mutable {
-                return Listening(PluginSocket{kj::mv(arrived), std::move(endpoint)});
-              });
-        });
+    return listenerFrom(request.send(), kj::mv(expected.fd),
+                        "its prefix is not among privd's --resource-prefix: add it there");
   });
+}
+
+kj::Promise<Listening> GateClient::listenForDra(const std::string& driver, DraSocket socket) {
+  return calls_.pass([this, driver, socket]() {
+    auto expected = expect(DescriptorKind::kListener);
+    auto request = gate_.listenDraRequest();
+    request.setTicket(expected.ticket);
+    request.setDriver(driver);
+    request.setSocket(socket == DraSocket::kService ? schema::DraSocket::SERVICE
+                                                    : schema::DraSocket::REGISTRATION);
+    return listenerFrom(request.send(), kj::mv(expected.fd),
+                        "it is not the DRA driver that privd was started for: name it with privd's "
+                        "--dra-driver");
+  });
+}
+
+kj::Promise<void> GateClient::withdrawDra() {
+  return calls_.pass([this]() { return gate_.withdrawDraRequest().send().ignoreResult(); });
 }
 
 kj::Promise<Checkpoint> GateClient::checkpoint() {

@@ -11,7 +11,7 @@
 namespace vfiogate {
 
 /// Pairs each call with the descriptor that comes beside it. Fails where the connection does.
-class GateClient final : public KubeletSockets, public KubeletMemorySource {
+class GateClient final : public KubeletSockets, public KubeletMemorySource, public DraSockets {
 public:
   /// `calls` is borrowed.
   GateClient(schema::KubeletGate::Client gate, std::shared_ptr<DescriptorReceiver> descriptors,
@@ -21,6 +21,10 @@ public:
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(const ResourceName& resource) override;
   kj::Promise<Result<CheckpointFile, SocketRefusal>> checkpoint() override;
   kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialPodResources() override;
+
+  kj::Promise<Result<PluginSocket, SocketRefusal>> listenForDra(const std::string& driver,
+                                                                DraSocket socket) override;
+  kj::Promise<void> withdrawDra() override;
 
   /// `observer` hears at once what there is of the kubelet, then what is new.
   kj::Promise<void> watch(schema::KubeletObserver::Client observer);

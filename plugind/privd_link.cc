@@ -21,6 +21,7 @@ constexpr auto kCountsPatience = 50 * kj::MILLISECONDS;
 constexpr auto kTellingPause = 1 * kj::SECONDS;
 /// After the process ran out of descriptors.
 constexpr auto kAcceptPause = 1 * kj::SECONDS;
+constexpr const char* kAway = "privd is away";
 
 /// Resolves with the end of the descriptor channel; fails in words.
 kj::Promise<kj::AutoCloseFd> readOpening(kj::UnixEventPort::FdObserver& readable, int fd) {
@@ -34,13 +35,28 @@ kj::Promise<kj::AutoCloseFd> readOpening(kj::UnixEventPort::FdObserver& readable
 
 template <typename T>
 Result<T, SocketRefusal> privdAway() {
-  return Failure{SocketRefusal{"privd is away"}};
+  return Failure{SocketRefusal{kAway}};
 }
 
 template <typename T>
 kj::Promise<Result<T, SocketRefusal>> orRefusal(kj::Promise<Result<T, SocketRefusal>> answer) {
   return answer.catch_([](kj::Exception&& failure) {
     return Result<T, SocketRefusal>(Failure{SocketRefusal{failure.getDescription().cStr()}});
+  });
+}
+
+template <typename T>
+kj::Promise<Result<T, SpecTrouble>> orTrouble(kj::Promise<Result<T, SpecTrouble>> answer) {
+  return answer.catch_([](kj::Exception&& failure) {
+    switch (failure.getType()) {
+      case kj::Exception::Type::UNIMPLEMENTED:
+        return Result<T, SpecTrouble>(
+            Failure{SpecTrouble{"privd is too old to write claims' specs"}});
+      case kj::Exception::Type::DISCONNECTED:
+        return Result<T, SpecTrouble>(Failure{SpecTrouble{kAway, true}});
+      default:
+        return Result<T, SpecTrouble>(Failure{SpecTrouble{failure.getDescription().cStr(), true}});
+    }
   });
 }
 
@@ -223,6 +239,22 @@ kj::Promise<std::optional<SpecAnswer>> PrivdLink::declareSpecs(
       });
 }
 
+kj::Promise<Result<std::vector<std::string>, SpecTrouble>> PrivdLink::writeClaimSpec(
+    const ClaimSpec& spec) {
+  if (!there_) return PrivdSession::SpecTexts(Failure{SpecTrouble{kAway, true}});
+  return orTrouble(session_->writeClaimSpec(spec));
+}
+
+kj::Promise<Result<Done, SpecTrouble>> PrivdLink::unlinkClaimSpec(const std::string& uid) {
+  if (!there_) return Result<Done, SpecTrouble>(Failure{SpecTrouble{kAway, true}});
+  return orTrouble(session_->unlinkClaimSpec(uid));
+}
+
+kj::Promise<Result<std::vector<std::string>, SpecTrouble>> PrivdLink::claimSpecTexts() {
+  if (!there_) return PrivdSession::SpecTexts(Failure{SpecTrouble{kAway, true}});
+  return orTrouble(session_->claimSpecTexts());
+}
+
 kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> PrivdLink::dialKubelet() {
   if (!there_) return privdAway<kj::AutoCloseFd>();
   return orRefusal(session_->dialKubelet());
@@ -232,6 +264,18 @@ kj::Promise<Result<PluginSocket, SocketRefusal>> PrivdLink::listenFor(
     const ResourceName& resource) {
   if (!there_) return privdAway<PluginSocket>();
   return orRefusal(session_->listenFor(resource));
+}
+
+kj::Promise<Result<PluginSocket, SocketRefusal>> PrivdLink::listenForDra(const std::string& driver,
+                                                                         DraSocket socket) {
+  if (!there_) return privdAway<PluginSocket>();
+  return orRefusal(session_->listenForDra(driver, socket));
+}
+
+kj::Promise<void> PrivdLink::withdrawDra() {
+  if (!there_) return kj::READY_NOW;
+  // Where privd cannot, it does so when this connection ends, or when it starts again without us.
+  return session_->withdrawDra().catch_([](kj::Exception&& /*failure*/) {});
 }
 
 kj::Promise<Result<CheckpointFile, SocketRefusal>> PrivdLink::checkpoint() {

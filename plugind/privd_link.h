@@ -23,7 +23,9 @@ class PrivdLink final : public GroupEyes,
                         public GroupBinds,
                         public DiscoverySource,
                         public SpecStore,
+                        public ClaimSpecStore,
                         public KubeletSockets,
+                        public DraSockets,
                         public KubeletMemorySource,
                         private kj::TaskSet::ErrorHandler {
 public:
@@ -51,8 +53,15 @@ public:
   kj::Promise<std::optional<DiscoveryCounts>> discovery() override;
   kj::Promise<std::optional<SpecAnswer>> declareSpecs(
       const std::vector<StaticSpec>& specs) override;
+  kj::Promise<Result<std::vector<std::string>, SpecTrouble>> writeClaimSpec(
+      const ClaimSpec& spec) override;
+  kj::Promise<Result<Done, SpecTrouble>> unlinkClaimSpec(const std::string& uid) override;
+  kj::Promise<Result<std::vector<std::string>, SpecTrouble>> claimSpecTexts() override;
   kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet() override;
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(const ResourceName& resource) override;
+  kj::Promise<Result<PluginSocket, SocketRefusal>> listenForDra(const std::string& driver,
+                                                                DraSocket socket) override;
+  kj::Promise<void> withdrawDra() override;
   kj::Promise<Result<CheckpointFile, SocketRefusal>> checkpoint() override;
   kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialPodResources() override;
 

@@ -2,6 +2,7 @@
 
 #include "ipc/codec/limits.h"
 #include "ipc/socket/stream_flags.h"
+#include "plugind/claim_client.h"
 #include "plugind/files_observer.h"
 #include "plugind/log_line.h"
 #include "plugind/spec_client.h"
@@ -312,21 +313,14 @@ kj::Promise<DiscoveryCounts> PrivdSession::discovery() {
   return KJ_EXCEPTION(DISCONNECTED, "privd has not let us in yet");
 }
 
-kj::Promise<SpecAnswer> PrivdSession::declareSpecs(const std::vector<StaticSpec>& specs) {
+template <typename Ask>
+kj::PromiseForResult<Ask, schema::Session::Client&> PrivdSession::askForSpecs(Ask ask) {
+  using Answer = kj::PromiseForResult<Ask, schema::Session::Client&>;
   KJ_IF_MAYBE (session, session_) {
-    auto declared = calls_.pass([this, client = *session, specs]() mutable {
-      auto request = client.declareSpecsRequest();
-      encode(specs, request.initSpecs(static_cast<capnp::uint>(specs.size())));
-      return request.send().then([this,
-                                  specs](Response<schema::Session::DeclareSpecsResults> response) {
-        auto answer = decode(response.getAnswer(), specs);
-        if (answer) return std::move(answer).value();
-        hangUp("it answered a declaration of specs with what makes no sense: " + answer.error());
-        return answerForAll(specs, answer.error());
-      });
-    });
-    return asked_.wrap(loop_.timer.timeoutAfter(kSpecsPatience, kj::mv(declared))
-                           .catch_([this](kj::Exception&& failure) -> kj::Promise<SpecAnswer> {
+    Answer answered = calls_.pass(
+        [client = *session, ask = kj::mv(ask)]() mutable -> Answer { return ask(client); });
+    return asked_.wrap(loop_.timer.timeoutAfter(kSpecsPatience, kj::mv(answered))
+                           .catch_([this](kj::Exception&& failure) -> Answer {
                              if (failure.getType() != kj::Exception::Type::UNIMPLEMENTED) {
                                hangUp("it writes no specs: " + describe(failure));
                              }
@@ -334,6 +328,50 @@ kj::Promise<SpecAnswer> PrivdSession::declareSpecs(const std::vector<StaticSpec>
                            }));
   }
   return KJ_EXCEPTION(DISCONNECTED, "privd has not let us in yet");
+}
+
+kj::Promise<SpecAnswer> PrivdSession::declareSpecs(const std::vector<StaticSpec>& specs) {
+  return askForSpecs([this, specs](schema::Session::Client& client) {
+    auto request = client.declareSpecsRequest();
+    encode(specs, request.initSpecs(static_cast<capnp::uint>(specs.size())));
+    return request.send().then(
+        [this, specs](Response<schema::Session::DeclareSpecsResults> response) {
+          auto answer = decode(response.getAnswer(), specs);
+          if (answer) return std::move(answer).value();
+          hangUp("it answered a declaration of specs with what makes no sense: " + answer.error());
+          return answerForAll(specs, answer.error());
+        });
+  });
+}
+
+kj::Promise<PrivdSession::SpecTexts> PrivdSession::writeClaimSpec(const ClaimSpec& spec) {
+  return askForSpecs([spec](schema::Session::Client& client) {
+    auto request = client.writeClaimSpecRequest();
+    encode(spec, request.initSpec());
+    return request.send().then(
+        [devices = spec.devices.size()](Response<schema::Session::WriteClaimSpecResults> response) {
+          return decode(response.getAnswer(), devices);
+        });
+  });
+}
+
+kj::Promise<Result<Done, SpecTrouble>> PrivdSession::unlinkClaimSpec(const std::string& uid) {
+  return askForSpecs([uid](schema::Session::Client& client) {
+    auto request = client.unlinkClaimSpecRequest();
+    request.setUid(uid);
+    return request.send().then([](Response<schema::Session::UnlinkClaimSpecResults> response) {
+      return decode(response.getAnswer());
+    });
+  });
+}
+
+kj::Promise<PrivdSession::SpecTexts> PrivdSession::claimSpecTexts() {
+  return askForSpecs([](schema::Session::Client& client) {
+    return client.claimSpecsRequest().send().then(
+        [](Response<schema::Session::ClaimSpecsResults> response) {
+          return decode(response.getAnswer());
+        });
+  });
 }
 
 template <typename T>
@@ -354,6 +392,17 @@ kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> PrivdSession::dialKubelet() 
 kj::Promise<Result<PluginSocket, SocketRefusal>> PrivdSession::listenFor(
     const ResourceName& resource) {
   KJ_IF_MAYBE (gate, gate_) return askGate(gate->listenFor(resource));
+  return KJ_EXCEPTION(DISCONNECTED, "privd has not opened its gate yet");
+}
+
+kj::Promise<Result<PluginSocket, SocketRefusal>> PrivdSession::listenForDra(
+    const std::string& driver, DraSocket socket) {
+  KJ_IF_MAYBE (gate, gate_) return askGate(gate->listenForDra(driver, socket));
+  return KJ_EXCEPTION(DISCONNECTED, "privd has not opened its gate yet");
+}
+
+kj::Promise<void> PrivdSession::withdrawDra() {
+  KJ_IF_MAYBE (gate, gate_) return askGate(gate->withdrawDra());
   return KJ_EXCEPTION(DISCONNECTED, "privd has not opened its gate yet");
 }
 

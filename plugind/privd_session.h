@@ -56,8 +56,15 @@ public:
   kj::Promise<Told> adopted();
   kj::Promise<DiscoveryCounts> discovery();
   kj::Promise<SpecAnswer> declareSpecs(const std::vector<StaticSpec>& specs);
+  using SpecTexts = Result<std::vector<std::string>, SpecTrouble>;
+  kj::Promise<SpecTexts> writeClaimSpec(const ClaimSpec& spec);
+  kj::Promise<Result<Done, SpecTrouble>> unlinkClaimSpec(const std::string& uid);
+  kj::Promise<SpecTexts> claimSpecTexts();
   kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet();
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(const ResourceName& resource);
+  kj::Promise<Result<PluginSocket, SocketRefusal>> listenForDra(const std::string& driver,
+                                                                DraSocket socket);
+  kj::Promise<void> withdrawDra();
   kj::Promise<Result<CheckpointFile, SocketRefusal>> checkpoint();
   kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialPodResources();
 
@@ -72,6 +79,8 @@ private:
   void watchConfig();
   template <typename T>
   kj::Promise<T> askGate(kj::Promise<T> answer);
+  template <typename Ask>
+  kj::PromiseForResult<Ask, schema::Session::Client&> askForSpecs(Ask ask);
   template <typename Call>
   kj::Promise<Told> tell(Call call);
   using AskForChange = kj::Promise<BindAnswered> (*)(schema::GroupControl::Client);

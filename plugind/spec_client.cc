@@ -1,32 +1,13 @@
 #include "plugind/spec_client.h"
 
+#include "ipc/codec/bounded_lists.h"
+
 #include <cstring>
 #include <optional>
 #include <utility>
 
 namespace vfiogate {
 namespace {
-
-schema::Handles handlesOf(Backend backend) {
-  switch (backend) {
-    case Backend::kLegacy:
-      return schema::Handles::LEGACY;
-    case Backend::kIommufd:
-      return schema::Handles::IOMMUFD;
-    case Backend::kBoth:
-      return schema::Handles::BOTH;
-    case Backend::kAuto:
-      break;
-  }
-  return schema::Handles::AUTO;
-}
-
-void encode(const Bdf& address, schema::Address::Builder to) {
-  to.setSegment(address.segment());
-  to.setBus(static_cast<std::uint8_t>(address.bus()));
-  to.setDevice(static_cast<std::uint8_t>(address.device()));
-  to.setFunction(static_cast<std::uint8_t>(address.function()));
-}
 
 /// Absent: it has not an entry for each device.
 std::optional<SpecState> inPlace(capnp::List<capnp::List<capnp::Text>>::Reader told,
@@ -63,6 +44,20 @@ std::optional<SpecState> stateOf(schema::SpecOutcome::Reader outcome, const Stat
 
 }  // namespace
 
+schema::Handles handlesOf(Backend backend) {
+  switch (backend) {
+    case Backend::kLegacy:
+      return schema::Handles::LEGACY;
+    case Backend::kIommufd:
+      return schema::Handles::IOMMUFD;
+    case Backend::kBoth:
+      return schema::Handles::BOTH;
+    case Backend::kAuto:
+      break;
+  }
+  return schema::Handles::AUTO;
+}
+
 void encode(const std::vector<StaticSpec>& specs, capnp::List<schema::StaticSpec>::Builder to) {
   for (capnp::uint i = 0; i < to.size(); ++i) {
     const StaticSpec& spec = specs[i];
@@ -70,7 +65,7 @@ void encode(const std::vector<StaticSpec>& specs, capnp::List<schema::StaticSpec
     to[i].setHandles(handlesOf(spec.backend));
     to[i].setWholeGroups(spec.wholeGroups);
     auto devices = to[i].initDevices(static_cast<capnp::uint>(spec.devices.size()));
-    for (capnp::uint k = 0; k < devices.size(); ++k) encode(spec.devices[k], devices[k]);
+    for (capnp::uint k = 0; k < devices.size(); ++k) encodeAddress(spec.devices[k], devices[k]);
   }
 }
 

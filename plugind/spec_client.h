@@ -10,6 +10,8 @@
 
 namespace vfiogate {
 
+schema::Handles handlesOf(Backend backend);
+
 void encode(const std::vector<StaticSpec>& specs, capnp::List<schema::StaticSpec>::Builder to);
 
 /// Error: it does not fit to `specs`, in words.

@@ -4,6 +4,8 @@
 #include "plugind/privd_link.h"
 
 #include "ipc/socket/unix_socket.h"
+#include "plugind/core/dra/claim_record.h"
+#include "tests/support/claim_specs.h"
 #include "tests/support/fake_privd.h"
 #include "tests/support/hardware.h"
 #include "tests/support/temp_dir.h"
@@ -101,6 +103,72 @@ TEST_F(PrivdLinkTest, HoldsAndDropsGroups) {
   EXPECT_EQ(privd_->adoptions(), 1U);
   EXPECT_EQ(await(link().drop(IommuGroupId(31))), Told::kDone);
   EXPECT_EQ(privd_->held().size(), 0U);
+}
+
+TEST_F(PrivdLinkTest, HasClaimsSpecsWrittenAndUnlinked) {
+  startPrivd();
+  ClaimSpec spec = claimSpec({"0000:65:00.0", "0000:66:00.0"});
+  spec.devices[0].hands.insert(spec.devices[1].address);
+  spec.devices[1].backend = Backend::kBoth;
+  spec.devices[1].request = "nic";
+  spec.metadata = true;
+  spec.podClaimName = "cards";
+  const auto written = await(link().writeClaimSpec(spec));
+  ASSERT_TRUE(written);
+  EXPECT_EQ(written->size(), 2U);
+  EXPECT_EQ(written->back(), "vfio.vfiogate.dev/claim=" + kClaimUid + "-0000-66-00-0");
+  EXPECT_EQ(privd_->claimSpecs(), (std::map<std::string, ClaimSpec>{{kClaimUid, spec}}));
+  privd_->setClaimTexts({"x"});
+  const auto texts = await(link().claimSpecTexts());
+  ASSERT_TRUE(texts);
+  ASSERT_EQ(texts->size(), 2U);
+  EXPECT_EQ(*readClaimSpec(texts->front()), spec);
+  EXPECT_EQ(texts->back(), "x");
+  EXPECT_TRUE(await(link().unlinkClaimSpec(kClaimUid)));
+  EXPECT_TRUE(privd_->claimSpecs().empty());
+}
+
+TEST_F(PrivdLinkTest, SaysWhyAClaimsSpecIsNotWrittenAndWhetherItMayBeLater) {
+  const auto away = await(link().writeClaimSpec(claimSpec()));
+  ASSERT_FALSE(away);
+  EXPECT_TRUE(away.error().passing);
+  EXPECT_TRUE(await(link().unlinkClaimSpec(kClaimUid)).error().passing);
+  EXPECT_TRUE(await(link().claimSpecTexts()).error().passing);
+  startPrivd();
+  ClaimSpec foreign = claimSpec();
+  foreign.driver = "gpu.nvidia.com";
+  const auto bad = await(link().writeClaimSpec(foreign));
+  ASSERT_FALSE(bad);
+  EXPECT_FALSE(bad.error().passing);
+  EXPECT_NE(bad.error().why.find("driver"), std::string::npos) << bad.error().why;
+  const auto unreachable = await(link().writeClaimSpec(claimSpec({"0000:09:00.0"})));
+  ASSERT_FALSE(unreachable);
+  EXPECT_TRUE(unreachable.error().passing);
+  EXPECT_NE(unreachable.error().why.find("0000:09:00.0"), std::string::npos);
+  privd_->failClaimSpecs(ENOSPC);
+  const auto full = await(link().writeClaimSpec(claimSpec({"0000:65:00.0"})));
+  ASSERT_FALSE(full);
+  EXPECT_TRUE(full.error().passing);
+  EXPECT_NE(full.error().why.find("No space left"), std::string::npos) << full.error().why;
+  EXPECT_TRUE(await(link().unlinkClaimSpec(kClaimUid)).error().passing);
+}
+
+TEST_F(PrivdLinkTest, HandsTheDriversSocketsOver) {
+  EXPECT_FALSE(await(link().listenForDra(kDraDriver, DraSocket::kService)));
+  await(link().withdrawDra());
+  startPrivd();
+  for (const auto socket : {DraSocket::kService, DraSocket::kRegistration}) {
+    const auto made = await(link().listenForDra(kDraDriver, socket));
+    ASSERT_TRUE(made);
+    ASSERT_TRUE(dialAt(made->endpoint.c_str())) << made->endpoint;
+    EXPECT_TRUE(acceptFrom(made->listener) != nullptr);
+  }
+  const auto foreign = await(link().listenForDra("gpu.nvidia.com", DraSocket::kService));
+  ASSERT_FALSE(foreign);
+  EXPECT_NE(foreign.error().why.find("--dra-driver"), std::string::npos) << foreign.error().why;
+  await(link().withdrawDra());
+  EXPECT_EQ(privd_->withdrawals(), 1U);
+  EXPECT_TRUE(std::filesystem::is_empty(dir_ / "kubelet/plugins_registry"));
 }
 
 TEST_F(PrivdLinkTest, DropsAGroupThatLeftWhileItWasHeld) {

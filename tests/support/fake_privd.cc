@@ -166,6 +166,20 @@ void FakePrivd::skipADelta() {
   });
 }
 
+std::map<std::string, ClaimSpec> FakePrivd::claimSpecs() const {
+  std::map<std::string, ClaimSpec> specs;
+  impl_->onThread([&]() { specs = impl_->play().claimSpecs; });
+  return specs;
+}
+
+void FakePrivd::setClaimTexts(std::vector<std::string> texts) {
+  impl_->onThread([&]() { impl_->play().claimTexts = std::move(texts); });
+}
+
+void FakePrivd::failClaimSpecs(int error) {
+  impl_->onThread([&]() { impl_->play().claimError = error; });
+}
+
 std::set<IommuGroupId> FakePrivd::held() const {
   std::set<IommuGroupId> held;
   impl_->onThread([&]() { held = impl_->play().held; });
@@ -195,6 +209,9 @@ unsigned FakePrivd::binds() const {
 }
 unsigned FakePrivd::returns() const {
   return impl_->play().returns;
+}
+unsigned FakePrivd::withdrawals() const {
+  return impl_->play().withdrawals;
 }
 unsigned FakePrivd::hangUps() const {
   return impl_->play().hangUps;

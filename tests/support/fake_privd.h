@@ -3,13 +3,16 @@
 // directory.
 
 #include "ipc/codec/limits.h"
+#include "ipc/types/claim_spec.h"
 #include "ipc/types/snapshot.h"
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace vfiogate::test {
 
@@ -26,6 +29,7 @@ public:
     std::uint8_t channelVersion = kChannelVersion;  ///< the byte it opens with
     bool leased = false;                            ///< to another plugind, until setLeased()
     bool mayBind = true;                            ///< the right that it says plugind has
+    std::string draDriver = "vfio.vfiogate.dev";    ///< the one it was started for; empty: none
   };
 
   explicit FakePrivd(Setup setup);
@@ -45,6 +49,13 @@ public:
   /// From now on, also for those that wait; at first all succeed.
   void setBinding(Binding binding);
 
+  /// The CDI specs of claims that it has, by UID: as plugind asked for them. They outlive plugind.
+  std::map<std::string, ClaimSpec> claimSpecs() const;
+  /// Told beside the texts of those, after them: what lies on its disk besides.
+  void setClaimTexts(std::vector<std::string> texts);
+  /// How writing and unlinking of claims' specs ends from now on: an errno; 0: well.
+  void failClaimSpecs(int error);
+
   /// From now on calls of `look` are taken and never answered.
   void stallLooks();
 
@@ -63,6 +74,7 @@ public:
   unsigned turnedAway() const;   ///< asked to enter while another plugind had the node
   unsigned binds() const;        ///< asked for
   unsigned returns() const;      ///< asked for
+  unsigned withdrawals() const;  ///< calls of `withdrawDra`
   unsigned hangUps() const;      ///< connections that plugind ended
 
 private:

@@ -5,6 +5,7 @@
 #include "ipc/types/snapshot_delta.h"
 #include "ipc/types/update.h"
 #include "tests/support/fake_privd_binder.h"
+#include "tests/support/fake_privd_dra.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -144,6 +145,18 @@ protected:
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> listenDra(ListenDraContext context) override {
+    const auto params = context.getParams();
+    auto answer = context.getResults().initAnswer();
+    listenForDra(line_, params.getTicket(), params.getDriver(), params.getSocket(), answer);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> withdrawDra(WithdrawDraContext /*context*/) override {
+    withdrawDriver(line_.play);
+    return kj::READY_NOW;
+  }
+
   kj::Promise<void> watch(WatchContext context) override {
     line_.kubeletObserver = context.getParams().getObserver();
     line_.tellFiles();
@@ -196,6 +209,21 @@ protected:
 
   kj::Promise<void> configuration(ConfigurationContext context) override {
     context.getResults().initAnswer().setNone();
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> writeClaimSpec(WriteClaimSpecContext context) override {
+    writeClaim(line_.play, context.getParams().getSpec(), context.getResults().initAnswer());
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> unlinkClaimSpec(UnlinkClaimSpecContext context) override {
+    unlinkClaim(line_.play, context.getParams().getUid(), context.getResults().initAnswer());
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> claimSpecs(ClaimSpecsContext context) override {
+    tellClaims(line_.play, context.getResults().initAnswer());
     return kj::READY_NOW;
   }
 

@@ -30,6 +30,10 @@ struct Play {
   std::map<Bdf, std::string> formerDrivers;                  ///< of what was bound
   bool leased;                                               ///< to another plugind
   std::set<IommuGroupId> held;  ///< kept while no plugind is there, as the real one does
+  std::map<std::string, ClaimSpec> claimSpecs;  ///< by UID
+  std::vector<std::string> claimTexts;
+  int claimError = 0;
+  std::atomic<unsigned> withdrawals = 0;
   std::atomic<unsigned> sessions = 0;
   std::atomic<unsigned> wholes = 0;
   std::atomic<unsigned> looks = 0;
