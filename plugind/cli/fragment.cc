@@ -12,6 +12,10 @@ std::string nameOf(const json& resource) {
   return resource.at("name").get<std::string>();
 }
 
+bool isForClaims(const json& resource) {
+  return resource.value("serve", "plugin") == "dra";
+}
+
 std::set<std::string> modelsOf(const json& resource) {
   std::set<std::string> models;
   for (const json& device : resource.at("devices")) {
@@ -35,6 +39,7 @@ std::string withoutResources(const json& status) {
 }
 
 std::string kataWords(const json& resource) {
+  if (isForClaims(resource)) return "#   " + nameOf(resource) + "   is for claims only\n";
   const bool kata = resource.at("kata");
   return "#   " + nameOf(resource) +
          (kata ? "\n" : "   not found by Kata: set `kata: true` in its entry of `resources`\n");
@@ -53,6 +58,10 @@ std::string kubevirtFragment(const json& status) {
       "permittedHostDevices:\n"
       "  pciHostDevices:\n";
   for (const json& resource : resources) {
+    if (isForClaims(resource)) {
+      text += "    # " + nameOf(resource) + " is for claims only: it is named by a DeviceClass\n";
+      continue;
+    }
     if (!resource.at("kubevirt")) {
       text += "    # " + nameOf(resource) + " is not for KubeVirt: its `env` says none\n";
       continue;

@@ -87,6 +87,9 @@ std::string headline(const json& status) {
 
 std::string resourceLine(const json& resource) {
   std::string text = textAt(resource, "name") + ": ";
+  const std::string serve = textAt(resource, "serve");
+  const std::string unit = ", groupUnit " + textAt(resource, "groupUnit") + "\n";
+  if (serve == "dra") return text + "served to claims only" + unit;
   text += resource.at("registered").get<bool>() ? "registered" : "not registered";
   const std::string trouble = textAt(resource, "trouble", "");
   if (!trouble.empty()) text += " (" + trouble + ")";
@@ -96,7 +99,7 @@ std::string resourceLine(const json& resource) {
   text += age == resource.end() || age->is_null()
               ? ", no frame sent yet"
               : ", last frame " + secondsText(age->get<double>()) + " ago";
-  return text + ", groupUnit " + textAt(resource, "groupUnit") + "\n";
+  return text + (serve == "both" ? ", to claims too" : "") + unit;
 }
 
 std::string refusalsOf(const json& resource) {

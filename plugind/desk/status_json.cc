@@ -19,6 +19,18 @@ std::string_view nameOf(GroupUnit unit) {
   return "unknown";
 }
 
+std::string_view nameOf(Serve serve) {
+  switch (serve) {
+    case Serve::kPlugin:
+      return "plugin";
+    case Serve::kDra:
+      return "dra";
+    case Serve::kBoth:
+      return "both";
+  }
+  return "unknown";
+}
+
 std::string_view nameOf(HolderState state) {
   switch (state) {
     case HolderState::kAnswered:
@@ -40,11 +52,10 @@ ordered_json texts(const std::set<Bdf>& addresses) {
 }
 
 ordered_json toJson(const HolderView& holder) {
-  ordered_json json{{"ref", holder.ref.str()},
-                    {"state", nameOf(holder.state)},
-                    {"since", utcText(holder.since)},
-                    {"resource", holder.resource.str()},
-                    {"devices", texts(holder.ids)}};
+  ordered_json json{
+      {"ref", holder.ref.str()},           {"state", nameOf(holder.state)},
+      {"since", utcText(holder.since)},    {"path", holder.claim ? "claim" : "plugin"},
+      {"resource", holder.resource.str()}, {"devices", texts(holder.ids)}};
   if (!holder.rest.empty()) json["rest"] = texts(holder.rest);
   if (holder.podName) json["pod"] = *holder.podName;
   if (holder.podUid) json["podUid"] = *holder.podUid;
@@ -96,17 +107,19 @@ double secondsSince(const Moment& now, Instant then) {
 
 ordered_json toJson(const ResourceStatus& resource, const Moment& now) {
   const ResourceFacts& facts = resource.facts;
-  ordered_json json{{"name", resource.name.str()},
-                    {"groupUnit", nameOf(resource.lending.groupUnit)},
-                    {"inject", resource.lending.injectCdi ? "cdi" : "nodes"},
-                    {"kata", resource.lending.kata},
-                    {"kubevirt", resource.lending.kubevirtVariable},
-                    {"registered", isRegistered(facts.state)},
-                    {"registration", nameOf(facts.state)},
-                    {"streams", facts.streams},
-                    {"frames", facts.framesSent},
-                    {"lastFrameAge", nullptr},
-                    {"devices", ordered_json::array()}};
+  ordered_json json{
+      {"name", resource.name.str()},
+      {"serve", nameOf(resource.lending.serve)},
+      {"groupUnit", nameOf(resource.lending.groupUnit)},
+      {"inject", resource.lending.injectCdi ? "cdi" : "nodes"},
+      {"kata", resource.lending.kata},
+      {"kubevirt", servesPlugin(resource.lending) && resource.lending.kubevirtVariable},
+      {"registered", isRegistered(facts.state)},
+      {"registration", nameOf(facts.state)},
+      {"streams", facts.streams},
+      {"frames", facts.framesSent},
+      {"lastFrameAge", nullptr},
+      {"devices", ordered_json::array()}};
   if (!facts.trouble.empty()) json["trouble"] = facts.trouble;
   if (facts.lastFrame) json["lastFrameAge"] = secondsSince(now, *facts.lastFrame);
   for (const DeviceStatus& device : resource.devices) json["devices"].push_back(toJson(device));

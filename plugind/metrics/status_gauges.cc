@@ -49,6 +49,8 @@ void addResources(const PluginStatus& status, std::vector<MetricFamily>& familie
       family("vfiogate_resource_frames_total", "Frames sent on live streams", MetricType::Counter);
   for (const ResourceStatus& resource : status.resources) {
     const std::string name = resource.name.str();
+    const bool wanted = servesPlugin(resource.lending) || isRegistered(resource.facts.state);
+    if (!wanted) continue;  // the device plugin has nothing to do with it
     add(registered, {{"resource", name}}, isRegistered(resource.facts.state) ? 1 : 0);
     for (const RegistrationTurn turn : kRegistrationTurns) {
       const auto found = resource.facts.turns.find(turn);
@@ -98,7 +100,17 @@ void addGroups(const PluginStatus& status, std::vector<MetricFamily>& families) 
   }
   const auto disputed = std::ranges::count_if(
       groups, [](const auto& entry) { return entry.second->holders.size() > 1; });
+  auto held = family("vfiogate_groups_held", "IOMMU groups that somebody has, by who lent them");
+  for (const bool byClaim : {false, true}) {
+    const auto count = std::ranges::count_if(groups, [byClaim](const auto& entry) {
+      return std::ranges::any_of(entry.second->holders, [byClaim](const HolderView& holder) {
+        return holder.claim.has_value() == byClaim;
+      });
+    });
+    add(held, {{"path", byClaim ? "claim" : "plugin"}}, static_cast<double>(count));
+  }
   families.push_back(std::move(holdings));
+  families.push_back(std::move(held));
   families.push_back(single("vfiogate_groups_disputed",
                             "IOMMU groups that more than one party holds: look at once",
                             static_cast<double>(disputed)));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "plugind/api/device_pool.h"
 #include "tests/support/ledger_node.h"
 
 namespace vfiogate::test {
@@ -103,6 +104,10 @@ private:
   void check();
   void checkParties();
   void checkHealth();
+  void checkPool();
+  void checkForm(const DevicePool& pool);
+  void checkOffer(const DevicePool& pool);
+  void checkAlone(const DevicePool& pool);
   void checkReturn(IommuGroupId group);
   void checkOrder(const Effects& effects);
   void checkWorkedOut();

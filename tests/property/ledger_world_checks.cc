@@ -9,6 +9,7 @@ namespace vfiogate::test {
 void LedgerWorld::check() {
   checkParties();
   checkHealth();
+  checkPool();
 }
 
 /// I1: at most one live party per group.

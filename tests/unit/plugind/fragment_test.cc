@@ -54,6 +54,16 @@ TEST(Fragment, LeavesOutOfKubevirtWhatHasNoVariableForIt) {
   EXPECT_THAT(text, Not(HasSubstr("deviceName: vfiogate.dev/nic")));
 }
 
+TEST(Fragment, LeavesOutWhatIsForClaimsOnly) {
+  json status = twoResources();
+  status["resources"][1]["serve"] = "dra";
+  for (const std::string& text : {kubevirtFragment(status), kataFragment(status)}) {
+    EXPECT_THAT(text, HasSubstr("is for claims only"));
+    EXPECT_THAT(text, Not(HasSubstr("deviceName: vfiogate.dev/nic")));
+    EXPECT_THAT(text, Not(HasSubstr("15B3:101E")));
+  }
+}
+
 TEST(Fragment, TellsWhichResourcesKataWillNotFind) {
   const std::string text = kataFragment(twoResources());
   EXPECT_THAT(text, HasSubstr("cold_plug_vfio = \"root-port\""));

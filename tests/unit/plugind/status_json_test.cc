@@ -73,7 +73,7 @@ TEST(StatusJson, HasEveryField) {
     "time": "2026-11-21T09:42:07Z", "privd": {"there": false, "awayFor": 3.25},
     "lending": "open", "adoption": "looking",
     "resources": [{
-      "name": "vfiogate.dev/gpu", "groupUnit": "one", "inject": "nodes", "kata": false, "kubevirt": true,
+      "name": "vfiogate.dev/gpu", "serve": "plugin", "groupUnit": "one", "inject": "nodes", "kata": false, "kubevirt": true,
       "registered": true, "registration": "standing", "streams": 1,
       "frames": 7, "lastFrameAge": 3.25, "trouble": "it was slow",
       "devices": [{
@@ -82,13 +82,13 @@ TEST(StatusJson, HasEveryField) {
         "use": "open", "hardware": "no-node", "hardwareText": "/dev/vfio/31 is missing",
         "reason": "no-node", "reasonText": "/dev/vfio/31 is missing", "numaNode": 1,
         "holders": [{"ref": "7f3a", "state": "lent", "since": "2026-11-21T09:42:07Z",
-          "resource": "vfiogate.dev/gpu", "devices": ["0000:65:00.0"], "rest": ["0000:65:00.1"],
+          "path": "claim", "resource": "vfiogate.dev/gpu", "devices": ["0000:65:00.0"], "rest": ["0000:65:00.1"],
           "pod": "default/vm-1", "podUid": "p-1", "claim": "default/claim-1",
           "claimUid": "c-1"}],
         "lastRefusal": {"time": "2026-11-21T09:42:07Z", "reason": "group-lent",
           "text": "lent, ref=7f3a"}}]}],
     "gone": [{"members": ["0000:65:00.0", "0000:65:00.1"], "holders": [{"ref": "7f3a",
-      "state": "lent", "since": "2026-11-21T09:42:07Z", "resource": "vfiogate.dev/gpu",
+      "state": "lent", "since": "2026-11-21T09:42:07Z", "path": "claim", "resource": "vfiogate.dev/gpu",
       "devices": ["0000:65:00.0"], "rest": ["0000:65:00.1"], "pod": "default/vm-1",
       "podUid": "p-1", "claim": "default/claim-1", "claimUid": "c-1"}]}],
     "leftOut": [{"address": "0000:65:00.1", "reason": "companion",
@@ -136,6 +136,16 @@ gone while lent: ["0000:65:00.0","0000:65:00.1"], claim default/claim-1 ref=7f3a
 
 1 devices fall into no resource: plugind explain ADDRESS says why
 )");
+}
+
+TEST(StatusTable, SaysWhatIsServedToClaims) {
+  PluginStatus status = everything();
+  status.resources[0].lending.serve = Serve::kDra;
+  EXPECT_THAT(statusTable(toJson(status, kNow), 0, false),
+              HasSubstr("vfiogate.dev/gpu: served to claims only, groupUnit one\n"));
+  status.resources[0].lending.serve = Serve::kBoth;
+  EXPECT_THAT(statusTable(toJson(status, kNow), 0, false),
+              HasSubstr("3 s ago, to claims too, groupUnit one\n"));
 }
 
 TEST(StatusTable, ColoursWhatIsWrong) {

@@ -1,0 +1,112 @@
+// What must hold of the pool that claims are allocated from, after every step.
+
+#include "plugind/core/dra/device_name.h"
+#include "plugind/core/dra/pool_of.h"
+#include "plugind/core/ledger/ledger_view.h"
+#include "tests/property/ledger_world.h"
+
+namespace vfiogate::test {
+namespace {
+
+constexpr std::size_t kMostAttributes = 32;  // all of the API
+constexpr std::size_t kLongestText = 64;
+constexpr std::size_t kMostCounters = 32;
+
+bool isTainted(const PoolDevice& device) {
+  return !device.taints.empty();
+}
+
+}  // namespace
+
+void LedgerWorld::checkPool() {
+  if (!ledger_.begun()) return;
+  const DevicePool pool = poolOf(settings_, ledger_.state(), "node", {});
+  checkForm(pool);
+  checkOffer(pool);
+  const KeptFields noCounters{.counters = false, .taints = true};
+  checkAlone(poolOf(settings_, ledger_.state(), "node", noCounters));
+}
+
+/// The limits of the API, and one counter a group.
+void LedgerWorld::checkForm(const DevicePool& pool) {
+  for (const auto& [name, device] : pool.devices) {
+    if (!deviceAddress(name)) fail("form: the name " + name);
+    if (device.attributes.size() > kMostAttributes) fail("form: too many attributes");
+    for (const auto& [key, value] : device.attributes) {
+      const auto* text = std::get_if<std::string>(&value);
+      if (text != nullptr && text->size() > kLongestText) fail("form: long " + key);
+    }
+    const auto group = hardware_.snapshot().devices.at(*deviceAddress(name)).group;
+    const CounterName want{"groups-1", "group-" + std::to_string(group->number())};
+    const bool zero = group->number() < kMostCounters;
+    if (!device.consumes || device.consumes->counter != want.counter ||
+        device.consumes->set != (zero ? "groups-0" : want.set)) {
+      fail("T39: " + name + " does not consume the counter of its group");
+      continue;
+    }
+    const auto set = pool.counterSets.find(device.consumes->set);
+    const bool there = set != pool.counterSets.end() && set->second.contains(want.counter);
+    if (!there) fail("form: " + want.counter + " is in no set");
+  }
+  for (const auto& [name, counters] : pool.counterSets) {
+    if (counters.size() > kMostCounters) fail("form: too many counters in " + name);
+  }
+}
+
+/// I5, T39: nothing that claims hold is hidden, nothing that they cannot have is offered.
+void LedgerWorld::checkOffer(const DevicePool& pool) {
+  std::map<IommuGroupId, int> claims;
+  for (const Claim& claim : claims_) {
+    if (!claim.prepared) continue;
+    ++claims[*hardware_.snapshot().devices.at(claim.device).group];
+    if (!pool.devices.contains(deviceName(claim.device))) {
+      fail("T39: " + claim.device.str() + " is held by " + claim.uid + " and not published");
+    }
+  }
+  std::set<Bdf> forPods;
+  for (const HolderRecord& record : ledger_.state().records) {
+    if (!record.isClaim()) forPods.insert(record.members.begin(), record.members.end());
+  }
+  for (const auto& [address, device] : hardware_.snapshot().devices) {
+    const auto published = pool.devices.find(deviceName(address));
+    if (published == pool.devices.end()) {
+      fail("I5: " + address.str() + " is not published");
+      continue;
+    }
+    const Holding holding = ledger_.holding(address);
+    const bool claimed = claims.contains(*device.group);
+    const bool barred = forPods.contains(address) || holding == Holding::kLingering ||
+                        holding == Holding::kForeign || holding == Holding::kReturning;
+    if (barred && !isTainted(published->second)) {
+      fail("I5: " + address.str() + " is offered to claims and " + std::string(nameOf(holding)));
+    }
+    const bool own = claimed && holding == Holding::kLent && !barred;
+    if (own && isTainted(published->second)) {
+      fail("I5: " + address.str() + " is held by a claim and tainted " +
+           published->second.taints.front().value);
+    }
+    const bool idle = holding == Holding::kFree && privd_ && ledger_.begun() &&
+                      offersVfio(ledger_.state().hardware.snapshot.devices.at(address)) &&
+                      !ledger_.state().hardware.binding.contains(*device.group);
+    const bool rests =
+        isTainted(published->second) && (published->second.taints.front().value == "bind-failed" ||
+                                         published->second.taints.front().value == "flapping");
+    if (idle && isTainted(published->second) && !rests) {
+      fail("I5: " + address.str() + " is free and tainted " +
+           published->second.taints.front().value);
+    }
+  }
+}
+
+/// Without counters nothing but this keeps two claims from one group.
+void LedgerWorld::checkAlone(const DevicePool& pool) {
+  std::map<IommuGroupId, std::set<std::string>> named;
+  for (const auto& [name, device] : pool.devices) {
+    named[*hardware_.snapshot().devices.at(*deviceAddress(name)).group].insert(name);
+  }
+  for (const auto& [group, names] : named) {
+    if (names.size() > 1) fail("I1: two devices of one group are offered without counters");
+  }
+}
+
+}  // namespace vfiogate::test
