@@ -41,6 +41,17 @@ PluginStatus oneLentOneFree() {
     device.reason = address == kFirst ? "offered" : "host-driver";
     device.group.members = {address};
     device.group.holding = address == kFirst ? Holding::kLent : Holding::kFree;
+    if (address == kFirst) {
+      device.group.holders.push_back({.state = HolderState::kLent,
+                                      .claim = ClaimName{"c-1", "ns", "claim"},
+                                      .resource = kGpu,
+                                      .ids = {address},
+                                      .rest = {},
+                                      .since = {},
+                                      .ref = HolderRef(0x7f3a),
+                                      .podName = {},
+                                      .podUid = {}});
+    }
     status.resources[0].devices.push_back(device);
   }
   return status;
@@ -74,6 +85,8 @@ TEST(LedgerMetrics, CountsAndTellsTheState) {
         "vfiogate_groups{state=\"lent\"} 1",
         "vfiogate_groups{state=\"free\"} 1",
         "vfiogate_groups{state=\"lingering\"} 0",
+        "vfiogate_groups_held{path=\"plugin\"} 0",
+        "vfiogate_groups_held{path=\"claim\"} 1",
         "vfiogate_groups_disputed 0",
         "vfiogate_registrations_total{resource=\"vfiogate.dev/gpu\",turn=\"taken\"} 3",
         "vfiogate_registrations_total{resource=\"vfiogate.dev/gpu\",turn=\"no-stream\"} 0",
