@@ -6,8 +6,8 @@
 
 namespace vfiogate {
 
-/// The first request of a publisher comes within this time, and the next of one that lost its server:
-/// a rollout, or that server's restart, concerns many at once.
+/// The first request of a publisher comes within this time, and the next of one that lost its
+/// server: a rollout, or that server's restart, concerns many at once.
 constexpr kj::Duration kStartSpread = 10 * kj::SECONDS;
 
 /// After a change by others: so long is waited for the rest of it. The kubelet, which deletes a
@@ -19,8 +19,8 @@ constexpr kj::Duration kSettleMost = 5 * kj::SECONDS;
 constexpr kj::Duration kSettleCap = 120 * kj::SECONDS;
 constexpr kj::Duration kSettleForgotten = 600 * kj::SECONDS;
 
-/// After a request that failed: doubled each time, on top of what the server asks for. A publisher's
-/// client tries once: tries within tries would keep a server busy with refusals.
+/// After a request that failed: doubled each time, on top of what the server asks for. A
+/// publisher's client tries once: tries within tries would keep a server busy with refusals.
 constexpr kj::Duration kPublishBackoff = 1 * kj::SECONDS;
 constexpr kj::Duration kMostPublishBackoff = 60 * kj::SECONDS;
 

@@ -183,12 +183,13 @@ kj::Promise<SlicePublisher::Step> SlicePublisher::writeNext() {
   SliceWrite write = std::move(writes_.front());
   writes_.pop_front();
   ApiRequest request = requestOf(write);
-  writing_ = write.slice.name;
+  writing_ = std::move(write);
+  heardOurs_ = false;
   auto asked = client_.ask(request.method, request.path, std::move(request.body));
-  return asked.then([this, write = std::move(write)](Outcome outcome) mutable {
-    writing_.clear();
-    Step step = written(write, outcome);
-    if (!step && step.error().then == Trouble::Then::kSame) writes_.push_front(std::move(write));
+  return asked.then([this](Outcome outcome) {
+    SliceWrite done = *std::exchange(writing_, std::nullopt);
+    Step step = written(done, outcome);
+    if (!step && step.error().then == Trouble::Then::kSame) writes_.push_front(std::move(done));
     return step;
   });
 }
@@ -264,10 +265,16 @@ void SlicePublisher::hear(const std::string& line) {
     return;
   }
   const bool deleted = event.kind == SliceEvent::Kind::kDeleted;
-  const std::string name = event.slice.name;
-  if (!view_.hear(event) || name == writing_) return;
+  if (!view_.hear(event) || isOurs(event)) return;
   if (deleted) owner_.reset();  // it may be that the Node is another one now
   disturb();
+}
+
+bool SlicePublisher::isOurs(const SliceEvent& event) {
+  if (!writing_ || writing_->slice.name != event.slice.name) return false;
+  const bool deleting = writing_->kind == SliceWrite::Kind::kDelete;
+  if (event.kind == SliceEvent::Kind::kDeleted) return deleting;
+  return !deleting && !std::exchange(heardOurs_, true);
 }
 
 void SlicePublisher::disturb() {

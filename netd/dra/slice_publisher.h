@@ -77,6 +77,8 @@ private:
   kj::Promise<void> watch();
   kj::Promise<void> watchAgain(const Outcome& outcome);
   void hear(const std::string& line);
+  /// Whether it tells of the write that is not answered yet.
+  bool isOurs(const SliceEvent& event);
   /// Somebody else changed something, or may have.
   void disturb();
   void wake();
@@ -99,8 +101,9 @@ private:
   std::string nextPage_;
   std::string refusedName_;  ///< of a create: somebody has it
   std::deque<SliceWrite> writes_;
-  std::string writing_;      ///< the name in a write that is not answered; empty: none
-  std::size_t written_ = 0;  ///< since the last rest
+  std::optional<SliceWrite> writing_;  ///< and not answered
+  bool heardOurs_ = false;             ///< its event came already: the next is another's
+  std::size_t written_ = 0;            ///< since the last rest
 
   bool due_ = false;
   bool disturbed_ = false;  ///< by others, since the last plan

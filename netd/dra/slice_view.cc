@@ -53,11 +53,11 @@ bool SliceView::hear(const SliceEvent& event) {
 void SliceView::wrote(const SliceWrite& write, const Slice& stored) {
   echoes_[stored.name] = {.sent = write.slice.spec, .stored = stored.spec};
   const auto known = slices_.find(stored.name);
-  if (known != slices_.end() &&
-      numberOf(stored.resourceVersion) < numberOf(known->second.resourceVersion)) {
-    return;
-  }
-  slices_.insert_or_assign(stored.name, stored);
+  const std::uint64_t written = numberOf(stored.resourceVersion);
+  // The watch has told of what came after already: then it has been changed again, or deleted.
+  const bool older = known == slices_.end() ? written <= numberOf(version_)
+                                            : written < numberOf(known->second.resourceVersion);
+  if (!older) slices_.insert_or_assign(stored.name, stored);
 }
 
 KeptFields SliceView::kept(const std::vector<Slice>& wanted) const {

@@ -111,7 +111,12 @@ ModelApi::Outcome ModelApi::store(const std::string& body, bool create) {
     if (sent["spec"]["devices"].is_null()) sent["spec"].erase("devices");
   }
   put(sent);
-  return good(slices.at(name));
+  Outcome answer = good(slices.at(name));
+  if (sabotages > 0) {
+    --sabotages;
+    remove(name);
+  }
+  return answer;
 }
 
 ModelApi::Outcome ModelApi::erase(const std::string& name, const std::string& body) {

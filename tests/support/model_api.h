@@ -45,6 +45,9 @@ public:
   /// 0: all in one; else so many in a page.
   std::size_t pageSize = 0;
   bool dropsCounters = false;
+  /// So many slices are deleted as soon as they are stored, and the watch tells before the answer
+  /// does.
+  std::size_t sabotages = 0;
 
   std::size_t count(const std::string& begin) const;
   /// As others do it; a watch is told.

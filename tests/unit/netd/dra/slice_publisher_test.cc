@@ -203,6 +203,19 @@ TEST_F(SlicePublisherTest, WhoeverUndoesItForEverIsNotAnsweredForEver) {
   EXPECT_LE(writes, 100U) << "an hour of 120 s each, and the first few sooner";
 }
 
+TEST_F(SlicePublisherTest, WhatIsDeletedWhileItIsWrittenIsMissedAndNotWrittenInAStorm) {
+  publishAtOnce(publishedPool());
+  const std::size_t before = api_.count("P");
+  api_.sabotages = 1000;
+  api_.wipe();
+  passAll(3600);
+  EXPECT_GE(api_.count("P") - before, 10U);
+  EXPECT_LE(api_.count("P") - before, 100U);
+  api_.sabotages = 0;
+  passAll(300);
+  EXPECT_THAT(api_.slices, SizeIs(2));
+}
+
 TEST_F(SlicePublisherTest, AConflictIsReadAgainAtOnce) {
   publishAtOnce(publishedPool());
   const std::size_t before = api_.journal.size();
