@@ -39,6 +39,10 @@ Kind kindOf(NetdEvent event) {
       return {spdlog::level::info, "api_back"};
     case NetdEvent::kApiRefuses:
       return {spdlog::level::err, "api_refuses"};
+    case NetdEvent::kPoolStored:
+      return {spdlog::level::info, "pool_stored"};
+    case NetdEvent::kPoolTroubled:
+      return {spdlog::level::warn, "pool_troubled"};
     case NetdEvent::kAcceptFailed:
       return {spdlog::level::err, "accept_failed"};
     case NetdEvent::kTaskFailed:

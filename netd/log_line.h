@@ -19,6 +19,8 @@ enum class NetdEvent : std::uint8_t {
   kApiAway,       ///< does not answer, or with an error that may pass; told once for each reason
   kApiBack,       ///< answers again
   kApiRefuses,    ///< takes the token for nobody, or for somebody without the right
+  kPoolStored,    ///< the API server says what the node's pool is
+  kPoolTroubled,  ///< it cannot be made to, for now; told once for each reason
   kAcceptFailed,  ///< tried again in a second
   kTaskFailed,    ///< a client broke off in a way that kj-http has no answer to, or a bug
   kEnding,        ///< told to

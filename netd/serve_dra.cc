@@ -6,6 +6,7 @@
 #include "netd/dra/kj_api_client.h"
 #include "netd/dra/patient_client.h"
 #include "netd/dra/plugind_attachment.h"
+#include "netd/dra/slice_publisher.h"
 #include "netd/dra/tls_door.h"
 #include "netd/dra/watched_file.h"
 #include "netd/log_line.h"
@@ -38,12 +39,6 @@ std::chrono::sys_seconds wallClock() {
   return std::chrono::time_point_cast<std::chrono::seconds>(std::chrono::system_clock::now());
 }
 
-/// Stores nothing, and so never answers.
-class NoSlices final : public PoolKeeper {
-public:
-  kj::Promise<KeptFields> publish(DevicePool) override { return kj::NEVER_DONE; }
-};
-
 /// What is prepared while files and resolvers can still be asked.
 struct ApiWays {
   std::vector<SocketTarget> targets;
@@ -53,11 +48,12 @@ struct ApiWays {
 };
 
 /// All that lives until the end.
-class DraRole {
+class DraRole final : private PublisherNews {
 public:
   DraRole(const NetdLine& line, ApiWays& ways, kj::AsyncIoContext& io)
       : timer_(io.provider->getTimer()),
         dice_(ways.dice),
+        node_(line.node),
         address_(*io.lowLevelProvider, std::move(ways.targets), doorOf(line, ways)),
         once_({timer_, address_, line.api.server->authority(), tokenOf(line, ways)}),
         client_(once_, timer_, [this]() { return dice_.draw(); }),
@@ -76,12 +72,23 @@ private:
     if (!line.api.server->tls) return nullptr;
     return ways.token;
   }
+  /// One for each connection to plugind: what it keeps in the API server ends with that.
   schema::ApiServer::Client office() {
-    return kj::heap<ApiOffice>(ApiOffice::Parts{client_, timer_, &wallClock, kj::heap<NoSlices>()});
+    auto slices = kj::heap<SlicePublisher>(
+        SlicePublisher::Parts{once_, timer_, *this, node_, [this]() { return dice_.draw(); }});
+    return kj::heap<ApiOffice>(ApiOffice::Parts{client_, timer_, &wallClock, kj::mv(slices)});
+  }
+  void poolStored(std::size_t slices, std::size_t writes) override {
+    netdLog(NetdEvent::kPoolStored,
+            {{"slices", std::to_string(slices)}, {"writes", std::to_string(writes)}});
+  }
+  void poolTroubled(const std::string& why) override {
+    netdLog(NetdEvent::kPoolTroubled, {{"why", why}});
   }
 
   kj::Timer& timer_;
   Dice& dice_;
+  const std::string node_;
   ApiAddress address_;
   KjApiClient once_;
   PatientClient client_;

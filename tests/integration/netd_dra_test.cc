@@ -106,6 +106,29 @@ TEST_F(NetdDraTest, AnswersWhatTheClaimIs) {
   EXPECT_EQ(endsWell(), "");
 }
 
+DevicePool poolOf(std::size_t devices) {
+  DevicePool pool{kDriver, "node-1", {}, {}};
+  for (std::size_t i = 0; i < devices; ++i) {
+    pool.devices["d-" + std::to_string(i)].attributes["vendor"] = std::string("10de");
+  }
+  return pool;
+}
+
+TEST_F(NetdDraTest, KeepsThePoolThatPlugindPublishes) {
+  startAll();
+  EXPECT_EQ(desk_->publish(poolOf(70)), KeptFields());
+  EXPECT_TRUE(netd_->says("event=pool_stored")) << netd_->output();
+  std::size_t devices = 0;
+  for (const json& slice : server_->slices()) devices += slice.at("spec").at("devices").size();
+  EXPECT_EQ(devices, 70U);
+  // As the kubelet does it when it starts.
+  const std::size_t before = server_->asked("POST ");
+  server_->ask("DELETE", "/apis/resource.k8s.io/v1/resourceslices");
+  while (server_->asked("POST ") == before)
+    io_.provider->getTimer().afterDelay(20 * kj::MILLISECONDS).wait(io_.waitScope);
+  EXPECT_EQ(endsWell(), "");
+}
+
 TEST_F(NetdDraTest, StoresAReportOnce) {
   startAll();
   const std::string uid = server_->makeClaim("c", kDriver, {{.device = "0000-01-00-0"}});
@@ -212,6 +235,7 @@ TEST_F(NetdDraTest, NeedsEveryRowOfItsTableThatIsNotDefensiveAndNoOther) {
   const std::string uid = server_->makeClaim("c", kDriver, {{.device = "d"}});
   EXPECT_TRUE(std::holds_alternative<AllocatedClaim>(desk_->claim(kDriver, "c")));
   EXPECT_EQ(desk_->report({kDriver, "default", "c", uid, {{"node-1", "d", {}, true, "R"}}}), "");
+  desk_->publish(poolOf(3));
   replaceToken("two");
   server_->control({{"fail", {{{"match", "GET /apis"}, {"drop", "mid-body"}}}}});
   EXPECT_TRUE(std::holds_alternative<AllocatedClaim>(desk_->claim(kDriver, "c")));

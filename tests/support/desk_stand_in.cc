@@ -91,6 +91,12 @@ ClaimAnswer DeskStandIn::claim(const std::string& driver, const std::string& nam
   return *answer;
 }
 
+KeptFields DeskStandIn::publish(const DevicePool& pool) {
+  auto request = api().publishRequest();
+  encode(pool, request.initPool());
+  return decode(request.send().wait(io_.waitScope).getKept());
+}
+
 std::string DeskStandIn::report(const ClaimReport& report) {
   auto request = api().reportRequest();
   encode(report, request.initReport());

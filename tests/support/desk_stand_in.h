@@ -3,6 +3,7 @@
 
 #include "ipc/schema/plugind.capnp.h"
 #include "plugind/api/api_claim.h"
+#include "plugind/api/device_pool.h"
 
 #include <capnp/rpc-twoparty.h>
 #include <kj/async-io.h>
@@ -31,6 +32,8 @@ public:
   unsigned attachments() const { return attached_; }
   schema::ApiServer::Client api() { return KJ_ASSERT_NONNULL(api_); }
   ClaimAnswer claim(const std::string& driver, const std::string& name);
+  /// Waits until it is stored.
+  KeptFields publish(const DevicePool& pool);
   /// The failure; empty: stored.
   std::string report(const ClaimReport& report);
 
