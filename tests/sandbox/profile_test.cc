@@ -2,6 +2,7 @@
 // containers.
 
 #include "seccomp/fork_server_rules.h"
+#include "seccomp/netd_dra_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
 #include "seccomp/print_policy.h"
@@ -11,6 +12,7 @@
 #include "tests/support/process_status.h"
 #include "tests/support/reduced_table.h"
 #include "tests/support/split_node.h"
+#include "tests/support/test_certificates.h"
 
 #include <gmock/gmock.h>
 
@@ -43,6 +45,8 @@ const std::vector<Program> kPrograms{
     {"plugind", {"plugind", kPlugindRules, kPlugindStartupRules}},
     {"netd", {"netd metrics", kNetdMetricsRules, kNetdMetricsStartupRules}},
 };
+
+const Policy kNetdDra{"netd dra", kNetdDraRules, kNetdDraStartupRules};
 
 std::string starterProgram() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "under_profile";
@@ -103,6 +107,8 @@ TEST_F(UnderProfile, ThePrintedProfileIsTheOneTestedHere) {
     EXPECT_TRUE(printed.outputWhole() == profileAsOci(profileRows(program.policy))) << program.name;
     EXPECT_EQ(printed.wait(), 0);
   }
+  ChildProcess dra({builtProgram("netd"), "policy", "dra", "-o", "oci"});
+  EXPECT_TRUE(dra.outputWhole() == profileAsOci(profileRows(kNetdDra)));
 }
 
 TEST_F(UnderProfile, EachProgramLocksDownAndServes) {
@@ -126,6 +132,18 @@ TEST_F(UnderProfile, NetdListensOnIPv6) {
   if (!std::filesystem::exists("/proc/net/if_inet6")) GTEST_SKIP() << "no IPv6 on this machine";
   ChildProcess netd(node_->command("netd", {"metrics", "--listen", "[::]:0"}));
   EXPECT_TRUE(netd.says("event=started")) << netd.output();
+}
+
+TEST_F(UnderProfile, NetdDraReadsItsCertificatesAndLocksDown) {
+  const auto certificates = makeCertificates(node_->directory("pki"));
+  use("netd", profileRows(kNetdDra));
+  ChildProcess netd(
+      node_->command("netd", {"dra", "--node", "n", "--api-server", "https://127.0.0.1:9", "--ca",
+                              certificates.ca, "--plugind", node_->plugindSocket()}));
+  EXPECT_TRUE(netd.says("event=plugind_away")) << netd.output();
+  EXPECT_THAT(lockdownFaults(netd.pid()), IsEmpty());
+  netd.signal(SIGTERM);
+  EXPECT_EQ(netd.wait(), 0) << netd.output();
 }
 
 TEST_F(UnderProfile, CommandsInTheContainersWork) {

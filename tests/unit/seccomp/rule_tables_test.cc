@@ -220,57 +220,6 @@ TEST(ForkServerTable, TakesWritesAndMakesProcessesAndNothingElse) {
               testing::ElementsAre("recvmsg", "clone", "write", "close", "exit_group", "brk"));
 }
 
-TEST(NetdDraTable, DialsButNeverListensAndReadsButNeverWritesFiles) {
-  const auto filter = test::exportedFilter(kNetdDraRules);
-  const auto verdict = [&filter](int number, std::vector<std::uint64_t> args) {
-    return test::evaluate(filter, test::nativeCall(number, args));
-  };
-  constexpr std::uint64_t kFlags = SOCK_CLOEXEC | SOCK_NONBLOCK;
-  for (const std::uint64_t family : {AF_UNIX, AF_INET, AF_INET6}) {
-    EXPECT_EQ(verdict(SYS_socket, {family, SOCK_STREAM | kFlags, 0}), kAllow);
-    EXPECT_EQ(verdict(SYS_socket, {family, SOCK_STREAM, 0}), kKill);
-    EXPECT_EQ(verdict(SYS_socket, {family, SOCK_DGRAM | kFlags, 0}), kKill);
-    EXPECT_EQ(verdict(SYS_socket, {family, SOCK_RAW | kFlags, 0}), kKill);
-    EXPECT_EQ(verdict(SYS_socket, {family, SOCK_STREAM | kFlags, IPPROTO_SCTP}), kKill);
-  }
-  for (const int call : {SYS_bind, SYS_listen, SYS_accept, SYS_accept4, SYS_sendto, SYS_recvmsg}) {
-    EXPECT_EQ(verdict(call, {5}), kKill) << call;
-  }
-  constexpr std::uint64_t kReads = O_RDONLY | O_NONBLOCK | O_CLOEXEC;
-  EXPECT_EQ(verdict(SYS_openat, {5, 0, kReads}), kAllow);
-  for (const std::uint64_t more : {O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_PATH, O_DIRECTORY}) {
-    EXPECT_EQ(verdict(SYS_openat, {5, 0, kReads | more}), kKill) << more;
-  }
-  for (const std::uint64_t option : {SO_ATTACH_FILTER, SO_BINDTODEVICE, SO_MARK}) {
-    EXPECT_EQ(verdict(SYS_setsockopt, {5, SOL_SOCKET, option}), kKill) << option;
-  }
-}
-
-TEST(NetdMetricsTable, MakesLocalStreamSocketsOnlyAndTakesNoNameForThem) {
-  const auto filter = test::exportedFilter(kNetdMetricsRules);
-  const auto verdict = [&filter](int number, std::vector<std::uint64_t> args) {
-    return test::evaluate(filter, test::nativeCall(number, args));
-  };
-  constexpr std::uint64_t kFlags = SOCK_CLOEXEC | SOCK_NONBLOCK;
-  EXPECT_EQ(verdict(SYS_socket, {AF_UNIX, SOCK_STREAM | kFlags, 0}), kAllow);
-  for (const std::vector<std::uint64_t>& args :
-       {std::vector<std::uint64_t>{AF_UNIX, SOCK_STREAM, 0},
-        std::vector<std::uint64_t>{AF_UNIX, SOCK_DGRAM | kFlags, 0},
-        std::vector<std::uint64_t>{AF_UNIX, SOCK_SEQPACKET | kFlags, 0},
-        std::vector<std::uint64_t>{AF_INET, SOCK_STREAM | kFlags, 0},
-        std::vector<std::uint64_t>{AF_UNIX, SOCK_STREAM | kFlags, 1}}) {
-    EXPECT_EQ(verdict(SYS_socket, args), kKill) << testing::PrintToString(args);
-  }
-  for (const int number : {SYS_bind, SYS_listen, SYS_socketpair, SYS_open, SYS_openat, SYS_openat2,
-                           SYS_sendmsg, SYS_sendto, SYS_recvmsg, SYS_clone, SYS_clone3, SYS_fcntl,
-                           SYS_setsockopt, SYS_ioctl, SYS_unlinkat, SYS_renameat}) {
-    const bool sanitizers = std::ranges::any_of(
-        kSanitizerRules, [number](const Rule& rule) { return rule.syscall() == number; });
-    if (sanitizers) continue;
-    EXPECT_EQ(verdict(number, {}), kKill) << "call " << number;
-  }
-}
-
 TEST(SanitizerRows, AreInNoFilterWithoutSanitizers) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "this build has sanitizers";
