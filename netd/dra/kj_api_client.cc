@@ -59,6 +59,15 @@ Result<ApiAnswer, ApiFailure> apiFailureOf(const kj::Exception& failure) {
   return Failure{ApiFailure{std::string(text.cStr(), std::min(text.size(), kMostWhy))}};
 }
 
+void appendBounded(std::string& body, std::string_view piece) {
+  KJ_REQUIRE(body.size() + piece.size() <= kMostBody, "the answer is larger than 4 MiB");
+  body.append(piece);
+}
+
+void demandBoundedLine(bool fed) {
+  KJ_REQUIRE(fed, "a line of the watch is longer than 1 MiB");
+}
+
 /// Reads on until `take` has enough or the stream ends.
 class PieceReader {
 public:
@@ -142,11 +151,9 @@ kj::Promise<KjApiClient::Outcome> KjApiClient::answerOf(Response response) {
   KJ_IF_MAYBE (length, response.body->tryGetLength()) {
     KJ_REQUIRE(*length <= kMostBody, "the answer is larger than 4 MiB");
   }
-  auto reader =
-      kj::heap<PieceReader>(kj::mv(response.body), [&body = answer->body](std::string_view piece) {
-        KJ_REQUIRE(body.size() + piece.size() <= kMostBody, "the answer is larger than 4 MiB");
-        body.append(piece);
-      });
+  auto reader = kj::heap<PieceReader>(
+      kj::mv(response.body),
+      [&body = answer->body](std::string_view piece) { appendBounded(body, piece); });
   auto read = reader->readAll();
   return read.attach(kj::mv(reader)).then([answer = kj::mv(answer)]() mutable {
     return Outcome(std::move(*answer));
@@ -158,7 +165,7 @@ kj::Promise<KjApiClient::Outcome> KjApiClient::linesOf(
   auto reader = kj::heap<PieceReader>(
       kj::mv(response.body),
       [splitter = LineSplitter(kMostLine), line = kj::mv(line)](std::string_view piece) mutable {
-        KJ_REQUIRE(splitter.feed(piece, line), "a line of the watch is longer than 1 MiB");
+        demandBoundedLine(splitter.feed(piece, line));
       });
   auto read = reader->readAll(parts_.timer, kWatchIdle);
   return read.attach(kj::mv(reader)).then([]() { return Outcome(ApiAnswer{kOk, ""}); });

@@ -44,6 +44,13 @@ std::string whyNotAttached(const kj::Exception& failure) {
   }
 }
 
+/// The driver that plugind is; absent: none.
+std::optional<std::string> driverIn(schema::AttachAnswer::Reader answer) {
+  if (answer.isOff()) return std::nullopt;
+  KJ_REQUIRE(answer.isDriver(), "unknown answer");
+  return std::string(answer.getDriver().cStr());
+}
+
 /// One connection, for as long as it lasts.
 class Attached {
 public:
@@ -61,12 +68,7 @@ public:
     auto request = rpc_.bootstrap(server).castAs<schema::Desk>().attachRequest();
     request.setApi(kj::mv(office));
     request.setNode(node.c_str());
-    return request.send().then([](auto response) -> std::optional<std::string> {
-      const auto answer = response.getAnswer();
-      if (answer.isOff()) return std::nullopt;
-      KJ_REQUIRE(answer.isDriver(), "unknown answer");
-      return std::string(answer.getDriver().cStr());
-    });
+    return request.send().then([](auto response) { return driverIn(response.getAnswer()); });
   }
   kj::Promise<void> ended() { return network_.onDisconnect(); }
 
