@@ -33,7 +33,16 @@ REFUSED = [
     (SELECT.format("{vender: '10de'}"), "additional properties 'vender' not allowed"),
     (SELECT.format("{slot: '7'}"), "additional properties 'slot' not allowed"),
     (OFFER.format("bind: always"), "value must be one of 'never', 'on-allocate'"),
-    (OFFER.format("serve: dra"), "value must be 'plugin'"),
+    (OFFER.format("serve: claims"), "value must be one of 'plugin', 'dra', 'both'"),
+    (OFFER.format("serve: dra"), "nodeClasses a: resources[0] is served through DRA: set dra.enabled"),
+    (OFFER.format("serve: both"), "nodeClasses a: resources[0] is served through DRA: set dra.enabled"),
+    ("dra: {enabled: true}", "dra.enabled: what a claim was given is handed over by a CDI spec: set cdi.enabled"),
+    ("dra: {driver: VFIO.vfiogate.dev}", "does not match pattern"),
+    ("dra: {driver: 10de.vfiogate.dev}", "does not match pattern"),
+    ("dra: {driver: a.%s}" % (62 * "b"), "maxLength"),
+    ("dra: {driver: ''}", "does not match pattern"),
+    ("dra: {token: x}", "additional properties 'token' not allowed"),
+    ("networkPolicy: {apiServer: {ports: []}}", "minItems"),
     (OFFER.format("env: [sriov]"), "value must be one of 'kubevirt', 'none'"),
     (OFFER.format("names: x"), "additional properties 'names' not allowed"),
     (OFFER.format("inject: cdi"), "nodeClasses a: resources[0] needs CDI specs: set cdi.enabled"),
@@ -76,6 +85,11 @@ VARIED = [
     ("cdi: {enabled: true}", {"cdi": True}),
     ("binding: {enabled: true, allow: ['vendor=10de,class=03', '10de:2236'], deny: ['class=0108'], allowStorage: true,"
      " allowUnguardedUnbind: true}\ncdi: {enabled: true}", {"binding": True, "cdi": True}),
+    ("cdi: {enabled: true}\ndra: {enabled: true}", {"cdi": True, "dra": True}),
+    ("cdi: {enabled: true}\ndra: {enabled: true, admissionPolicies: false}\nseccomp: {profile: Localhost}",
+     {"cdi": True, "dra": True, "policies": False, "localhost": True}),
+    ("cdi: {enabled: true}\ndra: {enabled: true}\nnetworkPolicy: {apiServer: {ports: [443], to: [{ipBlock: {cidr: 10.0.0.1/32}}]}}",
+     {"cdi": True, "dra": True}),
     ("privd: {sysfsReadOnly: true}", {"sysfs": "ro"}),
     ("privd: {appArmorProfile: {type: Localhost, localhostProfile: vfiogate-privd}}", {}),
     ("metrics: {monitor: pod, monitorLabels: {release: x}, listen: '0.0.0.0', port: 9000}", {}),
@@ -90,12 +104,19 @@ VARIED = [
     ("imagePullSecrets: [{name: x}]", {}),
 ]
 
-# Component, the value that is the same, and what rules to judge it by.
+CDI, DRA, BINDING = "cdi: {enabled: true}", "dra: {enabled: true}", "binding: {enabled: true}"
+SECCOMP = "seccomp: {profile: Localhost}"
+# Components in their order, the values that say the same, and what rules to judge them by.
 COMPONENTS = [
-    ("cdi", "cdi: {enabled: true}", {"cdi": True}),
-    ("binding", "binding: {enabled: true}", {"binding": True}),
-    ("modules", "modules: init", {"modules": True}),
-    ("seccomp", "seccomp: {profile: Localhost}", {"localhost": True}),
+    (["cdi"], [CDI], {"cdi": True}),
+    (["binding"], [BINDING], {"binding": True}),
+    (["modules"], ["modules: init"], {"modules": True}),
+    (["seccomp"], [SECCOMP], {"localhost": True}),
+    (["cdi", "binding"], [CDI, BINDING], {"cdi": True, "binding": True}),
+    (["cdi", "dra"], [CDI, DRA], {"cdi": True, "dra": True}),
+    (["cdi", "dra", "binding", "modules"], [CDI, DRA, BINDING, "modules: init"],
+     {"cdi": True, "dra": True, "binding": True, "modules": True}),
+    (["cdi", "dra", "seccomp", "seccomp-dra"], [CDI, DRA, SECCOMP], {"cdi": True, "dra": True, "localhost": True}),
 ]
 
 # Ids that some reader of YAML takes for numbers or else, when they lose their quotes.
@@ -139,9 +160,10 @@ class Chart(Case):
         with tempfile.TemporaryDirectory() as place:
             done = run(KUBERNETES / "render.sh", self.helm, place)
             self.assertEqual(done.returncode, 0, done.stderr)
-            for file in ("common/manifests.yaml", "node-class/manifests.yaml"):
-                same = filecmp.cmp(pathlib.Path(place) / file, KUBERNETES / "base" / file, shallow=False)
-                self.assertTrue(same, f"base/{file} is not what the chart prints: run deploy/kubernetes/render.sh")
+            for name in ("base/common", "base/node-class", "components/dra"):
+                file = f"{name}/manifests.yaml"
+                same = filecmp.cmp(pathlib.Path(place) / file, KUBERNETES / file, shallow=False)
+                self.assertTrue(same, f"{file} is not what the chart prints: run deploy/kubernetes/render.sh")
         self.assert_same(self.printed(), base())
         self.assert_same(self.built(KUBERNETES / "base"), base())
 
@@ -151,22 +173,51 @@ class Chart(Case):
                 overlay = self.built(KUBERNETES / "overlays" / name)
                 self.assertNotEqual(comparable(overlay), comparable(base()))
                 self.assert_same(overlay, self.printed("--values", CHART / f"examples/{name}.yaml"))
-                self.assert_sound(overlay, cdi=name == "cdi", binding=name == "on-allocate")
+                self.assert_sound(overlay, cdi=name in ("cdi", "dra"), binding=name == "on-allocate", dra=name == "dra")
 
     def test_each_component_says_what_its_value_says(self):
-        for component, values, settings in COMPONENTS:
-            with self.subTest(component), tempfile.TemporaryDirectory() as place:
+        for components, values, settings in COMPONENTS:
+            with self.subTest(components), tempfile.TemporaryDirectory() as place:
                 # kubectl takes no absolute paths.
                 base_there = os.path.relpath(KUBERNETES / "base", place)
-                there = os.path.relpath(KUBERNETES / "components" / component, place)
+                there = [os.path.relpath(KUBERNETES / "components" / name, place) for name in components]
                 (pathlib.Path(place) / "kustomization.yaml").write_text(
-                    f"resources: [{base_there}]\ncomponents: [{there}]\n"
+                    f"resources: [{base_there}]\ncomponents: [{', '.join(there)}]\n"
                 )
                 built = self.built(place)
-                self.assert_same(built, self.printed(values=values))
+                # The driver's name in a configuration is the overlay's.
+                self.assert_same(built, self.printed(values="\n".join(values)), configurations="dra" not in components)
                 self.assert_sound(built, **settings)
         components = [path.name for path in (KUBERNETES / "components").iterdir()]
-        self.assertEqual(sorted(components), sorted(name for name, _, _ in COMPONENTS))
+        self.assertEqual(sorted(components), sorted({name for names, _, _ in COMPONENTS for name in names}))
+
+    def test_each_breach_with_a_driver_is_seen_by_its_name(self):
+        (sound,) = of_kind("DaemonSet", self.printed("--values", CHART / "examples/dra.yaml"))
+        self.assertEqual(rules.broken(sound, cdi=True, dra=True), [])
+        self.assertEqual(rules.broken(sound, cdi=True), ["containers: not privd, plugind, netd"])
+        for rule, what, mutate in mutations.DRA_MUTATIONS:
+            with self.subTest(rule=rule, what=what):
+                worse = copy.deepcopy(sound)
+                mutate(worse)
+                self.assertEqual({line.split(":")[0] for line in rules.broken(worse, cdi=True, dra=True)}, {rule})
+
+    def test_another_driver_and_directory_stand_everywhere(self):
+        values = "cdi: {enabled: true}\ndra: {enabled: true, driver: gate.example.com}\nkubeletDirectory: /data/kubelet"
+        done = self.template(values=values)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("vfio.vfiogate.dev", done.stdout)
+        self.assertNotIn("/var/lib/kubelet", done.stdout)
+        for said in ("--dra-driver=gate.example.com", "--kubelet-dir=/data/kubelet", "resourceNames: [gate.example.com]",
+                     "mountPath: /data/kubelet/plugins/gate.example.com}", "path: /data/kubelet/plugins/gate.example.com,",
+                     "driver: gate.example.com", '"gate.example.com"'):
+            self.assertIn(said, done.stdout)
+
+    def test_only_netd_dra_has_somewhere_to_go(self):
+        (closed,) = of_kind("NetworkPolicy", self.printed())
+        self.assertNotIn("egress", closed["spec"])
+        (opened,) = of_kind("NetworkPolicy", self.printed("--values", CHART / "examples/dra.yaml"))
+        ports = [{"port": 443, "protocol": "TCP"}, {"port": 6443, "protocol": "TCP"}]
+        self.assertEqual(opened["spec"]["egress"], [{"ports": ports}])
 
     def test_each_breach_by_what_loads_modules_is_seen_by_its_name(self):
         (sound,) = of_kind("DaemonSet", self.printed(values="modules: init"))

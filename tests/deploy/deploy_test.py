@@ -22,6 +22,7 @@ import kinds
 import mutations
 import rules
 from chart_cases import Chart  # noqa: F401
+from policy_cases import EXAMPLES, Grants, Policies, examples  # noqa: F401
 from sources import CHART, KUBERNETES, SAME, TREE, Case, base, documents, of_kind, run
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
@@ -56,9 +57,9 @@ class Manifests(Case):
                 self.assertEqual([f for f in kinds.faults_of(worse) if fault not in f], [])
                 self.assertNotEqual(kinds.faults_of(worse), [])
 
-    def test_kustomizations_have_known_fields(self):
-        files = sorted(KUBERNETES.rglob("*.yaml"))
-        self.assertGreater(len(files), 10)
+    def test_kustomizations_and_examples_have_known_fields(self):
+        files = sorted([*KUBERNETES.rglob("*.yaml"), *EXAMPLES.glob("*.yaml")])
+        self.assertGreater(len(files), 20)
         for file in files:
             for document in documents(file.read_text()):
                 self.assertEqual(kinds.faults_of(document), [], file)
@@ -68,20 +69,29 @@ class Manifests(Case):
         self.assertEqual(sorted(p.stem for p in (CHART / "examples").iterdir()), sorted(SAME))
 
     def test_each_mount_has_its_reason(self):
-        lines = (CHART / "templates/daemonset.yaml").read_text().splitlines()
+        text = (CHART / "templates/daemonset.yaml").read_text()
+        for value, default in (("kubeletDirectory", "/var/lib/kubelet"), ("dra.driver", rules.DRIVER)):
+            text = text.replace(f"{{{{ $.Values.{value} }}}}", default)
+        lines = text.splitlines()
         guide = (KUBERNETES / "README.md").read_text()
         mounts = [i for i, line in enumerate(lines) if "mountPath: " in line]
         wanted = sum(len(m) for m in rules.MOUNTS.values()) + len(rules.CDI_MOUNT) + len(rules.BINDING_MOUNTS)
+        wanted += sum(len(m) for m in rules.DRA_MOUNTS.values())
         self.assertEqual(len(mounts), wanted + len(rules.MODULES_INIT["volumeMounts"]))
         for i in mounts:
             self.assertRegex(lines[i - 1], r"^ *# ", f"no reason stands above: {lines[i]}")
-            path = re.search(r"mountPath: ([\w/-]+)", lines[i])[1]
-            self.assertRegex(guide, rf"(?m)^\|[^|]*`{path}`", f"{path} is not in README.md's table")
+            path = re.search(r"mountPath: ([\w/.-]+)", lines[i])[1]
+            self.assertRegex(guide, rf"(?m)^\|[^|]*`{re.escape(path)}`", f"{path} is not in README.md's table")
 
     def test_the_users_are_those_of_the_image(self):
         text = (TREE / "deploy/image/root_files.py").read_text()
         for name in ("plugind", "netd"):
             self.assertRegex(text, rf"(?m)^{name.upper()}_UID = {rules.UIDS[name]}\b")
+
+    def test_each_class_that_an_example_asks_for_is_there(self):
+        classes = {d["metadata"]["name"] for d in of_kind("DeviceClass", examples())}
+        text = "".join(file.read_text() for file in EXAMPLES.glob("*.yaml"))
+        self.assertEqual(set(re.findall(r"deviceClassName: ([\w.-]+)", text)) - classes, set())
 
     def test_name_and_version_are_those_of_image_and_project(self):
         (chart,) = documents((CHART / "Chart.yaml").read_text())
@@ -95,6 +105,9 @@ class Manifests(Case):
     def test_the_schema_of_values_knows_plugind_s_configuration(self):
         keys = configuration.built((TREE / "plugind/config/config.proto").read_text())
         schema = json.loads((CHART / "values.schema.json").read_text())
+        # The chart writes this one itself, from values of its own.
+        self.assertIs(keys["Config"].pop("dra"), None)
+        self.assertLess(keys["Dra"].keys(), schema["properties"]["dra"]["properties"].keys())
         for message, definition in (("Config", "config"), ("Resource", "offer"), ("Select", "selector")):
             there = configuration.allowed(schema, definition)
             self.assertEqual(sorted(there), sorted(keys[message]), message)
@@ -154,7 +167,8 @@ class Programs(Case):
         texts = {}
         for file in sorted(KUBERNETES.rglob("*.yaml")):
             for document in of_kind("ConfigMap", documents(file.read_text())):
-                texts[str(file.relative_to(TREE))] = document["data"]["plugind.yaml"]
+                if "plugind.yaml" in document["data"]:
+                    texts[str(file.relative_to(TREE))] = document["data"]["plugind.yaml"]
         self.assertGreater(len(texts), 5)
         for name, text in texts.items():
             self.checked(name, text)

@@ -5,7 +5,7 @@ str, int, bool: that. {"a", "b"}: one of these. [T]: a list of T. (T, U): either
 "key!" has to be there; {"*": T}: any keys."""
 
 LABELS = {"*": str}
-METADATA = {"name!": str, "namespace": str, "labels": LABELS}
+METADATA = {"name!": str, "namespace": str, "labels": LABELS, "annotations": LABELS}
 CAPABILITIES = {"drop": [str], "add": [str]}
 SECCOMP = {"type!": {"RuntimeDefault", "Localhost", "Unconfined"}, "localhostProfile": str}
 APPARMOR = {"type!": {"RuntimeDefault", "Localhost", "Unconfined"}, "localhostProfile": str}
@@ -31,13 +31,18 @@ CONTAINER = {
     "name!": str, "image!": str, "imagePullPolicy": {"Always", "IfNotPresent", "Never"}, "command": [str], "args": [str],
     "ports": [{"name": str, "containerPort!": int, "protocol": {"TCP", "UDP"}}], "securityContext": CONTAINER_SECURITY,
     "readinessProbe": PROBE, "livenessProbe": PROBE, "startupProbe": PROBE,
-    "resources": {"requests": QUANTITIES, "limits": QUANTITIES}, "volumeMounts": [MOUNT],
+    "resources": {"requests": QUANTITIES, "limits": QUANTITIES, "claims": [{"name!": str, "request": str}]},
+    "volumeMounts": [MOUNT], "env": [{"name!": str, "valueFrom!": {"fieldRef!": {"fieldPath!": str}}}],
 }
 HOST_PATH_TYPE = {"Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket", "CharDevice", "BlockDevice", ""}
 VOLUME = {
     "name!": str, "hostPath": {"path!": str, "type": HOST_PATH_TYPE}, "configMap": {"name!": str},
     "emptyDir": {"medium": {"", "Memory"}, "sizeLimit": str},
-    "projected": {"sources!": [{"serviceAccountToken": {"path!": str, "audience": str, "expirationSeconds": int}}]},
+    "projected": {"sources!": [{
+        "serviceAccountToken": {"path!": str, "audience": str, "expirationSeconds": int},
+        "configMap": {"name!": str, "items": [{"key!": str, "path!": str}]},
+        "downwardAPI": {"items": [{"path!": str, "fieldRef!": {"fieldPath!": str}}]},
+    }]},
 }
 TOLERATION = {
     "key": str, "operator": {"Exists", "Equal"}, "value": str,
@@ -49,6 +54,8 @@ POD = {
     "terminationGracePeriodSeconds": int, "securityContext": POD_SECURITY, "nodeSelector": LABELS,
     "tolerations": [TOLERATION], "imagePullSecrets": [{"name!": str}], "hostNetwork": bool, "hostPID": bool,
     "hostIPC": bool, "hostUsers": bool, "shareProcessNamespace": bool,
+    "restartPolicy": {"Always", "OnFailure", "Never"},
+    "resourceClaims": [{"name!": str, "resourceClaimName": str, "resourceClaimTemplateName": str}],
 }
 SELECTOR = {"matchLabels!": LABELS}
 DAEMON_SET = {
@@ -62,16 +69,51 @@ SERVICE = {
     "clusterIP": str, "publishNotReadyAddresses": bool, "selector": LABELS,
     "ports!": [{"name": str, "port!": int, "targetPort": (str, int), "protocol": {"TCP", "UDP"}}],
 }
+POLICY_PORTS = [{"port!": (int, str), "protocol": {"TCP", "UDP"}}]
+PEERS = [{"podSelector": SELECTOR, "namespaceSelector": SELECTOR, "ipBlock": {"cidr!": str}}]
 NETWORK_POLICY = {
     "podSelector!": SELECTOR, "policyTypes": [{"Ingress", "Egress"}],
-    "ingress": [{
-        "ports": [{"port!": (int, str), "protocol": {"TCP", "UDP"}}],
-        "from": [{"podSelector": SELECTOR, "namespaceSelector": SELECTOR, "ipBlock": {"cidr!": str}}],
-    }],
+    "ingress": [{"ports": POLICY_PORTS, "from": PEERS}], "egress": [{"ports": POLICY_PORTS, "to": PEERS}],
+}
+RULE = {"apiGroups!": [str], "resources!": [str], "resourceNames": [str], "verbs!": [str]}
+EXPRESSION = {"name!": str, "expression!": str}
+ADMISSION_POLICY = {
+    "failurePolicy!": {"Fail", "Ignore"}, "matchConditions": [EXPRESSION], "variables": [EXPRESSION],
+    "matchConstraints!": {"matchPolicy": {"Exact", "Equivalent"}, "resourceRules!": [{
+        "apiGroups!": [str], "apiVersions!": [str], "operations!": [{"CREATE", "UPDATE", "DELETE", "CONNECT"}],
+        "resources!": [str],
+    }]},
+    "validations!": [{"expression!": str, "message!": str}],
 }
 ENDPOINT = {"port!": str, "path": str, "interval": str}
 PATCH = {"path": str, "target": {"kind!": str, "name": str}, "patch": str}
-KUSTOMIZE = {"resources": [str], "patches": [PATCH], "components": [str]}
+REPLACEMENT = {
+    "source!": {"kind!": str, "name!": str, "fieldPath!": str},
+    "targets!": [{"select!": {"kind!": str}, "fieldPaths!": [str], "options": {"delimiter": str, "index": int}}],
+}
+KUSTOMIZE = {"resources": [str], "patches": [PATCH], "components": [str], "replacements": [REPLACEMENT]}
+
+SELECTORS = [{"cel!": {"expression!": str}}]
+PARAMETERS = {  # as netd/dra/device_parameters.h
+    "apiVersion!": {"vfio.vfiogate.dev/v1alpha1"}, "kind!": {"DeviceConfig"},
+    "vfio": {"auto", "legacy", "iommufd", "both"}, "bind": {"allowed", "never"},
+}
+OPAQUE = {"driver!": {"vfio.vfiogate.dev"}, "parameters!": PARAMETERS}
+DEVICE_CLASS = {"selectors": SELECTORS, "config": [{"opaque!": OPAQUE}], "extendedResourceName": str}
+EXACTLY = {
+    "deviceClassName!": str, "selectors": SELECTORS, "count": int, "allocationMode": {"ExactCount", "All"},
+    "tolerations": [{"key": str, "operator": {"Exists", "Equal"}, "value": str, "effect": {"NoSchedule", "NoExecute"}}],
+}
+CLAIM = {"devices!": {
+    "requests!": [{"name!": str, "exactly": EXACTLY, "firstAvailable": [{"name!": str} | EXACTLY]}],
+    "constraints": [{"requests": [str], "matchAttribute!": str}],
+    "config": [{"requests": [str], "opaque!": OPAQUE}],
+}}
+BY_CLAIM = [{"name!": str, "claimName!": str, "requestName!": str}]
+MACHINE = {
+    "domain!": {"memory": {"guest!": str}, "devices": {"gpus": BY_CLAIM, "hostDevices": BY_CLAIM}},
+    "resourceClaims": [{"name!": str, "resourceClaimName": str, "resourceClaimTemplateName": str}],
+}
 
 
 def whole(version: str, kind: str, rest: dict) -> dict:
@@ -85,6 +127,23 @@ KINDS = {
     "DaemonSet": whole("apps/v1", "DaemonSet", {"spec!": DAEMON_SET}),
     "Service": whole("v1", "Service", {"spec!": SERVICE}),
     "NetworkPolicy": whole("networking.k8s.io/v1", "NetworkPolicy", {"spec!": NETWORK_POLICY}),
+    "ClusterRole": whole("rbac.authorization.k8s.io/v1", "ClusterRole", {"rules!": [RULE]}),
+    "ClusterRoleBinding": whole("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", {
+        "roleRef!": {"apiGroup!": {"rbac.authorization.k8s.io"}, "kind!": {"ClusterRole"}, "name!": str},
+        "subjects!": [{"kind!": {"ServiceAccount"}, "name!": str, "namespace!": str}],
+    }),
+    "ValidatingAdmissionPolicy": whole(
+        "admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", {"spec!": ADMISSION_POLICY}
+    ),
+    "ValidatingAdmissionPolicyBinding": whole(
+        "admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding",
+        {"spec!": {"policyName!": str, "validationActions!": [{"Deny", "Warn", "Audit"}]}},
+    ),
+    "Pod": whole("v1", "Pod", {"spec!": POD}),
+    "DeviceClass": whole("resource.k8s.io/v1", "DeviceClass", {"spec!": DEVICE_CLASS}),
+    "ResourceClaim": whole("resource.k8s.io/v1", "ResourceClaim", {"spec!": CLAIM}),
+    "ResourceClaimTemplate": whole("resource.k8s.io/v1", "ResourceClaimTemplate", {"spec!": {"spec!": CLAIM}}),
+    "VirtualMachineInstance": whole("kubevirt.io/v1", "VirtualMachineInstance", {"spec!": MACHINE}),
     "PodMonitor": whole(
         "monitoring.coreos.com/v1", "PodMonitor", {"spec!": {"selector!": SELECTOR, "podMetricsEndpoints!": [ENDPOINT]}}
     ),

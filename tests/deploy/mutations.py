@@ -1,6 +1,6 @@
 """Changes for the worse, each with the name of the rule that must see it."""
 
-PRIVD, PLUGIND, NETD = 0, 1, 2
+PRIVD, PLUGIND, NETD, NETD_DRA = 0, 1, 2, 3
 
 
 def pod(daemon_set: dict) -> dict:
@@ -86,6 +86,42 @@ MUTATIONS = [
     ("selector", "another label", lambda d: d["spec"]["template"]["metadata"]["labels"].pop("vfiogate.dev/node-class")),
     ("memory", "no limit", lambda d: container(d, NETD)["resources"].pop("limits")),
     ("probes", "no probe", lambda d: container(d, PLUGIND).pop("readinessProbe")),
+    ("driver", "DRA that nobody asked for", lambda d: container(d, PRIVD)["args"].append("--dra-driver=vfio.vfiogate.dev")),
+    ("environment", "a variable", lambda d: container(d, NETD).update(env=[{"name": "X", "value": "x"}])),
+]
+API_ACCESS = {"name": "api-access", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "readOnly": True}
+
+
+def sources(daemon_set: dict) -> list[dict]:
+    return volume(daemon_set, "api-access")["projected"]["sources"]
+
+
+# Of a pod with a DRA driver.
+DRA_MUTATIONS = [
+    ("mounts", "the token in privd", lambda d: add_mount(d, PRIVD, **API_ACCESS)),
+    ("mounts", "the token in plugind", lambda d: add_mount(d, PLUGIND, **API_ACCESS)),
+    ("mounts", "the token in netd", lambda d: add_mount(d, NETD, **API_ACCESS)),
+    ("mounts", "the token writable", lambda d: mount(d, NETD_DRA, "api-access").pop("readOnly")),
+    ("mounts", "privd's socket in netd-dra",
+     lambda d: add_mount(d, NETD_DRA, name="privd-socket", mountPath="/run/vfiogate/privd", readOnly=True)),
+    ("mounts", "the registry in plugind",
+     lambda d: add_mount(d, PLUGIND, name="plugins-registry", mountPath="/var/lib/kubelet/plugins_registry")),
+    ("mounts", "the driver's directory elsewhere",
+     lambda d: mount(d, PRIVD, "dra-plugin").update(mountPath="/var/lib/kubelet/plugins")),
+    ("volumes", "all drivers' directories",
+     lambda d: volume(d, "dra-plugin")["hostPath"].update(path="/var/lib/kubelet/plugins")),
+    ("volumes", "a token for others", lambda d: sources(d)[0]["serviceAccountToken"].update(audience="vault")),
+    ("volumes", "a token that lasts", lambda d: sources(d)[0]["serviceAccountToken"].update(expirationSeconds=86400)),
+    ("no-token", "the token everywhere", lambda d: pod(d).update(automountServiceAccountToken=True)),
+    ("user", "netd-dra as root", lambda d: security(d, NETD_DRA).update(runAsUser=0)),
+    ("no-capabilities", "a capability", lambda d: security(d, NETD_DRA)["capabilities"].update(add=["NET_ADMIN"])),
+    ("read-only-root", "a writable root", lambda d: security(d, NETD_DRA).pop("readOnlyRootFilesystem")),
+    ("no-host-network", "hostNetwork", lambda d: pod(d).update(hostNetwork=True)),
+    ("environment", "another node", lambda d: container(d, NETD_DRA).update(env=[{"name": "NODE_NAME", "value": "x"}])),
+    ("driver", "another driver", lambda d: container(d, PRIVD)["args"].__setitem__(4, "--dra-driver=x.example")),
+    ("rights", "no right to write specs", lambda d: container(d, PRIVD)["args"].__setitem__(3, "--plugind-rights=watch,kubelet")),
+    ("containers", "two of them", lambda d: pod(d)["containers"].append(container(d, NETD_DRA))),
+    ("memory", "no limit", lambda d: container(d, NETD_DRA)["resources"].pop("limits")),
 ]
 
 def loader(daemon_set: dict) -> dict:
@@ -117,5 +153,5 @@ MISSPELT = [
     ("image: missing", lambda d: container(d, PRIVD).pop("image")),
     ("runAsUser: '0' is no int", lambda d: security(d, PRIVD).update(runAsUser="0")),
     ("type: 'Dir' is none of", lambda d: volume(d, "sys")["hostPath"].update(type="Dir")),
-    ("kind", lambda d: d.update(kind="ClusterRole")),
+    ("kind", lambda d: d.update(kind="Job")),
 ]

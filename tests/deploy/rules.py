@@ -1,5 +1,7 @@
 """What must hold of the pod: design's table "in a pod", as data. Each rule has a name, by which a test sees it broken."""
 
+import dataclasses
+
 ABSENT = object()
 
 # name, field of the DaemonSet's pod, value
@@ -27,6 +29,7 @@ CONTAINER = [
 ]
 
 UIDS = {"privd": 0, "plugind": 64532, "netd": 64533}
+DRA_UIDS = UIDS | {"netd-dra": 64533}
 
 # container -> where -> (volume, access)
 MOUNTS = {
@@ -84,7 +87,64 @@ CDI_VOLUME = {"cdi": host("/var/run/cdi", "DirectoryOrCreate")}
 BINDING_MOUNTS = {"/host/proc/mountinfo": ("mountinfo", "ro"), "/host/proc/route": ("route", "ro")}
 BINDING_VOLUMES = {"mountinfo": host("/proc/1/mountinfo", "File"), "route": host("/proc/1/net/route", "File")}
 
-PROBES = {"privd": [], "plugind": ["livenessProbe", "readinessProbe"], "netd": ["livenessProbe", "readinessProbe"]}
+# Of the kubelet's directory two more, and in one container a token.
+DRIVER = "vfio.vfiogate.dev"
+DRA_MOUNTS = {
+    "privd": {
+        "/var/lib/kubelet/plugins_registry": ("plugins-registry", "rw"),
+        f"/var/lib/kubelet/plugins/{DRIVER}": ("dra-plugin", "rw"),
+    },
+    "netd-dra": {
+        "/run/vfiogate/plugind": ("plugind-socket", "ro"),
+        "/var/run/secrets/kubernetes.io/serviceaccount": ("api-access", "ro"),
+    },
+}
+DRA_VOLUMES = {
+    "plugins-registry": host("/var/lib/kubelet/plugins_registry", "DirectoryOrCreate"),
+    "dra-plugin": host(f"/var/lib/kubelet/plugins/{DRIVER}", "DirectoryOrCreate"),
+    "api-access": {"projected": {"sources": [
+        {"serviceAccountToken": {"path": "token", "expirationSeconds": 3600}},
+        {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+        {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": {"fieldPath": "metadata.namespace"}}]}},
+    ]}},
+}
+NODE_NAME = [{"name": "NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}]
+
+PROBES = {
+    "privd": [], "plugind": ["livenessProbe", "readinessProbe"], "netd": ["livenessProbe", "readinessProbe"], "netd-dra": [],
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """What the values ask for."""
+
+    cdi: bool = False
+    sysfs: str = "rw"
+    modules: bool = False
+    localhost: bool = False
+    binding: bool = False
+    dra: bool = False
+
+    @property
+    def uids(self) -> dict[str, int]:
+        return DRA_UIDS if self.dra else UIDS
+
+    @property
+    def rights(self) -> list[str]:
+        return ["watch", "kubelet", *["cdi"] * self.cdi, *["bind"] * self.binding]
+
+    def mounts(self, container: str) -> dict:
+        wanted = MOUNTS.get(container, {}) | (DRA_MOUNTS.get(container, {}) if self.dra else {})
+        if container != "privd":
+            return wanted
+        wanted = wanted | {"/host/sys": ("sys", self.sysfs)} | (CDI_MOUNT if self.cdi else {})
+        return wanted | (BINDING_MOUNTS if self.binding else {})
+
+    @property
+    def volumes(self) -> dict:
+        return VOLUMES | (CDI_VOLUME if self.cdi else {}) | (MODULES_VOLUME if self.modules else {}) | (
+            BINDING_VOLUMES if self.binding else {}) | (DRA_VOLUMES if self.dra else {})
 
 
 def at(value, path: str):
@@ -121,24 +181,31 @@ def broken_in_init(pod: dict, modules: bool) -> list[str]:
     return []
 
 
-def broken_in_container(container: dict, cdi: bool, sysfs: str, localhost: bool, binding: bool) -> list[str]:
+def broken_in_arguments(container: dict, asked: Asked) -> list[str]:
+    given = dict(word.partition("=")[::2] for word in container.get("args", []))
+    found = []
+    if container["name"] == "privd" and given.get("--plugind-rights", "").split(",") != asked.rights:
+        found.append(f"rights: privd: {given.get('--plugind-rights')}, not {asked.rights}")
+    if container["name"] == "privd" and given.get("--dra-driver") != (DRIVER if asked.dra else None):
+        found.append(f"driver: privd: {given.get('--dra-driver')}")
+    if container.get("env", []) != (NODE_NAME if container["name"] == "netd-dra" else []):
+        found.append(f"environment: {container['name']}: {container.get('env')}")
+    return found
+
+
+def broken_in_container(container: dict, asked: Asked) -> list[str]:
     name = container["name"]
     found = broken_in(container, CONTAINER, name)
-    profile = {"type": "Localhost", "localhostProfile": f"vfiogate/{name}.json"} if localhost else ABSENT  # the pod's
+    profile = {"type": "Localhost", "localhostProfile": f"vfiogate/{name.partition('-')[0]}.json"}
+    profile = profile if asked.localhost else ABSENT  # the pod's
     found += broken_in(container, [("seccomp", "securityContext.seccompProfile", profile)], name)
-    context = container.get("securityContext", {})
-    if (context.get("runAsUser"), context.get("runAsGroup")) != (UIDS[name], UIDS[name]):
-        found.append(f"user: {name}: not {UIDS[name]}")
-    if UIDS[name] != 0 and context.get("runAsNonRoot") is not True:
+    context, uid = container.get("securityContext", {}), asked.uids[name]
+    if (context.get("runAsUser"), context.get("runAsGroup")) != (uid, uid):
+        found.append(f"user: {name}: not {uid}")
+    if uid != 0 and context.get("runAsNonRoot") is not True:
         found.append(f"non-root: {name}: runAsNonRoot is not true")
-    wanted = MOUNTS[name] | (CDI_MOUNT if cdi and name == "privd" else {})
-    wanted = wanted | (BINDING_MOUNTS if binding and name == "privd" else {})
-    if name == "privd":
-        wanted = wanted | {"/host/sys": ("sys", sysfs)}
-        rights = next((word for word in container["args"] if word.startswith("--plugind-rights=")), "")
-        if ("bind" in rights.partition("=")[2].split(",")) != binding:
-            found.append(f"rights: {name}: {rights}, {'binding' if binding else 'nothing'} was asked for")
-    there = mounts_of(container)
+    found += broken_in_arguments(container, asked)
+    wanted, there = asked.mounts(name), mounts_of(container)
     if len(there) != len(container.get("volumeMounts", [])):
         found.append(f"mounts: {name}: two at one path")
     for path in sorted(wanted.keys() | there.keys()):
@@ -155,28 +222,25 @@ def broken_in_container(container: dict, cdi: bool, sysfs: str, localhost: bool,
     return found
 
 
-def broken(
-    daemon_set: dict, cdi: bool = False, sysfs: str = "rw", modules: bool = False, localhost: bool = False, binding: bool = False
-) -> list[str]:
-    """The rules that do not hold, each as "name: where: what"."""
+def broken(daemon_set: dict, **settings) -> list[str]:
+    """The rules that do not hold, each as "name: where: what". `settings`: those of Asked."""
+    asked = Asked(**settings)
     spec = daemon_set["spec"]
     pod = spec["template"]["spec"]
-    found = broken_in(pod, POD, "pod") + broken_in_init(pod, modules)
+    found = broken_in(pod, POD, "pod") + broken_in_init(pod, asked.modules)
     if at(spec, "updateStrategy.rollingUpdate.maxSurge") != 0:
         found.append("no-surge: maxSurge is not 0")
     if at(spec, "updateStrategy.rollingUpdate.maxUnavailable") in (ABSENT, 0, "0%"):
         found.append("unavailable: maxUnavailable lets no update go on")
     if not spec["selector"]["matchLabels"].items() <= spec["template"]["metadata"]["labels"].items():
         found.append("selector: it does not select its own pods")
-    if [container["name"] for container in pod["containers"]] != list(UIDS):
-        return [*found, f"containers: not {', '.join(UIDS)}"]
-    wanted = VOLUMES | (CDI_VOLUME if cdi else {}) | (MODULES_VOLUME if modules else {})
-    wanted |= BINDING_VOLUMES if binding else {}
-    wanted |= {"config": {"configMap": {"name": daemon_set["metadata"]["name"]}}}
+    if [container["name"] for container in pod["containers"]] != list(asked.uids):
+        return [*found, f"containers: not {', '.join(asked.uids)}"]
+    wanted = asked.volumes | {"config": {"configMap": {"name": daemon_set["metadata"]["name"]}}}
     there = {volume["name"]: {k: v for k, v in volume.items() if k != "name"} for volume in pod["volumes"]}
     for name in sorted(wanted.keys() | there.keys()):
         if wanted.get(name) != there.get(name):
             found.append(f"volumes: {name} is {there.get(name)}, not {wanted.get(name)}")
     for container in pod["containers"]:
-        found += broken_in_container(container, cdi, sysfs, localhost, binding)
+        found += broken_in_container(container, asked)
     return found

@@ -8,13 +8,14 @@ import unittest
 
 import yaml
 
+import grants
 import kinds
 import rules
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
 CHART = TREE / "deploy/helm/vfiogate"
 KUBERNETES = TREE / "deploy/kubernetes"
-SAME = ["kubevirt", "nvidia-names", "cdi", "node-classes", "on-allocate"]  # overlay and example of values
+SAME = ["kubevirt", "nvidia-names", "cdi", "node-classes", "on-allocate", "dra"]  # overlay and example of values
 
 
 def documents(text: str) -> list[dict]:
@@ -30,12 +31,15 @@ def base() -> list[dict]:
     return [document for file in files for document in documents(file.read_text())]
 
 
-def comparable(found: list[dict]) -> dict:
-    """By kind and name; a configuration by what it says, not by how it is written; mounts and volumes in any order."""
+def comparable(found: list[dict], configurations: bool = True) -> dict:
+    """By kind and name; a configuration by what it says, not by how it is written, or not at all; mounts and volumes in
+    any order."""
     result = {}
     for document in copy.deepcopy(found):
-        if document["kind"] == "ConfigMap":
+        if document["kind"] == "ConfigMap" and configurations:
             document["data"] = {name: yaml.safe_load(text) for name, text in document["data"].items()}
+        elif document["kind"] == "ConfigMap":
+            document["data"] = {}
         if document["kind"] == "DaemonSet":
             pod = document["spec"]["template"]["spec"]
             pod["volumes"].sort(key=lambda volume: volume["name"])
@@ -68,14 +72,15 @@ class Case(unittest.TestCase):
     maxDiff = None
     programs = pathlib.Path()
 
-    def assert_same(self, left: list[dict], right: list[dict]):
-        self.assertEqual(differences(comparable(left), comparable(right)), [])
+    def assert_same(self, left: list[dict], right: list[dict], configurations: bool = True):
+        self.assertEqual(differences(comparable(left, configurations), comparable(right, configurations)), [])
 
-    def assert_sound(self, found: list[dict], **settings):
+    def assert_sound(self, found: list[dict], policies: bool = True, **settings):
         for document in found:
             self.assertEqual(kinds.faults_of(document), [])
         for daemon_set in of_kind("DaemonSet", found):
             self.assertEqual(rules.broken(daemon_set, **settings), [])
+        self.assertEqual(grants.broken(found, settings.get("dra", False), policies), [])
         for account in of_kind("ServiceAccount", found):
             self.assertIs(account["automountServiceAccountToken"], False)
 

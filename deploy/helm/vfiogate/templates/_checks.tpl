@@ -4,6 +4,9 @@
 {{- if and .Values.binding.enabled .Values.privd.sysfsReadOnly }}
 {{- fail "binding.enabled: devices are bound by writing into sysfs: set privd.sysfsReadOnly to false" }}
 {{- end }}
+{{- if and .Values.dra.enabled (not .Values.cdi.enabled) }}
+{{- fail "dra.enabled: what a claim was given is handed over by a CDI spec: set cdi.enabled, and read docs/cdi.md first" }}
+{{- end }}
 {{- range .Values.nodeClasses }}
 {{- if has .name $names }}{{ fail (printf "nodeClasses: two are named %q; rename one" .name) }}{{ end }}
 {{- $names = append $names .name }}
@@ -16,6 +19,9 @@
 {{- end }}
 {{- if and (eq ($resource.bind | default "never") "on-allocate") (not $.Values.binding.enabled) }}
 {{- fail (printf "%s has its devices bound: set binding.enabled and binding.allow, and read docs/bind.md first" $where) }}
+{{- end }}
+{{- if and (ne ($resource.serve | default "plugin") "plugin") (not $.Values.dra.enabled) }}
+{{- fail (printf "%s is served through DRA: set dra.enabled, and read docs/dra.md first" $where) }}
 {{- end }}
 {{- end }}
 {{- range $i, $select := (.config.exclude | default list) }}
