@@ -4,6 +4,10 @@ DEVICE = "/host/sys/devices/pci0000:00/0000:00:1c.0/0000:3b:00.0"
 GROUP = "/host/sys/kernel/iommu_groups/12"
 PLUGINS = "/var/lib/kubelet/device-plugins"
 DIGEST = "0123456789abcdef"
+REGISTRY = "/var/lib/kubelet/plugins_registry"
+DRIVER = "/var/lib/kubelet/plugins/vfio.vfiogate.dev"
+METADATA = f"{DRIVER}/dra-device-metadata"
+UID = "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
 
 # Path to all that may be done with it. Attributes of devices and names that the code makes are added
 # from the code itself, in the test.
@@ -50,6 +54,16 @@ ALLOWED = {
     "/host/proc/route": "r",
     "/proc/swaps": "r",
     "/proc/sys/kernel/random/boot_id": "r",
+    # the DRA driver
+    f"{REGISTRY}/vfio.vfiogate.dev-reg.sock": "rw",
+    f"{REGISTRY}/.vfio.vfiogate.dev-reg.sock.15": "rw",
+    f"{DRIVER}/dra.sock": "rw",
+    f"{DRIVER}/.dra.sock.0": "rw",
+    f"{METADATA}/": "rw",
+    f"{METADATA}/{UID}_gpu.json": "rw",
+    f"{METADATA}/.{UID}_gpu.json.tmp": "rw",
+    f"/var/run/cdi/vfiogate-claim-{UID}.json": "rw",
+    f"/var/run/cdi/.vfiogate-claim-{UID}.json.tmp": "rw",
     # configuration
     "/etc/vfiogate/plugind.yaml": "r",
     "/etc/vfiogate/..2026_11_21_20_16_14.1234567890/plugind.yaml": "r",
@@ -126,7 +140,21 @@ DENIED = [
     "/var/lib/kubelet/pki/kubelet-client-current.pem",
     "/var/lib/kubelet/pods/0/volumes/secret",
     "/var/lib/kubelet/pod-resources/other.sock",
+    f"{REGISTRY}/",
+    f"{REGISTRY}/csi.example.com-reg.sock",
+    f"{REGISTRY}/vfio.vfiogate.dev-0-reg.sock",
+    f"{DRIVER}/",
+    f"{DRIVER}/other.sock",
+    "/var/lib/kubelet/plugins/csi.example.com/csi.sock",
+    "/var/lib/kubelet/plugins/csi.example.com/dra-device-metadata/",
+    f"{METADATA}/other.json",
+    f"{METADATA}/{UID}.json",
+    f"{METADATA}/{UID}_gpu.json/x",
+    "/var/lib/kubelet/dra_manager_state",
     "/var/run/cdi/nvidia.yaml",
+    "/var/run/cdi/vfiogate-claim-.json",
+    f"/var/run/cdi/vfiogate-claim-{UID[:-1]}.json",
+    f"/var/run/cdi/vfiogate-claim-{UID}-0.json",
     f"/var/run/cdi/vfiogate-{DIGEST}.yaml",
     f"/var/run/cdi/vfiogate-{DIGEST}.json.tmp",
     "/run/vfiogate/plugind/other.sock",
@@ -177,6 +205,8 @@ TOO_WIDE = [
     "/host/dev/** r,",
     "/var/lib/kubelet/** r,",
     "/var/run/cdi/* rw,",
+    "/var/lib/kubelet/plugins_registry/* rw,",
+    "/var/lib/kubelet/plugins/** rw,",
     "network inet stream,",
     "network netlink raw,",
     "signal (send) peer=unconfined,",
