@@ -7,12 +7,17 @@ if [ $# -ne 2 ]; then
   exit 2
 fi
 mkdir -p "$2"
-render() {
+
+# print FILE PROGRAM [ROLE]
+print() {
   # Under another name first: a runtime never reads half a profile.
-  "$1" policy "${@:3}" -o oci >"$2.new"
-  mv "$2.new" "$2"
+  "$programs/$2" policy "${@:3}" -o oci >"$to/$1.json.new"
+  mv "$to/$1.json.new" "$to/$1.json"
 }
-for program in privd plugind netd; do
-  render "$1/$program" "$2/$program.json"
-done
-render "$1/netd" "$2/netd-dra.json" dra
+
+programs=$1
+to=$2
+print privd privd
+print plugind plugind
+print netd netd metrics
+print netd-dra netd dra

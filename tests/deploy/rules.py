@@ -196,8 +196,7 @@ def broken_in_arguments(container: dict, asked: Asked) -> list[str]:
 def broken_in_container(container: dict, asked: Asked) -> list[str]:
     name = container["name"]
     found = broken_in(container, CONTAINER, name)
-    profile = {"type": "Localhost", "localhostProfile": f"vfiogate/{name.partition('-')[0]}.json"}
-    profile = profile if asked.localhost else ABSENT  # the pod's
+    profile = {"type": "Localhost", "localhostProfile": f"vfiogate/{name}.json"} if asked.localhost else ABSENT  # the pod's
     found += broken_in(container, [("seccomp", "securityContext.seccompProfile", profile)], name)
     context, uid = container.get("securityContext", {}), asked.uids[name]
     if (context.get("runAsUser"), context.get("runAsGroup")) != (uid, uid):
