@@ -6,14 +6,17 @@
 namespace vfiogate {
 namespace {
 
-using Version = Result<CheckpointVersion, std::string>;
+using Version = Result<CheckpointVersion, SocketRefusal>;
 using List = Result<PodList, std::string>;
 
 }  // namespace
 
 kj::Promise<Version> KubeletReader::version() {
   return source_.checkpoint().then([](Result<CheckpointFile, SocketRefusal> file) {
-    return file ? readCheckpoint(file->text, file->written) : Version(Failure{file.error().why});
+    if (!file) return Version(Failure{file.error()});
+    auto read = readCheckpoint(file->text, file->written);
+    if (!read) return Version(Failure{SocketRefusal{read.error()}});
+    return Version(*std::move(read));
   });
 }
 

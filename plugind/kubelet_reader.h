@@ -15,8 +15,9 @@ public:
   /// Borrows `source`.
   explicit KubeletReader(KubeletMemorySource& source) : source_(source) {}
 
-  /// The checkpoint as it is now. Error: why nothing can be told from it, for the log.
-  kj::Promise<Result<CheckpointVersion, std::string>> version();
+  /// The checkpoint as it is now. Error: why nothing can be told from it, for the log; `absent`:
+  /// the kubelet has written none, so it remembers nothing.
+  kj::Promise<Result<CheckpointVersion, SocketRefusal>> version();
 
   /// Error: why there is no list.
   kj::Promise<Result<PodList, std::string>> list();

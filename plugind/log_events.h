@@ -27,6 +27,14 @@ enum class LogEvent : std::uint8_t {
   kBindingDenied,
   kBindEnded,
   kReturnEnded,
+  // Claims of DRA
+  kApiCame,
+  kApiWent,
+  kPoolUnpublished,
+  kFieldsDropped,
+  kReportFailed,
+  kClaimSpecFailed,
+  kClaimSpecUnread,
   // The configuration
   kConfigApplied,
   kConfigRefused,
@@ -84,6 +92,20 @@ constexpr std::string_view eventName(LogEvent event) {
       return "bind_ended";
     case LogEvent::kReturnEnded:
       return "return_ended";
+    case LogEvent::kApiCame:
+      return "api_came";
+    case LogEvent::kApiWent:
+      return "api_went";
+    case LogEvent::kPoolUnpublished:
+      return "pool_unpublished";
+    case LogEvent::kFieldsDropped:
+      return "fields_dropped";
+    case LogEvent::kReportFailed:
+      return "report_failed";
+    case LogEvent::kClaimSpecFailed:
+      return "claim_spec_failed";
+    case LogEvent::kClaimSpecUnread:
+      return "claim_spec_unread";
     case LogEvent::kConfigApplied:
       return "config_applied";
     case LogEvent::kConfigRefused:

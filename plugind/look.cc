@@ -55,7 +55,7 @@ kj::Promise<bool> Look::nudgeAndRead(int left) {
 kj::Promise<bool> Look::awaitVersion() {
   return nextReplacement()
       .then([this]() { return reader_.version(); })
-      .then([this](Result<CheckpointVersion, std::string> version) -> kj::Promise<bool> {
+      .then([this](Result<CheckpointVersion, SocketRefusal> version) -> kj::Promise<bool> {
         if (!version) return false;
         if (version->written < nudged_) return awaitVersion();
         listener_.versionRead(*version);

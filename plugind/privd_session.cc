@@ -315,12 +315,12 @@ kj::Promise<DiscoveryCounts> PrivdSession::discovery() {
 
 template <typename Ask>
 kj::PromiseForResult<Ask, schema::Session::Client&> PrivdSession::askForSpecs(Ask ask) {
-  using Answer = kj::PromiseForResult<Ask, schema::Session::Client&>;
+  using Asked = kj::PromiseForResult<Ask, schema::Session::Client&>;
   KJ_IF_MAYBE (session, session_) {
-    Answer answered = calls_.pass(
-        [client = *session, ask = kj::mv(ask)]() mutable -> Answer { return ask(client); });
+    Asked answered = calls_.pass(
+        [client = *session, ask = kj::mv(ask)]() mutable -> Asked { return ask(client); });
     return asked_.wrap(loop_.timer.timeoutAfter(kSpecsPatience, kj::mv(answered))
-                           .catch_([this](kj::Exception&& failure) -> Answer {
+                           .catch_([this](kj::Exception&& failure) -> Asked {
                              if (failure.getType() != kj::Exception::Type::UNIMPLEMENTED) {
                                hangUp("it writes no specs: " + describe(failure));
                              }

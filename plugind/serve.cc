@@ -2,6 +2,7 @@
 
 #include "ipc/socket/unix_socket.h"
 #include "plugind/desk/desk_server.h"
+#include "plugind/dra/dra_driver.h"
 #include "plugind/ledger_journal.h"
 #include "plugind/log_line.h"
 #include "plugind/loop_parts.h"
@@ -77,6 +78,13 @@ kj::Promise<void> whenToldToEnd(kj::AsyncIoContext& io) {
   return told;
 }
 
+/// Null: none is configured.
+std::unique_ptr<DraDriver> draDriver(const std::string& name, PrivdLink& privd, StateLoop& state,
+                                     const LoopParts& loop) {
+  if (name.empty()) return nullptr;
+  return std::make_unique<DraDriver>(name, DraDriver::Sides{privd, privd}, state, loop, kRoot);
+}
+
 }  // namespace
 
 int serve(const CommandLine& line, Settings settings) {
@@ -105,9 +113,12 @@ int serve(const CommandLine& line, Settings settings) {
   PrivdLink privd(kj::mv(listening).value(), {.privd = kRoot, .own = uid, .netd = line.netdUid},
                   loop);
   LedgerJournal journal(std::cout);
-  StateLoop state(std::move(settings), {privd, privd, privd, privd, privd, privd, privd}, loop,
-                  journal, node);
-  DeskServer desk(state, loop);
+  const std::string driver = settings.dra.driver;
+  StateLoop state(std::move(settings), {privd, privd, privd, privd, privd, privd, privd, privd},
+                  loop, journal, node);
+  const auto dra = draDriver(driver, privd, state, loop);
+  if (dra) state.serveClaims(*dra);
+  DeskServer desk(state, dra.get(), loop);
   privd.start(state, [&desk](kj::AutoCloseFd connection, Visitor who) {
     desk.admit(kj::mv(connection), who);
   });

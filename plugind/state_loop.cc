@@ -7,6 +7,7 @@
 #include "plugind/core/preferred_allocation.h"
 #include "plugind/desk/status_json.h"
 #include "plugind/log_line.h"
+#include "plugind/start_readings.h"
 
 #include <kj/debug.h>
 
@@ -30,6 +31,11 @@ LedgerSettings ledgerSettings(const Settings& settings) {
   wanted.flapRest = settings.flapRest;
   wanted.refusalDetail = settings.refusalDetail;
   return wanted;
+}
+
+template <typename T>
+std::string wordsOf(const Result<T, std::string>& read) {
+  return read ? "read" : read.error();
 }
 
 }  // namespace
@@ -125,6 +131,7 @@ void StateLoop::privdWent() {
 
 void StateLoop::socketsAvailable() {
   resources_.socketsCame();
+  if (claims_ != nullptr) claims_->socketsCame();
   begin();
 }
 
@@ -146,12 +153,12 @@ void StateLoop::checkpointReplaced() {
   if (reading_) return;
   reading_ = true;
   unread_ = false;
-  tasks_.add(reader_.version().then([this](Result<CheckpointVersion, std::string> version) {
+  tasks_.add(reader_.version().then([this](Result<CheckpointVersion, SocketRefusal> version) {
     reading_ = false;
     if (version) {
       carryOut(ledger_.versionRead(*version, false, now()));
     } else {
-      logWarning(LogEvent::kCheckpointUnread, {{"why", version.error()}});
+      logWarning(LogEvent::kCheckpointUnread, {{"why", version.error().why}});
     }
     if (unread_) checkpointReplaced();
   }));
@@ -184,26 +191,32 @@ void StateLoop::begin() {
 }
 
 kj::Promise<void> StateLoop::readStartMemory() {
-  return reader_.version().then([this](Result<CheckpointVersion, std::string> version) {
-    return reader_.list().then([this, version = std::move(version)](
-                                   Result<PodList, std::string> list) mutable -> kj::Promise<void> {
-      StartMemory memory;
-      if (version) memory.version = *version;
-      if (list) memory.list = *list;
-      carryOut(ledger_.begin(memory, now()));
-      if (ledger_.begun()) {
-        logInfo(LogEvent::kAdopting, {{"checkpoint", version ? "read" : version.error()},
-                                      {"list", list ? "read" : list.error()}});
-        show(ledger_.frames());
-        return kj::READY_NOW;
-      }
-      logWarning(LogEvent::kAdoptionWaits, {{"checkpoint", version ? "read" : version.error()},
-                                            {"list", list ? "read" : list.error()}});
-      return loop_.timer.afterDelay(kBeginPause).then([this]() {
-        return hardwareKnown_ ? readStartMemory() : kj::Promise<void>(kj::READY_NOW);
+  return readStart(reader_, privd_.claimSpecs)
+      .then([this](const StartReadings& read) -> kj::Promise<void> {
+        StartMemory memory;
+        if (read.version) memory.version = *read.version;
+        memory.noCheckpoint = !read.version && read.version.error().absent;
+        if (read.list) memory.list = *read.list;
+        if (read.claims) {
+          memory.specs = *read.claims;
+          carryOut(ledger_.begin(memory, now()));
+        }
+        const std::string checkpoint = read.version ? "read" : read.version.error().why;
+        if (ledger_.begun()) {
+          logInfo(LogEvent::kAdopting, {{"checkpoint", checkpoint},
+                                        {"list", wordsOf(read.list)},
+                                        {"claims", wordsOf(read.claims)}});
+          show(ledger_.frames());
+          if (claims_ != nullptr) claims_->begun();
+          return kj::READY_NOW;
+        }
+        logWarning(LogEvent::kAdoptionWaits, {{"checkpoint", checkpoint},
+                                              {"list", wordsOf(read.list)},
+                                              {"claims", wordsOf(read.claims)}});
+        return loop_.timer.afterDelay(kBeginPause).then([this]() {
+          return hardwareKnown_ ? readStartMemory() : kj::Promise<void>(kj::READY_NOW);
+        });
       });
-    });
-  });
 }
 
 void StateLoop::streamOpened(const ResourceName& name, std::shared_ptr<ListWatchStream> stream) {
@@ -267,6 +280,7 @@ void StateLoop::carryOut(Effects effects) {
   for (const IommuGroupId group : effects.returns) changes_.giveBack(group);
   if (effects.beginLook) beginLook();
   if (effects.askList) askList();
+  if (claims_ != nullptr) claims_->carryOut(effects);
   // What a spec was kept for may be over.
   if (specs_.plan().keepsForHolders && !effects.journal.empty()) {
     tasks_.add(kj::evalLater([this]() { advance(); }));
@@ -287,6 +301,7 @@ void StateLoop::show(const std::map<ResourceName, Frame>& frames) {
 }
 
 void StateLoop::answer(const Answer& answer) {
+  if (claims_ != nullptr && claims_->answered(answer)) return;
   const auto ended = calls_.answer(answer);
   if (!ended) return;
   if (!ended->taken) return carryOut(ledger_.callCancelled(answer.call, now()));

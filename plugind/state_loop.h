@@ -6,6 +6,7 @@
 #include "plugind/core/resource_catalog.h"
 #include "plugind/core/settings.h"
 #include "plugind/desk/desk_server.h"
+#include "plugind/dra/claim_ledger.h"
 #include "plugind/group_changes.h"
 #include "plugind/held_groups.h"
 #include "plugind/kubelet/advertised_resources.h"
@@ -42,6 +43,7 @@ struct PrivdSides {
   KubeletSockets& sockets;
   KubeletMemorySource& memory;
   SpecStore& specs;
+  ClaimSpecStore& claimSpecs;
 };
 
 /// What stays as it is while the process lives.
@@ -54,6 +56,7 @@ struct Node {
 class StateLoop final : public PrivdEvents,
                         public PluginEvents,
                         public DeskSource,
+                        public ClaimLedger,
                         private kj::TaskSet::ErrorHandler {
 public:
   /// Borrows all but the settings and the node.
@@ -62,6 +65,9 @@ public:
   /// Closes the letterbox: gRPC's threads may still post.
   ~StateLoop() noexcept(false);
   KJ_DISALLOW_COPY(StateLoop);
+
+  /// Before anything is told. Borrowed.
+  void serveClaims(ClaimServer& server) { claims_ = &server; }
 
   void hardwareSeen(const Snapshot& snapshot) override;
   void rightToBindTold(bool given) override;
@@ -78,6 +84,16 @@ public:
   void preferenceAsked(const ResourceName& resource, std::shared_ptr<PreferCall> call) override;
   void startAsked(const ResourceName& name, std::shared_ptr<StartCall> call) override;
   void callCancelled(const std::shared_ptr<KubeletCall>& call) override;
+
+  CallId newCall() override { return calls_.next(); }
+  void prepareAsked(CallId call, const PrepareRequest& request) override;
+  void unprepareAsked(CallId call, const ClaimName& claim) override;
+  void callDropped(CallId call) override;
+  void specWritten(const std::string& claimUid, bool written) override;
+  void specUnlinked(const std::string& claimUid, bool unlinked) override;
+  void claimChecked(const std::string& claimUid, bool ours) override;
+  const LedgerState& ledgerState() const override { return ledger_.state(); }
+  const Settings& settings() const override { return settings_; }
 
   std::string statusJson() const override;
   std::string explainJson(const Bdf& address) const override;
@@ -133,6 +149,7 @@ private:
   bool beginning_ = false;
   OpenCalls calls_;
   AdvertisedResources resources_;
+  ClaimServer* claims_ = nullptr;  ///< null: no DRA driver is configured
   kj::Own<Look> look_;
   bool reading_ = false;  ///< a checkpoint, outside looks
   bool unread_ = false;   ///< it was replaced meanwhile

@@ -14,9 +14,10 @@ namespace {
 
 constexpr unsigned kMostVisitors = 8;  // of a kind
 constexpr auto kLongestVisit = 10 * kj::SECONDS;
+constexpr std::size_t kLongestNode = 253;  // the API's limit
 
-/// An answer may be long: the status of 4,096 devices is about 1 MiB.
-constexpr capnp::ReaderOptions kAnswers{.traversalLimitInWords = 4U << 20U, .nestingLimit = 8};
+/// An answer may be long: the status of 4,096 devices is about 1 MiB. What netd answers is a claim.
+constexpr capnp::ReaderOptions kAnswers{.traversalLimitInWords = 4U << 20U, .nestingLimit = 16};
 
 /// For netd: whatever is not overridden here answers "unimplemented".
 class NetdDesk : public schema::Desk::Server {
@@ -37,6 +38,33 @@ protected:
   }
 
   const DeskSource& source_;
+};
+
+/// For netd, which alone has an API server to offer.
+class ApiDesk final : public NetdDesk {
+public:
+  ApiDesk(const DeskSource& source, ApiDoor* door, kj::Own<kj::PromiseFulfiller<void>> attached)
+      : NetdDesk(source), door_(door), attached_(kj::mv(attached)) {}
+
+protected:
+  kj::Promise<void> attach(AttachContext context) override {
+    if (door_ == nullptr) {
+      context.getResults().initAnswer().setOff();
+      return kj::READY_NOW;
+    }
+    const auto node = context.getParams().getNode();
+    KJ_REQUIRE(node.size() > 0 && node.size() <= kLongestNode, "not a node's name");
+    token_.reset();
+    token_ = door_->attach(context.getParams().getApi(), node.cStr());
+    attached_->fulfill();
+    context.getResults().initAnswer().setDriver(door_->driver());
+    return kj::READY_NOW;
+  }
+
+private:
+  ApiDoor* door_;
+  kj::Own<kj::PromiseFulfiller<void>> attached_;
+  std::shared_ptr<void> token_;
 };
 
 class Desk final : public NetdDesk {
@@ -69,11 +97,11 @@ struct OwnVisit {
 };
 
 struct NetdVisit {
-  NetdVisit(kj::Own<kj::AsyncIoStream> io, const DeskSource& source)
+  NetdVisit(kj::Own<kj::AsyncIoStream> io, kj::Own<ApiDesk> desk)
       : stream(kj::mv(io)),
         metered(*stream),
         network(metered, capnp::rpc::twoparty::Side::SERVER, kAnswers),
-        rpc(capnp::makeRpcServer(network, kj::heap<NetdDesk>(source))) {
+        rpc(capnp::makeRpcServer(network, kj::mv(desk))) {
     rpc.setFlowLimit(kFlowLimitWords);
     metered.countQueueWith([this]() { return network.getCurrentQueueCount(); });
   }
@@ -86,32 +114,45 @@ struct NetdVisit {
 
 }  // namespace
 
-DeskServer::DeskServer(const DeskSource& source, const LoopParts& loop)
-    : source_(source), loop_(loop), visits_(*this) {}
+DeskServer::DeskServer(const DeskSource& source, ApiDoor* api, const LoopParts& loop)
+    : source_(source), api_(api), loop_(loop), visits_(*this) {}
 
 void DeskServer::admit(kj::AutoCloseFd connection, Visitor who) {
   if (visitors_[who] >= kMostVisitors) return;
   auto stream = loop_.streams.wrapSocketFd(kj::mv(connection), kStreamFlags);
   if (who == Visitor::kNetd) {
-    auto visit = kj::heap<NetdVisit>(kj::mv(stream), source_);
+    auto attached = kj::newPromiseAndFulfiller<void>();
+    auto visit = kj::heap<NetdVisit>(
+        kj::mv(stream), kj::heap<ApiDesk>(source_, api_, kj::mv(attached.fulfiller)));
     auto offended = visit->metered.offended().then([](Offence offence) {
       logWarning(LogEvent::kPeerRefused,
                  {{"where", "desk"}, {"peer", "netd"}, {"why", reasonOf(offence).cStr()}});
     });
     auto left = visit->network.onDisconnect().exclusiveJoin(kj::mv(offended));
-    return keep(left.attach(kj::mv(visit)), who);
+    auto stays = attached.promise.then([]() { return true; });
+    auto leaves = loop_.timer.afterDelay(kLongestVisit).then([]() { return false; });
+    auto timeOver = stays.exclusiveJoin(kj::mv(leaves)).then([this](bool attachedOne) {
+      return attachedOne ? untilReplaced() : kj::Promise<void>(kj::READY_NOW);
+    });
+    return keep(left.attach(kj::mv(visit)), kj::mv(timeOver), who);
   }
   auto visit = kj::heap<OwnVisit>(kj::mv(stream), source_);
   auto left = visit->network.onDisconnect();
-  keep(left.attach(kj::mv(visit)), who);
+  keep(left.attach(kj::mv(visit)), loop_.timer.afterDelay(kLongestVisit), who);
 }
 
-void DeskServer::keep(kj::Promise<void> visit, Visitor who) {
+void DeskServer::keep(kj::Promise<void> visit, kj::Promise<void> timeOver, Visitor who) {
   ++visitors_[who];
-  visits_.add(
-      visit.exclusiveJoin(loop_.timer.afterDelay(kLongestVisit)).attach(kj::defer([this, who]() {
-        --visitors_[who];
-      })));
+  visits_.add(visit.exclusiveJoin(kj::mv(timeOver)).attach(kj::defer([this, who]() {
+    --visitors_[who];
+  })));
+}
+
+kj::Promise<void> DeskServer::untilReplaced() {
+  if (replaced_.get() != nullptr) replaced_->fulfill();
+  auto next = kj::newPromiseAndFulfiller<void>();
+  replaced_ = kj::mv(next.fulfiller);
+  return kj::mv(next.promise);
 }
 
 void DeskServer::taskFailed(kj::Exception&& exception) {

@@ -3,6 +3,7 @@
 
 #include "ipc/types/bdf.h"
 #include "plugind/core/readiness.h"
+#include "plugind/dra/api_door.h"
 #include "plugind/loop_parts.h"
 #include "plugind/visitor.h"
 
@@ -29,21 +30,25 @@ protected:
 /// The loop's thread only.
 class DeskServer final : private kj::TaskSet::ErrorHandler {
 public:
-  /// Borrows `source`.
-  DeskServer(const DeskSource& source, const LoopParts& loop);
+  /// Borrows `source` and `api`; null: no DRA driver is configured.
+  DeskServer(const DeskSource& source, ApiDoor* api, const LoopParts& loop);
   KJ_DISALLOW_COPY(DeskServer);
 
-  /// Serves a visitor with what it may ask until it leaves, at most some seconds. Too many of its
+  /// Serves a visitor with what it may ask until it leaves, at most some seconds; a netd that
+  /// attached an API server, until another one does. Too many of its
   /// kind at a time are sent away, so that neither kind shuts the other out. netd, which has a
   /// network, is hung up on as soon as it breaks a limit of MeteredStream.
   void admit(kj::AutoCloseFd connection, Visitor who);
 
 private:
-  void keep(kj::Promise<void> visit, Visitor who);
+  void keep(kj::Promise<void> visit, kj::Promise<void> timeOver, Visitor who);
+  kj::Promise<void> untilReplaced();
   void taskFailed(kj::Exception&& exception) override;
 
   const DeskSource& source_;
+  ApiDoor* api_;
   const LoopParts loop_;
+  kj::Own<kj::PromiseFulfiller<void>> replaced_;  ///< ends the visit that attached last
   std::map<Visitor, unsigned> visitors_;
   kj::TaskSet visits_;
 };

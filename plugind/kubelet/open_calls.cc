@@ -30,7 +30,7 @@ CallId OpenCalls::open(const std::shared_ptr<StartCall>& call) {
 }
 
 CallId OpenCalls::add(Open open) {
-  const CallId id(++last_);
+  const CallId id = next();
   open_.emplace(id, std::move(open));
   return id;
 }

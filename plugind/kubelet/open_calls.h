@@ -15,6 +15,9 @@ namespace vfiogate {
 /// The loop's thread only.
 class OpenCalls {
 public:
+  /// A number that no other call has, for one that is kept elsewhere.
+  CallId next() { return CallId(++last_); }
+
   /// The number under which the ledger knows it.
   CallId open(const std::shared_ptr<AllocateCall>& call);
   CallId open(const std::shared_ptr<StartCall>& call);

@@ -1,7 +1,7 @@
 // The real privd, locked down, as a DRA driver's plugind meets it: sockets that come and go, specs
 // of claims.
 
-#include "plugind/core/dra/claim_record.h"
+#include "plugind/dra/claim_record.h"
 #include "plugind/privd_link.h"
 
 #include "ipc/socket/unix_socket.h"

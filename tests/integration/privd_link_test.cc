@@ -4,7 +4,7 @@
 #include "plugind/privd_link.h"
 
 #include "ipc/socket/unix_socket.h"
-#include "plugind/core/dra/claim_record.h"
+#include "plugind/dra/claim_record.h"
 #include "tests/support/claim_specs.h"
 #include "tests/support/fake_privd.h"
 #include "tests/support/hardware.h"

@@ -52,7 +52,8 @@ public:
     see();
     run(ledger.kubeletSeen(kubelet, now));
     pass(std::chrono::seconds(2));
-    run(ledger.begin({version(), list, specs}, now));
+    run(ledger.begin(
+        {readable ? std::optional(version()) : std::nullopt, list, specs, noCheckpoint}, now));
     if (adopt) pass(timing::kAdoptionWait + std::chrono::seconds(1));
   }
 
@@ -211,8 +212,9 @@ public:
   bool writesSpecs = true;  ///< of claims
   std::string specsFail;    ///< why no static spec is written; empty: all are
   bool looks = true;
-  bool readable = true;  ///< the checkpoint
-  bool streams = true;   ///< some resource is served to the kubelet
+  bool readable = true;       ///< the checkpoint
+  bool noCheckpoint = false;  ///< where it is not readable: it was never written
+  bool streams = true;        ///< some resource is served to the kubelet
   int looked = 0;
   Effects last;
   std::vector<JournalEvent> journal;

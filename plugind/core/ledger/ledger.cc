@@ -169,6 +169,7 @@ Effects Ledger::begin(const StartMemory& memory, const Moment& now) {
         name(turn, naming);
       }
     }
+    state_.noCheckpoint = memory.noCheckpoint;
     nameSpecs(turn, memory.specs);
     if (memory.list) readList(turn, *memory.list, now.instant);
     state_.begun = true;

@@ -38,6 +38,7 @@ struct StartMemory {
   std::optional<CheckpointVersion> version;
   std::optional<PodList> list;
   std::vector<PrepareRequest> specs;  ///< the claims whose specs are on disk
+  bool noCheckpoint = false;          ///< there is no version because the kubelet has written none
 };
 
 class Ledger {

@@ -134,6 +134,7 @@ struct LedgerState {
   /// a pod was given; it proves nothing else.
   std::optional<CheckpointVersion> inherited;
 
+  bool noCheckpoint = false;  ///< at the start the kubelet had written none
   bool begun = false;    ///< step 1 of adoption is done: resources may be registered
   bool adopted = false;  ///< step 2 is
   std::optional<Instant> firstFrame;

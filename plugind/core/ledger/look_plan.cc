@@ -136,7 +136,7 @@ bool servesClaimsOnly(const LedgerState& state) {
 }
 
 bool knownToTheKubelet(const LedgerState& state) {
-  if (!state.version) return true;
+  if (!state.version) return !state.noCheckpoint;
   return std::ranges::any_of(state.version->registered, [&state](const auto& resource) {
     return std::ranges::any_of(resource.second, [&state](const std::string& id) {
       const auto address = Bdf::parse(id);

@@ -1,6 +1,6 @@
 // Claims' specs as privd writes them, read again; and texts that are not.
 
-#include "plugind/core/dra/claim_record.h"
+#include "plugind/dra/claim_record.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

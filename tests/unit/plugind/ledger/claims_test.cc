@@ -134,6 +134,21 @@ TEST_F(LedgerCase, ANodeThatServesClaimsOnlyIsAdoptedAtOnce) {
   EXPECT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
 }
 
+// A kubelet that has written no checkpoint has none of our devices registered; one that cannot be
+// read may have.
+TEST_F(LedgerCase, ACheckpointThatWasNeverWrittenSaysThatNothingWasServed) {
+  for (const bool neverWritten : {true, false}) {
+    test::LedgerNode one;
+    one.hardware = node.hardware;
+    one.settings = node.settings;
+    for (ResourceSettings& entry : one.settings.resources) entry.lending.serve = Serve::kDra;
+    one.streams = one.readable = false;
+    one.noCheckpoint = neverWritten;
+    one.start(false);
+    EXPECT_EQ(one.ledger.adopted(), neverWritten);
+  }
+}
+
 // What the plugind before answered through the device plugin may be unrecorded still.
 TEST_F(LedgerCase, WhatWasServedToThePluginIsWaitedFor) {
   for (ResourceSettings& entry : node.settings.resources) entry.lending.serve = Serve::kDra;

@@ -1,4 +1,4 @@
-#include "plugind/core/dra/claim_record.h"
+#include "plugind/dra/claim_record.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,0 +1,42 @@
+#include "plugind/dra/dra_driver.h"
+
+#include "plugind/log_line.h"
+
+#include <utility>
+
+namespace vfiogate {
+
+DraDriver::DraDriver(std::string name, const Sides& privd, ClaimLedger& ledger,
+                     const LoopParts& loop, uid_t kubeletUid)
+    : name_(std::move(name)),
+      api_(name_, loop.timer,
+           [this]() {
+             pool_.apiCame();
+             sweep_.start();
+           }),
+      specs_(privd.specs, ledger),
+      claims_(api_, ledger, specs_),
+      sweep_(api_, ledger, loop.timer, loop.random),
+      pool_(api_, ledger, loop.timer),
+      server_(name_, *this, loop, kubeletUid),
+      registrar_(name_, privd.sockets, server_, loop) {}
+
+void DraDriver::carryOut(const Effects& effects) {
+  for (const ClaimName& claim : effects.specsToWrite) claims_.writeSpec(claim);
+  for (const ClaimName& claim : effects.specsToUnlink) specs_.unlink(claim.uid);
+  pool_.changed();
+}
+
+void DraDriver::healthOpened(std::shared_ptr<HealthStream> stream) {
+  pool_.healthOpened(std::move(stream));
+}
+
+void DraDriver::registrationTold(bool registered, const std::string& error) {
+  registrar_.registrationTold(registered, error);
+}
+
+std::shared_ptr<void> DraDriver::attach(schema::ApiServer::Client api, std::string node) {
+  return api_.attach(kj::mv(api), std::move(node));
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,63 @@
+#pragma once
+// The DRA driver that plugind is, if its configuration names one: the kubelet's calls about claims,
+// and the node's pool.
+
+#include "plugind/dra/api_door.h"
+#include "plugind/dra/claim_desk.h"
+#include "plugind/dra/claim_sweep.h"
+#include "plugind/dra/dra_events.h"
+#include "plugind/dra/dra_registrar.h"
+#include "plugind/dra/dra_server.h"
+#include "plugind/dra/pool_publisher.h"
+#include "plugind/kubelet/kubelet_sockets.h"
+#include "plugind/loop_parts.h"
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+
+namespace vfiogate {
+
+/// The loop's thread only.
+class DraDriver final : public ClaimServer, public DraEvents, public ApiDoor {
+public:
+  /// The sides of privd that it uses.
+  struct Sides {
+    DraSockets& sockets;
+    ClaimSpecStore& specs;
+  };
+
+  /// Borrows all. `name` is never empty.
+  DraDriver(std::string name, const Sides& privd, ClaimLedger& ledger, const LoopParts& loop,
+            uid_t kubeletUid);
+  KJ_DISALLOW_COPY(DraDriver);
+
+  void socketsCame() override { registrar_.socketsCame(); }
+  void begun() override { registrar_.start(); }
+  void carryOut(const Effects& effects) override;
+  bool answered(const Answer& answer) override { return claims_.answered(answer); }
+
+  void claimsAsked(std::shared_ptr<ClaimsCall> call) override { claims_.asked(call); }
+  void claimsCancelled(const std::shared_ptr<ClaimsCall>& call) override {
+    claims_.cancelled(call);
+  }
+  void healthOpened(std::shared_ptr<HealthStream> stream) override;
+  void healthEnded(const HealthStream& stream) override { pool_.healthEnded(stream); }
+  void registrationTold(bool registered, const std::string& error) override;
+
+  const std::string& driver() const override { return name_; }
+  std::shared_ptr<void> attach(schema::ApiServer::Client api, std::string node) override;
+
+private:
+  const std::string name_;
+  ApiLink api_;
+  ClaimSpecs specs_;
+  ClaimDesk claims_;
+  ClaimSweep sweep_;
+  PoolPublisher pool_;
+  DraServer server_;
+  DraRegistrar registrar_;
+};
+
+}  // namespace vfiogate
