@@ -91,6 +91,13 @@ bool SplitNode::startNetd() {
   return netd->says("event=started");
 }
 
+bool SplitNode::startNetdDra(const std::string& apiServer) {
+  netdDra.emplace(command("netd", {"dra", "--plugind", plugindSocket(), "--api-server", apiServer,
+                                   "--token", dir_ / "token", "--node", "node-1"}),
+                  programEnvironment());
+  return netdDra->says("event=started");
+}
+
 std::uint16_t SplitNode::netdPort() {
   constexpr std::string_view kListen = "listen=\"127.0.0.1:";
   const std::string said = netd->output();
@@ -123,7 +130,7 @@ bool SplitNode::tells(const std::string& event, const std::string& device, std::
 
 std::string SplitNode::said() {
   std::string all;
-  for (auto* process : {&privd, &plugind, &netd}) {
+  for (auto* process : {&privd, &plugind, &netd, &netdDra}) {
     if (*process) all += (*process)->output();
   }
   return all;

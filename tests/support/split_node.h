@@ -39,6 +39,8 @@ public:
   bool startPlugind(const std::string& config);
   /// `netd metrics` on a free port of 127.0.0.1.
   bool startNetd();
+  /// `netd dra` of the Node "node-1", with the token in the file "token" of this directory.
+  bool startNetdDra(const std::string& apiServer);
   /// Where it listens; 0: nowhere.
   std::uint16_t netdPort();
   /// Kills it and waits for its end.
@@ -89,6 +91,7 @@ public:
   std::optional<ChildProcess> privd;
   std::optional<ChildProcess> plugind;
   std::optional<ChildProcess> netd;
+  std::optional<ChildProcess> netdDra;
 };
 
 }  // namespace vfiogate::test

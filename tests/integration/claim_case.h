@@ -1,0 +1,165 @@
+#pragma once
+// The node of the tests about claims: privd, plugind and netd dra between the stand-in kubelet and
+// the stand-in API server. Two GPUs share group 7, a third is alone in group 8.
+
+#include "tests/integration/split_case.h"
+#include "tests/support/api_server.h"
+#include "tests/support/kubelet_sim/dra/api_claims.h"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <poll.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vfiogate::test {
+
+inline constexpr const char* kDriver = "vfio.vfiogate.dev";
+inline const std::string kGpus = "vfiogate.dev/gpu";
+inline const std::string kA = "0000:01:00.0";
+inline const std::string kB = "0000:01:00.1";
+inline const std::string kC = "0000:02:00.0";
+
+class ClaimCase : public testing::Test {
+protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "needs root: privd serves only as root";
+    api_.emplace();
+    claims_ = std::make_shared<sim::ApiClaims>(api_->port(), "node-1");
+    sim::KubeletOptions options;
+    options.dra.claims = claims_;
+    options.dra.slices = claims_;
+    // What is tried again after a minute is tried again after a second or two.
+    options.dra.times = sim::DraTimes{}.scaled(0.02);
+    options.dra.times.call = std::chrono::seconds(45);
+    options.dra.times.stale = std::chrono::seconds(30);
+    options.dra.times.healthSecond = std::chrono::seconds(1);
+    node_.emplace(std::move(options));
+    for (const char* name : {"plugins", "plugins_registry"}) {
+      std::filesystem::create_directory(node_->directory("kubelet") + "/" + name);
+    }
+    layOut(node_->hardware);
+  }
+  void TearDown() override {
+    if (!node_) return;
+    EXPECT_EQ(node_->kubelet.crash(), "");
+    if (HasFailure()) {
+      std::cerr << node_->said() << "\n" << api_->journal().dump(1).substr(0, 4000) << "\n";
+    }
+  }
+
+  virtual void layOut(FakeSysfs& hardware) {
+    hardware.add({.address = kA, .group = 7});
+    hardware.add({.address = kB, .group = 7});
+    hardware.add({.address = kC, .group = 8});
+  }
+  virtual std::string keys() const { return "serve: dra"; }
+  virtual std::string driverKeys() const { return "driver: vfio.vfiogate.dev"; }
+  std::string config() const {
+    return "dra: {" + driverKeys() +
+           "}\nresources:\n  - {name: vfiogate.dev/gpu, select: {vendor: \"10de\"}, " + keys() +
+           "}\n";
+  }
+
+  void startPrivd() {
+    ASSERT_TRUE(node_->startPrivd({"--dra-driver", kDriver, "--cdi-dir", node_->directory("cdi"),
+                                   "--plugind-rights", "watch,kubelet,cdi"}))
+        << node_->said();
+  }
+  void startPlugind() { ASSERT_TRUE(node_->startPlugind(config())) << node_->said(); }
+  void startNetd() { ASSERT_TRUE(node_->startNetdDra(api_->url())) << node_->said(); }
+  /// Everything runs, the kubelet is connected, and the pool is published.
+  void startAll() {
+    node_->kubelet.start();
+    startPlugind();
+    startPrivd();
+    startNetd();
+    ASSERT_TRUE(node_->kubelet.awaitDraConnected(kDriver)) << node_->said();
+    ASSERT_TRUE(devicesUntil([](const Devices& devices) { return devices.size() == 3; }));
+  }
+
+  using Devices = std::map<std::string, nlohmann::json>;
+  /// All devices in the API server's slices, by name.
+  Devices devices() {
+    Devices found;
+    for (const auto& slice : api_->slices()) {
+      for (const auto& device : slice.at("spec").value("devices", nlohmann::json::array())) {
+        found[device.at("name")] = device;
+      }
+    }
+    return found;
+  }
+  /// True as soon as they are so.
+  bool devicesUntil(const std::function<bool(const Devices&)>& wanted) {
+    return until([&]() { return wanted(devices()); });
+  }
+  static bool until(const std::function<bool()>& holds) {
+    const auto end = std::chrono::steady_clock::now() + sim::kPatience;
+    while (!holds()) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      poll(nullptr, 0, 50);
+    }
+    return true;
+  }
+  /// The device's taint in the slices: its value; empty: none.
+  static std::string taintOf(const Devices& devices, const std::string& name) {
+    const auto found = devices.find(name);
+    if (found == devices.end()) return "absent";
+    const auto taints = found->second.value("taints", nlohmann::json::array());
+    return taints.empty() ? "" : taints.at(0).value("value", "no value");
+  }
+
+  static std::string nameOf(const std::string& address) {
+    std::string name = address;
+    for (char& each : name) {
+      if (each == ':' || each == '.') each = '-';
+    }
+    return name;
+  }
+
+  /// An allocated claim, reserved for the pod of this uid. Returns its uid.
+  std::string claimFor(const std::string& claim, const std::string& pod,
+                       const std::vector<std::string>& addresses,
+                       const nlohmann::json& config = nlohmann::json::array()) {
+    std::vector<ClaimDevice> given;
+    for (const std::string& address : addresses) given.push_back({.device = nameOf(address)});
+    const std::string uid = api_->makeClaim(claim, kDriver, given, config);
+    EXPECT_EQ(claims_->reserve("default", claim, pod), "");
+    return uid;
+  }
+
+  /// A pod of one container that uses the claim.
+  static sim::PodSpec podWith(const std::string& uid, const std::string& claim) {
+    sim::PodSpec pod{.uid = uid, .initContainers = {}, .containers = {{"compute", {}}}};
+    pod.containers[0].claims = {{.name = "gpu"}};
+    pod.claims = {{.name = "gpu", .claim = claim}};
+    return pod;
+  }
+  sim::PodStart run(const sim::PodSpec& pod) {
+    EXPECT_TRUE(node_->kubelet.admit(pod).admitted);
+    return node_->kubelet.startPod(pod.uid);
+  }
+
+  std::string specFile(const std::string& uid) {
+    return node_->directory("cdi") + "/vfiogate-claim-" + uid + ".json";
+  }
+  nlohmann::json spec(const std::string& uid) {
+    std::ifstream file(specFile(uid));
+    return nlohmann::json::parse(file, nullptr, false);
+  }
+  bool specIsThere(const std::string& uid) { return std::filesystem::exists(specFile(uid)); }
+
+  std::optional<ApiServer> api_;
+  std::shared_ptr<sim::ApiClaims> claims_;
+  std::optional<SplitNode> node_;
+};
+
+}  // namespace vfiogate::test
