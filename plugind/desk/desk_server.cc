@@ -122,8 +122,8 @@ void DeskServer::admit(kj::AutoCloseFd connection, Visitor who) {
   auto stream = loop_.streams.wrapSocketFd(kj::mv(connection), kStreamFlags);
   if (who == Visitor::kNetd) {
     auto attached = kj::newPromiseAndFulfiller<void>();
-    auto visit = kj::heap<NetdVisit>(
-        kj::mv(stream), kj::heap<ApiDesk>(source_, api_, kj::mv(attached.fulfiller)));
+    auto visit = kj::heap<NetdVisit>(kj::mv(stream),
+                                     kj::heap<ApiDesk>(source_, api_, kj::mv(attached.fulfiller)));
     auto offended = visit->metered.offended().then([](Offence offence) {
       logWarning(LogEvent::kPeerRefused,
                  {{"where", "desk"}, {"peer", "netd"}, {"why", reasonOf(offence).cStr()}});
@@ -143,9 +143,8 @@ void DeskServer::admit(kj::AutoCloseFd connection, Visitor who) {
 
 void DeskServer::keep(kj::Promise<void> visit, kj::Promise<void> timeOver, Visitor who) {
   ++visitors_[who];
-  visits_.add(visit.exclusiveJoin(kj::mv(timeOver)).attach(kj::defer([this, who]() {
-    --visitors_[who];
-  })));
+  visits_.add(
+      visit.exclusiveJoin(kj::mv(timeOver)).attach(kj::defer([this, who]() { --visitors_[who]; })));
 }
 
 kj::Promise<void> DeskServer::untilReplaced() {

@@ -135,8 +135,8 @@ struct LedgerState {
   std::optional<CheckpointVersion> inherited;
 
   bool noCheckpoint = false;  ///< at the start the kubelet had written none
-  bool begun = false;    ///< step 1 of adoption is done: resources may be registered
-  bool adopted = false;  ///< step 2 is
+  bool begun = false;         ///< step 1 of adoption is done: resources may be registered
+  bool adopted = false;       ///< step 2 is
   std::optional<Instant> firstFrame;
   LookPlan look;
   Instant lastEvent;  ///< what was due until then was done

@@ -21,8 +21,8 @@ std::optional<Instant> listDue(const LedgerState& state);
 void adopt(Turn& turn);
 
 /// The same where nothing is served to the device plugin's side: without a frame no look proves
-/// anything. What the plugind before us answered there is recorded by kAdoptionWait, and nothing was
-/// where the kubelet has none of our devices registered.
+/// anything. What the plugind before us answered there is recorded by kAdoptionWait, and nothing
+/// was where the kubelet has none of our devices registered.
 void adoptWithoutFrames(Turn& turn);
 
 /// Begins what is due now, one look at a time.
