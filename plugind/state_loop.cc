@@ -346,7 +346,9 @@ void StateLoop::askList() {
 }
 
 PluginStatus StateLoop::status() const {
-  return statusOf(ledger_.state(), resources_.facts());
+  PluginStatus status = statusOf(ledger_.state(), resources_.facts());
+  if (claims_ != nullptr) status.dra = claims_->status();
+  return status;
 }
 
 std::string StateLoop::statusJson() const {

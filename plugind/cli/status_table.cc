@@ -85,6 +85,21 @@ std::string headline(const json& status) {
   return text + "\n";
 }
 
+std::string draLine(const json& status) {
+  const auto dra = status.find("dra");
+  if (dra == status.end()) return "";
+  std::string text = "DRA driver " + textAt(*dra, "driver") + ": ";
+  text += dra->at("registered").get<bool>() ? "registered" : "not registered";
+  const std::string trouble = textAt(*dra, "trouble", "");
+  if (!trouble.empty()) text += " (" + trouble + ")";
+  text += dra->at("api").get<bool>() ? " | netd dra connected" : " | netd dra not connected";
+  const auto published = dra->at("poolDevices").get<std::size_t>();
+  if (published == 0) return text + " | nothing published yet\n";
+  return text + " | pool " + textAt(*dra, "node") + ": " + std::to_string(published) +
+         " published, " + std::to_string(dra->at("taintedDevices").get<std::size_t>()) +
+         " tainted\n";
+}
+
 std::string resourceLine(const json& resource) {
   std::string text = textAt(resource, "name") + ": ";
   const std::string serve = textAt(resource, "serve");
@@ -129,7 +144,7 @@ std::string statusTable(const json& status, std::size_t width, bool colours) {
   const std::vector<Column> columns = {{"DEVICE"}, {"GROUP"},        {"MODEL"},
                                        {"HEALTH"}, {"STATE"},        {"USE"},
                                        {"SINCE"},  {"HOLDER", true}, {"HARDWARE"}};
-  std::string text = headline(status);
+  std::string text = headline(status) + draLine(status);
   for (const json& resource : status.at("resources")) {
     std::vector<std::vector<Cell>> rows;
     for (const json& device : resource.at("devices")) rows.push_back(rowOf(device));

@@ -1,6 +1,7 @@
 #include "plugind/core/readiness.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace vfiogate {
@@ -41,6 +42,16 @@ std::string withObstacles(std::string text, const PluginStatus& status) {
   return text;
 }
 
+/// Why claims cannot be served; absent: they can.
+std::optional<std::string> claimsWait(const DriverStatus& dra) {
+  if (dra.registration != DraRegistrationState::kRegistered) {
+    return "not registered with the kubelet: DRA driver " + dra.driver + " (" +
+           std::string(nameOf(dra.registration)) + ")";
+  }
+  if (!dra.apiThere) return "netd dra is not connected: claims cannot be read";
+  return std::nullopt;
+}
+
 }  // namespace
 
 PluginReadiness readinessOf(const PluginStatus& status) {
@@ -49,26 +60,28 @@ PluginReadiness readinessOf(const PluginStatus& status) {
   if (!status.adopted) return {false, "not adopted: the first look at all holders is not over"};
   std::size_t withDevices = 0;
   std::size_t toClaims = 0;
+  std::size_t registered = 0;
   std::vector<const ResourceStatus*> unserved;
   for (const ResourceStatus& resource : status.resources) {
     if (resource.devices.empty()) continue;
     ++withDevices;
-    if (!servesPlugin(resource.lending)) {
-      ++toClaims;
-    } else if (!isServed(resource)) {
-      unserved.push_back(&resource);
-    }
+    if (servesDra(resource.lending)) ++toClaims;
+    if (!servesPlugin(resource.lending)) continue;
+    ++registered;
+    if (!isServed(resource)) unserved.push_back(&resource);
   }
   if (withDevices > 0 && !status.obstacles.empty() && !anyReady(status)) {
     return {false, textOf(status.obstacles.front())};
   }
   if (!unserved.empty()) return {false, "not registered and streaming: " + listOf(unserved)};
+  if (toClaims > 0 && status.dra) {
+    if (auto why = claimsWait(*status.dra)) return {false, *std::move(why)};
+  }
   if (withDevices == 0) {
     return {true, withObstacles("ready: no device of the configuration is on this node", status)};
   }
-  std::string text =
-      "ready: resources registered and streaming: " + std::to_string(withDevices - toClaims);
-  if (toClaims > 0) text += ", for claims only: " + std::to_string(toClaims);
+  std::string text = "ready: resources registered and streaming: " + std::to_string(registered);
+  if (toClaims > 0) text += ", served to claims: " + std::to_string(toClaims);
   return {true, withObstacles(std::move(text), status)};
 }
 

@@ -3,6 +3,7 @@
 // For operators: it names holders, which a refusal never does.
 
 #include "ipc/types/node_obstacle.h"
+#include "plugind/core/dra/driver_status.h"
 #include "plugind/core/ledger/ledger_view.h"
 #include "plugind/core/registration.h"
 
@@ -54,7 +55,8 @@ struct PluginStatus {
   std::vector<ResourceStatus> resources;
   std::vector<GroupView> gone;  ///< lent, and the hardware is gone
   std::map<Bdf, LeftOut> leftOut;
-  std::vector<NodeObstacle> obstacles;  ///< of the whole node
+  std::vector<NodeObstacle> obstacles;             ///< of the whole node
+  std::optional<DriverStatus> dra = std::nullopt;  ///< absent: no driver is configured
 
   friend bool operator==(const PluginStatus&, const PluginStatus&) = default;
 };

@@ -126,6 +126,18 @@ ordered_json toJson(const ResourceStatus& resource, const Moment& now) {
   return json;
 }
 
+ordered_json toJson(const DriverStatus& dra) {
+  ordered_json json{{"driver", dra.driver},
+                    {"registered", dra.registration == DraRegistrationState::kRegistered},
+                    {"registration", nameOf(dra.registration)},
+                    {"api", dra.apiThere},
+                    {"node", dra.node},
+                    {"poolDevices", dra.poolDevices},
+                    {"taintedDevices", dra.taintedDevices}};
+  if (!dra.trouble.empty()) json["trouble"] = dra.trouble;
+  return json;
+}
+
 }  // namespace
 
 ordered_json toJson(const PluginStatus& status, const Moment& now) {
@@ -140,6 +152,7 @@ ordered_json toJson(const PluginStatus& status, const Moment& now) {
                     {"leftOut", ordered_json::array()},
                     {"obstacles", ordered_json::array()}};
   if (status.privdAwaySince) json["privd"]["awayFor"] = secondsSince(now, *status.privdAwaySince);
+  if (status.dra) json["dra"] = toJson(*status.dra);
   for (const ResourceStatus& resource : status.resources) {
     json["resources"].push_back(toJson(resource, now));
   }

@@ -26,6 +26,7 @@ public:
   /// From now on this one is asked, until the returned token is dropped or another one attaches.
   std::shared_ptr<void> attach(schema::ApiServer::Client api, std::string node);
 
+  bool isThere() const { return attached_ != nullptr; }
   /// The node that the netd attached last is on; absent: none was attached yet.
   const std::optional<std::string>& node() const { return node_; }
 

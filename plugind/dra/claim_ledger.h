@@ -2,6 +2,7 @@
 // The ledger, as the DRA driver's parts use it, and what they are told of it. The state loop stands
 // behind both.
 
+#include "plugind/core/dra/driver_status.h"
 #include "plugind/core/ledger/ledger_state.h"
 #include "plugind/core/settings.h"
 
@@ -41,6 +42,7 @@ public:
   virtual void carryOut(const Effects& effects) = 0;
   /// False: not a call about claims.
   virtual bool answered(const Answer& answer) = 0;
+  virtual DriverStatus status() const = 0;
 
 protected:
   ~ClaimServer() = default;

@@ -27,6 +27,20 @@ void DraDriver::carryOut(const Effects& effects) {
   pool_.changed();
 }
 
+DriverStatus DraDriver::status() const {
+  DriverStatus status{.driver = name_,
+                      .registration = registrar_.state(),
+                      .trouble = registrar_.trouble(),
+                      .apiThere = api_.isThere(),
+                      .node = api_.node().value_or("")};
+  if (!pool_.told()) return status;
+  status.poolDevices = pool_.told()->devices.size();
+  for (const auto& [name, device] : pool_.told()->devices) {
+    if (!device.taints.empty()) ++status.taintedDevices;
+  }
+  return status;
+}
+
 void DraDriver::healthOpened(std::shared_ptr<HealthStream> stream) {
   pool_.healthOpened(std::move(stream));
 }

@@ -37,6 +37,7 @@ public:
   void begun() override { registrar_.start(); }
   void carryOut(const Effects& effects) override;
   bool answered(const Answer& answer) override { return claims_.answered(answer); }
+  DriverStatus status() const override;
 
   void claimsAsked(std::shared_ptr<ClaimsCall> call) override { claims_.asked(call); }
   void claimsCancelled(const std::shared_ptr<ClaimsCall>& call) override {

@@ -116,6 +116,20 @@ void addGroups(const PluginStatus& status, std::vector<MetricFamily>& families) 
                             static_cast<double>(disputed)));
 }
 
+void addDra(const DriverStatus& dra, std::vector<MetricFamily>& families) {
+  const bool registered = dra.registration == DraRegistrationState::kRegistered;
+  families.push_back(single("vfiogate_dra_registered",
+                            "1: the kubelet took the DRA driver's registration",
+                            registered ? 1 : 0));
+  families.push_back(single("vfiogate_dra_api_there",
+                            "1: netd dra is connected: claims can be read", dra.apiThere ? 1 : 0));
+  auto devices = family("vfiogate_dra_pool_devices", "Devices in the pool that netd was told last");
+  const auto tainted = static_cast<double>(dra.taintedDevices);
+  add(devices, {{"taint", "no"}}, static_cast<double>(dra.poolDevices) - tainted);
+  add(devices, {{"taint", "yes"}}, tainted);
+  families.push_back(std::move(devices));
+}
+
 }  // namespace
 
 std::vector<MetricFamily> gaugesOf(const PluginStatus& status) {
@@ -129,6 +143,7 @@ std::vector<MetricFamily> gaugesOf(const PluginStatus& status) {
   addResources(status, families);
   addReasons(status, families);
   addGroups(status, families);
+  if (status.dra) addDra(*status.dra, families);
   return families;
 }
 

@@ -118,6 +118,36 @@ INSTANTIATE_TEST_SUITE_P(
                  "v.dev/r3 (attempting) and 2 more"}),
     [](const auto& row) { return std::string(row.param.name); });
 
+PluginStatus statusOfClaims(DraRegistrationState registration, bool apiThere) {
+  PluginStatus status = statusFrom({"", true, true, true, {kServed}, true, ""});
+  status.resources.front().lending.serve = Serve::kDra;
+  status.dra = DriverStatus{.driver = "vfio.example",
+                            .registration = registration,
+                            .trouble = "pod secret-pod",
+                            .apiThere = apiThere,
+                            .node = "n"};
+  return status;
+}
+
+TEST(ReadinessForClaims, NeedsTheKubeletAndNetd) {
+  using State = DraRegistrationState;
+  EXPECT_EQ(readinessOf(statusOfClaims(State::kFindable, true)),
+            (PluginReadiness{false,
+                             "not registered with the kubelet: DRA driver vfio.example "
+                             "(findable)"}));
+  EXPECT_EQ(readinessOf(statusOfClaims(State::kRegistered, false)),
+            (PluginReadiness{false, "netd dra is not connected: claims cannot be read"}));
+  EXPECT_EQ(
+      readinessOf(statusOfClaims(State::kRegistered, true)),
+      (PluginReadiness{true, "ready: resources registered and streaming: 0, served to claims: 1"}));
+}
+
+TEST(ReadinessForClaims, IsNoMatterWhereNoDeviceIsForThem) {
+  PluginStatus status = statusOfClaims(DraRegistrationState::kPausing, false);
+  status.resources.front().lending.serve = Serve::kPlugin;
+  EXPECT_TRUE(readinessOf(status).ready);
+}
+
 constexpr NodeObstacle kNoDriver{"vfio_pci_not_loaded", "load it"};
 constexpr NodeObstacle kReadOnly{"readonly_sysfs", "mount it writable"};
 
@@ -157,7 +187,7 @@ TEST(Readiness, WaitsForNoRegistrationOfWhatIsForClaimsOnly) {
   status.resources.front().lending.serve = Serve::kDra;
   EXPECT_EQ(
       readinessOf(status),
-      (PluginReadiness{true, "ready: resources registered and streaming: 1, for claims only: 1"}));
+      (PluginReadiness{true, "ready: resources registered and streaming: 1, served to claims: 1"}));
 }
 
 }  // namespace

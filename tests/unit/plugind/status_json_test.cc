@@ -148,6 +148,27 @@ TEST(StatusTable, SaysWhatIsServedToClaims) {
               HasSubstr("3 s ago, to claims too, groupUnit one\n"));
 }
 
+TEST(StatusTable, TellsOfTheDraDriver) {
+  PluginStatus status;
+  status.dra = DriverStatus{.driver = "vfio.example",
+                            .registration = DraRegistrationState::kRefused,
+                            .trouble = "no",
+                            .apiThere = true};
+  EXPECT_THAT(
+      statusTable(toJson(status, kNow), 0, false),
+      HasSubstr("DRA driver vfio.example: not registered (no) | netd dra connected | nothing "
+                "published yet\n"));
+  status.dra = DriverStatus{.driver = "vfio.example",
+                            .registration = DraRegistrationState::kRegistered,
+                            .node = "node-1",
+                            .poolDevices = 3,
+                            .taintedDevices = 1};
+  EXPECT_THAT(
+      statusTable(toJson(status, kNow), 0, false),
+      HasSubstr("DRA driver vfio.example: registered | netd dra not connected | pool node-1: "
+                "3 published, 1 tainted\n"));
+}
+
 TEST(StatusTable, ColoursWhatIsWrong) {
   const std::string text = statusTable(toJson(everything(), kNow), 0, true);
   EXPECT_THAT(text, HasSubstr("\x1b["));
