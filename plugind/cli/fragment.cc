@@ -78,7 +78,7 @@ std::string kubevirtFragment(const json& status) {
       "#   hostDevices:\n";
   unsigned number = 0;
   for (const json& resource : resources) {
-    if (!resource.at("kubevirt")) continue;
+    if (isForClaims(resource) || !resource.at("kubevirt")) continue;
     text += "#     - {name: device" + std::to_string(++number) +
             ", deviceName: " + nameOf(resource) + "}\n";
   }
