@@ -8,12 +8,11 @@ driver=vfio.vfiogate.dev plugind_socket=/run/plugind/plugind.sock pool=/tmp/pool
 show_logs() {
   for log_file in /tmp/daemon /tmp/plugind /tmp/netd; do sed "s|^|MACHINE $log_file: |" $log_file; done
 }
-# The command, again and again until it succeeds: yes; no after 30 s.
+# The command, again and again until it succeeds: yes; no after a minute.
 until_so() {
-  tries=0
+  latest=$(($(date +%s) + 60))
   until "$@" >/dev/null 2>&1; do
-    [ $tries -lt 300 ] || { echo no && return; }
-    tries=$((tries + 1))
+    [ "$(date +%s)" -lt $latest ] || { echo no && return; }
     usleep 100000
   done
   echo yes
