@@ -101,6 +101,12 @@ INSTANTIATE_TEST_SUITE_P(
              [](auto m) {
                for (int depth = 0; depth < 1000; ++depth) m = m.initUnimplemented();
              }),
+        kind("AbortsWithAnExceptionOfNoKnownType",
+             [](auto m) { m.initAbort().setType(capnp::rpc::Exception::Type{4}); }),
+        kind("ReturnsAnExceptionOfNoKnownType",
+             [](auto m) {
+               m.initReturn().initException().setType(capnp::rpc::Exception::Type{0xffff});
+             }),
         kind("ResultsToYourself", [](auto m) { m.initCall().getSendResultsTo().setYourself(); }),
         kind("ResultsToThirdParty",
              [](auto m) { m.initCall().getSendResultsTo().initThirdParty(); })),
