@@ -13,9 +13,14 @@ add_library(vfiogate::hardening ALIAS vfiogate_hardening)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 if(VFIOGATE_HARDEN)
+  file(RELATIVE_PATH to_source ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
   target_compile_options(vfiogate_hardening INTERFACE -g1 -D_GLIBCXX_ASSERTIONS
     "$<IF:${cases},-O0,-O2;-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=3>"
-    -fstack-protector-strong -fstack-clash-protection -fcf-protection)
+    -fstack-protector-strong -fstack-clash-protection -fcf-protection
+    # The same bytes wherever the tree lies, and no path of the builder's in a log line. The others
+    # are for a compiler cache, which may turn paths into those that lead there from the build.
+    -ffile-prefix-map=${CMAKE_SOURCE_DIR}/= -ffile-prefix-map=${to_source}=
+    -ffile-prefix-map=${CMAKE_BINARY_DIR}/=)
   target_link_options(vfiogate_hardening INTERFACE
     -pie -Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,-z,separate-code -Wl,--as-needed)
 endif()

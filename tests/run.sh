@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs every layer of tests that this machine allows.
 #   tests/run.sh          what every change must pass, under 45 minutes on 2 cores
-#   tests/run.sh --full   also ThreadSanitizer, clang-tidy on everything, longer fuzzing, each mutant,
+#   tests/run.sh --full   also ThreadSanitizer, clang-tidy on everything, longer fuzzing, each mutant, two builds,
 #                          2,000 kills and 5,000 restarts of the kubelet
 # Ends with the line "N passed, N failed, N skipped"; exit 0 only if nothing failed.
 set -uo pipefail
@@ -124,7 +124,7 @@ driving='instances|split|settings|cdi|timelines|timelines_release|traps|registra
 driving="^($driving|updates|plugind_shell)_test\$"
 
 build release programs machine_programs tests_integration tests_standin tests_fault tests_sandbox tests_bench
-check "hardening of the programs" tests/budget/hardening.sh build/release/bin
+check "hardening of the programs" tests/supply/hardening.py build/release/bin
 ctests release -LE "$inside|^machine\$" --parallel 4
 # A virtual machine is emulated: it fills a processor.
 ctests release -L machine --parallel 2
@@ -138,6 +138,13 @@ else
   build checked privd plugind tests_unit tests_property tests_peers
   ctests checked -L "$inside" --parallel 2
   skip "tests of libraries without sanitizers, and every other test with them: only with --full"
+fi
+
+heading "reproducible build"
+if [ "$full" = yes ]; then
+  check "two builds of the release preset have the same bytes" tests/supply/reproducible.sh
+elif timely "a second build of netd"; then
+  check "a second build of netd elsewhere has the same bytes" tests/supply/reproducible.sh --against build/release/bin netd
 fi
 
 heading "clang-tidy"

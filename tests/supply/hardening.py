@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Checks in the built programs themselves that they were compiled and linked as cmake/hardening.cmake says.
+
+Usage: hardening.py BIN    BIN: the folder with the programs"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import typing
+
+PROGRAMS = ("privd", "plugind", "netd")
+# What may not be loaded by whom: the libraries of the network and of large parsers.
+NEVER_LOADED = {
+    "privd": "grpc|protobuf|yaml|spdlog|prometheus|ssl|crypto|kj-http|kj-tls",
+    "netd": "grpc|protobuf|yaml",
+}
+
+
+def said(*command: str | pathlib.Path) -> str:
+    return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True).stdout
+
+
+class Program:
+    """What readelf says of it."""
+
+    def __init__(self, path: pathlib.Path):
+        self.header = said("readelf", "-hW", path)
+        self.segments = re.findall(r"^  ([A-Z_]+) +(?:0x\S+ +){5}([RWE ]{3})", said("readelf", "-lW", path), re.MULTILINE)
+        self.dynamic = said("readelf", "-dW", path)
+        self.symbols = set(re.findall(r"\bUND (\w+)", said("readelf", "--dyn-syms", "-W", path)))
+        start = re.search(r" \.text +PROGBITS +\S+ (\S+) (\S+)", said("readelf", "-SW", path))
+        at, size = (int(number, 16) for number in start.groups())
+        self.code = path.read_bytes()[at:at + size]
+
+    def flags(self, segment: str) -> list[str]:
+        return [flags for kind, flags in self.segments if kind == segment]
+
+
+class Property(typing.NamedTuple):
+    name: str
+    holds: typing.Callable[[Program], bool]
+
+
+PROPERTIES = (
+    Property("position independent", lambda p: "DYN" in p.header and bool(re.search(r"Flags:.*\bPIE\b", p.dynamic))),
+    Property("bound at start, so that relocations are read-only from then on",
+             lambda p: bool(p.flags("GNU_RELRO")) and bool(re.search(r"\(FLAGS\).*BIND_NOW", p.dynamic))),
+    Property("without executable stack", lambda p: p.flags("GNU_STACK") == ["RW "]),
+    Property("without a segment that is writable and executable",
+             lambda p: bool(p.flags("LOAD")) and not any("W" in f and "E" in f for f in p.flags("LOAD"))),
+    Property("with code apart from what is only read", lambda p: sorted(p.flags("LOAD"))[:2] == ["R  ", "R  "]),
+    Property("without relocations in its code", lambda p: "TEXTREL" not in p.dynamic),
+    Property("with stack protector", lambda p: "__stack_chk_fail" in p.symbols),
+    Property("with fortified calls", lambda p: any(re.fullmatch(r"__\w+_chk", s) and s != "__stack_chk_fail" for s in p.symbols)),
+    Property("with marked targets of indirect jumps (endbr64)", lambda p: p.code.count(b"\xf3\x0f\x1e\xfa") > 100),
+    Property("with checked containers", lambda p: any("glibcxx_assert_fail" in s for s in p.symbols)),
+    Property("without library path of its own", lambda p: not re.search(r"R(UN)?PATH", p.dynamic)),
+)
+
+
+def faults(path: pathlib.Path) -> list[str]:
+    program = Program(path)
+    return [a.name for a in PROPERTIES if not a.holds(program)]
+
+
+def check_the_checker() -> None:
+    """A program that has none of it is found to have none of it."""
+    with tempfile.TemporaryDirectory() as place:
+        source, bad = pathlib.Path(place, "bad.c"), pathlib.Path(place, "bad")
+        source.write_text('__asm__(".section .both,\\"awx\\"\\n.byte 0\\n.text\\n"); int main(void) { return 0; }\n')
+        said("gcc", "-no-pie", "-fno-pie", "-fcf-protection=none", "-fno-stack-protector", "-Wl,-z,norelro", "-Wl,-z,lazy", "-Wl,-z,execstack",
+             "-Wl,-z,noseparate-code", "-Wl,-rpath,/nowhere", source, "-o", bad)
+        expected = [a.name for a in PROPERTIES if "relocations in its code" not in a.name]
+        assert faults(bad) == expected, set(expected) ^ set(faults(bad))
+
+
+def main() -> int:
+    folder = pathlib.Path(sys.argv[1])
+    check_the_checker()
+    bad = False
+    for name in PROGRAMS:
+        missing = faults(folder / name)
+        for kind in PROPERTIES:
+            print(f"{name}: {'NOT ' if kind.name in missing else ''}{kind.name}")
+        bad = bad or bool(missing)
+    for name, libraries in NEVER_LOADED.items():
+        loaded = [line.split()[0] for line in said("ldd", folder / name).splitlines() if re.search(libraries, line.split()[0])]
+        print(f"{name}: loads {', '.join(loaded)}, which it must NOT" if loaded else f"{name}: loads none of {libraries}")
+        bad = bad or bool(loaded)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
