@@ -19,6 +19,7 @@ TREE = HERE.parents[1]
 sys.path.insert(0, str(TREE / "deploy/image"))
 import build_image  # noqa: E402  the image's programs are stripped and dated in the same way
 import root_files  # noqa: E402
+import sbom  # noqa: E402
 
 NAME = "vfiogate-privd"
 MAINTAINER = "vfiogate maintainers <maintainers@vfiogate.invalid>"
@@ -29,6 +30,7 @@ DESCRIPTION = """sees PCI devices and hands them to virtual machines
  filter of system calls."""
 # Wanted from the first boot on: where nothing is declared it does nothing.
 EARLY_LINK = "lib/systemd/system/sysinit.target.wants/vfiogate-privd-early.service"
+BILL = f"usr/share/sbom/{NAME}.spdx.json"
 NEEDRESTART = "etc/needrestart/restart.d/vfiogate-privd.service"
 CONFFILES = ("etc/vfiogate/privd.conf", NEEDRESTART)
 SCRIPTS = ("postinst", "prerm", "postrm")
@@ -95,6 +97,11 @@ def control(root: pathlib.Path, program: pathlib.Path, version: str) -> str:
     return "".join(f"{key}: {value}\n" for key, value in fields.items())
 
 
+def shipped_files(root: pathlib.Path) -> dict[str, root_files.Entry]:
+    plain = (path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
+    return {str(path.relative_to(root)): root_files.Entry(path.read_bytes()) for path in plain}
+
+
 def build(wish: argparse.Namespace) -> None:
     built = wish.programs / "privd"
     if not built.exists():
@@ -117,6 +124,8 @@ def build(wish: argparse.Namespace) -> None:
         put(root, f"usr/share/doc/{NAME}/changelog.gz", packed(changelog(version, epoch)))
         put(root, "usr/share/bash-completion/completions/privd", completion.text_of(program).encode())
         add_manuals(root, program, version)
+        created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(epoch))
+        put(root, BILL, sbom.text_of(NAME, shipped_files(root), [built], version, created))
         facts = control(root, program, version)
         for script in SCRIPTS:
             put(root, f"DEBIAN/{script}", (HERE / script).read_bytes(), 0o755)

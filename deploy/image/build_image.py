@@ -12,6 +12,7 @@ import sys
 import oci
 import root_files
 import sbom
+import vex
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = ("privd", "plugind", "netd")
@@ -48,7 +49,8 @@ def build(wish: argparse.Namespace) -> None:
     epoch = epoch_of_tree()
     created = datetime.datetime.fromtimestamp(epoch, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     files = root_files.collect(programs)
-    files[sbom.NAME] = root_files.Entry(sbom.text_of(files, wish.tag, created))
+    files[vex.NAME] = root_files.Entry(vex.text_of(files, wish.tag, created))
+    files[sbom.NAME] = root_files.Entry(sbom.text_of("vfiogate-image", files, programs, wish.tag, created))
     layer = oci.layer_of(files, root_files.DIRECTORIES, epoch)
     image = oci.image_of(layer, f"{wish.name}:{wish.tag}", wish.tag, created)
     oci.write_archive(image, wish.out, epoch)

@@ -38,6 +38,20 @@ def facts_of(package: str) -> dict[str, str]:
     return dict(zip(fields, text.split("\n")))
 
 
+def installed(name: str) -> str | None:
+    """The package of this name as the others are named; None: it is not installed."""
+    said = subprocess.run(["dpkg-query", "--show", "--showformat", "${db:Status-Abbrev} ${binary:Package}\n", name],
+                          capture_output=True, text=True).stdout.split("\n")
+    return next((line.split()[1] for line in said if line.startswith("ii")), None)
+
+
+def purl_of(package: str) -> str:
+    """The package's name, version and architecture as scanners write them."""
+    facts = facts_of(package)
+    version = facts["Version"].replace("+", "%2B").replace(":", "%3A")
+    return f"pkg:deb/debian/{facts['Package'].replace('+', '%2B')}@{version}?arch={facts['Architecture']}"
+
+
 def copyright_of(package: str) -> pathlib.Path:
     """Debian's copyright file, which has to go along with the package's files."""
     path = pathlib.Path("/usr/share/doc", facts_of(package)["Package"], "copyright")

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -18,11 +19,14 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import against_programs  # noqa: E402
+import bills  # noqa: E402
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = TREE / "deploy/image/build_image.py"
 KERNEL = TREE / "tests/machine/fetch_kernel.sh"
 SBOM = "usr/share/sbom/vfiogate.spdx.json"
+VEX = "usr/share/sbom/vfiogate.openvex.json"
+SHIPPED = ("privd", "plugind", "netd")
 PROGRAMS = pathlib.Path()
 
 
@@ -108,11 +112,59 @@ class Image(unittest.TestCase):
         for name, entry in listed.items():
             sums = {s["algorithm"]: s["checksumValue"] for s in entry["checksums"]}
             self.assertEqual(sums["SHA256"], hashlib.sha256((self.root / name).read_bytes()).hexdigest())
-        for package in bill["packages"]:
-            if package["name"] != "vfiogate":
-                self.assertTrue((self.root / package["licenseComments"].lstrip("/")).is_file(), package["name"])
         owned = {r["relatedSpdxElement"] for r in bill["relationships"] if r["relationshipType"] == "CONTAINS"}
         self.assertEqual(owned, {f["SPDXID"] for f in bill["files"]})
+
+    def bill(self) -> tuple[dict, dict[str, dict]]:
+        bill = json.loads((self.root / SBOM).read_text())
+        return bill, {package["name"]: package for package in bill["packages"]}
+
+    def related(self, kind: str) -> set[str]:
+        """The packages at the other end of vfiogate's relations of this kind."""
+        bill, packages = self.bill()
+        names = {package["SPDXID"]: name for name, package in packages.items()}
+        ends = {r[end] for r in bill["relationships"] if r["relationshipType"] == kind for end in ("spdxElementId", "relatedSpdxElement")}
+        return {names[end] for end in ends if end in names} - {"vfiogate"}
+
+    def test_the_bill_of_materials_is_well_formed(self):
+        bills.check_the_checker()
+        self.assertEqual(bills.bill_faults(self.bill()[0]), [])
+
+    def test_every_shared_object_that_a_program_loads_is_in_the_bill(self):
+        _, packages = self.bill()
+        said = " ".join(package.get("comment", "") for package in packages.values())
+        for program in SHIPPED:
+            loaded = re.findall(r"(/\S+) \(0x", subprocess.run(["ldd", PROGRAMS / program], check=True, capture_output=True, text=True).stdout)
+            self.assertGreater(len(loaded), 5)
+            for path in loaded:
+                self.assertRegex(said, rf"{re.escape(path)} is loaded by [a-z, ]*{program}")
+
+    def test_what_is_compiled_in_and_what_compiled_it_is_in_the_bill(self):
+        for name in ("nlohmann-json3-dev", "libcli11-dev", "libcapnp-dev", "libstdc++-12-dev", "libc6-dev", "libgcc-12-dev"):
+            self.assertIn(name, self.related("STATIC_LINK"))
+        self.assertIn("g++-12", self.related("BUILD_TOOL_OF"))
+
+    def test_each_package_has_the_version_that_is_installed_and_says_where_its_licence_is(self):
+        _, packages = self.bill()
+        for name, package in packages.items():
+            if name == "vfiogate":
+                continue
+            told = subprocess.run(["dpkg-query", "-Wf", "${Version}\n", name], check=True, capture_output=True, text=True).stdout
+            self.assertIn(package["versionInfo"], told.split("\n"))
+            notice = package["licenseComments"].split()[0].rstrip(",").lstrip("/")
+            if name in self.related("DEPENDS_ON"):
+                self.assertTrue((self.root / notice).is_file(), name)
+        self.assertEqual(packages["libseccomp2"]["licenseDeclared"], "LGPL-2.1-only")
+        self.assertEqual(packages["libcli11-dev"]["licenseDeclared"], "BSD-3-Clause")
+
+    def test_the_flaws_that_are_judged_are_of_packages_in_the_bill(self):
+        flaws, (_, packages) = json.loads((self.root / VEX).read_text()), self.bill()
+        self.assertEqual(bills.flaw_faults(flaws), [])
+        named = {name for statement in flaws["statements"] for name in bills.components(statement)}
+        self.assertEqual(named - set(packages), set())
+        self.assertIn("libc6", named)
+        fixed = {s["vulnerability"]["name"] for s in flaws["statements"] if s["status"] == "fixed"}
+        self.assertIn("CVE-2025-0838", fixed)
 
     def test_a_program_that_is_missing_is_named(self):
         other = self.directory / "broken"

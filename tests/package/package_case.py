@@ -18,6 +18,7 @@ NAME = "vfiogate-privd"
 UNIT = f"lib/systemd/system/{NAME}.service"
 EARLY = f"lib/systemd/system/{NAME}-early.service"
 EARLY_LINK = f"lib/systemd/system/sysinit.target.wants/{NAME}-early.service"
+BILL = f"usr/share/sbom/{NAME}.spdx.json"
 NEEDRESTART = f"etc/needrestart/restart.d/{NAME}.service"
 CONFIGURATION = "etc/vfiogate/privd.conf"
 

@@ -5,6 +5,8 @@ cannot be made here."""
 
 import argparse
 import gzip
+import hashlib
+import json
 import os
 import pathlib
 import re
@@ -13,9 +15,12 @@ import subprocess
 import sys
 import unittest
 
-from package_case import CONFIGURATION, EARLY, EARLY_LINK, NAME, NEEDRESTART, TREE, UNIT, Built, build, run
-from package_scripts import Installation  # noqa: F401
-from package_units import Unit  # noqa: F401
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import bills  # noqa: E402
+
+from package_case import BILL, CONFIGURATION, EARLY, EARLY_LINK, NAME, NEEDRESTART, TREE, UNIT, Built, build, run  # noqa: E402
+from package_scripts import Installation  # noqa: E402, F401
+from package_units import Unit  # noqa: E402, F401
 
 NEEDED = ("help2man", "dpkg-deb", "dpkg-shlibdeps", "strip")
 
@@ -29,7 +34,7 @@ class Package(Built):
         self.assertEqual({member.name.removeprefix("./") for member in self.members if not member.isdir()}, manuals | {
             "usr/bin/privd", UNIT, EARLY, EARLY_LINK, NEEDRESTART, CONFIGURATION, "usr/lib/modules-load.d/vfiogate.conf", "usr/share/man/man1/privd.1.gz",
             "usr/share/bash-completion/completions/privd", f"usr/share/doc/{NAME}/copyright",
-            f"usr/share/doc/{NAME}/changelog.gz"})
+            f"usr/share/doc/{NAME}/changelog.gz", BILL})
 
     def test_everything_is_roots_and_nobody_else_writes_it(self):
         for member in self.members:
@@ -48,6 +53,17 @@ class Package(Built):
         self.assertEqual(run(self.program, "--version", check=True).stdout, version)
         self.assertEqual(run("dpkg-deb", "-f", self.archive, "Version", check=True).stdout, version)
         self.assertIn(run(self.program, "doctor").returncode, (0, 1))
+
+    def test_its_bill_of_materials_names_its_files_and_what_its_program_loads(self):
+        bill = json.loads((self.root / BILL).read_text())
+        self.assertEqual(bills.bill_faults(bill), [])
+        listed = {file["fileName"].removeprefix("./"): file["checksums"][1]["checksumValue"] for file in bill["files"]}
+        there = {member.name.removeprefix("./") for member in self.members if member.isfile()} - {BILL}
+        self.assertEqual(set(listed), there)
+        self.assertEqual(listed["usr/bin/privd"], hashlib.sha256(self.program.read_bytes()).hexdigest())
+        said = " ".join(package.get("comment", "") for package in bill["packages"])
+        for path in re.findall(r"(/\S+) \(0x", run("ldd", self.program, check=True).stdout):
+            self.assertIn(f"{path} is loaded by privd", said)
 
     def test_lintian_finds_nothing(self):
         if not shutil.which("lintian"):
