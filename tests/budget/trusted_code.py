@@ -3,8 +3,9 @@
 
 Usage: trusted_code.py [BIN]    BIN: folder with the built privd, default build/release/bin
 Counted: lines of code (no blank lines, no comment lines) of privd without its command line, ipc and
-seccomp; methods of the schema; calls in the tables of privd and
-of its fork server; shared objects of the program."""
+seccomp; methods of the schema; calls in the tables of privd and of its fork server; shared objects of
+the program; kinds of files of sysfs that it may write, and mounts of its container that it can write
+below. docs/security/numbers.md counts with the same functions."""
 
 import pathlib
 import re
@@ -17,14 +18,15 @@ NEVER_IN_PRIVD = {"seccomp/plugind_rules.h", "seccomp/netd_metrics_rules.h", "ip
                  "ipc/schema/dra.capnp", "seccomp/netd_dra_rules.h"}
 
 
-def code_lines() -> int:
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "privd", "ipc", "seccomp"],
+def lines_below(folders: list[str], left_out: set[str] = frozenset()) -> int:
+    """Of code and schemas in these folders. `left_out`: files, and folders with a slash at their end."""
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", *folders],
                             cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     count = 0
     for path in listed:
-        if not path.endswith((".h", ".cc", ".capnp")) or path.startswith("privd/cli/"):
+        if not path.endswith((".h", ".cc", ".capnp", ".proto")) or path.startswith(tuple(n for n in left_out if n.endswith("/"))):
             continue
-        if path in NEVER_IN_PRIVD or not (ROOT / path).exists():
+        if path in left_out or not (ROOT / path).exists():
             continue
         for line in (ROOT / path).read_text().splitlines():
             text = line.strip()
@@ -33,9 +35,12 @@ def code_lines() -> int:
     return count
 
 
-def methods() -> int:
-    schema = (ROOT / "ipc/schema/helper.capnp").read_text()
-    return len(re.findall(r"^\s+\w+ @\d+ \(.*\) -> \(", schema, re.MULTILINE))
+def code_lines() -> int:
+    return lines_below(["privd", "ipc", "seccomp"], NEVER_IN_PRIVD | {"privd/cli/"})
+
+
+def methods(schema: str = "ipc/schema/helper.capnp") -> int:
+    return len(re.findall(r"^\s+\w+ @\d+ \(.*\) -> \(", (ROOT / schema).read_text(), re.MULTILINE))
 
 
 def syscalls() -> int:
@@ -44,13 +49,36 @@ def syscalls() -> int:
 
 
 def shared_objects(program: pathlib.Path) -> int:
+    """The sanitizers' own left out, and the loader, of which every program has one."""
     listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
-    return len([line for line in listed.splitlines() if "=>" in line])
+    return len([line for line in listed.splitlines() if "=>" in line and not re.match(r"\s*lib(a|t|ub)san", line)])
+
+
+def writable_sysfs() -> int:
+    """Kinds of files of the host's sysfs that the AppArmor profile lets privd write. tests/deploy holds that to the sources."""
+    profile = (ROOT / "deploy/apparmor/vfiogate-privd").read_text()
+    rules = re.findall(r"^  (?:@\{pci\}|/host/sys)(/\S+) r?w,$", profile, re.MULTILINE)
+    return sum(len(braces[1].split(",")) if (braces := re.search(r"/\{([^}]*)\}$", rule)) else 1 for rule in rules)
+
+
+def containers() -> dict[str, list[dict]]:
+    """The mounts of each container of the pod, as deploy/kubernetes/base has it, with neither CDI nor binding."""
+    import yaml  # not needed to count the rest
+
+    text = (ROOT / "deploy/kubernetes/base/node-class/manifests.yaml").read_text()
+    (pod,) = (document["spec"]["template"]["spec"] for document in yaml.safe_load_all(text)
+              if document and document["kind"] == "DaemonSet")
+    return {container["name"]: container["volumeMounts"] for container in pod["containers"]}
+
+
+def writable_mounts(container: str = "privd") -> int:
+    return len([mount for mount in containers()[container] if not mount.get("readOnly")])
 
 
 def main() -> int:
     program = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build/release/bin") / "privd"
-    found = {"lines": code_lines(), "methods": methods(), "syscalls": syscalls()}
+    found = {"lines": code_lines(), "methods": methods(), "syscalls": syscalls(), "sysfs": writable_sysfs(),
+             "mounts": writable_mounts()}
     if program.exists():
         found["libraries"] = shared_objects(program)
     budget = {}
