@@ -3,7 +3,8 @@
 ("```sh run") or why not ("```sh norun: REASON"). The former are run as they stand, in a copy of the tree beside which
 the built programs lie; both are counted. A block marked "shown" ("```yaml shown") that follows one has lines that were all
 said then; times, references and ages may differ. Blocks on the simulated node are left out where there can be none. And
-docs/reference.md is what docs/make_reference.py makes of the programs, and pages of names have those of the code."""
+docs/reference.md and pages of docs/security are what their scripts make of the programs, pages of names have those of the code,
+and tests that docs/security names exist."""
 
 import argparse
 import difflib
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import typing
 
+import named_tests
 import pages
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
@@ -112,6 +114,12 @@ def node_is_possible() -> bool:
     return os.geteuid() == 0 and pathlib.Path("/dev/fuse").exists()
 
 
+def are_shipped(programs: pathlib.Path) -> bool:
+    """Built as they are shipped; a build with sanitizers loads other libraries, and is not hardened."""
+    said = subprocess.run(["readelf", "-dW", programs / "privd"], check=True, capture_output=True, text=True).stdout
+    return "BIND_NOW" in said and "asan" not in said and "tsan" not in said
+
+
 def run(block: Block, tree: pathlib.Path, shown: Block | None = None) -> str | None:
     """None: it ended with 0, and said what is shown. Else what it said."""
     try:
@@ -125,12 +133,23 @@ def run(block: Block, tree: pathlib.Path, shown: Block | None = None) -> str | N
     return "\n".join([f"{shown.where} shows what it did not say:", *missing, "It said:", done.stdout[-3000:]]) if missing else None
 
 
-def reference_fault(programs: pathlib.Path) -> str | None:
-    made = subprocess.run([str(TREE / "docs/make_reference.py"), "--programs", str(programs)], check=True,
+MADE = {
+    "docs/reference.md": ("docs/make_reference.py",),
+    "docs/security/syscalls.md": ("docs/make_security.py", "syscalls"),
+    "docs/security/numbers.md": ("docs/make_security.py", "numbers"),
+}
+# Counts what the programs load.
+OF_SHIPPED = ("docs/security/numbers.md",)
+
+
+def made_fault(page: str, programs: pathlib.Path) -> str | None:
+    """How the page differs from what its script says now."""
+    script, *words = MADE[page]
+    made = subprocess.run([str(TREE / script), *words, "--programs", str(programs)], check=True,
                           capture_output=True, text=True).stdout.splitlines()
-    kept = (TREE / "docs/reference.md").read_text().splitlines()
-    difference = list(difflib.unified_diff(kept, made, "docs/reference.md", "the programs", lineterm="", n=0))
-    return "\n".join(["run docs/make_reference.py > docs/reference.md", *difference[:20]]) if difference else None
+    kept = (TREE / page).read_text().splitlines()
+    difference = list(difflib.unified_diff(kept, made, page, "the programs", lineterm="", n=0))
+    return "\n".join([f"run {' '.join(MADE[page])} > {page}", *difference[:20]]) if difference else None
 
 
 def check_the_checker() -> None:
@@ -155,6 +174,7 @@ def main() -> int:
     programs = options.parse_args().programs.resolve()
     check_the_checker()
     pages.check_the_checker()
+    named_tests.check_the_checker()
     files = listed_files()
     blocks = [block for name in documents(files) for block in blocks_of(name, (TREE / name).read_text())]
     failures = [f"{block.where}: {fault}" for block in blocks if (fault := fault_of(block))]
@@ -163,15 +183,18 @@ def main() -> int:
     failures += [f"{block.where}: shown by no block: put it behind one that is run"
                  for block in blocks if is_shown(block) and block not in shown]
     reasons = [block for block in blocks if block.info.startswith("sh norun: ")]
-    if fault := reference_fault(programs):
-        failures.append(fault)
-    failures += pages.faults()
+    shipped = are_shipped(programs)
+    failures += [fault for page in MADE if (shipped or page not in OF_SHIPPED) and (fault := made_fault(page, programs))]
+    failures += pages.faults() + named_tests.faults()
     with tempfile.TemporaryDirectory(prefix="vfiogate-docs-") as directory:
         tree = pathlib.Path(directory)
         copy_tree(files, programs, tree)
         for block, after in runnable:
             if NODE in block.text and not node_is_possible():
                 print(f"skipped  {block.where}: the simulated node needs root and /dev/fuse")
+                continue
+            if "tests/supply/" in block.text and not shipped:
+                print(f"skipped  {block.where}: these programs are not built as they are shipped")
                 continue
             said = run(block, tree, after)
             print(f"{'ok' if said is None else 'FAILED':8} {block.where}")

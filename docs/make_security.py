@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Prints a page of docs/security: `syscalls`, the tables of the filters as the programs print them; `numbers`, what each process
+has, counted as tests/budget counts it. A test fails where the page differs."""
+
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import typing
+
+TREE = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TREE / "tests/budget"))
+import trusted_code  # noqa: E402
+
+PROGRAMS = ("privd", "plugind", "netd")
+
+SYSCALLS = """# System calls, by process
+
+Written by `docs/make_security.py syscalls` from what the programs print (`privd policy`, `plugind policy`, `netd policy`), which is the
+table that they load; a test fails where this page differs. Any other call, any argument that is not allowed here, and any call of a
+foreign architecture or of x32 kills the process, unless the action says otherwise. A **defensive** row is needed on a condition alone, which
+stands there; no process may have more than 12. That each other row of netd is used, and nothing else, is a test,
+`Netd.NeedsEveryRowOfItsTableThatIsNotDefensiveAndNoOther`; for privd and plugind `build/release/tests/trace_calls` counts the uses, by hand.
+
+Profiles for a container runtime, which hold before a program has its own filter: `-o oci`, [deploy/seccomp](../../deploy/seccomp/README.md).
+"""
+
+NUMBERS = """# What each process has, in numbers
+
+Written by `docs/make_security.py numbers`, with the functions that `tests/budget` counts with; a test fails where this page differs.
+What privd has is bounded by [privd/BUDGET](../../privd/BUDGET): more of it fails a test until that file says so, in the same commit.
+"""
+
+HOW = """
+| row | counted how |
+|---|---|
+| system calls | names in the table that the program loads, those that are answered with an error left out: [syscalls.md](syscalls.md) |
+| defensive | rows that are needed on a condition only |
+| shared objects | what the loader maps beside the program and itself |
+| lines | code without blank lines and comments: privd without its command line, with `ipc` and `seccomp`; plugind and netd: their own folders alone. Generated code is not counted |
+| answers | methods and paths that somebody can call: the line's schema; the device plugin's service and plugind's desk; HTTP |
+| kinds of files in sysfs | that its AppArmor profile lets it write: `driver_override`, `bind`, `unbind`, `drivers_probe` |
+| writable mounts | of its container in `deploy/kubernetes/base`: neither CDI nor binding |
+
+privd's lines include plugind's half of `ipc` and what is printed for people, which never run in the daemon: `privd/BUDGET` says how much.
+"""
+
+# Only what was read of them in source and manifests, at the revisions named; "-": not read, or not counted.
+PEERS = (
+    ("vfiogate", "3, and a fork server", "0 without capabilities; 64532; 64533", "none", "one for each process", "yes, chained", "`tests/fuzz`"),
+    ("NVIDIA/kubevirt-gpu-device-plugin d26f2374", "1", "0", "none", "none", "none", "none"),
+    ("HiveNetCode/kubevirt-gpu-device-plugin b3e57516", "1", "0", "none", "none", "none", "none"),
+    ("kubevirt/kubernetes-device-plugins 2439489", "1", "0, `--privileged --cap-add=ALL`", "all", "none", "none", "none"),
+    ("KubeVirt virt-handler d923fdb", "1", "0, privileged, hostPID", "all", "for the launcher only", "none", "none for this part"),
+    ("sriov-network-device-plugin 40b6f50", "1", "0, privileged, hostNetwork", "all", "none", "none", "none"),
+    ("harvester/pcidevices bdd8025", "1", "0, privileged", "all", "none", "fields of a custom resource only", "none"),
+    ("NVIDIA/sandbox-device-plugin edb816e", "1", "0, privileged under its operator", "all", "none", "none", "none"),
+    ("intel QAT plugin 94a91bc", "1", "0, not privileged", "none", "RuntimeDefault", "none", "none"),
+    ("dra-driver-sriov cd9404f", "1", "0, privileged, hostNetwork, hostPID", "all", "none", "none", "none"),
+    ("dra-driver-nvidia-gpu 9593204", "2 containers", "0, privileged", "all", "none", "none", "none"),
+    ("gpu-operator vfio-manager a22dbf6", "1", "0, privileged", "all", "none", "none", "none"),
+    ("squat/generic-device-plugin", "1", "0, privileged", "all", "none", "none", "none"),
+)
+
+PEERS_HEAD = """
+## Others, in the same rows
+
+What was read in the sources and manifests of others in 2026, as they come by default; nobody else was counted in lines, calls or
+libraries, so those rows are missing here rather than guessed.
+
+| program | processes | runs as | capabilities | seccomp filter | audit log | fuzzing |
+|---|---|---|---|---|---|---|
+"""
+
+
+def tables_in(said: typing.Any) -> list[dict]:
+    """The tables of what a program printed, those of the processes that it makes behind its own."""
+    inner = said.values() if isinstance(said, dict) else said if isinstance(said, list) else []
+    here = [said] if isinstance(said, dict) and "process" in said and "rows" in said else []
+    return here + [table for part in inner for table in tables_in(part)]
+
+
+def policies(programs: pathlib.Path) -> list[dict]:
+    return [table for program in PROGRAMS for table in tables_in(json.loads(subprocess.run(
+        [programs / program, "policy", "-o", "json"], check=True, capture_output=True, text=True).stdout))]
+
+
+def allowed(policy: dict) -> set[str]:
+    return {row["call"] for row in policy["rows"] if row["action"] == "allow"}
+
+
+def defensive(policy: dict) -> int:
+    return len([row for row in policy["rows"] if row["defensive"]])
+
+
+def syscalls_page(found: list[dict]) -> str:
+    text = SYSCALLS
+    for policy in found:
+        others = len(policy["rows"]) - len([row for row in policy["rows"] if row["action"] == "allow"])
+        text += f"\n## {policy['process']}\n\n{len(allowed(policy))} calls, {defensive(policy)} rows defensive"
+        text += f", {others} answered with an error.\n\n" if others else ".\n\n"
+        text += "| call | arguments | action | why |\n|---|---|---|---|\n"
+        for row in policy["rows"]:
+            arguments = ", ".join(argument["text"] for argument in row["arguments"]).replace("|", "\\|") or "any"
+            why = row["reason"] + (f"; **defensive**: {row['defensive']}" if row["defensive"] else "")
+            text += f"| `{row['call']}` | {arguments} | {row['action']} | {why} |\n"
+    return text
+
+
+def services(name: str) -> int:
+    proto = (TREE / "proto/deviceplugin.proto").read_text()
+    return len(re.findall(r"^\s+rpc ", proto.partition(f"service {name} {{")[2].partition("\n}")[0], re.MULTILINE))
+
+
+def paths_of_netd() -> int:
+    return len(set(re.findall(r'"(/(?:metrics|healthz|readyz))"', (TREE / "netd/pages.cc").read_text())))
+
+
+def numbers_page(found: list[dict], programs: pathlib.Path) -> str:
+    by_name = {policy["process"]: policy for policy in found}
+    privd, fork, plugind, netd = (by_name[name] for name in ("privd", "privd's fork server", "plugind", "netd metrics"))
+    count, objects = trusted_code, {name: trusted_code.shared_objects(programs / name) for name in PROGRAMS}
+    desk = count.methods("ipc/schema/plugind.capnp")
+    rows = [
+        ("runs as", "uid 0, no capability", "the same", "uid 64532", "uid 64533"),
+        ("system calls", *(len(allowed(policy)) for policy in (privd, fork, plugind, netd))),
+        ("of its rows defensive", *(defensive(policy) for policy in (privd, fork, plugind, netd))),
+        ("shared objects", objects["privd"], "the same", objects["plugind"], objects["netd"]),
+        ("lines", count.code_lines(), "counted there", count.lines_below(["plugind"]), count.lines_below(["netd"])),
+        ("answers", f"{count.methods()} of the line", "1: a write", f"{services('DevicePlugin')} to the kubelet, {desk} of its desk",
+         f"{paths_of_netd()} paths, to anybody"),
+        ("sockets of a network", 0, 0, 0, "one that listens, and who comes to it"),
+        ("can open a file once it runs", "beneath held directories", "no", "no", "no"),
+        ("kinds of files in sysfs it may write", count.writable_sysfs(), "what it is handed", 0, 0),
+        ("writable mounts", count.writable_mounts("privd"), "privd's", f"{count.writable_mounts('plugind')}, at its start", count.writable_mounts("netd")),
+    ]
+    text = NUMBERS + "\n| | privd | its fork server | plugind | netd metrics |\n|---|---|---|---|---|\n"
+    text += "".join(f"| {' | '.join(str(cell) for cell in row)} |\n" for row in rows)
+    return text + HOW + PEERS_HEAD + "".join(f"| {' | '.join(row)} |\n" for row in PEERS)
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("page", choices=("syscalls", "numbers"))
+    arguments.add_argument("--programs", type=pathlib.Path, default=TREE / "build/release/bin", metavar="DIR")
+    wish = arguments.parse_args()
+    found = policies(wish.programs)
+    print(syscalls_page(found) if wish.page == "syscalls" else numbers_page(found, wish.programs), end="")
+
+
+if __name__ == "__main__":
+    main()
