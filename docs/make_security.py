@@ -15,14 +15,16 @@ sys.path.insert(0, str(TREE / "tests/budget"))
 import trusted_code  # noqa: E402
 
 PROGRAMS = ("privd", "plugind", "netd")
+# Each with what makes it print its tables: netd's roles are processes of their own.
+POLICIES = (("privd", "policy"), ("plugind", "policy"), ("netd", "policy", "metrics"), ("netd", "policy", "dra"))
 
 SYSCALLS = """# System calls, by process
 
 Written by `docs/make_security.py syscalls` from what the programs print (`privd policy`, `plugind policy`, `netd policy`), which is the
 table that they load; a test fails where this page differs. Any other call, any argument that is not allowed here, and any call of a
 foreign architecture or of x32 kills the process, unless the action says otherwise. A **defensive** row is needed on a condition alone, which
-stands there; no process may have more than 12. That each other row of netd is used, and nothing else, is a test,
-`Netd.NeedsEveryRowOfItsTableThatIsNotDefensiveAndNoOther`; for privd and plugind `build/release/tests/trace_calls` counts the uses, by hand.
+stands there; no process may have more than 12. That each other row of netd's two is used, and nothing else, is a test,
+`Netd.NeedsEveryRowOfItsTableThatIsNotDefensiveAndNoOther` and its like in `netd_dra_process_test`; for privd and plugind `build/release/tests/trace_calls` counts the uses, by hand.
 
 Profiles for a container runtime, which hold before a program has its own filter: `-o oci`, [deploy/seccomp](../../deploy/seccomp/README.md).
 """
@@ -83,8 +85,8 @@ def tables_in(said: typing.Any) -> list[dict]:
 
 
 def policies(programs: pathlib.Path) -> list[dict]:
-    return [table for program in PROGRAMS for table in tables_in(json.loads(subprocess.run(
-        [programs / program, "policy", "-o", "json"], check=True, capture_output=True, text=True).stdout))]
+    return [table for program, *words in POLICIES for table in tables_in(json.loads(subprocess.run(
+        [programs / program, *words, "-o", "json"], check=True, capture_output=True, text=True).stdout))]
 
 
 def allowed(policy: dict) -> set[str]:
@@ -114,29 +116,36 @@ def services(name: str) -> int:
     return len(re.findall(r"^\s+rpc ", proto.partition(f"service {name} {{")[2].partition("\n}")[0], re.MULTILINE))
 
 
+def services_of_dra() -> int:
+    protos = [(TREE / f"proto/{name}.proto").read_text() for name in ("dra_v1", "dra_health_v1alpha1", "pluginregistration")]
+    return sum(len(re.findall(r"^\s+rpc ", proto, re.MULTILINE)) for proto in protos)
+
+
 def paths_of_netd() -> int:
     return len(set(re.findall(r'"(/(?:metrics|healthz|readyz))"', (TREE / "netd/pages.cc").read_text())))
 
 
 def numbers_page(found: list[dict], programs: pathlib.Path) -> str:
     by_name = {policy["process"]: policy for policy in found}
-    privd, fork, plugind, netd = (by_name[name] for name in ("privd", "privd's fork server", "plugind", "netd metrics"))
+    privd, fork, plugind, netd, dra = (
+        by_name[name] for name in ("privd", "privd's fork server", "plugind", "netd metrics", "netd dra"))
     count, objects = trusted_code, {name: trusted_code.shared_objects(programs / name) for name in PROGRAMS}
     desk = count.methods("ipc/schema/plugind.capnp")
     rows = [
-        ("runs as", "uid 0, no capability", "the same", "uid 64532", "uid 64533"),
-        ("system calls", *(len(allowed(policy)) for policy in (privd, fork, plugind, netd))),
-        ("of its rows defensive", *(defensive(policy) for policy in (privd, fork, plugind, netd))),
-        ("shared objects", objects["privd"], "the same", objects["plugind"], objects["netd"]),
-        ("lines", count.code_lines(), "counted there", count.lines_below(["plugind"]), count.lines_below(["netd"])),
-        ("answers", f"{count.methods()} of the line", "1: a write", f"{services('DevicePlugin')} to the kubelet, {desk} of its desk",
-         f"{paths_of_netd()} paths, to anybody"),
-        ("sockets of a network", 0, 0, 0, "one that listens, and who comes to it"),
-        ("can open a file once it runs", "beneath held directories", "no", "no", "no"),
-        ("kinds of files in sysfs it may write", count.writable_sysfs(), "what it is handed", 0, 0),
-        ("writable mounts", count.writable_mounts("privd"), "privd's", f"{count.writable_mounts('plugind')}, at its start", count.writable_mounts("netd")),
+        ("runs as", "uid 0, no capability", "the same", "uid 64532", "uid 64533", "uid 64533"),
+        ("system calls", *(len(allowed(policy)) for policy in (privd, fork, plugind, netd, dra))),
+        ("of its rows defensive", *(defensive(policy) for policy in (privd, fork, plugind, netd, dra))),
+        ("shared objects", objects["privd"], "the same", objects["plugind"], objects["netd"], "the same program"),
+        ("lines", count.code_lines(), "counted there", count.lines_below(["plugind"]),
+         count.lines_below(["netd"]) - count.lines_below(["netd/dra"]), f"{count.lines_below(['netd/dra'])} more"),
+        ("answers", f"{count.methods()} of the line", "1: a write", f"{services('DevicePlugin')} to the kubelet, {desk} of its desk; to the kubelet for claims {services_of_dra()}",
+         f"{paths_of_netd()} paths, to anybody", f"{count.methods('ipc/schema/dra.capnp')}, to plugind"),
+        ("sockets of a network", 0, 0, 0, "one that listens, and who comes to it", "those that it dials"),
+        ("can open a file once it runs", "beneath held directories", "no", "no", "no", "to read: its token, the authority's certificates"),
+        ("kinds of files in sysfs it may write", count.writable_sysfs(), "what it is handed", 0, 0, 0),
+        ("writable mounts", count.writable_mounts("privd"), "privd's", f"{count.writable_mounts('plugind')}, at its start", count.writable_mounts("netd"), "0, with DRA"),
     ]
-    text = NUMBERS + "\n| | privd | its fork server | plugind | netd metrics |\n|---|---|---|---|---|\n"
+    text = NUMBERS + "\n| | privd | its fork server | plugind | netd metrics | netd dra |\n|---|---|---|---|---|---|\n"
     text += "".join(f"| {' | '.join(str(cell) for cell in row)} |\n" for row in rows)
     return text + HOW + PEERS_HEAD + "".join(f"| {' | '.join(row)} |\n" for row in PEERS)
 
