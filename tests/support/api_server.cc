@@ -26,6 +26,8 @@ std::vector<std::string> commandFor(const ApiServerOptions& options) {
   for (const std::string& file : options.tokenFiles) add({"--token-file", file});
   if (!options.drop.empty()) add({"--drop", options.drop});
   for (const std::string& node : options.nodes) add({"--node", node});
+  if (!options.store.empty()) add({"--store", options.store});
+  if (options.port != 0) add({"--port", std::to_string(options.port)});
   return command;
 }
 
@@ -122,6 +124,10 @@ std::string ApiServer::makeClaim(const std::string& name, const std::string& dri
   const nlohmann::json claim = {{"metadata", {{"name", name}}},
                                 {"spec", nlohmann::json::object()},
                                 {"status", {{"allocation", allocation}}}};
+  return makeClaim(claim);
+}
+
+std::string ApiServer::makeClaim(const nlohmann::json& claim) {
   return ask("POST", kClaims, claim.dump()).at("metadata").at("uid").get<std::string>();
 }
 

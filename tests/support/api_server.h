@@ -17,6 +17,8 @@ struct ApiServerOptions {
   std::vector<std::string> tokenFiles;  ///< none: everybody is let in
   std::string drop;                     ///< "counters,taints": fields that vanish in silence
   std::vector<std::string> nodes = {"node-1"};
+  std::uint16_t port = 0;  ///< 0: any
+  std::string store;       ///< the file that outlives it; empty: none
 };
 
 /// One result of a claim's allocation.
@@ -46,6 +48,8 @@ public:
   std::size_t asked(const std::string& begin);
   void control(const nlohmann::json& order);
 
+  /// Makes what this object says, in namespace "default". Returns its uid.
+  std::string makeClaim(const nlohmann::json& claim);
   /// An allocated claim of namespace "default"; `config` is the allocation's list. Returns its uid.
   std::string makeClaim(const std::string& name, const std::string& driver,
                         const std::vector<ClaimDevice>& devices,

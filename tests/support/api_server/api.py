@@ -2,6 +2,7 @@
 
 import copy
 import json
+import pathlib
 import re
 import threading
 import time
@@ -69,11 +70,13 @@ def merged(old, patch):
 
 
 class Api:
-    def __init__(self, dropped: set[str], node_names: list[str]):
-        self.store, self.orders, self.journal = Store(), Orders(), Journal()
+    def __init__(self, dropped: set[str], node_names: list[str], kept_in: pathlib.Path | None = None):
+        self.store, self.orders, self.journal = Store(kept_in), Orders(), Journal()
         self.dropped = dropped
         self.stopping = threading.Event()
         for name in node_names:
+            if ("", name) in self.store.objects.get("nodes", {}):
+                continue
             self.store.create("nodes", "", {"kind": "Node", "apiVersion": "v1", "metadata": {"name": name}})
 
     def answer(self, method: str, path: str, query: dict[str, str], body: bytes, kind: str) -> dict | WatchAsked:

@@ -196,6 +196,7 @@ def make_server(arguments: list[str]) -> ApiServer:
                          help="only bearers of what stands in one of these files are let in; read at each request")
     options.add_argument("--drop", default="", metavar="GATES", help=f"fields dropped in silence: {','.join(GATES)}")
     options.add_argument("--node", action="append", default=[], metavar="NAME", help="a Node that exists from the start")
+    options.add_argument("--store", type=pathlib.Path, metavar="FILE", help="what is stored outlives the process in this file")
     chosen = options.parse_args(arguments)
     dropped = set(filter(None, chosen.drop.split(",")))
     if unknown := dropped - set(GATES):
@@ -204,7 +205,7 @@ def make_server(arguments: list[str]) -> ApiServer:
     if chosen.tls:
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         tls.load_cert_chain(*chosen.tls)
-    return ApiServer(("127.0.0.1", chosen.port), Api(dropped, chosen.node), tls, chosen.token_file)
+    return ApiServer(("127.0.0.1", chosen.port), Api(dropped, chosen.node, chosen.store), tls, chosen.token_file)
 
 
 def main() -> None:

@@ -1,6 +1,8 @@
 """The objects of the stand-in API server: versions, conflicts, watches. One lock, no HTTP."""
 
 import copy
+import pathlib
+import pickle
 import threading
 import time
 import uuid
@@ -55,13 +57,17 @@ class Watch:
 
 
 class Store:
-    def __init__(self):
+    def __init__(self, kept_in: pathlib.Path | None = None):
+        self.kept_in = kept_in
         self.changed = threading.Condition()
         self.version = 1000
         self.oldest = 1000  # versions before this one are no longer known
         self.objects: dict[str, dict[tuple[str, str], dict]] = {}
         self.history: list[tuple[int, str, dict | None, dict | None]] = []
         self.watches: list[Watch] = []
+        if kept_in is not None and kept_in.exists():
+            self.version, self.objects = pickle.loads(kept_in.read_bytes())
+            self.oldest = self.version  # the history went with the process
 
     def _commit(self, resource: str, key: tuple[str, str], old: dict | None, new: dict | None) -> None:
         self.version += 1
@@ -72,6 +78,10 @@ class Store:
             new["metadata"]["resourceVersion"] = str(self.version)
             table[key] = new
         self.history.append((self.version, resource, old, copy.deepcopy(new)))
+        if self.kept_in is not None:
+            fresh = self.kept_in.with_suffix(".new")
+            fresh.write_bytes(pickle.dumps((self.version, self.objects)))
+            fresh.replace(self.kept_in)
         for watch in self.watches:
             watch.tell(resource, old, new, str(self.version))
         self.changed.notify_all()

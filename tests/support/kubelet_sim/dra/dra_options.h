@@ -6,11 +6,15 @@
 #include "tests/support/kubelet_sim/dra/slice_wiper.h"
 
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace vfiogate::sim {
 
 struct DraOptions {
   DraTimes times = {};
+  /// The identifiers that this kubelet knows; an older one knows only the second.
+  std::vector<std::string> services = {"v1.DRAPlugin", "v1beta1.DRAPlugin"};
   std::shared_ptr<ClaimSource> claims = {};  ///< null: no claim can be had
   std::shared_ptr<SliceWiper> slices = {};   ///< null: nothing is wiped
   /// What a driver answers to a repeated prepare is added to what it answered before, as in 1.36.2;
