@@ -18,7 +18,7 @@ constexpr unsigned kRead = 200;
 constexpr unsigned kNotFound = 404;
 
 ClaimAnswer claimAnswerOf(const ApiOutcome& outcome, const std::string& driver) {
-  if (!outcome) return ClaimUnread{outcome.error().why};
+  if (!outcome) return ClaimUnread{"the API server does not answer: " + outcome.error().why};
   if (outcome->status == kNotFound) return ClaimGone{};
   if (outcome->status != kRead) return ClaimUnread{wordsOf(*outcome)};
   auto claim = readClaim(outcome->body, driver);
