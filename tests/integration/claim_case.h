@@ -5,6 +5,7 @@
 #include "tests/integration/split_case.h"
 #include "tests/support/api_server.h"
 #include "tests/support/kubelet_sim/dra/api_claims.h"
+#include "tests/support/kubelet_sim/dra/remembered_claims.h"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -23,6 +24,8 @@
 namespace vfiogate::test {
 
 inline constexpr const char* kDriver = "vfio.vfiogate.dev";
+inline const std::string kClaimsRead =
+    "GET /apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
 inline const std::string kGpus = "vfiogate.dev/gpu";
 inline const std::string kA = "0000:01:00.0";
 inline const std::string kB = "0000:01:00.1";
@@ -32,16 +35,18 @@ class ClaimCase : public testing::Test {
 protected:
   void SetUp() override {
     if (geteuid() != 0) GTEST_SKIP() << "needs root: privd serves only as root";
-    api_.emplace();
+    api_.emplace(apiOptions());
     claims_ = std::make_shared<sim::ApiClaims>(api_->port(), "node-1");
+    remembered_ = std::make_shared<sim::RememberedClaims>(claims_);
     sim::KubeletOptions options;
-    options.dra.claims = claims_;
+    options.dra.claims = remembered_;
     options.dra.slices = claims_;
     // What is tried again after a minute is tried again after a second or two.
     options.dra.times = sim::DraTimes{}.scaled(0.02);
     options.dra.times.call = std::chrono::seconds(45);
     options.dra.times.stale = std::chrono::seconds(30);
     options.dra.times.healthSecond = std::chrono::seconds(1);
+    adjust(options);
     node_.emplace(std::move(options));
     for (const char* name : {"plugins", "plugins_registry"}) {
       std::filesystem::create_directory(node_->directory("kubelet") + "/" + name);
@@ -61,6 +66,8 @@ protected:
     hardware.add({.address = kB, .group = 7});
     hardware.add({.address = kC, .group = 8});
   }
+  virtual ApiServerOptions apiOptions() const { return {}; }
+  virtual void adjust(sim::KubeletOptions& /*options*/) {}
   virtual std::string keys() const { return "serve: dra"; }
   virtual std::string driverKeys() const { return "driver: vfio.vfiogate.dev"; }
   std::string config() const {
@@ -69,21 +76,25 @@ protected:
            "}\n";
   }
 
-  void startPrivd() {
-    ASSERT_TRUE(node_->startPrivd({"--dra-driver", kDriver, "--cdi-dir", node_->directory("cdi"),
-                                   "--plugind-rights", "watch,kubelet,cdi"}))
-        << node_->said();
+  void startPrivd(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words{"--dra-driver",     kDriver,
+                                   "--cdi-dir",        node_->directory("cdi"),
+                                   "--plugind-rights", "watch,kubelet,cdi"};
+    words.insert(words.end(), more.begin(), more.end());
+    ASSERT_TRUE(node_->startPrivd(words)) << node_->said();
   }
   void startPlugind() { ASSERT_TRUE(node_->startPlugind(config())) << node_->said(); }
   void startNetd() { ASSERT_TRUE(node_->startNetdDra(api_->url())) << node_->said(); }
   /// Everything runs, the kubelet is connected, and the pool is published.
-  void startAll() {
+  void startAll(std::size_t published = 3) {
     node_->kubelet.start();
     startPlugind();
     startPrivd();
     startNetd();
     ASSERT_TRUE(node_->kubelet.awaitDraConnected(kDriver)) << node_->said();
-    ASSERT_TRUE(devicesUntil([](const Devices& devices) { return devices.size() == 3; }));
+    ASSERT_TRUE(devicesUntil([published](const Devices& devices) {
+      return devices.size() == published;
+    })) << node_->said();
   }
 
   using Devices = std::map<std::string, nlohmann::json>;
@@ -136,6 +147,15 @@ protected:
     return uid;
   }
 
+  /// The kubelet does not ask the API server for the claim any more: what happens there from now
+  /// on meets only netd.
+  void remember(const std::string& claim) { ASSERT_TRUE(remembered_->remember("default", claim)); }
+  /// How the API server does what netd asks of the claims; an order of its README.
+  void claimReads(nlohmann::json order) {
+    order["match"] = kClaimsRead;
+    api_->control({{"fail", {std::move(order)}}});
+  }
+
   /// A pod of one container that uses the claim.
   static sim::PodSpec podWith(const std::string& uid, const std::string& claim) {
     sim::PodSpec pod{.uid = uid, .initContainers = {}, .containers = {{"compute", {}}}};
@@ -157,8 +177,23 @@ protected:
   }
   bool specIsThere(const std::string& uid) { return std::filesystem::exists(specFile(uid)); }
 
+  /// The device nodes of the claim's spec, in its order.
+  std::vector<std::string> pathsOf(const std::string& uid) {
+    std::vector<std::string> paths;
+    const auto read = spec(uid);
+    if (!read.is_object()) return paths;
+    for (const auto& device : read.value("devices", nlohmann::json::array())) {
+      for (const auto& node : device.at("containerEdits").at("deviceNodes")) {
+        paths.push_back(node.at("path"));
+      }
+    }
+    return paths;
+  }
+  bool plugindSays(const std::string& text) { return node_->plugind->says(text); }
+
   std::optional<ApiServer> api_;
   std::shared_ptr<sim::ApiClaims> claims_;
+  std::shared_ptr<sim::RememberedClaims> remembered_;
   std::optional<SplitNode> node_;
 };
 
