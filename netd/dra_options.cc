@@ -1,7 +1,7 @@
 #include "netd/dra_options.h"
 
 #include "cli/user_option.h"
-#include "netd/dra/claim_path.h"
+#include "ipc/types/kube_names.h"
 
 #include <CLI/CLI.hpp>
 
@@ -58,7 +58,7 @@ void addServer(CLI::App& dra, NetdLine& line) {
 }
 
 void complete(NetdLine& line) {
-  if (!isApiName(line.node)) {
+  if (!isDnsSubdomain(line.node)) {
     throw CLI::ValidationError("--node", line.node.empty()
                                              ? "is needed where no NODE_NAME is in the environment"
                                              : "'" + line.node + "' is no Node's name");

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "ipc/types/hex.h"
+#include "ipc/types/kube_names.h"
 #include "plugind/config/dra_review.h"
 #include "plugind/config/schema_words.h"
 #include "plugind/core/refusal.h"
@@ -160,7 +161,7 @@ ResourceSettings readResource(const plugind_config::Resource& resource, const st
 }
 
 DraSettings readDra(const plugind_config::Dra& dra, Findings& findings) {
-  if (!dra.driver().empty() && !isDriverDomain(dra.driver())) {
+  if (!dra.driver().empty() && !isDraDriver(dra.driver())) {
     findings.refuse("dra.driver",
                     "found " + quoteForeign(dra.driver()) +
                         "; write a lower-case domain of at most 63 characters that begins with a "

@@ -1,19 +1,9 @@
 #include "plugind/config/dra_review.h"
 
-#include <algorithm>
-
 #include "plugind/core/refusal.h"
 
 namespace vfiogate {
 namespace {
-
-constexpr std::size_t kLongestDraDriver = 63;
-
-bool isDomainLabel(std::string_view label) {
-  const auto isPlain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
-  return !label.empty() && isPlain(label.front()) && isPlain(label.back()) &&
-         std::ranges::all_of(label, [&](char c) { return isPlain(c) || c == '-'; });
-}
 
 /// Keys that say how the device plugin hands a device over.
 void reviewUnused(const LendingSettings& lending, const std::string& path, Findings& findings) {
@@ -24,17 +14,6 @@ void reviewUnused(const LendingSettings& lending, const std::string& path, Findi
 }
 
 }  // namespace
-
-bool isDriverDomain(std::string_view text) {
-  if (text.empty() || text.size() > kLongestDraDriver) return false;
-  if (text.front() < 'a' || text.front() > 'z') return false;
-  while (true) {
-    const std::size_t dot = text.find('.');
-    if (!isDomainLabel(text.substr(0, dot))) return false;
-    if (dot == std::string_view::npos) return true;
-    text.remove_prefix(dot + 1);
-  }
-}
 
 void reviewDra(const Settings& settings, Findings& findings) {
   const bool named = !settings.dra.driver.empty();

@@ -3,15 +3,10 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "plugind/config/findings.h"
 
 namespace vfiogate {
-
-/// A lower-case DNS subdomain of at most 63 characters that begins with a letter: the API wants the
-/// former of a driver, CDI the latter of a vendor.
-bool isDriverDomain(std::string_view text);
 
 /// Refuses resources that nobody could serve; warns of keys without effect.
 void reviewDra(const Settings& settings, Findings& findings);

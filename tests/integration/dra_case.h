@@ -1,11 +1,10 @@
 #pragma once
 // The gRPC side of the DRA driver on passed descriptors, in one process with its client.
 
-#include "ipc/socket/unix_socket.h"
 #include "plugind/dra/dra_server.h"
 #include "proto/dra_v1.grpc.pb.h"
 #include "proto/dra_v1beta1.grpc.pb.h"
-#include "tests/support/temp_dir.h"
+#include "tests/integration/loop_stage.h"
 
 #include <gmock/gmock.h>
 #include <grpcpp/channel.h>
@@ -13,12 +12,9 @@
 #include <grpcpp/create_channel_posix.h>
 #include <gtest/gtest.h>
 
-#include <kj/async-io.h>
-
 #include <unistd.h>
 
 #include <functional>
-#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,10 +25,9 @@ namespace vfiogate::test {
 
 inline const std::string kDraDriver = "vfio.vfiogate.dev";
 inline const std::string kDraEndpoint = "/var/lib/kubelet/plugins/vfio.vfiogate.dev/dra.sock";
-constexpr auto kDraPatience = 20 * kj::SECONDS;
 
 /// Keeps what the server told, and wakes whoever waits for it.
-class DraRecorder final : public DraEvents {
+class DraRecorder final : public DraEvents, public Wakes {
 public:
   void claimsAsked(std::shared_ptr<ClaimsCall> call) override {
     calls.push_back(std::move(call));
@@ -62,16 +57,10 @@ public:
   std::vector<const HealthStream*> ended;
   std::vector<std::pair<bool, std::string>> told;
   std::function<void(bool, const std::string&)> onTold;
-  kj::Own<kj::PromiseFulfiller<void>> waiting;
-
-private:
-  void wake() {
-    if (waiting.get() != nullptr) waiting->fulfill();
-  }
 };
 
 /// The loop and one driver on it. Apart from the fixture, whose destructor must not throw.
-struct DraStage {
+struct DraStage : LoopStage {
   DraStage() { start(getuid()); }
   ~DraStage() noexcept(false) { letterbox->close(); }
 
@@ -81,31 +70,13 @@ struct DraStage {
     server->registerOn(listenAs("reg.sock"), kDraEndpoint);
   }
 
-  kj::AutoCloseFd listenAs(const char* name) const {
-    return listenAt(directory.path().c_str(), name, WhoMayConnect::kEverybody).value();
-  }
-
-  void await(kj::Promise<void> promise) {
-    io.provider->getTimer().timeoutAfter(kDraPatience, kj::mv(promise)).wait(io.waitScope);
-  }
-
-  TempDir directory;
-  kj::AsyncIoContext io = kj::setupAsyncIo();
-  std::shared_ptr<Letterbox> letterbox = std::make_shared<Letterbox>();
-  std::mt19937 random;
-  LoopParts loop{io.unixEventPort, *io.lowLevelProvider, io.provider->getTimer(), letterbox,
-                 random};
   DraRecorder recorder;
-  kj::Promise<void> reading = letterbox->run().eagerlyEvaluate(nullptr);
   std::optional<DraServer> server;
 };
 
-class DraCase : public testing::Test {
+class DraCase : public LoopCase<DraStage> {
 protected:
-  kj::AutoCloseFd dial(const char* name) const {
-    const auto path = stage_->directory / name;
-    return dialAt(path.c_str()).value();
-  }
+  kj::AutoCloseFd dial(const char* name) const { return stage_->dial(name); }
   static std::shared_ptr<grpc::Channel> channelOn(kj::AutoCloseFd connection) {
     return grpc::CreateCustomInsecureChannelFromFd("dra", connection.release(), {});
   }
@@ -113,29 +84,6 @@ protected:
     return channelOn(dial(name));
   }
 
-  /// Runs the loop until `holds`, which is looked at after each event.
-  void waitUntil(const std::function<bool()>& holds) {
-    while (!holds()) {
-      auto pair = kj::newPromiseAndFulfiller<void>();
-      stage_->recorder.waiting = kj::mv(pair.fulfiller);
-      stage_->await(kj::mv(pair.promise));
-    }
-  }
-
-  /// Carries out `call`, which blocks, on a thread, while the loop runs.
-  template <typename Call>
-  auto inBackground(Call call) {
-    auto pair = kj::newPromiseAndCrossThreadFulfiller<void>();
-    auto result = std::async(std::launch::async, [&call, &pair]() {
-      auto value = call();
-      pair.fulfiller->fulfill();
-      return value;
-    });
-    stage_->await(kj::mv(pair.promise));
-    return result.get();
-  }
-
-  std::unique_ptr<DraStage> stage_ = std::make_unique<DraStage>();
   DraRecorder& recorder_ = stage_->recorder;
 };
 

@@ -1,8 +1,7 @@
 // The gRPC side of a resource on passed descriptors, in one process with its client.
 
 #include "plugind/kubelet/plugin_server.h"
-#include "ipc/socket/unix_socket.h"
-#include "tests/support/temp_dir.h"
+#include "tests/integration/loop_stage.h"
 
 #include <gmock/gmock.h>
 #include <grpcpp/channel.h>
@@ -10,14 +9,12 @@
 #include <grpcpp/create_channel_posix.h>
 #include <gtest/gtest.h>
 
-#include <kj/async-io.h>
 #include <kj/debug.h>
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <functional>
-#include <future>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,14 +22,12 @@
 namespace vfiogate {
 namespace {
 
-constexpr auto kPatience = 20 * kj::SECONDS;
-
 ResourceName resourceName() {
   return *ResourceName::parse("vfiogate.dev/10de_2684");
 }
 
 /// Keeps what the server told, and wakes whoever waits for it.
-class Recorder final : public PluginEvents {
+class Recorder final : public PluginEvents, public Wakes {
 public:
   void streamOpened(const ResourceName& /*resource*/,
                     std::shared_ptr<ListWatchStream> stream) override {
@@ -64,16 +59,10 @@ public:
   std::vector<std::shared_ptr<AllocateCall>> calls;
   int ended = 0;
   int cancelled = 0;
-  kj::Own<kj::PromiseFulfiller<void>> waiting;
-
-private:
-  void wake() {
-    if (waiting.get() != nullptr) waiting->fulfill();
-  }
 };
 
 /// The loop and one server on it. Apart from the fixture, whose destructor must not throw.
-struct Stage {
+struct Stage : LoopStage {
   Stage() { start(getuid()); }
   ~Stage() noexcept(false) { letterbox->close(); }
 
@@ -82,57 +71,18 @@ struct Stage {
     server->listenOn(listenAs("plugin.sock"));
   }
 
-  kj::AutoCloseFd listenAs(const char* name) const {
-    return listenAt(directory.path().c_str(), name, WhoMayConnect::kEverybody).value();
-  }
-
-  void await(kj::Promise<void> promise) {
-    io.provider->getTimer().timeoutAfter(kPatience, kj::mv(promise)).wait(io.waitScope);
-  }
-
-  TempDir directory;
-  kj::AsyncIoContext io = kj::setupAsyncIo();
-  std::shared_ptr<Letterbox> letterbox = std::make_shared<Letterbox>();
-  std::mt19937 random;
-  LoopParts loop{io.unixEventPort, *io.lowLevelProvider, io.provider->getTimer(), letterbox,
-                 random};
   Recorder recorder;
-  kj::Promise<void> reading = letterbox->run().eagerlyEvaluate(nullptr);
   std::optional<PluginServer> server;
 };
 
-class PluginServerTest : public testing::Test {
+class PluginServerTest : public LoopCase<Stage> {
 protected:
   std::unique_ptr<v1beta1::DevicePlugin::Stub> client(const char* name = "plugin.sock") {
-    const auto path = stage_->directory / name;
-    auto connection = dialAt(path.c_str()).value();
+    auto connection = stage_->dial(name);
     return v1beta1::DevicePlugin::NewStub(
         grpc::CreateCustomInsecureChannelFromFd("plugin", connection.release(), {}));
   }
 
-  /// Runs the loop until `holds`, which is looked at after each event.
-  void waitUntil(const std::function<bool()>& holds) {
-    while (!holds()) {
-      auto pair = kj::newPromiseAndFulfiller<void>();
-      stage_->recorder.waiting = kj::mv(pair.fulfiller);
-      stage_->await(kj::mv(pair.promise));
-    }
-  }
-
-  /// Carries out `call`, which blocks, on a thread, while the loop runs.
-  template <typename Call>
-  auto inBackground(Call call) {
-    auto pair = kj::newPromiseAndCrossThreadFulfiller<void>();
-    auto result = std::async(std::launch::async, [&call, &pair]() {
-      auto value = call();
-      pair.fulfiller->fulfill();
-      return value;
-    });
-    stage_->await(kj::mv(pair.promise));
-    return result.get();
-  }
-
-  std::unique_ptr<Stage> stage_ = std::make_unique<Stage>();
   Recorder& recorder_ = stage_->recorder;
 };
 
@@ -161,7 +111,7 @@ TEST_F(PluginServerTest, PrefersDevicesAndIsAskedBeforeEachStart) {
 
 TEST_F(PluginServerTest, ASlowKubeletGetsTheNewestFrameAndNotTheQueue) {
   constexpr int kFrames = 200;
-  constexpr std::size_t kFrameBytes = 128 * 1024;
+  constexpr std::size_t kFrameBytes = 128UL * 1024;
   const auto stub = client();
   grpc::ClientContext context;
   const auto reader = stub->ListAndWatch(&context, {});
