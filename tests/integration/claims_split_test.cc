@@ -203,6 +203,7 @@ TEST_F(DraMetadata, KubeVirtFindsTheAddressOfEachRequest) {
   EXPECT_EQ(metadata["requests"][0]["devices"][0]["attributes"]["resource.kubernetes.io/pciBusID"]
                     ["string"],
             kC);
+  EXPECT_EQ(metadata["requests"][0]["devices"][0]["pool"], "node-1");
   node_->kubelet.end("p1");
   ASSERT_TRUE(node_->kubelet.awaitEnded("p1"));
   EXPECT_FALSE(std::filesystem::exists(mounts[0]["hostPath"].get<std::string>()));

@@ -20,7 +20,8 @@ ClaimSpec claimSpecOf(const LedgerState& state, const Call& prepare, const Alloc
                  .name = request.claim.name,
                  .devices = {},
                  .metadata = dra.metadataFiles,
-                 .podClaimName = claim.podClaimName};
+                 .podClaimName = claim.podClaimName,
+                 .pool = claim.devices.empty() ? "" : claim.devices.front().pool};
   for (const auto& [resource, ids] : request.devices) {
     for (const Bdf& id : ids) {
       const auto named = std::ranges::find(claim.devices, deviceName(id), &AllocatedDevice::device);

@@ -167,7 +167,8 @@ TEST_F(RequestOf, TheSpecHandsOverWhatResourceAndParametersWant) {
                              {{at(kA), gpu, Backend::kLegacy, {at(kA), at(kB)}, "gpu"},
                               {at(kC), gpu, Backend::kIommufd, {at(kC)}, "nic"}},
                              true,
-                             "vm"}));
+                             "vm",
+                             claim.devices.front().pool}));
 }
 
 }  // namespace
