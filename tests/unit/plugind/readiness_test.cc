@@ -130,15 +130,14 @@ PluginStatus statusOfClaims(DraRegistrationState registration, bool apiThere) {
 }
 
 TEST(ReadinessForClaims, NeedsTheKubeletAndNetd) {
-  using State = DraRegistrationState;
-  EXPECT_EQ(readinessOf(statusOfClaims(State::kFindable, true)),
+  EXPECT_EQ(readinessOf(statusOfClaims(DraRegistrationState::kFindable, true)),
             (PluginReadiness{false,
                              "not registered with the kubelet: DRA driver vfio.example "
                              "(findable)"}));
-  EXPECT_EQ(readinessOf(statusOfClaims(State::kRegistered, false)),
+  EXPECT_EQ(readinessOf(statusOfClaims(DraRegistrationState::kRegistered, false)),
             (PluginReadiness{false, "netd dra is not connected: claims cannot be read"}));
   EXPECT_EQ(
-      readinessOf(statusOfClaims(State::kRegistered, true)),
+      readinessOf(statusOfClaims(DraRegistrationState::kRegistered, true)),
       (PluginReadiness{true, "ready: resources registered and streaming: 0, served to claims: 1"}));
 }
 
