@@ -79,10 +79,11 @@ kj::Promise<void> whenToldToEnd(kj::AsyncIoContext& io) {
 }
 
 /// Null: none is configured.
-std::unique_ptr<DraDriver> draDriver(const std::string& name, PrivdLink& privd, StateLoop& state,
-                                     const LoopParts& loop) {
-  if (name.empty()) return nullptr;
-  return std::make_unique<DraDriver>(name, DraDriver::Sides{privd, privd}, state, loop, kRoot);
+std::unique_ptr<DraDriver> draDriver(DraDriver::Identity identity, PrivdLink& privd,
+                                     StateLoop& state, const LoopParts& loop) {
+  if (identity.name.empty()) return nullptr;
+  return std::make_unique<DraDriver>(std::move(identity), DraDriver::Sides{privd, privd}, state,
+                                     loop, kRoot);
 }
 
 }  // namespace
@@ -97,6 +98,8 @@ int serve(const CommandLine& line, Settings settings) {
   std::setvbuf(stdout, nullptr, _IONBF, 0);
   std::mt19937 random(std::random_device{}());
   const Node node{kRoot, readBootId()};
+  DraDriver::Identity driver{settings.dra.driver, {}};
+  if (!driver.name.empty()) driver.products = PciIds::load(line.pciIds);
 
   if (const auto failure = becomeNobody(line.user)) return failed("drop", failure->str());
   auto listening = listenForPrivd(line.listen);
@@ -113,10 +116,9 @@ int serve(const CommandLine& line, Settings settings) {
   PrivdLink privd(kj::mv(listening).value(), {.privd = kRoot, .own = uid, .netd = line.netdUid},
                   loop);
   LedgerJournal journal(std::cout);
-  const std::string driver = settings.dra.driver;
   StateLoop state(std::move(settings), {privd, privd, privd, privd, privd, privd, privd, privd},
                   loop, journal, node);
-  const auto dra = draDriver(driver, privd, state, loop);
+  const auto dra = draDriver(std::move(driver), privd, state, loop);
   if (dra) state.serveClaims(*dra);
   DeskServer desk(state, dra.get(), loop);
   privd.start(state, [&desk](kj::AutoCloseFd connection, Visitor who) {

@@ -20,6 +20,10 @@ constexpr unsigned kProbePatienceMs = 1000;
 
 void addOptions(CLI::App& app, CommandLine& line, bool& checkConfig) {
   app.add_option("--listen", line.listen, "the socket that privd dials")->capture_default_str();
+  app.add_option("--pci-ids", line.pciIds,
+                 "what products are called in the pool of a DRA driver; without the file they have "
+                 "no name there")
+      ->capture_default_str();
   app.add_option("--config", line.configFile, "configuration, a YAML file");
   app.add_flag("--check-config", checkConfig,
                "print the configuration as it takes effect, or what is wrong with it");

@@ -24,6 +24,7 @@ struct CommandLine {
   };
   Act act = Act::kServe;
   std::string listen = "/run/vfiogate/plugind/plugind.sock";
+  std::string pciIds = "/usr/share/misc/pci.ids";
   std::string configFile;  ///< empty: no file, every key at its default
   Identity user{64532, 64532};
   std::uint32_t netdUid = 64533;  ///< whose visits are taken for netd's

@@ -6,9 +6,9 @@
 
 namespace vfiogate {
 
-DraDriver::DraDriver(std::string name, const Sides& privd, ClaimLedger& ledger,
+DraDriver::DraDriver(Identity identity, const Sides& privd, ClaimLedger& ledger,
                      const LoopParts& loop, uid_t kubeletUid)
-    : name_(std::move(name)),
+    : name_(std::move(identity.name)),
       api_(name_, loop.timer,
            [this]() {
              pool_.apiCame();
@@ -17,7 +17,7 @@ DraDriver::DraDriver(std::string name, const Sides& privd, ClaimLedger& ledger,
       specs_(privd.specs, ledger),
       claims_(api_, ledger, specs_),
       sweep_(api_, ledger, loop.timer, loop.random),
-      pool_(api_, ledger, loop.timer),
+      pool_(api_, ledger, std::move(identity.products), loop.timer),
       server_(name_, *this, loop, kubeletUid),
       registrar_(name_, privd.sockets, server_, loop) {}
 

@@ -28,8 +28,14 @@ public:
     ClaimSpecStore& specs;
   };
 
-  /// Borrows all. `name` is never empty.
-  DraDriver(std::string name, const Sides& privd, ClaimLedger& ledger, const LoopParts& loop,
+  /// Who the driver is: its name, never empty, and what it calls its devices.
+  struct Identity {
+    std::string name;
+    PciIds products;
+  };
+
+  /// Borrows all but the identity.
+  DraDriver(Identity identity, const Sides& privd, ClaimLedger& ledger, const LoopParts& loop,
             uid_t kubeletUid);
   KJ_DISALLOW_COPY(DraDriver);
 

@@ -2,6 +2,7 @@
 
 #include "plugind/core/dra/health_of.h"
 #include "plugind/core/dra/pool_of.h"
+#include "plugind/dra/product_names.h"
 #include "plugind/log_line.h"
 
 #include <algorithm>
@@ -17,8 +18,9 @@ constexpr auto kHeartbeat = 10 * kj::SECONDS;
 
 }  // namespace
 
-PoolPublisher::PoolPublisher(ApiLink& api, const ClaimLedger& ledger, kj::Timer& timer)
-    : api_(api), ledger_(ledger), timer_(timer), tasks_(*this) {
+PoolPublisher::PoolPublisher(ApiLink& api, const ClaimLedger& ledger, PciIds products,
+                             kj::Timer& timer)
+    : api_(api), ledger_(ledger), products_(std::move(products)), timer_(timer), tasks_(*this) {
   beating_ = beatForever().eagerlyEvaluate(
       [this](kj::Exception&& failure) { taskFailed(kj::mv(failure)); });
 }
@@ -43,6 +45,7 @@ void PoolPublisher::look() {
   const LedgerState& state = ledger_.ledgerState();
   if (!state.begun || !api_.node()) return;
   DevicePool pool = poolOf(ledger_.settings(), state, *api_.node(), server_);
+  addProductNames(pool, products_);
   HealthFrame health = healthOf(state, pool);
   if (health != health_) {
     health_ = std::move(health);

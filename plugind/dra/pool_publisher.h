@@ -1,6 +1,7 @@
 #pragma once
 // Shows the node's devices to the scheduler and their health to the kubelet.
 
+#include "cli/pci_ids.h"
 #include "plugind/core/dra/device_health.h"
 #include "plugind/dra/api_link.h"
 #include "plugind/dra/claim_ledger.h"
@@ -19,8 +20,8 @@ namespace vfiogate {
 /// what was told last. The loop's thread only.
 class PoolPublisher final : private kj::TaskSet::ErrorHandler {
 public:
-  /// Borrows all.
-  PoolPublisher(ApiLink& api, const ClaimLedger& ledger, kj::Timer& timer);
+  /// Borrows all but the names of products.
+  PoolPublisher(ApiLink& api, const ClaimLedger& ledger, PciIds products, kj::Timer& timer);
   KJ_DISALLOW_COPY(PoolPublisher);
 
   /// Something may look different.
@@ -43,6 +44,7 @@ private:
 
   ApiLink& api_;
   const ClaimLedger& ledger_;
+  const PciIds products_;
   kj::Timer& timer_;
   bool due_ = false;
   KeptFields server_;

@@ -3,7 +3,7 @@
 
 #include "ipc/types/result.h"
 #include "ipc/types/viability.h"
-#include "privd/cli/pci_ids.h"
+#include "cli/pci_ids.h"
 
 #include <string>
 

@@ -46,6 +46,7 @@ TEST_F(Dra, TheNodesPoolIsPublished) {
   ASSERT_THAT(pool, SizeIs(3));
   const auto& attributes = pool.at("0000-01-00-0").at("attributes");
   EXPECT_EQ(attributes.at("resource.kubernetes.io/pciBusID").at("string"), kA);
+  EXPECT_EQ(attributes.at("productName").at("string"), "AD102 [GeForce RTX 4090]");
   // Both functions of a group consume one counter: the scheduler cannot split it.
   EXPECT_EQ(pool.at("0000-01-00-0").at("consumesCounters"),
             pool.at("0000-01-00-1").at("consumesCounters"));

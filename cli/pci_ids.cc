@@ -1,4 +1,4 @@
-#include "privd/cli/pci_ids.h"
+#include "cli/pci_ids.h"
 
 #include "ipc/types/hex.h"
 
