@@ -11,7 +11,7 @@ namespace {
 /// A netd that restarts is back by then. Both together, and the ledger's 30 s for a Prepare, stay
 /// within the kubelet's 45 s.
 constexpr auto kLongestAbsence = 4 * kj::SECONDS;
-constexpr auto kLongestAnswer = 8 * kj::SECONDS;
+constexpr auto kLongestApiAnswer = 8 * kj::SECONDS;
 constexpr const char* kAbsent =
     "netd dra is not connected: see its log, and that its --plugind names plugind's socket";
 
@@ -72,7 +72,7 @@ kj::Promise<ClaimAnswer> ApiLink::ask(const std::string& claimNamespace, const s
     if (decoded) return *std::move(decoded);
     return ClaimAnswer(ClaimUnread{"netd dra answers what is not understood: " + decoded.error()});
   });
-  return timer_.timeoutAfter(kLongestAnswer, kj::mv(answer)).catch_([](kj::Exception&& failure) {
+  return timer_.timeoutAfter(kLongestApiAnswer, kj::mv(answer)).catch_([](kj::Exception&& failure) {
     return ClaimAnswer(ClaimUnread{wordsOf(failure)});
   });
 }
