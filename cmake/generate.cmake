@@ -19,7 +19,7 @@ function(vfiogate_capnp name)
     add_custom_command(OUTPUT ${out}.c++ ${out}.h
       COMMAND ${CAPNP_TOOL} compile -o ${CAPNPC_CXX}:${CAPNPC_OUTPUT_DIR}
               --src-prefix ${CMAKE_SOURCE_DIR} -I /usr/include ${CMAKE_CURRENT_SOURCE_DIR}/${schema}
-      DEPENDS ${schema} VERBATIM)
+      DEPENDS ${ARGN} VERBATIM)
     list(APPEND outputs ${out}.c++ ${out}.h)
   endforeach()
   add_custom_target(vfiogate_${name}_sources DEPENDS ${outputs})

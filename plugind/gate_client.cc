@@ -155,10 +155,6 @@ kj::Promise<Listening> GateClient::listenForDra(const std::string& driver, DraSo
   });
 }
 
-kj::Promise<void> GateClient::withdrawDra() {
-  return calls_.pass([this]() { return gate_.withdrawDraRequest().send().ignoreResult(); });
-}
-
 kj::Promise<Checkpoint> GateClient::checkpoint() {
   return calls_.pass([this]() {
     auto expected = expect(DescriptorKind::kFile);

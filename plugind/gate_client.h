@@ -24,7 +24,6 @@ public:
 
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenForDra(const std::string& driver,
                                                                 DraSocket socket) override;
-  kj::Promise<void> withdrawDra() override;
 
   /// `observer` hears at once what there is of the kubelet, then what is new.
   kj::Promise<void> watch(schema::KubeletObserver::Client observer);

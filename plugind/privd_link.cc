@@ -272,12 +272,6 @@ kj::Promise<Result<PluginSocket, SocketRefusal>> PrivdLink::listenForDra(const s
   return orRefusal(session_->listenForDra(driver, socket));
 }
 
-kj::Promise<void> PrivdLink::withdrawDra() {
-  if (!there_) return kj::READY_NOW;
-  // Where privd cannot, it does so when this connection ends, or when it starts again without us.
-  return session_->withdrawDra().catch_([](kj::Exception&& /*failure*/) {});
-}
-
 kj::Promise<Result<CheckpointFile, SocketRefusal>> PrivdLink::checkpoint() {
   if (!there_) return privdAway<CheckpointFile>();
   return orRefusal(session_->checkpoint());

@@ -61,7 +61,6 @@ public:
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(const ResourceName& resource) override;
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenForDra(const std::string& driver,
                                                                 DraSocket socket) override;
-  kj::Promise<void> withdrawDra() override;
   kj::Promise<Result<CheckpointFile, SocketRefusal>> checkpoint() override;
   kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialPodResources() override;
 

@@ -401,11 +401,6 @@ kj::Promise<Result<PluginSocket, SocketRefusal>> PrivdSession::listenForDra(
   return KJ_EXCEPTION(DISCONNECTED, "privd has not opened its gate yet");
 }
 
-kj::Promise<void> PrivdSession::withdrawDra() {
-  KJ_IF_MAYBE (gate, gate_) return askGate(gate->withdrawDra());
-  return KJ_EXCEPTION(DISCONNECTED, "privd has not opened its gate yet");
-}
-
 kj::Promise<Result<CheckpointFile, SocketRefusal>> PrivdSession::checkpoint() {
   KJ_IF_MAYBE (gate, gate_) return askGate(gate->checkpoint());
   return KJ_EXCEPTION(DISCONNECTED, "privd has not opened its gate yet");

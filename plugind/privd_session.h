@@ -64,7 +64,6 @@ public:
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(const ResourceName& resource);
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenForDra(const std::string& driver,
                                                                 DraSocket socket);
-  kj::Promise<void> withdrawDra();
   kj::Promise<Result<CheckpointFile, SocketRefusal>> checkpoint();
   kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialPodResources();
 

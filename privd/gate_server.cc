@@ -49,11 +49,6 @@ protected:
                 {"driver", kj::str(driver)}, params.getTicket(), answer);
   }
 
-  kj::Promise<void> withdrawDra(WithdrawDraContext context) override {
-    context.getResults().setFailure(static_cast<std::uint16_t>(vfiogate::withdrawDra(gate_)));
-    return kj::READY_NOW;
-  }
-
   kj::Promise<void> dial(DialContext context) override {
     const auto ticket = context.getParams().getTicket();
     auto answer = context.getResults().initAnswer();
@@ -175,13 +170,12 @@ private:
 
 }  // namespace
 
-int withdrawDra(const KubeletGate& gate) {
+void withdrawDra(const KubeletGate& gate) {
   const auto withdrawn = gate.withdrawDra();
-  if (withdrawn && !*withdrawn) return 0;
-  const int error = withdrawn ? 0 : withdrawn.error().error;
-  logLine(LogEvent::kSocketWithdrawn, {{"driver", kj::str(gate.draDriver())},
-                                       {"error", kj::str(error == 0 ? "none" : strerror(error))}});
-  return error;
+  if (withdrawn && !*withdrawn) return;
+  logLine(LogEvent::kSocketWithdrawn,
+          {{"driver", kj::str(gate.draDriver())},
+           {"error", kj::str(withdrawn ? "none" : strerror(withdrawn.error().error))}});
 }
 
 void encode(const FileIdentity& identity, schema::FileIdentity::Builder to) {

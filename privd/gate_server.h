@@ -13,8 +13,8 @@ namespace vfiogate {
 void encode(const FileIdentity& identity, schema::FileIdentity::Builder to);
 
 /// Unlinks the DRA driver's registration socket, for want of a plugind that serves it: dead, it
-/// would cost the kubelet 10 s a try. 0, or an errno.
-int withdrawDra(const KubeletGate& gate);
+/// would cost the kubelet 10 s a try.
+void withdrawDra(const KubeletGate& gate);
 
 /// Serves `gate` to the peer at the other end of `channel`. Both outlive the returned capability;
 /// `keepsAlive` is dropped with it.

@@ -9,6 +9,10 @@
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("vfiogate::schema");
 
+using Device = import "device.capnp";
+using Specs = import "specs.capnp";
+using Binding = import "binding.capnp";
+
 const protocol :UInt16 = 5;
 # Raised with every change of this file that an older peer would misread.
 
@@ -53,7 +57,7 @@ interface Session {
   discovery @4 () -> (counts :DiscoveryCounts);
   # How privd learns of the hardware's changes.
 
-  declareSpecs @5 (specs :List(StaticSpec)) -> (answer :SpecsAnswer);
+  declareSpecs @5 (specs :List(Specs.StaticSpec)) -> (answer :Specs.SpecsAnswer);
   # The complete set of static CDI specs that the peer wants: those of earlier calls that are not
   # among them are unlinked. Repeatable; what is in place is not written again. Only over a
   # connection that has a descriptor channel. Specs outlive the connection.
@@ -61,97 +65,15 @@ interface Session {
   bindings @6 () -> (answer :BindingsAnswer);
   # The operators' desk. Only for root at privd's own socket: plugind never comes there.
 
-  writeClaimSpec @7 (spec :ClaimSpec) -> (answer :ClaimSpecAnswer);
+  writeClaimSpec @7 (spec :Specs.ClaimSpec) -> (answer :Specs.ClaimSpecAnswer);
   # The CDI spec of one prepared claim, durable when this answers. Repeatable; a spec that says the
   # same is not written again. Specs outlive the connection.
 
-  unlinkClaimSpec @8 (uid :Text) -> (answer :UnlinkAnswer);
+  unlinkClaimSpec @8 (uid :Text) -> (answer :Specs.UnlinkAnswer);
   # And the metadata files that came with it. Durable when this answers. Repeatable.
 
-  claimSpecs @9 () -> (answer :ClaimSpecsAnswer);
+  claimSpecs @9 () -> (answer :Specs.ClaimSpecsAnswer);
   # The texts of all claims' specs on disk, as they were written.
-}
-
-struct ClaimSpec {
-  # privd mints the file's name, finds the nodes in its own view, and writes nothing that it did not
-  # check: uid a UUID; namespace, claim and requests names that Kubernetes takes.
-
-  driver @0 :Text;        # the one privd was started for
-  uid @1 :Text;
-  claimNamespace @2 :Text;
-  name @3 :Text;
-  devices @4 :List(ClaimDevice);  # ascending by address
-  metadata @5 :Bool;      # with a file per request in which KubeVirt looks for addresses
-  podClaimName @6 :Text;  # of a claim made from a template; empty: it was not
-  pool @7 :Text;          # that the devices are of; empty: not told
-}
-
-struct ClaimDevice {
-  address @0 :Address;
-  resource @1 :Text;          # under which it is held
-  handles @2 :Handles;
-  hands @3 :List(Address);    # whose nodes it hands over, itself included; all in one group
-  request @4 :Text;           # the request's name, without a sub-request
-}
-
-struct ClaimSpecAnswer {
-  union {
-    inPlace @0 :List(Text);  # the CDI names of the devices, in their order
-    bad @1 :Text;            # which part of it privd does not write, for people
-    unreachable @2 :Address; # this device has no node now
-    failed @3 :UInt16;       # errno
-    denied @4 :Void;
-  }
-}
-
-struct UnlinkAnswer {
-  union {
-    gone @0 :Void;
-    bad @1 :Text;
-    failed @2 :UInt16;  # errno
-    denied @3 :Void;
-  }
-}
-
-struct ClaimSpecsAnswer {
-  union {
-    texts @0 :List(Text);
-    failed @1 :UInt16;  # errno
-    denied @2 :Void;
-  }
-}
-
-struct StaticSpec {
-  # One file, of kind `resource`. privd mints its name, and finds the nodes in its own view.
-
-  resource @0 :Text;            # named once in a declaration
-  handles @1 :Handles;
-  wholeGroups @2 :Bool;         # a device hands over all of `devices` that are in its group
-  devices @3 :List(Address);    # ascending; each is a device of the spec, named by its address
-}
-
-enum Handles {
-  auto @0;     # the group's node while there is one, otherwise the device's
-  legacy @1;
-  iommufd @2;
-  both @3;
-}
-
-struct SpecsAnswer {
-  union {
-    outcomes @0 :List(SpecOutcome);  # of each spec, in the declaration's order
-    denied @1 :Void;
-  }
-}
-
-struct SpecOutcome {
-  union {
-    inPlace @0 :List(List(Text));  # of each device its nodes; none: it is left out, nothing reaches it
-    badName @1 :Void;              # not an extended resource name
-    notKind @2 :Void;              # CDI wants both its parts to begin with a letter, the latter without dot
-    foreignPrefix @3 :Void;        # outside --resource-prefix
-    failed @4 :UInt16;             # errno
-  }
 }
 
 struct DiscoveryCounts {
@@ -216,8 +138,8 @@ struct Update {
 
 struct Delta {
   base @0 :UInt64;  # the generation last taken by this observer, to which the rest applies
-  changed @1 :List(Device);
-  removed @2 :List(Address);
+  changed @1 :List(Device.Device);
+  removed @2 :List(Device.Address);
   changedGroups @3 :List(Group);
   removedGroups @4 :List(UInt32);
   controlNode @5 :Bool;
@@ -227,7 +149,7 @@ struct Delta {
 }
 
 struct Snapshot {
-  devices @0 :List(Device);
+  devices @0 :List(Device.Device);
   groups @1 :List(Group);
   controlNode @2 :Bool;  # /dev/vfio/vfio is there
   iommufdNode @3 :Bool;  # /dev/iommu is there
@@ -244,66 +166,13 @@ enum SysfsWriting {
   denied @3;  # by a security module
 }
 
-struct Address {
-  segment @0 :UInt32;
-  bus @1 :UInt8;
-  device @2 :UInt8;    # 0..31
-  function @3 :UInt8;  # 0..7
-}
-
-struct Device {
-  # One PCI function, in the words of ipc/types/snapshot.h. A negative number: absent.
-
-  address @0 :Address;
-  vendor @1 :Int32 = -1;
-  device @2 :Int32 = -1;
-  subvendor @3 :Int32 = -1;
-  subdevice @4 :Int32 = -1;
-  classCode @5 :Int32 = -1;
-  revision @6 :Int16 = -1;
-  headerType @7 :Int16 = -1;
-  answers @8 :Bool = true;
-  driver @9 :Text;
-  vfioDev @10 :Int64 = -1;
-  cdevNode @11 :Bool;
-  modalias @12 :Text;
-  numaNode @13 :Int32 = -1;
-  group @14 :Int64 = -1;
-  bootVga @15 :Bool;
-  sriov @16 :SriovRole;
-  physicalFunction @17 :Address;  # of a virtual function; null: none or not known
-  virtualFunctions @18 :UInt32;
-  resetMethods @19 :Text;
-  enableCount @20 :Int64 = -1;
-  pcieRoot @21 :Text;
-  mediated @22 :List(Mediated);
-  problems @23 :List(Problem);
-  vfioGroup @24 :Bool;
-}
-
-enum SriovRole {
-  none @0;
-  physicalFunction @1;
-  virtualFunction @2;
-}
-
-struct Mediated {
-  uuid @0 :Text;
-  type @1 :Text;
-}
-
-struct Problem {
-  attribute @0 :Text;
-  why @1 :Text;
-}
-
 struct Group {
   id @0 :UInt32;
   type @1 :Text;
   noIommu @2 :Bool;
   groupNode @3 :Bool;
   use @4 :Use;
-  members @5 :List(Address);
+  members @5 :List(Device.Address);
   control @6 :GroupControl;  # null for a connection that may only watch
   bindable @7 :Bool;         # policy and guards would let plugind bind it now
   busy @8 :Bool;             # a change of its drivers runs
@@ -382,11 +251,8 @@ interface KubeletGate {
 
   listenDra @4 (ticket :UInt32, driver :Text, socket :DraSocket) -> (answer :ListenAnswer);
   # A listening socket of the DRA driver, in place of the one before. The endpoint is its whole path.
-  # `foreignPrefix`: not the driver that privd was started for.
-
-  withdrawDra @5 () -> (failure :UInt16);
-  # Unlinks the driver's registration socket, and the kubelet forgets the driver. Repeatable. privd
-  # does it too where the connection ends. errno; 0: done.
+  # `foreignPrefix`: not the driver that privd was started for. Where the connection ends privd
+  # unlinks the registration's, and the kubelet forgets the driver.
 }
 
 enum DraSocket {
@@ -465,112 +331,13 @@ interface BindDesk {
   # What an operator does by hand. Root asks, by address: guards decide, selectors do not. The words
   # are those of ipc/types/binding_change.h.
 
-  change @0 (order :ChangeOrder) -> (report :ChangeReport);
+  change @0 (order :Binding.ChangeOrder) -> (report :Binding.ChangeReport);
   # Takes as long as the drivers do, and goes on where the caller leaves meanwhile.
 
-  keep @1 (act :KeepAct) -> (failure :Text);
+  keep @1 (act :Binding.KeepAct) -> (failure :Text);
   # Changes what privd keeps of one device over reboots, no binding. Repeatable. Without failure: it
   # is durable.
 
-  kept @2 () -> (holds :List(KeptHold), declared :List(KeptIdentity));
+  kept @2 () -> (holds :List(Binding.KeptHold), declared :List(Binding.KeptIdentity));
   # What bears an operator's mark now, by address.
-}
-
-struct ChangeOrder {
-  kind @0 :ChangeKind;
-  addresses @1 :List(Address);  # at least one
-  driver @2 :Text;              # of a bind; empty: privd chooses
-  overrides @3 :List(GuardOverride);
-  dryRun @4 :Bool;
-  keep @5 :Bool;                # of a bind
-}
-
-enum ChangeKind {
-  bind @0;
-  unbind @1;
-}
-
-enum Guard {
-  bridge @0;
-  bootVga @1;
-  console @2;
-  rootDisk @3;
-  block @4;
-  storage @5;
-  network @6;
-  users @7;
-  sriov @8;
-  noIommu @9;
-  member @10;
-  inUse @11;
-  held @12;
-  operator @13;
-  policy @14;
-  unguarded @15;
-}
-
-struct GuardOverride {
-  guard @0 :Guard;
-  address @1 :Address;  # null: for all devices
-}
-
-struct ChangeReport {
-  outcome @0 :ChangeOutcome;
-  error @1 :Text;                 # empty: nothing went wrong
-  writes @2 :List(SysfsWrite);
-  leftAlone @3 :List(LeftAlone);
-  objections @4 :List(Objection);
-  differences @5 :List(Text);
-  remarks @6 :List(Text);
-  auditSequence @7 :UInt64;       # 0: no record
-}
-
-enum ChangeOutcome {
-  done @0;
-  alreadySo @1;
-  refused @2;
-  failed @3;
-  leftChanged @4;
-  stuck @5;
-}
-
-struct SysfsWrite {
-  address @0 :Address;
-  attribute @1 :Text;
-  text @2 :Text;
-}
-
-struct LeftAlone {
-  address @0 :Address;
-  why @1 :Text;
-}
-
-struct Objection {
-  guard @0 :Guard;
-  address @1 :Address;
-  unknown @2 :Bool;     # no evidence; false: blocked
-  reason @3 :Text;
-  lift @4 :Text;
-  overridden @5 :Bool;
-}
-
-struct KeepAct {
-  address @0 :Address;
-  union {
-    hold @1 :Text;      # out of offer, for this reason: a line of 1 to 200 bytes
-    release @2 :Void;
-    forget @3 :Void;    # what `bind --keep` declared
-  }
-}
-
-struct KeptHold {
-  address @0 :Address;
-  reason @1 :Text;
-  since @2 :Int64;  # s since 1970
-}
-
-struct KeptIdentity {
-  address @0 :Address;
-  vendor @1 :UInt16;
-  device @2 :UInt16;
 }

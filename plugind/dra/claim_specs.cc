@@ -75,10 +75,6 @@ const std::string& ClaimSpecs::troubleOf(const std::string& uid) const {
   return found == troubles_.end() ? none : found->second;
 }
 
-void ClaimSpecs::forget(const std::string& uid) {
-  troubles_.erase(uid);
-}
-
 void ClaimSpecs::taskFailed(kj::Exception&& exception) {
   logError(LogEvent::kTaskFailed,
            {{"task", "claim_specs"}, {"why", exception.getDescription().cStr()}});

@@ -30,8 +30,6 @@ public:
   const std::map<Bdf, std::string>& namesOf(const std::string& uid) const;
   /// Why it could not be written or unlinked last, for people; empty: it could.
   const std::string& troubleOf(const std::string& uid) const;
-  /// Nobody asks for it any more.
-  void forget(const std::string& uid);
 
 private:
   void written(const ClaimSpec& spec, const Result<std::vector<std::string>, SpecTrouble>& answer);

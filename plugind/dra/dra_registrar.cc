@@ -89,15 +89,6 @@ void DraRegistrar::registrationTold(bool registered, const std::string& error) {
   logInfo(LogEvent::kRegistered, {{"driver", driver_}});
 }
 
-kj::Promise<void> DraRegistrar::withdraw() {
-  registration_.withdrawn();
-  attempt_ = nullptr;
-  alarm_.set(std::nullopt);
-  trouble_.clear();
-  server_.stopRegistration();
-  return sockets_.withdrawDra();
-}
-
 void DraRegistrar::complain(RegistrationTurn turn, const std::string& why) {
   // Either side tries again for days: one line for each different reason.
   if (why == trouble_) return;

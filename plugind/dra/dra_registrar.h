@@ -22,15 +22,11 @@ public:
   DraRegistrar(std::string driver, DraSockets& sockets, DraServer& server, const LoopParts& loop);
   KJ_DISALLOW_COPY(DraRegistrar);
 
-  /// May be called again after withdraw().
   void start();
   /// privd is back.
   void socketsCame();
   /// DraEvents was told so.
   void registrationTold(bool registered, const std::string& error);
-  /// The kubelet forgets the driver once this is kept; calls that it has open are still answered.
-  /// Nothing is attempted any more.
-  kj::Promise<void> withdraw();
 
   DraRegistrationState state() const { return registration_.state(); }
   /// Why the driver is not registered, for people; empty: nothing went wrong.

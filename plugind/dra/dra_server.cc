@@ -20,8 +20,4 @@ void DraServer::registerOn(kj::AutoCloseFd registration, const std::string& endp
   registration_.listenOn(kj::mv(registration), endpoint);
 }
 
-void DraServer::stopRegistration() {
-  registration_.stopListening();
-}
-
 }  // namespace vfiogate

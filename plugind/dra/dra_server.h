@@ -26,8 +26,6 @@ public:
   void serveOn(kj::AutoCloseFd service);
   /// The kubelet is told that the service is at `endpoint`, its whole path.
   void registerOn(kj::AutoCloseFd registration, const std::string& endpoint);
-  /// Calls go on: a kubelet that knows the driver keeps its connection.
-  void stopRegistration();
 
 private:
   const std::unique_ptr<grpc::Service> v1_;

@@ -45,7 +45,7 @@ void PoolPublisher::look() {
   const LedgerState& state = ledger_.ledgerState();
   if (!state.begun || !api_.node()) return;
   DevicePool pool = poolOf(ledger_.settings(), state, *api_.node(), server_);
-  addProductNames(pool, products_);
+  addProductNames(pool, state.hardware.snapshot, products_);
   HealthFrame health = healthOf(state, pool);
   if (health != health_) {
     health_ = std::move(health);

@@ -2,12 +2,13 @@
 // What people call the devices of a pool.
 
 #include "cli/pci_ids.h"
+#include "ipc/types/snapshot.h"
 #include "plugind/api/device_pool.h"
 
 namespace vfiogate {
 
-/// Adds the attribute `productName` to each device whose model `ids` knows, by its attributes
-/// `vendor` and `device`; cut to what the API takes.
-void addProductNames(DevicePool& pool, const PciIds& ids);
+/// Adds the attribute `productName` to each device of `hardware` whose model `ids` knows, cut to
+/// what the API takes.
+void addProductNames(DevicePool& pool, const Snapshot& hardware, const PciIds& ids);
 
 }  // namespace vfiogate

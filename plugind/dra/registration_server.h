@@ -47,7 +47,6 @@ public:
 
   /// Answers on `listener` from now on, and that the service is at `endpoint`.
   void listenOn(kj::AutoCloseFd listener, const std::string& endpoint);
-  void stopListening() { server_.stopListening(); }
 
 private:
   RegistrationService service_;

@@ -59,11 +59,6 @@ void HandedServer::listenOn(kj::AutoCloseFd listener) {
   accepting_ = kj::evalLater([this]() { return acceptForever(); }).eagerlyEvaluate(nullptr);
 }
 
-void HandedServer::stopListening() {
-  accepting_ = nullptr;
-  listener_ = nullptr;
-}
-
 kj::Promise<void> HandedServer::acceptForever() {
   return kj::evalNow([this]() {
            takeConnections();

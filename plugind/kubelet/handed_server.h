@@ -33,8 +33,6 @@ public:
 
   /// Takes connections from `listener` from now on, and those that still wait in the one before.
   void listenOn(kj::AutoCloseFd listener);
-  /// Closes the listener. Connections that were taken stay.
-  void stopListening();
 
 private:
   struct Listener;

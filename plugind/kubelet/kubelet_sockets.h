@@ -33,8 +33,6 @@ public:
   /// A new listener in place of the one before. `endpoint` is its whole path.
   virtual kj::Promise<Result<PluginSocket, SocketRefusal>> listenForDra(const std::string& driver,
                                                                         DraSocket socket) = 0;
-  /// The registration socket is unlinked: the kubelet forgets the driver. Never fails.
-  virtual kj::Promise<void> withdrawDra() = 0;
 
 protected:
   ~DraSockets() = default;

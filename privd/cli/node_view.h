@@ -1,9 +1,9 @@
 #pragma once
 // What `list` and `show` know: a snapshot taken now, with names for people.
 
+#include "cli/pci_ids.h"
 #include "ipc/types/result.h"
 #include "ipc/types/viability.h"
-#include "cli/pci_ids.h"
 
 #include <string>
 

@@ -26,6 +26,8 @@ namespace vfiogate::test {
 inline constexpr const char* kDriver = "vfio.vfiogate.dev";
 inline const std::string kClaimsRead =
     "GET /apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
+inline const std::string kClaimsWrite =
+    "PUT /apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
 inline const std::string kGpus = "vfiogate.dev/gpu";
 inline const std::string kA = "0000:01:00.0";
 inline const std::string kB = "0000:01:00.1";

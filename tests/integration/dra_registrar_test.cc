@@ -40,10 +40,6 @@ public:
       return Result<PluginSocket, SocketRefusal>(kj::mv(made));
     });
   }
-  kj::Promise<void> withdrawDra() override {
-    asked.emplace_back("withdraw");
-    return kj::READY_NOW;
-  }
 
   std::vector<std::string> asked;
   std::map<DraSocket, int> refusals;  ///< how often it is refused from now on
@@ -178,45 +174,6 @@ TEST_F(DraRegistrarCase, AnAttemptThatWaitsForAPrivdThatIsGoneIsDropped) {
   registrar_->socketsCame();
   awaitState(DraRegistrationState::kFindable);
   EXPECT_THAT(sockets_.asked, ElementsAre("service", "service", "registration"));
-}
-
-TEST_F(DraRegistrarCase, WithdrawnItIsNotFoundUntilItIsStartedAgain) {
-  registrar_->start();
-  awaitState(DraRegistrationState::kFindable);
-  registers();
-  stage_->await(registrar_->withdraw());
-  EXPECT_EQ(registrar_->state(), DraRegistrationState::kUnwanted);
-  EXPECT_EQ(sockets_.asked.back(), "withdraw");
-  const auto path = stage_->directory / "played-reg.sock";
-  EXPECT_FALSE(dialAt(path.c_str()).has_value());
-  registrar_->socketsCame();
-  registrar_->registrationTold(true, "");
-  EXPECT_EQ(registrar_->state(), DraRegistrationState::kUnwanted);
-  registrar_->start();
-  awaitState(DraRegistrationState::kFindable);
-  EXPECT_EQ(sockets_.asked.size(), 5U);
-}
-
-TEST_F(DraRegistrarCase, WithdrawnInAnAttemptItIsNotFoundLater) {
-  sockets_.holds = true;
-  registrar_->start();
-  waitUntil([this]() { return sockets_.asked.size() == 2; });
-  stage_->await(registrar_->withdraw());
-  sockets_.held->fulfill();
-  stage_->await(stage_->loop.timer.afterDelay(1 * kj::MILLISECONDS));
-  const auto path = stage_->directory / "played-reg.sock";
-  EXPECT_FALSE(dialAt(path.c_str()).has_value());
-  EXPECT_EQ(registrar_->state(), DraRegistrationState::kUnwanted);
-}
-
-TEST_F(DraRegistrarCase, WithdrawnInAPauseItDoesNotTryAgain) {
-  sockets_.refusals = {{DraSocket::kService, 1}};
-  registrar_->start();
-  awaitState(DraRegistrationState::kPausing);
-  stage_->await(registrar_->withdraw());
-  // Longer than the first pause can be.
-  stage_->await(stage_->loop.timer.afterDelay(250 * kj::MILLISECONDS));
-  EXPECT_THAT(sockets_.asked, ElementsAre("service", "withdraw"));
 }
 
 }  // namespace

@@ -101,18 +101,6 @@ TEST_F(DraRegistrationServer, AnswersInTimeWhileCallsAreOpenAndTheLoopStandsStil
   for (const auto& call : calls) EXPECT_FALSE(call->status().ok());
 }
 
-TEST_F(DraRegistrationServer, AfterItsEndNobodyIsThereAndCallsGoOn) {
-  const auto stub = DraWordsV1::Plugin::NewStub(channel());
-  Preparing<DraWordsV1> call(*stub, {"one"});
-  waitUntil([this]() { return !recorder_.calls.empty(); });
-  stage_->server->stopRegistration();
-  const auto path = stage_->directory / "reg.sock";
-  ASSERT_FALSE(dialAt(path.c_str()).has_value());
-  ASSERT_TRUE(recorder_.calls.front()->claim());
-  recorder_.calls.front()->answer({{"one", {}}});
-  EXPECT_TRUE(call.status().ok());
-}
-
 TEST_F(DraRegistrationServer, ConnectionsOfAnotherUserAreClosed) {
   stage_->start(getuid() + 1);
   const auto watcher = Watcher::NewStub(channel("reg.sock"));

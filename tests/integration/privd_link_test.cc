@@ -155,7 +155,6 @@ TEST_F(PrivdLinkTest, SaysWhyAClaimsSpecIsNotWrittenAndWhetherItMayBeLater) {
 
 TEST_F(PrivdLinkTest, HandsTheDriversSocketsOver) {
   EXPECT_FALSE(await(link().listenForDra(kDraDriver, DraSocket::kService)));
-  await(link().withdrawDra());
   startPrivd();
   for (const auto socket : {DraSocket::kService, DraSocket::kRegistration}) {
     const auto made = await(link().listenForDra(kDraDriver, socket));
@@ -166,9 +165,6 @@ TEST_F(PrivdLinkTest, HandsTheDriversSocketsOver) {
   const auto foreign = await(link().listenForDra("gpu.nvidia.com", DraSocket::kService));
   ASSERT_FALSE(foreign);
   EXPECT_NE(foreign.error().why.find("--dra-driver"), std::string::npos) << foreign.error().why;
-  await(link().withdrawDra());
-  EXPECT_EQ(privd_->withdrawals(), 1U);
-  EXPECT_TRUE(std::filesystem::is_empty(dir_ / "kubelet/plugins_registry"));
 }
 
 TEST_F(PrivdLinkTest, DropsAGroupThatLeftWhileItWasHeld) {

@@ -210,9 +210,6 @@ unsigned FakePrivd::binds() const {
 unsigned FakePrivd::returns() const {
   return impl_->play().returns;
 }
-unsigned FakePrivd::withdrawals() const {
-  return impl_->play().withdrawals;
-}
 unsigned FakePrivd::hangUps() const {
   return impl_->play().hangUps;
 }

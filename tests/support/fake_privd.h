@@ -74,7 +74,6 @@ public:
   unsigned turnedAway() const;   ///< asked to enter while another plugind had the node
   unsigned binds() const;        ///< asked for
   unsigned returns() const;      ///< asked for
-  unsigned withdrawals() const;  ///< calls of `withdrawDra`
   unsigned hangUps() const;      ///< connections that plugind ended
 
 private:

@@ -39,11 +39,6 @@ void listenForDra(Line& line, std::uint32_t ticket, kj::StringPtr driver, schema
   answer.setEndpoint(directory + "/" + name);
 }
 
-void withdrawDriver(Play& play) {
-  ++play.withdrawals;
-  std::filesystem::remove(registryOf(play) + "/" + play.setup.draDriver + "-reg.sock");
-}
-
 void writeClaim(Play& play, schema::ClaimSpec::Reader spec,
                 schema::ClaimSpecAnswer::Builder answer) {
   const auto wanted = decode(spec);

@@ -9,7 +9,6 @@ namespace vfiogate::test {
 /// Where the real one makes the sockets; directories are made where they are missing.
 void listenForDra(Line& line, std::uint32_t ticket, kj::StringPtr driver, schema::DraSocket socket,
                   schema::ListenAnswer::Builder answer);
-void withdrawDriver(Play& play);
 
 /// Kept, not written; a device that is not among the hardware is unreachable.
 void writeClaim(Play& play, schema::ClaimSpec::Reader spec,

@@ -152,11 +152,6 @@ protected:
     return kj::READY_NOW;
   }
 
-  kj::Promise<void> withdrawDra(WithdrawDraContext /*context*/) override {
-    withdrawDriver(line_.play);
-    return kj::READY_NOW;
-  }
-
   kj::Promise<void> watch(WatchContext context) override {
     line_.kubeletObserver = context.getParams().getObserver();
     line_.tellFiles();

@@ -33,7 +33,6 @@ struct Play {
   std::map<std::string, ClaimSpec> claimSpecs;  ///< by UID
   std::vector<std::string> claimTexts;
   int claimError = 0;
-  std::atomic<unsigned> withdrawals = 0;
   std::atomic<unsigned> sessions = 0;
   std::atomic<unsigned> wholes = 0;
   std::atomic<unsigned> looks = 0;

@@ -1,14 +1,11 @@
 #include "plugind/core/dra/device_name.h"
 
-#include <algorithm>
+#include "ipc/types/claim_spec.h"
 
 namespace vfiogate {
 
 std::string deviceName(const Bdf& address) {
-  std::string name = address.str();
-  std::ranges::replace(name, ':', '-');
-  std::ranges::replace(name, '.', '-');
-  return name;
+  return addressWith('-', address);
 }
 
 std::optional<Bdf> deviceAddress(std::string_view name) {

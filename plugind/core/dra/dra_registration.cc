@@ -58,12 +58,6 @@ bool DraRegistration::told(bool registered) {
   return false;
 }
 
-void DraRegistration::withdrawn() {
-  state_ = DraRegistrationState::kUnwanted;
-  due_.reset();
-  backoff_.reset();
-}
-
 std::string_view nameOf(DraRegistrationState state) {
   switch (state) {
     case DraRegistrationState::kUnwanted:

@@ -11,7 +11,7 @@
 namespace vfiogate {
 
 enum class DraRegistrationState : std::uint8_t {
-  kUnwanted,    ///< nobody asked for it yet, or it was withdrawn
+  kUnwanted,    ///< nobody asked for it yet
   kAttempting,  ///< has its sockets made
   kPausing,     ///< they could not be had: until the next attempt is due
   kFindable,    ///< they are there, and no kubelet has said anything yet
@@ -40,7 +40,6 @@ public:
   /// The kubelet's word; it may be before the attempt is known to have ended. False: it is about a
   /// socket that is gone.
   bool told(bool registered);
-  void withdrawn();
 
   DraRegistrationState state() const { return state_; }
   std::optional<Instant> due() const { return due_; }

@@ -76,16 +76,5 @@ TEST_F(DraRegistrationTest, PrivdsReturnEndsAPauseAndAnAttempt) {
   EXPECT_FALSE(registration_.due().has_value());
 }
 
-TEST_F(DraRegistrationTest, WithdrawnItHearsNothing) {
-  makeFindable();
-  registration_.withdrawn();
-  EXPECT_EQ(registration_.state(), State::kUnwanted);
-  EXPECT_FALSE(registration_.told(true));
-  EXPECT_FALSE(registration_.socketsCame());
-  registration_.attemptEnded(true, kBegin, 0);
-  EXPECT_EQ(registration_.state(), State::kUnwanted);
-  EXPECT_TRUE(registration_.wanted());
-}
-
 }  // namespace
 }  // namespace vfiogate

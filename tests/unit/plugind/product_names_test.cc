@@ -1,32 +1,34 @@
 #include "plugind/dra/product_names.h"
 
+#include "tests/support/hardware.h"
+
 #include <gtest/gtest.h>
 
 namespace vfiogate {
 namespace {
 
-PoolDevice model(const std::string& vendor, const std::string& device) {
-  PoolDevice made;
-  made.attributes = {{"vendor", vendor}, {"device", device}};
-  return made;
-}
-
 TEST(ProductNames, AreThoseOfPciIdsAndNoLongerThanTheApiTakes) {
   const PciIds ids =
       PciIds::parse("10de  NVIDIA Corporation\n\t2684  AD102 [GeForce RTX 4090]\n\t0001  " +
                     std::string(100, 'x') + "\n");
+  test::Hardware hardware;
+  hardware.add("0000:01:00.0", 1);
+  hardware.add("0000:02:00.0", 2).device = std::uint16_t{1};
+  hardware.add("0000:03:00.0", 3).vendor = std::uint16_t{0x8086};
+  hardware.add("0000:04:00.0", 4).vendor.reset();
   DevicePool pool{.driver = "d", .name = "n", .devices = {}, .counterSets = {}};
-  pool.devices = {{"known", model("10de", "2684")},
-                  {"long", model("10de", "0001")},
-                  {"unknown", model("8086", "2684")},
-                  {"odd", PoolDevice{}}};
-  addProductNames(pool, ids);
-  EXPECT_EQ(pool.devices["known"].attributes.at("productName"),
+  for (const char* name :
+       {"0000-01-00-0", "0000-02-00-0", "0000-03-00-0", "0000-04-00-0", "0000-05-00-0"}) {
+    pool.devices[name];
+  }
+  addProductNames(pool, hardware.snapshot(), ids);
+  EXPECT_EQ(pool.devices["0000-01-00-0"].attributes.at("productName"),
             AttributeValue(std::string("AD102 [GeForce RTX 4090]")));
-  EXPECT_EQ(pool.devices["long"].attributes.at("productName"),
+  EXPECT_EQ(pool.devices["0000-02-00-0"].attributes.at("productName"),
             AttributeValue(std::string(64, 'x')));
-  EXPECT_FALSE(pool.devices["unknown"].attributes.contains("productName"));
-  EXPECT_FALSE(pool.devices["odd"].attributes.contains("productName"));
+  for (const char* name : {"0000-03-00-0", "0000-04-00-0", "0000-05-00-0"}) {
+    EXPECT_FALSE(pool.devices[name].attributes.contains("productName")) << name;
+  }
 }
 
 }  // namespace
