@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 namespace vfiogate {
+inline namespace privd_log {
 namespace {
 
 constexpr size_t kLongestValue = 200;
@@ -144,4 +145,5 @@ void logLine(LogEvent event, std::initializer_list<LogField> fields) {
   [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, line.cStr(), line.size());
 }
 
+}  // namespace privd_log
 }  // namespace vfiogate

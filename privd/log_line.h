@@ -6,6 +6,8 @@
 #include <initializer_list>
 
 namespace vfiogate {
+// plugind's log has the same names: of its own, so that both can be linked into one test.
+inline namespace privd_log {
 
 /// Everything that privd ever says. The names are what operators search for: never renamed.
 enum class LogEvent {
@@ -64,4 +66,5 @@ kj::String formatLine(LogEvent event, kj::ArrayPtr<const LogField> fields);
 /// Writes the line to stderr in one piece. A reader that went away is no failure of ours.
 void logLine(LogEvent event, std::initializer_list<LogField> fields = {});
 
+}  // namespace privd_log
 }  // namespace vfiogate

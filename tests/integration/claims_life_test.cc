@@ -60,7 +60,8 @@ TEST_F(DraLife, I1_AfterARebootWhoPreparesFirstHasTheGroup) {
   reboot();
   startAll();
   claimFor("c2", "p2", {kB});
-  ASSERT_TRUE(run(podWith("p2", "c2")).started) << node_->said();
+  const sim::PodStart first = run(podWith("p2", "c2"));
+  ASSERT_TRUE(first.started) << first.error << node_->said();
   EXPECT_THAT(node_->kubelet.startPod("p1").error, HasSubstr("group-lent"));
   node_->kubelet.end("p2");
   EXPECT_TRUE(node_->kubelet.awaitStarted("p1"));
