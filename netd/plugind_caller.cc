@@ -3,12 +3,11 @@
 #include "ipc/schema/plugind.capnp.h"
 #include "ipc/socket/stream_flags.h"
 #include "ipc/socket/unix_socket.h"
+#include "netd/plugind_trouble.h"
 
 #include <capnp/message.h>
 #include <capnp/rpc-twoparty.h>
 
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
 namespace vfiogate {
@@ -20,26 +19,8 @@ constexpr std::size_t kMostText = 1U << 20U;
 constexpr capnp::ReaderOptions kFromPlugind{.traversalLimitInWords = 2 * kMostText / 8,
                                             .nestingLimit = 8};
 
-std::string whyNotDialled(const std::string& socket, int error) {
-  const std::string text = "cannot reach plugind at " + socket + ": " + strerrordesc_np(error);
-  if (!meansNotYet(error)) return text;
-  if (error == EACCES) return text + "; netd's user may not reach it";
-  if (error == EAGAIN) return text + "; too many wait to be let in";
-  return text + "; it does not run, or was started with another --listen";
-}
-
-std::string whyNoAnswer(const kj::Exception& failure) {
-  switch (failure.getType()) {
-    case kj::Exception::Type::OVERLOADED:
-      return "plugind does not answer within 2 s: it hangs, is stopped, or the node is overloaded";
-    case kj::Exception::Type::DISCONNECTED:
-      return "plugind hung up: it takes the user of its --netd-uid, and a few visitors at a time";
-    case kj::Exception::Type::UNIMPLEMENTED:
-      return "plugind does not know the question: it is older than netd";
-    default:
-      return "plugind's answer cannot be read";
-  }
-}
+constexpr QuestionWords kNewsWords{
+    "it takes the user of its --netd-uid, and a few visitors at a time", "the question"};
 
 /// A connection, for as long as it is asked.
 class Call {
@@ -85,7 +66,9 @@ kj::Promise<PlugindAnswer> PlugindCaller::ask() {
             if (told.metrics.size() <= kMostText) return PlugindAnswer(std::move(told));
             return PlugindAnswer(Failure{std::string("plugind's metrics are more than 1 MiB")});
           },
-          [](kj::Exception&& failure) { return PlugindAnswer(Failure{whyNoAnswer(failure)}); })
+          [](kj::Exception&& failure) {
+            return PlugindAnswer(Failure{whyNoAnswer(failure, kNewsWords)});
+          })
       .attach(kj::mv(call));
 }
 

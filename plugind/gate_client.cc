@@ -18,6 +18,8 @@ using Listening = Result<PluginSocket, SocketRefusal>;
 using Checkpoint = Result<CheckpointFile, SocketRefusal>;
 using Nanoseconds = std::chrono::sys_time<std::chrono::nanoseconds>;
 
+/// privd makes a socket or dials at once; with the kernel's leave within 2 s.
+constexpr Patience kGatePatience{10 * kj::SECONDS, "its gate failed: "};
 constexpr const char* kTooMany = "privd holds 64 sockets or untaken descriptors for us already";
 
 std::string withErrno(const char* what, std::uint16_t error) {
@@ -93,7 +95,7 @@ KubeletIdentity identityOf(schema::FileIdentity::Reader identity) {
 }
 
 GateClient::GateClient(schema::KubeletGate::Client gate,
-                       std::shared_ptr<DescriptorReceiver> descriptors, Turnstile& calls)
+                       std::shared_ptr<DescriptorReceiver> descriptors, SessionCalls& calls)
     : gate_(kj::mv(gate)), descriptors_(std::move(descriptors)), calls_(calls) {}
 
 GateClient::Expected GateClient::expect(DescriptorKind kind) {
@@ -114,7 +116,7 @@ kj::Promise<Dialled> GateClient::dialPodResources() {
 }
 
 kj::Promise<Dialled> GateClient::dial(schema::KubeletSocket socket) {
-  return calls_.pass([this, socket]() {
+  return calls_.passWithin(kGatePatience, [this, socket]() {
     auto expected = expect(DescriptorKind::kConnection);
     auto request = gate_.dialRequest();
     request.setTicket(expected.ticket);
@@ -131,7 +133,7 @@ kj::Promise<Dialled> GateClient::dial(schema::KubeletSocket socket) {
 }
 
 kj::Promise<Listening> GateClient::listenFor(const ResourceName& resource) {
-  return calls_.pass([this, name = resource.str()]() {
+  return calls_.passWithin(kGatePatience, [this, name = resource.str()]() {
     auto expected = expect(DescriptorKind::kListener);
     auto request = gate_.listenRequest();
     request.setTicket(expected.ticket);
@@ -142,7 +144,7 @@ kj::Promise<Listening> GateClient::listenFor(const ResourceName& resource) {
 }
 
 kj::Promise<Listening> GateClient::listenForDra(const std::string& driver, DraSocket socket) {
-  return calls_.pass([this, driver, socket]() {
+  return calls_.passWithin(kGatePatience, [this, driver, socket]() {
     auto expected = expect(DescriptorKind::kListener);
     auto request = gate_.listenDraRequest();
     request.setTicket(expected.ticket);
@@ -156,7 +158,7 @@ kj::Promise<Listening> GateClient::listenForDra(const std::string& driver, DraSo
 }
 
 kj::Promise<Checkpoint> GateClient::checkpoint() {
-  return calls_.pass([this]() {
+  return calls_.passWithin(kGatePatience, [this]() {
     auto expected = expect(DescriptorKind::kFile);
     auto request = gate_.checkpointRequest();
     request.setTicket(expected.ticket);

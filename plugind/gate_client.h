@@ -4,18 +4,19 @@
 #include "ipc/codec/descriptor_channel.h"
 #include "ipc/schema/helper.capnp.h"
 #include "plugind/kubelet/memory_source.h"
-#include "plugind/turnstile.h"
+#include "plugind/session_calls.h"
 
 #include <memory>
 
 namespace vfiogate {
 
-/// Pairs each call with the descriptor that comes beside it. Fails where the connection does.
+/// Pairs each call with the descriptor that comes beside it. Fails where the connection does, which
+/// ends where a call fails, or takes too long.
 class GateClient final : public KubeletSockets, public KubeletMemorySource, public DraSockets {
 public:
   /// `calls` is borrowed.
   GateClient(schema::KubeletGate::Client gate, std::shared_ptr<DescriptorReceiver> descriptors,
-             Turnstile& calls);
+             SessionCalls& calls);
 
   kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet() override;
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(const ResourceName& resource) override;
@@ -39,7 +40,7 @@ private:
 
   schema::KubeletGate::Client gate_;
   std::shared_ptr<DescriptorReceiver> descriptors_;
-  Turnstile& calls_;
+  SessionCalls& calls_;
   std::uint32_t lastTicket_ = 0;
 };
 

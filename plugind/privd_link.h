@@ -1,16 +1,14 @@
 #pragma once
-// The place of privd: it dials in, one at a time. plugind's own user and netd's may visit, whoever
-// else dials is sent away.
+// The place of privd: whoever asks something of it asks here, whether it is there or not.
 
 #include "plugind/log_events.h"
+#include "plugind/privd_door.h"
 #include "plugind/privd_session.h"
 #include "plugind/visitor.h"
 
 #include <kj/async.h>
 #include <kj/function.h>
 #include <kj/io.h>
-
-#include <sys/types.h>
 
 #include <string>
 
@@ -29,12 +27,7 @@ class PrivdLink final : public GroupEyes,
                         public KubeletMemorySource,
                         private kj::TaskSet::ErrorHandler {
 public:
-  /// Whose connections are taken, and as what. Where two are the same the upper one wins.
-  struct Users {
-    uid_t privd;
-    uid_t own;   ///< plugind's: visitors
-    uid_t netd;  ///< visitors with fewer rights
-  };
+  using Users = PrivdDoor::Users;
 
   /// `listener` is plugind's own.
   PrivdLink(kj::AutoCloseFd listener, Users users, const LoopParts& loop);
@@ -67,26 +60,17 @@ public:
 private:
   kj::Promise<Told> unlessAway(kj::Promise<Told> told);
   kj::Promise<BindOutcome> unlessAway(kj::Promise<BindOutcome> outcome);
-  kj::Promise<void> acceptForever();
-  void takeConnections();
-  void admit(kj::AutoCloseFd connection);
-  kj::Promise<void> awaitOpening(kj::AutoCloseFd connection);
+  template <typename T, typename Ask>
+  kj::Promise<Result<T, SocketRefusal>> askGate(Ask ask);
   void begin(PrivdOpening opening);
   void over(const std::string& why);
   void tellGone();
   void tellFailure(LogEvent event, const std::string& why);
-  void refuse(const char* why, uid_t uid);
   void taskFailed(kj::Exception&& exception) override;
 
-  kj::AutoCloseFd listener_;
-  const Users users_;
   const LoopParts loop_;
-  kj::UnixEventPort::FdObserver readable_;
+  PrivdDoor door_;
   PrivdEvents* events_ = nullptr;
-  kj::Function<void(kj::AutoCloseFd, Visitor)> visitor_ = [](kj::AutoCloseFd, Visitor) {};
-  unsigned openings_ = 0;
-  std::uint64_t refused_ = 0;
-  kj::TimePoint refusalTold_ = kj::origin<kj::TimePoint>();
   std::string lastFailure_;
   bool there_ = false;
   NodeLease lease_;

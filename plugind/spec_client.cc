@@ -1,102 +1,74 @@
 #include "plugind/spec_client.h"
 
-#include "ipc/codec/bounded_lists.h"
+#include "plugind/claim_spec_codec.h"
+#include "plugind/spec_codec.h"
 
-#include <cstring>
-#include <optional>
 #include <utility>
 
 namespace vfiogate {
 namespace {
 
-/// Absent: it has not an entry for each device.
-std::optional<SpecState> inPlace(capnp::List<capnp::List<capnp::Text>>::Reader told,
-                                 const StaticSpec& spec) {
-  if (told.size() != spec.devices.size()) return std::nullopt;
-  SpecState state;
-  for (capnp::uint i = 0; i < told.size(); ++i) {
-    std::vector<std::string> nodes;
-    for (const auto node : told[i]) nodes.emplace_back(node.begin(), node.size());
-    if (!nodes.empty()) state.nodes.emplace(spec.devices[i], std::move(nodes));
-  }
-  return state;
-}
+/// Files of some kilobytes, on a disk that may be slow.
+constexpr Patience kSpecsPatience{10 * kj::SECONDS, "it writes no specs: ", true};
 
-std::optional<SpecState> stateOf(schema::SpecOutcome::Reader outcome, const StaticSpec& spec) {
-  const auto trouble = [](std::string text) { return SpecState{std::move(text), {}}; };
-  switch (outcome.which()) {
-    case schema::SpecOutcome::IN_PLACE:
-      return inPlace(outcome.getInPlace(), spec);
-    case schema::SpecOutcome::BAD_NAME:
-      return trouble("privd does not take it for a resource name");
-    case schema::SpecOutcome::NOT_KIND:
-      return trouble(
-          "its name is no CDI kind, which begins with a letter and has no dot: give it a `name`, "
-          "or naming: pci_vendor_device");
-    case schema::SpecOutcome::FOREIGN_PREFIX:
-      return trouble("its prefix is not among privd's --resource-prefix: add it there");
-    case schema::SpecOutcome::FAILED:
-      return trouble(std::string("privd could not write its CDI spec: ") +
-                     strerror(outcome.getFailed()));
-  }
-  return std::nullopt;
-}
+using SpecTexts = Result<std::vector<std::string>, SpecTrouble>;
 
 }  // namespace
 
-schema::Handles handlesOf(Backend backend) {
-  switch (backend) {
-    case Backend::kLegacy:
-      return schema::Handles::LEGACY;
-    case Backend::kIommufd:
-      return schema::Handles::IOMMUFD;
-    case Backend::kBoth:
-      return schema::Handles::BOTH;
-    case Backend::kAuto:
-      break;
+template <typename Ask>
+kj::PromiseForResult<Ask, schema::Session::Client&> SpecClient::ask(Ask ask) {
+  using Asked = kj::PromiseForResult<Ask, schema::Session::Client&>;
+  KJ_IF_MAYBE (session, calls_.session()) {
+    return calls_.passWithin(
+        kSpecsPatience,
+        [client = *session, ask = kj::mv(ask)]() mutable -> Asked { return ask(client); });
   }
-  return schema::Handles::AUTO;
+  return notInYet();
 }
 
-void encode(const std::vector<StaticSpec>& specs, capnp::List<schema::StaticSpec>::Builder to) {
-  for (capnp::uint i = 0; i < to.size(); ++i) {
-    const StaticSpec& spec = specs[i];
-    to[i].setResource(spec.resource);
-    to[i].setHandles(handlesOf(spec.backend));
-    to[i].setWholeGroups(spec.wholeGroups);
-    auto devices = to[i].initDevices(static_cast<capnp::uint>(spec.devices.size()));
-    for (capnp::uint k = 0; k < devices.size(); ++k) encodeAddress(spec.devices[k], devices[k]);
-  }
+kj::Promise<SpecAnswer> SpecClient::declareSpecs(const std::vector<StaticSpec>& specs) {
+  return ask([this, specs](schema::Session::Client& client) {
+    auto request = client.declareSpecsRequest();
+    encode(specs, request.initSpecs(static_cast<capnp::uint>(specs.size())));
+    return request.send().then(
+        [this, specs](Response<schema::Session::DeclareSpecsResults> response) {
+          auto answer = decode(response.getAnswer(), specs);
+          if (answer) return std::move(answer).value();
+          calls_.hangUp("it answered a declaration of specs with what makes no sense: " +
+                        answer.error());
+          return answerForAll(specs, answer.error());
+        });
+  });
 }
 
-Result<SpecAnswer, std::string> decode(schema::SpecsAnswer::Reader answer,
-                                       const std::vector<StaticSpec>& specs) {
-  if (answer.isDenied()) {
-    return answerForAll(specs,
-                        "privd gives no right to CDI specs: add cdi to its --plugind-rights");
-  }
-  if (!answer.isOutcomes()) return Failure{std::string("it is unknown here")};
-  const auto outcomes = answer.getOutcomes();
-  if (outcomes.size() != specs.size()) return Failure{std::string("it is about other specs")};
-  SpecAnswer result;
-  for (capnp::uint i = 0; i < outcomes.size(); ++i) {
-    auto state = stateOf(outcomes[i], specs[i]);
-    const auto name = ResourceName::parse(specs[i].resource);
-    if (!state || !name) return Failure{std::string("an outcome is about other devices")};
-    result.passing = result.passing || outcomes[i].isFailed();
-    result.specs.emplace(*name, *std::move(state));
-  }
-  return result;
+kj::Promise<SpecTexts> SpecClient::writeClaimSpec(const ClaimSpec& spec) {
+  return ask([spec](schema::Session::Client& client) {
+    auto request = client.writeClaimSpecRequest();
+    encode(spec, request.initSpec());
+    return request.send().then(
+        [devices = spec.devices.size()](Response<schema::Session::WriteClaimSpecResults> response) {
+          return decode(response.getAnswer(), devices);
+        });
+  });
 }
 
-SpecAnswer answerForAll(const std::vector<StaticSpec>& specs, const std::string& trouble) {
-  SpecAnswer answer;
-  for (const StaticSpec& spec : specs) {
-    if (const auto name = ResourceName::parse(spec.resource)) {
-      answer.specs.emplace(*name, SpecState{trouble, {}});
-    }
-  }
-  return answer;
+kj::Promise<Result<Done, SpecTrouble>> SpecClient::unlinkClaimSpec(const std::string& uid) {
+  return ask([uid](schema::Session::Client& client) {
+    auto request = client.unlinkClaimSpecRequest();
+    request.setUid(uid);
+    return request.send().then([](Response<schema::Session::UnlinkClaimSpecResults> response) {
+      return decode(response.getAnswer());
+    });
+  });
+}
+
+kj::Promise<SpecTexts> SpecClient::claimSpecTexts() {
+  return ask([](schema::Session::Client& client) {
+    return client.claimSpecsRequest().send().then(
+        [](Response<schema::Session::ClaimSpecsResults> response) {
+          return decode(response.getAnswer());
+        });
+  });
 }
 
 }  // namespace vfiogate

@@ -1,24 +1,33 @@
 #pragma once
-// A declaration of static specs on the line, and what privd says to it.
+// Asks privd for CDI specs: the static ones, and those of claims.
 
-#include "ipc/schema/helper.capnp.h"
 #include "ipc/types/result.h"
 #include "plugind/privd_view.h"
+#include "plugind/session_calls.h"
+
+#include <kj/async.h>
 
 #include <string>
 #include <vector>
 
 namespace vfiogate {
 
-schema::Handles handlesOf(Backend backend);
+/// SpecStore and ClaimSpecStore say what each is. Fails where the connection does.
+class SpecClient {
+public:
+  /// `calls` is borrowed.
+  explicit SpecClient(SessionCalls& calls) : calls_(calls) {}
 
-void encode(const std::vector<StaticSpec>& specs, capnp::List<schema::StaticSpec>::Builder to);
+  kj::Promise<SpecAnswer> declareSpecs(const std::vector<StaticSpec>& specs);
+  kj::Promise<Result<std::vector<std::string>, SpecTrouble>> writeClaimSpec(const ClaimSpec& spec);
+  kj::Promise<Result<Done, SpecTrouble>> unlinkClaimSpec(const std::string& uid);
+  kj::Promise<Result<std::vector<std::string>, SpecTrouble>> claimSpecTexts();
 
-/// Error: it does not fit to `specs`, in words.
-Result<SpecAnswer, std::string> decode(schema::SpecsAnswer::Reader answer,
-                                       const std::vector<StaticSpec>& specs);
+private:
+  template <typename Ask>
+  kj::PromiseForResult<Ask, schema::Session::Client&> ask(Ask ask);
 
-/// None of them is in place, all for the same reason.
-SpecAnswer answerForAll(const std::vector<StaticSpec>& specs, const std::string& trouble);
+  SessionCalls& calls_;
+};
 
 }  // namespace vfiogate

@@ -4,7 +4,6 @@
 #include "plugind/config/dra_review.h"
 #include "plugind/core/explanation.h"
 #include "plugind/core/ledger/offers.h"
-#include "plugind/core/preferred_allocation.h"
 #include "plugind/desk/status_json.h"
 #include "plugind/log_line.h"
 #include "plugind/start_readings.h"
@@ -20,7 +19,6 @@ namespace {
 
 /// While the kubelet's memory cannot be read at the start.
 constexpr auto kBeginPause = 1 * kj::SECONDS;
-constexpr const char* kEnded = "the resource has no device any more";
 
 LedgerSettings ledgerSettings(const Settings& settings) {
   LedgerSettings wanted;
@@ -55,8 +53,8 @@ StateLoop::StateLoop(Settings settings, const PrivdSides& privd, const LoopParts
                  advance();
                }),
       specs_(privd.specs, loop.timer, [this]() { advance(); }),
-      reader_(privd.memory),
       resources_(*this, privd.sockets, loop, node_.kubeletUid),
+      memory_(privd.memory, loop.timer, memoryListener(), [this]() { return resources_.nudge(); }),
       alarm_(loop.timer, [this]() { carryOut(ledger_.tick(now())); }),
       tasks_(*this) {
   tasks_.add(loop_.letterbox->run());
@@ -64,6 +62,19 @@ StateLoop::StateLoop(Settings settings, const PrivdSides& privd, const LoopParts
 
 StateLoop::~StateLoop() noexcept(false) {
   loop_.letterbox->close();
+}
+
+MemoryListener StateLoop::memoryListener() {
+  return {
+      .listRead = [this](const PodList& list,
+                         Instant asked) { carryOut(ledger_.listRead(list, asked, now())); },
+      .versionRead = [this](const CheckpointVersion& version,
+                            bool inLook) { carryOut(ledger_.versionRead(version, inLook, now())); },
+      .lookEnded =
+          [this](bool proved) {
+            metrics_.lookEnded(proved);
+            carryOut(ledger_.lookEnded(proved, now()));
+          }};
 }
 
 Moment StateLoop::now() const {
@@ -147,21 +158,9 @@ void StateLoop::podResourcesAppeared() {
 }
 
 void StateLoop::checkpointReplaced() {
-  if (look_.get() != nullptr) look_->checkpointReplaced();
+  memory_.checkpointReplaced();
   if (!ledger_.begun()) return begin();
-  unread_ = true;
-  if (reading_) return;
-  reading_ = true;
-  unread_ = false;
-  tasks_.add(reader_.version().then([this](Result<CheckpointVersion, SocketRefusal> version) {
-    reading_ = false;
-    if (version) {
-      carryOut(ledger_.versionRead(*version, false, now()));
-    } else {
-      logWarning(LogEvent::kCheckpointUnread, {{"why", version.error().why}});
-    }
-    if (unread_) checkpointReplaced();
-  }));
+  memory_.readVersion();
 }
 
 void StateLoop::configurationPosted(const std::string& text) {
@@ -191,7 +190,7 @@ void StateLoop::begin() {
 }
 
 kj::Promise<void> StateLoop::readStartMemory() {
-  return readStart(reader_, privd_.claimSpecs)
+  return readStart(memory_.reader(), privd_.claimSpecs)
       .then([this](const StartReadings& read) -> kj::Promise<void> {
         StartMemory memory;
         if (read.version) memory.version = *read.version;
@@ -219,51 +218,6 @@ kj::Promise<void> StateLoop::readStartMemory() {
       });
 }
 
-void StateLoop::streamOpened(const ResourceName& name, std::shared_ptr<ListWatchStream> stream) {
-  AdvertisedResource* resource = resources_.find(name);
-  if (resource == nullptr) return stream->end(grpc::Status(grpc::UNAVAILABLE, kEnded));
-  resource->streamOpened(std::move(stream));
-}
-
-void StateLoop::streamEnded(const ResourceName& name, const ListWatchStream& stream) {
-  AdvertisedResource* resource = resources_.find(name);
-  if (resource != nullptr) resource->streamEnded(stream);
-}
-
-void StateLoop::allocateAsked(const ResourceName& name, std::shared_ptr<AllocateCall> call) {
-  if (call->claimed()) return;  // the kubelet hung up
-  const AdvertisedResource* resource = resources_.find(name);
-  if (resource == nullptr) {
-    if (call->claim()) call->refuse(grpc::UNAVAILABLE, kEnded);
-    return;
-  }
-  const AllocateRequest request{name, call->ids(), resource->shown(call->ids())};
-  carryOut(ledger_.allocateAsked(calls_.open(call), request, now()));
-}
-
-void StateLoop::startAsked(const ResourceName& name, std::shared_ptr<StartCall> call) {
-  if (call->claimed()) return;
-  carryOut(ledger_.preStartAsked(calls_.open(call), {name, call->ids()}, now()));
-}
-
-void StateLoop::preferenceAsked(const ResourceName& /*resource*/,
-                                std::shared_ptr<PreferCall> call) {
-  std::map<std::string, Candidate> candidates;
-  for (const auto& [address, device] : ledger_.state().hardware.snapshot.devices) {
-    const bool forgotten = ledger_.holding(address) == Holding::kForgotten;
-    candidates.emplace(address.str(), Candidate{device.numaNode, device.group, forgotten});
-  }
-  std::vector<std::vector<std::string>> answers;
-  for (const PreferredRequest& request : call->requests()) {
-    answers.push_back(preferredDevices(request, candidates));
-  }
-  if (call->claim()) call->answer(answers);
-}
-
-void StateLoop::callCancelled(const std::shared_ptr<KubeletCall>& call) {
-  if (const auto id = calls_.forget(call)) carryOut(ledger_.callCancelled(*id, now()));
-}
-
 void StateLoop::carryOut(Effects effects) {
   for (const JournalEvent& event : effects.journal) {
     journal_.write(event);
@@ -278,8 +232,8 @@ void StateLoop::carryOut(Effects effects) {
   for (const UseQuestion& question : effects.questions) ask(question);
   for (const IommuGroupId group : effects.binds) changes_.bind(group);
   for (const IommuGroupId group : effects.returns) changes_.giveBack(group);
-  if (effects.beginLook) beginLook();
-  if (effects.askList) askList();
+  if (effects.beginLook) memory_.beginLook();
+  if (effects.askList) memory_.askList();
   if (claims_ != nullptr) claims_->carryOut(effects);
   // What a spec was kept for may be over.
   if (specs_.plan().keepsForHolders && !effects.journal.empty()) {
@@ -300,48 +254,9 @@ void StateLoop::show(const std::map<ResourceName, Frame>& frames) {
   }
 }
 
-void StateLoop::answer(const Answer& answer) {
-  if (claims_ != nullptr && claims_->answered(answer)) return;
-  const auto ended = calls_.answer(answer);
-  if (!ended) return;
-  if (!ended->taken) return carryOut(ledger_.callCancelled(answer.call, now()));
-  if (ended->allocateTook) metrics_.allocateAnswered(*ended->allocateTook, !answer.refusal);
-}
-
 void StateLoop::ask(const UseQuestion& question) {
   tasks_.add(privd_.eyes.look(question.group).then([this, question](GroupLook look) {
     carryOut(ledger_.groupRead(question.group, look, question.call, now()));
-  }));
-}
-
-void StateLoop::beginLook() {
-  // Not now: it may be the end of the look before, whose promise must not be dropped while it runs.
-  tasks_.add(kj::evalLater([this]() { startLook(); }));
-}
-
-void StateLoop::startLook() {
-  look_ = kj::heap<Look>(reader_, loop_.timer,
-                         LookListener{.listRead =
-                                          [this](const PodList& list, Instant asked) {
-                                            carryOut(ledger_.listRead(list, asked, now()));
-                                          },
-                                      .versionRead =
-                                          [this](const CheckpointVersion& version) {
-                                            carryOut(ledger_.versionRead(version, true, now()));
-                                          }},
-                         [this]() { return resources_.nudge(); });
-  looking_ = look_->run()
-                 .then([this](bool proved) {
-                   metrics_.lookEnded(proved);
-                   carryOut(ledger_.lookEnded(proved, now()));
-                 })
-                 .eagerlyEvaluate([this](kj::Exception&& failure) { taskFailed(kj::mv(failure)); });
-}
-
-void StateLoop::askList() {
-  const Instant asked = std::chrono::steady_clock::now();
-  tasks_.add(reader_.list().then([this, asked](Result<PodList, std::string> list) {
-    if (list) carryOut(ledger_.listRead(*list, asked, now()));
   }));
 }
 

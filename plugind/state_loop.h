@@ -13,10 +13,9 @@
 #include "plugind/kubelet/kubelet_sockets.h"
 #include "plugind/kubelet/memory_source.h"
 #include "plugind/kubelet/open_calls.h"
-#include "plugind/kubelet_reader.h"
 #include "plugind/ledger_journal.h"
-#include "plugind/look.h"
 #include "plugind/loop_parts.h"
+#include "plugind/memory_readings.h"
 #include "plugind/metrics/ledger_metrics.h"
 #include "plugind/privd_view.h"
 #include "plugind/spec_keeper.h"
@@ -102,6 +101,7 @@ public:
 
 private:
   Moment now() const;
+  MemoryListener memoryListener();
   /// What was told and is not the ledger's yet: the specs come first, so that they are in place
   /// before a resource registers, before a device turns Healthy, and before a new number is shown.
   struct News {
@@ -120,9 +120,6 @@ private:
   void show(const std::map<ResourceName, Frame>& frames);
   void answer(const Answer& answer);
   void ask(const UseQuestion& question);
-  void beginLook();
-  void startLook();
-  void askList();
 
   /// Step 1 of adoption (ledger.md 6), again until it succeeds.
   void begin();
@@ -143,17 +140,13 @@ private:
   GroupChanges changes_;
   SpecKeeper specs_;
   News news_;
-  KubeletReader reader_;
   std::optional<KubeletIdentity> kubelet_;  ///< the last one that was there
   bool hardwareKnown_ = false;
   bool beginning_ = false;
   OpenCalls calls_;
   AdvertisedResources resources_;
   ClaimServer* claims_ = nullptr;  ///< null: no DRA driver is configured
-  kj::Own<Look> look_;
-  bool reading_ = false;  ///< a checkpoint, outside looks
-  bool unread_ = false;   ///< it was replaced meanwhile
-  kj::Promise<void> looking_ = nullptr;
+  MemoryReadings memory_;
   Alarm alarm_;
   kj::TaskSet tasks_;
 };

@@ -42,9 +42,13 @@ std::string temporaryNameOf(std::string_view name) {
   return "." + std::string(name) + std::string(kTemporarySuffix);
 }
 
-bool isSpecFileName(std::string_view name) {
+std::string_view lastingNameOf(std::string_view name) {
   const bool temporary = name.starts_with('.') && name.ends_with(kTemporarySuffix);
-  if (temporary) name = name.substr(1, name.size() - 1 - kTemporarySuffix.size());
+  return temporary ? name.substr(1, name.size() - 1 - kTemporarySuffix.size()) : name;
+}
+
+bool isSpecFileName(std::string_view name) {
+  name = lastingNameOf(name);
   if (name.size() != kPrefix.size() + kDigits + kSuffix.size()) return false;
   if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return false;
   const auto digits = name.substr(kPrefix.size(), kDigits);

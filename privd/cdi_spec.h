@@ -35,4 +35,7 @@ bool isSpecFileName(std::string_view name);
 /// only.
 std::string temporaryNameOf(std::string_view name);
 
+/// The name that a file of this temporary name is to take; any other name as it is.
+std::string_view lastingNameOf(std::string_view name);
+
 }  // namespace vfiogate

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <set>
 
 namespace vfiogate {
 namespace {
@@ -83,9 +84,11 @@ Result<std::vector<std::string>, ClaimFault> ClaimStore::write(const ClaimSpec& 
 Result<Done, ReadError> ClaimStore::putMetadata(const ClaimSpec& spec) const {
   const auto directory = CdiDirectory::open(metadataDirectory_);
   if (!directory) return Failure{directory.error()};
-  for (const ClaimDevice& device : spec.devices) {
-    const auto written = directory->put(metadataFileName(spec.uid, device.request),
-                                        metadataText(spec, device.request));
+  std::set<std::string> requests;
+  for (const ClaimDevice& device : spec.devices) requests.insert(device.request);
+  for (const std::string& request : requests) {
+    const auto written =
+        directory->put(metadataFileName(spec.uid, request), metadataText(spec, request));
     if (!written) return Failure{written.error()};
   }
   return directory->sync();

@@ -1,6 +1,7 @@
 #include "privd/device_metadata.h"
 
 #include "ipc/types/kube_names.h"
+#include "privd/cdi_spec.h"
 
 namespace vfiogate {
 namespace {
@@ -26,7 +27,7 @@ std::string metadataFileName(const std::string& uid, const std::string& request)
 
 bool isMetadataFileOf(const std::string& uid, std::string_view name) {
   const std::string begin = uid + "_";
-  if (name.starts_with('.') && name.ends_with(".tmp")) name = name.substr(1, name.size() - 5);
+  name = lastingNameOf(name);
   if (!name.starts_with(begin) || !name.ends_with(kMetadataSuffix)) return false;
   return isDnsLabel(name.substr(begin.size(), name.size() - begin.size() - kMetadataSuffix.size()));
 }

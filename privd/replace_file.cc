@@ -1,5 +1,7 @@
 #include "privd/replace_file.h"
 
+#include "privd/write_whole.h"
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -7,20 +9,6 @@
 #include <cstdio>
 
 namespace vfiogate {
-namespace {
-
-/// 0, or an errno.
-int writeAll(int fd, const std::string& text) {
-  std::size_t written = 0;
-  while (written < text.size()) {
-    const ssize_t more = write(fd, text.data() + written, text.size() - written);
-    if (more < 0 && errno != EINTR) return errno;
-    if (more > 0) written += static_cast<std::size_t>(more);
-  }
-  return fsync(fd) == 0 ? 0 : errno;
-}
-
-}  // namespace
 
 Result<Done, ReadError> replaceFile(int directory, const std::string& temporary,
                                     const std::string& name, const std::string& text, mode_t mode) {
@@ -32,7 +20,9 @@ Result<Done, ReadError> replaceFile(int directory, const std::string& temporary,
     created = createAt(directory, temporary.c_str(), mode);
   }
   if (!created) return Failure{created.error()};
-  int error = writeAll(kj::mv(created).value(), text);
+  const kj::AutoCloseFd file = kj::mv(created).value();
+  int error = writeWhole(file.get(), text);
+  if (error == 0 && fsync(file.get()) != 0) error = errno;
   if (error == 0 && renameat(directory, temporary.c_str(), directory, name.c_str()) != 0) {
     error = errno;
   }

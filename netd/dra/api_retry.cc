@@ -1,7 +1,6 @@
 #include "netd/dra/api_retry.h"
 
-#include <algorithm>
-#include <cstdint>
+#include "netd/dra/jitter.h"
 
 namespace vfiogate {
 namespace {
@@ -23,10 +22,8 @@ std::optional<kj::Duration> waitBeforeRetry(const ApiOutcome& outcome, unsigned 
   kj::Duration asked = 0 * kj::SECONDS;
   if (outcome && outcome->retryAfter) asked = *outcome->retryAfter;
   if (asked > kMostRetryAfter) return std::nullopt;
-  const kj::Duration most =
-      std::min(kFirstApiBackoff * (std::int64_t{1} << std::min(tries - 1, 16U)), kMostApiBackoff);
-  const auto jitter = static_cast<std::int64_t>(unit * static_cast<double>(most / kj::NANOSECONDS));
-  return asked + jitter * kj::NANOSECONDS;
+  return asked +
+         within(0 * kj::SECONDS, doubled(kFirstApiBackoff, tries - 1, kMostApiBackoff), unit);
 }
 
 }  // namespace vfiogate

@@ -3,15 +3,14 @@
 #include "ipc/schema/plugind.capnp.h"
 #include "ipc/socket/stream_flags.h"
 #include "ipc/socket/unix_socket.h"
+#include "netd/dra/jitter.h"
 #include "netd/log_line.h"
+#include "netd/plugind_trouble.h"
 
 #include <capnp/message.h>
 #include <capnp/rpc-twoparty.h>
 #include <kj/debug.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -25,24 +24,8 @@ constexpr auto kMostPause = 2 * kj::SECONDS;
 constexpr capnp::ReaderOptions kFromAttached{.traversalLimitInWords = 4U << 20U,
                                              .nestingLimit = 16};
 
-std::string whyNotDialledForDra(const std::string& socket, int error) {
-  std::string text = "cannot reach plugind at " + socket + ": " + strerrordesc_np(error);
-  if (error == EACCES) text += "; netd's user may not reach it";
-  return text;
-}
-
-std::string whyNotAttached(const kj::Exception& failure) {
-  switch (failure.getType()) {
-    case kj::Exception::Type::OVERLOADED:
-      return "plugind does not answer within 2 s: it hangs, is stopped, or the node is overloaded";
-    case kj::Exception::Type::DISCONNECTED:
-      return "plugind hung up: it restarts, or takes another user for netd (--netd-uid)";
-    case kj::Exception::Type::UNIMPLEMENTED:
-      return "plugind does not know DRA: it is older than netd";
-    default:
-      return "plugind's answer cannot be read";
-  }
-}
+constexpr QuestionWords kAttachWords{"it restarts, or takes another user for netd (--netd-uid)",
+                                     "DRA"};
 
 /// The driver that plugind is; absent: none.
 std::optional<std::string> driverIn(schema::AttachAnswer::Reader answer) {
@@ -89,7 +72,7 @@ kj::Promise<void> PlugindAttachment::run() {
 kj::Promise<void> PlugindAttachment::attachOnce() {
   auto dialled = dialAt(parts_.socket.c_str());
   if (!dialled) {
-    away(whyNotDialledForDra(parts_.socket, dialled.error().error));
+    away(whyNotDialled(parts_.socket, dialled.error().error));
     return kj::READY_NOW;
   }
   auto attached =
@@ -111,7 +94,7 @@ kj::Promise<void> PlugindAttachment::attachOnce() {
         failures_ = 0;
         return attached.ended().then([this]() { away("plugind hung up"); });
       })
-      .catch_([this](kj::Exception&& failure) { away(whyNotAttached(failure)); })
+      .catch_([this](kj::Exception&& failure) { away(whyNoAnswer(failure, kAttachWords)); })
       .attach(kj::mv(attached));
 }
 
@@ -122,11 +105,7 @@ void PlugindAttachment::away(const std::string& why) {
 }
 
 kj::Duration PlugindAttachment::pause() {
-  const unsigned doublings = std::min(failures_ > 0 ? failures_ - 1 : 0U, 6U);
-  const kj::Duration most = std::min(kFirstPause * (std::int64_t{1} << doublings), kMostPause);
-  const auto half = most / 2;
-  const auto drawn = parts_.draw() * static_cast<double>(half / kj::MICROSECONDS);
-  return half + static_cast<std::int64_t>(drawn) * kj::MICROSECONDS;
+  return backoffAfter(failures_, kFirstPause, kMostPause, parts_.draw());
 }
 
 }  // namespace vfiogate

@@ -1,6 +1,7 @@
 #include "netd/dra/slice_publisher.h"
 
 #include "netd/dra/publish_pacing.h"
+#include "netd/dra/status_words.h"
 
 #include <algorithm>
 #include <utility>
@@ -93,8 +94,7 @@ kj::Promise<void> SlicePublisher::after(const Step& step) {
 }
 
 SlicePublisher::Trouble SlicePublisher::troubleOf(const char* act, const Outcome& outcome) {
-  Trouble trouble{std::string(act) + ": " +
-                  (outcome ? refusalText(*outcome) : outcome.error().why)};
+  Trouble trouble{std::string(act) + ": " + (outcome ? wordsOf(*outcome) : outcome.error().why)};
   if (outcome && outcome->retryAfter) trouble.asked = std::min(*outcome->retryAfter, kMostAsked);
   return trouble;
 }

@@ -138,12 +138,4 @@ SliceEvent sliceEventFrom(const std::string& line) {
   return told;
 }
 
-std::string refusalText(const ApiAnswer& answer) {
-  constexpr std::size_t kMostWords = 400;
-  std::string text = "status " + std::to_string(answer.status);
-  const auto object = readJsonObject(answer.body);
-  const std::string words = object ? textOf(*object, "message") : answer.body;
-  return words.empty() ? text : text + ": " + words.substr(0, kMostWords);
-}
-
 }  // namespace vfiogate

@@ -54,7 +54,4 @@ Result<Slice, std::string> sliceFromText(const std::string& body);
 Result<std::string, std::string> uidFrom(const std::string& body);
 SliceEvent sliceEventFrom(const std::string& line);
 
-/// What an answer that is no success says, for people: its status, and its words cut.
-std::string refusalText(const ApiAnswer& answer);
-
 }  // namespace vfiogate

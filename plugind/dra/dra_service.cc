@@ -1,9 +1,8 @@
 #include "plugind/dra/dra_service.h"
 
 #include "plugind/dra/claims_call.h"
+#include "plugind/dra/dra_words.h"
 #include "plugind/dra/wire_text.h"
-#include "proto/dra_v1.grpc.pb.h"
-#include "proto/dra_v1beta1.grpc.pb.h"
 
 #include <grpcpp/support/server_callback.h>
 
@@ -14,22 +13,6 @@
 
 namespace vfiogate {
 namespace {
-
-struct V1 {
-  using Plugin = k8s::io::kubelet::pkg::apis::dra::v1::DRAPlugin;
-  using Prepare = k8s::io::kubelet::pkg::apis::dra::v1::NodePrepareResourcesRequest;
-  using Prepared = k8s::io::kubelet::pkg::apis::dra::v1::NodePrepareResourcesResponse;
-  using Unprepare = k8s::io::kubelet::pkg::apis::dra::v1::NodeUnprepareResourcesRequest;
-  using Unprepared = k8s::io::kubelet::pkg::apis::dra::v1::NodeUnprepareResourcesResponse;
-};
-
-struct V1beta1 {
-  using Plugin = k8s::io::kubelet::pkg::apis::dra::v1beta1::DRAPlugin;
-  using Prepare = k8s::io::kubelet::pkg::apis::dra::v1beta1::NodePrepareResourcesRequest;
-  using Prepared = k8s::io::kubelet::pkg::apis::dra::v1beta1::NodePrepareResourcesResponse;
-  using Unprepare = k8s::io::kubelet::pkg::apis::dra::v1beta1::NodeUnprepareResourcesRequest;
-  using Unprepared = k8s::io::kubelet::pkg::apis::dra::v1beta1::NodeUnprepareResourcesResponse;
-};
 
 template <typename Request>
 std::vector<ClaimName> claimsOf(const Request& request) {
@@ -144,9 +127,9 @@ private:
 std::unique_ptr<grpc::Service> draService(DraVersion version, DraEvents& events,
                                           std::shared_ptr<Letterbox> letterbox) {
   if (version == DraVersion::kV1) {
-    return std::make_unique<VersionedService<V1>>(events, std::move(letterbox));
+    return std::make_unique<VersionedService<DraWordsV1>>(events, std::move(letterbox));
   }
-  return std::make_unique<VersionedService<V1beta1>>(events, std::move(letterbox));
+  return std::make_unique<VersionedService<DraWordsV1beta1>>(events, std::move(letterbox));
 }
 
 }  // namespace vfiogate

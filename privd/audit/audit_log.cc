@@ -3,6 +3,7 @@
 #include "privd/audit/record_end.h"
 #include "privd/open_file.h"
 #include "privd/split_path.h"
+#include "privd/write_whole.h"
 
 #include <kj/debug.h>
 
@@ -51,15 +52,6 @@ Result<std::string, AuditFailure> readTail(const RegularFile& file) {
     filled += static_cast<std::size_t>(more);
   }
   return text;
-}
-
-int writeWhole(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t more = ::write(fd, text.data(), text.size());
-    if (more < 0 && errno != EINTR) return errno;
-    if (more > 0) text.remove_prefix(static_cast<std::size_t>(more));
-  }
-  return 0;
 }
 
 }  // namespace

@@ -59,10 +59,6 @@ void logOverrides(const Assessment& assessment) {
   }
 }
 
-std::string unrecorded(const StateFailure& failure) {
-  return failure.file + ": " + strerror(failure.error);
-}
-
 AuditIntent intentOf(const ChangeRequest& request, const std::set<IommuGroupId>& groups,
                      const Assessment& assessment) {
   AuditIntent intent{.peer = request.peer, .operation = nameOf(request.order.kind)};
@@ -73,10 +69,8 @@ AuditIntent intentOf(const ChangeRequest& request, const std::set<IommuGroupId>&
         {address, assessment.snapshot.devices.at(address).driver,
          overridden == assessment.overrides.end() ? std::string() : overridden->second});
   }
-  for (const Step& step : assessment.plan.steps) {
-    intent.writes.push_back(step.write);
-    intent.undo.insert(intent.undo.begin(), step.undo.begin(), step.undo.end());
-  }
+  for (const Step& step : assessment.plan.steps) intent.writes.push_back(step.write);
+  intent.undo = assessment.plan.undoOf(assessment.plan.steps.size());
   for (const Objection& one : assessment.objections) {
     if (one.overridden) intent.overridden.push_back(one);
   }
@@ -186,7 +180,7 @@ void Binder::keep(Change& change) {
     }
     if (!kept) {
       change.report.remarks.push_back(address.str() +
-                                      " is bound, but not kept: " + unrecorded(kept.error()));
+                                      " is bound, but not kept: " + kept.error().str());
     }
   }
 }
@@ -207,7 +201,7 @@ Result<Done, std::string> Binder::recordFormer(Change& change, const AuditIntent
         .formerOverride = before.driverOverride,
         .bootId = parts_.bootId,
         .purpose = purposeOf(change.request.by)});
-    if (!put) return Failure{unrecorded(put.error())};
+    if (!put) return Failure{put.error().str()};
   }
   return Done{};
 }

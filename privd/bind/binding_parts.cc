@@ -41,10 +41,7 @@ Result<BindingParts, std::string> openBindingParts(const std::string& stateDir,
                                                    const BindingOptions& options,
                                                    AuditSettings settings) {
   auto state = StateDirectory::open(stateDir);
-  if (!state) {
-    return Failure{"--state-dir " + stateDir + "/" + state.error().file + ": " +
-                   strerror(state.error().error)};
-  }
+  if (!state) return Failure{"--state-dir " + stateDir + "/" + state.error().str()};
   BindingParts parts{.state = kj::mv(state).value(),
                      .audit = nullptr,
                      .auditTrouble = {},

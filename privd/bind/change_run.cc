@@ -74,19 +74,13 @@ private:
     result_.error = step.write.address.str() + ": " + lineOf(step.write) + ": " + wrong;
     if (outcome.kind == WriteOutcome::Kind::kStuck) markStuck(step.write);
     // What became of a write whose process died is not known: it is taken back, too.
-    collectUndo(outcome.kind == WriteOutcome::Kind::kDied ? next_ + 1 : next_);
+    undo_ = plan_.undoOf(outcome.kind == WriteOutcome::Kind::kDied ? next_ + 1 : next_);
   }
 
   void markStuck(const SysfsWrite& write) {
     result_.stuck.insert(write.address);
     result_.differences.push_back(write.address.str() + ": " + lineOf(write) +
                                   " has not come back; it may still happen");
-  }
-
-  void collectUndo(std::size_t count) {
-    for (std::size_t i = count; i-- > 0;) {
-      for (const SysfsWrite& write : plan_.steps[i].undo) undo_.push_back(write);
-    }
   }
 
   kj::Promise<RunResult> undo() {

@@ -1,6 +1,6 @@
 #include "privd/bind/lendings.h"
 
-#include <chrono>
+#include "privd/bind/steady_time.h"
 
 namespace vfiogate {
 namespace {
@@ -42,8 +42,7 @@ kj::Promise<LendingAnswer> Lendings::change(ChangeKind kind, std::vector<Bdf> ad
   using Outcome = LendingAnswer::Outcome;
   const auto groups = binder_.groupsOf(addresses);
   if (!groups) return LendingAnswer{Outcome::kVanished, {}};
-  const auto now = std::chrono::steady_clock::time_point(
-      std::chrono::nanoseconds((timer_.now() - kj::origin<kj::TimePoint>()) / kj::NANOSECONDS));
+  const auto now = steadyTime(timer_);
   for (const IommuGroupId& group : *groups) {
     if (!limits_.admit(uid_, group.number(), now)) {
       return LendingAnswer{Outcome::kRefused,

@@ -3,14 +3,9 @@
 #include "privd/audit/head_teller.h"
 
 #include <chrono>
-#include <cstring>
 
 namespace vfiogate {
 namespace {
-
-std::string notKept(const StateFailure& failure) {
-  return failure.file + ": " + strerror(failure.error);
-}
 
 std::int64_t secondsNow() {
   using namespace std::chrono;
@@ -30,7 +25,7 @@ Result<Done, std::string> Operators::hold(const Bdf& address, const std::string&
     if (put.error().error == EINVAL) {
       return Failure{std::string("the reason has to be one line of at most 200 bytes")};
     }
-    return Failure{notKept(put.error())};
+    return Failure{put.error().str()};
   }
   note("hold", address, reason, who);
   tellChanged(address);
@@ -40,7 +35,7 @@ Result<Done, std::string> Operators::hold(const Bdf& address, const std::string&
 Result<Done, std::string> Operators::release(const Bdf& address, const AuditPeer& who) {
   if (state_.holdOf(address) == nullptr) return Done{};
   if (const auto dropped = state_.dropHold(address); !dropped) {
-    return Failure{notKept(dropped.error())};
+    return Failure{dropped.error().str()};
   }
   note("release", address, {}, who);
   tellChanged(address);
@@ -49,7 +44,7 @@ Result<Done, std::string> Operators::release(const Bdf& address, const AuditPeer
 
 Result<Done, std::string> Operators::forget(const Bdf& address, const AuditPeer& who) {
   if (const auto dropped = state_.dropDeclared(address); !dropped) {
-    return Failure{notKept(dropped.error())};
+    return Failure{dropped.error().str()};
   }
   note("forget", address, {}, who);
   return Done{};

@@ -121,6 +121,14 @@ std::string Plan::driverFor(const Bdf& address) const {
   return driver;
 }
 
+std::vector<SysfsWrite> Plan::undoOf(std::size_t count) const {
+  std::vector<SysfsWrite> writes;
+  for (std::size_t i = count; i-- > 0;) {
+    writes.insert(writes.end(), steps[i].undo.begin(), steps[i].undo.end());
+  }
+  return writes;
+}
+
 Plan planBind(const Snapshot& snapshot, const IommuGroup& group, const std::set<Bdf>& named,
               const std::map<Bdf, std::string>& drivers, const Overrides& overrides) {
   Plan plan;

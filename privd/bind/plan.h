@@ -35,6 +35,8 @@ struct Plan {
   std::set<Bdf> changed() const;
   /// The driver that it binds the function to; empty: none, or the kernel chooses.
   std::string driverFor(const Bdf& address) const;
+  /// What takes the first `count` steps back, the last of them first.
+  std::vector<SysfsWrite> undoOf(std::size_t count) const;
 };
 
 /// Brings every endpoint of `group` off its host driver, and those that are `named` onto

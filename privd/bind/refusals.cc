@@ -1,25 +1,19 @@
 #include "privd/bind/refusals.h"
 
 #include "privd/audit/head_teller.h"
+#include "privd/bind/steady_time.h"
 #include "privd/log_line.h"
-
-#include <chrono>
 
 namespace vfiogate {
 
 void Refusals::count(RefusalKind kind) {
-  digest_.count(std::move(kind), now());
+  digest_.count(std::move(kind), steadyTime(timer_));
   tell();
   later_ = timer_.afterDelay(1 * kj::SECONDS).then([this]() { tell(); }).eagerlyEvaluate(nullptr);
 }
 
-RefusalDigest::Time Refusals::now() const {
-  return RefusalDigest::Time(
-      std::chrono::nanoseconds((timer_.now() - kj::origin<kj::TimePoint>()) / kj::NANOSECONDS));
-}
-
 void Refusals::tell() {
-  for (const RefusalDigest::Told& told : digest_.due(now())) {
+  for (const RefusalDigest::Told& told : digest_.due(steadyTime(timer_))) {
     const std::string group = told.kind.group ? std::to_string(*told.kind.group) : "none";
     logLine(LogEvent::kChangeRefused, {{"peer", kj::str(told.kind.peer.c_str())},
                                        {"group", kj::str(group.c_str())},

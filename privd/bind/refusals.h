@@ -19,7 +19,6 @@ public:
   void count(RefusalKind kind);
 
 private:
-  RefusalDigest::Time now() const;
   void tell();
 
   kj::Timer& timer_;

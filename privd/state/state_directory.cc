@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 namespace vfiogate {
 namespace {
@@ -140,6 +141,10 @@ Written dropEntry(StateShelf<Entry>& shelf, const Bdf& address) {
 }
 
 }  // namespace
+
+std::string StateFailure::str() const {
+  return file + ": " + strerror(error);
+}
 
 Result<StateDirectory, StateFailure> StateDirectory::open(const std::string& path) {
   auto opened = openAt(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY, 0);

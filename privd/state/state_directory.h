@@ -46,6 +46,8 @@ struct OperatorHold {
 struct StateFailure {
   int error;         ///< errno; EOVERFLOW: more files than there may be
   std::string file;  ///< for people: "holds/0000:01:00.0"
+
+  std::string str() const;
 };
 
 /// The files of one kind, each under the address that it is about.

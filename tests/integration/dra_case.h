@@ -2,8 +2,7 @@
 // The gRPC side of the DRA driver on passed descriptors, in one process with its client.
 
 #include "plugind/dra/dra_server.h"
-#include "proto/dra_v1.grpc.pb.h"
-#include "proto/dra_v1beta1.grpc.pb.h"
+#include "plugind/dra/dra_words.h"
 #include "tests/integration/loop_stage.h"
 
 #include <gmock/gmock.h>
@@ -85,22 +84,6 @@ protected:
   }
 
   DraRecorder& recorder_ = stage_->recorder;
-};
-
-/// The words of one version of the API.
-struct DraWordsV1 {
-  using Plugin = k8s::io::kubelet::pkg::apis::dra::v1::DRAPlugin;
-  using Prepare = k8s::io::kubelet::pkg::apis::dra::v1::NodePrepareResourcesRequest;
-  using Prepared = k8s::io::kubelet::pkg::apis::dra::v1::NodePrepareResourcesResponse;
-  using Unprepare = k8s::io::kubelet::pkg::apis::dra::v1::NodeUnprepareResourcesRequest;
-  using Unprepared = k8s::io::kubelet::pkg::apis::dra::v1::NodeUnprepareResourcesResponse;
-};
-struct DraWordsV1beta1 {
-  using Plugin = k8s::io::kubelet::pkg::apis::dra::v1beta1::DRAPlugin;
-  using Prepare = k8s::io::kubelet::pkg::apis::dra::v1beta1::NodePrepareResourcesRequest;
-  using Prepared = k8s::io::kubelet::pkg::apis::dra::v1beta1::NodePrepareResourcesResponse;
-  using Unprepare = k8s::io::kubelet::pkg::apis::dra::v1beta1::NodeUnprepareResourcesRequest;
-  using Unprepared = k8s::io::kubelet::pkg::apis::dra::v1beta1::NodeUnprepareResourcesResponse;
 };
 
 template <typename Request>

@@ -148,6 +148,13 @@ protected:
     EXPECT_TRUE(kubelet_->admit(pod).admitted);
     return kubelet_->startPod(pod.uid);
   }
+  /// A pod "p" that runs with claim "a".
+  void runOne() {
+    start();
+    serve();
+    allocate("a", {"p"});
+    ASSERT_TRUE(run(pod("p", {"a"})).started);
+  }
   ClaimRecords file() const {
     ClaimRecords claims;
     EXPECT_TRUE(parseClaims(keptText(dir_ / "dra_manager_state"), claims));

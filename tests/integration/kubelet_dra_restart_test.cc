@@ -15,16 +15,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class KubeletDraRestart : public KubeletDra {
-protected:
-  /// A pod "p" that runs with claim "a".
-  void runOne() {
-    start();
-    serve();
-    allocate("a", {"p"});
-    ASSERT_TRUE(run(pod("p", {"a"})).started);
-  }
-};
+class KubeletDraRestart : public KubeletDra {};
 
 TEST_F(KubeletDraRestart, K29_APodThatJoinsDuringUnprepareGetsNoPrepare) {
   start();

@@ -19,16 +19,7 @@ TinyDra::Answer busy(const TinyDra::Call& /*call*/) {
   return {.claims = {}, .error = "busy"};
 }
 
-class KubeletDraUnprepare : public KubeletDra {
-protected:
-  /// A pod "p" that runs with claim "a".
-  void runOne() {
-    start();
-    serve();
-    allocate("a", {"p"});
-    ASSERT_TRUE(run(pod("p", {"a"})).started);
-  }
-};
+class KubeletDraUnprepare : public KubeletDra {};
 
 TEST_F(KubeletDraUnprepare, K27_APodsClaimsAreUnpreparedAfterItsContainersHaveEnded) {
   runOne();

@@ -61,6 +61,13 @@ public:
   int cancelled = 0;
 };
 
+/// What a call comes to; blocks.
+grpc::StatusCode codeOf(v1beta1::DevicePlugin::Stub& stub) {
+  grpc::ClientContext context;
+  v1beta1::DevicePluginOptions answer;
+  return stub.GetDevicePluginOptions(&context, {}, &answer).error_code();
+}
+
 /// The loop and one server on it. Apart from the fixture, whose destructor must not throw.
 struct Stage : LoopStage {
   Stage() { start(getuid()); }
@@ -176,22 +183,14 @@ TEST_F(PluginServerTest, ConnectionsThatWaitInTheOldListenerAreTaken) {
   // The loop does not run between the dialling and the change of listeners.
   const auto early = client();
   stage_->server->listenOn(stage_->listenAs("second.sock"));
-  const auto code = inBackground([&early]() {
-    grpc::ClientContext context;
-    v1beta1::DevicePluginOptions answer;
-    return early->GetDevicePluginOptions(&context, {}, &answer).error_code();
-  });
+  const auto code = inBackground([&early]() { return codeOf(*early); });
   EXPECT_EQ(code, grpc::StatusCode::OK);
 }
 
 TEST_F(PluginServerTest, AConnectionOfAnotherUserIsClosed) {
   stage_->start(getuid() + 1);
   const auto stub = client();
-  const auto code = inBackground([&stub]() {
-    grpc::ClientContext context;
-    v1beta1::DevicePluginOptions answer;
-    return stub->GetDevicePluginOptions(&context, {}, &answer).error_code();
-  });
+  const auto code = inBackground([&stub]() { return codeOf(*stub); });
   EXPECT_EQ(code, grpc::StatusCode::UNAVAILABLE);
 }
 

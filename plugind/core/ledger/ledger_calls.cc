@@ -46,16 +46,7 @@ Effects Ledger::arrive(Call call, const Moment& now) {
   const auto judge = [&](Turn& turn) {
     const bool queued = mustQueue(state_, call);
     if (queued) call.stage = CallStage::kQueued;
-    if (!state_.calls.emplace(id, std::move(call)).second || queued) return;
-    switch (kind) {
-      case CallKind::kAllocate:
-      case CallKind::kPrepare:
-        return judgeCall(turn, id);
-      case CallKind::kPreStart:
-        return judgeStart(turn, id);
-      case CallKind::kUnprepare:
-        return judgeUnprepare(turn, id);
-    }
+    if (state_.calls.emplace(id, std::move(call)).second && !queued) judgeAnew(turn, id);
   };
   return handle(now, judge, [&](Turn& turn) {
     return kind == CallKind::kAllocate && calm.staysAfterTaking(turn, id);

@@ -238,7 +238,7 @@ TEST_F(SlicePublisherTest, ConflictsWithoutEndAreSpacedOut) {
   publishAtOnce(publishedPool());
   passAll(3600);
   EXPECT_LE(api_.count("POST"), 3600U / 30U + 10U);
-  EXPECT_THAT(news_.troubles, ElementsAre(HasSubstr("status 409: by order")));
+  EXPECT_THAT(news_.troubles, ElementsAre(HasSubstr("answers 409: by order")));
 }
 
 TEST_F(SlicePublisherTest, AThrottledWriteIsTriedAgainAndNothingElse) {

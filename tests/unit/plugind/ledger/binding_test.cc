@@ -1,11 +1,11 @@
-// On-allocate: binds for calls, and what goes back to its host driver.
+// On-allocate: binds for calls.
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
 
 #include "plugind/core/status.h"
-#include "tests/unit/plugind/ledger/ledger_case.h"
+#include "tests/unit/plugind/ledger/on_allocate_case.h"
 
 namespace vfiogate::test {
 namespace {
@@ -14,80 +14,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using namespace std::chrono_literals;
-
-const IommuGroupId kSharedGroup(31);
-const IommuGroupId kOwnGroup(32);
-/// As its host driver has it.
-void putOnHost(PciDevice& device) {
-  device.driver = "nvidia";
-  device.vfioDev.reset();
-  device.cdevNode = false;
-}
-
-using Ending = BindOutcome::Answer;
-
-/// a and b in group 31 and c in group 32, on host drivers, to be bound when they are lent.
-class OnAllocate : public LedgerCase {
-protected:
-  OnAllocate() {
-    for (ResourceSettings& entry : node.settings.resources) entry.lending.onAllocate = true;
-    for (const char* address : {kA, kB, kC}) {
-      bound_.push_back(node.hardware.device(address));
-      putOnHost(node.hardware.device(address));
-    }
-    node.facts.bindable = {kSharedGroup, kOwnGroup};
-  }
-
-  void wantBack() {
-    for (ResourceSettings& entry : node.settings.resources) entry.lending.returnToOriginal = true;
-  }
-  /// What privd shows of its bind of group 31, or of its undoing.
-  void showBound() {
-    node.hardware.device(kA) = bound_[0];
-    node.hardware.device(kB) = bound_[1];
-    node.facts.bindable.erase(kSharedGroup);
-    node.facts.boundForLending.insert(kSharedGroup);
-    node.see();
-  }
-  void showBack() {
-    putOnHost(node.hardware.device(kA));
-    putOnHost(node.hardware.device(kB));
-    node.facts.bindable.insert(kSharedGroup);
-    node.facts.boundForLending.erase(kSharedGroup);
-    node.see();
-  }
-  void showBusy(bool busy) {
-    node.facts.binding.clear();
-    if (busy) node.facts.binding.insert(kSharedGroup);
-    node.see();
-  }
-  void endBind(IommuGroupId group, const BindOutcome& outcome = {}) {
-    node.run(node.ledger.bindEnded(group, outcome, node.now));
-  }
-  void endReturn(const BindOutcome& outcome = {}) {
-    node.run(node.ledger.returnEnded(kSharedGroup, outcome, node.now));
-  }
-  /// A pod that was lent a, and has gone: its group is on its way back.
-  void lendAndRelease() {
-    wantBack();
-    node.start();
-    const CallId call = node.ask("gpu", {kA});
-    showBound();
-    endBind(kSharedGroup);
-    ASSERT_EQ(node.outcome(call), "granted");
-    node.record("p1", "gpu", {kA});
-    node.write();
-    node.forget("p1");
-    node.pass(75s);
-    ASSERT_EQ(node.holding(kA), Holding::kReturning);
-  }
-  CallId preStart(std::vector<std::string> ids) {
-    node.preStart("gpu", std::move(ids));
-    return CallId(node.lastCall);
-  }
-
-  std::vector<PciDevice> bound_;
-};
 
 TEST_F(OnAllocate, ShowsWhatTheGuardsLetThrough) {
   node.facts.bindable = {kOwnGroup};
@@ -163,69 +89,6 @@ TEST_F(OnAllocate, ABindHasItsOwnDeadlineAndALateOneServesTheNextPod) {
   EXPECT_EQ(node.allocate("gpu", {kA}), "granted");
 }
 
-TEST_F(OnAllocate, WhatWasBoundForACallThatIsRefusedGoesBack) {
-  wantBack();
-  node.start();
-  const CallId call = node.ask("gpu", {kA});
-  showBound();
-  node.use(31, GroupUse::kOpen);
-  node.answersQuestions = false;
-  endBind(kSharedGroup);
-  GroupLook failed;
-  failed.answer = GroupLook::Answer::kFailed;
-  node.run(node.ledger.groupRead(kSharedGroup, failed, call, node.now));
-  EXPECT_EQ(node.outcome(call), "cannot-tell");
-  EXPECT_EQ(node.last.returns, std::vector{kSharedGroup});
-  EXPECT_EQ(node.holding(kA), Holding::kReturning);
-}
-
-TEST_F(OnAllocate, AReleasedGroupGoesBackAndIsOfferedAgain) {
-  lendAndRelease();
-  EXPECT_THAT(node.frame("gpu"), HasSubstr("0000:01:00.0-"));
-  showBack();
-  EXPECT_EQ(node.allocate("gpu", {kA}), "returning") << "privd has not said that it is done";
-  endReturn();
-  EXPECT_EQ(node.holding(kA), Holding::kFree);
-  EXPECT_THAT(node.frame("gpu"), HasSubstr("0000:01:00.0+"));
-  EXPECT_TRUE(node.told("returned"));
-}
-
-TEST_F(OnAllocate, I7_WhatWasNotBoundForALendingStaysWhereItIs) {
-  wantBack();
-  showBound();
-  node.facts.boundForLending.clear();
-  node.start();
-  ASSERT_EQ(node.allocate("gpu", {kA}), "granted");
-  node.record("p1", "gpu", {kA});
-  node.write();
-  node.forget("p1");
-  node.pass(75s);
-  EXPECT_EQ(node.holding(kA), Holding::kFree);
-  EXPECT_FALSE(node.told("returned"));
-}
-
-TEST_F(OnAllocate, AReturnThatFailedLeavesTheGroupFreeAndBad) {
-  lendAndRelease();
-  node.facts.stuck = {kSharedGroup};
-  node.see();
-  endReturn({Ending::kStuck, "unbind of 0000:01:00.0 has not come back"});
-  EXPECT_EQ(node.holding(kA), Holding::kFree);
-  EXPECT_TRUE(node.told("return-failed"));
-  EXPECT_EQ(node.allocate("gpu", {kA}), "not-viable:write-stuck");
-}
-
-TEST_F(OnAllocate, AReturnThatPrivdsEndCutOffGoesOn) {
-  lendAndRelease();
-  node.run(node.ledger.privdWent(node.now));
-  EXPECT_EQ(node.holding(kA), Holding::kReturning);
-  node.see();
-  EXPECT_EQ(node.last.returns, std::vector{kSharedGroup}) << "it is on VFIO still";
-  node.run(node.ledger.privdWent(node.now));
-  showBack();
-  EXPECT_THAT(node.last.returns, IsEmpty());
-  EXPECT_EQ(node.holding(kA), Holding::kFree) << "it went back without our hearing of it";
-}
-
 TEST_F(OnAllocate, ABindThatPrivdsEndCutOffIsJudgedAnew) {
   node.start();
   const CallId call = node.ask("gpu", {kA});
@@ -260,15 +123,6 @@ TEST_F(OnAllocate, APreStartIsNotRefusedForAnotherPodsBind) {
   endBind(kOwnGroup, {Ending::kFailed, "EBUSY"});
   EXPECT_EQ(node.outcome(other), "bind-failed:failed");
   EXPECT_EQ(node.outcome(start), "waits");
-}
-
-TEST_F(OnAllocate, APreStartAfterPrivdsReturnBindsAgain) {
-  node.record("p1", "gpu", {kA});
-  node.start();
-  preStart({kA});
-  node.run(node.ledger.privdWent(node.now));
-  node.see();
-  EXPECT_EQ(node.last.binds, std::vector{kSharedGroup});
 }
 
 TEST_F(OnAllocate, I4_AnOperatorsHoldTakesTheFreeAndNotTheHeld) {

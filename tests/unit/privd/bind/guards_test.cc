@@ -1,62 +1,13 @@
 // What speaks against a change, over many kinds of hardware.
 
-#include "privd/bind/guards.h"
-
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
 
-#include "tests/unit/privd/bind/topologies.h"
+#include "tests/unit/privd/bind/guard_question.h"
 
 namespace vfiogate {
 namespace {
-
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::SizeIs;
-
-std::set<Bdf> endpointsOf(const Topology& topology, unsigned group) {
-  std::set<Bdf> all;
-  for (const Bdf& member : topology.group(group).members) {
-    if (isEndpoint(topology.snapshot.devices.at(member))) all.insert(member);
-  }
-  return all;
-}
-
-struct Question {
-  ChangeKind kind = ChangeKind::kBind;
-  ChangeBy by = ChangeBy::kOperator;
-  GuardSettings settings{};
-  std::vector<GuardOverride> overrides{};
-  bool held = false;
-  bool operatorHeld = false;
-};
-
-std::vector<Objection> ask(const Topology& topology, unsigned group,
-                           const Question& question = {}) {
-  const std::set<Bdf> changed = endpointsOf(topology, group);
-  return objectionsTo({.snapshot = topology.snapshot,
-                       .group = topology.group(group),
-                       .changed = changed,
-                       .named = {*changed.begin()},
-                       .kind = question.kind,
-                       .by = question.by,
-                       .facts = topology.facts,
-                       .held = question.held,
-                       .operatorHeld = question.operatorHeld},
-                      question.settings, question.overrides);
-}
-
-std::string shown(const std::vector<Objection>& objections) {
-  std::string text;
-  for (const Objection& one : objections) {
-    text += (text.empty() ? "" : "; ") + one.address.str().substr(5) + " " +
-            std::string(nameOf(one.guard)) + (one.verdict == Verdict::kUnknown ? "?" : "") +
-            (one.overridden ? " lifted" : "");
-  }
-  return text;
-}
 
 struct GuardCase {
   const char* name;
@@ -261,114 +212,6 @@ INSTANTIATE_TEST_SUITE_P(
                               },
                               14, "07:00.0 member"}),
     [](const auto& told) { return std::string(told.param.name); });
-
-TEST(Guards, StorageThatShowsNoUseIsBoundWhereTheTablesAreCompleteAndItIsAllowed) {
-  Topology one = spareDisk();
-  one.factsOf("0000:04:00.0").disks[0].exclusive = Exclusive::kImpossible;
-  one.facts.tablesComplete = true;
-  EXPECT_THAT(ask(one, 5, {.settings = {.allowStorage = true}}), IsEmpty());
-  one.facts.tablesComplete = false;
-  EXPECT_EQ(shown(ask(one, 5, {.settings = {.allowStorage = true}})), "04:00.0 storage?");
-}
-
-TEST(Guards, AnInformedPersonLiftsWhatOneMayLift) {
-  const auto lifted = ask(laptop(), 12,
-                          {.overrides = {{Guard::kBootVga, std::nullopt},
-                                         {Guard::kConsole, at("0000:01:00.0")},
-                                         {Guard::kUsers, at("0000:01:00.1")}}});
-  EXPECT_EQ(shown(lifted), "01:00.0 boot-vga lifted; 01:00.0 console lifted; 01:00.0 users")
-      << "the last one is for another device";
-  EXPECT_TRUE(anyStands(lifted));
-}
-
-TEST(Guards, OverridesOfTheDaemonCountLikeTheOrders) {
-  EXPECT_FALSE(
-      anyStands(ask(thunderbolt(), 20,
-                    {.settings = {.overrides = {{Guard::kHeld, std::nullopt}}}, .held = true})));
-}
-
-TEST(Guards, NoOverrideLiftsARootDiskOneInUseOrAnOpenGroup) {
-  for (const Guard guard : {Guard::kRootDisk, Guard::kBlock, Guard::kInUse, Guard::kBridge,
-                            Guard::kSriov, Guard::kMember, Guard::kPolicy, Guard::kOperator}) {
-    EXPECT_FALSE(mayBeOverridden(guard)) << nameOf(guard);
-  }
-  Topology one = rootDisk();
-  one.group(3).use = GroupUse::kOpen;
-  EXPECT_EQ(
-      shown(ask(one, 3,
-                {.overrides = {{Guard::kRootDisk, std::nullopt}, {Guard::kInUse, std::nullopt}}})),
-      "02:00.0 root-disk; 02:00.0 in-use");
-}
-
-TEST(Guards, ABridgeThatIsNamedIsRefused) {
-  const Topology one = behindBridge();
-  const auto found = objectionsTo({.snapshot = one.snapshot,
-                                   .group = one.group(14),
-                                   .changed = {},
-                                   .named = {at("0000:00:1c.0")},
-                                   .facts = one.facts},
-                                  {}, {});
-  EXPECT_EQ(shown(found), "00:1c.0 bridge");
-}
-
-TEST(Guards, I1_ALentGroupIsRefusedInBothDirections) {
-  for (const ChangeKind kind : {ChangeKind::kBind, ChangeKind::kUnbind}) {
-    const auto found = ask(thunderbolt(), 20, {.kind = kind, .held = true});
-    EXPECT_EQ(shown(found), "3d:00.0 held");
-    EXPECT_THAT(found[0].lift, HasSubstr("--override held"));
-  }
-}
-
-TEST(Guards, AnUnbindAsksNothingOfHostDrivers) {
-  EXPECT_THAT(ask(laptop(), 12, {.kind = ChangeKind::kUnbind}), IsEmpty());
-}
-
-GuardSettings policy(const char* allow, const char* deny) {
-  GuardSettings settings;
-  if (*allow != '\0') settings.allow.push_back(*Selector::parse(allow));
-  if (*deny != '\0') settings.deny.push_back(*Selector::parse(deny));
-  return settings;
-}
-
-TEST(Guards, I6_PeersAndDeclarationsNeedAnAllowAndRootDoesNot) {
-  for (const ChangeBy by : {ChangeBy::kLending, ChangeBy::kDeclaration}) {
-    EXPECT_EQ(shown(ask(thunderbolt(), 20, {.by = by})), "3d:00.0 policy");
-    EXPECT_THAT(ask(thunderbolt(), 20, {.by = by, .settings = policy("10de:2684", "")}), IsEmpty());
-    EXPECT_EQ(
-        shown(ask(thunderbolt(), 20, {.by = by, .settings = policy("10de:2684", "class=03")})),
-        "3d:00.0 policy")
-        << "deny wins";
-  }
-  EXPECT_THAT(ask(thunderbolt(), 20), IsEmpty());
-  EXPECT_EQ(shown(ask(thunderbolt(), 20, {.settings = policy("", "class=03")})), "3d:00.0 policy");
-}
-
-TEST(Guards, I6_EveryMemberThatAPeerWouldChangeNeedsItsAllow) {
-  EXPECT_EQ(shown(ask(behindBridge(), 14,
-                      {.by = ChangeBy::kLending, .settings = policy("address=0000:06:00.0", "")})),
-            "07:00.0 policy");
-}
-
-TEST(Guards, AnOperatorsHoldKeepsLendingsAndDeclarationsOffButNotRoot) {
-  const GuardSettings allowed = policy("10de:2684", "");
-  EXPECT_EQ(shown(ask(thunderbolt(), 20,
-                      {.by = ChangeBy::kLending, .settings = allowed, .operatorHeld = true})),
-            "3d:00.0 operator");
-  EXPECT_THAT(ask(thunderbolt(), 20, {.operatorHeld = true}), IsEmpty());
-}
-
-TEST(Guards, EveryObjectionSaysWhatWouldLiftIt) {
-  std::size_t seen = 0;
-  for (const auto& [topology, group] :
-       {std::pair{laptop(), 12U}, {rootDisk(), 3U}, {networkCard(), 6U}}) {
-    for (const Objection& one : ask(topology, group, {.held = true})) {
-      EXPECT_FALSE(one.reason.empty());
-      EXPECT_FALSE(one.lift.empty()) << nameOf(one.guard);
-      ++seen;
-    }
-  }
-  EXPECT_GE(seen, 8U);
-}
 
 }  // namespace
 }  // namespace vfiogate

@@ -1,7 +1,7 @@
-#include "plugind/claim_client.h"
+#include "plugind/claim_spec_codec.h"
 
 #include "ipc/codec/bounded_lists.h"
-#include "plugind/spec_client.h"
+#include "plugind/spec_codec.h"
 
 #include <cstdint>
 #include <cstring>
