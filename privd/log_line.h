@@ -12,6 +12,7 @@ enum class LogEvent {
   kStarted,
   kStopped,
   kInstanceWaits,
+  kLandlock,
   kLockedDown,
   kScanFailed,
   kUeventsLost,
