@@ -306,7 +306,8 @@ kj::Promise<DiscoveryCounts> PrivdSession::discovery() {
                                    .sweepTime = std::chrono::nanoseconds(told.getSweepTime()),
                                    .hints = told.getHints(),
                                    .foreign = told.getForeign(),
-                                   .losses = told.getLosses()};
+                                   .losses = told.getLosses(),
+                                   .landlock = told.getLandlock()};
           });
     }));
   }
