@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints a page of docs/security: `syscalls`, the tables of the filters as the programs print them; `numbers`, what each process
+"""Prints a page of docs/security: `syscalls`, the tables of the filters and of Landlock as the programs print them; `numbers`, what each process
 has, counted as tests/budget counts it. A test fails where the page differs."""
 
 import argparse
@@ -27,6 +27,21 @@ stands there; no process may have more than 12. That each other row of netd's tw
 `Netd.NeedsEveryRowOfItsTableThatIsNotDefensiveAndNoOther` and its like in `netd_dra_process_test`; for privd and plugind `build/release/tests/trace_calls` counts the uses, by hand.
 
 Profiles for a container runtime, which hold before a program has its own filter: `-o oci`, [deploy/seccomp](../../deploy/seccomp/README.md).
+"""
+
+LANDLOCK = """
+## Where files are opened
+
+Where the kernel has Landlock, which `privd serve --require-landlock` asks for, privd opens, makes and removes files in these places alone. What
+is not said of a place is denied there, also below directories that it holds open; so is all that the kernel's version of Landlock knows beside:
+programs, links, device nodes, ioctl on devices, TCP, signals and abstract sockets of others. **for**: rows that are there only with the right
+`cdi`, or with `--dra-driver`. **missing**: what is open instead where the place is not there when privd starts; "above" is the nearest directory
+above it. A place is the directory that was there when privd started: one that is made anew under the same name, as by `kubeadm reset`, and a
+root complex that comes later are open once privd is restarted. Its fork server, plugind and `netd metrics` open no file at all; `netd dra` reads in the directories of its token and the authority's
+certificates, and dials the API server's port alone.
+
+| place | rights | for | missing | why |
+|---|---|---|---|---|
 """
 
 NUMBERS = """# What each process has, in numbers
@@ -111,6 +126,17 @@ def syscalls_page(found: list[dict]) -> str:
     return text
 
 
+def places(programs: pathlib.Path) -> list[dict]:
+    """privd's table of Landlock."""
+    said = subprocess.run([programs / "privd", "policy", "-o", "json"], check=True, capture_output=True, text=True).stdout
+    return json.loads(said)["landlock"]["places"]
+
+
+def landlock_section(programs: pathlib.Path) -> str:
+    return LANDLOCK + "".join(f"| `{row['place']}` | {', '.join(row['rights'])} | {row['for']} | {row['missing']} | {row['reason']} |\n"
+                              for row in places(programs))
+
+
 def services(name: str) -> int:
     proto = (TREE / "proto/deviceplugin.proto").read_text()
     return len(re.findall(r"^\s+rpc ", proto.partition(f"service {name} {{")[2].partition("\n}")[0], re.MULTILINE))
@@ -142,6 +168,7 @@ def numbers_page(found: list[dict], programs: pathlib.Path) -> str:
          f"{paths_of_netd()} paths, to anybody", f"{count.methods('ipc/schema/dra.capnp')}, to plugind"),
         ("sockets of a network", 0, 0, 0, "one that listens, and who comes to it", "those that it dials"),
         ("can open a file once it runs", "beneath held directories", "no", "no", "no", "to read: its token, the authority's certificates"),
+        ("files that Landlock leaves it to open, where the kernel has that", f"below {len(places(programs))} places", "none", "none", "none", "where its token and the certificates are"),
         ("kinds of files in sysfs it may write", count.writable_sysfs(), "what it is handed", 0, 0, 0),
         ("writable mounts", count.writable_mounts("privd"), "privd's", f"{count.writable_mounts('plugind')}, at its start", count.writable_mounts("netd"), "0, with DRA"),
     ]
@@ -156,7 +183,8 @@ def main() -> None:
     arguments.add_argument("--programs", type=pathlib.Path, default=TREE / "build/release/bin", metavar="DIR")
     wish = arguments.parse_args()
     found = policies(wish.programs)
-    print(syscalls_page(found) if wish.page == "syscalls" else numbers_page(found, wish.programs), end="")
+    page = syscalls_page(found) + landlock_section(wish.programs) if wish.page == "syscalls" else numbers_page(found, wish.programs)
+    print(page, end="")
 
 
 if __name__ == "__main__":

@@ -10,15 +10,18 @@
 #include "netd/dra/tls_door.h"
 #include "netd/dra/watched_file.h"
 #include "netd/log_line.h"
+#include "seccomp/landlock.h"
 #include "seccomp/load_filter.h"
 #include "seccomp/netd_dra_rules.h"
 
 #include <kj/async-io.h>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <random>
 #include <utility>
 
@@ -95,6 +98,22 @@ private:
   PlugindAttachment attachment_;
 };
 
+/// Files are read where token and certificates are replaced, behind links, too; and nowhere else.
+Landlocked confineDra(const ApiLine& api) {
+  std::vector<kj::AutoCloseFd> directories;
+  std::vector<OpenPlace> places;
+  for (const std::filesystem::path file : {api.ca, api.token}) {
+    std::error_code notThere;
+    for (const auto& path : {file, std::filesystem::weakly_canonical(file, notThere)}) {
+      const int fd = open(path.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+      if (fd < 0) continue;
+      directories.emplace_back(fd);
+      places.push_back({fd, kReadFile});
+    }
+  }
+  return confine(places, api.server->port);
+}
+
 }  // namespace
 
 int serveDra(const NetdLine& line) {
@@ -114,13 +133,16 @@ int serveDra(const NetdLine& line) {
   auto io = kj::setupAsyncIo();
   auto toldToEnd = whenToldToEnd(io);
   const uid_t uid = geteuid();
+  const Landlocked confined = confineDra(line.api);
+  if (confined.failure) return startFailed("landlock", confined.failure->str());
   if (const auto failure = loadFilter(kNetdDraRules)) return startFailed("filter", failure->str());
 
   DraRole role(line, ways, io);
   netdLog(NetdEvent::kStarted, {{"api_server", line.api.server->str()},
                                 {"plugind", line.plugind},
                                 {"node", line.node},
-                                {"uid", std::to_string(uid)}});
+                                {"uid", std::to_string(uid)},
+                                {"landlock", std::to_string(confined.abi)}});
   toldToEnd.exclusiveJoin(role.run()).wait(io.waitScope);
   netdLog(NetdEvent::kEnding, {{"why", "signal"}});
   std::_Exit(0);

@@ -4,6 +4,7 @@
 #include "netd/http_door.h"
 #include "netd/log_line.h"
 #include "netd/plugind_caller.h"
+#include "seccomp/landlock.h"
 #include "seccomp/load_filter.h"
 #include "seccomp/netd_metrics_rules.h"
 
@@ -37,6 +38,8 @@ int serveMetrics(const NetdLine& line) {
   auto io = kj::setupAsyncIo();
   auto toldToEnd = whenToldToEnd(io);
   const uid_t uid = geteuid();
+  const Landlocked confined = confine({});
+  if (confined.failure) return startFailed("landlock", confined.failure->str());
   if (const auto failure = loadFilter(kNetdMetricsRules)) {
     return startFailed("filter", failure->str());
   }
@@ -46,8 +49,10 @@ int serveMetrics(const NetdLine& line) {
   PlugindCaller plugind(line.plugind, *io.lowLevelProvider, timer);
   NewsCache news(plugind, timer, counters);
   HttpDoor door(kj::mv(listener), {io.unixEventPort, *io.lowLevelProvider, timer, news, counters});
-  netdLog(NetdEvent::kStarted,
-          {{"listen", where}, {"plugind", line.plugind}, {"uid", std::to_string(uid)}});
+  netdLog(NetdEvent::kStarted, {{"listen", where},
+                                {"plugind", line.plugind},
+                                {"uid", std::to_string(uid)},
+                                {"landlock", std::to_string(confined.abi)}});
   io.waitScope.setBusyPollInterval(kTurnsBetweenPolls);
   toldToEnd.exclusiveJoin(door.run()).wait(io.waitScope);
   netdLog(NetdEvent::kEnding, {{"why", "signal"}});

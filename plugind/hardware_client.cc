@@ -162,7 +162,8 @@ kj::Promise<DiscoveryCounts> HardwareClient::discovery() {
                                    .sweepTime = std::chrono::nanoseconds(told.getSweepTime()),
                                    .hints = told.getHints(),
                                    .foreign = told.getForeign(),
-                                   .losses = told.getLosses()};
+                                   .losses = told.getLosses(),
+                                   .landlock = told.getLandlock()};
           });
     });
   }

@@ -9,6 +9,7 @@
 #include "plugind/privd_link.h"
 #include "plugind/state_loop.h"
 #include "seccomp/drop_privileges.h"
+#include "seccomp/landlock.h"
 #include "seccomp/load_filter.h"
 #include "seccomp/plugind_rules.h"
 
@@ -109,6 +110,8 @@ int serve(const CommandLine& line, Settings settings) {
   auto io = kj::setupAsyncIo();
   auto toldToEnd = whenToldToEnd(io);
   const uid_t uid = geteuid();
+  const Landlocked confined = confine({});
+  if (confined.failure) return failed("landlock", confined.failure->str());
   if (const auto failure = loadFilter(kPlugindRules)) return failed("filter", failure->str());
 
   const LoopParts loop{io.unixEventPort, *io.lowLevelProvider, io.provider->getTimer(),
@@ -124,7 +127,7 @@ int serve(const CommandLine& line, Settings settings) {
   privd.start(state, [&desk](kj::AutoCloseFd connection, Visitor who) {
     desk.admit(kj::mv(connection), who);
   });
-  logInfo(LogEvent::kStarted, {{"listen", line.listen}, {"uid", uid}});
+  logInfo(LogEvent::kStarted, {{"listen", line.listen}, {"uid", uid}, {"landlock", confined.abi}});
 
   toldToEnd.wait(io.waitScope);
   logInfo(LogEvent::kEnding, {{"why", "signal"}});

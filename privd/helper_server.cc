@@ -134,6 +134,7 @@ protected:
       told.setForeign(uevents->counts().foreign);
       told.setLosses(uevents->counts().losses);
     }
+    told.setLandlock(static_cast<std::uint8_t>(peer_->node.landlock));
     return kj::READY_NOW;
   }
 

@@ -36,6 +36,7 @@ struct Node {
   kj::Timer& timer;
   kj::Maybe<BindingOffice&> office = nullptr;  ///< null: no bindings are changed by hand
   kj::Maybe<ClaimStore&> claims = nullptr;     ///< null: plugind has not the right
+  int landlock = 0;                            ///< the ABI by which privd is confined; 0: it is not
 };
 
 /// How one connection is served.

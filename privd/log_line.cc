@@ -50,6 +50,8 @@ kj::StringPtr eventName(LogEvent event) {
       return "stopped";
     case LogEvent::kInstanceWaits:
       return "instance_waits";
+    case LogEvent::kLandlock:
+      return "landlock";
     case LogEvent::kLockedDown:
       return "locked_down";
     case LogEvent::kScanFailed:

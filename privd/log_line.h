@@ -14,6 +14,7 @@ enum class LogEvent {
   kStarted,
   kStopped,
   kInstanceWaits,
+  kLandlock,
   kLockedDown,
   kScanFailed,
   kUeventsLost,

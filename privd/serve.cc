@@ -9,6 +9,7 @@
 #include "privd/gate_server.h"
 #include "privd/helper_server.h"
 #include "privd/instance_lock.h"
+#include "privd/landlock_places.h"
 #include "privd/log_line.h"
 #include "privd/plugind_link.h"
 #include "privd/snapshot_source.h"
@@ -162,6 +163,8 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
   const std::uint64_t epoch = drawNumber();
   io.waitScope.poll();  // KJ asks for the signals at its first look, which the filter forbids
 
+  const auto places = confineTo(options, opened.sysfs);
+  if (!places) return places.error();
   if (auto failure = loadFilter(kPrivdRules)) return failure;
   logLine(LogEvent::kLockedDown);
 
@@ -191,9 +194,9 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
   }
   kj::Maybe<LendingBinder&> lendings;
   if (policy.plugindRights.bind) lendings = binding.lendings();
-  Node node{source,       uevents, opened.sysfs, opened.dev, kubelet, holds,
-            opened.lease, config,  cdi,          lendings,   timer,   binding.operators(),
-            claims};
+  Node node{source,       uevents,    opened.sysfs, opened.dev, kubelet, holds,
+            opened.lease, config,     cdi,          lendings,   timer,   binding.operators(),
+            claims,       places->abi};
   CommandSocket commands(node, io, policy, kj::mv(opened.commands));
   PlugindLink plugind(node, io, policy, options.plugind.c_str(), plugindSocket);
   binding.serve(source, options.declared);

@@ -41,19 +41,6 @@ std::string checkDraDriver(const std::string& text) {
   return {};
 }
 
-void refuseLaterOptions(CLI::App& serve) {
-  for (const char* name : {"--require-landlock"}) {
-    serve
-        .add_option_function<std::vector<std::string>>(name,
-                                                       [name](const std::vector<std::string>&) {
-                                                         throw CLI::ValidationError(
-                                                             name, "not in this version");
-                                                       })
-        ->expected(0, -1)
-        ->group("");
-  }
-}
-
 std::string trimmed(std::string text) {
   return CLI::detail::trim(text);
 }
@@ -135,9 +122,10 @@ void addServeOptions(CLI::App& serve, ServeOptions& options) {
   addGuardOptions(serve, options.binding);
   addOverrideOption(serve, options.binding.overrides);
   addDeclareOption(serve, options.declared);
+  serve.add_flag("--require-landlock", options.requireLandlock,
+                 "do not start where the kernel's Landlock cannot confine this daemon's files");
   serve.add_option("--options", "file with more options: one a line, without the dashes")
       ->type_name("FILE");
-  refuseLaterOptions(serve);
 }
 
 std::vector<std::string> expandOptionFiles(const std::vector<std::string>& arguments,

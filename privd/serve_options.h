@@ -34,10 +34,10 @@ struct ServeOptions {
   std::uint32_t rescanSeconds = 60;
   BindingOptions binding;
   std::vector<Selector> declared;
+  bool requireLandlock = false;
 };
 
-/// Describes the options of `privd serve` to the parser, which fills `options`. Options of later
-/// versions are known and refused by name.
+/// Describes the options of `privd serve` to the parser, which fills `options`.
 void addServeOptions(CLI::App& serve, ServeOptions& options);
 
 /// Replaces `--options FILE` in `arguments` by the options in the file: one long option a line

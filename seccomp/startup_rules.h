@@ -112,6 +112,11 @@ inline constexpr std::array kStartupRules{
     Rule{SCMP_SYS(prctl), intIs(0, PR_SET_DUMPABLE, "option is PR_SET_DUMPABLE"),
          "no dump, no ptrace"},
     Rule{SCMP_SYS(prctl), intIs(0, PR_GET_DUMPABLE, "option is PR_GET_DUMPABLE"), "that it is set"},
+    Rule{SCMP_SYS(landlock_create_ruleset), kAnyArgs, "what files may be opened from now on",
+         Defensive{"the kernel has Landlock"}},
+    Rule{SCMP_SYS(landlock_add_rule), kAnyArgs, "and where", Defensive{"the kernel has Landlock"}},
+    Rule{SCMP_SYS(landlock_restrict_self), kAnyArgs, "for good; it can only become less",
+         Defensive{"the kernel has Landlock"}},
     Rule{SCMP_SYS(seccomp), kAnyArgs, "its own filter; one can only be added"},
 
     // Event loop

@@ -77,7 +77,7 @@ interface Session {
 }
 
 struct DiscoveryCounts {
-  # Since privd's start, of its looks at the hardware.
+  # Since privd's start, of its looks at the hardware; and how it is confined.
 
   looks @0 :UInt64;         # at places that kernel events named
   sweeps @1 :UInt64;        # over everything
@@ -86,6 +86,7 @@ struct DiscoveryCounts {
   hints @4 :UInt64;         # kernel events that led to a look
   foreign @5 :UInt64;       # events that did not come from the kernel: ignored
   losses @6 :UInt64;        # times that the kernel said that events were lost
+  landlock @7 :UInt8;       # the kernel's ABI of Landlock, by which privd is confined; 0: it is not
 }
 
 struct WatchAnswer {

@@ -165,7 +165,10 @@ std::vector<MetricFamily> countersOf(const DiscoveryCounts& counts) {
   add(looks, {{"kind", "failed"}}, static_cast<double>(counts.failedSweeps));
   auto time = counter("vfiogate_hardware_sweep_seconds_total", "Spent on looks over everything");
   add(time, {}, std::chrono::duration<double>(counts.sweepTime).count());
-  return {events, losses, looks, time};
+  auto landlock =
+      single("vfiogate_privd_landlock_abi",
+             "The kernel's Landlock by which privd is confined; 0: it is not", counts.landlock);
+  return {events, losses, looks, time, landlock};
 }
 
 }  // namespace vfiogate

@@ -4,6 +4,7 @@
 #include "cli/output_form.h"
 #include "privd/cli/commands.h"
 #include "privd/cli/policy/guard_evidence.h"
+#include "privd/cli/policy/landlock_table.h"
 #include "privd/cli/policy/self_test.h"
 #include "seccomp/fork_server_rules.h"
 #include "seccomp/print_policy.h"
@@ -19,8 +20,9 @@ std::string wholePolicyAs(const std::string& form, const SightPlaces& places) {
       form, {"privd", kPrivdRules, kPrivdStartupRules, "privd's fork server", kForkServerRules});
   if (form == "oci") return text;
   const auto evidence = evidenceOf(lookForEvidence(places));
-  if (form == "text") return text + "\n" + evidenceAsText(evidence);
+  if (form == "text") return text + "\n" + landlockAsText() + "\n" + evidenceAsText(evidence);
   auto whole = nlohmann::ordered_json::parse(text);
+  whole["landlock"] = landlockAsJson();
   whole["guards"] = evidenceAsJson(evidence);
   return whole.dump(2) + "\n";
 }
@@ -42,8 +44,8 @@ void addPlaces(CLI::App& command, SightPlaces& places) {
 void addPolicyCommand(CLI::App& app, int& exitCode) {
   CLI::App* command = app.add_subcommand(
       "policy",
-      "the system calls that the daemon may make, each with its reason; and which evidence the "
-      "guards of bindings have here");
+      "the system calls that the daemon may make and the places where it may open files, each with "
+      "its reason; and which evidence the guards of bindings have here");
   auto form = std::make_shared<std::string>("text");
   addOutputForm(*command, *form, {kPolicyForms.begin(), kPolicyForms.end()});
   auto places = std::make_shared<SightPlaces>();

@@ -1,6 +1,7 @@
 #include "privd/writer/fork_server.h"
 
 #include "seccomp/fork_server_rules.h"
+#include "seccomp/landlock.h"
 #include "seccomp/load_filter.h"
 
 #include <fcntl.h>
@@ -90,6 +91,8 @@ std::optional<StepFailure> lockServerDown() {
   if (sigprocmask(SIG_SETMASK, &all, nullptr) != 0) return StepFailure{"blocking signals", errno};
   // Nobody waits for the children, so they leave nothing to wait for.
   if (signal(SIGCHLD, SIG_IGN) == SIG_ERR) return StepFailure{"ignoring SIGCHLD", errno};
+  // It opens nothing: all that it writes to was opened by privd.
+  if (auto confined = confine({}); confined.failure) return confined.failure;
   return loadFilter(kForkServerRules);
 }
 

@@ -91,6 +91,7 @@ VARIED = [
     ("cdi: {enabled: true}\ndra: {enabled: true}\nnetworkPolicy: {apiServer: {ports: [443], to: [{ipBlock: {cidr: 10.0.0.1/32}}]}}",
      {"cdi": True, "dra": True}),
     ("privd: {sysfsReadOnly: true}", {"sysfs": "ro"}),
+    ("privd: {requireLandlock: true}", {}),
     ("privd: {appArmorProfile: {type: Localhost, localhostProfile: vfiogate-privd}}", {}),
     ("metrics: {monitor: pod, monitorLabels: {release: x}, listen: '0.0.0.0', port: 9000}", {}),
     ("metrics: {monitor: service}", {}),

@@ -26,6 +26,7 @@ void checkMemlock(const HostFacts& facts, Findings& findings);
 void checkCdi(const HostFacts& facts, Findings& findings);
 void checkKubelet(const HostFacts& facts, Findings& findings);
 void checkSecurity(const HostFacts& facts, Findings& findings);
+void checkLandlock(const HostFacts& facts, Findings& findings);
 void checkSysfs(const HostFacts& facts, Findings& findings);
 void checkObstacles(const HostFacts& facts, Findings& findings);
 

@@ -40,6 +40,7 @@ enum class Check : std::uint8_t {
   kRuntimeCdi,
   kKubeletDirectory,
   kSecurityModule,
+  kLandlock,
   kSysfsWritable,
   kNodeObstacle,
 };
@@ -72,6 +73,7 @@ inline constexpr std::array kCheckNames{
     CheckName{"runtime-cdi", "does containerd read CDI specs"},
     CheckName{"kubelet-directory", "are the kubelet's directories there and root's"},
     CheckName{"security-module", "which security module is on"},
+    CheckName{"landlock", "can the kernel confine which files privd opens"},
     CheckName{"sysfs-writable", "can devices be bound from here"},
     CheckName{"node-obstacle", "does something keep every device of this host back"},
 };

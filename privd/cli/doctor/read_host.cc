@@ -3,6 +3,7 @@
 #include "privd/cli/doctor/tree.h"
 #include "privd/pci_scan.h"
 #include "privd/sysfs_writing.h"
+#include "seccomp/landlock.h"
 
 #include <CLI/CLI.hpp>
 
@@ -148,6 +149,7 @@ HostFacts readHost(const DoctorRoots& roots) {
   facts.kubelet = readKubelet(roots.kubeletDir);
   facts.apparmor = sysfs.text("module/apparmor/parameters/enabled");
   facts.selinux = sysfs.text("fs/selinux/enforce");
+  facts.landlock = landlockAbi();
   facts.sysfs = resolved(roots.sysfs);
   facts.mounts = proc.whole("self/mountinfo", kLongList);
   return facts;

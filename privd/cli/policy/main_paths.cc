@@ -5,6 +5,8 @@
 #include "ipc/socket/stream_flags.h"
 #include "privd/bind/binding.h"
 #include "privd/command_socket.h"
+#include "privd/landlock_places.h"
+#include "privd/serve_options.h"
 #include "seccomp/drop_privileges.h"
 #include "seccomp/load_filter.h"
 
@@ -52,6 +54,18 @@ AuditSettings rotateAlways() {
   return {.rotateAt = 1, .reserve = 0, .rotated = nullptr};
 }
 
+ServeOptions serveOptionsFor(const ScratchNode& node) {
+  ServeOptions options;
+  options.sysfs = node.at("sys");
+  options.dev = node.at("dev");
+  options.kubeletDir = node.at("kubelet");
+  options.cdiDir = node.at("cdi");
+  options.stateDir = node.at("state");
+  options.plugindRights = "watch,kubelet,cdi";
+  options.binding.auditLog = node.at("audit.jsonl");
+  return options;
+}
+
 BindingOptions bindingOptionsFor(const ScratchNode& node) {
   BindingOptions options;
   options.auditLog = node.at("audit.jsonl");
@@ -96,6 +110,8 @@ public:
         uevents_(got(openUeventSocket(), ofErrno)),
         forkServer_(kj::mv(forkServer)),
         gate_(io.unixEventPort, timer_, node.at("kubelet").c_str(), prefixes()) {}
+
+  const SysfsRoot& sysfs() const { return sysfs_; }
 
   void goAll() {
     step("a scan of sysfs");
@@ -218,6 +234,9 @@ void goUnderFilter(const ScratchNode& node, std::span<const Rule> table) {
   auto io = kj::setupAsyncIo();
   ScratchDaemon daemon(node, kj::mv(forkServer), io);
   io.waitScope.poll();  // KJ asks for signals at its first look
+  ScratchDaemon::step("Landlock");
+  const auto places = confineTo(serveOptionsFor(node), daemon.sysfs());
+  if (!places) KJ_FAIL_REQUIRE(places.error().str().c_str());
   ScratchDaemon::step("the filter");
   if (const auto failure = loadFilter(table)) KJ_FAIL_REQUIRE(failure->str().c_str());
   daemon.goAll();

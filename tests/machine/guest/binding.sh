@@ -4,7 +4,7 @@
 
 state=/tmp/state log=/tmp/audit.jsonl socket=/run/privd/privd.sock
 export ASAN_OPTIONS=detect_leaks=0 # a build with sanitizers: its look for leaks is what the filter kills
-mkdir -p /run/privd /tmp/kubelet
+mkdir -p /run/privd /tmp/kubelet/device-plugins
 mkfifo /tmp/is_open /tmp/let_go
 exec 8<>/tmp/let_go # so that nobody waits for one who never came to read
 
@@ -23,7 +23,7 @@ start_daemon() { # WORD...
   : >/tmp/daemon
   # Not through a function, whose shell would be the one that is ended later.
   without_capabilities privd serve --socket $socket --plugind /run/plugind.sock --kubelet-dir /tmp/kubelet \
-    --state-dir $state --audit-log $log "$@" >/tmp/daemon 2>&1 &
+    --state-dir $state --audit-log $log --require-landlock "$@" >/tmp/daemon 2>&1 &
   daemon=$!
   until grep -q event=started /tmp/daemon; do
     kill -0 $daemon 2>/dev/null || { sed 's/^/MACHINE daemon: /' /tmp/daemon && return 1; }

@@ -63,6 +63,7 @@ start_daemon
 cycle "by the daemon"
 stop_daemon
 check "the daemon ends with" $? 0
+check "confined by Landlock" "$(grep -c 'event=landlock abi=[1-9][0-9]*$' /tmp/daemon)" 1
 check "it was the daemon that did it" "$(grep -c 'event=driver_change.*outcome=done' /tmp/daemon)" 2
 
 # Declared: bound from the start on, within what is allowed.

@@ -44,7 +44,7 @@ has_spec() { if [ -e "$(spec_of "$1")" ]; then echo there; else echo gone; fi; }
 nodes_of() { grep -o '"path": "[^"]*"' "$(spec_of "$1")" | cut -d '"' -f 4 | tr '\n' ' '; }
 is_bound() { [ "$(driver_of "$1")" = "$2" ]; }
 
-mkdir -p /run/plugind /tmp/pool /tmp/kubelet/plugins
+mkdir -p /run/plugind /tmp/pool /tmp/kubelet/plugins /tmp/kubelet/plugins_registry
 chown 64532 /run/plugind
 chown 64533 /tmp/pool
 : >/tmp/claims

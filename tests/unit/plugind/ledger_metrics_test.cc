@@ -21,7 +21,8 @@ const DiscoveryCounts kCounts{.looks = 7,
                               .sweepTime = std::chrono::milliseconds(1500),
                               .hints = 9,
                               .foreign = 2,
-                              .losses = 4};
+                              .losses = 4,
+                              .landlock = 2};
 
 PluginStatus oneLentOneFree() {
   PluginStatus status;
@@ -99,7 +100,8 @@ TEST(LedgerMetrics, CountsAndTellsTheState) {
         "vfiogate_hardware_looks_total{kind=\"place\"} 7",
         "vfiogate_hardware_looks_total{kind=\"sweep\"} 3",
         "vfiogate_hardware_looks_total{kind=\"failed\"} 1",
-        "vfiogate_hardware_sweep_seconds_total 1.5"}) {
+        "vfiogate_hardware_sweep_seconds_total 1.5",
+        "vfiogate_privd_landlock_abi 2"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
 }

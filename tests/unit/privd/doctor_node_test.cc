@@ -143,6 +143,9 @@ INSTANTIATE_TEST_SUITE_P(
             Check::kSecurityModule, Level::kInfo, "deploy/selinux"},
         Row{"Apparmor", [](HostFacts& host) { host.apparmor = text("/a", "Y"); },
             Check::kSecurityModule, Level::kInfo, "deploy/apparmor"},
+        Row{"Landlock", [](HostFacts&) {}, Check::kLandlock, Level::kOk, "ABI 2"},
+        Row{"NoLandlock", [](HostFacts& host) { host.landlock = -38; }, Check::kLandlock,
+            Level::kInfo, "lsm="},
         Row{"ReadOnlySysfs",
             [](HostFacts& host) {
               host.mounts.value = "9 1 0:2 / /sys ro,nosuid - sysfs sysfs rw";

@@ -92,6 +92,7 @@ inline HostFacts server() {
                         place("/var/lib/kubelet/plugins_registry", 0755)};
   host.apparmor = unseen("/sys/module/apparmor/parameters/enabled", ENOENT);
   host.selinux = unseen("/sys/fs/selinux/enforce", ENOENT);
+  host.landlock = 2;
   host.sysfs = "/sys";
   host.mounts = text("/proc/self/mountinfo",
                      "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"

@@ -108,7 +108,6 @@ INSTANTIATE_TEST_SUITE_P(
                     Refusal{{"--dra-driver", "Vfio.dev"}, "no DRA driver's name"},
                     Refusal{{"--dra-driver", "10de.dev"}, "no DRA driver's name"},
                     Refusal{{"--dra-driver", std::string(64, 'a')}, "no DRA driver's name"},
-                    Refusal{{"--require-landlock"}, "not in this version"},
                     Refusal{{"--options", "/nonexistent"}, "cannot read /nonexistent"}));
 
 TEST(ServeOptions, ComeFromAFileToo) {

@@ -178,6 +178,17 @@ void checkSecurity(const HostFacts& facts, Findings& findings) {
       "");
 }
 
+void checkLandlock(const HostFacts& facts, Findings& findings) {
+  const bool there = facts.landlock > 0;
+  findings.push_back(
+      {Check::kLandlock, there ? Level::kOk : Level::kInfo, "",
+       there ? "the kernel confines which files privd opens"
+             : "the kernel has no Landlock: privd's filter and modes of files confine it alone",
+       there ? "ABI " + std::to_string(facts.landlock)
+             : "landlock_create_ruleset: errno " + std::to_string(-facts.landlock),
+       there ? "" : "CONFIG_SECURITY_LANDLOCK, and landlock among lsm= on the command line"});
+}
+
 void checkSysfs(const HostFacts& facts, Findings& findings) {
   const auto say = [&](Level level, std::string what, std::string evidence, std::string fix) {
     findings.push_back(

@@ -1,0 +1,74 @@
+#include "privd/cli/policy/landlock_table.h"
+
+#include "cli/table.h"
+#include "privd/landlock_places.h"
+
+#include <array>
+#include <utility>
+#include <vector>
+
+namespace vfiogate {
+namespace {
+
+constexpr std::array<std::pair<PlaceRight, std::string_view>, 7> kRightNames{{
+    {kReadFile, "read"},
+    {kReadDirectory, "list"},
+    {kWriteFile, "write"},
+    {kTruncate, "truncate"},
+    {kMakeFile, "create"},
+    {kMakeSocket, "create sockets"},
+    {kRemoveFile, "remove"},
+}};
+
+std::vector<std::string> namesOf(std::uint64_t rights) {
+  std::vector<std::string> names;
+  for (const auto& [right, name] : kRightNames) {
+    if ((rights & right) != 0) names.emplace_back(name);
+  }
+  return names;
+}
+
+std::string rightsText(const PlaceRow& row) {
+  std::string text;
+  for (const std::string& name : namesOf(row.rights)) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+std::string nameOfNeed(PlaceFor whom) {
+  if (whom == PlaceFor::kEveryone) return "everyone";
+  return whom == PlaceFor::kCdi ? "cdi" : "dra";
+}
+
+std::string nameOfMissing(IfMissing missing) {
+  return missing == IfMissing::kAbove ? "above" : "nothing";
+}
+
+}  // namespace
+
+std::string landlockAsText() {
+  std::vector<std::vector<Cell>> cells;
+  for (const PlaceRow& row : kPrivdPlaces) {
+    cells.push_back({{std::string(row.place)},
+                     {rightsText(row)},
+                     {nameOfNeed(row.neededBy)},
+                     {nameOfMissing(row.missing)},
+                     {std::string(row.reason)}});
+  }
+  return "privd, where the kernel has Landlock: no file is opened, made or removed elsewhere; its "
+         "fork server opens none.\n\n" +
+         formatTable({{"PLACE"}, {"RIGHTS"}, {"FOR"}, {"IF MISSING"}, {"REASON"}}, cells, 0, false);
+}
+
+nlohmann::ordered_json landlockAsJson() {
+  nlohmann::ordered_json places = nlohmann::ordered_json::array();
+  for (const PlaceRow& row : kPrivdPlaces) {
+    places.push_back({{"place", row.place},
+                      {"rights", namesOf(row.rights)},
+                      {"for", nameOfNeed(row.neededBy)},
+                      {"missing", nameOfMissing(row.missing)},
+                      {"reason", row.reason}});
+  }
+  return {{"elsewhere", "nothing"}, {"forked", "nothing anywhere"}, {"places", std::move(places)}};
+}
+
+}  // namespace vfiogate
