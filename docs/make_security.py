@@ -21,10 +21,15 @@ POLICIES = (("privd", "policy"), ("plugind", "policy"), ("netd", "policy", "metr
 SYSCALLS = """# System calls, by process
 
 Written by `docs/make_security.py syscalls` from what the programs print (`privd policy`, `plugind policy`, `netd policy`), which is the
-table that they load; a test fails where this page differs. Any other call, any argument that is not allowed here, and any call of a
-foreign architecture or of x32 kills the process, unless the action says otherwise. A **defensive** row is needed on a condition alone, which
-stands there; no process may have more than 12. That each other row of netd's two is used, and nothing else, is a test,
-`Netd.NeedsEveryRowOfItsTableThatIsNotDefensiveAndNoOther` and its like in `netd_dra_process_test`; for privd and plugind `build/release/tests/trace_calls` counts the uses, by hand.
+table that they load. `OnePolicy` and `LoadedFilter` (tests/sandbox) hold them to one another: what a running process has loaded, what is
+printed as text, JSON and profile, and this page. Any other call, any argument that is not allowed here, and any call of a foreign
+architecture or of x32 kills the process, unless the action says otherwise. A **defensive** row is needed on a condition alone, which
+stands there; no process may have more than 12. That each other row is needed, and no other call made, is a test for each table:
+`EveryRow.OfPrivdAndItsForkServerIsNeededOrDefensiveAndNoOther`, `EveryRow.OfPlugindIsNeededOrDefensiveAndNoOther`,
+`Netd.NeedsEveryRowOfItsTableThatIsNotDefensiveAndNoOther` and `NetdDraTest.NeedsEveryRowOfItsTableThatIsNotDefensiveAndNoOther`. The
+shipped program goes through a life with its filter taken out and each call compared with the table; the first call that uses a row must
+be killed by the filter of the table without that row. The clock's rows are used in the machine test (`machine_clock_test`: two processors
+and the hpet clock). [seccomp/BUDGET](../../seccomp/BUDGET) bounds the calls of each process.
 
 Profiles for a container runtime, which hold before a program has its own filter: `-o oci`, [deploy/seccomp](../../deploy/seccomp/README.md).
 """
@@ -53,7 +58,7 @@ What privd has is bounded by [privd/BUDGET](../../privd/BUDGET): more of it fail
 HOW = """
 | row | counted how |
 |---|---|
-| system calls | names in the table that the program loads, those that are answered with an error left out: [syscalls.md](syscalls.md) |
+| system calls | names in the table that the program loads, those that are answered with an error left out: [syscalls.md](syscalls.md). Bounded by [seccomp/BUDGET](../../seccomp/BUDGET) |
 | defensive | rows that are needed on a condition only |
 | shared objects | what the loader maps beside the program and itself |
 | lines | code without blank lines and comments: privd without its command line, with `ipc` and `seccomp`; plugind and netd: their own folders alone. Generated code is not counted |
@@ -64,32 +69,46 @@ HOW = """
 privd's lines include plugind's half of `ipc` and what is printed for people, which never run in the daemon: `privd/BUDGET` says how much.
 """
 
-# Only what was read of them in source and manifests, at the revisions named; "-": not read, or not counted.
+# Only what was read of them in source and manifests, at the revisions named. `KUBELET`: the five calls of the device plugin API, which
+# each of them serves on a socket; `CLAIMS`: two for claims and two to register.
+KUBELET, CLAIMS = "5", "4"
 PEERS = (
-    ("vfiogate", "3, and a fork server", "0 without capabilities; 64532; 64533", "none", "one for each process", "yes, chained", "`tests/fuzz`"),
-    ("NVIDIA/kubevirt-gpu-device-plugin d26f2374", "1", "0", "none", "none", "none", "none"),
-    ("HiveNetCode/kubevirt-gpu-device-plugin b3e57516", "1", "0", "none", "none", "none", "none"),
-    ("kubevirt/kubernetes-device-plugins 2439489", "1", "0, `--privileged --cap-add=ALL`", "all", "none", "none", "none"),
-    ("KubeVirt virt-handler d923fdb", "1", "0, privileged, hostPID", "all", "for the launcher only", "none", "none for this part"),
-    ("sriov-network-device-plugin 40b6f50", "1", "0, privileged, hostNetwork", "all", "none", "none", "none"),
-    ("harvester/pcidevices bdd8025", "1", "0, privileged", "all", "none", "fields of a custom resource only", "none"),
-    ("NVIDIA/sandbox-device-plugin edb816e", "1", "0, privileged under its operator", "all", "none", "none", "none"),
-    ("intel QAT plugin 94a91bc", "1", "0, not privileged", "none", "RuntimeDefault", "none", "none"),
-    ("dra-driver-sriov cd9404f", "1", "0, privileged, hostNetwork, hostPID", "all", "none", "none", "none"),
-    ("dra-driver-nvidia-gpu 9593204", "2 containers", "0, privileged", "all", "none", "none", "none"),
-    ("gpu-operator vfio-manager a22dbf6", "1", "0, privileged", "all", "none", "none", "none"),
-    ("squat/generic-device-plugin", "1", "0, privileged", "all", "none", "none", "none"),
+    ("NVIDIA/kubevirt-gpu-device-plugin d26f2374", "1", "0", "none", "none", "all", KUBELET, "none", "none"),
+    ("HiveNetCode/kubevirt-gpu-device-plugin b3e57516", "1", "0", "none", "none", "all", KUBELET, "none", "none"),
+    ("kubevirt/kubernetes-device-plugins 2439489", "1", "0, `--privileged --cap-add=ALL`", "all", "none", "all", KUBELET, "none", "none"),
+    ("KubeVirt virt-handler d923fdb", "1", "0, privileged, hostPID", "all", "for the launcher only", "all", f"{KUBELET} a resource, beside its own", "none", "none for this part"),
+    ("sriov-network-device-plugin 40b6f50", "1", "0, privileged, hostNetwork", "all", "none", "all", f"{KUBELET} a resource, 2 to register", "none", "none"),
+    ("harvester/pcidevices bdd8025", "1", "0, privileged", "all", "none", "all", f"{KUBELET} a resource, webhooks over HTTPS", "fields of a custom resource only", "none"),
+    ("NVIDIA/sandbox-device-plugin edb816e", "1", "0, privileged under its operator", "all", "none", "all", KUBELET, "none", "none"),
+    ("intel QAT plugin 94a91bc", "1", "0, not privileged", "none", "RuntimeDefault", "the runtime's list", KUBELET, "none", "none"),
+    ("dra-driver-sriov cd9404f", "1", "0, privileged, hostNetwork, hostPID", "all", "none", "all", f"{CLAIMS}, health on port 51515", "none", "none"),
+    ("dra-driver-nvidia-gpu 9593204", "2 containers", "0, privileged", "all", "none", "all", f"{CLAIMS}, health on ports 51515 and 51516, a webhook, metrics", "none", "none"),
+    ("dra-example-driver 31914ce", "1", "0, privileged by default", "all", "none", "all", f"{CLAIMS}, health on port 51515, metrics on 8080", "none", "none"),
+    ("kubevirt-dra-driver of 2024-06", "1", "0", "none", "RuntimeDefault", "the runtime's list", CLAIMS, "none", "none"),
+    ("gpu-operator vfio-manager a22dbf6", "1", "0, privileged", "all", "none", "all", "0", "none", "none"),
+    ("mrlhansen, KhooHaoYit vfio-device-plugin", "1", "0", "none", "none", "all", KUBELET, "none", "none"),
+    ("JonkeyGuan vfio-device-plugin", "1", "0, privileged, hostNetwork", "all", "none", "all", KUBELET, "none", "none"),
+    ("kata-vfio-pci-device-plugin", "1", "0, hostNetwork", "none", "none", "all", KUBELET, "none", "none"),
+    ("squat/generic-device-plugin", "1", "0, privileged", "all", "none", "all", f"{KUBELET}, metrics on port 8080", "none", "none"),
+    ("driverctl, dpdk-devbind.py", "while they run", "root of the host", "all", "none", "all", "0", "none", "none"),
 )
 
 PEERS_HEAD = """
 ## Others, in the same rows
 
-What was read in the sources and manifests of others in 2026, as they come by default; nobody else was counted in lines, calls or
-libraries, so those rows are missing here rather than guessed.
+What was read in the sources and manifests of others in 2026, as they come by default, at the revisions named. System calls: `all`
+where no filter is loaded, by the program or by its runtime (a privileged container has none). Methods: what the kubelet's APIs have a
+plugin serve, and what their manifests open to a network. All but the last are Go programs of one process, which link their modules into one file:
+shared objects do not compare. Nobody else was counted in lines, so that row is missing rather than guessed.
 
-| program | processes | runs as | capabilities | seccomp filter | audit log | fuzzing |
-|---|---|---|---|---|---|---|
+| program | processes | runs as | capabilities | seccomp filter | system calls | methods | audit log | fuzzing |
+|---|---|---|---|---|---|---|---|---|
 """
+
+
+def our_row(found: list[dict]) -> tuple[str, ...]:
+    return ("vfiogate", "3, and a fork server; with DRA 4", "0 without capabilities; 64532; 64533", "none", "one for each process",
+            ", ".join(str(len(allowed(policy))) for policy in found), "above", "yes, chained", "`tests/fuzz`")
 
 
 def tables_in(said: typing.Any) -> list[dict]:
@@ -174,7 +193,7 @@ def numbers_page(found: list[dict], programs: pathlib.Path) -> str:
     ]
     text = NUMBERS + "\n| | privd | its fork server | plugind | netd metrics | netd dra |\n|---|---|---|---|---|---|\n"
     text += "".join(f"| {' | '.join(str(cell) for cell in row)} |\n" for row in rows)
-    return text + HOW + PEERS_HEAD + "".join(f"| {' | '.join(row)} |\n" for row in PEERS)
+    return text + HOW + PEERS_HEAD + "".join(f"| {' | '.join(row)} |\n" for row in (our_row(found), *PEERS))
 
 
 def main() -> None:

@@ -53,8 +53,6 @@ inline constexpr std::array kNetdMetricsRules{
     Rule{SCMP_SYS(gettid), kAnyArgs, "log lines"},
     Rule{SCMP_SYS(clock_gettime), kAnyArgs, "time",
          Defensive{"the clock source cannot be read from user space, such as hpet"}},
-    Rule{SCMP_SYS(restart_syscall), kAnyArgs, "the kernel resumes a timed wait",
-         Defensive{"the process is stopped and continued while it waits"}},
     Rule{SCMP_SYS(rt_sigprocmask), kAnyArgs, "abort() unblocks its signal",
          Defensive{"an invariant is broken and the process aborts"}},
     Rule{SCMP_SYS(rt_sigreturn), kAnyArgs, "return from a signal handler",

@@ -86,6 +86,11 @@ public:
     demand(answer.error > 0);
     error_ = answer.error;
   }
+  consteval Rule(int syscall, AnswerErrno answer, std::string_view reason, Defensive defensive)
+      : Rule(syscall, kAnyArgs, reason, defensive) {
+    demand(answer.error > 0);
+    error_ = answer.error;
+  }
 
   /// Number of the call, as SCMP_SYS gives it.
   constexpr int syscall() const { return syscall_; }

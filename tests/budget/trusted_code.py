@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Counts what runs as root and compares it with privd/BUDGET: growth fails until that file says so.
+"""Counts what runs as root and compares it with privd/BUDGET, and each process's system calls with
+seccomp/BUDGET: growth fails until those files say so.
 
 Usage: trusted_code.py [BIN]    BIN: folder with the built privd, default build/release/bin
 Counted: lines of code (no blank lines, no comment lines) of privd without its command line, ipc and
@@ -48,6 +49,21 @@ def syscalls() -> int:
     return len(set(re.findall(r"SCMP_SYS\((\w+)\)", "".join(tables))))
 
 
+def calls_by_process() -> dict[str, int]:
+    """Of each table of seccomp/, the names of calls that are carried out."""
+    count = {}
+    for process, _ in read_budget("seccomp/BUDGET").items():
+        table = (ROOT / f"seccomp/{process}_rules.h").read_text()
+        count[process] = len(set(re.findall(r"SCMP_SYS\((\w+)\),(?!\s*AnswerErrno)", table)))
+    return count
+
+
+def read_budget(path: str) -> dict[str, int]:
+    """Name and number a line."""
+    lines = [line.split() for line in (ROOT / path).read_text().splitlines() if line.strip() and not line.startswith("#")]
+    return {words[0]: int(words[1]) for words in lines}
+
+
 def shared_objects(program: pathlib.Path) -> int:
     """The sanitizers' own left out, and the loader, of which every program has one."""
     listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
@@ -81,16 +97,14 @@ def main() -> int:
              "mounts": writable_mounts()}
     if program.exists():
         found["libraries"] = shared_objects(program)
-    budget = {}
-    for line in (ROOT / "privd/BUDGET").read_text().splitlines():
-        if line.strip() and not line.startswith("#"):
-            name, number = line.split()[:2]
-            budget[name] = int(number)
+    budget = read_budget("privd/BUDGET")
+    found |= {f"calls of {process}": count for process, count in calls_by_process().items()}
+    budget |= {f"calls of {process}": count for process, count in read_budget("seccomp/BUDGET").items()}
     over = [n for n in found if found[n] > budget.get(n, 0)]
     for name, number in found.items():
         print(f"{name}: {number} of {budget.get(name, 0)}{'  OVER' if name in over else ''}")
     if over:
-        print("The trusted code grew. If it must, raise privd/BUDGET in the same commit and say why.")
+        print("The trusted code grew. If it must, raise privd/BUDGET, or seccomp/BUDGET, in the same commit and say why.")
     return 1 if over else 0
 
 

@@ -24,7 +24,7 @@ class Known:
                 self.cases |= {f"{owner}.{name}"} if name.startswith("test_") else set()
         self.rows = {row for text in sources for row in re.findall(r'"([A-Z]\w+)"', text)}
         lists = [path.read_text() for path in (TREE / "tests").rglob("CMakeLists.txt")]
-        self.programs = {name for text in lists for name in re.findall(r"(?:vfiogate_test\(|NAME )(\w+_test)\b", text)}
+        self.programs = {name for text in lists for name in re.findall(r"(?:vfiogate_(?:machine_)?test\(|NAME )(\w+_test)\b", text)}
 
     def has(self, suite: str, between: str, case: str) -> bool:
         return f"{suite}.{case}" in self.cases if between == "." else suite in self.suites and case in self.rows

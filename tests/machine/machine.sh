@@ -2,12 +2,15 @@
 # The virtual machine's hardware, once for qemu and once for what the guest has to find.
 # Sourced by run_vm.sh.
 
-machine_base="-accel tcg -M q35,kernel-irqchip=split -cpu max -m 512 -smp 1 -nodefaults -no-reboot
+machine_base="-accel tcg -M q35,kernel-irqchip=split -cpu max -m 512 -nodefaults -no-reboot
   -display none -serial stdio
   -object memory-backend-ram,id=m0,size=256M -object memory-backend-ram,id=m1,size=256M
-  -numa node,nodeid=0,cpus=0,memdev=m0 -numa node,nodeid=1,memdev=m1"
+  -numa node,nodeid=1,memdev=m1"
 
 machine_modules="pci-stub nvme vfio-pci vfio_iommu_type1 e1000 e1000e"
+
+# NUMBER: so many, all on the first NUMA node.
+machine_processors() { echo "-smp $1 -numa node,nodeid=0,cpus=0-$(($1 - 1)),memdev=m0"; }
 
 machine_devices() {
   # The IOMMU before all devices that it is to translate.

@@ -1,11 +1,12 @@
 #!/bin/sh
 # Boots a virtual machine with an emulated IOMMU, without KVM, and runs a script in it.
-# usage: run_vm.sh --guest SCRIPT [--program FILE]... [--file FROM:TO]... [--module NAME]... [--append WORDS] [--hot-plug yes] [--disk yes] [--timeout SECONDS] [--log FILE]
+# usage: run_vm.sh --guest SCRIPT [--program FILE]... [--file FROM:TO]... [--module NAME]... [--append WORDS] [--hot-plug yes] [--disk yes] [--processors N] [--timeout SECONDS] [--log FILE]
 #   --guest    runs as /test/guest.sh in the machine; its exit status becomes this one's
 #   --program  goes to /bin with the shared libraries it needs
 #   --module   of the kernel, with what it needs, for modprobe
 #   --append   for the kernel command line; `name=value` words are variables of the guest's init
 #   --hot-plug the guest may ask the host for devices: hot_plug.py (needs python3)
+#   --processors  1 where nothing is said
 #   --disk     an empty disk beside the rest: machine_disk
 # What hardware the machine has: machine.sh. Exit 77: something to run it with is missing, said which.
 set -eu
@@ -15,11 +16,11 @@ here=$(dirname "$(readlink -f "$0")")
 . "$here/machine.sh"
 
 say_usage() {
-  sed -n '2,10s/^# //p' "$0" >&2
+  sed -n '2,11s/^# //p' "$0" >&2
   exit 2
 }
 
-guest='' append='' limit=600 log='' hot_plug=no disk=no
+guest='' append='' limit=600 log='' hot_plug=no disk=no processors=1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 : >"$work/initrd.args"
@@ -31,6 +32,7 @@ while [ $# -gt 0 ]; do
     --append) append="$append $2" ;;
     --hot-plug) hot_plug=$2 ;;
     --disk) disk=$2 ;;
+    --processors) processors=$2 ;;
     --timeout) limit=$2 ;;
     --log) log=$2 ;;
     *) say_usage ;;
@@ -74,7 +76,7 @@ while read -r word; do set -- "$@" "$word"; done <"$work/initrd.args"
 log=${log:-$work/log}
 # no_timer_check: on a busy host the emulated timer is late, which the kernel takes for a broken one.
 # shellcheck disable=SC2046,SC2086 # words on purpose
-timeout "$limit" qemu-system-x86_64 $machine_base $(machine_devices) $disk_device $monitor \
+timeout "$limit" qemu-system-x86_64 $machine_base $(machine_processors "$processors") $(machine_devices) $disk_device $monitor \
   -kernel "$kernel/boot/vmlinuz-$version" -initrd "$work/initrd" \
   -append "console=ttyS0 quiet intel_iommu=on no_timer_check panic=-1$append" </dev/null 2>"$work/errors" |
   $console | tr -d '\r' | tee "$log"

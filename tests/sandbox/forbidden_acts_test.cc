@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <ostream>
 #include <string>
 #include <variant>
@@ -45,6 +46,15 @@ protected:
 INSTANTIATE_TEST_SUITE_P(All, ForbiddenActs, testing::ValuesIn(attempts()), [](const auto& row) {
   return row.param.daemon.name + "_" + std::string(row.param.act.name);
 });
+
+TEST(ForbiddenActsList, HasAHundredForEachProcess) {
+  for (const DaemonUnderTest& daemon : daemonsUnderTest()) {
+    const auto forbidden = std::ranges::count_if(
+        forbiddenActs(),
+        [&daemon](const ForbiddenAct& act) { return act.fate(daemon.role).has_value(); });
+    EXPECT_GE(forbidden, 100) << daemon.name;
+  }
+}
 
 TEST_P(ForbiddenActs, AreNotCarriedOut) {
   const auto& [daemon, act] = GetParam();

@@ -83,21 +83,33 @@ TEST_F(Probes, FindFaultWithAProcessThatIsGone) {
 }
 
 TEST_F(Probes, CountTheUsesOfEachRow) {
-  const CallTally tally = traceCalls(standIn("brief"), kPrivdRules);
+  const CallTrace trace = traceCalls(standIn("brief"), kPrivdRules);
+  const CallTally& tally = trace.own;
   ASSERT_TRUE(tally.filterLoaded);
-  EXPECT_EQ(tally.exitStatus, 0);
-  EXPECT_EQ(tally.rowUses[rowOf(SYS_write)], 1U);
-  EXPECT_EQ(tally.rowUses[rowOf(SYS_exit_group)], 1U);
-  EXPECT_EQ(tally.rowUses[rowOf(SYS_connect)], 0U);
+  EXPECT_EQ(trace.exitStatus, 0);
+  EXPECT_EQ(tally.rowUses[rowOf(SYS_write)].count, 1U);
+  EXPECT_EQ(tally.rowUses[rowOf(SYS_exit_group)].count, 1U);
+  EXPECT_EQ(tally.rowUses[rowOf(SYS_connect)].count, 0U);
   EXPECT_TRUE(tally.unlisted.empty()) << str(tally, kPrivdRules);
 }
 
 TEST_F(Probes, NameTheCallsThatHaveNoRow) {
   const auto table = withoutRow(kPrivdRules, rowOf(SYS_write));
-  const CallTally tally = traceCalls(standIn("brief"), table);
+  const CallTally tally = traceCalls(standIn("brief"), table).own;
   ASSERT_TRUE(tally.unlisted.contains(SYS_write));
   EXPECT_EQ(tally.unlisted.at(SYS_write).firstArgs[0], std::uint64_t{STDOUT_FILENO});
   EXPECT_THAT(str(tally, table), HasSubstr("1  write  NO ROW"));
+}
+
+TEST(CallTally, TellsARowThatIsNeededFromOneThatAnotherMakesNeedless) {
+  constexpr std::array kRead{Rule{SCMP_SYS(read), intIs(0, 5, "fd is 5"), "one"},
+                             Rule{SCMP_SYS(read), without(0, 8, "fd without 8"), "others"}};
+  CallTally tally{.filterLoaded = true, .rowUses = {{1, {5}}, {1, {6}}}, .unlisted = {}};
+  EXPECT_FALSE(isNeededWhereUsed(tally, kRead, 0));
+  EXPECT_TRUE(isNeededWhereUsed(tally, kRead, 1));
+  EXPECT_THAT(str(tally, kRead), HasSubstr("fd is 5  NEEDLESS\n"));
+  tally.rowUses[1].count = 0;
+  EXPECT_THAT(str(tally, kRead), HasSubstr("fd without 8  UNUSED\n"));
 }
 
 TEST_F(Probes, ShowThatARowIsNeededByDyingWithoutIt) {

@@ -1,7 +1,9 @@
 // Usage: trace_calls privd|plugind|netd-metrics|netd-dra PROGRAM [ARGUMENT...]
 // Runs the program with its filter taken out (see call_tracer.h), until it ends or is sent SIGTERM
-// or SIGINT, and prints how often each row of the table was used and which calls have no row.
+// or SIGINT, and prints how often each row of the table was used and which calls have no row: of
+// the process, and of privd's fork server.
 
+#include "seccomp/fork_server_rules.h"
 #include "seccomp/netd_dra_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
@@ -17,26 +19,45 @@
 #include <string_view>
 #include <vector>
 
+namespace vfiogate::test {
+namespace {
+
+struct Tables {
+  std::span<const Rule> own;
+  std::span<const Rule> forked;
+};
+
+/// True if the process loaded its filter and made no call without a row.
+bool tell(const CallTally& tally, std::span<const Rule> table) {
+  if (table.empty()) return true;
+  std::fputs((str(tally, table) + "\n").c_str(), stderr);
+  return tally.filterLoaded && tally.unlisted.empty();
+}
+
+int trace(const std::vector<std::string>& command, const Tables& tables) {
+  const CallTrace found = traceCalls(command, tables.own, tables.forked);
+  const bool own = tell(found.own, tables.own);
+  return tell(found.forked, tables.forked) && own ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace vfiogate::test
+
 int main(int argc, char** argv) {
   using namespace vfiogate;
   const std::string_view role = argc > 2 ? argv[1] : "";
-  const std::map<std::string_view, std::span<const Rule>> tables{
-      {"privd", kPrivdRules},
-      {"plugind", kPlugindRules},
-      {"netd-metrics", kNetdMetricsRules},
-      {"netd-dra", kNetdDraRules}};
+  const std::map<std::string_view, test::Tables> tables{{"privd", {kPrivdRules, kForkServerRules}},
+                                                        {"plugind", {kPlugindRules, {}}},
+                                                        {"netd-metrics", {kNetdMetricsRules, {}}},
+                                                        {"netd-dra", {kNetdDraRules, {}}}};
   const auto found = tables.find(role);
   if (found == tables.end()) {
     std::fputs("usage: trace_calls privd|plugind|netd-metrics|netd-dra PROGRAM [ARGUMENT...]\n",
                stderr);
     return 2;
   }
-  const std::span<const Rule> table = found->second;
-  const std::vector<std::string> command(argv + 2, argv + argc);
   try {
-    const test::CallTally tally = test::traceCalls(command, table);
-    std::fputs(test::str(tally, table).c_str(), stderr);
-    return tally.filterLoaded && tally.unlisted.empty() ? 0 : 1;
+    return test::trace({argv + 2, argv + argc}, found->second);
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "trace_calls: %s\n", failure.what());
     return 1;

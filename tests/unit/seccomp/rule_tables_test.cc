@@ -156,6 +156,31 @@ TEST_P(EachTable, ArgumentsOutsideAConstraintKill) {
   }
 }
 
+bool takes(const Rule& rule, int number, const std::vector<std::uint64_t>& args) {
+  return rule.syscall() == number && std::ranges::all_of(rule.args(), [&args](const ArgCheck& arg) {
+           const auto value = arg.ownPid ? static_cast<std::uint64_t>(getpid()) : arg.value;
+           return (args.at(arg.index) & arg.mask) == value;
+         });
+}
+
+// With any one bit of it the other way round, unless another row takes that.
+TEST_P(EachTable, EveryBitOfEveryConstraintCounts) {
+  const std::span<const Rule> table = GetParam().table;
+  for (const Rule& rule : table) {
+    for (const ArgCheck& arg : rule.args()) {
+      for (unsigned bit = 0; bit < 64; ++bit) {
+        if ((arg.mask >> bit & 1U) == 0) continue;
+        std::vector<std::uint64_t> args = argumentsThatPass(rule);
+        args.at(arg.index) ^= std::uint64_t{1} << bit;
+        const bool others = std::ranges::any_of(
+            table, [&](const Rule& other) { return takes(other, rule.syscall(), args); });
+        EXPECT_EQ(verdict(rule.syscall(), args), others ? kAllow : kKill)
+            << "call " << rule.syscall() << ", " << arg.text << ", bit " << bit;
+      }
+    }
+  }
+}
+
 TEST_P(EachTable, AnIntsUpperHalfIsIgnoredAsTheKernelIgnoresIt) {
   std::size_t ints = 0;
   for (const Rule& rule : GetParam().table) {
