@@ -75,7 +75,8 @@ Result<std::vector<std::string>, ClaimFault> ClaimStore::write(const ClaimSpec& 
   if (text.size() > kLongestClaimSpec) {
     return Failure{ClaimFault("devices: a spec of more than 64 KiB")};
   }
-  auto done = spec.metadata ? putMetadata(spec) : Done{};
+  auto done = admit(spec.uid);
+  if (done && spec.metadata) done = putMetadata(spec);
   if (done) done = put(spec.uid, text);
   if (!done) return Failure{ClaimFault(told(claimFileName(spec.uid), done.error()))};
   return names;
@@ -84,25 +85,32 @@ Result<std::vector<std::string>, ClaimFault> ClaimStore::write(const ClaimSpec& 
 Result<Done, ReadError> ClaimStore::putMetadata(const ClaimSpec& spec) const {
   const auto directory = CdiDirectory::open(metadataDirectory_);
   if (!directory) return Failure{directory.error()};
-  std::set<std::string> requests;
-  for (const ClaimDevice& device : spec.devices) requests.insert(device.request);
-  for (const std::string& request : requests) {
-    const auto written =
-        directory->put(metadataFileName(spec.uid, request), metadataText(spec, request));
+  std::set<std::string> names;
+  for (const ClaimDevice& device : spec.devices) {
+    const std::string name = metadataFileName(spec.uid, device.request);
+    if (!names.insert(name).second) continue;  // another device of the request
+    const auto written = directory->put(name, metadataText(spec, device.request));
     if (!written) return Failure{written.error()};
   }
+  // A peer that names its requests anew each time would fill the disk.
+  if (const auto done = unlinkMetadata(spec.uid, names); !done) return done;
   return directory->sync();
+}
+
+Result<Done, ReadError> ClaimStore::admit(const std::string& uid) const {
+  const auto directory = CdiDirectory::open(directory_);
+  if (!directory) return Failure{directory.error()};
+  const auto files = claimFiles(*directory);
+  if (!files) return Failure{files.error()};
+  const bool known = std::ranges::binary_search(*files, claimFileName(uid));
+  if (files->size() >= kMostClaimSpecs && !known) return Failure{ReadError{EDQUOT}};
+  return Done{};
 }
 
 Result<Done, ReadError> ClaimStore::put(const std::string& uid, const std::string& text) {
   const auto directory = CdiDirectory::open(directory_);
   if (!directory) return Failure{directory.error()};
-  const auto files = claimFiles(*directory);
-  if (!files) return Failure{files.error()};
   const std::string name = claimFileName(uid);
-  if (files->size() >= kMostClaimSpecs && !std::ranges::binary_search(*files, name)) {
-    return Failure{ReadError{EDQUOT}};
-  }
   const auto written = directory->put(name, text);
   if (!written) return Failure{written.error()};
   if (*written) {
@@ -130,19 +138,20 @@ Result<Done, ReadError> ClaimStore::unlink(const std::string& uid) {
     // Also where it was gone: it may be since a moment, and not durably.
     if (const auto synced = directory->sync(); !synced) return Failure{told(name, synced.error())};
   }
-  const auto done = unlinkMetadata(uid);
+  const auto done = unlinkMetadata(uid, {});
   if (!done) return Failure{told(metadataDirectory_, done.error())};
   return Done{};
 }
 
-Result<Done, ReadError> ClaimStore::unlinkMetadata(const std::string& uid) const {
+Result<Done, ReadError> ClaimStore::unlinkMetadata(const std::string& uid,
+                                                   const std::set<std::string>& kept) const {
   const auto directory = CdiDirectory::open(metadataDirectory_);
   if (!directory && directory.error().error == ENOENT) return Done{};
   if (!directory) return Failure{directory.error()};
   const auto names = directory->names();
   if (!names) return Failure{names.error()};
   for (const std::string& name : *names) {
-    if (!isMetadataFileOf(uid, name)) continue;
+    if (!isMetadataFileOf(uid, name) || kept.contains(name)) continue;
     if (const auto removed = directory->remove(name); !removed) return Failure{removed.error()};
   }
   return Done{};

@@ -6,6 +6,7 @@
 #include "privd/kubelet_gate.h"
 #include "privd/sysfs_root.h"
 
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -45,7 +46,11 @@ public:
 private:
   std::optional<ClaimFault> refuse(const ClaimSpec& spec, const Snapshot& hardware) const;
   Result<Done, ReadError> putMetadata(const ClaimSpec& spec) const;
-  Result<Done, ReadError> unlinkMetadata(const std::string& uid) const;
+  /// All of the claim's but those `kept`.
+  Result<Done, ReadError> unlinkMetadata(const std::string& uid,
+                                         const std::set<std::string>& kept) const;
+  /// EDQUOT: there is no room for another claim.
+  Result<Done, ReadError> admit(const std::string& uid) const;
   Result<Done, ReadError> put(const std::string& uid, const std::string& text);
 
   std::string directory_;

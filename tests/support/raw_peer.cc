@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <cerrno>
+#include <thread>
 
 namespace vfiogate {
 namespace {
@@ -21,6 +23,7 @@ constexpr std::uint16_t kEnter = 0;
 constexpr std::uint16_t kWatch = 0;
 constexpr std::uint16_t kKubelet = 1;
 constexpr std::uint16_t kLook = 0;
+constexpr std::uint16_t kHold = 1;
 constexpr std::uint16_t kListen = 0;
 constexpr std::uint16_t kDial = 1;
 
@@ -99,6 +102,15 @@ void RawPeer::callLook(std::uint32_t question) {
   });
 }
 
+void RawPeer::callHoldOn(std::uint32_t question, std::uint32_t object) {
+  call(question, [=](Call call) {
+    call.initTarget().setImportedCap(object);
+    call.setInterfaceId(capnp::typeId<schema::GroupControl>());
+    call.setMethodId(kHold);
+    call.initParams().getContent().initAs<schema::GroupControl::HoldParams>();
+  });
+}
+
 void RawPeer::callListen(std::uint32_t question) {
   call(question, [](Call call) {
     targetAnswer(call, kGate);
@@ -134,7 +146,16 @@ void RawPeer::send(kj::FunctionParam<void(Message::Builder)> fill) {
 
 void RawPeer::sendBytes(kj::ArrayPtr<const kj::byte> bytes) {
   if (refused_) return;
-  const ssize_t sent = ::send(fd_, bytes.begin(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  iovec part = {const_cast<kj::byte*>(bytes.begin()), bytes.size()};
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  const auto end = std::chrono::steady_clock::now() + patience_;
+  ssize_t sent = sendmsg(fd_, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  while (sent < 0 && errno == EAGAIN && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    sent = sendmsg(fd_, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  }
   // Half a message would only spoil what comes after it.
   refused_ = sent != static_cast<ssize_t>(bytes.size());
 }
@@ -143,7 +164,11 @@ std::size_t RawPeer::drain() {
   std::array<kj::byte, 65'536> rest = {};
   std::size_t total = 0;
   while (true) {
-    const ssize_t got = recv(fd_, rest.data(), rest.size(), MSG_DONTWAIT);
+    iovec part = {rest.data(), rest.size()};
+    msghdr message = {};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    const ssize_t got = recvmsg(fd_, &message, MSG_DONTWAIT);
     if (got <= 0) return total;
     total += static_cast<std::size_t>(got);
   }

@@ -6,11 +6,13 @@
 #include <kj/function.h>
 #include <kj/io.h>
 
+#include <chrono>
 #include <cstdint>
 
 namespace vfiogate {
 
-/// One connection's peer end, never waiting: what the server does not take is not sent.
+/// One connection's peer end. What the server does not take within the patience is not sent. Asks
+/// nothing of the kernel that plugind's filter forbids.
 class RawPeer {
 public:
   /// The questions that enter() leaves open, to call on their answers.
@@ -20,7 +22,8 @@ public:
   static constexpr std::uint32_t kWatching = 3;
   static constexpr std::uint32_t kFirstFree = 4;
 
-  explicit RawPeer(kj::AutoCloseFd fd) : fd_(kj::mv(fd)) {}
+  explicit RawPeer(kj::AutoCloseFd fd, std::chrono::milliseconds patience = {})
+      : fd_(kj::mv(fd)), patience_(patience) {}
 
   /// Asks for door, session and gate and watches, as an honest peer does.
   void enter();
@@ -38,11 +41,16 @@ public:
   void callDial(std::uint32_t question, std::uint32_t ticket);
   /// look() at the group of the first update: a large answer.
   void callLook(std::uint32_t question);
+  /// hold() on what the peer calls `object`.
+  void callHoldOn(std::uint32_t question, std::uint32_t object);
   void finish(std::uint32_t question, bool releaseResults);
 
   /// Sends what `fill` makes of an empty message.
   void send(kj::FunctionParam<void(capnp::rpc::Message::Builder)> fill);
   void sendBytes(kj::ArrayPtr<const kj::byte> bytes);
+
+  /// The connection itself.
+  int fd() const { return fd_.get(); }
 
   /// Reads and forgets all that has come; returns how many bytes that were.
   std::size_t drain();
@@ -56,6 +64,7 @@ private:
   void call(std::uint32_t question, kj::FunctionParam<void(Call)> fill);
 
   kj::AutoCloseFd fd_;
+  std::chrono::milliseconds patience_;
   bool refused_ = false;
 };
 

@@ -196,6 +196,29 @@ TEST_F(ClaimStoreTest, MetadataComesWithTheSpecAndGoesWithIt) {
   EXPECT_TRUE(fs::exists(dir_ / ("metadata/" + metadataFileName(claimUid(1), "nic"))));
 }
 
+TEST_F(ClaimStoreTest, I10_MetadataIsOfTheRequestsThatTheClaimHasNow) {
+  ClaimSpec spec = claimSpec({kOne});
+  spec.metadata = true;
+  ASSERT_TRUE(writes(spec));
+  const std::string others = dir_ / ("metadata/" + metadataFileName(claimUid(1), "gpu"));
+  std::ofstream(others) << "{}";
+  for (const char* request : {"a", "b", "c"}) {
+    spec.devices[0].request = request;
+    ASSERT_TRUE(writes(spec));
+  }
+  EXPECT_EQ(files("metadata"), 2U) << "a peer could fill the disk";
+  EXPECT_EQ(metadata("c"), metadataText(spec, "c"));
+  EXPECT_TRUE(fs::exists(others));
+}
+
+TEST_F(ClaimStoreTest, I10_WhatFindsNoRoomLeavesNoMetadata) {
+  for (unsigned i = 0; i < kMostClaimSpecs; ++i) std::ofstream(pathOf(claimUid(i))) << "{}";
+  ClaimSpec spec = claimSpec({kOne});
+  spec.metadata = true;
+  EXPECT_EQ(failure(spec), EDQUOT);
+  EXPECT_EQ(files("metadata"), 0U) << "a peer could fill the disk";
+}
+
 TEST_F(ClaimStoreTest, WithoutItsMetadataASpecIsNotWritten) {
   ClaimSpec spec = claimSpec({kOne});
   spec.metadata = true;

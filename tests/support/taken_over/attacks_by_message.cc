@@ -1,0 +1,233 @@
+#include "ipc/codec/descriptor_channel.h"
+#include "tests/support/taken_over/attacks.h"
+#include "tests/support/taken_over/wire.h"
+
+#include <capnp/serialize.h>
+#include <kj/debug.h>
+#include <kj/vector.h>
+
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cstring>
+#include <random>
+
+namespace vfiogate::test {
+namespace {
+
+enum class Reads : bool { kNever, kAll };
+
+template <typename Step>
+std::string keepsOn(Captive& captive, Reads reads, Step step) {
+  constexpr std::uint32_t kSteps = 60'000;
+  Wire wire(captive);
+  wire.peer.enter();
+  for (std::uint32_t i = 0; i < kSteps && !wire.peer.refused(); ++i) {
+    step(wire.peer, RawPeer::kFirstFree + i);
+    if (reads == Reads::kAll) wire.peer.drain();
+  }
+  return wire.howItEnds();
+}
+
+std::string opensQuestions(Captive& captive) {
+  return keepsOn(captive, Reads::kAll,
+                 [](RawPeer& peer, std::uint32_t question) { peer.bootstrap(question); });
+}
+
+std::string readsNothing(Captive& captive) {
+  return keepsOn(captive, Reads::kNever, [](RawPeer& peer, std::uint32_t question) {
+    peer.callLook(question);
+    peer.finish(question, true);
+  });
+}
+
+std::string hoardsCapabilities(Captive& captive) {
+  return keepsOn(captive, Reads::kAll, [](RawPeer& peer, std::uint32_t question) {
+    peer.callWatch(question, question);
+    peer.finish(question, false);
+  });
+}
+
+std::string aGroupThatItWasNotGiven(Captive& captive) {
+  Tally tally;
+  for (const std::uint32_t guess : {3U, 4U, 0xffff'ffffU}) {
+    Wire wire(captive);
+    wire.peer.bootstrap(RawPeer::kDoor);
+    wire.peer.callEnter(RawPeer::kSession);
+    wire.peer.callKubelet(RawPeer::kGate);
+    wire.peer.callHoldOn(RawPeer::kFirstFree, guess);
+    tally.add(wire.answerTo(RawPeer::kFirstFree));
+  }
+  return tally.str();
+}
+
+std::string aGroupOfAnEarlierConnection(Captive& captive) {
+  constexpr std::uint32_t kControl = 3;
+  std::string first;
+  {
+    Wire wire(captive);
+    wire.peer.enter();
+    KJ_REQUIRE(wire.answerTo(RawPeer::kWatching) == "results");
+    wire.peer.callLook(RawPeer::kFirstFree);
+    first = wire.answerTo(RawPeer::kFirstFree);
+  }
+  Wire wire(captive);
+  wire.peer.bootstrap(RawPeer::kDoor);
+  wire.peer.callEnter(RawPeer::kSession);
+  wire.peer.callKubelet(RawPeer::kGate);
+  wire.peer.callHoldOn(RawPeer::kFirstFree, kControl);
+  return "first " + first + ", then " + wire.answerTo(RawPeer::kFirstFree);
+}
+
+/// What a group understands, said to the door, the session and the gate.
+std::string takesOneThingForAnother(Captive& captive) {
+  Wire wire(captive);
+  wire.peer.bootstrap(RawPeer::kDoor);
+  wire.peer.callEnter(RawPeer::kSession);
+  wire.peer.callKubelet(RawPeer::kGate);
+  Tally tally;
+  for (std::uint32_t object = 0; object < 3; ++object) {
+    const std::uint32_t question = RawPeer::kFirstFree + object;
+    wire.peer.callHoldOn(question, object);
+    tally.add(wire.answerTo(question));
+  }
+  return tally.str();
+}
+
+kj::Array<kj::byte> words(std::initializer_list<std::uint32_t> values, std::size_t more = 0) {
+  auto bytes = kj::heapArray<kj::byte>(values.size() * 4 + more);
+  memset(bytes.begin(), 0, bytes.size());
+  memcpy(bytes.begin(), values.begin(), values.size() * 4);
+  return bytes;
+}
+
+std::string messagesThatAreNone(Captive& captive) {
+  kj::Vector<kj::Array<kj::byte>> all;
+  all.add(words({0xffff'ffff, 0}, 64));              // segments whose count overflows
+  all.add(words({0x00ff'ffff, 1}, 64));              // sixteen million segments
+  all.add(words({0, 0x1000'0000}, 4096));            // a message of 2 GiB
+  all.add(words({0, 8193}, 4096));                   // a word more than allowed
+  all.add(words({0, 1, 0x7fff'fffc, 0xffff'ffff}));  // a root far outside
+  auto garbage = kj::heapArray<kj::byte>(1 << 20);
+  std::mt19937 random(4711);  // always the same garbage
+  for (kj::byte& byte : garbage) byte = static_cast<kj::byte>(random());
+  all.add(kj::mv(garbage));
+  Tally tally;
+  for (const auto& bytes : all) {
+    Wire wire(captive);
+    wire.peer.sendBytes(bytes);
+    tally.add(wire.howItEnds());
+  }
+  return tally.str();
+}
+
+/// Sends `bytes` with many descriptors beside them; false: not taken.
+bool sendDescriptors(int socket, kj::ArrayPtr<const kj::byte> bytes, int fd) {
+  constexpr std::size_t kAtOnce = 250;
+  union {
+    cmsghdr header;
+    char room[CMSG_SPACE(kAtOnce * sizeof(int))];
+  } control = {};
+  std::array<int, kAtOnce> fds = {};
+  fds.fill(fd);
+  iovec part = {const_cast<kj::byte*>(bytes.begin()), bytes.size()};
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = &control;
+  message.msg_controllen = sizeof(control.room);
+  control.header.cmsg_level = SOL_SOCKET;
+  control.header.cmsg_type = SCM_RIGHTS;
+  control.header.cmsg_len = CMSG_LEN(sizeof(fds));
+  memcpy(CMSG_DATA(&control.header), fds.data(), sizeof(fds));
+  return sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+}
+
+std::string handsDescriptorsUp(Captive& captive) {
+  constexpr int kRounds = 8;
+  Wire wire(captive);
+  const kj::AutoCloseFd gift(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  const auto parcel = words({0, 2});
+  unsigned overChannel = 0;
+  for (int i = 0; i < kRounds; ++i) {
+    overChannel += sendDescriptors(wire.channel, parcel, gift) ? 1 : 0;
+  }
+  unsigned overLine = 0;
+  for (std::uint32_t i = 0; i < kRounds; ++i) {
+    capnp::MallocMessageBuilder message;
+    message.initRoot<capnp::rpc::Message>().initBootstrap().setQuestionId(i);
+    const auto flat = capnp::messageToFlatArray(message);
+    overLine += sendDescriptors(wire.peer.fd(), flat.asBytes(), gift) ? 1 : 0;
+    KJ_REQUIRE(wire.answerTo(i) == "results");
+    wire.peer.finish(i, true);
+  }
+  captive.pause(500 * kj::MILLISECONDS);  // for whoever counts privd's descriptors
+  wire.peer.bootstrap(RawPeer::kDoor);
+  wire.peer.callEnter(RawPeer::kSession);
+  return "sent " + std::to_string(overLine + overChannel) + " times, then " +
+         wire.answerTo(RawPeer::kSession);
+}
+
+/// How many answers privd's side of a connection takes before one has to wait, and 16 more.
+std::uint32_t looksUntilHungUp(Captive& captive) {
+  Wire wire(captive);
+  wire.peer.enter();
+  std::uint32_t question = RawPeer::kFirstFree;
+  while (!wire.peer.refused()) {
+    wire.peer.callLook(question);
+    wire.peer.finish(question++, true);
+    captive.pause(1 * kj::MILLISECONDS);
+  }
+  return question - RawPeer::kFirstFree;
+}
+
+std::string stallsAndCancels(Captive& captive) {
+  constexpr std::uint32_t kDials = 8;
+  const std::uint32_t most = looksUntilHungUp(captive);
+  KJ_REQUIRE(most > 16);
+  Wire wire(captive);
+  wire.peer.enter();
+  std::uint32_t question = RawPeer::kFirstFree;
+  for (std::uint32_t i = 0; i + 14 < most; ++i) {
+    wire.peer.callLook(question);
+    wire.peer.finish(question++, true);
+    captive.pause(1 * kj::MILLISECONDS);
+  }
+  for (std::uint32_t i = 0; i < kDials; ++i) {
+    wire.peer.callDial(question, 100 + i);
+    wire.peer.finish(question++, true);
+    captive.pause(5 * kj::MILLISECONDS);
+  }
+  wire.peer.drain();
+  captive.pause(100 * kj::MILLISECONDS);
+  Tally tally;
+  for (const Parcel& parcel : takeParcels(wire.channel)) {
+    int type = 0;
+    socklen_t size = sizeof(type);
+    const bool socket = getsockopt(parcel.fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0;
+    const bool lock = parcel.kind == static_cast<std::uint32_t>(DescriptorKind::kLock);
+    tally.add(socket ? "socket" : lock ? "lock" : "another file");
+  }
+  return tally.str();
+}
+
+constexpr std::array kAttacks{
+    WireAttack{"AGroupThatItWasNotGiven", aGroupThatItWasNotGiven},
+    WireAttack{"AGroupOfAnEarlierConnection", aGroupOfAnEarlierConnection},
+    WireAttack{"TakesOneThingForAnother", takesOneThingForAnother},
+    WireAttack{"MessagesThatAreNone", messagesThatAreNone},
+    WireAttack{"HandsDescriptorsUp", handsDescriptorsUp},
+    WireAttack{"StallsAndCancels", stallsAndCancels},
+    WireAttack{"OpensQuestions", opensQuestions},
+    WireAttack{"ReadsNothing", readsNothing},
+    WireAttack{"HoardsCapabilities", hoardsCapabilities},
+};
+
+}  // namespace
+
+std::span<const WireAttack> attacksByMessage() {
+  return kAttacks;
+}
+
+}  // namespace vfiogate::test

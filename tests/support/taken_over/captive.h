@@ -1,0 +1,62 @@
+#pragma once
+// plugind's place with somebody else's code in it: plugind's user, plugind's filter, the listener
+// that privd dials.
+
+#include <kj/async-io.h>
+#include <kj/io.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace vfiogate::test {
+
+/// One connection that privd dialled, with the descriptor channel that came with it.
+struct PrivdLine {
+  kj::AutoCloseFd connection;
+  kj::AutoCloseFd channel;
+};
+
+class Captive {
+public:
+  /// Becomes plugind's user, listens at `socket` and loads plugind's filter, for good. Ends the
+  /// process with 2 where that fails.
+  explicit Captive(const std::string& socket);
+
+  /// The next connection of privd's.
+  PrivdLine next();
+  void pause(kj::Duration length);
+
+  kj::AsyncIoContext io;
+  std::uint64_t lease = 0;  ///< the node's, to be shown again; 0: none yet
+  kj::AutoCloseFd lock;     ///< what the lease is
+
+private:
+  explicit Captive(kj::AutoCloseFd listener);
+  void awaitReadable(int fd);
+
+  kj::AutoCloseFd listener_;
+};
+
+/// How often each outcome was: "badName 3, socket 1".
+class Tally {
+public:
+  void add(const std::string& outcome) { ++counts_[outcome]; }
+  std::string str() const;
+
+private:
+  std::map<std::string, unsigned> counts_;
+};
+
+/// What came over a descriptor channel.
+struct Parcel {
+  std::uint32_t ticket;
+  std::uint32_t kind;  ///< a DescriptorKind
+  kj::AutoCloseFd fd;
+};
+
+/// All that waits in the channel now.
+std::vector<Parcel> takeParcels(int channel);
+
+}  // namespace vfiogate::test

@@ -1,0 +1,115 @@
+// What no sandbox can stop: a device plugin is believed.
+
+#include "plugind/kubelet/handed_server.h"
+#include "plugind/kubelet/list_watch_stream.h"
+#include "plugind/kubelet/register_call.h"
+#include "plugind/loop_parts.h"
+#include "tests/support/taken_over/attacks.h"
+#include "tests/support/taken_over/speaker.h"
+
+#include <kj/debug.h>
+
+#include <array>
+#include <cstdio>
+
+namespace vfiogate::test {
+namespace {
+
+/// Has one healthy device, and hands the host's root over with it.
+class HostileService final : public v1beta1::DevicePlugin::CallbackService {
+public:
+  grpc::ServerUnaryReactor* GetDevicePluginOptions(
+      grpc::CallbackServerContext* context, const v1beta1::Empty* /*request*/,
+      v1beta1::DevicePluginOptions* /*answer*/) override {
+    return done(context);
+  }
+  grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* ListAndWatch(
+      grpc::CallbackServerContext* /*context*/, const v1beta1::Empty* /*request*/) override {
+    const auto stream = ListWatchStream::open([](const ListWatchStream&) {});
+    stream->show(toMessage(Frame{{{"false-0", true, std::nullopt}}}));
+    return stream.get();
+  }
+  grpc::ServerUnaryReactor* Allocate(grpc::CallbackServerContext* context,
+                                     const v1beta1::AllocateRequest* /*request*/,
+                                     v1beta1::AllocateResponse* answer) override {
+    auto* container = answer->add_container_responses();
+    auto* mount = container->add_mounts();
+    mount->set_host_path("/");
+    mount->set_container_path("/host");
+    mount->set_read_only(false);
+    auto* node = container->add_devices();
+    node->set_host_path("/dev/sda");
+    node->set_container_path("/dev/sda");
+    node->set_permissions("rwm");
+    (*container->mutable_envs())["LD_PRELOAD"] = "/host/tmp/x.so";
+    container->add_cdi_devices()->set_name("nvidia.com/gpu=all");
+    return done(context);
+  }
+
+private:
+  static grpc::ServerUnaryReactor* done(grpc::CallbackServerContext* context) {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
+};
+
+kj::AutoCloseFd parcelOf(Captive& captive, Speaker& speaker, std::uint32_t ticket) {
+  while (true) {
+    for (Parcel& parcel : speaker.parcels()) {
+      if (parcel.ticket == ticket) return kj::mv(parcel.fd);
+    }
+    captive.pause(1 * kj::MILLISECONDS);
+  }
+}
+
+/// Serves for ever on a socket of our own resource, registered under `resource`.
+[[noreturn]] void serveAs(Captive& captive, const char* resource) {
+  Speaker speaker(captive);
+  auto listen = speaker.gate().listenRequest();
+  const std::uint32_t listenTicket = speaker.ticket();
+  listen.setTicket(listenTicket);
+  listen.setResource("vfiogate.dev/10de_2684");
+  auto listening = speaker.await(listen);
+  KJ_REQUIRE(listening.getAnswer().isEndpoint());
+  const std::string endpoint = listening.getAnswer().getEndpoint().cStr();
+
+  std::mt19937 random(4711);
+  const LoopParts loop{captive.io.unixEventPort, *captive.io.lowLevelProvider,
+                       captive.io.provider->getTimer(), std::make_shared<Letterbox>(), random};
+  HostileService service;
+  HandedServer server("false plugin", {&service}, loop, 0);
+  server.listenOn(parcelOf(captive, speaker, listenTicket));
+
+  auto dial = speaker.gate().dialRequest();
+  const std::uint32_t dialTicket = speaker.ticket();
+  dial.setTicket(dialTicket);
+  KJ_REQUIRE(speaker.await(dial).getAnswer().isConnected());
+  const auto registered = registerWithKubelet(parcelOf(captive, speaker, dialTicket),
+                                              *ResourceName::parse(resource), endpoint)
+                              .wait(captive.io.waitScope);
+  std::printf("registered: %s\n", registered.ok() ? "yes" : registered.error_message().c_str());
+  kj::Promise<void>(kj::NEVER_DONE).wait(captive.io.waitScope);
+  KJ_UNREACHABLE;
+}
+
+std::string asItself(Captive& captive) {
+  serveAs(captive, "vfiogate.dev/10de_2684");
+}
+
+std::string asAnotherVendor(Captive& captive) {
+  serveAs(captive, "nvidia.com/gpu");
+}
+
+constexpr std::array kAttacks{
+    WireAttack{"ServesAsItself", asItself},
+    WireAttack{"ServesAsAnotherVendor", asAnotherVendor},
+};
+
+}  // namespace
+
+std::span<const WireAttack> falsePlugins() {
+  return kAttacks;
+}
+
+}  // namespace vfiogate::test

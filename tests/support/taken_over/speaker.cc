@@ -1,0 +1,112 @@
+#include "tests/support/taken_over/speaker.h"
+
+#include "ipc/codec/descriptor_channel.h"
+#include "ipc/codec/limits.h"
+#include "ipc/socket/stream_flags.h"
+
+#include <capnp/message.h>
+#include <kj/debug.h>
+
+namespace vfiogate::test {
+namespace {
+
+schema::Door::Client doorOf(capnp::RpcSystem<capnp::rpc::twoparty::VatId>& rpc) {
+  capnp::MallocMessageBuilder message;
+  auto vat = message.initRoot<capnp::rpc::twoparty::VatId>();
+  vat.setSide(capnp::rpc::twoparty::Side::SERVER);
+  return rpc.bootstrap(vat).castAs<schema::Door>();
+}
+
+}  // namespace
+
+/// Keeps the control of each group.
+class Speaker::Watcher final : public schema::Observer::Server {
+public:
+  explicit Watcher(Speaker& speaker) : speaker_(speaker) {}
+
+protected:
+  kj::Promise<void> changed(ChangedContext context) override {
+    const auto update = context.getParams().getUpdate();
+    const auto groups =
+        update.isFull() ? update.getFull().getGroups() : update.getDelta().getChangedGroups();
+    for (const auto group : groups) {
+      speaker_.left_.erase(group.getId());
+      speaker_.controls.erase(group.getId());
+      if (group.hasControl()) speaker_.controls.emplace(group.getId(), group.getControl());
+    }
+    if (update.isDelta()) {
+      for (const auto group : update.getDelta().getRemovedGroups()) speaker_.left_.insert(group);
+    }
+    return kj::READY_NOW;
+  }
+
+private:
+  Speaker& speaker_;
+};
+
+Speaker::Speaker(Captive& captive) : Speaker(captive, captive.next()) {}
+
+Speaker::Speaker(Captive& captive, PrivdLine line)
+    : captive_(captive),
+      channel_(kj::mv(line.channel)),
+      stream_(captive.io.lowLevelProvider->wrapSocketFd(kj::mv(line.connection), kStreamFlags)),
+      network_(*stream_, capnp::rpc::twoparty::Side::CLIENT, kFromPrivd),
+      rpc_(capnp::makeRpcClient(network_)) {
+  auto door = doorOf(rpc_);
+  while (session_ == nullptr) {
+    auto request = door.enterRequest();
+    request.setProtocol(schema::PROTOCOL);
+    request.setLease(captive.lease);
+    auto answered = await(request);
+    const auto answer = answered.getAnswer();
+    KJ_REQUIRE(!answer.isWrongProtocol());
+    if (answer.isSession()) {
+      session_ = answer.getSession();
+      captive.lease = answer.getLease();
+    } else {
+      captive.pause(20 * kj::MILLISECONDS);  // the plugind before this one is still ending
+    }
+  }
+  for (Parcel& parcel : parcels()) {
+    if (parcel.kind == static_cast<std::uint32_t>(DescriptorKind::kLock)) {
+      captive.lock = kj::mv(parcel.fd);
+    }
+  }
+}
+
+schema::KubeletGate::Client Speaker::gate() {
+  if (gate_ == nullptr) {
+    auto request = session().kubeletRequest();
+    auto answered = await(request);
+    KJ_REQUIRE(answered.getAnswer().isGate());
+    gate_ = answered.getAnswer().getGate();
+  }
+  return KJ_ASSERT_NONNULL(gate_);
+}
+
+void Speaker::watch() {
+  auto request = session().watchRequest();
+  request.setObserver(kj::heap<Watcher>(*this));
+  auto answered = await(request);
+  subscription_ = answered.getAnswer().getSubscription();
+  while (controls.empty()) captive_.pause(1 * kj::MILLISECONDS);
+}
+
+schema::GroupControl::Client Speaker::controlOf(std::uint32_t group) {
+  while (!controls.contains(group)) captive_.pause(1 * kj::MILLISECONDS);
+  return controls.at(group);
+}
+
+void Speaker::awaitLeft(std::uint32_t group) {
+  while (!left_.contains(group)) captive_.pause(1 * kj::MILLISECONDS);
+}
+
+std::string memberOf(capnp::DynamicStruct::Reader answer) {
+  KJ_IF_MAYBE (field, answer.which()) {
+    const auto name = field->getProto().getName();
+    return {name.begin(), name.size()};
+  }
+  return "unknown";
+}
+
+}  // namespace vfiogate::test
