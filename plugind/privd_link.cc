@@ -78,11 +78,14 @@ void PrivdLink::start(PrivdEvents& events, kj::Function<void(kj::AutoCloseFd, Vi
 kj::Promise<void> PrivdLink::acceptForever() {
   return kj::evalNow([this]() {
            takeConnections();
+           starved_ = false;
            return readable_.whenBecomesReadable();
          })
       .catch_([this](kj::Exception&& failure) {
-        logError(LogEvent::kAcceptFailed,
-                 {{"where", "privd"}, {"why", failure.getDescription().cStr()}});
+        if (!std::exchange(starved_, true)) {
+          logError(LogEvent::kAcceptFailed,
+                   {{"where", "privd"}, {"why", failure.getDescription().cStr()}});
+        }
         return loop_.timer.afterDelay(kAcceptPause);
       })
       .then([this]() { return acceptForever(); });

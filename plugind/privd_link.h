@@ -87,6 +87,7 @@ private:
   unsigned openings_ = 0;
   std::uint64_t refused_ = 0;
   kj::TimePoint refusalTold_ = kj::origin<kj::TimePoint>();
+  bool starved_ = false;  ///< of descriptors, which is told once
   std::string lastFailure_;
   bool there_ = false;
   NodeLease lease_;

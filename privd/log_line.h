@@ -10,6 +10,8 @@ namespace vfiogate {
 /// Everything that privd ever says. The names are what operators search for: never renamed.
 enum class LogEvent {
   kStarted,
+  kLimitLower,
+  kOutOfMemory,
   kStopped,
   kInstanceWaits,
   kLockedDown,
@@ -21,6 +23,7 @@ enum class LogEvent {
   kPlugindAbsent,
   kPlugindWaits,
   kPeerRefused,
+  kAcceptFailed,
   kPeerGone,
   kPeerHungUp,
   kSocketMade,
