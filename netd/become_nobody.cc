@@ -1,6 +1,7 @@
 #include "netd/become_nobody.h"
 
 #include "netd/log_line.h"
+#include "seccomp/resource_limits.h"
 
 #include <kj/async-unix.h>
 
@@ -9,13 +10,29 @@
 #include <csignal>
 
 namespace vfiogate {
+namespace {
+
+/// 64 clients of `netd metrics` at a time, and their questions.
+constexpr std::uint64_t kDescriptors = 256;
+
+}  // namespace
 
 int startFailed(const std::string& step, const std::string& why) {
   netdLog(NetdEvent::kStartFailed, {{"step", step}, {"why", why}});
   return 1;
 }
 
-std::optional<StepFailure> becomeNobody(const Identity& user, std::span<const int> keep) {
+std::optional<StepFailure> becomeNobody(const Identity& user, std::span<const int> keep,
+                                        std::uint64_t memory) {
+  endWithoutMemory("level=critical event=out_of_memory\n");
+  const auto tell = [](const LowerLimit& lower) {
+    netdLog(NetdEvent::kLimitLower, {{"what", lower.what},
+                                     {"wanted", std::to_string(lower.wanted)},
+                                     {"allowed", std::to_string(lower.allowed)}});
+  };
+  if (auto failed = limitResources({.descriptors = kDescriptors, .memory = memory}, tell)) {
+    return failed;
+  }
   Remaining remaining{.descriptors = keep};
   if (geteuid() == 0) {
     remaining.identity = user;

@@ -6,6 +6,7 @@
 
 #include <kj/async-io.h>
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,9 +16,10 @@ namespace vfiogate {
 /// Says so on the log. The exit code.
 int startFailed(const std::string& step, const std::string& why);
 
-/// Gives up all power, and all descriptors but the log's and `keep` (borrowed); becomes `user`
-/// where it is root, else stays who it is and says so.
-std::optional<StepFailure> becomeNobody(const Identity& user, std::span<const int> keep);
+/// Limits itself to `memory` bytes; gives up all power, and all descriptors but the log's and
+/// `keep` (borrowed); becomes `user` where it is root, else stays who it is and says so.
+std::optional<StepFailure> becomeNobody(const Identity& user, std::span<const int> keep,
+                                        std::uint64_t memory);
 
 /// SIGTERM and SIGINT come to the loop. Before it is made.
 void captureEndSignals();

@@ -1,6 +1,7 @@
 #include "netd/command_line.h"
 
 #include "cli/output_form.h"
+#include "cli/printable_arguments.h"
 #include "cli/user_option.h"
 #include "netd/dra_options.h"
 #include "seccomp/print_policy.h"
@@ -66,6 +67,9 @@ NetdLeaves leaveBy(const CLI::App& app, const CLI::ParseError& error) {
 }  // namespace
 
 Result<NetdLine, NetdLeaves> readNetdLine(int argc, const char* const* argv) {
+  if (!arePrintable(argc, argv)) {
+    return Failure{NetdLeaves{kUsage, std::string("netd: ") + kUnprintableArgument + "\n"}};
+  }
   NetdLine line;
   CLI::App app("The only program of vfiogate with a network: each role a process of its own.",
                "netd");

@@ -30,7 +30,9 @@ HttpDoor::HttpDoor(kj::AutoCloseFd listener, const Parts& parts)
 kj::Promise<void> HttpDoor::run() {
   return kj::evalNow([this]() { return takeSome(); })
       .catch_([this](kj::Exception&& failure) {
-        netdLog(NetdEvent::kAcceptFailed, {{"why", failure.getDescription().cStr()}});
+        if (!std::exchange(starved_, true)) {
+          netdLog(NetdEvent::kAcceptFailed, {{"why", failure.getDescription().cStr()}});
+        }
         return parts_.timer.afterDelay(kAcceptPause);
       })
       .then([this]() { return run(); });
@@ -42,6 +44,7 @@ kj::Promise<void> HttpDoor::takeSome() {
     KJ_IF_MAYBE (connection, accepted) {
       admit(kj::mv(*connection));
     } else {
+      starved_ = false;
       return readable_.whenBecomesReadable();
     }
   }

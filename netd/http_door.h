@@ -42,6 +42,7 @@ private:
   const kj::HttpHeaderTable headers_;
   kj::UnixEventPort::FdObserver readable_;
   HttpBook book_;
+  bool starved_ = false;  ///< of descriptors; told once, until all who wait were taken
   std::uint64_t lastId_ = 0;
   std::map<std::uint64_t, kj::Own<HttpVisit>> visits_;
   kj::TaskSet tasks_;

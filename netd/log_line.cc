@@ -11,6 +11,7 @@ namespace vfiogate {
 namespace {
 
 constexpr std::size_t kLongestValue = 512;
+constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 struct Kind {
   spdlog::level::level_enum level;
@@ -25,6 +26,10 @@ Kind kindOf(NetdEvent event) {
       return {spdlog::level::err, "start_failed"};
     case NetdEvent::kNotRoot:
       return {spdlog::level::warn, "not_root"};
+    case NetdEvent::kLimitLower:
+      return {spdlog::level::warn, "limit_lower"};
+    case NetdEvent::kOutOfMemory:
+      return {spdlog::level::critical, "out_of_memory"};
     case NetdEvent::kPlugindAway:
       return {spdlog::level::warn, "plugind_away"};
     case NetdEvent::kPlugindBack:
@@ -56,8 +61,14 @@ Kind kindOf(NetdEvent event) {
 void appendQuoted(std::string& line, std::string_view text) {
   line += '"';
   for (const char c : text.substr(0, kLongestValue)) {
-    const bool plain = c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
-    line += plain ? c : '?';
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      line += {'\\', c};
+    } else if (byte >= 0x20 && byte < 0x7f) {
+      line += c;
+    } else {
+      line += {'\\', 'x', kHexDigits[byte >> 4U], kHexDigits[byte & 0xfU]};
+    }
   }
   line += text.size() > kLongestValue ? "...\"" : "\"";
 }

@@ -12,6 +12,8 @@ enum class NetdEvent : std::uint8_t {
   kStarted,       ///< locked down, and serves
   kStartFailed,   ///< ends with code 1
   kNotRoot,       ///< cannot become the user that it should be
+  kLimitLower,    ///< the starter allows less than its own limit
+  kOutOfMemory,   ///< ends with code 1
   kPlugindAway,   ///< did not answer; told once for each reason
   kPlugindBack,   ///< answers again
   kAttached,      ///< plugind asks from now on
@@ -26,8 +28,7 @@ enum class NetdEvent : std::uint8_t {
   kEnding,        ///< told to
 };
 
-/// One key=value. The text is quoted and cut, whoever wrote it; a quote, a backslash and what is no
-/// printable ASCII become a question mark.
+/// One key=value. The text is quoted, escaped and cut as in plugind's log, whoever wrote it.
 struct NetdField {
   std::string_view key;
   std::string_view text;

@@ -29,6 +29,7 @@ namespace vfiogate {
 namespace {
 
 constexpr std::size_t kMostToken = std::size_t{64} << 10U;
+constexpr std::uint64_t kMostDraMemory = std::uint64_t{112} << 20U;
 
 class Dice {
 public:
@@ -128,7 +129,9 @@ int serveDra(const NetdLine& line) {
     // OpenSSL reads its configuration now, or never.
     if (const auto opened = ways.door.open(); !opened) return startFailed("ca", opened.error());
   }
-  if (const auto failure = becomeNobody(line.user, {})) return startFailed("drop", failure->str());
+  if (const auto failure = becomeNobody(line.user, {}, kMostDraMemory)) {
+    return startFailed("drop", failure->str());
+  }
   captureEndSignals();
   auto io = kj::setupAsyncIo();
   auto toldToEnd = whenToldToEnd(io);

@@ -21,6 +21,7 @@ namespace {
 /// Turns of the loop before it looks for news of sockets: a client that always has another request
 /// ready would keep the others waiting.
 constexpr unsigned kTurnsBetweenPolls = 256;
+constexpr std::uint64_t kMostMemory = std::uint64_t{60} << 20U;
 
 }  // namespace
 
@@ -31,7 +32,7 @@ int serveMetrics(const NetdLine& line) {
   kj::AutoCloseFd listener = kj::mv(listening).value();
   const std::string where = ListenAddress::boundTo(listener.get()).str();
   const int listenerFd = listener.get();
-  if (const auto failure = becomeNobody(line.user, {&listenerFd, 1})) {
+  if (const auto failure = becomeNobody(line.user, {&listenerFd, 1}, kMostMemory)) {
     return startFailed("drop", failure->str());
   }
   captureEndSignals();

@@ -14,6 +14,13 @@ enum class LogEvent : std::uint8_t {
   kStartFailed,
   kNothingNamed,
   kNotRoot,
+  kLimitLower,
+  // What it says when it cannot go on
+  kOutOfMemory,
+  kOutOfThreads,
+  kAborted,
+  // What the library says of itself
+  kGrpc,
   // privd
   kPeerRefused,
   kHandshakeFailed,
@@ -68,6 +75,16 @@ constexpr std::string_view eventName(LogEvent event) {
       return "nothing_named";
     case LogEvent::kNotRoot:
       return "not_root";
+    case LogEvent::kLimitLower:
+      return "limit_lower";
+    case LogEvent::kOutOfMemory:
+      return "out_of_memory";
+    case LogEvent::kOutOfThreads:
+      return "out_of_threads";
+    case LogEvent::kAborted:
+      return "aborted";
+    case LogEvent::kGrpc:
+      return "grpc";
     case LogEvent::kPeerRefused:
       return "peer_refused";
     case LogEvent::kHandshakeFailed:

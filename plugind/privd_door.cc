@@ -47,11 +47,14 @@ void PrivdDoor::start(Arrivals to) {
 kj::Promise<void> PrivdDoor::acceptForever() {
   return kj::evalNow([this]() {
            takeConnections();
+           starved_ = false;
            return readable_.whenBecomesReadable();
          })
       .catch_([this](kj::Exception&& failure) {
-        logError(LogEvent::kAcceptFailed,
-                 {{"where", "privd"}, {"why", failure.getDescription().cStr()}});
+        if (!std::exchange(starved_, true)) {
+          logError(LogEvent::kAcceptFailed,
+                   {{"where", "privd"}, {"why", failure.getDescription().cStr()}});
+        }
         return loop_.timer.afterDelay(kAcceptPause);
       })
       .then([this]() { return acceptForever(); });

@@ -65,6 +65,7 @@ private:
   kj::UnixEventPort::FdObserver readable_;
   Arrivals to_{[](PrivdOpening) {}, [](const std::string&) {}, [](kj::AutoCloseFd, Visitor) {}};
   bool inside_ = false;
+  bool starved_ = false;  ///< of descriptors, which is told once
   unsigned openings_ = 0;
   std::uint64_t refused_ = 0;
   kj::TimePoint refusalTold_ = kj::origin<kj::TimePoint>();

@@ -6,6 +6,7 @@
 #include "plugind/ledger_journal.h"
 #include "plugind/log_line.h"
 #include "plugind/loop_parts.h"
+#include "plugind/own_limits.h"
 #include "plugind/privd_link.h"
 #include "plugind/state_loop.h"
 #include "seccomp/drop_privileges.h"
@@ -48,6 +49,10 @@ std::string readBootId() {
 
 /// Ids change before the socket is made: privd judges who called listen().
 std::optional<StepFailure> becomeNobody(const Identity& user) {
+  const bool ownUser = geteuid() == kRoot || geteuid() == user.uid;
+  if (auto failed = limitOurselves(ownUser ? SharesItsUser::kNo : SharesItsUser::kYes)) {
+    return failed;
+  }
   Remaining remaining;
   if (geteuid() == kRoot) {
     remaining.identity = user;
@@ -91,6 +96,7 @@ std::unique_ptr<DraDriver> draDriver(DraDriver::Identity identity, PrivdLink& pr
 
 int serve(const CommandLine& line, Settings settings) {
   startLog();
+  sayWhatEndsUs();
   if (settings.resources.empty()) {
     logWarning(LogEvent::kNothingNamed,
                {{"why", "nothing is advertised until something is named under `resources`"}});

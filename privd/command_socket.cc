@@ -34,9 +34,13 @@ kj::Promise<void> CommandSocket::acceptAll() {
       }
     }
   });
+  const bool told = starved_;
+  starved_ = starved != nullptr;
   KJ_IF_MAYBE (exception, starved) {
     // No descriptor is left for now: those who connected wait in the backlog.
-    taskFailed(kj::mv(*exception));
+    if (!told) {
+      logLine(LogEvent::kAcceptFailed, {{"error", kj::str(exception->getDescription())}});
+    }
     return node_.timer.afterDelay(kPauseWhenStarved).then([this]() { return acceptAll(); });
   }
   return observer_.whenBecomesReadable().then([this]() { return acceptAll(); });

@@ -28,6 +28,7 @@ private:
   kj::AutoCloseFd listener_;
   kj::UnixEventPort::FdObserver observer_;
   std::map<uid_t, unsigned> connections_;
+  bool starved_ = false;  ///< of descriptors; told once, until all who wait were taken
   unsigned total_ = 0;
   kj::TaskSet tasks_;  // last: they use all of the above
 };

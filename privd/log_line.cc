@@ -46,6 +46,10 @@ kj::StringPtr eventName(LogEvent event) {
   switch (event) {
     case LogEvent::kStarted:
       return "started";
+    case LogEvent::kLimitLower:
+      return "limit_lower";
+    case LogEvent::kOutOfMemory:
+      return "out_of_memory";
     case LogEvent::kStopped:
       return "stopped";
     case LogEvent::kInstanceWaits:
@@ -70,6 +74,8 @@ kj::StringPtr eventName(LogEvent event) {
       return "plugind_waits";
     case LogEvent::kPeerRefused:
       return "peer_refused";
+    case LogEvent::kAcceptFailed:
+      return "accept_failed";
     case LogEvent::kPeerGone:
       return "peer_gone";
     case LogEvent::kPeerHungUp:

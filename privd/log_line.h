@@ -12,6 +12,8 @@ inline namespace privd_log {
 /// Everything that privd ever says. The names are what operators search for: never renamed.
 enum class LogEvent {
   kStarted,
+  kLimitLower,
+  kOutOfMemory,
   kStopped,
   kInstanceWaits,
   kLandlock,
@@ -24,6 +26,7 @@ enum class LogEvent {
   kPlugindAbsent,
   kPlugindWaits,
   kPeerRefused,
+  kAcceptFailed,
   kPeerGone,
   kPeerHungUp,
   kSocketMade,

@@ -18,6 +18,7 @@
 #include "seccomp/drop_privileges.h"
 #include "seccomp/load_filter.h"
 #include "seccomp/privd_rules.h"
+#include "seccomp/resource_limits.h"
 
 #include <kj/async-io.h>
 #include <kj/debug.h>
@@ -32,7 +33,9 @@
 namespace vfiogate {
 namespace {
 
-constexpr std::uint64_t kDescriptors = 4096;
+/// Descriptors: the kernel refuses to send one while all of root's that are under way, in whatever
+/// process, are more (ETOOMANYREFS).
+constexpr ResourceLimits kLimits{.descriptors = 4096, .memory = 56U << 20U};
 constexpr auto kFirstPause = 250 * kj::MILLISECONDS;
 constexpr auto kLongestTurn = 2 * kj::SECONDS;
 constexpr auto kLongestChange = 10 * kj::SECONDS;
@@ -40,6 +43,12 @@ constexpr auto kLongestChange = 10 * kj::SECONDS;
 int fail(const std::string& what) {
   std::cerr << "privd: " << what << "\n";
   return 1;
+}
+
+void tellLower(const LowerLimit& lower) {
+  logLine(LogEvent::kLimitLower, {{"what", kj::str(lower.what)},
+                                  {"wanted", kj::str(lower.wanted)},
+                                  {"allowed", kj::str(lower.allowed)}});
 }
 
 RolePolicy policyOf(const ServeOptions& options) {
@@ -226,9 +235,9 @@ int serve(const ServeOptions& options) {
   }
   kj::UnixEventPort::captureSignal(SIGTERM);
   kj::UnixEventPort::captureSignal(SIGINT);
-  if (const auto failure = dropPrivileges({.descriptorLimit = kDescriptors})) {
-    return fail(failure->str());
-  }
+  endWithoutMemory(kj::str(formatLine(LogEvent::kOutOfMemory, nullptr), "\n").cStr());
+  if (const auto failure = limitResources(kLimits, tellLower)) return fail(failure->str());
+  if (const auto failure = dropPrivileges({})) return fail(failure->str());
   auto forkServer = ForkServer::start();
   if (!forkServer) return fail(forkServer.error());
   auto lock = InstanceLock::open(options.stateDir);

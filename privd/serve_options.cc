@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <fstream>
 
 namespace vfiogate {
@@ -47,6 +48,12 @@ std::string trimmed(std::string text) {
 
 using Wanted = std::function<bool(const std::string&)>;
 
+/// They are said again in errors, on terminals and in logs.
+void demandPrintable(const std::string& argument) {
+  if (std::ranges::all_of(argument, [](char c) { return c >= 0x20 && c < 0x7f; })) return;
+  throw CLI::ValidationError("arguments", "one has a character that is not printable ASCII");
+}
+
 void appendOptions(const std::string& path, const Wanted& wanted,
                    std::vector<std::string>& arguments) {
   std::ifstream file(path);
@@ -55,6 +62,7 @@ void appendOptions(const std::string& path, const Wanted& wanted,
   for (int number = 1; std::getline(file, line); ++number) {
     line = trimmed(line);
     if (line.empty() || line.front() == '#') continue;
+    demandPrintable(line);
     const std::size_t end = line.find_first_of(" \t=");
     const std::string name = line.substr(0, end);
     if (name.starts_with("-") || name == "options") {
@@ -131,6 +139,7 @@ void addServeOptions(CLI::App& serve, ServeOptions& options) {
 std::vector<std::string> expandOptionFiles(const std::vector<std::string>& arguments,
                                            const Wanted& wanted) {
   std::vector<std::string> expanded;
+  std::ranges::for_each(arguments, demandPrintable);
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i] == "--options" && i + 1 < arguments.size()) {
       appendOptions(arguments[++i], wanted, expanded);

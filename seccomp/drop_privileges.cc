@@ -70,13 +70,9 @@ Outcome settleStandardDescriptors() {
   return outcome;
 }
 
-Outcome limitResources(std::uint64_t descriptors) {
+Outcome forbidCores() {
   const rlimit noCore{.rlim_cur = 0, .rlim_max = 0};
-  if (setrlimit(RLIMIT_CORE, &noCore) != 0) return check(false, "forbidding core dumps");
-  rlimit files{};
-  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return check(false, "reading the descriptor limit");
-  files.rlim_cur = std::max(files.rlim_cur, std::min<rlim_t>(descriptors, files.rlim_max));
-  return check(setrlimit(RLIMIT_NOFILE, &files) == 0, "raising the descriptor limit");
+  return check(setrlimit(RLIMIT_CORE, &noCore) == 0, "forbidding core dumps");
 }
 
 /// Calls `act` for each capability that this kernel knows, until it returns false. False, too, if
@@ -166,7 +162,7 @@ Outcome dropPrivileges(const Remaining& remaining) {
   if (auto failed = requireSingleThread()) return failed;
   if (auto failed = closeStrayDescriptors(remaining.descriptors)) return failed;
   if (auto failed = settleStandardDescriptors()) return failed;
-  if (auto failed = limitResources(remaining.descriptorLimit)) return failed;
+  if (auto failed = forbidCores()) return failed;
   if (auto failed = emptyBoundingAndAmbientSets()) return failed;
   if (remaining.identity) {
     if (auto failed = takeIdentity(*remaining.identity)) return failed;

@@ -5,7 +5,6 @@
 
 #include <sys/types.h>
 
-#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -23,8 +22,6 @@ struct Remaining {
   std::span<const int> descriptors{};
   /// Ids to take, without supplementary groups. None: ids and groups stay as they are.
   std::optional<Identity> identity = std::nullopt;
-  /// Open descriptors to allow for, as far as the hard limit goes.
-  std::uint64_t descriptorLimit = 1024;
 };
 
 /// Drops power for good, in this order; read back at the end. Giving up what one does not have is
@@ -36,7 +33,7 @@ struct Remaining {
 /// 3. descriptor 0 becomes an ended pipe: no file, and nobody's terminal. 1 and 2 stay what they
 ///    are (regular files if the starter redirected them there); if closed they become /dev/null,
 ///    else the next socket would take their number and get the log
-/// 4. no core dumps; the soft descriptor limit raised (needs no power, but the hard limit is final)
+/// 4. no core dumps (resource_limits.h has the other limits)
 /// 5. capability bounding set and ambient set emptied, while CAP_SETPCAP is still there
 /// 6. groups, then gid, then uid: each needs a capability that the next one takes away
 /// 7. permitted, effective and inheritable capabilities emptied (a change from root to root keeps

@@ -23,6 +23,8 @@ constexpr auto kTryTakes = 10 * kj::SECONDS;
 constexpr auto kWatchIdle = 10 * kj::MINUTES;
 constexpr unsigned kOk = 200;
 constexpr std::size_t kMostWhy = 300;
+/// What is shorter is no account's token, and may stand in any text.
+constexpr std::size_t kShortestSecret = 16;
 
 kj::HttpMethod methodOf(ApiMethod method) {
   switch (method) {
@@ -49,14 +51,6 @@ std::optional<kj::Duration> secondsIn(kj::StringPtr text) {
   const auto number = parseDecimal({text.begin(), text.size()});
   if (!number || *number > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
   return static_cast<std::int64_t>(*number) * kj::SECONDS;
-}
-
-Result<ApiAnswer, ApiFailure> apiFailureOf(const kj::Exception& failure) {
-  if (failure.getType() == kj::Exception::Type::OVERLOADED) {
-    return Failure{ApiFailure{"no whole answer in time"}};
-  }
-  const kj::StringPtr text = failure.getDescription();
-  return Failure{ApiFailure{std::string(text.cStr(), std::min(text.size(), kMostWhy))}};
 }
 
 void appendBounded(std::string& body, std::string_view piece) {
@@ -109,7 +103,7 @@ KjApiClient::KjApiClient(Parts parts) : parts_(kj::mv(parts)) {
   http_ = kj::newHttpClient(parts_.timer, *table_, parts_.server);
 }
 
-kj::HttpHeaders KjApiClient::headersFor(ApiMethod method) const {
+kj::HttpHeaders KjApiClient::headersFor(ApiMethod method) {
   kj::HttpHeaders headers(*table_);
   headers.set(kj::HttpHeaderId::HOST, kj::str(parts_.authority.c_str()));
   headers.set(ids_.userAgent, "vfiogate-netd/" VFIOGATE_VERSION);
@@ -126,8 +120,27 @@ kj::HttpHeaders KjApiClient::headersFor(ApiMethod method) const {
     while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
     KJ_REQUIRE(!token.empty() && isPrintable(token), "what the token's file says is no token");
     headers.set(ids_.authorization, kj::str("Bearer ", token.c_str()));
+    if (token != tokens_[0]) tokens_ = {token, tokens_[0]};
   }
   return headers;
+}
+
+KjApiClient::Outcome KjApiClient::failureOf(const kj::Exception& failure) const {
+  if (failure.getType() == kj::Exception::Type::OVERLOADED) {
+    return Failure{ApiFailure{"no whole answer in time"}};
+  }
+  std::string why = failure.getDescription().cStr();
+  concealTokens(why);
+  return Failure{ApiFailure{why.substr(0, kMostWhy)}};
+}
+
+void KjApiClient::concealTokens(std::string& text) const {
+  for (const std::string& token : tokens_) {
+    if (token.size() < kShortestSecret) continue;
+    for (std::size_t at = text.find(token); at != std::string::npos; at = text.find(token, at)) {
+      text.replace(at, token.size(), "[token]");
+    }
+  }
 }
 
 kj::Promise<KjApiClient::Response> KjApiClient::send(ApiMethod method, const std::string& path,
@@ -155,7 +168,8 @@ kj::Promise<KjApiClient::Outcome> KjApiClient::answerOf(Response response) {
       kj::mv(response.body),
       [&body = answer->body](std::string_view piece) { appendBounded(body, piece); });
   auto read = reader->readAll();
-  return read.attach(kj::mv(reader)).then([answer = kj::mv(answer)]() mutable {
+  return read.attach(kj::mv(reader)).then([this, answer = kj::mv(answer)]() mutable {
+    concealTokens(answer->body);
     return Outcome(std::move(*answer));
   });
 }
@@ -164,9 +178,12 @@ kj::Promise<KjApiClient::Outcome> KjApiClient::linesOf(
     Response response, kj::Function<void(const std::string&)> line) {
   auto reader = kj::heap<PieceReader>(
       kj::mv(response.body),
-      [splitter = LineSplitter(kMostLine), line = kj::mv(line)](std::string_view piece) mutable {
-        demandBoundedLine(splitter.feed(piece, line));
-      });
+      [splitter = LineSplitter(kMostLine),
+       line = kj::Function<void(const std::string&)>(
+           [this, line = kj::mv(line)](std::string said) mutable {
+             concealTokens(said);
+             line(said);
+           })](std::string_view piece) mutable { demandBoundedLine(splitter.feed(piece, line)); });
   auto read = reader->readAll(parts_.timer, kWatchIdle);
   return read.attach(kj::mv(reader)).then([]() { return Outcome(ApiAnswer{kOk, ""}); });
 }
@@ -179,9 +196,8 @@ kj::Promise<Result<ApiAnswer, ApiFailure>> KjApiClient::ask(ApiMethod method,
       return answerOf(kj::mv(response));
     });
   });
-  return parts_.timer.timeoutAfter(kTryTakes, kj::mv(tried)).catch_([](kj::Exception&& failure) {
-    return apiFailureOf(failure);
-  });
+  return parts_.timer.timeoutAfter(kTryTakes, kj::mv(tried))
+      .catch_([this](kj::Exception&& failure) { return failureOf(failure); });
 }
 
 kj::Promise<Result<ApiAnswer, ApiFailure>> KjApiClient::watch(
@@ -192,7 +208,7 @@ kj::Promise<Result<ApiAnswer, ApiFailure>> KjApiClient::watch(
         if (response.statusCode == kOk) return linesOf(kj::mv(response), kj::mv(line));
         return parts_.timer.timeoutAfter(kTryTakes, answerOf(kj::mv(response)));
       })
-      .catch_([](kj::Exception&& failure) { return apiFailureOf(failure); });
+      .catch_([this](kj::Exception&& failure) { return failureOf(failure); });
 }
 
 }  // namespace vfiogate

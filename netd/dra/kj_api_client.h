@@ -8,6 +8,7 @@
 #include <kj/compat/http.h>
 #include <kj/timer.h>
 
+#include <array>
 #include <string>
 
 namespace vfiogate {
@@ -42,12 +43,17 @@ private:
     kj::HttpHeaderId userAgent;
   };
 
-  kj::HttpHeaders headersFor(ApiMethod method) const;
+  kj::HttpHeaders headersFor(ApiMethod method);
+  /// Puts a word for each token that was sent last and before: what a server says back is told on,
+  /// in errors and on the log.
+  void concealTokens(std::string& text) const;
+  Outcome failureOf(const kj::Exception& failure) const;
   kj::Promise<Response> send(ApiMethod method, const std::string& path, std::string body);
   kj::Promise<Outcome> answerOf(Response response);
   kj::Promise<Outcome> linesOf(Response response, kj::Function<void(const std::string&)> line);
 
   Parts parts_;
+  std::array<std::string, 2> tokens_;  ///< sent last, and before that
   HeaderIds ids_;
   kj::Own<kj::HttpHeaderTable> table_;
   kj::Own<kj::HttpClient> http_;

@@ -1,6 +1,7 @@
 #include "plugind/cli/command_line.h"
 
 #include "cli/output_form.h"
+#include "cli/printable_arguments.h"
 #include "cli/user_option.h"
 #include "seccomp/print_policy.h"
 
@@ -110,6 +111,9 @@ EarlyEnd endBy(const CLI::App& app, const CLI::ParseError& error) {
 }  // namespace
 
 Result<CommandLine, EarlyEnd> readCommandLine(int argc, const char* const* argv) {
+  if (!arePrintable(argc, argv)) {
+    return Failure{EarlyEnd{kUsage, std::string("plugind: ") + kUnprintableArgument + "\n"}};
+  }
   CommandLine line;
   bool checkConfig = false;
   CLI::App app("Lends PCI devices to the kubelet's pods, one IOMMU group at a time.", "plugind");

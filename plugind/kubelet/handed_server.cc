@@ -62,6 +62,7 @@ void HandedServer::listenOn(kj::AutoCloseFd listener) {
 kj::Promise<void> HandedServer::acceptForever() {
   return kj::evalNow([this]() {
            takeConnections();
+           starved_ = false;
            return listener_->observer.whenBecomesReadable();
          })
       .then([this]() { return acceptForever(); },
@@ -69,9 +70,11 @@ kj::Promise<void> HandedServer::acceptForever() {
 }
 
 kj::Promise<void> HandedServer::acceptAfterFailure(const kj::Exception& exception) {
-  logError(LogEvent::kAcceptFailed, {{"where", name_},
-                                     {"why", exception.getDescription().cStr()},
-                                     {"retry_ms", kListenerPause / kj::MILLISECONDS}});
+  if (!std::exchange(starved_, true)) {
+    logError(LogEvent::kAcceptFailed, {{"where", name_},
+                                       {"why", exception.getDescription().cStr()},
+                                       {"retry_ms", kListenerPause / kj::MILLISECONDS}});
+  }
   return loop_.timer.afterDelay(kListenerPause).then([this]() { return acceptForever(); });
 }
 

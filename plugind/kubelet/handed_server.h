@@ -47,6 +47,7 @@ private:
   std::unique_ptr<grpc::Server> server_;
   std::uint64_t refused_ = 0;
   kj::Own<Listener> listener_;
+  bool starved_ = false;  ///< of descriptors, which is told once
   kj::Promise<void> accepting_ = nullptr;
 };
 

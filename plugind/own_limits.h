@@ -1,0 +1,24 @@
+#pragma once
+// How much plugind lets itself have, and what it says when that does not suffice. gRPC's threads
+// come and go, and neither they nor its memory ask us first. docs/limits.md.
+
+#include "seccomp/step_failure.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace vfiogate {
+
+/// Whether others than plugind may run as its user, so that their threads are none of its business.
+enum class SharesItsUser : std::uint8_t { kNo, kYes };
+
+/// Sets the limits, tells on the log what the starter allows less of, and gives threads small
+/// stacks, which count as memory. Before the first thread.
+std::optional<StepFailure> limitOurselves(SharesItsUser shares);
+
+/// From now on there is a line on the log where the process ends for want of memory or of a thread
+/// (code 1) or of an invariant (SIGABRT); and what gRPC says is quoted and cut like all else.
+/// After startLog(), before the filter.
+void sayWhatEndsUs();
+
+}  // namespace vfiogate
