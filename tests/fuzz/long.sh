@@ -49,9 +49,11 @@ progress() {
 }
 touch build/fuzz/logs/.began
 rm -f build/fuzz/logs/*.rc
-progress &
-watcher=$!
-trap 'kill "$watcher" 2>/dev/null || true' EXIT
+if [ "$quick" = no ]; then
+  progress &
+  watcher=$!
+  trap 'kill "$watcher" 2>/dev/null || true' EXIT
+fi
 printf '%s\n' "$@" | xargs -P "$at_once" -I{} tests/fuzz/one.sh {} "$seconds"
 
 if [ "$keep" = yes ]; then
