@@ -67,7 +67,7 @@ private:
     return group != seen.groups.end() && std::ranges::includes(group->second.members, members_);
   }
 
-  /// `context` keeps the answer.
+  /// `answer` is that of `context`'s results.
   template <typename Context>
   kj::Promise<void> make(Change change, schema::BindAnswer::Builder answer, Context context) {
     if (place_.binder == nullptr) {
@@ -77,11 +77,10 @@ private:
     auto changed = isIn(scanGroup(place_.sysfs, place_.dev, id_))
                        ? (place_.binder->*change)(members_)
                        : LendingAnswer{LendingAnswer::Outcome::kVanished, {}};
-    return changed.then(
-        [&source = place_.source, answer, context](const LendingAnswer& told) mutable {
-          tell(told, answer);
-          answer.setGeneration(source.current().generation);
-        });
+    return changed.then([&source = place_.source, context](const LendingAnswer& told) mutable {
+      tell(told, context.getResults().getAnswer());
+      context.getResults().getAnswer().setGeneration(source.current().generation);
+    });
   }
 
   const GroupControls::Place place_;

@@ -10,7 +10,7 @@ packages=(
   libfuse3-dev fuse3
   qemu-system-x86 busybox-static cpio kmod xz-utils
   pci.ids iproute2 python3 python3-yaml apparmor
-  clang clang-format clang-tidy libclang-rt-14-dev shellcheck
+  clang clang-format clang-tidy libclang-rt-14-dev llvm shellcheck
   help2man lintian dpkg-dev bash systemd
 )
 

@@ -53,6 +53,12 @@ json preconditionsOf(const Slice& slice) {
           {"preconditions", {{"uid", slice.uid}, {"resourceVersion", slice.resourceVersion}}}};
 }
 
+/// What is no UTF-8 is replaced: the server would refuse it, and a pool is not kept back for one
+/// text.
+std::string textOf(const Slice& slice) {
+  return jsonOf(slice).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
 }  // namespace
 
 std::string sliceListPath(const SliceSelector& selector, const std::string& next, bool newest) {
@@ -78,9 +84,9 @@ std::string nodePath(const std::string& node) {
 ApiRequest requestOf(const SliceWrite& write) {
   switch (write.kind) {
     case SliceWrite::Kind::kCreate:
-      return {ApiMethod::kPost, kSlicesPath, jsonOf(write.slice).dump()};
+      return {ApiMethod::kPost, kSlicesPath, textOf(write.slice)};
     case SliceWrite::Kind::kUpdate:
-      return {ApiMethod::kPut, slicePath(write.slice.name), jsonOf(write.slice).dump()};
+      return {ApiMethod::kPut, slicePath(write.slice.name), textOf(write.slice)};
     case SliceWrite::Kind::kDelete:
       break;
   }

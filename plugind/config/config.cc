@@ -7,13 +7,19 @@
 #include "plugind/config/settings_review.h"
 #include "plugind/config/yaml_tree.h"
 
+#include <algorithm>
+
 namespace vfiogate {
 
 std::string ConfigRemark::str() const {
   std::string remark = fileName;
   if (line != 0) remark += ":" + std::to_string(line);
   if (!path.empty()) remark += ": " + path;
-  return remark + ": " + text;
+  remark += ": " + text;
+  // yaml-cpp quotes what it meets as it is.
+  std::ranges::replace_if(
+      remark, [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }, '?');
+  return remark;
 }
 
 Result<Config, std::vector<ConfigRemark>> parseConfig(std::string_view text,

@@ -18,13 +18,14 @@ struct ListCall {
   v1::ListPodResourcesResponse answer;
 };
 
-/// The kubelet names one id an entry.
+}  // namespace
+
 PodList podListOf(const v1::ListPodResourcesResponse& answer) {
   PodList list;
   for (const auto& pod : answer.pod_resources()) {
     list.pods.insert(pod.namespace_() + "/" + pod.name());
     for (const auto& container : pod.containers()) {
-      for (const auto& devices : container.devices()) {
+      for (const auto& devices : container.devices()) {  // one id an entry
         ListedDevices listed{.podNamespace = pod.namespace_(),
                              .podName = pod.name(),
                              .container = container.name(),
@@ -36,8 +37,6 @@ PodList podListOf(const v1::ListPodResourcesResponse& answer) {
   }
   return list;
 }
-
-}  // namespace
 
 kj::Promise<Result<PodList, std::string>> listPods(kj::AutoCloseFd connection) {
   const auto call = std::make_shared<ListCall>();

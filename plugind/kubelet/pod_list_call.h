@@ -10,6 +10,10 @@
 #include <chrono>
 #include <string>
 
+namespace v1 {
+class ListPodResourcesResponse;
+}
+
 namespace vfiogate {
 
 /// A busy kubelet answers late; whoever asks can wait for the next occasion.
@@ -18,5 +22,8 @@ constexpr std::chrono::seconds kListDeadline{2};
 /// Asks the kubelet what the containers of active pods have. Always ends by kListDeadline. Error:
 /// why not, for the log. The loop's thread only; dropping the promise cancels the call.
 kj::Promise<Result<PodList, std::string>> listPods(kj::AutoCloseFd connection);
+
+/// What the kubelet's answer says.
+PodList podListOf(const v1::ListPodResourcesResponse& answer);
 
 }  // namespace vfiogate

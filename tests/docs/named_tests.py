@@ -1,12 +1,12 @@
 """The tests that SECURITY.md and docs/security name exist: `Suite.Case` of GoogleTest, `Suite/Row` of a table of cases, `Class.test_case`
-of Python, and `program_test`, a test of CTest."""
+of Python, `program_test`, a test of CTest, and `target_fuzz`. Each fuzz target is on the page about them and has seeds."""
 
 import pathlib
 import re
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
 CASE = re.compile(r"`([A-Z]\w+)([./])(\w+)`")
-PROGRAM = re.compile(r"`(\w+_test)`")
+PROGRAM = re.compile(r"`(\w+_(?:test|fuzz))`")
 
 
 class Known:
@@ -25,6 +25,8 @@ class Known:
         self.rows = {row for text in sources for row in re.findall(r'"([A-Z]\w+)"', text)}
         lists = [path.read_text() for path in (TREE / "tests").rglob("CMakeLists.txt")]
         self.programs = {name for text in lists for name in re.findall(r"(?:vfiogate_(?:machine_)?test\(|NAME )(\w+_test)\b", text)}
+        self.targets = {name for text in lists for name in re.findall(r"vfiogate_fuzz\((\w+_fuzz)\b", text)}
+        self.programs |= self.targets
 
     def has(self, suite: str, between: str, case: str) -> bool:
         return f"{suite}.{case}" in self.cases if between == "." else suite in self.suites and case in self.rows
@@ -38,12 +40,21 @@ def unknown(text: str, known: Known) -> list[str]:
 def faults() -> list[str]:
     known = Known()
     pages = [TREE / "SECURITY.md", *sorted((TREE / "docs/security").glob("*.[mj]*"))]
-    return [f"{page.relative_to(TREE)}: there is no test `{name}`" for page in pages for name in unknown(page.read_text(), known)]
+    absent = [f"{page.relative_to(TREE)}: there is no test `{name}`" for page in pages for name in unknown(page.read_text(), known)]
+    return absent + untold_targets(known)
+
+
+def untold_targets(known: Known) -> list[str]:
+    """Fuzz targets that tests/fuzz/README.md does not have, or that begin with nothing."""
+    told = set(PROGRAM.findall((TREE / "tests/fuzz/README.md").read_text()))
+    seeded = {path.name for path in (TREE / "tests/fuzz/corpus").iterdir() if any(path.iterdir())}
+    return [f"tests/fuzz/README.md does not have `{name}`" for name in sorted(known.targets - told)] + [
+        f"tests/fuzz/corpus/{name} has no seeds" for name in sorted(known.targets - seeded)]
 
 
 def check_the_checker() -> None:
     known = Known()
-    there = "`Split.I1_AGroupIsNeverLentTwice` `HangsUp/Garbage` `Image.test_same_input_gives_same_bytes` `image_test` `split_test`"
+    there = "`Split.I1_AGroupIsNeverLentTwice` `HangsUp/Garbage` `Image.test_same_input_gives_same_bytes` `image_test` `split_test` `config_fuzz`"
     assert not unknown(there, known), unknown(there, known)
-    missing = "`Split.NoSuchCase` `HangsUp/NoSuchRow` `Image.test_nothing` `no_such_test` `Nobody/Garbage`"
-    assert len(unknown(missing, known)) == 5, unknown(missing, known)
+    missing = "`Split.NoSuchCase` `HangsUp/NoSuchRow` `Image.test_nothing` `no_such_test` `Nobody/Garbage` `no_such_fuzz`"
+    assert len(unknown(missing, known)) == 6, unknown(missing, known)

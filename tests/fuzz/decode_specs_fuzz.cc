@@ -1,25 +1,21 @@
-// Whatever bytes come as a declaration of specs: decoding refuses them in words, or what it makes
-// of them keeps to every bound.
+// Whatever bytes come as a declaration of specs, or as the spec of a claim: decoding refuses them
+// in words, or what it makes of them keeps to every bound; and a claim's spec that privd wrote is
+// read again as it was asked for.
 
 #include "ipc/codec/decode_specs.h"
 #include "ipc/codec/limits.h"
+#include "plugind/dra/claim_record.h"
+#include "privd/claim_spec_text.h"
 #include "tests/fuzz/aligned_words.h"
-
-#include <capnp/message.h>
-#include <capnp/serialize.h>
-#include <kj/exception.h>
+#include "tests/fuzz/fuzz_input.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <functional>
 #include <set>
 #include <vector>
 
 namespace vfiogate {
 namespace {
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 void checkBounds(const std::vector<StaticSpec>& specs) {
   std::set<std::string> names;
@@ -33,23 +29,28 @@ void checkBounds(const std::vector<StaticSpec>& specs) {
   require(devices <= kMostSpecDevices);
 }
 
-void decodeBytes(kj::ArrayPtr<const capnp::word> words) {
-  kj::Maybe<kj::Exception> malformed = kj::runCatchingExceptions([&]() {
-    capnp::FlatArrayMessageReader reader(words, kFromPeer);
-    const auto decoded = decode(reader.getRoot<schema::Session::DeclareSpecsParams>().getSpecs());
-    if (decoded) {
-      checkBounds(*decoded);
-    } else {
-      require(!decoded.error().what.empty());
-    }
-  });
+void decodeDeclaration(capnp::MessageReader& reader) {
+  const auto decoded = decode(reader.getRoot<schema::Session::DeclareSpecsParams>().getSpecs());
+  if (!decoded) return require(!decoded.error().what.empty());
+  checkBounds(*decoded);
+}
+
+void decodeClaim(capnp::MessageReader& reader) {
+  const auto spec = decode(reader.getRoot<schema::Session::WriteClaimSpecParams>().getSpec());
+  if (!spec) return require(!spec.error().what.empty());
+  require(!faultIn(*spec) && spec->devices.size() <= kMostClaimDevices);
+  const std::vector<std::vector<std::string>> nodes(spec->devices.size(), {"/dev/vfio/7"});
+  const std::string text = claimSpecText(*spec, nodes, "/var/run/vfiogate/metadata");
+  if (text.size() > kLongestClaimSpec) return;
+  const auto again = readClaimSpec(text);
+  require(again && *again == *spec);
 }
 
 }  // namespace
 }  // namespace vfiogate
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto words = vfiogate::alignedWords(data, size);
-  vfiogate::decodeBytes(kj::arrayPtr(words.data(), words.size()));
+  using namespace vfiogate;
+  readMessage(data, size, kFromPeer, decodeDeclaration, decodeClaim);
   return 0;
 }

@@ -2,49 +2,20 @@
 
 #include "ipc/codec/change_messages.h"
 #include "ipc/codec/encode_snapshot.h"
+#include "tests/fuzz/seed_files.h"
 #include "tests/support/random_snapshot.h"
-#include "tests/support/raw_peer.h"
 
-#include <capnp/message.h>
-#include <capnp/serialize.h>
-#include <kj/debug.h>
-
-#include <sys/socket.h>
-
-#include <array>
-#include <filesystem>
-#include <fstream>
-#include <functional>
 #include <iostream>
 
 namespace vfiogate {
 namespace {
 
-using std::filesystem::path;
-
-void write(const path& file, kj::ArrayPtr<const kj::byte> bytes) {
-  std::filesystem::create_directories(file.parent_path());
-  std::ofstream(file, std::ios::binary)
-      .write(bytes.asChars().begin(), static_cast<std::streamsize>(bytes.size()));
-}
+using path = SeedPath;
 
 void writeUpdate(const path& file, const Update& update) {
   capnp::MallocMessageBuilder message;
   encode(update, message.initRoot<schema::Update>(), noControl);
-  write(file, capnp::messageToFlatArray(message).asBytes());
-}
-
-/// Writes what the peer that `talk` makes of it would send.
-void writeTalk(const path& file, const std::function<void(RawPeer&)>& talk) {
-  int pair[2];
-  KJ_SYSCALL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair));
-  const kj::AutoCloseFd server(pair[0]);
-  RawPeer peer{kj::AutoCloseFd(pair[1])};
-  talk(peer);
-  std::array<kj::byte, 65'536> sent = {};
-  const ssize_t size = recv(server, sent.data(), sent.size(), MSG_DONTWAIT);
-  KJ_REQUIRE(size > 0, "the peer said nothing");
-  write(file, kj::arrayPtr(sent.data(), static_cast<std::size_t>(size)));
+  writeSeed(file, capnp::messageToFlatArray(message).asBytes());
 }
 
 void writeDeclaration(const path& file, capnp::uint specs) {
@@ -56,26 +27,19 @@ void writeDeclaration(const path& file, capnp::uint specs) {
     auto devices = declared[i].initDevices(i + 1);
     for (capnp::uint k = 0; k < devices.size(); ++k) devices[k].setSegment(k);
   }
-  write(file, capnp::messageToFlatArray(message).asBytes());
-}
-
-template <typename Root>
-void writeChange(const path& file, const std::function<void(typename Root::Builder)>& fill) {
-  capnp::MallocMessageBuilder message;
-  fill(message.initRoot<Root>());
-  write(file, capnp::messageToFlatArray(message).asBytes());
+  writeSeed(file, capnp::messageToFlatArray(message).asBytes());
 }
 
 void writeChanges(const path& folder) {
   const Bdf address = Bdf::make(0, 1, 0, 0).value();
-  writeChange<schema::BindDesk::ChangeParams>(folder / "order", [&](auto out) {
+  writeMessage<schema::BindDesk::ChangeParams>(folder / "order", [&](auto out) {
     encode(ChangeOrder{.addresses = {address},
                        .driver = "vfio-pci",
                        .overrides = {{Guard::kUsers, address}, {Guard::kBootVga, std::nullopt}},
                        .dryRun = true},
            out.initOrder());
   });
-  writeChange<schema::BindDesk::ChangeResults>(folder / "report", [&](auto out) {
+  writeMessage<schema::BindDesk::ChangeResults>(folder / "report", [&](auto out) {
     encode(ChangeReport{.outcome = ChangeOutcome::kStuck,
                         .error = "no answer",
                         .writes = {{address, "driver_override", "\n"}},
@@ -89,6 +53,7 @@ void writeChanges(const path& folder) {
 }
 
 void writeAll(const path& corpus) {
+  writeAnswers(corpus);
   writeChanges(corpus / "decode_change_fuzz");
   writeDeclaration(corpus / "decode_specs_fuzz/none", 0);
   writeDeclaration(corpus / "decode_specs_fuzz/three", 3);

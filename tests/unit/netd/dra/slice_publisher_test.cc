@@ -101,6 +101,16 @@ TEST_F(SlicePublisherTest, SteadyStateMakesNoRequests) {
   EXPECT_THAT(since(before), IsEmpty());
 }
 
+TEST_F(SlicePublisherTest, TextThatIsNoUtf8KeepsNoPoolBack) {
+  DevicePool pool = publishedPool();
+  pool.devices.begin()->second.attributes["product"] = std::string("caf\xe9");
+  publishAtOnce(pool);
+  EXPECT_THAT(news_.stored, ElementsAre("2/2"));
+  const std::size_t before = api_.journal.size();
+  passAll(60);
+  EXPECT_THAT(since(before), IsEmpty()) << "what the server has is written again and again";
+}
+
 TEST_F(SlicePublisherTest, ARestartFindsItsSlicesAndWritesNothing) {
   publishAtOnce(publishedPool(100));
   SlicePublisher next({api_, timer_, news_, "n1", [this]() { return unit_; }});

@@ -1,0 +1,247 @@
+// Seeds of what crosses each boundary as bytes: Cap'n Proto's messages, and protobuf's.
+
+#include "ipc/schema/helper.capnp.h"
+#include "ipc/schema/plugind.capnp.h"
+#include "plugind/api/api_codec.h"
+#include "tests/fuzz/seed_files.h"
+
+#include <capnp/rpc.capnp.h>
+
+namespace vfiogate {
+namespace {
+
+using schema::KubeletGate;
+using schema::Session;
+
+constexpr const char* kUid = "c7e7b22e-239b-4498-b27c-7f1344481e14";
+constexpr const char* kDriver = "vfio.vfiogate.dev";
+
+// ---- What privd answers ----
+
+void fillIdentity(schema::FileIdentity::Builder to) {
+  to.setInode(7);
+  to.setChanged(1'795'000'000'000'000'000);
+}
+
+void writePrivdAnswers(const SeedPath& to) {
+  writeMessage<schema::GroupControl::BindResults>(to / "bind", [](auto out) {
+    out.initAnswer().setRefused("sda1 is mounted at /srv");
+    out.getAnswer().setGeneration(3);
+  });
+  writeMessage<schema::KubeletObserver::ChangedParams>(to / "files", [](auto out) {
+    fillIdentity(out.initFiles().initRegistration());
+    fillIdentity(out.getFiles().initPodResources());
+    fillIdentity(out.getFiles().initCheckpoint());
+  });
+  writeMessage<Session::DeclareSpecsResults>(to / "specs", [](auto out) {
+    out.initAnswer().initOutcomes(1)[0].initInPlace(1).init(0, 1).set(0, "/dev/vfio/7");
+  });
+  writeMessage<Session::WriteClaimSpecResults>(to / "claim_spec", [](auto out) {
+    out.initAnswer().initInPlace(1).set(0, "vfio.vfiogate.dev/claim=x");
+  });
+  writeMessage<Session::WriteClaimSpecResults>(
+      to / "unreachable", [](auto out) { out.initAnswer().initUnreachable().setBus(1); });
+  writeMessage<Session::ClaimSpecsResults>(
+      to / "texts", [](auto out) { out.initAnswer().initTexts(1).set(0, "{}"); });
+}
+
+void writeGateAnswers(const SeedPath& to) {
+  writeMessage<KubeletGate::CheckpointResults>(to / "file", [](auto out) {
+    out.initAnswer().initFile().setSize(64);
+    fillIdentity(out.getAnswer().getFile().initKubelet());
+  });
+  writeMessage<KubeletGate::DialResults>(to / "absent",
+                                         [](auto out) { out.initAnswer().setAbsent(2); });
+  writeMessage<KubeletGate::ListenResults>(to / "endpoint", [](auto out) {
+    out.initAnswer().setEndpoint("vfiogate-0123456789abcdef.sock");
+  });
+}
+
+// ---- What is asked of privd and of plugind's desk ----
+
+void fillClaimSpec(schema::ClaimSpec::Builder out) {
+  out.setDriver(kDriver);
+  out.setUid(kUid);
+  out.setClaimNamespace("ml");
+  out.setName("train");
+  out.setMetadata(true);
+  out.setPool("node-1");
+  auto device = out.initDevices(1)[0];
+  device.initAddress().setBus(1);
+  device.setResource("vfiogate.dev/gpu");
+  device.initHands(1)[0].setBus(1);
+  device.setRequest("gpu");
+}
+
+/// A call on the object that `question` answered with, or asked for as the first one.
+template <typename Interface, typename Params>
+void callOn(RawPeer& peer, std::uint32_t question, std::uint32_t next, std::uint16_t method,
+            const std::function<void(typename Params::Builder)>& fill) {
+  peer.send([&](capnp::rpc::Message::Builder message) {
+    auto call = message.initCall();
+    call.setQuestionId(next);
+    auto answer = call.initTarget().initPromisedAnswer();
+    answer.setQuestionId(question);
+    if (question != RawPeer::kDoor) {
+      auto path = answer.initTransform(2);
+      path[0].setGetPointerField(0);
+      path[1].setGetPointerField(0);
+    }
+    call.setInterfaceId(capnp::typeId<Interface>());
+    call.setMethodId(method);
+    fill(call.initParams().getContent().template initAs<Params>());
+  });
+}
+
+template <typename Params>
+std::function<void(RawPeer&)> askedOfSession(
+    std::uint16_t method, const std::function<void(typename Params::Builder)>& fill) {
+  return [=](RawPeer& peer) {
+    peer.enter();
+    callOn<Session, Params>(peer, RawPeer::kSession, RawPeer::kFirstFree, method, fill);
+  };
+}
+
+void writeSessions(const SeedPath& to) {
+  writeTalk(to / "declare", askedOfSession<Session::DeclareSpecsParams>(5, [](auto out) {
+              auto spec = out.initSpecs(1)[0];
+              spec.setResource("vfiogate.dev/gpu");
+              spec.initDevices(1)[0].setBus(1);
+            }));
+  writeTalk(to / "claim", askedOfSession<Session::WriteClaimSpecParams>(
+                              7, [](auto out) { fillClaimSpec(out.initSpec()); }));
+  writeTalk(to / "unlink",
+            askedOfSession<Session::UnlinkClaimSpecParams>(8, [](auto out) { out.setUid(kUid); }));
+  writeTalk(to / "texts", askedOfSession<Session::ClaimSpecsParams>(9, [](auto) {}));
+  writeTalk(to / "configuration", askedOfSession<Session::ConfigurationParams>(
+                                      3, [](auto out) { fillIdentity(out.initKnown()); }));
+  writeTalk(to / "keep", [](RawPeer& peer) {
+    const std::uint32_t desk = RawPeer::kFirstFree;
+    askedOfSession<Session::BindingsParams>(6, [](auto) {})(peer);
+    callOn<schema::BindDesk, schema::BindDesk::KeepParams>(peer, desk, desk + 1, 1, [](auto out) {
+      out.initAct().initAddress().setBus(1);
+      out.getAct().setHold("fan fails");
+    });
+  });
+  writeTalk(to / "change", [](RawPeer& peer) {
+    const std::uint32_t desk = RawPeer::kFirstFree;
+    askedOfSession<Session::BindingsParams>(6, [](auto) {})(peer);
+    callOn<schema::BindDesk, schema::BindDesk::ChangeParams>(
+        peer, desk, desk + 1, 0, [](auto out) { out.initOrder().initAddresses(1)[0].setBus(1); });
+    callOn<schema::BindDesk, schema::BindDesk::KeptParams>(peer, desk, desk + 2, 2, [](auto) {});
+  });
+  writeTalk(to / "gate", [](RawPeer& peer) {
+    peer.enter();
+    callOn<KubeletGate, KubeletGate::ListenParams>(
+        peer, RawPeer::kGate, RawPeer::kFirstFree, 0,
+        [](auto out) { out.setResource("vfiogate.dev/gpu"); });
+    peer.callDial(RawPeer::kFirstFree + 1, 9);
+    callOn<KubeletGate, KubeletGate::CheckpointParams>(peer, RawPeer::kGate,
+                                                       RawPeer::kFirstFree + 2, 3, [](auto) {});
+    callOn<KubeletGate, KubeletGate::ListenDraParams>(peer, RawPeer::kGate, RawPeer::kFirstFree + 3,
+                                                      4, [](auto out) { out.setDriver(kDriver); });
+  });
+}
+
+void writeDesk(const SeedPath& to) {
+  const auto talk = [](RawPeer& peer) {
+    using schema::Desk;
+    peer.bootstrap(RawPeer::kDoor);
+    callOn<Desk, Desk::MetricsParams>(peer, RawPeer::kDoor, 1, 2, [](auto) {});
+    callOn<Desk, Desk::ExplainParams>(peer, RawPeer::kDoor, 2, 1,
+                                      [](auto out) { out.setAddress("0000:01:00.0"); });
+    callOn<Desk, Desk::AttachParams>(peer, RawPeer::kDoor, 3, 4,
+                                     [](auto out) { out.setNode("node-1"); });
+    peer.finish(1, true);
+  };
+  writeTalk(to / "netd", talk, std::string(1, '\0'));
+  writeTalk(to / "own_user", talk, std::string(1, '\1'));
+}
+
+// ---- What netd and plugind tell each other ----
+
+const ClaimAnswer kFound = AllocatedClaim{
+    .uid = kUid,
+    .allocated = true,
+    .podClaimName = "gpus",
+    .devices = {{.request = "main/sub", .pool = "node-1", .device = "0000-01-00-0"},
+                {.request = "nic", .pool = "node-1", .device = "0000-02-00-0", .shareId = "s"}}};
+
+void writeDraLine(const SeedPath& to) {
+  writeMessage<schema::ClaimAnswer>(to / "found", [](auto out) { encode(kFound, out); });
+  writeMessage<schema::ClaimAnswer>(to / "unread",
+                                    [](auto out) { encode(ClaimAnswer(ClaimUnread{"403"}), out); });
+  writeMessage<schema::DevicePool>(to / "pool", [](auto out) {
+    PoolDevice device;
+    device.attributes = {{"vendor", "10de"},
+                         {"numa", std::int64_t{1}},
+                         {"vf", true},
+                         {"version", VersionText{"1.0.0"}}};
+    device.consumes = {"group-1", "group"};
+    device.taints = {{"vfiogate.dev/bad", "gone", {}}};
+    encode(DevicePool{.driver = kDriver,
+                      .name = "node-1",
+                      .devices = {{"0000-01-00-0", device}},
+                      .counterSets = {{"group-1", {"group"}}}},
+           out);
+  });
+  writeMessage<schema::ClaimReport>(to / "report", [](auto out) {
+    encode(ClaimReport{.driver = kDriver,
+                       .claimNamespace = "ml",
+                       .name = "train",
+                       .uid = kUid,
+                       .devices = {{.pool = "node-1",
+                                    .device = "0000-01-00-0",
+                                    .ready = true,
+                                    .reason = "Prepared",
+                                    .address = "0000:01:00.0"}}},
+           out);
+  });
+}
+
+// ---- What the kubelet says, in protobuf ----
+
+/// One field of bytes, shorter than 128.
+std::string field(int number, const std::string& bytes) {
+  return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
+}
+
+std::string lengthOf(const std::string& bytes) {
+  return std::string(1, static_cast<char>(bytes.size()));
+}
+
+void writeKubelet(const SeedPath& corpus) {
+  const std::string one = field(1, "0000:01:00.0");
+  const std::string allocate = field(1, one);
+  const std::string prefer =
+      field(1, one + field(1, "0000:02:00.0") + field(2, "0000:01:00.0") + std::string("\x18\x02"));
+  const SeedPath calls = corpus / "device_plugin_fuzz";
+  writeSeed(calls / "allocate_start", {},
+            std::string(1, '\0') + lengthOf(allocate) + allocate + '\2' + lengthOf(one) + one);
+  writeSeed(calls / "prefer", {}, '\1' + lengthOf(prefer) + prefer);
+
+  const std::string claim = field(1, field(1, "ml") + field(2, kUid) + field(3, "train"));
+  for (const char kind : {'\0', '\1', '\2'}) {
+    writeMessage<schema::ClaimAnswer>(
+        corpus / "dra_request_fuzz" / ("kind" + std::to_string(kind)),
+        [](auto out) { encode(kFound, out); }, kind + lengthOf(claim) + claim);
+  }
+  const std::string devices = field(2, field(1, "vfiogate.dev/gpu") + field(2, "0000:02:00.0"));
+  writeSeed(corpus / "pod_list_fuzz/one", {},
+            field(1, field(1, "train") + field(2, "ml") + field(3, field(1, "main") + devices)));
+}
+
+}  // namespace
+
+void writeAnswers(const SeedPath& corpus) {
+  writePrivdAnswers(corpus / "privd_answers_fuzz");
+  writeGateAnswers(corpus / "gate_answers_fuzz");
+  writeMessage<Session::WriteClaimSpecParams>(corpus / "decode_specs_fuzz/claim",
+                                              [](auto out) { fillClaimSpec(out.initSpec()); });
+  writeSessions(corpus / "privd_session_fuzz");
+  writeDesk(corpus / "desk_fuzz");
+  writeDraLine(corpus / "dra_line_fuzz");
+  writeKubelet(corpus);
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,66 @@
+// Whatever stands in the file of options: `privd serve` refuses it in words, or what it was told is
+// within what its options take.
+
+#include "ipc/types/kube_names.h"
+#include "privd/serve_options.h"
+#include "tests/fuzz/fuzz_input.h"
+
+#include <CLI/CLI.hpp>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace vfiogate {
+namespace {
+
+/// A file that holds the input, under a name.
+std::string fileWith(std::string_view text) {
+  static const int kFile = memfd_create("options", MFD_CLOEXEC);
+  require(ftruncate(kFile, 0) == 0);
+  require(pwrite(kFile, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()));
+  return "/proc/self/fd/" + std::to_string(kFile);
+}
+
+void checkTaken(const ServeOptions& options) {
+  require(options.plugindUid != 0);
+  require(options.draDriver.empty() || isDraDriver(options.draDriver));
+  for (const std::string& prefix : options.resourcePrefixes) {
+    require(prefix.find('/') != std::string::npos);
+  }
+}
+
+/// The parser, made once: that takes longer than reading a file.
+struct Parser {
+  Parser() { addServeOptions(app, options); }
+
+  CLI::App app;
+  ServeOptions options;
+};
+
+void readFile(std::string_view text) {
+  static Parser parser;
+  parser.options = ServeOptions();
+  const auto wanted = [](const std::string& name) {
+    return parser.app.get_option_no_throw(name) != nullptr;
+  };
+  try {
+    auto arguments = expandOptionFiles({"--options", fileWith(text)}, wanted);
+    std::ranges::reverse(arguments);  // as CLI11 wants them
+    parser.app.parse(arguments);
+    checkTaken(parser.options);
+  } catch (const CLI::Error& refusal) {
+    require(refusal.get_name() == "CallForHelp" || !std::string(refusal.what()).empty());
+  }
+}
+
+}  // namespace
+}  // namespace vfiogate
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  vfiogate::readFile(vfiogate::textOf(data, size));
+  return 0;
+}
