@@ -1,0 +1,107 @@
+// Whatever requests the kubelet sends a device plugin: each is answered, refused in words or waits,
+// and what is granted are devices of the resource, each group to one container.
+//
+// The input is a sequence of calls: a byte that says which, one that says how long, the request.
+
+#include "plugind/core/preferred_allocation.h"
+#include "plugind/kubelet/device_plugin_service.h"
+#include "tests/fuzz/kubelet_node.h"
+
+#include <algorithm>
+#include <set>
+
+namespace vfiogate {
+namespace {
+
+class Plugin final : public PluginEvents {
+public:
+  void take(std::uint8_t kind, std::string_view bytes) {
+    if (kind % 3 == 0) call<v1beta1::AllocateRequest, v1beta1::AllocateResponse>(bytes, allocate);
+    if (kind % 3 == 1) {
+      call<v1beta1::PreferredAllocationRequest, v1beta1::PreferredAllocationResponse>(bytes,
+                                                                                      prefer);
+    }
+    if (kind % 3 == 2) {
+      call<v1beta1::PreStartContainerRequest, v1beta1::PreStartContainerResponse>(bytes, start);
+    }
+  }
+
+  void streamOpened(const ResourceName&, std::shared_ptr<ListWatchStream>) override {}
+  void streamEnded(const ResourceName&, const ListWatchStream&) override {}
+  void callCancelled(const std::shared_ptr<KubeletCall>&) override {}
+
+  void allocateAsked(const ResourceName&, std::shared_ptr<AllocateCall> call) override {
+    const CallId id = node_->ask("gpu", call->ids());
+    if (node_->outcome(id) != "granted") return check(id);
+    for (const std::string& device : call->ids()) {
+      require(node_->holding(device) != Holding::kFree);
+      granted_.insert(device);
+    }
+    require(granted_.size() <= 3 && call->claim());
+    call->grant(*node_->answers.at(id).response);
+  }
+
+  void preferenceAsked(const ResourceName&, std::shared_ptr<PreferCall> call) override {
+    std::vector<std::vector<std::string>> answers;
+    for (const PreferredRequest& request : call->requests()) {
+      std::set<std::string> known = request.available;
+      known.insert(request.mustInclude.begin(), request.mustInclude.end());
+      answers.push_back(preferredDevices(request, {{"0000:01:00.0", {0, IommuGroupId(1)}}}));
+      require(std::ranges::includes(known, answers.back()));
+      require(answers.back().size() >= std::min(request.size, known.size()));
+    }
+    require(call->claim());
+    call->answer(answers);
+  }
+
+  void startAsked(const ResourceName&, std::shared_ptr<StartCall> call) override {
+    if (node_->preStart("gpu", call->ids()) == "done" && call->claim()) call->pass();
+  }
+
+private:
+  template <typename Request, typename Response, typename Act>
+  void call(std::string_view bytes, Act act) {
+    Request request;
+    Response response;
+    if (!request.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
+    grpc::CallbackServerContext context;
+    auto* reactor = act(service_, context, request, response);
+    letters_.carryOut();
+    endCall(reactor);
+  }
+
+  void check(CallId id) {
+    const auto answer = node_->answers.find(id);
+    if (answer == node_->answers.end()) return;  // it waits
+    require(answer->second.refusal && isOneLine(answer->second.refusal->text));
+  }
+
+  static constexpr auto allocate = [](auto& service, auto& context, auto& request, auto& answer) {
+    return service.Allocate(&context, &request, &answer);
+  };
+  static constexpr auto prefer = [](auto& service, auto& context, auto& request, auto& answer) {
+    return service.GetPreferredAllocation(&context, &request, &answer);
+  };
+  static constexpr auto start = [](auto& service, auto& context, auto& request, auto& answer) {
+    return service.PreStartContainer(&context, &request, &answer);
+  };
+
+  std::unique_ptr<test::LedgerNode> node_ = kubeletNode();
+  PostedLetters letters_;
+  DevicePluginService service_{test::resource("gpu"), *this, letters_.box()};
+  std::set<std::string> granted_;
+};
+
+}  // namespace
+}  // namespace vfiogate
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::string_view rest = vfiogate::textOf(data, size);
+  vfiogate::Plugin plugin;
+  while (rest.size() > 2) {
+    const auto length = static_cast<std::uint8_t>(rest[1]);
+    plugin.take(static_cast<std::uint8_t>(rest[0]), rest.substr(2, length));
+    rest.remove_prefix(std::min<std::size_t>(rest.size(), 2U + length));
+  }
+  return 0;
+}

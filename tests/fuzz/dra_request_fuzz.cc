@@ -1,0 +1,126 @@
+// Whatever the kubelet asks of the DRA driver, and whatever netd says of the claims: each claim of
+// a call gets its result, with devices or with an error of one line.
+//
+// The input: a byte that says what is asked, one that says how long, the kubelet's request; then
+// what netd answers about its claims.
+
+#include "ipc/codec/limits.h"
+#include "plugind/api/api_codec.h"
+#include "plugind/core/dra/claim_request.h"
+#include "plugind/dra/dra_service.h"
+#include "plugind/dra/wire_text.h"
+#include "proto/dra_v1.grpc.pb.h"
+#include "proto/dra_v1beta1.grpc.pb.h"
+#include "tests/fuzz/aligned_words.h"
+#include "tests/fuzz/kubelet_node.h"
+
+namespace vfiogate {
+namespace {
+
+namespace dra = k8s::io::kubelet::pkg::apis::dra;
+
+class Driver final : public DraEvents {
+public:
+  explicit Driver(AllocatedClaim told) : told_(std::move(told)) {}
+
+  template <typename Plugin, typename Request, typename Response>
+  void ask(DraVersion version, std::string_view bytes) {
+    Request request;
+    Response response;
+    if (!request.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
+    const auto service = draService(version, *this, letters_.box());
+    auto& plugin = dynamic_cast<typename Plugin::CallbackService&>(*service);
+    asked_ = 0;
+    grpc::CallbackServerContext context;
+    grpc::ServerUnaryReactor* call = nullptr;
+    if constexpr (requires { response.claims().begin()->second.devices(); }) {
+      call = plugin.NodePrepareResources(&context, &request, &response);
+    } else {
+      call = plugin.NodeUnprepareResources(&context, &request, &response);
+    }
+    letters_.carryOut();
+    require(response.claims_size() == asked_);
+    for (const auto& [uid, claim] : response.claims()) require(isOneLine(claim.error()));
+    endCall(call);
+  }
+
+  void claimsAsked(std::shared_ptr<ClaimsCall> call) override {
+    ClaimResults results;
+    for (const ClaimName& claim : call->claims()) {
+      require(!claim.uid.empty() && claim.uid.size() <= 36 && claim.name.size() <= 253);
+      results[claim.uid] = call->kind() == ClaimsCall::Kind::kPrepare ? prepare(claim) : end(claim);
+    }
+    asked_ = static_cast<int>(results.size());
+    require(call->claim());
+    call->answer(results);
+  }
+
+  void claimsCancelled(const std::shared_ptr<ClaimsCall>&) override {}
+  void healthOpened(std::shared_ptr<HealthStream>) override {}
+  void healthEnded(const HealthStream&) override {}
+  void registrationTold(bool, const std::string&) override {}
+
+private:
+  ClaimResult prepare(const ClaimName& claim) {
+    auto request = requestOf(claim, told_, node_->settings, node_->ledger.state(), "node-1");
+    if (!request) return {.devices = {}, .error = request.error()};
+    const CallId id(++node_->lastCall);
+    node_->run(node_->ledger.prepareAsked(id, *request, node_->now));
+    if (node_->outcome(id) != "done") return {.devices = {}, .error = node_->outcome(id)};
+    std::map<Bdf, std::string> names;
+    for (const auto& [resource, devices] : request->devices) {
+      for (const Bdf& device : devices) names[device] = device.str();
+    }
+    require(reportedDevices(told_).size() <= told_.devices.size());
+    return {.devices = preparedDevices(told_, names), .error = {}};
+  }
+
+  ClaimResult end(const ClaimName& claim) {
+    const CallId id(++node_->lastCall);
+    node_->run(node_->ledger.unprepareAsked(id, claim, node_->now));
+    return {.devices = {}, .error = node_->outcome(id) == "done" ? "" : node_->outcome(id)};
+  }
+
+  const AllocatedClaim told_;
+  std::unique_ptr<test::LedgerNode> node_ = kubeletNode();
+  PostedLetters letters_;
+  int asked_ = 0;
+};
+
+AllocatedClaim toldBy(std::string_view bytes) {
+  AllocatedClaim told;
+  const auto* const data = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  readMessage(data, bytes.size(), kFromPeer, [&told](capnp::MessageReader& reader) {
+    const auto answer = decode(reader.getRoot<schema::ClaimAnswer>());
+    if (answer && std::holds_alternative<AllocatedClaim>(*answer)) {
+      told = std::get<AllocatedClaim>(*answer);
+    }
+  });
+  return told;
+}
+
+void askAll(std::uint8_t kind, std::string_view request, AllocatedClaim told) {
+  Driver driver(std::move(told));
+  // Prepared before, for those calls that end it.
+  driver.ask<dra::v1::DRAPlugin, dra::v1::NodePrepareResourcesRequest,
+             dra::v1::NodePrepareResourcesResponse>(DraVersion::kV1, request);
+  if (kind % 3 == 1) {
+    driver.ask<dra::v1beta1::DRAPlugin, dra::v1beta1::NodePrepareResourcesRequest,
+               dra::v1beta1::NodePrepareResourcesResponse>(DraVersion::kV1beta1, request);
+  }
+  if (kind % 3 == 2) {
+    driver.ask<dra::v1::DRAPlugin, dra::v1::NodeUnprepareResourcesRequest,
+               dra::v1::NodeUnprepareResourcesResponse>(DraVersion::kV1, request);
+  }
+}
+
+}  // namespace
+}  // namespace vfiogate
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < 2) return 0;
+  const std::string_view rest = vfiogate::textOf(data + 2, size - 2);
+  const std::size_t length = std::min<std::size_t>(data[1], rest.size());
+  vfiogate::askAll(data[0], rest.substr(0, length), vfiogate::toldBy(rest.substr(length)));
+  return 0;
+}

@@ -1,0 +1,53 @@
+#pragma once
+// A node for the kubelet's words: two groups of one resource, and gRPC's calls without gRPC.
+
+#include "plugind/letterbox.h"
+#include "tests/fuzz/fuzz_input.h"
+#include "tests/support/ledger_node.h"
+
+#include <grpcpp/support/server_callback.h>
+#include <kj/async-io.h>
+
+#include <memory>
+
+namespace vfiogate {
+
+constexpr const char* kFuzzedDriver = "vfio.vfiogate.dev";
+
+/// 0000:01:00.0 and .1 are one group, 0000:02:00.0 another; all are vfiogate.dev/gpu.
+inline std::unique_ptr<test::LedgerNode> kubeletNode() {
+  GTEST_FLAG_SET(break_on_failure, true);  // what the node expects has to hold here, too
+  auto node = std::make_unique<test::LedgerNode>();
+  node->hardware.add("0000:01:00.0", 1);
+  node->hardware.add("0000:01:00.1", 1);
+  node->hardware.add("0000:02:00.0", 2).numaNode = 1;
+  node->offer("vendor=10de", "gpu").lending.groupUnit = GroupUnit::kAll;
+  node->settings.dra.driver = kFuzzedDriver;
+  node->start();
+  return node;
+}
+
+/// Carries out what a service posted.
+class PostedLetters {
+public:
+  PostedLetters() : running_(box_->run().eagerlyEvaluate(nullptr)) {}
+
+  const std::shared_ptr<Letterbox>& box() const { return box_; }
+  void carryOut() { loop().waitScope.poll(); }
+
+private:
+  static kj::AsyncIoContext& loop() {
+    static kj::AsyncIoContext io = kj::setupAsyncIo();
+    return io;
+  }
+
+  std::shared_ptr<Letterbox> box_ = (loop(), std::make_shared<Letterbox>());
+  kj::Promise<void> running_;
+};
+
+/// As gRPC does when the answer is out; until then a call keeps itself.
+inline void endCall(grpc::ServerUnaryReactor* call) {
+  call->OnDone();
+}
+
+}  // namespace vfiogate
