@@ -14,6 +14,7 @@ namespace {
 
 /// netd's, unless told otherwise.
 constexpr Identity kNetd{64533, 64533};
+constexpr std::uint64_t kMostMemory = std::uint64_t{112} << 20U;
 
 struct Wish {
   std::string plugind;
@@ -23,7 +24,9 @@ struct Wish {
 
 int attach(const Wish& wish) {
   startNetdLog();
-  if (const auto failure = becomeNobody(kNetd, {})) return startFailed("drop", failure->str());
+  if (const auto failure = becomeNobody(kNetd, {}, kMostMemory)) {
+    return startFailed("drop", failure->str());
+  }
   captureEndSignals();
   auto io = kj::setupAsyncIo();
   auto toldToEnd = whenToldToEnd(io);

@@ -1,4 +1,4 @@
-#include "plugind/claim_client.h"
+#include "plugind/claim_spec_codec.h"
 #include "tests/support/claim_specs.h"
 #include "tests/support/taken_over/attacks.h"
 #include "tests/support/taken_over/speaker.h"
