@@ -70,7 +70,8 @@ bool isFor(PlaceFor whom, const ServeOptions& options) {
 }
 
 bool isMissing(const std::string& path) {
-  return access(path.c_str(), F_OK) != 0 && errno == ENOENT;
+  const kj::AutoCloseFd fd(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  return fd.get() < 0 && errno == ENOENT;
 }
 
 void allow(const PlaceRow& row, std::string path, AllowedPlaces& allowed) {

@@ -9,6 +9,7 @@
 #include "tests/support/temp_dir.h"
 
 #include <kj/async-io.h>
+#include <kj/debug.h>
 
 #include <array>
 #include <fstream>

@@ -63,7 +63,7 @@ void readEvents(std::string_view text) {
 
 void readWords(const std::string& text) {
   require(statusMessage(text).size() <= 256);
-  require(!refusalText({403, text}).empty() && !wordsOf({403, text}).empty());
+  require(!wordsOf({403, text}).empty());
   require(quotedJsonText(text).size() <= 80 && isOneLine(quotedJsonText(text)));
   if (const auto uid = uidFrom(text)) require(!uid->empty());
   if (const auto url = ApiUrl::parse(text)) require(*ApiUrl::parse(url->str()) == *url);

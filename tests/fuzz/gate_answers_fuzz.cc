@@ -60,7 +60,7 @@ void askAll(capnp::MessageReader& told, kj::AsyncIoContext& io) {
   DescriptorSender sender{kj::AutoCloseFd(pair[0])};
   const auto receiver =
       std::make_shared<DescriptorReceiver>(io.unixEventPort, kj::AutoCloseFd(pair[1]));
-  Turnstile calls(16);
+  SessionCalls calls(io.provider->getTimer());
   GateClient gate(kj::heap<ToldGate>(told), receiver, calls);
   kj::Vector<kj::Promise<void>> asked;
   asked.add(checked(gate.checkpoint()).eagerlyEvaluate([](kj::Exception&&) {}));

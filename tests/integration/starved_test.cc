@@ -201,7 +201,7 @@ TEST_F(Starved, OfThreadsPlugindSaysItAndEnds) {
 
 TEST_F(Starved, OfMemoryPrivdSaysItAndEnds) {
   if (!kOwnAllocator) GTEST_SKIP() << "a sanitizer's allocator has its own last words";
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < 700; ++i) {
     node_->hardware.add({.address = "0000:" + std::to_string(10 + i / 32) + ":" +
                                     (i % 32 < 16 ? "0" : "1") + "0123456789abcdef"[i % 16] + ".0",
                          .group = 100 + i});

@@ -67,7 +67,7 @@ struct HostFacts {
   KubeletFacts kubelet;
   SeenText apparmor;  ///< its parameter `enabled`
   SeenText selinux;   ///< fs/selinux/enforce
-  int landlock = 0;   ///< the kernel's ABI; 0 or below: none, and the errno, negated
+  int landlock = 0;   ///< the kernel's ABI; below: none, and the errno, negated; 0: not asked
   std::string sysfs;  ///< where sysfs is, links resolved
   SeenText mounts;    ///< /proc/self/mountinfo
 };

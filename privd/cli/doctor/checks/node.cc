@@ -4,6 +4,7 @@
 #include "ipc/types/node_obstacle.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <sstream>
 
 namespace vfiogate {
@@ -179,14 +180,21 @@ void checkSecurity(const HostFacts& facts, Findings& findings) {
 }
 
 void checkLandlock(const HostFacts& facts, Findings& findings) {
-  const bool there = facts.landlock > 0;
-  findings.push_back(
-      {Check::kLandlock, there ? Level::kOk : Level::kInfo, "",
-       there ? "the kernel confines which files privd opens"
-             : "the kernel has no Landlock: privd's filter and modes of files confine it alone",
-       there ? "ABI " + std::to_string(facts.landlock)
-             : "landlock_create_ruleset: errno " + std::to_string(-facts.landlock),
-       there ? "" : "CONFIG_SECURITY_LANDLOCK, and landlock among lsm= on the command line"});
+  const std::string answer = "landlock_create_ruleset: errno " + std::to_string(-facts.landlock);
+  if (facts.landlock > 0) {
+    findings.push_back({Check::kLandlock, Level::kOk, "",
+                        "the kernel confines which files privd opens",
+                        "ABI " + std::to_string(facts.landlock), ""});
+  } else if (facts.landlock == 0 || facts.landlock == -EPERM) {
+    findings.push_back({Check::kLandlock, Level::kUnknown, "",
+                        "whether the kernel has Landlock could not be asked", answer,
+                        "ask on the host"});
+  } else {
+    findings.push_back(
+        {Check::kLandlock, Level::kInfo, "",
+         "the kernel has no Landlock: privd's filter and modes of files confine it alone", answer,
+         "CONFIG_SECURITY_LANDLOCK, and landlock among lsm= on the command line"});
+  }
 }
 
 void checkSysfs(const HostFacts& facts, Findings& findings) {
