@@ -72,7 +72,8 @@ void appendOptions(const std::string& path, const Wanted& wanted,
     if (!wanted("--" + name)) continue;
     arguments.push_back("--" + name);
     if (end == std::string::npos) continue;
-    arguments.back() += "=" + trimmed(line.substr(line.find_first_not_of(" \t=", end)));
+    const std::size_t value = std::min(line.find_first_not_of(" \t=", end), line.size());
+    arguments.back() += "=" + trimmed(line.substr(value));
   }
 }
 

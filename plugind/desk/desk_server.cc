@@ -4,17 +4,19 @@
 #include "ipc/codec/metered_stream.h"
 #include "ipc/schema/plugind.capnp.h"
 #include "ipc/socket/stream_flags.h"
+#include "ipc/types/kube_names.h"
 #include "plugind/log_line.h"
 
 #include <capnp/rpc-twoparty.h>
 #include <kj/debug.h>
+
+#include <utility>
 
 namespace vfiogate {
 namespace {
 
 constexpr unsigned kMostVisitors = 8;  // of a kind
 constexpr auto kLongestVisit = 10 * kj::SECONDS;
-constexpr std::size_t kLongestNode = 253;  // the API's limit
 
 /// An answer may be long: the status of 4,096 devices is about 1 MiB. What netd answers is a claim.
 constexpr capnp::ReaderOptions kAnswers{.traversalLimitInWords = 4U << 20U, .nestingLimit = 16};
@@ -52,10 +54,11 @@ protected:
       context.getResults().initAnswer().setOff();
       return kj::READY_NOW;
     }
-    const auto node = context.getParams().getNode();
-    KJ_REQUIRE(node.size() > 0 && node.size() <= kLongestNode, "not a node's name");
+    const auto named = context.getParams().getNode();
+    std::string node(named.begin(), named.end());
+    KJ_REQUIRE(isDnsSubdomain(node), "not a node's name");
     token_.reset();
-    token_ = door_->attach(context.getParams().getApi(), node.cStr());
+    token_ = door_->attach(context.getParams().getApi(), std::move(node));
     attached_->fulfill();
     context.getResults().initAnswer().setDriver(door_->driver());
     return kj::READY_NOW;

@@ -3,6 +3,7 @@
 //
 // The input: a byte that says who visits, then its bytes.
 
+#include "ipc/types/kube_names.h"
 #include "plugind/desk/desk_server.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/support/raw_peer.h"
@@ -29,7 +30,7 @@ class Door final : public ApiDoor {
 public:
   const std::string& driver() const override { return driver_; }
   std::shared_ptr<void> attach(schema::ApiServer::Client, std::string node) override {
-    require(!node.empty() && node.size() <= 253);
+    require(isDnsSubdomain(node));
     return std::make_shared<int>(0);
   }
 

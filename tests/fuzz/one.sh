@@ -7,7 +7,7 @@ target=$1
 log=build/fuzz/logs/$target.log
 rc=0
 mkdir -p "build/fuzz/corpus/$target" "tests/fuzz/corpus/$target"
-"build/fuzz/fuzz/$target" -max_total_time="$2" -timeout=5 -rss_limit_mb=768 -print_final_stats=1 \
+"build/fuzz/fuzz/$target" -max_total_time="$2" -timeout=5 -rss_limit_mb=1024 -print_final_stats=1 \
   -artifact_prefix="build/fuzz/$target-" "build/fuzz/corpus/$target" "tests/fuzz/corpus/$target" >"$log" 2>&1 || rc=$?
 echo "$rc" >"build/fuzz/logs/$target.rc"
 if [ "$rc" -ne 0 ]; then

@@ -136,5 +136,14 @@ TEST(ServeOptions, FilesAreRefusedByLine) {
   EXPECT_NE(said.find("privd.conf line 2: '--sysfs'"), std::string::npos) << said;
 }
 
+// Found by option_file_fuzz.
+TEST(ServeOptions, OfAFileWithoutAValueAreRefused) {
+  TempDir dir;
+  std::ofstream(dir / "privd.conf") << "rescan=\n";
+  ServeOptions options;
+  const std::string said = complaint({"--options=" + (dir / "privd.conf")}, options);
+  EXPECT_NE(said.find("--rescan"), std::string::npos) << said;
+}
+
 }  // namespace
 }  // namespace vfiogate
