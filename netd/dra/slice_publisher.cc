@@ -54,6 +54,9 @@ kj::Promise<KeptFields> SlicePublisher::publish(DevicePool pool) {
 kj::Promise<void> SlicePublisher::run() {
   return untilDue()
       .then([this]() { return step(); })
+      .catch_([](kj::Exception&& failure) -> Step {
+        return Failure{Trouble{failure.getDescription().cStr()}};
+      })
       .then([this](Step step) { return after(step); })
       .then([this]() { return run(); });
 }

@@ -1,5 +1,7 @@
 #include "tests/support/model_api.h"
 
+#include <kj/debug.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
@@ -52,6 +54,7 @@ kj::Promise<ModelApi::Outcome> ModelApi::ask(ApiMethod method, const std::string
     if (fault.times == 0 || !request.starts_with(fault.begin)) continue;
     --fault.times;
     if (fault.done) static_cast<void>(answer(method, path, body));
+    if (fault.throws) return KJ_EXCEPTION(FAILED, "thrown by order");
     if (fault.status == 0) return Outcome(Failure{ApiFailure{"no answer by order"}});
     Outcome answer = refused(fault.status, "by order");
     return Outcome(ApiAnswer{answer->status, answer->body, retryAfter});

@@ -31,6 +31,7 @@ public:
     unsigned status = 0;  ///< 0: no answer
     unsigned times = 1;
     bool done = false;  ///< the request is carried out, its answer is lost
+    bool throws = false;
   };
   void order(Fault fault) { faults_.push_back(std::move(fault)); }
 

@@ -111,6 +111,14 @@ TEST_F(SlicePublisherTest, TextThatIsNoUtf8KeepsNoPoolBack) {
   EXPECT_THAT(since(before), IsEmpty()) << "what the server has is written again and again";
 }
 
+TEST_F(SlicePublisherTest, WhatIsThrownIsToldAndTriedAgain) {
+  api_.order({.begin = "POST", .throws = true});
+  publishAtOnce(publishedPool());
+  EXPECT_THAT(news_.troubles, ElementsAre(HasSubstr("thrown by order")));
+  passAll(60);
+  EXPECT_THAT(news_.stored, ElementsAre("2/2"));
+}
+
 TEST_F(SlicePublisherTest, ARestartFindsItsSlicesAndWritesNothing) {
   publishAtOnce(publishedPool(100));
   SlicePublisher next({api_, timer_, news_, "n1", [this]() { return unit_; }});
