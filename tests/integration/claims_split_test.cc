@@ -1,6 +1,7 @@
 // Claims through the three real programs: prepared, held, given back, published.
 
 #include "tests/integration/claim_case.h"
+#include "tests/support/network_sockets.h"
 
 namespace vfiogate::test {
 namespace {
@@ -38,6 +39,16 @@ TEST_F(Dra, APodWithAClaimGetsItsDevice) {
   node_->kubelet.end("p1");
   ASSERT_TRUE(node_->kubelet.awaitEnded("p1"));
   EXPECT_FALSE(specIsThere(uid));
+}
+
+// What the API server says comes by way of netd, in words of the line.
+TEST_F(Dra, NoPacketReachesPlugind) {
+  startAll();
+  claimFor("c1", "p1", {kC});
+  ASSERT_TRUE(run(podWith("p1", "c1")).started);
+  EXPECT_THAT(networkSocketsOf(node_->plugind->pid()), testing::IsEmpty());
+  EXPECT_THAT(networkSocketsOf(node_->netdDra->pid()),
+              testing::Contains(testing::StartsWith("tcp ")));
 }
 
 TEST_F(Dra, TheNodesPoolIsPublished) {
