@@ -155,8 +155,9 @@ TEST_F(KubeletDraPrepare, K26_ACallThatTakesLongerFails) {
   times().call = milliseconds(200);
   start();
   std::promise<void> over;
-  serve().onPrepare([&](const TinyDra::Call& call) {
-    over.get_future().wait();
+  // The driver outlives this test, and may still be in the call at its end.
+  serve().onPrepare([told = over.get_future().share()](const TinyDra::Call& call) {
+    told.wait();
     return TinyDra::prepared(call);
   });
   allocate("a", {"p"});

@@ -201,10 +201,10 @@ TEST_F(KubeletEdges, AKubeletCanDieBetweenTheReplyAndTheRecord) {
 }
 
 TEST_F(KubeletEdges, AKubeletThatDiesEndsTheAllocateUnderWay) {
+  std::promise<void> asked;  // before the plugin, which may still be in the call at the end
+  std::promise<void> answer;
   kubelet_.start();
   const auto plugin = serve(kGpu, {"a"});
-  std::promise<void> asked;
-  std::promise<void> answer;
   plugin->onAllocate([&](const auto&) {
     asked.set_value();
     answer.get_future().wait();

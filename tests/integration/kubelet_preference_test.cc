@@ -160,9 +160,10 @@ TEST_F(KubeletPreference, AKubeletThatDiesEndsTheQuestionUnderWay) {
   serveChoosy({"a"}, {});
   std::promise<void> asked;
   std::promise<void> answer;
-  plugin_->onPreferred([&](const auto&) {
+  // The plugin outlives this test, and may still be in the call at its end.
+  plugin_->onPreferred([&asked, answered = answer.get_future().share()](const auto&) {
     asked.set_value();
-    answer.get_future().wait();
+    answered.wait();
     return TinyPlugin::Preference{};
   });
   auto admission = std::async(std::launch::async, [this]() { return admit("pod", 1); });

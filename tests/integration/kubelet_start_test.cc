@@ -73,13 +73,13 @@ TEST_F(KubeletStart, K19_AnErrorFailsTheStartAndTheNextOneCallsAgain) {
 TEST_F(KubeletStart, K19_APluginHasSoLongAndNoLonger) {
   KubeletSim hasty(directory_.path().string(), {.preStartWithin = std::chrono::milliseconds(200)});
   hasty.start();
+  std::promise<void> late;  // before the plugin, which may still be in the call at the end
   TinyPlugin plugin(in("p.sock"));
   plugin.can({.preStart = true});
   plugin.show({{"a"}});
   ASSERT_EQ(askToRegister(deviceDir_, "p.sock", kGpu), "");
   ASSERT_TRUE(hasty.shows(kGpu, {"a"}));
   ASSERT_TRUE(hasty.admit(kPod).admitted);
-  std::promise<void> late;
   plugin.onPreStart([&](const auto&) {
     late.get_future().wait();
     return "";
@@ -141,11 +141,11 @@ TEST_F(KubeletStart, K19_WithNothingRecordedItFailsBeforeTheCall) {
 }
 
 TEST_F(KubeletStart, AKubeletThatDiesEndsThePreStartUnderWay) {
+  std::promise<void> asked;  // before the plugin, which may still be in the call at the end
+  std::promise<void> answer;
   kubelet_.start();
   const auto plugin = serveStarter(kGpu, {"a"});
   ASSERT_TRUE(kubelet_.admit(kPod).admitted);
-  std::promise<void> asked;
-  std::promise<void> answer;
   plugin->onPreStart([&](const auto&) {
     asked.set_value();
     answer.get_future().wait();
