@@ -32,8 +32,12 @@ public:
     auto read = hear(*pipe.ends[1]).eagerlyEvaluate([](kj::Exception&&) {});
     return pipe.ends[0].attach(kj::mv(answered), kj::mv(read), kj::mv(pipe.ends[1]));
   }
-  kj::Own<kj::ConnectionReceiver> listen() override { KJ_UNIMPLEMENTED("not here"); }
-  kj::Own<kj::NetworkAddress> clone() override { KJ_UNIMPLEMENTED("not here"); }
+  kj::Own<kj::ConnectionReceiver> listen() override {
+    kj::throwFatalException(KJ_EXCEPTION(UNIMPLEMENTED, "not here"));
+  }
+  kj::Own<kj::NetworkAddress> clone() override {
+    kj::throwFatalException(KJ_EXCEPTION(UNIMPLEMENTED, "not here"));
+  }
   kj::String toString() override { return kj::str("told"); }
 
 private:
