@@ -16,13 +16,13 @@ namespace {
 class Plugin final : public PluginEvents {
 public:
   void take(std::uint8_t kind, std::string_view bytes) {
-    if (kind % 3 == 0) call<v1beta1::AllocateRequest, v1beta1::AllocateResponse>(bytes, allocate);
+    if (kind % 3 == 0) call<v1beta1::AllocateRequest, v1beta1::AllocateResponse>(bytes, kAllocate);
     if (kind % 3 == 1) {
       call<v1beta1::PreferredAllocationRequest, v1beta1::PreferredAllocationResponse>(bytes,
-                                                                                      prefer);
+                                                                                      kPrefer);
     }
     if (kind % 3 == 2) {
-      call<v1beta1::PreStartContainerRequest, v1beta1::PreStartContainerResponse>(bytes, start);
+      call<v1beta1::PreStartContainerRequest, v1beta1::PreStartContainerResponse>(bytes, kStart);
     }
   }
 
@@ -76,13 +76,13 @@ private:
     require(answer->second.refusal && isOneLine(answer->second.refusal->text));
   }
 
-  static constexpr auto allocate = [](auto& service, auto& context, auto& request, auto& answer) {
+  static constexpr auto kAllocate = [](auto& service, auto& context, auto& request, auto& answer) {
     return service.Allocate(&context, &request, &answer);
   };
-  static constexpr auto prefer = [](auto& service, auto& context, auto& request, auto& answer) {
+  static constexpr auto kPrefer = [](auto& service, auto& context, auto& request, auto& answer) {
     return service.GetPreferredAllocation(&context, &request, &answer);
   };
-  static constexpr auto start = [](auto& service, auto& context, auto& request, auto& answer) {
+  static constexpr auto kStart = [](auto& service, auto& context, auto& request, auto& answer) {
     return service.PreStartContainer(&context, &request, &answer);
   };
 

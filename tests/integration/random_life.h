@@ -5,6 +5,7 @@
 
 #include "tests/support/split_node.h"
 
+#include <chrono>
 #include <map>
 #include <set>
 #include <string>
@@ -43,6 +44,7 @@ private:
   };
   struct Pod {
     std::set<std::string> ids;
+    std::chrono::steady_clock::time_point admitted = std::chrono::steady_clock::now();
     bool active = true;
     bool started = false;
     bool open = false;
