@@ -12,7 +12,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 TinyDra::Answer busy(const TinyDra::Call& /*call*/) {

@@ -33,7 +33,6 @@ namespace vfiogate::test {
 namespace {
 
 using nlohmann::json;
-using testing::HasSubstr;
 
 /// What a program prints of itself, and of whom it forks.
 struct Printed {

@@ -59,7 +59,7 @@ PrivdLine Captive::next() {
     KJ_IF_MAYBE (connection, accepted) {
       while (true) {
         auto received = receiveOpening(connection->get());
-        KJ_REQUIRE(received.has_value(), "privd's opening");
+        if (!received) kj::throwFatalException(KJ_EXCEPTION(FAILED, received.error().c_str()));
         auto opening = kj::mv(received).value();
         KJ_IF_MAYBE (channel, opening) {
           return {kj::mv(*connection), kj::mv(*channel)};

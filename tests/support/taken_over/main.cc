@@ -38,7 +38,8 @@ void carryOut(const std::string& socket, std::string_view name, pid_t privd) {
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
   try {
-    vfiogate::test::carryOut(argv[1], argv[2], argc > 3 ? std::atoi(argv[3]) : 0);
+    vfiogate::test::carryOut(argv[1], argv[2],
+                             argc > 3 ? static_cast<pid_t>(std::strtol(argv[3], nullptr, 10)) : 0);
   } catch (const kj::Exception& failure) {
     std::fprintf(stderr, "taken_over: %s\n", failure.getDescription().cStr());
     std::_Exit(1);
