@@ -78,7 +78,7 @@ protected:
   }
   int replaces(const std::string& name) {
     return confined([&]() {
-      const int directory = open((directory_ / name).c_str(), O_PATH | O_DIRECTORY);
+      const int directory = open((directory_ / name).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
       const auto done = replaceFile(directory, ".new", "file", "text", 0600);
       return done ? 0 : done.error().error;
     });

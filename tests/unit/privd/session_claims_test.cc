@@ -14,7 +14,6 @@
 namespace vfiogate {
 namespace {
 
-using test::claimUid;
 using test::kClaimUid;
 using test::kDraDriver;
 using testing::HasSubstr;

@@ -57,13 +57,13 @@ TEST_F(Landlock, WithoutPlacesLeavesNoFileAtAll) {
 }
 
 TEST_F(Landlock, LeavesWhatIsOpen) {
-  const int null = open("/dev/null", O_WRONLY);
+  const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
   EXPECT_EQ(confined({}, {}, [null]() { return write(null, "x", 1) == 1 ? 0 : errno; }), 0);
   close(null);
 }
 
 TEST_F(Landlock, OpensBelowAPlaceWhatItsRightsSay) {
-  const int dev = open("/dev", O_PATH);
+  const int dev = open("/dev", O_PATH | O_CLOEXEC);
   const OpenPlace place{dev, kReadFile};
   EXPECT_EQ(confined({&place, 1}, {}, opening("/dev/null", O_RDONLY)), 0);
   EXPECT_EQ(confined({&place, 1}, {}, opening("/dev/null", O_WRONLY)), EACCES);
@@ -72,7 +72,7 @@ TEST_F(Landlock, OpensBelowAPlaceWhatItsRightsSay) {
 }
 
 TEST_F(Landlock, TakesAFileForAPlaceWhateverRightsOfDirectoriesAreNamed) {
-  const int null = open("/dev/null", O_PATH);
+  const int null = open("/dev/null", O_PATH | O_CLOEXEC);
   const OpenPlace place{null, kReadFile | kReadDirectory | kMakeFile};
   EXPECT_EQ(confined({&place, 1}, {}, opening("/dev/null", O_RDONLY)), 0);
   EXPECT_EQ(confined({&place, 1}, {}, opening("/dev/zero", O_RDONLY)), EACCES);
