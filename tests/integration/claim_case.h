@@ -165,6 +165,19 @@ protected:
     pod.claims = {{.name = "gpu", .claim = claim}};
     return pod;
   }
+  /// One sync of an admitted pod that the driver answers. A kubelet that finds the driver's sockets
+  /// made anew, after a reboot or with another privd, registers it again: calls are cut off, in
+  /// between it is not registered, and pods are tried again.
+  sim::PodStart startUntilAnswered(const std::string& pod) {
+    sim::PodStart start;
+    EXPECT_TRUE(until([&]() {
+      start = node_->kubelet.startPod(pod);
+      return !start.error.ends_with("is not registered") &&
+             start.error.find("code = Canceled") == std::string::npos &&
+             start.error.find("code = Unavailable") == std::string::npos;
+    })) << start.error;
+    return start;
+  }
   sim::PodStart run(const sim::PodSpec& pod) {
     EXPECT_TRUE(node_->kubelet.admit(pod).admitted);
     return node_->kubelet.startPod(pod.uid);

@@ -28,7 +28,8 @@ protected:
                           const std::string& address) {
     EXPECT_TRUE(specIsThere(uid));
     claimFor("rival", "rival", {address});
-    EXPECT_THAT(run(podWith("rival", "rival")).error, HasSubstr("group-lent")) << node_->said();
+    ASSERT_TRUE(node_->kubelet.admit(podWith("rival", "rival")).admitted);
+    EXPECT_THAT(startUntilAnswered("rival").error, HasSubstr("group-lent")) << node_->said();
     node_->kubelet.end(pod);
     ASSERT_TRUE(node_->kubelet.awaitEnded(pod)) << node_->said();
     EXPECT_FALSE(specIsThere(uid));
@@ -142,7 +143,8 @@ TEST_F(DraKills, I1_T30_EverythingWhileAPodRuns) {
   EXPECT_TRUE(devicesUntil([&](const Devices& now) { return now == before; }));
   EXPECT_EQ(pathsOf(uid), paths);
   claimFor("c2", "p2", {kB});
-  EXPECT_THAT(run(podWith("p2", "c2")).error, HasSubstr("group-lent"));
+  ASSERT_TRUE(node_->kubelet.admit(podWith("p2", "c2")).admitted);
+  EXPECT_THAT(startUntilAnswered("p2").error, HasSubstr("group-lent"));
   node_->hardware.setEnable(kA, 0);
   node_->kubelet.end("p1");
   ASSERT_TRUE(node_->kubelet.awaitEnded("p1"));

@@ -22,16 +22,6 @@ protected:
     node_->netdDra.reset();
     std::filesystem::remove_all(node_->directory("cdi"));
   }
-  /// A kubelet that finds the socket of before the reboot and then the new one registers twice. In
-  /// between the driver is not registered, and a pod is tried again.
-  sim::PodStart startWhereRegistered(const std::string& pod) {
-    sim::PodStart start;
-    EXPECT_TRUE(until([&]() {
-      start = node_->kubelet.startPod(pod);
-      return !start.error.ends_with("is not registered");
-    })) << start.error;
-    return start;
-  }
   sim::SeenHealth health(const std::string& address) {
     return node_->kubelet.deviceHealth(kDriver, "node-1", nameOf(address));
   }
@@ -52,7 +42,7 @@ TEST_F(DraLife, I1_ARebootWritesTheSpecAnewWithTheNewNodes) {
   for (const auto& address : {kA, kB}) node_->hardware.setGroup(address, 8);
   node_->hardware.setGroup(kC, 7);
   startAll();
-  const sim::PodStart again = startWhereRegistered("p1");
+  const sim::PodStart again = startUntilAnswered("p1");
   ASSERT_TRUE(again.started || node_->kubelet.awaitStarted("p1")) << again.error;
   EXPECT_THAT(pathsOf(uid), ElementsAre("/dev/vfio/vfio", "/dev/vfio/7"));
   EXPECT_EQ(node_->kubelet.restartContainer("p1", "compute").cdiDevices,
@@ -71,7 +61,7 @@ TEST_F(DraLife, I1_AfterARebootWhoPreparesFirstHasTheGroup) {
   startAll();
   claimFor("c2", "p2", {kB});
   ASSERT_TRUE(node_->kubelet.admit(podWith("p2", "c2")).admitted);
-  const sim::PodStart first = startWhereRegistered("p2");
+  const sim::PodStart first = startUntilAnswered("p2");
   ASSERT_TRUE(first.started) << first.error << node_->said();
   EXPECT_THAT(node_->kubelet.startPod("p1").error, HasSubstr("group-lent"));
   node_->kubelet.end("p2");
