@@ -9,7 +9,6 @@
 namespace vfiogate::test {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 class DraKills : public ClaimCase {

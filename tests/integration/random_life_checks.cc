@@ -68,7 +68,9 @@ void RandomLife::checkHealth() {
       device.touched = false;
       for (const auto& [other, sibling] : devices_) {
         if (sibling.made.group != device.made.group || pod.ids.contains(other)) continue;
-        const auto withdrawn = [&](const auto& shown) { return !shown.healthy().contains(other); };
+        const auto withdrawn = [&member = other](const auto& shown) {
+          return !shown.healthy().contains(member);
+        };
         if (!node_.kubelet.await(sibling.resource, withdrawn)) {
           fail("I5: " + other + " is Healthy beside " + id + " of " + uid);
         }
@@ -106,8 +108,8 @@ std::string RandomLife::settle() {
       kNeverNamed + kUnlistedLook + 2 * kLookInterval + kSettling + kUseInterval + kFrameReturn;
   const auto began = std::chrono::steady_clock::now();
   for (const auto& [resource, ids] : all) {
-    const auto back = [&](const auto& shown) {
-      return std::ranges::all_of(ids, [&](const std::string& id) {
+    const auto back = [this, &expected = ids](const auto& shown) {
+      return std::ranges::all_of(expected, [&](const std::string& id) {
         return shown.healthy().contains(id) || forgotten(id);
       });
     };
