@@ -42,7 +42,8 @@ is not said of a place is denied there, also below directories that it holds ope
 programs, links, device nodes, ioctl on devices, TCP, signals and abstract sockets of others. **for**: rows that are there only with the right
 `cdi`, or with `--dra-driver`. **missing**: what is open instead where the place is not there when privd starts; "above" is the nearest directory
 above it. A place is the directory that was there when privd started: one that is made anew under the same name, as by `kubeadm reset`, and a
-root complex that comes later are open once privd is restarted. Its fork server, plugind and `netd metrics` open no file at all; `netd dra` reads in the directories of its token and the authority's
+root complex that comes later are open once privd is restarted; for directories of the kubelet, the DRA driver and CDI specs it ends by itself
+(`directory_lost`). Its fork server, plugind and `netd metrics` open no file at all; `netd dra` reads in the directories of its token and the authority's
 certificates, and dials the API server's port alone.
 
 | place | rights | for | missing | why |

@@ -66,15 +66,16 @@ NetdLeaves leaveBy(const CLI::App& app, const CLI::ParseError& error) {
 
 }  // namespace
 
-Result<NetdLine, NetdLeaves> readNetdLine(int argc, const char* const* argv) {
+Result<NetdLine, NetdLeaves> readNetdLine(int argc, const char* const* argv,
+                                          const BuildInfo& build) {
   if (!arePrintable(argc, argv)) {
     return Failure{NetdLeaves{kUsage, std::string("netd: ") + kUnprintableArgument + "\n"}};
   }
-  NetdLine line;
+  NetdLine line{.build = build};
   CLI::App app("The only program of vfiogate with a network: each role a process of its own.",
                "netd");
   app.require_subcommand(1);
-  app.set_version_flag("--version", VFIOGATE_VERSION);
+  app.set_version_flag("--version", std::string(build.text));
   addMetrics(app, line);
   addDra(app, line);
   addPolicy(app, line);

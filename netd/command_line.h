@@ -1,6 +1,7 @@
 #pragma once
 // What the command line asks netd to do.
 
+#include "ipc/types/build_info.h"
 #include "ipc/types/result.h"
 #include "netd/dra/api_url.h"
 #include "netd/listen_address.h"
@@ -23,6 +24,7 @@ struct ApiLine {
 struct NetdLine {
   enum class Act : std::uint8_t { kMetrics, kDra, kPrintPolicy };
   Act act = Act::kMetrics;
+  BuildInfo build;
   std::string plugind = "/run/vfiogate/plugind/plugind.sock";
   std::optional<ListenAddress> listen;  ///< always there for kMetrics
   ApiLine api;
@@ -38,7 +40,8 @@ struct NetdLeaves {
   std::string text;
 };
 
-/// Reads the arguments. Nothing is opened and nothing printed.
-Result<NetdLine, NetdLeaves> readNetdLine(int argc, const char* const* argv);
+/// Reads the arguments of the program that was built so. Nothing is opened and nothing printed.
+Result<NetdLine, NetdLeaves> readNetdLine(int argc, const char* const* argv,
+                                          const BuildInfo& build);
 
 }  // namespace vfiogate

@@ -44,6 +44,8 @@ Kind kindOf(NetdEvent event) {
       return {spdlog::level::info, "api_back"};
     case NetdEvent::kApiRefuses:
       return {spdlog::level::err, "api_refuses"};
+    case NetdEvent::kApiVersion:
+      return {spdlog::level::info, "api_version"};
     case NetdEvent::kPoolStored:
       return {spdlog::level::info, "pool_stored"};
     case NetdEvent::kPoolTroubled:

@@ -21,6 +21,7 @@ enum class NetdEvent : std::uint8_t {
   kApiAway,       ///< does not answer, or with an error that may pass; told once for each reason
   kApiBack,       ///< answers again
   kApiRefuses,    ///< takes the token for nobody, or for somebody without the right
+  kApiVersion,    ///< of resource.k8s.io, that the API server is spoken to in from now on
   kPoolStored,    ///< the API server says what the node's pool is
   kPoolTroubled,  ///< it cannot be made to, for now; told once for each reason
   kAcceptFailed,  ///< tried again in a second

@@ -30,7 +30,7 @@ int run(const NetdLine& line) {
 
 int main(int argc, char** argv) {
   try {
-    const auto line = vfiogate::readNetdLine(argc, argv);
+    const auto line = vfiogate::readNetdLine(argc, argv, vfiogate::kBuild);
     if (line) return vfiogate::run(*line);
     (line.error().exitCode == 0 ? std::cout : std::cerr) << line.error().text;
     return line.error().exitCode;

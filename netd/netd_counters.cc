@@ -11,7 +11,7 @@ prometheus::Counter& counter(prometheus::Registry& registry, const char* name, c
 
 }  // namespace
 
-NetdCounters::NetdCounters()
+NetdCounters::NetdCounters(const BuildInfo& build)
     : requests_(prometheus::BuildCounter()
                     .Name("vfiogate_netd_requests_total")
                     .Help("Requests over HTTP that were answered, by path and status code")
@@ -33,6 +33,14 @@ NetdCounters::NetdCounters()
                      .Name("vfiogate_netd_plugind_questions_total")
                      .Help("Questions to plugind, by outcome")
                      .Register(registry_)) {
+  prometheus::BuildGauge()
+      .Name("vfiogate_netd_build_info")
+      .Help("1: what netd was built of")
+      .Register(registry_)
+      .Add({{"version", std::string(build.version)},
+            {"commit", std::string(build.commit)},
+            {"date", std::string(build.date)}})
+      .Set(1);
   // From the first scrape on: a series that appears later hides its first increment.
   for (const char* outcome : {"answered", "failed"}) questions_.Add({{"outcome", outcome}});
 }

@@ -2,6 +2,8 @@
 // What netd counts itself, in the text format of Prometheus. The naming rule is that of
 // plugind/metrics; docs/metrics.md has them all, a test compares.
 
+#include "ipc/types/build_info.h"
+
 #include <prometheus/counter.h>
 #include <prometheus/family.h>
 #include <prometheus/gauge.h>
@@ -17,7 +19,8 @@ namespace vfiogate {
 /// The loop's thread only.
 class NetdCounters {
 public:
-  NetdCounters();
+  /// `build`: of this program, which is told, too.
+  explicit NetdCounters(const BuildInfo& build = {});
 
   /// `place`: one of a few, never a client's text.
   void answered(std::string_view place, unsigned code);

@@ -3,9 +3,11 @@
 #include "netd/become_nobody.h"
 #include "netd/dra/api_address.h"
 #include "netd/dra/api_office.h"
+#include "netd/dra/api_versions.h"
 #include "netd/dra/kj_api_client.h"
 #include "netd/dra/patient_client.h"
 #include "netd/dra/plugind_attachment.h"
+#include "netd/dra/served_api.h"
 #include "netd/dra/slice_publisher.h"
 #include "netd/dra/tls_door.h"
 #include "netd/dra/watched_file.h"
@@ -78,9 +80,13 @@ private:
   }
   /// One for each connection to plugind: what it keeps in the API server ends with that.
   schema::ApiServer::Client office() {
-    auto slices = kj::heap<SlicePublisher>(
-        SlicePublisher::Parts{once_, timer_, *this, node_, [this]() { return dice_.draw(); }});
-    return kj::heap<ApiOffice>(ApiOffice::Parts{client_, timer_, &wallClock, kj::mv(slices)});
+    auto slices = kj::heap<SlicePublisher>(SlicePublisher::Parts{
+        once_, versions_, timer_, *this, node_, [this]() { return dice_.draw(); }});
+    return kj::heap<ApiOffice>(
+        ApiOffice::Parts{client_, versions_, timer_, &wallClock, kj::mv(slices)});
+  }
+  static void tellVersion(ResourceApi api) {
+    netdLog(NetdEvent::kApiVersion, {{"version", groupVersionOf(api)}});
   }
   void poolStored(std::size_t slices, std::size_t writes) override {
     netdLog(NetdEvent::kPoolStored,
@@ -96,6 +102,7 @@ private:
   ApiAddress address_;
   KjApiClient once_;
   PatientClient client_;
+  ApiVersions versions_{&tellVersion};
   PlugindAttachment attachment_;
 };
 
@@ -141,7 +148,9 @@ int serveDra(const NetdLine& line) {
   if (const auto failure = loadFilter(kNetdDraRules)) return startFailed("filter", failure->str());
 
   DraRole role(line, ways, io);
-  netdLog(NetdEvent::kStarted, {{"api_server", line.api.server->str()},
+  netdLog(NetdEvent::kStarted, {{"version", line.build.version},
+                                {"commit", line.build.commit},
+                                {"api_server", line.api.server->str()},
                                 {"plugind", line.plugind},
                                 {"node", line.node},
                                 {"uid", std::to_string(uid)},

@@ -46,11 +46,13 @@ int serveMetrics(const NetdLine& line) {
   }
 
   kj::Timer& timer = io.provider->getTimer();
-  NetdCounters counters;
+  NetdCounters counters(line.build);
   PlugindCaller plugind(line.plugind, *io.lowLevelProvider, timer);
   NewsCache news(plugind, timer, counters);
   HttpDoor door(kj::mv(listener), {io.unixEventPort, *io.lowLevelProvider, timer, news, counters});
-  netdLog(NetdEvent::kStarted, {{"listen", where},
+  netdLog(NetdEvent::kStarted, {{"version", line.build.version},
+                                {"commit", line.build.commit},
+                                {"listen", where},
                                 {"plugind", line.plugind},
                                 {"uid", std::to_string(uid)},
                                 {"landlock", std::to_string(confined.abi)}});

@@ -75,7 +75,9 @@ kj::Promise<GroupLook> HardwareClient::look(IommuGroupId group) {
     return calls_.pass([this, client = kj::mv(*control)]() mutable {
       return client.lookRequest().send().then(
           [this](Response<schema::GroupControl::LookResults> response) {
-            return takeLook(response.getAnswer());
+            GroupLook look = takeLook(response.getAnswer());
+            look.onFile = response.getAnswer().getOnFile();
+            return look;
           });
     });
   }
@@ -125,10 +127,14 @@ kj::Promise<Told> HardwareClient::tell(Call call) {
   });
 }
 
-kj::Promise<Told> HardwareClient::hold(IommuGroupId group) {
+kj::Promise<Told> HardwareClient::hold(IommuGroupId group, const std::string& note) {
   KJ_IF_MAYBE (control, hardware_.control(group)) {
     held_.insert_or_assign(group, *control);
-    return tell([client = kj::mv(*control)]() mutable { return client.holdRequest(); });
+    return tell([client = kj::mv(*control), note]() mutable {
+      auto request = client.allocateRequest();
+      request.setNote(note);
+      return request;
+    });
   }
   return Told::kFailed;
 }
@@ -138,7 +144,7 @@ kj::Promise<Told> HardwareClient::drop(IommuGroupId group) {
   kj::Maybe<schema::GroupControl::Client> control = hardware_.control(group);
   if (!holding.empty()) control = kj::mv(holding.mapped());
   KJ_IF_MAYBE (client, control) {
-    return tell([client = kj::mv(*client)]() mutable { return client.dropRequest(); });
+    return tell([client = kj::mv(*client)]() mutable { return client.releaseRequest(); });
   }
   return Told::kFailed;
 }

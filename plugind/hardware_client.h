@@ -30,7 +30,7 @@ public:
   kj::Promise<GroupLook> look(IommuGroupId group);
   kj::Promise<BindOutcome> bind(IommuGroupId group) { return change(group, askToBind); }
   kj::Promise<BindOutcome> giveBack(IommuGroupId group) { return change(group, askToGiveBack); }
-  kj::Promise<Told> hold(IommuGroupId group);
+  kj::Promise<Told> hold(IommuGroupId group, const std::string& note);
   kj::Promise<Told> drop(IommuGroupId group);
   kj::Promise<Told> adopted();
   kj::Promise<DiscoveryCounts> discovery();

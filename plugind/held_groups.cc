@@ -4,20 +4,21 @@
 
 namespace vfiogate {
 
-void HeldGroups::hold(const std::set<IommuGroupId>& groups) {
+void HeldGroups::hold(const GroupNotes& groups) {
   const auto before = std::exchange(told_, groups);
   // Those that left first: privd holds by address, and a device may have moved between groups.
-  for (const IommuGroupId group : before) {
+  for (const auto& [group, note] : before) {
     if (!groups.contains(group)) tell(privd_.drop(group));
   }
-  for (const IommuGroupId group : groups) {
-    if (!before.contains(group)) tell(privd_.hold(group));
+  for (const auto& [group, note] : groups) {
+    const auto known = before.find(group);
+    if (known == before.end() || known->second != note) tell(privd_.hold(group, note));
   }
   if (adopted_) tellAdopted();
 }
 
-void HeldGroups::holdAlso(IommuGroupId group) {
-  if (told_.insert(group).second) tell(privd_.hold(group));
+void HeldGroups::holdAlso(IommuGroupId group, const std::string& note) {
+  if (told_.insert_or_assign(group, note).second) tell(privd_.hold(group, note));
 }
 
 void HeldGroups::adopted() {

@@ -1,11 +1,12 @@
 #pragma once
 // Keeps privd told of the groups that are lent or being lent.
 
+#include "plugind/core/recorded_allocations.h"
 #include "plugind/privd_view.h"
 
 #include <kj/async.h>
 
-#include <set>
+#include <string>
 
 namespace vfiogate {
 
@@ -15,11 +16,12 @@ public:
   /// Borrows `privd`.
   explicit HeldGroups(GroupHolds& privd) : privd_(privd) {}
 
-  /// From now on these and no others. Goes out at once, before whatever is asked of privd next.
-  void hold(const std::set<IommuGroupId>& groups);
+  /// From now on these and no others, each with its note. Goes out at once, before whatever is
+  /// asked of privd next.
+  void hold(const GroupNotes& groups);
 
   /// This one besides.
-  void holdAlso(IommuGroupId group);
+  void holdAlso(IommuGroupId group, const std::string& note);
 
   /// All that is lent is known: privd drops what the plugind before us held, now and whenever it
   /// comes back.
@@ -33,7 +35,7 @@ private:
   void tell(kj::Promise<Told> telling);
 
   GroupHolds& privd_;
-  std::set<IommuGroupId> told_;
+  GroupNotes told_;
   bool adopted_ = false;
   bool adoptedTold_ = false;
   unsigned ends_ = 0;                          ///< of privd, so far

@@ -2,6 +2,7 @@
 // The closed list of what plugind's log can say happened. A new name is added here, nowhere else.
 // Lendings and refusals are not here: ledger_journal.h.
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -61,7 +62,11 @@ enum class LogEvent : std::uint8_t {
   kAcceptFailed,
   // An exception that nobody expected; the part that it names goes on
   kTaskFailed,
+  // What it did not say
+  kLinesLeftOut,
 };
+
+inline constexpr std::size_t kLogEvents = static_cast<std::size_t>(LogEvent::kLinesLeftOut) + 1;
 
 constexpr std::string_view eventName(LogEvent event) {
   switch (event) {
@@ -155,6 +160,8 @@ constexpr std::string_view eventName(LogEvent event) {
       return "accept_failed";
     case LogEvent::kTaskFailed:
       return "task_failed";
+    case LogEvent::kLinesLeftOut:
+      return "lines_left_out";
   }
   return "unknown";
 }

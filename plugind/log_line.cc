@@ -1,11 +1,21 @@
 #include "plugind/log_line.h"
 
-#include <spdlog/sinks/stdout_sinks.h>
+#include "ipc/types/line_allowance.h"
+
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
 
 namespace vfiogate {
 namespace {
@@ -42,6 +52,83 @@ bool isWord(std::string_view text) {
          std::ranges::all_of(text, isWordCharacter);
 }
 
+/// What the log may have of each event, for all threads.
+class Pace {
+public:
+  struct LeftOut {
+    LogEvent event;
+    std::uint64_t count;
+  };
+
+  /// Null: this line is left out. Else what was left out before it, of whatever event.
+  std::optional<std::vector<LeftOut>> take(LogEvent event) {
+    const std::lock_guard lock(mutex_);
+    if (!allowances_.at(static_cast<std::size_t>(event)).take(std::chrono::steady_clock::now())) {
+      return std::nullopt;
+    }
+    std::vector<LeftOut> leftOut;
+    for (std::size_t i = 0; i < kLogEvents; ++i) {
+      const std::uint64_t count = allowances_.at(i).takeLeftOut();
+      if (count != 0) leftOut.push_back({static_cast<LogEvent>(i), count});
+    }
+    return leftOut;
+  }
+
+private:
+  std::mutex mutex_;
+  std::array<LineAllowance, kLogEvents> allowances_;
+};
+
+void tell(spdlog::level::level_enum level, LogEvent event, LogFields fields) {
+  static Pace pace;
+  const auto before = pace.take(event);
+  if (!before) return;
+  for (const Pace::LeftOut& one : *before) {
+    spdlog::warn(
+        logLine(LogEvent::kLinesLeftOut, {{"of", eventName(one.event)}, {"count", one.count}}));
+  }
+  spdlog::log(level, logLine(event, fields));
+}
+
+/// Standard error. A reader that reads nothing costs lines, which are counted, and holds nobody up.
+class StandardError final : public spdlog::sinks::base_sink<std::mutex> {
+protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    if (unread_ != 0) {
+      const std::string told = "event=lines_left_out of=all count=" + std::to_string(unread_);
+      if (write({message.time, {}, message.logger_name, spdlog::level::warn, told})) unread_ = 0;
+    }
+    if (!write(message)) ++unread_;
+  }
+  void flush_() override {}
+
+private:
+  /// Whole or not at all: no line above PIPE_BUF is tried.
+  bool write(const spdlog::details::log_msg& message) {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    if (line.size() > PIPE_BUF) {
+      line.resize(PIPE_BUF - 1);
+      line.push_back('\n');
+    }
+    return ::write(STDERR_FILENO, line.data(), line.size()) >= 0;
+  }
+
+  std::uint64_t unread_ = 0;
+};
+
+/// Of a terminal others would find their end changed, too; and where the journal goes the same way,
+/// no line of that may be lost.
+void neverWaitForLogReader() {
+  struct stat log = {};
+  struct stat journal = {};
+  if (fstat(STDERR_FILENO, &log) != 0 || fstat(STDOUT_FILENO, &journal) != 0) return;
+  if (!S_ISFIFO(log.st_mode) && !S_ISSOCK(log.st_mode)) return;
+  if (log.st_dev == journal.st_dev && log.st_ino == journal.st_ino) return;
+  const int flags = fcntl(STDERR_FILENO, F_GETFL);
+  if (flags >= 0) fcntl(STDERR_FILENO, F_SETFL, flags | O_NONBLOCK);
+}
+
 }  // namespace
 
 LogField::LogField(std::string_view name, std::string_view text)
@@ -56,21 +143,20 @@ std::string logLine(LogEvent event, LogFields fields) {
 }
 
 void logInfo(LogEvent event, LogFields fields) {
-  spdlog::info(logLine(event, fields));
+  tell(spdlog::level::info, event, fields);
 }
 
 void logWarning(LogEvent event, LogFields fields) {
-  spdlog::warn(logLine(event, fields));
+  tell(spdlog::level::warn, event, fields);
 }
 
 void logError(LogEvent event, LogFields fields) {
-  spdlog::error(logLine(event, fields));
+  tell(spdlog::level::err, event, fields);
 }
 
 void startLog() {
-  // Not the coloured sink: it asks whether this is a terminal, which the filter forbids.
-  auto logger = std::make_shared<spdlog::logger>("plugind",
-                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  neverWaitForLogReader();
+  auto logger = std::make_shared<spdlog::logger>("plugind", std::make_shared<StandardError>());
   logger->set_pattern("time=%Y-%m-%dT%H:%M:%S.%eZ level=%l %v", spdlog::pattern_time_type::utc);
   spdlog::set_default_logger(std::move(logger));
 }

@@ -40,6 +40,7 @@ int run(const CommandLine& line) {
   }
   tell(config->warnings);
   if (line.act == CommandLine::Act::kServe) return serve(line, config->settings);
+  tell(config->hints);
   std::cout << printEffective(*config);
   return 0;
 }
@@ -49,7 +50,7 @@ int run(const CommandLine& line) {
 
 int main(int argc, char** argv) {
   try {
-    const auto line = vfiogate::readCommandLine(argc, argv);
+    const auto line = vfiogate::readCommandLine(argc, argv, vfiogate::kBuild);
     if (line) return vfiogate::run(*line);
     (line.error().exitCode == 0 ? std::cout : std::cerr) << line.error().text;
     return line.error().exitCode;

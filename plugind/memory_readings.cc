@@ -22,7 +22,7 @@ void MemoryReadings::beginLook() {
 
 void MemoryReadings::startLook() {
   const auto versionRead = [this](const CheckpointVersion& version) {
-    listener_.versionRead(version, true);
+    listener_.versionRead(version, true, std::nullopt);
   };
   look_ = kj::heap<Look>(reader_, timer_, LookListener{listener_.listRead, versionRead}, nudge_);
   looking_ = look_->run()
@@ -46,17 +46,19 @@ void MemoryReadings::readVersion() {
   if (reading_) return;
   reading_ = true;
   unread_ = false;
-  tasks_.add(reader_.version().then([this](Result<CheckpointVersion, SocketRefusal> version) {
-    reading_ = false;
-    if (version) {
-      listener_.versionRead(*version, false);
-    } else {
-      logWarning(LogEvent::kCheckpointUnread, {{"why", version.error().why}});
-    }
-    if (!unread_) return;
-    checkpointReplaced();
-    readVersion();
-  }));
+  const auto asked = std::chrono::steady_clock::now();
+  tasks_.add(
+      reader_.version().then([this, asked](Result<CheckpointVersion, SocketRefusal> version) {
+        reading_ = false;
+        if (version) {
+          listener_.versionRead(*version, false, asked);
+        } else {
+          logWarning(LogEvent::kCheckpointUnread, {{"why", version.error().why}});
+        }
+        if (!unread_) return;
+        checkpointReplaced();
+        readVersion();
+      }));
 }
 
 void MemoryReadings::taskFailed(kj::Exception&& exception) {

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 
 namespace vfiogate {
 
@@ -17,7 +18,11 @@ namespace vfiogate {
 struct MemoryListener {
   /// `asked`: when the List was begun.
   std::function<void(const PodList&, std::chrono::steady_clock::time_point asked)> listRead;
-  std::function<void(const CheckpointVersion&, bool inLook)> versionRead;
+  /// `asked`: when it was begun to be read; absent in a look, which says of each when it was
+  /// written.
+  std::function<void(const CheckpointVersion&, bool inLook,
+                     std::optional<std::chrono::steady_clock::time_point> asked)>
+      versionRead;
   std::function<void(bool proved)> lookEnded;
 };
 

@@ -5,7 +5,6 @@
 
 #include <grpc/support/log.h>
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -15,9 +14,9 @@
 namespace vfiogate {
 namespace {
 
-/// Tasks: two plugind in an update, and what asks them; gRPC makes up to 16 and 4 a processor.
-constexpr ResourceLimits kOwnLimits{
-    .descriptors = 1024, .memory = std::uint64_t{184} << 20U, .tasks = 512};
+/// Not the tasks of its user: whoever lets a pod choose its user would decide about ours. Of its
+/// own threads it has at most kMostThreads.
+constexpr ResourceLimits kOwnLimits{.descriptors = 1024, .memory = std::uint64_t{184} << 20U};
 constexpr std::size_t kStackOfAThread = std::size_t{512} << 10U;
 
 /// What is said where nothing can be formatted any more, so without the time.
@@ -25,15 +24,9 @@ std::string lastLine(LogEvent event) {
   return "level=critical " + logLine(event, {}) + "\n";
 }
 
-std::string& linesOfTheEnd(LogEvent event) {
-  static auto* const threads = new std::string(lastLine(LogEvent::kOutOfThreads));
+std::string& lineOfAborted() {
   static auto* const aborted = new std::string(lastLine(LogEvent::kAborted));
-  return event == LogEvent::kAborted ? *aborted : *threads;
-}
-
-void writeLastLine(LogEvent event) {
-  const std::string& line = linesOfTheEnd(event);
-  [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, line.data(), line.size());
+  return *aborted;
 }
 
 void logOfGrpc(gpr_log_func_args* said) {
@@ -44,41 +37,30 @@ void logOfGrpc(gpr_log_func_args* said) {
 
 }  // namespace
 
-std::optional<StepFailure> limitOurselves(SharesItsUser shares) {
-  ResourceLimits limits = kOwnLimits;
-  if (shares == SharesItsUser::kYes) limits.tasks = 0;
+std::optional<StepFailure> limitOurselves() {
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, kStackOfAThread);
   const int refused = pthread_setattr_default_np(&attributes);
   pthread_attr_destroy(&attributes);
   if (refused != 0) return StepFailure{"limiting stacks", refused};
-  return limitResources(limits, [](const LowerLimit& lower) {
+  return limitResources(kOwnLimits, [](const LowerLimit& lower) {
     logWarning(LogEvent::kLimitLower,
                {{"what", lower.what}, {"wanted", lower.wanted}, {"allowed", lower.allowed}});
   });
 }
 
 void sayWhatEndsUs() {
-  linesOfTheEnd(LogEvent::kAborted);
+  lineOfAborted();
   endWithoutMemory(lastLine(LogEvent::kOutOfMemory));
   gpr_set_log_function(logOfGrpc);
   // It returns, and abort() goes on: the signal stays what ended the process.
   struct sigaction action = {};
-  action.sa_handler = [](int /*signal*/) { writeLastLine(LogEvent::kAborted); };
+  action.sa_handler = [](int /*signal*/) {
+    const std::string& line = lineOfAborted();
+    [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, line.data(), line.size());
+  };
   sigaction(SIGABRT, &action, nullptr);
 }
 
 }  // namespace vfiogate
-
-/// Stands before the C library's. gRPC does not say when it got no thread, and what it queued for
-/// that thread then waits for ever; so the process ends, and says why.
-extern "C" __attribute__((visibility("default"))) int pthread_create(
-    pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*), void* argument) {
-  using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-  static const auto create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
-  const int refused = create(thread, attributes, body, argument);
-  if (refused == 0) return 0;
-  vfiogate::writeLastLine(vfiogate::LogEvent::kOutOfThreads);
-  _exit(1);
-}

@@ -4,20 +4,16 @@
 
 #include "seccomp/step_failure.h"
 
-#include <cstdint>
 #include <optional>
 
 namespace vfiogate {
 
-/// Whether others than plugind may run as its user, so that their threads are none of its business.
-enum class SharesItsUser : std::uint8_t { kNo, kYes };
-
 /// Sets the limits, tells on the log what the starter allows less of, and gives threads small
 /// stacks, which count as memory. Before the first thread.
-std::optional<StepFailure> limitOurselves(SharesItsUser shares);
+std::optional<StepFailure> limitOurselves();
 
-/// From now on there is a line on the log where the process ends for want of memory or of a thread
-/// (code 1) or of an invariant (SIGABRT); and what gRPC says is quoted and cut like all else.
+/// From now on there is a line on the log where the process ends for want of memory (code 1)
+/// or of an invariant (SIGABRT); and what gRPC says is quoted and cut like all else.
 /// After startLog(), before the filter.
 void sayWhatEndsUs();
 

@@ -87,9 +87,9 @@ kj::Promise<Told> PrivdLink::unlessAway(kj::Promise<Told> told) {
   });
 }
 
-kj::Promise<Told> PrivdLink::hold(IommuGroupId group) {
+kj::Promise<Told> PrivdLink::hold(IommuGroupId group, const std::string& note) {
   if (!there_) return Told::kPrivdAway;
-  return unlessAway(session_->hardware().hold(group));
+  return unlessAway(session_->hardware().hold(group, note));
 }
 
 kj::Promise<Told> PrivdLink::drop(IommuGroupId group) {

@@ -38,7 +38,7 @@ public:
   void start(PrivdEvents& events, kj::Function<void(kj::AutoCloseFd, Visitor)> visitor);
 
   kj::Promise<GroupLook> look(IommuGroupId group) override;
-  kj::Promise<Told> hold(IommuGroupId group) override;
+  kj::Promise<Told> hold(IommuGroupId group, const std::string& note) override;
   kj::Promise<Told> drop(IommuGroupId group) override;
   kj::Promise<Told> adopted() override;
   kj::Promise<BindOutcome> bind(IommuGroupId group) override;

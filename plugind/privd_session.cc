@@ -1,6 +1,8 @@
 #include "plugind/privd_session.h"
 
+#include "ipc/codec/checked_fields.h"
 #include "ipc/codec/limits.h"
+#include "ipc/codec/snapshot_limits.h"
 #include "ipc/socket/stream_flags.h"
 #include "plugind/files_observer.h"
 #include "plugind/log_line.h"
@@ -98,6 +100,7 @@ kj::Promise<void> PrivdSession::askEntry(kj::Duration pause) {
           return kj::NEVER_DONE;
         }
         calls_.begin(answer.getSession());
+        tellAllocations(answer);
         events_.rightToBindTold(answer.getMayBind());
         const auto number = answer.getLease();
         if (number == lease_.number) return kj::READY_NOW;
@@ -105,6 +108,24 @@ kj::Promise<void> PrivdSession::askEntry(kj::Duration pause) {
           lease_ = NodeLease{number, kj::mv(arrived)};
         });
       });
+}
+
+void PrivdSession::tellAllocations(schema::EnterAnswer::Reader answer) {
+  RecordedAllocations recorded{.groups = {}, .complete = answer.getAllocatedComplete()};
+  CheckedFields fields;
+  fields.each("allocated", answer.getAllocated(), kMaxFunctions,
+              [&](schema::AllocatedGroup::Reader group) {
+                RecordedGroup& one = recorded.groups.emplace_back();
+                fields.each("members", group.getMembers(), kMaxFunctions,
+                            [&](schema::Address::Reader member) {
+                              one.members.insert(fields.address("address", member));
+                            });
+                one.note = std::string(group.getNote().cStr());
+              });
+  if (const auto& error = fields.error()) {
+    return calls_.hangUp("its record of allocations makes no sense: " + *error);
+  }
+  events_.allocationsTold(recorded);
 }
 
 kj::Promise<void> PrivdSession::askEntryLater(kj::Duration pause) {

@@ -50,6 +50,7 @@ public:
 private:
   kj::Promise<void> enter();
   kj::Promise<void> askEntry(kj::Duration pause);
+  void tellAllocations(schema::EnterAnswer::Reader answer);
   kj::Promise<void> askEntryLater(kj::Duration pause);
   kj::Promise<void> openGate();
   void watchConfig();

@@ -8,6 +8,7 @@
 #include "plugind/core/discovery_counts.h"
 #include "plugind/core/group_look.h"
 #include "plugind/core/kubelet_memory.h"
+#include "plugind/core/recorded_allocations.h"
 #include "plugind/core/static_specs.h"
 
 #include <kj/async.h>
@@ -24,6 +25,8 @@ class PrivdEvents {
 public:
   /// The hardware as it is now, whole. The first one after privdWent() ends the outage.
   virtual void hardwareSeen(const Snapshot& snapshot) = 0;
+  /// privd's record of allocations; with each connection, before the hardware.
+  virtual void allocationsTold(const RecordedAllocations& recorded) = 0;
   /// Whether privd has groups bound for us; with each connection, before the hardware.
   virtual void rightToBindTold(bool given) = 0;
   /// KubeletSockets answers from now on.
@@ -52,12 +55,14 @@ enum class Told : std::uint8_t {
   kFailed,  ///< there is no such group, or privd does not say why
 };
 
-/// Tells privd which groups are lent or being lent, so that nobody rebinds them by hand. Never
-/// fails; has no deadline of its own; may be said again. privd forgets it at its end: whoever is
-/// told of it coming back holds again what is held.
+/// Tells privd which groups are allocated or being allocated, and to whom: nobody rebinds them by
+/// hand, and privd keeps a record for the plugind after this one. Never fails; has no deadline of
+/// its own; may be said again. Whoever is told of privd coming back holds again what is held.
+/// Whether the record was written the next look at the group tells.
 class GroupHolds {
 public:
-  virtual kj::Promise<Told> hold(IommuGroupId group) = 0;
+  /// `note`: to whom (allocation_note.h).
+  virtual kj::Promise<Told> hold(IommuGroupId group, const std::string& note) = 0;
   /// Also for a group that left meanwhile, if it was held over this connection.
   virtual kj::Promise<Told> drop(IommuGroupId group) = 0;
   /// All that is lent is known and held: privd drops what the plugind before us held.

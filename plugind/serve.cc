@@ -1,12 +1,12 @@
 #include "plugind/serve.h"
 
-#include "ipc/socket/unix_socket.h"
 #include "plugind/desk/desk_server.h"
 #include "plugind/dra/dra_driver.h"
 #include "plugind/ledger_journal.h"
 #include "plugind/log_line.h"
 #include "plugind/loop_parts.h"
 #include "plugind/own_limits.h"
+#include "plugind/own_socket.h"
 #include "plugind/privd_link.h"
 #include "plugind/state_loop.h"
 #include "seccomp/drop_privileges.h"
@@ -22,8 +22,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <utility>
@@ -49,10 +47,7 @@ std::string readBootId() {
 
 /// Ids change before the socket is made: privd judges who called listen().
 std::optional<StepFailure> becomeNobody(const Identity& user) {
-  const bool ownUser = geteuid() == kRoot || geteuid() == user.uid;
-  if (auto failed = limitOurselves(ownUser ? SharesItsUser::kNo : SharesItsUser::kYes)) {
-    return failed;
-  }
+  if (auto failed = limitOurselves()) return failed;
   Remaining remaining;
   if (geteuid() == kRoot) {
     remaining.identity = user;
@@ -62,16 +57,6 @@ std::optional<StepFailure> becomeNobody(const Identity& user) {
                                     {"then", "stays who it is: privd needs this --plugind-uid"}});
   }
   return dropPrivileges(remaining);
-}
-
-Result<kj::AutoCloseFd, std::string> listenForPrivd(const std::string& listen) {
-  const std::filesystem::path path(listen);
-  const std::string directory = path.has_parent_path() ? path.parent_path().string() : ".";
-  auto made = listenAt(directory.c_str(), path.filename().c_str(), WhoMayConnect::kEverybody);
-  if (made) return kj::mv(made).value();
-  return Failure{std::string(made.error().step) + ": " + strerror(made.error().error) +
-                 "; the directory " + directory + " must be there and belong to uid " +
-                 std::to_string(geteuid())};
 }
 
 /// Resolves on SIGTERM or SIGINT. The kernel is asked for them here and now, not when the loop
@@ -104,12 +89,12 @@ int serve(const CommandLine& line, Settings settings) {
   // A buffer of its own choosing would make the C library ask the kernel what stdout is, later.
   std::setvbuf(stdout, nullptr, _IONBF, 0);
   std::mt19937 random(std::random_device{}());
-  const Node node{kRoot, readBootId()};
+  const Node node{kRoot, readBootId(), line.build};
   DraDriver::Identity driver{settings.dra.driver, {}};
   if (!driver.name.empty()) driver.products = PciIds::load(line.pciIds);
 
   if (const auto failure = becomeNobody(line.user)) return failed("drop", failure->str());
-  auto listening = listenForPrivd(line.listen);
+  auto listening = listenAlone(line.listen);
   if (!listening) return failed("listen " + line.listen, listening.error());
   kj::UnixEventPort::captureSignal(SIGTERM);
   kj::UnixEventPort::captureSignal(SIGINT);
@@ -133,7 +118,11 @@ int serve(const CommandLine& line, Settings settings) {
   privd.start(state, [&desk](kj::AutoCloseFd connection, Visitor who) {
     desk.admit(kj::mv(connection), who);
   });
-  logInfo(LogEvent::kStarted, {{"listen", line.listen}, {"uid", uid}, {"landlock", confined.abi}});
+  logInfo(LogEvent::kStarted, {{"version", line.build.version},
+                               {"commit", line.build.commit},
+                               {"listen", line.listen},
+                               {"uid", uid},
+                               {"landlock", confined.abi}});
 
   toldToEnd.wait(io.waitScope);
   logInfo(LogEvent::kEnding, {{"why", "signal"}});

@@ -3,12 +3,14 @@
 #include "plugind/config/config.h"
 #include "plugind/config/dra_review.h"
 #include "plugind/core/explanation.h"
+#include "plugind/core/ledger/empty_resources.h"
 #include "plugind/core/ledger/offers.h"
 #include "plugind/desk/status_json.h"
 #include "plugind/log_line.h"
 #include "plugind/start_readings.h"
 
 #include <kj/debug.h>
+#include <kj/vector.h>
 
 #include <algorithm>
 #include <chrono>
@@ -19,6 +21,8 @@ namespace {
 
 /// While the kubelet's memory cannot be read at the start.
 constexpr auto kBeginPause = 1 * kj::SECONDS;
+/// Before a status says what was seen last: who asks waits 100 ms.
+constexpr auto kLongestStatusLook = 50 * kj::MILLISECONDS;
 
 LedgerSettings ledgerSettings(const Settings& settings) {
   LedgerSettings wanted;
@@ -65,16 +69,17 @@ StateLoop::~StateLoop() noexcept(false) {
 }
 
 MemoryListener StateLoop::memoryListener() {
-  return {
-      .listRead = [this](const PodList& list,
-                         Instant asked) { carryOut(ledger_.listRead(list, asked, now())); },
-      .versionRead = [this](const CheckpointVersion& version,
-                            bool inLook) { carryOut(ledger_.versionRead(version, inLook, now())); },
-      .lookEnded =
-          [this](bool proved) {
-            metrics_.lookEnded(proved);
-            carryOut(ledger_.lookEnded(proved, now()));
-          }};
+  return {.listRead = [this](const PodList& list,
+                             Instant asked) { carryOut(ledger_.listRead(list, asked, now())); },
+          .versionRead =
+              [this](const CheckpointVersion& version, bool inLook, std::optional<Instant> asked) {
+                carryOut(ledger_.versionRead(version, inLook, now(), asked));
+              },
+          .lookEnded =
+              [this](bool proved) {
+                metrics_.lookEnded(proved);
+                carryOut(ledger_.lookEnded(proved, now()));
+              }};
 }
 
 Moment StateLoop::now() const {
@@ -107,6 +112,10 @@ void StateLoop::advance() {
 void StateLoop::tellEnd(const EndedChange& change) {
   carryOut(change.isBind ? ledger_.bindEnded(change.group, change.outcome, now())
                          : ledger_.returnEnded(change.group, change.outcome, now()));
+}
+
+void StateLoop::allocationsTold(const RecordedAllocations& recorded) {
+  recorded_ = recorded;
 }
 
 void StateLoop::rightToBindTold(bool given) {
@@ -149,7 +158,10 @@ void StateLoop::socketsAvailable() {
 void StateLoop::kubeletAppeared(const KubeletIdentity& kubelet) {
   carryOut(ledger_.kubeletSeen(kubelet, now()));
   // It may be privd that is back and says who is there.
-  if (std::exchange(kubelet_, kubelet) != kubelet) resources_.kubeletCame();
+  if (std::exchange(kubelet_, kubelet) != kubelet) {
+    if (ledger_.begun()) memory_.readVersion();  // what its memory began with
+    resources_.kubeletCame();
+  }
   begin();
 }
 
@@ -196,6 +208,7 @@ kj::Promise<void> StateLoop::readStartMemory() {
         if (read.version) memory.version = *read.version;
         memory.noCheckpoint = !read.version && read.version.error().absent;
         if (read.list) memory.list = *read.list;
+        memory.recorded = recorded_;
         if (read.claims) {
           memory.specs = *read.claims;
           carryOut(ledger_.begin(memory, now()));
@@ -205,6 +218,7 @@ kj::Promise<void> StateLoop::readStartMemory() {
           logInfo(LogEvent::kAdopting, {{"checkpoint", checkpoint},
                                         {"list", wordsOf(read.list)},
                                         {"claims", wordsOf(read.claims)}});
+          memory_.readVersion();  // what this kubelet's memory began with, where it is older
           show(ledger_.frames());
           if (claims_ != nullptr) claims_->begun();
           return kj::READY_NOW;
@@ -224,9 +238,11 @@ void StateLoop::carryOut(Effects effects) {
     metrics_.count(event);
   }
   if (effects.holds) holds_.hold(*effects.holds);
-  for (const IommuGroupId group : effects.alsoHold) holds_.holdAlso(group);
+  for (const auto& [group, note] : effects.alsoHold) holds_.holdAlso(group, note);
   if (effects.dropOtherHolds) holds_.adopted();
   if (ledger_.begun()) show(effects.frames);
+  resources_.wantPreStart(
+      [this](const ResourceName& name) { return wantsPreStart(ledger_.state(), name); });
   for (const ResourceName& resource : effects.ended) resources_.end(resource);
   for (const Answer& each : effects.answers) answer(each);
   for (const UseQuestion& question : effects.questions) ask(question);
@@ -262,12 +278,25 @@ void StateLoop::ask(const UseQuestion& question) {
 
 PluginStatus StateLoop::status() const {
   PluginStatus status = statusOf(ledger_.state(), resources_.facts());
+  status.build = node_.build;
   if (claims_ != nullptr) status.dra = claims_->status();
   return status;
 }
 
-std::string StateLoop::statusJson() const {
-  return textOf(toJson(status(), now()));
+kj::Promise<std::string> StateLoop::statusJson() {
+  // Opening a device is no event of the kernel's: else privd would see it at its next rescan.
+  kj::Vector<kj::Promise<void>> looks;
+  for (const auto& [held, note] : ledger_.state().held) {
+    looks.add(privd_.eyes.look(held).then([this, group = held](GroupLook look) {
+      carryOut(ledger_.groupRead(group, look, std::nullopt, now()));
+    }));
+  }
+  auto looked = kj::joinPromises(looks.releaseAsArray()).fork();
+  // What comes too late for this answer is there for the next.
+  statusLook_ = looked.addBranch().eagerlyEvaluate(nullptr);
+  return looked.addBranch()
+      .exclusiveJoin(loop_.timer.afterDelay(kLongestStatusLook))
+      .then([this]() { return textOf(toJson(status(), now())); });
 }
 
 std::string StateLoop::explainJson(const Bdf& address) const {

@@ -49,6 +49,7 @@ struct PrivdSides {
 struct Node {
   uid_t kubeletUid;    ///< whose connections are taken
   std::string bootId;  ///< of the running kernel
+  BuildInfo build;     ///< of this program
 };
 
 /// Lives on the loop's thread and is told everything there.
@@ -69,6 +70,7 @@ public:
   void serveClaims(ClaimServer& server) { claims_ = &server; }
 
   void hardwareSeen(const Snapshot& snapshot) override;
+  void allocationsTold(const RecordedAllocations& recorded) override;
   void rightToBindTold(bool given) override;
   void socketsAvailable() override;
   void kubeletAppeared(const KubeletIdentity& kubelet) override;
@@ -94,7 +96,7 @@ public:
   const LedgerState& ledgerState() const override { return ledger_.state(); }
   const Settings& settings() const override { return settings_; }
 
-  std::string statusJson() const override;
+  kj::Promise<std::string> statusJson() override;
   std::string explainJson(const Bdf& address) const override;
   kj::Promise<std::string> metricsText() const override;
   PluginReadiness readiness() const override;
@@ -140,7 +142,8 @@ private:
   GroupChanges changes_;
   SpecKeeper specs_;
   News news_;
-  std::optional<KubeletIdentity> kubelet_;  ///< the last one that was there
+  std::optional<KubeletIdentity> kubelet_;       ///< the last one that was there
+  std::optional<RecordedAllocations> recorded_;  ///< as privd told it last
   bool hardwareKnown_ = false;
   bool beginning_ = false;
   OpenCalls calls_;
@@ -148,6 +151,7 @@ private:
   ClaimServer* claims_ = nullptr;  ///< null: no DRA driver is configured
   MemoryReadings memory_;
   Alarm alarm_;
+  kj::Promise<void> statusLook_ = nullptr;  ///< the newest
   kj::TaskSet tasks_;
 };
 

@@ -1,6 +1,7 @@
 // What the kubelet asks of the device plugins, and the answers to it.
 
 #include "plugind/core/preferred_allocation.h"
+#include "plugind/own_threads.h"
 #include "plugind/state_loop.h"
 
 #include <utility>
@@ -30,12 +31,14 @@ void StateLoop::allocateAsked(const ResourceName& name, std::shared_ptr<Allocate
     if (call->claim()) call->refuse(grpc::UNAVAILABLE, kEnded);
     return;
   }
+  if (refusedWithoutThreads(*call)) return;
   const AllocateRequest request{name, call->ids(), resource->shown(call->ids())};
   carryOut(ledger_.allocateAsked(calls_.open(call), request, now()));
 }
 
 void StateLoop::startAsked(const ResourceName& name, std::shared_ptr<StartCall> call) {
   if (call->claimed()) return;
+  if (refusedWithoutThreads(*call)) return;
   carryOut(ledger_.preStartAsked(calls_.open(call), {name, call->ids()}, now()));
 }
 

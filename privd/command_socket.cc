@@ -4,11 +4,13 @@
 #include "ipc/socket/unix_socket.h"
 #include "privd/log_line.h"
 
+#include <algorithm>
+
 namespace vfiogate {
 namespace {
 
-constexpr unsigned kMostOfAUid = 4;
-constexpr unsigned kMostInAll = 7;
+constexpr std::ptrdiff_t kMostOfAUid = 4;
+constexpr std::size_t kMostInAll = 7;
 constexpr auto kPauseWhenStarved = 100 * kj::MILLISECONDS;
 
 }  // namespace
@@ -46,35 +48,45 @@ kj::Promise<void> CommandSocket::acceptAll() {
   return observer_.whenBecomesReadable().then([this]() { return acceptAll(); });
 }
 
+bool CommandSocket::full(uid_t uid) const {
+  const auto isOfUid = [uid](const auto& seat) { return seat.second.uid == uid; };
+  return seats_.size() >= kMostInAll || std::ranges::count_if(seats_, isOfUid) >= kMostOfAUid;
+}
+
+void CommandSocket::makeRoomFor(uid_t uid) {
+  for (auto seat = seats_.begin(); full(uid) && seat != seats_.end();) {
+    if (!seat->second.connection->settled()) {
+      ++seat;
+      continue;
+    }
+    seat->second.connection->hangUp("makes room for a newer one");
+    seat = seats_.erase(seat);
+  }
+}
+
 void CommandSocket::take(kj::AutoCloseFd fd) {
   const PeerIdentity peer = peerOf(fd.get());
   const auto rights = rightsOf(policy_, Origin::kAccepted, peer.uid);
-  const bool full = total_ >= kMostInAll || connections_[peer.uid] >= kMostOfAUid;
-  if (!rights || full) {
-    if (connections_[peer.uid] == 0) connections_.erase(peer.uid);
+  if (rights) makeRoomFor(peer.uid);
+  if (!rights || full(peer.uid)) {
     logLine(LogEvent::kPeerRefused,
             {{"uid", kj::str(peer.uid)},
              {"pid", peer.pid ? kj::str(*peer.pid) : kj::str("null")},
-             {"reason", kj::str(full ? "too many connections" : "only root may connect")}});
+             {"reason", kj::str(rights ? "too many connections" : "only root may connect")}});
     return;
   }
-  ++connections_[peer.uid];
-  ++total_;
   auto stream = io_.lowLevelProvider->wrapSocketFd(kj::mv(fd), kStreamFlags);
   auto connection = kj::heap<Connection>(node_, *rights, nullptr, kj::mv(stream),
                                          AuditPeer{"root", peer.uid, peer.pid.value_or(0)});
+  const std::uint64_t seat = ++lastSeat_;
+  seats_.emplace(seat, Seat{peer.uid, connection.get()});
   auto ended = connection->ended();
-  tasks_.add(ended.attach(kj::mv(connection)).then([this, uid = peer.uid](kj::String why) {
-    if (why.size() > 0) {
-      logLine(LogEvent::kPeerHungUp, {{"uid", kj::str(uid)}, {"reason", kj::mv(why)}});
-    }
-    leave(uid);
-  }));
-}
-
-void CommandSocket::leave(uid_t uid) {
-  --total_;
-  if (--connections_[uid] == 0) connections_.erase(uid);
+  tasks_.add(ended
+                 .then([uid = peer.uid](kj::String why) {
+                   if (why.size() == 0) return;
+                   logLine(LogEvent::kPeerHungUp, {{"uid", kj::str(uid)}, {"reason", kj::mv(why)}});
+                 })
+                 .attach(kj::defer([this, seat]() { seats_.erase(seat); }), kj::mv(connection)));
 }
 
 void CommandSocket::taskFailed(kj::Exception&& exception) {

@@ -6,12 +6,14 @@
 
 #include <kj/async-io.h>
 
+#include <cstdint>
 #include <map>
 
 namespace vfiogate {
 
 /// Serves whoever connects to `listener` and has rights: at most 4 connections a uid and 7 in all,
-/// which leaves the eighth place to plugind. Who comes on top is closed at once.
+/// which leaves the eighth place to plugind. Who comes on top displaces the oldest that waits for
+/// no answer, such as a `privd watch`; where all of them wait for one it is closed at once.
 class CommandSocket final : private kj::TaskSet::ErrorHandler {
 public:
   CommandSocket(Node& node, kj::AsyncIoContext& io, RolePolicy policy, kj::AutoCloseFd listener);
@@ -19,7 +21,8 @@ public:
 private:
   kj::Promise<void> acceptAll();
   void take(kj::AutoCloseFd fd);
-  void leave(uid_t uid);
+  bool full(uid_t uid) const;
+  void makeRoomFor(uid_t uid);
   void taskFailed(kj::Exception&& exception) override;
 
   Node& node_;
@@ -27,10 +30,14 @@ private:
   RolePolicy policy_;
   kj::AutoCloseFd listener_;
   kj::UnixEventPort::FdObserver observer_;
-  std::map<uid_t, unsigned> connections_;
+  struct Seat {
+    uid_t uid;
+    Connection* connection;  ///< its task has it
+  };
+  std::map<std::uint64_t, Seat> seats_;  ///< in the order of coming
+  std::uint64_t lastSeat_ = 0;
   bool starved_ = false;  ///< of descriptors; told once, until all who wait were taken
-  unsigned total_ = 0;
-  kj::TaskSet tasks_;  // last: they use all of the above
+  kj::TaskSet tasks_;     // last: they use all of the above
 };
 
 }  // namespace vfiogate

@@ -10,12 +10,10 @@ Connection::Connection(Node& node, Rights rights, kj::Maybe<DescriptorSender> ch
       hungUp_(kj::newPromiseAndFulfiller<kj::String>()),
       metered_(*stream_),
       network_(metered_, capnp::rpc::twoparty::Side::SERVER, kFromPrivd),
-      rpc_(capnp::makeRpcServer(network_, makeDoor(node, Service{rights, kj::mv(channel),
-                                                                 [this](kj::StringPtr why) {
-                                                                   hungUp_.fulfiller->fulfill(
-                                                                       kj::str(why));
-                                                                 },
-                                                                 std::move(who)}))) {
+      rpc_(capnp::makeRpcServer(
+          network_,
+          makeDoor(node, Service{rights, kj::mv(channel),
+                                 [this](kj::StringPtr why) { hangUp(why); }, std::move(who)}))) {
   rpc_.setFlowLimit(kFlowLimitWords);
   metered_.countQueueWith([this]() { return network_.getCurrentQueueCount(); });
 }

@@ -19,6 +19,11 @@ public:
   /// Resolves when it is over, with the reason for the log; empty: the peer just left.
   kj::Promise<kj::String> ended();
 
+  /// True: no call of the peer's waits for an answer, and there was one; a watcher is.
+  bool settled() const { return metered_.settled(); }
+  /// Ends it; `why` is for the log.
+  void hangUp(kj::StringPtr why) { hungUp_.fulfiller->fulfill(kj::str(why)); }
+
 private:
   kj::Own<kj::AsyncIoStream> stream_;
   kj::PromiseFulfillerPair<kj::String> hungUp_;

@@ -130,7 +130,7 @@ private:
     const bool foreign = refusal == KubeletGate::Refusal::kForeignPrefix;
     logLine(LogEvent::kSocketRefused,
             {{"resource", kj::str(resource.str().c_str())},
-             {"reason", kj::str(foreign ? "no --resource-prefix covers it" : "64 sockets made")}});
+             {"reason", kj::str(foreign ? "no --resource-prefix covers it" : "64 are served")}});
     if (foreign) {
       answer.setForeignPrefix();
     } else {

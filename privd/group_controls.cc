@@ -1,9 +1,11 @@
 #include "privd/group_controls.h"
 
 #include "ipc/codec/encode_snapshot.h"
+#include "privd/log_line.h"
 #include "privd/pci_scan.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace vfiogate {
 namespace {
@@ -32,21 +34,27 @@ protected:
   kj::Promise<void> look(LookContext context) override {
     auto answer = context.getResults().initAnswer();
     const Snapshot seen = scanGroup(place_.sysfs, place_.dev, id_);
+    tellNews(seen);
     if (isIn(seen)) {
       encode(seen, answer.initSeen(), noControl);
     } else {
       answer.setVanished();
     }
+    answer.setOnFile(place_.records.isOnFile(members_));
     return kj::READY_NOW;
   }
 
-  kj::Promise<void> hold(HoldContext /*context*/) override {
-    place_.holds.hold(members_, place_.claimant);
+  kj::Promise<void> allocate(AllocateContext context) override {
+    const std::string note(context.getParams().getNote().cStr());
+    if (place_.records.allocate(members_, note, place_.session)) return kj::READY_NOW;
+    logLine(LogEvent::kRecordFailed,
+            {{"group", kj::str(id_.number())},
+             {"error", kj::str(strerrordesc_np(place_.records.lastError()))}});
     return kj::READY_NOW;
   }
 
-  kj::Promise<void> drop(DropContext /*context*/) override {
-    place_.holds.drop(members_);
+  kj::Promise<void> release(ReleaseContext /*context*/) override {
+    place_.records.release(members_);
     return kj::READY_NOW;
   }
 
@@ -59,6 +67,21 @@ protected:
   }
 
 private:
+  /// What a look finds and the snapshot has not, because the event was lost, is looked at for all.
+  void tellNews(const Snapshot& seen) {
+    const auto known = place_.source.current().snapshot;
+    Places news;
+    for (const auto& [address, device] : seen.devices) {
+      const auto before = known->devices.find(address);
+      if (before == known->devices.end() || before->second != device) news.devices.insert(address);
+    }
+    for (const auto& [id, group] : seen.groups) {
+      const auto before = known->groups.find(id);
+      if (before == known->groups.end() || before->second.use != group.use) news.groups.insert(id);
+    }
+    if (!news.devices.empty() || !news.groups.empty()) place_.source.hint(news);
+  }
+
   using Change = kj::Promise<LendingAnswer> (LendingBinder::*)(const std::vector<Bdf>&);
 
   /// True if this is still the group that the capability was made for.

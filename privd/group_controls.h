@@ -3,9 +3,9 @@
 
 #include "ipc/schema/helper.capnp.h"
 #include "ipc/types/snapshot.h"
-#include "privd/holds.h"
 #include "privd/lending_binder.h"
 #include "privd/snapshot_source.h"
+#include "privd/state/allocation_records.h"
 #include "privd/sysfs_root.h"
 
 #include <map>
@@ -20,9 +20,9 @@ public:
   struct Place {
     const SysfsRoot& sysfs;
     const DevRoot& dev;
-    Holds& holds;
-    Holds::Claimant claimant;  ///< for whom the groups are held
-    const SnapshotSource& source;
+    AllocationRecords& records;
+    AllocationRecords::Session session;  ///< for which the groups are allocated
+    SnapshotSource& source;
     LendingBinder* binder;  ///< null: without the right to bind
   };
 

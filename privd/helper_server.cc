@@ -1,5 +1,6 @@
 #include "privd/helper_server.h"
 
+#include "ipc/codec/bounded_lists.h"
 #include "ipc/codec/decode_specs.h"
 #include "privd/bind_server.h"
 #include "privd/feed.h"
@@ -24,8 +25,8 @@ struct Peer : kj::Refcounted {
   Peer(Node& sharedNode, Service howServed)
       : node(sharedNode),
         service(kj::mv(howServed)),
-        claimant(node.holds.newClaimant()),
-        controls({node.sysfs, node.dev, node.holds, claimant, node.source,
+        recordSession(node.records.newSession()),
+        controls({node.sysfs, node.dev, node.records, recordSession, node.source,
                   binderFor(node, service.rights)}) {}
 
   /// Null: the connection may not have groups bound.
@@ -36,7 +37,7 @@ struct Peer : kj::Refcounted {
 
   Node& node;
   Service service;
-  const Holds::Claimant claimant;
+  const AllocationRecords::Session recordSession;
   bool entered = false;
   GroupControls controls;
   kj::Maybe<kj::Own<Feed>> feed;
@@ -118,7 +119,7 @@ protected:
   }
 
   kj::Promise<void> adopted(AdoptedContext /*context*/) override {
-    if (peer_->service.channel != nullptr) peer_->node.holds.keepOnly(peer_->claimant);
+    if (peer_->service.channel != nullptr) peer_->node.records.keepOnly(peer_->recordSession);
     return kj::READY_NOW;
   }
 
@@ -235,6 +236,18 @@ private:
   kj::Canceler newConfiguration_;  // last: it uses all of the above
 };
 
+void tellAllocated(const AllocationRecords& records, schema::EnterAnswer::Builder answer) {
+  encodeList(
+      records.groups(), kMaxFunctions, [&](auto size) { return answer.initAllocated(size); },
+      [](const AllocatedGroup& group, schema::AllocatedGroup::Builder out) {
+        encodeList(
+            group.members, kMaxFunctions, [&](auto size) { return out.initMembers(size); },
+            encodeAddress);
+        out.setNote(group.note);
+      });
+  answer.setAllocatedComplete(records.complete());
+}
+
 class DoorServer final : public schema::Door::Server {
 public:
   explicit DoorServer(kj::Own<Peer> peer)
@@ -264,6 +277,7 @@ protected:
     answer.setSession(KJ_ASSERT_NONNULL(session_));
     answer.setLease(lease_);
     answer.setMayBind(Peer::binderFor(peer_->node, peer_->service.rights) != nullptr);
+    if (peer_->service.channel != nullptr) tellAllocated(peer_->node.records, answer);
     return kj::READY_NOW;
   }
 

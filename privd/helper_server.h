@@ -6,7 +6,6 @@
 #include "privd/binding_office.h"
 #include "privd/cdi_store.h"
 #include "privd/claim_store.h"
-#include "privd/holds.h"
 #include "privd/kubelet_gate.h"
 #include "privd/lending_binder.h"
 #include "privd/pci_scan.h"
@@ -14,6 +13,7 @@
 #include "privd/plugind_lease.h"
 #include "privd/rights.h"
 #include "privd/snapshot_source.h"
+#include "privd/state/allocation_records.h"
 #include "privd/uevent_socket.h"
 
 #include <kj/async.h>
@@ -28,7 +28,7 @@ struct Node {
   const SysfsRoot& sysfs;
   const DevRoot& dev;
   KubeletGate& kubelet;
-  Holds& holds;
+  AllocationRecords& records;
   PlugindLease& lease;
   kj::Maybe<PlugindConfig&> config;  ///< to be watched for plugind
   kj::Maybe<CdiStore&> cdi;          ///< null: plugind has not the right

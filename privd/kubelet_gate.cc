@@ -25,7 +25,8 @@ kj::String socketNameOf(const ResourceName& resource) {
 }
 
 KubeletGate::KubeletGate(kj::UnixEventPort& port, kj::Timer& timer, kj::StringPtr kubeletDir,
-                         kj::Vector<kj::String> prefixes, kj::StringPtr draDriver)
+                         kj::Vector<kj::String> prefixes, kj::StringPtr draDriver,
+                         kj::StringPtr ownSocket)
     : directory_(kj::str(kubeletDir, "/device-plugins")),
       podResourcesDirectory_(kj::str(kubeletDir, "/pod-resources")),
       registrationSocket_(kj::str(directory_, "/kubelet.sock")),
@@ -35,6 +36,7 @@ KubeletGate::KubeletGate(kj::UnixEventPort& port, kj::Timer& timer, kj::StringPt
       draDriver_(kj::str(draDriver)),
       draDirectory_(kj::str(kubeletDir, "/plugins/", draDriver)),
       draRegistry_(kj::str(kubeletDir, "/plugins_registry")),
+      ownSocket_(kj::str(ownSocket)),
       devicePlugins_(port, timer, directory_, ""),
       podResources_(port, timer, podResourcesDirectory_, "") {}
 
@@ -45,10 +47,21 @@ bool KubeletGate::covers(const ResourceName& resource) const {
   return false;
 }
 
-kj::Maybe<KubeletGate::Refusal> KubeletGate::refuse(const ResourceName& resource) const {
+kj::Maybe<KubeletGate::Refusal> KubeletGate::refuse(const ResourceName& resource) {
   if (!covers(resource)) return Refusal::kForeignPrefix;
-  if (served_.size() >= kMaxResources && !served_.contains(resource)) return Refusal::kTooMany;
-  return nullptr;
+  if (served_.size() < kMaxResources || served_.contains(resource)) return nullptr;
+  forgetUnserved();
+  return served_.size() < kMaxResources ? nullptr : kj::Maybe<Refusal>(Refusal::kTooMany);
+}
+
+void KubeletGate::forgetUnserved() {
+  std::erase_if(served_, [this](const ResourceName& resource) {
+    const auto path = kj::str(directory_, "/", socketNameOf(resource));
+    const auto dialled = dialAt(path);
+    const int error = dialled ? 0 : dialled.error().error;
+    if (error == ECONNREFUSED) unlinkat(AT_FDCWD, path.cStr(), 0);
+    return error == ECONNREFUSED || error == ENOENT;
+  });
 }
 
 Result<KubeletGate::Listener, SocketError> KubeletGate::listen(const ResourceName& resource) {
@@ -63,7 +76,10 @@ Result<KubeletGate::Listener, SocketError> KubeletGate::listenDra(DraSocket sock
   const bool service = socket == DraSocket::kService;
   const kj::StringPtr directory = service ? draDirectory_ : draRegistry_;
   const auto name = service ? kj::str("dra.sock") : registrationName();
-  auto fd = listenAt(directory, name, WhoMayConnect::kOwner);
+  // The kubelet looks at every name that appears in its registry, before it asks whether it begins
+  // with a dot.
+  auto fd = service ? listenAt(directory, name, WhoMayConnect::kOwner)
+                    : listenInPlace(directory, name, WhoMayConnect::kOwner);
   if (!fd) return Failure{fd.error()};
   return Listener{kj::str(directory, "/", name), kj::mv(fd).value()};
 }
@@ -81,7 +97,19 @@ kj::String KubeletGate::registrationName() const {
 }
 
 Result<kj::AutoCloseFd, SocketError> KubeletGate::dial(Socket socket) const {
-  return dialAt(socket == Socket::kPodResources ? podResourcesSocket_ : registrationSocket_);
+  const kj::StringPtr path =
+      socket == Socket::kPodResources ? podResourcesSocket_ : registrationSocket_;
+  // Whoever gets this connection may do what we may: a link leads it nowhere, and no name to us.
+  const auto named = openAt(AT_FDCWD, path.cStr(), O_PATH | O_NOFOLLOW, 0);
+  if (!named) return Failure{SocketError{named.error().error, "open"}};
+  struct stat status = {};
+  if (fstat(named->get(), &status) != 0) return Failure{SocketError{errno, "stat"}};
+  if (S_ISLNK(status.st_mode)) return Failure{SocketError{ELOOP, "open"}};
+  struct stat own = {};
+  const bool ours = stat(ownSocket_.cStr(), &own) == 0 && own.st_dev == status.st_dev &&
+                    own.st_ino == status.st_ino;
+  if (ours) return Failure{SocketError{ELOOP, "open"}};
+  return dialAt(kj::str("/proc/self/fd/", named->get()));
 }
 
 Result<RegularFile, ReadError> KubeletGate::openCheckpoint() const {

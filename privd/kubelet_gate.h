@@ -31,11 +31,13 @@ struct KubeletFiles {
 
 /// Makes and dials sockets below `<kubelet-dir>`, and reads no byte that goes over them, nor of the
 /// checkpoint. What belongs to resources outside `prefixes` is refused, and what belongs to any DRA
-/// driver but `draDriver`; empty: there is none.
+/// driver but `draDriver`; empty: there is none. `ownSocket` is that of privd's commands, where a
+/// connection of root's may do everything.
 class KubeletGate {
 public:
   KubeletGate(kj::UnixEventPort& port, kj::Timer& timer, kj::StringPtr kubeletDir,
-              kj::Vector<kj::String> prefixes, kj::StringPtr draDriver = "");
+              kj::Vector<kj::String> prefixes, kj::StringPtr draDriver = "",
+              kj::StringPtr ownSocket = "");
 
   enum class Refusal { kForeignPrefix, kTooMany };
   struct Listener {
@@ -46,8 +48,8 @@ public:
   /// True if a --resource-prefix does.
   bool covers(const ResourceName& resource) const;
 
-  /// Null: the resource may be served. At most 64 resources in privd's life.
-  kj::Maybe<Refusal> refuse(const ResourceName& resource) const;
+  /// Null: the resource may be served. At most 64 are at once; whose listener is closed is none.
+  kj::Maybe<Refusal> refuse(const ResourceName& resource);
 
   /// A listening socket for a resource that refuse() lets through; the one before is replaced.
   Result<Listener, SocketError> listen(const ResourceName& resource);
@@ -60,7 +62,7 @@ public:
   Result<bool, ReadError> withdrawDra() const;
 
   enum class Socket { kRegistration, kPodResources };
-  /// A connection to the kubelet.
+  /// A connection to the kubelet. ELOOP: a link is in its place, or the socket is `ownSocket`.
   Result<kj::AutoCloseFd, SocketError> dial(Socket socket) const;
 
   /// The checkpoint as it is now, complete, since the kubelet renames a new one into its place.
@@ -75,6 +77,7 @@ public:
   kj::Promise<void> changedSince(std::uint64_t seen);
 
 private:
+  void forgetUnserved();
   kj::String registrationName() const;
 
   kj::String directory_;
@@ -86,6 +89,7 @@ private:
   kj::String draDriver_;
   kj::String draDirectory_;
   kj::String draRegistry_;
+  kj::String ownSocket_;
   NameWatch devicePlugins_;
   NameWatch podResources_;
   std::set<ResourceName> served_;

@@ -128,7 +128,7 @@ Result<PlacesHeld, StepFailure> confineTo(const ServeOptions& options, const Sys
   const Landlocked confined = confine(open);
   if (confined.failure) return Failure{*confined.failure};
   if (confined.abi == 0 && options.requireLandlock) {
-    return Failure{StepFailure{"--require-landlock: this kernel has none", confined.whyNone}};
+    return Failure{StepFailure{"--require-landlock: landlock_create_ruleset", confined.whyNone}};
   }
   report(confined, allowed);
   held.abi = confined.abi;

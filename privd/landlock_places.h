@@ -69,6 +69,7 @@ inline constexpr std::array kPrivdPlaces{
     PlaceRow{"<state-dir>/bindings", kReplaceFiles, "former drivers"},
     PlaceRow{"<state-dir>/holds", kReplaceFiles, "operators' holds"},
     PlaceRow{"<state-dir>/declared", kReplaceFiles, "operators' declarations"},
+    PlaceRow{"<state-dir>/devices", kReplaceFiles, "what is allocated, and to whom"},
     PlaceRow{"<audit-log>/..", kReadFile | kReplaceFiles | kTruncate,
              "the audit log, when it rotates"},
 };
@@ -88,7 +89,7 @@ AllowedPlaces allowedPlaces(const ServeOptions& options, const SysfsRoot& sysfs)
 /// Of a privd that is confined; keep it. An entry of /proc that nobody holds is another file when
 /// it is looked up again, for which no rule stands.
 struct PlacesHeld {
-  int abi = 0;  ///< of Landlock; 0: the kernel has none, and nothing is confined
+  int abi = 0;  ///< of Landlock; 0: not to be had, and nothing is confined
   std::vector<kj::AutoCloseFd> descriptors;
 };
 

@@ -2,8 +2,6 @@
 
 #include <kj/vector.h>
 
-#include <unistd.h>
-
 namespace vfiogate {
 inline namespace privd_log {
 namespace {
@@ -94,6 +92,8 @@ kj::StringPtr eventName(LogEvent event) {
       return "kubelet_appeared";
     case LogEvent::kDirectoryMissing:
       return "directory_missing";
+    case LogEvent::kDirectoryLost:
+      return "directory_lost";
     case LogEvent::kDescriptorNotSent:
       return "descriptor_not_sent";
     case LogEvent::kSpecWritten:
@@ -124,8 +124,14 @@ kj::StringPtr eventName(LogEvent event) {
       return "change_refused";
     case LogEvent::kBindingUnfinished:
       return "binding_unfinished";
+    case LogEvent::kNotBindable:
+      return "not_bindable";
     case LogEvent::kStateProblem:
       return "state_problem";
+    case LogEvent::kRecordFailed:
+      return "record_failed";
+    case LogEvent::kLinesLeftOut:
+      return "lines_left_out";
   }
   return "unknown";
 }
@@ -146,11 +152,6 @@ kj::String formatLine(LogEvent event, kj::ArrayPtr<const LogField> fields) {
   }
   line.add('\0');
   return kj::String(line.releaseAsArray());
-}
-
-void logLine(LogEvent event, std::initializer_list<LogField> fields) {
-  const auto line = kj::str(formatLine(event, kj::arrayPtr(fields.begin(), fields.size())), "\n");
-  [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, line.cStr(), line.size());
 }
 
 }  // namespace privd_log

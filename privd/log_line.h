@@ -36,6 +36,7 @@ enum class LogEvent {
   kKubeletAbsent,
   kKubeletAppeared,
   kDirectoryMissing,
+  kDirectoryLost,
   kDescriptorNotSent,
   kSpecWritten,
   kSpecUnlinked,
@@ -52,6 +53,9 @@ enum class LogEvent {
   kChangeRefused,
   kBindingUnfinished,
   kStateProblem,
+  kNotBindable,
+  kRecordFailed,
+  kLinesLeftOut,
 };
 
 /// The event's name, such as "peer_refused".
@@ -67,8 +71,17 @@ struct LogField {
 /// line nor fill the log.
 kj::String formatLine(LogEvent event, kj::ArrayPtr<const LogField> fields);
 
-/// Writes the line to stderr in one piece. A reader that went away is no failure of ours.
+/// Writes the line to stderr in one piece, within its event's allowance (LineAllowance). A reader
+/// that went away is no failure of ours. How many lines of an event were left out is told before
+/// the next one of it.
 void logLine(LogEvent event, std::initializer_list<LogField> fields = {});
+
+/// Tells how many were left out since, of each event.
+void tellLeftOut();
+
+/// From now on a reader of stderr that reads nothing costs lines, and not the process: where stderr
+/// is a pipe or a socket, what finds no room there is left out. False: it stays as it is.
+bool neverWaitForLogReader();
 
 }  // namespace privd_log
 }  // namespace vfiogate

@@ -1,5 +1,6 @@
 // privd: the root helper of vfiogate, and its command line.
 
+#include "ipc/types/build_info.h"
 #include "privd/cli/commands.h"
 #include "privd/serve.h"
 #include "privd/serve_options.h"
@@ -33,9 +34,9 @@ int main(int argc, char** argv) {
   CLI::App app("Sees PCI devices and hands them to virtual machines, one IOMMU group at a time.",
                "privd");
   app.require_subcommand(1);
-  app.set_version_flag("--version", VFIOGATE_VERSION);
+  app.set_version_flag("--version", std::string(vfiogate::kBuild.text));
   int exitCode = 0;
-  vfiogate::ServeOptions options;
+  vfiogate::ServeOptions options{.build = vfiogate::kBuild};
   CLI::App* serve = app.add_subcommand("serve", "the daemon: watches the hardware for plugind");
   vfiogate::addServeOptions(*serve, options);
   vfiogate::addCommands(app, exitCode, vfiogate::makeLocalOffice);

@@ -70,7 +70,7 @@ kj::Promise<void> PlugindLink::serve(kj::AutoCloseFd fd, Rights rights, AuditPee
     } else {
       logLine(LogEvent::kPeerGone, {{"role", kj::str("plugind")}});
     }
-    // Where it is privd that ends, the socket stays: plugind serves it meanwhile.
+    // Where privd is killed, the socket stays: plugind serves it meanwhile.
     withdrawDra(node_.kubelet);
     // A connection that held is no failure; one that broke at once keeps the pause growing.
     if (io_.provider->getTimer().now() - began > kLongestPause) pause_ = kShortestPause;

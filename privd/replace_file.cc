@@ -11,7 +11,8 @@
 namespace vfiogate {
 
 Result<Done, ReadError> replaceFile(int directory, const std::string& temporary,
-                                    const std::string& name, const std::string& text, mode_t mode) {
+                                    const std::string& name, const std::string& text, mode_t mode,
+                                    Synced synced) {
   auto created = createAt(directory, temporary.c_str(), mode);
   if (!created && created.error().error == EEXIST) {  // of a privd that died meanwhile
     if (unlinkat(directory, temporary.c_str(), 0) != 0 && errno != ENOENT) {
@@ -22,7 +23,7 @@ Result<Done, ReadError> replaceFile(int directory, const std::string& temporary,
   if (!created) return Failure{created.error()};
   const kj::AutoCloseFd file = kj::mv(created).value();
   int error = writeWhole(file.get(), text);
-  if (error == 0 && fsync(file.get()) != 0) error = errno;
+  if (error == 0 && synced == Synced::kFirst && fsync(file.get()) != 0) error = errno;
   if (error == 0 && renameat(directory, temporary.c_str(), directory, name.c_str()) != 0) {
     error = errno;
   }

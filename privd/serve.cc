@@ -10,6 +10,7 @@
 #include "privd/helper_server.h"
 #include "privd/instance_lock.h"
 #include "privd/landlock_places.h"
+#include "privd/lasting_directories.h"
 #include "privd/log_line.h"
 #include "privd/plugind_link.h"
 #include "privd/snapshot_source.h"
@@ -39,6 +40,7 @@ constexpr ResourceLimits kLimits{.descriptors = 4096, .memory = 56U << 20U};
 constexpr auto kFirstPause = 250 * kj::MILLISECONDS;
 constexpr auto kLongestTurn = 2 * kj::SECONDS;
 constexpr auto kLongestChange = 10 * kj::SECONDS;
+constexpr auto kLeftOutPause = 10 * kj::SECONDS;
 
 int fail(const std::string& what) {
   std::cerr << "privd: " << what << "\n";
@@ -83,6 +85,7 @@ struct Opened {
   kj::AutoCloseFd commands;
   kj::Maybe<kj::AutoCloseFd> uevents;
   BindingParts binding;
+  AllocationRecords allocations;
 };
 
 std::string why(int error) {
@@ -123,6 +126,13 @@ Result<Opened, std::string> openAll(const ServeOptions& options) {
   // A rotated log's head is told at once: its file may be carried away.
   auto binding = openBindingParts(options.stateDir, options.binding, {.rotated = tellHead});
   if (!binding) return Failure{binding.error()};
+  auto allocations = AllocationRecords::open(options.stateDir, binding->bootId);
+  if (!allocations) {
+    return Failure{"--state-dir " + options.stateDir + "/" + allocations.error().str()};
+  }
+  for (const std::string& problem : allocations->problems()) {
+    logLine(LogEvent::kStateProblem, {{"file", kj::str(problem.c_str())}});
+  }
   const SplitPath path = splitPath(options.socket);
   auto commands = listenAt(path.directory.c_str(), path.name.c_str(), WhoMayConnect::kOwner);
   if (!commands) {
@@ -138,8 +148,17 @@ Result<Opened, std::string> openAll(const ServeOptions& options) {
     }
     uevents = kj::mv(socket).value();
   }
-  return Opened{kj::mv(lease).value(),    kj::mv(sysfs).value(), kj::mv(dev).value(),
-                kj::mv(commands).value(), kj::mv(uevents),       kj::mv(binding).value()};
+  return Opened{kj::mv(lease).value(),      kj::mv(sysfs).value(), kj::mv(dev).value(),
+                kj::mv(commands).value(),   kj::mv(uevents),       kj::mv(binding).value(),
+                kj::mv(allocations).value()};
+}
+
+/// What a flood left out is told, too, once nothing of it follows.
+kj::Promise<void> tellLeftOutForever(kj::Timer& timer) {
+  return timer.afterDelay(kLeftOutPause).then([&timer]() {
+    tellLeftOut();
+    return tellLeftOutForever(timer);
+  });
 }
 
 /// Resolves when the lock is ours. The kernel can wait for a lock only by holding the loop up, so
@@ -164,7 +183,7 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
   NameWatch plugindSocket(io.unixEventPort, timer, plugindPath.directory.c_str(),
                           plugindPath.name.c_str());
   KubeletGate kubelet(io.unixEventPort, timer, options.kubeletDir.c_str(), prefixesOf(options),
-                      options.draDriver.c_str());
+                      options.draDriver.c_str(), options.socket.c_str());
   kj::Maybe<PlugindConfig> config;
   if (!options.plugindConfig.empty()) {
     config.emplace(io.unixEventPort, timer, options.plugindConfig.c_str());
@@ -172,24 +191,26 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
   const std::uint64_t epoch = drawNumber();
   io.waitScope.poll();  // KJ asks for the signals at its first look, which the filter forbids
 
+  LastingDirectories directories = lastingDirectories(options, Confined::kYes);
   const auto places = confineTo(options, opened.sysfs);
   if (!places) return places.error();
+  if (places->abi == 0) directories = lastingDirectories(options, Confined::kNo);
   if (auto failure = loadFilter(kPrivdRules)) return failure;
   logLine(LogEvent::kLockedDown);
 
   if (opened.lease.isFree()) withdrawDra(kubelet);  // otherwise that plugind may be serving it
 
   const RolePolicy policy = policyOf(options);
-  Holds holds;
-  Binding binding({opened.sysfs, opened.dev, holds, io.unixEventPort, timer, options.plugindUid,
-                   policy.plugindRights.bind},
+  Binding binding({opened.sysfs, opened.dev, opened.allocations, opened.lease, io.unixEventPort,
+                   timer, options.plugindUid, policy.plugindRights.bind},
                   kj::mv(opened.binding), options.binding, kj::mv(forkServer));
   Eyes eyes = eyesOn(opened.sysfs, opened.dev);
   eyes.office = [&binding](const Snapshot& snapshot, const IommuGroup& group) {
     return binding.officeOf(snapshot, group);
   };
   SnapshotSource source(timer, epoch, options.rescanSeconds * kj::SECONDS, kj::mv(eyes));
-  if (source.current().generation == 0) return StepFailure{.step = "the first look at sysfs"};
+  if (source.current().generation == 0)
+    return StepFailure{.step = "the first scan of sysfs failed"};
   kj::Maybe<UeventListener> uevents;
   KJ_IF_MAYBE (socket, opened.uevents) {
     uevents.emplace(io.unixEventPort, kj::mv(*socket),
@@ -203,14 +224,16 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
   }
   kj::Maybe<LendingBinder&> lendings;
   if (policy.plugindRights.bind) lendings = binding.lendings();
-  Node node{source,       uevents,    opened.sysfs, opened.dev, kubelet, holds,
+  Node node{source,       uevents,    opened.sysfs, opened.dev, kubelet, opened.allocations,
             opened.lease, config,     cdi,          lendings,   timer,   binding.operators(),
             claims,       places->abi};
   CommandSocket commands(node, io, policy, kj::mv(opened.commands));
   PlugindLink plugind(node, io, policy, options.plugind.c_str(), plugindSocket);
   binding.serve(source, options.declared);
   const auto first = source.current();
-  logLine(LogEvent::kStarted, {{"devices", kj::str(first.snapshot->devices.size())},
+  logLine(LogEvent::kStarted, {{"version", kj::str(options.build.version.data())},
+                               {"commit", kj::str(options.build.commit.data())},
+                               {"devices", kj::str(first.snapshot->devices.size())},
                                {"groups", kj::str(first.snapshot->groups.size())}});
   const bool binds = policy.plugindRights.bind || !options.declared.empty() ||
                      !binding.operators().declared().empty();
@@ -220,11 +243,22 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
             {{"reason", kj::str(obstacle.code.data())}, {"fix", kj::str(obstacle.fix.data())}});
   }
   auto heads = binding.tellHeads();
-  ended.wait(io.waitScope);
+  auto leftOut = tellLeftOutForever(timer);
+  std::optional<StepFailure> failure;
+  auto lost = whenLost(directories, timer).then([&failure](LastingDirectories::Lost what) {
+    logLine(LogEvent::kDirectoryLost, {{"directory", kj::str(what.path.c_str())},
+                                       {"why", kj::str(what.why)},
+                                       {"then", kj::str("ends, to be started anew")}});
+    failure = StepFailure{what.path + " " + what.why + ": start privd again"};
+  });
+  ended.exclusiveJoin(kj::mv(lost)).wait(io.waitScope);
   // A change that was begun is brought to its end, unless the kernel keeps it.
   binding.idle().exclusiveJoin(timer.afterDelay(kLongestChange)).wait(io.waitScope);
+  // plugind may end after privd, and cannot unlink it. One that lives on asks the next privd for
+  // it.
+  withdrawDra(kubelet);
   logLine(LogEvent::kStopped);
-  return std::nullopt;
+  return failure;
 }
 
 }  // namespace
@@ -233,6 +267,7 @@ int serve(const ServeOptions& options) {
   if (geteuid() != 0) {
     return fail("serve: must be started as root; it gives up every capability by itself");
   }
+  neverWaitForLogReader();
   kj::UnixEventPort::captureSignal(SIGTERM);
   kj::UnixEventPort::captureSignal(SIGINT);
   endWithoutMemory(kj::str(formatLine(LogEvent::kOutOfMemory, nullptr), "\n").cStr());

@@ -1,6 +1,7 @@
 #pragma once
 // What `privd serve` was told.
 
+#include "ipc/types/build_info.h"
 #include "privd/binding_options.h"
 
 #include <sys/types.h>
@@ -18,6 +19,7 @@ class App;
 namespace vfiogate {
 
 struct ServeOptions {
+  BuildInfo build;  ///< no option: of this program, for the log
   std::string socket = "/run/vfiogate/privd/privd.sock";
   std::string plugind = "/run/vfiogate/plugind/plugind.sock";
   uid_t plugindUid = 64532;
@@ -31,7 +33,7 @@ struct ServeOptions {
   std::vector<std::string> resourcePrefixes = {"vfiogate.dev/"};
   std::string draDriver;  ///< empty: none
   std::string uevents = "on";
-  std::uint32_t rescanSeconds = 60;
+  std::uint32_t rescanSeconds = 10;
   BindingOptions binding;
   std::vector<Selector> declared;
   bool requireLandlock = false;

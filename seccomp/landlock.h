@@ -31,8 +31,8 @@ struct OpenPlace {
 
 /// What came of it. With a failure nothing is in force and the process must not go on.
 struct Landlocked {
-  int abi = 0;      ///< of the kernel, by which this process is confined; 0: it has none
-  int whyNone = 0;  ///< errno with which the kernel said so
+  int abi = 0;      ///< of the kernel, by which this process is confined; 0: it is not
+  int whyNone = 0;  ///< errno that says why not
   std::optional<StepFailure> failure = std::nullopt;
 };
 
@@ -43,7 +43,7 @@ struct Landlocked {
 Landlocked confine(std::span<const OpenPlace> places,
                    std::optional<std::uint16_t> dials = std::nullopt);
 
-/// The kernel's ABI; below 0: it has none, and this is the errno, negated.
+/// The kernel's ABI; below 0: it has none or may not be asked, and this is the errno, negated.
 int landlockAbi();
 
 }  // namespace vfiogate

@@ -62,7 +62,8 @@ std::optional<StepFailure> withFilter(std::span<const Rule> table,
                                       const std::function<int(scmp_filter_ctx)>& use,
                                       std::string_view step) {
   const Context context(seccomp_init(SCMP_ACT_KILL_PROCESS));
-  if (!context) return StepFailure{"seccomp_init", ENOMEM};
+  // It asks the kernel by seccomp() first, which a runtime's profile may refuse, then for memory.
+  if (!context) return StepFailure{"seccomp_init", errno};
   if (auto failed = setAttributes(context.get())) return failed;
   for (const Rule& rule : table) {
     if (auto failed = addRule(context.get(), rule)) return failed;

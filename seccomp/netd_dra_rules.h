@@ -85,7 +85,7 @@ inline constexpr std::array kNetdDraRules{
          Defensive{"a pool, or an answer, is above malloc's mmap threshold"}},
     Rule{SCMP_SYS(munmap), kAnyArgs, "gives large blocks back",
          Defensive{"a pool, or an answer, is above malloc's mmap threshold"}},
-    Rule{SCMP_SYS(brk), kAnyArgs, "heap"},
+    Rule{SCMP_SYS(brk), kAnyArgs, "heap", Defensive{"the heap outgrows what start-up left free"}},
     Rule{SCMP_SYS(mremap), kAnyArgs, "realloc of a large block",
          Defensive{"an answer above malloc's mmap threshold grows"}},
     Rule{SCMP_SYS(madvise), kAnyArgs, "gives free heap back",

@@ -41,7 +41,7 @@ inline constexpr std::array kNetdMetricsRules{
          Defensive{"metrics or a request's head are above malloc's mmap threshold"}},
     Rule{SCMP_SYS(munmap), kAnyArgs, "gives large blocks back",
          Defensive{"metrics or a request's head are above malloc's mmap threshold"}},
-    Rule{SCMP_SYS(brk), kAnyArgs, "heap"},
+    Rule{SCMP_SYS(brk), kAnyArgs, "heap", Defensive{"the heap outgrows what start-up left free"}},
     Rule{SCMP_SYS(mremap), kAnyArgs, "realloc of a large block",
          Defensive{"metrics above malloc's mmap threshold grow"}},
     Rule{SCMP_SYS(madvise), kAnyArgs, "gives free heap back",

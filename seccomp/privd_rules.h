@@ -80,7 +80,7 @@ inline constexpr std::array kPrivdRules{
          Defensive{"a snapshot or a message is above malloc's mmap threshold"}},
     Rule{SCMP_SYS(munmap), kAnyArgs, "gives large blocks back",
          Defensive{"a snapshot or a message is above malloc's mmap threshold"}},
-    Rule{SCMP_SYS(brk), kAnyArgs, "heap"},
+    Rule{SCMP_SYS(brk), kAnyArgs, "heap", Defensive{"the heap outgrows what start-up left free"}},
     Rule{SCMP_SYS(mremap), kAnyArgs, "realloc of a large block",
          Defensive{"a block above malloc's mmap threshold grows"}},
     Rule{SCMP_SYS(madvise), kAnyArgs, "gives free heap back",

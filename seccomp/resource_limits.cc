@@ -37,7 +37,6 @@ std::optional<StepFailure> limitResources(const ResourceLimits& limits,
   const std::array kinds{
       Kind{"descriptors", RLIMIT_NOFILE, limits.descriptors},
       Kind{"memory", RLIMIT_DATA, kShadowMemory ? 0 : limits.memory},
-      Kind{"tasks", RLIMIT_NPROC, limits.tasks},
   };
   for (const Kind& kind : kinds) {
     if (kind.wanted == 0) continue;

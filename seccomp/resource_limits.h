@@ -15,12 +15,11 @@ namespace vfiogate {
 struct ResourceLimits {
   std::uint64_t descriptors = 1024;  ///< open at a time
   std::uint64_t memory = 0;          ///< bytes of heap and threads' stacks; not under sanitizers
-  std::uint64_t tasks = 0;           ///< threads and processes of the user, who is not root
 };
 
 /// A limit of the starter's that is below ours, and so stays.
 struct LowerLimit {
-  const char* what;  ///< "descriptors", "memory", "tasks"
+  const char* what;  ///< "descriptors", "memory"
   std::uint64_t wanted;
   std::uint64_t allowed;
 };

@@ -13,6 +13,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <seccomp.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -95,7 +96,6 @@ inline constexpr std::array kStartupRules{
 
     // Dropping power
     Rule{SCMP_SYS(geteuid), kAnyArgs, "whether it is root"},
-    Rule{SCMP_SYS(unshare), intIs(0, CLONE_THREAD, "flags are CLONE_THREAD"), "one thread only"},
     Rule{SCMP_SYS(close_range), kAnyArgs, "stray descriptors"},
     Rule{SCMP_SYS(fcntl), intIs(1, F_GETFD, "cmd is F_GETFD"), "which of 0, 1, 2 are open"},
     Rule{SCMP_SYS(dup3), kAnyArgs, "standard input ends"},
@@ -140,6 +140,8 @@ inline constexpr std::array kPrivdStartupRules{
          "the host's name, for whoever waits for the lock; the kernel's release, for its modules",
          Defensive{"another privd waits and names who holds the lock, or the host's modules are "
                    "there to choose drivers by"}},
+    Rule{SCMP_SYS(fcntl), intIs(1, F_SETFL, "cmd is F_SETFL"), "its log is never waited for",
+         Defensive{"the log is a pipe or a socket, and its reader has stopped"}},
     Rule{SCMP_SYS(ftruncate), kAnyArgs, "who holds the lock"},
     Rule{SCMP_SYS(pwrite64), kAnyArgs, "who holds the lock"},
     Rule{SCMP_SYS(inotify_init1), kAnyArgs, "watches for sockets that come and go"},
@@ -164,12 +166,19 @@ inline constexpr std::array kPlugindStartupRules{
     Rule{SCMP_SYS(getgroups), kAnyArgs, "that there are no others"},
     Rule{SCMP_SYS(getresuid), kAnyArgs, "that it is this user"},
     Rule{SCMP_SYS(getresgid), kAnyArgs, "that it is this group"},
+    Rule{SCMP_SYS(openat),
+         intIs(2, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+               "flags are O_RDWR|O_CREAT|O_NOFOLLOW|O_CLOEXEC"),
+         "the lock beside its socket"},
+    Rule{SCMP_SYS(flock), intIs(1, LOCK_EX | LOCK_NB, "operation is LOCK_EX|LOCK_NB"),
+         "nobody else takes the socket's place meanwhile"},
     Rule{SCMP_SYS(umask), kAnyArgs, "mode of its socket at bind"},
     Rule{SCMP_SYS(socket), intIs(0, AF_UNIX, "domain is AF_UNIX"), "its socket"},
     Rule{SCMP_SYS(bind), kAnyArgs, "its socket; only local ones exist"},
     Rule{SCMP_SYS(listen), kAnyArgs, "its socket"},
     Rule{SCMP_SYS(renameat), kAnyArgs, "its socket takes its name over the old one"},
-    Rule{SCMP_SYS(connect), kAnyArgs, "probe, status and explain dial it"},
+    Rule{SCMP_SYS(connect), kAnyArgs,
+         "whether somebody listens there already; probe, status and explain dial it"},
 };
 
 /// `netd metrics`.

@@ -9,7 +9,7 @@ namespace vfiogate {
 /// code 1 and str() on stderr: half locked down is not a state to serve in.
 struct [[nodiscard]] StepFailure {
   std::string step;
-  int error = 0;  ///< errno, or 0 if the kernel accepted the step and yet it had no effect
+  int error = 0;  ///< errno, or 0 where `step` says it all
 
   /// One line for people, the errno in words.
   std::string str() const;

@@ -45,6 +45,7 @@ def main() -> int:
                 lines.append(f"skipped\t{name}: {reason}")
             elif case.get("status") == "run":
                 passed += 1
+            lines += [f"output\t{name}: {measured.text}" for measured in case.findall("measured")]
     # "3/9 Test #3: types_test ....   Passed", "***Failed", "***Timeout", "Subprocess aborted***Exception: ..."
     for match in re.finditer(r"Test +#\d+: (\S+) \.*\s*(Passed|[A-Za-z ]*\*\*\*.*?)(?:  |$)", log, re.MULTILINE):
         program, outcome = match.group(1), match.group(2).strip()
@@ -54,6 +55,8 @@ def main() -> int:
                 passed += 1  # a test that is no GoogleTest program
             continue
         if outcome == "***Skipped":  # its SKIP_RETURN_CODE; ctest keeps what it printed to itself
+            if program in reported:
+                continue  # it left the reason of each of its cases
             lines.append(f"skipped\t{program}: run it alone to see why")
             continue
         if program not in failing:

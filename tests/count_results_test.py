@@ -21,6 +21,9 @@ def line(program: str, outcome: str) -> str:
 
 class Counting(unittest.TestCase):
     def count(self, log: str, results: dict[str, str] | None = None) -> list[str]:
+        return [said for said in self.whole(log, results) if not said.startswith("output")]
+
+    def whole(self, log: str, results: dict[str, str] | None = None) -> list[str]:
         with tempfile.TemporaryDirectory() as place:
             directory = pathlib.Path(place)
             for name, text in (results or {}).items():
@@ -28,7 +31,7 @@ class Counting(unittest.TestCase):
             (directory / "log").write_text(log)
             done = subprocess.run([sys.executable, SCRIPT, place, directory / "log"], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
-            return [said for said in done.stdout.splitlines() if said and not said.startswith("output")]
+            return [said for said in done.stdout.splitlines() if said]
 
     def test_cases_count_each(self):
         said = self.count(line("a_test", "***Failed"), {"a_test": CASES.format(BAD + LEFT)})
@@ -58,6 +61,15 @@ class Counting(unittest.TestCase):
     def test_a_skipped_program_is_named(self):
         said = self.count(line("a_test", "   Passed") + line("deploy_chart_test", "***Skipped"))
         self.assertEqual(said, ["passed\t1", "skipped\tdeploy_chart_test: run it alone to see why"])
+
+    def test_a_skipped_program_that_left_its_reasons_is_counted_by_case(self):
+        said = self.count(line("a_test", "***Skipped"), {"a_test": CASES.format(LEFT)})
+        self.assertEqual(said, ["passed\t1", "skipped\tA.Left: no disk"])
+
+    def test_what_a_case_measured_is_shown(self):
+        text = '<testcase name="Timed" status="run" result="completed" classname="A"><measured>it took 3 s</measured></testcase>'
+        self.assertEqual(self.whole(line("a_test", "   Passed"), {"a_test": CASES.format(text)}),
+                         ["passed\t2", "output\tA.Timed: it took 3 s"])
 
     def test_no_test_at_all_is_an_error(self):
         with tempfile.TemporaryDirectory() as place:

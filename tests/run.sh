@@ -1,19 +1,37 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and runs every layer of tests that this machine allows.
-#   tests/run.sh          what every change must pass, under 45 minutes on 2 cores
-#   tests/run.sh --full   also ThreadSanitizer, clang-tidy on everything, longer fuzzing, each mutant, two builds,
-#                          2,000 kills and 5,000 restarts of the kubelet
-# Ends with the line "N passed, N failed, N skipped"; exit 0 only if nothing failed.
+#   tests/run.sh                    what every change must pass, under 45 minutes on 2 cores
+#   tests/run.sh --full             also ThreadSanitizer, clang-tidy on everything, longer fuzzing, each mutant, two
+#                                   builds, the cluster's long cases, 10^6 random steps of the ledger, 2,000 kills and
+#                                   5,000 restarts of the kubelet
+#   tests/run.sh --full --part N/M  the Nth of M parts of that, none longer than 100 minutes. What came of each step is
+#                                   kept in tests/full_runs.tsv; tests/full_runs.py table says which stand
+#   tests/run.sh --full STEP...     those steps
+# Ends with the line "N passed, N failed, N skipped"; exit 0 only if nothing failed. The machine's own vfiogate and
+# kubelet, if it has them, are out of reach meanwhile (tests/machines_own.sh).
+# shellcheck disable=SC2317  # the steps are called by their names
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
-full=no
+usage() { echo "tests/run.sh: $* (see --help)" >&2; exit 2; }
+steps=()
 case "${1:-}" in
   "") ;;
-  --full) full=yes ;;
-  -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
-  *) echo "tests/run.sh: unknown option '$1' (see --help)" >&2; exit 2 ;;
+  --full)
+    if [ "${2:-}" = --part ]; then
+      [ $# -eq 3 ] || usage "--part N/M"
+      mapfile -t steps < <(tests/full_runs.py part "$3")
+    elif [ $# -gt 1 ]; then
+      steps=("${@:2}")
+    else
+      mapfile -t steps < <(tests/full_runs.py steps)
+    fi
+    [ "${#steps[@]}" -gt 0 ] || exit 2
+    ;;
+  -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  *) usage "unknown option '$1'" ;;
 esac
+if [ -z "${VFIOGATE_APART:-}" ]; then VFIOGATE_APART=1 exec tests/machines_own.sh run tests/run.sh "$@"; fi
 
 passed=0 failed=0 skipped=0 runs=0
 failures=() skips=()
@@ -81,7 +99,7 @@ ctests() {
   done <<<"$counts"
 }
 
-# timely WHAT: whether the default run has time for what can be left out; said if it has not.
+# timely WHAT: whether the run has time for what can be left out; said if it has not.
 timely() {
   [ $((SECONDS - began)) -lt "$longest" ] && return
   skip "$1: out of time after $(((SECONDS - began) / 60)) minutes"
@@ -89,6 +107,7 @@ timely() {
 }
 
 finish() {
+  check "the machine's own vfiogate and kubelet were left alone" tests/machines_own.sh untouched
   heading "done"
   if [ "$skipped" -gt 0 ]; then printf 'skipped: %s\n' "${skips[@]}"; fi
   if [ "$failed" -gt 0 ]; then printf 'failed: %s\n' "${failures[@]}"; fi
@@ -100,86 +119,137 @@ finish() {
 heading "install"
 tests/install.sh || { fail "install"; finish; }
 
-heading "sources"
-check "clang-format" tests/format.sh
-check "shellcheck" bash -c 'git ls-files "*.sh" .ci/run | xargs shellcheck -x'
-check "include rules" tests/budget/include_rules.py
-check "counting of results" tests/count_results_test.py
-check "stand-in API server" tests/support/api_server/api_server_test.py
-check "budget of the trusted code" tests/budget/trusted_code.py
-check "mutants of the ledger apply, their tests exist" tests/mutants/run.sh --check
-
 # Sanitizers need no leak check inside the sandboxed daemons: it would fork at exit (ADR 0003).
 export ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1
 
-# The long runs of the fault tests; a sanitized build has the short ones all the same.
-if [ "$full" = yes ]; then export VFIOGATE_KILLS=2000 VFIOGATE_RESTARTS=5000; fi
-
 # Each test is compiled once: those that start programs with the programs that are shipped, those
 # that link our libraries with the sanitizers. Then the former drive sanitized programs, too. With
-# --full everything is compiled both ways instead.
+# --full everything is compiled both ways besides.
 # Many at once: they mostly wait. CMake names those that must be alone.
 inside='^(unit|property|peers)$'
 driving='instances|split|settings|cdi|timelines|timelines_release|traps|registration_life|rolling_update|random_life'
 driving="^($driving|updates|plugind_shell)_test\$"
 
-build release programs machine_programs tests_integration tests_standin tests_fault tests_sandbox tests_bench
-check "hardening of the programs" tests/supply/hardening.py build/release/bin
-ctests release -LE "$inside|^machine\$" --parallel 4
-# A virtual machine is emulated: it fills a processor.
-ctests release -L machine --parallel 2
-unset VFIOGATE_KILLS VFIOGATE_RESTARTS
-if [ "$full" = yes ]; then
-  build release all
-  ctests release -L "$inside"
-  build dev
-  ctests dev -LE "machine|image|deploy"
-else
+fuzz_targets() { basename -a build/fuzz/fuzz/*_fuzz; }
+# fuzz SECONDS TARGET...: each for so long after it has been given its corpus.
+fuzz() {
+  local seconds=$1 target
+  shift
+  tests/fuzz/long.sh --quick "${seconds}s" "$@" || true
+  for target in "$@"; do check "fuzz $target for $seconds s" tests/fuzz/ended_well.sh "$target"; done
+}
+
+full_default() {
+  heading "sources"
+  check "clang-format" tests/format.sh
+  check "shellcheck" bash -c 'git ls-files "*.sh" .ci/run | xargs shellcheck -x'
+  check "include rules" tests/budget/include_rules.py
+  check "counting of results" tests/count_results_test.py
+  check "what stands of the full run" tests/full_runs_test.py
+  check "the machine's own places" tests/machines_own_test.sh
+  check "stand-in API server" tests/support/api_server/api_server_test.py
+  check "what a build says it is of" tests/supply/build_info_test.py
+  check "budget of the trusted code" tests/budget/trusted_code.py
+  check "mutants of the ledger apply, their tests exist" tests/mutants/run.sh --check
+
+  build release programs machine_programs tests_integration tests_standin tests_fault tests_sandbox tests_bench
+  check "hardening of the programs" tests/supply/hardening.py build/release/bin
+  ctests release -LE "$inside|^machine\$|^cluster" --parallel 4
+  # Nodes beside each other mostly wait; a third would keep the others from answering in time.
+  ctests release -L '^cluster$' --parallel 2
+  # A virtual machine is emulated: it fills a processor.
+  ctests release -L machine --parallel 2
   build checked privd plugind tests_unit tests_property tests_peers
   ctests checked -L "$inside" --parallel 2
-  skip "tests of libraries without sanitizers, and every other test with them: only with --full"
-fi
 
-heading "reproducible build"
-if [ "$full" = yes ]; then
-  check "two builds of the release preset have the same bytes" tests/supply/reproducible.sh
-elif timely "a second build of netd"; then
-  check "a second build of netd elsewhere has the same bytes" tests/supply/reproducible.sh --against build/release/bin netd
-fi
+  heading "reproducible build"
+  if timely "a second build of netd"; then
+    check "a second build of netd elsewhere has the same bytes" tests/supply/reproducible.sh --against build/release/bin netd
+  fi
 
-heading "clang-tidy"
-if [ "$full" = yes ]; then
-  check "clang-tidy on everything" tests/tidy.sh
-elif timely "clang-tidy on what changed last"; then
-  check "clang-tidy on what changed last" tests/tidy.sh --changed
-fi
+  heading "clang-tidy"
+  if timely "clang-tidy on what changed last"; then
+    check "clang-tidy on what changed last" tests/tidy.sh --changed
+  fi
 
-if [ "$full" = yes ]; then
   heading "mutants"
-  check "mutants of the ledger are caught" tests/mutants/run.sh
-  grep "caught" "$logs/mutants_of_the_ledger_are_caught.log"
-else
-  skip "mutants of the ledger: run only with --full"
-fi
+  if timely "some mutants of the ledger"; then
+    check "some mutants of the ledger are caught" tests/mutants/run.sh --sample 3
+    grep -E "chosen|caught" "$logs/some_mutants_of_the_ledger_are_caught.log"
+  fi
 
-heading "fuzz"
-build fuzz
-# Seconds of each target, after it has been given its corpus.
-fuzz_seconds=${VFIOGATE_FUZZ_SECONDS:-$([ "$full" = yes ] && echo 180 || echo 5)}
-tests/fuzz/long.sh --quick "${fuzz_seconds}s" || true
-for target in build/fuzz/fuzz/*_fuzz; do
-  name=$(basename "$target")
-  check "fuzz $name for $fuzz_seconds s" tests/fuzz/ended_well.sh "$name"
-done
+  heading "fuzz"
+  build fuzz
+  mapfile -t targets < <(fuzz_targets)
+  fuzz "${VFIOGATE_FUZZ_SECONDS:-5}" "${targets[@]}"
 
-if [ "$full" = yes ]; then
-  build tsan
-  ctests tsan
-else
   if timely "release's tests with sanitized programs"; then
     ctests release-tests-checked-programs -R "$driving" --parallel 3
   fi
-  skip "ThreadSanitizer: only with --full"
-  skip "clang-tidy on everything: only with --full"
+}
+
+full_mutants() {
+  check "mutants of the ledger are caught" tests/mutants/run.sh
+  grep "caught" "$logs/mutants_of_the_ledger_are_caught.log"
+}
+
+full_steps() {
+  build release ledger_property_test
+  check "10^6 random steps of the ledger" env VFIOGATE_STEPS=1000000 build/release/tests/ledger_property_test
+  grep -h "seed" "$logs/10_6_random_steps_of_the_ledger.log"
+}
+
+full_kills() {
+  build release programs tests_fault
+  VFIOGATE_KILLS=2000 VFIOGATE_RESTARTS=5000 ctests release -L fault --parallel 2
+}
+
+full_cluster() {
+  build release programs
+  ctests release -L '^cluster-full$' --parallel 3
+}
+
+full_plain() {
+  build release all
+  ctests release -L "$inside"
+}
+
+full_dev() {
+  build dev
+  ctests dev -LE "machine|image|deploy|^cluster"
+}
+
+full_tsan() {
+  build tsan
+  ctests tsan -LE "^cluster"
+}
+
+full_tidy1() { check "clang-tidy on the one half" tests/tidy.sh --half 1; }
+full_tidy2() { check "clang-tidy on the other half" tests/tidy.sh --half 2; }
+
+full_builds() {
+  check "two builds of the release preset have the same bytes" tests/supply/reproducible.sh
+}
+
+fuzz_half() {
+  build fuzz
+  mapfile -t targets < <(fuzz_targets | awk -v half="$1" 'NR % 2 == half % 2')
+  fuzz "${VFIOGATE_FUZZ_SECONDS:-180}" "${targets[@]}"
+}
+full_fuzz1() { fuzz_half 1; }
+full_fuzz2() { fuzz_half 2; }
+
+if [ "${#steps[@]}" -eq 0 ]; then
+  full_default
+  skip "ThreadSanitizer, clang-tidy on everything, the cluster's long cases, every mutant and other long runs: only with --full"
+  finish
 fi
+for step in "${steps[@]}"; do
+  declare -F "full_$step" >/dev/null || { fail "no step $step"; continue; }
+  heading "step: $step"
+  at=$SECONDS was=("$passed" "$failed" "$skipped")
+  "full_$step"
+  tests/full_runs.py record "$step" $(((SECONDS - at + 59) / 60)) \
+    $((passed - was[0])) $((failed - was[1])) $((skipped - was[2]))
+done
 finish

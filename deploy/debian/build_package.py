@@ -17,7 +17,7 @@ import program_help
 HERE = pathlib.Path(__file__).resolve().parent
 TREE = HERE.parents[1]
 sys.path.insert(0, str(TREE / "deploy/image"))
-import build_image  # noqa: E402  the image's programs are stripped and dated in the same way
+import build_info  # noqa: E402  the image's programs are stripped and dated in the same way
 import root_files  # noqa: E402
 import sbom  # noqa: E402
 
@@ -109,9 +109,9 @@ def build(wish: argparse.Namespace) -> None:
     for tool, package in (("help2man", "help2man"), ("dpkg-shlibdeps", "dpkg-dev"), ("strip", "binutils")):
         if not shutil.which(tool):
             raise LookupError(f"{tool} is not there: apt-get install {package}")
-    epoch = build_image.epoch_of_tree()
+    epoch = build_info.epoch_of_tree()
     os.environ |= {"SOURCE_DATE_EPOCH": str(epoch), "LC_ALL": "C.UTF-8", "TZ": "UTC"}
-    version = run(built, "--version").strip()
+    version = build_info.of([built]).version
     with tempfile.TemporaryDirectory() as place:
         root = pathlib.Path(place, "root")
         program = put(root, "usr/bin/privd", root_files.stripped(built), 0o755)

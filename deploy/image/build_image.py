@@ -4,11 +4,11 @@
 
 import argparse
 import datetime
-import os
 import pathlib
 import subprocess
 import sys
 
+import build_info
 import oci
 import root_files
 import sbom
@@ -16,16 +16,6 @@ import vex
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = ("privd", "plugind", "netd")
-
-
-def epoch_of_tree() -> int:
-    """SOURCE_DATE_EPOCH, or the time of the last commit."""
-    told = os.environ.get("SOURCE_DATE_EPOCH")
-    if told is None:
-        told = subprocess.run(
-            ["git", "-C", str(TREE), "log", "-1", "--format=%ct"], check=True, capture_output=True, text=True
-        ).stdout
-    return int(told)
 
 
 def arguments() -> argparse.Namespace:
@@ -46,16 +36,17 @@ def build(wish: argparse.Namespace) -> None:
     for program in programs:
         if not program.exists():
             raise LookupError(f"{program} is not there: cmake --build --preset release, or --programs DIR")
-    epoch = epoch_of_tree()
+    info = build_info.of(programs)
+    epoch = build_info.epoch_of_tree()
     created = datetime.datetime.fromtimestamp(epoch, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     files = root_files.collect(programs)
     files[vex.NAME] = root_files.Entry(vex.text_of(files, wish.tag, created))
     files[sbom.NAME] = root_files.Entry(sbom.text_of("vfiogate-image", files, programs, wish.tag, created))
     layer = oci.layer_of(files, root_files.DIRECTORIES, epoch)
-    image = oci.image_of(layer, f"{wish.name}:{wish.tag}", wish.tag, created)
+    image = oci.image_of(layer, f"{wish.name}:{wish.tag}", info, created)
     oci.write_archive(image, wish.out, epoch)
     used = {entry.package for entry in files.values() if entry.package}
-    print(f"{wish.out}: {wish.name}:{wish.tag}")
+    print(f"{wish.out}: {wish.name}:{wish.tag}, {info.version} of commit {info.commit}")
     print(f"  {megabytes(wish.out.stat().st_size)} packed, {megabytes(len(layer))} unpacked")
     print(f"  {len(files)} files, of {len(used)} Debian packages: {sbom.NAME}")
 

@@ -7,6 +7,7 @@ import json
 import pathlib
 import tarfile
 
+from build_info import BuildInfo
 from root_files import Entry
 
 LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
@@ -59,8 +60,19 @@ def layer_of(files: dict[str, Entry], directories: tuple[str, ...], epoch: int) 
     return out.getvalue()
 
 
-def image_of(layer: bytes, name: str, version: str, created: str) -> dict[str, bytes]:
-    """The archive's files by name."""
+def labels_of(info: BuildInfo, created: str) -> dict[str, str]:
+    """Labels of the image and annotations of its manifest: some tools read these, some those."""
+    return {
+        "org.opencontainers.image.title": "vfiogate",
+        "org.opencontainers.image.version": info.version,
+        "org.opencontainers.image.revision": info.commit,
+        "org.opencontainers.image.licenses": "Apache-2.0",
+        "org.opencontainers.image.created": created,
+    }
+
+
+def image_of(layer: bytes, name: str, info: BuildInfo, created: str) -> dict[str, bytes]:
+    """The archive's files by name. `name`: with its tag."""
     packed = gzip.compress(layer, 9, mtime=0)
     config = as_json(
         {
@@ -68,7 +80,8 @@ def image_of(layer: bytes, name: str, version: str, created: str) -> dict[str, b
             "os": "linux",
             "created": created,
             # privd's container says runAsUser 0; whoever forgets to say anything is nobody.
-            "config": {"User": "64532:64532", "Env": ["PATH=/usr/bin"], "WorkingDir": "/"},
+            "config": {"User": "64532:64532", "Env": ["PATH=/usr/bin"], "WorkingDir": "/",
+                       "Labels": labels_of(info, created)},
             "rootfs": {"type": "layers", "diff_ids": [digest_of(layer)]},
             "history": [{"created": created, "created_by": "vfiogate deploy/image"}],
         }
@@ -79,12 +92,7 @@ def image_of(layer: bytes, name: str, version: str, created: str) -> dict[str, b
             "mediaType": MANIFEST,
             "config": {"mediaType": CONFIG, "digest": digest_of(config), "size": len(config)},
             "layers": [{"mediaType": LAYER, "digest": digest_of(packed), "size": len(packed)}],
-            "annotations": {
-                "org.opencontainers.image.title": "vfiogate",
-                "org.opencontainers.image.version": version,
-                "org.opencontainers.image.licenses": "Apache-2.0",
-                "org.opencontainers.image.created": created,
-            },
+            "annotations": labels_of(info, created),
         }
     )
     reference = {
@@ -93,7 +101,7 @@ def image_of(layer: bytes, name: str, version: str, created: str) -> dict[str, b
         "size": len(manifest),
         "platform": {"architecture": "amd64", "os": "linux"},
         # The first is podman's, the second containerd's.
-        "annotations": {"org.opencontainers.image.ref.name": version, "io.containerd.image.name": name},
+        "annotations": {"org.opencontainers.image.ref.name": name.rpartition(":")[2], "io.containerd.image.name": name},
     }
     index = as_json({"schemaVersion": 2, "mediaType": INDEX, "manifests": [reference]})
     files = {"oci-layout": as_json({"imageLayoutVersion": "1.0.0"}), "index.json": index}

@@ -8,7 +8,7 @@ namespace vfiogate {
 namespace {
 
 // The enumerations have the same words in the same order.
-static_assert(static_cast<int>(schema::Guard::UNGUARDED) == static_cast<int>(Guard::kUnguarded));
+static_assert(static_cast<int>(schema::Guard::PLATFORM) == static_cast<int>(Guard::kPlatform));
 static_assert(static_cast<int>(schema::ChangeKind::UNBIND) ==
               static_cast<int>(ChangeKind::kUnbind));
 static_assert(static_cast<int>(schema::ChangeOutcome::STUCK) ==
@@ -31,14 +31,14 @@ Bdf readAddress(CheckedFields& fields, bool there, schema::Address::Reader in) {
 }
 
 GuardOverride readOverride(CheckedFields& fields, schema::GuardOverride::Reader in) {
-  GuardOverride read{wordOf<Guard>(fields, "guard", in.getGuard(), schema::Guard::UNGUARDED),
+  GuardOverride read{wordOf<Guard>(fields, "guard", in.getGuard(), schema::Guard::PLATFORM),
                      std::nullopt};
   if (in.hasAddress()) read.address = fields.address("address", in.getAddress());
   return read;
 }
 
 Objection readObjection(CheckedFields& fields, schema::Objection::Reader in) {
-  return {.guard = wordOf<Guard>(fields, "guard", in.getGuard(), schema::Guard::UNGUARDED),
+  return {.guard = wordOf<Guard>(fields, "guard", in.getGuard(), schema::Guard::PLATFORM),
           .address = readAddress(fields, in.hasAddress(), in.getAddress()),
           .verdict = in.getUnknown() ? Verdict::kUnknown : Verdict::kBlocked,
           .reason = fields.text("reason", in.getReason()),

@@ -120,7 +120,8 @@ IommuGroup decodeGroup(schema::Group::Reader in, CheckedFields& fields,
                               .busy = in.getBusy(),
                               .operatorHeld = in.getOperatorHeld(),
                               .boundForLending = in.getBoundForLending(),
-                              .stuck = in.getStuck()}};
+                              .stuck = in.getStuck(),
+                              .bar = fields.text("bar", in.getBar())}};
   fields.each("members", in.getMembers(), kMaxFunctions, [&](schema::Address::Reader item) {
     const Bdf member = fields.address("address", item);
     if (!group.members.empty() && group.members.back() >= member) {

@@ -121,6 +121,7 @@ void encodeGroup(const IommuGroup& group, schema::Group::Builder out, ControlOf&
   out.setOperatorHeld(group.office.operatorHeld);
   out.setBoundForLending(group.office.boundForLending);
   out.setStuck(group.office.stuck);
+  out.setBar(cut(group.office.bar));
   KJ_IF_MAYBE (control, controlOf(group)) {
     out.setControl(kj::mv(*control));
   }

@@ -38,6 +38,7 @@ enum Guard {
   operator @13;
   policy @14;
   unguarded @15;
+  platform @16;
 }
 
 struct GuardOverride {

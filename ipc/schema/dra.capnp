@@ -105,6 +105,16 @@ struct KeptFields {
   # What the server stored of what was sent. False: it dropped that field, without an error.
   counters @0 :Bool;
   taints @1 :Bool;
+  api @2 :ResourceApi;
+}
+
+enum ResourceApi {
+  # The version of resource.k8s.io by which it was sent.
+
+  unknown @0;
+  v1 @1;
+  v1beta2 @2;
+  v1beta1 @3;
 }
 
 struct ClaimReport {

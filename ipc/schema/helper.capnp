@@ -13,7 +13,7 @@ using Device = import "device.capnp";
 using Specs = import "specs.capnp";
 using Binding = import "binding.capnp";
 
-const protocol :UInt16 = 5;
+const protocol :UInt16 = 6;
 # Raised with every change of this file that an older peer would misread.
 
 interface Door {
@@ -33,6 +33,17 @@ struct EnterAnswer {
   }
   lease @3 :UInt64;  # with the session: the one that was shown, or a new one
   mayBind @4 :Bool;  # with the session: it may have groups bound for a lending
+
+  allocated @5 :List(AllocatedGroup);
+  # With the session, over a connection that has a descriptor channel: what GroupControl.allocate()
+  # told in this boot, over whatever connection, and was not released.
+  allocatedComplete @6 :Bool;
+  # Nothing of that is lost. Not for a record that was begun in this boot, or has unreadable parts.
+}
+
+struct AllocatedGroup {
+  members @0 :List(Device.Address);
+  note @1 :Text;  # as it was told; empty: it cannot be read any more
 }
 
 interface Session {
@@ -46,8 +57,8 @@ interface Session {
   # The gate to the kubelet's sockets. Only over a connection that has a descriptor channel.
 
   adopted @2 () -> ();
-  # The peer knows again who has what: what earlier sessions held, and this one does not, is
-  # dropped. Repeatable. Without effect over a connection that has no descriptor channel.
+  # The peer knows again who has what: what earlier sessions allocated, and this one did not, is
+  # released. Repeatable. Without effect over a connection that has no descriptor channel.
 
   configuration @3 (ticket :UInt32, known :FileIdentity) -> (answer :ConfigurationAnswer);
   # plugind's configuration, open for reading, as soon as it is another file than the `known` one
@@ -180,6 +191,7 @@ struct Group {
   operatorHeld @9 :Bool;     # taken out of offer by an operator
   boundForLending @10 :Bool; # privd bound it for a lending
   stuck @11 :Bool;           # a write for it has not come back
+  bar @12 :Text;             # the guard that keeps it from being bindable, and what it saw; or empty
 }
 
 enum Use {
@@ -196,11 +208,14 @@ interface GroupControl {
   look @0 () -> (answer :LookAnswer);
   # Reads the group from sysfs now. Changes nothing, asks no device.
 
-  hold @1 () -> ();
-  # The group is lent, or about to be: nobody binds or unbinds it by hand. Told again it is the same
-  # hold, now of this session. Outlives the session, until drop() or another session's adopted().
+  allocate @1 (note :Text) -> ();
+  # The group is allocated, or about to be: nobody binds or unbinds it by hand. The note says to whom
+  # (1 to 8,192 bytes, printable ASCII and newlines); privd keeps it on file for the plugind after
+  # this one and does not read it. Again: the same allocation, now of this session. Outlives session
+  # and privd, until release() or another session's adopted(), but no reboot. Whether it is on file
+  # look() says.
 
-  drop @2 () -> ();
+  release @2 () -> ();
   # The group is nobody's any more. Repeatable. Works on where its members were, also after they
   # left.
 
@@ -229,6 +244,7 @@ struct LookAnswer {
     vanished @0 :Void;  # no such group any more, or it lost the members that it was made for
     seen @1 :Snapshot;  # this group and its members only
   }
+  onFile @2 :Bool;  # what allocate() was last told of the group is on file
 }
 
 interface KubeletGate {

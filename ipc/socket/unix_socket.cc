@@ -34,18 +34,24 @@ Result<kj::AutoCloseFd, SocketError> newSocket() {
   return kj::AutoCloseFd(fd);
 }
 
+/// 0, or the errno of what stood in the way.
+int bindTo(int fd, kj::StringPtr path, WhoMayConnect who) {
+  const auto address = addressOf(path);
+  if (!address) return ENAMETOOLONG;
+  const mode_t before = umask(static_cast<mode_t>(who));
+  const int bound = bind(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address));
+  const int error = errno;
+  umask(before);
+  return bound == 0 ? 0 : error;
+}
+
 /// Binds to the first temporary name that is free and returns it.
 Result<kj::String, SocketError> bindTemporary(int fd, kj::StringPtr directory, kj::StringPtr name,
                                               WhoMayConnect who) {
   for (int attempt = 0; attempt < kTemporaryNames; ++attempt) {
     auto path = kj::str(directory, "/.", name, ".", attempt);
-    const auto address = addressOf(path);
-    if (!address) return Failure{SocketError{ENAMETOOLONG, "bind"}};
-    const mode_t before = umask(static_cast<mode_t>(who));
-    const int bound = bind(fd, reinterpret_cast<const sockaddr*>(&*address), sizeof(*address));
-    const int error = errno;
-    umask(before);
-    if (bound == 0) return kj::mv(path);
+    const int error = bindTo(fd, path, who);
+    if (error == 0) return kj::mv(path);
     if (error != EADDRINUSE) return Failure{SocketError{error, "bind"}};
   }
   return Failure{SocketError{EADDRINUSE, "bind"}};
@@ -65,6 +71,22 @@ Result<kj::AutoCloseFd, SocketError> listenAt(kj::StringPtr directory, kj::Strin
   // Not rename(), which is another system call on some machines: the filters have one.
   if (renameat(AT_FDCWD, temporary->cStr(), AT_FDCWD, path.cStr()) != 0)
     return Failure{SocketError{errno, "rename"}};
+  return kj::mv(fd);
+}
+
+Result<kj::AutoCloseFd, SocketError> listenInPlace(kj::StringPtr directory, kj::StringPtr name,
+                                                   WhoMayConnect who) {
+  auto made = newSocket();
+  if (!made) return Failure{made.error()};
+  kj::AutoCloseFd fd = kj::mv(made).value();
+  const auto path = kj::str(directory, "/", name);
+  if (unlinkat(AT_FDCWD, path.cStr(), 0) != 0 && errno != ENOENT) {
+    return Failure{SocketError{errno, "unlink"}};
+  }
+  if (const int error = bindTo(fd.get(), path, who); error != 0) {
+    return Failure{SocketError{error, "bind"}};
+  }
+  if (listen(fd.get(), kBacklog) != 0) return Failure{SocketError{errno, "listen"}};
   return kj::mv(fd);
 }
 

@@ -15,7 +15,7 @@ namespace vfiogate {
 /// An errno that a caller is expected to meet, and the step that met it.
 struct SocketError {
   int error;
-  const char* step;  ///< "socket", "bind", "listen", "rename", "connect"
+  const char* step;  ///< "socket", "unlink", "bind", "listen", "rename", "connect"
 };
 
 /// Who may connect, decided by the socket's mode at bind time: root without capabilities cannot
@@ -30,6 +30,11 @@ enum class WhoMayConnect : mode_t {
 /// Not for two threads at once: it sets the umask for the moment of the bind.
 Result<kj::AutoCloseFd, SocketError> listenAt(kj::StringPtr directory, kj::StringPtr name,
                                               WhoMayConnect who);
+
+/// The same under its own name at once, in place of what stood there: where names are watched, one
+/// that is gone again is an error to the watcher. Diallers may for a moment meet nobody.
+Result<kj::AutoCloseFd, SocketError> listenInPlace(kj::StringPtr directory, kj::StringPtr name,
+                                                   WhoMayConnect who);
 
 /// A connected, non-blocking, close-on-exec socket to `path`. Never waits: a full backlog is
 /// EAGAIN.

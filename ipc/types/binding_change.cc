@@ -7,8 +7,9 @@ namespace vfiogate {
 namespace {
 
 constexpr std::array<std::string_view, kGuards> kGuardNames{
-    "bridge", "boot-vga", "console", "root-disk", "block", "storage",  "network", "users",
-    "sriov",  "no-iommu", "member",  "in-use",    "held",  "operator", "policy",  "unguarded"};
+    "bridge",  "boot-vga", "console", "root-disk", "block",   "storage",
+    "network", "users",    "sriov",   "no-iommu",  "member",  "in-use",
+    "held",    "operator", "policy",  "unguarded", "platform"};
 
 constexpr std::array<std::string_view, 6> kOutcomeNames{"done",   "already-so",   "refused",
                                                         "failed", "left-changed", "stuck"};

@@ -15,7 +15,7 @@ namespace vfiogate {
 enum class Guard : std::uint8_t {
   kBridge,     ///< header type 1 or 2
   kBootVga,    ///< the firmware's display
-  kConsole,    ///< a framebuffer or DRM console of the host's
+  kConsole,    ///< what people see and type on: framebuffer, keyboard, serial console
   kRootDisk,   ///< a disk below it carries the root file system or swap
   kBlock,      ///< a disk below it is in use
   kStorage,    ///< storage, whose use cannot be told here
@@ -29,9 +29,10 @@ enum class Guard : std::uint8_t {
   kOperator,   ///< an operator holds the device out of offer
   kPolicy,     ///< --deny matches, or --allow does not
   kUnguarded,  ///< the group's node cannot be held open while it is unbound
+  kPlatform,   ///< part of the machine itself: chipset, memory controller, SMBus
 };
 
-inline constexpr unsigned kGuards = 16;
+inline constexpr unsigned kGuards = 17;
 
 /// "bridge", "root-disk", ...
 std::string_view nameOf(Guard guard);

@@ -56,7 +56,7 @@ bool isPoolName(std::string_view text) {
 }
 
 bool isDraDriver(std::string_view text) {
-  return isDnsSubdomain(text, kLongestDraDriver) && isLower(text.front());
+  return isDnsSubdomain(text, kLongestDraDriver) && text.size() > 1 && isLower(text.front());
 }
 
 }  // namespace vfiogate

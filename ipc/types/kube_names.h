@@ -23,7 +23,7 @@ bool isUid(std::string_view text);
 bool isPoolName(std::string_view text);
 
 /// True for a DRA driver's name that is a vendor in the words of CDI, too: a subdomain that begins
-/// with a letter, at most 63 characters.
+/// with a letter, of 2 to 63 characters.
 bool isDraDriver(std::string_view text);
 
 }  // namespace vfiogate

@@ -9,8 +9,9 @@
 namespace vfiogate {
 
 struct NodeObstacle {
-  std::string_view code;  ///< stable: "readonly_sysfs", "apparmor_denied", "vfio_pci_not_loaded"
-  std::string_view fix;   ///< for people: what is the matter, and the setting that lifts it
+  /// Stable: "no_iommu", "vfio_pci_not_loaded", "readonly_sysfs", "apparmor_denied".
+  std::string_view code;
+  std::string_view fix;  ///< for people: what is the matter, and the setting that lifts it
 
   friend bool operator==(const NodeObstacle&, const NodeObstacle&) = default;
 };

@@ -76,6 +76,9 @@ struct GroupOffice {
   bool operatorHeld = false;     ///< taken out of offer by an operator
   bool boundForLending = false;  ///< privd bound it for a lending
   bool stuck = false;            ///< a write for it has not come back
+  /// What keeps it from being bound for a lending, by the first guard that refuses: "users:
+  /// 0000:01:00.0: module nvidia is used 3 times ...". Empty: nothing, or nobody would bind it.
+  std::string bar{};
 
   friend bool operator==(const GroupOffice&, const GroupOffice&) = default;
 };
@@ -116,5 +119,9 @@ inline bool offersVfio(const PciDevice& device) {
 /// True for what can be handed to a virtual machine; false for bridges. Judged by header type, as
 /// an NVSwitch has a bridge's class and is an endpoint. Unknown header: by class.
 bool isEndpoint(const PciDevice& device);
+
+/// True for what the machine itself is made of, judged by class: host, ISA and PCI bridges, memory
+/// controllers, SMBus and other serial buses, timers and interrupt controllers.
+bool isPlatform(const PciDevice& device);
 
 }  // namespace vfiogate

@@ -4,6 +4,7 @@ namespace vfiogate {
 namespace {
 
 constexpr std::uint32_t kBridgeBaseClass = 0x06;
+constexpr std::uint32_t kSystemBaseClass = 0x08;
 
 bool beingUnbound(const PciDevice& device) {
   return device.driver.empty() && device.enableCount.value_or(0) > 0;
@@ -22,6 +23,7 @@ Viability judgeAlone(const PciDevice& device) {
   const auto stop = [](Obstacle obstacle) { return Viability{obstacle, std::nullopt}; };
   if (!device.vendor || !device.device || !device.classCode) return stop(Obstacle::kUnreadable);
   if (!isEndpoint(device)) return stop(Obstacle::kBridge);
+  if (isPlatform(device) && !offersVfio(device)) return stop(Obstacle::kPlatform);
   if (!device.group) return stop(Obstacle::kNoGroup);
   if (!device.answers) return stop(Obstacle::kNotAnswering);
   if (beingUnbound(device)) return stop(Obstacle::kBeingUnbound);
@@ -74,6 +76,23 @@ bool isEndpoint(const PciDevice& device) {
   return !device.classCode || (*device.classCode >> 16) != kBridgeBaseClass;
 }
 
+bool isPlatform(const PciDevice& device) {
+  if (!device.classCode) return false;
+  const std::uint32_t subclass = *device.classCode >> 8;
+  switch (subclass) {
+    case 0x0500:  // memory
+    case 0x0580:
+    case 0x0600:  // host bridge; an NVSwitch has 0680
+    case 0x0601:  // ISA bridge
+    case 0x0604:  // PCI bridge
+    case 0x0c05:  // SMBus
+    case 0x0c80:  // SPI and other serial buses
+      return true;
+    default:
+      return subclass >> 8 == kSystemBaseClass && subclass != 0x0880;
+  }
+}
+
 Viability viability(const Snapshot& snapshot, const Bdf& address) {
   const PciDevice& device = snapshot.devices.at(address);
   const Viability alone = judgeAlone(device);
@@ -100,6 +119,8 @@ std::string_view reasonCode(Obstacle obstacle) {
       return "unreadable";
     case Obstacle::kBridge:
       return "bridge";
+    case Obstacle::kPlatform:
+      return "platform";
     case Obstacle::kNoGroup:
       return "no-group";
     case Obstacle::kNoIommu:
@@ -142,10 +163,14 @@ std::string explain(const Snapshot& snapshot, const Bdf& address, const Viabilit
   const auto culprit = [&]() {
     return viability.culprit ? viability.culprit->str() : std::string();
   };
-  const auto culpritDriver = [&]() -> std::string {
-    if (!viability.culprit) return {};
-    const auto found = snapshot.devices.find(*viability.culprit);
-    return found == snapshot.devices.end() ? std::string() : found->second.driver;
+  const auto memberOnHost = [&]() -> std::string {
+    const auto found =
+        viability.culprit ? snapshot.devices.find(*viability.culprit) : snapshot.devices.end();
+    if (found == snapshot.devices.end()) return "a group member is bound to a host driver";
+    return "group member " + culprit() + " is bound to " + found->second.driver +
+           (isPlatform(found->second)
+                ? " and part of the machine itself: use a slot whose group it is not in"
+                : ": bind the whole group to vfio-pci");
   };
   switch (viability.obstacle) {
     case Obstacle::kNone:
@@ -154,6 +179,8 @@ std::string explain(const Snapshot& snapshot, const Bdf& address, const Viabilit
       return "sysfs does not say what it is: vendor, device or class";
     case Obstacle::kBridge:
       return "a bridge; bridges are never passed through";
+    case Obstacle::kPlatform:
+      return "part of the machine itself: the host needs it";
     case Obstacle::kNoGroup:
       return "no IOMMU group: turn the IOMMU on in firmware and kernel";
     case Obstacle::kNoIommu:
@@ -170,8 +197,7 @@ std::string explain(const Snapshot& snapshot, const Bdf& address, const Viabilit
     case Obstacle::kNoDriver:
       return "bound to no driver: bind its group to vfio-pci";
     case Obstacle::kMemberOnHost:
-      return "group member " + culprit() + " is bound to " + culpritDriver() +
-             ": bind the whole group to vfio-pci";
+      return memberOnHost();
     case Obstacle::kMemberStuck:
       return "group member " + culprit() + " is being unbound while in use: stop its VM";
     case Obstacle::kNoNode:

@@ -16,6 +16,7 @@ enum class Obstacle : std::uint8_t {
   kNone,          ///< can be passed through
   kUnreadable,    ///< sysfs does not say what this is (ids or class absent or malformed)
   kBridge,        ///< header type 1 or 2
+  kPlatform,      ///< part of the machine itself, and on no VFIO driver
   kNoGroup,       ///< no IOMMU group: IOMMU off, or not covered by it
   kNoIommu,       ///< VFIO's no-IOMMU mode: no isolation
   kNotAnswering,  ///< configuration space reads all ones

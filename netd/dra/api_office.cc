@@ -1,7 +1,5 @@
 #include "netd/dra/api_office.h"
 
-#include "netd/dra/api_retry.h"
-#include "netd/dra/claim_path.h"
 #include "netd/dra/claim_reader.h"
 #include "netd/dra/status_words.h"
 #include "plugind/api/api_codec.h"
@@ -15,11 +13,12 @@ namespace {
 
 constexpr auto kClaimTakes = 20 * kj::SECONDS;
 constexpr unsigned kRead = 200;
-constexpr unsigned kNotFound = 404;
 
-ClaimAnswer claimAnswerOf(const ApiOutcome& outcome, const std::string& driver) {
+ClaimAnswer claimAnswerOf(const ClaimFetcher::Fetched& fetched, const std::string& driver) {
+  if (!fetched) return ClaimUnread{fetched.error()};
+  const ApiOutcome& outcome = fetched->outcome;
   if (!outcome) return ClaimUnread{"the API server does not answer: " + outcome.error().why};
-  if (outcome->status == kNotFound) return ClaimGone{};
+  if (hasStatus(outcome, kApiNotFound)) return ClaimGone{};
   if (outcome->status != kRead) return ClaimUnread{wordsOf(*outcome)};
   auto claim = readClaim(outcome->body, driver);
   if (!claim) return ClaimUnread{claim.error()};
@@ -29,14 +28,18 @@ ClaimAnswer claimAnswerOf(const ApiOutcome& outcome, const std::string& driver) 
 }  // namespace
 
 ApiOffice::ApiOffice(Parts parts)
-    : client_(parts.client),
+    : fetcher_(parts.client, parts.versions),
       timer_(parts.timer),
       pools_(kj::mv(parts.pools)),
-      reporter_(parts.client, kj::mv(parts.clock)) {}
+      reporter_(parts.client, fetcher_, kj::mv(parts.clock)) {}
 
 kj::Promise<void> ApiOffice::claim(ClaimContext context) {
   const auto asked = context.getParams();
-  auto answer = read(asked.getDriver(), asked.getClaimNamespace(), asked.getName());
+  auto answer =
+      fetcher_.fetch({asked.getClaimNamespace(), asked.getName()})
+          .then([driver = std::string(asked.getDriver())](const ClaimFetcher::Fetched& fetched) {
+            return claimAnswerOf(fetched, driver);
+          });
   return timer_.timeoutAfter(kClaimTakes, kj::mv(answer))
       .catch_([](kj::Exception&&) -> ClaimAnswer {
         return ClaimUnread{"the API server does not answer within 20 s"};
@@ -44,16 +47,6 @@ kj::Promise<void> ApiOffice::claim(ClaimContext context) {
       .then([context](const ClaimAnswer& read) mutable {
         encode(read, context.getResults().initAnswer());
       });
-}
-
-kj::Promise<ClaimAnswer> ApiOffice::read(const std::string& driver,
-                                         const std::string& claimNamespace,
-                                         const std::string& name) {
-  const auto path = claimPath(claimNamespace, name);
-  if (!path) return ClaimAnswer(ClaimUnread{"that is no claim's name"});
-  return client_.ask(ApiMethod::kGet, *path, {}).then([driver](const ApiOutcome& outcome) {
-    return claimAnswerOf(outcome, driver);
-  });
 }
 
 kj::Promise<void> ApiOffice::publish(PublishContext context) {

@@ -2,7 +2,7 @@
 // What plugind asks of the Kubernetes API, answered.
 
 #include "ipc/schema/dra.capnp.h"
-#include "netd/dra/api_client.h"
+#include "netd/dra/claim_fetcher.h"
 #include "netd/dra/claim_reporter.h"
 #include "netd/dra/pool_keeper.h"
 #include "plugind/api/api_claim.h"
@@ -19,6 +19,7 @@ class ApiOffice final : public schema::ApiServer::Server {
 public:
   struct Parts {
     ApiClient& client;  ///< tries again by itself
+    ApiVersions& versions;
     kj::Timer& timer;
     ClaimReporter::Clock clock;
     kj::Own<PoolKeeper> pools;
@@ -31,10 +32,7 @@ protected:
   kj::Promise<void> report(ReportContext context) override;
 
 private:
-  kj::Promise<ClaimAnswer> read(const std::string& driver, const std::string& claimNamespace,
-                                const std::string& name);
-
-  ApiClient& client_;
+  ClaimFetcher fetcher_;
   kj::Timer& timer_;
   kj::Own<PoolKeeper> pools_;
   ClaimReporter reporter_;

@@ -16,6 +16,14 @@ bool isPassing(const ApiOutcome& outcome) {
 
 }  // namespace
 
+bool isGood(const ApiOutcome& outcome) {
+  return outcome && outcome->status >= 200 && outcome->status <= 299;
+}
+
+bool hasStatus(const ApiOutcome& outcome, unsigned status) {
+  return outcome && outcome->status == status;
+}
+
 std::optional<kj::Duration> waitBeforeRetry(const ApiOutcome& outcome, unsigned tries,
                                             double unit) {
   if (tries >= kMostApiTries || !isPassing(outcome)) return std::nullopt;

@@ -1,5 +1,5 @@
 #pragma once
-// Which answers of the API server are worth another try, and when. Pure.
+// What an answer of the API server was, and which are worth another try, and when. Pure.
 
 #include "netd/dra/api_client.h"
 
@@ -10,6 +10,13 @@
 namespace vfiogate {
 
 using ApiOutcome = Result<ApiAnswer, ApiFailure>;
+
+constexpr unsigned kApiNotFound = 404;
+constexpr unsigned kApiConflict = 409;
+
+/// An answer with a status of 200 to 299.
+bool isGood(const ApiOutcome& outcome);
+bool hasStatus(const ApiOutcome& outcome, unsigned status);
 
 /// Tries of one request, the first included.
 constexpr unsigned kMostApiTries = 5;

@@ -1,7 +1,8 @@
 #pragma once
-// Where a ResourceClaim is in the API. Pure.
+// Where a ResourceClaim is in a version of the API. Pure.
 
 #include "ipc/types/kube_names.h"
+#include "netd/dra/served_api.h"
 
 #include <optional>
 #include <string>
@@ -9,10 +10,10 @@
 namespace vfiogate {
 
 /// Absent: one of them is no name.
-inline std::optional<std::string> claimPath(const std::string& claimNamespace,
+inline std::optional<std::string> claimPath(ResourceApi api, const std::string& claimNamespace,
                                             const std::string& name) {
   if (!isDnsLabel(claimNamespace) || !isDnsSubdomain(name)) return std::nullopt;
-  return "/apis/resource.k8s.io/v1/namespaces/" + claimNamespace + "/resourceclaims/" + name;
+  return pathOf(api) + "/namespaces/" + claimNamespace + "/resourceclaims/" + name;
 }
 
 }  // namespace vfiogate

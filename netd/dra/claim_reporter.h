@@ -1,7 +1,7 @@
 #pragma once
 // Writes a driver's part of a claim's status.
 
-#include "netd/dra/api_client.h"
+#include "netd/dra/claim_fetcher.h"
 #include "plugind/api/api_claim.h"
 
 #include <kj/function.h>
@@ -11,14 +11,15 @@
 
 namespace vfiogate {
 
-/// Reads the claim, and writes it with the report; again where somebody wrote it in between, four
-/// times at most.
+/// Reads the claim, and writes it with the report; again where somebody wrote it in between, or the
+/// server no longer serves what it was read as, four times at most.
 class ClaimReporter {
 public:
   using Clock = kj::Function<std::chrono::sys_seconds()>;
 
-  /// Borrows `client`.
-  ClaimReporter(ApiClient& client, Clock clock) : client_(client), clock_(kj::mv(clock)) {}
+  /// Borrows `client` and `fetcher`.
+  ClaimReporter(ApiClient& client, ClaimFetcher& fetcher, Clock clock)
+      : client_(client), fetcher_(fetcher), clock_(kj::mv(clock)) {}
 
   /// Empty: it is stored. Else, for people, why not. Never fails.
   kj::Promise<std::string> write(ClaimReport report) { return write(std::move(report), 1); }
@@ -29,6 +30,7 @@ private:
                                unsigned round);
 
   ApiClient& client_;
+  ClaimFetcher& fetcher_;
   Clock clock_;
 };
 

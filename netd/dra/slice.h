@@ -1,5 +1,5 @@
 #pragma once
-// One ResourceSlice of resource.k8s.io/v1, as it shall be or as the API server has it.
+// One ResourceSlice, as it shall be or as the API server has it.
 
 #include "plugind/api/device_pool.h"
 

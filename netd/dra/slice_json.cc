@@ -1,6 +1,7 @@
 #include "netd/dra/slice_json.h"
 
 #include "netd/dra/claim_report.h"
+#include "netd/dra/served_api.h"
 
 #include <charconv>
 #include <chrono>
@@ -14,6 +15,7 @@ using nlohmann::json;
 
 constexpr const char* kCounterValue = "1";
 constexpr const char* kTaintEffect = "NoSchedule";
+constexpr const char* kBasic = "basic";
 constexpr const char* kOwnerVersion = "v1";
 constexpr const char* kOwnerKind = "Node";
 
@@ -48,8 +50,9 @@ json taintJson(const PoolTaint& taint) {
   return out;
 }
 
-json deviceJson(const std::string& name, const PoolDevice& device) {
-  json out = {{"name", name}};
+/// All of a device but its name.
+json aspectsJson(const PoolDevice& device) {
+  json out = json::object();
   for (const auto& [key, value] : device.attributes) {
     out["attributes"][key] = std::visit(AttributeJson(), value);
   }
@@ -61,7 +64,14 @@ json deviceJson(const std::string& name, const PoolDevice& device) {
   return out;
 }
 
-json specJson(const SliceSpec& spec) {
+json deviceJson(const std::string& name, const PoolDevice& device, ResourceApi api) {
+  json aspects = aspectsJson(device);
+  if (api == ResourceApi::kV1beta1) return {{"name", name}, {kBasic, std::move(aspects)}};
+  aspects["name"] = name;
+  return aspects;
+}
+
+json specJson(const SliceSpec& spec, ResourceApi api) {
   json out = {{"driver", spec.driver},
               {"nodeName", spec.node},
               {"pool",
@@ -69,7 +79,7 @@ json specJson(const SliceSpec& spec) {
                 {"generation", spec.generation},
                 {"resourceSliceCount", spec.sliceCount}}}};
   for (const auto& [name, device] : spec.devices) {
-    out["devices"].push_back(deviceJson(name, device));
+    out["devices"].push_back(deviceJson(name, device, api));
   }
   for (const auto& [name, counters] : spec.counterSets) {
     json set = {{"name", name}};
@@ -107,14 +117,15 @@ AttributeValue attributeFrom(const json& value) {
   return textAt(value, "string");
 }
 
-PoolDevice deviceFrom(const json& object) {
+PoolDevice deviceFrom(const json& entry, ResourceApi api) {
+  const json& object = api == ResourceApi::kV1beta1 ? at(entry, kBasic) : entry;
   PoolDevice device;
   for (const auto& [key, value] : at(object, "attributes").items()) {
     device.attributes[key] = attributeFrom(value);
   }
-  for (const json& entry : at(object, "consumesCounters")) {
-    for (const auto& [counter, value] : at(entry, "counters").items()) {
-      device.consumes = CounterName{textAt(entry, "counterSet"), counter};
+  for (const json& consumed : at(object, "consumesCounters")) {
+    for (const auto& [counter, value] : at(consumed, "counters").items()) {
+      device.consumes = CounterName{textAt(consumed, "counterSet"), counter};
     }
   }
   for (const json& taint : at(object, "taints")) {
@@ -124,7 +135,7 @@ PoolDevice deviceFrom(const json& object) {
   return device;
 }
 
-SliceSpec specFrom(const json& object) {
+SliceSpec specFrom(const json& object, ResourceApi api) {
   SliceSpec spec;
   spec.driver = textAt(object, "driver");
   spec.node = textAt(object, "nodeName");
@@ -133,14 +144,14 @@ SliceSpec specFrom(const json& object) {
   spec.generation = integerAt(pool, "generation");
   spec.sliceCount = integerAt(pool, "resourceSliceCount");
   for (const json& device : at(object, "devices")) {
-    spec.devices.emplace(textAt(device, "name"), deviceFrom(device));
+    spec.devices.emplace(textAt(device, "name"), deviceFrom(device, api));
   }
   for (const json& set : at(object, "sharedCounters")) {
     auto& counters = spec.counterSets[textAt(set, "name")];
     for (const auto& [counter, value] : at(set, "counters").items()) counters.insert(counter);
   }
   // What the types above cannot say shows in that it would be written otherwise.
-  if (specJson(spec) != object) {
+  if (specJson(spec, api) != object) {
     spec.strange = object.dump(-1, ' ', false, json::error_handler_t::replace);
   }
   return spec;
@@ -172,20 +183,20 @@ std::optional<SliceOwner> takeOwner(const json& metadata, json& others) {
 
 }  // namespace
 
-json jsonOf(const Slice& slice) {
+json jsonOf(const Slice& slice, ResourceApi api) {
   json metadata = json::object();
   if (!slice.otherMetadata.empty()) metadata = json::parse(slice.otherMetadata);
   metadata["name"] = slice.name;
   if (!slice.uid.empty()) metadata["uid"] = slice.uid;
   if (!slice.resourceVersion.empty()) metadata["resourceVersion"] = slice.resourceVersion;
   if (slice.owner) metadata["ownerReferences"].push_back(ownerJson(*slice.owner));
-  return {{"apiVersion", "resource.k8s.io/v1"},
+  return {{"apiVersion", groupVersionOf(api)},
           {"kind", "ResourceSlice"},
           {"metadata", std::move(metadata)},
-          {"spec", specJson(slice.spec)}};
+          {"spec", specJson(slice.spec, api)}};
 }
 
-Result<Slice, std::string> sliceFrom(const json& object) {
+Result<Slice, std::string> sliceFrom(const json& object, ResourceApi api) {
   const json& metadata = at(object, "metadata");
   Slice slice;
   slice.name = textAt(metadata, "name");
@@ -201,7 +212,7 @@ Result<Slice, std::string> sliceFrom(const json& object) {
   }
   if (!others.empty())
     slice.otherMetadata = others.dump(-1, ' ', false, json::error_handler_t::replace);
-  slice.spec = specFrom(at(object, "spec"));
+  slice.spec = specFrom(at(object, "spec"), api);
   return slice;
 }
 

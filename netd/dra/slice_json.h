@@ -1,8 +1,9 @@
 #pragma once
-// ResourceSlices as JSON of resource.k8s.io/v1. Pure.
+// ResourceSlices as JSON of each version of resource.k8s.io. Pure.
 
 #include "ipc/types/result.h"
 #include "netd/dra/slice.h"
+#include "plugind/api/resource_api.h"
 
 #include <nlohmann/json.hpp>
 
@@ -11,10 +12,10 @@
 namespace vfiogate {
 
 /// The whole object, as a create or an update sends it.
-nlohmann::json jsonOf(const Slice& slice);
+nlohmann::json jsonOf(const Slice& slice, ResourceApi api);
 
 /// Of an object that the API server sent. Error: for people, why it is no stored slice. Nothing in
 /// its spec is an error: what cannot be understood makes it `strange`.
-Result<Slice, std::string> sliceFrom(const nlohmann::json& object);
+Result<Slice, std::string> sliceFrom(const nlohmann::json& object, ResourceApi api);
 
 }  // namespace vfiogate

@@ -1,35 +1,22 @@
 #include "netd/dra/slice_publisher.h"
 
 #include "netd/dra/publish_pacing.h"
-#include "netd/dra/status_words.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace vfiogate {
 namespace {
 
-constexpr unsigned kNotFound = 404;
-constexpr unsigned kConflict = 409;
-constexpr unsigned kGone = 410;
 constexpr unsigned kTooMany = 429;
 /// So many lists without a whole answer are taken to mean that it is too large: what is stored
 /// comes in pages, what is in the server's memory may not.
 constexpr unsigned kListsInOne = 2;
-constexpr auto kMostAsked = 60 * kj::SECONDS;
-
-bool isGood(const Result<ApiAnswer, ApiFailure>& outcome) {
-  return outcome && outcome->status >= 200 && outcome->status <= 299;
-}
-
-bool hasStatus(const Result<ApiAnswer, ApiFailure>& outcome, unsigned status) {
-  return outcome && outcome->status == status;
-}
 
 }  // namespace
 
 SlicePublisher::SlicePublisher(Parts parts)
     : client_(parts.client),
+      versions_(parts.versions),
       timer_(parts.timer),
       news_(parts.news),
       node_(std::move(parts.node)),
@@ -74,6 +61,7 @@ void SlicePublisher::wake() {
 }
 
 kj::Promise<SlicePublisher::Step> SlicePublisher::step() {
+  if (!api_) return readVersion();
   if (!owner_) return readNode();
   if (expired_ || listed_ != selector()) return readPage();
   if (!refusedName_.empty()) return readStranger();
@@ -96,12 +84,6 @@ kj::Promise<void> SlicePublisher::after(const Step& step) {
   return timer_.afterDelay(trouble.asked + publishBackoff(++failures_, draw_()));
 }
 
-SlicePublisher::Trouble SlicePublisher::troubleOf(const char* act, const Outcome& outcome) {
-  Trouble trouble{std::string(act) + ": " + (outcome ? wordsOf(*outcome) : outcome.error().why)};
-  if (outcome && outcome->retryAfter) trouble.asked = std::min(*outcome->retryAfter, kMostAsked);
-  return trouble;
-}
-
 void SlicePublisher::tell(const std::string& why) {
   if (why == told_) return;
   told_ = why;
@@ -110,8 +92,25 @@ void SlicePublisher::tell(const std::string& why) {
 
 // ---- Reading ----
 
+kj::Promise<SlicePublisher::Outcome> SlicePublisher::ask(ApiMethod method, const std::string& path,
+                                                         std::string body) {
+  return client_.ask(method, path, std::move(body)).then([this](Outcome outcome) {
+    // A thing is not there, or nothing of this version is.
+    if (hasStatus(outcome, kApiNotFound)) api_.reset();
+    return outcome;
+  });
+}
+
+kj::Promise<SlicePublisher::Step> SlicePublisher::readVersion() {
+  return versions_.ask(client_).then([this](ApiVersions::Found found) -> Step {
+    if (!found) return Failure{Trouble{found.error(), Trouble::Then::kSame}};
+    api_ = *found;
+    return Done{};
+  });
+}
+
 kj::Promise<SlicePublisher::Step> SlicePublisher::readNode() {
-  return client_.ask(ApiMethod::kGet, nodePath(node_), {}).then([this](Outcome outcome) -> Step {
+  return ask(ApiMethod::kGet, nodePath(node_), {}).then([this](Outcome outcome) -> Step {
     if (!isGood(outcome)) {
       Trouble trouble = troubleOf("cannot read the Node", outcome);
       trouble.then = Trouble::Then::kSame;
@@ -128,7 +127,7 @@ kj::Promise<SlicePublisher::Step> SlicePublisher::readPage() {
   if (nextPage_.empty()) view_.begin();
   watching_ = nullptr;
   const SliceSelector asked = selector();
-  return client_.ask(ApiMethod::kGet, sliceListPath(asked, nextPage_, newest_), {})
+  return ask(ApiMethod::kGet, sliceListPath(asked, nextPage_, newest_), {})
       .then([this, asked](Outcome outcome) { return listed(asked, outcome); });
 }
 
@@ -139,7 +138,7 @@ SlicePublisher::Step SlicePublisher::listed(const SliceSelector& asked, const Ou
     if (nextPage_.empty()) trouble.then = Trouble::Then::kSame;
     return Failure{std::move(trouble)};
   }
-  auto page = slicePageFrom(outcome->body);
+  auto page = slicePageFrom(asked.api, outcome->body);
   if (!page) return Failure{Trouble{page.error()}};
   nextPage_ = page->next;
   view_.add(std::move(page).value());
@@ -147,16 +146,16 @@ SlicePublisher::Step SlicePublisher::listed(const SliceSelector& asked, const Ou
   listed_ = asked;
   newest_ = false;
   expired_ = false;
-  watching_ = watch().eagerlyEvaluate(nullptr);
+  watching_ = watch(asked).eagerlyEvaluate(nullptr);
   return Done{};
 }
 
 kj::Promise<SlicePublisher::Step> SlicePublisher::readStranger() {
-  const std::string path = slicePath(std::exchange(refusedName_, {}));
-  return client_.ask(ApiMethod::kGet, path, {}).then([this](Outcome outcome) -> Step {
-    if (hasStatus(outcome, kNotFound)) return Done{};
+  const std::string path = slicePath(*api_, std::exchange(refusedName_, {}));
+  return ask(ApiMethod::kGet, path, {}).then([this, api = *api_](Outcome outcome) -> Step {
+    if (hasStatus(outcome, kApiNotFound)) return Done{};
     if (!isGood(outcome)) return Failure{troubleOf("cannot read a ResourceSlice", outcome)};
-    auto stranger = sliceFromText(outcome->body);
+    auto stranger = sliceFromText(api, outcome->body);
     if (!stranger) return Failure{Trouble{stranger.error()}};
     view_.addStranger(std::move(stranger).value());
     return Done{};
@@ -185,35 +184,38 @@ SlicePublisher::Step SlicePublisher::plan() {
 kj::Promise<SlicePublisher::Step> SlicePublisher::writeNext() {
   SliceWrite write = std::move(writes_.front());
   writes_.pop_front();
-  ApiRequest request = requestOf(write);
+  const ResourceApi api = listed_->api;
+  ApiRequest request = requestOf(api, write);
   writing_ = std::move(write);
   heardOurs_ = false;
-  auto asked = client_.ask(request.method, request.path, std::move(request.body));
-  return asked.then([this](Outcome outcome) {
+  auto asked = ask(request.method, request.path, std::move(request.body));
+  return asked.then([this, api](Outcome outcome) {
     SliceWrite done = *std::exchange(writing_, std::nullopt);
-    Step step = written(done, outcome);
+    Step step = written(api, done, outcome);
     if (!step && step.error().then == Trouble::Then::kSame) writes_.push_front(std::move(done));
     return step;
   });
 }
 
-SlicePublisher::Step SlicePublisher::written(const SliceWrite& write, const Outcome& outcome) {
+SlicePublisher::Step SlicePublisher::written(ResourceApi api, const SliceWrite& write,
+                                             const Outcome& outcome) {
   if (write.kind == SliceWrite::Kind::kDelete &&
-      (isGood(outcome) || hasStatus(outcome, kNotFound))) {
+      (isGood(outcome) || hasStatus(outcome, kApiNotFound))) {
     ++written_;
     view_.deleted(write.slice.name);
     return Done{};
   }
   if (!isGood(outcome)) {
+    if (refusesCounters(outcome)) answer({.counters = false, .taints = true});
     Trouble trouble = troubleOf("cannot write a ResourceSlice", outcome);
     if (hasStatus(outcome, kTooMany)) trouble.then = Trouble::Then::kSame;
-    if (hasStatus(outcome, kConflict) || hasStatus(outcome, kNotFound)) {
+    if (hasStatus(outcome, kApiConflict) || hasStatus(outcome, kApiNotFound)) {
       trouble.then = Trouble::Then::kConflict;
       if (write.kind == SliceWrite::Kind::kCreate) refusedName_ = write.slice.name;
     }
     return Failure{std::move(trouble)};
   }
-  auto stored = sliceFromText(outcome->body);
+  auto stored = sliceFromText(api, outcome->body);
   if (!stored) return Failure{Trouble{stored.error()}};
   ++written_;
   view_.wrote(write, *stored);
@@ -227,69 +229,13 @@ void SlicePublisher::rest(const std::vector<Slice>& wanted) {
   const std::size_t writes = std::exchange(written_, 0);
   if (writes > 0 || !waiting_.empty() || !told_.empty()) news_.poolStored(wanted.size(), writes);
   told_.clear();
-  const KeptFields kept = view_.kept(wanted);
-  for (auto& answer : waiting_) answer->fulfill(KeptFields(kept));
+  answer(view_.kept(wanted));
+}
+
+void SlicePublisher::answer(KeptFields kept) {
+  kept.api = listed_->api;
+  for (auto& waiting : waiting_) waiting->fulfill(KeptFields(kept));
   waiting_.clear();
-}
-
-// ---- Watching ----
-
-kj::Promise<void> SlicePublisher::watch() {
-  const std::int64_t seconds = watchTime(draw_()) / kj::SECONDS;
-  const std::string path = sliceWatchPath(selector(), view_.version(), seconds);
-  return client_.watch(path, [this](const std::string& line) { hear(line); })
-      .then([this](Outcome outcome) { return watchAgain(outcome); });
-}
-
-kj::Promise<void> SlicePublisher::watchAgain(const Outcome& outcome) {
-  if (expired_ || hasStatus(outcome, kGone)) {
-    expired_ = true;
-    disturb();
-    return kj::READY_NOW;
-  }
-  const bool ended = isGood(outcome);
-  watchFailures_ = ended ? 0 : watchFailures_ + 1;
-  kj::Duration pause = settleTime(0, draw_());
-  if (!ended) {
-    const Trouble trouble = troubleOf("cannot watch ResourceSlices", outcome);
-    tell(trouble.why);
-    // All nodes lose their watches at the same moment, where the server restarts.
-    pause = startDelay(draw_()) + trouble.asked + publishBackoff(watchFailures_, draw_());
-  }
-  return timer_.afterDelay(pause).then([this]() { return watch(); });
-}
-
-void SlicePublisher::hear(const std::string& line) {
-  if (expired_) return;
-  watchFailures_ = 0;
-  const SliceEvent event = sliceEventFrom(line);
-  if (event.kind == SliceEvent::Kind::kExpired) {
-    expired_ = true;
-    return;
-  }
-  const bool deleted = event.kind == SliceEvent::Kind::kDeleted;
-  if (!view_.hear(event) || isOurs(event)) return;
-  if (deleted) owner_.reset();  // it may be that the Node is another one now
-  disturb();
-}
-
-bool SlicePublisher::isOurs(const SliceEvent& event) {
-  if (!writing_ || writing_->slice.name != event.slice.name) return false;
-  const bool deleting = writing_->kind == SliceWrite::Kind::kDelete;
-  if (event.kind == SliceEvent::Kind::kDeleted) return deleting;
-  return !deleting && !std::exchange(heardOurs_, true);
-}
-
-void SlicePublisher::disturb() {
-  if (std::exchange(disturbed_, true)) return;
-  settled_ = false;
-  if (timer_.now() - repaired_ > kSettleForgotten) repairs_ = 0;
-  settling_ = timer_.afterDelay(settleTime(repairs_, draw_()))
-                  .then([this]() {
-                    settled_ = true;
-                    wake();
-                  })
-                  .eagerlyEvaluate(nullptr);
 }
 
 }  // namespace vfiogate

@@ -1,8 +1,9 @@
 #pragma once
 // Makes the API server say what the node's pool is, and keeps it so.
 
-#include "netd/dra/api_client.h"
+#include "netd/dra/api_versions.h"
 #include "netd/dra/pool_keeper.h"
+#include "netd/dra/publish_trouble.h"
 #include "netd/dra/slice_view.h"
 
 #include <kj/async.h>
@@ -29,13 +30,14 @@ protected:
   ~PublisherNews() = default;
 };
 
-/// One loop of small steps: the Node's uid, a list, then plan and write until nothing is left; then
-/// it rests until the pool or a slice changes. A step that fails has all read anew, after a while.
-/// Nothing is written while all is as it should be. Ends with the object.
+/// One loop of small steps: the API's version, the Node's uid, a list, then plan and write until
+/// nothing is left; then it rests until the pool or a slice changes. A step that fails has all read
+/// anew, after a while. Nothing is written while all is as it should be. Ends with the object.
 class SlicePublisher final : public PoolKeeper {
 public:
   struct Parts {
     ApiClient& client;  ///< which tries once; all borrowed
+    ApiVersions& versions;
     kj::Timer& timer;
     PublisherNews& news;
     std::string node;             ///< the Node's name, which is the pool's place
@@ -46,47 +48,42 @@ public:
   kj::Promise<KeptFields> publish(DevicePool pool) override;
 
 private:
-  struct Trouble {
-    enum class Then : std::uint8_t {
-      kSame,      ///< the same step again: it changed nothing
-      kAnew,      ///< from the start: what stands there is not known any more
-      kConflict,  ///< the same, at once for the first time: somebody was faster
-    };
-    std::string why;
-    Then then = Then::kAnew;
-    kj::Duration asked = 0 * kj::SECONDS;  ///< by the server: not before
-  };
+  using Trouble = PublishTrouble;
   using Step = Result<Done, Trouble>;
-  using Outcome = Result<ApiAnswer, ApiFailure>;
+  using Outcome = ApiOutcome;
 
   kj::Promise<void> run();
   kj::Promise<void> untilDue();
   kj::Promise<Step> step();
   kj::Promise<void> after(const Step& step);
 
+  kj::Promise<Step> readVersion();
   kj::Promise<Step> readNode();
   kj::Promise<Step> readPage();
   Step listed(const SliceSelector& asked, const Outcome& outcome);
   kj::Promise<Step> readStranger();
   Step plan();
-  static Trouble troubleOf(const char* act, const Outcome& outcome);
   kj::Promise<Step> writeNext();
-  Step written(const SliceWrite& write, const Outcome& outcome);
+  Step written(ResourceApi api, const SliceWrite& write, const Outcome& outcome);
   void rest(const std::vector<Slice>& wanted);
 
-  kj::Promise<void> watch();
-  kj::Promise<void> watchAgain(const Outcome& outcome);
-  void hear(const std::string& line);
+  kj::Promise<void> watch(const SliceSelector& of);
+  kj::Promise<void> watchAgain(const SliceSelector& of, const Outcome& outcome);
+  void hear(ResourceApi api, const std::string& line);
   /// Whether it tells of the write that is not answered yet.
   bool isOurs(const SliceEvent& event);
   /// Somebody else changed something, or may have.
   void disturb();
   void wake();
 
-  SliceSelector selector() const { return {pool_->driver, node_}; }
+  kj::Promise<Outcome> ask(ApiMethod method, const std::string& path, std::string body);
+  SliceSelector selector() const { return {*api_, pool_->driver, node_}; }
+  /// Whoever waits for the pool to be stored learns that.
+  void answer(KeptFields kept);
   void tell(const std::string& why);
 
   ApiClient& client_;
+  ApiVersions& versions_;
   kj::Timer& timer_;
   PublisherNews& news_;
   const std::string node_;
@@ -94,6 +91,8 @@ private:
 
   std::optional<DevicePool> pool_;
   std::vector<kj::Own<kj::PromiseFulfiller<KeptFields>>> waiting_;
+  /// Absent: it may be another one by now. What is listed says by which it was.
+  std::optional<ResourceApi> api_;
   std::optional<SliceOwner> owner_;
   SliceView view_;
   std::optional<SliceSelector> listed_;  ///< of what the view is a whole list

@@ -1,6 +1,7 @@
 #include "netd/dra/slice_requests.h"
 
 #include "netd/dra/json_text.h"
+#include "netd/dra/served_api.h"
 #include "netd/dra/slice_json.h"
 
 #include <utility>
@@ -10,9 +11,12 @@ namespace {
 
 using nlohmann::json;
 
-const std::string kSlicesPath = "/apis/resource.k8s.io/v1/resourceslices";
 /// Of 64 devices each: together about half of what an answer may have.
 constexpr const char* kPageSize = "24";
+
+std::string slicesPath(ResourceApi api) {
+  return pathOf(api) + "/resourceslices";
+}
 
 /// Continuation tokens are made of anything.
 std::string queryText(std::string_view text) {
@@ -55,45 +59,46 @@ json preconditionsOf(const Slice& slice) {
 
 /// What is no UTF-8 is replaced: the server would refuse it, and a pool is not kept back for one
 /// text.
-std::string textOf(const Slice& slice) {
-  return jsonOf(slice).dump(-1, ' ', false, json::error_handler_t::replace);
+std::string textOf(ResourceApi api, const Slice& slice) {
+  return jsonOf(slice, api).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 }  // namespace
 
 std::string sliceListPath(const SliceSelector& selector, const std::string& next, bool newest) {
-  std::string path = kSlicesPath + selectorQuery(selector) + "&limit=" + kPageSize;
+  std::string path = slicesPath(selector.api) + selectorQuery(selector) + "&limit=" + kPageSize;
   if (!next.empty()) return path + "&continue=" + queryText(next);
   return newest ? path : path + "&resourceVersion=0";
 }
 
 std::string sliceWatchPath(const SliceSelector& selector, const std::string& version,
                            std::int64_t seconds) {
-  return kSlicesPath + selectorQuery(selector) + "&watch=1&allowWatchBookmarks=true" +
+  return slicesPath(selector.api) + selectorQuery(selector) + "&watch=1&allowWatchBookmarks=true" +
          "&resourceVersion=" + queryText(version) + "&timeoutSeconds=" + std::to_string(seconds);
 }
 
-std::string slicePath(const std::string& name) {
-  return kSlicesPath + "/" + name;
+std::string slicePath(ResourceApi api, const std::string& name) {
+  return slicesPath(api) + "/" + name;
 }
 
 std::string nodePath(const std::string& node) {
   return "/api/v1/nodes/" + queryText(node);
 }
 
-ApiRequest requestOf(const SliceWrite& write) {
+ApiRequest requestOf(ResourceApi api, const SliceWrite& write) {
   switch (write.kind) {
     case SliceWrite::Kind::kCreate:
-      return {ApiMethod::kPost, kSlicesPath, textOf(write.slice)};
+      return {ApiMethod::kPost, slicesPath(api), textOf(api, write.slice)};
     case SliceWrite::Kind::kUpdate:
-      return {ApiMethod::kPut, slicePath(write.slice.name), textOf(write.slice)};
+      return {ApiMethod::kPut, slicePath(api, write.slice.name), textOf(api, write.slice)};
     case SliceWrite::Kind::kDelete:
       break;
   }
-  return {ApiMethod::kDelete, slicePath(write.slice.name), preconditionsOf(write.slice).dump()};
+  return {ApiMethod::kDelete, slicePath(api, write.slice.name),
+          preconditionsOf(write.slice).dump()};
 }
 
-Result<SlicePage, std::string> slicePageFrom(const std::string& body) {
+Result<SlicePage, std::string> slicePageFrom(ResourceApi api, const std::string& body) {
   const auto object = readJsonObject(body);
   if (!object) return Failure{"the list of ResourceSlices " + object.error()};
   const auto items = object->find("items");
@@ -103,17 +108,17 @@ Result<SlicePage, std::string> slicePageFrom(const std::string& body) {
   if (page.version.empty()) return Failure{std::string("a list without a resourceVersion")};
   if (items == object->end() || !items->is_array()) return page;
   for (const json& item : *items) {
-    auto slice = sliceFrom(item);
+    auto slice = sliceFrom(item, api);
     if (!slice) return Failure{slice.error()};
     page.slices.push_back(std::move(slice).value());
   }
   return page;
 }
 
-Result<Slice, std::string> sliceFromText(const std::string& body) {
+Result<Slice, std::string> sliceFromText(ResourceApi api, const std::string& body) {
   const auto object = readJsonObject(body);
   if (!object) return Failure{"the answer " + object.error()};
-  return sliceFrom(*object);
+  return sliceFrom(*object, api);
 }
 
 Result<std::string, std::string> uidFrom(const std::string& body) {
@@ -124,7 +129,7 @@ Result<std::string, std::string> uidFrom(const std::string& body) {
   return uid;
 }
 
-SliceEvent sliceEventFrom(const std::string& line) {
+SliceEvent sliceEventFrom(ResourceApi api, const std::string& line) {
   const auto event = readJsonObject(line);
   if (!event) return {};
   const std::string type = textOf(*event, "type");
@@ -137,7 +142,7 @@ SliceEvent sliceEventFrom(const std::string& line) {
     return told;
   }
   if (type != "ADDED" && type != "MODIFIED" && type != "DELETED") return {};
-  auto slice = sliceFrom(*object);
+  auto slice = sliceFrom(*object, api);
   if (!slice) return {};
   told.kind = type == "DELETED" ? SliceEvent::Kind::kDeleted : SliceEvent::Kind::kStored;
   told.slice = std::move(slice).value();

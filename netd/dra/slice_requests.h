@@ -4,6 +4,7 @@
 #include "ipc/types/result.h"
 #include "netd/dra/api_client.h"
 #include "netd/dra/slice_plan.h"
+#include "plugind/api/resource_api.h"
 
 #include <cstdint>
 #include <string>
@@ -17,8 +18,9 @@ struct ApiRequest {
   std::string body;
 };
 
-/// Whose slices: the API server selects by both.
+/// Whose slices, and as what; the API server selects by driver and node.
 struct SliceSelector {
+  ResourceApi api = ResourceApi::kV1;
   std::string driver;
   std::string node;
 
@@ -31,9 +33,9 @@ std::string sliceListPath(const SliceSelector& selector, const std::string& next
 /// What happens after `version`.
 std::string sliceWatchPath(const SliceSelector& selector, const std::string& version,
                            std::int64_t seconds);
-std::string slicePath(const std::string& name);
+std::string slicePath(ResourceApi api, const std::string& name);
 std::string nodePath(const std::string& node);
-ApiRequest requestOf(const SliceWrite& write);
+ApiRequest requestOf(ResourceApi api, const SliceWrite& write);
 
 struct SlicePage {
   std::vector<Slice> slices;
@@ -48,10 +50,11 @@ struct SliceEvent {
   Slice slice;                 ///< of a bookmark: only its version
 };
 
-/// Each error is for people.
-Result<SlicePage, std::string> slicePageFrom(const std::string& body);
-Result<Slice, std::string> sliceFromText(const std::string& body);
+/// Answers of this version. Each error is for people.
+Result<SlicePage, std::string> slicePageFrom(ResourceApi api, const std::string& body);
+Result<Slice, std::string> sliceFromText(ResourceApi api, const std::string& body);
+SliceEvent sliceEventFrom(ResourceApi api, const std::string& line);
+/// Of a Node.
 Result<std::string, std::string> uidFrom(const std::string& body);
-SliceEvent sliceEventFrom(const std::string& line);
 
 }  // namespace vfiogate

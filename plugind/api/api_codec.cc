@@ -55,6 +55,32 @@ std::optional<Backend> backendOf(CheckedFields& fields, schema::VfioChoice choic
   return std::nullopt;
 }
 
+schema::ResourceApi wordOf(ResourceApi api) {
+  switch (api) {
+    case ResourceApi::kV1:
+      return schema::ResourceApi::V1;
+    case ResourceApi::kV1beta2:
+      return schema::ResourceApi::V1BETA2;
+    case ResourceApi::kV1beta1:
+      break;
+  }
+  return schema::ResourceApi::V1BETA1;
+}
+
+std::optional<ResourceApi> resourceApiOf(schema::ResourceApi word) {
+  switch (word) {
+    case schema::ResourceApi::V1:
+      return ResourceApi::kV1;
+    case schema::ResourceApi::V1BETA2:
+      return ResourceApi::kV1beta2;
+    case schema::ResourceApi::V1BETA1:
+      return ResourceApi::kV1beta1;
+    case schema::ResourceApi::UNKNOWN:
+      break;
+  }
+  return std::nullopt;  // or a word of a newer netd's
+}
+
 void encodeAllocated(const AllocatedDevice& device, schema::AllocatedDevice::Builder to) {
   to.setRequest(cut(device.request));
   to.setPool(cut(device.pool));
@@ -240,10 +266,13 @@ Result<DevicePool, std::string> decode(schema::DevicePool::Reader from) {
 void encode(const KeptFields& kept, schema::KeptFields::Builder to) {
   to.setCounters(kept.counters);
   to.setTaints(kept.taints);
+  to.setApi(kept.api ? wordOf(*kept.api) : schema::ResourceApi::UNKNOWN);
 }
 
 KeptFields decode(schema::KeptFields::Reader from) {
-  return {.counters = from.getCounters(), .taints = from.getTaints()};
+  return {.counters = from.getCounters(),
+          .taints = from.getTaints(),
+          .api = resourceApiOf(from.getApi())};
 }
 
 void encode(const ClaimReport& report, schema::ClaimReport::Builder to) {

@@ -1,6 +1,8 @@
 #pragma once
 // The node's devices as the scheduler shall see them: what ResourceSlices are made of.
 
+#include "plugind/api/resource_api.h"
+
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -53,10 +55,12 @@ struct DevicePool {
   friend bool operator==(const DevicePool&, const DevicePool&) = default;
 };
 
-/// What the API server stored of what it was sent: a gate that is off drops a field in silence.
+/// What the API server stored of what it was sent: a gate that is off, or a version without the
+/// field, drops it in silence.
 struct KeptFields {
   bool counters = true;
   bool taints = true;
+  std::optional<ResourceApi> api = std::nullopt;  ///< by which it was sent
 
   friend bool operator==(const KeptFields&, const KeptFields&) = default;
 };

@@ -17,26 +17,32 @@ void addIds(const json& list, std::set<std::string>& ids) {
   for (const json& id : list) ids.insert(id.get<std::string>());
 }
 
-/// Absent also where the answer is no answer: it may be another plugin's business.
-std::optional<std::string> lentAnnotation(const json& answer) {
-  if (answer.is_null()) return std::nullopt;
+/// Empty also where the recorded answer is no answer: it may be another plugin's business.
+v1beta1::ContainerAllocateResponse answerOf(const json& recorded) {
+  v1beta1::ContainerAllocateResponse answer;
   std::string bytes;
-  v1beta1::ContainerAllocateResponse response;
-  if (!absl::Base64Unescape(answer.get<std::string>(), &bytes) ||
-      !response.ParseFromString(bytes)) {
-    return std::nullopt;
-  }
-  const auto found = response.annotations().find(kLentAnnotation);
-  if (found == response.annotations().end()) return std::nullopt;
+  const bool read = !recorded.is_null() &&
+                    absl::Base64Unescape(recorded.get<std::string>(), &bytes) &&
+                    answer.ParseFromString(bytes);
+  if (!read) answer.Clear();
+  return answer;
+}
+
+std::optional<std::string> annotation(const v1beta1::ContainerAllocateResponse& answer,
+                                      const char* key) {
+  const auto found = answer.annotations().find(key);
+  if (found == answer.annotations().end()) return std::nullopt;
   return found->second;
 }
 
 RecordedDevices entryOf(const json& entry, CheckpointFormat format) {
+  const v1beta1::ContainerAllocateResponse answer = answerOf(entry["AllocResp"]);
   RecordedDevices recorded{.podUid = entry["PodUID"],
                            .container = entry["ContainerName"],
                            .resource = entry["ResourceName"],
                            .ids = {},
-                           .lent = lentAnnotation(entry["AllocResp"])};
+                           .lent = annotation(answer, kLentAnnotation),
+                           .ref = annotation(answer, kRefAnnotation)};
   const json& devices = entry["DeviceIDs"];
   if (format == CheckpointFormat::kList) {
     addIds(devices, recorded.ids);

@@ -110,13 +110,15 @@ EarlyEnd endBy(const CLI::App& app, const CLI::ParseError& error) {
 
 }  // namespace
 
-Result<CommandLine, EarlyEnd> readCommandLine(int argc, const char* const* argv) {
+Result<CommandLine, EarlyEnd> readCommandLine(int argc, const char* const* argv,
+                                              const BuildInfo& build) {
   if (!arePrintable(argc, argv)) {
     return Failure{EarlyEnd{kUsage, std::string("plugind: ") + kUnprintableArgument + "\n"}};
   }
-  CommandLine line;
+  CommandLine line{.build = build};
   bool checkConfig = false;
   CLI::App app("Lends PCI devices to the kubelet's pods, one IOMMU group at a time.", "plugind");
+  app.set_version_flag("--version", std::string(build.text));
   addOptions(app, line, checkConfig);
   CLI::App* policy = app.add_subcommand("policy", "print the system calls that plugind may make");
   addOutputForm(*policy, line.policyForm, {kPolicyForms.begin(), kPolicyForms.end()});

@@ -2,6 +2,7 @@
 // What the command line asks plugind to do.
 
 #include "ipc/types/bdf.h"
+#include "ipc/types/build_info.h"
 #include "ipc/types/result.h"
 #include "seccomp/drop_privileges.h"
 
@@ -23,6 +24,7 @@ struct CommandLine {
     kFragment
   };
   Act act = Act::kServe;
+  BuildInfo build;
   std::string listen = "/run/vfiogate/plugind/plugind.sock";
   std::string pciIds = "/usr/share/misc/pci.ids";
   std::string configFile;  ///< empty: no file, every key at its default
@@ -41,7 +43,8 @@ struct EarlyEnd {
   std::string text;
 };
 
-/// Reads the arguments. Nothing is opened and nothing printed.
-Result<CommandLine, EarlyEnd> readCommandLine(int argc, const char* const* argv);
+/// Reads the arguments of the program that was built so. Nothing is opened and nothing printed.
+Result<CommandLine, EarlyEnd> readCommandLine(int argc, const char* const* argv,
+                                              const BuildInfo& build);
 
 }  // namespace vfiogate

@@ -93,6 +93,8 @@ std::string draLine(const json& status) {
   const std::string trouble = textAt(*dra, "trouble", "");
   if (!trouble.empty()) text += " (" + trouble + ")";
   text += dra->at("api").get<bool>() ? " | netd dra connected" : " | netd dra not connected";
+  const std::string version = textAt(*dra, "apiVersion", "");
+  if (!version.empty()) text += " | resource.k8s.io/" + version;
   const auto published = dra->at("poolDevices").get<std::size_t>();
   if (published == 0) return text + " | nothing published yet\n";
   return text + " | pool " + textAt(*dra, "node") + ": " + std::to_string(published) +

@@ -13,7 +13,7 @@ namespace {
 using Ids = std::vector<std::string>;
 
 constexpr const char* kWhatWouldDo =
-    "a letter first after the '/' (and in the domain), and no dot after it";
+    "a letter and more after the '/' (and in the domain), and no dot after it";
 
 const Ids* idsOf(const Selector& select, SelectorKey key) {
   const auto found = select.values().find(key);
@@ -74,7 +74,7 @@ void reviewMade(const Settings& settings, const ResourceSettings& entry, const s
 void reviewCdiKinds(const Settings& settings, Findings& findings) {
   if (std::ranges::any_of(settings.resources,
                           [](const ResourceSettings& entry) { return needsSpec(entry.lending); })) {
-    findings.warn("", "privd writes CDI specs only with cdi among its --plugind-rights");
+    findings.hint("", "privd writes CDI specs only with cdi among its --plugind-rights");
   }
   for (std::size_t i = 0; i < settings.resources.size(); ++i) {
     const ResourceSettings& entry = settings.resources[i];

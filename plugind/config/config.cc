@@ -42,6 +42,7 @@ Result<Config, std::vector<ConfigRemark>> parseConfig(std::string_view text,
   if (findings.anyProblem()) return Failure{findings.problems()};
   return Config{.settings = std::move(settings),
                 .warnings = findings.warnings(),
+                .hints = findings.hints(),
                 .effective = printConfig(message)};
 }
 

@@ -26,7 +26,10 @@ struct ConfigRemark {
 struct Config {
   Settings settings;
   std::vector<ConfigRemark> warnings;  ///< accepted, but perhaps not what was meant
-  std::string effective;               ///< every key with its value, as YAML
+  /// What hangs on the node's hardware or on privd's options, and is so or not once plugind runs,
+  /// which then says it by itself.
+  std::vector<ConfigRemark> hints;
+  std::string effective;  ///< every key with its value, as YAML
 
   friend bool operator==(const Config&, const Config&) = default;
 };

@@ -33,7 +33,7 @@ void reviewDra(const Settings& settings, Findings& findings) {
     findings.warn("dra.driver", "no effect: no resource says serve: dra or serve: both");
   }
   if (named && served) {
-    findings.warn("", "privd serves DRA only with --dra-driver " + settings.dra.driver +
+    findings.hint("", "privd serves DRA only with --dra-driver " + settings.dra.driver +
                           ", and with cdi among its --plugind-rights");
   }
   if (!named && settings.dra.metadataFiles) {

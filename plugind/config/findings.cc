@@ -16,6 +16,10 @@ void Findings::warn(const std::string& path, const std::string& text) {
   warnings_.push_back({fileName_, lineOf(path), path, text});
 }
 
+void Findings::hint(const std::string& path, const std::string& text) {
+  hints_.push_back({fileName_, lineOf(path), path, text});
+}
+
 std::vector<ConfigRemark> Findings::problems() const {
   constexpr std::size_t kShown = 20;
   std::vector<ConfigRemark> sorted = problems_;

@@ -21,11 +21,14 @@ public:
   /// At the line of `path`, or of the nearest key above it that the file names.
   void refuse(const std::string& path, const std::string& text);
   void warn(const std::string& path, const std::string& text);
+  /// What the file alone cannot tell.
+  void hint(const std::string& path, const std::string& text);
 
   bool anyProblem() const { return !problems_.empty(); }
   /// In the order of lines, at most 20 and a count of the rest.
   std::vector<ConfigRemark> problems() const;
   std::vector<ConfigRemark> warnings() const { return warnings_; }
+  std::vector<ConfigRemark> hints() const { return hints_; }
 
 private:
   std::uint32_t lineOf(std::string path) const;
@@ -34,6 +37,7 @@ private:
   std::map<std::string, std::uint32_t> lines_;
   std::vector<ConfigRemark> problems_;
   std::vector<ConfigRemark> warnings_;
+  std::vector<ConfigRemark> hints_;
 };
 
 }  // namespace vfiogate

@@ -62,12 +62,14 @@ void reviewSelectors(const Settings& settings, Findings& findings) {
   for (std::size_t later = 1; later < entries.size(); ++later) {
     for (std::size_t earlier = 0; earlier < later; ++earlier) {
       if (!mayOverlap(entries[earlier].select, entries[later].select)) continue;
-      const bool shadowed = contains(entries[earlier].select, entries[later].select);
-      findings.warn(
-          entryPath(later) + ".select",
-          shadowed
-              ? "never matches: " + entryPath(earlier) + " comes first and selects all of it"
-              : "overlaps " + entryPath(earlier) + ", which comes first and gets what both select");
+      const std::string path = entryPath(later) + ".select";
+      if (contains(entries[earlier].select, entries[later].select)) {
+        findings.warn(
+            path, "never matches: " + entryPath(earlier) + " comes first and selects all of it");
+      } else {
+        findings.hint(path, "may overlap " + entryPath(earlier) +
+                                ", which comes first and gets what both select");
+      }
     }
   }
 }
@@ -80,7 +82,7 @@ void reviewPrefixes(const Settings& settings, Findings& findings) {
   for (const auto& [model, name] : settings.aliases) foreign.emplace(name.prefix());
   foreign.erase(std::string(kDefaultPrefix));
   for (const std::string& prefix : foreign) {
-    findings.warn("", "privd serves " + prefix + " only with --resource-prefix " + prefix + "/");
+    findings.hint("", "privd serves " + prefix + " only with --resource-prefix " + prefix + "/");
   }
 }
 
@@ -94,7 +96,7 @@ void reviewBinding(const Settings& settings, Findings& findings) {
     }
   }
   if (bindsAny(settings)) {
-    findings.warn("", "privd binds for a lending only with bind among its --plugind-rights");
+    findings.hint("", "privd binds for a lending only with bind among its --plugind-rights");
   }
 }
 

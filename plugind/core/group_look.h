@@ -21,6 +21,7 @@ struct GroupLook {
   Answer answer = Answer::kTimedOut;
   Snapshot seen;  ///< the group and its members only
   Probe probe = Probe::kNone;
+  bool onFile = true;  ///< privd has what it was last told of the group's allocation on file
 
   friend bool operator==(const GroupLook&, const GroupLook&) = default;
 };

@@ -1,5 +1,9 @@
 #include "plugind/core/holder_record.h"
 
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+
 #include "ipc/types/hex.h"
 
 namespace vfiogate {
@@ -11,8 +15,24 @@ std::string twoDigits(long number) {
 
 }  // namespace
 
+std::optional<HolderRef> HolderRef::parse(std::string_view text) {
+  std::uint16_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number, 16);
+  const HolderRef ref(number);
+  if (read.ec != std::errc{} || read.ptr != end || ref.str() != text) return std::nullopt;
+  return ref;
+}
+
 std::string HolderRef::str() const {
   return hexDigits(number_, 4);
+}
+
+void HolderRecord::keepRestOf(const HolderRecord& earlier) {
+  for (const auto* granted : {&earlier.ids, &earlier.rest}) {
+    std::ranges::set_difference(*granted, ids, std::inserter(rest, rest.end()));
+  }
+  members.insert(earlier.members.begin(), earlier.members.end());
 }
 
 std::string clockText(std::chrono::sys_seconds time) {

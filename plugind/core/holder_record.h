@@ -8,9 +8,12 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "ipc/types/bdf.h"
 #include "ipc/types/resource_name.h"
+#include "plugind/core/kubelet_memory.h"
 #include "plugind/core/ledger/moment.h"
 
 namespace vfiogate {
@@ -19,6 +22,8 @@ namespace vfiogate {
 class HolderRef {
 public:
   explicit HolderRef(std::uint16_t number) : number_(number) {}
+  /// Of what str() says. Null: it is none.
+  static std::optional<HolderRef> parse(std::string_view text);
   std::string str() const;
   friend auto operator<=>(const HolderRef&, const HolderRef&) = default;
 
@@ -45,17 +50,18 @@ enum class HolderState : std::uint8_t {
 /// What was read of a record in the kubelet's memory (ledger.md 4).
 struct Evidence {
   bool named = false;
-  std::uint64_t epochNamed = 0;          ///< the epoch of the last naming
-  std::optional<WallTime> namedIn;       ///< the version that named it last
-  std::optional<WallTime> absentFirst;   ///< the first version of a look without it, since then
-  std::optional<WallTime> absentLast;    ///< the latest
-  std::optional<Instant> absentRead;     ///< when the latest was read
-  bool listed = false;                   ///< List named it at least once
-  bool listedLast = false;               ///< the latest List did
-  std::optional<Instant> unlistedSince;  ///< the first List without its pod, while forgotten
-  bool podLetGo = false;                 ///< its pod is gone, by Lists (while forgotten)
-  std::optional<Instant> claimGoneAt;    ///< first answer that its claim is gone
-  bool claimLetGo = false;               ///< second answer
+  std::uint64_t epochNamed = 0;            ///< the epoch of the last naming
+  std::optional<KubeletIdentity> namedBy;  ///< the kubelet of that naming, where it is known
+  std::optional<WallTime> namedIn;         ///< the version that named it last
+  std::optional<WallTime> absentFirst;     ///< the first version of a look without it, since then
+  std::optional<WallTime> absentLast;      ///< the latest
+  std::optional<Instant> absentRead;       ///< when the latest was read
+  bool listed = false;                     ///< List named it at least once
+  bool listedLast = false;                 ///< the latest List did
+  std::optional<Instant> unlistedSince;    ///< the first List without its pod, while forgotten
+  bool podLetGo = false;                   ///< its pod is gone, by Lists (while forgotten)
+  std::optional<Instant> claimGoneAt;      ///< first answer that its claim is gone
+  bool claimLetGo = false;                 ///< second answer
 
   friend bool operator==(const Evidence&, const Evidence&) = default;
 };
@@ -82,10 +88,17 @@ struct HolderRecord {
   Evidence evidence;
   std::optional<Instant> releasedAt;        ///< since when the kubelet has let go
   std::optional<Instant> unconfirmedSince;  ///< since when hardware cannot tell, after that
-  bool unlinking = false;                   ///< its spec is being unlinked
-  std::string fingerprint;                  ///< the hardware as it was lent
+  bool byForeignIds = false;  ///< the kubelet knows it by ids that it is not offered by
+  bool unlinking = false;     ///< its spec is being unlinked
+  std::string fingerprint;    ///< the hardware as it was lent
+  /// At most one: the party that the kubelet had let go when it was granted these devices again.
+  /// Stands again where the kubelet never names this grant.
+  std::vector<HolderRecord> before;
 
   bool isClaim() const { return claim.has_value(); }
+  /// Of a re-offer: what it leaves out of what was granted earlier is nobody's until the kubelet
+  /// says so (ledger.md 5.7), and stays its own until then.
+  void keepRestOf(const HolderRecord& earlier);
   friend bool operator==(const HolderRecord&, const HolderRecord&) = default;
 };
 

@@ -28,6 +28,8 @@ struct RecordedDevices {
   std::set<std::string> ids;
   /// The annotation `vfiogate.dev/lent` of the recorded Allocate answer; absent: none in it.
   std::optional<std::string> lent;
+  /// The annotation `vfiogate.dev/ref` of it: which grant it was; absent: none in it.
+  std::optional<std::string> ref;
 
   friend bool operator==(const RecordedDevices&, const RecordedDevices&) = default;
 };

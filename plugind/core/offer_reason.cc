@@ -1,5 +1,6 @@
 #include "plugind/core/offer_reason.h"
 
+#include "plugind/core/ledger/foreign_ids.h"
 #include "plugind/core/ledger/offering.h"
 
 namespace vfiogate {
@@ -28,7 +29,9 @@ Bar offerReason(const LedgerState& state, const ResourceName& resource,
   const bool claimsOnly =
       configured != state.catalog.resources.end() && !servesPlugin(configured->second.lending);
   const std::string others = standIns(state, resource, device);
-  if (!others.empty()) return {"represented", others + " stands for its group (groupUnit)"};
+  // Of a group that somebody has, the device of the frame is that one's, and stands for nobody.
+  const bool free = device.group.holding == Holding::kFree;
+  if (free && !others.empty()) return {"represented", others + " stands for its group (groupUnit)"};
   if (device.hardware != "ready" && device.hardware != "bindable")
     return {device.hardware, device.hardwareText};
   if (restsUnbound(state, device.address)) {
@@ -45,6 +48,10 @@ Bar offerReason(const LedgerState& state, const ResourceName& resource,
   if (device.group.holding != Holding::kFree) {
     const std::string holding(nameOf(device.group.holding));
     return {"group-" + holding, "its group is " + holding};
+  }
+  const std::set<Bdf> members(device.group.members.begin(), device.group.members.end());
+  if (const ResourceName* suspected = suspectedIn(state, members)) {
+    return {"foreign-ids", suspicionText(state, *suspected)};
   }
   if (state.lendingClosed) return {"privd-away", "nothing is lent while privd is away"};
   if (!state.begun) {

@@ -98,7 +98,7 @@ PluginStatus statusOf(const LedgerState& state,
                       const std::map<ResourceName, ResourceFacts>& facts) {
   PluginStatus status{.privdThere = state.privdThere,
                       .privdAwaySince = state.privdThere ? std::nullopt : state.awaySince,
-                      .lendingOpen = !state.lendingClosed,
+                      .lendingOpen = state.privdThere && !state.lendingClosed,
                       .begun = state.begun,
                       .adopted = state.adopted,
                       .resources = {},

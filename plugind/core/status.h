@@ -2,6 +2,7 @@
 // What plugind knows and shows at one moment: what `plugind status` prints and metrics count.
 // For operators: it names holders, which a refusal never does.
 
+#include "ipc/types/build_info.h"
 #include "ipc/types/node_obstacle.h"
 #include "plugind/core/dra/driver_status.h"
 #include "plugind/core/ledger/ledger_view.h"
@@ -47,6 +48,7 @@ struct ResourceStatus {
 };
 
 struct PluginStatus {
+  BuildInfo build;
   bool privdThere = false;
   std::optional<Instant> privdAwaySince;
   bool lendingOpen = false;

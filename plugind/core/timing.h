@@ -14,8 +14,8 @@ using std::chrono::seconds;
 inline constexpr seconds kAllocateDeadline{2};
 /// Where a bind is needed, instead of the former. What needs longer belongs into `--declare`.
 inline constexpr seconds kBindDeadline{5};
-/// The kubelet waits 45 s for Prepare.
-inline constexpr seconds kPrepareDeadline{30};
+/// The kubelet waits 45 s for Prepare. Longer than a plugind without a record needs to adopt.
+inline constexpr seconds kPrepareDeadline{40};
 /// While privd is away or a bind runs: the kubelet waits 30 s for PreStartContainer.
 inline constexpr seconds kPreStartDeadline{20};
 
@@ -29,6 +29,9 @@ inline constexpr seconds kNamingLook{5};
 inline constexpr seconds kUnlistedLook{60};
 /// List writes nothing, and a pod that never opened its device ends without another sign.
 inline constexpr seconds kListInterval{10};
+/// While a pod's name is sought, which is known as soon as its pod is admitted; and for how long.
+inline constexpr seconds kNameInterval{1};
+inline constexpr seconds kNameSought{15};
 /// privd is asked again this often about a device that is let go and not yet seen idle.
 inline constexpr seconds kUseInterval{5};
 
@@ -40,9 +43,11 @@ inline constexpr seconds kNeverNamed{30};
 inline constexpr seconds kAdoptionWait{30};
 /// A release that hardware can neither confirm nor deny is believed after this.
 inline constexpr seconds kUnconfirmed{60};
-/// Between two Lists that lack a forgotten holder's pod, and from the epoch's start to the first:
-/// a starting kubelet lists pods one by one.
-inline constexpr seconds kLetGoGap{60};
+/// From the epoch's start: a starting kubelet lists pods one by one.
+inline constexpr seconds kListSettles{60};
+/// Between two Lists that lack a forgotten holder's pod: a pod that is taken from the kubelet
+/// leaves its list at once, and its containers may take this long to end.
+inline constexpr seconds kLetGoGap{30};
 /// A forgotten holder whose pod's name was never known.
 inline constexpr minutes kNamelessLetGo{10};
 /// Between two answers of the API server that a claim is gone.

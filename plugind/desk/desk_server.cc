@@ -24,7 +24,7 @@ constexpr capnp::ReaderOptions kAnswers{.traversalLimitInWords = 4U << 20U, .nes
 /// For netd: whatever is not overridden here answers "unimplemented".
 class NetdDesk : public schema::Desk::Server {
 public:
-  explicit NetdDesk(const DeskSource& source) : source_(source) {}
+  explicit NetdDesk(DeskSource& source) : source_(source) {}
 
 protected:
   kj::Promise<void> metrics(MetricsContext context) override {
@@ -39,13 +39,13 @@ protected:
     return kj::READY_NOW;
   }
 
-  const DeskSource& source_;
+  DeskSource& source_;
 };
 
 /// For netd, which alone has an API server to offer.
 class ApiDesk final : public NetdDesk {
 public:
-  ApiDesk(const DeskSource& source, ApiDoor* door, kj::Own<kj::PromiseFulfiller<void>> attached)
+  ApiDesk(DeskSource& source, ApiDoor* door, kj::Own<kj::PromiseFulfiller<void>> attached)
       : NetdDesk(source), door_(door), attached_(kj::mv(attached)) {}
 
 protected:
@@ -76,8 +76,8 @@ public:
 
 protected:
   kj::Promise<void> status(StatusContext context) override {
-    context.getResults().setJson(source_.statusJson());
-    return kj::READY_NOW;
+    return source_.statusJson().then(
+        [context](const std::string& json) mutable { context.getResults().setJson(json); });
   }
 
   kj::Promise<void> explain(ExplainContext context) override {
@@ -89,7 +89,7 @@ protected:
 };
 
 struct OwnVisit {
-  OwnVisit(kj::Own<kj::AsyncIoStream> io, const DeskSource& source)
+  OwnVisit(kj::Own<kj::AsyncIoStream> io, DeskSource& source)
       : stream(kj::mv(io)),
         network(*stream, capnp::rpc::twoparty::Side::SERVER, kAnswers),
         rpc(capnp::makeRpcServer(network, kj::heap<Desk>(source))) {}
@@ -117,7 +117,7 @@ struct NetdVisit {
 
 }  // namespace
 
-DeskServer::DeskServer(const DeskSource& source, ApiDoor* api, const LoopParts& loop)
+DeskServer::DeskServer(DeskSource& source, ApiDoor* api, const LoopParts& loop)
     : source_(source), api_(api), loop_(loop), visits_(*this) {}
 
 void DeskServer::admit(kj::AutoCloseFd connection, Visitor who) {

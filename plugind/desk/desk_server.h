@@ -18,7 +18,8 @@ namespace vfiogate {
 /// Where the answers come from; whole documents.
 class DeskSource {
 public:
-  virtual std::string statusJson() const = 0;
+  /// With the use of what is lent as it is now.
+  virtual kj::Promise<std::string> statusJson() = 0;
   virtual std::string explainJson(const Bdf& address) const = 0;
   virtual kj::Promise<std::string> metricsText() const = 0;
   virtual PluginReadiness readiness() const = 0;
@@ -31,7 +32,7 @@ protected:
 class DeskServer final : private kj::TaskSet::ErrorHandler {
 public:
   /// Borrows `source` and `api`; null: no DRA driver is configured.
-  DeskServer(const DeskSource& source, ApiDoor* api, const LoopParts& loop);
+  DeskServer(DeskSource& source, ApiDoor* api, const LoopParts& loop);
   KJ_DISALLOW_COPY(DeskServer);
 
   /// Serves a visitor with what it may ask until it leaves, at most some seconds; a netd that
@@ -45,7 +46,7 @@ private:
   kj::Promise<void> untilReplaced();
   void taskFailed(kj::Exception&& exception) override;
 
-  const DeskSource& source_;
+  DeskSource& source_;
   ApiDoor* api_;
   const LoopParts loop_;
   kj::Own<kj::PromiseFulfiller<void>> replaced_;  ///< ends the visit that attached last

@@ -134,6 +134,7 @@ ordered_json toJson(const DriverStatus& dra) {
                     {"node", dra.node},
                     {"poolDevices", dra.poolDevices},
                     {"taintedDevices", dra.taintedDevices}};
+  if (dra.resourceApi) json["apiVersion"] = nameOf(*dra.resourceApi);
   if (!dra.trouble.empty()) json["trouble"] = dra.trouble;
   return json;
 }

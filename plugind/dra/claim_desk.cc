@@ -3,6 +3,7 @@
 #include "plugind/core/dra/claim_request.h"
 #include "plugind/core/dra/claim_spec_of.h"
 #include "plugind/log_line.h"
+#include "plugind/own_threads.h"
 
 #include <kj/vector.h>
 
@@ -23,6 +24,7 @@ ClaimDesk::ClaimDesk(ApiLink& api, ClaimLedger& ledger, ClaimSpecs& specs)
 
 void ClaimDesk::asked(const std::shared_ptr<ClaimsCall>& call) {
   if (call->claimed()) return;  // the kubelet hung up
+  if (refusedWithoutThreads(*call)) return;
   const ClaimsCall* key = call.get();
   auto running = answerWhenAllEnded(call).eagerlyEvaluate(
       [this](kj::Exception&& failure) { taskFailed(kj::mv(failure)); });
@@ -113,15 +115,30 @@ ClaimResult ClaimDesk::resultOf(const Open& open, const Answer& answer) const {
 }
 
 void ClaimDesk::report(const Open& open, const ClaimResult& result) {
-  if (open.call->kind() == ClaimsCall::Kind::kUnprepare || !result.error.empty()) return;
-  ClaimReport told{.driver = ledger_.settings().dra.driver,
-                   .claimNamespace = open.claim.claimNamespace,
-                   .name = open.claim.name,
-                   .uid = open.claim.uid,
-                   .devices = reportedDevices(open.allocated)};
-  tasks_.add(api_.report(told).then([uid = open.claim.uid](const std::string& failure) {
-    if (!failure.empty()) logWarning(LogEvent::kReportFailed, {{"claim", uid}, {"why", failure}});
+  const bool failed = !result.error.empty();
+  const bool ends = open.call->kind() == ClaimsCall::Kind::kUnprepare;
+  if (ends && failed) return reportHeld(open.claim, result.error);
+  if (!ends && !failed) tasks_.add(send(open.claim, reportedDevices(open.allocated)));
+}
+
+void ClaimDesk::reportHeld(const ClaimName& claim, const std::string& why) {
+  auto read = api_.claim(claim.claimNamespace, claim.name);
+  tasks_.add(read.then([this, claim, why](const ClaimAnswer& answer) -> kj::Promise<void> {
+    const auto* allocated = std::get_if<AllocatedClaim>(&answer);
+    if (allocated == nullptr || allocated->uid != claim.uid) return kj::READY_NOW;
+    return send(claim, heldDevices(*allocated, why));
   }));
+}
+
+kj::Promise<void> ClaimDesk::send(const ClaimName& claim, std::vector<ReportedDevice> devices) {
+  const ClaimReport told{.driver = ledger_.settings().dra.driver,
+                         .claimNamespace = claim.claimNamespace,
+                         .name = claim.name,
+                         .uid = claim.uid,
+                         .devices = std::move(devices)};
+  return api_.report(told).then([uid = claim.uid](const std::string& failure) {
+    if (!failure.empty()) logWarning(LogEvent::kReportFailed, {{"claim", uid}, {"why", failure}});
+  });
 }
 
 void ClaimDesk::writeSpec(const ClaimName& claim) {

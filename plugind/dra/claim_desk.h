@@ -49,6 +49,9 @@ private:
                                 AllocatedClaim allocated);
   ClaimResult resultOf(const Open& open, const Answer& answer) const;
   void report(const Open& open, const ClaimResult& result);
+  /// A pod hangs in Terminating for it, of which no event of the kubelet's tells why.
+  void reportHeld(const ClaimName& claim, const std::string& why);
+  kj::Promise<void> send(const ClaimName& claim, std::vector<ReportedDevice> devices);
   void taskFailed(kj::Exception&& exception) override;
 
   ApiLink& api_;

@@ -32,6 +32,7 @@ DriverStatus DraDriver::status() const {
                       .registration = registrar_.state(),
                       .trouble = registrar_.trouble(),
                       .apiThere = api_.isThere(),
+                      .resourceApi = pool_.resourceApi(),
                       .node = api_.node().value_or("")};
   if (!pool_.told()) return status;
   status.poolDevices = pool_.told()->devices.size();

@@ -68,9 +68,10 @@ void PoolPublisher::kept(const std::optional<KeptFields>& kept) {
   // A pool without taints says nothing about whether the server keeps them: it stays as it was
   // seen.
   const KeptFields server{.counters = server_.counters && kept->counters,
-                          .taints = server_.taints && kept->taints};
-  if (server == server_) return;
-  server_ = server;
+                          .taints = server_.taints && kept->taints,
+                          .api = kept->api};
+  const KeptFields before = std::exchange(server_, server);
+  if (server.counters == before.counters && server.taints == before.taints) return;
   logWarning(LogEvent::kFieldsDropped,
              {{"counters", server.counters},
               {"taints", server.taints},

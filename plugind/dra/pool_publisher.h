@@ -34,6 +34,8 @@ public:
 
   /// What netd was told last.
   const std::optional<DevicePool>& told() const { return told_; }
+  /// By which it sent that on; absent: it has not yet.
+  std::optional<ResourceApi> resourceApi() const { return server_.api; }
 
 private:
   void look();

@@ -27,6 +27,17 @@ void AdvertisedResource::show(const Frame& frame) {
   sent(streams_.size());
 }
 
+void AdvertisedResource::wantPreStart(bool wanted) {
+  if (std::exchange(wantsPreStart_, wanted) == wanted) return;
+  server_.wantPreStart(wanted);
+  endOutdated();
+}
+
+void AdvertisedResource::endOutdated() {
+  if (server_.toldPreStart() == wantsPreStart_) return;
+  for (const auto& stream : streams_) stream->end(grpc::Status::OK);
+}
+
 bool AdvertisedResource::nudge() {
   if (streams_.empty()) return false;
   streams_.back()->show(current_);
@@ -41,6 +52,7 @@ void AdvertisedResource::streamOpened(std::shared_ptr<ListWatchStream> stream) {
   sent(1);
   streams_.push_back(std::move(stream));
   registrar_.streamOpened();
+  endOutdated();
 }
 
 void AdvertisedResource::streamEnded(const ListWatchStream& stream) {

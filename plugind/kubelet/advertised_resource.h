@@ -27,6 +27,10 @@ public:
   /// Hands `frame` to every live stream if it differs from the one before.
   void show(const Frame& frame);
 
+  /// Whether containers start only after PreStartContainer. The kubelet asks for that once a
+  /// registration: one that was told otherwise is ended, and made anew.
+  void wantPreStart(bool wanted);
+
   /// Sends the frame again on the newest live stream, changed or not: the kubelet writes its
   /// checkpoint after each. False: there is no live stream.
   bool nudge();
@@ -41,6 +45,7 @@ public:
   ResourceFacts facts() const;
 
 private:
+  void endOutdated();
   /// A frame goes out on `streams` streams.
   void sent(std::size_t streams);
 
@@ -49,6 +54,7 @@ private:
   std::vector<std::shared_ptr<ListWatchStream>> streams_;  ///< oldest first
   std::uint64_t framesSent_ = 0;
   std::optional<Instant> lastFrame_;
+  bool wantsPreStart_ = true;
   PluginServer server_;
   Registrar registrar_;
 };

@@ -25,6 +25,10 @@ void AdvertisedResources::end(const ResourceName& name) {
   ending_ = kj::joinPromises(kj::arr(kj::mv(ending_), kj::mv(gone))).eagerlyEvaluate(nullptr);
 }
 
+void AdvertisedResources::wantPreStart(const std::function<bool(const ResourceName&)>& wants) {
+  for (auto& [name, resource] : resources_) resource->wantPreStart(wants(name));
+}
+
 void AdvertisedResources::kubeletCame() {
   logInfo(LogEvent::kKubeletAppeared, {{"resources", resources_.size()}});
   for (auto& [name, resource] : resources_) resource->registrar().kubeletCame();

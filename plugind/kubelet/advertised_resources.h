@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 
@@ -28,6 +29,9 @@ public:
   AdvertisedResource& start(const ResourceName& name);
   /// Its server goes in the next turn of the loop: what is ended may be what called.
   void end(const ResourceName& name);
+
+  /// Of each, as `wants` says of its name.
+  void wantPreStart(const std::function<bool(const ResourceName&)>& wants);
 
   void kubeletCame();
   void socketsCame();

@@ -16,7 +16,9 @@ DevicePluginService::DevicePluginService(ResourceName resource, PluginEvents& ev
 grpc::ServerUnaryReactor* DevicePluginService::GetDevicePluginOptions(
     grpc::CallbackServerContext* context, const v1beta1::Empty* /*request*/,
     v1beta1::DevicePluginOptions* answer) {
-  answer->set_pre_start_required(true);
+  const bool preStart = wantsPreStart_;
+  toldPreStart_ = preStart;
+  answer->set_pre_start_required(preStart);
   answer->set_get_preferred_allocation_available(true);
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish(grpc::Status::OK);

@@ -6,6 +6,7 @@
 #include "plugind/kubelet/list_watch_stream.h"
 #include "plugind/letterbox.h"
 
+#include <atomic>
 #include <memory>
 
 namespace vfiogate {
@@ -33,6 +34,11 @@ public:
   DevicePluginService(ResourceName resource, PluginEvents& events,
                       std::shared_ptr<Letterbox> letterbox);
 
+  /// From the next registration on; true at first.
+  void wantPreStart(bool wanted) { wantsPreStart_ = wanted; }
+  /// What the kubelet was told last.
+  bool toldPreStart() const { return toldPreStart_; }
+
   grpc::ServerUnaryReactor* GetDevicePluginOptions(grpc::CallbackServerContext* context,
                                                    const v1beta1::Empty* request,
                                                    v1beta1::DevicePluginOptions* answer) override;
@@ -54,6 +60,8 @@ private:
   const ResourceName resource_;
   PluginEvents& events_;
   const std::shared_ptr<Letterbox> letterbox_;
+  std::atomic<bool> wantsPreStart_ = true;  ///< by the loop's thread
+  std::atomic<bool> toldPreStart_ = true;   ///< by gRPC's
 };
 
 }  // namespace vfiogate

@@ -21,6 +21,10 @@ public:
   /// Takes connections from `listener` from now on, and those that still wait in the one before.
   void listenOn(kj::AutoCloseFd listener) { server_.listenOn(kj::mv(listener)); }
 
+  /// As of its service.
+  void wantPreStart(bool wanted) { service_.wantPreStart(wanted); }
+  bool toldPreStart() const { return service_.toldPreStart(); }
+
 private:
   DevicePluginService service_;
   HandedServer server_;

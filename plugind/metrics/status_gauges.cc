@@ -98,8 +98,8 @@ void addGroups(const PluginStatus& status, std::vector<MetricFamily>& families) 
         groups, [holding](const auto& entry) { return entry.second->holding == holding; });
     add(holdings, {{"state", std::string(nameOf(holding))}}, static_cast<double>(count));
   }
-  const auto disputed = std::ranges::count_if(
-      groups, [](const auto& entry) { return entry.second->holders.size() > 1; });
+  const auto disputed =
+      std::ranges::count_if(groups, [](const auto& entry) { return entry.second->disputed; });
   auto held = family("vfiogate_groups_held", "IOMMU groups that somebody has, by who lent them");
   for (const bool byClaim : {false, true}) {
     const auto count = std::ranges::count_if(groups, [byClaim](const auto& entry) {
@@ -123,6 +123,12 @@ void addDra(const DriverStatus& dra, std::vector<MetricFamily>& families) {
                             registered ? 1 : 0));
   families.push_back(single("vfiogate_dra_api_there",
                             "1: netd dra is connected: claims can be read", dra.apiThere ? 1 : 0));
+  auto versions = family("vfiogate_dra_api_version",
+                         "Of each version of resource.k8s.io, 1: netd dra publishes by it");
+  for (const ResourceApi api : kResourceApis) {
+    add(versions, {{"version", nameOf(api)}}, dra.resourceApi == api ? 1 : 0);
+  }
+  families.push_back(std::move(versions));
   auto devices = family("vfiogate_dra_pool_devices", "Devices in the pool that netd was told last");
   const auto tainted = static_cast<double>(dra.taintedDevices);
   add(devices, {{"taint", "no"}}, static_cast<double>(dra.poolDevices) - tainted);
@@ -134,6 +140,13 @@ void addDra(const DriverStatus& dra, std::vector<MetricFamily>& families) {
 
 std::vector<MetricFamily> gaugesOf(const PluginStatus& status) {
   std::vector<MetricFamily> families;
+  auto build = family("vfiogate_build_info", "1: what plugind was built of");
+  add(build,
+      {{"version", std::string(status.build.version)},
+       {"commit", std::string(status.build.commit)},
+       {"date", std::string(status.build.date)}},
+      1);
+  families.push_back(std::move(build));
   families.push_back(single("vfiogate_privd_there", "1: privd is connected and told the hardware",
                             status.privdThere ? 1 : 0));
   families.push_back(single("vfiogate_lending_open", "1: requests of the kubelet can be granted",

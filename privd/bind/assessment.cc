@@ -43,8 +43,8 @@ public:
       if (!std::ranges::binary_search(group.members, address)) continue;
       // A lending is of a whole group, bridges and all, and nobody has named these.
       const auto device = into_.snapshot.devices.find(address);
-      const bool bridge = device != into_.snapshot.devices.end() && !isEndpoint(device->second);
-      if (!bridge || by_ != ChangeBy::kLending) named.insert(address);
+      const bool aside = device != into_.snapshot.devices.end() && standsAside(device->second);
+      if (!aside || by_ != ChangeBy::kLending) named.insert(address);
     }
     Plan plan = order_.kind == ChangeKind::kBind ? bind(group, named) : unbind(group, named);
     const std::set<Bdf> changed = plan.changed();
@@ -54,17 +54,16 @@ public:
     const auto isHeld = [this](const Bdf& member) {
       return bench_.state.holdOf(member) != nullptr;
     };
-    for (Objection& objection :
-         objectionsTo({.snapshot = into_.snapshot,
-         .group = group,
-         .changed = changed,
-         .named = named,
-         .kind = order_.kind,
-         .by = by_,
-         .facts = evidence.facts,
-         .held = by_ != ChangeBy::kLending && bench_.holds.anyOf(group.members),
-         .operatorHeld = std::ranges::any_of(group.members, isHeld)},
-                      bench_.settings, order_.overrides)) {
+    for (Objection& objection : objectionsTo({.snapshot = into_.snapshot,
+                                .group = group,
+                                .changed = changed,
+                                .named = named,
+                                .kind = order_.kind,
+                                .by = by_,
+                                .facts = evidence.facts,
+                                .lent = by_ == ChangeBy::kLending ? Lent::kNo : lent(group),
+                                .operatorHeld = std::ranges::any_of(group.members, isHeld)},
+                                             bench_.settings, order_.overrides)) {
       into_.objections.push_back(std::move(objection));
     }
     for (const Bdf& member : group.members) {
@@ -78,6 +77,10 @@ public:
   }
 
 private:
+  Lent lent(const IommuGroup& group) const {
+    if (bench_.allocations.anyOf(group.members)) return Lent::kYes;
+    return bench_.allocations.complete() || bench_.lease.isFree() ? Lent::kNo : Lent::kUnknown;
+  }
   Plan bind(const IommuGroup& group, const std::set<Bdf>& named) {
     std::map<Bdf, std::string> wanted;
     std::vector<std::string> remarks;

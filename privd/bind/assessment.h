@@ -5,7 +5,8 @@
 #include "privd/bind/guards.h"
 #include "privd/bind/plan.h"
 #include "privd/bind/read_facts.h"
-#include "privd/holds.h"
+#include "privd/plugind_lease.h"
+#include "privd/state/allocation_records.h"
 #include "privd/state/state_directory.h"
 
 #include <kj/io.h>
@@ -20,7 +21,8 @@ namespace vfiogate {
 struct Bench {
   const SysfsRoot& sysfs;
   const DevRoot& dev;
-  const Holds& holds;  ///< plugind's
+  const AllocationRecords& allocations;  ///< plugind's
+  const PlugindLease& lease;
   const StateDirectory& state;
   const GuardSettings& settings;
   const HostFiles& host;

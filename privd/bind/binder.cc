@@ -96,8 +96,8 @@ struct Binder::Change {
 };
 
 Bench Binder::bench() const {
-  return {parts_.sysfs, parts_.dev,     parts_.holds,  parts_.state, parts_.settings,
-          parts_.host,  parts_.aliases, parts_.bootId, stuck_};
+  return {parts_.sysfs,    parts_.dev,  parts_.allocations, parts_.lease,  parts_.state,
+          parts_.settings, parts_.host, parts_.aliases,     parts_.bootId, stuck_};
 }
 
 kj::Promise<ChangeReport> Binder::change(ChangeRequest request) {
@@ -272,20 +272,29 @@ void Binder::taskFailed(kj::Exception&& exception) {
           {{"outcome", kj::str("broken")}, {"error", kj::str(exception.getDescription())}});
 }
 
-bool Binder::lendable(const IommuGroup& group, const Snapshot& snapshot) const {
+std::string Binder::barToLending(const IommuGroup& group, const Snapshot& snapshot) const {
+  const std::string policy(nameOf(Guard::kPolicy));
   std::vector<Bdf> endpoints;
   for (const Bdf& member : group.members) {
     const auto device = snapshot.devices.find(member);
-    if (device == snapshot.devices.end() || !isEndpoint(device->second)) continue;
+    if (device == snapshot.devices.end() || standsAside(device->second)) continue;
     // What is not allowed anyway is not looked at any closer.
-    if (!permits(parts_.settings, device->second)) return false;
+    if (!permits(parts_.settings, device->second)) {
+      return policy + ": " + member.str() + ": no --allow matches it";
+    }
     endpoints.push_back(member);
   }
-  if (endpoints.empty()) return false;
+  if (endpoints.empty()) return policy + ": it has no function that could be bound";
   const Assessment assessment =
       assess(bench(), ChangeOrder{.kind = ChangeKind::kBind, .addresses = std::move(endpoints)},
              ChangeBy::kLending, {group.id});
-  return assessment.nonsense.empty() && !anyStands(assessment.objections);
+  if (!assessment.nonsense.empty()) return policy + ": " + assessment.nonsense;
+  for (const Objection& one : assessment.objections) {
+    if (one.overridden) continue;
+    return std::string(nameOf(one.guard)) + ": " + one.address.str() + ": " + one.reason + "; " +
+           one.lift;
+  }
+  return {};
 }
 
 }  // namespace vfiogate

@@ -6,6 +6,8 @@
 #include "privd/bind/change_run.h"
 #include "privd/bind/group_turns.h"
 #include "privd/bind/refusals.h"
+#include "privd/plugind_lease.h"
+#include "privd/state/allocation_records.h"
 #include "privd/writer/writer.h"
 
 #include <kj/async.h>
@@ -29,7 +31,8 @@ public:
   struct Parts {
     const SysfsRoot& sysfs;
     const DevRoot& dev;
-    const Holds& holds;
+    const AllocationRecords& allocations;
+    const PlugindLease& lease;
     StateDirectory& state;
     AuditLog* audit;           ///< null: it cannot be written, so nothing is
     std::string auditTrouble;  ///< why
@@ -54,8 +57,9 @@ public:
   /// Resolves as soon as no change runs.
   kj::Promise<void> idle() { return tasks_.onEmpty(); }
 
-  /// Whether plugind could have the group bound now. Reads, writes nothing.
-  bool lendable(const IommuGroup& group, const Snapshot& snapshot) const;
+  /// What keeps plugind from having the group bound now, as in GroupOffice; empty: nothing. Reads,
+  /// writes nothing.
+  std::string barToLending(const IommuGroup& group, const Snapshot& snapshot) const;
 
   Result<std::set<IommuGroupId>, std::string> groupsOf(const std::vector<Bdf>& addresses) const {
     return vfiogate::groupsOf(parts_.sysfs, addresses);

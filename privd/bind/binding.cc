@@ -15,7 +15,8 @@ Binding::Binding(const Place& place, BindingParts parts, const BindingOptions& o
               [this](kj::StringPtr name, WriteOutcome) { lateEnd(name); }),
       binder_({.sysfs = place.sysfs,
                .dev = place.dev,
-               .holds = place.holds,
+               .allocations = place.allocations,
+               .lease = place.lease,
                .state = parts_.state,
                .audit = auditOf(parts_),
                .auditTrouble = parts_.auditTrouble,
@@ -35,7 +36,7 @@ AuditLog* Binding::auditOf(BindingParts& parts) {
   return nullptr;
 }
 
-GroupOffice Binding::officeOf(const Snapshot& snapshot, const IommuGroup& group) const {
+GroupOffice Binding::officeOf(const Snapshot& snapshot, const IommuGroup& group) {
   GroupOffice office{.busy = binder_.busy(group.id)};
   bool toBind = false;
   for (const Bdf& member : group.members) {
@@ -47,12 +48,30 @@ GroupOffice Binding::officeOf(const Snapshot& snapshot, const IommuGroup& group)
     office.boundForLending =
         office.boundForLending || (record != nullptr && record->purpose == BoundFor::kLending &&
                                    record->bootId == parts_.bootId && offersVfio(device->second));
-    toBind = toBind || (isEndpoint(device->second) && !offersVfio(device->second));
+    toBind = toBind || (!standsAside(device->second) && !offersVfio(device->second));
   }
   // Asked last, and only where the answer is wanted: it opens disks.
-  office.bindable = place_.lends && toBind && !office.busy && !office.stuck &&
-                    !office.operatorHeld && binder_.lendable(group, snapshot);
+  const bool wanted =
+      place_.lends && toBind && !office.busy && !office.stuck && !office.operatorHeld;
+  if (wanted) office.bar = binder_.barToLending(group, snapshot);
+  office.bindable = wanted && office.bar.empty();
+  tellBar(group.id, office.bar);
   return office;
+}
+
+/// Another guard is told, not each change of what it sees. What no policy allows is no news.
+void Binding::tellBar(IommuGroupId group, const std::string& bar) {
+  std::string guard = bar.substr(0, bar.find(':'));
+  if (guard.empty() || guard == nameOf(Guard::kPolicy)) {
+    toldBars_.erase(group);
+    return;
+  }
+  std::string& told = toldBars_[group];
+  if (told == guard) return;
+  told = std::move(guard);
+  logLine(LogEvent::kNotBindable, {{"group", kj::str(group.number())},
+                                   {"guard", kj::str(told.c_str())},
+                                   {"why", kj::str(bar.c_str())}});
 }
 
 void Binding::serve(SnapshotSource& source, std::vector<Selector> declared) {

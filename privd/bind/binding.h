@@ -6,6 +6,8 @@
 #include "privd/bind/declared.h"
 #include "privd/bind/lendings.h"
 #include "privd/bind/operators.h"
+#include "privd/plugind_lease.h"
+#include "privd/state/allocation_records.h"
 #include "privd/writer/writer.h"
 
 #include <kj/async-unix.h>
@@ -18,7 +20,8 @@ public:
   struct Place {
     const SysfsRoot& sysfs;
     const DevRoot& dev;
-    const Holds& holds;  ///< plugind's
+    const AllocationRecords& allocations;  ///< plugind's
+    const PlugindLease& lease;
     kj::UnixEventPort& port;
     kj::Timer& timer;
     std::uint32_t plugindUid;
@@ -30,7 +33,7 @@ public:
   KJ_DISALLOW_COPY(Binding);
 
   /// What privd knows of a group, for snapshots.
-  GroupOffice officeOf(const Snapshot& snapshot, const IommuGroup& group) const;
+  GroupOffice officeOf(const Snapshot& snapshot, const IommuGroup& group);
 
   /// Says what an earlier privd left behind. From now on `source` looks where something was
   /// changed, and what is declared is bound.
@@ -46,6 +49,7 @@ public:
   kj::Promise<void> idle() { return binder_.idle(); }
 
 private:
+  void tellBar(IommuGroupId group, const std::string& bar);
   void tellLeftovers(const Snapshot& snapshot) const;
   static AuditLog* auditOf(BindingParts& parts);
   void lateEnd(kj::StringPtr name);
@@ -59,6 +63,7 @@ private:
   Operators operators_;
   Lendings lendings_;
   kj::Maybe<Declared> declared_;
+  std::map<IommuGroupId, std::string> toldBars_;  ///< the guard of each that is not bindable
 };
 
 }  // namespace vfiogate

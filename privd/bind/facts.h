@@ -38,12 +38,15 @@ struct ModuleUse {
   std::vector<std::string> modules;  ///< that use it, one reference each
 };
 
-/// Of one function that is on a host driver.
+/// Of one function that is on a host driver, and of whatever hangs below it, at any depth.
 struct DeviceFacts {
   std::vector<DiskFacts> disks;
   std::vector<InterfaceFacts> interfaces;
-  std::vector<std::string> consoles;  ///< framebuffers: "fb0"
-  std::optional<ModuleUse> module;    ///< null: built in, or not readable
+  std::vector<std::string> unseenInterfaces;  ///< USB functions with one elsewhere: "1-4:1.0"
+  std::vector<std::string> consoles;  ///< framebuffers, and where the kernel writes: "fb0", "ttyS4"
+  std::vector<std::string> inputs;    ///< keyboards and mice: "input5"
+  std::vector<std::string> terminals;  ///< which may be open, unseen by us: "ttyUSB0"
+  std::optional<ModuleUse> module;     ///< null: built in, or not readable
 };
 
 struct GuardFacts {

@@ -121,8 +121,12 @@ void judgeHostUse(const PciDevice& device, const Situation& situation,
                        "--override boot-vga");
   }
   if (!facts.consoles.empty()) {
-    objections.blocked(Guard::kConsole, "the console is shown by " + joined(facts.consoles),
+    objections.blocked(Guard::kConsole, "the console is on " + joined(facts.consoles),
                        "--override console");
+  }
+  if (!facts.inputs.empty()) {
+    objections.blocked(Guard::kConsole, "a keyboard or mouse hangs on it: " + joined(facts.inputs),
+                       "plug it in elsewhere, or --override console");
   }
   if (device.driver == "pci-stub") return;  // which holds it for nobody
   for (const DiskFacts& disk : facts.disks) judgeDisk(disk, situation, settings, objections);
@@ -137,6 +141,17 @@ void judgeHostUse(const PciDevice& device, const Situation& situation,
                            " without an interface in sight: it may be in "
                            "another network namespace",
                        "--override network, if no container has it");
+  }
+  if (!facts.unseenInterfaces.empty()) {
+    objections.unknown(
+        Guard::kNetwork,
+        "an interface of " + joined(facts.unseenInterfaces) + " is in another network namespace",
+        "--override network, if no container has it");
+  }
+  if (!facts.terminals.empty()) {
+    objections.unknown(Guard::kUsers,
+                       "whether " + joined(facts.terminals) + " is open cannot be told",
+                       "--override users, if nobody talks over it");
   }
   if (facts.disks.empty()) judgeModule(device, facts, objections);
 }
@@ -163,7 +178,13 @@ void judgeDevice(const PciDevice& device, const Situation& situation, const Guar
                        "it has " + std::to_string(device.virtualFunctions) + " virtual functions",
                        "write 0 to its sriov_numvfs first");
   }
-  if (situation.kind == ChangeKind::kBind && !device.driver.empty() && !offersVfio(device)) {
+  if (situation.kind != ChangeKind::kBind || offersVfio(device)) return;
+  if (isPlatform(device)) {
+    objections.blocked(Guard::kPlatform, "part of the machine itself, by its class",
+                       "--override platform=" + device.address.str() +
+                           ", if you know that nothing here runs on it");
+  }
+  if (!device.driver.empty()) {
     judgeHostUse(device, situation, settings, objections);
   }
 }
@@ -183,9 +204,14 @@ void judgeGroup(const Situation& situation, Objections& objections) {
         "whether its group is in use cannot be told (" + std::string(nameOf(group.use)) + ")",
         "mediated devices removed, or a readable sysfs");
   }
-  if (situation.held) {
+  if (situation.lent == Lent::kYes) {
     objections.blocked(Guard::kHeld, "plugind has lent its group",
                        "end the pod that has it (plugind status), or --override held");
+  } else if (situation.lent == Lent::kUnknown) {
+    objections.unknown(Guard::kHeld,
+                       "what plugind has lent is not known: it runs, and the record of that in the "
+                       "state directory is not complete",
+                       "a privd serve to which plugind tells it, or --override held");
   }
   if (situation.operatorHeld && situation.by != ChangeBy::kOperator) {
     objections.blocked(Guard::kOperator, "an operator holds it out of offer", "privd release");
@@ -207,6 +233,8 @@ void judgeMembers(const Situation& situation, std::vector<Objection>& found) {
 }
 
 bool covers(const GuardOverride& override, const Objection& objection) {
+  // Of these nobody means all.
+  if (objection.guard == Guard::kPlatform && !override.address) return false;
   return override.guard == objection.guard &&
          (!override.address || *override.address == objection.address);
 }
@@ -231,9 +259,10 @@ std::vector<Objection> objectionsTo(const Situation& situation, const GuardSetti
   judgeMembers(situation, found);
   for (Objection& objection : found) {
     const auto lifts = [&objection](const GuardOverride& one) { return covers(one, objection); };
-    objection.overridden =
-        mayBeOverridden(objection.guard) &&
-        (std::ranges::any_of(overrides, lifts) || std::ranges::any_of(settings.overrides, lifts));
+    const bool mayBe = mayBeOverridden(objection.guard) &&
+                       (objection.guard != Guard::kPlatform || situation.by != ChangeBy::kLending);
+    objection.overridden = mayBe && (std::ranges::any_of(overrides, lifts) ||
+                                     std::ranges::any_of(settings.overrides, lifts));
   }
   return found;
 }
@@ -248,6 +277,7 @@ bool mayBeOverridden(Guard guard) {
     case Guard::kNoIommu:
     case Guard::kHeld:
     case Guard::kUnguarded:
+    case Guard::kPlatform:
       return true;
     case Guard::kBridge:
     case Guard::kRootDisk:
@@ -264,6 +294,10 @@ bool mayBeOverridden(Guard guard) {
 
 bool anyStands(const std::vector<Objection>& objections) {
   return std::ranges::any_of(objections, [](const Objection& one) { return !one.overridden; });
+}
+
+bool standsAside(const PciDevice& device) {
+  return !isEndpoint(device) || (isPlatform(device) && device.driver.empty());
 }
 
 bool permits(const GuardSettings& settings, const PciDevice& device) {

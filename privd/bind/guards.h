@@ -27,6 +27,9 @@ struct GuardSettings {
   bool allowUnguardedUnbind = false;
 };
 
+/// Whether plugind has lent a group. kUnknown: it runs, and not all that it has lent is on file.
+enum class Lent : std::uint8_t { kNo, kYes, kUnknown };
+
 /// What is about to happen.
 struct Situation {
   const Snapshot& snapshot;  ///< read now; has all members
@@ -36,7 +39,7 @@ struct Situation {
   ChangeKind kind = ChangeKind::kBind;
   ChangeBy by = ChangeBy::kOperator;
   const GuardFacts& facts;
-  bool held = false;          ///< plugind has lent the group
+  Lent lent = Lent::kNo;
   bool operatorHeld = false;  ///< an operator took a member out of offer
 };
 
@@ -49,6 +52,10 @@ bool mayBeOverridden(Guard guard);
 
 /// True if one of these stands.
 bool anyStands(const std::vector<Objection>& objections);
+
+/// True for a member that a lending of its group leaves as it is: a bridge, or a part of the
+/// machine that no driver has, as the empty host bridges beside AMD's root ports.
+bool standsAside(const PciDevice& device);
 
 /// True if `settings` let a peer or a declaration touch the device at all.
 bool permits(const GuardSettings& settings, const PciDevice& device);

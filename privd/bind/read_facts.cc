@@ -1,7 +1,6 @@
 #include "privd/bind/read_facts.h"
 
 #include "ipc/types/hex.h"
-#include "privd/bind/plan.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -77,8 +76,46 @@ std::vector<BlockDevice> readBlockDevices(const SysfsRoot& sysfs) {
   return all;
 }
 
-InterfaceFacts readInterface(const SysfsRoot& sysfs, const std::string& at, const std::string& name,
+/// What a list of links has below the function: its own, and of whatever is plugged in there.
+std::vector<std::string> linksBelow(const SysfsRoot& sysfs, const std::string& list,
+                                    const Bdf& function) {
+  std::vector<std::string> found = namesIn(sysfs, list);
+  const std::string step = "/" + function.str() + "/";
+  std::erase_if(found, [&](const std::string& name) {
+    const auto link = sysfs.link(list + "/" + name);
+    return !link || link->find(step) == std::string::npos;
+  });
+  return found;
+}
+
+/// Keys to type with, or what moves a pointer. What cannot be read counts as one.
+bool isForHands(const SysfsRoot& sysfs, const std::string& input) {
+  constexpr std::uint32_t kTyping = 0xfffffffe;  // the keys from Escape to D
+  const auto keys = sysfs.read("class/input/" + input + "/capabilities/key");
+  const auto moves = sysfs.read("class/input/" + input + "/capabilities/rel");
+  if (!keys || !moves) return true;
+  const std::string lowest = keys->substr(keys->rfind(' ') + 1);
+  const auto bits =
+      parseHex(lowest.substr(lowest.size() - std::min<std::size_t>(lowest.size(), 8)));
+  return *moves != "0" || !bits || (*bits & kTyping) != 0;
+}
+
+void readPeople(const SysfsRoot& sysfs, const Bdf& function, DeviceFacts& facts) {
+  facts.consoles = linksBelow(sysfs, "class/graphics", function);
+  for (const std::string& name : linksBelow(sysfs, "class/input", function)) {
+    if (name.starts_with("input") && isForHands(sysfs, name)) facts.inputs.push_back(name);
+  }
+  const auto active = sysfs.read("class/tty/console/active");
+  const std::string consoles = " " + (active ? *active : std::string()) + " ";
+  for (const std::string& name : linksBelow(sysfs, "class/tty", function)) {
+    const bool console = consoles.find(" " + name + " ") != std::string::npos;
+    (console ? facts.consoles : facts.terminals).push_back(name);
+  }
+}
+
+InterfaceFacts readInterface(const SysfsRoot& sysfs, const std::string& name,
                              const HostTables& tables) {
+  const std::string at = "class/net/" + name;
   InterfaceFacts facts{.name = name};
   if (const auto text = sysfs.read(at + "/flags"); text && text->starts_with("0x")) {
     facts.flags = parseHex(*text);
@@ -90,6 +127,17 @@ InterfaceFacts readInterface(const SysfsRoot& sysfs, const std::string& at, cons
   const auto& routed = tables.routedVia;
   facts.routed = routed && std::ranges::find(*routed, name) != routed->end();
   return facts;
+}
+
+void readInterfaces(const SysfsRoot& sysfs, const Bdf& function, const HostTables& tables,
+                    DeviceFacts& facts) {
+  for (const std::string& name : linksBelow(sysfs, "class/net", function)) {
+    facts.interfaces.push_back(readInterface(sysfs, name, tables));
+  }
+  for (const std::string& name : linksBelow(sysfs, "bus/usb/devices", function)) {
+    const std::string at = "bus/usb/devices/" + name + "/net";
+    if (sysfs.exists(at) && namesIn(sysfs, at).empty()) facts.unseenInterfaces.push_back(name);
+  }
 }
 
 std::optional<ModuleUse> readModule(const SysfsRoot& sysfs, const std::string& driver) {
@@ -134,11 +182,8 @@ Evidence gatherEvidence(const SysfsRoot& sysfs, const DevRoot& dev, const HostFi
     for (DiskUse& use : disksBelow(address, blocks, tables)) {
       facts.disks.push_back(openExclusively(dev, std::move(use), evidence.disks));
     }
-    for (const std::string& name : namesIn(sysfs, deviceAttribute(address, "net"))) {
-      facts.interfaces.push_back(
-          readInterface(sysfs, deviceAttribute(address, "net/" + name), name, tables));
-    }
-    facts.consoles = namesIn(sysfs, deviceAttribute(address, "graphics"));
+    readInterfaces(sysfs, address, tables, facts);
+    readPeople(sysfs, address, facts);
     facts.module = readModule(sysfs, snapshot.devices.at(address).driver);
   }
   return evidence;

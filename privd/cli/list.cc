@@ -13,7 +13,7 @@ namespace {
 Ink inkOf(const std::string& state) {
   if (state == "passable") return Ink::kGood;
   if (state == "in-use") return Ink::kBusy;
-  if (state == "bridge") return Ink::kDim;
+  if (state == "bridge" || state == "platform") return Ink::kDim;
   return Ink::kBad;
 }
 
@@ -32,13 +32,24 @@ std::vector<Cell> rowOf(const NodeView& view, const PciDevice& device, const std
           {seen.ready() ? "" : jsonText(explain(view.snapshot, device.address, seen)), Ink::kDim}};
 }
 
-void printTable(const NodeView& view) {
+/// Nobody passes these through.
+bool isScenery(const NodeView& view, const PciDevice& device) {
+  const Obstacle obstacle = viability(view.snapshot, device.address).obstacle;
+  return obstacle == Obstacle::kBridge || obstacle == Obstacle::kPlatform;
+}
+
+void printTable(const NodeView& view, bool all) {
   const std::vector<Column> columns = {{"GROUP"},        {"ADDRESS"}, {"CLASS", true},
                                        {"DEVICE", true}, {"DRIVER"},  {"NUMA"},
                                        {"USE"},          {"STATE"},   {"REASON"}};
   std::vector<std::vector<Cell>> rows;
   std::size_t passable = 0;
+  std::size_t left = 0;
   const auto add = [&](const PciDevice& device, const std::string& group, const std::string& use) {
+    if (!all && isScenery(view, device)) {
+      ++left;
+      return;
+    }
     rows.push_back(rowOf(view, device, group, use));
     if (stateOf(view.snapshot, device) == "passable") ++passable;
   };
@@ -57,6 +68,9 @@ void printTable(const NodeView& view) {
   std::cout << formatTable(columns, rows, terminalWidth(), wantsColours());
   std::cout << view.snapshot.devices.size() << " devices, " << view.snapshot.groups.size()
             << " IOMMU groups, " << passable << " can be passed through now\n";
+  if (left > 0) {
+    std::cout << left << " of them are bridges and other parts of the machine: --all shows them\n";
+  }
   if (view.snapshot.groups.empty() && !view.snapshot.devices.empty()) {
     std::cout
         << "No IOMMU group at all: the IOMMU is off. Turn it on in firmware (VT-d, AMD-Vi) and "
@@ -71,9 +85,11 @@ void addListCommand(CLI::App& app, int& exitCode) {
       "list", "IOMMU groups and PCI devices, and why each can or cannot be passed through");
   auto options = std::make_shared<ViewOptions>();
   auto form = std::make_shared<std::string>("table");
+  auto all = std::make_shared<bool>(false);
   addViewOptions(*command, *options);
+  command->add_flag("--all", *all, "bridges and other parts of the machine, too, in the table");
   addOutputForm(*command, *form, {"table", "json"}, {"svg"});
-  command->callback([options, form, &exitCode]() {
+  command->callback([options, form, all, &exitCode]() {
     const auto view = NodeView::take(*options);
     if (!view) {
       std::cerr << "privd list: " << view.error() << "\n";
@@ -81,7 +97,7 @@ void addListCommand(CLI::App& app, int& exitCode) {
     } else if (*form == "json") {
       std::cout << listJson(*view).dump(2) << "\n";
     } else {
-      printTable(*view);
+      printTable(*view, *all);
     }
   });
 }

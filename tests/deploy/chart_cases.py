@@ -157,6 +157,23 @@ class Chart(Case):
             done = run(self.helm, "lint", "--strict", CHART, *values)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_a_packed_chart_says_of_which_commit_it_is(self):
+        with tempfile.TemporaryDirectory() as place:
+            files = []
+            for name in ("one", "other"):
+                (pathlib.Path(place) / name).mkdir()
+                done = run(CHART.parent / "package_chart.py", "--out", f"{place}/{name}")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                files += (pathlib.Path(place) / name).iterdir()
+            self.assertEqual(files[0].read_bytes(), files[1].read_bytes())
+            commit = done.stdout.split()[-1]
+            self.assertRegex(commit, "^([0-9a-f]{40}(-dirty)?|unknown)$")
+            done = run(self.helm, "template", "vfiogate", files[0], "--namespace", "vfiogate")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            (found,) = of_kind("DaemonSet", documents(done.stdout))
+            self.assertEqual(found["metadata"]["annotations"]["vfiogate.dev/commit"], commit)
+            self.assertEqual(found["metadata"]["labels"]["app.kubernetes.io/version"], files[0].stem.removeprefix("vfiogate-"))
+
     def test_the_base_is_what_the_chart_prints(self):
         with tempfile.TemporaryDirectory() as place:
             done = run(KUBERNETES / "render.sh", self.helm, place)

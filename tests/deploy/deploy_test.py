@@ -64,6 +64,13 @@ class Manifests(Case):
             for document in documents(file.read_text()):
                 self.assertEqual(kinds.faults_of(document), [], file)
 
+    def test_an_api_server_takes_the_examples_pods(self):
+        pods = of_kind("Pod", [*examples(), *documents((EXAMPLES.parent / "pod.yaml").read_text())])
+        self.assertGreater(len(pods), 2)
+        for pod in pods:
+            for container in pod["spec"]["containers"]:
+                self.assertTrue(container.get("image"), f"{pod['metadata']['name']}/{container['name']} has no image")
+
     def test_each_overlay_has_its_example_of_values(self):
         self.assertEqual(sorted(p.name for p in (KUBERNETES / "overlays").iterdir()), sorted(SAME))
         self.assertEqual(sorted(p.stem for p in (CHART / "examples").iterdir()), sorted(SAME))

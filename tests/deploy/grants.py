@@ -37,7 +37,7 @@ def broken_role(found: list[dict]) -> list[str]:
 
 def broken_policy(name: str, policy: dict, bindings: list[dict]) -> list[str]:
     spec, (resources, operations) = policy["spec"], POLICIES[name]
-    rule = {"apiGroups": GROUP, "apiVersions": ["v1"], "operations": operations, "resources": resources}
+    rule = {"apiGroups": GROUP, "apiVersions": ["v1", "v1beta2", "v1beta1"], "operations": operations, "resources": resources}
     found = []
     if spec["failurePolicy"] != "Fail":
         found.append(f"fails-open: {name}")

@@ -105,7 +105,8 @@ EXACTLY = {
     "tolerations": [{"key": str, "operator": {"Exists", "Equal"}, "value": str, "effect": {"NoSchedule", "NoExecute"}}],
 }
 CLAIM = {"devices!": {
-    "requests!": [{"name!": str, "exactly": EXACTLY, "firstAvailable": [{"name!": str} | EXACTLY]}],
+    # `exactly` is of v1 and v1beta2; in v1beta1 its fields are the request's own.
+    "requests!": [{"name!": str, "deviceClassName": str, "exactly": EXACTLY, "firstAvailable": [{"name!": str} | EXACTLY]}],
     "constraints": [{"requests": [str], "matchAttribute!": str}],
     "config": [{"requests": [str], "opaque!": OPAQUE}],
 }}
@@ -116,8 +117,9 @@ MACHINE = {
 }
 
 
-def whole(version: str, kind: str, rest: dict) -> dict:
-    return {"apiVersion!": {version}, "kind!": {kind}, "metadata!": METADATA} | rest
+def whole(version: str, kind: str, rest: dict, *others: str) -> dict:
+    """`others`: versions in which it is the same."""
+    return {"apiVersion!": {version, *others}, "kind!": {kind}, "metadata!": METADATA} | rest
 
 
 KINDS = {
@@ -142,7 +144,8 @@ KINDS = {
     "Pod": whole("v1", "Pod", {"spec!": POD}),
     "DeviceClass": whole("resource.k8s.io/v1", "DeviceClass", {"spec!": DEVICE_CLASS}),
     "ResourceClaim": whole("resource.k8s.io/v1", "ResourceClaim", {"spec!": CLAIM}),
-    "ResourceClaimTemplate": whole("resource.k8s.io/v1", "ResourceClaimTemplate", {"spec!": {"spec!": CLAIM}}),
+    "ResourceClaimTemplate": whole("resource.k8s.io/v1", "ResourceClaimTemplate", {"spec!": {"spec!": CLAIM}},
+                                   "resource.k8s.io/v1beta1"),
     "VirtualMachineInstance": whole("kubevirt.io/v1", "VirtualMachineInstance", {"spec!": MACHINE}),
     "PodMonitor": whole(
         "monitoring.coreos.com/v1", "PodMonitor", {"spec!": {"selector!": SELECTOR, "podMetricsEndpoints!": [ENDPOINT]}}

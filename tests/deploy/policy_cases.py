@@ -1,5 +1,5 @@
 """What the account may do, and what the admission policies and the classes' selectors say, by an evaluator of CEL, which
-node runs. Not by an API server: that its evaluator takes them is not shown."""
+node runs. An API server evaluates them in tests/cluster, `Account`."""
 
 import copy
 import json

@@ -57,7 +57,8 @@ void checkClaim(const AllocatedClaim& claim) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace vfiogate;
   const std::string_view text = textOf(data, size);
-  if (const auto path = claimPath("ml", std::string(text))) require(isOneLine(*path));
+  if (const auto path = claimPath(ResourceApi::kV1, "ml", std::string(text)))
+    require(isOneLine(*path));
   const auto claim = readClaim(text, kDriver);
   if (!claim) {
     require(isOneLine(claim.error()));

@@ -4,6 +4,8 @@
 #include "netd/dra/api_url.h"
 #include "netd/dra/json_text.h"
 #include "netd/dra/line_splitter.h"
+#include "netd/dra/publish_trouble.h"
+#include "netd/dra/served_api.h"
 #include "netd/dra/slice_json.h"
 #include "netd/dra/slice_name.h"
 #include "netd/dra/slice_requests.h"
@@ -18,47 +20,47 @@ namespace {
 
 const SliceOwner kNode{"node-1", "n-uid"};
 
-void checkSlice(const Slice& slice) {
+void checkSlice(ResourceApi api, const Slice& slice) {
   require(!slice.name.empty() && !slice.uid.empty() && !slice.resourceVersion.empty());
   if (!slice.spec.strange.empty()) return;  // never written
-  const std::string text = jsonOf(slice).dump();
-  const auto again = sliceFromText(text);
+  const std::string text = jsonOf(slice, api).dump();
+  const auto again = sliceFromText(api, text);
   require(again && *again == slice);
 }
 
 /// What the server has, whatever it is, can be brought to what a pool wants.
-void checkPlan(const ObservedSlices& observed) {
+void checkPlan(ResourceApi api, const ObservedSlices& observed) {
   DevicePool pool{
       .driver = "vfio.vfiogate.dev", .name = kNode.name, .devices = {{"0000-01-00-0", {}}}};
   const auto plan = planSlices(pool, kNode, observed, {});
   if (!plan) return require(!plan.error().empty());
   require(!plan->wanted.empty());
   for (const SliceWrite& write : plan->writes) {
-    const ApiRequest request = requestOf(write);
+    const ApiRequest request = requestOf(api, write);
     require(request.path.starts_with("/apis/") && readJsonObject(request.body).has_value());
   }
 }
 
-void readList(const std::string& text) {
-  const auto page = slicePageFrom(text);
+void readList(ResourceApi api, const std::string& text) {
+  const auto page = slicePageFrom(api, text);
   if (!page) return require(!page.error().empty());
-  for (const Slice& slice : page->slices) checkSlice(slice);
-  require(isOneLine(sliceListPath({"vfio.vfiogate.dev", "node-1"}, page->next, true)));
+  for (const Slice& slice : page->slices) checkSlice(api, slice);
+  require(isOneLine(sliceListPath({api, "vfio.vfiogate.dev", "node-1"}, page->next, true)));
   SliceView view;
   view.begin();
   view.add(*page);
-  checkPlan(view.slices());
+  checkPlan(api, view.slices());
 }
 
-void readEvents(std::string_view text) {
+void readEvents(ResourceApi api, std::string_view text) {
   SliceView view;
   LineSplitter splitter(4096);
-  splitter.feed(text, [&view](const std::string& line) {
-    const SliceEvent event = sliceEventFrom(line);
-    if (event.kind == SliceEvent::Kind::kStored) checkSlice(event.slice);
+  splitter.feed(text, [&view, api](const std::string& line) {
+    const SliceEvent event = sliceEventFrom(api, line);
+    if (event.kind == SliceEvent::Kind::kStored) checkSlice(api, event.slice);
     view.hear(event);
   });
-  checkPlan(view.slices());
+  checkPlan(api, view.slices());
 }
 
 void readWords(const std::string& text) {
@@ -66,6 +68,11 @@ void readWords(const std::string& text) {
   require(!wordsOf({403, text}).empty());
   require(quotedJsonText(text).size() <= 80 && isOneLine(quotedJsonText(text)));
   if (const auto uid = uidFrom(text)) require(!uid->empty());
+  for (const unsigned status : {200U, 422U}) {
+    const auto served = isServed(ApiAnswer{status, text});
+    require(served || !served.error().empty());
+    require(status == 422 || !refusesCounters(ApiAnswer{status, text}));
+  }
   if (const auto url = ApiUrl::parse(text)) require(*ApiUrl::parse(url->str()) == *url);
   if (const auto slot = sliceSlotOf("base", text)) require(sliceName("base", *slot) == text);
 }
@@ -75,8 +82,10 @@ void readWords(const std::string& text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(vfiogate::textOf(data, size));
-  vfiogate::readList(text);
-  vfiogate::readEvents(text);
+  for (const vfiogate::ResourceApi api : vfiogate::kResourceApis) {
+    vfiogate::readList(api, text);
+    vfiogate::readEvents(api, text);
+  }
   vfiogate::readWords(text);
   return 0;
 }

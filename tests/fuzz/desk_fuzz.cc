@@ -20,7 +20,7 @@ namespace {
 
 class Source final : public DeskSource {
 public:
-  std::string statusJson() const override { return "{}"; }
+  kj::Promise<std::string> statusJson() override { return std::string("{}"); }
   std::string explainJson(const Bdf& address) const override { return address.str(); }
   kj::Promise<std::string> metricsText() const override { return std::string("vfiogate_up 1\n"); }
   PluginReadiness readiness() const override { return {.ready = true, .why = "ready"}; }

@@ -40,7 +40,7 @@ void readPool(capnp::MessageReader& reader) {
   const auto plan = planSlices(*pool, {"node-1", "n-uid"}, {}, {});
   if (!plan) return require(!plan.error().empty());
   for (const SliceWrite& write : plan->writes) {
-    require(readJsonObject(requestOf(write).body).has_value());
+    require(readJsonObject(requestOf(ResourceApi::kV1, write).body).has_value());
   }
 }
 

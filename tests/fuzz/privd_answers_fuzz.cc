@@ -32,6 +32,7 @@ private:
 class Heard final : public PrivdEvents {
 public:
   void hardwareSeen(const Snapshot&) override {}
+  void allocationsTold(const RecordedAllocations& /*recorded*/) override {}
   void rightToBindTold(bool) override {}
   void socketsAvailable() override {}
   void kubeletAppeared(const KubeletIdentity&) override { ++count; }

@@ -99,7 +99,7 @@ private:
                 sysfs_,
                 dev_,
                 gate_,
-                holds_,
+                allocations_,
                 lease_,
                 config_,
                 cdi_,
@@ -117,7 +117,7 @@ private:
   KubeletGate gate_{io_.unixEventPort, io_.provider->getTimer(), dir_.path().c_str(), prefixes(),
                     test::kDraDriver.c_str()};
   kj::Maybe<SnapshotSource> source_;
-  Holds holds_;
+  AllocationRecords allocations_ = AllocationRecords::open(dir_.path(), "this-boot").value();
   PlugindLease lease_ = PlugindLease::open(dir_.path(), 40).value();
   PlugindConfig config_{io_.unixEventPort, io_.provider->getTimer(),
                         kj::str(dir_.path().c_str(), "/plugind.yaml")};

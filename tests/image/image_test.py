@@ -63,6 +63,14 @@ class Image(unittest.TestCase):
     def blob(cls, descriptor):
         return cls.parts["blobs/" + descriptor["digest"].replace(":", "/")]
 
+    def test_it_says_of_which_commit_it_is(self):
+        says = subprocess.run([PROGRAMS / "privd", "--version"], check=True, capture_output=True, text=True).stdout
+        version, commit = re.fullmatch(r"(\S+) \(commit (\S+), \S+\)\n", says).groups()
+        for told in (self.config["config"]["Labels"], self.manifest["annotations"]):
+            self.assertEqual(told["org.opencontainers.image.version"], version)
+            self.assertIn(commit, told["org.opencontainers.image.revision"])
+            self.assertEqual(told["org.opencontainers.image.created"], "2023-11-14T22:13:20Z")
+
     def inside(self, *command):
         """Runs in the root, with /proc, /sys and /dev as a runtime makes them."""
         script = (

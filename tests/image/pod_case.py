@@ -11,6 +11,7 @@ import process_look
 from patience import await_that
 from pod_manifest import pod_of
 from pod_sandbox import Sandbox
+from pod_seccomp import SeccompProfiles, of_runtimes
 from pod_volumes import Volumes
 from running_pod import RunningPod
 from simulated_node import SimulatedNode
@@ -51,12 +52,13 @@ def mounted(pod: RunningPod) -> dict[tuple[str, str], bool]:
 
 
 class Case(unittest.TestCase):
-    """`root`: where cases keep their files; `image` is made once for all."""
+    """`root`: where cases keep their files; `image` is made once for all. `runtime`: whose default seccomp profile applies."""
 
     maxDiff = None
     numbers = itertools.count(1)
     programs = root = pathlib.Path()
     image: UnpackedImage
+    runtime = "Docker"  # containerd's default profile says in code nearly what Docker's says
 
     def setUp(self):
         self.start_anew()
@@ -89,7 +91,8 @@ class Case(unittest.TestCase):
         place.mkdir()
         pod = pod_of(daemon_set)
         volumes = Volumes(pod, pod_sources.config_maps(documents), node.root, place / "volumes")
-        running = RunningPod(pod, volumes, self.image, sandbox, place)
+        profiles = SeccompProfiles(of_runtimes()[self.runtime].profile, node.kubelet_directory / "seccomp")
+        running = RunningPod(pod, volumes, self.image, profiles, sandbox, place)
         self.addCleanup(running.close)
         return running
 

@@ -41,6 +41,12 @@ class Probe:
 
 
 @dataclasses.dataclass(frozen=True)
+class Seccomp:
+    kind: str  # RuntimeDefault, Localhost or Unconfined
+    file: str = ""  # of Localhost: below the kubelet's directory for profiles
+
+
+@dataclasses.dataclass(frozen=True)
 class Container:
     name: str
     image: str
@@ -48,6 +54,7 @@ class Container:
     uid: int
     gid: int
     drop: tuple[str, ...]
+    seccomp: Seccomp
     may_escalate: bool
     read_only_root: bool
     memory: int  # bytes; its limit
@@ -162,7 +169,19 @@ def ports_of(fields: Fields) -> dict[str, int]:
     return ports
 
 
-def container_of(fields: Fields) -> Container:
+def seccomp_of(security: Fields, otherwise: Seccomp) -> Seccomp:
+    """A container's own, or the pod's; without either the kubelet asks for none."""
+    if "seccompProfile" not in security.left:
+        return otherwise
+    fields = security.below("seccompProfile")
+    found = Seccomp(fields.take("type"), fields.take("localhostProfile", ""))
+    fields.end()
+    if found.kind not in ("RuntimeDefault", "Localhost", "Unconfined") or (found.kind == "Localhost") != bool(found.file):
+        raise ManifestError(f"{fields.where}: {found} is no seccomp profile")
+    return found
+
+
+def container_of(fields: Fields, of_the_pod: Seccomp) -> Container:
     ports = ports_of(fields)
     security, resources = fields.below("securityContext", {}), fields.below("resources", {})
     probes = [
@@ -179,6 +198,7 @@ def container_of(fields: Fields) -> Container:
         uid=security.take("runAsUser"),
         gid=security.take("runAsGroup"),
         drop=tuple(capabilities.take("drop", [])),
+        seccomp=seccomp_of(security, of_the_pod),
         may_escalate=security.take("allowPrivilegeEscalation", True),
         read_only_root=security.take("readOnlyRootFilesystem", False),
         memory=bytes_of(limits.take("memory"), limits.where),
@@ -198,7 +218,10 @@ def container_of(fields: Fields) -> Container:
 
 def pod_of(daemon_set: dict) -> Pod:
     whole = Fields(daemon_set["spec"]["template"]["spec"], daemon_set["metadata"]["name"])
-    containers = [container_of(container) for container in whole.each("containers")]
+    security = whole.below("securityContext", {})
+    seccomp = seccomp_of(security, Seccomp("Unconfined"))
+    security.end()
+    containers = [container_of(container, seccomp) for container in whole.each("containers")]
     volumes = [volume_of(volume) for volume in whole.each("volumes")]
     for container in containers:
         unknown = {mount.volume for mount in container.mounts} - {volume.name for volume in volumes}
@@ -210,10 +233,6 @@ def pod_of(daemon_set: dict) -> Pod:
         containers={container.name: container for container in containers},
         volumes={volume.name: volume for volume in volumes},
     )
-    # The runtime's default seccomp profile is not here; the programs' own filters are.
-    security = whole.below("securityContext", {})
-    security.pass_over("seccompProfile")
-    security.end()
     # Said here: no token is mounted. With one the pod would have one more volume.
     if whole.take("automountServiceAccountToken", True):
         raise ManifestError(f"{whole.where}: a service account's token cannot be made here")

@@ -12,12 +12,14 @@ import subprocess
 import sys
 import unittest
 
+import pod_seccomp
 import pod_sources
 import process_look
 from patience import await_that
 from pod_case import CARD, Case, holders, mounted, standing
 from pod_manifest import ManifestError, pod_of
 from running_pod import RunningPod
+from simulated_node import SimulatedNode
 from unpacked_image import UnpackedImage
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
@@ -43,6 +45,13 @@ class ComesUp(Case):
         self.assertEqual(sorted(pod.probes("liveness")), ["netd", "plugind"])
         await_that("ready", pod.is_ready)
         self.assertEqual(pod.failing("liveness"), [])
+
+    def test_under_podmans_default_profile_instead_of_dockers(self):
+        self.runtime = "Podman"
+        node, pod = self.stack()
+        self.assert_admitted(node, "vm-1")
+        await_that("they answer", lambda: not pod.failing("liveness"))
+        self.assertEqual([code for code, _ in pod.end().values()], [0, 0, 0])
 
     def test_metrics_are_scraped_from_the_node(self):
         node, pod = self.stack()
@@ -142,7 +151,9 @@ class Ends(Case):
         modes = {name: oct(after[name][0]) for name in changed - of_the_kubelet}
         socket = "var/lib/kubelet/device-plugins/vfiogate-f7ffbb832d632a20.sock"
         locks = {"var/lib/vfiogate/lock": "0o100600", "var/lib/vfiogate/plugind.lock": "0o100600"}
-        kept = {f"var/lib/vfiogate/{name}": "0o40700" for name in ("bindings", "holds", "declared")}
+        kept = {f"var/lib/vfiogate/{name}": "0o40700" for name in ("bindings", "holds", "declared", "devices")}
+        # The pod runs on: its device is allocated, by whomever comes next, too.
+        kept |= {f"var/lib/vfiogate/devices/{name}": "0o100600" for name in ("complete", "0000:01:00.0", "0000:01:00.1")}
         log = {"var/log": "0o40755", "var/log/vfiogate": "0o40755", "var/log/vfiogate/audit.jsonl": "0o100600"}
         self.assertEqual(modes, {"var/lib/vfiogate": "0o40755", socket: "0o140600"} | locks | kept | log)
 
@@ -163,6 +174,34 @@ class Confined(Case):
                     for which in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
                         self.assertEqual(int(thread[which], 16), 0, which)
                     self.assertEqual((thread["NoNewPrivs"], thread["Seccomp"]), ("1", "2"))
+
+    def test_the_profile_of_the_manifest_is_in_force_beside_the_programs_own_filters(self):
+        for kind, others in (("RuntimeDefault", 1), ("Localhost", 1), ("Unconfined", 0)):
+            with self.subTest(kind):
+                self.start_anew()
+                sandbox = self.sandbox()
+                node = self.node(sandbox)
+                pod = self.pod(node, sandbox, self.with_profiles(kind, node))
+                await_that("they answer", lambda: not pod.failing("liveness"))
+                filters = {name: process_look.seccomp_filters(container.pid) for name, container in pod.running.items()}
+                self.assertEqual(filters, dict.fromkeys(filters, 1 + others))
+                status = pod.running["plugind"].exec(["/usr/bin/plugind", "status"])
+                self.assertEqual(status.returncode, 0, status.stderr)
+
+    def with_profiles(self, kind: str, node: SimulatedNode) -> list[dict]:
+        """The base; for Localhost with files that the programs print, where the kubelet looks for them."""
+        documents = copy.deepcopy(pod_sources.base())
+        directory = node.kubelet_directory / "seccomp/vfiogate"
+        directory.mkdir(parents=True)
+        for container in pod_sources.of_kind("DaemonSet", documents)[0]["spec"]["template"]["spec"]["containers"]:
+            name = container["name"]
+            profile = {"type": kind}
+            if kind == "Localhost":
+                profile["localhostProfile"] = f"vfiogate/{name}.json"
+                printed = subprocess.run([self.programs / name, "policy", "-o", "oci"], check=True, capture_output=True)
+                (directory / f"{name}.json").write_bytes(printed.stdout)
+            container["securityContext"]["seccompProfile"] = profile
+        return documents
 
     def test_mounts_are_those_of_the_readme(self):
         _, pod = self.stack()
@@ -239,6 +278,7 @@ class Manifests(Case):
             "token": lambda pod: pod.update(automountServiceAccountToken=True),
             "fsGroup": lambda pod: pod["securityContext"].update(fsGroup=1),
             "runAsUser is 0": lambda pod: pod["containers"][1]["securityContext"].update(runAsUser=0),
+            "no seccomp profile": lambda pod: pod["securityContext"].update(seccompProfile={"type": "Localhost"}),
             "no port 'other'": lambda pod: pod["containers"][2]["readinessProbe"]["httpGet"].update(port="other"),
         }
         self.assertEqual(self.pod_with(lambda pod: None).name, "vfiogate-default")
@@ -258,6 +298,10 @@ def main():
     Case.programs, words = against_programs.arguments(__doc__)
     if os.geteuid() != 0 or not pathlib.Path("/dev/fuse").exists():
         against_programs.skip("it needs root and /dev/fuse")
+    try:
+        pod_seccomp.of_runtimes()
+    except pod_seccomp.Unavailable as reason:
+        against_programs.skip(str(reason))
     if INSIDE not in os.environ:
         os.environ[INSIDE] = "yes"
         if not words or any(word.startswith(Overlays.__name__) for word in words):

@@ -19,6 +19,11 @@ def threads(process: int) -> list[dict[str, str]]:
     return [status_of(thread / "status") for thread in pathlib.Path(f"/proc/{process}/task").iterdir()]
 
 
+def seccomp_filters(process: int) -> int:
+    """How many are in force for its first thread."""
+    return int(status_of(pathlib.Path(f"/proc/{process}/status"))["Seccomp_filters"])
+
+
 def peak_memory(process: int) -> int:
     """The most that it ever had resident, in KiB."""
     return int(status_of(pathlib.Path(f"/proc/{process}/status"))["VmHWM"].removesuffix(" kB"))

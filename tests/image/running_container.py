@@ -39,7 +39,7 @@ class RunningContainer:
 
     def exec(self, command, seconds: float = 10) -> subprocess.CompletedProcess:
         """Another process in it, with the same identity, as the kubelet has it made."""
-        same = {key: self.wish[key] for key in ("uid", "gid", "drop", "noNewPrivileges", "environment")}
+        same = {key: self.wish[key] for key in ("uid", "gid", "drop", "noNewPrivileges", "seccomp", "environment")}
         wish = same | {"of": self.pid, "command": list(command)}
         return subprocess.run([*RUN, json.dumps(wish)], capture_output=True, text=True, timeout=seconds)
 

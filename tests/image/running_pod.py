@@ -1,5 +1,6 @@
 """A pod that runs: what kubelet and runtime do for it, as far as that goes without either."""
 
+import base64
 import http.client
 import pathlib
 import signal
@@ -8,6 +9,7 @@ import time
 
 from pod_manifest import Container, ManifestError, Pod, Probe
 from pod_sandbox import Sandbox
+from pod_seccomp import SeccompProfiles
 from pod_volumes import Volumes
 from running_container import RunningContainer
 from unpacked_image import UnpackedImage
@@ -17,8 +19,11 @@ ENVIRONMENT = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT"
 
 
 class RunningPod:
-    def __init__(self, pod: Pod, volumes: Volumes, image: UnpackedImage, sandbox: Sandbox, place: pathlib.Path):
+    def __init__(
+        self, pod: Pod, volumes: Volumes, image: UnpackedImage, profiles: SeccompProfiles, sandbox: Sandbox, place: pathlib.Path
+    ):
         self.pod, self.volumes, self.image, self.sandbox, self.place = pod, volumes, image, sandbox, place
+        self.profiles = profiles
         self.starts = 0
         (place / "shm").mkdir()
         files = {"hosts": f"{sandbox.address} {sandbox.name}\n", "hostname": f"{sandbox.name}\n", "resolv.conf": ""}
@@ -61,6 +66,7 @@ class RunningPod:
             "gid": container.gid,
             "drop": container.drop,
             "noNewPrivileges": not container.may_escalate,
+            "seccomp": base64.b64encode(self.profiles.filter_of(container)).decode(),
             "environment": self.image.environment | ENVIRONMENT | {"HOSTNAME": self.sandbox.name},
             "command": container.command,
         }

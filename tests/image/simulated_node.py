@@ -30,7 +30,7 @@ class SimulatedNode:
             for name in ("sys", "dev"):
                 subprocess.run(["mount", "--bind", place / "hardware" / name, self.root / name], check=True)
             self.kubelet = subprocess.Popen([programs / "kubelet-sim", "run", "--dir", self.kubelet_directory], **said)
-        await_that("the kubelet is there", (self.kubelet_directory / "pod-resources/kubelet.sock").exists)
+        await_that("the kubelet answers", lambda: self.ask_kubelet("get", "node").returncode == 0)
 
     def change_hardware(self, *words: str) -> str:
         command = [self.programs / "sim-sysfs", "ctl", self.place / "hardware.ctl", *words]

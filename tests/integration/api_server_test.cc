@@ -1,5 +1,6 @@
 #include "tests/support/api_server.h"
 
+#include "netd/dra/served_api.h"
 #include "netd/dra/slice_json.h"
 #include "netd/dra/slice_requests.h"
 #include "tests/support/temp_dir.h"
@@ -57,33 +58,37 @@ DevicePool largePool(int devices) {
   return pool;
 }
 
-ObservedSlices observedBy(ApiServer& server) {
+ObservedSlices observedBy(ApiServer& server, ResourceApi api) {
   ObservedSlices observed;
-  for (const auto& object : server.slices()) {
-    const auto slice = sliceFrom(object);
+  const auto list = server.ask("GET", pathOf(api) + "/resourceslices");
+  for (const auto& object : list.at("items")) {
+    const auto slice = sliceFrom(object, api);
     if (slice) observed.emplace(slice->name, *slice);
   }
   return observed;
 }
 
-void writeTo(ApiServer& server, const SlicePlan& plan) {
+void writeTo(ApiServer& server, ResourceApi api, const SlicePlan& plan) {
   for (const SliceWrite& write : plan.writes) {
-    const ApiRequest request = requestOf(write);
+    const ApiRequest request = requestOf(api, write);
     const bool create = write.kind == SliceWrite::Kind::kCreate;
     const bool update = write.kind == SliceWrite::Kind::kUpdate;
     server.ask(create ? "POST" : update ? "PUT" : "DELETE", request.path, request.body);
   }
 }
 
-TEST(ApiServerProcess, TakesThePublishersSlicesAndASchedulerFindsThePoolInThem) {
-  ApiServer server;
+class ApiServerOfVersion : public testing::TestWithParam<ResourceApi> {};
+
+TEST_P(ApiServerOfVersion, TakesThePublishersSlicesAndASchedulerFindsThePoolInThem) {
+  const ResourceApi api = GetParam();
+  ApiServer server({.serve = {nameOf(api)}});
   const SliceOwner node{"node-1", "node-uid"};
   for (const int devices : {300, 150, 151, 0}) {
     const DevicePool pool = largePool(devices);
-    const auto plan = planSlices(pool, node, observedBy(server), {});
+    const auto plan = planSlices(pool, node, observedBy(server, api), {});
     ASSERT_TRUE(plan) << plan.error();
-    writeTo(server, *plan);
-    const auto again = planSlices(pool, node, observedBy(server), {});
+    writeTo(server, api, *plan);
+    const auto again = planSlices(pool, node, observedBy(server, api), {});
     ASSERT_TRUE(again);
     EXPECT_THAT(again->writes, testing::IsEmpty()) << "the server stores what we write";
     const auto pools = server.pools();
@@ -94,6 +99,8 @@ TEST(ApiServerProcess, TakesThePublishersSlicesAndASchedulerFindsThePoolInThem) 
     EXPECT_EQ(pools[0].at("devices").size(), static_cast<std::size_t>(devices));
   }
 }
+INSTANTIATE_TEST_SUITE_P(Each, ApiServerOfVersion, testing::ValuesIn(kResourceApis),
+                         [](const auto& api) { return std::string(nameOf(api.param)); });
 
 }  // namespace
 }  // namespace vfiogate::test

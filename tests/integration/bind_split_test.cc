@@ -4,6 +4,9 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <fstream>
+
 namespace vfiogate::test {
 namespace {
 
@@ -58,6 +61,31 @@ TEST_F(BindSplit, I1_WhatIsLentIsNotUnboundWithoutAWord) {
   node_->killPlugind();
   EXPECT_EQ(privd({"unbind", lent}), 1) << said_;
   EXPECT_THAT(said_, HasSubstr("plugind has lent its group"));
+}
+
+TEST_F(BindSplit, I1_WhatIsLentIsNotUnboundWithoutADaemonEither) {
+  start();
+  const std::string lent = lendOne();
+  const std::string free = lent == kOne ? kOther : kOne;
+  node_->killPrivd();
+  const auto alone = [this](std::vector<std::string> words) {
+    words.insert(words.end(),
+                 {"--sysfs", node_->hardware.sysfs(), "--dev", node_->hardware.dev(), "--state-dir",
+                  node_->directory("state"), "--audit-log", node_->directory("audit.jsonl"),
+                  "--override", "unguarded", "--dry-run"});
+    return privd(words);
+  };
+  EXPECT_EQ(alone({"unbind", lent}), 1) << said_;
+  EXPECT_THAT(said_, HasSubstr("plugind has lent its group"));
+  EXPECT_EQ(alone({"unbind", free}), 0) << said_;
+  // A plugind that runs, and a record of which something cannot be read: who knows.
+  std::ofstream(node_->directory("state/devices/" + lent)) << "\x01";
+  EXPECT_EQ(alone({"unbind", lent}), 1) << said_;
+  std::filesystem::remove(node_->directory("state/devices/complete"));
+  EXPECT_EQ(alone({"unbind", free}), 1) << said_;
+  EXPECT_THAT(said_, HasSubstr("what plugind has lent is not known"));
+  node_->killPlugind();
+  EXPECT_EQ(alone({"unbind", free}), 0) << said_;
 }
 
 TEST_F(BindSplit, I4_WhatAnOperatorHoldsIsOutOfOfferAndWhatIsLentStaysHealthy) {

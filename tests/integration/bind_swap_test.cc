@@ -18,7 +18,11 @@ constexpr const char* kSlot = "0000:01:00.0";
 /// A network card on its host driver; whether its interface is up is no part of privd's snapshot.
 void addCard(FakeSysfs& hardware) {
   hardware.add({.address = kSlot, .device = 0x2723, .classCode = 0x020000, .driver = "iwlwifi"});
-  std::filesystem::create_directories(hardware.directoryOf(kSlot) / "net/wlan0");
+  const auto interface = hardware.directoryOf(kSlot) / "net/wlan0";
+  const std::filesystem::path list = hardware.sysfs() + "/class/net";
+  std::filesystem::create_directories(interface);
+  std::filesystem::create_directories(list);
+  std::filesystem::create_symlink(std::filesystem::relative(interface, list), list / "wlan0");
 }
 
 void setInterfaceFlags(const FakeSysfs& hardware, const char* flags) {

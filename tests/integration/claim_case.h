@@ -38,7 +38,7 @@ protected:
   void SetUp() override {
     if (geteuid() != 0) GTEST_SKIP() << "needs root: privd serves only as root";
     api_.emplace(apiOptions());
-    claims_ = std::make_shared<sim::ApiClaims>(api_->port(), "node-1");
+    claims_ = std::make_shared<sim::ApiClaims>(api_->port(), "node-1", nullptr, kubeletsVersion());
     remembered_ = std::make_shared<sim::RememberedClaims>(claims_);
     sim::KubeletOptions options;
     options.dra.claims = remembered_;
@@ -69,6 +69,8 @@ protected:
     hardware.add({.address = kC, .group = 8});
   }
   virtual ApiServerOptions apiOptions() const { return {}; }
+  /// Of resource.k8s.io, by which the kubelet asks.
+  virtual std::string kubeletsVersion() const { return "v1"; }
   virtual void adjust(sim::KubeletOptions& /*options*/) {}
   virtual std::string keys() const { return "serve: dra"; }
   virtual std::string driverKeys() const { return "driver: vfio.vfiogate.dev"; }

@@ -24,6 +24,12 @@ protected:
     EXPECT_THAT(run(podWith(pod, claim)).error, HasSubstr("not allowed"));
     node_->kubelet.end(pod);
   }
+  /// Status and reason of the first device's condition.
+  std::string readyOf(const std::string& claim) {
+    const auto condition = api_->claim(claim).value("/status/devices/0/conditions/0"_json_pointer,
+                                                    nlohmann::json::object());
+    return condition.value("status", "") + " " + condition.value("reason", "");
+  }
   bool startsSoon(const std::string& pod, const sim::PodStart& first) {
     return first.started || node_->kubelet.awaitStarted(pod);
   }
@@ -41,6 +47,7 @@ TEST_F(DraUnprepare, I1_SpuriousUnprepareOfAnOpenDeviceIsRefused) {
   node_->hardware.setEnable(kC, 1);
   strangerEnds("p2", "c1");
   EXPECT_TRUE(plugindSays("still-open")) << node_->said();
+  EXPECT_TRUE(until([this]() { return readyOf("c1") == "False NotReleased"; })) << readyOf("c1");
   EXPECT_TRUE(node_->kubelet.isTerminating("p2"));
   EXPECT_TRUE(specIsThere(uid));
   claimFor("c3", "p3", {kC});

@@ -39,24 +39,33 @@ protected:
 
   /// privd of the pair of this name; `text` is what it says when it is as far as it should be.
   Process privd(const std::string& pair, const std::string& text = "event=started") {
+    return privdFor(pair, pair, text);
+  }
+  /// The same, which dials the other pair's plugind.
+  Process privdFor(const std::string& pair, const std::string& plugind, const std::string& text) {
     return started({builtProgram("privd"), "serve", "--socket", dir_ / (pair + "-privd/privd.sock"),
-                    "--plugind", dir_ / (pair + "/plugind.sock"), "--sysfs", hardware_.sysfs(),
+                    "--plugind", dir_ / (plugind + "/plugind.sock"), "--sysfs", hardware_.sysfs(),
                     "--dev", hardware_.dev(), "--kubelet-dir", dir_ / "kubelet", "--state-dir",
                     dir_ / "state", "--audit-log", dir_ / "audit.jsonl", "--uevents", "off"},
                    text);
   }
-  Process plugind(const std::string& pair) {
-    return started({builtProgram("plugind"), "--listen", dir_ / (pair + "/plugind.sock"),
-                    "--config", dir_ / "config.yaml"},
-                   "event=started");
+  Process plugind(const std::string& pair, const std::string& text = "event=started") {
+    return started(plugindCommand(pair), text);
+  }
+  std::vector<std::string> plugindCommand(const std::string& pair) const {
+    return {builtProgram("plugind"), "--listen", dir_ / (pair + "/plugind.sock"), "--config",
+            dir_ / "config.yaml"};
   }
 
   static Process started(const std::vector<std::string>& command, const std::string& text) {
-    auto process = std::make_unique<ChildProcess>(
-        command,
-        std::map<std::string, std::string>{{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}});
+    auto process = begun(command);
     EXPECT_TRUE(process->says(text)) << process->output();
     return process;
+  }
+  static Process begun(const std::vector<std::string>& command) {
+    return std::make_unique<ChildProcess>(
+        command,
+        std::map<std::string, std::string>{{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}});
   }
 
   TempDir dir_;
@@ -96,6 +105,29 @@ TEST_F(Instances, ASecondPairWaitsUntilBothOfTheFirstAreGone) {
   EXPECT_EQ(secondPrivd->count("event=plugind_waits"), 1U);
 }
 
+TEST_F(Instances, ASecondPlugindLeavesTheSocketToTheFirstAndNamesIt) {
+  auto first = plugind("one");
+  auto helper = privd("one");
+  ASSERT_TRUE(first->says("event=privd_came")) << first->output();
+  auto second = plugind("one", "pid=" + std::to_string(first->pid()) + " listens there");
+  EXPECT_EQ(second->wait(), 1) << second->output();
+  EXPECT_EQ(second->count("event=start_failed"), 1U) << second->output();
+  helper->signal(SIGKILL);
+  ASSERT_TRUE(first->says("event=privd_went")) << first->output();
+  helper = privd("one", "event=plugind_connected");
+}
+
+TEST_F(Instances, OfManyPlugindThatStartTogetherOneListens) {
+  std::vector<Process> all;
+  for (int i = 0; i < 4; ++i) all.push_back(begun(plugindCommand("one")));
+  std::size_t listening = 0;
+  for (const Process& each : all) {
+    EXPECT_TRUE(each->saysAll({"event=start"})) << each->output();  // started, or start_failed
+    listening += each->count("event=started");
+  }
+  EXPECT_EQ(listening, 1U);
+}
+
 TEST_F(Instances, APlugindThatWasKilledIsFollowedByTheNext) {
   auto first = plugind("one");
   auto helper = privd("one");
@@ -125,8 +157,8 @@ TEST_F(Instances, APrivdThatComesBackLetsAStrangerWait) {
   ASSERT_TRUE(own->says("event=privd_came")) << own->output();
   helper->signal(SIGKILL);
   ASSERT_TRUE(own->says("event=privd_went")) << own->output();
-  auto stranger = plugind("one");  // takes the name of the socket over
-  helper = privd("one", "event=plugind_waits");
+  auto stranger = plugind("other");
+  helper = privdFor("one", "other", "event=plugind_waits");
   EXPECT_TRUE(stranger->says("event=lease_awaited")) << stranger->output();
   own->signal(SIGKILL);
   EXPECT_TRUE(stranger->says("event=privd_came")) << stranger->output();

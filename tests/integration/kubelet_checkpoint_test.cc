@@ -97,7 +97,13 @@ TEST_F(KubeletEdges, K21_WithoutItAllDevicesLookFree) {
     plugin.reset();
     plugin = serve(kGpu, {"a"});
     const std::string uid = lost ? "after-the-loss" : "after-the-damage";
-    EXPECT_TRUE(kubelet_.admit({uid, {}, {{"c", {{kGpu, 1}}}}}).admitted);
+    const Admission admission = kubelet_.admit({uid, {}, {{"c", {{kGpu, 1}}}}});
+    EXPECT_THAT(plugin->allocations(), testing::SizeIs(1)) << "offered, and taken";
+    // What the pod that was forgotten asks for counts still, after Allocate.
+    EXPECT_EQ(admission.reason, std::string("OutOf") + kGpu);
+    EXPECT_EQ(admission.message,
+              std::string("Pod was rejected: Node didn't have enough resource: ") + kGpu +
+                  ", requested: 1, used: 1, capacity: 1");
   }
 }
 

@@ -39,7 +39,7 @@ TEST_F(KubeletRows, K2_RefusesVersionsAndNames) {
   play();
   EXPECT_THAT(enroll(kResource, "v1beta2"), HasSubstr("v1beta2"));
   EXPECT_EQ(lastCode_, grpc::StatusCode::UNKNOWN);
-  EXPECT_THAT(enroll("gpu"), HasSubstr("invalid resource name"));
+  EXPECT_THAT(enroll("gpu"), HasSubstr("the ResourceName \"gpu\" is invalid"));
   EXPECT_EQ(lastCode_, grpc::StatusCode::UNKNOWN);
 }
 

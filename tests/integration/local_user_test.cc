@@ -7,9 +7,13 @@
 #include <gmock/gmock.h>
 
 #include <fcntl.h>
+#include <linux/keyctl.h>
+#include <sched.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 
 #include <csignal>
@@ -61,6 +65,27 @@ void PrintTo(const LocalAct& row, std::ostream* out) {
   *out << row.name;
 }
 
+// What both a stranger and a tenant who chose the user try.
+int connectsToPrivd(const Places& at) {
+  return connectTo(at.privdSocket, newSocket());
+}
+int connectsToADevicePlugin(const Places& at) {
+  return connectTo(at.pluginSocket, newSocket());
+}
+int listensBesideTheKubelet(const Places& at) {
+  return listenOn(at.pluginSocket + "2");
+}
+int killsPlugind(const Places& at) {
+  return kill(at.plugind, SIGKILL) == 0 ? 0 : errno;
+}
+int tracesPlugind(const Places& at) {
+  return ptrace(PTRACE_SEIZE, at.plugind, nullptr, nullptr) == 0 ? 0 : errno;
+}
+int readsPlugindsMemory(const Places& at) {
+  const std::string memory = "/proc/" + std::to_string(at.plugind) + "/mem";
+  return open(memory.c_str(), O_RDONLY | O_CLOEXEC) >= 0 ? 0 : errno;
+}
+
 class LocalUser : public NetdCase {
 protected:
   Places places() {
@@ -93,16 +118,13 @@ TEST_P(LocalUserActs, AreRefused) {
 INSTANTIATE_TEST_SUITE_P(
     All, LocalUserActs,
     testing::Values(
-        LocalAct{"ConnectsToPrivd",
-                 [](const Places& at) { return connectTo(at.privdSocket, newSocket()); }, EACCES},
-        LocalAct{"ConnectsToADevicePlugin",
-                 [](const Places& at) { return connectTo(at.pluginSocket, newSocket()); }, EACCES},
+        LocalAct{"ConnectsToPrivd", connectsToPrivd, EACCES},
+        LocalAct{"ConnectsToADevicePlugin", connectsToADevicePlugin, EACCES},
         LocalAct{"ListensBesidePrivd",
                  [](const Places& at) { return listenOn(at.privdSocket + "2"); }, EACCES},
         LocalAct{"ListensBesidePlugind",
                  [](const Places& at) { return listenOn(at.plugindSocket + "2"); }, EACCES},
-        LocalAct{"ListensBesideTheKubelet",
-                 [](const Places& at) { return listenOn(at.pluginSocket + "2"); }, EACCES},
+        LocalAct{"ListensBesideTheKubelet", listensBesideTheKubelet, EACCES},
         LocalAct{"RemovesPlugindsSocket",
                  [](const Places& at) { return unlink(at.plugindSocket.c_str()) == 0 ? 0 : errno; },
                  EACCES},
@@ -129,20 +151,71 @@ INSTANTIATE_TEST_SUITE_P(
                  EACCES},
         LocalAct{"KillsPrivd",
                  [](const Places& at) { return kill(at.privd, SIGKILL) == 0 ? 0 : errno; }, EPERM},
-        LocalAct{"KillsPlugind",
-                 [](const Places& at) { return kill(at.plugind, SIGKILL) == 0 ? 0 : errno; },
-                 EPERM},
-        LocalAct{"TracesPlugind",
-                 [](const Places& at) {
-                   return ptrace(PTRACE_SEIZE, at.plugind, nullptr, nullptr) == 0 ? 0 : errno;
+        LocalAct{"KillsPlugind", killsPlugind, EPERM},
+        LocalAct{"TracesPlugind", tracesPlugind, EPERM},
+        LocalAct{"ReadsPlugindsMemory", readsPlugindsMemory, EACCES}),
+    [](const auto& row) { return std::string(row.param.name); });
+
+// A tenant chooses plugind's user for a pod: in namespaces of its own, as a pod's are. Its sockets
+// stay in reach here, which no pod's are.
+class TenantsActs : public LocalUser, public testing::WithParamInterface<LocalAct> {
+protected:
+  static int asTenant(const std::function<int()>& act) {
+    return inAProcess([&act]() {
+      if (unshare(CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC) != 0) return 253;
+      return asUser(kPlugindUid, act);  // the first of its PID namespace
+    });
+  }
+};
+
+TEST_P(TenantsActs, GetNothingForChoosingPlugindsUser) {
+  startAll();
+  const Places where = places();
+  EXPECT_EQ(asTenant([&] { return GetParam().carryOut(where); }), GetParam().error)
+      << strerror(GetParam().error) << " is expected";
+  EXPECT_TRUE(lends()) << node_->said();
+  EXPECT_EQ(getUntil("/healthz", 200).code, 200);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, TenantsActs,
+    testing::Values(
+        LocalAct{"ConnectsToPrivd", connectsToPrivd, EACCES},
+        LocalAct{"ConnectsToADevicePlugin", connectsToADevicePlugin, EACCES},
+        LocalAct{"ListensBesideTheKubelet", listensBesideTheKubelet, EACCES},
+        LocalAct{"KillsPlugind", killsPlugind, ESRCH},
+        // All that it may signal are those that it sees.
+        LocalAct{"KillsAllThatItMay",
+                 [](const Places& /*at*/) { return kill(-1, SIGKILL) == 0 ? 0 : errno; }, ESRCH},
+        LocalAct{"TracesPlugind", tracesPlugind, ESRCH},
+        // By the node's own /proc, which no pod has.
+        LocalAct{"ReadsPlugindsMemory", readsPlugindsMemory, EACCES},
+        // A quota of the uid, of which plugind takes nothing.
+        LocalAct{"FillsTheUsersKeyring",
+                 [](const Places& /*at*/) {
+                   for (int i = 0; i < 10'000; ++i) {
+                     const std::string name = "tenant" + std::to_string(i);
+                     const long key =
+                         syscall(SYS_add_key, "user", name.c_str(), "x", 1, KEY_SPEC_USER_KEYRING);
+                     if (key < 0) return errno == EDQUOT ? 0 : errno;
+                   }
+                   return 0;
                  },
-                 EPERM},
-        LocalAct{"ReadsPlugindsMemory",
-                 [](const Places& at) {
-                   const std::string memory = "/proc/" + std::to_string(at.plugind) + "/mem";
-                   return open(memory.c_str(), O_RDONLY | O_CLOEXEC) >= 0 ? 0 : errno;
+                 0},
+        LocalAct{"FillsTheUsersSignals",
+                 [](const Places& /*at*/) {
+                   sigset_t blocked;
+                   sigemptyset(&blocked);
+                   sigaddset(&blocked, SIGRTMIN);
+                   sigprocmask(SIG_BLOCK, &blocked, nullptr);
+                   const rlimit none{.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+                   setrlimit(RLIMIT_SIGPENDING, &none);
+                   for (int i = 0; i < 200'000; ++i) {
+                     if (sigqueue(getpid(), SIGRTMIN, sigval{}) != 0) return 0;
+                   }
+                   return 0;
                  },
-                 EACCES}),
+                 0}),
     [](const auto& row) { return std::string(row.param.name); });
 
 // Anybody may dial plugind's socket, and is sent away.

@@ -31,6 +31,12 @@ std::vector<std::string> hostileNames() {
   return names;
 }
 
+std::vector<std::string> with(std::vector<std::string> words,
+                              const std::vector<std::string>& more) {
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
 /// Lines that a reader takes for a start: whose first event is that.
 std::size_t starts(const std::string& output) {
   std::size_t found = 0;
@@ -162,19 +168,29 @@ TEST_F(LogInjection, WhatClientsOfHttpSend) {
   expectSound();
 }
 
-// An operator's own words, or a template's.
+// An operator's own words, or a template's. What a program would open besides is this test's own.
 TEST_F(LogInjection, WhatTheArgumentsSay) {
+  const std::vector<std::string> privd{"privd",         "serve",
+                                       "--socket",      node_->privdSocket(),
+                                       "--plugind",     node_->plugindSocket(),
+                                       "--sysfs",       node_->hardware.sysfs(),
+                                       "--dev",         node_->hardware.dev(),
+                                       "--kubelet-dir", node_->directory("kubelet"),
+                                       "--state-dir",   node_->directory("state"),
+                                       "--audit-log",   node_->directory("audit.jsonl")};
+  const std::vector<std::string> explain{"plugind", "explain", "--listen", node_->plugindSocket()};
+  const std::vector<std::string> list{"privd", "list", "--sysfs", node_->hardware.sysfs()};
   for (const std::string& text : hostileNames()) {
     for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-             {"privd", "serve", "--socket", "/nowhere/" + text},
-             {"privd", "serve", "--sysfs", "/nowhere/" + text},
+             with(privd, {"--socket", "/nowhere/" + text}),
+             with(privd, {"--sysfs", "/nowhere/" + text}),
              {"privd", text},
-             {"privd", "bind", text},
-             {"privd", "list", "-o", text},
+             {"privd", "bind", text, "--socket", node_->privdSocket()},
+             with(list, {"-o", text}),
              {"plugind", "--bogus=" + text},
              {"plugind", "--listen", "/nowhere/" + text},
-             {"plugind", "--config", "/nowhere/" + text},
-             {"plugind", "explain", text},
+             {"plugind", "--listen", node_->plugindSocket(), "--config", "/nowhere/" + text},
+             with(explain, {text}),
              {"netd", "metrics", "--listen", text},
              {"netd", "metrics", "--" + text},
              {"netd", "dra", "--node", text, "--api-server", text},

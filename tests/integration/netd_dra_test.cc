@@ -116,7 +116,7 @@ DevicePool poolOf(std::size_t devices) {
 
 TEST_F(NetdDraTest, KeepsThePoolThatPlugindPublishes) {
   startAll();
-  EXPECT_EQ(desk_->publish(poolOf(70)), KeptFields());
+  EXPECT_EQ(desk_->publish(poolOf(70)), KeptFields{.api = ResourceApi::kV1});
   EXPECT_TRUE(netd_->says("event=pool_stored")) << netd_->output();
   std::size_t devices = 0;
   for (const json& slice : server_->slices()) devices += slice.at("spec").at("devices").size();

@@ -13,6 +13,8 @@
 namespace vfiogate::test {
 namespace {
 
+using testing::HasSubstr;
+
 const std::string kCards = "vfiogate.dev/cards";
 const std::string kAlone = "0000:01:00.0";  // in group 3
 const std::string kFirst = "0000:03:01.0";  // in group 4, behind a bridge, with the next
@@ -74,6 +76,14 @@ protected:
                                          none)
         .filename();
   }
+  std::string explained(const std::string& address) {
+    ChildProcess process(
+        {"/usr/bin/setpriv", "--reuid=64532", "--regid=64532", "--clear-groups",
+         builtProgram("plugind"), "explain", address, "--listen", node_->plugindSocket()},
+        programEnvironment());
+    EXPECT_EQ(process.wait(), 0);
+    return process.outputWhole();
+  }
   int operate(std::vector<std::string> words) {
     words.insert(words.begin(), builtProgram("privd"));
     words.insert(words.end(), {"--socket", node_->privdSocket()});
@@ -128,8 +138,14 @@ TEST_F(OnAllocateSplit, AnInterfaceThatComesUpTakesItsGroupOutOfOffer) {
   ASSERT_TRUE(shows({kAlone}, {kFirst})) << node_->said();
   std::string error;
   node_->kubelet.offer(kCards, {kFirst}, error);
-  EXPECT_NE(error, "");
+  EXPECT_THAT(error, HasSubstr("guard-network"));
+  EXPECT_THAT(error, HasSubstr("interface eth2 is up"));
   EXPECT_EQ(driverOf(kFirst), "e1000");
+  EXPECT_TRUE(
+      node_->privd->saysAll({"event=not_bindable", "guard=network", "interface eth2 is up"}))
+      << node_->said();
+  EXPECT_EQ(node_->privd->count("event=not_bindable"), 1U) << "once for a guard";
+  EXPECT_THAT(explained(kFirst), HasSubstr("interface eth2 is up"));
   EXPECT_EQ(sim_->command("link eth2 down"), "ok\n");
   EXPECT_TRUE(shows({kAlone, kFirst})) << node_->said();
 }

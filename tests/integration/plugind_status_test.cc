@@ -65,6 +65,17 @@ TEST_F(PlugindStatus, TellsWhoHoldsADeviceAndWhatWasRefused) {
   EXPECT_THAT(sibling.at("lastRefusal").at("text").get<std::string>(), HasSubstr("ref=" + ref));
 }
 
+// Opening a device is no event: privd's next rescan may be a minute away.
+TEST_F(PlugindStatus, LooksAtWhatIsLentBeforeItAnswers) {
+  startAll();
+  ASSERT_TRUE(allocate({kFirst}).status.ok());
+  const unsigned looks = privd_->looks();
+  EXPECT_EQ(status().at("resources").at(0).at("devices").at(0).at("use"), "idle");
+  EXPECT_EQ(privd_->looks(), looks + 1);
+  privd_->stallLooks();
+  EXPECT_EQ(status().at("resources").at(0).at("devices").at(0).at("use"), "idle");
+}
+
 TEST_F(PlugindStatus, SaysThatPrivdIsAway) {
   startPlugind();
   EXPECT_EQ(status().at("privd").at("there"), false);
@@ -130,10 +141,9 @@ TEST_F(PlugindStatus, AProbeFailsWithTheReasonWhileNoPodCouldBeServed) {
   startKubelet();
   startPrivd();
   ASSERT_TRUE(showsBoth()) << said();
-  // Without an Allocate it looks 30 s after the first frame; netd_test sees it ready.
-  const auto looking = ask({"probe", "--timeout", "30000"});
-  EXPECT_EQ(looking.code, 1);
-  EXPECT_EQ(looking.said, "not ready: not adopted: the first look at all holders is not over\n");
+  const auto ready = ask({"probe", "--timeout", "30000"});
+  EXPECT_EQ(ready.code, 0);
+  EXPECT_EQ(ready.said, "ready: resources registered and streaming: 1\n");
   privd_.reset();
   ASSERT_TRUE(plugind_->says("event=privd_went")) << said();
   EXPECT_EQ(ask({"probe", "--timeout", "30000"}).said, "not ready: privd is away\n");

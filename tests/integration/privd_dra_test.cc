@@ -12,6 +12,7 @@
 
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -24,6 +25,7 @@ namespace fs = std::filesystem;
 class SilentEvents final : public PrivdEvents {
 public:
   void hardwareSeen(const Snapshot&) override { there = true; }
+  void allocationsTold(const RecordedAllocations& /*recorded*/) override {}
   void rightToBindTold(bool) override {}
   void socketsAvailable() override {}
   void kubeletAppeared(const KubeletIdentity&) override {}
@@ -104,7 +106,7 @@ TEST_F(PrivdDra, TheSocketsLiveAsLongAsPlugindDoes) {
       plugind->await((*plugind)().listenForDra(kDraDriver, DraSocket::kRegistration));
   ASSERT_TRUE(listener) << listener.error().why << said();
   EXPECT_EQ(listener->endpoint, registration());
-  // privd's own end leaves it to the plugind that lives on; so does a privd that comes back.
+  // Who kills privd leaves it to the plugind that lives on; so does a privd that comes back.
   node_->killPrivd();
   EXPECT_TRUE(isThere(registration()));
   ASSERT_TRUE(plugind->until([&] { return !plugind->events.there; }));
@@ -115,6 +117,18 @@ TEST_F(PrivdDra, TheSocketsLiveAsLongAsPlugindDoes) {
   plugind.reset();
   ASSERT_TRUE(node_->privd->says("event=socket_withdrawn")) << said();
   EXPECT_FALSE(isThere(registration()));
+}
+
+TEST_F(PrivdDra, NoSocketIsLeftWhenPrivdEndsBeforePlugind) {
+  fs::create_directories(kubelet() / "plugins_registry");
+  DraPeer plugind(node_->plugindSocket());
+  ASSERT_TRUE(startPrivd()) << said();
+  ASSERT_TRUE(plugind.meetsPrivd()) << said();
+  const auto listener = plugind.await(plugind().listenForDra(kDraDriver, DraSocket::kRegistration));
+  ASSERT_TRUE(listener) << listener.error().why << said();
+  node_->privd->signal(SIGTERM);
+  ASSERT_TRUE(node_->privd->says("event=stopped")) << said();
+  EXPECT_TRUE(fs::is_empty(kubelet() / "plugins_registry"));
 }
 
 TEST_F(PrivdDra, WhatAPlugindLeftThatDiedWithPrivdIsWithdrawnAtStart) {

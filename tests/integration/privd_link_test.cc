@@ -29,6 +29,7 @@ public:
     there = true;
     seen = snapshot;
   }
+  void allocationsTold(const RecordedAllocations& /*recorded*/) override {}
   void rightToBindTold(bool given) override { mayBind = given; }
   void socketsAvailable() override {}
   void kubeletAppeared(const KubeletIdentity& kubelet) override { kubelets.push_back(kubelet); }
@@ -95,10 +96,10 @@ protected:
 
 TEST_F(PrivdLinkTest, HoldsAndDropsGroups) {
   startPrivd();
-  EXPECT_EQ(await(link().hold(IommuGroupId(31))), Told::kDone);
-  EXPECT_EQ(await(link().hold(IommuGroupId(31))), Told::kDone);
+  EXPECT_EQ(await(link().hold(IommuGroupId(31), "ref=7f3a")), Told::kDone);
+  EXPECT_EQ(await(link().hold(IommuGroupId(31), "ref=7f3a")), Told::kDone);
   EXPECT_EQ(privd_->held(), std::set{IommuGroupId(31)});
-  EXPECT_EQ(await(link().hold(IommuGroupId(99))), Told::kFailed);
+  EXPECT_EQ(await(link().hold(IommuGroupId(99), "ref=7f3a")), Told::kFailed);
   EXPECT_EQ(await(link().adopted()), Told::kDone);
   EXPECT_EQ(privd_->adoptions(), 1U);
   EXPECT_EQ(await(link().drop(IommuGroupId(31))), Told::kDone);
@@ -169,7 +170,7 @@ TEST_F(PrivdLinkTest, HandsTheDriversSocketsOver) {
 
 TEST_F(PrivdLinkTest, DropsAGroupThatLeftWhileItWasHeld) {
   startPrivd();
-  ASSERT_EQ(await(link().hold(IommuGroupId(31))), Told::kDone);
+  ASSERT_EQ(await(link().hold(IommuGroupId(31), "ref=7f3a")), Told::kDone);
   events_.there = false;
   privd_->setHardware({});
   ASSERT_TRUE(until([this] { return events_.there; }));
@@ -281,7 +282,7 @@ TEST_F(PrivdLinkTest, TellsWhatThereIsOfTheKubeletOnceAndWithEachPrivd) {
 }
 
 TEST_F(PrivdLinkTest, SaysSoWhilePrivdIsAway) {
-  EXPECT_EQ(await(link().hold(IommuGroupId(31))), Told::kPrivdAway);
+  EXPECT_EQ(await(link().hold(IommuGroupId(31), "ref=7f3a")), Told::kPrivdAway);
   EXPECT_EQ(await(link().drop(IommuGroupId(31))), Told::kPrivdAway);
   EXPECT_EQ(await(link().adopted()), Told::kPrivdAway);
   EXPECT_EQ(await(link().checkpoint()).error().why, "privd is away");

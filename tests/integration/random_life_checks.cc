@@ -84,8 +84,11 @@ void RandomLife::checkHealth() {
 bool RandomLife::forgotten(const std::string& id) {
   return std::ranges::any_of(devices_, [&](const auto& entry) {
     const bool sibling = entry.second.made.group == devices_.at(id).made.group;
-    return sibling && node_.plugind->saysAll(
-                          {"\"event\":\"kubelet-forgot\"", "\"" + entry.first + "\""}, 1, {});
+    const auto told = [&](const char* event) {
+      return node_.plugind->saysAll(
+          {"\"event\":\"" + std::string(event) + "\"", "\"" + entry.first + "\""}, 1, {});
+    };
+    return sibling && (told("kubelet-forgot") || told("restored"));
   });
 }
 
@@ -123,11 +126,16 @@ std::string RandomLife::settle() {
             << std::chrono::duration_cast<std::chrono::seconds>(took).count() << " s of at most "
             << within.count() << " s\n";
   if (!failure_.empty()) return failure_ + "\n" + node_.said();
-  // The next plugind has nothing to remember the others by.
+  // The next plugind has privd's record to remember the others by, and no more.
   killPlugind(0);
   startPrograms(0);
   for (const auto& [resource, ids] : all) {
-    if (failure_.empty() && !node_.kubelet.shows(resource, ids)) {
+    const auto whole = [this, &expected = ids](const auto& shown) {
+      return std::ranges::all_of(expected, [&](const std::string& id) {
+        return shown.healthy().contains(id) || forgotten(id);
+      });
+    };
+    if (failure_.empty() && !node_.kubelet.await(resource, whole)) {
       fail("live: " + resource + " is not whole after a restart of plugind");
     }
   }

@@ -13,6 +13,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <thread>
 
 namespace vfiogate::test {
@@ -74,6 +75,21 @@ TEST_F(Split, APodOfSeveralDevicesGetsThemOnOneNumaNode) {
   const auto pod = node_->kubelet.admit(podOf("pod-1", kGpus, 2));
   ASSERT_TRUE(pod.admitted) << pod.message;
   EXPECT_THAT(pod.granted.at(0).ids, UnorderedElementsAre("0000:02:00.0", "0000:03:00.0"));
+}
+
+// As `kubeadm reset` does it, and whoever clears the kubelet's directory by hand.
+TEST_F(Split, ADirectoryOfTheKubeletsThatIsMadeAnewEndsPrivdWhichIsWellOnceItIsBack) {
+  startAll();
+  if (node_->privd->count("event=landlock abi=0") != 0) GTEST_SKIP() << "nothing is confined here";
+  node_->kubelet.crash();
+  const std::string plugins = node_->directory("kubelet/device-plugins");
+  std::filesystem::rename(plugins, node_->directory("kubelet/old"));
+  std::filesystem::create_directory(plugins);
+  EXPECT_TRUE(node_->privd->says("event=directory_lost directory=" + plugins)) << said();
+  EXPECT_EQ(node_->privd->wait(), 1) << said();
+  startPrivd();
+  node_->kubelet.start();
+  EXPECT_TRUE(node_->kubelet.shows(kGpus, {"0000:01:00.0", "0000:02:00.0"})) << said();
 }
 
 TEST_F(Split, I1_AGroupIsNeverLentTwice) {

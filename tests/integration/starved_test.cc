@@ -9,11 +9,14 @@
 
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fcntl.h>
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -82,12 +85,16 @@ protected:
     }
     rlim_t end = 0;
     for (int room = 0; room < 3; ++end) room += taken.contains(end) ? 0 : 1;
-    const rlimit low{.rlim_cur = end, .rlim_max = end};
+    lower(pid, uid, RLIMIT_NOFILE, end);
+  }
+
+  static void lower(pid_t pid, uid_t uid, __rlimit_resource resource, rlim_t value) {
+    const rlimit low{.rlim_cur = value, .rlim_max = value};
     // A limit is its own user's to set, or CAP_SYS_RESOURCE's.
     const pid_t child = fork();
     if (child == 0) {
       const bool itsUser = setresgid(uid, uid, uid) == 0 && setresuid(uid, uid, uid) == 0;
-      _exit(itsUser && prlimit(pid, RLIMIT_NOFILE, &low, nullptr) == 0 ? 0 : 1);
+      _exit(itsUser && prlimit(pid, resource, &low, nullptr) == 0 ? 0 : 1);
     }
     int status = -1;
     waitpid(child, &status, 0);
@@ -189,7 +196,7 @@ TEST_F(StarvedOfReferences, PlugindIsDialledAgainUntilTheyAreFreed) {
   EXPECT_TRUE(node_->kubelet.shows(kGpus, {kA})) << node_->said();
 }
 
-TEST_F(Starved, OfThreadsPlugindSaysItAndEnds) {
+TEST_F(Starved, OfThreadsAtItsStartPlugindSaysItAndEnds) {
   limit("plugind", "--nproc=1");
   node_->kubelet.start();
   // What it needs threads for comes when it serves the kubelet, or before.
@@ -197,6 +204,76 @@ TEST_F(Starved, OfThreadsPlugindSaysItAndEnds) {
   node_->startPrivd();
   EXPECT_TRUE(node_->plugind->says("event=out_of_threads")) << node_->said();
   EXPECT_EQ(node_->plugind->wait(), 1) << node_->said();
+}
+
+/// Processes of plugind's user that are none of ours, as of a pod that chose that user, until
+/// destroyed. RLIMIT_NPROC would count them.
+class Tenant {
+public:
+  explicit Tenant(int processes) {
+    if (pipe2(ends_, O_CLOEXEC) != 0) throw std::runtime_error("pipe2");
+    leader_ = fork();
+    if (leader_ == 0) {
+      close(ends_[1]);
+      const bool becomes = setresgid(kPlugindUid, kPlugindUid, kPlugindUid) == 0 &&
+                           setresuid(kPlugindUid, kPlugindUid, kPlugindUid) == 0;
+      for (int i = 1; becomes && i < processes; ++i) {
+        if (fork() <= 0) break;
+      }
+      char byte = 0;
+      [[maybe_unused]] const ssize_t ended = read(ends_[0], &byte, 1);
+      _exit(becomes ? 0 : 1);
+    }
+    close(ends_[0]);
+  }
+  ~Tenant() {
+    close(ends_[1]);
+    waitpid(leader_, nullptr, 0);
+  }
+  Tenant(const Tenant&) = delete;
+  Tenant& operator=(const Tenant&) = delete;
+
+  /// Of all processes there are.
+  static int count() {
+    int found = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+      struct stat status {};
+      const bool number = std::isdigit(entry.path().filename().string()[0]) != 0;
+      found += number && stat(entry.path().c_str(), &status) == 0 && status.st_uid == kPlugindUid;
+    }
+    return found;
+  }
+
+private:
+  int ends_[2];
+  pid_t leader_ = -1;
+};
+
+TEST_F(Starved, ATenantWhoChoosesPlugindsUserTakesNoThreadOfIts) {
+  constexpr int kProcesses = 600;
+  startAll();
+  const Tenant tenant(kProcesses);
+  // They are there as soon as the last one was forked.
+  for (int i = 0; i < 1000 && Tenant::count() < kProcesses; ++i) poll(nullptr, 0, 10);
+  ASSERT_GE(Tenant::count(), kProcesses);
+  node_->hardware.add({.address = "0000:02:00.0", .group = 8});
+  EXPECT_TRUE(node_->kubelet.shows(kGpus, {kA, "0000:02:00.0"})) << node_->said();
+  EXPECT_TRUE(node_->kubelet.admit(podOf("p1", kGpus)).admitted) << node_->said();
+  node_->killPlugind();
+  ASSERT_TRUE(node_->startPlugind(kConfig)) << node_->said();
+  EXPECT_TRUE(node_->kubelet.shows(kGpus, {kA, "0000:02:00.0"})) << node_->said();
+  EXPECT_EQ(node_->plugind->count("event=out_of_threads"), 0U) << node_->said();
+}
+
+// Whoever has the right to may still lower it. What runs goes on, and the rest is refused.
+TEST_F(Starved, OfThreadsPlugindServesOn) {
+  startAll();
+  lower(node_->plugind->pid(), kPlugindUid, RLIMIT_NPROC, 1);
+  node_->hardware.add({.address = "0000:02:00.0", .group = 8});
+  EXPECT_TRUE(node_->kubelet.shows(kGpus, {kA, "0000:02:00.0"})) << node_->said();
+  EXPECT_TRUE(node_->kubelet.admit(podOf("p1", kGpus)).admitted) << node_->said();
+  node_->kubelet.restart({});
+  EXPECT_TRUE(node_->kubelet.shows(kGpus, {kA, "0000:02:00.0"})) << node_->said();
 }
 
 TEST_F(Starved, OfMemoryPrivdSaysItAndEnds) {

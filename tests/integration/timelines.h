@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 #include <string>
@@ -77,13 +78,23 @@ protected:
   }
   /// As offer(), again while the ledger is not adopted yet: the kubelet would try again, too.
   std::string offerAdopted(const std::string& resource, const std::string& id) {
-    std::string error;
+    return offerPast({"not-adopted"}, resource, id);
+  }
+  /// The same, also until the kubelet has the first list of a plugind that began anew.
+  std::string offerShown(const std::string& resource, const std::string& id) {
+    return offerPast({"not-adopted", "not-shown"}, resource, id);
+  }
+  /// As offer(), again while the refusal has one of these reasons.
+  std::string offerPast(const std::set<std::string>& reasons, const std::string& resource,
+                        const std::string& id) {
     const auto until = std::chrono::steady_clock::now() + kPatience;
-    do {
-      error = offer(resource, id);
-    } while (error.find("not-adopted") != std::string::npos &&
-             std::chrono::steady_clock::now() < until);
-    return error;
+    for (;;) {
+      std::string error = offer(resource, id);
+      const bool passes = std::ranges::any_of(reasons, [&error](const std::string& reason) {
+        return error.find(reason) != std::string::npos;
+      });
+      if (!passes || std::chrono::steady_clock::now() >= until) return error;
+    }
   }
   /// A pod that runs on a, whose file is open and was seen to be.
   void runOnA(const std::string& pod) {

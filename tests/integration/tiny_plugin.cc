@@ -38,6 +38,7 @@ public:
   grpc::Status GetDevicePluginOptions(grpc::ServerContext* context,
                                       const v1beta1::Empty* /*request*/,
                                       v1beta1::DevicePluginOptions* options) override {
+    tell("GetDevicePluginOptions");
     const std::lock_guard lock(mutex_);
     ++optionsAsked_;
     const auto authority = context->ExperimentalGetAuthority();
@@ -50,6 +51,7 @@ public:
 
   grpc::Status ListAndWatch(grpc::ServerContext* context, const v1beta1::Empty* /*request*/,
                             grpc::ServerWriter<v1beta1::ListAndWatchResponse>* writer) override {
+    tell("ListAndWatch");
     std::unique_lock lock(mutex_);
     ++streams_;
     changed_.notify_all();
@@ -80,6 +82,7 @@ public:
     for (const auto& container : request->container_requests()) {
       ids.insert(ids.end(), container.devices_ids().begin(), container.devices_ids().end());
     }
+    tell("Allocate", ids);
     std::function<Reply(const std::vector<std::string>&)> act;
     {
       const std::lock_guard lock(mutex_);
@@ -106,6 +109,7 @@ public:
       wish.mustInclude.assign(included.begin(), included.end());
       wish.size = container.allocation_size();
     }
+    tell("GetPreferredAllocation", wish.available);
     std::function<Preference(const Wish&)> act;
     {
       const std::lock_guard lock(mutex_);
@@ -126,6 +130,7 @@ public:
                                  v1beta1::PreStartContainerResponse* /*response*/) override {
     const std::vector<std::string> ids(request->devices_ids().begin(),
                                        request->devices_ids().end());
+    tell("PreStartContainer", ids);
     std::function<std::string(const std::vector<std::string>&)> act;
     {
       const std::lock_guard lock(mutex_);
@@ -135,6 +140,15 @@ public:
     const std::string error = act ? act(ids) : "";
     if (error.empty()) return grpc::Status::OK;
     return {grpc::StatusCode::FAILED_PRECONDITION, error};
+  }
+
+  void tell(const std::string& call, const std::vector<std::string>& ids = {}) {
+    CallHook told;
+    {
+      const std::lock_guard lock(mutex_);
+      told = told_;
+    }
+    if (told) told(call, ids);
   }
 
   void show(const std::vector<Device>& devices) {
@@ -163,6 +177,7 @@ public:
   int cancelled_ = 0;
   int version_ = 0;
   v1beta1::ListAndWatchResponse frame_;
+  CallHook told_;
   std::function<Reply(const std::vector<std::string>&)> act_;
   std::vector<std::vector<std::string>> allocations_;
   std::vector<int> containerRequests_;
@@ -194,6 +209,11 @@ void TinyPlugin::endStreams() {
 void TinyPlugin::onAllocate(std::function<Reply(const std::vector<std::string>&)> act) {
   const std::lock_guard lock(service_->mutex_);
   service_->act_ = std::move(act);
+}
+
+void TinyPlugin::onCall(CallHook told) {
+  const std::lock_guard lock(service_->mutex_);
+  service_->told_ = std::move(told);
 }
 
 std::string TinyPlugin::authority() const {

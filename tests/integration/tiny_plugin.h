@@ -42,6 +42,9 @@ public:
     std::size_t containers = 1;
   };
 
+  using CallHook =
+      std::function<void(const std::string& call, const std::vector<std::string>& ids)>;
+
   /// Serves at `socketPath`. With `answersOptions` false GetDevicePluginOptions is unimplemented.
   explicit TinyPlugin(const std::string& socketPath, bool answersOptions = true);
   ~TinyPlugin();
@@ -52,6 +55,8 @@ public:
   void show(const std::vector<Device>& devices);
   /// Ends the open streams cleanly; the plugin goes on serving.
   void endStreams();
+  /// Told each call as it comes, by its name, and the ids in it.
+  void onCall(CallHook told);
   /// Called in each Allocate with its ids, before the reply.
   void onAllocate(std::function<Reply(const std::vector<std::string>&)> act);
 

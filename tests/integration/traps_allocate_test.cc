@@ -68,7 +68,7 @@ TEST_F(Traps, T9_AKubeletThatLostItsCheckpointCannotLendWhatIsOpen) {
   ASSERT_TRUE(shows(kGpu, {kA})) << said();
   ASSERT_TRUE(kubelet().awaitFrames(kOther, 1)) << said();
   EXPECT_THAT(kubelet().allocated(kGpu), IsEmpty()) << "the kubelet forgot";
-  EXPECT_THAT(rejected(podOf("p2", kGpu)), HasSubstr("still-open"));
+  EXPECT_THAT(rejected(podOf("p2", kGpu)), HasSubstr("forgotten"));
   EXPECT_THAT(offer(kOther, kB), HasSubstr("group-")) << "nor its sibling";
 }
 

@@ -2,7 +2,11 @@
 # Applies each patch here to a copy of the ledger and runs the tests on it: every mutant must be
 # caught by the test that its first line names. Prints which; fails if one survives.
 #   tests/mutants/run.sh [NAME...]    default: all
+#   tests/mutants/run.sh --sample N [COMMIT]
+#                                     N of them, which the commit (default: HEAD) chooses: others with the next
+#                                     one, the same ones whenever it is run again
 #   tests/mutants/run.sh --check      only whether each still applies, and its test exists
+# The sources are compiled one by one, so a header that one of them lacks is found here, too.
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 root="$(cd "$here/../.." && pwd)"
@@ -24,13 +28,26 @@ if [ "${1:-}" = --check ]; then
   exit
 fi
 
+patches=("$here"/*.patch)
+if [ "${1:-}" = --sample ]; then
+  commit="$(git rev-parse "${3:-HEAD}")"
+  first=$((16#${commit:0:12} % ${#patches[@]}))
+  chosen=()
+  for ((i = 0; i < $2; i++)); do chosen+=("${patches[(first + i) % ${#patches[@]}]}"); done
+  patches=("${chosen[@]}")
+  echo "chosen by commit ${commit:0:12}: $(basename -s .patch -a "${patches[@]}" | paste -sd' ')"
+elif [ $# -gt 0 ]; then
+  patches=("${@/#/$here/}")
+  patches=("${patches[@]/%/.patch}")
+fi
+
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
-cp --parents -r plugind/core ipc/types tests/unit/plugind/ledger tests/support/ledger_node.h \
+cp --parents -r plugind/api plugind/core ipc/types tests/unit/plugind/ledger tests/support/ledger_node.h \
   tests/support/hardware.h tests/support/written_specs.h "$work"
 cd "$work"
 cat >Makefile <<'MAKE'
-SOURCES := $(wildcard plugind/core/*.cc plugind/core/ledger/*.cc ipc/types/*.cc \
+SOURCES := $(wildcard plugind/core/*.cc plugind/core/*/*.cc ipc/types/*.cc \
                       tests/unit/plugind/ledger/*.cc)
 OBJECTS := $(SOURCES:.cc=.o)
 CXX := $(shell command -v ccache) g++
@@ -43,11 +60,6 @@ MAKE
 make -s -j"${JOBS:-2}" tests_of_ledger
 ./tests_of_ledger --gtest_brief=1 >/dev/null || { echo "the tests fail without a mutant"; exit 1; }
 survived=0 caught=0
-patches=("$here"/*.patch)
-if [ $# -gt 0 ]; then
-  patches=("${@/#/$here/}")
-  patches=("${patches[@]/%/.patch}")
-fi
 for patch in "${patches[@]}"; do
   name="$(basename "$patch" .patch)"
   test="$(wanted "$patch")"

@@ -51,7 +51,7 @@ class Package(Built):
     def test_its_program_runs_from_where_it_is_put(self):
         version = run(self.programs / "privd", "--version", check=True).stdout
         self.assertEqual(run(self.program, "--version", check=True).stdout, version)
-        self.assertEqual(run("dpkg-deb", "-f", self.archive, "Version", check=True).stdout, version)
+        self.assertEqual(run("dpkg-deb", "-f", self.archive, "Version", check=True).stdout.strip(), version.split()[0])
         self.assertIn(run(self.program, "doctor").returncode, (0, 1))
 
     def test_its_bill_of_materials_names_its_files_and_what_its_program_loads(self):

@@ -11,7 +11,7 @@ from package_case import EARLY, EARLY_LINK, NAME, UNIT, Built, run
 
 # Calls that privd makes before its own filter is on, or to put it on.
 BEFORE_THE_FILTER = {"capset", "prctl", "prlimit64", "close_range", "execve", "landlock_create_ruleset", "landlock_add_rule",
-                     "landlock_restrict_self", "openat2", "seccomp", "unshare"}
+                     "landlock_restrict_self", "openat2", "seccomp"}
 
 
 class Unit(Built):

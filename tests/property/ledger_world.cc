@@ -119,6 +119,8 @@ void LedgerWorld::freeInactive() {
 
 void LedgerWorld::run(const Effects& effects) {
   checkWorkedOut();
+  if (effects.holds) onFile_ = *effects.holds;
+  for (const auto& [group, note] : effects.alsoHold) onFile_.insert_or_assign(group, note);
   for (const auto& [name, frame] : effects.frames) kubeletLists_.insert_or_assign(name, frame);
   checkOrder(effects);
   for (const Answer& answer : effects.answers) answered(answer);

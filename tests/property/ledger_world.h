@@ -93,6 +93,7 @@ private:
   void answered(const Answer& answer);
   void freeInactive();
   CheckpointVersion version() const;
+  RecordedAllocations recordedAllocations() const;
   PodList list() const;
   void see();
   void readUse();
@@ -131,6 +132,7 @@ private:
   std::deque<DriverChange> changes_;
   std::map<Bdf, PciDevice> onVfio_;  ///< what is on the host's drivers, as it is bound
   std::map<ResourceName, Frame> kubeletLists_;
+  std::map<IommuGroupId, std::string> onFile_;  ///< privd's record of allocations
   std::map<CallId, std::string> claimCalls_;
   std::uint64_t lastCall_ = 0;
   int grants_ = 0;

@@ -23,9 +23,10 @@ void LedgerWorld::checkParties() {
     if (pod == nullptr || !(pod->active || pod->open)) continue;
     for (const std::string& id : entry.ids) add(entry.podUid, at(id));
   }
-  for (const Pod& pod : pods_) {
+  for (const Pod& pod : pods_) {  // also one that the kubelet has forgotten
+    const bool lives = pod.open || (pod.active && pod.started);
     for (const std::string& id : pod.ids) {
-      if (pod.open) add(pod.uid, at(id));
+      if (lives) add(pod.uid, at(id));
     }
   }
   if (admission_ && admission_->granted) {

@@ -69,7 +69,8 @@ protected:
 
   static std::string config(const std::string& keys) {
     return "resources:\n  - {name: " + kCards +
-           ", select: {vendor: \"8086\"}, bind: on-allocate, returnTo: original" + keys + "}\n";
+           ", select: {vendor: \"8086\"}, bind: on-allocate, returnTo: original" + keys +
+           "}\nallocateWait: 10s\n";  // a traced process is slow
   }
   void configure(const std::string& keys) {
     const std::string path = node_->directory("posted.yaml");

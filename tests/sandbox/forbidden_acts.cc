@@ -54,7 +54,7 @@ void addFilesAndSockets(std::vector<ForbiddenAct>& acts) {
   acts.insert(
       acts.end(),
       {
-          {"Open", {SYS_open}, kLateOpen, kLateOpen, gets(EACCES), kLateOpen, kLateOpen},
+          {"Open", {SYS_open}, kLateOpen, kLateOpen, kLateOpen, kLateOpen, kLateOpen},
           inPlugindGets(EACCES, "OpenAt", SYS_openat, {kHere}),
           inPlugindGets(EACCES, "OpenAtToWrite", SYS_openat, {kHere, 0, O_WRONLY | O_CLOEXEC}),
           inPlugindGets(EACCES, "OpenAtToCreate", SYS_openat,

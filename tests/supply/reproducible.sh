@@ -18,12 +18,16 @@ place=$(mktemp -d -t vfiogate-twice-XXXXXX)
 trap 'rm -rf "$place"' EXIT
 export CCACHE_DISABLE=1
 
+# Without .git the copies know their commit from a file, as a tree of `git archive` does.
+commit="$(git describe --always --dirty --abbrev=40 --exclude='*') $(git log -1 --format=%ct)"
+
 # Of different length and depth: paths that end in the program change more than their letters.
 make_tree() { # DIRECTORY
   mkdir -p "$1"
   git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' name; do
     if [ -e "$name" ]; then printf '%s\0' "$name"; fi
   done | tar --null -cf - -T - | tar -xf - -C "$1"
+  echo "$commit" >"$1/cmake/source_commit"
 }
 
 build() { # DIRECTORY PROGRAM...

@@ -27,6 +27,10 @@ std::vector<std::string> commandFor(const ApiServerOptions& options) {
   if (!options.drop.empty()) add({"--drop", options.drop});
   for (const std::string& node : options.nodes) add({"--node", node});
   if (!options.store.empty()) add({"--store", options.store});
+  std::string serve;
+  for (const std::string& version : options.serve) serve += version + ",";
+  add({"--serve", serve});
+  if (options.countersBeside) add({"--counters-beside"});
   if (options.port != 0) add({"--port", std::to_string(options.port)});
   return command;
 }
@@ -78,7 +82,7 @@ std::string ApiServer::url() const {
 
 nlohmann::json ApiServer::ask(const std::string& method, const std::string& path,
                               const std::string& body) {
-  std::string request = method + " " + path + " HTTP/1.1\r\nHost: api\r\n";
+  std::string request = method + " " + path + " HTTP/1.1\r\nHost: api\r\nX-Every-Version: yes\r\n";
   if (!tokenFile_.empty()) request += "Authorization: Bearer " + firstWord(tokenFile_) + "\r\n";
   request += "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
   HttpConnection connection(deskPort_);

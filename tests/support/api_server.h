@@ -17,8 +17,10 @@ struct ApiServerOptions {
   std::vector<std::string> tokenFiles;  ///< none: everybody is let in
   std::string drop;                     ///< "counters,taints": fields that vanish in silence
   std::vector<std::string> nodes = {"node-1"};
-  std::uint16_t port = 0;  ///< 0: any
-  std::string store;       ///< the file that outlives it; empty: none
+  std::uint16_t port = 0;                   ///< 0: any
+  std::string store;                        ///< the file that outlives it; empty: none
+  std::vector<std::string> serve = {"v1"};  ///< versions of resource.k8s.io
+  bool countersBeside = false;              ///< in the slice of their devices, as before 1.35
 };
 
 /// One result of a claim's allocation.
@@ -39,7 +41,7 @@ public:
   /// "http://127.0.0.1:PORT" or "https://127.0.0.1:PORT".
   std::string url() const;
 
-  /// Of resource.k8s.io/v1; by their names.
+  /// As resource.k8s.io/v1 has them; by their names.
   nlohmann::json slices();
   /// The pools as a scheduler makes them of the slices: tests/support/api_server/README.md.
   nlohmann::json pools();
@@ -58,7 +60,8 @@ public:
   void deallocate(const std::string& name);
   void deleteClaim(const std::string& name);
 
-  /// Any request with the token of the first file; `body` is JSON, or empty.
+  /// Any request with the token of the first file, of whatever version of resource.k8s.io; `body`
+  /// is JSON, or empty.
   nlohmann::json ask(const std::string& method, const std::string& path,
                      const std::string& body = {});
 

@@ -182,7 +182,9 @@ void FakePrivd::failClaimSpecs(int error) {
 
 std::set<IommuGroupId> FakePrivd::held() const {
   std::set<IommuGroupId> held;
-  impl_->onThread([&]() { held = impl_->play().held; });
+  impl_->onThread([&]() {
+    for (const auto& [group, note] : impl_->play().held) held.insert(group);
+  });
   return held;
 }
 

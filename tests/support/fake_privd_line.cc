@@ -37,15 +37,16 @@ protected:
     } else {
       encode(onlyGroup(play_.hardware, group->second), answer.initSeen(), noControl);
     }
+    answer.setOnFile(play_.records && play_.held.contains(id_));
     return kj::READY_NOW;
   }
 
-  kj::Promise<void> hold(HoldContext /*context*/) override {
-    play_.held.insert(id_);
+  kj::Promise<void> allocate(AllocateContext context) override {
+    play_.held.insert_or_assign(id_, context.getParams().getNote().cStr());
     return kj::READY_NOW;
   }
 
-  kj::Promise<void> drop(DropContext /*context*/) override {
+  kj::Promise<void> release(ReleaseContext /*context*/) override {
     play_.held.erase(id_);
     return kj::READY_NOW;
   }

@@ -29,7 +29,9 @@ struct Play {
   std::vector<kj::Own<kj::PromiseFulfiller<void>>> waiting;  ///< changes that run
   std::map<Bdf, std::string> formerDrivers;                  ///< of what was bound
   bool leased;                                               ///< to another plugind
-  std::set<IommuGroupId> held;  ///< kept while no plugind is there, as the real one does
+  bool records = true;                                       ///< what is allocated is on file
+  std::map<IommuGroupId, std::string>
+      held;  ///< with the note; kept while no plugind is there, as the real one does
   std::map<std::string, ClaimSpec> claimSpecs;  ///< by UID
   std::vector<std::string> claimTexts;
   int claimError = 0;

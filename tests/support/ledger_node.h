@@ -53,7 +53,8 @@ public:
     run(ledger.kubeletSeen(kubelet, now));
     pass(std::chrono::seconds(2));
     run(ledger.begin(
-        {readable ? std::optional(version()) : std::nullopt, list, specs, noCheckpoint}, now));
+        {readable ? std::optional(version()) : std::nullopt, list, specs, noCheckpoint, recorded},
+        now));
     if (adopt) pass(timing::kAdoptionWait + std::chrono::seconds(1));
   }
 
@@ -61,7 +62,8 @@ public:
 
   /// The kubelet records an allocation.
   void record(const std::string& pod, std::string_view name, std::set<std::string> ids) {
-    entries.push_back({pod, "main", resource(name).str(), std::move(ids), std::nullopt});
+    entries.push_back(
+        {pod, "main", resource(name).str(), std::move(ids), std::nullopt, std::nullopt});
   }
   void forget(const std::string& pod) {
     std::erase_if(entries, [&pod](const RecordedDevices& entry) { return entry.podUid == pod; });
@@ -161,7 +163,7 @@ public:
 
   GroupLook look(IommuGroupId group) const {
     if (!hardware.snapshot().groups.contains(group)) return {GroupLook::Answer::kVanished, {}};
-    return {GroupLook::Answer::kSeen, hardware.look(group), probe};
+    return {GroupLook::Answer::kSeen, hardware.look(group), probe, onFile};
   }
 
   void run(const Effects& effects) {
@@ -206,8 +208,10 @@ public:
   std::map<std::string, std::set<std::string>> registered;
   PodList list;
   std::vector<PrepareRequest> specs;
-  std::map<Bdf, DeviceParameters> parameters;  ///< of the claims that are prepared
+  std::optional<RecordedAllocations> recorded;  ///< what privd tells at the start
+  std::map<Bdf, DeviceParameters> parameters;   ///< of the claims that are prepared
   GroupLook::Probe probe = GroupLook::Probe::kNone;
+  bool onFile = true;  ///< privd can record allocations
   bool answersQuestions = true;
   bool writesSpecs = true;  ///< of claims
   std::string specsFail;    ///< why no static spec is written; empty: all are

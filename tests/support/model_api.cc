@@ -1,5 +1,7 @@
 #include "tests/support/model_api.h"
 
+#include "netd/dra/served_api.h"
+
 #include <kj/debug.h>
 
 #include <algorithm>
@@ -10,8 +12,6 @@ namespace vfiogate::test {
 namespace {
 
 using nlohmann::json;
-
-const std::string kSlices = "/apis/resource.k8s.io/v1/resourceslices";
 
 const char* wordOf(ApiMethod method) {
   switch (method) {
@@ -33,6 +33,11 @@ bool isSelected(const std::string& path, const json& spec) {
   const std::string selector = "spec.nodeName%3D" + spec.at("nodeName").get<std::string>() +
                                "%2Cspec.driver%3D" + spec.at("driver").get<std::string>() + "&";
   return path.find(selector) != std::string::npos;
+}
+
+bool consumes(const json& device) {
+  return device.contains("consumesCounters") ||
+         device.value("basic", json::object()).contains("consumesCounters");
 }
 
 ModelApi::Outcome good(const json& body) {
@@ -69,9 +74,15 @@ ModelApi::Outcome ModelApi::answer(ApiMethod method, const std::string& path,
   if (path.starts_with("/api/v1/nodes/")) {
     return good({{"metadata", {{"name", path.substr(14)}, {"uid", nodeUid}}}});
   }
-  if (path.starts_with(kSlices + "?")) return list(path);
+  const std::string group = pathOf(served);
+  const std::string all = group + "/resourceslices";
+  if (path == group) {
+    return good({{"resources", {{{"name", "resourceclaims"}}, {{"name", "resourceslices"}}}}});
+  }
+  if (path.starts_with(all + "?")) return list(path);
+  if (!path.starts_with(all)) return ApiAnswer{404, "404 page not found\n", std::nullopt};
   if (method == ApiMethod::kPost) return store(body, true);
-  const std::string name = path.substr(kSlices.size() + 1);
+  const std::string name = path.substr(all.size() + 1);
   if (!slices.contains(name)) return refused(404, name + " not found");
   if (method == ApiMethod::kGet) return good(slices.at(name));
   if (method == ApiMethod::kPut) return store(body, false);
@@ -107,6 +118,12 @@ ModelApi::Outcome ModelApi::store(const std::string& body, bool create) {
   } else if (metadata.at("resourceVersion") != stands->second["metadata"]["resourceVersion"] ||
              metadata.at("uid") != stands->second["metadata"]["uid"]) {
     return refused(409, name + " has been modified");
+  }
+  for (const json& device : sent["spec"].value("devices", json::array())) {
+    if (!countersBeside || !consumes(device)) continue;
+    const json cause = {{"field", "spec.devices[0].consumesCounters[0].counterSet"}};
+    const json status = {{"message", "no such set"}, {"details", {{"causes", {cause}}}}};
+    return ApiAnswer{422, status.dump(), std::nullopt};
   }
   if (dropsCounters) {
     sent["spec"].erase("sharedCounters");

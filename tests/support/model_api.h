@@ -2,6 +2,7 @@
 // ResourceSlices and a Node in memory, behind the API client: for tests without a network.
 
 #include "netd/dra/api_client.h"
+#include "plugind/api/resource_api.h"
 
 #include <nlohmann/json.hpp>
 
@@ -41,6 +42,10 @@ public:
   std::vector<std::string> listPaths;
   std::map<std::string, nlohmann::json> slices;
   std::string nodeUid = "node-uid";
+  /// The one version that is served; slices are as it has them.
+  ResourceApi served = ResourceApi::kV1;
+  /// Counters have to be in the slice of their devices, as before Kubernetes 1.35.
+  bool countersBeside = false;
   /// What every fault with a status asks for.
   std::optional<kj::Duration> retryAfter;
   /// 0: all in one; else so many in a page.

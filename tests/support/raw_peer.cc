@@ -107,7 +107,7 @@ void RawPeer::callHoldOn(std::uint32_t question, std::uint32_t object) {
     call.initTarget().setImportedCap(object);
     call.setInterfaceId(capnp::typeId<schema::GroupControl>());
     call.setMethodId(kHold);
-    call.initParams().getContent().initAs<schema::GroupControl::HoldParams>();
+    call.initParams().getContent().initAs<schema::GroupControl::AllocateParams>().setNote("ref=0");
   });
 }
 

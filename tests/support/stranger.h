@@ -13,20 +13,28 @@ namespace vfiogate::test {
 
 inline constexpr uid_t kStranger = 65534;
 
-/// What `act`, carried out by that user in a process of its own, returns: an errno, or 0. No
-/// threads there, nothing that waits for one.
-inline int asStranger(const std::function<int()>& act) {
+/// What `act` returns, carried out in a process of its own: an errno, or 0. No threads there,
+/// nothing that waits for one.
+inline int inAProcess(const std::function<int()>& act) {
   const pid_t child = fork();
-  if (child == 0) {
-    const bool became = setgroups(0, nullptr) == 0 &&
-                        setresgid(kStranger, kStranger, kStranger) == 0 &&
-                        setresuid(kStranger, kStranger, kStranger) == 0;
-    _exit(became ? act() : 255);
-  }
+  if (child == 0) _exit(act());
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 254;
+}
+
+/// The same, by that user.
+inline int asUser(uid_t user, const std::function<int()>& act) {
+  return inAProcess([user, &act]() {
+    const bool became = setgroups(0, nullptr) == 0 && setresgid(user, user, user) == 0 &&
+                        setresuid(user, user, user) == 0;
+    return became ? act() : 255;
+  });
+}
+
+inline int asStranger(const std::function<int()>& act) {
+  return asUser(kStranger, act);
 }
 
 }  // namespace vfiogate::test

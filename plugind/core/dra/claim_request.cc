@@ -146,4 +146,14 @@ std::vector<ReportedDevice> reportedDevices(const AllocatedClaim& claim) {
   return reported;
 }
 
+std::vector<ReportedDevice> heldDevices(const AllocatedClaim& claim, const std::string& why) {
+  std::vector<ReportedDevice> held = reportedDevices(claim);
+  for (ReportedDevice& device : held) {
+    device.ready = false;
+    device.reason = "NotReleased";
+    device.message = why;
+  }
+  return held;
+}
+
 }  // namespace vfiogate

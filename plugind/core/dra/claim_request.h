@@ -27,6 +27,8 @@ std::vector<PreparedDevice> preparedDevices(const AllocatedClaim& claim,
 
 /// The same for the claim's status.
 std::vector<ReportedDevice> reportedDevices(const AllocatedClaim& claim);
+/// The same of a claim that cannot be given back yet; `why` for people.
+std::vector<ReportedDevice> heldDevices(const AllocatedClaim& claim, const std::string& why);
 
 /// Of "main/sub" "main": a container finds its devices under the request's own name only.
 std::string requestName(const std::string& request);

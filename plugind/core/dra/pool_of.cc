@@ -83,7 +83,7 @@ DevicePool poolOf(const Settings& settings, const LedgerState& state, const std:
     PoolDevice device{.attributes = attributesOf(state.hardware.snapshot, address, resource),
                       .consumes = std::nullopt,
                       .taints = {}};
-    if (const auto group = countedGroup(state, address)) {
+    if (const auto group = countedGroup(state, address); group && server.counters) {
       device.consumes = counterOf(*group);
       pool.counterSets[device.consumes->set].insert(device.consumes->counter);
     }

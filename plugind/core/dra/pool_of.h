@@ -15,8 +15,8 @@ namespace vfiogate {
 /// device count only while it is published (kubelet-contract.md T39). Each consumes the counter of
 /// its IOMMU group. What cannot be had is tainted, not left out.
 ///
-/// `server` without counters: one device of each group, or those that claims hold. The counters
-/// stay in the pool, so that a server that takes them again is noticed. Without taints: what would
+/// `server` without counters: one device of each group, or those that claims hold, and no counters:
+/// it drops them, or refuses a pool that has some. Without taints: what would
 /// be tainted is left out, unless a claim holds its group.
 DevicePool poolOf(const Settings& settings, const LedgerState& state, const std::string& poolName,
                   const KeptFields& server);

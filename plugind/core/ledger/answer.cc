@@ -9,8 +9,8 @@
 
 namespace vfiogate {
 
-HardwareFacts lookedAt(const HardwareFacts& hardware, const Take& take) {
-  HardwareFacts facts{.snapshot = take.look->seen,
+HardwareFacts lookedAt(const HardwareFacts& hardware, const Snapshot& seen) {
+  HardwareFacts facts{.snapshot = seen,
                       .bindable = {},
                       .binding = {},
                       .stuck = hardware.stuck,
@@ -24,12 +24,14 @@ HardwareFacts lookedAt(const HardwareFacts& hardware, const Take& take) {
   return facts;
 }
 
+void addGroup(HardwareFacts& facts, const Snapshot& seen) {
+  facts.snapshot.devices.insert(seen.devices.begin(), seen.devices.end());
+  facts.snapshot.groups.insert(seen.groups.begin(), seen.groups.end());
+}
+
 HardwareFacts allLookedAt(const LedgerState& state, const Call& call) {
-  HardwareFacts all = lookedAt(state.hardware, call.groups.begin()->second);
-  for (const auto& [group, take] : call.groups) {
-    all.snapshot.devices.insert(take.look->seen.devices.begin(), take.look->seen.devices.end());
-    all.snapshot.groups.insert(take.look->seen.groups.begin(), take.look->seen.groups.end());
-  }
+  HardwareFacts all = lookedAt(state.hardware, call.groups.begin()->second.look->seen);
+  for (const auto& [group, take] : call.groups) addGroup(all, take.look->seen);
   return all;
 }
 

@@ -7,8 +7,10 @@
 
 namespace vfiogate {
 
-/// The hardware of one taken group as privd saw it, with what only the whole snapshot says.
-HardwareFacts lookedAt(const HardwareFacts& hardware, const Take& take);
+/// The hardware of one group as privd saw it, with what only the whole snapshot says.
+HardwareFacts lookedAt(const HardwareFacts& hardware, const Snapshot& seen);
+/// Another group of the same call with it.
+void addGroup(HardwareFacts& facts, const Snapshot& seen);
 
 /// The hardware of all taken groups of a call together.
 HardwareFacts allLookedAt(const LedgerState& state, const Call& call);

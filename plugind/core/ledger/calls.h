@@ -38,8 +38,10 @@ struct Take {
   std::chrono::sys_seconds since;
   HolderRef ref;
   bool forClaim = false;
-  bool bind = false;              ///< a bind is made for it first
-  bool bound = false;             ///< and was
+  std::string offered;            ///< the fingerprint of `ids` when they were taken
+  bool bind = false;              ///< a bind is made for it, once privd has answered
+  bool binding = false;           ///< and was begun
+  bool bound = false;             ///< and was made
   std::optional<GroupLook> look;  ///< privd's answer
 
   friend bool operator==(const Take&, const Take&) = default;
@@ -54,6 +56,7 @@ enum class CallStage : std::uint8_t {
   kTaking,      ///< privd was asked (rows 7, 12, 13)
   kWaitsSpec,   ///< the claim's spec is being written, or unlinked
   kWaitsBind,   ///< of a PreStart
+  kChecking,    ///< of what is held: privd was asked what is there now
 };
 
 /// One undecided call.
@@ -69,6 +72,8 @@ struct Call {
   bool lookMade = false;   ///< and is over
   bool again = false;      ///< row 6: prepared before, the spec is being re-made
   std::map<IommuGroupId, Take> groups;
+  std::map<IommuGroupId, std::optional<GroupLook>> checks;  ///< of what is held: privd's answers
+  bool checkedBound = false;               ///< of a PreStart: asked again after a bind
   std::map<IommuGroupId, Bdf> bindsAsked;  ///< of a PreStart: begun for it, for one of its devices
 
   friend bool operator==(const Call&, const Call&) = default;

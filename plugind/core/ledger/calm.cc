@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plugind/core/group_members.h"
+#include "plugind/core/ledger/allocation_note.h"
 #include "plugind/core/ledger/look_plan.h"
 #include "plugind/core/ledger/offers.h"
 
@@ -66,10 +67,13 @@ bool Calm::staysAfterTaking(Turn& turn, CallId id) const {
       groups, [&state](const auto& entry) { return nobodyElseSees(state, entry.second); });
   // A re-offer, of which the question says that it may probe, is none of these events.
   const bool free = std::ranges::none_of(out.questions, &UseQuestion::probe);
-  if (!alone || !free || state.tellHolds) return false;
+  const bool binds =
+      std::ranges::any_of(groups, [](const auto& entry) { return entry.second.bind; });
+  if (!alone || !free || binds || state.tellHolds) return false;
   for (const auto& [group, take] : groups) {
     withdrawRepresentatives(state, take);
-    if (state.held.insert(group).second) turn.out.alsoHold.insert(group);
+    const auto note = std::pair(group, lineOf(found->second, take));
+    if (state.held.insert(note).second) turn.out.alsoHold.insert(note);
   }
   return true;
 }
@@ -78,7 +82,8 @@ bool Calm::staysAfterReading(Turn& turn, CallId id) const {
   LedgerState& state = turn.state;
   const Effects& out = turn.out;
   if (!was_ || state.marks.size() != marks_ || state.look.wanted != lookWanted_) return false;
-  if (!out.questions.empty() || !out.specsToWrite.empty() || out.beginLook) return false;
+  const bool asks = !out.questions.empty() || !out.binds.empty() || !out.specsToWrite.empty();
+  if (asks || out.beginLook) return false;
   if (out.answers.empty()) return out.journal.empty() && state.calls.contains(id);
   const std::size_t lent = state.records.size() - records_;
   const bool granted = out.answers.size() == 1 && out.answers.front().call == id &&

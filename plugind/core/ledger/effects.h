@@ -10,6 +10,7 @@
 #include "plugind/core/allocation_response.h"
 #include "plugind/core/frame.h"
 #include "plugind/core/holder_record.h"
+#include "plugind/core/recorded_allocations.h"
 #include "plugind/core/refusal.h"
 
 namespace vfiogate {
@@ -58,9 +59,9 @@ struct UseQuestion {
 /// To be carried out in the order of the members; all of it, before the next event.
 struct Effects {
   std::vector<JournalEvent> journal;
-  /// The groups that privd shall hold from now on, whole; absent: as before.
-  std::optional<std::set<IommuGroupId>> holds;
-  std::set<IommuGroupId> alsoHold;       ///< and these besides
+  /// The groups that privd shall hold from now on, whole, with their notes; absent: as before.
+  std::optional<GroupNotes> holds;
+  GroupNotes alsoHold;                   ///< and these besides
   bool dropOtherHolds = false;           ///< adopted: privd drops what `holds` does not name
   std::map<ResourceName, Frame> frames;  ///< those that changed: to every live stream, then
   std::set<ResourceName> ended;          ///< nothing is left to show of these: served no more

@@ -5,13 +5,26 @@
 namespace vfiogate {
 namespace {
 
-using namespace std::chrono_literals;
+/// In the time of which its last registration is taken.
+constexpr std::chrono::milliseconds kLastRegistration{10'000};
 
-bool isEmpty(const LedgerState& state, const ResourceName& resource, const ShownResource& shown) {
-  const bool asked = std::ranges::any_of(state.calls, [&resource](const auto& entry) {
+bool isMoved(const LedgerState& state, const ResourceName& resource) {
+  return state.catalog.resources.contains(resource) && !servedByPlugin(state.catalog, resource);
+}
+
+bool isAsked(const LedgerState& state, const ResourceName& resource) {
+  return std::ranges::any_of(state.calls, [&resource](const auto& entry) {
     return entry.second.kind == CallKind::kAllocate && entry.second.allocate.resource == resource;
   });
-  return shown.devices.empty() && shown.left.empty() && !asked &&
+}
+
+/// 0: never.
+std::chrono::milliseconds staysEmpty(const LedgerState& state, const ResourceName& resource) {
+  return isMoved(state, resource) ? kLastRegistration : state.settings.emptyResourceAfter;
+}
+
+bool isEmpty(const LedgerState& state, const ResourceName& resource, const ShownResource& shown) {
+  return shown.devices.empty() && shown.left.empty() && !isAsked(state, resource) &&
          !servedByPlugin(state.catalog, resource);
 }
 
@@ -19,7 +32,6 @@ bool isEmpty(const LedgerState& state, const ResourceName& resource, const Shown
 
 void endEmpty(Turn& turn) {
   LedgerState& state = turn.state;
-  const auto after = state.settings.emptyResourceAfter;
   for (auto entry = state.shown.begin(); entry != state.shown.end();) {
     auto& [resource, shown] = *entry;
     if (!isEmpty(state, resource, shown)) {
@@ -27,10 +39,9 @@ void endEmpty(Turn& turn) {
     } else if (!shown.emptySince) {
       shown.emptySince = turn.now.instant;
     }
-    // A scheduler that finds the name among a node's capacities asks no DRA driver for it.
-    const bool moved = state.catalog.resources.contains(resource);
-    const bool over = shown.emptySince && (moved || after.count() > 0) &&
-                      turn.now.instant - *shown.emptySince >= (moved ? 0ms : after);
+    const auto after = staysEmpty(state, resource);
+    const bool over =
+        shown.emptySince && after.count() > 0 && turn.now.instant - *shown.emptySince >= after;
     if (!over) {
       ++entry;
       continue;
@@ -43,13 +54,24 @@ void endEmpty(Turn& turn) {
 
 std::optional<Instant> emptyDue(const LedgerState& state) {
   std::optional<Instant> due;
-  if (state.settings.emptyResourceAfter.count() == 0) return due;
   for (const auto& [resource, shown] : state.shown) {
-    if (!shown.emptySince) continue;
-    const Instant when = *shown.emptySince + state.settings.emptyResourceAfter;
+    const auto after = staysEmpty(state, resource);
+    if (!shown.emptySince || after.count() == 0) continue;
+    const Instant when = *shown.emptySince + after;
     if (!due || when < *due) due = when;
   }
   return due;
+}
+
+void showMoved(LedgerState& state, const ResourceName& resource) {
+  if (isMoved(state, resource)) state.shown[resource];
+}
+
+bool wantsPreStart(const LedgerState& state, const ResourceName& resource) {
+  if (!isMoved(state, resource) || isAsked(state, resource)) return true;
+  return std::ranges::any_of(state.records, [&resource](const HolderRecord& record) {
+    return !record.isClaim() && record.resource == resource;
+  });
 }
 
 }  // namespace vfiogate

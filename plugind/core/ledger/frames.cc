@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "plugind/core/group_members.h"
+#include "plugind/core/ledger/foreign_ids.h"
 #include "plugind/core/ledger/offering.h"
 #include "plugind/core/ledger/offers.h"
 #include "plugind/core/ledger/representatives.h"
@@ -24,6 +25,8 @@ bool isHealthy(const LedgerState& state, const Occupancy& occupancy, const Resou
   if (isKept(occupancy, resource, id)) return true;
   if (state.lendingClosed || !advertised) return false;
   if (isEngaged(state, occupancy, id)) return false;
+  if (!state.foreignIds.empty() && suspectedIn(state, reachOf(state, {id})) != nullptr)
+    return false;
   const auto handed = handedOver(state.hardware, state.catalog, resource, {id});
   if (std::ranges::any_of(handed, [&](const Bdf& each) { return isResting(state, each); })) {
     return false;

@@ -20,6 +20,19 @@ bool anyIn(const std::set<IommuGroupId>& groups, const HardwareFacts& facts,
   return false;
 }
 
+/// "users: 0000:01:00.0: module ..." is the guard `users`, and what it saw.
+std::optional<Bar> guardBar(const HardwareFacts& facts, const std::set<Bdf>& ids) {
+  if (facts.barred.empty()) return std::nullopt;  // as nearly always
+  for (const Bdf& id : ids) {
+    const auto group = groupOf(facts.snapshot, id);
+    const auto bar = group ? facts.barred.find(*group) : facts.barred.end();
+    if (bar == facts.barred.end()) continue;
+    return Bar{"guard-" + bar->second.substr(0, bar->second.find(':')),
+               "privd does not bind it: " + bar->second};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 HardwareFacts factsOf(const Snapshot& snapshot, bool mayBind) {
@@ -29,6 +42,7 @@ HardwareFacts factsOf(const Snapshot& snapshot, bool mayBind) {
   for (const auto& [id, group] : snapshot.groups) {
     const GroupOffice& office = group.office;
     if (office.bindable && mayBind) facts.bindable.insert(id);
+    if (!office.bar.empty() && mayBind) facts.barred.emplace(id, office.bar);
     if (office.busy) facts.binding.insert(id);
     if (office.stuck) facts.stuck.insert(id);
     if (office.operatorHeld) facts.operatorHeld.insert(id);
@@ -55,6 +69,7 @@ GroupReadiness judgeHardware(const HardwareFacts& facts, const std::set<Bdf>& id
   if (bar->reason == "gone") return {Readiness::kGone, *bar};
   if (!lending.onAllocate) return {Readiness::kBad, *bar};
   if (anyIn(facts.bindable, facts, ids)) return {Readiness::kBindable, *bar};
+  if (const auto guard = guardBar(facts, ids)) return {Readiness::kBad, *guard};
   if (!facts.mayBind) bar->text += "; privd gives no right to bind: see its --plugind-rights";
   return {Readiness::kBad, *bar};
 }

@@ -1,6 +1,7 @@
 #pragma once
 // What privd knows of the hardware at one moment, and whether a group could be lent (V).
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,12 +14,13 @@ namespace vfiogate {
 /// The hardware, with what only privd can judge.
 struct HardwareFacts {
   Snapshot snapshot;
-  std::set<IommuGroupId> bindable;         ///< a bind would pass the guards now
-  std::set<IommuGroupId> binding;          ///< a change of its drivers runs
-  std::set<IommuGroupId> stuck;            ///< a write for it has not come back
-  std::set<IommuGroupId> operatorHeld;     ///< `privd hold`
-  std::set<IommuGroupId> boundForLending;  ///< bound by us for a lending, by privd's record
-  bool mayBind = true;                     ///< privd gives us the right to
+  std::set<IommuGroupId> bindable;               ///< a bind would pass the guards now
+  std::map<IommuGroupId, std::string> barred{};  ///< why one would not: GroupOffice
+  std::set<IommuGroupId> binding;                ///< a change of its drivers runs
+  std::set<IommuGroupId> stuck;                  ///< a write for it has not come back
+  std::set<IommuGroupId> operatorHeld;           ///< `privd hold`
+  std::set<IommuGroupId> boundForLending;        ///< bound by us for a lending, by privd's record
+  bool mayBind = true;                           ///< privd gives us the right to
   std::string bootId;
   StaticSpecs specs;  ///< as privd wrote them for this snapshot
 

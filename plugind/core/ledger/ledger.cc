@@ -3,35 +3,26 @@
 #include <algorithm>
 
 #include "plugind/core/group_members.h"
+#include "plugind/core/ledger/allocation_note.h"
 #include "plugind/core/ledger/calm.h"
 #include "plugind/core/ledger/dra_units.h"
 #include "plugind/core/ledger/empty_resources.h"
+#include "plugind/core/ledger/foreign_ids.h"
 #include "plugind/core/ledger/look_plan.h"
 #include "plugind/core/ledger/offering.h"
+#include "plugind/core/ledger/present_hardware.h"
+#include "plugind/core/ledger/restored.h"
 #include "plugind/core/ledger/rows.h"
 
 namespace vfiogate {
 namespace {
 
-/// The groups that privd shall not let anybody rebind by hand.
-std::set<IommuGroupId> holdsOf(const LedgerState& state) {
-  std::set<IommuGroupId> holds;
-  const auto add = [&](const std::set<Bdf>& members) {
-    for (const Bdf& member : members) {
-      if (const auto group = groupNumber(state, {member})) holds.insert(*group);
-    }
-  };
-  for (const HolderRecord& record : state.records) add(record.members);
-  for (const auto& [id, call] : state.calls) {
-    for (const auto& [group, take] : call.groups) add(take.members);
-  }
-  return holds;
-}
-
 void tellHolds(Turn& turn) {
   LedgerState& state = turn.state;
-  auto holds = holdsOf(state);
-  if (!state.privdThere || (holds == state.held && !state.tellHolds)) return;
+  // Before step 1 of adoption nothing is known that could take the place of privd's record.
+  if (!state.privdThere || !state.begun) return;
+  auto holds = notesOf(state);
+  if (holds == state.held && !state.tellHolds) return;
   state.tellHolds = false;
   state.held = holds;
   turn.out.holds = std::move(holds);
@@ -74,7 +65,9 @@ void nameSpecs(Turn& turn, const std::vector<PrepareRequest>& specs) {
 void showRegistered(Turn& turn, const CheckpointVersion& version) {
   for (const auto& [text, ids] : version.registered) {
     const auto resource = ResourceName::parse(text);
-    if (!resource || !servedByPlugin(turn.state.catalog, *resource)) continue;
+    if (!resource) continue;
+    showMoved(turn.state, *resource);
+    if (!servedByPlugin(turn.state.catalog, *resource)) continue;
     for (const std::string& id : ids) {
       if (!Bdf::parse(id)) continue;
       turn.state.shown[*resource].devices.try_emplace(
@@ -134,10 +127,16 @@ Effects Ledger::groupRead(IommuGroupId group, const GroupLook& look, std::option
     foldReading(turn, look);
     if (!call) return;
     const auto found = state_.calls.find(*call);
-    if (found == state_.calls.end() || found->second.stage != CallStage::kTaking) return;
+    if (found == state_.calls.end()) return;
+    if (found->second.stage == CallStage::kChecking) {
+      if (noteCheck(found->second, group, look)) judgeAnew(turn, *call);
+      return;
+    }
+    if (found->second.stage != CallStage::kTaking) return;
     const auto take = found->second.groups.find(group);
     if (take == found->second.groups.end()) return;
     take->second.look = look;
+    beginBind(turn, found->second, group);
     const bool all = std::ranges::all_of(
         found->second.groups, [](const auto& entry) { return entry.second.look.has_value(); });
     if (all) settleCall(turn, *call);
@@ -164,6 +163,7 @@ Effects Ledger::begin(const StartMemory& memory, const Moment& now) {
     if (memory.version) {
       showRegistered(turn, *memory.version);
       const bool ours = keepVersion(state_, *memory.version);
+      noteForeignIds(turn, *memory.version);
       for (Mention naming : namingsOf(state_, *memory.version)) {
         naming.earlierEpoch = !ours;
         name(turn, naming);
@@ -172,15 +172,20 @@ Effects Ledger::begin(const StartMemory& memory, const Moment& now) {
     state_.noCheckpoint = memory.noCheckpoint;
     nameSpecs(turn, memory.specs);
     if (memory.list) readList(turn, *memory.list, now.instant);
+    if (memory.recorded)
+      restoreAllocations(turn, *memory.recorded, memory.list ? &*memory.list : nullptr);
     state_.begun = true;
+    tellOffers(turn, false);
     markForeign(turn, true);
     if (!state_.settings.remembers) adopt(turn);
+    if (memory.recorded) adoptByRecord(turn, *memory.recorded);
   });
 }
 
-Effects Ledger::versionRead(const CheckpointVersion& version, bool inLook, const Moment& now) {
+Effects Ledger::versionRead(const CheckpointVersion& version, bool inLook, const Moment& now,
+                            std::optional<Instant> asked) {
   return handle(now, [&](Turn& turn) {
-    if (state_.begun) readVersion(turn, version, inLook && state_.look.running);
+    if (state_.begun) readVersion(turn, version, inLook && state_.look.running, asked);
   });
 }
 

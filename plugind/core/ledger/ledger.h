@@ -39,6 +39,7 @@ struct StartMemory {
   std::optional<PodList> list;
   std::vector<PrepareRequest> specs;  ///< the claims whose specs are on disk
   bool noCheckpoint = false;          ///< there is no version because the kubelet has written none
+  std::optional<RecordedAllocations> recorded;  ///< privd's record; absent: not told
 };
 
 class Ledger {
@@ -61,7 +62,9 @@ public:
 
   Effects kubeletSeen(const KubeletIdentity& kubelet, const Moment& now);
   Effects begin(const StartMemory& memory, const Moment& now);
-  Effects versionRead(const CheckpointVersion& version, bool inLook, const Moment& now);
+  /// `asked`: when the reading was begun, where that is known.
+  Effects versionRead(const CheckpointVersion& version, bool inLook, const Moment& now,
+                      std::optional<Instant> asked = std::nullopt);
   /// `asked`: when the List was begun.
   Effects listRead(const PodList& list, Instant asked, const Moment& now);
   Effects lookEnded(bool proved, const Moment& now);

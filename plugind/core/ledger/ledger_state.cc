@@ -76,6 +76,15 @@ Holding holdingOf(const LedgerState& state, const std::set<Bdf>& members,
   return foreign ? Holding::kForeign : Holding::kFree;
 }
 
+bool ofOneParty(const LedgerState& state, const std::vector<std::size_t>& records) {
+  return std::ranges::all_of(records, [&](std::size_t index) {
+    const HolderRecord& first = state.records[records.front()];
+    const HolderRecord& other = state.records[index];
+    const bool samePod = first.podUid && first.podUid == other.podUid;
+    return first.claim == other.claim && (first.isClaim() || samePod || records.size() == 1);
+  });
+}
+
 bool isHeld(Holding holding) {
   return holding == Holding::kAnswered || holding == Holding::kLent ||
          holding == Holding::kForgotten;

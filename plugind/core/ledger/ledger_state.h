@@ -134,6 +134,12 @@ struct LedgerState {
   /// a pod was given; it proves nothing else.
   std::optional<CheckpointVersion> inherited;
 
+  /// Ids under our resources, in the version read last, that stand for no device (foreign_ids.h).
+  std::map<ResourceName, std::set<std::string>> foreignIds;
+
+  /// Which kubelet had named the grants of privd's record at the start, by their references.
+  std::map<std::string, KubeletIdentity> namedBefore;
+
   bool noCheckpoint = false;  ///< at the start the kubelet had written none
   bool begun = false;         ///< step 1 of adoption is done: resources may be registered
   bool adopted = false;       ///< step 2 is
@@ -151,7 +157,7 @@ struct LedgerState {
   std::map<ResourceName, int> picking;    ///< GetPreferredAllocations that run
   std::map<IommuGroupId, Instant> asked;  ///< when privd was asked last, outside calls
   bool tellHolds = true;                  ///< even if they are as before: privd is new
-  std::set<IommuGroupId> held;            ///< as last told to privd
+  GroupNotes held;                        ///< as last told to privd
   std::map<Bdf, LastRefusal> refusals;
   std::map<Bdf, OfferTrack> offers;
   std::map<ResourceName, std::set<Bdf>> draUnits;  ///< of those lent to claims by whole groups
@@ -181,6 +187,9 @@ Holding holdingOf(const LedgerState& state, const std::set<Bdf>& members);
 /// The same, where `records` are known to be those that meet the members.
 Holding holdingOf(const LedgerState& state, const std::set<Bdf>& members,
                   const std::vector<std::size_t>& records);
+/// True if these records, by index, are of one party: a claim, or a pod that has devices of one
+/// group through several resources.
+bool ofOneParty(const LedgerState& state, const std::vector<std::size_t>& records);
 /// "Held" of ledger.md 2: answered, lent or forgotten.
 bool isHeld(Holding holding);
 

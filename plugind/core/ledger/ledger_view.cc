@@ -51,6 +51,7 @@ GroupView viewOf(const LedgerState& state, const std::set<Bdf>& members,
   for (const std::size_t index : records) {
     view.holders.push_back(holderView(state.records[index]));
   }
+  view.disputed = !ofOneParty(state, records);
   if (view.holding == Holding::kForeign || view.holding == Holding::kReturning) {
     view.since = markMeeting(state, members, view.holding)->sinceWall;
   }

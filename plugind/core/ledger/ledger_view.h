@@ -27,6 +27,7 @@ struct GroupView {
   Holding holding = Holding::kFree;
   GroupUse use = GroupUse::kUnknown;
   std::vector<HolderView> holders;
+  bool disputed = false;                          ///< the holders are more than one party
   std::optional<std::chrono::sys_seconds> since;  ///< of `foreign` or `returning`
 
   friend bool operator==(const GroupView&, const GroupView&) = default;

@@ -111,10 +111,18 @@ std::optional<Instant> lookDueFor(const LedgerState& state, const HolderRecord& 
 
 std::optional<Instant> listDue(const LedgerState& state) {
   if (!state.settings.remembers || !state.begun || state.look.running) return std::nullopt;
-  const bool plugins = std::ranges::any_of(
-      state.records, [](const HolderRecord& record) { return !record.isClaim(); });
-  if (!plugins) return std::nullopt;
-  return state.look.lastList.value_or(state.epochSince) + timing::kListInterval;
+  std::optional<std::chrono::seconds> interval;
+  for (const HolderRecord& record : state.records) {
+    if (record.isClaim()) continue;
+    // List alone has a pod's name, and has it from its admission on.
+    const bool nameless = record.state == HolderState::kLent && !record.podName &&
+                          record.evidence.epochNamed == state.epoch &&
+                          state.lastEvent - record.stateSince < timing::kNameSought;
+    const auto wanted = nameless ? timing::kNameInterval : timing::kListInterval;
+    interval = std::min(interval.value_or(wanted), wanted);
+  }
+  if (!interval) return std::nullopt;
+  return state.look.lastList.value_or(state.epochSince) + *interval;
 }
 
 void adopt(Turn& turn) {
@@ -128,13 +136,7 @@ void adopt(Turn& turn) {
 
 namespace {
 
-bool servesClaimsOnly(const LedgerState& state) {
-  const auto& resources = state.catalog.resources;
-  return state.shown.empty() && !resources.empty() &&
-         std::ranges::none_of(
-             resources, [](const auto& resource) { return servesPlugin(resource.second.lending); });
-}
-
+/// The kubelet may have been answered for a device of ours, by whatever plugin.
 bool knownToTheKubelet(const LedgerState& state) {
   if (!state.version) return !state.noCheckpoint;
   return std::ranges::any_of(state.version->registered, [&state](const auto& resource) {
@@ -149,9 +151,16 @@ bool knownToTheKubelet(const LedgerState& state) {
 
 void adoptWithoutFrames(Turn& turn) {
   const LedgerState& state = turn.state;
-  if (!state.begun || state.adopted || !servesClaimsOnly(state)) return;
+  if (!state.begun || state.adopted || !state.shown.empty()) return;
   const bool waited = turn.now.instant - *state.firstFrame >= timing::kAdoptionWait;
   if (!waited && knownToTheKubelet(state)) return;
+  adopt(turn);
+  judgeAdopted(turn, {});
+}
+
+void adoptByRecord(Turn& turn, const RecordedAllocations& recorded) {
+  if (!turn.state.begun || turn.state.adopted) return;
+  if (!recorded.complete && knownToTheKubelet(turn.state)) return;
   adopt(turn);
   judgeAdopted(turn, {});
 }

@@ -2,6 +2,7 @@
 // When to look into the kubelet's memory (ledger.md 4), as decisions.
 
 #include "plugind/core/ledger/ledger_state.h"
+#include "plugind/core/recorded_allocations.h"
 
 namespace vfiogate {
 
@@ -20,10 +21,14 @@ std::optional<Instant> listDue(const LedgerState& state);
 /// Step 2 of adoption is done.
 void adopt(Turn& turn);
 
-/// The same where nothing is served to the device plugin's side: without a frame no look proves
-/// anything. What the plugind before us answered there is recorded by kAdoptionWait, and nothing
-/// was where the kubelet has none of our devices registered.
+/// The same where no resource is shown to the kubelet, because none has a device here or all are
+/// for claims: without a frame no look proves anything. What the plugind before us answered is
+/// recorded by kAdoptionWait, and nothing was where the kubelet has none of our devices registered.
 void adoptWithoutFrames(Turn& turn);
+
+/// The same where privd's record holds what the plugind before us answered, named by the kubelet or
+/// not: `recorded` is complete, or was begun before the kubelet had a device of ours registered.
+void adoptByRecord(Turn& turn, const RecordedAllocations& recorded);
 
 /// Begins what is due now, one look at a time.
 void beginDueLook(Turn& turn);

@@ -69,6 +69,14 @@ Bar barOfRest(const OfferTrack& track) {
   return {kFlapping, "comes and goes: shown Unhealthy until it is steady"};
 }
 
+/// Nothing is told of a device as offered that somebody already has when it is first heard of: its
+/// end says that it is free.
+bool isHeld(const LedgerState& state, const Bdf& address) {
+  return std::ranges::any_of(state.records, [&address](const HolderRecord& record) {
+    return record.members.contains(address);
+  });
+}
+
 void tell(Lines& lines, OfferTrack& track, const Judgement& offer, const Bdf& address,
           std::chrono::sys_seconds now) {
   const bool rests = offer.bar.reason.empty() && track.restUntil;
@@ -97,6 +105,7 @@ void countFlip(OfferTrack& track, Instant now, std::chrono::milliseconds rest) {
 
 void tellOffers(Turn& turn, bool flips) {
   LedgerState& state = turn.state;
+  if (!state.begun) return;  // who has what is not read yet
   auto offers = judgeOffers(state);
   for (auto& [address, track] : state.offers) {
     const bool vanished = !offers.contains(address);
@@ -115,6 +124,7 @@ void tellOffers(Turn& turn, bool flips) {
       countFlip(track, turn.now.instant, state.settings.flapRest);
     track.good = good;
     if (offer.resource != nullptr) track.resource = *offer.resource;
+    if (first && good && isHeld(state, address)) continue;
     tell(lines, track, offer, address, turn.now.seconds());
   }
   std::erase_if(state.offers, [&](const auto& entry) {  // nothing to remember of it

@@ -33,6 +33,8 @@ struct Mention {
   std::optional<WallTime> written;  ///< of the version it comes from
   std::optional<Instant> asked;     ///< when the List it comes from was begun
   bool earlierEpoch = false;        ///< read at the start, from a kubelet that is gone
+  std::set<std::string> refs{};     ///< of the grants that the kubelet recorded, where it says so
+  bool byForeignIds = false;        ///< the kubelet's memory has ids that are no addresses
   bool joinsRest = false;           ///< in a look: ids of `rest` under the pod's UID join (row 24)
 };
 /// Rows 19 to 24.
@@ -43,7 +45,9 @@ std::vector<Mention> namingsOf(const LedgerState& state, const PodList& list);
 /// Keeps a version as this kubelet's, or as what it inherited. True: this one wrote it.
 bool keepVersion(LedgerState& state, const CheckpointVersion& version);
 /// A version of the checkpoint: presence counts always, absence only `inLook` (rows 19 to 24, 28).
-void readVersion(Turn& turn, const CheckpointVersion& version, bool inLook);
+/// `asked`: when it was begun to be read, where that is known.
+void readVersion(Turn& turn, const CheckpointVersion& version, bool inLook,
+                 std::optional<Instant> asked);
 /// `asked`: when the List was begun.
 void readList(Turn& turn, const PodList& list, Instant asked);
 
@@ -64,6 +68,8 @@ bool isLetGo(const LedgerState& state, const HolderRecord& record, Instant now);
 void startReturn(Turn& turn, const std::set<Bdf>& members);
 
 // Binding: rows_binding.cc
+/// privd has looked at a group that a call takes: what it was offered as may be bound for it.
+void beginBind(Turn& turn, Call& call, IommuGroupId group);
 /// A bind ended: the calls that wait for it go on, or are refused (row 18).
 void endBind(Turn& turn, IommuGroupId group, const BindOutcome& outcome);
 /// Row 47.

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "plugind/core/group_members.h"
+#include "plugind/core/ledger/answer.h"
 #include "plugind/core/ledger/offering.h"
+#include "plugind/core/ledger/present_hardware.h"
 #include "plugind/core/ledger/rows.h"
 
 namespace vfiogate {
@@ -36,7 +38,7 @@ Refusal refuseUnbound(const LedgerState& state, const RefusedDevice& device,
 /// What a failed bind says to a call that waits for it. Null: it does not.
 std::optional<RefusedDevice> waitingFor(const Call& call, IommuGroupId group) {
   const auto take = call.groups.find(group);
-  if (take != call.groups.end() && take->second.bind && !take->second.bound) {
+  if (take != call.groups.end() && take->second.binding && !take->second.bound) {
     return RefusedDevice{*take->second.ids.begin(), group};
   }
   if (call.stage != CallStage::kWaitsBind) return std::nullopt;
@@ -52,6 +54,15 @@ bool endReturnOf(Turn& turn, const std::set<Bdf>& members) {
 }
 
 }  // namespace
+
+void beginBind(Turn& turn, Call& call, IommuGroupId group) {
+  Take& take = call.groups.at(group);
+  if (!take.bind || take.binding || take.look->answer != GroupLook::Answer::kSeen) return;
+  if (refuseOther(lookedAt(turn.state.hardware, take.look->seen), take.offered, "offered")) return;
+  take.look.reset();
+  take.binding = true;
+  turn.out.binds.push_back(group);
+}
 
 void endBind(Turn& turn, IommuGroupId group, const BindOutcome& outcome) {
   LedgerState& state = turn.state;

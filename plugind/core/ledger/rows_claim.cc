@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "plugind/core/ledger/claim_lending.h"
+#include "plugind/core/ledger/fingerprint.h"
 #include "plugind/core/ledger/offers.h"
+#include "plugind/core/ledger/present_hardware.h"
 #include "plugind/core/ledger/rows.h"
 
 namespace vfiogate {
@@ -46,13 +48,16 @@ std::optional<Refusal> refuseUnprepare(const LedgerState& state, Instant now, co
 
 /// Row 6, and 5 of the claim's own group. Null: this record stands as it was prepared.
 std::optional<Refusal> refuseAgain(const LedgerState& state, const HolderRecord& record,
-                                   const PrepareRequest& request) {
+                                   const PrepareRequest& request, const HardwareFacts& present) {
   const auto group = groupNumber(state, record.ids);
   const RefusedDevice device{*record.ids.begin(), group};
   if (record.unlinking) return refuse(device, "being given back", "claim-gone");
   if (record.state == HolderState::kLingering) {
     return refuse(device, "given back and still open", "still-open", {record.ref.str()});
   }
+  const std::string lent =
+      record.fingerprint.empty() ? fingerprintOf(state.hardware, record.ids) : record.fingerprint;
+  if (auto other = refuseOther(present, lent, "prepared")) return other;
   const auto readiness =
       judgeForClaim(state.hardware, state.catalog, request, record.ids, HeldBy::kWhoAsks);
   if (readiness.readiness == Readiness::kReady && group) return std::nullopt;
@@ -81,9 +86,16 @@ bool judgeAgain(Turn& turn, CallId id) {
   Call& call = state.calls.at(id);
   const auto mine = recordsOf(state, call.prepare->claim.uid);
   if (mine.empty()) return false;
-  std::optional<Refusal> refusal = refuseOthers(state, mine, *call.prepare);
+  std::set<Bdf> held;
   for (const std::size_t index : mine) {
-    if (!refusal) refusal = refuseAgain(state, state.records[index], *call.prepare);
+    held.insert(state.records[index].ids.begin(), state.records[index].ids.end());
+  }
+  if (!isChecked(turn, id, held)) return true;
+  const HardwareFacts present = checkedHardware(state, call);
+  std::optional<Refusal> refusal = refuseOthers(state, mine, *call.prepare);
+  if (!refusal) refusal = refuseUnchecked(state, call);
+  for (const std::size_t index : mine) {
+    if (!refusal) refusal = refuseAgain(state, state.records[index], *call.prepare, present);
   }
   if (refusal) {
     refuseCall(turn, id, *refusal);

@@ -159,12 +159,15 @@ void losePrivd(Turn& turn) {
   for (HolderRecord& record : state.records) record.unconfirmedSince.reset();
   for (GroupMark& mark : state.marks) mark.unconfirmedSince.reset();
   auto undecided = callsAt(state, CallStage::kTaking);
-  for (const CallStage stage : {CallStage::kWaitsSpec, CallStage::kWaitsBind}) {
+  for (const CallStage stage :
+       {CallStage::kWaitsSpec, CallStage::kWaitsBind, CallStage::kChecking}) {
     for (const CallId id : callsAt(state, stage)) undecided.push_back(id);
   }
   for (const CallId id : undecided) {  // each group is `before`, the call is judged anew: row 1
     state.calls.at(id).groups.clear();
     state.calls.at(id).bindsAsked.clear();
+    state.calls.at(id).checks.clear();
+    state.calls.at(id).checkedBound = false;
     for (HolderRecord& record : state.records) record.unlinking = false;
     judgeAnew(turn, id);
   }

@@ -26,17 +26,31 @@ bool isAbout(const HolderRecord& record, const Mention& naming) {
 
 /// An older version says nothing of a later grant.
 bool isOlder(const HolderRecord& record, const Mention& naming) {
+  if (naming.refs.contains(record.ref.str())) return false;
   if (naming.asked && *naming.asked < record.since) return true;
   return naming.written && *naming.written < record.answeredWall;
 }
 
+/// The party before this one has let go, unless it is the same pod.
+void endBefore(Turn& turn, HolderRecord& record) {
+  if (record.before.empty() || !record.podUid) return;
+  const HolderRecord before = std::move(record.before.front());
+  record.before.clear();
+  if (before.podUid != record.podUid) {
+    turn.out.journal.push_back(journalEvent(turn, before, "released"));
+  }
+}
+
 /// Rows 19 to 21: the record is the kubelet's, for sure.
 void confirmNamed(Turn& turn, HolderRecord& record, const Mention& naming) {
+  const bool known = record.podUid || record.podName;
   if (naming.podUid) record.podUid = naming.podUid;
   if (naming.podName) record.podName = naming.podName;
+  endBefore(turn, record);
   Evidence& evidence = record.evidence;
   evidence.named = true;
   evidence.epochNamed = turn.state.epoch;
+  evidence.namedBy = turn.state.kubelet;
   if (naming.written) evidence.namedIn = naming.written;
   evidence.absentFirst.reset();
   evidence.absentLast.reset();
@@ -45,13 +59,27 @@ void confirmNamed(Turn& turn, HolderRecord& record, const Mention& naming) {
   evidence.podLetGo = false;
   record.releasedAt.reset();
   record.unconfirmedSince.reset();
-  if (record.state == HolderState::kLent) return;
+  if (record.state == HolderState::kLent) {
+    const bool fresh = !known && (record.podUid || record.podName);
+    if (fresh) turn.out.journal.push_back(journalEvent(turn, record, "identified"));
+    return;
+  }
   const char* reason = record.state == HolderState::kAnswered    ? "recorded"    // row 19
                        : record.state == HolderState::kForgotten ? "remembered"  // row 20
                                                                  : "adopted";    // row 21
   record.state = HolderState::kLent;
   record.stateSince = turn.now.instant;
   turn.out.journal.push_back(journalEvent(turn, record, reason));
+}
+
+/// The one that the grant had, where the kubelet recorded it and it is nobody else's.
+HolderRef refOf(const Turn& turn, const Mention& naming) {
+  const auto& records = turn.state.records;
+  if (naming.refs.size() == 1) {
+    const auto ref = HolderRef::parse(*naming.refs.begin());
+    if (ref && std::ranges::find(records, *ref, &HolderRecord::ref) == records.end()) return *ref;
+  }
+  return freshRef(turn.state, turn.now.draw);
 }
 
 /// Rows 21 and 22: a record that no answer of this process made.
@@ -61,22 +89,24 @@ void addRecord(Turn& turn, const Mention& naming, const std::string& reason) {
                       .rest = {},
                       .members = reachOf(turn.state, naming.ids),
                       .answeredAt = turn.now.seconds(),
-                      .ref = freshRef(turn.state, turn.now.draw),
+                      .ref = refOf(turn, naming),
                       .state = HolderState::kLent,
                       .claim = naming.claim};
   record.podUid = naming.podUid;
   record.podName = naming.podName;
+  record.byForeignIds = naming.byForeignIds;
   record.since = record.stateSince = turn.now.instant;
   record.answeredWall = naming.written.value_or(WallTime{});
   record.evidence.named = true;
   record.evidence.epochNamed = turn.state.epoch - (naming.earlierEpoch ? 1 : 0);
   record.evidence.namedIn = naming.written;
+  if (!naming.earlierEpoch) record.evidence.namedBy = turn.state.kubelet;
   turn.out.journal.push_back(journalEvent(turn, record, reason));
   turn.state.records.push_back(std::move(record));
 }
 
 /// What was known of the groups before a new party showed up.
-std::string clearTheWay(Turn& turn, const std::set<Bdf>& members) {
+std::string clearTheWay(Turn& turn, const Mention& naming, const std::set<Bdf>& members) {
   LedgerState& state = turn.state;
   std::erase_if(state.marks, [&](const GroupMark& mark) {
     return mark.holding == Holding::kForeign && meet(mark.members, members);
@@ -86,7 +116,11 @@ std::string clearTheWay(Turn& turn, const std::set<Bdf>& members) {
     return record.state == HolderState::kLingering && !record.isClaim() &&
            meet(record.members, members);
   });
-  return recordsMeeting(state, members).empty() ? "adopted" : "disputed";
+  // One pod may have devices of one group through several resources.
+  const bool samePod = std::ranges::all_of(recordsMeeting(state, members), [&](std::size_t index) {
+    return naming.podUid && state.records[index].podUid == naming.podUid;
+  });
+  return samePod ? "adopted" : "disputed";
 }
 
 }  // namespace
@@ -128,7 +162,7 @@ void name(Turn& turn, const Mention& naming) {
       if (members.contains(id)) part.ids.insert(id);
     }
     for (const Bdf& id : part.ids) left.erase(id);
-    const std::string reason = clearTheWay(turn, members);
+    const std::string reason = clearTheWay(turn, part, members);
     for (HolderRecord& other : state.records) {
       for (const Bdf& id : part.ids) other.rest.erase(id);
     }

@@ -1,7 +1,6 @@
 // Rows 14 to 18: how a request ends, by what privd saw.
 
 #include <algorithm>
-#include <iterator>
 
 #include "plugind/core/group_members.h"
 #include "plugind/core/ledger/answer.h"
@@ -9,28 +8,11 @@
 #include "plugind/core/ledger/fingerprint.h"
 #include "plugind/core/ledger/look_plan.h"
 #include "plugind/core/ledger/offers.h"
+#include "plugind/core/ledger/present_hardware.h"
 #include "plugind/core/ledger/rows.h"
 
 namespace vfiogate {
 namespace {
-
-/// Row 18 for a look that was not made. Null: it was.
-std::optional<Refusal> refuseUnseen(const RefusedDevice& device,
-                                    const std::optional<GroupLook>& look) {
-  switch (look ? look->answer : GroupLook::Answer::kTimedOut) {
-    case GroupLook::Answer::kSeen:
-      return std::nullopt;
-    case GroupLook::Answer::kVanished:
-      return refuseBarred(device, {"gone", "its group is gone or lost members"});
-    case GroupLook::Answer::kFailed:
-      return refuse(device, "its state could not be read", "cannot-tell");
-    case GroupLook::Answer::kTimedOut:
-      return refuse(device, "not known in time whether it is in use", "timed-out");
-    case GroupLook::Answer::kPrivdAway:
-      return refuse(device, "cannot be checked, privd is away", "privd-away");
-  }
-  return std::nullopt;
-}
 
 /// What the look says of use, a probe taken at its word.
 GroupUse usedBy(const GroupLook& look, IommuGroupId group) {
@@ -64,6 +46,10 @@ std::optional<Refusal> judgeTake(const LedgerState& state, const Call& call, Iom
                                  const Take& take) {
   const RefusedDevice device{*take.ids.begin(), group};
   if (auto refusal = refuseUnseen(device, take.look)) return refusal;
+  if (!take.look->onFile) {
+    return refuse(device, "privd could not record the allocation, its log says why",
+                  "not-recorded");
+  }
   const auto seen = take.look->seen.groups.find(group);
   std::set<Bdf> members = take.members;
   if (seen != take.look->seen.groups.end()) {
@@ -81,7 +67,7 @@ std::optional<Refusal> judgeTake(const LedgerState& state, const Call& call, Iom
     }
     const bool toClaim = state.records[holders.front()].isClaim();
     return refuseHeld(state, device, "lent meanwhile" + pathText(toClaim, call),
-                      holders.size() == 1 ? "group-lent" : "disputed", holders);
+                      ofOneParty(state, holders) ? "group-lent" : "disputed", holders);
   }
   const bool whole =
       seen != take.look->seen.groups.end() && std::ranges::includes(seen->second.members, take.ids);
@@ -90,9 +76,10 @@ std::optional<Refusal> judgeTake(const LedgerState& state, const Call& call, Iom
   if (!whole || crossed) {
     return refuseBarred(device, {"regrouped", "its group changed while it was being lent"});
   }
+  const HardwareFacts facts = lookedAt(state.hardware, take.look->seen);
+  if (auto other = refuseOther(facts, take.offered, "offered")) return other;
   const auto holder = again ? std::optional(holders.front()) : std::nullopt;
   if (auto refusal = refuseUsed(state, device, usedBy(*take.look, group), holder)) return refusal;
-  const HardwareFacts facts = lookedAt(state.hardware, take);
   const auto handed = handedOver(facts, state.catalog, take.resource, take.ids);
   const GroupReadiness readiness =
       plugin ? judgeReadiness(facts, take.resource, handed, take.lending)
@@ -115,11 +102,8 @@ void noteOpen(Turn& turn, IommuGroupId group, const Take& take) {
   if (holders.size() != 1) return;
   HolderRecord& record = turn.state.records[holders.front()];
   if (!isReoffered(record, take)) return;
-  // Row 17. A kubelet that lost its checkpoint offers what a running pod holds: that pod still
-  // counts with the scheduler, so its devices stay Healthy (I5).
-  const bool ofEpoch = record.state == HolderState::kAnswered ||
-                       (record.evidence.named && record.evidence.epochNamed == turn.state.epoch);
-  record.state = ofEpoch ? HolderState::kLingering : HolderState::kForgotten;
+  // Row 17. What another kubelet than this one named was not taken (row 7).
+  record.state = HolderState::kLingering;
   record.stateSince = turn.now.instant;
   record.answeredWall = turn.now.wall;  // older versions may still name it
   wantLook(turn);
@@ -132,7 +116,7 @@ HolderRecord recordOf(const Turn& turn, const Call& call, const Take& take,
                      .ids = take.ids,
                      .rest = {},
                      .members = take.members,
-                     .answeredAt = turn.now.seconds(),
+                     .answeredAt = take.since,
                      .ref = take.ref,
                      .state = HolderState::kAnswered,
                      .claim = std::nullopt};
@@ -151,6 +135,18 @@ HolderRecord recordOf(const Turn& turn, const Call& call, const Take& take,
   return fresh;
 }
 
+HolderRecord withoutBefore(HolderRecord record) {
+  record.before.clear();
+  return record;
+}
+
+/// For the annotation that the kubelet records.
+std::string refsOf(const Call& call) {
+  std::string refs;
+  for (const auto& [group, take] : call.groups) refs += (refs.empty() ? "" : ",") + take.ref.str();
+  return refs;
+}
+
 /// Returns true for a re-offer.
 bool keep(Turn& turn, HolderRecord fresh) {
   auto& records = turn.state.records;
@@ -160,11 +156,9 @@ bool keep(Turn& turn, HolderRecord fresh) {
   });
   const bool again = replaced != records.end();
   if (again) {
-    // Section 5.7: what a re-offer leaves out is nobody's until the kubelet says so.
-    for (const auto* earlier : {&replaced->ids, &replaced->rest}) {
-      std::ranges::set_difference(*earlier, fresh.ids, std::inserter(fresh.rest, fresh.rest.end()));
-    }
-    fresh.members.insert(replaced->members.begin(), replaced->members.end());
+    fresh.keepRestOf(*replaced);
+    fresh.before = replaced->evidence.named ? std::vector{withoutBefore(*replaced)}
+                                            : std::move(replaced->before);
     if (!fresh.rest.empty()) wantLook(turn);
   }
   turn.out.journal.push_back(journalEvent(turn, fresh, again ? "lent-again" : "lent"));
@@ -209,11 +203,13 @@ void grantCall(Turn& turn, CallId id) {
     return refuseCall(turn, id, refuseBarred({*take.ids.begin(), group}, response.error()));
   }
   turn.state.calls.erase(id);
+  AllocationResponse granted = *std::move(response);
+  if (call.kind == CallKind::kAllocate) granted.annotations.emplace(kRefAnnotation, refsOf(call));
   for (const auto& [group, take] : call.groups) {
     if (call.again) continue;
-    keep(turn, recordOf(turn, call, take, response->annotations.at(kLentAnnotation)));
+    keep(turn, recordOf(turn, call, take, granted.annotations.at(kLentAnnotation)));
   }
-  turn.out.answers.push_back({id, *std::move(response), std::nullopt});
+  turn.out.answers.push_back({id, std::move(granted), std::nullopt});
   if (call.prepare) startQueued(turn, call.prepare->claim);
 }
 

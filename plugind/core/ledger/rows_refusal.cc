@@ -80,7 +80,7 @@ void expireCall(Turn& turn, const Call& call) {
                         call.prepare ? refuseClaimUnchecked() : refusePrivdAway(call.allocate.ids));
     case CallStage::kTaking:
       for (const auto& [group, take] : call.groups) {
-        if (take.bind && !take.bound) turn.state.hardware.binding.insert(group);
+        if (take.binding && !take.bound) turn.state.hardware.binding.insert(group);
       }
       return settleCall(turn, call.id);  // groups without an answer count as timed out
     case CallStage::kWaitsSpec:
@@ -90,13 +90,19 @@ void expireCall(Turn& turn, const Call& call) {
     case CallStage::kWaitsLook:
     case CallStage::kQueued:
     case CallStage::kWaitsBind:
+    case CallStage::kChecking:
       break;
   }
   const std::string what =
       call.allocate.ids.empty() ? "the claim" : quoteForeign(call.allocate.ids.front());
-  const bool unadopted = call.stage == CallStage::kWaitsLook && !turn.state.adopted;
-  const std::string reason = unadopted ? "not-adopted" : "timed-out";
-  refuseCall(turn, call.id, {reason, what + ": not decided in time, " + reason});
+  const bool looks = call.stage == CallStage::kWaitsLook;
+  const std::string reason = looks && !turn.state.adopted ? "not-adopted" : "timed-out";
+  const std::string why =
+      !looks ? "not decided in time"
+      : turn.state.adopted
+          ? "what the kubelet remembers could not be read in time"
+          : "not known yet since plugind's start who has what, it is asked for again";
+  refuseCall(turn, call.id, {reason, what + ": " + why + ", " + reason});
 }
 
 }  // namespace

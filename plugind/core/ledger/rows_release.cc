@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plugind/core/ledger/look_plan.h"
 #include "plugind/core/ledger/offers.h"
 #include "plugind/core/ledger/rows.h"
 
@@ -9,6 +10,10 @@ namespace vfiogate {
 namespace {
 
 using Due = std::optional<Instant>;
+
+/// For whoever reads the journal after the fact.
+constexpr const char* kPodUnknown =
+    "pod unknown: it ended before the kubelet's memory could be read, or never began";
 
 void bring(Due& due, Instant candidate) {
   if (!due || candidate < *due) due = candidate;
@@ -162,7 +167,20 @@ void endRecord(Turn& turn, std::size_t index, const std::string& reason) {
     turn.out.specsToUnlink.push_back(*record.claim);
     return;
   }
-  turn.out.journal.push_back(journalEvent(turn, record, reason));
+  JournalEvent ended = journalEvent(turn, record, reason);
+  if (!record.isClaim() && !record.podUid && !record.podName) ended.text = kPodUnknown;
+  turn.out.journal.push_back(std::move(ended));
+  if (!record.before.empty() && !record.evidence.named) {  // who had it before has it still
+    HolderRecord before = std::move(record.before.front());
+    before.releasedAt.reset();
+    record = std::move(before);
+    turn.out.journal.push_back(journalEvent(turn, record, "remembered"));
+    wantLook(turn);
+    return;
+  }
+  if (!record.before.empty()) {
+    turn.out.journal.push_back(journalEvent(turn, record.before.front(), "released"));
+  }
   const std::set<Bdf> members = record.members;
   const bool toReturn = lendingOf(turn.state, record.resource).returnToOriginal;
   turn.state.records.erase(turn.state.records.begin() + static_cast<std::ptrdiff_t>(index));
@@ -175,9 +193,8 @@ void settleReleases(Turn& turn) {
   if (!turn.state.privdThere) return;  // row 48: nothing becomes free
   readGone(turn);
   for (std::size_t i = 0; i < turn.state.records.size();) {
-    const std::size_t before = turn.state.records.size();
-    settleRecord(turn, i);
-    if (turn.state.records.size() == before) ++i;
+    // Where one ended another is in its place, or the one that it stood for.
+    if (!settleRecord(turn, i)) ++i;
   }
   std::erase_if(turn.state.marks, [&turn](GroupMark& mark) { return settleForeign(turn, mark); });
 }

@@ -1,11 +1,13 @@
 // Rows 36 to 41: PreStartContainer.
 
 #include <algorithm>
+#include <utility>
 
 #include "plugind/core/group_members.h"
 #include "plugind/core/ledger/answer.h"
 #include "plugind/core/ledger/fingerprint.h"
 #include "plugind/core/ledger/offers.h"
+#include "plugind/core/ledger/present_hardware.h"
 #include "plugind/core/ledger/rows.h"
 
 namespace vfiogate {
@@ -56,32 +58,35 @@ std::optional<std::string> answeredFingerprint(const LedgerState& state,
   return text;
 }
 
-/// Section 9: whether what is there is what was lent. Null: it is. `cdi`: it was lent by name.
-std::optional<Refusal> refuseChanged(const RefusedDevice& device, const std::string& lent,
-                                     const std::string& present, bool cdi) {
-  const Sameness sameness = compareFingerprints(lent, present);
-  if (sameness == Sameness::kOtherHardware) {
-    return refuse(device, "other hardware than was lent is at its address", "other-hardware");
-  }
-  if (sameness == Sameness::kOtherNumbers && !cdi) {
-    return refuse(device, "its nodes have other numbers than its pod was given: delete this pod",
-                  "stale-nodes");
-  }
-  return std::nullopt;
+/// A version that speaks of an earlier grant of these devices: its reader is behind.
+bool precedesAnswer(const LedgerState& state, const CheckpointVersion& version,
+                    const std::set<Bdf>& ids) {
+  return std::ranges::any_of(recordsMeeting(state, ids), [&](const std::size_t index) {
+    return version.written < state.records[index].answeredWall;
+  });
+}
+
+/// What its pod was given, by the witness that knows best.
+std::optional<std::string> lentFingerprint(const LedgerState& state, const PreStartRequest& request,
+                                           const std::set<Bdf>& ids) {
+  const auto remembered = rememberedFingerprint(state.version, request);
+  if (remembered && !precedesAnswer(state, *state.version, ids)) return remembered;
+  if (auto answered = answeredFingerprint(state, request.resource, ids)) return answered;
+  return remembered ? remembered : rememberedFingerprint(state.inherited, request);
 }
 
 /// Section 9: whether the container finds what is there, through what it was given. Null: it does.
 std::optional<Refusal> refuseStale(const LedgerState& state, const PreStartRequest& request,
-                                   const std::set<Bdf>& ids) {
+                                   const std::set<Bdf>& ids, const std::optional<std::string>& lent,
+                                   const HardwareFacts& present) {
   const RefusedDevice device{*ids.begin(), groupNumber(state, ids)};
-  auto lent = rememberedFingerprint(state.version, request);
-  if (!lent) lent = answeredFingerprint(state, request.resource, ids);
-  if (!lent) lent = rememberedFingerprint(state.inherited, request);
   // Not what the configuration says by now: nodes that were given stay nodes.
   const bool cdi = lent ? isByName(*lent) : lendingOf(state, request.resource).injectCdi;
-  if (lent) {
-    const std::string present = fingerprintOf(state.hardware, ids);
-    if (auto changed = refuseChanged(device, *lent, present, cdi)) return changed;
+  const bool moved =
+      lent && !cdi && compareFingerprints(*lent, fingerprintOf(present, ids)) != Sameness::kSame;
+  if (moved) {
+    return refuse(device, "its nodes have other numbers than its pod was given: delete this pod",
+                  "stale-nodes");
   }
   if (cdi) {
     const auto bar = barFromSpecs(state.hardware, state.catalog, request.resource, ids);
@@ -190,8 +195,20 @@ void judgeStart(Turn& turn, CallId id) {
     ++entry;
   }
   if (refusal) return refuseCall(turn, id, *refusal);
+  if (!isChecked(turn, id, all)) return;
+  const HardwareFacts present = checkedHardware(state, call);
+  const PreStartRequest request{resource, call.allocate.ids};
+  const auto lent = lentFingerprint(state, request, all);
+  refusal = refuseUnchecked(state, call);
+  if (!refusal && lent) refusal = refuseOther(present, *lent, "lent");  // row 39
+  if (!refusal) refusal = refuseOther(present, fingerprintOf(state.hardware, all), "offered");
+  if (refusal) return refuseCall(turn, id, *refusal);
   if (!areViable(turn, call, groups)) return;
-  if (auto stale = refuseStale(state, {resource, call.allocate.ids}, all)) {  // row 39
+  if (!call.bindsAsked.empty() && !std::exchange(call.checkedBound, true)) {
+    call.checks.clear();  // a bind changed the numbers
+    if (!isChecked(turn, id, all)) return;
+  }
+  if (auto stale = refuseStale(state, request, all, lent, present)) {  // row 39
     return refuseCall(turn, id, *stale);
   }
   for (HolderRecord& record : state.records) {  // row 38

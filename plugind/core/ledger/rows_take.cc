@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "plugind/core/group_members.h"
+#include "plugind/core/ledger/fingerprint.h"
+#include "plugind/core/ledger/foreign_ids.h"
 #include "plugind/core/ledger/look_plan.h"
 #include "plugind/core/ledger/offers.h"
 #include "plugind/core/ledger/rows.h"
@@ -45,12 +47,19 @@ Verdict judgeUnheld(const LedgerState& state, const Call& call, const Offer& off
 
 /// Section 5.7: the kubelet's word that the record's pod is the same, or gone.
 bool isReoffer(const HolderRecord& record, const Offer& offer) {
-  return !record.isClaim() && record.resource == offer.resource && meet(record.ids, offer.ids);
+  return !record.isClaim() && !record.byForeignIds && record.resource == offer.resource &&
+         meet(record.ids, offer.ids);
 }
 
 bool isStarting(const HolderRecord& record, Instant now) {
   return record.preStartAt && now - *record.preStartAt < timing::kSettling &&
          !record.openedSincePreStart;
+}
+
+/// A kubelet that lost its memory offers what a running pod has: only the kubelet that named a
+/// holder can have let it go.
+bool mayBeForgotten(const LedgerState& state, const HolderRecord& record) {
+  return record.evidence.named && record.evidence.epochNamed != state.epoch;
 }
 
 /// Rows 7 to 11 of a held group.
@@ -64,6 +73,14 @@ Verdict judgeHeld(const Turn& turn, const Call& call, const Offer& offer) {
                                 lentSince(first, call) + ", its pod starts", "starting", holders),
                      true);
     }
+    if (mayBeForgotten(turn.state, first)) {  // row 7, before
+      if (!call.lookMade) return {Verdict::Kind::kLookFirst, std::nullopt, false};
+      return refused(refuseHeld(turn.state, offer.device(),
+                                lentSince(first, call) + ", and forgotten by the kubelet: its pod "
+                                                         "may run still",
+                                "forgotten", holders),
+                     true);
+    }
     if (lendable(offer.readiness)) return {};                                  // row 7
     return refused(refuseBarred(offer.device(), offer.readiness.bar), false);  // row 11
   }
@@ -71,7 +88,7 @@ Verdict judgeHeld(const Turn& turn, const Call& call, const Offer& offer) {
       alone && !first.isClaim() && first.resource == offer.resource && meet(first.rest, offer.ids);
   if (row8 && !call.lookMade) return {Verdict::Kind::kLookFirst, std::nullopt, false};
   return refused(refuseHeld(turn.state, offer.device(), lentSince(first, call),  // rows 8, 10
-                            holders.size() == 1 ? "group-lent" : "disputed", holders),
+                            ofOneParty(turn.state, holders) ? "group-lent" : "disputed", holders),
                  true);
 }
 
@@ -86,6 +103,10 @@ Verdict judgeOffer(const Turn& turn, const Call& call, const Offer& offer) {
   const Holding holding = holdingOf(turn.state, offer.members);
   if (isHeld(holding)) return judgeHeld(turn, call, offer);
   if (holding != Holding::kFree) return judgeUnheld(turn.state, call, offer, holding);
+  if (const ResourceName* suspected = suspectedIn(turn.state, offer.members)) {
+    return refused(refuse(offer.device(), suspicionText(turn.state, *suspected), "foreign-ids"),
+                   true);
+  }
   if (!lendable(offer.readiness)) {  // row 11
     return refused(refuseBarred(offer.device(), offer.readiness.bar), false);
   }
@@ -106,18 +127,16 @@ void takeAll(Turn& turn, Call& call, const std::vector<Offer>& offers) {
               .since = turn.now.seconds(),
               .ref = freshRef(turn.state, turn.now.draw),
               .forClaim = call.kind == CallKind::kPrepare,
+              .offered = fingerprintOf(
+                  turn.state.hardware,
+                  handedOver(turn.state.hardware, turn.state.catalog, offer.resource, offer.ids)),
               .bind = bind,
-              .bound = false,
               .look = std::nullopt};
     // A device without a group is never lendable.
     call.groups.emplace(*offer.group, std::move(take));
-    if (bind) {
-      turn.out.binds.push_back(*offer.group);
-    } else {
-      // Section 3: of those who are being taken only a held one may be probed.
-      const bool again = !recordsMeeting(turn.state, offer.members).empty();
-      turn.out.questions.push_back({*offer.group, call.id, again});
-    }
+    // Section 3: of those who are being taken only a held one may be probed.
+    const bool again = !bind && !recordsMeeting(turn.state, offer.members).empty();
+    turn.out.questions.push_back({*offer.group, call.id, again});
   }
   if (binds)
     call.deadline = std::max(call.deadline, call.arrived + turn.state.settings.bindDeadline);

@@ -1,8 +1,10 @@
 // What is read of the kubelet's memory, and what its silence proves (ledger.md 4).
 
 #include <algorithm>
+#include <sstream>
 
 #include "plugind/core/group_members.h"
+#include "plugind/core/ledger/foreign_ids.h"
 #include "plugind/core/ledger/look_plan.h"
 #include "plugind/core/ledger/rows.h"
 
@@ -22,9 +24,19 @@ std::set<Bdf> oursOf(const LedgerState& state, const ResourceName& resource,
   std::set<Bdf> ids;
   for (const std::string& text : texts) {
     const auto id = Bdf::parse(text);
+    const bool named = state.catalog.resources.contains(resource) || state.shown.contains(resource);
     if (id && isOurs(state, resource, *id)) ids.insert(*id);
+    if (!id && named) ids.merge(devicesNamedBy(state, resource, text));
   }
   return ids;
+}
+
+/// "7f3a,7f3b".
+std::set<std::string> refsIn(const std::string& text) {
+  std::set<std::string> refs;
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, ',');) refs.insert(word);
+  return refs;
 }
 
 bool absentTwice(const Evidence& evidence) {
@@ -72,23 +84,81 @@ bool speaksOf(const Mention& naming, const HolderRecord& record) {
   return naming.resource == record.resource && meet(naming.ids, record.ids);
 }
 
-/// A forgotten holder's pod, by one List.
+/// What a kubelet left is there after the next one made its socket, and it is what was read of it
+/// last or has a part of that: the next one's memory goes on from there. `before`: what was read
+/// last.
+bool goesOn(const std::optional<CheckpointVersion>& before, const CheckpointVersion& left) {
+  if (!before) return false;
+  if (before->written == left.written) return true;
+  return std::ranges::any_of(left.entries, [&before](const RecordedDevices& entry) {
+    return std::ranges::find(before->entries, entry) != before->entries.end();
+  });
+}
+
+/// The kubelets that named some of those whose grants the version has: it goes on from their
+/// memory.
+std::vector<KubeletIdentity> kubeletsBehind(const LedgerState& state,
+                                            const CheckpointVersion& version) {
+  std::vector<KubeletIdentity> found;
+  for (const Mention& naming : namingsOf(state, version)) {
+    for (const std::string& ref : naming.refs) {
+      const auto named = state.namedBefore.find(ref);
+      if (named != state.namedBefore.end()) found.push_back(named->second);
+    }
+  }
+  return found;
+}
+
+/// Whom the kubelet before knew, this one has not forgotten: it may let them go.
+void inherit(LedgerState& state, const CheckpointVersion& version) {
+  const auto behind = kubeletsBehind(state, version);
+  for (HolderRecord& record : state.records) {
+    Evidence& evidence = record.evidence;
+    if (record.isClaim() || !evidence.named || evidence.epochNamed == state.epoch) continue;
+    const bool known =
+        evidence.namedBy && std::ranges::find(behind, *evidence.namedBy) != behind.end();
+    if (!known && evidence.epochNamed + 1 != state.epoch) continue;
+    evidence.epochNamed = state.epoch;
+    evidence.namedBy = state.kubelet;
+  }
+}
+
+/// The checkpoint has these devices under another pod's UID.
+bool isAnotherPods(const LedgerState& state, const HolderRecord& record,
+                   const ListedDevices& listed) {
+  if (!state.version || !record.podUid) return false;
+  return std::ranges::any_of(state.version->entries, [&](const RecordedDevices& entry) {
+    return entry.resource == listed.resource && entry.podUid != *record.podUid &&
+           std::ranges::any_of(listed.ids,
+                               [&entry](const std::string& id) { return entry.ids.contains(id); });
+  });
+}
+
+/// The kubelet may have an asking pod in its list before it has it in its memory.
+bool isAsked(const LedgerState& state) {
+  return std::ranges::any_of(
+      state.calls, [](const auto& entry) { return entry.second.kind == CallKind::kAllocate; });
+}
+
+/// A forgotten holder's pod, by one List. Lists have no UID: a pod of the same name that has
+/// devices of the resource is another one, since with its own devices it would have been named.
 void readPod(const Turn& turn, HolderRecord& record, const PodList& list, Instant asked) {
   Evidence& evidence = record.evidence;
   if (!record.podName) return;
-  const bool others = std::ranges::any_of(list.devices, [&](const ListedDevices& listed) {
-    return listed.podNamespace + "/" + listed.podName == *record.podName &&
-           listed.resource == record.resource.str() && !listed.ids.empty();
+  const bool another = std::ranges::any_of(list.devices, [&](const ListedDevices& listed) {
+    const bool named = listed.podNamespace + "/" + listed.podName == *record.podName;
+    const bool ofResource = listed.resource == record.resource.str() && !listed.ids.empty();
+    return named && (ofResource || isAnotherPods(turn.state, record, listed));
   });
-  if (others) {
-    evidence.podLetGo = true;  // with its own devices it would have been named
+  if (another) {
+    evidence.podLetGo = true;
     return;
   }
   if (list.pods.contains(*record.podName)) {
-    evidence.unlistedSince.reset();
+    if (!isAsked(turn.state)) evidence.unlistedSince.reset();
     return;
   }
-  if (asked - turn.state.epochSince < timing::kLetGoGap) return;
+  if (asked - turn.state.epochSince < timing::kListSettles) return;
   if (!evidence.unlistedSince) evidence.unlistedSince = asked;
   if (asked - *evidence.unlistedSince >= timing::kLetGoGap) evidence.podLetGo = true;
 }
@@ -96,22 +166,29 @@ void readPod(const Turn& turn, HolderRecord& record, const PodList& list, Instan
 }  // namespace
 
 std::vector<Mention> namingsOf(const LedgerState& state, const CheckpointVersion& version) {
-  std::map<std::pair<std::string, ResourceName>, std::set<Bdf>> pods;
+  std::map<std::pair<std::string, ResourceName>, Mention> pods;
   for (const RecordedDevices& entry : version.entries) {
     const auto resource = ResourceName::parse(entry.resource);
     if (!resource) continue;
-    pods[{entry.podUid, *resource}].merge(oursOf(state, *resource, entry.ids));
+    Mention& naming =
+        pods.try_emplace({entry.podUid, *resource}, Mention{.resource = *resource,
+                                                            .ids = {},
+                                                            .podUid = entry.podUid,
+                                                            .podName = std::nullopt,
+                                                            .claim = std::nullopt,
+                                                            .written = version.written,
+                                                            .asked = std::nullopt})
+            .first->second;
+    naming.ids.merge(oursOf(state, *resource, entry.ids));
+    naming.byForeignIds =
+        naming.byForeignIds || std::ranges::any_of(entry.ids, [](const std::string& id) {
+          return !Bdf::parse(id).has_value();
+        });
+    if (entry.ref) naming.refs.merge(refsIn(*entry.ref));
   }
   std::vector<Mention> namings;
-  for (const auto& [pod, ids] : pods) {
-    if (ids.empty()) continue;
-    namings.push_back({.resource = pod.second,
-                       .ids = ids,
-                       .podUid = pod.first,
-                       .podName = std::nullopt,
-                       .claim = std::nullopt,
-                       .written = version.written,
-                       .asked = std::nullopt});
+  for (auto& [pod, naming] : pods) {
+    if (!naming.ids.empty()) namings.push_back(std::move(naming));
   }
   return namings;
 }
@@ -167,9 +244,15 @@ bool keepVersion(LedgerState& state, const CheckpointVersion& version) {
   return ours;
 }
 
-void readVersion(Turn& turn, const CheckpointVersion& version, bool inLook) {
+void readVersion(Turn& turn, const CheckpointVersion& version, bool inLook,
+                 std::optional<Instant> asked) {
   LedgerState& state = turn.state;
-  if (!keepVersion(state, version)) return;
+  const bool continues = asked && *asked >= state.epochSince && goesOn(state.inherited, version);
+  if (!keepVersion(state, version)) {
+    if (continues) inherit(state, version);
+    return;
+  }
+  noteForeignIds(turn, version);
   const auto namings = namingsOf(state, version);
   std::set<Bdf> named;
   for (Mention naming : namings) {

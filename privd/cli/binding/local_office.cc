@@ -3,6 +3,7 @@
 #include "privd/audit/head_teller.h"
 #include "privd/bind/binding.h"
 #include "privd/instance_lock.h"
+#include "privd/plugind_lease.h"
 
 #include <unistd.h>
 
@@ -19,12 +20,15 @@ public:
     SysfsRoot sysfs;
     DevRoot dev;
     BindingParts parts;
+    AllocationRecords allocations;
+    PlugindLease lease;
   };
 
   LocalOffice(Opened opened, const BindingOptions& options, ForkServer server,
               kj::AsyncIoContext& io)
       : opened_(kj::mv(opened)),
-        binding_({opened_.sysfs, opened_.dev, holds_, io.unixEventPort, io.provider->getTimer(),
+        binding_({opened_.sysfs, opened_.dev, opened_.allocations, opened_.lease, io.unixEventPort,
+                  io.provider->getTimer(),
                   /*plugindUid=*/0, /*lends=*/false},
                  kj::mv(opened_.parts), options, kj::mv(server)) {}
 
@@ -46,8 +50,6 @@ public:
 
 private:
   Opened opened_;
-  /// No daemon, no plugind that could have lent anything since this one has the node's lock.
-  const Holds holds_;
   Binding binding_;
 };
 
@@ -79,9 +81,16 @@ Result<kj::Own<BindingOffice>, std::string> makeLocalOffice(const LocalOfficeOpt
   if (binding.hostRoute.empty()) binding.hostRoute = "/proc/self/net/route";
   auto parts = openBindingParts(options.stateDir, binding);
   if (!parts) return Failure{parts.error()};
+  auto allocations = AllocationRecords::open(options.stateDir, parts->bootId);
+  if (!allocations) {
+    return Failure{"--state-dir " + options.stateDir + "/" + allocations.error().str()};
+  }
+  auto lease = PlugindLease::open(options.stateDir, 0);
+  if (!lease) return Failure{because("--state-dir " + options.stateDir, lease.error().error)};
   return kj::Own<BindingOffice>(
       kj::heap<LocalOffice>(LocalOffice::Opened{kj::mv(node), kj::mv(sysfs).value(),
-                                                kj::mv(dev).value(), kj::mv(parts).value()},
+                                                kj::mv(dev).value(), kj::mv(parts).value(),
+                                                kj::mv(allocations).value(), kj::mv(lease).value()},
                             binding, kj::mv(server).value(), io));
 }
 

@@ -36,7 +36,8 @@ Sight sightOf(Guard guard, const HostSights& sights) {
     case Guard::kBootVga:
       return {sights.headers.clear, "boot_vga: " + sights.headers.what};
     case Guard::kConsole:
-      return {sights.headers.clear, "framebuffers below the device: " + sights.headers.what};
+      return {sights.headers.clear,
+              "framebuffers, keyboards, mice, consoles below the device: " + sights.headers.what};
     case Guard::kRootDisk:
     case Guard::kBlock:
     case Guard::kStorage:
@@ -60,6 +61,8 @@ Sight sightOf(Guard guard, const HostSights& sights) {
       return {Clear::kYes, "--allow and --deny"};
     case Guard::kUnguarded:
       return sights.nodes;
+    case Guard::kPlatform:
+      return {sights.headers.clear, "class codes: " + sights.headers.what};
   }
   return {};
 }

@@ -43,6 +43,9 @@ std::string ofErrno(int error) {
 std::string ofRead(const ReadError& error) {
   return strerror(error.error);
 }
+std::string ofState(const StateFailure& error) {
+  return error.str();
+}
 std::string ofText(const std::string& text) {
   return text;
 }
@@ -105,6 +108,7 @@ public:
         dev_(got(DevRoot::open(node.at("dev")), ofRead)),
         lease_(got(PlugindLease::open(node.at("state"), 1), ofRead)),
         parts_(got(openBindingParts(node.at("state"), options_, rotateAlways()), ofText)),
+        allocations_(got(AllocationRecords::open(node.at("state"), parts_.bootId), ofState)),
         commands_(
             got(listenAt(node.at("").c_str(), "privd.sock", WhoMayConnect::kOwner), ofSocket)),
         uevents_(got(openUeventSocket(), ofErrno)),
@@ -128,10 +132,11 @@ public:
     step("a plugind's lease");
     KJ_REQUIRE(lease_.take(0) != std::nullopt, "nobody has it, and it was refused");
 
-    Holds holds;
-    Binding binding({sysfs_, dev_, holds, io_.unixEventPort, timer_, kNobodyElse.plugindUid, false},
+    allocation();
+    Binding binding({sysfs_, dev_, allocations_, lease_, io_.unixEventPort, timer_,
+                     kNobodyElse.plugindUid, false},
                     kj::mv(parts_), options_, kj::mv(forkServer_));
-    session(source, holds);
+    session(source);
     change(binding);
     step("a hold is kept");
     got(binding.operators().hold(ScratchNode::device(), "self-test", kSelf), ofText);
@@ -174,9 +179,19 @@ private:
   }
 
   /// Both ends in this process: what a client asks of the kernel, the daemon asks, too.
-  void session(SnapshotSource& source, Holds& holds) {
+  void allocation() {
+    step("an allocation on record");
+    const auto session = allocations_.newSession();
+    KJ_REQUIRE(allocations_.allocate({ScratchNode::device()}, "self-test", session),
+               "it could not be written");
+    allocations_.release({ScratchNode::device()});
+    allocations_.keepOnly(session);
+    KJ_REQUIRE(allocations_.complete(), "it is not complete");
+  }
+
+  void session(SnapshotSource& source) {
     step("a command's connection");
-    Node shared{source, nullptr, sysfs_,  dev_,    gate_,  holds,
+    Node shared{source, nullptr, sysfs_,  dev_,    gate_,  allocations_,
                 lease_, nullptr, nullptr, nullptr, timer_, nullptr};
     const CommandSocket commands(shared, io_, kNobodyElse, kj::mv(commands_));
     auto stream = io_.lowLevelProvider->wrapSocketFd(
@@ -219,6 +234,7 @@ private:
   DevRoot dev_;
   PlugindLease lease_;
   BindingParts parts_;
+  AllocationRecords allocations_;
   kj::AutoCloseFd commands_;
   kj::AutoCloseFd uevents_;
   ForkServer forkServer_;

@@ -126,9 +126,9 @@ check "a claim that allows no bind ends with" $ended 1
 check "because it would take one" "$(said host-driver)" yes
 check "it stays the host's" "$(driver_of $alone)" e1000e
 ip link set "$nic" up
-check "a card that the host uses leaves the scheduler's sight" "$(pool_says $alone host-driver)" yes
+check "a card that the host uses leaves the scheduler's sight" "$(pool_says $alone guard-network)" yes
 kubelet_does prepare d
-check "a claim that allows a bind ends with" "$ended $(said host-driver)" "1 yes"
+check "a claim that allows a bind ends with" "$ended $(said guard-network)" "1 yes"
 check "the host keeps it" "$(driver_of $alone)" e1000e
 ip link set "$nic" down
 check "until the host does not use it any more" "$(pool_says $alone -)" yes
@@ -146,8 +146,8 @@ check "it goes back to the host" "$(until_so is_bound $alone e1000e)" yes
 check "and into the pool" "$(pool_says $alone -)" yes
 kubelet_does prepare e
 check "what privd may not bind ends with" $ended 1
-check "because it has no driver" "$(said no-driver)" yes
-check "which the pool says, too" "$(pool_says $far no-driver)" yes
+check "because no --allow matches it" "$(said guard-policy)" yes
+check "which the pool says, too" "$(pool_says $far guard-policy)" yes
 
 # The same card through the device plugin.
 kill_plugind

@@ -10,16 +10,18 @@ import typing
 
 import pools
 import rules
+import versions
 from orders import Journal, Orders
 from store import Refused, Store, Watch
 
-GROUP = "/apis/resource.k8s.io/v1"
-PATHS = [(re.compile(pattern), resource, kind, version) for pattern, resource, kind, version in (
-    (r"/api/v1/(?P<plural>nodes)(/(?P<name>[^/]+))?", "nodes", "Node", "v1"),
-    (GROUP + r"/(?P<plural>resourceslices)(/(?P<name>[^/]+))?", "resourceslices", "ResourceSlice", "resource.k8s.io/v1"),
-    (GROUP + r"/(?P<plural>resourceclaims)", "resourceclaims", "ResourceClaim", "resource.k8s.io/v1"),
+GROUP = r"/apis/resource\.k8s\.io/(?P<version>v1[a-z0-9]*)"
+DISCOVERY = re.compile(GROUP)
+PATHS = [(re.compile(pattern), resource, kind) for pattern, resource, kind in (
+    (r"/api/(?P<version>v1)/(?P<plural>nodes)(/(?P<name>[^/]+))?", "nodes", "Node"),
+    (GROUP + r"/(?P<plural>resourceslices)(/(?P<name>[^/]+))?", "resourceslices", "ResourceSlice"),
+    (GROUP + r"/(?P<plural>resourceclaims)", "resourceclaims", "ResourceClaim"),
     (GROUP + r"/namespaces/(?P<namespace>[^/]+)/(?P<plural>resourceclaims)(/(?P<name>[^/]+)(?P<status>/status)?)?",
-     "resourceclaims", "ResourceClaim", "resource.k8s.io/v1"))]
+     "resourceclaims", "ResourceClaim"))]
 # As the real one: a selector for anything else is refused.
 SELECTABLE = {"nodes": ("metadata.name",), "resourceslices": ("metadata.name", "spec.nodeName", "spec.driver"),
               "resourceclaims": ("metadata.name", "metadata.namespace")}
@@ -28,23 +30,34 @@ SELECTABLE = {"nodes": ("metadata.name",), "resourceslices": ("metadata.name", "
 class Target(typing.NamedTuple):
     resource: str
     kind: str
-    version: str
+    version: str  # that it is asked for as
     namespace: str | None
     name: str | None
     status: bool
+
+    def stored_as(self) -> str:
+        return "v1" if self.resource == "nodes" else f"{versions.GROUP}/v1"
 
 
 class WatchAsked(typing.NamedTuple):
     watch: Watch
     seconds: float
+    version: str
 
 
 def target_of(path: str) -> Target:
-    for pattern, resource, kind, version in PATHS:
+    for pattern, resource, kind in PATHS:
         if match := pattern.fullmatch(path):
             said = match.groupdict()
-            return Target(resource, kind, version, said.get("namespace"), said.get("name"), bool(said.get("status")))
-    raise Refused(404, "NotFound", "the server could not find the requested resource")
+            return Target(resource, kind, said["version"], said.get("namespace"), said.get("name"), bool(said.get("status")))
+    raise Unserved()
+
+
+class Unserved(Refused):
+    """As the real one: of what it does not serve it knows no more than that."""
+
+    def __init__(self):
+        super().__init__(404, "", "404 page not found")
 
 
 def selector_of(target: Target, text: str) -> dict[str, str]:
@@ -70,20 +83,33 @@ def merged(old, patch):
 
 
 class Api:
-    def __init__(self, dropped: set[str], node_names: list[str], kept_in: pathlib.Path | None = None):
+    def __init__(self, dropped: set[str], node_names: list[str], kept_in: pathlib.Path | None = None,
+                 served: tuple[str, ...] = ("v1",), beside: bool = False):
         self.store, self.orders, self.journal = Store(kept_in), Orders(), Journal()
-        self.dropped = dropped
+        self.dropped, self.served, self.beside = dropped, served, beside
         self.stopping = threading.Event()
         for name in node_names:
             if ("", name) in self.store.objects.get("nodes", {}):
                 continue
             self.store.create("nodes", "", {"kind": "Node", "apiVersion": "v1", "metadata": {"name": name}})
 
-    def answer(self, method: str, path: str, query: dict[str, str], body: bytes, kind: str) -> dict | WatchAsked:
+    def answer(self, method: str, path: str, query: dict[str, str], body: bytes, kind: str, every: bool) -> dict | WatchAsked:
+        """`every`: the test itself asks, to which each version is served."""
+        served = versions.VERSIONS if every else self.served
+        if method == "GET" and (asked := DISCOVERY.fullmatch(path)) and asked["version"] in served:
+            return versions.resources_of(asked["version"])
         target = target_of(path)
+        if target.resource != "nodes" and target.version not in served:
+            raise Unserved()
+        answer = self._answer(method, target, query, body, kind)
+        return versions.shown(answer, target.version) if isinstance(answer, dict) else answer
+
+    def _answer(self, method: str, target: Target, query: dict[str, str], body: bytes, kind: str) -> dict | WatchAsked:
         if method == "GET":
             return self._read(target, query)
         sent = self._parsed(body) if body else {}
+        if target.resource != "nodes" and method in ("POST", "PUT"):
+            sent = versions.stored(sent, target.version)
         if method == "POST" and target.name is None:
             return self._created(target, sent)
         if method in ("PUT", "PATCH") and target.name is not None:
@@ -111,19 +137,19 @@ class Api:
         if query.get("watch") in ("1", "true"):
             since = query.get("resourceVersion", "")
             watch = self.store.watch(target.resource, target.namespace, selector, since)
-            return WatchAsked(watch, float(query.get("timeoutSeconds", "1800")))
+            return WatchAsked(watch, float(query.get("timeoutSeconds", "1800")), target.version)
         items, version = self.store.list(target.resource, target.namespace, selector)
         metadata, begin = {"resourceVersion": version}, int(query.get("continue") or 0)
         end = begin + int(query["limit"]) if "limit" in query else len(items)
         if end < len(items):
             metadata["continue"] = str(end)
-        return {"kind": target.kind + "List", "apiVersion": target.version, "metadata": metadata, "items": items[begin:end]}
+        return {"kind": target.kind + "List", "apiVersion": target.stored_as(), "metadata": metadata, "items": items[begin:end]}
 
     def _created(self, target: Target, sent: dict) -> dict:
-        obj = {"kind": target.kind, "apiVersion": target.version} | sent
+        obj = {"kind": target.kind, "apiVersion": target.stored_as()} | sent
         if target.resource == "resourceslices":
             obj = rules.drop_gated(obj, self.dropped)
-            rules.check_slice(obj, None)
+            rules.check_slice(obj, None, self.beside)
         return self.store.create(target.resource, target.namespace or "", obj)
 
     def _updated(self, target: Target, sent: dict, patch: bool) -> dict:
@@ -131,8 +157,8 @@ class Api:
             full = merged(old, sent) if patch else copy.deepcopy(sent)
             if target.resource == "resourceslices":
                 stored = rules.drop_gated(full, self.dropped, old)
-                rules.check_slice(stored, old)
-                return {"kind": target.kind, "apiVersion": target.version} | stored
+                rules.check_slice(stored, old, self.beside)
+                return {"kind": target.kind, "apiVersion": target.stored_as()} | stored
             if target.status:
                 # The status and nothing else; what is expected of the old one comes along.
                 new = old | {"status": full.get("status") or {}}
@@ -152,14 +178,14 @@ class Api:
             items, version = self.store.list(target.resource, target.namespace, selector)
             for item in items:
                 self.store.delete(target.resource, item["metadata"].get("namespace", ""), item["metadata"]["name"], {})
-            return {"kind": target.kind + "List", "apiVersion": target.version, "metadata": {"resourceVersion": version},
+            return {"kind": target.kind + "List", "apiVersion": target.stored_as(), "metadata": {"resourceVersion": version},
                     "items": items}
         old = self.store.delete(target.resource, target.namespace or "", target.name, sent.get("preconditions") or {})
         return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
                 "details": {"name": target.name, "kind": target.resource, "uid": old["metadata"]["uid"]}}
 
     def control(self, order: dict) -> dict:
-        known = {"fail", "expireWatches", "endWatches", "dropFields", "clearFaults", "clearJournal", "deallocate"}
+        known = {"fail", "expireWatches", "endWatches", "dropFields", "clearFaults", "clearJournal", "deallocate", "serve"}
         if unknown := set(order) - known:
             raise ValueError(f"not known: {', '.join(sorted(unknown))} (known: {', '.join(sorted(known))})")
         if order.get("clearFaults"):
@@ -169,6 +195,8 @@ class Api:
         self.orders.add(order.get("fail", []))
         if "dropFields" in order:
             self.dropped = set(order["dropFields"])
+        if "serve" in order:
+            self.served = tuple(order["serve"])
         if order.get("expireWatches") or order.get("endWatches"):
             self.store.end_watches(bool(order.get("expireWatches")))
         if "deallocate" in order:
@@ -178,6 +206,12 @@ class Api:
 
     def pools(self) -> list[dict]:
         return pools.pools_of(self.store.list("resourceslices", None, {})[0])
+
+
+def text_of(refused: Refused) -> bytes:
+    if isinstance(refused, Unserved):
+        return f"{refused}\n".encode()
+    return json.dumps(status_of(refused), separators=(",", ":")).encode() + b"\n"
 
 
 def status_of(refused: Refused) -> dict:

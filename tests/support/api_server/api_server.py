@@ -14,9 +14,10 @@ import threading
 import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from api import Api, WatchAsked, now, status_of  # noqa: E402
+from api import Api, WatchAsked, now, status_of, text_of  # noqa: E402
 from rules import GATES  # noqa: E402
 from store import Refused  # noqa: E402
+from versions import VERSIONS, shown  # noqa: E402
 
 MOST_BODY = 3 << 20  # the real server's limit
 
@@ -74,7 +75,8 @@ class Visit(http.server.BaseHTTPRequestHandler):
             if not self.server.lets_in(token):
                 raise Refused(401, "Unauthorized", "Unauthorized")
             query = {name: values[-1] for name, values in urllib.parse.parse_qs(url.query).items()}
-            answer = api.answer(self.command, url.path, query, body, self.headers.get("Content-Type", ""))
+            answer = api.answer(self.command, url.path, query, body, self.headers.get("Content-Type", ""),
+                                "X-Every-Version" in self.headers)
             if isinstance(answer, WatchAsked):
                 entry["status"] = 200
                 return self.stream(answer)
@@ -83,7 +85,7 @@ class Visit(http.server.BaseHTTPRequestHandler):
         except Refused as refused:
             if entry is not None:
                 entry["status"] = refused.code
-            self.reply(refused.code, status_of(refused))
+            self.send_bytes(refused.code, text_of(refused))
         return None
 
     def stream(self, asked: WatchAsked) -> None:
@@ -96,6 +98,7 @@ class Visit(http.server.BaseHTTPRequestHandler):
         try:
             while not self.server.api.stopping.is_set():
                 for event in asked.watch.take(min(1.0, max(0.0, end - now()))):
+                    event["object"] = shown(event["object"], asked.version)
                     line = json.dumps(event, separators=(",", ":")).encode() + b"\n"
                     self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
                 if asked.watch.ended or now() >= end:
@@ -197,15 +200,20 @@ def make_server(arguments: list[str]) -> ApiServer:
     options.add_argument("--drop", default="", metavar="GATES", help=f"fields dropped in silence: {','.join(GATES)}")
     options.add_argument("--node", action="append", default=[], metavar="NAME", help="a Node that exists from the start")
     options.add_argument("--store", type=pathlib.Path, metavar="FILE", help="what is stored outlives the process in this file")
+    options.add_argument("--serve", default="v1", metavar="VERSIONS", help=f"of resource.k8s.io: {','.join(VERSIONS)}")
+    options.add_argument("--counters-beside", action="store_true", help="in the slice of their devices, as before 1.35")
     chosen = options.parse_args(arguments)
     dropped = set(filter(None, chosen.drop.split(",")))
     if unknown := dropped - set(GATES):
         options.error(f"--drop: unknown {', '.join(sorted(unknown))}")
+    served = tuple(filter(None, chosen.serve.split(",")))
+    if unknown := set(served) - set(VERSIONS):
+        options.error(f"--serve: unknown {', '.join(sorted(unknown))}")
     tls = None
     if chosen.tls:
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         tls.load_cert_chain(*chosen.tls)
-    return ApiServer(("127.0.0.1", chosen.port), Api(dropped, chosen.node, chosen.store), tls, chosen.token_file)
+    return ApiServer(("127.0.0.1", chosen.port), Api(dropped, chosen.node, chosen.store, served, chosen.counters_beside), tls, chosen.token_file)
 
 
 def main() -> None:

@@ -47,6 +47,12 @@ class Served(unittest.TestCase):
         text = answer.read()
         return answer.status, json.loads(text) if text else None
 
+    def ask_plain(self, path: str) -> tuple[int, str]:
+        connection = self.connect()
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+
     def good(self, *arguments, **headers):
         status, answer = self.ask(*arguments, **headers)
         self.assertIn(status, (200, 201), answer)
@@ -103,7 +109,7 @@ class Objects(Served):
     def test_nodes_and_what_is_not_there(self):
         self.assertTrue(self.good("GET", "/api/v1/nodes/n1")["metadata"]["uid"])
         self.refused(404, "NotFound", "GET", "/api/v1/nodes/n9")
-        self.refused(404, "NotFound", "GET", "/api/v1/pods")
+        self.assertEqual(self.ask_plain("/api/v1/pods"), (404, "404 page not found\n"))
 
 
 class Claims(Served):
@@ -316,6 +322,68 @@ class Tokens(Served):
         self.file.write_text("two\n")
         self.good("GET", path, Authorization="Bearer two")
         self.refused(401, "Unauthorized", "GET", path, Authorization="Bearer one")
+
+
+class Versions(Served):
+    """One store, read and written as each version has it."""
+
+    OPTIONS = ("--serve", "v1,v1beta2,v1beta1")
+    SLICES = "/apis/resource.k8s.io/{}/resourceslices"
+
+    def spec_as(self, version: str) -> dict:
+        return self.good("GET", self.SLICES.format(version) + "/s")["spec"]["devices"]
+
+    def test_what_is_written_as_one_reads_as_another(self):
+        flat = {"name": "a", "attributes": {"model": {"string": "x"}}}
+        nested = {"name": "a", "basic": {"attributes": {"model": {"string": "x"}}}}
+        for version, device in (("v1", flat), ("v1beta2", flat), ("v1beta1", nested)):
+            made = self.good("POST", self.SLICES.format(version), slice_of("s", devices=[device]))
+            self.assertEqual(made["apiVersion"], f"resource.k8s.io/{version}")
+            self.assertEqual([self.spec_as(each) for each in ("v1", "v1beta2", "v1beta1")], [[flat], [flat], [nested]])
+            self.good("DELETE", self.SLICES.format(version) + "/s")
+
+    def test_a_version_keeps_what_it_knows(self):
+        both = {"name": "a", "attributes": {"b": {"int": 1}}, "basic": {"attributes": {"c": {"int": 2}}}}
+        self.good("POST", self.SLICES.format("v1beta1"), slice_of("s", devices=[both]))
+        self.assertEqual(self.spec_as("v1"), [{"name": "a", "attributes": {"c": {"int": 2}}}])
+        self.refused(422, "basic", "POST", self.SLICES.format("v1beta1"), slice_of("t"))
+        self.refused(400, "does not match", "POST", self.SLICES.format("v1"),
+                     slice_of("t") | {"apiVersion": "resource.k8s.io/v1beta1"})
+
+    def test_requests_of_claims(self):
+        exactly = {"deviceClassName": "gpu", "count": 1}
+        claims = "/apis/resource.k8s.io/{}/namespaces/default/resourceclaims"
+        claim = {"metadata": {"name": "c"}, "spec": {"devices": {"requests": [{"name": "g"} | exactly]}}}
+        self.good("POST", claims.format("v1beta1"), claim)
+        seen = self.good("GET", claims.format("v1") + "/c")
+        self.assertEqual(seen["spec"]["devices"]["requests"], [{"name": "g", "exactly": exactly}])
+        self.assertEqual(self.good("GET", claims.format("v1beta1"))["items"][0]["spec"], claim["spec"])
+
+    def test_a_watch_tells_as_its_version_has_it(self):
+        watch = self.connect()
+        watch.request("GET", self.SLICES.format("v1beta1") + "?watch=1&resourceVersion=0&timeoutSeconds=1")
+        self.good("POST", self.SLICES.format("v1"), slice_of("s"))
+        event = json.loads(watch.getresponse().readline())
+        self.assertEqual(event["object"]["apiVersion"], "resource.k8s.io/v1beta1")
+        self.assertIn("basic", event["object"]["spec"]["devices"][0])
+
+    def test_what_is_not_served(self):
+        self.good("POST", "/_control", {"serve": ["v1beta2"]})
+        for path in ("/apis/resource.k8s.io/v1", self.SLICES.format("v1"), "/apis/resource.k8s.io/v2"):
+            self.assertEqual(self.ask_plain(path), (404, "404 page not found\n"))
+        self.good("GET", SLICES, **{"X-Every-Version": "yes"})
+        names = [one["name"] for one in self.good("GET", "/apis/resource.k8s.io/v1beta2")["resources"]]
+        self.assertEqual(names, ["resourceclaims", "resourceclaims/status", "resourceslices"])
+
+
+class CountersBeside(Served):
+    OPTIONS = ("--counters-beside",)
+
+    def test_counters_are_of_the_slice_of_their_devices(self):
+        counters = {"c": {"value": "1"}}
+        device = {"name": "a", "consumesCounters": [{"counterSet": "set", "counters": counters}]}
+        self.refused(422, "consumesCounters", "POST", SLICES, slice_of("s", devices=[device]))
+        self.good("POST", SLICES, slice_of("s", devices=[device], sharedCounters=[{"name": "set", "counters": counters}]))
 
 
 if __name__ == "__main__":

@@ -82,10 +82,17 @@ def device_faults(faults: Faults, at: str, device: dict) -> None:
         faults.unless(taint.get("effect") in ("None", "NoSchedule", "NoExecute"), f"{where}.effect", "is not known")
 
 
-def counter_faults(faults: Faults, spec: dict) -> None:
+def counter_faults(faults: Faults, spec: dict, beside: bool) -> None:
     sets = spec.get("sharedCounters") or []
     faults.unless(len(sets) <= 8, "spec.sharedCounters", "at most 8")
-    faults.unless(not (sets and spec.get("devices")), "spec.sharedCounters", "not together with devices in one slice")
+    if beside:
+        known = {entry.get("name") for entry in sets}
+        for number, device in enumerate(spec.get("devices") or []):
+            for index, entry in enumerate(device.get("consumesCounters") or []):
+                faults.unless(entry.get("counterSet") in known, f"spec.devices[{number}].consumesCounters[{index}].counterSet",
+                              "must be of this slice")
+    else:
+        faults.unless(not (sets and spec.get("devices")), "spec.sharedCounters", "not together with devices in one slice")
     names = [entry.get("name") for entry in sets]
     faults.unless(len(set(names)) == len(names), "spec.sharedCounters", "a name twice")
     for number, entry in enumerate(sets):
@@ -99,7 +106,8 @@ def counter_faults(faults: Faults, spec: dict) -> None:
                           "is required, as a quantity")
 
 
-def check_slice(obj: dict, old: dict | None) -> None:
+def check_slice(obj: dict, old: dict | None, beside: bool = False) -> None:
+    """`beside`: counters are of the slice that has the devices, as they were before Kubernetes 1.35."""
     faults, spec = Faults(), obj.get("spec") or {}
     name = obj.get("metadata", {}).get("name")
     faults.unless(is_name(name, 253), "metadata.name", f"{name!r} is no DNS subdomain")
@@ -120,7 +128,7 @@ def check_slice(obj: dict, old: dict | None) -> None:
     faults.unless(len(set(names)) == len(names), "spec.devices", "a name twice")
     for number, device in enumerate(devices):
         device_faults(faults, f"spec.devices[{number}]", device)
-    counter_faults(faults, spec)
+    counter_faults(faults, spec, beside)
     before = (old or {}).get("spec")
     if before is not None:
         faults.unless(spec.get("driver") == before.get("driver"), "spec.driver", "field is immutable")

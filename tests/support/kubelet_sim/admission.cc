@@ -4,6 +4,7 @@
 #include "tests/support/kubelet_sim/go_text.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace vfiogate::sim {
 namespace {
@@ -13,6 +14,51 @@ bool isPlainInit(const PodSpec& pod, const ContainerSpec& container) {
          std::ranges::any_of(pod.initContainers, [&](const ContainerSpec& init) {
            return init.name == container.name;
          });
+}
+
+/// What a scheduler counts: app containers and sidecars together, or one plain init container if
+/// that is more.
+std::size_t requestOf(const PodSpec& pod, const std::string& resource) {
+  std::size_t sum = 0;
+  std::size_t most = 0;
+  const auto count = [&resource](const ContainerSpec& container) {
+    const auto limit = container.limits.find(resource);
+    return limit == container.limits.end() ? 0 : limit->second;
+  };
+  for (const ContainerSpec& container : pod.containers) sum += count(container);
+  for (const ContainerSpec& container : pod.initContainers) {
+    if (container.sidecar) sum += count(container);
+    if (!container.sidecar) most = std::max(most, count(container));
+  }
+  return std::max(sum, most);
+}
+
+/// Of the node, as far as the resource check is concerned.
+struct Stock {
+  std::size_t used = 0;
+  std::size_t capacity = 0;
+};
+
+/// Null for a pod that got no device. The check takes what is allocated for there, if that is more
+/// than what is healthy. What pods ask for counts, whatever the kubelet remembers of their devices.
+template <typename State>
+std::optional<Stock> stockFor(State& state, const PodSpec& pod, const std::string& resource) {
+  const bool got = std::ranges::any_of(state.recorded, [&](const CheckpointEntry& entry) {
+    return entry.podUid == pod.uid && entry.resource == resource;
+  });
+  if (!got) return std::nullopt;
+  const auto& known = state.resources[resource];
+  Stock stock{.capacity = std::max(known.devices.healthy().size(), known.allocated.size())};
+  for (const auto& [uid, other] : state.pods) {
+    if (uid != pod.uid && state.isActive(uid)) stock.used += requestOf(other.spec, resource);
+  }
+  return stock;
+}
+
+std::string outOf(const std::string& resource, std::size_t requested, const Stock& stock) {
+  return "Pod was rejected: Node didn't have enough resource: " + resource +
+         ", requested: " + std::to_string(requested) + ", used: " + std::to_string(stock.used) +
+         ", capacity: " + std::to_string(stock.capacity);
 }
 
 }  // namespace
@@ -88,11 +134,14 @@ Admission KubeletSim::admit(const PodSpec& pod) {
   // No scheduler sends a pod to a node without the resource: the resource check stands for both.
   for (const ContainerSpec& container : containers) {
     for (const auto& [resource, count] : container.limits) {
-      if (count == 0 || state_->isManaged(resource)) continue;
-      if (state_->isExempt(pod.uid, container.name)) continue;
+      if (count == 0 || state_->isExempt(pod.uid, container.name)) continue;
+      std::optional<Stock> stock = Stock();
+      if (state_->isManaged(resource)) stock = stockFor(*state_, pod, resource);
+      const std::size_t requested = requestOf(pod, resource);
+      if (!stock || stock->used + requested <= stock->capacity) continue;
+      // The plugin is not told, and what it granted stays recorded until the pod is freed.
       admission.reason = "OutOf" + resource;
-      admission.message = "Pod was rejected: Node didn't have enough resource: " + resource +
-                          ", requested: " + std::to_string(count) + ", used: 0, capacity: 0";
+      admission.message = outOf(resource, requested, *stock);
       state_->pods[pod.uid].active = false;
       return admission;
     }

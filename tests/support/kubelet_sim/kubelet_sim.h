@@ -152,6 +152,8 @@ public:
   bool shows(const std::string& resource, const std::set<std::string>& healthy,
              const std::set<std::string>& unhealthy = {});
   bool awaitRegistrations(const std::string& resource, std::size_t times);
+  /// True as soon as containers with the resource start after PreStartContainer, or without.
+  bool awaitPreStart(const std::string& resource, bool required);
   bool awaitStreamsEnded(const std::string& resource, std::size_t count);
   bool awaitFrames(const std::string& resource, std::size_t count);
 

@@ -27,6 +27,13 @@ bool KubeletSim::awaitRegistrations(const std::string& resource, std::size_t tim
   return state_->await([&]() { return state_->resources[resource].registrations >= times; });
 }
 
+bool KubeletSim::awaitPreStart(const std::string& resource, bool required) {
+  return state_->await([&]() {
+    const auto& endpoint = state_->resources[resource].endpoint;
+    return endpoint && endpoint->options && endpoint->options->pre_start_required() == required;
+  });
+}
+
 bool KubeletSim::awaitStreamsEnded(const std::string& resource, std::size_t count) {
   return state_->await([&]() { return state_->resources[resource].streamsEnded >= count; });
 }

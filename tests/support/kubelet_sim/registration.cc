@@ -76,8 +76,11 @@ grpc::Status KubeletSim::Desk::keepSilent(const grpc::ServerContext& context,
 std::string KubeletSim::registerPlugin(const v1beta1::RegisterRequest& request,
                                        std::chrono::system_clock::time_point deadline) {
   const std::string& name = request.resource_name();
-  if (request.version() != "v1beta1") return "unsupported API version " + request.version();
-  if (!isExtendedResourceName(name)) return "invalid resource name " + name;
+  if (request.version() != "v1beta1") {
+    return "requested API version \"" + request.version() +
+           "\" is not supported by kubelet. Supported version is [\"v1beta1\"]";
+  }
+  if (!isExtendedResourceName(name)) return "the ResourceName \"" + name + "\" is invalid";
   const auto limit = std::chrono::system_clock::now() + state_->options.dialWithin;
   return serveFrom(name, state_->socketPath(request.endpoint()), std::min(limit, deadline),
                    state_->options.optionsWithin);

@@ -49,6 +49,7 @@ KubeletOptions optionsOf(const Wish& wish) {
   options.grace = std::chrono::seconds(wish.grace);
   options.endsOnlyItsOwn = wish.endsOnlyItsOwn;
   options.topologyHints = wish.topologyHints;
+  options.keepsLastAdmitted = false;  // as seen on a node; see tests/support/kubelet_sim/README.md
   return options;
 }
 

@@ -37,7 +37,7 @@ std::uint32_t trailingNumber(const std::string& name) {
   return digits < name.size() ? static_cast<std::uint32_t>(std::stoul(name.substr(digits))) : 0;
 }
 
-/// Adds interfaces, cards and framebuffers to the tree.
+/// Adds interfaces, cards, framebuffers and keyboards to the tree.
 class ClassFiles {
 public:
   ClassFiles(Tree& tree, const World& world)
@@ -61,6 +61,9 @@ public:
       }
       for (const std::string& buffer : device.hardware.objects.framebuffers) {
         addFramebuffer(above, buffer, device.serial);
+      }
+      for (const InputSpec& input : device.hardware.objects.inputs) {
+        addInput(above, input, device.serial);
       }
     }
   }
@@ -100,6 +103,16 @@ private:
       tree_.addLink(path + "/upper_" + name, upper, serial);
       tree_.addLink(upper + "/lower_" + face.name, path, serial);
     }
+  }
+
+  void addInput(const std::string& device, const InputSpec& input, std::uint64_t serial) {
+    const std::string parent = device + (input.parent.empty() ? "" : "/" + input.parent);
+    const std::string path = parent + "/input/" + input.name;
+    tree_.addText(path + "/capabilities/key", input.keys + "\n", serial);
+    tree_.addText(path + "/capabilities/rel", "0\n", serial);
+    tree_.addLink(path + "/device", parent, serial);
+    tree_.addLink(path + "/subsystem", "sys/class/input", serial);
+    tree_.addLink("sys/class/input/" + input.name, path, serial);
   }
 
   /// `node` is below /dev.

@@ -7,8 +7,9 @@ namespace {
 
 constexpr std::uint32_t kFlagUp = 1;
 
-std::string netPath(const InterfaceSpec& face) {
-  return (face.parent.empty() ? "" : face.parent + "/") + "net/" + face.name;
+/// Below the device, of something of a class.
+std::string placeOf(const std::string& parent, const std::string& kind, const std::string& name) {
+  return (parent.empty() ? "" : parent + "/") + kind + "/" + name;
 }
 
 }  // namespace
@@ -19,7 +20,7 @@ std::vector<ChildObject> childObjects(const Hardware& hardware) {
     all.push_back({child, child.substr(0, child.find('/'))});
   }
   for (const InterfaceSpec& face : hardware.objects.interfaces) {
-    all.push_back({netPath(face), "net"});
+    all.push_back({placeOf(face.parent, "net", face.name), "net"});
   }
   for (const DiskSpec& disk : hardware.objects.disks) {
     const std::string path = disk.parent + "/" + disk.whole.name;
@@ -29,6 +30,9 @@ std::vector<ChildObject> childObjects(const Hardware& hardware) {
   for (const std::string& card : hardware.objects.cards) all.push_back({"drm/" + card, "drm"});
   for (const std::string& buffer : hardware.objects.framebuffers) {
     all.push_back({"graphics/" + buffer, "graphics"});
+  }
+  for (const InputSpec& input : hardware.objects.inputs) {
+    all.push_back({placeOf(input.parent, "input", input.name), "input"});
   }
   return all;
 }

@@ -74,12 +74,20 @@ struct InterfaceSpec {
   std::vector<std::string> upper;  ///< interfaces that stand on it
 };
 
+/// A keyboard, or what else can be pressed.
+struct InputSpec {
+  std::string name;                       ///< "input5"
+  std::string parent;                     ///< its place below the device, above "input"
+  std::string keys = "fffffffffffffffe";  ///< `capabilities/key`: which it has
+};
+
 /// What a host driver makes of its device, and only while it has it.
 struct HostObjects {
   std::vector<DiskSpec> disks;
   std::vector<InterfaceSpec> interfaces;
   std::vector<std::string> cards;         ///< of DRM: "card0", "renderD128"
   std::vector<std::string> framebuffers;  ///< "fb0"
+  std::vector<InputSpec> inputs;
 };
 
 struct SriovSpec {

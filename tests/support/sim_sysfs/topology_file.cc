@@ -163,7 +163,7 @@ void readDevice(YamlReader& reader, const YAML::Node& node, Topology& topology,
   const std::vector<std::string_view> keys{
       "address", "behind",  "id",    "subsystem", "class", "revision",   "bridge", "group",
       "numa",    "bootVga", "reset", "driver",    "sriov", "attributes", "absent", "children",
-      "present", "answers", "block", "net",       "drm",   "graphics"};
+      "present", "answers", "block", "net",       "drm",   "graphics",   "input"};
   if (!reader.isMapping(node, keys, "a device")) return;
   if (!node["address"] || !node["id"]) {
     reader.refuse(node, "a device needs an address and an id");

@@ -103,6 +103,19 @@ InterfaceSpec readInterface(YamlReader& reader, const YAML::Node& node) {
   return face;
 }
 
+InputSpec readInput(YamlReader& reader, const YAML::Node& node) {
+  InputSpec input;
+  if (!reader.isMapping(node, {"name", "parent", "keys"}, "an input")) return input;
+  if (!node["name"]) reader.refuse(node, "an input needs a name, as input5");
+  const auto text = [&](const char* key, std::string& into) {
+    whenThere(node, key, [&](const YAML::Node& value) { into = reader.text(value, key); });
+  };
+  text("name", input.name);
+  text("parent", input.parent);
+  text("keys", input.keys);
+  return input;
+}
+
 }  // namespace
 
 HostObjects readHostObjects(YamlReader& reader, const YAML::Node& device) {
@@ -114,6 +127,9 @@ HostObjects readHostObjects(YamlReader& reader, const YAML::Node& device) {
   });
   objects.cards = reader.texts(device["drm"], "drm");
   objects.framebuffers = reader.texts(device["graphics"], "graphics");
+  reader.forEach(device["input"], "input", [&](const YAML::Node& node) {
+    objects.inputs.push_back(readInput(reader, node));
+  });
   return objects;
 }
 

@@ -6,7 +6,7 @@
 
 namespace vfiogate::sim {
 
-/// The keys block, net, drm and graphics of a device.
+/// The keys block, net, drm, graphics and input of a device.
 HostObjects readHostObjects(YamlReader& reader, const YAML::Node& device);
 
 /// One of virtualDisks.

@@ -11,10 +11,16 @@ TEST(CdiKind, BeginsWithALetterOnBothSidesAndItsClassHasNoDot) {
     bool isKind;
   };
   const Row rows[] = {
-      {"vfiogate.dev/pci_10de_2684", true}, {"vfiogate.dev/10de_2684", false},
-      {"vfiogate.dev/abcd_0001", true},     {"vfiogate.dev/gpu.large", false},
-      {"vfiogate.dev/G-1", true},           {"nvidia.com/A100", true},
-      {"3com.example/nic", false},          {"vfiogate.dev/7", false},
+      {"vfiogate.dev/pci_10de_2684", true},
+      {"vfiogate.dev/10de_2684", false},
+      {"vfiogate.dev/abcd_0001", true},
+      {"vfiogate.dev/gpu.large", false},
+      {"vfiogate.dev/G-1", true},
+      {"nvidia.com/A100", true},
+      {"3com.example/nic", false},
+      {"vfiogate.dev/7", false},
+      {"vfiogate.dev/g", false},
+      {"v/gpu", false},
   };
   for (const Row& row : rows) {
     EXPECT_EQ(isCdiKind(*ResourceName::parse(row.resource)), row.isKind) << row.resource;

@@ -51,8 +51,9 @@ TEST(KubeNames, PoolsMayHaveSlashes) {
 TEST(KubeNames, ADriverIsACdiVendorToo) {
   EXPECT_TRUE(isDraDriver("vfio.vfiogate.dev"));
   EXPECT_TRUE(isDraDriver(std::string(63, 'a')));
-  for (const std::string& text : {std::string(), std::string("10de.dev"), std::string("Vfio.dev"),
-                                  std::string("a/b"), std::string(".."), std::string(64, 'a')}) {
+  for (const std::string& text :
+       {std::string(), std::string("10de.dev"), std::string("Vfio.dev"), std::string("a/b"),
+        std::string(".."), std::string("a"), std::string(64, 'a')}) {
     EXPECT_FALSE(isDraDriver(text)) << text;
   }
 }

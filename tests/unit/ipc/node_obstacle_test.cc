@@ -34,5 +34,17 @@ TEST(NodeObstacle, NothingStandsInTheWayOfBindingsThatNobodyAsksFor) {
   EXPECT_TRUE(codes(false, SysfsWriting::kDenied, BindingAsked::kNo).empty());
 }
 
+TEST(NodeObstacle, NoIommuModeIsOneWhateverIsAskedFor) {
+  Snapshot snapshot{.vfioPci = true};
+  EXPECT_TRUE(obstaclesOf(snapshot, BindingAsked::kNo).empty()) << "there may be no device at all";
+  const IommuGroupId first(1);
+  const IommuGroupId second(2);
+  snapshot.groups.emplace(first, IommuGroup{.id = first, .noIommu = true});
+  ASSERT_EQ(obstaclesOf(snapshot, BindingAsked::kNo).size(), 1U);
+  EXPECT_EQ(obstaclesOf(snapshot, BindingAsked::kNo)[0].code, "no_iommu");
+  snapshot.groups.emplace(second, IommuGroup{.id = second});
+  EXPECT_TRUE(obstaclesOf(snapshot, BindingAsked::kNo).empty()) << "something can be lent";
+}
+
 }  // namespace
 }  // namespace vfiogate

@@ -91,6 +91,14 @@ INSTANTIATE_TEST_SUITE_P(
                gpu(s).headerType.reset();
              },
              Obstacle::kBridge},
+        Case{"HostBridge",
+             [](Snapshot& s) {
+               gpu(s).classCode = 0x060000;
+               unbind(gpu(s));
+             },
+             Obstacle::kPlatform},
+        Case{"SmbusOnVfioByAnOperatorsWord", [](Snapshot& s) { gpu(s).classCode = 0x0c0500; },
+             Obstacle::kNone},
         Case{"NoGroup", [](Snapshot& s) { gpu(s).group.reset(); }, Obstacle::kNoGroup},
         Case{"GroupGone", [](Snapshot& s) { s.groups.clear(); }, Obstacle::kNoGroup},
         Case{"NoIommu", [](Snapshot& s) { group(s).noIommu = true; }, Obstacle::kNoIommu},
@@ -130,6 +138,30 @@ TEST(Viability, ExplanationsNameTheCulpritAndWhatLiftsIt) {
   EXPECT_EQ(
       explain(snapshot, kGpu, viability(snapshot, kGpu)),
       "group member 0000:01:00.1 is bound to snd_hda_intel: bind the whole group to vfio-pci");
+}
+
+TEST(Viability, NobodyIsAdvisedToBindAPartOfTheMachine) {
+  Snapshot snapshot = healthyGroup();
+  unbind(audio(snapshot), "i801_smbus");
+  audio(snapshot).classCode = 0x0c0500;
+  EXPECT_EQ(explain(snapshot, kGpu, viability(snapshot, kGpu)),
+            "group member 0000:01:00.1 is bound to i801_smbus and part of the machine itself: use "
+            "a slot whose group it is not in");
+}
+
+TEST(Platform, IsJudgedByClass) {
+  const auto is = [](std::uint32_t classCode) {
+    PciDevice device = onVfio(kGpu, classCode);
+    return isPlatform(device);
+  };
+  for (const std::uint32_t part : {0x060000, 0x060100, 0x060400, 0x050000, 0x058000, 0x080000,
+                                   0x080200, 0x080600, 0x0c0500, 0x0c8000}) {
+    EXPECT_TRUE(is(part)) << part;
+  }
+  for (const std::uint32_t card :
+       {0x068000, 0x088000, 0x030000, 0x0c0330, 0x0c0400, 0x0c0600, 0x120000, 0x110100}) {
+    EXPECT_FALSE(is(card)) << card;
+  }
 }
 
 }  // namespace

@@ -10,9 +10,11 @@ namespace {
 
 using testing::HasSubstr;
 
+constexpr BuildInfo kBuilt{"1.2.3", "c0ffee", "2026-02-03T04:05:06Z", "1.2.3 (commit c0ffee)"};
+
 Result<NetdLine, NetdLeaves> read(std::vector<const char*> arguments) {
   arguments.insert(arguments.begin(), "netd");
-  return readNetdLine(static_cast<int>(arguments.size()), arguments.data());
+  return readNetdLine(static_cast<int>(arguments.size()), arguments.data(), kBuilt);
 }
 
 TEST(NetdLine, MetricsHasADefaultForEverything) {
@@ -23,6 +25,14 @@ TEST(NetdLine, MetricsHasADefaultForEverything) {
   EXPECT_EQ(line->listen->str(), "127.0.0.1:9408");
   EXPECT_EQ(line->user.uid, 64533U);
   EXPECT_EQ(line->user.gid, 64533U);
+}
+
+TEST(NetdLine, SaysWhatItWasBuiltOf) {
+  EXPECT_EQ(read({"metrics"})->build, kBuilt);
+  const auto told = read({"--version"});
+  ASSERT_FALSE(told);
+  EXPECT_EQ(told.error().exitCode, 0);
+  EXPECT_EQ(told.error().text, std::string(kBuilt.text) + "\n");
 }
 
 TEST(NetdLine, TakesItsOptions) {

@@ -59,8 +59,12 @@ TEST(ApiCodec, AReportAndKeptFieldsSurvive) {
   const auto back = overTheLine<schema::ClaimReport>(report);
   ASSERT_TRUE(back) << back.error();
   EXPECT_EQ(*back, report);
-  const KeptFields kept{.counters = false, .taints = true};
+  KeptFields kept{.counters = false, .taints = true};
   EXPECT_EQ(overTheLine<schema::KeptFields>(kept), kept);
+  for (const ResourceApi api : kResourceApis) {
+    kept.api = api;
+    EXPECT_EQ(overTheLine<schema::KeptFields>(kept), kept);
+  }
 }
 
 TEST(ApiCodec, WhatIsWrongIsNamed) {

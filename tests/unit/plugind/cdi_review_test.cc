@@ -84,18 +84,18 @@ TEST(CdiReview, KnowsAliases) {
 TEST(CdiReview, WarnsWhereTheIdsAreNotKnownYet) {
   const auto config = parseConfig(entry("{select: {class: \"03\"}, inject: cdi}"), "p.yaml");
   ASSERT_TRUE(config);
-  std::vector<std::string> warnings;
-  for (const ConfigRemark& warning : config->warnings) warnings.push_back(warning.str());
-  EXPECT_THAT(warnings, ElementsAre(HasSubstr("--plugind-rights"),
-                                    testing::AllOf(HasSubstr("resources[0].inject"),
-                                                   HasSubstr("begin with a digit"))));
+  ASSERT_EQ(config->hints.size(), 1U);
+  EXPECT_THAT(config->hints[0].str(), HasSubstr("--plugind-rights")) << "the node knows";
+  ASSERT_EQ(config->warnings.size(), 1U);
+  EXPECT_THAT(config->warnings[0].str(),
+              testing::AllOf(HasSubstr("resources[0].inject"), HasSubstr("begin with a digit")));
 }
 
 TEST(CdiReview, TheSettingsHaveWhatWasAskedFor) {
   const auto config = parseConfig(
       "resources:\n"
-      "- {name: vfiogate.dev/a, select: {vendor: \"10de\"}, inject: cdi}\n"
-      "- {name: vfiogate.dev/b, select: {vendor: \"8086\"}, kata: true}\n",
+      "- {name: vfiogate.dev/gpu, select: {vendor: \"10de\"}, inject: cdi}\n"
+      "- {name: vfiogate.dev/nic, select: {vendor: \"8086\"}, kata: true}\n",
       "p.yaml");
   ASSERT_TRUE(config);
   const auto& entries = config->settings.resources;

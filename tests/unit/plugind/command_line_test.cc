@@ -10,9 +10,11 @@ namespace {
 
 using testing::HasSubstr;
 
+constexpr BuildInfo kBuilt{"1.2.3", "c0ffee", "2026-02-03T04:05:06Z", "1.2.3 (commit c0ffee)"};
+
 Result<CommandLine, EarlyEnd> read(std::vector<const char*> arguments) {
   arguments.insert(arguments.begin(), "plugind");
-  return readCommandLine(static_cast<int>(arguments.size()), arguments.data());
+  return readCommandLine(static_cast<int>(arguments.size()), arguments.data(), kBuilt);
 }
 
 TEST(CommandLine, ServesByDefault) {
@@ -23,6 +25,14 @@ TEST(CommandLine, ServesByDefault) {
   EXPECT_EQ(line->configFile, "");
   EXPECT_EQ(line->user.uid, 64532U);
   EXPECT_EQ(line->user.gid, 64532U);
+}
+
+TEST(CommandLine, SaysWhatItWasBuiltOf) {
+  EXPECT_EQ(read({})->build, kBuilt);
+  const auto told = read({"--version"});
+  ASSERT_FALSE(told);
+  EXPECT_EQ(told.error().exitCode, 0);
+  EXPECT_EQ(told.error().text, std::string(kBuilt.text) + "\n");
 }
 
 TEST(CommandLine, TakesAUserWithAndWithoutAGroup) {

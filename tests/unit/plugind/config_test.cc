@@ -28,6 +28,7 @@ Config accepted(std::string_view text) {
 std::vector<std::string> warnings(const Config& config) {
   std::vector<std::string> lines;
   for (const ConfigRemark& warning : config.warnings) lines.push_back(warning.str());
+  for (const ConfigRemark& hint : config.hints) lines.push_back("hint: " + hint.str());
   return lines;
 }
 
@@ -137,15 +138,15 @@ TEST(Config, WarnsOfWhatMayNotBeMeant) {
   };
   const Row rows[] = {
       {"resources:\n- select: {vendor: \"10de\"}\n- select: {class: \"03\"}\n",
-       {"p.yaml:3: resources[1].select: overlaps resources[0], which comes first and gets what "
-        "both select"}},
+       {"hint: p.yaml:3: resources[1].select: may overlap resources[0], which comes first and gets "
+        "what both select"}},
       {"resources:\n- select: {class: \"03\"}\n- select: {class: \"0302\", numa: 1}\n",
        {"p.yaml:3: resources[1].select: never matches: resources[0] comes first and selects all "
         "of it"}},
       {"resources:\n- select: {vendor: \"10de\"}\n- select: {vendor: \"8086\"}\n", {}},
       {"resources:\n- select: {address: \"0000:01:*\"}\n- select: {address: 0000:02:00.0}\n", {}},
       {"resources:\n- {name: a.b/c, select: {numa: 0}}\n",
-       {"p.yaml: privd serves a.b only with --resource-prefix a.b/"}},
+       {"hint: p.yaml: privd serves a.b only with --resource-prefix a.b/"}},
       {"aliases:\n  10de:2684: vfiogate.dev/x\nresources:\n- {name: vfiogate.dev/y, select: {numa: "
        "0}}\n",
        {"p.yaml:1: aliases: no effect: they name the devices of entries without a name"}},
@@ -153,7 +154,7 @@ TEST(Config, WarnsOfWhatMayNotBeMeant) {
        {"p.yaml:2: resources[0].returnTo: no effect without bind: on-allocate: only what was bound "
         "for a lending goes back"}},
       {"resources:\n- {select: {numa: 0}, bind: on-allocate, returnTo: original}\n",
-       {"p.yaml: privd binds for a lending only with bind among its --plugind-rights"}},
+       {"hint: p.yaml: privd binds for a lending only with bind among its --plugind-rights"}},
       {"dra: {driver: a.b}\nresources:\n- {select: {numa: 0}}\n",
        {"p.yaml:1: dra.driver: no effect: no resource says serve: dra or serve: both"}},
       {"dra: {metadataFiles: true}\nresources:\n- {select: {numa: 0}}\n",
@@ -162,7 +163,7 @@ TEST(Config, WarnsOfWhatMayNotBeMeant) {
        "inject: cdi}\n",
        {"p.yaml:3: resources[0].inject: no effect with serve: dra: a claim has a CDI spec of its "
         "own",
-        "p.yaml: privd serves DRA only with --dra-driver a.b, and with cdi among its "
+        "hint: p.yaml: privd serves DRA only with --dra-driver a.b, and with cdi among its "
         "--plugind-rights"}},
   };
   for (const Row& row : rows) EXPECT_EQ(warnings(accepted(row.yaml)), row.want) << row.yaml;

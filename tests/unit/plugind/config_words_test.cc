@@ -102,10 +102,6 @@ const BadText kNotBuilt[] = {
      entry("env: sriov"),
      {"p.yaml:3: resources[0].env: found \"sriov\", which is not in this version; choose from: "
       "kubevirt, none"}},
-    {"RequireReset",
-     entry("requireReset: refuse"),
-     {"p.yaml:3: resources[0].requireReset: found \"refuse\", which is not in this version; choose "
-      "from: warn"}},
     {"Slot",
      selecting("slot: \"1\""),
      {"p.yaml:2: resources[0].select.slot: found \"1\"; not in this version (selecting by slot): "

@@ -12,11 +12,18 @@ namespace vfiogate {
 namespace {
 
 using testing::ElementsAre;
-using Groups = std::set<IommuGroupId>;
+/// All with the same note.
+GroupNotes groups(std::initializer_list<unsigned> numbers) {
+  GroupNotes notes;
+  for (const unsigned number : numbers) notes.emplace(IommuGroupId(number), "ref=7f3a");
+  return notes;
+}
 
 class NotingPrivd final : public GroupHolds {
 public:
-  kj::Promise<Told> hold(IommuGroupId group) override { return note("hold", group); }
+  kj::Promise<Told> hold(IommuGroupId group, const std::string& text) override {
+    return note(text == "ref=7f3a" ? "hold" : "note", group);
+  }
   kj::Promise<Told> drop(IommuGroupId group) override { return note("drop", group); }
   kj::Promise<Told> adopted() override {
     notes.emplace_back("adopted");
@@ -55,27 +62,37 @@ protected:
 };
 
 TEST_F(HeldGroupsTest, OneMoreIsTheDifferenceToThoseBefore) {
-  held_.hold({IommuGroupId(7)});
-  held_.holdAlso(IommuGroupId(8));
-  held_.holdAlso(IommuGroupId(8));
+  held_.hold(groups({7}));
+  held_.holdAlso(IommuGroupId(8), "ref=7f3a");
+  held_.holdAlso(IommuGroupId(8), "ref=7f3a");
   EXPECT_THAT(privd_.notes, ElementsAre("hold 7", "hold 8"));
   privd_.notes.clear();
-  held_.hold({IommuGroupId(8)});
+  held_.hold(groups({8}));
   EXPECT_THAT(privd_.notes, ElementsAre("drop 7"));
 }
 
 TEST_F(HeldGroupsTest, TellsTheDifferenceAtOnceWhatLeftFirst) {
-  held_.hold({IommuGroupId(7), IommuGroupId(8)});
+  held_.hold(groups({7, 8}));
   EXPECT_THAT(privd_.notes, ElementsAre("hold 7", "hold 8"));
   privd_.notes.clear();
-  held_.hold({IommuGroupId(8), IommuGroupId(3)});
+  held_.hold(groups({8, 3}));
   EXPECT_THAT(privd_.notes, ElementsAre("drop 7", "hold 3"));
+}
+
+// The pod of an allocation is known later than the allocation.
+TEST_F(HeldGroupsTest, AChangedNoteIsToldAgain) {
+  held_.hold(groups({7, 8}));
+  privd_.notes.clear();
+  GroupNotes changed = groups({7, 8});
+  changed[IommuGroupId(8)] += " uid=1";
+  held_.hold(changed);
+  EXPECT_THAT(privd_.notes, ElementsAre("note 8"));
 }
 
 // Otherwise privd would drop what the plugind before us held, and it is still lent.
 TEST_F(HeldGroupsTest, AdoptedIsToldOnlyWhenAllHoldsAreAnswered) {
   privd_.silent = true;
-  held_.hold({IommuGroupId(7)});
+  held_.hold(groups({7}));
   held_.adopted();
   turn();
   EXPECT_THAT(privd_.notes, ElementsAre("hold 7"));
@@ -88,19 +105,19 @@ TEST_F(HeldGroupsTest, AdoptedIsToldOnlyWhenAllHoldsAreAnswered) {
 }
 
 TEST_F(HeldGroupsTest, APrivdThatComesBackIsToldAllOfItAgain) {
-  held_.hold({IommuGroupId(7)});
+  held_.hold(groups({7}));
   held_.adopted();
   turn();
   held_.privdWent();
   privd_.notes.clear();
-  held_.hold({IommuGroupId(7)});
+  held_.hold(groups({7}));
   turn();
   EXPECT_THAT(privd_.notes, ElementsAre("hold 7", "adopted"));
 }
 
 TEST_F(HeldGroupsTest, WhatWasMeantForAPrivdThatWentIsNotSaidToTheNextOne) {
   privd_.silent = true;
-  held_.hold({IommuGroupId(7)});
+  held_.hold(groups({7}));
   held_.adopted();
   turn();
   held_.privdWent();

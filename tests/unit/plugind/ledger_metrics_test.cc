@@ -116,7 +116,10 @@ TEST(LedgerMetrics, TellsAGroupThatTwoPartiesHold) {
                           .ref = HolderRef(1),
                           .podName = {},
                           .podUid = {}};
-  status.resources[0].devices[0].group.holders = {holder, holder};
+  GroupView& group = status.resources[0].devices[0].group;
+  group.holders = {holder, holder};
+  EXPECT_THAT(LedgerMetrics().text(status, std::nullopt), HasSubstr("vfiogate_groups_disputed 0"));
+  group.disputed = true;
   EXPECT_THAT(LedgerMetrics().text(status, std::nullopt), HasSubstr("vfiogate_groups_disputed 1"));
 }
 

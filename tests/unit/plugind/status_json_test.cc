@@ -160,13 +160,13 @@ TEST(StatusTable, TellsOfTheDraDriver) {
                 "published yet\n"));
   status.dra = DriverStatus{.driver = "vfio.example",
                             .registration = DraRegistrationState::kRegistered,
+                            .resourceApi = ResourceApi::kV1beta2,
                             .node = "node-1",
                             .poolDevices = 3,
                             .taintedDevices = 1};
-  EXPECT_THAT(
-      statusTable(toJson(status, kNow), 0, false),
-      HasSubstr("DRA driver vfio.example: registered | netd dra not connected | pool node-1: "
-                "3 published, 1 tainted\n"));
+  EXPECT_THAT(statusTable(toJson(status, kNow), 0, false),
+              HasSubstr("DRA driver vfio.example: registered | netd dra not connected | "
+                        "resource.k8s.io/v1beta2 | pool node-1: 3 published, 1 tainted\n"));
 }
 
 TEST(StatusTable, ColoursWhatIsWrong) {

@@ -20,8 +20,8 @@ TEST(SpecText, IsExactlyThis) {
   "cdiVersion": "0.5.0",
   "kind": "vfiogate.dev/pci_10de_2684",
   "devices": [
-    {"name": "0000:01:00.0", "containerEdits": {"deviceNodes": [{"path": "/dev/vfio/vfio", "permissions": "rwm"}, {"path": "/dev/vfio/12", "permissions": "rwm"}]}},
-    {"name": "0000:02:00.0", "containerEdits": {"deviceNodes": [{"path": "/dev/iommu", "permissions": "rwm"}, {"path": "/dev/vfio/devices/vfio3", "permissions": "rwm"}]}}
+    {"name": "0000:01:00.0", "containerEdits": {"deviceNodes": [{"path": "/dev/vfio/vfio", "fileMode": 438, "permissions": "rwm"}, {"path": "/dev/vfio/12", "fileMode": 384, "permissions": "rwm"}]}},
+    {"name": "0000:02:00.0", "containerEdits": {"deviceNodes": [{"path": "/dev/iommu", "fileMode": 384, "permissions": "rwm"}, {"path": "/dev/vfio/devices/vfio3", "fileMode": 384, "permissions": "rwm"}]}}
   ]
 }
 )");

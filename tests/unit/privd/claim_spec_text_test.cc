@@ -36,7 +36,7 @@ TEST(ClaimSpecText, IsExactlyThis) {
   "kind": "vfio.vfiogate.dev/claim",
   "containerEdits": {"env": ["VFIOGATE_CLAIM_C7E7B22E_239B_4498_B27C_7F1344481E14=ml/train;none;;node-1"]},
   "devices": [
-    {"name": "c7e7b22e-239b-4498-b27c-7f1344481e14-0000-02-00-0", "containerEdits": {"env": ["VFIOGATE_DEVICE_0000_02_00_0=vfiogate.dev/gpu;gpu;auto;0000:02:00.0"], "deviceNodes": [{"path": "/dev/vfio/vfio", "permissions": "rwm"}, {"path": "/dev/vfio/8", "permissions": "rwm"}]}}
+    {"name": "c7e7b22e-239b-4498-b27c-7f1344481e14-0000-02-00-0", "containerEdits": {"env": ["VFIOGATE_DEVICE_0000_02_00_0=vfiogate.dev/gpu;gpu;auto;0000:02:00.0"], "deviceNodes": [{"path": "/dev/vfio/vfio", "fileMode": 438, "permissions": "rwm"}, {"path": "/dev/vfio/8", "fileMode": 384, "permissions": "rwm"}]}}
   ]
 }
 )");

@@ -4,11 +4,14 @@
 
 #include <kj/async-io.h>
 
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <fstream>
+#include <set>
 
 #include "tests/support/temp_dir.h"
 
@@ -33,6 +36,14 @@ protected:
     return opened ? 0 : opened.error().error;
   }
 
+  /// What is in the kubelet's place leads to somebody else, today and tomorrow.
+  void expectElsewhere() {
+    const auto refused = gate_.dial(kRegistration);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().error, ELOOP);
+    EXPECT_FALSE(meansNotYet(refused.error().error));
+  }
+
   static kj::Vector<kj::String> prefixes() {
     kj::Vector<kj::String> result;
     result.add(kj::str("vfiogate.dev/"));
@@ -42,7 +53,12 @@ protected:
   TempDir dir_;
   const bool made_ = std::filesystem::create_directory(dir_ / "device-plugins");
   kj::AsyncIoContext io_ = kj::setupAsyncIo();
-  KubeletGate gate_{io_.unixEventPort, io_.provider->getTimer(), dir_.path().c_str(), prefixes()};
+  KubeletGate gate_{io_.unixEventPort,
+                    io_.provider->getTimer(),
+                    dir_.path().c_str(),
+                    prefixes(),
+                    "",
+                    (dir_ / "privd.sock").c_str()};
 };
 
 TEST_F(KubeletGateTest, NamesSocketsAfterTheHashOfTheResource) {
@@ -87,11 +103,20 @@ TEST_F(KubeletGateTest, RefusesForeignPrefixes) {
 }
 
 TEST_F(KubeletGateTest, ServesSixtyFourResourcesAndNoMore) {
+  std::vector<KubeletGate::Listener> listeners;
   for (int i = 0; i < 64; ++i) {
-    ASSERT_TRUE(gate_.listen(named("vfiogate.dev/r" + std::to_string(i)))) << i;
+    auto made = gate_.listen(named("vfiogate.dev/r" + std::to_string(i)));
+    ASSERT_TRUE(made) << i;
+    listeners.push_back(kj::mv(made).value());
   }
   EXPECT_TRUE(gate_.refuse(named("vfiogate.dev/r64")) == KubeletGate::Refusal::kTooMany);
   EXPECT_TRUE(gate_.refuse(named("vfiogate.dev/r63")) == nullptr);
+  // The place of one that nobody serves any more is free, and its file is gone.
+  const std::string left = pathOf(listeners[7].endpoint.cStr());
+  listeners.erase(listeners.begin() + 7);
+  EXPECT_TRUE(gate_.refuse(named("vfiogate.dev/r64")) == nullptr);
+  EXPECT_FALSE(std::filesystem::exists(left));
+  ASSERT_TRUE(gate_.listen(named("vfiogate.dev/r64")));
 }
 
 TEST_F(KubeletGateTest, DialsTheKubeletOnceItIsThere) {
@@ -104,6 +129,21 @@ TEST_F(KubeletGateTest, DialsTheKubeletOnceItIsThere) {
   ASSERT_TRUE(kubelet);
   EXPECT_TRUE(gate_.dial(kRegistration));
   EXPECT_FALSE(gate_.dial(KubeletGate::Socket::kPodResources));
+}
+
+TEST_F(KubeletGateTest, I6_ALinkInTheKubeletsPlaceLeadsNowhere) {
+  const auto other = listenAt(dir_.path().c_str(), "other.sock", WhoMayConnect::kOwner);
+  ASSERT_TRUE(other);
+  std::filesystem::create_symlink(dir_ / "other.sock", pathOf("kubelet.sock"));
+  expectElsewhere();
+  EXPECT_TRUE(acceptFrom(*other) == nullptr) << "nobody was dialled";
+}
+
+TEST_F(KubeletGateTest, I6_NoNameLeadsToTheSocketOfOperators) {
+  const auto own = listenAt(dir_.path().c_str(), "privd.sock", WhoMayConnect::kOwner);
+  ASSERT_TRUE(own);
+  std::filesystem::create_hard_link(dir_ / "privd.sock", pathOf("kubelet.sock"));
+  expectElsewhere();
 }
 
 TEST_F(KubeletGateTest, ASocketLeftByADeadKubeletMeansNotYet) {
@@ -203,6 +243,23 @@ TEST_F(KubeletGateDraTest, TheNextSocketTakesTheNameOver) {
     EXPECT_TRUE(acceptFrom(first->fd) == nullptr);
   }
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir_ / "plugins_registry"), {}), 1);
+}
+
+TEST_F(KubeletGateDraTest, TheRegistrySeesNoNameButTheSockets) {
+  const kj::AutoCloseFd watch(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  ASSERT_GE(inotify_add_watch(watch, (dir_ / "plugins_registry").c_str(), IN_CREATE | IN_MOVE), 0);
+  ASSERT_TRUE(dra_.listenDra(DraSocket::kRegistration));
+  ASSERT_TRUE(dra_.listenDra(DraSocket::kRegistration));
+  alignas(inotify_event) std::array<char, 4096> events;
+  const ssize_t size = read(watch, events.data(), events.size());
+  std::set<std::string> seen;
+  for (ssize_t at = 0; at < size;) {
+    const auto* event = reinterpret_cast<const inotify_event*>(&events.at(static_cast<size_t>(at)));
+    seen.emplace(event->name);
+    at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
+  }
+  // The kubelet logs an error for each that is gone when it looks, a temporary one, too.
+  EXPECT_EQ(seen, std::set<std::string>{"vfio.vfiogate.dev-reg.sock"});
 }
 
 TEST_F(KubeletGateDraTest, WithdrawsItsOwnNameOnly) {

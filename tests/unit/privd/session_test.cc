@@ -16,10 +16,12 @@ protected:
   ~SessionTest() noexcept override = default;
 
   void hold(schema::GroupControl::Client control) {
-    control.holdRequest().send().wait(io_.waitScope);
+    auto request = control.allocateRequest();
+    request.setNote("resource=vfiogate.dev/gpu");
+    request.send().wait(io_.waitScope);
   }
   void drop(schema::GroupControl::Client control) {
-    control.dropRequest().send().wait(io_.waitScope);
+    control.releaseRequest().send().wait(io_.waitScope);
   }
   void adopted(schema::Session::Client session) {
     session.adoptedRequest().send().wait(io_.waitScope);
@@ -33,11 +35,11 @@ TEST_F(SessionTest, HoldsAGroupByItsMembers) {
   auto& controls = plugind.watch(plugind.enter());
   hold(controls.at(IommuGroupId(7)));
   hold(controls.at(IommuGroupId(7)));
-  EXPECT_TRUE(holds_.anyOf(kSeven));
-  EXPECT_FALSE(holds_.anyOf(kEight));
+  EXPECT_TRUE(allocations_.anyOf(kSeven));
+  EXPECT_FALSE(allocations_.anyOf(kEight));
   drop(controls.at(IommuGroupId(7)));
   drop(controls.at(IommuGroupId(7)));
-  EXPECT_FALSE(holds_.anyOf(kSeven));
+  EXPECT_FALSE(allocations_.anyOf(kSeven));
 }
 
 TEST_F(SessionTest, KeepsHoldsWhilePlugindIsAwayUntilTheNextOneIsAdopted) {
@@ -47,16 +49,16 @@ TEST_F(SessionTest, KeepsHoldsWhilePlugindIsAwayUntilTheNextOneIsAdopted) {
     for (auto& [id, control] : controls) hold(control);
   }
   poll();
-  EXPECT_TRUE(holds_.anyOf(kSeven));
-  EXPECT_TRUE(holds_.anyOf(kEight));
+  EXPECT_TRUE(allocations_.anyOf(kSeven));
+  EXPECT_TRUE(allocations_.anyOf(kEight));
   ServedPeer after(node_, io_);
   auto session = after.enter();
   hold(after.watch(session).at(IommuGroupId(8)));
-  EXPECT_TRUE(holds_.anyOf(kSeven)) << "it has not said yet what it knows";
+  EXPECT_TRUE(allocations_.anyOf(kSeven)) << "it has not said yet what it knows";
   adopted(session);
   adopted(session);
-  EXPECT_FALSE(holds_.anyOf(kSeven));
-  EXPECT_TRUE(holds_.anyOf(kEight));
+  EXPECT_FALSE(allocations_.anyOf(kSeven));
+  EXPECT_TRUE(allocations_.anyOf(kEight));
 }
 
 TEST_F(SessionTest, I10_WhoHoldsInALoopHoldsNoMoreThanItsGroups) {
@@ -68,8 +70,8 @@ TEST_F(SessionTest, I10_WhoHoldsInALoopHoldsNoMoreThanItsGroups) {
     adopted(session);
   }
   for (auto& [id, control] : controls) drop(control);
-  EXPECT_FALSE(holds_.anyOf(kSeven));
-  EXPECT_FALSE(holds_.anyOf(kEight));
+  EXPECT_FALSE(allocations_.anyOf(kSeven));
+  EXPECT_FALSE(allocations_.anyOf(kEight));
 }
 
 TEST_F(SessionTest, AHoldIsDroppedAlsoAfterTheGroupLeft) {
@@ -77,9 +79,9 @@ TEST_F(SessionTest, AHoldIsDroppedAlsoAfterTheGroupLeft) {
   auto control = plugind.watch(plugind.enter()).at(IommuGroupId(8));
   hold(control);
   tree_.remove("0000:02:00.0");
-  EXPECT_TRUE(holds_.anyOf(kEight));
+  EXPECT_TRUE(allocations_.anyOf(kEight));
   drop(control);
-  EXPECT_FALSE(holds_.anyOf(kEight));
+  EXPECT_FALSE(allocations_.anyOf(kEight));
 }
 
 TEST_F(SessionTest, EnteringAgainIsTheSameSession) {

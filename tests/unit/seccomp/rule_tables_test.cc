@@ -212,7 +212,6 @@ TEST(PlugindTable, AnswersLateOpenersInsteadOfKillingThem) {
   const auto verdict = [&filter](int number) {
     return test::evaluate(filter, test::nativeCall(number, {}));
   };
-  EXPECT_EQ(verdict(SYS_open), SECCOMP_RET_ERRNO | EACCES);
   EXPECT_EQ(verdict(SYS_openat), SECCOMP_RET_ERRNO | EACCES);
   EXPECT_EQ(verdict(SYS_clone3), SECCOMP_RET_ERRNO | ENOSYS);
   EXPECT_EQ(verdict(SYS_openat2), kKill);

@@ -23,6 +23,16 @@ std::vector<const PciDevice*> endpointsOf(const Snapshot& hardware, const IommuG
   return endpoints;
 }
 
+/// Whoever stands in the way leaves its driver, unless the host needs it.
+std::string fixFor(const Snapshot& hardware, const Viability& seen) {
+  const std::string culprit = seen.culprit ? seen.culprit->str() : std::string("it");
+  if (seen.culprit && isPlatform(hardware.devices.at(*seen.culprit))) {
+    return "use a slot below a port with ACS, or turn ACS on in firmware (lspci -vv: ACSCap)";
+  }
+  return "echo vfio-pci > driver_override of " + culprit +
+         ", unbind it, then write its address to drivers_probe";
+}
+
 std::vector<std::string> addressesOf(const std::vector<const PciDevice*>& devices) {
   std::vector<std::string> addresses;
   for (const PciDevice* device : devices) addresses.push_back(device->address.str());
@@ -44,9 +54,7 @@ void checkViability(const Snapshot& hardware, Findings& findings) {
     findings.push_back({Check::kGroupViability, Level::kProblem, std::to_string(id.number()),
                         explain(hardware, (*onVfio)->address, seen),
                         (*onVfio)->address.str() + " is on " + (*onVfio)->driver,
-                        "echo vfio-pci > driver_override of " +
-                            (seen.culprit ? seen.culprit->str() : std::string("it")) +
-                            ", unbind it, then write its address to drivers_probe"});
+                        fixFor(hardware, seen)});
   }
   if (blocked == 0) {
     findings.push_back({Check::kGroupViability, Level::kOk, "",

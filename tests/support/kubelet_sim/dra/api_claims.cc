@@ -13,11 +13,6 @@ namespace {
 using ApiJson = nlohmann::json;
 
 constexpr std::chrono::seconds kApiPatience{10};
-const std::string kApiGroup = "/apis/resource.k8s.io/v1";
-
-std::string claimPath(const std::string& nameSpace, const std::string& name) {
-  return kApiGroup + "/namespaces/" + nameSpace + "/resourceclaims/" + name;
-}
 
 AllocationResult resultOf(const ApiJson& json) {
   AllocationResult result{.request = json.at("request"),
@@ -51,8 +46,16 @@ ResourceClaim claimFrom(const ApiJson& json) {
 
 }  // namespace
 
-ApiClaims::ApiClaims(std::uint16_t port, std::string node, std::function<std::string()> token)
-    : port_(port), node_(std::move(node)), token_(std::move(token)) {}
+ApiClaims::ApiClaims(std::uint16_t port, std::string node, std::function<std::string()> token,
+                     const std::string& version)
+    : port_(port),
+      node_(std::move(node)),
+      token_(std::move(token)),
+      group_("/apis/resource.k8s.io/" + version) {}
+
+std::string ApiClaims::pathOf(const std::string& nameSpace, const std::string& name) const {
+  return group_ + "/namespaces/" + nameSpace + "/resourceclaims/" + name;
+}
 
 std::optional<std::string> ApiClaims::ask(const std::string& request, std::string& why,
                                           const std::string& body) const {
@@ -76,7 +79,7 @@ std::optional<std::string> ApiClaims::ask(const std::string& request, std::strin
 
 std::optional<ResourceClaim> ApiClaims::get(const std::string& nameSpace, const std::string& name,
                                             std::string& why) {
-  const auto body = ask("GET " + claimPath(nameSpace, name), why);
+  const auto body = ask("GET " + pathOf(nameSpace, name), why);
   if (!body) return std::nullopt;
   try {
     return claimFrom(ApiJson::parse(*body));
@@ -89,7 +92,7 @@ std::optional<ResourceClaim> ApiClaims::get(const std::string& nameSpace, const 
 
 bool ApiClaims::wipe(const std::string& selector) {
   std::string why;
-  return ask("DELETE " + kApiGroup + "/resourceslices?fieldSelector=" + selector, why).has_value();
+  return ask("DELETE " + group_ + "/resourceslices?fieldSelector=" + selector, why).has_value();
 }
 
 bool ApiClaims::wipeNode() {
@@ -112,7 +115,7 @@ std::string ApiClaims::reserve(const std::string& nameSpace, const std::string& 
     list.push_back({{"resource", "pods"}, {"name", uid}, {"uid", uid}});
   }
   const ApiJson patch = {{"status", {{"reservedFor", list}}}};
-  ask("PATCH " + claimPath(nameSpace, name) + "/status", why, patch.dump());
+  ask("PATCH " + pathOf(nameSpace, name) + "/status", why, patch.dump());
   return why;
 }
 

@@ -67,13 +67,15 @@ TEST(ApiUrl, AServiceMayHaveAnIpv6Address) {
 }
 
 TEST(ClaimPath, TakesNamesAlone) {
-  EXPECT_EQ(claimPath("ns", "a.b-1"),
-            "/apis/resource.k8s.io/v1/namespaces/ns/resourceclaims/a.b-1");
-  for (const std::string name : {"", "..", ".", "a/b", "A", "a b", "a?b", "a%2f", "a\n"}) {
-    EXPECT_EQ(claimPath("ns", name), std::nullopt) << name;
-    EXPECT_EQ(claimPath(name, "c"), std::nullopt) << name;
+  for (const ResourceApi api : kResourceApis) {
+    EXPECT_EQ(claimPath(api, "ns", "a.b-1"), std::string("/apis/resource.k8s.io/") + nameOf(api) +
+                                                 "/namespaces/ns/resourceclaims/a.b-1");
   }
-  EXPECT_EQ(claimPath("ns", std::string(254, 'a')), std::nullopt);
+  for (const std::string name : {"", "..", ".", "a/b", "A", "a b", "a?b", "a%2f", "a\n"}) {
+    EXPECT_EQ(claimPath(ResourceApi::kV1, "ns", name), std::nullopt) << name;
+    EXPECT_EQ(claimPath(ResourceApi::kV1, name, "c"), std::nullopt) << name;
+  }
+  EXPECT_EQ(claimPath(ResourceApi::kV1, "ns", std::string(254, 'a')), std::nullopt);
 }
 
 }  // namespace

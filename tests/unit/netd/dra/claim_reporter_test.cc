@@ -10,6 +10,8 @@ namespace {
 
 using testing::HasSubstr;
 
+constexpr const char* kServed =
+    R"({"resources":[{"name":"resourceclaims"},{"name":"resourceslices"}]})";
 constexpr const char* kClaim =
     R"({"metadata":{"uid":"u-1","resourceVersion":"41"},"status":{"allocation":{}}})";
 
@@ -19,6 +21,11 @@ public:
   ~ClaimReporterTest() noexcept override = default;
 
 protected:
+  void SetUp() override {
+    script_.answers = {ApiAnswer{200, kServed}};
+    ASSERT_TRUE(versions_.current(script_).wait(scope_));
+    script_.asked.clear();
+  }
   std::string written(const std::string& name = "c") {
     const ClaimReport report{"vfio.vfiogate.dev", "ns", name, "u-1", {{"p", "d", {}, true, "R"}}};
     return reporter_.write(report).wait(scope_);
@@ -27,7 +34,9 @@ protected:
   kj::EventLoop loop_;
   kj::WaitScope scope_{loop_};
   ScriptedApi script_;
-  ClaimReporter reporter_{script_, []() { return std::chrono::sys_seconds{}; }};
+  ApiVersions versions_{[](ResourceApi) {}};
+  ClaimFetcher fetcher_{script_, versions_};
+  ClaimReporter reporter_{script_, fetcher_, []() { return std::chrono::sys_seconds{}; }};
 };
 
 TEST_F(ClaimReporterTest, ReadsTheClaimAndPutsItsStatus) {
@@ -56,12 +65,22 @@ TEST_F(ClaimReporterTest, AConflictIsReadAndWrittenAgainButNotForEver) {
 
 TEST_F(ClaimReporterTest, FailuresAreInWords) {
   EXPECT_THAT(written(), HasSubstr("the script has ended"));
-  script_.answers = {ApiAnswer{404, R"({"message":"not found"})"}};
+  script_.answers = {ApiAnswer{404, R"({"message":"not found"})"}, ApiAnswer{200, kServed}};
   EXPECT_EQ(written(), "the API server answers 404: not found");
   script_.answers = {ApiAnswer{200, kClaim},
                      ApiAnswer{403, R"({"message":"resourceclaims/driver"})"}};
   EXPECT_EQ(written(), "the API server answers 403: resourceclaims/driver");
   EXPECT_THAT(written("../x"), HasSubstr("no claim's name"));
+}
+
+// An upgrade between reading and writing.
+TEST_F(ClaimReporterTest, WhatWasReadAsAVersionThatIsGoneIsReadAnew) {
+  script_.answers = {ApiAnswer{200, kClaim}, ApiAnswer{404, ""},      ApiAnswer{404, ""},
+                     ApiAnswer{404, ""},     ApiAnswer{200, kServed}, ApiAnswer{200, kClaim},
+                     ApiAnswer{200, ""}};
+  EXPECT_EQ(written(), "");
+  EXPECT_EQ(script_.asked.back().path,
+            "/apis/resource.k8s.io/v1beta2/namespaces/ns/resourceclaims/c/status");
 }
 
 }  // namespace

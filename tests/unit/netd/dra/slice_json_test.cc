@@ -31,8 +31,16 @@ Slice wholeSlice() {
   return slice;
 }
 
-TEST(SliceJson, SaysEachKindOfValueInItsForm) {
-  const json object = jsonOf(wholeSlice());
+class SliceJson : public testing::TestWithParam<ResourceApi> {
+protected:
+  static json written(const Slice& slice) { return jsonOf(slice, GetParam()); }
+  static auto read(const json& object) { return sliceFrom(object, GetParam()); }
+};
+INSTANTIATE_TEST_SUITE_P(As, SliceJson, testing::ValuesIn(kResourceApis),
+                         [](const auto& api) { return std::string(nameOf(api.param)); });
+
+TEST(SliceJsonForms, SayEachKindOfValue) {
+  const json object = jsonOf(wholeSlice(), ResourceApi::kV1);
   EXPECT_EQ(object.at("apiVersion"), "resource.k8s.io/v1");
   EXPECT_EQ(object.at("kind"), "ResourceSlice");
   EXPECT_EQ(object.at("metadata"), json::parse(R"({"name": "n1-d.example-000", "uid": "u",
@@ -55,34 +63,56 @@ TEST(SliceJson, SaysEachKindOfValueInItsForm) {
                         "counters": {"group-7": {"value": "1"}, "group-8": {"value": "1"}}}]})"));
 }
 
-TEST(SliceJson, ReadsWhatItWrote) {
-  const auto read = sliceFrom(jsonOf(wholeSlice()));
-  ASSERT_TRUE(read);
-  EXPECT_EQ(*read, wholeSlice());
+TEST(SliceJsonForms, DifferInTheVersionAndInWhereADeviceHasWhatItIs) {
+  const json newest = jsonOf(wholeSlice(), ResourceApi::kV1);
+  json second = jsonOf(wholeSlice(), ResourceApi::kV1beta2);
+  EXPECT_EQ(second.at("apiVersion"), "resource.k8s.io/v1beta2");
+  second["apiVersion"] = newest.at("apiVersion");
+  EXPECT_EQ(second, newest);
+  json first = jsonOf(wholeSlice(), ResourceApi::kV1beta1);
+  EXPECT_EQ(first.at("apiVersion"), "resource.k8s.io/v1beta1");
+  EXPECT_EQ(first.at("spec").at("devices").at(1),
+            json::parse(R"({"name": "0000-01-00-1", "basic": {}})"))
+      << "a device without it is refused";
+  for (json& device : first["spec"]["devices"]) {
+    json aspects = device.at("basic");
+    aspects["name"] = device.at("name");
+    device = aspects;
+  }
+  first["apiVersion"] = newest.at("apiVersion");
+  EXPECT_EQ(first, newest);
 }
 
-TEST(SliceJson, WhatOthersAddBesideTheSpecIsNoDifference) {
-  json object = jsonOf(wholeSlice());
+TEST_P(SliceJson, ReadsWhatItWrote) {
+  const auto again = read(written(wholeSlice()));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(*again, wholeSlice());
+}
+
+TEST_P(SliceJson, WhatOthersAddBesideTheSpecIsNoDifference) {
+  json object = written(wholeSlice());
   object["metadata"]["managedFields"] = json::array({"x"});
   object["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z";
   object["metadata"]["generation"] = 4;
   object["status"] = {{"seen", true}};
-  const auto read = sliceFrom(object);
-  ASSERT_TRUE(read);
-  EXPECT_EQ(*read, wholeSlice());
+  const auto again = read(object);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(*again, wholeSlice());
 }
 
-TEST(SliceJson, WhatWeNeverWriteInTheSpecIsStrange) {
-  const std::vector<std::pair<const char*, json>> rows = {
+TEST_P(SliceJson, WhatWeNeverWriteInTheSpecIsStrange) {
+  const std::string of = GetParam() == ResourceApi::kV1beta1 ? "/devices/0/basic" : "/devices/0";
+  const std::vector<std::pair<std::string, json>> rows = {
       {"/allNodes", true},
-      {"/devices/0/capacity", {{"memory", {{"value", "1Gi"}}}}},
-      {"/devices/0/taints/0/effect", "NoExecute"},
-      {"/devices/0/taints/0/timeAdded", "yesterday"},
-      {"/devices/0/attributes/model", {{"string", "T4"}, {"int", 1}}},
-      {"/devices/0/attributes/model", "T4"},
-      {"/devices/0/consumesCounters/0/counters/group-7/value", "2"},
+      {of + "/capacity", {{"memory", {{"value", "1Gi"}}}}},
+      {of + "/taints/0/effect", "NoExecute"},
+      {of + "/taints/0/timeAdded", "yesterday"},
+      {of + "/attributes/model", {{"string", "T4"}, {"int", 1}}},
+      {of + "/attributes/model", "T4"},
+      {of + "/consumesCounters/0/counters/group-7/value", "2"},
       {"/devices/1/name", "0000-01-00-0"},
       {"/devices/1", 7},
+      {"/devices/1/composite", json::object()},
       {"/devices", "none"},
       {"/pool", json::array({1, 2})},
       {"/pool/generation", "3"},
@@ -90,33 +120,33 @@ TEST(SliceJson, WhatWeNeverWriteInTheSpecIsStrange) {
       {"/driver", json::object()},
   };
   for (const auto& [path, value] : rows) {
-    json object = jsonOf(wholeSlice());
+    json object = written(wholeSlice());
     object["spec"][json::json_pointer(path)] = value;
-    const auto read = sliceFrom(object);
-    ASSERT_TRUE(read) << path;
-    EXPECT_NE(read->spec.strange, "") << path << " is " << value;
+    const auto strange = read(object);
+    ASSERT_TRUE(strange) << path;
+    EXPECT_NE(strange->spec.strange, "") << path << " is " << value;
   }
 }
 
-TEST(SliceJson, OnlyTheNodeAsControllerIsItsOwner) {
-  json object = jsonOf(wholeSlice());
+TEST_P(SliceJson, OnlyTheNodeAsControllerIsItsOwner) {
+  json object = written(wholeSlice());
   object["metadata"]["ownerReferences"][0]["controller"] = false;
   object["metadata"]["ownerReferences"].push_back({{"kind", "Pod"}, {"name", "p"}});
-  auto read = sliceFrom(object);
-  ASSERT_TRUE(read);
-  EXPECT_EQ(read->owner, std::nullopt);
-  Slice kept = std::move(read).value();
+  auto orphan = read(object);
+  ASSERT_TRUE(orphan);
+  EXPECT_EQ(orphan->owner, std::nullopt);
+  Slice kept = std::move(orphan).value();
   kept.owner = SliceOwner{"n1", "node-uid"};
-  EXPECT_EQ(jsonOf(kept).at("metadata").at("ownerReferences").size(), 2U)
+  EXPECT_EQ(written(kept).at("metadata").at("ownerReferences").size(), 2U)
       << "somebody else's owner stays";
 }
 
-TEST(SliceJson, WhatIsNoStoredObjectIsAnError) {
+TEST_P(SliceJson, WhatIsNoStoredObjectIsAnError) {
   for (const char* text : {"{}", "[]", "7", R"({"metadata": {"name": "n", "uid": "u"}})",
                            R"({"metadata": {"name": 7, "uid": "u", "resourceVersion": "1"}})"}) {
-    EXPECT_FALSE(sliceFrom(json::parse(text))) << text;
+    EXPECT_FALSE(read(json::parse(text))) << text;
   }
-  EXPECT_TRUE(sliceFrom(json::parse(
+  EXPECT_TRUE(read(json::parse(
       R"({"metadata": {"name": "n", "uid": "u", "resourceVersion": "1"}, "spec": null})")));
 }
 

@@ -168,6 +168,24 @@ TEST_F(OnAllocate, WithoutTheRightNothingIsOfferedAndStatusSaysWhy) {
   EXPECT_THAT(status.resources.front().devices.front().hardwareText, HasSubstr("no right to bind"));
 }
 
+TEST_F(OnAllocate, TheGuardThatRefusesIsSaidEverywhere) {
+  node.facts.bindable = {kOwnGroup};
+  node.facts.barred = {
+      {kSharedGroup, "users: 0000:01:00.0: module nvidia is used 3 times; end it"}};
+  node.start();
+  EXPECT_EQ(node.frame("gpu"), "0000:01:00.0- 0000:02:00.0+");
+  const CallId call = node.ask("gpu", {kA});
+  EXPECT_EQ(node.outcome(call), "not-viable:guard-users");
+  EXPECT_THAT(node.text(call), HasSubstr("module nvidia is used 3 times"));
+  const DeviceStatus a = statusOf(node.ledger.state(), {}).resources.front().devices.front();
+  EXPECT_EQ(a.reason, "guard-users");
+  EXPECT_THAT(a.reasonText, HasSubstr("module nvidia is used 3 times"));
+  node.facts.barred.clear();
+  node.facts.bindable.insert(kSharedGroup);
+  node.see();
+  EXPECT_EQ(node.frame("gpu"), "0000:01:00.0+ 0000:02:00.0+");
+}
+
 TEST_F(OnAllocate, StatusSaysBindable) {
   node.start();
   const PluginStatus status = statusOf(node.ledger.state(), {});
@@ -181,13 +199,14 @@ TEST(HardwareFacts, ComeFromPrivdsRecordOfEachGroup) {
   group.office = {.bindable = true, .boundForLending = true};
   snapshot.groups.emplace(group.id, group);
   IommuGroup other{.id = kOwnGroup};
-  other.office = {.busy = true, .operatorHeld = true, .stuck = true};
+  other.office = {.busy = true, .operatorHeld = true, .stuck = true, .bar = "users: why"};
   snapshot.groups.emplace(other.id, other);
   const HardwareFacts facts = factsOf(snapshot, true);
   EXPECT_EQ(facts.bindable, std::set{kSharedGroup});
   EXPECT_EQ(facts.boundForLending, std::set{kSharedGroup});
   EXPECT_EQ(facts.binding, std::set{kOwnGroup});
   EXPECT_EQ(facts.operatorHeld, std::set{kOwnGroup});
+  EXPECT_EQ(facts.barred.at(kOwnGroup), "users: why");
   EXPECT_EQ(facts.stuck, std::set{kOwnGroup});
   EXPECT_THAT(factsOf(snapshot, false).bindable, IsEmpty());
 }

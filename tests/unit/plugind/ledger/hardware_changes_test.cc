@@ -111,6 +111,23 @@ TEST_F(LedgerCase, RebootOnAllocate) {
   EXPECT_EQ(node.outcome(call), "done");
 }
 
+// I4: the kubelet grants again and starts before its checkpoint is read.
+TEST_F(LedgerCase, AGrantAfterTheCheckpointIsJudgedByItsOwnNodes) {
+  node.start();
+  hold("p1", "gpu", {kA});
+  node.entries[0].lent = fingerprintOf(node.facts, {at(kA)});
+  node.write();
+  node.hardware.regroup(kA, 13);
+  node.see();
+  ASSERT_EQ(node.preStart("gpu", {kA}), "stale-nodes");
+  node.pass(timing::kSettling);
+  ASSERT_EQ(node.allocate("gpu", {kA}), "granted") << "to p2";
+  EXPECT_EQ(node.preStart("gpu", {kA}), "done");
+  node.hardware.regroup(kA, 14);
+  node.see();
+  EXPECT_EQ(node.preStart("gpu", {kA}), "stale-nodes") << "p2's are of group 13";
+}
+
 // 20, I1 and I4.
 TEST_F(LedgerCase, UnplugReplugHeld) {
   node.start();
@@ -131,7 +148,8 @@ TEST_F(LedgerCase, UnplugReplugHeld) {
 TEST_F(LedgerCase, UnbindByHandHeld) {
   node.start();
   hold("p1", "gpu", {kA});
-  EXPECT_EQ(node.ledger.state().held, std::set{IommuGroupId(31)}) << "privd refuses by hand";
+  EXPECT_EQ(node.ledger.state().held.size(), 1U);
+  EXPECT_TRUE(node.ledger.state().held.contains(IommuGroupId(31))) << "privd refuses by hand";
   const PciDevice bound = node.hardware.device(kA);
   unbind(node.hardware.device(kA), "nvidia");
   node.see();

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "plugind/core/ledger/fingerprint.h"
 #include "tests/unit/plugind/ledger/ledger_case.h"
 
@@ -70,12 +72,12 @@ TEST_F(LedgerCase, CheckpointLostRunning) {
   node.pass(30s);
   ASSERT_EQ(node.holding(kA), Holding::kForgotten);
   EXPECT_TRUE(node.told("kubelet-forgot"));
-  EXPECT_EQ(node.allocate("gpu", {kA}), "still-open");
+  EXPECT_EQ(node.allocate("gpu", {kA}), "forgotten");
   EXPECT_EQ(node.holding(kA), Holding::kForgotten);
   EXPECT_EQ(node.frame("gpu"), "0000:01:00.0+ 0000:02:00.0+") << "its pod still counts";
 }
 
-// 12, I1.
+// 12, I1: an offer of a kubelet that lost its memory says nothing of the pod that it forgot.
 TEST_F(LedgerCase, CheckpointLostIdle) {
   node.start();
   hold("p1", "gpu", {kA});
@@ -83,7 +85,11 @@ TEST_F(LedgerCase, CheckpointLostIdle) {
   node.newKubelet();
   node.pass(30s);
   ASSERT_EQ(node.holding(kA), Holding::kForgotten);
-  EXPECT_EQ(node.allocate("gpu", {kA}), "granted");
+  const CallId call = node.ask("gpu", {kA});
+  EXPECT_EQ(node.outcome(call), "forgotten");
+  EXPECT_THAT(node.text(call), HasSubstr("forgotten by the kubelet: its pod may run still"));
+  EXPECT_EQ(node.allocate("other", {kB}), "group-lent");
+  EXPECT_EQ(node.ledger.state().records.at(0).podUid, "p1") << "the refused one takes nothing";
 }
 
 // 32: live.
@@ -98,6 +104,36 @@ TEST_F(LedgerCase, AdoptIdleNode) {
   EXPECT_EQ(node.outcome(prepare), "granted");
 }
 
+// A node on which no resource of the configuration has a device shows no frame: nothing is to be
+// looked for, and a device that is plugged in later is lent at once.
+TEST_F(LedgerCase, ANodeWithoutADeviceOfTheConfigurationIsAdoptedAtOnce) {
+  for (const bool configured : {true, false}) {
+    test::LedgerNode one;
+    one.hardware.add("0000:03:00.0", 33).device = std::uint16_t{0x1533};
+    if (configured) one.offer("device=2684", "gpu");
+    one.streams = one.readable = false;
+    one.noCheckpoint = true;
+    one.start(false);
+    EXPECT_TRUE(one.ledger.adopted()) << configured;
+    EXPECT_EQ(one.frame("gpu"), "none");
+    if (!configured) continue;
+    one.streams = one.readable = true;
+    one.hardware.add(kA, 31);
+    one.see();
+    EXPECT_EQ(one.allocate("gpu", {kA}), "granted");
+  }
+}
+
+TEST_F(LedgerCase, WhatAnotherPluginServedHereIsWaitedFor) {
+  node.settings.resources.clear();
+  node.streams = false;
+  node.registered = {{"example.com/gpu", {kA}}};
+  node.start(false);
+  EXPECT_FALSE(node.ledger.adopted());
+  node.pass(31s);
+  EXPECT_TRUE(node.ledger.adopted());
+}
+
 // 33, I5.
 TEST_F(LedgerCase, ForgottenNotYet) {
   node.start();
@@ -105,9 +141,20 @@ TEST_F(LedgerCase, ForgottenNotYet) {
   setUse(31, GroupUse::kOpen);
   node.entries.clear();
   node.newKubelet();
-  EXPECT_EQ(node.allocate("gpu", {kA}), "still-open");
-  EXPECT_EQ(node.holding(kA), Holding::kForgotten) << "not lingering";
+  EXPECT_EQ(node.allocate("gpu", {kA}), "forgotten");
+  EXPECT_EQ(node.holding(kA), Holding::kLent) << "not lingering, and not yet forgotten";
   EXPECT_THAT(node.frame("gpu"), HasSubstr("0000:01:00.0+"));
+}
+
+// Row 17: an answer that nobody has named is found open.
+TEST_F(LedgerCase, WhatIsOfferedAgainAndFoundOpenLingers) {
+  node.start();
+  ASSERT_EQ(node.allocate("gpu", {kA}), "granted");
+  setUse(31, GroupUse::kOpen);
+  for (int again = 0; again < 2; ++again) {
+    EXPECT_EQ(node.allocate("gpu", {kA}), "still-open");
+    EXPECT_EQ(node.holding(kA), Holding::kLingering);
+  }
 }
 
 // Section 6: neither List nor checkpoint, or no privd: nothing is registered.
@@ -141,7 +188,7 @@ TEST_F(LedgerCase, AnUnreadableCheckpointKeepsTheLedgerFromBeingAdopted) {
   EXPECT_TRUE(node.ledger.adopted());
 }
 
-// Section 4: a forgotten one is let go by its pod's absence from two Lists, 60 s apart.
+// Section 4: a forgotten one is let go by its pod's absence from two Lists, 30 s apart.
 TEST_F(LedgerCase, AForgottenHolderEndsWithItsPod) {
   node.start();
   hold("p1", "gpu", {kA});
@@ -153,10 +200,137 @@ TEST_F(LedgerCase, AForgottenHolderEndsWithItsPod) {
   node.pass(5min);
   ASSERT_EQ(node.holding(kA), Holding::kForgotten) << "listed without devices";
   node.list = {};
-  node.pass(50s);
+  node.pass(25s);
   ASSERT_EQ(node.holding(kA), Holding::kForgotten);
-  node.pass(40s);
+  node.pass(30s);
   EXPECT_EQ(node.holding(kA), Holding::kFree);
+}
+
+// The checkpoint is as the former kubelet left it: the new one remembers, and its offer is its
+// word.
+TEST_F(LedgerCase, AKubeletThatBeganWithItsCheckpointIsBelieved) {
+  node.start();
+  hold("p1", "gpu", {kA});
+  const CheckpointVersion left = node.version();
+  node.pass(2s);
+  node.newKubelet();
+  node.forget("p1");
+  node.run(node.ledger.versionRead(left, false, node.now, node.now.instant - 1s));
+  EXPECT_EQ(node.allocate("gpu", {kA}), "forgotten") << "it may have been read before";
+  node.run(node.ledger.versionRead(left, false, node.now, node.now.instant));
+  EXPECT_EQ(node.allocate("gpu", {kA}), "granted");
+}
+
+// A successor of the same name asks again and again, as a StatefulSet's does: List has it while it
+// asks, and has no UID. It gets the device within 60 s of the former's end.
+TEST_F(LedgerCase, ASuccessorOfTheSameNameGetsTheDeviceOfAForgottenHolder) {
+  node.start();
+  hold("uid-1", "gpu", {kA});
+  node.list = {{{"ns", "web-0", "main", "vfiogate.dev/gpu", {kA}}}, {"ns/web-0"}};
+  node.pass(20s);
+  node.entries.clear();
+  node.list = {{}, {"ns/web-0"}};
+  node.newKubelet();
+  node.pass(90s);
+  ASSERT_EQ(node.holding(kA), Holding::kForgotten);
+  node.list = {};  // the former ended
+  std::string outcome;
+  int seconds = 0;
+  for (; seconds < 60 && outcome != "granted"; seconds += 2) {
+    node.list = {{}, {"ns/web-0"}};  // the successor is being admitted
+    outcome = node.allocate("gpu", {kA});
+    node.list = {};  // and was rejected
+    if (outcome != "granted") node.pass(2s);
+  }
+  EXPECT_EQ(outcome, "granted") << seconds << " s after the end";
+}
+
+// Where the successor got other devices, the checkpoint has its UID.
+TEST_F(LedgerCase, APodOfTheSameNameWithAnotherUidIsAnotherPod) {
+  node.start();
+  hold("uid-1", "gpu", {kA});
+  node.list = {{{"ns", "web-0", "main", "vfiogate.dev/gpu", {kA}}}, {"ns/web-0"}};
+  node.pass(20s);
+  node.entries.clear();
+  node.newKubelet();
+  node.entries.push_back(
+      {"uid-2", "main", "example.com/nic", {"eth0"}, std::nullopt, std::nullopt});
+  node.list = {{{"ns", "web-0", "main", "example.com/nic", {"eth0"}}}, {"ns/web-0"}};
+  node.write();
+  node.pass(30s);
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
+}
+
+// The kubelet took its word back: whoever had the device before has it still, until released.
+TEST_F(LedgerCase, AGrantThatTheKubeletNeverRecordsErasesNothing) {
+  node.start();
+  hold("p1", "gpu", {kA});
+  ASSERT_EQ(node.allocate("gpu", {kA}), "granted");  // the kubelet let p1 go, so it says
+  ASSERT_EQ(node.ledger.state().records.size(), 1U);
+  EXPECT_EQ(node.ledger.state().records[0].before.size(), 1U);
+  node.entries.clear();
+  node.pass(34s);
+  EXPECT_TRUE(node.told("remembered"));
+  ASSERT_EQ(node.ledger.state().records.size(), 1U);
+  EXPECT_EQ(node.ledger.state().records[0].podUid, "p1");
+  EXPECT_EQ(node.allocate("other", {kB}), "group-lent");
+  node.pass(20s);
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
+}
+
+TEST_F(LedgerCase, TheJournalSaysThatThePodBeforeLetGo) {
+  node.start();
+  hold("p1", "gpu", {kA});
+  node.forget("p1");
+  hold("p2", "gpu", {kA});
+  const auto released = std::ranges::find(node.journal, "released", &JournalEvent::event);
+  ASSERT_NE(released, node.journal.end());
+  EXPECT_EQ(released->podUid, "p1");
+  EXPECT_EQ(node.ledger.state().records.at(0).podUid, "p2");
+}
+
+// A file's time may be earlier than that of the answer that it records: the kernel stamps files by
+// a clock that lags. The reference in the recorded answer tells.
+TEST_F(LedgerCase, AVersionWithTheGrantsReferenceIsNoOlderThanTheGrant) {
+  node.start();
+  ASSERT_EQ(node.allocate("gpu", {kA}), "granted");
+  const auto& response = *node.answers.at(CallId(node.lastCall)).response;
+  EXPECT_EQ(response.annotations.at(kRefAnnotation), "7f3a");
+  node.entries.push_back({"p1",
+                          "main",
+                          "vfiogate.dev/gpu",
+                          {kA},
+                          std::nullopt,
+                          response.annotations.at(kRefAnnotation)});
+  CheckpointVersion version = node.version();
+  version.written -= 3ms;
+  node.run(node.ledger.versionRead(version, false, node.now));
+  EXPECT_EQ(node.holding(kA), Holding::kLent);
+  EXPECT_EQ(node.ledger.state().records.at(0).podUid, "p1");
+}
+
+// PreStart names nobody: what the kubelet's memory says later is told when it is known.
+TEST_F(LedgerCase, TheJournalSaysWhichPodItWas) {
+  node.start();
+  ASSERT_EQ(node.allocate("gpu", {kA}), "granted");
+  ASSERT_EQ(node.preStart("gpu", {kA}), "done");
+  EXPECT_FALSE(node.told("identified"));
+  node.pass(10ms);
+  node.record("p1", "gpu", {kA});
+  node.write();
+  const auto told = std::ranges::find(node.journal, "identified", &JournalEvent::event);
+  ASSERT_NE(told, node.journal.end());
+  EXPECT_EQ(told->podUid, "p1");
+}
+
+TEST_F(LedgerCase, TheJournalSaysWhyNoPodIsKnown) {
+  node.start();
+  ASSERT_EQ(node.allocate("gpu", {kA}), "granted");
+  node.pass(60s);
+  ASSERT_EQ(node.holding(kA), Holding::kFree);
+  const auto released = std::ranges::find(node.journal, "released", &JournalEvent::event);
+  ASSERT_NE(released, node.journal.end());
+  EXPECT_THAT(released->text, HasSubstr("pod unknown"));
 }
 
 TEST_F(LedgerCase, AForgottenHolderWithoutANameEndsAfterTenMinutes) {

@@ -65,6 +65,19 @@ TEST_F(Offering, TheStartTellsOnceWhyEachDeviceIsNotOffered) {
   EXPECT_EQ(told(), "");
 }
 
+TEST_F(Offering, AStartDoesNotTellOfWhatAPodHasAsOffered) {
+  node.offer("10de:2684", "gpu");
+  node.hardware.add(kCard, 7);
+  node.hardware.add(kOther, 8);
+  node.record("pod-1", "gpu", {kCard});
+  node.start();
+  EXPECT_EQ(told(), "offered ready 0000:02:00.0");
+  ASSERT_FALSE(node.journal.empty());
+  EXPECT_EQ(node.journal.front().event, "adopted") << "who has what is read first";
+  bindTo("nvidia");
+  EXPECT_EQ(told(), "offered ready 0000:02:00.0; withheld host-driver 0000:01:00.0");
+}
+
 TEST_F(Offering, EveryChangeOfTheReasonIsTold) {
   begin();
   bindTo("nvidia");

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "plugind/core/explanation.h"
+#include "plugind/core/ledger/empty_resources.h"
 #include "tests/unit/plugind/ledger/ledger_case.h"
 
 namespace vfiogate {
@@ -44,7 +45,6 @@ protected:
 // I5: what is for claims only never counts with the kubelet's other allocator.
 TEST_F(ServeCase, I5_WhatIsForClaimsOnlyIsInNoFrame) {
   gpu().serve = Serve::kDra;
-  node.registered = {{test::resource("gpu").str(), {kA, kC}}};
   node.start();
   EXPECT_EQ(node.frame("gpu"), "none");
   EXPECT_EQ(node.frame("other"), std::string(kB) + "+");
@@ -52,6 +52,29 @@ TEST_F(ServeCase, I5_WhatIsForClaimsOnlyIsInNoFrame) {
   EXPECT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
   EXPECT_EQ(node.frame("gpu"), "none");
   EXPECT_EQ(node.frame("other"), std::string(kB) + "-");
+}
+
+TEST_F(ServeCase, WhatWasMovedToClaimsIsRegisteredOnceMoreAndEnds) {
+  gpu().serve = Serve::kDra;
+  node.registered = {{test::resource("gpu").str(), {kA, kC}}};
+  node.start(false);
+  EXPECT_EQ(node.frame("gpu"), "");
+  EXPECT_FALSE(wantsPreStart(node.ledger.state(), test::resource("gpu")));
+  EXPECT_TRUE(wantsPreStart(node.ledger.state(), test::resource("other")));
+  node.pass(10s);
+  EXPECT_EQ(node.frame("gpu"), "none");
+}
+
+// F-D: a pod whose devices the kubelet has freed can start no container, through PreStart alone.
+TEST_F(ServeCase, I1_WhatIsHeldThroughTheKubeletKeepsItsPreStart) {
+  node.start();
+  ASSERT_EQ(node.allocate("gpu", {kA}), "granted");
+  gpu().serve = Serve::kDra;
+  node.see();
+  EXPECT_TRUE(wantsPreStart(node.ledger.state(), test::resource("gpu")));
+  node.pass(200s);
+  ASSERT_EQ(node.holding(kA), Holding::kFree) << "nobody ever named it";
+  EXPECT_FALSE(wantsPreStart(node.ledger.state(), test::resource("gpu")));
 }
 
 TEST_F(ServeCase, StatusSaysThatClaimsMayHaveIt) {
@@ -245,8 +268,26 @@ TEST_F(ServeCase, APrepareWithoutPrivdSaysSoOfTheClaim) {
   node.run(node.ledger.privdWent(node.now));
   const CallId call = node.askPrepare("c1", "gpu", {at(kA)});
   EXPECT_EQ(node.outcome(call), "waits");
-  node.pass(31s);
+  node.pass(timing::kPrepareDeadline);
   EXPECT_EQ(node.text(call), "the claim: cannot be checked, privd is away, privd-away");
+}
+
+// Of a node whose record of allocations is new, so that adoption takes its time.
+TEST_F(ServeCase, APrepareThatComesWithPlugindsStartIsAnsweredWithinTheKubeletsPatience) {
+  node.start(false);
+  const CallId call = node.askPrepare("c1", "gpu", {at(kA)});
+  EXPECT_EQ(node.outcome(call), "waits");
+  node.pass(40s);
+  EXPECT_EQ(node.outcome(call), "granted");
+}
+
+TEST_F(ServeCase, APrepareThatAdoptionDoesNotReachSaysThatTheHoldersAreNotKnown) {
+  node.looks = false;
+  node.start(false);
+  const CallId call = node.askPrepare("c1", "gpu", {at(kA)});
+  node.pass(40s);
+  EXPECT_EQ(node.outcome(call), "not-adopted");
+  EXPECT_THAT(node.text(call), HasSubstr("not known yet since plugind's start who has what"));
 }
 
 }  // namespace

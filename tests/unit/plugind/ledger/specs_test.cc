@@ -58,7 +58,8 @@ TEST_F(Specs, NamesAreHandedOverInPlaceOfNodes) {
   EXPECT_THAT(response.nodes, IsEmpty());
   EXPECT_THAT(response.cdiDevices, ElementsAre("vfiogate.dev/gpu=0000:01:00.0"));
   EXPECT_EQ(response.environment.size(), 1U);
-  EXPECT_THAT(response.annotations.at(kLentAnnotation), HasSubstr("0000:01:00.0 10de:2684 g31"));
+  EXPECT_THAT(response.annotations.at(kLentAnnotation),
+              HasSubstr("0000:01:00.0 10de:2684 class=030000 g31"));
 }
 
 TEST_F(Specs, KataHasNodesAndASpec) {

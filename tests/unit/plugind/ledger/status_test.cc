@@ -74,6 +74,7 @@ TEST_F(StatusOf, SaysWhetherPrivdIsThereAndAdoptionDone) {
   node.run(node.ledger.privdWent(node.now));
   EXPECT_FALSE(status().privdThere);
   EXPECT_EQ(status().privdAwaySince, node.now.instant);
+  EXPECT_FALSE(status().lendingOpen) << "an Allocate would be refused now, or wait";
 }
 
 TEST_F(StatusOf, ExplainSaysWhichEntryTookADeviceAndThatItIsOffered) {
@@ -97,6 +98,7 @@ TEST_F(StatusOf, ExplainSaysWhyADeviceIsNotOffered) {
   hold("p1", "gpu", {kA});
   EXPECT_EQ(explained(kA).reason, "offered") << "the kubelet goes on seeing what is held";
   EXPECT_THAT(explained(kA).lines, Contains(HasSubstr("lent; vfiogate.dev/gpu to a pod that")));
+  EXPECT_EQ(explained(kB).reason, "group-lent");
 }
 
 TEST_F(StatusOf, ExplainNamesTheDriverOfTheHostThatIsInTheWay) {

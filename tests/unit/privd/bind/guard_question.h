@@ -23,7 +23,7 @@ struct GuardQuestion {
   ChangeBy by = ChangeBy::kOperator;
   GuardSettings settings{};
   std::vector<GuardOverride> overrides{};
-  bool held = false;
+  Lent lent = Lent::kNo;
   bool operatorHeld = false;
 };
 
@@ -38,7 +38,7 @@ inline std::vector<Objection> ask(const Topology& topology, unsigned group,
                        .kind = question.kind,
                        .by = question.by,
                        .facts = topology.facts,
-                       .held = question.held,
+                       .lent = question.lent,
                        .operatorHeld = question.operatorHeld},
                       question.settings, question.overrides);
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "tests/unit/privd/bind/guard_question.h"
@@ -12,6 +13,13 @@ namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
+
+GuardSettings policy(const char* allow, const char* deny) {
+  GuardSettings settings;
+  if (*allow != '\0') settings.allow.push_back(*Selector::parse(allow));
+  if (*deny != '\0') settings.deny.push_back(*Selector::parse(deny));
+  return settings;
+}
 
 TEST(Guards, StorageThatShowsNoUseIsBoundWhereTheTablesAreCompleteAndItIsAllowed) {
   Topology one = spareDisk();
@@ -32,10 +40,45 @@ TEST(Guards, AnInformedPersonLiftsWhatOneMayLift) {
   EXPECT_TRUE(anyStands(lifted));
 }
 
+TEST(Guards, PartsOfTheMachineAreLiftedByNameAndForNoLending) {
+  const GuardSettings wide = policy("vendor=10de", "");
+  const std::vector<GuardOverride> all{{Guard::kPlatform, std::nullopt}};
+  const std::vector<GuardOverride> named{{Guard::kPlatform, at("0000:00:1f.0")},
+                                         {Guard::kPlatform, at("0000:00:1f.4")}};
+  const char* const kStands = "00:1f.0 platform; 00:1f.4 platform";
+  EXPECT_EQ(shown(ask(chipset(), 9, {.settings = wide})), kStands);
+  EXPECT_EQ(shown(ask(chipset(), 9, {.overrides = all})), kStands);
+  EXPECT_FALSE(anyStands(ask(chipset(), 9, {.overrides = named})));
+  EXPECT_EQ(
+      shown(ask(chipset(), 9, {.by = ChangeBy::kLending, .settings = wide, .overrides = named})),
+      kStands);
+  EXPECT_THAT(ask(chipset(), 9, {.kind = ChangeKind::kUnbind}), IsEmpty());
+}
+
+TEST(Guards, ALendingLeavesBridgesAndEmptyPartsOfTheMachineAside) {
+  const Topology bridged = behindBridge();
+  EXPECT_TRUE(standsAside(bridged.snapshot.devices.at(at("0000:00:1c.0"))));
+  EXPECT_FALSE(standsAside(bridged.snapshot.devices.at(at("0000:07:00.0"))));
+  Topology one;
+  EXPECT_TRUE(standsAside(one.add("0000:00:01.0", 0x060000, "", 1)));
+  EXPECT_FALSE(standsAside(one.add("0000:00:1f.4", 0x0c0500, "i801_smbus", 1)));
+}
+
 TEST(Guards, OverridesOfTheDaemonCountLikeTheOrders) {
-  EXPECT_FALSE(
-      anyStands(ask(thunderbolt(), 20,
-                    {.settings = {.overrides = {{Guard::kHeld, std::nullopt}}}, .held = true})));
+  EXPECT_FALSE(anyStands(
+      ask(thunderbolt(), 20,
+          {.settings = {.overrides = {{Guard::kHeld, std::nullopt}}}, .lent = Lent::kYes})));
+}
+
+TEST(Guards, I1_WhereItIsNotKnownWhatIsLentNothingIsChangedWithoutAWord) {
+  const auto found = ask(thunderbolt(), 20, {.lent = Lent::kUnknown});
+  EXPECT_TRUE(anyStands(found));
+  EXPECT_EQ(
+      std::ranges::count_if(found, [](const Objection& one) { return one.guard == Guard::kHeld; }),
+      1);
+  EXPECT_FALSE(anyStands(
+      ask(thunderbolt(), 20,
+          {.settings = {.overrides = {{Guard::kHeld, std::nullopt}}}, .lent = Lent::kUnknown})));
 }
 
 TEST(Guards, NoOverrideLiftsARootDiskOneInUseOrAnOpenGroup) {
@@ -64,7 +107,7 @@ TEST(Guards, ABridgeThatIsNamedIsRefused) {
 
 TEST(Guards, I1_ALentGroupIsRefusedInBothDirections) {
   for (const ChangeKind kind : {ChangeKind::kBind, ChangeKind::kUnbind}) {
-    const auto found = ask(thunderbolt(), 20, {.kind = kind, .held = true});
+    const auto found = ask(thunderbolt(), 20, {.kind = kind, .lent = Lent::kYes});
     EXPECT_EQ(shown(found), "3d:00.0 held");
     EXPECT_THAT(found[0].lift, HasSubstr("--override held"));
   }
@@ -72,13 +115,6 @@ TEST(Guards, I1_ALentGroupIsRefusedInBothDirections) {
 
 TEST(Guards, AnUnbindAsksNothingOfHostDrivers) {
   EXPECT_THAT(ask(laptop(), 12, {.kind = ChangeKind::kUnbind}), IsEmpty());
-}
-
-GuardSettings policy(const char* allow, const char* deny) {
-  GuardSettings settings;
-  if (*allow != '\0') settings.allow.push_back(*Selector::parse(allow));
-  if (*deny != '\0') settings.deny.push_back(*Selector::parse(deny));
-  return settings;
 }
 
 TEST(Guards, I6_PeersAndDeclarationsNeedAnAllowAndRootDoesNot) {
@@ -112,7 +148,7 @@ TEST(Guards, EveryObjectionSaysWhatWouldLiftIt) {
   std::size_t seen = 0;
   for (const auto& [topology, group] :
        {std::pair{laptop(), 12U}, {rootDisk(), 3U}, {networkCard(), 6U}}) {
-    for (const Objection& one : ask(topology, group, {.held = true})) {
+    for (const Objection& one : ask(topology, group, {.lent = Lent::kYes})) {
       EXPECT_FALSE(one.reason.empty());
       EXPECT_FALSE(one.lift.empty()) << nameOf(one.guard);
       ++seen;

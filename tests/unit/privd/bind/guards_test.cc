@@ -31,6 +31,14 @@ INSTANTIATE_TEST_SUITE_P(
     Topologies, GuardsOver,
     testing::Values(GuardCase{"Laptop", laptop, 12,
                               "01:00.0 boot-vga; 01:00.0 console; 01:00.0 users"},
+                    GuardCase{"Chipset", chipset, 9, "00:1f.0 platform; 00:1f.4 platform"},
+                    GuardCase{"HostBridgeWithoutADriver",
+                              [] {
+                                Topology one;
+                                one.add("0000:00:00.0", 0x060000, "", 0);
+                                return one;
+                              },
+                              0, "00:00.0 platform"},
                     GuardCase{"NvSwitch",
                               [] {
                                 return with(nvSwitch(), [](Topology& one) {
@@ -103,7 +111,18 @@ INSTANTIATE_TEST_SUITE_P(
                                      .exclusive = Exclusive::kImpossible}};
                                 return one;
                               },
-                              9, "00:14.0 block"}),
+                              9, "00:14.0 block"},
+                    GuardCase{"AUsbControllerForPeople",
+                              [] {
+                                Topology one;
+                                one.add("0000:00:14.0", 0x0c0330, "xhci_hcd", 9);
+                                DeviceFacts& below = one.factsOf("0000:00:14.0");
+                                below.inputs = {"input5"};
+                                below.terminals = {"ttyUSB0"};
+                                below.unseenInterfaces = {"1-4:1.0"};
+                                return one;
+                              },
+                              9, "00:14.0 console; 00:14.0 network?; 00:14.0 users?"}),
     [](const auto& told) { return std::string(told.param.name); });
 
 INSTANTIATE_TEST_SUITE_P(

@@ -56,6 +56,16 @@ inline Topology laptop() {
   return one;
 }
 
+/// A chipset's functions in one group: ISA bridge, sound, SMBus.
+inline Topology chipset() {
+  Topology one;
+  one.add("0000:00:1f.0", 0x060100, "lpc_ich", 9);
+  one.add("0000:00:1f.3", 0x040300, "snd_hda_intel", 9);
+  one.factsOf("0000:00:1f.3").module = ModuleUse{"snd_hda_intel", 0, {}};
+  one.add("0000:00:1f.4", 0x0c0500, "i801_smbus", 9);
+  return one;
+}
+
 /// A GPU server's NVSwitch: class bridge, header of an endpoint.
 inline Topology nvSwitch() {
   Topology one;

@@ -1,0 +1,136 @@
+#include "plugind/core/ledger/restored.h"
+
+#include <algorithm>
+
+#include "plugind/core/group_members.h"
+#include "plugind/core/ledger/allocation_note.h"
+#include "plugind/core/ledger/look_plan.h"
+#include "plugind/core/ledger/rows.h"
+
+namespace vfiogate {
+namespace {
+
+using Allocations = std::vector<std::pair<NotedAllocation, std::set<Bdf>>>;  ///< with the members
+
+/// Of claims nothing: their specs are their record. Earlier ones first.
+Allocations allocationsOf(const RecordedAllocations& recorded) {
+  Allocations allocations;
+  for (const RecordedGroup& group : recorded.groups) {
+    for (NotedAllocation& noted : allocationsIn(group.note)) {
+      if (!noted.claim) allocations.emplace_back(std::move(noted), group.members);
+    }
+  }
+  // Of the same second the kubelet has named the earlier one.
+  std::ranges::stable_sort(allocations, {}, [](const auto& allocation) {
+    return std::pair(allocation.first.since, !allocation.first.namedBy);
+  });
+  return allocations;
+}
+
+HolderRecord recordOf(const Turn& turn, const NotedAllocation& noted,
+                      const std::set<Bdf>& members) {
+  const LedgerState& state = turn.state;
+  const bool taken =
+      std::ranges::find(state.records, noted.ref, &HolderRecord::ref) != state.records.end();
+  HolderRecord record{.resource = noted.resource,
+                      .ids = noted.ids,
+                      .rest = {},
+                      .members = members,
+                      .answeredAt = noted.since,
+                      .ref = taken ? freshRef(state, turn.now.draw) : noted.ref,
+                      .state = noted.namedBy ? HolderState::kLent : HolderState::kAnswered,
+                      .claim = std::nullopt};
+  record.podUid = noted.podUid;
+  record.podName = noted.podName;
+  // Of an answer that nobody named the kubelet's record may be under way still.
+  record.since = record.stateSince = turn.now.instant;
+  record.answeredWall = noted.since;
+  record.evidence.named = noted.namedBy.has_value();
+  record.evidence.namedBy = noted.namedBy;
+  // By which kubelet before this one is not known: none may be taken for the last.
+  const bool byThisOne = noted.namedBy && noted.namedBy == state.kubelet;
+  record.evidence.epochNamed = byThisOne ? state.epoch : state.epoch - 2;
+  return record;
+}
+
+/// What the kubelet's memory named, with what the note knows besides.
+void enrich(const LedgerState& state, HolderRecord& record, const NotedAllocation& noted) {
+  const auto same = std::ranges::find(state.records, noted.ref, &HolderRecord::ref);
+  if (same == state.records.end()) record.ref = noted.ref;
+  record.answeredAt = noted.since;
+  if (!record.podUid) record.podUid = noted.podUid;
+  if (!record.podName) record.podName = noted.podName;
+}
+
+bool ofOneResource(const HolderRecord& record, const NotedAllocation& noted) {
+  return !record.isClaim() && record.resource == noted.resource && meet(record.ids, noted.ids);
+}
+
+bool samePod(const HolderRecord& record, const NotedAllocation& noted) {
+  return !record.podUid || !noted.podUid || record.podUid == noted.podUid;
+}
+
+void restore(Turn& turn, const Allocations& all, const NotedAllocation& noted,
+             const std::set<Bdf>& members) {
+  auto& records = turn.state.records;
+  const auto known = std::ranges::find_if(records, [&noted](const HolderRecord& record) {
+    return ofOneResource(record, noted) && samePod(record, noted) && record.ref == noted.ref;
+  });
+  if (known != records.end()) return enrich(turn.state, *known, noted);
+  const auto related = std::ranges::find_if(
+      records, [&noted](const HolderRecord& record) { return ofOneResource(record, noted); });
+  if (related == records.end()) {
+    records.push_back(recordOf(turn, noted, members));
+    return turn.out.journal.push_back(journalEvent(turn, records.back(), "restored"));
+  }
+  const auto other = std::ranges::find_if(all, [&related](const auto& allocation) {
+    return ofOneResource(*related, allocation.first) && samePod(*related, allocation.first) &&
+           allocation.first.ref == related->ref;
+  });
+  if (other == all.end()) {  // named without a reference: the same grant, unless of another pod
+    if (samePod(*related, noted)) return enrich(turn.state, *related, noted);
+    if (related->evidence.named) return;  // by the kubelet, which had let the other go
+    records.push_back(recordOf(turn, noted, members));
+    return turn.out.journal.push_back(journalEvent(turn, records.back(), "restored"));
+  }
+  const auto order = [](const NotedAllocation& one) { return std::pair(one.since, !one.namedBy); };
+  if (order(noted) <= order(other->first)) return;  // let go before the other was granted
+  HolderRecord later = recordOf(turn, noted, members);
+  later.keepRestOf(*related);
+  related->before.clear();
+  later.before = {*related};
+  *related = std::move(later);
+  turn.out.journal.push_back(journalEvent(turn, *related, "restored"));
+}
+
+bool isRemembered(const HolderRecord& record) {
+  return record.evidence.namedIn || record.evidence.listed;
+}
+
+/// What is open, and whose pod neither checkpoint nor List has, was let go: it is not offered. A
+/// later grant to the same pod need not be in them.
+void letLinger(LedgerState& state, const PodList* listed) {
+  for (HolderRecord& record : state.records) {
+    const bool restored = !record.isClaim() && record.evidence.named &&
+                          record.state == HolderState::kLent && !isRemembered(record) &&
+                          std::ranges::none_of(record.before, isRemembered);
+    const bool lives =
+        listed != nullptr && record.podName && listed->pods.contains(*record.podName);
+    const bool open = useOf(state, reachOf(state, record.members)).use == GroupUse::kOpen;
+    if (restored && open && !lives) record.state = HolderState::kLingering;
+  }
+}
+
+}  // namespace
+
+void restoreAllocations(Turn& turn, const RecordedAllocations& recorded, const PodList* listed) {
+  const Allocations all = allocationsOf(recorded);
+  for (const auto& [noted, members] : all) {
+    if (noted.namedBy) turn.state.namedBefore.emplace(noted.ref.str(), *noted.namedBy);
+    restore(turn, all, noted, members);
+  }
+  letLinger(turn.state, listed);
+  if (!all.empty()) wantLook(turn);
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,15 @@
+#pragma once
+// What privd's record of allocations says where the kubelet's memory does not, or no longer.
+
+#include "plugind/core/ledger/ledger_state.h"
+#include "plugind/core/recorded_allocations.h"
+
+namespace vfiogate {
+
+/// At the start, after checkpoint, List and claims' specs were read: each recorded allocation that
+/// none of them knows becomes a record again, and of the others what was known of them is:
+/// reference, time, pod. Nothing of claims, whose specs are their record.
+/// `listed`: the pods of the List that was read; null: none was.
+void restoreAllocations(Turn& turn, const RecordedAllocations& recorded, const PodList* listed);
+
+}  // namespace vfiogate

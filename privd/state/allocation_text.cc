@@ -1,0 +1,60 @@
+#include "privd/state/allocation_text.h"
+
+#include <algorithm>
+
+namespace vfiogate {
+namespace {
+
+constexpr std::string_view kAllocationFormat = "format=1\nboot=";
+constexpr std::string_view kMembers = "\nmembers=";
+constexpr std::string_view kNote = "\n\n";
+
+/// The text up to `mark`, which is taken off with it. Null: there is no mark.
+std::optional<std::string_view> takeUntil(std::string_view& text, std::string_view mark) {
+  const std::size_t at = text.find(mark);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view taken = text.substr(0, at);
+  text.remove_prefix(at + mark.size());
+  return taken;
+}
+
+/// Ascending, each once. Empty: it makes no sense.
+std::vector<Bdf> membersFrom(std::string_view text) {
+  std::vector<Bdf> members;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    const auto member = Bdf::parse(word);
+    if (!member || (!members.empty() && *member <= members.back())) return {};
+    members.push_back(*member);
+  }
+  return members;
+}
+
+}  // namespace
+
+bool isNote(std::string_view text) {
+  return !text.empty() && text.size() <= kLargestNote &&
+         std::ranges::all_of(text, [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); });
+}
+
+std::string allocationText(const std::string& bootId, const AllocatedGroup& group) {
+  std::string text = std::string(kAllocationFormat) + bootId + std::string(kMembers);
+  for (const Bdf& member : group.members) {
+    text += (text.ends_with('=') ? "" : " ") + member.str();
+  }
+  return text + std::string(kNote) + group.note;
+}
+
+std::optional<AllocationText> readAllocation(std::string_view text) {
+  if (text.size() > kLargestAllocation || takeUntil(text, kAllocationFormat) != "")
+    return std::nullopt;
+  const auto boot = takeUntil(text, kMembers);
+  const auto members = takeUntil(text, kNote);
+  if (!boot || !members || !isNote(text)) return std::nullopt;
+  AllocationText read{std::string(*boot), {membersFrom(*members), std::string(text)}};
+  if (read.group.members.empty()) return std::nullopt;
+  return read;
+}
+
+}  // namespace vfiogate

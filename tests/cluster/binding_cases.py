@@ -1,0 +1,50 @@
+"""Devices on their host driver that are bound when a pod asks: overlays/on-allocate."""
+
+import json
+import time
+
+import manifests
+from case import Case
+from hardware import topology_of
+from overlay_cases import BY_MODEL, CARD, DRIVERS
+from pods import pod_of
+from waiting import TooLong, wait_for
+
+
+class OnAllocate(Case):
+    long = True
+
+    def setUp(self):
+        super().setUp()
+        self.hardware = self.hardware_of(topology_of(self.somewhere("card.yaml"), DRIVERS, [CARD]), keep=self.addCleanup)
+
+    def bring_up(self, *patches: dict):
+        installation = self.install(manifests.shipped("on-allocate"), [*manifests.simulated(self.hardware), *patches], keep=self.addCleanup)
+        wait_for("the card is offered", lambda: self.node.allocatable(BY_MODEL) == 1, seconds=60)
+        return installation
+
+    def driver(self) -> str:
+        return (self.hardware.sys / "bus/pci/devices/0000:01:00.0/driver").resolve().name
+
+    def test_a_card_is_bound_when_a_pod_asks(self):
+        installation = self.bring_up()
+        self.assertEqual(self.driver(), "nouveau")
+        seconds = self.pods.run(pod_of("vm", {BY_MODEL: 1}))
+        self.assertEqual(self.driver(), "vfio-pci")
+        self.assertIn("12", self.pods.shows("vm"))
+        [bound] = [line for line in installation.journal() if line["event"] == "bound"]
+        self.measure(f"a pod runs with a card that was on nouveau {seconds:.1f} s after it was made: {json.dumps(bound)}")
+
+    def test_it_goes_back_to_its_host_driver(self):
+        configuration = 'resources:\n- select: {vendor: "10de", class: "03"}\n  bind: on-allocate\n  returnTo: original\n'
+        # docs/bind.md: in a pod no group's node can be held open.
+        installation = self.bring_up(manifests.configured(configuration), manifests.arguments(0, "--allow-unguarded-unbind"))
+        self.pods.run(pod_of("vm", {BY_MODEL: 1}))
+        self.assertEqual(self.driver(), "vfio-pci")
+        self.pods.end("vm")
+        began = time.monotonic()
+        try:
+            wait_for("it is back on nouveau", lambda: self.driver() == "nouveau", seconds=90)
+        except TooLong as late:
+            raise AssertionError(f"{late}\n{installation.journal()}\n{installation.state()}") from None
+        self.measure(f"back on nouveau {time.monotonic() - began:.1f} s after its pod's end")

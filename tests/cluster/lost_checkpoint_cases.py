@@ -1,0 +1,189 @@
+"""The kubelet's checkpoint is lost while a pod has a device: nobody else gets it for as long as that pod runs.
+
+The holder's device is closed in all but one: where it is open, the hardware alone says that it is taken."""
+
+import datetime
+import itertools
+import time
+
+from lending_cases import OTHER_SLOT, SLOT, SLOT_ADDRESS, SLOT_NODE, OnOneNode
+from pods import TOO_BUSY, StaticPod, pod_of
+from waiting import TooLong, wait_for
+
+STUBBORN = "trap '' TERM; while :; do sleep 1; done"
+WATCHED = 45  # seconds in which a group that is taken for free would have gone to another pod
+
+
+class WithHolder(OnOneNode):
+    def setUp(self):
+        super().setUp()
+        self.asked = itertools.count(1)
+
+    def hold(self) -> str:
+        """A pod on group 14 with the device closed; the container that runs in it."""
+        self.pods.run(pod_of("holder", {SLOT: 1}))
+        wait_for("the witness sees it", lambda: SLOT_NODE in self.witness.holders(), seconds=10)
+        return self.container("holder")
+
+    def container(self, name: str) -> str:
+        status = self.pods.find(name)["status"]
+        self.assertIn("containerStatuses", status, f"the kubelet has {name} no more: {status}")
+        return status["containerStatuses"][0]["containerID"]
+
+    def kill_plugind(self) -> None:
+        before = self.installation.restarts("plugind")
+        self.installation.kill("plugind")
+        wait_for("plugind is there again", lambda: self.installation.restarts("plugind") > before, seconds=60)
+
+    def ask_for(self, seconds: float, *resources: str) -> list[str]:
+        """One pod after the other asks for each of the resources, as the owner of a failed pod makes another; what became of
+        them. Ends as soon as one runs."""
+        until, outcomes = time.monotonic() + seconds, []
+        while time.monotonic() < until:
+            outcomes += self.ask_once(*resources)
+            if "Running" in outcomes[-1]:
+                break
+            time.sleep(1)
+        return outcomes
+
+    def ask_once(self, *resources: str) -> list[str]:
+        outcomes = []
+        for resource in resources:
+            name = f"asks-{next(self.asked)}"
+            self.pods.create(pod_of(name, {resource: 1}, nodeName="node"))
+            status = self.decided(name)
+            outcomes.append(f"{resource}: {status['phase']} {status.get('message', '')}")
+            if status["phase"] == "Running":
+                break
+            self.pods.delete(name)
+        return outcomes
+
+    def told_after_start(self, resource: str) -> str | None:
+        """For 10 s after its start a holder that has nothing open may open it still; and a busy machine answers too late."""
+        [told] = self.ask_once(resource)
+        return None if ", starting," in told or TOO_BUSY in told else told
+
+    def decided(self, name: str) -> dict:
+        """Its status, once it runs or is refused. While the kubelet knows of no plugin for a resource it admits a pod without asking
+        anybody, and never starts its container."""
+        try:
+            wait_for(f"{name} is decided", lambda: self.outcome(name), seconds=40)
+        except TooLong as late:
+            raise AssertionError(f"{late}\n{self.pods.find(name)['status']}\n{self.pods.events(name)}\n{self.installation.state()}") from None
+        return self.outcome(name)
+
+    def outcome(self, name: str) -> dict | None:
+        status = self.pods.find(name)["status"]
+        waiting = [one["state"].get("waiting", {}) for one in status.get("containerStatuses", [])]
+        stuck = [one["message"] for one in waiting if one.get("reason") == "CreateContainerConfigError"]
+        if status["phase"] == "Pending" and stuck:
+            return {"phase": "stuck", "message": stuck[0]}
+        return status if status["phase"] in ("Running", "Failed") else None
+
+    def assert_nobody_gets_it(self, *resources: str) -> None:
+        before = self.container("holder")
+        outcomes = self.ask_for(WATCHED, *resources)
+        running = [one for one in outcomes if "Running" in one]
+        self.measure(f"{len(outcomes)} pods asked for its group in {WATCHED} s, {len(running)} got it; the last was told: {outcomes[-1]}")
+        self.assertEqual(self.witness.doubles(self.began), [])
+        self.assertEqual(running, [])
+        self.assertEqual(self.container("holder"), before)
+
+    def assert_free_after(self, end) -> None:
+        """Nothing is kept for good either: the successor gets the device within 60 s of the former's end."""
+        end()
+        began = time.monotonic()
+        wait_for("the witness sees it end", lambda: SLOT_NODE not in self.witness.holders(), seconds=60)
+        try:
+            name = wait_for("a successor runs", lambda: self.succeeds(), seconds=60, every=1)
+        except TooLong as late:
+            raise AssertionError(f"{late}\n{self.installation.state()}") from None
+        self.measure(f"a successor has the device {time.monotonic() - began:.1f} s after the holder's end")
+        self.pods.end(name)
+
+    def succeeds(self) -> str | None:
+        name = f"next-{next(self.asked)}"
+        phase, _ = self.pods.outcome(pod_of(name, {SLOT: 1}, nodeName="node"))
+        if phase == "Running":
+            return name
+        self.pods.delete(name)
+        return None
+
+
+class LostCheckpoint(WithHolder):
+    def test_closed_holder_and_plugind_killed(self):
+        self.hold()
+        self.node.restart_kubelet("stop", self.node.lose_checkpoint)
+        self.kill_plugind()
+        self.assert_nobody_gets_it(OTHER_SLOT)
+        self.assert_free_after(lambda: self.pods.end("holder"))
+
+    def test_closed_holder_and_the_same_resource(self):
+        self.hold()
+        self.node.restart_kubelet("stop", self.node.lose_checkpoint)
+        wait_for("the kubelet knows of it again", self.installation.is_standing, seconds=30, every=0.5)
+        told = wait_for("a pod is not told to wait for the holder's start", lambda: self.told_after_start(SLOT), seconds=30, every=1)
+        self.measure(f"a pod that asks for the same resource: {told}")
+        self.assert_nobody_gets_it(OTHER_SLOT)
+        self.assert_free_after(lambda: self.pods.end("holder"))
+
+    def test_open_holder_and_plugind_killed(self):
+        self.hold()
+        self.hardware.open(SLOT_ADDRESS)
+        self.node.restart_kubelet("stop", self.node.lose_checkpoint)
+        self.kill_plugind()
+        self.assert_nobody_gets_it(SLOT, OTHER_SLOT)
+        self.hardware.close(SLOT_ADDRESS)
+        self.assert_free_after(lambda: self.pods.end("holder"))
+
+
+class StaticPods(WithHolder):
+    def test_static_pod_at_the_kubelet_s_start(self):
+        """Static pods are admitted before the API server was asked for the others."""
+        self.hold()
+        static = StaticPod(pod_of("static", {OTHER_SLOT: 1}))
+        self.addCleanup(static.remove)
+
+        def meanwhile() -> None:
+            self.node.lose_checkpoint()
+            static.place()
+
+        self.node.restart_kubelet("stop", meanwhile)
+        self.assert_nobody_gets_it(OTHER_SLOT)
+        static.remove()
+        self.assert_free_after(lambda: self.pods.end("holder"))
+
+    def test_static_holder_that_is_replaced(self):
+        """The kubelet forgets a static pod with its file, while its container has its grace still; another static pod asks at once."""
+        former = StaticPod(pod_of("former", {SLOT: 1}, command=STUBBORN, terminationGracePeriodSeconds=20))
+        successor = StaticPod(pod_of("successor", {SLOT: 1}))
+        self.addCleanup(successor.remove)
+        self.addCleanup(former.remove)
+        former.place()
+        wait_for("the witness sees it", lambda: SLOT_NODE in self.witness.holders(), seconds=60)
+        self.node.restart_kubelet("stop", self.node.lose_checkpoint)
+        wait_for("the kubelet knows of vfiogate again", self.installation.is_standing, seconds=30, every=0.5)
+        # And the kubelet's: what its List lacks says nothing for its first minute.
+        wait_for("the former's start is over", lambda: self.age("former-node") > 75, seconds=120, every=0.5)
+        former.remove()
+        successor.place()
+        wait_for("the successor is decided", lambda: self.of_successor(), seconds=60, every=0.5)
+        self.measure(f"the successor: {self.of_successor()}; group 14 is in {self.having()}")
+        wait_for("the former's container is gone", lambda: not any("former" in one for one in self.having()), seconds=60)
+        self.assertEqual(self.witness.doubles(self.began), [])
+        self.assert_free_after(successor.remove)
+
+    def of_successor(self) -> str | None:
+        """What became of it. The kubelet makes no mirror pod of a static pod that it does not admit: plugind's journal tells then."""
+        if self.pods.phase("successor-node") in ("Running", "Failed"):
+            return self.pods.phase("successor-node")
+        refused = [one["text"] for one in self.installation.journal() if one["event"] == "refused" and one["resource"] == SLOT]
+        return refused[-1] if refused else None
+
+    def age(self, name: str) -> float:
+        """Seconds since its container started."""
+        started = self.pods.find(name)["status"]["containerStatuses"][0]["state"]["running"]["startedAt"]
+        return time.time() - datetime.datetime.fromisoformat(started.replace("Z", "+00:00")).timestamp()
+
+    def having(self) -> list[str]:
+        return self.witness.holders().get(SLOT_NODE, [])

@@ -1,0 +1,87 @@
+"""What the cluster may ask of the pod: seccomp as the runtime's default, as our own profiles and without any; Pod Security levels."""
+
+import json
+import pathlib
+import shutil
+
+import manifests
+from api_client import Refused
+from case import Case
+from hardware import TREE, topology
+from installation import NAMESPACE
+from pods import PODS, pod_of
+from waiting import wait_for
+
+CARD = "vfiogate.dev/10de_2684"
+PROFILES = pathlib.Path("/var/lib/kubelet/seccomp")
+LEVEL = "pod-security.kubernetes.io/enforce"
+
+
+class Seccomp(Case):
+    long = True
+
+    def lends(self, patches: list[dict], components: list[str] = ()):
+        hardware = self.hardware_of(topology("try"), keep=self.addCleanup)
+        installation = self.install(manifests.shipped("kubevirt"), [*manifests.simulated(hardware), *patches], components, keep=self.addCleanup)
+        wait_for("a card is offered", lambda: self.node.allocatable(CARD) == 1, seconds=60)
+        self.pods.run(pod_of("vm", {CARD: 1}))
+        for container in ("privd", "plugind", "netd"):
+            self.assertEqual(installation.restarts(container), 0, container)
+        return installation
+
+    def filters(self, installation) -> dict[str, int]:
+        """How many filters lie on each program: its own among them."""
+        found = {}
+        for container in ("privd", "plugind", "netd"):
+            text = pathlib.Path(f"/proc/{installation.process_of(container)}/status").read_text()
+            found[container] = int(text.partition("Seccomp_filters:")[2].split()[0])
+        return found
+
+    def test_runtime_default(self):
+        found = self.filters(self.lends([]))
+        self.measure(f"RuntimeDefault: {found}")
+        self.assertTrue(all(count >= 2 for count in found.values()), found)
+
+    def test_our_own_profiles(self):
+        self.node.run(TREE / "deploy/seccomp/render.sh", self.programs, PROFILES / "vfiogate")
+        self.addCleanup(shutil.rmtree, PROFILES)
+        found = self.filters(self.lends([], ["seccomp"]))
+        self.measure(f"Localhost: {found}")
+        self.assertTrue(all(count >= 2 for count in found.values()), found)
+
+    def test_unconfined(self):
+        change = [{"op": "replace", "path": "/spec/template/spec/securityContext/seccompProfile", "value": {"type": "Unconfined"}}]
+        found = self.filters(self.lends([{"target": {"kind": "DaemonSet"}, "patch": json.dumps(change)}]))
+        self.measure(f"Unconfined: {found}")
+        self.assertTrue(all(count >= 1 for count in found.values()), found)
+
+
+class PodSecurity(Case):
+    long = True
+
+    def test_levels(self):
+        """The namespace's level is privileged; all containers but privd's would pass restricted."""
+        [daemon_set] = [one for one in manifests.documents("base") if one["kind"] == "DaemonSet"]
+        for level, wanted in (("privileged", True), ("baseline", False), ("restricted", False)):
+            with self.subTest(level):
+                self.assertEqual(self.admits(level, daemon_set["spec"]["template"]["spec"]), wanted)
+        alone = daemon_set["spec"]["template"]["spec"]
+        alone["containers"] = [one for one in alone["containers"] if one["name"] != "privd"]
+        alone["volumes"] = [one for one in alone["volumes"] if "hostPath" not in one]
+        self.assertTrue(self.admits("restricted", alone, "others"), "the others would pass restricted")
+
+    def admits(self, level: str, spec: dict, which: str = "all") -> bool:
+        name = f"level-{level}-{which}"
+        self.node.api.create("/api/v1/namespaces", {"metadata": {"name": name, "labels": {LEVEL: level}}})
+        self.addCleanup(self.node.api.delete, f"/api/v1/namespaces/{name}")
+        pods = PODS.replace("default", name) + "?dryRun=All"
+        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "vfiogate"}}
+        try:
+            self.node.api.create(f"/api/v1/namespaces/{name}/serviceaccounts", account)
+            self.node.api.create(pods, {"metadata": {"name": "vfiogate"}, "spec": spec})
+            return True
+        except Refused as answer:
+            if answer.code != 403:
+                raise
+            self.measure(f"{level}: {answer}"[:600])
+            return False

@@ -1,0 +1,101 @@
+// The shipped programs where nobody reads what they say: they serve all the same, and tell later
+// how much was lost.
+
+#include "tests/support/child_process.h"
+#include "tests/support/fake_sysfs.h"
+#include "tests/support/temp_dir.h"
+
+#include <gmock/gmock.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+
+namespace vfiogate::test {
+namespace {
+
+using testing::HasSubstr;
+
+class StoppedReader : public testing::Test {
+protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "needs root: privd serves only as root";
+    chmod(dir_.path().c_str(), 0755);
+    for (const char* name : {"plugind", "kubelet", "kubelet/device-plugins"}) {
+      std::filesystem::create_directory(dir_.path() / name);
+    }
+    ASSERT_EQ(chown((dir_ / "plugind").c_str(), kPlugindUid, kPlugindUid), 0);
+    std::ofstream(dir_ / "config.yaml") << "resources: [{select: {vendor: \"10de\"}}]\n";
+    hardware_.add({.address = "0000:01:00.0"});
+    ASSERT_EQ(mkfifo((dir_ / "log").c_str(), 0600), 0);
+    log_ = open((dir_ / "log").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    const std::string filling(4096, 'x');
+    while (write(log_, filling.data(), filling.size()) > 0) {
+    }
+  }
+  void TearDown() override { close(log_); }
+
+  /// With a log that has no room.
+  std::unique_ptr<ChildProcess> started(std::vector<std::string> command) const {
+    std::vector<std::string> words{"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>\"$LOG\""};
+    words.insert(words.end(), command.begin(), command.end());
+    return std::make_unique<ChildProcess>(
+        words, std::map<std::string, std::string>{
+                   {"LOG", dir_ / "log"}, {"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}});
+  }
+  /// True as soon as the command says this, tried again until its program is there.
+  static bool says(const std::vector<std::string>& command, const std::string& text) {
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    while (std::chrono::steady_clock::now() < until) {
+      if (ChildProcess(command).says(text)) return true;
+      usleep(20'000);
+    }
+    return false;
+  }
+  /// What comes after what the test filled in, up to a line that has this.
+  std::string logUpTo(const std::string& text) const {
+    std::string all;
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    while (all.find(text) == std::string::npos && std::chrono::steady_clock::now() < until) {
+      char part[4096];
+      const ssize_t got = read(log_, part, sizeof(part));
+      if (got > 0) all.append(part, static_cast<std::size_t>(got));
+      if (got <= 0) usleep(20'000);
+    }
+    const std::size_t filled = all.find_first_not_of('x');
+    return filled == std::string::npos ? std::string() : all.substr(filled);
+  }
+
+  static constexpr uid_t kPlugindUid = 64532;
+  TempDir dir_;
+  FakeSysfs hardware_;
+  int log_ = -1;
+};
+
+TEST_F(StoppedReader, OfPrivdsLogDoesNotStopPrivd) {
+  const auto privd =
+      started({builtProgram("privd"), "serve", "--socket", dir_ / "privd.sock", "--plugind",
+               dir_ / "plugind/plugind.sock", "--sysfs", hardware_.sysfs(), "--dev",
+               hardware_.dev(), "--kubelet-dir", dir_ / "kubelet", "--state-dir", dir_ / "state",
+               "--audit-log", dir_ / "audit.jsonl", "--uevents", "off"});
+  EXPECT_TRUE(says({builtProgram("privd"), "watch", "--socket", dir_ / "privd.sock"},
+                   "added 0000:01:00.0"));
+  EXPECT_THAT(logUpTo("of=started"), HasSubstr("event=lines_left_out of=started count=1\n"));
+}
+
+TEST_F(StoppedReader, OfPlugindsLogDoesNotStopPlugind) {
+  const std::string socket = dir_ / "plugind/plugind.sock";
+  const auto plugind =
+      started({builtProgram("plugind"), "--listen", socket, "--config", dir_ / "config.yaml"});
+  EXPECT_TRUE(says({builtProgram("plugind"), "status", "--listen", socket}, "privd"));
+  logUpTo("x");
+  plugind->signal(SIGTERM);
+  EXPECT_THAT(logUpTo("event=ending"), HasSubstr("event=lines_left_out of=all count="));
+}
+
+}  // namespace
+}  // namespace vfiogate::test

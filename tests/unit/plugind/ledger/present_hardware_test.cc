@@ -1,0 +1,191 @@
+// I9: an address is not a device. What is there is compared with what was offered or lent, by a
+// look made for the call, however many events were lost.
+
+#include <gmock/gmock.h>
+
+#include "plugind/core/ledger/fingerprint.h"
+#include "tests/unit/plugind/ledger/on_allocate_case.h"
+
+namespace vfiogate {
+namespace {
+
+using test::at;
+using test::Ending;
+using test::kA;
+using test::kB;
+using test::kOwnGroup;
+using test::kSharedGroup;
+using test::LedgerCase;
+using testing::HasSubstr;
+
+struct Swap {
+  std::string name;
+  void (*make)(PciDevice& device);
+};
+
+void toNic(PciDevice& device) {
+  device.vendor = std::uint16_t{0x8086};
+  device.device = std::uint16_t{0x1572};
+  device.classCode = 0x020000;
+}
+
+/// Of `kA`, without a kernel event: the ledger's own view stays.
+class Swapped : public LedgerCase, public testing::WithParamInterface<Swap> {
+protected:
+  Swapped() {
+    PciDevice& a = node.hardware.device(kA);
+    a.subvendor = std::uint16_t{0x10de};
+    a.subdevice = std::uint16_t{0x167c};
+    a.revision = std::uint8_t{0xa1};
+    node.start();
+  }
+  void swap() { GetParam().make(node.hardware.device(kA)); }
+};
+
+TEST_P(Swapped, I9_IsNotGranted) {
+  swap();
+  EXPECT_EQ(node.allocate("gpu", {kA}), "other-hardware");
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
+  EXPECT_EQ(node.holding(kB), Holding::kFree);
+}
+
+TEST_P(Swapped, I9_IsNotStarted) {
+  hold("p1", "gpu", {kA});
+  EXPECT_EQ(node.preStart("gpu", {kA}), "done");
+  swap();
+  EXPECT_EQ(node.preStart("gpu", {kA}), "other-hardware");
+}
+
+TEST_P(Swapped, I9_IsNotStartedForWhomThisProcessDidNotAnswer) {
+  node.entries.clear();
+  node.record("p1", "gpu", {kA});
+  node.entries[0].lent = fingerprintOf(node.facts, {at(kA)});
+  node.write();
+  swap();
+  node.see();
+  EXPECT_EQ(node.preStart("gpu", {kA}), "other-hardware");
+}
+
+TEST_P(Swapped, I9_IsNotPrepared) {
+  swap();
+  EXPECT_EQ(node.prepare("c1", "gpu", {at(kA)}), "other-hardware");
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
+}
+
+TEST_P(Swapped, I9_IsNotPreparedAgain) {
+  ASSERT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
+  ASSERT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
+  swap();
+  EXPECT_EQ(node.prepare("c1", "gpu", {at(kA)}), "other-hardware");
+  EXPECT_EQ(node.holding(kA), Holding::kLent) << "a refusal ends no claim";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Swapped,
+    testing::Values(
+        Swap{"Device", [](PciDevice& device) { device.device = std::uint16_t{0x2704}; }},
+        Swap{"Subsystem", [](PciDevice& device) { device.subdevice = std::uint16_t{0x1111}; }},
+        Swap{"Class", [](PciDevice& device) { device.classCode = 0x030200; }},
+        Swap{"Revision", [](PciDevice& device) { device.revision = std::uint8_t{0xa2}; }},
+        Swap{"Nic", toNic}),
+    [](const auto& swap) { return swap.param.name; });
+
+TEST_F(LedgerCase, I9_ARefusalSaysWhatWasOfferedAndWhatIsThere) {
+  node.start();
+  toNic(node.hardware.device(kA));
+  const CallId call = node.ask("gpu", {kA});
+  EXPECT_EQ(node.text(call),
+            "0000:01:00.0, group 31: other hardware than was offered is at its address: was "
+            "10de:2684 class=030000, is 8086:1572 class=020000, other-hardware");
+}
+
+TEST_F(LedgerCase, I9_OfAWholeGroupEachDeviceIsCompared) {
+  showAll();
+  node.settings.resources[0].lending.groupUnit = GroupUnit::kWhole;
+  node.start();
+  toNic(node.hardware.device(kB));
+  const CallId call = node.ask("gpu", {kA});
+  EXPECT_THAT(node.text(call), HasSubstr("0000:01:00.1, group 31: other hardware"));
+}
+
+TEST_F(LedgerCase, APreStartWaitsForPrivdThatGoesWhileItLooks) {
+  node.start();
+  hold("p1", "gpu", {kA});
+  node.answersQuestions = false;
+  ASSERT_EQ(node.preStart("gpu", {kA}), "waits");
+  const CallId call(node.lastCall);
+  node.run(
+      node.ledger.groupRead(kSharedGroup, {GroupLook::Answer::kPrivdAway, {}}, call, node.now));
+  EXPECT_EQ(node.outcome(call), "waits");
+  node.run(node.ledger.privdWent(node.now));
+  node.answersQuestions = true;
+  node.see();
+  EXPECT_EQ(node.outcome(call), "done");
+}
+
+using test::OnAllocate;
+
+TEST_F(OnAllocate, I9_OtherHardwareIsNotBound) {
+  node.start();
+  toNic(node.hardware.device(kA));
+  EXPECT_EQ(node.allocate("gpu", {kA}), "other-hardware");
+  EXPECT_TRUE(node.last.binds.empty());
+  EXPECT_EQ(node.allocate("other", {kB}), "waits") << "that one is what it was";
+  EXPECT_EQ(node.last.binds, std::vector{kSharedGroup});
+}
+
+// News of the hardware has a waiting PreStart judged anew; the bind still ends it.
+TEST_F(OnAllocate, AStartThatWaitsForABindHearsOfItsEndWhateverComesBetween) {
+  for (const bool fails : {true, false}) {
+    test::LedgerNode one;
+    one.hardware = node.hardware;
+    one.settings = node.settings;
+    one.facts.bindable = node.facts.bindable;
+    one.record("p1", "gpu", {kA});
+    one.start();
+    ASSERT_EQ(one.preStart("gpu", {kA}), "waits");
+    ASSERT_EQ(one.last.binds, std::vector{kSharedGroup});
+    const CallId call(one.lastCall);
+    one.answersQuestions = false;
+    one.see();
+    if (fails) {
+      one.run(one.ledger.bindEnded(kSharedGroup, {Ending::kFailed, "a driver"}, one.now));
+      EXPECT_EQ(one.outcome(call), "bind-failed:failed");
+      continue;
+    }
+    one.hardware.device(kA) = bound_[0];
+    one.hardware.device(kB) = bound_[1];
+    one.facts.bindable.clear();
+    one.answersQuestions = true;
+    one.see();
+    one.run(one.ledger.bindEnded(kSharedGroup, {}, one.now));
+    EXPECT_NE(one.outcome(call), "waits");
+  }
+}
+
+TEST_F(OnAllocate, I9_OtherHardwareIsNotBoundForAStart) {
+  node.record("p1", "gpu", {kA});
+  node.see();
+  node.entries[0].lent = fingerprintOf(node.facts, {at(kA)});
+  node.start();
+  toNic(node.hardware.device(kA));
+  EXPECT_EQ(node.preStart("gpu", {kA}), "other-hardware");
+  EXPECT_TRUE(node.last.binds.empty());
+}
+
+TEST(Fingerprint, ComparesWhatBothHave) {
+  const std::string old = "0000:65:00.0 10de:2684 g31 v3 bx;";
+  const std::string present = "0000:65:00.0 10de:2684 sub=10de:167c class=030000 rev=a1 g31 v3 by;";
+  const std::string other = "0000:65:00.0 10de:2684 sub=10de:167c class=030000 rev=a2 g31 v3 by;";
+  EXPECT_EQ(compareFingerprints(old, present), Sameness::kSame);
+  EXPECT_EQ(compareFingerprints(present, old), Sameness::kSame);
+  EXPECT_EQ(compareFingerprints(present, other), Sameness::kOtherHardware);
+  EXPECT_EQ(firstOther(present, other), at("0000:65:00.0"));
+  EXPECT_EQ(firstOther(present, "0000:65:00.0 gone;"), std::nullopt);
+  EXPECT_EQ(hardwareText(present, at("0000:65:00.0")),
+            "10de:2684 sub=10de:167c class=030000 rev=a1");
+  EXPECT_EQ(hardwareText(present, at("0000:66:00.0")), "gone");
+}
+
+}  // namespace
+}  // namespace vfiogate

@@ -1,0 +1,261 @@
+// privd's record of allocations at the start of plugind: the third witness, beside checkpoint and
+// List.
+
+#include <gmock/gmock.h>
+
+#include "plugind/core/ledger/allocation_note.h"
+#include "plugind/core/ledger/fingerprint.h"
+#include "tests/unit/plugind/ledger/ledger_case.h"
+
+namespace vfiogate {
+namespace {
+
+using namespace std::chrono_literals;
+using test::at;
+using test::kA;
+using test::kB;
+using test::kC;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class RecordedTest : public test::LedgerCase {
+protected:
+  /// The node as it was made, with another ledger and nothing in the kubelet's memory.
+  void makeAnew() {
+    node.ledger = Ledger(LedgerSettings{});
+    node.entries.clear();
+    node.registered.clear();
+  }
+
+  RecordedAllocations recordedNow() const {
+    RecordedAllocations recorded{.groups = {}, .complete = complete};
+    for (const auto& [group, note] : node.ledger.state().held) {
+      const bool ofC = note.find(kC) != std::string::npos;
+      recorded.groups.push_back({ofC ? std::set{at(kC)} : std::set{at(kA), at(kB)}, note});
+    }
+    return recorded;
+  }
+
+  /// The plugind after this one, which begins with what this one had privd record.
+  void restart() {
+    node.recorded = recordedNow();
+    node.registered = {{"vfiogate.dev/other", {kB}}};  // as the kubelet was shown them
+    node.ledger = Ledger(LedgerSettings{});
+    node.journal.clear();
+    node.start(false);
+  }
+
+  bool complete = true;
+};
+
+// I1: the checkpoint is lost, the kubelet restarted, plugind killed; the device is closed.
+TEST_F(RecordedTest, I1_AGroupIsNotFreeBecauseEverybodyForgotIt) {
+  node.start();
+  hold("uid-1", "gpu", {kA});
+  node.list = {{{"ns", "vm", "main", "vfiogate.dev/gpu", {kA}}}, {"ns/vm"}};
+  node.pass(20s);
+  node.entries.clear();
+  node.list = {{}, {"ns/vm"}};  // it runs, and has no devices as far as the kubelet knows
+  node.newKubelet();
+  restart();
+  EXPECT_TRUE(node.told("restored"));
+  EXPECT_EQ(node.allocate("other", {kB}), "group-lent");
+  EXPECT_EQ(node.allocate("gpu", {kA}), "forgotten");
+  node.pass(10min);
+  EXPECT_EQ(node.holding(kA), Holding::kForgotten) << "List names its pod";
+  EXPECT_EQ(node.allocate("gpu", {kA}), "forgotten");
+  EXPECT_THAT(node.frame("gpu"), HasSubstr("0000:01:00.0+")) << "its pod still counts";
+  node.list = {};
+  node.pass(60s);
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
+  EXPECT_EQ(node.allocate("other", {kB}), "granted");
+}
+
+// I1: answered, not yet recorded by the kubelet, and plugind dies.
+TEST_F(RecordedTest, I1_AnAnswerThatNobodyRecordedYetIsKnown) {
+  node.start();
+  ASSERT_EQ(node.allocate("gpu", {kA}), "granted");
+  restart();
+  EXPECT_TRUE(node.ledger.adopted()) << "nothing else can be under way";
+  EXPECT_EQ(node.allocate("other", {kB}), "group-lent");
+  node.pass(100ms);
+  node.record("uid-1", "gpu", {kA});
+  node.write();
+  EXPECT_EQ(node.holding(kA), Holding::kLent);
+}
+
+TEST_F(RecordedTest, AnAnswerThatTheKubeletNeverRecordsEnds) {
+  node.start();
+  ASSERT_EQ(node.allocate("gpu", {kA}), "granted");
+  restart();
+  node.pass(50s);
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
+  EXPECT_TRUE(node.ledger.state().held.empty());
+}
+
+// What the kubelet remembers stands; the record says since when and under which reference.
+TEST_F(RecordedTest, ReferenceAndPodOutliveARestart) {
+  node.start();
+  hold("uid-1", "gpu", {kA});
+  node.list = {{{"ns", "vm", "main", "vfiogate.dev/gpu", {kA}}}, {"ns/vm"}};
+  node.pass(20s);
+  const auto before = node.ledger.state().records.at(0);
+  node.list = {};
+  node.now.draw = 0x1111;
+  restart();
+  const auto& after = node.ledger.state().records;
+  ASSERT_EQ(after.size(), 1U);
+  EXPECT_EQ(after[0].ref, before.ref);
+  EXPECT_EQ(after[0].answeredAt, before.answeredAt);
+  EXPECT_EQ(after[0].podName, "ns/vm");
+  EXPECT_EQ(after[0].state, HolderState::kLent);
+}
+
+// The pod ended while plugind was away, and this kubelet knows it.
+TEST_F(RecordedTest, WhatTheSameKubeletLetGoIsReleased) {
+  node.start();
+  hold("uid-1", "gpu", {kA});
+  node.forget("uid-1");
+  restart();
+  EXPECT_EQ(node.holding(kA), Holding::kLent);
+  node.pass(20s);
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
+  EXPECT_TRUE(node.told("released"));
+}
+
+// I4: plugind dies while it decides on a part of what the pod has: the other part is shown as
+// before.
+TEST_F(RecordedTest, I4_WhatAReofferUnderWayLeavesOutStaysHealthy) {
+  showAll();
+  node.start();
+  hold("uid-1", "gpu", {kA, kB});
+  node.answersQuestions = false;
+  ASSERT_EQ(node.allocate("gpu", {kB}), "waits");
+  restart();
+  node.answersQuestions = true;
+  EXPECT_THAT(node.frame("gpu"), HasSubstr("0000:01:00.0+ 0000:01:00.1+"));
+  node.pass(50s);
+  EXPECT_THAT(node.frame("gpu"), HasSubstr("0000:01:00.0+ 0000:01:00.1+")) << "never answered";
+  node.forget("uid-1");
+  node.pass(70s);
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
+}
+
+// I4: a re-offer was granted, not recorded, and its container started; the machine runs.
+TEST_F(RecordedTest, I4_WhatTheKubeletNamesByAnEarlierGrantStaysHealthy) {
+  node.start();
+  hold("uid-1", "gpu", {kA});
+  ASSERT_EQ(node.allocate("gpu", {kA}), "granted");
+  node.newKubelet();
+  ASSERT_EQ(node.preStart("gpu", {kA}), "done");
+  setUse(31, GroupUse::kOpen);
+  restart();
+  EXPECT_THAT(node.frame("gpu"), HasSubstr("0000:01:00.0+"));
+  EXPECT_EQ(node.allocate("other", {kB}), "group-lent");
+}
+
+// Plugind and kubelet died together. What the former kubelet left has another of its grants: this
+// one goes on from its memory, and knows that the pod ended.
+TEST_F(RecordedTest, AKubeletThatGoesOnFromTheMemoryOfTheFormerIsBelieved) {
+  for (const bool goesOn : {true, false}) {
+    makeAnew();
+    node.start();
+    hold("uid-1", "gpu", {kA});
+    ASSERT_EQ(node.allocate("gpu", {kC}), "granted");
+    const auto& response = *node.answers.at(CallId(node.lastCall)).response;
+    node.move(10ms);
+    node.entries.push_back({"uid-2",
+                            "main",
+                            "vfiogate.dev/gpu",
+                            {kC},
+                            std::nullopt,
+                            response.annotations.at(kRefAnnotation)});
+    node.write();
+    node.forget("uid-1");
+    if (!goesOn) node.entries.clear();
+    const CheckpointVersion left = node.version();
+    const RecordedAllocations recorded = recordedNow();
+    node.pass(1s);
+    node.ledger = Ledger(LedgerSettings{});
+    node.kubelet = {node.kubelet.inode + 1, node.now.wall};
+    node.see();
+    node.run(node.ledger.kubeletSeen(node.kubelet, node.now));
+    node.run(node.ledger.begin({left, node.list, {}, false, recorded}, node.now));
+    node.run(node.ledger.versionRead(left, false, node.now, node.now.instant));
+    EXPECT_EQ(node.allocate("gpu", {kA}), goesOn ? "granted" : "forgotten");
+  }
+}
+
+// Without a record of this boot the kubelet's own word is waited for, as ever.
+TEST_F(RecordedTest, ARecordThatMayLackSomethingAdoptsNothing) {
+  node.recorded = RecordedAllocations{.groups = {}, .complete = false};
+  node.registered = {{"vfiogate.dev/gpu", {kA}}};
+  node.start(false);
+  EXPECT_FALSE(node.ledger.adopted());
+  node.pass(31s);
+  EXPECT_TRUE(node.ledger.adopted());
+}
+
+TEST_F(RecordedTest, AKubeletThatNeverHadOurDevicesHasNothingUnderWay) {
+  node.recorded = RecordedAllocations{.groups = {}, .complete = false};
+  node.registered = {{"example.com/nic", {"eth0"}}};
+  node.start(false);
+  EXPECT_TRUE(node.ledger.adopted());
+}
+
+// A Prepare that comes with plugind's start is answered at once, not after its own deadline.
+TEST_F(RecordedTest, APrepareAtTheStartDoesNotWait) {
+  node.start();
+  restart();
+  EXPECT_EQ(node.prepare("c1", "gpu", {at(kC)}), "granted");
+}
+
+TEST_F(RecordedTest, APrivdThatCannotRecordGetsNothingAllocated) {
+  node.start();
+  node.onFile = false;
+  const CallId call = node.ask("gpu", {kA});
+  EXPECT_EQ(node.outcome(call), "not-recorded");
+  EXPECT_THAT(node.text(call), HasSubstr("privd could not record the allocation"));
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
+}
+
+TEST(AllocationNote, SaysWhatItWasTold) {
+  const NotedAllocation noted{
+      .resource = test::resource("gpu"),
+      .ids = {at(kA), at(kB)},
+      .ref = HolderRef(0x7f3a),
+      .since = std::chrono::sys_seconds(1763841600s),
+      .namedBy = KubeletIdentity{12, std::chrono::sys_time<std::chrono::nanoseconds>(34ns)},
+      .podName = "default/vm",
+      .podUid = "6f0c",
+      .claim = std::nullopt};
+  EXPECT_EQ(lineOf(noted),
+            "resource=vfiogate.dev/gpu ids=0000:01:00.0,0000:01:00.1 ref=7f3a since=1763841600 "
+            "named-by=12:34 pod=default/vm uid=6f0c");
+  EXPECT_THAT(allocationsIn(lineOf(noted)), ElementsAre(noted));
+  EXPECT_THAT(allocationsIn(lineOf(noted) + "\nnonsense\n" + lineOf(noted) + " later=x"),
+              ElementsAre(noted, noted));
+}
+
+TEST(AllocationNote, I10_WhatMakesNoSenseIsLeftOut) {
+  for (const char* line :
+       {"", " ", "=", "resource=x ids=0000:01:00.0 ref=1 since=1", "resource=vfiogate.dev/gpu",
+        "resource=vfiogate.dev/gpu ids= ref=7f3a since=1",
+        "resource=vfiogate.dev/gpu ids=0000:01:00.0, ref=10000 since=1",
+        "resource=vfiogate.dev/gpu ids=0000:01:00.0 ref=7f3a since=x"}) {
+    EXPECT_THAT(allocationsIn(line), IsEmpty()) << line;
+  }
+  NotedAllocation odd{.resource = test::resource("gpu"),
+                      .ids = {at(kA)},
+                      .ref = HolderRef(1),
+                      .since = {},
+                      .namedBy = std::nullopt,
+                      .podName = "a b\nresource=x",
+                      .podUid = std::nullopt,
+                      .claim = std::nullopt};
+  EXPECT_EQ(lineOf(odd), "resource=vfiogate.dev/gpu ids=0000:01:00.0 ref=0001 since=0");
+}
+
+}  // namespace
+}  // namespace vfiogate

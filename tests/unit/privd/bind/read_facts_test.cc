@@ -1,0 +1,100 @@
+// What is found below a function, however deep it hangs there.
+
+#include "privd/bind/read_facts.h"
+
+#include "tests/support/fake_sysfs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace vfiogate {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr const char* kUsb = "0000:00:14.0";
+
+class FactsBelow : public testing::Test {
+protected:
+  FactsBelow() {
+    hardware_.add({.address = kUsb, .classCode = 0x0c0330, .driver = "xhci_hcd"});
+    hardware_.add({.address = "0000:00:15.0", .classCode = 0x0c0330, .driver = "xhci_hcd"});
+  }
+
+  /// Something below a function, with its attributes, as `list` shows it.
+  void hang(const std::string& place, const std::string& list,
+            const std::map<std::string, std::string>& attributes = {}) {
+    const auto at = hardware_.directoryOf(kUsb) / place;
+    std::filesystem::create_directories(at);
+    for (const auto& [name, text] : attributes) {
+      std::filesystem::create_directories((at / name).parent_path());
+      std::ofstream(at / name) << text << "\n";
+    }
+    const auto entry = std::filesystem::path(hardware_.sysfs()) / list / at.filename();
+    std::filesystem::create_directories(entry.parent_path());
+    std::filesystem::create_symlink(std::filesystem::relative(at, entry.parent_path()), entry);
+  }
+  void write(const std::string& path, const std::string& text) {
+    const auto at = std::filesystem::path(hardware_.sysfs()) / path;
+    std::filesystem::create_directories(at.parent_path());
+    std::ofstream(at) << text << "\n";
+  }
+
+  DeviceFacts of(const char* address) {
+    const auto sysfs = SysfsRoot::open(hardware_.sysfs());
+    const auto dev = DevRoot::open(hardware_.dev());
+    const Bdf function = *Bdf::parse(address);
+    Snapshot snapshot;
+    snapshot.devices.emplace(function, PciDevice{.address = function, .driver = "xhci_hcd"});
+    return gatherEvidence(*sysfs, *dev, {}, snapshot, {function}).facts.devices.at(function);
+  }
+
+  FakeSysfs hardware_;
+};
+
+TEST_F(FactsBelow, AnInterfaceOfAUsbAdapterIsTheControllers) {
+  hang("usb1/1-4/1-4:1.0/net/enx0", "class/net", {{"flags", "0x1003"}});
+  const DeviceFacts facts = of(kUsb);
+  ASSERT_EQ(facts.interfaces.size(), 1U);
+  EXPECT_EQ(facts.interfaces[0].name, "enx0");
+  EXPECT_EQ(facts.interfaces[0].flags, 0x1003U);
+  EXPECT_THAT(of("0000:00:15.0").interfaces, IsEmpty());
+}
+
+TEST_F(FactsBelow, AnAdapterWhoseInterfaceIsInAnotherNamespaceIsKnownByItsEmptyPlace) {
+  hang("usb1/1-4/1-4:1.0", "bus/usb/devices");
+  EXPECT_THAT(of(kUsb).unseenInterfaces, IsEmpty());
+  std::filesystem::create_directories(hardware_.directoryOf(kUsb) / "usb1/1-4/1-4:1.0/net");
+  EXPECT_THAT(of(kUsb).unseenInterfaces, ElementsAre("1-4:1.0"));
+  hang("usb1/1-4/1-4:1.0/net/enx0", "class/net", {{"flags", "0x1002"}});
+  EXPECT_THAT(of(kUsb).unseenInterfaces, IsEmpty());
+}
+
+TEST_F(FactsBelow, KeyboardsAndMiceAreForHandsAndPlugsOfASoundCardAreNot) {
+  hang("usb1/1-2/input/input5", "class/input",
+       {{"capabilities/key", "1000000000007 ff800000000007ff febeffdff3cfffff fffffffffffffffe"},
+        {"capabilities/rel", "0"}});
+  hang("usb1/1-3/input/input6", "class/input",
+       {{"capabilities/key", "1f0000 0 0 0 0"}, {"capabilities/rel", "143"}});
+  hang("sound/card0/input7", "class/input", {{"capabilities/key", "0"}, {"capabilities/rel", "0"}});
+  hang("usb1/1-5/input/input8", "class/input",
+       {{"capabilities/key", "100000 0 0 0"}, {"capabilities/rel", "0"}});
+  hang("usb1/1-6/input/input9", "class/input");
+  EXPECT_THAT(of(kUsb).inputs, ElementsAre("input5", "input6", "input9"))
+      << "the last one cannot be read";
+}
+
+TEST_F(FactsBelow, ATerminalIsAConsoleWhereTheKernelWritesToIt) {
+  hang("usb1/1-7/1-7:1.0/ttyUSB0/tty/ttyUSB0", "class/tty");
+  hang("usb1/1-8/1-8:1.0/ttyUSB1/tty/ttyUSB1", "class/tty");
+  write("class/tty/console/active", "tty0 ttyUSB1");
+  const DeviceFacts facts = of(kUsb);
+  EXPECT_THAT(facts.terminals, ElementsAre("ttyUSB0"));
+  EXPECT_THAT(facts.consoles, ElementsAre("ttyUSB1"));
+}
+
+}  // namespace
+}  // namespace vfiogate
