@@ -46,8 +46,9 @@ void StateLoop::preferenceAsked(const ResourceName& /*resource*/,
                                 std::shared_ptr<PreferCall> call) {
   std::map<std::string, Candidate> candidates;
   for (const auto& [address, device] : ledger_.state().hardware.snapshot.devices) {
-    const bool forgotten = ledger_.holding(address) == Holding::kForgotten;
-    candidates.emplace(address.str(), Candidate{device.numaNode, device.group, forgotten});
+    // The kubelet believes all of them free.
+    const bool doubtful = ledger_.holding(address) != Holding::kFree;
+    candidates.emplace(address.str(), Candidate{device.numaNode, device.group, doubtful});
   }
   std::vector<std::vector<std::string>> answers;
   for (const PreferredRequest& request : call->requests()) {

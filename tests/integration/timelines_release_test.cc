@@ -31,8 +31,18 @@ TEST_F(Timelines, ForceDeleteBeforeStart) {
   ASSERT_EQ(startContainer("p2"), "") << said();
   kubelet().forceDelete("p2");
   EXPECT_THAT(rejected(podOf("p3", kGpu)), HasSubstr("starting"));
-  EXPECT_TRUE(node_->tells("released", kA)) << said();
+  EXPECT_TRUE(node_->plugind->saysAll({"\"event\":\"released\"", "\"podUid\":\"p2\""})) << said();
   EXPECT_EQ(admit(podOf("p4", kGpu)), std::vector{kA});
+}
+
+// 3, I1: the refusal of the window costs a pod only where no other device is free.
+TEST_F(Timelines, AnotherDeviceIsPreferredToOneWhosePodMayStart) {
+  addC();
+  start({kA, kC});
+  ASSERT_EQ(admit(podOf("p1", kGpu)), std::vector{kA});
+  ASSERT_EQ(startContainer("p1"), "") << said();
+  kubelet().end("p1");
+  EXPECT_EQ(admit(podOf("p2", kGpu)), std::vector{kC}) << said();
 }
 
 // 5, I4: List never names it.
