@@ -5,6 +5,7 @@
 #include "tests/integration/fault_steps.h"
 #include "tests/support/split_node.h"
 
+#include <functional>
 #include <future>
 #include <map>
 #include <mutex>
@@ -67,13 +68,16 @@ private:
   void start(const std::string& uid);
   /// It opens its devices.
   void runs(const std::string& uid);
-  bool awaitReturned(std::chrono::steady_clock::time_point until);
+  bool awaitReturned(std::chrono::steady_clock::time_point until,
+                     const std::function<bool()>& enough);
   void endOldest();
   /// Its containers run on, with open devices, until there are too many such pods.
   void forceDeleteOldest();
   /// Asks for a device that is open still.
   void covetDeleted();
   void close(const std::string& uid);
+  void admitSomewhere();
+  void awaitLendable();
   void choosePod();
   /// The next pod is one that must get this device.
   void choosePod(const std::string& id);

@@ -14,6 +14,7 @@ namespace {
 constexpr const char* kMarker = "0000:00:1f.0";
 constexpr std::size_t kMostPods = 4;
 constexpr std::size_t kMostDeleted = 2;
+constexpr int kMostTries = 20;
 
 template <typename Container>
 auto pickFrom(const Container& container, std::minstd_rand& random) {
@@ -35,16 +36,36 @@ void FaultLane::prepare(Operation operation) {
   }
   if (!deleted_.empty() && random_() % 2 == 0) covetDeleted();
   choosePod();
-  if (operation == Operation::kPreStart) {
-    admission_ = node_.kubelet.admit(pod_);
-    concludeAdmission();
-    if (!admission_.admitted) fail("without a kill: " + admission_.message);
-  }
+  if (operation == Operation::kPreStart) admitSomewhere();
   if (operation == Operation::kAdopt) {
     bringBack(Victim::kPlugind);
     awaitStreams();
     fail(books_.imbalance(node_.kubelet, patience_));
   }
+}
+
+/// A pod that gets a device. Whom a kubelet and a plugind that died together both knew may run
+/// still: its device is refused, and another one is asked for.
+void FaultLane::admitSomewhere() {
+  for (int tries = 1; failure_.empty(); ++tries) {
+    awaitLendable();
+    admission_ = node_.kubelet.admit(pod_);
+    concludeAdmission();
+    if (admission_.admitted) return;
+    const bool forgotten = admission_.message.find(", forgotten, ref=") != std::string::npos;
+    if (!forgotten || tries == kMostTries) return fail("without a kill: " + admission_.message);
+    choosePod();
+  }
+}
+
+/// A lane that kills faster than groups come back has none left: the kubelet refuses rightly then.
+void FaultLane::awaitLendable() {
+  if (!books_.lendable().empty()) return;
+  const auto until = std::chrono::steady_clock::now() + timing::kNeverNamed + timing::kSettling +
+                     timing::kListInterval + 4 * timing::kLookInterval;
+  awaitReturned(until, [this]() { return !books_.lendable().empty(); });
+  if (!failure_.empty() || books_.lendable().empty()) return;
+  choosePod();
 }
 
 /// One device, whose group nobody has; that which an ended pod had where there is no other.
@@ -162,10 +183,11 @@ void FaultLane::covetDeleted() {
   if (admission_.message.find("still-open") != std::string::npos) ++refusedOpen_;
 }
 
-bool FaultLane::awaitReturned(std::chrono::steady_clock::time_point until) {
+bool FaultLane::awaitReturned(std::chrono::steady_clock::time_point until,
+                              const std::function<bool()>& enough) {
   while (std::chrono::steady_clock::now() < until) {
     fail(books_.imbalance(node_.kubelet, patience_));
-    if (books_.leaving().empty() || !failure_.empty()) return true;
+    if (enough() || !failure_.empty()) return true;
     // Whatever comes: the group's other function is Healthy again when it is free.
     const std::string left = *books_.leaving().begin();
     const auto& device = books_.devices().at(left);
@@ -178,7 +200,7 @@ bool FaultLane::awaitReturned(std::chrono::steady_clock::time_point until) {
       node_.kubelet.await(entry.second.resource, isBack, std::chrono::seconds(1));
     }
   }
-  return books_.leaving().empty();
+  return enough();
 }
 
 void FaultLane::settle() {
@@ -188,7 +210,8 @@ void FaultLane::settle() {
   // The kubelet protects the pod last admitted.
   node_.kubelet.admit({.uid = "last", .initContainers = {}, .containers = {{"compute", {}}}});
   const auto now = std::chrono::steady_clock::now;
-  if (awaitReturned(now() + kListInterval + 2 * kLookInterval + kReadingGap)) return;
+  const auto all = [this]() { return books_.leaving().empty(); };
+  if (awaitReturned(now() + kListInterval + 2 * kLookInterval + kReadingGap, all)) return;
   // What a new kubelet never knew is let go after minutes; it may give it away all the same.
   for (const std::string& id : books_.leaving()) {
     choosePod(id);
@@ -200,7 +223,8 @@ void FaultLane::settle() {
     endOldest();
   }
   node_.kubelet.admit({.uid = "last", .initContainers = {}, .containers = {{"compute", {}}}});
-  if (awaitReturned(now() + kNeverNamed + kSettling + kListInterval + 4 * kLookInterval)) return;
+  const auto last = now() + kNeverNamed + kSettling + kListInterval + 4 * kLookInterval;
+  if (awaitReturned(last, all)) return;
   fail("live: " + *books_.leaving().begin() + " does not come back");
 }
 
