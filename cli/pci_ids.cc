@@ -1,6 +1,6 @@
 #include "cli/pci_ids.h"
 
-#include "ipc/types/hex.h"
+#include "ipc/base/hex.h"
 
 #include <fstream>
 #include <sstream>

@@ -1,6 +1,6 @@
 #include "cli/user_option.h"
 
-#include "ipc/types/hex.h"
+#include "ipc/base/hex.h"
 
 #include <CLI/CLI.hpp>
 

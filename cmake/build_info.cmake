@@ -1,4 +1,4 @@
-# vfiogate::build_info: version, commit and date (ipc/types/build_info.h), for programs alone. Looked at
+# vfiogate::build_info: version, commit and date (ipc/base/build_info.h), for programs alone. Looked at
 # in every build, and compiled only where it is another.
 set(build_info ${CMAKE_BINARY_DIR}/generated/build_info.cc)
 add_custom_target(vfiogate_build_info_source BYPRODUCTS ${build_info} VERBATIM

@@ -33,7 +33,7 @@ if(NOT "$ENV{SOURCE_DATE_EPOCH}" STREQUAL "")
 endif()
 
 file(CONFIGURE OUTPUT ${OUT} @ONLY CONTENT [[
-#include "ipc/types/build_info.h"
+#include "ipc/base/build_info.h"
 
 namespace vfiogate {
 

@@ -168,7 +168,7 @@ def services_of_dra() -> int:
 
 
 def paths_of_netd() -> int:
-    return len(set(re.findall(r'"(/(?:metrics|healthz|readyz))"', (TREE / "netd/pages.cc").read_text())))
+    return len(set(re.findall(r'"(/(?:metrics|healthz|readyz))"', (TREE / "netd/metrics/pages.cc").read_text())))
 
 
 def numbers_page(found: list[dict], programs: pathlib.Path) -> str:

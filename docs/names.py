@@ -5,7 +5,7 @@ import re
 
 TREE = pathlib.Path(__file__).resolve().parents[1]
 SOURCES = ("privd", "plugind", "netd", "ipc")
-METRICS = ("plugind/metrics/ledger_metrics.cc", "plugind/metrics/status_gauges.cc", "netd/netd_counters.cc")
+METRICS = ("plugind/metrics/ledger_metrics.cc", "plugind/metrics/status_gauges.cc", "netd/metrics/netd_counters.cc")
 
 
 def read(name: str) -> str:
@@ -36,24 +36,24 @@ def log_events() -> dict[str, set[str]]:
     """Of each program."""
     name = r'return "(\w+)";'
     return {
-        "privd": said(read("privd/log_line.cc"), name),
-        "plugind": said(read("plugind/log_events.h"), name),
-        "netd": said(read("netd/log_line.cc"), r'spdlog::level::\w+, "(\w+)"'),
+        "privd": said(read("privd/base/log_line.cc"), name),
+        "plugind": said(read("plugind/base/log_events.h"), name),
+        "netd": said(read("netd/base/log_line.cc"), r'spdlog::level::\w+, "(\w+)"'),
     }
 
 
 def registration_turns() -> set[str]:
-    return said(read("plugind/core/registration.cc"), r'"([\w-]+)";', '"taken"')
+    return said(read("plugind/core/status/registration.cc"), r'"([\w-]+)";', '"taken"')
 
 
 def journal_events() -> set[str]:
     """Those that are named where they are made; others come from variables."""
-    ledger = "".join(file.read_text() for file in sorted((TREE / "plugind/core/ledger").glob("*.cc")))
+    ledger = "".join(file.read_text() for file in sorted((TREE / "plugind/core/ledger").rglob("*.cc")))
     return said(ledger, r'(?:\.event = |journalEvent\([^;"]*)"([\w-]+)"')
 
 
 def reason_codes() -> set[str]:
     """Why a device is not offered; those of refusals are made in many places."""
     hardware = said(read("ipc/types/viability.cc"), r'return "([\w-]+)";', '"passable"')
-    catalog = said(read("plugind/core/resource_catalog.cc"), r'LeftOut\{"([\w-]+)"')
-    return hardware | catalog | said(read("plugind/core/offer_reason.cc"), r'return \{\s*"([\w-]+)"')
+    catalog = said(read("plugind/core/resource/resource_catalog.cc"), r'LeftOut\{"([\w-]+)"')
+    return hardware | catalog | said(read("plugind/core/status/offer_reason.cc"), r'return \{\s*"([\w-]+)"')

@@ -1,9 +1,9 @@
 #pragma once
 // What the command line asks netd to do.
 
-#include "ipc/types/build_info.h"
-#include "ipc/types/result.h"
-#include "netd/dra/api_url.h"
+#include "ipc/base/build_info.h"
+#include "ipc/base/result.h"
+#include "netd/dra/api/api_url.h"
 #include "netd/listen_address.h"
 #include "seccomp/drop_privileges.h"
 

@@ -1,7 +1,7 @@
 #include "netd/dra_options.h"
 
 #include "cli/user_option.h"
-#include "ipc/types/kube_names.h"
+#include "ipc/base/kube_names.h"
 
 #include <CLI/CLI.hpp>
 

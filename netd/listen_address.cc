@@ -1,6 +1,6 @@
 #include "netd/listen_address.h"
 
-#include "ipc/types/hex.h"
+#include "ipc/base/hex.h"
 
 #include <kj/debug.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 // The one address on which netd listens: in numbers, as it is printed.
 
-#include "ipc/types/result.h"
+#include "ipc/base/result.h"
 
 #include <kj/io.h>
 

@@ -1,9 +1,9 @@
 #include "netd/serve_metrics.h"
 
-#include "netd/become_nobody.h"
-#include "netd/http_door.h"
-#include "netd/log_line.h"
-#include "netd/plugind_caller.h"
+#include "netd/base/become_nobody.h"
+#include "netd/base/log_line.h"
+#include "netd/metrics/http_door.h"
+#include "netd/metrics/plugind_caller.h"
 #include "seccomp/landlock.h"
 #include "seccomp/load_filter.h"
 #include "seccomp/netd_metrics_rules.h"

@@ -1,9 +1,9 @@
 // privd: the root helper of vfiogate, and its command line.
 
-#include "ipc/types/build_info.h"
+#include "ipc/base/build_info.h"
 #include "privd/cli/commands.h"
+#include "privd/options/serve_options.h"
 #include "privd/serve.h"
-#include "privd/serve_options.h"
 
 #include <CLI/CLI.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 // The daemon.
 
-#include "privd/serve_options.h"
+#include "privd/options/serve_options.h"
 
 namespace vfiogate {
 

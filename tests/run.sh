@@ -147,7 +147,7 @@ full_default() {
   check "counting of results" tests/count_results_test.py
   check "what stands of the full run" tests/full_runs_test.py
   check "the machine's own places" tests/machines_own_test.sh
-  check "stand-in API server" tests/support/api_server/api_server_test.py
+  check "stand-in API server" sim/api_server/api_server_test.py
   check "what a build says it is of" tests/supply/build_info_test.py
   check "budget of the trusted code" tests/budget/trusted_code.py
   check "mutants of the ledger apply, their tests exist" tests/mutants/run.sh --check

@@ -1,8 +1,8 @@
 #pragma once
 // Snapshots and updates, out of the schema's form, every value checked once.
 
+#include "ipc/base/result.h"
 #include "ipc/schema/helper.capnp.h"
-#include "ipc/types/result.h"
 #include "ipc/types/snapshot.h"
 #include "ipc/types/update.h"
 

@@ -5,7 +5,7 @@
 // and cancels makes the server close it, and whatever was opened next under that number is sent.
 // Here a descriptor is handed to the kernel in the call that asks for it, or not at all.
 
-#include "ipc/types/result.h"
+#include "ipc/base/result.h"
 
 #include <kj/async-unix.h>
 #include <kj/io.h>

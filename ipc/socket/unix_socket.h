@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "ipc/types/result.h"
+#include "ipc/base/result.h"
 
 #include <kj/io.h>
 #include <kj/string.h>

@@ -1,6 +1,6 @@
 #include "ipc/types/bdf.h"
 
-#include "ipc/types/hex.h"
+#include "ipc/base/hex.h"
 
 namespace vfiogate {
 

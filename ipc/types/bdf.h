@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "ipc/types/result.h"
+#include "ipc/base/result.h"
 
 namespace vfiogate {
 

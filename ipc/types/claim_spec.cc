@@ -1,7 +1,7 @@
 #include "ipc/types/claim_spec.h"
 
-#include "ipc/types/kube_names.h"
-#include "ipc/types/resource_name.h"
+#include "ipc/base/kube_names.h"
+#include "ipc/base/resource_name.h"
 
 #include <algorithm>
 

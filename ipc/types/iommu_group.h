@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "ipc/types/strong_id.h"
+#include "ipc/base/strong_id.h"
 
 namespace vfiogate {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "ipc/types/hex.h"
+#include "ipc/base/hex.h"
 
 namespace vfiogate {
 namespace {

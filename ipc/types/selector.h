@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ipc/types/result.h"
+#include "ipc/base/result.h"
 #include "ipc/types/snapshot.h"
 
 namespace vfiogate {

@@ -1,8 +1,8 @@
 #include "netd/dra/api_office.h"
 
-#include "netd/dra/claim_reader.h"
-#include "netd/dra/status_words.h"
-#include "plugind/api/api_codec.h"
+#include "ipc/api/api_codec.h"
+#include "netd/dra/api/status_words.h"
+#include "netd/dra/claims/claim_reader.h"
 
 #include <kj/debug.h>
 

@@ -1,11 +1,11 @@
 #pragma once
 // What plugind asks of the Kubernetes API, answered.
 
+#include "ipc/api/api_claim.h"
 #include "ipc/schema/dra.capnp.h"
-#include "netd/dra/claim_fetcher.h"
-#include "netd/dra/claim_reporter.h"
-#include "netd/dra/pool_keeper.h"
-#include "plugind/api/api_claim.h"
+#include "netd/dra/claims/claim_fetcher.h"
+#include "netd/dra/claims/claim_reporter.h"
+#include "netd/dra/slices/pool_keeper.h"
 
 #include <kj/timer.h>
 

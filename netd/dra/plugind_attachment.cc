@@ -3,9 +3,9 @@
 #include "ipc/schema/plugind.capnp.h"
 #include "ipc/socket/stream_flags.h"
 #include "ipc/socket/unix_socket.h"
-#include "netd/dra/jitter.h"
-#include "netd/log_line.h"
-#include "netd/plugind_trouble.h"
+#include "netd/base/log_line.h"
+#include "netd/base/plugind_trouble.h"
+#include "netd/dra/api/jitter.h"
 
 #include <capnp/message.h>
 #include <capnp/rpc-twoparty.h>

@@ -2,7 +2,7 @@
 
 #include "plugind/checkpoint/checkpoint_checksum.h"
 #include "plugind/checkpoint/checkpoint_shape.h"
-#include "plugind/core/ledger/fingerprint.h"
+#include "plugind/core/ledger/state/fingerprint.h"
 #include "proto/deviceplugin.pb.h"
 
 #include <absl/strings/escaping.h>

@@ -1,7 +1,7 @@
 #pragma once
 // Reads the kubelet's memory of device allocations: the file `kubelet_internal_checkpoint`.
 
-#include "ipc/types/result.h"
+#include "ipc/base/result.h"
 #include "plugind/core/kubelet_memory.h"
 
 #include <chrono>

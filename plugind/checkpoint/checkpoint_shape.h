@@ -1,7 +1,7 @@
 #pragma once
 // Which JSON is a checkpoint's, and of which format.
 
-#include "ipc/types/result.h"
+#include "ipc/base/result.h"
 
 #include <nlohmann/json.hpp>
 

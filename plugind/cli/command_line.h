@@ -1,9 +1,9 @@
 #pragma once
 // What the command line asks plugind to do.
 
+#include "ipc/base/build_info.h"
+#include "ipc/base/result.h"
 #include "ipc/types/bdf.h"
-#include "ipc/types/build_info.h"
-#include "ipc/types/result.h"
 #include "seccomp/drop_privileges.h"
 
 #include <chrono>

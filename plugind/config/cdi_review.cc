@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "ipc/types/cdi_kind.h"
-#include "ipc/types/hex.h"
-#include "plugind/core/resource_catalog.h"
+#include "ipc/base/cdi_kind.h"
+#include "ipc/base/hex.h"
+#include "plugind/core/resource/resource_catalog.h"
 
 namespace vfiogate {
 namespace {

@@ -5,7 +5,7 @@
 #include "plugind/config/config_settings.h"
 #include "plugind/config/findings.h"
 #include "plugind/config/settings_review.h"
-#include "plugind/config/yaml_tree.h"
+#include "plugind/config/words/yaml_tree.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ipc/types/result.h"
+#include "ipc/base/result.h"
 #include "plugind/core/settings.h"
 
 namespace vfiogate {

@@ -3,9 +3,9 @@
 #include <google/protobuf/message.h>
 
 #include "ipc/types/selector.h"
-#include "plugind/config/known_words.h"
 #include "plugind/config/schema_words.h"
 #include "plugind/config/value_binding.h"
+#include "plugind/config/words/known_words.h"
 #include "plugind/core/refusal.h"
 
 namespace vfiogate {

@@ -3,7 +3,7 @@
 
 #include "plugind/config/config.pb.h"
 #include "plugind/config/findings.h"
-#include "plugind/config/yaml_tree.h"
+#include "plugind/config/words/yaml_tree.h"
 
 namespace vfiogate {
 

@@ -6,8 +6,8 @@
 
 #include <map>
 
-#include "plugind/config/duration_text.h"
 #include "plugind/config/schema_words.h"
+#include "plugind/config/words/duration_text.h"
 
 namespace vfiogate {
 namespace {

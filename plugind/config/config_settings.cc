@@ -3,8 +3,8 @@
 #include <optional>
 #include <set>
 
-#include "ipc/types/hex.h"
-#include "ipc/types/kube_names.h"
+#include "ipc/base/hex.h"
+#include "ipc/base/kube_names.h"
 #include "plugind/config/dra_review.h"
 #include "plugind/config/schema_words.h"
 #include "plugind/core/refusal.h"

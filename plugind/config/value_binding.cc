@@ -2,10 +2,10 @@
 
 #include <optional>
 
-#include "ipc/types/hex.h"
-#include "plugind/config/duration_text.h"
-#include "plugind/config/known_words.h"
+#include "ipc/base/hex.h"
 #include "plugind/config/schema_words.h"
+#include "plugind/config/words/duration_text.h"
+#include "plugind/config/words/known_words.h"
 #include "plugind/core/refusal.h"
 
 namespace vfiogate {

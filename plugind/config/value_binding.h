@@ -6,7 +6,7 @@
 #include <string>
 
 #include "plugind/config/findings.h"
-#include "plugind/config/yaml_tree.h"
+#include "plugind/config/words/yaml_tree.h"
 
 namespace vfiogate {
 

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <iterator>
 
-#include "ipc/types/hex.h"
+#include "ipc/base/hex.h"
 
 namespace vfiogate {
 namespace {

@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
+#include "ipc/base/resource_name.h"
 #include "ipc/types/bdf.h"
-#include "ipc/types/resource_name.h"
 #include "plugind/core/kubelet_memory.h"
-#include "plugind/core/ledger/moment.h"
+#include "plugind/core/moment.h"
 
 namespace vfiogate {
 

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "ipc/base/resource_name.h"
 #include "ipc/types/bdf.h"
 #include "ipc/types/iommu_group.h"
-#include "ipc/types/resource_name.h"
 
 namespace vfiogate {
 

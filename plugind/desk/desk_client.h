@@ -1,9 +1,9 @@
 #pragma once
 // Asks the running plugind.
 
+#include "ipc/base/result.h"
 #include "ipc/types/bdf.h"
-#include "ipc/types/result.h"
-#include "plugind/core/readiness.h"
+#include "plugind/core/status/readiness.h"
 
 #include <chrono>
 #include <string>

@@ -1,11 +1,11 @@
 #include "plugind/desk/desk_server.h"
 
+#include "ipc/base/kube_names.h"
 #include "ipc/codec/limits.h"
 #include "ipc/codec/metered_stream.h"
 #include "ipc/schema/plugind.capnp.h"
 #include "ipc/socket/stream_flags.h"
-#include "ipc/types/kube_names.h"
-#include "plugind/log_line.h"
+#include "plugind/base/log_line.h"
 
 #include <capnp/rpc-twoparty.h>
 #include <kj/debug.h>

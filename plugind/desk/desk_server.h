@@ -2,10 +2,10 @@
 // Answers plugind's own user (`plugind status`, `explain`, `probe`) and netd.
 
 #include "ipc/types/bdf.h"
-#include "plugind/core/readiness.h"
-#include "plugind/dra/api_door.h"
-#include "plugind/loop_parts.h"
-#include "plugind/visitor.h"
+#include "plugind/base/loop_parts.h"
+#include "plugind/base/visitor.h"
+#include "plugind/core/status/readiness.h"
+#include "plugind/dra/api/api_door.h"
 
 #include <kj/async.h>
 #include <kj/io.h>

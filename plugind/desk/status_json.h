@@ -1,7 +1,7 @@
 #pragma once
 // Status and explanation as JSON. docs/status-json.md has the fields, which are stable.
 
-#include "plugind/core/explanation.h"
+#include "plugind/core/status/explanation.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
 #include "plugind/dra/dra_driver.h"
 
-#include "plugind/log_line.h"
+#include "plugind/base/log_line.h"
 
 #include <utility>
 

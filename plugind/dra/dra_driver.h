@@ -2,15 +2,15 @@
 // The DRA driver that plugind is, if its configuration names one: the kubelet's calls about claims,
 // and the node's pool.
 
-#include "plugind/dra/api_door.h"
-#include "plugind/dra/claim_desk.h"
-#include "plugind/dra/claim_sweep.h"
-#include "plugind/dra/dra_events.h"
-#include "plugind/dra/dra_registrar.h"
-#include "plugind/dra/dra_server.h"
-#include "plugind/dra/pool_publisher.h"
+#include "plugind/base/loop_parts.h"
+#include "plugind/dra/api/api_door.h"
+#include "plugind/dra/claims/claim_desk.h"
+#include "plugind/dra/claims/claim_sweep.h"
+#include "plugind/dra/pool/pool_publisher.h"
+#include "plugind/dra/serve/dra_events.h"
+#include "plugind/dra/serve/dra_registrar.h"
+#include "plugind/dra/serve/dra_server.h"
 #include "plugind/kubelet/kubelet_sockets.h"
-#include "plugind/loop_parts.h"
 
 #include <sys/types.h>
 

@@ -1,6 +1,6 @@
 #include "plugind/kubelet/advertised_resource.h"
 
-#include "plugind/log_line.h"
+#include "plugind/base/log_line.h"
 
 #include <algorithm>
 #include <utility>

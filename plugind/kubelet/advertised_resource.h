@@ -1,7 +1,7 @@
 #pragma once
 // One resource as the kubelet sees it: server, registration, live streams, the frame they show.
 
-#include "plugind/core/status.h"
+#include "plugind/core/status/status.h"
 #include "plugind/kubelet/list_watch_stream.h"
 #include "plugind/kubelet/plugin_server.h"
 #include "plugind/kubelet/registrar.h"

@@ -1,7 +1,7 @@
 #pragma once
 // All resources that the kubelet is told of.
 
-#include "plugind/core/status.h"
+#include "plugind/core/status/status.h"
 #include "plugind/kubelet/advertised_resource.h"
 
 #include <kj/async.h>

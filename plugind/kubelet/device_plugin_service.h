@@ -1,10 +1,10 @@
 #pragma once
 // v1beta1.DevicePlugin for one resource: gRPC's words to the loop's and back, no decisions.
 
-#include "ipc/types/resource_name.h"
+#include "ipc/base/resource_name.h"
+#include "plugind/base/letterbox.h"
 #include "plugind/kubelet/kubelet_call.h"
 #include "plugind/kubelet/list_watch_stream.h"
-#include "plugind/letterbox.h"
 
 #include <atomic>
 #include <memory>

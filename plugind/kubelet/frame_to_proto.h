@@ -1,8 +1,8 @@
 #pragma once
 // The core's values in the kubelet's words.
 
-#include "plugind/core/allocation_response.h"
-#include "plugind/core/frame.h"
+#include "plugind/core/resource/allocation_response.h"
+#include "plugind/core/resource/frame.h"
 #include "proto/deviceplugin.pb.h"
 
 #include <memory>

@@ -1,7 +1,7 @@
 #include "plugind/kubelet/handed_server.h"
 
 #include "ipc/socket/unix_socket.h"
-#include "plugind/log_line.h"
+#include "plugind/base/log_line.h"
 
 #include <grpc/grpc.h>
 #include <grpcpp/server.h>

@@ -1,7 +1,7 @@
 #pragma once
 // A gRPC server on connections accepted from listeners that privd made.
 
-#include "plugind/loop_parts.h"
+#include "plugind/base/loop_parts.h"
 
 #include <grpcpp/impl/service_type.h>
 

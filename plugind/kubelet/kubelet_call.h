@@ -1,8 +1,8 @@
 #pragma once
 // One call of the kubelet that the state loop decides, from its arrival to its one answer.
 
-#include "plugind/core/allocation_response.h"
-#include "plugind/core/preferred_allocation.h"
+#include "plugind/core/resource/allocation_response.h"
+#include "plugind/core/resource/preferred_allocation.h"
 #include "proto/deviceplugin.grpc.pb.h"
 
 #include <atomic>

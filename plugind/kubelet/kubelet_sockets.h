@@ -1,8 +1,8 @@
 #pragma once
 // What plugind needs of privd to speak with the kubelet, whose sockets belong to root.
 
-#include "ipc/types/resource_name.h"
-#include "ipc/types/result.h"
+#include "ipc/base/resource_name.h"
+#include "ipc/base/result.h"
 
 #include <kj/async.h>
 #include <kj/io.h>

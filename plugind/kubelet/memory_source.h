@@ -1,7 +1,7 @@
 #pragma once
 // Where plugind gets what the kubelet remembers: its checkpoint, and the way to PodResources.
 
-#include "ipc/types/result.h"
+#include "ipc/base/result.h"
 #include "plugind/core/kubelet_memory.h"
 #include "plugind/kubelet/kubelet_sockets.h"
 

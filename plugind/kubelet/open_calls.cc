@@ -1,6 +1,6 @@
 #include "plugind/kubelet/open_calls.h"
 
-#include "plugind/core/static_specs.h"
+#include "plugind/core/resource/static_specs.h"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 #pragma once
 // The kubelet's calls that the ledger has not answered yet.
 
-#include "plugind/core/ledger/effects.h"
+#include "plugind/core/ledger/state/effects.h"
 #include "plugind/kubelet/kubelet_call.h"
 
 #include <chrono>

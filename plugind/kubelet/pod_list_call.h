@@ -1,7 +1,7 @@
 #pragma once
 // One PodResources List, over a connection that privd dialled.
 
-#include "ipc/types/result.h"
+#include "ipc/base/result.h"
 #include "plugind/core/kubelet_memory.h"
 
 #include <kj/async.h>

@@ -1,7 +1,7 @@
 #pragma once
 // One Register call, over a connection that privd dialled.
 
-#include "ipc/types/resource_name.h"
+#include "ipc/base/resource_name.h"
 
 #include <grpcpp/support/status.h>
 

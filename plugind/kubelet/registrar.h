@@ -1,8 +1,8 @@
 #pragma once
 // Keeps one resource registered with the kubelet: serve first, then register.
 
-#include "plugind/alarm.h"
-#include "plugind/core/registration.h"
+#include "plugind/base/alarm.h"
+#include "plugind/core/status/registration.h"
 #include "plugind/kubelet/kubelet_sockets.h"
 #include "plugind/kubelet/plugin_server.h"
 

@@ -5,9 +5,9 @@
 // in _total. Labels have few values: resources, states, reason codes; never a device, a pod or
 // text from outside. docs/metrics.md has them all; a test compares.
 
-#include "plugind/core/discovery_counts.h"
-#include "plugind/core/ledger/effects.h"
-#include "plugind/core/status.h"
+#include "plugind/core/ledger/state/effects.h"
+#include "plugind/core/status/discovery_counts.h"
+#include "plugind/core/status/status.h"
 
 #include <prometheus/counter.h>
 #include <prometheus/family.h>

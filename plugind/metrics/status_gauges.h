@@ -1,8 +1,8 @@
 #pragma once
 // The state at one moment as gauges.
 
-#include "plugind/core/discovery_counts.h"
-#include "plugind/core/status.h"
+#include "plugind/core/status/discovery_counts.h"
+#include "plugind/core/status/status.h"
 
 #include <prometheus/metric_family.h>
 

@@ -1,9 +1,9 @@
 #include "privd/audit/audit_log.h"
 
 #include "privd/audit/record_end.h"
-#include "privd/open_file.h"
-#include "privd/split_path.h"
-#include "privd/write_whole.h"
+#include "privd/base/open_file.h"
+#include "privd/base/split_path.h"
+#include "privd/base/write_whole.h"
 
 #include <kj/debug.h>
 

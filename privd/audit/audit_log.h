@@ -2,7 +2,7 @@
 // The record of every write into sysfs: JSON lines, appended and fsynced, each with its
 // predecessor's hash.
 
-#include "ipc/types/result.h"
+#include "ipc/base/result.h"
 #include "privd/audit/audit_entry.h"
 #include "privd/audit/audit_record.h"
 

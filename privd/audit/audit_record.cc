@@ -1,6 +1,6 @@
 #include "privd/audit/audit_record.h"
 
-#include "privd/sha256.h"
+#include "privd/base/sha256.h"
 
 #include <array>
 #include <chrono>

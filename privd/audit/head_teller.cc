@@ -1,6 +1,6 @@
 #include "privd/audit/head_teller.h"
 
-#include "privd/log_line.h"
+#include "privd/base/log_line.h"
 
 #include <cstring>
 

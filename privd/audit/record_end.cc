@@ -1,6 +1,6 @@
 #include "privd/audit/record_end.h"
 
-#include "privd/sha256.h"
+#include "privd/base/sha256.h"
 
 #include <algorithm>
 #include <charconv>

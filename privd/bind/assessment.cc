@@ -1,8 +1,8 @@
 #include "privd/bind/assessment.h"
 
-#include "ipc/types/hex.h"
-#include "privd/group_scan.h"
-#include "privd/pci_scan.h"
+#include "ipc/base/hex.h"
+#include "privd/scan/group_scan.h"
+#include "privd/scan/pci_scan.h"
 
 #include <fcntl.h>
 

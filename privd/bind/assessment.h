@@ -1,11 +1,11 @@
 #pragma once
 // What an order comes to, as the hardware is now: the plan, and what speaks against it.
 
-#include "privd/bind/driver_choice.h"
-#include "privd/bind/guards.h"
-#include "privd/bind/plan.h"
+#include "privd/bind/plan/driver_choice.h"
+#include "privd/bind/plan/guards.h"
+#include "privd/bind/plan/plan.h"
 #include "privd/bind/read_facts.h"
-#include "privd/plugind_lease.h"
+#include "privd/gate/plugind_lease.h"
 #include "privd/state/allocation_records.h"
 #include "privd/state/state_directory.h"
 

@@ -6,7 +6,7 @@
 #include "privd/bind/change_run.h"
 #include "privd/bind/group_turns.h"
 #include "privd/bind/refusals.h"
-#include "privd/plugind_lease.h"
+#include "privd/gate/plugind_lease.h"
 #include "privd/state/allocation_records.h"
 #include "privd/writer/writer.h"
 

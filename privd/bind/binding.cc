@@ -1,7 +1,7 @@
 #include "privd/bind/binding.h"
 
 #include "privd/audit/head_teller.h"
-#include "privd/log_line.h"
+#include "privd/base/log_line.h"
 
 #include <algorithm>
 

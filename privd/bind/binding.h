@@ -6,7 +6,7 @@
 #include "privd/bind/declared.h"
 #include "privd/bind/lendings.h"
 #include "privd/bind/operators.h"
-#include "privd/plugind_lease.h"
+#include "privd/gate/plugind_lease.h"
 #include "privd/state/allocation_records.h"
 #include "privd/writer/writer.h"
 

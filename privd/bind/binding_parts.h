@@ -2,10 +2,10 @@
 // What binding needs, opened while that is still allowed.
 
 #include "privd/audit/audit_log.h"
-#include "privd/bind/driver_choice.h"
-#include "privd/bind/guards.h"
+#include "privd/bind/plan/driver_choice.h"
+#include "privd/bind/plan/guards.h"
 #include "privd/bind/read_facts.h"
-#include "privd/binding_options.h"
+#include "privd/options/binding_options.h"
 #include "privd/state/state_directory.h"
 
 #include <kj/common.h>

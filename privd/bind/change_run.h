@@ -1,8 +1,8 @@
 #pragma once
 // Carries a plan out, and takes it back where a write fails.
 
-#include "privd/bind/plan.h"
-#include "privd/sysfs_root.h"
+#include "privd/bind/plan/plan.h"
+#include "privd/scan/sysfs_root.h"
 #include "privd/writer/writer.h"
 
 #include <kj/async.h>

@@ -1,6 +1,6 @@
 #include "privd/bind/declared.h"
 
-#include "privd/log_line.h"
+#include "privd/base/log_line.h"
 
 namespace vfiogate {
 namespace {

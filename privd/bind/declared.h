@@ -2,8 +2,8 @@
 // Devices that are to be on VFIO whenever they appear: --declare, and `bind --keep`.
 
 #include "privd/bind/binder.h"
-#include "privd/bind/declaration.h"
-#include "privd/snapshot_source.h"
+#include "privd/bind/plan/declaration.h"
+#include "privd/scan/snapshot_source.h"
 
 #include <kj/timer.h>
 

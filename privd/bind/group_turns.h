@@ -2,7 +2,7 @@
 // One change of drivers in a group at a time.
 
 #include "ipc/types/iommu_group.h"
-#include "privd/bell.h"
+#include "privd/base/bell.h"
 
 #include <kj/async.h>
 

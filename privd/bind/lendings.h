@@ -3,7 +3,7 @@
 
 #include "privd/audit/write_limits.h"
 #include "privd/bind/binder.h"
-#include "privd/lending_binder.h"
+#include "privd/bind/lending_binder.h"
 
 #include <kj/timer.h>
 

@@ -2,7 +2,7 @@
 // The operators' side of binding: for root, by address.
 
 #include "privd/bind/binder.h"
-#include "privd/binding_office.h"
+#include "privd/bind/binding_office.h"
 
 #include <kj/function.h>
 

@@ -1,6 +1,6 @@
 #include "privd/bind/read_facts.h"
 
-#include "ipc/types/hex.h"
+#include "ipc/base/hex.h"
 
 #include <fcntl.h>
 #include <unistd.h>

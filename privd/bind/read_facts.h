@@ -2,8 +2,8 @@
 // The evidence for the guards, from sysfs, /dev and the host's tables.
 
 #include "ipc/types/snapshot.h"
-#include "privd/bind/facts.h"
-#include "privd/sysfs_root.h"
+#include "privd/bind/plan/facts.h"
+#include "privd/scan/sysfs_root.h"
 
 #include <kj/io.h>
 

@@ -1,8 +1,8 @@
 #include "privd/bind/refusals.h"
 
 #include "privd/audit/head_teller.h"
+#include "privd/base/log_line.h"
 #include "privd/bind/steady_time.h"
-#include "privd/log_line.h"
 
 namespace vfiogate {
 

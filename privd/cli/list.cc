@@ -3,9 +3,9 @@
 
 #include "cli/output_form.h"
 #include "cli/table.h"
+#include "privd/cli/base/device_json.h"
+#include "privd/cli/base/node_view.h"
 #include "privd/cli/commands.h"
-#include "privd/cli/device_json.h"
-#include "privd/cli/node_view.h"
 
 namespace vfiogate {
 namespace {

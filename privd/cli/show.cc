@@ -2,12 +2,12 @@
 #include <iostream>
 
 #include "cli/output_form.h"
-#include "ipc/types/hex.h"
-#include "privd/cli/address.h"
+#include "ipc/base/hex.h"
+#include "privd/cli/base/address.h"
+#include "privd/cli/base/device_json.h"
+#include "privd/cli/base/node_view.h"
 #include "privd/cli/binding/holders.h"
 #include "privd/cli/commands.h"
-#include "privd/cli/device_json.h"
-#include "privd/cli/node_view.h"
 
 namespace vfiogate {
 namespace {

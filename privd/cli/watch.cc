@@ -1,10 +1,10 @@
 #include "cli/output_form.h"
 #include "ipc/codec/decode_snapshot.h"
 #include "ipc/socket/unix_socket.h"
+#include "privd/cli/base/daemon_session.h"
+#include "privd/cli/base/device_json.h"
+#include "privd/cli/base/node_view.h"
 #include "privd/cli/commands.h"
-#include "privd/cli/daemon_session.h"
-#include "privd/cli/device_json.h"
-#include "privd/cli/node_view.h"
 
 #include <CLI/CLI.hpp>
 

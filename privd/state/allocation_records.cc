@@ -1,7 +1,7 @@
 #include "privd/state/allocation_records.h"
 
-#include "privd/directory_names.h"
-#include "privd/replace_file.h"
+#include "privd/base/directory_names.h"
+#include "privd/base/replace_file.h"
 #include "privd/state/allocation_text.h"
 
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 // The record of allocations: which groups plugind has allocated, and to whom, on file for whoever
 // comes after plugind, the kubelet's memory and this privd.
 
+#include "ipc/base/result.h"
 #include "ipc/types/bdf.h"
-#include "ipc/types/result.h"
 #include "privd/state/state_directory.h"
 
 #include <kj/io.h>

@@ -1,8 +1,8 @@
 #pragma once
 // What privd keeps over restarts and reboots: small files of `key=value` lines below --state-dir.
 
+#include "ipc/base/result.h"
 #include "ipc/types/bdf.h"
-#include "ipc/types/result.h"
 
 #include <kj/io.h>
 

@@ -1,6 +1,6 @@
 #include "privd/state/state_text.h"
 
-#include "ipc/types/hex.h"
+#include "ipc/base/hex.h"
 
 #include <algorithm>
 #include <array>

@@ -10,7 +10,7 @@
 // No answer before the end of the file: the child died. No child is ever signalled or waited for:
 // the kernel may keep one for ever.
 
-#include "ipc/types/result.h"
+#include "ipc/base/result.h"
 
 #include <kj/io.h>
 

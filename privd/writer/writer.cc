@@ -1,6 +1,6 @@
 #include "privd/writer/writer.h"
 
-#include "privd/log_line.h"
+#include "privd/base/log_line.h"
 
 #include <sys/socket.h>
 #include <unistd.h>

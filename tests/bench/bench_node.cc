@@ -1,6 +1,6 @@
 #include "tests/bench/bench_node.h"
 
-#include "privd/pci_scan.h"
+#include "privd/scan/pci_scan.h"
 
 #include <filesystem>
 

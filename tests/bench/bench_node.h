@@ -1,7 +1,7 @@
 #pragma once
 // A node with many devices whose Allocate is measured.
 
-#include "privd/sysfs_root.h"
+#include "privd/scan/sysfs_root.h"
 #include "proto/deviceplugin.grpc.pb.h"
 #include "tests/bench/node_under_test.h"
 

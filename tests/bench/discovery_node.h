@@ -1,10 +1,10 @@
 #pragma once
 // A node whose devices are bound and unbound under privd's eyes.
 
+#include "sim/sysfs/uevent_injector.h"
 #include "tests/bench/bare_read.h"
 #include "tests/bench/frame_watch.h"
 #include "tests/bench/node_under_test.h"
-#include "tests/support/sim_sysfs/uevent_injector.h"
 
 #include <cstdint>
 #include <deque>

@@ -1,10 +1,10 @@
 #pragma once
 // The real privd and plugind with many devices and a stand-in kubelet, for measuring.
 
-#include "tests/support/child_process.h"
+#include "sim/base/child_process.h"
+#include "sim/base/temp_dir.h"
+#include "sim/kubelet/kubelet_sim.h"
 #include "tests/support/fake_sysfs.h"
-#include "tests/support/kubelet_sim/kubelet_sim.h"
-#include "tests/support/temp_dir.h"
 
 #include <chrono>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 // Where the bench's files are: in memory, seen by nobody else.
 
-#include "tests/support/temp_dir.h"
+#include "sim/base/temp_dir.h"
 
 namespace vfiogate::bench {
 

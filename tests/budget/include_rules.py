@@ -1,76 +1,280 @@
 #!/usr/bin/env python3
-"""Checks which layer includes which: arrows never point up or sideways (style: one-way flow)."""
+"""Checks which folder includes which: each has its rule, arrows never form a circle, and no folder is a heap.
+
+Usage: include_rules.py [--counts]    --counts: prints how many modules, layers and arrows each program has"""
 
 import pathlib
 import re
 import subprocess
 import sys
 
-# Folder -> what its sources may include, as path prefixes of ours and as patterns of others.
-# The longest folder that matches a file counts. "std" stands for headers without a folder or dot.
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# Folder -> the folders of ours that its sources include. What a rule allows and nobody uses goes from it.
+RULES = {
+    "cli": "ipc/base",
+    "ipc/api": "ipc/base ipc/codec ipc/schema ipc/types",
+    "ipc/base": "",
+    "ipc/codec": "ipc/base ipc/schema ipc/types",
+    "ipc/socket": "ipc/base",
+    "ipc/types": "ipc/base",
+    "netd": "cli ipc/base netd/base netd/dra netd/dra/api netd/dra/slices netd/metrics seccomp",
+    "netd/base": "ipc/socket seccomp",
+    "netd/dra": "ipc/api ipc/schema ipc/socket netd/base netd/dra/api netd/dra/claims netd/dra/slices",
+    "netd/dra/api": "ipc/api ipc/base ipc/socket netd/base",
+    "netd/dra/claims": "ipc/api ipc/base ipc/types netd/dra/api",
+    "netd/dra/slices": "ipc/api ipc/base netd/dra/api netd/dra/claims",
+    "netd/metrics": "ipc/base ipc/schema ipc/socket netd/base",
+    "plugind": (
+        "plugind/base plugind/cli plugind/config plugind/core plugind/desk plugind/dra plugind/loop plugind/privd "
+        "seccomp"),
+    "plugind/base": "ipc/base ipc/socket plugind/core seccomp",
+    "plugind/checkpoint": "ipc/base plugind/core plugind/core/ledger/state proto",
+    "plugind/cli": "cli ipc/base ipc/types plugind/desk seccomp",
+    "plugind/config": "ipc/base ipc/types plugind/config/words plugind/core plugind/core/resource",
+    "plugind/config/words": "ipc/base",
+    "plugind/core": "ipc/base ipc/types",
+    "plugind/core/dra": (
+        "ipc/api ipc/base ipc/types plugind/core plugind/core/ledger/frames plugind/core/ledger/rows "
+        "plugind/core/ledger/state"),
+    "plugind/core/ledger": (
+        "plugind/core plugind/core/ledger/frames plugind/core/ledger/rows plugind/core/ledger/state "
+        "plugind/core/resource"),
+    "plugind/core/ledger/frames": "plugind/core/ledger/state plugind/core/resource",
+    "plugind/core/ledger/rows": (
+        "plugind/core plugind/core/ledger/frames plugind/core/ledger/state plugind/core/resource"),
+    "plugind/core/ledger/state": "ipc/api ipc/base ipc/types plugind/core plugind/core/resource",
+    "plugind/core/resource": "ipc/base ipc/types plugind/core",
+    "plugind/core/status": (
+        "ipc/base ipc/types plugind/core plugind/core/dra plugind/core/ledger plugind/core/ledger/frames "
+        "plugind/core/ledger/state"),
+    "plugind/desk": (
+        "ipc/base ipc/codec ipc/schema ipc/socket ipc/types plugind/base plugind/core/status plugind/dra/api"),
+    "plugind/dra": (
+        "plugind/base plugind/dra/api plugind/dra/claims plugind/dra/pool plugind/dra/serve plugind/kubelet"),
+    "plugind/dra/api": "ipc/api ipc/schema plugind/base",
+    "plugind/dra/claims": (
+        "ipc/base ipc/types plugind/base plugind/core plugind/core/dra plugind/core/ledger/state plugind/dra/api "
+        "plugind/kubelet plugind/privd"),
+    "plugind/dra/pool": "cli ipc/api ipc/types plugind/base plugind/core/dra plugind/dra/api plugind/dra/claims",
+    "plugind/dra/serve": (
+        "plugind/base plugind/core/dra plugind/core/status plugind/dra/claims plugind/dra/pool plugind/kubelet "
+        "proto"),
+    "plugind/kubelet": (
+        "ipc/base ipc/socket plugind/base plugind/core plugind/core/ledger/state plugind/core/resource "
+        "plugind/core/status proto"),
+    "plugind/loop": (
+        "plugind/base plugind/checkpoint plugind/config plugind/core plugind/core/ledger "
+        "plugind/core/ledger/frames plugind/core/ledger/state plugind/core/resource plugind/core/status "
+        "plugind/desk plugind/dra/claims plugind/kubelet plugind/metrics plugind/privd"),
+    "plugind/metrics": "plugind/core/ledger/state plugind/core/status",
+    "plugind/privd": (
+        "ipc/base ipc/codec ipc/schema ipc/socket ipc/types plugind/base plugind/core plugind/core/resource "
+        "plugind/core/status plugind/kubelet"),
+    "privd": (
+        "ipc/base ipc/socket ipc/types privd/audit privd/base privd/bind privd/cdi privd/cli privd/options "
+        "privd/rpc privd/sandbox privd/scan seccomp"),
+    "privd/audit": "ipc/base ipc/types privd/base",
+    "privd/base": "ipc/base",
+    "privd/bind": (
+        "ipc/base ipc/types privd/audit privd/base privd/bind/plan privd/gate privd/options privd/scan "
+        "privd/state privd/writer"),
+    "privd/bind/plan": "ipc/types privd/state",
+    "privd/cdi": "ipc/base ipc/types privd/base privd/gate privd/scan",
+    "privd/cli": (
+        "cli ipc/base ipc/codec ipc/socket privd/cli/base privd/cli/binding privd/cli/doctor privd/cli/policy "
+        "seccomp"),
+    "privd/cli/audit": "cli ipc/base ipc/types privd/audit privd/base privd/cli",
+    "privd/cli/base": "cli ipc/base ipc/codec ipc/schema ipc/socket ipc/types privd/scan",
+    "privd/cli/binding": (
+        "cli ipc/base ipc/codec ipc/socket ipc/types privd/audit privd/base privd/bind privd/bind/plan "
+        "privd/cli/base privd/gate privd/options privd/scan privd/state"),
+    "privd/cli/doctor": "cli ipc/types privd/cli/base privd/scan seccomp",
+    "privd/cli/doctor/checks": "ipc/base ipc/types privd/cli/doctor",
+    "privd/cli/policy": (
+        "cli ipc/base ipc/codec ipc/socket ipc/types privd/bind privd/bind/plan privd/options privd/rpc "
+        "privd/sandbox privd/scan seccomp"),
+    "privd/gate": "ipc/base ipc/socket privd/base",
+    "privd/options": "ipc/base ipc/types privd/bind/plan",
+    "privd/rpc": (
+        "ipc/base ipc/codec ipc/schema ipc/socket ipc/types privd/base privd/bind privd/cdi privd/gate privd/scan "
+        "privd/state"),
+    "privd/sandbox": "ipc/base privd/base privd/cdi privd/options privd/scan seccomp",
+    "privd/scan": "ipc/base ipc/types privd/base",
+    "privd/state": "ipc/base ipc/types privd/base",
+    "privd/writer": "ipc/base privd/base seccomp",
+    "seccomp": "",
+    "sim/base": "",
+    "sim/base/command_door": "ipc/base sim/sysfs/control",
+    "sim/kubelet": "ipc/base proto sim/kubelet/base sim/kubelet/dra",
+    "sim/kubelet/base": "proto",
+    "sim/kubelet/dra": "proto sim/base sim/kubelet/base",
+    "sim/kubelet_program": (
+        "ipc/base sim/base sim/base/command_door sim/kubelet sim/kubelet/base sim/kubelet/dra sim/sysfs/control "
+        "sim/sysfs/topology"),
+    "sim/node": "ipc/base sim/base sim/base/command_door sim/kubelet sim/sysfs sim/sysfs/control",
+    "sim/sysfs": "ipc/base sim/base sim/sysfs/control sim/sysfs/fuse sim/sysfs/kernel sim/sysfs/topology",
+    "sim/sysfs/control": "ipc/base sim/sysfs/kernel",
+    "sim/sysfs/files": "ipc/base sim/sysfs/kernel",
+    "sim/sysfs/fuse": "ipc/base sim/sysfs/kernel",
+    "sim/sysfs/kernel": "ipc/base sim/sysfs/topology",
+    "sim/sysfs/topology": "ipc/base ipc/types",
+}
+# Folders without a rule each: a test may include anything, in no circle.
+TESTS = ("tests",)
+
+# Patterns for what is not ours. "<name>" is the standard library, "<name.h>" C and POSIX.
 STD = r"<[a-z0-9_]+>"
 POSIX = r"<(sys|linux|netinet|arpa|net)/[a-z0-9_/-]+\.h>|<[a-z0-9_]+\.h>"
 KJ = r"<(kj|capnp)/[a-z0-9_/.+-]+>"
-RULES = {
-    "ipc/types": (["ipc/types"], [STD]),
-    "ipc/socket": (["ipc/types", "ipc/socket"], [STD, POSIX, r"<kj/[a-z0-9_/.-]+>"]),
-    "ipc/codec": (["ipc/types", "ipc/codec", "ipc/schema", "ipc/socket"], [STD, POSIX, KJ]),
-    "seccomp": (["seccomp"], [STD, POSIX]),
-    "seccomp/print_policy.cc": (["seccomp"], [STD, POSIX, r"<nlohmann/.*>"]),
-    "seccomp/print_profile.cc": (["seccomp"], [STD, POSIX, r"<nlohmann/.*>"]),
-    "seccomp/startup_rules.h": (["seccomp"], [STD, POSIX, r"<asm/prctl\.h>"]),
-    "seccomp/sanitizer_rules.h": (["seccomp"], [STD, POSIX, r"<sanitizer/.*>"]),
-    "privd": (["ipc", "seccomp", "privd"], [STD, POSIX, KJ]),
-    "privd/main.cc": (["ipc", "seccomp", "privd"], [STD, POSIX, KJ, r"<CLI/.*>"]),
-    "privd/serve_options.cc": (["privd/serve_options.h", "ipc/types"], [STD, POSIX, r"<CLI/.*>"]),
-    "privd/binding_options.cc": (["privd/binding_options.h", "privd/bind"], [STD, POSIX, r"<CLI/.*>"]),
-    "privd/cli": (["cli", "ipc", "seccomp", "privd"], [STD, POSIX, KJ, r"<CLI/.*>", r"<nlohmann/.*>"]),
-    "privd/cli/doctor/checks": (["ipc/types", "privd/cli/doctor"], [STD]),
-    "cli": (["cli", "ipc/types"], [STD, POSIX, r"<CLI/.*>"]),
-    "netd": (["cli", "ipc", "seccomp", "netd"], [STD, POSIX, KJ, r"<(CLI|prometheus|spdlog)/.*>"]),
-    "netd/dra": (["ipc", "netd", "plugind/api"], [STD, POSIX, KJ, r"<nlohmann/.*>"]),
-    "plugind/core": (["ipc/types", "plugind/api", "plugind/core"], [STD]),
-    "plugind": (["cli", "ipc", "seccomp", "plugind", "proto"],
-                [STD, POSIX, KJ, r"<(absl|grpc|grpcpp|google|spdlog|yaml-cpp|CLI|nlohmann|prometheus)/.*>"]),
+# Folder or file -> patterns; the longest that matches a file counts.
+OTHERS = {
+    "cli": [STD, POSIX, r"<CLI/.*>"],
+    "ipc/api": [STD, KJ],
+    "ipc/base": [STD],
+    "ipc/codec": [STD, POSIX, KJ],
+    "ipc/socket": [STD, POSIX, r"<kj/[a-z0-9_/.-]+>"],
+    "ipc/types": [STD],
+    "netd": [STD, POSIX, KJ, r"<(CLI|prometheus|spdlog)/.*>"],
+    "netd/dra": [STD, POSIX, KJ, r"<nlohmann/.*>"],
+    "plugind": [STD, POSIX, KJ, r"<(absl|grpc|grpcpp|google|spdlog|yaml-cpp|CLI|nlohmann|prometheus)/.*>"],
+    "plugind/core": [STD],
+    "privd": [STD, POSIX, KJ],
+    "privd/cli": [STD, POSIX, KJ, r"<CLI/.*>", r"<nlohmann/.*>"],
+    "privd/cli/doctor/checks": [STD],
+    "privd/main.cc": [STD, POSIX, KJ, r"<CLI/.*>"],
+    "privd/options": [STD, POSIX, r"<CLI/.*>"],
+    "seccomp": [STD, POSIX],
+    "seccomp/print_policy.cc": [STD, POSIX, r"<nlohmann/.*>"],
+    "seccomp/print_profile.cc": [STD, POSIX, r"<nlohmann/.*>"],
+    "seccomp/sanitizer_rules.h": [STD, POSIX, r"<sanitizer/.*>"],
+    "seccomp/startup_rules.h": [STD, POSIX, r"<asm/prctl\.h>"],
+    "sim": [r"<.*>"],
 }
 # The daemon never reaches into the command line's code.
 DAEMON_EXCEPTIONS = {"privd/main.cc"}
+# What is made for one process only, in a folder of all.
+ONLY_FOR = {"ipc/api": ("ipc/api", "netd", "plugind")}
+
+MOST_LOOSE = 28
+# Folders with more sources than that. The list only shrinks.
+HEAPS = {"tests/fuzz": 32}
 
 
-def rule_for(path: str):
-    best = max((f for f in RULES if path == f or path.startswith(f + "/")), key=len, default=None)
-    return RULES.get(best)
+def folder_of(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def sources(root: pathlib.Path = ROOT) -> dict[str, list[tuple[int, str]]]:
+    """Path -> lines with their includes."""
+    tops = sorted({rule.partition("/")[0] for rule in RULES} | set(TESTS))
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", *tops], cwd=root,
+                            capture_output=True, text=True, check=True).stdout.split()
+    found = {}
+    for path in listed:
+        if path.endswith((".h", ".cc")) and (root / path).exists():
+            text = (root / path).read_text().splitlines()
+            found[path] = [(number, match.group(1)) for number, line in enumerate(text, 1)
+                           if (match := re.match(r'\s*#\s*include\s+("[^"]+"|<[^>]+>)', line))]
+    return found
+
+
+def arrows_of(found: dict[str, list[tuple[int, str]]]) -> dict[str, set[str]]:
+    """Folder -> the other folders that it includes."""
+    arrows: dict[str, set[str]] = {folder_of(path): set() for path in found}
+    for path, includes in found.items():
+        for _, token in includes:
+            if token[0] == '"' and folder_of(token[1:-1]) != folder_of(path):
+                arrows[folder_of(path)].add(folder_of(token[1:-1]))
+    return arrows
+
+
+def circle(arrows: dict[str, set[str]]) -> list[str]:
+    """Folders that reach each other; empty if there are none. What includes nothing more is taken away first."""
+    left = {folder: {one for one in ours if one in arrows} for folder, ours in arrows.items()}
+    while gone := {folder for folder, ours in left.items() if not ours}:
+        left = {folder: ours - gone for folder, ours in left.items() if folder not in gone}
+    return sorted(left)
+
+
+def is_tests(folder: str) -> bool:
+    return folder.partition("/")[0] in TESTS
+
+
+def other_patterns(path: str) -> list[str]:
+    best = max((one for one in OTHERS if path == one or path.startswith(one + "/")), key=len, default=None)
+    return OTHERS.get(best, [])
+
+
+def fault(path: str, token: str) -> str | None:
+    if token[0] == "<":
+        return None if any(re.fullmatch(p, token) for p in other_patterns(path)) else "is not for this folder"
+    folder, included = folder_of(path), folder_of(token[1:-1])
+    if included.startswith("privd/cli") and not folder.startswith("privd/cli") and path not in DAEMON_EXCEPTIONS:
+        return "is the command line's"
+    if included in ONLY_FOR and not folder.startswith(ONLY_FOR[included]):
+        return "is not for this process"
+    return None if included == folder or included in RULES[folder].split() else "is not for this folder"
+
+
+def faults(found: dict[str, list[tuple[int, str]]]) -> list[str]:
+    arrows, wrong = arrows_of(found), []
+    for path, includes in found.items():
+        if is_tests(path):
+            continue
+        if folder_of(path) not in RULES:
+            wrong.append(f"{path}: its folder has no rule in tests/budget/include_rules.py")
+            continue
+        wrong += [f"{path}:{number}: {token} {why}" for number, token in includes if (why := fault(path, token))]
+    wrong += [f"{folder}: nothing there includes {one}, its rule allows it" for folder, rule in RULES.items()
+              for one in rule.split() if one not in arrows.get(folder, set())]
+    if folders := circle(arrows):
+        wrong.append("these folders include each other, or lie between such: " + " ".join(folders))
+    loose = {folder: sum(folder_of(path) == folder for path in found) for folder in arrows}
+    wrong += [f"{folder}: {count} sources, at most {HEAPS.get(folder, MOST_LOOSE)}" for folder, count in loose.items()
+              if count > HEAPS.get(folder, MOST_LOOSE)]
+    return wrong + [f"{folder}: no heap any more, take it from the list" for folder in HEAPS if loose.get(folder, 0) <= MOST_LOOSE]
+
+
+def layers(arrows: dict[str, set[str]]) -> int:
+    left, count = {folder: {one for one in ours if one in arrows} for folder, ours in arrows.items()}, 0
+    while gone := {folder for folder, ours in left.items() if not ours}:
+        left, count = {folder: ours - gone for folder, ours in left.items() if folder not in gone}, count + 1
+    return count
+
+
+def counts(found: dict[str, list[tuple[int, str]]]) -> str:
+    lines = ["| folders of | modules | layers | arrows | most sources in one |", "|---|---|---|---|---|"]
+    arrows = arrows_of(found)
+    for top in sorted({folder.partition("/")[0] for folder in arrows}):
+        own = {folder: {one for one in ours if one.partition("/")[0] == top} for folder, ours in arrows.items()
+               if folder.partition("/")[0] == top}
+        most = max(sum(folder_of(path) == folder for path in found) for folder in own)
+        lines.append(f"| {top} | {len(own)} | {'a circle' if circle(own) else layers(own)} | {sum(map(len, own.values()))} | {most} |")
+    pairs = sorted((one, other) for one in arrows for other in arrows[one] if one < other and one in arrows.get(other, set()))
+    lines.append("")
+    lines.append(f"{len(pairs)} pairs of folders include each other; {len(found)} sources.")
+    return "\n".join(lines)
+
+
+def check_the_checker() -> None:
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == ["a", "b", "c"]
+    assert circle({"a": {"b"}, "b": {"c"}, "c": set()}) == []
+    assert fault("ipc/base/hex.h", '"ipc/types/bdf.h"') == "is not for this folder"
+    assert fault("plugind/core/ledger/ledger.h", "<unistd.h>") == "is not for this folder"
+    assert fault("privd/rpc/feed.h", '"privd/cli/commands.h"') == "is the command line's"
+    assert fault("privd/rpc/feed.h", '"ipc/api/api_claim.h"') == "is not for this process"
 
 
 def main() -> int:
-    root = pathlib.Path(__file__).resolve().parents[2]
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "cli", "ipc", "seccomp",
-                             "privd", "plugind", "netd"], cwd=root, capture_output=True, text=True, check=True)
-    wrong, files = [], 0
-    for path in listed.stdout.split():
-        if not path.endswith((".h", ".cc")) or not (root / path).exists():
-            continue
-        rule = rule_for(path)
-        if rule is None:
-            wrong.append(f"{path}: in no layer that tests/budget/include_rules.py knows")
-            continue
-        files += 1
-        ours, others = rule
-        for number, line in enumerate((root / path).read_text().splitlines(), 1):
-            match = re.match(r'\s*#\s*include\s+("([^"]+)"|<[^>]+>)', line)
-            if not match:
-                continue
-            quoted, token = match.group(2), match.group(1)
-            if quoted:
-                allowed = any(quoted == p or quoted.startswith(p + "/") for p in ours)
-                if quoted.startswith("privd/cli/") and not path.startswith("privd/cli/"):
-                    allowed = path in DAEMON_EXCEPTIONS
-            else:
-                allowed = any(re.fullmatch(p, token) for p in others)
-            if not allowed:
-                wrong.append(f"{path}:{number}: {token} is not for this layer")
-    print("\n".join(wrong) if wrong else f"{files} files keep the include rules")
-    return 1 if wrong or files == 0 else 0
+    check_the_checker()
+    found = sources()
+    if sys.argv[1:] == ["--counts"]:
+        print(counts(found))
+        return 0
+    wrong = faults(found)
+    print("\n".join(wrong) if wrong else f"{len(found)} files in {len(arrows_of(found))} folders keep the include rules")
+    return 1 if wrong or not found else 0
 
 
 if __name__ == "__main__":

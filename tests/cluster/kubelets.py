@@ -1,4 +1,4 @@
-"""Two kubelets behind one set of words: the node's, and the stand-in (tests/support/kubelet_sim_program)."""
+"""Two kubelets behind one set of words: the node's, and the stand-in (sim/kubelet_program)."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""The device plugin that writes down what a kubelet asks it (tests/integration/recording_plugin.cc)."""
+"""The device plugin that writes down what a kubelet asks it (tests/integration/kubelet/recording_plugin.cc)."""
 
 import json
 import pathlib

@@ -22,25 +22,25 @@ def constant(file: str, pattern: str) -> str:
 
 
 def default_of(option: str) -> str:
-    return constant("privd/serve_options.h", rf'std::string {option} = "([^"]+)"')
+    return constant("privd/options/serve_options.h", rf'std::string {option} = "([^"]+)"')
 
 
 def read_of_devices() -> set[str]:
     """The names of attributes; directories and links that are only looked at are not among them."""
-    return set(constants("privd/device_scan.cc", r'from\.(?:hex|decimal|decimalOrMinusOne|text|bytes)\(\s*"(\w+)"'))
+    return set(constants("privd/scan/device_scan.cc", r'from\.(?:hex|decimal|decimalOrMinusOne|text|bytes)\(\s*"(\w+)"'))
 
 
 def sysfs_paths(device: str, group: str) -> dict[str, str]:
-    devices = constant("privd/device_scan.h", r'kPciDevices = "([^"]+)"')
-    groups = constant("privd/group_scan.h", r'kIommuGroups = "([^"]+)"')
-    vfio = constant("privd/device_scan.h", r'kVfioDevDirectory = "([^"]+)"')
-    members = constant("privd/group_scan.cc", r'sysfs\.names\(directory \+ "([^"]+)"\)')
+    devices = constant("privd/scan/device_scan.h", r'kPciDevices = "([^"]+)"')
+    groups = constant("privd/scan/group_scan.h", r'kIommuGroups = "([^"]+)"')
+    vfio = constant("privd/scan/device_scan.h", r'kVfioDevDirectory = "([^"]+)"')
+    members = constant("privd/scan/group_scan.cc", r'sysfs\.names\(directory \+ "([^"]+)"\)')
     if group.rpartition("/")[0] != f"/host/sys/{groups}":
         raise LookupError(f"groups are below {groups}")
     paths = {f"/host/sys/{devices}/": "r", f"/host/sys/{groups}/": "r"}
     paths |= {f"{device}/{vfio}/": "r", f"{group}{members}/": "r"}
     paths |= {f"{device}/{name}": "r" for name in read_of_devices()}
-    paths |= {f"{group}/{name}": "r" for name in constants("privd/group_scan.cc", r'from\.text\("(\w+)"\)')}
+    paths |= {f"{group}/{name}": "r" for name in constants("privd/scan/group_scan.cc", r'from\.text\("(\w+)"\)')}
     return paths
 
 
@@ -53,7 +53,7 @@ def bound_at(path: str) -> list[str]:
 
 
 def socket_paths(digest: str) -> dict[str, str]:
-    gate = "privd/kubelet_gate.cc"
+    gate = "privd/gate/kubelet_gate.cc"
     places = {"kubeletDir": default_of("kubeletDir")}
     for name, base, rest in constants(gate, r'(\w+_)\(kj::str\((\w+), "([^"]+)"\)\)'):
         places[name] = places[base] + rest
@@ -65,7 +65,7 @@ def socket_paths(digest: str) -> dict[str, str]:
 
 
 def spec_paths(digest: str) -> dict[str, str]:
-    spec = "privd/cdi_spec.cc"
+    spec = "privd/cdi/cdi_spec.cc"
     prefix, suffix, temporary = (
         constant(spec, rf'{name} = "([^"]+)"') for name in ("kPrefix", "kSuffix", "kTemporarySuffix")
     )
@@ -78,18 +78,18 @@ def spec_paths(digest: str) -> dict[str, str]:
 
 def state_paths() -> dict[str, str]:
     directory = default_of("stateDir")
-    lock = constant("privd/instance_lock.cc", r'stateDir \+ "(/\w+)"')
-    lease = constant("privd/plugind_lease.cc", r'kName = "([^"]+)"')
+    lock = constant("privd/base/instance_lock.cc", r'stateDir \+ "(/\w+)"')
+    lease = constant("privd/gate/plugind_lease.cc", r'kName = "([^"]+)"')
     return {directory + lock: "rwk", f"{directory}/{lease}": "rwk"}
 
 
 def other_paths() -> dict[str, str]:
-    return {constant("privd/cli/node_view.h", r'pciIds = "([^"]+)"'): "r"}
+    return {constant("privd/cli/base/node_view.h", r'pciIds = "([^"]+)"'): "r"}
 
 
 def sockets_made() -> set[str]:
     """Families and types, as the profile names them."""
-    makers = ["privd/uevent_socket.cc", "ipc/socket/unix_socket.cc", "ipc/codec/descriptor_channel.cc"]
+    makers = ["privd/scan/uevent_socket.cc", "ipc/socket/unix_socket.cc", "ipc/codec/descriptor_channel.cc"]
     call = r"socket(?:pair)?\(AF_([A-Z]+), SOCK_([A-Z]+) \|"
     types = {"DGRAM": "dgram", "STREAM": "stream", "SEQPACKET": "seqpacket"}
     made = [found for maker in makers for found in constants(maker, call)]

@@ -94,7 +94,7 @@ REPLACEMENT = {
 KUSTOMIZE = {"resources": [str], "patches": [PATCH], "components": [str], "replacements": [REPLACEMENT]}
 
 SELECTORS = [{"cel!": {"expression!": str}}]
-PARAMETERS = {  # as netd/dra/device_parameters.h
+PARAMETERS = {  # as netd/dra/claims/device_parameters.h
     "apiVersion!": {"vfio.vfiogate.dev/v1alpha1"}, "kind!": {"DeviceConfig"},
     "vfio": {"auto", "legacy", "iommufd", "both"}, "bind": {"allowed", "never"},
 }

@@ -13,7 +13,8 @@ class Known:
     """What there is, by the sources."""
 
     def __init__(self):
-        sources = [path.read_text() for path in (TREE / "tests").rglob("*") if path.suffix in (".cc", ".h", ".py")]
+        sources = [path.read_text() for folder in ("sim", "tests")
+                   for path in (TREE / folder).rglob("*") if path.suffix in (".cc", ".h", ".py")]
         self.cases, self.suites = set(), set()
         for text in sources:
             self.cases |= {f"{suite}.{case}" for suite, case in re.findall(r"^TEST(?:_[FP])?\((\w+),\s*(\w+)\)", text, re.MULTILINE)}

@@ -38,7 +38,7 @@ def faults() -> list[str]:
     found = []
     for program, events in names.log_events().items():
         found += difference(f"log.md, {program}", rows(log, program), events)
-    for header in ("privd/log_line.h", "plugind/log_events.h"):
+    for header in ("privd/base/log_line.h", "plugind/base/log_events.h"):
         found += [f"{header}: nothing says {event}" for event in unused_events(header)]
     found += difference("registration.md", rows(names.read("docs/registration.md")), names.registration_turns())
     codes = rows(reasons)

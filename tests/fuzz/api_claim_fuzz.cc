@@ -1,11 +1,11 @@
 // Whatever JSON the API server has for a claim: it is refused in words, or what is read of it is
 // within the API's bounds and goes over the line to plugind; a report is written into it once.
 
+#include "ipc/api/api_codec.h"
 #include "ipc/types/claim_spec.h"
-#include "netd/dra/claim_path.h"
-#include "netd/dra/claim_reader.h"
-#include "netd/dra/claim_report.h"
-#include "plugind/api/api_codec.h"
+#include "netd/dra/claims/claim_path.h"
+#include "netd/dra/claims/claim_reader.h"
+#include "netd/dra/claims/claim_report.h"
 #include "tests/fuzz/fuzz_input.h"
 
 #include <capnp/message.h>

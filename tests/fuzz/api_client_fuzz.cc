@@ -4,9 +4,9 @@
 //
 // The input: the token's text up to the first zero byte, then the server's bytes.
 
-#include "netd/dra/kj_api_client.h"
+#include "netd/dra/api/kj_api_client.h"
+#include "sim/base/temp_dir.h"
 #include "tests/fuzz/fuzz_input.h"
-#include "tests/support/temp_dir.h"
 
 #include <kj/async-io.h>
 #include <kj/debug.h>

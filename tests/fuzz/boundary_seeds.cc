@@ -1,8 +1,8 @@
 // Seeds of what crosses each boundary as bytes: Cap'n Proto's messages, and protobuf's.
 
+#include "ipc/api/api_codec.h"
 #include "ipc/schema/helper.capnp.h"
 #include "ipc/schema/plugind.capnp.h"
-#include "plugind/api/api_codec.h"
 #include "tests/fuzz/seed_files.h"
 
 #include <capnp/rpc.capnp.h>

@@ -1,8 +1,8 @@
 // Whatever text lies where a claim's spec should be: reading it says in words that it tells
 // nothing; or what it tells is what privd would write for it, and reads as the same.
 
-#include "plugind/dra/claim_record.h"
-#include "privd/claim_spec_text.h"
+#include "plugind/dra/claims/claim_record.h"
+#include "privd/cdi/claim_spec_text.h"
 #include "tests/fuzz/fuzz_input.h"
 
 #include <string>

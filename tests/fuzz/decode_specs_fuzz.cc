@@ -4,8 +4,8 @@
 
 #include "ipc/codec/decode_specs.h"
 #include "ipc/codec/limits.h"
-#include "plugind/dra/claim_record.h"
-#include "privd/claim_spec_text.h"
+#include "plugind/dra/claims/claim_record.h"
+#include "privd/cdi/claim_spec_text.h"
 #include "tests/fuzz/aligned_words.h"
 #include "tests/fuzz/fuzz_input.h"
 

@@ -3,10 +3,10 @@
 //
 // The input: a byte that says who visits, then its bytes.
 
-#include "ipc/types/kube_names.h"
+#include "ipc/base/kube_names.h"
 #include "plugind/desk/desk_server.h"
 #include "tests/fuzz/fuzz_input.h"
-#include "tests/support/raw_peer.h"
+#include "tests/support/played/raw_peer.h"
 
 #include <kj/async-io.h>
 #include <kj/debug.h>

@@ -3,7 +3,7 @@
 //
 // The input is a sequence of calls: a byte that says which, one that says how long, the request.
 
-#include "plugind/core/preferred_allocation.h"
+#include "plugind/core/resource/preferred_allocation.h"
 #include "plugind/kubelet/device_plugin_service.h"
 #include "tests/fuzz/kubelet_node.h"
 

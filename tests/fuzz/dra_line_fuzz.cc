@@ -2,11 +2,11 @@
 // refuses them in words, or what it makes of them is the same once more over the line; and netd
 // makes requests of every pool and report, or refuses it in words.
 
+#include "ipc/api/api_codec.h"
 #include "ipc/codec/limits.h"
-#include "netd/dra/claim_report.h"
-#include "netd/dra/json_text.h"
-#include "netd/dra/slice_requests.h"
-#include "plugind/api/api_codec.h"
+#include "netd/dra/api/json_text.h"
+#include "netd/dra/claims/claim_report.h"
+#include "netd/dra/slices/slice_requests.h"
 #include "tests/fuzz/aligned_words.h"
 #include "tests/fuzz/fuzz_input.h"
 

@@ -4,11 +4,11 @@
 // The input: a byte that says what is asked, one that says how long, the kubelet's request; then
 // what netd answers about its claims.
 
+#include "ipc/api/api_codec.h"
 #include "ipc/codec/limits.h"
-#include "plugind/api/api_codec.h"
 #include "plugind/core/dra/claim_request.h"
-#include "plugind/dra/dra_service.h"
-#include "plugind/dra/wire_text.h"
+#include "plugind/dra/serve/dra_service.h"
+#include "plugind/dra/serve/wire_text.h"
 #include "proto/dra_v1.grpc.pb.h"
 #include "proto/dra_v1beta1.grpc.pb.h"
 #include "tests/fuzz/aligned_words.h"

@@ -2,7 +2,7 @@
 // beside it: no more is read than the file has, and a refusal has words.
 
 #include "ipc/codec/limits.h"
-#include "plugind/gate_client.h"
+#include "plugind/privd/gate_client.h"
 #include "tests/fuzz/aligned_words.h"
 #include "tests/fuzz/fuzz_input.h"
 

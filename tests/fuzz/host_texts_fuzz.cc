@@ -2,8 +2,8 @@
 // routes, pci.ids, the kernel's command line. What makes no sense is passed over.
 
 #include "cli/pci_ids.h"
-#include "privd/bind/block_use.h"
-#include "privd/bind/host_tables.h"
+#include "privd/bind/plan/block_use.h"
+#include "privd/bind/plan/host_tables.h"
 #include "privd/cli/doctor/kernel_parameters.h"
 #include "tests/fuzz/fuzz_input.h"
 

@@ -1,8 +1,8 @@
 // Whatever a client of the metrics server sends: it gets answers that begin as HTTP's do, and the
 // connection is over soon after its end.
 
-#include "netd/http_visit.h"
-#include "netd/news_cache.h"
+#include "netd/metrics/http_visit.h"
+#include "netd/metrics/news_cache.h"
 #include "tests/fuzz/fuzz_input.h"
 
 #include <kj/async-io.h>

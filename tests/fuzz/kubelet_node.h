@@ -1,7 +1,7 @@
 #pragma once
 // A node for the kubelet's words: two groups of one resource, and gRPC's calls without gRPC.
 
-#include "plugind/letterbox.h"
+#include "plugind/base/letterbox.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/support/ledger_node.h"
 

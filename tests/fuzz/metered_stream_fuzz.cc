@@ -1,8 +1,8 @@
 // Whatever bytes a peer sends to a server of the privilege line: the server outlives them, and is
 // rid of the connection once the peer has left.
 
-#include "tests/support/line_server.h"
-#include "tests/support/raw_peer.h"
+#include "tests/support/played/line_server.h"
+#include "tests/support/played/raw_peer.h"
 
 #include <kj/async-io.h>
 

@@ -1,8 +1,8 @@
 // Whatever stands in the file of options: `privd serve` refuses it in words, or what it was told is
 // within what its options take.
 
-#include "ipc/types/kube_names.h"
-#include "privd/serve_options.h"
+#include "ipc/base/kube_names.h"
+#include "privd/options/serve_options.h"
 #include "tests/fuzz/fuzz_input.h"
 
 #include <CLI/CLI.hpp>

@@ -2,10 +2,10 @@
 // it makes no sense, or in a broken connection.
 
 #include "ipc/codec/limits.h"
-#include "plugind/bind_client.h"
-#include "plugind/claim_spec_codec.h"
-#include "plugind/files_observer.h"
-#include "plugind/spec_codec.h"
+#include "plugind/privd/bind_client.h"
+#include "plugind/privd/claim_spec_codec.h"
+#include "plugind/privd/files_observer.h"
+#include "plugind/privd/spec_codec.h"
 #include "tests/fuzz/aligned_words.h"
 #include "tests/fuzz/fuzz_input.h"
 

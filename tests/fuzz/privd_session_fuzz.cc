@@ -3,14 +3,14 @@
 
 #include "ipc/codec/descriptor_channel.h"
 #include "ipc/socket/stream_flags.h"
-#include "plugind/dra/claim_record.h"
-#include "privd/cdi_spec.h"
-#include "privd/claim_spec_text.h"
-#include "privd/connection.h"
+#include "plugind/dra/claims/claim_record.h"
+#include "privd/cdi/cdi_spec.h"
+#include "privd/cdi/claim_spec_text.h"
+#include "privd/rpc/connection.h"
 #include "tests/fuzz/fuzz_input.h"
-#include "tests/support/claim_specs.h"
 #include "tests/support/fake_sysfs.h"
-#include "tests/support/raw_peer.h"
+#include "tests/support/played/claim_specs.h"
+#include "tests/support/played/raw_peer.h"
 
 #include <kj/async-io.h>
 #include <kj/debug.h>

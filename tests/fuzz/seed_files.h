@@ -1,7 +1,7 @@
 #pragma once
 // Writes seeds: messages, and what a peer says.
 
-#include "tests/support/raw_peer.h"
+#include "tests/support/played/raw_peer.h"
 
 #include <capnp/message.h>
 #include <capnp/serialize.h>

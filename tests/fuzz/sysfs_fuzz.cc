@@ -7,9 +7,9 @@
 
 #include "ipc/codec/decode_snapshot.h"
 #include "ipc/codec/encode_snapshot.h"
-#include "privd/pci_scan.h"
+#include "privd/scan/pci_scan.h"
+#include "sim/base/temp_dir.h"
 #include "tests/fuzz/fuzz_input.h"
-#include "tests/support/temp_dir.h"
 
 #include <capnp/message.h>
 

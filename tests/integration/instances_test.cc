@@ -1,8 +1,8 @@
 // Who has the node when there are two: the real programs, one state directory.
 
-#include "tests/support/child_process.h"
+#include "sim/base/child_process.h"
+#include "sim/base/temp_dir.h"
 #include "tests/support/fake_sysfs.h"
-#include "tests/support/temp_dir.h"
 
 #include <gmock/gmock.h>
 

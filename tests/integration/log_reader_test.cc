@@ -1,9 +1,9 @@
 // The shipped programs where nobody reads what they say: they serve all the same, and tell later
 // how much was lost.
 
-#include "tests/support/child_process.h"
+#include "sim/base/child_process.h"
+#include "sim/base/temp_dir.h"
 #include "tests/support/fake_sysfs.h"
-#include "tests/support/temp_dir.h"
 
 #include <gmock/gmock.h>
 

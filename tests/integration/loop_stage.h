@@ -2,8 +2,8 @@
 // plugind's loop in the test's own thread, with a server of its gRPC side on it.
 
 #include "ipc/socket/unix_socket.h"
-#include "plugind/loop_parts.h"
-#include "tests/support/temp_dir.h"
+#include "plugind/base/loop_parts.h"
+#include "sim/base/temp_dir.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 #pragma once
 // The fixture of tests through netd: the three real programs on one node.
 
+#include "sim/base/http_client.h"
 #include "tests/integration/split_case.h"
-#include "tests/support/http_client.h"
 
 #include <poll.h>
 

@@ -2,8 +2,8 @@
 // cannot.
 
 #include "ipc/socket/unix_socket.h"
+#include "sim/base/process_status.h"
 #include "tests/integration/netd_case.h"
-#include "tests/support/process_status.h"
 
 #include <gmock/gmock.h>
 

@@ -1,7 +1,7 @@
 // plugind's commands that end by themselves: what they say and their exit codes.
 
-#include "tests/support/child_process.h"
-#include "tests/support/temp_dir.h"
+#include "sim/base/child_process.h"
+#include "sim/base/temp_dir.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

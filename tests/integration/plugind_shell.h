@@ -2,11 +2,11 @@
 // The real plugind process, locked down, between a played privd and the stand-in kubelet.
 
 #include "proto/deviceplugin.grpc.pb.h"
-#include "tests/support/child_process.h"
-#include "tests/support/fake_privd.h"
+#include "sim/base/child_process.h"
+#include "sim/base/temp_dir.h"
+#include "sim/kubelet/kubelet_sim.h"
 #include "tests/support/hardware.h"
-#include "tests/support/kubelet_sim/kubelet_sim.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/played/fake_privd.h"
 
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>

@@ -3,7 +3,7 @@
 
 #include "tests/integration/plugind_shell.h"
 #include "ipc/socket/unix_socket.h"
-#include "tests/support/process_status.h"
+#include "sim/base/process_status.h"
 
 #include <gmock/gmock.h>
 

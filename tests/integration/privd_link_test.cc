@@ -1,14 +1,14 @@
 // plugind's end of the privilege line against a played privd: what each call brings, and what it
 // says while privd is away.
 
-#include "plugind/privd_link.h"
+#include "plugind/privd/privd_link.h"
 
 #include "ipc/socket/unix_socket.h"
-#include "plugind/dra/claim_record.h"
-#include "tests/support/claim_specs.h"
-#include "tests/support/fake_privd.h"
+#include "plugind/dra/claims/claim_record.h"
+#include "sim/base/temp_dir.h"
 #include "tests/support/hardware.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/played/claim_specs.h"
+#include "tests/support/played/fake_privd.h"
 
 #include <gtest/gtest.h>
 #include <kj/async-io.h>

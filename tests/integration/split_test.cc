@@ -1,8 +1,8 @@
 // The two real programs, locked down, between a directory laid out like sysfs and the stand-in
 // kubelet: what issue and README promise, end to end.
 
+#include "sim/base/process_status.h"
 #include "tests/integration/split_case.h"
-#include "tests/support/process_status.h"
 
 #include <gmock/gmock.h>
 

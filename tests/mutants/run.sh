@@ -43,11 +43,11 @@ fi
 
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
-cp --parents -r plugind/api plugind/core ipc/types tests/unit/plugind/ledger tests/support/ledger_node.h \
+cp --parents -r ipc/base ipc/types ipc/api plugind/core tests/unit/plugind/ledger tests/support/ledger_node.h \
   tests/support/hardware.h tests/support/written_specs.h "$work"
 cd "$work"
 cat >Makefile <<'MAKE'
-SOURCES := $(wildcard plugind/core/*.cc plugind/core/*/*.cc ipc/types/*.cc \
+SOURCES := $(wildcard plugind/core/*.cc plugind/core/*/*.cc plugind/core/*/*/*.cc ipc/base/*.cc ipc/types/*.cc \
                       tests/unit/plugind/ledger/*.cc)
 OBJECTS := $(SOURCES:.cc=.o)
 CXX := $(shell command -v ccache) g++

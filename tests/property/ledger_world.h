@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "plugind/api/device_pool.h"
+#include "ipc/api/device_pool.h"
 #include "tests/support/ledger_node.h"
 
 namespace vfiogate::test {

@@ -1,6 +1,6 @@
 #include "tests/sandbox/daemons_under_test.h"
 
-#include "tests/support/process_status.h"
+#include "sim/base/process_status.h"
 
 #include <sys/stat.h>
 

@@ -1,9 +1,9 @@
 #pragma once
 // Which programs the sandbox tests try to break out of, and how each is started.
 
-#include "tests/support/child_process.h"
-#include "tests/support/syscall_injector.h"
-#include "tests/support/temp_dir.h"
+#include "sim/base/child_process.h"
+#include "sim/base/temp_dir.h"
+#include "tests/support/seen/syscall_injector.h"
 
 #include <sys/types.h>
 

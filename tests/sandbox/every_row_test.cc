@@ -3,10 +3,10 @@
 // is compared with the table. The like for netd is with netd's other tests.
 
 #include "ipc/socket/unix_socket.h"
+#include "sim/base/process_status.h"
+#include "sim/sysfs/sim_process.h"
 #include "tests/integration/split_case.h"
 #include "tests/support/bind_node.h"
-#include "tests/support/process_status.h"
-#include "tests/support/sim_sysfs/sim_process.h"
 
 #include <gmock/gmock.h>
 

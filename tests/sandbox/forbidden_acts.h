@@ -3,7 +3,7 @@
 // design.md, not from the tables in seccomp/.
 
 #include "tests/sandbox/daemons_under_test.h"
-#include "tests/support/syscall_injector.h"
+#include "tests/support/seen/syscall_injector.h"
 
 #include <iosfwd>
 #include <optional>

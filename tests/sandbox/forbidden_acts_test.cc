@@ -2,7 +2,7 @@
 
 #include "tests/sandbox/forbidden_acts.h"
 #include "tests/sandbox/daemons_under_test.h"
-#include "tests/support/syscall_injector.h"
+#include "tests/support/seen/syscall_injector.h"
 
 #include <gtest/gtest.h>
 

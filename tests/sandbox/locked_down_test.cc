@@ -1,12 +1,12 @@
 // The two shipped daemons at work with each other, as the kernel sees them from outside.
 
-#include "tests/support/child_process.h"
+#include "sim/base/child_process.h"
+#include "sim/base/process_status.h"
+#include "sim/base/temp_dir.h"
+#include "sim/kubelet/kubelet_sim.h"
 #include "tests/support/fake_sysfs.h"
-#include "tests/support/kubelet_sim/kubelet_sim.h"
-#include "tests/support/process_size.h"
-#include "tests/support/process_status.h"
-#include "tests/support/syscall_injector.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/seen/process_size.h"
+#include "tests/support/seen/syscall_injector.h"
 
 #include <gmock/gmock.h>
 

@@ -8,10 +8,10 @@
 #include "seccomp/print_policy.h"
 #include "seccomp/privd_rules.h"
 #include "seccomp/startup_rules.h"
+#include "sim/base/child_process.h"
 #include "tests/sandbox/daemons_under_test.h"
-#include "tests/support/bpf_interpreter.h"
-#include "tests/support/child_process.h"
-#include "tests/support/source_file.h"
+#include "tests/support/seen/bpf_interpreter.h"
+#include "tests/support/seen/source_file.h"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>

@@ -1,12 +1,12 @@
 // The probes themselves: a probe that finds every process locked down proves nothing.
 
 #include "seccomp/privd_rules.h"
+#include "sim/base/child_process.h"
+#include "sim/base/process_status.h"
 #include "tests/sandbox/daemons_under_test.h"
-#include "tests/support/call_tracer.h"
-#include "tests/support/child_process.h"
-#include "tests/support/process_status.h"
-#include "tests/support/reduced_table.h"
-#include "tests/support/syscall_injector.h"
+#include "tests/support/seen/call_tracer.h"
+#include "tests/support/seen/reduced_table.h"
+#include "tests/support/seen/syscall_injector.h"
 
 #include <gmock/gmock.h>
 

@@ -8,9 +8,9 @@
 #include "seccomp/print_policy.h"
 #include "seccomp/privd_rules.h"
 #include "seccomp/startup_rules.h"
-#include "tests/support/http_client.h"
-#include "tests/support/process_status.h"
-#include "tests/support/reduced_table.h"
+#include "sim/base/http_client.h"
+#include "sim/base/process_status.h"
+#include "tests/support/seen/reduced_table.h"
 #include "tests/support/split_node.h"
 #include "tests/support/test_certificates.h"
 

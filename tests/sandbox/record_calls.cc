@@ -3,7 +3,7 @@
 // threads and of all that it forks, from the execve that makes it on: a line of call number and six
 // arguments, in hex. Nothing is changed; SIGTERM and SIGINT are passed on. Ends as the program.
 
-#include "tests/support/syscall_stop.h"
+#include "tests/support/seen/syscall_stop.h"
 
 #include <sys/ptrace.h>
 #include <sys/wait.h>

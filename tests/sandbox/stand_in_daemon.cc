@@ -8,7 +8,7 @@
 #include "seccomp/load_filter.h"
 #include "seccomp/plugind_rules.h"
 #include "seccomp/privd_rules.h"
-#include "tests/support/reduced_table.h"
+#include "tests/support/seen/reduced_table.h"
 
 #include <sys/epoll.h>
 #include <unistd.h>

@@ -1,9 +1,9 @@
 // A process that is stopped and continued goes on in the wait that it was in, under its filter:
 // some waits are taken up again by a system call of the kernel's own, restart_syscall.
 
+#include "sim/base/child_process.h"
+#include "sim/base/process_status.h"
 #include "tests/sandbox/daemons_under_test.h"
-#include "tests/support/child_process.h"
-#include "tests/support/process_status.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
 #include "seccomp/privd_rules.h"
-#include "tests/support/call_tracer.h"
+#include "tests/support/seen/call_tracer.h"
 
 #include <csignal>
 #include <cstdio>

@@ -1,10 +1,10 @@
 #pragma once
 // A simulated node and the shipped privd on it, with a daemon or without, as an operator has them.
 
-#include "tests/support/child_process.h"
-#include "tests/support/sim_sysfs/own_namespaces.h"
-#include "tests/support/sim_sysfs/sim_process.h"
-#include "tests/support/temp_dir.h"
+#include "sim/base/child_process.h"
+#include "sim/base/temp_dir.h"
+#include "sim/sysfs/own_namespaces.h"
+#include "sim/sysfs/sim_process.h"
 
 #include <map>
 #include <memory>

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/temp_dir.h"
+#include "sim/base/temp_dir.h"
 
 namespace vfiogate {
 

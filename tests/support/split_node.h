@@ -2,10 +2,10 @@
 // A node in one process's hands: the real privd, plugind and netd, locked down, between a directory
 // laid out like sysfs and the stand-in kubelet.
 
-#include "tests/support/child_process.h"
+#include "sim/base/child_process.h"
+#include "sim/base/temp_dir.h"
+#include "sim/kubelet/kubelet_sim.h"
 #include "tests/support/fake_sysfs.h"
-#include "tests/support/kubelet_sim/kubelet_sim.h"
-#include "tests/support/temp_dir.h"
 
 #include <sys/types.h>
 

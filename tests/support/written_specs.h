@@ -1,7 +1,7 @@
 #pragma once
 // Static CDI specs as a privd that sees the same hardware writes them.
 
-#include "plugind/core/static_specs.h"
+#include "plugind/core/resource/static_specs.h"
 
 namespace vfiogate::test {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "ipc/types/result.h"
-#include "plugind/api/api_claim.h"
+#include "ipc/api/api_claim.h"
+#include "ipc/base/result.h"
 #include "plugind/core/dra/prepared_claim.h"
-#include "plugind/core/ledger/ledger_state.h"
+#include "plugind/core/ledger/state/ledger_state.h"
 
 namespace vfiogate {
 

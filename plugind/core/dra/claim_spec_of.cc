@@ -4,9 +4,9 @@
 
 #include "plugind/core/dra/claim_request.h"
 #include "plugind/core/dra/device_name.h"
-#include "plugind/core/ledger/answer.h"
-#include "plugind/core/ledger/claim_lending.h"
-#include "plugind/core/ledger/offers.h"
+#include "plugind/core/ledger/frames/claim_lending.h"
+#include "plugind/core/ledger/frames/offers.h"
+#include "plugind/core/ledger/rows/answer.h"
 
 namespace vfiogate {
 

@@ -1,9 +1,9 @@
 #pragma once
 // The CDI spec that a claim's Prepare wants.
 
+#include "ipc/api/api_claim.h"
 #include "ipc/types/claim_spec.h"
-#include "plugind/api/api_claim.h"
-#include "plugind/core/ledger/ledger_state.h"
+#include "plugind/core/ledger/state/ledger_state.h"
 
 namespace vfiogate {
 

@@ -1,6 +1,6 @@
 #include "plugind/core/dra/device_attributes.h"
 
-#include "ipc/types/hex.h"
+#include "ipc/base/hex.h"
 #include "ipc/types/vfio_nodes.h"
 
 namespace vfiogate {

@@ -4,9 +4,9 @@
 #include <map>
 #include <string>
 
-#include "ipc/types/resource_name.h"
+#include "ipc/api/device_pool.h"
+#include "ipc/base/resource_name.h"
 #include "ipc/types/snapshot.h"
-#include "plugind/api/device_pool.h"
 
 namespace vfiogate {
 

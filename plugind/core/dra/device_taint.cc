@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "plugind/core/ledger/offering.h"
-#include "plugind/core/ledger/offers.h"
+#include "plugind/core/ledger/frames/offering.h"
+#include "plugind/core/ledger/frames/offers.h"
 
 namespace vfiogate {
 namespace {

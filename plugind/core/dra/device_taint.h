@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "plugind/core/ledger/occupancy.h"
+#include "plugind/core/ledger/frames/occupancy.h"
 
 namespace vfiogate {
 

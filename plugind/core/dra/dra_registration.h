@@ -2,7 +2,7 @@
 // How the DRA driver stands with the kubelet, and what is to be done about it.
 
 #include "plugind/core/backoff.h"
-#include "plugind/core/ledger/moment.h"
+#include "plugind/core/moment.h"
 
 #include <cstdint>
 #include <optional>

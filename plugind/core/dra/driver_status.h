@@ -1,7 +1,7 @@
 #pragma once
 // How the DRA driver stands with the kubelet and with the Kubernetes API, for operators.
 
-#include "plugind/api/resource_api.h"
+#include "ipc/api/resource_api.h"
 #include "plugind/core/dra/dra_registration.h"
 
 #include <cstddef>

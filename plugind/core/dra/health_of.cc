@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "plugind/core/dra/device_name.h"
-#include "plugind/core/ledger/offers.h"
+#include "plugind/core/ledger/frames/offers.h"
 
 namespace vfiogate {
 namespace {

@@ -1,9 +1,9 @@
 #pragma once
 // The health of the devices of a pool.
 
-#include "plugind/api/device_pool.h"
+#include "ipc/api/device_pool.h"
 #include "plugind/core/dra/device_health.h"
-#include "plugind/core/ledger/ledger_state.h"
+#include "plugind/core/ledger/state/ledger_state.h"
 
 namespace vfiogate {
 

@@ -5,7 +5,7 @@
 #include "plugind/core/dra/device_attributes.h"
 #include "plugind/core/dra/device_name.h"
 #include "plugind/core/dra/device_taint.h"
-#include "plugind/core/ledger/dra_units.h"
+#include "plugind/core/ledger/frames/dra_units.h"
 
 namespace vfiogate {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "plugind/api/device_pool.h"
-#include "plugind/core/ledger/ledger_state.h"
+#include "ipc/api/device_pool.h"
+#include "plugind/core/ledger/state/ledger_state.h"
 
 namespace vfiogate {
 

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 
-#include "plugind/core/group_members.h"
-#include "plugind/core/ledger/allocation_note.h"
-#include "plugind/core/ledger/calm.h"
-#include "plugind/core/ledger/dra_units.h"
-#include "plugind/core/ledger/empty_resources.h"
-#include "plugind/core/ledger/foreign_ids.h"
-#include "plugind/core/ledger/look_plan.h"
-#include "plugind/core/ledger/offering.h"
-#include "plugind/core/ledger/present_hardware.h"
+#include "plugind/core/ledger/frames/dra_units.h"
+#include "plugind/core/ledger/frames/empty_resources.h"
+#include "plugind/core/ledger/frames/offering.h"
 #include "plugind/core/ledger/restored.h"
-#include "plugind/core/ledger/rows.h"
+#include "plugind/core/ledger/rows/calm.h"
+#include "plugind/core/ledger/rows/look_plan.h"
+#include "plugind/core/ledger/rows/present_hardware.h"
+#include "plugind/core/ledger/rows/rows.h"
+#include "plugind/core/ledger/state/allocation_note.h"
+#include "plugind/core/ledger/state/foreign_ids.h"
+#include "plugind/core/resource/group_members.h"
 
 namespace vfiogate {
 namespace {

@@ -28,8 +28,8 @@
 #include <functional>
 
 #include "plugind/core/bind_outcome.h"
-#include "plugind/core/ledger/frames.h"
-#include "plugind/core/ledger/ledger_state.h"
+#include "plugind/core/ledger/frames/frames.h"
+#include "plugind/core/ledger/state/ledger_state.h"
 
 namespace vfiogate {
 

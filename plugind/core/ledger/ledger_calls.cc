@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "plugind/core/ledger/calm.h"
-#include "plugind/core/ledger/empty_resources.h"
+#include "plugind/core/ledger/frames/empty_resources.h"
+#include "plugind/core/ledger/frames/offering.h"
 #include "plugind/core/ledger/ledger.h"
-#include "plugind/core/ledger/look_plan.h"
-#include "plugind/core/ledger/offering.h"
-#include "plugind/core/ledger/rows.h"
+#include "plugind/core/ledger/rows/calm.h"
+#include "plugind/core/ledger/rows/look_plan.h"
+#include "plugind/core/ledger/rows/rows.h"
 
 namespace vfiogate {
 namespace {

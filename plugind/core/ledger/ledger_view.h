@@ -1,7 +1,7 @@
 #pragma once
 // What the ledger says of one group, read only.
 
-#include "plugind/core/ledger/ledger_state.h"
+#include "plugind/core/ledger/state/ledger_state.h"
 
 namespace vfiogate {
 

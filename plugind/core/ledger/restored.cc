@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "plugind/core/group_members.h"
-#include "plugind/core/ledger/allocation_note.h"
-#include "plugind/core/ledger/look_plan.h"
-#include "plugind/core/ledger/rows.h"
+#include "plugind/core/ledger/rows/look_plan.h"
+#include "plugind/core/ledger/rows/rows.h"
+#include "plugind/core/ledger/state/allocation_note.h"
+#include "plugind/core/resource/group_members.h"
 
 namespace vfiogate {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 // What privd's record of allocations says where the kubelet's memory does not, or no longer.
 
-#include "plugind/core/ledger/ledger_state.h"
+#include "plugind/core/ledger/state/ledger_state.h"
 #include "plugind/core/recorded_allocations.h"
 
 namespace vfiogate {

@@ -1,7 +1,7 @@
 #include "privd/cli/audit/log_files.h"
 
 #include "privd/audit/audit_log.h"
-#include "privd/open_file.h"
+#include "privd/base/open_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>

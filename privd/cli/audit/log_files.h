@@ -1,7 +1,7 @@
 #pragma once
 // The files of an audit log, read line by line.
 
-#include "ipc/types/result.h"
+#include "ipc/base/result.h"
 
 #include <kj/io.h>
 

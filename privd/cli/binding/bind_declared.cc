@@ -2,8 +2,8 @@
 
 #include "ipc/socket/unix_socket.h"
 #include "privd/bind/binding_parts.h"
-#include "privd/bind/declaration.h"
-#include "privd/pci_scan.h"
+#include "privd/bind/plan/declaration.h"
+#include "privd/scan/pci_scan.h"
 
 #include <algorithm>
 #include <cstring>

@@ -3,10 +3,10 @@
 #include "cli/output_form.h"
 #include "cli/table.h"
 #include "ipc/types/driver_name.h"
-#include "privd/cli/address.h"
+#include "privd/cli/base/address.h"
+#include "privd/cli/base/device_json.h"
 #include "privd/cli/binding/bind_declared.h"
 #include "privd/cli/binding/run_change.h"
-#include "privd/cli/device_json.h"
 
 #include <CLI/CLI.hpp>
 

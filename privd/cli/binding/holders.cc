@@ -1,7 +1,7 @@
 #include "privd/cli/binding/holders.h"
 
-#include "ipc/types/hex.h"
-#include "privd/cli/device_json.h"
+#include "ipc/base/hex.h"
+#include "privd/cli/base/device_json.h"
 
 #include <algorithm>
 #include <filesystem>

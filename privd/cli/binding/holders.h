@@ -2,7 +2,7 @@
 // Which processes have a device open, for people: the kernel's own answer is only "busy".
 
 #include "ipc/types/snapshot.h"
-#include "privd/sysfs_root.h"
+#include "privd/scan/sysfs_root.h"
 
 #include <nlohmann/json.hpp>
 

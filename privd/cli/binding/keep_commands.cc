@@ -2,7 +2,7 @@
 
 #include "cli/output_form.h"
 #include "cli/table.h"
-#include "privd/cli/address.h"
+#include "privd/cli/base/address.h"
 #include "privd/cli/binding/desk_options.h"
 #include "privd/cli/binding/kept_text.h"
 

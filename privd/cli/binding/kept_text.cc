@@ -1,8 +1,8 @@
 #include "privd/cli/binding/kept_text.h"
 
 #include "cli/table.h"
-#include "ipc/types/hex.h"
-#include "privd/cli/device_json.h"
+#include "ipc/base/hex.h"
+#include "privd/cli/base/device_json.h"
 
 #include <array>
 #include <ctime>

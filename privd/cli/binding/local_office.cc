@@ -1,9 +1,9 @@
 #include "privd/cli/binding/local_office.h"
 
 #include "privd/audit/head_teller.h"
+#include "privd/base/instance_lock.h"
 #include "privd/bind/binding.h"
-#include "privd/instance_lock.h"
-#include "privd/plugind_lease.h"
+#include "privd/gate/plugind_lease.h"
 
 #include <unistd.h>
 

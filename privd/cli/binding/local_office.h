@@ -1,8 +1,8 @@
 #pragma once
 // The office of a command that works without a daemon.
 
-#include "privd/binding_office.h"
-#include "privd/binding_options.h"
+#include "privd/bind/binding_office.h"
+#include "privd/options/binding_options.h"
 
 #include <kj/async-io.h>
 

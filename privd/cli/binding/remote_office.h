@@ -1,8 +1,8 @@
 #pragma once
 // The daemon's desk, as the command line asks it.
 
-#include "privd/binding_office.h"
-#include "privd/cli/daemon_session.h"
+#include "privd/bind/binding_office.h"
+#include "privd/cli/base/daemon_session.h"
 
 namespace vfiogate {
 

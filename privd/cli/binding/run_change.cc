@@ -1,6 +1,6 @@
 #include "privd/cli/binding/run_change.h"
 
-#include "privd/pci_scan.h"
+#include "privd/scan/pci_scan.h"
 
 #include <kj/debug.h>
 

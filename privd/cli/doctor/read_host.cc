@@ -1,8 +1,8 @@
 #include "privd/cli/doctor/read_host.h"
 
 #include "privd/cli/doctor/tree.h"
-#include "privd/pci_scan.h"
-#include "privd/sysfs_writing.h"
+#include "privd/scan/pci_scan.h"
+#include "privd/scan/sysfs_writing.h"
 #include "seccomp/landlock.h"
 
 #include <CLI/CLI.hpp>

@@ -1,7 +1,7 @@
 #include "privd/cli/doctor/report.h"
 
 #include "cli/table.h"
-#include "privd/cli/device_json.h"
+#include "privd/cli/base/device_json.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 // A directory of the host under the name that people know it by.
 
 #include "privd/cli/doctor/seen.h"
-#include "privd/sysfs_root.h"
+#include "privd/scan/sysfs_root.h"
 
 #include <optional>
 #include <string>

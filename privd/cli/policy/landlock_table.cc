@@ -1,7 +1,7 @@
 #include "privd/cli/policy/landlock_table.h"
 
 #include "cli/table.h"
-#include "privd/landlock_places.h"
+#include "privd/sandbox/landlock_places.h"
 
 #include <array>
 #include <utility>

@@ -1,6 +1,6 @@
-#include "privd/bind/host_tables.h"
+#include "privd/bind/plan/host_tables.h"
 #include "privd/cli/policy/guard_evidence.h"
-#include "privd/pci_scan.h"
+#include "privd/scan/pci_scan.h"
 
 #include <fcntl.h>
 #include <unistd.h>

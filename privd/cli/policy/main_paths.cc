@@ -4,9 +4,9 @@
 #include "ipc/codec/limits.h"
 #include "ipc/socket/stream_flags.h"
 #include "privd/bind/binding.h"
-#include "privd/command_socket.h"
-#include "privd/landlock_places.h"
-#include "privd/serve_options.h"
+#include "privd/options/serve_options.h"
+#include "privd/rpc/command_socket.h"
+#include "privd/sandbox/landlock_places.h"
 #include "seccomp/drop_privileges.h"
 #include "seccomp/load_filter.h"
 

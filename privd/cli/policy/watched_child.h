@@ -2,7 +2,7 @@
 // A child that comes under a filter, watched: where the kernel kills it for a call, the call is
 // known by name.
 
-#include "ipc/types/result.h"
+#include "ipc/base/result.h"
 
 #include <kj/function.h>
 

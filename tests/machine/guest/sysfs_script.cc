@@ -30,9 +30,9 @@
 #include <sstream>
 #include <vector>
 
+#include "sim/sysfs/control/control_client.h"
 #include "tests/machine/guest/no_capabilities.h"
 #include "tests/machine/guest/vfio_device.h"
-#include "tests/support/sim_sysfs/control_client.h"
 
 namespace vfiogate::machine {
 namespace {

@@ -3,8 +3,8 @@
 //
 //   NAMESPACE/NAME UID DEVICE... [bind=never]
 
-#include "ipc/types/result.h"
-#include "plugind/api/api_claim.h"
+#include "ipc/api/api_claim.h"
+#include "ipc/base/result.h"
 
 #include <map>
 #include <string>

@@ -1,8 +1,8 @@
 // played-netd: netd's user at plugind's socket, with files in place of the Kubernetes API.
 
-#include "netd/become_nobody.h"
+#include "netd/base/become_nobody.h"
+#include "netd/base/log_line.h"
 #include "netd/dra/plugind_attachment.h"
-#include "netd/log_line.h"
 #include "tests/support/played_netd/played_api.h"
 
 #include <CLI/CLI.hpp>

@@ -1,6 +1,6 @@
 #include "tests/support/played_netd/played_api.h"
 
-#include "plugind/api/api_codec.h"
+#include "ipc/api/api_codec.h"
 #include "tests/support/played_netd/claim_lines.h"
 
 #include <kj/debug.h>

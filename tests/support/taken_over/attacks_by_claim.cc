@@ -1,5 +1,5 @@
-#include "plugind/claim_spec_codec.h"
-#include "tests/support/claim_specs.h"
+#include "plugind/privd/claim_spec_codec.h"
+#include "tests/support/played/claim_specs.h"
 #include "tests/support/taken_over/attacks.h"
 #include "tests/support/taken_over/speaker.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 // One connection to privd whose messages the attacker writes himself.
 
-#include "tests/support/raw_peer.h"
+#include "tests/support/played/raw_peer.h"
 #include "tests/support/taken_over/captive.h"
 
 #include <capnp/serialize.h>

@@ -1,4 +1,4 @@
-#include "ipc/types/cdi_kind.h"
+#include "ipc/base/cdi_kind.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "tests/support/claim_specs.h"
+#include "tests/support/played/claim_specs.h"
 
 namespace vfiogate {
 namespace {

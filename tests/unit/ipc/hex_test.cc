@@ -1,4 +1,4 @@
-#include "ipc/types/hex.h"
+#include "ipc/base/hex.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include "ipc/codec/decode_snapshot.h"
 #include "ipc/codec/limits.h"
-#include "tests/support/raw_peer.h"
+#include "tests/support/played/raw_peer.h"
 #include "tests/unit/ipc/metered.h"
 
 #include <gtest/gtest.h>

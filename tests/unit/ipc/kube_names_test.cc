@@ -1,4 +1,4 @@
-#include "ipc/types/kube_names.h"
+#include "ipc/base/kube_names.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ipc/types/line_allowance.h"
+#include "ipc/base/line_allowance.h"
 
 #include <gtest/gtest.h>
 

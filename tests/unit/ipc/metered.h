@@ -1,7 +1,7 @@
 #pragma once
 // A server of the privilege line in the test's own loop.
 
-#include "tests/support/line_server.h"
+#include "tests/support/played/line_server.h"
 
 #include <gtest/gtest.h>
 

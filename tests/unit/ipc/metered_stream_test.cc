@@ -1,8 +1,8 @@
 #include "ipc/codec/metered_stream.h"
 
 #include "ipc/codec/limits.h"
-#include "tests/support/live_heap.h"
-#include "tests/support/raw_peer.h"
+#include "tests/support/played/raw_peer.h"
+#include "tests/support/seen/live_heap.h"
 #include "tests/unit/ipc/metered.h"
 
 #include <gtest/gtest.h>

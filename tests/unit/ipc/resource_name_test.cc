@@ -1,4 +1,4 @@
-#include "ipc/types/resource_name.h"
+#include "ipc/base/resource_name.h"
 
 #include <gtest/gtest.h>
 

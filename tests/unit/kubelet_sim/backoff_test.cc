@@ -1,5 +1,5 @@
-#include "tests/support/kubelet_sim/backoff.h"
-#include "tests/support/kubelet_sim/watch_limits.h"
+#include "sim/kubelet/base/backoff.h"
+#include "sim/kubelet/base/watch_limits.h"
 
 #include <gtest/gtest.h>
 

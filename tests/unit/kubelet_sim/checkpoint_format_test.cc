@@ -1,4 +1,4 @@
-#include "tests/support/kubelet_sim/checkpoint_format.h"
+#include "sim/kubelet/base/checkpoint_format.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

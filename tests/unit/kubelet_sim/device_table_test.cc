@@ -1,4 +1,4 @@
-#include "tests/support/kubelet_sim/device_table.h"
+#include "sim/kubelet/base/device_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "tests/support/kubelet_sim_program/manifest.h"
+#include "sim/kubelet_program/manifest.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "tests/support/kubelet_sim/rate_limit.h"
+#include "sim/kubelet/base/rate_limit.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "netd/netd_counters.h"
+#include "netd/metrics/netd_counters.h"
 
-#include "tests/support/source_file.h"
+#include "tests/support/seen/source_file.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "netd/news_cache.h"
+#include "netd/metrics/news_cache.h"
 
 #include <gmock/gmock.h>
 #include <kj/async.h>

@@ -1,4 +1,4 @@
-#include "netd/pages.h"
+#include "netd/metrics/pages.h"
 
 #include <gmock/gmock.h>
 

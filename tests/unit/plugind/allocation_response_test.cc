@@ -1,4 +1,4 @@
-#include "plugind/core/allocation_response.h"
+#include "plugind/core/resource/allocation_response.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // What plugind and netd dra tell each other survives the line; what is wrong is named.
 
-#include "plugind/api/api_codec.h"
+#include "ipc/api/api_codec.h"
 
 #include <capnp/message.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Claims' specs as privd writes them, read again; and texts that are not.
 
-#include "plugind/dra/claim_record.h"
+#include "plugind/dra/claims/claim_record.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "privd/claim_spec_text.h"
-#include "tests/support/claim_specs.h"
+#include "privd/cdi/claim_spec_text.h"
+#include "tests/support/played/claim_specs.h"
 
 namespace vfiogate {
 namespace {

@@ -1,4 +1,4 @@
-#include "plugind/hardware_view.h"
+#include "plugind/privd/hardware_view.h"
 
 #include "tests/support/hardware.h"
 

@@ -1,6 +1,6 @@
 // What privd is told of lent groups, against a privd that only takes notes.
 
-#include "plugind/held_groups.h"
+#include "plugind/loop/held_groups.h"
 
 #include <gmock/gmock.h>
 #include <kj/async-io.h>

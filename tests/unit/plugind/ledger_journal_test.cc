@@ -1,4 +1,4 @@
-#include "plugind/ledger_journal.h"
+#include "plugind/loop/ledger_journal.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

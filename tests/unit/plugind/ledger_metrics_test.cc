@@ -4,7 +4,7 @@
 
 #include <regex>
 
-#include "tests/support/source_file.h"
+#include "tests/support/seen/source_file.h"
 
 namespace vfiogate {
 namespace {

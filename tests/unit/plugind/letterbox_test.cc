@@ -1,4 +1,4 @@
-#include "plugind/letterbox.h"
+#include "plugind/base/letterbox.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "plugind/log_line.h"
+#include "plugind/base/log_line.h"
 
 #include <gtest/gtest.h>
 

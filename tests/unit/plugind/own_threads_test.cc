@@ -1,7 +1,7 @@
 // The threads of a process where the kernel gives none: by RLIMIT_NPROC, in a child that is not
 // root.
 
-#include "plugind/own_threads.h"
+#include "plugind/base/own_threads.h"
 
 #include <gtest/gtest.h>
 

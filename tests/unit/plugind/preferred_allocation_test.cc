@@ -1,4 +1,4 @@
-#include "plugind/core/preferred_allocation.h"
+#include "plugind/core/resource/preferred_allocation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

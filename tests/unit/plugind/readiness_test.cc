@@ -1,4 +1,4 @@
-#include "plugind/core/readiness.h"
+#include "plugind/core/status/readiness.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The life of a registration, as a table: what happens, and how it then stands.
 
-#include "plugind/core/registration.h"
+#include "plugind/core/status/registration.h"
 
 #include <gtest/gtest.h>
 

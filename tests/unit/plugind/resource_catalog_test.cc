@@ -1,4 +1,4 @@
-#include "plugind/core/resource_catalog.h"
+#include "plugind/core/resource/resource_catalog.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "plugind/spec_codec.h"
+#include "plugind/privd/spec_codec.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

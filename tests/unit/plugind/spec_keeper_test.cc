@@ -1,6 +1,6 @@
 // When privd is asked for specs, against one that only takes notes.
 
-#include "plugind/spec_keeper.h"
+#include "plugind/loop/spec_keeper.h"
 
 #include <gtest/gtest.h>
 #include <kj/async-io.h>

@@ -1,9 +1,9 @@
-#include "plugind/core/static_specs.h"
+#include "plugind/core/resource/static_specs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ipc/types/hex.h"
+#include "ipc/base/hex.h"
 #include "tests/support/hardware.h"
 #include "tests/support/written_specs.h"
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "plugind/cli/status_table.h"
-#include "tests/support/source_file.h"
+#include "tests/support/seen/source_file.h"
 
 namespace vfiogate {
 namespace {

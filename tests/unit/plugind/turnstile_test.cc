@@ -1,4 +1,4 @@
-#include "plugind/turnstile.h"
+#include "plugind/base/turnstile.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "privd/kubelet_gate.h"
+#include "privd/gate/kubelet_gate.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include <fstream>
 #include <set>
 
-#include "tests/support/temp_dir.h"
+#include "sim/base/temp_dir.h"
 
 namespace vfiogate {
 namespace {

@@ -1,12 +1,12 @@
 // privd's Landlock table, in force in a child: what it still opens, and what it no longer can.
 
-#include "privd/landlock_places.h"
+#include "privd/sandbox/landlock_places.h"
 
 #include "ipc/socket/unix_socket.h"
-#include "privd/replace_file.h"
-#include "privd/serve_options.h"
+#include "privd/base/replace_file.h"
+#include "privd/options/serve_options.h"
+#include "sim/base/temp_dir.h"
 #include "tests/support/fake_sysfs.h"
-#include "tests/support/temp_dir.h"
 
 #include <gmock/gmock.h>
 

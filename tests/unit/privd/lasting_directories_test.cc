@@ -1,9 +1,9 @@
 // Which directories privd can no longer use, and how it notices.
 
-#include "privd/lasting_directories.h"
+#include "privd/sandbox/lasting_directories.h"
 
-#include "privd/serve_options.h"
-#include "tests/support/temp_dir.h"
+#include "privd/options/serve_options.h"
+#include "sim/base/temp_dir.h"
 
 #include <gtest/gtest.h>
 #include <kj/async-io.h>

@@ -1,8 +1,8 @@
 // plugind's configuration as privd posts it.
 
-#include "privd/plugind_config.h"
+#include "privd/gate/plugind_config.h"
 
-#include "tests/support/temp_dir.h"
+#include "sim/base/temp_dir.h"
 
 #include <gtest/gtest.h>
 #include <kj/async-io.h>

@@ -1,4 +1,4 @@
-#include "privd/plugind_lease.h"
+#include "privd/gate/plugind_lease.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include <limits>
 
-#include "tests/support/temp_dir.h"
+#include "sim/base/temp_dir.h"
 
 namespace vfiogate {
 namespace {

@@ -1,4 +1,4 @@
-#include "privd/serve_options.h"
+#include "privd/options/serve_options.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-#include "tests/support/temp_dir.h"
+#include "sim/base/temp_dir.h"
 
 namespace vfiogate {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "seccomp/drop_privileges.h"
 
-#include "tests/support/process_status.h"
+#include "sim/base/process_status.h"
 
 #include <gmock/gmock.h>
 

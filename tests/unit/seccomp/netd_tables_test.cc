@@ -3,7 +3,7 @@
 #include "seccomp/netd_dra_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/sanitizer_rules.h"
-#include "tests/support/bpf_interpreter.h"
+#include "tests/support/seen/bpf_interpreter.h"
 
 #include <gmock/gmock.h>
 

@@ -7,7 +7,7 @@
 #include "seccomp/print_policy.h"
 #include "seccomp/privd_rules.h"
 #include "seccomp/sanitizer_rules.h"
-#include "tests/support/bpf_interpreter.h"
+#include "tests/support/seen/bpf_interpreter.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "tests/support/sim_sysfs/control_commands.h"
+#include "sim/sysfs/control/control_commands.h"
 
 #include <gmock/gmock.h>
 

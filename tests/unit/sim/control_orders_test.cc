@@ -1,4 +1,4 @@
-#include "tests/support/sim_sysfs/control_orders.h"
+#include "sim/sysfs/control/control_orders.h"
 
 #include <gmock/gmock.h>
 

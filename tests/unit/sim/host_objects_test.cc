@@ -1,8 +1,8 @@
-#include "tests/support/sim_sysfs/host_objects.h"
+#include "sim/sysfs/kernel/host_objects.h"
 
 #include <gmock/gmock.h>
 
-#include "tests/support/sim_sysfs/control_commands.h"
+#include "sim/sysfs/control/control_commands.h"
 #include "tests/unit/sim/node.h"
 
 namespace vfiogate::sim {

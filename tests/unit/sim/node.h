@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/sim_sysfs/sim_kernel.h"
-#include "tests/support/sim_sysfs/topology_file.h"
-#include "tests/support/sim_sysfs/users.h"
+#include "sim/sysfs/kernel/sim_kernel.h"
+#include "sim/sysfs/kernel/users.h"
+#include "sim/sysfs/topology/topology_file.h"
 
 namespace vfiogate::sim {
 

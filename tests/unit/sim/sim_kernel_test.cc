@@ -1,10 +1,10 @@
 // What can be read, and when: platform-facts.md 7.
 
-#include "tests/support/sim_sysfs/sim_kernel.h"
+#include "sim/sysfs/kernel/sim_kernel.h"
 
 #include <gmock/gmock.h>
 
-#include "tests/support/sim_sysfs/hotplug.h"
+#include "sim/sysfs/kernel/hotplug.h"
 #include "tests/unit/sim/node.h"
 
 namespace vfiogate::sim {

@@ -1,4 +1,4 @@
-#include "tests/support/sim_sysfs/topology_file.h"
+#include "sim/sysfs/topology/topology_file.h"
 
 #include <gmock/gmock.h>
 

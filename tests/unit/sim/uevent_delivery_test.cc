@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "tests/support/sim_sysfs/uevent_delivery.h"
+#include "sim/sysfs/uevent_delivery.h"
 
 namespace vfiogate::sim {
 namespace {

@@ -1,7 +1,7 @@
 #include "privd/cli/doctor/examine.h"
 #include "privd/cli/doctor/kernel_parameters.h"
 
-#include "ipc/types/hex.h"
+#include "ipc/base/hex.h"
 
 #include <algorithm>
 

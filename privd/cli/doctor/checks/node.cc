@@ -1,6 +1,6 @@
 #include "privd/cli/doctor/examine.h"
 
-#include "ipc/types/hex.h"
+#include "ipc/base/hex.h"
 #include "ipc/types/node_obstacle.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "netd/dra/api_retry.h"
+#include "netd/dra/api/api_retry.h"
 
 #include <gmock/gmock.h>
 

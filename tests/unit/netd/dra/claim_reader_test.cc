@@ -1,6 +1,6 @@
-#include "netd/dra/claim_reader.h"
+#include "netd/dra/claims/claim_reader.h"
 
-#include "netd/dra/json_text.h"
+#include "netd/dra/api/json_text.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "netd/dra/claim_reporter.h"
+#include "netd/dra/claims/claim_reporter.h"
 
 #include "tests/unit/netd/dra/scripted_api.h"
 

@@ -1,4 +1,4 @@
-#include "netd/dra/device_parameters.h"
+#include "netd/dra/claims/device_parameters.h"
 
 #include <gmock/gmock.h>
 

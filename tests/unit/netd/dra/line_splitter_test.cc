@@ -1,4 +1,4 @@
-#include "netd/dra/line_splitter.h"
+#include "netd/dra/api/line_splitter.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "netd/dra/patient_client.h"
+#include "netd/dra/api/patient_client.h"
 
 #include "tests/unit/netd/dra/scripted_api.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 // An API server of answers that were written before.
 
-#include "netd/dra/api_retry.h"
+#include "netd/dra/api/api_retry.h"
 
 #include <deque>
 #include <string>

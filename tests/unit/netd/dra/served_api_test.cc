@@ -1,7 +1,7 @@
-#include "netd/dra/served_api.h"
+#include "netd/dra/api/served_api.h"
 
-#include "netd/dra/api_versions.h"
-#include "netd/dra/claim_fetcher.h"
+#include "netd/dra/api/api_versions.h"
+#include "netd/dra/claims/claim_fetcher.h"
 #include "tests/unit/netd/dra/scripted_api.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "netd/dra/slice_json.h"
+#include "netd/dra/slices/slice_json.h"
 
 #include <gmock/gmock.h>
 

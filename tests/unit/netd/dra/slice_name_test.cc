@@ -1,4 +1,4 @@
-#include "netd/dra/slice_name.h"
+#include "netd/dra/slices/slice_name.h"
 
 #include <gmock/gmock.h>
 

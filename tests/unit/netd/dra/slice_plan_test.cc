@@ -1,6 +1,6 @@
-#include "netd/dra/slice_plan.h"
+#include "netd/dra/slices/slice_plan.h"
 
-#include "netd/dra/slice_layout.h"
+#include "netd/dra/slices/slice_layout.h"
 
 #include <gmock/gmock.h>
 

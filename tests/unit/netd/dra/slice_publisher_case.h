@@ -1,9 +1,9 @@
 #pragma once
 // A publisher before an API server in memory, and a clock that is turned by hand.
 
-#include "netd/dra/publish_pacing.h"
-#include "netd/dra/slice_publisher.h"
-#include "tests/support/model_api.h"
+#include "netd/dra/slices/publish_pacing.h"
+#include "netd/dra/slices/slice_publisher.h"
+#include "tests/support/played/model_api.h"
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,6 @@
-#include "netd/dra/watched_file.h"
+#include "netd/dra/api/watched_file.h"
 
-#include "tests/support/temp_dir.h"
+#include "sim/base/temp_dir.h"
 
 #include <gmock/gmock.h>
 

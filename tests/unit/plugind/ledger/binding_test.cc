@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "plugind/core/status.h"
+#include "plugind/core/status/status.h"
 #include "tests/unit/plugind/ledger/on_allocate_case.h"
 
 namespace vfiogate::test {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "plugind/core/ledger/fingerprint.h"
+#include "plugind/core/ledger/state/fingerprint.h"
 #include "tests/unit/plugind/ledger/ledger_case.h"
 
 namespace vfiogate {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "plugind/core/ledger/fingerprint.h"
+#include "plugind/core/ledger/state/fingerprint.h"
 #include "tests/unit/plugind/ledger/ledger_case.h"
 
 namespace vfiogate {

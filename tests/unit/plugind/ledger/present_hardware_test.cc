@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "plugind/core/ledger/fingerprint.h"
+#include "plugind/core/ledger/state/fingerprint.h"
 #include "tests/unit/plugind/ledger/on_allocate_case.h"
 
 namespace vfiogate {

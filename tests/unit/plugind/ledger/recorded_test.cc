@@ -3,8 +3,8 @@
 
 #include <gmock/gmock.h>
 
-#include "plugind/core/ledger/allocation_note.h"
-#include "plugind/core/ledger/fingerprint.h"
+#include "plugind/core/ledger/state/allocation_note.h"
+#include "plugind/core/ledger/state/fingerprint.h"
 #include "tests/unit/plugind/ledger/ledger_case.h"
 
 namespace vfiogate {

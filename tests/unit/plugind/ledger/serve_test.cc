@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "plugind/core/explanation.h"
-#include "plugind/core/ledger/empty_resources.h"
+#include "plugind/core/ledger/frames/empty_resources.h"
+#include "plugind/core/status/explanation.h"
 #include "tests/unit/plugind/ledger/ledger_case.h"
 
 namespace vfiogate {

@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "plugind/core/ledger/fingerprint.h"
-#include "plugind/core/status.h"
+#include "plugind/core/ledger/state/fingerprint.h"
+#include "plugind/core/status/status.h"
 #include "tests/unit/plugind/ledger/ledger_case.h"
 
 namespace vfiogate {

@@ -1,6 +1,6 @@
 // What `plugind status` and `plugind explain` are told.
 
-#include "plugind/core/explanation.h"
+#include "plugind/core/status/explanation.h"
 
 #include <gmock/gmock.h>
 

@@ -3,7 +3,7 @@
 
 #include "privd/audit/audit_log.h"
 #include "privd/cli/audit/log_chain.h"
-#include "tests/support/temp_dir.h"
+#include "sim/base/temp_dir.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,6 +1,6 @@
 // Which VFIO driver a device is bound to.
 
-#include "privd/bind/driver_choice.h"
+#include "privd/bind/plan/driver_choice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

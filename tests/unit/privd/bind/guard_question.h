@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "privd/bind/guards.h"
+#include "privd/bind/plan/guards.h"
 #include "tests/unit/privd/bind/topologies.h"
 
 namespace vfiogate {

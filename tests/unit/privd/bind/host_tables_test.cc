@@ -1,6 +1,6 @@
 // Disks and what they are used for, from the tables that kernels print.
 
-#include "privd/bind/block_use.h"
+#include "privd/bind/plan/block_use.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The writes of a change, over many kinds of hardware.
 
-#include "privd/bind/plan.h"
+#include "privd/bind/plan/plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

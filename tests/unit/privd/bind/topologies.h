@@ -3,7 +3,7 @@
 // it.
 
 #include "ipc/types/snapshot.h"
-#include "privd/bind/facts.h"
+#include "privd/bind/plan/facts.h"
 
 #include <string>
 

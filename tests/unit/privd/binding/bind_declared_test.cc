@@ -1,6 +1,6 @@
 #include "privd/cli/binding/bind_declared.h"
 
-#include "privd/bind/declaration.h"
+#include "privd/bind/plan/declaration.h"
 #include "tests/support/fake_sysfs.h"
 
 #include <gmock/gmock.h>

@@ -3,7 +3,7 @@
 #include "privd/cli/binding/commands.h"
 #include "privd/cli/binding/kept_text.h"
 #include "privd/cli/binding/run_change.h"
-#include "tests/support/temp_dir.h"
+#include "sim/base/temp_dir.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include "privd/cli/binding/holders.h"
 
-#include "privd/pci_scan.h"
+#include "privd/scan/pci_scan.h"
 #include "tests/support/fake_sysfs.h"
 
 #include <gmock/gmock.h>

@@ -2,7 +2,7 @@
 
 #include "privd/cli/binding/remote_office.h"
 #include "privd/cli/binding/run_change.h"
-#include "tests/unit/privd/served_line.h"
+#include "tests/unit/privd/rpc/served_line.h"
 
 #include <gmock/gmock.h>
 

@@ -3,7 +3,7 @@
 #include "privd/cli/policy/watched_child.h"
 #include "seccomp/fork_server_rules.h"
 #include "seccomp/load_filter.h"
-#include "tests/support/reduced_table.h"
+#include "tests/support/seen/reduced_table.h"
 
 #include <gtest/gtest.h>
 #include <seccomp.h>

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "privd/state/allocation_text.h"
-#include "tests/support/temp_dir.h"
+#include "sim/base/temp_dir.h"
 
 namespace vfiogate {
 namespace {

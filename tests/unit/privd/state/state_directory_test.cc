@@ -10,8 +10,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "sim/base/temp_dir.h"
 #include "tests/support/small_disk.h"
-#include "tests/support/temp_dir.h"
 
 namespace vfiogate {
 namespace {

@@ -4,7 +4,7 @@
 #include "seccomp/fork_server_rules.h"
 #include "seccomp/load_filter.h"
 #include "seccomp/sanitizer_rules.h"
-#include "tests/support/reduced_table.h"
+#include "tests/support/seen/reduced_table.h"
 #include "tests/unit/privd/writer/write_target.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 #pragma once
 // An attribute for tests: a pipe takes each write whole, at once or, filled, not at all.
 
-#include "tests/support/process_status.h"
+#include "sim/base/process_status.h"
 
 #include <kj/io.h>
 

@@ -1,0 +1,45 @@
+#include "ipc/base/resource_name.h"
+
+#include "ipc/base/kube_names.h"
+
+#include <algorithm>
+
+namespace vfiogate {
+namespace {
+
+// The kubelet judges the prefix with "requests." before it, which may have 253 characters.
+constexpr std::size_t kMaxPrefix = 253 - 9;
+constexpr std::size_t kMaxLabel = 63;
+
+bool isAlphaOrDigit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
+}
+
+bool isQualifiedName(std::string_view text) {
+  if (text.empty() || text.size() > kMaxLabel) return false;
+  if (!isAlphaOrDigit(text.front()) || !isAlphaOrDigit(text.back())) return false;
+  return std::ranges::all_of(
+      text, [](char c) { return isAlphaOrDigit(c) || c == '-' || c == '_' || c == '.'; });
+}
+
+}  // namespace
+
+std::optional<ResourceName> ResourceName::parse(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos || text.find('/', slash + 1) != std::string_view::npos) {
+    return std::nullopt;
+  }
+  if (text.find("kubernetes.io/") != std::string_view::npos) return std::nullopt;
+  if (text.starts_with("requests.")) return std::nullopt;
+  if (!isDnsSubdomain(text.substr(0, slash), kMaxPrefix) ||
+      !isQualifiedName(text.substr(slash + 1))) {
+    return std::nullopt;
+  }
+  return ResourceName(std::string(text));
+}
+
+std::string_view ResourceName::prefix() const {
+  return std::string_view(text_).substr(0, text_.find('/'));
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,164 @@
+#include "plugind/base/log_line.h"
+
+#include "ipc/base/line_allowance.h"
+
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/spdlog.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace vfiogate {
+namespace {
+
+constexpr std::size_t kLongestValue = 512;
+
+bool isWordCharacter(char c) {
+  const bool alphanumeric =
+      (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  return alphanumeric || std::string_view("._:/,+-").find(c) != std::string_view::npos;
+}
+
+void appendEscaped(std::string& out, char c) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  const auto byte = static_cast<unsigned char>(c);
+  if (c == '"' || c == '\\') {
+    out += {'\\', c};
+  } else if (byte >= 0x20 && byte < 0x7f) {
+    out += c;
+  } else {
+    out += {'\\', 'x', kDigits[byte >> 4U], kDigits[byte & 0xfU]};
+  }
+}
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text.substr(0, kLongestValue)) appendEscaped(out, c);
+  out += text.size() > kLongestValue ? "...\"" : "\"";
+  return out;
+}
+
+bool isWord(std::string_view text) {
+  return !text.empty() && text.size() <= kLongestValue &&
+         std::ranges::all_of(text, isWordCharacter);
+}
+
+/// What the log may have of each event, for all threads.
+class Pace {
+public:
+  struct LeftOut {
+    LogEvent event;
+    std::uint64_t count;
+  };
+
+  /// Null: this line is left out. Else what was left out before it, of whatever event.
+  std::optional<std::vector<LeftOut>> take(LogEvent event) {
+    const std::lock_guard lock(mutex_);
+    if (!allowances_.at(static_cast<std::size_t>(event)).take(std::chrono::steady_clock::now())) {
+      return std::nullopt;
+    }
+    std::vector<LeftOut> leftOut;
+    for (std::size_t i = 0; i < kLogEvents; ++i) {
+      const std::uint64_t count = allowances_.at(i).takeLeftOut();
+      if (count != 0) leftOut.push_back({static_cast<LogEvent>(i), count});
+    }
+    return leftOut;
+  }
+
+private:
+  std::mutex mutex_;
+  std::array<LineAllowance, kLogEvents> allowances_;
+};
+
+void tell(spdlog::level::level_enum level, LogEvent event, LogFields fields) {
+  static Pace pace;
+  const auto before = pace.take(event);
+  if (!before) return;
+  for (const Pace::LeftOut& one : *before) {
+    spdlog::warn(
+        logLine(LogEvent::kLinesLeftOut, {{"of", eventName(one.event)}, {"count", one.count}}));
+  }
+  spdlog::log(level, logLine(event, fields));
+}
+
+/// Standard error. A reader that reads nothing costs lines, which are counted, and holds nobody up.
+class StandardError final : public spdlog::sinks::base_sink<std::mutex> {
+protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    if (unread_ != 0) {
+      const std::string told = "event=lines_left_out of=all count=" + std::to_string(unread_);
+      if (write({message.time, {}, message.logger_name, spdlog::level::warn, told})) unread_ = 0;
+    }
+    if (!write(message)) ++unread_;
+  }
+  void flush_() override {}
+
+private:
+  /// Whole or not at all: no line above PIPE_BUF is tried.
+  bool write(const spdlog::details::log_msg& message) {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    if (line.size() > PIPE_BUF) {
+      line.resize(PIPE_BUF - 1);
+      line.push_back('\n');
+    }
+    return ::write(STDERR_FILENO, line.data(), line.size()) >= 0;
+  }
+
+  std::uint64_t unread_ = 0;
+};
+
+/// Of a terminal others would find their end changed, too; and where the journal goes the same way,
+/// no line of that may be lost.
+void neverWaitForLogReader() {
+  struct stat log = {};
+  struct stat journal = {};
+  if (fstat(STDERR_FILENO, &log) != 0 || fstat(STDOUT_FILENO, &journal) != 0) return;
+  if (!S_ISFIFO(log.st_mode) && !S_ISSOCK(log.st_mode)) return;
+  if (log.st_dev == journal.st_dev && log.st_ino == journal.st_ino) return;
+  const int flags = fcntl(STDERR_FILENO, F_GETFL);
+  if (flags >= 0) fcntl(STDERR_FILENO, F_SETFL, flags | O_NONBLOCK);
+}
+
+}  // namespace
+
+LogField::LogField(std::string_view name, std::string_view text)
+    : key(name), value(isWord(text) ? std::string(text) : quoted(text)) {}
+
+std::string logLine(LogEvent event, LogFields fields) {
+  std::string line = "event=" + std::string(eventName(event));
+  for (const LogField& field : fields) {
+    line.append(" ").append(field.key).append("=").append(field.value);
+  }
+  return line;
+}
+
+void logInfo(LogEvent event, LogFields fields) {
+  tell(spdlog::level::info, event, fields);
+}
+
+void logWarning(LogEvent event, LogFields fields) {
+  tell(spdlog::level::warn, event, fields);
+}
+
+void logError(LogEvent event, LogFields fields) {
+  tell(spdlog::level::err, event, fields);
+}
+
+void startLog() {
+  neverWaitForLogReader();
+  auto logger = std::make_shared<spdlog::logger>("plugind", std::make_shared<StandardError>());
+  logger->set_pattern("time=%Y-%m-%dT%H:%M:%S.%eZ level=%l %v", spdlog::pattern_time_type::utc);
+  spdlog::set_default_logger(std::move(logger));
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,73 @@
+#include "plugind/core/ledger/frames/claim_lending.h"
+
+#include <algorithm>
+
+#include "plugind/core/ledger/frames/offers.h"
+
+namespace vfiogate {
+namespace {
+
+/// How far V is from being lent, for the worst of several.
+int rankOf(Readiness readiness) {
+  switch (readiness) {
+    case Readiness::kReady:
+      return 0;
+    case Readiness::kBindable:
+      return 1;
+    case Readiness::kBinding:
+      return 2;
+    case Readiness::kBad:
+      return 3;
+    case Readiness::kGone:
+      return 4;
+  }
+  return 4;
+}
+
+}  // namespace
+
+LendingSettings lendingToClaim(const ResourceCatalog& catalog, const PrepareRequest& request,
+                               const ResourceName& resource, const Bdf& id) {
+  const auto configured = catalog.resources.find(resource);
+  LendingSettings lending =
+      configured == catalog.resources.end() ? LendingSettings{} : configured->second.lending;
+  const auto wanted = request.parameters.find(id);
+  if (wanted == request.parameters.end()) return lending;
+  if (wanted->second.vfio) lending.backend = *wanted->second.vfio;
+  if (wanted->second.bindNever) lending.onAllocate = false;
+  return lending;
+}
+
+GroupReadiness judgeForClaim(const HardwareFacts& facts, const ResourceCatalog& catalog,
+                             const PrepareRequest& request, const std::set<Bdf>& ids, HeldBy held) {
+  GroupReadiness worst;
+  for (const auto& [resource, devices] : request.devices) {
+    for (const Bdf& id : devices) {
+      if (!ids.contains(id)) continue;
+      GroupReadiness judged = judgeHardware(facts, handedOver(facts, catalog, resource, {id}),
+                                            lendingToClaim(catalog, request, resource, id), held);
+      if (rankOf(judged.readiness) > rankOf(worst.readiness)) worst = std::move(judged);
+    }
+  }
+  return worst;
+}
+
+Result<std::vector<std::string>, Bar> nodesForClaim(const HardwareFacts& facts,
+                                                    const ResourceCatalog& catalog,
+                                                    const PrepareRequest& request) {
+  std::vector<std::string> nodes;
+  for (const auto& [resource, devices] : request.devices) {
+    for (const Bdf& id : devices) {
+      const auto lending = lendingToClaim(catalog, request, resource, id);
+      const auto part =
+          deviceNodes(facts.snapshot, handedOver(facts, catalog, resource, {id}), lending.backend);
+      if (!part) return Failure{part.error()};
+      for (const std::string& node : *part) {
+        if (std::ranges::find(nodes, node) == nodes.end()) nodes.push_back(node);
+      }
+    }
+  }
+  return nodes;
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,52 @@
+#include "plugind/core/ledger/frames/dra_units.h"
+
+#include "plugind/core/resource/group_members.h"
+
+namespace vfiogate {
+namespace {
+
+/// The one of the group's devices that stands for it: what is held, what the device plugin shows,
+/// what stood for it before, the lowest.
+Bdf unitOf(const LedgerState& state, const ResourceName& resource, const std::set<Bdf>& like) {
+  for (const HolderRecord& record : state.records) {
+    if (record.resource != resource) continue;
+    for (const Bdf& id : record.ids) {
+      if (like.contains(id)) return id;
+    }
+  }
+  const auto shown = state.shown.find(resource);
+  if (shown != state.shown.end()) {
+    for (const Bdf& id : like) {
+      if (shown->second.representatives.contains(id)) return id;
+    }
+  }
+  for (const Bdf& id : like) {
+    if (draUnitsOf(state, resource).contains(id)) return id;
+  }
+  return *like.begin();
+}
+
+}  // namespace
+
+const std::set<Bdf>& draUnitsOf(const LedgerState& state, const ResourceName& resource) {
+  static const std::set<Bdf> kNone;
+  const auto found = state.draUnits.find(resource);
+  return found == state.draUnits.end() ? kNone : found->second;
+}
+
+void keepDraUnits(Turn& turn) {
+  LedgerState& state = turn.state;
+  std::map<ResourceName, std::set<Bdf>> units;
+  for (const auto& [name, resource] : state.catalog.resources) {
+    const bool whole = resource.lending.groupUnit == GroupUnit::kWhole;
+    if (!whole || !servesDra(resource.lending)) continue;
+    std::map<std::set<Bdf>, std::set<Bdf>> groups;  // by members
+    for (const Bdf& id : resource.devices) {
+      groups[groupMembers(state.hardware.snapshot, id)].insert(id);
+    }
+    for (const auto& [members, like] : groups) units[name].insert(unitOf(state, name, like));
+  }
+  state.draUnits = std::move(units);
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,37 @@
+#include "plugind/core/ledger/frames/occupancy.h"
+
+#include "plugind/core/resource/group_members.h"
+
+namespace vfiogate {
+
+Occupancy occupancyOf(const LedgerState& state) {
+  Occupancy found;
+  for (const HolderRecord& record : state.records) {
+    found.engaged.insert(record.members.begin(), record.members.end());
+    if (record.isClaim()) continue;
+    for (const auto* ids : {&record.ids, &record.rest}) {
+      for (const Bdf& id : *ids) {
+        found.names[id].insert(record.resource);
+        if (record.state != HolderState::kLingering) found.kept[record.resource].insert(id);
+      }
+    }
+  }
+  for (const auto& [id, call] : state.calls) {
+    for (const auto& [group, take] : call.groups) {
+      found.engaged.insert(take.members.begin(), take.members.end());
+      if (call.kind != CallKind::kAllocate) continue;
+      found.kept[take.resource].insert(take.ids.begin(), take.ids.end());
+    }
+  }
+  for (const GroupMark& mark : state.marks) {
+    found.engaged.insert(mark.members.begin(), mark.members.end());
+  }
+  return found;
+}
+
+bool isEngaged(const LedgerState& state, const Occupancy& occupancy, const Bdf& id) {
+  return !occupancy.engaged.empty() &&
+         meet(groupMembers(state.hardware.snapshot, id), occupancy.engaged);
+}
+
+}  // namespace vfiogate

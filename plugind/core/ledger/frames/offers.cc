@@ -1,0 +1,123 @@
+#include "plugind/core/ledger/frames/offers.h"
+
+#include <algorithm>
+
+#include "plugind/core/ledger/frames/claim_lending.h"
+#include "plugind/core/resource/group_members.h"
+
+namespace vfiogate {
+namespace {
+
+bool wasShown(const Frame& frame, const std::string& id) {
+  return std::ranges::find(frame.devices, id, &FrameDevice::id) != frame.devices.end();
+}
+
+/// The resource has the device now, or somebody holds it under that name.
+bool knows(const LedgerState& state, const ResourceName& resource, const Bdf& address) {
+  const auto found = state.catalog.resources.find(resource);
+  if (found != state.catalog.resources.end() &&
+      std::ranges::binary_search(found->second.devices, address)) {
+    return true;
+  }
+  return std::ranges::any_of(state.records, [&](const HolderRecord& record) {
+    return record.resource == resource &&
+           (record.ids.contains(address) || record.rest.contains(address));
+  });
+}
+
+void addTo(std::vector<Offer>& offers, const LedgerState& state, const ResourceName& resource,
+           const Bdf& address) {
+  const auto group = groupNumber(state, {address});
+  const auto found = std::ranges::find_if(offers, [&](const Offer& offer) {
+    // One claim may ask several resources for devices of one group: it is one holder.
+    return group.has_value() && offer.group == group;
+  });
+  if (found != offers.end()) {
+    found->ids.insert(address);
+    return;
+  }
+  offers.push_back({resource,
+                    lendingOf(state, resource),
+                    group,
+                    {address},
+                    groupMembers(state.hardware.snapshot, address),
+                    {}});
+}
+
+void judgeAll(std::vector<Offer>& offers, const LedgerState& state) {
+  for (Offer& offer : offers) {
+    const auto devices = handedOver(state.hardware, state.catalog, offer.resource, offer.ids);
+    offer.readiness = judgeReadiness(state.hardware, offer.resource, devices, offer.lending);
+  }
+}
+
+Refusal refuseNotServed(const LedgerState& state, const ResourceName& resource, const Bdf& id) {
+  const bool configured = state.catalog.resources.contains(resource);
+  return refuse({id, groupNumber(state, {id})},
+                configured ? resource.str() + " is lent through the device plugin only"
+                           : resource.str() + " is not configured any more",
+                "not-served");
+}
+
+}  // namespace
+
+LendingSettings lendingOf(const LedgerState& state, const ResourceName& resource) {
+  const auto found = state.catalog.resources.find(resource);
+  return found == state.catalog.resources.end() ? LendingSettings{} : found->second.lending;
+}
+
+std::set<Bdf> handedOver(const HardwareFacts& hardware, const ResourceCatalog& catalog,
+                         const ResourceName& resource, const std::set<Bdf>& ids) {
+  const auto found = catalog.resources.find(resource);
+  if (found == catalog.resources.end() || found->second.lending.groupUnit != GroupUnit::kWhole) {
+    return ids;
+  }
+  std::set<Bdf> all = ids;
+  for (const Bdf& id : ids) {
+    for (const Bdf& member : groupMembers(hardware.snapshot, id)) {
+      if (std::ranges::binary_search(found->second.devices, member)) all.insert(member);
+    }
+  }
+  return all;
+}
+
+Result<std::vector<Offer>, Refusal> offersOf(const LedgerState& state,
+                                             const AllocateRequest& request) {
+  if (request.ids.empty()) return Failure{refuseNotShown("", request.resource)};
+  std::vector<Offer> offers;
+  for (const std::string& id : request.ids) {  // row 3
+    const auto address = Bdf::parse(id);
+    if (!address || !wasShown(request.shown, id)) {
+      return Failure{refuseNotShown(id, request.resource)};
+    }
+    const bool present = state.hardware.snapshot.devices.contains(*address);
+    if (present && !knows(state, request.resource, *address)) {
+      return Failure{refuseNotShown(id, request.resource)};
+    }
+    addTo(offers, state, request.resource, *address);
+  }
+  judgeAll(offers, state);
+  return offers;
+}
+
+Result<std::vector<Offer>, Refusal> offersOf(const LedgerState& state,
+                                             const PrepareRequest& request) {
+  std::vector<Offer> offers;
+  for (const auto& [resource, ids] : request.devices) {
+    for (const Bdf& id : ids) {
+      if (!servedByDra(state.catalog, resource)) {
+        return Failure{refuseNotServed(state, resource, id)};
+      }
+      addTo(offers, state, resource, id);
+    }
+  }
+  if (offers.empty()) {
+    return Failure{Refusal{"not-served", "the claim: none of its devices is ours, not-served"}};
+  }
+  for (Offer& offer : offers) {
+    offer.readiness = judgeForClaim(state.hardware, state.catalog, request, offer.ids);
+  }
+  return offers;
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,148 @@
+#include "plugind/core/ledger/frames/representatives.h"
+
+#include <compare>
+
+#include "plugind/core/ledger/frames/offering.h"
+#include "plugind/core/ledger/frames/offers.h"
+#include "plugind/core/resource/group_members.h"
+
+namespace vfiogate {
+namespace {
+
+/// The like devices of a group, of which one stands for it. A device without a group is alone.
+struct LikeDevices {
+  std::optional<IommuGroupId> group;
+  std::optional<Bdf> alone;
+  Model model;
+  friend auto operator<=>(const LikeDevices&, const LikeDevices&) = default;
+};
+
+bool isShown(const LedgerState& state, const ResourceName& resource, const Bdf& id) {
+  const auto shown = state.shown.find(resource);
+  return shown != state.shown.end() && shown->second.devices.contains(id.str());
+}
+
+bool wasRepresentative(const LedgerState& state, const ResourceName& resource, const Bdf& id) {
+  const auto shown = state.shown.find(resource);
+  return shown != state.shown.end() && shown->second.representatives.contains(id);
+}
+
+bool leftJustNow(const LedgerState& state, const ResourceName& resource, const Bdf& id) {
+  const auto shown = state.shown.find(resource);
+  return shown != state.shown.end() && shown->second.left.contains(id.str());
+}
+
+/// T37 and section 13: one id is never in two resources' frames; a device that moved is shown only
+/// after its group is free and it has left the old frame.
+bool belongsElsewhere(const LedgerState& state, const Occupancy& occupancy,
+                      const ResourceName& resource, const Bdf& id) {
+  for (const auto& [other, shown] : state.shown) {
+    if (other != resource && shown.devices.contains(id.str())) return true;
+  }
+  const auto names = occupancy.names.find(id);
+  return names != occupancy.names.end() &&
+         (names->second.size() > 1 || !names->second.contains(resource));
+}
+
+std::vector<Bdf> candidates(const LedgerState& state, const Occupancy& occupancy,
+                            const ResourceName& resource) {
+  std::vector<Bdf> found;
+  const auto devices = state.catalog.resources.find(resource);
+  if (!servedByPlugin(state.catalog, resource)) return found;
+  for (const Bdf& id : devices->second.devices) {
+    if (!belongsElsewhere(state, occupancy, resource, id)) found.push_back(id);
+  }
+  return found;
+}
+
+bool isGood(const LedgerState& state, const ResourceName& resource, const Bdf& id) {
+  const auto readiness = judgeReadiness(state.hardware, resource, {id}, lendingOf(state, resource));
+  return lendable(readiness) && !leftJustNow(state, resource, id) && !isResting(state, id);
+}
+
+/// A good one if there is any, the one of before if it can be, one that is shown anyway rather
+/// than a new one, the lowest.
+Bdf chooseRepresentative(const LedgerState& state, const ResourceName& resource,
+                         const std::vector<Bdf>& like) {
+  if (like.size() == 1) return like.front();
+  const auto rank = [&](const Bdf& id) {
+    return (isGood(state, resource, id) ? 4 : 0) +
+           (wasRepresentative(state, resource, id) ? 2 : 0) +
+           (isShown(state, resource, id) ? 1 : 0);
+  };
+  Bdf best = like.front();
+  for (const Bdf& id : like) {
+    if (rank(id) > rank(best)) best = id;
+  }
+  return best;
+}
+
+/// `one`: of each free group's like devices the representative; the one that was shown stays while
+/// nobody that we know holds the group.
+std::set<Bdf> oneOfEach(const LedgerState& state, const Occupancy& occupancy,
+                        const ResourceName& resource) {
+  std::map<LikeDevices, std::vector<Bdf>> sorted;
+  std::set<Bdf> chosen;
+  for (const Bdf& id : candidates(state, occupancy, resource)) {
+    const PciDevice& device = state.hardware.snapshot.devices.at(id);
+    if (isEngaged(state, occupancy, id)) {
+      if (!wasRepresentative(state, resource, id)) continue;
+      const Holding holding = holdingOf(state, groupMembers(state.hardware.snapshot, id));
+      if (holding != Holding::kTaking && !isHeld(holding)) chosen.insert(id);
+      continue;
+    }
+    const auto alone = device.group ? std::nullopt : std::optional(id);
+    sorted[{device.group, alone, {device.vendor.value_or(0), device.device.value_or(0)}}].push_back(
+        id);
+  }
+  for (const auto& [key, like] : sorted) {
+    chosen.insert(chosen.end(), chooseRepresentative(state, resource, like));
+  }
+  return chosen;
+}
+
+/// `whole`: the id that a record or an earlier frame shows, otherwise the lowest.
+std::set<Bdf> unitOfEach(const LedgerState& state, const Occupancy& occupancy,
+                         const ResourceName& resource) {
+  std::map<std::set<Bdf>, std::vector<Bdf>> groups;
+  for (const Bdf& id : candidates(state, occupancy, resource)) {
+    groups[groupMembers(state.hardware.snapshot, id)].push_back(id);
+  }
+  std::set<Bdf> chosen;
+  for (const auto& [members, like] : groups) {
+    Bdf unit = like.front();
+    for (const Bdf& id : like) {
+      const auto rank = [&](const Bdf& one) {
+        return (wasRepresentative(state, resource, one) ? 2 : 0) +
+               (isShown(state, resource, one) ? 1 : 0);
+      };
+      if (rank(id) > rank(unit)) unit = id;
+    }
+    const bool engaged = meet(members, occupancy.engaged);
+    for (const HolderRecord& record : state.records) {
+      if (!engaged) break;
+      const bool mine = !record.isClaim() && record.resource == resource;
+      if (mine && meet(record.ids, members)) unit = *record.ids.begin();
+    }
+    chosen.insert(unit);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+std::set<Bdf> advertisedIn(const LedgerState& state, const Occupancy& occupancy,
+                           const ResourceName& resource) {
+  switch (lendingOf(state, resource).groupUnit) {
+    case GroupUnit::kOne:
+      return oneOfEach(state, occupancy, resource);
+    case GroupUnit::kWhole:
+      return unitOfEach(state, occupancy, resource);
+    case GroupUnit::kAll:
+      break;
+  }
+  const auto all = candidates(state, occupancy, resource);
+  return {all.begin(), all.end()};
+}
+
+}  // namespace vfiogate

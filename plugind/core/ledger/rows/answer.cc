@@ -1,0 +1,102 @@
+#include "plugind/core/ledger/rows/answer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "plugind/core/ledger/frames/claim_lending.h"
+#include "plugind/core/ledger/frames/offers.h"
+#include "plugind/core/ledger/state/fingerprint.h"
+
+namespace vfiogate {
+
+HardwareFacts lookedAt(const HardwareFacts& hardware, const Snapshot& seen) {
+  HardwareFacts facts{.snapshot = seen,
+                      .bindable = {},
+                      .binding = {},
+                      .stuck = hardware.stuck,
+                      .operatorHeld = hardware.operatorHeld,
+                      .boundForLending = hardware.boundForLending,
+                      .mayBind = hardware.mayBind,
+                      .bootId = hardware.bootId,
+                      .specs = hardware.specs};
+  facts.snapshot.controlNode = hardware.snapshot.controlNode;
+  facts.snapshot.iommufdNode = hardware.snapshot.iommufdNode;
+  return facts;
+}
+
+void addGroup(HardwareFacts& facts, const Snapshot& seen) {
+  facts.snapshot.devices.insert(seen.devices.begin(), seen.devices.end());
+  facts.snapshot.groups.insert(seen.groups.begin(), seen.groups.end());
+}
+
+HardwareFacts allLookedAt(const LedgerState& state, const Call& call) {
+  HardwareFacts all = lookedAt(state.hardware, call.groups.begin()->second.look->seen);
+  for (const auto& [group, take] : call.groups) addGroup(all, take.look->seen);
+  return all;
+}
+
+namespace {
+
+/// What a claim is given stands in its spec; here is what the record keeps of it.
+Result<AllocationResponse, Bar> answerToClaim(const LedgerState& state, const Call& call) {
+  const HardwareFacts all = allLookedAt(state, call);
+  auto nodes = nodesForClaim(all, state.catalog, *call.prepare);
+  if (!nodes) return Failure{nodes.error()};
+  std::set<Bdf> ids;
+  for (const auto& [resource, devices] : call.prepare->devices) {
+    ids.insert(devices.begin(), devices.end());
+  }
+  AllocationResponse response;
+  response.annotations.emplace(kLentAnnotation, lentFingerprintOf(all, ids, *nodes));
+  response.nodes = *std::move(nodes);
+  return response;
+}
+
+}  // namespace
+
+Result<AllocationResponse, Bar> answerOf(const LedgerState& state, const Call& call) {
+  if (call.prepare) return answerToClaim(state, call);
+  const HardwareFacts all = allLookedAt(state, call);
+  std::map<ResourceName, std::set<Bdf>> asked;
+  for (const auto& [group, take] : call.groups) {
+    asked[take.resource].insert(take.ids.begin(), take.ids.end());
+  }
+  AllocationResponse response;
+  std::set<Bdf> everything;
+  for (const auto& [resource, ids] : asked) {
+    const LendingSettings lending = lendingOf(state, resource);
+    const auto part = allocationResponse(all.snapshot, resource, ids,
+                                         handedOver(all, state.catalog, resource, ids), lending);
+    if (!part) return Failure{part.error()};
+    if (needsSpec(lending)) {
+      if (auto bar = barFromSpecs(all, state.catalog, resource, ids)) return Failure{*bar};
+    }
+    response.cdiDevices.insert(response.cdiDevices.end(), part->cdiDevices.begin(),
+                               part->cdiDevices.end());
+    for (const std::string& node : part->nodes) {
+      const bool known = std::ranges::find(response.nodes, node) != response.nodes.end();
+      if (!known) response.nodes.push_back(node);
+    }
+    response.environment.insert(part->environment.begin(), part->environment.end());
+    everything.insert(ids.begin(), ids.end());
+  }
+  const std::string lent = lentFingerprintOf(all, everything, response.nodes);
+  response.annotations.emplace(kLentAnnotation, response.cdiDevices.empty() ? lent : byName(lent));
+  return response;
+}
+
+std::optional<Bar> barFromSpecs(const HardwareFacts& hardware, const ResourceCatalog& catalog,
+                                const ResourceName& resource, const std::set<Bdf>& ids) {
+  const auto found = catalog.resources.find(resource);
+  const Backend backend =
+      found == catalog.resources.end() ? Backend::kAuto : found->second.lending.backend;
+  for (const Bdf& id : ids) {
+    const auto nodes =
+        deviceNodes(hardware.snapshot, handedOver(hardware, catalog, resource, {id}), backend);
+    if (!nodes) return nodes.error();
+    if (auto bar = barFromSpec(hardware.specs, resource, id, *nodes)) return bar;
+  }
+  return std::nullopt;
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,88 @@
+#include "plugind/core/ledger/rows/present_hardware.h"
+
+#include <algorithm>
+
+#include "plugind/core/ledger/rows/answer.h"
+#include "plugind/core/ledger/state/fingerprint.h"
+
+namespace vfiogate {
+namespace {
+
+bool areAnswered(const std::map<IommuGroupId, std::optional<GroupLook>>& checks) {
+  return std::ranges::all_of(checks, [](const auto& check) { return check.second.has_value(); });
+}
+
+}  // namespace
+
+bool isChecked(Turn& turn, CallId id, const std::set<Bdf>& ids) {
+  Call& call = turn.state.calls.at(id);
+  for (const Bdf& device : ids) {
+    const auto group = groupNumber(turn.state, {device});
+    if (!group || !call.checks.try_emplace(*group).second) continue;
+    turn.out.questions.push_back({*group, id, false});
+  }
+  if (areAnswered(call.checks)) return true;
+  call.stage = CallStage::kChecking;
+  return false;
+}
+
+bool noteCheck(Call& call, IommuGroupId group, const GroupLook& look) {
+  const auto check = call.checks.find(group);
+  if (check == call.checks.end()) return false;
+  if (look.answer == GroupLook::Answer::kPrivdAway) {  // asked again when it is back
+    call.checks.clear();
+    call.stage = CallStage::kWaitsPrivd;
+    return false;
+  }
+  check->second = look;
+  return areAnswered(call.checks);
+}
+
+HardwareFacts checkedHardware(const LedgerState& state, const Call& call) {
+  HardwareFacts facts = lookedAt(state.hardware, {});
+  for (const auto& [group, look] : call.checks) {
+    if (look) addGroup(facts, look->seen);
+  }
+  return facts;
+}
+
+std::optional<Refusal> refuseUnseen(const RefusedDevice& device,
+                                    const std::optional<GroupLook>& look) {
+  switch (look ? look->answer : GroupLook::Answer::kTimedOut) {
+    case GroupLook::Answer::kSeen:
+      return std::nullopt;
+    case GroupLook::Answer::kVanished:
+      return refuse(device, "its group is gone or lost members", "not-viable:gone");
+    case GroupLook::Answer::kFailed:
+      return refuse(device, "its state could not be read", "cannot-tell");
+    case GroupLook::Answer::kTimedOut:
+      return refuse(device, "not known in time whether it is in use", "timed-out");
+    case GroupLook::Answer::kPrivdAway:
+      return refuse(device, "cannot be checked, privd is away", "privd-away");
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> refuseUnchecked(const LedgerState& state, const Call& call) {
+  for (const auto& [group, look] : call.checks) {
+    const auto found = state.hardware.snapshot.groups.find(group);
+    if (found == state.hardware.snapshot.groups.end() || found->second.members.empty()) continue;
+    const RefusedDevice device{found->second.members.front(), group};
+    if (auto refusal = refuseUnseen(device, look)) return refusal;
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> refuseOther(const HardwareFacts& present, const std::string& fingerprint,
+                                   const std::string& was) {
+  const std::string now = fingerprintOf(present, devicesIn(fingerprint));
+  const auto other = firstOther(fingerprint, now);
+  if (!other) return std::nullopt;
+  const auto device = present.snapshot.devices.find(*other);
+  return refuse({*other, device->second.group},
+                "other hardware than was " + was + " is at its address: was " +
+                    hardwareText(fingerprint, *other) + ", is " + hardwareText(now, *other),
+                "other-hardware");
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,120 @@
+#pragma once
+// The transition table of ledger.md 7: each function decides the rows that it names.
+
+#include "plugind/core/bind_outcome.h"
+#include "plugind/core/ledger/state/ledger_state.h"
+
+namespace vfiogate {
+
+// Allocate and Prepare: rows_take.cc
+/// Rows 1 to 13: judges a call, for the first time or anew.
+void judgeCall(Turn& turn, CallId id);
+
+// Their outcome: rows_outcome.cc
+/// Rows 14 to 18, once privd has answered for every group of the call.
+void settleCall(Turn& turn, CallId id);
+/// Grants a call whose groups were all found good (rows 14, 15).
+void grantCall(Turn& turn, CallId id);
+/// Row 18 and every other refusal: each group returns to what it was before.
+void refuseCall(Turn& turn, CallId id, const Refusal& refusal);
+/// The call is answered without a response: a PreStart or an Unprepare that went well.
+void endCall(Turn& turn, CallId id);
+/// Row 18: what the deadline ends.
+void expireCalls(Turn& turn);
+
+// Mention: rows_naming.cc, witness.cc
+/// One container's devices of one resource, by whatever source.
+struct Mention {
+  ResourceName resource;
+  std::set<Bdf> ids;
+  std::optional<std::string> podUid;
+  std::optional<std::string> podName;
+  std::optional<ClaimName> claim;
+  std::optional<WallTime> written;  ///< of the version it comes from
+  std::optional<Instant> asked;     ///< when the List it comes from was begun
+  bool earlierEpoch = false;        ///< read at the start, from a kubelet that is gone
+  std::set<std::string> refs{};     ///< of the grants that the kubelet recorded, where it says so
+  bool byForeignIds = false;        ///< the kubelet's memory has ids that are no addresses
+  bool joinsRest = false;           ///< in a look: ids of `rest` under the pod's UID join (row 24)
+};
+/// Rows 19 to 24.
+void name(Turn& turn, const Mention& naming);
+/// The devices of a version that are ours, those of one pod and resource together.
+std::vector<Mention> namingsOf(const LedgerState& state, const CheckpointVersion& version);
+std::vector<Mention> namingsOf(const LedgerState& state, const PodList& list);
+/// Keeps a version as this kubelet's, or as what it inherited. True: this one wrote it.
+bool keepVersion(LedgerState& state, const CheckpointVersion& version);
+/// A version of the checkpoint: presence counts always, absence only `inLook` (rows 19 to 24, 28).
+/// `asked`: when it was begun to be read, where that is known.
+void readVersion(Turn& turn, const CheckpointVersion& version, bool inLook,
+                 std::optional<Instant> asked);
+/// `asked`: when the List was begun.
+void readList(Turn& turn, const PodList& list, Instant asked);
+
+// Release: rows_release.cc
+/// Rows 25 to 30 and 46 for everything that is let go.
+void settleReleases(Turn& turn);
+/// Asks privd about what is let go, or opened by strangers, when that is due.
+void askUse(Turn& turn);
+/// When something above, which only time brings about, is due.
+std::optional<Instant> releaseDue(const LedgerState& state);
+/// Ends a record; the group is free, returning or the others'. `reason`: the row's reason code.
+void endRecord(Turn& turn, std::size_t index, const std::string& reason);
+/// What the two release rules say of a record: the kubelet, or the claim's owner, has let go.
+bool isReleased(const LedgerState& state, const HolderRecord& record);
+bool isForgotten(const LedgerState& state, const HolderRecord& record);
+bool isLetGo(const LedgerState& state, const HolderRecord& record, Instant now);
+/// Puts a group on its way back to its host driver.
+void startReturn(Turn& turn, const std::set<Bdf>& members);
+
+// Binding: rows_binding.cc
+/// privd has looked at a group that a call takes: what it was offered as may be bound for it.
+void beginBind(Turn& turn, Call& call, IommuGroupId group);
+/// A bind ended: the calls that wait for it go on, or are refused (row 18).
+void endBind(Turn& turn, IommuGroupId group, const BindOutcome& outcome);
+/// Row 47.
+void endReturn(Turn& turn, IommuGroupId group, const BindOutcome& outcome);
+/// Row 49: what was going back when privd went is back by now, or goes again.
+void resumeReturns(Turn& turn);
+
+// Hardware: rows_hardware.cc
+/// Rows 31 to 34, and 49 if privd was away.
+void foldHardware(Turn& turn, HardwareFacts facts, ResourceCatalog catalog);
+void foldReading(Turn& turn, const GroupLook& look);
+/// Row 31: free groups that strangers have open. `atOnce`: at adoption one reading is enough.
+void markForeign(Turn& turn, bool atOnce);
+/// Row 48.
+void losePrivd(Turn& turn);
+void closeLending(LedgerState& state);
+std::vector<CallId> callsAt(const LedgerState& state, CallStage stage);
+/// What a call waited for may be there. Nothing if it was answered meanwhile.
+void judgeAnew(Turn& turn, CallId id);
+/// Row 50.
+void changeEpoch(Turn& turn, const KubeletIdentity& kubelet);
+
+// PreStartContainer: rows_start.cc
+/// Rows 36 to 41.
+void judgeStart(Turn& turn, CallId id);
+
+// DRA: rows_claim.cc
+/// Row 6. True: the call was answered.
+bool judgeAgain(Turn& turn, CallId id);
+/// Rows 42 to 44.
+void judgeUnprepare(Turn& turn, CallId id);
+void settleUnprepare(Turn& turn, CallId id);
+/// The spec is gone from disk, or could not be unlinked: what waited for it ends.
+void endUnlinking(Turn& turn, const std::string& claimUid, bool unlinked);
+/// Row 46: the API server was asked. `ours`: the claim is there and allocated to us.
+void checkClaim(Turn& turn, const std::string& claimUid, bool ours);
+/// Row 45: the next call that waited for one about this claim.
+void startQueued(Turn& turn, const ClaimName& claim);
+
+/// Through which of the kubelet's two allocators a holder got its group, for a refusal. Empty where
+/// both parties use the device plugin, as most do.
+std::string pathText(bool ofClaim, const Call& asker);
+/// A refusal that a holder stands behind: by reference, or in full where the settings say so.
+Refusal refuseHeld(const LedgerState& state, const RefusedDevice& device, const std::string& text,
+                   const std::string& reason, const std::vector<std::size_t>& holders);
+Refusal refuseBarred(const RefusedDevice& device, const Bar& bar);
+
+}  // namespace vfiogate

@@ -1,0 +1,201 @@
+// Rows 31 to 35 and 48 to 50: hardware, privd and the kubelet come and go.
+
+#include <algorithm>
+
+#include "plugind/core/ledger/frames/offering.h"
+#include "plugind/core/ledger/rows/look_plan.h"
+#include "plugind/core/ledger/rows/rows.h"
+#include "plugind/core/resource/group_members.h"
+
+namespace vfiogate {
+namespace {
+
+void readUse(Turn& turn, const Bdf& member, GroupUse use, bool probed) {
+  UseTrack& track = turn.state.use[member];
+  if (track.use != use) track = {use, turn.now.instant, turn.now.instant, false};
+  track.last = turn.now.instant;
+  track.probedIdle = probed && use == GroupUse::kIdle;
+}
+
+/// What a reading says of the holders: opened since the PreStart; idle again is a reason to look.
+void readByHolders(Turn& turn, const std::set<Bdf>& members, GroupUse before, GroupUse use) {
+  for (const std::size_t index : recordsMeeting(turn.state, members)) {
+    HolderRecord& record = turn.state.records[index];
+    if (use == GroupUse::kOpen && record.preStartAt) record.openedSincePreStart = true;
+    const bool closed = before == GroupUse::kOpen && use == GroupUse::kIdle;
+    if (closed && !record.isClaim() && record.state != HolderState::kLingering) wantLook(turn);
+  }
+}
+
+void readGroup(Turn& turn, const IommuGroup& group, GroupLook::Probe probe) {
+  const bool silent = group.use == GroupUse::kBlind || group.use == GroupUse::kUnknown;
+  const bool probed = silent && probe != GroupLook::Probe::kNone;
+  GroupUse use = group.use;
+  if (probed) use = probe == GroupLook::Probe::kIdle ? GroupUse::kIdle : GroupUse::kOpen;
+  const std::set<Bdf> members(group.members.begin(), group.members.end());
+  if (members.empty()) return;
+  const GroupUse before = useOf(turn.state, members).use;
+  for (const Bdf& member : members) readUse(turn, member, use, probed);
+  readByHolders(turn, members, before, use);
+}
+
+/// Rows 33 and 34, told: what became of each record's devices.
+void tellChanges(Turn& turn, const HardwareFacts& before) {
+  const auto present = [](const HardwareFacts& facts, const std::set<Bdf>& ids) {
+    return std::ranges::all_of(
+        ids, [&facts](const Bdf& id) { return facts.snapshot.devices.contains(id); });
+  };
+  for (const HolderRecord& record : turn.state.records) {
+    const bool was = present(before, record.ids);
+    const bool is = present(turn.state.hardware, record.ids);
+    if (was && !is) turn.out.journal.push_back(journalEvent(turn, record, "gone"));
+    const Bdf& first = *record.ids.begin();
+    const bool moved = was && is &&
+                       before.snapshot.devices.at(first).group !=
+                           turn.state.hardware.snapshot.devices.at(first).group;
+    if (moved) turn.out.journal.push_back(journalEvent(turn, record, "regrouped"));
+    const auto holders = recordsMeeting(turn.state, reachOf(turn.state, record.members));
+    if (moved && holders.size() > 1) {
+      turn.out.journal.push_back(journalEvent(turn, record, "disputed"));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<CallId> callsAt(const LedgerState& state, CallStage stage) {
+  std::vector<CallId> ids;
+  for (const auto& [id, call] : state.calls) {
+    if (call.stage == stage) ids.push_back(id);
+  }
+  return ids;
+}
+
+void judgeAnew(Turn& turn, CallId id) {
+  const auto found = turn.state.calls.find(id);
+  if (found == turn.state.calls.end()) return;
+  switch (found->second.kind) {
+    case CallKind::kAllocate:
+    case CallKind::kPrepare:
+      return judgeCall(turn, id);
+    case CallKind::kPreStart:
+      return judgeStart(turn, id);
+    case CallKind::kUnprepare:
+      return judgeUnprepare(turn, id);
+  }
+}
+
+void foldHardware(Turn& turn, HardwareFacts facts, ResourceCatalog catalog) {
+  LedgerState& state = turn.state;
+  const bool back = !state.privdThere;
+  const HardwareFacts before = std::exchange(state.hardware, std::move(facts));
+  state.catalog = std::move(catalog);
+  state.hardwareKnown = true;
+  if (back) {  // row 49
+    state.privdThere = true;
+    state.awaySince.reset();
+    state.lendingClosed = false;
+    state.tellHolds = true;
+    resumeReturns(turn);
+  }
+  for (const auto& [id, group] : state.hardware.snapshot.groups) {
+    readGroup(turn, group, GroupLook::Probe::kNone);
+  }
+  std::erase_if(state.use, [&state](const auto& entry) {  // nobody asks for these any more
+    return !state.hardware.snapshot.devices.contains(entry.first) &&
+           recordsMeeting(state, {entry.first}).empty() &&
+           markMeeting(state, {entry.first}, Holding::kForeign) == nullptr;
+  });
+  std::erase_if(state.asked, [&state](const auto& entry) {
+    return !state.hardware.snapshot.groups.contains(entry.first);
+  });
+  std::erase_if(state.refusals, [&state](const auto& entry) {
+    return !state.hardware.snapshot.devices.contains(entry.first);
+  });
+  tellChanges(turn, before);
+  tellOffers(turn, !back);
+  for (const CallId id : callsAt(state, CallStage::kWaitsPrivd)) judgeAnew(turn, id);
+  for (const CallId id : callsAt(state, CallStage::kWaitsBind)) judgeAnew(turn, id);
+}
+
+void foldReading(Turn& turn, const GroupLook& look) {
+  if (look.answer != GroupLook::Answer::kSeen || !turn.state.privdThere) return;
+  for (const auto& [id, group] : look.seen.groups) readGroup(turn, group, look.probe);
+}
+
+void markForeign(Turn& turn, bool atOnce) {
+  LedgerState& state = turn.state;
+  if (!state.privdThere || !state.begun) return;
+  for (const auto& [id, group] : state.hardware.snapshot.groups) {
+    const std::set<Bdf> members(group.members.begin(), group.members.end());
+    const UseTrack use = useOf(state, members);
+    const bool open =
+        atOnce ? use.use == GroupUse::kOpen : confirmed(use, GroupUse::kOpen, Instant{});
+    if (!open) continue;
+    if (members.empty() || holdingOf(state, members) != Holding::kFree) continue;
+    state.marks.push_back({Holding::kForeign, members, turn.now.instant, turn.now.seconds(), {}});
+    JournalEvent event{.event = "foreign", .time = turn.now.seconds(), .group = id};
+    event.members = members;
+    event.reason = "foreign";
+    turn.out.journal.push_back(std::move(event));
+  }
+}
+
+void closeLending(LedgerState& state) {
+  state.lendingClosed = true;
+}
+
+void losePrivd(Turn& turn) {
+  LedgerState& state = turn.state;
+  if (!state.privdThere) return;
+  state.privdThere = false;
+  state.awaySince = turn.now.instant;
+  state.awayAt = turn.now.seconds();
+  state.waitUsed = false;
+  state.asked.clear();
+  for (auto& [address, track] : state.use) {
+    track = {GroupUse::kUnknown, turn.now.instant, turn.now.instant, false};
+  }
+  for (HolderRecord& record : state.records) record.unconfirmedSince.reset();
+  for (GroupMark& mark : state.marks) mark.unconfirmedSince.reset();
+  auto undecided = callsAt(state, CallStage::kTaking);
+  for (const CallStage stage :
+       {CallStage::kWaitsSpec, CallStage::kWaitsBind, CallStage::kChecking}) {
+    for (const CallId id : callsAt(state, stage)) undecided.push_back(id);
+  }
+  for (const CallId id : undecided) {  // each group is `before`, the call is judged anew: row 1
+    state.calls.at(id).groups.clear();
+    state.calls.at(id).bindsAsked.clear();
+    state.calls.at(id).checks.clear();
+    state.calls.at(id).checkedBound = false;
+    for (HolderRecord& record : state.records) record.unlinking = false;
+    judgeAnew(turn, id);
+  }
+}
+
+void changeEpoch(Turn& turn, const KubeletIdentity& kubelet) {
+  LedgerState& state = turn.state;
+  if (state.kubelet == kubelet) return;
+  const bool first = !state.kubelet;
+  state.kubelet = kubelet;
+  ++state.epoch;
+  state.epochSince = turn.now.instant;
+  if (state.version) state.inherited = std::exchange(state.version, std::nullopt);
+  for (HolderRecord& record : state.records) {
+    Evidence& evidence = record.evidence;
+    evidence.absentFirst.reset();
+    evidence.absentLast.reset();
+    evidence.absentRead.reset();
+    evidence.unlistedSince.reset();
+    evidence.namedIn.reset();
+    record.restAbsent.clear();
+  }
+  if (first) return;
+  for (const CallId id : callsAt(state, CallStage::kTaking)) {  // taking: row 18
+    if (!state.calls.contains(id)) continue;
+    refuseCall(turn, id, {"cancelled", "a new kubelet came up before the answer, cancelled"});
+  }
+  if (!state.records.empty()) wantLook(turn);
+}
+
+}  // namespace vfiogate

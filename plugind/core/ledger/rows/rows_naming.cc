@@ -1,0 +1,173 @@
+// Rows 19 to 24 and 28: what the kubelet's memory names, and what it no longer does.
+
+#include <algorithm>
+
+#include "plugind/core/ledger/rows/look_plan.h"
+#include "plugind/core/ledger/rows/rows.h"
+#include "plugind/core/resource/group_members.h"
+
+namespace vfiogate {
+namespace {
+
+bool samePod(const HolderRecord& record, const Mention& naming) {
+  if (record.podUid && naming.podUid) return *record.podUid == *naming.podUid;
+  if (record.podName && naming.podName) return *record.podName == *naming.podName;
+  return true;
+}
+
+/// Whether the naming may be about this record: section 4, "entries of one pod UID belong to one
+/// record".
+bool isAbout(const HolderRecord& record, const Mention& naming) {
+  if (naming.claim) return record.claim && record.claim->uid == naming.claim->uid;
+  if (record.isClaim() || record.resource != naming.resource) return false;
+  const bool sameUid = record.podUid && naming.podUid && *record.podUid == *naming.podUid;
+  return sameUid || (samePod(record, naming) && meet(record.ids, naming.ids));
+}
+
+/// An older version says nothing of a later grant.
+bool isOlder(const HolderRecord& record, const Mention& naming) {
+  if (naming.refs.contains(record.ref.str())) return false;
+  if (naming.asked && *naming.asked < record.since) return true;
+  return naming.written && *naming.written < record.answeredWall;
+}
+
+/// The party before this one has let go, unless it is the same pod.
+void endBefore(Turn& turn, HolderRecord& record) {
+  if (record.before.empty() || !record.podUid) return;
+  const HolderRecord before = std::move(record.before.front());
+  record.before.clear();
+  if (before.podUid != record.podUid) {
+    turn.out.journal.push_back(journalEvent(turn, before, "released"));
+  }
+}
+
+/// Rows 19 to 21: the record is the kubelet's, for sure.
+void confirmNamed(Turn& turn, HolderRecord& record, const Mention& naming) {
+  const bool known = record.podUid || record.podName;
+  if (naming.podUid) record.podUid = naming.podUid;
+  if (naming.podName) record.podName = naming.podName;
+  endBefore(turn, record);
+  Evidence& evidence = record.evidence;
+  evidence.named = true;
+  evidence.epochNamed = turn.state.epoch;
+  evidence.namedBy = turn.state.kubelet;
+  if (naming.written) evidence.namedIn = naming.written;
+  evidence.absentFirst.reset();
+  evidence.absentLast.reset();
+  evidence.absentRead.reset();
+  evidence.unlistedSince.reset();
+  evidence.podLetGo = false;
+  record.releasedAt.reset();
+  record.unconfirmedSince.reset();
+  if (record.state == HolderState::kLent) {
+    const bool fresh = !known && (record.podUid || record.podName);
+    if (fresh) turn.out.journal.push_back(journalEvent(turn, record, "identified"));
+    return;
+  }
+  const char* reason = record.state == HolderState::kAnswered    ? "recorded"    // row 19
+                       : record.state == HolderState::kForgotten ? "remembered"  // row 20
+                                                                 : "adopted";    // row 21
+  record.state = HolderState::kLent;
+  record.stateSince = turn.now.instant;
+  turn.out.journal.push_back(journalEvent(turn, record, reason));
+}
+
+/// The one that the grant had, where the kubelet recorded it and it is nobody else's.
+HolderRef refOf(const Turn& turn, const Mention& naming) {
+  const auto& records = turn.state.records;
+  if (naming.refs.size() == 1) {
+    const auto ref = HolderRef::parse(*naming.refs.begin());
+    if (ref && std::ranges::find(records, *ref, &HolderRecord::ref) == records.end()) return *ref;
+  }
+  return freshRef(turn.state, turn.now.draw);
+}
+
+/// Rows 21 and 22: a record that no answer of this process made.
+void addRecord(Turn& turn, const Mention& naming, const std::string& reason) {
+  HolderRecord record{.resource = naming.resource,
+                      .ids = naming.ids,
+                      .rest = {},
+                      .members = reachOf(turn.state, naming.ids),
+                      .answeredAt = turn.now.seconds(),
+                      .ref = refOf(turn, naming),
+                      .state = HolderState::kLent,
+                      .claim = naming.claim};
+  record.podUid = naming.podUid;
+  record.podName = naming.podName;
+  record.byForeignIds = naming.byForeignIds;
+  record.since = record.stateSince = turn.now.instant;
+  record.answeredWall = naming.written.value_or(WallTime{});
+  record.evidence.named = true;
+  record.evidence.epochNamed = turn.state.epoch - (naming.earlierEpoch ? 1 : 0);
+  record.evidence.namedIn = naming.written;
+  if (!naming.earlierEpoch) record.evidence.namedBy = turn.state.kubelet;
+  turn.out.journal.push_back(journalEvent(turn, record, reason));
+  turn.state.records.push_back(std::move(record));
+}
+
+/// What was known of the groups before a new party showed up.
+std::string clearTheWay(Turn& turn, const Mention& naming, const std::set<Bdf>& members) {
+  LedgerState& state = turn.state;
+  std::erase_if(state.marks, [&](const GroupMark& mark) {
+    return mark.holding == Holding::kForeign && meet(mark.members, members);
+  });
+  std::erase_if(state.records, [&](const HolderRecord& record) {
+    // A claim's spec is on disk still: its record stays until that is gone.
+    return record.state == HolderState::kLingering && !record.isClaim() &&
+           meet(record.members, members);
+  });
+  // One pod may have devices of one group through several resources.
+  const bool samePod = std::ranges::all_of(recordsMeeting(state, members), [&](std::size_t index) {
+    return naming.podUid && state.records[index].podUid == naming.podUid;
+  });
+  return samePod ? "adopted" : "disputed";
+}
+
+}  // namespace
+
+void name(Turn& turn, const Mention& naming) {
+  LedgerState& state = turn.state;
+  std::set<Bdf> left = naming.ids;
+  bool older = false;
+  for (HolderRecord& record : state.records) {
+    const bool about = isAbout(record, naming);
+    if (isOlder(record, naming)) {
+      older = older || meet(record.members, naming.ids);
+      continue;
+    }
+    // One pod may hold several groups: a record for each, told apart by the members.
+    if (!about || !meet(record.members, naming.ids)) continue;
+    confirmNamed(turn, record, naming);
+    for (const Bdf& member : reachOf(state, record.members)) {
+      if (left.erase(member) == 0) continue;
+      const bool resting = record.rest.contains(member);
+      if (resting && !(naming.joinsRest && record.podUid == naming.podUid)) continue;
+      record.rest.erase(member);
+      record.ids.insert(member);
+    }
+  }
+  // A version from before a grant names those who had the group then.
+  if (older) return;
+  // What is only in the `rest` of a record waits for row 24, which knows the pod.
+  for (const HolderRecord& record : state.records) {
+    const bool unknownPod = !record.podUid && record.resource == naming.resource;
+    if (!unknownPod || naming.claim) continue;
+    for (const Bdf& id : record.rest) left.erase(id);
+  }
+  while (!left.empty()) {  // rows 21 to 23, one record per group
+    const std::set<Bdf> members = reachOf(state, {*left.begin()});
+    Mention part = naming;
+    part.ids.clear();
+    for (const Bdf& id : left) {
+      if (members.contains(id)) part.ids.insert(id);
+    }
+    for (const Bdf& id : part.ids) left.erase(id);
+    const std::string reason = clearTheWay(turn, part, members);
+    for (HolderRecord& other : state.records) {
+      for (const Bdf& id : part.ids) other.rest.erase(id);
+    }
+    addRecord(turn, part, reason);
+  }
+}
+
+}  // namespace vfiogate

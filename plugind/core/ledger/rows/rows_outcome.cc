@@ -1,0 +1,216 @@
+// Rows 14 to 18: how a request ends, by what privd saw.
+
+#include <algorithm>
+
+#include "plugind/core/ledger/frames/claim_lending.h"
+#include "plugind/core/ledger/frames/offers.h"
+#include "plugind/core/ledger/rows/answer.h"
+#include "plugind/core/ledger/rows/look_plan.h"
+#include "plugind/core/ledger/rows/present_hardware.h"
+#include "plugind/core/ledger/rows/rows.h"
+#include "plugind/core/ledger/state/fingerprint.h"
+#include "plugind/core/resource/group_members.h"
+
+namespace vfiogate {
+namespace {
+
+/// What the look says of use, a probe taken at its word.
+GroupUse usedBy(const GroupLook& look, IommuGroupId group) {
+  const GroupUse use = look.seen.groups.at(group).use;
+  if (use == GroupUse::kIdle || use == GroupUse::kOpen) return use;
+  if (look.probe == GroupLook::Probe::kIdle) return GroupUse::kIdle;
+  return look.probe == GroupLook::Probe::kOpen ? GroupUse::kOpen : use;
+}
+
+/// Rows 14 to 18 by the use of a group; `holder` null: it was free. Null: grant it.
+std::optional<Refusal> refuseUsed(const LedgerState& state, const RefusedDevice& device,
+                                  GroupUse use, std::optional<std::size_t> holder) {
+  if (use == GroupUse::kIdle) return std::nullopt;
+  if (use == GroupUse::kBlind && !holder) return std::nullopt;  // row 14
+  // Row 15: nothing was started since the answer, so nothing can have opened it.
+  const bool unstarted = holder && !state.records[*holder].preStartAt;
+  if (use == GroupUse::kBlind && unstarted) return std::nullopt;
+  if (use != GroupUse::kOpen) return refuse(device, "its use cannot be told", "cannot-tell");
+  if (!holder) return refuse(device, "open, by nobody known here", "foreign");
+  const std::string since = clockText(state.records[*holder].answeredAt);
+  return refuseHeld(state, device, "lent since " + since + " and still open", "still-open",
+                    {*holder});
+}
+
+bool isReoffered(const HolderRecord& record, const Take& take) {
+  return !record.isClaim() && record.resource == take.resource && meet(record.ids, take.ids);
+}
+
+/// Rows 14 to 18 for one group. Null: it is good.
+std::optional<Refusal> judgeTake(const LedgerState& state, const Call& call, IommuGroupId group,
+                                 const Take& take) {
+  const RefusedDevice device{*take.ids.begin(), group};
+  if (auto refusal = refuseUnseen(device, take.look)) return refusal;
+  if (!take.look->onFile) {
+    return refuse(device, "privd could not record the allocation, its log says why",
+                  "not-recorded");
+  }
+  const auto seen = take.look->seen.groups.find(group);
+  std::set<Bdf> members = take.members;
+  if (seen != take.look->seen.groups.end()) {
+    members.insert(seen->second.members.begin(), seen->second.members.end());
+  }
+  // Row 34, and row 18 "named for somebody else": who came in meanwhile may hold the group.
+  const auto holders = recordsMeeting(state, members);
+  const bool plugin = call.kind == CallKind::kAllocate;
+  const bool again =
+      plugin && holders.size() == 1 && isReoffered(state.records[holders.front()], take);
+  if (!holders.empty() && !again) {
+    const bool joined = recordsMeeting(state, take.members).empty();
+    if (joined) {
+      return refuseBarred(device, {"regrouped", "its group changed while it was being lent"});
+    }
+    const bool toClaim = state.records[holders.front()].isClaim();
+    return refuseHeld(state, device, "lent meanwhile" + pathText(toClaim, call),
+                      ofOneParty(state, holders) ? "group-lent" : "disputed", holders);
+  }
+  const bool whole =
+      seen != take.look->seen.groups.end() && std::ranges::includes(seen->second.members, take.ids);
+  const bool crossed = takeMeeting(state, members, call.id) != nullptr ||
+                       markMeeting(state, members, Holding::kReturning) != nullptr;
+  if (!whole || crossed) {
+    return refuseBarred(device, {"regrouped", "its group changed while it was being lent"});
+  }
+  const HardwareFacts facts = lookedAt(state.hardware, take.look->seen);
+  if (auto other = refuseOther(facts, take.offered, "offered")) return other;
+  const auto holder = again ? std::optional(holders.front()) : std::nullopt;
+  if (auto refusal = refuseUsed(state, device, usedBy(*take.look, group), holder)) return refusal;
+  const auto handed = handedOver(facts, state.catalog, take.resource, take.ids);
+  const GroupReadiness readiness =
+      plugin ? judgeReadiness(facts, take.resource, handed, take.lending)
+             : judgeForClaim(facts, state.catalog, *call.prepare, take.ids);
+  if (readiness.readiness == Readiness::kReady) return std::nullopt;
+  return refuseBarred(device, readiness.bar);
+}
+
+/// Rows 16 and 17: what a group turns into that was found open.
+void noteOpen(Turn& turn, IommuGroupId group, const Take& take) {
+  if (!take.look || take.look->answer != GroupLook::Answer::kSeen) return;
+  if (!take.look->seen.groups.contains(group)) return;
+  if (usedBy(*take.look, group) != GroupUse::kOpen) return;
+  const auto holders = recordsMeeting(turn.state, take.members);
+  if (holders.empty()) {  // row 16
+    turn.state.marks.push_back(
+        {Holding::kForeign, take.members, turn.now.instant, turn.now.seconds(), std::nullopt});
+    return;
+  }
+  if (holders.size() != 1) return;
+  HolderRecord& record = turn.state.records[holders.front()];
+  if (!isReoffered(record, take)) return;
+  // Row 17. What another kubelet than this one named was not taken (row 7).
+  record.state = HolderState::kLingering;
+  record.stateSince = turn.now.instant;
+  record.answeredWall = turn.now.wall;  // older versions may still name it
+  wantLook(turn);
+}
+
+/// Rows 14 and 15: the record that a grant leaves. `lent`: the fingerprint of all that it gave.
+HolderRecord recordOf(const Turn& turn, const Call& call, const Take& take,
+                      const std::string& lent) {
+  HolderRecord fresh{.resource = take.resource,
+                     .ids = take.ids,
+                     .rest = {},
+                     .members = take.members,
+                     .answeredAt = take.since,
+                     .ref = take.ref,
+                     .state = HolderState::kAnswered,
+                     .claim = std::nullopt};
+  for (const auto& [group, seen] : take.look->seen.groups) {
+    fresh.members.insert(seen.members.begin(), seen.members.end());
+  }
+  fresh.since = fresh.stateSince = turn.now.instant;
+  fresh.answeredWall = turn.now.wall;
+  fresh.evidence.epochNamed = turn.state.epoch;
+  fresh.fingerprint = fingerprintPart(lent, take.ids);
+  if (call.kind == CallKind::kPrepare) {
+    fresh.claim = call.prepare->claim;
+    fresh.state = HolderState::kLent;
+    fresh.evidence.named = true;
+  }
+  return fresh;
+}
+
+HolderRecord withoutBefore(HolderRecord record) {
+  record.before.clear();
+  return record;
+}
+
+/// For the annotation that the kubelet records.
+std::string refsOf(const Call& call) {
+  std::string refs;
+  for (const auto& [group, take] : call.groups) refs += (refs.empty() ? "" : ",") + take.ref.str();
+  return refs;
+}
+
+/// Returns true for a re-offer.
+bool keep(Turn& turn, HolderRecord fresh) {
+  auto& records = turn.state.records;
+  const auto replaced = std::ranges::find_if(records, [&fresh](const HolderRecord& record) {
+    return !fresh.isClaim() && !record.isClaim() && record.resource == fresh.resource &&
+           meet(record.ids, fresh.ids);
+  });
+  const bool again = replaced != records.end();
+  if (again) {
+    fresh.keepRestOf(*replaced);
+    fresh.before = replaced->evidence.named ? std::vector{withoutBefore(*replaced)}
+                                            : std::move(replaced->before);
+    if (!fresh.rest.empty()) wantLook(turn);
+  }
+  turn.out.journal.push_back(journalEvent(turn, fresh, again ? "lent-again" : "lent"));
+  if (again) {
+    *replaced = std::move(fresh);
+  } else {
+    records.push_back(std::move(fresh));
+  }
+  return again;
+}
+
+}  // namespace
+
+void settleCall(Turn& turn, CallId id) {
+  Call& call = turn.state.calls.at(id);
+  if (call.kind == CallKind::kUnprepare) return settleUnprepare(turn, id);
+  std::optional<Refusal> refusal;
+  for (const auto& [group, take] : call.groups) {
+    auto one = judgeTake(turn.state, call, group, take);
+    if (one && !refusal) refusal = std::move(one);
+  }
+  if (refusal) {
+    // Refused first: while it is in `taking`, its own groups would not meet their records.
+    const auto groups = call.groups;
+    refuseCall(turn, id, *refusal);
+    for (const auto& [group, take] : groups) noteOpen(turn, group, take);
+    return;
+  }
+  if (call.kind == CallKind::kPrepare) {  // 5.5: the spec is durable before the groups are lent
+    call.stage = CallStage::kWaitsSpec;
+    turn.out.specsToWrite.push_back(call.prepare->claim);
+    return;
+  }
+  grantCall(turn, id);
+}
+
+void grantCall(Turn& turn, CallId id) {
+  const Call call = turn.state.calls.at(id);
+  auto response = answerOf(turn.state, call);
+  if (!response) {
+    const auto& [group, take] = *call.groups.begin();
+    return refuseCall(turn, id, refuseBarred({*take.ids.begin(), group}, response.error()));
+  }
+  turn.state.calls.erase(id);
+  AllocationResponse granted = *std::move(response);
+  if (call.kind == CallKind::kAllocate) granted.annotations.emplace(kRefAnnotation, refsOf(call));
+  for (const auto& [group, take] : call.groups) {
+    if (call.again) continue;
+    keep(turn, recordOf(turn, call, take, granted.annotations.at(kLentAnnotation)));
+  }
+  turn.out.answers.push_back({id, std::move(granted), std::nullopt});
+  if (call.prepare) startQueued(turn, call.prepare->claim);
+}
+
+}  // namespace vfiogate

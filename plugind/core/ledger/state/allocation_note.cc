@@ -1,0 +1,173 @@
+#include "plugind/core/ledger/state/allocation_note.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "plugind/core/ledger/state/ledger_state.h"
+
+namespace vfiogate {
+namespace {
+
+/// Longer than "namespace/name" of Kubernetes can be.
+constexpr std::size_t kLongestName = 320;
+
+bool isName(std::string_view text) {
+  return !text.empty() && text.size() <= kLongestName && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '-' || c == '_' || c == '/' || c == ':';
+  });
+}
+
+template <typename Number>
+std::optional<Number> numberIn(std::string_view text, int base = 10) {
+  Number number{};
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number, base);
+  if (text.empty() || read.ec != std::errc{} || read.ptr != end) return std::nullopt;
+  return number;
+}
+
+/// The part before `mark`, which is taken off with it; the whole where there is none.
+std::string_view takeWord(std::string_view& text, char mark) {
+  const std::string_view word = text.substr(0, text.find(mark));
+  text.remove_prefix(std::min(text.size(), word.size() + 1));
+  return word;
+}
+
+std::optional<std::set<Bdf>> idsIn(std::string_view text) {
+  std::set<Bdf> ids;
+  while (!text.empty()) {
+    const auto id = Bdf::parse(takeWord(text, ','));
+    if (!id) return std::nullopt;
+    ids.insert(*id);
+  }
+  if (ids.empty()) return std::nullopt;
+  return ids;
+}
+
+std::optional<KubeletIdentity> kubeletIn(std::string_view text) {
+  const auto inode = numberIn<std::uint64_t>(takeWord(text, ':'));
+  const auto changed = numberIn<std::int64_t>(text);
+  if (!inode || !changed) return std::nullopt;
+  return KubeletIdentity{
+      *inode, std::chrono::sys_time<std::chrono::nanoseconds>(std::chrono::nanoseconds(*changed))};
+}
+
+std::optional<NotedAllocation> allocationIn(std::string_view line) {
+  std::map<std::string_view, std::string_view> fields;
+  while (!line.empty()) {
+    std::string_view word = takeWord(line, ' ');
+    const std::string_view key = takeWord(word, '=');
+    fields.emplace(key, word);
+  }
+  const auto name = [&fields](std::string_view key) -> std::optional<std::string> {
+    const auto found = fields.find(key);
+    if (found == fields.end() || !isName(found->second)) return std::nullopt;
+    return std::string(found->second);
+  };
+  const auto resource = ResourceName::parse(fields["resource"]);
+  const auto ids = idsIn(fields["ids"]);
+  const auto ref = numberIn<std::uint16_t>(fields["ref"], 16);
+  const auto since = numberIn<std::int64_t>(fields["since"]);
+  if (!resource || !ids || !ref || !since) return std::nullopt;
+  return NotedAllocation{.resource = *resource,
+                         .ids = *ids,
+                         .ref = HolderRef(*ref),
+                         .since = std::chrono::sys_seconds(std::chrono::seconds(*since)),
+                         .namedBy = kubeletIn(fields["named-by"]),
+                         .podName = name("pod"),
+                         .podUid = name("uid"),
+                         .claim = name("claim")};
+}
+
+std::string nameOf(const ClaimName& claim) {
+  return claim.claimNamespace + "/" + claim.name;
+}
+
+NotedAllocation notedOf(const HolderRecord& record) {
+  NotedAllocation noted{.resource = record.resource,
+                        .ids = record.ids,
+                        .ref = record.ref,
+                        .since = record.answeredAt,
+                        .namedBy = record.evidence.namedBy,
+                        .podName = record.podName,
+                        .podUid = record.podUid,
+                        .claim = std::nullopt};
+  if (record.claim) noted.claim = nameOf(*record.claim);
+  return noted;
+}
+
+/// The lines of each group, not yet joined: a party is one line, however often it is met.
+using Lines = std::map<IommuGroupId, std::set<std::string>>;
+
+void add(Lines& lines, const LedgerState& state, const std::set<Bdf>& members,
+         const std::string& line) {
+  for (const Bdf& member : members) {
+    if (const auto group = groupNumber(state, {member})) lines[*group].insert(line);
+  }
+}
+
+}  // namespace
+
+std::string lineOf(const NotedAllocation& allocation) {
+  std::string line = "resource=" + allocation.resource.str() + " ids=";
+  for (const Bdf& id : allocation.ids) line += (line.ends_with('=') ? "" : ",") + id.str();
+  line += " ref=" + allocation.ref.str() +
+          " since=" + std::to_string(allocation.since.time_since_epoch().count());
+  if (allocation.namedBy) {
+    line += " named-by=" + std::to_string(allocation.namedBy->inode) + ":" +
+            std::to_string(allocation.namedBy->changed.time_since_epoch().count());
+  }
+  const auto name = [&line](const char* key, const std::optional<std::string>& value) {
+    if (value && isName(*value)) line += std::string(" ") + key + "=" + *value;
+  };
+  name("pod", allocation.podName);
+  name("uid", allocation.podUid);
+  name("claim", allocation.claim);
+  return line;
+}
+
+std::string lineOf(const Call& call, const Take& take) {
+  NotedAllocation noted{.resource = take.resource,
+                        .ids = take.ids,
+                        .ref = take.ref,
+                        .since = take.since,
+                        .namedBy = std::nullopt,
+                        .podName = std::nullopt,
+                        .podUid = std::nullopt,
+                        .claim = std::nullopt};
+  if (call.prepare) noted.claim = nameOf(call.prepare->claim);
+  return lineOf(noted);
+}
+
+std::vector<NotedAllocation> allocationsIn(std::string_view note) {
+  std::vector<NotedAllocation> allocations;
+  while (!note.empty()) {
+    if (auto read = allocationIn(takeWord(note, '\n'))) allocations.push_back(*std::move(read));
+  }
+  return allocations;
+}
+
+GroupNotes notesOf(const LedgerState& state) {
+  Lines lines;
+  for (const HolderRecord& record : state.records) {
+    add(lines, state, record.members, lineOf(notedOf(record)));
+    for (const HolderRecord& before : record.before) {
+      add(lines, state, record.members, lineOf(notedOf(before)));
+    }
+  }
+  for (const auto& [id, call] : state.calls) {
+    for (const auto& [group, take] : call.groups) {
+      add(lines, state, take.members, lineOf(call, take));
+    }
+  }
+  GroupNotes notes;
+  for (const auto& [group, each] : lines) {
+    std::string& note = notes[group];
+    for (const std::string& line : each) note += (note.empty() ? "" : "\n") + line;
+  }
+  return notes;
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,174 @@
+#include "plugind/core/ledger/state/fingerprint.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <sstream>
+#include <utility>
+
+#include "ipc/base/hex.h"
+
+namespace vfiogate {
+namespace {
+
+constexpr const char* kByName = " cdi";
+
+/// What it says of each device, without the semicolons.
+std::vector<std::string> entriesOf(const std::string& fingerprint) {
+  std::vector<std::string> entries;
+  std::istringstream text(fingerprint);
+  for (std::string entry; std::getline(text, entry, ';');) entries.push_back(std::move(entry));
+  return entries;
+}
+
+Result<Bdf, ParseError> addressOf(const std::string& entry) {
+  return Bdf::parse(entry.substr(0, entry.find(' ')));
+}
+
+/// One device of a fingerprint.
+struct Print {
+  std::string hardware;  ///< "0000:65:00.0 10de:2684": what stays the same over a reboot
+  std::map<std::string, std::string> fields;  ///< {"rev", "a1"}: that, too, where it is known
+  std::string group;
+  std::string node;  ///< "-": none, or not handed out
+};
+
+/// Another boot alone changes no number that a container was given: it is left out.
+std::vector<Print> printsOf(const std::string& fingerprint) {
+  std::vector<Print> prints;
+  for (const std::string& device : entriesOf(fingerprint)) {
+    const auto group = device.find(" g");
+    const auto node = device.find(" v");
+    const auto boot = device.find(" b");
+    Print print;
+    std::istringstream words(device.substr(0, group));
+    for (std::string word; words >> word;) {
+      const auto sign = word.find('=');
+      if (sign == std::string::npos) {
+        print.hardware += word + " ";
+      } else {
+        print.fields.emplace(word.substr(0, sign), word.substr(sign + 1));
+      }
+    }
+    if (group < node && node < boot && boot != std::string::npos) {
+      print.group = device.substr(group + 2, node - group - 2);
+      print.node = device.substr(node + 2, boot - node - 2);
+    }
+    prints.push_back(std::move(print));
+  }
+  return prints;
+}
+
+bool areOfOneDevice(const Print& old, const Print& young) {
+  return old.hardware == young.hardware &&
+         std::ranges::all_of(old.fields, [&young](const auto& field) {
+           const auto other = young.fields.find(field.first);
+           return other == young.fields.end() || other->second == field.second;
+         });
+}
+
+/// " sub=10de:167c class=030000 rev=a1".
+std::string fieldsOf(const PciDevice& device) {
+  std::string text;
+  if (device.subvendor && device.subdevice) {
+    text += " sub=" + hexDigits(*device.subvendor, 4) + ":" + hexDigits(*device.subdevice, 4);
+  }
+  if (device.classCode) text += " class=" + hexDigits(*device.classCode, 6);
+  if (device.revision) text += " rev=" + hexDigits(*device.revision, 2);
+  return text;
+}
+
+std::string printOf(const HardwareFacts& hardware, const Bdf& id,
+                    const std::function<bool(std::uint32_t)>& wasHandedOut) {
+  const auto found = hardware.snapshot.devices.find(id);
+  if (found == hardware.snapshot.devices.end()) return id.str() + " gone;";
+  const PciDevice& device = found->second;
+  const bool node = device.vfioDev && wasHandedOut(*device.vfioDev);
+  return id.str() + " " + hexDigits(device.vendor.value_or(0), 4) + ":" +
+         hexDigits(device.device.value_or(0), 4) + fieldsOf(device) + " g" +
+         (device.group ? std::to_string(device.group->number()) : "-") + " v" +
+         (node ? std::to_string(*device.vfioDev) : "-") + " b" + hardware.bootId + ";";
+}
+
+}  // namespace
+
+std::string fingerprintOf(const HardwareFacts& hardware, const std::set<Bdf>& ids) {
+  std::string text;
+  for (const Bdf& id : ids) text += printOf(hardware, id, [](std::uint32_t) { return true; });
+  return text;
+}
+
+std::string lentFingerprintOf(const HardwareFacts& hardware, const std::set<Bdf>& ids,
+                              const std::vector<std::string>& nodes) {
+  std::string text;
+  for (const Bdf& id : ids) {
+    text += printOf(hardware, id, [&nodes](std::uint32_t number) {
+      const std::string path = "/dev/vfio/devices/vfio" + std::to_string(number);
+      return std::ranges::find(nodes, path) != nodes.end();
+    });
+  }
+  return text;
+}
+
+std::string fingerprintPart(const std::string& fingerprint, const std::set<Bdf>& ids) {
+  std::string part;
+  for (const std::string& device : entriesOf(fingerprint)) {
+    const auto address = addressOf(device);
+    if (address && ids.contains(*address)) part += device + ";";
+  }
+  return part;
+}
+
+std::set<Bdf> devicesIn(const std::string& fingerprint) {
+  std::set<Bdf> found;
+  for (const std::string& device : entriesOf(fingerprint)) {
+    if (const auto address = addressOf(device)) found.insert(*address);
+  }
+  return found;
+}
+
+std::string hardwareText(const std::string& fingerprint, const Bdf& device) {
+  const std::string part = fingerprintPart(fingerprint, {device});
+  const auto begin = part.find(' ');
+  if (begin == std::string::npos) return "gone";
+  const auto end = std::min(part.find(" g", begin + 1), part.find(';'));
+  return part.substr(begin + 1, end - begin - 1);
+}
+
+std::string byName(const std::string& fingerprint) {
+  std::string marked;
+  for (const std::string& device : entriesOf(fingerprint)) marked += device + kByName + ";";
+  return marked;
+}
+
+bool isByName(const std::string& fingerprint) {
+  const std::vector<std::string> devices = entriesOf(fingerprint);
+  return !devices.empty() && std::ranges::all_of(devices, [](const std::string& device) {
+    return device.ends_with(kByName);
+  });
+}
+
+Sameness compareFingerprints(const std::string& lent, const std::string& present) {
+  std::vector<Print> then = printsOf(lent);
+  std::vector<Print> now = printsOf(present);
+  for (auto* prints : {&then, &now}) std::ranges::sort(*prints, {}, &Print::hardware);
+  if (!std::ranges::equal(then, now, areOfOneDevice)) {
+    return Sameness::kOtherHardware;
+  }
+  const bool same = std::ranges::equal(then, now, [](const Print& old, const Print& young) {
+    return old.group == young.group && (old.node == "-" || old.node == young.node);
+  });
+  return same ? Sameness::kSame : Sameness::kOtherNumbers;
+}
+
+std::optional<Bdf> firstOther(const std::string& lent, const std::string& present) {
+  for (const Bdf& device : devicesIn(lent)) {
+    if (hardwareText(present, device) == "gone") continue;
+    const Sameness sameness =
+        compareFingerprints(fingerprintPart(lent, {device}), fingerprintPart(present, {device}));
+    if (sameness == Sameness::kOtherHardware) return device;
+  }
+  return std::nullopt;
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,92 @@
+#include "plugind/core/ledger/state/foreign_ids.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+
+#include "plugind/core/refusal.h"
+
+namespace vfiogate {
+namespace {
+
+std::optional<IommuGroupId> groupIn(const std::string& id) {
+  std::uint32_t number = 0;
+  const char* end = id.data() + id.size();
+  const auto read = std::from_chars(id.data(), end, number);
+  if (id.empty() || read.ec != std::errc{} || read.ptr != end) return std::nullopt;
+  return IommuGroupId(number);
+}
+
+bool isServed(const LedgerState& state, const ResourceName& resource) {
+  return state.catalog.resources.contains(resource) || state.shown.contains(resource);
+}
+
+}  // namespace
+
+std::set<Bdf> devicesNamedBy(const LedgerState& state, const ResourceName& resource,
+                             const std::string& id) {
+  const auto number = groupIn(id);
+  if (!number) return {};
+  const auto group = state.hardware.snapshot.groups.find(*number);
+  if (group == state.hardware.snapshot.groups.end()) return {};
+  const auto& members = group->second.members;
+  const auto configured = state.catalog.resources.find(resource);
+  std::set<Bdf> devices;
+  if (configured != state.catalog.resources.end()) {
+    std::ranges::set_intersection(members, configured->second.devices,
+                                  std::inserter(devices, devices.end()));
+  }
+  if (devices.empty()) devices.insert(members.begin(), members.end());
+  return devices;
+}
+
+void noteForeignIds(Turn& turn, const CheckpointVersion& version) {
+  LedgerState& state = turn.state;
+  std::map<ResourceName, std::set<std::string>> found;
+  for (const RecordedDevices& entry : version.entries) {
+    const auto resource = ResourceName::parse(entry.resource);
+    if (!resource || !isServed(state, *resource)) continue;
+    for (const std::string& id : entry.ids) {
+      if (!Bdf::parse(id) && devicesNamedBy(state, *resource, id).empty()) {
+        found[*resource].insert(id);
+      }
+    }
+  }
+  const auto before = std::exchange(state.foreignIds, std::move(found));
+  const auto tell = [&turn](const char* name, const ResourceName& resource,
+                            const std::set<std::string>& ids) {
+    JournalEvent event{.event = name, .time = turn.now.seconds(), .resource = resource};
+    event.reason = name;
+    event.foreignIds = {ids.begin(), ids.end()};
+    turn.out.journal.push_back(std::move(event));
+  };
+  for (const auto& [resource, ids] : state.foreignIds) {
+    const auto known = before.find(resource);
+    if (known == before.end() || known->second != ids) tell("foreign-ids", resource, ids);
+  }
+  for (const auto& [resource, ids] : before) {
+    if (!state.foreignIds.contains(resource)) tell("foreign-ids-gone", resource, ids);
+  }
+}
+
+const ResourceName* suspectedIn(const LedgerState& state, const std::set<Bdf>& members) {
+  for (const auto& [resource, ids] : state.foreignIds) {
+    const auto configured = state.catalog.resources.find(resource);
+    if (configured == state.catalog.resources.end()) continue;
+    const auto& devices = configured->second.devices;
+    const bool meets = std::ranges::any_of(
+        members, [&](const Bdf& member) { return std::ranges::binary_search(devices, member); });
+    if (meets) return &resource;
+  }
+  return nullptr;
+}
+
+std::string suspicionText(const LedgerState& state, const ResourceName& resource) {
+  const auto found = state.foreignIds.find(resource);
+  const std::string id =
+      found == state.foreignIds.end() ? "" : quoteForeign(*found->second.begin());
+  return "the kubelet has " + id + " allocated as " + resource.str() +
+         ", which is no device known here: nothing of it is free for sure until that pod ends";
+}
+
+}  // namespace vfiogate

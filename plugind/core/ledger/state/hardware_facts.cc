@@ -1,0 +1,91 @@
+#include "plugind/core/ledger/state/hardware_facts.h"
+
+#include "ipc/types/viability.h"
+
+namespace vfiogate {
+namespace {
+
+std::optional<IommuGroupId> groupOf(const Snapshot& snapshot, const Bdf& address) {
+  const auto device = snapshot.devices.find(address);
+  return device == snapshot.devices.end() ? std::nullopt : device->second.group;
+}
+
+bool anyIn(const std::set<IommuGroupId>& groups, const HardwareFacts& facts,
+           const std::set<Bdf>& ids) {
+  if (groups.empty()) return false;  // as nearly always
+  for (const Bdf& id : ids) {
+    const auto group = groupOf(facts.snapshot, id);
+    if (group && groups.contains(*group)) return true;
+  }
+  return false;
+}
+
+/// "users: 0000:01:00.0: module ..." is the guard `users`, and what it saw.
+std::optional<Bar> guardBar(const HardwareFacts& facts, const std::set<Bdf>& ids) {
+  if (facts.barred.empty()) return std::nullopt;  // as nearly always
+  for (const Bdf& id : ids) {
+    const auto group = groupOf(facts.snapshot, id);
+    const auto bar = group ? facts.barred.find(*group) : facts.barred.end();
+    if (bar == facts.barred.end()) continue;
+    return Bar{"guard-" + bar->second.substr(0, bar->second.find(':')),
+               "privd does not bind it: " + bar->second};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+HardwareFacts factsOf(const Snapshot& snapshot, bool mayBind) {
+  HardwareFacts facts;
+  facts.snapshot = snapshot;
+  facts.mayBind = mayBind;
+  for (const auto& [id, group] : snapshot.groups) {
+    const GroupOffice& office = group.office;
+    if (office.bindable && mayBind) facts.bindable.insert(id);
+    if (!office.bar.empty() && mayBind) facts.barred.emplace(id, office.bar);
+    if (office.busy) facts.binding.insert(id);
+    if (office.stuck) facts.stuck.insert(id);
+    if (office.operatorHeld) facts.operatorHeld.insert(id);
+    if (office.boundForLending) facts.boundForLending.insert(id);
+  }
+  return facts;
+}
+
+GroupReadiness judgeHardware(const HardwareFacts& facts, const std::set<Bdf>& ids,
+                             const LendingSettings& lending, HeldBy held) {
+  const auto barred = [](Obstacle obstacle) {
+    return GroupReadiness{Readiness::kBad,
+                          {std::string(reasonCode(obstacle)), std::string(officeText(obstacle))}};
+  };
+  if (held == HeldBy::kNobody && anyIn(facts.operatorHeld, facts, ids)) {
+    return barred(Obstacle::kOperatorHold);
+  }
+  if (anyIn(facts.stuck, facts, ids)) return barred(Obstacle::kWriteStuck);
+  if (anyIn(facts.binding, facts, ids)) {
+    return {Readiness::kBinding, {"binding", "a change of its group's drivers still runs"}};
+  }
+  auto bar = barTo(facts.snapshot, ids, lending.backend);
+  if (!bar) return {};
+  if (bar->reason == "gone") return {Readiness::kGone, *bar};
+  if (!lending.onAllocate) return {Readiness::kBad, *bar};
+  if (anyIn(facts.bindable, facts, ids)) return {Readiness::kBindable, *bar};
+  if (const auto guard = guardBar(facts, ids)) return {Readiness::kBad, *guard};
+  if (!facts.mayBind) bar->text += "; privd gives no right to bind: see its --plugind-rights";
+  return {Readiness::kBad, *bar};
+}
+
+GroupReadiness judgeReadiness(const HardwareFacts& facts, const ResourceName& resource,
+                              const std::set<Bdf>& ids, const LendingSettings& lending) {
+  const GroupReadiness judged = judgeHardware(facts, ids, lending);
+  if (judged.readiness != Readiness::kReady || !needsSpec(lending)) return judged;
+  for (const Bdf& id : ids) {
+    if (auto bar = barFromSpec(facts.specs, resource, id)) return {Readiness::kBad, *bar};
+  }
+  return judged;
+}
+
+bool lendable(const GroupReadiness& readiness) {
+  return readiness.readiness == Readiness::kReady || readiness.readiness == Readiness::kBindable;
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,204 @@
+#pragma once
+// Everything the ledger knows, as one value, and what can be read off it.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "plugind/core/kubelet_memory.h"
+#include "plugind/core/ledger/state/calls.h"
+#include "plugind/core/ledger/state/hardware_facts.h"
+#include "plugind/core/timing.h"
+
+namespace vfiogate {
+
+/// ledger.md 2: the state of a group, apart from its viability and its use.
+enum class Holding : std::uint8_t {
+  kFree,
+  kTaking,     ///< a request is being decided
+  kAnswered,   ///< granted to the kubelet, not yet named by it
+  kLent,       ///< named; or several records
+  kForgotten,  ///< a new kubelet process no longer knows it
+  kLingering,  ///< let go, still open
+  kForeign,    ///< open, by nobody we know
+  kReturning,  ///< going back to its host driver
+};
+
+/// How the ledger behaves; the rest of the configuration comes with the catalogue.
+struct LedgerSettings {
+  std::chrono::milliseconds grace{60'000};
+  std::chrono::milliseconds allocateWait{5'000};
+  std::chrono::milliseconds bindDeadline = timing::kBindDeadline;
+  std::chrono::milliseconds emptyResourceAfter{0};  ///< 0: a resource never ends
+  std::chrono::milliseconds flapRest{30'000};       ///< 0: devices that flap do not rest
+  RefusalDetail refusalDetail = RefusalDetail::kReference;
+  /// False for a shell that cannot read what the kubelet remembers: the ledger counts as adopted,
+  /// nothing is looked for, and nothing is ever released.
+  bool remembers = true;
+
+  friend bool operator==(const LedgerSettings&, const LedgerSettings&) = default;
+};
+
+/// The use of one function's group, as long as readings agree.
+struct UseTrack {
+  GroupUse use = GroupUse::kUnknown;
+  Instant first;  ///< the first reading of this streak
+  Instant last;
+  bool probedIdle = false;  ///< the latest answer came from a probe that succeeded
+
+  friend bool operator==(const UseTrack&, const UseTrack&) = default;
+};
+
+/// A group that is `foreign` or `returning`: states without a holder.
+struct GroupMark {
+  Holding holding = Holding::kForeign;
+  std::set<Bdf> members;
+  Instant since;
+  std::chrono::sys_seconds sinceWall;
+  std::optional<Instant> unconfirmedSince;  ///< since when hardware cannot tell
+
+  friend bool operator==(const GroupMark&, const GroupMark&) = default;
+};
+
+/// One id in a resource's frames.
+struct ShownDevice {
+  FrameDevice device;
+  std::optional<Instant> lostAt;  ///< since when nothing asks for it (60 s rule)
+
+  friend bool operator==(const ShownDevice&, const ShownDevice&) = default;
+};
+
+/// What one resource shows, showed, and may not show again yet.
+struct ShownResource {
+  std::map<std::string, ShownDevice> devices;
+  std::map<std::string, Instant> left;  ///< when an id was dropped (10 s rule)
+  std::set<Bdf> representatives;
+  bool sent = false;
+  std::optional<Instant> emptySince;  ///< nothing is in its frame, and nothing may come back soon
+
+  friend bool operator==(const ShownResource&, const ShownResource&) = default;
+};
+
+/// Whether hardware and configuration let us offer a device, as last told.
+struct OfferTrack {
+  std::optional<std::string> told;       ///< the reason code of what is against it; empty: nothing
+  std::chrono::sys_seconds toldAt;       ///< when that became so
+  bool good = false;                     ///< nothing is, but that it may rest
+  std::optional<ResourceName> resource;  ///< the last one it was in
+  std::vector<Instant> flips;            ///< when it became good or bad, ascending
+  std::optional<Instant> restUntil;      ///< it flaps, or could not be bound
+  bool bindFailed = false;               ///< that is why it rests
+
+  friend bool operator==(const OfferTrack&, const OfferTrack&) = default;
+};
+
+/// When the next look is due, and what runs.
+struct LookPlan {
+  bool running = false;
+  bool forCall = false;           ///< a call asked after the running one had begun
+  bool beganAfterFrame = false;   ///< the running one began kAdoptionWait past the first frame
+  std::optional<Instant> wanted;  ///< asked for since then, outside calls
+  std::optional<Instant> lastBegan;
+  std::optional<Instant> lastEnded;
+  std::optional<Instant> lastList;
+
+  friend bool operator==(const LookPlan&, const LookPlan&) = default;
+};
+
+struct LastRefusal {
+  std::chrono::sys_seconds time;
+  Refusal refusal;
+  friend bool operator==(const LastRefusal&, const LastRefusal&) = default;
+};
+
+struct LedgerState {
+  LedgerSettings settings;
+
+  bool privdThere = false;
+  bool hardwareKnown = false;
+  std::optional<Instant> awaySince;  ///< grace counts from here
+  std::chrono::sys_seconds awayAt;   ///< when it went, last
+  bool lendingClosed = true;         ///< privd away, and grace over or ended by a refusal
+  bool waitUsed = false;             ///< one Allocate of the outage has waited
+  HardwareFacts hardware;
+  ResourceCatalog catalog;
+  std::map<Bdf, UseTrack> use;
+
+  std::optional<KubeletIdentity> kubelet;
+  std::uint64_t epoch = 0;
+  Instant epochSince;
+  std::optional<CheckpointVersion> version;  ///< the latest one read that this kubelet wrote
+  /// The latest one read of a kubelet before it. This one began with what it says, so it tells what
+  /// a pod was given; it proves nothing else.
+  std::optional<CheckpointVersion> inherited;
+
+  /// Ids under our resources, in the version read last, that stand for no device (foreign_ids.h).
+  std::map<ResourceName, std::set<std::string>> foreignIds;
+
+  /// Which kubelet had named the grants of privd's record at the start, by their references.
+  std::map<std::string, KubeletIdentity> namedBefore;
+
+  bool noCheckpoint = false;  ///< at the start the kubelet had written none
+  bool begun = false;         ///< step 1 of adoption is done: resources may be registered
+  bool adopted = false;       ///< step 2 is
+  std::optional<Instant> firstFrame;
+  LookPlan look;
+  Instant lastEvent;  ///< what was due until then was done
+  /// All that follows from the state has been worked out, and nothing else is due before this but
+  /// what calls bring that came since (calm.h). Absent: not known.
+  std::optional<Instant> calmUntil;
+
+  std::vector<HolderRecord> records;
+  std::vector<GroupMark> marks;
+  std::map<CallId, Call> calls;
+  std::map<ResourceName, ShownResource> shown;
+  std::map<ResourceName, int> picking;    ///< GetPreferredAllocations that run
+  std::map<IommuGroupId, Instant> asked;  ///< when privd was asked last, outside calls
+  bool tellHolds = true;                  ///< even if they are as before: privd is new
+  GroupNotes held;                        ///< as last told to privd
+  std::map<Bdf, LastRefusal> refusals;
+  std::map<Bdf, OfferTrack> offers;
+  std::map<ResourceName, std::set<Bdf>> draUnits;  ///< of those lent to claims by whole groups
+
+  friend bool operator==(const LedgerState&, const LedgerState&) = default;
+};
+
+/// One event while it is handled.
+struct Turn {
+  LedgerState& state;
+  const Moment& now;
+  Effects& out;
+};
+
+/// The members of every present group that any of `addresses` is in, and these themselves.
+std::set<Bdf> reachOf(const LedgerState& state, const std::set<Bdf>& addresses);
+/// The number of the group that one of `addresses` is in now.
+std::optional<IommuGroupId> groupNumber(const LedgerState& state, const std::set<Bdf>& addresses);
+/// The records that keep a group with these members from others, by index.
+std::vector<std::size_t> recordsMeeting(const LedgerState& state, const std::set<Bdf>& members);
+/// The taking that has one of these members; null: none. `except`: a call that does not count.
+const Take* takeMeeting(const LedgerState& state, const std::set<Bdf>& members,
+                        std::optional<CallId> except = std::nullopt);
+const GroupMark* markMeeting(const LedgerState& state, const std::set<Bdf>& members,
+                             Holding holding);
+Holding holdingOf(const LedgerState& state, const std::set<Bdf>& members);
+/// The same, where `records` are known to be those that meet the members.
+Holding holdingOf(const LedgerState& state, const std::set<Bdf>& members,
+                  const std::vector<std::size_t>& records);
+/// True if these records, by index, are of one party: a claim, or a pod that has devices of one
+/// group through several resources.
+bool ofOneParty(const LedgerState& state, const std::vector<std::size_t>& records);
+/// "Held" of ledger.md 2: answered, lent or forgotten.
+bool isHeld(Holding holding);
+
+/// The readings of all of `members` together: the worst, and since when.
+UseTrack useOf(const LedgerState& state, const std::set<Bdf>& members);
+/// Two readings at least a second apart with this result, the latter not before `notBefore`.
+bool confirmed(const UseTrack& track, GroupUse use, Instant notBefore);
+
+HolderRef freshRef(const LedgerState& state, std::uint16_t draw);
+JournalEvent journalEvent(const Turn& turn, const HolderRecord& record, std::string reason);
+
+}  // namespace vfiogate

@@ -1,0 +1,48 @@
+#include "plugind/core/resource/allocation_response.h"
+
+#include "plugind/core/resource/static_specs.h"
+
+namespace vfiogate {
+
+std::string kubevirtVariable(const ResourceName& resource) {
+  std::string variable = "PCI_RESOURCE_";
+  for (const char c : resource.str()) {
+    if (c == '/' || c == '.') {
+      variable += '_';
+    } else {
+      variable += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    }
+  }
+  return variable;
+}
+
+bool kubevirtAccepts(const Bdf& address) {
+  return address.segment() <= 0xffff;
+}
+
+Result<AllocationResponse, Bar> allocationResponse(const Snapshot& snapshot,
+                                                   const ResourceName& resource,
+                                                   const std::set<Bdf>& ids,
+                                                   const std::set<Bdf>& handed,
+                                                   const LendingSettings& lending) {
+  auto nodes = deviceNodes(snapshot, handed, lending.backend);
+  if (!nodes) return Failure{nodes.error()};
+  AllocationResponse response;
+  if (lending.injectCdi) {
+    for (const Bdf& address : ids) response.cdiDevices.push_back(cdiName(resource, address));
+  } else {
+    response.nodes = *std::move(nodes);
+  }
+  if (!lending.kubevirtVariable) return response;
+  std::string addresses;
+  for (const Bdf& address : ids) {
+    if (!kubevirtAccepts(address)) {
+      return Failure{Bar{"segment", "KubeVirt takes no segment above 16 bit: set env: [none]"}};
+    }
+    addresses += (addresses.empty() ? "" : ",") + address.str();
+  }
+  response.environment.emplace(kubevirtVariable(resource), addresses);
+  return response;
+}
+
+}  // namespace vfiogate

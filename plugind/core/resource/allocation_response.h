@@ -1,0 +1,43 @@
+#pragma once
+// What an allocation puts into the container.
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ipc/base/resource_name.h"
+#include "plugind/core/resource/device_nodes.h"
+#include "plugind/core/settings.h"
+
+namespace vfiogate {
+
+/// The answer to one container's Allocate. Each node has the same path on the host and in the
+/// container, and permissions "mrw".
+struct AllocationResponse {
+  std::vector<std::string> nodes;
+  std::vector<std::string> cdiDevices;  ///< names for the runtime, instead of nodes
+  std::map<std::string, std::string> environment;
+  std::map<std::string, std::string> annotations;  ///< the kubelet keeps them in its checkpoint
+
+  friend bool operator==(const AllocationResponse&, const AllocationResponse&) = default;
+};
+
+/// The variable in which KubeVirt's launcher looks for the addresses of a resource:
+/// "PCI_RESOURCE_" and the upper-cased name, '/' and '.' turned into '_'.
+/// Source: KubeVirt pkg/util/util.go (ResourceNameToEnvVar).
+std::string kubevirtVariable(const ResourceName& resource);
+
+/// False for segments above 16 bit: KubeVirt refuses the VM that names one.
+bool kubevirtAccepts(const Bdf& address);
+
+/// The answer that lends `ids`, exactly one address per unit in the variable, ascending. The nodes
+/// are those of `handed`: `ids`, and what goes along with them.
+/// Error: the bar of the first device that cannot be lent.
+Result<AllocationResponse, Bar> allocationResponse(const Snapshot& snapshot,
+                                                   const ResourceName& resource,
+                                                   const std::set<Bdf>& ids,
+                                                   const std::set<Bdf>& handed,
+                                                   const LendingSettings& lending);
+
+}  // namespace vfiogate

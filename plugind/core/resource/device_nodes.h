@@ -1,0 +1,30 @@
+#pragma once
+// Whether a device can be lent as things stand, and through which nodes.
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ipc/base/result.h"
+#include "ipc/types/snapshot.h"
+#include "plugind/core/settings.h"
+
+namespace vfiogate {
+
+/// What keeps a device from being lent.
+struct Bar {
+  std::string reason;  ///< "gone", or an obstacle's code: "host-driver", "no-node", ...
+  std::string text;    ///< for people, with what would lift it
+  friend bool operator==(const Bar&, const Bar&) = default;
+};
+
+/// The nodes for the devices `ids` of `snapshot`, each once: /dev/vfio/vfio, the groups,
+/// /dev/iommu, the devices. Error: the bar of the first device that cannot be lent. An address that
+/// is not in `snapshot` is gone.
+Result<std::vector<std::string>, Bar> deviceNodes(const Snapshot& snapshot,
+                                                  const std::set<Bdf>& ids, Backend backend);
+/// Its error alone, without making any path: every device is judged at each change.
+std::optional<Bar> barTo(const Snapshot& snapshot, const std::set<Bdf>& ids, Backend backend);
+
+}  // namespace vfiogate

@@ -1,0 +1,110 @@
+#include "plugind/core/resource/preferred_allocation.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace vfiogate {
+namespace {
+
+/// Devices that are chosen together or split only for want of better: one group's on one node.
+struct Bundle {
+  std::vector<std::string> ids;  ///< ascending
+  std::optional<std::uint32_t> numaNode;
+  std::optional<IommuGroupId> group;
+  bool doubtful = false;
+};
+
+class Choice {
+  /// Smaller is better, the first difference decides.
+  auto rank(const Bundle& bundle) const {
+    const bool startedGroup = bundle.group && groups_.contains(*bundle.group);
+    const bool startedNode = bundle.numaNode && nodes_.contains(*bundle.numaNode);
+    const std::size_t left = leftOnNode(bundle);
+    const bool enough = left >= missing();
+    const bool whole = bundle.ids.size() <= missing();
+    // A node that is just large enough leaves the larger ones whole; without one, the largest.
+    const std::size_t fit = enough ? left : SIZE_MAX - left;
+    // Of groups that fit the largest, of those that have to be split the smallest.
+    const std::size_t size = whole ? SIZE_MAX - bundle.ids.size() : bundle.ids.size();
+    return std::tuple(bundle.doubtful, !startedGroup, !startedNode, !enough, fit, !whole, size,
+                      bundle.ids.front());
+  }
+
+public:
+  Choice(const PreferredRequest& request, const std::map<std::string, Candidate>& candidates)
+      : request_(request), candidates_(candidates) {
+    for (const std::string& id : request.mustInclude) take(id);
+    for (const std::string& id : request.available) {
+      if (!taken_.contains(id)) addToBundle(id);
+    }
+  }
+
+  std::vector<std::string> make() {
+    while (missing() > 0 && !bundles_.empty()) {
+      const auto best = std::ranges::min_element(
+          bundles_,
+          [this](const Bundle& left, const Bundle& right) { return rank(left) < rank(right); });
+      const Bundle bundle = *best;
+      bundles_.erase(best);
+      for (const std::string& id : bundle.ids) {
+        if (missing() > 0) take(id);
+      }
+    }
+    return {taken_.begin(), taken_.end()};
+  }
+
+private:
+  Candidate candidate(const std::string& id) const {
+    const auto found = candidates_.find(id);
+    return found == candidates_.end() ? Candidate{.doubtful = true} : found->second;
+  }
+
+  std::size_t missing() const {
+    return taken_.size() < request_.size ? request_.size - taken_.size() : 0;
+  }
+
+  void take(const std::string& id) {
+    taken_.insert(id);
+    const Candidate known = candidate(id);
+    if (known.numaNode) nodes_.insert(*known.numaNode);
+    if (known.group) groups_.insert(*known.group);
+  }
+
+  void addToBundle(const std::string& id) {
+    const Candidate known = candidate(id);
+    const auto found = std::ranges::find_if(bundles_, [&known](const Bundle& bundle) {
+      return known.group && bundle.group == known.group && bundle.numaNode == known.numaNode &&
+             bundle.doubtful == known.doubtful;
+    });
+    if (found != bundles_.end()) {
+      found->ids.push_back(id);
+    } else {
+      bundles_.push_back({{id}, known.numaNode, known.group, known.doubtful});
+    }
+  }
+
+  /// How many devices the node of `bundle` still has.
+  std::size_t leftOnNode(const Bundle& bundle) const {
+    std::size_t left = 0;
+    for (const Bundle& other : bundles_) {
+      if (other.numaNode == bundle.numaNode && !other.doubtful) left += other.ids.size();
+    }
+    return left;
+  }
+
+  const PreferredRequest& request_;
+  const std::map<std::string, Candidate>& candidates_;
+  std::set<std::string> taken_;
+  std::set<std::uint32_t> nodes_;
+  std::set<IommuGroupId> groups_;
+  std::vector<Bundle> bundles_;
+};
+
+}  // namespace
+
+std::vector<std::string> preferredDevices(const PreferredRequest& request,
+                                          const std::map<std::string, Candidate>& candidates) {
+  return Choice(request, candidates).make();
+}
+
+}  // namespace vfiogate

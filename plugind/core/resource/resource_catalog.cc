@@ -1,0 +1,151 @@
+#include "plugind/core/resource/resource_catalog.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "ipc/base/hex.h"
+#include "plugind/core/resource/allocation_response.h"
+
+namespace vfiogate {
+namespace {
+
+constexpr std::uint32_t kDisplay = 0x03;
+// What a display controller brings along: audio, USB-C and its serial controller.
+constexpr std::array<std::uint32_t, 3> kCompanionClasses{0x0403, 0x0c03, 0x0c80};
+
+/// The first display controller of each group.
+using Displays = std::map<IommuGroupId, Bdf>;
+
+Displays findDisplays(const Snapshot& snapshot) {
+  Displays displays;
+  for (const auto& [address, device] : snapshot.devices) {
+    const bool isDisplay = device.classCode && (*device.classCode >> 16) == kDisplay;
+    if (isDisplay && device.group && isEndpoint(device)) displays.emplace(*device.group, address);
+  }
+  return displays;
+}
+
+std::optional<LeftOut> notOffered(const PciDevice& device) {
+  if (!isEndpoint(device)) return LeftOut{"bridge", "a bridge; bridges are never passed through"};
+  if (device.vendor && device.device && device.classCode) return std::nullopt;
+  std::string text = "sysfs does not say what it is";
+  for (const AttributeProblem& problem : device.problems) {
+    text += "; " + problem.attribute + " is " + problem.why;
+  }
+  return LeftOut{"unreadable", text};
+}
+
+std::optional<LeftOut> excluded(const Settings& settings, const PciDevice& device) {
+  for (std::size_t i = 0; i < settings.exclude.size(); ++i) {
+    if (!matches(settings.exclude[i], device)) continue;
+    return LeftOut{"excluded", "matches exclude[" + std::to_string(i) + "]"};
+  }
+  return std::nullopt;
+}
+
+const ResourceSettings* firstMatch(const Settings& settings, const PciDevice& device) {
+  for (const ResourceSettings& entry : settings.resources) {
+    if (matches(entry.select, device)) return &entry;
+  }
+  return nullptr;
+}
+
+std::optional<LeftOut> companion(const Settings& settings, const Displays& displays,
+                                 const PciDevice& device) {
+  if (!device.group) return std::nullopt;
+  const ResourceSettings* entry = firstMatch(settings, device);
+  if (entry != nullptr && entry->lending.companions == Companions::kAdvertise) return std::nullopt;
+  const auto display = displays.find(*device.group);
+  if (display == displays.end()) return std::nullopt;
+  for (const std::uint32_t hidden : kCompanionClasses) {
+    if ((*device.classCode >> 8) != hidden) continue;
+    return LeftOut{"companion", "travels with the display controller " + display->second.str() +
+                                    " of its group"};
+  }
+  return std::nullopt;
+}
+
+/// The names of one sorting, each made once: thousands of devices are of a few models.
+class Names {
+public:
+  explicit Names(const Settings& settings) : settings_(settings) {}
+
+  const std::optional<ResourceName>& of(const ResourceSettings& entry, const Model& model) {
+    const auto [name, isNew] = names_.try_emplace({&entry, model});
+    if (isNew) name->second = entry.name ? entry.name : nameOfModel(settings_, model);
+    return name->second;
+  }
+
+private:
+  const Settings& settings_;
+  std::map<std::pair<const ResourceSettings*, Model>, std::optional<ResourceName>> names_;
+};
+
+/// Puts `device` where it belongs. Returns why it belongs nowhere.
+std::optional<LeftOut> place(const Settings& settings, const PciDevice& device, Names& names,
+                             ResourceCatalog& catalog) {
+  const ResourceSettings* entry = firstMatch(settings, device);
+  if (entry == nullptr) return LeftOut{"unmatched", "no entry of resources selects it"};
+  const bool named = servesPlugin(entry->lending) && entry->lending.kubevirtVariable;
+  if (named && !kubevirtAccepts(device.address)) {
+    return LeftOut{"segment", "KubeVirt takes no segment above 16 bit: set env: [none]"};
+  }
+  const auto& name = names.of(*entry, {*device.vendor, *device.device});
+  if (!name) return LeftOut{"bad-name", "its resource's name is not one that a kubelet takes"};
+  ResourceDevices& resource =
+      catalog.resources.try_emplace(*name, ResourceDevices{entry->lending, {}}).first->second;
+  if (resource.lending != entry->lending) {
+    return LeftOut{"two-settings", "another entry of resources makes " + name->str() +
+                                       " with other settings: name one of them"};
+  }
+  resource.devices.push_back(device.address);
+  catalog.chosen.emplace_hint(catalog.chosen.end(), device.address,
+                              static_cast<std::size_t>(entry - settings.resources.data()));
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool servedByPlugin(const ResourceCatalog& catalog, const ResourceName& resource) {
+  const auto found = catalog.resources.find(resource);
+  return found != catalog.resources.end() && servesPlugin(found->second.lending);
+}
+
+bool servedByDra(const ResourceCatalog& catalog, const ResourceName& resource) {
+  const auto found = catalog.resources.find(resource);
+  return found != catalog.resources.end() && servesDra(found->second.lending);
+}
+
+std::optional<ResourceName> resourceOf(const ResourceCatalog& catalog, const Bdf& address) {
+  for (const auto& [name, resource] : catalog.resources) {
+    if (std::ranges::binary_search(resource.devices, address)) return name;
+  }
+  return std::nullopt;
+}
+
+std::optional<ResourceName> nameOfModel(const Settings& settings, const Model& model) {
+  const auto alias = settings.aliases.find(model);
+  if (alias != settings.aliases.end()) return alias->second;
+  const std::string ids = hexDigits(model.vendor, 4) + "_" + hexDigits(model.device, 4);
+  const std::string base = settings.naming == Naming::kPciVendorDevice ? "pci_" + ids : ids;
+  return ResourceName::parse(settings.resourcePrefix + "/" + base);
+}
+
+ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snapshot) {
+  const Displays displays = findDisplays(snapshot);
+  Names names(settings);
+  ResourceCatalog catalog;
+  for (const auto& [address, device] : snapshot.devices) {
+    auto reason = notOffered(device);
+    if (!reason) reason = excluded(settings, device);
+    if (!reason) reason = companion(settings, displays, device);
+    if (!reason) reason = place(settings, device, names, catalog);
+    if (reason) catalog.leftOut.emplace(address, *reason);
+  }
+  return catalog;
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,54 @@
+#pragma once
+// Which resource each device of a snapshot belongs to.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ipc/base/resource_name.h"
+#include "ipc/types/snapshot.h"
+#include "plugind/core/settings.h"
+
+namespace vfiogate {
+
+/// The devices of one resource and how they are lent.
+struct ResourceDevices {
+  LendingSettings lending;
+  std::vector<Bdf> devices;  ///< ascending
+
+  friend bool operator==(const ResourceDevices&, const ResourceDevices&) = default;
+};
+
+/// Why a device belongs to no resource.
+struct LeftOut {
+  std::string reason;  ///< stable code: bridge, unreadable, excluded, unmatched, companion, ...
+  std::string text;    ///< for people, with what would change it
+  friend bool operator==(const LeftOut&, const LeftOut&) = default;
+};
+
+/// Every device of a snapshot, once: in a resource or left out.
+struct ResourceCatalog {
+  std::map<ResourceName, ResourceDevices> resources;
+  std::map<Bdf, std::size_t> chosen;  ///< which entry of `settings.resources` took the device
+  std::map<Bdf, LeftOut> leftOut;
+
+  friend bool operator==(const ResourceCatalog&, const ResourceCatalog&) = default;
+};
+
+/// True if it is configured, and the kubelet's device manager is to see it.
+bool servedByPlugin(const ResourceCatalog& catalog, const ResourceName& resource);
+/// True if it is configured, and claims may have its devices.
+bool servedByDra(const ResourceCatalog& catalog, const ResourceName& resource);
+
+/// The resource that the device falls into. Null: none.
+std::optional<ResourceName> resourceOf(const ResourceCatalog& catalog, const Bdf& address);
+
+/// The resource of devices of a model whose entry has no name: its alias, or what the naming rule
+/// makes. Null: not one that a kubelet takes.
+std::optional<ResourceName> nameOfModel(const Settings& settings, const Model& model);
+
+/// Sorts the devices: exclusions first, then the first entry of `settings.resources` that matches.
+ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snapshot);
+
+}  // namespace vfiogate

@@ -1,0 +1,85 @@
+#include "plugind/core/status/explanation.h"
+
+namespace vfiogate {
+namespace {
+
+std::string listOf(const std::set<Bdf>& addresses) {
+  std::string text;
+  for (const Bdf& address : addresses) text += (text.empty() ? "" : ", ") + address.str();
+  return text;
+}
+
+std::string entryText(const Settings& settings, std::size_t index) {
+  const ResourceSettings& entry = settings.resources[index];
+  std::string text = "selected by resources[" + std::to_string(index) + "]";
+  if (entry.name) return text + ", which names it";
+  return text + ", named by its model";
+}
+
+std::string groupText(const GroupView& group) {
+  if (!group.group) return "has no IOMMU group";
+  return "IOMMU group " + std::to_string(group.group->number()) + ": " + listOf(group.members);
+}
+
+std::string holdingText(const GroupView& group) {
+  std::string text = "the group is " + std::string(nameOf(group.holding));
+  for (const HolderView& holder : group.holders) {
+    text += "; " + holder.resource.str() + " to ";
+    if (holder.claim) {
+      text += "claim " + holder.claim->claimNamespace + "/" + holder.claim->name;
+    } else {
+      text += holder.podName ? "pod " + *holder.podName : "a pod that the kubelet has not named";
+    }
+    text += " since " + clockText(holder.since) + ", ref=" + holder.ref.str();
+  }
+  return text;
+}
+
+/// What the kubelet sees of it, and why no more.
+std::string shownText(const DeviceStatus& device) {
+  if (device.reason == "offered" && !device.healthy) return "claims may have it (DRA)";
+  if (device.healthy) return "the kubelet sees it, Healthy";
+  const std::string sees =
+      device.shown ? "the kubelet sees it, Unhealthy: " : "the kubelet does not see it: ";
+  return sees + device.reasonText;
+}
+
+}  // namespace
+
+Explanation explain(const Settings& settings, const LedgerState& state, const Bdf& address) {
+  Explanation told{.address = address, .resource = {}, .reason = {}, .lines = {}, .device = {}};
+  const auto& devices = state.hardware.snapshot.devices;
+  told.present = devices.contains(address);
+  if (!told.present) {
+    told.lines.emplace_back(state.hardwareKnown ? "there is no such PCI device on this node"
+                                                : "privd has not told yet what there is");
+  }
+  const auto leftOut = state.catalog.leftOut.find(address);
+  if (leftOut != state.catalog.leftOut.end()) {
+    told.reason = leftOut->second.reason;
+    told.lines.push_back("falls into no resource: " + leftOut->second.text);
+    return told;
+  }
+  for (const ResourceStatus& resource : statusOf(state, {}).resources) {
+    for (const DeviceStatus& device : resource.devices) {
+      if (device.address != address) continue;
+      told.resource = resource.name;
+      told.device = device;
+    }
+  }
+  if (!told.device) {
+    told.reason = "gone";
+    return told;
+  }
+  const auto chosen = state.catalog.chosen.find(address);
+  std::string why = "falls into " + told.resource->str();
+  if (chosen != state.catalog.chosen.end()) why += ": " + entryText(settings, chosen->second);
+  told.lines.push_back(why);
+  told.lines.push_back(groupText(told.device->group));
+  told.lines.push_back(holdingText(told.device->group));
+  told.reason = told.device->reason;
+  told.lines.push_back(shownText(*told.device));
+  return told;
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,65 @@
+#include "plugind/core/status/offer_reason.h"
+
+#include "plugind/core/ledger/frames/offering.h"
+#include "plugind/core/ledger/state/foreign_ids.h"
+
+namespace vfiogate {
+namespace {
+
+/// Who stands in the frame for the group of `device` instead of it; empty: nobody.
+std::string standIns(const LedgerState& state, const ResourceName& resource,
+                     const DeviceStatus& device) {
+  std::string others;
+  const auto shown = state.shown.find(resource);
+  if (shown == state.shown.end()) return others;
+  for (const Bdf& member : device.group.members) {
+    if (member != device.address && shown->second.representatives.contains(member)) {
+      others += (others.empty() ? "" : ", ") + member.str();
+    }
+  }
+  return others;
+}
+
+}  // namespace
+
+Bar offerReason(const LedgerState& state, const ResourceName& resource,
+                const DeviceStatus& device) {
+  if (device.healthy) return {"offered", ""};
+  const auto configured = state.catalog.resources.find(resource);
+  const bool claimsOnly =
+      configured != state.catalog.resources.end() && !servesPlugin(configured->second.lending);
+  const std::string others = standIns(state, resource, device);
+  // Of a group that somebody has, the device of the frame is that one's, and stands for nobody.
+  const bool free = device.group.holding == Holding::kFree;
+  if (free && !others.empty()) return {"represented", others + " stands for its group (groupUnit)"};
+  if (device.hardware != "ready" && device.hardware != "bindable")
+    return {device.hardware, device.hardwareText};
+  if (restsUnbound(state, device.address)) {
+    return {"bind-failed", "privd could not bind it: the journal says why; it is tried again soon"};
+  }
+  if (isResting(state, device.address)) {
+    return {
+        "flapping",
+        "it comes and goes: find out why; it is back when it was steady for " +
+            std::to_string(
+                std::chrono::duration_cast<std::chrono::seconds>(state.settings.flapRest).count()) +
+            " s"};
+  }
+  if (device.group.holding != Holding::kFree) {
+    const std::string holding(nameOf(device.group.holding));
+    return {"group-" + holding, "its group is " + holding};
+  }
+  const std::set<Bdf> members(device.group.members.begin(), device.group.members.end());
+  if (const ResourceName* suspected = suspectedIn(state, members)) {
+    return {"foreign-ids", suspicionText(state, *suspected)};
+  }
+  if (state.lendingClosed) return {"privd-away", "nothing is lent while privd is away"};
+  if (!state.begun) {
+    return {"not-adopted", "what the kubelet remembers could not be read yet"};
+  }
+  if (claimsOnly) return {"offered", ""};
+  return {"resting",
+          "it left a moment ago, and comes back after the shortest time that an id rests"};
+}
+
+}  // namespace vfiogate

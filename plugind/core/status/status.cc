@@ -1,0 +1,130 @@
+#include "plugind/core/status/status.h"
+
+#include <algorithm>
+
+#include "ipc/base/hex.h"
+#include "plugind/core/status/offer_reason.h"
+
+namespace vfiogate {
+namespace {
+
+void describe(const PciDevice& device, DeviceStatus& status) {
+  if (device.vendor && device.device) {
+    status.model = hexDigits(*device.vendor, 4) + ":" + hexDigits(*device.device, 4);
+  }
+  status.driver = device.driver;
+  status.numaNode = device.numaNode;
+}
+
+/// The records by each address of their groups: there may be thousands of both.
+using RecordIndex = std::map<Bdf, std::vector<std::size_t>>;
+
+RecordIndex indexOf(const std::vector<HolderRecord>& records) {
+  RecordIndex index;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    for (const Bdf& member : records[i].members) index[member].push_back(i);
+  }
+  return index;
+}
+
+GroupView groupOf(const LedgerState& state, const RecordIndex& index,
+                  const std::set<Bdf>& members) {
+  std::set<std::size_t> records;
+  for (const Bdf& member : members) {
+    const auto found = index.find(member);
+    if (found != index.end()) records.insert(found->second.begin(), found->second.end());
+  }
+  return viewOf(state, members, {records.begin(), records.end()});
+}
+
+DeviceStatus deviceStatus(const LedgerState& state, const RecordIndex& index, const Bdf& address,
+                          const ResourceStatus& resource) {
+  DeviceStatus status{.address = address,
+                      .group = groupOf(state, index, reachOf(state, {address}))};
+  const auto device = state.hardware.snapshot.devices.find(address);
+  if (device != state.hardware.snapshot.devices.end()) describe(device->second, status);
+  const GroupReadiness judged =
+      judgeReadiness(state.hardware, resource.name, {address}, resource.lending);
+  status.hardware = judged.bar.reason;
+  status.hardwareText = judged.bar.text;
+  if (judged.readiness == Readiness::kReady) status.hardware = "ready";
+  if (judged.readiness == Readiness::kBindable) status.hardware = "bindable";
+  const auto refusal = state.refusals.find(address);
+  if (refusal != state.refusals.end()) status.lastRefusal = refusal->second;
+  return status;
+}
+
+ResourceStatus resourceStatus(const LedgerState& state, const RecordIndex& index,
+                              const ResourceName& name, const ShownResource& shown,
+                              const ResourceFacts& facts) {
+  ResourceStatus status{.name = name, .lending = {}, .facts = facts, .devices = {}};
+  std::set<Bdf> addresses;
+  const auto ours = state.catalog.resources.find(name);
+  if (ours != state.catalog.resources.end()) {
+    status.lending = ours->second.lending;
+    addresses.insert(ours->second.devices.begin(), ours->second.devices.end());
+  }
+  for (const auto& [id, device] : shown.devices) {
+    if (const auto address = Bdf::parse(id)) addresses.insert(*address);
+  }
+  for (const Bdf& address : addresses) {
+    status.devices.push_back(deviceStatus(state, index, address, status));
+    DeviceStatus& device = status.devices.back();
+    const auto inFrame = shown.devices.find(address.str());
+    device.shown = inFrame != shown.devices.end();
+    device.healthy = device.shown && inFrame->second.device.healthy;
+    const Bar bar = offerReason(state, name, device);
+    device.reason = bar.reason;
+    device.reasonText = bar.text;
+  }
+  return status;
+}
+
+/// What the configuration wants and privd does not give.
+bool lacksRight(const LedgerState& state) {
+  return !state.hardware.mayBind &&
+         std::ranges::any_of(state.catalog.resources,
+                             [](const auto& entry) { return entry.second.lending.onAllocate; });
+}
+
+constexpr NodeObstacle kNoRight{
+    "no_right_to_bind",
+    "bind: on-allocate is configured, and privd gives no right to bind: add bind to "
+    "its --plugind-rights"};
+
+}  // namespace
+
+PluginStatus statusOf(const LedgerState& state,
+                      const std::map<ResourceName, ResourceFacts>& facts) {
+  PluginStatus status{.privdThere = state.privdThere,
+                      .privdAwaySince = state.privdThere ? std::nullopt : state.awaySince,
+                      .lendingOpen = state.privdThere && !state.lendingClosed,
+                      .begun = state.begun,
+                      .adopted = state.adopted,
+                      .resources = {},
+                      .gone = {},
+                      .leftOut = state.catalog.leftOut,
+                      .obstacles = {}};
+  if (state.privdThere)
+    status.obstacles = obstaclesOf(state.hardware.snapshot,
+                                   state.hardware.mayBind ? BindingAsked::kYes : BindingAsked::kNo);
+  if (state.privdThere && lacksRight(state)) status.obstacles.push_back(kNoRight);
+  const RecordIndex index = indexOf(state.records);
+  std::set<ResourceName> names;
+  for (const auto& [name, devices] : state.catalog.resources) names.insert(name);
+  for (const auto& [name, shown] : state.shown) names.insert(name);
+  for (const ResourceName& name : names) {
+    const auto shown = state.shown.find(name);
+    const auto fact = facts.find(name);
+    status.resources.push_back(resourceStatus(
+        state, index, name, shown == state.shown.end() ? ShownResource{} : shown->second,
+        fact == facts.end() ? ResourceFacts{} : fact->second));
+  }
+  for (const HolderRecord& record : state.records) {
+    if (groupNumber(state, record.members)) continue;
+    status.gone.push_back(groupOf(state, index, record.members));
+  }
+  return status;
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,68 @@
+#pragma once
+// What plugind knows and shows at one moment: what `plugind status` prints and metrics count.
+// For operators: it names holders, which a refusal never does.
+
+#include "ipc/base/build_info.h"
+#include "ipc/types/node_obstacle.h"
+#include "plugind/core/dra/driver_status.h"
+#include "plugind/core/ledger/ledger_view.h"
+#include "plugind/core/status/registration.h"
+
+namespace vfiogate {
+
+/// How a resource stands with the kubelet. Source: its registrar and its streams.
+struct ResourceFacts {
+  RegistrationState state = RegistrationState::kUnwanted;
+  std::map<RegistrationTurn, std::uint64_t> turns;  ///< how often each was taken
+  std::string trouble;  ///< why it is not, for people; empty: nothing went wrong yet
+  std::size_t streams = 0;
+  std::uint64_t framesSent = 0;      ///< to live streams, since the start
+  std::optional<Instant> lastFrame;  ///< when the last one was sent; absent: none yet
+  friend bool operator==(const ResourceFacts&, const ResourceFacts&) = default;
+};
+
+struct DeviceStatus {
+  Bdf address;
+  std::string model;   ///< "10de:2684"
+  std::string driver;  ///< empty: none
+  std::optional<std::uint32_t> numaNode;
+  bool shown = false;        ///< in its resource's frame
+  bool healthy = false;      ///< there
+  std::string hardware;      ///< "ready", "bindable", or the code of what keeps it from being lent
+  std::string hardwareText;  ///< for people, with what would lift it; empty if ready
+  std::string reason;        ///< "offered", or why not: offer_reason.h
+  std::string reasonText;    ///< for people; empty if offered
+  std::optional<LastRefusal> lastRefusal;
+  GroupView group;  ///< the state of its IOMMU group, and who holds it
+
+  friend bool operator==(const DeviceStatus&, const DeviceStatus&) = default;
+};
+
+struct ResourceStatus {
+  ResourceName name;
+  LendingSettings lending;
+  ResourceFacts facts;
+  std::vector<DeviceStatus> devices;  ///< ascending
+
+  friend bool operator==(const ResourceStatus&, const ResourceStatus&) = default;
+};
+
+struct PluginStatus {
+  BuildInfo build;
+  bool privdThere = false;
+  std::optional<Instant> privdAwaySince;
+  bool lendingOpen = false;
+  bool begun = false;    ///< step 1 of adoption: resources may be registered
+  bool adopted = false;  ///< step 2: all holders are known again
+  std::vector<ResourceStatus> resources;
+  std::vector<GroupView> gone;  ///< lent, and the hardware is gone
+  std::map<Bdf, LeftOut> leftOut;
+  std::vector<NodeObstacle> obstacles;             ///< of the whole node
+  std::optional<DriverStatus> dra = std::nullopt;  ///< absent: no driver is configured
+
+  friend bool operator==(const PluginStatus&, const PluginStatus&) = default;
+};
+
+PluginStatus statusOf(const LedgerState& state, const std::map<ResourceName, ResourceFacts>& facts);
+
+}  // namespace vfiogate

@@ -1,0 +1,83 @@
+#include "plugind/dra/claims/claim_specs.h"
+
+#include "plugind/base/log_line.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace vfiogate {
+
+ClaimSpecs::ClaimSpecs(ClaimSpecStore& store, ClaimLedger& ledger)
+    : store_(store), ledger_(ledger), tasks_(*this) {}
+
+void ClaimSpecs::write(ClaimSpec spec) {
+  tasks_.add(one_.pass([this, spec]() { return store_.writeClaimSpec(spec); })
+                 .then([this, spec](Result<std::vector<std::string>, SpecTrouble> answer) {
+                   written(spec, answer);
+                 }));
+}
+
+void ClaimSpecs::written(const ClaimSpec& spec,
+                         const Result<std::vector<std::string>, SpecTrouble>& answer) {
+  auto& names = names_[spec.uid];
+  names.clear();
+  troubles_.erase(spec.uid);
+  if (!answer) {
+    troubles_[spec.uid] = answer.error().why;
+  } else if (answer->size() != spec.devices.size()) {
+    troubles_[spec.uid] = "privd names other devices than it was asked for";
+  } else {
+    for (std::size_t i = 0; i < spec.devices.size(); ++i) {
+      names.emplace(spec.devices[i].address, (*answer)[i]);
+    }
+  }
+  const bool good = !troubles_.contains(spec.uid);
+  if (!good) {
+    logWarning(LogEvent::kClaimSpecFailed, {{"claim", spec.uid}, {"why", troubles_.at(spec.uid)}});
+  }
+  ledger_.specWritten(spec.uid, good);
+  if (good && !isWanted(spec.uid)) unlink(spec.uid);
+}
+
+void ClaimSpecs::unlink(const std::string& uid) {
+  tasks_.add(
+      one_.pass([this, uid]() { return store_.unlinkClaimSpec(uid); })
+          .then([this, uid](Result<Done, SpecTrouble> answer) {
+            names_.erase(uid);
+            troubles_.erase(uid);
+            if (!answer) {
+              troubles_[uid] = answer.error().why;
+              logWarning(LogEvent::kClaimSpecFailed, {{"claim", uid}, {"why", answer.error().why}});
+            }
+            ledger_.specUnlinked(uid, answer.has_value());
+          }));
+}
+
+bool ClaimSpecs::isWanted(const std::string& uid) const {
+  const LedgerState& state = ledger_.ledgerState();
+  const bool held = std::ranges::any_of(state.records, [&uid](const HolderRecord& record) {
+    return record.claim && record.claim->uid == uid;
+  });
+  return held || std::ranges::any_of(state.calls, [&uid](const auto& entry) {
+           return entry.second.prepare && entry.second.prepare->claim.uid == uid;
+         });
+}
+
+const std::map<Bdf, std::string>& ClaimSpecs::namesOf(const std::string& uid) const {
+  static const std::map<Bdf, std::string> none;
+  const auto found = names_.find(uid);
+  return found == names_.end() ? none : found->second;
+}
+
+const std::string& ClaimSpecs::troubleOf(const std::string& uid) const {
+  static const std::string none;
+  const auto found = troubles_.find(uid);
+  return found == troubles_.end() ? none : found->second;
+}
+
+void ClaimSpecs::taskFailed(kj::Exception&& exception) {
+  logError(LogEvent::kTaskFailed,
+           {{"task", "claim_specs"}, {"why", exception.getDescription().cStr()}});
+}
+
+}  // namespace vfiogate

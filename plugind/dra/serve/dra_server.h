@@ -1,0 +1,38 @@
+#pragma once
+// The gRPC servers of a DRA driver, on the two listeners that privd made.
+
+#include "plugind/dra/serve/dra_events.h"
+#include "plugind/dra/serve/health_service.h"
+#include "plugind/dra/serve/registration_server.h"
+#include "plugind/kubelet/handed_server.h"
+
+#include <grpcpp/impl/service_type.h>
+
+#include <kj/io.h>
+
+#include <memory>
+#include <string>
+
+namespace vfiogate {
+
+/// Serves for as long as it lives. The loop's thread only.
+class DraServer {
+public:
+  /// Takes connections of `kubeletUid` only. Borrows `events`.
+  DraServer(const std::string& driver, DraEvents& events, const LoopParts& loop, uid_t kubeletUid);
+  KJ_DISALLOW_COPY(DraServer);
+
+  /// Both versions of DRAPlugin, and DRAResourceHealth, in place of the listener before.
+  void serveOn(kj::AutoCloseFd service);
+  /// The kubelet is told that the service is at `endpoint`, its whole path.
+  void registerOn(kj::AutoCloseFd registration, const std::string& endpoint);
+
+private:
+  const std::unique_ptr<grpc::Service> v1_;
+  const std::unique_ptr<grpc::Service> v1beta1_;
+  HealthService health_;
+  HandedServer server_;
+  RegistrationServer registration_;
+};
+
+}  // namespace vfiogate

@@ -1,0 +1,84 @@
+#include "plugind/dra/serve/health_service.h"
+
+#include "plugind/dra/serve/wire_text.h"
+#include "plugind/kubelet/newest_stream.h"
+
+#include <functional>
+#include <utility>
+
+namespace vfiogate {
+namespace {
+
+struct HealthMessage {
+  v1alpha1::NodeWatchResourcesResponse message;
+};
+
+v1alpha1::HealthStatus wordFor(DraHealth health) {
+  switch (health) {
+    case DraHealth::kHealthy:
+      return v1alpha1::HEALTHY;
+    case DraHealth::kUnhealthy:
+      return v1alpha1::UNHEALTHY;
+    case DraHealth::kUnknown:
+      break;
+  }
+  return v1alpha1::UNKNOWN;
+}
+
+std::shared_ptr<const HealthMessage> messageOf(const HealthFrame& frame,
+                                               std::chrono::system_clock::time_point now) {
+  auto made = std::make_shared<HealthMessage>();
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(now.time_since_epoch());
+  for (const DeviceHealth& device : frame) {
+    v1alpha1::DeviceHealth& entry = *made->message.add_devices();
+    entry.mutable_device()->set_pool_name(device.pool);
+    entry.mutable_device()->set_device_name(device.device);
+    entry.set_health(wordFor(device.health));
+    entry.set_last_updated_time(seconds.count());
+    entry.set_health_check_timeout_seconds(kHealthTimeout.count());
+    entry.set_message(wireText(device.message));
+  }
+  return made;
+}
+
+class HealthCall final : public NewestStream<HealthMessage>, public HealthStream {
+public:
+  using Ended = std::function<void(const HealthStream&)>;
+
+  static std::shared_ptr<HealthCall> open(Ended ended) {
+    return keep(std::shared_ptr<HealthCall>(new HealthCall(std::move(ended))));
+  }
+
+  void send(const HealthFrame& frame) override {
+    show(messageOf(frame, std::chrono::system_clock::now()));
+  }
+
+private:
+  explicit HealthCall(Ended ended) : ended_(std::move(ended)) {}
+  void ended() override { ended_(*this); }
+
+  const Ended ended_;
+};
+
+}  // namespace
+
+HealthService::HealthService(DraEvents& events, std::shared_ptr<Letterbox> letterbox)
+    : events_(events), letterbox_(std::move(letterbox)) {}
+
+grpc::ServerWriteReactor<v1alpha1::NodeWatchResourcesResponse>* HealthService::NodeWatchResources(
+    grpc::CallbackServerContext* /*context*/,
+    const v1alpha1::NodeWatchResourcesRequest* /*request*/) {
+  // Captures copies: the call may outlive this service by the time that gRPC takes to end it.
+  auto ended = [letterbox = letterbox_, events = &events_](const HealthStream& stream) {
+    // Not sent: nobody is left who held the stream.
+    static_cast<void>(
+        letterbox->post([events, stream = &stream]() { events->healthEnded(*stream); }));
+  };
+  const auto stream = HealthCall::open(std::move(ended));
+  const bool posted =
+      letterbox_->post([events = &events_, stream]() { events->healthOpened(stream); });
+  if (!posted) stream->end({grpc::StatusCode::UNAVAILABLE, "vfiogate is ending"});
+  return stream.get();
+}
+
+}  // namespace vfiogate

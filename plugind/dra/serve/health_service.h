@@ -1,0 +1,30 @@
+#pragma once
+// v1alpha1.DRAResourceHealth: the kubelet opens its stream whether it was named or not.
+
+#include "plugind/base/letterbox.h"
+#include "plugind/dra/serve/dra_events.h"
+#include "proto/dra_health_v1alpha1.grpc.pb.h"
+
+#include <chrono>
+#include <memory>
+
+namespace vfiogate {
+
+/// Devices of which the kubelet heard nothing for this long are unknown to it: send() again sooner.
+constexpr std::chrono::seconds kHealthTimeout{30};
+
+class HealthService final : public v1alpha1::DRAResourceHealth::CallbackService {
+public:
+  /// `events` hears of streams through `letterbox` for as long as that is open.
+  HealthService(DraEvents& events, std::shared_ptr<Letterbox> letterbox);
+
+  grpc::ServerWriteReactor<v1alpha1::NodeWatchResourcesResponse>* NodeWatchResources(
+      grpc::CallbackServerContext* context,
+      const v1alpha1::NodeWatchResourcesRequest* request) override;
+
+private:
+  DraEvents& events_;
+  const std::shared_ptr<Letterbox> letterbox_;
+};
+
+}  // namespace vfiogate

@@ -1,0 +1,68 @@
+#include "plugind/dra/serve/registration_server.h"
+
+#include "plugind/dra/serve/wire_text.h"
+
+#include <utility>
+
+namespace vfiogate {
+namespace {
+
+grpc::ServerUnaryReactor* done(grpc::CallbackServerContext& context) {
+  grpc::ServerUnaryReactor* reactor = context.DefaultReactor();
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
+}
+
+}  // namespace
+
+RegistrationService::RegistrationService(const std::string& driver, DraEvents& events,
+                                         std::shared_ptr<Letterbox> letterbox)
+    : events_(events), letterbox_(std::move(letterbox)) {
+  info_.set_type("DRAPlugin");
+  info_.set_name(driver);
+  // The kubelet takes the first that it knows. It does not look for the last, and opens the stream
+  // all the same.
+  info_.add_supported_versions("v1.DRAPlugin");
+  info_.add_supported_versions("v1beta1.DRAPlugin");
+  info_.add_supported_versions("v1alpha1.DRAResourceHealth");
+}
+
+void RegistrationService::setEndpoint(const std::string& endpoint) {
+  const std::lock_guard lock(mutex_);
+  info_.set_endpoint(endpoint);
+}
+
+grpc::ServerUnaryReactor* RegistrationService::GetInfo(
+    grpc::CallbackServerContext* context, const pluginregistration::InfoRequest* /*request*/,
+    pluginregistration::PluginInfo* answer) {
+  {
+    const std::lock_guard lock(mutex_);
+    *answer = info_;
+  }
+  return done(*context);
+}
+
+grpc::ServerUnaryReactor* RegistrationService::NotifyRegistrationStatus(
+    grpc::CallbackServerContext* context, const pluginregistration::RegistrationStatus* told,
+    pluginregistration::RegistrationStatusResponse* /*answer*/) {
+  const bool registered = told->plugin_registered();
+  std::string error = registered ? "" : wireText(told->error());
+  if (!registered && error.empty()) error = "the kubelet gave no reason";
+  // Not sent: nobody is left who wants to know.
+  static_cast<void>(letterbox_->post([events = &events_, registered, error = std::move(error)]() {
+    events->registrationTold(registered, error);
+  }));
+  return done(*context);
+}
+
+RegistrationServer::RegistrationServer(const std::string& driver, DraEvents& events,
+                                       const LoopParts& loop, uid_t kubeletUid)
+    : service_(driver, events, loop.letterbox),
+      server_(driver + "/registration", {&service_}, loop, kubeletUid) {}
+
+void RegistrationServer::listenOn(kj::AutoCloseFd listener, const std::string& endpoint) {
+  service_.setEndpoint(endpoint);
+  server_.listenOn(kj::mv(listener));
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,56 @@
+#pragma once
+// The gRPC server of a DRA driver's registration socket: the kubelet asks who is there.
+
+#include "plugind/dra/serve/dra_events.h"
+#include "plugind/kubelet/handed_server.h"
+#include "proto/pluginregistration.grpc.pb.h"
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace vfiogate {
+
+/// pluginregistration.Registration of one driver. Answers on gRPC's threads, whatever the loop is
+/// at: the kubelet waits 1 s and 5 s, and then takes the registration back (kubelet-contract.md
+/// T24).
+class RegistrationService final : public pluginregistration::Registration::CallbackService {
+public:
+  /// `events` hears of what the kubelet tells through `letterbox` for as long as that is open.
+  RegistrationService(const std::string& driver, DraEvents& events,
+                      std::shared_ptr<Letterbox> letterbox);
+
+  /// Any thread: the whole path of the service's socket.
+  void setEndpoint(const std::string& endpoint);
+
+  grpc::ServerUnaryReactor* GetInfo(grpc::CallbackServerContext* context,
+                                    const pluginregistration::InfoRequest* request,
+                                    pluginregistration::PluginInfo* answer) override;
+  grpc::ServerUnaryReactor* NotifyRegistrationStatus(
+      grpc::CallbackServerContext* context, const pluginregistration::RegistrationStatus* told,
+      pluginregistration::RegistrationStatusResponse* answer) override;
+
+private:
+  DraEvents& events_;
+  const std::shared_ptr<Letterbox> letterbox_;
+  std::mutex mutex_;
+  pluginregistration::PluginInfo info_;
+};
+
+/// As HandedServer. The loop's thread only.
+class RegistrationServer {
+public:
+  /// Takes connections of `kubeletUid` only.
+  RegistrationServer(const std::string& driver, DraEvents& events, const LoopParts& loop,
+                     uid_t kubeletUid);
+  KJ_DISALLOW_COPY(RegistrationServer);
+
+  /// Answers on `listener` from now on, and that the service is at `endpoint`.
+  void listenOn(kj::AutoCloseFd listener, const std::string& endpoint);
+
+private:
+  RegistrationService service_;
+  HandedServer server_;
+};
+
+}  // namespace vfiogate

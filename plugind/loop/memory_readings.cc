@@ -1,0 +1,69 @@
+#include "plugind/loop/memory_readings.h"
+
+#include "plugind/base/log_line.h"
+
+#include <string>
+#include <utility>
+
+namespace vfiogate {
+
+MemoryReadings::MemoryReadings(KubeletMemorySource& source, kj::Timer& timer,
+                               MemoryListener listener, std::function<bool()> nudge)
+    : reader_(source),
+      timer_(timer),
+      listener_(std::move(listener)),
+      nudge_(std::move(nudge)),
+      tasks_(*this) {}
+
+void MemoryReadings::beginLook() {
+  // Not now: the promise of the look before must not be dropped while it runs.
+  tasks_.add(kj::evalLater([this]() { startLook(); }));
+}
+
+void MemoryReadings::startLook() {
+  const auto versionRead = [this](const CheckpointVersion& version) {
+    listener_.versionRead(version, true, std::nullopt);
+  };
+  look_ = kj::heap<Look>(reader_, timer_, LookListener{listener_.listRead, versionRead}, nudge_);
+  looking_ = look_->run()
+                 .then([this](bool proved) { listener_.lookEnded(proved); })
+                 .eagerlyEvaluate([this](kj::Exception&& failure) { taskFailed(kj::mv(failure)); });
+}
+
+void MemoryReadings::askList() {
+  const auto asked = std::chrono::steady_clock::now();
+  tasks_.add(reader_.list().then([this, asked](Result<PodList, std::string> list) {
+    if (list) listener_.listRead(*list, asked);
+  }));
+}
+
+void MemoryReadings::checkpointReplaced() {
+  if (look_.get() != nullptr) look_->checkpointReplaced();
+}
+
+void MemoryReadings::readVersion() {
+  unread_ = true;
+  if (reading_) return;
+  reading_ = true;
+  unread_ = false;
+  const auto asked = std::chrono::steady_clock::now();
+  tasks_.add(
+      reader_.version().then([this, asked](Result<CheckpointVersion, SocketRefusal> version) {
+        reading_ = false;
+        if (version) {
+          listener_.versionRead(*version, false, asked);
+        } else {
+          logWarning(LogEvent::kCheckpointUnread, {{"why", version.error().why}});
+        }
+        if (!unread_) return;
+        checkpointReplaced();
+        readVersion();
+      }));
+}
+
+void MemoryReadings::taskFailed(kj::Exception&& exception) {
+  logError(LogEvent::kTaskFailed,
+           {{"task", "memory_readings"}, {"why", kj::str(exception).cStr()}});
+}
+
+}  // namespace vfiogate

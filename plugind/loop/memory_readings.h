@@ -1,0 +1,63 @@
+#pragma once
+// When the kubelet's memory is read: in looks, and outside of them.
+
+#include "plugind/core/kubelet_memory.h"
+#include "plugind/loop/kubelet_reader.h"
+#include "plugind/loop/look.h"
+
+#include <kj/async.h>
+#include <kj/timer.h>
+
+#include <chrono>
+#include <functional>
+#include <optional>
+
+namespace vfiogate {
+
+/// What was read, on the loop's thread.
+struct MemoryListener {
+  /// `asked`: when the List was begun.
+  std::function<void(const PodList&, std::chrono::steady_clock::time_point asked)> listRead;
+  /// `asked`: when it was begun to be read; absent in a look, which says of each when it was
+  /// written.
+  std::function<void(const CheckpointVersion&, bool inLook,
+                     std::optional<std::chrono::steady_clock::time_point> asked)>
+      versionRead;
+  std::function<void(bool proved)> lookEnded;
+};
+
+/// What cannot be read is told by nothing, but on the log. The loop's thread only.
+class MemoryReadings final : private kj::TaskSet::ErrorHandler {
+public:
+  /// `nudge` is the look's. Borrows source and timer.
+  MemoryReadings(KubeletMemorySource& source, kj::Timer& timer, MemoryListener listener,
+                 std::function<bool()> nudge);
+  KJ_DISALLOW_COPY(MemoryReadings);
+
+  KubeletReader& reader() { return reader_; }
+
+  /// Once what runs now is done: it may be the end of the look before.
+  void beginLook();
+  void askList();
+
+  /// The kubelet replaced its checkpoint, which a look waits for.
+  void checkpointReplaced();
+  /// Outside looks; once more where it was asked for again meanwhile.
+  void readVersion();
+
+private:
+  void startLook();
+  void taskFailed(kj::Exception&& exception) override;
+
+  KubeletReader reader_;
+  kj::Timer& timer_;
+  const MemoryListener listener_;
+  const std::function<bool()> nudge_;
+  kj::Own<Look> look_;
+  bool reading_ = false;  ///< a checkpoint, outside looks
+  bool unread_ = false;   ///< it was replaced meanwhile
+  kj::Promise<void> looking_ = nullptr;
+  kj::TaskSet tasks_;  // last: they use all of the above
+};
+
+}  // namespace vfiogate

@@ -1,0 +1,320 @@
+#include "plugind/loop/state_loop.h"
+
+#include "plugind/base/log_line.h"
+#include "plugind/config/config.h"
+#include "plugind/config/dra_review.h"
+#include "plugind/core/ledger/frames/empty_resources.h"
+#include "plugind/core/ledger/frames/offers.h"
+#include "plugind/core/status/explanation.h"
+#include "plugind/desk/status_json.h"
+#include "plugind/loop/start_readings.h"
+
+#include <kj/debug.h>
+#include <kj/vector.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace vfiogate {
+namespace {
+
+/// While the kubelet's memory cannot be read at the start.
+constexpr auto kBeginPause = 1 * kj::SECONDS;
+/// Before a status says what was seen last: who asks waits 100 ms.
+constexpr auto kLongestStatusLook = 50 * kj::MILLISECONDS;
+
+LedgerSettings ledgerSettings(const Settings& settings) {
+  LedgerSettings wanted;
+  wanted.grace = settings.grace;
+  wanted.allocateWait = settings.allocateWait;
+  wanted.bindDeadline = settings.bindDeadline;
+  wanted.emptyResourceAfter = settings.emptyResourceAfter;
+  wanted.flapRest = settings.flapRest;
+  wanted.refusalDetail = settings.refusalDetail;
+  return wanted;
+}
+
+template <typename T>
+std::string wordsOf(const Result<T, std::string>& read) {
+  return read ? "read" : read.error();
+}
+
+}  // namespace
+
+StateLoop::StateLoop(Settings settings, const PrivdSides& privd, const LoopParts& loop,
+                     LedgerJournal& journal, Node node)
+    : settings_(std::move(settings)),
+      privd_(privd),
+      loop_(loop),
+      journal_(journal),
+      node_(std::move(node)),
+      ledger_(ledgerSettings(settings_)),
+      holds_(privd.holds),
+      changes_(privd.binds,
+               [this](EndedChange change) {
+                 news_.changes.push_back(std::move(change));
+                 advance();
+               }),
+      specs_(privd.specs, loop.timer, [this]() { advance(); }),
+      resources_(*this, privd.sockets, loop, node_.kubeletUid),
+      memory_(privd.memory, loop.timer, memoryListener(), [this]() { return resources_.nudge(); }),
+      alarm_(loop.timer, [this]() { carryOut(ledger_.tick(now())); }),
+      tasks_(*this) {
+  tasks_.add(loop_.letterbox->run());
+}
+
+StateLoop::~StateLoop() noexcept(false) {
+  loop_.letterbox->close();
+}
+
+MemoryListener StateLoop::memoryListener() {
+  return {.listRead = [this](const PodList& list,
+                             Instant asked) { carryOut(ledger_.listRead(list, asked, now())); },
+          .versionRead =
+              [this](const CheckpointVersion& version, bool inLook, std::optional<Instant> asked) {
+                carryOut(ledger_.versionRead(version, inLook, now(), asked));
+              },
+          .lookEnded =
+              [this](bool proved) {
+                metrics_.lookEnded(proved);
+                carryOut(ledger_.lookEnded(proved, now()));
+              }};
+}
+
+Moment StateLoop::now() const {
+  std::uniform_int_distribution<std::uint16_t> draw;
+  return {std::chrono::steady_clock::now(), std::chrono::system_clock::now(), draw(loop_.random)};
+}
+
+void StateLoop::hardwareSeen(const Snapshot& snapshot) {
+  news_.hardware = snapshot;
+  specs_.privdCame();
+  advance();
+}
+
+void StateLoop::advance() {
+  const Settings& settings = news_.settings ? *news_.settings : settings_;
+  const Snapshot& hardware = news_.hardware ? *news_.hardware : ledger_.state().hardware.snapshot;
+  ResourceCatalog catalog = sortIntoResources(settings, hardware);
+  if (!specs_.settle(planSpecs(catalog, hardware, ledger_.state().records, specs_.plan()))) return;
+  const News news = std::exchange(news_, {});
+  if (news.settings) applySettings(*news.settings);
+  if (news.hardware) {
+    applyHardware(*news.hardware, std::move(catalog));
+  } else if (specs_.specs() != ledger_.state().hardware.specs) {
+    carryOut(ledger_.specsSeen(specs_.specs(), now()));
+    if (ledger_.begun()) show(ledger_.frames());
+  }
+  for (const EndedChange& change : news.changes) tellEnd(change);
+}
+
+void StateLoop::tellEnd(const EndedChange& change) {
+  carryOut(change.isBind ? ledger_.bindEnded(change.group, change.outcome, now())
+                         : ledger_.returnEnded(change.group, change.outcome, now()));
+}
+
+void StateLoop::allocationsTold(const RecordedAllocations& recorded) {
+  recorded_ = recorded;
+}
+
+void StateLoop::rightToBindTold(bool given) {
+  changes_.rightTold(given, bindsAny(settings_));
+}
+
+void StateLoop::applySettings(const Settings& settings) {
+  settings_ = settings;
+  logInfo(LogEvent::kConfigApplied, {{"resources", settings_.resources.size()}});
+  const Snapshot& hardware = ledger_.state().hardware.snapshot;
+  carryOut(ledger_.reconfigured(ledgerSettings(settings_), sortIntoResources(settings_, hardware),
+                                specs_.specs(), now()));
+  changes_.wantedNow(bindsAny(settings_));
+}
+
+void StateLoop::applyHardware(const Snapshot& hardware, ResourceCatalog catalog) {
+  if (!std::exchange(hardwareKnown_, true)) logInfo(LogEvent::kLendingOpened);
+  HardwareFacts facts = factsOf(hardware, changes_.mayBind());
+  facts.bootId = node_.bootId;
+  facts.specs = specs_.specs();
+  carryOut(ledger_.hardwareSeen(std::move(facts), std::move(catalog), now()));
+  begin();
+}
+
+void StateLoop::privdWent() {
+  news_.hardware.reset();
+  news_.changes.clear();
+  specs_.privdWent();
+  if (!std::exchange(hardwareKnown_, false)) return;  // nothing was ever shown
+  holds_.privdWent();
+  carryOut(ledger_.privdWent(now()));
+}
+
+void StateLoop::socketsAvailable() {
+  resources_.socketsCame();
+  if (claims_ != nullptr) claims_->socketsCame();
+  begin();
+}
+
+void StateLoop::kubeletAppeared(const KubeletIdentity& kubelet) {
+  carryOut(ledger_.kubeletSeen(kubelet, now()));
+  // It may be privd that is back and says who is there.
+  if (std::exchange(kubelet_, kubelet) != kubelet) {
+    if (ledger_.begun()) memory_.readVersion();  // what its memory began with
+    resources_.kubeletCame();
+  }
+  begin();
+}
+
+void StateLoop::podResourcesAppeared() {
+  begin();
+}
+
+void StateLoop::checkpointReplaced() {
+  memory_.checkpointReplaced();
+  if (!ledger_.begun()) return begin();
+  memory_.readVersion();
+}
+
+void StateLoop::configurationPosted(const std::string& text) {
+  auto posted = parseConfig(text, "the configuration");
+  const auto restart = posted ? refuseReload(settings_, posted->settings) : std::nullopt;
+  metrics_.configurationPosted(posted.has_value() && !restart);
+  if (!posted) {
+    for (const ConfigRemark& problem : posted.error()) {
+      logError(LogEvent::kConfigRefused,
+               {{"why", problem.str()}, {"then", "the one in effect stays"}});
+    }
+    return;
+  }
+  if (restart) {
+    return logError(LogEvent::kConfigRefused,
+                    {{"why", *restart}, {"then", "the one in effect stays"}});
+  }
+  if (posted->settings == (news_.settings ? *news_.settings : settings_)) return;
+  news_.settings = posted->settings;
+  advance();
+}
+
+void StateLoop::begin() {
+  if (ledger_.begun() || beginning_ || !hardwareKnown_) return;
+  beginning_ = true;
+  tasks_.add(readStartMemory().attach(kj::defer([this]() { beginning_ = false; })));
+}
+
+kj::Promise<void> StateLoop::readStartMemory() {
+  return readStart(memory_.reader(), privd_.claimSpecs)
+      .then([this](const StartReadings& read) -> kj::Promise<void> {
+        StartMemory memory;
+        if (read.version) memory.version = *read.version;
+        memory.noCheckpoint = !read.version && read.version.error().absent;
+        if (read.list) memory.list = *read.list;
+        memory.recorded = recorded_;
+        if (read.claims) {
+          memory.specs = *read.claims;
+          carryOut(ledger_.begin(memory, now()));
+        }
+        const std::string checkpoint = read.version ? "read" : read.version.error().why;
+        if (ledger_.begun()) {
+          logInfo(LogEvent::kAdopting, {{"checkpoint", checkpoint},
+                                        {"list", wordsOf(read.list)},
+                                        {"claims", wordsOf(read.claims)}});
+          memory_.readVersion();  // what this kubelet's memory began with, where it is older
+          show(ledger_.frames());
+          if (claims_ != nullptr) claims_->begun();
+          return kj::READY_NOW;
+        }
+        logWarning(LogEvent::kAdoptionWaits, {{"checkpoint", checkpoint},
+                                              {"list", wordsOf(read.list)},
+                                              {"claims", wordsOf(read.claims)}});
+        return loop_.timer.afterDelay(kBeginPause).then([this]() {
+          return hardwareKnown_ ? readStartMemory() : kj::Promise<void>(kj::READY_NOW);
+        });
+      });
+}
+
+void StateLoop::carryOut(Effects effects) {
+  for (const JournalEvent& event : effects.journal) {
+    journal_.write(event);
+    metrics_.count(event);
+  }
+  if (effects.holds) holds_.hold(*effects.holds);
+  for (const auto& [group, note] : effects.alsoHold) holds_.holdAlso(group, note);
+  if (effects.dropOtherHolds) holds_.adopted();
+  if (ledger_.begun()) show(effects.frames);
+  resources_.wantPreStart(
+      [this](const ResourceName& name) { return wantsPreStart(ledger_.state(), name); });
+  for (const ResourceName& resource : effects.ended) resources_.end(resource);
+  for (const Answer& each : effects.answers) answer(each);
+  for (const UseQuestion& question : effects.questions) ask(question);
+  for (const IommuGroupId group : effects.binds) changes_.bind(group);
+  for (const IommuGroupId group : effects.returns) changes_.giveBack(group);
+  if (effects.beginLook) memory_.beginLook();
+  if (effects.askList) memory_.askList();
+  if (claims_ != nullptr) claims_->carryOut(effects);
+  // What a spec was kept for may be over.
+  if (specs_.plan().keepsForHolders && !effects.journal.empty()) {
+    tasks_.add(kj::evalLater([this]() { advance(); }));
+  }
+  alarm_.set(ledger_.nextDeadline());
+}
+
+void StateLoop::show(const std::map<ResourceName, Frame>& frames) {
+  for (const auto& [name, frame] : frames) {
+    AdvertisedResource* resource = resources_.find(name);
+    if (resource == nullptr) {
+      const LendingSettings lending = lendingOf(ledger_.state(), name);
+      if (!mayRegister(ledger_.state().hardware.specs, name, lending, frame)) continue;
+      resource = &resources_.start(name);
+    }
+    resource->show(frame);
+  }
+}
+
+void StateLoop::ask(const UseQuestion& question) {
+  tasks_.add(privd_.eyes.look(question.group).then([this, question](GroupLook look) {
+    carryOut(ledger_.groupRead(question.group, look, question.call, now()));
+  }));
+}
+
+PluginStatus StateLoop::status() const {
+  PluginStatus status = statusOf(ledger_.state(), resources_.facts());
+  status.build = node_.build;
+  if (claims_ != nullptr) status.dra = claims_->status();
+  return status;
+}
+
+kj::Promise<std::string> StateLoop::statusJson() {
+  // Opening a device is no event of the kernel's: else privd would see it at its next rescan.
+  kj::Vector<kj::Promise<void>> looks;
+  for (const auto& [held, note] : ledger_.state().held) {
+    looks.add(privd_.eyes.look(held).then([this, group = held](GroupLook look) {
+      carryOut(ledger_.groupRead(group, look, std::nullopt, now()));
+    }));
+  }
+  auto looked = kj::joinPromises(looks.releaseAsArray()).fork();
+  // What comes too late for this answer is there for the next.
+  statusLook_ = looked.addBranch().eagerlyEvaluate(nullptr);
+  return looked.addBranch()
+      .exclusiveJoin(loop_.timer.afterDelay(kLongestStatusLook))
+      .then([this]() { return textOf(toJson(status(), now())); });
+}
+
+std::string StateLoop::explainJson(const Bdf& address) const {
+  return textOf(toJson(explain(settings_, ledger_.state(), address)));
+}
+
+kj::Promise<std::string> StateLoop::metricsText() const {
+  return privd_.discovery.discovery().then([this](const std::optional<DiscoveryCounts>& counts) {
+    return metrics_.text(status(), counts);
+  });
+}
+
+PluginReadiness StateLoop::readiness() const {
+  return readinessOf(status());
+}
+
+void StateLoop::taskFailed(kj::Exception&& exception) {
+  logError(LogEvent::kTaskFailed, {{"task", "state_loop"}, {"why", kj::str(exception).cStr()}});
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,158 @@
+#pragma once
+// Drives the ledger: tells it what happens, carries out what it asks for. Decides nothing itself.
+
+#include "plugind/base/alarm.h"
+#include "plugind/base/loop_parts.h"
+#include "plugind/core/ledger/ledger.h"
+#include "plugind/core/resource/resource_catalog.h"
+#include "plugind/core/settings.h"
+#include "plugind/desk/desk_server.h"
+#include "plugind/dra/claims/claim_ledger.h"
+#include "plugind/kubelet/advertised_resources.h"
+#include "plugind/kubelet/kubelet_sockets.h"
+#include "plugind/kubelet/memory_source.h"
+#include "plugind/kubelet/open_calls.h"
+#include "plugind/loop/group_changes.h"
+#include "plugind/loop/held_groups.h"
+#include "plugind/loop/ledger_journal.h"
+#include "plugind/loop/memory_readings.h"
+#include "plugind/loop/spec_keeper.h"
+#include "plugind/metrics/ledger_metrics.h"
+#include "plugind/privd/privd_view.h"
+
+#include <kj/async.h>
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vfiogate {
+
+/// The sides of privd that the loop uses.
+struct PrivdSides {
+  GroupEyes& eyes;
+  GroupHolds& holds;
+  GroupBinds& binds;
+  DiscoverySource& discovery;
+  KubeletSockets& sockets;
+  KubeletMemorySource& memory;
+  SpecStore& specs;
+  ClaimSpecStore& claimSpecs;
+};
+
+/// What stays as it is while the process lives.
+struct Node {
+  uid_t kubeletUid;    ///< whose connections are taken
+  std::string bootId;  ///< of the running kernel
+  BuildInfo build;     ///< of this program
+};
+
+/// Lives on the loop's thread and is told everything there.
+class StateLoop final : public PrivdEvents,
+                        public PluginEvents,
+                        public DeskSource,
+                        public ClaimLedger,
+                        private kj::TaskSet::ErrorHandler {
+public:
+  /// Borrows all but the settings and the node.
+  StateLoop(Settings settings, const PrivdSides& privd, const LoopParts& loop,
+            LedgerJournal& journal, Node node);
+  /// Closes the letterbox: gRPC's threads may still post.
+  ~StateLoop() noexcept(false);
+  KJ_DISALLOW_COPY(StateLoop);
+
+  /// Before anything is told. Borrowed.
+  void serveClaims(ClaimServer& server) { claims_ = &server; }
+
+  void hardwareSeen(const Snapshot& snapshot) override;
+  void allocationsTold(const RecordedAllocations& recorded) override;
+  void rightToBindTold(bool given) override;
+  void socketsAvailable() override;
+  void kubeletAppeared(const KubeletIdentity& kubelet) override;
+  void podResourcesAppeared() override;
+  void checkpointReplaced() override;
+  void configurationPosted(const std::string& text) override;
+  void privdWent() override;
+
+  void streamOpened(const ResourceName& name, std::shared_ptr<ListWatchStream> stream) override;
+  void streamEnded(const ResourceName& name, const ListWatchStream& stream) override;
+  void allocateAsked(const ResourceName& name, std::shared_ptr<AllocateCall> call) override;
+  void preferenceAsked(const ResourceName& resource, std::shared_ptr<PreferCall> call) override;
+  void startAsked(const ResourceName& name, std::shared_ptr<StartCall> call) override;
+  void callCancelled(const std::shared_ptr<KubeletCall>& call) override;
+
+  CallId newCall() override { return calls_.next(); }
+  void prepareAsked(CallId call, const PrepareRequest& request) override;
+  void unprepareAsked(CallId call, const ClaimName& claim) override;
+  void callDropped(CallId call) override;
+  void specWritten(const std::string& claimUid, bool written) override;
+  void specUnlinked(const std::string& claimUid, bool unlinked) override;
+  void claimChecked(const std::string& claimUid, bool ours) override;
+  const LedgerState& ledgerState() const override { return ledger_.state(); }
+  const Settings& settings() const override { return settings_; }
+
+  kj::Promise<std::string> statusJson() override;
+  std::string explainJson(const Bdf& address) const override;
+  kj::Promise<std::string> metricsText() const override;
+  PluginReadiness readiness() const override;
+
+private:
+  Moment now() const;
+  MemoryListener memoryListener();
+  /// What was told and is not the ledger's yet: the specs come first, so that they are in place
+  /// before a resource registers, before a device turns Healthy, and before a new number is shown.
+  struct News {
+    std::optional<Snapshot> hardware;
+    std::optional<Settings> settings;
+    std::vector<EndedChange> changes;  ///< what they left is in the hardware above, or known
+  };
+  /// Hands the news to the ledger as soon as privd has the specs for them.
+  void advance();
+  void applySettings(const Settings& settings);
+  void applyHardware(const Snapshot& hardware, ResourceCatalog catalog);
+  void tellEnd(const EndedChange& change);
+
+  /// Carries out what an event led to, in the order that the ledger wants, and sets the alarm.
+  void carryOut(Effects effects);
+  void show(const std::map<ResourceName, Frame>& frames);
+  void answer(const Answer& answer);
+  void ask(const UseQuestion& question);
+
+  /// Step 1 of adoption (ledger.md 6), again until it succeeds.
+  void begin();
+  kj::Promise<void> readStartMemory();
+
+  PluginStatus status() const;
+  void taskFailed(kj::Exception&& exception) override;
+
+  Settings settings_;
+  const PrivdSides privd_;
+  const LoopParts loop_;
+  LedgerJournal& journal_;
+  const Node node_;
+
+  Ledger ledger_;
+  LedgerMetrics metrics_;
+  HeldGroups holds_;
+  GroupChanges changes_;
+  SpecKeeper specs_;
+  News news_;
+  std::optional<KubeletIdentity> kubelet_;       ///< the last one that was there
+  std::optional<RecordedAllocations> recorded_;  ///< as privd told it last
+  bool hardwareKnown_ = false;
+  bool beginning_ = false;
+  OpenCalls calls_;
+  AdvertisedResources resources_;
+  ClaimServer* claims_ = nullptr;  ///< null: no DRA driver is configured
+  MemoryReadings memory_;
+  Alarm alarm_;
+  kj::Promise<void> statusLook_ = nullptr;  ///< the newest
+  kj::TaskSet tasks_;
+};
+
+}  // namespace vfiogate

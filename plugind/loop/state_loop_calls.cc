@@ -1,0 +1,72 @@
+// What the kubelet asks of the device plugins, and the answers to it.
+
+#include "plugind/base/own_threads.h"
+#include "plugind/core/resource/preferred_allocation.h"
+#include "plugind/loop/state_loop.h"
+
+#include <utility>
+
+namespace vfiogate {
+namespace {
+
+constexpr const char* kEnded = "the resource has no device any more";
+
+}  // namespace
+
+void StateLoop::streamOpened(const ResourceName& name, std::shared_ptr<ListWatchStream> stream) {
+  AdvertisedResource* resource = resources_.find(name);
+  if (resource == nullptr) return stream->end(grpc::Status(grpc::UNAVAILABLE, kEnded));
+  resource->streamOpened(std::move(stream));
+}
+
+void StateLoop::streamEnded(const ResourceName& name, const ListWatchStream& stream) {
+  AdvertisedResource* resource = resources_.find(name);
+  if (resource != nullptr) resource->streamEnded(stream);
+}
+
+void StateLoop::allocateAsked(const ResourceName& name, std::shared_ptr<AllocateCall> call) {
+  if (call->claimed()) return;  // the kubelet hung up
+  const AdvertisedResource* resource = resources_.find(name);
+  if (resource == nullptr) {
+    if (call->claim()) call->refuse(grpc::UNAVAILABLE, kEnded);
+    return;
+  }
+  if (refusedWithoutThreads(*call)) return;
+  const AllocateRequest request{name, call->ids(), resource->shown(call->ids())};
+  carryOut(ledger_.allocateAsked(calls_.open(call), request, now()));
+}
+
+void StateLoop::startAsked(const ResourceName& name, std::shared_ptr<StartCall> call) {
+  if (call->claimed()) return;
+  if (refusedWithoutThreads(*call)) return;
+  carryOut(ledger_.preStartAsked(calls_.open(call), {name, call->ids()}, now()));
+}
+
+void StateLoop::preferenceAsked(const ResourceName& /*resource*/,
+                                std::shared_ptr<PreferCall> call) {
+  std::map<std::string, Candidate> candidates;
+  for (const auto& [address, device] : ledger_.state().hardware.snapshot.devices) {
+    // The kubelet believes all of them free.
+    const bool doubtful = ledger_.holding(address) != Holding::kFree;
+    candidates.emplace(address.str(), Candidate{device.numaNode, device.group, doubtful});
+  }
+  std::vector<std::vector<std::string>> answers;
+  for (const PreferredRequest& request : call->requests()) {
+    answers.push_back(preferredDevices(request, candidates));
+  }
+  if (call->claim()) call->answer(answers);
+}
+
+void StateLoop::callCancelled(const std::shared_ptr<KubeletCall>& call) {
+  if (const auto id = calls_.forget(call)) carryOut(ledger_.callCancelled(*id, now()));
+}
+
+void StateLoop::answer(const Answer& answer) {
+  if (claims_ != nullptr && claims_->answered(answer)) return;
+  const auto ended = calls_.answer(answer);
+  if (!ended) return;
+  if (!ended->taken) return carryOut(ledger_.callCancelled(answer.call, now()));
+  if (ended->allocateTook) metrics_.allocateAnswered(*ended->allocateTook, !answer.refusal);
+}
+
+}  // namespace vfiogate

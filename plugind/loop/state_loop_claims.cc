@@ -1,0 +1,31 @@
+// What the DRA driver tells the ledger.
+
+#include "plugind/loop/state_loop.h"
+
+namespace vfiogate {
+
+void StateLoop::prepareAsked(CallId call, const PrepareRequest& request) {
+  carryOut(ledger_.prepareAsked(call, request, now()));
+}
+
+void StateLoop::unprepareAsked(CallId call, const ClaimName& claim) {
+  carryOut(ledger_.unprepareAsked(call, claim, now()));
+}
+
+void StateLoop::callDropped(CallId call) {
+  carryOut(ledger_.callCancelled(call, now()));
+}
+
+void StateLoop::specWritten(const std::string& claimUid, bool written) {
+  carryOut(ledger_.specWritten(claimUid, written, now()));
+}
+
+void StateLoop::specUnlinked(const std::string& claimUid, bool unlinked) {
+  carryOut(ledger_.specUnlinked(claimUid, unlinked, now()));
+}
+
+void StateLoop::claimChecked(const std::string& claimUid, bool ours) {
+  carryOut(ledger_.claimChecked(claimUid, ours, now()));
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,179 @@
+#include "plugind/privd/hardware_client.h"
+
+#include "plugind/base/log_line.h"
+
+#include <kj/debug.h>
+
+#include <chrono>
+#include <utility>
+
+namespace vfiogate {
+namespace {
+
+/// From a change's answer to the update that shows it, which privd has by then.
+constexpr auto kShowPatience = 10 * kj::SECONDS;
+
+}  // namespace
+
+class HardwareClient::HardwareObserver final : public schema::Observer::Server {
+public:
+  explicit HardwareObserver(HardwareClient& client) : client_(client) {}
+
+protected:
+  kj::Promise<void> changed(ChangedContext context) override {
+    client_.take(context.getParams().getUpdate());
+    return kj::READY_NOW;
+  }
+
+private:
+  HardwareClient& client_;  // the RPC system of its connection owns this
+};
+
+HardwareClient::HardwareClient(PrivdEvents& events, SessionCalls& calls, kj::Timer& timer)
+    : events_(events), calls_(calls), timer_(timer) {}
+
+kj::Promise<void> HardwareClient::subscribe() {
+  awaitingWhole_ = true;
+  auto request = KJ_ASSERT_NONNULL(calls_.session()).watchRequest();
+  request.setObserver(kj::heap<HardwareObserver>(*this));
+  return request.send().then([this](Response<schema::Session::WatchResults> response) {
+    const auto answer = response.getAnswer();
+    if (answer.isSubscription()) {
+      subscription_ = answer.getSubscription();
+    } else {
+      calls_.hangUp("it gives no right to watch: see privd's --plugind-rights");
+    }
+  });
+}
+
+void HardwareClient::take(schema::Update::Reader update) {
+  if (awaitingWhole_ && !update.isFull()) return;  // of the subscription before
+  auto decoded = decode(update);
+  if (!decoded) {
+    calls_.hangUp("it sent an update that makes no sense: " + decoded.error().what);
+    return;
+  }
+  if (hardware_.take(std::move(decoded).value()) == HardwareView::Taken::kMissing) {
+    logWarning(LogEvent::kUpdateRefused,
+               {{"why", "it does not follow the one before"}, {"then", "asked for the whole"}});
+    resubscribing_ = subscribe().eagerlyEvaluate(
+        [this](kj::Exception&& failure) { calls_.hangUp(failure.getDescription().cStr()); });
+    return;
+  }
+  awaitingWhole_ = false;
+  events_.hardwareSeen(hardware_.snapshot());
+  while (!awaited_.empty() && hardware_.shows(awaited_.begin()->first)) {
+    awaited_.extract(awaited_.begin()).mapped()->fulfill();
+  }
+}
+
+kj::Promise<GroupLook> HardwareClient::look(IommuGroupId group) {
+  if (!hardware_.snapshot().groups.contains(group)) {
+    return GroupLook{GroupLook::Answer::kVanished, {}};
+  }
+  KJ_IF_MAYBE (control, hardware_.control(group)) {
+    return calls_.pass([this, client = kj::mv(*control)]() mutable {
+      return client.lookRequest().send().then(
+          [this](Response<schema::GroupControl::LookResults> response) {
+            GroupLook look = takeLook(response.getAnswer());
+            look.onFile = response.getAnswer().getOnFile();
+            return look;
+          });
+    });
+  }
+  return GroupLook{GroupLook::Answer::kFailed, {}};
+}
+
+GroupLook HardwareClient::takeLook(schema::LookAnswer::Reader answer) {
+  if (answer.isVanished()) return {GroupLook::Answer::kVanished, {}};
+  if (!answer.isSeen()) return {GroupLook::Answer::kFailed, {}};
+  auto decoded = decode(answer.getSeen());
+  if (!decoded) {
+    calls_.hangUp("it answered a look with what makes no sense: " + decoded.error().what);
+    return {GroupLook::Answer::kFailed, {}};
+  }
+  return {GroupLook::Answer::kSeen, std::move(decoded).value().snapshot};
+}
+
+kj::Promise<void> HardwareClient::untilShown(std::uint64_t generation) {
+  if (hardware_.shows(generation)) return kj::READY_NOW;
+  auto shown = kj::newPromiseAndFulfiller<void>();
+  awaited_.emplace(generation, kj::mv(shown.fulfiller));
+  return timer_.timeoutAfter(kShowPatience, kj::mv(shown.promise))
+      .catch_([this](kj::Exception&& failure) -> kj::Promise<void> {
+        calls_.hangUp(std::string("it never showed what a change of drivers left: ") +
+                      failure.getDescription().cStr());
+        return kj::mv(failure);
+      });
+}
+
+kj::Promise<BindOutcome> HardwareClient::change(IommuGroupId group, AskForChange ask) {
+  KJ_IF_MAYBE (control, hardware_.control(group)) {
+    return calls_.passAside([this, ask, client = kj::mv(*control)]() mutable {
+      return ask(kj::mv(client)).then([this](BindAnswered answered) {
+        return untilShown(answered.generation).then([outcome = std::move(answered.outcome)]() {
+          return outcome;
+        });
+      });
+    });
+  }
+  return BindOutcome{BindOutcome::Answer::kVanished, {}};
+}
+
+template <typename Call>
+kj::Promise<Told> HardwareClient::tell(Call call) {
+  return calls_.pass([call = kj::mv(call)]() mutable {
+    return call().send().ignoreResult().then([]() { return Told::kDone; });
+  });
+}
+
+kj::Promise<Told> HardwareClient::hold(IommuGroupId group, const std::string& note) {
+  KJ_IF_MAYBE (control, hardware_.control(group)) {
+    held_.insert_or_assign(group, *control);
+    return tell([client = kj::mv(*control), note]() mutable {
+      auto request = client.allocateRequest();
+      request.setNote(note);
+      return request;
+    });
+  }
+  return Told::kFailed;
+}
+
+kj::Promise<Told> HardwareClient::drop(IommuGroupId group) {
+  auto holding = held_.extract(group);
+  kj::Maybe<schema::GroupControl::Client> control = hardware_.control(group);
+  if (!holding.empty()) control = kj::mv(holding.mapped());
+  KJ_IF_MAYBE (client, control) {
+    return tell([client = kj::mv(*client)]() mutable { return client.releaseRequest(); });
+  }
+  return Told::kFailed;
+}
+
+kj::Promise<Told> HardwareClient::adopted() {
+  KJ_IF_MAYBE (session, calls_.session()) {
+    return tell([client = *session]() mutable { return client.adoptedRequest(); });
+  }
+  return notInYet();
+}
+
+kj::Promise<DiscoveryCounts> HardwareClient::discovery() {
+  KJ_IF_MAYBE (session, calls_.session()) {
+    return calls_.pass([client = *session]() mutable {
+      return client.discoveryRequest().send().then(
+          [](Response<schema::Session::DiscoveryResults> response) {
+            const auto told = response.getCounts();
+            return DiscoveryCounts{.looks = told.getLooks(),
+                                   .sweeps = told.getSweeps(),
+                                   .failedSweeps = told.getFailedSweeps(),
+                                   .sweepTime = std::chrono::nanoseconds(told.getSweepTime()),
+                                   .hints = told.getHints(),
+                                   .foreign = told.getForeign(),
+                                   .losses = told.getLosses(),
+                                   .landlock = told.getLandlock()};
+          });
+    });
+  }
+  return notInYet();
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,62 @@
+#pragma once
+// Hears from privd of the hardware, and asks it about groups.
+
+#include "ipc/schema/helper.capnp.h"
+#include "plugind/privd/bind_client.h"
+#include "plugind/privd/hardware_view.h"
+#include "plugind/privd/privd_view.h"
+#include "plugind/privd/session_calls.h"
+
+#include <kj/async.h>
+#include <kj/timer.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace vfiogate {
+
+/// For one connection of privd's. GroupEyes, GroupHolds and GroupBinds say what each question is;
+/// here they fail where the connection does. The loop's thread only.
+class HardwareClient {
+public:
+  /// Borrows all.
+  HardwareClient(PrivdEvents& events, SessionCalls& calls, kj::Timer& timer);
+  KJ_DISALLOW_COPY(HardwareClient);
+
+  /// For the whole, from now on. Hangs up where privd gives no right to it. In a session only.
+  kj::Promise<void> subscribe();
+
+  kj::Promise<GroupLook> look(IommuGroupId group);
+  kj::Promise<BindOutcome> bind(IommuGroupId group) { return change(group, askToBind); }
+  kj::Promise<BindOutcome> giveBack(IommuGroupId group) { return change(group, askToGiveBack); }
+  kj::Promise<Told> hold(IommuGroupId group, const std::string& note);
+  kj::Promise<Told> drop(IommuGroupId group);
+  kj::Promise<Told> adopted();
+  kj::Promise<DiscoveryCounts> discovery();
+
+private:
+  class HardwareObserver;
+
+  void take(schema::Update::Reader update);
+  GroupLook takeLook(schema::LookAnswer::Reader answer);
+  template <typename Call>
+  kj::Promise<Told> tell(Call call);
+  using AskForChange = kj::Promise<BindAnswered> (*)(schema::GroupControl::Client);
+  kj::Promise<BindOutcome> change(IommuGroupId group, AskForChange ask);
+  kj::Promise<void> untilShown(std::uint64_t generation);
+
+  PrivdEvents& events_;
+  SessionCalls& calls_;
+  kj::Timer& timer_;
+  HardwareView hardware_;
+  bool awaitingWhole_ = true;
+  kj::Maybe<schema::Subscription::Client> subscription_;
+  /// What holds outlives the group, so that the hold can be dropped.
+  std::map<IommuGroupId, schema::GroupControl::Client> held_;
+  /// Who waits for a generation to be shown.
+  std::multimap<std::uint64_t, kj::Own<kj::PromiseFulfiller<void>>> awaited_;
+  kj::Promise<void> resubscribing_ = nullptr;
+};
+
+}  // namespace vfiogate

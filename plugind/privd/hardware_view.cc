@@ -1,0 +1,34 @@
+#include "plugind/privd/hardware_view.h"
+
+#include <utility>
+#include <variant>
+
+namespace vfiogate {
+
+HardwareView::Taken HardwareView::take(DecodedUpdate decoded) {
+  Update& update = decoded.update;
+  if (auto* whole = std::get_if<Snapshot>(&update.content)) {
+    snapshot_ = std::move(*whole);
+    controls_ = std::move(decoded.controls);
+  } else {
+    const auto& [base, changes] = std::get<UpdateDelta>(update.content);
+    if (!at_ || at_->epoch != update.epoch || at_->generation != base) {
+      at_.reset();
+      return Taken::kMissing;
+    }
+    for (const IommuGroup& group : changes.changedGroups) controls_.erase(group.id);
+    for (const IommuGroupId id : changes.removedGroups) controls_.erase(id);
+    controls_.merge(decoded.controls);
+    snapshot_ = apply(std::move(snapshot_), changes);
+  }
+  at_ = {update.epoch, update.generation};
+  return Taken::kNew;
+}
+
+kj::Maybe<schema::GroupControl::Client> HardwareView::control(IommuGroupId group) {
+  const auto found = controls_.find(group);
+  if (found == controls_.end()) return nullptr;
+  return found->second;
+}
+
+}  // namespace vfiogate

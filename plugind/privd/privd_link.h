@@ -1,0 +1,81 @@
+#pragma once
+// The place of privd: whoever asks something of it asks here, whether it is there or not.
+
+#include "plugind/base/log_events.h"
+#include "plugind/base/visitor.h"
+#include "plugind/privd/privd_door.h"
+#include "plugind/privd/privd_session.h"
+
+#include <kj/async.h>
+#include <kj/function.h>
+#include <kj/io.h>
+
+#include <string>
+
+namespace vfiogate {
+
+/// Takes connections for as long as it lives; answers for privd while none is there. The loop's
+/// thread only.
+class PrivdLink final : public GroupEyes,
+                        public GroupHolds,
+                        public GroupBinds,
+                        public DiscoverySource,
+                        public SpecStore,
+                        public ClaimSpecStore,
+                        public KubeletSockets,
+                        public DraSockets,
+                        public KubeletMemorySource,
+                        private kj::TaskSet::ErrorHandler {
+public:
+  using Users = PrivdDoor::Users;
+
+  /// `listener` is plugind's own.
+  PrivdLink(kj::AutoCloseFd listener, Users users, const LoopParts& loop);
+  KJ_DISALLOW_COPY(PrivdLink);
+
+  /// Starts taking connections. Borrows `events`. Connections of visitors go to
+  /// `visitor`. Call once.
+  void start(PrivdEvents& events, kj::Function<void(kj::AutoCloseFd, Visitor)> visitor);
+
+  kj::Promise<GroupLook> look(IommuGroupId group) override;
+  kj::Promise<Told> hold(IommuGroupId group, const std::string& note) override;
+  kj::Promise<Told> drop(IommuGroupId group) override;
+  kj::Promise<Told> adopted() override;
+  kj::Promise<BindOutcome> bind(IommuGroupId group) override;
+  kj::Promise<BindOutcome> giveBack(IommuGroupId group) override;
+  kj::Promise<std::optional<DiscoveryCounts>> discovery() override;
+  kj::Promise<std::optional<SpecAnswer>> declareSpecs(
+      const std::vector<StaticSpec>& specs) override;
+  kj::Promise<Result<std::vector<std::string>, SpecTrouble>> writeClaimSpec(
+      const ClaimSpec& spec) override;
+  kj::Promise<Result<Done, SpecTrouble>> unlinkClaimSpec(const std::string& uid) override;
+  kj::Promise<Result<std::vector<std::string>, SpecTrouble>> claimSpecTexts() override;
+  kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet() override;
+  kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(const ResourceName& resource) override;
+  kj::Promise<Result<PluginSocket, SocketRefusal>> listenForDra(const std::string& driver,
+                                                                DraSocket socket) override;
+  kj::Promise<Result<CheckpointFile, SocketRefusal>> checkpoint() override;
+  kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialPodResources() override;
+
+private:
+  kj::Promise<Told> unlessAway(kj::Promise<Told> told);
+  kj::Promise<BindOutcome> unlessAway(kj::Promise<BindOutcome> outcome);
+  template <typename T, typename Ask>
+  kj::Promise<Result<T, SocketRefusal>> askGate(Ask ask);
+  void begin(PrivdOpening opening);
+  void over(const std::string& why);
+  void tellGone();
+  void tellFailure(LogEvent event, const std::string& why);
+  void taskFailed(kj::Exception&& exception) override;
+
+  const LoopParts loop_;
+  PrivdDoor door_;
+  PrivdEvents* events_ = nullptr;
+  std::string lastFailure_;
+  bool there_ = false;
+  NodeLease lease_;
+  kj::Own<PrivdSession> session_;
+  kj::TaskSet tasks_;
+};
+
+}  // namespace vfiogate

@@ -1,0 +1,35 @@
+#include "plugind/privd/session_calls.h"
+
+#include <kj/debug.h>
+
+namespace vfiogate {
+namespace {
+
+/// Both together below what privd bears (kMaxOpenQuestions), with room for the session's own calls.
+constexpr unsigned kCallsAtOnce = 8;
+constexpr unsigned kChangesAtOnce = 4;
+
+}  // namespace
+
+SessionCalls::SessionCalls(kj::Timer& timer)
+    : timer_(timer), calls_(kCallsAtOnce), changes_(kChangesAtOnce) {}
+
+void SessionCalls::hangUp(const std::string& why) {
+  over_.fulfiller->fulfill(kj::cp(why));
+}
+
+void SessionCalls::end() {
+  asked_.cancel(KJ_EXCEPTION(DISCONNECTED, "privd is away"));
+}
+
+void SessionCalls::judge(const Patience& patience, const kj::Exception& failure) {
+  const bool unknown = failure.getType() == kj::Exception::Type::UNIMPLEMENTED;
+  if (unknown && patience.bearsUnknown) return;
+  hangUp(patience.failure + std::string(failure.getDescription().cStr()));
+}
+
+kj::Exception notInYet() {
+  return KJ_EXCEPTION(DISCONNECTED, "privd has not let us in yet");
+}
+
+}  // namespace vfiogate

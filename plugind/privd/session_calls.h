@@ -1,0 +1,86 @@
+#pragma once
+// How privd is asked over one connection: so many questions at a time, and none beyond its end.
+
+#include "ipc/schema/helper.capnp.h"
+#include "plugind/base/turnstile.h"
+
+#include <capnp/capability.h>
+#include <kj/async.h>
+#include <kj/timer.h>
+
+#include <string>
+
+namespace vfiogate {
+
+template <typename Results>
+using Response = capnp::Response<Results>;
+
+/// How long privd may take for an answer, and what it means that it gave none.
+struct Patience {
+  kj::Duration time;
+  const char* failure;        ///< begins the reason why the connection ends
+  bool bearsUnknown = false;  ///< it stays where privd is of a release that has no such call
+};
+
+/// Shared by the clients of one connection. The loop's thread only.
+class SessionCalls {
+public:
+  explicit SessionCalls(kj::Timer& timer);
+  KJ_DISALLOW_COPY(SessionCalls);
+
+  void begin(schema::Session::Client session) { session_ = kj::mv(session); }
+  /// Null: privd has not let us in yet.
+  kj::Maybe<schema::Session::Client>& session() { return session_; }
+
+  /// What privd does wrongly ends the connection; why, is for the log.
+  void hangUp(const std::string& why);
+  /// Resolves with the first reason to hang up. Once.
+  kj::Promise<std::string> over() { return kj::mv(over_.promise); }
+
+  /// Whoever waits for an answer is told that privd is away. Before what the calls use goes.
+  void end();
+
+  /// `promise`, which ends with the connection.
+  template <typename T>
+  kj::Promise<T> keep(kj::Promise<T> promise) {
+    return asked_.wrap(kj::mv(promise));
+  }
+
+  /// `call` returns a promise, and is called when there is a place.
+  template <typename Call>
+  auto pass(Call call) -> decltype(call()) {
+    return keep(calls_.pass(kj::mv(call)));
+  }
+
+  /// For changes of drivers: those take their time, and nobody else shall wait for it.
+  template <typename Call>
+  auto passAside(Call call) -> decltype(call()) {
+    return keep(changes_.pass(kj::mv(call)));
+  }
+
+  /// A call that fails, or takes longer, is mended by a new connection.
+  template <typename Call>
+  auto passWithin(const Patience& patience, Call call) -> decltype(call()) {
+    using Promised = decltype(call());
+    return keep(timer_.timeoutAfter(patience.time, calls_.pass(kj::mv(call)))
+                    .catch_([this, patience](kj::Exception&& failure) -> Promised {
+                      judge(patience, failure);
+                      return kj::mv(failure);
+                    }));
+  }
+
+private:
+  void judge(const Patience& patience, const kj::Exception& failure);
+
+  kj::Timer& timer_;
+  Turnstile calls_;
+  Turnstile changes_;
+  kj::Maybe<schema::Session::Client> session_;
+  kj::PromiseFulfillerPair<std::string> over_ = kj::newPromiseAndFulfiller<std::string>();
+  kj::Canceler asked_;  // last: what was asked uses all of the above
+};
+
+/// Of what is asked before privd let us in.
+kj::Exception notInYet();
+
+}  // namespace vfiogate

@@ -1,0 +1,24 @@
+#pragma once
+// A declaration of static specs on the line, and what privd says to it.
+
+#include "ipc/base/result.h"
+#include "ipc/schema/helper.capnp.h"
+#include "plugind/privd/privd_view.h"
+
+#include <string>
+#include <vector>
+
+namespace vfiogate {
+
+schema::Handles handlesOf(Backend backend);
+
+void encode(const std::vector<StaticSpec>& specs, capnp::List<schema::StaticSpec>::Builder to);
+
+/// Error: it does not fit to `specs`, in words.
+Result<SpecAnswer, std::string> decode(schema::SpecsAnswer::Reader answer,
+                                       const std::vector<StaticSpec>& specs);
+
+/// None of them is in place, all for the same reason.
+SpecAnswer answerForAll(const std::vector<StaticSpec>& specs, const std::string& trouble);
+
+}  // namespace vfiogate

@@ -1,0 +1,44 @@
+#include "privd/base/instance_lock.h"
+
+#include <kj/debug.h>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace vfiogate {
+
+bool lockIfFree(int fd) {
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+  if (errno != EWOULDBLOCK) KJ_FAIL_SYSCALL("flock", errno);
+  return false;
+}
+
+Result<InstanceLock, ReadError> InstanceLock::open(const std::string& stateDir) {
+  if (mkdir(stateDir.c_str(), 0700) != 0 && errno != EEXIST) return Failure{ReadError{errno}};
+  const std::string path = stateDir + "/lock";
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return Failure{ReadError{errno}};
+  return InstanceLock(kj::AutoCloseFd(fd));
+}
+
+bool InstanceLock::tryTake() {
+  if (!lockIfFree(file_)) return false;
+  char host[65] = {};
+  gethostname(host, sizeof(host) - 1);
+  const std::string who = "pid=" + std::to_string(getpid()) + " host=" + host + "\n";
+  KJ_SYSCALL(ftruncate(file_, 0));
+  KJ_SYSCALL(pwrite(file_, who.data(), who.size(), 0));
+  return true;
+}
+
+std::string InstanceLock::holder() const {
+  char text[128];
+  const ssize_t size = pread(file_, text, sizeof(text), 0);
+  const std::string who(text, size < 0 ? 0 : static_cast<std::size_t>(size));
+  return who.substr(0, who.find('\n'));
+}
+
+}  // namespace vfiogate

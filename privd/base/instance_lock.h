@@ -1,0 +1,33 @@
+#pragma once
+// One privd a node.
+
+#include "privd/base/open_file.h"
+
+#include <kj/io.h>
+
+#include <string>
+
+namespace vfiogate {
+
+/// Locks a file (flock) unless somebody has it locked: false then. Never waits. The lock is that of
+/// the open file: whoever is handed the descriptor has it, and it ends with the last of them.
+bool lockIfFree(int fd);
+
+/// The file `lock` in the state directory, in which whoever has it locked says who it is.
+class InstanceLock {
+public:
+  /// Makes the directory (mode 0700) if only that is missing.
+  static Result<InstanceLock, ReadError> open(const std::string& stateDir);
+
+  /// True: it is ours for as long as this lives. False: somebody else has it.
+  bool tryTake();
+
+  /// Who has it, for people: "pid=7 host=node-1". A pid of another container means little.
+  std::string holder() const;
+
+private:
+  explicit InstanceLock(kj::AutoCloseFd file) : file_(kj::mv(file)) {}
+  kj::AutoCloseFd file_;
+};
+
+}  // namespace vfiogate

@@ -1,0 +1,64 @@
+#include "privd/base/log_line.h"
+
+#include "ipc/base/line_allowance.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+
+namespace vfiogate {
+inline namespace privd_log {
+namespace {
+
+using Allowances = std::array<LineAllowance, static_cast<std::size_t>(LogEvent::kLinesLeftOut) + 1>;
+
+/// Of this process, whose stderr is one, too.
+Allowances& allowances() {
+  static Allowances all;
+  return all;
+}
+
+/// False: there was no room for it. A line above PIPE_BUF could be written in part; none is.
+bool writeLine(LogEvent event, kj::ArrayPtr<const LogField> fields) {
+  auto line = kj::str(formatLine(event, fields), "\n");
+  if (line.size() > PIPE_BUF) line = kj::str(line.slice(0, PIPE_BUF - 1), "\n");
+  return write(STDERR_FILENO, line.cStr(), line.size()) >= 0;
+}
+
+void tellLeftOutOf(LogEvent event, LineAllowance& allowance) {
+  const std::uint64_t count = allowance.takeLeftOut();
+  if (count == 0) return;
+  const LogField fields[] = {{"of", kj::str(eventName(event))}, {"count", kj::str(count)}};
+  if (writeLine(LogEvent::kLinesLeftOut, fields)) return;
+  allowance.leaveOut(count);
+}
+
+}  // namespace
+
+void logLine(LogEvent event, std::initializer_list<LogField> fields) {
+  LineAllowance& allowance = allowances().at(static_cast<std::size_t>(event));
+  if (!allowance.take(std::chrono::steady_clock::now())) return;
+  tellLeftOutOf(event, allowance);
+  if (!writeLine(event, kj::arrayPtr(fields.begin(), fields.size()))) allowance.leaveOut(1);
+}
+
+void tellLeftOut() {
+  for (std::size_t i = 0; i < allowances().size(); ++i) {
+    tellLeftOutOf(static_cast<LogEvent>(i), allowances().at(i));
+  }
+}
+
+bool neverWaitForLogReader() {
+  struct stat status = {};
+  if (fstat(STDERR_FILENO, &status) != 0) return false;
+  // Of a terminal others would find their end changed, too.
+  if (!S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode)) return false;
+  const int flags = fcntl(STDERR_FILENO, F_GETFL);
+  return flags >= 0 && fcntl(STDERR_FILENO, F_SETFL, flags | O_NONBLOCK) == 0;
+}
+
+}  // namespace privd_log
+}  // namespace vfiogate

@@ -1,0 +1,63 @@
+#include "privd/base/open_file.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace vfiogate {
+namespace {
+
+constexpr int kMostTries = 1000;
+constexpr off_t kLargestForPeer = 1 << 20;
+
+Result<kj::AutoCloseFd, ReadError> openHow(int directory, const char* path, open_how how) {
+  how.flags |= O_CLOEXEC;
+  how.resolve |= RESOLVE_NO_MAGICLINKS;
+  long fd = -1;
+  // EAGAIN: something was renamed or mounted, anywhere on the machine, while the path went up.
+  for (int tries = 0; fd < 0 && tries < kMostTries; ++tries) {
+    fd = syscall(SYS_openat2, directory, path, &how, sizeof(how));
+    if (fd < 0 && errno != EAGAIN) break;
+  }
+  if (fd < 0) return Failure{ReadError{errno}};
+  return kj::AutoCloseFd(static_cast<int>(fd));
+}
+
+}  // namespace
+
+Result<kj::AutoCloseFd, ReadError> openAt(int directory, const char* path, int flags,
+                                          std::uint64_t resolve) {
+  open_how how = {};
+  how.flags = static_cast<std::uint64_t>(flags);
+  how.resolve = resolve;
+  return openHow(directory, path, how);
+}
+
+Result<kj::AutoCloseFd, ReadError> createAt(int directory, const char* name, mode_t mode) {
+  open_how how = {};
+  how.flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
+  how.mode = mode;
+  how.resolve = RESOLVE_BENEATH;
+  return openHow(directory, name, how);
+}
+
+Result<RegularFile, ReadError> openRegular(int directory, const char* path, int flags,
+                                           std::uint64_t resolve) {
+  auto opened = openAt(directory, path, flags | O_RDONLY | O_NONBLOCK | O_NOCTTY, resolve);
+  if (!opened) return Failure{opened.error()};
+  RegularFile file{kj::mv(opened).value(), {}};
+  if (fstat(file.fd.get(), &file.status) != 0) return Failure{ReadError{errno}};
+  if (!S_ISREG(file.status.st_mode)) return Failure{ReadError{EINVAL}};
+  return file;
+}
+
+Result<RegularFile, ReadError> openForPeer(const char* path, int flags) {
+  auto opened = openRegular(AT_FDCWD, path, flags, 0);
+  if (opened && opened->status.st_size > kLargestForPeer) return Failure{ReadError{EFBIG}};
+  return opened;
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,57 @@
+#pragma once
+// How privd opens what it reads: never waiting, never a pipe or a device in a file's place.
+
+#include "ipc/base/result.h"
+
+#include <kj/io.h>
+
+#include <sys/stat.h>
+
+#include <cstdint>
+
+namespace vfiogate {
+
+/// Why something could not be read: ENOENT means that it is not there.
+struct ReadError {
+  int error;
+};
+
+/// openat2, close-on-exec. `directory` is borrowed and may be AT_FDCWD; `resolve` is of RESOLVE_*,
+/// to which RESOLVE_NO_MAGICLINKS is added.
+Result<kj::AutoCloseFd, ReadError> openAt(int directory, const char* path, int flags,
+                                          std::uint64_t resolve);
+
+/// A new file for writing, close-on-exec, of `mode` less the umask. EEXIST: the name is taken,
+/// whatever by; a link of that name is not followed.
+Result<kj::AutoCloseFd, ReadError> createAt(int directory, const char* name, mode_t mode);
+
+struct RegularFile {
+  kj::AutoCloseFd fd;
+  struct stat status;
+};
+
+/// The same, for reading. EINVAL: not a regular file.
+Result<RegularFile, ReadError> openRegular(int directory, const char* path, int flags,
+                                           std::uint64_t resolve);
+
+/// A file that is handed to a peer: of at most 1 MiB, or EFBIG.
+Result<RegularFile, ReadError> openForPeer(const char* path, int flags);
+
+/// Since 1970.
+constexpr std::int64_t nanosecondsOf(const timespec& time) {
+  return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
+}
+
+/// Tells one file from the next under the same name.
+struct FileIdentity {
+  std::uint64_t inode;
+  std::int64_t changedNs;  ///< change time, since 1970
+
+  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+};
+
+inline FileIdentity identityOf(const struct stat& status) {
+  return {status.st_ino, nanosecondsOf(status.st_ctim)};
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,36 @@
+#include "privd/base/replace_file.h"
+
+#include "privd/base/write_whole.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+namespace vfiogate {
+
+Result<Done, ReadError> replaceFile(int directory, const std::string& temporary,
+                                    const std::string& name, const std::string& text, mode_t mode,
+                                    Synced synced) {
+  auto created = createAt(directory, temporary.c_str(), mode);
+  if (!created && created.error().error == EEXIST) {  // of a privd that died meanwhile
+    if (unlinkat(directory, temporary.c_str(), 0) != 0 && errno != ENOENT) {
+      return Failure{ReadError{errno}};
+    }
+    created = createAt(directory, temporary.c_str(), mode);
+  }
+  if (!created) return Failure{created.error()};
+  const kj::AutoCloseFd file = kj::mv(created).value();
+  int error = writeWhole(file.get(), text);
+  if (error == 0 && synced == Synced::kFirst && fsync(file.get()) != 0) error = errno;
+  if (error == 0 && renameat(directory, temporary.c_str(), directory, name.c_str()) != 0) {
+    error = errno;
+  }
+  if (error == 0) return Done{};
+  // It says nothing to anybody, whether it can be taken away or not.
+  [[maybe_unused]] const int ignored = unlinkat(directory, temporary.c_str(), 0);
+  return Failure{ReadError{error}};
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,63 @@
+#pragma once
+// What speaks against a change of drivers: facts in, objections out.
+
+#include "ipc/types/binding_change.h"
+#include "ipc/types/selector.h"
+#include "ipc/types/snapshot.h"
+#include "privd/bind/plan/facts.h"
+
+#include <set>
+#include <vector>
+
+namespace vfiogate {
+
+/// Who wants it, which decides what limits apply.
+enum class ChangeBy : std::uint8_t {
+  kOperator,     ///< root, who named an address: no --allow needed
+  kDeclaration,  ///< --declare, bind --keep
+  kLending,      ///< plugind
+};
+
+/// What was configured.
+struct GuardSettings {
+  std::vector<Selector> allow;
+  std::vector<Selector> deny;
+  std::vector<GuardOverride> overrides;
+  bool allowStorage = false;
+  bool allowUnguardedUnbind = false;
+};
+
+/// Whether plugind has lent a group. kUnknown: it runs, and not all that it has lent is on file.
+enum class Lent : std::uint8_t { kNo, kYes, kUnknown };
+
+/// What is about to happen.
+struct Situation {
+  const Snapshot& snapshot;  ///< read now; has all members
+  const IommuGroup& group;
+  std::set<Bdf> changed;  ///< the members that the plan touches
+  std::set<Bdf> named;    ///< those that the order names
+  ChangeKind kind = ChangeKind::kBind;
+  ChangeBy by = ChangeBy::kOperator;
+  const GuardFacts& facts;
+  Lent lent = Lent::kNo;
+  bool operatorHeld = false;  ///< an operator took a member out of offer
+};
+
+/// All of them, overridden ones marked. `overrides` are the order's own.
+std::vector<Objection> objectionsTo(const Situation& situation, const GuardSettings& settings,
+                                    const std::vector<GuardOverride>& overrides);
+
+/// Whether an informed person may lift it.
+bool mayBeOverridden(Guard guard);
+
+/// True if one of these stands.
+bool anyStands(const std::vector<Objection>& objections);
+
+/// True for a member that a lending of its group leaves as it is: a bridge, or a part of the
+/// machine that no driver has, as the empty host bridges beside AMD's root ports.
+bool standsAside(const PciDevice& device);
+
+/// True if `settings` let a peer or a declaration touch the device at all.
+bool permits(const GuardSettings& settings, const PciDevice& device);
+
+}  // namespace vfiogate

@@ -1,0 +1,68 @@
+#include "privd/cdi/cdi_directory.h"
+
+#include "privd/base/directory_names.h"
+#include "privd/base/replace_file.h"
+#include "privd/cdi/cdi_spec.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace vfiogate {
+Result<Done, ReadError> CdiDirectory::make(const std::string& path, mode_t mode) {
+  if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST) return Failure{ReadError{errno}};
+  return Done{};
+}
+
+Result<CdiDirectory, ReadError> CdiDirectory::open(const std::string& path) {
+  auto opened = openAt(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY, 0);
+  if (!opened) return Failure{opened.error()};
+  return CdiDirectory(kj::mv(opened).value());
+}
+
+Result<std::string, ReadError> CdiDirectory::read(const std::string& name,
+                                                  std::size_t longest) const {
+  const auto file = openRegular(directory_, name.c_str(), O_NOFOLLOW, RESOLVE_BENEATH);
+  if (!file) return Failure{file.error()};
+  const auto size = static_cast<std::size_t>(file->status.st_size);
+  if (size > longest) return Failure{ReadError{EFBIG}};
+  std::string found(size, '\0');
+  std::size_t filled = 0;
+  while (filled < size) {
+    const ssize_t more = ::read(file->fd, found.data() + filled, size - filled);
+    if (more < 0) return Failure{ReadError{errno}};
+    if (more == 0) break;
+    filled += static_cast<std::size_t>(more);
+  }
+  found.resize(filled);
+  return found;
+}
+
+Result<bool, ReadError> CdiDirectory::put(const std::string& name, const std::string& text) const {
+  if (const auto said = read(name, text.size()); said && *said == text) return false;
+  const auto replaced = replaceFile(directory_, temporaryNameOf(name), name, text, 0644);
+  if (!replaced) return Failure{replaced.error()};
+  return true;
+}
+
+Result<bool, ReadError> CdiDirectory::remove(const std::string& name) const {
+  if (unlinkat(directory_, name.c_str(), 0) == 0) return true;
+  if (errno == ENOENT) return false;
+  return Failure{ReadError{errno}};
+}
+
+Result<std::vector<std::string>, ReadError> CdiDirectory::names() const {
+  auto opened = openAt(directory_, ".", O_RDONLY | O_DIRECTORY, RESOLVE_BENEATH);
+  if (!opened) return Failure{opened.error()};
+  return directoryNames(kj::mv(opened).value());
+}
+
+Result<Done, ReadError> CdiDirectory::sync() const {
+  if (fsync(directory_) != 0) return Failure{ReadError{errno}};
+  return Done{};
+}
+
+}  // namespace vfiogate

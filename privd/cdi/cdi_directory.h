@@ -1,0 +1,40 @@
+#pragma once
+// The directory in which container runtimes look for CDI specs, or one for what specs name: files
+// are put there and taken away.
+
+#include "privd/base/open_file.h"
+
+#include <string>
+#include <vector>
+
+namespace vfiogate {
+
+/// Names are single parts of a path. No link in the directory is followed. What is done is durable
+/// after sync().
+class CdiDirectory {
+public:
+  /// Makes the directory's last part where it is not there.
+  static Result<Done, ReadError> make(const std::string& path, mode_t mode = 0755);
+  /// Error: the errno of opening it, such as ENOENT.
+  static Result<CdiDirectory, ReadError> open(const std::string& path);
+
+  /// True: the file was written, whole and under its name at once; false: it said `text` already.
+  /// Error: ENOSPC, EROFS, ...; what was there before is there still.
+  Result<bool, ReadError> put(const std::string& name, const std::string& text) const;
+
+  /// True: it was there.
+  Result<bool, ReadError> remove(const std::string& name) const;
+
+  Result<std::vector<std::string>, ReadError> names() const;
+
+  /// Of a regular file. EFBIG: it is longer than `longest`; ELOOP: a link; EINVAL: something else.
+  Result<std::string, ReadError> read(const std::string& name, std::size_t longest) const;
+
+  Result<Done, ReadError> sync() const;
+
+private:
+  explicit CdiDirectory(kj::AutoCloseFd directory) : directory_(kj::mv(directory)) {}
+  kj::AutoCloseFd directory_;
+};
+
+}  // namespace vfiogate

@@ -1,0 +1,103 @@
+#include "privd/cli/base/device_json.h"
+
+#include "ipc/base/hex.h"
+
+namespace vfiogate {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kListVersion = 1;
+
+Json hexOrNull(const auto& value, int digits) {
+  return value ? Json(hexDigits(*value, digits)) : Json(nullptr);
+}
+
+Json textOrNull(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(jsonText(text));
+}
+
+Json numberOrNull(const auto& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+const char* roleName(SriovRole role) {
+  switch (role) {
+    case SriovRole::kNone:
+      return "none";
+    case SriovRole::kPhysicalFunction:
+      return "physical";
+    case SriovRole::kVirtualFunction:
+      return "virtual";
+  }
+  return "none";
+}
+
+Json sriovJson(const PciDevice& device) {
+  return {{"role", roleName(device.sriov)},
+          {"physicalFunction",
+           device.physicalFunction ? Json(device.physicalFunction->str()) : Json(nullptr)},
+          {"virtualFunctions", device.virtualFunctions}};
+}
+
+Json problemsJson(const PciDevice& device) {
+  Json problems = Json::array();
+  for (const AttributeProblem& problem : device.problems) {
+    problems.push_back({{"attribute", problem.attribute}, {"why", jsonText(problem.why)}});
+  }
+  return problems;
+}
+
+Json groupJson(const IommuGroup& group) {
+  Json members = Json::array();
+  for (const Bdf& member : group.members) members.push_back(member.str());
+  return {{"id", group.id.number()},  {"type", textOrNull(group.type)}, {"use", nameOf(group.use)},
+          {"noIommu", group.noIommu}, {"groupNode", group.groupNode},   {"members", members}};
+}
+
+}  // namespace
+
+std::string jsonText(const std::string& text) {
+  std::string clean;
+  for (const char c : text) clean += (c >= 0x20 && c <= 0x7e) ? c : '?';
+  return clean;
+}
+
+Json deviceJson(const NodeView& view, const PciDevice& device) {
+  const Viability seen = viability(view.snapshot, device.address);
+  return {{"address", device.address.str()},
+          {"vendor", hexOrNull(device.vendor, 4)},
+          {"device", hexOrNull(device.device, 4)},
+          {"subsystemVendor", hexOrNull(device.subvendor, 4)},
+          {"subsystemDevice", hexOrNull(device.subdevice, 4)},
+          {"class", hexOrNull(device.classCode, 6)},
+          {"revision", hexOrNull(device.revision, 2)},
+          {"className", jsonText(view.className(device))},
+          {"name", jsonText(view.deviceName(device))},
+          {"driver", textOrNull(device.driver)},
+          {"vfio", offersVfio(device)},
+          {"numaNode", numberOrNull(device.numaNode)},
+          {"iommuGroup", device.group ? Json(device.group->number()) : Json(nullptr)},
+          {"state", stateOf(view.snapshot, device)},
+          {"reason", seen.ready() ? Json(nullptr)
+                                  : Json(jsonText(explain(view.snapshot, device.address, seen)))},
+          {"culprit", seen.culprit ? Json(seen.culprit->str()) : Json(nullptr)},
+          {"enableCount", numberOrNull(device.enableCount)},
+          {"bootVga", device.bootVga},
+          {"sriov", sriovJson(device)},
+          {"resetMethods", textOrNull(device.resetMethods)},
+          {"pcieRoot", textOrNull(device.pcieRoot)},
+          {"problems", problemsJson(device)}};
+}
+
+Json listJson(const NodeView& view) {
+  Json devices = Json::array();
+  for (const auto& [address, device] : view.snapshot.devices) {
+    devices.push_back(deviceJson(view, device));
+  }
+  Json groups = Json::array();
+  for (const auto& [id, group] : view.snapshot.groups) groups.push_back(groupJson(group));
+  return {{"version", kListVersion}, {"groups", groups}, {"devices", devices}};
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,61 @@
+#include "privd/cli/base/node_view.h"
+
+#include "ipc/base/hex.h"
+#include "privd/scan/pci_scan.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstring>
+
+namespace vfiogate {
+
+void addViewOptions(CLI::App& command, ViewOptions& options) {
+  command.add_option("--sysfs", options.sysfs, "the root below which sysfs is found")
+      ->capture_default_str();
+  command.add_option("--dev", options.dev, "the root below which device nodes are looked for")
+      ->capture_default_str();
+  command.add_option("--pci-ids", options.pciIds, "names of devices and classes")
+      ->capture_default_str();
+}
+
+Result<NodeView, std::string> NodeView::take(const ViewOptions& options) {
+  const auto sysfs = SysfsRoot::open(options.sysfs);
+  if (!sysfs) {
+    return Failure{"--sysfs " + options.sysfs + ": " + strerror(sysfs.error().error)};
+  }
+  if (!sysfs->exists("bus/pci/devices")) {
+    return Failure{"--sysfs " + options.sysfs + ": has no bus/pci/devices: is it a sysfs?"};
+  }
+  const auto dev = DevRoot::open(options.dev);
+  if (!dev) return Failure{"--dev " + options.dev + ": " + strerror(dev.error().error)};
+  auto seen = scan(*sysfs, *dev);
+  if (!seen) {
+    return Failure{"--sysfs " + options.sysfs +
+                   ": cannot be listed: " + strerror(seen.error().error)};
+  }
+  return NodeView{std::move(seen).value(), PciIds::load(options.pciIds)};
+}
+
+std::string NodeView::className(const PciDevice& device) const {
+  if (!device.classCode) return "class unknown";
+  return names.className(*device.classCode).value_or("class " + hexDigits(*device.classCode, 6));
+}
+
+std::string NodeView::deviceName(const PciDevice& device) const {
+  if (!device.vendor || !device.device) return "unknown";
+  const auto vendor = names.vendor(*device.vendor);
+  const auto name = names.device(*device.vendor, *device.device);
+  const std::string ids = hexDigits(*device.vendor, 4) + ":" + hexDigits(*device.device, 4);
+  if (!vendor) return ids;
+  return *vendor + " " + name.value_or("[" + ids + "]");
+}
+
+std::string stateOf(const Snapshot& snapshot, const PciDevice& device) {
+  const Viability seen = viability(snapshot, device.address);
+  if (!seen.ready()) return std::string(reasonCode(seen.obstacle));
+  const auto group = snapshot.groups.find(*device.group);
+  return group != snapshot.groups.end() && group->second.use == GroupUse::kOpen ? "in-use"
+                                                                                : "passable";
+}
+
+}  // namespace vfiogate

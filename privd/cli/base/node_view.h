@@ -1,0 +1,40 @@
+#pragma once
+// What `list` and `show` know: a snapshot taken now, with names for people.
+
+#include "cli/pci_ids.h"
+#include "ipc/base/result.h"
+#include "ipc/types/viability.h"
+
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace vfiogate {
+
+/// Where to look; the options `--sysfs`, `--dev`, `--pci-ids`.
+struct ViewOptions {
+  std::string sysfs = "/sys";
+  std::string dev = "/dev";
+  std::string pciIds = "/usr/share/misc/pci.ids";
+};
+void addViewOptions(CLI::App& command, ViewOptions& options);
+
+struct NodeView {
+  Snapshot snapshot;
+  PciIds names;
+
+  /// Reads it now; needs no rights and no daemon. Error: in words.
+  static Result<NodeView, std::string> take(const ViewOptions& options);
+
+  /// "3D controller", or "class 030200" where no name is known.
+  std::string className(const PciDevice& device) const;
+  /// "NVIDIA Corporation AD102 [GeForce RTX 4090]", or "10de:2684".
+  std::string deviceName(const PciDevice& device) const;
+};
+
+/// What a person may do with the device now: "passable", "in-use", or why not ("host-driver").
+std::string stateOf(const Snapshot& snapshot, const PciDevice& device);
+
+}  // namespace vfiogate

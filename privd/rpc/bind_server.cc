@@ -1,0 +1,84 @@
+#include "privd/rpc/bind_server.h"
+
+#include "ipc/codec/bounded_lists.h"
+#include "ipc/codec/change_messages.h"
+#include "ipc/codec/checked_fields.h"
+
+#include <kj/debug.h>
+
+namespace vfiogate {
+namespace {
+
+constexpr std::size_t kLongestReason = 200;
+
+class BindDeskServer final : public schema::BindDesk::Server {
+public:
+  BindDeskServer(BindingOffice& office, AuditPeer who, kj::Function<void(kj::StringPtr)> hangUp)
+      : office_(office), who_(std::move(who)), hangUp_(kj::mv(hangUp)) {}
+
+protected:
+  kj::Promise<void> change(ChangeContext context) override {
+    auto order = decode(context.getParams().getOrder());
+    if (!order) return refuse("order", order.error().what);
+    return office_.change(std::move(order).value(), who_)
+        .then([context](const ChangeReport& report) mutable {
+          encode(report, context.getResults().initReport());
+        });
+  }
+
+  kj::Promise<void> keep(KeepContext context) override {
+    const auto act = context.getParams().getAct();
+    CheckedFields fields;
+    const Bdf address = fields.address("address", act.getAddress());
+    const std::string reason = act.isHold() ? fields.text("hold", act.getHold()) : std::string();
+    if (!act.hasAddress()) fields.refuse("address", "is missing");
+    if (act.isHold() && (reason.empty() || reason.size() > kLongestReason)) {
+      fields.refuse("hold", "is no reason of 1 to 200 bytes");
+    }
+    if (act.which() > schema::KeepAct::FORGET) fields.refuse("which", "is not a known act");
+    if (fields.error()) return refuse("act", *fields.error());
+    const auto kept = act.isHold()      ? office_.hold(address, reason, who_)
+                      : act.isRelease() ? office_.release(address, who_)
+                                        : office_.forget(address, who_);
+    if (!kept) context.getResults().setFailure(cut(kept.error()));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> kept(KeptContext context) override {
+    auto told = context.getResults();
+    encodeList(
+        office_.holds(), kMaxFunctions, [&](auto size) { return told.initHolds(size); },
+        [](const OperatorHold& hold, schema::KeptHold::Builder to) {
+          encodeAddress(hold.address, to.initAddress());
+          to.setReason(cut(hold.reason));
+          to.setSince(hold.since);
+        });
+    encodeList(
+        office_.declared(), kMaxFunctions, [&](auto size) { return told.initDeclared(size); },
+        [](const DeviceIdentity& declared, schema::KeptIdentity::Builder to) {
+          encodeAddress(declared.address, to.initAddress());
+          to.setVendor(declared.vendor);
+          to.setDevice(declared.device);
+        });
+    return kj::READY_NOW;
+  }
+
+private:
+  kj::Promise<void> refuse(kj::StringPtr what, const std::string& why) {
+    hangUp_(kj::str(what, ": ", why.c_str()));
+    return KJ_EXCEPTION(FAILED, "it makes no sense", what);
+  }
+
+  BindingOffice& office_;
+  const AuditPeer who_;
+  kj::Function<void(kj::StringPtr)> hangUp_;
+};
+
+}  // namespace
+
+schema::BindDesk::Client makeBindDesk(BindingOffice& office, AuditPeer who,
+                                      kj::Function<void(kj::StringPtr why)> hangUp) {
+  return kj::heap<BindDeskServer>(office, std::move(who), kj::mv(hangUp));
+}
+
+}  // namespace vfiogate

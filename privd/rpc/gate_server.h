@@ -1,0 +1,24 @@
+#pragma once
+// One connection's gate to the kubelet.
+
+#include "ipc/codec/descriptor_channel.h"
+#include "ipc/schema/helper.capnp.h"
+#include "privd/gate/kubelet_gate.h"
+
+#include <kj/refcount.h>
+#include <kj/timer.h>
+
+namespace vfiogate {
+
+void encode(const FileIdentity& identity, schema::FileIdentity::Builder to);
+
+/// Unlinks the DRA driver's registration socket, for want of a plugind that serves it: dead, it
+/// would cost the kubelet 10 s a try.
+void withdrawDra(const KubeletGate& gate);
+
+/// Serves `gate` to the peer at the other end of `channel`. Both outlive the returned capability;
+/// `keepsAlive` is dropped with it.
+schema::KubeletGate::Client makeGate(KubeletGate& gate, DescriptorSender& channel, kj::Timer& timer,
+                                     kj::Own<kj::Refcounted> keepsAlive);
+
+}  // namespace vfiogate

@@ -1,0 +1,62 @@
+#pragma once
+// Directories that privd can use only as long as they are the ones that it found.
+
+#include "ipc/base/result.h"
+
+#include <kj/async.h>
+#include <kj/string.h>
+#include <kj/timer.h>
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace vfiogate {
+
+struct ServeOptions;
+
+/// Whose path leads to another directory some day cannot be used by this process any more: rules of
+/// Landlock are for inodes, and a container's mount stays with the directory that was removed.
+/// Nobody tells: one looks.
+class LastingDirectories {
+public:
+  enum class IfReplaced {
+    kReachable,  ///< sockets in it are dialled, which needs no rule
+    kClosed,     ///< there is a rule for the one that was there
+  };
+  enum class IfMissing {
+    kAwaited,  ///< somebody else makes it again
+    kClosed,   ///< only privd makes it, when it starts
+  };
+
+  /// As it is now; what is not there yet is judged only once it is mounted and removed.
+  void add(const std::string& path, IfReplaced replaced, IfMissing missing);
+
+  /// The path that is of no use any more, and why: "was made anew", "was removed"; null: none.
+  struct Lost {
+    std::string path;
+    const char* why;
+  };
+  std::optional<Lost> lost() const;
+
+private:
+  struct Directory {
+    std::string path;
+    IfReplaced replaced;
+    IfMissing missing;
+    std::optional<std::pair<dev_t, ino_t>> identity;  ///< null: was not there
+  };
+  std::vector<Directory> directories_;
+};
+
+/// Those of the kubelet's, of the DRA driver's and of CDI specs. Confined: by Landlock.
+enum class Confined { kNo, kYes };
+LastingDirectories lastingDirectories(const ServeOptions& options, Confined confined);
+
+/// Resolves as soon as one is lost, with what was; looks every 2 s.
+kj::Promise<LastingDirectories::Lost> whenLost(const LastingDirectories& directories,
+                                               kj::Timer& timer);
+
+}  // namespace vfiogate

@@ -1,0 +1,101 @@
+#include "privd/scan/device_attributes.h"
+
+#include "ipc/base/hex.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace vfiogate {
+namespace {
+
+constexpr std::size_t kLongestText = 1024;
+constexpr std::size_t kLongestQuote = 40;
+
+bool isAbsent(int error) {
+  return error == ENOENT || error == ENODEV;
+}
+
+/// Text from sysfs as it may stand in a message: printable ASCII, cut.
+std::string quoted(const std::string& text) {
+  std::string shown = text.substr(0, kLongestQuote);
+  for (char& c : shown) {
+    if (c < 0x20 || c > 0x7e || c == '"') c = '?';
+  }
+  return '"' + shown + (text.size() > kLongestQuote ? "...\"" : "\"");
+}
+
+}  // namespace
+
+void DeviceAttributes::blame(const std::string& attribute, std::string why) {
+  problems_.push_back({attribute, std::move(why)});
+}
+
+std::optional<std::string> DeviceAttributes::read(const std::string& name, Need need) {
+  auto value = sysfs_.read(pathOf(name));
+  if (value) return std::move(value).value();
+  const int error = value.error().error;
+  if (!isAbsent(error)) {
+    blame(name, std::string("unreadable: ") + strerror(error));
+  } else if (need == Need::kRequired) {
+    blame(name, "absent");
+  }
+  return std::nullopt;
+}
+
+std::optional<std::uint32_t> DeviceAttributes::hex(const std::string& name, std::uint32_t most,
+                                                   Need need) {
+  const auto value = read(name, need);
+  if (!value) return std::nullopt;
+  const auto number = parseHex(*value);
+  if (number && *number <= most) return number;
+  blame(name, "malformed: " + quoted(*value));
+  return std::nullopt;
+}
+
+std::optional<std::uint32_t> DeviceAttributes::decimal(const std::string& name, Need need) {
+  const auto value = read(name, need);
+  if (!value) return std::nullopt;
+  const auto number = parseDecimal(*value);
+  if (!number) blame(name, "malformed: " + quoted(*value));
+  return number;
+}
+
+std::optional<std::uint32_t> DeviceAttributes::decimalOrMinusOne(const std::string& name) {
+  const auto value = read(name, Need::kOptional);
+  if (!value || *value == "-1") return std::nullopt;
+  const auto number = parseDecimal(*value);
+  // The schema carries it as a signed number, and no kernel has that many.
+  if (number && *number <= 0x7fffffff) return number;
+  blame(name, "malformed: " + quoted(*value));
+  return std::nullopt;
+}
+
+std::string DeviceAttributes::text(const std::string& name) {
+  const auto value = read(name, Need::kOptional);
+  if (!value) return {};
+  const bool printable = std::ranges::all_of(*value, [](char c) { return c >= 0x20 && c <= 0x7e; });
+  if (printable && value->size() <= kLongestText) return *value;
+  blame(name, "malformed: " + quoted(*value));
+  return {};
+}
+
+std::string DeviceAttributes::linkName(const std::string& name) {
+  const auto target = sysfs_.link(pathOf(name));
+  if (!target) {
+    const int error = target.error().error;
+    if (!isAbsent(error)) blame(name, std::string("unreadable: ") + strerror(error));
+    return {};
+  }
+  return target->substr(target->rfind('/') + 1);
+}
+
+std::optional<std::string> DeviceAttributes::bytes(const std::string& name, std::size_t count) {
+  auto value = sysfs_.readBytes(pathOf(name), count);
+  if (value) return std::move(value).value();
+  const int error = value.error().error;
+  blame(name, isAbsent(error) ? "absent" : std::string("unreadable: ") + strerror(error));
+  return std::nullopt;
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,50 @@
+#pragma once
+// One PCI function's attributes, each taken for what it is or named as a problem.
+
+#include "ipc/types/snapshot.h"
+#include "privd/scan/sysfs_root.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace vfiogate {
+
+/// Reads attributes below one device's directory and keeps a list of what was wrong with them.
+class DeviceAttributes {
+public:
+  DeviceAttributes(const SysfsRoot& sysfs, std::string directory)
+      : sysfs_(sysfs), directory_(std::move(directory)) {}
+
+  enum class Need {
+    kRequired,  ///< absence is a problem
+    kOptional,  ///< many devices do not have it
+  };
+
+  /// A number as the kernel writes ids, "0x10de", of at most `most`.
+  std::optional<std::uint32_t> hex(const std::string& name, std::uint32_t most, Need need);
+  /// A number from 0, "3".
+  std::optional<std::uint32_t> decimal(const std::string& name, Need need);
+  /// A number from 0, or null where the kernel says "-1".
+  std::optional<std::uint32_t> decimalOrMinusOne(const std::string& name);
+  /// Text without control characters, at most 1,024 bytes; empty: absent.
+  std::string text(const std::string& name);
+  /// The last part of where a link points; empty: no link.
+  std::string linkName(const std::string& name);
+  /// The first bytes of a binary attribute.
+  std::optional<std::string> bytes(const std::string& name, std::size_t count);
+
+  const SysfsRoot& sysfs() const { return sysfs_; }
+  std::string pathOf(const std::string& name) const { return directory_ + "/" + name; }
+  void blame(const std::string& attribute, std::string why);
+  std::vector<AttributeProblem> takeProblems() { return std::move(problems_); }
+
+private:
+  std::optional<std::string> read(const std::string& name, Need need);
+
+  const SysfsRoot& sysfs_;
+  std::string directory_;
+  std::vector<AttributeProblem> problems_;
+};
+
+}  // namespace vfiogate

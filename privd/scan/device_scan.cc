@@ -1,0 +1,159 @@
+#include "privd/scan/device_scan.h"
+
+#include "ipc/base/hex.h"
+#include "privd/scan/device_attributes.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace vfiogate {
+namespace {
+
+using Need = DeviceAttributes::Need;
+
+constexpr std::size_t kHeaderBytes = 64;
+constexpr std::size_t kHeaderTypeOffset = 0x0e;
+constexpr unsigned kMultiFunctionBit = 0x80;
+constexpr std::size_t kMostMediated = 256;
+
+template <typename T>
+std::optional<T> narrowed(std::optional<std::uint32_t> value) {
+  if (!value) return std::nullopt;
+  return static_cast<T>(*value);
+}
+
+void readIds(DeviceAttributes& from, PciDevice& device) {
+  device.vendor = narrowed<std::uint16_t>(from.hex("vendor", 0xffff, Need::kRequired));
+  device.device = narrowed<std::uint16_t>(from.hex("device", 0xffff, Need::kRequired));
+  device.subvendor = narrowed<std::uint16_t>(from.hex("subsystem_vendor", 0xffff, Need::kOptional));
+  device.subdevice = narrowed<std::uint16_t>(from.hex("subsystem_device", 0xffff, Need::kOptional));
+  device.classCode = from.hex("class", 0xffffff, Need::kRequired);
+  device.revision = narrowed<std::uint8_t>(from.hex("revision", 0xff, Need::kOptional));
+  device.modalias = from.text("modalias");
+}
+
+void readHeader(DeviceAttributes& from, PciDevice& device) {
+  const auto header = from.bytes("config", kHeaderBytes);
+  if (!header) return;
+  if (header->size() <= kHeaderTypeOffset) {
+    from.blame("config", "malformed: shorter than a header");
+    return;
+  }
+  const bool allOnes = std::ranges::all_of(*header, [](char c) { return c == '\xff'; });
+  device.answers = !allOnes;
+  if (allOnes) return;
+  const auto type = static_cast<std::uint8_t>((*header)[kHeaderTypeOffset]);
+  device.headerType = static_cast<std::uint8_t>(type & ~kMultiFunctionBit);
+}
+
+/// The number K of the directory vfio-dev/vfioK that a driver which offers VFIO makes.
+void readVfio(DeviceAttributes& from, const DevRoot& dev, PciDevice& device) {
+  const auto names = from.sysfs().names(from.pathOf(kVfioDevDirectory));
+  if (!names) {
+    const int error = names.error().error;
+    if (error != ENOENT)
+      from.blame(kVfioDevDirectory, std::string("unreadable: ") + strerror(error));
+    return;
+  }
+  for (const std::string& name : *names) {
+    if (!name.starts_with("vfio")) continue;
+    device.vfioDev = parseDecimal(name.substr(4));
+    // Kernels without cdev have the directory too, but no number of a device node in it.
+    device.cdevNode = device.vfioDev &&
+                      from.sysfs().exists(from.pathOf("vfio-dev/" + name + "/dev")) &&
+                      dev.hasCharacterDevice("vfio/devices/" + name);
+    if (device.vfioDev) return;
+  }
+  from.blame(kVfioDevDirectory, "malformed: no vfio and number in it");
+}
+
+void readSriov(DeviceAttributes& from, PciDevice& device) {
+  const std::string physical = from.linkName("physfn");
+  if (!physical.empty()) {
+    device.sriov = SriovRole::kVirtualFunction;
+    if (const auto address = Bdf::parse(physical)) {
+      device.physicalFunction = *address;
+    } else {
+      from.blame("physfn", "malformed: not a PCI address");
+    }
+    return;
+  }
+  if (!from.sysfs().exists(from.pathOf("sriov_totalvfs"))) return;
+  device.sriov = SriovRole::kPhysicalFunction;
+  // Counted, and not read from `sriov_numvfs`: on 6.1 that hangs while the number is being lowered
+  // and somebody holds one of them.
+  if (const auto names = from.sysfs().names(from.pathOf(""))) {
+    device.virtualFunctions = static_cast<std::uint32_t>(std::ranges::count_if(
+        *names, [](const std::string& name) { return name.starts_with("virtfn"); }));
+  }
+}
+
+bool isUuid(const std::string& name) {
+  if (name.size() != 36) return false;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+    if (dash ? name[i] != '-' : !parseHexDigits(name.substr(i, 1), 1)) return false;
+  }
+  return true;
+}
+
+/// Only parents of mediated devices have types of them, so only they are searched.
+void readMediated(DeviceAttributes& from, PciDevice& device) {
+  if (!from.sysfs().exists(from.pathOf(kMediatedTypes))) return;
+  const auto names = from.sysfs().names(from.pathOf(""));
+  if (!names) {
+    from.blame(kMediatedTypes, std::string("unreadable: ") + strerror(names.error().error));
+    return;
+  }
+  for (const std::string& name : *names) {
+    if (!isUuid(name) || device.mediated.size() >= kMostMediated) continue;
+    device.mediated.push_back({name, from.linkName(name + "/mdev_type")});
+  }
+}
+
+void readGroup(DeviceAttributes& from, PciDevice& device) {
+  const std::string name = from.linkName("iommu_group");
+  if (name.empty()) return;
+  if (const auto number = parseDecimal(name)) {
+    device.group = IommuGroupId(*number);
+  } else {
+    from.blame("iommu_group", "malformed: not a group's number");
+  }
+}
+
+/// The part of the device's place that names the root complex, "pci0000:00".
+std::string rootOf(const SysfsRoot& sysfs, const std::string& directory) {
+  const auto place = sysfs.link(directory);
+  if (!place) return {};
+  const std::size_t begin = place->find("/pci");
+  if (begin == std::string::npos) return {};
+  return place->substr(begin + 1, place->find('/', begin + 1) - begin - 1);
+}
+
+}  // namespace
+
+std::optional<PciDevice> readDevice(const SysfsRoot& sysfs, const DevRoot& dev,
+                                    const Bdf& address) {
+  const std::string directory = std::string(kPciDevices) + "/" + address.str();
+  DeviceAttributes from(sysfs, directory);
+  PciDevice device{.address = address};
+  readIds(from, device);
+  readHeader(from, device);
+  device.driver = from.linkName("driver");
+  readVfio(from, dev, device);
+  device.numaNode = from.decimalOrMinusOne("numa_node");
+  readGroup(from, device);
+  device.bootVga = from.decimal("boot_vga", Need::kOptional).value_or(0) == 1;
+  readSriov(from, device);
+  device.resetMethods = from.text("reset_method");
+  device.enableCount = from.decimal("enable", Need::kRequired);
+  device.pcieRoot = rootOf(sysfs, directory);
+  readMediated(from, device);
+  device.problems = from.takeProblems();
+  // One that vanished half-way looks like a broken one, but its directory is gone.
+  if (!device.problems.empty() && !sysfs.exists(directory)) return std::nullopt;
+  return device;
+}
+
+}  // namespace vfiogate

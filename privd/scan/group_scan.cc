@@ -1,0 +1,86 @@
+#include "privd/scan/group_scan.h"
+
+#include "privd/scan/device_attributes.h"
+#include "privd/scan/device_scan.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+namespace vfiogate {
+namespace {
+
+/// True if nothing says whether the device's driver offers VFIO, or whether parts of it are lent.
+bool useUnclear(const PciDevice& device) {
+  return std::ranges::any_of(device.problems, [](const AttributeProblem& problem) {
+    return problem.attribute == kVfioDevDirectory || problem.attribute == "driver" ||
+           problem.attribute == kMediatedTypes;
+  });
+}
+
+/// Ledger 3: bridges and functions on host drivers never count as use; what cannot be read is
+/// unknown, also whether something is a bridge: a switch of GPUs has a bridge's class.
+GroupUse worstUse(const Snapshot& snapshot, const IommuGroup& group) {
+  GroupUse use = GroupUse::kIdle;
+  for (const Bdf& member : group.members) {
+    const auto found = snapshot.devices.find(member);
+    if (found == snapshot.devices.end()) continue;
+    const PciDevice& device = found->second;
+    if (device.headerType.value_or(0) != 0) continue;
+    if (!device.mediated.empty() && use == GroupUse::kIdle) use = GroupUse::kBlind;
+    const bool unclear = useUnclear(device);
+    if (!device.driver.empty() && !offersVfio(device) && !unclear) continue;
+    if (!device.enableCount || unclear || !isEndpoint(device)) {
+      use = GroupUse::kUnknown;
+    } else if (*device.enableCount > 0) {
+      return GroupUse::kOpen;
+    }
+  }
+  return use;
+}
+
+/// Null: who is in the group cannot be told.
+std::optional<std::vector<Bdf>> membersOf(const SysfsRoot& sysfs, const std::string& directory) {
+  const auto names = sysfs.names(directory + "/devices");
+  if (!names) return std::nullopt;
+  std::vector<Bdf> members;
+  for (const std::string& name : *names) {
+    // Groups have members that are no PCI functions, too: platform devices, mediated devices.
+    if (const auto address = Bdf::parse(name)) members.push_back(*address);
+  }
+  std::ranges::sort(members);
+  return members;
+}
+
+}  // namespace
+
+std::optional<IommuGroup> readGroup(const SysfsRoot& sysfs, const DevRoot& dev, IommuGroupId id) {
+  const std::string number = std::to_string(id.number());
+  const std::string directory = std::string(kIommuGroups) + "/" + number;
+  if (!sysfs.exists(directory)) return std::nullopt;
+  DeviceAttributes from(sysfs, directory);
+  return IommuGroup{.id = id,
+                    .type = from.text("type"),
+                    .noIommu = from.text("name") == "vfio-noiommu",
+                    .groupNode = dev.hasCharacterDevice("vfio/" + number),
+                    .use = GroupUse::kUnknown,
+                    .members = membersOf(sysfs, directory).value_or(std::vector<Bdf>())};
+}
+
+bool offersVfioByGroup(const SysfsRoot& sysfs, const Snapshot& snapshot, const IommuGroup& group) {
+  if (sysfs.exists("class/vfio-dev")) return false;
+  if (!sysfs.exists("class/vfio/" + std::to_string(group.id.number()))) return false;
+  std::set<std::string> drivers;
+  for (const Bdf& member : group.members) {
+    const auto found = snapshot.devices.find(member);
+    if (found == snapshot.devices.end() || !isEndpoint(found->second)) continue;
+    if (!found->second.driver.empty()) drivers.insert(found->second.driver);
+  }
+  return drivers.size() == 1;
+}
+
+GroupUse useOf(const Snapshot& snapshot, const IommuGroup& group) {
+  return group.members.empty() ? GroupUse::kUnknown : worstUse(snapshot, group);
+}
+
+}  // namespace vfiogate

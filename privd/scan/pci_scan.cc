@@ -1,0 +1,165 @@
+#include "privd/scan/pci_scan.h"
+
+#include "ipc/base/hex.h"
+#include "privd/scan/device_scan.h"
+#include "privd/scan/group_scan.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace vfiogate {
+namespace {
+
+/// One look: each device and each group is read at most once.
+class Look {
+public:
+  Look(const SysfsRoot& sysfs, const DevRoot& dev, Snapshot& seen)
+      : sysfs_(sysfs), dev_(dev), seen_(seen) {}
+
+  bool at(const Places& where) {
+    noteNodes();
+    for (const Bdf& address : where.devices) readOnce(address);
+    due_.insert(where.groups.begin(), where.groups.end());
+    while (!due_.empty()) readMembership(*due_.begin());
+    for (const IommuGroupId id : done_) judgeGroup(id);
+    return changed_;
+  }
+
+private:
+  void noteNodes() {
+    const bool control = dev_.hasCharacterDevice("vfio/vfio");
+    const bool iommufd = dev_.hasCharacterDevice("iommu");
+    changed_ |= std::exchange(seen_.controlNode, control) != control;
+    changed_ |= std::exchange(seen_.iommufdNode, iommufd) != iommufd;
+    const bool vfioPci = sysfs_.exists("bus/pci/drivers/vfio-pci");
+    changed_ |= std::exchange(seen_.vfioPci, vfioPci) != vfioPci;
+  }
+
+  void wantGroup(const std::optional<IommuGroupId>& id) {
+    if (id && !done_.contains(*id)) due_.insert(*id);
+  }
+
+  /// Puts into `known` what is there now; null: nothing is.
+  template <typename Key, typename Value>
+  void put(std::map<Key, Value>& known, const Key& key, std::optional<Value> now) {
+    const auto before = known.find(key);
+    const bool was = before != known.end();
+    if (was == now.has_value() && (!was || before->second == *now)) return;
+    changed_ = true;
+    if (now) {
+      known.insert_or_assign(key, std::move(*now));
+    } else {
+      known.erase(before);
+    }
+  }
+
+  void readOnce(const Bdf& address) {
+    if (!read_.insert(address).second) return;
+    const auto known = seen_.devices.find(address);
+    if (known != seen_.devices.end()) wantGroup(known->second.group);
+    auto device = readDevice(sysfs_, dev_, address);
+    if (device) {
+      wantGroup(device->group);
+      // Its group tells, below.
+      if (known != seen_.devices.end()) device->vfioGroup = known->second.vfioGroup;
+    }
+    put(seen_.devices, address, std::move(device));
+  }
+
+  void readMembership(IommuGroupId id) {
+    due_.erase(id);
+    if (!done_.insert(id).second) return;
+    const auto known = seen_.groups.find(id);
+    auto group = readGroup(sysfs_, dev_, id);
+    std::vector<Bdf> before;
+    if (known != seen_.groups.end()) before = known->second.members;
+    const std::vector<Bdf> after = group ? group->members : std::vector<Bdf>();
+    std::vector<Bdf> moved;
+    std::ranges::set_symmetric_difference(before, after, std::back_inserter(moved));
+    for (const Bdf& address : moved) readOnce(address);
+    for (const Bdf& address : after) {
+      if (!seen_.devices.contains(address)) readOnce(address);
+    }
+    if (group && known != seen_.groups.end()) group->use = known->second.use;
+    put(seen_.groups, id, std::move(group));
+  }
+
+  void judgeGroup(IommuGroupId id) {
+    const auto found = seen_.groups.find(id);
+    if (found == seen_.groups.end()) return;
+    const bool offered = offersVfioByGroup(sysfs_, seen_, found->second);
+    for (const Bdf& address : found->second.members) {
+      const auto member = seen_.devices.find(address);
+      if (member == seen_.devices.end()) continue;
+      const bool here = offered && !member->second.driver.empty() && isEndpoint(member->second);
+      changed_ |= std::exchange(member->second.vfioGroup, here) != here;
+    }
+    const GroupUse use = useOf(seen_, found->second);
+    changed_ |= std::exchange(found->second.use, use) != use;
+  }
+
+  const SysfsRoot& sysfs_;
+  const DevRoot& dev_;
+  Snapshot& seen_;
+  std::set<Bdf> read_;
+  std::set<IommuGroupId> due_;
+  std::set<IommuGroupId> done_;
+  bool changed_ = false;
+};
+
+/// The names in a directory; none where it is not there.
+Result<std::vector<std::string>, ReadError> namesIfAny(const SysfsRoot& sysfs, const char* path) {
+  auto names = sysfs.names(path);
+  if (!names && names.error().error == ENOENT) return std::vector<std::string>();
+  return names;
+}
+
+}  // namespace
+
+void Places::add(const Places& more) {
+  devices.insert(more.devices.begin(), more.devices.end());
+  groups.insert(more.groups.begin(), more.groups.end());
+}
+
+Result<Places, ReadError> placesOf(const SysfsRoot& sysfs) {
+  const auto devices = namesIfAny(sysfs, kPciDevices);
+  const auto groups = namesIfAny(sysfs, kIommuGroups);
+  if (!devices) return Failure{devices.error()};
+  if (!groups) return Failure{groups.error()};
+  Places places;
+  for (const std::string& name : *devices) {
+    if (const auto address = Bdf::parse(name)) places.devices.insert(*address);
+  }
+  for (const std::string& name : *groups) {
+    if (const auto number = parseDecimal(name)) places.groups.insert(IommuGroupId(*number));
+  }
+  return places;
+}
+
+Places placesOf(const Snapshot& seen) {
+  Places places;
+  for (const auto& [address, device] : seen.devices) places.devices.insert(address);
+  for (const auto& [id, group] : seen.groups) places.groups.insert(id);
+  return places;
+}
+
+bool lookAt(const SysfsRoot& sysfs, const DevRoot& dev, const Places& where, Snapshot& seen) {
+  return Look(sysfs, dev, seen).at(where);
+}
+
+Result<Snapshot, ReadError> scan(const SysfsRoot& sysfs, const DevRoot& dev) {
+  const auto places = placesOf(sysfs);
+  if (!places) return Failure{places.error()};
+  Snapshot snapshot;
+  lookAt(sysfs, dev, *places, snapshot);
+  return snapshot;
+}
+
+Snapshot scanGroup(const SysfsRoot& sysfs, const DevRoot& dev, IommuGroupId id) {
+  Snapshot snapshot;
+  lookAt(sysfs, dev, {.devices = {}, .groups = {id}}, snapshot);
+  return snapshot;
+}
+
+}  // namespace vfiogate

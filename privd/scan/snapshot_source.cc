@@ -1,0 +1,181 @@
+#include "privd/scan/snapshot_source.h"
+
+#include "privd/base/log_line.h"
+#include "privd/scan/sysfs_writing.h"
+
+#include <kj/debug.h>
+
+#include <cstring>
+
+namespace vfiogate {
+namespace {
+
+/// Read between two turns of the loop, for which a hint has to wait: well below a millisecond's
+/// worth on an idle machine.
+constexpr std::size_t kPart = 8;
+
+Places everythingIn(const SysfsRoot& sysfs) {
+  auto places = placesOf(sysfs);
+  KJ_REQUIRE(places.has_value(), "sysfs cannot be listed", strerror(places.error().error));
+  return kj::mv(places).value();
+}
+
+}  // namespace
+
+Eyes eyesOn(const SysfsRoot& sysfs, const DevRoot& dev) {
+  return {.everything = [&sysfs]() { return everythingIn(sysfs); },
+          .look = [&sysfs, &dev](const Places& where,
+                                 Snapshot& seen) { return lookAt(sysfs, dev, where, seen); },
+          .writing = [&sysfs]() { return sysfsWriting(sysfs); },
+          .office = [](const Snapshot&, const IommuGroup&) { return GroupOffice{}; }};
+}
+
+SnapshotSource::SnapshotSource(kj::Timer& timer, std::uint64_t epoch, kj::Duration rescan,
+                               Eyes eyes)
+    : timer_(timer),
+      epoch_(epoch),
+      eyes_(kj::mv(eyes)),
+      sweepPace_(rescan, timer.now()),
+      tasks_(*this) {
+  KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() {
+                 const Places everything = eyes_.everything();
+                 eyes_.look(everything, seen_);
+                 seen_.sysfsWriting = eyes_.writing();
+                 askOffices(everything);
+                 publish();
+               })) {
+    taskFailed(kj::mv(*exception));
+  }
+  tasks_.add(run());
+}
+
+kj::Promise<SnapshotSource::Current> SnapshotSource::next(std::uint64_t seen) {
+  if (generation_ > seen) return current();
+  return bell_.next().then([this]() { return current(); });
+}
+
+void SnapshotSource::hint(const Places& where) {
+  const kj::TimePoint before = due();
+  if (where.empty()) {
+    sweepPace_.anywhere(timer_.now());
+  } else {
+    hinted_.add(where);
+    lookPace_.hinted(timer_.now());
+    sweepPace_.hinted(timer_.now());
+  }
+  if (due() < before) sooner_.ring();
+}
+
+kj::TimePoint SnapshotSource::due() const {
+  kj::TimePoint due = sweep_ == nullptr ? sweepPace_.due() : timer_.now();
+  KJ_IF_MAYBE (look, lookPace_.due()) due = kj::min(due, *look);
+  return due;
+}
+
+kj::Promise<void> SnapshotSource::run() {
+  return timer_.atTime(due()).exclusiveJoin(sooner_.next()).then([this]() {
+    KJ_IF_MAYBE (exception, kj::runCatchingExceptions([this]() { act(); })) {
+      taskFailed(kj::mv(*exception));  // what was seen last stands
+    }
+    return run();
+  });
+}
+
+void SnapshotSource::act() {
+  const kj::TimePoint now = timer_.now();
+  KJ_IF_MAYBE (when, lookPace_.due()) {
+    if (*when <= now) {
+      lookPace_.looked(now);
+      ++counts_.looks;
+      look(std::exchange(hinted_, Places{}));
+      return;
+    }
+  }
+  KJ_IF_MAYBE (sweep, sweep_) return goOn(*sweep);
+  if (sweepPace_.due() <= now) beginSweep();
+}
+
+void SnapshotSource::beginSweep() {
+  sweepPace_.began();
+  // Should listing fail, the next one is not due before a hint or the timer.
+  sweepPace_.ended(timer_.now(), 0 * kj::NANOSECONDS);
+  Places everything;
+  KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() { everything = eyes_.everything(); })) {
+    ++counts_.failedSweeps;
+    return taskFailed(kj::mv(*exception));
+  }
+  everything.add(placesOf(seen_));
+  Sweep sweep;
+  sweep.devices.assign(everything.devices.begin(), everything.devices.end());
+  sweep.groups = std::move(everything.groups);
+  sweep_ = kj::mv(sweep);
+}
+
+void SnapshotSource::goOn(Sweep& sweep) {
+  const auto began = kj::systemPreciseMonotonicClock().now();
+  Places part;
+  while (part.size() < kPart && sweep.next < sweep.devices.size()) {
+    part.devices.insert(sweep.devices[sweep.next++]);
+  }
+  if (part.empty()) {
+    // A group is looked at with its devices; left are those without any.
+    for (const auto& [address, device] : seen_.devices) {
+      if (device.group) sweep.groups.erase(*device.group);
+    }
+    part.groups = std::exchange(sweep.groups, {});
+  }
+  look(part);
+  sweep.spent += kj::systemPreciseMonotonicClock().now() - began;
+  if (sweep.next < sweep.devices.size() || !sweep.groups.empty()) return;
+  ++counts_.sweeps;
+  counts_.sweepTime += sweep.spent;
+  sweepPace_.ended(timer_.now(), sweep.spent);
+  sweep_ = nullptr;
+}
+
+void SnapshotSource::lookNow(const Places& where) {
+  KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() { look(where); })) {
+    taskFailed(kj::mv(*exception));
+  }
+}
+
+void SnapshotSource::look(const Places& where) {
+  const bool seen = eyes_.look(where, seen_);
+  const bool asked = askOffices(where);
+  if (!seen && !asked) return;
+  publish();
+  bell_.ring();
+}
+
+bool SnapshotSource::askOffices(const Places& where) {
+  std::set<IommuGroupId> groups = where.groups;
+  for (const Bdf& address : where.devices) {
+    const auto device = seen_.devices.find(address);
+    if (device != seen_.devices.end() && device->second.group) groups.insert(*device->second.group);
+  }
+  const std::size_t before = offices_.size();
+  std::erase_if(offices_, [this](const auto& one) { return !seen_.groups.contains(one.first); });
+  bool other = offices_.size() != before;
+  for (const IommuGroupId& id : groups) {
+    const auto group = seen_.groups.find(id);
+    if (group == seen_.groups.end()) continue;
+    const GroupOffice now = eyes_.office(seen_, group->second);
+    GroupOffice& known = offices_[id];
+    other = other || now != known;
+    known = now;
+  }
+  return other;
+}
+
+void SnapshotSource::publish() {
+  Snapshot shown = seen_;
+  for (const auto& [id, office] : offices_) shown.groups.at(id).office = office;
+  snapshot_ = std::make_shared<const Snapshot>(std::move(shown));
+  ++generation_;
+}
+
+void SnapshotSource::taskFailed(kj::Exception&& exception) {
+  logLine(LogEvent::kScanFailed, {{"error", kj::str(exception.getDescription())}});
+}
+
+}  // namespace vfiogate

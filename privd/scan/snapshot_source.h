@@ -1,0 +1,101 @@
+#pragma once
+// The hardware as it is now, for everybody who wants to know.
+
+#include "privd/base/bell.h"
+#include "privd/scan/look_pace.h"
+#include "privd/scan/pci_scan.h"
+
+#include <kj/async.h>
+#include <kj/function.h>
+#include <kj/timer.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace vfiogate {
+
+/// How the hardware is looked at.
+struct Eyes {
+  kj::Function<Places()> everything;                  ///< throws: cannot be listed
+  kj::Function<bool(const Places&, Snapshot&)> look;  ///< as lookAt()
+  kj::Function<SysfsWriting()> writing;               ///< asked once
+  /// What privd itself knows of a group, asked whenever the group was looked at.
+  kj::Function<GroupOffice(const Snapshot&, const IommuGroup&)> office;
+};
+
+/// Borrows both.
+Eyes eyesOn(const SysfsRoot& sysfs, const DevRoot& dev);
+
+/// Looks where a hint points, sweeps over everything afterwards and on a timer, and counts
+/// generations. A look that finds what was there makes no generation. A sweep goes in small parts,
+/// between which everything else goes on.
+class SnapshotSource final : private kj::TaskSet::ErrorHandler {
+public:
+  struct Current {
+    std::uint64_t epoch;       ///< drawn at the start of this process
+    std::uint64_t generation;  ///< from 1
+    std::shared_ptr<const Snapshot> snapshot;
+  };
+
+  struct Counts {
+    std::uint64_t looks = 0;
+    std::uint64_t sweeps = 0;                      ///< that came to their end
+    std::uint64_t failedSweeps = 0;                ///< sysfs could not be listed
+    kj::Duration sweepTime = 0 * kj::NANOSECONDS;  ///< spent on all sweeps
+  };
+
+  /// Sees everything before it returns; generation 0: sysfs could not be listed. `rescan` is the
+  /// longest time between two sweeps.
+  SnapshotSource(kj::Timer& timer, std::uint64_t epoch, kj::Duration rescan, Eyes eyes);
+
+  Current current() const { return {epoch_, generation_, snapshot_}; }
+  const Counts& counts() const { return counts_; }
+
+  /// Resolves with what is current as soon as its generation is above `seen`.
+  kj::Promise<Current> next(std::uint64_t seen);
+
+  /// Something may have changed there; no place at all: anywhere.
+  void hint(const Places& where);
+
+  /// Looks there before it returns.
+  void lookNow(const Places& where);
+
+private:
+  struct Sweep {
+    std::vector<Bdf> devices;
+    std::set<IommuGroupId> groups;
+    std::size_t next = 0;  ///< of `devices`
+    kj::Duration spent = 0 * kj::NANOSECONDS;
+  };
+
+  kj::Promise<void> run();
+  kj::TimePoint due() const;
+  void act();
+  void beginSweep();
+  /// Looks at the next part of a sweep, and ends it after the last.
+  void goOn(Sweep& sweep);
+  void look(const Places& where);
+  /// True if one of the groups there is in another office than before.
+  bool askOffices(const Places& where);
+  void publish();
+  void taskFailed(kj::Exception&& exception) override;
+
+  kj::Timer& timer_;
+  std::uint64_t epoch_;
+  Eyes eyes_;
+  LookPace lookPace_;
+  SweepPace sweepPace_;
+  Places hinted_;
+  kj::Maybe<Sweep> sweep_;
+  Snapshot seen_;  ///< what was read; snapshot_ is a copy with the offices that nobody changes
+  std::map<IommuGroupId, GroupOffice> offices_;
+  std::uint64_t generation_ = 0;
+  std::shared_ptr<const Snapshot> snapshot_;
+  Counts counts_;
+  Bell bell_;
+  Bell sooner_;
+  kj::TaskSet tasks_;  // last: they use all of the above
+};
+
+}  // namespace vfiogate

@@ -1,0 +1,128 @@
+#include "privd/scan/sysfs_root.h"
+
+#include "privd/base/directory_names.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace vfiogate {
+namespace {
+
+constexpr std::size_t kLongestAttribute = 4096;
+
+Result<kj::AutoCloseFd, ReadError> openRoot(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return Failure{ReadError{errno}};
+  return kj::AutoCloseFd(fd);
+}
+
+/// Opens `path` below `rootFd` (borrowed). sysfs is full of links that go up and down again: they
+/// resolve as long as they stay below the root.
+Result<kj::AutoCloseFd, ReadError> openBeneath(int rootFd, const std::string& path, int flags) {
+  return openAt(rootFd, path.c_str(), flags, RESOLVE_BENEATH);
+}
+
+}  // namespace
+
+Result<SysfsRoot, ReadError> SysfsRoot::open(const std::string& path) {
+  auto root = openRoot(path);
+  if (!root) return Failure{root.error()};
+  return SysfsRoot(kj::mv(root).value());
+}
+
+Result<std::string, ReadError> SysfsRoot::readBytes(const std::string& path,
+                                                    std::size_t bytes) const {
+  const auto file = openRegular(root_.get(), path.c_str(), 0, RESOLVE_BENEATH);
+  if (!file) return Failure{file.error()};
+  std::string text(bytes, '\0');
+  std::size_t filled = 0;
+  while (filled < bytes) {
+    const ssize_t got = ::read(file->fd.get(), text.data() + filled, bytes - filled);
+    if (got < 0) return Failure{ReadError{errno}};
+    if (got == 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  text.resize(filled);
+  return text;
+}
+
+Result<std::string, ReadError> SysfsRoot::read(const std::string& path) const {
+  auto text = readBytes(path, kLongestAttribute);
+  if (!text) return text;
+  std::string trimmed = std::move(text).value();
+  while (!trimmed.empty() && (trimmed.back() == '\n' || trimmed.back() == ' ')) trimmed.pop_back();
+  return trimmed;
+}
+
+Result<kj::AutoCloseFd, ReadError> SysfsRoot::openForWriting(const std::string& path) const {
+  auto opened = openBeneath(root_.get(), path, O_WRONLY | O_NONBLOCK | O_NOCTTY);
+  if (!opened) return Failure{opened.error()};
+  struct stat status = {};
+  if (fstat(opened->get(), &status) != 0) return Failure{ReadError{errno}};
+  if (!S_ISREG(status.st_mode)) return Failure{ReadError{EINVAL}};
+  return opened;
+}
+
+Result<std::string, ReadError> SysfsRoot::link(const std::string& path) const {
+  const auto opened = openBeneath(root_.get(), path, O_PATH | O_NOFOLLOW);
+  if (!opened) return Failure{opened.error()};
+  std::string target(kLongestAttribute, '\0');
+  const ssize_t length = readlinkat(opened->get(), "", target.data(), target.size());
+  if (length < 0) return Failure{ReadError{errno == ENOENT ? EINVAL : errno}};
+  target.resize(static_cast<std::size_t>(length));
+  return target;
+}
+
+std::string SysfsRoot::linkName(const std::string& path) const {
+  const auto target = link(path);
+  return target ? target->substr(target->rfind('/') + 1) : std::string();
+}
+
+Result<std::vector<std::string>, ReadError> SysfsRoot::names(const std::string& path) const {
+  auto opened = openBeneath(root_.get(), path, O_RDONLY | O_DIRECTORY | O_NONBLOCK);
+  if (!opened) return Failure{opened.error()};
+  auto listed = directoryNames(kj::mv(opened).value());
+  if (!listed) return listed;
+  std::vector<std::string> names = std::move(listed).value();
+  std::erase_if(names, [](const std::string& name) { return name.starts_with('.'); });
+  std::ranges::sort(names);
+  return names;
+}
+
+bool SysfsRoot::exists(const std::string& path) const {
+  const auto opened = openBeneath(root_.get(), path, O_PATH);
+  if (opened) return true;
+  const int error = opened.error().error;
+  return error == EMFILE || error == ENFILE || error == ENOMEM;
+}
+
+Result<DevRoot, ReadError> DevRoot::open(const std::string& path) {
+  auto root = openRoot(path);
+  if (!root) return Failure{root.error()};
+  return DevRoot(kj::mv(root).value());
+}
+
+Result<kj::AutoCloseFd, ReadError> DevRoot::openNode(const std::string& path, int flags) const {
+  // Looked at first: opening a pipe or a file in a node's place could do something.
+  const auto seen = openBeneath(root_.get(), path, O_PATH);
+  if (!seen) return Failure{seen.error()};
+  struct stat status = {};
+  if (fstat(seen->get(), &status) != 0) return Failure{ReadError{errno}};
+  if (!S_ISCHR(status.st_mode) && !S_ISBLK(status.st_mode)) return Failure{ReadError{EINVAL}};
+  return openBeneath(root_.get(), path, flags | O_NOCTTY);
+}
+
+bool DevRoot::hasCharacterDevice(const std::string& path) const {
+  const auto opened = openBeneath(root_.get(), path, O_PATH);
+  if (!opened) return false;
+  struct stat status = {};
+  return fstat(opened->get(), &status) == 0 && S_ISCHR(status.st_mode);
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,47 @@
+#pragma once
+// The kernel's events, and only the kernel's.
+
+#include "ipc/base/result.h"
+#include "privd/scan/pci_scan.h"
+
+#include <kj/async-unix.h>
+#include <kj/function.h>
+#include <kj/io.h>
+
+#include <cstdint>
+
+namespace vfiogate {
+
+/// A socket that hears the kernel's events in this network namespace. Error: the errno.
+Result<kj::AutoCloseFd, int> openUeventSocket();
+
+/// Calls `hint` with the places that an event names, for each that may have changed the hardware's
+/// state; without any place where that may be anywhere, also when the kernel says that events were
+/// lost. What does not come from the kernel is counted and ignored: its sender's port is not 0, or
+/// its credentials are not root's.
+class UeventListener {
+public:
+  struct Counts {
+    std::uint64_t hints = 0;
+    std::uint64_t foreign = 0;  ///< not from the kernel: ignored
+    std::uint64_t losses = 0;   ///< times that the kernel said that events were lost
+  };
+
+  UeventListener(kj::UnixEventPort& port, kj::AutoCloseFd socket,
+                 kj::Function<void(const Places&)> hint);
+
+  const Counts& counts() const { return counts_; }
+
+private:
+  kj::Promise<void> listen();
+  /// False: there may be more.
+  bool drain();
+
+  kj::AutoCloseFd socket_;
+  kj::UnixEventPort::FdObserver observer_;
+  kj::Function<void(const Places&)> hint_;
+  Counts counts_;
+  kj::Promise<void> task_;  // last: it uses all of the above
+};
+
+}  // namespace vfiogate

@@ -1,0 +1,247 @@
+#include "sim/sysfs/topology/topology_file.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "ipc/base/hex.h"
+#include "sim/sysfs/topology/topology_objects.h"
+
+namespace vfiogate::sim {
+namespace {
+
+constexpr std::uint32_t kMostGroups = 65535;
+constexpr std::uint32_t kMostNodes = 64;
+constexpr std::uint32_t kBridgeClass = 0x060400;
+
+/// "10de:2684", "10de:*" or "class=0403": a class by its first two, four or six digits.
+IdMatch readIdMatch(YamlReader& reader, const YAML::Node& node) {
+  const std::string word = reader.text(node, "ids");
+  IdMatch id;
+  if (word.starts_with("class=")) {
+    const std::string digits = word.substr(6);
+    const bool shape = digits.size() == 2 || digits.size() == 4 || digits.size() == 6;
+    const auto value = shape ? parseHexDigits(digits, digits.size()) : std::nullopt;
+    if (!value) reader.refuse(node, "ids: a class has 2, 4 or 6 hexadecimal digits: class=0300");
+    const std::uint32_t shift = shape ? static_cast<std::uint32_t>(24 - 4 * digits.size()) : 0;
+    id.classCode = value.value_or(0) << shift;
+    id.classMask = (0xffffffU << shift) & 0xffffffU;
+    return id;
+  }
+  if (word.size() == 6 && word.ends_with(":*")) {
+    const auto vendor = parseHexDigits(word.substr(0, 4), 4);
+    if (!vendor) reader.refuse(node, "ids: a vendor has 4 hexadecimal digits: 10de:*");
+    id.vendor = static_cast<std::uint16_t>(vendor.value_or(0));
+    return id;
+  }
+  const auto [vendor, device] = reader.idPair(node, "ids");
+  id.vendor = vendor;
+  id.device = device;
+  return id;
+}
+
+void readDriver(YamlReader& reader, const YAML::Node& node, Topology& topology) {
+  if (!reader.isMapping(node, {"name", "kind", "ids", "overrideOnly", "loaded", "sriov", "module"},
+                        "a driver")) {
+    return;
+  }
+  if (!node["name"]) {
+    reader.refuse(node, "a driver needs a name");
+    return;
+  }
+  DriverSpec driver;
+  driver.name = reader.text(node["name"], "name");
+  whenThere(node, "kind", [&](const YAML::Node& value) {
+    driver.kind =
+        static_cast<DriverKind>(reader.oneOf(value, "kind", {"host", "vfio", "stub", "port"}));
+  });
+  reader.forEach(node["ids"], "ids", [&](const YAML::Node& element) {
+    driver.ids.push_back(readIdMatch(reader, element));
+  });
+  whenThere(node, "overrideOnly", [&](const YAML::Node& value) {
+    driver.overrideOnly = reader.flag(value, "overrideOnly");
+  });
+  whenThere(node, "loaded",
+            [&](const YAML::Node& value) { driver.loaded = reader.flag(value, "loaded"); });
+  whenThere(node, "sriov",
+            [&](const YAML::Node& value) { driver.sriov = reader.flag(value, "sriov"); });
+  driver.module = readModule(reader, node["module"], driver.name);
+  const bool known = std::any_of(topology.drivers.begin(), topology.drivers.end(),
+                                 [&](const DriverSpec& each) { return each.name == driver.name; });
+  if (known) reader.refuse(node, "driver " + driver.name + " stands there twice");
+  topology.drivers.push_back(std::move(driver));
+}
+
+std::optional<SriovSpec> readSriov(YamlReader& reader, const YAML::Node& node) {
+  if (!reader.isMapping(node, {"total", "device", "offset", "stride", "firstGroup"}, "sriov")) {
+    return std::nullopt;
+  }
+  if (!node["total"] || !node["device"]) {
+    reader.refuse(node, "sriov needs total (functions) and device (their device id)");
+    return std::nullopt;
+  }
+  SriovSpec spec;
+  spec.total = reader.number(node["total"], "total", 256);
+  if (spec.total == 0) reader.refuse(node, "sriov: total must be at least 1");
+  spec.device = static_cast<std::uint16_t>(reader.hex(node["device"], "device", 4));
+  whenThere(node, "offset",
+            [&](const YAML::Node& value) { spec.offset = reader.number(value, "offset", 0xffff); });
+  whenThere(node, "stride",
+            [&](const YAML::Node& value) { spec.stride = reader.number(value, "stride", 0xffff); });
+  if (spec.offset == 0 || spec.stride == 0) {
+    reader.refuse(node, "sriov: offset and stride must be at least 1");
+  }
+  whenThere(node, "firstGroup", [&](const YAML::Node& value) {
+    spec.firstGroup = reader.number(value, "firstGroup", kMostGroups);
+  });
+  return spec;
+}
+
+void readIdentity(YamlReader& reader, const YAML::Node& node, Hardware& hardware) {
+  std::tie(hardware.vendor, hardware.device) = reader.idPair(node["id"], "id");
+  whenThere(node, "subsystem", [&](const YAML::Node& value) {
+    std::tie(hardware.subvendor, hardware.subdevice) = reader.idPair(value, "subsystem");
+  });
+  whenThere(node, "bridge",
+            [&](const YAML::Node& value) { hardware.bridge = reader.flag(value, "bridge"); });
+  if (!node["class"] && !hardware.bridge) {
+    reader.refuse(node, "device " + hardware.address.str() + " needs a class, as 030000");
+  }
+  hardware.classCode = node["class"] ? reader.hex(node["class"], "class", 6) : kBridgeClass;
+  whenThere(node, "revision", [&](const YAML::Node& value) {
+    hardware.revision = static_cast<std::uint8_t>(reader.hex(value, "revision", 2));
+  });
+}
+
+void readPlace(YamlReader& reader, const YAML::Node& node, Hardware& hardware) {
+  whenThere(node, "behind",
+            [&](const YAML::Node& value) { hardware.behind = reader.address(value, "behind"); });
+  whenThere(node, "group", [&](const YAML::Node& value) {
+    hardware.group = reader.number(value, "group", kMostGroups);
+  });
+  whenThere(node, "numa", [&](const YAML::Node& value) {
+    hardware.numa = static_cast<std::int32_t>(reader.number(value, "numa", kMostNodes));
+  });
+  whenThere(node, "present",
+            [&](const YAML::Node& value) { hardware.present = reader.flag(value, "present"); });
+  whenThere(node, "answers",
+            [&](const YAML::Node& value) { hardware.answers = reader.flag(value, "answers"); });
+}
+
+void readAbilities(YamlReader& reader, const YAML::Node& node, Hardware& hardware) {
+  whenThere(node, "bootVga",
+            [&](const YAML::Node& value) { hardware.bootVga = reader.flag(value, "bootVga"); });
+  reader.forEach(node["reset"], "reset", [&](const YAML::Node& value) {
+    reader.oneOf(value, "reset", {"device_specific", "acpi", "flr", "af_flr", "pm", "bus"});
+    hardware.reset.push_back(reader.text(value, "reset"));
+  });
+  whenThere(node, "driver", [&](const YAML::Node& value) {
+    const std::string name = reader.text(value, "driver");
+    hardware.driver = name == "none" ? "" : name;
+  });
+  whenThere(node, "sriov",
+            [&](const YAML::Node& value) { hardware.sriov = readSriov(reader, value); });
+  hardware.absent = reader.texts(node["absent"], "absent");
+  hardware.children = reader.texts(node["children"], "children");
+  hardware.objects = readHostObjects(reader, node);
+  const YAML::Node attributes = node["attributes"];
+  if (!attributes) return;
+  if (!attributes.IsMap()) {
+    reader.refuse(attributes, "attributes must be a mapping of file name to text");
+    return;
+  }
+  for (const auto& entry : attributes) {
+    const std::string name = reader.text(entry.first, "attributes");
+    const bool plain = entry.second.IsScalar();
+    if (!plain) reader.refuse(entry.second, "attributes: " + name + " must be a text");
+    if (plain) hardware.attributes[name] = entry.second.Scalar();
+  }
+}
+
+void readDevice(YamlReader& reader, const YAML::Node& node, Topology& topology,
+                DeviceLines& lines) {
+  const std::vector<std::string_view> keys{
+      "address", "behind",  "id",    "subsystem", "class", "revision",   "bridge", "group",
+      "numa",    "bootVga", "reset", "driver",    "sriov", "attributes", "absent", "children",
+      "present", "answers", "block", "net",       "drm",   "graphics",   "input"};
+  if (!reader.isMapping(node, keys, "a device")) return;
+  if (!node["address"] || !node["id"]) {
+    reader.refuse(node, "a device needs an address and an id");
+    return;
+  }
+  const auto address = reader.address(node["address"], "address");
+  if (!address) return;
+  Hardware hardware(*address);
+  readIdentity(reader, node, hardware);
+  readPlace(reader, node, hardware);
+  readAbilities(reader, node, hardware);
+  const auto [place, fresh] = lines.emplace(*address, lineOf(node));
+  if (!fresh) {
+    reader.refuse(node, "device " + address->str() + " stands there already, in line " +
+                            std::to_string(place->second));
+  }
+  topology.hardware.insert_or_assign(*address, std::move(hardware));
+}
+
+void readNode(YamlReader& reader, const YAML::Node& root, Topology& topology) {
+  whenThere(root, "kernel", [&](const YAML::Node& value) {
+    topology.readsWaitForUnbind = reader.oneOf(value, "kernel", {"6.1", "6.12", "7.2"}) == 0;
+  });
+  whenThere(root, "iommu", [&](const YAML::Node& value) {
+    topology.iommu =
+        static_cast<IommuMode>(reader.oneOf(value, "iommu", {"on", "off", "unsafe-noiommu"}));
+  });
+  whenThere(root, "groupType", [&](const YAML::Node& value) {
+    reader.oneOf(value, "groupType", {"DMA-FQ", "DMA", "identity"});
+    topology.groupType = reader.text(value, "groupType");
+  });
+  whenThere(root, "cdev",
+            [&](const YAML::Node& value) { topology.cdev = reader.flag(value, "cdev"); });
+  whenThere(root, "numaNodes", [&](const YAML::Node& value) {
+    topology.numaNodes = static_cast<std::int32_t>(reader.number(value, "numaNodes", kMostNodes));
+    if (topology.numaNodes == 0) reader.refuse(value, "numaNodes must be at least 1");
+  });
+}
+
+void readRoot(YamlReader& reader, const YAML::Node& root, Topology& topology) {
+  if (!reader.isMapping(root,
+                        {"kernel", "iommu", "groupType", "cdev", "numaNodes", "drivers", "devices",
+                         "virtualDisks"},
+                        "a topology")) {
+    return;
+  }
+  readNode(reader, root, topology);
+  reader.forEach(root["drivers"], "drivers",
+                 [&](const YAML::Node& node) { readDriver(reader, node, topology); });
+  reader.forEach(root["virtualDisks"], "virtualDisks", [&](const YAML::Node& node) {
+    topology.virtualDisks.push_back(readVirtualDisk(reader, node));
+  });
+  DeviceLines lines;
+  reader.forEach(root["devices"], "devices",
+                 [&](const YAML::Node& node) { readDevice(reader, node, topology, lines); });
+  for (auto& [address, hardware] : topology.hardware) {
+    hardware.multifunction = std::any_of(
+        topology.hardware.begin(), topology.hardware.end(), [&at = address](const auto& other) {
+          const Bdf& near = other.first;
+          return near != at && near.segment() == at.segment() && near.bus() == at.bus() &&
+                 near.device() == at.device();
+        });
+  }
+  if (!reader.error()) checkTopology(topology, lines, reader);
+}
+
+}  // namespace
+
+Result<Topology, TopologyError> parseTopology(const std::string& text) {
+  YamlReader reader;
+  Topology topology;
+  try {  // yaml-cpp tells of malformed documents in no other way
+    readRoot(reader, YAML::Load(text), topology);
+  } catch (const YAML::Exception& problem) {
+    reader.refuse(problem.mark.line + 1, "not YAML: " + problem.msg);
+  }
+  if (reader.error()) return Failure{*reader.error()};
+  return topology;
+}
+
+}  // namespace vfiogate::sim

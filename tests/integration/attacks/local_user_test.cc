@@ -1,0 +1,284 @@
+// A hostile local user at the places where privd and plugind can be met.
+
+#include "tests/integration/netd_case.h"
+#include "tests/support/played/service_watch.h"
+#include "tests/support/played/stranger.h"
+
+#include <gmock/gmock.h>
+
+#include <fcntl.h>
+#include <linux/keyctl.h>
+#include <sched.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+
+namespace vfiogate::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+sockaddr_un localAddress(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
+  return address;
+}
+
+int connectTo(const std::string& path, int fd) {
+  const sockaddr_un address = localAddress(path);
+  return connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 ? 0 : errno;
+}
+
+int listenOn(const std::string& path) {
+  const sockaddr_un address = localAddress(path);
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  return bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 ? 0 : errno;
+}
+
+int newSocket() {
+  return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+}
+
+/// Where everything is.
+struct Places {
+  std::string privdSocket;
+  std::string plugindSocket;
+  std::string pluginSocket;  ///< of a resource, in the kubelet's directory
+  pid_t privd;
+  pid_t plugind;
+};
+
+struct LocalAct {
+  const char* name;
+  int (*carryOut)(const Places& places);
+  int error;
+};
+void PrintTo(const LocalAct& row, std::ostream* out) {
+  *out << row.name;
+}
+
+// What both a stranger and a tenant who chose the user try.
+int connectsToPrivd(const Places& at) {
+  return connectTo(at.privdSocket, newSocket());
+}
+int connectsToADevicePlugin(const Places& at) {
+  return connectTo(at.pluginSocket, newSocket());
+}
+int listensBesideTheKubelet(const Places& at) {
+  return listenOn(at.pluginSocket + "2");
+}
+int killsPlugind(const Places& at) {
+  return kill(at.plugind, SIGKILL) == 0 ? 0 : errno;
+}
+int tracesPlugind(const Places& at) {
+  return ptrace(PTRACE_SEIZE, at.plugind, nullptr, nullptr) == 0 ? 0 : errno;
+}
+int readsPlugindsMemory(const Places& at) {
+  const std::string memory = "/proc/" + std::to_string(at.plugind) + "/mem";
+  return open(memory.c_str(), O_RDONLY | O_CLOEXEC) >= 0 ? 0 : errno;
+}
+
+class LocalUser : public NetdCase {
+protected:
+  Places places() {
+    Places found{node_->privdSocket(), node_->plugindSocket(), "", node_->privd->pid(),
+                 node_->plugind->pid()};
+    for (const auto& entry : fs::directory_iterator(node_->directory("kubelet/device-plugins"))) {
+      const std::string name = entry.path().filename();
+      if (name.starts_with("vfiogate-")) found.pluginSocket = entry.path();
+    }
+    return found;
+  }
+  bool lends() {
+    std::string error;
+    node_->kubelet.offer(kGpus, {"0000:01:00.0"}, error);
+    return error.empty();
+  }
+};
+
+class LocalUserActs : public LocalUser, public testing::WithParamInterface<LocalAct> {};
+
+TEST_P(LocalUserActs, AreRefused) {
+  startAll();
+  const Places where = places();
+  EXPECT_EQ(asStranger([&] { return GetParam().carryOut(where); }), GetParam().error)
+      << strerror(GetParam().error) << " is expected";
+  EXPECT_TRUE(ServiceWatch(where.privd, where.privdSocket).serves());
+  EXPECT_TRUE(lends()) << node_->said();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, LocalUserActs,
+    testing::Values(
+        LocalAct{"ConnectsToPrivd", connectsToPrivd, EACCES},
+        LocalAct{"ConnectsToADevicePlugin", connectsToADevicePlugin, EACCES},
+        LocalAct{"ListensBesidePrivd",
+                 [](const Places& at) { return listenOn(at.privdSocket + "2"); }, EACCES},
+        LocalAct{"ListensBesidePlugind",
+                 [](const Places& at) { return listenOn(at.plugindSocket + "2"); }, EACCES},
+        LocalAct{"ListensBesideTheKubelet", listensBesideTheKubelet, EACCES},
+        LocalAct{"RemovesPlugindsSocket",
+                 [](const Places& at) { return unlink(at.plugindSocket.c_str()) == 0 ? 0 : errno; },
+                 EACCES},
+        LocalAct{"MovesPrivdsSocket",
+                 [](const Places& at) {
+                   return rename(at.privdSocket.c_str(), (at.privdSocket + "2").c_str()) == 0
+                              ? 0
+                              : errno;
+                 },
+                 EACCES},
+        // Where listenAt() makes a socket before it renames it.
+        LocalAct{"LinksWherePlugindsSocketIsMade",
+                 [](const Places& at) {
+                   const std::string name =
+                       fs::path(at.plugindSocket).parent_path() / ".plugind.sock";
+                   return symlink("/etc/passwd", name.c_str()) == 0 ? 0 : errno;
+                 },
+                 EACCES},
+        LocalAct{"LinksWhereAPluginsSocketIsMade",
+                 [](const Places& at) {
+                   const std::string name = fs::path(at.pluginSocket).parent_path() / ".x.sock";
+                   return symlink("/etc/passwd", name.c_str()) == 0 ? 0 : errno;
+                 },
+                 EACCES},
+        LocalAct{"KillsPrivd",
+                 [](const Places& at) { return kill(at.privd, SIGKILL) == 0 ? 0 : errno; }, EPERM},
+        LocalAct{"KillsPlugind", killsPlugind, EPERM},
+        LocalAct{"TracesPlugind", tracesPlugind, EPERM},
+        LocalAct{"ReadsPlugindsMemory", readsPlugindsMemory, EACCES}),
+    [](const auto& row) { return std::string(row.param.name); });
+
+// A tenant chooses plugind's user for a pod: in namespaces of its own, as a pod's are. Its sockets
+// stay in reach here, which no pod's are.
+class TenantsActs : public LocalUser, public testing::WithParamInterface<LocalAct> {
+protected:
+  static int asTenant(const std::function<int()>& act) {
+    return inAProcess([&act]() {
+      if (unshare(CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC) != 0) return 253;
+      return asUser(kPlugindUid, act);  // the first of its PID namespace
+    });
+  }
+};
+
+TEST_P(TenantsActs, GetNothingForChoosingPlugindsUser) {
+  startAll();
+  const Places where = places();
+  EXPECT_EQ(asTenant([&] { return GetParam().carryOut(where); }), GetParam().error)
+      << strerror(GetParam().error) << " is expected";
+  EXPECT_TRUE(lends()) << node_->said();
+  EXPECT_EQ(getUntil("/healthz", 200).code, 200);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, TenantsActs,
+    testing::Values(
+        LocalAct{"ConnectsToPrivd", connectsToPrivd, EACCES},
+        LocalAct{"ConnectsToADevicePlugin", connectsToADevicePlugin, EACCES},
+        LocalAct{"ListensBesideTheKubelet", listensBesideTheKubelet, EACCES},
+        LocalAct{"KillsPlugind", killsPlugind, ESRCH},
+        // All that it may signal are those that it sees.
+        LocalAct{"KillsAllThatItMay",
+                 [](const Places& /*at*/) { return kill(-1, SIGKILL) == 0 ? 0 : errno; }, ESRCH},
+        LocalAct{"TracesPlugind", tracesPlugind, ESRCH},
+        // By the node's own /proc, which no pod has.
+        LocalAct{"ReadsPlugindsMemory", readsPlugindsMemory, EACCES},
+        // A quota of the uid, of which plugind takes nothing.
+        LocalAct{"FillsTheUsersKeyring",
+                 [](const Places& /*at*/) {
+                   for (int i = 0; i < 10'000; ++i) {
+                     const std::string name = "tenant" + std::to_string(i);
+                     const long key =
+                         syscall(SYS_add_key, "user", name.c_str(), "x", 1, KEY_SPEC_USER_KEYRING);
+                     if (key < 0) return errno == EDQUOT ? 0 : errno;
+                   }
+                   return 0;
+                 },
+                 0},
+        LocalAct{"FillsTheUsersSignals",
+                 [](const Places& /*at*/) {
+                   sigset_t blocked;
+                   sigemptyset(&blocked);
+                   sigaddset(&blocked, SIGRTMIN);
+                   sigprocmask(SIG_BLOCK, &blocked, nullptr);
+                   const rlimit none{.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+                   setrlimit(RLIMIT_SIGPENDING, &none);
+                   for (int i = 0; i < 200'000; ++i) {
+                     if (sigqueue(getpid(), SIGRTMIN, sigval{}) != 0) return 0;
+                   }
+                   return 0;
+                 },
+                 0}),
+    [](const auto& row) { return std::string(row.param.name); });
+
+// Anybody may dial plugind's socket, and is sent away.
+TEST_F(LocalUser, AFloodAtPlugindsSocketHoldsNobodyUp) {
+  startAll();
+  ASSERT_EQ(getUntil("/healthz", 200).code, 200) << node_->said();
+  const ProcessSize before = sizeOf(node_->plugind->pid());
+  int told[2];
+  int done[2];
+  ASSERT_EQ(pipe2(told, O_CLOEXEC), 0);
+  ASSERT_EQ(pipe2(done, O_CLOEXEC), 0);
+  std::thread stranger([&] {
+    asStranger([&, path = node_->plugindSocket()] {
+      static const char garbage[4096] = {};
+      for (int i = 0; i < 900; ++i) {  // all kept open
+        const int fd = newSocket();
+        connectTo(path, fd);
+        send(fd, garbage, sizeof(garbage), MSG_DONTWAIT | MSG_NOSIGNAL);
+      }
+      char byte = 0;
+      return write(told[1], &byte, 1) == 1 && read(done[0], &byte, 1) == 1 ? 0 : 1;
+    });
+  });
+  char byte = 0;
+  EXPECT_EQ(read(told[0], &byte, 1), 1);
+  const ProcessSize meanwhile = sizeOf(node_->plugind->pid());
+  EXPECT_LE(meanwhile.descriptors, before.descriptors + 8) << meanwhile.str();
+  EXPECT_TRUE(lends()) << node_->said();
+  EXPECT_EQ(getUntil("/healthz", 200).code, 200);
+  ChildProcess status({"/usr/bin/setpriv", "--reuid=64532", "--regid=64532", "--clear-groups",
+                       builtProgram("plugind"), "status", "--listen", node_->plugindSocket()},
+                      programEnvironment());
+  EXPECT_EQ(status.wait(), 0) << status.output();
+  EXPECT_EQ(write(done[1], &byte, 1), 1);
+  stranger.join();
+  for (const int fd : {told[0], told[1], done[0], done[1]}) close(fd);
+  EXPECT_LE(node_->plugind->count("event=peer_refused"), 60U) << "told at most once a second";
+}
+
+// As somebody could lay it who has plugind's directory: privd follows it, and sees who listens.
+TEST_F(LocalUser, ALinkInPlugindsPlaceLeadsPrivdToNobody) {
+  const std::string theirs = node_->directory("theirs");
+  fs::create_directory(theirs);
+  ASSERT_EQ(chown(theirs.c_str(), kStranger, kStranger), 0);
+  fs::create_symlink(theirs + "/their.sock", node_->plugindSocket());
+  const int fd = newSocket();
+  ASSERT_EQ(seteuid(kStranger), 0);
+  const sockaddr_un address = localAddress(theirs + "/their.sock");
+  const int bound = bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  const int listening = listen(fd, 4);
+  chmod((theirs + "/their.sock").c_str(), 0777);
+  ASSERT_EQ(seteuid(0), 0);
+  ASSERT_EQ(bound, 0);
+  ASSERT_EQ(listening, 0);
+  ASSERT_TRUE(node_->startPrivd()) << node_->said();
+  ASSERT_TRUE(node_->privd->says("event=plugind_refused")) << node_->said();
+  EXPECT_THAT(node_->privd->output(), testing::HasSubstr("uid=65534 expected=64532"));
+  const int dialled = accept4(fd, nullptr, nullptr, SOCK_CLOEXEC);
+  char byte = 0;
+  EXPECT_EQ(read(dialled, &byte, 1), 0) << "it was told something";
+  close(dialled);
+  close(fd);
+}
+
+}  // namespace
+}  // namespace vfiogate::test

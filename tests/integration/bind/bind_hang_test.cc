@@ -1,0 +1,96 @@
+// Writes that the kernel keeps: reported as stuck, and nothing else waits for them.
+
+#include "tests/integration/bind/bind_case.h"
+
+#include <chrono>
+
+namespace vfiogate::test {
+namespace {
+
+using testing::HasSubstr;
+
+class Hang : public BindCase {
+protected:
+  void SetUp() override {
+    BindCase::SetUp();
+    if (IsSkipped()) return;
+    bring(kLaptop);
+    before_ = node_->state();
+    ASSERT_TRUE(node_->serve()) << node_->daemon().output();
+  }
+  /// The Wi-Fi card's bind hangs at its third write; returns what the command came to.
+  void getStuck() {
+    ASSERT_EQ(node_->ctl("hang-nth 3"), "ok\n");
+    const auto begin = std::chrono::steady_clock::now();
+    auto change = node_->begin({"bind", kWifi, "-o", "json"});
+    ASSERT_EQ(node_->ctl("await-waiting 1"), "ok\n");
+    // Others are served at once, while it is not yet known that it is stuck.
+    const Ended other = bindGpu();
+    EXPECT_EQ(other.code, 0) << other.text;
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+    stuck_ = {change->wait(), change->outputWhole()};
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+  }
+
+  TreeState before_;
+  Ended stuck_;
+};
+
+TEST_F(Hang, AStuckWriteIsReportedAndTheDaemonServesOn) {
+  getStuck();
+  EXPECT_EQ(stuck_.code, 3) << stuck_.text;
+  const auto report = stuck_.json();
+  ASSERT_TRUE(report.is_object()) << stuck_.text;
+  EXPECT_EQ(report.at("outcome"), "stuck");
+  ASSERT_EQ(report.at("differences").size(), 1U);
+  EXPECT_THAT(std::string(report.at("differences")[0]),
+              testing::AllOf(HasSubstr(kWifi), HasSubstr("has not come back")));
+  EXPECT_EQ(node_->daemon().count("event=write_stuck"), 1U);
+  EXPECT_EQ(node_->audit().back().at("outcome"), "stuck");
+  // Nothing more is written where the kernel is stuck, in either direction.
+  const std::size_t written = node_->writes().size();
+  for (const char* verb : {"bind", "unbind"}) {
+    const Ended again = node_->change({verb, kWifi});
+    EXPECT_EQ(again.code, 1) << again.text;
+    EXPECT_THAT(again.text, HasSubstr("a write of privd's is stuck in it"));
+  }
+  EXPECT_EQ(node_->writes().size(), written);
+  EXPECT_EQ(node_->change({"unbind", kGpu}).code, 0) << "others go on";
+}
+
+TEST_F(Hang, WhenItComesBackItIsToldRecordedAndMended) {
+  getStuck();
+  ASSERT_EQ(node_->ctl("unhang"), "ok\n");
+  EXPECT_TRUE(node_->daemon().says("event=write_ended_late")) << node_->daemon().output();
+  EXPECT_EQ(node_->driverOf(kWifi), "vfio-pci") << "it happened after all";
+  const Ended wifi = node_->change({"unbind", kWifi});
+  EXPECT_EQ(wifi.code, 0) << wifi.text;
+  // The log line comes before the record; the unbind's records come after it.
+  std::size_t late = 0;
+  for (const auto& record : node_->audit()) {
+    if (record.at("kind") == "note" && record.at("operation") == "late-end") ++late;
+  }
+  EXPECT_EQ(late, 1U);
+  EXPECT_EQ(node_->change({"unbind", kGpu}).code, 0);
+  EXPECT_EQ(node_->state(), before_);
+  expectGoodLog();
+}
+
+TEST_F(Hang, AnUnbindThatHangsOnOneFunctionGivesTheOtherBack) {
+  ASSERT_EQ(bindGpu().code, 0);
+  ASSERT_EQ(node_->ctl(std::string("hang ") + kAudio + " bind"), "ok\n");
+  const Ended ended = node_->change({"unbind", kGpu, "-o", "json"});
+  EXPECT_EQ(ended.code, 3) << ended.text;
+  const auto report = ended.json();
+  ASSERT_TRUE(report.is_object()) << ended.text;
+  EXPECT_EQ(report.at("outcome"), "stuck");
+  EXPECT_EQ(node_->driverOf(kGpu), "vfio-pci") << "a change that failed is undone";
+  ASSERT_EQ(node_->ctl("unhang"), "ok\n");
+  EXPECT_TRUE(node_->daemon().says("event=write_ended_late"));
+  const Ended again = node_->change({"unbind", kGpu});
+  EXPECT_EQ(again.code, 0) << again.text;
+  EXPECT_EQ(node_->state(), before_);
+}
+
+}  // namespace
+}  // namespace vfiogate::test

@@ -1,0 +1,269 @@
+#include "tests/integration/faults/fault_steps.h"
+
+#include "ipc/schema/helper.capnp.h"
+
+#include <sys/syscall.h>
+
+#include <algorithm>
+
+namespace vfiogate::test {
+namespace {
+
+using Kind = RpcMessage::Kind;
+
+/// Streams of a connection that the kubelet dials: it asks for options first, then watches.
+constexpr std::uint32_t kOptions = 1;
+constexpr std::uint32_t kWatch = 3;
+constexpr std::uint32_t kFirstCall = 5;
+
+struct Method {
+  std::uint64_t interface;
+  std::uint16_t ordinal;
+};
+constexpr Method kLook{capnp::typeId<schema::GroupControl>(), 0};
+constexpr Method kHold{capnp::typeId<schema::GroupControl>(), 1};
+constexpr Method kCheckpoint{capnp::typeId<schema::KubeletGate>(), 3};
+
+bool hasFrame(const Sight& sight, std::uint8_t type, std::uint32_t from, std::uint32_t to) {
+  return std::ranges::any_of(sight.frames, [&](const HttpFrame& frame) {
+    return frame.type == type && frame.stream >= from && frame.stream <= to;
+  });
+}
+
+bool hasCallHead(const Sight& sight) {
+  return hasFrame(sight, HttpFrame::kHeaders, kFirstCall, UINT32_MAX);
+}
+
+/// plugind's, over this line, in this direction.
+bool isPlugind(const Sight& sight, Line line, bool sends, bool returned) {
+  return !sight.privd && sight.moved && sight.moved->line == line && sight.moved->sends == sends &&
+         sight.call.returned == returned;
+}
+
+bool isAsked(const Sight& sight, const Method& method) {
+  if (!isPlugind(sight, Line::kPrivilege, true, true)) return false;
+  return std::ranges::any_of(sight.messages, [&](const RpcMessage& message) {
+    return message.kind == Kind::kCall && message.interface == method.interface &&
+           message.method == method.ordinal;
+  });
+}
+
+/// privd is about to send the answer.
+bool isAnswered(const Sight& sight, const Questions& open, const Method& method) {
+  if (!sight.privd || sight.call.returned) return false;
+  return std::ranges::any_of(sight.messages, [&](const RpcMessage& message) {
+    if (message.kind != Kind::kReturn) return false;
+    const auto asked = open.find(message.question);
+    return asked != open.end() && asked->second.interface == method.interface &&
+           asked->second.method == method.ordinal;
+  });
+}
+
+bool isConnected(const Sight& sight, std::string_view directory) {
+  return sight.privd && sight.call.number == SYS_connect && sight.call.returned &&
+         sight.call.result == 0 && pathOf(sight.call).find(directory) != std::string::npos;
+}
+
+bool isListen(const Sight& sight, bool returned) {
+  return sight.privd && sight.call.number == SYS_listen && sight.call.returned == returned;
+}
+
+bool writesFrame(const Sight& sight, bool returned) {
+  return isPlugind(sight, Line::kPlugin, true, returned) &&
+         hasFrame(sight, HttpFrame::kData, kWatch, kWatch);
+}
+
+bool isReceived(const Sight& sight) {
+  return isPlugind(sight, Line::kPlugin, false, true) && hasCallHead(sight);
+}
+
+bool isBeforeReply(const Sight& sight) {
+  return isPlugind(sight, Line::kPlugin, true, false) && hasCallHead(sight);
+}
+
+bool isReplied(const Sight& sight) {
+  return isPlugind(sight, Line::kPlugin, true, true) && hasCallHead(sight);
+}
+
+constexpr auto kPrivd = Victim::kPrivd;
+constexpr auto kPlugind = Victim::kPlugind;
+constexpr auto kKubelet = Victim::kKubelet;
+
+std::vector<Step> registrationSteps() {
+  constexpr auto kOp = Operation::kRegister;
+  return {
+      {"dialled",
+       kOp,
+       [](const Sight& s, const Questions&) { return isConnected(s, "/device-plugins/"); },
+       {}},
+      {"before listen",
+       kOp,
+       [](const Sight& s, const Questions&) { return isListen(s, false); },
+       {}},
+      {"after listen",
+       kOp,
+       [](const Sight& s, const Questions&) { return isListen(s, true); },
+       {kPrivd}},
+      {"Register sent",
+       kOp,
+       [](const Sight& s, const Questions&) {
+         return isPlugind(s, Line::kRegistration, true, true) &&
+                hasFrame(s, HttpFrame::kHeaders, 1, UINT32_MAX);
+       },
+       {kPlugind}},
+      {"options asked",
+       kOp,
+       [](const Sight& s, const Questions&) {
+         return isPlugind(s, Line::kPlugin, true, false) &&
+                hasFrame(s, HttpFrame::kHeaders, kOptions, kOptions);
+       },
+       {}},
+      {"Register answered",
+       kOp,
+       [](const Sight& s, const Questions&) {
+         return isPlugind(s, Line::kRegistration, false, true) &&
+                hasFrame(s, HttpFrame::kHeaders, 1, UINT32_MAX);
+       },
+       {}},
+      {"ListAndWatch opened",
+       kOp,
+       [](const Sight& s, const Questions&) {
+         return isPlugind(s, Line::kPlugin, false, true) &&
+                hasFrame(s, HttpFrame::kHeaders, kWatch, kWatch);
+       },
+       {kKubelet}},
+      {"first frame",
+       kOp,
+       [](const Sight& s, const Questions&) { return writesFrame(s, false); },
+       {kPlugind}},
+  };
+}
+
+std::vector<Step> allocateSteps() {
+  constexpr auto kOp = Operation::kAllocate;
+  return {
+      {"received", kOp, [](const Sight& s, const Questions&) { return isReceived(s); }, {}},
+      {"look asked",
+       kOp,
+       [](const Sight& s, const Questions&) { return isAsked(s, kLook); },
+       {kPrivd}},
+      {"look answered",
+       kOp,
+       [](const Sight& s, const Questions& open) { return isAnswered(s, open, kLook); },
+       {kPlugind}},
+      {"held",
+       kOp,
+       [](const Sight& s, const Questions& open) { return isAnswered(s, open, kHold); },
+       {kPrivd}},
+      {"frame sent",
+       kOp,
+       [](const Sight& s, const Questions&) { return writesFrame(s, true); },
+       {}},
+      {"before reply",
+       kOp,
+       [](const Sight& s, const Questions&) { return isBeforeReply(s); },
+       {kPlugind}},
+      {kUnrecorded, kOp, nullptr, {kPlugind, kKubelet}},
+      {kRecorded, kOp, nullptr, {}},
+      {"checkpoint asked",
+       kOp,
+       [](const Sight& s, const Questions&) { return isAsked(s, kCheckpoint); },
+       {}},
+      {"checkpoint answered",
+       kOp,
+       [](const Sight& s, const Questions& open) { return isAnswered(s, open, kCheckpoint); },
+       {}},
+  };
+}
+
+// PreStart is judged by what is known already: nobody is asked anything in it.
+std::vector<Step> otherSteps() {
+  constexpr auto kAdopt = Operation::kAdopt;
+  constexpr auto kStart = Operation::kPreStart;
+  return {
+      {"List asked",
+       kAdopt,
+       [](const Sight& s, const Questions&) { return isConnected(s, "/pod-resources/"); },
+       {}},
+      {"nudge",
+       kAdopt,
+       [](const Sight& s, const Questions&) { return writesFrame(s, false); },
+       {kPlugind}},
+      {"checkpoint answered",
+       kAdopt,
+       [](const Sight& s, const Questions& open) { return isAnswered(s, open, kCheckpoint); },
+       {}},
+      {"received", kStart, [](const Sight& s, const Questions&) { return isReceived(s); }, {}},
+      {"before reply",
+       kStart,
+       [](const Sight& s, const Questions&) { return isBeforeReply(s); },
+       {kPrivd, kPlugind}},
+      {"replied", kStart, [](const Sight& s, const Questions&) { return isReplied(s); }, {}},
+
+      {"frame being written",
+       Operation::kFrame,
+       [](const Sight& s, const Questions&) { return writesFrame(s, false); },
+       {kPlugind}},
+      {"frame written",
+       Operation::kFrame,
+       [](const Sight& s, const Questions&) { return writesFrame(s, true); },
+       {}},
+      {"end of stream",
+       Operation::kStreamEnd,
+       [](const Sight& s, const Questions&) {
+         return isPlugind(s, Line::kPlugin, false, true) &&
+                (s.moved->bytes.empty() || hasFrame(s, HttpFrame::kReset, kWatch, kWatch));
+       },
+       {}},
+  };
+}
+
+}  // namespace
+
+const char* nameOf(Victim victim) {
+  switch (victim) {
+    case Victim::kPrivd:
+      return "privd";
+    case Victim::kPlugind:
+      return "plugind";
+    case Victim::kKubelet:
+      return "kubelet";
+  }
+  return "nobody";
+}
+
+std::string Step::str() const {
+  static const std::map<Operation, std::string> kNames{
+      {Operation::kRegister, "registration"}, {Operation::kAllocate, "Allocate"},
+      {Operation::kAdopt, "adoption"},        {Operation::kPreStart, "PreStart"},
+      {Operation::kFrame, "stream"},          {Operation::kStreamEnd, "stream"}};
+  return kNames.at(operation) + ": " + name;
+}
+
+const std::vector<Step>& faultSteps() {
+  static const std::vector<Step> all = [] {
+    std::vector<Step> steps = registrationSteps();
+    for (const auto& more : {allocateSteps(), otherSteps()}) {
+      steps.insert(steps.end(), more.begin(), more.end());
+    }
+    return steps;
+  }();
+  return all;
+}
+
+bool StepSight::isAt(const SeenCall& call) {
+  Sight sight{.privd = call.process == privd_, .call = call, .moved = passing(call)};
+  if (sight.moved && sight.moved->line == Line::kPrivilege) {
+    sight.messages = messagesIn(sight.moved->bytes);
+  } else if (sight.moved) {
+    sight.frames = framesIn(sight.moved->bytes);
+  }
+  // Noted before it is sent: the answer may come before the call has returned.
+  const bool asks = !sight.privd && sight.moved && sight.moved->sends && !call.returned;
+  for (const RpcMessage& message : sight.messages) {
+    if (asks && message.kind == Kind::kCall) open_[message.question] = message;
+  }
+  return step_.isAt(sight, open_);
+}
+
+}  // namespace vfiogate::test

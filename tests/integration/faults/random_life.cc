@@ -1,0 +1,245 @@
+// The steps of a random life.
+
+#include "tests/integration/faults/random_life.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace vfiogate::test {
+namespace {
+
+const std::string kGpu = "vfiogate.dev/gpu";
+const std::string kOther = "vfiogate.dev/other";
+constexpr std::size_t kMostPods = 6;
+
+constexpr const char* kConfig =
+    "resources:\n"
+    "  - {name: vfiogate.dev/gpu, select: {device: \"2684\"}}\n"
+    "  - {name: vfiogate.dev/other, select: {device: \"2685\"}}\n"
+    "allocateWait: 1s\n";
+
+}  // namespace
+
+RandomLife::RandomLife() {
+  const auto add = [this](const std::string& address, std::uint16_t device, unsigned group) {
+    Device fresh;
+    // One node each, so that a pod can be sent to a device.
+    const int node = static_cast<int>(devices_.size());
+    fresh.made = {.address = address, .device = device, .group = group, .numaNode = node};
+    fresh.resource = device == 0x2684 ? kGpu : kOther;
+    node_.hardware.add(fresh.made);
+    devices_.emplace(address, fresh);
+  };
+  // Two functions a group, each in a resource of its own: both are Healthy only where it is free.
+  for (unsigned i = 1; i <= 6; ++i) {
+    const std::string slot = "0000:0" + std::to_string(i) + ":00.";
+    add(slot + "0", 0x2684, 6 + i);
+    add(slot + "1", 0x2685, 6 + i);
+  }
+  node_.kubelet.start();
+  if (!node_.startPlugind(kConfig) || !node_.startPrivd()) fail("it does not start");
+  check();
+}
+
+// A lost checkpoint is not among them: what it leaves is let go after ten minutes.
+const std::vector<RandomLife::NamedAct>& RandomLife::actList() {
+  static const std::vector<NamedAct> list{
+      {"admit", 290, &RandomLife::admit},
+      {"start container", 40, &RandomLife::startContainer},
+      {"open", 60, &RandomLife::open},
+      {"close", 70, &RandomLife::close},
+      {"end", 130, &RandomLife::end},
+      {"force delete", 90, &RandomLife::forceDelete},
+      {"stranger opens", 25, &RandomLife::openAsStranger},
+      {"stranger closes", 35, &RandomLife::closeAsStranger},
+      {"rebind", 35, &RandomLife::rebind},
+      {"replug", 25, &RandomLife::replug},
+      {"restart kubelet", 20, &RandomLife::restartKubelet},
+      {"kubelet dies in Allocate", 10, &RandomLife::killKubeletInAllocate},
+      {"kill plugind", 8, &RandomLife::killPlugind},
+      {"kill privd", 8, &RandomLife::killPrivd},
+      {"start what was killed", 150, &RandomLife::startPrograms}};
+  return list;
+}
+
+int RandomLife::acts() {
+  int sum = 0;
+  for (const NamedAct& act : actList()) sum += act.weight;
+  return sum;
+}
+
+const RandomLife::NamedAct& RandomLife::actOf(const Step& step) {
+  int left = step.act;
+  for (const NamedAct& act : actList()) {
+    left -= act.weight;
+    if (left < 0) return act;
+  }
+  return actList().back();
+}
+
+std::string RandomLife::describe(const Step& step) {
+  return std::string(actOf(step).name) + " (" + std::to_string(step.pick) + ")";
+}
+
+std::string RandomLife::take(const Step& step) {
+  (this->*actOf(step).act)(step.pick);
+  check();
+  return failure_;
+}
+
+std::map<std::string, RandomLife::Pod>::iterator RandomLife::podAt(unsigned pick) {
+  if (pods_.empty()) return pods_.end();
+  return std::next(pods_.begin(), static_cast<std::ptrdiff_t>(pick % pods_.size()));
+}
+
+std::string RandomLife::deviceAt(unsigned pick) const {
+  return std::next(devices_.begin(), static_cast<std::ptrdiff_t>(pick % devices_.size()))->first;
+}
+
+bool RandomLife::isOpen(const std::string& id) const {
+  return devices_.at(id).strange || std::ranges::any_of(pods_, [&id](const auto& entry) {
+           return entry.second.open && entry.second.ids.contains(id);
+         });
+}
+
+void RandomLife::setOpen(Pod& pod, bool open) {
+  pod.open = open;
+  for (const std::string& id : pod.ids) {
+    if (devices_.at(id).present) node_.hardware.setEnable(id, open ? 1 : 0);
+  }
+}
+
+void RandomLife::admit(unsigned pick) {
+  if (pods_.size() >= kMostPods) return;
+  const std::string uid = "p" + std::to_string(++lastPod_);
+  const std::string& resource = pick % 2 == 0 ? kGpu : kOther;
+  sim::PodSpec pod = podOf(uid, resource, 1 + pick / 2 % 5 / 4);
+  if (pick / 10 % 4 == 0) pod.initContainers = {{"init", {{resource, 1}}}};
+  pod.containers[0].alignTo = std::set<long>{static_cast<long>(pick / 64 % devices_.size())};
+  const bool away = !node_.privd;
+  const auto admission = node_.kubelet.admit(pod);
+  if (admission.kubeletDied) {
+    node_.kubelet.start();
+    node_.kubelet.end(uid);
+    settled_ = false;
+    return;
+  }
+  if (away && !admission.granted.empty()) fail("I3: " + uid + " was granted without privd");
+  if (!admission.admitted) return;
+  Pod& fresh = pods_[uid];
+  for (const auto& granted : admission.granted) {
+    fresh.ids.insert(granted.ids.begin(), granted.ids.end());
+  }
+  ++grants_;
+}
+
+void RandomLife::startContainer(unsigned pick) {
+  const auto found = podAt(pick);
+  // Without privd it would wait 20 s.
+  if (found == pods_.end() || !found->second.active || found->second.started || !allUp()) return;
+  found->second.started = node_.kubelet.startContainer(found->first, "compute").started;
+  // Most open their devices at once: one that does not keeps everybody away for 10 s.
+  if (pick / 64 % 8 != 0) open(pick);
+}
+
+void RandomLife::open(unsigned pick) {
+  const auto found = podAt(pick);
+  if (found == pods_.end() || !found->second.active || !found->second.started) return;
+  const bool possible = std::ranges::all_of(found->second.ids, [this](const std::string& id) {
+    return devices_.at(id).present && devices_.at(id).bound;
+  });
+  if (possible) setOpen(found->second, true);
+}
+
+/// Its container ends.
+void RandomLife::close(unsigned pick) {
+  const auto found = podAt(pick);
+  if (found == pods_.end()) return;
+  node_.kubelet.stopContainer(found->first, "compute");
+  setOpen(found->second, false);
+  found->second.started = false;
+  if (!found->second.active) pods_.erase(found);
+}
+
+void RandomLife::end(unsigned pick) {
+  const auto found = podAt(pick);
+  if (found == pods_.end()) return;
+  setOpen(found->second, false);
+  node_.kubelet.end(found->first);
+  pods_.erase(found);
+}
+
+/// One that has not opened its devices by now never will: what ledger.md 15 cannot close is not
+/// asked for.
+void RandomLife::forceDelete(unsigned pick) {
+  const auto found = podAt(pick);
+  if (found == pods_.end() || !found->second.active) return;
+  node_.kubelet.forceDelete(found->first);
+  found->second.active = false;
+  if (!found->second.open) close(pick);
+}
+
+void RandomLife::openAsStranger(unsigned pick) {
+  const std::string id = deviceAt(pick);
+  Device& device = devices_.at(id);
+  if (!device.present || !device.bound || !parties(*device.made.group).empty()) return;
+  device.strange = true;
+  node_.hardware.setEnable(id, 1);
+}
+
+void RandomLife::closeAsStranger(unsigned /*pick*/) {
+  for (auto& [id, device] : devices_) {
+    if (device.strange) node_.hardware.setEnable(id, 0);
+    device.strange = false;
+  }
+}
+
+/// The kernel lets nobody take a device from its driver while it is open.
+void RandomLife::rebind(unsigned pick) {
+  const std::string id = deviceAt(pick);
+  Device& device = devices_.at(id);
+  if (!device.present || isOpen(id)) return;
+  device.bound = !device.bound;
+  node_.hardware.setDriver(id, device.bound ? "vfio-pci" : "nouveau");
+}
+
+void RandomLife::replug(unsigned pick) {
+  const std::string id = deviceAt(pick);
+  Device& device = devices_.at(id);
+  const bool another = std::ranges::any_of(
+      devices_, [](const auto& entry) { return !entry.second.present; });  // one at a time
+  if (isOpen(id) || (device.present && another)) return;
+  if (device.present) {
+    node_.hardware.remove(id);
+  } else {
+    node_.hardware.add(device.made);
+  }
+  device.present = !device.present;
+  device.bound = device.touched = true;
+}
+
+void RandomLife::restartKubelet(unsigned /*pick*/) {
+  node_.kubelet.restart();
+  settled_ = false;
+}
+
+void RandomLife::killKubeletInAllocate(unsigned pick) {
+  node_.kubelet.dieInAllocate();
+  admit(pick);
+}
+
+void RandomLife::killPlugind(unsigned /*pick*/) {
+  settled_ = false;
+  node_.killPlugind();
+}
+
+void RandomLife::killPrivd(unsigned /*pick*/) {
+  node_.killPrivd();
+}
+
+void RandomLife::startPrograms(unsigned /*pick*/) {
+  if (!node_.plugind && !node_.startPlugind(kConfig)) fail("plugind does not start");
+  if (!node_.privd && !node_.startPrivd()) fail("privd does not start");
+}
+
+}  // namespace vfiogate::test

@@ -1,0 +1,133 @@
+#include "tests/support/played/line_server.h"
+
+#include "ipc/codec/limits.h"
+#include "ipc/socket/stream_flags.h"
+
+#include <kj/debug.h>
+
+#include <sys/socket.h>
+
+namespace vfiogate {
+namespace {
+
+class ControlServer final : public schema::GroupControl::Server {
+protected:
+  kj::Promise<void> look(LookContext context) override {
+    constexpr std::size_t kText = 4000;
+    constexpr auto kDevices = static_cast<capnp::uint>(LineServer::kLookBytes / kText + 1);
+    auto devices = context.getResults().initAnswer().initSeen().initDevices(kDevices);
+    for (capnp::uint i = 0; i < kDevices; ++i) {
+      devices[i].initAddress().setBus(static_cast<std::uint8_t>(i));
+      devices[i].initModalias(kText);
+    }
+    return kj::READY_NOW;
+  }
+};
+
+class GateServer final : public schema::KubeletGate::Server {
+protected:
+  kj::Promise<void> listen(ListenContext /*context*/) override { return kj::NEVER_DONE; }
+
+  kj::Promise<void> dial(DialContext context) override {
+    context.getResults().initAnswer().setAbsent(2);
+    return kj::READY_NOW;
+  }
+};
+
+class SubscriptionServer final : public schema::Subscription::Server {};
+
+using MakeGate = kj::Function<schema::KubeletGate::Client()>;
+
+class SessionServer final : public schema::Session::Server {
+public:
+  explicit SessionServer(MakeGate& makeGate) : makeGate_(makeGate) {}
+
+protected:
+  kj::Promise<void> watch(WatchContext context) override {
+    auto observer = context.getParams().getObserver();
+    auto request = observer.changedRequest();
+    auto group = request.initUpdate().initFull().initGroups(1)[0];
+    group.setId(7);
+    group.setControl(kj::heap<ControlServer>());
+    telling_ = request.send().ignoreResult().eagerlyEvaluate([](kj::Exception&& /*gone*/) {});
+    context.getResults().initAnswer().setSubscription(kj::heap<SubscriptionServer>());
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> kubelet(KubeletContext context) override {
+    context.getResults().initAnswer().setGate(makeGate_());
+    return kj::READY_NOW;
+  }
+
+private:
+  MakeGate& makeGate_;
+  kj::Promise<void> telling_ = kj::READY_NOW;
+};
+
+class DoorServer final : public schema::Door::Server {
+public:
+  explicit DoorServer(MakeGate& makeGate) : makeGate_(makeGate) {}
+
+protected:
+  kj::Promise<void> enter(EnterContext context) override {
+    context.getResults().initAnswer().setSession(kj::heap<SessionServer>(makeGate_));
+    return kj::READY_NOW;
+  }
+
+private:
+  MakeGate& makeGate_;
+};
+
+}  // namespace
+
+struct LineServer::Connection {
+  Connection(kj::Own<kj::AsyncIoStream> s, Metering metering, MakeGate& makeGate)
+      : stream(kj::mv(s)),
+        metered(*stream),
+        unmetered(*stream),
+        network(messages(metering), capnp::rpc::twoparty::Side::SERVER, kFromPeer),
+        rpc(capnp::makeRpcServer(network, kj::heap<DoorServer>(makeGate))) {
+    rpc.setFlowLimit(kFlowLimitWords);
+    metered.countQueueWith([this]() { return network.getCurrentQueueCount(); });
+  }
+
+  capnp::MessageStream& messages(Metering metering) {
+    if (metering == Metering::kOn) return metered;
+    return unmetered;
+  }
+
+  kj::Own<kj::AsyncIoStream> stream;
+  MeteredStream metered;
+  capnp::AsyncIoMessageStream unmetered;
+  capnp::TwoPartyVatNetwork network;
+  capnp::RpcSystem<capnp::rpc::twoparty::VatId> rpc;
+};
+
+LineServer::LineServer(kj::AsyncIoContext& io)
+    : LineServer(io, []() -> schema::KubeletGate::Client { return kj::heap<GateServer>(); }) {}
+
+LineServer::LineServer(kj::AsyncIoContext& io, MakeGate makeGate)
+    : io_(io), makeGate_(kj::mv(makeGate)), connections_(*this) {}
+
+kj::AutoCloseFd LineServer::connect(Metering metering) {
+  int pair[2];
+  KJ_SYSCALL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair));
+  kj::AutoCloseFd theirs(pair[1]);
+  serve(io_.lowLevelProvider->wrapSocketFd(kj::AutoCloseFd(pair[0]), kStreamFlags), metering);
+  return theirs;
+}
+
+void LineServer::serve(kj::Own<kj::AsyncIoStream> stream, Metering metering) {
+  auto connection = kj::heap<Connection>(kj::mv(stream), metering, makeGate_);
+  auto left = connection->network.onDisconnect();
+  auto offended =
+      connection->metered.offended().then([this](Offence offence) { offence_ = offence; });
+  connections_.add(
+      left.exclusiveJoin(kj::mv(offended)).attach(kj::mv(connection)).then([this]() { ++ended_; }));
+}
+
+void LineServer::taskFailed(kj::Exception&& exception) {
+  KJ_LOG(ERROR, exception);
+}
+
+}  // namespace vfiogate

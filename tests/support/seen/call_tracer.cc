@@ -1,0 +1,181 @@
+#include "tests/support/seen/call_tracer.h"
+
+#include "seccomp/sanitizer_rules.h"
+#include "tests/support/seen/syscall_stop.h"
+
+#include <linux/seccomp.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <system_error>
+
+namespace vfiogate::test {
+namespace {
+
+// For the signal handler, which can be given nothing else.
+volatile std::sig_atomic_t tracedChild = 0;
+
+void forwardToChild(int signal) {
+  kill(static_cast<pid_t>(tracedChild), signal);
+}
+
+pid_t start(const std::vector<std::string>& command) {
+  std::vector<char*> argv;
+  for (const std::string& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  const pid_t child = fork();
+  if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
+  if (child != 0) return child;
+  ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+  raise(SIGSTOP);
+  execv(argv.front(), argv.data());
+  _exit(127);
+}
+
+CallArgs argumentsOf(const user_regs_struct& registers) {
+  return {registers.rdi, registers.rsi, registers.rdx, registers.r10, registers.r8, registers.r9};
+}
+
+bool isOf(pid_t process, pid_t thread) {
+  return std::filesystem::exists("/proc/" + std::to_string(process) + "/task/" +
+                                 std::to_string(thread));
+}
+
+class Tracer {
+public:
+  Tracer(pid_t child, std::span<const Rule> table, std::span<const Rule> forkedTable)
+      : child_(child), own_{table, trace_.own}, forked_{forkedTable, trace_.forked} {
+    trace_.own.rowUses.resize(table.size());
+    trace_.forked.rowUses.resize(forkedTable.size());
+  }
+
+  CallTrace run() {
+    int status = 0;
+    waitpid(child_, &status, __WALL);
+    const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
+                         PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
+    ptrace(PTRACE_SETOPTIONS, child_, nullptr, options);
+    ptrace(PTRACE_SYSCALL, child_, nullptr, nullptr);
+    for (;;) {
+      const pid_t thread = waitpid(-1, &status, __WALL);
+      if (thread < 0) return trace_;
+      if (WIFSTOPPED(status)) {
+        goOn(thread, status);
+      } else if (thread == child_) {
+        trace_.exitStatus = status;
+      }
+    }
+  }
+
+private:
+  /// A table, and where the calls of its processes are counted.
+  struct Book {
+    std::span<const Rule> table;
+    CallTally& tally;
+  };
+  /// What a thread's call in progress is to return instead of being made.
+  struct Thread {
+    bool forked = false;  ///< of a forked process
+    bool inCall = false;
+    std::optional<std::int64_t> playedResult;
+  };
+
+  void goOn(pid_t thread, int status) {
+    int signal = WSTOPSIG(status);
+    if (signal == kSyscallStop) {
+      atSyscallStop(thread);
+      signal = 0;
+    } else if (status >> 16 != 0 || (signal == SIGSTOP && !threads_.contains(thread))) {
+      signal = 0;  // an event, or a new thread's first stop
+    }
+    if (const auto [known, fresh] = threads_.try_emplace(thread); fresh) {
+      known->second.forked = !isOf(child_, thread);
+    }
+    ptrace(PTRACE_SYSCALL, thread, nullptr, static_cast<std::uintptr_t>(signal));
+  }
+
+  void atSyscallStop(pid_t thread) {
+    user_regs_struct registers{};
+    if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) != 0) return;  // killed meanwhile
+    Thread& state = threads_[thread];
+    const Book& book = state.forked ? forked_ : own_;
+    if (book.table.empty()) return;
+    state.inCall = !state.inCall;
+    if (state.inCall) {
+      state.playedResult = judge(book, registers);
+      if (state.playedResult) registers.orig_rax = ~0ULL;
+    } else if (state.playedResult) {
+      registers.rax = static_cast<std::uint64_t>(*state.playedResult);
+    }
+    if (state.playedResult) ptrace(PTRACE_SETREGS, thread, nullptr, &registers);
+  }
+
+  std::optional<std::int64_t> judge(const Book& book, const user_regs_struct& registers) {
+    const auto number = static_cast<std::int64_t>(registers.orig_rax);
+    const CallArgs args = argumentsOf(registers);
+    const bool loads = number == SYS_seccomp && args[0] == SECCOMP_SET_MODE_FILTER && args[2] != 0;
+    if (loads && !book.tally.filterLoaded) {
+      book.tally.filterLoaded = true;
+      return 0;
+    }
+    return book.tally.filterLoaded ? count(book, number, args) : std::nullopt;
+  }
+
+  std::optional<std::int64_t> count(const Book& book, std::int64_t number, const CallArgs& args) {
+    const auto note = [&args](CallCount& call) {
+      if (call.count++ == 0) call.firstArgs = args;
+    };
+    for (std::size_t row = 0; row < book.table.size(); ++row) {
+      if (!matches(book.table[row], number, args)) continue;
+      note(book.tally.rowUses[row]);
+      return answerOf(book.table[row]);
+    }
+    for (const Rule& rule : kSanitizerRules) {
+      if (matches(rule, number, args)) return answerOf(rule);
+    }
+    note(book.tally.unlisted[number]);
+    return std::nullopt;
+  }
+
+  static std::optional<std::int64_t> answerOf(const Rule& rule) {
+    return rule.error() == 0 ? std::nullopt : std::optional<std::int64_t>(-rule.error());
+  }
+
+  bool matches(const Rule& rule, std::int64_t number, const CallArgs& args) const {
+    if (rule.syscall() != number) return false;
+    return std::ranges::all_of(rule.args(), [&](const ArgCheck& arg) {
+      const auto value = arg.ownPid ? static_cast<std::uint64_t>(child_) : arg.value;
+      return (args.at(arg.index) & arg.mask) == value;
+    });
+  }
+
+  pid_t child_;
+  CallTrace trace_;
+  Book own_;
+  Book forked_;
+  std::map<pid_t, Thread> threads_;
+};
+
+}  // namespace
+
+CallTrace traceCalls(const std::vector<std::string>& command, std::span<const Rule> table,
+                     std::span<const Rule> forkedTable) {
+  const pid_t child = start(command);
+  tracedChild = child;
+  struct sigaction forward {};
+  forward.sa_handler = forwardToChild;
+  forward.sa_flags = SA_RESTART;
+  for (const int signal : {SIGTERM, SIGINT}) sigaction(signal, &forward, nullptr);
+  return Tracer(child, table, forkedTable).run();
+}
+
+}  // namespace vfiogate::test

@@ -1,0 +1,44 @@
+#include "privd/base/instance_lock.h"
+
+#include <gmock/gmock.h>
+
+#include <unistd.h>
+
+#include <optional>
+
+#include "sim/base/temp_dir.h"
+
+namespace vfiogate {
+namespace {
+
+TEST(InstanceLock, IsForOne) {
+  TempDir dir;
+  std::optional first = InstanceLock::open(dir / "state").value();
+  auto second = InstanceLock::open(dir / "state").value();
+  EXPECT_TRUE(first->tryTake());
+  EXPECT_FALSE(second.tryTake());
+  first.reset();
+  EXPECT_TRUE(second.tryTake());
+}
+
+TEST(InstanceLock, SaysWhoHasIt) {
+  TempDir dir;
+  auto first = InstanceLock::open(dir / "state").value();
+  ASSERT_TRUE(first.tryTake());
+  const std::string pid = "pid=" + std::to_string(getpid()) + " host=";
+  EXPECT_THAT(InstanceLock::open(dir / "state")->holder(), testing::StartsWith(pid));
+}
+
+TEST(InstanceLock, MakesItsDirectoryForItsOwnerOnly) {
+  TempDir dir;
+  ASSERT_TRUE(InstanceLock::open(dir / "state"));
+  struct stat status = {};
+  ASSERT_EQ(stat((dir / "state").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0700U);
+  ASSERT_EQ(stat((dir / "state/lock").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600U);
+  EXPECT_EQ(InstanceLock::open(dir / "nobody/state").error().error, ENOENT);
+}
+
+}  // namespace
+}  // namespace vfiogate

@@ -1,0 +1,86 @@
+#include "privd/cli/base/device_json.h"
+
+#include <gtest/gtest.h>
+
+namespace vfiogate {
+namespace {
+
+const Bdf kGpu = *Bdf::parse("0000:01:00.0");
+
+NodeView viewOfOne() {
+  NodeView view;
+  view.names = PciIds::parse("10de  NVIDIA\n\t2684  AD102\nC 03  Display\n\t00  VGA\n");
+  view.snapshot.devices.emplace(kGpu, PciDevice{.address = kGpu,
+                                                .vendor = 0x10de,
+                                                .device = 0x2684,
+                                                .classCode = 0x030000,
+                                                .headerType = 0,
+                                                .driver = "nouveau",
+                                                .numaNode = 1,
+                                                .group = IommuGroupId(7),
+                                                .enableCount = 1,
+                                                .pcieRoot = "pci0000:00",
+                                                .problems = {{"revision", "unreadable: \xff"}}});
+  view.snapshot.groups.emplace(
+      IommuGroupId(7),
+      IommuGroup{
+          .id = IommuGroupId(7), .type = "DMA-FQ", .use = GroupUse::kIdle, .members = {kGpu}});
+  return view;
+}
+
+// docs/list-json.md promises this form: keys are added, never renamed, moved or removed.
+TEST(DeviceJson, HasTheDocumentedForm) {
+  EXPECT_EQ(listJson(viewOfOne()).dump(1), R"({
+ "version": 1,
+ "groups": [
+  {
+   "id": 7,
+   "type": "DMA-FQ",
+   "use": "idle",
+   "noIommu": false,
+   "groupNode": false,
+   "members": [
+    "0000:01:00.0"
+   ]
+  }
+ ],
+ "devices": [
+  {
+   "address": "0000:01:00.0",
+   "vendor": "10de",
+   "device": "2684",
+   "subsystemVendor": null,
+   "subsystemDevice": null,
+   "class": "030000",
+   "revision": null,
+   "className": "VGA",
+   "name": "NVIDIA AD102",
+   "driver": "nouveau",
+   "vfio": false,
+   "numaNode": 1,
+   "iommuGroup": 7,
+   "state": "host-driver",
+   "reason": "bound to nouveau, not to a VFIO driver: bind its group to vfio-pci",
+   "culprit": null,
+   "enableCount": 1,
+   "bootVga": false,
+   "sriov": {
+    "role": "none",
+    "physicalFunction": null,
+    "virtualFunctions": 0
+   },
+   "resetMethods": null,
+   "pcieRoot": "pci0000:00",
+   "problems": [
+    {
+     "attribute": "revision",
+     "why": "unreadable: ?"
+    }
+   ]
+  }
+ ]
+})");
+}
+
+}  // namespace
+}  // namespace vfiogate

@@ -1,0 +1,172 @@
+// The operators' desk, over the line.
+
+#include "ipc/codec/change_messages.h"
+#include "tests/unit/privd/rpc/served_line.h"
+
+namespace vfiogate {
+namespace {
+
+constexpr Rights kOperator{.watch = true, .kubelet = true, .cdi = true, .operate = true};
+
+Bdf cardAt(const char* address) {
+  return Bdf::parse(address).value();
+}
+
+/// Notes what it was asked, and answers when it is told to.
+class FakeOffice final : public BindingOffice {
+public:
+  kj::Promise<ChangeReport> change(ChangeOrder order, AuditPeer who) override {
+    orders.push_back(std::move(order));
+    asked.push_back(who);
+    auto pair = kj::newPromiseAndFulfiller<ChangeReport>();
+    answer = kj::mv(pair.fulfiller);
+    return kj::mv(pair.promise);
+  }
+  Result<Done, std::string> hold(const Bdf& address, const std::string& reason,
+                                 const AuditPeer& who) override {
+    return note("hold " + address.str() + " " + reason, who);
+  }
+  Result<Done, std::string> release(const Bdf& address, const AuditPeer& who) override {
+    return note("release " + address.str(), who);
+  }
+  Result<Done, std::string> forget(const Bdf& address, const AuditPeer& who) override {
+    return note("forget " + address.str(), who);
+  }
+  std::vector<OperatorHold> holds() override {
+    return {{cardAt("0000:01:00.0"), "fan dies", 1'700'000'000}};
+  }
+  std::vector<DeviceIdentity> declared() override {
+    return {{cardAt("0000:02:00.0"), 0x10de, 0x2684}};
+  }
+
+  std::vector<ChangeOrder> orders;
+  std::vector<std::string> acts;
+  std::vector<AuditPeer> asked;
+  std::string refusal;  ///< empty: all goes well
+  kj::Own<kj::PromiseFulfiller<ChangeReport>> answer;
+
+private:
+  Result<Done, std::string> note(std::string act, const AuditPeer& who) {
+    acts.push_back(std::move(act));
+    asked.push_back(who);
+    if (!refusal.empty()) return Failure{refusal};
+    return Done{};
+  }
+};
+
+class SessionBindingsTest : public ServedLine {
+protected:
+  SessionBindingsTest() : node_(node()) { node_.office = office_; }
+  ~SessionBindingsTest() noexcept override = default;
+
+  schema::BindDesk::Client deskOf(ServedPeer& peer) {
+    return peer.enter().bindingsRequest().send().wait(io_.waitScope).getAnswer().getDesk();
+  }
+  static auto orderOf(schema::BindDesk::Client desk) {
+    auto request = desk.changeRequest();
+    encode(ChangeOrder{.addresses = {cardAt("0000:01:00.0")}, .driver = "vfio-pci"},
+           request.initOrder());
+    return request;
+  }
+  static auto actOn(schema::BindDesk::Client desk) {
+    auto request = desk.keepRequest();
+    request.initAct().initAddress().setBus(1);
+    return request;
+  }
+
+  FakeOffice office_;
+  Node node_;
+};
+
+TEST_F(SessionBindingsTest, AnOrderReachesTheOfficeAndItsReportComesBack) {
+  ServedPeer root(node_, io_, kOperator);
+  auto changed = orderOf(deskOf(root)).send();
+  while (office_.orders.empty())
+    io_.provider->getTimer().afterDelay(0 * kj::SECONDS).wait(io_.waitScope);
+  EXPECT_EQ(office_.orders.front().addresses, std::vector<Bdf>{cardAt("0000:01:00.0")});
+  EXPECT_EQ(office_.orders.front().driver, "vfio-pci");
+  EXPECT_EQ(office_.asked.front().role, "root");
+  EXPECT_EQ(office_.asked.front().pid, 4711);
+  const ChangeReport report{
+      .outcome = ChangeOutcome::kFailed, .error = "EBUSY", .auditSequence = 9};
+  office_.answer->fulfill(ChangeReport(report));
+  auto response = changed.wait(io_.waitScope);
+  EXPECT_EQ(*decode(response.getReport()), report);
+}
+
+TEST_F(SessionBindingsTest, WhoLeavesMeanwhileHurtsNobody) {
+  {
+    ServedPeer root(node_, io_, kOperator);
+    auto changed = orderOf(deskOf(root)).send();
+    while (office_.orders.empty())
+      io_.provider->getTimer().afterDelay(0 * kj::SECONDS).wait(io_.waitScope);
+  }
+  office_.answer->fulfill(ChangeReport{});
+  poll();
+  ServedPeer next(node_, io_, kOperator);
+  EXPECT_EQ(deskOf(next).keptRequest().send().wait(io_.waitScope).getHolds().size(), 1U);
+}
+
+TEST_F(SessionBindingsTest, I6_PlugindIsDeniedTheDesk) {
+  const auto rights =
+      rightsOf({.plugindUid = 64532, .plugindRights = kOperator}, Origin::kDialled, 64532);
+  ServedPeer plugind(node_, io_, *rights);
+  auto response = plugind.enter().bindingsRequest().send().wait(io_.waitScope);
+  EXPECT_TRUE(response.getAnswer().isDenied());
+}
+
+TEST_F(SessionBindingsTest, WithoutAnOfficeThereIsNoDesk) {
+  node_.office = nullptr;
+  ServedPeer root(node_, io_, kOperator);
+  EXPECT_TRUE(root.enter().bindingsRequest().send().wait(io_.waitScope).getAnswer().isDenied());
+}
+
+TEST_F(SessionBindingsTest, WhatIsKeptIsChangedAndTold) {
+  ServedPeer root(node_, io_, kOperator);
+  auto desk = deskOf(root);
+  auto hold = actOn(desk);
+  hold.getAct().setHold("fan dies");
+  EXPECT_EQ(hold.send().wait(io_.waitScope).getFailure().size(), 0U);
+  auto release = actOn(desk);
+  release.getAct().setRelease();
+  release.send().wait(io_.waitScope);
+  office_.refusal = "the disk is full";
+  auto forget = actOn(desk);
+  forget.getAct().setForget();
+  EXPECT_STREQ(forget.send().wait(io_.waitScope).getFailure().cStr(), "the disk is full");
+  EXPECT_EQ(office_.acts,
+            (std::vector<std::string>{"hold 0000:01:00.0 fan dies", "release 0000:01:00.0",
+                                      "forget 0000:01:00.0"}));
+  auto kept = desk.keptRequest().send().wait(io_.waitScope);
+  ASSERT_EQ(kept.getHolds().size(), 1U);
+  EXPECT_STREQ(kept.getHolds()[0].getReason().cStr(), "fan dies");
+  EXPECT_EQ(kept.getHolds()[0].getSince(), 1'700'000'000);
+  EXPECT_EQ(kept.getHolds()[0].getAddress().getBus(), 1);
+  ASSERT_EQ(kept.getDeclared().size(), 1U);
+  EXPECT_EQ(kept.getDeclared()[0].getVendor(), 0x10de);
+  EXPECT_EQ(kept.getDeclared()[0].getDevice(), 0x2684);
+}
+
+TEST_F(SessionBindingsTest, I10_WhoAsksForNonsenseIsHungUpOn) {
+  using Act = schema::KeepAct::Builder;
+  const std::vector<std::function<void(Act)>> nonsense{
+      [](Act act) { act.getAddress().setDevice(32); }, [](Act act) { act.disownAddress(); },
+      [](Act act) { act.setHold(""); }, [](Act act) { act.setHold(std::string(201, 'x')); }};
+  for (const auto& spoil : nonsense) {
+    ServedPeer root(node_, io_, kOperator);
+    auto request = actOn(deskOf(root));
+    request.getAct().setRelease();
+    spoil(request.getAct());
+    EXPECT_ANY_THROW(request.send().wait(io_.waitScope));
+    EXPECT_NE(root.hungUp(), "");
+  }
+  ServedPeer root(node_, io_, kOperator);
+  auto request = orderOf(deskOf(root));
+  request.getOrder().setDriver("../../nvme");
+  EXPECT_ANY_THROW(request.send().wait(io_.waitScope));
+  EXPECT_EQ(root.hungUp(), "order: driver is no driver's name");
+  EXPECT_TRUE(office_.orders.empty() && office_.acts.empty());
+}
+
+}  // namespace
+}  // namespace vfiogate
