@@ -7,9 +7,9 @@
 #include "netd/dra/api/kj_api_client.h"
 #include "netd/dra/api/patient_client.h"
 #include "netd/dra/api/served_api.h"
-#include "netd/dra/api/tls_door.h"
+#include "netd/dra/api/tls_connector.h"
 #include "netd/dra/api/watched_file.h"
-#include "netd/dra/api_office.h"
+#include "netd/dra/api_service.h"
 #include "netd/dra/plugind_attachment.h"
 #include "netd/dra/slices/slice_publisher.h"
 #include "seccomp/landlock.h"
@@ -48,7 +48,7 @@ std::chrono::sys_seconds wallClock() {
 /// What is prepared while files and resolvers can still be asked.
 struct ApiWays {
   std::vector<SocketTarget> targets;
-  TlsDoor door;
+  TlsConnector tls;
   WatchedFile token;
   Dice dice;
 };
@@ -60,18 +60,18 @@ public:
       : timer_(io.provider->getTimer()),
         dice_(ways.dice),
         node_(line.node),
-        address_(*io.lowLevelProvider, std::move(ways.targets), doorOf(line, ways)),
+        address_(*io.lowLevelProvider, std::move(ways.targets), connectorOf(line, ways)),
         once_({timer_, address_, line.api.server->authority(), tokenOf(line, ways)}),
         client_(once_, timer_, [this]() { return dice_.draw(); }),
         attachment_({*io.lowLevelProvider, timer_, [this]() { return dice_.draw(); },
-                     [this]() { return office(); }, line.plugind, line.node}) {}
+                     [this]() { return apiServer(); }, line.plugind, line.node}) {}
 
   kj::Promise<void> run() { return attachment_.run(); }
 
 private:
-  static kj::Maybe<TlsDoor&> doorOf(const NetdLine& line, ApiWays& ways) {
+  static kj::Maybe<TlsConnector&> connectorOf(const NetdLine& line, ApiWays& ways) {
     if (!line.api.server->tls) return nullptr;
-    return ways.door;
+    return ways.tls;
   }
   /// Nothing secret goes over a line that anybody on this machine may serve.
   static kj::Maybe<WatchedFile&> tokenOf(const NetdLine& line, ApiWays& ways) {
@@ -79,11 +79,11 @@ private:
     return ways.token;
   }
   /// One for each connection to plugind: what it keeps in the API server ends with that.
-  schema::ApiServer::Client office() {
-    auto slices = kj::heap<SlicePublisher>(SlicePublisher::Parts{
+  schema::ApiServer::Client apiServer() {
+    auto slices = kj::heap<SlicePublisher>(SlicePublisher::Deps{
         once_, versions_, timer_, *this, node_, [this]() { return dice_.draw(); }});
-    return kj::heap<ApiOffice>(
-        ApiOffice::Parts{client_, versions_, timer_, &wallClock, kj::mv(slices)});
+    return kj::heap<ApiService>(
+        ApiService::Deps{client_, versions_, timer_, &wallClock, kj::mv(slices)});
   }
   static void tellVersion(ResourceApi api) {
     netdLog(NetdEvent::kApiVersion, {{"version", groupVersionOf(api)}});
@@ -129,12 +129,12 @@ int serveDra(const NetdLine& line) {
   auto targets = resolveApi(*line.api.server);
   if (!targets) return startFailed("resolve " + line.api.server->str(), targets.error());
   ApiWays ways{std::move(targets).value(),
-               TlsDoor(line.api.ca, line.api.serverName),
+               TlsConnector(line.api.ca, line.api.serverName),
                WatchedFile(line.api.token, kMostToken),
                {}};
   if (line.api.server->tls) {
     // OpenSSL reads its configuration now, or never.
-    if (const auto opened = ways.door.open(); !opened) return startFailed("ca", opened.error());
+    if (const auto opened = ways.tls.open(); !opened) return startFailed("ca", opened.error());
   }
   if (const auto failure = becomeNobody(line.user, {}, kMostDraMemory)) {
     return startFailed("drop", failure->str());

@@ -2,7 +2,7 @@
 
 #include "netd/base/become_nobody.h"
 #include "netd/base/log_line.h"
-#include "netd/metrics/http_door.h"
+#include "netd/metrics/http_listener.h"
 #include "netd/metrics/plugind_caller.h"
 #include "seccomp/landlock.h"
 #include "seccomp/load_filter.h"
@@ -49,7 +49,8 @@ int serveMetrics(const NetdLine& line) {
   NetdCounters counters(line.build);
   PlugindCaller plugind(line.plugind, *io.lowLevelProvider, timer);
   NewsCache news(plugind, timer, counters);
-  HttpDoor door(kj::mv(listener), {io.unixEventPort, *io.lowLevelProvider, timer, news, counters});
+  HttpListener http(kj::mv(listener),
+                    {io.unixEventPort, *io.lowLevelProvider, timer, news, counters});
   netdLog(NetdEvent::kStarted, {{"version", line.build.version},
                                 {"commit", line.build.commit},
                                 {"listen", where},
@@ -57,7 +58,7 @@ int serveMetrics(const NetdLine& line) {
                                 {"uid", std::to_string(uid)},
                                 {"landlock", std::to_string(confined.abi)}});
   io.waitScope.setBusyPollInterval(kTurnsBetweenPolls);
-  toldToEnd.exclusiveJoin(door.run()).wait(io.waitScope);
+  toldToEnd.exclusiveJoin(http.run()).wait(io.waitScope);
   netdLog(NetdEvent::kEnding, {{"why", "signal"}});
   std::_Exit(0);
 }

@@ -1,10 +1,10 @@
 #include "plugind/serve.h"
 
 #include "plugind/base/log_line.h"
-#include "plugind/base/loop_parts.h"
+#include "plugind/base/loop_deps.h"
 #include "plugind/base/own_limits.h"
 #include "plugind/base/own_socket.h"
-#include "plugind/desk/desk_server.h"
+#include "plugind/control/control_server.h"
 #include "plugind/dra/dra_driver.h"
 #include "plugind/loop/ledger_journal.h"
 #include "plugind/loop/state_loop.h"
@@ -71,9 +71,9 @@ kj::Promise<void> whenToldToEnd(kj::AsyncIoContext& io) {
 
 /// Null: none is configured.
 std::unique_ptr<DraDriver> draDriver(DraDriver::Identity identity, PrivdLink& privd,
-                                     StateLoop& state, const LoopParts& loop) {
+                                     StateLoop& state, const LoopDeps& loop) {
   if (identity.name.empty()) return nullptr;
-  return std::make_unique<DraDriver>(std::move(identity), DraDriver::Sides{privd, privd}, state,
+  return std::make_unique<DraDriver>(std::move(identity), DraDriver::Deps{privd, privd}, state,
                                      loop, kRoot);
 }
 
@@ -105,8 +105,8 @@ int serve(const CommandLine& line, Settings settings) {
   if (confined.failure) return failed("landlock", confined.failure->str());
   if (const auto failure = loadFilter(kPlugindRules)) return failed("filter", failure->str());
 
-  const LoopParts loop{io.unixEventPort, *io.lowLevelProvider, io.provider->getTimer(),
-                       std::make_shared<Letterbox>(), random};
+  const LoopDeps loop{io.unixEventPort, *io.lowLevelProvider, io.provider->getTimer(),
+                      std::make_shared<TaskQueue>(), random};
   PrivdLink privd(kj::mv(listening).value(), {.privd = kRoot, .own = uid, .netd = line.netdUid},
                   loop);
   LedgerJournal journal(std::cout);
@@ -114,9 +114,9 @@ int serve(const CommandLine& line, Settings settings) {
                   loop, journal, node);
   const auto dra = draDriver(std::move(driver), privd, state, loop);
   if (dra) state.serveClaims(*dra);
-  DeskServer desk(state, dra.get(), loop);
-  privd.start(state, [&desk](kj::AutoCloseFd connection, Visitor who) {
-    desk.admit(kj::mv(connection), who);
+  ControlServer control(state, dra.get(), loop);
+  privd.start(state, [&control](kj::AutoCloseFd connection, Visitor who) {
+    control.admit(kj::mv(connection), who);
   });
   logInfo(LogEvent::kStarted, {{"version", line.build.version},
                                {"commit", line.build.commit},

@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
   vfiogate::ServeOptions options{.build = vfiogate::kBuild};
   CLI::App* serve = app.add_subcommand("serve", "the daemon: watches the hardware for plugind");
   vfiogate::addServeOptions(*serve, options);
-  vfiogate::addCommands(app, exitCode, vfiogate::makeLocalOffice);
+  vfiogate::addCommands(app, exitCode, vfiogate::makeLocalBindingService);
   try {
     std::vector<std::string> arguments =
         vfiogate::expandOptionFiles(std::vector<std::string>(argv + 1, argv + argc),

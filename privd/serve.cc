@@ -84,7 +84,7 @@ struct Opened {
   DevRoot dev;
   kj::AutoCloseFd commands;
   kj::Maybe<kj::AutoCloseFd> uevents;
-  BindingParts binding;
+  BindingDeps binding;
   AllocationRecords allocations;
 };
 
@@ -204,11 +204,11 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
   Binding binding({opened.sysfs, opened.dev, opened.allocations, opened.lease, io.unixEventPort,
                    timer, options.plugindUid, policy.plugindRights.bind},
                   kj::mv(opened.binding), options.binding, kj::mv(forkServer));
-  Eyes eyes = eyesOn(opened.sysfs, opened.dev);
-  eyes.office = [&binding](const Snapshot& snapshot, const IommuGroup& group) {
-    return binding.officeOf(snapshot, group);
+  ScanDeps deps = scanDeps(opened.sysfs, opened.dev);
+  deps.binding = [&binding](const Snapshot& snapshot, const IommuGroup& group) {
+    return binding.bindingOf(snapshot, group);
   };
-  SnapshotSource source(timer, epoch, options.rescanSeconds * kj::SECONDS, kj::mv(eyes));
+  SnapshotSource source(timer, epoch, options.rescanSeconds * kj::SECONDS, kj::mv(deps));
   if (source.current().generation == 0)
     return StepFailure{.step = "the first scan of sysfs failed"};
   kj::Maybe<UeventListener> uevents;
@@ -280,7 +280,7 @@ int serve(const ServeOptions& options) {
   InstanceLock instance = kj::mv(lock).value();
   auto io = kj::setupAsyncIo();
   auto ended = onEnd(io.unixEventPort).fork();
-  // Nothing that the one before us may still use is touched until it is gone.
+  // Wait for the previous privd to exit first.
   const bool ours = awaitTurn(instance, io.provider->getTimer(), kFirstPause)
                         .then([]() { return true; })
                         .exclusiveJoin(ended.addBranch().then([]() { return false; }))

@@ -116,12 +116,12 @@ IommuGroup decodeGroup(schema::Group::Reader in, CheckedFields& fields,
                    .groupNode = in.getGroupNode(),
                    .use = decodeUse(in.getUse(), fields),
                    .members = {},
-                   .office = {.bindable = in.getBindable(),
-                              .busy = in.getBusy(),
-                              .operatorHeld = in.getOperatorHeld(),
-                              .boundForLending = in.getBoundForLending(),
-                              .stuck = in.getStuck(),
-                              .bar = fields.text("bar", in.getBar())}};
+                   .binding = {.bindable = in.getBindable(),
+                               .busy = in.getBusy(),
+                               .operatorHeld = in.getOperatorHeld(),
+                               .boundForLending = in.getBoundForLending(),
+                               .stuck = in.getStuck(),
+                               .bar = fields.text("bar", in.getBar())}};
   fields.each("members", in.getMembers(), kMaxFunctions, [&](schema::Address::Reader item) {
     const Bdf member = fields.address("address", item);
     if (!group.members.empty() && group.members.back() >= member) {

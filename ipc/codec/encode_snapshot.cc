@@ -116,12 +116,12 @@ void encodeGroup(const IommuGroup& group, schema::Group::Builder out, ControlOf&
   encodeList(
       group.members, kMaxFunctions, [&](capnp::uint size) { return out.initMembers(size); },
       encodeAddress);
-  out.setBindable(group.office.bindable);
-  out.setBusy(group.office.busy);
-  out.setOperatorHeld(group.office.operatorHeld);
-  out.setBoundForLending(group.office.boundForLending);
-  out.setStuck(group.office.stuck);
-  out.setBar(cut(group.office.bar));
+  out.setBindable(group.binding.bindable);
+  out.setBusy(group.binding.busy);
+  out.setOperatorHeld(group.binding.operatorHeld);
+  out.setBoundForLending(group.binding.boundForLending);
+  out.setStuck(group.binding.stuck);
+  out.setBar(cut(group.binding.bar));
   KJ_IF_MAYBE (control, controlOf(group)) {
     out.setControl(kj::mv(*control));
   }

@@ -2,7 +2,7 @@
 # What plugind asks of the Kubernetes API, through `netd dra`. privd takes no part in it.
 #
 # Trust: netd has a network, so what it answers is a stranger's word in form: bounded, typed, decoded
-# once at the door. Its content is the API server's, which decides what a claim is allocated. netd
+# once at the boundary. Its content is the API server's, which decides what a claim is allocated. netd
 # reads JSON, plugind never does. Only values go over; netd decides nothing.
 
 using Cxx = import "/capnp/c++.capnp";

@@ -16,7 +16,7 @@ using Binding = import "binding.capnp";
 const protocol :UInt16 = 6;
 # Raised with every change of this file that an older peer would misread.
 
-interface Door {
+interface Handshake {
   # What a fresh connection reaches: the exchange of versions and nothing else.
 
   enter @0 (protocol :UInt16, ticket :UInt32, lease :UInt64) -> (answer :EnterAnswer);
@@ -74,7 +74,7 @@ interface Session {
   # connection that has a descriptor channel. Specs outlive the connection.
 
   bindings @6 () -> (answer :BindingsAnswer);
-  # The operators' desk. Only for root at privd's own socket: plugind never comes there.
+  # The operators' control service. Only for root at privd's own socket: plugind never comes there.
 
   writeClaimSpec @7 (spec :Specs.ClaimSpec) -> (answer :Specs.ClaimSpecAnswer);
   # The CDI spec of one prepared claim, durable when this answers. Repeatable; a spec that says the
@@ -339,12 +339,12 @@ interface KubeletObserver {
 
 struct BindingsAnswer {
   union {
-    desk @0 :BindDesk;
+    control @0 :BindControl;
     denied @1 :Void;  # the right is missing, or this privd changes no bindings
   }
 }
 
-interface BindDesk {
+interface BindControl {
   # What an operator does by hand. Root asks, by address: guards decide, selectors do not. The words
   # are those of ipc/types/binding_change.h.
 

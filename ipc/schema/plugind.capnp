@@ -9,7 +9,7 @@ using Cxx = import "/capnp/c++.capnp";
 using Dra = import "dra.capnp";
 $Cxx.namespace("vfiogate::schema");
 
-interface Desk {
+interface Control {
   status @0 () -> (json :Text);
   explain @1 (address :Text) -> (json :Text);
   # `address` in the kernel's form; another one is an error.

@@ -70,7 +70,7 @@ struct PciDevice {
 };
 
 /// Where a group stands with whoever binds. Source: privd itself, not sysfs.
-struct GroupOffice {
+struct GroupBinding {
   bool bindable = false;         ///< policy and guards would let plugind bind it now
   bool busy = false;             ///< a change of its drivers runs
   bool operatorHeld = false;     ///< taken out of offer by an operator
@@ -80,7 +80,7 @@ struct GroupOffice {
   /// 0000:01:00.0: module nvidia is used 3 times ...". Empty: nothing, or nobody would bind it.
   std::string bar{};
 
-  friend bool operator==(const GroupOffice&, const GroupOffice&) = default;
+  friend bool operator==(const GroupBinding&, const GroupBinding&) = default;
 };
 
 /// One IOMMU group as the kernel has it.
@@ -91,7 +91,7 @@ struct IommuGroup {
   bool groupNode = false;  ///< /dev/vfio/<id> is a character device
   GroupUse use = GroupUse::kUnknown;
   std::vector<Bdf> members;  ///< ascending
-  GroupOffice office;
+  GroupBinding binding;
 
   friend bool operator==(const IommuGroup&, const IommuGroup&) = default;
 };

@@ -37,9 +37,9 @@ bool isBroken(const Viability& alone) {
   return !alone.ready() && alone.obstacle <= Obstacle::kNotAnswering;
 }
 
-Obstacle judgeOffice(const IommuGroup& group) {
-  if (group.office.operatorHeld) return Obstacle::kOperatorHold;
-  return group.office.stuck ? Obstacle::kWriteStuck : Obstacle::kNone;
+Obstacle judgeBinding(const IommuGroup& group) {
+  if (group.binding.operatorHeld) return Obstacle::kOperatorHold;
+  return group.binding.stuck ? Obstacle::kWriteStuck : Obstacle::kNone;
 }
 
 Viability judgeMembers(const Snapshot& snapshot, const IommuGroup& group, const Bdf& address) {
@@ -99,8 +99,8 @@ Viability viability(const Snapshot& snapshot, const Bdf& address) {
   if (isBroken(alone)) return alone;
   const auto group = snapshot.groups.find(*device.group);
   const bool known = group != snapshot.groups.end();
-  const Obstacle office = known ? judgeOffice(group->second) : Obstacle::kNone;
-  if (office != Obstacle::kNone) return {office, std::nullopt};
+  const Obstacle binding = known ? judgeBinding(group->second) : Obstacle::kNone;
+  if (binding != Obstacle::kNone) return {binding, std::nullopt};
   if (!alone.ready()) return alone;
   if (!known) return {Obstacle::kNoGroup, std::nullopt};
   if (group->second.noIommu) return {Obstacle::kNoIommu, std::nullopt};
@@ -147,7 +147,7 @@ std::string_view reasonCode(Obstacle obstacle) {
   return "unknown";
 }
 
-std::string_view officeText(Obstacle obstacle) {
+std::string_view obstacleText(Obstacle obstacle) {
   switch (obstacle) {
     case Obstacle::kOperatorHold:
       return "taken out of offer by an operator: privd release gives it back";
@@ -189,7 +189,7 @@ std::string explain(const Snapshot& snapshot, const Bdf& address, const Viabilit
       return "reads all ones: dead or powered off; reset or replug it";
     case Obstacle::kOperatorHold:
     case Obstacle::kWriteStuck:
-      return std::string(officeText(viability.obstacle));
+      return std::string(obstacleText(viability.obstacle));
     case Obstacle::kBeingUnbound:
       return "being unbound while in use: stop the VM that uses it";
     case Obstacle::kHostDriver:

@@ -45,7 +45,7 @@ Viability viability(const Snapshot& snapshot, const Bdf& address);
 std::string_view reasonCode(Obstacle obstacle);
 
 /// In words, of what privd's record says of a group: kOperatorHold, kWriteStuck; empty: of others.
-std::string_view officeText(Obstacle obstacle);
+std::string_view obstacleText(Obstacle obstacle);
 
 /// The obstacle in words, with what would lift it, such as
 /// "bound to nvme, not to a VFIO driver: bind its group to vfio-pci".

@@ -43,13 +43,13 @@ public:
         rpc_(capnp::makeRpcClient(network_)) {}
 
   /// The driver that plugind is; absent: none.
-  kj::Promise<std::optional<std::string>> attach(schema::ApiServer::Client office,
+  kj::Promise<std::optional<std::string>> attach(schema::ApiServer::Client apiServer,
                                                  const std::string& node) {
     capnp::MallocMessageBuilder message;
     auto server = message.initRoot<capnp::rpc::twoparty::VatId>();
     server.setSide(capnp::rpc::twoparty::Side::SERVER);
-    auto request = rpc_.bootstrap(server).castAs<schema::Desk>().attachRequest();
-    request.setApi(kj::mv(office));
+    auto request = rpc_.bootstrap(server).castAs<schema::Control>().attachRequest();
+    request.setApi(kj::mv(apiServer));
     request.setNode(node.c_str());
     return request.send().then([](auto response) { return driverIn(response.getAnswer()); });
   }
@@ -64,31 +64,31 @@ private:
 }  // namespace
 
 kj::Promise<void> PlugindAttachment::run() {
-  return attachOnce().then([this]() { return parts_.timer.afterDelay(pause()); }).then([this]() {
+  return attachOnce().then([this]() { return deps_.timer.afterDelay(pause()); }).then([this]() {
     return run();
   });
 }
 
 kj::Promise<void> PlugindAttachment::attachOnce() {
-  auto dialled = dialAt(parts_.socket.c_str());
+  auto dialled = dialAt(deps_.socket.c_str());
   if (!dialled) {
-    away(whyNotDialled(parts_.socket, dialled.error().error));
+    away(whyNotDialled(deps_.socket, dialled.error().error));
     return kj::READY_NOW;
   }
   auto attached =
-      kj::heap<Attached>(parts_.streams.wrapSocketFd(kj::mv(dialled).value(), kStreamFlags));
+      kj::heap<Attached>(deps_.streams.wrapSocketFd(kj::mv(dialled).value(), kStreamFlags));
   auto answered =
-      parts_.timer.timeoutAfter(kPatience, attached->attach(parts_.office(), parts_.node));
+      deps_.timer.timeoutAfter(kPatience, attached->attach(deps_.apiServer(), deps_.node));
   return answered
       .then([this,
              &attached = *attached](const std::optional<std::string>& driver) -> kj::Promise<void> {
         if (!driver) {
-          if (!toldOff_) netdLog(NetdEvent::kDraOff, {{"socket", parts_.socket}});
+          if (!toldOff_) netdLog(NetdEvent::kDraOff, {{"socket", deps_.socket}});
           toldOff_ = true;
           failures_ = 16;
           return kj::READY_NOW;
         }
-        netdLog(NetdEvent::kAttached, {{"driver", *driver}, {"node", parts_.node}});
+        netdLog(NetdEvent::kAttached, {{"driver", *driver}, {"node", deps_.node}});
         toldAway_.clear();
         toldOff_ = false;
         failures_ = 0;
@@ -105,7 +105,7 @@ void PlugindAttachment::away(const std::string& why) {
 }
 
 kj::Duration PlugindAttachment::pause() {
-  return backoffAfter(failures_, kFirstPause, kMostPause, parts_.draw());
+  return backoffAfter(failures_, kFirstPause, kMostPause, deps_.draw());
 }
 
 }  // namespace vfiogate

@@ -16,16 +16,16 @@ namespace vfiogate {
 /// it sends is bounded before it is stored.
 class PlugindAttachment {
 public:
-  struct Parts {
+  struct Deps {
     kj::LowLevelAsyncIoProvider& streams;
     kj::Timer& timer;
     kj::Function<double()> draw;  ///< in [0, 1)
     /// What is served on a new connection.
-    kj::Function<schema::ApiServer::Client()> office;
+    kj::Function<schema::ApiServer::Client()> apiServer;
     std::string socket;
     std::string node;  ///< the Node's name
   };
-  explicit PlugindAttachment(Parts parts) : parts_(kj::mv(parts)) {}
+  explicit PlugindAttachment(Deps deps) : deps_(kj::mv(deps)) {}
 
   /// Never resolves, and does not fail because of plugind.
   kj::Promise<void> run();
@@ -36,7 +36,7 @@ private:
   void away(const std::string& why);
   kj::Duration pause();
 
-  Parts parts_;
+  Deps deps_;
   std::string toldAway_;
   bool toldOff_ = false;
   unsigned failures_ = 0;  ///< since it was attached last

@@ -43,10 +43,10 @@ bool asksToClose(const kj::HttpHeaders& headers) {
 
 }  // namespace
 
-HttpVisit::HttpVisit(const HttpParts& parts, kj::Own<kj::AsyncIoStream> stream)
-    : parts_(parts),
-      stream_(kj::mv(stream), parts.timer, kLimits),
-      server_(parts.timer, parts.headers, *this, settingsWith(*this)) {
+HttpVisit::HttpVisit(const HttpDeps& deps, kj::Own<kj::AsyncIoStream> stream)
+    : deps_(deps),
+      stream_(kj::mv(stream), deps.timer, kLimits),
+      server_(deps.timer, deps.headers, *this, settingsWith(*this)) {
   progress();
 }
 
@@ -73,16 +73,16 @@ kj::Promise<void> HttpVisit::request(kj::HttpMethod method, kj::StringPtr url,
   auto refusal = refusalOf({place, reads, !isEmpty(body)});
   if (refusal) return send(place, *std::move(refusal), response);
   // Later: whoever has a thousand requests ready takes its turn after everybody else.
-  return kj::evalLater([this]() { return parts_.news.latest(); })
+  return kj::evalLater([this]() { return deps_.news.latest(); })
       .then([this, place, &response](const NewsCache::Latest& answer) {
-        const std::string own = place == Place::kMetrics ? parts_.counters.text() : "";
+        const std::string own = place == Place::kMetrics ? deps_.counters.text() : "";
         return send(place, pageFor(place, *answer, own), response);
       });
 }
 
 kj::Promise<void> HttpVisit::send(Place place, Page page, Response& response) {
-  parts_.counters.answered(nameOf(place), page.code);
-  kj::HttpHeaders headers(parts_.headers);
+  deps_.counters.answered(nameOf(place), page.code);
+  kj::HttpHeaders headers(deps_.headers);
   headers.set(kj::HttpHeaderId::CONTENT_TYPE, page.type);
   if (page.code == 405) headers.add("Allow", "GET, HEAD");
   auto out = response.send(page.code, page.reason, headers, page.body.size());
@@ -101,9 +101,9 @@ kj::Promise<void> HttpVisit::handleApplicationError(kj::Exception failure,
   if (failure.getType() == kj::Exception::Type::DISCONNECTED) return kj::READY_NOW;
   if (failure.getType() == kj::Exception::Type::OVERLOADED) return kj::READY_NOW;  // does not read
   // Strangers cause it, too, such as with a head that is too large.
-  parts_.counters.connectionBroken();
-  if (parts_.timer.now() - parts_.book.failureTold >= kTellingPause) {
-    parts_.book.failureTold = parts_.timer.now();
+  deps_.counters.connectionBroken();
+  if (deps_.timer.now() - deps_.book.failureTold >= kTellingPause) {
+    deps_.book.failureTold = deps_.timer.now();
     netdLog(NetdEvent::kTaskFailed, {{"why", failure.getDescription().cStr()}});
   }
   KJ_IF_MAYBE (open, response) {

@@ -21,7 +21,7 @@ struct HttpBook {
 };
 
 /// What all visits share; borrowed from whoever made them.
-struct HttpParts {
+struct HttpDeps {
   NewsCache& news;
   NetdCounters& counters;
   kj::Timer& timer;
@@ -34,7 +34,7 @@ struct HttpParts {
 /// take an answer. The next request is not looked at before the answer is written.
 class HttpVisit final : private kj::HttpService, private kj::HttpServerErrorHandler {
 public:
-  HttpVisit(const HttpParts& parts, kj::Own<kj::AsyncIoStream> stream);
+  HttpVisit(const HttpDeps& deps, kj::Own<kj::AsyncIoStream> stream);
   KJ_DISALLOW_COPY(HttpVisit);
 
   /// Serves until the client leaves, breaks a limit, or is displaced. Never fails. Drop it before
@@ -57,9 +57,9 @@ private:
   kj::Promise<void> handleApplicationError(kj::Exception failure,
                                            kj::Maybe<Response&> response) override;
   kj::Promise<void> send(Place place, Page page, Response& response);
-  void progress() { lastProgress_ = ++parts_.book.progress; }
+  void progress() { lastProgress_ = ++deps_.book.progress; }
 
-  const HttpParts parts_;
+  const HttpDeps deps_;
   ClientStream stream_;
   kj::PromiseFulfillerPair<void> displaced_ = kj::newPromiseAndFulfiller<void>();
   bool leaving_ = false;

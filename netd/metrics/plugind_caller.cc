@@ -34,9 +34,9 @@ public:
     capnp::MallocMessageBuilder message;
     auto server = message.initRoot<capnp::rpc::twoparty::VatId>();
     server.setSide(capnp::rpc::twoparty::Side::SERVER);
-    auto desk = rpc_.bootstrap(server).castAs<schema::Desk>();
-    auto metrics = desk.metricsRequest().send();
-    return desk.readyRequest().send().then([metrics = kj::mv(metrics)](auto ready) mutable {
+    auto control = rpc_.bootstrap(server).castAs<schema::Control>();
+    auto metrics = control.metricsRequest().send();
+    return control.readyRequest().send().then([metrics = kj::mv(metrics)](auto ready) mutable {
       PlugindNews news;
       news.ready = ready.getReady();
       news.why = ready.getWhy();

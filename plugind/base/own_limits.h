@@ -1,5 +1,5 @@
 #pragma once
-// How much plugind lets itself have, and what it says when that does not suffice. gRPC's threads
+// plugind's resource limits, and what it says when that does not suffice. gRPC's threads
 // come and go, and neither they nor its memory ask us first. docs/limits.md.
 
 #include "seccomp/step_failure.h"

@@ -3,7 +3,7 @@
 #include "cli/table.h"
 #include "plugind/cli/fragment.h"
 #include "plugind/cli/status_table.h"
-#include "plugind/desk/desk_client.h"
+#include "plugind/control/control_client.h"
 
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 namespace vfiogate {
 namespace {
 
-DeskQuestion questionOf(const CommandLine& line) {
+ControlQuestion questionOf(const CommandLine& line) {
   if (line.address) return ExplainQuestion{*line.address};
   if (line.form == "metrics") return MetricsQuestion{};
   return StatusQuestion{};
@@ -53,7 +53,7 @@ int ask(const CommandLine& line) {
     if (const auto failure = dropPrivileges(remaining)) return failed(failure->str());
   }
   if (line.act == CommandLine::Act::kProbe) return probe(line);
-  const auto answer = askDesk(line.listen, questionOf(line), line.timeout);
+  const auto answer = askControl(line.listen, questionOf(line), line.timeout);
   if (!answer) return failed(answer.error());
   print(line, *answer);
   return 0;

@@ -51,10 +51,8 @@ std::string kubevirtFragment(const json& status) {
   const json& resources = status.at("resources");
   if (resources.empty()) return withoutResources(status);
   std::string text =
-      "# In the KubeVirt resource below spec.configuration. A resource that is not listed there "
-      "is\n"
-      "# refused as soon as anything is. externalResourceProvider: KubeVirt starts no plugin for "
-      "it.\n"
+      "# In the KubeVirt resource below spec.configuration. Once any device is listed, unlisted\n"
+      "# ones are refused. externalResourceProvider: KubeVirt starts no plugin for it.\n"
       "permittedHostDevices:\n"
       "  pciHostDevices:\n";
   for (const json& resource : resources) {

@@ -197,7 +197,7 @@ Settings toSettings(const plugind_config::Config& message, Findings& findings) {
                                ? RefusalDetail::kFull
                                : RefusalDetail::kReference;
   settings.emptyResourceAfter = std::chrono::milliseconds(message.empty_resource_after());
-  settings.flapRest = std::chrono::milliseconds(message.flap_rest());
+  settings.holdDown = std::chrono::milliseconds(message.hold_down());
   settings.bindDeadline = std::chrono::milliseconds(message.bind_deadline());
   settings.allocateWait = std::chrono::milliseconds(message.allocate_wait());
   return settings;

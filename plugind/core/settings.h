@@ -104,7 +104,7 @@ struct Settings {
   std::chrono::milliseconds allocateWait{5'000};    ///< of the first Allocate without privd
   std::chrono::milliseconds bindDeadline{5'000};    ///< of a call that has a group bound
   std::chrono::milliseconds emptyResourceAfter{0};  ///< 0: a resource without devices never ends
-  std::chrono::milliseconds flapRest{30'000};       ///< 0: devices that flap do not rest
+  std::chrono::milliseconds holdDown{30'000};       ///< 0: devices that flap do not rest
   RefusalDetail refusalDetail = RefusalDetail::kReference;
   DraSettings dra;
 

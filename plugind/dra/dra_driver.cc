@@ -6,8 +6,8 @@
 
 namespace vfiogate {
 
-DraDriver::DraDriver(Identity identity, const Sides& privd, ClaimLedger& ledger,
-                     const LoopParts& loop, uid_t kubeletUid)
+DraDriver::DraDriver(Identity identity, const Deps& privd, ClaimLedger& ledger,
+                     const LoopDeps& loop, uid_t kubeletUid)
     : name_(std::move(identity.name)),
       api_(name_, loop.timer,
            [this]() {

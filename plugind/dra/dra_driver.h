@@ -2,9 +2,9 @@
 // The DRA driver that plugind is, if its configuration names one: the kubelet's calls about claims,
 // and the node's pool.
 
-#include "plugind/base/loop_parts.h"
-#include "plugind/dra/api/api_door.h"
-#include "plugind/dra/claims/claim_desk.h"
+#include "plugind/base/loop_deps.h"
+#include "plugind/dra/api/api_listener.h"
+#include "plugind/dra/claims/claim_handler.h"
 #include "plugind/dra/claims/claim_sweep.h"
 #include "plugind/dra/pool/pool_publisher.h"
 #include "plugind/dra/serve/dra_events.h"
@@ -20,10 +20,10 @@
 namespace vfiogate {
 
 /// The loop's thread only.
-class DraDriver final : public ClaimServer, public DraEvents, public ApiDoor {
+class DraDriver final : public ClaimServer, public DraEvents, public ApiListener {
 public:
   /// The sides of privd that it uses.
-  struct Sides {
+  struct Deps {
     DraSockets& sockets;
     ClaimSpecStore& specs;
   };
@@ -35,7 +35,7 @@ public:
   };
 
   /// Borrows all but the identity.
-  DraDriver(Identity identity, const Sides& privd, ClaimLedger& ledger, const LoopParts& loop,
+  DraDriver(Identity identity, const Deps& privd, ClaimLedger& ledger, const LoopDeps& loop,
             uid_t kubeletUid);
   KJ_DISALLOW_COPY(DraDriver);
 
@@ -60,7 +60,7 @@ private:
   const std::string name_;
   ApiLink api_;
   ClaimSpecs specs_;
-  ClaimDesk claims_;
+  ClaimHandler claims_;
   ClaimSweep sweep_;
   PoolPublisher pool_;
   DraServer server_;

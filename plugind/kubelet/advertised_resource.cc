@@ -8,7 +8,7 @@
 namespace vfiogate {
 
 AdvertisedResource::AdvertisedResource(ResourceName name, PluginEvents& events,
-                                       KubeletSockets& sockets, const LoopParts& loop,
+                                       KubeletSockets& sockets, const LoopDeps& loop,
                                        uid_t kubeletUid)
     : name_(std::move(name)),
       current_(toMessage(Frame{})),
@@ -38,7 +38,7 @@ void AdvertisedResource::endOutdated() {
   for (const auto& stream : streams_) stream->end(grpc::Status::OK);
 }
 
-bool AdvertisedResource::nudge() {
+bool AdvertisedResource::resend() {
   if (streams_.empty()) return false;
   streams_.back()->show(current_);
   sent(1);

@@ -19,7 +19,7 @@ class AdvertisedResource {
 public:
   /// Borrows `events`, `sockets` and the parts of the loop.
   AdvertisedResource(ResourceName name, PluginEvents& events, KubeletSockets& sockets,
-                     const LoopParts& loop, uid_t kubeletUid);
+                     const LoopDeps& loop, uid_t kubeletUid);
   KJ_DISALLOW_COPY(AdvertisedResource);
 
   Registrar& registrar() { return registrar_; }
@@ -33,7 +33,7 @@ public:
 
   /// Sends the frame again on the newest live stream, changed or not: the kubelet writes its
   /// checkpoint after each. False: there is no live stream.
-  bool nudge();
+  bool resend();
 
   void streamOpened(std::shared_ptr<ListWatchStream> stream);
   void streamEnded(const ListWatchStream& stream);

@@ -38,8 +38,8 @@ void AdvertisedResources::socketsCame() {
   for (auto& [name, resource] : resources_) resource->registrar().socketsCame();
 }
 
-bool AdvertisedResources::nudge() {
-  return std::ranges::any_of(resources_, [](auto& entry) { return entry.second->nudge(); });
+bool AdvertisedResources::resend() {
+  return std::ranges::any_of(resources_, [](auto& entry) { return entry.second->resend(); });
 }
 
 std::map<ResourceName, ResourceFacts> AdvertisedResources::facts() const {

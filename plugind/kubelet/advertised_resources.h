@@ -18,7 +18,7 @@ namespace vfiogate {
 class AdvertisedResources {
 public:
   /// Borrows `events` and `sockets`. `kubeletUid`: whose connections are taken.
-  AdvertisedResources(PluginEvents& events, KubeletSockets& sockets, const LoopParts& loop,
+  AdvertisedResources(PluginEvents& events, KubeletSockets& sockets, const LoopDeps& loop,
                       uid_t kubeletUid)
       : events_(events), sockets_(sockets), loop_(loop), kubeletUid_(kubeletUid) {}
   KJ_DISALLOW_COPY(AdvertisedResources);
@@ -36,7 +36,7 @@ public:
   void kubeletCame();
   void socketsCame();
   /// Repeats a frame to one live stream. False: there is none.
-  bool nudge();
+  bool resend();
 
   std::size_t size() const { return resources_.size(); }
   std::map<ResourceName, ResourceFacts> facts() const;
@@ -44,7 +44,7 @@ public:
 private:
   PluginEvents& events_;
   KubeletSockets& sockets_;
-  const LoopParts loop_;
+  const LoopDeps loop_;
   const uid_t kubeletUid_;
   std::map<ResourceName, std::unique_ptr<AdvertisedResource>> resources_;
   kj::Promise<void> ending_ = kj::READY_NOW;

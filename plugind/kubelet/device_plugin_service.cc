@@ -10,8 +10,8 @@ constexpr const char* kEnding = "vfiogate is ending";
 }  // namespace
 
 DevicePluginService::DevicePluginService(ResourceName resource, PluginEvents& events,
-                                         std::shared_ptr<Letterbox> letterbox)
-    : resource_(std::move(resource)), events_(events), letterbox_(std::move(letterbox)) {}
+                                         std::shared_ptr<TaskQueue> taskQueue)
+    : resource_(std::move(resource)), events_(events), taskQueue_(std::move(taskQueue)) {}
 
 grpc::ServerUnaryReactor* DevicePluginService::GetDevicePluginOptions(
     grpc::CallbackServerContext* context, const v1beta1::Empty* /*request*/,
@@ -28,14 +28,14 @@ grpc::ServerUnaryReactor* DevicePluginService::GetDevicePluginOptions(
 grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* DevicePluginService::ListAndWatch(
     grpc::CallbackServerContext* /*context*/, const v1beta1::Empty* /*request*/) {
   // Captures copies: the call may outlive this service by the time that gRPC takes to end it.
-  auto ended = [resource = resource_, letterbox = letterbox_,
+  auto ended = [resource = resource_, taskQueue = taskQueue_,
                 events = &events_](const ListWatchStream& stream) {
     // Not sent: nobody is left who held the stream.
-    static_cast<void>(letterbox->post(
+    static_cast<void>(taskQueue->post(
         [resource, events, stream = &stream]() { events->streamEnded(resource, *stream); }));
   };
   const auto stream = ListWatchStream::open(std::move(ended));
-  const bool posted = letterbox_->post([resource = resource_, events = &events_, stream]() {
+  const bool posted = taskQueue_->post([resource = resource_, events = &events_, stream]() {
     events->streamOpened(resource, stream);
   });
   if (!posted) stream->end(grpc::Status(grpc::StatusCode::UNAVAILABLE, kEnding));
@@ -43,9 +43,9 @@ grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* DevicePluginService::Li
 }
 
 KubeletCall::Cancelled DevicePluginService::whenCancelled() const {
-  return [letterbox = letterbox_, events = &events_](const std::shared_ptr<KubeletCall>& call) {
+  return [taskQueue = taskQueue_, events = &events_](const std::shared_ptr<KubeletCall>& call) {
     // Not sent: nobody is left who would work for the call.
-    static_cast<void>(letterbox->post([events, call]() { events->callCancelled(call); }));
+    static_cast<void>(taskQueue->post([events, call]() { events->callCancelled(call); }));
   };
 }
 
@@ -61,7 +61,7 @@ grpc::ServerUnaryReactor* DevicePluginService::Allocate(grpc::CallbackServerCont
     }
     return call.get();
   }
-  const bool posted = letterbox_->post(
+  const bool posted = taskQueue_->post(
       [resource = resource_, events = &events_, call]() { events->allocateAsked(resource, call); });
   if (!posted && call->claim()) call->refuse(grpc::StatusCode::UNAVAILABLE, kEnding);
   return call.get();
@@ -71,7 +71,7 @@ grpc::ServerUnaryReactor* DevicePluginService::PreStartContainer(
     grpc::CallbackServerContext* /*context*/, const v1beta1::PreStartContainerRequest* request,
     v1beta1::PreStartContainerResponse* /*answer*/) {
   const auto call = StartCall::open(*request, whenCancelled());
-  const bool posted = letterbox_->post(
+  const bool posted = taskQueue_->post(
       [resource = resource_, events = &events_, call]() { events->startAsked(resource, call); });
   if (!posted && call->claim()) call->refuse(grpc::StatusCode::UNAVAILABLE, kEnding);
   return call.get();
@@ -81,7 +81,7 @@ grpc::ServerUnaryReactor* DevicePluginService::GetPreferredAllocation(
     grpc::CallbackServerContext* /*context*/, const v1beta1::PreferredAllocationRequest* request,
     v1beta1::PreferredAllocationResponse* answer) {
   const auto call = PreferCall::open(*request, *answer, whenCancelled());
-  const bool posted = letterbox_->post([resource = resource_, events = &events_, call]() {
+  const bool posted = taskQueue_->post([resource = resource_, events = &events_, call]() {
     events->preferenceAsked(resource, call);
   });
   // An error would fail the pod; without an answer the kubelet has no preference.

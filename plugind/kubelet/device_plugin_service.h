@@ -2,7 +2,7 @@
 // v1beta1.DevicePlugin for one resource: gRPC's words to the loop's and back, no decisions.
 
 #include "ipc/base/resource_name.h"
-#include "plugind/base/letterbox.h"
+#include "plugind/base/task_queue.h"
 #include "plugind/kubelet/kubelet_call.h"
 #include "plugind/kubelet/list_watch_stream.h"
 
@@ -30,9 +30,9 @@ protected:
 
 class DevicePluginService final : public v1beta1::DevicePlugin::CallbackService {
 public:
-  /// `events` hears of calls through `letterbox` for as long as that is open.
+  /// `events` hears of calls through `taskQueue` for as long as that is open.
   DevicePluginService(ResourceName resource, PluginEvents& events,
-                      std::shared_ptr<Letterbox> letterbox);
+                      std::shared_ptr<TaskQueue> taskQueue);
 
   /// From the next registration on; true at first.
   void wantPreStart(bool wanted) { wantsPreStart_ = wanted; }
@@ -59,7 +59,7 @@ private:
 
   const ResourceName resource_;
   PluginEvents& events_;
-  const std::shared_ptr<Letterbox> letterbox_;
+  const std::shared_ptr<TaskQueue> taskQueue_;
   std::atomic<bool> wantsPreStart_ = true;  ///< by the loop's thread
   std::atomic<bool> toldPreStart_ = true;   ///< by gRPC's
 };

@@ -34,7 +34,7 @@ struct HandedServer::Listener {
 };
 
 HandedServer::HandedServer(std::string name, const std::vector<grpc::Service*>& services,
-                           const LoopParts& loop, uid_t kubeletUid)
+                           const LoopDeps& loop, uid_t kubeletUid)
     : name_(std::move(name)), loop_(loop), kubeletUid_(kubeletUid) {
   // Never given back: whoever is last to leave gRPC waits for its threads, up to 10 s after a
   // connection was slow to write, and the loop stands still meanwhile.

@@ -1,7 +1,7 @@
 #pragma once
 // A gRPC server on connections accepted from listeners that privd made.
 
-#include "plugind/base/loop_parts.h"
+#include "plugind/base/loop_deps.h"
 
 #include <grpcpp/impl/service_type.h>
 
@@ -25,7 +25,7 @@ namespace vfiogate {
 class HandedServer {
 public:
   /// Takes connections of `kubeletUid` only. `name` is for the log. Borrows `services`.
-  HandedServer(std::string name, const std::vector<grpc::Service*>& services, const LoopParts& loop,
+  HandedServer(std::string name, const std::vector<grpc::Service*>& services, const LoopDeps& loop,
                uid_t kubeletUid);
   /// Ends every call. Waits for gRPC's threads, which never wait for this one.
   ~HandedServer() noexcept(false);
@@ -42,7 +42,7 @@ private:
   kj::Promise<void> acceptAfterFailure(const kj::Exception& exception);
 
   const std::string name_;
-  const LoopParts loop_;
+  const LoopDeps loop_;
   const uid_t kubeletUid_;
   std::unique_ptr<grpc::Server> server_;
   std::uint64_t refused_ = 0;

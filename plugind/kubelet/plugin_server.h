@@ -12,9 +12,9 @@ namespace vfiogate {
 class PluginServer {
 public:
   /// Takes connections of `kubeletUid` only.
-  PluginServer(const ResourceName& resource, PluginEvents& events, const LoopParts& loop,
+  PluginServer(const ResourceName& resource, PluginEvents& events, const LoopDeps& loop,
                uid_t kubeletUid)
-      : service_(resource, events, loop.letterbox),
+      : service_(resource, events, loop.taskQueue),
         server_(resource.str(), {&service_}, loop, kubeletUid) {}
   KJ_DISALLOW_COPY(PluginServer);
 

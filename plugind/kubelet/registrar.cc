@@ -25,7 +25,7 @@ RegistrationTurn turnOf(const grpc::Status& status) {
 }  // namespace
 
 Registrar::Registrar(const ResourceName& resource, KubeletSockets& sockets, PluginServer& server,
-                     const LoopParts& loop)
+                     const LoopDeps& loop)
     : resource_(resource),
       sockets_(sockets),
       server_(server),

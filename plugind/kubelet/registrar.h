@@ -20,7 +20,7 @@ class Registrar {
 public:
   /// Borrows everything; `server` is told of each new socket.
   Registrar(const ResourceName& resource, KubeletSockets& sockets, PluginServer& server,
-            const LoopParts& loop);
+            const LoopDeps& loop);
   KJ_DISALLOW_COPY(Registrar);
 
   void start();
@@ -57,7 +57,7 @@ private:
   const ResourceName& resource_;
   KubeletSockets& sockets_;
   PluginServer& server_;
-  const LoopParts loop_;
+  const LoopDeps loop_;
   Registration registration_;
   std::map<RegistrationTurn, std::uint64_t> turns_;
   std::string lastComplaint_;

@@ -1,6 +1,6 @@
 #include "plugind/loop/ledger_journal.h"
 
-#include "plugind/desk/status_json.h"
+#include "plugind/control/status_json.h"
 
 #include <nlohmann/json.hpp>
 

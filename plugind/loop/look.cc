@@ -21,15 +21,15 @@ std::chrono::sys_time<std::chrono::nanoseconds> fileClock() {
 }  // namespace
 
 Look::Look(KubeletReader& reader, kj::Timer& timer, LookListener listener,
-           std::function<bool()> nudge)
-    : reader_(reader), timer_(timer), listener_(std::move(listener)), nudge_(std::move(nudge)) {}
+           std::function<bool()> resend)
+    : reader_(reader), timer_(timer), listener_(std::move(listener)), resend_(std::move(resend)) {}
 
 kj::Promise<bool> Look::run() {
   const auto asked = std::chrono::steady_clock::now();
   auto looked = reader_.list().then([this, asked](Result<PodList, std::string> list) {
     if (!list) return kj::Promise<bool>(false);
     listener_.listRead(*list, asked);
-    return nudgeAndRead(kVersions);
+    return resendAndRead(kVersions);
   });
   return looked.catch_([](kj::Exception&&) { return false; });
 }
@@ -40,24 +40,24 @@ void Look::checkpointReplaced() {
   waiting_ = nullptr;
 }
 
-kj::Promise<bool> Look::nudgeAndRead(int left) {
+kj::Promise<bool> Look::resendAndRead(int left) {
   if (left == 0) return true;
-  nudged_ = fileClock();
+  resent_ = fileClock();
   seen_ = replacements_;
-  if (!nudge_()) return false;
+  if (!resend_()) return false;
   auto late = timer_.afterDelay(kVersionPatience).then([]() { return false; });
   return awaitVersion().exclusiveJoin(kj::mv(late)).then([this, left](bool read) {
-    return read ? nudgeAndRead(left - 1) : kj::Promise<bool>(false);
+    return read ? resendAndRead(left - 1) : kj::Promise<bool>(false);
   });
 }
 
-/// Of the versions that are written meanwhile only one since the nudge counts.
+/// Of the versions that are written meanwhile only one since the resend counts.
 kj::Promise<bool> Look::awaitVersion() {
   return nextReplacement()
       .then([this]() { return reader_.version(); })
       .then([this](Result<CheckpointVersion, SocketRefusal> version) -> kj::Promise<bool> {
         if (!version) return false;
-        if (version->written < nudged_) return awaitVersion();
+        if (version->written < resent_) return awaitVersion();
         listener_.versionRead(*version);
         return true;
       });

@@ -21,27 +21,28 @@ struct LookListener {
 
 class Look {
 public:
-  /// `nudge` sends a frame once; false: there is no live stream. Borrows reader and timer.
-  Look(KubeletReader& reader, kj::Timer& timer, LookListener listener, std::function<bool()> nudge);
+  /// `resend` sends a frame once; false: there is no live stream. Borrows reader and timer.
+  Look(KubeletReader& reader, kj::Timer& timer, LookListener listener,
+       std::function<bool()> resend);
   KJ_DISALLOW_COPY(Look);
 
   /// Resolves with true if the look proves something: List answered, and a version was read after
-  /// each of two nudges. Never fails. Once.
+  /// each of two resends. Never fails. Once.
   kj::Promise<bool> run();
 
   /// The kubelet replaced its checkpoint.
   void checkpointReplaced();
 
 private:
-  kj::Promise<bool> nudgeAndRead(int left);
+  kj::Promise<bool> resendAndRead(int left);
   kj::Promise<bool> awaitVersion();
   kj::Promise<void> nextReplacement();
 
   KubeletReader& reader_;
   kj::Timer& timer_;
   LookListener listener_;
-  std::function<bool()> nudge_;
-  std::chrono::sys_time<std::chrono::nanoseconds> nudged_;
+  std::function<bool()> resend_;
+  std::chrono::sys_time<std::chrono::nanoseconds> resent_;
   std::uint64_t replacements_ = 0;
   std::uint64_t seen_ = 0;
   kj::Maybe<kj::Own<kj::PromiseFulfiller<void>>> waiting_;

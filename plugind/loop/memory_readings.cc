@@ -8,11 +8,11 @@
 namespace vfiogate {
 
 MemoryReadings::MemoryReadings(KubeletMemorySource& source, kj::Timer& timer,
-                               MemoryListener listener, std::function<bool()> nudge)
+                               MemoryListener listener, std::function<bool()> resend)
     : reader_(source),
       timer_(timer),
       listener_(std::move(listener)),
-      nudge_(std::move(nudge)),
+      resend_(std::move(resend)),
       tasks_(*this) {}
 
 void MemoryReadings::beginLook() {
@@ -24,7 +24,7 @@ void MemoryReadings::startLook() {
   const auto versionRead = [this](const CheckpointVersion& version) {
     listener_.versionRead(version, true, std::nullopt);
   };
-  look_ = kj::heap<Look>(reader_, timer_, LookListener{listener_.listRead, versionRead}, nudge_);
+  look_ = kj::heap<Look>(reader_, timer_, LookListener{listener_.listRead, versionRead}, resend_);
   looking_ = look_->run()
                  .then([this](bool proved) { listener_.lookEnded(proved); })
                  .eagerlyEvaluate([this](kj::Exception&& failure) { taskFailed(kj::mv(failure)); });

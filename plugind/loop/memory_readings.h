@@ -29,9 +29,9 @@ struct MemoryListener {
 /// What cannot be read is told by nothing, but on the log. The loop's thread only.
 class MemoryReadings final : private kj::TaskSet::ErrorHandler {
 public:
-  /// `nudge` is the look's. Borrows source and timer.
+  /// `resend` is the look's. Borrows source and timer.
   MemoryReadings(KubeletMemorySource& source, kj::Timer& timer, MemoryListener listener,
-                 std::function<bool()> nudge);
+                 std::function<bool()> resend);
   KJ_DISALLOW_COPY(MemoryReadings);
 
   KubeletReader& reader() { return reader_; }
@@ -52,7 +52,7 @@ private:
   KubeletReader reader_;
   kj::Timer& timer_;
   const MemoryListener listener_;
-  const std::function<bool()> nudge_;
+  const std::function<bool()> resend_;
   kj::Own<Look> look_;
   bool reading_ = false;  ///< a checkpoint, outside looks
   bool unread_ = false;   ///< it was replaced meanwhile

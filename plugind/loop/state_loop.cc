@@ -3,10 +3,10 @@
 #include "plugind/base/log_line.h"
 #include "plugind/config/config.h"
 #include "plugind/config/dra_review.h"
+#include "plugind/control/status_json.h"
 #include "plugind/core/ledger/frames/empty_resources.h"
 #include "plugind/core/ledger/frames/offers.h"
 #include "plugind/core/status/explanation.h"
-#include "plugind/desk/status_json.h"
 #include "plugind/loop/start_readings.h"
 
 #include <kj/debug.h>
@@ -30,7 +30,7 @@ LedgerSettings ledgerSettings(const Settings& settings) {
   wanted.allocateWait = settings.allocateWait;
   wanted.bindDeadline = settings.bindDeadline;
   wanted.emptyResourceAfter = settings.emptyResourceAfter;
-  wanted.flapRest = settings.flapRest;
+  wanted.holdDown = settings.holdDown;
   wanted.refusalDetail = settings.refusalDetail;
   return wanted;
 }
@@ -42,7 +42,7 @@ std::string wordsOf(const Result<T, std::string>& read) {
 
 }  // namespace
 
-StateLoop::StateLoop(Settings settings, const PrivdSides& privd, const LoopParts& loop,
+StateLoop::StateLoop(Settings settings, const PrivdSides& privd, const LoopDeps& loop,
                      LedgerJournal& journal, Node node)
     : settings_(std::move(settings)),
       privd_(privd),
@@ -58,14 +58,14 @@ StateLoop::StateLoop(Settings settings, const PrivdSides& privd, const LoopParts
                }),
       specs_(privd.specs, loop.timer, [this]() { advance(); }),
       resources_(*this, privd.sockets, loop, node_.kubeletUid),
-      memory_(privd.memory, loop.timer, memoryListener(), [this]() { return resources_.nudge(); }),
+      memory_(privd.memory, loop.timer, memoryListener(), [this]() { return resources_.resend(); }),
       alarm_(loop.timer, [this]() { carryOut(ledger_.tick(now())); }),
       tasks_(*this) {
-  tasks_.add(loop_.letterbox->run());
+  tasks_.add(loop_.taskQueue->run());
 }
 
 StateLoop::~StateLoop() noexcept(false) {
-  loop_.letterbox->close();
+  loop_.taskQueue->close();
 }
 
 MemoryListener StateLoop::memoryListener() {

@@ -2,11 +2,11 @@
 // Drives the ledger: tells it what happens, carries out what it asks for. Decides nothing itself.
 
 #include "plugind/base/alarm.h"
-#include "plugind/base/loop_parts.h"
+#include "plugind/base/loop_deps.h"
+#include "plugind/control/control_server.h"
 #include "plugind/core/ledger/ledger.h"
 #include "plugind/core/resource/resource_catalog.h"
 #include "plugind/core/settings.h"
-#include "plugind/desk/desk_server.h"
 #include "plugind/dra/claims/claim_ledger.h"
 #include "plugind/kubelet/advertised_resources.h"
 #include "plugind/kubelet/kubelet_sockets.h"
@@ -55,14 +55,14 @@ struct Node {
 /// Lives on the loop's thread and is told everything there.
 class StateLoop final : public PrivdEvents,
                         public PluginEvents,
-                        public DeskSource,
+                        public ControlSource,
                         public ClaimLedger,
                         private kj::TaskSet::ErrorHandler {
 public:
   /// Borrows all but the settings and the node.
-  StateLoop(Settings settings, const PrivdSides& privd, const LoopParts& loop,
+  StateLoop(Settings settings, const PrivdSides& privd, const LoopDeps& loop,
             LedgerJournal& journal, Node node);
-  /// Closes the letterbox: gRPC's threads may still post.
+  /// Closes the task queue: gRPC's threads may still post.
   ~StateLoop() noexcept(false);
   KJ_DISALLOW_COPY(StateLoop);
 
@@ -104,7 +104,7 @@ public:
 private:
   Moment now() const;
   MemoryListener memoryListener();
-  /// What was told and is not the ledger's yet: the specs come first, so that they are in place
+  /// Updates not yet applied: the specs come first, so that they are in place
   /// before a resource registers, before a device turns Healthy, and before a new number is shown.
   struct News {
     std::optional<Snapshot> hardware;
@@ -132,7 +132,7 @@ private:
 
   Settings settings_;
   const PrivdSides privd_;
-  const LoopParts loop_;
+  const LoopDeps loop_;
   LedgerJournal& journal_;
   const Node node_;
 

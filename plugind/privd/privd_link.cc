@@ -31,19 +31,19 @@ kj::Promise<Result<T, SpecTrouble>> orTrouble(kj::Promise<Result<T, SpecTrouble>
 
 }  // namespace
 
-PrivdLink::PrivdLink(kj::AutoCloseFd listener, Users users, const LoopParts& loop)
-    : loop_(loop), door_(kj::mv(listener), users, loop), tasks_(*this) {}
+PrivdLink::PrivdLink(kj::AutoCloseFd listener, Users users, const LoopDeps& loop)
+    : loop_(loop), listener_(kj::mv(listener), users, loop), tasks_(*this) {}
 
 void PrivdLink::start(PrivdEvents& events, kj::Function<void(kj::AutoCloseFd, Visitor)> visitor) {
   events_ = &events;
-  door_.start(
+  listener_.start(
       {.privd = [this](PrivdOpening opening) { begin(kj::mv(opening)); },
        .failed = [this](const std::string& why) { tellFailure(LogEvent::kHandshakeFailed, why); },
        .visitor = kj::mv(visitor)});
 }
 
 void PrivdLink::begin(PrivdOpening opening) {
-  door_.privdIsIn(true);
+  listener_.privdIsIn(true);
   there_ = true;
   session_ = kj::heap<PrivdSession>(kj::mv(opening), *events_, lease_, loop_);
   tasks_.add(session_->run().then([this](std::string why) { over(why); }));
@@ -54,7 +54,7 @@ void PrivdLink::over(const std::string& why) {
   tellFailure(session_->entered() ? LogEvent::kPrivdWent : LogEvent::kHandshakeFailed, why);
   tellGone();
   session_ = nullptr;
-  door_.privdIsIn(false);
+  listener_.privdIsIn(false);
 }
 
 void PrivdLink::tellFailure(LogEvent event, const std::string& why) {

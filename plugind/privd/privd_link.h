@@ -1,9 +1,9 @@
 #pragma once
-// The place of privd: whoever asks something of it asks here, whether it is there or not.
+// Client for privd; answers "away" when disconnected.
 
 #include "plugind/base/log_events.h"
 #include "plugind/base/visitor.h"
-#include "plugind/privd/privd_door.h"
+#include "plugind/privd/privd_listener.h"
 #include "plugind/privd/privd_session.h"
 
 #include <kj/async.h>
@@ -27,10 +27,10 @@ class PrivdLink final : public GroupEyes,
                         public KubeletMemorySource,
                         private kj::TaskSet::ErrorHandler {
 public:
-  using Users = PrivdDoor::Users;
+  using Users = PrivdListener::Users;
 
   /// `listener` is plugind's own.
-  PrivdLink(kj::AutoCloseFd listener, Users users, const LoopParts& loop);
+  PrivdLink(kj::AutoCloseFd listener, Users users, const LoopDeps& loop);
   KJ_DISALLOW_COPY(PrivdLink);
 
   /// Starts taking connections. Borrows `events`. Connections of visitors go to
@@ -68,8 +68,8 @@ private:
   void tellFailure(LogEvent event, const std::string& why);
   void taskFailed(kj::Exception&& exception) override;
 
-  const LoopParts loop_;
-  PrivdDoor door_;
+  const LoopDeps loop_;
+  PrivdListener listener_;
   PrivdEvents* events_ = nullptr;
   std::string lastFailure_;
   bool there_ = false;

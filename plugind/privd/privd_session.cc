@@ -33,17 +33,17 @@ std::string whyNotEntered(schema::EnterAnswer::Reader answer) {
          std::to_string(schema::PROTOCOL) + ": update both to the same release";
 }
 
-schema::Door::Client doorOf(capnp::RpcSystem<capnp::rpc::twoparty::VatId>& rpc) {
+schema::Handshake::Client handshakeOf(capnp::RpcSystem<capnp::rpc::twoparty::VatId>& rpc) {
   capnp::MallocMessageBuilder message;
   auto vat = message.initRoot<capnp::rpc::twoparty::VatId>();
   vat.setSide(capnp::rpc::twoparty::Side::SERVER);
-  return rpc.bootstrap(vat).castAs<schema::Door>();
+  return rpc.bootstrap(vat).castAs<schema::Handshake>();
 }
 
 }  // namespace
 
 PrivdSession::PrivdSession(PrivdOpening opening, PrivdEvents& events, NodeLease& lease,
-                           const LoopParts& loop)
+                           const LoopDeps& loop)
     : events_(events),
       lease_(lease),
       loop_(loop),
@@ -80,7 +80,7 @@ kj::Promise<void> PrivdSession::enter() {
 }
 
 kj::Promise<void> PrivdSession::askEntry(kj::Duration pause) {
-  auto request = doorOf(rpc_).enterRequest();
+  auto request = handshakeOf(rpc_).enterRequest();
   request.setProtocol(schema::PROTOCOL);
   request.setTicket(kLeaseTicket);
   request.setLease(lease_.number);
@@ -89,7 +89,7 @@ kj::Promise<void> PrivdSession::askEntry(kj::Duration pause) {
           .attach(kj::defer([descriptors = descriptors_]() { descriptors->forget(kLeaseTicket); }));
   return loop_.timer.timeoutAfter(kEnterPatience, request.send())
       .then([this, pause, lock = kj::mv(lock)](
-                Response<schema::Door::EnterResults> response) mutable -> kj::Promise<void> {
+                Response<schema::Handshake::EnterResults> response) mutable -> kj::Promise<void> {
         const auto answer = response.getAnswer();
         if (answer.isLeased()) {
           lock = nullptr;

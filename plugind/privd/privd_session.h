@@ -2,11 +2,11 @@
 // One connection to privd, from the exchange of versions to its end.
 
 #include "ipc/codec/descriptor_channel.h"
-#include "plugind/base/loop_parts.h"
+#include "plugind/base/loop_deps.h"
 #include "plugind/privd/config_watch.h"
 #include "plugind/privd/gate_client.h"
 #include "plugind/privd/hardware_client.h"
-#include "plugind/privd/privd_door.h"
+#include "plugind/privd/privd_listener.h"
 #include "plugind/privd/privd_view.h"
 #include "plugind/privd/session_calls.h"
 #include "plugind/privd/spec_client.h"
@@ -31,7 +31,7 @@ struct NodeLease {
 class PrivdSession {
 public:
   /// Borrows `events` and `lease`, which it takes where there is none yet.
-  PrivdSession(PrivdOpening opening, PrivdEvents& events, NodeLease& lease, const LoopParts& loop);
+  PrivdSession(PrivdOpening opening, PrivdEvents& events, NodeLease& lease, const LoopDeps& loop);
   ~PrivdSession() noexcept(false);
   KJ_DISALLOW_COPY(PrivdSession);
 
@@ -57,7 +57,7 @@ private:
 
   PrivdEvents& events_;
   NodeLease& lease_;
-  const LoopParts loop_;
+  const LoopDeps loop_;
   std::shared_ptr<DescriptorReceiver> descriptors_;
   kj::Own<kj::AsyncIoStream> stream_;
   capnp::TwoPartyVatNetwork network_;

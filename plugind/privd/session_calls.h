@@ -2,7 +2,7 @@
 // How privd is asked over one connection: so many questions at a time, and none beyond its end.
 
 #include "ipc/schema/helper.capnp.h"
-#include "plugind/base/turnstile.h"
+#include "plugind/base/concurrency_limit.h"
 
 #include <capnp/capability.h>
 #include <kj/async.h>
@@ -73,8 +73,8 @@ private:
   void judge(const Patience& patience, const kj::Exception& failure);
 
   kj::Timer& timer_;
-  Turnstile calls_;
-  Turnstile changes_;
+  ConcurrencyLimit calls_;
+  ConcurrencyLimit changes_;
   kj::Maybe<schema::Session::Client> session_;
   kj::PromiseFulfillerPair<std::string> over_ = kj::newPromiseAndFulfiller<std::string>();
   kj::Canceler asked_;  // last: what was asked uses all of the above

@@ -39,7 +39,7 @@ NameWatch::NameWatch(kj::UnixEventPort& port, kj::Timer& timer, kj::StringPtr di
 
 kj::Promise<std::uint64_t> NameWatch::next(std::uint64_t seen) {
   if (count_ > seen) return count_;
-  return bell_.next().then([this]() { return count_; });
+  return broadcast_.next().then([this]() { return count_; });
 }
 
 bool NameWatch::arm() {
@@ -87,7 +87,7 @@ bool NameWatch::drain() {
 
 void NameWatch::appeared() {
   ++count_;
-  bell_.ring();
+  broadcast_.ring();
 }
 
 }  // namespace vfiogate

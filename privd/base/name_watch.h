@@ -1,7 +1,7 @@
 #pragma once
 // Tells when a name appears in a directory.
 
-#include "privd/base/bell.h"
+#include "privd/base/broadcast.h"
 
 #include <kj/async-unix.h>
 #include <kj/io.h>
@@ -39,7 +39,7 @@ private:
   kj::UnixEventPort::FdObserver observer_;
   int descriptor_ = -1;  ///< inotify's watch descriptor, not a file descriptor
   std::uint64_t count_ = 0;
-  Bell bell_;
+  Broadcast broadcast_;
   kj::Promise<void> task_ = nullptr;
 };
 

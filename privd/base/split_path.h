@@ -1,5 +1,5 @@
 #pragma once
-// A path as those want it who watch or make a name in a directory.
+// Splits a path into directory and name.
 
 #include <string>
 

@@ -32,9 +32,10 @@ Overrides readOverrides(const SysfsRoot& sysfs, const Snapshot& snapshot,
 /// One order in one group.
 class GroupAssessment {
 public:
-  GroupAssessment(const Bench& bench, const ChangeOrder& order, ChangeBy by, Assessment& into)
-      : bench_(bench), order_(order), by_(by), into_(into) {
-    if (auto names = bench_.sysfs.names(kDrivers)) drivers_ = std::move(names).value();
+  GroupAssessment(const AssessmentDeps& deps, const ChangeOrder& order, ChangeBy by,
+                  Assessment& into)
+      : deps_(deps), order_(order), by_(by), into_(into) {
+    if (auto names = deps_.sysfs.names(kDrivers)) drivers_ = std::move(names).value();
   }
 
   void judge(const IommuGroup& group) {
@@ -49,11 +50,9 @@ public:
     Plan plan = order_.kind == ChangeKind::kBind ? bind(group, named) : unbind(group, named);
     const std::set<Bdf> changed = plan.changed();
     Evidence evidence =
-        gatherEvidence(bench_.sysfs, bench_.dev, bench_.host, into_.snapshot,
+        gatherEvidence(deps_.sysfs, deps_.dev, deps_.host, into_.snapshot,
                        order_.kind == ChangeKind::kBind ? changed : std::set<Bdf>());
-    const auto isHeld = [this](const Bdf& member) {
-      return bench_.state.holdOf(member) != nullptr;
-    };
+    const auto isHeld = [this](const Bdf& member) { return deps_.state.holdOf(member) != nullptr; };
     for (Objection& objection : objectionsTo({.snapshot = into_.snapshot,
                                 .group = group,
                                 .changed = changed,
@@ -63,11 +62,11 @@ public:
                                 .facts = evidence.facts,
                                 .lent = by_ == ChangeBy::kLending ? Lent::kNo : lent(group),
                                 .operatorHeld = std::ranges::any_of(group.members, isHeld)},
-                                             bench_.settings, order_.overrides)) {
+                                             deps_.settings, order_.overrides)) {
       into_.objections.push_back(std::move(objection));
     }
     for (const Bdf& member : group.members) {
-      if (!bench_.stuck.contains(member)) continue;
+      if (!deps_.stuck.contains(member)) continue;
       into_.objections.push_back({Guard::kMember, member, Verdict::kBlocked,
                                   "a write of privd's is stuck in it", "end what has it open"});
     }
@@ -78,8 +77,8 @@ public:
 
 private:
   Lent lent(const IommuGroup& group) const {
-    if (bench_.allocations.anyOf(group.members)) return Lent::kYes;
-    return bench_.allocations.complete() || bench_.lease.isFree() ? Lent::kNo : Lent::kUnknown;
+    if (deps_.allocations.anyOf(group.members)) return Lent::kYes;
+    return deps_.allocations.complete() || deps_.lease.isFree() ? Lent::kNo : Lent::kUnknown;
   }
   Plan bind(const IommuGroup& group, const std::set<Bdf>& named) {
     std::map<Bdf, std::string> wanted;
@@ -87,7 +86,7 @@ private:
     for (const Bdf& member : group.members) {
       const auto device = into_.snapshot.devices.find(member);
       if (device == into_.snapshot.devices.end()) continue;
-      DriverChoice choice = chooseDriver(device->second.modalias, bench_.aliases, drivers_);
+      DriverChoice choice = chooseDriver(device->second.modalias, deps_.aliases, drivers_);
       if (!order_.driver.empty() && named.contains(member)) choice = {order_.driver, {}};
       if (!choice.remark.empty()) remarks.push_back(member.str() + ": " + choice.remark);
       wanted[member] = choice.driver;
@@ -108,12 +107,12 @@ private:
     std::map<Bdf, Former> former;
     for (const Bdf& member : group.members) {
       Former& known = former[member];
-      const BoundDevice* record = bench_.state.boundAt(member);
+      const BoundDevice* record = deps_.state.boundAt(member);
       // What a person bound, no lending gives back.
       if (record != nullptr && isStill(*record) &&
           (by_ != ChangeBy::kLending || record->purpose == BoundFor::kLending)) {
         known.record = *record;
-        known.sameBoot = record->bootId == bench_.bootId;
+        known.sameBoot = record->bootId == deps_.bootId;
         known.driverThere = std::ranges::find(drivers_, record->formerDriver) != drivers_.end();
         wanted.insert(member);  // what was bound with it goes back with it
       }
@@ -133,7 +132,7 @@ private:
   void holdNode(const IommuGroup& group, const Bdf& first) {
     const std::string node =
         (group.noIommu ? "vfio/noiommu-" : "vfio/") + std::to_string(group.id.number());
-    auto opened = bench_.dev.openNode(node, O_RDWR);
+    auto opened = deps_.dev.openNode(node, O_RDWR);
     if (opened) {
       into_.groupNodes.add(kj::mv(opened).value());
     } else if (opened.error().error == EBUSY) {
@@ -142,9 +141,9 @@ private:
                                   "stop the VM that has it"});
     } else {
       const auto lifts = [](const GuardOverride& one) { return one.guard == Guard::kUnguarded; };
-      const bool lifted = bench_.settings.allowUnguardedUnbind ||
+      const bool lifted = deps_.settings.allowUnguardedUnbind ||
                           std::ranges::any_of(order_.overrides, lifts) ||
-                          std::ranges::any_of(bench_.settings.overrides, lifts);
+                          std::ranges::any_of(deps_.settings.overrides, lifts);
       into_.objections.push_back({Guard::kUnguarded, first, Verdict::kUnknown,
                                   "/dev/" + node + " cannot be held open meanwhile (" +
                                       strerror(opened.error().error) + "): a VM could take it",
@@ -162,7 +161,7 @@ private:
     move(plan.remarks, into_.plan.remarks);
   }
 
-  const Bench& bench_;
+  const AssessmentDeps& deps_;
   const ChangeOrder& order_;
   const ChangeBy by_;
   Assessment& into_;
@@ -189,16 +188,16 @@ Result<std::set<IommuGroupId>, std::string> groupsOf(const SysfsRoot& sysfs,
   return groups;
 }
 
-Assessment assess(const Bench& bench, const ChangeOrder& order, ChangeBy by,
+Assessment assess(const AssessmentDeps& deps, const ChangeOrder& order, ChangeBy by,
                   const std::set<IommuGroupId>& groups) {
   Assessment assessment;
-  lookAt(bench.sysfs, bench.dev, Places{.devices = {}, .groups = groups}, assessment.snapshot);
-  assessment.overrides = readOverrides(bench.sysfs, assessment.snapshot, bench.stuck);
+  lookAt(deps.sysfs, deps.dev, Places{.devices = {}, .groups = groups}, assessment.snapshot);
+  assessment.overrides = readOverrides(deps.sysfs, assessment.snapshot, deps.stuck);
   if (!order.driver.empty() && order.driver.find("vfio") == std::string::npos) {
     assessment.nonsense = order.driver + " is no VFIO driver by its name";
     return assessment;
   }
-  GroupAssessment judging(bench, order, by, assessment);
+  GroupAssessment judging(deps, order, by, assessment);
   for (const auto& [id, group] : assessment.snapshot.groups) judging.judge(group);
   for (const Bdf& address : order.addresses) {
     if (!assessment.snapshot.devices.contains(address)) {

@@ -18,7 +18,7 @@
 namespace vfiogate {
 
 /// What an assessment looks at. All borrowed.
-struct Bench {
+struct AssessmentDeps {
   const SysfsRoot& sysfs;
   const DevRoot& dev;
   const AllocationRecords& allocations;  ///< plugind's
@@ -47,7 +47,7 @@ Result<std::set<IommuGroupId>, std::string> groupsOf(const SysfsRoot& sysfs,
                                                      const std::vector<Bdf>& addresses);
 
 /// Reads the groups anew and judges the order. Writes nothing.
-Assessment assess(const Bench& bench, const ChangeOrder& order, ChangeBy by,
+Assessment assess(const AssessmentDeps& deps, const ChangeOrder& order, ChangeBy by,
                   const std::set<IommuGroupId>& groups);
 
 }  // namespace vfiogate

@@ -95,9 +95,9 @@ struct Binder::Change {
   std::map<Bdf, std::optional<BoundDevice>> recordsBefore;
 };
 
-Bench Binder::bench() const {
-  return {parts_.sysfs,    parts_.dev,  parts_.allocations, parts_.lease,  parts_.state,
-          parts_.settings, parts_.host, parts_.aliases,     parts_.bootId, stuck_};
+AssessmentDeps Binder::assessmentDeps() const {
+  return {deps_.sysfs,    deps_.dev,  deps_.allocations, deps_.lease,  deps_.state,
+          deps_.settings, deps_.host, deps_.aliases,     deps_.bootId, stuck_};
 }
 
 kj::Promise<ChangeReport> Binder::change(ChangeRequest request) {
@@ -121,7 +121,7 @@ kj::Promise<ChangeReport> Binder::begin(ChangeRequest request) {
     // Ends the turn however the change ends, also where nobody waits for it any more.
     auto leave = kj::defer([this, mine = change->groups]() {
       turns_.leave(mine);
-      parts_.changed(mine);
+      deps_.changed(mine);
     });
     return perform(kj::mv(change)).attach(kj::mv(leave));
   });
@@ -130,7 +130,7 @@ kj::Promise<ChangeReport> Binder::begin(ChangeRequest request) {
 kj::Promise<ChangeReport> Binder::perform(kj::Own<Change> change) {
   Change& c = *change;
   const ChangeOrder& order = c.request.order;
-  c.assessment = assess(bench(), order, c.request.by, c.groups);
+  c.assessment = assess(assessmentDeps(), order, c.request.by, c.groups);
   Assessment& assessment = c.assessment;
   ChangeReport& report = c.report;
   for (const Step& step : assessment.plan.steps) report.writes.push_back(step.write);
@@ -154,7 +154,7 @@ kj::Promise<ChangeReport> Binder::perform(kj::Own<Change> change) {
     return kj::mv(report);
   }
   logOverrides(assessment);
-  return carryOut(parts_.sysfs, parts_.writer, assessment.plan, kj::mv(assessment.groupNodes))
+  return carryOut(deps_.sysfs, deps_.writer, assessment.plan, kj::mv(assessment.groupNodes))
       .then([this, change = kj::mv(change)](RunResult result) mutable {
         settle(*change, result);
         return kj::mv(change->report);
@@ -166,16 +166,16 @@ void Binder::keep(Change& change) {
   const ChangeOrder& order = change.request.order;
   if (order.kind != ChangeKind::kBind || change.request.by == ChangeBy::kLending) return;
   for (const Bdf& address : order.addresses) {
-    const BoundDevice* known = parts_.state.boundAt(address);
+    const BoundDevice* known = deps_.state.boundAt(address);
     Result<Done, StateFailure> kept = Done{};
     if (known != nullptr && known->purpose == BoundFor::kLending) {
       BoundDevice owned = *known;
       owned.purpose = purposeOf(change.request.by);
-      kept = parts_.state.put(owned);
+      kept = deps_.state.put(owned);
     }
     const PciDevice& device = change.assessment.snapshot.devices.at(address);
     if (kept && order.keep) {
-      kept = parts_.state.put(
+      kept = deps_.state.put(
           DeviceIdentity{address, device.vendor.value_or(0), device.device.value_or(0)});
     }
     if (!kept) {
@@ -190,16 +190,16 @@ Result<Done, std::string> Binder::recordFormer(Change& change, const AuditIntent
   if (change.request.order.kind != ChangeKind::kBind) return Done{};
   for (const AuditDevice& before : intent.devices) {
     const PciDevice& device = change.assessment.snapshot.devices.at(before.address);
-    const BoundDevice* known = parts_.state.boundAt(before.address);
+    const BoundDevice* known = deps_.state.boundAt(before.address);
     change.recordsBefore[before.address] = known == nullptr ? std::nullopt : std::optional(*known);
     // From one VFIO driver to another: what was before the first of them still is.
-    if (known != nullptr && known->bootId == parts_.bootId && offersVfio(device)) continue;
-    const auto put = parts_.state.put(BoundDevice{
+    if (known != nullptr && known->bootId == deps_.bootId && offersVfio(device)) continue;
+    const auto put = deps_.state.put(BoundDevice{
         .device = {before.address, device.vendor.value_or(0), device.device.value_or(0)},
         .driver = change.assessment.plan.driverFor(before.address),
         .formerDriver = before.driver,
         .formerOverride = before.driverOverride,
-        .bootId = parts_.bootId,
+        .bootId = deps_.bootId,
         .purpose = purposeOf(change.request.by)});
     if (!put) return Failure{put.error().str()};
   }
@@ -210,8 +210,8 @@ Result<Done, std::string> Binder::recordFormer(Change& change, const AuditIntent
 Result<Done, std::string> Binder::record(Change& change) {
   const AuditIntent intent = intentOf(change.request, change.groups, change.assessment);
   if (auto recorded = recordFormer(change, intent); !recorded) return recorded;
-  if (parts_.audit == nullptr) return Failure{parts_.auditTrouble};
-  const auto sequence = parts_.audit->append(intent);
+  if (deps_.audit == nullptr) return Failure{deps_.auditTrouble};
+  const auto sequence = deps_.audit->append(intent);
   if (!sequence) {
     return Failure{"the audit log cannot be written: " + sequence.error().step + ": " +
                    strerror(sequence.error().error)};
@@ -230,11 +230,11 @@ void Binder::settle(Change& change, const RunResult& result) {
   if (result.outcome == ChangeOutcome::kDone) keep(change);
   for (const Bdf& address : change.assessment.plan.changed()) {
     if (result.outcome == ChangeOutcome::kDone && !bind) {
-      if (!parts_.state.dropBound(address))
+      if (!deps_.state.dropBound(address))
         report.remarks.push_back(address.str() + ": its record stays");
     } else if (result.outcome == ChangeOutcome::kFailed && bind) {
       const auto& before = change.recordsBefore[address];
-      if (!(before ? parts_.state.put(*before) : parts_.state.dropBound(address))) {
+      if (!(before ? deps_.state.put(*before) : deps_.state.dropBound(address))) {
         report.remarks.push_back(address.str() + ": its record stays");
       }
     }
@@ -244,8 +244,8 @@ void Binder::settle(Change& change, const RunResult& result) {
                              .error = report.error,
                              .differences = report.differences};
   // A log that was tampered with meanwhile says so first; the next record is taken again.
-  auto recorded = parts_.audit->append(outcome);
-  if (!recorded) recorded = parts_.audit->append(outcome);
+  auto recorded = deps_.audit->append(outcome);
+  if (!recorded) recorded = deps_.audit->append(outcome);
   if (!recorded) {
     tellFailure(recorded.error());
     report.remarks.push_back("the outcome is not in the audit log: " + recorded.error().step);
@@ -279,15 +279,15 @@ std::string Binder::barToLending(const IommuGroup& group, const Snapshot& snapsh
     const auto device = snapshot.devices.find(member);
     if (device == snapshot.devices.end() || standsAside(device->second)) continue;
     // What is not allowed anyway is not looked at any closer.
-    if (!permits(parts_.settings, device->second)) {
+    if (!permits(deps_.settings, device->second)) {
       return policy + ": " + member.str() + ": no --allow matches it";
     }
     endpoints.push_back(member);
   }
   if (endpoints.empty()) return policy + ": it has no function that could be bound";
-  const Assessment assessment =
-      assess(bench(), ChangeOrder{.kind = ChangeKind::kBind, .addresses = std::move(endpoints)},
-             ChangeBy::kLending, {group.id});
+  const Assessment assessment = assess(
+      assessmentDeps(), ChangeOrder{.kind = ChangeKind::kBind, .addresses = std::move(endpoints)},
+      ChangeBy::kLending, {group.id});
   if (!assessment.nonsense.empty()) return policy + ": " + assessment.nonsense;
   for (const Objection& one : assessment.objections) {
     if (one.overridden) continue;

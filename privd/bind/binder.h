@@ -28,7 +28,7 @@ struct ChangeRequest {
 /// The only way to a write into sysfs: for the daemon and for the command line without one.
 class Binder final : private kj::TaskSet::ErrorHandler {
 public:
-  struct Parts {
+  struct Deps {
     const SysfsRoot& sysfs;
     const DevRoot& dev;
     const AllocationRecords& allocations;
@@ -46,8 +46,8 @@ public:
     kj::Function<void(const std::set<IommuGroupId>&)> changed;
   };
 
-  explicit Binder(Parts parts)
-      : parts_(kj::mv(parts)), refusals_(parts_.timer, parts_.audit), tasks_(*this) {}
+  explicit Binder(Deps parts)
+      : deps_(kj::mv(parts)), refusals_(deps_.timer, deps_.audit), tasks_(*this) {}
   KJ_DISALLOW_COPY(Binder);
 
   /// Never fails: what went wrong is in the report. Changes of one group run one after the other.
@@ -57,12 +57,12 @@ public:
   /// Resolves as soon as no change runs.
   kj::Promise<void> idle() { return tasks_.onEmpty(); }
 
-  /// What keeps plugind from having the group bound now, as in GroupOffice; empty: nothing. Reads,
+  /// What keeps plugind from having the group bound now, as in GroupBinding; empty: nothing. Reads,
   /// writes nothing.
   std::string barToLending(const IommuGroup& group, const Snapshot& snapshot) const;
 
   Result<std::set<IommuGroupId>, std::string> groupsOf(const std::vector<Bdf>& addresses) const {
-    return vfiogate::groupsOf(parts_.sysfs, addresses);
+    return vfiogate::groupsOf(deps_.sysfs, addresses);
   }
 
   bool busy(const IommuGroupId& group) const { return turns_.busy(group); }
@@ -70,12 +70,12 @@ public:
   /// The kernel came back from a write in this device.
   void ended(const Bdf& address) { stuck_.erase(address); }
 
-  const GuardSettings& settings() const { return parts_.settings; }
+  const GuardSettings& settings() const { return deps_.settings; }
 
 private:
   struct Change;
 
-  Bench bench() const;
+  AssessmentDeps assessmentDeps() const;
   kj::Promise<ChangeReport> begin(ChangeRequest request);
   kj::Promise<ChangeReport> perform(kj::Own<Change> change);
   void keep(Change& change);
@@ -85,7 +85,7 @@ private:
   void refuse(Change& change, std::string error, const std::string& reason);
   void taskFailed(kj::Exception&& exception) override;
 
-  Parts parts_;
+  Deps deps_;
   GroupTurns turns_;
   Refusals refusals_;
   std::set<Bdf> stuck_;

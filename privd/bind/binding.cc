@@ -7,56 +7,56 @@
 
 namespace vfiogate {
 
-Binding::Binding(const Place& place, BindingParts parts, const BindingOptions& options,
+Binding::Binding(const Place& place, BindingDeps parts, const BindingOptions& options,
                  ForkServer server)
     : place_(place),
-      parts_(kj::mv(parts)),
+      deps_(kj::mv(parts)),
       writer_(place.port, place.timer, kj::mv(server),
               [this](kj::StringPtr name, WriteOutcome) { lateEnd(name); }),
       binder_({.sysfs = place.sysfs,
                .dev = place.dev,
                .allocations = place.allocations,
                .lease = place.lease,
-               .state = parts_.state,
-               .audit = auditOf(parts_),
-               .auditTrouble = parts_.auditTrouble,
+               .state = deps_.state,
+               .audit = auditOf(deps_),
+               .auditTrouble = deps_.auditTrouble,
                .writer = writer_,
                .timer = place.timer,
                .settings = guardSettingsOf(options),
                .host = hostFilesOf(options),
-               .aliases = std::move(parts_.aliases),
-               .bootId = parts_.bootId,
+               .aliases = std::move(deps_.aliases),
+               .bootId = deps_.bootId,
                .changed = [this](const std::set<IommuGroupId>& groups) { changed(groups); }}),
-      operators_(binder_, parts_.state, auditOf(parts_),
+      operators_(binder_, deps_.state, auditOf(deps_),
                  [this](const std::set<IommuGroupId>& groups) { changed(groups); }),
-      lendings_(binder_, parts_.state, auditOf(parts_), place.timer, place.plugindUid) {}
+      lendings_(binder_, deps_.state, auditOf(deps_), place.timer, place.plugindUid) {}
 
-AuditLog* Binding::auditOf(BindingParts& parts) {
+AuditLog* Binding::auditOf(BindingDeps& parts) {
   KJ_IF_MAYBE (log, parts.audit) return log;
   return nullptr;
 }
 
-GroupOffice Binding::officeOf(const Snapshot& snapshot, const IommuGroup& group) {
-  GroupOffice office{.busy = binder_.busy(group.id)};
+GroupBinding Binding::bindingOf(const Snapshot& snapshot, const IommuGroup& group) {
+  GroupBinding binding{.busy = binder_.busy(group.id)};
   bool toBind = false;
   for (const Bdf& member : group.members) {
     const auto device = snapshot.devices.find(member);
     if (device == snapshot.devices.end()) continue;
-    const BoundDevice* record = parts_.state.boundAt(member);
-    office.operatorHeld = office.operatorHeld || parts_.state.holdOf(member) != nullptr;
-    office.stuck = office.stuck || binder_.stuck(member);
-    office.boundForLending =
-        office.boundForLending || (record != nullptr && record->purpose == BoundFor::kLending &&
-                                   record->bootId == parts_.bootId && offersVfio(device->second));
+    const BoundDevice* record = deps_.state.boundAt(member);
+    binding.operatorHeld = binding.operatorHeld || deps_.state.holdOf(member) != nullptr;
+    binding.stuck = binding.stuck || binder_.stuck(member);
+    binding.boundForLending =
+        binding.boundForLending || (record != nullptr && record->purpose == BoundFor::kLending &&
+                                    record->bootId == deps_.bootId && offersVfio(device->second));
     toBind = toBind || (!standsAside(device->second) && !offersVfio(device->second));
   }
   // Asked last, and only where the answer is wanted: it opens disks.
   const bool wanted =
-      place_.lends && toBind && !office.busy && !office.stuck && !office.operatorHeld;
-  if (wanted) office.bar = binder_.barToLending(group, snapshot);
-  office.bindable = wanted && office.bar.empty();
-  tellBar(group.id, office.bar);
-  return office;
+      place_.lends && toBind && !binding.busy && !binding.stuck && !binding.operatorHeld;
+  if (wanted) binding.bar = binder_.barToLending(group, snapshot);
+  binding.bindable = wanted && binding.bar.empty();
+  tellBar(group.id, binding.bar);
+  return binding;
 }
 
 /// Another guard is told, not each change of what it sees. What no policy allows is no news.
@@ -77,22 +77,22 @@ void Binding::tellBar(IommuGroupId group, const std::string& bar) {
 void Binding::serve(SnapshotSource& source, std::vector<Selector> declared) {
   source_ = source;
   tellLeftovers(*source.current().snapshot);
-  declared_.emplace(binder_, source, place_.timer, parts_.state, std::move(declared));
+  declared_.emplace(binder_, source, place_.timer, deps_.state, std::move(declared));
 }
 
 kj::Promise<void> Binding::tellHeads() {
-  KJ_IF_MAYBE (log, parts_.audit) return vfiogate::tellHeads(*log, place_.timer);
-  logLine(LogEvent::kAuditFailed, {{"error", kj::str(parts_.auditTrouble.c_str())}});
+  KJ_IF_MAYBE (log, deps_.audit) return vfiogate::tellHeads(*log, place_.timer);
+  logLine(LogEvent::kAuditFailed, {{"error", kj::str(deps_.auditTrouble.c_str())}});
   return kj::NEVER_DONE;
 }
 
 void Binding::tellLeftovers(const Snapshot& snapshot) const {
-  for (const std::string& problem : parts_.state.problems()) {
+  for (const std::string& problem : deps_.state.problems()) {
     logLine(LogEvent::kStateProblem, {{"file", kj::str(problem.c_str())}});
   }
-  for (const BoundDevice& record : parts_.state.bound()) {
+  for (const BoundDevice& record : deps_.state.bound()) {
     const auto device = snapshot.devices.find(record.device.address);
-    const bool ours = record.bootId == parts_.bootId && device != snapshot.devices.end();
+    const bool ours = record.bootId == deps_.bootId && device != snapshot.devices.end();
     if (!ours || !device->second.driver.empty()) continue;
     logLine(LogEvent::kBindingUnfinished,
             {{"device", kj::str(record.device.address.str().c_str())}});
@@ -117,7 +117,7 @@ void Binding::lateEnd(kj::StringPtr name) {
   const auto address = Bdf::parse(name.cStr());
   if (!address) return;
   binder_.ended(*address);
-  KJ_IF_MAYBE (log, parts_.audit) {
+  KJ_IF_MAYBE (log, deps_.audit) {
     const auto noted = log->append(
         AuditNote{{.role = "privd"}, "late-end", {*address}, "a write that was stuck came back"});
     if (!noted) tellFailure(noted.error());

@@ -2,7 +2,7 @@
 // All of binding, put together: for the daemon, and for the command line where none runs.
 
 #include "privd/bind/binder.h"
-#include "privd/bind/binding_parts.h"
+#include "privd/bind/binding_deps.h"
 #include "privd/bind/declared.h"
 #include "privd/bind/lendings.h"
 #include "privd/bind/operators.h"
@@ -29,17 +29,17 @@ public:
   };
 
   /// Borrows the place.
-  Binding(const Place& place, BindingParts parts, const BindingOptions& options, ForkServer server);
+  Binding(const Place& place, BindingDeps parts, const BindingOptions& options, ForkServer server);
   KJ_DISALLOW_COPY(Binding);
 
   /// What privd knows of a group, for snapshots.
-  GroupOffice officeOf(const Snapshot& snapshot, const IommuGroup& group);
+  GroupBinding bindingOf(const Snapshot& snapshot, const IommuGroup& group);
 
   /// Says what an earlier privd left behind. From now on `source` looks where something was
   /// changed, and what is declared is bound.
   void serve(SnapshotSource& source, std::vector<Selector> declared);
 
-  BindingOffice& operators() { return operators_; }
+  BindingService& operators() { return operators_; }
   LendingBinder& lendings() { return lendings_; }
 
   /// Tells the audit log's head, or why there is none, for as long as the promise is held.
@@ -51,12 +51,12 @@ public:
 private:
   void tellBar(IommuGroupId group, const std::string& bar);
   void tellLeftovers(const Snapshot& snapshot) const;
-  static AuditLog* auditOf(BindingParts& parts);
+  static AuditLog* auditOf(BindingDeps& parts);
   void lateEnd(kj::StringPtr name);
   void changed(const std::set<IommuGroupId>& groups);
 
   const Place place_;
-  BindingParts parts_;
+  BindingDeps deps_;
   kj::Maybe<SnapshotSource&> source_;
   Writer writer_;
   Binder binder_;

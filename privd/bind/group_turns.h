@@ -2,7 +2,7 @@
 // One change of drivers in a group at a time.
 
 #include "ipc/types/iommu_group.h"
-#include "privd/base/bell.h"
+#include "privd/base/broadcast.h"
 
 #include <kj/async.h>
 
@@ -32,7 +32,7 @@ public:
 
 private:
   std::set<IommuGroupId> busy_;
-  Bell left_;
+  Broadcast left_;
 };
 
 }  // namespace vfiogate

@@ -2,14 +2,14 @@
 // The operators' side of binding: for root, by address.
 
 #include "privd/bind/binder.h"
-#include "privd/bind/binding_office.h"
+#include "privd/bind/binding_service.h"
 
 #include <kj/function.h>
 
 namespace vfiogate {
 
 /// Borrows all.
-class Operators final : public BindingOffice {
+class Operators final : public BindingService {
 public:
   /// `changed` is called with the groups of devices that were held or released.
   Operators(Binder& binder, StateDirectory& state, AuditLog* audit,

@@ -19,7 +19,7 @@ public:
   static Result<CdiDirectory, ReadError> open(const std::string& path);
 
   /// True: the file was written, whole and under its name at once; false: it said `text` already.
-  /// Error: ENOSPC, EROFS, ...; what was there before is there still.
+  /// Error: ENOSPC, EROFS, ...; the old file is unchanged.
   Result<bool, ReadError> put(const std::string& name, const std::string& text) const;
 
   /// True: it was there.

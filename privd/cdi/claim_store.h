@@ -32,7 +32,7 @@ public:
         dev_(dev) {}
 
   /// The CDI names of the devices, in their order. faultIn() finds none in `spec`; `hardware` is
-  /// privd's own view, as of now. What was there before is there still where this fails.
+  /// privd's own view, as of now. Where this fails the old file is unchanged.
   Result<std::vector<std::string>, ClaimFault> write(const ClaimSpec& spec,
                                                      const Snapshot& hardware);
 

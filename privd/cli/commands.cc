@@ -6,7 +6,7 @@
 
 namespace vfiogate {
 
-void addCommands(CLI::App& app, int& exitCode, const OfficeMaker& makeLocal) {
+void addCommands(CLI::App& app, int& exitCode, const BindingServiceMaker& makeLocal) {
   addListCommand(app, exitCode);
   addShowCommand(app, exitCode);
   addWatchCommand(app, exitCode);

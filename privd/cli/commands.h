@@ -1,7 +1,7 @@
 #pragma once
 // privd's commands for people. None of this is part of the daemon.
 
-#include "privd/cli/binding/local_office.h"
+#include "privd/cli/binding/local_binding_service.h"
 
 namespace CLI {
 class App;
@@ -12,7 +12,7 @@ namespace vfiogate {
 /// Adds all of them to the parser. `exitCode` gets what the command that was asked for ends with (0
 /// done, 1 refused or failed, 3 something was left changed). `makeLocal` is for the commands that
 /// change bindings where no daemon answers.
-void addCommands(CLI::App& app, int& exitCode, const OfficeMaker& makeLocal);
+void addCommands(CLI::App& app, int& exitCode, const BindingServiceMaker& makeLocal);
 
 void addListCommand(CLI::App& app, int& exitCode);
 void addShowCommand(CLI::App& app, int& exitCode);

@@ -11,7 +11,8 @@ struct Rights {
   bool kubelet = false;  ///< lend it: the kubelet's sockets, and a capability for each group
   bool cdi = false;      ///< have static CDI specs written
   bool bind = false;     ///< have groups bound for a lending, and given back
-  bool operate = false;  ///< the operators' desk: change bindings by address. Never plugind's
+  bool operate =
+      false;  ///< the operators' control service: change bindings by address. Never plugind's
 
   friend bool operator==(const Rights&, const Rights&) = default;
 };

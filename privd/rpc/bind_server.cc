@@ -11,16 +11,17 @@ namespace {
 
 constexpr std::size_t kLongestReason = 200;
 
-class BindDeskServer final : public schema::BindDesk::Server {
+class BindControlServer final : public schema::BindControl::Server {
 public:
-  BindDeskServer(BindingOffice& office, AuditPeer who, kj::Function<void(kj::StringPtr)> hangUp)
-      : office_(office), who_(std::move(who)), hangUp_(kj::mv(hangUp)) {}
+  BindControlServer(BindingService& service, AuditPeer who,
+                    kj::Function<void(kj::StringPtr)> hangUp)
+      : service_(service), who_(std::move(who)), hangUp_(kj::mv(hangUp)) {}
 
 protected:
   kj::Promise<void> change(ChangeContext context) override {
     auto order = decode(context.getParams().getOrder());
     if (!order) return refuse("order", order.error().what);
-    return office_.change(std::move(order).value(), who_)
+    return service_.change(std::move(order).value(), who_)
         .then([context](const ChangeReport& report) mutable {
           encode(report, context.getResults().initReport());
         });
@@ -37,9 +38,9 @@ protected:
     }
     if (act.which() > schema::KeepAct::FORGET) fields.refuse("which", "is not a known act");
     if (fields.error()) return refuse("act", *fields.error());
-    const auto kept = act.isHold()      ? office_.hold(address, reason, who_)
-                      : act.isRelease() ? office_.release(address, who_)
-                                        : office_.forget(address, who_);
+    const auto kept = act.isHold()      ? service_.hold(address, reason, who_)
+                      : act.isRelease() ? service_.release(address, who_)
+                                        : service_.forget(address, who_);
     if (!kept) context.getResults().setFailure(cut(kept.error()));
     return kj::READY_NOW;
   }
@@ -47,14 +48,14 @@ protected:
   kj::Promise<void> kept(KeptContext context) override {
     auto told = context.getResults();
     encodeList(
-        office_.holds(), kMaxFunctions, [&](auto size) { return told.initHolds(size); },
+        service_.holds(), kMaxFunctions, [&](auto size) { return told.initHolds(size); },
         [](const OperatorHold& hold, schema::KeptHold::Builder to) {
           encodeAddress(hold.address, to.initAddress());
           to.setReason(cut(hold.reason));
           to.setSince(hold.since);
         });
     encodeList(
-        office_.declared(), kMaxFunctions, [&](auto size) { return told.initDeclared(size); },
+        service_.declared(), kMaxFunctions, [&](auto size) { return told.initDeclared(size); },
         [](const DeviceIdentity& declared, schema::KeptIdentity::Builder to) {
           encodeAddress(declared.address, to.initAddress());
           to.setVendor(declared.vendor);
@@ -69,16 +70,16 @@ private:
     return KJ_EXCEPTION(FAILED, "it makes no sense", what);
   }
 
-  BindingOffice& office_;
+  BindingService& service_;
   const AuditPeer who_;
   kj::Function<void(kj::StringPtr)> hangUp_;
 };
 
 }  // namespace
 
-schema::BindDesk::Client makeBindDesk(BindingOffice& office, AuditPeer who,
-                                      kj::Function<void(kj::StringPtr why)> hangUp) {
-  return kj::heap<BindDeskServer>(office, std::move(who), kj::mv(hangUp));
+schema::BindControl::Client makeBindControl(BindingService& service, AuditPeer who,
+                                            kj::Function<void(kj::StringPtr why)> hangUp) {
+  return kj::heap<BindControlServer>(service, std::move(who), kj::mv(hangUp));
 }
 
 }  // namespace vfiogate

@@ -1,16 +1,16 @@
 #pragma once
-// The operators' desk, over the line.
+// The operators' control service, over the line.
 
 #include "ipc/schema/helper.capnp.h"
-#include "privd/bind/binding_office.h"
+#include "privd/bind/binding_service.h"
 
 #include <kj/function.h>
 
 namespace vfiogate {
 
-/// The desk of the connection whose other end is `who`. Borrows `office`, which outlives it. An
+/// The control service of the connection whose other end is `who`. Borrows `service`. An
 /// order that makes no sense goes to `hangUp`, with why.
-schema::BindDesk::Client makeBindDesk(BindingOffice& office, AuditPeer who,
-                                      kj::Function<void(kj::StringPtr why)> hangUp);
+schema::BindControl::Client makeBindControl(BindingService& service, AuditPeer who,
+                                            kj::Function<void(kj::StringPtr why)> hangUp);
 
 }  // namespace vfiogate

@@ -11,9 +11,9 @@ Connection::Connection(Node& node, Rights rights, kj::Maybe<DescriptorSender> ch
       metered_(*stream_),
       network_(metered_, capnp::rpc::twoparty::Side::SERVER, kFromPrivd),
       rpc_(capnp::makeRpcServer(
-          network_,
-          makeDoor(node, Service{rights, kj::mv(channel),
-                                 [this](kj::StringPtr why) { hangUp(why); }, std::move(who)}))) {
+          network_, makeHandshake(node, Service{rights, kj::mv(channel),
+                                                [this](kj::StringPtr why) { hangUp(why); },
+                                                std::move(who)}))) {
   rpc_.setFlowLimit(kFlowLimitWords);
   metered_.countQueueWith([this]() { return network_.getCurrentQueueCount(); });
 }

@@ -158,15 +158,15 @@ protected:
 
   kj::Promise<void> bindings(BindingsContext context) override {
     auto answer = context.getResults().initAnswer();
-    KJ_IF_MAYBE (office, peer_->node.office) {
+    KJ_IF_MAYBE (service, peer_->node.bindingService) {
       if (peer_->service.rights.operate) {
-        if (desk_ == nullptr) {
-          desk_ = makeBindDesk(*office, peer_->service.who,
-                               [peer = kj::addRef(*peer_)](kj::StringPtr why) mutable {
-                                 peer->service.hangUp(why);
-                               });
+        if (control_ == nullptr) {
+          control_ = makeBindControl(*service, peer_->service.who,
+                                     [peer = kj::addRef(*peer_)](kj::StringPtr why) mutable {
+                                       peer->service.hangUp(why);
+                                     });
         }
-        answer.setDesk(KJ_ASSERT_NONNULL(desk_));
+        answer.setControl(KJ_ASSERT_NONNULL(control_));
         return kj::READY_NOW;
       }
     }
@@ -232,7 +232,7 @@ private:
 
   kj::Own<Peer> peer_;
   kj::Maybe<schema::KubeletGate::Client> gate_;
-  kj::Maybe<schema::BindDesk::Client> desk_;
+  kj::Maybe<schema::BindControl::Client> control_;
   kj::Canceler newConfiguration_;  // last: it uses all of the above
 };
 
@@ -248,9 +248,9 @@ void tellAllocated(const AllocationRecords& records, schema::EnterAnswer::Builde
   answer.setAllocatedComplete(records.complete());
 }
 
-class DoorServer final : public schema::Door::Server {
+class HandshakeServer final : public schema::Handshake::Server {
 public:
-  explicit DoorServer(kj::Own<Peer> peer)
+  explicit HandshakeServer(kj::Own<Peer> peer)
       : peer_(kj::mv(peer)),
         impatience_(peer_->node.timer.afterDelay(kEntryPatience)
                         .then([this]() {
@@ -305,8 +305,8 @@ private:
 
 }  // namespace
 
-schema::Door::Client makeDoor(Node& node, Service service) {
-  return kj::heap<DoorServer>(kj::refcounted<Peer>(node, kj::mv(service)));
+schema::Handshake::Client makeHandshake(Node& node, Service service) {
+  return kj::heap<HandshakeServer>(kj::refcounted<Peer>(node, kj::mv(service)));
 }
 
 }  // namespace vfiogate

@@ -3,7 +3,7 @@
 
 #include "ipc/codec/descriptor_channel.h"
 #include "ipc/schema/helper.capnp.h"
-#include "privd/bind/binding_office.h"
+#include "privd/bind/binding_service.h"
 #include "privd/bind/lending_binder.h"
 #include "privd/cdi/cdi_store.h"
 #include "privd/cdi/claim_store.h"
@@ -34,9 +34,9 @@ struct Node {
   kj::Maybe<CdiStore&> cdi;          ///< null: plugind has not the right
   kj::Maybe<LendingBinder&> binder;  ///< null: plugind has not the right
   kj::Timer& timer;
-  kj::Maybe<BindingOffice&> office = nullptr;  ///< null: no bindings are changed by hand
-  kj::Maybe<ClaimStore&> claims = nullptr;     ///< null: plugind has not the right
-  int landlock = 0;                            ///< the ABI by which privd is confined; 0: it is not
+  kj::Maybe<BindingService&> bindingService = nullptr;  ///< null: no bindings are changed by hand
+  kj::Maybe<ClaimStore&> claims = nullptr;              ///< null: plugind has not the right
+  int landlock = 0;  ///< the ABI by which privd is confined; 0: it is not
 };
 
 /// How one connection is served.
@@ -51,6 +51,6 @@ struct Service {
 
 /// The first capability of a connection: version exchange, then a session with these rights. A
 /// peer that has not entered within 10 s, or whose observer keeps a call for 10 s, is hung up on.
-schema::Door::Client makeDoor(Node& node, Service service);
+schema::Handshake::Client makeHandshake(Node& node, Service service);
 
 }  // namespace vfiogate

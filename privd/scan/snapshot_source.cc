@@ -22,26 +22,26 @@ Places everythingIn(const SysfsRoot& sysfs) {
 
 }  // namespace
 
-Eyes eyesOn(const SysfsRoot& sysfs, const DevRoot& dev) {
+ScanDeps scanDeps(const SysfsRoot& sysfs, const DevRoot& dev) {
   return {.everything = [&sysfs]() { return everythingIn(sysfs); },
           .look = [&sysfs, &dev](const Places& where,
                                  Snapshot& seen) { return lookAt(sysfs, dev, where, seen); },
           .writing = [&sysfs]() { return sysfsWriting(sysfs); },
-          .office = [](const Snapshot&, const IommuGroup&) { return GroupOffice{}; }};
+          .binding = [](const Snapshot&, const IommuGroup&) { return GroupBinding{}; }};
 }
 
 SnapshotSource::SnapshotSource(kj::Timer& timer, std::uint64_t epoch, kj::Duration rescan,
-                               Eyes eyes)
+                               ScanDeps deps)
     : timer_(timer),
       epoch_(epoch),
-      eyes_(kj::mv(eyes)),
+      deps_(kj::mv(deps)),
       sweepPace_(rescan, timer.now()),
       tasks_(*this) {
   KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() {
-                 const Places everything = eyes_.everything();
-                 eyes_.look(everything, seen_);
-                 seen_.sysfsWriting = eyes_.writing();
-                 askOffices(everything);
+                 const Places everything = deps_.everything();
+                 deps_.look(everything, seen_);
+                 seen_.sysfsWriting = deps_.writing();
+                 readBindings(everything);
                  publish();
                })) {
     taskFailed(kj::mv(*exception));
@@ -51,7 +51,7 @@ SnapshotSource::SnapshotSource(kj::Timer& timer, std::uint64_t epoch, kj::Durati
 
 kj::Promise<SnapshotSource::Current> SnapshotSource::next(std::uint64_t seen) {
   if (generation_ > seen) return current();
-  return bell_.next().then([this]() { return current(); });
+  return broadcast_.next().then([this]() { return current(); });
 }
 
 void SnapshotSource::hint(const Places& where) {
@@ -100,7 +100,7 @@ void SnapshotSource::beginSweep() {
   // Should listing fail, the next one is not due before a hint or the timer.
   sweepPace_.ended(timer_.now(), 0 * kj::NANOSECONDS);
   Places everything;
-  KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() { everything = eyes_.everything(); })) {
+  KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() { everything = deps_.everything(); })) {
     ++counts_.failedSweeps;
     return taskFailed(kj::mv(*exception));
   }
@@ -140,27 +140,27 @@ void SnapshotSource::lookNow(const Places& where) {
 }
 
 void SnapshotSource::look(const Places& where) {
-  const bool seen = eyes_.look(where, seen_);
-  const bool asked = askOffices(where);
+  const bool seen = deps_.look(where, seen_);
+  const bool asked = readBindings(where);
   if (!seen && !asked) return;
   publish();
-  bell_.ring();
+  broadcast_.ring();
 }
 
-bool SnapshotSource::askOffices(const Places& where) {
+bool SnapshotSource::readBindings(const Places& where) {
   std::set<IommuGroupId> groups = where.groups;
   for (const Bdf& address : where.devices) {
     const auto device = seen_.devices.find(address);
     if (device != seen_.devices.end() && device->second.group) groups.insert(*device->second.group);
   }
-  const std::size_t before = offices_.size();
-  std::erase_if(offices_, [this](const auto& one) { return !seen_.groups.contains(one.first); });
-  bool other = offices_.size() != before;
+  const std::size_t before = bindings_.size();
+  std::erase_if(bindings_, [this](const auto& one) { return !seen_.groups.contains(one.first); });
+  bool other = bindings_.size() != before;
   for (const IommuGroupId& id : groups) {
     const auto group = seen_.groups.find(id);
     if (group == seen_.groups.end()) continue;
-    const GroupOffice now = eyes_.office(seen_, group->second);
-    GroupOffice& known = offices_[id];
+    const GroupBinding now = deps_.binding(seen_, group->second);
+    GroupBinding& known = bindings_[id];
     other = other || now != known;
     known = now;
   }
@@ -169,7 +169,7 @@ bool SnapshotSource::askOffices(const Places& where) {
 
 void SnapshotSource::publish() {
   Snapshot shown = seen_;
-  for (const auto& [id, office] : offices_) shown.groups.at(id).office = office;
+  for (const auto& [id, binding] : bindings_) shown.groups.at(id).binding = binding;
   snapshot_ = std::make_shared<const Snapshot>(std::move(shown));
   ++generation_;
 }

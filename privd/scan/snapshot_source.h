@@ -1,7 +1,7 @@
 #pragma once
 // The hardware as it is now, for everybody who wants to know.
 
-#include "privd/base/bell.h"
+#include "privd/base/broadcast.h"
 #include "privd/scan/look_pace.h"
 #include "privd/scan/pci_scan.h"
 
@@ -16,16 +16,16 @@
 namespace vfiogate {
 
 /// How the hardware is looked at.
-struct Eyes {
+struct ScanDeps {
   kj::Function<Places()> everything;                  ///< throws: cannot be listed
   kj::Function<bool(const Places&, Snapshot&)> look;  ///< as lookAt()
   kj::Function<SysfsWriting()> writing;               ///< asked once
   /// What privd itself knows of a group, asked whenever the group was looked at.
-  kj::Function<GroupOffice(const Snapshot&, const IommuGroup&)> office;
+  kj::Function<GroupBinding(const Snapshot&, const IommuGroup&)> binding;
 };
 
 /// Borrows both.
-Eyes eyesOn(const SysfsRoot& sysfs, const DevRoot& dev);
+ScanDeps scanDeps(const SysfsRoot& sysfs, const DevRoot& dev);
 
 /// Looks where a hint points, sweeps over everything afterwards and on a timer, and counts
 /// generations. A look that finds what was there makes no generation. A sweep goes in small parts,
@@ -47,7 +47,7 @@ public:
 
   /// Sees everything before it returns; generation 0: sysfs could not be listed. `rescan` is the
   /// longest time between two sweeps.
-  SnapshotSource(kj::Timer& timer, std::uint64_t epoch, kj::Duration rescan, Eyes eyes);
+  SnapshotSource(kj::Timer& timer, std::uint64_t epoch, kj::Duration rescan, ScanDeps deps);
 
   Current current() const { return {epoch_, generation_, snapshot_}; }
   const Counts& counts() const { return counts_; }
@@ -76,25 +76,25 @@ private:
   /// Looks at the next part of a sweep, and ends it after the last.
   void goOn(Sweep& sweep);
   void look(const Places& where);
-  /// True if one of the groups there is in another office than before.
-  bool askOffices(const Places& where);
+  /// True if the binding of one of these groups differs from before.
+  bool readBindings(const Places& where);
   void publish();
   void taskFailed(kj::Exception&& exception) override;
 
   kj::Timer& timer_;
   std::uint64_t epoch_;
-  Eyes eyes_;
+  ScanDeps deps_;
   LookPace lookPace_;
   SweepPace sweepPace_;
   Places hinted_;
   kj::Maybe<Sweep> sweep_;
-  Snapshot seen_;  ///< what was read; snapshot_ is a copy with the offices that nobody changes
-  std::map<IommuGroupId, GroupOffice> offices_;
+  Snapshot seen_;  ///< what was read; snapshot_ is a copy with the bindings of the groups
+  std::map<IommuGroupId, GroupBinding> bindings_;
   std::uint64_t generation_ = 0;
   std::shared_ptr<const Snapshot> snapshot_;
   Counts counts_;
-  Bell bell_;
-  Bell sooner_;
+  Broadcast broadcast_;
+  Broadcast sooner_;
   kj::TaskSet tasks_;  // last: they use all of the above
 };
 

@@ -65,7 +65,7 @@ void answerWith(int error, int answerFd) {
   [[maybe_unused]] const ssize_t nobodyMindsIfPrivdLeft = write(answerFd, &error, sizeof(error));
 }
 
-/// The child. Stuck, it shall hold nothing of the server's: not its socket, not privd's stderr.
+/// The child. A blocked child must not keep the server's descriptors: its socket, privd's stderr.
 [[noreturn]] void writeOnce(int socketFd, const WriteRequest& request) {
   close(socketFd);
   close(STDOUT_FILENO);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A stand-in API server: what a DRA driver asks of Kubernetes (README.md). Prints its port as its first line; with TLS, the
-one of the test's desk, which is without, as its second."""
+one of the test's control, which is without, as its second."""
 
 import argparse
 import http.server
@@ -64,7 +64,7 @@ class Visit(http.server.BaseHTTPRequestHandler):
     def serve(self) -> None:
         api, url = self.server.api, urllib.parse.urlsplit(self.path)
         if url.path.startswith("/_"):
-            return self.desk(url.path)
+            return self.control(url.path)
         token = self.headers.get("Authorization", "").removeprefix("Bearer ")
         entry = None
         try:
@@ -150,7 +150,7 @@ class Visit(http.server.BaseHTTPRequestHandler):
         self.wfile.flush()
         return True
 
-    def desk(self, path: str) -> None:
+    def control(self, path: str) -> None:
         """For the test itself: no token, no journal."""
         api = self.server.api
         try:
@@ -220,9 +220,9 @@ def main() -> None:
     server = make_server(sys.argv[1:])
     print(server.server_address[1], flush=True)
     if server.tls is not None:
-        desk = ApiServer(("127.0.0.1", 0), server.api, None, server.token_files)
-        threading.Thread(target=desk.serve_forever, daemon=True).start()
-        print(desk.server_address[1], flush=True)
+        control = ApiServer(("127.0.0.1", 0), server.api, None, server.token_files)
+        threading.Thread(target=control.serve_forever, daemon=True).start()
+        print(control.server_address[1], flush=True)
     server.serve_forever()
 
 

@@ -2,8 +2,8 @@
 
 #include "ipc/base/resource_name.h"
 #include "sim/kubelet/dra.h"
-#include "sim/kubelet/pod_resources_desk.h"
-#include "sim/kubelet/registration_desk.h"
+#include "sim/kubelet/pod_resources_server.h"
+#include "sim/kubelet/registration_server.h"
 #include "sim/kubelet/sim_state.h"
 #include "sim/kubelet/watched_plugins.h"
 
@@ -53,8 +53,8 @@ void KubeletSim::start(StartOptions options) {
   }
   dra->begin();
   const std::filesystem::path root = std::filesystem::path(state_->directory).parent_path();
-  state_->podResources = std::make_unique<PodResourcesDesk>(*state_, root / "pod-resources");
-  state_->desk = std::make_unique<Desk>(*this, state_->socketPath("kubelet.sock"));
+  state_->podResources = std::make_unique<PodResourcesServer>(*state_, root / "pod-resources");
+  state_->service = std::make_unique<Service>(*this, state_->socketPath("kubelet.sock"));
   state_->consumer = std::make_unique<WatchedPlugins>(*this);
   state_->watcher = std::make_unique<PluginWatcher>(root / "plugins_registry",
                                                     state_->options.watch, *state_->consumer);
@@ -114,7 +114,7 @@ void KubeletSim::stop() {
   dra->close();
   state_->watcher.reset();
   state_->consumer.reset();
-  state_->desk.reset();
+  state_->service.reset();
   state_->podResources.reset();
   clients.clear();  // joins their readers: not under the lock, which they take
   const std::lock_guard lock(state_->mutex);

@@ -220,9 +220,9 @@ public:
 private:
   struct State;
   class Allocation;
-  class Desk;
-  class PodResourcesDesk;
-  class OldPodResourcesDesk;
+  class Service;
+  class PodResourcesServer;
+  class OldPodResourcesServer;
   class WatchedPlugins;
   class Dra;
   /// Takes the plugin that serves at `socketPath`; what went wrong, or empty. Where there is no

@@ -1,6 +1,6 @@
 // Registration: who serves a resource, and what becomes of its frames.
 
-#include "sim/kubelet/registration_desk.h"
+#include "sim/kubelet/registration_server.h"
 #include "sim/kubelet/sim_state.h"
 
 #include <algorithm>
@@ -23,21 +23,22 @@ std::vector<SeenDevice> devicesOf(const PluginClient::Frame& frame) {
 
 }  // namespace
 
-KubeletSim::Desk::Desk(KubeletSim& kubelet, const std::string& socketPath) : kubelet_(kubelet) {
+KubeletSim::Service::Service(KubeletSim& kubelet, const std::string& socketPath)
+    : kubelet_(kubelet) {
   grpc::ServerBuilder builder;
   builder.RegisterService(this);
   server_ = builder.BuildAndStart();
   socket_ = std::make_unique<LastingSocket>(socketPath, *server_);
 }
 
-KubeletSim::Desk::~Desk() {
+KubeletSim::Service::~Service() {
   socket_.reset();  // nobody new
   server_->Shutdown(std::chrono::system_clock::now());
 }
 
-grpc::Status KubeletSim::Desk::Register(grpc::ServerContext* context,
-                                        const v1beta1::RegisterRequest* request,
-                                        v1beta1::Empty* /*answer*/) {
+grpc::Status KubeletSim::Service::Register(grpc::ServerContext* context,
+                                           const v1beta1::RegisterRequest* request,
+                                           v1beta1::Empty* /*answer*/) {
   State& state = *kubelet_.state_;
   Manner manner{};
   std::string refusal;
@@ -60,8 +61,8 @@ grpc::Status KubeletSim::Desk::Register(grpc::ServerContext* context,
   return grpc::Status::OK;
 }
 
-grpc::Status KubeletSim::Desk::keepSilent(const grpc::ServerContext& context,
-                                          const std::string& resource) {
+grpc::Status KubeletSim::Service::keepSilent(const grpc::ServerContext& context,
+                                             const std::string& resource) {
   State& state = *kubelet_.state_;
   std::unique_lock lock(state.mutex);
   ++state.resources[resource].registrations;

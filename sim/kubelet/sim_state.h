@@ -83,8 +83,8 @@ struct KubeletSim::State {
 
   std::mutex syncLoop;   ///< one admission at a time; taken before all others
   std::mutex stopMutex;  ///< one stop() at a time; taken before `mutex`
-  std::unique_ptr<Desk> desk;
-  std::unique_ptr<PodResourcesDesk> podResources;
+  std::unique_ptr<Service> service;
+  std::unique_ptr<PodResourcesServer> podResources;
   std::multiset<std::string> watchedPlugins;
   std::unique_ptr<WatchedPlugins> consumer;
   std::unique_ptr<PluginWatcher> watcher;

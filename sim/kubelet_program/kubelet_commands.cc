@@ -1,6 +1,6 @@
 #include "sim/kubelet_program/kubelet_commands.h"
 
-#include "sim/base/command_door/command_table.h"
+#include "sim/base/command_listener/command_table.h"
 #include "sim/kubelet_program/manifest.h"
 #include "sim/kubelet_program/tables.h"
 

@@ -1,6 +1,6 @@
 // kubelet-sim: a stand-in kubelet for people who try a device plugin without a cluster.
 
-#include "sim/base/command_door/command_door.h"
+#include "sim/base/command_listener/command_listener.h"
 #include "sim/base/stop_signals.h"
 #include "sim/kubelet_program/kubelet_commands.h"
 #include "sim/sysfs/control/control_client.h"
@@ -34,7 +34,7 @@ struct Wish {
   bool topologyHints = false;
 };
 
-std::string doorOf(const std::string& directory) {
+std::string commandSocketIn(const std::string& directory) {
   return directory + "/kubelet-sim.sock";
 }
 
@@ -71,8 +71,8 @@ int run(const Wish& wish) {
   std::error_code error;
   std::filesystem::create_directories(wish.directory + "/device-plugins", error);
   if (error) return complain(wish.directory + ": " + error.message());
-  const auto door = CommandDoor::open(doorOf(wish.directory));
-  if (!door) return complain(door.error());
+  const auto listener = CommandListener::open(commandSocketIn(wish.directory));
+  if (!listener) return complain(listener.error());
 
   const kj::AutoCloseFd news(eventfd(0, EFD_CLOEXEC));
   EventLog events([](const std::string& line) { std::cout << line << std::endl; });
@@ -93,7 +93,7 @@ int run(const Wish& wish) {
             << " help     end: Ctrl-C" << std::endl;
   std::thread attending([&]() { attend(cluster, oneAtATime, news, stop); });
   Desktop desktop{cluster, events};
-  door->serve(stop, [&](const std::string& line) {
+  listener->serve(stop, [&](const std::string& line) {
     const std::lock_guard lock(oneAtATime);
     const std::string answer = executeKubelet(desktop, line);
     std::cout << "> " << line << "\n" << (line.starts_with("get") ? "" : answer) << std::flush;
@@ -102,7 +102,7 @@ int run(const Wish& wish) {
   });
   cluster.kubelet().stop();  // ends a call to a plugin that the other thread may be in
   attending.join();
-  std::filesystem::remove(doorOf(wish.directory), error);
+  std::filesystem::remove(commandSocketIn(wish.directory), error);
   return 0;
 }
 
@@ -113,7 +113,7 @@ int tell(const std::string& directory, std::vector<std::string> words) {
   }
   std::string command;
   for (const std::string& word : words) command += (command.empty() ? "" : " ") + word;
-  const auto answer = askControl(doorOf(directory), command);
+  const auto answer = askControl(commandSocketIn(directory), command);
   if (!answer)
     return complain(answer.error() + "; is `kubelet-sim run --dir " + directory + "` up?");
   if (answer->starts_with("usage: ")) {

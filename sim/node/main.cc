@@ -1,6 +1,6 @@
 // sim-node: a whole node to try vfiogate on, with a stand-in kubelet and simulated hardware.
 
-#include "sim/base/command_door/command_door.h"
+#include "sim/base/command_listener/command_listener.h"
 #include "sim/base/stop_signals.h"
 #include "sim/base/temp_dir.h"
 #include "sim/node/node.h"
@@ -57,13 +57,13 @@ Result<std::unique_ptr<Node>, std::string> startNode(const Wish& wish,
 }
 
 void serveCommands(Node& node, int stopFd) {
-  const auto door = CommandDoor::open(node.places().control());
-  if (!door) {
-    complain(door.error());
+  const auto listener = CommandListener::open(node.places().control());
+  if (!listener) {
+    complain(listener.error());
     return;
   }
   sayLine("commands: sim-node ctl " + node.places().directory + " help     end: Ctrl-C");
-  door->serve(stopFd, [&node](const std::string& line) {
+  listener->serve(stopFd, [&node](const std::string& line) {
     const std::string answer = execute(node, line);
     sayLine("> " + line + "\n" + answer + nodeText(node.kubelet()));
     return answer;

@@ -1,6 +1,6 @@
 #include "sim/node/node_commands.h"
 
-#include "sim/base/command_door/command_table.h"
+#include "sim/base/command_listener/command_table.h"
 #include "sim/node/shown.h"
 
 #include <algorithm>

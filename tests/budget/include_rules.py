@@ -26,11 +26,11 @@ RULES = {
     "netd/dra/slices": "ipc/api ipc/base netd/dra/api netd/dra/claims",
     "netd/metrics": "ipc/base ipc/schema ipc/socket netd/base",
     "plugind": (
-        "plugind/base plugind/cli plugind/config plugind/core plugind/desk plugind/dra plugind/loop plugind/privd "
+        "plugind/base plugind/cli plugind/config plugind/core plugind/control plugind/dra plugind/loop plugind/privd "
         "seccomp"),
     "plugind/base": "ipc/base ipc/socket plugind/core seccomp",
     "plugind/checkpoint": "ipc/base plugind/core plugind/core/ledger/state proto",
-    "plugind/cli": "cli ipc/base ipc/types plugind/desk seccomp",
+    "plugind/cli": "cli ipc/base ipc/types plugind/control seccomp",
     "plugind/config": "ipc/base ipc/types plugind/config/words plugind/core plugind/core/resource",
     "plugind/config/words": "ipc/base",
     "plugind/core": "ipc/base ipc/types",
@@ -48,7 +48,7 @@ RULES = {
     "plugind/core/status": (
         "ipc/base ipc/types plugind/core plugind/core/dra plugind/core/ledger plugind/core/ledger/frames "
         "plugind/core/ledger/state"),
-    "plugind/desk": (
+    "plugind/control": (
         "ipc/base ipc/codec ipc/schema ipc/socket ipc/types plugind/base plugind/core/status plugind/dra/api"),
     "plugind/dra": (
         "plugind/base plugind/dra/api plugind/dra/claims plugind/dra/pool plugind/dra/serve plugind/kubelet"),
@@ -66,7 +66,7 @@ RULES = {
     "plugind/loop": (
         "plugind/base plugind/checkpoint plugind/config plugind/core plugind/core/ledger "
         "plugind/core/ledger/frames plugind/core/ledger/state plugind/core/resource plugind/core/status "
-        "plugind/desk plugind/dra/claims plugind/kubelet plugind/metrics plugind/privd"),
+        "plugind/control plugind/dra/claims plugind/kubelet plugind/metrics plugind/privd"),
     "plugind/metrics": "plugind/core/ledger/state plugind/core/status",
     "plugind/privd": (
         "ipc/base ipc/codec ipc/schema ipc/socket ipc/types plugind/base plugind/core plugind/core/resource "
@@ -105,14 +105,14 @@ RULES = {
     "privd/writer": "ipc/base privd/base seccomp",
     "seccomp": "",
     "sim/base": "",
-    "sim/base/command_door": "ipc/base sim/sysfs/control",
+    "sim/base/command_listener": "ipc/base sim/sysfs/control",
     "sim/kubelet": "ipc/base proto sim/kubelet/base sim/kubelet/dra",
     "sim/kubelet/base": "proto",
     "sim/kubelet/dra": "proto sim/base sim/kubelet/base",
     "sim/kubelet_program": (
-        "ipc/base sim/base sim/base/command_door sim/kubelet sim/kubelet/base sim/kubelet/dra sim/sysfs/control "
+        "ipc/base sim/base sim/base/command_listener sim/kubelet sim/kubelet/base sim/kubelet/dra sim/sysfs/control "
         "sim/sysfs/topology"),
-    "sim/node": "ipc/base sim/base sim/base/command_door sim/kubelet sim/sysfs sim/sysfs/control",
+    "sim/node": "ipc/base sim/base sim/base/command_listener sim/kubelet sim/sysfs sim/sysfs/control",
     "sim/sysfs": "ipc/base sim/base sim/sysfs/control sim/sysfs/fuse sim/sysfs/kernel sim/sysfs/topology",
     "sim/sysfs/control": "ipc/base sim/sysfs/kernel",
     "sim/sysfs/files": "ipc/base sim/sysfs/kernel",

@@ -1,4 +1,4 @@
-"""resource.k8s.io in the versions before v1, at the node's own API server: netd is held to one by a door that knows no other; whoever
+"""resource.k8s.io in the versions before v1, at the node's own API server: netd is held to one by a proxy that knows no other; whoever
 owns the pod writes the claim in that version, too. The scheduler and the kubelet are of the node's release and speak v1."""
 
 import json
@@ -11,7 +11,7 @@ import manifests
 from claim_cases import CARD, EXAMPLES, WithClaims
 from hardware import topology
 from pods import IMAGE
-from version_door import VERSION, VersionDoor
+from version_proxy import VERSION, VersionProxy
 from waiting import wait_for
 
 NETD_DRA = 3  # among the pod's containers
@@ -27,16 +27,16 @@ class HeldTo(WithClaims):
 
     @classmethod
     def setUpClass(cls):
-        cls.door = VersionDoor(cls.node, cls.version)
-        cls.addClassCleanup(cls.door.close)
+        cls.proxy = VersionProxy(cls.node, cls.version)
+        cls.addClassCleanup(cls.proxy.close)
         cls.hardware = cls.hardware_of(topology("try"))
-        through = manifests.arguments(NETD_DRA, f"--api-server=https://127.0.0.1:{cls.door.port}")
+        through = manifests.arguments(NETD_DRA, f"--api-server=https://127.0.0.1:{cls.proxy.port}")
         cls.installation = cls.install(manifests.shipped("dra"), [*manifests.simulated(cls.hardware), through])
         cls.node.kubectl("apply", "-f", "-", given=as_version((EXAMPLES / "classes.yaml").read_text(), cls.version))
 
     def spoken(self) -> set[str]:
-        """The versions in which the door passed something on."""
-        return {match[1] for one in self.door.requests() if (match := VERSION.search(one))}
+        """The versions in which the proxy passed something on."""
+        return {match[1] for one in self.proxy.requests() if (match := VERSION.search(one))}
 
     def stored(self) -> dict[str, str]:
         """By name, the version of each slice in the API server's storage."""
@@ -102,7 +102,7 @@ class Upgraded(HeldTo):
         self.pods.run(self.pod_with("vm", "vm"))
         before = self.stored()
         for version in ("v1beta2", "v1"):
-            self.door.upgrade(version)
+            self.proxy.upgrade(version)
             began = time.monotonic()
             wait_for(f"it speaks {version}", lambda version=version: self.says(version), seconds=60)
             self.measure(f"{version} is spoken {time.monotonic() - began:.1f} s after the version before it was gone")

@@ -57,7 +57,7 @@ void writeGateAnswers(const SeedPath& to) {
   });
 }
 
-// ---- What is asked of privd and of plugind's desk ----
+// ---- What is asked of privd and of plugind's control service ----
 
 void fillClaimSpec(schema::ClaimSpec::Builder out) {
   out.setDriver(kDriver);
@@ -82,7 +82,7 @@ void callOn(RawPeer& peer, std::uint32_t question, std::uint32_t next, std::uint
     call.setQuestionId(next);
     auto answer = call.initTarget().initPromisedAnswer();
     answer.setQuestionId(question);
-    if (question != RawPeer::kDoor) {
+    if (question != RawPeer::kHandshake) {
       auto path = answer.initTransform(2);
       path[0].setGetPointerField(0);
       path[1].setGetPointerField(0);
@@ -116,19 +116,22 @@ void writeSessions(const SeedPath& to) {
   writeTalk(to / "configuration", askedOfSession<Session::ConfigurationParams>(
                                       3, [](auto out) { fillIdentity(out.initKnown()); }));
   writeTalk(to / "keep", [](RawPeer& peer) {
-    const std::uint32_t desk = RawPeer::kFirstFree;
+    const std::uint32_t control = RawPeer::kFirstFree;
     askedOfSession<Session::BindingsParams>(6, [](auto) {})(peer);
-    callOn<schema::BindDesk, schema::BindDesk::KeepParams>(peer, desk, desk + 1, 1, [](auto out) {
-      out.initAct().initAddress().setBus(1);
-      out.getAct().setHold("fan fails");
-    });
+    callOn<schema::BindControl, schema::BindControl::KeepParams>(
+        peer, control, control + 1, 1, [](auto out) {
+          out.initAct().initAddress().setBus(1);
+          out.getAct().setHold("fan fails");
+        });
   });
   writeTalk(to / "change", [](RawPeer& peer) {
-    const std::uint32_t desk = RawPeer::kFirstFree;
+    const std::uint32_t control = RawPeer::kFirstFree;
     askedOfSession<Session::BindingsParams>(6, [](auto) {})(peer);
-    callOn<schema::BindDesk, schema::BindDesk::ChangeParams>(
-        peer, desk, desk + 1, 0, [](auto out) { out.initOrder().initAddresses(1)[0].setBus(1); });
-    callOn<schema::BindDesk, schema::BindDesk::KeptParams>(peer, desk, desk + 2, 2, [](auto) {});
+    callOn<schema::BindControl, schema::BindControl::ChangeParams>(
+        peer, control, control + 1, 0,
+        [](auto out) { out.initOrder().initAddresses(1)[0].setBus(1); });
+    callOn<schema::BindControl, schema::BindControl::KeptParams>(peer, control, control + 2, 2,
+                                                                 [](auto) {});
   });
   writeTalk(to / "gate", [](RawPeer& peer) {
     peer.enter();
@@ -143,15 +146,15 @@ void writeSessions(const SeedPath& to) {
   });
 }
 
-void writeDesk(const SeedPath& to) {
+void writeControl(const SeedPath& to) {
   const auto talk = [](RawPeer& peer) {
-    using schema::Desk;
-    peer.bootstrap(RawPeer::kDoor);
-    callOn<Desk, Desk::MetricsParams>(peer, RawPeer::kDoor, 1, 2, [](auto) {});
-    callOn<Desk, Desk::ExplainParams>(peer, RawPeer::kDoor, 2, 1,
-                                      [](auto out) { out.setAddress("0000:01:00.0"); });
-    callOn<Desk, Desk::AttachParams>(peer, RawPeer::kDoor, 3, 4,
-                                     [](auto out) { out.setNode("node-1"); });
+    using schema::Control;
+    peer.bootstrap(RawPeer::kHandshake);
+    callOn<Control, Control::MetricsParams>(peer, RawPeer::kHandshake, 1, 2, [](auto) {});
+    callOn<Control, Control::ExplainParams>(peer, RawPeer::kHandshake, 2, 1,
+                                            [](auto out) { out.setAddress("0000:01:00.0"); });
+    callOn<Control, Control::AttachParams>(peer, RawPeer::kHandshake, 3, 4,
+                                           [](auto out) { out.setNode("node-1"); });
     peer.finish(1, true);
   };
   writeTalk(to / "netd", talk, std::string(1, '\0'));
@@ -239,7 +242,7 @@ void writeAnswers(const SeedPath& corpus) {
   writeMessage<Session::WriteClaimSpecParams>(corpus / "decode_specs_fuzz/claim",
                                               [](auto out) { fillClaimSpec(out.initSpec()); });
   writeSessions(corpus / "privd_session_fuzz");
-  writeDesk(corpus / "desk_fuzz");
+  writeControl(corpus / "control_fuzz");
   writeDraLine(corpus / "dra_line_fuzz");
   writeKubelet(corpus);
 }

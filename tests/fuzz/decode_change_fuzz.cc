@@ -29,7 +29,7 @@ void requireSameAgain(const Value& value) {
 
 void decodeOrder(kj::ArrayPtr<const capnp::word> words) {
   capnp::FlatArrayMessageReader reader(words, kFromPeer);
-  const auto order = decode(reader.getRoot<schema::BindDesk::ChangeParams>().getOrder());
+  const auto order = decode(reader.getRoot<schema::BindControl::ChangeParams>().getOrder());
   if (!order) return require(!order.error().what.empty());
   require(!order->addresses.empty() && order->addresses.size() <= kMostOrdered);
   require(order->overrides.size() <= kMostOrdered);
@@ -39,7 +39,7 @@ void decodeOrder(kj::ArrayPtr<const capnp::word> words) {
 
 void decodeReport(kj::ArrayPtr<const capnp::word> words) {
   capnp::FlatArrayMessageReader reader(words, kFromPrivd);
-  const auto report = decode(reader.getRoot<schema::BindDesk::ChangeResults>().getReport());
+  const auto report = decode(reader.getRoot<schema::BindControl::ChangeResults>().getReport());
   if (!report) return require(!report.error().what.empty());
   require(report->error.size() <= kMaxText && report->writes.size() <= kMaxFunctions);
   requireSameAgain<schema::ChangeReport>(*report);

@@ -1,7 +1,7 @@
 #pragma once
 // A node for the kubelet's words: two groups of one resource, and gRPC's calls without gRPC.
 
-#include "plugind/base/letterbox.h"
+#include "plugind/base/task_queue.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/support/ledger_node.h"
 
@@ -32,7 +32,7 @@ class PostedLetters {
 public:
   PostedLetters() : running_(box_->run().eagerlyEvaluate(nullptr)) {}
 
-  const std::shared_ptr<Letterbox>& box() const { return box_; }
+  const std::shared_ptr<TaskQueue>& box() const { return box_; }
   void carryOut() { loop().waitScope.poll(); }
 
 private:
@@ -41,7 +41,7 @@ private:
     return io;
   }
 
-  std::shared_ptr<Letterbox> box_ = (loop(), std::make_shared<Letterbox>());
+  std::shared_ptr<TaskQueue> box_ = (loop(), std::make_shared<TaskQueue>());
   kj::Promise<void> running_;
 };
 

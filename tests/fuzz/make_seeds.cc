@@ -32,14 +32,14 @@ void writeDeclaration(const path& file, capnp::uint specs) {
 
 void writeChanges(const path& folder) {
   const Bdf address = Bdf::make(0, 1, 0, 0).value();
-  writeMessage<schema::BindDesk::ChangeParams>(folder / "order", [&](auto out) {
+  writeMessage<schema::BindControl::ChangeParams>(folder / "order", [&](auto out) {
     encode(ChangeOrder{.addresses = {address},
                        .driver = "vfio-pci",
                        .overrides = {{Guard::kUsers, address}, {Guard::kBootVga, std::nullopt}},
                        .dryRun = true},
            out.initOrder());
   });
-  writeMessage<schema::BindDesk::ChangeResults>(folder / "report", [&](auto out) {
+  writeMessage<schema::BindControl::ChangeResults>(folder / "report", [&](auto out) {
     encode(ChangeReport{.outcome = ChangeOutcome::kStuck,
                         .error = "no answer",
                         .writes = {{address, "driver_override", "\n"}},

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class NoOffice final : public BindingOffice {
+class NoBindingService final : public BindingService {
 public:
   kj::Promise<ChangeReport> change(ChangeOrder order, AuditPeer) override {
     require(!order.addresses.empty());
@@ -105,7 +105,7 @@ private:
                 cdi_,
                 nullptr,
                 io_.provider->getTimer(),
-                office_,
+                service_,
                 claims_};
   }
 
@@ -123,7 +123,7 @@ private:
                         kj::str(dir_.path().c_str(), "/plugind.yaml")};
   CdiStore cdi_{dir_ / "cdi", gate_, dev_};
   ClaimStore claims_{dir_ / "cdi", dir_ / "metadata", gate_, dev_};
-  NoOffice office_;
+  NoBindingService service_;
 };
 
 }  // namespace

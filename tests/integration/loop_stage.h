@@ -2,7 +2,7 @@
 // plugind's loop in the test's own thread, with a server of its gRPC side on it.
 
 #include "ipc/socket/unix_socket.h"
-#include "plugind/base/loop_parts.h"
+#include "plugind/base/loop_deps.h"
 #include "sim/base/temp_dir.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ protected:
 };
 
 /// Apart from the fixture, whose destructor must not throw. Whoever adds a server closes the
-/// letterbox before that goes.
+/// task queue before that goes.
 struct LoopStage {
   LoopStage() = default;
   ~LoopStage() noexcept(false) = default;
@@ -49,11 +49,10 @@ struct LoopStage {
 
   TempDir directory;
   kj::AsyncIoContext io = kj::setupAsyncIo();
-  std::shared_ptr<Letterbox> letterbox = std::make_shared<Letterbox>();
+  std::shared_ptr<TaskQueue> taskQueue = std::make_shared<TaskQueue>();
   std::mt19937 random;
-  LoopParts loop{io.unixEventPort, *io.lowLevelProvider, io.provider->getTimer(), letterbox,
-                 random};
-  kj::Promise<void> reading = letterbox->run().eagerlyEvaluate(nullptr);
+  LoopDeps loop{io.unixEventPort, *io.lowLevelProvider, io.provider->getTimer(), taskQueue, random};
+  kj::Promise<void> reading = taskQueue->run().eagerlyEvaluate(nullptr);
 };
 
 /// `Stage` is a LoopStage with a member `recorder` that Wakes.

@@ -54,8 +54,8 @@ protected:
     std::filesystem::create_directories(deviceDirectory());
     auto listening = listenAt(dir_.path().c_str(), "plugind.sock", WhoMayConnect::kOwner);
     link_.emplace(kj::mv(listening).value(), PrivdLink::Users{getuid(), getuid(), getuid()},
-                  LoopParts{io_.unixEventPort, *io_.lowLevelProvider, io_.provider->getTimer(),
-                            std::make_shared<Letterbox>(), random_});
+                  LoopDeps{io_.unixEventPort, *io_.lowLevelProvider, io_.provider->getTimer(),
+                           std::make_shared<TaskQueue>(), random_});
     KJ_ASSERT_NONNULL(link_).start(events_, [](kj::AutoCloseFd, Visitor) {});
   }
 

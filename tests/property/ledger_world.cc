@@ -41,7 +41,7 @@ LedgerWorld::LedgerWorld() {
 void LedgerWorld::see() {
   if (!privd_) return;
   readUse();
-  tellOffice();
+  tellBinding();
   HardwareFacts facts = factsOf(hardware_.snapshot(), true);
   const auto catalog = sortIntoResources(settings_, facts.snapshot);
   facts.specs = writtenFor(catalog, facts.snapshot);

@@ -84,7 +84,7 @@ private:
 
   void putOnHost(IommuGroupId group);
   bool isOnHost(IommuGroupId group) const;
-  void tellOffice();
+  void tellBinding();
   void endChange(unsigned pick);
   bool applyChange(const DriverChange& change);
   void cutChanges(unsigned pick);

@@ -22,11 +22,11 @@ bool LedgerWorld::isOnHost(IommuGroupId group) const {
 }
 
 /// As privd's record has it.
-void LedgerWorld::tellOffice() {
+void LedgerWorld::tellBinding() {
   for (auto& [id, group] : hardware_.snapshot().groups) {
     const auto runs = [&id = id](const DriverChange& change) { return change.group == id; };
-    group.office.busy = std::ranges::any_of(changes_, runs);
-    group.office.bindable = isOnHost(id) && !group.office.busy;
+    group.binding.busy = std::ranges::any_of(changes_, runs);
+    group.binding.bindable = isOnHost(id) && !group.binding.busy;
   }
 }
 
@@ -47,12 +47,12 @@ bool LedgerWorld::applyChange(const DriverChange& change) {
   IommuGroup& group = hardware_.snapshot().groups.at(change.group);
   if (change.bind && isOnHost(change.group)) {
     for (const Bdf& member : group.members) hardware_.device(member.str()) = onVfio_.at(member);
-    group.office.boundForLending = true;
+    group.binding.boundForLending = true;
   }
-  if (!change.bind && group.office.boundForLending) {
+  if (!change.bind && group.binding.boundForLending) {
     if (openInGroupOf(group.members.front())) return false;
     putOnHost(change.group);
-    group.office.boundForLending = false;
+    group.binding.boundForLending = false;
   }
   return true;
 }
@@ -69,7 +69,7 @@ void LedgerWorld::cutChanges(unsigned pick) {
 void LedgerWorld::checkReturn(IommuGroupId group) {
   const IommuGroup& returned = hardware_.snapshot().groups.at(group);
   if (openInGroupOf(returned.members.front())) fail("I1: an open group goes back");
-  if (!returned.office.boundForLending) fail("I7: what was not bound for a lending goes back");
+  if (!returned.binding.boundForLending) fail("I7: what was not bound for a lending goes back");
 }
 
 }  // namespace vfiogate::test

@@ -72,16 +72,16 @@ void LedgerWorld::checkOrder(const Effects& effects) {
 
 /// Where the ledger did not work out what follows from an event, that would have changed nothing.
 void LedgerWorld::checkWorkedOut() {
-  if (!ledger_.state().calmUntil) return;
+  if (!ledger_.state().fastUntil) return;
   Ledger whole = ledger_;
   const Effects effects = whole.tick(now_);
-  if (effects != Effects{}) return fail("calm: something followed from the event");
+  if (effects != Effects{}) return fail("fast path: something followed from the event");
   LedgerState expected = whole.state();
-  expected.calmUntil = ledger_.state().calmUntil;
-  if (expected != ledger_.state()) return fail("calm: something else changed with the event");
+  expected.fastUntil = ledger_.state().fastUntil;
+  if (expected != ledger_.state()) return fail("fast path: something else changed with the event");
   const auto due = whole.nextDeadline();
   const auto mine = ledger_.nextDeadline();
-  if (due && (!mine || *mine > *due)) fail("calm: something is due before the ledger says so");
+  if (due && (!mine || *mine > *due)) fail("fast path: something is due before the ledger says so");
 }
 
 std::string LedgerWorld::settle() {

@@ -58,7 +58,7 @@ Loaded loadedBy(Role role) {
 std::vector<FilteredAct> filteredActs() {
   std::vector<FilteredAct> rows;
   for (const ForbiddenAct& act : forbiddenActs()) {
-    if (act.call.door != Door::kSyscall) continue;  // for the injector and the BPF interpreter
+    if (act.call.entry != Entry::kSyscall) continue;  // for the injector and the BPF interpreter
     for (const Role role :
          {Role::kPrivd, Role::kForkServer, Role::kPlugind, Role::kNetdMetrics, Role::kNetdDra}) {
       if (act.fate(role)) rows.push_back({role, act});

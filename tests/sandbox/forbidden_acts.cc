@@ -202,7 +202,7 @@ void addSystem(std::vector<ForbiddenAct>& acts) {
                   nobodys("X32GetPid", SYS_getpid | kX32Bit),
                   nobodys("X32Read", SYS_read | kX32Bit, {kNobody}),
                   nobodys("NoSuchCall", 9999),
-                  {"GetPidOfI386", {20, {}, Door::kInt80}, kDies, kDies, kDies, kDies, kDies},
+                  {"GetPidOfI386", {20, {}, Entry::kInt80}, kDies, kDies, kDies, kDies, kDies},
               });
 }
 

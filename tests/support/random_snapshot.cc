@@ -65,11 +65,11 @@ IommuGroup RandomSnapshots::group() {
                    .groupNode = flip(),
                    .use = static_cast<GroupUse>(upTo(3)),
                    .members = {},
-                   .office = {.bindable = flip(),
-                              .busy = flip(),
-                              .operatorHeld = flip(),
-                              .boundForLending = flip(),
-                              .stuck = flip()}};
+                   .binding = {.bindable = flip(),
+                               .busy = flip(),
+                               .operatorHeld = flip(),
+                               .boundForLending = flip(),
+                               .stuck = flip()}};
   std::set<Bdf> members;
   for (auto left = upTo(5); left > 0; --left) members.insert(address());
   group.members.assign(members.begin(), members.end());

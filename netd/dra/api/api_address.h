@@ -3,7 +3,7 @@
 
 #include "ipc/base/result.h"
 #include "netd/dra/api/api_url.h"
-#include "netd/dra/api/tls_door.h"
+#include "netd/dra/api/tls_connector.h"
 
 #include <kj/async-io.h>
 
@@ -23,12 +23,12 @@ struct SocketTarget {
 /// Asks the resolver: before the lock-down. Error: for people.
 Result<std::vector<SocketTarget>, std::string> resolveApi(const ApiUrl& url);
 
-/// Dials these one after the other, the next one after a failure; TLS where there is a door.
+/// Dials these one after the other, the next one after a failure; TLS where there is a connector.
 class ApiAddress final : public kj::NetworkAddress {
 public:
   /// Borrows `streams` and `tls`. At least one target.
   ApiAddress(kj::LowLevelAsyncIoProvider& streams, std::vector<SocketTarget> targets,
-             kj::Maybe<TlsDoor&> tls)
+             kj::Maybe<TlsConnector&> tls)
       : streams_(streams), targets_(std::move(targets)), tls_(tls) {}
 
   kj::Promise<kj::Own<kj::AsyncIoStream>> connect() override;
@@ -42,7 +42,7 @@ private:
 
   kj::LowLevelAsyncIoProvider& streams_;
   const std::vector<SocketTarget> targets_;
-  kj::Maybe<TlsDoor&> tls_;
+  kj::Maybe<TlsConnector&> tls_;
   std::size_t next_ = 0;
 };
 

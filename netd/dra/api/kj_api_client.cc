@@ -95,17 +95,17 @@ private:
 
 }  // namespace
 
-KjApiClient::KjApiClient(Parts parts) : parts_(kj::mv(parts)) {
+KjApiClient::KjApiClient(Deps deps) : deps_(kj::mv(deps)) {
   kj::HttpHeaderTable::Builder table;
   ids_ = {table.add("Accept"), table.add("Authorization"), table.add("Retry-After"),
           table.add("User-Agent")};
   table_ = table.build();
-  http_ = kj::newHttpClient(parts_.timer, *table_, parts_.server);
+  http_ = kj::newHttpClient(deps_.timer, *table_, deps_.server);
 }
 
 kj::HttpHeaders KjApiClient::headersFor(ApiMethod method) {
   kj::HttpHeaders headers(*table_);
-  headers.set(kj::HttpHeaderId::HOST, kj::str(parts_.authority.c_str()));
+  headers.set(kj::HttpHeaderId::HOST, kj::str(deps_.authority.c_str()));
   headers.set(ids_.userAgent, "vfiogate-netd/" VFIOGATE_VERSION);
   headers.set(ids_.accept, "application/json");
   if (method == ApiMethod::kPatch) {
@@ -113,7 +113,7 @@ kj::HttpHeaders KjApiClient::headersFor(ApiMethod method) {
   } else if (method != ApiMethod::kGet) {
     headers.set(kj::HttpHeaderId::CONTENT_TYPE, "application/json");
   }
-  KJ_IF_MAYBE (file, parts_.token) {
+  KJ_IF_MAYBE (file, deps_.token) {
     const auto read = file->text();
     KJ_REQUIRE(read.has_value(), "there is no token", read.error().c_str());
     std::string token = *read;
@@ -184,7 +184,7 @@ kj::Promise<KjApiClient::Outcome> KjApiClient::linesOf(
              concealTokens(said);
              line(said);
            })](std::string_view piece) mutable { demandBoundedLine(splitter.feed(piece, line)); });
-  auto read = reader->readAll(parts_.timer, kWatchIdle);
+  auto read = reader->readAll(deps_.timer, kWatchIdle);
   return read.attach(kj::mv(reader)).then([]() { return Outcome(ApiAnswer{kOk, ""}); });
 }
 
@@ -196,17 +196,18 @@ kj::Promise<Result<ApiAnswer, ApiFailure>> KjApiClient::ask(ApiMethod method,
       return answerOf(kj::mv(response));
     });
   });
-  return parts_.timer.timeoutAfter(kTryTakes, kj::mv(tried))
-      .catch_([this](kj::Exception&& failure) { return failureOf(failure); });
+  return deps_.timer.timeoutAfter(kTryTakes, kj::mv(tried)).catch_([this](kj::Exception&& failure) {
+    return failureOf(failure);
+  });
 }
 
 kj::Promise<Result<ApiAnswer, ApiFailure>> KjApiClient::watch(
     const std::string& path, kj::Function<void(const std::string&)> line) {
   auto head = kj::evalNow([&]() { return send(ApiMethod::kGet, path, {}); });
-  return parts_.timer.timeoutAfter(kTryTakes, kj::mv(head))
+  return deps_.timer.timeoutAfter(kTryTakes, kj::mv(head))
       .then([this, line = kj::mv(line)](Response response) mutable -> kj::Promise<Outcome> {
         if (response.statusCode == kOk) return linesOf(kj::mv(response), kj::mv(line));
-        return parts_.timer.timeoutAfter(kTryTakes, answerOf(kj::mv(response)));
+        return deps_.timer.timeoutAfter(kTryTakes, answerOf(kj::mv(response)));
       })
       .catch_([this](kj::Exception&& failure) { return failureOf(failure); });
 }

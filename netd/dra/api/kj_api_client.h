@@ -18,14 +18,14 @@ namespace vfiogate {
 /// which nothing comes for 10 minutes is broken off: ask the server to end it before.
 class KjApiClient final : public ApiClient {
 public:
-  struct Parts {
+  struct Deps {
     kj::Timer& timer;
     kj::NetworkAddress& server;
     std::string authority;          ///< what requests say as Host
     kj::Maybe<WatchedFile&> token;  ///< null: none is sent
   };
-  /// Borrows what the parts refer to.
-  explicit KjApiClient(Parts parts);
+  /// Borrows what the deps refer to.
+  explicit KjApiClient(Deps deps);
 
   kj::Promise<Result<ApiAnswer, ApiFailure>> ask(ApiMethod method, const std::string& path,
                                                  std::string body) override;
@@ -52,7 +52,7 @@ private:
   kj::Promise<Outcome> answerOf(Response response);
   kj::Promise<Outcome> linesOf(Response response, kj::Function<void(const std::string&)> line);
 
-  Parts parts_;
+  Deps deps_;
   std::array<std::string, 2> tokens_;  ///< sent last, and before that
   HeaderIds ids_;
   kj::Own<kj::HttpHeaderTable> table_;

@@ -14,13 +14,13 @@ constexpr unsigned kListsInOne = 2;
 
 }  // namespace
 
-SlicePublisher::SlicePublisher(Parts parts)
-    : client_(parts.client),
-      versions_(parts.versions),
-      timer_(parts.timer),
-      news_(parts.news),
-      node_(std::move(parts.node)),
-      draw_(kj::mv(parts.draw)) {}
+SlicePublisher::SlicePublisher(Deps deps)
+    : client_(deps.client),
+      versions_(deps.versions),
+      timer_(deps.timer),
+      news_(deps.news),
+      node_(std::move(deps.node)),
+      draw_(kj::mv(deps.draw)) {}
 
 kj::Promise<KeptFields> SlicePublisher::publish(DevicePool pool) {
   const bool first = !pool_;

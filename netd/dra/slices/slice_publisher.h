@@ -35,7 +35,7 @@ protected:
 /// anew, after a while. Nothing is written while all is as it should be. Ends with the object.
 class SlicePublisher final : public PoolKeeper {
 public:
-  struct Parts {
+  struct Deps {
     ApiClient& client;  ///< which tries once; all borrowed
     ApiVersions& versions;
     kj::Timer& timer;
@@ -43,7 +43,7 @@ public:
     std::string node;             ///< the Node's name, which is the pool's place
     kj::Function<double()> draw;  ///< random, in [0, 1)
   };
-  explicit SlicePublisher(Parts parts);
+  explicit SlicePublisher(Deps deps);
 
   kj::Promise<KeptFields> publish(DevicePool pool) override;
 

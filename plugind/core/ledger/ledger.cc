@@ -6,7 +6,7 @@
 #include "plugind/core/ledger/frames/empty_resources.h"
 #include "plugind/core/ledger/frames/offering.h"
 #include "plugind/core/ledger/restored.h"
-#include "plugind/core/ledger/rows/calm.h"
+#include "plugind/core/ledger/rows/fast_path.h"
 #include "plugind/core/ledger/rows/look_plan.h"
 #include "plugind/core/ledger/rows/present_hardware.h"
 #include "plugind/core/ledger/rows/rows.h"
@@ -87,10 +87,10 @@ Effects Ledger::handle(const Moment& now, const std::function<void(Turn&)>& act,
   Effects out;
   Turn turn{state_, now, out};
   act(turn);
-  const bool calm = worked && worked(turn);
-  if (!calm) finish(turn);
+  const bool fastPath = worked && worked(turn);
+  if (!fastPath) finish(turn);
   state_.lastEvent = now.instant;
-  if (!calm) rememberCalm(state_, wholeDeadline());
+  if (!fastPath) rememberFastPath(state_, wholeDeadline());
   return out;
 }
 
@@ -121,8 +121,8 @@ Effects Ledger::privdWent(const Moment& now) {
 
 Effects Ledger::groupRead(IommuGroupId group, const GroupLook& look, std::optional<CallId> call,
                           const Moment& now) {
-  const Calm calm(state_, now.instant);
-  const auto worked = [&](Turn& turn) { return call && calm.staysAfterReading(turn, *call); };
+  const FastPath fastPath(state_, now.instant);
+  const auto worked = [&](Turn& turn) { return call && fastPath.staysAfterReading(turn, *call); };
   const auto read = [&](Turn& turn) {
     foldReading(turn, look);
     if (!call) return;
@@ -164,7 +164,7 @@ Effects Ledger::begin(const StartMemory& memory, const Moment& now) {
       showRegistered(turn, *memory.version);
       const bool ours = keepVersion(state_, *memory.version);
       noteForeignIds(turn, *memory.version);
-      for (Mention naming : namingsOf(state_, *memory.version)) {
+      for (KubeletEntry naming : entriesOf(state_, *memory.version)) {
         naming.earlierEpoch = !ours;
         name(turn, naming);
       }

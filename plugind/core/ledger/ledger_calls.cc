@@ -5,7 +5,7 @@
 #include "plugind/core/ledger/frames/empty_resources.h"
 #include "plugind/core/ledger/frames/offering.h"
 #include "plugind/core/ledger/ledger.h"
-#include "plugind/core/ledger/rows/calm.h"
+#include "plugind/core/ledger/rows/fast_path.h"
 #include "plugind/core/ledger/rows/look_plan.h"
 #include "plugind/core/ledger/rows/rows.h"
 
@@ -40,7 +40,7 @@ AllocateRequest noAllocate() {
 }  // namespace
 
 Effects Ledger::arrive(Call call, const Moment& now) {
-  const Calm calm(state_, now.instant);
+  const FastPath fastPath(state_, now.instant);
   const CallId id = call.id;
   const CallKind kind = call.kind;
   const auto judge = [&](Turn& turn) {
@@ -49,7 +49,7 @@ Effects Ledger::arrive(Call call, const Moment& now) {
     if (state_.calls.emplace(id, std::move(call)).second && !queued) judgeAnew(turn, id);
   };
   return handle(now, judge, [&](Turn& turn) {
-    return kind == CallKind::kAllocate && calm.staysAfterTaking(turn, id);
+    return kind == CallKind::kAllocate && fastPath.staysAfterTaking(turn, id);
   });
 }
 
@@ -95,8 +95,8 @@ Effects Ledger::pickEnded(const ResourceName& resource, const Moment& now) {
 }
 
 std::optional<Instant> Ledger::nextDeadline() const {
-  if (!state_.calmUntil) return wholeDeadline();
-  Instant due = *state_.calmUntil;
+  if (!state_.fastUntil) return wholeDeadline();
+  Instant due = *state_.fastUntil;
   for (const auto& [id, call] : state_.calls) due = std::min(due, call.deadline);
   return due == Instant::max() ? std::nullopt : std::optional(due);
 }

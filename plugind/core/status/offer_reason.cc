@@ -42,7 +42,7 @@ Bar offerReason(const LedgerState& state, const ResourceName& resource,
         "flapping",
         "it comes and goes: find out why; it is back when it was steady for " +
             std::to_string(
-                std::chrono::duration_cast<std::chrono::seconds>(state.settings.flapRest).count()) +
+                std::chrono::duration_cast<std::chrono::seconds>(state.settings.holdDown).count()) +
             " s"};
   }
   if (device.group.holding != Holding::kFree) {

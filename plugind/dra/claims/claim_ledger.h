@@ -11,7 +11,7 @@
 namespace vfiogate {
 
 /// What follows from an event is carried out before the function returns: an answer may come back
-/// through ClaimDesk while it runs.
+/// through ClaimHandler while it runs.
 class ClaimLedger {
 public:
   /// A number for a call, unique among all of the kubelet's.

@@ -1,7 +1,7 @@
 #pragma once
 // The specs of prepared claims, one change after the other.
 
-#include "plugind/base/turnstile.h"
+#include "plugind/base/concurrency_limit.h"
 #include "plugind/dra/claims/claim_ledger.h"
 #include "plugind/privd/privd_view.h"
 
@@ -38,7 +38,7 @@ private:
 
   ClaimSpecStore& store_;
   ClaimLedger& ledger_;
-  Turnstile one_{1};
+  ConcurrencyLimit one_{1};
   std::map<std::string, std::map<Bdf, std::string>> names_;
   std::map<std::string, std::string> troubles_;
   kj::TaskSet tasks_;  // last: they use all of the above

@@ -15,7 +15,7 @@ constexpr Backoff::Range kSocketPauses{std::chrono::milliseconds(200),
 }  // namespace
 
 DraRegistrar::DraRegistrar(std::string driver, DraSockets& sockets, DraServer& server,
-                           const LoopParts& loop)
+                           const LoopDeps& loop)
     : driver_(std::move(driver)),
       sockets_(sockets),
       server_(server),

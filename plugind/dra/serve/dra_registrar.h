@@ -19,7 +19,7 @@ namespace vfiogate {
 class DraRegistrar {
 public:
   /// Borrows `sockets` and `server`.
-  DraRegistrar(std::string driver, DraSockets& sockets, DraServer& server, const LoopParts& loop);
+  DraRegistrar(std::string driver, DraSockets& sockets, DraServer& server, const LoopDeps& loop);
   KJ_DISALLOW_COPY(DraRegistrar);
 
   void start();
@@ -45,7 +45,7 @@ private:
   const std::string driver_;
   DraSockets& sockets_;
   DraServer& server_;
-  const LoopParts loop_;
+  const LoopDeps loop_;
   DraRegistration registration_;
   std::string trouble_;
   kj::Promise<void> attempt_ = nullptr;

@@ -4,11 +4,11 @@
 
 namespace vfiogate {
 
-DraServer::DraServer(const std::string& driver, DraEvents& events, const LoopParts& loop,
+DraServer::DraServer(const std::string& driver, DraEvents& events, const LoopDeps& loop,
                      uid_t kubeletUid)
-    : v1_(draService(DraVersion::kV1, events, loop.letterbox)),
-      v1beta1_(draService(DraVersion::kV1beta1, events, loop.letterbox)),
-      health_(events, loop.letterbox),
+    : v1_(draService(DraVersion::kV1, events, loop.taskQueue)),
+      v1beta1_(draService(DraVersion::kV1beta1, events, loop.taskQueue)),
+      health_(events, loop.taskQueue),
       server_(driver, {v1_.get(), v1beta1_.get(), &health_}, loop, kubeletUid),
       registration_(driver, events, loop, kubeletUid) {}
 

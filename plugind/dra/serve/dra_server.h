@@ -19,7 +19,7 @@ namespace vfiogate {
 class DraServer {
 public:
   /// Takes connections of `kubeletUid` only. Borrows `events`.
-  DraServer(const std::string& driver, DraEvents& events, const LoopParts& loop, uid_t kubeletUid);
+  DraServer(const std::string& driver, DraEvents& events, const LoopDeps& loop, uid_t kubeletUid);
   KJ_DISALLOW_COPY(DraServer);
 
   /// Both versions of DRAPlugin, and DRAResourceHealth, in place of the listener before.

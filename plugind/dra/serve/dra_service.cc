@@ -75,8 +75,8 @@ private:
 template <typename Version>
 class VersionedService final : public Version::Plugin::CallbackService {
 public:
-  VersionedService(DraEvents& events, std::shared_ptr<Letterbox> letterbox)
-      : events_(events), letterbox_(std::move(letterbox)) {}
+  VersionedService(DraEvents& events, std::shared_ptr<TaskQueue> taskQueue)
+      : events_(events), taskQueue_(std::move(taskQueue)) {}
 
   grpc::ServerUnaryReactor* NodePrepareResources(grpc::CallbackServerContext* context,
                                                  const typename Version::Prepare* request,
@@ -101,17 +101,17 @@ private:
       return refusal;
     }
     // Captures copies: the call may outlive this service by the time that gRPC takes to end it.
-    auto cancelled = [letterbox = letterbox_,
+    auto cancelled = [taskQueue = taskQueue_,
                       events = &events_](const std::shared_ptr<KubeletCall>& call) {
       // Not sent: nobody is left who would work for the call.
-      static_cast<void>(letterbox->post([events, call]() {
+      static_cast<void>(taskQueue->post([events, call]() {
         events->claimsCancelled(std::static_pointer_cast<ClaimsCall>(call));
       }));
     };
     const auto call =
         VersionedCall<Response>::open(kind, std::move(claims), answer, std::move(cancelled));
     const bool posted =
-        letterbox_->post([events = &events_, call]() { events->claimsAsked(call); });
+        taskQueue_->post([events = &events_, call]() { events->claimsAsked(call); });
     if (!posted && call->claim()) {
       call->refuse(grpc::StatusCode::UNAVAILABLE, "vfiogate is ending");
     }
@@ -119,17 +119,17 @@ private:
   }
 
   DraEvents& events_;
-  const std::shared_ptr<Letterbox> letterbox_;
+  const std::shared_ptr<TaskQueue> taskQueue_;
 };
 
 }  // namespace
 
 std::unique_ptr<grpc::Service> draService(DraVersion version, DraEvents& events,
-                                          std::shared_ptr<Letterbox> letterbox) {
+                                          std::shared_ptr<TaskQueue> taskQueue) {
   if (version == DraVersion::kV1) {
-    return std::make_unique<VersionedService<DraWordsV1>>(events, std::move(letterbox));
+    return std::make_unique<VersionedService<DraWordsV1>>(events, std::move(taskQueue));
   }
-  return std::make_unique<VersionedService<DraWordsV1beta1>>(events, std::move(letterbox));
+  return std::make_unique<VersionedService<DraWordsV1beta1>>(events, std::move(taskQueue));
 }
 
 }  // namespace vfiogate

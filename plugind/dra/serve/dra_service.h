@@ -1,7 +1,7 @@
 #pragma once
 // DRAPlugin of both versions: gRPC's words to the loop's and back, no decisions.
 
-#include "plugind/base/letterbox.h"
+#include "plugind/base/task_queue.h"
 #include "plugind/dra/serve/dra_events.h"
 
 #include <grpcpp/impl/service_type.h>
@@ -13,8 +13,8 @@ namespace vfiogate {
 
 enum class DraVersion : std::uint8_t { kV1, kV1beta1 };
 
-/// `events` hears of calls through `letterbox` for as long as that is open.
+/// `events` hears of calls through `taskQueue` for as long as that is open.
 std::unique_ptr<grpc::Service> draService(DraVersion version, DraEvents& events,
-                                          std::shared_ptr<Letterbox> letterbox);
+                                          std::shared_ptr<TaskQueue> taskQueue);
 
 }  // namespace vfiogate

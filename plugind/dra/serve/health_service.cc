@@ -62,21 +62,21 @@ private:
 
 }  // namespace
 
-HealthService::HealthService(DraEvents& events, std::shared_ptr<Letterbox> letterbox)
-    : events_(events), letterbox_(std::move(letterbox)) {}
+HealthService::HealthService(DraEvents& events, std::shared_ptr<TaskQueue> taskQueue)
+    : events_(events), taskQueue_(std::move(taskQueue)) {}
 
 grpc::ServerWriteReactor<v1alpha1::NodeWatchResourcesResponse>* HealthService::NodeWatchResources(
     grpc::CallbackServerContext* /*context*/,
     const v1alpha1::NodeWatchResourcesRequest* /*request*/) {
   // Captures copies: the call may outlive this service by the time that gRPC takes to end it.
-  auto ended = [letterbox = letterbox_, events = &events_](const HealthStream& stream) {
+  auto ended = [taskQueue = taskQueue_, events = &events_](const HealthStream& stream) {
     // Not sent: nobody is left who held the stream.
     static_cast<void>(
-        letterbox->post([events, stream = &stream]() { events->healthEnded(*stream); }));
+        taskQueue->post([events, stream = &stream]() { events->healthEnded(*stream); }));
   };
   const auto stream = HealthCall::open(std::move(ended));
   const bool posted =
-      letterbox_->post([events = &events_, stream]() { events->healthOpened(stream); });
+      taskQueue_->post([events = &events_, stream]() { events->healthOpened(stream); });
   if (!posted) stream->end({grpc::StatusCode::UNAVAILABLE, "vfiogate is ending"});
   return stream.get();
 }

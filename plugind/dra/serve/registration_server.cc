@@ -16,8 +16,8 @@ grpc::ServerUnaryReactor* done(grpc::CallbackServerContext& context) {
 }  // namespace
 
 RegistrationService::RegistrationService(const std::string& driver, DraEvents& events,
-                                         std::shared_ptr<Letterbox> letterbox)
-    : events_(events), letterbox_(std::move(letterbox)) {
+                                         std::shared_ptr<TaskQueue> taskQueue)
+    : events_(events), taskQueue_(std::move(taskQueue)) {
   info_.set_type("DRAPlugin");
   info_.set_name(driver);
   // The kubelet takes the first that it knows. It does not look for the last, and opens the stream
@@ -49,15 +49,15 @@ grpc::ServerUnaryReactor* RegistrationService::NotifyRegistrationStatus(
   std::string error = registered ? "" : wireText(told->error());
   if (!registered && error.empty()) error = "the kubelet gave no reason";
   // Not sent: nobody is left who wants to know.
-  static_cast<void>(letterbox_->post([events = &events_, registered, error = std::move(error)]() {
+  static_cast<void>(taskQueue_->post([events = &events_, registered, error = std::move(error)]() {
     events->registrationTold(registered, error);
   }));
   return done(*context);
 }
 
 RegistrationServer::RegistrationServer(const std::string& driver, DraEvents& events,
-                                       const LoopParts& loop, uid_t kubeletUid)
-    : service_(driver, events, loop.letterbox),
+                                       const LoopDeps& loop, uid_t kubeletUid)
+    : service_(driver, events, loop.taskQueue),
       server_(driver + "/registration", {&service_}, loop, kubeletUid) {}
 
 void RegistrationServer::listenOn(kj::AutoCloseFd listener, const std::string& endpoint) {

@@ -16,9 +16,9 @@ namespace vfiogate {
 /// T24).
 class RegistrationService final : public pluginregistration::Registration::CallbackService {
 public:
-  /// `events` hears of what the kubelet tells through `letterbox` for as long as that is open.
+  /// `events` hears of what the kubelet tells through `taskQueue` for as long as that is open.
   RegistrationService(const std::string& driver, DraEvents& events,
-                      std::shared_ptr<Letterbox> letterbox);
+                      std::shared_ptr<TaskQueue> taskQueue);
 
   /// Any thread: the whole path of the service's socket.
   void setEndpoint(const std::string& endpoint);
@@ -32,7 +32,7 @@ public:
 
 private:
   DraEvents& events_;
-  const std::shared_ptr<Letterbox> letterbox_;
+  const std::shared_ptr<TaskQueue> taskQueue_;
   std::mutex mutex_;
   pluginregistration::PluginInfo info_;
 };
@@ -41,7 +41,7 @@ private:
 class RegistrationServer {
 public:
   /// Takes connections of `kubeletUid` only.
-  RegistrationServer(const std::string& driver, DraEvents& events, const LoopParts& loop,
+  RegistrationServer(const std::string& driver, DraEvents& events, const LoopDeps& loop,
                      uid_t kubeletUid);
   KJ_DISALLOW_COPY(RegistrationServer);
 

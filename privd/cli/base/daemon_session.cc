@@ -15,7 +15,7 @@ Result<schema::Session::Client, std::string> DaemonSession::enter() {
   capnp::MallocMessageBuilder vat;
   auto host = vat.initRoot<capnp::rpc::twoparty::VatId>();
   host.setSide(capnp::rpc::twoparty::Side::SERVER);
-  auto enter = rpc_.bootstrap(host).castAs<schema::Door>().enterRequest();
+  auto enter = rpc_.bootstrap(host).castAs<schema::Handshake>().enterRequest();
   enter.setProtocol(schema::PROTOCOL);
   auto entered = enter.send().wait(io_.waitScope);
   const auto answer = entered.getAnswer();

@@ -1,7 +1,7 @@
 #include "privd/cli/binding/bind_declared.h"
 
 #include "ipc/socket/unix_socket.h"
-#include "privd/bind/binding_parts.h"
+#include "privd/bind/binding_deps.h"
 #include "privd/bind/plan/declaration.h"
 #include "privd/scan/pci_scan.h"
 
@@ -18,7 +18,7 @@ bool isAnythingKept(const std::string& stateDir) {
   return !std::filesystem::is_empty(stateDir + "/declared", notThere) && !notThere;
 }
 
-Result<Snapshot, std::string> scanFor(const LocalOfficeOptions& options) {
+Result<Snapshot, std::string> scanFor(const LocalBindingOptions& options) {
   const auto sysfs = SysfsRoot::open(options.sysfs);
   if (!sysfs) return Failure{"--sysfs " + options.sysfs + ": " + strerror(sysfs.error().error)};
   const auto dev = DevRoot::open(options.dev);
@@ -36,8 +36,8 @@ int refuse(const ChangeDisplay& display, const std::string& why) {
 }  // namespace
 
 int bindDeclared(const ChangeOrder& order, const std::vector<Selector>& declared,
-                 const DeskOptions& options, const OfficeMaker& makeLocal, kj::AsyncIoContext& io,
-                 const ChangeDisplay& display) {
+                 const ControlOptions& options, const BindingServiceMaker& makeLocal,
+                 kj::AsyncIoContext& io, const ChangeDisplay& display) {
   if (dialAt(options.socket.c_str())) {
     display.out << "a daemon runs, which binds what is declared by itself\n";
     return 0;
@@ -48,8 +48,8 @@ int bindDeclared(const ChangeOrder& order, const std::vector<Selector>& declared
   }
   auto made = makeLocal(options.local, io);
   if (!made) return refuse(display, made.error());
-  kj::Own<BindingOffice> office = kj::mv(made).value();
-  BindingOffice& asked = *office;
+  kj::Own<BindingService> service = kj::mv(made).value();
+  BindingService& asked = *service;
   const auto snapshot = scanFor(options.local);
   if (!snapshot) return refuse(display, snapshot.error());
   const GuardSettings settings = guardSettingsOf(options.local.binding);

@@ -14,7 +14,7 @@ namespace vfiogate {
 /// nothing is done here; nor where nothing is declared: not even the node's lock is taken. Returns
 /// the exit code, the worst of all devices.
 int bindDeclared(const ChangeOrder& order, const std::vector<Selector>& declared,
-                 const DeskOptions& options, const OfficeMaker& makeLocal, kj::AsyncIoContext& io,
-                 const ChangeDisplay& display);
+                 const ControlOptions& options, const BindingServiceMaker& makeLocal,
+                 kj::AsyncIoContext& io, const ChangeDisplay& display);
 
 }  // namespace vfiogate

@@ -24,7 +24,7 @@ struct ChangeWords {
   std::vector<std::string> addresses;
   std::string form = "table";
   ChangeOrder order;
-  DeskOptions desk;
+  ControlOptions control;
   bool declared = false;            ///< those that are declared, in place of addresses
   std::vector<Selector> selectors;  ///< --declare
 };
@@ -39,7 +39,7 @@ int fail(const ChangeOrder& order, const std::string& what) {
   return 1;
 }
 
-int change(ChangeWords& words, const OfficeMaker& makeLocal) {
+int change(ChangeWords& words, const BindingServiceMaker& makeLocal) {
   ChangeOrder order = words.order;
   auto addresses = addressesOf(words.addresses);
   if (!addresses) return fail(order, addresses.error());
@@ -51,29 +51,29 @@ int change(ChangeWords& words, const OfficeMaker& makeLocal) {
                  if (isatty(STDERR_FILENO) != 0) display.patience = kPatience;
                  if (words.declared) {
                    exitCode =
-                       bindDeclared(order, words.selectors, words.desk, makeLocal, io, display);
+                       bindDeclared(order, words.selectors, words.control, makeLocal, io, display);
                    return;
                  }
-                 auto reached = openOffice(words.desk, makeLocal, io);
+                 auto reached = openBindingService(words.control, makeLocal, io);
                  if (!reached) {
                    fail(order, reached.error());
                    return;
                  }
-                 kj::Own<BindingOffice> office = kj::mv(reached).value();
-                 exitCode = runChange(*office, io, order, words.desk, display);
+                 kj::Own<BindingService> service = kj::mv(reached).value();
+                 exitCode = runChange(*service, io, order, words.control, display);
                })) {
     return fail(order, exception->getDescription().cStr());
   }
   return exitCode;
 }
 
-void addChangeCommand(CLI::App& app, int& exitCode, const OfficeMaker& makeLocal, ChangeKind kind,
-                      const char* help) {
+void addChangeCommand(CLI::App& app, int& exitCode, const BindingServiceMaker& makeLocal,
+                      ChangeKind kind, const char* help) {
   CLI::App* command = app.add_subcommand(nameOf(kind), help);
   auto words = std::make_shared<ChangeWords>();
   words->order.kind = kind;
-  addDeskOptions(*command, words->desk);
-  addChangeOptions(*command, words->desk);
+  addControlOptions(*command, words->control);
+  addChangeOptions(*command, words->control);
   command
       ->add_option("ADDRESS", words->addresses,
                    "such as 0000:01:00.0, or 01:00.0; its whole IOMMU group is meant")
@@ -105,7 +105,7 @@ void addChangeCommand(CLI::App& app, int& exitCode, const OfficeMaker& makeLocal
 
 }  // namespace
 
-void addChangeCommands(CLI::App& app, int& exitCode, const OfficeMaker& makeLocal) {
+void addChangeCommands(CLI::App& app, int& exitCode, const BindingServiceMaker& makeLocal) {
   addChangeCommand(app, exitCode, makeLocal, ChangeKind::kBind,
                    "bind devices, with their IOMMU groups, to VFIO");
   addChangeCommand(app, exitCode, makeLocal, ChangeKind::kUnbind,

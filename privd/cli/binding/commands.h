@@ -1,7 +1,7 @@
 #pragma once
 // The commands that change bindings, and what is kept of them.
 
-#include "privd/cli/binding/local_office.h"
+#include "privd/cli/binding/local_binding_service.h"
 
 namespace CLI {
 class App;
@@ -10,9 +10,9 @@ class App;
 namespace vfiogate {
 
 /// `bind` and `unbind`. `makeLocal` is for where no daemon answers.
-void addChangeCommands(CLI::App& app, int& exitCode, const OfficeMaker& makeLocal);
+void addChangeCommands(CLI::App& app, int& exitCode, const BindingServiceMaker& makeLocal);
 
 /// `hold`, `release`, `holds` and `forget`.
-void addKeepCommands(CLI::App& app, int& exitCode, const OfficeMaker& makeLocal);
+void addKeepCommands(CLI::App& app, int& exitCode, const BindingServiceMaker& makeLocal);
 
 }  // namespace vfiogate

@@ -3,7 +3,7 @@
 #include "cli/output_form.h"
 #include "cli/table.h"
 #include "privd/cli/base/address.h"
-#include "privd/cli/binding/desk_options.h"
+#include "privd/cli/binding/control_options.h"
 #include "privd/cli/binding/kept_text.h"
 
 #include <CLI/CLI.hpp>
@@ -20,10 +20,10 @@ struct KeepWords {
   std::vector<std::string> addresses;
   std::string reason;
   std::string form = "table";
-  DeskOptions desk;
+  ControlOptions control;
 };
 
-using Act = Result<Done, std::string> (*)(BindingOffice&, const Bdf&, const KeepWords&);
+using Act = Result<Done, std::string> (*)(BindingService&, const Bdf&, const KeepWords&);
 
 std::string checkReason(const std::string& text) {
   const bool line =
@@ -33,21 +33,22 @@ std::string checkReason(const std::string& text) {
 }
 
 /// Returns the exit code.
-int atTheOffice(const CLI::App& command, const KeepWords& words, const OfficeMaker& makeLocal,
-                kj::Function<int(BindingOffice&)> act) {
+int withBindingService(const CLI::App& command, const KeepWords& words,
+                       const BindingServiceMaker& makeLocal,
+                       kj::Function<int(BindingService&)> act) {
   int exitCode = 1;
   kj::AsyncIoContext io = kj::setupAsyncIo();
   const auto fail = [&command](const char* what) {
     std::cerr << "privd " << command.get_name() << ": " << what << "\n";
   };
   KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() {
-                 auto reached = openOffice(words.desk, makeLocal, io);
+                 auto reached = openBindingService(words.control, makeLocal, io);
                  if (!reached) {
                    fail(reached.error().c_str());
                    return;
                  }
-                 kj::Own<BindingOffice> office = kj::mv(reached).value();
-                 exitCode = act(*office);
+                 kj::Own<BindingService> service = kj::mv(reached).value();
+                 exitCode = act(*service);
                })) {
     fail(exception->getDescription().cStr());
     return 1;
@@ -55,17 +56,17 @@ int atTheOffice(const CLI::App& command, const KeepWords& words, const OfficeMak
   return exitCode;
 }
 
-int actOnAll(const CLI::App& command, const KeepWords& words, const OfficeMaker& makeLocal,
+int actOnAll(const CLI::App& command, const KeepWords& words, const BindingServiceMaker& makeLocal,
              Act act) {
   const auto addresses = addressesOf(words.addresses);
   if (!addresses) {
     std::cerr << "privd " << command.get_name() << ": " << addresses.error() << "\n";
     return 1;
   }
-  return atTheOffice(command, words, makeLocal, [&](BindingOffice& office) {
+  return withBindingService(command, words, makeLocal, [&](BindingService& service) {
     int exitCode = 0;
     for (const Bdf& address : *addresses) {
-      const auto done = act(office, address, words);
+      const auto done = act(service, address, words);
       if (done) continue;
       std::cerr << "privd " << command.get_name() << ": " << done.error() << "\n";
       exitCode = 1;
@@ -74,11 +75,11 @@ int actOnAll(const CLI::App& command, const KeepWords& words, const OfficeMaker&
   });
 }
 
-CLI::App* addActCommand(CLI::App& app, int& exitCode, const OfficeMaker& makeLocal,
+CLI::App* addActCommand(CLI::App& app, int& exitCode, const BindingServiceMaker& makeLocal,
                         const std::shared_ptr<KeepWords>& words, const char* name, const char* help,
                         Act act) {
   CLI::App* command = app.add_subcommand(name, help);
-  addDeskOptions(*command, words->desk);
+  addControlOptions(*command, words->control);
   command->add_option("ADDRESS", words->addresses, "such as 0000:01:00.0, or 01:00.0")
       ->required()
       ->take_all();
@@ -88,16 +89,16 @@ CLI::App* addActCommand(CLI::App& app, int& exitCode, const OfficeMaker& makeLoc
   return command;
 }
 
-void addHoldsCommand(CLI::App& app, int& exitCode, const OfficeMaker& makeLocal) {
+void addHoldsCommand(CLI::App& app, int& exitCode, const BindingServiceMaker& makeLocal) {
   CLI::App* command =
       app.add_subcommand("holds", "what is held out of offer, and what is declared");
   auto words = std::make_shared<KeepWords>();
-  addDeskOptions(*command, words->desk);
+  addControlOptions(*command, words->control);
   addOutputForm(*command, words->form, {"table", "json"});
   command->callback([command, words, makeLocal, &exitCode]() {
-    exitCode = atTheOffice(*command, *words, makeLocal, [&](BindingOffice& office) {
-      const auto holds = office.holds();
-      const auto declared = office.declared();
+    exitCode = withBindingService(*command, *words, makeLocal, [&](BindingService& service) {
+      const auto holds = service.holds();
+      const auto declared = service.declared();
       if (words->form == "json") {
         constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
         std::cout << keptJson(holds, declared).dump(2, ' ', false, kReplace) << "\n";
@@ -111,26 +112,26 @@ void addHoldsCommand(CLI::App& app, int& exitCode, const OfficeMaker& makeLocal)
 
 }  // namespace
 
-void addKeepCommands(CLI::App& app, int& exitCode, const OfficeMaker& makeLocal) {
+void addKeepCommands(CLI::App& app, int& exitCode, const BindingServiceMaker& makeLocal) {
   auto hold = std::make_shared<KeepWords>();
   addActCommand(app, exitCode, makeLocal, hold, "hold",
-                "take devices out of offer, over reboots, until they are released",
-                [](BindingOffice& office, const Bdf& address, const KeepWords& words) {
-                  return office.hold(address, words.reason, thisPeer());
+                "exclude devices from allocation (survives reboots) until they are released",
+                [](BindingService& service, const Bdf& address, const KeepWords& words) {
+                  return service.hold(address, words.reason, thisPeer());
                 })
       ->add_option("--reason", hold->reason, "why, for whoever meets it: one line")
       ->required()
       ->check(checkReason);
   addActCommand(app, exitCode, makeLocal, std::make_shared<KeepWords>(), "release",
                 "put devices that are held back into offer",
-                [](BindingOffice& office, const Bdf& address, const KeepWords& /*words*/) {
-                  return office.release(address, thisPeer());
+                [](BindingService& service, const Bdf& address, const KeepWords& /*words*/) {
+                  return service.release(address, thisPeer());
                 });
   addHoldsCommand(app, exitCode, makeLocal);
   addActCommand(app, exitCode, makeLocal, std::make_shared<KeepWords>(), "forget",
                 "end what bind --keep declared; what is bound stays bound",
-                [](BindingOffice& office, const Bdf& address, const KeepWords& /*words*/) {
-                  return office.forget(address, thisPeer());
+                [](BindingService& service, const Bdf& address, const KeepWords& /*words*/) {
+                  return service.forget(address, thisPeer());
                 });
 }
 

@@ -35,7 +35,7 @@ kj::Promise<void> tellWaiting(kj::Timer& timer, const ChangeDisplay& display) {
 
 }  // namespace
 
-HoldersOf lookForHolders(const DeskOptions& options, const ChangeReport& report) {
+HoldersOf lookForHolders(const ControlOptions& options, const ChangeReport& report) {
   HoldersOf holders;
   if (std::ranges::none_of(report.objections, isAboutUse)) return holders;
   const auto sysfs = SysfsRoot::open(options.local.sysfs);
@@ -53,12 +53,12 @@ HoldersOf lookForHolders(const DeskOptions& options, const ChangeReport& report)
   return holders;
 }
 
-int runChange(BindingOffice& office, kj::AsyncIoContext& io, const ChangeOrder& order,
-              const DeskOptions& options, ChangeDisplay display) {
+int runChange(BindingService& service, kj::AsyncIoContext& io, const ChangeOrder& order,
+              const ControlOptions& options, ChangeDisplay display) {
   ChangeReport report;
   KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() {
                  auto waiting = tellWaiting(io.provider->getTimer(), display);
-                 report = office.change(order, thisPeer()).wait(io.waitScope);
+                 report = service.change(order, thisPeer()).wait(io.waitScope);
                })) {
     display.err << "privd " << nameOf(order.kind) << ": " << exception->getDescription().cStr()
                 << (order.dryRun ? "\n"

@@ -1,8 +1,8 @@
 #pragma once
-// One order from the command line, from the office to the terminal.
+// One order from the command line, from the service to the terminal.
 
 #include "privd/cli/binding/change_text.h"
-#include "privd/cli/binding/desk_options.h"
+#include "privd/cli/binding/control_options.h"
 
 #include <iosfwd>
 
@@ -19,11 +19,11 @@ struct ChangeDisplay {
 };
 
 /// Who has the devices open that stand in the way. Empty where nothing does.
-HoldersOf lookForHolders(const DeskOptions& options, const ChangeReport& report);
+HoldersOf lookForHolders(const ControlOptions& options, const ChangeReport& report);
 
-/// Gives the order and prints what became of it. Returns the exit code: 3, too, where the office
+/// Gives the order and prints what became of it. Returns the exit code: 3, too, where the service
 /// broke off, since nobody knows then.
-int runChange(BindingOffice& office, kj::AsyncIoContext& io, const ChangeOrder& order,
-              const DeskOptions& options, ChangeDisplay display);
+int runChange(BindingService& service, kj::AsyncIoContext& io, const ChangeOrder& order,
+              const ControlOptions& options, ChangeDisplay display);
 
 }  // namespace vfiogate

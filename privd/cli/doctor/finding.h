@@ -68,7 +68,7 @@ inline constexpr std::array kCheckNames{
     CheckName{"kernel-parameter", "does the command line work against VFIO"},
     CheckName{"boot-display", "who holds the firmware's display"},
     CheckName{"memlock", "may a VM pin its memory"},
-    CheckName{"bar-unassigned", "has every device its windows"},
+    CheckName{"bar-unassigned", "does every BAR have an address"},
     CheckName{"cdi-directory", "are the directories of CDI specs sound"},
     CheckName{"runtime-cdi", "does containerd read CDI specs"},
     CheckName{"kubelet-directory", "are the kubelet's directories there and root's"},

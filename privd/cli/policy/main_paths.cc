@@ -107,8 +107,8 @@ public:
         sysfs_(got(SysfsRoot::open(node.at("sys")), ofRead)),
         dev_(got(DevRoot::open(node.at("dev")), ofRead)),
         lease_(got(PlugindLease::open(node.at("state"), 1), ofRead)),
-        parts_(got(openBindingParts(node.at("state"), options_, rotateAlways()), ofText)),
-        allocations_(got(AllocationRecords::open(node.at("state"), parts_.bootId), ofState)),
+        deps_(got(openBindingParts(node.at("state"), options_, rotateAlways()), ofText)),
+        allocations_(got(AllocationRecords::open(node.at("state"), deps_.bootId), ofState)),
         commands_(
             got(listenAt(node.at("").c_str(), "privd.sock", WhoMayConnect::kOwner), ofSocket)),
         uevents_(got(openUeventSocket(), ofErrno)),
@@ -119,7 +119,7 @@ public:
 
   void goAll() {
     step("a scan of sysfs");
-    SnapshotSource source(timer_, 1, 60 * kj::SECONDS, eyesOn(sysfs_, dev_));
+    SnapshotSource source(timer_, 1, 60 * kj::SECONDS, scanDeps(sysfs_, dev_));
     KJ_REQUIRE(source.current().generation == 1, "sysfs could not be listed");
     KJ_REQUIRE(source.current().snapshot->devices.size() == 1, "the device was not seen");
 
@@ -135,7 +135,7 @@ public:
     allocation();
     Binding binding({sysfs_, dev_, allocations_, lease_, io_.unixEventPort, timer_,
                      kNobodyElse.plugindUid, false},
-                    kj::mv(parts_), options_, kj::mv(forkServer_));
+                    kj::mv(deps_), options_, kj::mv(forkServer_));
     session(source);
     change(binding);
     step("a hold is kept");
@@ -201,10 +201,10 @@ private:
     capnp::MallocMessageBuilder vat;
     auto host = vat.initRoot<capnp::rpc::twoparty::VatId>();
     host.setSide(capnp::rpc::twoparty::Side::SERVER);
-    auto enter = rpc.bootstrap(host).castAs<schema::Door>().enterRequest();
+    auto enter = rpc.bootstrap(host).castAs<schema::Handshake>().enterRequest();
     enter.setProtocol(schema::PROTOCOL);
     auto entered = soon(enter.send());
-    KJ_REQUIRE(entered.getAnswer().isSession(), "the door stays shut");
+    KJ_REQUIRE(entered.getAnswer().isSession(), "the handshake was refused");
     auto devices = kj::newPromiseAndFulfiller<std::size_t>();
     auto watch = entered.getAnswer().getSession().watchRequest();
     watch.setObserver(kj::heap<FirstLook>(kj::mv(devices.fulfiller)));
@@ -233,7 +233,7 @@ private:
   SysfsRoot sysfs_;
   DevRoot dev_;
   PlugindLease lease_;
-  BindingParts parts_;
+  BindingDeps deps_;
   AllocationRecords allocations_;
   kj::AutoCloseFd commands_;
   kj::AutoCloseFd uevents_;

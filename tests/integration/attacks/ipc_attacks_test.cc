@@ -28,12 +28,12 @@ public:
     capnp::MallocMessageBuilder vat;
     auto id = vat.initRoot<capnp::rpc::twoparty::VatId>();
     id.setSide(capnp::rpc::twoparty::Side::SERVER);
-    door_ = rpc_.bootstrap(id).castAs<schema::Door>();
+    listener_ = rpc_.bootstrap(id).castAs<schema::Handshake>();
   }
 
   bool isServed(kj::WaitScope& waitScope) {
-    KJ_IF_MAYBE (door, door_) {
-      auto request = door->enterRequest();
+    KJ_IF_MAYBE (handshake, listener_) {
+      auto request = handshake->enterRequest();
       request.setProtocol(schema::PROTOCOL);
       auto entered = request.send().wait(waitScope);
       auto session = entered.getAnswer().getSession();
@@ -48,7 +48,7 @@ private:
   kj::Own<kj::AsyncIoStream> stream_;
   capnp::TwoPartyVatNetwork network_;
   capnp::RpcSystem<capnp::rpc::twoparty::VatId> rpc_;
-  kj::Maybe<schema::Door::Client> door_;
+  kj::Maybe<schema::Handshake::Client> listener_;
 };
 
 enum class Reads : std::uint8_t { kNever, kAll };

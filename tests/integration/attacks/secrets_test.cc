@@ -4,7 +4,7 @@
 #include "sim/base/child_process.h"
 #include "sim/base/temp_dir.h"
 #include "tests/support/played/api_server.h"
-#include "tests/support/played/desk_stand_in.h"
+#include "tests/support/played/control_stand_in.h"
 #include "tests/support/seen/log_grammar.h"
 #include "tests/support/test_certificates.h"
 
@@ -39,14 +39,14 @@ protected:
     std::ofstream(dir_ / "known") << kToken;
     server_ = std::make_unique<ApiServer>(
         ApiServerOptions{certificates_.certificate, certificates_.key, {dir_ / "known"}});
-    desk_ = std::make_unique<DeskStandIn>(io_, dir_.path(), kSecretsDriver);
+    control_ = std::make_unique<ControlStandIn>(io_, dir_.path(), kSecretsDriver);
     netd_ = std::make_unique<ChildProcess>(
         std::vector<std::string>{builtProgram("netd"), "dra", "--plugind", dir_ / "plugind.sock",
                                  "--api-server", server_->url(), "--token", dir_ / "token", "--ca",
                                  certificates_.ca, "--node", "node-1"},
         std::map<std::string, std::string>{{"ASAN_OPTIONS", "detect_leaks=0"}});
     ASSERT_TRUE(netd_->says("event=started")) << netd_->output();
-    desk_->awaitAttached();
+    control_->awaitAttached();
     uid_ = server_->makeClaim("c", kSecretsDriver, {{.device = "d"}});
   }
 
@@ -64,9 +64,10 @@ protected:
   /// All that plugind is told while the API server answers so.
   std::string askAll() {
     std::string told;
-    const ClaimAnswer answer = desk_->claim(kSecretsDriver, "c");
+    const ClaimAnswer answer = control_->claim(kSecretsDriver, "c");
     if (const auto* unread = std::get_if<ClaimUnread>(&answer)) told += unread->why + "\n";
-    told += desk_->report({kSecretsDriver, "default", "c", uid_, {{"node-1", "d", {}, true, "R"}}});
+    told +=
+        control_->report({kSecretsDriver, "default", "c", uid_, {{"node-1", "d", {}, true, "R"}}});
     server_->control({{"clearFaults", true}});
     return told;
   }
@@ -82,7 +83,7 @@ protected:
   kj::AsyncIoContext io_ = kj::setupAsyncIo();
   TestCertificates certificates_;
   std::unique_ptr<ApiServer> server_;
-  std::unique_ptr<DeskStandIn> desk_;
+  std::unique_ptr<ControlStandIn> control_;
   std::unique_ptr<ChildProcess> netd_;
   std::string uid_;
 };

@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(
         WireRow{"AGroupThatItWasNotGiven", "hung up 3"},
         WireRow{"AGroupOfAnEarlierConnection", "first results, then hung up"},
         WireRow{"AGroupThatLeft", "look vanished, bind denied"},
-        WireRow{"BindsWithoutTheRight", "denied 10"}, WireRow{"TheOperatorsDesk", "denied"},
+        WireRow{"BindsWithoutTheRight", "denied 10"}, WireRow{"TheOperatorsControl", "denied"},
         WireRow{"SocketsOfOthers", "badName 12, foreignPrefix 2"},
         WireRow{"DriversOfOthers", "foreignPrefix 12"}, WireRow{"SpecsOfNonsense", "bad 16"},
         WireRow{"SpecsOfDevicesWithoutNode", "unreachable 3"},

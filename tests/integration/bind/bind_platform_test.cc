@@ -1,4 +1,4 @@
-// Parts of the machine itself, and what hangs behind a controller: shown, advised and bound, or
+// Deps of the machine itself, and what hangs behind a controller: shown, advised and bound, or
 // not.
 
 #include "tests/integration/bind/bind_case.h"

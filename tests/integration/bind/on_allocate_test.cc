@@ -39,7 +39,7 @@ Hardware onHostDrivers() {
   }
   for (const std::uint32_t group : {31U, 32U}) {
     hardware.group(group).groupNode = false;
-    hardware.group(group).office.bindable = true;
+    hardware.group(group).binding.bindable = true;
   }
   return hardware;
 }
@@ -185,7 +185,7 @@ TEST_F(OnAllocateNode, APreStartWhoseBindFailsIsRefusedAndAsksAgain) {
   const std::string id = admitPod("p1");
   // The other group's hold shows when plugind has seen that this one is on its host driver.
   Hardware unbound = onHostDrivers();
-  unbound.group(id == kFirst ? 32 : 31).office.operatorHeld = true;
+  unbound.group(id == kFirst ? 32 : 31).binding.operatorHeld = true;
   privd_->setHardware(unbound.snapshot());
   ASSERT_TRUE(kubelet_->shows(kResource, {id}, {id == kFirst ? kSecond : kFirst})) << said();
   privd_->setBinding(Binding::kFails);
@@ -225,7 +225,7 @@ TEST_F(OnAllocateNode, I1_ARestartBetweenBindAndAnswerLendsToOne) {
     bound.device(address).vfioDev = 7;
   }
   bound.group(31).groupNode = true;
-  bound.group(31).office = {.boundForLending = true};
+  bound.group(31).binding = {.boundForLending = true};
   privd_->setHardware(bound.snapshot());
   startPlugind(kOnAllocate);
   ASSERT_TRUE(showsBoth()) << said();
@@ -261,8 +261,8 @@ TEST_F(OnAllocateNode, I4_AnOperatorsHoldLeavesAHeldDeviceHealthy) {
   startShown();
   const std::string id = admitPod("p1");
   Hardware held = onHostDrivers();
-  held.group(31).office.operatorHeld = true;
-  held.group(32).office.operatorHeld = true;
+  held.group(31).binding.operatorHeld = true;
+  held.group(32).binding.operatorHeld = true;
   privd_->setHardware(held.snapshot());
   EXPECT_TRUE(kubelet_->shows(kResource, {id}, {id == kFirst ? kSecond : kFirst})) << said();
   EXPECT_TRUE(plugind_->says("operator-hold")) << said();

@@ -61,7 +61,7 @@ public:
 /// The loop and one driver on it. Apart from the fixture, whose destructor must not throw.
 struct DraStage : LoopStage {
   DraStage() { start(getuid()); }
-  ~DraStage() noexcept(false) { letterbox->close(); }
+  ~DraStage() noexcept(false) { taskQueue->close(); }
 
   void start(uid_t kubeletUid) {
     server.emplace(kDraDriver, recorder, loop, kubeletUid);

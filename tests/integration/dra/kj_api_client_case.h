@@ -55,13 +55,13 @@ protected:
   }
   void dial(const std::string& serverName = "kubernetes.default.svc") {
     const auto url = ApiUrl::parse(server_->url());
-    door_ = std::make_unique<TlsDoor>(dir_ / "ca", serverName);
-    const auto opened = door_->open();
+    listener_ = std::make_unique<TlsConnector>(dir_ / "ca", serverName);
+    const auto opened = listener_->open();
     ASSERT_TRUE(opened) << opened.error();
     token_ = std::make_unique<WatchedFile>(dir_ / "token", 4096);
-    address_ = std::make_unique<ApiAddress>(*io_.lowLevelProvider, *resolveApi(*url), *door_);
+    address_ = std::make_unique<ApiAddress>(*io_.lowLevelProvider, *resolveApi(*url), *listener_);
     client_ = std::make_unique<KjApiClient>(
-        KjApiClient::Parts{timer_, *address_, url->authority(), *token_});
+        KjApiClient::Deps{timer_, *address_, url->authority(), *token_});
   }
   void start() {
     startServer();
@@ -97,7 +97,7 @@ protected:
   kj::TimerImpl timer_{kj::origin<kj::TimePoint>()};
   TestCertificates certificates_;
   std::unique_ptr<ApiServer> server_;
-  std::unique_ptr<TlsDoor> door_;
+  std::unique_ptr<TlsConnector> listener_;
   std::unique_ptr<WatchedFile> token_;
   std::unique_ptr<ApiAddress> address_;
   std::unique_ptr<KjApiClient> client_;

@@ -4,7 +4,7 @@
 #include "sim/base/process_status.h"
 #include "sim/base/temp_dir.h"
 #include "tests/support/played/api_server.h"
-#include "tests/support/played/desk_stand_in.h"
+#include "tests/support/played/control_stand_in.h"
 #include "tests/support/test_certificates.h"
 
 #include <gmock/gmock.h>
@@ -44,8 +44,8 @@ protected:
         certificates_.certificate, certificates_.key, {dir_ / "known-1", dir_ / "known-2"}});
   }
 
-  void startDesk(const std::string& driver = kDriver) {
-    desk_ = std::make_unique<DeskStandIn>(io_, dir_.path(), driver);
+  void startControl(const std::string& driver = kDriver) {
+    control_ = std::make_unique<ControlStandIn>(io_, dir_.path(), driver);
   }
   void startNetd(std::vector<std::string> starter = {}) {
     for (const std::string& word :
@@ -59,9 +59,9 @@ protected:
     ASSERT_TRUE(netd_->says("event=started")) << netd_->output();
   }
   void startAll() {
-    startDesk();
+    startControl();
     startNetd();
-    desk_->awaitAttached();
+    control_->awaitAttached();
   }
   void replaceToken(const std::string& text) {
     std::ofstream(dir_ / "new") << text;
@@ -77,13 +77,13 @@ protected:
   kj::AsyncIoContext io_ = kj::setupAsyncIo();
   TestCertificates certificates_;
   std::unique_ptr<ApiServer> server_;
-  std::unique_ptr<DeskStandIn> desk_;
+  std::unique_ptr<ControlStandIn> control_;
   std::unique_ptr<ChildProcess> netd_;
 };
 
 TEST_F(NetdDraTest, AnswersWhatTheClaimIs) {
   startAll();
-  EXPECT_EQ(desk_->node(), "node-1");
+  EXPECT_EQ(control_->node(), "node-1");
   EXPECT_TRUE(netd_->says("event=attached")) << netd_->output();
   const json config = json::array({{{"source", "FromClaim"},
                                     {"requests", json::array()},
@@ -95,14 +95,14 @@ TEST_F(NetdDraTest, AnswersWhatTheClaimIs) {
                                         {"vfio", "iommufd"}}}}}}});
   const std::string uid =
       server_->makeClaim("c", kDriver, {{.device = "0000-01-00-0", .request = "main/sub"}}, config);
-  const auto answer = desk_->claim(kDriver, "c");
+  const auto answer = control_->claim(kDriver, "c");
   ASSERT_TRUE(std::holds_alternative<AllocatedClaim>(answer));
   AllocatedClaim wanted{uid, true, "", {{"main/sub", "node-1", "0000-01-00-0"}}};
   wanted.devices[0].parameters.vfio = Backend::kIommufd;
   EXPECT_EQ(std::get<AllocatedClaim>(answer), wanted);
-  EXPECT_TRUE(std::get<AllocatedClaim>(desk_->claim("other.example.com", "c")).devices.empty());
-  EXPECT_TRUE(std::holds_alternative<ClaimGone>(desk_->claim(kDriver, "d")));
-  EXPECT_TRUE(std::holds_alternative<ClaimUnread>(desk_->claim(kDriver, "../d")));
+  EXPECT_TRUE(std::get<AllocatedClaim>(control_->claim("other.example.com", "c")).devices.empty());
+  EXPECT_TRUE(std::holds_alternative<ClaimGone>(control_->claim(kDriver, "d")));
+  EXPECT_TRUE(std::holds_alternative<ClaimUnread>(control_->claim(kDriver, "../d")));
   EXPECT_EQ(endsWell(), "");
 }
 
@@ -116,7 +116,7 @@ DevicePool poolOf(std::size_t devices) {
 
 TEST_F(NetdDraTest, KeepsThePoolThatPlugindPublishes) {
   startAll();
-  EXPECT_EQ(desk_->publish(poolOf(70)), KeptFields{.api = ResourceApi::kV1});
+  EXPECT_EQ(control_->publish(poolOf(70)), KeptFields{.api = ResourceApi::kV1});
   EXPECT_TRUE(netd_->says("event=pool_stored")) << netd_->output();
   std::size_t devices = 0;
   for (const json& slice : server_->slices()) devices += slice.at("spec").at("devices").size();
@@ -138,15 +138,15 @@ TEST_F(NetdDraTest, StoresAReportOnce) {
       "c",
       uid,
       {{"node-1", "0000-01-00-0", std::nullopt, true, "Prepared", "", "0000:01:00.0"}}};
-  EXPECT_EQ(desk_->report(report), "");
+  EXPECT_EQ(control_->report(report), "");
   const json entry = server_->claim("c").at("status").at("devices").at(0);
   EXPECT_EQ(entry.at("data").at("address"), "0000:01:00.0");
   EXPECT_EQ(entry.at("conditions").at(0).at("status"), "True");
-  EXPECT_EQ(desk_->report(report), "");
+  EXPECT_EQ(control_->report(report), "");
   EXPECT_EQ(server_->asked("PUT "), 1U);
   ClaimReport other = report;
   other.uid = "another";
-  EXPECT_THAT(desk_->report(other), HasSubstr("another one"));
+  EXPECT_THAT(control_->report(other), HasSubstr("another one"));
   EXPECT_EQ(endsWell(), "");
 }
 
@@ -154,7 +154,7 @@ TEST_F(NetdDraTest, AReportIsWrittenAgainAfterAConflict) {
   startAll();
   const std::string uid = server_->makeClaim("c", kDriver, {{.device = "d"}});
   server_->control({{"fail", {{{"match", "PUT /apis"}, {"status", 409}}}}});
-  EXPECT_EQ(desk_->report({kDriver, "default", "c", uid, {{"node-1", "d", {}, true, "R"}}}), "");
+  EXPECT_EQ(control_->report({kDriver, "default", "c", uid, {{"node-1", "d", {}, true, "R"}}}), "");
   EXPECT_EQ(server_->asked("PUT "), 2U);
 }
 
@@ -165,7 +165,7 @@ TEST_F(NetdDraTest, TriesAgainWhatMayPassAndSaysSo) {
                      {{{"match", "GET /apis"}, {"status", 429}, {"retryAfter", 1}},
                       {{"match", "GET /apis"}, {"drop", "mid-body"}},
                       {{"match", "GET /apis"}, {"status", 503}}}}});
-  EXPECT_TRUE(std::holds_alternative<AllocatedClaim>(desk_->claim(kDriver, "c")));
+  EXPECT_TRUE(std::holds_alternative<AllocatedClaim>(control_->claim(kDriver, "c")));
   EXPECT_TRUE(netd_->says("event=api_away")) << netd_->output();
   EXPECT_TRUE(netd_->says("event=api_back")) << netd_->output();
   EXPECT_EQ(endsWell(), "");
@@ -174,12 +174,12 @@ TEST_F(NetdDraTest, TriesAgainWhatMayPassAndSaysSo) {
 TEST_F(NetdDraTest, LockedDownItStillReadsAReplacedToken) {
   startAll();
   server_->makeClaim("c", kDriver, {{.device = "d"}});
-  desk_->claim(kDriver, "c");
+  control_->claim(kDriver, "c");
   replaceToken("two");
-  EXPECT_TRUE(std::holds_alternative<AllocatedClaim>(desk_->claim(kDriver, "c")));
+  EXPECT_TRUE(std::holds_alternative<AllocatedClaim>(control_->claim(kDriver, "c")));
   EXPECT_EQ(server_->journal().back().at("token"), "two");
   replaceToken("three");
-  const auto refused = desk_->claim(kDriver, "c");
+  const auto refused = control_->claim(kDriver, "c");
   ASSERT_TRUE(std::holds_alternative<ClaimUnread>(refused));
   EXPECT_THAT(std::get<ClaimUnread>(refused).why, HasSubstr("401"));
   EXPECT_TRUE(netd_->says("event=api_refuses")) << netd_->output();
@@ -189,20 +189,20 @@ TEST_F(NetdDraTest, LockedDownItStillReadsAReplacedToken) {
 TEST_F(NetdDraTest, AttachesAgainToAPlugindThatRestarts) {
   startNetd();
   EXPECT_TRUE(netd_->says("event=plugind_away")) << netd_->output();
-  startDesk();
-  desk_->awaitAttached();
-  desk_->hangUp();
-  desk_->awaitAttached();
+  startControl();
+  control_->awaitAttached();
+  control_->hangUp();
+  control_->awaitAttached();
   server_->makeClaim("c", kDriver, {{.device = "d"}});
-  EXPECT_TRUE(std::holds_alternative<AllocatedClaim>(desk_->claim(kDriver, "c")));
+  EXPECT_TRUE(std::holds_alternative<AllocatedClaim>(control_->claim(kDriver, "c")));
   EXPECT_EQ(endsWell(), "");
 }
 
 TEST_F(NetdDraTest, AsksAgainWhetherPlugindIsADriver) {
-  startDesk("");
+  startControl("");
   startNetd();
-  desk_->awaitAttached();
-  desk_->awaitAttached();
+  control_->awaitAttached();
+  control_->awaitAttached();
   EXPECT_TRUE(netd_->says("event=dra_off")) << netd_->output();
   EXPECT_EQ(netd_->count("event=dra_off"), 1U);
   EXPECT_EQ(server_->asked("GET "), 0U);
@@ -212,7 +212,7 @@ TEST_F(NetdDraTest, AsksAgainWhetherPlugindIsADriver) {
 TEST_F(NetdDraTest, IsLockedDownWhileItServes) {
   startAll();
   server_->makeClaim("c", kDriver, {{.device = "d"}});
-  desk_->claim(kDriver, "c");
+  control_->claim(kDriver, "c");
   const pid_t pid = netd_->pid();
   EXPECT_THAT(lockdownFaults(pid), IsEmpty());
   EXPECT_THAT(identityFaults(pid, kNetdUser), IsEmpty());
@@ -230,17 +230,17 @@ TEST_F(NetdDraTest, NeedsEveryRowOfItsTableThatIsNotDefensiveAndNoOther) {
   const std::string tracer = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   startNetd({tracer + "/trace_calls", "netd-dra"});
   EXPECT_TRUE(netd_->says("event=plugind_away")) << netd_->output();
-  startDesk();
-  desk_->awaitAttached();
+  startControl();
+  control_->awaitAttached();
   const std::string uid = server_->makeClaim("c", kDriver, {{.device = "d"}});
-  EXPECT_TRUE(std::holds_alternative<AllocatedClaim>(desk_->claim(kDriver, "c")));
-  EXPECT_EQ(desk_->report({kDriver, "default", "c", uid, {{"node-1", "d", {}, true, "R"}}}), "");
-  desk_->publish(poolOf(3));
+  EXPECT_TRUE(std::holds_alternative<AllocatedClaim>(control_->claim(kDriver, "c")));
+  EXPECT_EQ(control_->report({kDriver, "default", "c", uid, {{"node-1", "d", {}, true, "R"}}}), "");
+  control_->publish(poolOf(3));
   replaceToken("two");
   server_->control({{"fail", {{{"match", "GET /apis"}, {"drop", "mid-body"}}}}});
-  EXPECT_TRUE(std::holds_alternative<AllocatedClaim>(desk_->claim(kDriver, "c")));
-  desk_->hangUp();
-  desk_->awaitAttached();
+  EXPECT_TRUE(std::holds_alternative<AllocatedClaim>(control_->claim(kDriver, "c")));
+  control_->hangUp();
+  control_->awaitAttached();
   netd_->signal(SIGTERM);
   EXPECT_EQ(netd_->wait(), 0) << "a call without a row: " << netd_->output();
   const std::string tally = netd_->outputWhole();

@@ -48,8 +48,8 @@ public:
         listenAt(path.parent_path().c_str(), path.filename().c_str(), WhoMayConnect::kEverybody);
     EXPECT_EQ(seteuid(0), 0);
     link.emplace(kj::mv(listening).value(), PrivdLink::Users{0, kPlugindUid, kNetdUid},
-                 LoopParts{io.unixEventPort, *io.lowLevelProvider, io.provider->getTimer(),
-                           std::make_shared<Letterbox>(), random_});
+                 LoopDeps{io.unixEventPort, *io.lowLevelProvider, io.provider->getTimer(),
+                          std::make_shared<TaskQueue>(), random_});
     KJ_ASSERT_NONNULL(link).start(events, [](kj::AutoCloseFd, Visitor) {});
   }
 

@@ -30,7 +30,7 @@ constexpr std::size_t kMostGrowth = 1024;  // KiB, from the first quarter on
 constexpr std::chrono::seconds kCallsEnd{30};
 
 constexpr const char* kConfig =
-    "flapRest: 0s\n"  // every leg is waited for, and all of these flap
+    "holdDown: 0s\n"  // every leg is waited for, and all of these flap
     "resources:\n"
     "  - {select: {vendor: [\"10de\", \"15b3\", \"1af4\"]}}\n"
     "  - {select: {vendor: \"8086\", device: [\"1593\", \"1889\"]}}\n"

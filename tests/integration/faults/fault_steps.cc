@@ -185,7 +185,7 @@ std::vector<Step> otherSteps() {
        kAdopt,
        [](const Sight& s, const Questions&) { return isConnected(s, "/pod-resources/"); },
        {}},
-      {"nudge",
+      {"resend",
        kAdopt,
        [](const Sight& s, const Questions&) { return writesFrame(s, false); },
        {kPlugind}},

@@ -71,7 +71,7 @@ grpc::StatusCode codeOf(v1beta1::DevicePlugin::Stub& stub) {
 /// The loop and one server on it. Apart from the fixture, whose destructor must not throw.
 struct Stage : LoopStage {
   Stage() { start(getuid()); }
-  ~Stage() noexcept(false) { letterbox->close(); }
+  ~Stage() noexcept(false) { taskQueue->close(); }
 
   void start(uid_t kubeletUid) {
     server.emplace(resourceName(), recorder, loop, kubeletUid);

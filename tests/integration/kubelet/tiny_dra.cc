@@ -47,9 +47,9 @@ TinyDra::Call callOf(const Request& request, const grpc::ServerContext& context,
 
 }  // namespace
 
-class TinyDra::Desk {
+class TinyDra::Server {
 public:
-  Desk(const std::string& socketPath, bool health)
+  Server(const std::string& socketPath, bool health)
       : newer_(*this, "v1"), older_(*this, "v1beta1"), health_(*this) {
     grpc::ServerBuilder builder;
     builder.AddListeningPort("unix:" + socketPath, grpc::InsecureServerCredentials());
@@ -59,7 +59,7 @@ public:
     server_ = builder.BuildAndStart();
   }
   // Streams wait on our condition: gRPC's shutdown alone would wait for them for ever.
-  ~Desk() {
+  ~Server() {
     {
       const std::lock_guard lock(mutex_);
       leaving_ = true;
@@ -67,8 +67,8 @@ public:
     }
     server_->Shutdown(std::chrono::system_clock::now());
   }
-  Desk(const Desk&) = delete;
-  Desk& operator=(const Desk&) = delete;
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
 
   Answer answer(const Call& call) {
     std::unique_lock lock(mutex_);
@@ -83,12 +83,12 @@ public:
             typename Unprepared>
   class Version final : public Service {
   public:
-    Version(Desk& desk, const char* name) : desk_(desk), name_(name) {}
+    Version(Server& server, const char* name) : server_(server), name_(name) {}
 
     grpc::Status NodePrepareResources(grpc::ServerContext* context, const Prepare* request,
                                       Prepared* response) override {
-      desk_.heard(*context);
-      const Answer answer = desk_.answer(callOf(*request, *context, true, name_));
+      server_.heard(*context);
+      const Answer answer = server_.answer(callOf(*request, *context, true, name_));
       for (const auto& [uid, reply] : answer.claims) {
         auto& claim = (*response->mutable_claims())[uid];
         claim.set_error(reply.error);
@@ -98,7 +98,7 @@ public:
     }
     grpc::Status NodeUnprepareResources(grpc::ServerContext* context, const Unprepare* request,
                                         Unprepared* response) override {
-      const Answer answer = desk_.answer(callOf(*request, *context, false, name_));
+      const Answer answer = server_.answer(callOf(*request, *context, false, name_));
       for (const auto& [uid, reply] : answer.claims) {
         (*response->mutable_claims())[uid].set_error(reply.error);
       }
@@ -110,21 +110,21 @@ public:
       if (answer.error.empty()) return grpc::Status::OK;
       return {grpc::StatusCode::UNAVAILABLE, answer.error};
     }
-    Desk& desk_;
+    Server& server_;
     const char* name_;
   };
 
   class HealthService final : public v1alpha1::DRAResourceHealth::Service {
   public:
-    explicit HealthService(Desk& desk) : desk_(desk) {}
+    explicit HealthService(Server& server) : server_(server) {}
     grpc::Status NodeWatchResources(
         grpc::ServerContext* context, const v1alpha1::NodeWatchResourcesRequest* /*request*/,
         grpc::ServerWriter<v1alpha1::NodeWatchResourcesResponse>* writer) override {
-      return desk_.stream(*context, *writer);
+      return server_.stream(*context, *writer);
     }
 
   private:
-    Desk& desk_;
+    Server& server_;
   };
 
   void heard(const grpc::ServerContext& context) {
@@ -199,7 +199,7 @@ private:
 };
 
 TinyDra::TinyDra(const std::string& socketPath, bool health)
-    : desk_(std::make_unique<Desk>(socketPath, health)) {}
+    : server_(std::make_unique<Server>(socketPath, health)) {}
 
 TinyDra::~TinyDra() = default;
 
@@ -214,68 +214,68 @@ TinyDra::Answer TinyDra::prepared(const Call& call) {
 }
 
 void TinyDra::onPrepare(std::function<Answer(const Call&)> act) {
-  const std::lock_guard lock(desk_->mutex_);
-  desk_->onPrepare_ = std::move(act);
+  const std::lock_guard lock(server_->mutex_);
+  server_->onPrepare_ = std::move(act);
 }
 
 void TinyDra::onUnprepare(std::function<Answer(const Call&)> act) {
-  const std::lock_guard lock(desk_->mutex_);
-  desk_->onUnprepare_ = std::move(act);
+  const std::lock_guard lock(server_->mutex_);
+  server_->onUnprepare_ = std::move(act);
 }
 
 std::vector<TinyDra::Call> TinyDra::calls() const {
-  return desk_->calls(std::nullopt);
+  return server_->calls(std::nullopt);
 }
 
 std::vector<TinyDra::Call> TinyDra::prepares() const {
-  return desk_->calls(true);
+  return server_->calls(true);
 }
 
 std::vector<TinyDra::Call> TinyDra::unprepares() const {
-  return desk_->calls(false);
+  return server_->calls(false);
 }
 
 bool TinyDra::awaitPrepares(std::size_t count) const {
-  return desk_->await([&]() { return desk_->count(true) >= count; });
+  return server_->await([&]() { return server_->count(true) >= count; });
 }
 
 bool TinyDra::awaitUnprepares(std::size_t count) const {
-  return desk_->await([&]() { return desk_->count(false) >= count; });
+  return server_->await([&]() { return server_->count(false) >= count; });
 }
 
 void TinyDra::show(const std::vector<Health>& devices) {
-  const std::lock_guard lock(desk_->mutex_);
-  desk_->frame_.Clear();
+  const std::lock_guard lock(server_->mutex_);
+  server_->frame_.Clear();
   for (const Health& health : devices) {
-    auto* device = desk_->frame_.add_devices();
+    auto* device = server_->frame_.add_devices();
     device->mutable_device()->set_pool_name(health.pool);
     device->mutable_device()->set_device_name(health.device);
     device->set_health(static_cast<v1alpha1::HealthStatus>(health.health));
     device->set_message(health.message);
     device->set_health_check_timeout_seconds(health.timeoutSeconds);
   }
-  ++desk_->shown_;
-  desk_->changed_.notify_all();
+  ++server_->shown_;
+  server_->changed_.notify_all();
 }
 
 void TinyDra::endStreams() {
-  const std::lock_guard lock(desk_->mutex_);
-  ++desk_->ends_;
-  desk_->changed_.notify_all();
+  const std::lock_guard lock(server_->mutex_);
+  ++server_->ends_;
+  server_->changed_.notify_all();
 }
 
 std::vector<TinyDra::Clock::time_point> TinyDra::streams() const {
-  const std::lock_guard lock(desk_->mutex_);
-  return desk_->streams_;
+  const std::lock_guard lock(server_->mutex_);
+  return server_->streams_;
 }
 
 bool TinyDra::awaitStreams(std::size_t count) const {
-  return desk_->await([&]() { return desk_->streams_.size() >= count; });
+  return server_->await([&]() { return server_->streams_.size() >= count; });
 }
 
 std::string TinyDra::authority() const {
-  const std::lock_guard lock(desk_->mutex_);
-  return desk_->authority_;
+  const std::lock_guard lock(server_->mutex_);
+  return server_->authority_;
 }
 
 }  // namespace vfiogate::sim

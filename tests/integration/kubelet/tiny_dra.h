@@ -78,8 +78,8 @@ public:
   static Answer prepared(const Call& call);
 
 private:
-  class Desk;
-  std::unique_ptr<Desk> desk_;
+  class Server;
+  std::unique_ptr<Server> server_;
 };
 
 }  // namespace vfiogate::sim

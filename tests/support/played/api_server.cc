@@ -73,7 +73,7 @@ ApiServer::ApiServer(const ApiServerOptions& options)
       process_(commandFor(options)) {
   const auto ports = portsOf(process_, tls_ ? 2 : 1);
   port_ = ports.front();
-  deskPort_ = ports.back();
+  controlPort_ = ports.back();
 }
 
 std::string ApiServer::url() const {
@@ -85,7 +85,7 @@ nlohmann::json ApiServer::ask(const std::string& method, const std::string& path
   std::string request = method + " " + path + " HTTP/1.1\r\nHost: api\r\nX-Every-Version: yes\r\n";
   if (!tokenFile_.empty()) request += "Authorization: Bearer " + firstWord(tokenFile_) + "\r\n";
   request += "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
-  HttpConnection connection(deskPort_);
+  HttpConnection connection(controlPort_);
   const auto answer = connection.send(request) ? connection.answer(kPatience) : std::nullopt;
   if (!answer) throw std::runtime_error("the API server does not answer: " + method + " " + path);
   if (answer->code / 100 != 2) {

@@ -70,7 +70,7 @@ private:
   std::string tokenFile_;
   ChildProcess process_;
   std::uint16_t port_ = 0;
-  std::uint16_t deskPort_ = 0;
+  std::uint16_t controlPort_ = 0;
 };
 
 }  // namespace vfiogate::test

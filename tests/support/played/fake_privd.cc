@@ -29,7 +29,7 @@ struct Connection {
       : line{play, kj::mv(channel), nullptr, nullptr, {}, 0, false, {}},
         stream(kj::mv(io)),
         network(*stream, capnp::rpc::twoparty::Side::SERVER, kFromPrivd),
-        rpc(capnp::makeRpcServer(network, makeDoor(line))) {}
+        rpc(capnp::makeRpcServer(network, makeHandshake(line))) {}
 
   Line line;
   kj::Own<kj::AsyncIoStream> stream;

@@ -41,16 +41,16 @@ FakePrivd::Binding end(Line& line, IommuGroupId id, bool bind) {
   const auto found = play.hardware.groups.find(id);
   if (found == play.hardware.groups.end()) return FakePrivd::Binding::kFails;
   IommuGroup& group = found->second;
-  group.office.busy = false;
-  group.office.stuck = play.binding == FakePrivd::Binding::kStuck;
+  group.binding.busy = false;
+  group.binding.stuck = play.binding == FakePrivd::Binding::kStuck;
   if (play.binding == FakePrivd::Binding::kSucceeds) {
     if (bind) {
       bindMembers(play, group);
     } else {
       giveMembersBack(play, group);
     }
-    group.office.bindable = !bind;
-    group.office.boundForLending = bind;
+    group.binding.bindable = !bind;
+    group.binding.boundForLending = bind;
     group.groupNode = bind;
   }
   // After the answer, as it may come: whoever trusts the answer alone sees what was before.
@@ -72,7 +72,7 @@ kj::Promise<FakePrivd::Binding> changeDrivers(Line& line, IommuGroupId group, bo
   ++(bind ? line.play.binds : line.play.returns);
   const auto found = line.play.hardware.groups.find(group);
   if (found != line.play.hardware.groups.end()) {
-    found->second.office.busy = true;
+    found->second.binding.busy = true;
     showChange(line);
   }
   return untilNoWait(line).then([&line, group, bind]() { return end(line, group, bind); });

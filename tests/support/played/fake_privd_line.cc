@@ -129,9 +129,9 @@ private:
   Line& line_;
 };
 
-class DoorServer final : public schema::Door::Server {
+class HandshakeServer final : public schema::Handshake::Server {
 public:
-  explicit DoorServer(Line& line) : line_(line) {}
+  explicit HandshakeServer(Line& line) : line_(line) {}
 
 protected:
   kj::Promise<void> enter(EnterContext context) override {
@@ -174,8 +174,8 @@ void Line::tellDueDelta() {
   if (std::exchange(deltaDue, false)) tellDelta();
 }
 
-schema::Door::Client makeDoor(Line& line) {
-  return kj::heap<DoorServer>(line);
+schema::Handshake::Client makeHandshake(Line& line) {
+  return kj::heap<HandshakeServer>(line);
 }
 
 }  // namespace vfiogate::test

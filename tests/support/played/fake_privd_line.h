@@ -80,6 +80,6 @@ struct Line {
 };
 
 /// The first capability of the connection. Borrows `line`.
-schema::Door::Client makeDoor(Line& line);
+schema::Handshake::Client makeHandshake(Line& line);
 
 }  // namespace vfiogate::test

@@ -64,9 +64,9 @@ private:
   kj::Promise<void> telling_ = kj::READY_NOW;
 };
 
-class DoorServer final : public schema::Door::Server {
+class HandshakeServer final : public schema::Handshake::Server {
 public:
-  explicit DoorServer(MakeGate& makeGate) : makeGate_(makeGate) {}
+  explicit HandshakeServer(MakeGate& makeGate) : makeGate_(makeGate) {}
 
 protected:
   kj::Promise<void> enter(EnterContext context) override {
@@ -86,7 +86,7 @@ struct LineServer::Connection {
         metered(*stream),
         unmetered(*stream),
         network(messages(metering), capnp::rpc::twoparty::Side::SERVER, kFromPeer),
-        rpc(capnp::makeRpcServer(network, kj::heap<DoorServer>(makeGate))) {
+        rpc(capnp::makeRpcServer(network, kj::heap<HandshakeServer>(makeGate))) {
     rpc.setFlowLimit(kFlowLimitWords);
     metered.countQueueWith([this]() { return network.getCurrentQueueCount(); });
   }

@@ -27,7 +27,8 @@ constexpr std::uint16_t kHold = 1;
 constexpr std::uint16_t kListen = 0;
 constexpr std::uint16_t kDial = 1;
 
-// Exports get the lowest free number: after door, session and gate comes the group of the update.
+// Exports get the lowest free number: after handshake, session and gate comes the group of the
+// update.
 constexpr std::uint32_t kControlExport = 3;
 
 /// Addresses the object in an answer's `answer.<first pointer>`, where all of ours are.
@@ -42,7 +43,7 @@ void targetAnswer(Call::Builder call, std::uint32_t question) {
 }  // namespace
 
 void RawPeer::enter() {
-  bootstrap(kDoor);
+  bootstrap(kHandshake);
   callEnter(kSession);
   callKubelet(kGate);
   callWatch(kWatching, 0);
@@ -62,10 +63,10 @@ void RawPeer::call(std::uint32_t question, kj::FunctionParam<void(Call)> fill) {
 
 void RawPeer::callEnter(std::uint32_t question) {
   call(question, [](Call call) {
-    call.initTarget().initPromisedAnswer().setQuestionId(kDoor);
-    call.setInterfaceId(capnp::typeId<schema::Door>());
+    call.initTarget().initPromisedAnswer().setQuestionId(kHandshake);
+    call.setInterfaceId(capnp::typeId<schema::Handshake>());
     call.setMethodId(kEnter);
-    auto params = call.initParams().getContent().initAs<schema::Door::EnterParams>();
+    auto params = call.initParams().getContent().initAs<schema::Handshake::EnterParams>();
     params.setProtocol(schema::PROTOCOL);
   });
 }

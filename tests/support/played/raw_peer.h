@@ -16,7 +16,7 @@ namespace vfiogate {
 class RawPeer {
 public:
   /// The questions that enter() leaves open, to call on their answers.
-  static constexpr std::uint32_t kDoor = 0;
+  static constexpr std::uint32_t kHandshake = 0;
   static constexpr std::uint32_t kSession = 1;
   static constexpr std::uint32_t kGate = 2;
   static constexpr std::uint32_t kWatching = 3;
@@ -25,11 +25,11 @@ public:
   explicit RawPeer(kj::AutoCloseFd fd, std::chrono::milliseconds patience = {})
       : fd_(kj::mv(fd)), patience_(patience) {}
 
-  /// Asks for door, session and gate and watches, as an honest peer does.
+  /// Asks for handshake, session and gate and watches, as an honest peer does.
   void enter();
 
   void bootstrap(std::uint32_t question);
-  /// enter() on the door.
+  /// enter() on the handshake.
   void callEnter(std::uint32_t question);
   /// kubelet() on the session: mints a capability.
   void callKubelet(std::uint32_t question);

@@ -18,10 +18,10 @@ namespace {
 constexpr auto kPatience = 20 * kj::SECONDS;
 constexpr std::chrono::milliseconds kBetweenClients{5};
 
-kj::Promise<void> ask(schema::Door::Client door) {
-  auto enter = door.enterRequest();
+kj::Promise<void> ask(schema::Handshake::Client handshake) {
+  auto enter = handshake.enterRequest();
   enter.setProtocol(schema::PROTOCOL);
-  return enter.send().then([](capnp::Response<schema::Door::EnterResults> entered) {
+  return enter.send().then([](capnp::Response<schema::Handshake::EnterResults> entered) {
     return entered.getAnswer().getSession().discoveryRequest().send().ignoreResult();
   });
 }
@@ -70,7 +70,7 @@ bool ServiceWatch::serves() const {
     if (!dialled) return false;
     auto stream = io.lowLevelProvider->wrapSocketFd(kj::mv(dialled).value(), kStreamFlags);
     capnp::TwoPartyClient client(*stream);
-    auto asked = ask(client.bootstrap().castAs<schema::Door>());
+    auto asked = ask(client.bootstrap().castAs<schema::Handshake>());
     io.provider->getTimer().timeoutAfter(kPatience, kj::mv(asked)).wait(io.waitScope);
     return true;
   } catch (const kj::Exception&) {

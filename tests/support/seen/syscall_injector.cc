@@ -77,7 +77,7 @@ std::string str(const CallOutcome& outcome) {
   if (const auto* killed = std::get_if<Killed>(&outcome)) {
     return "killed by signal " + std::to_string(killed->signal);
   }
-  return "no such door, signal " + std::to_string(std::get<NoSuchDoor>(outcome).signal);
+  return "no such entry, signal " + std::to_string(std::get<NoSuchEntry>(outcome).signal);
 }
 
 SyscallInjector::SyscallInjector(pid_t thread) : thread_(thread) {
@@ -123,7 +123,7 @@ int SyscallInjector::nextStop(int request) {
 
 CallOutcome SyscallInjector::inject(const ForeignCall& call) {
   user_regs_struct registers = place_;
-  registers.rip = call.door == Door::kInt80 ? int80Address_ : syscallAddress_;
+  registers.rip = call.entry == Entry::kInt80 ? int80Address_ : syscallAddress_;
   if (registers.rip == 0) throw std::runtime_error("no int 0x80 instruction in the process");
   registers.rax = call.number;
   registers.orig_rax = ~0ULL;
@@ -142,7 +142,7 @@ CallOutcome SyscallInjector::inject(const ForeignCall& call) {
     throw std::runtime_error("unexpected stop by signal " + std::to_string(WSTOPSIG(atEntry)));
   }
   if (ptrace(PTRACE_SETREGS, thread_, nullptr, &place_) != 0) fail("writing registers");
-  return NoSuchDoor{WSTOPSIG(atEntry)};
+  return NoSuchEntry{WSTOPSIG(atEntry)};
 }
 
 CallOutcome SyscallInjector::afterStop(int status) {

@@ -11,14 +11,14 @@
 
 namespace vfiogate::test {
 
-/// Which door into the kernel: the native one, or the one for i386 programs.
-enum class Door { kSyscall, kInt80 };
+/// Which entry into the kernel: the native one, or the one for i386 programs.
+enum class Entry { kSyscall, kInt80 };
 
 /// A call to be made by somebody else. int 0x80 takes no arguments here.
 struct ForeignCall {
   std::uint64_t number;
   std::array<std::uint64_t, 6> args{};
-  Door door = Door::kSyscall;
+  Entry entry = Entry::kSyscall;
 };
 
 /// The call came back with `value`; errors are negative errnos.
@@ -31,12 +31,12 @@ struct Killed {
   int signal;
   friend bool operator==(const Killed&, const Killed&) = default;
 };
-/// The processor or kernel does not have this door at all (`signal` was held back).
-struct NoSuchDoor {
+/// The processor or kernel does not have this entry at all (`signal` was held back).
+struct NoSuchEntry {
   int signal;
-  friend bool operator==(const NoSuchDoor&, const NoSuchDoor&) = default;
+  friend bool operator==(const NoSuchEntry&, const NoSuchEntry&) = default;
 };
-using CallOutcome = std::variant<Returned, Killed, NoSuchDoor>;
+using CallOutcome = std::variant<Returned, Killed, NoSuchEntry>;
 
 /// "returned -13", "killed by signal 31".
 std::string str(const CallOutcome& outcome);

@@ -66,7 +66,7 @@ std::string driversOfOthers(Captive& captive) {
   return tally.str();
 }
 
-std::string theOperatorsDesk(Captive& captive) {
+std::string theOperatorsControl(Captive& captive) {
   Speaker speaker(captive);
   auto request = speaker.session().bindingsRequest();
   return memberOf(speaker.await(request).getAnswer());
@@ -185,7 +185,7 @@ constexpr std::array kAttacks{
     WireAttack{"AHundredSockets", aHundredSockets},
     WireAttack{"TheSameSocketOverAndOver", theSameSocketOverAndOver},
     WireAttack{"DriversOfOthers", driversOfOthers},
-    WireAttack{"TheOperatorsDesk", theOperatorsDesk},
+    WireAttack{"TheOperatorsControl", theOperatorsControl},
     WireAttack{"BindsWithoutTheRight", bindsWithoutTheRight},
     WireAttack{"HoldsEverything", holdsEverything},
     WireAttack{"AGroupThatLeft", aGroupThatLeft},

@@ -53,7 +53,7 @@ std::string aGroupThatItWasNotGiven(Captive& captive) {
   Tally tally;
   for (const std::uint32_t guess : {3U, 4U, 0xffff'ffffU}) {
     Wire wire(captive);
-    wire.peer.bootstrap(RawPeer::kDoor);
+    wire.peer.bootstrap(RawPeer::kHandshake);
     wire.peer.callEnter(RawPeer::kSession);
     wire.peer.callKubelet(RawPeer::kGate);
     wire.peer.callHoldOn(RawPeer::kFirstFree, guess);
@@ -73,17 +73,17 @@ std::string aGroupOfAnEarlierConnection(Captive& captive) {
     first = wire.answerTo(RawPeer::kFirstFree);
   }
   Wire wire(captive);
-  wire.peer.bootstrap(RawPeer::kDoor);
+  wire.peer.bootstrap(RawPeer::kHandshake);
   wire.peer.callEnter(RawPeer::kSession);
   wire.peer.callKubelet(RawPeer::kGate);
   wire.peer.callHoldOn(RawPeer::kFirstFree, kControl);
   return "first " + first + ", then " + wire.answerTo(RawPeer::kFirstFree);
 }
 
-/// What a group understands, said to the door, the session and the gate.
+/// What a group understands, said to the handshake, the session and the gate.
 std::string takesOneThingForAnother(Captive& captive) {
   Wire wire(captive);
-  wire.peer.bootstrap(RawPeer::kDoor);
+  wire.peer.bootstrap(RawPeer::kHandshake);
   wire.peer.callEnter(RawPeer::kSession);
   wire.peer.callKubelet(RawPeer::kGate);
   Tally tally;
@@ -163,7 +163,7 @@ std::string handsDescriptorsUp(Captive& captive) {
     wire.peer.finish(i, true);
   }
   captive.pause(500 * kj::MILLISECONDS);  // for whoever counts privd's descriptors
-  wire.peer.bootstrap(RawPeer::kDoor);
+  wire.peer.bootstrap(RawPeer::kHandshake);
   wire.peer.callEnter(RawPeer::kSession);
   return "sent " + std::to_string(overLine + overChannel) + " times, then " +
          wire.answerTo(RawPeer::kSession);

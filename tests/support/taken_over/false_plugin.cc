@@ -1,6 +1,6 @@
 // What no sandbox can stop: a device plugin is believed.
 
-#include "plugind/base/loop_parts.h"
+#include "plugind/base/loop_deps.h"
 #include "plugind/kubelet/handed_server.h"
 #include "plugind/kubelet/list_watch_stream.h"
 #include "plugind/kubelet/register_call.h"
@@ -75,8 +75,8 @@ kj::AutoCloseFd parcelOf(Captive& captive, Speaker& speaker, std::uint32_t ticke
   const std::string endpoint = listening.getAnswer().getEndpoint().cStr();
 
   std::mt19937 random(4711);
-  const LoopParts loop{captive.io.unixEventPort, *captive.io.lowLevelProvider,
-                       captive.io.provider->getTimer(), std::make_shared<Letterbox>(), random};
+  const LoopDeps loop{captive.io.unixEventPort, *captive.io.lowLevelProvider,
+                      captive.io.provider->getTimer(), std::make_shared<TaskQueue>(), random};
   HostileService service;
   HandedServer server("false plugin", {&service}, loop, 0);
   server.listenOn(parcelOf(captive, speaker, listenTicket));

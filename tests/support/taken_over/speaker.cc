@@ -10,11 +10,11 @@
 namespace vfiogate::test {
 namespace {
 
-schema::Door::Client doorOf(capnp::RpcSystem<capnp::rpc::twoparty::VatId>& rpc) {
+schema::Handshake::Client handshakeOf(capnp::RpcSystem<capnp::rpc::twoparty::VatId>& rpc) {
   capnp::MallocMessageBuilder message;
   auto vat = message.initRoot<capnp::rpc::twoparty::VatId>();
   vat.setSide(capnp::rpc::twoparty::Side::SERVER);
-  return rpc.bootstrap(vat).castAs<schema::Door>();
+  return rpc.bootstrap(vat).castAs<schema::Handshake>();
 }
 
 }  // namespace
@@ -52,9 +52,9 @@ Speaker::Speaker(Captive& captive, PrivdLine line)
       stream_(captive.io.lowLevelProvider->wrapSocketFd(kj::mv(line.connection), kStreamFlags)),
       network_(*stream_, capnp::rpc::twoparty::Side::CLIENT, kFromPrivd),
       rpc_(capnp::makeRpcClient(network_)) {
-  auto door = doorOf(rpc_);
+  auto handshake = handshakeOf(rpc_);
   while (session_ == nullptr) {
-    auto request = door.enterRequest();
+    auto request = handshake.enterRequest();
     request.setProtocol(schema::PROTOCOL);
     request.setLease(captive.lease);
     auto answered = await(request);

@@ -122,7 +122,7 @@ public:
     capnp::MallocMessageBuilder vat;
     auto id = vat.initRoot<capnp::rpc::twoparty::VatId>();
     id.setSide(capnp::rpc::twoparty::Side::SERVER);
-    auto request = rpc_.bootstrap(id).castAs<schema::Door>().enterRequest();
+    auto request = rpc_.bootstrap(id).castAs<schema::Handshake>().enterRequest();
     request.setProtocol(schema::PROTOCOL);
     return request.send().wait(waitScope_).getAnswer().getSession();
   }

@@ -1,4 +1,4 @@
-#include "plugind/desk/status_json.h"
+#include "plugind/control/status_json.h"
 
 #include <gmock/gmock.h>
 

@@ -121,7 +121,7 @@ void tellOffers(Turn& turn, bool flips) {
     const bool good = offer.bar.reason.empty();
     const bool first = !track.told;
     if (!first && flips && good != track.good)
-      countFlip(track, turn.now.instant, state.settings.flapRest);
+      countFlip(track, turn.now.instant, state.settings.holdDown);
     track.good = good;
     if (offer.resource != nullptr) track.resource = *offer.resource;
     if (first && good && isHeld(state, address)) continue;
@@ -137,7 +137,7 @@ void tellOffers(Turn& turn, bool flips) {
 }
 
 void restUnbound(Turn& turn, const std::set<Bdf>& members) {
-  const auto rest = turn.state.settings.flapRest;
+  const auto rest = turn.state.settings.holdDown;
   if (rest.count() == 0) return;
   for (const Bdf& member : members) {
     const auto track = turn.state.offers.find(member);

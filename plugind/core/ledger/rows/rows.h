@@ -22,9 +22,9 @@ void endCall(Turn& turn, CallId id);
 /// Row 18: what the deadline ends.
 void expireCalls(Turn& turn);
 
-// Mention: rows_naming.cc, witness.cc
+// KubeletEntry: rows_naming.cc, reconcile.cc
 /// One container's devices of one resource, by whatever source.
-struct Mention {
+struct KubeletEntry {
   ResourceName resource;
   std::set<Bdf> ids;
   std::optional<std::string> podUid;
@@ -38,10 +38,10 @@ struct Mention {
   bool joinsRest = false;           ///< in a look: ids of `rest` under the pod's UID join (row 24)
 };
 /// Rows 19 to 24.
-void name(Turn& turn, const Mention& naming);
+void name(Turn& turn, const KubeletEntry& naming);
 /// The devices of a version that are ours, those of one pod and resource together.
-std::vector<Mention> namingsOf(const LedgerState& state, const CheckpointVersion& version);
-std::vector<Mention> namingsOf(const LedgerState& state, const PodList& list);
+std::vector<KubeletEntry> entriesOf(const LedgerState& state, const CheckpointVersion& version);
+std::vector<KubeletEntry> entriesOf(const LedgerState& state, const PodList& list);
 /// Keeps a version as this kubelet's, or as what it inherited. True: this one wrote it.
 bool keepVersion(LedgerState& state, const CheckpointVersion& version);
 /// A version of the checkpoint: presence counts always, absence only `inLook` (rows 19 to 24, 28).

@@ -9,7 +9,7 @@
 namespace vfiogate {
 namespace {
 
-bool samePod(const HolderRecord& record, const Mention& naming) {
+bool samePod(const HolderRecord& record, const KubeletEntry& naming) {
   if (record.podUid && naming.podUid) return *record.podUid == *naming.podUid;
   if (record.podName && naming.podName) return *record.podName == *naming.podName;
   return true;
@@ -17,7 +17,7 @@ bool samePod(const HolderRecord& record, const Mention& naming) {
 
 /// Whether the naming may be about this record: section 4, "entries of one pod UID belong to one
 /// record".
-bool isAbout(const HolderRecord& record, const Mention& naming) {
+bool isAbout(const HolderRecord& record, const KubeletEntry& naming) {
   if (naming.claim) return record.claim && record.claim->uid == naming.claim->uid;
   if (record.isClaim() || record.resource != naming.resource) return false;
   const bool sameUid = record.podUid && naming.podUid && *record.podUid == *naming.podUid;
@@ -25,7 +25,7 @@ bool isAbout(const HolderRecord& record, const Mention& naming) {
 }
 
 /// An older version says nothing of a later grant.
-bool isOlder(const HolderRecord& record, const Mention& naming) {
+bool isOlder(const HolderRecord& record, const KubeletEntry& naming) {
   if (naming.refs.contains(record.ref.str())) return false;
   if (naming.asked && *naming.asked < record.since) return true;
   return naming.written && *naming.written < record.answeredWall;
@@ -42,7 +42,7 @@ void endBefore(Turn& turn, HolderRecord& record) {
 }
 
 /// Rows 19 to 21: the record is the kubelet's, for sure.
-void confirmNamed(Turn& turn, HolderRecord& record, const Mention& naming) {
+void confirmNamed(Turn& turn, HolderRecord& record, const KubeletEntry& naming) {
   const bool known = record.podUid || record.podName;
   if (naming.podUid) record.podUid = naming.podUid;
   if (naming.podName) record.podName = naming.podName;
@@ -73,7 +73,7 @@ void confirmNamed(Turn& turn, HolderRecord& record, const Mention& naming) {
 }
 
 /// The one that the grant had, where the kubelet recorded it and it is nobody else's.
-HolderRef refOf(const Turn& turn, const Mention& naming) {
+HolderRef refOf(const Turn& turn, const KubeletEntry& naming) {
   const auto& records = turn.state.records;
   if (naming.refs.size() == 1) {
     const auto ref = HolderRef::parse(*naming.refs.begin());
@@ -83,7 +83,7 @@ HolderRef refOf(const Turn& turn, const Mention& naming) {
 }
 
 /// Rows 21 and 22: a record that no answer of this process made.
-void addRecord(Turn& turn, const Mention& naming, const std::string& reason) {
+void addRecord(Turn& turn, const KubeletEntry& naming, const std::string& reason) {
   HolderRecord record{.resource = naming.resource,
                       .ids = naming.ids,
                       .rest = {},
@@ -106,7 +106,7 @@ void addRecord(Turn& turn, const Mention& naming, const std::string& reason) {
 }
 
 /// What was known of the groups before a new party showed up.
-std::string clearTheWay(Turn& turn, const Mention& naming, const std::set<Bdf>& members) {
+std::string clearTheWay(Turn& turn, const KubeletEntry& naming, const std::set<Bdf>& members) {
   LedgerState& state = turn.state;
   std::erase_if(state.marks, [&](const GroupMark& mark) {
     return mark.holding == Holding::kForeign && meet(mark.members, members);
@@ -125,7 +125,7 @@ std::string clearTheWay(Turn& turn, const Mention& naming, const std::set<Bdf>& 
 
 }  // namespace
 
-void name(Turn& turn, const Mention& naming) {
+void name(Turn& turn, const KubeletEntry& naming) {
   LedgerState& state = turn.state;
   std::set<Bdf> left = naming.ids;
   bool older = false;
@@ -156,7 +156,7 @@ void name(Turn& turn, const Mention& naming) {
   }
   while (!left.empty()) {  // rows 21 to 23, one record per group
     const std::set<Bdf> members = reachOf(state, {*left.begin()});
-    Mention part = naming;
+    KubeletEntry part = naming;
     part.ids.clear();
     for (const Bdf& id : left) {
       if (members.contains(id)) part.ids.insert(id);

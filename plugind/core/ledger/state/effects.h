@@ -71,7 +71,7 @@ struct Effects {
   std::vector<IommuGroupId> returns;     ///< back to the host driver; Ledger::returnEnded
   std::vector<ClaimName> specsToWrite;   ///< durable, then Ledger::specWritten
   std::vector<ClaimName> specsToUnlink;  ///< durable, then Ledger::specUnlinked
-  bool beginLook = false;                ///< List, nudge, read versions; then Ledger::lookEnded
+  bool beginLook = false;                ///< List, resend, read versions; then Ledger::lookEnded
   bool askList = false;                  ///< PodResources List alone; then Ledger::listRead
 
   friend bool operator==(const Effects&, const Effects&) = default;

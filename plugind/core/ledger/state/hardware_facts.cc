@@ -40,13 +40,13 @@ HardwareFacts factsOf(const Snapshot& snapshot, bool mayBind) {
   facts.snapshot = snapshot;
   facts.mayBind = mayBind;
   for (const auto& [id, group] : snapshot.groups) {
-    const GroupOffice& office = group.office;
-    if (office.bindable && mayBind) facts.bindable.insert(id);
-    if (!office.bar.empty() && mayBind) facts.barred.emplace(id, office.bar);
-    if (office.busy) facts.binding.insert(id);
-    if (office.stuck) facts.stuck.insert(id);
-    if (office.operatorHeld) facts.operatorHeld.insert(id);
-    if (office.boundForLending) facts.boundForLending.insert(id);
+    const GroupBinding& binding = group.binding;
+    if (binding.bindable && mayBind) facts.bindable.insert(id);
+    if (!binding.bar.empty() && mayBind) facts.barred.emplace(id, binding.bar);
+    if (binding.busy) facts.binding.insert(id);
+    if (binding.stuck) facts.stuck.insert(id);
+    if (binding.operatorHeld) facts.operatorHeld.insert(id);
+    if (binding.boundForLending) facts.boundForLending.insert(id);
   }
   return facts;
 }
@@ -55,7 +55,7 @@ GroupReadiness judgeHardware(const HardwareFacts& facts, const std::set<Bdf>& id
                              const LendingSettings& lending, HeldBy held) {
   const auto barred = [](Obstacle obstacle) {
     return GroupReadiness{Readiness::kBad,
-                          {std::string(reasonCode(obstacle)), std::string(officeText(obstacle))}};
+                          {std::string(reasonCode(obstacle)), std::string(obstacleText(obstacle))}};
   };
   if (held == HeldBy::kNobody && anyIn(facts.operatorHeld, facts, ids)) {
     return barred(Obstacle::kOperatorHold);

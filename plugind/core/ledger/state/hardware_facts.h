@@ -15,7 +15,7 @@ namespace vfiogate {
 struct HardwareFacts {
   Snapshot snapshot;
   std::set<IommuGroupId> bindable;               ///< a bind would pass the guards now
-  std::map<IommuGroupId, std::string> barred{};  ///< why one would not: GroupOffice
+  std::map<IommuGroupId, std::string> barred{};  ///< why one would not: GroupBinding
   std::set<IommuGroupId> binding;                ///< a change of its drivers runs
   std::set<IommuGroupId> stuck;                  ///< a write for it has not come back
   std::set<IommuGroupId> operatorHeld;           ///< `privd hold`

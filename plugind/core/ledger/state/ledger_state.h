@@ -32,7 +32,7 @@ struct LedgerSettings {
   std::chrono::milliseconds allocateWait{5'000};
   std::chrono::milliseconds bindDeadline = timing::kBindDeadline;
   std::chrono::milliseconds emptyResourceAfter{0};  ///< 0: a resource never ends
-  std::chrono::milliseconds flapRest{30'000};       ///< 0: devices that flap do not rest
+  std::chrono::milliseconds holdDown{30'000};       ///< 0: devices that flap do not rest
   RefusalDetail refusalDetail = RefusalDetail::kReference;
   /// False for a shell that cannot read what the kubelet remembers: the ledger counts as adopted,
   /// nothing is looked for, and nothing is ever released.
@@ -147,8 +147,8 @@ struct LedgerState {
   LookPlan look;
   Instant lastEvent;  ///< what was due until then was done
   /// All that follows from the state has been worked out, and nothing else is due before this but
-  /// what calls bring that came since (calm.h). Absent: not known.
-  std::optional<Instant> calmUntil;
+  /// what calls bring that came since (fast_path.h). Absent: not known.
+  std::optional<Instant> fastUntil;
 
   std::vector<HolderRecord> records;
   std::vector<GroupMark> marks;

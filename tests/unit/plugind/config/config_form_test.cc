@@ -27,12 +27,12 @@ const BadText kShapes[] = {
      "- a\n",
      {"p.yaml:1: found a list; write keys: resourcePrefix, naming, aliases, exclude, resources, "
       "dra, grace, allocateWait, bindDeadline, "
-      "emptyResourceAfter, refusalDetail, flapRest"}},
+      "emptyResourceAfter, refusalDetail, holdDown"}},
     {"Word",
      "hello\n",
      {"p.yaml:1: found \"hello\"; write keys: resourcePrefix, naming, aliases, exclude, resources, "
       "dra, grace, allocateWait, bindDeadline, "
-      "emptyResourceAfter, refusalDetail, flapRest"}},
+      "emptyResourceAfter, refusalDetail, holdDown"}},
     {"TwoDocuments",
      "grace: 1s\n---\ngrace: 2s\n",
      {"p.yaml:2: a second document; one file holds one: remove the ---"}},
@@ -45,7 +45,7 @@ const BadText kShapes[] = {
      "\n\nfoo: 1\n",
      {"p.yaml:3: unknown key \"foo\"; the keys here are: resourcePrefix, naming, aliases, exclude, "
       "resources, dra, grace, allocateWait, bindDeadline, "
-      "emptyResourceAfter, refusalDetail, flapRest"}},
+      "emptyResourceAfter, refusalDetail, holdDown"}},
     {"NearKey", "resource: []\n", {"p.yaml:1: unknown key \"resource\"; did you mean resources?"}},
     {"SnakeKey",
      "allocate_wait: 1s\n",
@@ -57,12 +57,12 @@ const BadText kShapes[] = {
      "<<: {grace: 1s}\n",
      {"p.yaml:1: unknown key \"<<\"; the keys here are: resourcePrefix, naming, aliases, exclude, "
       "resources, dra, grace, allocateWait, bindDeadline, "
-      "emptyResourceAfter, refusalDetail, flapRest"}},
+      "emptyResourceAfter, refusalDetail, holdDown"}},
     {"UnprintableKey",
      "\"a\\n\\e[31m\": 1\n",
      {"p.yaml:1: unknown key \"a??[31m\"; the keys here are: resourcePrefix, naming, aliases, "
       "exclude, resources, dra, grace, allocateWait, bindDeadline, "
-      "emptyResourceAfter, refusalDetail, flapRest"}},
+      "emptyResourceAfter, refusalDetail, holdDown"}},
     {"ListAsKey", "[a]: 1\n", {"p.yaml:1: a key must be a word"}},
     {"KeyTwice",
      "grace: 1s\nallocateWait: 1s\ngrace: 2s\n",

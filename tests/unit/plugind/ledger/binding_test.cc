@@ -196,10 +196,10 @@ TEST_F(OnAllocate, StatusSaysBindable) {
 TEST(HardwareFacts, ComeFromPrivdsRecordOfEachGroup) {
   Snapshot snapshot;
   IommuGroup group{.id = kSharedGroup};
-  group.office = {.bindable = true, .boundForLending = true};
+  group.binding = {.bindable = true, .boundForLending = true};
   snapshot.groups.emplace(group.id, group);
   IommuGroup other{.id = kOwnGroup};
-  other.office = {.busy = true, .operatorHeld = true, .stuck = true, .bar = "users: why"};
+  other.binding = {.busy = true, .operatorHeld = true, .stuck = true, .bar = "users: why"};
   snapshot.groups.emplace(other.id, other);
   const HardwareFacts facts = factsOf(snapshot, true);
   EXPECT_EQ(facts.bindable, std::set{kSharedGroup});

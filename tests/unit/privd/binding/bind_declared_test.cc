@@ -16,9 +16,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// Notes what it is to change; one address is refused.
-class DeclaredOffice final : public BindingOffice {
+class DeclaredService final : public BindingService {
 public:
-  DeclaredOffice(std::vector<std::string>& bound, std::vector<DeviceIdentity> kept)
+  DeclaredService(std::vector<std::string>& bound, std::vector<DeviceIdentity> kept)
       : bound_(bound), kept_(std::move(kept)) {}
 
   kj::Promise<ChangeReport> change(ChangeOrder order, AuditPeer /*who*/) override {
@@ -60,10 +60,10 @@ protected:
     std::vector<Selector> selectors;
     for (const std::string& text : declared) selectors.push_back(parseDeclaration(text).value());
     auto io = kj::setupAsyncIo();
-    const OfficeMaker make = [this](const LocalOfficeOptions&, kj::AsyncIoContext&) {
+    const BindingServiceMaker make = [this](const LocalBindingOptions&, kj::AsyncIoContext&) {
       ++made_;
-      kj::Own<BindingOffice> office = kj::heap<DeclaredOffice>(bound_, kept_);
-      return Result<kj::Own<BindingOffice>, std::string>(kj::mv(office));
+      kj::Own<BindingService> service = kj::heap<DeclaredService>(bound_, kept_);
+      return Result<kj::Own<BindingService>, std::string>(kj::mv(service));
     };
     return bindDeclared({}, selectors, options_, make, io, {out_, err_});
   }
@@ -75,7 +75,7 @@ protected:
 
   FakeSysfs hardware_;
   TempDir place_;
-  DeskOptions options_;
+  ControlOptions options_;
   std::vector<DeviceIdentity> kept_;
   std::vector<std::string> bound_;
   unsigned made_ = 0;

@@ -1,4 +1,4 @@
-// The commands, from the words that are typed to the office that gets the order.
+// The commands, from the words that are typed to the service that gets the order.
 
 #include "privd/cli/binding/commands.h"
 #include "privd/cli/binding/kept_text.h"
@@ -23,17 +23,17 @@ Bdf placeOf(const char* address) {
   return Bdf::parse(address).value();
 }
 
-/// What an office was asked.
+/// What a service was asked.
 struct Asked {
   std::vector<ChangeOrder> orders;
   std::vector<std::string> acts;
-  LocalOfficeOptions options;
+  LocalBindingOptions options;
   unsigned made = 0;
 };
 
-class NotingOffice final : public BindingOffice {
+class NotingService final : public BindingService {
 public:
-  NotingOffice(Asked& asked, ChangeReport report) : asked_(asked), report_(std::move(report)) {}
+  NotingService(Asked& asked, ChangeReport report) : asked_(asked), report_(std::move(report)) {}
 
   kj::Promise<ChangeReport> change(ChangeOrder order, AuditPeer who) override {
     EXPECT_EQ(who.pid, getpid());
@@ -74,13 +74,14 @@ protected:
     words.insert(words.begin() + 1, {"--socket", dir_ / "none.sock"});
     CLI::App app("", "privd");
     int exitCode = 0;
-    const OfficeMaker make = [this](const LocalOfficeOptions& options, kj::AsyncIoContext&) {
+    const BindingServiceMaker make = [this](const LocalBindingOptions& options,
+                                            kj::AsyncIoContext&) {
       asked_.options = options;
       ++asked_.made;
-      if (!noOffice_.empty())
-        return Result<kj::Own<BindingOffice>, std::string>(Failure{noOffice_});
-      kj::Own<BindingOffice> office = kj::heap<NotingOffice>(asked_, report_);
-      return Result<kj::Own<BindingOffice>, std::string>(kj::mv(office));
+      if (!noService_.empty())
+        return Result<kj::Own<BindingService>, std::string>(Failure{noService_});
+      kj::Own<BindingService> service = kj::heap<NotingService>(asked_, report_);
+      return Result<kj::Own<BindingService>, std::string>(kj::mv(service));
     };
     addChangeCommands(app, exitCode, make);
     addKeepCommands(app, exitCode, make);
@@ -101,7 +102,7 @@ protected:
   TempDir dir_;
   Asked asked_;
   ChangeReport report_;
-  std::string noOffice_;
+  std::string noService_;
   std::string out_;
   std::string err_;
 };
@@ -178,7 +179,7 @@ TEST_F(BindingCommands, TheExitCodeIsTheOutcomes) {
   }
 }
 
-TEST_F(BindingCommands, WithoutADaemonTheOfficeIsToldWhatTheDaemonWouldBe) {
+TEST_F(BindingCommands, WithoutADaemonTheServiceIsToldWhatTheDaemonWouldBe) {
   EXPECT_EQ(type({"bind",
                   "01:00.0",
                   "--sysfs",
@@ -216,8 +217,8 @@ TEST_F(BindingCommands, WithoutADaemonTheOfficeIsToldWhatTheDaemonWouldBe) {
   EXPECT_TRUE(asked_.options.binding.allowUnguardedUnbind);
 }
 
-TEST_F(BindingCommands, AnOfficeThatCannotBeMadeIsARefusal) {
-  noOffice_ = "pid=7 host=node-1 has the lock";
+TEST_F(BindingCommands, AServiceThatCannotBeMadeIsARefusal) {
+  noService_ = "pid=7 host=node-1 has the lock";
   for (const auto& words : std::vector<std::vector<std::string>>{
            {"bind", "01:00.0"}, {"holds"}, {"hold", "01:00.0", "--reason", "x"}}) {
     EXPECT_EQ(type(words), 1);

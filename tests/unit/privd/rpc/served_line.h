@@ -60,16 +60,16 @@ public:
     serve(node, kj::mv(channel), kj::mv(theirs));
   }
 
-  schema::Door::Client door() {
+  schema::Handshake::Client handshake() {
     capnp::MallocMessageBuilder message;
     auto vat = message.initRoot<capnp::rpc::twoparty::VatId>();
     vat.setSide(capnp::rpc::twoparty::Side::SERVER);
-    return KJ_ASSERT_NONNULL(rpc_).bootstrap(vat).castAs<schema::Door>();
+    return KJ_ASSERT_NONNULL(rpc_).bootstrap(vat).castAs<schema::Handshake>();
   }
 
-  using Entered = capnp::Response<schema::Door::EnterResults>;
+  using Entered = capnp::Response<schema::Handshake::EnterResults>;
   Entered knock(std::uint64_t lease) {
-    auto request = door().enterRequest();
+    auto request = handshake().enterRequest();
     request.setProtocol(schema::PROTOCOL);
     request.setTicket(kLeaseTicket);
     request.setLease(lease);
@@ -141,7 +141,7 @@ protected:
     tree_.add({.address = "0000:01:00.0"});
     tree_.add({.address = "0000:01:00.1"});
     tree_.add({.address = "0000:02:00.0", .group = 8});
-    source_.emplace(io_.provider->getTimer(), 1, 60 * kj::SECONDS, eyesOn(sysfs_, dev_));
+    source_.emplace(io_.provider->getTimer(), 1, 60 * kj::SECONDS, scanDeps(sysfs_, dev_));
   }
   ~ServedLine() noexcept override = default;
 

@@ -1,4 +1,4 @@
-// The operators' desk, over the line.
+// The operators' control service, over the line.
 
 #include "ipc/codec/change_messages.h"
 #include "tests/unit/privd/rpc/served_line.h"
@@ -13,7 +13,7 @@ Bdf cardAt(const char* address) {
 }
 
 /// Notes what it was asked, and answers when it is told to.
-class FakeOffice final : public BindingOffice {
+class FakeBindingService final : public BindingService {
 public:
   kj::Promise<ChangeReport> change(ChangeOrder order, AuditPeer who) override {
     orders.push_back(std::move(order));
@@ -56,40 +56,40 @@ private:
 
 class SessionBindingsTest : public ServedLine {
 protected:
-  SessionBindingsTest() : node_(node()) { node_.office = office_; }
+  SessionBindingsTest() : node_(node()) { node_.bindingService = service_; }
   ~SessionBindingsTest() noexcept override = default;
 
-  schema::BindDesk::Client deskOf(ServedPeer& peer) {
-    return peer.enter().bindingsRequest().send().wait(io_.waitScope).getAnswer().getDesk();
+  schema::BindControl::Client controlOf(ServedPeer& peer) {
+    return peer.enter().bindingsRequest().send().wait(io_.waitScope).getAnswer().getControl();
   }
-  static auto orderOf(schema::BindDesk::Client desk) {
-    auto request = desk.changeRequest();
+  static auto orderOf(schema::BindControl::Client control) {
+    auto request = control.changeRequest();
     encode(ChangeOrder{.addresses = {cardAt("0000:01:00.0")}, .driver = "vfio-pci"},
            request.initOrder());
     return request;
   }
-  static auto actOn(schema::BindDesk::Client desk) {
-    auto request = desk.keepRequest();
+  static auto actOn(schema::BindControl::Client control) {
+    auto request = control.keepRequest();
     request.initAct().initAddress().setBus(1);
     return request;
   }
 
-  FakeOffice office_;
+  FakeBindingService service_;
   Node node_;
 };
 
-TEST_F(SessionBindingsTest, AnOrderReachesTheOfficeAndItsReportComesBack) {
+TEST_F(SessionBindingsTest, AnOrderReachesTheServiceAndItsReportComesBack) {
   ServedPeer root(node_, io_, kOperator);
-  auto changed = orderOf(deskOf(root)).send();
-  while (office_.orders.empty())
+  auto changed = orderOf(controlOf(root)).send();
+  while (service_.orders.empty())
     io_.provider->getTimer().afterDelay(0 * kj::SECONDS).wait(io_.waitScope);
-  EXPECT_EQ(office_.orders.front().addresses, std::vector<Bdf>{cardAt("0000:01:00.0")});
-  EXPECT_EQ(office_.orders.front().driver, "vfio-pci");
-  EXPECT_EQ(office_.asked.front().role, "root");
-  EXPECT_EQ(office_.asked.front().pid, 4711);
+  EXPECT_EQ(service_.orders.front().addresses, std::vector<Bdf>{cardAt("0000:01:00.0")});
+  EXPECT_EQ(service_.orders.front().driver, "vfio-pci");
+  EXPECT_EQ(service_.asked.front().role, "root");
+  EXPECT_EQ(service_.asked.front().pid, 4711);
   const ChangeReport report{
       .outcome = ChangeOutcome::kFailed, .error = "EBUSY", .auditSequence = 9};
-  office_.answer->fulfill(ChangeReport(report));
+  service_.answer->fulfill(ChangeReport(report));
   auto response = changed.wait(io_.waitScope);
   EXPECT_EQ(*decode(response.getReport()), report);
 }
@@ -97,17 +97,17 @@ TEST_F(SessionBindingsTest, AnOrderReachesTheOfficeAndItsReportComesBack) {
 TEST_F(SessionBindingsTest, WhoLeavesMeanwhileHurtsNobody) {
   {
     ServedPeer root(node_, io_, kOperator);
-    auto changed = orderOf(deskOf(root)).send();
-    while (office_.orders.empty())
+    auto changed = orderOf(controlOf(root)).send();
+    while (service_.orders.empty())
       io_.provider->getTimer().afterDelay(0 * kj::SECONDS).wait(io_.waitScope);
   }
-  office_.answer->fulfill(ChangeReport{});
+  service_.answer->fulfill(ChangeReport{});
   poll();
   ServedPeer next(node_, io_, kOperator);
-  EXPECT_EQ(deskOf(next).keptRequest().send().wait(io_.waitScope).getHolds().size(), 1U);
+  EXPECT_EQ(controlOf(next).keptRequest().send().wait(io_.waitScope).getHolds().size(), 1U);
 }
 
-TEST_F(SessionBindingsTest, I6_PlugindIsDeniedTheDesk) {
+TEST_F(SessionBindingsTest, I6_PlugindIsDeniedTheOperatorsControl) {
   const auto rights =
       rightsOf({.plugindUid = 64532, .plugindRights = kOperator}, Origin::kDialled, 64532);
   ServedPeer plugind(node_, io_, *rights);
@@ -115,29 +115,29 @@ TEST_F(SessionBindingsTest, I6_PlugindIsDeniedTheDesk) {
   EXPECT_TRUE(response.getAnswer().isDenied());
 }
 
-TEST_F(SessionBindingsTest, WithoutAnOfficeThereIsNoDesk) {
-  node_.office = nullptr;
+TEST_F(SessionBindingsTest, WithoutABindingServiceThereIsNoControl) {
+  node_.bindingService = nullptr;
   ServedPeer root(node_, io_, kOperator);
   EXPECT_TRUE(root.enter().bindingsRequest().send().wait(io_.waitScope).getAnswer().isDenied());
 }
 
 TEST_F(SessionBindingsTest, WhatIsKeptIsChangedAndTold) {
   ServedPeer root(node_, io_, kOperator);
-  auto desk = deskOf(root);
-  auto hold = actOn(desk);
+  auto control = controlOf(root);
+  auto hold = actOn(control);
   hold.getAct().setHold("fan dies");
   EXPECT_EQ(hold.send().wait(io_.waitScope).getFailure().size(), 0U);
-  auto release = actOn(desk);
+  auto release = actOn(control);
   release.getAct().setRelease();
   release.send().wait(io_.waitScope);
-  office_.refusal = "the disk is full";
-  auto forget = actOn(desk);
+  service_.refusal = "the disk is full";
+  auto forget = actOn(control);
   forget.getAct().setForget();
   EXPECT_STREQ(forget.send().wait(io_.waitScope).getFailure().cStr(), "the disk is full");
-  EXPECT_EQ(office_.acts,
+  EXPECT_EQ(service_.acts,
             (std::vector<std::string>{"hold 0000:01:00.0 fan dies", "release 0000:01:00.0",
                                       "forget 0000:01:00.0"}));
-  auto kept = desk.keptRequest().send().wait(io_.waitScope);
+  auto kept = control.keptRequest().send().wait(io_.waitScope);
   ASSERT_EQ(kept.getHolds().size(), 1U);
   EXPECT_STREQ(kept.getHolds()[0].getReason().cStr(), "fan dies");
   EXPECT_EQ(kept.getHolds()[0].getSince(), 1'700'000'000);
@@ -154,18 +154,18 @@ TEST_F(SessionBindingsTest, I10_WhoAsksForNonsenseIsHungUpOn) {
       [](Act act) { act.setHold(""); }, [](Act act) { act.setHold(std::string(201, 'x')); }};
   for (const auto& spoil : nonsense) {
     ServedPeer root(node_, io_, kOperator);
-    auto request = actOn(deskOf(root));
+    auto request = actOn(controlOf(root));
     request.getAct().setRelease();
     spoil(request.getAct());
     EXPECT_ANY_THROW(request.send().wait(io_.waitScope));
     EXPECT_NE(root.hungUp(), "");
   }
   ServedPeer root(node_, io_, kOperator);
-  auto request = orderOf(deskOf(root));
+  auto request = orderOf(controlOf(root));
   request.getOrder().setDriver("../../nvme");
   EXPECT_ANY_THROW(request.send().wait(io_.waitScope));
   EXPECT_EQ(root.hungUp(), "order: driver is no driver's name");
-  EXPECT_TRUE(office_.orders.empty() && office_.acts.empty());
+  EXPECT_TRUE(service_.orders.empty() && service_.acts.empty());
 }
 
 }  // namespace

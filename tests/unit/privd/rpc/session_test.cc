@@ -86,9 +86,9 @@ TEST_F(SessionTest, AHoldIsDroppedAlsoAfterTheGroupLeft) {
 
 TEST_F(SessionTest, EnteringAgainIsTheSameSession) {
   ServedPeer plugind(node_, io_);
-  auto door = plugind.door();
+  auto handshake = plugind.handshake();
   const auto enter = [&]() {
-    auto request = door.enterRequest();
+    auto request = handshake.enterRequest();
     request.setProtocol(schema::PROTOCOL);
     return request.send().wait(io_.waitScope).getAnswer().getSession();
   };

@@ -32,7 +32,7 @@ protected:
   }
   void plug(const std::string& address) { plugged_.insert(at(address)); }
 
-  Eyes eyes() {
+  ScanDeps deps() {
     return {.everything =
                 [this]() {
                   KJ_REQUIRE(!broken_, "no sysfs");
@@ -64,7 +64,7 @@ protected:
   bool broken_ = false;
   int looks_ = 0;
   int askedForWriting_ = 0;
-  SnapshotSource source_{timer_, 77, 60 * kj::SECONDS, eyes()};
+  SnapshotSource source_{timer_, 77, 60 * kj::SECONDS, deps()};
 };
 
 TEST_F(SnapshotSourceTest, HasTheFirstGenerationAtOnce) {

@@ -1,0 +1,59 @@
+#include "privd/cli/binding/control_options.h"
+
+#include "ipc/socket/unix_socket.h"
+#include "privd/cli/binding/remote_binding_service.h"
+
+#include <CLI/CLI.hpp>
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace vfiogate {
+
+void addControlOptions(CLI::App& command, ControlOptions& options) {
+  // Later ones win, so that the command line can correct an options file before it.
+  command.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  command.add_option("--socket", options.socket, "the daemon's socket")->capture_default_str();
+  command
+      .add_option("--state-dir", options.local.stateDir,
+                  "without a daemon: what outlives this command")
+      ->capture_default_str();
+  command
+      .add_option("--sysfs", options.local.sysfs,
+                  "without a daemon: the root below which sysfs is found")
+      ->capture_default_str();
+  command
+      .add_option("--dev", options.local.dev,
+                  "without a daemon: the root below which device nodes are looked for")
+      ->capture_default_str();
+  addAuditOption(command, options.local.binding);
+  command
+      .add_option("--options",
+                  "file with more options, such as the daemon's: one a line, without the dashes; "
+                  "those of `privd serve` that mean nothing here are passed over")
+      ->type_name("FILE");
+}
+
+void addChangeOptions(CLI::App& command, ControlOptions& options) {
+  addGuardOptions(command, options.local.binding);
+  command.add_option("--proc", options.proc, "where processes are found that hold a device")
+      ->capture_default_str();
+}
+
+Result<kj::Own<BindingService>, std::string> openBindingService(
+    const ControlOptions& options, const BindingServiceMaker& makeLocal, kj::AsyncIoContext& io) {
+  auto dialled = dialAt(options.socket.c_str());
+  if (dialled) return RemoteBindingService::open(io, kj::mv(dialled).value());
+  const int error = dialled.error().error;
+  if (error == ENOENT || error == ECONNREFUSED) return makeLocal(options.local, io);
+  return Failure{options.socket + ": " + strerror(error) +
+                 (error == EACCES ? ": are you root?" : "")};
+}
+
+AuditPeer thisPeer() {
+  return {"root", getuid(), getpid()};
+}
+
+}  // namespace vfiogate
