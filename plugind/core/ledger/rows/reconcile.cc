@@ -48,9 +48,11 @@ bool absentTwice(const Evidence& evidence) {
 void readSilence(Turn& turn, HolderRecord& record, const CheckpointVersion& version, bool inLook) {
   Evidence& evidence = record.evidence;
   const bool before = version.written < record.answeredWall ||
-                      (evidence.namedIn && version.written <= *evidence.namedIn);
+                      (evidence.namedIn && version.written < *evidence.namedIn);
   if (before) return;
   if (!inLook) return wantLook(turn);
+  // Both within one tick of the clock of file times: which is the later one cannot be told.
+  if (evidence.namedIn && version.written == *evidence.namedIn) return;
   if (!evidence.absentFirst || version.written < *evidence.absentFirst) {
     evidence.absentFirst = version.written;
   }

@@ -96,6 +96,19 @@ TEST_F(LedgerCase, InitOnly) {
   EXPECT_EQ(node.holding(kA), Holding::kFree);
 }
 
+// 5: a pod that ends before List shows it is known to be gone by the next version alone, which may
+// have the file time of the one that named it.
+TEST_F(LedgerCase, SilenceWithinOneTickOfFileTimesIsAReasonToLook) {
+  node.start();
+  hold("p1", "gpu", {kA});
+  node.write();
+  node.forget("p1");
+  node.run(node.ledger.versionRead(node.version(), false, node.now));
+  EXPECT_EQ(node.holding(kA), Holding::kLent) << "proves nothing";
+  node.pass(30s);
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
+}
+
 // 8, I1.
 TEST_F(LedgerCase, KubeletDiesInAllocate) {
   node.start();
