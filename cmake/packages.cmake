@@ -44,6 +44,9 @@ vfiogate_need_pc(absl_strings absl_strings libabsl-dev)
 vfiogate_need_pc(seccomp libseccomp libseccomp-dev)
 vfiogate_need_pc(md libmd libmd-dev)
 vfiogate_need_pc(fuse3 fuse3 "libfuse3-dev fuse3")  # tests only: the simulated sysfs
+include(known_bad)
+vfiogate_refuse_known_bad(${CapnProto_VERSION} ${Protobuf_VERSION})
+
 vfiogate_need_program(CAPNP_TOOL capnp capnproto)
 vfiogate_need_program(CAPNPC_CXX capnpc-c++ capnproto)
 vfiogate_need_program(PROTOC_TOOL protoc protobuf-compiler)

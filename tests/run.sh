@@ -149,6 +149,9 @@ full_default() {
   check "the machine's own places" tests/machines_own_test.sh
   check "stand-in API server" sim/api_server/api_server_test.py
   check "what a build says it is of" tests/supply/build_info_test.py
+  check "versions that the build refuses" tests/supply/known_bad_test.sh
+  check "words" tests/docs/words.py
+  check "comments of public functions" tests/docs/comments.py
   check "budget of the trusted code" tests/budget/trusted_code.py
   check "mutants of the ledger apply, their tests exist" tests/mutants/run.sh --check
 

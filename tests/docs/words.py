@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Refuses words of a private vocabulary in sources and documents, and says the field's own.
+
+A word is added here as soon as nothing uses it any more, so that it does not come back. docs/adr and docs/results.md
+say what was, and are not judged; neither is docs/changes.md, which names what was renamed."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+TREE = pathlib.Path(__file__).resolve().parents[2]
+
+# Pattern -> what is said instead. Of identifiers each part counts: ClaimDesk has "Desk".
+EVERYWHERE = {
+    r"desk(?!top)": "control service, handler, server",
+    r"office": "service, binder",
+    r"letterbox": "task queue",
+    r"turnstile": "concurrency limit",
+    r"nudge": "resend",
+    r"\bbell": "broadcast",
+    r"door": "handshake, listener, connector",
+    r"flap_?rest": "hold-down",
+}
+# Names of types: the words themselves are plain English.
+TYPES = {
+    r"\b(?:struct|class) (?:\w*Parts|Sides|Eyes|Bench)\b": "...Deps",
+    r"\b(?:struct|class) Mention\b": "KubeletEntry",
+    r"\b(?:struct|class) Calm\b": "FastPath",
+}
+NOT_JUDGED = ("docs/adr/", "docs/results.md", "docs/changes.md", "tests/docs/words.py", "tests/fuzz/corpus/", "tests/data/")
+SUFFIXES = (".h", ".cc", ".capnp", ".proto", ".py", ".sh", ".cmake", ".txt", ".md", ".yaml", ".json", ".toml")
+
+
+def faults_in(path: str, text: str) -> list[str]:
+    patterns = EVERYWHERE | (TYPES if path.endswith((".h", ".cc")) else {})
+    return [f"{path}:{number}: '{match.group()}': say {instead}" for number, line in enumerate(text.splitlines(), 1)
+            for pattern, instead in patterns.items() if (match := re.search(pattern, line, re.IGNORECASE))]
+
+
+def check_the_checker() -> None:
+    assert faults_in("a.h", "class ClaimDesk {") and faults_in("a.md", "at the door") and faults_in("a.cc", "struct LoopParts {")
+    assert not faults_in("a.md", "a desktop, its parts, both sides") and not faults_in("a.h", "std::tm parts{};")
+
+
+def main() -> int:
+    check_the_checker()
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=TREE, capture_output=True, text=True, check=True)
+    judged = [path for path in listed.stdout.split()
+              if path.endswith(SUFFIXES) and not path.startswith(NOT_JUDGED) and (TREE / path).is_file()]
+    wrong = [fault for path in judged for fault in faults_in(path, (TREE / path).read_text())]
+    print("\n".join(wrong) if wrong else f"{len(judged)} files keep to the field's words")
+    return 1 if wrong or not judged else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
