@@ -94,3 +94,25 @@ class Lending(OnOneNode):
         seconds = self.wait_offered(CARD, seconds=60)
         self.pods.run(pod_of("next", {CARD: 1}))
         self.measure(f"offered again {seconds:.1f} s after it was closed; the next pod runs with it")
+
+
+class DyingPods(Case):
+    """Three cards of one resource, and pods that end before they open theirs."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.hardware = cls.hardware_of(TREE / "tests/topologies/churn.yaml")
+        configuration = (TREE / "deploy/examples/try.yaml").read_text()
+        patches = [*manifests.simulated(cls.hardware), manifests.configured(configuration)]
+        cls.installation = cls.install(manifests.shipped("base"), patches)
+
+    def test_the_next_pod_gets_another_card(self):
+        wait_for("three cards are offered", lambda: self.node.allocatable(CARD) == 3, seconds=90)
+        began = time.monotonic()
+        for name in ("first", "second"):
+            phase, words = self.pods.outcome(pod_of(name, {CARD: 1}, command="exit 3", nodeName="node"))
+            self.assertNotIn("Allocate", words)
+            wait_for(f"{name} is dead", lambda name=name: self.pods.phase(name) == "Failed", seconds=30, every=0.05)
+        phase, words = self.pods.outcome(pod_of("third", {CARD: 1}, nodeName="node"))
+        self.assertEqual(phase, "Running", words)
+        self.measure(f"the third pod runs {time.monotonic() - began:.1f} s after the first was made, which died at once as the second did")
