@@ -79,9 +79,6 @@ public:
   Effects specUnlinked(const std::string& claimUid, bool unlinked, const Moment& now);
   /// `ours`: the claim exists, with this UID, and is allocated to us.
   Effects claimChecked(const std::string& claimUid, bool ours, const Moment& now);
-  /// While a GetPreferredAllocation runs nothing leaves the resource's frames.
-  Effects pickBegan(const ResourceName& resource, const Moment& now);
-  Effects pickEnded(const ResourceName& resource, const Moment& now);
 
   /// Does what is due. Too early or too often changes nothing.
   Effects tick(const Moment& now);

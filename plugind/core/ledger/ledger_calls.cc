@@ -83,17 +83,6 @@ Effects Ledger::callCancelled(CallId id, const Moment& now) {
   });
 }
 
-Effects Ledger::pickBegan(const ResourceName& resource, const Moment& now) {
-  return handle(now, [&](Turn& /*turn*/) { ++state_.picking[resource]; });
-}
-
-Effects Ledger::pickEnded(const ResourceName& resource, const Moment& now) {
-  return handle(now, [&](Turn& /*turn*/) {
-    int& running = state_.picking[resource];
-    running = std::max(0, running - 1);
-  });
-}
-
 std::optional<Instant> Ledger::nextDeadline() const {
   if (!state_.fastUntil) return wholeDeadline();
   Instant due = *state_.fastUntil;

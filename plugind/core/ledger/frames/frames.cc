@@ -74,10 +74,8 @@ private:
   std::map<std::string, bool>::const_iterator end_;
 };
 
-/// An Allocate or GetPreferredAllocation of the resource runs: nothing may leave.
-bool isPicking(const LedgerState& state, const ResourceName& resource) {
-  const auto picking = state.picking.find(resource);
-  if (picking != state.picking.end() && picking->second > 0) return true;
+/// An Allocate of the resource runs: nothing may leave.
+bool isAllocating(const LedgerState& state, const ResourceName& resource) {
   return std::ranges::any_of(state.calls, [&resource](const auto& entry) {
     return entry.second.kind == CallKind::kAllocate && entry.second.allocate.resource == resource;
   });
@@ -87,7 +85,7 @@ bool isPicking(const LedgerState& state, const ResourceName& resource) {
 bool keepLost(const Turn& turn, const ResourceName& resource, ShownResource& shown,
               const std::map<std::string, bool>& wanted) {
   const std::size_t before = shown.devices.size();
-  const bool picking = isPicking(turn.state, resource);
+  const bool allocating = isAllocating(turn.state, resource);
   WantedWalk walk(wanted);
   for (auto entry = shown.devices.begin(); entry != shown.devices.end();) {
     auto& [id, device] = *entry;
@@ -97,7 +95,7 @@ bool keepLost(const Turn& turn, const ResourceName& resource, ShownResource& sho
       device.lostAt = turn.now.instant;
     }
     const bool over =
-        device.lostAt && turn.now.instant - *device.lostAt >= timing::kFrameStay && !picking;
+        device.lostAt && turn.now.instant - *device.lostAt >= timing::kFrameStay && !allocating;
     if (!over) {
       ++entry;
       continue;
@@ -183,9 +181,9 @@ std::optional<Instant> framesDue(const LedgerState& state) {
     if (!due || candidate < *due) due = candidate;
   };
   for (const auto& [resource, shown] : state.shown) {
-    const bool picking = isPicking(state, resource);
+    const bool allocating = isAllocating(state, resource);
     for (const auto& [id, device] : shown.devices) {
-      if (device.lostAt && !picking) bring(*device.lostAt + timing::kFrameStay);
+      if (device.lostAt && !allocating) bring(*device.lostAt + timing::kFrameStay);
     }
     for (const auto& [id, left] : shown.left) bring(left + timing::kFrameReturn);
   }

@@ -154,7 +154,6 @@ struct LedgerState {
   std::vector<GroupMark> marks;
   std::map<CallId, Call> calls;
   std::map<ResourceName, ShownResource> shown;
-  std::map<ResourceName, int> picking;    ///< GetPreferredAllocations that run
   std::map<IommuGroupId, Instant> asked;  ///< when privd was asked last, outside calls
   bool tellHolds = true;                  ///< even if they are as before: privd is new
   GroupNotes held;                        ///< as last told to privd

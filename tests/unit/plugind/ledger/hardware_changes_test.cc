@@ -178,7 +178,6 @@ TEST_F(LedgerCase, RepresentativeSticks) {
 // 23, T5.
 TEST_F(LedgerCase, FlapDuringPick) {
   node.start();
-  node.run(node.ledger.pickBegan(test::resource("gpu"), node.now));
   node.hardware.remove(kC);
   node.see();
   EXPECT_EQ(node.frame("gpu"), "0000:01:00.0+ 0000:02:00.0-");
@@ -189,17 +188,20 @@ TEST_F(LedgerCase, FlapDuringPick) {
   EXPECT_EQ(node.frame("gpu"), "0000:01:00.0+ 0000:02:00.0+");
 }
 
-// T5: 60 s in the frame, and 10 s away from it; longer while somebody picks.
+// T5: 60 s in the frame, and 10 s away from it; longer while an Allocate runs.
 TEST_F(LedgerCase, WhatLostItsReasonStaysSixtySeconds) {
   node.start();
   node.hardware.remove(kC);
   node.see();
   node.pass(59s);
   EXPECT_EQ(node.frame("gpu"), "0000:01:00.0+ 0000:02:00.0-");
-  node.run(node.ledger.pickBegan(test::resource("gpu"), node.now));
-  node.pass(30s);
-  EXPECT_EQ(node.frame("gpu"), "0000:01:00.0+ 0000:02:00.0-") << "a pick runs";
-  node.run(node.ledger.pickEnded(test::resource("gpu"), node.now));
+  node.answersQuestions = false;
+  const CallId call = node.ask("gpu", {kA});
+  node.pass(1500ms);
+  ASSERT_EQ(node.outcome(call), "waits");
+  EXPECT_EQ(node.frame("gpu"), "0000:01:00.0+ 0000:02:00.0-") << "an Allocate runs";
+  node.pass(1s);
+  ASSERT_EQ(node.outcome(call), "timed-out");
   EXPECT_EQ(node.frame("gpu"), "0000:01:00.0+");
   node.hardware.add(kC, 32);
   node.pass(5s);
