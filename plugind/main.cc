@@ -2,7 +2,7 @@
 
 #include "plugind/cli/ask.h"
 #include "plugind/cli/command_line.h"
-#include "plugind/config/config_file.h"
+#include "plugind/config/config.h"
 #include "plugind/serve.h"
 #include "seccomp/plugind_rules.h"
 #include "seccomp/print_policy.h"

@@ -5,7 +5,7 @@
 #include "privd/audit/head_teller.h"
 #include "privd/base/instance_lock.h"
 #include "privd/base/log_line.h"
-#include "privd/base/split_path.h"
+#include "privd/base/open_file.h"
 #include "privd/bind/binding.h"
 #include "privd/cdi/device_metadata.h"
 #include "privd/rpc/command_socket.h"

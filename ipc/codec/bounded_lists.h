@@ -1,7 +1,7 @@
 #pragma once
 // What every encoder needs: texts and lists that keep to the bounds of the line.
 
-#include "ipc/codec/snapshot_limits.h"
+#include "ipc/codec/limits.h"
 #include "ipc/schema/helper.capnp.h"
 #include "ipc/types/bdf.h"
 

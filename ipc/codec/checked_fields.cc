@@ -1,6 +1,6 @@
 #include "ipc/codec/checked_fields.h"
 
-#include "ipc/codec/snapshot_limits.h"
+#include "ipc/codec/limits.h"
 
 namespace vfiogate {
 

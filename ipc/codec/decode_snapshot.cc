@@ -1,7 +1,7 @@
 #include "ipc/codec/decode_snapshot.h"
 
 #include "ipc/codec/checked_fields.h"
-#include "ipc/codec/snapshot_limits.h"
+#include "ipc/codec/limits.h"
 
 #include <kj/exception.h>
 

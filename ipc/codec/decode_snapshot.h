@@ -4,7 +4,7 @@
 #include "ipc/base/result.h"
 #include "ipc/schema/helper.capnp.h"
 #include "ipc/types/snapshot.h"
-#include "ipc/types/update.h"
+#include "ipc/types/snapshot_delta.h"
 
 #include <map>
 #include <string>

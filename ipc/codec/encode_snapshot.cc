@@ -1,7 +1,7 @@
 #include "ipc/codec/encode_snapshot.h"
 
 #include "ipc/codec/bounded_lists.h"
-#include "ipc/codec/snapshot_limits.h"
+#include "ipc/codec/limits.h"
 
 #include <limits>
 #include <optional>

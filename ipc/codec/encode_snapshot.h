@@ -3,7 +3,7 @@
 
 #include "ipc/schema/helper.capnp.h"
 #include "ipc/types/snapshot.h"
-#include "ipc/types/update.h"
+#include "ipc/types/snapshot_delta.h"
 
 #include <kj/function.h>
 

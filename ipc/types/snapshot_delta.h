@@ -1,6 +1,8 @@
 #pragma once
 // The difference between two snapshots.
 
+#include <cstdint>
+#include <variant>
 #include <vector>
 
 #include "ipc/types/snapshot.h"
@@ -26,5 +28,23 @@ SnapshotDelta diff(const Snapshot& before, const Snapshot& after);
 
 /// The snapshot that `delta` makes of `before`. What is removed and not there is no error.
 Snapshot apply(Snapshot before, const SnapshotDelta& delta);
+
+/// The changes since a generation that the watcher took before.
+struct UpdateDelta {
+  std::uint64_t base = 0;  ///< the generation to which `changes` apply
+  SnapshotDelta changes;
+
+  friend bool operator==(const UpdateDelta&, const UpdateDelta&) = default;
+};
+
+/// The hardware at one generation: the whole of it, or what changed. A generation means nothing
+/// outside its epoch, which is drawn anew at every start of privd.
+struct Update {
+  std::uint64_t epoch = 0;
+  std::uint64_t generation = 0;
+  std::variant<Snapshot, UpdateDelta> content;
+
+  friend bool operator==(const Update&, const Update&) = default;
+};
 
 }  // namespace vfiogate

@@ -5,7 +5,7 @@
 #include "ipc/socket/unix_socket.h"
 #include "netd/base/log_line.h"
 #include "netd/base/plugind_trouble.h"
-#include "netd/dra/api/jitter.h"
+#include "netd/dra/api/api_retry.h"
 
 #include <capnp/message.h>
 #include <capnp/rpc-twoparty.h>

@@ -47,4 +47,8 @@ Result<Config, std::vector<ConfigRemark>> parseConfig(std::string_view text,
 /// back to the same settings.
 std::string printEffective(const Config& config);
 
+/// An empty path means no file: every key at its default. Errors also where the file cannot be read
+/// or is larger than kMaxConfigBytes.
+Result<Config, std::vector<ConfigRemark>> readConfigFile(const std::string& path);
+
 }  // namespace vfiogate

@@ -5,8 +5,8 @@
 
 #include "ipc/base/hex.h"
 #include "ipc/base/kube_names.h"
-#include "plugind/config/dra_review.h"
 #include "plugind/config/schema_words.h"
+#include "plugind/config/settings_review.h"
 #include "plugind/core/refusal.h"
 
 namespace vfiogate {

@@ -4,6 +4,9 @@
 #include "plugind/config/findings.h"
 #include "plugind/core/settings.h"
 
+#include <optional>
+#include <string>
+
 namespace vfiogate {
 
 /// Refuses names that two parts claim; warns of what has no effect or may surprise.
@@ -11,5 +14,17 @@ void reviewSettings(const Settings& settings, Findings& findings);
 
 /// True if some device can match both. May say so of two address patterns that never meet.
 bool mayOverlap(const Selector& left, const Selector& right);
+
+/// Refuses each name that is known to be no CDI kind, whether it is written down, an alias, or made
+/// from the ids that the entry selects; warns where the ids are not known before there is a device,
+/// and of the right that privd has to give.
+void reviewCdiKinds(const Settings& settings, Findings& findings);
+
+/// Refuses resources that nobody could serve; warns of keys without effect.
+void reviewDra(const Settings& settings, Findings& findings);
+
+/// Why settings that are fine by themselves cannot follow those in effect without a restart. Null:
+/// they can. The driver's name is in sockets, slices and specs of claims that run.
+std::optional<std::string> refuseReload(const Settings& inEffect, const Settings& posted);
 
 }  // namespace vfiogate

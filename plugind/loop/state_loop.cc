@@ -2,7 +2,7 @@
 
 #include "plugind/base/log_line.h"
 #include "plugind/config/config.h"
-#include "plugind/config/dra_review.h"
+#include "plugind/config/settings_review.h"
 #include "plugind/control/status_json.h"
 #include "plugind/core/ledger/frames/empty_resources.h"
 #include "plugind/core/ledger/frames/offers.h"

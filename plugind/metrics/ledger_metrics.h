@@ -6,7 +6,6 @@
 // text from outside. docs/metrics.md has them all; a test compares.
 
 #include "plugind/core/ledger/state/effects.h"
-#include "plugind/core/status/discovery_counts.h"
 #include "plugind/core/status/status.h"
 
 #include <prometheus/counter.h>

@@ -1,7 +1,6 @@
 #pragma once
 // The state at one moment as gauges.
 
-#include "plugind/core/status/discovery_counts.h"
 #include "plugind/core/status/status.h"
 
 #include <prometheus/metric_family.h>

@@ -2,7 +2,6 @@
 
 #include "plugind/base/log_line.h"
 #include "plugind/privd/gate_client.h"
-#include "plugind/privd/posted_file.h"
 
 #include <cstring>
 #include <utility>

@@ -1,12 +1,15 @@
 #pragma once
 // Asks privd for the kubelet's sockets: the other side of privd's gate.
 
+#include "ipc/base/result.h"
 #include "ipc/codec/descriptor_channel.h"
 #include "ipc/schema/helper.capnp.h"
 #include "plugind/kubelet/memory_source.h"
 #include "plugind/privd/session_calls.h"
 
+#include <cstdint>
 #include <memory>
+#include <string>
 
 namespace vfiogate {
 
@@ -45,5 +48,10 @@ private:
 };
 
 KubeletIdentity identityOf(schema::FileIdentity::Reader identity);
+
+/// The whole of a file of `size` bytes, as privd says. `fd` (borrowed) is at its beginning. Never
+/// waits: it is a regular file. Error: for people; also if it is above 1 MiB, which privd lets
+/// nothing be.
+Result<std::string, std::string> readPosted(int fd, std::uint32_t size);
 
 }  // namespace vfiogate

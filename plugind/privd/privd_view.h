@@ -9,7 +9,7 @@
 #include "plugind/core/kubelet_memory.h"
 #include "plugind/core/recorded_allocations.h"
 #include "plugind/core/resource/static_specs.h"
-#include "plugind/core/status/discovery_counts.h"
+#include "plugind/core/status/status.h"
 
 #include <kj/async.h>
 

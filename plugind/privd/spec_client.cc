@@ -1,6 +1,5 @@
 #include "plugind/privd/spec_client.h"
 
-#include "plugind/privd/claim_spec_codec.h"
 #include "plugind/privd/spec_codec.h"
 
 #include <utility>

@@ -21,4 +21,12 @@ Result<SpecAnswer, std::string> decode(schema::SpecsAnswer::Reader answer,
 /// None of them is in place, all for the same reason.
 SpecAnswer answerForAll(const std::vector<StaticSpec>& specs, const std::string& trouble);
 
+void encode(const ClaimSpec& spec, schema::ClaimSpec::Builder to);
+
+/// `devices`: as many names are to come.
+Result<std::vector<std::string>, SpecTrouble> decode(schema::ClaimSpecAnswer::Reader answer,
+                                                     std::size_t devices);
+Result<Done, SpecTrouble> decode(schema::UnlinkAnswer::Reader answer);
+Result<std::vector<std::string>, SpecTrouble> decode(schema::ClaimSpecsAnswer::Reader answer);
+
 }  // namespace vfiogate

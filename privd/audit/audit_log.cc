@@ -2,8 +2,7 @@
 
 #include "privd/audit/record_end.h"
 #include "privd/base/open_file.h"
-#include "privd/base/split_path.h"
-#include "privd/base/write_whole.h"
+#include "privd/base/replace_file.h"
 
 #include <kj/debug.h>
 

@@ -5,7 +5,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <dirent.h>
 #include <cerrno>
+#include <string_view>
 
 namespace vfiogate {
 namespace {
@@ -58,6 +60,39 @@ Result<RegularFile, ReadError> openForPeer(const char* path, int flags) {
   auto opened = openRegular(AT_FDCWD, path, flags, 0);
   if (opened && opened->status.st_size > kLargestForPeer) return Failure{ReadError{EFBIG}};
   return opened;
+}
+
+namespace {
+
+constexpr std::size_t kMostNames = 65536;
+
+}  // namespace
+
+Result<std::vector<std::string>, ReadError> directoryNames(kj::AutoCloseFd directory) {
+  const int fd = directory.release();
+  DIR* stream = fdopendir(fd);
+  if (stream == nullptr) {
+    const int error = errno;
+    close(fd);
+    return Failure{ReadError{error}};
+  }
+  std::vector<std::string> names;
+  int error = 0;
+  while (error == 0) {
+    errno = 0;
+    const dirent* entry = readdir(stream);
+    if (entry == nullptr) {
+      error = errno;
+      break;
+    }
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    if (names.size() == kMostNames) error = EOVERFLOW;
+    names.emplace_back(name);
+  }
+  closedir(stream);
+  if (error != 0) return Failure{ReadError{error}};
+  return names;
 }
 
 }  // namespace vfiogate

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace vfiogate {
 
@@ -52,6 +54,22 @@ struct FileIdentity {
 
 inline FileIdentity identityOf(const struct stat& status) {
   return {status.st_ino, nanosecondsOf(status.st_ctim)};
+}
+
+/// The names in a directory that is open for reading, without "." and "..", in no order. EOVERFLOW:
+/// more than 65,536.
+Result<std::vector<std::string>, ReadError> directoryNames(kj::AutoCloseFd directory);
+
+/// A path's directory and last part.
+struct SplitPath {
+  std::string directory;
+  std::string name;
+};
+
+inline SplitPath splitPath(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return {".", path};
+  return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
 }
 
 }  // namespace vfiogate

@@ -1,7 +1,5 @@
 #include "privd/base/replace_file.h"
 
-#include "privd/base/write_whole.h"
-
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -31,6 +29,15 @@ Result<Done, ReadError> replaceFile(int directory, const std::string& temporary,
   // It says nothing to anybody, whether it can be taken away or not.
   [[maybe_unused]] const int ignored = unlinkat(directory, temporary.c_str(), 0);
   return Failure{ReadError{error}};
+}
+
+int writeWhole(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t more = write(fd, text.data(), text.size());
+    if (more < 0 && errno != EINTR) return errno;
+    if (more > 0) text.remove_prefix(static_cast<std::size_t>(more));
+  }
+  return 0;
 }
 
 }  // namespace vfiogate

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace vfiogate {
 
@@ -18,5 +19,8 @@ enum class Synced : std::uint8_t { kFirst, kNever };
 Result<Done, ReadError> replaceFile(int directory, const std::string& temporary,
                                     const std::string& name, const std::string& text, mode_t mode,
                                     Synced synced = Synced::kFirst);
+
+/// 0, or an errno: then nobody knows how much of it is there. `fd` is borrowed, and blocks.
+int writeWhole(int fd, std::string_view text);
 
 }  // namespace vfiogate

@@ -15,4 +15,8 @@ std::string sha256Digits(std::string_view text) {
   return digits;
 }
 
+std::string digestOf(const ResourceName& resource) {
+  return sha256Digits(resource.str()).substr(0, 16);
+}
+
 }  // namespace vfiogate

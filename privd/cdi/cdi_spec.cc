@@ -1,6 +1,6 @@
 #include "privd/cdi/cdi_spec.h"
 
-#include "privd/base/resource_digest.h"
+#include "privd/base/sha256.h"
 
 namespace vfiogate {
 namespace {

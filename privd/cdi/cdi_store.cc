@@ -1,6 +1,6 @@
 #include "privd/cdi/cdi_store.h"
 
-#include "ipc/base/cdi_kind.h"
+#include "ipc/base/resource_name.h"
 #include "privd/base/log_line.h"
 #include "privd/cdi/spec_nodes.h"
 

@@ -1,6 +1,6 @@
 #include "privd/gate/kubelet_gate.h"
 
-#include "privd/base/resource_digest.h"
+#include "privd/base/sha256.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 #include "privd/gate/plugind_config.h"
 
-#include "privd/base/split_path.h"
+#include "privd/base/open_file.h"
 
 #include <cerrno>
 

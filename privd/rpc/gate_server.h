@@ -5,6 +5,7 @@
 #include "ipc/schema/helper.capnp.h"
 #include "privd/gate/kubelet_gate.h"
 
+#include <kj/async.h>
 #include <kj/refcount.h>
 #include <kj/timer.h>
 
@@ -20,5 +21,8 @@ void withdrawDra(const KubeletGate& gate);
 /// `keepsAlive` is dropped with it.
 schema::KubeletGate::Client makeGate(KubeletGate& gate, DescriptorSender& channel, kj::Timer& timer,
                                      kj::Own<kj::Refcounted> keepsAlive);
+
+/// False: the peer does not get it, and it is logged why. Borrows `channel` and `timer`.
+kj::Promise<bool> deliver(DescriptorSender& channel, kj::Timer& timer, DescriptorParcel parcel);
 
 }  // namespace vfiogate

@@ -7,7 +7,6 @@
 #include "privd/rpc/feed.h"
 #include "privd/rpc/gate_server.h"
 #include "privd/rpc/group_controls.h"
-#include "privd/rpc/parcel_delivery.h"
 #include "privd/rpc/spec_server.h"
 
 #include <kj/debug.h>

@@ -1,7 +1,7 @@
 #include "privd/sandbox/landlock_places.h"
 
 #include "privd/base/log_line.h"
-#include "privd/base/split_path.h"
+#include "privd/base/open_file.h"
 #include "privd/options/serve_options.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 #include "privd/scan/snapshot_source.h"
 
 #include "privd/base/log_line.h"
-#include "privd/scan/sysfs_writing.h"
+#include "privd/scan/sysfs_root.h"
 
 #include <kj/debug.h>
 

@@ -1,6 +1,6 @@
 #include "privd/scan/sysfs_root.h"
 
-#include "privd/base/directory_names.h"
+#include "privd/base/open_file.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -123,6 +123,21 @@ bool DevRoot::hasCharacterDevice(const std::string& path) const {
   if (!opened) return false;
   struct stat status = {};
   return fstat(opened->get(), &status) == 0 && S_ISCHR(status.st_mode);
+}
+
+SysfsWriting sysfsWriting(const SysfsRoot& sysfs) {
+  const auto opened = sysfs.openForWriting("bus/pci/drivers_probe");
+  if (opened) return SysfsWriting::kPossible;
+  switch (opened.error().error) {
+    case EROFS:
+      return SysfsWriting::kReadOnly;
+    case EACCES:
+    case EPERM:
+      // Its owner is root, as we are: only a security module refuses that.
+      return SysfsWriting::kDenied;
+    default:
+      return SysfsWriting::kUnknown;
+  }
 }
 
 }  // namespace vfiogate

@@ -2,6 +2,7 @@
 // The only code that opens sysfs, and the only code that looks into /dev.
 
 #include "ipc/base/result.h"
+#include "ipc/types/snapshot.h"
 #include "privd/base/open_file.h"
 
 #include <kj/io.h>
@@ -68,5 +69,8 @@ private:
   explicit DevRoot(kj::AutoCloseFd root) : root_(kj::mv(root)) {}
   kj::AutoCloseFd root_;
 };
+
+/// Opens an attribute that binding needs, and writes nothing.
+SysfsWriting sysfsWriting(const SysfsRoot& sysfs);
 
 }  // namespace vfiogate

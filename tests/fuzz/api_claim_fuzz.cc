@@ -3,7 +3,6 @@
 
 #include "ipc/api/api_codec.h"
 #include "ipc/types/claim_spec.h"
-#include "netd/dra/claims/claim_path.h"
 #include "netd/dra/claims/claim_reader.h"
 #include "netd/dra/claims/claim_report.h"
 #include "tests/fuzz/fuzz_input.h"

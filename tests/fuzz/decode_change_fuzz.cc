@@ -3,7 +3,6 @@
 
 #include "ipc/codec/change_messages.h"
 #include "ipc/codec/limits.h"
-#include "ipc/codec/snapshot_limits.h"
 #include "ipc/types/driver_name.h"
 #include "tests/fuzz/aligned_words.h"
 

@@ -1,12 +1,12 @@
 // Whatever a person or a peer gives for a name: it is refused, or it keeps to its form, and what is
 // written of it reads as the same.
 
-#include "ipc/base/cdi_kind.h"
 #include "ipc/base/hex.h"
 #include "ipc/base/kube_names.h"
+#include "ipc/base/resource_name.h"
 #include "ipc/types/driver_name.h"
 #include "ipc/types/selector.h"
-#include "plugind/core/dra/device_name.h"
+#include "plugind/core/dra/device_attributes.h"
 #include "privd/bind/plan/declaration.h"
 #include "privd/cdi/cdi_spec.h"
 #include "privd/cdi/claim_spec_text.h"

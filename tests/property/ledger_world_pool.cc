@@ -1,6 +1,6 @@
 // What must hold of the pool that claims are allocated from, after every step.
 
-#include "plugind/core/dra/device_name.h"
+#include "plugind/core/dra/device_attributes.h"
 #include "plugind/core/dra/pool_of.h"
 #include "plugind/core/ledger/ledger_view.h"
 #include "tests/property/ledger_world.h"

@@ -1,6 +1,6 @@
 #include "netd/dra/slices/publish_pacing.h"
 
-#include "netd/dra/api/jitter.h"
+#include "netd/dra/api/api_retry.h"
 
 namespace vfiogate {
 

@@ -4,7 +4,7 @@
 #include <set>
 #include <tuple>
 
-#include "plugind/core/dra/device_name.h"
+#include "plugind/core/dra/device_attributes.h"
 
 namespace vfiogate {
 namespace {

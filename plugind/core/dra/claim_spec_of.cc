@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "plugind/core/dra/claim_request.h"
-#include "plugind/core/dra/device_name.h"
+#include "plugind/core/dra/device_attributes.h"
 #include "plugind/core/ledger/frames/claim_lending.h"
 #include "plugind/core/ledger/frames/offers.h"
 #include "plugind/core/ledger/rows/answer.h"

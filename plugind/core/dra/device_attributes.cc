@@ -1,6 +1,7 @@
 #include "plugind/core/dra/device_attributes.h"
 
 #include "ipc/base/hex.h"
+#include "ipc/types/claim_spec.h"
 #include "ipc/types/vfio_nodes.h"
 
 namespace vfiogate {
@@ -71,6 +72,22 @@ Attributes attributesOf(const Snapshot& snapshot, const Bdf& address,
   if (device.group) attributes.emplace("group", std::int64_t{device.group->number()});
   if (device.numaNode) attributes.emplace("numaNode", std::int64_t{*device.numaNode});
   return attributes;
+}
+
+std::string deviceName(const Bdf& address) {
+  return addressWith('-', address);
+}
+
+std::optional<Bdf> deviceAddress(std::string_view name) {
+  constexpr std::size_t kAfterSegment = 8;  // "-17-00-0"
+  if (name.size() <= kAfterSegment) return std::nullopt;
+  std::string text(name);
+  const std::size_t segment = text.size() - kAfterSegment;
+  text[segment] = text[segment + 3] = ':';
+  text[segment + 6] = '.';
+  const auto address = Bdf::parse(text);
+  if (!address || deviceName(*address) != name) return std::nullopt;
+  return *address;
 }
 
 }  // namespace vfiogate

@@ -2,10 +2,13 @@
 // What selectors of claims can ask of a device. docs/dra.md says what each attribute means.
 
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "ipc/api/device_pool.h"
 #include "ipc/base/resource_name.h"
+#include "ipc/types/bdf.h"
 #include "ipc/types/snapshot.h"
 
 namespace vfiogate {
@@ -14,5 +17,11 @@ namespace vfiogate {
 /// device that is not in `snapshot` only its address and resource are.
 std::map<std::string, AttributeValue> attributesOf(const Snapshot& snapshot, const Bdf& address,
                                                    const ResourceName& resource);
+
+/// "0000-17-00-0", a DNS label: the kernel's spelling with '-' for ':' and '.'.
+std::string deviceName(const Bdf& address);
+
+/// Null: not exactly what deviceName() makes.
+std::optional<Bdf> deviceAddress(std::string_view name);
 
 }  // namespace vfiogate

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "plugind/core/dra/device_attributes.h"
-#include "plugind/core/dra/device_name.h"
 #include "plugind/core/dra/device_taint.h"
 #include "plugind/core/ledger/frames/dra_units.h"
 

@@ -1,7 +1,7 @@
 #include "plugind/dra/pool/pool_publisher.h"
 
 #include "plugind/base/log_line.h"
-#include "plugind/core/dra/health_of.h"
+#include "plugind/core/dra/device_health.h"
 #include "plugind/core/dra/pool_of.h"
 #include "plugind/dra/pool/product_names.h"
 

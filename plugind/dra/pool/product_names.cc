@@ -1,6 +1,6 @@
 #include "plugind/dra/pool/product_names.h"
 
-#include "plugind/core/dra/device_name.h"
+#include "plugind/core/dra/device_attributes.h"
 
 #include <string>
 

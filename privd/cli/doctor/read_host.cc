@@ -2,7 +2,7 @@
 
 #include "privd/cli/doctor/tree.h"
 #include "privd/scan/pci_scan.h"
-#include "privd/scan/sysfs_writing.h"
+#include "privd/scan/sysfs_root.h"
 #include "seccomp/landlock.h"
 
 #include <CLI/CLI.hpp>

@@ -2,7 +2,6 @@
 
 #include "ipc/codec/encode_snapshot.h"
 #include "ipc/types/snapshot_delta.h"
-#include "ipc/types/update.h"
 #include "tests/support/played/fake_privd_binder.h"
 #include "tests/support/played/fake_privd_dra.h"
 #include "tests/support/played/fake_privd_gate.h"

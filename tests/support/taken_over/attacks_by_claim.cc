@@ -1,4 +1,4 @@
-#include "plugind/privd/claim_spec_codec.h"
+#include "plugind/privd/spec_codec.h"
 #include "tests/support/played/claim_specs.h"
 #include "tests/support/taken_over/attacks.h"
 #include "tests/support/taken_over/speaker.h"

@@ -1,4 +1,4 @@
-#include "ipc/base/cdi_kind.h"
+#include "ipc/base/resource_name.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "ipc/codec/change_messages.h"
 
-#include "ipc/codec/snapshot_limits.h"
+#include "ipc/codec/limits.h"
 
 #include <gtest/gtest.h>
 

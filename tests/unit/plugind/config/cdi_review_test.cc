@@ -1,6 +1,6 @@
 // What --check-config says of resources that need a CDI spec.
 
-#include "plugind/config/cdi_review.h"
+#include "plugind/config/settings_review.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "plugind/config/config_file.h"
+#include "plugind/config/config.h"
 
 #include "sim/base/temp_dir.h"
 

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "plugind/config/dra_review.h"
+#include "plugind/config/settings_review.h"
 #include "tests/unit/plugind/config/bad_config.h"
 
 namespace vfiogate {

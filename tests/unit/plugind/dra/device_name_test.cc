@@ -1,4 +1,4 @@
-#include "plugind/core/dra/device_name.h"
+#include "plugind/core/dra/device_attributes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "plugind/core/dra/health_of.h"
+#include "plugind/core/dra/device_health.h"
 
 #include "tests/unit/plugind/dra/pool_case.h"
 

@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "plugind/core/dra/device_name.h"
+#include "plugind/core/dra/device_attributes.h"
 #include "plugind/core/dra/pool_of.h"
 #include "tests/unit/plugind/ledger/ledger_case.h"
 

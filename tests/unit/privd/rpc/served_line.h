@@ -4,7 +4,7 @@
 #include "ipc/codec/decode_snapshot.h"
 #include "ipc/codec/limits.h"
 #include "ipc/socket/stream_flags.h"
-#include "ipc/types/update.h"
+#include "ipc/types/snapshot_delta.h"
 #include "privd/rpc/connection.h"
 #include "sim/base/temp_dir.h"
 #include "tests/support/fake_sysfs.h"

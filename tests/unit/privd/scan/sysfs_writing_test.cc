@@ -1,4 +1,4 @@
-#include "privd/scan/sysfs_writing.h"
+#include "privd/scan/sysfs_root.h"
 
 #include "sim/base/temp_dir.h"
 

@@ -1,8 +1,8 @@
-#include "plugind/core/dra/health_of.h"
+#include "plugind/core/dra/device_health.h"
 
 #include <algorithm>
 
-#include "plugind/core/dra/device_name.h"
+#include "plugind/core/dra/device_attributes.h"
 #include "plugind/core/ledger/frames/offers.h"
 
 namespace vfiogate {
