@@ -50,7 +50,7 @@ if [ "$machine" = yes ]; then
     give_up "no qemu-system-x86_64: apt-get install qemu-system-x86" "$works"
   say "booting a virtual machine with an IOMMU and vfio-pci, without KVM: a minute or so"
   status=0
-  tests/machine/run_lending.sh "$programs" lending.sh "${VFIOGATE_TRY_BREAK:-}" || status=$?
+  tests/machine/run_allocation.sh "$programs" allocation.sh "${VFIOGATE_TRY_BREAK:-}" || status=$?
   [ "$status" -ne 77 ] || give_up "the virtual machine cannot be run here, see above" "$works"
   exit "$status"
 fi

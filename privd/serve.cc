@@ -222,10 +222,10 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
   if (policy.plugindRights.cdi) {
     claims.emplace(options.cdiDir, draDirectory(options) + kMetadataDirectory, kubelet, opened.dev);
   }
-  kj::Maybe<LendingBinder&> lendings;
-  if (policy.plugindRights.bind) lendings = binding.lendings();
-  Node node{source,       uevents,    opened.sysfs, opened.dev, kubelet, opened.allocations,
-            opened.lease, config,     cdi,          lendings,   timer,   binding.operators(),
+  kj::Maybe<AllocationBinder&> allocations;
+  if (policy.plugindRights.bind) allocations = binding.allocations();
+  Node node{source,       uevents,    opened.sysfs, opened.dev,  kubelet, opened.allocations,
+            opened.lease, config,     cdi,          allocations, timer,   binding.operators(),
             claims,       places->abi};
   CommandSocket commands(node, io, policy, kj::mv(opened.commands));
   PlugindLink plugind(node, io, policy, options.plugind.c_str(), plugindSocket);

@@ -5,7 +5,7 @@
 #   --load N         processors that stress-ng keeps busy; default: 4; 0: none
 #   --programs DIR   default: build/release/bin
 # The places are those of a mount namespace of its own: the machine keeps nothing of it. Fails if that
-# vfiogate did not go on lending. 77: root, /dev/fuse or stress-ng is missing.
+# vfiogate did not go on allocation. 77: root, /dev/fuse or stress-ng is missing.
 # shellcheck disable=SC2317  # some are called by a trap, some by await
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -68,7 +68,7 @@ await() {
     sleep 0.1
   done
 }
-lends() { "$programs/plugind" status -o metrics --timeout 5000 2>/dev/null | grep -qx 'vfiogate_lending_open 1'; }
+allocates() { "$programs/plugind" status -o metrics --timeout 5000 2>/dev/null | grep -qx 'vfiogate_allocation_open 1'; }
 
 start hardware "$programs/sim-sysfs" mount --topology "$tree/tests/topologies/try.yaml" --dir "$work/hardware" --uevents off
 await test -d "$work/hardware/sys/bus/pci/devices"
@@ -76,9 +76,9 @@ start kubelet "$programs/kubelet-sim" run --dir /var/lib/kubelet
 start plugind "$programs/plugind" --config "$tree/docs/walk/kubevirt.yaml"
 start privd "$programs/privd" serve --sysfs "$work/hardware/sys" --dev "$work/hardware/dev" --uevents off --rescan 1
 daemons="${running[*]:2}"
-if ! await lends; then
+if ! await allocates; then
   tail -n 5 "$work"/*.log >&2
-  echo "tests/beside.sh: the vfiogate beside does not lend" >&2
+  echo "tests/beside.sh: the vfiogate beside does not allocate" >&2
   exit 1
 fi
 if [ "$load" != 0 ]; then start load stress-ng --cpu "$load" --quiet; fi
@@ -93,8 +93,8 @@ for pid in $daemons; do
     exit 1
   fi
 done
-if ! await lends; then
-  echo "tests/beside.sh: the vfiogate beside has stopped lending" >&2
+if ! await allocates; then
+  echo "tests/beside.sh: the vfiogate beside has stopped allocation" >&2
   exit 1
 fi
 exit "$status"

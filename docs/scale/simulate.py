@@ -103,13 +103,13 @@ def sizes() -> None:
 def day() -> None:
     watches = DAY / ((PACE["kWatchLeast"] + PACE["kWatchMost"]) / 2)
     row = "{:>15} {:>13} {:>13} {:>10} {:>9} {:>22} {:>15}".format
-    print(row("lendings a day", "slice writes", "claim writes", "reads", "watches", "writes/s, 10,000 nodes", "of the leases'"))
-    for lendings in (0, 10, 100, 1000):
+    print(row("allocations a day", "slice writes", "claim writes", "reads", "watches", "writes/s, 10,000 nodes", "of the leases'"))
+    for allocations in (0, 10, 100, 1000):
         # Half of them through each path. The plugin's sets a taint and takes it away; a claim is read to be prepared, and
         # read and written for its status.
-        slice_writes, claim_writes, reads = lendings, lendings // 2, lendings
+        slice_writes, claim_writes, reads = allocations, allocations // 2, allocations
         rate = (slice_writes + claim_writes) * NODES / DAY
-        print(row(lendings, slice_writes, claim_writes, reads, f"{watches:.0f}", f"{rate:.1f}",
+        print(row(allocations, slice_writes, claim_writes, reads, f"{watches:.0f}", f"{rate:.1f}",
                   f"{100 * (slice_writes + claim_writes) / (DAY / 10):.1f} %"))
 
 

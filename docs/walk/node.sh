@@ -29,10 +29,10 @@ await() { # COMMAND...: try it until it succeeds, or for so many seconds
   done
 }
 
-lends() { # it lends, and each of its resources is registered
+allocates() { # it allocates, and each of its resources is registered
   local metrics
   metrics=$("$programs/plugind" --listen "$node/plugind/plugind.sock" status -o metrics 2>/dev/null) || return 1
-  grep -qx 'vfiogate_lending_open 1' <<<"$metrics" && grep -q '^vfiogate_resource_registered{.*} 1$' <<<"$metrics" &&
+  grep -qx 'vfiogate_allocation_open 1' <<<"$metrics" && grep -q '^vfiogate_resource_registered{.*} 1$' <<<"$metrics" &&
     ! grep -q '^vfiogate_resource_registered{.*} 0$' <<<"$metrics"
 }
 
@@ -66,10 +66,10 @@ up() { # CONFIG
   chown 64532 "$node/plugind"
   timeout "$life" "$0" serve "$(realpath "$1")" </dev/null >"$node/node.log" 2>&1 &
   echo $! >"$node/pid"
-  if ! await lends; then
+  if ! await allocates; then
     tail -n 5 "$node"/*.log >&2
     down
-    give_up "it does not lend after $patience s"
+    give_up "it does not allocate after $patience s"
   fi
   echo "node: up"
 }

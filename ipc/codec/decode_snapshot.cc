@@ -119,7 +119,7 @@ IommuGroup decodeGroup(schema::Group::Reader in, CheckedFields& fields,
                    .binding = {.bindable = in.getBindable(),
                                .busy = in.getBusy(),
                                .operatorHeld = in.getOperatorHeld(),
-                               .boundForLending = in.getBoundForLending(),
+                               .boundForAllocation = in.getBoundForAllocation(),
                                .stuck = in.getStuck(),
                                .bar = fields.text("bar", in.getBar())}};
   fields.each("members", in.getMembers(), kMaxFunctions, [&](schema::Address::Reader item) {

@@ -119,7 +119,7 @@ void encodeGroup(const IommuGroup& group, schema::Group::Builder out, ControlOf&
   out.setBindable(group.binding.bindable);
   out.setBusy(group.binding.busy);
   out.setOperatorHeld(group.binding.operatorHeld);
-  out.setBoundForLending(group.binding.boundForLending);
+  out.setBoundForAllocation(group.binding.boundForAllocation);
   out.setStuck(group.binding.stuck);
   out.setBar(cut(group.binding.bar));
   KJ_IF_MAYBE (control, controlOf(group)) {

@@ -32,7 +32,7 @@ struct EnterAnswer {
     leased @2 :Void;  # to another plugind, for as long as that lives: ask again later
   }
   lease @3 :UInt64;  # with the session: the one that was shown, or a new one
-  mayBind @4 :Bool;  # with the session: it may have groups bound for a lending
+  mayBind @4 :Bool;  # with the session: it may have groups bound for an allocation
 
   allocated @5 :List(AllocatedGroup);
   # With the session, over a connection that has a descriptor channel: what GroupControl.allocate()
@@ -189,7 +189,7 @@ struct Group {
   bindable @7 :Bool;         # policy and guards would let plugind bind it now
   busy @8 :Bool;             # a change of its drivers runs
   operatorHeld @9 :Bool;     # taken out of offer by an operator
-  boundForLending @10 :Bool; # privd bound it for a lending
+  boundForAllocation @10 :Bool; # privd bound it for an allocation
   stuck @11 :Bool;           # a write for it has not come back
   bar @12 :Text;             # the guard that keeps it from being bindable, and what it saw; or empty
 }
@@ -220,11 +220,11 @@ interface GroupControl {
   # left.
 
   bind @3 () -> (answer :BindAnswer);
-  # Every endpoint of the group ends on a VFIO driver or on none, or all are put back. For a lending:
+  # Every endpoint of the group ends on a VFIO driver or on none, or all are put back. For an allocation:
   # privd's policy and guards decide. Repeatable; what is bound already is done.
 
   giveBack @4 () -> (answer :BindAnswer);
-  # What privd bound for a lending goes back to its host driver, nothing else does. Repeatable.
+  # What privd bound for an allocation goes back to its host driver, nothing else does. Repeatable.
 }
 
 struct BindAnswer {

@@ -25,7 +25,7 @@ enum class Guard : std::uint8_t {
   kNoIommu,    ///< no IOMMU group, or one without isolation
   kMember,     ///< another member of its group cannot be changed
   kInUse,      ///< a device of the group is open
-  kHeld,       ///< plugind has lent the group
+  kHeld,       ///< plugind has allocated the group
   kOperator,   ///< an operator holds the device out of offer
   kPolicy,     ///< --deny matches, or --allow does not
   kUnguarded,  ///< the group's node cannot be held open while it is unbound

@@ -9,9 +9,10 @@ std::vector<NodeObstacle> obstaclesOf(const Snapshot& snapshot, BindingAsked ask
   const bool isolates =
       std::ranges::any_of(snapshot.groups, [](const auto& entry) { return !entry.second.noIommu; });
   if (!snapshot.groups.empty() && !isolates) {
-    found.push_back({"no_iommu",
-                     "VFIO's no-IOMMU mode isolates nothing, so nothing is lent: turn the IOMMU on "
-                     "in firmware and kernel"});
+    found.push_back(
+        {"no_iommu",
+         "VFIO's no-IOMMU mode isolates nothing, so nothing is allocated: turn the IOMMU on "
+         "in firmware and kernel"});
   }
   if (asked == BindingAsked::kNo) return found;
   if (!snapshot.vfioPci) {

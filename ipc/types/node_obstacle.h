@@ -1,5 +1,5 @@
 #pragma once
-// What keeps a whole node from binding or lending devices, whatever the devices are.
+// What keeps a whole node from binding or allocating devices, whatever the devices are.
 
 #include "ipc/types/snapshot.h"
 
@@ -21,7 +21,7 @@ struct NodeObstacle {
 enum class BindingAsked : bool { kNo, kYes };
 
 /// None where everything that could be told is as it should be, nor where nothing is to be bound:
-/// what the host has on a VFIO driver can be lent whatever these say.
+/// what the host has on a VFIO driver can be allocated whatever these say.
 std::vector<NodeObstacle> obstaclesOf(const Snapshot& snapshot, BindingAsked asked);
 
 }  // namespace vfiogate

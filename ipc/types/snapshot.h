@@ -71,12 +71,12 @@ struct PciDevice {
 
 /// Where a group stands with whoever binds. Source: privd itself, not sysfs.
 struct GroupBinding {
-  bool bindable = false;         ///< policy and guards would let plugind bind it now
-  bool busy = false;             ///< a change of its drivers runs
-  bool operatorHeld = false;     ///< taken out of offer by an operator
-  bool boundForLending = false;  ///< privd bound it for a lending
-  bool stuck = false;            ///< a write for it has not come back
-  /// What keeps it from being bound for a lending, by the first guard that refuses: "users:
+  bool bindable = false;            ///< policy and guards would let plugind bind it now
+  bool busy = false;                ///< a change of its drivers runs
+  bool operatorHeld = false;        ///< taken out of offer by an operator
+  bool boundForAllocation = false;  ///< privd bound it for an allocation
+  bool stuck = false;               ///< a write for it has not come back
+  /// What keeps it from being bound for an allocation, by the first guard that refuses: "users:
   /// 0000:01:00.0: module nvidia is used 3 times ...". Empty: nothing, or nobody would bind it.
   std::string bar{};
 

@@ -44,7 +44,7 @@ private:
 };
 
 /// The nodes that reach all of `addresses`. Absent: one of them is not in `snapshot`, cannot be
-/// lent as things stand (viability.h), or lacks a node.
+/// allocated as things stand (viability.h), or lacks a node.
 std::optional<std::vector<std::string>> vfioNodes(const Snapshot& snapshot,
                                                   const std::set<Bdf>& addresses, Backend backend);
 

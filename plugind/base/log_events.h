@@ -1,6 +1,6 @@
 #pragma once
 // The closed list of what plugind's log can say happened. A new name is added here, nowhere else.
-// Lendings and refusals are not here: ledger_journal.h.
+// Allocations and refusals are not here: ledger_journal.h.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@ enum class LogEvent : std::uint8_t {
   kPrivdCame,
   kPrivdWent,
   kUpdateRefused,
-  kLendingOpened,
+  kAllocationOpened,
   kSpecInPlace,
   kSpecMissing,
   kBindingDenied,
@@ -102,8 +102,8 @@ constexpr std::string_view eventName(LogEvent event) {
       return "privd_went";
     case LogEvent::kUpdateRefused:
       return "update_refused";
-    case LogEvent::kLendingOpened:
-      return "lending_opened";
+    case LogEvent::kAllocationOpened:
+      return "allocation_opened";
     case LogEvent::kSpecInPlace:
       return "spec_in_place";
     case LogEvent::kSpecMissing:

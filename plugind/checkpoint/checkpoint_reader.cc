@@ -41,7 +41,7 @@ RecordedDevices entryOf(const json& entry, CheckpointFormat format) {
                            .container = entry["ContainerName"],
                            .resource = entry["ResourceName"],
                            .ids = {},
-                           .lent = annotation(answer, kLentAnnotation),
+                           .allocated = annotation(answer, kAllocatedAnnotation),
                            .ref = annotation(answer, kRefAnnotation)};
   const json& devices = entry["DeviceIDs"];
   if (format == CheckpointFormat::kList) {

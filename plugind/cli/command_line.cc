@@ -76,7 +76,8 @@ void addExplain(CLI::App& app, CommandLine& line) {
 
 void addStatus(CLI::App& app, CommandLine& line) {
   CLI::App* status = app.add_subcommand(
-      "status", "what the running plugind lends to whom, and how it stands with privd and kubelet");
+      "status",
+      "what the running plugind allocates to whom, and how it stands with privd and kubelet");
   addOutputForm(*status, line.form, {"table", "json", "metrics"});
   addAskOptions(*status, line, kPatienceMs);
   status->callback([&line]() { line.act = CommandLine::Act::kStatus; });
@@ -117,7 +118,8 @@ Result<CommandLine, EarlyEnd> readCommandLine(int argc, const char* const* argv,
   }
   CommandLine line{.build = build};
   bool checkConfig = false;
-  CLI::App app("Lends PCI devices to the kubelet's pods, one IOMMU group at a time.", "plugind");
+  CLI::App app("Allocates PCI devices to the kubelet's pods, one IOMMU group at a time.",
+               "plugind");
   app.set_version_flag("--version", std::string(build.text));
   addOptions(app, line, checkConfig);
   CLI::App* policy = app.add_subcommand("policy", "print the system calls that plugind may make");

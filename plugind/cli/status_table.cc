@@ -39,7 +39,7 @@ Ink inkOfHealth(const std::string& health) {
 
 Ink inkOfState(const std::string& state) {
   if (state == "free") return Ink::kGood;
-  return state == "lent" || state == "answered" || state == "taking" ? Ink::kBusy : Ink::kBad;
+  return state == "allocated" || state == "answered" || state == "taking" ? Ink::kBusy : Ink::kBad;
 }
 
 std::vector<Cell> rowOf(const json& device) {
@@ -75,13 +75,16 @@ std::string headline(const json& status) {
   const json& privd = status.at("privd");
   std::string text = "privd ";
   if (privd.at("there").get<bool>()) {
-    text += "there";
+    text += "connected";
   } else {
     text += "away";
     const auto since = privd.find("awayFor");
     if (since != privd.end()) text += " for " + secondsText(since->get<double>());
   }
-  text += " | lending " + textAt(status, "lending") + " | adoption " + textAt(status, "adoption");
+  text += textAt(status, "allocation") == "open" ? " | allocations on" : " | allocations off";
+  const std::string adoption = textAt(status, "adoption");
+  const bool done = adoption == "done";
+  text += done ? " | startup scan done" : " | startup scan " + adoption + " (at most 30 s)";
   return text + "\n";
 }
 
@@ -134,7 +137,8 @@ std::string goneText(const json& status) {
   std::string text;
   for (const json& group : status.at("gone")) {
     for (const json& holder : group.at("holders")) {
-      text += "gone while lent: " + group.at("members").dump() + ", " + holderText(holder) + "\n";
+      text +=
+          "gone while allocated: " + group.at("members").dump() + ", " + holderText(holder) + "\n";
     }
   }
   return text;

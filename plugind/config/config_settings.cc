@@ -146,17 +146,17 @@ ResourceSettings readResource(const plugind_config::Resource& resource, const st
   // An absent selector is the empty one.
   const bool named = resource.has_select();
   entry.select = readSelect(resource.select(), named ? path + ".select" : path, findings);
-  entry.lending.backend = toBackend(resource.backend());
-  entry.lending.groupUnit = toGroupUnit(resource.group_unit());
-  entry.lending.companions = resource.companions() == plugind_config::Resource::ADVERTISE
-                                 ? Companions::kAdvertise
-                                 : Companions::kHide;
-  entry.lending.onAllocate = resource.bind() == plugind_config::Resource::ON_ALLOCATE;
-  entry.lending.returnToOriginal = resource.return_to() == plugind_config::Resource::ORIGINAL;
-  entry.lending.injectCdi = resource.inject() == plugind_config::Resource::CDI;
-  entry.lending.kata = resource.kata();
-  entry.lending.serve = toServe(resource.serve());
-  entry.lending.kubevirtVariable = wantsKubevirt(resource, path, findings);
+  entry.allocation.backend = toBackend(resource.backend());
+  entry.allocation.groupUnit = toGroupUnit(resource.group_unit());
+  entry.allocation.companions = resource.companions() == plugind_config::Resource::ADVERTISE
+                                    ? Companions::kAdvertise
+                                    : Companions::kHide;
+  entry.allocation.onAllocate = resource.bind() == plugind_config::Resource::ON_ALLOCATE;
+  entry.allocation.returnToOriginal = resource.return_to() == plugind_config::Resource::ORIGINAL;
+  entry.allocation.injectCdi = resource.inject() == plugind_config::Resource::CDI;
+  entry.allocation.kata = resource.kata();
+  entry.allocation.serve = toServe(resource.serve());
+  entry.allocation.kubevirtVariable = wantsKubevirt(resource, path, findings);
   return entry;
 }
 

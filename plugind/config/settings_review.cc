@@ -90,15 +90,15 @@ void reviewPrefixes(const Settings& settings, Findings& findings) {
 
 void reviewBinding(const Settings& settings, Findings& findings) {
   for (std::size_t i = 0; i < settings.resources.size(); ++i) {
-    const LendingSettings& lending = settings.resources[i].lending;
-    if (lending.returnToOriginal && !lending.onAllocate) {
+    const AllocationSettings& allocation = settings.resources[i].allocation;
+    if (allocation.returnToOriginal && !allocation.onAllocate) {
       findings.warn(
           entryPath(i) + ".returnTo",
-          "no effect without bind: on-allocate: only what was bound for a lending goes back");
+          "no effect without bind: on-allocate: only what was bound for an allocation goes back");
     }
   }
   if (bindsAny(settings)) {
-    findings.hint("", "privd binds for a lending only with bind among its --plugind-rights");
+    findings.hint("", "privd binds for an allocation only with bind among its --plugind-rights");
   }
 }
 
@@ -202,16 +202,18 @@ void reviewMade(const Settings& settings, const ResourceSettings& entry, const s
 }  // namespace
 
 void reviewCdiKinds(const Settings& settings, Findings& findings) {
-  if (std::ranges::any_of(settings.resources,
-                          [](const ResourceSettings& entry) { return needsSpec(entry.lending); })) {
+  if (std::ranges::any_of(settings.resources, [](const ResourceSettings& entry) {
+        return needsSpec(entry.allocation);
+      })) {
     findings.hint("", "privd writes CDI specs only with cdi among its --plugind-rights");
   }
   for (std::size_t i = 0; i < settings.resources.size(); ++i) {
     const ResourceSettings& entry = settings.resources[i];
-    if (!needsSpec(entry.lending)) continue;
+    if (!needsSpec(entry.allocation)) continue;
     const std::string path = "resources[" + std::to_string(i) + "]";
     if (!entry.name) {
-      reviewMade(settings, entry, path + (entry.lending.injectCdi ? ".inject" : ".kata"), findings);
+      reviewMade(settings, entry, path + (entry.allocation.injectCdi ? ".inject" : ".kata"),
+                 findings);
     } else if (!isCdiKind(*entry.name)) {
       findings.refuse(path + ".name", entry.name->str() +
                                           " is no CDI kind, which inject: cdi and "
@@ -225,11 +227,12 @@ void reviewCdiKinds(const Settings& settings, Findings& findings) {
 namespace {
 
 /// Keys that say how the device plugin hands a device over.
-void reviewUnused(const LendingSettings& lending, const std::string& path, Findings& findings) {
-  if (lending.serve != Serve::kDra) return;
+void reviewUnused(const AllocationSettings& allocation, const std::string& path,
+                  Findings& findings) {
+  if (allocation.serve != Serve::kDra) return;
   const std::string noEffect = "no effect with serve: dra: a claim has a CDI spec of its own";
-  if (lending.injectCdi) findings.warn(path + ".inject", noEffect);
-  if (lending.kata) findings.warn(path + ".kata", noEffect);
+  if (allocation.injectCdi) findings.warn(path + ".inject", noEffect);
+  if (allocation.kata) findings.warn(path + ".kata", noEffect);
 }
 
 }  // namespace
@@ -238,15 +241,15 @@ void reviewDra(const Settings& settings, Findings& findings) {
   const bool named = !settings.dra.driver.empty();
   bool served = false;
   for (std::size_t i = 0; i < settings.resources.size(); ++i) {
-    const LendingSettings& lending = settings.resources[i].lending;
+    const AllocationSettings& allocation = settings.resources[i].allocation;
     const std::string path = "resources[" + std::to_string(i) + "]";
-    if (servesDra(lending) && !named) {
+    if (servesDra(allocation) && !named) {
       findings.refuse(path + ".serve",
                       "nobody serves it through DRA: set dra.driver, such as vfio.vfiogate.dev, or "
                       "serve: plugin");
     }
-    served = served || servesDra(lending);
-    reviewUnused(lending, path, findings);
+    served = served || servesDra(allocation);
+    reviewUnused(allocation, path, findings);
   }
   if (named && !served) {
     findings.warn("dra.driver", "no effect: no resource says serve: dra or serve: both");

@@ -18,7 +18,7 @@ namespace vfiogate {
 /// Where the answers come from; whole documents.
 class ControlSource {
 public:
-  /// With the use of what is lent as it is now.
+  /// With the use of what is allocated as it is now.
   virtual kj::Promise<std::string> statusJson() = 0;
   virtual std::string explainJson(const Bdf& address) const = 0;
   virtual kj::Promise<std::string> metricsText() const = 0;

@@ -35,8 +35,8 @@ std::string_view nameOf(HolderState state) {
   switch (state) {
     case HolderState::kAnswered:
       return "answered";
-    case HolderState::kLent:
-      return "lent";
+    case HolderState::kAllocated:
+      return "allocated";
     case HolderState::kForgotten:
       return "forgotten";
     case HolderState::kLingering:
@@ -109,11 +109,11 @@ ordered_json toJson(const ResourceStatus& resource, const Moment& now) {
   const ResourceFacts& facts = resource.facts;
   ordered_json json{
       {"name", resource.name.str()},
-      {"serve", nameOf(resource.lending.serve)},
-      {"groupUnit", nameOf(resource.lending.groupUnit)},
-      {"inject", resource.lending.injectCdi ? "cdi" : "nodes"},
-      {"kata", resource.lending.kata},
-      {"kubevirt", servesPlugin(resource.lending) && resource.lending.kubevirtVariable},
+      {"serve", nameOf(resource.allocation.serve)},
+      {"groupUnit", nameOf(resource.allocation.groupUnit)},
+      {"inject", resource.allocation.injectCdi ? "cdi" : "nodes"},
+      {"kata", resource.allocation.kata},
+      {"kubevirt", servesPlugin(resource.allocation) && resource.allocation.kubevirtVariable},
       {"registered", isRegistered(facts.state)},
       {"registration", nameOf(facts.state)},
       {"streams", facts.streams},
@@ -144,9 +144,9 @@ ordered_json toJson(const DriverStatus& dra) {
 ordered_json toJson(const PluginStatus& status, const Moment& now) {
   ordered_json json{{"time", utcText(now.seconds())},
                     {"privd", {{"there", status.privdThere}}},
-                    {"lending", status.lendingOpen ? "open" : "closed"},
+                    {"allocation", status.allocationOpen ? "open" : "closed"},
                     {"adoption", status.adopted ? "done"
-                                 : status.begun ? "looking"
+                                 : status.begun ? "running"
                                                 : "waiting"},
                     {"resources", ordered_json::array()},
                     {"gone", ordered_json::array()},

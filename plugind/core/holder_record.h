@@ -42,7 +42,7 @@ struct ClaimName {
 /// How a record keeps its group (ledger.md 2, "holding").
 enum class HolderState : std::uint8_t {
   kAnswered,   ///< granted, not yet named by the kubelet
-  kLent,       ///< named
+  kAllocated,  ///< named
   kForgotten,  ///< a new kubelet process no longer knows it
   kLingering,  ///< let go, still open
 };
@@ -66,12 +66,12 @@ struct Evidence {
   friend bool operator==(const Evidence&, const Evidence&) = default;
 };
 
-/// One lending (ledger.md 2). It follows addresses, not group numbers, which are reused.
+/// One allocation (ledger.md 2). It follows addresses, not group numbers, which are reused.
 struct HolderRecord {
   ResourceName resource;
   std::set<Bdf> ids;      ///< what the kubelet offered in the latest grant
   std::set<Bdf> rest;     ///< of earlier grants of this record, and not offered in the latest
-  std::set<Bdf> members;  ///< every address of the group when it was lent
+  std::set<Bdf> members;  ///< every address of the group when it was allocated
   std::chrono::sys_seconds answeredAt;
   HolderRef ref;
 
@@ -90,7 +90,7 @@ struct HolderRecord {
   std::optional<Instant> unconfirmedSince;  ///< since when hardware cannot tell, after that
   bool byForeignIds = false;  ///< the kubelet knows it by ids that it is not offered by
   bool unlinking = false;     ///< its spec is being unlinked
-  std::string fingerprint;    ///< the hardware as it was lent
+  std::string fingerprint;    ///< the hardware as it was allocated
   /// At most one: the party that the kubelet had let go when it was granted these devices again.
   /// Stands again where the kubelet never names this grant.
   std::vector<HolderRecord> before;

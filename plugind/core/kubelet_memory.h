@@ -26,8 +26,8 @@ struct RecordedDevices {
   std::string container;
   std::string resource;
   std::set<std::string> ids;
-  /// The annotation `vfiogate.dev/lent` of the recorded Allocate answer; absent: none in it.
-  std::optional<std::string> lent;
+  /// The annotation `vfiogate.dev/allocated` of the recorded Allocate answer; absent: none in it.
+  std::optional<std::string> allocated;
   /// The annotation `vfiogate.dev/ref` of it: which grant it was; absent: none in it.
   std::optional<std::string> ref;
 

@@ -31,7 +31,7 @@ enum class Naming : std::uint8_t {
 /// What one device of a resource stands for (ledger.md 8).
 enum class GroupUnit : std::uint8_t {
   kOne,    ///< one device per free group and model, the representative
-  kAll,    ///< every device; the first one lent withdraws the others
+  kAll,    ///< every device; the first one allocated withdraws the others
   kWhole,  ///< one id per group, for all its matching devices
 };
 
@@ -41,41 +41,41 @@ enum class Companions : std::uint8_t {
   kAdvertise,  ///< are offered, for pods that want them instead of the main function
 };
 
-/// Through which of the kubelet's two allocators the devices of a resource are lent.
+/// Through which of the kubelet's two allocators the devices of a resource are allocated.
 enum class Serve : std::uint8_t { kPlugin, kDra, kBoth };
 
-/// How the devices of one entry of `resources` are lent.
-struct LendingSettings {
+/// How the devices of one entry of `resources` are allocated.
+struct AllocationSettings {
   Backend backend = Backend::kAuto;
   bool kubevirtVariable = true;  ///< PCI_RESOURCE_... in the container's environment
   GroupUnit groupUnit = GroupUnit::kOne;
   Companions companions = Companions::kHide;
-  bool onAllocate = false;        ///< a bindable group is lent, and bound in the call
-  bool returnToOriginal = false;  ///< what was bound for a lending goes back to its host driver
+  bool onAllocate = false;        ///< a bindable group is allocated, and bound in the call
+  bool returnToOriginal = false;  ///< what was bound for an allocation goes back to its host driver
   bool injectCdi = false;         ///< CDI names instead of device nodes
   bool kata = false;              ///< a static CDI spec, in which Kata looks its devices up
   Serve serve = Serve::kPlugin;
 
-  friend bool operator==(const LendingSettings&, const LendingSettings&) = default;
+  friend bool operator==(const AllocationSettings&, const AllocationSettings&) = default;
 };
 
-inline bool servesPlugin(const LendingSettings& lending) {
-  return lending.serve != Serve::kDra;
+inline bool servesPlugin(const AllocationSettings& allocation) {
+  return allocation.serve != Serve::kDra;
 }
-inline bool servesDra(const LendingSettings& lending) {
-  return lending.serve != Serve::kPlugin;
+inline bool servesDra(const AllocationSettings& allocation) {
+  return allocation.serve != Serve::kPlugin;
 }
 
 /// A static CDI spec names the devices of such a resource. A claim has a spec of its own.
-inline bool needsSpec(const LendingSettings& lending) {
-  return servesPlugin(lending) && (lending.injectCdi || lending.kata);
+inline bool needsSpec(const AllocationSettings& allocation) {
+  return servesPlugin(allocation) && (allocation.injectCdi || allocation.kata);
 }
 
 /// One entry of `resources`.
 struct ResourceSettings {
   std::optional<ResourceName> name;  ///< absent: prefix and naming rule, one resource per model
   Selector select;
-  LendingSettings lending;
+  AllocationSettings allocation;
 
   friend bool operator==(const ResourceSettings&, const ResourceSettings&) = default;
 };
@@ -111,10 +111,10 @@ struct Settings {
   friend bool operator==(const Settings&, const Settings&) = default;
 };
 
-/// Some resource has its devices bound when they are lent.
+/// Some resource has its devices bound when they are allocated.
 inline bool bindsAny(const Settings& settings) {
   return std::ranges::any_of(settings.resources,
-                             [](const auto& entry) { return entry.lending.onAllocate; });
+                             [](const auto& entry) { return entry.allocation.onAllocate; });
 }
 
 }  // namespace vfiogate

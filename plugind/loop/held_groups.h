@@ -1,5 +1,5 @@
 #pragma once
-// Keeps privd told of the groups that are lent or being lent.
+// Keeps privd told of the groups that are allocated or being allocated.
 
 #include "plugind/core/recorded_allocations.h"
 #include "plugind/privd/privd_view.h"
@@ -23,8 +23,8 @@ public:
   /// This one besides.
   void holdAlso(IommuGroupId group, const std::string& note);
 
-  /// All that is lent is known: privd drops what the plugind before us held, now and whenever it
-  /// comes back.
+  /// All that is allocated is known: privd drops what the plugind before us held, now and whenever
+  /// it comes back.
   void adopted();
 
   /// privd knows nothing of us any more; hold() follows as soon as it is back.

@@ -1,5 +1,5 @@
 #pragma once
-// Every lending, naming, release, lingering and refusal as one JSON object per line.
+// Every allocation, naming, release, lingering and refusal as one JSON object per line.
 
 #include "plugind/core/ledger/state/effects.h"
 

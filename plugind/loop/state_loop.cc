@@ -132,7 +132,7 @@ void StateLoop::applySettings(const Settings& settings) {
 }
 
 void StateLoop::applyHardware(const Snapshot& hardware, ResourceCatalog catalog) {
-  if (!std::exchange(hardwareKnown_, true)) logInfo(LogEvent::kLendingOpened);
+  if (!std::exchange(hardwareKnown_, true)) logInfo(LogEvent::kAllocationOpened);
   HardwareFacts facts = factsOf(hardware, changes_.mayBind());
   facts.bootId = node_.bootId;
   facts.specs = specs_.specs();
@@ -262,8 +262,8 @@ void StateLoop::show(const std::map<ResourceName, Frame>& frames) {
   for (const auto& [name, frame] : frames) {
     AdvertisedResource* resource = resources_.find(name);
     if (resource == nullptr) {
-      const LendingSettings lending = lendingOf(ledger_.state(), name);
-      if (!mayRegister(ledger_.state().hardware.specs, name, lending, frame)) continue;
+      const AllocationSettings allocation = allocationOf(ledger_.state(), name);
+      if (!mayRegister(ledger_.state().hardware.specs, name, allocation, frame)) continue;
       resource = &resources_.start(name);
     }
     resource->show(frame);

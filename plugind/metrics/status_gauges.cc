@@ -12,9 +12,9 @@ using prometheus::MetricFamily;
 using prometheus::MetricType;
 using Labels = std::vector<ClientMetric::Label>;
 
-constexpr std::array kHoldings{Holding::kFree,    Holding::kTaking,    Holding::kAnswered,
-                               Holding::kLent,    Holding::kForgotten, Holding::kLingering,
-                               Holding::kForeign, Holding::kReturning};
+constexpr std::array kHoldings{Holding::kFree,      Holding::kTaking,    Holding::kAnswered,
+                               Holding::kAllocated, Holding::kForgotten, Holding::kLingering,
+                               Holding::kForeign,   Holding::kReturning};
 
 MetricFamily family(const char* name, const char* help, MetricType type = MetricType::Gauge) {
   MetricFamily made;
@@ -49,7 +49,7 @@ void addResources(const PluginStatus& status, std::vector<MetricFamily>& familie
       family("vfiogate_resource_frames_total", "Frames sent on live streams", MetricType::Counter);
   for (const ResourceStatus& resource : status.resources) {
     const std::string name = resource.name.str();
-    const bool wanted = servesPlugin(resource.lending) || isRegistered(resource.facts.state);
+    const bool wanted = servesPlugin(resource.allocation) || isRegistered(resource.facts.state);
     if (!wanted) continue;  // the device plugin has nothing to do with it
     add(registered, {{"resource", name}}, isRegistered(resource.facts.state) ? 1 : 0);
     for (const RegistrationTurn turn : kRegistrationTurns) {
@@ -100,7 +100,8 @@ void addGroups(const PluginStatus& status, std::vector<MetricFamily>& families) 
   }
   const auto disputed =
       std::ranges::count_if(groups, [](const auto& entry) { return entry.second->disputed; });
-  auto held = family("vfiogate_groups_held", "IOMMU groups that somebody has, by who lent them");
+  auto held =
+      family("vfiogate_groups_held", "IOMMU groups that somebody has, by who allocated them");
   for (const bool byClaim : {false, true}) {
     const auto count = std::ranges::count_if(groups, [byClaim](const auto& entry) {
       return std::ranges::any_of(entry.second->holders, [byClaim](const HolderView& holder) {
@@ -149,8 +150,8 @@ std::vector<MetricFamily> gaugesOf(const PluginStatus& status) {
   families.push_back(std::move(build));
   families.push_back(single("vfiogate_privd_there", "1: privd is connected and told the hardware",
                             status.privdThere ? 1 : 0));
-  families.push_back(single("vfiogate_lending_open", "1: requests of the kubelet can be granted",
-                            status.lendingOpen ? 1 : 0));
+  families.push_back(single("vfiogate_allocation_open", "1: requests of the kubelet can be granted",
+                            status.allocationOpen ? 1 : 0));
   families.push_back(single("vfiogate_adopted", "1: all holders are known again after the start",
                             status.adopted ? 1 : 0));
   addResources(status, families);

@@ -129,7 +129,7 @@ void PrivdSession::tellAllocations(schema::EnterAnswer::Reader answer) {
 
 kj::Promise<void> PrivdSession::askEntryLater(kj::Duration pause) {
   if (pause == kFirstPause) {
-    logWarning(LogEvent::kLeaseAwaited, {{"why", "another plugind lends on this node"},
+    logWarning(LogEvent::kLeaseAwaited, {{"why", "another plugind allocates on this node"},
                                          {"then", "waits until that one ends"}});
   }
   return loop_.timer.afterDelay(pause).then(

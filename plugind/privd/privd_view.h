@@ -65,7 +65,7 @@ public:
   virtual kj::Promise<Told> hold(IommuGroupId group, const std::string& note) = 0;
   /// Also for a group that left meanwhile, if it was held over this connection.
   virtual kj::Promise<Told> drop(IommuGroupId group) = 0;
-  /// All that is lent is known and held: privd drops what the plugind before us held.
+  /// All that is allocated is known and held: privd drops what the plugind before us held.
   virtual kj::Promise<Told> adopted() = 0;
 
 protected:
@@ -76,9 +76,9 @@ protected:
 /// change left, but for kPrivdAway; never fail; have no deadline of their own; may be asked again.
 class GroupBinds {
 public:
-  /// To VFIO, for a lending.
+  /// To VFIO, for an allocation.
   virtual kj::Promise<BindOutcome> bind(IommuGroupId group) = 0;
-  /// To the host driver, where privd bound it for a lending.
+  /// To the host driver, where privd bound it for an allocation.
   virtual kj::Promise<BindOutcome> giveBack(IommuGroupId group) = 0;
 
 protected:

@@ -42,10 +42,10 @@ public:
     std::set<Bdf> named;
     for (const Bdf& address : order_.addresses) {
       if (!std::ranges::binary_search(group.members, address)) continue;
-      // A lending is of a whole group, bridges and all, and nobody has named these.
+      // An allocation is of a whole group, bridges and all, and nobody has named these.
       const auto device = into_.snapshot.devices.find(address);
       const bool aside = device != into_.snapshot.devices.end() && standsAside(device->second);
-      if (!aside || by_ != ChangeBy::kLending) named.insert(address);
+      if (!aside || by_ != ChangeBy::kAllocation) named.insert(address);
     }
     Plan plan = order_.kind == ChangeKind::kBind ? bind(group, named) : unbind(group, named);
     const std::set<Bdf> changed = plan.changed();
@@ -53,16 +53,17 @@ public:
         gatherEvidence(deps_.sysfs, deps_.dev, deps_.host, into_.snapshot,
                        order_.kind == ChangeKind::kBind ? changed : std::set<Bdf>());
     const auto isHeld = [this](const Bdf& member) { return deps_.state.holdOf(member) != nullptr; };
-    for (Objection& objection : objectionsTo({.snapshot = into_.snapshot,
-                                .group = group,
-                                .changed = changed,
-                                .named = named,
-                                .kind = order_.kind,
-                                .by = by_,
-                                .facts = evidence.facts,
-                                .lent = by_ == ChangeBy::kLending ? Lent::kNo : lent(group),
-                                .operatorHeld = std::ranges::any_of(group.members, isHeld)},
-                                             deps_.settings, order_.overrides)) {
+    for (Objection& objection :
+         objectionsTo({.snapshot = into_.snapshot,
+         .group = group,
+         .changed = changed,
+         .named = named,
+         .kind = order_.kind,
+         .by = by_,
+         .facts = evidence.facts,
+         .allocated = by_ == ChangeBy::kAllocation ? Allocated::kNo : allocated(group),
+         .operatorHeld = std::ranges::any_of(group.members, isHeld)},
+                      deps_.settings, order_.overrides)) {
       into_.objections.push_back(std::move(objection));
     }
     for (const Bdf& member : group.members) {
@@ -76,9 +77,10 @@ public:
   }
 
 private:
-  Lent lent(const IommuGroup& group) const {
-    if (deps_.allocations.anyOf(group.members)) return Lent::kYes;
-    return deps_.allocations.complete() || deps_.lease.isFree() ? Lent::kNo : Lent::kUnknown;
+  Allocated allocated(const IommuGroup& group) const {
+    if (deps_.allocations.anyOf(group.members)) return Allocated::kYes;
+    return deps_.allocations.complete() || deps_.lease.isFree() ? Allocated::kNo
+                                                                : Allocated::kUnknown;
   }
   Plan bind(const IommuGroup& group, const std::set<Bdf>& named) {
     std::map<Bdf, std::string> wanted;
@@ -108,9 +110,9 @@ private:
     for (const Bdf& member : group.members) {
       Former& known = former[member];
       const BoundDevice* record = deps_.state.boundAt(member);
-      // What a person bound, no lending gives back.
+      // What a person bound, no allocation gives back.
       if (record != nullptr && isStill(*record) &&
-          (by_ != ChangeBy::kLending || record->purpose == BoundFor::kLending)) {
+          (by_ != ChangeBy::kAllocation || record->purpose == BoundFor::kAllocation)) {
         known.record = *record;
         known.sameBoot = record->bootId == deps_.bootId;
         known.driverThere = std::ranges::find(drivers_, record->formerDriver) != drivers_.end();

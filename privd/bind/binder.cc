@@ -19,8 +19,8 @@ BoundFor purposeOf(ChangeBy by) {
       return BoundFor::kHand;
     case ChangeBy::kDeclaration:
       return BoundFor::kDeclaration;
-    case ChangeBy::kLending:
-      return BoundFor::kLending;
+    case ChangeBy::kAllocation:
+      return BoundFor::kAllocation;
   }
   return BoundFor::kHand;
 }
@@ -161,14 +161,15 @@ kj::Promise<ChangeReport> Binder::perform(kj::Own<Change> change) {
       });
 }
 
-/// What a person's bind means beyond itself: it is declared with --keep, and outlives a lending.
+/// What a person's bind means beyond itself: it is declared with --keep, and outlives an
+/// allocation.
 void Binder::keep(Change& change) {
   const ChangeOrder& order = change.request.order;
-  if (order.kind != ChangeKind::kBind || change.request.by == ChangeBy::kLending) return;
+  if (order.kind != ChangeKind::kBind || change.request.by == ChangeBy::kAllocation) return;
   for (const Bdf& address : order.addresses) {
     const BoundDevice* known = deps_.state.boundAt(address);
     Result<Done, StateFailure> kept = Done{};
-    if (known != nullptr && known->purpose == BoundFor::kLending) {
+    if (known != nullptr && known->purpose == BoundFor::kAllocation) {
       BoundDevice owned = *known;
       owned.purpose = purposeOf(change.request.by);
       kept = deps_.state.put(owned);
@@ -272,7 +273,7 @@ void Binder::taskFailed(kj::Exception&& exception) {
           {{"outcome", kj::str("broken")}, {"error", kj::str(exception.getDescription())}});
 }
 
-std::string Binder::barToLending(const IommuGroup& group, const Snapshot& snapshot) const {
+std::string Binder::barToAllocation(const IommuGroup& group, const Snapshot& snapshot) const {
   const std::string policy(nameOf(Guard::kPolicy));
   std::vector<Bdf> endpoints;
   for (const Bdf& member : group.members) {
@@ -287,7 +288,7 @@ std::string Binder::barToLending(const IommuGroup& group, const Snapshot& snapsh
   if (endpoints.empty()) return policy + ": it has no function that could be bound";
   const Assessment assessment = assess(
       assessmentDeps(), ChangeOrder{.kind = ChangeKind::kBind, .addresses = std::move(endpoints)},
-      ChangeBy::kLending, {group.id});
+      ChangeBy::kAllocation, {group.id});
   if (!assessment.nonsense.empty()) return policy + ": " + assessment.nonsense;
   for (const Objection& one : assessment.objections) {
     if (one.overridden) continue;

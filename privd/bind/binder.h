@@ -59,7 +59,7 @@ public:
 
   /// What keeps plugind from having the group bound now, as in GroupBinding; empty: nothing. Reads,
   /// writes nothing.
-  std::string barToLending(const IommuGroup& group, const Snapshot& snapshot) const;
+  std::string barToAllocation(const IommuGroup& group, const Snapshot& snapshot) const;
 
   Result<std::set<IommuGroupId>, std::string> groupsOf(const std::vector<Bdf>& addresses) const {
     return vfiogate::groupsOf(deps_.sysfs, addresses);

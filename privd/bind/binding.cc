@@ -29,7 +29,7 @@ Binding::Binding(const Place& place, BindingDeps parts, const BindingOptions& op
                .changed = [this](const std::set<IommuGroupId>& groups) { changed(groups); }}),
       operators_(binder_, deps_.state, auditOf(deps_),
                  [this](const std::set<IommuGroupId>& groups) { changed(groups); }),
-      lendings_(binder_, deps_.state, auditOf(deps_), place.timer, place.plugindUid) {}
+      allocations_(binder_, deps_.state, auditOf(deps_), place.timer, place.plugindUid) {}
 
 AuditLog* Binding::auditOf(BindingDeps& parts) {
   KJ_IF_MAYBE (log, parts.audit) return log;
@@ -45,15 +45,15 @@ GroupBinding Binding::bindingOf(const Snapshot& snapshot, const IommuGroup& grou
     const BoundDevice* record = deps_.state.boundAt(member);
     binding.operatorHeld = binding.operatorHeld || deps_.state.holdOf(member) != nullptr;
     binding.stuck = binding.stuck || binder_.stuck(member);
-    binding.boundForLending =
-        binding.boundForLending || (record != nullptr && record->purpose == BoundFor::kLending &&
-                                    record->bootId == deps_.bootId && offersVfio(device->second));
+    binding.boundForAllocation = binding.boundForAllocation ||
+                                 (record != nullptr && record->purpose == BoundFor::kAllocation &&
+                                  record->bootId == deps_.bootId && offersVfio(device->second));
     toBind = toBind || (!standsAside(device->second) && !offersVfio(device->second));
   }
   // Asked last, and only where the answer is wanted: it opens disks.
   const bool wanted =
-      place_.lends && toBind && !binding.busy && !binding.stuck && !binding.operatorHeld;
-  if (wanted) binding.bar = binder_.barToLending(group, snapshot);
+      place_.allocates && toBind && !binding.busy && !binding.stuck && !binding.operatorHeld;
+  if (wanted) binding.bar = binder_.barToAllocation(group, snapshot);
   binding.bindable = wanted && binding.bar.empty();
   tellBar(group.id, binding.bar);
   return binding;

@@ -1,10 +1,10 @@
 #pragma once
 // All of binding, put together: for the daemon, and for the command line where none runs.
 
+#include "privd/bind/allocations.h"
 #include "privd/bind/binder.h"
 #include "privd/bind/binding_deps.h"
 #include "privd/bind/declared.h"
-#include "privd/bind/lendings.h"
 #include "privd/bind/operators.h"
 #include "privd/gate/plugind_lease.h"
 #include "privd/state/allocation_records.h"
@@ -25,7 +25,7 @@ public:
     kj::UnixEventPort& port;
     kj::Timer& timer;
     std::uint32_t plugindUid;
-    bool lends;  ///< plugind may have groups bound
+    bool allocates;  ///< plugind may have groups bound
   };
 
   /// Borrows the place.
@@ -40,7 +40,7 @@ public:
   void serve(SnapshotSource& source, std::vector<Selector> declared);
 
   BindingService& operators() { return operators_; }
-  LendingBinder& lendings() { return lendings_; }
+  AllocationBinder& allocations() { return allocations_; }
 
   /// Tells the audit log's head, or why there is none, for as long as the promise is held.
   kj::Promise<void> tellHeads();
@@ -61,7 +61,7 @@ private:
   Writer writer_;
   Binder binder_;
   Operators operators_;
-  Lendings lendings_;
+  Allocations allocations_;
   kj::Maybe<Declared> declared_;
   std::map<IommuGroupId, std::string> toldBars_;  ///< the guard of each that is not bindable
 };

@@ -11,9 +11,9 @@
 
 namespace vfiogate {
 
-/// The file `plugind.lock` in the state directory. Whoever has it locked may lend, and nobody else:
-/// the locked descriptor is handed over and not kept, so the lease ends with the plugind that has
-/// it, and outlives privd. In the file is the ticket by which that plugind is known again.
+/// The file `plugind.lock` in the state directory. Whoever has it locked may allocate, and nobody
+/// else: the locked descriptor is handed over and not kept, so the lease ends with the plugind that
+/// has it, and outlives privd. In the file is the ticket by which that plugind is known again.
 class PlugindLease {
 public:
   /// To be called once, before the lock-down. `ticketsAfter` is drawn at random: no privd before

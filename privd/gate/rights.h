@@ -8,9 +8,9 @@ namespace vfiogate {
 
 struct Rights {
   bool watch = false;    ///< see the hardware
-  bool kubelet = false;  ///< lend it: the kubelet's sockets, and a capability for each group
+  bool kubelet = false;  ///< allocate it: the kubelet's sockets, and a capability for each group
   bool cdi = false;      ///< have static CDI specs written
-  bool bind = false;     ///< have groups bound for a lending, and given back
+  bool bind = false;     ///< have groups bound for an allocation, and given back
   bool operate =
       false;  ///< the operators' control service: change bindings by address. Never plugind's
 

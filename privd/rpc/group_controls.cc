@@ -10,17 +10,17 @@
 namespace vfiogate {
 namespace {
 
-void tell(const LendingAnswer& told, schema::BindAnswer::Builder answer) {
+void tell(const AllocationAnswer& told, schema::BindAnswer::Builder answer) {
   switch (told.outcome) {
-    case LendingAnswer::Outcome::kDone:
+    case AllocationAnswer::Outcome::kDone:
       return answer.setDone();
-    case LendingAnswer::Outcome::kRefused:
+    case AllocationAnswer::Outcome::kRefused:
       return answer.setRefused(told.why);
-    case LendingAnswer::Outcome::kFailed:
+    case AllocationAnswer::Outcome::kFailed:
       return answer.setFailed(told.why);
-    case LendingAnswer::Outcome::kStuck:
+    case AllocationAnswer::Outcome::kStuck:
       return answer.setStuck(told.why);
-    case LendingAnswer::Outcome::kVanished:
+    case AllocationAnswer::Outcome::kVanished:
       return answer.setVanished();
   }
 }
@@ -59,11 +59,11 @@ protected:
   }
 
   kj::Promise<void> bind(BindContext context) override {
-    return make(&LendingBinder::bind, context.getResults().initAnswer(), context);
+    return make(&AllocationBinder::bind, context.getResults().initAnswer(), context);
   }
 
   kj::Promise<void> giveBack(GiveBackContext context) override {
-    return make(&LendingBinder::giveBack, context.getResults().initAnswer(), context);
+    return make(&AllocationBinder::giveBack, context.getResults().initAnswer(), context);
   }
 
 private:
@@ -82,7 +82,7 @@ private:
     if (!news.devices.empty() || !news.groups.empty()) place_.source.hint(news);
   }
 
-  using Change = kj::Promise<LendingAnswer> (LendingBinder::*)(const std::vector<Bdf>&);
+  using Change = kj::Promise<AllocationAnswer> (AllocationBinder::*)(const std::vector<Bdf>&);
 
   /// True if this is still the group that the capability was made for.
   bool isIn(const Snapshot& seen) const {
@@ -99,8 +99,8 @@ private:
     }
     auto changed = isIn(scanGroup(place_.sysfs, place_.dev, id_))
                        ? (place_.binder->*change)(members_)
-                       : LendingAnswer{LendingAnswer::Outcome::kVanished, {}};
-    return changed.then([&source = place_.source, context](const LendingAnswer& told) mutable {
+                       : AllocationAnswer{AllocationAnswer::Outcome::kVanished, {}};
+    return changed.then([&source = place_.source, context](const AllocationAnswer& told) mutable {
       tell(told, context.getResults().getAnswer());
       context.getResults().getAnswer().setGeneration(source.current().generation);
     });

@@ -3,7 +3,7 @@
 
 #include "ipc/schema/helper.capnp.h"
 #include "ipc/types/snapshot.h"
-#include "privd/bind/lending_binder.h"
+#include "privd/bind/allocation_binder.h"
 #include "privd/scan/snapshot_source.h"
 #include "privd/scan/sysfs_root.h"
 #include "privd/state/allocation_records.h"
@@ -23,7 +23,7 @@ public:
     AllocationRecords& records;
     AllocationRecords::Session session;  ///< for which the groups are allocated
     SnapshotSource& source;
-    LendingBinder* binder;  ///< null: without the right to bind
+    AllocationBinder* binder;  ///< null: without the right to bind
   };
 
   explicit GroupControls(Place place) : place_(place) {}

@@ -29,7 +29,7 @@ struct Peer : kj::Refcounted {
                   binderFor(node, service.rights)}) {}
 
   /// Null: the connection may not have groups bound.
-  static LendingBinder* binderFor(Node& node, const Rights& rights) {
+  static AllocationBinder* binderFor(Node& node, const Rights& rights) {
     KJ_IF_MAYBE (binder, node.binder) return rights.bind ? binder : nullptr;
     return nullptr;
   }

@@ -3,8 +3,8 @@
 
 #include "ipc/codec/descriptor_channel.h"
 #include "ipc/schema/helper.capnp.h"
+#include "privd/bind/allocation_binder.h"
 #include "privd/bind/binding_service.h"
-#include "privd/bind/lending_binder.h"
 #include "privd/cdi/cdi_store.h"
 #include "privd/cdi/claim_store.h"
 #include "privd/gate/kubelet_gate.h"
@@ -30,9 +30,9 @@ struct Node {
   KubeletGate& kubelet;
   AllocationRecords& records;
   PlugindLease& lease;
-  kj::Maybe<PlugindConfig&> config;  ///< to be watched for plugind
-  kj::Maybe<CdiStore&> cdi;          ///< null: plugind has not the right
-  kj::Maybe<LendingBinder&> binder;  ///< null: plugind has not the right
+  kj::Maybe<PlugindConfig&> config;     ///< to be watched for plugind
+  kj::Maybe<CdiStore&> cdi;             ///< null: plugind has not the right
+  kj::Maybe<AllocationBinder&> binder;  ///< null: plugind has not the right
   kj::Timer& timer;
   kj::Maybe<BindingService&> bindingService = nullptr;  ///< null: no bindings are changed by hand
   kj::Maybe<ClaimStore&> claims = nullptr;              ///< null: plugind has not the right

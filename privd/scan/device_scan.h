@@ -12,7 +12,7 @@ namespace vfiogate {
 inline constexpr const char* kPciDevices = "bus/pci/devices";
 /// Below a device's directory, made by a driver that offers VFIO.
 inline constexpr const char* kVfioDevDirectory = "vfio-dev";
-/// Below the directory of a device that is lent in parts.
+/// Below the directory of a device that is allocated in parts.
 inline constexpr const char* kMediatedTypes = "mdev_supported_types";
 
 /// Null: the device is not there, or not any more. What could not be read of one that is there is a

@@ -10,7 +10,8 @@
 namespace vfiogate {
 namespace {
 
-/// True if nothing says whether the device's driver offers VFIO, or whether parts of it are lent.
+/// True if nothing says whether the device's driver offers VFIO, or whether parts of it are
+/// allocated.
 bool useUnclear(const PciDevice& device) {
   return std::ranges::any_of(device.problems, [](const AttributeProblem& problem) {
     return problem.attribute == kVfioDevDirectory || problem.attribute == "driver" ||

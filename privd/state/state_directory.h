@@ -21,8 +21,8 @@ struct DeviceIdentity {
   friend bool operator==(const DeviceIdentity&, const DeviceIdentity&) = default;
 };
 
-enum class BoundFor : std::uint8_t { kHand, kDeclaration, kLending };
-std::string_view nameOf(BoundFor purpose);  ///< "hand", "declaration", "lending"
+enum class BoundFor : std::uint8_t { kHand, kDeclaration, kAllocation };
+std::string_view nameOf(BoundFor purpose);  ///< "hand", "declaration", "allocation"
 
 /// A device that privd bound to a VFIO driver, with what was there before.
 struct BoundDevice {

@@ -11,7 +11,7 @@ namespace vfiogate {
 namespace {
 
 constexpr std::size_t kLongestReason = 200;
-constexpr std::array<std::string_view, 3> kPurposes{"hand", "declaration", "lending"};
+constexpr std::array<std::string_view, 3> kPurposes{"hand", "declaration", "allocation"};
 
 struct Field {
   std::string_view key;

@@ -1,6 +1,6 @@
 #include "sim/base/process_status.h"
+#include "sim/node/allocation_steps.h"
 #include "sim/node/held_card.h"
-#include "sim/node/lending_steps.h"
 #include "sim/node/machine_hardware.h"
 #include "sim/node/shown.h"
 #include "sim/node/tour.h"
@@ -116,7 +116,7 @@ std::vector<TourStep> machineTour() {
        [handedOut](Node& node, bool broken) { return allocate(node, broken, handedOut); }},
       {"opened", "the handed-out group is opened, ids are read through VFIO",
        [handedOut](Node&, bool broken) { return openDevice(broken, handedOut); }}};
-  for (TourStep& step : lendingSteps(sharedCards, realUser())) steps.push_back(step);
+  for (TourStep& step : allocationSteps(sharedCards, realUser())) steps.push_back(step);
   return steps;
 }
 

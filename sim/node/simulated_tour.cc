@@ -1,4 +1,4 @@
-#include "sim/node/lending_steps.h"
+#include "sim/node/allocation_steps.h"
 #include "sim/node/shown.h"
 #include "sim/node/tour.h"
 
@@ -120,7 +120,7 @@ std::vector<TourStep> simulatedTour() {
       {"bound-late", "a second card is bound to vfio-pci: a frame on the same stream", bindLate},
       {"new-model", "a model not seen before is plugged in: a resource of its own", plugNewModel},
       {"allocated", "a pod asks for a card and gets the nodes of its group", allocate}};
-  for (TourStep& step : lendingSteps(sharedNics, simulatedUser())) steps.push_back(step);
+  for (TourStep& step : allocationSteps(sharedNics, simulatedUser())) steps.push_back(step);
   return steps;
 }
 

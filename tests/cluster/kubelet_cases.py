@@ -3,7 +3,7 @@
 import shutil
 import time
 
-from lending_cases import OTHER_SLOT, SLOT, SLOT_ADDRESS, OnOneNode
+from allocation_cases import OTHER_SLOT, SLOT, SLOT_ADDRESS, OnOneNode
 from node import DEVICE_PLUGINS
 from pods import pod_of
 from waiting import wait_for
@@ -17,7 +17,7 @@ class Kubelet(OnOneNode):
         back = self.node.restart_kubelet(how)
         began = time.monotonic()
         wait_for("the resources are there again", lambda: self.node.counted("capacity").get(SLOT) == 1, seconds=60)
-        wait_for("what is lent counts", lambda: self.node.allocatable(SLOT) == 1, seconds=60)
+        wait_for("what is allocated counts", lambda: self.node.allocatable(SLOT) == 1, seconds=60)
         self.measure(f"the kubelet answers {back:.1f} s after its start, what is offered is right {time.monotonic() - began:.1f} s later")
         self.pods.wait_running("vm")
         after = self.pods.find("vm")["status"]["containerStatuses"][0]
@@ -25,7 +25,7 @@ class Kubelet(OnOneNode):
         phase, words = self.pods.outcome(pod_of("sibling", {OTHER_SLOT: 1}, nodeName="node"))
         self.assertEqual(phase, "Failed", words)
         self.assertEqual(self.node.allocatable(OTHER_SLOT), 0)
-        self.assertEqual(self.installation.group_states()[SLOT_ADDRESS], "lent")
+        self.assertEqual(self.installation.group_states()[SLOT_ADDRESS], "allocated")
         self.pods.end("vm")
         self.wait_offered(SLOT, OTHER_SLOT, seconds=60)
 

@@ -32,7 +32,7 @@ def order_of_calls(kubelet: Kubelet):
 
 def refused(kubelet: Kubelet):
     kubelet.plugin("dev-a")
-    kubelet.recorder.ask("refuse", "allocate", "0", "0000:01:00.0, group 12: lent")
+    kubelet.recorder.ask("refuse", "allocate", "0", "0000:01:00.0, group 12: allocated")
     yield "outcome", kubelet.run(kubelet.pod("vm", ("compute", 1)))
     yield "List", kubelet.listed()
     yield "checkpoint", kubelet.remembered()

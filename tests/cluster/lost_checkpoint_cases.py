@@ -6,7 +6,7 @@ import datetime
 import itertools
 import time
 
-from lending_cases import OTHER_SLOT, SLOT, SLOT_ADDRESS, SLOT_NODE, OnOneNode
+from allocation_cases import OTHER_SLOT, SLOT, SLOT_ADDRESS, SLOT_NODE, OnOneNode
 from pods import TOO_BUSY, StaticPod, pod_of
 from waiting import TooLong, wait_for
 

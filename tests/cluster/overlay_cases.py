@@ -42,7 +42,7 @@ class Overlays(Case):
         to.write_text(self.node.run(helm_program(self), *words))
         return to
 
-    def lends(self, overlay: str, by_chart: bool = False) -> None:
+    def allocates(self, overlay: str, by_chart: bool = False) -> None:
         self.bring_up(overlay, by_chart)
         resource, variable = ASKED[overlay]
         wait_for("the card is offered", lambda: self.node.allocatable(resource) == 1, seconds=60)
@@ -51,34 +51,34 @@ class Overlays(Case):
         self.measure(f"{'chart' if by_chart else 'kustomize'}, {overlay}: a pod runs with its device after {seconds:.1f} s")
 
     def test_kubevirt(self):
-        self.lends("kubevirt")
+        self.allocates("kubevirt")
 
     def test_nvidia_names(self):
-        self.lends("nvidia-names")
+        self.allocates("nvidia-names")
 
     def test_cdi(self):
-        self.lends("cdi")
+        self.allocates("cdi")
 
     def test_on_allocate(self):
-        self.lends("on-allocate")
+        self.allocates("on-allocate")
 
     def test_node_classes(self):
-        self.lends("node-classes")
+        self.allocates("node-classes")
 
     def test_chart_s_kubevirt(self):
-        self.lends("kubevirt", by_chart=True)
+        self.allocates("kubevirt", by_chart=True)
 
     def test_chart_s_nvidia_names(self):
-        self.lends("nvidia-names", by_chart=True)
+        self.allocates("nvidia-names", by_chart=True)
 
     def test_chart_s_cdi(self):
-        self.lends("cdi", by_chart=True)
+        self.allocates("cdi", by_chart=True)
 
     def test_chart_s_on_allocate(self):
-        self.lends("on-allocate", by_chart=True)
+        self.allocates("on-allocate", by_chart=True)
 
     def test_chart_s_node_classes(self):
-        self.lends("node-classes", by_chart=True)
+        self.allocates("node-classes", by_chart=True)
 
     def test_chart_s_dra(self):
         installation = self.bring_up("dra", by_chart=True)

@@ -23,7 +23,7 @@ class Pages(Case):
         tree, tools = self.somewhere("tree"), self.somewhere("tools")
         blocks.copy_tree(blocks.listed_files(), self.programs, tree)
         self.put_hardware_into(tree / "deploy/kubernetes/base/kustomization.yaml", hardware)
-        self.lend_tools(tools, hardware)
+        self.allocate_tools(tools, hardware)
         self.addCleanup(self.node.forget)
         self.addCleanup(self.node.kubectl, "delete", "-k", tree / "deploy/kubernetes/base", "--ignore-not-found")
         began = time.monotonic()
@@ -41,7 +41,7 @@ class Pages(Case):
         self.assertNotIn("patches:", text)
         kustomization.write_text(f"{text}patches: {json.dumps(manifests.simulated(hardware))}\n")
 
-    def lend_tools(self, tools: pathlib.Path, hardware: Hardware) -> None:
+    def allocate_tools(self, tools: pathlib.Path, hardware: Hardware) -> None:
         """What the page takes from the host and from a registry: driverctl, which binds simulated hardware here, and busybox."""
         tools.mkdir()
         driverctl = tools / "driverctl"

@@ -20,7 +20,7 @@ LEVEL = "pod-security.kubernetes.io/enforce"
 class Seccomp(Case):
     long = True
 
-    def lends(self, patches: list[dict], components: list[str] = ()):
+    def allocates(self, patches: list[dict], components: list[str] = ()):
         hardware = self.hardware_of(topology("try"), keep=self.addCleanup)
         installation = self.install(manifests.shipped("kubevirt"), [*manifests.simulated(hardware), *patches], components, keep=self.addCleanup)
         wait_for("a card is offered", lambda: self.node.allocatable(CARD) == 1, seconds=60)
@@ -38,20 +38,20 @@ class Seccomp(Case):
         return found
 
     def test_runtime_default(self):
-        found = self.filters(self.lends([]))
+        found = self.filters(self.allocates([]))
         self.measure(f"RuntimeDefault: {found}")
         self.assertTrue(all(count >= 2 for count in found.values()), found)
 
     def test_our_own_profiles(self):
         self.node.run(TREE / "deploy/seccomp/render.sh", self.programs, PROFILES / "vfiogate")
         self.addCleanup(shutil.rmtree, PROFILES)
-        found = self.filters(self.lends([], ["seccomp"]))
+        found = self.filters(self.allocates([], ["seccomp"]))
         self.measure(f"Localhost: {found}")
         self.assertTrue(all(count >= 2 for count in found.values()), found)
 
     def test_unconfined(self):
         change = [{"op": "replace", "path": "/spec/template/spec/securityContext/seccompProfile", "value": {"type": "Unconfined"}}]
-        found = self.filters(self.lends([{"target": {"kind": "DaemonSet"}, "patch": json.dumps(change)}]))
+        found = self.filters(self.allocates([{"target": {"kind": "DaemonSet"}, "patch": json.dumps(change)}]))
         self.measure(f"Unconfined: {found}")
         self.assertTrue(all(count >= 1 for count in found.values()), found)
 

@@ -7,7 +7,7 @@ from api_client import Refused
 from case import Case
 from hardware import topology
 from installation import NAMESPACE, PODS
-from lending_cases import CARD, OTHER_SLOT, SLOT, SLOT_ADDRESS, OnOneNode
+from allocation_cases import CARD, OTHER_SLOT, SLOT, SLOT_ADDRESS, OnOneNode
 from pods import pod_of
 from waiting import wait_for
 
@@ -30,7 +30,7 @@ class Update(OnOneNode):
         self.measure(f"rolled out in {time.monotonic() - began:.1f} s with two pods on their devices")
         self.assertNotEqual(self.installation.name(), old)
         states = self.installation.group_states()
-        self.assertEqual((states[SLOT_ADDRESS], states["0000:01:00.0"]), ("lent", "lent"))
+        self.assertEqual((states[SLOT_ADDRESS], states["0000:01:00.0"]), ("allocated", "allocated"))
         phase, words = self.pods.outcome(pod_of("sibling", {OTHER_SLOT: 1}, nodeName="node"))
         self.assertEqual(phase, "Failed", words)
         after = {name: self.pods.find(name)["status"]["containerStatuses"][0]["containerID"] for name in before}

@@ -21,6 +21,7 @@ EVERYWHERE = {
     r"\bbell": "broadcast",
     r"door": "handshake, listener, connector",
     r"flap_?rest": "hold-down",
+    r"(?<![a-z])(?:lend(?:s|ing|ings|able)?|lent)(?![a-z])": "allocate, allocation",
 }
 # Names of types: the words themselves are plain English.
 TYPES = {

@@ -21,7 +21,7 @@ inline std::unique_ptr<test::LedgerNode> kubeletNode() {
   node->hardware.add("0000:01:00.0", 1);
   node->hardware.add("0000:01:00.1", 1);
   node->hardware.add("0000:02:00.0", 2).numaNode = 1;
-  node->offer("vendor=10de", "gpu").lending.groupUnit = GroupUnit::kAll;
+  node->offer("vendor=10de", "gpu").allocation.groupUnit = GroupUnit::kAll;
   node->settings.dra.driver = kFuzzedDriver;
   node->start();
   return node;

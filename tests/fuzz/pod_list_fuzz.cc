@@ -1,5 +1,5 @@
 // Whatever the kubelet lists of pods: reading ends, names no pod that it does not name, and the
-// ledger lends nothing less for it than before to whoever holds it.
+// ledger allocates nothing less for it than before to whoever holds it.
 
 #include "plugind/kubelet/pod_list_call.h"
 #include "proto/podresources.pb.h"

@@ -122,7 +122,7 @@ class Overlays(Case):
 
 class Ends(Case):
     def test_each_container_comes_back_and_the_card_stays_held(self):
-        # A plugind that has started anew asks the kubelet who has what before it lends anything.
+        # A plugind that has started anew asks the kubelet who has what before it allocates anything.
         node, pod = self.stack(topology=self.cards(4))
         self.assert_admitted(node, "vm-1")
         for name in pod.pod.containers:
@@ -134,7 +134,7 @@ class Ends(Case):
                 self.assert_admitted(node, f"vm-after-{name}")
                 await_that("ready again", pod.is_ready)
                 now = holders(pod)
-                self.assertEqual(now, dict.fromkeys(now, ["lent"]))
+                self.assertEqual(now, dict.fromkeys(now, ["allocated"]))
                 self.assertEqual(len(now), len(held) + 1)
                 self.assertLess(held.keys(), now.keys())
 

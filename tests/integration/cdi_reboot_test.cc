@@ -16,7 +16,7 @@ TEST_F(Cdi, RebootWithNewNumbersStartsByName) {
   const std::string id = admit("p1").ids.at(0);
   ASSERT_EQ(startContainer("p1"), "") << said();
   powerOff();
-  // The two change places: the number that the pod was lent is another device's now.
+  // The two change places: the number that the pod was allocated is another device's now.
   node_->hardware.setGroup(kA, 40);
   node_->hardware.setGroup(kB, 41);
   node_->hardware.setGroup(kA, 8);
@@ -47,7 +47,8 @@ TEST_F(Cdi, RebootWithTheSameNumbersStarts) {
   reboot("inject: cdi");
   ASSERT_TRUE(node_->kubelet.shows(kGpu, {kA, kB})) << said();
   EXPECT_EQ(startContainer("p1"), "") << said();
-  EXPECT_THAT(admit("p2").response.annotations().at("vfiogate.dev/lent"), HasSubstr("b11111111-"));
+  EXPECT_THAT(admit("p2").response.annotations().at("vfiogate.dev/allocated"),
+              HasSubstr("b11111111-"));
 }
 
 TEST_F(Cdi, RebootWithOtherHardwareAtTheAddressIsRefused) {

@@ -22,7 +22,7 @@ TEST_F(Cdi, APodGetsNamesThatTheSpecResolves) {
   EXPECT_THAT(namesOf(granted), ElementsAre(kGpu + "=" + id));
   EXPECT_THAT(nodesOf(granted), IsEmpty());
   EXPECT_EQ(granted.response.envs().at("PCI_RESOURCE_VFIOGATE_DEV_GPU"), id);
-  EXPECT_THAT(granted.response.annotations().at("vfiogate.dev/lent"), HasSubstr(id));
+  EXPECT_THAT(granted.response.annotations().at("vfiogate.dev/allocated"), HasSubstr(id));
   EXPECT_THAT(resolveGpu(id),
               ElementsAre("/dev/vfio/vfio", id == kA ? "/dev/vfio/7" : "/dev/vfio/8"));
   EXPECT_EQ(startContainer("p1"), "") << said();

@@ -57,7 +57,7 @@ TEST_F(GroupUnits, AllWithdrawsTheSiblingsInEveryResourceOnLiveStreams) {
   EXPECT_TRUE(shows(kSounds, {}, {kSound})) << node_->said();
   for (const auto& [resource, id] : {std::pair{kCards, kA}, std::pair{kSounds, kSound}}) {
     node_->kubelet.offer(resource, {id}, error);
-    EXPECT_THAT(error, HasSubstr("group-lent"));
+    EXPECT_THAT(error, HasSubstr("group-allocated"));
     EXPECT_THAT(error, HasSubstr("ref="));
     EXPECT_EQ(node_->kubelet.streamsEnded(resource), 0U);
   }
@@ -69,7 +69,7 @@ TEST_F(GroupUnits, WholeIsOneIdWithAllOfTheGroupsDevices) {
   std::string error;
   const auto granted = node_->kubelet.offer(kCards, {kA}, error);
   ASSERT_EQ(error, "") << node_->said();
-  EXPECT_TRUE(node_->tells("lent", kA)) << node_->said();
+  EXPECT_TRUE(node_->tells("allocated", kA)) << node_->said();
   EXPECT_EQ(granted.response.envs().at("PCI_RESOURCE_VFIOGATE_DEV_CARDS"), kA);
   EXPECT_EQ(granted.response.devices_size(), 2) << "/dev/vfio/vfio and the group's node";
 }

@@ -49,7 +49,7 @@ TEST_F(PlugindStatus, TellsWhoHoldsADeviceAndWhatWasRefused) {
   ASSERT_FALSE(allocate({kSibling}).status.ok());
   const json told = status();
   EXPECT_EQ(told.at("privd").at("there"), true);
-  EXPECT_EQ(told.at("lending"), "open");
+  EXPECT_EQ(told.at("allocation"), "open");
   const json& resource = told.at("resources").at(0);
   EXPECT_EQ(resource.at("name"), kResource);
   EXPECT_EQ(resource.at("registered"), true);
@@ -66,7 +66,7 @@ TEST_F(PlugindStatus, TellsWhoHoldsADeviceAndWhatWasRefused) {
 }
 
 // Opening a device is no event: privd's next rescan may be a minute away.
-TEST_F(PlugindStatus, LooksAtWhatIsLentBeforeItAnswers) {
+TEST_F(PlugindStatus, LooksAtWhatIsAllocatedBeforeItAnswers) {
   startAll();
   ASSERT_TRUE(allocate({kFirst}).status.ok());
   const unsigned looks = privd_->looks();
@@ -81,7 +81,7 @@ TEST_F(PlugindStatus, SaysThatPrivdIsAway) {
   EXPECT_EQ(status().at("privd").at("there"), false);
   const auto table = ask({"status", "--timeout", "30000"});
   EXPECT_EQ(table.code, 0);
-  EXPECT_THAT(table.said, HasSubstr("privd away | lending closed | adoption waiting"));
+  EXPECT_THAT(table.said, HasSubstr("privd away | allocations off | startup scan waiting"));
 }
 
 TEST_F(PlugindStatus, ExplainsADevice) {

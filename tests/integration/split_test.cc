@@ -92,7 +92,7 @@ TEST_F(Split, ADirectoryOfTheKubeletsThatIsMadeAnewEndsPrivdWhichIsWellOnceItIsB
   EXPECT_TRUE(node_->kubelet.shows(kGpus, {"0000:01:00.0", "0000:02:00.0"})) << said();
 }
 
-TEST_F(Split, I1_AGroupIsNeverLentTwice) {
+TEST_F(Split, I1_AGroupIsNeverAllocatedTwice) {
   node_->hardware.add({.address = "0000:01:00.2", .device = 0x2684, .classCode = 0x030000});
   startAll();
   std::string error;
@@ -132,7 +132,7 @@ TEST_F(Split, I3_AnOpenGroupIsRefused) {
   EXPECT_TRUE(node_->kubelet.shows(kGpus, {"0000:01:00.0"}, {"0000:02:00.0"})) << said();
 }
 
-TEST_F(Split, I3_WithoutPrivdFramesStandAndLendingIsRefused) {
+TEST_F(Split, I3_WithoutPrivdFramesStandAndAllocationIsRefused) {
   startAll();
   node_->killPrivd();
   EXPECT_EQ(node_->kubelet.devices(kGpus).allocatable(), 2U);

@@ -20,11 +20,11 @@ LedgerWorld::LedgerWorld() {
     ResourceSettings entry;
     entry.name = resource(name);
     entry.select = *Selector::parse("device=000" + std::string(name));
-    entry.lending.injectCdi = true;
-    entry.lending.serve = Serve::kBoth;
-    if (std::string_view(name) == "3") entry.lending.groupUnit = GroupUnit::kAll;
+    entry.allocation.injectCdi = true;
+    entry.allocation.serve = Serve::kBoth;
+    if (std::string_view(name) == "3") entry.allocation.groupUnit = GroupUnit::kAll;
     // Group 33 is bound by hand, and shares its resource with 31.
-    entry.lending.onAllocate = entry.lending.returnToOriginal = true;
+    entry.allocation.onAllocate = entry.allocation.returnToOriginal = true;
     settings_.resources.push_back(std::move(entry));
   }
   putOnHost(IommuGroupId(31));

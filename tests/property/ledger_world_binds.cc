@@ -1,4 +1,4 @@
-// Groups that are bound when they are lent, and go back: what privd and the hardware do.
+// Groups that are bound when they are allocated, and go back: what privd and the hardware do.
 
 #include <algorithm>
 
@@ -47,12 +47,12 @@ bool LedgerWorld::applyChange(const DriverChange& change) {
   IommuGroup& group = hardware_.snapshot().groups.at(change.group);
   if (change.bind && isOnHost(change.group)) {
     for (const Bdf& member : group.members) hardware_.device(member.str()) = onVfio_.at(member);
-    group.binding.boundForLending = true;
+    group.binding.boundForAllocation = true;
   }
-  if (!change.bind && group.binding.boundForLending) {
+  if (!change.bind && group.binding.boundForAllocation) {
     if (openInGroupOf(group.members.front())) return false;
     putOnHost(change.group);
-    group.binding.boundForLending = false;
+    group.binding.boundForAllocation = false;
   }
   return true;
 }
@@ -65,11 +65,12 @@ void LedgerWorld::cutChanges(unsigned pick) {
   changes_.clear();
 }
 
-/// Going back: nobody has it open, and only what was bound for a lending goes.
+/// Going back: nobody has it open, and only what was bound for an allocation goes.
 void LedgerWorld::checkReturn(IommuGroupId group) {
   const IommuGroup& returned = hardware_.snapshot().groups.at(group);
   if (openInGroupOf(returned.members.front())) fail("I1: an open group goes back");
-  if (!returned.binding.boundForLending) fail("I7: what was not bound for a lending goes back");
+  if (!returned.binding.boundForAllocation)
+    fail("I7: what was not bound for an allocation goes back");
 }
 
 }  // namespace vfiogate::test

@@ -80,7 +80,7 @@ void LedgerWorld::checkOffer(const DevicePool& pool) {
     if (barred && !isTainted(published->second)) {
       fail("I5: " + address.str() + " is offered to claims and " + std::string(nameOf(holding)));
     }
-    const bool own = claimed && holding == Holding::kLent && !barred;
+    const bool own = claimed && holding == Holding::kAllocated && !barred;
     if (own && isTainted(published->second)) {
       fail("I5: " + address.str() + " is held by a claim and tainted " +
            published->second.taints.front().value);

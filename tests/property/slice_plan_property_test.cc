@@ -88,7 +88,7 @@ DevicePool drawnPool(Draw& draw) {
   return pool;
 }
 
-/// A small step from one pool to the next, as a lending makes.
+/// A small step from one pool to the next, as an allocation makes.
 DevicePool nextPool(Draw& draw, DevicePool pool) {
   if (pool.devices.empty() || draw.oneIn(4)) return drawnPool(draw);
   for (std::size_t changes = 1 + draw.below(3); changes-- > 0;) {

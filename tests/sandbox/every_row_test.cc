@@ -110,14 +110,14 @@ protected:
     const auto pod = node_->kubelet.admit(podOf("pod-1", kCards));
     ASSERT_TRUE(pod.admitted) << pod.message << said();
     EXPECT_EQ(node_->kubelet.startContainer("pod-1", "compute").error, "") << said();
-    const std::string lent = pod.granted.back().ids.at(0);
-    const std::string other = lent == kAlone ? kFirst : kAlone;
+    const std::string allocated = pod.granted.back().ids.at(0);
+    const std::string other = allocated == kAlone ? kFirst : kAlone;
     operate({"bind", other});
     operate({"unbind", other});
     operate({"hold", other, "--reason", "fan"});
-    ASSERT_TRUE(shows({lent}, {other})) << said();
+    ASSERT_TRUE(shows({allocated}, {other})) << said();
     operate({"release", other});
-    ASSERT_TRUE(shows({lent, other})) << said();
+    ASSERT_TRUE(shows({allocated, other})) << said();
     configure("");
     ASSERT_TRUE(node_->plugind->says("event=config_applied")) << said();
     node_->kubelet.restart();

@@ -32,7 +32,7 @@ public:
     ResourceSettings entry;
     entry.name = resource(name);
     entry.select = *Selector::parse(select);
-    entry.lending.serve = Serve::kBoth;
+    entry.allocation.serve = Serve::kBoth;
     settings.resources.push_back(std::move(entry));
     return settings.resources.back();
   }

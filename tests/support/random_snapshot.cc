@@ -68,7 +68,7 @@ IommuGroup RandomSnapshots::group() {
                    .binding = {.bindable = flip(),
                                .busy = flip(),
                                .operatorHeld = flip(),
-                               .boundForLending = flip(),
+                               .boundForAllocation = flip(),
                                .stuck = flip()}};
   std::set<Bdf> members;
   for (auto left = upTo(5); left > 0; --left) members.insert(address());

@@ -4,7 +4,7 @@
 
 #include "plugind/core/dra/claim_request.h"
 #include "plugind/core/dra/device_attributes.h"
-#include "plugind/core/ledger/frames/claim_lending.h"
+#include "plugind/core/ledger/frames/claim_allocation.h"
 #include "plugind/core/ledger/frames/offers.h"
 #include "plugind/core/ledger/rows/answer.h"
 
@@ -28,7 +28,7 @@ ClaimSpec claimSpecOf(const LedgerState& state, const Call& prepare, const Alloc
       spec.devices.push_back(
           {.address = id,
            .resource = resource.str(),
-           .backend = lendingToClaim(state.catalog, request, resource, id).backend,
+           .backend = allocationToClaim(state.catalog, request, resource, id).backend,
            .hands = handedOver(hardware, state.catalog, resource, {id}),
            .request = named == claim.devices.end() ? "" : requestName(named->request)});
     }

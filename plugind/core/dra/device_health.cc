@@ -17,7 +17,7 @@ bool claimHas(const LedgerState& state, const Bdf& address) {
 }
 
 void judge(const LedgerState& state, const Bdf& address, DeviceHealth& health) {
-  if (!state.privdThere && state.lendingClosed) {
+  if (!state.privdThere && state.allocationClosed) {
     health.message = "privd is away: nobody watches the hardware";
     return;
   }
@@ -35,8 +35,8 @@ void judge(const LedgerState& state, const Bdf& address, DeviceHealth& health) {
   const auto resource = resourceOf(state.catalog, address);
   if (!resource || claimHas(state, address)) return;
   const auto handed = handedOver(state.hardware, state.catalog, *resource, {address});
-  const auto judged = judgeHardware(state.hardware, handed, lendingOf(state, *resource));
-  if (lendable(judged)) return;
+  const auto judged = judgeHardware(state.hardware, handed, allocationOf(state, *resource));
+  if (allocatable(judged)) return;
   health.health = DraHealth::kUnhealthy;
   health.message = judged.bar.text.substr(0, kLongestMessage);
 }

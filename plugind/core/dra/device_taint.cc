@@ -8,7 +8,7 @@
 namespace vfiogate {
 namespace {
 
-/// The group of a device, or what it was when it was lent: it may be gone.
+/// The group of a device, or what it was when it was allocated: it may be gone.
 std::set<Bdf> membersAround(const LedgerState& state, const Bdf& address) {
   std::set<Bdf> members{address};
   for (const HolderRecord& record : state.records) {
@@ -34,7 +34,7 @@ std::optional<Unavailable> byHolding(const LedgerState& state, const Bdf& addres
     if (record.state == HolderState::kLingering) {
       lingering = {"lingering", record.answeredAt};
     } else if (!record.isClaim()) {
-      return Unavailable{"lent", record.answeredAt};
+      return Unavailable{"allocated", record.answeredAt};
     } else {
       claimed = true;
     }
@@ -49,15 +49,16 @@ std::optional<Unavailable> byHolding(const LedgerState& state, const Bdf& addres
   if (take == nullptr) return std::nullopt;
   claimed = claimed || take->forClaim;
   if (take->forClaim) return std::nullopt;
-  return Unavailable{"lent", take->since};
+  return Unavailable{"allocated", take->since};
 }
 
 /// By hardware and configuration.
 std::optional<Unavailable> byHardware(const LedgerState& state, const ResourceName& resource,
                                       const Bdf& address) {
   const auto handed = handedOver(state.hardware, state.catalog, resource, {address});
-  const GroupReadiness judged = judgeHardware(state.hardware, handed, lendingOf(state, resource));
-  if (!lendable(judged)) return Unavailable{judged.bar.reason, sinceTold(state, address)};
+  const GroupReadiness judged =
+      judgeHardware(state.hardware, handed, allocationOf(state, resource));
+  if (!allocatable(judged)) return Unavailable{judged.bar.reason, sinceTold(state, address)};
   for (const Bdf& each : handed) {
     if (!isResting(state, each)) continue;
     return Unavailable{restsUnbound(state, each) ? "bind-failed" : "flapping",
@@ -87,7 +88,7 @@ std::optional<Unavailable> unavailability(const LedgerState& state, const Occupa
   }
   if (claimed) return std::nullopt;
   if (!state.begun) return Unavailable{"not-adopted", sinceTold(state, address)};
-  if (state.lendingClosed) return Unavailable{"privd-away", state.awayAt};
+  if (state.allocationClosed) return Unavailable{"privd-away", state.awayAt};
   return byHardware(state, resource, address);
 }
 

@@ -11,7 +11,7 @@ namespace vfiogate {
 
 /// Why, in one word, and since when. Both are of the state, so that a pool stays as it is with it.
 struct Unavailable {
-  /// "lent" through the device plugin, "lingering", "foreign", "returning", "not-adopted",
+  /// "allocated" through the device plugin, "lingering", "foreign", "returning", "not-adopted",
   /// "privd-away", "flapping", "bind-failed", or a hardware's code such as "host-driver", "gone".
   std::string state;
   std::chrono::sys_seconds since;

@@ -24,8 +24,8 @@ Published publishedIn(const LedgerState& state) {
     }
   }
   for (const auto& [name, resource] : state.catalog.resources) {
-    if (!servesDra(resource.lending)) continue;
-    if (resource.lending.groupUnit == GroupUnit::kWhole) {
+    if (!servesDra(resource.allocation)) continue;
+    if (resource.allocation.groupUnit == GroupUnit::kWhole) {
       for (const Bdf& unit : draUnitsOf(state, name)) published.emplace(unit, name);
       continue;
     }
@@ -34,7 +34,7 @@ Published publishedIn(const LedgerState& state) {
   return published;
 }
 
-/// The group whose counter it consumes: its own, or the one that it was lent in.
+/// The group whose counter it consumes: its own, or the one that it was allocated in.
 std::optional<IommuGroupId> countedGroup(const LedgerState& state, const Bdf& address) {
   if (const auto group = groupNumber(state, {address})) return group;
   for (const HolderRecord& record : state.records) {

@@ -33,7 +33,7 @@ void finish(Turn& turn) {
   LedgerState& state = turn.state;
   expireCalls(turn);
   if (state.awaySince && turn.now.instant - *state.awaySince >= state.settings.grace) {
-    closeLending(state);  // row 48
+    closeAllocation(state);  // row 48
   }
   markForeign(turn, false);  // row 31
   settleReleases(turn);      // rows 25 to 30

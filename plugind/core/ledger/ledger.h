@@ -1,5 +1,5 @@
 #pragma once
-// The one authority on lending: who holds which IOMMU group (ledger.md is the specification).
+// The one authority on allocation: who holds which IOMMU group (ledger.md is the specification).
 //
 // How a shell drives it. Every event below is told on one thread, with the time of both clocks and
 // a random draw; what it returns is carried out whole, in the order of `Effects`' members, before

@@ -96,7 +96,8 @@ std::optional<Instant> Ledger::wholeDeadline() const {
     if (candidate && (!due || *candidate < *due)) due = candidate;
   };
   for (const auto& [id, call] : state_.calls) bring(call.deadline);
-  if (state_.awaySince && !state_.lendingClosed) bring(*state_.awaySince + state_.settings.grace);
+  if (state_.awaySince && !state_.allocationClosed)
+    bring(*state_.awaySince + state_.settings.grace);
   bring(lookDue(state_));
   bring(listDue(state_));
   bring(releaseDue(state_));

@@ -27,8 +27,8 @@ std::string_view nameOf(Holding holding) {
       return "taking";
     case Holding::kAnswered:
       return "answered";
-    case Holding::kLent:
-      return "lent";
+    case Holding::kAllocated:
+      return "allocated";
     case Holding::kForgotten:
       return "forgotten";
     case Holding::kLingering:

@@ -38,7 +38,7 @@ HolderRecord recordOf(const Turn& turn, const NotedAllocation& noted,
                       .members = members,
                       .answeredAt = noted.since,
                       .ref = taken ? freshRef(state, turn.now.draw) : noted.ref,
-                      .state = noted.namedBy ? HolderState::kLent : HolderState::kAnswered,
+                      .state = noted.namedBy ? HolderState::kAllocated : HolderState::kAnswered,
                       .claim = std::nullopt};
   record.podUid = noted.podUid;
   record.podName = noted.podName;
@@ -112,7 +112,7 @@ bool isRemembered(const HolderRecord& record) {
 void letLinger(LedgerState& state, const PodList* listed) {
   for (HolderRecord& record : state.records) {
     const bool restored = !record.isClaim() && record.evidence.named &&
-                          record.state == HolderState::kLent && !isRemembered(record) &&
+                          record.state == HolderState::kAllocated && !isRemembered(record) &&
                           std::ranges::none_of(record.before, isRemembered);
     const bool lives =
         listed != nullptr && record.podName && listed->pods.contains(*record.podName);

@@ -24,16 +24,16 @@ Result<AllocationResponse, Bar> allocationResponse(const Snapshot& snapshot,
                                                    const ResourceName& resource,
                                                    const std::set<Bdf>& ids,
                                                    const std::set<Bdf>& handed,
-                                                   const LendingSettings& lending) {
-  auto nodes = deviceNodes(snapshot, handed, lending.backend);
+                                                   const AllocationSettings& allocation) {
+  auto nodes = deviceNodes(snapshot, handed, allocation.backend);
   if (!nodes) return Failure{nodes.error()};
   AllocationResponse response;
-  if (lending.injectCdi) {
+  if (allocation.injectCdi) {
     for (const Bdf& address : ids) response.cdiDevices.push_back(cdiName(resource, address));
   } else {
     response.nodes = *std::move(nodes);
   }
-  if (!lending.kubevirtVariable) return response;
+  if (!allocation.kubevirtVariable) return response;
   std::string addresses;
   for (const Bdf& address : ids) {
     if (!kubevirtAccepts(address)) {

@@ -1,5 +1,5 @@
 #pragma once
-// Whether a device can be lent as things stand, and through which nodes.
+// Whether a device can be allocated as things stand, and through which nodes.
 
 #include <optional>
 #include <set>
@@ -12,7 +12,7 @@
 
 namespace vfiogate {
 
-/// What keeps a device from being lent.
+/// What keeps a device from being allocated.
 struct Bar {
   std::string reason;  ///< "gone", or an obstacle's code: "host-driver", "no-node", ...
   std::string text;    ///< for people, with what would lift it
@@ -20,8 +20,8 @@ struct Bar {
 };
 
 /// The nodes for the devices `ids` of `snapshot`, each once: /dev/vfio/vfio, the groups,
-/// /dev/iommu, the devices. Error: the bar of the first device that cannot be lent. An address that
-/// is not in `snapshot` is gone.
+/// /dev/iommu, the devices. Error: the bar of the first device that cannot be allocated. An address
+/// that is not in `snapshot` is gone.
 Result<std::vector<std::string>, Bar> deviceNodes(const Snapshot& snapshot,
                                                   const std::set<Bdf>& ids, Backend backend);
 /// Its error alone, without making any path: every device is judged at each change.

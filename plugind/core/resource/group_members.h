@@ -1,5 +1,5 @@
 #pragma once
-// Which addresses are lent together: the members of a group, whatever its number is.
+// Which addresses are allocated together: the members of a group, whatever its number is.
 
 #include <set>
 

@@ -57,7 +57,8 @@ std::optional<LeftOut> companion(const Settings& settings, const Displays& displ
                                  const PciDevice& device) {
   if (!device.group) return std::nullopt;
   const ResourceSettings* entry = firstMatch(settings, device);
-  if (entry != nullptr && entry->lending.companions == Companions::kAdvertise) return std::nullopt;
+  if (entry != nullptr && entry->allocation.companions == Companions::kAdvertise)
+    return std::nullopt;
   const auto display = displays.find(*device.group);
   if (display == displays.end()) return std::nullopt;
   for (const std::uint32_t hidden : kCompanionClasses) {
@@ -89,15 +90,15 @@ std::optional<LeftOut> place(const Settings& settings, const PciDevice& device, 
                              ResourceCatalog& catalog) {
   const ResourceSettings* entry = firstMatch(settings, device);
   if (entry == nullptr) return LeftOut{"unmatched", "no entry of resources selects it"};
-  const bool named = servesPlugin(entry->lending) && entry->lending.kubevirtVariable;
+  const bool named = servesPlugin(entry->allocation) && entry->allocation.kubevirtVariable;
   if (named && !kubevirtAccepts(device.address)) {
     return LeftOut{"segment", "KubeVirt takes no segment above 16 bit: set env: [none]"};
   }
   const auto& name = names.of(*entry, {*device.vendor, *device.device});
   if (!name) return LeftOut{"bad-name", "its resource's name is not one that a kubelet takes"};
   ResourceDevices& resource =
-      catalog.resources.try_emplace(*name, ResourceDevices{entry->lending, {}}).first->second;
-  if (resource.lending != entry->lending) {
+      catalog.resources.try_emplace(*name, ResourceDevices{entry->allocation, {}}).first->second;
+  if (resource.allocation != entry->allocation) {
     return LeftOut{"two-settings", "another entry of resources makes " + name->str() +
                                        " with other settings: name one of them"};
   }
@@ -111,12 +112,12 @@ std::optional<LeftOut> place(const Settings& settings, const PciDevice& device, 
 
 bool servedByPlugin(const ResourceCatalog& catalog, const ResourceName& resource) {
   const auto found = catalog.resources.find(resource);
-  return found != catalog.resources.end() && servesPlugin(found->second.lending);
+  return found != catalog.resources.end() && servesPlugin(found->second.allocation);
 }
 
 bool servedByDra(const ResourceCatalog& catalog, const ResourceName& resource) {
   const auto found = catalog.resources.find(resource);
-  return found != catalog.resources.end() && servesDra(found->second.lending);
+  return found != catalog.resources.end() && servesDra(found->second.allocation);
 }
 
 std::optional<ResourceName> resourceOf(const ResourceCatalog& catalog, const Bdf& address) {

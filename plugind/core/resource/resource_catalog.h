@@ -12,9 +12,9 @@
 
 namespace vfiogate {
 
-/// The devices of one resource and how they are lent.
+/// The devices of one resource and how they are allocated.
 struct ResourceDevices {
-  LendingSettings lending;
+  AllocationSettings allocation;
   std::vector<Bdf> devices;  ///< ascending
 
   friend bool operator==(const ResourceDevices&, const ResourceDevices&) = default;

@@ -10,11 +10,12 @@ using Wanted = std::map<ResourceName, StaticSpec>;
 Wanted wantedBy(const ResourceCatalog& catalog) {
   Wanted wanted;
   for (const auto& [name, resource] : catalog.resources) {
-    if (!needsSpec(resource.lending)) continue;
-    wanted.emplace(name, StaticSpec{.resource = name.str(),
-                                    .backend = resource.lending.backend,
-                                    .wholeGroups = resource.lending.groupUnit == GroupUnit::kWhole,
-                                    .devices = resource.devices});
+    if (!needsSpec(resource.allocation)) continue;
+    wanted.emplace(name,
+                   StaticSpec{.resource = name.str(),
+                              .backend = resource.allocation.backend,
+                              .wholeGroups = resource.allocation.groupUnit == GroupUnit::kWhole,
+                              .devices = resource.devices});
   }
   return wanted;
 }
@@ -85,8 +86,8 @@ std::optional<Bar> barFromSpec(const StaticSpecs& specs, const ResourceName& res
 }
 
 bool mayRegister(const StaticSpecs& specs, const ResourceName& resource,
-                 const LendingSettings& lending, const Frame& frame) {
-  if (!needsSpec(lending)) return true;
+                 const AllocationSettings& allocation, const Frame& frame) {
+  if (!needsSpec(allocation)) return true;
   if (std::ranges::any_of(frame.devices, &FrameDevice::healthy)) return true;
   const auto spec = specs.find(resource);
   return spec != specs.end() && spec->second.trouble.empty();

@@ -54,7 +54,7 @@ std::optional<Bar> barFromSpec(const StaticSpecs& specs, const ResourceName& res
 /// False: the resource needs a spec that is not in place, and the kubelet would see nothing
 /// Healthy.
 bool mayRegister(const StaticSpecs& specs, const ResourceName& resource,
-                 const LendingSettings& lending, const Frame& frame);
+                 const AllocationSettings& allocation, const Frame& frame);
 
 /// As the first one, and it must hand over exactly `nodes`.
 std::optional<Bar> barFromSpec(const StaticSpecs& specs, const ResourceName& resource,

@@ -27,7 +27,7 @@ Bar offerReason(const LedgerState& state, const ResourceName& resource,
   if (device.healthy) return {"offered", ""};
   const auto configured = state.catalog.resources.find(resource);
   const bool claimsOnly =
-      configured != state.catalog.resources.end() && !servesPlugin(configured->second.lending);
+      configured != state.catalog.resources.end() && !servesPlugin(configured->second.allocation);
   const std::string others = standIns(state, resource, device);
   // Of a group that somebody has, the device of the frame is that one's, and stands for nobody.
   const bool free = device.group.holding == Holding::kFree;
@@ -53,7 +53,7 @@ Bar offerReason(const LedgerState& state, const ResourceName& resource,
   if (const ResourceName* suspected = suspectedIn(state, members)) {
     return {"foreign-ids", suspicionText(state, *suspected)};
   }
-  if (state.lendingClosed) return {"privd-away", "nothing is lent while privd is away"};
+  if (state.allocationClosed) return {"privd-away", "nothing is allocated while privd is away"};
   if (!state.begun) {
     return {"not-adopted", "what the kubelet remembers could not be read yet"};
   }

@@ -65,8 +65,8 @@ PluginReadiness readinessOf(const PluginStatus& status) {
   for (const ResourceStatus& resource : status.resources) {
     if (resource.devices.empty()) continue;
     ++withDevices;
-    if (servesDra(resource.lending)) ++toClaims;
-    if (!servesPlugin(resource.lending)) continue;
+    if (servesDra(resource.allocation)) ++toClaims;
+    if (!servesPlugin(resource.allocation)) continue;
     ++registered;
     if (!isServed(resource)) unserved.push_back(&resource);
   }

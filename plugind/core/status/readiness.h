@@ -17,8 +17,8 @@ struct PluginReadiness {
 /// Ready: privd is there, all holders are known again, every resource that has devices is
 /// registered and streams unless it is for claims only, the DRA driver is registered and a netd dra
 /// is connected where one is for claims, and no obstacle of the node keeps all of these devices
-/// from being lent. A configuration without any device is ready, and says so; so do obstacles that
-/// leave something to lend.
+/// from being allocated. A configuration without any device is ready, and says so; so do obstacles
+/// that leave something to allocate.
 PluginReadiness readinessOf(const PluginStatus& status);
 
 }  // namespace vfiogate

@@ -44,7 +44,7 @@ DeviceStatus deviceStatus(const LedgerState& state, const RecordIndex& index, co
   const auto device = state.hardware.snapshot.devices.find(address);
   if (device != state.hardware.snapshot.devices.end()) describe(device->second, status);
   const GroupReadiness judged =
-      judgeReadiness(state.hardware, resource.name, {address}, resource.lending);
+      judgeReadiness(state.hardware, resource.name, {address}, resource.allocation);
   status.hardware = judged.bar.reason;
   status.hardwareText = judged.bar.text;
   if (judged.readiness == Readiness::kReady) status.hardware = "ready";
@@ -57,11 +57,11 @@ DeviceStatus deviceStatus(const LedgerState& state, const RecordIndex& index, co
 ResourceStatus resourceStatus(const LedgerState& state, const RecordIndex& index,
                               const ResourceName& name, const ShownResource& shown,
                               const ResourceFacts& facts) {
-  ResourceStatus status{.name = name, .lending = {}, .facts = facts, .devices = {}};
+  ResourceStatus status{.name = name, .allocation = {}, .facts = facts, .devices = {}};
   std::set<Bdf> addresses;
   const auto ours = state.catalog.resources.find(name);
   if (ours != state.catalog.resources.end()) {
-    status.lending = ours->second.lending;
+    status.allocation = ours->second.allocation;
     addresses.insert(ours->second.devices.begin(), ours->second.devices.end());
   }
   for (const auto& [id, device] : shown.devices) {
@@ -84,7 +84,7 @@ ResourceStatus resourceStatus(const LedgerState& state, const RecordIndex& index
 bool lacksRight(const LedgerState& state) {
   return !state.hardware.mayBind &&
          std::ranges::any_of(state.catalog.resources,
-                             [](const auto& entry) { return entry.second.lending.onAllocate; });
+                             [](const auto& entry) { return entry.second.allocation.onAllocate; });
 }
 
 constexpr NodeObstacle kNoRight{
@@ -98,7 +98,7 @@ PluginStatus statusOf(const LedgerState& state,
                       const std::map<ResourceName, ResourceFacts>& facts) {
   PluginStatus status{.privdThere = state.privdThere,
                       .privdAwaySince = state.privdThere ? std::nullopt : state.awaySince,
-                      .lendingOpen = state.privdThere && !state.lendingClosed,
+                      .allocationOpen = state.privdThere && !state.allocationClosed,
                       .begun = state.begun,
                       .adopted = state.adopted,
                       .resources = {},

@@ -29,9 +29,9 @@ struct DeviceStatus {
   std::string model;   ///< "10de:2684"
   std::string driver;  ///< empty: none
   std::optional<std::uint32_t> numaNode;
-  bool shown = false;        ///< in its resource's frame
-  bool healthy = false;      ///< there
-  std::string hardware;      ///< "ready", "bindable", or the code of what keeps it from being lent
+  bool shown = false;    ///< in its resource's frame
+  bool healthy = false;  ///< there
+  std::string hardware;  ///< "ready", "bindable", or the code of what keeps it from being allocated
   std::string hardwareText;  ///< for people, with what would lift it; empty if ready
   std::string reason;        ///< "offered", or why not: offer_reason.h
   std::string reasonText;    ///< for people; empty if offered
@@ -43,7 +43,7 @@ struct DeviceStatus {
 
 struct ResourceStatus {
   ResourceName name;
-  LendingSettings lending;
+  AllocationSettings allocation;
   ResourceFacts facts;
   std::vector<DeviceStatus> devices;  ///< ascending
 
@@ -54,11 +54,11 @@ struct PluginStatus {
   BuildInfo build;
   bool privdThere = false;
   std::optional<Instant> privdAwaySince;
-  bool lendingOpen = false;
+  bool allocationOpen = false;
   bool begun = false;    ///< step 1 of adoption: resources may be registered
   bool adopted = false;  ///< step 2: all holders are known again
   std::vector<ResourceStatus> resources;
-  std::vector<GroupView> gone;  ///< lent, and the hardware is gone
+  std::vector<GroupView> gone;  ///< allocated, and the hardware is gone
   std::map<Bdf, LeftOut> leftOut;
   std::vector<NodeObstacle> obstacles;             ///< of the whole node
   std::optional<DriverStatus> dra = std::nullopt;  ///< absent: no driver is configured

@@ -204,14 +204,15 @@ void judgeGroup(const Situation& situation, Objections& objections) {
         "whether its group is in use cannot be told (" + std::string(nameOf(group.use)) + ")",
         "mediated devices removed, or a readable sysfs");
   }
-  if (situation.lent == Lent::kYes) {
-    objections.blocked(Guard::kHeld, "plugind has lent its group",
+  if (situation.allocated == Allocated::kYes) {
+    objections.blocked(Guard::kHeld, "plugind has allocated its group",
                        "end the pod that has it (plugind status), or --override held");
-  } else if (situation.lent == Lent::kUnknown) {
-    objections.unknown(Guard::kHeld,
-                       "what plugind has lent is not known: it runs, and the record of that in the "
-                       "state directory is not complete",
-                       "a privd serve to which plugind tells it, or --override held");
+  } else if (situation.allocated == Allocated::kUnknown) {
+    objections.unknown(
+        Guard::kHeld,
+        "what plugind has allocated is not known: it runs, and the record of that in the "
+        "state directory is not complete",
+        "a privd serve to which plugind tells it, or --override held");
   }
   if (situation.operatorHeld && situation.by != ChangeBy::kOperator) {
     objections.blocked(Guard::kOperator, "an operator holds it out of offer", "privd release");
@@ -259,8 +260,8 @@ std::vector<Objection> objectionsTo(const Situation& situation, const GuardSetti
   judgeMembers(situation, found);
   for (Objection& objection : found) {
     const auto lifts = [&objection](const GuardOverride& one) { return covers(one, objection); };
-    const bool mayBe = mayBeOverridden(objection.guard) &&
-                       (objection.guard != Guard::kPlatform || situation.by != ChangeBy::kLending);
+    const bool mayBe = mayBeOverridden(objection.guard) && (objection.guard != Guard::kPlatform ||
+                                                            situation.by != ChangeBy::kAllocation);
     objection.overridden = mayBe && (std::ranges::any_of(overrides, lifts) ||
                                      std::ranges::any_of(settings.overrides, lifts));
   }

@@ -15,7 +15,7 @@ namespace vfiogate {
 enum class ChangeBy : std::uint8_t {
   kOperator,     ///< root, who named an address: no --allow needed
   kDeclaration,  ///< --declare, bind --keep
-  kLending,      ///< plugind
+  kAllocation,   ///< plugind
 };
 
 /// What was configured.
@@ -27,8 +27,9 @@ struct GuardSettings {
   bool allowUnguardedUnbind = false;
 };
 
-/// Whether plugind has lent a group. kUnknown: it runs, and not all that it has lent is on file.
-enum class Lent : std::uint8_t { kNo, kYes, kUnknown };
+/// Whether plugind has allocated a group. kUnknown: it runs, and not all that it has allocated is
+/// on file.
+enum class Allocated : std::uint8_t { kNo, kYes, kUnknown };
 
 /// What is about to happen.
 struct Situation {
@@ -39,7 +40,7 @@ struct Situation {
   ChangeKind kind = ChangeKind::kBind;
   ChangeBy by = ChangeBy::kOperator;
   const GuardFacts& facts;
-  Lent lent = Lent::kNo;
+  Allocated allocated = Allocated::kNo;
   bool operatorHeld = false;  ///< an operator took a member out of offer
 };
 
@@ -53,7 +54,7 @@ bool mayBeOverridden(Guard guard);
 /// True if one of these stands.
 bool anyStands(const std::vector<Objection>& objections);
 
-/// True for a member that a lending of its group leaves as it is: a bridge, or a part of the
+/// True for a member that an allocation of its group leaves as it is: a bridge, or a part of the
 /// machine that no driver has, as the empty host bridges beside AMD's root ports.
 bool standsAside(const PciDevice& device);
 

@@ -29,7 +29,7 @@ public:
       : opened_(kj::mv(opened)),
         binding_({opened_.sysfs, opened_.dev, opened_.allocations, opened_.lease, io.unixEventPort,
                   io.provider->getTimer(),
-                  /*plugindUid=*/0, /*lends=*/false},
+                  /*plugindUid=*/0, /*allocates=*/false},
                  kj::mv(opened_.parts), options, kj::mv(server)) {}
 
   kj::Promise<ChangeReport> change(ChangeOrder order, AuditPeer who) override {

@@ -60,7 +60,7 @@ inline constexpr std::array kCheckNames{
     CheckName{"vfio-pci-parameters", "how vfio-pci was told to work"},
     CheckName{"vfio-pci-ids", "does vfio-pci take whole models at boot"},
     CheckName{"vfio-nodes", "are VFIO's nodes in /dev"},
-    CheckName{"group-viability", "which function keeps a group from being lent"},
+    CheckName{"group-viability", "which function keeps a group from being allocated"},
     CheckName{"device-state", "is a device on a VFIO driver unusable"},
     CheckName{"device-reset", "can devices on a VFIO driver be reset"},
     CheckName{"shared-group", "which devices only go together"},

@@ -40,7 +40,7 @@ protected:
     EXPECT_EQ(getUntil("/healthz", 200).code, 200) << node_->said();
   }
   /// The right one comes back.
-  void expectLends() {
+  void expectAllocates() {
     node_->kubelet.restart();
     ASSERT_TRUE(node_->kubelet.shows(kGpus, {"0000:01:00.0"})) << node_->said();
     EXPECT_TRUE(node_->kubelet.admit(podOf("pod-1", kGpus)).admitted) << node_->said();
@@ -56,7 +56,7 @@ TEST_F(ForgedKubelet, AFifoAsCheckpointHoldsNobodyUp) {
   node_->kubelet.offer(kGpus, {"0000:01:00.0"}, error);  // whatever it says, it is answered
   expectServed();
   fs::remove(checkpoint());
-  expectLends();
+  expectAllocates();
 }
 
 TEST_F(ForgedKubelet, AHugeCheckpointIsNotRead) {
@@ -74,7 +74,7 @@ TEST_F(ForgedKubelet, AHugeCheckpointIsNotRead) {
     EXPECT_LT(after.residentKib, before.residentKib + 8'192) << after.str();
   }
   fs::remove(checkpoint());
-  expectLends();
+  expectAllocates();
 }
 
 TEST_F(ForgedKubelet, ALinkAsCheckpointIsNotFollowed) {
@@ -86,7 +86,7 @@ TEST_F(ForgedKubelet, ALinkAsCheckpointIsNotFollowed) {
   expectServed();
   EXPECT_THAT(node_->said(), testing::Not(testing::HasSubstr("root:")));
   fs::remove(checkpoint());
-  expectLends();
+  expectAllocates();
 }
 
 // Even where the socket's mode lets somebody in, who it is counts.
@@ -134,7 +134,7 @@ TEST_F(ForgedKubelet, AThousandStreamsHoldNobodyUp) {
       EXPECT_LT(meanwhile.residentKib, before.residentKib + 65'536) << meanwhile.str();
     }
   }
-  expectLends();
+  expectAllocates();
 }
 
 TEST_F(ForgedKubelet, AnAllocateOfNonsenseIsRefused) {
@@ -151,7 +151,7 @@ TEST_F(ForgedKubelet, AnAllocateOfNonsenseIsRefused) {
     EXPECT_EQ(answer.container_responses_size(), 0);
   }
   expectServed();
-  expectLends();
+  expectAllocates();
 }
 
 }  // namespace

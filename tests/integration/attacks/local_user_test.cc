@@ -97,7 +97,7 @@ protected:
     }
     return found;
   }
-  bool lends() {
+  bool allocates() {
     std::string error;
     node_->kubelet.offer(kGpus, {"0000:01:00.0"}, error);
     return error.empty();
@@ -112,7 +112,7 @@ TEST_P(LocalUserActs, AreRefused) {
   EXPECT_EQ(asStranger([&] { return GetParam().carryOut(where); }), GetParam().error)
       << strerror(GetParam().error) << " is expected";
   EXPECT_TRUE(ServiceWatch(where.privd, where.privdSocket).serves());
-  EXPECT_TRUE(lends()) << node_->said();
+  EXPECT_TRUE(allocates()) << node_->said();
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -173,7 +173,7 @@ TEST_P(TenantsActs, GetNothingForChoosingPlugindsUser) {
   const Places where = places();
   EXPECT_EQ(asTenant([&] { return GetParam().carryOut(where); }), GetParam().error)
       << strerror(GetParam().error) << " is expected";
-  EXPECT_TRUE(lends()) << node_->said();
+  EXPECT_TRUE(allocates()) << node_->said();
   EXPECT_EQ(getUntil("/healthz", 200).code, 200);
 }
 
@@ -243,7 +243,7 @@ TEST_F(LocalUser, AFloodAtPlugindsSocketHoldsNobodyUp) {
   EXPECT_EQ(read(told[0], &byte, 1), 1);
   const ProcessSize meanwhile = sizeOf(node_->plugind->pid());
   EXPECT_LE(meanwhile.descriptors, before.descriptors + 8) << meanwhile.str();
-  EXPECT_TRUE(lends()) << node_->said();
+  EXPECT_TRUE(allocates()) << node_->said();
   EXPECT_EQ(getUntil("/healthz", 200).code, 200);
   ChildProcess status({"/usr/bin/setpriv", "--reuid=64532", "--regid=64532", "--clear-groups",
                        builtProgram("plugind"), "status", "--listen", node_->plugindSocket()},

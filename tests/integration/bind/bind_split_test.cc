@@ -1,4 +1,4 @@
-// Bindings beside plugind: what it has lent, and what an operator takes out of offer.
+// Bindings beside plugind: what it has allocated, and what an operator takes out of offer.
 
 #include "tests/integration/split_case.h"
 
@@ -31,7 +31,7 @@ protected:
     ASSERT_TRUE(node_->kubelet.shows(kResource, {kOne, kOther}, {})) << node_->said();
   }
   /// A pod runs with one of the two: its address.
-  std::string lendOne() {
+  std::string allocateOne() {
     const auto admission = node_->kubelet.admit(podOf("p1", kResource));
     EXPECT_TRUE(admission.admitted) << admission.message;
     return admission.granted.empty() ? "" : *admission.granted[0].ids.begin();
@@ -49,24 +49,24 @@ protected:
   std::string said_;
 };
 
-TEST_F(BindSplit, I1_WhatIsLentIsNotUnboundWithoutAWord) {
+TEST_F(BindSplit, I1_WhatIsAllocatedIsNotUnboundWithoutAWord) {
   start();
-  const std::string lent = lendOne();
-  EXPECT_EQ(privd({"unbind", lent}), 1) << said_;
-  EXPECT_THAT(said_, HasSubstr("plugind has lent its group"));
-  EXPECT_EQ(privd({"unbind", lent, "--dry-run", "--override", "held", "--override", "unguarded"}),
-            0)
+  const std::string allocated = allocateOne();
+  EXPECT_EQ(privd({"unbind", allocated}), 1) << said_;
+  EXPECT_THAT(said_, HasSubstr("plugind has allocated its group"));
+  EXPECT_EQ(
+      privd({"unbind", allocated, "--dry-run", "--override", "held", "--override", "unguarded"}), 0)
       << said_;
-  // What it lent outlives it.
+  // What it allocated outlives it.
   node_->killPlugind();
-  EXPECT_EQ(privd({"unbind", lent}), 1) << said_;
-  EXPECT_THAT(said_, HasSubstr("plugind has lent its group"));
+  EXPECT_EQ(privd({"unbind", allocated}), 1) << said_;
+  EXPECT_THAT(said_, HasSubstr("plugind has allocated its group"));
 }
 
-TEST_F(BindSplit, I1_WhatIsLentIsNotUnboundWithoutADaemonEither) {
+TEST_F(BindSplit, I1_WhatIsAllocatedIsNotUnboundWithoutADaemonEither) {
   start();
-  const std::string lent = lendOne();
-  const std::string free = lent == kOne ? kOther : kOne;
+  const std::string allocated = allocateOne();
+  const std::string free = allocated == kOne ? kOther : kOne;
   node_->killPrivd();
   const auto alone = [this](std::vector<std::string> words) {
     words.insert(words.end(),
@@ -75,27 +75,27 @@ TEST_F(BindSplit, I1_WhatIsLentIsNotUnboundWithoutADaemonEither) {
                   "--override", "unguarded", "--dry-run"});
     return privd(words);
   };
-  EXPECT_EQ(alone({"unbind", lent}), 1) << said_;
-  EXPECT_THAT(said_, HasSubstr("plugind has lent its group"));
+  EXPECT_EQ(alone({"unbind", allocated}), 1) << said_;
+  EXPECT_THAT(said_, HasSubstr("plugind has allocated its group"));
   EXPECT_EQ(alone({"unbind", free}), 0) << said_;
   // A plugind that runs, and a record of which something cannot be read: who knows.
-  std::ofstream(node_->directory("state/devices/" + lent)) << "\x01";
-  EXPECT_EQ(alone({"unbind", lent}), 1) << said_;
+  std::ofstream(node_->directory("state/devices/" + allocated)) << "\x01";
+  EXPECT_EQ(alone({"unbind", allocated}), 1) << said_;
   std::filesystem::remove(node_->directory("state/devices/complete"));
   EXPECT_EQ(alone({"unbind", free}), 1) << said_;
-  EXPECT_THAT(said_, HasSubstr("what plugind has lent is not known"));
+  EXPECT_THAT(said_, HasSubstr("what plugind has allocated is not known"));
   node_->killPlugind();
   EXPECT_EQ(alone({"unbind", free}), 0) << said_;
 }
 
-TEST_F(BindSplit, I4_WhatAnOperatorHoldsIsOutOfOfferAndWhatIsLentStaysHealthy) {
+TEST_F(BindSplit, I4_WhatAnOperatorHoldsIsOutOfOfferAndWhatIsAllocatedStaysHealthy) {
   start();
-  const std::string lent = lendOne();
-  const std::string free = lent == kOne ? kOther : kOne;
+  const std::string allocated = allocateOne();
+  const std::string free = allocated == kOne ? kOther : kOne;
   for (const char* address : {kOne, kOther}) {
     ASSERT_EQ(privd({"hold", address, "--reason", "firmware update"}), 0) << said_;
   }
-  EXPECT_TRUE(node_->kubelet.shows(kResource, {lent}, {free})) << node_->said();
+  EXPECT_TRUE(node_->kubelet.shows(kResource, {allocated}, {free})) << node_->said();
   node_->killPrivd();
   ASSERT_TRUE(node_->startPrivd()) << node_->said();
   ASSERT_EQ(privd({"release", free}), 0) << said_;

@@ -107,7 +107,7 @@ TEST_F(OnAllocateSplit, I1_I7_AnAllocateBindsTheWholeGroupAndItGoesBackAfterTheR
   EXPECT_EQ(driverOf(kSecond), "vfio-pci");
   EXPECT_EQ(driverOf(kAlone), "e1000e");
   node_->kubelet.offer(kCards, {kSecond}, error);
-  EXPECT_NE(error, "") << "its group is lent";
+  EXPECT_NE(error, "") << "its group is allocated";
   // Nobody recorded the pod: 30 s later the group is nobody's, and privd has it back.
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(90);
   ASSERT_TRUE(node_->kubelet.await(

@@ -92,9 +92,9 @@ protected:
 
 TEST_F(OnAllocateNode, BindsThenAnswers) {
   startShown();
-  const auto lent = allocate({kFirst});
-  ASSERT_TRUE(lent.status.ok()) << lent.status.error_message();
-  EXPECT_THAT(nodesOf(lent), ElementsAre("/dev/vfio/vfio", "/dev/vfio/31"));
+  const auto allocated = allocate({kFirst});
+  ASSERT_TRUE(allocated.status.ok()) << allocated.status.error_message();
+  EXPECT_THAT(nodesOf(allocated), ElementsAre("/dev/vfio/vfio", "/dev/vfio/31"));
   EXPECT_EQ(privd_->binds(), 1U);
   EXPECT_EQ(privd_->held(), std::set{IommuGroupId(31)});
   EXPECT_TRUE(plugind_->says("\"event\":\"bound\"")) << said();
@@ -137,13 +137,13 @@ TEST_F(OnAllocateNode, I1_WhileAGroupIsBoundItsSiblingIsRefused) {
   startNode(kAllOnAllocate);
   ASSERT_TRUE(kubelet_->shows(kResource, {kFirst, kSibling, kSecond})) << said();
   auto first = allocateLater({kFirst});
-  EXPECT_THAT(allocate({kSibling}).status.error_message(), HasSubstr("being-lent"));
+  EXPECT_THAT(allocate({kSibling}).status.error_message(), HasSubstr("being-allocated"));
   privd_->setBinding(Binding::kSucceeds);
   EXPECT_TRUE(first.get().status.ok());
-  EXPECT_THAT(allocate({kSibling}).status.error_message(), HasSubstr("group-lent"));
+  EXPECT_THAT(allocate({kSibling}).status.error_message(), HasSubstr("group-allocated"));
 }
 
-TEST_F(OnAllocateNode, ReturnsToTheOriginalDriverAndIsLentAgain) {
+TEST_F(OnAllocateNode, ReturnsToTheOriginalDriverAndIsAllocatedAgain) {
   startShown();
   const std::string id = admitPod("p1");
   ASSERT_TRUE(id == kFirst || id == kSecond) << id;
@@ -213,8 +213,9 @@ TEST_F(OnAllocateNode, BridgeAndCompanion) {
   EXPECT_TRUE(allocate({kFirst}).status.ok()) << said();
 }
 
-// I1: what privd bound for a pod that was never answered is nobody's, and is lent without a bind.
-TEST_F(OnAllocateNode, I1_ARestartBetweenBindAndAnswerLendsToOne) {
+// I1: what privd bound for a pod that was never answered is nobody's, and is allocated without a
+// bind.
+TEST_F(OnAllocateNode, I1_ARestartBetweenBindAndAnswerAllocatesToOne) {
   startShown();
   auto cut = allocateLater({kFirst});
   plugind_.reset();
@@ -225,7 +226,7 @@ TEST_F(OnAllocateNode, I1_ARestartBetweenBindAndAnswerLendsToOne) {
     bound.device(address).vfioDev = 7;
   }
   bound.group(31).groupNode = true;
-  bound.group(31).binding = {.boundForLending = true};
+  bound.group(31).binding = {.boundForAllocation = true};
   privd_->setHardware(bound.snapshot());
   startPlugind(kOnAllocate);
   ASSERT_TRUE(showsBoth()) << said();

@@ -1,5 +1,5 @@
 // Programs that die in the middle of a Prepare: the call ends, the next one works, and nothing is
-// lent twice.
+// allocated twice.
 
 #include "tests/integration/dra/claim_case.h"
 
@@ -28,7 +28,7 @@ protected:
     EXPECT_TRUE(specIsThere(uid));
     claimFor("rival", "rival", {address});
     ASSERT_TRUE(node_->kubelet.admit(podWith("rival", "rival")).admitted);
-    EXPECT_THAT(startUntilAnswered("rival").error, HasSubstr("group-lent")) << node_->said();
+    EXPECT_THAT(startUntilAnswered("rival").error, HasSubstr("group-allocated")) << node_->said();
     node_->kubelet.end(pod);
     ASSERT_TRUE(node_->kubelet.awaitEnded(pod)) << node_->said();
     EXPECT_FALSE(specIsThere(uid));
@@ -143,7 +143,7 @@ TEST_F(DraKills, I1_T30_EverythingWhileAPodRuns) {
   EXPECT_EQ(pathsOf(uid), paths);
   claimFor("c2", "p2", {kB});
   ASSERT_TRUE(node_->kubelet.admit(podWith("p2", "c2")).admitted);
-  EXPECT_THAT(startUntilAnswered("p2").error, HasSubstr("group-lent"));
+  EXPECT_THAT(startUntilAnswered("p2").error, HasSubstr("group-allocated"));
   node_->hardware.setEnable(kA, 0);
   node_->kubelet.end("p1");
   ASSERT_TRUE(node_->kubelet.awaitEnded("p1"));

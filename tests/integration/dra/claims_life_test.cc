@@ -63,7 +63,7 @@ TEST_F(DraLife, I1_AfterARebootWhoPreparesFirstHasTheGroup) {
   ASSERT_TRUE(node_->kubelet.admit(podWith("p2", "c2")).admitted);
   const sim::PodStart first = startUntilAnswered("p2");
   ASSERT_TRUE(first.started) << first.error << node_->said();
-  EXPECT_THAT(node_->kubelet.startPod("p1").error, HasSubstr("group-lent"));
+  EXPECT_THAT(node_->kubelet.startPod("p1").error, HasSubstr("group-allocated"));
   node_->kubelet.end("p2");
   EXPECT_TRUE(node_->kubelet.awaitStarted("p1"));
 }
@@ -123,7 +123,7 @@ TEST_F(DraOld, T25_AKubeletOfV1beta1IsServed) {
   EXPECT_THAT(start.containers.at("compute").cdiDevices,
               ElementsAre(std::string(kDriver) + "/claim=" + uid + "-0000-02-00-0"));
   claimFor("c2", "p2", {kC});
-  EXPECT_THAT(run(podWith("p2", "c2")).error, HasSubstr("group-lent"));
+  EXPECT_THAT(run(podWith("p2", "c2")).error, HasSubstr("group-allocated"));
   node_->kubelet.end("p1");
   ASSERT_TRUE(node_->kubelet.awaitEnded("p1"));
   EXPECT_FALSE(specIsThere(uid));

@@ -46,7 +46,7 @@ TEST_F(DraServe, I1_I4_FromThePluginToClaimsWhileAPodHoldsOne) {
   reload("serve: both");
   ASSERT_TRUE(node_->kubelet.awaitDraConnected(kDriver)) << node_->said();
   EXPECT_TRUE(devicesUntil([&](const Devices& now) {
-    return now.size() == 3 && taintOf(now, nameOf(held)) == "lent" &&
+    return now.size() == 3 && taintOf(now, nameOf(held)) == "allocated" &&
            taintOf(now, nameOf(free)).empty();
   })) << node_->said();
   const std::string uid = claimFor("c1", "p2", {free});
@@ -57,7 +57,7 @@ TEST_F(DraServe, I1_I4_FromThePluginToClaimsWhileAPodHoldsOne) {
       << "drained: what is held stays, and nothing else is offered\n"
       << node_->said();
   EXPECT_TRUE(
-      devicesUntil([&](const Devices& now) { return taintOf(now, nameOf(held)) == "lent"; }));
+      devicesUntil([&](const Devices& now) { return taintOf(now, nameOf(held)) == "allocated"; }));
   claimFor("c2", "p3", {held});
   EXPECT_THAT(run(podWith("p3", "c2")).error, HasSubstr("device plugin"));
   EXPECT_TRUE(specIsThere(uid));

@@ -126,7 +126,7 @@ TEST_F(DraNoCounters, I1_T33_OneDeviceOfEachGroupIsPublished) {
   claimFor("c1", "p1", {kA});
   ASSERT_TRUE(run(podWith("p1", "c1")).started) << node_->said();
   claimFor("c2", "p2", {kB});
-  EXPECT_THAT(run(podWith("p2", "c2")).error, HasSubstr("group-lent"));
+  EXPECT_THAT(run(podWith("p2", "c2")).error, HasSubstr("group-allocated"));
   EXPECT_TRUE(devicesUntil([](const Devices& now) { return now.contains(nameOf(kA)); }))
       << "what is allocated stays published";
 }
@@ -142,7 +142,7 @@ class DraNoTaints : public ClaimCase {
 };
 
 // T33, T39.
-TEST_F(DraNoTaints, T33_WhatThePluginLentIsLeftOut) {
+TEST_F(DraNoTaints, T33_WhatThePluginAllocatedIsLeftOut) {
   startAll();
   ASSERT_TRUE(node_->kubelet.await(
       kGpus, [](const auto& devices) { return devices.healthy().contains(kA); }));

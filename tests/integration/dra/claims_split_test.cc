@@ -81,7 +81,7 @@ TEST_F(Dra, T26_UnprepareOfAnOpenDeviceIsRetriedUntilItIsClosed) {
   claimFor("c2", "p2", {kC});
   const sim::PodStart second = run(podWith("p2", "c2"));
   EXPECT_FALSE(second.started);
-  EXPECT_THAT(second.error, HasSubstr("group-lent"));
+  EXPECT_THAT(second.error, HasSubstr("group-allocated"));
   node_->hardware.setEnable(kC, 0);
   ASSERT_TRUE(node_->kubelet.awaitEnded("p1"));
   EXPECT_FALSE(specIsThere(uid));
@@ -96,7 +96,7 @@ TEST_F(Dra, I1_AGroupIsNotSplitBetweenClaims) {
   claimFor("c2", "p2", {kB});
   const sim::PodStart second = run(podWith("p2", "c2"));
   EXPECT_FALSE(second.started);
-  EXPECT_THAT(second.error, HasSubstr("group-lent"));
+  EXPECT_THAT(second.error, HasSubstr("group-allocated"));
   EXPECT_THAT(second.error, HasSubstr("DRA"));
 }
 
@@ -166,16 +166,17 @@ class DraBoth : public ClaimCase {
   std::string keys() const override { return "serve: both"; }
 };
 
-// T36, I1: lent through the device plugin, it leaves the scheduler's sight, and a claim that was
-// allocated before is told by which path.
-TEST_F(DraBoth, T36_WhatThePluginLentIsTaintedAndRefusedByName) {
+// T36, I1: allocated through the device plugin, it leaves the scheduler's sight, and a claim that
+// was allocated before is told by which path.
+TEST_F(DraBoth, T36_WhatThePluginAllocatedIsTaintedAndRefusedByName) {
   startAll();
   ASSERT_TRUE(node_->kubelet.await(kGpus, [](const auto& devices) {
     return devices.healthy().contains(kA) && devices.healthy().contains(kC);
   }));
   ASSERT_TRUE(node_->kubelet.admit(podOf("p1", kGpus, 2)).admitted);
   EXPECT_TRUE(devicesUntil([](const Devices& now) {
-    return taintOf(now, "0000-02-00-0") == "lent" && taintOf(now, "0000-01-00-1") == "lent";
+    return taintOf(now, "0000-02-00-0") == "allocated" &&
+           taintOf(now, "0000-01-00-1") == "allocated";
   }));
   claimFor("c1", "p2", {kC});
   const sim::PodStart start = run(podWith("p2", "c1"));

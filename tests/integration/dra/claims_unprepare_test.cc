@@ -51,7 +51,7 @@ TEST_F(DraUnprepare, I1_SpuriousUnprepareOfAnOpenDeviceIsRefused) {
   EXPECT_TRUE(node_->kubelet.isTerminating("p2"));
   EXPECT_TRUE(specIsThere(uid));
   claimFor("c3", "p3", {kC});
-  EXPECT_THAT(run(podWith("p3", "c3")).error, HasSubstr("group-lent"));
+  EXPECT_THAT(run(podWith("p3", "c3")).error, HasSubstr("group-allocated"));
   EXPECT_TRUE(node_->kubelet.restartContainer("p1", "compute").started) << "p1 lost nothing";
   node_->hardware.setEnable(kC, 0);
   node_->kubelet.end("p1");

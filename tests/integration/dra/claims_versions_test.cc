@@ -67,14 +67,14 @@ TEST_P(OldClusters, FromClaimToRunningPodAndBack) {
   EXPECT_THAT(spoken(), Each(AnyOf(group, StartsWith(group + "/"))));
 }
 
-// I1: what the device plugin lent is seen by the scheduler as far as the server lets it.
-TEST_P(OldClusters, I1_WhatThePluginLentIsNotOfferedToClaims) {
+// I1: what the device plugin allocated is seen by the scheduler as far as the server lets it.
+TEST_P(OldClusters, I1_WhatThePluginAllocatedIsNotOfferedToClaims) {
   startAll(2);
   ASSERT_TRUE(node_->kubelet.await(
       kGpus, [](const auto& devices) { return devices.healthy().contains(kC); }));
   ASSERT_TRUE(node_->kubelet.admit(podOf("p1", kGpus, 2)).admitted);
   EXPECT_TRUE(devicesUntil([](const Devices& now) {
-    return !now.contains(nameOf(kC)) || taintOf(now, nameOf(kC)) == "lent";
+    return !now.contains(nameOf(kC)) || taintOf(now, nameOf(kC)) == "allocated";
   })) << node_->said();
   claimFor("c1", "p2", {kC});
   EXPECT_THAT(run(podWith("p2", "c1")).error, HasSubstr("device plugin"));

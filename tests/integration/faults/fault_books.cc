@@ -45,7 +45,7 @@ std::set<unsigned> FaultBooks::groupsOf(const Pod& pod) const {
   return groups;
 }
 
-std::set<unsigned> FaultBooks::lendable() const {
+std::set<unsigned> FaultBooks::allocatable() const {
   std::set<unsigned> groups;
   for (const auto& [id, device] : devices_) {
     if (!leaving_.contains(device.group)) groups.insert(device.group);
@@ -62,7 +62,8 @@ std::string FaultBooks::doubleParties() const {
     for (const unsigned group : groupsOf(pod)) {
       const auto [other, isFirst] = parties.emplace(group, uid);
       if (isFirst) continue;
-      return "I1: group " + std::to_string(group) + " is lent to " + other->second + " and " + uid;
+      return "I1: group " + std::to_string(group) + " is allocated to " + other->second + " and " +
+             uid;
     }
   }
   return "";
@@ -78,7 +79,7 @@ std::string FaultBooks::resourceImbalance(const std::string& resource,
     if (pod.resource == resource)
       (pod.deleted ? deleted : held).insert(pod.ids.begin(), pod.ids.end());
   }
-  const std::set<unsigned> free = lendable();
+  const std::set<unsigned> free = allocatable();
   for (const auto& [id, device] : devices_) {
     if (device.resource != resource || deleted.contains(id)) continue;
     const bool healthy = shown.healthy().contains(id);
@@ -87,7 +88,7 @@ std::string FaultBooks::resourceImbalance(const std::string& resource,
     } else if (healthy && heldGroups.contains(device.group)) {
       return "I5: " + id + " is Healthy beside a held one";
     } else if (!healthy && free.contains(device.group)) {
-      return "I5: " + id + " can be lent and is not Healthy";
+      return "I5: " + id + " can be allocated and is not Healthy";
     }
   }
   return "";

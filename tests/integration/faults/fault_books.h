@@ -41,13 +41,13 @@ public:
 
   /// Empty, or what does not balance: "I1: ..." if a group has two parties; "I4: ..." if a held
   /// device is not shown Healthy; "I5: ..." if the Healthy ones without the held ones are not those
-  /// that can be lent. Waits for `patience` until they are.
+  /// that can be allocated. Waits for `patience` until they are.
   std::string imbalance(sim::KubeletSim& kubelet, std::chrono::milliseconds patience);
 
   const std::map<std::string, Pod>& pods() const { return pods_; }
   const std::map<std::string, Device>& devices() const { return devices_; }
   /// Groups that nobody has and whose release is not under way.
-  std::set<unsigned> lendable() const;
+  std::set<unsigned> allocatable() const;
   /// The devices by which groups were held whose holder has gone and that are not seen free again.
   /// The kubelet may give them to the next pod all the same.
   std::set<std::string> leaving() const;

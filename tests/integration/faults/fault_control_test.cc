@@ -1,5 +1,5 @@
-// That the books of the fault matrix see a group lent twice, when a plugind has nothing to adopt
-// by.
+// That the books of the fault matrix see a group allocated twice, when a plugind has nothing to
+// adopt by.
 
 #include "tests/integration/faults/fault_books.h"
 #include "tests/integration/timelines/timelines.h"
@@ -40,12 +40,12 @@ protected:
   FaultBooks books_{{{kA, {kGpu, 7}}, {kB, {kOther, 7}}}};
 };
 
-TEST_F(FaultControl, WithoutAdoptionAGroupIsLentTwice) {
+TEST_F(FaultControl, WithoutAdoptionAGroupIsAllocatedTwice) {
   start();
   kubelet().concealPods();
   ASSERT_NO_FATAL_FAILURE(killBetweenTwoPods([this]() { restartWithoutARecord(); }));
   EXPECT_EQ(books_.imbalance(kubelet(), std::chrono::seconds(0)),
-            "I1: group 7 is lent to p1 and p2");
+            "I1: group 7 is allocated to p1 and p2");
 }
 
 TEST_F(FaultControl, WithAdoptionItIsNot) {

@@ -77,7 +77,7 @@ private:
   void covetDeleted();
   void close(const std::string& uid);
   void admitSomewhere();
-  void awaitLendable();
+  void awaitAllocatable();
   void choosePod();
   /// The next pod is one that must get this device.
   void choosePod(const std::string& id);

@@ -48,7 +48,7 @@ void FaultLane::prepare(Operation operation) {
 /// still: its device is refused, and another one is asked for.
 void FaultLane::admitSomewhere() {
   for (int tries = 1; failure_.empty(); ++tries) {
-    awaitLendable();
+    awaitAllocatable();
     admission_ = node_.kubelet.admit(pod_);
     concludeAdmission();
     if (admission_.admitted) return;
@@ -59,18 +59,18 @@ void FaultLane::admitSomewhere() {
 }
 
 /// A lane that kills faster than groups come back has none left: the kubelet refuses rightly then.
-void FaultLane::awaitLendable() {
-  if (!books_.lendable().empty()) return;
+void FaultLane::awaitAllocatable() {
+  if (!books_.allocatable().empty()) return;
   const auto until = std::chrono::steady_clock::now() + timing::kNeverNamed + timing::kSettling +
                      timing::kListInterval + 4 * timing::kLookInterval;
-  awaitReturned(until, [this]() { return !books_.lendable().empty(); });
-  if (!failure_.empty() || books_.lendable().empty()) return;
+  awaitReturned(until, [this]() { return !books_.allocatable().empty(); });
+  if (!failure_.empty() || books_.allocatable().empty()) return;
   choosePod();
 }
 
 /// One device, whose group nobody has; that which an ended pod had where there is no other.
 void FaultLane::choosePod() {
-  const std::set<unsigned> free = books_.lendable();
+  const std::set<unsigned> free = books_.allocatable();
   std::vector<std::string> ids;
   for (const auto& [id, device] : books_.devices()) {
     if (free.contains(device.group)) ids.push_back(id);

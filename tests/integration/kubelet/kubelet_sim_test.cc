@@ -143,13 +143,13 @@ TEST_F(KubeletRows, K14_ARefusalRejectsThePodWithThePluginsText) {
   ASSERT_EQ(enroll(), "");
   plugin_->show({{"a", "Healthy"}});
   ASSERT_TRUE(sim_->shows(kResource, {"a"}));
-  plugin_->allocateStatus = {grpc::StatusCode::FAILED_PRECONDITION, "group 7: lent"};
+  plugin_->allocateStatus = {grpc::StatusCode::FAILED_PRECONDITION, "group 7: allocated"};
   const auto refused = sim_->admit(pod("p"));
   EXPECT_FALSE(refused.admitted);
   EXPECT_EQ(refused.reason, "UnexpectedAdmissionError");
   EXPECT_EQ(refused.message,
             "Pod was rejected: Allocate failed due to rpc error: code = FailedPrecondition desc = "
-            "group 7: lent, which is unexpected");
+            "group 7: allocated, which is unexpected");
 }
 
 TEST_F(KubeletRows, K15_AnAnswerWithoutContainersRejects) {

@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kLendable = "0000:01:00.0";
+constexpr const char* kAllocatable = "0000:01:00.0";
 
 std::string placeFrom(const char* variable) {
   const char* value = std::getenv(variable);
@@ -70,14 +70,14 @@ protected:
 
 TEST_F(Nodes, CannotBeOpenedUnlessAskedFor) {
   start("two-in-group", "closed");
-  ASSERT_EQ(command(std::string("bind ") + kLendable + " vfio-pci"), "ok\n");
+  ASSERT_EQ(command(std::string("bind ") + kAllocatable + " vfio-pci"), "ok\n");
   EXPECT_EQ(open("vfio/3", O_RDWR).error, EACCES);
   EXPECT_EQ(open("vfio/3", O_PATH).error, 0);
 }
 
 TEST_F(Nodes, OfAGroupIsAnExclusiveLockBetweenProcessesAndVirtualMachines) {
   start("two-in-group", "open");
-  ASSERT_EQ(command(std::string("bind ") + kLendable + " vfio-pci"), "ok\n");
+  ASSERT_EQ(command(std::string("bind ") + kAllocatable + " vfio-pci"), "ok\n");
   Opened first = openBeneath("vfio/3", O_RDWR);
   ASSERT_EQ(first.error, 0);
   EXPECT_EQ(openBeneath("vfio/3", O_RDWR).error, EBUSY);
@@ -93,7 +93,7 @@ TEST_F(Nodes, OfAGroupIsAnExclusiveLockBetweenProcessesAndVirtualMachines) {
 
 TEST_F(Nodes, CanBeLookedAtWhateverIsOpen) {
   start("two-in-group", "open");
-  ASSERT_EQ(command(std::string("bind ") + kLendable + " vfio-pci"), "ok\n");
+  ASSERT_EQ(command(std::string("bind ") + kAllocatable + " vfio-pci"), "ok\n");
   ASSERT_EQ(command("open 0000:01:00.0"), "ok\n");
   struct stat status {};
   EXPECT_EQ(::stat((sim_->dev() + "/vfio/3").c_str(), &status), 0);
@@ -106,10 +106,10 @@ TEST_F(Nodes, CanBeLookedAtWhateverIsOpen) {
 
 TEST_F(Nodes, HeldOpenDoNotKeepTheirDeviceFromLeaving) {
   start("two-in-group", "open");
-  ASSERT_EQ(command(std::string("bind ") + kLendable + " vfio-pci"), "ok\n");
+  ASSERT_EQ(command(std::string("bind ") + kAllocatable + " vfio-pci"), "ok\n");
   const Opened group = openBeneath("vfio/3", O_RDWR);
   ASSERT_EQ(group.error, 0);
-  EXPECT_EQ(command(std::string("unbind ") + kLendable), "ok\n");
+  EXPECT_EQ(command(std::string("unbind ") + kAllocatable), "ok\n");
   EXPECT_EQ(open("vfio/3", O_PATH).error, ENOENT);
 }
 

@@ -63,7 +63,7 @@ TEST_F(Try, ShowsEachStepWithWhatWasObservedAndEndsByItself) {
       HasSubstr("vfiogate.dev/10de_2684 [0000:01:00.0 Healthy numa 0, 0000:02:00.0 Healthy"));
   EXPECT_THAT(tour.output, HasSubstr("/dev/vfio/vfio /dev/vfio/1"));
   EXPECT_THAT(tour.output, HasSubstr("vfiogate.dev/second-slot [0000:04:02.0 Unhealthy"));
-  EXPECT_THAT(tour.output, HasSubstr("group-lent"));
+  EXPECT_THAT(tour.output, HasSubstr("group-allocated"));
   EXPECT_THAT(tour.output,
               HasSubstr(" s after the end: vfiogate.dev/8086_100e [0000:04:01.0 Healthy"));
   EXPECT_THAT(tour.output, HasSubstr("7 of 7 steps seen"));

@@ -53,9 +53,9 @@ TEST_F(Timelines, InitOnly) {
   kubelet().stopContainer("p1", "init");
   // A refusal makes a look; its frames go to the first resource by name.
   const std::size_t frames = kubelet().frames(SplitNode::kMarkerResource);
-  EXPECT_THAT(offer(kOther, kB), HasSubstr("group-lent"));
+  EXPECT_THAT(offer(kOther, kB), HasSubstr("group-allocated"));
   ASSERT_TRUE(kubelet().awaitFrames(SplitNode::kMarkerResource, frames + 2)) << said();
-  EXPECT_THAT(offer(kOther, kB), HasSubstr("group-lent"));
+  EXPECT_THAT(offer(kOther, kB), HasSubstr("group-allocated"));
   EXPECT_EQ(kubelet().devices(kGpu).healthy(), Ids{kA});
   kubelet().end("p1");
   // The kubelet protects the pod last admitted.
@@ -89,7 +89,7 @@ TEST_F(Timelines, KubeletDiesInAllocateAndOffersSooner) {
   kubelet().start();
   ASSERT_TRUE(shows(kGpu, {kA})) << said();
   EXPECT_EQ(admit(podOf("p1", kGpu)), std::vector{kA});
-  EXPECT_TRUE(node_->tells("lent-again", kA)) << said();
+  EXPECT_TRUE(node_->tells("allocated-again", kA)) << said();
   EXPECT_EQ(startContainer("p1"), "");
 }
 

@@ -17,7 +17,7 @@ TEST_F(Timelines, KubeletRestartRunning) {
   ASSERT_TRUE(shows(kGpu, {kA})) << said();
   ASSERT_TRUE(shows(kOther, {}, {kB})) << said();
   EXPECT_TRUE(kubelet().admit(podOf("p1", kGpu)).admitted);
-  EXPECT_THAT(offer(kOther, kB), HasSubstr("group-lent"));
+  EXPECT_THAT(offer(kOther, kB), HasSubstr("group-allocated"));
   kubelet().sourcesReady();
   ASSERT_TRUE(node_->seen()) << said();
   EXPECT_EQ(kubelet().devices(kGpu).healthy(), Ids{kA});
@@ -33,7 +33,7 @@ TEST_F(Timelines, KubeletRestartIdle) {
   kubelet().restart({.sourcesReady = false});
   ASSERT_TRUE(shows(kGpu, {kA})) << said();
   ASSERT_TRUE(shows(kOther, {}, {kB})) << said();
-  EXPECT_THAT(offer(kOther, kB), HasSubstr("group-lent"));
+  EXPECT_THAT(offer(kOther, kB), HasSubstr("group-allocated"));
   EXPECT_TRUE(kubelet().admit(podOf("p1", kGpu)).admitted);
   kubelet().sourcesReady();
   EXPECT_EQ(startContainer("p1"), "") << said();
@@ -49,11 +49,11 @@ TEST_F(Timelines, PlugindDiesAfterReply) {
   restartPlugind();
   EXPECT_TRUE(node_->tells("restored", kA)) << said();
   ASSERT_TRUE(node_->plugind->saysAll({"event=stream_opened resource=" + kOther})) << said();
-  EXPECT_THAT(offerShown(kOther, kB), HasSubstr("group-lent"));
+  EXPECT_THAT(offerShown(kOther, kB), HasSubstr("group-allocated"));
   EXPECT_TRUE(shows(kOther, {}, {kB})) << said();
   kubelet().releaseCheckpoints();
   EXPECT_TRUE(node_->tells("recorded", kA)) << said();
-  EXPECT_THAT(offer(kOther, kB), HasSubstr("group-lent"));
+  EXPECT_THAT(offer(kOther, kB), HasSubstr("group-allocated"));
 }
 
 // 10, I1.

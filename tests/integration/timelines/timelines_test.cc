@@ -23,7 +23,7 @@ TEST_F(Timelines, SiblingRace) {
   start();
   ASSERT_TRUE(shows(kOther, {kB}));
   ASSERT_EQ(admit(podOf("p1", kGpu)), std::vector{kA});
-  EXPECT_THAT(offer(kOther, kB), HasSubstr("group-lent"));
+  EXPECT_THAT(offer(kOther, kB), HasSubstr("group-allocated"));
   EXPECT_TRUE(shows(kOther, {}, {kB})) << said();
 }
 
@@ -37,7 +37,7 @@ TEST_F(Timelines, InitThenApp) {
   ASSERT_TRUE(pod.admitted) << pod.message;
   ASSERT_THAT(pod.granted, SizeIs(2));
   EXPECT_THAT(pod.granted[1].ids, UnorderedElementsAre(kA, kC));
-  EXPECT_TRUE(node_->tells("lent-again", pod.granted[0].ids.at(0))) << said();
+  EXPECT_TRUE(node_->tells("allocated-again", pod.granted[0].ids.at(0))) << said();
   EXPECT_EQ(startContainer("p1", "init"), "");
   kubelet().stopContainer("p1", "init");
   EXPECT_EQ(startContainer("p1"), "");
@@ -85,10 +85,10 @@ TEST_F(Timelines, UnplugReplugHeld) {
   ASSERT_EQ(startContainer("p1"), "");
   hardware().remove(kA);
   EXPECT_TRUE(shows(kGpu, {}, {kA})) << said();
-  EXPECT_THAT(offer(kOther, kB), HasSubstr("group-lent"));
+  EXPECT_THAT(offer(kOther, kB), HasSubstr("group-allocated"));
   hardware().add({.address = kA, .group = 77, .numaNode = 0});
   EXPECT_TRUE(shows(kGpu, {kA})) << said();
-  EXPECT_THAT(offer(kOther, kB), HasSubstr("group-lent"));
+  EXPECT_THAT(offer(kOther, kB), HasSubstr("group-allocated"));
   EXPECT_THAT(kubelet().restartContainer("p1", "compute").error, HasSubstr("stale-nodes"));
 }
 
@@ -100,10 +100,10 @@ TEST_F(Timelines, UnbindByHandHeld) {
   ASSERT_TRUE(node_->seen()) << said();
   EXPECT_EQ(kubelet().devices(kGpu).healthy(), Ids{kA}) << "held: I4";
   EXPECT_THAT(startContainer("p1"), HasSubstr("not-viable"));
-  EXPECT_THAT(offer(kOther, kB), HasSubstr("group-lent"));
+  EXPECT_THAT(offer(kOther, kB), HasSubstr("group-allocated"));
   hardware().setDriver(kA, "vfio-pci");
   ASSERT_TRUE(node_->seen()) << said();
-  EXPECT_THAT(offer(kOther, kB), HasSubstr("group-lent"));
+  EXPECT_THAT(offer(kOther, kB), HasSubstr("group-allocated"));
 }
 
 // 22, I5.
@@ -155,7 +155,7 @@ TEST_F(Timelines, TwoResourcesOneGroup) {
   EXPECT_THAT(rejected({.uid = "p1",
                         .initContainers = {},
                         .containers = {{"compute", {{kGpu, 1}, {kOther, 1}}}}}),
-              AnyOf(HasSubstr("group-lent, ref="), HasSubstr("no healthy devices present")));
+              AnyOf(HasSubstr("group-allocated, ref="), HasSubstr("no healthy devices present")));
 }
 
 }  // namespace

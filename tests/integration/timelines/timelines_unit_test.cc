@@ -20,8 +20,8 @@ protected:
   }
 };
 
-// 30: the pod of both is gone before it started; one of them is lent again, the other one is not,
-// although nothing has it open.
+// 30: the pod of both is gone before it started; one of them is allocated again, the other one is
+// not, although nothing has it open.
 TEST_F(UnitTimelines, ForceDeleteSplit) {
   start({kA, kB});
   adopt();
@@ -30,7 +30,7 @@ TEST_F(UnitTimelines, ForceDeleteSplit) {
   const auto again = admit(podOf("p2", kGpu));
   ASSERT_THAT(again, SizeIs(1)) << said();
   const std::string other = again[0] == kA ? kB : kA;
-  EXPECT_THAT(rejected(podOf("p3", kGpu)), HasSubstr("group-lent"));
+  EXPECT_THAT(rejected(podOf("p3", kGpu)), HasSubstr("group-allocated"));
   EXPECT_TRUE(shows(kGpu, {again[0]}, {other})) << said();
 }
 
@@ -45,7 +45,7 @@ TEST_F(UnitTimelines, InitSplit) {
   ASSERT_TRUE(admission.admitted) << admission.message << said();
   ASSERT_THAT(admission.granted, SizeIs(3));
   EXPECT_NE(admission.granted[1].ids, admission.granted[2].ids);
-  EXPECT_EQ(node_->plugind->count("\"event\":\"lent\""), 1U) << "one record";
+  EXPECT_EQ(node_->plugind->count("\"event\":\"allocated\""), 1U) << "one record";
   EXPECT_EQ(node_->plugind->count("\"event\":\"disputed\""), 0U) << said();
 }
 

@@ -17,7 +17,7 @@ using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
 // "Release will be signalled": the hardware tells it.
-TEST_F(Traps, T1_ADeviceThatIsFreedWhileOpenIsNotLent) {
+TEST_F(Traps, T1_ADeviceThatIsFreedWhileOpenIsNotAllocated) {
   start();
   runOnA("p1");
   end("p1");  // its machine hangs, and keeps the file
@@ -59,7 +59,7 @@ TEST_F(Traps, T6_ALentDeviceStaysHealthyAndItsSiblingDoesNot) {
 }
 
 // "The checkpoint knows": unreadable, it makes the kubelet offer what is in use.
-TEST_F(Traps, T9_AKubeletThatLostItsCheckpointCannotLendWhatIsOpen) {
+TEST_F(Traps, T9_AKubeletThatLostItsCheckpointCannotAllocateWhatIsOpen) {
   start();
   runOnA("p1");
   kubelet().stop();
@@ -105,7 +105,7 @@ TEST_F(Traps, T11_ACachedAnswerNeverOpensAnotherDevicesGroup) {
 }
 
 // "Allocate's success starts the container": a later container of the pod failed, no undo comes.
-TEST_F(Traps, T13_WhatAFailedPodWasGivenIsLentToTheNext) {
+TEST_F(Traps, T13_WhatAFailedPodWasGivenIsAllocatedToTheNext) {
   start();
   ASSERT_TRUE(shows(kOther, {kB}));
   rejected({.uid = "p1",
@@ -153,7 +153,7 @@ TEST_F(Traps, T16_ASplitGroupIsOnePodsAlone) {
   pod.containers[0].alignTo = std::set<long>{0};
   ASSERT_THAT(admit(pod), UnorderedElementsAre(kA, kC));
   EXPECT_TRUE(shows(kGpu, {kA, kC}, {kB})) << said();
-  EXPECT_THAT(offer(kGpu, kB), HasSubstr("group-lent"));
+  EXPECT_THAT(offer(kGpu, kB), HasSubstr("group-allocated"));
 }
 
 // "PodResources tells the truth": it says nothing of plain init containers, nor of who was
@@ -169,7 +169,7 @@ TEST_F(Traps, T18_ThatListSaysNothingFreesNothing) {
                   .admitted);
   ASSERT_EQ(startContainer("p1", "init"), "");
   const std::size_t frames = kubelet().frames(SplitNode::kMarkerResource);
-  EXPECT_THAT(offer(kOther, kB), HasSubstr("group-lent"));  // a refusal makes a look
+  EXPECT_THAT(offer(kOther, kB), HasSubstr("group-allocated"));  // a refusal makes a look
   ASSERT_TRUE(kubelet().awaitFrames(SplitNode::kMarkerResource, frames + 2)) << said();
   hardware().setEnable(kA, 1);
   ASSERT_TRUE(node_->seen()) << said();

@@ -39,7 +39,7 @@ TEST_F(Traps, T3_AStreamThatTheKubeletEndsIsRegisteredAgain) {
   ASSERT_TRUE(kubelet().awaitRegistrations(kGpu, 2)) << said();
   EXPECT_TRUE(shows(kGpu, {kA})) << said();
   EXPECT_EQ(kubelet().nodeStatus().at(kGpu), (sim::NodeCounts{1, 1}));
-  EXPECT_THAT(offer(kOther, kB), HasSubstr("group-lent"));
+  EXPECT_THAT(offer(kOther, kB), HasSubstr("group-allocated"));
 }
 
 // "A failed re-register is harmless": it takes the registration that stood. Nothing registers while

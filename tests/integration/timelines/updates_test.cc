@@ -54,7 +54,7 @@ TEST_F(Updates, I1_KilledBeforeTheRecordTheNextStillLearnsOfIt) {
   adopt();
   beforeRecord_ = [this]() {
     awaitNew([this]() { restartPlugind(); });
-    EXPECT_TRUE(lacks(kOther, kB)) << "lent with a, by privd's record";
+    EXPECT_TRUE(lacks(kOther, kB)) << "allocated with a, by privd's record";
   };
   sim::PodSpec pod = podOf("p1", kGpu);
   pod.containers[0].alignTo = {0};
@@ -66,7 +66,7 @@ TEST_F(Updates, I1_KilledBeforeTheRecordTheNextStillLearnsOfIt) {
 }
 
 // Each update starts its pair while the one before serves, and a third waits behind the second.
-TEST_F(Updates, I1_OverlappingUpdatesKilledBeforeTheRecordLendNothingTwice) {
+TEST_F(Updates, I1_OverlappingUpdatesKilledBeforeTheRecordAllocateNothingTwice) {
   start({kA, kC});
   adopt();
   SplitNode::Pair second(*node_, "second");
@@ -85,7 +85,7 @@ TEST_F(Updates, I1_OverlappingUpdatesKilledBeforeTheRecordLendNothingTwice) {
       node_->killPrivd();
       node_->killPlugind();
     });
-    EXPECT_TRUE(lacks(kOther, kB)) << "lent with a, by privd's record";
+    EXPECT_TRUE(lacks(kOther, kB)) << "allocated with a, by privd's record";
   };
   ASSERT_EQ(admit(onA), std::vector{kA});
   ASSERT_NE(serves(second), serves(third));

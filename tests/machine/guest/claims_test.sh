@@ -84,7 +84,7 @@ hold_open "$opened" $left "$(ids_of left)"
 check "a virtual machine has the device" "$held" open
 kubelet_does prepare b
 check "a claim for the other card of the group ends with" $ended 1
-check "because the other one has it" "$(said group-lent)" yes
+check "because the other one has it" "$(said group-allocated)" yes
 check "no spec of it is left" "$(has_spec b)" gone
 kubelet_does unprepare a
 check "unprepare while it is open ends with" $ended 1
@@ -161,7 +161,7 @@ metadata: {name: vm-1}
 spec: {containers: [{name: compute, resources: {limits: {vfiogate.dev/alone: 1}}}]}
 POD
 check "a pod has it by the device plugin" "$(until_so kubelet-sim ctl /tmp/kubelet admit /tmp/pod.yaml)" yes
-check "the pool says so" "$(pool_says $alone lent)" yes
+check "the pool says so" "$(pool_says $alone allocated)" yes
 kubelet_does prepare d
 check "a claim is refused" $ended 1
 check "and told who has it" "$(said 'device plugin')" yes

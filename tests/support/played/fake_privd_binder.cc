@@ -50,7 +50,7 @@ FakePrivd::Binding end(Line& line, IommuGroupId id, bool bind) {
       giveMembersBack(play, group);
     }
     group.binding.bindable = !bind;
-    group.binding.boundForLending = bind;
+    group.binding.boundForAllocation = bind;
     group.groupNode = bind;
   }
   // After the answer, as it may come: whoever trusts the answer alone sees what was before.

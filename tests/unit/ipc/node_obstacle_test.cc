@@ -43,7 +43,7 @@ TEST(NodeObstacle, NoIommuModeIsOneWhateverIsAskedFor) {
   ASSERT_EQ(obstaclesOf(snapshot, BindingAsked::kNo).size(), 1U);
   EXPECT_EQ(obstaclesOf(snapshot, BindingAsked::kNo)[0].code, "no_iommu");
   snapshot.groups.emplace(second, IommuGroup{.id = second});
-  EXPECT_TRUE(obstaclesOf(snapshot, BindingAsked::kNo).empty()) << "something can be lent";
+  EXPECT_TRUE(obstaclesOf(snapshot, BindingAsked::kNo).empty()) << "something can be allocated";
 }
 
 }  // namespace

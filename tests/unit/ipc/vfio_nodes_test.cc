@@ -24,7 +24,7 @@ TEST(VfioNodes, NameEachNodeOnceWithTheControlNodeFirst) {
   EXPECT_THAT(*nodes, ElementsAre("/dev/vfio/vfio", "/dev/vfio/9", "/dev/vfio/12"));
 }
 
-TEST(VfioNodes, AreAbsentWhereOneDeviceIsOrCannotBeLent) {
+TEST(VfioNodes, AreAbsentWhereOneDeviceIsOrCannotBeAllocated) {
   Hardware hardware;
   hardware.add("0000:01:00.0", 12);
   const Snapshot snapshot = hardware.snapshot();

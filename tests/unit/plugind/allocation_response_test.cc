@@ -44,7 +44,7 @@ TEST(AllocationResponse, NamesExactlyOneAddressPerUnitAscending) {
   hardware.add("0000:01:00.0", 12);
   const std::set<Bdf> ids{at("0000:02:00.0"), at("0000:01:00.0")};
   const auto response =
-      allocationResponse(hardware.snapshot(), kResource, ids, ids, LendingSettings{});
+      allocationResponse(hardware.snapshot(), kResource, ids, ids, AllocationSettings{});
   ASSERT_TRUE(response);
   EXPECT_THAT(response->nodes, ElementsAre("/dev/vfio/vfio", "/dev/vfio/9", "/dev/vfio/12"));
   EXPECT_THAT(response->environment, ElementsAre(std::pair("PCI_RESOURCE_VFIOGATE_DEV_10DE_2684",
@@ -58,7 +58,7 @@ TEST(AllocationResponse, HandsOverWhatGoesAlong) {
   const std::set<Bdf> ids{at("0000:01:00.0")};
   const std::set<Bdf> handed{at("0000:01:00.0"), at("0000:02:00.0")};
   const auto response =
-      allocationResponse(hardware.snapshot(), kResource, ids, handed, LendingSettings{});
+      allocationResponse(hardware.snapshot(), kResource, ids, handed, AllocationSettings{});
   ASSERT_TRUE(response);
   EXPECT_THAT(response->nodes, ElementsAre("/dev/vfio/vfio", "/dev/vfio/12", "/dev/vfio/13"));
   EXPECT_THAT(response->environment,
@@ -80,7 +80,7 @@ TEST(AllocationResponse, RefusesASegmentThatKubevirtCannotRead) {
   hardware.add("10000:01:00.0", 12);
   const std::set<Bdf> ids{at("10000:01:00.0")};
   const auto response =
-      allocationResponse(hardware.snapshot(), kResource, ids, ids, LendingSettings{});
+      allocationResponse(hardware.snapshot(), kResource, ids, ids, AllocationSettings{});
   ASSERT_FALSE(response);
   EXPECT_EQ(response.error().reason, "segment");
 }
@@ -141,7 +141,7 @@ TEST(DeviceNodes, NamesNoNodeThatIsNotThere) {
   }
 }
 
-TEST(DeviceNodes, NamesWhatKeepsADeviceFromBeingLent) {
+TEST(DeviceNodes, NamesWhatKeepsADeviceFromBeingAllocated) {
   Hardware hardware;
   hardware.add("0000:01:00.0", 12).driver = "nvidia";
   hardware.device("0000:01:00.0").vfioDev.reset();

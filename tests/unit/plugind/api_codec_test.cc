@@ -45,7 +45,8 @@ TEST(ApiCodec, APoolSurvives) {
                        {"c", true},
                        {"d", VersionText{"1.2.3"}}};
   device.consumes = CounterName{"groups-0", "group-3"};
-  device.taints = {{"d/unavailable", "lent", std::chrono::sys_seconds(std::chrono::seconds(9))}};
+  device.taints = {
+      {"d/unavailable", "allocated", std::chrono::sys_seconds(std::chrono::seconds(9))}};
   pool.devices = {{"0000-17-00-0", device}, {"0000-18-00-0", PoolDevice{}}};
   pool.counterSets = {{"groups-0", {"group-3", "group-4"}}};
   const auto back = overTheLine<schema::DevicePool>(pool);

@@ -78,7 +78,7 @@ TEST(CheckpointReader, AnIdOnSeveralNumaNodesIsOneId) {
   EXPECT_EQ(version->entries[0].container, "c1");
   EXPECT_EQ(version->entries[0].resource, "example.com/gpu");
   EXPECT_THAT(version->entries[0].ids, ElementsAre("a", "b", "c", "d"));
-  EXPECT_EQ(version->entries[0].lent, std::nullopt);
+  EXPECT_EQ(version->entries[0].allocated, std::nullopt);
   EXPECT_THAT(version->registered.at("example.com/nic"), IsEmpty());
   EXPECT_EQ(version->written, Written{std::chrono::seconds{7}});
 }

@@ -1,4 +1,4 @@
-// What privd is told of lent groups, against a privd that only takes notes.
+// What privd is told of allocated groups, against a privd that only takes notes.
 
 #include "plugind/loop/held_groups.h"
 
@@ -89,7 +89,7 @@ TEST_F(HeldGroupsTest, AChangedNoteIsToldAgain) {
   EXPECT_THAT(privd_.notes, ElementsAre("note 8"));
 }
 
-// Otherwise privd would drop what the plugind before us held, and it is still lent.
+// Otherwise privd would drop what the plugind before us held, and it is still allocated.
 TEST_F(HeldGroupsTest, AdoptedIsToldOnlyWhenAllHoldsAreAnswered) {
   privd_.silent = true;
   held_.hold(groups({7}));

@@ -25,7 +25,7 @@ nlohmann::json written(const JournalEvent& event) {
 
 TEST(LedgerJournal, WritesALendingWithItsGroupDevicesAndHolder) {
   JournalEvent event;
-  event.event = event.reason = "lent";
+  event.event = event.reason = "allocated";
   event.time = kMorning;
   event.group = IommuGroupId(31);
   event.resource = kResource;
@@ -34,7 +34,7 @@ TEST(LedgerJournal, WritesALendingWithItsGroupDevicesAndHolder) {
   event.ref = HolderRef(0x7f3a);
   event.podName = "default/vm-1";
   EXPECT_EQ(written(event), nlohmann::json::parse(R"({
-    "time": "2026-11-21T09:42:07Z", "event": "lent", "reason": "lent",
+    "time": "2026-11-21T09:42:07Z", "event": "allocated", "reason": "allocated",
     "resource": "vfiogate.dev/10de_2684", "group": 31, "devices": ["0000:65:00.0"],
     "members": ["0000:65:00.0", "0000:65:00.1"], "ref": "7f3a", "pod": "default/vm-1"})"));
 }

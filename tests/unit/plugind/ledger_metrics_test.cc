@@ -24,12 +24,12 @@ const DiscoveryCounts kCounts{.looks = 7,
                               .losses = 4,
                               .landlock = 2};
 
-PluginStatus oneLentOneFree() {
+PluginStatus oneAllocatedOneFree() {
   PluginStatus status;
   status.leftOut.emplace(*Bdf::parse("0000:00:01.0"), LeftOut{"bridge", "a bridge"});
   status.privdThere = true;
   status.resources.push_back({.name = kGpu,
-                              .lending = {},
+                              .allocation = {},
                               .facts = {.state = RegistrationState::kStanding,
                                         .turns = {{RegistrationTurn::kTaken, 3}},
                                         .trouble = {},
@@ -41,9 +41,9 @@ PluginStatus oneLentOneFree() {
     DeviceStatus device{.address = address, .shown = true, .healthy = true, .group = {}};
     device.reason = address == kFirst ? "offered" : "host-driver";
     device.group.members = {address};
-    device.group.holding = address == kFirst ? Holding::kLent : Holding::kFree;
+    device.group.holding = address == kFirst ? Holding::kAllocated : Holding::kFree;
     if (address == kFirst) {
-      device.group.holders.push_back({.state = HolderState::kLent,
+      device.group.holders.push_back({.state = HolderState::kAllocated,
                                       .claim = ClaimName{"c-1", "ns", "claim"},
                                       .resource = kGpu,
                                       .ids = {address},
@@ -61,7 +61,7 @@ PluginStatus oneLentOneFree() {
 void countSome(LedgerMetrics& metrics) {
   JournalEvent refused;
   refused.event = "refused";
-  refused.reason = "group-lent";
+  refused.reason = "group-allocated";
   metrics.count(refused);
   metrics.count(refused);
   metrics.allocateAnswered(std::chrono::milliseconds(3), true);
@@ -72,18 +72,18 @@ void countSome(LedgerMetrics& metrics) {
 TEST(LedgerMetrics, CountsAndTellsTheState) {
   LedgerMetrics metrics;
   countSome(metrics);
-  const std::string text = metrics.text(oneLentOneFree(), kCounts);
+  const std::string text = metrics.text(oneAllocatedOneFree(), kCounts);
   for (const char* line :
-       {"vfiogate_ledger_events_total{event=\"refused\",reason=\"group-lent\"} 2",
-        "vfiogate_refusals_total{reason=\"group-lent\"} 2",
+       {"vfiogate_ledger_events_total{event=\"refused\",reason=\"group-allocated\"} 2",
+        "vfiogate_refusals_total{reason=\"group-allocated\"} 2",
         "vfiogate_allocate_duration_seconds_bucket{answer=\"granted\",le=\"0.005\"} 1",
         "vfiogate_looks_total{outcome=\"proved\"} 1",
         "vfiogate_configurations_total{outcome=\"refused\"} 1",
         "vfiogate_privd_there 1",
-        "vfiogate_lending_open 0",
+        "vfiogate_allocation_open 0",
         "vfiogate_resource_devices{resource=\"vfiogate.dev/gpu\",health=\"healthy\"} 2",
         "vfiogate_resource_streams{resource=\"vfiogate.dev/gpu\"} 2",
-        "vfiogate_groups{state=\"lent\"} 1",
+        "vfiogate_groups{state=\"allocated\"} 1",
         "vfiogate_groups{state=\"free\"} 1",
         "vfiogate_groups{state=\"lingering\"} 0",
         "vfiogate_groups_held{path=\"plugin\"} 0",
@@ -107,7 +107,7 @@ TEST(LedgerMetrics, CountsAndTellsTheState) {
 }
 
 TEST(LedgerMetrics, TellsAGroupThatTwoPartiesHold) {
-  PluginStatus status = oneLentOneFree();
+  PluginStatus status = oneAllocatedOneFree();
   const HolderView holder{.claim = {},
                           .resource = kGpu,
                           .ids = {},
@@ -128,7 +128,7 @@ TEST(LedgerMetrics, FollowTheNamingRuleAndAreDocumented) {
   const std::regex rule("vfiogate(_[a-z]+)+");
   LedgerMetrics metrics;
   countSome(metrics);
-  const auto families = metrics.collect(oneLentOneFree(), kCounts);
+  const auto families = metrics.collect(oneAllocatedOneFree(), kCounts);
   ASSERT_GT(families.size(), 10U);
   for (const prometheus::MetricFamily& family : families) {
     EXPECT_TRUE(std::regex_match(family.name, rule)) << family.name;

@@ -37,7 +37,7 @@ PluginStatus statusFrom(const ReadyRow& row) {
   for (const Facts& facts : row.resources) {
     ResourceStatus resource{
         .name = *ResourceName::parse("v.dev/r" + std::to_string(status.resources.size() + 1)),
-        .lending = {},
+        .allocation = {},
         .facts = {.state = facts.state, .streams = facts.streams},
         .devices = {}};
     // Of a kubelet's words, which are nobody's business who can reach netd.
@@ -120,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 PluginStatus statusOfClaims(DraRegistrationState registration, bool apiThere) {
   PluginStatus status = statusFrom({"", true, true, true, {kServed}, true, ""});
-  status.resources.front().lending.serve = Serve::kDra;
+  status.resources.front().allocation.serve = Serve::kDra;
   status.dra = DriverStatus{.driver = "vfio.example",
                             .registration = registration,
                             .trouble = "pod secret-pod",
@@ -143,7 +143,7 @@ TEST(ReadinessForClaims, NeedsTheKubeletAndNetd) {
 
 TEST(ReadinessForClaims, IsNoMatterWhereNoDeviceIsForThem) {
   PluginStatus status = statusOfClaims(DraRegistrationState::kPausing, false);
-  status.resources.front().lending.serve = Serve::kPlugin;
+  status.resources.front().allocation.serve = Serve::kPlugin;
   EXPECT_TRUE(readinessOf(status).ready);
 }
 
@@ -167,7 +167,7 @@ TEST(Readiness, IsNotThereWhileAnObstacleOfTheNodeKeepsEveryDeviceBack) {
             (PluginReadiness{false, "vfio_pci_not_loaded: load it"}));
 }
 
-TEST(Readiness, NamesObstaclesThatLeaveSomethingToLend) {
+TEST(Readiness, NamesObstaclesThatLeaveSomethingToAllocate) {
   EXPECT_EQ(readinessOf(statusWith({"ready", "host-driver"}, {kReadOnly})),
             (PluginReadiness{true,
                              "ready: resources registered and streaming: 2; readonly_sysfs: mount "
@@ -181,9 +181,9 @@ TEST(Readiness, NamesObstaclesThatLeaveSomethingToLend) {
 TEST(Readiness, WaitsForNoRegistrationOfWhatIsForClaimsOnly) {
   PluginStatus status = statusWith({"ready", "ready"}, {});
   status.resources.front().facts = {};
-  status.resources.front().lending.serve = Serve::kBoth;
+  status.resources.front().allocation.serve = Serve::kBoth;
   EXPECT_FALSE(readinessOf(status).ready);
-  status.resources.front().lending.serve = Serve::kDra;
+  status.resources.front().allocation.serve = Serve::kDra;
   EXPECT_EQ(
       readinessOf(status),
       (PluginReadiness{true, "ready: resources registered and streaming: 1, served to claims: 1"}));

@@ -124,7 +124,7 @@ TEST(ResourceCatalog, OffersHighSegmentsWhereKubevirtIsNotMeant) {
   Hardware hardware;
   hardware.add("10000:01:00.0", 6);
   ResourceSettings plain = entry("vendor=10de");
-  plain.lending.kubevirtVariable = false;
+  plain.allocation.kubevirtVariable = false;
   EXPECT_EQ(placeOf(sortIntoResources(offering({plain}), hardware.snapshot()), "10000:01:00.0"),
             "vfiogate.dev/10de_2684");
 }
@@ -134,7 +134,7 @@ TEST(ResourceCatalog, LeavesOutWhatWouldGiveOneNameTwoSettings) {
   hardware.add("0000:01:00.0", 1).numaNode = 1;
   hardware.add("0000:02:00.0", 2);
   ResourceSettings other = entry("vendor=10de");
-  other.lending.backend = Backend::kIommufd;
+  other.allocation.backend = Backend::kIommufd;
   const auto catalog = sortIntoResources(offering({entry("numa=1"), other}), hardware.snapshot());
   EXPECT_EQ(placeOf(catalog, "0000:01:00.0"), "vfiogate.dev/10de_2684");
   EXPECT_EQ(placeOf(catalog, "0000:02:00.0"), "-two-settings");

@@ -26,9 +26,9 @@ protected:
     hardware_.add("0000:02:00.0", 13);
   }
 
-  void offer(const ResourceName& name, const LendingSettings& lending,
+  void offer(const ResourceName& name, const AllocationSettings& allocation,
              const std::vector<Bdf>& devices) {
-    catalog_.resources.insert_or_assign(name, ResourceDevices{lending, devices});
+    catalog_.resources.insert_or_assign(name, ResourceDevices{allocation, devices});
   }
   SpecPlan plan(const std::vector<HolderRecord>& records = {}, const SpecPlan& before = {}) {
     return planSpecs(catalog_, hardware_.snapshot(), records, before);
@@ -49,7 +49,7 @@ protected:
 
 TEST_F(StaticSpecsTest, AreWantedByResourcesThatNeedOne) {
   struct Row {
-    LendingSettings lending;
+    AllocationSettings allocation;
     bool wanted;
   };
   const Row rows[] = {{{}, false},
@@ -57,9 +57,9 @@ TEST_F(StaticSpecsTest, AreWantedByResourcesThatNeedOne) {
                       {{.kata = true}, true},
                       {{.injectCdi = true, .kata = true}, true}};
   for (const Row& row : rows) {
-    offer(kGpu, row.lending, {at("0000:01:00.0")});
+    offer(kGpu, row.allocation, {at("0000:01:00.0")});
     EXPECT_EQ(plan().specs.size(), row.wanted ? 1U : 0U)
-        << "cdi " << row.lending.injectCdi << " kata " << row.lending.kata;
+        << "cdi " << row.allocation.injectCdi << " kata " << row.allocation.kata;
   }
 }
 
@@ -151,7 +151,7 @@ TEST_F(StaticSpecsTest, ComeBeforeARegistrationUnlessSomebodyHasADevice) {
   const StaticSpecs failed{{kGpu, {"no", {}}}};
   const Frame idle{{{"0000:01:00.0", false, std::nullopt}}};
   const Frame held{{{"0000:01:00.0", true, std::nullopt}}};
-  const LendingSettings cdi{.injectCdi = true};
+  const AllocationSettings cdi{.injectCdi = true};
   EXPECT_TRUE(mayRegister({}, kGpu, {}, idle));
   EXPECT_TRUE(mayRegister(good, kGpu, cdi, idle));
   EXPECT_FALSE(mayRegister(failed, kGpu, cdi, idle));

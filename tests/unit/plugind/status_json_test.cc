@@ -23,11 +23,11 @@ PluginStatus everything() {
   const Instant earlier = kNow.instant - std::chrono::milliseconds(3'250);
   GroupView group{.group = IommuGroupId(31),
                   .members = {kFirst, kSecond},
-                  .holding = Holding::kLent,
+                  .holding = Holding::kAllocated,
                   .use = GroupUse::kOpen,
                   .holders = {},
                   .since = {}};
-  group.holders.push_back({.state = HolderState::kLent,
+  group.holders.push_back({.state = HolderState::kAllocated,
                            .claim = ClaimName{"c-1", "default", "claim-1"},
                            .resource = kGpu,
                            .ids = {kFirst},
@@ -36,26 +36,27 @@ PluginStatus everything() {
                            .ref = HolderRef(0x7f3a),
                            .podName = "default/vm-1",
                            .podUid = "p-1"});
-  DeviceStatus device{.address = kFirst,
-                      .model = "10de:2684",
-                      .driver = "vfio-pci",
-                      .numaNode = 1,
-                      .shown = true,
-                      .healthy = true,
-                      .hardware = "no-node",
-                      .hardwareText = "/dev/vfio/31 is missing",
-                      .reason = "no-node",
-                      .reasonText = "/dev/vfio/31 is missing",
-                      .lastRefusal = LastRefusal{kMorning, {"group-lent", "lent, ref=7f3a"}},
-                      .group = group};
+  DeviceStatus device{
+      .address = kFirst,
+      .model = "10de:2684",
+      .driver = "vfio-pci",
+      .numaNode = 1,
+      .shown = true,
+      .healthy = true,
+      .hardware = "no-node",
+      .hardwareText = "/dev/vfio/31 is missing",
+      .reason = "no-node",
+      .reasonText = "/dev/vfio/31 is missing",
+      .lastRefusal = LastRefusal{kMorning, {"group-allocated", "allocated, ref=7f3a"}},
+      .group = group};
   group.since = kMorning;
   return {.privdThere = false,
           .privdAwaySince = earlier,
-          .lendingOpen = true,
+          .allocationOpen = true,
           .begun = true,
           .adopted = false,
           .resources = {{.name = kGpu,
-                         .lending = {},
+                         .allocation = {},
                          .facts = {.state = RegistrationState::kStanding,
                                    .turns = {},
                                    .trouble = "it was slow",
@@ -71,24 +72,24 @@ PluginStatus everything() {
 TEST(StatusJson, HasEveryField) {
   EXPECT_EQ(json(toJson(everything(), kNow)), json::parse(R"({
     "time": "2026-11-21T09:42:07Z", "privd": {"there": false, "awayFor": 3.25},
-    "lending": "open", "adoption": "looking",
+    "allocation": "open", "adoption": "running",
     "resources": [{
       "name": "vfiogate.dev/gpu", "serve": "plugin", "groupUnit": "one", "inject": "nodes", "kata": false, "kubevirt": true,
       "registered": true, "registration": "standing", "streams": 1,
       "frames": 7, "lastFrameAge": 3.25, "trouble": "it was slow",
       "devices": [{
         "address": "0000:65:00.0", "model": "10de:2684", "driver": "vfio-pci", "group": 31,
-        "members": ["0000:65:00.0", "0000:65:00.1"], "health": "healthy", "state": "lent",
+        "members": ["0000:65:00.0", "0000:65:00.1"], "health": "healthy", "state": "allocated",
         "use": "open", "hardware": "no-node", "hardwareText": "/dev/vfio/31 is missing",
         "reason": "no-node", "reasonText": "/dev/vfio/31 is missing", "numaNode": 1,
-        "holders": [{"ref": "7f3a", "state": "lent", "since": "2026-11-21T09:42:07Z",
+        "holders": [{"ref": "7f3a", "state": "allocated", "since": "2026-11-21T09:42:07Z",
           "path": "claim", "resource": "vfiogate.dev/gpu", "devices": ["0000:65:00.0"], "rest": ["0000:65:00.1"],
           "pod": "default/vm-1", "podUid": "p-1", "claim": "default/claim-1",
           "claimUid": "c-1"}],
-        "lastRefusal": {"time": "2026-11-21T09:42:07Z", "reason": "group-lent",
-          "text": "lent, ref=7f3a"}}]}],
+        "lastRefusal": {"time": "2026-11-21T09:42:07Z", "reason": "group-allocated",
+          "text": "allocated, ref=7f3a"}}]}],
     "gone": [{"members": ["0000:65:00.0", "0000:65:00.1"], "holders": [{"ref": "7f3a",
-      "state": "lent", "since": "2026-11-21T09:42:07Z", "path": "claim", "resource": "vfiogate.dev/gpu",
+      "state": "allocated", "since": "2026-11-21T09:42:07Z", "path": "claim", "resource": "vfiogate.dev/gpu",
       "devices": ["0000:65:00.0"], "rest": ["0000:65:00.1"], "pod": "default/vm-1",
       "podUid": "p-1", "claim": "default/claim-1", "claimUid": "c-1"}]}],
     "leftOut": [{"address": "0000:65:00.1", "reason": "companion",
@@ -126,13 +127,13 @@ TEST(StatusJson, EveryFieldIsDocumented) {
 
 TEST(StatusTable, ShowsHolderAndRefusalWithReference) {
   const std::string text = statusTable(toJson(everything(), kNow), 0, false);
-  EXPECT_EQ(text, R"(privd away for 3 s | lending open | adoption looking
+  EXPECT_EQ(text, R"(privd away for 3 s | allocations on | startup scan running (at most 30 s)
 
 vfiogate.dev/gpu: registered (it was slow), 1 stream, last frame 3 s ago, groupUnit one
-DEVICE        GROUP  MODEL      HEALTH   STATE  USE   SINCE      HOLDER                          HARDWARE
-0000:65:00.0  31     10de:2684  healthy  lent   open  09:42:07Z  claim default/claim-1 ref=7f3a  no-node
-  last refusal of 0000:65:00.0 at 09:42:07Z: lent, ref=7f3a
-gone while lent: ["0000:65:00.0","0000:65:00.1"], claim default/claim-1 ref=7f3a
+DEVICE        GROUP  MODEL      HEALTH   STATE      USE   SINCE      HOLDER                          HARDWARE
+0000:65:00.0  31     10de:2684  healthy  allocated  open  09:42:07Z  claim default/claim-1 ref=7f3a  no-node
+  last refusal of 0000:65:00.0 at 09:42:07Z: allocated, ref=7f3a
+gone while allocated: ["0000:65:00.0","0000:65:00.1"], claim default/claim-1 ref=7f3a
 
 1 devices fall into no resource: plugind explain ADDRESS says why
 )");
@@ -140,10 +141,10 @@ gone while lent: ["0000:65:00.0","0000:65:00.1"], claim default/claim-1 ref=7f3a
 
 TEST(StatusTable, SaysWhatIsServedToClaims) {
   PluginStatus status = everything();
-  status.resources[0].lending.serve = Serve::kDra;
+  status.resources[0].allocation.serve = Serve::kDra;
   EXPECT_THAT(statusTable(toJson(status, kNow), 0, false),
               HasSubstr("vfiogate.dev/gpu: served to claims only, groupUnit one\n"));
-  status.resources[0].lending.serve = Serve::kBoth;
+  status.resources[0].allocation.serve = Serve::kBoth;
   EXPECT_THAT(statusTable(toJson(status, kNow), 0, false),
               HasSubstr("3 s ago, to claims too, groupUnit one\n"));
 }
@@ -176,7 +177,7 @@ TEST(StatusTable, ColoursWhatIsWrong) {
 
 TEST(StatusTable, IsEmptyButSoundAtTheVeryStart) {
   EXPECT_EQ(statusTable(toJson(PluginStatus{}, kNow), 0, false),
-            "privd away | lending closed | adoption waiting\n");
+            "privd away | allocations off | startup scan waiting (at most 30 s)\n");
 }
 
 TEST(ExplanationText, IsOneLineWithTheReasonAndThenWhy) {

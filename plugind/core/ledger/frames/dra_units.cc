@@ -38,8 +38,8 @@ void keepDraUnits(Turn& turn) {
   LedgerState& state = turn.state;
   std::map<ResourceName, std::set<Bdf>> units;
   for (const auto& [name, resource] : state.catalog.resources) {
-    const bool whole = resource.lending.groupUnit == GroupUnit::kWhole;
-    if (!whole || !servesDra(resource.lending)) continue;
+    const bool whole = resource.allocation.groupUnit == GroupUnit::kWhole;
+    if (!whole || !servesDra(resource.allocation)) continue;
     std::map<std::set<Bdf>, std::set<Bdf>> groups;  // by members
     for (const Bdf& id : resource.devices) {
       groups[groupMembers(state.hardware.snapshot, id)].insert(id);

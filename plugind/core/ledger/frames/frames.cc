@@ -23,7 +23,7 @@ bool isHealthy(const LedgerState& state, const Occupancy& occupancy, const Resou
   const auto device = state.hardware.snapshot.devices.find(id);
   if (device == state.hardware.snapshot.devices.end() || !device->second.answers) return false;
   if (isKept(occupancy, resource, id)) return true;
-  if (state.lendingClosed || !advertised) return false;
+  if (state.allocationClosed || !advertised) return false;
   if (isEngaged(state, occupancy, id)) return false;
   if (!state.foreignIds.empty() && suspectedIn(state, reachOf(state, {id})) != nullptr)
     return false;
@@ -31,7 +31,8 @@ bool isHealthy(const LedgerState& state, const Occupancy& occupancy, const Resou
   if (std::ranges::any_of(handed, [&](const Bdf& each) { return isResting(state, each); })) {
     return false;
   }
-  return lendable(judgeReadiness(state.hardware, resource, handed, lendingOf(state, resource)));
+  return allocatable(
+      judgeReadiness(state.hardware, resource, handed, allocationOf(state, resource)));
 }
 
 /// Every id that has a reason to be in the resource's frame; true: it is advertised.
@@ -141,7 +142,7 @@ bool showWanted(const Turn& turn, const Occupancy& occupancy, const ResourceName
 std::set<ResourceName> resourcesOf(const LedgerState& state) {
   std::set<ResourceName> names;
   for (const auto& [name, devices] : state.catalog.resources) {
-    if (servesPlugin(devices.lending)) names.insert(name);
+    if (servesPlugin(devices.allocation)) names.insert(name);
   }
   for (const auto& [name, shown] : state.shown) names.insert(name);
   for (const HolderRecord& record : state.records) {

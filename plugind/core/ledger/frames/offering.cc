@@ -25,9 +25,9 @@ std::map<Bdf, Judgement> judgeOffers(const LedgerState& state) {
   }
   for (const auto& [name, resource] : state.catalog.resources) {
     for (const Bdf& address : resource.devices) {
-      const auto judged = judgeReadiness(state.hardware, name, {address}, resource.lending);
+      const auto judged = judgeReadiness(state.hardware, name, {address}, resource.allocation);
       offers.emplace_hint(offers.end(), address,
-                          Judgement{&name, lendable(judged) ? Bar{} : judged.bar,
+                          Judgement{&name, allocatable(judged) ? Bar{} : judged.bar,
                                     judged.readiness == Readiness::kBinding});
     }
   }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "plugind/core/ledger/frames/claim_lending.h"
+#include "plugind/core/ledger/frames/claim_allocation.h"
 #include "plugind/core/resource/group_members.h"
 
 namespace vfiogate {
@@ -37,7 +37,7 @@ void addTo(std::vector<Offer>& offers, const LedgerState& state, const ResourceN
     return;
   }
   offers.push_back({resource,
-                    lendingOf(state, resource),
+                    allocationOf(state, resource),
                     group,
                     {address},
                     groupMembers(state.hardware.snapshot, address),
@@ -47,29 +47,29 @@ void addTo(std::vector<Offer>& offers, const LedgerState& state, const ResourceN
 void judgeAll(std::vector<Offer>& offers, const LedgerState& state) {
   for (Offer& offer : offers) {
     const auto devices = handedOver(state.hardware, state.catalog, offer.resource, offer.ids);
-    offer.readiness = judgeReadiness(state.hardware, offer.resource, devices, offer.lending);
+    offer.readiness = judgeReadiness(state.hardware, offer.resource, devices, offer.allocation);
   }
 }
 
 Refusal refuseNotServed(const LedgerState& state, const ResourceName& resource, const Bdf& id) {
   const bool configured = state.catalog.resources.contains(resource);
   return refuse({id, groupNumber(state, {id})},
-                configured ? resource.str() + " is lent through the device plugin only"
+                configured ? resource.str() + " is allocated through the device plugin only"
                            : resource.str() + " is not configured any more",
                 "not-served");
 }
 
 }  // namespace
 
-LendingSettings lendingOf(const LedgerState& state, const ResourceName& resource) {
+AllocationSettings allocationOf(const LedgerState& state, const ResourceName& resource) {
   const auto found = state.catalog.resources.find(resource);
-  return found == state.catalog.resources.end() ? LendingSettings{} : found->second.lending;
+  return found == state.catalog.resources.end() ? AllocationSettings{} : found->second.allocation;
 }
 
 std::set<Bdf> handedOver(const HardwareFacts& hardware, const ResourceCatalog& catalog,
                          const ResourceName& resource, const std::set<Bdf>& ids) {
   const auto found = catalog.resources.find(resource);
-  if (found == catalog.resources.end() || found->second.lending.groupUnit != GroupUnit::kWhole) {
+  if (found == catalog.resources.end() || found->second.allocation.groupUnit != GroupUnit::kWhole) {
     return ids;
   }
   std::set<Bdf> all = ids;

@@ -8,7 +8,7 @@ namespace vfiogate {
 /// The part of a request that lies in one group.
 struct Offer {
   ResourceName resource;
-  LendingSettings lending;
+  AllocationSettings allocation;
   std::optional<IommuGroupId> group;  ///< absent: the device has none, or is gone
   std::set<Bdf> ids;
   std::set<Bdf> members;  ///< of the group
@@ -24,8 +24,8 @@ Result<std::vector<Offer>, Refusal> offersOf(const LedgerState& state,
 Result<std::vector<Offer>, Refusal> offersOf(const LedgerState& state,
                                              const PrepareRequest& request);
 
-/// How a resource is lent; the default for one that is no longer configured.
-LendingSettings lendingOf(const LedgerState& state, const ResourceName& resource);
+/// How a resource is allocated; the default for one that is no longer configured.
+AllocationSettings allocationOf(const LedgerState& state, const ResourceName& resource);
 
 /// What the ids hand over: themselves, or (unit `whole`) all matching members of their groups.
 std::set<Bdf> handedOver(const HardwareFacts& hardware, const ResourceCatalog& catalog,

@@ -56,8 +56,9 @@ std::vector<Bdf> candidates(const LedgerState& state, const Occupancy& occupancy
 }
 
 bool isGood(const LedgerState& state, const ResourceName& resource, const Bdf& id) {
-  const auto readiness = judgeReadiness(state.hardware, resource, {id}, lendingOf(state, resource));
-  return lendable(readiness) && !leftJustNow(state, resource, id) && !isResting(state, id);
+  const auto readiness =
+      judgeReadiness(state.hardware, resource, {id}, allocationOf(state, resource));
+  return allocatable(readiness) && !leftJustNow(state, resource, id) && !isResting(state, id);
 }
 
 /// A good one if there is any, the one of before if it can be, one that is shown anyway rather
@@ -133,7 +134,7 @@ std::set<Bdf> unitOfEach(const LedgerState& state, const Occupancy& occupancy,
 
 std::set<Bdf> advertisedIn(const LedgerState& state, const Occupancy& occupancy,
                            const ResourceName& resource) {
-  switch (lendingOf(state, resource).groupUnit) {
+  switch (allocationOf(state, resource).groupUnit) {
     case GroupUnit::kOne:
       return oneOfEach(state, occupancy, resource);
     case GroupUnit::kWhole:

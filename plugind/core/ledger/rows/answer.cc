@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "plugind/core/ledger/frames/claim_lending.h"
+#include "plugind/core/ledger/frames/claim_allocation.h"
 #include "plugind/core/ledger/frames/offers.h"
 #include "plugind/core/ledger/state/fingerprint.h"
 
@@ -15,7 +15,7 @@ HardwareFacts lookedAt(const HardwareFacts& hardware, const Snapshot& seen) {
                       .binding = {},
                       .stuck = hardware.stuck,
                       .operatorHeld = hardware.operatorHeld,
-                      .boundForLending = hardware.boundForLending,
+                      .boundForAllocation = hardware.boundForAllocation,
                       .mayBind = hardware.mayBind,
                       .bootId = hardware.bootId,
                       .specs = hardware.specs};
@@ -47,7 +47,7 @@ Result<AllocationResponse, Bar> answerToClaim(const LedgerState& state, const Ca
     ids.insert(devices.begin(), devices.end());
   }
   AllocationResponse response;
-  response.annotations.emplace(kLentAnnotation, lentFingerprintOf(all, ids, *nodes));
+  response.annotations.emplace(kAllocatedAnnotation, allocatedFingerprintOf(all, ids, *nodes));
   response.nodes = *std::move(nodes);
   return response;
 }
@@ -64,11 +64,11 @@ Result<AllocationResponse, Bar> answerOf(const LedgerState& state, const Call& c
   AllocationResponse response;
   std::set<Bdf> everything;
   for (const auto& [resource, ids] : asked) {
-    const LendingSettings lending = lendingOf(state, resource);
+    const AllocationSettings allocation = allocationOf(state, resource);
     const auto part = allocationResponse(all.snapshot, resource, ids,
-                                         handedOver(all, state.catalog, resource, ids), lending);
+                                         handedOver(all, state.catalog, resource, ids), allocation);
     if (!part) return Failure{part.error()};
-    if (needsSpec(lending)) {
+    if (needsSpec(allocation)) {
       if (auto bar = barFromSpecs(all, state.catalog, resource, ids)) return Failure{*bar};
     }
     response.cdiDevices.insert(response.cdiDevices.end(), part->cdiDevices.begin(),
@@ -80,8 +80,9 @@ Result<AllocationResponse, Bar> answerOf(const LedgerState& state, const Call& c
     response.environment.insert(part->environment.begin(), part->environment.end());
     everything.insert(ids.begin(), ids.end());
   }
-  const std::string lent = lentFingerprintOf(all, everything, response.nodes);
-  response.annotations.emplace(kLentAnnotation, response.cdiDevices.empty() ? lent : byName(lent));
+  const std::string allocated = allocatedFingerprintOf(all, everything, response.nodes);
+  response.annotations.emplace(kAllocatedAnnotation,
+                               response.cdiDevices.empty() ? allocated : byName(allocated));
   return response;
 }
 
@@ -89,7 +90,7 @@ std::optional<Bar> barFromSpecs(const HardwareFacts& hardware, const ResourceCat
                                 const ResourceName& resource, const std::set<Bdf>& ids) {
   const auto found = catalog.resources.find(resource);
   const Backend backend =
-      found == catalog.resources.end() ? Backend::kAuto : found->second.lending.backend;
+      found == catalog.resources.end() ? Backend::kAuto : found->second.allocation.backend;
   for (const Bdf& id : ids) {
     const auto nodes =
         deviceNodes(hardware.snapshot, handedOver(hardware, catalog, resource, {id}), backend);

@@ -35,7 +35,7 @@ bool nobodyElseSees(const LedgerState& state, const Take& take) {
 /// A group that is not free has no representatives.
 void withdrawRepresentatives(LedgerState& state, const Take& take) {
   for (auto& [resource, shown] : state.shown) {
-    if (lendingOf(state, resource).groupUnit != GroupUnit::kOne) continue;
+    if (allocationOf(state, resource).groupUnit != GroupUnit::kOne) continue;
     for (const Bdf& member : take.members) shown.representatives.erase(member);
   }
 }
@@ -85,10 +85,10 @@ bool FastPath::staysAfterReading(Turn& turn, CallId id) const {
   const bool asks = !out.questions.empty() || !out.binds.empty() || !out.specsToWrite.empty();
   if (asks || out.beginLook) return false;
   if (out.answers.empty()) return out.journal.empty() && state.calls.contains(id);
-  const std::size_t lent = state.records.size() - records_;
+  const std::size_t allocated = state.records.size() - records_;
   const bool granted = out.answers.size() == 1 && out.answers.front().call == id &&
                        out.answers.front().response && state.calls.empty();
-  if (!granted || lent == 0 || out.journal.size() != lent) return false;
+  if (!granted || allocated == 0 || out.journal.size() != allocated) return false;
   for (std::size_t i = records_; i < state.records.size(); ++i) {
     const HolderRecord& record = state.records[i];
     const bool whole = record.members == groupMembers(state.hardware.snapshot, *record.ids.begin());
@@ -99,7 +99,7 @@ bool FastPath::staysAfterReading(Turn& turn, CallId id) const {
 
 void rememberFastPath(LedgerState& state, std::optional<Instant> due) {
   state.fastUntil.reset();
-  const bool open = state.begun && state.adopted && state.privdThere && !state.lendingClosed;
+  const bool open = state.begun && state.adopted && state.privdThere && !state.allocationClosed;
   if (open && state.calls.empty()) state.fastUntil = due.value_or(Instant::max());
 }
 

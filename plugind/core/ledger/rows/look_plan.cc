@@ -115,7 +115,7 @@ std::optional<Instant> listDue(const LedgerState& state) {
   for (const HolderRecord& record : state.records) {
     if (record.isClaim()) continue;
     // List alone has a pod's name, and has it from its admission on.
-    const bool nameless = record.state == HolderState::kLent && !record.podName &&
+    const bool nameless = record.state == HolderState::kAllocated && !record.podName &&
                           record.evidence.epochNamed == state.epoch &&
                           state.lastEvent - record.stateSince < timing::kNameSought;
     const auto wanted = nameless ? timing::kNameInterval : timing::kListInterval;

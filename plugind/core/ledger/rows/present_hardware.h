@@ -20,7 +20,7 @@ std::optional<Refusal> refuseUnseen(const RefusedDevice& device,
 /// The same for each group of a call that was checked.
 std::optional<Refusal> refuseUnchecked(const LedgerState& state, const Call& call);
 /// Other hardware is at an address than the fingerprint says. `was`: what had happened to that,
-/// such as "lent". Null: none is; what is gone is not judged here.
+/// such as "allocated". Null: none is; what is gone is not judged here.
 std::optional<Refusal> refuseOther(const HardwareFacts& present, const std::string& fingerprint,
                                    const std::string& was);
 

@@ -60,7 +60,7 @@ void readSilence(Turn& turn, HolderRecord& record, const CheckpointVersion& vers
     evidence.absentLast = version.written;
   }
   evidence.absentRead = turn.now.instant;
-  if (!isForgotten(turn.state, record) || record.state != HolderState::kLent) return;
+  if (!isForgotten(turn.state, record) || record.state != HolderState::kAllocated) return;
   record.state = HolderState::kForgotten;  // row 28
   record.stateSince = turn.now.instant;
   turn.out.journal.push_back(journalEvent(turn, record, "kubelet-forgot"));

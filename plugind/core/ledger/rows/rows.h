@@ -85,7 +85,7 @@ void foldReading(Turn& turn, const GroupLook& look);
 void markForeign(Turn& turn, bool atOnce);
 /// Row 48.
 void losePrivd(Turn& turn);
-void closeLending(LedgerState& state);
+void closeAllocation(LedgerState& state);
 std::vector<CallId> callsAt(const LedgerState& state, CallStage stage);
 /// What a call waited for may be there. Nothing if it was answered meanwhile.
 void judgeAnew(Turn& turn, CallId id);

@@ -67,7 +67,7 @@ void beginBind(Turn& turn, Call& call, IommuGroupId group) {
 void endBind(Turn& turn, IommuGroupId group, const BindOutcome& outcome) {
   LedgerState& state = turn.state;
   state.hardware.binding.erase(group);
-  if (outcome.done()) state.hardware.boundForLending.insert(group);
+  if (outcome.done()) state.hardware.boundForAllocation.insert(group);
   turn.out.journal.push_back(bindingEvent(turn, outcome.done() ? "bound" : "bind-failed",
                                           membersOf(state, group), outcome));
   if (!outcome.done()) restUnbound(turn, membersOf(state, group));
@@ -89,7 +89,7 @@ void endBind(Turn& turn, IommuGroupId group, const BindOutcome& outcome) {
 }
 
 void endReturn(Turn& turn, IommuGroupId group, const BindOutcome& outcome) {  // row 47
-  if (outcome.done()) turn.state.hardware.boundForLending.erase(group);
+  if (outcome.done()) turn.state.hardware.boundForAllocation.erase(group);
   const std::set<Bdf> members = membersOf(turn.state, group);
   if (!endReturnOf(turn, members)) return;
   turn.out.journal.push_back(
@@ -102,7 +102,7 @@ void resumeReturns(Turn& turn) {
   for (const GroupMark& mark : marks) {
     if (mark.holding != Holding::kReturning) continue;
     const auto group = groupNumber(state, mark.members);
-    if (group && state.hardware.boundForLending.contains(*group)) {
+    if (group && state.hardware.boundForAllocation.contains(*group)) {
       turn.out.returns.push_back(*group);
       continue;
     }

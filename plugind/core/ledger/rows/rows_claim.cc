@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "plugind/core/ledger/frames/claim_lending.h"
+#include "plugind/core/ledger/frames/claim_allocation.h"
 #include "plugind/core/ledger/frames/offers.h"
 #include "plugind/core/ledger/rows/present_hardware.h"
 #include "plugind/core/ledger/rows/rows.h"
@@ -55,9 +55,9 @@ std::optional<Refusal> refuseAgain(const LedgerState& state, const HolderRecord&
   if (record.state == HolderState::kLingering) {
     return refuse(device, "given back and still open", "still-open", {record.ref.str()});
   }
-  const std::string lent =
+  const std::string allocated =
       record.fingerprint.empty() ? fingerprintOf(state.hardware, record.ids) : record.fingerprint;
-  if (auto other = refuseOther(present, lent, "prepared")) return other;
+  if (auto other = refuseOther(present, allocated, "prepared")) return other;
   const auto readiness =
       judgeForClaim(state.hardware, state.catalog, request, record.ids, HeldBy::kWhoAsks);
   if (readiness.readiness == Readiness::kReady && group) return std::nullopt;
@@ -105,7 +105,7 @@ bool judgeAgain(Turn& turn, CallId id) {
     HolderRecord& record = state.records[index];
     record.releasedAt.reset();  // an Unprepare that was refused was not the end
     Take take{.resource = record.resource,
-              .lending = lendingOf(state, record.resource),
+              .allocation = allocationOf(state, record.resource),
               .ids = record.ids,
               .members = record.members,
               .since = record.answeredAt,
@@ -138,7 +138,7 @@ void judgeUnprepare(Turn& turn, CallId id) {
     const auto group = groupNumber(state, record.members);
     if (!group) continue;  // gone, and so idle
     call.groups.emplace(*group, Take{.resource = record.resource,
-                                     .lending = {},
+                                     .allocation = {},
                                      .ids = record.ids,
                                      .members = record.members,
                                      .since = record.answeredAt,
@@ -160,7 +160,8 @@ void settleUnprepare(Turn& turn, CallId id) {
   if (refusal) {  // row 43: spec and holder stay
     for (const std::size_t index : mine) {
       HolderRecord& record = state.records[index];
-      // The first try, from which a blind one's 60 s count; a lent claim is let go only by row 46.
+      // The first try, from which a blind one's 60 s count; an allocated claim is let go only by
+      // row 46.
       if (!record.releasedAt) record.releasedAt = turn.now.instant;
     }
     return refuseCall(turn, id, *refusal);

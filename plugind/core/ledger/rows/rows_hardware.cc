@@ -94,7 +94,7 @@ void foldHardware(Turn& turn, HardwareFacts facts, ResourceCatalog catalog) {
   if (back) {  // row 49
     state.privdThere = true;
     state.awaySince.reset();
-    state.lendingClosed = false;
+    state.allocationClosed = false;
     state.tellHolds = true;
     resumeReturns(turn);
   }
@@ -141,8 +141,8 @@ void markForeign(Turn& turn, bool atOnce) {
   }
 }
 
-void closeLending(LedgerState& state) {
-  state.lendingClosed = true;
+void closeAllocation(LedgerState& state) {
+  state.allocationClosed = true;
 }
 
 void losePrivd(Turn& turn) {

@@ -59,7 +59,7 @@ void confirmNamed(Turn& turn, HolderRecord& record, const KubeletEntry& naming) 
   evidence.podLetGo = false;
   record.releasedAt.reset();
   record.unconfirmedSince.reset();
-  if (record.state == HolderState::kLent) {
+  if (record.state == HolderState::kAllocated) {
     const bool fresh = !known && (record.podUid || record.podName);
     if (fresh) turn.out.journal.push_back(journalEvent(turn, record, "identified"));
     return;
@@ -67,7 +67,7 @@ void confirmNamed(Turn& turn, HolderRecord& record, const KubeletEntry& naming) 
   const char* reason = record.state == HolderState::kAnswered    ? "recorded"    // row 19
                        : record.state == HolderState::kForgotten ? "remembered"  // row 20
                                                                  : "adopted";    // row 21
-  record.state = HolderState::kLent;
+  record.state = HolderState::kAllocated;
   record.stateSince = turn.now.instant;
   turn.out.journal.push_back(journalEvent(turn, record, reason));
 }
@@ -90,7 +90,7 @@ void addRecord(Turn& turn, const KubeletEntry& naming, const std::string& reason
                       .members = reachOf(turn.state, naming.ids),
                       .answeredAt = turn.now.seconds(),
                       .ref = refOf(turn, naming),
-                      .state = HolderState::kLent,
+                      .state = HolderState::kAllocated,
                       .claim = naming.claim};
   record.podUid = naming.podUid;
   record.podName = naming.podName;

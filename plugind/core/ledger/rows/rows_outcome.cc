@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "plugind/core/ledger/frames/claim_lending.h"
+#include "plugind/core/ledger/frames/claim_allocation.h"
 #include "plugind/core/ledger/frames/offers.h"
 #include "plugind/core/ledger/rows/answer.h"
 #include "plugind/core/ledger/rows/look_plan.h"
@@ -33,7 +33,7 @@ std::optional<Refusal> refuseUsed(const LedgerState& state, const RefusedDevice&
   if (use != GroupUse::kOpen) return refuse(device, "its use cannot be told", "cannot-tell");
   if (!holder) return refuse(device, "open, by nobody known here", "foreign");
   const std::string since = clockText(state.records[*holder].answeredAt);
-  return refuseHeld(state, device, "lent since " + since + " and still open", "still-open",
+  return refuseHeld(state, device, "allocated since " + since + " and still open", "still-open",
                     {*holder});
 }
 
@@ -63,18 +63,18 @@ std::optional<Refusal> judgeTake(const LedgerState& state, const Call& call, Iom
   if (!holders.empty() && !again) {
     const bool joined = recordsMeeting(state, take.members).empty();
     if (joined) {
-      return refuseBarred(device, {"regrouped", "its group changed while it was being lent"});
+      return refuseBarred(device, {"regrouped", "its group changed while it was being allocated"});
     }
     const bool toClaim = state.records[holders.front()].isClaim();
-    return refuseHeld(state, device, "lent meanwhile" + pathText(toClaim, call),
-                      ofOneParty(state, holders) ? "group-lent" : "disputed", holders);
+    return refuseHeld(state, device, "allocated meanwhile" + pathText(toClaim, call),
+                      ofOneParty(state, holders) ? "group-allocated" : "disputed", holders);
   }
   const bool whole =
       seen != take.look->seen.groups.end() && std::ranges::includes(seen->second.members, take.ids);
   const bool crossed = takeMeeting(state, members, call.id) != nullptr ||
                        markMeeting(state, members, Holding::kReturning) != nullptr;
   if (!whole || crossed) {
-    return refuseBarred(device, {"regrouped", "its group changed while it was being lent"});
+    return refuseBarred(device, {"regrouped", "its group changed while it was being allocated"});
   }
   const HardwareFacts facts = lookedAt(state.hardware, take.look->seen);
   if (auto other = refuseOther(facts, take.offered, "offered")) return other;
@@ -82,7 +82,7 @@ std::optional<Refusal> judgeTake(const LedgerState& state, const Call& call, Iom
   if (auto refusal = refuseUsed(state, device, usedBy(*take.look, group), holder)) return refusal;
   const auto handed = handedOver(facts, state.catalog, take.resource, take.ids);
   const GroupReadiness readiness =
-      plugin ? judgeReadiness(facts, take.resource, handed, take.lending)
+      plugin ? judgeReadiness(facts, take.resource, handed, take.allocation)
              : judgeForClaim(facts, state.catalog, *call.prepare, take.ids);
   if (readiness.readiness == Readiness::kReady) return std::nullopt;
   return refuseBarred(device, readiness.bar);
@@ -109,9 +109,10 @@ void noteOpen(Turn& turn, IommuGroupId group, const Take& take) {
   wantLook(turn);
 }
 
-/// Rows 14 and 15: the record that a grant leaves. `lent`: the fingerprint of all that it gave.
+/// Rows 14 and 15: the record that a grant leaves. `allocated`: the fingerprint of all that it
+/// gave.
 HolderRecord recordOf(const Turn& turn, const Call& call, const Take& take,
-                      const std::string& lent) {
+                      const std::string& allocated) {
   HolderRecord fresh{.resource = take.resource,
                      .ids = take.ids,
                      .rest = {},
@@ -126,10 +127,10 @@ HolderRecord recordOf(const Turn& turn, const Call& call, const Take& take,
   fresh.since = fresh.stateSince = turn.now.instant;
   fresh.answeredWall = turn.now.wall;
   fresh.evidence.epochNamed = turn.state.epoch;
-  fresh.fingerprint = fingerprintPart(lent, take.ids);
+  fresh.fingerprint = fingerprintPart(allocated, take.ids);
   if (call.kind == CallKind::kPrepare) {
     fresh.claim = call.prepare->claim;
-    fresh.state = HolderState::kLent;
+    fresh.state = HolderState::kAllocated;
     fresh.evidence.named = true;
   }
   return fresh;
@@ -161,7 +162,7 @@ bool keep(Turn& turn, HolderRecord fresh) {
                                             : std::move(replaced->before);
     if (!fresh.rest.empty()) wantLook(turn);
   }
-  turn.out.journal.push_back(journalEvent(turn, fresh, again ? "lent-again" : "lent"));
+  turn.out.journal.push_back(journalEvent(turn, fresh, again ? "allocated-again" : "allocated"));
   if (again) {
     *replaced = std::move(fresh);
   } else {
@@ -187,7 +188,8 @@ void settleCall(Turn& turn, CallId id) {
     for (const auto& [group, take] : groups) noteOpen(turn, group, take);
     return;
   }
-  if (call.kind == CallKind::kPrepare) {  // 5.5: the spec is durable before the groups are lent
+  if (call.kind ==
+      CallKind::kPrepare) {  // 5.5: the spec is durable before the groups are allocated
     call.stage = CallStage::kWaitsSpec;
     turn.out.specsToWrite.push_back(call.prepare->claim);
     return;
@@ -207,7 +209,7 @@ void grantCall(Turn& turn, CallId id) {
   if (call.kind == CallKind::kAllocate) granted.annotations.emplace(kRefAnnotation, refsOf(call));
   for (const auto& [group, take] : call.groups) {
     if (call.again) continue;
-    keep(turn, recordOf(turn, call, take, granted.annotations.at(kLentAnnotation)));
+    keep(turn, recordOf(turn, call, take, granted.annotations.at(kAllocatedAnnotation)));
   }
   turn.out.answers.push_back({id, std::move(granted), std::nullopt});
   if (call.prepare) startQueued(turn, call.prepare->claim);

@@ -9,7 +9,7 @@ namespace {
 /// Row 18: a bind made for a call that failed is undone if the group was free before.
 void undoBinds(Turn& turn, const Call& call) {
   for (const auto& [group, take] : call.groups) {
-    const bool undone = take.bound && take.lending.returnToOriginal &&
+    const bool undone = take.bound && take.allocation.returnToOriginal &&
                         recordsMeeting(turn.state, take.members).empty();
     if (undone) startReturn(turn, take.members);
   }
@@ -75,7 +75,7 @@ namespace {
 void expireCall(Turn& turn, const Call& call) {
   switch (call.stage) {
     case CallStage::kWaitsPrivd:
-      if (call.kind == CallKind::kAllocate) closeLending(turn.state);
+      if (call.kind == CallKind::kAllocate) closeAllocation(turn.state);
       return refuseCall(turn, call.id,
                         call.prepare ? refuseClaimUnchecked() : refusePrivdAway(call.allocate.ids));
     case CallStage::kTaking:

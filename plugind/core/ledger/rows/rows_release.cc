@@ -182,10 +182,10 @@ void endRecord(Turn& turn, std::size_t index, const std::string& reason) {
     turn.out.journal.push_back(journalEvent(turn, record.before.front(), "released"));
   }
   const std::set<Bdf> members = record.members;
-  const bool toReturn = lendingOf(turn.state, record.resource).returnToOriginal;
+  const bool toReturn = allocationOf(turn.state, record.resource).returnToOriginal;
   turn.state.records.erase(turn.state.records.begin() + static_cast<std::ptrdiff_t>(index));
   const auto group = groupNumber(turn.state, members);
-  const bool bound = group && turn.state.hardware.boundForLending.contains(*group);
+  const bool bound = group && turn.state.hardware.boundForAllocation.contains(*group);
   if (toReturn && bound && recordsMeeting(turn.state, members).empty()) startReturn(turn, members);
 }
 

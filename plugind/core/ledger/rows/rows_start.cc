@@ -38,7 +38,7 @@ std::optional<std::string> rememberedFingerprint(const std::optional<CheckpointV
   const std::set<std::string> ids(request.ids.begin(), request.ids.end());
   for (const RecordedDevices& entry : version->entries) {
     const bool same = entry.resource == request.resource.str() && entry.ids == ids;
-    if (same && entry.lent) return entry.lent;
+    if (same && entry.allocated) return entry.allocated;
   }
   return std::nullopt;
 }
@@ -67,8 +67,9 @@ bool precedesAnswer(const LedgerState& state, const CheckpointVersion& version,
 }
 
 /// What its pod was given, by the witness that knows best.
-std::optional<std::string> lentFingerprint(const LedgerState& state, const PreStartRequest& request,
-                                           const std::set<Bdf>& ids) {
+std::optional<std::string> allocatedFingerprint(const LedgerState& state,
+                                                const PreStartRequest& request,
+                                                const std::set<Bdf>& ids) {
   const auto remembered = rememberedFingerprint(state.version, request);
   if (remembered && !precedesAnswer(state, *state.version, ids)) return remembered;
   if (auto answered = answeredFingerprint(state, request.resource, ids)) return answered;
@@ -77,13 +78,16 @@ std::optional<std::string> lentFingerprint(const LedgerState& state, const PreSt
 
 /// Section 9: whether the container finds what is there, through what it was given. Null: it does.
 std::optional<Refusal> refuseStale(const LedgerState& state, const PreStartRequest& request,
-                                   const std::set<Bdf>& ids, const std::optional<std::string>& lent,
+                                   const std::set<Bdf>& ids,
+                                   const std::optional<std::string>& allocated,
                                    const HardwareFacts& present) {
   const RefusedDevice device{*ids.begin(), groupNumber(state, ids)};
   // Not what the configuration says by now: nodes that were given stay nodes.
-  const bool cdi = lent ? isByName(*lent) : lendingOf(state, request.resource).injectCdi;
+  const bool cdi =
+      allocated ? isByName(*allocated) : allocationOf(state, request.resource).injectCdi;
   const bool moved =
-      lent && !cdi && compareFingerprints(*lent, fingerprintOf(present, ids)) != Sameness::kSame;
+      allocated && !cdi &&
+      compareFingerprints(*allocated, fingerprintOf(present, ids)) != Sameness::kSame;
   if (moved) {
     return refuse(device, "its nodes have other numbers than its pod was given: delete this pod",
                   "stale-nodes");
@@ -94,7 +98,7 @@ std::optional<Refusal> refuseStale(const LedgerState& state, const PreStartReque
     return refuseBarred(device, *bar);
   }
   const bool adoptedOpen = useOf(state, reachOf(state, ids)).use == GroupUse::kOpen;
-  if (lent || adoptedOpen) return std::nullopt;
+  if (allocated || adoptedOpen) return std::nullopt;
   return refuse(device, "not known which nodes its pod was given: delete this pod", "stale-nodes");
 }
 
@@ -102,7 +106,7 @@ std::optional<Refusal> refuseStale(const LedgerState& state, const PreStartReque
 std::optional<Refusal> refuseParty(const LedgerState& state, const ResourceName& resource,
                                    const std::set<Bdf>& ids, Holding before, bool mine) {
   const RefusedDevice device{*ids.begin(), groupNumber(state, ids)};
-  if (before == Holding::kTaking) return refuse(device, "being lent", "being-lent");
+  if (before == Holding::kTaking) return refuse(device, "being allocated", "being-allocated");
   if (before == Holding::kReturning) {
     return refuse(device, "going back to its host driver", "returning");
   }
@@ -130,12 +134,13 @@ enum class Viable : std::uint8_t { kYes, kWaits, kRefused };
 /// V of row 38: bindable is bound now, a bind that runs is waited for.
 Viable viableOf(Turn& turn, Call& call, const std::set<Bdf>& ids) {
   LedgerState& state = turn.state;
-  const LendingSettings lending = lendingOf(state, call.allocate.resource);
+  const AllocationSettings allocation = allocationOf(state, call.allocate.resource);
   const auto handed = handedOver(state.hardware, state.catalog, call.allocate.resource, ids);
-  const GroupReadiness readiness = judgeHardware(state.hardware, handed, lending, HeldBy::kWhoAsks);
+  const GroupReadiness readiness =
+      judgeHardware(state.hardware, handed, allocation, HeldBy::kWhoAsks);
   if (readiness.readiness == Readiness::kReady) return Viable::kYes;
   const RefusedDevice device{*ids.begin(), groupNumber(state, ids)};
-  if (!lendable(readiness) && readiness.readiness != Readiness::kBinding) {
+  if (!allocatable(readiness) && readiness.readiness != Readiness::kBinding) {
     refuseCall(turn, call.id, refuseBarred(device, readiness.bar));
     return Viable::kRefused;
   }
@@ -198,9 +203,9 @@ void judgeStart(Turn& turn, CallId id) {
   if (!isChecked(turn, id, all)) return;
   const HardwareFacts present = checkedHardware(state, call);
   const PreStartRequest request{resource, call.allocate.ids};
-  const auto lent = lentFingerprint(state, request, all);
+  const auto allocated = allocatedFingerprint(state, request, all);
   refusal = refuseUnchecked(state, call);
-  if (!refusal && lent) refusal = refuseOther(present, *lent, "lent");  // row 39
+  if (!refusal && allocated) refusal = refuseOther(present, *allocated, "allocated");  // row 39
   if (!refusal) refusal = refuseOther(present, fingerprintOf(state.hardware, all), "offered");
   if (refusal) return refuseCall(turn, id, *refusal);
   if (!areViable(turn, call, groups)) return;
@@ -208,7 +213,7 @@ void judgeStart(Turn& turn, CallId id) {
     call.checks.clear();  // a bind changed the numbers
     if (!isChecked(turn, id, all)) return;
   }
-  if (auto stale = refuseStale(state, request, all, lent, present)) {  // row 39
+  if (auto stale = refuseStale(state, request, all, allocated, present)) {  // row 39
     return refuseCall(turn, id, *stale);
   }
   for (HolderRecord& record : state.records) {  // row 38

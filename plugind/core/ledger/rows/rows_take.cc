@@ -24,8 +24,8 @@ Verdict refused(Refusal refusal, bool look) {
   return {Verdict::Kind::kRefuse, std::move(refusal), look};
 }
 
-std::string lentSince(const HolderRecord& record, const Call& asker) {
-  return "lent" + pathText(record.isClaim(), asker) + " since " + clockText(record.answeredAt);
+std::string allocatedSince(const HolderRecord& record, const Call& asker) {
+  return "allocated" + pathText(record.isClaim(), asker) + " since " + clockText(record.answeredAt);
 }
 
 /// Row 5.
@@ -40,7 +40,7 @@ Verdict judgeUnheld(const LedgerState& state, const Call& call, const Offer& off
   const auto holders = recordsMeeting(state, offer.members);
   const HolderRecord& holder = state.records[holders.front()];
   return refused(
-      refuseHeld(state, offer.device(), lentSince(holder, call) + ", let go and still open",
+      refuseHeld(state, offer.device(), allocatedSince(holder, call) + ", let go and still open",
                  "still-open", holders),
       true);
 }
@@ -69,36 +69,39 @@ Verdict judgeHeld(const Turn& turn, const Call& call, const Offer& offer) {
   const bool alone = holders.size() == 1 && call.kind == CallKind::kAllocate;
   if (alone && isReoffer(first, offer)) {
     if (isStarting(first, turn.now.instant)) {  // row 9
-      return refused(refuseHeld(turn.state, offer.device(),
-                                lentSince(first, call) + ", its pod starts", "starting", holders),
-                     true);
+      return refused(
+          refuseHeld(turn.state, offer.device(), allocatedSince(first, call) + ", its pod starts",
+                     "starting", holders),
+          true);
     }
     if (mayBeForgotten(turn.state, first)) {  // row 7, before
       if (!call.lookMade) return {Verdict::Kind::kLookFirst, std::nullopt, false};
-      return refused(refuseHeld(turn.state, offer.device(),
-                                lentSince(first, call) + ", and forgotten by the kubelet: its pod "
-                                                         "may run still",
-                                "forgotten", holders),
-                     true);
+      return refused(
+          refuseHeld(turn.state, offer.device(),
+                     allocatedSince(first, call) + ", and forgotten by the kubelet: its pod "
+                                                   "may run still",
+                     "forgotten", holders),
+          true);
     }
-    if (lendable(offer.readiness)) return {};                                  // row 7
+    if (allocatable(offer.readiness)) return {};                               // row 7
     return refused(refuseBarred(offer.device(), offer.readiness.bar), false);  // row 11
   }
   const bool row8 =
       alone && !first.isClaim() && first.resource == offer.resource && meet(first.rest, offer.ids);
   if (row8 && !call.lookMade) return {Verdict::Kind::kLookFirst, std::nullopt, false};
-  return refused(refuseHeld(turn.state, offer.device(), lentSince(first, call),  // rows 8, 10
-                            ofOneParty(turn.state, holders) ? "group-lent" : "disputed", holders),
-                 true);
+  return refused(
+      refuseHeld(turn.state, offer.device(), allocatedSince(first, call),  // rows 8, 10
+                 ofOneParty(turn.state, holders) ? "group-allocated" : "disputed", holders),
+      true);
 }
 
 Verdict judgeOffer(const Turn& turn, const Call& call, const Offer& offer) {
   if (const Take* take = takeMeeting(turn.state, offer.members)) {  // row 4
-    return refused(
-        refuse(offer.device(),
-               "being lent" + pathText(take->forClaim, call) + " since " + clockText(take->since),
-               "being-lent", {take->ref.str()}),
-        false);
+    return refused(refuse(offer.device(),
+                          "being allocated" + pathText(take->forClaim, call) + " since " +
+                              clockText(take->since),
+                          "being-allocated", {take->ref.str()}),
+                   false);
   }
   const Holding holding = holdingOf(turn.state, offer.members);
   if (isHeld(holding)) return judgeHeld(turn, call, offer);
@@ -107,7 +110,7 @@ Verdict judgeOffer(const Turn& turn, const Call& call, const Offer& offer) {
     return refused(refuse(offer.device(), suspicionText(turn.state, *suspected), "foreign-ids"),
                    true);
   }
-  if (!lendable(offer.readiness)) {  // row 11
+  if (!allocatable(offer.readiness)) {  // row 11
     return refused(refuseBarred(offer.device(), offer.readiness.bar), false);
   }
   return {};  // rows 12, 13
@@ -121,7 +124,7 @@ void takeAll(Turn& turn, Call& call, const std::vector<Offer>& offers) {
     const bool bind = offer.readiness.readiness == Readiness::kBindable;
     binds = binds || bind;
     Take take{.resource = offer.resource,
-              .lending = offer.lending,
+              .allocation = offer.allocation,
               .ids = offer.ids,
               .members = offer.members,
               .since = turn.now.seconds(),
@@ -132,7 +135,7 @@ void takeAll(Turn& turn, Call& call, const std::vector<Offer>& offers) {
                   handedOver(turn.state.hardware, turn.state.catalog, offer.resource, offer.ids)),
               .bind = bind,
               .look = std::nullopt};
-    // A device without a group is never lendable.
+    // A device without a group is never allocatable.
     call.groups.emplace(*offer.group, std::move(take));
     // Section 3: of those who are being taken only a held one may be probed.
     const bool again = !bind && !recordsMeeting(turn.state, offer.members).empty();
@@ -153,7 +156,7 @@ bool lacksPrivd(Turn& turn, Call& call) {
       call.deadline = std::max(call.deadline, call.arrived + state.settings.allocateWait);
     }
     if (!first || turn.now.instant >= call.deadline) {
-      closeLending(state);
+      closeAllocation(state);
       refuseCall(turn, call.id, refusePrivdAway(call.allocate.ids));
       return true;
     }

@@ -32,7 +32,7 @@ struct PreStartRequest {
 /// One group of a call that is in `taking`. What it was before stays in records and marks.
 struct Take {
   ResourceName resource;
-  LendingSettings lending;
+  AllocationSettings allocation;
   std::set<Bdf> ids;
   std::set<Bdf> members;  ///< of the group when it was taken
   std::chrono::sys_seconds since;

@@ -20,7 +20,7 @@ using CallId = StrongId<struct CallTag, std::uint64_t>;
 
 /// One line of the ledger's journal, as a value.
 struct JournalEvent {
-  std::string event;  ///< "lent", "released", "refused", ...: a reason code of ledger.md 7
+  std::string event;  ///< "allocated", "released", "refused", ...: a reason code of ledger.md 7
   std::chrono::sys_seconds time;
   std::optional<IommuGroupId> group;     ///< absent: it has none now
   std::optional<ResourceName> resource;  ///< absent: nobody's

@@ -98,8 +98,8 @@ std::string fingerprintOf(const HardwareFacts& hardware, const std::set<Bdf>& id
   return text;
 }
 
-std::string lentFingerprintOf(const HardwareFacts& hardware, const std::set<Bdf>& ids,
-                              const std::vector<std::string>& nodes) {
+std::string allocatedFingerprintOf(const HardwareFacts& hardware, const std::set<Bdf>& ids,
+                                   const std::vector<std::string>& nodes) {
   std::string text;
   for (const Bdf& id : ids) {
     text += printOf(hardware, id, [&nodes](std::uint32_t number) {
@@ -148,8 +148,8 @@ bool isByName(const std::string& fingerprint) {
   });
 }
 
-Sameness compareFingerprints(const std::string& lent, const std::string& present) {
-  std::vector<Print> then = printsOf(lent);
+Sameness compareFingerprints(const std::string& allocated, const std::string& present) {
+  std::vector<Print> then = printsOf(allocated);
   std::vector<Print> now = printsOf(present);
   for (auto* prints : {&then, &now}) std::ranges::sort(*prints, {}, &Print::hardware);
   if (!std::ranges::equal(then, now, areOfOneDevice)) {
@@ -161,11 +161,11 @@ Sameness compareFingerprints(const std::string& lent, const std::string& present
   return same ? Sameness::kSame : Sameness::kOtherNumbers;
 }
 
-std::optional<Bdf> firstOther(const std::string& lent, const std::string& present) {
-  for (const Bdf& device : devicesIn(lent)) {
+std::optional<Bdf> firstOther(const std::string& allocated, const std::string& present) {
+  for (const Bdf& device : devicesIn(allocated)) {
     if (hardwareText(present, device) == "gone") continue;
-    const Sameness sameness =
-        compareFingerprints(fingerprintPart(lent, {device}), fingerprintPart(present, {device}));
+    const Sameness sameness = compareFingerprints(fingerprintPart(allocated, {device}),
+                                                  fingerprintPart(present, {device}));
     if (sameness == Sameness::kOtherHardware) return device;
   }
   return std::nullopt;

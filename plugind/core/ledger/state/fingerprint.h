@@ -1,5 +1,5 @@
 #pragma once
-// What was lent, in words that the kubelet keeps: by it a pod's devices are known again.
+// What was allocated, in words that the kubelet keeps: by it a pod's devices are known again.
 
 #include "plugind/core/ledger/state/hardware_facts.h"
 
@@ -10,7 +10,7 @@
 namespace vfiogate {
 
 /// The annotation under which the kubelet keeps the fingerprint (ledger.md 9).
-inline constexpr const char* kLentAnnotation = "vfiogate.dev/lent";
+inline constexpr const char* kAllocatedAnnotation = "vfiogate.dev/allocated";
 /// The annotation with the references of the grant, "7f3a,7f3b": by it a version of the checkpoint
 /// is known to be from after the grant. Times do not tell: files are stamped by a coarser clock.
 inline constexpr const char* kRefAnnotation = "vfiogate.dev/ref";
@@ -20,10 +20,10 @@ inline constexpr const char* kRefAnnotation = "vfiogate.dev/ref";
 /// does not say is left out; an absent device says "gone". No serial number: its capability lies
 /// beyond the 64 bytes of configuration space that privd, without capabilities, may read.
 std::string fingerprintOf(const HardwareFacts& hardware, const std::set<Bdf>& ids);
-/// The same of devices that were lent through `nodes`: the number of a node that is not among them
-/// is left out ("v-"), as nobody was given it.
-std::string lentFingerprintOf(const HardwareFacts& hardware, const std::set<Bdf>& ids,
-                              const std::vector<std::string>& nodes);
+/// The same of devices that were allocated through `nodes`: the number of a node that is not among
+/// them is left out ("v-"), as nobody was given it.
+std::string allocatedFingerprintOf(const HardwareFacts& hardware, const std::set<Bdf>& ids,
+                                   const std::vector<std::string>& nodes);
 /// What of it is about these devices.
 std::string fingerprintPart(const std::string& fingerprint, const std::set<Bdf>& ids);
 
@@ -32,17 +32,18 @@ std::set<Bdf> devicesIn(const std::string& fingerprint);
 /// "10de:2684 sub=10de:167c class=030000 rev=a1" of one of them, for people; "gone" if it is.
 std::string hardwareText(const std::string& fingerprint, const Bdf& device);
 
-/// The fingerprint of devices that were lent by CDI name: each says so after its boot. What was
-/// handed over decides what a container finds when it starts again.
+/// The fingerprint of devices that were allocated by CDI name: each says so after its boot. What
+/// was handed over decides what a container finds when it starts again.
 std::string byName(const std::string& fingerprint);
 /// True if all of its devices say so.
 bool isByName(const std::string& fingerprint);
 
-/// How the hardware differs from when it was lent, as far as it was handed out. Of what tells
+/// How the hardware differs from when it was allocated, as far as it was handed out. Of what tells
 /// hardware apart only that is compared which both have.
 enum class Sameness : std::uint8_t { kSame, kOtherNumbers, kOtherHardware };
-Sameness compareFingerprints(const std::string& lent, const std::string& present);
-/// The first device of `lent` that is other hardware in `present`, not merely gone. Null: none is.
-std::optional<Bdf> firstOther(const std::string& lent, const std::string& present);
+Sameness compareFingerprints(const std::string& allocated, const std::string& present);
+/// The first device of `allocated` that is other hardware in `present`, not merely gone. Null: none
+/// is.
+std::optional<Bdf> firstOther(const std::string& allocated, const std::string& present);
 
 }  // namespace vfiogate

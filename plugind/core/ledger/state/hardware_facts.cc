@@ -46,13 +46,13 @@ HardwareFacts factsOf(const Snapshot& snapshot, bool mayBind) {
     if (binding.busy) facts.binding.insert(id);
     if (binding.stuck) facts.stuck.insert(id);
     if (binding.operatorHeld) facts.operatorHeld.insert(id);
-    if (binding.boundForLending) facts.boundForLending.insert(id);
+    if (binding.boundForAllocation) facts.boundForAllocation.insert(id);
   }
   return facts;
 }
 
 GroupReadiness judgeHardware(const HardwareFacts& facts, const std::set<Bdf>& ids,
-                             const LendingSettings& lending, HeldBy held) {
+                             const AllocationSettings& allocation, HeldBy held) {
   const auto barred = [](Obstacle obstacle) {
     return GroupReadiness{Readiness::kBad,
                           {std::string(reasonCode(obstacle)), std::string(obstacleText(obstacle))}};
@@ -64,10 +64,10 @@ GroupReadiness judgeHardware(const HardwareFacts& facts, const std::set<Bdf>& id
   if (anyIn(facts.binding, facts, ids)) {
     return {Readiness::kBinding, {"binding", "a change of its group's drivers still runs"}};
   }
-  auto bar = barTo(facts.snapshot, ids, lending.backend);
+  auto bar = barTo(facts.snapshot, ids, allocation.backend);
   if (!bar) return {};
   if (bar->reason == "gone") return {Readiness::kGone, *bar};
-  if (!lending.onAllocate) return {Readiness::kBad, *bar};
+  if (!allocation.onAllocate) return {Readiness::kBad, *bar};
   if (anyIn(facts.bindable, facts, ids)) return {Readiness::kBindable, *bar};
   if (const auto guard = guardBar(facts, ids)) return {Readiness::kBad, *guard};
   if (!facts.mayBind) bar->text += "; privd gives no right to bind: see its --plugind-rights";
@@ -75,16 +75,16 @@ GroupReadiness judgeHardware(const HardwareFacts& facts, const std::set<Bdf>& id
 }
 
 GroupReadiness judgeReadiness(const HardwareFacts& facts, const ResourceName& resource,
-                              const std::set<Bdf>& ids, const LendingSettings& lending) {
-  const GroupReadiness judged = judgeHardware(facts, ids, lending);
-  if (judged.readiness != Readiness::kReady || !needsSpec(lending)) return judged;
+                              const std::set<Bdf>& ids, const AllocationSettings& allocation) {
+  const GroupReadiness judged = judgeHardware(facts, ids, allocation);
+  if (judged.readiness != Readiness::kReady || !needsSpec(allocation)) return judged;
   for (const Bdf& id : ids) {
     if (auto bar = barFromSpec(facts.specs, resource, id)) return {Readiness::kBad, *bar};
   }
   return judged;
 }
 
-bool lendable(const GroupReadiness& readiness) {
+bool allocatable(const GroupReadiness& readiness) {
   return readiness.readiness == Readiness::kReady || readiness.readiness == Readiness::kBindable;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What privd knows of the hardware at one moment, and whether a group could be lent (V).
+// What privd knows of the hardware at one moment, and whether a group could be allocated (V).
 
 #include <map>
 #include <optional>
@@ -19,8 +19,8 @@ struct HardwareFacts {
   std::set<IommuGroupId> binding;                ///< a change of its drivers runs
   std::set<IommuGroupId> stuck;                  ///< a write for it has not come back
   std::set<IommuGroupId> operatorHeld;           ///< `privd hold`
-  std::set<IommuGroupId> boundForLending;        ///< bound by us for a lending, by privd's record
-  bool mayBind = true;                           ///< privd gives us the right to
+  std::set<IommuGroupId> boundForAllocation;  ///< bound by us for an allocation, by privd's record
+  bool mayBind = true;                        ///< privd gives us the right to
   std::string bootId;
   StaticSpecs specs;  ///< as privd wrote them for this snapshot
 
@@ -47,13 +47,13 @@ enum class HeldBy : std::uint8_t { kNobody, kWhoAsks };
 /// V of the devices `ids` of one group. Bindable only where the resource binds on allocate. An
 /// operator's hold is for those who do not have them yet.
 GroupReadiness judgeHardware(const HardwareFacts& facts, const std::set<Bdf>& ids,
-                             const LendingSettings& lending, HeldBy held = HeldBy::kNobody);
+                             const AllocationSettings& allocation, HeldBy held = HeldBy::kNobody);
 /// The same for the device plugin: what is ready is bad where the static spec that the resource
 /// needs does not name it.
 GroupReadiness judgeReadiness(const HardwareFacts& facts, const ResourceName& resource,
-                              const std::set<Bdf>& ids, const LendingSettings& lending);
+                              const std::set<Bdf>& ids, const AllocationSettings& allocation);
 
 /// True if a request may be tried: ready, or bindable.
-bool lendable(const GroupReadiness& readiness);
+bool allocatable(const GroupReadiness& readiness);
 
 }  // namespace vfiogate

@@ -59,13 +59,13 @@ Holding holdingOf(const LedgerState& state, const std::set<Bdf>& members,
                   const std::vector<std::size_t>& records) {
   if (takeMeeting(state, members) != nullptr) return Holding::kTaking;
   if (markMeeting(state, members, Holding::kReturning) != nullptr) return Holding::kReturning;
-  if (records.size() > 1) return Holding::kLent;
+  if (records.size() > 1) return Holding::kAllocated;
   if (records.size() == 1) {
     switch (state.records[records.front()].state) {
       case HolderState::kAnswered:
         return Holding::kAnswered;
-      case HolderState::kLent:
-        return Holding::kLent;
+      case HolderState::kAllocated:
+        return Holding::kAllocated;
       case HolderState::kForgotten:
         return Holding::kForgotten;
       case HolderState::kLingering:
@@ -86,7 +86,7 @@ bool ofOneParty(const LedgerState& state, const std::vector<std::size_t>& record
 }
 
 bool isHeld(Holding holding) {
-  return holding == Holding::kAnswered || holding == Holding::kLent ||
+  return holding == Holding::kAnswered || holding == Holding::kAllocated ||
          holding == Holding::kForgotten;
 }
 

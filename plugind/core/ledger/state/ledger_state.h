@@ -19,7 +19,7 @@ enum class Holding : std::uint8_t {
   kFree,
   kTaking,     ///< a request is being decided
   kAnswered,   ///< granted to the kubelet, not yet named by it
-  kLent,       ///< named; or several records
+  kAllocated,  ///< named; or several records
   kForgotten,  ///< a new kubelet process no longer knows it
   kLingering,  ///< let go, still open
   kForeign,    ///< open, by nobody we know
@@ -120,7 +120,7 @@ struct LedgerState {
   bool hardwareKnown = false;
   std::optional<Instant> awaySince;  ///< grace counts from here
   std::chrono::sys_seconds awayAt;   ///< when it went, last
-  bool lendingClosed = true;         ///< privd away, and grace over or ended by a refusal
+  bool allocationClosed = true;      ///< privd away, and grace over or ended by a refusal
   bool waitUsed = false;             ///< one Allocate of the outage has waited
   HardwareFacts hardware;
   ResourceCatalog catalog;
@@ -159,7 +159,7 @@ struct LedgerState {
   GroupNotes held;                        ///< as last told to privd
   std::map<Bdf, LastRefusal> refusals;
   std::map<Bdf, OfferTrack> offers;
-  std::map<ResourceName, std::set<Bdf>> draUnits;  ///< of those lent to claims by whole groups
+  std::map<ResourceName, std::set<Bdf>> draUnits;  ///< of those allocated to claims by whole groups
 
   friend bool operator==(const LedgerState&, const LedgerState&) = default;
 };
@@ -189,7 +189,7 @@ Holding holdingOf(const LedgerState& state, const std::set<Bdf>& members,
 /// True if these records, by index, are of one party: a claim, or a pod that has devices of one
 /// group through several resources.
 bool ofOneParty(const LedgerState& state, const std::vector<std::size_t>& records);
-/// "Held" of ledger.md 2: answered, lent or forgotten.
+/// "Held" of ledger.md 2: answered, allocated or forgotten.
 bool isHeld(Holding holding);
 
 /// The readings of all of `members` together: the worst, and since when.

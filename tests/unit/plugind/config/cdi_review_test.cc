@@ -99,8 +99,8 @@ TEST(CdiReview, TheSettingsHaveWhatWasAskedFor) {
       "p.yaml");
   ASSERT_TRUE(config);
   const auto& entries = config->settings.resources;
-  EXPECT_TRUE(entries[0].lending.injectCdi && !entries[0].lending.kata);
-  EXPECT_TRUE(!entries[1].lending.injectCdi && entries[1].lending.kata);
+  EXPECT_TRUE(entries[0].allocation.injectCdi && !entries[0].allocation.kata);
+  EXPECT_TRUE(!entries[1].allocation.injectCdi && entries[1].allocation.kata);
   EXPECT_THAT(config->effective, testing::AllOf(HasSubstr("inject: cdi"), HasSubstr("kata: true")));
 }
 

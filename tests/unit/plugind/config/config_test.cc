@@ -114,16 +114,18 @@ refusalDetail: full
   EXPECT_EQ(
       settings.resources[0].select,
       *Selector::parse("vendor=10de,device=2235,device=10de,class=03,driver=vfio-pci,sriov=vf"));
-  EXPECT_EQ(settings.resources[0].lending, LendingSettings{});
+  EXPECT_EQ(settings.resources[0].allocation, AllocationSettings{});
   EXPECT_EQ(settings.resources[1].name, ResourceName::parse("example.org/nic"));
-  EXPECT_EQ(settings.resources[1].lending, (LendingSettings{.backend = Backend::kBoth,
-                                                            .kubevirtVariable = false,
-                                                            .groupUnit = GroupUnit::kAll,
-                                                            .companions = Companions::kAdvertise}));
-  EXPECT_EQ(settings.resources[2].lending, (LendingSettings{.groupUnit = GroupUnit::kWhole}));
-  EXPECT_EQ(settings.resources[3].lending,
-            (LendingSettings{.onAllocate = true, .returnToOriginal = true, .serve = Serve::kBoth}));
-  EXPECT_EQ(settings.resources[4].lending, (LendingSettings{.serve = Serve::kDra}));
+  EXPECT_EQ(settings.resources[1].allocation,
+            (AllocationSettings{.backend = Backend::kBoth,
+                                .kubevirtVariable = false,
+                                .groupUnit = GroupUnit::kAll,
+                                .companions = Companions::kAdvertise}));
+  EXPECT_EQ(settings.resources[2].allocation, (AllocationSettings{.groupUnit = GroupUnit::kWhole}));
+  EXPECT_EQ(
+      settings.resources[3].allocation,
+      (AllocationSettings{.onAllocate = true, .returnToOriginal = true, .serve = Serve::kBoth}));
+  EXPECT_EQ(settings.resources[4].allocation, (AllocationSettings{.serve = Serve::kDra}));
   EXPECT_EQ(settings.dra, (DraSettings{.driver = "vfio.example.org", .metadataFiles = true}));
   EXPECT_EQ(settings.bindDeadline, milliseconds(10'000));
   EXPECT_EQ(settings.grace, milliseconds(120'000));
@@ -152,9 +154,9 @@ TEST(Config, WarnsOfWhatMayNotBeMeant) {
        {"p.yaml:1: aliases: no effect: they name the devices of entries without a name"}},
       {"resources:\n- {select: {numa: 0}, returnTo: original}\n",
        {"p.yaml:2: resources[0].returnTo: no effect without bind: on-allocate: only what was bound "
-        "for a lending goes back"}},
+        "for an allocation goes back"}},
       {"resources:\n- {select: {numa: 0}, bind: on-allocate, returnTo: original}\n",
-       {"hint: p.yaml: privd binds for a lending only with bind among its --plugind-rights"}},
+       {"hint: p.yaml: privd binds for an allocation only with bind among its --plugind-rights"}},
       {"dra: {driver: a.b}\nresources:\n- {select: {numa: 0}}\n",
        {"p.yaml:1: dra.driver: no effect: no resource says serve: dra or serve: both"}},
       {"dra: {metadataFiles: true}\nresources:\n- {select: {numa: 0}}\n",

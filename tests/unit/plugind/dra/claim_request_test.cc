@@ -145,8 +145,8 @@ TEST(PreparedDevices, NamesEachDeviceOnceUnderTheRequestsOwnName) {
 
 TEST_F(RequestOf, TheSpecHandsOverWhatResourceAndParametersWant) {
   node.hardware.device(kB).device = std::uint16_t{0x2684};
-  node.settings.resources[0].lending.groupUnit = GroupUnit::kWhole;
-  node.settings.resources[0].lending.backend = Backend::kLegacy;
+  node.settings.resources[0].allocation.groupUnit = GroupUnit::kWhole;
+  node.settings.resources[0].allocation.backend = Backend::kLegacy;
   node.start();
   AllocatedDevice c = allocated("nic/fast", kNameC);
   c.parameters.vfio = Backend::kIommufd;

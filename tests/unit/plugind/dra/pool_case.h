@@ -21,7 +21,7 @@ protected:
     return poolOf(node.settings, node.ledger.state(), "node-1", server);
   }
 
-  /// Name, counter and taint of each device: "0000-01-00-0 group-31 lent".
+  /// Name, counter and taint of each device: "0000-01-00-0 group-31 allocated".
   std::vector<std::string> lines(KeptFields server = {}) const {
     std::vector<std::string> all;
     for (const auto& [name, device] : pool(server).devices) {

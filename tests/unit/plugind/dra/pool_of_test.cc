@@ -35,18 +35,19 @@ TEST_F(PoolOf, PublishesEveryDeviceWithTheCounterOfItsGroup) {
 }
 
 TEST_F(PoolOf, HasOnlyWhatIsServedThroughDra) {
-  node.settings.resources[0].lending.serve = Serve::kPlugin;
-  node.settings.resources[1].lending.serve = Serve::kDra;
+  node.settings.resources[0].allocation.serve = Serve::kPlugin;
+  node.settings.resources[1].allocation.serve = Serve::kDra;
   node.start();
   EXPECT_THAT(lines(), ElementsAre("0000-01-00-1 group-31"));
 }
 
-// I5: what the device plugin lent is no more offered to claims, by the event that lent it.
-TEST_F(PoolOf, I5_WhatThePluginLentIsTaintedAtOnceWithItsWholeGroup) {
+// I5: what the device plugin allocated is no more offered to claims, by the event that allocated
+// it.
+TEST_F(PoolOf, I5_WhatThePluginAllocatedIsTaintedAtOnceWithItsWholeGroup) {
   node.start();
   ASSERT_EQ(node.allocate("gpu", {kA}), "granted");
-  EXPECT_THAT(lines(), ElementsAre("0000-01-00-0 group-31 lent", "0000-01-00-1 group-31 lent",
-                                   "0000-02-00-0 group-32"));
+  EXPECT_THAT(lines(), ElementsAre("0000-01-00-0 group-31 allocated",
+                                   "0000-01-00-1 group-31 allocated", "0000-02-00-0 group-32"));
   const PoolTaint taint = pool().devices.at(kNameA).taints.front();
   EXPECT_EQ(taint.key, "vfio.example.org/unavailable");
   EXPECT_EQ(taint.since, node.ledger.state().records.front().answeredAt);
@@ -54,7 +55,7 @@ TEST_F(PoolOf, I5_WhatThePluginLentIsTaintedAtOnceWithItsWholeGroup) {
   node.record("p1", "gpu", {kA});
   node.write();
   node.pass(1h);
-  EXPECT_EQ(pool(), before) << "answered or lent is the same to the scheduler";
+  EXPECT_EQ(pool(), before) << "answered or allocated is the same to the scheduler";
 }
 
 // I5: the scheduler counts what a claim holds by itself.
@@ -94,7 +95,7 @@ TEST_F(PoolOf, T39_HeldDevicesThatAreGoneStayWithTheCounterOfTheirGroup) {
 TEST_F(PoolOf, T39_HeldDevicesStayWhatTheConfigurationSays) {
   node.start();
   ASSERT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
-  node.settings.resources[0].lending.serve = Serve::kPlugin;
+  node.settings.resources[0].allocation.serve = Serve::kPlugin;
   node.settings.resources.pop_back();
   node.see();
   EXPECT_THAT(lines(), ElementsAre("0000-01-00-0 group-31"));
@@ -132,7 +133,7 @@ TEST_F(PoolOf, TaintsByHardwareWithItsCode) {
   node.pass(30min);
   node.see();
   EXPECT_EQ(pool(), before);
-  node.settings.resources[0].lending.onAllocate = true;
+  node.settings.resources[0].allocation.onAllocate = true;
   node.facts.bindable.insert(IommuGroupId(32));
   node.see();
   EXPECT_EQ(taint(kNameC), "-") << "it would be bound";
@@ -174,13 +175,13 @@ TEST_F(PoolOf, WithoutTaintsLeavesOutWhatWouldHaveOne) {
 
 TEST_F(PoolOf, OfWholeGroupsHasOneWhichStays) {
   node.hardware.device(kB).device = std::uint16_t{0x2684};
-  node.settings.resources[0].lending.groupUnit = GroupUnit::kWhole;
+  node.settings.resources[0].allocation.groupUnit = GroupUnit::kWhole;
   for (const Serve serve : {Serve::kDra, Serve::kBoth}) {
     test::LedgerNode one;
     one.hardware = node.hardware;
     one.hardware.remove(kA);
     one.settings = node.settings;
-    one.settings.resources[0].lending.serve = serve;
+    one.settings.resources[0].allocation.serve = serve;
     one.start();
     const auto names = [&one]() {
       std::vector<std::string> all;

@@ -29,7 +29,7 @@ TEST_F(OnAllocate, I1_WhileItIsBoundTheSiblingIsNobodys) {
   node.start();
   const CallId call = node.ask("gpu", {kA});
   ASSERT_EQ(node.last.binds, std::vector{kSharedGroup});
-  EXPECT_EQ(node.allocate("other", {kB}), "being-lent");
+  EXPECT_EQ(node.allocate("other", {kB}), "being-allocated");
   showBusy(true);
   EXPECT_THAT(node.frame("gpu"), HasSubstr("0000:01:00.0+")) << "T5: the one that is asked for";
   EXPECT_THAT(node.frame("other"), Not(HasSubstr("+")));
@@ -38,7 +38,7 @@ TEST_F(OnAllocate, I1_WhileItIsBoundTheSiblingIsNobodys) {
   EXPECT_EQ(node.outcome(call), "waits") << "privd has not said that it is done";
   endBind(kSharedGroup);
   EXPECT_EQ(node.outcome(call), "granted");
-  EXPECT_EQ(node.allocate("other", {kB}), "group-lent");
+  EXPECT_EQ(node.allocate("other", {kB}), "group-allocated");
 }
 
 TEST_F(OnAllocate, AFailedBindRefusesWithoutPrivdsWords) {
@@ -116,7 +116,7 @@ TEST_F(OnAllocate, APreStartBindsAllItsGroups) {
 
 TEST_F(OnAllocate, APreStartIsNotRefusedForAnotherPodsBind) {
   node.record("p1", "gpu", {kA});
-  node.entries[0].lent = std::string();
+  node.entries[0].allocated = std::string();
   node.start();
   const CallId start = preStart({kA});
   const CallId other = node.ask("gpu", {kC});
@@ -196,14 +196,14 @@ TEST_F(OnAllocate, StatusSaysBindable) {
 TEST(HardwareFacts, ComeFromPrivdsRecordOfEachGroup) {
   Snapshot snapshot;
   IommuGroup group{.id = kSharedGroup};
-  group.binding = {.bindable = true, .boundForLending = true};
+  group.binding = {.bindable = true, .boundForAllocation = true};
   snapshot.groups.emplace(group.id, group);
   IommuGroup other{.id = kOwnGroup};
   other.binding = {.busy = true, .operatorHeld = true, .stuck = true, .bar = "users: why"};
   snapshot.groups.emplace(other.id, other);
   const HardwareFacts facts = factsOf(snapshot, true);
   EXPECT_EQ(facts.bindable, std::set{kSharedGroup});
-  EXPECT_EQ(facts.boundForLending, std::set{kSharedGroup});
+  EXPECT_EQ(facts.boundForAllocation, std::set{kSharedGroup});
   EXPECT_EQ(facts.binding, std::set{kOwnGroup});
   EXPECT_EQ(facts.operatorHeld, std::set{kOwnGroup});
   EXPECT_EQ(facts.barred.at(kOwnGroup), "users: why");

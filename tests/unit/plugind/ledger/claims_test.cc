@@ -58,7 +58,7 @@ TEST_F(LedgerCase, SpuriousUnprepareOpen) {
   ASSERT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
   setUse(31, GroupUse::kOpen);
   EXPECT_EQ(node.unprepare("c1"), "still-open");
-  EXPECT_EQ(node.holding(kA), Holding::kLent);
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated);
   EXPECT_TRUE(node.unlinked.empty());
 }
 
@@ -68,14 +68,14 @@ TEST_F(LedgerCase, SpuriousUnprepareIdle) {
   ASSERT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
   node.writesSpecs = false;
   EXPECT_EQ(node.unprepare("c1"), "waits");
-  EXPECT_EQ(node.holding(kA), Holding::kLent) << "not free before the spec is unlinked";
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated) << "not free before the spec is unlinked";
   EXPECT_EQ(node.unlinked, std::vector<std::string>{"c1"});
   node.run(node.ledger.specUnlinked("c1", true, node.now));
   EXPECT_EQ(node.holding(kA), Holding::kFree);
 }
 
-// Row 14 and 5.5: the spec is durable before the group is lent.
-TEST_F(LedgerCase, AClaimIsLentOnlyWithItsSpec) {
+// Row 14 and 5.5: the spec is durable before the group is allocated.
+TEST_F(LedgerCase, AClaimIsAllocatedOnlyWithItsSpec) {
   node.start();
   node.writesSpecs = false;
   const CallId call = node.askPrepare("c1", "gpu", {at(kA)});
@@ -93,7 +93,7 @@ TEST_F(LedgerCase, AClaimIsPreparedAgain) {
   setUse(31, GroupUse::kOpen);
   EXPECT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
   EXPECT_EQ(node.ledger.state().records.size(), 1U);
-  EXPECT_EQ(node.prepare("c2", "other", {at(kB)}), "group-lent");
+  EXPECT_EQ(node.prepare("c2", "other", {at(kB)}), "group-allocated");
   EXPECT_EQ(node.unprepare("c9"), "done");
 }
 
@@ -116,7 +116,7 @@ TEST_F(LedgerCase, ALostUnprepareIsFoundTwice) {
   ASSERT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
   node.run(node.ledger.claimChecked("c1", false, node.now));
   node.pass(10s);
-  EXPECT_EQ(node.holding(kA), Holding::kLent);
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated);
   node.pass(55s);
   node.run(node.ledger.claimChecked("c1", false, node.now));
   node.pass(5s);
@@ -127,7 +127,7 @@ TEST_F(LedgerCase, ALostUnprepareIsFoundTwice) {
 // Section 6: without a frame there is no look that proves anything, and nothing that it could show
 // where the kubelet knows no resource of ours.
 TEST_F(LedgerCase, ANodeThatServesClaimsOnlyIsAdoptedAtOnce) {
-  for (ResourceSettings& entry : node.settings.resources) entry.lending.serve = Serve::kDra;
+  for (ResourceSettings& entry : node.settings.resources) entry.allocation.serve = Serve::kDra;
   node.streams = false;
   node.registered = {{"example.com/nic", {"eth0"}}};
   node.start(false);
@@ -142,7 +142,7 @@ TEST_F(LedgerCase, ACheckpointThatWasNeverWrittenSaysThatNothingWasServed) {
     test::LedgerNode one;
     one.hardware = node.hardware;
     one.settings = node.settings;
-    for (ResourceSettings& entry : one.settings.resources) entry.lending.serve = Serve::kDra;
+    for (ResourceSettings& entry : one.settings.resources) entry.allocation.serve = Serve::kDra;
     one.streams = one.readable = false;
     one.noCheckpoint = neverWritten;
     one.start(false);
@@ -152,7 +152,7 @@ TEST_F(LedgerCase, ACheckpointThatWasNeverWrittenSaysThatNothingWasServed) {
 
 // What the plugind before answered through the device plugin may be unrecorded still.
 TEST_F(LedgerCase, WhatWasServedToThePluginIsWaitedFor) {
-  for (ResourceSettings& entry : node.settings.resources) entry.lending.serve = Serve::kDra;
+  for (ResourceSettings& entry : node.settings.resources) entry.allocation.serve = Serve::kDra;
   node.streams = false;
   node.registered = {{"vfiogate.dev/was", {kA}}};
   node.start(false);

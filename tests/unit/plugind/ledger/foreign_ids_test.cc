@@ -21,8 +21,8 @@ TEST_F(LedgerCase, I1_AGroupNumberHoldsItsGroup) {
   node.record("p1", "gpu", {"31"});
   node.registered["vfiogate.dev/gpu"] = {"31", "32"};
   node.start();
-  EXPECT_EQ(node.holding(kA), Holding::kLent);
-  EXPECT_EQ(node.allocate("gpu", {kA}), "group-lent");
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated);
+  EXPECT_EQ(node.allocate("gpu", {kA}), "group-allocated");
   EXPECT_EQ(node.frame("gpu"), "0000:01:00.0+ 0000:02:00.0+") << "the scheduler counts its pod";
   EXPECT_EQ(node.allocate("gpu", {kC}), "granted") << "the other card is free";
   node.forget("p1");
@@ -66,8 +66,8 @@ TEST_F(LedgerCase, OnePodWithTwoResourcesOfAGroupIsNoDispute) {
   node.registered["vfiogate.dev/other"] = {kB};
   node.start();
   EXPECT_FALSE(node.told("disputed"));
-  EXPECT_EQ(node.holding(kA), Holding::kLent);
-  EXPECT_EQ(node.allocate("other", {kB}), "group-lent");
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated);
+  EXPECT_EQ(node.allocate("other", {kB}), "group-allocated");
   node.record("p2", "other", {kB});
   node.write();
   EXPECT_TRUE(node.told("disputed")) << "another pod is another party";

@@ -51,14 +51,14 @@ TEST_F(LedgerCase, GraceEndsAndHeldDevicesStayHealthy) {
 TEST_F(LedgerCase, RebootNewNumbers) {
   node.see();
   node.record("p1", "gpu", {kA});
-  node.entries[0].lent = fingerprintOf(node.facts, {at(kA)});
+  node.entries[0].allocated = fingerprintOf(node.facts, {at(kA)});
   node.hardware.regroup(kA, 13);
   node.start();
   EXPECT_EQ(node.preStart("gpu", {kA}), "stale-nodes");
-  node.settings.resources[0].lending.injectCdi = true;
+  node.settings.resources[0].allocation.injectCdi = true;
   node.see();
   EXPECT_EQ(node.preStart("gpu", {kA}), "stale-nodes") << "nodes that were given stay nodes";
-  node.entries[0].lent = byName(*node.entries[0].lent);
+  node.entries[0].allocated = byName(*node.entries[0].allocated);
   node.write();
   EXPECT_EQ(node.preStart("gpu", {kA}), "done");
   node.hardware.device(kA).vendor = std::uint16_t{0x1002};
@@ -71,17 +71,17 @@ class NodesOfBackend : public LedgerCase,
                        public testing::WithParamInterface<std::pair<Backend, const char*>> {};
 
 TEST_P(NodesOfBackend, ANewDeviceNumberMattersWhereItWasHandedOut) {
-  node.settings.resources[0].lending.backend = GetParam().first;
+  node.settings.resources[0].allocation.backend = GetParam().first;
   node.start();
   hold("p1", "gpu", {kA});
-  node.entries[0].lent =
-      node.answers.at(CallId(node.lastCall)).response->annotations.at(kLentAnnotation);
+  node.entries[0].allocated =
+      node.answers.at(CallId(node.lastCall)).response->annotations.at(kAllocatedAnnotation);
   node.write();
   ASSERT_EQ(node.preStart("gpu", {kA}), "done");
   node.hardware.device(kA).vfioDev = 77;
   node.see();
   EXPECT_EQ(node.preStart("gpu", {kA}), GetParam().second);
-  node.entries[0].lent.reset();  // what was answered is remembered here, too
+  node.entries[0].allocated.reset();  // what was answered is remembered here, too
   node.write();
   EXPECT_EQ(node.preStart("gpu", {kA}), GetParam().second);
 }
@@ -93,10 +93,10 @@ INSTANTIATE_TEST_SUITE_P(All, NodesOfBackend,
 
 // 19: a container restart after a reboot binds again.
 TEST_F(LedgerCase, RebootOnAllocate) {
-  node.settings.resources[0].lending.onAllocate = true;
+  node.settings.resources[0].allocation.onAllocate = true;
   node.see();
   node.record("p1", "gpu", {kA});
-  node.entries[0].lent = fingerprintOf(node.facts, {at(kA)});
+  node.entries[0].allocated = fingerprintOf(node.facts, {at(kA)});
   const PciDevice bound = node.hardware.device(kA);
   unbind(node.hardware.device(kA), "nvidia");
   node.facts.bindable = {IommuGroupId(31)};
@@ -115,7 +115,7 @@ TEST_F(LedgerCase, RebootOnAllocate) {
 TEST_F(LedgerCase, AGrantAfterTheCheckpointIsJudgedByItsOwnNodes) {
   node.start();
   hold("p1", "gpu", {kA});
-  node.entries[0].lent = fingerprintOf(node.facts, {at(kA)});
+  node.entries[0].allocated = fingerprintOf(node.facts, {at(kA)});
   node.write();
   node.hardware.regroup(kA, 13);
   node.see();
@@ -136,8 +136,8 @@ TEST_F(LedgerCase, UnplugReplugHeld) {
   node.hardware.remove(kA);
   node.see();
   EXPECT_THAT(node.frame("gpu"), HasSubstr("0000:01:00.0-"));
-  EXPECT_EQ(node.holding(kB), Holding::kLent);
-  EXPECT_EQ(node.allocate("other", {kB}), "group-lent");
+  EXPECT_EQ(node.holding(kB), Holding::kAllocated);
+  EXPECT_EQ(node.allocate("other", {kB}), "group-allocated");
   node.hardware.add(kA, 77).vfioDev = a.vfioDev;
   node.see();
   EXPECT_THAT(node.frame("gpu"), HasSubstr("0000:01:00.0+"));
@@ -153,11 +153,11 @@ TEST_F(LedgerCase, UnbindByHandHeld) {
   const PciDevice bound = node.hardware.device(kA);
   unbind(node.hardware.device(kA), "nvidia");
   node.see();
-  EXPECT_EQ(node.holding(kA), Holding::kLent);
-  EXPECT_EQ(node.allocate("other", {kB}), "group-lent");
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated);
+  EXPECT_EQ(node.allocate("other", {kB}), "group-allocated");
   node.hardware.device(kA) = bound;
   node.see();
-  EXPECT_EQ(node.allocate("other", {kB}), "group-lent");
+  EXPECT_EQ(node.allocate("other", {kB}), "group-allocated");
 }
 
 // 22, I5.
@@ -213,7 +213,7 @@ TEST_F(LedgerCase, WhatLostItsReasonStaysSixtySeconds) {
 
 // 26: bridges and host drivers are no use.
 TEST_F(LedgerCase, BridgeAndCompanion) {
-  node.settings.resources[0].lending.onAllocate = true;
+  node.settings.resources[0].allocation.onAllocate = true;
   PciDevice& bridge = node.hardware.add("0000:00:01.0", 31);
   bridge.headerType = std::uint8_t{1};
   bridge.classCode = 0x060400;
@@ -252,12 +252,12 @@ TEST_F(LedgerCase, ReloadMovesHeld) {
 
 // 34: rows 23, 37, 47.
 TEST_F(LedgerCase, NamedWhileReturning) {
-  node.settings.resources[0].lending.onAllocate = true;
-  node.settings.resources[0].lending.returnToOriginal = true;
-  node.facts.boundForLending = {IommuGroupId(31)};
+  node.settings.resources[0].allocation.onAllocate = true;
+  node.settings.resources[0].allocation.returnToOriginal = true;
+  node.facts.boundForAllocation = {IommuGroupId(31)};
   node.start();
   hold("p1", "gpu", {kA});
-  node.entries[0].lent = fingerprintOf(node.facts, {at(kA)});
+  node.entries[0].allocated = fingerprintOf(node.facts, {at(kA)});
   const auto held = node.entries;
   node.forget("p1");
   node.pass(75s);
@@ -271,7 +271,7 @@ TEST_F(LedgerCase, NamedWhileReturning) {
   node.facts.bindable = {IommuGroupId(31)};
   node.see();
   node.run(node.ledger.returnEnded(IommuGroupId(31), {}, node.now));
-  EXPECT_EQ(node.holding(kA), Holding::kLent);
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated);
   EXPECT_EQ(node.preStart("gpu", {kA}), "waits") << "it is bound again";
   EXPECT_EQ(node.last.binds, std::vector{IommuGroupId(31)});
 }
@@ -279,8 +279,8 @@ TEST_F(LedgerCase, NamedWhileReturning) {
 // `whole`: one id for the group, all its matching devices' nodes.
 TEST_F(LedgerCase, WholeHandsOverTheGroup) {
   node.hardware.device(kB).device = std::uint16_t{0x2684};
-  node.settings.resources[0].lending.groupUnit = GroupUnit::kWhole;
-  node.settings.resources[0].lending.backend = Backend::kIommufd;
+  node.settings.resources[0].allocation.groupUnit = GroupUnit::kWhole;
+  node.settings.resources[0].allocation.backend = Backend::kIommufd;
   node.start();
   EXPECT_EQ(node.frame("gpu"), "0000:01:00.0+ 0000:02:00.0+");
   const CallId call = node.ask("gpu", {kA});

@@ -24,10 +24,10 @@ TEST_F(LedgerCase, SiblingRace) {
   ASSERT_EQ(node.last.frames.at(test::resource("other")).devices[0].healthy, false)
       << "the sibling is withdrawn before the reply";
   ASSERT_EQ(node.outcome(first), "waits");
-  EXPECT_EQ(node.allocate("other", {kB}), "being-lent");
+  EXPECT_EQ(node.allocate("other", {kB}), "being-allocated");
   node.run(node.ledger.groupRead(IommuGroupId(31), node.look(IommuGroupId(31)), first, node.now));
   EXPECT_EQ(node.outcome(first), "granted");
-  EXPECT_EQ(node.allocate("other", {kB}), "group-lent");
+  EXPECT_EQ(node.allocate("other", {kB}), "group-allocated");
 }
 
 TEST_F(LedgerCase, APodOfTwoGroupsStartsBeforeTheCheckpointNamesIt) {
@@ -81,7 +81,7 @@ TEST_F(LedgerCase, InitThenApp) {
   EXPECT_EQ(node.allocate("gpu", {kA}), "granted");
   EXPECT_EQ(node.allocate("gpu", {kA, kC}), "granted");
   EXPECT_EQ(node.ledger.state().records.size(), 2U) << "one per group";
-  EXPECT_TRUE(node.told("lent-again"));
+  EXPECT_TRUE(node.told("allocated-again"));
 }
 
 // 5, I4.
@@ -89,7 +89,7 @@ TEST_F(LedgerCase, InitOnly) {
   node.start();
   hold("p1", "gpu", {kA});
   node.pass(5min);
-  EXPECT_EQ(node.holding(kA), Holding::kLent);
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated);
   EXPECT_GT(node.looked, 3) << "looked for every 60 s";
   node.forget("p1");
   node.pass(75s);
@@ -104,7 +104,7 @@ TEST_F(LedgerCase, SilenceWithinOneTickOfFileTimesIsAReasonToLook) {
   node.write();
   node.forget("p1");
   node.run(node.ledger.versionRead(node.version(), false, node.now));
-  EXPECT_EQ(node.holding(kA), Holding::kLent) << "proves nothing";
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated) << "proves nothing";
   node.pass(30s);
   EXPECT_EQ(node.holding(kA), Holding::kFree);
 }
@@ -133,9 +133,9 @@ TEST_F(LedgerCase, TwoResourcesOneGroup) {
   node.start();
   ASSERT_EQ(node.allocate("gpu", {kA}), "granted");
   const CallId second = node.ask("other", {kB});
-  EXPECT_EQ(node.outcome(second), "group-lent");
-  EXPECT_THAT(node.text(second), HasSubstr("0000:01:00.1, group 31: lent since 10:"));
-  EXPECT_THAT(node.text(second), HasSubstr("group-lent, ref=7f3a"));
+  EXPECT_EQ(node.outcome(second), "group-allocated");
+  EXPECT_THAT(node.text(second), HasSubstr("0000:01:00.1, group 31: allocated since 10:"));
+  EXPECT_THAT(node.text(second), HasSubstr("group-allocated, ref=7f3a"));
 }
 
 // 28, I1.
@@ -165,9 +165,9 @@ TEST_F(LedgerCase, ForceDeleteSplit) {
   ASSERT_EQ(node.allocate("gpu", {kA}), "granted");
   node.record("p2", "gpu", {kA});
   EXPECT_THAT(node.frame("gpu"), HasSubstr("0000:01:00.1+")) << "in rest";
-  EXPECT_EQ(node.allocate("gpu", {kB}), "group-lent");
+  EXPECT_EQ(node.allocate("gpu", {kB}), "group-allocated");
   node.pass(12s);
-  EXPECT_EQ(node.allocate("gpu", {kB}), "group-lent");
+  EXPECT_EQ(node.allocate("gpu", {kB}), "group-allocated");
   EXPECT_THAT(node.frame("gpu"), HasSubstr("0000:01:00.1-")) << "two versions do not know it";
 }
 
@@ -198,7 +198,7 @@ TEST_F(LedgerCase, AReleaseNeedsTwoVersions) {
   node.run(node.ledger.lookEnded(true, node.now));
   node.move(2s);
   node.run(node.ledger.tick(node.now));
-  EXPECT_EQ(node.holding(kA), Holding::kLent) << "half a second apart";
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated) << "half a second apart";
   node.looks = true;
   node.doLook();
   node.pass(15s);
@@ -213,7 +213,7 @@ TEST_F(LedgerCase, AbsenceFromListReleasesNothing) {
   node.pass(20s);  // not long enough for a look to be due for another reason
   node.list = {};
   node.pass(10min);
-  EXPECT_EQ(node.holding(kA), Holding::kLent);
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated);
   EXPECT_THAT(node.frame("gpu"), HasSubstr("0000:01:00.0+"));
 }
 

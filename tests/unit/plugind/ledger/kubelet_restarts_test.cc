@@ -27,7 +27,7 @@ TEST_F(LedgerCase, KubeletRestartRunning) {
   EXPECT_THAT(node.frame("gpu"), HasSubstr("0000:01:00.0+")) << "registered as the ledger stands";
   node.list = {};
   node.pass(5min);
-  EXPECT_EQ(node.holding(kA), Holding::kLent);
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated);
   EXPECT_THAT(node.frame("gpu"), HasSubstr("0000:01:00.0+"));
 }
 
@@ -37,8 +37,8 @@ TEST_F(LedgerCase, KubeletRestartIdle) {
   hold("p1", "gpu", {kA});
   node.newKubelet();
   node.pass(30s);
-  EXPECT_EQ(node.holding(kA), Holding::kLent);
-  EXPECT_EQ(node.allocate("other", {kB}), "group-lent");
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated);
+  EXPECT_EQ(node.allocate("other", {kB}), "group-allocated");
 }
 
 // 9, I1.
@@ -47,7 +47,7 @@ TEST_F(LedgerCase, PlugindDiesAfterReply) {
   ASSERT_TRUE(node.ledger.begun());
   ASSERT_FALSE(node.ledger.adopted());
   node.record("p1", "gpu", {kA});
-  EXPECT_EQ(node.allocate("other", {kB}), "group-lent") << "found by the look in the call";
+  EXPECT_EQ(node.allocate("other", {kB}), "group-allocated") << "found by the look in the call";
   EXPECT_EQ(node.looked, 1);
   EXPECT_TRUE(node.ledger.adopted());
 }
@@ -56,9 +56,9 @@ TEST_F(LedgerCase, PlugindDiesAfterReply) {
 TEST_F(LedgerCase, PlugindDiesBeforeStart) {
   node.record("p1", "gpu", {kA});
   node.see();
-  node.entries[0].lent = fingerprintOf(node.facts, {at(kA)});
+  node.entries[0].allocated = fingerprintOf(node.facts, {at(kA)});
   node.start();
-  EXPECT_EQ(node.holding(kA), Holding::kLent);
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated);
   EXPECT_EQ(node.preStart("gpu", {kA}), "done");
 }
 
@@ -88,7 +88,7 @@ TEST_F(LedgerCase, CheckpointLostIdle) {
   const CallId call = node.ask("gpu", {kA});
   EXPECT_EQ(node.outcome(call), "forgotten");
   EXPECT_THAT(node.text(call), HasSubstr("forgotten by the kubelet: its pod may run still"));
-  EXPECT_EQ(node.allocate("other", {kB}), "group-lent");
+  EXPECT_EQ(node.allocate("other", {kB}), "group-allocated");
   EXPECT_EQ(node.ledger.state().records.at(0).podUid, "p1") << "the refused one takes nothing";
 }
 
@@ -105,7 +105,7 @@ TEST_F(LedgerCase, AdoptIdleNode) {
 }
 
 // A node on which no resource of the configuration has a device shows no frame: nothing is to be
-// looked for, and a device that is plugged in later is lent at once.
+// looked for, and a device that is plugged in later is allocated at once.
 TEST_F(LedgerCase, ANodeWithoutADeviceOfTheConfigurationIsAdoptedAtOnce) {
   for (const bool configured : {true, false}) {
     test::LedgerNode one;
@@ -142,7 +142,7 @@ TEST_F(LedgerCase, ForgottenNotYet) {
   node.entries.clear();
   node.newKubelet();
   EXPECT_EQ(node.allocate("gpu", {kA}), "forgotten");
-  EXPECT_EQ(node.holding(kA), Holding::kLent) << "not lingering, and not yet forgotten";
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated) << "not lingering, and not yet forgotten";
   EXPECT_THAT(node.frame("gpu"), HasSubstr("0000:01:00.0+"));
 }
 
@@ -273,7 +273,7 @@ TEST_F(LedgerCase, AGrantThatTheKubeletNeverRecordsErasesNothing) {
   EXPECT_TRUE(node.told("remembered"));
   ASSERT_EQ(node.ledger.state().records.size(), 1U);
   EXPECT_EQ(node.ledger.state().records[0].podUid, "p1");
-  EXPECT_EQ(node.allocate("other", {kB}), "group-lent");
+  EXPECT_EQ(node.allocate("other", {kB}), "group-allocated");
   node.pass(20s);
   EXPECT_EQ(node.holding(kA), Holding::kFree);
 }
@@ -305,7 +305,7 @@ TEST_F(LedgerCase, AVersionWithTheGrantsReferenceIsNoOlderThanTheGrant) {
   CheckpointVersion version = node.version();
   version.written -= 3ms;
   node.run(node.ledger.versionRead(version, false, node.now));
-  EXPECT_EQ(node.holding(kA), Holding::kLent);
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated);
   EXPECT_EQ(node.ledger.state().records.at(0).podUid, "p1");
 }
 
@@ -356,8 +356,8 @@ TEST_F(LedgerCase, TwoPodsForOneGroupAreADispute) {
   EXPECT_THAT(node.text(call), HasSubstr("ref=7f3a, ref=7f3b"));
   node.forget("p2");
   node.pass(75s);
-  EXPECT_EQ(node.ledger.state().records.size(), 1U) << "one ends, the group stays lent";
-  EXPECT_EQ(node.holding(kA), Holding::kLent);
+  EXPECT_EQ(node.ledger.state().records.size(), 1U) << "one ends, the group stays allocated";
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated);
 }
 
 // A refusal's text ends in the status of somebody else's pod.
@@ -368,7 +368,7 @@ TEST_F(LedgerCase, ARefusalNamesAnotherPodOnlyInFull) {
   node.pass(20s);
   ASSERT_EQ(node.ledger.state().records[0].podName, "secret/p1");
   const std::string text = node.text(node.ask("other", {kB}));
-  EXPECT_THAT(text, HasSubstr("group-lent, ref=7f3a"));
+  EXPECT_THAT(text, HasSubstr("group-allocated, ref=7f3a"));
   EXPECT_THAT(text, testing::Not(HasSubstr("p1")));
   EXPECT_THAT(text, testing::Not(HasSubstr("secret")));
 }

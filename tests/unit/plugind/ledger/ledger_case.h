@@ -24,7 +24,7 @@ protected:
   /// a and b become like devices of one resource that shows both.
   void showAll() {
     node.hardware.device(kB).device = std::uint16_t{0x2684};
-    node.settings.resources[0].lending.groupUnit = GroupUnit::kAll;
+    node.settings.resources[0].allocation.groupUnit = GroupUnit::kAll;
   }
 
   /// A pod holds `ids`: granted, recorded, read.

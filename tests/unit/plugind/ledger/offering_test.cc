@@ -196,7 +196,7 @@ TEST_F(EmptyResource, I3_StaysWhileADeviceOfItIsHeld) {
   EXPECT_EQ(node.frame("gpu"), "0000:01:00.0-");
 }
 
-TEST_F(EmptyResource, StaysForADeviceThatIsThereButCannotBeLent) {
+TEST_F(EmptyResource, StaysForADeviceThatIsThereButCannotBeAllocated) {
   begin(seconds(1));
   bindTo("nvidia");
   node.hardware.remove(kOther);

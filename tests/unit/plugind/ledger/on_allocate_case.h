@@ -21,11 +21,11 @@ inline void putOnHost(PciDevice& device) {
 
 using Ending = BindOutcome::Answer;
 
-/// a and b in group 31 and c in group 32, on host drivers, to be bound when they are lent.
+/// a and b in group 31 and c in group 32, on host drivers, to be bound when they are allocated.
 class OnAllocate : public LedgerCase {
 protected:
   OnAllocate() {
-    for (ResourceSettings& entry : node.settings.resources) entry.lending.onAllocate = true;
+    for (ResourceSettings& entry : node.settings.resources) entry.allocation.onAllocate = true;
     for (const char* address : {kA, kB, kC}) {
       bound_.push_back(node.hardware.device(address));
       putOnHost(node.hardware.device(address));
@@ -34,21 +34,22 @@ protected:
   }
 
   void wantBack() {
-    for (ResourceSettings& entry : node.settings.resources) entry.lending.returnToOriginal = true;
+    for (ResourceSettings& entry : node.settings.resources)
+      entry.allocation.returnToOriginal = true;
   }
   /// What privd shows of its bind of group 31, or of its undoing.
   void showBound() {
     node.hardware.device(kA) = bound_[0];
     node.hardware.device(kB) = bound_[1];
     node.facts.bindable.erase(kSharedGroup);
-    node.facts.boundForLending.insert(kSharedGroup);
+    node.facts.boundForAllocation.insert(kSharedGroup);
     node.see();
   }
   void showBack() {
     putOnHost(node.hardware.device(kA));
     putOnHost(node.hardware.device(kB));
     node.facts.bindable.insert(kSharedGroup);
-    node.facts.boundForLending.erase(kSharedGroup);
+    node.facts.boundForAllocation.erase(kSharedGroup);
     node.see();
   }
   void showBusy(bool busy) {
@@ -62,8 +63,8 @@ protected:
   void endReturn(const BindOutcome& outcome = {}) {
     node.run(node.ledger.returnEnded(kSharedGroup, outcome, node.now));
   }
-  /// A pod that was lent a, and has gone: its group is on its way back.
-  void lendAndRelease() {
+  /// A pod that was allocated a, and has gone: its group is on its way back.
+  void allocateAndRelease() {
     wantBack();
     node.start();
     const CallId call = node.ask("gpu", {kA});

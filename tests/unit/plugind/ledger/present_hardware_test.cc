@@ -1,5 +1,5 @@
-// I9: an address is not a device. What is there is compared with what was offered or lent, by a
-// look made for the call, however many events were lost.
+// I9: an address is not a device. What is there is compared with what was offered or allocated, by
+// a look made for the call, however many events were lost.
 
 #include <gmock/gmock.h>
 
@@ -59,7 +59,7 @@ TEST_P(Swapped, I9_IsNotStarted) {
 TEST_P(Swapped, I9_IsNotStartedForWhomThisProcessDidNotAnswer) {
   node.entries.clear();
   node.record("p1", "gpu", {kA});
-  node.entries[0].lent = fingerprintOf(node.facts, {at(kA)});
+  node.entries[0].allocated = fingerprintOf(node.facts, {at(kA)});
   node.write();
   swap();
   node.see();
@@ -77,7 +77,7 @@ TEST_P(Swapped, I9_IsNotPreparedAgain) {
   ASSERT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
   swap();
   EXPECT_EQ(node.prepare("c1", "gpu", {at(kA)}), "other-hardware");
-  EXPECT_EQ(node.holding(kA), Holding::kLent) << "a refusal ends no claim";
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated) << "a refusal ends no claim";
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -101,7 +101,7 @@ TEST_F(LedgerCase, I9_ARefusalSaysWhatWasOfferedAndWhatIsThere) {
 
 TEST_F(LedgerCase, I9_OfAWholeGroupEachDeviceIsCompared) {
   showAll();
-  node.settings.resources[0].lending.groupUnit = GroupUnit::kWhole;
+  node.settings.resources[0].allocation.groupUnit = GroupUnit::kWhole;
   node.start();
   toNic(node.hardware.device(kB));
   const CallId call = node.ask("gpu", {kA});
@@ -166,7 +166,7 @@ TEST_F(OnAllocate, AStartThatWaitsForABindHearsOfItsEndWhateverComesBetween) {
 TEST_F(OnAllocate, I9_OtherHardwareIsNotBoundForAStart) {
   node.record("p1", "gpu", {kA});
   node.see();
-  node.entries[0].lent = fingerprintOf(node.facts, {at(kA)});
+  node.entries[0].allocated = fingerprintOf(node.facts, {at(kA)});
   node.start();
   toNic(node.hardware.device(kA));
   EXPECT_EQ(node.preStart("gpu", {kA}), "other-hardware");

@@ -60,7 +60,7 @@ TEST_F(RecordedTest, I1_AGroupIsNotFreeBecauseEverybodyForgotIt) {
   node.newKubelet();
   restart();
   EXPECT_TRUE(node.told("restored"));
-  EXPECT_EQ(node.allocate("other", {kB}), "group-lent");
+  EXPECT_EQ(node.allocate("other", {kB}), "group-allocated");
   EXPECT_EQ(node.allocate("gpu", {kA}), "forgotten");
   node.pass(10min);
   EXPECT_EQ(node.holding(kA), Holding::kForgotten) << "List names its pod";
@@ -78,11 +78,11 @@ TEST_F(RecordedTest, I1_AnAnswerThatNobodyRecordedYetIsKnown) {
   ASSERT_EQ(node.allocate("gpu", {kA}), "granted");
   restart();
   EXPECT_TRUE(node.ledger.adopted()) << "nothing else can be under way";
-  EXPECT_EQ(node.allocate("other", {kB}), "group-lent");
+  EXPECT_EQ(node.allocate("other", {kB}), "group-allocated");
   node.pass(100ms);
   node.record("uid-1", "gpu", {kA});
   node.write();
-  EXPECT_EQ(node.holding(kA), Holding::kLent);
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated);
 }
 
 TEST_F(RecordedTest, AnAnswerThatTheKubeletNeverRecordsEnds) {
@@ -109,7 +109,7 @@ TEST_F(RecordedTest, ReferenceAndPodOutliveARestart) {
   EXPECT_EQ(after[0].ref, before.ref);
   EXPECT_EQ(after[0].answeredAt, before.answeredAt);
   EXPECT_EQ(after[0].podName, "ns/vm");
-  EXPECT_EQ(after[0].state, HolderState::kLent);
+  EXPECT_EQ(after[0].state, HolderState::kAllocated);
 }
 
 // The pod ended while plugind was away, and this kubelet knows it.
@@ -118,7 +118,7 @@ TEST_F(RecordedTest, WhatTheSameKubeletLetGoIsReleased) {
   hold("uid-1", "gpu", {kA});
   node.forget("uid-1");
   restart();
-  EXPECT_EQ(node.holding(kA), Holding::kLent);
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated);
   node.pass(20s);
   EXPECT_EQ(node.holding(kA), Holding::kFree);
   EXPECT_TRUE(node.told("released"));
@@ -152,7 +152,7 @@ TEST_F(RecordedTest, I4_WhatTheKubeletNamesByAnEarlierGrantStaysHealthy) {
   setUse(31, GroupUse::kOpen);
   restart();
   EXPECT_THAT(node.frame("gpu"), HasSubstr("0000:01:00.0+"));
-  EXPECT_EQ(node.allocate("other", {kB}), "group-lent");
+  EXPECT_EQ(node.allocate("other", {kB}), "group-allocated");
 }
 
 // Plugind and kubelet died together. What the former kubelet left has another of its grants: this

@@ -28,7 +28,7 @@ TEST_F(OnAllocate, WhatWasBoundForACallThatIsRefusedGoesBack) {
 }
 
 TEST_F(OnAllocate, AReleasedGroupGoesBackAndIsOfferedAgain) {
-  lendAndRelease();
+  allocateAndRelease();
   EXPECT_THAT(node.frame("gpu"), HasSubstr("0000:01:00.0-"));
   showBack();
   EXPECT_EQ(node.allocate("gpu", {kA}), "returning") << "privd has not said that it is done";
@@ -41,7 +41,7 @@ TEST_F(OnAllocate, AReleasedGroupGoesBackAndIsOfferedAgain) {
 TEST_F(OnAllocate, I7_WhatWasNotBoundForALendingStaysWhereItIs) {
   wantBack();
   showBound();
-  node.facts.boundForLending.clear();
+  node.facts.boundForAllocation.clear();
   node.start();
   ASSERT_EQ(node.allocate("gpu", {kA}), "granted");
   node.record("p1", "gpu", {kA});
@@ -53,7 +53,7 @@ TEST_F(OnAllocate, I7_WhatWasNotBoundForALendingStaysWhereItIs) {
 }
 
 TEST_F(OnAllocate, AReturnThatFailedLeavesTheGroupFreeAndBad) {
-  lendAndRelease();
+  allocateAndRelease();
   node.facts.stuck = {kSharedGroup};
   node.see();
   endReturn({Ending::kStuck, "unbind of 0000:01:00.0 has not come back"});
@@ -63,7 +63,7 @@ TEST_F(OnAllocate, AReturnThatFailedLeavesTheGroupFreeAndBad) {
 }
 
 TEST_F(OnAllocate, AReturnThatPrivdsEndCutOffGoesOn) {
-  lendAndRelease();
+  allocateAndRelease();
   node.run(node.ledger.privdWent(node.now));
   EXPECT_EQ(node.holding(kA), Holding::kReturning);
   node.see();

@@ -18,8 +18,8 @@ using testing::HasSubstr;
 
 class ServeCase : public test::LedgerCase {
 protected:
-  LendingSettings& gpu() { return node.settings.resources[0].lending; }
-  LendingSettings& other() { return node.settings.resources[1].lending; }
+  AllocationSettings& gpu() { return node.settings.resources[0].allocation; }
+  AllocationSettings& other() { return node.settings.resources[1].allocation; }
 
   /// The refusal of a Prepare.
   std::string refusal(const std::string& uid, std::string_view name, const std::set<Bdf>& ids) {
@@ -86,16 +86,17 @@ TEST_F(ServeCase, StatusSaysThatClaimsMayHaveIt) {
   EXPECT_EQ(reason(kC).reason, "offered");
   EXPECT_THAT(reason(kC).lines, testing::Contains("claims may have it (DRA)"));
   ASSERT_EQ(node.prepare("c1", "gpu", {at(kC)}), "granted");
-  EXPECT_EQ(reason(kC).reason, "group-lent");
+  EXPECT_EQ(reason(kC).reason, "group-allocated");
   EXPECT_THAT(reason(kC).lines, testing::Contains(HasSubstr("to claim ns/claim-c1")));
 }
 
 TEST_F(ServeCase, ClaimsGetNothingThatIsForTheDevicePluginOnly) {
   other().serve = Serve::kPlugin;
   node.start();
-  EXPECT_EQ(refusal("c1", "other", {at(kB)}),
-            "0000:01:00.1, group 31: vfiogate.dev/other is lent through the device plugin only, "
-            "not-served");
+  EXPECT_EQ(
+      refusal("c1", "other", {at(kB)}),
+      "0000:01:00.1, group 31: vfiogate.dev/other is allocated through the device plugin only, "
+      "not-served");
   EXPECT_EQ(refusal("c1", "old", {at(kB)}),
             "0000:01:00.1, group 31: vfiogate.dev/old is not configured any more, not-served");
   EXPECT_EQ(refusal("c2", "other", {}), "the claim: none of its devices is ours, not-served");
@@ -103,7 +104,7 @@ TEST_F(ServeCase, ClaimsGetNothingThatIsForTheDevicePluginOnly) {
   EXPECT_TRUE(node.ledger.state().calls.empty());
 }
 
-// I5, order: what one path lent leaves the other with the same event.
+// I5, order: what one path allocated leaves the other with the same event.
 TEST_F(ServeCase, I5_WhatAClaimGetsLeavesTheFramesBeforeTheAnswer) {
   node.start();
   node.answersQuestions = false;
@@ -119,22 +120,24 @@ TEST_F(ServeCase, I1_TheLoserIsToldTheWinnersPath) {
   node.start();
   ASSERT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
   EXPECT_THAT(node.text(node.ask("other", {kB})),
-              testing::MatchesRegex("0000:01:00.1, group 31: lent through DRA since "
-                                    "[0-9:]+Z, group-lent, ref=[0-9a-f]+"));
-  EXPECT_THAT(refusal("c2", "gpu", {at(kA)}), HasSubstr("lent through DRA since"));
+              testing::MatchesRegex("0000:01:00.1, group 31: allocated through DRA since "
+                                    "[0-9:]+Z, group-allocated, ref=[0-9a-f]+"));
+  EXPECT_THAT(refusal("c2", "gpu", {at(kA)}), HasSubstr("allocated through DRA since"));
   ASSERT_EQ(node.allocate("gpu", {kC}), "granted");
-  EXPECT_THAT(refusal("c2", "gpu", {at(kC)}),
-              testing::MatchesRegex("0000:02:00.0, group 32: lent through the device plugin since "
-                                    "[0-9:]+Z, group-lent, ref=[0-9a-f]+"));
+  EXPECT_THAT(
+      refusal("c2", "gpu", {at(kC)}),
+      testing::MatchesRegex("0000:02:00.0, group 32: allocated through the device plugin since "
+                            "[0-9:]+Z, group-allocated, ref=[0-9a-f]+"));
 }
 
 TEST_F(ServeCase, I1_OfTwoAtATimeTheLaterIsToldTheEarliersPath) {
   node.start();
   node.answersQuestions = false;
   node.ask("gpu", {kA});
-  EXPECT_THAT(refusal("c1", "other", {at(kB)}), HasSubstr("being lent through the device plugin"));
+  EXPECT_THAT(refusal("c1", "other", {at(kB)}),
+              HasSubstr("being allocated through the device plugin"));
   node.askPrepare("c2", "gpu", {at(kC)});
-  EXPECT_THAT(node.text(node.ask("gpu", {kC})), HasSubstr("being lent through DRA since"));
+  EXPECT_THAT(node.text(node.ask("gpu", {kC})), HasSubstr("being allocated through DRA since"));
 }
 
 // ledger.md 10: several devices of one group in one claim are one holder.
@@ -153,13 +156,13 @@ TEST_F(ServeCase, I1_OneClaimIsOneHolderOfAGroupAlsoOverARestart) {
   ASSERT_EQ(later.ledger.state().records.size(), 1U);
   EXPECT_EQ(later.ledger.state().records[0].ids, (std::set<Bdf>{at(kA), at(kB)}));
   EXPECT_EQ(later.ledger.state().records[0].claim, request.claim);
-  EXPECT_EQ(later.holding(kA), Holding::kLent);
+  EXPECT_EQ(later.holding(kA), Holding::kAllocated);
   EXPECT_EQ(later.unprepare("c1"), "done");
   EXPECT_EQ(later.holding(kB), Holding::kFree);
 }
 
 TEST_F(ServeCase, ParametersChooseTheBackend) {
-  node.settings.resources[0].lending.backend = Backend::kIommufd;
+  node.settings.resources[0].allocation.backend = Backend::kIommufd;
   node.hardware.group(32).groupNode = false;
   node.start();
   node.parameters[at(kC)].vfio = Backend::kLegacy;
@@ -228,7 +231,7 @@ TEST_F(ServeCase, I1_OldReadingsDoNotFreeAClaimsGroup) {
   node.move(61s);
   node.run(node.ledger.claimChecked("c1", false, node.now));
   EXPECT_TRUE(node.unlinked.empty());
-  EXPECT_EQ(node.holding(kA), Holding::kLent);
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated);
 }
 
 TEST_F(ServeCase, AnotherAllocationUnderTheSameUidIsRefused) {

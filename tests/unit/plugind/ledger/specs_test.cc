@@ -21,18 +21,18 @@ using testing::IsEmpty;
 
 class Specs : public LedgerCase {
 protected:
-  Specs() { lending().injectCdi = true; }
+  Specs() { allocation().injectCdi = true; }
 
-  LendingSettings& lending() { return node.settings.resources[0].lending; }
+  AllocationSettings& allocation() { return node.settings.resources[0].allocation; }
 
   /// privd could not write the resource's spec.
   void fail() { node.specsFail = "disk full"; }
 
-  /// The kubelet recorded that a was lent by name; by now other hardware is at its address.
+  /// The kubelet recorded that a was allocated by name; by now other hardware is at its address.
   void recordFormerHardware() {
     node.see();
-    const std::string lent = byName(fingerprintOf(node.facts, {at(kA)}));
-    node.entries.push_back({"p1", "main", "vfiogate.dev/gpu", {kA}, lent});
+    const std::string allocated = byName(fingerprintOf(node.facts, {at(kA)}));
+    node.entries.push_back({"p1", "main", "vfiogate.dev/gpu", {kA}, allocated});
     node.hardware.device(kA).device = std::uint16_t{0x2685};
   }
 
@@ -58,13 +58,13 @@ TEST_F(Specs, NamesAreHandedOverInPlaceOfNodes) {
   EXPECT_THAT(response.nodes, IsEmpty());
   EXPECT_THAT(response.cdiDevices, ElementsAre("vfiogate.dev/gpu=0000:01:00.0"));
   EXPECT_EQ(response.environment.size(), 1U);
-  EXPECT_THAT(response.annotations.at(kLentAnnotation),
+  EXPECT_THAT(response.annotations.at(kAllocatedAnnotation),
               HasSubstr("0000:01:00.0 10de:2684 class=030000 g31"));
 }
 
 TEST_F(Specs, KataHasNodesAndASpec) {
-  lending().injectCdi = false;
-  lending().kata = true;
+  allocation().injectCdi = false;
+  allocation().kata = true;
   node.start();
   const auto response = granted(node.ask("gpu", {kA}));
   EXPECT_THAT(response.nodes, ElementsAre("/dev/vfio/vfio", "/dev/vfio/31"));
@@ -105,7 +105,7 @@ TEST_F(Specs, AHeldDeviceStaysHealthyWithoutOne) {
 
 // The look in the call sees what the spec does not say yet.
 TEST_F(Specs, AnAllocateIsRefusedWhereTheSpecNamesOtherNodes) {
-  lending().backend = Backend::kIommufd;
+  allocation().backend = Backend::kIommufd;
   node.start();
   node.hardware.device(kC).vfioDev = 77;
   const CallId call = node.ask("gpu", {kC});
@@ -117,7 +117,7 @@ TEST_F(Specs, AnAllocateIsRefusedWhereTheSpecNamesOtherNodes) {
 }
 
 // Section 9, all rows of the column `inject: cdi`.
-TEST_F(Specs, APodStartsWhereTheSpecIsCurrentForTheHardwareThatItWasLent) {
+TEST_F(Specs, APodStartsWhereTheSpecIsCurrentForTheHardwareThatItWasAllocated) {
   node.start();
   hold("p1", "gpu", {kA});
   EXPECT_EQ(node.preStart("gpu", {kA}), "done");
@@ -137,15 +137,15 @@ TEST_F(Specs, APodStartsWhereTheSpecIsCurrentForTheHardwareThatItWasLent) {
 TEST_F(Specs, APodThatWasGivenNodesIsNotStartedByNameAndTheOtherWayRound) {
   node.start();
   hold("p1", "gpu", {kA});
-  lending().injectCdi = false;
+  allocation().injectCdi = false;
   node.hardware.regroup(kA, 77);
   node.see();
   EXPECT_EQ(node.preStart("gpu", {kA}), "cdi") << "it has a name, and no spec is wanted";
-  lending().kata = true;
+  allocation().kata = true;
   node.see();
   EXPECT_EQ(node.preStart("gpu", {kA}), "done") << "the name leads to what is there";
   EXPECT_EQ(node.allocate("gpu", {kC}), "granted");
-  lending().injectCdi = true;
+  allocation().injectCdi = true;
   node.hardware.regroup(kC, 78);
   node.see();
   EXPECT_EQ(node.preStart("gpu", {kC}), "stale-nodes");
@@ -197,7 +197,7 @@ TEST_F(Specs, APodWhoseDeviceMovedToAnotherAddressIsRefused) {
 
 TEST_F(Specs, OneUnitOfAWholeGroupIsOneName) {
   node.hardware.device(kB).device = std::uint16_t{0x2684};
-  lending().groupUnit = GroupUnit::kWhole;
+  allocation().groupUnit = GroupUnit::kWhole;
   node.start();
   const auto response = granted(node.ask("gpu", {kA}));
   EXPECT_THAT(response.cdiDevices, ElementsAre("vfiogate.dev/gpu=0000:01:00.0"));

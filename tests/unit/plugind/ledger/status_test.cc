@@ -27,7 +27,7 @@ protected:
 TEST_F(StatusOf, TellsEachDevicesHolderSinceReferenceHardwareAndLastRefusal) {
   node.start();
   hold("p1", "gpu", {kA});
-  ASSERT_EQ(node.allocate("other", {kB}), "group-lent");
+  ASSERT_EQ(node.allocate("other", {kB}), "group-allocated");
   const auto told = status();
   ASSERT_EQ(told.resources.size(), 2U);
   EXPECT_EQ(told.resources[0].name, test::resource("gpu"));
@@ -38,7 +38,7 @@ TEST_F(StatusOf, TellsEachDevicesHolderSinceReferenceHardwareAndLastRefusal) {
   EXPECT_EQ(a.hardware, "ready");
   EXPECT_TRUE(a.shown && a.healthy);
   EXPECT_EQ(a.group.group, IommuGroupId(31));
-  EXPECT_EQ(a.group.holding, Holding::kLent);
+  EXPECT_EQ(a.group.holding, Holding::kAllocated);
   ASSERT_EQ(a.group.holders.size(), 1U);
   EXPECT_EQ(a.group.holders[0].ref.str(), "7f3a");
   EXPECT_EQ(a.group.holders[0].podUid, "p1");
@@ -46,7 +46,7 @@ TEST_F(StatusOf, TellsEachDevicesHolderSinceReferenceHardwareAndLastRefusal) {
   const DeviceStatus& b = told.resources[1].devices[0];
   EXPECT_FALSE(b.healthy);
   ASSERT_TRUE(b.lastRefusal);
-  EXPECT_EQ(b.lastRefusal->refusal.reason, "group-lent");
+  EXPECT_EQ(b.lastRefusal->refusal.reason, "group-allocated");
   EXPECT_THAT(b.lastRefusal->refusal.text, HasSubstr("ref=7f3a"));
 }
 
@@ -67,14 +67,14 @@ TEST_F(StatusOf, KeepsAHolderWhoseHardwareIsGone) {
 TEST_F(StatusOf, SaysWhetherPrivdIsThereAndAdoptionDone) {
   EXPECT_FALSE(status().privdThere);
   node.start(false);
-  EXPECT_TRUE(status().privdThere && status().begun && status().lendingOpen);
+  EXPECT_TRUE(status().privdThere && status().begun && status().allocationOpen);
   EXPECT_FALSE(status().adopted);
   node.pass(timing::kAdoptionWait + std::chrono::seconds(1));
   EXPECT_TRUE(status().adopted);
   node.run(node.ledger.privdWent(node.now));
   EXPECT_FALSE(status().privdThere);
   EXPECT_EQ(status().privdAwaySince, node.now.instant);
-  EXPECT_FALSE(status().lendingOpen) << "an Allocate would be refused now, or wait";
+  EXPECT_FALSE(status().allocationOpen) << "an Allocate would be refused now, or wait";
 }
 
 TEST_F(StatusOf, ExplainSaysWhichEntryTookADeviceAndThatItIsOffered) {
@@ -97,8 +97,9 @@ TEST_F(StatusOf, ExplainSaysWhyADeviceIsNotOffered) {
   EXPECT_EQ(explained("0000:7f:00.0").reason, "gone");
   hold("p1", "gpu", {kA});
   EXPECT_EQ(explained(kA).reason, "offered") << "the kubelet goes on seeing what is held";
-  EXPECT_THAT(explained(kA).lines, Contains(HasSubstr("lent; vfiogate.dev/gpu to a pod that")));
-  EXPECT_EQ(explained(kB).reason, "group-lent");
+  EXPECT_THAT(explained(kA).lines,
+              Contains(HasSubstr("allocated; vfiogate.dev/gpu to a pod that")));
+  EXPECT_EQ(explained(kB).reason, "group-allocated");
 }
 
 TEST_F(StatusOf, ExplainNamesTheDriverOfTheHostThatIsInTheWay) {

@@ -23,7 +23,7 @@ struct GuardQuestion {
   ChangeBy by = ChangeBy::kOperator;
   GuardSettings settings{};
   std::vector<GuardOverride> overrides{};
-  Lent lent = Lent::kNo;
+  Allocated allocated = Allocated::kNo;
   bool operatorHeld = false;
 };
 
@@ -38,7 +38,7 @@ inline std::vector<Objection> ask(const Topology& topology, unsigned group,
                        .kind = question.kind,
                        .by = question.by,
                        .facts = topology.facts,
-                       .lent = question.lent,
+                       .allocated = question.allocated,
                        .operatorHeld = question.operatorHeld},
                       question.settings, question.overrides);
 }

@@ -40,7 +40,7 @@ TEST(Guards, AnInformedPersonLiftsWhatOneMayLift) {
   EXPECT_TRUE(anyStands(lifted));
 }
 
-TEST(Guards, PartsOfTheMachineAreLiftedByNameAndForNoLending) {
+TEST(Guards, PartsOfTheMachineAreLiftedByNameAndForNoAllocation) {
   const GuardSettings wide = policy("vendor=10de", "");
   const std::vector<GuardOverride> all{{Guard::kPlatform, std::nullopt}};
   const std::vector<GuardOverride> named{{Guard::kPlatform, at("0000:00:1f.0")},
@@ -50,7 +50,7 @@ TEST(Guards, PartsOfTheMachineAreLiftedByNameAndForNoLending) {
   EXPECT_EQ(shown(ask(chipset(), 9, {.overrides = all})), kStands);
   EXPECT_FALSE(anyStands(ask(chipset(), 9, {.overrides = named})));
   EXPECT_EQ(
-      shown(ask(chipset(), 9, {.by = ChangeBy::kLending, .settings = wide, .overrides = named})),
+      shown(ask(chipset(), 9, {.by = ChangeBy::kAllocation, .settings = wide, .overrides = named})),
       kStands);
   EXPECT_THAT(ask(chipset(), 9, {.kind = ChangeKind::kUnbind}), IsEmpty());
 }
@@ -65,20 +65,20 @@ TEST(Guards, ALendingLeavesBridgesAndEmptyPartsOfTheMachineAside) {
 }
 
 TEST(Guards, OverridesOfTheDaemonCountLikeTheOrders) {
-  EXPECT_FALSE(anyStands(
-      ask(thunderbolt(), 20,
-          {.settings = {.overrides = {{Guard::kHeld, std::nullopt}}}, .lent = Lent::kYes})));
+  EXPECT_FALSE(anyStands(ask(
+      thunderbolt(), 20,
+      {.settings = {.overrides = {{Guard::kHeld, std::nullopt}}}, .allocated = Allocated::kYes})));
 }
 
-TEST(Guards, I1_WhereItIsNotKnownWhatIsLentNothingIsChangedWithoutAWord) {
-  const auto found = ask(thunderbolt(), 20, {.lent = Lent::kUnknown});
+TEST(Guards, I1_WhereItIsNotKnownWhatIsAllocatedNothingIsChangedWithoutAWord) {
+  const auto found = ask(thunderbolt(), 20, {.allocated = Allocated::kUnknown});
   EXPECT_TRUE(anyStands(found));
   EXPECT_EQ(
       std::ranges::count_if(found, [](const Objection& one) { return one.guard == Guard::kHeld; }),
       1);
-  EXPECT_FALSE(anyStands(
-      ask(thunderbolt(), 20,
-          {.settings = {.overrides = {{Guard::kHeld, std::nullopt}}}, .lent = Lent::kUnknown})));
+  EXPECT_FALSE(anyStands(ask(thunderbolt(), 20,
+                             {.settings = {.overrides = {{Guard::kHeld, std::nullopt}}},
+                              .allocated = Allocated::kUnknown})));
 }
 
 TEST(Guards, NoOverrideLiftsARootDiskOneInUseOrAnOpenGroup) {
@@ -107,7 +107,7 @@ TEST(Guards, ABridgeThatIsNamedIsRefused) {
 
 TEST(Guards, I1_ALentGroupIsRefusedInBothDirections) {
   for (const ChangeKind kind : {ChangeKind::kBind, ChangeKind::kUnbind}) {
-    const auto found = ask(thunderbolt(), 20, {.kind = kind, .lent = Lent::kYes});
+    const auto found = ask(thunderbolt(), 20, {.kind = kind, .allocated = Allocated::kYes});
     EXPECT_EQ(shown(found), "3d:00.0 held");
     EXPECT_THAT(found[0].lift, HasSubstr("--override held"));
   }
@@ -118,7 +118,7 @@ TEST(Guards, AnUnbindAsksNothingOfHostDrivers) {
 }
 
 TEST(Guards, I6_PeersAndDeclarationsNeedAnAllowAndRootDoesNot) {
-  for (const ChangeBy by : {ChangeBy::kLending, ChangeBy::kDeclaration}) {
+  for (const ChangeBy by : {ChangeBy::kAllocation, ChangeBy::kDeclaration}) {
     EXPECT_EQ(shown(ask(thunderbolt(), 20, {.by = by})), "3d:00.0 policy");
     EXPECT_THAT(ask(thunderbolt(), 20, {.by = by, .settings = policy("10de:2684", "")}), IsEmpty());
     EXPECT_EQ(
@@ -131,15 +131,16 @@ TEST(Guards, I6_PeersAndDeclarationsNeedAnAllowAndRootDoesNot) {
 }
 
 TEST(Guards, I6_EveryMemberThatAPeerWouldChangeNeedsItsAllow) {
-  EXPECT_EQ(shown(ask(behindBridge(), 14,
-                      {.by = ChangeBy::kLending, .settings = policy("address=0000:06:00.0", "")})),
-            "07:00.0 policy");
+  EXPECT_EQ(
+      shown(ask(behindBridge(), 14,
+                {.by = ChangeBy::kAllocation, .settings = policy("address=0000:06:00.0", "")})),
+      "07:00.0 policy");
 }
 
-TEST(Guards, AnOperatorsHoldKeepsLendingsAndDeclarationsOffButNotRoot) {
+TEST(Guards, AnOperatorsHoldKeepsAllocationsAndDeclarationsOffButNotRoot) {
   const GuardSettings allowed = policy("10de:2684", "");
   EXPECT_EQ(shown(ask(thunderbolt(), 20,
-                      {.by = ChangeBy::kLending, .settings = allowed, .operatorHeld = true})),
+                      {.by = ChangeBy::kAllocation, .settings = allowed, .operatorHeld = true})),
             "3d:00.0 operator");
   EXPECT_THAT(ask(thunderbolt(), 20, {.operatorHeld = true}), IsEmpty());
 }
@@ -148,7 +149,7 @@ TEST(Guards, EveryObjectionSaysWhatWouldLiftIt) {
   std::size_t seen = 0;
   for (const auto& [topology, group] :
        {std::pair{laptop(), 12U}, {rootDisk(), 3U}, {networkCard(), 6U}}) {
-    for (const Objection& one : ask(topology, group, {.lent = Lent::kYes})) {
+    for (const Objection& one : ask(topology, group, {.allocated = Allocated::kYes})) {
       EXPECT_FALSE(one.reason.empty());
       EXPECT_FALSE(one.lift.empty()) << nameOf(one.guard);
       ++seen;

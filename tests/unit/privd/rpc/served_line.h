@@ -168,7 +168,7 @@ protected:
                         kj::str(dir_.path().c_str(), "/plugind.yaml")};
   CdiStore cdi_{dir_ / "cdi", gate_, dev_};
   ClaimStore claims_{dir_ / "cdi", dir_ / "metadata", gate_, dev_};
-  virtual kj::Maybe<LendingBinder&> binder() { return nullptr; }
+  virtual kj::Maybe<AllocationBinder&> binder() { return nullptr; }
   Node node() {
     return Node{KJ_ASSERT_NONNULL(source_),
                 nullptr,

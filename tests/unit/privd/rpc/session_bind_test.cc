@@ -9,23 +9,23 @@ const std::vector<Bdf> kMembersOfSeven{*Bdf::parse("0000:01:00.0"), *Bdf::parse(
 constexpr Rights kMayBind{.watch = true, .kubelet = true, .cdi = true, .bind = true};
 
 /// Answers what it was told to, when it was told to.
-class PlannedBinder final : public LendingBinder {
+class PlannedBinder final : public AllocationBinder {
 public:
-  kj::Promise<LendingAnswer> bind(const std::vector<Bdf>& members) override {
+  kj::Promise<AllocationAnswer> bind(const std::vector<Bdf>& members) override {
     asked.push_back({"bind", members});
     return answer();
   }
-  kj::Promise<LendingAnswer> giveBack(const std::vector<Bdf>& members) override {
+  kj::Promise<AllocationAnswer> giveBack(const std::vector<Bdf>& members) override {
     asked.push_back({"give back", members});
     return answer();
   }
 
-  LendingAnswer planned;
-  kj::Maybe<kj::Promise<LendingAnswer>> later;
+  AllocationAnswer planned;
+  kj::Maybe<kj::Promise<AllocationAnswer>> later;
   std::vector<std::pair<std::string, std::vector<Bdf>>> asked;
 
 private:
-  kj::Promise<LendingAnswer> answer() {
+  kj::Promise<AllocationAnswer> answer() {
     KJ_IF_MAYBE (promise, later) return kj::mv(*promise);
     return planned;
   }
@@ -35,7 +35,7 @@ class SessionBindTest : public ServedLine {
 protected:
   SessionBindTest() : node_(node()) {}
   ~SessionBindTest() noexcept override = default;
-  kj::Maybe<LendingBinder&> binder() override { return binder_; }
+  kj::Maybe<AllocationBinder&> binder() override { return binder_; }
 
   using Answered = capnp::Response<schema::GroupControl::BindResults>;
   Answered bind(ServedPeer& peer, std::uint32_t group = 7) {
@@ -43,7 +43,7 @@ protected:
     return controls.at(IommuGroupId(group)).bindRequest().send().wait(io_.waitScope);
   }
   /// What plugind hears of an outcome.
-  Answered hears(LendingAnswer::Outcome outcome) {
+  Answered hears(AllocationAnswer::Outcome outcome) {
     binder_.planned = {outcome, "why it is so"};
     ServedPeer plugind(node_, io_, kMayBind);
     return bind(plugind);
@@ -84,12 +84,13 @@ TEST_F(SessionBindTest, I7_AControlBindsTheMembersThatItWasMadeFor) {
 }
 
 TEST_F(SessionBindTest, TellsHowItEnded) {
-  EXPECT_STREQ(hears(LendingAnswer::Outcome::kRefused).getAnswer().getRefused().cStr(),
+  EXPECT_STREQ(hears(AllocationAnswer::Outcome::kRefused).getAnswer().getRefused().cStr(),
                "why it is so");
-  EXPECT_STREQ(hears(LendingAnswer::Outcome::kFailed).getAnswer().getFailed().cStr(),
+  EXPECT_STREQ(hears(AllocationAnswer::Outcome::kFailed).getAnswer().getFailed().cStr(),
                "why it is so");
-  EXPECT_STREQ(hears(LendingAnswer::Outcome::kStuck).getAnswer().getStuck().cStr(), "why it is so");
-  EXPECT_TRUE(hears(LendingAnswer::Outcome::kVanished).getAnswer().isVanished());
+  EXPECT_STREQ(hears(AllocationAnswer::Outcome::kStuck).getAnswer().getStuck().cStr(),
+               "why it is so");
+  EXPECT_TRUE(hears(AllocationAnswer::Outcome::kVanished).getAnswer().isVanished());
 }
 
 TEST_F(SessionBindTest, AGroupThatLostAMemberIsNotBound) {
@@ -101,7 +102,7 @@ TEST_F(SessionBindTest, AGroupThatLostAMemberIsNotBound) {
 }
 
 TEST_F(SessionBindTest, TheAnswerNamesTheGenerationThatShowsIt) {
-  auto bound = kj::newPromiseAndFulfiller<LendingAnswer>();
+  auto bound = kj::newPromiseAndFulfiller<AllocationAnswer>();
   binder_.later = kj::mv(bound.promise);
   ServedPeer plugind(node_, io_, kMayBind);
   auto control = plugind.watch(plugind.enter()).at(IommuGroupId(7));
@@ -112,7 +113,7 @@ TEST_F(SessionBindTest, TheAnswerNamesTheGenerationThatShowsIt) {
   tree_.add({.address = "0000:03:00.0", .group = 9});
   source.hint({});
   while (source.current().generation == before) source.next(before).wait(io_.waitScope);
-  bound.fulfiller->fulfill(LendingAnswer{});
+  bound.fulfiller->fulfill(AllocationAnswer{});
   auto answered = answer.wait(io_.waitScope);
   EXPECT_TRUE(answered.getAnswer().isDone());
   EXPECT_EQ(answered.getAnswer().getGeneration(), source.current().generation);
@@ -120,7 +121,7 @@ TEST_F(SessionBindTest, TheAnswerNamesTheGenerationThatShowsIt) {
 }
 
 TEST_F(SessionBindTest, APeerThatLeavesMeanwhileTakesNothingWithIt) {
-  auto bound = kj::newPromiseAndFulfiller<LendingAnswer>();
+  auto bound = kj::newPromiseAndFulfiller<AllocationAnswer>();
   binder_.later = kj::mv(bound.promise);
   {
     ServedPeer plugind(node_, io_, kMayBind);
@@ -129,7 +130,7 @@ TEST_F(SessionBindTest, APeerThatLeavesMeanwhileTakesNothingWithIt) {
     poll();
     ASSERT_EQ(binder_.asked.size(), 1U);
   }
-  bound.fulfiller->fulfill(LendingAnswer{});
+  bound.fulfiller->fulfill(AllocationAnswer{});
   poll();
   ServedPeer next(node_, io_, kMayBind);
   binder_.later = nullptr;

@@ -30,7 +30,7 @@ BoundDevice card(const char* address = "0000:01:00.0") {
           .formerDriver = "nvidia",
           .formerOverride = "",
           .bootId = "6f0c2d3e-7d0c-4c40-9f6d-3f1f6f6b0d55",
-          .purpose = BoundFor::kLending};
+          .purpose = BoundFor::kAllocation};
 }
 
 OperatorHold hold(const char* address = "0000:01:00.0") {
@@ -85,7 +85,7 @@ TEST_F(StateDirectoryTest, IsPlainLinesThatOnlyItsOwnerReads) {
   ASSERT_TRUE(state.put(card()));
   EXPECT_EQ(text("bindings/0000:01:00.0"),
             "format=1\nvendor=10de\ndevice=2684\ndriver=vfio-pci\nformer_driver=nvidia\n"
-            "former_override=\nboot=6f0c2d3e-7d0c-4c40-9f6d-3f1f6f6b0d55\npurpose=lending\n");
+            "former_override=\nboot=6f0c2d3e-7d0c-4c40-9f6d-3f1f6f6b0d55\npurpose=allocation\n");
   EXPECT_EQ(modeOf("bindings/0000:01:00.0"), 0600U);
   for (const char* made : {"bindings", "holds", "declared"}) EXPECT_EQ(modeOf(made), 0700U) << made;
 }

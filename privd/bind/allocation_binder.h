@@ -1,5 +1,5 @@
 #pragma once
-// Binds groups for lendings, and gives them back.
+// Binds groups for allocations, and gives them back.
 
 #include "ipc/types/bdf.h"
 
@@ -12,7 +12,7 @@
 namespace vfiogate {
 
 /// What became of a change that plugind asked for.
-struct LendingAnswer {
+struct AllocationAnswer {
   enum class Outcome : std::uint8_t {
     kDone,     ///< as wanted, also where it was so already
     kRefused,  ///< by the policy or a guard: nothing was written
@@ -23,23 +23,23 @@ struct LendingAnswer {
   Outcome outcome = Outcome::kDone;
   std::string why;  ///< for people, without what is secret from a peer; empty: done, vanished
 
-  friend bool operator==(const LendingAnswer&, const LendingAnswer&) = default;
+  friend bool operator==(const AllocationAnswer&, const AllocationAnswer&) = default;
 };
 
 /// Asked by the capabilities over groups. Neither call fails, and both may be repeated, also while
 /// one runs. A promise resolves when SnapshotSource::current() shows what the change left; it may
 /// be dropped before, when its peer goes: the change goes on.
-class LendingBinder {
+class AllocationBinder {
 public:
   /// Every endpoint of the group that `members` are ends on a VFIO driver or on none, or all are
-  /// put back. Recorded as bound for a lending.
-  virtual kj::Promise<LendingAnswer> bind(const std::vector<Bdf>& members) = 0;
-  /// What was bound for a lending goes back to the driver that it had. Nothing else does, and where
-  /// nothing was, that is done.
-  virtual kj::Promise<LendingAnswer> giveBack(const std::vector<Bdf>& members) = 0;
+  /// put back. Recorded as bound for an allocation.
+  virtual kj::Promise<AllocationAnswer> bind(const std::vector<Bdf>& members) = 0;
+  /// What was bound for an allocation goes back to the driver that it had. Nothing else does, and
+  /// where nothing was, that is done.
+  virtual kj::Promise<AllocationAnswer> giveBack(const std::vector<Bdf>& members) = 0;
 
 protected:
-  ~LendingBinder() = default;
+  ~AllocationBinder() = default;
 };
 
 }  // namespace vfiogate

@@ -1,12 +1,12 @@
-#include "privd/bind/lendings.h"
+#include "privd/bind/allocations.h"
 
 #include "privd/bind/steady_time.h"
 
 namespace vfiogate {
 namespace {
 
-LendingAnswer answerOf(const ChangeReport& report) {
-  using Outcome = LendingAnswer::Outcome;
+AllocationAnswer answerOf(const ChangeReport& report) {
+  using Outcome = AllocationAnswer::Outcome;
   switch (report.outcome) {
     case ChangeOutcome::kDone:
     case ChangeOutcome::kAlreadySo:
@@ -24,37 +24,37 @@ LendingAnswer answerOf(const ChangeReport& report) {
 
 }  // namespace
 
-kj::Promise<LendingAnswer> Lendings::bind(const std::vector<Bdf>& members) {
+kj::Promise<AllocationAnswer> Allocations::bind(const std::vector<Bdf>& members) {
   return change(ChangeKind::kBind, members);
 }
 
-kj::Promise<LendingAnswer> Lendings::giveBack(const std::vector<Bdf>& members) {
-  std::vector<Bdf> lent;
+kj::Promise<AllocationAnswer> Allocations::giveBack(const std::vector<Bdf>& members) {
+  std::vector<Bdf> allocated;
   for (const Bdf& member : members) {
     const BoundDevice* record = state_.boundAt(member);
-    if (record != nullptr && record->purpose == BoundFor::kLending) lent.push_back(member);
+    if (record != nullptr && record->purpose == BoundFor::kAllocation) allocated.push_back(member);
   }
-  if (lent.empty()) return LendingAnswer{};
-  return change(ChangeKind::kUnbind, std::move(lent));
+  if (allocated.empty()) return AllocationAnswer{};
+  return change(ChangeKind::kUnbind, std::move(allocated));
 }
 
-kj::Promise<LendingAnswer> Lendings::change(ChangeKind kind, std::vector<Bdf> addresses) {
-  using Outcome = LendingAnswer::Outcome;
+kj::Promise<AllocationAnswer> Allocations::change(ChangeKind kind, std::vector<Bdf> addresses) {
+  using Outcome = AllocationAnswer::Outcome;
   const auto groups = binder_.groupsOf(addresses);
-  if (!groups) return LendingAnswer{Outcome::kVanished, {}};
+  if (!groups) return AllocationAnswer{Outcome::kVanished, {}};
   const auto now = steadyTime(timer_);
   for (const IommuGroupId& group : *groups) {
     if (!limits_.admit(uid_, group.number(), now)) {
-      return LendingAnswer{Outcome::kRefused,
-                           "too many changes of bindings: ask again in a minute"};
+      return AllocationAnswer{Outcome::kRefused,
+                              "too many changes of bindings: ask again in a minute"};
     }
   }
   if (audit_ != nullptr && !audit_->roomForPeers()) {
-    return LendingAnswer{Outcome::kRefused, "the disk of the audit log is nearly full"};
+    return AllocationAnswer{Outcome::kRefused, "the disk of the audit log is nearly full"};
   }
   return binder_
       .change({.order = {.kind = kind, .addresses = std::move(addresses)},
-               .by = ChangeBy::kLending,
+               .by = ChangeBy::kAllocation,
                .peer = {.role = "plugind", .uid = uid_}})
       .then([](ChangeReport report) { return answerOf(report); });
 }

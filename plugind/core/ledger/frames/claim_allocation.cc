@@ -1,4 +1,4 @@
-#include "plugind/core/ledger/frames/claim_lending.h"
+#include "plugind/core/ledger/frames/claim_allocation.h"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 namespace vfiogate {
 namespace {
 
-/// How far V is from being lent, for the worst of several.
+/// How far V is from being allocated, for the worst of several.
 int rankOf(Readiness readiness) {
   switch (readiness) {
     case Readiness::kReady:
@@ -26,16 +26,16 @@ int rankOf(Readiness readiness) {
 
 }  // namespace
 
-LendingSettings lendingToClaim(const ResourceCatalog& catalog, const PrepareRequest& request,
-                               const ResourceName& resource, const Bdf& id) {
+AllocationSettings allocationToClaim(const ResourceCatalog& catalog, const PrepareRequest& request,
+                                     const ResourceName& resource, const Bdf& id) {
   const auto configured = catalog.resources.find(resource);
-  LendingSettings lending =
-      configured == catalog.resources.end() ? LendingSettings{} : configured->second.lending;
+  AllocationSettings allocation =
+      configured == catalog.resources.end() ? AllocationSettings{} : configured->second.allocation;
   const auto wanted = request.parameters.find(id);
-  if (wanted == request.parameters.end()) return lending;
-  if (wanted->second.vfio) lending.backend = *wanted->second.vfio;
-  if (wanted->second.bindNever) lending.onAllocate = false;
-  return lending;
+  if (wanted == request.parameters.end()) return allocation;
+  if (wanted->second.vfio) allocation.backend = *wanted->second.vfio;
+  if (wanted->second.bindNever) allocation.onAllocate = false;
+  return allocation;
 }
 
 GroupReadiness judgeForClaim(const HardwareFacts& facts, const ResourceCatalog& catalog,
@@ -44,8 +44,9 @@ GroupReadiness judgeForClaim(const HardwareFacts& facts, const ResourceCatalog& 
   for (const auto& [resource, devices] : request.devices) {
     for (const Bdf& id : devices) {
       if (!ids.contains(id)) continue;
-      GroupReadiness judged = judgeHardware(facts, handedOver(facts, catalog, resource, {id}),
-                                            lendingToClaim(catalog, request, resource, id), held);
+      GroupReadiness judged =
+          judgeHardware(facts, handedOver(facts, catalog, resource, {id}),
+                        allocationToClaim(catalog, request, resource, id), held);
       if (rankOf(judged.readiness) > rankOf(worst.readiness)) worst = std::move(judged);
     }
   }
@@ -58,9 +59,9 @@ Result<std::vector<std::string>, Bar> nodesForClaim(const HardwareFacts& facts,
   std::vector<std::string> nodes;
   for (const auto& [resource, devices] : request.devices) {
     for (const Bdf& id : devices) {
-      const auto lending = lendingToClaim(catalog, request, resource, id);
-      const auto part =
-          deviceNodes(facts.snapshot, handedOver(facts, catalog, resource, {id}), lending.backend);
+      const auto allocation = allocationToClaim(catalog, request, resource, id);
+      const auto part = deviceNodes(facts.snapshot, handedOver(facts, catalog, resource, {id}),
+                                    allocation.backend);
       if (!part) return Failure{part.error()};
       for (const std::string& node : *part) {
         if (std::ranges::find(nodes, node) == nodes.end()) nodes.push_back(node);

@@ -47,7 +47,7 @@ class OnOneNode(Case):
         return all(free.get(one) and self.node.allocatable(one) for one in resources)
 
 
-class Lending(OnOneNode):
+class Allocation(OnOneNode):
     def test_a_pod_gets_its_device(self):
         seconds = self.pods.run(pod_of("vm", {CARD: 1}))
         self.measure(f"a pod runs with its device {seconds:.1f} s after it was made")
@@ -70,7 +70,7 @@ class Lending(OnOneNode):
         self.measure(f"once it is withdrawn: {words}")
         self.assertEqual(self.pods.restarts("vm"), 0)
 
-    def test_a_scheduled_pod_waits_for_what_is_lent(self):
+    def test_a_scheduled_pod_waits_for_what_is_allocated(self):
         self.pods.run(pod_of("vm", {SLOT: 1}))
         self.wait_withdrawn(OTHER_SLOT)
         self.pods.create(pod_of("waiting", {OTHER_SLOT: 1}))

@@ -1,4 +1,4 @@
-#include "sim/node/lending_steps.h"
+#include "sim/node/allocation_steps.h"
 
 #include "sim/node/shown.h"
 
@@ -25,13 +25,13 @@ bool showsFree(Node& node, const SharedGroup& group) {
          node.kubelet().shows(group.otherResource, {group.sibling});
 }
 
-bool showsLent(Node& node, const SharedGroup& group) {
+bool showsAllocated(Node& node, const SharedGroup& group) {
   return node.kubelet().shows(group.resource, {group.card}) &&
          node.kubelet().shows(group.otherResource, {}, {group.sibling});
 }
 
 /// The pod gets the card and its machine opens it. Why not; empty: it has.
-std::string lend(Node& node, const CardUser& user, const SharedGroup& group) {
+std::string allocate(Node& node, const CardUser& user, const SharedGroup& group) {
   PodSpec pod;
   pod.uid = kPod;
   pod.containers.push_back({.name = "compute", .limits = {{group.resource, 1}}});
@@ -53,9 +53,9 @@ Seen seeRefused(Node& node, const std::string& resource, const std::string& card
 
 Seen withdraw(Node& node, const CardUser& user, bool broken, const SharedGroup& group) {
   if (!showsFree(node, group)) return {false, framesText(node, group)};
-  const std::string problem = broken ? "" : lend(node, user, group);
+  const std::string problem = broken ? "" : allocate(node, user, group);
   if (!problem.empty()) return {false, problem};
-  if (!showsLent(node, group)) return {false, framesText(node, group)};
+  if (!showsAllocated(node, group)) return {false, framesText(node, group)};
   const std::string frames = framesText(node, group);
   const Seen sibling = seeRefused(node, group.otherResource, group.sibling);
   const Seen again = seeRefused(node, group.resource, group.card);
@@ -91,8 +91,8 @@ Seen release(Node& node, const CardUser& user, bool broken, const SharedGroup& g
 
 }  // namespace
 
-std::vector<TourStep> lendingSteps(const std::function<SharedGroup()>& group,
-                                   const CardUser& user) {
+std::vector<TourStep> allocationSteps(const std::function<SharedGroup()>& group,
+                                      const CardUser& user) {
   const auto shared = std::make_shared<SharedGroup>();
   return {
       {"withdrawn", "a pod gets one card of a shared group: the other is withdrawn, refused",

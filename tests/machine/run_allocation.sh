@@ -1,8 +1,8 @@
 #!/bin/sh
 # Boots the virtual machine with these programs for the tour of a node: real vfio-pci, stand-in kubelet.
-# usage: run_lending.sh PROGRAMS [GUEST [STEP [WORD...]]]
+# usage: run_allocation.sh PROGRAMS [GUEST [STEP [WORD...]]]
 #   PROGRAMS   where privd, plugind and sim-node are; the machine's own are beside, in ../machine
-#   GUEST      script of guest/ to run; without: lending.sh, the tour once
+#   GUEST      script of guest/ to run; without: allocation.sh, the tour once
 #   STEP       of the tour, to break: the machine then says which step was not seen, and this exits 1
 #   WORD       for run_vm.sh
 set -eu
@@ -11,7 +11,7 @@ here=$(dirname "$(readlink -f "$0")")
   sed -n '2,7s/^# //p' "$0" >&2
   exit 2
 }
-programs=$1 guest=${2:-lending.sh} step=${3:-}
+programs=$1 guest=${2:-allocation.sh} step=${3:-}
 if [ $# -gt 3 ]; then shift 3; else set --; fi
 set -- "$@" --guest "$here/guest/$guest" --file "$here/../../deploy/examples/try.yaml:test/plugind.yaml"
 for program in privd plugind sim-node; do set -- "$@" --program "$programs/$program"; done

@@ -1,5 +1,5 @@
 #pragma once
-// The steps of a tour about a group that several cards share: lent with one of them, and given
+// The steps of a tour about a group that several cards share: allocated with one of them, and given
 // back. The same on simulated hardware and on a real kernel.
 
 #include "sim/node/tour.h"
@@ -24,6 +24,7 @@ struct CardUser {
 };
 
 /// `group`: asked when the steps begin.
-std::vector<TourStep> lendingSteps(const std::function<SharedGroup()>& group, const CardUser& user);
+std::vector<TourStep> allocationSteps(const std::function<SharedGroup()>& group,
+                                      const CardUser& user);
 
 }  // namespace vfiogate::sim
