@@ -29,7 +29,8 @@ def unused_events(header: str) -> list[str]:
     path = TREE / header
     listed = re.findall(r"^  (k\w+),", path.read_text(), re.MULTILINE)
     own = {path, path.with_suffix(".cc")}
-    others = "".join(file.read_text() for file in path.parent.rglob("*.cc") if file not in own)
+    program = TREE / pathlib.PurePath(header).parts[0]
+    others = "".join(file.read_text() for file in program.rglob("*.cc") if file not in own)
     return [event for event in listed if not re.search(rf"LogEvent::{event}\b", others)]
 
 

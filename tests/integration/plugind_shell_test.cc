@@ -28,7 +28,7 @@ TEST_F(PlugindShell, ShowsOneDeviceOfEachGroup) {
   EXPECT_TRUE(kubelet_->awaitRegistrations(kResource, 1));
 }
 
-TEST_F(PlugindShell, LendsAGroupOnceWithNodesAndEnvironment) {
+TEST_F(PlugindShell, AllocatesAGroupOnceWithNodesAndEnvironment) {
   startAll();
   const auto first = allocate({kFirst});
   ASSERT_TRUE(first.status.ok()) << first.status.error_message();
@@ -37,7 +37,7 @@ TEST_F(PlugindShell, LendsAGroupOnceWithNodesAndEnvironment) {
   EXPECT_EQ(container.devices(0).host_path(), "/dev/vfio/vfio");
   EXPECT_EQ(container.devices(1).host_path(), "/dev/vfio/31");
   EXPECT_EQ(container.envs().at("PCI_RESOURCE_VFIOGATE_DEV_10DE_2684"), "0000:65:00.0");
-  EXPECT_TRUE(plugind_->says("\"event\":\"lent\""));
+  EXPECT_TRUE(plugind_->says("\"event\":\"allocated\""));
 
   auto open = twoGroups();
   open.group(31).use = GroupUse::kOpen;
@@ -56,7 +56,7 @@ TEST_F(PlugindShell, RefusesWhatItNeverShowed) {
   EXPECT_THAT(sibling.status.error_message(), HasSubstr("not-shown"));
 }
 
-// I3: advertising fails static, lending fails closed.
+// I3: advertising fails static, allocation fails closed.
 TEST_F(PlugindShell, I3KeepsItsFramesWhilePrivdIsAwayAndRefusesWhatItCannotCheck) {
   startAll();
   ASSERT_TRUE(allocate({kFirst}).status.ok());
@@ -178,7 +178,7 @@ TEST_F(PlugindShell, AnAllocateThatTheKubeletGivesUpTakesNothing) {
   EXPECT_EQ(given.status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
   ASSERT_TRUE(plugind_->says("\"reason\":\"cancelled\""));
   EXPECT_THAT(allocate({kFirst}).status.error_message(), HasSubstr("timed-out"))
-      << "the group is free, not being lent";
+      << "the group is free, not being allocated";
 }
 
 TEST_F(PlugindShell, GarbageAndSilenceOnItsSocketKeepNobodyOut) {
@@ -243,7 +243,9 @@ TEST_F(PlugindShell, IsLockedDownBeforeItServesAndStaysSo) {
   ASSERT_TRUE(allocate({kFirst}).status.ok());
   EXPECT_THAT(lockdownFaults(plugind_->pid()), testing::IsEmpty());
   EXPECT_THAT(identityFaults(plugind_->pid(), 64532), testing::IsEmpty());
-  EXPECT_THAT(descriptorsOfKind(plugind_->pid(), S_IFREG), testing::IsEmpty());
+  // But for what it reads just now of the kubelet's, through a descriptor of privd's.
+  EXPECT_THAT(descriptorsOfKind(plugind_->pid(), S_IFREG),
+              testing::Each(testing::EndsWith("kubelet_internal_checkpoint")));
   EXPECT_THAT(descriptorsOfKind(plugind_->pid(), S_IFDIR), testing::IsEmpty());
 }
 
