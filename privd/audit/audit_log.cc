@@ -95,8 +95,8 @@ AuditLog::Trouble AuditLog::readHead() {
     const auto tail = readTail(*file);
     if (!tail) return tail.error();
     const auto last = lastRecordOf(*tail);
-    if (!last && tail->size() >= kRecordBegin.size() && !tail->starts_with(kRecordBegin) &&
-        tail->size() < 2 * kLongestRecord) {
+    const auto begin = tail->substr(0, std::min(tail->find('\n'), kRecordBegin.size()));
+    if (!last && !kRecordBegin.starts_with(begin) && tail->size() < 2 * kLongestRecord) {
       return noLog(name + " is no audit log");
     }
     const std::size_t rest = last ? last->bytesAfter : tail->size();

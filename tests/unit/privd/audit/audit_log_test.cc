@@ -190,6 +190,20 @@ TEST(AuditLogTest, I7_WhatSomebodyAddsIsKeptAndNamed) {
   EXPECT_THAT(faultOf(verifyText(textOf(dir.path()))), HasSubstr("inserted 2: it is no record"));
 }
 
+// A tear within the first bytes of a log, and another one in the record that says so.
+TEST(AuditLogTest, I7_ALogThatWasTornTwiceAtItsBeginningIsALog) {
+  for (const char* text : {"{\"s", "{\"s\n{\"seq\":1,\"ti", "\n", "{\"seq\":1,\n{"}) {
+    SCOPED_TRACE(text);
+    const LogDirectory dir;
+    putText(dir.path(), text);
+    auto opened = dir.tryOpen();
+    ASSERT_TRUE(opened) << opened.error().step;
+    EXPECT_TRUE(std::move(opened).value().append(noteOf("first")));
+    const ChainReport report = verifyText(textOf(dir.path()));
+    EXPECT_TRUE(!report.bad || report.bad->fault == ChainFault::kTorn) << faultOf(report);
+  }
+}
+
 TEST(AuditLogTest, RotatesAndKeepsEight) {
   const LogDirectory dir;
   std::vector<std::uint64_t> told;
