@@ -49,6 +49,8 @@ TEST_F(Traps, T4_ARefusedRegistrationIsTriedUntilItStands) {
   kubelet().behave(sim::Manner::kRefuses, "no room at the inn");
   kubelet().dropStream(kGpu);
   ASSERT_TRUE(node_->plugind->says("no room at the inn")) << said();
+  // The kubelet notices the end of its stream by itself, maybe after the refusal.
+  ASSERT_TRUE(shows(kGpu, {}, {kA})) << said();
   EXPECT_EQ(kubelet().nodeStatus().at(kGpu).allocatable, 0U);
   kubelet().behave(sim::Manner::kRegisters);
   ASSERT_TRUE(shows(kGpu, {kA})) << said();
