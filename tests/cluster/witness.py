@@ -11,7 +11,6 @@ import os
 import pathlib
 import re
 import signal
-import threading
 import time
 
 CONTAINERS = pathlib.Path("/run/containerd/io.containerd.runtime.v2.task/k8s.io")
@@ -95,14 +94,14 @@ def main() -> None:
     parser.add_argument("--report", type=pathlib.Path, required=True, metavar="FILE")
     parser.add_argument("--every", type=float, default=0.1, metavar="SECONDS")
     wish = parser.parse_args()
-    ended = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: ended.set())
+    # Awaited, not handled: a handler that set an Event could wait for ever for the lock that this thread has in wait().
+    ending = {signal.SIGTERM, signal.SIGINT}
+    signal.pthread_sigmask(signal.SIG_BLOCK, ending)
     with wish.report.open("a") as report:
         reporter, look = Reporter(report), Look(wish.containers)
         reporter.say(kind="begin")
         looks, longest, last = 0, 0.0, time.monotonic()
-        while not ended.wait(wish.every):
+        while signal.sigtimedwait(ending, wish.every) is None:
             reporter.take(look.holders())
             now = time.monotonic()
             looks, longest, last = looks + 1, max(longest, now - last), now
