@@ -50,7 +50,7 @@ public:
       fs::create_directory(dir_ / made);
     tree_.add({.address = "0000:01:00.0"});
     tree_.add({.address = "0000:02:00.0", .group = 8});
-    source_.emplace(io_.provider->getTimer(), 1, 60 * kj::SECONDS, eyesOn(sysfs_, dev_));
+    source_.emplace(io_.provider->getTimer(), 1, 60 * kj::SECONDS, scanDeps(sysfs_, dev_));
   }
 
   void takeFrom(kj::ArrayPtr<const kj::byte> bytes) {
