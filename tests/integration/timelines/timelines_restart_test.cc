@@ -43,7 +43,8 @@ TEST_F(Timelines, KubeletRestartIdle) {
 // it.
 TEST_F(Timelines, PlugindDiesAfterReply) {
   start();
-  ASSERT_TRUE(shows(kOther, {kB})) << said();  // and its checkpoint has it, by which B is shown again
+  ASSERT_TRUE(shows(kOther, {kB}))
+      << said();  // and its checkpoint has it, by which B is shown again
   adopt();
   kubelet().holdCheckpoints();
   admit({.uid = "p1", .initContainers = {{"init", {{kGpu, 1}}}}, .containers = {{"compute", {}}}});
