@@ -16,9 +16,8 @@ std::vector<std::string> wordsOf(std::string_view text) {
   std::string word;
   bool quoted = false;
   for (const char c : text) {
-    if (c == '"') {
-      quoted = !quoted;
-    } else if (!quoted && (c == ' ' || c == '\t' || c == '\n')) {
+    if (c == '"') quoted = !quoted;
+    if (!quoted && (c == ' ' || c == '\t' || c == '\n')) {
       if (!word.empty()) words.push_back(std::exchange(word, {}));
     } else {
       word += c;
@@ -28,16 +27,24 @@ std::vector<std::string> wordsOf(std::string_view text) {
   return words;
 }
 
+/// As the kernel: quotes go at the ends of a word and of a value, and are characters within.
+std::string_view unquoted(std::string_view text) {
+  if (!text.starts_with('"')) return text;
+  text.remove_prefix(1);
+  if (text.ends_with('"')) text.remove_suffix(1);
+  return text;
+}
+
 }  // namespace
 
 KernelParameters KernelParameters::parse(std::string_view text) {
   KernelParameters parameters;
-  for (const std::string& word : wordsOf(text)) {
+  for (const std::string& each : wordsOf(text)) {
+    const std::string_view word = unquoted(each);
     if (word == "--") break;
     const std::size_t equals = word.find('=');
-    parameters.given_.emplace_back(nameKey(word.substr(0, equals)), equals == std::string::npos
-                                                                        ? std::string()
-                                                                        : word.substr(equals + 1));
+    const auto value = equals == std::string_view::npos ? "" : unquoted(word.substr(equals + 1));
+    parameters.given_.emplace_back(nameKey(word.substr(0, equals)), std::string(value));
   }
   return parameters;
 }

@@ -18,6 +18,9 @@ TEST(KernelParameters, KeepsQuotedBlanksTogether) {
   const auto given = KernelParameters::parse("dyndbg=\"file a +p\" quiet");
   EXPECT_THAT(given.values("dyndbg"), ElementsAre("file a +p"));
   EXPECT_TRUE(given.has("quiet"));
+  EXPECT_THAT(KernelParameters::parse("\"dyndbg=file a +p\" quiet").values("dyndbg"),
+              ElementsAre("file a +p"));
+  EXPECT_FALSE(KernelParameters::parse("int\"\"el_iommu=on").has("intel_iommu"));
 }
 
 TEST(KernelParameters, LeavesWhatIsForInit) {
