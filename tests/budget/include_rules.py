@@ -189,12 +189,12 @@ def arrows_of(found: dict[str, list[tuple[int, str]]]) -> dict[str, set[str]]:
     return arrows
 
 
-def circle(arrows: dict[str, set[str]]) -> list[str]:
-    """Folders that reach each other; empty if there are none. What includes nothing more is taken away first."""
-    left = {folder: {one for one in ours if one in arrows} for folder, ours in arrows.items()}
+def peeled(arrows: dict[str, set[str]]) -> tuple[int, list[str]]:
+    """Takes away what includes nothing more, layer after layer: how many there are, and what reaches itself and so stays."""
+    left, layers = {folder: {one for one in ours if one in arrows} for folder, ours in arrows.items()}, 0
     while gone := {folder for folder, ours in left.items() if not ours}:
-        left = {folder: ours - gone for folder, ours in left.items() if folder not in gone}
-    return sorted(left)
+        left, layers = {folder: ours - gone for folder, ours in left.items() if folder not in gone}, layers + 1
+    return layers, sorted(left)
 
 
 def is_tests(folder: str) -> bool:
@@ -228,19 +228,12 @@ def faults(found: dict[str, list[tuple[int, str]]]) -> list[str]:
         wrong += [f"{path}:{number}: {token} {why}" for number, token in includes if (why := fault(path, token))]
     wrong += [f"{folder}: nothing there includes {one}, its rule allows it" for folder, rule in RULES.items()
               for one in rule.split() if one not in arrows.get(folder, set())]
-    if folders := circle(arrows):
+    if folders := peeled(arrows)[1]:
         wrong.append("these folders include each other, or lie between such: " + " ".join(folders))
     loose = {folder: sum(folder_of(path) == folder for path in found) for folder in arrows}
     wrong += [f"{folder}: {count} sources, at most {HEAPS.get(folder, MOST_LOOSE)}" for folder, count in loose.items()
               if count > HEAPS.get(folder, MOST_LOOSE)]
     return wrong + [f"{folder}: no heap any more, take it from the list" for folder in HEAPS if loose.get(folder, 0) <= MOST_LOOSE]
-
-
-def layers(arrows: dict[str, set[str]]) -> int:
-    left, count = {folder: {one for one in ours if one in arrows} for folder, ours in arrows.items()}, 0
-    while gone := {folder for folder, ours in left.items() if not ours}:
-        left, count = {folder: ours - gone for folder, ours in left.items() if folder not in gone}, count + 1
-    return count
 
 
 def counts(found: dict[str, list[tuple[int, str]]]) -> str:
@@ -249,8 +242,9 @@ def counts(found: dict[str, list[tuple[int, str]]]) -> str:
     for top in sorted({folder.partition("/")[0] for folder in arrows}):
         own = {folder: {one for one in ours if one.partition("/")[0] == top} for folder, ours in arrows.items()
                if folder.partition("/")[0] == top}
+        layers, stays = peeled(own)
         most = max(sum(folder_of(path) == folder for path in found) for folder in own)
-        lines.append(f"| {top} | {len(own)} | {'a circle' if circle(own) else layers(own)} | {sum(map(len, own.values()))} | {most} |")
+        lines.append(f"| {top} | {len(own)} | {'a circle' if stays else layers} | {sum(map(len, own.values()))} | {most} |")
     pairs = sorted((one, other) for one in arrows for other in arrows[one] if one < other and one in arrows.get(other, set()))
     lines.append("")
     lines.append(f"{len(pairs)} pairs of folders include each other; {len(found)} sources.")
@@ -258,8 +252,8 @@ def counts(found: dict[str, list[tuple[int, str]]]) -> str:
 
 
 def check_the_checker() -> None:
-    assert circle({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == ["a", "b", "c"]
-    assert circle({"a": {"b"}, "b": {"c"}, "c": set()}) == []
+    assert peeled({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == (1, ["a", "b", "c"])
+    assert peeled({"a": {"b"}, "b": {"c"}, "c": set()}) == (3, [])
     assert fault("ipc/base/hex.h", '"ipc/types/bdf.h"') == "is not for this folder"
     assert fault("plugind/core/ledger/ledger.h", "<unistd.h>") == "is not for this folder"
     assert fault("privd/rpc/feed.h", '"privd/cli/commands.h"') == "is the command line's"
