@@ -73,7 +73,7 @@ private:
     if (!line.api.server->tls) return nullptr;
     return ways.tls;
   }
-  /// Nothing secret goes over a line that anybody on this machine may serve.
+  /// Nothing secret goes over a connection that anybody on this machine may serve.
   static kj::Maybe<WatchedFile&> tokenOf(const NetdLine& line, ApiWays& ways) {
     if (!line.api.server->tls) return nullptr;
     return ways.token;

@@ -144,7 +144,7 @@ Result<Opened, std::string> openAll(const ServeOptions& options) {
     auto socket = openUeventSocket();
     if (!socket) {
       return Failure{"the kernel's events" + why(socket.error()) +
-                     ": try --uevents off, which looks every --rescan seconds"};
+                     ": try --uevents off, which rereads every --rescan seconds"};
     }
     uevents = kj::mv(socket).value();
   }
@@ -189,7 +189,7 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
     config.emplace(io.unixEventPort, timer, options.plugindConfig.c_str());
   }
   const std::uint64_t epoch = drawNumber();
-  io.waitScope.poll();  // KJ asks for the signals at its first look, which the filter forbids
+  io.waitScope.poll();  // KJ asks for the signals at its first poll, which the filter forbids
 
   LastingDirectories directories = lastingDirectories(options, Confined::kYes);
   const auto places = confineTo(options, opened.sysfs);

@@ -83,7 +83,7 @@ inline constexpr std::array kRuntimeRules{
     Rule{SCMP_SYS(exit_group), kAnyArgs, "why it will not start was said"},
 };
 
-/// Every program of ours, from its first instruction to its filter; and its commands, which load
+/// Every program, from its first instruction to its filter; and its commands, which load
 /// none.
 inline constexpr std::array kStartupRules{
     // C library

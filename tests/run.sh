@@ -128,7 +128,7 @@ export ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktra
 # Many at once: they mostly wait. CMake names those that must be alone.
 inside='^(unit|property|peers)$'
 driving='instances|split|settings|cdi|timelines|timelines_release|traps|registration_life|rolling_update|random_life'
-driving="^($driving|updates|plugind_shell)_test\$"
+driving="^($driving|updates|plugind_process)_test\$"
 
 fuzz_targets() { basename -a build/fuzz/fuzz/*_fuzz; }
 # fuzz SECONDS TARGET...: each for so long after it has been given its corpus.

@@ -1,5 +1,5 @@
 #pragma once
-// Claims, pools and reports between the line's words (ipc/schema/dra.capnp) and their types.
+// Claims, pools and reports between RPC messages (ipc/schema/dra.capnp) and their types.
 //
 // Encoding keeps to the bounds that decoding insists on: what is longer is cut, what is more is
 // left out. Error of a decoding: the first field that is wrong, such as "devices[3].vfio is 9,

@@ -1,5 +1,5 @@
 #pragma once
-// What every encoder needs: texts and lists that keep to the bounds of the line.
+// What every encoder needs: texts and lists that keep to the bounds of the RPC.
 
 #include "ipc/codec/limits.h"
 #include "ipc/schema/helper.capnp.h"

@@ -17,7 +17,7 @@ namespace vfiogate {
 /// walked any further; the result is then worthless, which error() says.
 class CheckedFields {
 public:
-  /// What was refused first, such as "devices[3].classCode is 16777216, above 16777215".
+  /// The first refusal, such as "devices[3].classCode is 16777216, above 16777215".
   const std::optional<std::string>& error() const { return error_; }
 
   /// Notes that `field` of the element being read `what`, such as "is 9, not a known role".

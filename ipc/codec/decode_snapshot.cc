@@ -118,7 +118,7 @@ IommuGroup decodeGroup(schema::Group::Reader in, CheckedFields& fields,
                    .members = {},
                    .binding = {.bindable = in.getBindable(),
                                .busy = in.getBusy(),
-                               .operatorHeld = in.getOperatorHeld(),
+                               .excluded = in.getExcluded(),
                                .boundForAllocation = in.getBoundForAllocation(),
                                .stuck = in.getStuck(),
                                .bar = fields.text("bar", in.getBar())}};

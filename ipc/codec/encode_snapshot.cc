@@ -118,7 +118,7 @@ void encodeGroup(const IommuGroup& group, schema::Group::Builder out, ControlOf&
       encodeAddress);
   out.setBindable(group.binding.bindable);
   out.setBusy(group.binding.busy);
-  out.setOperatorHeld(group.binding.operatorHeld);
+  out.setExcluded(group.binding.excluded);
   out.setBoundForAllocation(group.binding.boundForAllocation);
   out.setStuck(group.binding.stuck);
   out.setBar(cut(group.binding.bar));

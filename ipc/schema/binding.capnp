@@ -89,13 +89,13 @@ struct Objection {
 struct KeepAct {
   address @0 :Device.Address;
   union {
-    hold @1 :Text;      # out of offer, for this reason: a line of 1 to 200 bytes
+    exclude @1 :Text;   # from allocation, for this reason: a line of 1 to 200 bytes
     release @2 :Void;
     forget @3 :Void;    # what `bind --keep` declared
   }
 }
 
-struct KeptHold {
+struct KeptExclusion {
   address @0 :Device.Address;
   reason @1 :Text;
   since @2 :Int64;  # s since 1970

@@ -88,13 +88,13 @@ interface Session {
 }
 
 struct DiscoveryCounts {
-  # Since privd's start, of its looks at the hardware; and how it is confined.
+  # Since privd's start, of its readings of the hardware; and how it is confined.
 
-  looks @0 :UInt64;         # at places that kernel events named
+  rereads @0 :UInt64;         # at places that kernel events named
   sweeps @1 :UInt64;        # over everything
   failedSweeps @2 :UInt64;  # sysfs could not be listed
   sweepTime @3 :UInt64;     # ns, spent on all sweeps
-  hints @4 :UInt64;         # kernel events that led to a look
+  hints @4 :UInt64;         # kernel events that led to a reread
   foreign @5 :UInt64;       # events that did not come from the kernel: ignored
   losses @6 :UInt64;        # times that the kernel said that events were lost
   landlock @7 :UInt8;       # the kernel's ABI of Landlock, by which privd is confined; 0: it is not
@@ -188,7 +188,7 @@ struct Group {
   control @6 :GroupControl;  # null for a connection that may only watch
   bindable @7 :Bool;         # policy and guards would let plugind bind it now
   busy @8 :Bool;             # a change of its drivers runs
-  operatorHeld @9 :Bool;     # taken out of offer by an operator
+  excluded @9 :Bool;         # by an operator
   boundForAllocation @10 :Bool; # privd bound it for an allocation
   stuck @11 :Bool;           # a write for it has not come back
   bar @12 :Text;             # the guard that keeps it from being bindable, and what it saw; or empty
@@ -205,7 +205,7 @@ interface GroupControl {
   # Authority over one IOMMU group. A peer can hold it, but cannot name another group. One object a
   # group and connection; it dies with the group that it was made for.
 
-  look @0 () -> (answer :LookAnswer);
+  reread @0 () -> (answer :RereadAnswer);
   # Reads the group from sysfs now. Changes nothing, asks no device.
 
   allocate @1 (note :Text) -> ();
@@ -213,7 +213,7 @@ interface GroupControl {
   # (1 to 8,192 bytes, printable ASCII and newlines); privd keeps it on file for the plugind after
   # this one and does not read it. Again: the same allocation, now of this session. Outlives session
   # and privd, until release() or another session's adopted(), but no reboot. Whether it is on file
-  # look() says.
+  # reread() says.
 
   release @2 () -> ();
   # The group is nobody's any more. Repeatable. Works on where its members were, also after they
@@ -239,7 +239,7 @@ struct BindAnswer {
   generation @6 :UInt64;  # of the snapshot that shows what it left
 }
 
-struct LookAnswer {
+struct RereadAnswer {
   union {
     vanished @0 :Void;  # no such group any more, or it lost the members that it was made for
     seen @1 :Snapshot;  # this group and its members only
@@ -355,6 +355,6 @@ interface BindControl {
   # Changes what privd keeps of one device over reboots, no binding. Repeatable. Without failure: it
   # is durable.
 
-  kept @2 () -> (holds :List(Binding.KeptHold), declared :List(Binding.KeptIdentity));
+  kept @2 () -> (exclusions :List(Binding.KeptExclusion), declared :List(Binding.KeptIdentity));
   # What bears an operator's mark now, by address.
 }

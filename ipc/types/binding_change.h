@@ -26,7 +26,7 @@ enum class Guard : std::uint8_t {
   kMember,     ///< another member of its group cannot be changed
   kInUse,      ///< a device of the group is open
   kHeld,       ///< plugind has allocated the group
-  kOperator,   ///< an operator holds the device out of offer
+  kOperator,   ///< an operator excluded the device
   kPolicy,     ///< --deny matches, or --allow does not
   kUnguarded,  ///< the group's node cannot be held open while it is unbound
   kPlatform,   ///< part of the machine itself: chipset, memory controller, SMBus

@@ -73,7 +73,7 @@ struct PciDevice {
 struct GroupBinding {
   bool bindable = false;            ///< policy and guards would let plugind bind it now
   bool busy = false;                ///< a change of its drivers runs
-  bool operatorHeld = false;        ///< taken out of offer by an operator
+  bool excluded = false;            ///< excluded by an operator
   bool boundForAllocation = false;  ///< privd bound it for an allocation
   bool stuck = false;               ///< a write for it has not come back
   /// What keeps it from being bound for an allocation, by the first guard that refuses: "users:
@@ -111,7 +111,7 @@ struct Snapshot {
   friend bool operator==(const Snapshot&, const Snapshot&) = default;
 };
 
-/// Its driver offers VFIO, whatever it is called.
+/// Its driver offers VFIO, under any name.
 inline bool offersVfio(const PciDevice& device) {
   return device.vfioDev.has_value() || device.vfioGroup;
 }

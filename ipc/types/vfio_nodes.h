@@ -29,7 +29,7 @@ struct VfioWays {
 /// asks for.
 VfioWays waysTo(const Snapshot& snapshot, const PciDevice& device, Backend backend);
 
-/// Nodes as they are collected, each once.
+/// A set of nodes, each once.
 class VfioNodes {
 public:
   void add(const PciDevice& device, VfioWays ways);

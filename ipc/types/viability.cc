@@ -38,7 +38,7 @@ bool isBroken(const Viability& alone) {
 }
 
 Obstacle judgeBinding(const IommuGroup& group) {
-  if (group.binding.operatorHeld) return Obstacle::kOperatorHold;
+  if (group.binding.excluded) return Obstacle::kOperatorExcluded;
   return group.binding.stuck ? Obstacle::kWriteStuck : Obstacle::kNone;
 }
 
@@ -127,8 +127,8 @@ std::string_view reasonCode(Obstacle obstacle) {
       return "no-iommu";
     case Obstacle::kNotAnswering:
       return "not-answering";
-    case Obstacle::kOperatorHold:
-      return "operator-hold";
+    case Obstacle::kOperatorExcluded:
+      return "operator-excluded";
     case Obstacle::kWriteStuck:
       return "write-stuck";
     case Obstacle::kBeingUnbound:
@@ -149,8 +149,8 @@ std::string_view reasonCode(Obstacle obstacle) {
 
 std::string_view obstacleText(Obstacle obstacle) {
   switch (obstacle) {
-    case Obstacle::kOperatorHold:
-      return "taken out of offer by an operator: privd release gives it back";
+    case Obstacle::kOperatorExcluded:
+      return "excluded by an operator: privd release gives it back";
     case Obstacle::kWriteStuck:
       return "a write that changes its drivers has not come back: see privd's log, then reboot";
     default:
@@ -187,7 +187,7 @@ std::string explain(const Snapshot& snapshot, const Bdf& address, const Viabilit
       return "VFIO no-IOMMU mode: no isolation; turn the IOMMU on";
     case Obstacle::kNotAnswering:
       return "reads all ones: dead or powered off; reset or replug it";
-    case Obstacle::kOperatorHold:
+    case Obstacle::kOperatorExcluded:
     case Obstacle::kWriteStuck:
       return std::string(obstacleText(viability.obstacle));
     case Obstacle::kBeingUnbound:

@@ -13,21 +13,21 @@ namespace vfiogate {
 /// What stands between a device and a virtual machine. In order of telling: the first that applies
 /// is the one a person should mend first.
 enum class Obstacle : std::uint8_t {
-  kNone,          ///< can be passed through
-  kUnreadable,    ///< sysfs does not say what this is (ids or class absent or malformed)
-  kBridge,        ///< header type 1 or 2
-  kPlatform,      ///< part of the machine itself, and on no VFIO driver
-  kNoGroup,       ///< no IOMMU group: IOMMU off, or not covered by it
-  kNoIommu,       ///< VFIO's no-IOMMU mode: no isolation
-  kNotAnswering,  ///< configuration space reads all ones
-  kOperatorHold,  ///< an operator took its group out of offer
-  kWriteStuck,    ///< a write that changes its group's drivers has not come back
-  kBeingUnbound,  ///< no driver, but enabled: somebody unbinds it while it is in use
-  kHostDriver,    ///< bound to a driver that does not offer VFIO
-  kNoDriver,      ///< bound to no driver
-  kMemberOnHost,  ///< another endpoint of its group is bound to a driver that offers no VFIO
-  kMemberStuck,   ///< another endpoint of its group is being unbound while in use
-  kNoNode,        ///< neither group node nor device node in /dev
+  kNone,              ///< can be passed through
+  kUnreadable,        ///< sysfs does not say what this is (ids or class absent or malformed)
+  kBridge,            ///< header type 1 or 2
+  kPlatform,          ///< part of the machine itself, and on no VFIO driver
+  kNoGroup,           ///< no IOMMU group: IOMMU off, or not covered by it
+  kNoIommu,           ///< VFIO's no-IOMMU mode: no isolation
+  kNotAnswering,      ///< configuration space reads all ones
+  kOperatorExcluded,  ///< an operator excluded its group
+  kWriteStuck,        ///< a write that changes its group's drivers has not come back
+  kBeingUnbound,      ///< no driver, but enabled: somebody unbinds it while it is in use
+  kHostDriver,        ///< bound to a driver that does not offer VFIO
+  kNoDriver,          ///< bound to no driver
+  kMemberOnHost,      ///< another endpoint of its group is bound to a driver that offers no VFIO
+  kMemberStuck,       ///< another endpoint of its group is being unbound while in use
+  kNoNode,            ///< neither group node nor device node in /dev
 };
 
 struct Viability {
@@ -44,7 +44,7 @@ Viability viability(const Snapshot& snapshot, const Bdf& address);
 /// The stable name of an obstacle: "passable", "bridge", "host-driver", ...
 std::string_view reasonCode(Obstacle obstacle);
 
-/// In words, of what privd's record says of a group: kOperatorHold, kWriteStuck; empty: of others.
+/// In words, of what privd's record says of a group: kOperatorExcluded, kWriteStuck; else empty.
 std::string_view obstacleText(Obstacle obstacle);
 
 /// The obstacle in words, with what would lift it, such as

@@ -8,7 +8,7 @@
 
 namespace vfiogate {
 
-/// privd hangs up on who has too many calls open; whoever calls it passes here first. The loop's
+/// privd closes a connection with too many open calls: every call is counted here first. The loop's
 /// thread only.
 class ConcurrencyLimit {
 public:

@@ -9,7 +9,7 @@
 
 namespace vfiogate {
 
-/// Listens at `path`, unless somebody does already. What one that is gone left there is replaced.
+/// Listens at `path`, unless another process does. A socket left by an ended process is replaced.
 /// Beside it lies `path`.lock, empty: who looks whether the place is free has it locked meanwhile,
 /// so that of two that start together one is refused. Error: in words, with the other one's pid.
 Result<kj::AutoCloseFd, std::string> listenAlone(const std::string& path);

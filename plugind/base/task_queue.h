@@ -16,7 +16,7 @@ class TaskQueue {
 public:
   using Letter = kj::Function<void()>;
 
-  /// Any thread. False: the box is closed, and nobody will carry the letter out.
+  /// Any thread. False: the queue is closed and the task will not run.
   [[nodiscard]] bool post(Letter letter);
 
   /// The loop's thread: carries letters out for as long as the promise is kept.

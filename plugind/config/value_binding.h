@@ -23,7 +23,7 @@ void bindValue(const YamlNode& node, const ValuePlace& place, Findings& findings
 /// True if the value is what an absent key means.
 bool isDefault(const ValuePlace& place);
 
-/// What was found, and what belongs there, for people.
+/// What was found and what was expected, for people.
 std::string describe(const YamlNode& node);
 std::string wanted(const google::protobuf::FieldDescriptor& field);
 

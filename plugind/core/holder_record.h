@@ -53,15 +53,15 @@ struct Evidence {
   std::uint64_t epochNamed = 0;            ///< the epoch of the last naming
   std::optional<KubeletIdentity> namedBy;  ///< the kubelet of that naming, where it is known
   std::optional<WallTime> namedIn;         ///< the version that named it last
-  std::optional<WallTime> absentFirst;     ///< the first version of a look without it, since then
-  std::optional<WallTime> absentLast;      ///< the latest
-  std::optional<Instant> absentRead;       ///< when the latest was read
-  bool listed = false;                     ///< List named it at least once
-  bool listedLast = false;                 ///< the latest List did
-  std::optional<Instant> unlistedSince;    ///< the first List without its pod, while forgotten
-  bool podLetGo = false;                   ///< its pod is gone, by Lists (while forgotten)
-  std::optional<Instant> claimGoneAt;      ///< first answer that its claim is gone
-  bool claimLetGo = false;                 ///< second answer
+  std::optional<WallTime> absentFirst;  ///< the first version of a reconcile without it, since then
+  std::optional<WallTime> absentLast;   ///< the latest
+  std::optional<Instant> absentRead;    ///< when the latest was read
+  bool listed = false;                  ///< List named it at least once
+  bool listedLast = false;              ///< the latest List did
+  std::optional<Instant> unlistedSince;  ///< the first List without its pod, while forgotten
+  bool podLetGo = false;                 ///< its pod is gone, by Lists (while forgotten)
+  std::optional<Instant> claimGoneAt;    ///< first answer that its claim is gone
+  bool claimLetGo = false;               ///< second answer
 
   friend bool operator==(const Evidence&, const Evidence&) = default;
 };
@@ -84,7 +84,7 @@ struct HolderRecord {
   Instant stateSince;                  ///< of `state`
   std::optional<Instant> preStartAt;
   bool openedSincePreStart = false;
-  std::map<Bdf, std::optional<WallTime>> restAbsent;  ///< first version of a look without it
+  std::map<Bdf, std::optional<WallTime>> restAbsent;  ///< first version of a reconcile without it
   Evidence evidence;
   std::optional<Instant> releasedAt;        ///< since when the kubelet has let go
   std::optional<Instant> unconfirmedSince;  ///< since when hardware cannot tell, after that

@@ -11,7 +11,7 @@
 
 namespace vfiogate {
 
-/// What privd is told of each group that is allocated or about to be: to whom, in the text of
+/// What plugind tells privd of each group that is allocated or about to be: to whom, in the text of
 /// allocation_note.h.
 using GroupNotes = std::map<IommuGroupId, std::string>;
 

@@ -19,14 +19,14 @@ inline constexpr seconds kPrepareDeadline{40};
 /// While privd is away or a bind runs: the kubelet waits 30 s for PreStartContainer.
 inline constexpr seconds kPreStartDeadline{20};
 
-/// Between looks outside calls: each costs two fsyncs in the kubelet.
-inline constexpr seconds kLookInterval{5};
+/// Between reconciles outside calls: each costs two fsyncs in the kubelet.
+inline constexpr seconds kReconcileInterval{5};
 /// Two readings of use, or two checkpoint versions: writers in the kubelet overtake each other.
 inline constexpr seconds kReadingGap{1};
-/// An answer that nobody named this long is worth a look.
-inline constexpr seconds kNamingLook{5};
+/// An answer that nobody named this long is worth a reconcile.
+inline constexpr seconds kNamingReconcile{5};
 /// List never shows plain init containers: their holders are looked for this often.
-inline constexpr seconds kUnlistedLook{60};
+inline constexpr seconds kUnlistedReconcile{60};
 /// List writes nothing, and a pod that never opened its device ends without another sign.
 inline constexpr seconds kListInterval{10};
 /// While a pod's name is sought, which is known as soon as its pod is admitted; and for how long.
@@ -39,7 +39,7 @@ inline constexpr seconds kUseInterval{5};
 inline constexpr seconds kSettling{10};
 /// An answer may wait in the kubelet this long before it is recorded.
 inline constexpr seconds kNeverNamed{30};
-/// The same for what the plugind before us answered: a look begun this long after the first frame.
+/// The same for what the plugind before us answered: one begun this long after the first frame.
 inline constexpr seconds kAdoptionWait{30};
 /// A release that hardware can neither confirm nor deny is believed after this.
 inline constexpr seconds kUnconfirmed{60};

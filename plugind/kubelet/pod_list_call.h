@@ -16,7 +16,7 @@ class ListPodResourcesResponse;
 
 namespace vfiogate {
 
-/// A busy kubelet answers late; whoever asks can wait for the next occasion.
+/// A busy kubelet answers late; the caller tries again at the next occasion.
 constexpr std::chrono::seconds kListDeadline{2};
 
 /// Asks the kubelet what the containers of active pods have. Always ends by kListDeadline. Error:

@@ -15,19 +15,21 @@ MemoryReadings::MemoryReadings(KubeletMemorySource& source, kj::Timer& timer,
       resend_(std::move(resend)),
       tasks_(*this) {}
 
-void MemoryReadings::beginLook() {
-  // Not now: the promise of the look before must not be dropped while it runs.
-  tasks_.add(kj::evalLater([this]() { startLook(); }));
+void MemoryReadings::beginReconcile() {
+  // Not now: the promise of the reconcile before must not be dropped while it runs.
+  tasks_.add(kj::evalLater([this]() { startReconcile(); }));
 }
 
-void MemoryReadings::startLook() {
+void MemoryReadings::startReconcile() {
   const auto versionRead = [this](const CheckpointVersion& version) {
     listener_.versionRead(version, true, std::nullopt);
   };
-  look_ = kj::heap<Look>(reader_, timer_, LookListener{listener_.listRead, versionRead}, resend_);
-  looking_ = look_->run()
-                 .then([this](bool proved) { listener_.lookEnded(proved); })
-                 .eagerlyEvaluate([this](kj::Exception&& failure) { taskFailed(kj::mv(failure)); });
+  reconciliation_ = kj::heap<Reconciliation>(
+      reader_, timer_, ReconcileListener{listener_.listRead, versionRead}, resend_);
+  reconciling_ =
+      reconciliation_->run()
+          .then([this](bool proved) { listener_.reconcileEnded(proved); })
+          .eagerlyEvaluate([this](kj::Exception&& failure) { taskFailed(kj::mv(failure)); });
 }
 
 void MemoryReadings::askList() {
@@ -38,7 +40,7 @@ void MemoryReadings::askList() {
 }
 
 void MemoryReadings::checkpointReplaced() {
-  if (look_.get() != nullptr) look_->checkpointReplaced();
+  if (reconciliation_.get() != nullptr) reconciliation_->checkpointReplaced();
 }
 
 void MemoryReadings::readVersion() {

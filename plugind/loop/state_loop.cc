@@ -22,7 +22,7 @@ namespace {
 /// While the kubelet's memory cannot be read at the start.
 constexpr auto kBeginPause = 1 * kj::SECONDS;
 /// Before a status says what was seen last: who asks waits 100 ms.
-constexpr auto kLongestStatusLook = 50 * kj::MILLISECONDS;
+constexpr auto kLongestStatusReread = 50 * kj::MILLISECONDS;
 
 LedgerSettings ledgerSettings(const Settings& settings) {
   LedgerSettings wanted;
@@ -42,7 +42,7 @@ std::string wordsOf(const Result<T, std::string>& read) {
 
 }  // namespace
 
-StateLoop::StateLoop(Settings settings, const PrivdSides& privd, const LoopDeps& loop,
+StateLoop::StateLoop(Settings settings, const PrivdDeps& privd, const LoopDeps& loop,
                      LedgerJournal& journal, Node node)
     : settings_(std::move(settings)),
       privd_(privd),
@@ -50,7 +50,7 @@ StateLoop::StateLoop(Settings settings, const PrivdSides& privd, const LoopDeps&
       journal_(journal),
       node_(std::move(node)),
       ledger_(ledgerSettings(settings_)),
-      holds_(privd.holds),
+      allocated_(privd.allocations),
       changes_(privd.binds,
                [this](EndedChange change) {
                  news_.changes.push_back(std::move(change));
@@ -69,17 +69,18 @@ StateLoop::~StateLoop() noexcept(false) {
 }
 
 MemoryListener StateLoop::memoryListener() {
-  return {.listRead = [this](const PodList& list,
-                             Instant asked) { carryOut(ledger_.listRead(list, asked, now())); },
-          .versionRead =
-              [this](const CheckpointVersion& version, bool inLook, std::optional<Instant> asked) {
-                carryOut(ledger_.versionRead(version, inLook, now(), asked));
-              },
-          .lookEnded =
-              [this](bool proved) {
-                metrics_.lookEnded(proved);
-                carryOut(ledger_.lookEnded(proved, now()));
-              }};
+  return {
+      .listRead = [this](const PodList& list,
+                         Instant asked) { carryOut(ledger_.listRead(list, asked, now())); },
+      .versionRead =
+          [this](const CheckpointVersion& version, bool inReconcile, std::optional<Instant> asked) {
+            carryOut(ledger_.versionRead(version, inReconcile, now(), asked));
+          },
+      .reconcileEnded =
+          [this](bool proved) {
+            metrics_.reconcileEnded(proved);
+            carryOut(ledger_.reconcileEnded(proved, now()));
+          }};
 }
 
 Moment StateLoop::now() const {
@@ -145,7 +146,7 @@ void StateLoop::privdWent() {
   news_.changes.clear();
   specs_.privdWent();
   if (!std::exchange(hardwareKnown_, false)) return;  // nothing was ever shown
-  holds_.privdWent();
+  allocated_.privdWent();
   carryOut(ledger_.privdWent(now()));
 }
 
@@ -237,9 +238,9 @@ void StateLoop::carryOut(Effects effects) {
     journal_.write(event);
     metrics_.count(event);
   }
-  if (effects.holds) holds_.hold(*effects.holds);
-  for (const auto& [group, note] : effects.alsoHold) holds_.holdAlso(group, note);
-  if (effects.dropOtherHolds) holds_.adopted();
+  if (effects.allocated) allocated_.set(*effects.allocated);
+  for (const auto& [group, note] : effects.alsoAllocated) allocated_.add(group, note);
+  if (effects.releaseOthers) allocated_.adopted();
   if (ledger_.begun()) show(effects.frames);
   resources_.wantPreStart(
       [this](const ResourceName& name) { return wantsPreStart(ledger_.state(), name); });
@@ -248,7 +249,7 @@ void StateLoop::carryOut(Effects effects) {
   for (const UseQuestion& question : effects.questions) ask(question);
   for (const IommuGroupId group : effects.binds) changes_.bind(group);
   for (const IommuGroupId group : effects.returns) changes_.giveBack(group);
-  if (effects.beginLook) memory_.beginLook();
+  if (effects.beginReconcile) memory_.beginReconcile();
   if (effects.askList) memory_.askList();
   if (claims_ != nullptr) claims_->carryOut(effects);
   // What a spec was kept for may be over.
@@ -271,8 +272,8 @@ void StateLoop::show(const std::map<ResourceName, Frame>& frames) {
 }
 
 void StateLoop::ask(const UseQuestion& question) {
-  tasks_.add(privd_.eyes.look(question.group).then([this, question](GroupLook look) {
-    carryOut(ledger_.groupRead(question.group, look, question.call, now()));
+  tasks_.add(privd_.groups.reread(question.group).then([this, question](GroupReading reading) {
+    carryOut(ledger_.groupRead(question.group, reading, question.call, now()));
   }));
 }
 
@@ -285,17 +286,17 @@ PluginStatus StateLoop::status() const {
 
 kj::Promise<std::string> StateLoop::statusJson() {
   // Opening a device is no event of the kernel's: else privd would see it at its next rescan.
-  kj::Vector<kj::Promise<void>> looks;
-  for (const auto& [held, note] : ledger_.state().held) {
-    looks.add(privd_.eyes.look(held).then([this, group = held](GroupLook look) {
-      carryOut(ledger_.groupRead(group, look, std::nullopt, now()));
+  kj::Vector<kj::Promise<void>> rereads;
+  for (const auto& [held, note] : ledger_.state().told) {
+    rereads.add(privd_.groups.reread(held).then([this, group = held](GroupReading reading) {
+      carryOut(ledger_.groupRead(group, reading, std::nullopt, now()));
     }));
   }
-  auto looked = kj::joinPromises(looks.releaseAsArray()).fork();
+  auto reread = kj::joinPromises(rereads.releaseAsArray()).fork();
   // What comes too late for this answer is there for the next.
-  statusLook_ = looked.addBranch().eagerlyEvaluate(nullptr);
-  return looked.addBranch()
-      .exclusiveJoin(loop_.timer.afterDelay(kLongestStatusLook))
+  statusReread_ = reread.addBranch().eagerlyEvaluate(nullptr);
+  return reread.addBranch()
+      .exclusiveJoin(loop_.timer.afterDelay(kLongestStatusReread))
       .then([this]() { return textOf(toJson(status(), now())); });
 }
 

@@ -12,8 +12,8 @@
 #include "plugind/kubelet/kubelet_sockets.h"
 #include "plugind/kubelet/memory_source.h"
 #include "plugind/kubelet/open_calls.h"
+#include "plugind/loop/allocated_groups.h"
 #include "plugind/loop/group_changes.h"
-#include "plugind/loop/held_groups.h"
 #include "plugind/loop/ledger_journal.h"
 #include "plugind/loop/memory_readings.h"
 #include "plugind/loop/spec_keeper.h"
@@ -34,9 +34,9 @@
 namespace vfiogate {
 
 /// The sides of privd that the loop uses.
-struct PrivdSides {
-  GroupEyes& eyes;
-  GroupHolds& holds;
+struct PrivdDeps {
+  GroupReader& groups;
+  GroupAllocations& allocations;
   GroupBinds& binds;
   DiscoverySource& discovery;
   KubeletSockets& sockets;
@@ -60,8 +60,8 @@ class StateLoop final : public PrivdEvents,
                         private kj::TaskSet::ErrorHandler {
 public:
   /// Borrows all but the settings and the node.
-  StateLoop(Settings settings, const PrivdSides& privd, const LoopDeps& loop,
-            LedgerJournal& journal, Node node);
+  StateLoop(Settings settings, const PrivdDeps& privd, const LoopDeps& loop, LedgerJournal& journal,
+            Node node);
   /// Closes the task queue: gRPC's threads may still post.
   ~StateLoop() noexcept(false);
   KJ_DISALLOW_COPY(StateLoop);
@@ -131,14 +131,14 @@ private:
   void taskFailed(kj::Exception&& exception) override;
 
   Settings settings_;
-  const PrivdSides privd_;
+  const PrivdDeps privd_;
   const LoopDeps loop_;
   LedgerJournal& journal_;
   const Node node_;
 
   Ledger ledger_;
   LedgerMetrics metrics_;
-  HeldGroups holds_;
+  AllocatedGroups allocated_;
   GroupChanges changes_;
   SpecKeeper specs_;
   News news_;
@@ -151,7 +151,7 @@ private:
   ClaimServer* claims_ = nullptr;  ///< null: no DRA driver is configured
   MemoryReadings memory_;
   Alarm alarm_;
-  kj::Promise<void> statusLook_ = nullptr;  ///< the newest
+  kj::Promise<void> statusReread_ = nullptr;  ///< the newest
   kj::TaskSet tasks_;
 };
 

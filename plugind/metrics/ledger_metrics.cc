@@ -22,10 +22,10 @@ LedgerMetrics::LedgerMetrics()
                     .Name("vfiogate_refusals_total")
                     .Help("Requests of the kubelet that were refused, by reason code")
                     .Register(registry_)),
-      looks_(prometheus::BuildCounter()
-                 .Name("vfiogate_looks_total")
-                 .Help("Looks at what the kubelet remembers, by outcome")
-                 .Register(registry_)),
+      reconciles_(prometheus::BuildCounter()
+                      .Name("vfiogate_reconciles_total")
+                      .Help("Reconciles with what the kubelet remembers, by outcome")
+                      .Register(registry_)),
       configurations_(prometheus::BuildCounter()
                           .Name("vfiogate_configurations_total")
                           .Help("Configuration files that privd posted, by outcome")
@@ -45,8 +45,8 @@ void LedgerMetrics::allocateAnswered(std::chrono::nanoseconds took, bool granted
       .Observe(std::chrono::duration<double>(took).count());
 }
 
-void LedgerMetrics::lookEnded(bool proved) {
-  looks_.Add({{"outcome", proved ? "proved" : "unproved"}}).Increment();
+void LedgerMetrics::reconcileEnded(bool proved) {
+  reconciles_.Add({{"outcome", proved ? "proved" : "unproved"}}).Increment();
 }
 
 void LedgerMetrics::configurationPosted(bool sound) {

@@ -29,7 +29,7 @@ public:
   void count(const JournalEvent& event);
   /// From an Allocate's arrival to its answer.
   void allocateAnswered(std::chrono::nanoseconds took, bool granted);
-  void lookEnded(bool proved);
+  void reconcileEnded(bool proved);
   void configurationPosted(bool sound);
 
   /// All that was counted, and the state as gauges. `privd`: what privd counted, if it said so.
@@ -41,7 +41,7 @@ private:
   prometheus::Registry registry_;
   prometheus::Family<prometheus::Counter>& events_;
   prometheus::Family<prometheus::Counter>& refusals_;
-  prometheus::Family<prometheus::Counter>& looks_;
+  prometheus::Family<prometheus::Counter>& reconciles_;
   prometheus::Family<prometheus::Counter>& configurations_;
   prometheus::Family<prometheus::Histogram>& allocates_;
 };

@@ -172,17 +172,17 @@ std::vector<MetricFamily> countersOf(const DiscoveryCounts& counts) {
   auto losses =
       counter("vfiogate_uevent_losses_total", "Times that the kernel said that events were lost");
   add(losses, {}, static_cast<double>(counts.losses));
-  auto looks = counter("vfiogate_hardware_looks_total",
-                       "privd's looks at sysfs: at single places, over everything, or failed");
-  add(looks, {{"kind", "place"}}, static_cast<double>(counts.looks));
-  add(looks, {{"kind", "sweep"}}, static_cast<double>(counts.sweeps));
-  add(looks, {{"kind", "failed"}}, static_cast<double>(counts.failedSweeps));
-  auto time = counter("vfiogate_hardware_sweep_seconds_total", "Spent on looks over everything");
+  auto rereads = counter("vfiogate_hardware_rereads_total",
+                         "privd's readings of sysfs: of single places, of everything, or failed");
+  add(rereads, {{"kind", "place"}}, static_cast<double>(counts.rereads));
+  add(rereads, {{"kind", "sweep"}}, static_cast<double>(counts.sweeps));
+  add(rereads, {{"kind", "failed"}}, static_cast<double>(counts.failedSweeps));
+  auto time = counter("vfiogate_hardware_sweep_seconds_total", "Spent on readings of everything");
   add(time, {}, std::chrono::duration<double>(counts.sweepTime).count());
   auto landlock =
       single("vfiogate_privd_landlock_abi",
              "The kernel's Landlock by which privd is confined; 0: it is not", counts.landlock);
-  return {events, losses, looks, time, landlock};
+  return {events, losses, rereads, time, landlock};
 }
 
 }  // namespace vfiogate

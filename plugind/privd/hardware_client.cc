@@ -67,32 +67,32 @@ void HardwareClient::take(schema::Update::Reader update) {
   }
 }
 
-kj::Promise<GroupLook> HardwareClient::look(IommuGroupId group) {
+kj::Promise<GroupReading> HardwareClient::reread(IommuGroupId group) {
   if (!hardware_.snapshot().groups.contains(group)) {
-    return GroupLook{GroupLook::Answer::kVanished, {}};
+    return GroupReading{GroupReading::Answer::kVanished, {}};
   }
   KJ_IF_MAYBE (control, hardware_.control(group)) {
     return calls_.pass([this, client = kj::mv(*control)]() mutable {
-      return client.lookRequest().send().then(
-          [this](Response<schema::GroupControl::LookResults> response) {
-            GroupLook look = takeLook(response.getAnswer());
-            look.onFile = response.getAnswer().getOnFile();
-            return look;
+      return client.rereadRequest().send().then(
+          [this](Response<schema::GroupControl::RereadResults> response) {
+            GroupReading reading = takeReading(response.getAnswer());
+            reading.onFile = response.getAnswer().getOnFile();
+            return reading;
           });
     });
   }
-  return GroupLook{GroupLook::Answer::kFailed, {}};
+  return GroupReading{GroupReading::Answer::kFailed, {}};
 }
 
-GroupLook HardwareClient::takeLook(schema::LookAnswer::Reader answer) {
-  if (answer.isVanished()) return {GroupLook::Answer::kVanished, {}};
-  if (!answer.isSeen()) return {GroupLook::Answer::kFailed, {}};
+GroupReading HardwareClient::takeReading(schema::RereadAnswer::Reader answer) {
+  if (answer.isVanished()) return {GroupReading::Answer::kVanished, {}};
+  if (!answer.isSeen()) return {GroupReading::Answer::kFailed, {}};
   auto decoded = decode(answer.getSeen());
   if (!decoded) {
-    calls_.hangUp("it answered a look with what makes no sense: " + decoded.error().what);
-    return {GroupLook::Answer::kFailed, {}};
+    calls_.hangUp("it answered a reread with what makes no sense: " + decoded.error().what);
+    return {GroupReading::Answer::kFailed, {}};
   }
-  return {GroupLook::Answer::kSeen, std::move(decoded).value().snapshot};
+  return {GroupReading::Answer::kSeen, std::move(decoded).value().snapshot};
 }
 
 kj::Promise<void> HardwareClient::untilShown(std::uint64_t generation) {
@@ -127,7 +127,7 @@ kj::Promise<Told> HardwareClient::tell(Call call) {
   });
 }
 
-kj::Promise<Told> HardwareClient::hold(IommuGroupId group, const std::string& note) {
+kj::Promise<Told> HardwareClient::allocate(IommuGroupId group, const std::string& note) {
   KJ_IF_MAYBE (control, hardware_.control(group)) {
     held_.insert_or_assign(group, *control);
     return tell([client = kj::mv(*control), note]() mutable {
@@ -139,7 +139,7 @@ kj::Promise<Told> HardwareClient::hold(IommuGroupId group, const std::string& no
   return Told::kFailed;
 }
 
-kj::Promise<Told> HardwareClient::drop(IommuGroupId group) {
+kj::Promise<Told> HardwareClient::release(IommuGroupId group) {
   auto holding = held_.extract(group);
   kj::Maybe<schema::GroupControl::Client> control = hardware_.control(group);
   if (!holding.empty()) control = kj::mv(holding.mapped());
@@ -162,7 +162,7 @@ kj::Promise<DiscoveryCounts> HardwareClient::discovery() {
       return client.discoveryRequest().send().then(
           [](Response<schema::Session::DiscoveryResults> response) {
             const auto told = response.getCounts();
-            return DiscoveryCounts{.looks = told.getLooks(),
+            return DiscoveryCounts{.rereads = told.getRereads(),
                                    .sweeps = told.getSweeps(),
                                    .failedSweeps = told.getFailedSweeps(),
                                    .sweepTime = std::chrono::nanoseconds(told.getSweepTime()),

@@ -16,8 +16,8 @@
 
 namespace vfiogate {
 
-/// For one connection of privd's. GroupEyes, GroupHolds and GroupBinds say what each question is;
-/// here they fail where the connection does. The loop's thread only.
+/// For one connection of privd's. GroupReader, GroupAllocations and GroupBinds say what each
+/// question is; here they fail where the connection does. The loop's thread only.
 class HardwareClient {
 public:
   /// Borrows all.
@@ -27,11 +27,11 @@ public:
   /// For the whole, from now on. Hangs up where privd gives no right to it. In a session only.
   kj::Promise<void> subscribe();
 
-  kj::Promise<GroupLook> look(IommuGroupId group);
+  kj::Promise<GroupReading> reread(IommuGroupId group);
   kj::Promise<BindOutcome> bind(IommuGroupId group) { return change(group, askToBind); }
   kj::Promise<BindOutcome> giveBack(IommuGroupId group) { return change(group, askToGiveBack); }
-  kj::Promise<Told> hold(IommuGroupId group, const std::string& note);
-  kj::Promise<Told> drop(IommuGroupId group);
+  kj::Promise<Told> allocate(IommuGroupId group, const std::string& note);
+  kj::Promise<Told> release(IommuGroupId group);
   kj::Promise<Told> adopted();
   kj::Promise<DiscoveryCounts> discovery();
 
@@ -39,7 +39,7 @@ private:
   class HardwareObserver;
 
   void take(schema::Update::Reader update);
-  GroupLook takeLook(schema::LookAnswer::Reader answer);
+  GroupReading takeReading(schema::RereadAnswer::Reader answer);
   template <typename Call>
   kj::Promise<Told> tell(Call call);
   using AskForChange = kj::Promise<BindAnswered> (*)(schema::GroupControl::Client);
@@ -52,9 +52,9 @@ private:
   HardwareView hardware_;
   bool awaitingWhole_ = true;
   kj::Maybe<schema::Subscription::Client> subscription_;
-  /// What holds outlives the group, so that the hold can be dropped.
+  /// What allocated outlives the group, so that it can be released.
   std::map<IommuGroupId, schema::GroupControl::Client> held_;
-  /// Who waits for a generation to be shown.
+  /// Waiters for a generation.
   std::multimap<std::uint64_t, kj::Own<kj::PromiseFulfiller<void>>> awaited_;
   kj::Promise<void> resubscribing_ = nullptr;
 };

@@ -68,14 +68,14 @@ void PrivdLink::tellGone() {
   if (std::exchange(there_, false)) events_->privdWent();
 }
 
-kj::Promise<GroupLook> PrivdLink::look(IommuGroupId group) {
-  if (!there_) return GroupLook{GroupLook::Answer::kPrivdAway, {}};
-  return session_->hardware().look(group).catch_([this](kj::Exception&& failure) {
+kj::Promise<GroupReading> PrivdLink::reread(IommuGroupId group) {
+  if (!there_) return GroupReading{GroupReading::Answer::kPrivdAway, {}};
+  return session_->hardware().reread(group).catch_([this](kj::Exception&& failure) {
     if (failure.getType() != kj::Exception::Type::DISCONNECTED) {
-      return GroupLook{GroupLook::Answer::kFailed, {}};
+      return GroupReading{GroupReading::Answer::kFailed, {}};
     }
     tellGone();
-    return GroupLook{GroupLook::Answer::kPrivdAway, {}};
+    return GroupReading{GroupReading::Answer::kPrivdAway, {}};
   });
 }
 
@@ -87,14 +87,14 @@ kj::Promise<Told> PrivdLink::unlessAway(kj::Promise<Told> told) {
   });
 }
 
-kj::Promise<Told> PrivdLink::hold(IommuGroupId group, const std::string& note) {
+kj::Promise<Told> PrivdLink::allocate(IommuGroupId group, const std::string& note) {
   if (!there_) return Told::kPrivdAway;
-  return unlessAway(session_->hardware().hold(group, note));
+  return unlessAway(session_->hardware().allocate(group, note));
 }
 
-kj::Promise<Told> PrivdLink::drop(IommuGroupId group) {
+kj::Promise<Told> PrivdLink::release(IommuGroupId group) {
   if (!there_) return Told::kPrivdAway;
-  return unlessAway(session_->hardware().drop(group));
+  return unlessAway(session_->hardware().release(group));
 }
 
 kj::Promise<Told> PrivdLink::adopted() {

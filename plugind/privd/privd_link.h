@@ -16,8 +16,8 @@ namespace vfiogate {
 
 /// Takes connections for as long as it lives; answers for privd while none is there. The loop's
 /// thread only.
-class PrivdLink final : public GroupEyes,
-                        public GroupHolds,
+class PrivdLink final : public GroupReader,
+                        public GroupAllocations,
                         public GroupBinds,
                         public DiscoverySource,
                         public SpecStore,
@@ -37,9 +37,9 @@ public:
   /// `visitor`. Call once.
   void start(PrivdEvents& events, kj::Function<void(kj::AutoCloseFd, Visitor)> visitor);
 
-  kj::Promise<GroupLook> look(IommuGroupId group) override;
-  kj::Promise<Told> hold(IommuGroupId group, const std::string& note) override;
-  kj::Promise<Told> drop(IommuGroupId group) override;
+  kj::Promise<GroupReading> reread(IommuGroupId group) override;
+  kj::Promise<Told> allocate(IommuGroupId group, const std::string& note) override;
+  kj::Promise<Told> release(IommuGroupId group) override;
   kj::Promise<Told> adopted() override;
   kj::Promise<BindOutcome> bind(IommuGroupId group) override;
   kj::Promise<BindOutcome> giveBack(IommuGroupId group) override;

@@ -33,7 +33,7 @@ public:
     uid_t netd;  ///< visitors with fewer rights
   };
 
-  /// What is told of who came.
+  /// Events of a new plugind or netd connection.
   struct Arrivals {
     kj::Function<void(PrivdOpening)> privd;
     kj::Function<void(const std::string&)> failed;  ///< privd dialled, and did not open: why

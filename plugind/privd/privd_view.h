@@ -5,7 +5,7 @@
 #include "ipc/types/claim_spec.h"
 #include "ipc/types/snapshot.h"
 #include "plugind/core/bind_outcome.h"
-#include "plugind/core/group_look.h"
+#include "plugind/core/group_reading.h"
 #include "plugind/core/kubelet_memory.h"
 #include "plugind/core/recorded_allocations.h"
 #include "plugind/core/resource/static_specs.h"
@@ -41,7 +41,7 @@ public:
   virtual void checkpointReplaced() = 0;
   /// The configuration file's text: with each connection, and when it is another one.
   virtual void configurationPosted(const std::string& text) = 0;
-  /// Nothing can be checked until hardwareSeen(). Comes before any look answers kPrivdAway.
+  /// Nothing can be checked until hardwareSeen(). Comes before any reread answers kPrivdAway.
   virtual void privdWent() = 0;
 
 protected:
@@ -57,19 +57,19 @@ enum class Told : std::uint8_t {
 
 /// Tells privd which groups are allocated or being allocated, and to whom: nobody rebinds them by
 /// hand, and privd keeps a record for the plugind after this one. Never fails; has no deadline of
-/// its own; may be said again. Whoever is told of privd coming back holds again what is held.
-/// Whether the record was written the next look at the group tells.
-class GroupHolds {
+/// its own; may be said again. Whoever is told of privd coming back allocates again what is
+/// allocated. Whether the record was written the next reread of the group tells.
+class GroupAllocations {
 public:
   /// `note`: to whom (allocation_note.h).
-  virtual kj::Promise<Told> hold(IommuGroupId group, const std::string& note) = 0;
-  /// Also for a group that left meanwhile, if it was held over this connection.
-  virtual kj::Promise<Told> drop(IommuGroupId group) = 0;
-  /// All that is allocated is known and held: privd drops what the plugind before us held.
+  virtual kj::Promise<Told> allocate(IommuGroupId group, const std::string& note) = 0;
+  /// Also for a group that left meanwhile, if it was allocated over this connection.
+  virtual kj::Promise<Told> release(IommuGroupId group) = 0;
+  /// All that is allocated is known and told: privd releases what the plugind before us allocated.
   virtual kj::Promise<Told> adopted() = 0;
 
 protected:
-  ~GroupHolds() = default;
+  ~GroupAllocations() = default;
 };
 
 /// Has privd change the drivers of a group. Both resolve after hardwareSeen() showed what the
@@ -132,13 +132,13 @@ protected:
   ~DiscoverySource() = default;
 };
 
-class GroupEyes {
+class GroupReader {
 public:
   /// Asks privd to read the group from sysfs now. Never fails; has no deadline of its own.
-  virtual kj::Promise<GroupLook> look(IommuGroupId group) = 0;
+  virtual kj::Promise<GroupReading> reread(IommuGroupId group) = 0;
 
 protected:
-  ~GroupEyes() = default;
+  ~GroupReader() = default;
 };
 
 }  // namespace vfiogate

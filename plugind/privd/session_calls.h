@@ -52,7 +52,7 @@ public:
     return keep(calls_.pass(kj::mv(call)));
   }
 
-  /// For changes of drivers: those take their time, and nobody else shall wait for it.
+  /// For changes of drivers, which are slow: other calls must not wait for them.
   template <typename Call>
   auto passAside(Call call) -> decltype(call()) {
     return keep(changes_.pass(kj::mv(call)));

@@ -1,5 +1,5 @@
 #pragma once
-// A declaration of static specs on the line, and what privd says to it.
+// A declaration of static specs as an RPC message, and privd's answer.
 
 #include "ipc/base/result.h"
 #include "ipc/schema/helper.capnp.h"

@@ -10,7 +10,7 @@
 
 namespace vfiogate {
 
-/// Who asked. Pid 0 (another PID namespace) is written as null.
+/// The peer that asked. Pid 0 (another PID namespace) is written as null.
 struct AuditPeer {
   std::string role;  ///< "root", "plugind", "privd" (declared bindings)
   std::uint32_t uid = 0;

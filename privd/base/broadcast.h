@@ -5,22 +5,22 @@
 
 namespace vfiogate {
 
-/// Who stops waiting leaves nothing behind, however often a peer makes us wait anew.
+/// A waiter that stops waiting leaves nothing behind, however often a peer waits again.
 class Broadcast {
 public:
-  /// Resolves when it rings next.
-  kj::Promise<void> next() { return rung_.addBranch(); }
+  /// Resolves at the next notify().
+  kj::Promise<void> next() { return notified_.addBranch(); }
 
-  void ring() {
+  void notify() {
     auto before = kj::mv(pair_.fulfiller);
     pair_ = kj::newPromiseAndFulfiller<void>();
-    rung_ = pair_.promise.fork();
+    notified_ = pair_.promise.fork();
     before->fulfill();
   }
 
 private:
   kj::PromiseFulfillerPair<void> pair_ = kj::newPromiseAndFulfiller<void>();
-  kj::ForkedPromise<void> rung_ = pair_.promise.fork();
+  kj::ForkedPromise<void> notified_ = pair_.promise.fork();
 };
 
 }  // namespace vfiogate

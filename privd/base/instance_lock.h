@@ -9,7 +9,7 @@
 
 namespace vfiogate {
 
-/// Locks a file (flock) unless somebody has it locked: false then. Never waits. The lock is that of
+/// Locks a file (flock). False: it is locked already. Never waits. The lock is that of
 /// the open file: whoever is handed the descriptor has it, and it ends with the last of them.
 bool lockIfFree(int fd);
 
@@ -19,10 +19,10 @@ public:
   /// Makes the directory (mode 0700) if only that is missing.
   static Result<InstanceLock, ReadError> open(const std::string& stateDir);
 
-  /// True: it is ours for as long as this lives. False: somebody else has it.
+  /// True: this process has the lock for as long as this lives. False: another process has it.
   bool tryTake();
 
-  /// Who has it, for people: "pid=7 host=node-1". A pid of another container means little.
+  /// Its owner, for people: "pid=7 host=node-1". A pid of another container means little.
   std::string holder() const;
 
 private:

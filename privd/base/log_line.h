@@ -9,7 +9,7 @@ namespace vfiogate {
 // plugind's log has the same names: of its own, so that both can be linked into one test.
 inline namespace privd_log {
 
-/// Everything that privd ever says. The names are what operators search for: never renamed.
+/// All events of privd's log. Operators search for the names: never renamed.
 enum class LogEvent {
   kStarted,
   kLimitLower,
@@ -72,7 +72,7 @@ struct LogField {
 kj::String formatLine(LogEvent event, kj::ArrayPtr<const LogField> fields);
 
 /// Writes the line to stderr in one piece, within its event's allowance (LineAllowance). A reader
-/// that went away is no failure of ours. How many lines of an event were left out is told before
+/// that went away is no error. How many lines of an event were left out is told before
 /// the next one of it.
 void logLine(LogEvent event, std::initializer_list<LogField> fields = {});
 

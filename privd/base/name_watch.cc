@@ -87,7 +87,7 @@ bool NameWatch::drain() {
 
 void NameWatch::appeared() {
   ++count_;
-  broadcast_.ring();
+  broadcast_.notify();
 }
 
 }  // namespace vfiogate

@@ -9,7 +9,7 @@
 
 namespace vfiogate {
 
-/// Borrows all. No override of an order's applies, and no operator's hold is passed over.
+/// Borrows all. No override of an order's applies, and no operator's exclusion is passed over.
 class Allocations final : public AllocationBinder {
 public:
   Allocations(Binder& binder, const StateDirectory& state, const AuditLog* audit, kj::Timer& timer,

@@ -52,7 +52,7 @@ public:
     Evidence evidence =
         gatherEvidence(deps_.sysfs, deps_.dev, deps_.host, into_.snapshot,
                        order_.kind == ChangeKind::kBind ? changed : std::set<Bdf>());
-    const auto isHeld = [this](const Bdf& member) { return deps_.state.holdOf(member) != nullptr; };
+    const auto isExcluded = [this](const Bdf& member) { return deps_.state.isExcluded(member); };
     for (Objection& objection :
          objectionsTo({.snapshot = into_.snapshot,
          .group = group,
@@ -62,7 +62,7 @@ public:
          .by = by_,
          .facts = evidence.facts,
          .allocated = by_ == ChangeBy::kAllocation ? Allocated::kNo : allocated(group),
-         .operatorHeld = std::ranges::any_of(group.members, isHeld)},
+         .excluded = std::ranges::any_of(group.members, isExcluded)},
                       deps_.settings, order_.overrides)) {
       into_.objections.push_back(std::move(objection));
     }
@@ -193,7 +193,7 @@ Result<std::set<IommuGroupId>, std::string> groupsOf(const SysfsRoot& sysfs,
 Assessment assess(const AssessmentDeps& deps, const ChangeOrder& order, ChangeBy by,
                   const std::set<IommuGroupId>& groups) {
   Assessment assessment;
-  lookAt(deps.sysfs, deps.dev, Places{.devices = {}, .groups = groups}, assessment.snapshot);
+  reread(deps.sysfs, deps.dev, Places{.devices = {}, .groups = groups}, assessment.snapshot);
   assessment.overrides = readOverrides(deps.sysfs, assessment.snapshot, deps.stuck);
   if (!order.driver.empty() && order.driver.find("vfio") == std::string::npos) {
     assessment.nonsense = order.driver + " is no VFIO driver by its name";

@@ -17,7 +17,7 @@
 
 namespace vfiogate {
 
-/// What an assessment looks at. All borrowed.
+/// What an assessment reads. All borrowed.
 struct AssessmentDeps {
   const SysfsRoot& sysfs;
   const DevRoot& dev;

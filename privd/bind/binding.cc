@@ -43,7 +43,7 @@ GroupBinding Binding::bindingOf(const Snapshot& snapshot, const IommuGroup& grou
     const auto device = snapshot.devices.find(member);
     if (device == snapshot.devices.end()) continue;
     const BoundDevice* record = deps_.state.boundAt(member);
-    binding.operatorHeld = binding.operatorHeld || deps_.state.holdOf(member) != nullptr;
+    binding.excluded = binding.excluded || deps_.state.isExcluded(member);
     binding.stuck = binding.stuck || binder_.stuck(member);
     binding.boundForAllocation = binding.boundForAllocation ||
                                  (record != nullptr && record->purpose == BoundFor::kAllocation &&
@@ -52,7 +52,7 @@ GroupBinding Binding::bindingOf(const Snapshot& snapshot, const IommuGroup& grou
   }
   // Asked last, and only where the answer is wanted: it opens disks.
   const bool wanted =
-      place_.allocates && toBind && !binding.busy && !binding.stuck && !binding.operatorHeld;
+      place_.allocates && toBind && !binding.busy && !binding.stuck && !binding.excluded;
   if (wanted) binding.bar = binder_.barToAllocation(group, snapshot);
   binding.bindable = wanted && binding.bar.empty();
   tellBar(group.id, binding.bar);
@@ -101,7 +101,7 @@ void Binding::tellLeftovers(const Snapshot& snapshot) const {
 
 void Binding::changed(const std::set<IommuGroupId>& groups) {
   KJ_IF_MAYBE (source, source_) {
-    // A look at a group is one at its list: its members' drivers are looked at by name.
+    // A reread of a group reads its list of members; their drivers are read by address.
     Places where{.devices = {}, .groups = groups};
     const auto seen = source->current().snapshot;
     for (const IommuGroupId& id : groups) {
@@ -109,7 +109,7 @@ void Binding::changed(const std::set<IommuGroupId>& groups) {
       if (group == seen->groups.end()) continue;
       where.devices.insert(group->second.members.begin(), group->second.members.end());
     }
-    source->lookNow(where);
+    source->rereadNow(where);
   }
 }
 

@@ -35,7 +35,7 @@ public:
   /// What privd knows of a group, for snapshots.
   GroupBinding bindingOf(const Snapshot& snapshot, const IommuGroup& group);
 
-  /// Says what an earlier privd left behind. From now on `source` looks where something was
+  /// Says what an earlier privd left behind. From now on `source` rereads where something was
   /// changed, and what is declared is bound.
   void serve(SnapshotSource& source, std::vector<Selector> declared);
 

@@ -23,14 +23,14 @@ public:
   virtual kj::Promise<ChangeReport> change(ChangeOrder order, AuditPeer who) = 0;
 
   /// Excludes a device from allocation; survives reboots. Replaces an older reason.
-  virtual Result<Done, std::string> hold(const Bdf& address, const std::string& reason,
-                                         const AuditPeer& who) = 0;
+  virtual Result<Done, std::string> exclude(const Bdf& address, const std::string& reason,
+                                            const AuditPeer& who) = 0;
   /// Repeatable.
   virtual Result<Done, std::string> release(const Bdf& address, const AuditPeer& who) = 0;
   /// The end of what `bind --keep` declared. What is bound stays bound. Repeatable.
   virtual Result<Done, std::string> forget(const Bdf& address, const AuditPeer& who) = 0;
 
-  virtual std::vector<OperatorHold> holds() = 0;
+  virtual std::vector<Exclusion> exclusions() = 0;
   virtual std::vector<DeviceIdentity> declared() = 0;
 };
 

@@ -27,7 +27,7 @@ public:
 
   void leave(const std::set<IommuGroupId>& groups) {
     for (const IommuGroupId& group : groups) busy_.erase(group);
-    left_.ring();
+    left_.notify();
   }
 
 private:

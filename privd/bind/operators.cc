@@ -18,10 +18,10 @@ kj::Promise<ChangeReport> Operators::change(ChangeOrder order, AuditPeer who) {
   return binder_.change({kj::mv(order), ChangeBy::kOperator, kj::mv(who)});
 }
 
-Result<Done, std::string> Operators::hold(const Bdf& address, const std::string& reason,
-                                          const AuditPeer& who) {
-  // One that is not there can be held all the same: it may come back.
-  if (const auto put = state_.put(OperatorHold{address, reason, secondsNow()}); !put) {
+Result<Done, std::string> Operators::exclude(const Bdf& address, const std::string& reason,
+                                             const AuditPeer& who) {
+  // One that is not there can be excluded all the same: it may come back.
+  if (const auto put = state_.put(Exclusion{address, reason, secondsNow()}); !put) {
     if (put.error().error == EINVAL) {
       return Failure{std::string("the reason has to be one line of at most 200 bytes")};
     }
@@ -33,8 +33,8 @@ Result<Done, std::string> Operators::hold(const Bdf& address, const std::string&
 }
 
 Result<Done, std::string> Operators::release(const Bdf& address, const AuditPeer& who) {
-  if (state_.holdOf(address) == nullptr) return Done{};
-  if (const auto dropped = state_.dropHold(address); !dropped) {
+  if (!state_.isExcluded(address)) return Done{};
+  if (const auto dropped = state_.dropExclusion(address); !dropped) {
     return Failure{dropped.error().str()};
   }
   note("release", address, {}, who);

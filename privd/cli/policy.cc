@@ -19,7 +19,7 @@ std::string wholePolicyAs(const std::string& form, const SightPlaces& places) {
   std::string text = policyAs(
       form, {"privd", kPrivdRules, kPrivdStartupRules, "privd's fork server", kForkServerRules});
   if (form == "oci") return text;
-  const auto evidence = evidenceOf(lookForEvidence(places));
+  const auto evidence = evidenceOf(findEvidence(places));
   if (form == "text") return text + "\n" + landlockAsText() + "\n" + evidenceAsText(evidence);
   auto whole = nlohmann::ordered_json::parse(text);
   whole["landlock"] = landlockAsJson();
@@ -32,7 +32,8 @@ void addPlaces(CLI::App& command, SightPlaces& places) {
       ->capture_default_str();
   command.add_option("--dev", places.dev, "the root below which device nodes are looked for")
       ->capture_default_str();
-  command.add_option("--state-dir", places.stateDir, "where the daemon keeps operators' holds")
+  command
+      .add_option("--state-dir", places.stateDir, "where the daemon keeps operators' exclusions")
       ->capture_default_str();
   command.add_option("--host-mountinfo", places.hostMountinfo, "as the daemon's")
       ->type_name("FILE");

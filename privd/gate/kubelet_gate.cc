@@ -116,7 +116,7 @@ Result<RegularFile, ReadError> KubeletGate::openCheckpoint() const {
   return openForPeer(checkpoint_.cStr(), O_NOFOLLOW);
 }
 
-KubeletFiles KubeletGate::look() const {
+KubeletFiles KubeletGate::readFiles() const {
   return {identityAt(registrationSocket_), identityAt(podResourcesSocket_),
           identityAt(checkpoint_)};
 }

@@ -69,9 +69,9 @@ public:
   /// EINVAL: not a regular file; ELOOP: a link; EFBIG: above 1 MiB.
   Result<RegularFile, ReadError> openCheckpoint() const;
 
-  KubeletFiles look() const;
+  KubeletFiles readFiles() const;
 
-  /// Counts what came into the directories: look() may tell something new when it is higher.
+  /// Counts what came into the directories: readFiles() may tell something new when it is higher.
   std::uint64_t changes() const { return devicePlugins_.count() + podResources_.count(); }
   /// Resolves as soon as changes() is above `seen`.
   kj::Promise<void> changedSince(std::uint64_t seen);

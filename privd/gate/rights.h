@@ -23,7 +23,7 @@ enum class Origin {
   kAccepted,  ///< somebody connected to --socket
 };
 
-/// Whose connections are served, and with what.
+/// Which peers are served, and with which rights.
 struct RolePolicy {
   uid_t plugindUid;  ///< never 0
   Rights plugindRights;

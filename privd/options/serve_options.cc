@@ -124,7 +124,7 @@ void addServeOptions(CLI::App& serve, ServeOptions& options) {
   serve.add_option("--uevents", options.uevents, "listen to the kernel's hints: on, off")
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
-  serve.add_option("--rescan", options.rescanSeconds, "seconds between looks without a hint")
+  serve.add_option("--rescan", options.rescanSeconds, "seconds between rereads without a hint")
       ->check(CLI::Range(1, 86400))
       ->capture_default_str();
   addAuditOption(serve, options.binding);

@@ -31,14 +31,15 @@ protected:
     const auto act = context.getParams().getAct();
     CheckedFields fields;
     const Bdf address = fields.address("address", act.getAddress());
-    const std::string reason = act.isHold() ? fields.text("hold", act.getHold()) : std::string();
+    const std::string reason =
+        act.isExclude() ? fields.text("exclude", act.getExclude()) : std::string();
     if (!act.hasAddress()) fields.refuse("address", "is missing");
-    if (act.isHold() && (reason.empty() || reason.size() > kLongestReason)) {
-      fields.refuse("hold", "is no reason of 1 to 200 bytes");
+    if (act.isExclude() && (reason.empty() || reason.size() > kLongestReason)) {
+      fields.refuse("exclude", "is no reason of 1 to 200 bytes");
     }
     if (act.which() > schema::KeepAct::FORGET) fields.refuse("which", "is not a known act");
     if (fields.error()) return refuse("act", *fields.error());
-    const auto kept = act.isHold()      ? service_.hold(address, reason, who_)
+    const auto kept = act.isExclude()   ? service_.exclude(address, reason, who_)
                       : act.isRelease() ? service_.release(address, who_)
                                         : service_.forget(address, who_);
     if (!kept) context.getResults().setFailure(cut(kept.error()));
@@ -48,11 +49,11 @@ protected:
   kj::Promise<void> kept(KeptContext context) override {
     auto told = context.getResults();
     encodeList(
-        service_.holds(), kMaxFunctions, [&](auto size) { return told.initHolds(size); },
-        [](const OperatorHold& hold, schema::KeptHold::Builder to) {
-          encodeAddress(hold.address, to.initAddress());
-          to.setReason(cut(hold.reason));
-          to.setSince(hold.since);
+        service_.exclusions(), kMaxFunctions, [&](auto size) { return told.initExclusions(size); },
+        [](const Exclusion& exclusion, schema::KeptExclusion::Builder to) {
+          encodeAddress(exclusion.address, to.initAddress());
+          to.setReason(cut(exclusion.reason));
+          to.setSince(exclusion.since);
         });
     encodeList(
         service_.declared(), kMaxFunctions, [&](auto size) { return told.initDeclared(size); },

@@ -1,5 +1,5 @@
 #pragma once
-// The operators' control service, over the line.
+// The operators' control service, over RPC.
 
 #include "ipc/schema/helper.capnp.h"
 #include "privd/bind/binding_service.h"

@@ -91,7 +91,7 @@ protected:
     RegularFile file = kj::mv(opened).value();
     // After the file was opened: a kubelet that starts in between makes the file one of an earlier
     // kubelet's, which it is.
-    const auto kubelet = gate_.look().registration;
+    const auto kubelet = gate_.readFiles().registration;
     return deliver(channel_, timer_,
                    {context.getParams().getTicket(), DescriptorKind::kFile, kj::mv(file.fd)})
         .then([answer, status = file.status, kubelet](bool taken) mutable {
@@ -141,7 +141,7 @@ private:
   kj::Promise<void> tell(schema::KubeletObserver::Client observer,
                          std::optional<KubeletFiles> told) {
     const auto seen = gate_.changes();
-    const KubeletFiles now = gate_.look();
+    const KubeletFiles now = gate_.readFiles();
     kj::Promise<void> taken = kj::READY_NOW;
     if (told != now) {
       if (told && now.registration && told->registration != now.registration) {

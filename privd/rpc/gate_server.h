@@ -13,7 +13,7 @@ namespace vfiogate {
 
 void encode(const FileIdentity& identity, schema::FileIdentity::Builder to);
 
-/// Unlinks the DRA driver's registration socket, for want of a plugind that serves it: dead, it
+/// Unlinks the DRA driver's registration socket when no plugind serves it: a dead one
 /// would cost the kubelet 10 s a try.
 void withdrawDra(const KubeletGate& gate);
 

@@ -31,7 +31,7 @@ public:
       : place_(place), id_(group.id), members_(group.members) {}
 
 protected:
-  kj::Promise<void> look(LookContext context) override {
+  kj::Promise<void> reread(RereadContext context) override {
     auto answer = context.getResults().initAnswer();
     const Snapshot seen = scanGroup(place_.sysfs, place_.dev, id_);
     tellNews(seen);
@@ -67,7 +67,7 @@ protected:
   }
 
 private:
-  /// What a look finds and the snapshot has not, because the event was lost, is looked at for all.
+  /// What a reread finds and the snapshot has not, because the event was lost, is reread for all.
   void tellNews(const Snapshot& seen) {
     const auto known = place_.source.current().snapshot;
     Places news;

@@ -125,7 +125,7 @@ protected:
   kj::Promise<void> discovery(DiscoveryContext context) override {
     auto told = context.getResults().initCounts();
     const SnapshotSource::Counts& counts = peer_->node.source.counts();
-    told.setLooks(counts.looks);
+    told.setRereads(counts.rereads);
     told.setSweeps(counts.sweeps);
     told.setFailedSweeps(counts.failedSweeps);
     told.setSweepTime(static_cast<std::uint64_t>(counts.sweepTime / kj::NANOSECONDS));

@@ -1,5 +1,5 @@
 #pragma once
-// The line's words for what became of specs that plugind asked for.
+// RPC answers to specs that plugind asked for.
 
 #include "ipc/schema/helper.capnp.h"
 #include "privd/cdi/cdi_store.h"

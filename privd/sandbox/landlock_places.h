@@ -16,7 +16,7 @@ namespace vfiogate {
 
 struct ServeOptions;
 
-/// For whom a place is allowed at all.
+/// Which peers a place is allowed for.
 enum class PlaceFor { kEveryone, kCdi, kDra };
 
 /// What stands for a place that is not there when privd starts.
@@ -67,7 +67,7 @@ inline constexpr std::array kPrivdPlaces{
              IfMissing::kAbove},
     PlaceRow{"<state-dir>/plugind.lock", kReadFile | kWriteFile | kTruncate, "plugind's lease"},
     PlaceRow{"<state-dir>/bindings", kReplaceFiles, "former drivers"},
-    PlaceRow{"<state-dir>/holds", kReplaceFiles, "operators' holds"},
+    PlaceRow{"<state-dir>/holds", kReplaceFiles, "operators' exclusions"},
     PlaceRow{"<state-dir>/declared", kReplaceFiles, "operators' declarations"},
     PlaceRow{"<state-dir>/devices", kReplaceFiles, "what is allocated, and to whom"},
     PlaceRow{"<audit-log>/..", kReadFile | kReplaceFiles | kTruncate,

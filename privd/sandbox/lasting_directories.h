@@ -19,7 +19,7 @@ struct ServeOptions;
 
 /// Whose path leads to another directory some day cannot be used by this process any more: rules of
 /// Landlock are for inodes, and a container's mount stays with the directory that was removed.
-/// Nobody tells: one looks.
+/// The kernel does not tell: it is polled.
 class LastingDirectories {
 public:
   enum class IfReplaced {
@@ -55,7 +55,7 @@ private:
 enum class Confined { kNo, kYes };
 LastingDirectories lastingDirectories(const ServeOptions& options, Confined confined);
 
-/// Resolves as soon as one is lost, with what was; looks every 2 s.
+/// Resolves as soon as one is lost, with what was; polls every 2 s.
 kj::Promise<LastingDirectories::Lost> whenLost(const LastingDirectories& directories,
                                                kj::Timer& timer);
 

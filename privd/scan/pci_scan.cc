@@ -11,10 +11,10 @@
 namespace vfiogate {
 namespace {
 
-/// One look: each device and each group is read at most once.
-class Look {
+/// One reading: each device and each group is read at most once.
+class Reread {
 public:
-  Look(const SysfsRoot& sysfs, const DevRoot& dev, Snapshot& seen)
+  Reread(const SysfsRoot& sysfs, const DevRoot& dev, Snapshot& seen)
       : sysfs_(sysfs), dev_(dev), seen_(seen) {}
 
   bool at(const Places& where) {
@@ -144,21 +144,21 @@ Places placesOf(const Snapshot& seen) {
   return places;
 }
 
-bool lookAt(const SysfsRoot& sysfs, const DevRoot& dev, const Places& where, Snapshot& seen) {
-  return Look(sysfs, dev, seen).at(where);
+bool reread(const SysfsRoot& sysfs, const DevRoot& dev, const Places& where, Snapshot& seen) {
+  return Reread(sysfs, dev, seen).at(where);
 }
 
 Result<Snapshot, ReadError> scan(const SysfsRoot& sysfs, const DevRoot& dev) {
   const auto places = placesOf(sysfs);
   if (!places) return Failure{places.error()};
   Snapshot snapshot;
-  lookAt(sysfs, dev, *places, snapshot);
+  reread(sysfs, dev, *places, snapshot);
   return snapshot;
 }
 
 Snapshot scanGroup(const SysfsRoot& sysfs, const DevRoot& dev, IommuGroupId id) {
   Snapshot snapshot;
-  lookAt(sysfs, dev, {.devices = {}, .groups = {id}}, snapshot);
+  reread(sysfs, dev, {.devices = {}, .groups = {id}}, snapshot);
   return snapshot;
 }
 

@@ -8,7 +8,7 @@
 
 namespace vfiogate {
 
-/// Where to look. A device's groups, before and after, are looked at with it, and what a group got
+/// Where to read. A device's groups, before and after, are looked at with it, and what a group got
 /// or lost is looked at with the group.
 struct Places {
   std::set<Bdf> devices;
@@ -32,7 +32,7 @@ Places placesOf(const Snapshot& seen);
 /// cannot be told is kUnknown. Reads neither `uevent` nor `driver_override`: on kernel 6.1 both
 /// hang while somebody unbinds a device that is in use. Returns true if `seen` is another than
 /// before.
-bool lookAt(const SysfsRoot& sysfs, const DevRoot& dev, const Places& where, Snapshot& seen);
+bool reread(const SysfsRoot& sysfs, const DevRoot& dev, const Places& where, Snapshot& seen);
 
 /// All PCI functions and IOMMU groups. Error: as placesOf().
 Result<Snapshot, ReadError> scan(const SysfsRoot& sysfs, const DevRoot& dev);

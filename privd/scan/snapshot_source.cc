@@ -24,8 +24,8 @@ Places everythingIn(const SysfsRoot& sysfs) {
 
 ScanDeps scanDeps(const SysfsRoot& sysfs, const DevRoot& dev) {
   return {.everything = [&sysfs]() { return everythingIn(sysfs); },
-          .look = [&sysfs, &dev](const Places& where,
-                                 Snapshot& seen) { return lookAt(sysfs, dev, where, seen); },
+          .reread = [&sysfs, &dev](const Places& where,
+                                   Snapshot& seen) { return reread(sysfs, dev, where, seen); },
           .writing = [&sysfs]() { return sysfsWriting(sysfs); },
           .binding = [](const Snapshot&, const IommuGroup&) { return GroupBinding{}; }};
 }
@@ -39,7 +39,7 @@ SnapshotSource::SnapshotSource(kj::Timer& timer, std::uint64_t epoch, kj::Durati
       tasks_(*this) {
   KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() {
                  const Places everything = deps_.everything();
-                 deps_.look(everything, seen_);
+                 deps_.reread(everything, seen_);
                  seen_.sysfsWriting = deps_.writing();
                  readBindings(everything);
                  publish();
@@ -60,15 +60,15 @@ void SnapshotSource::hint(const Places& where) {
     sweepPace_.anywhere(timer_.now());
   } else {
     hinted_.add(where);
-    lookPace_.hinted(timer_.now());
+    rereadPace_.hinted(timer_.now());
     sweepPace_.hinted(timer_.now());
   }
-  if (due() < before) sooner_.ring();
+  if (due() < before) sooner_.notify();
 }
 
 kj::TimePoint SnapshotSource::due() const {
   kj::TimePoint due = sweep_ == nullptr ? sweepPace_.due() : timer_.now();
-  KJ_IF_MAYBE (look, lookPace_.due()) due = kj::min(due, *look);
+  KJ_IF_MAYBE (when, rereadPace_.due()) due = kj::min(due, *when);
   return due;
 }
 
@@ -83,11 +83,11 @@ kj::Promise<void> SnapshotSource::run() {
 
 void SnapshotSource::act() {
   const kj::TimePoint now = timer_.now();
-  KJ_IF_MAYBE (when, lookPace_.due()) {
+  KJ_IF_MAYBE (when, rereadPace_.due()) {
     if (*when <= now) {
-      lookPace_.looked(now);
-      ++counts_.looks;
-      look(std::exchange(hinted_, Places{}));
+      rereadPace_.wasRead(now);
+      ++counts_.rereads;
+      reread(std::exchange(hinted_, Places{}));
       return;
     }
   }
@@ -124,7 +124,7 @@ void SnapshotSource::goOn(Sweep& sweep) {
     }
     part.groups = std::exchange(sweep.groups, {});
   }
-  look(part);
+  reread(part);
   sweep.spent += kj::systemPreciseMonotonicClock().now() - began;
   if (sweep.next < sweep.devices.size() || !sweep.groups.empty()) return;
   ++counts_.sweeps;
@@ -133,18 +133,18 @@ void SnapshotSource::goOn(Sweep& sweep) {
   sweep_ = nullptr;
 }
 
-void SnapshotSource::lookNow(const Places& where) {
-  KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() { look(where); })) {
+void SnapshotSource::rereadNow(const Places& where) {
+  KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() { reread(where); })) {
     taskFailed(kj::mv(*exception));
   }
 }
 
-void SnapshotSource::look(const Places& where) {
-  const bool seen = deps_.look(where, seen_);
+void SnapshotSource::reread(const Places& where) {
+  const bool seen = deps_.reread(where, seen_);
   const bool asked = readBindings(where);
   if (!seen && !asked) return;
   publish();
-  broadcast_.ring();
+  broadcast_.notify();
 }
 
 bool SnapshotSource::readBindings(const Places& where) {

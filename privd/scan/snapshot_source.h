@@ -2,8 +2,8 @@
 // The hardware as it is now, for everybody who wants to know.
 
 #include "privd/base/broadcast.h"
-#include "privd/scan/look_pace.h"
 #include "privd/scan/pci_scan.h"
+#include "privd/scan/reread_pace.h"
 
 #include <kj/async.h>
 #include <kj/function.h>
@@ -17,9 +17,9 @@ namespace vfiogate {
 
 /// How the hardware is looked at.
 struct ScanDeps {
-  kj::Function<Places()> everything;                  ///< throws: cannot be listed
-  kj::Function<bool(const Places&, Snapshot&)> look;  ///< as lookAt()
-  kj::Function<SysfsWriting()> writing;               ///< asked once
+  kj::Function<Places()> everything;                    ///< throws: cannot be listed
+  kj::Function<bool(const Places&, Snapshot&)> reread;  ///< as reread()
+  kj::Function<SysfsWriting()> writing;                 ///< asked once
   /// What privd itself knows of a group, asked whenever the group was looked at.
   kj::Function<GroupBinding(const Snapshot&, const IommuGroup&)> binding;
 };
@@ -27,9 +27,9 @@ struct ScanDeps {
 /// Borrows both.
 ScanDeps scanDeps(const SysfsRoot& sysfs, const DevRoot& dev);
 
-/// Looks where a hint points, sweeps over everything afterwards and on a timer, and counts
-/// generations. A look that finds what was there makes no generation. A sweep goes in small parts,
-/// between which everything else goes on.
+/// Rereads where a hint points, sweeps over everything afterwards and on a timer, and counts
+/// generations. A reread that finds what was there makes no generation. A sweep goes in small
+/// parts, between which everything else goes on.
 class SnapshotSource final : private kj::TaskSet::ErrorHandler {
 public:
   struct Current {
@@ -39,7 +39,7 @@ public:
   };
 
   struct Counts {
-    std::uint64_t looks = 0;
+    std::uint64_t rereads = 0;
     std::uint64_t sweeps = 0;                      ///< that came to their end
     std::uint64_t failedSweeps = 0;                ///< sysfs could not be listed
     kj::Duration sweepTime = 0 * kj::NANOSECONDS;  ///< spent on all sweeps
@@ -58,8 +58,8 @@ public:
   /// Something may have changed there; no place at all: anywhere.
   void hint(const Places& where);
 
-  /// Looks there before it returns.
-  void lookNow(const Places& where);
+  /// Rereads there before it returns.
+  void rereadNow(const Places& where);
 
 private:
   struct Sweep {
@@ -73,9 +73,9 @@ private:
   kj::TimePoint due() const;
   void act();
   void beginSweep();
-  /// Looks at the next part of a sweep, and ends it after the last.
+  /// Rereads the next part of a sweep, and ends it after the last.
   void goOn(Sweep& sweep);
-  void look(const Places& where);
+  void reread(const Places& where);
   /// True if the binding of one of these groups differs from before.
   bool readBindings(const Places& where);
   void publish();
@@ -84,7 +84,7 @@ private:
   kj::Timer& timer_;
   std::uint64_t epoch_;
   ScanDeps deps_;
-  LookPace lookPace_;
+  RereadPace rereadPace_;
   SweepPace sweepPace_;
   Places hinted_;
   kj::Maybe<Sweep> sweep_;

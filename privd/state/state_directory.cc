@@ -17,24 +17,24 @@ namespace vfiogate {
 namespace {
 
 constexpr std::size_t kMostFiles = 4096;
-constexpr const char* kBrokenHold = "its file makes no sense: release it, and hold it again";
+constexpr const char* kBrokenFile = "its file makes no sense: release it, and exclude it again";
 
 using Written = Result<Done, StateFailure>;
 
-/// What stands for a file that makes no sense. A hold fails closed: somebody wanted it.
+/// What stands for a file that makes no sense. An exclusion fails closed: somebody wanted it.
 template <typename Entry>
 std::optional<Entry> standIn(const Bdf& /*address*/) {
   return std::nullopt;
 }
 template <>
-std::optional<OperatorHold> standIn(const Bdf& address) {
-  return OperatorHold{address, kBrokenHold, 0};
+std::optional<Exclusion> standIn(const Bdf& address) {
+  return Exclusion{address, kBrokenFile, 0};
 }
 
 const Bdf& addressOf(const BoundDevice& entry) {
   return entry.device.address;
 }
-const Bdf& addressOf(const OperatorHold& entry) {
+const Bdf& addressOf(const Exclusion& entry) {
   return entry.address;
 }
 const Bdf& addressOf(const DeviceIdentity& entry) {
@@ -152,7 +152,7 @@ Result<StateDirectory, StateFailure> StateDirectory::open(const std::string& pat
   const kj::AutoCloseFd parent = kj::mv(opened).value();
   StateDirectory state;
   for (const Written& shelf : {openShelf(parent, state.bound_, state.problems_),
-                               openShelf(parent, state.holds_, state.problems_),
+                               openShelf(parent, state.exclusions_, state.problems_),
                                openShelf(parent, state.declared_, state.problems_)}) {
     if (!shelf) return Failure{shelf.error()};
   }
@@ -164,16 +164,15 @@ const BoundDevice* StateDirectory::boundAt(const Bdf& address) const {
   return found == bound_.entries.end() ? nullptr : &*found;
 }
 
-const OperatorHold* StateDirectory::holdOf(const Bdf& address) const {
-  const auto found = find(holds_.entries, address);
-  return found == holds_.entries.end() ? nullptr : &*found;
+bool StateDirectory::isExcluded(const Bdf& address) const {
+  return find(exclusions_.entries, address) != exclusions_.entries.end();
 }
 
 Written StateDirectory::put(const BoundDevice& device) {
   return putEntry(bound_, device);
 }
-Written StateDirectory::put(const OperatorHold& hold) {
-  return putEntry(holds_, hold);
+Written StateDirectory::put(const Exclusion& exclusion) {
+  return putEntry(exclusions_, exclusion);
 }
 Written StateDirectory::put(const DeviceIdentity& declared) {
   return putEntry(declared_, declared);
@@ -181,8 +180,8 @@ Written StateDirectory::put(const DeviceIdentity& declared) {
 Written StateDirectory::dropBound(const Bdf& address) {
   return dropEntry(bound_, address);
 }
-Written StateDirectory::dropHold(const Bdf& address) {
-  return dropEntry(holds_, address);
+Written StateDirectory::dropExclusion(const Bdf& address) {
+  return dropEntry(exclusions_, address);
 }
 Written StateDirectory::dropDeclared(const Bdf& address) {
   return dropEntry(declared_, address);

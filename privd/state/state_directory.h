@@ -36,11 +36,11 @@ struct BoundDevice {
 };
 
 /// A device that an operator took out of offer.
-struct OperatorHold {
+struct Exclusion {
   Bdf address;
   std::string reason;      ///< one line, at most 200 bytes
   std::int64_t since = 0;  ///< s since 1970
-  friend bool operator==(const OperatorHold&, const OperatorHold&) = default;
+  friend bool operator==(const Exclusion&, const Exclusion&) = default;
 };
 
 struct StateFailure {
@@ -61,37 +61,37 @@ struct StateShelf {
 /// Everything is read when it is opened and kept in memory; a change is durable when the call
 /// returns, and is not in memory where it failed (on disk it may be: then it shows at the next
 /// start). A file that makes no sense is left alone, and named in problems(); it never hides the
-/// others. A hold that makes no sense still holds. At most 4096 files of a kind, each below 4 KiB.
-/// Opens nothing by a path once it is made.
+/// others. An exclusion that makes no sense still counts. At most 4096 files of a kind, each below
+/// 4 KiB. Opens nothing by a path once it is made.
 class StateDirectory {
 public:
   /// Makes the directories that are missing below `path`, which exists.
   static Result<StateDirectory, StateFailure> open(const std::string& path);
 
   const std::vector<BoundDevice>& bound() const { return bound_.entries; }
-  const std::vector<OperatorHold>& holds() const { return holds_.entries; }
+  const std::vector<Exclusion>& exclusions() const { return exclusions_.entries; }
   const std::vector<DeviceIdentity>& declared() const { return declared_.entries; }  ///< --keep
   /// Files as they were met when it was opened, each with what is wrong.
   const std::vector<std::string>& problems() const { return problems_; }
 
   const BoundDevice* boundAt(const Bdf& address) const;
-  const OperatorHold* holdOf(const Bdf& address) const;
+  bool isExcluded(const Bdf& address) const;
 
   /// Each replaces what there was for the address. EINVAL: a text of it is no line, or too long.
   Result<Done, StateFailure> put(const BoundDevice& device);
-  Result<Done, StateFailure> put(const OperatorHold& hold);
+  Result<Done, StateFailure> put(const Exclusion& exclusion);
   Result<Done, StateFailure> put(const DeviceIdentity& declared);
 
   /// Repeatable.
   Result<Done, StateFailure> dropBound(const Bdf& address);
-  Result<Done, StateFailure> dropHold(const Bdf& address);
+  Result<Done, StateFailure> dropExclusion(const Bdf& address);
   Result<Done, StateFailure> dropDeclared(const Bdf& address);
 
 private:
   StateDirectory() = default;
 
   StateShelf<BoundDevice> bound_{.name = "bindings", .directory = {}, .entries = {}};
-  StateShelf<OperatorHold> holds_{.name = "holds", .directory = {}, .entries = {}};
+  StateShelf<Exclusion> exclusions_{.name = "holds", .directory = {}, .entries = {}};
   StateShelf<DeviceIdentity> declared_{.name = "declared", .directory = {}, .entries = {}};
   std::vector<std::string> problems_;
 };

@@ -72,8 +72,8 @@ std::string textOf(const BoundDevice& device) {
                   {"purpose", std::string(nameOf(device.purpose))}});
 }
 
-std::string textOf(const OperatorHold& hold) {
-  return linesOf({{"since", std::to_string(hold.since)}, {"reason", hold.reason}});
+std::string textOf(const Exclusion& exclusion) {
+  return linesOf({{"since", std::to_string(exclusion.since)}, {"reason", exclusion.reason}});
 }
 
 std::string textOf(const DeviceIdentity& declared) {
@@ -95,14 +95,14 @@ std::optional<BoundDevice> stateFrom(const Bdf& address, std::string_view text) 
 }
 
 template <>
-std::optional<OperatorHold> stateFrom(const Bdf& address, std::string_view text) {
+std::optional<Exclusion> stateFrom(const Bdf& address, std::string_view text) {
   const auto values = valuesOf(text, {"since", "reason"});
   if (!values || values->at(1).size() > kLongestReason) return std::nullopt;
-  OperatorHold hold{address, values->at(1), 0};
+  Exclusion exclusion{address, values->at(1), 0};
   const std::string& since = values->at(0);
-  const auto read = std::from_chars(since.data(), since.data() + since.size(), hold.since);
+  const auto read = std::from_chars(since.data(), since.data() + since.size(), exclusion.since);
   if (read.ec != std::errc() || read.ptr != since.data() + since.size()) return std::nullopt;
-  return hold;
+  return exclusion;
 }
 
 template <>

@@ -13,7 +13,7 @@ namespace vfiogate {
 constexpr std::size_t kLargestState = 4096;
 
 std::string textOf(const BoundDevice& device);
-std::string textOf(const OperatorHold& hold);
+std::string textOf(const Exclusion& exclusion);
 std::string textOf(const DeviceIdentity& declared);
 
 /// Reads what textOf() writes, and nothing else: no key more or less, no control character, at most
@@ -23,7 +23,7 @@ std::optional<Entry> stateFrom(const Bdf& address, std::string_view text);
 template <>
 std::optional<BoundDevice> stateFrom(const Bdf& address, std::string_view text);
 template <>
-std::optional<OperatorHold> stateFrom(const Bdf& address, std::string_view text);
+std::optional<Exclusion> stateFrom(const Bdf& address, std::string_view text);
 template <>
 std::optional<DeviceIdentity> stateFrom(const Bdf& address, std::string_view text);
 

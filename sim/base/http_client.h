@@ -18,7 +18,7 @@ struct HttpAnswer {
 /// One connection to 127.0.0.1; closed when destroyed.
 class HttpConnection {
 public:
-  /// Connects; waits at most some seconds. Throws std::system_error if nobody listens.
+  /// Connects within a few seconds. Throws std::system_error if nothing listens.
   explicit HttpConnection(std::uint16_t port);
   ~HttpConnection();
   HttpConnection(HttpConnection&& other) noexcept;

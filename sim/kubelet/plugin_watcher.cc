@@ -17,12 +17,12 @@ PluginWatcher::PluginWatcher(const std::string& directory, WatchLimits limits,
                              PluginConsumer& consumer)
     : limits_(limits), consumer_(consumer), tree_(directory), stop_(eventfd(0, EFD_CLOEXEC)) {
   if (stop_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
-  looking_ = std::thread([this]() { run(); });
+  polling_ = std::thread([this]() { run(); });
 }
 
 PluginWatcher::~PluginWatcher() {
   eventfd_write(stop_, 1);
-  looking_.join();
+  polling_.join();
   {
     const std::lock_guard lock(mutex_);
     for (auto& [name, path] : paths_) {

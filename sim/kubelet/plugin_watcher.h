@@ -60,7 +60,7 @@ private:
   int stop_;         ///< an eventfd
   std::mutex mutex_;
   std::map<std::string, Path> paths_;  ///< an entry stays for ever
-  std::thread looking_;
+  std::thread polling_;
 };
 
 }  // namespace vfiogate::sim

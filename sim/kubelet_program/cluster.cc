@@ -231,7 +231,7 @@ std::string Cluster::end(const std::string& name) {
   kubelet_.end(pod->spec.uid);
   pod->admitted = false;
   if (pod->phase != PodPhase::kFailed) pod->phase = PodPhase::kSucceeded;
-  return pod->fullName() + " has ended; what it held is freed when the kubelet next looks\n";
+  return pod->fullName() + " has ended; what it held is freed at the next sync of the kubelet\n";
 }
 
 std::string Cluster::remove(const std::string& name, bool byForce) {

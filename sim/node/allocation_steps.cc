@@ -80,7 +80,7 @@ Seen release(Node& node, const CardUser& user, bool broken, const SharedGroup& g
   }
   const std::string problem = user.close(node);
   if (!problem.empty()) return {false, problem};
-  // Twice the patience: it takes a List, two looks 5 s apart and two readings.
+  // Twice the patience: it takes a List, two reconciles 5 s apart and two readings.
   const bool seen = showsFree(node, group) || showsFree(node, group);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
   std::ostringstream text;

@@ -16,7 +16,7 @@ public:
   /// Makes a pipe in `directory`.
   HeldCard(const std::string& directory, const std::string& group, const std::string& address,
            const std::string& ids);
-  /// Closes it: whoever waits for the shell's output would wait for ever.
+  /// Closes it; else a reader of the shell's output would wait for ever.
   ~HeldCard();
   HeldCard(const HeldCard&) = delete;
   HeldCard& operator=(const HeldCard&) = delete;

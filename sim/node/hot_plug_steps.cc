@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kLate = "vfiogate.dev/1234_11e8";
 constexpr const char* kPod = "vm-late";
-/// A look, two readings, and what is waited after a start.
+/// A reconcile, two readings, and what is waited after a start.
 constexpr std::chrono::seconds kReleasedWithin{40};
 
 /// Of the host, by the machine's console; hot_plug.py does it.

@@ -35,11 +35,11 @@ Seen awaitNews(Node& node, bool broken, const std::function<Act()>& act, const W
 }
 
 bool becomes(const std::function<bool()>& holds, std::chrono::milliseconds patience) {
-  constexpr std::chrono::milliseconds kBetweenLooks{10};
+  constexpr std::chrono::milliseconds kPollInterval{10};
   const Clock::time_point deadline = Clock::now() + patience;
   while (!holds()) {
     if (Clock::now() > deadline) return false;
-    std::this_thread::sleep_for(kBetweenLooks);
+    std::this_thread::sleep_for(kPollInterval);
   }
   return true;
 }

@@ -27,7 +27,7 @@ public:
   static Result<std::unique_ptr<SimulatedNode>, std::string> start(const Topology& topology,
                                                                    NodeOptions options);
 
-  /// Serves until `stopFd` (borrowed) is readable or somebody unmounts.
+  /// Serves until `stopFd` (borrowed) is readable or the file system is unmounted.
   void run(int stopFd);
 
 private:

@@ -62,7 +62,7 @@ int UeventInjector::inject(const Uevent& event) {
 std::optional<std::string> hostNetworkNamespace() {
   struct stat own {};
   struct stat init {};
-  // Without a look at process 1 we are confined, and injecting would be refused if it mattered.
+  // Where process 1 may not be read we are confined, and injecting would be refused if it mattered.
   if (::stat("/proc/self/ns/net", &own) != 0 || ::stat("/proc/1/ns/net", &init) != 0) {
     return std::nullopt;
   }

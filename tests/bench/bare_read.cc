@@ -39,7 +39,7 @@ void readLink(int root, const std::string& path) {
   [[maybe_unused]] const ssize_t length = readlinkat(root, path.c_str(), text.data(), text.size());
 }
 
-void lookFor(int root, const std::string& path) {
+void probe(int root, const std::string& path) {
   struct stat status = {};
   [[maybe_unused]] const int found = fstatat(root, path.c_str(), &status, 0);
 }
@@ -67,16 +67,16 @@ void BareRead::device(const std::string& address, unsigned group) {
   const std::string place = "bus/pci/devices/" + address;
   for (const char* name : kFiles) readFile(sysfs_, place + "/" + name);
   for (const char* name : kLinks) readLink(sysfs_, place + "/" + name);
-  for (const char* name : kPresence) lookFor(sysfs_, place + "/" + name);
+  for (const char* name : kPresence) probe(sysfs_, place + "/" + name);
   readLink(sysfs_, place);
   const std::string vfio = list(sysfs_, place + "/vfio-dev");
-  lookFor(sysfs_, place + "/vfio-dev/" + vfio + "/dev");
+  probe(sysfs_, place + "/vfio-dev/" + vfio + "/dev");
   const std::string number = std::to_string(group);
   const std::string directory = "kernel/iommu_groups/" + number;
-  lookFor(sysfs_, directory);
+  probe(sysfs_, directory);
   for (const char* name : {"/type", "/name"}) readFile(sysfs_, directory + name);
   list(sysfs_, directory + "/devices");
-  lookFor(dev_, "vfio/" + number);
+  probe(dev_, "vfio/" + number);
 }
 
 }  // namespace vfiogate::bench

@@ -30,7 +30,7 @@ public:
   /// One Allocate of a device that is free and was not asked for since plugind started. Where all
   /// were, plugind is started anew first, outside the time taken: the kubelet has recorded none of
   /// these calls, so every device is free again. Waiting for their release instead, 30 s and a
-  /// look, would leave eight devices with 16 calls a minute.
+  /// reconcile, would leave eight devices with 16 calls a minute.
   Took allocate();
   /// One GetDevicePluginOptions of the same plugind on the same connection: it says nothing and
   /// asks nobody.
@@ -41,8 +41,8 @@ public:
 
 private:
   void connect();
-  /// The first Allocate of a plugind looks at the kubelet's memory before it is judged (ledger.md
-  /// 6): not measured.
+  /// The first Allocate of a plugind reconciles with the kubelet's memory before it is judged
+  /// (ledger.md 6): not measured.
   void adopt();
   void refill();
   v1beta1::AllocateResponse askFor(const std::string& device);

@@ -1,5 +1,5 @@
 // How long it takes from a change of the hardware to the frame that the kubelet gets, and what a
-// look at everything costs, on nodes of several sizes.
+// reading of everything costs, on nodes of several sizes.
 //
 // The nodes take turns, as in allocate_bench, so that whatever else the machine does meets all of
 // them alike; the pauses between two changes let privd take each for a single one.
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
   bench::addCount(app, "--events", wish.events, 1'000'000, "single changes of each node");
   bench::addCount(app, "--bursts", wish.bursts, 10'000,
                   "of up to 256 changes at once, on each node");
-  bench::addCount(app, "--sweeps", wish.sweeps, 10'000, "looks at everything, on each node");
+  bench::addCount(app, "--sweeps", wish.sweeps, 10'000, "readings of everything, on each node");
   CLI11_PARSE(app, argc, argv);
   return bench::runBench("discovery_bench", [&wish]() { bench::run(wish); });
 }

@@ -16,7 +16,7 @@ constexpr std::size_t kMostChanges = 9;
 constexpr std::chrono::seconds kChangeWindow{61};
 constexpr unsigned kInTurn = 32;
 constexpr unsigned kBurst = 256;
-/// Between two looks whether a sweep has ended; asking costs the node's processors.
+/// Between two questions whether a sweep has ended; asking costs the node's processors.
 constexpr std::chrono::milliseconds kAskPause{50};
 
 sim::UeventInjector openInNewNamespace() {
@@ -132,7 +132,7 @@ SweepCounts DiscoveryNode::sweepCounts() {
     test::ChildProcess asked({test::builtProgram("plugind"), "--listen", node_.plugindSocket(),
                               "status", "-o", "metrics", "--timeout", "30000"});
     const std::string metrics = asked.outputWhole();
-    const auto sweeps = valueOf(metrics, "vfiogate_hardware_looks_total{kind=\"sweep\"}");
+    const auto sweeps = valueOf(metrics, "vfiogate_hardware_rereads_total{kind=\"sweep\"}");
     const auto seconds = valueOf(metrics, "vfiogate_hardware_sweep_seconds_total");
     if (sweeps && seconds) return {static_cast<std::uint64_t>(*sweeps), *seconds};
   }

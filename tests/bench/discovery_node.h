@@ -45,7 +45,7 @@ public:
   /// Unbinds as many devices, one right after the other, or binds them all again.
   Change changeMany();
 
-  /// Has privd look at everything once.
+  /// Has privd read everything once.
   void sweep();
   SweepCounts sweepCounts();
   /// The same files, read bare.

@@ -1,4 +1,4 @@
-"""The node's API server, over HTTPS, as its administrator. A kubectl for each look would cost more than what is looked at."""
+"""The node's API server, over HTTPS, as its administrator. A kubectl for each question would cost more than the answer."""
 
 import http.client
 import json

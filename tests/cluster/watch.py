@@ -37,7 +37,7 @@ class Watch:
         return self.process.poll() is None
 
     def end(self) -> dict:
-        """How often it looked, and the longest time between two looks."""
+        """How often it looked, and the longest time between two readings."""
         self.process.terminate()
         self.process.wait(timeout=20)
         return self.said("end")[-1]

@@ -61,7 +61,7 @@ class Look:
             try:
                 self.known[name] = Container(self.place / name)
             except (OSError, ValueError):
-                pass  # being made or removed: the next look sees it
+                pass  # being made or removed: the next reading sees it
         found: dict[str, dict[str, str]] = {}
         for container in self.known.values():
             if container.nodes and container.lives():

@@ -22,9 +22,18 @@ EVERYWHERE = {
     r"door": "handshake, listener, connector",
     r"flap_?rest": "hold-down",
     r"(?<![a-z])(?:lend(?:s|ing|ings|able)?|lent)(?![a-z])": "allocate, allocation",
+    r"(?<![a-z])(?:a|an|the|one|two|no|each|every|next|first|second|last|later|same|fair|running) looks?(?! (?:up|for|like)\b)(?![\w-])":
+        "reread (of sysfs), reconcile (with the kubelet's memory), poll",
+    r"\b(?:reason|hint) to look\b": "reread, reconcile",
+    r"\b(?:over|of|on) the line\b(?! (?:of|that|in|with)\b)|\bthe line's (?:words|schema|bounds)\b": "RPC, channel, connection",
+    r"\boperator(?:s'|'s) holds?\b|\bh[eo]ld(?:s| it| them)* out of offer\b|\boperator-hold\b": "exclude, exclusion",
 }
-# Names of types: the words themselves are plain English.
+# Names in code: the words themselves are plain English.
 TYPES = {
+    r"(?-i:\blook(?!For[A-Z]|up)[A-Z]\w*|\b[a-z]\w*Look(?!up)\w*)|\b(?:struct|class) \w*Look(?!up)\w*": "reread..., reconcile..., find...",
+    r"\b(?:struct|class) \w*Eyes\b": "...Reader",
+    r"\b(?:struct|class) (?:(?:Operator|Kept|Group)Holds?|HeldGroups)\b|operatorHeld|tellHolds": "exclusion, allocation",
+
     r"\b(?:struct|class) (?:\w*Parts|Sides|Eyes|Bench)\b": "...Deps",
     r"\b(?:struct|class) Mention\b": "KubeletEntry",
     r"\b(?:struct|class) Calm\b": "FastPath",
@@ -41,6 +50,8 @@ def faults_in(path: str, text: str) -> list[str]:
 
 def check_the_checker() -> None:
     assert faults_in("a.h", "class ClaimDesk {") and faults_in("a.md", "at the door") and faults_in("a.cc", "struct LoopParts {")
+    assert faults_in("a.md", "after a look, of the line.") and faults_in("a.h", "void wantLook(Turn&);") and faults_in("a.h", "bool lookDue();")
+    assert not faults_in("a.md", "looks up what the line of a file says; the command line") and not faults_in("a.h", "int lookup();")
     assert not faults_in("a.md", "a desktop, its parts, both sides") and not faults_in("a.h", "std::tm parts{};")
 
 

@@ -1,5 +1,5 @@
 // Whatever JSON the API server has for a claim: it is refused in words, or what is read of it is
-// within the API's bounds and goes over the line to plugind; a report is written into it once.
+// within the API's bounds and goes over RPC to plugind; a report is written into it once.
 
 #include "ipc/api/api_codec.h"
 #include "ipc/types/claim_spec.h"

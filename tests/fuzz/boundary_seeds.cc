@@ -121,7 +121,7 @@ void writeSessions(const SeedPath& to) {
     callOn<schema::BindControl, schema::BindControl::KeepParams>(
         peer, control, control + 1, 1, [](auto out) {
           out.initAct().initAddress().setBus(1);
-          out.getAct().setHold("fan fails");
+          out.getAct().setExclude("fan fails");
         });
   });
   writeTalk(to / "change", [](RawPeer& peer) {
@@ -243,7 +243,7 @@ void writeAnswers(const SeedPath& corpus) {
                                               [](auto out) { fillClaimSpec(out.initSpec()); });
   writeSessions(corpus / "privd_session_fuzz");
   writeControl(corpus / "control_fuzz");
-  writeDraLine(corpus / "dra_line_fuzz");
+  writeDraLine(corpus / "dra_rpc_fuzz");
   writeKubelet(corpus);
 }
 

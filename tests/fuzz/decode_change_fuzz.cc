@@ -1,5 +1,5 @@
 // Whatever bytes come as an order to change drivers, or as the report on one: decoding refuses them
-// in words, or what it makes of them keeps to every bound and is the same once more over the line.
+// in words, or what it makes of them keeps to every bound and is the same once more over RPC.
 
 #include "ipc/codec/change_messages.h"
 #include "ipc/codec/limits.h"

@@ -1,5 +1,5 @@
 // Whatever bytes come as an update: decoding refuses them in words, or what it makes of them comes
-// over the line again unchanged.
+// over RPC again unchanged.
 
 #include "ipc/codec/decode_snapshot.h"
 #include "ipc/codec/encode_snapshot.h"

@@ -69,7 +69,7 @@ void writeAll(const path& corpus) {
   writeTalk(talks / "enter", [](RawPeer& peer) { peer.enter(); });
   writeTalk(talks / "calls", [](RawPeer& peer) {
     peer.enter();
-    peer.callLook(RawPeer::kFirstFree);
+    peer.callReread(RawPeer::kFirstFree);
     peer.callDial(RawPeer::kFirstFree + 1, 7);
     peer.finish(RawPeer::kFirstFree + 1, true);
     peer.callListen(RawPeer::kFirstFree + 2);

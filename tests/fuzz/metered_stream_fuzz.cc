@@ -1,17 +1,17 @@
 // Whatever bytes a peer sends to a server of the privilege line: the server outlives them, and is
 // rid of the connection once the peer has left.
 
-#include "tests/support/played/line_server.h"
 #include "tests/support/played/raw_peer.h"
+#include "tests/support/played/rpc_server.h"
 
 #include <kj/async-io.h>
 
 #include <cstdlib>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using vfiogate::LineServer;
+  using vfiogate::RpcServer;
   static kj::AsyncIoContext io = kj::setupAsyncIo();
-  static LineServer server(io);
+  static RpcServer server(io);
   const int endedBefore = server.ended();
   {
     vfiogate::RawPeer peer(server.connect(vfiogate::Metering::kOn));

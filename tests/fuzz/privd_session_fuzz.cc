@@ -32,13 +32,14 @@ public:
     require(!order.addresses.empty());
     return ChangeReport{.outcome = ChangeOutcome::kRefused, .error = "not here"};
   }
-  Result<Done, std::string> hold(const Bdf&, const std::string& reason, const AuditPeer&) override {
+  Result<Done, std::string> exclude(const Bdf&, const std::string& reason,
+                                    const AuditPeer&) override {
     require(!reason.empty() && reason.size() <= 200);
     return Failure{reason};
   }
   Result<Done, std::string> release(const Bdf&, const AuditPeer&) override { return Done{}; }
   Result<Done, std::string> forget(const Bdf&, const AuditPeer&) override { return Done{}; }
-  std::vector<OperatorHold> holds() override { return {}; }
+  std::vector<Exclusion> exclusions() override { return {}; }
   std::vector<DeviceIdentity> declared() override { return {}; }
 };
 

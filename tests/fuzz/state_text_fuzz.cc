@@ -25,7 +25,7 @@ void readAll(std::string_view text) {
     require(isOneLine(bound->driver) && isOneLine(bound->formerDriver));
     require(isOneLine(bound->formerOverride) && isOneLine(bound->bootId));
   }
-  if (const auto hold = readTwice<OperatorHold>(address, text)) {
+  if (const auto hold = readTwice<Exclusion>(address, text)) {
     require(isOneLine(hold->reason) && hold->reason.size() <= 200);
   }
   readTwice<DeviceIdentity>(address, text);

@@ -7,7 +7,7 @@ import unittest
 
 import mount_table
 import pod_sources
-import process_look
+import process_facts
 from patience import await_that
 from pod_manifest import pod_of
 from pod_sandbox import Sandbox
@@ -46,7 +46,7 @@ def mounted(pod: RunningPod) -> dict[tuple[str, str], bool]:
     return {
         (name, point.path): point.writable
         for name, container in pod.running.items()
-        for point in process_look.mount_points(container.pid)
+        for point in process_facts.mount_points(container.pid)
         if point.path != "/" and not (point.path + "/").startswith(tuple(f"{path}/" for path in OF_THE_RUNTIME))
     }
 

@@ -14,7 +14,7 @@ import unittest
 
 import pod_seccomp
 import pod_sources
-import process_look
+import process_facts
 from patience import await_that
 from pod_case import CARD, Case, holders, mounted, standing
 from pod_manifest import ManifestError, pod_of
@@ -65,7 +65,7 @@ class ComesUp(Case):
         node, pod = self.stack()
         await_that("one card is offered", lambda: node.allocatable().get(CARD) == 1)
         node.change_hardware("bind", "0000:02:00.0", "vfio-pci")
-        await_that("the second is, long before privd's next look without a hint", lambda: node.allocatable().get(CARD) == 2)
+        await_that("the second is, long before privd's next reread without a hint", lambda: node.allocatable().get(CARD) == 2)
 
     def test_a_quiet_node_gets_ready_and_a_second_pod_waits_until_the_first_is_gone(self):
         node, first = self.stack()
@@ -165,7 +165,7 @@ class Confined(Case):
         await_that("the card is offered", lambda: node.allocatable().get(CARD))
         await_that("netd and plugind answer", lambda: not pod.failing("liveness"))
         for name, container in pod.pod.containers.items():
-            found = process_look.threads(pod.running[name].pid)
+            found = process_facts.threads(pod.running[name].pid)
             for thread in found:
                 with self.subTest(name, thread=thread["Name"]):
                     self.assertEqual(thread["Uid"].split(), [str(container.uid)] * 4)
@@ -183,7 +183,7 @@ class Confined(Case):
                 node = self.node(sandbox)
                 pod = self.pod(node, sandbox, self.with_profiles(kind, node))
                 await_that("they answer", lambda: not pod.failing("liveness"))
-                filters = {name: process_look.seccomp_filters(container.pid) for name, container in pod.running.items()}
+                filters = {name: process_facts.seccomp_filters(container.pid) for name, container in pod.running.items()}
                 self.assertEqual(filters, dict.fromkeys(filters, 1 + others))
                 status = pod.running["plugind"].exec(["/usr/bin/plugind", "status"])
                 self.assertEqual(status.returncode, 0, status.stderr)
@@ -233,7 +233,7 @@ class Memory(Case):
 
     @staticmethod
     def peaks(pod: RunningPod) -> dict[str, int]:
-        return {name: process_look.peak_memory(container.pid) for name, container in pod.running.items()}
+        return {name: process_facts.peak_memory(container.pid) for name, container in pod.running.items()}
 
     def test_it_stays_within_the_limits(self):
         _, quiet = self.stack()

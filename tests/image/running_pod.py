@@ -91,7 +91,7 @@ class RunningPod:
             connection.close()
 
     def passes(self, name: str, probe: Probe) -> bool:
-        """One look of the kubelet's, with the manifest's patience."""
+        """One probe of the kubelet's, with the manifest's patience."""
         try:
             if probe.command:
                 return self.running[name].exec(probe.command, probe.timeout).returncode == 0

@@ -88,7 +88,7 @@ TEST_F(LiveDiscovery, OneReasonCodeInListLogAndMetrics) {
   EXPECT_THAT(metrics, HasSubstr("vfiogate_devices{reason=\"host-driver\"} 1\n"));
   EXPECT_THAT(metrics, HasSubstr("vfiogate_devices{reason=\"bridge\"} 1\n"));
   EXPECT_THAT(metrics, HasSubstr("vfiogate_devices{reason=\"offered\"} 2\n"));
-  EXPECT_THAT(metrics, HasSubstr("vfiogate_hardware_looks_total{kind=\"sweep\"}"));
+  EXPECT_THAT(metrics, HasSubstr("vfiogate_hardware_rereads_total{kind=\"sweep\"}"));
   EXPECT_THAT(metrics, HasSubstr("vfiogate_uevents_total{kind=\"foreign\"} 0\n"));
   EXPECT_TRUE(node_->tells("withheld\",\"reason\":\"host-driver", "0000:03:00.0")) << node_->said();
   const json list = json::parse(run({"privd", "list", "-o", "json", "--sysfs",

@@ -99,7 +99,7 @@ TEST_F(Netd, IsReadyWhenPlugindServesEveryResourceAndSaysElseWhatIsMissing) {
   EXPECT_EQ(probe().first, 1);
   node_->kubelet.start();
   ASSERT_TRUE(node_->kubelet.shows(kGpus, {"0000:01:00.0"})) << node_->said();
-  // An Allocate has plugind look at once; without one it does so 30 s after the first frame.
+  // An Allocate makes plugind reconcile at once; without one it does so 30 s after the first frame.
   ASSERT_TRUE(node_->kubelet.admit(podOf("pod-1", kGpus)).admitted) << node_->said();
   const HttpAnswer ready = getUntil("/readyz", 200);
   EXPECT_EQ(ready.body, "ready: resources registered and streaming: 1\n") << node_->said();

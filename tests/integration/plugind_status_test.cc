@@ -1,6 +1,6 @@
 // `plugind status` and `plugind explain` against a running, locked-down plugind.
 
-#include "tests/integration/plugind_shell.h"
+#include "tests/integration/plugind_process.h"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -20,7 +20,7 @@ struct Asked {
   std::string said;
 };
 
-class PlugindStatus : public PlugindShell {
+class PlugindStatus : public PlugindProcess {
 protected:
   /// As root, who becomes plugind's user to ask.
   Asked ask(std::vector<std::string> words) {
@@ -66,13 +66,13 @@ TEST_F(PlugindStatus, TellsWhoHoldsADeviceAndWhatWasRefused) {
 }
 
 // Opening a device is no event: privd's next rescan may be a minute away.
-TEST_F(PlugindStatus, LooksAtWhatIsAllocatedBeforeItAnswers) {
+TEST_F(PlugindStatus, RereadsWhatIsAllocatedBeforeItAnswers) {
   startAll();
   ASSERT_TRUE(allocate({kFirst}).status.ok());
-  const unsigned looks = privd_->looks();
+  const unsigned rereads = privd_->rereads();
   EXPECT_EQ(status().at("resources").at(0).at("devices").at(0).at("use"), "idle");
-  EXPECT_EQ(privd_->looks(), looks + 1);
-  privd_->stallLooks();
+  EXPECT_EQ(privd_->rereads(), rereads + 1);
+  privd_->stallRereads();
   EXPECT_EQ(status().at("resources").at(0).at("devices").at(0).at("use"), "idle");
 }
 

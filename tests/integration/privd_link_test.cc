@@ -96,13 +96,13 @@ protected:
 
 TEST_F(PrivdLinkTest, HoldsAndDropsGroups) {
   startPrivd();
-  EXPECT_EQ(await(link().hold(IommuGroupId(31), "ref=7f3a")), Told::kDone);
-  EXPECT_EQ(await(link().hold(IommuGroupId(31), "ref=7f3a")), Told::kDone);
+  EXPECT_EQ(await(link().allocate(IommuGroupId(31), "ref=7f3a")), Told::kDone);
+  EXPECT_EQ(await(link().allocate(IommuGroupId(31), "ref=7f3a")), Told::kDone);
   EXPECT_EQ(privd_->held(), std::set{IommuGroupId(31)});
-  EXPECT_EQ(await(link().hold(IommuGroupId(99), "ref=7f3a")), Told::kFailed);
+  EXPECT_EQ(await(link().allocate(IommuGroupId(99), "ref=7f3a")), Told::kFailed);
   EXPECT_EQ(await(link().adopted()), Told::kDone);
   EXPECT_EQ(privd_->adoptions(), 1U);
-  EXPECT_EQ(await(link().drop(IommuGroupId(31))), Told::kDone);
+  EXPECT_EQ(await(link().release(IommuGroupId(31))), Told::kDone);
   EXPECT_EQ(privd_->held().size(), 0U);
 }
 
@@ -170,11 +170,11 @@ TEST_F(PrivdLinkTest, HandsTheDriversSocketsOver) {
 
 TEST_F(PrivdLinkTest, DropsAGroupThatLeftWhileItWasHeld) {
   startPrivd();
-  ASSERT_EQ(await(link().hold(IommuGroupId(31), "ref=7f3a")), Told::kDone);
+  ASSERT_EQ(await(link().allocate(IommuGroupId(31), "ref=7f3a")), Told::kDone);
   events_.there = false;
   privd_->setHardware({});
   ASSERT_TRUE(until([this] { return events_.there; }));
-  EXPECT_EQ(await(link().drop(IommuGroupId(31))), Told::kDone);
+  EXPECT_EQ(await(link().release(IommuGroupId(31))), Told::kDone);
   EXPECT_EQ(privd_->held().size(), 0U);
 }
 
@@ -214,7 +214,7 @@ TEST_F(PrivdLinkTest, BindsThatTakeTheirTimeHoldNobodyUp) {
   std::vector<kj::Promise<BindOutcome>> binds;
   for (int i = 0; i < 30; ++i) binds.push_back(link().bind(IommuGroupId(i % 2 == 0 ? 31 : 32)));
   ASSERT_TRUE(until([this] { return privd_->binds() >= 4; }));
-  EXPECT_EQ(await(link().look(IommuGroupId(31))).answer, GroupLook::Answer::kSeen);
+  EXPECT_EQ(await(link().reread(IommuGroupId(31))).answer, GroupReading::Answer::kSeen);
   EXPECT_EQ(privd_->hangUps(), 0U);
   privd_->setBinding(FakePrivd::Binding::kSucceeds);
   for (auto& bind : binds) EXPECT_TRUE(await(kj::mv(bind)).done());
@@ -282,8 +282,8 @@ TEST_F(PrivdLinkTest, TellsWhatThereIsOfTheKubeletOnceAndWithEachPrivd) {
 }
 
 TEST_F(PrivdLinkTest, SaysSoWhilePrivdIsAway) {
-  EXPECT_EQ(await(link().hold(IommuGroupId(31), "ref=7f3a")), Told::kPrivdAway);
-  EXPECT_EQ(await(link().drop(IommuGroupId(31))), Told::kPrivdAway);
+  EXPECT_EQ(await(link().allocate(IommuGroupId(31), "ref=7f3a")), Told::kPrivdAway);
+  EXPECT_EQ(await(link().release(IommuGroupId(31))), Told::kPrivdAway);
   EXPECT_EQ(await(link().adopted()), Told::kPrivdAway);
   EXPECT_EQ(await(link().checkpoint()).error().why, "privd is away");
   EXPECT_EQ(await(link().dialPodResources()).error().why, "privd is away");

@@ -104,13 +104,13 @@ TEST_F(Split, I1_AGroupIsNeverAllocatedTwice) {
 }
 
 // A look for a call that came while an earlier one ran begins as that one ends.
-TEST_F(Split, AllocatesThatMeetARunningLookAreJudgedAfterOneOfTheirOwn) {
+TEST_F(Split, AllocatesThatMeetARunningReconcileAreJudgedAfterOneOfTheirOwn) {
   node_->hardware.add({.address = "0000:03:00.0", .group = 9});
   node_->hardware.add({.address = "0000:04:00.0", .group = 10});
   const std::set<std::string> gpus = {"0000:01:00.0", "0000:02:00.0", "0000:03:00.0",
                                       "0000:04:00.0"};
   startAll(gpus);
-  node_->kubelet.holdCheckpoints();  // the look runs for as long as these are kept back
+  node_->kubelet.holdCheckpoints();  // the reconcile runs for as long as these are kept back
   std::map<std::string, std::string> errors;
   std::vector<std::thread> pods;
   for (const std::string& gpu : gpus) {

@@ -70,11 +70,11 @@ void LedgerWorld::readUse() {
   }
 }
 
-GroupLook LedgerWorld::look(IommuGroupId group) const {
-  GroupLook look{GroupLook::Answer::kSeen, hardware_.look(group)};
-  IommuGroup& seen = look.seen.groups.at(group);
+GroupReading LedgerWorld::reread(IommuGroupId group) const {
+  GroupReading reading{GroupReading::Answer::kSeen, hardware_.reread(group)};
+  IommuGroup& seen = reading.seen.groups.at(group);
   seen.use = openInGroupOf(seen.members.front()) ? GroupUse::kOpen : GroupUse::kIdle;
-  return look;
+  return reading;
 }
 
 CheckpointVersion LedgerWorld::version() const {
@@ -119,13 +119,13 @@ void LedgerWorld::freeInactive() {
 
 void LedgerWorld::run(const Effects& effects) {
   checkWorkedOut();
-  if (effects.holds) onFile_ = *effects.holds;
-  for (const auto& [group, note] : effects.alsoHold) onFile_.insert_or_assign(group, note);
+  if (effects.allocated) onFile_ = *effects.allocated;
+  for (const auto& [group, note] : effects.alsoAllocated) onFile_.insert_or_assign(group, note);
   for (const auto& [name, frame] : effects.frames) kubeletLists_.insert_or_assign(name, frame);
   checkOrder(effects);
   for (const Answer& answer : effects.answers) answered(answer);
   for (const UseQuestion& question : effects.questions) questions_.push_back(question);
-  lookPending_ = lookPending_ || effects.beginLook;
+  reconcilePending_ = reconcilePending_ || effects.beginReconcile;
   for (const IommuGroupId group : effects.binds) changes_.push_back({group, true});
   for (const IommuGroupId group : effects.returns) {
     ++returns_;
@@ -168,9 +168,9 @@ void LedgerWorld::answered(const Answer& answer) {
   admission_->grantedAt = now_.instant;
 }
 
-void LedgerWorld::makeLook() {
-  if (!lookPending_) return;
-  lookPending_ = false;
+void LedgerWorld::makeReconcile() {
+  if (!reconcilePending_) return;
+  reconcilePending_ = false;
   freeInactive();
   run(ledger_.listRead(list(), now_.instant, now_));
   for (int i = 0; i < 2; ++i) {
@@ -178,7 +178,7 @@ void LedgerWorld::makeLook() {
     now_.instant += 1ms;
     run(ledger_.versionRead(version(), true, now_));
   }
-  run(ledger_.lookEnded(true, now_));
+  run(ledger_.reconcileEnded(true, now_));
 }
 
 void LedgerWorld::passTime(unsigned pick) {
@@ -227,7 +227,7 @@ std::string LedgerWorld::step(const Step& step) {
   if (fits(11)) closeDevice(step.pick);
   if (fits(12) && step.pick % 4 == 0) restartKubelet(step.pick / 4);
   if (fits(12) && step.pick % 4 != 0) ready_ = true;
-  if (fits(13)) makeLook();
+  if (fits(13)) makeReconcile();
   if (fits(14) && step.pick % 3 == 0) restartPlugind();
   if (fits(15) && (step.pick % 4 == 0 || !privd_)) movePrivd();
   if (fits(16)) prepare(step.pick);
@@ -241,7 +241,7 @@ std::string LedgerWorld::step(const Step& step) {
     for (int turn = 0; turn < 8 && step.pick % 2 == 0; ++turn) endChange(step.pick / 6);
     while (!questions_.empty()) answerQuestion(step.pick);
   }
-  if (step.pick % 4 == 1) makeLook();
+  if (step.pick % 4 == 1) makeReconcile();
   if (step.pick % 8 < 5) recordReply();
   check();
   return failure_;

@@ -57,7 +57,7 @@ public:
   LedgerWorld();
   /// What assertion the step broke; empty: none.
   std::string step(const Step& step);
-  /// "live": with fair looks, everything that nobody holds becomes free.
+  /// "live": with fair reconciles, everything that nobody holds becomes free.
   std::string settle();
   int grants() const { return grants_; }
   int returns() const { return returns_; }
@@ -75,7 +75,7 @@ private:
   void closeDevice(unsigned pick);
   void restartKubelet(unsigned pick);
   void restartPlugind();
-  void makeLook();
+  void makeReconcile();
   void movePrivd();
   void prepare(unsigned pick);
   void unprepare(unsigned pick);
@@ -97,7 +97,7 @@ private:
   PodList list() const;
   void see();
   void readUse();
-  GroupLook look(IommuGroupId group) const;
+  GroupReading reread(IommuGroupId group) const;
   bool openInGroupOf(const Bdf& device) const;
   const FrameDevice* shown(const std::string& resource, const std::string& id) const;
   const Pod* recordedPod(const std::string& uid) const;
@@ -123,7 +123,7 @@ private:
   KubeletIdentity kubelet_;
   bool ready_ = true;  ///< the kubelet's sources
   bool privd_ = true;
-  bool lookPending_ = false;
+  bool reconcilePending_ = false;
   std::vector<Pod> pods_;
   std::vector<Claim> claims_;
   std::vector<RecordedDevices> recorded_;

@@ -76,7 +76,7 @@ void LedgerWorld::answerQuestion(unsigned pick) {
   const UseQuestion question = *chosen;
   questions_.erase(chosen);
   if (!privd_) return;
-  run(ledger_.groupRead(question.group, look(question.group), question.call, now_));
+  run(ledger_.groupRead(question.group, reread(question.group), question.call, now_));
 }
 
 void LedgerWorld::recordReply() {
@@ -167,9 +167,9 @@ void LedgerWorld::restartKubelet(unsigned pick) {
   now_.instant += 10ms;
   kubelet_ = {kubelet_.inode + 1, now_.wall};
   ready_ = false;
-  lookPending_ = false;
+  reconcilePending_ = false;
   run(ledger_.kubeletSeen(kubelet_, now_));
-  run(ledger_.lookEnded(false, now_));
+  run(ledger_.reconcileEnded(false, now_));
 }
 
 void LedgerWorld::restartPlugind() {
@@ -181,7 +181,7 @@ void LedgerWorld::restartPlugind() {
   claimCalls_.clear();
   questions_.clear();
   cutChanges(lastCall_ % 2 == 0 ? 0 : 1);
-  lookPending_ = false;
+  reconcilePending_ = false;
   ledger_ = Ledger{LedgerSettings{}};
   std::vector<PrepareRequest> specs;
   for (const Claim& claim : claims_) {

@@ -95,7 +95,7 @@ std::string LedgerWorld::settle() {
   for (int i = 0; i < 60; ++i) {
     while (!changes_.empty()) endChange(1);
     while (!questions_.empty()) answerQuestion(0);
-    makeLook();
+    makeReconcile();
     if (i % 4 == 1) {
       for (unsigned c = 0; c < claims_.size(); ++c) unprepare(0);
     }

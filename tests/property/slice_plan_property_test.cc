@@ -168,7 +168,7 @@ void meddle(Draw& draw, ModelServer& server) {
   server.put(std::move(slice));
 }
 
-/// Carries the plan out and looks after each write.
+/// Carries the plan out and checks after each write.
 void writeAll(ModelServer& server, const DevicePool& pool) {
   const auto plan = planSlices(pool, kPlaceOfPool, server.slices, {});
   ASSERT_TRUE(plan) << plan.error();

@@ -1,4 +1,4 @@
-// What goes over the line comes out as it went in, whatever it is.
+// What goes over RPC comes out as it went in, whatever it is.
 
 #include "ipc/codec/decode_snapshot.h"
 #include "ipc/codec/encode_snapshot.h"

@@ -64,8 +64,8 @@ public:
   Snapshot& snapshot() { return snapshot_; }
   const Snapshot& snapshot() const { return snapshot_; }
 
-  /// What a look at one group shows: it and its members only.
-  Snapshot look(IommuGroupId id) const {
+  /// What a reread of one group shows: it and its members only.
+  Snapshot reread(IommuGroupId id) const {
     Snapshot seen;
     const IommuGroup& group = snapshot_.groups.at(id);
     seen.groups.emplace(id, group);

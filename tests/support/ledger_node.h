@@ -161,9 +161,9 @@ public:
     return false;
   }
 
-  GroupLook look(IommuGroupId group) const {
-    if (!hardware.snapshot().groups.contains(group)) return {GroupLook::Answer::kVanished, {}};
-    return {GroupLook::Answer::kSeen, hardware.look(group), probe, onFile};
+  GroupReading reread(IommuGroupId group) const {
+    if (!hardware.snapshot().groups.contains(group)) return {GroupReading::Answer::kVanished, {}};
+    return {GroupReading::Answer::kSeen, hardware.reread(group), probe, onFile};
   }
 
   void run(const Effects& effects) {
@@ -174,7 +174,7 @@ public:
     }
     if (answersQuestions) {
       for (const UseQuestion& question : effects.questions) {
-        run(ledger.groupRead(question.group, look(question.group), question.call, now));
+        run(ledger.groupRead(question.group, reread(question.group), question.call, now));
       }
     }
     for (const ClaimName& claim : effects.specsToWrite) {
@@ -184,18 +184,18 @@ public:
       unlinked.push_back(claim.uid);
       if (writesSpecs) run(ledger.specUnlinked(claim.uid, true, now));
     }
-    if (effects.beginLook && looks) doLook();
-    if (effects.askList && looks) run(ledger.listRead(list, now.instant, now));
+    if (effects.beginReconcile && reconciles) doReconcile();
+    if (effects.askList && reconciles) run(ledger.listRead(list, now.instant, now));
   }
 
-  void doLook() {
-    ++looked;
+  void doReconcile() {
+    ++reconciled;
     run(ledger.listRead(list, now.instant, now));
     for (int i = 0; i < 2; ++i) {
       move(std::chrono::milliseconds(1));
       if (readable) run(ledger.versionRead(version(), true, now));
     }
-    run(ledger.lookEnded(readable && streams, now));
+    run(ledger.reconcileEnded(readable && streams, now));
   }
 
   Hardware hardware;
@@ -210,16 +210,16 @@ public:
   std::vector<PrepareRequest> specs;
   std::optional<RecordedAllocations> recorded;  ///< what privd tells at the start
   std::map<Bdf, DeviceParameters> parameters;   ///< of the claims that are prepared
-  GroupLook::Probe probe = GroupLook::Probe::kNone;
+  GroupReading::Probe probe = GroupReading::Probe::kNone;
   bool onFile = true;  ///< privd can record allocations
   bool answersQuestions = true;
   bool writesSpecs = true;  ///< of claims
   std::string specsFail;    ///< why no static spec is written; empty: all are
-  bool looks = true;
+  bool reconciles = true;
   bool readable = true;       ///< the checkpoint
   bool noCheckpoint = false;  ///< where it is not readable: it was never written
   bool streams = true;        ///< some resource is served to the kubelet
-  int looked = 0;
+  int reconciled = 0;
   Effects last;
   std::vector<JournalEvent> journal;
   std::map<CallId, Answer> answers;

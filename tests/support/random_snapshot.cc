@@ -67,7 +67,7 @@ IommuGroup RandomSnapshots::group() {
                    .members = {},
                    .binding = {.bindable = flip(),
                                .busy = flip(),
-                               .operatorHeld = flip(),
+                               .excluded = flip(),
                                .boundForAllocation = flip(),
                                .stuck = flip()}};
   std::set<Bdf> members;

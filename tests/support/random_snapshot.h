@@ -13,7 +13,7 @@ public:
   explicit RandomSnapshots(std::uint64_t seed) : random_(seed) {}
 
   Snapshot draw();
-  /// A snapshot that has most of `before`, as a later look at the same node would.
+  /// A snapshot that has most of `before`, as a later reread of the same node would.
   Snapshot drawAfter(Snapshot before);
 
   std::uint64_t upTo(std::uint64_t max);

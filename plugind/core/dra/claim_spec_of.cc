@@ -13,7 +13,7 @@ namespace vfiogate {
 ClaimSpec claimSpecOf(const LedgerState& state, const Call& prepare, const AllocatedClaim& claim,
                       const DraSettings& dra) {
   const PrepareRequest& request = *prepare.prepare;
-  const HardwareFacts hardware = allLookedAt(state, prepare);
+  const HardwareFacts hardware = allReread(state, prepare);
   ClaimSpec spec{.driver = dra.driver,
                  .uid = request.claim.uid,
                  .claimNamespace = request.claim.claimNamespace,

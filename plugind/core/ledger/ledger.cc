@@ -7,8 +7,8 @@
 #include "plugind/core/ledger/frames/offering.h"
 #include "plugind/core/ledger/restored.h"
 #include "plugind/core/ledger/rows/fast_path.h"
-#include "plugind/core/ledger/rows/look_plan.h"
 #include "plugind/core/ledger/rows/present_hardware.h"
+#include "plugind/core/ledger/rows/reconcile_plan.h"
 #include "plugind/core/ledger/rows/rows.h"
 #include "plugind/core/ledger/state/allocation_note.h"
 #include "plugind/core/ledger/state/foreign_ids.h"
@@ -17,15 +17,15 @@
 namespace vfiogate {
 namespace {
 
-void tellHolds(Turn& turn) {
+void tellAllocated(Turn& turn) {
   LedgerState& state = turn.state;
   // Before step 1 of adoption nothing is known that could take the place of privd's record.
   if (!state.privdThere || !state.begun) return;
-  auto holds = notesOf(state);
-  if (holds == state.held && !state.tellHolds) return;
-  state.tellHolds = false;
-  state.held = holds;
-  turn.out.holds = std::move(holds);
+  auto allocated = notesOf(state);
+  if (allocated == state.told && !state.tellAllocated) return;
+  state.tellAllocated = false;
+  state.told = allocated;
+  turn.out.allocated = std::move(allocated);
 }
 
 /// What follows from every event, and from time alone.
@@ -38,13 +38,13 @@ void finish(Turn& turn) {
   markForeign(turn, false);  // row 31
   settleReleases(turn);      // rows 25 to 30
   askUse(turn);
-  beginDueLook(turn);
+  beginDueReconcile(turn);
   endRests(turn);
   makeFrames(turn);
   adoptWithoutFrames(turn);
   keepDraUnits(turn);
   endEmpty(turn);
-  tellHolds(turn);
+  tellAllocated(turn);
 }
 
 void nameSpecs(Turn& turn, const std::vector<PrepareRequest>& specs) {
@@ -119,26 +119,26 @@ Effects Ledger::privdWent(const Moment& now) {
   return handle(now, [](Turn& turn) { losePrivd(turn); });
 }
 
-Effects Ledger::groupRead(IommuGroupId group, const GroupLook& look, std::optional<CallId> call,
-                          const Moment& now) {
+Effects Ledger::groupRead(IommuGroupId group, const GroupReading& reading,
+                          std::optional<CallId> call, const Moment& now) {
   const FastPath fastPath(state_, now.instant);
   const auto worked = [&](Turn& turn) { return call && fastPath.staysAfterReading(turn, *call); };
   const auto read = [&](Turn& turn) {
-    foldReading(turn, look);
+    foldReading(turn, reading);
     if (!call) return;
     const auto found = state_.calls.find(*call);
     if (found == state_.calls.end()) return;
     if (found->second.stage == CallStage::kChecking) {
-      if (noteCheck(found->second, group, look)) judgeAnew(turn, *call);
+      if (noteCheck(found->second, group, reading)) judgeAnew(turn, *call);
       return;
     }
     if (found->second.stage != CallStage::kTaking) return;
     const auto take = found->second.groups.find(group);
     if (take == found->second.groups.end()) return;
-    take->second.look = look;
+    take->second.reading = reading;
     beginBind(turn, found->second, group);
     const bool all = std::ranges::all_of(
-        found->second.groups, [](const auto& entry) { return entry.second.look.has_value(); });
+        found->second.groups, [](const auto& entry) { return entry.second.reading.has_value(); });
     if (all) settleCall(turn, *call);
   };
   return handle(now, read, worked);
@@ -182,10 +182,10 @@ Effects Ledger::begin(const StartMemory& memory, const Moment& now) {
   });
 }
 
-Effects Ledger::versionRead(const CheckpointVersion& version, bool inLook, const Moment& now,
+Effects Ledger::versionRead(const CheckpointVersion& version, bool inReconcile, const Moment& now,
                             std::optional<Instant> asked) {
   return handle(now, [&](Turn& turn) {
-    if (state_.begun) readVersion(turn, version, inLook && state_.look.running, asked);
+    if (state_.begun) readVersion(turn, version, inReconcile && state_.reconcile.running, asked);
   });
 }
 
@@ -195,9 +195,9 @@ Effects Ledger::listRead(const PodList& list, Instant asked, const Moment& now) 
   });
 }
 
-Effects Ledger::lookEnded(bool proved, const Moment& now) {
+Effects Ledger::reconcileEnded(bool proved, const Moment& now) {
   return handle(now, [&](Turn& turn) {
-    if (state_.look.running) endLook(turn, proved);
+    if (state_.reconcile.running) endReconcile(turn, proved);
   });
 }
 

@@ -1,29 +1,31 @@
 #pragma once
 // The one authority on allocation: who holds which IOMMU group (ledger.md is the specification).
 //
-// How a shell drives it. Every event below is told on one thread, with the time of both clocks and
-// a random draw; what it returns is carried out whole, in the order of `Effects`' members, before
-// the next event. Between events the shell sleeps until nextDeadline() and then calls tick().
+// How the I/O layer drives it. Every event below is told on one thread, with the time of both
+// clocks and a random draw; what it returns is carried out whole, in the order of `Effects`'
+// members, before the next event. Between events the caller sleeps until nextDeadline() and then
+// calls tick().
 //
 //   start          hardwareSeen(), kubeletSeen(), then begin() with what could be read of the
 //                  kubelet's memory. False: nothing is known yet, do not register, try again.
 //                  True: register every resource of frames().
 //   calls          allocateAsked(), prepareAsked(), unprepareAsked(), preStartAsked() with an id of
-//                  the shell's choice, never used twice. Exactly one Answer with that id follows,
+//                  the caller's choice, never used twice. Exactly one Answer with that id follows,
 //                  now or later, unless callCancelled() comes first. The ledger keeps deadlines.
 //   questions      groupRead() with what privd said, `call` as in the question. Never: the
 //                  deadline ends the call, and others are asked again.
 //   binds          bindEnded(), and returns: returnEnded(). A fresh hardwareSeen() comes first.
 //   specs          specWritten(), specUnlinked().
-//   beginLook      List (listRead), one frame sent twice on a live stream, then each version that
-//                  is written from then on, until two were read (versionRead, inLook). Then
-//                  lookEnded(): `proved` only if all of it was there. Always called, once.
+//   beginReconcile      List (listRead), one frame sent twice on a live stream, then each version
+//   that
+//                  is written from then on, until two were read (versionRead, inReconcile). Then
+//                  reconcileEnded(): `proved` only if all of it was there. Always called, once.
 //   askList        listRead() alone.
-//   any time       versionRead() for each version that appears, not inLook; kubeletSeen() when
+//   any time       versionRead() for each version that appears, not inReconcile; kubeletSeen() when
 //                  `kubelet.sock` is new, and whenever privd comes back; hardwareSeen() for every
 //                  snapshot (privd's first one ends its absence), privdWent() when it is gone.
 //
-// Rows 35 and 53 are privd's, 51 and the registering of 50 are the shell's.
+// Rows 35 and 53 are privd's, 51 and the registering of 50 are the I/O layer's.
 
 #include <functional>
 
@@ -54,7 +56,7 @@ public:
                        const Moment& now);
   /// privd wrote specs, or tried to, that no other event brings.
   Effects specsSeen(StaticSpecs specs, const Moment& now);
-  Effects groupRead(IommuGroupId group, const GroupLook& look, std::optional<CallId> call,
+  Effects groupRead(IommuGroupId group, const GroupReading& reading, std::optional<CallId> call,
                     const Moment& now);
   /// Neither where privd went before it answered: its next snapshot says what came of it.
   Effects bindEnded(IommuGroupId group, const BindOutcome& outcome, const Moment& now);
@@ -63,11 +65,11 @@ public:
   Effects kubeletSeen(const KubeletIdentity& kubelet, const Moment& now);
   Effects begin(const StartMemory& memory, const Moment& now);
   /// `asked`: when the reading was begun, where that is known.
-  Effects versionRead(const CheckpointVersion& version, bool inLook, const Moment& now,
+  Effects versionRead(const CheckpointVersion& version, bool inReconcile, const Moment& now,
                       std::optional<Instant> asked = std::nullopt);
   /// `asked`: when the List was begun.
   Effects listRead(const PodList& list, Instant asked, const Moment& now);
-  Effects lookEnded(bool proved, const Moment& now);
+  Effects reconcileEnded(bool proved, const Moment& now);
 
   Effects allocateAsked(CallId id, const AllocateRequest& request, const Moment& now);
   Effects preStartAsked(CallId id, const PreStartRequest& request, const Moment& now);

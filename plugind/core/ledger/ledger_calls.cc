@@ -6,7 +6,7 @@
 #include "plugind/core/ledger/frames/offering.h"
 #include "plugind/core/ledger/ledger.h"
 #include "plugind/core/ledger/rows/fast_path.h"
-#include "plugind/core/ledger/rows/look_plan.h"
+#include "plugind/core/ledger/rows/reconcile_plan.h"
 #include "plugind/core/ledger/rows/rows.h"
 
 namespace vfiogate {
@@ -98,7 +98,7 @@ std::optional<Instant> Ledger::wholeDeadline() const {
   for (const auto& [id, call] : state_.calls) bring(call.deadline);
   if (state_.awaySince && !state_.allocationClosed)
     bring(*state_.awaySince + state_.settings.grace);
-  bring(lookDue(state_));
+  bring(reconcileDue(state_));
   bring(listDue(state_));
   bring(releaseDue(state_));
   bring(framesDue(state_));

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "plugind/core/ledger/rows/look_plan.h"
+#include "plugind/core/ledger/rows/reconcile_plan.h"
 #include "plugind/core/ledger/rows/rows.h"
 #include "plugind/core/ledger/state/allocation_note.h"
 #include "plugind/core/resource/group_members.h"
@@ -130,7 +130,7 @@ void restoreAllocations(Turn& turn, const RecordedAllocations& recorded, const P
     restore(turn, all, noted, members);
   }
   letLinger(turn.state, listed);
-  if (!all.empty()) wantLook(turn);
+  if (!all.empty()) wantReconcile(turn);
 }
 
 }  // namespace vfiogate

@@ -57,7 +57,8 @@ std::optional<std::string> claimsWait(const DriverStatus& dra) {
 PluginReadiness readinessOf(const PluginStatus& status) {
   if (!status.privdThere) return {false, "privd is away"};
   if (!status.begun) return {false, "not adopted: the kubelet's memory was not read yet"};
-  if (!status.adopted) return {false, "not adopted: the first look at all holders is not over"};
+  if (!status.adopted)
+    return {false, "not adopted: the first reconcile of all holders is not over"};
   std::size_t withDevices = 0;
   std::size_t toClaims = 0;
   std::size_t registered = 0;

@@ -31,7 +31,7 @@ protected:
   ~ClaimLedger() = default;
 };
 
-/// Who serves claims.
+/// The server of claims.
 class ClaimServer {
 public:
   /// privd's gate answers from now on.

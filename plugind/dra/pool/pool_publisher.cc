@@ -29,7 +29,7 @@ void PoolPublisher::changed() {
   if (std::exchange(due_, true)) return;
   tasks_.add(timer_.afterDelay(kGather).then([this]() {
     due_ = false;
-    look();
+    update();
   }));
 }
 
@@ -40,7 +40,7 @@ void PoolPublisher::apiCame() {
   changed();
 }
 
-void PoolPublisher::look() {
+void PoolPublisher::update() {
   // Before the holders are known nothing is said: what is held would look free.
   const LedgerState& state = ledger_.ledgerState();
   if (!state.begun || !api_.node()) return;

@@ -38,7 +38,7 @@ public:
   std::optional<ResourceApi> resourceApi() const { return server_.api; }
 
 private:
-  void look();
+  void update();
   void publish(const DevicePool& pool);
   void kept(const std::optional<KeptFields>& kept);
   kj::Promise<void> beatForever();

@@ -214,8 +214,8 @@ void judgeGroup(const Situation& situation, Objections& objections) {
         "state directory is not complete",
         "a privd serve to which plugind tells it, or --override held");
   }
-  if (situation.operatorHeld && situation.by != ChangeBy::kOperator) {
-    objections.blocked(Guard::kOperator, "an operator holds it out of offer", "privd release");
+  if (situation.excluded && situation.by != ChangeBy::kOperator) {
+    objections.blocked(Guard::kOperator, "an operator excluded it", "privd release");
   }
 }
 

@@ -41,7 +41,7 @@ struct Situation {
   ChangeBy by = ChangeBy::kOperator;
   const GuardFacts& facts;
   Allocated allocated = Allocated::kNo;
-  bool operatorHeld = false;  ///< an operator took a member out of offer
+  bool excluded = false;  ///< an operator excluded a member
 };
 
 /// All of them, overridden ones marked. `overrides` are the order's own.

@@ -90,20 +90,19 @@ CLI::App* addActCommand(CLI::App& app, int& exitCode, const BindingServiceMaker&
 }
 
 void addHoldsCommand(CLI::App& app, int& exitCode, const BindingServiceMaker& makeLocal) {
-  CLI::App* command =
-      app.add_subcommand("holds", "what is held out of offer, and what is declared");
+  CLI::App* command = app.add_subcommand("holds", "what is excluded, and what is declared");
   auto words = std::make_shared<KeepWords>();
   addControlOptions(*command, words->control);
   addOutputForm(*command, words->form, {"table", "json"});
   command->callback([command, words, makeLocal, &exitCode]() {
     exitCode = withBindingService(*command, *words, makeLocal, [&](BindingService& service) {
-      const auto holds = service.holds();
+      const auto exclusions = service.exclusions();
       const auto declared = service.declared();
       if (words->form == "json") {
         constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
-        std::cout << keptJson(holds, declared).dump(2, ' ', false, kReplace) << "\n";
+        std::cout << keptJson(exclusions, declared).dump(2, ' ', false, kReplace) << "\n";
       } else {
-        std::cout << keptText(holds, declared, wantsColours());
+        std::cout << keptText(exclusions, declared, wantsColours());
       }
       return 0;
     });
@@ -117,13 +116,13 @@ void addKeepCommands(CLI::App& app, int& exitCode, const BindingServiceMaker& ma
   addActCommand(app, exitCode, makeLocal, hold, "hold",
                 "exclude devices from allocation (survives reboots) until they are released",
                 [](BindingService& service, const Bdf& address, const KeepWords& words) {
-                  return service.hold(address, words.reason, thisPeer());
+                  return service.exclude(address, words.reason, thisPeer());
                 })
       ->add_option("--reason", hold->reason, "why, for whoever meets it: one line")
       ->required()
       ->check(checkReason);
   addActCommand(app, exitCode, makeLocal, std::make_shared<KeepWords>(), "release",
-                "put devices that are held back into offer",
+                "end the exclusion of devices",
                 [](BindingService& service, const Bdf& address, const KeepWords& /*words*/) {
                   return service.release(address, thisPeer());
                 });

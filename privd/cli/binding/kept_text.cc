@@ -22,14 +22,14 @@ std::string timeText(std::int64_t secondsSince1970) {
   return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
-std::string keptText(const std::vector<OperatorHold>& holds,
+std::string keptText(const std::vector<Exclusion>& exclusions,
                      const std::vector<DeviceIdentity>& declared, bool colours) {
   std::vector<std::vector<Cell>> rows;
-  for (const OperatorHold& hold : holds) {
-    rows.push_back({{hold.address.str()},
-                    {"held", Ink::kBusy},
-                    {timeText(hold.since)},
-                    {jsonText(hold.reason)}});
+  for (const Exclusion& exclusion : exclusions) {
+    rows.push_back({{exclusion.address.str()},
+                    {"excluded", Ink::kBusy},
+                    {timeText(exclusion.since)},
+                    {jsonText(exclusion.reason)}});
   }
   for (const DeviceIdentity& device : declared) {
     rows.push_back({{device.address.str()},
@@ -38,18 +38,18 @@ std::string keptText(const std::vector<OperatorHold>& holds,
                     {"bound at start while it is " + hexDigits(device.vendor, 4) + ":" +
                      hexDigits(device.device, 4)}});
   }
-  if (rows.empty()) return "Nothing is held out of offer, and nothing is declared.\n";
+  if (rows.empty()) return "Nothing is excluded, and nothing is declared.\n";
   return formatTable({{"DEVICE"}, {"MARK"}, {"SINCE"}, {"REASON"}}, rows, 0, colours);
 }
 
-nlohmann::ordered_json keptJson(const std::vector<OperatorHold>& holds,
+nlohmann::ordered_json keptJson(const std::vector<Exclusion>& exclusions,
                                 const std::vector<DeviceIdentity>& declared) {
   using Json = nlohmann::ordered_json;
-  Json held = Json::array();
-  for (const OperatorHold& hold : holds) {
-    held.push_back({{"address", hold.address.str()},
-                    {"since", timeText(hold.since)},
-                    {"reason", hold.reason}});
+  Json excluded = Json::array();
+  for (const Exclusion& exclusion : exclusions) {
+    excluded.push_back({{"address", exclusion.address.str()},
+                        {"since", timeText(exclusion.since)},
+                        {"reason", exclusion.reason}});
   }
   Json kept = Json::array();
   for (const DeviceIdentity& device : declared) {
@@ -57,7 +57,7 @@ nlohmann::ordered_json keptJson(const std::vector<OperatorHold>& holds,
                     {"vendor", hexDigits(device.vendor, 4)},
                     {"device", hexDigits(device.device, 4)}});
   }
-  return {{"version", kKeptVersion}, {"holds", held}, {"declared", kept}};
+  return {{"version", kKeptVersion}, {"exclusions", excluded}, {"declared", kept}};
 }
 
 }  // namespace vfiogate

@@ -13,10 +13,10 @@ namespace vfiogate {
 /// "2026-11-22T05:35:07Z"
 std::string timeText(std::int64_t secondsSince1970);
 
-std::string keptText(const std::vector<OperatorHold>& holds,
+std::string keptText(const std::vector<Exclusion>& exclusions,
                      const std::vector<DeviceIdentity>& declared, bool colours);
 /// The document of `privd holds -o json`.
-nlohmann::ordered_json keptJson(const std::vector<OperatorHold>& holds,
+nlohmann::ordered_json keptJson(const std::vector<Exclusion>& exclusions,
                                 const std::vector<DeviceIdentity>& declared);
 
 }  // namespace vfiogate

@@ -35,9 +35,9 @@ public:
   kj::Promise<ChangeReport> change(ChangeOrder order, AuditPeer who) override {
     return binding_.operators().change(kj::mv(order), kj::mv(who));
   }
-  Result<Done, std::string> hold(const Bdf& address, const std::string& reason,
-                                 const AuditPeer& who) override {
-    return binding_.operators().hold(address, reason, who);
+  Result<Done, std::string> exclude(const Bdf& address, const std::string& reason,
+                                    const AuditPeer& who) override {
+    return binding_.operators().exclude(address, reason, who);
   }
   Result<Done, std::string> release(const Bdf& address, const AuditPeer& who) override {
     return binding_.operators().release(address, who);
@@ -45,7 +45,7 @@ public:
   Result<Done, std::string> forget(const Bdf& address, const AuditPeer& who) override {
     return binding_.operators().forget(address, who);
   }
-  std::vector<OperatorHold> holds() override { return binding_.operators().holds(); }
+  std::vector<Exclusion> exclusions() override { return binding_.operators().exclusions(); }
   std::vector<DeviceIdentity> declared() override { return binding_.operators().declared(); }
 
 private:

@@ -54,10 +54,11 @@ Result<Done, std::string> RemoteBindingService::send(KeepRequest request) {
   return Done{};
 }
 
-Result<Done, std::string> RemoteBindingService::hold(const Bdf& address, const std::string& reason,
-                                                     const AuditPeer& /*who*/) {
+Result<Done, std::string> RemoteBindingService::exclude(const Bdf& address,
+                                                        const std::string& reason,
+                                                        const AuditPeer& /*who*/) {
   auto request = actOn(address);
-  request.getAct().setHold(reason);
+  request.getAct().setExclude(reason);
   return send(kj::mv(request));
 }
 
@@ -75,16 +76,17 @@ Result<Done, std::string> RemoteBindingService::forget(const Bdf& address,
   return send(kj::mv(request));
 }
 
-std::vector<OperatorHold> RemoteBindingService::holds() {
+std::vector<Exclusion> RemoteBindingService::exclusions() {
   auto response = control_.keptRequest().send().wait(io_.waitScope);
   CheckedFields fields;
-  std::vector<OperatorHold> holds;
-  fields.each("holds", response.getHolds(), kMaxFunctions, [&](schema::KeptHold::Reader one) {
-    holds.push_back({fields.address("address", one.getAddress()),
-                     fields.text("reason", one.getReason()), one.getSince()});
-  });
+  std::vector<Exclusion> exclusions;
+  fields.each("exclusions", response.getExclusions(), kMaxFunctions,
+              [&](schema::KeptExclusion::Reader one) {
+                exclusions.push_back({fields.address("address", one.getAddress()),
+                                      fields.text("reason", one.getReason()), one.getSince()});
+              });
   requireSense(fields);
-  return holds;
+  return exclusions;
 }
 
 std::vector<DeviceIdentity> RemoteBindingService::declared() {

@@ -19,11 +19,11 @@ public:
       : io_(io), session_(kj::mv(session)), control_(kj::mv(control)) {}
 
   kj::Promise<ChangeReport> change(ChangeOrder order, AuditPeer who) override;
-  Result<Done, std::string> hold(const Bdf& address, const std::string& reason,
-                                 const AuditPeer& who) override;
+  Result<Done, std::string> exclude(const Bdf& address, const std::string& reason,
+                                    const AuditPeer& who) override;
   Result<Done, std::string> release(const Bdf& address, const AuditPeer& who) override;
   Result<Done, std::string> forget(const Bdf& address, const AuditPeer& who) override;
-  std::vector<OperatorHold> holds() override;
+  std::vector<Exclusion> exclusions() override;
   std::vector<DeviceIdentity> declared() override;
 
 private:

@@ -35,7 +35,7 @@ kj::Promise<void> tellWaiting(kj::Timer& timer, const ChangeDisplay& display) {
 
 }  // namespace
 
-HoldersOf lookForHolders(const ControlOptions& options, const ChangeReport& report) {
+HoldersOf findHolders(const ControlOptions& options, const ChangeReport& report) {
   HoldersOf holders;
   if (std::ranges::none_of(report.objections, isAboutUse)) return holders;
   const auto sysfs = SysfsRoot::open(options.local.sysfs);
@@ -66,7 +66,7 @@ int runChange(BindingService& service, kj::AsyncIoContext& io, const ChangeOrder
                                    "how things are, privd audit show what was done)\n");
     return order.dryRun ? 1 : kUnknownEnd;
   }
-  const HoldersOf holders = lookForHolders(options, report);
+  const HoldersOf holders = findHolders(options, report);
   const Printed text = changeText(order, report, holders, display.colours);
   if (display.json) {
     constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;

@@ -19,7 +19,7 @@ struct ChangeDisplay {
 };
 
 /// Who has the devices open that stand in the way. Empty where nothing does.
-HoldersOf lookForHolders(const ControlOptions& options, const ChangeReport& report);
+HoldersOf findHolders(const ControlOptions& options, const ChangeReport& report);
 
 /// Gives the order and prints what became of it. Returns the exit code: 3, too, where the service
 /// broke off, since nobody knows then.

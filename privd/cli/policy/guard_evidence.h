@@ -11,7 +11,7 @@
 
 namespace vfiogate {
 
-/// What a guard could look at, as tried here and now. A text for people in each.
+/// What a guard could read, as tried here and now. A text for people in each.
 struct Sight {
   enum class Clear { kYes, kNo, kUntried } clear = Clear::kUntried;
   std::string what;
@@ -26,7 +26,7 @@ struct HostSights {
   Sight modules;  ///< reference counts of host drivers
   Sight groups;   ///< IOMMU groups
   Sight nodes;    ///< whether VFIO's nodes can be opened
-  Sight state;    ///< the state directory, where operators' holds are kept
+  Sight state;    ///< the state directory, where operators' exclusions are kept
 };
 
 struct GuardEvidence {
@@ -46,7 +46,7 @@ struct SightPlaces {
 
 /// Opens no VFIO group and no disk that is in use by exclusion: of disks one is opened for reading,
 /// shared, and of VFIO the container's node, which is for everybody.
-HostSights lookForEvidence(const SightPlaces& places);
+HostSights findEvidence(const SightPlaces& places);
 
 /// One for each guard, in their order.
 std::vector<GuardEvidence> evidenceOf(const HostSights& sights);

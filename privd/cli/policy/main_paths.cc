@@ -77,9 +77,9 @@ BindingOptions bindingOptionsFor(const ScratchNode& node) {
 }
 
 /// Takes the first update, which is the whole.
-class FirstLook final : public schema::Observer::Server {
+class FirstUpdate final : public schema::Observer::Server {
 public:
-  explicit FirstLook(kj::Own<kj::PromiseFulfiller<std::size_t>> devices)
+  explicit FirstUpdate(kj::Own<kj::PromiseFulfiller<std::size_t>> devices)
       : devices_(kj::mv(devices)) {}
 
 protected:
@@ -138,8 +138,8 @@ public:
                     kj::mv(deps_), options_, kj::mv(forkServer_));
     session(source);
     change(binding);
-    step("a hold is kept");
-    got(binding.operators().hold(ScratchNode::device(), "self-test", kSelf), ofText);
+    step("an exclusion is kept");
+    got(binding.operators().exclude(ScratchNode::device(), "self-test", kSelf), ofText);
     got(binding.operators().release(ScratchNode::device(), kSelf), ofText);
   }
 
@@ -164,7 +164,7 @@ private:
     // Nobody listens there, which is an answer.
     const auto dialled = gate_.dial(KubeletGate::Socket::kRegistration);
     KJ_REQUIRE(!dialled && meansNotYet(dialled.error().error), "a kubelet answers here");
-    gate_.look();
+    gate_.readFiles();
   }
 
   void cdiSpec() {
@@ -207,7 +207,7 @@ private:
     KJ_REQUIRE(entered.getAnswer().isSession(), "the handshake was refused");
     auto devices = kj::newPromiseAndFulfiller<std::size_t>();
     auto watch = entered.getAnswer().getSession().watchRequest();
-    watch.setObserver(kj::heap<FirstLook>(kj::mv(devices.fulfiller)));
+    watch.setObserver(kj::heap<FirstUpdate>(kj::mv(devices.fulfiller)));
     const auto watching = soon(watch.send());
     KJ_REQUIRE(soon(kj::mv(devices.promise)) == 1, "the device was not told");
   }
@@ -249,7 +249,7 @@ void goUnderFilter(const ScratchNode& node, std::span<const Rule> table) {
   ScratchDaemon::step("what is opened before the lock-down");
   auto io = kj::setupAsyncIo();
   ScratchDaemon daemon(node, kj::mv(forkServer), io);
-  io.waitScope.poll();  // KJ asks for signals at its first look
+  io.waitScope.poll();  // KJ asks for signals at its first poll
   ScratchDaemon::step("Landlock");
   const auto places = confineTo(serveOptionsFor(node), daemon.sysfs());
   if (!places) KJ_FAIL_REQUIRE(places.error().str().c_str());

@@ -1,5 +1,5 @@
 #pragma once
-// How long the kubelet's plugin watcher waits, and how often it looks (kubelet-contract.md 0).
+// How long the kubelet's plugin watcher waits, and how often it polls (kubelet-contract.md 0).
 
 #include <chrono>
 
@@ -7,7 +7,7 @@ namespace vfiogate::sim {
 
 struct WatchLimits {
   using Limit = std::chrono::milliseconds;
-  Limit every{1'000};  ///< between two looks at what is to be done
+  Limit every{1'000};  ///< between two rounds of what is to be done
   Limit dial{10'000};
   Limit info{1'000};
   Limit notify{5'000};

@@ -194,7 +194,7 @@ void ClaimKeeper::reconcile(const std::function<bool(const std::string& podUid)>
     }
   }
   for (const auto& [pod, names] : inactive) {
-    static_cast<void>(unprepare(pod.first, pod.second, names));  // the next look tries again
+    static_cast<void>(unprepare(pod.first, pod.second, names));  // the next round tries again
   }
 }
 

@@ -61,12 +61,12 @@ DraConnection::DraConnection(const std::string& socketPath, const std::string& v
       listener_(std::move(listener)),
       old_(version == "v1beta1.DRAPlugin"),
       channel_(draChannel(socketPath, times)),
-      looking_([this]() { look(); }),
+      polling_([this]() { poll(); }),
       watching_([this]() { watchHealth(); }) {}
 
 DraConnection::~DraConnection() {
   close();
-  looking_.join();
+  polling_.join();
   watching_.join();
 }
 
@@ -77,7 +77,7 @@ void DraConnection::close() {
   changed_.notify_all();
 }
 
-void DraConnection::look() {
+void DraConnection::poll() {
   bool connected = false;
   while (true) {
     {

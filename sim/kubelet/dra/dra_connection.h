@@ -51,7 +51,7 @@ public:
 private:
   class Call;
 
-  void look();
+  void poll();
   void watchHealth();
 
   const DraTimes times_;
@@ -62,7 +62,7 @@ private:
   bool closed_ = false;
   std::set<grpc::ClientContext*> calls_;
   std::shared_ptr<grpc::Channel> channel_;
-  std::thread looking_;
+  std::thread polling_;
   std::thread watching_;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// How long the kubelet waits for DRA drivers, and how often it looks (kubelet-contract.md 0).
+// How long the kubelet waits for DRA drivers, and how often it polls (kubelet-contract.md 0).
 
 #include <chrono>
 

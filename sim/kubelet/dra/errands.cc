@@ -4,11 +4,11 @@
 
 namespace vfiogate::sim {
 
-Errands::Errands() : looking_([this]() { run(); }) {}
+Errands::Errands() : polling_([this]() { run(); }) {}
 
 Errands::~Errands() {
   finish();
-  looking_.join();
+  polling_.join();
 }
 
 Errands::Id Errands::after(std::chrono::milliseconds pause, std::function<void()> act) {

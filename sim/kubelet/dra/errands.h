@@ -54,7 +54,7 @@ private:
   Id last_ = 0;
   std::map<Id, Errand> errands_;
   std::list<Worker> workers_;
-  std::thread looking_;
+  std::thread polling_;
 };
 
 }  // namespace vfiogate::sim

@@ -25,7 +25,7 @@ public:
   /// Readable when the answer is there.
   int fd() const { return fd_; }
 
-  /// Waits for the whole answer. Fails with the reason if nobody answers.
+  /// Waits for the whole answer. Error: why there was none.
   Result<std::string, std::string> answer() const;
 
 private:
@@ -33,7 +33,7 @@ private:
   std::string problem_;
 };
 
-/// Sends `command` and returns the whole answer. Fails with the reason if nobody answers.
+/// Sends `command` and returns the whole answer. Error: why there was none.
 Result<std::string, std::string> askControl(const std::string& socketPath,
                                             const std::string& command);
 

@@ -23,7 +23,7 @@ public:
   /// Takes connections and commands as far as they have come.
   void serve(SimKernel& kernel, Switches& switches);
 
-  /// Answers whoever waits for this task.
+  /// Answers the callers that wait for this task.
   void answer(const Ended& ended);
 
   /// After all that an operation set off: a command whose task still waits is answered with that,

@@ -26,7 +26,7 @@ public:
                                                                 const std::string& directory,
                                                                 bool openNodes);
 
-  /// Unmounts; whoever waits gets ECONNABORTED or ENOTCONN.
+  /// Unmounts; callers that wait get ECONNABORTED or ENOTCONN.
   ~FuseServer();
   FuseServer(const FuseServer&) = delete;
   FuseServer& operator=(const FuseServer&) = delete;
@@ -34,7 +34,7 @@ public:
   /// Readable when serveOne() has something to do.
   int fd() const;
 
-  /// Takes one request. False: somebody unmounted the file system.
+  /// Takes one request. False: the file system was unmounted.
   bool serveOne();
 
   /// Whether a process has the node open; `path` is below the root, as "dev/vfio/12". Always false

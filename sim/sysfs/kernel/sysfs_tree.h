@@ -17,7 +17,7 @@ struct WriteRequest {
   bool sysAdmin = false;  ///< the writer has CAP_SYS_ADMIN
 };
 
-/// What a write does, as the steps of a task. Null in a file that nobody can write.
+/// What a write does, as the steps of a task. Null in a file that is read-only.
 using Writer = std::vector<Step> (*)(const WriteRequest&);
 
 enum class NodeKind : std::uint8_t { kDirectory, kLink, kFile, kCharDevice, kBlockDevice };

@@ -107,7 +107,7 @@ std::vector<const Device*> membersOf(const World& world, std::uint32_t group);
 /// good.
 void enableBridgesAbove(World& world, const Device& device);
 
-/// Whether somebody has claimed the group's DMA through VFIO.
+/// Whether the group's DMA is claimed through VFIO.
 bool groupInUse(const World& world, std::uint32_t group);
 
 /// The name of the group's node below /dev/vfio, such as "12" or "noiommu-0".

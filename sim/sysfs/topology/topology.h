@@ -130,7 +130,7 @@ enum class IommuMode : std::uint8_t { kOn, kOff, kUnsafeNoIommu };
 
 /// The whole node.
 struct Topology {
-  /// Kernel 6.1: reading `uevent` or `driver_override` waits while somebody unbinds the device.
+  /// Kernel 6.1: reading `uevent` or `driver_override` waits while the device is being unbound.
   /// Later kernels answer (platform-facts.md 7).
   bool readsWaitForUnbind = true;
   IommuMode iommu = IommuMode::kOn;

@@ -2,8 +2,8 @@
 // much, and nobody else notices. The same attacks without the meter show that it is the meter.
 
 #include "ipc/codec/limits.h"
-#include "tests/support/played/line_server.h"
 #include "tests/support/played/raw_peer.h"
+#include "tests/support/played/rpc_server.h"
 #include "tests/support/seen/live_heap.h"
 
 #include <gtest/gtest.h>
@@ -18,10 +18,10 @@ namespace {
 
 constexpr std::size_t kKiB = 1024;
 
-/// An honest peer, which looks at its group again and again.
+/// An honest peer, which rereads its group again and again.
 class HonestPeer {
 public:
-  HonestPeer(kj::AsyncIoContext& io, LineServer& server)
+  HonestPeer(kj::AsyncIoContext& io, RpcServer& server)
       : stream_(io.lowLevelProvider->wrapSocketFd(server.connect(Metering::kOn))),
         network_(*stream_, capnp::rpc::twoparty::Side::CLIENT, kFromPrivd),
         rpc_(capnp::makeRpcClient(network_)) {
@@ -96,7 +96,7 @@ protected:
   }
 
   kj::AsyncIoContext io_ = kj::setupAsyncIo();
-  LineServer server_{io_};
+  RpcServer server_{io_};
   HonestPeer honest_{io_, server_};
 };
 
@@ -129,20 +129,20 @@ INSTANTIATE_TEST_SUITE_P(
                            },
                            Offence::kHoards, 8'192 * kKiB},
                     Attack{"LargeAnswersWithoutFinish", Reads::kAll,
-                           [](RawPeer& peer, std::uint32_t q) { peer.callLook(q); },
+                           [](RawPeer& peer, std::uint32_t q) { peer.callReread(q); },
                            Offence::kTooManyQuestions, 2'048 * kKiB},
                     Attack{"LargeAnswersUnread", Reads::kNever,
-                           [](RawPeer& peer, std::uint32_t q) { peer.callLook(q); },
+                           [](RawPeer& peer, std::uint32_t q) { peer.callReread(q); },
                            Offence::kTooManyQuestions, 2'048 * kKiB},
                     Attack{"LargeAnswersFinishedUnread", Reads::kNever,
                            [](RawPeer& peer, std::uint32_t q) {
-                             peer.callLook(q);
+                             peer.callReread(q);
                              peer.finish(q, true);
                            },
                            Offence::kTooManyQuestions, 2'048 * kKiB},
                     Attack{"WatchesAnewUnread", Reads::kNever,
                            [](RawPeer& peer, std::uint32_t q) {
-                             peer.callLook(q);
+                             peer.callReread(q);
                              peer.callWatch(q + 1'000'000, q);
                            },
                            Offence::kTooManyQuestions, 2'048 * kKiB},

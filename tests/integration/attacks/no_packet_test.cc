@@ -73,13 +73,13 @@ TEST_F(NoPacket, ReachesPlugind) {
   ASSERT_EQ(getUntil("/healthz", 200).code, 200) << node_->said();
   const Traffic traffic(port());
   ASSERT_TRUE(node_->kubelet.admit(podOf("pod-1", kGpus)).admitted) << node_->said();
-  for (int look = 1; look <= 20; ++look) {
-    traffic.awaitRounds(look);
+  for (int round = 1; round <= 20; ++round) {
+    traffic.awaitRounds(round);
     const pid_t plugind = node_->plugind->pid();
     EXPECT_THAT(networkSocketsOf(plugind), testing::IsEmpty());
     EXPECT_THAT(localSocketsOf(plugind), testing::Not(testing::IsEmpty()));
   }
-  // The same look finds netd's, which has one.
+  // The same search finds netd's, which has one.
   EXPECT_THAT(networkSocketsOf(node_->netd->pid()), testing::Contains(testing::StartsWith("tcp ")));
 }
 
@@ -96,7 +96,7 @@ TEST_F(NoPacket, NoByteOfARequestLeavesNetd) {
   while (!hasInMemory(node_->netd->pid(), token) && std::chrono::steady_clock::now() < end) {
     poll(nullptr, 0, 10);
   }
-  EXPECT_TRUE(hasInMemory(node_->netd->pid(), token)) << "the look finds nothing";
+  EXPECT_TRUE(hasInMemory(node_->netd->pid(), token)) << "the search finds nothing";
   EXPECT_EQ(getUntil("/metrics", 200).code, 200);  // netd asks plugind meanwhile
   EXPECT_FALSE(hasInMemory(node_->plugind->pid(), token));
   EXPECT_FALSE(hasInMemory(node_->privd->pid(), token));

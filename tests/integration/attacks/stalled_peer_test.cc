@@ -4,8 +4,8 @@
 
 #include "ipc/codec/descriptor_channel.h"
 #include "ipc/codec/limits.h"
-#include "tests/support/played/line_server.h"
 #include "tests/support/played/raw_peer.h"
+#include "tests/support/played/rpc_server.h"
 
 #include <gtest/gtest.h>
 
@@ -123,9 +123,9 @@ protected:
   Deeds deeds_;
   DescriptorSender privdsEnd_{kj::AutoCloseFd()};
   kj::AutoCloseFd peersEnd_;
-  LineServer server_{io_, [this]() -> schema::KubeletGate::Client {
-                       return kj::heap<DiallingGate>(privdsEnd_, deeds_);
-                     }};
+  RpcServer server_{io_, [this]() -> schema::KubeletGate::Client {
+                      return kj::heap<DiallingGate>(privdsEnd_, deeds_);
+                    }};
   RawPeer peer_{server_.connect(Metering::kOn)};
 };
 
@@ -133,7 +133,7 @@ TEST_F(StalledPeer, GetsOnlyTheSocketsThatItAskedForAndGaveUp) {
   constexpr std::uint32_t kAsked = 8;
   // Large answers fill the connection, so that those to the calls below stay queued.
   for (int i = 0; i < 10; ++i) {
-    peer_.callLook(question_);
+    peer_.callReread(question_);
     peer_.finish(question_++, true);
   }
   settle();

@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
         // Of others
         WireRow{"AGroupThatItWasNotGiven", "hung up 3"},
         WireRow{"AGroupOfAnEarlierConnection", "first results, then hung up"},
-        WireRow{"AGroupThatLeft", "look vanished, bind denied"},
+        WireRow{"AGroupThatLeft", "reread vanished, bind denied"},
         WireRow{"BindsWithoutTheRight", "denied 10"}, WireRow{"TheOperatorsControl", "denied"},
         WireRow{"SocketsOfOthers", "badName 12, foreignPrefix 2"},
         WireRow{"DriversOfOthers", "foreignPrefix 12"}, WireRow{"SpecsOfNonsense", "bad 16"},
@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(
         WireRow{"AHundredSockets", "endpoint 64, tooMany 36"},
         WireRow{"TheSameSocketOverAndOver", "endpoint"}, WireRow{"HoldsEverything", "held 500"},
         WireRow{"FiveHundredSpecs", "failed 244, inPlace 256"},
-        WireRow{"ThreeHundredRequests", "inPlace 300"}, WireRow{"LooksWithoutEnd", "seen"},
+        WireRow{"ThreeHundredRequests", "inPlace 300"}, WireRow{"RereadsWithoutEnd", "seen"},
         WireRow{"RefusalsWithoutEnd", "foreignPrefix"},
         WireRow{"ReconnectsWithoutEnd", "at most 10 in 3 s"},
         // Descriptors

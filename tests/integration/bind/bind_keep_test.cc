@@ -101,7 +101,8 @@ TEST_F(Declare, ADeviceOutOfOfferIsNotBoundUntilItIsReleasedAndRootMayBindIt) {
   bring(kLaptop);
   ASSERT_EQ(node_->change({"hold", kWifi, "--reason", "firmware update"}).code, 0);
   serve(kDeclareWifi);
-  EXPECT_TRUE(node_->daemon().saysAll({"event=declared_refused", kWifi, "an operator holds it"}));
+  EXPECT_TRUE(
+      node_->daemon().saysAll({"event=declared_refused", kWifi, "an operator excluded it"}));
   EXPECT_THAT(node_->change({"holds"}).text, HasSubstr("firmware update"));
   EXPECT_THAT(node_->writes(), IsEmpty());
   EXPECT_EQ(node_->change({"bind", kWifi}).code, 0);
@@ -111,7 +112,7 @@ TEST_F(Declare, ADeviceOutOfOfferIsNotBoundUntilItIsReleasedAndRootMayBindIt) {
 
 class Hold : public EitherWay<BindCase> {};
 
-TEST_P(Hold, AHoldOutlivesEverythingAndIsRecorded) {
+TEST_P(Hold, AnExclusionOutlivesEverythingAndIsRecorded) {
   bringUp(kLaptop);
   ASSERT_EQ(node_->change({"hold", kWifi, "--reason", "firmware update"}).code, 0);
   if (GetParam()) node_->kill();

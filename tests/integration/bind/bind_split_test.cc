@@ -88,7 +88,7 @@ TEST_F(BindSplit, I1_WhatIsAllocatedIsNotUnboundWithoutADaemonEither) {
   EXPECT_EQ(alone({"unbind", free}), 0) << said_;
 }
 
-TEST_F(BindSplit, I4_WhatAnOperatorHoldsIsOutOfOfferAndWhatIsAllocatedStaysHealthy) {
+TEST_F(BindSplit, I4_WhatAnOperatorExcludesIsOutOfOfferAndWhatIsAllocatedStaysHealthy) {
   start();
   const std::string allocated = allocateOne();
   const std::string free = allocated == kOne ? kOther : kOne;

@@ -150,7 +150,7 @@ TEST_F(OnAllocateSplit, AnInterfaceThatComesUpTakesItsGroupOutOfOffer) {
   EXPECT_TRUE(shows({kAlone, kFirst})) << node_->said();
 }
 
-TEST_F(OnAllocateSplit, I4_AnOperatorsHoldTakesTheFreeAndLeavesTheHeldHealthy) {
+TEST_F(OnAllocateSplit, I4_AnOperatorsExclusionTakesTheFreeAndLeavesTheHeldHealthy) {
   start("vendor=8086");
   ASSERT_TRUE(shows({kAlone, kFirst})) << node_->said();
   std::string error;

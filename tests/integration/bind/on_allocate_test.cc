@@ -1,6 +1,6 @@
 // On-allocate binding: the real plugind, a kubelet, and a privd whose binds end as the test says.
 
-#include "tests/integration/plugind_shell.h"
+#include "tests/integration/plugind_process.h"
 
 #include <gmock/gmock.h>
 
@@ -52,7 +52,7 @@ std::vector<std::string> nodesOf(const Allocated& allocated) {
   return nodes;
 }
 
-class OnAllocateNode : public PlugindShell {
+class OnAllocateNode : public PlugindProcess {
 protected:
   void startNode(const std::string& config = kOnAllocate) {
     startPlugind(config);
@@ -185,7 +185,7 @@ TEST_F(OnAllocateNode, APreStartWhoseBindFailsIsRefusedAndAsksAgain) {
   const std::string id = admitPod("p1");
   // The other group's hold shows when plugind has seen that this one is on its host driver.
   Hardware unbound = onHostDrivers();
-  unbound.group(id == kFirst ? 32 : 31).binding.operatorHeld = true;
+  unbound.group(id == kFirst ? 32 : 31).binding.excluded = true;
   privd_->setHardware(unbound.snapshot());
   ASSERT_TRUE(kubelet_->shows(kResource, {id}, {id == kFirst ? kSecond : kFirst})) << said();
   privd_->setBinding(Binding::kFails);
@@ -258,15 +258,15 @@ TEST_F(OnAllocateNode, WithoutTheRightThatIsSaidOnceAndNothingIsOffered) {
   EXPECT_EQ(privd_->binds(), 0U);
 }
 
-TEST_F(OnAllocateNode, I4_AnOperatorsHoldLeavesAHeldDeviceHealthy) {
+TEST_F(OnAllocateNode, I4_AnOperatorsExclusionLeavesAHeldDeviceHealthy) {
   startShown();
   const std::string id = admitPod("p1");
   Hardware held = onHostDrivers();
-  held.group(31).binding.operatorHeld = true;
-  held.group(32).binding.operatorHeld = true;
+  held.group(31).binding.excluded = true;
+  held.group(32).binding.excluded = true;
   privd_->setHardware(held.snapshot());
   EXPECT_TRUE(kubelet_->shows(kResource, {id}, {id == kFirst ? kSecond : kFirst})) << said();
-  EXPECT_TRUE(plugind_->says("operator-hold")) << said();
+  EXPECT_TRUE(plugind_->says("operator-excluded")) << said();
 }
 
 }  // namespace

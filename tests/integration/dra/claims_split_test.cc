@@ -41,7 +41,7 @@ TEST_F(Dra, APodWithAClaimGetsItsDevice) {
   EXPECT_FALSE(specIsThere(uid));
 }
 
-// What the API server says comes by way of netd, in words of the line.
+// What the API server says comes by way of netd, as RPC messages.
 TEST_F(Dra, NoPacketReachesPlugind) {
   startAll();
   claimFor("c1", "p1", {kC});

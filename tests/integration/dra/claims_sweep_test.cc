@@ -1,5 +1,5 @@
-// An Unprepare that never came (ledger.md, row 46): in real time, which is one look after the start
-// and a second one a minute later.
+// An Unprepare that never came (ledger.md, row 46): in real time, which is one reconcile after the
+// start and a second one a minute later.
 
 #include "tests/integration/dra/claim_case.h"
 
@@ -41,7 +41,7 @@ TEST_F(DraSweep, I1_AClaimThatIsGoneIsSweptOnceItsDeviceIsIdle) {
   const auto begun = std::chrono::steady_clock::now();
   ASSERT_TRUE(within(std::chrono::seconds(150), [&]() { return !specIsThere(gone); }))
       << node_->said();
-  EXPECT_GT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(55)) << "two looks";
+  EXPECT_GT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(55)) << "two reconciles";
   EXPECT_TRUE(within(std::chrono::seconds(20), [&]() {
     return taintOf(devices(), nameOf(kA)) == "lingering";
   })) << node_->said();

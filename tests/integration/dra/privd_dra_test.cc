@@ -37,7 +37,7 @@ public:
   bool there = false;
 };
 
-/// plugind's end of the line, in this process: only who listens has plugind's uid.
+/// plugind's end of the connection, in this process: only who listens has plugind's uid.
 class DraPeer {
 public:
   explicit DraPeer(const std::string& socket) {

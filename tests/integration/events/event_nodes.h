@@ -17,7 +17,7 @@ namespace vfiogate::test {
 
 enum class Delivery : std::uint8_t {
   kAsIs,
-  kDropped,  ///< none arrives; privd looks every second
+  kDropped,  ///< none arrives; privd rereads every second
   kThrice,   ///< each arrives three times, out of order
 };
 

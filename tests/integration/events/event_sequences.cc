@@ -36,7 +36,7 @@ constexpr const char* kConfig =
     "  - {select: {vendor: \"8086\"}, groupUnit: all}\n";
 
 /// What makes no event of its own (opening, closing, a device that falls silent) is seen with the
-/// next look: here that of an event elsewhere.
+/// next reread: here that of an event elsewhere.
 const std::string kElsewhere = "bind 0000:50:00.0 vfio-pci";
 
 /// Virtual functions of the function 0 on this bus, from the first on.

@@ -18,7 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Half of the legs are short: their last event comes while the first look is made or awaited.
+/// Half of the legs are short: their last event comes while the first reread is made or awaited.
 constexpr std::size_t kShortLeg = 4;
 constexpr std::size_t kLongLeg = 400;
 /// Legs after which a node is waited for, so that a lost event is noticed while nothing makes up

@@ -8,9 +8,9 @@ namespace vfiogate::test {
 namespace {
 
 /// From a pod's end, or an answer that nobody recorded, until its group must be free again: it is
-/// not named for 30 s, then two looks, and another one if a kill came between them.
-constexpr auto kRelease = timing::kNeverNamed + timing::kListInterval + 4 * timing::kLookInterval +
-                          timing::kSettling + timing::kFrameReturn;
+/// not named for 30 s, then two reconciles, and another one if a kill came between them.
+constexpr auto kRelease = timing::kNeverNamed + timing::kListInterval +
+                          4 * timing::kReconcileInterval + timing::kSettling + timing::kFrameReturn;
 
 }  // namespace
 

@@ -19,7 +19,7 @@ constexpr const char* kConfig =
 
 const std::vector<std::string> kResources{"vfiogate.dev/gpu", "vfiogate.dev/other"};
 
-/// From an operation's start to its step; privd looks at the hardware once a second.
+/// From an operation's start to its step; privd rereads the hardware once a second.
 constexpr std::chrono::seconds kStepPatience{5};
 
 /// With books that are not to balance.
@@ -187,8 +187,8 @@ void FaultLane::awaitStreams() {
   }
 }
 
-/// The first Allocate of a plugind makes a look in the call: this is that one, and asks for what is
-/// not there.
+/// The first Allocate of a plugind makes a reconcile in the call: this is that one, and asks for
+/// what is not there.
 void FaultLane::adopt() {
   const auto until = std::chrono::steady_clock::now() + kPatience;
   while (!adopted_ && failure_.empty() && std::chrono::steady_clock::now() < until) {

@@ -62,7 +62,7 @@ void FaultLane::admitSomewhere() {
 void FaultLane::awaitAllocatable() {
   if (!books_.allocatable().empty()) return;
   const auto until = std::chrono::steady_clock::now() + timing::kNeverNamed + timing::kSettling +
-                     timing::kListInterval + 4 * timing::kLookInterval;
+                     timing::kListInterval + 4 * timing::kReconcileInterval;
   awaitReturned(until, [this]() { return !books_.allocatable().empty(); });
   if (!failure_.empty() || books_.allocatable().empty()) return;
   choosePod();
@@ -211,7 +211,7 @@ void FaultLane::settle() {
   node_.kubelet.admit({.uid = "last", .initContainers = {}, .containers = {{"compute", {}}}});
   const auto now = std::chrono::steady_clock::now;
   const auto all = [this]() { return books_.leaving().empty(); };
-  if (awaitReturned(now() + kListInterval + 2 * kLookInterval + kReadingGap, all)) return;
+  if (awaitReturned(now() + kListInterval + 2 * kReconcileInterval + kReadingGap, all)) return;
   // What a new kubelet never knew is let go after minutes; it may give it away all the same.
   for (const std::string& id : books_.leaving()) {
     choosePod(id);
@@ -223,7 +223,7 @@ void FaultLane::settle() {
     endOldest();
   }
   node_.kubelet.admit({.uid = "last", .initContainers = {}, .containers = {{"compute", {}}}});
-  const auto last = now() + kNeverNamed + kSettling + kListInterval + 4 * kLookInterval;
+  const auto last = now() + kNeverNamed + kSettling + kListInterval + 4 * kReconcileInterval;
   if (awaitReturned(last, all)) return;
   fail("live: " + *books_.leaving().begin() + " does not come back");
 }

@@ -20,7 +20,7 @@ struct Method {
   std::uint64_t interface;
   std::uint16_t ordinal;
 };
-constexpr Method kLook{capnp::typeId<schema::GroupControl>(), 0};
+constexpr Method kReread{capnp::typeId<schema::GroupControl>(), 0};
 constexpr Method kHold{capnp::typeId<schema::GroupControl>(), 1};
 constexpr Method kCheckpoint{capnp::typeId<schema::KubeletGate>(), 3};
 
@@ -34,14 +34,14 @@ bool hasCallHead(const Sight& sight) {
   return hasFrame(sight, HttpFrame::kHeaders, kFirstCall, UINT32_MAX);
 }
 
-/// plugind's, over this line, in this direction.
-bool isPlugind(const Sight& sight, Line line, bool sends, bool returned) {
-  return !sight.privd && sight.moved && sight.moved->line == line && sight.moved->sends == sends &&
-         sight.call.returned == returned;
+/// plugind's, over this channel, in this direction.
+bool isPlugind(const Sight& sight, Channel channel, bool sends, bool returned) {
+  return !sight.privd && sight.moved && sight.moved->channel == channel &&
+         sight.moved->sends == sends && sight.call.returned == returned;
 }
 
 bool isAsked(const Sight& sight, const Method& method) {
-  if (!isPlugind(sight, Line::kPrivilege, true, true)) return false;
+  if (!isPlugind(sight, Channel::kPrivilege, true, true)) return false;
   return std::ranges::any_of(sight.messages, [&](const RpcMessage& message) {
     return message.kind == Kind::kCall && message.interface == method.interface &&
            message.method == method.ordinal;
@@ -69,20 +69,20 @@ bool isListen(const Sight& sight, bool returned) {
 }
 
 bool writesFrame(const Sight& sight, bool returned) {
-  return isPlugind(sight, Line::kPlugin, true, returned) &&
+  return isPlugind(sight, Channel::kPlugin, true, returned) &&
          hasFrame(sight, HttpFrame::kData, kWatch, kWatch);
 }
 
 bool isReceived(const Sight& sight) {
-  return isPlugind(sight, Line::kPlugin, false, true) && hasCallHead(sight);
+  return isPlugind(sight, Channel::kPlugin, false, true) && hasCallHead(sight);
 }
 
 bool isBeforeReply(const Sight& sight) {
-  return isPlugind(sight, Line::kPlugin, true, false) && hasCallHead(sight);
+  return isPlugind(sight, Channel::kPlugin, true, false) && hasCallHead(sight);
 }
 
 bool isReplied(const Sight& sight) {
-  return isPlugind(sight, Line::kPlugin, true, true) && hasCallHead(sight);
+  return isPlugind(sight, Channel::kPlugin, true, true) && hasCallHead(sight);
 }
 
 constexpr auto kPrivd = Victim::kPrivd;
@@ -107,28 +107,28 @@ std::vector<Step> registrationSteps() {
       {"Register sent",
        kOp,
        [](const Sight& s, const Questions&) {
-         return isPlugind(s, Line::kRegistration, true, true) &&
+         return isPlugind(s, Channel::kRegistration, true, true) &&
                 hasFrame(s, HttpFrame::kHeaders, 1, UINT32_MAX);
        },
        {kPlugind}},
       {"options asked",
        kOp,
        [](const Sight& s, const Questions&) {
-         return isPlugind(s, Line::kPlugin, true, false) &&
+         return isPlugind(s, Channel::kPlugin, true, false) &&
                 hasFrame(s, HttpFrame::kHeaders, kOptions, kOptions);
        },
        {}},
       {"Register answered",
        kOp,
        [](const Sight& s, const Questions&) {
-         return isPlugind(s, Line::kRegistration, false, true) &&
+         return isPlugind(s, Channel::kRegistration, false, true) &&
                 hasFrame(s, HttpFrame::kHeaders, 1, UINT32_MAX);
        },
        {}},
       {"ListAndWatch opened",
        kOp,
        [](const Sight& s, const Questions&) {
-         return isPlugind(s, Line::kPlugin, false, true) &&
+         return isPlugind(s, Channel::kPlugin, false, true) &&
                 hasFrame(s, HttpFrame::kHeaders, kWatch, kWatch);
        },
        {kKubelet}},
@@ -143,13 +143,13 @@ std::vector<Step> allocateSteps() {
   constexpr auto kOp = Operation::kAllocate;
   return {
       {"received", kOp, [](const Sight& s, const Questions&) { return isReceived(s); }, {}},
-      {"look asked",
+      {"reread asked",
        kOp,
-       [](const Sight& s, const Questions&) { return isAsked(s, kLook); },
+       [](const Sight& s, const Questions&) { return isAsked(s, kReread); },
        {kPrivd}},
-      {"look answered",
+      {"reread answered",
        kOp,
-       [](const Sight& s, const Questions& open) { return isAnswered(s, open, kLook); },
+       [](const Sight& s, const Questions& open) { return isAnswered(s, open, kReread); },
        {kPlugind}},
       {"held",
        kOp,
@@ -211,7 +211,7 @@ std::vector<Step> otherSteps() {
       {"end of stream",
        Operation::kStreamEnd,
        [](const Sight& s, const Questions&) {
-         return isPlugind(s, Line::kPlugin, false, true) &&
+         return isPlugind(s, Channel::kPlugin, false, true) &&
                 (s.moved->bytes.empty() || hasFrame(s, HttpFrame::kReset, kWatch, kWatch));
        },
        {}},
@@ -253,7 +253,7 @@ const std::vector<Step>& faultSteps() {
 
 bool StepSight::isAt(const SeenCall& call) {
   Sight sight{.privd = call.process == privd_, .call = call, .moved = passing(call)};
-  if (sight.moved && sight.moved->line == Line::kPrivilege) {
+  if (sight.moved && sight.moved->channel == Channel::kPrivilege) {
     sight.messages = messagesIn(sight.moved->bytes);
   } else if (sight.moved) {
     sight.frames = framesIn(sight.moved->bytes);

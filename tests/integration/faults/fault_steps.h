@@ -18,7 +18,7 @@ const char* nameOf(Victim victim);
 enum class Operation {
   kRegister,   ///< a new kubelet comes
   kAllocate,   ///< a pod is admitted by an adopted plugind
-  kAdopt,      ///< the first Allocate of a new plugind, with its look
+  kAdopt,      ///< the first Allocate of a new plugind, with its reconcile
   kPreStart,   ///< a container starts
   kFrame,      ///< hardware changes
   kStreamEnd,  ///< the kubelet closes a stream

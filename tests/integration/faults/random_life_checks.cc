@@ -107,8 +107,8 @@ std::string RandomLife::settle() {
   // The kubelet protects the pod last admitted.
   node_.kubelet.admit({.uid = "last", .initContainers = {}, .containers = {{"compute", {}}}});
   using namespace timing;
-  const std::chrono::seconds within =
-      kNeverNamed + kUnlistedLook + 2 * kLookInterval + kSettling + kUseInterval + kFrameReturn;
+  const std::chrono::seconds within = kNeverNamed + kUnlistedReconcile + 2 * kReconcileInterval +
+                                      kSettling + kUseInterval + kFrameReturn;
   const auto began = std::chrono::steady_clock::now();
   for (const auto& [resource, ids] : all) {
     const auto back = [this, &expected = ids](const auto& shown) {

@@ -209,20 +209,20 @@ TEST_F(ReluctantWatcher, K23_WhatFailedRestsAlsoIfItsSocketIsMadeAnew) {
   EXPECT_TRUE(told(appear("y.sock"), 1, true)) << "others are none the worse for it";
 }
 
-/// With the real one's second between two looks.
+/// With the real one's second between two polls.
 class PatientWatcher : public KubeletWatcher {
 protected:
   PatientWatcher() : KubeletWatcher({.dialWithin = milliseconds(500)}) {}
 };
 
-TEST_F(PatientWatcher, K23_LooksOnceASecond) {
+TEST_F(PatientWatcher, K23_PollsOnceASecond) {
   kubelet_.start();
   ASSERT_TRUE(told(appear("a.sock"), 1, true));
   const auto begin = std::chrono::steady_clock::now();
   fs::remove(registry_ + "/a.sock");
   ASSERT_TRUE(told(appear("a.sock"), 1, true));
   const auto passed = std::chrono::steady_clock::now() - begin;
-  EXPECT_GE(passed, milliseconds(900)) << "dropped at one look, registered at the next";
+  EXPECT_GE(passed, milliseconds(900)) << "dropped at one poll, registered at the next";
 }
 
 TEST_F(KubeletWatcher, K24_NamesTheEncodedPathOnARegistrationSocket) {

@@ -64,7 +64,7 @@ TEST_F(KubeletDraUnprepare, K27_ATerminatingPodIsNotReconciled) {
   kubelet_->forceDelete("q");
   ASSERT_TRUE(service().awaitUnprepares(4));
   for (std::size_t i = 1; i < 4; ++i) {
-    EXPECT_THAT(service().unprepares()[i].uids, ElementsAre("uid-gone")) << "tried at each look";
+    EXPECT_THAT(service().unprepares()[i].uids, ElementsAre("uid-gone")) << "tried at each poll";
   }
 }
 
@@ -179,7 +179,7 @@ TEST_F(KubeletDraUnprepare, K27_LooksAtItsStartForPodsThatAreGone) {
   kubelet_->forceDelete("p");
   kubelet_->start();
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  // The second look would be later than that.
+  // The second poll would be later than that.
   while (kubelet_->claimRecords().at(0).podUids.size() > 1) {
     ASSERT_LT(std::chrono::steady_clock::now(), deadline);
   }

@@ -103,8 +103,8 @@ protected:
     hardware().setEnable(kA, 1);
     ASSERT_TRUE(node_->seen()) << said();
   }
-  /// The first Allocate of a plugind makes a look in the call (ledger.md 6): this is that one, and
-  /// it asks for what is not there.
+  /// The first Allocate of a plugind makes a reconcile in the call (ledger.md 6): this is that one,
+  /// and it asks for what is not there.
   void adopt() {
     EXPECT_THAT(offer(kGpu, "0000:ff:00.0"), testing::HasSubstr("not-shown"));
     ASSERT_TRUE(node_->plugind->says("ledger-adopted")) << said();

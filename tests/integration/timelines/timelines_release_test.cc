@@ -51,7 +51,7 @@ TEST_F(Timelines, InitOnly) {
   admit({.uid = "p1", .initContainers = {{"init", {{kGpu, 1}}}}, .containers = {{"compute", {}}}});
   ASSERT_EQ(startContainer("p1", "init"), "");
   kubelet().stopContainer("p1", "init");
-  // A refusal makes a look; its frames go to the first resource by name.
+  // A refusal makes a reconcile; its frames go to the first resource by name.
   const std::size_t frames = kubelet().frames(SplitNode::kMarkerResource);
   EXPECT_THAT(offer(kOther, kB), HasSubstr("group-allocated"));
   ASSERT_TRUE(kubelet().awaitFrames(SplitNode::kMarkerResource, frames + 2)) << said();

@@ -169,7 +169,7 @@ TEST_F(Traps, T18_ThatListSaysNothingFreesNothing) {
                   .admitted);
   ASSERT_EQ(startContainer("p1", "init"), "");
   const std::size_t frames = kubelet().frames(SplitNode::kMarkerResource);
-  EXPECT_THAT(offer(kOther, kB), HasSubstr("group-allocated"));  // a refusal makes a look
+  EXPECT_THAT(offer(kOther, kB), HasSubstr("group-allocated"));  // a refusal makes a reconcile
   ASSERT_TRUE(kubelet().awaitFrames(SplitNode::kMarkerResource, frames + 2)) << said();
   hardware().setEnable(kA, 1);
   ASSERT_TRUE(node_->seen()) << said();

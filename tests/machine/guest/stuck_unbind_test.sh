@@ -1,5 +1,5 @@
 # The kernel keeps an unbind for as long as somebody has the device: somebody else's, which privd
-# finds, and privd's own, where the device is opened between its look and its write.
+# finds, and privd's own, where the device is opened between its reread and its write.
 . /test/binding.sh
 
 alone=$(address_of alone) left=$(address_of left)
@@ -60,7 +60,7 @@ wait $writer
 privd_does unbind $alone
 check "what was left half done is finished" "$ended $(driver_of $alone)" "0 e1000e"
 
-# privd's own. Its fork server is stopped until the device is open: so the look came before.
+# privd's own. Its fork server is stopped until the device is open: so the reread came before.
 # The group's node goes by another name, so that privd cannot hold it itself.
 privd_does bind $alone
 check "bind ends with" $ended 0

@@ -3,7 +3,7 @@
 #include "ipc/codec/limits.h"
 #include "ipc/socket/stream_flags.h"
 #include "ipc/socket/unix_socket.h"
-#include "tests/support/played/fake_privd_line.h"
+#include "tests/support/played/fake_privd_rpc.h"
 
 #include <capnp/rpc-twoparty.h>
 #include <kj/async-io.h>
@@ -23,15 +23,15 @@ namespace {
 constexpr auto kRedial = 20 * kj::MILLISECONDS;
 constexpr auto kGlance = 5 * kj::MILLISECONDS;
 
-/// A line being served.
+/// A peer being served.
 struct Connection {
   Connection(Play& play, DescriptorSender channel, kj::Own<kj::AsyncIoStream> io)
-      : line{play, kj::mv(channel), nullptr, nullptr, {}, 0, false, {}},
+      : peer{play, kj::mv(channel), nullptr, nullptr, {}, 0, false, {}},
         stream(kj::mv(io)),
         network(*stream, capnp::rpc::twoparty::Side::SERVER, kFromPrivd),
-        rpc(capnp::makeRpcServer(network, makeHandshake(line))) {}
+        rpc(capnp::makeRpcServer(network, makeHandshake(peer))) {}
 
-  Line line;
+  PeerConnection peer;
   kj::Own<kj::AsyncIoStream> stream;
   capnp::TwoPartyVatNetwork network;
   capnp::RpcSystem<capnp::rpc::twoparty::VatId> rpc;
@@ -82,11 +82,11 @@ private:
         .then([this]() { return dialForever(); });
   }
 
-  /// Looks in short turns: the real one is told by the kernel.
+  /// Polls in short turns: the real one is told by the kernel.
   kj::Promise<void> watchFiles() {
     KJ_IF_MAYBE (connection, connection_) {
-      (*connection)->line.tellNewFiles();
-      (*connection)->line.tellDueDelta();
+      (*connection)->peer.tellNewFiles();
+      (*connection)->peer.tellDueDelta();
     }
     return io_->provider->getTimer().afterDelay(kGlance).then([this]() { return watchFiles(); });
   }
@@ -136,7 +136,7 @@ void FakePrivd::setHardware(Snapshot hardware) {
   impl_->onThread([&]() {
     impl_->play().hardware = std::move(hardware);
     ++impl_->play().generation;
-    KJ_IF_MAYBE (connection, impl_->connection()) (*connection)->line.tellDelta();
+    KJ_IF_MAYBE (connection, impl_->connection()) (*connection)->peer.tellDelta();
   });
 }
 
@@ -152,16 +152,16 @@ void FakePrivd::setBinding(Binding binding) {
   });
 }
 
-void FakePrivd::stallLooks() {
-  impl_->onThread([&]() { impl_->play().looksStall = true; });
+void FakePrivd::stallRereads() {
+  impl_->onThread([&]() { impl_->play().rereadsStall = true; });
 }
 
 void FakePrivd::skipADelta() {
   impl_->onThread([&]() {
     impl_->play().generation += 2;
     KJ_IF_MAYBE (connection, impl_->connection()) {
-      (*connection)->line.toldGeneration = impl_->play().generation - 1;
-      (*connection)->line.tellDelta();
+      (*connection)->peer.toldGeneration = impl_->play().generation - 1;
+      (*connection)->peer.tellDelta();
     }
   });
 }
@@ -194,8 +194,8 @@ unsigned FakePrivd::sessions() const {
 unsigned FakePrivd::wholes() const {
   return impl_->play().wholes;
 }
-unsigned FakePrivd::looks() const {
-  return impl_->play().looks;
+unsigned FakePrivd::rereads() const {
+  return impl_->play().rereads;
 }
 unsigned FakePrivd::adoptions() const {
   return impl_->play().adoptions;

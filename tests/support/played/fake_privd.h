@@ -1,5 +1,5 @@
 #pragma once
-// privd's side of the privilege line, played from a test: made-up hardware, a real kubelet
+// privd's side of the privilege peer, played from a test: made-up hardware, a real kubelet
 // directory.
 
 #include "ipc/codec/limits.h"
@@ -38,7 +38,7 @@ public:
   FakePrivd(const FakePrivd&) = delete;
   FakePrivd& operator=(const FakePrivd&) = delete;
 
-  /// Replaces the hardware: the observer gets a delta, looks see the new state.
+  /// Replaces the hardware: the observer gets a delta, rereads see the new state.
   void setHardware(Snapshot hardware);
 
   /// Whether another plugind is said to have the node; at first as in Setup.
@@ -56,8 +56,8 @@ public:
   /// How writing and unlinking of claims' specs ends from now on: an errno; 0: well.
   void failClaimSpecs(int error);
 
-  /// From now on calls of `look` are taken and never answered.
-  void stallLooks();
+  /// From now on calls of `reread` are taken and never answered.
+  void stallRereads();
 
   /// Sends one delta with a base that nobody took.
   void skipADelta();
@@ -68,7 +68,7 @@ public:
   /// How often something happened so far.
   unsigned sessions() const;  ///< entered with the right protocol
   unsigned wholes() const;    ///< full snapshots sent
-  unsigned looks() const;
+  unsigned rereads() const;
   unsigned adoptions() const;
   unsigned checkpoints() const;  ///< calls of `checkpoint`
   unsigned turnedAway() const;   ///< asked to enter while another plugind had the node

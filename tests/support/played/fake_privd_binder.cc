@@ -31,13 +31,13 @@ void giveMembersBack(Play& play, const IommuGroup& group) {
   }
 }
 
-void showChange(Line& line) {
-  ++line.play.generation;
-  line.tellDelta();
+void showChange(PeerConnection& peer) {
+  ++peer.play.generation;
+  peer.tellDelta();
 }
 
-FakePrivd::Binding end(Line& line, IommuGroupId id, bool bind) {
-  Play& play = line.play;
+FakePrivd::Binding end(PeerConnection& peer, IommuGroupId id, bool bind) {
+  Play& play = peer.play;
   const auto found = play.hardware.groups.find(id);
   if (found == play.hardware.groups.end()) return FakePrivd::Binding::kFails;
   IommuGroup& group = found->second;
@@ -55,31 +55,32 @@ FakePrivd::Binding end(Line& line, IommuGroupId id, bool bind) {
   }
   // After the answer, as it may come: whoever trusts the answer alone sees what was before.
   ++play.generation;
-  line.deltaDue = true;
+  peer.deltaDue = true;
   return play.binding;
 }
 
-kj::Promise<void> untilNoWait(Line& line) {
-  if (line.play.binding != FakePrivd::Binding::kWaits) return kj::READY_NOW;
+kj::Promise<void> untilNoWait(PeerConnection& peer) {
+  if (peer.play.binding != FakePrivd::Binding::kWaits) return kj::READY_NOW;
   auto waiting = kj::newPromiseAndFulfiller<void>();
-  line.play.waiting.push_back(kj::mv(waiting.fulfiller));
-  return waiting.promise.then([&line]() { return untilNoWait(line); });
+  peer.play.waiting.push_back(kj::mv(waiting.fulfiller));
+  return waiting.promise.then([&peer]() { return untilNoWait(peer); });
 }
 
 }  // namespace
 
-kj::Promise<FakePrivd::Binding> changeDrivers(Line& line, IommuGroupId group, bool bind) {
-  ++(bind ? line.play.binds : line.play.returns);
-  const auto found = line.play.hardware.groups.find(group);
-  if (found != line.play.hardware.groups.end()) {
+kj::Promise<FakePrivd::Binding> changeDrivers(PeerConnection& peer, IommuGroupId group, bool bind) {
+  ++(bind ? peer.play.binds : peer.play.returns);
+  const auto found = peer.play.hardware.groups.find(group);
+  if (found != peer.play.hardware.groups.end()) {
     found->second.binding.busy = true;
-    showChange(line);
+    showChange(peer);
   }
-  return untilNoWait(line).then([&line, group, bind]() { return end(line, group, bind); });
+  return untilNoWait(peer).then([&peer, group, bind]() { return end(peer, group, bind); });
 }
 
-void tellChange(const Line& line, FakePrivd::Binding ended, schema::BindAnswer::Builder answer) {
-  answer.setGeneration(line.play.generation);
+void tellChange(const PeerConnection& peer, FakePrivd::Binding ended,
+                schema::BindAnswer::Builder answer) {
+  answer.setGeneration(peer.play.generation);
   switch (ended) {
     case FakePrivd::Binding::kSucceeds:
     case FakePrivd::Binding::kWaits:

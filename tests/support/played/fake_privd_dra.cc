@@ -22,9 +22,9 @@ std::string serviceDirectory(const Play& play) {
 
 }  // namespace
 
-void listenForDra(Line& line, std::uint32_t ticket, kj::StringPtr driver, schema::DraSocket socket,
-                  schema::ListenAnswer::Builder answer) {
-  const Play& play = line.play;
+void listenForDra(PeerConnection& peer, std::uint32_t ticket, kj::StringPtr driver,
+                  schema::DraSocket socket, schema::ListenAnswer::Builder answer) {
+  const Play& play = peer.play;
   if (play.setup.draDriver.empty() || driver != play.setup.draDriver.c_str()) {
     return answer.setForeignPrefix();
   }
@@ -35,7 +35,7 @@ void listenForDra(Line& line, std::uint32_t ticket, kj::StringPtr driver, schema
   auto made = listenAt(directory.c_str(), name.c_str(), WhoMayConnect::kOwner);
   if (!made) return answer.setFailed(static_cast<std::uint16_t>(made.error().error));
   const kj::AutoCloseFd listener = kj::mv(made).value();
-  line.channel.send(ticket, DescriptorKind::kListener, listener.get());
+  peer.channel.send(ticket, DescriptorKind::kListener, listener.get());
   answer.setEndpoint(directory + "/" + name);
 }
 

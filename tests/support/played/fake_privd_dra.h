@@ -2,13 +2,13 @@
 // What a played privd does for a DRA driver.
 
 #include "ipc/schema/helper.capnp.h"
-#include "tests/support/played/fake_privd_line.h"
+#include "tests/support/played/fake_privd_rpc.h"
 
 namespace vfiogate::test {
 
 /// Where the real one makes the sockets; directories are made where they are missing.
-void listenForDra(Line& line, std::uint32_t ticket, kj::StringPtr driver, schema::DraSocket socket,
-                  schema::ListenAnswer::Builder answer);
+void listenForDra(PeerConnection& peer, std::uint32_t ticket, kj::StringPtr driver,
+                  schema::DraSocket socket, schema::ListenAnswer::Builder answer);
 
 /// Kept, not written; a device that is not among the hardware is unreachable.
 void writeClaim(Play& play, schema::ClaimSpec::Reader spec,

@@ -39,7 +39,7 @@ KubeletFiles filesOf(const std::string& directory) {
 
 class GateServer final : public schema::KubeletGate::Server {
 public:
-  explicit GateServer(Line& line) : line_(line) {}
+  explicit GateServer(PeerConnection& peer) : peer_(peer) {}
 
 protected:
   kj::Promise<void> listen(ListenContext context) override {
@@ -47,14 +47,14 @@ protected:
     // One name a resource, made otherwise than the real one's.
     std::string name = "fake-" + std::string(params.getResource()) + ".sock";
     for (char& c : name) c = c == '/' ? '_' : c;
-    auto made = listenAt(line_.play.setup.kubeletDir.c_str(), name.c_str(), WhoMayConnect::kOwner);
+    auto made = listenAt(peer_.play.setup.kubeletDir.c_str(), name.c_str(), WhoMayConnect::kOwner);
     auto answer = context.getResults().initAnswer();
     if (!made) {
       answer.setFailed(static_cast<std::uint16_t>(made.error().error));
       return kj::READY_NOW;
     }
     const kj::AutoCloseFd listener = kj::mv(made).value();
-    line_.channel.send(params.getTicket(), DescriptorKind::kListener, listener.get());
+    peer_.channel.send(params.getTicket(), DescriptorKind::kListener, listener.get());
     answer.setEndpoint(name);
     return kj::READY_NOW;
   }
@@ -62,13 +62,13 @@ protected:
   kj::Promise<void> dial(DialContext context) override {
     auto answer = context.getResults().initAnswer();
     const bool pods = context.getParams().getSocket() == schema::KubeletSocket::POD_RESOURCES;
-    auto made = dialAt((line_.play.setup.kubeletDir + (pods ? kPodResources : kSocket)).c_str());
+    auto made = dialAt((peer_.play.setup.kubeletDir + (pods ? kPodResources : kSocket)).c_str());
     if (!made) {
       answer.setAbsent(static_cast<std::uint16_t>(made.error().error));
       return kj::READY_NOW;
     }
     const kj::AutoCloseFd connection = kj::mv(made).value();
-    line_.channel.send(context.getParams().getTicket(), DescriptorKind::kConnection,
+    peer_.channel.send(context.getParams().getTicket(), DescriptorKind::kConnection,
                        connection.get());
     answer.setConnected();
     return kj::READY_NOW;
@@ -77,20 +77,20 @@ protected:
   kj::Promise<void> listenDra(ListenDraContext context) override {
     const auto params = context.getParams();
     auto answer = context.getResults().initAnswer();
-    listenForDra(line_, params.getTicket(), params.getDriver(), params.getSocket(), answer);
+    listenForDra(peer_, params.getTicket(), params.getDriver(), params.getSocket(), answer);
     return kj::READY_NOW;
   }
 
   kj::Promise<void> watch(WatchContext context) override {
-    line_.kubeletObserver = context.getParams().getObserver();
-    line_.tellFiles();
+    peer_.kubeletObserver = context.getParams().getObserver();
+    peer_.tellFiles();
     return kj::READY_NOW;
   }
 
   kj::Promise<void> checkpoint(CheckpointContext context) override {
-    ++line_.play.checkpoints;
+    ++peer_.play.checkpoints;
     auto answer = context.getResults().initAnswer();
-    const std::string path = line_.play.setup.kubeletDir + kCheckpoint;
+    const std::string path = peer_.play.setup.kubeletDir + kCheckpoint;
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
       answer.setAbsent();
@@ -99,22 +99,22 @@ protected:
     const kj::AutoCloseFd file(fd);
     struct stat status = {};
     fstat(fd, &status);
-    line_.channel.send(context.getParams().getTicket(), DescriptorKind::kFile, fd);
+    peer_.channel.send(context.getParams().getTicket(), DescriptorKind::kFile, fd);
     auto told = answer.initFile();
     told.setSize(static_cast<std::uint32_t>(status.st_size));
     told.setWritten(nanoseconds(status.st_mtim));
-    const auto kubelet = stateOf(line_.play.setup.kubeletDir + kSocket);
+    const auto kubelet = stateOf(peer_.play.setup.kubeletDir + kSocket);
     if (kubelet) encode(kubelet, told.initKubelet());
     return kj::READY_NOW;
   }
 
 private:
-  Line& line_;
+  PeerConnection& peer_;
 };
 
 }  // namespace
 
-void Line::tellFiles() {
+void PeerConnection::tellFiles() {
   toldFiles = filesOf(play.setup.kubeletDir);
   KJ_IF_MAYBE (watching, kubeletObserver) {
     auto request = watching->changedRequest();
@@ -126,12 +126,12 @@ void Line::tellFiles() {
   }
 }
 
-void Line::tellNewFiles() {
+void PeerConnection::tellNewFiles() {
   if (kubeletObserver != nullptr && filesOf(play.setup.kubeletDir) != toldFiles) tellFiles();
 }
 
-schema::KubeletGate::Client makeGate(Line& line) {
-  return kj::heap<GateServer>(line);
+schema::KubeletGate::Client makeGate(PeerConnection& peer) {
+  return kj::heap<GateServer>(peer);
 }
 
 }  // namespace vfiogate::test

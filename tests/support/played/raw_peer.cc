@@ -22,7 +22,7 @@ using capnp::rpc::Message;
 constexpr std::uint16_t kEnter = 0;
 constexpr std::uint16_t kWatch = 0;
 constexpr std::uint16_t kKubelet = 1;
-constexpr std::uint16_t kLook = 0;
+constexpr std::uint16_t kReread = 0;
 constexpr std::uint16_t kHold = 1;
 constexpr std::uint16_t kListen = 0;
 constexpr std::uint16_t kDial = 1;
@@ -94,12 +94,12 @@ void RawPeer::callWatch(std::uint32_t question, std::uint32_t observer) {
   });
 }
 
-void RawPeer::callLook(std::uint32_t question) {
+void RawPeer::callReread(std::uint32_t question) {
   call(question, [=](Call call) {
     call.initTarget().setImportedCap(kControlExport);
     call.setInterfaceId(capnp::typeId<schema::GroupControl>());
-    call.setMethodId(kLook);
-    call.initParams().getContent().initAs<schema::GroupControl::LookParams>();
+    call.setMethodId(kReread);
+    call.initParams().getContent().initAs<schema::GroupControl::RereadParams>();
   });
 }
 

@@ -39,8 +39,8 @@ public:
   void callListen(std::uint32_t question);
   /// dial() on the gate: answers at once.
   void callDial(std::uint32_t question, std::uint32_t ticket);
-  /// look() at the group of the first update: a large answer.
-  void callLook(std::uint32_t question);
+  /// reread() at the group of the first update: a large answer.
+  void callReread(std::uint32_t question);
   /// hold() on what the peer calls `object`.
   void callHoldOn(std::uint32_t question, std::uint32_t object);
   void finish(std::uint32_t question, bool releaseResults);

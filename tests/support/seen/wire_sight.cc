@@ -77,13 +77,13 @@ std::string endsOf(pid_t process, int fd) {
   return ends;
 }
 
-Line lineOf(pid_t process, int fd) {
+Channel channelOf(pid_t process, int fd) {
   const std::string ends = endsOf(process, fd);
   // Listeners are bound under a temporary name, which connections keep.
-  if (ends.find("/device-plugins/.vfiogate-") != std::string::npos) return Line::kPlugin;
-  if (ends.find("/device-plugins/kubelet.sock") != std::string::npos) return Line::kRegistration;
-  if (ends.find("/.plugind.sock.") != std::string::npos) return Line::kPrivilege;
-  return Line::kOther;
+  if (ends.find("/device-plugins/.vfiogate-") != std::string::npos) return Channel::kPlugin;
+  if (ends.find("/device-plugins/kubelet.sock") != std::string::npos) return Channel::kRegistration;
+  if (ends.find("/.plugind.sock.") != std::string::npos) return Channel::kPrivilege;
+  return Channel::kOther;
 }
 
 bool isSending(std::int64_t number) {
@@ -131,9 +131,9 @@ std::optional<Passing> passing(const SeenCall& call) {
   const bool sends = isSending(call.number);
   if (!sends && !(isReceiving(call.number) && call.returned)) return std::nullopt;
   if (call.returned && call.result < 0) return std::nullopt;
-  const Line line = lineOf(call.process, static_cast<int>(call.args[0]));
-  if (line == Line::kOther) return std::nullopt;
-  return Passing{line, sends, bytesOf(call)};
+  const Channel channel = channelOf(call.process, static_cast<int>(call.args[0]));
+  if (channel == Channel::kOther) return std::nullopt;
+  return Passing{channel, sends, bytesOf(call)};
 }
 
 std::string pathOf(const SeenCall& call) {

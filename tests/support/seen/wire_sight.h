@@ -12,7 +12,7 @@
 namespace vfiogate::test {
 
 /// Whose connection a descriptor of privd or plugind is.
-enum class Line {
+enum class Channel {
   kPlugin,        ///< the kubelet's, to a plugin's socket
   kRegistration,  ///< to kubelet.sock
   kPrivilege,     ///< privd's with plugind, Cap'n Proto
@@ -21,7 +21,7 @@ enum class Line {
 
 /// Bytes that are about to be sent, were sent, or were received.
 struct Passing {
-  Line line = Line::kOther;
+  Channel channel = Channel::kOther;
   bool sends = false;
   std::string bytes;  ///< empty: the other end is gone
 };

@@ -110,10 +110,10 @@ std::string aGroupThatLeft(Captive& captive) {
   auto control = speaker.controlOf(kLeaving);
   std::puts("ready: has the control of group 99");
   speaker.awaitLeft(kLeaving);
-  auto look = control.lookRequest();
+  auto reread = control.rereadRequest();
   auto bind = control.bindRequest();
-  const std::string seen = outcomeOf([&]() { return memberOf(speaker.await(look).getAnswer()); });
-  return "look " + seen + ", bind " +
+  const std::string seen = outcomeOf([&]() { return memberOf(speaker.await(reread).getAnswer()); });
+  return "reread " + seen + ", bind " +
          outcomeOf([&]() { return memberOf(speaker.await(bind).getAnswer()); });
 }
 
@@ -131,12 +131,12 @@ std::string flood(Ask ask) {
   return first + " (" + std::to_string(count) + ")";
 }
 
-std::string looksWithoutEnd(Captive& captive) {
+std::string rereadsWithoutEnd(Captive& captive) {
   Speaker speaker(captive);
   speaker.watch();
   auto& control = speaker.controls.begin()->second;
   return flood([&]() {
-    auto request = control.lookRequest();
+    auto request = control.rereadRequest();
     return memberOf(speaker.await(request).getAnswer());
   });
 }
@@ -189,7 +189,7 @@ constexpr std::array kAttacks{
     WireAttack{"BindsWithoutTheRight", bindsWithoutTheRight},
     WireAttack{"HoldsEverything", holdsEverything},
     WireAttack{"AGroupThatLeft", aGroupThatLeft},
-    WireAttack{"LooksWithoutEnd", looksWithoutEnd},
+    WireAttack{"RereadsWithoutEnd", rereadsWithoutEnd},
     WireAttack{"RefusalsWithoutEnd", refusalsWithoutEnd},
     WireAttack{"DialsWithoutTaking", dialsWithoutTaking},
     WireAttack{"ReconnectsWithoutEnd", reconnectsWithoutEnd},

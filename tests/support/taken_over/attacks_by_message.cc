@@ -39,7 +39,7 @@ std::string opensQuestions(Captive& captive) {
 
 std::string readsNothing(Captive& captive) {
   return keepsOn(captive, Reads::kNever, [](RawPeer& peer, std::uint32_t question) {
-    peer.callLook(question);
+    peer.callReread(question);
     peer.finish(question, true);
   });
 }
@@ -71,7 +71,7 @@ std::string aGroupOfAnEarlierConnection(Captive& captive) {
     Wire wire(captive);
     wire.peer.enter();
     KJ_REQUIRE(wire.answerTo(RawPeer::kWatching) == "results");
-    wire.peer.callLook(RawPeer::kFirstFree);
+    wire.peer.callReread(RawPeer::kFirstFree);
     first = wire.answerTo(RawPeer::kFirstFree);
   }
   Wire wire(captive);
@@ -172,12 +172,12 @@ std::string handsDescriptorsUp(Captive& captive) {
 }
 
 /// How many answers privd's side of a connection takes before one has to wait, and 16 more.
-std::uint32_t looksUntilHungUp(Captive& captive) {
+std::uint32_t rereadsUntilHungUp(Captive& captive) {
   Wire wire(captive);
   wire.peer.enter();
   std::uint32_t question = RawPeer::kFirstFree;
   while (!wire.peer.refused()) {
-    wire.peer.callLook(question);
+    wire.peer.callReread(question);
     wire.peer.finish(question++, true);
     captive.pause(1 * kj::MILLISECONDS);
   }
@@ -186,13 +186,13 @@ std::uint32_t looksUntilHungUp(Captive& captive) {
 
 std::string stallsAndCancels(Captive& captive) {
   constexpr std::uint32_t kDials = 8;
-  const std::uint32_t most = looksUntilHungUp(captive);
+  const std::uint32_t most = rereadsUntilHungUp(captive);
   KJ_REQUIRE(most > 16);
   Wire wire(captive);
   wire.peer.enter();
   std::uint32_t question = RawPeer::kFirstFree;
   for (std::uint32_t i = 0; i + 14 < most; ++i) {
-    wire.peer.callLook(question);
+    wire.peer.callReread(question);
     wire.peer.finish(question++, true);
     captive.pause(1 * kj::MILLISECONDS);
   }

@@ -53,7 +53,7 @@ void Captive::awaitReadable(int fd) {
   observer.whenBecomesReadable().wait(io.waitScope);
 }
 
-PrivdLine Captive::next() {
+PrivdConnection Captive::next() {
   while (true) {
     auto accepted = acceptFrom(listener_.get());
     KJ_IF_MAYBE (connection, accepted) {

@@ -13,7 +13,7 @@
 namespace vfiogate::test {
 
 /// One connection that privd dialled, with the descriptor channel that came with it.
-struct PrivdLine {
+struct PrivdConnection {
   kj::AutoCloseFd connection;
   kj::AutoCloseFd channel;
 };
@@ -25,7 +25,7 @@ public:
   explicit Captive(const std::string& socket);
 
   /// The next connection of privd's.
-  PrivdLine next();
+  PrivdConnection next();
   void pause(kj::Duration length);
 
   kj::AsyncIoContext io;

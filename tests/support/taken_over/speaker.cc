@@ -46,7 +46,7 @@ private:
 
 Speaker::Speaker(Captive& captive) : Speaker(captive, captive.next()) {}
 
-Speaker::Speaker(Captive& captive, PrivdLine line)
+Speaker::Speaker(Captive& captive, PrivdConnection line)
     : captive_(captive),
       channel_(kj::mv(line.channel)),
       stream_(captive.io.lowLevelProvider->wrapSocketFd(kj::mv(line.connection), kStreamFlags)),

@@ -41,7 +41,7 @@ public:
 
 private:
   class Watcher;
-  Speaker(Captive& captive, PrivdLine line);
+  Speaker(Captive& captive, PrivdConnection line);
 
   Captive& captive_;
   kj::AutoCloseFd channel_;

@@ -46,7 +46,7 @@ public:
   }
 
 private:
-  Wire(Captive& captive, PrivdLine line)
+  Wire(Captive& captive, PrivdConnection line)
       : peer(kj::mv(line.connection), kSendPatience),
         channel(kj::mv(line.channel)),
         captive_(captive) {}

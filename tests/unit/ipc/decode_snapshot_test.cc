@@ -177,25 +177,25 @@ TEST(EncodesSnapshot, CutToWhatTheReaderAccepts) {
   EXPECT_EQ(got.numaNode, std::nullopt);
 }
 
-class LookCounter final : public schema::GroupControl::Server {
+class RereadCounter final : public schema::GroupControl::Server {
 public:
-  explicit LookCounter(int& looks) : looks_(looks) {}
+  explicit RereadCounter(int& rereads) : rereads_(rereads) {}
 
 protected:
-  kj::Promise<void> look(LookContext /*context*/) override {
-    ++looks_;
+  kj::Promise<void> reread(RereadContext /*context*/) override {
+    ++rereads_;
     return kj::READY_NOW;
   }
 
 private:
-  int& looks_;
+  int& rereads_;
 };
 
 TEST(EncodesSnapshot, WithTheControlOfEachGroupThatMayBeControlled) {
   kj::EventLoop loop;
   kj::WaitScope waitScope(loop);
-  int looks = 0;
-  schema::GroupControl::Client control = kj::heap<LookCounter>(looks);
+  int rereads = 0;
+  schema::GroupControl::Client control = kj::heap<RereadCounter>(rereads);
   Snapshot snapshot;
   for (const std::uint32_t id : {3U, 4U}) {
     snapshot.groups.emplace(IommuGroupId(id), IommuGroup{.id = IommuGroupId(id)});
@@ -212,8 +212,8 @@ TEST(EncodesSnapshot, WithTheControlOfEachGroupThatMayBeControlled) {
   GroupControlClients controls = std::move(decoded).value().controls;
   ASSERT_EQ(controls.size(), 1U);
   auto& held = controls.at(IommuGroupId(4));
-  held.lookRequest().send().ignoreResult().wait(waitScope);
-  EXPECT_EQ(looks, 1);
+  held.rereadRequest().send().ignoreResult().wait(waitScope);
+  EXPECT_EQ(rereads, 1);
 }
 
 }  // namespace

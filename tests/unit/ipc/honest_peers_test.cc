@@ -44,7 +44,7 @@ TEST_F(Metered, ForgetsAQuestionThatIsAnsweredAndFinished) {
   RawPeer peer(server_.connect(Metering::kOn));
   peer.enter();
   for (int round = 0; round < 100; ++round) {
-    peer.callLook(kFree);
+    peer.callReread(kFree);
     peer.finish(kFree, true);
     settle();
     peer.drain();
@@ -109,7 +109,7 @@ TEST_F(Metered, LetsAQuickPeerReuseANumberBeforeWeHearThatItHasTheAnswer) {
   EXPECT_EQ(server_.ended(), 0);
 }
 
-/// plugind's side of the line, as Cap'n Proto's own client speaks it.
+/// plugind's side of the connection, as Cap'n Proto's own client speaks it.
 class HonestClient {
 public:
   HonestClient(kj::AsyncIoContext& io, kj::AutoCloseFd fd)
@@ -162,7 +162,7 @@ TEST_F(Metered, LetsTheWholeConversationOfPlugindPass) {
     settle();
     ASSERT_EQ(controls.size(), 1U);
     for (auto& [id, control] : controls) {
-      EXPECT_TRUE(control.lookRequest().send().wait(io_.waitScope).getAnswer().isSeen());
+      EXPECT_TRUE(control.rereadRequest().send().wait(io_.waitScope).getAnswer().isSeen());
     }
     EXPECT_TRUE(gate.dialRequest().send().wait(io_.waitScope).getAnswer().isAbsent());
   }

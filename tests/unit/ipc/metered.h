@@ -1,7 +1,7 @@
 #pragma once
 // A server of the privilege line in the test's own loop.
 
-#include "tests/support/played/line_server.h"
+#include "tests/support/played/rpc_server.h"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ protected:
   void settle() { io_.waitScope.poll(); }
 
   kj::AsyncIoContext io_ = kj::setupAsyncIo();
-  LineServer server_{io_};
+  RpcServer server_{io_};
 };
 
 }  // namespace vfiogate

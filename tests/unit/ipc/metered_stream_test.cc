@@ -178,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(Questions, HangsUp,
                                                       // These fill the socket; what follows waits:
                                                       // answer, update and its end each.
                                                       for (; q < 12; ++q)
-                                                        p.callLook(q), p.finish(q, true);
+                                                        p.callReread(q), p.finish(q, true);
                                                       for (; q < 30; ++q)
                                                         p.callWatch(q, q), p.finish(q, true);
                                                     },

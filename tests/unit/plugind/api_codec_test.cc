@@ -1,4 +1,4 @@
-// What plugind and netd dra tell each other survives the line; what is wrong is named.
+// What plugind and netd dra tell each other survives the encoding; what is wrong is named.
 
 #include "ipc/api/api_codec.h"
 

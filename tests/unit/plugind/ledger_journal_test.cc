@@ -23,7 +23,7 @@ nlohmann::json written(const JournalEvent& event) {
   return nlohmann::json::parse(out.str());
 }
 
-TEST(LedgerJournal, WritesALendingWithItsGroupDevicesAndHolder) {
+TEST(LedgerJournal, WritesAnAllocationWithItsGroupDevicesAndHolder) {
   JournalEvent event;
   event.event = event.reason = "allocated";
   event.time = kMorning;

@@ -15,7 +15,7 @@ const ResourceName kGpu = *ResourceName::parse("vfiogate.dev/gpu");
 const Bdf kFirst = *Bdf::parse("0000:65:00.0");
 const Bdf kSecond = *Bdf::parse("0000:66:00.0");
 
-const DiscoveryCounts kCounts{.looks = 7,
+const DiscoveryCounts kCounts{.rereads = 7,
                               .sweeps = 3,
                               .failedSweeps = 1,
                               .sweepTime = std::chrono::milliseconds(1500),
@@ -65,7 +65,7 @@ void countSome(LedgerMetrics& metrics) {
   metrics.count(refused);
   metrics.count(refused);
   metrics.allocateAnswered(std::chrono::milliseconds(3), true);
-  metrics.lookEnded(true);
+  metrics.reconcileEnded(true);
   metrics.configurationPosted(false);
 }
 
@@ -77,7 +77,7 @@ TEST(LedgerMetrics, CountsAndTellsTheState) {
        {"vfiogate_ledger_events_total{event=\"refused\",reason=\"group-allocated\"} 2",
         "vfiogate_refusals_total{reason=\"group-allocated\"} 2",
         "vfiogate_allocate_duration_seconds_bucket{answer=\"granted\",le=\"0.005\"} 1",
-        "vfiogate_looks_total{outcome=\"proved\"} 1",
+        "vfiogate_reconciles_total{outcome=\"proved\"} 1",
         "vfiogate_configurations_total{outcome=\"refused\"} 1",
         "vfiogate_privd_there 1",
         "vfiogate_allocation_open 0",
@@ -97,9 +97,9 @@ TEST(LedgerMetrics, CountsAndTellsTheState) {
         "vfiogate_uevents_total{kind=\"hint\"} 9",
         "vfiogate_uevents_total{kind=\"foreign\"} 2",
         "vfiogate_uevent_losses_total 4",
-        "vfiogate_hardware_looks_total{kind=\"place\"} 7",
-        "vfiogate_hardware_looks_total{kind=\"sweep\"} 3",
-        "vfiogate_hardware_looks_total{kind=\"failed\"} 1",
+        "vfiogate_hardware_rereads_total{kind=\"place\"} 7",
+        "vfiogate_hardware_rereads_total{kind=\"sweep\"} 3",
+        "vfiogate_hardware_rereads_total{kind=\"failed\"} 1",
         "vfiogate_hardware_sweep_seconds_total 1.5",
         "vfiogate_privd_landlock_abi 2"}) {
     EXPECT_THAT(text, HasSubstr(line));

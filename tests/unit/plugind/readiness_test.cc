@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
                  false,
                  {kServed},
                  false,
-                 "not adopted: the first look at all holders is not over"},
+                 "not adopted: the first reconcile of all holders is not over"},
         ReadyRow{"Served",
                  true,
                  true,

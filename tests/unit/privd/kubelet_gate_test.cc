@@ -196,14 +196,14 @@ TEST_F(KubeletGateTest, I10_ACheckpointAboveOneMebibyteIsRefused) {
 }
 
 TEST_F(KubeletGateTest, TellsOneKubeletFromTheNext) {
-  EXPECT_EQ(gate_.look(), KubeletFiles());
+  EXPECT_EQ(gate_.readFiles(), KubeletFiles());
   auto first = listenAt(pathOf("").c_str(), "kubelet.sock", WhoMayConnect::kOwner);
-  const KubeletFiles before = gate_.look();
+  const KubeletFiles before = gate_.readFiles();
   ASSERT_TRUE(before.registration);
   EXPECT_FALSE(before.checkpoint);
-  EXPECT_EQ(gate_.look(), before);
+  EXPECT_EQ(gate_.readFiles(), before);
   auto second = listenAt(pathOf("").c_str(), "kubelet.sock", WhoMayConnect::kOwner);
-  EXPECT_NE(gate_.look().registration, before.registration);
+  EXPECT_NE(gate_.readFiles().registration, before.registration);
 }
 
 TEST_F(KubeletGateTest, CountsWhatTheKubeletMakes) {

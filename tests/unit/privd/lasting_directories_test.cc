@@ -109,7 +109,7 @@ TEST_F(Lasting, AMountOfADirectoryThatWasRemovedIsKnown) {
   EXPECT_EQ(status, 0);
 }
 
-TEST_F(Lasting, TheLossIsToldByALaterLook) {
+TEST_F(Lasting, TheLossIsToldByALaterPoll) {
   auto io = kj::setupAsyncIo();
   const auto confined = found(Confined::kYes);
   auto told = whenLost(confined, io.provider->getTimer());

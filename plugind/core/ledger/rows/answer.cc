@@ -9,12 +9,12 @@
 
 namespace vfiogate {
 
-HardwareFacts lookedAt(const HardwareFacts& hardware, const Snapshot& seen) {
+HardwareFacts rereadOf(const HardwareFacts& hardware, const Snapshot& seen) {
   HardwareFacts facts{.snapshot = seen,
                       .bindable = {},
                       .binding = {},
                       .stuck = hardware.stuck,
-                      .operatorHeld = hardware.operatorHeld,
+                      .excluded = hardware.excluded,
                       .boundForAllocation = hardware.boundForAllocation,
                       .mayBind = hardware.mayBind,
                       .bootId = hardware.bootId,
@@ -29,9 +29,9 @@ void addGroup(HardwareFacts& facts, const Snapshot& seen) {
   facts.snapshot.groups.insert(seen.groups.begin(), seen.groups.end());
 }
 
-HardwareFacts allLookedAt(const LedgerState& state, const Call& call) {
-  HardwareFacts all = lookedAt(state.hardware, call.groups.begin()->second.look->seen);
-  for (const auto& [group, take] : call.groups) addGroup(all, take.look->seen);
+HardwareFacts allReread(const LedgerState& state, const Call& call) {
+  HardwareFacts all = rereadOf(state.hardware, call.groups.begin()->second.reading->seen);
+  for (const auto& [group, take] : call.groups) addGroup(all, take.reading->seen);
   return all;
 }
 
@@ -39,7 +39,7 @@ namespace {
 
 /// What a claim is given stands in its spec; here is what the record keeps of it.
 Result<AllocationResponse, Bar> answerToClaim(const LedgerState& state, const Call& call) {
-  const HardwareFacts all = allLookedAt(state, call);
+  const HardwareFacts all = allReread(state, call);
   auto nodes = nodesForClaim(all, state.catalog, *call.prepare);
   if (!nodes) return Failure{nodes.error()};
   std::set<Bdf> ids;
@@ -56,7 +56,7 @@ Result<AllocationResponse, Bar> answerToClaim(const LedgerState& state, const Ca
 
 Result<AllocationResponse, Bar> answerOf(const LedgerState& state, const Call& call) {
   if (call.prepare) return answerToClaim(state, call);
-  const HardwareFacts all = allLookedAt(state, call);
+  const HardwareFacts all = allReread(state, call);
   std::map<ResourceName, std::set<Bdf>> asked;
   for (const auto& [group, take] : call.groups) {
     asked[take.resource].insert(take.ids.begin(), take.ids.end());

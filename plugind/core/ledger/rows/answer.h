@@ -8,12 +8,12 @@
 namespace vfiogate {
 
 /// The hardware of one group as privd saw it, with what only the whole snapshot says.
-HardwareFacts lookedAt(const HardwareFacts& hardware, const Snapshot& seen);
+HardwareFacts rereadOf(const HardwareFacts& hardware, const Snapshot& seen);
 /// Another group of the same call with it.
 void addGroup(HardwareFacts& facts, const Snapshot& seen);
 
 /// The hardware of all taken groups of a call together.
-HardwareFacts allLookedAt(const LedgerState& state, const Call& call);
+HardwareFacts allReread(const LedgerState& state, const Call& call);
 
 /// The response to a call whose groups were all seen. Error: what bars one of them.
 Result<AllocationResponse, Bar> answerOf(const LedgerState& state, const Call& call);

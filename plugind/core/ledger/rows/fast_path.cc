@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "plugind/core/ledger/frames/offers.h"
-#include "plugind/core/ledger/rows/look_plan.h"
+#include "plugind/core/ledger/rows/reconcile_plan.h"
 #include "plugind/core/ledger/state/allocation_note.h"
 #include "plugind/core/resource/group_members.h"
 
@@ -52,13 +52,13 @@ FastPath::FastPath(const LedgerState& state, Instant now)
     : was_(state.fastUntil && *state.fastUntil > now),
       records_(state.records.size()),
       marks_(state.marks.size()),
-      lookWanted_(state.look.wanted) {}
+      reconcileWanted_(state.reconcile.wanted) {}
 
 bool FastPath::staysAfterTaking(Turn& turn, CallId id) const {
   LedgerState& state = turn.state;
   const Effects& out = turn.out;
   const bool onlyAsks = out.answers.empty() && out.binds.empty() && out.journal.empty() &&
-                        !out.beginLook && state.look.wanted == lookWanted_;
+                        !out.beginReconcile && state.reconcile.wanted == reconcileWanted_;
   if (!was_ || !onlyAsks || state.calls.size() != 1) return false;
   const auto found = state.calls.find(id);
   if (found == state.calls.end() || found->second.stage != CallStage::kTaking) return false;
@@ -69,11 +69,11 @@ bool FastPath::staysAfterTaking(Turn& turn, CallId id) const {
   const bool free = std::ranges::none_of(out.questions, &UseQuestion::probe);
   const bool binds =
       std::ranges::any_of(groups, [](const auto& entry) { return entry.second.bind; });
-  if (!alone || !free || binds || state.tellHolds) return false;
+  if (!alone || !free || binds || state.tellAllocated) return false;
   for (const auto& [group, take] : groups) {
     withdrawRepresentatives(state, take);
     const auto note = std::pair(group, lineOf(found->second, take));
-    if (state.held.insert(note).second) turn.out.alsoHold.insert(note);
+    if (state.told.insert(note).second) turn.out.alsoAllocated.insert(note);
   }
   return true;
 }
@@ -81,9 +81,10 @@ bool FastPath::staysAfterTaking(Turn& turn, CallId id) const {
 bool FastPath::staysAfterReading(Turn& turn, CallId id) const {
   LedgerState& state = turn.state;
   const Effects& out = turn.out;
-  if (!was_ || state.marks.size() != marks_ || state.look.wanted != lookWanted_) return false;
+  if (!was_ || state.marks.size() != marks_ || state.reconcile.wanted != reconcileWanted_)
+    return false;
   const bool asks = !out.questions.empty() || !out.binds.empty() || !out.specsToWrite.empty();
-  if (asks || out.beginLook) return false;
+  if (asks || out.beginReconcile) return false;
   if (out.answers.empty()) return out.journal.empty() && state.calls.contains(id);
   const std::size_t allocated = state.records.size() - records_;
   const bool granted = out.answers.size() == 1 && out.answers.front().call == id &&
@@ -92,7 +93,7 @@ bool FastPath::staysAfterReading(Turn& turn, CallId id) const {
   for (std::size_t i = records_; i < state.records.size(); ++i) {
     const HolderRecord& record = state.records[i];
     const bool whole = record.members == groupMembers(state.hardware.snapshot, *record.ids.begin());
-    if (!whole || !bring(state, lookDueFor(state, record), turn.now.instant)) return false;
+    if (!whole || !bring(state, reconcileDueFor(state, record), turn.now.instant)) return false;
   }
   return bring(state, listDue(state), turn.now.instant);
 }

@@ -27,7 +27,7 @@ private:
   bool was_;
   std::size_t records_;
   std::size_t marks_;
-  std::optional<Instant> lookWanted_;
+  std::optional<Instant> reconcileWanted_;
 };
 
 /// Everything that follows has been worked out: until when that stands, if it may at all.

@@ -8,7 +8,7 @@
 namespace vfiogate {
 namespace {
 
-bool areAnswered(const std::map<IommuGroupId, std::optional<GroupLook>>& checks) {
+bool areAnswered(const std::map<IommuGroupId, std::optional<GroupReading>>& checks) {
   return std::ranges::all_of(checks, [](const auto& check) { return check.second.has_value(); });
 }
 
@@ -26,49 +26,49 @@ bool isChecked(Turn& turn, CallId id, const std::set<Bdf>& ids) {
   return false;
 }
 
-bool noteCheck(Call& call, IommuGroupId group, const GroupLook& look) {
+bool noteCheck(Call& call, IommuGroupId group, const GroupReading& reading) {
   const auto check = call.checks.find(group);
   if (check == call.checks.end()) return false;
-  if (look.answer == GroupLook::Answer::kPrivdAway) {  // asked again when it is back
+  if (reading.answer == GroupReading::Answer::kPrivdAway) {  // asked again when it is back
     call.checks.clear();
     call.stage = CallStage::kWaitsPrivd;
     return false;
   }
-  check->second = look;
+  check->second = reading;
   return areAnswered(call.checks);
 }
 
 HardwareFacts checkedHardware(const LedgerState& state, const Call& call) {
-  HardwareFacts facts = lookedAt(state.hardware, {});
-  for (const auto& [group, look] : call.checks) {
-    if (look) addGroup(facts, look->seen);
+  HardwareFacts facts = rereadOf(state.hardware, {});
+  for (const auto& [group, reading] : call.checks) {
+    if (reading) addGroup(facts, reading->seen);
   }
   return facts;
 }
 
 std::optional<Refusal> refuseUnseen(const RefusedDevice& device,
-                                    const std::optional<GroupLook>& look) {
-  switch (look ? look->answer : GroupLook::Answer::kTimedOut) {
-    case GroupLook::Answer::kSeen:
+                                    const std::optional<GroupReading>& reading) {
+  switch (reading ? reading->answer : GroupReading::Answer::kTimedOut) {
+    case GroupReading::Answer::kSeen:
       return std::nullopt;
-    case GroupLook::Answer::kVanished:
+    case GroupReading::Answer::kVanished:
       return refuse(device, "its group is gone or lost members", "not-viable:gone");
-    case GroupLook::Answer::kFailed:
+    case GroupReading::Answer::kFailed:
       return refuse(device, "its state could not be read", "cannot-tell");
-    case GroupLook::Answer::kTimedOut:
+    case GroupReading::Answer::kTimedOut:
       return refuse(device, "not known in time whether it is in use", "timed-out");
-    case GroupLook::Answer::kPrivdAway:
+    case GroupReading::Answer::kPrivdAway:
       return refuse(device, "cannot be checked, privd is away", "privd-away");
   }
   return std::nullopt;
 }
 
 std::optional<Refusal> refuseUnchecked(const LedgerState& state, const Call& call) {
-  for (const auto& [group, look] : call.checks) {
+  for (const auto& [group, reading] : call.checks) {
     const auto found = state.hardware.snapshot.groups.find(group);
     if (found == state.hardware.snapshot.groups.end() || found->second.members.empty()) continue;
     const RefusedDevice device{found->second.members.front(), group};
-    if (auto refusal = refuseUnseen(device, look)) return refusal;
+    if (auto refusal = refuseUnseen(device, reading)) return refusal;
   }
   return std::nullopt;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What is at a device's address now, by a look of privd's made for the call: events may be lost
+// What is at a device's address now, by a reread of privd's made for the call: events may be lost
 // (I9), and an address is not a device.
 
 #include "plugind/core/ledger/state/ledger_state.h"
@@ -10,13 +10,13 @@ namespace vfiogate {
 /// answered for all of them. False: the call waits.
 bool isChecked(Turn& turn, CallId id, const std::set<Bdf>& ids);
 /// privd answered for a group of such a call. True: for the last one.
-bool noteCheck(Call& call, IommuGroupId group, const GroupLook& look);
+bool noteCheck(Call& call, IommuGroupId group, const GroupReading& reading);
 /// The hardware that privd saw for such a call, with what only the whole snapshot says.
 HardwareFacts checkedHardware(const LedgerState& state, const Call& call);
 
-/// Row 18 for a look that was not made. Null: it was.
+/// Row 18 for a reread that was not made. Null: it was.
 std::optional<Refusal> refuseUnseen(const RefusedDevice& device,
-                                    const std::optional<GroupLook>& look);
+                                    const std::optional<GroupReading>& reading);
 /// The same for each group of a call that was checked.
 std::optional<Refusal> refuseUnchecked(const LedgerState& state, const Call& call);
 /// Other hardware is at an address than the fingerprint says. `was`: what had happened to that,

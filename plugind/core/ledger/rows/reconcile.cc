@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "plugind/core/ledger/rows/look_plan.h"
+#include "plugind/core/ledger/rows/reconcile_plan.h"
 #include "plugind/core/ledger/rows/rows.h"
 #include "plugind/core/ledger/state/foreign_ids.h"
 #include "plugind/core/resource/group_members.h"
@@ -45,12 +45,13 @@ bool absentTwice(const Evidence& evidence) {
 }
 
 /// Folds a version's silence about a record.
-void readSilence(Turn& turn, HolderRecord& record, const CheckpointVersion& version, bool inLook) {
+void readSilence(Turn& turn, HolderRecord& record, const CheckpointVersion& version,
+                 bool inReconcile) {
   Evidence& evidence = record.evidence;
   const bool before = version.written < record.answeredWall ||
                       (evidence.namedIn && version.written < *evidence.namedIn);
   if (before) return;
-  if (!inLook) return wantLook(turn);
+  if (!inReconcile) return wantReconcile(turn);
   // Both within one tick of the clock of file times: which is the later one cannot be told.
   if (evidence.namedIn && version.written == *evidence.namedIn) return;
   if (!evidence.absentFirst || version.written < *evidence.absentFirst) {
@@ -246,7 +247,7 @@ bool keepVersion(LedgerState& state, const CheckpointVersion& version) {
   return ours;
 }
 
-void readVersion(Turn& turn, const CheckpointVersion& version, bool inLook,
+void readVersion(Turn& turn, const CheckpointVersion& version, bool inReconcile,
                  std::optional<Instant> asked) {
   LedgerState& state = turn.state;
   const bool continues = asked && *asked >= state.epochSince && goesOn(state.inherited, version);
@@ -258,16 +259,17 @@ void readVersion(Turn& turn, const CheckpointVersion& version, bool inLook,
   const auto namings = entriesOf(state, version);
   std::set<Bdf> named;
   for (KubeletEntry naming : namings) {
-    naming.joinsRest = inLook;
+    naming.joinsRest = inReconcile;
     named.insert(naming.ids.begin(), naming.ids.end());
     name(turn, naming);
   }
   for (HolderRecord& record : state.records) {
     if (record.isClaim()) continue;
-    if (inLook && version.written >= record.answeredWall) dropRest(record, named, version.written);
+    if (inReconcile && version.written >= record.answeredWall)
+      dropRest(record, named, version.written);
     const bool spoken = std::ranges::any_of(
         namings, [&record](const KubeletEntry& naming) { return speaksOf(naming, record); });
-    if (!spoken) readSilence(turn, record, version, inLook);
+    if (!spoken) readSilence(turn, record, version, inReconcile);
   }
 }
 
@@ -282,7 +284,7 @@ void readList(Turn& turn, const PodList& list, Instant asked) {
     Evidence& evidence = record.evidence;
     const bool listed = std::ranges::any_of(
         namings, [&record](const KubeletEntry& naming) { return speaksOf(naming, record); });
-    if (evidence.listedLast && !listed) wantLook(turn);  // a reason to look, never a proof
+    if (evidence.listedLast && !listed) wantReconcile(turn);  // a reason, never a proof
     evidence.listedLast = listed;
     evidence.listed = evidence.listed || listed;
     if (record.state == HolderState::kForgotten && !listed) readPod(turn, record, list, asked);

@@ -35,7 +35,7 @@ struct KubeletEntry {
   bool earlierEpoch = false;        ///< read at the start, from a kubelet that is gone
   std::set<std::string> refs{};     ///< of the grants that the kubelet recorded, where it says so
   bool byForeignIds = false;        ///< the kubelet's memory has ids that are no addresses
-  bool joinsRest = false;           ///< in a look: ids of `rest` under the pod's UID join (row 24)
+  bool joinsRest = false;  ///< in a reconcile: ids of `rest` under the pod's UID join (row 24)
 };
 /// Rows 19 to 24.
 void name(Turn& turn, const KubeletEntry& naming);
@@ -44,9 +44,9 @@ std::vector<KubeletEntry> entriesOf(const LedgerState& state, const CheckpointVe
 std::vector<KubeletEntry> entriesOf(const LedgerState& state, const PodList& list);
 /// Keeps a version as this kubelet's, or as what it inherited. True: this one wrote it.
 bool keepVersion(LedgerState& state, const CheckpointVersion& version);
-/// A version of the checkpoint: presence counts always, absence only `inLook` (rows 19 to 24, 28).
-/// `asked`: when it was begun to be read, where that is known.
-void readVersion(Turn& turn, const CheckpointVersion& version, bool inLook,
+/// A version of the checkpoint: presence counts always, absence only `inReconcile` (rows 19 to 24,
+/// 28). `asked`: when it was begun to be read, where that is known.
+void readVersion(Turn& turn, const CheckpointVersion& version, bool inReconcile,
                  std::optional<Instant> asked);
 /// `asked`: when the List was begun.
 void readList(Turn& turn, const PodList& list, Instant asked);
@@ -80,7 +80,7 @@ void resumeReturns(Turn& turn);
 // Hardware: rows_hardware.cc
 /// Rows 31 to 34, and 49 if privd was away.
 void foldHardware(Turn& turn, HardwareFacts facts, ResourceCatalog catalog);
-void foldReading(Turn& turn, const GroupLook& look);
+void foldReading(Turn& turn, const GroupReading& reading);
 /// Row 31: free groups that strangers have open. `atOnce`: at adoption one reading is enough.
 void markForeign(Turn& turn, bool atOnce);
 /// Row 48.

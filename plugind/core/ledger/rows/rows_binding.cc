@@ -57,9 +57,10 @@ bool endReturnOf(Turn& turn, const std::set<Bdf>& members) {
 
 void beginBind(Turn& turn, Call& call, IommuGroupId group) {
   Take& take = call.groups.at(group);
-  if (!take.bind || take.binding || take.look->answer != GroupLook::Answer::kSeen) return;
-  if (refuseOther(lookedAt(turn.state.hardware, take.look->seen), take.offered, "offered")) return;
-  take.look.reset();
+  if (!take.bind || take.binding || take.reading->answer != GroupReading::Answer::kSeen) return;
+  if (refuseOther(rereadOf(turn.state.hardware, take.reading->seen), take.offered, "offered"))
+    return;
+  take.reading.reset();
   take.binding = true;
   turn.out.binds.push_back(group);
 }

@@ -20,16 +20,16 @@ std::vector<std::size_t> recordsOf(const LedgerState& state, const std::string& 
 }
 
 GroupUse usedNow(const Take& take, IommuGroupId group) {
-  const GroupLook look = take.look.value_or(GroupLook{});
-  if (look.answer == GroupLook::Answer::kVanished) return GroupUse::kIdle;
-  const auto seen = look.seen.groups.find(group);
-  if (look.answer != GroupLook::Answer::kSeen || seen == look.seen.groups.end()) {
+  const GroupReading reading = take.reading.value_or(GroupReading{});
+  if (reading.answer == GroupReading::Answer::kVanished) return GroupUse::kIdle;
+  const auto seen = reading.seen.groups.find(group);
+  if (reading.answer != GroupReading::Answer::kSeen || seen == reading.seen.groups.end()) {
     return GroupUse::kUnknown;
   }
   const GroupUse use = seen->second.use;
   if (use == GroupUse::kIdle || use == GroupUse::kOpen) return use;
-  if (look.probe == GroupLook::Probe::kIdle) return GroupUse::kIdle;
-  return look.probe == GroupLook::Probe::kOpen ? GroupUse::kOpen : use;
+  if (reading.probe == GroupReading::Probe::kIdle) return GroupUse::kIdle;
+  return reading.probe == GroupReading::Probe::kOpen ? GroupUse::kOpen : use;
 }
 
 /// Row 43. Null: row 42.
@@ -111,7 +111,7 @@ bool judgeAgain(Turn& turn, CallId id) {
               .since = record.answeredAt,
               .ref = record.ref,
               .forClaim = true,
-              .look = GroupLook{GroupLook::Answer::kSeen, state.hardware.snapshot}};
+              .reading = GroupReading{GroupReading::Answer::kSeen, state.hardware.snapshot}};
     call.groups.emplace(*groupNumber(state, record.ids), std::move(take));
   }
   call.again = true;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "plugind/core/ledger/frames/offering.h"
-#include "plugind/core/ledger/rows/look_plan.h"
+#include "plugind/core/ledger/rows/reconcile_plan.h"
 #include "plugind/core/ledger/rows/rows.h"
 #include "plugind/core/resource/group_members.h"
 
@@ -17,21 +17,22 @@ void readUse(Turn& turn, const Bdf& member, GroupUse use, bool probed) {
   track.probedIdle = probed && use == GroupUse::kIdle;
 }
 
-/// What a reading says of the holders: opened since the PreStart; idle again is a reason to look.
+/// What a reading says of the holders: opened since the PreStart; idle again is a reason to
+/// reconcile.
 void readByHolders(Turn& turn, const std::set<Bdf>& members, GroupUse before, GroupUse use) {
   for (const std::size_t index : recordsMeeting(turn.state, members)) {
     HolderRecord& record = turn.state.records[index];
     if (use == GroupUse::kOpen && record.preStartAt) record.openedSincePreStart = true;
     const bool closed = before == GroupUse::kOpen && use == GroupUse::kIdle;
-    if (closed && !record.isClaim() && record.state != HolderState::kLingering) wantLook(turn);
+    if (closed && !record.isClaim() && record.state != HolderState::kLingering) wantReconcile(turn);
   }
 }
 
-void readGroup(Turn& turn, const IommuGroup& group, GroupLook::Probe probe) {
+void readGroup(Turn& turn, const IommuGroup& group, GroupReading::Probe probe) {
   const bool silent = group.use == GroupUse::kBlind || group.use == GroupUse::kUnknown;
-  const bool probed = silent && probe != GroupLook::Probe::kNone;
+  const bool probed = silent && probe != GroupReading::Probe::kNone;
   GroupUse use = group.use;
-  if (probed) use = probe == GroupLook::Probe::kIdle ? GroupUse::kIdle : GroupUse::kOpen;
+  if (probed) use = probe == GroupReading::Probe::kIdle ? GroupUse::kIdle : GroupUse::kOpen;
   const std::set<Bdf> members(group.members.begin(), group.members.end());
   if (members.empty()) return;
   const GroupUse before = useOf(turn.state, members).use;
@@ -95,11 +96,11 @@ void foldHardware(Turn& turn, HardwareFacts facts, ResourceCatalog catalog) {
     state.privdThere = true;
     state.awaySince.reset();
     state.allocationClosed = false;
-    state.tellHolds = true;
+    state.tellAllocated = true;
     resumeReturns(turn);
   }
   for (const auto& [id, group] : state.hardware.snapshot.groups) {
-    readGroup(turn, group, GroupLook::Probe::kNone);
+    readGroup(turn, group, GroupReading::Probe::kNone);
   }
   std::erase_if(state.use, [&state](const auto& entry) {  // nobody asks for these any more
     return !state.hardware.snapshot.devices.contains(entry.first) &&
@@ -118,9 +119,9 @@ void foldHardware(Turn& turn, HardwareFacts facts, ResourceCatalog catalog) {
   for (const CallId id : callsAt(state, CallStage::kWaitsBind)) judgeAnew(turn, id);
 }
 
-void foldReading(Turn& turn, const GroupLook& look) {
-  if (look.answer != GroupLook::Answer::kSeen || !turn.state.privdThere) return;
-  for (const auto& [id, group] : look.seen.groups) readGroup(turn, group, look.probe);
+void foldReading(Turn& turn, const GroupReading& reading) {
+  if (reading.answer != GroupReading::Answer::kSeen || !turn.state.privdThere) return;
+  for (const auto& [id, group] : reading.seen.groups) readGroup(turn, group, reading.probe);
 }
 
 void markForeign(Turn& turn, bool atOnce) {
@@ -195,7 +196,7 @@ void changeEpoch(Turn& turn, const KubeletIdentity& kubelet) {
     if (!state.calls.contains(id)) continue;
     refuseCall(turn, id, {"cancelled", "a new kubelet came up before the answer, cancelled"});
   }
-  if (!state.records.empty()) wantLook(turn);
+  if (!state.records.empty()) wantReconcile(turn);
 }
 
 }  // namespace vfiogate

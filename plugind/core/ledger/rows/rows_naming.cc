@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "plugind/core/ledger/rows/look_plan.h"
+#include "plugind/core/ledger/rows/reconcile_plan.h"
 #include "plugind/core/ledger/rows/rows.h"
 #include "plugind/core/resource/group_members.h"
 

@@ -5,8 +5,8 @@
 #include "plugind/core/ledger/frames/claim_allocation.h"
 #include "plugind/core/ledger/frames/offers.h"
 #include "plugind/core/ledger/rows/answer.h"
-#include "plugind/core/ledger/rows/look_plan.h"
 #include "plugind/core/ledger/rows/present_hardware.h"
+#include "plugind/core/ledger/rows/reconcile_plan.h"
 #include "plugind/core/ledger/rows/rows.h"
 #include "plugind/core/ledger/state/fingerprint.h"
 #include "plugind/core/resource/group_members.h"
@@ -14,12 +14,12 @@
 namespace vfiogate {
 namespace {
 
-/// What the look says of use, a probe taken at its word.
-GroupUse usedBy(const GroupLook& look, IommuGroupId group) {
-  const GroupUse use = look.seen.groups.at(group).use;
+/// What the reconcile says of use, a probe taken at its word.
+GroupUse usedBy(const GroupReading& reading, IommuGroupId group) {
+  const GroupUse use = reading.seen.groups.at(group).use;
   if (use == GroupUse::kIdle || use == GroupUse::kOpen) return use;
-  if (look.probe == GroupLook::Probe::kIdle) return GroupUse::kIdle;
-  return look.probe == GroupLook::Probe::kOpen ? GroupUse::kOpen : use;
+  if (reading.probe == GroupReading::Probe::kIdle) return GroupUse::kIdle;
+  return reading.probe == GroupReading::Probe::kOpen ? GroupUse::kOpen : use;
 }
 
 /// Rows 14 to 18 by the use of a group; `holder` null: it was free. Null: grant it.
@@ -45,14 +45,14 @@ bool isReoffered(const HolderRecord& record, const Take& take) {
 std::optional<Refusal> judgeTake(const LedgerState& state, const Call& call, IommuGroupId group,
                                  const Take& take) {
   const RefusedDevice device{*take.ids.begin(), group};
-  if (auto refusal = refuseUnseen(device, take.look)) return refusal;
-  if (!take.look->onFile) {
+  if (auto refusal = refuseUnseen(device, take.reading)) return refusal;
+  if (!take.reading->onFile) {
     return refuse(device, "privd could not record the allocation, its log says why",
                   "not-recorded");
   }
-  const auto seen = take.look->seen.groups.find(group);
+  const auto seen = take.reading->seen.groups.find(group);
   std::set<Bdf> members = take.members;
-  if (seen != take.look->seen.groups.end()) {
+  if (seen != take.reading->seen.groups.end()) {
     members.insert(seen->second.members.begin(), seen->second.members.end());
   }
   // Row 34, and row 18 "named for somebody else": who came in meanwhile may hold the group.
@@ -69,17 +69,18 @@ std::optional<Refusal> judgeTake(const LedgerState& state, const Call& call, Iom
     return refuseHeld(state, device, "allocated meanwhile" + pathText(toClaim, call),
                       ofOneParty(state, holders) ? "group-allocated" : "disputed", holders);
   }
-  const bool whole =
-      seen != take.look->seen.groups.end() && std::ranges::includes(seen->second.members, take.ids);
+  const bool whole = seen != take.reading->seen.groups.end() &&
+                     std::ranges::includes(seen->second.members, take.ids);
   const bool crossed = takeMeeting(state, members, call.id) != nullptr ||
                        markMeeting(state, members, Holding::kReturning) != nullptr;
   if (!whole || crossed) {
     return refuseBarred(device, {"regrouped", "its group changed while it was being allocated"});
   }
-  const HardwareFacts facts = lookedAt(state.hardware, take.look->seen);
+  const HardwareFacts facts = rereadOf(state.hardware, take.reading->seen);
   if (auto other = refuseOther(facts, take.offered, "offered")) return other;
   const auto holder = again ? std::optional(holders.front()) : std::nullopt;
-  if (auto refusal = refuseUsed(state, device, usedBy(*take.look, group), holder)) return refusal;
+  if (auto refusal = refuseUsed(state, device, usedBy(*take.reading, group), holder))
+    return refusal;
   const auto handed = handedOver(facts, state.catalog, take.resource, take.ids);
   const GroupReadiness readiness =
       plugin ? judgeReadiness(facts, take.resource, handed, take.allocation)
@@ -90,9 +91,9 @@ std::optional<Refusal> judgeTake(const LedgerState& state, const Call& call, Iom
 
 /// Rows 16 and 17: what a group turns into that was found open.
 void noteOpen(Turn& turn, IommuGroupId group, const Take& take) {
-  if (!take.look || take.look->answer != GroupLook::Answer::kSeen) return;
-  if (!take.look->seen.groups.contains(group)) return;
-  if (usedBy(*take.look, group) != GroupUse::kOpen) return;
+  if (!take.reading || take.reading->answer != GroupReading::Answer::kSeen) return;
+  if (!take.reading->seen.groups.contains(group)) return;
+  if (usedBy(*take.reading, group) != GroupUse::kOpen) return;
   const auto holders = recordsMeeting(turn.state, take.members);
   if (holders.empty()) {  // row 16
     turn.state.marks.push_back(
@@ -106,7 +107,7 @@ void noteOpen(Turn& turn, IommuGroupId group, const Take& take) {
   record.state = HolderState::kLingering;
   record.stateSince = turn.now.instant;
   record.answeredWall = turn.now.wall;  // older versions may still name it
-  wantLook(turn);
+  wantReconcile(turn);
 }
 
 /// Rows 14 and 15: the record that a grant leaves. `allocated`: the fingerprint of all that it
@@ -121,7 +122,7 @@ HolderRecord recordOf(const Turn& turn, const Call& call, const Take& take,
                      .ref = take.ref,
                      .state = HolderState::kAnswered,
                      .claim = std::nullopt};
-  for (const auto& [group, seen] : take.look->seen.groups) {
+  for (const auto& [group, seen] : take.reading->seen.groups) {
     fresh.members.insert(seen.members.begin(), seen.members.end());
   }
   fresh.since = fresh.stateSince = turn.now.instant;
@@ -160,7 +161,7 @@ bool keep(Turn& turn, HolderRecord fresh) {
     fresh.keepRestOf(*replaced);
     fresh.before = replaced->evidence.named ? std::vector{withoutBefore(*replaced)}
                                             : std::move(replaced->before);
-    if (!fresh.rest.empty()) wantLook(turn);
+    if (!fresh.rest.empty()) wantReconcile(turn);
   }
   turn.out.journal.push_back(journalEvent(turn, fresh, again ? "allocated-again" : "allocated"));
   if (again) {

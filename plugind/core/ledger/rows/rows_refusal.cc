@@ -87,7 +87,7 @@ void expireCall(Turn& turn, const Call& call) {
       if (call.kind == CallKind::kUnprepare) break;
       return refuseCall(turn, call.id,
                         refuse(deviceOf(call), "its spec was not written in time", "cdi"));
-    case CallStage::kWaitsLook:
+    case CallStage::kWaitsReconcile:
     case CallStage::kQueued:
     case CallStage::kWaitsBind:
     case CallStage::kChecking:
@@ -95,10 +95,10 @@ void expireCall(Turn& turn, const Call& call) {
   }
   const std::string what =
       call.allocate.ids.empty() ? "the claim" : quoteForeign(call.allocate.ids.front());
-  const bool looks = call.stage == CallStage::kWaitsLook;
-  const std::string reason = looks && !turn.state.adopted ? "not-adopted" : "timed-out";
+  const bool reconciles = call.stage == CallStage::kWaitsReconcile;
+  const std::string reason = reconciles && !turn.state.adopted ? "not-adopted" : "timed-out";
   const std::string why =
-      !looks ? "not decided in time"
+      !reconciles ? "not decided in time"
       : turn.state.adopted
           ? "what the kubelet remembers could not be read in time"
           : "not known yet since plugind's start who has what, it is asked for again";

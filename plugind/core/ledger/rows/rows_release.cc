@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "plugind/core/ledger/frames/offers.h"
-#include "plugind/core/ledger/rows/look_plan.h"
+#include "plugind/core/ledger/rows/reconcile_plan.h"
 #include "plugind/core/ledger/rows/rows.h"
 
 namespace vfiogate {
@@ -175,7 +175,7 @@ void endRecord(Turn& turn, std::size_t index, const std::string& reason) {
     before.releasedAt.reset();
     record = std::move(before);
     turn.out.journal.push_back(journalEvent(turn, record, "remembered"));
-    wantLook(turn);
+    wantReconcile(turn);
     return;
   }
   if (!record.before.empty()) {

@@ -66,7 +66,7 @@ bool precedesAnswer(const LedgerState& state, const CheckpointVersion& version,
   });
 }
 
-/// What its pod was given, by the witness that knows best.
+/// What its pod was given, by the most reliable source.
 std::optional<std::string> allocatedFingerprint(const LedgerState& state,
                                                 const PreStartRequest& request,
                                                 const std::set<Bdf>& ids) {

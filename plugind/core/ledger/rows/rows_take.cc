@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "plugind/core/ledger/frames/offers.h"
-#include "plugind/core/ledger/rows/look_plan.h"
+#include "plugind/core/ledger/rows/reconcile_plan.h"
 #include "plugind/core/ledger/rows/rows.h"
 #include "plugind/core/ledger/state/fingerprint.h"
 #include "plugind/core/ledger/state/foreign_ids.h"
@@ -14,14 +14,14 @@ namespace {
 
 /// What the rows say of one group of a request.
 struct Verdict {
-  enum class Kind : std::uint8_t { kTake, kLookFirst, kRefuse };
+  enum class Kind : std::uint8_t { kTake, kReconcileFirst, kRefuse };
   Kind kind = Kind::kTake;
   std::optional<Refusal> refusal;
-  bool look = false;  ///< the refusal is also a reason to look
+  bool reconcile = false;  ///< the refusal is also a reason to reconcile
 };
 
-Verdict refused(Refusal refusal, bool look) {
-  return {Verdict::Kind::kRefuse, std::move(refusal), look};
+Verdict refused(Refusal refusal, bool reconcile) {
+  return {Verdict::Kind::kRefuse, std::move(refusal), reconcile};
 }
 
 std::string allocatedSince(const HolderRecord& record, const Call& asker) {
@@ -75,7 +75,7 @@ Verdict judgeHeld(const Turn& turn, const Call& call, const Offer& offer) {
           true);
     }
     if (mayBeForgotten(turn.state, first)) {  // row 7, before
-      if (!call.lookMade) return {Verdict::Kind::kLookFirst, std::nullopt, false};
+      if (!call.reconcileMade) return {Verdict::Kind::kReconcileFirst, std::nullopt, false};
       return refused(
           refuseHeld(turn.state, offer.device(),
                      allocatedSince(first, call) + ", and forgotten by the kubelet: its pod "
@@ -88,7 +88,7 @@ Verdict judgeHeld(const Turn& turn, const Call& call, const Offer& offer) {
   }
   const bool row8 =
       alone && !first.isClaim() && first.resource == offer.resource && meet(first.rest, offer.ids);
-  if (row8 && !call.lookMade) return {Verdict::Kind::kLookFirst, std::nullopt, false};
+  if (row8 && !call.reconcileMade) return {Verdict::Kind::kReconcileFirst, std::nullopt, false};
   return refused(
       refuseHeld(turn.state, offer.device(), allocatedSince(first, call),  // rows 8, 10
                  ofOneParty(turn.state, holders) ? "group-allocated" : "disputed", holders),
@@ -134,7 +134,7 @@ void takeAll(Turn& turn, Call& call, const std::vector<Offer>& offers) {
                   turn.state.hardware,
                   handedOver(turn.state.hardware, turn.state.catalog, offer.resource, offer.ids)),
               .bind = bind,
-              .look = std::nullopt};
+              .reading = std::nullopt};
     // A device without a group is never allocatable.
     call.groups.emplace(*offer.group, std::move(take));
     // Section 3: of those who are being taken only a held one may be probed.
@@ -175,13 +175,13 @@ Refusal refuseNotAdopted(const Call& call) {
 /// Row 2. True: the call waits, or was refused.
 bool lacksAdoption(Turn& turn, Call& call) {
   if (turn.state.adopted) return false;
-  const bool failed = call.kind == CallKind::kAllocate && call.lookMade;
+  const bool failed = call.kind == CallKind::kAllocate && call.reconcileMade;
   if (failed) {
     refuseCall(turn, call.id, refuseNotAdopted(call));
     return true;
   }
-  call.stage = CallStage::kWaitsLook;
-  if (call.kind == CallKind::kAllocate) lookInCall(turn, call);
+  call.stage = CallStage::kWaitsReconcile;
+  if (call.kind == CallKind::kAllocate) reconcileInCall(turn, call);
   return true;
 }
 
@@ -232,16 +232,16 @@ void judgeCall(Turn& turn, CallId id) {
     if (!split) return refuseCall(turn, id, split.error());
     offers = *std::move(split);
   }
-  bool lookFirst = false;
+  bool reconcileFirst = false;
   for (const Offer& offer : offers) {
     const Verdict verdict = judgeOffer(turn, call, offer);
-    if (verdict.look) wantLook(turn);
+    if (verdict.reconcile) wantReconcile(turn);
     if (verdict.refusal) return refuseCall(turn, id, *verdict.refusal);
-    lookFirst = lookFirst || verdict.kind == Verdict::Kind::kLookFirst;
+    reconcileFirst = reconcileFirst || verdict.kind == Verdict::Kind::kReconcileFirst;
   }
-  if (lookFirst) {
-    call.stage = CallStage::kWaitsLook;
-    return lookInCall(turn, call);
+  if (reconcileFirst) {
+    call.stage = CallStage::kWaitsReconcile;
+    return reconcileInCall(turn, call);
   }
   takeAll(turn, call, offers);
 }

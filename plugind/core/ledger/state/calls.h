@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ipc/api/api_claim.h"
-#include "plugind/core/group_look.h"
+#include "plugind/core/group_reading.h"
 #include "plugind/core/ledger/state/effects.h"
 #include "plugind/core/resource/allocate_offer.h"
 
@@ -38,11 +38,11 @@ struct Take {
   std::chrono::sys_seconds since;
   HolderRef ref;
   bool forClaim = false;
-  std::string offered;            ///< the fingerprint of `ids` when they were taken
-  bool bind = false;              ///< a bind is made for it, once privd has answered
-  bool binding = false;           ///< and was begun
-  bool bound = false;             ///< and was made
-  std::optional<GroupLook> look;  ///< privd's answer
+  std::string offered;                  ///< the fingerprint of `ids` when they were taken
+  bool bind = false;                    ///< a bind is made for it, once privd has answered
+  bool binding = false;                 ///< and was begun
+  bool bound = false;                   ///< and was made
+  std::optional<GroupReading> reading;  ///< privd's answer
 
   friend bool operator==(const Take&, const Take&) = default;
 };
@@ -50,13 +50,13 @@ struct Take {
 enum class CallKind : std::uint8_t { kAllocate, kPrepare, kUnprepare, kPreStart };
 
 enum class CallStage : std::uint8_t {
-  kQueued,      ///< behind another call for the same claim (row 45)
-  kWaitsPrivd,  ///< rows 1, 36
-  kWaitsLook,   ///< rows 2, 8
-  kTaking,      ///< privd was asked (rows 7, 12, 13)
-  kWaitsSpec,   ///< the claim's spec is being written, or unlinked
-  kWaitsBind,   ///< of a PreStart
-  kChecking,    ///< of what is held: privd was asked what is there now
+  kQueued,          ///< behind another call for the same claim (row 45)
+  kWaitsPrivd,      ///< rows 1, 36
+  kWaitsReconcile,  ///< rows 2, 8
+  kTaking,          ///< privd was asked (rows 7, 12, 13)
+  kWaitsSpec,       ///< the claim's spec is being written, or unlinked
+  kWaitsBind,       ///< of a PreStart
+  kChecking,        ///< of what is held: privd was asked what is there now
 };
 
 /// One undecided call.
@@ -68,11 +68,11 @@ struct Call {
   std::optional<PrepareRequest> prepare;  ///< of a Prepare; only the claim of an Unprepare
   Instant arrived;
   Instant deadline;
-  bool lookAsked = false;  ///< a look inside this call was begun after it came
-  bool lookMade = false;   ///< and is over
-  bool again = false;      ///< row 6: prepared before, the spec is being re-made
+  bool reconcileAsked = false;  ///< a reconcile inside this call was begun after it came
+  bool reconcileMade = false;   ///< and is over
+  bool again = false;           ///< row 6: prepared before, the spec is being re-made
   std::map<IommuGroupId, Take> groups;
-  std::map<IommuGroupId, std::optional<GroupLook>> checks;  ///< of what is held: privd's answers
+  std::map<IommuGroupId, std::optional<GroupReading>> checks;  ///< of what is held: privd's answers
   bool checkedBound = false;               ///< of a PreStart: asked again after a bind
   std::map<IommuGroupId, Bdf> bindsAsked;  ///< of a PreStart: begun for it, for one of its devices
 

@@ -15,7 +15,7 @@
 
 namespace vfiogate {
 
-/// Names one call of the kubelet or of `netd`, from its arrival to its answer. Given by the shell.
+/// Names one call of the kubelet or of `netd`, from its arrival to its answer. Given by the caller.
 using CallId = StrongId<struct CallTag, std::uint64_t>;
 
 /// One line of the ledger's journal, as a value.
@@ -59,10 +59,11 @@ struct UseQuestion {
 /// To be carried out in the order of the members; all of it, before the next event.
 struct Effects {
   std::vector<JournalEvent> journal;
-  /// The groups that privd shall hold from now on, whole, with their notes; absent: as before.
-  std::optional<GroupNotes> holds;
-  GroupNotes alsoHold;                   ///< and these besides
-  bool dropOtherHolds = false;           ///< adopted: privd drops what `holds` does not name
+  /// The groups that privd shall take as allocated from now on, whole, with their notes; absent: as
+  /// before.
+  std::optional<GroupNotes> allocated;
+  GroupNotes alsoAllocated;              ///< and these besides
+  bool releaseOthers = false;            ///< adopted: privd releases what `allocated` does not name
   std::map<ResourceName, Frame> frames;  ///< those that changed: to every live stream, then
   std::set<ResourceName> ended;          ///< nothing is left to show of these: served no more
   std::vector<Answer> answers;           ///< the replies; never before the frames
@@ -71,8 +72,8 @@ struct Effects {
   std::vector<IommuGroupId> returns;     ///< back to the host driver; Ledger::returnEnded
   std::vector<ClaimName> specsToWrite;   ///< durable, then Ledger::specWritten
   std::vector<ClaimName> specsToUnlink;  ///< durable, then Ledger::specUnlinked
-  bool beginLook = false;                ///< List, resend, read versions; then Ledger::lookEnded
-  bool askList = false;                  ///< PodResources List alone; then Ledger::listRead
+  bool beginReconcile = false;  ///< List, resend, read versions; then Ledger::reconcileEnded
+  bool askList = false;         ///< PodResources List alone; then Ledger::listRead
 
   friend bool operator==(const Effects&, const Effects&) = default;
 };

@@ -45,7 +45,7 @@ HardwareFacts factsOf(const Snapshot& snapshot, bool mayBind) {
     if (!binding.bar.empty() && mayBind) facts.barred.emplace(id, binding.bar);
     if (binding.busy) facts.binding.insert(id);
     if (binding.stuck) facts.stuck.insert(id);
-    if (binding.operatorHeld) facts.operatorHeld.insert(id);
+    if (binding.excluded) facts.excluded.insert(id);
     if (binding.boundForAllocation) facts.boundForAllocation.insert(id);
   }
   return facts;
@@ -57,8 +57,8 @@ GroupReadiness judgeHardware(const HardwareFacts& facts, const std::set<Bdf>& id
     return GroupReadiness{Readiness::kBad,
                           {std::string(reasonCode(obstacle)), std::string(obstacleText(obstacle))}};
   };
-  if (held == HeldBy::kNobody && anyIn(facts.operatorHeld, facts, ids)) {
-    return barred(Obstacle::kOperatorHold);
+  if (held == HeldBy::kNobody && anyIn(facts.excluded, facts, ids)) {
+    return barred(Obstacle::kOperatorExcluded);
   }
   if (anyIn(facts.stuck, facts, ids)) return barred(Obstacle::kWriteStuck);
   if (anyIn(facts.binding, facts, ids)) {

@@ -18,7 +18,7 @@ struct HardwareFacts {
   std::map<IommuGroupId, std::string> barred{};  ///< why one would not: GroupBinding
   std::set<IommuGroupId> binding;                ///< a change of its drivers runs
   std::set<IommuGroupId> stuck;                  ///< a write for it has not come back
-  std::set<IommuGroupId> operatorHeld;           ///< `privd hold`
+  std::set<IommuGroupId> excluded;               ///< `privd hold`
   std::set<IommuGroupId> boundForAllocation;  ///< bound by us for an allocation, by privd's record
   bool mayBind = true;                        ///< privd gives us the right to
   std::string bootId;
@@ -41,11 +41,11 @@ struct GroupReadiness {
   friend bool operator==(const GroupReadiness&, const GroupReadiness&) = default;
 };
 
-/// Who has the devices that are judged.
+/// The holder of the devices that are judged.
 enum class HeldBy : std::uint8_t { kNobody, kWhoAsks };
 
 /// V of the devices `ids` of one group. Bindable only where the resource binds on allocate. An
-/// operator's hold is for those who do not have them yet.
+/// operator's exclusion is for those who do not have them yet.
 GroupReadiness judgeHardware(const HardwareFacts& facts, const std::set<Bdf>& ids,
                              const AllocationSettings& allocation, HeldBy held = HeldBy::kNobody);
 /// The same for the device plugin: what is ready is bad where the static spec that the resource

@@ -34,7 +34,7 @@ struct LedgerSettings {
   std::chrono::milliseconds emptyResourceAfter{0};  ///< 0: a resource never ends
   std::chrono::milliseconds holdDown{30'000};       ///< 0: devices that flap do not rest
   RefusalDetail refusalDetail = RefusalDetail::kReference;
-  /// False for a shell that cannot read what the kubelet remembers: the ledger counts as adopted,
+  /// False for a caller that cannot read what the kubelet remembers: the ledger counts as adopted,
   /// nothing is looked for, and nothing is ever released.
   bool remembers = true;
 
@@ -94,8 +94,8 @@ struct OfferTrack {
   friend bool operator==(const OfferTrack&, const OfferTrack&) = default;
 };
 
-/// When the next look is due, and what runs.
-struct LookPlan {
+/// When the next reconcile is due, and what runs.
+struct ReconcilePlan {
   bool running = false;
   bool forCall = false;           ///< a call asked after the running one had begun
   bool beganAfterFrame = false;   ///< the running one began kAdoptionWait past the first frame
@@ -104,7 +104,7 @@ struct LookPlan {
   std::optional<Instant> lastEnded;
   std::optional<Instant> lastList;
 
-  friend bool operator==(const LookPlan&, const LookPlan&) = default;
+  friend bool operator==(const ReconcilePlan&, const ReconcilePlan&) = default;
 };
 
 struct LastRefusal {
@@ -144,7 +144,7 @@ struct LedgerState {
   bool begun = false;         ///< step 1 of adoption is done: resources may be registered
   bool adopted = false;       ///< step 2 is
   std::optional<Instant> firstFrame;
-  LookPlan look;
+  ReconcilePlan reconcile;
   Instant lastEvent;  ///< what was due until then was done
   /// All that follows from the state has been worked out, and nothing else is due before this but
   /// what calls bring that came since (fast_path.h). Absent: not known.
@@ -155,8 +155,8 @@ struct LedgerState {
   std::map<CallId, Call> calls;
   std::map<ResourceName, ShownResource> shown;
   std::map<IommuGroupId, Instant> asked;  ///< when privd was asked last, outside calls
-  bool tellHolds = true;                  ///< even if they are as before: privd is new
-  GroupNotes held;                        ///< as last told to privd
+  bool tellAllocated = true;              ///< even if they are as before: privd is new
+  GroupNotes told;                        ///< as last told to privd
   std::map<Bdf, LastRefusal> refusals;
   std::map<Bdf, OfferTrack> offers;
   std::map<ResourceName, std::set<Bdf>> draUnits;  ///< of those allocated to claims by whole groups

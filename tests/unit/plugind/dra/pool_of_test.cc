@@ -137,9 +137,9 @@ TEST_F(PoolOf, TaintsByHardwareWithItsCode) {
   node.facts.bindable.insert(IommuGroupId(32));
   node.see();
   EXPECT_EQ(taint(kNameC), "-") << "it would be bound";
-  node.facts.operatorHeld.insert(IommuGroupId(32));
+  node.facts.excluded.insert(IommuGroupId(32));
   node.see();
-  EXPECT_EQ(taint(kNameC), "operator-hold");
+  EXPECT_EQ(taint(kNameC), "operator-excluded");
 }
 
 TEST_F(PoolOf, TaintsWhatRestsAndAllWhilePrivdIsAwayForLong) {

@@ -125,24 +125,24 @@ TEST_F(OnAllocate, APreStartIsNotRefusedForAnotherPodsBind) {
   EXPECT_EQ(node.outcome(start), "waits");
 }
 
-TEST_F(OnAllocate, I4_AnOperatorsHoldTakesTheFreeAndNotTheHeld) {
+TEST_F(OnAllocate, I4_AnOperatorsExclusionTakesTheFreeAndNotTheHeld) {
   showBound();
   node.start();
   hold("p1", "gpu", {kA});
-  node.facts.operatorHeld = {kSharedGroup, kOwnGroup};
+  node.facts.excluded = {kSharedGroup, kOwnGroup};
   node.see();
   EXPECT_EQ(node.frame("gpu"), "0000:01:00.0+ 0000:02:00.0-");
-  EXPECT_EQ(node.allocate("gpu", {kC}), "not-viable:operator-hold");
-  node.facts.operatorHeld.clear();
+  EXPECT_EQ(node.allocate("gpu", {kC}), "not-viable:operator-excluded");
+  node.facts.excluded.clear();
   node.see();
   EXPECT_EQ(node.frame("gpu"), "0000:01:00.0+ 0000:02:00.0+");
 }
 
-TEST_F(OnAllocate, I4_AnOperatorsHoldKeepsNoContainerFromStartingAgain) {
+TEST_F(OnAllocate, I4_AnOperatorsExclusionKeepsNoContainerFromStartingAgain) {
   showBound();
   node.start();
   hold("p1", "gpu", {kA});
-  node.facts.operatorHeld = {kSharedGroup};
+  node.facts.excluded = {kSharedGroup};
   node.see();
   EXPECT_EQ(node.outcome(preStart({kA})), "done");
 }
@@ -199,13 +199,13 @@ TEST(HardwareFacts, ComeFromPrivdsRecordOfEachGroup) {
   group.binding = {.bindable = true, .boundForAllocation = true};
   snapshot.groups.emplace(group.id, group);
   IommuGroup other{.id = kOwnGroup};
-  other.binding = {.busy = true, .operatorHeld = true, .stuck = true, .bar = "users: why"};
+  other.binding = {.busy = true, .excluded = true, .stuck = true, .bar = "users: why"};
   snapshot.groups.emplace(other.id, other);
   const HardwareFacts facts = factsOf(snapshot, true);
   EXPECT_EQ(facts.bindable, std::set{kSharedGroup});
   EXPECT_EQ(facts.boundForAllocation, std::set{kSharedGroup});
   EXPECT_EQ(facts.binding, std::set{kOwnGroup});
-  EXPECT_EQ(facts.operatorHeld, std::set{kOwnGroup});
+  EXPECT_EQ(facts.excluded, std::set{kOwnGroup});
   EXPECT_EQ(facts.barred.at(kOwnGroup), "users: why");
   EXPECT_EQ(facts.stuck, std::set{kOwnGroup});
   EXPECT_THAT(factsOf(snapshot, false).bindable, IsEmpty());

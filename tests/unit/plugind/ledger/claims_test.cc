@@ -44,7 +44,8 @@ TEST_F(LedgerCase, PrepareMeetsAllocate) {
       if (!firstAnswersFirst) std::swap(calls[0], calls[1]);
       int granted = 0;
       for (const CallId call : calls) {
-        one.run(one.ledger.groupRead(IommuGroupId(31), one.look(IommuGroupId(31)), call, one.now));
+        one.run(
+            one.ledger.groupRead(IommuGroupId(31), one.reread(IommuGroupId(31)), call, one.now));
         granted += one.outcome(call) == "granted" ? 1 : 0;
       }
       EXPECT_EQ(granted, 1);
@@ -105,7 +106,7 @@ TEST_F(LedgerCase, CallsForOneClaimRunOneAfterTheOther) {
   const CallId again = node.askPrepare("c1", "gpu", {at(kA)});
   EXPECT_EQ(node.outcome(again), "waits");
   node.answersQuestions = true;
-  node.run(node.ledger.groupRead(IommuGroupId(31), node.look(IommuGroupId(31)), first, node.now));
+  node.run(node.ledger.groupRead(IommuGroupId(31), node.reread(IommuGroupId(31)), first, node.now));
   EXPECT_EQ(node.outcome(first), "granted");
   EXPECT_EQ(node.outcome(again), "granted");
 }
@@ -124,8 +125,8 @@ TEST_F(LedgerCase, ALostUnprepareIsFoundTwice) {
   EXPECT_TRUE(node.told("claim-gone"));
 }
 
-// Section 6: without a frame there is no look that proves anything, and nothing that it could show
-// where the kubelet knows no resource of ours.
+// Section 6: without a frame there is no reconcile that proves anything, and nothing that it could
+// show where the kubelet knows no resource of ours.
 TEST_F(LedgerCase, ANodeThatServesClaimsOnlyIsAdoptedAtOnce) {
   for (ResourceSettings& entry : node.settings.resources) entry.allocation.serve = Serve::kDra;
   node.streams = false;

@@ -148,8 +148,8 @@ TEST_F(LedgerCase, UnplugReplugHeld) {
 TEST_F(LedgerCase, UnbindByHandHeld) {
   node.start();
   hold("p1", "gpu", {kA});
-  EXPECT_EQ(node.ledger.state().held.size(), 1U);
-  EXPECT_TRUE(node.ledger.state().held.contains(IommuGroupId(31))) << "privd refuses by hand";
+  EXPECT_EQ(node.ledger.state().told.size(), 1U);
+  EXPECT_TRUE(node.ledger.state().told.contains(IommuGroupId(31))) << "privd refuses by hand";
   const PciDevice bound = node.hardware.device(kA);
   unbind(node.hardware.device(kA), "nvidia");
   node.see();
@@ -170,7 +170,7 @@ TEST_F(LedgerCase, RepresentativeSticks) {
   const CallId call = node.ask("gpu", {kB});
   unbind(node.hardware.add(kA, 31), "");
   node.see();
-  node.run(node.ledger.groupRead(IommuGroupId(31), node.look(IommuGroupId(31)), call, node.now));
+  node.run(node.ledger.groupRead(IommuGroupId(31), node.reread(IommuGroupId(31)), call, node.now));
   EXPECT_EQ(node.outcome(call), "granted");
   EXPECT_EQ(node.frame("gpu"), "0000:01:00.1+ 0000:02:00.0+") << "the lower one is not shown";
 }

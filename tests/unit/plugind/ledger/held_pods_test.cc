@@ -25,7 +25,7 @@ TEST_F(LedgerCase, SiblingRace) {
       << "the sibling is withdrawn before the reply";
   ASSERT_EQ(node.outcome(first), "waits");
   EXPECT_EQ(node.allocate("other", {kB}), "being-allocated");
-  node.run(node.ledger.groupRead(IommuGroupId(31), node.look(IommuGroupId(31)), first, node.now));
+  node.run(node.ledger.groupRead(IommuGroupId(31), node.reread(IommuGroupId(31)), first, node.now));
   EXPECT_EQ(node.outcome(first), "granted");
   EXPECT_EQ(node.allocate("other", {kB}), "group-allocated");
 }
@@ -90,7 +90,7 @@ TEST_F(LedgerCase, InitOnly) {
   hold("p1", "gpu", {kA});
   node.pass(5min);
   EXPECT_EQ(node.holding(kA), Holding::kAllocated);
-  EXPECT_GT(node.looked, 3) << "looked for every 60 s";
+  EXPECT_GT(node.reconciled, 3) << "looked for every 60 s";
   node.forget("p1");
   node.pass(75s);
   EXPECT_EQ(node.holding(kA), Holding::kFree);
@@ -98,7 +98,7 @@ TEST_F(LedgerCase, InitOnly) {
 
 // 5: a pod that ends before List shows it is known to be gone by the next version alone, which may
 // have the file time of the one that named it.
-TEST_F(LedgerCase, SilenceWithinOneTickOfFileTimesIsAReasonToLook) {
+TEST_F(LedgerCase, SilenceWithinOneTickOfFileTimesIsAReasonToReconcile) {
   node.start();
   hold("p1", "gpu", {kA});
   node.write();
@@ -147,9 +147,9 @@ TEST_F(LedgerCase, MdevForceDelete) {
   node.pass(60s);
   node.forget("p1");
   EXPECT_EQ(node.allocate("gpu", {kA}), "cannot-tell") << "no probe";
-  node.probe = GroupLook::Probe::kOpen;
+  node.probe = GroupReading::Probe::kOpen;
   EXPECT_EQ(node.allocate("gpu", {kA}), "still-open") << "the probe says open";
-  node.probe = GroupLook::Probe::kNone;
+  node.probe = GroupReading::Probe::kNone;
   node.see();
   node.pass(75s);
   EXPECT_EQ(node.holding(kA), Holding::kFree);
@@ -188,19 +188,19 @@ TEST_F(LedgerCase, AReleaseNeedsTwoVersions) {
   node.start();
   hold("p1", "gpu", {kA});
   node.pass(10s);
-  node.looks = false;
+  node.reconciles = false;
   node.forget("p1");
   node.pass(65s);
   node.run(node.ledger.listRead({}, node.now.instant, node.now));
   node.run(node.ledger.versionRead(node.version(), true, node.now));
   node.move(500ms);
   node.run(node.ledger.versionRead(node.version(), true, node.now));
-  node.run(node.ledger.lookEnded(true, node.now));
+  node.run(node.ledger.reconcileEnded(true, node.now));
   node.move(2s);
   node.run(node.ledger.tick(node.now));
   EXPECT_EQ(node.holding(kA), Holding::kAllocated) << "half a second apart";
-  node.looks = true;
-  node.doLook();
+  node.reconciles = true;
+  node.doReconcile();
   node.pass(15s);
   EXPECT_EQ(node.holding(kA), Holding::kFree);
 }
@@ -210,7 +210,7 @@ TEST_F(LedgerCase, AbsenceFromListReleasesNothing) {
   node.start();
   node.list = {{{"ns", "p1", "main", "vfiogate.dev/gpu", {kA}}}, {"ns/p1"}};
   hold("p1", "gpu", {kA});
-  node.pass(20s);  // not long enough for a look to be due for another reason
+  node.pass(20s);  // not long enough for a reconcile to be due for another reason
   node.list = {};
   node.pass(10min);
   EXPECT_EQ(node.holding(kA), Holding::kAllocated);

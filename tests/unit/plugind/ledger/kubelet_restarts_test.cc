@@ -47,8 +47,9 @@ TEST_F(LedgerCase, PlugindDiesAfterReply) {
   ASSERT_TRUE(node.ledger.begun());
   ASSERT_FALSE(node.ledger.adopted());
   node.record("p1", "gpu", {kA});
-  EXPECT_EQ(node.allocate("other", {kB}), "group-allocated") << "found by the look in the call";
-  EXPECT_EQ(node.looked, 1);
+  EXPECT_EQ(node.allocate("other", {kB}), "group-allocated")
+      << "found by the reconcile in the call";
+  EXPECT_EQ(node.reconciled, 1);
   EXPECT_TRUE(node.ledger.adopted());
 }
 

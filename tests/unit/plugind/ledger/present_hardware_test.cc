@@ -1,5 +1,5 @@
 // I9: an address is not a device. What is there is compared with what was offered or allocated, by
-// a look made for the call, however many events were lost.
+// a reread made for the call, however many events were lost.
 
 #include <gmock/gmock.h>
 
@@ -108,14 +108,14 @@ TEST_F(LedgerCase, I9_OfAWholeGroupEachDeviceIsCompared) {
   EXPECT_THAT(node.text(call), HasSubstr("0000:01:00.1, group 31: other hardware"));
 }
 
-TEST_F(LedgerCase, APreStartWaitsForPrivdThatGoesWhileItLooks) {
+TEST_F(LedgerCase, APreStartWaitsForPrivdThatGoesWhileItRereads) {
   node.start();
   hold("p1", "gpu", {kA});
   node.answersQuestions = false;
   ASSERT_EQ(node.preStart("gpu", {kA}), "waits");
   const CallId call(node.lastCall);
   node.run(
-      node.ledger.groupRead(kSharedGroup, {GroupLook::Answer::kPrivdAway, {}}, call, node.now));
+      node.ledger.groupRead(kSharedGroup, {GroupReading::Answer::kPrivdAway, {}}, call, node.now));
   EXPECT_EQ(node.outcome(call), "waits");
   node.run(node.ledger.privdWent(node.now));
   node.answersQuestions = true;

@@ -1,5 +1,5 @@
-// privd's record of allocations at the start of plugind: the third witness, beside checkpoint and
-// List.
+// privd's record of allocations at the start of plugind: the third source of evidence, beside
+// checkpoint and List.
 
 #include <gmock/gmock.h>
 
@@ -30,7 +30,7 @@ protected:
 
   RecordedAllocations recordedNow() const {
     RecordedAllocations recorded{.groups = {}, .complete = complete};
-    for (const auto& [group, note] : node.ledger.state().held) {
+    for (const auto& [group, note] : node.ledger.state().told) {
       const bool ofC = note.find(kC) != std::string::npos;
       recorded.groups.push_back({ofC ? std::set{at(kC)} : std::set{at(kA), at(kB)}, note});
     }
@@ -91,7 +91,7 @@ TEST_F(RecordedTest, AnAnswerThatTheKubeletNeverRecordsEnds) {
   restart();
   node.pass(50s);
   EXPECT_EQ(node.holding(kA), Holding::kFree);
-  EXPECT_TRUE(node.ledger.state().held.empty());
+  EXPECT_TRUE(node.ledger.state().told.empty());
 }
 
 // What the kubelet remembers stands; the record says since when and under which reference.

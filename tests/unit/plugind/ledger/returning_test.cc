@@ -19,8 +19,8 @@ TEST_F(OnAllocate, WhatWasBoundForACallThatIsRefusedGoesBack) {
   node.use(31, GroupUse::kOpen);
   node.answersQuestions = false;
   endBind(kSharedGroup);
-  GroupLook failed;
-  failed.answer = GroupLook::Answer::kFailed;
+  GroupReading failed;
+  failed.answer = GroupReading::Answer::kFailed;
   node.run(node.ledger.groupRead(kSharedGroup, failed, call, node.now));
   EXPECT_EQ(node.outcome(call), "cannot-tell");
   EXPECT_EQ(node.last.returns, std::vector{kSharedGroup});
@@ -38,7 +38,7 @@ TEST_F(OnAllocate, AReleasedGroupGoesBackAndIsOfferedAgain) {
   EXPECT_TRUE(node.told("returned"));
 }
 
-TEST_F(OnAllocate, I7_WhatWasNotBoundForALendingStaysWhereItIs) {
+TEST_F(OnAllocate, I7_WhatWasNotBoundForAnAllocationStaysWhereItIs) {
   wantBack();
   showBound();
   node.facts.boundForAllocation.clear();

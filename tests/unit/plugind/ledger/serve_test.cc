@@ -241,13 +241,13 @@ TEST_F(ServeCase, AnotherAllocationUnderTheSameUidIsRefused) {
   EXPECT_EQ(node.holding(kC), Holding::kFree);
 }
 
-TEST_F(ServeCase, AnOperatorsHoldIsForThoseWhoDoNotHaveItYet) {
+TEST_F(ServeCase, AnOperatorsExclusionIsForThoseWhoDoNotHaveItYet) {
   node.start();
   ASSERT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
-  node.facts.operatorHeld = {IommuGroupId(31), IommuGroupId(32)};
+  node.facts.excluded = {IommuGroupId(31), IommuGroupId(32)};
   node.see();
   EXPECT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
-  EXPECT_EQ(node.prepare("c2", "gpu", {at(kC)}), "not-viable:operator-hold");
+  EXPECT_EQ(node.prepare("c2", "gpu", {at(kC)}), "not-viable:operator-excluded");
 }
 
 // Section 13, I4: what a pod holds stays in the frames until it is released.
@@ -285,7 +285,7 @@ TEST_F(ServeCase, APrepareThatComesWithPlugindsStartIsAnsweredWithinTheKubeletsP
 }
 
 TEST_F(ServeCase, APrepareThatAdoptionDoesNotReachSaysThatTheHoldersAreNotKnown) {
-  node.looks = false;
+  node.reconciles = false;
   node.start(false);
   const CallId call = node.askPrepare("c1", "gpu", {at(kA)});
   node.pass(40s);

@@ -103,7 +103,7 @@ TEST_F(Specs, AHeldDeviceStaysHealthyWithoutOne) {
   EXPECT_EQ(node.frame("gpu"), "0000:01:00.0+ 0000:02:00.0-");
 }
 
-// The look in the call sees what the spec does not say yet.
+// The reconcile in the call sees what the spec does not say yet.
 TEST_F(Specs, AnAllocateIsRefusedWhereTheSpecNamesOtherNodes) {
   allocation().backend = Backend::kIommufd;
   node.start();

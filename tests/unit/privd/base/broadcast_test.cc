@@ -14,19 +14,19 @@ TEST(Broadcast, WakesEverybodyWhoWaits) {
   auto one = broadcast.next();
   auto other = broadcast.next();
   EXPECT_FALSE(one.poll(scope));
-  broadcast.ring();
+  broadcast.notify();
   EXPECT_TRUE(one.poll(scope));
   EXPECT_TRUE(other.poll(scope));
 }
 
-TEST(Broadcast, RingsForThoseToComeOnlyAgain) {
+TEST(Broadcast, NotifiesThoseToComeOnlyAgain) {
   kj::EventLoop loop;
   kj::WaitScope scope(loop);
   Broadcast broadcast;
-  broadcast.ring();
+  broadcast.notify();
   auto late = broadcast.next();
   EXPECT_FALSE(late.poll(scope));
-  broadcast.ring();
+  broadcast.notify();
   EXPECT_TRUE(late.poll(scope));
 }
 

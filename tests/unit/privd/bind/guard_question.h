@@ -24,7 +24,7 @@ struct GuardQuestion {
   GuardSettings settings{};
   std::vector<GuardOverride> overrides{};
   Allocated allocated = Allocated::kNo;
-  bool operatorHeld = false;
+  bool excluded = false;
 };
 
 /// For a change of all endpoints of the group.
@@ -39,7 +39,7 @@ inline std::vector<Objection> ask(const Topology& topology, unsigned group,
                        .by = question.by,
                        .facts = topology.facts,
                        .allocated = question.allocated,
-                       .operatorHeld = question.operatorHeld},
+                       .excluded = question.excluded},
                       question.settings, question.overrides);
 }
 

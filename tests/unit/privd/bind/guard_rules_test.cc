@@ -55,7 +55,7 @@ TEST(Guards, PartsOfTheMachineAreLiftedByNameAndForNoAllocation) {
   EXPECT_THAT(ask(chipset(), 9, {.kind = ChangeKind::kUnbind}), IsEmpty());
 }
 
-TEST(Guards, ALendingLeavesBridgesAndEmptyPartsOfTheMachineAside) {
+TEST(Guards, AnAllocationLeavesBridgesAndEmptyPartsOfTheMachineAside) {
   const Topology bridged = behindBridge();
   EXPECT_TRUE(standsAside(bridged.snapshot.devices.at(at("0000:00:1c.0"))));
   EXPECT_FALSE(standsAside(bridged.snapshot.devices.at(at("0000:07:00.0"))));
@@ -137,12 +137,12 @@ TEST(Guards, I6_EveryMemberThatAPeerWouldChangeNeedsItsAllow) {
       "07:00.0 policy");
 }
 
-TEST(Guards, AnOperatorsHoldKeepsAllocationsAndDeclarationsOffButNotRoot) {
+TEST(Guards, AnOperatorsExclusionKeepsAllocationsAndDeclarationsOffButNotRoot) {
   const GuardSettings allowed = policy("10de:2684", "");
   EXPECT_EQ(shown(ask(thunderbolt(), 20,
-                      {.by = ChangeBy::kAllocation, .settings = allowed, .operatorHeld = true})),
+                      {.by = ChangeBy::kAllocation, .settings = allowed, .excluded = true})),
             "3d:00.0 operator");
-  EXPECT_THAT(ask(thunderbolt(), 20, {.operatorHeld = true}), IsEmpty());
+  EXPECT_THAT(ask(thunderbolt(), 20, {.excluded = true}), IsEmpty());
 }
 
 TEST(Guards, EveryObjectionSaysWhatWouldLiftIt) {

@@ -31,12 +31,12 @@ public:
     }
     return report;
   }
-  Result<Done, std::string> hold(const Bdf&, const std::string&, const AuditPeer&) override {
+  Result<Done, std::string> exclude(const Bdf&, const std::string&, const AuditPeer&) override {
     return Done{};
   }
   Result<Done, std::string> release(const Bdf&, const AuditPeer&) override { return Done{}; }
   Result<Done, std::string> forget(const Bdf&, const AuditPeer&) override { return Done{}; }
-  std::vector<OperatorHold> holds() override { return {}; }
+  std::vector<Exclusion> exclusions() override { return {}; }
   std::vector<DeviceIdentity> declared() override { return kept_; }
 
 private:

@@ -40,8 +40,8 @@ public:
     asked_.orders.push_back(std::move(order));
     return report_;
   }
-  Result<Done, std::string> hold(const Bdf& address, const std::string& reason,
-                                 const AuditPeer& /*who*/) override {
+  Result<Done, std::string> exclude(const Bdf& address, const std::string& reason,
+                                    const AuditPeer& /*who*/) override {
     return note("hold " + address.str() + " " + reason);
   }
   Result<Done, std::string> release(const Bdf& address, const AuditPeer& /*who*/) override {
@@ -51,7 +51,7 @@ public:
     if (address == placeOf("0000:02:00.0")) return Failure{std::string("the disk is full")};
     return note("forget " + address.str());
   }
-  std::vector<OperatorHold> holds() override { return {}; }
+  std::vector<Exclusion> exclusions() override { return {}; }
   std::vector<DeviceIdentity> declared() override { return {}; }
 
 private:
@@ -244,20 +244,20 @@ TEST_F(BindingCommands, WhatIsKeptIsChangedDeviceByDevice) {
   EXPECT_THAT(asked_.acts, ElementsAre("forget 0000:01:00.0", "forget 0000:03:00.0"));
 }
 
-TEST_F(BindingCommands, HoldsAreAListForPeopleAndForPrograms) {
+TEST_F(BindingCommands, ExclusionsAreAListForPeopleAndForPrograms) {
   EXPECT_EQ(type({"holds"}), 0);
-  EXPECT_EQ(out_, "Nothing is held out of offer, and nothing is declared.\n");
+  EXPECT_EQ(out_, "Nothing is excluded, and nothing is declared.\n");
   EXPECT_EQ(type({"holds", "-o", "json"}), 0);
   EXPECT_EQ(nlohmann::json::parse(out_),
-            nlohmann::json::parse(R"({"version": 1, "holds": [], "declared": []})"));
-  const std::vector<OperatorHold> holds{{placeOf("0000:01:00.0"), "fan\x1b dies", 1'700'000'000}};
+            nlohmann::json::parse(R"({"version": 1, "exclusions": [], "declared": []})"));
+  const std::vector<Exclusion> exclusions{{placeOf("0000:01:00.0"), "fan\x1b dies", 1'700'000'000}};
   const std::vector<DeviceIdentity> declared{{placeOf("0000:02:00.0"), 0x10de, 0x2684}};
-  EXPECT_EQ(keptText(holds, declared, false),
+  EXPECT_EQ(keptText(exclusions, declared, false),
             "DEVICE        MARK      SINCE                 REASON\n"
             "0000:01:00.0  held      2023-11-14T22:13:20Z  fan? dies\n"
             "0000:02:00.0  declared                        bound at start while it is 10de:2684\n");
-  EXPECT_EQ(keptJson(holds, declared), nlohmann::ordered_json::parse(R"({"version": 1,
-    "holds": [{"address": "0000:01:00.0", "since": "2023-11-14T22:13:20Z",
+  EXPECT_EQ(keptJson(exclusions, declared), nlohmann::ordered_json::parse(R"({"version": 1,
+    "exclusions": [{"address": "0000:01:00.0", "since": "2023-11-14T22:13:20Z",
                "reason": "fan\u001b dies"}],
     "declared": [{"address": "0000:02:00.0", "vendor": "10de", "device": "2684"}]})"));
 }

@@ -2,7 +2,7 @@
 
 #include "privd/cli/binding/remote_binding_service.h"
 #include "privd/cli/binding/run_change.h"
-#include "tests/unit/privd/rpc/served_line.h"
+#include "tests/unit/privd/rpc/served_rpc.h"
 
 #include <gmock/gmock.h>
 
@@ -23,8 +23,8 @@ public:
     lastOrder = std::move(order);
     return kj::mv(answer);
   }
-  Result<Done, std::string> hold(const Bdf& address, const std::string& reason,
-                                 const AuditPeer& /*who*/) override {
+  Result<Done, std::string> exclude(const Bdf& address, const std::string& reason,
+                                    const AuditPeer& /*who*/) override {
     held.push_back({address, reason, 1'700'000'000});
     return Done{};
   }
@@ -35,17 +35,17 @@ public:
   Result<Done, std::string> forget(const Bdf& /*address*/, const AuditPeer& /*who*/) override {
     return Failure{std::string("the disk is full")};
   }
-  std::vector<OperatorHold> holds() override { return held; }
+  std::vector<Exclusion> exclusions() override { return held; }
   std::vector<DeviceIdentity> declared() override {
     return {{Bdf::make(0, 2, 0, 0).value(), 0x10de, 0x2684}};
   }
 
   ChangeOrder lastOrder;
-  std::vector<OperatorHold> held;
+  std::vector<Exclusion> held;
   kj::Promise<ChangeReport> answer = ChangeReport{};
 };
 
-class RemoteBindingServiceTest : public ServedLine {
+class RemoteBindingServiceTest : public ServedRpc {
 protected:
   RemoteBindingServiceTest() : node_(node()) { node_.bindingService = daemon_; }
   ~RemoteBindingServiceTest() noexcept override = default;
@@ -86,10 +86,10 @@ TEST_F(RemoteBindingServiceTest, GivesTheOrderAndBringsTheReport) {
 TEST_F(RemoteBindingServiceTest, ChangesAndTellsWhatIsKept) {
   auto service = openAsRoot();
   const Bdf address = Bdf::make(0, 1, 0, 0).value();
-  ASSERT_TRUE(service->hold(address, "fan dies", thisPeer()));
-  EXPECT_THAT(service->holds(), ElementsAre(OperatorHold{address, "fan dies", 1'700'000'000}));
+  ASSERT_TRUE(service->exclude(address, "fan dies", thisPeer()));
+  EXPECT_THAT(service->exclusions(), ElementsAre(Exclusion{address, "fan dies", 1'700'000'000}));
   ASSERT_TRUE(service->release(address, thisPeer()));
-  EXPECT_TRUE(service->holds().empty());
+  EXPECT_TRUE(service->exclusions().empty());
   EXPECT_EQ(service->forget(address, thisPeer()).error(), "the disk is full");
   EXPECT_EQ(service->declared(), daemon_.declared());
 }

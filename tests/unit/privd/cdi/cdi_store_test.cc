@@ -103,7 +103,7 @@ TEST_F(CdiStoreTest, LeavesADeviceOutWhoseNodeIsNotThere) {
   EXPECT_EQ(onDisk(kGpu).size(), 1U);
 }
 
-TEST_F(CdiStoreTest, LooksForEachNodeOnceMore) {
+TEST_F(CdiStoreTest, ChecksEachNodeOnceMore) {
   const Snapshot earlier = *scan(sysfs_, dev_);
   fs::remove(tree_.dev() + "/vfio/13");
   const auto outcomes = store_.declare({spec(kGpu, {kTwo})}, earlier);

@@ -38,7 +38,7 @@ TEST(GuardEvidenceRows, AreOfWhatIsThere) {
                            .stateDir = place / "state",
                            .hostMountinfo = place / "mountinfo",
                            .hostRoute = place / "no-route"};
-  const HostSights sights = lookForEvidence(places);
+  const HostSights sights = findEvidence(places);
   EXPECT_EQ(sights.headers.clear, Sight::Clear::kYes);
   EXPECT_EQ(sights.mounts.what, places.hostMountinfo + " has 1 mounts");
   EXPECT_EQ(sights.routes.clear, Sight::Clear::kNo);
@@ -50,7 +50,7 @@ TEST(GuardEvidenceRows, AreOfWhatIsThere) {
 
 TEST(GuardEvidenceRows, AreMissingWithoutSysfs) {
   const SightPlaces places{.sysfs = "/nowhere"};
-  EXPECT_EQ(rowOf(Guard::kBridge, lookForEvidence(places)).has, Sight::Clear::kNo);
+  EXPECT_EQ(rowOf(Guard::kBridge, findEvidence(places)).has, Sight::Clear::kNo);
 }
 
 }  // namespace

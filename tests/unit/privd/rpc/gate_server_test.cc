@@ -1,6 +1,6 @@
-// The gate to the kubelet, as plugind's end of the line meets it.
+// The gate to the kubelet, as plugind's end of the connection meets it.
 
-#include "tests/unit/privd/rpc/served_line.h"
+#include "tests/unit/privd/rpc/served_rpc.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -46,7 +46,7 @@ private:
   kj::Maybe<kj::Promise<void>>& holdsUp_;
 };
 
-class GateServerTest : public ServedLine {
+class GateServerTest : public ServedRpc {
 protected:
   ~GateServerTest() noexcept override = default;
   GateServerTest() : node_(node()), plugind_(std::make_unique<ServedPeer>(node_, io_)) {

@@ -1,6 +1,6 @@
 // Binding over a session of plugind's: who may, and what is told of it.
 
-#include "tests/unit/privd/rpc/served_line.h"
+#include "tests/unit/privd/rpc/served_rpc.h"
 
 namespace vfiogate {
 namespace {
@@ -31,7 +31,7 @@ private:
   }
 };
 
-class SessionBindTest : public ServedLine {
+class SessionBindTest : public ServedRpc {
 protected:
   SessionBindTest() : node_(node()) {}
   ~SessionBindTest() noexcept override = default;

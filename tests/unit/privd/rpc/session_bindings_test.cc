@@ -1,7 +1,7 @@
-// The operators' control service, over the line.
+// The operators' control service, over RPC.
 
 #include "ipc/codec/change_messages.h"
-#include "tests/unit/privd/rpc/served_line.h"
+#include "tests/unit/privd/rpc/served_rpc.h"
 
 namespace vfiogate {
 namespace {
@@ -22,8 +22,8 @@ public:
     answer = kj::mv(pair.fulfiller);
     return kj::mv(pair.promise);
   }
-  Result<Done, std::string> hold(const Bdf& address, const std::string& reason,
-                                 const AuditPeer& who) override {
+  Result<Done, std::string> exclude(const Bdf& address, const std::string& reason,
+                                    const AuditPeer& who) override {
     return note("hold " + address.str() + " " + reason, who);
   }
   Result<Done, std::string> release(const Bdf& address, const AuditPeer& who) override {
@@ -32,7 +32,7 @@ public:
   Result<Done, std::string> forget(const Bdf& address, const AuditPeer& who) override {
     return note("forget " + address.str(), who);
   }
-  std::vector<OperatorHold> holds() override {
+  std::vector<Exclusion> exclusions() override {
     return {{cardAt("0000:01:00.0"), "fan dies", 1'700'000'000}};
   }
   std::vector<DeviceIdentity> declared() override {
@@ -54,7 +54,7 @@ private:
   }
 };
 
-class SessionBindingsTest : public ServedLine {
+class SessionBindingsTest : public ServedRpc {
 protected:
   SessionBindingsTest() : node_(node()) { node_.bindingService = service_; }
   ~SessionBindingsTest() noexcept override = default;
@@ -104,7 +104,7 @@ TEST_F(SessionBindingsTest, WhoLeavesMeanwhileHurtsNobody) {
   service_.answer->fulfill(ChangeReport{});
   poll();
   ServedPeer next(node_, io_, kOperator);
-  EXPECT_EQ(controlOf(next).keptRequest().send().wait(io_.waitScope).getHolds().size(), 1U);
+  EXPECT_EQ(controlOf(next).keptRequest().send().wait(io_.waitScope).getExclusions().size(), 1U);
 }
 
 TEST_F(SessionBindingsTest, I6_PlugindIsDeniedTheOperatorsControl) {
@@ -125,7 +125,7 @@ TEST_F(SessionBindingsTest, WhatIsKeptIsChangedAndTold) {
   ServedPeer root(node_, io_, kOperator);
   auto control = controlOf(root);
   auto hold = actOn(control);
-  hold.getAct().setHold("fan dies");
+  hold.getAct().setExclude("fan dies");
   EXPECT_EQ(hold.send().wait(io_.waitScope).getFailure().size(), 0U);
   auto release = actOn(control);
   release.getAct().setRelease();
@@ -138,10 +138,10 @@ TEST_F(SessionBindingsTest, WhatIsKeptIsChangedAndTold) {
             (std::vector<std::string>{"hold 0000:01:00.0 fan dies", "release 0000:01:00.0",
                                       "forget 0000:01:00.0"}));
   auto kept = control.keptRequest().send().wait(io_.waitScope);
-  ASSERT_EQ(kept.getHolds().size(), 1U);
-  EXPECT_STREQ(kept.getHolds()[0].getReason().cStr(), "fan dies");
-  EXPECT_EQ(kept.getHolds()[0].getSince(), 1'700'000'000);
-  EXPECT_EQ(kept.getHolds()[0].getAddress().getBus(), 1);
+  ASSERT_EQ(kept.getExclusions().size(), 1U);
+  EXPECT_STREQ(kept.getExclusions()[0].getReason().cStr(), "fan dies");
+  EXPECT_EQ(kept.getExclusions()[0].getSince(), 1'700'000'000);
+  EXPECT_EQ(kept.getExclusions()[0].getAddress().getBus(), 1);
   ASSERT_EQ(kept.getDeclared().size(), 1U);
   EXPECT_EQ(kept.getDeclared()[0].getVendor(), 0x10de);
   EXPECT_EQ(kept.getDeclared()[0].getDevice(), 0x2684);
@@ -151,7 +151,7 @@ TEST_F(SessionBindingsTest, I10_WhoAsksForNonsenseIsHungUpOn) {
   using Act = schema::KeepAct::Builder;
   const std::vector<std::function<void(Act)>> nonsense{
       [](Act act) { act.getAddress().setDevice(32); }, [](Act act) { act.disownAddress(); },
-      [](Act act) { act.setHold(""); }, [](Act act) { act.setHold(std::string(201, 'x')); }};
+      [](Act act) { act.setExclude(""); }, [](Act act) { act.setExclude(std::string(201, 'x')); }};
   for (const auto& spoil : nonsense) {
     ServedPeer root(node_, io_, kOperator);
     auto request = actOn(controlOf(root));

@@ -1,8 +1,8 @@
-// Specs of prepared claims, and the DRA driver's sockets, over the line.
+// Specs of prepared claims, and the DRA driver's sockets, over RPC.
 
 #include "ipc/codec/bounded_lists.h"
 #include "privd/cdi/claim_spec_text.h"
-#include "tests/unit/privd/rpc/served_line.h"
+#include "tests/unit/privd/rpc/served_rpc.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 constexpr Rights kNoSpecs{.watch = true, .kubelet = true};
 
-class SessionClaimsTest : public ServedLine {
+class SessionClaimsTest : public ServedRpc {
 protected:
   SessionClaimsTest() : node_(node()) {
     for (const char* name : {"cdi", "metadata", "plugins_registry", "plugins"}) {

@@ -1,11 +1,11 @@
-// plugind's declaration of static specs, over the line.
+// plugind's declaration of static specs, over RPC.
 
-#include "tests/unit/privd/rpc/served_line.h"
+#include "tests/unit/privd/rpc/served_rpc.h"
 
 namespace vfiogate {
 namespace {
 
-class SessionSpecsTest : public ServedLine {
+class SessionSpecsTest : public ServedRpc {
 protected:
   SessionSpecsTest() : node_(node()) { std::filesystem::create_directory(dir_ / "cdi"); }
   ~SessionSpecsTest() noexcept override = default;

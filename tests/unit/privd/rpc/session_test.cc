@@ -1,6 +1,6 @@
 // A session of plugind's with privd's own servers.
 
-#include "tests/unit/privd/rpc/served_line.h"
+#include "tests/unit/privd/rpc/served_rpc.h"
 
 #include <capnp/capability.h>
 
@@ -10,12 +10,12 @@ namespace {
 const std::vector<Bdf> kSeven{*Bdf::parse("0000:01:00.0"), *Bdf::parse("0000:01:00.1")};
 const std::vector<Bdf> kEight{*Bdf::parse("0000:02:00.0")};
 
-class SessionTest : public ServedLine {
+class SessionTest : public ServedRpc {
 protected:
   SessionTest() : node_(node()) {}
   ~SessionTest() noexcept override = default;
 
-  void hold(schema::GroupControl::Client control) {
+  void allocate(schema::GroupControl::Client control) {
     auto request = control.allocateRequest();
     request.setNote("resource=vfiogate.dev/gpu");
     request.send().wait(io_.waitScope);
@@ -33,8 +33,8 @@ protected:
 TEST_F(SessionTest, HoldsAGroupByItsMembers) {
   ServedPeer plugind(node_, io_);
   auto& controls = plugind.watch(plugind.enter());
-  hold(controls.at(IommuGroupId(7)));
-  hold(controls.at(IommuGroupId(7)));
+  allocate(controls.at(IommuGroupId(7)));
+  allocate(controls.at(IommuGroupId(7)));
   EXPECT_TRUE(allocations_.anyOf(kSeven));
   EXPECT_FALSE(allocations_.anyOf(kEight));
   drop(controls.at(IommuGroupId(7)));
@@ -42,18 +42,18 @@ TEST_F(SessionTest, HoldsAGroupByItsMembers) {
   EXPECT_FALSE(allocations_.anyOf(kSeven));
 }
 
-TEST_F(SessionTest, KeepsHoldsWhilePlugindIsAwayUntilTheNextOneIsAdopted) {
+TEST_F(SessionTest, KeepsAllocationsWhilePlugindIsAwayUntilTheNextOneIsAdopted) {
   {
     ServedPeer before(node_, io_);
     auto& controls = before.watch(before.enter());
-    for (auto& [id, control] : controls) hold(control);
+    for (auto& [id, control] : controls) allocate(control);
   }
   poll();
   EXPECT_TRUE(allocations_.anyOf(kSeven));
   EXPECT_TRUE(allocations_.anyOf(kEight));
   ServedPeer after(node_, io_);
   auto session = after.enter();
-  hold(after.watch(session).at(IommuGroupId(8)));
+  allocate(after.watch(session).at(IommuGroupId(8)));
   EXPECT_TRUE(allocations_.anyOf(kSeven)) << "it has not said yet what it knows";
   adopted(session);
   adopted(session);
@@ -66,7 +66,7 @@ TEST_F(SessionTest, I10_WhoHoldsInALoopHoldsNoMoreThanItsGroups) {
   auto session = plugind.enter();
   auto& controls = plugind.watch(session);
   for (int i = 0; i < 300; ++i) {
-    for (auto& [id, control] : controls) hold(control);
+    for (auto& [id, control] : controls) allocate(control);
     adopted(session);
   }
   for (auto& [id, control] : controls) drop(control);
@@ -74,10 +74,10 @@ TEST_F(SessionTest, I10_WhoHoldsInALoopHoldsNoMoreThanItsGroups) {
   EXPECT_FALSE(allocations_.anyOf(kEight));
 }
 
-TEST_F(SessionTest, AHoldIsDroppedAlsoAfterTheGroupLeft) {
+TEST_F(SessionTest, AnAllocationIsReleasedAlsoAfterTheGroupLeft) {
   ServedPeer plugind(node_, io_);
   auto control = plugind.watch(plugind.enter()).at(IommuGroupId(8));
-  hold(control);
+  allocate(control);
   tree_.remove("0000:02:00.0");
   EXPECT_TRUE(allocations_.anyOf(kEight));
   drop(control);

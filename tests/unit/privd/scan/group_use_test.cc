@@ -21,7 +21,7 @@ struct UseCase {
 
 class UseOfAGroup : public testing::TestWithParam<UseCase> {
 protected:
-  Snapshot look() { return *scan(*SysfsRoot::open(tree_.sysfs()), *DevRoot::open(tree_.dev())); }
+  Snapshot reread() { return *scan(*SysfsRoot::open(tree_.sysfs()), *DevRoot::open(tree_.dev())); }
 
   FakeSysfs tree_;
 };
@@ -35,10 +35,10 @@ TEST_P(UseOfAGroup, I1_I3_IsReadFromItsEndpoints) {
              .driver = "pcieport",
              .enable = 2});
   GetParam().change(tree_);
-  EXPECT_EQ(look().groups.at(IommuGroupId(7)).use, GetParam().want);
+  EXPECT_EQ(reread().groups.at(IommuGroupId(7)).use, GetParam().want);
   const Snapshot one =
       scanGroup(*SysfsRoot::open(tree_.sysfs()), *DevRoot::open(tree_.dev()), IommuGroupId(7));
-  EXPECT_EQ(one.groups.at(IommuGroupId(7)), look().groups.at(IommuGroupId(7)));
+  EXPECT_EQ(one.groups.at(IommuGroupId(7)), reread().groups.at(IommuGroupId(7)));
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -17,20 +17,20 @@ const Bdf kAudio = *Bdf::parse("0000:01:00.1");
 
 class PciScan : public testing::Test {
 protected:
-  Snapshot look() { return *scan(*SysfsRoot::open(tree_.sysfs()), *DevRoot::open(tree_.dev())); }
-  PciDevice gpu() { return look().devices.at(kGpu); }
+  Snapshot reread() { return *scan(*SysfsRoot::open(tree_.sysfs()), *DevRoot::open(tree_.dev())); }
+  PciDevice gpu() { return reread().devices.at(kGpu); }
   fs::path gpuDirectory() { return tree_.directoryOf(kGpu.str()); }
 
   FakeSysfs tree_;
 };
 
 TEST_F(PciScan, FindsNothingInAnEmptyTree) {
-  EXPECT_EQ(look().devices.size(), 0U);
+  EXPECT_EQ(reread().devices.size(), 0U);
 }
 
 TEST_F(PciScan, ReadsADeviceWhole) {
   tree_.add({.address = "0000:01:00.0", .numaNode = 1});
-  const Snapshot seen = look();
+  const Snapshot seen = reread();
   const PciDevice& device = seen.devices.at(kGpu);
   EXPECT_EQ(device.vendor, 0x10de);
   EXPECT_EQ(device.device, 0x2684);
@@ -83,7 +83,7 @@ TEST_P(PciScanOfABrokenAttribute, NamesItAndHidesNobody) {
   tree_.add({.address = "0000:01:00.0"});
   tree_.add({.address = "0000:02:00.0", .group = 8});
   tree_.setAttribute("0000:01:00.0", GetParam().attribute, GetParam().text);
-  const Snapshot seen = look();
+  const Snapshot seen = reread();
   EXPECT_EQ(seen.devices.size(), 2U);
   ASSERT_EQ(seen.devices.at(kGpu).problems.size(), 1U);
   EXPECT_EQ(seen.devices.at(kGpu).problems[0].attribute, GetParam().attribute);
@@ -133,14 +133,14 @@ TEST_F(PciScan, ADeviceWhoseDirectoryIsGoneIsNotThere) {
   tree_.add({.address = "0000:01:00.0"});
   tree_.add({.address = "0000:02:00.0", .group = 8});
   fs::remove_all(gpuDirectory());  // the link in bus/pci/devices leads nowhere now
-  const Snapshot seen = look();
+  const Snapshot seen = reread();
   EXPECT_FALSE(seen.devices.contains(kGpu));
   EXPECT_EQ(seen.devices.size(), 1U);
 }
 
 TEST_F(PciScan, ALinkToAPlaceOutsideIsNoDevice) {
   fs::create_symlink("/proc/self", tree_.sysfs() + "/bus/pci/devices/0000:09:00.0");
-  EXPECT_EQ(look().devices.size(), 0U);
+  EXPECT_EQ(reread().devices.size(), 0U);
 }
 
 TEST_F(PciScan, NeverOpensUeventOrDriverOverride) {
@@ -160,7 +160,7 @@ TEST_F(PciScan, KnowsVirtualFunctionsFromPhysicalOnes) {
   tree_.add({.address = "0000:01:00.1", .group = 8});
   fs::create_symlink("../0000:01:00.1", gpuDirectory() / "virtfn0");
   fs::create_symlink("../0000:01:00.0", tree_.directoryOf("0000:01:00.1") / "physfn");
-  const Snapshot seen = look();
+  const Snapshot seen = reread();
   EXPECT_EQ(seen.devices.at(kGpu).sriov, SriovRole::kPhysicalFunction);
   EXPECT_EQ(seen.devices.at(kGpu).virtualFunctions, 1U);
   EXPECT_EQ(seen.devices.at(kAudio).sriov, SriovRole::kVirtualFunction);
@@ -177,7 +177,7 @@ TEST_F(PciScan, CdevNeedsBothTheNumberAndTheNode) {
   EXPECT_TRUE(gpu().cdevNode);
 }
 
-TEST_F(PciScan, ALookAtAGroupThatIsNotThereIsEmpty) {
+TEST_F(PciScan, ARereadOfAGroupThatIsNotThereIsEmpty) {
   const Snapshot seen =
       scanGroup(*SysfsRoot::open(tree_.sysfs()), *DevRoot::open(tree_.dev()), IommuGroupId(99));
   EXPECT_TRUE(seen.groups.empty());
@@ -189,14 +189,14 @@ TEST_F(PciScan, I3_AGroupWhoseMembersCannotBeReadIsNotIdle) {
   const std::string members = tree_.sysfs() + "/kernel/iommu_groups/7/devices";
   fs::remove_all(members);
   fs::create_symlink("devices", members);  // a loop: ELOOP
-  EXPECT_EQ(look().groups.at(IommuGroupId(7)).use, GroupUse::kUnknown);
+  EXPECT_EQ(reread().groups.at(IommuGroupId(7)).use, GroupUse::kUnknown);
 }
 
 TEST_F(PciScan, I3_ADriverThatMayOfferVfioIsNotIdle) {
   tree_.add({.address = "0000:01:00.0", .enable = 1});
   fs::remove_all(gpuDirectory() / "vfio-dev");
   fs::create_symlink("vfio-dev", gpuDirectory() / "vfio-dev");
-  const Snapshot seen = look();
+  const Snapshot seen = reread();
   EXPECT_EQ(seen.groups.at(IommuGroupId(7)).use, GroupUse::kUnknown);
   ASSERT_EQ(seen.devices.at(kGpu).problems.size(), 1U);
   EXPECT_EQ(seen.devices.at(kGpu).problems[0].attribute, "vfio-dev");
@@ -212,7 +212,7 @@ TEST_F(PciScan, AListThatCannotBeReadIsNoMachineWithoutDevices) {
 TEST_F(PciScan, MembersThatAreNoPciFunctionsAreLeftOut) {
   tree_.add({.address = "0000:01:00.0"});
   fs::create_directory(tree_.sysfs() + "/kernel/iommu_groups/7/devices/platform-device");
-  EXPECT_EQ(look().groups.at(IommuGroupId(7)).members, std::vector{kGpu});
+  EXPECT_EQ(reread().groups.at(IommuGroupId(7)).members, std::vector{kGpu});
 }
 
 }  // namespace

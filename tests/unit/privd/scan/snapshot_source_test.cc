@@ -38,9 +38,9 @@ protected:
                   KJ_REQUIRE(!broken_, "no sysfs");
                   return Places{.devices = plugged_, .groups = {}};
                 },
-            .look =
+            .reread =
                 [this](const Places& where, Snapshot& seen) {
-                  ++looks_;
+                  ++rereads_;
                   const Snapshot before = seen;
                   for (const Bdf& address : where.devices) {
                     seen.devices.erase(address);
@@ -62,7 +62,7 @@ protected:
   kj::TimerImpl timer_{now_};
   std::set<Bdf> plugged_;
   bool broken_ = false;
-  int looks_ = 0;
+  int rereads_ = 0;
   int askedForWriting_ = 0;
   SnapshotSource source_{timer_, 77, 60 * kj::SECONDS, deps()};
 };
@@ -82,7 +82,7 @@ TEST_F(SnapshotSourceTest, AsksOnceWhetherSysfsCouldBeWritten) {
   EXPECT_EQ(askedForWriting_, 1);
 }
 
-TEST_F(SnapshotSourceTest, AHintIsLookedAtWithinAMillisecond) {
+TEST_F(SnapshotSourceTest, AHintIsReadWithinAMillisecond) {
   plug("0000:01:00.0");
   plug("0000:02:00.0");
   auto next = source_.next(1);
@@ -100,7 +100,7 @@ TEST_F(SnapshotSourceTest, I9_WhatAHintDoesNotNameIsSweptUpSoonAfter) {
   EXPECT_EQ(source_.counts().sweeps, 1U);
 }
 
-TEST_F(SnapshotSourceTest, ABurstOfHintsMakesFewLooksAndOneSweep) {
+TEST_F(SnapshotSourceTest, ABurstOfHintsMakesFewRereadsAndOneSweep) {
   for (int i = 0; i < 64; ++i) {
     plug("0000:01:" + std::string(i < 32 ? "0" : "1") + std::to_string(i % 8) + ".0");
     source_.hint(
@@ -108,19 +108,19 @@ TEST_F(SnapshotSourceTest, ABurstOfHintsMakesFewLooksAndOneSweep) {
     turn(1 * kj::MILLISECONDS);
   }
   pass(300 * kj::MILLISECONDS);
-  EXPECT_LE(source_.counts().looks, 6U);
+  EXPECT_LE(source_.counts().rereads, 6U);
   EXPECT_EQ(source_.counts().sweeps, 1U);
   EXPECT_LE(source_.current().generation, 8U);
   EXPECT_EQ(source_.current().snapshot->devices.size(), plugged_.size());
 }
 
-TEST_F(SnapshotSourceTest, HintsWithoutEndDelayNoLook) {
+TEST_F(SnapshotSourceTest, HintsWithoutEndDelayNoReread) {
   for (int i = 0; i < 2000; ++i) {
     source_.hint(placeOf("0000:01:00.0"));
     turn(1 * kj::MILLISECONDS);
   }
-  EXPECT_GE(source_.counts().looks, 9U);
-  EXPECT_LE(source_.counts().looks, 20U);
+  EXPECT_GE(source_.counts().rereads, 9U);
+  EXPECT_LE(source_.counts().rereads, 20U);
   EXPECT_GE(source_.counts().sweeps, 1U);
 }
 
@@ -130,16 +130,16 @@ TEST_F(SnapshotSourceTest, AfterAQuietTimeASingleHintIsPromptAgain) {
     turn(1 * kj::MILLISECONDS);
   }
   pass(400 * kj::MILLISECONDS);
-  const auto before = source_.counts().looks;
+  const auto before = source_.counts().rereads;
   source_.hint(placeOf("0000:01:00.0"));
   turn(1 * kj::MILLISECONDS);
-  EXPECT_EQ(source_.counts().looks, before + 1);
+  EXPECT_EQ(source_.counts().rereads, before + 1);
 }
 
-TEST_F(SnapshotSourceTest, ALookThatFindsTheSameMakesNoGeneration) {
+TEST_F(SnapshotSourceTest, ARereadThatFindsTheSameMakesNoGeneration) {
   source_.hint(placeOf("0000:01:00.0"));
   pass(200 * kj::MILLISECONDS);
-  EXPECT_GE(looks_, 3);
+  EXPECT_GE(rereads_, 3);
   EXPECT_EQ(source_.current().generation, 1U);
 }
 
@@ -170,7 +170,7 @@ TEST_F(SnapshotSourceTest, ASweepAlsoFindsWhatHasGone) {
   EXPECT_TRUE(source_.current().snapshot->devices.empty());
 }
 
-TEST_F(SnapshotSourceTest, ALookGoesBetweenThePartsOfASweep) {
+TEST_F(SnapshotSourceTest, ARereadGoesBetweenThePartsOfASweep) {
   for (int i = 0; i < 200; ++i)
     plug("0000:" + std::to_string(10 + i % 80) + ":0" + std::to_string(i / 80) + ".0");
   source_.hint({});
@@ -178,7 +178,7 @@ TEST_F(SnapshotSourceTest, ALookGoesBetweenThePartsOfASweep) {
   ASSERT_EQ(source_.counts().sweeps, 0U);
   source_.hint(placeOf("0000:89:01.0"));
   pass(2 * kj::MILLISECONDS);
-  EXPECT_EQ(source_.counts().looks, 1U);
+  EXPECT_EQ(source_.counts().rereads, 1U);
   EXPECT_TRUE(source_.current().snapshot->devices.contains(at("0000:89:01.0")));
   pass(30 * kj::MILLISECONDS);  // a part a turn, and 25 of them
   EXPECT_EQ(source_.counts().sweeps, 1U);

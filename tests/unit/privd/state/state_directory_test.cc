@@ -33,7 +33,7 @@ BoundDevice card(const char* address = "0000:01:00.0") {
           .purpose = BoundFor::kAllocation};
 }
 
-OperatorHold hold(const char* address = "0000:01:00.0") {
+Exclusion exclusion(const char* address = "0000:01:00.0") {
   return {
       .address = at(address), .reason = "fan dies; ticket 7 = Müller's", .since = 1'700'000'000};
 }
@@ -65,19 +65,19 @@ TEST_F(StateDirectoryTest, IsThereAgainAfterARestart) {
   {
     StateDirectory state = open();
     ASSERT_TRUE(state.put(card()));
-    ASSERT_TRUE(state.put(hold("0000:02:00.0")));
+    ASSERT_TRUE(state.put(exclusion("0000:02:00.0")));
     ASSERT_TRUE(state.put(DeviceIdentity{at("0000:03:00.0"), 0x8086, 0x1572}));
   }
   const StateDirectory state = open();
   EXPECT_THAT(state.bound(), ElementsAre(card()));
-  EXPECT_THAT(state.holds(), ElementsAre(hold("0000:02:00.0")));
+  EXPECT_THAT(state.exclusions(), ElementsAre(exclusion("0000:02:00.0")));
   EXPECT_THAT(state.declared(), ElementsAre(DeviceIdentity{at("0000:03:00.0"), 0x8086, 0x1572}));
   EXPECT_THAT(state.problems(), IsEmpty());
   ASSERT_NE(state.boundAt(at("0000:01:00.0")), nullptr);
   EXPECT_EQ(*state.boundAt(at("0000:01:00.0")), card());
   EXPECT_EQ(state.boundAt(at("0000:02:00.0")), nullptr);
-  EXPECT_NE(state.holdOf(at("0000:02:00.0")), nullptr);
-  EXPECT_EQ(state.holdOf(at("0000:01:00.0")), nullptr);
+  EXPECT_TRUE(state.isExcluded(at("0000:02:00.0")));
+  EXPECT_FALSE(state.isExcluded(at("0000:01:00.0")));
 }
 
 TEST_F(StateDirectoryTest, IsPlainLinesThatOnlyItsOwnerReads) {
@@ -107,14 +107,15 @@ TEST_F(StateDirectoryTest, KeepsOneEntryAnAddressInOrder) {
 TEST_F(StateDirectoryTest, DropsAsOftenAsItIsTold) {
   StateDirectory state = open();
   ASSERT_TRUE(state.put(card()));
-  ASSERT_TRUE(state.put(hold()));
+  ASSERT_TRUE(state.put(exclusion()));
   ASSERT_TRUE(state.dropBound(at("0000:01:00.0")));
   ASSERT_TRUE(state.dropBound(at("0000:01:00.0")));
   EXPECT_THAT(state.bound(), IsEmpty());
   EXPECT_THAT(open().bound(), IsEmpty());
-  EXPECT_THAT(open().holds(), ElementsAre(hold())) << "of the same address, but another kind";
+  EXPECT_THAT(open().exclusions(), ElementsAre(exclusion()))
+      << "of the same address, but another kind";
   ASSERT_TRUE(state.dropDeclared(at("0000:01:00.0")));
-  ASSERT_TRUE(state.dropHold(at("0000:01:00.0")));
+  ASSERT_TRUE(state.dropExclusion(at("0000:01:00.0")));
   EXPECT_FALSE(fs::exists(dir_ / "holds/0000:01:00.0"));
 }
 
@@ -146,26 +147,26 @@ TEST_F(StateDirectoryTest, WhatIsNoFileOrNoDeviceIsNamedAndLeftAlone) {
   EXPECT_TRUE(fs::exists(dir_ / "holds/README"));
 }
 
-TEST_F(StateDirectoryTest, AHoldWhoseFileMakesNoSenseHoldsUntilItIsReleased) {
+TEST_F(StateDirectoryTest, AnExclusionWhoseFileMakesNoSenseHoldsUntilItIsReleased) {
   write("holds/0000:01:00.0", "format=1\nsince=soon\nreason=x\n");
   StateDirectory state = open();
-  ASSERT_NE(state.holdOf(at("0000:01:00.0")), nullptr);
+  ASSERT_TRUE(state.isExcluded(at("0000:01:00.0")));
   EXPECT_THAT(state.problems(), ElementsAre("holds/0000:01:00.0: makes no sense"));
-  ASSERT_TRUE(state.dropHold(at("0000:01:00.0")));
-  EXPECT_EQ(open().holdOf(at("0000:01:00.0")), nullptr);
+  ASSERT_TRUE(state.dropExclusion(at("0000:01:00.0")));
+  EXPECT_FALSE(open().isExcluded(at("0000:01:00.0")));
 }
 
 TEST_F(StateDirectoryTest, RefusesTextsThatAreNoLine) {
   StateDirectory state = open();
   for (const std::string reason : {"two\nlines", "a\rreturn", "\x1b[31mred", "a\x7f", "a\ttab"}) {
-    OperatorHold bad = hold();
+    Exclusion bad = exclusion();
     bad.reason = reason;
     const auto put = state.put(bad);
     ASSERT_FALSE(put) << reason;
     EXPECT_EQ(put.error().error, EINVAL);
     EXPECT_EQ(put.error().file, "holds/0000:01:00.0");
   }
-  OperatorHold longest = hold();
+  Exclusion longest = exclusion();
   longest.reason = std::string(200, 'x');
   EXPECT_TRUE(state.put(longest));
   longest.reason += "x";
@@ -187,9 +188,9 @@ TEST_F(StateDirectoryTest, AFullDiskChangesNothingOnItNorInMemory) {
   const auto replaced = state.put(other);
   ASSERT_FALSE(replaced);
   EXPECT_EQ(replaced.error().error, ENOSPC);
-  EXPECT_FALSE(state.put(hold()));
+  EXPECT_FALSE(state.put(exclusion()));
   EXPECT_THAT(state.bound(), ElementsAre(card()));
-  EXPECT_THAT(state.holds(), IsEmpty());
+  EXPECT_THAT(state.exclusions(), IsEmpty());
   const auto again = StateDirectory::open(dir_ / "small");
   ASSERT_TRUE(again);
   EXPECT_THAT(again->bound(), ElementsAre(card()));
@@ -203,12 +204,12 @@ TEST_F(StateDirectoryTest, ADiskThatCannotBeWrittenKeepsWhatIsDropped) {
   const test::SmallDisk disk(dir_ / "small");
   if (!disk.mounted()) GTEST_SKIP() << "needs the right to mount";
   StateDirectory state = StateDirectory::open(dir_ / "small").value();
-  ASSERT_TRUE(state.put(hold()));
+  ASSERT_TRUE(state.put(exclusion()));
   ASSERT_TRUE(disk.setReadOnly());
-  const auto dropped = state.dropHold(at("0000:01:00.0"));
+  const auto dropped = state.dropExclusion(at("0000:01:00.0"));
   ASSERT_FALSE(dropped);
   EXPECT_EQ(dropped.error().error, EROFS);
-  EXPECT_NE(state.holdOf(at("0000:01:00.0")), nullptr);
+  EXPECT_TRUE(state.isExcluded(at("0000:01:00.0")));
 }
 
 TEST_F(StateDirectoryTest, ACrashWhileWritingLeavesTheOldOrTheNew) {
@@ -230,7 +231,7 @@ TEST_F(StateDirectoryTest, ACrashWhileWritingLeavesTheOldOrTheNew) {
 }
 
 TEST_F(StateDirectoryTest, TenThousandFilesAreRefusedInAWord) {
-  ASSERT_TRUE(open().put(hold()));
+  ASSERT_TRUE(open().put(exclusion()));
   for (int i = 0; i < 10'000; ++i) {
     write("holds/x" + std::to_string(i), "");
   }

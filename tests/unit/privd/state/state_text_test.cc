@@ -43,13 +43,13 @@ TEST(StateText, RefusesWhatItWouldNotWrite) {
   }
 }
 
-TEST(StateText, RefusesHoldsAndDeclarationsAlike) {
+TEST(StateText, RefusesExclusionsAndDeclarationsAlike) {
   const Bdf address = Bdf::parse("0000:01:00.0").value();
-  EXPECT_TRUE(stateFrom<OperatorHold>(address, "format=1\nsince=17\nreason=a = b\n"));
+  EXPECT_TRUE(stateFrom<Exclusion>(address, "format=1\nsince=17\nreason=a = b\n"));
   for (const char* text : {"format=1\nsince=\nreason=x\n", "format=1\nsince=1x\nreason=x\n",
                            "format=1\nsince=99999999999999999999\nreason=x\n",
                            "format=1\nreason=x\nsince=1\n", "format=1\nsince=1\n"}) {
-    EXPECT_FALSE(stateFrom<OperatorHold>(address, text)) << text;
+    EXPECT_FALSE(stateFrom<Exclusion>(address, text)) << text;
   }
   EXPECT_TRUE(stateFrom<DeviceIdentity>(address, "format=1\nvendor=10de\ndevice=2684\n"));
   for (const char* text : {"format=1\nvendor=10de\n", "format=1\nvendor=10de\ndevice=26840\n",

@@ -1,5 +1,6 @@
 #pragma once
-// One look at the kubelet's memory (ledger.md 4): List, a frame sent twice, the checkpoints after.
+// One reconcile with the kubelet's memory (ledger.md 4): List, a frame sent twice, the checkpoints
+// after.
 
 #include "plugind/core/kubelet_memory.h"
 #include "plugind/loop/kubelet_reader.h"
@@ -12,22 +13,22 @@
 
 namespace vfiogate {
 
-/// What a look tells, in this order, on the loop's thread.
-struct LookListener {
+/// What a reconcile tells, in this order, on the loop's thread.
+struct ReconcileListener {
   /// `asked`: when the List was begun.
   std::function<void(const PodList&, std::chrono::steady_clock::time_point asked)> listRead;
   std::function<void(const CheckpointVersion&)> versionRead;
 };
 
-class Look {
+class Reconciliation {
 public:
   /// `resend` sends a frame once; false: there is no live stream. Borrows reader and timer.
-  Look(KubeletReader& reader, kj::Timer& timer, LookListener listener,
-       std::function<bool()> resend);
-  KJ_DISALLOW_COPY(Look);
+  Reconciliation(KubeletReader& reader, kj::Timer& timer, ReconcileListener listener,
+                 std::function<bool()> resend);
+  KJ_DISALLOW_COPY(Reconciliation);
 
-  /// Resolves with true if the look proves something: List answered, and a version was read after
-  /// each of two resends. Never fails. Once.
+  /// Resolves with true if the reconcile proves something: List answered, and a version was read
+  /// after each of two resends. Never fails. Once.
   kj::Promise<bool> run();
 
   /// The kubelet replaced its checkpoint.
@@ -40,7 +41,7 @@ private:
 
   KubeletReader& reader_;
   kj::Timer& timer_;
-  LookListener listener_;
+  ReconcileListener listener_;
   std::function<bool()> resend_;
   std::chrono::sys_time<std::chrono::nanoseconds> resent_;
   std::uint64_t replacements_ = 0;

@@ -1,5 +1,5 @@
 // Whatever bytes plugind and `netd dra` tell each other of claims, pools and reports: decoding
-// refuses them in words, or what it makes of them is the same once more over the line; and netd
+// refuses them in words, or what it makes of them is the same once more over RPC; and netd
 // makes requests of every pool and report, or refuses it in words.
 
 #include "ipc/api/api_codec.h"

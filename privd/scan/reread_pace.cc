@@ -1,4 +1,4 @@
-#include "privd/scan/look_pace.h"
+#include "privd/scan/reread_pace.h"
 
 namespace vfiogate {
 namespace {
@@ -14,17 +14,17 @@ constexpr int kRestPerWork = 9;
 
 }  // namespace
 
-void LookPace::hinted(kj::TimePoint now) {
+void RereadPace::hinted(kj::TimePoint now) {
   bool quiet = true;
-  KJ_IF_MAYBE (last, lastHint_) quiet = now - *last >= kQuiet && now - lastLook_ >= kQuiet;
+  KJ_IF_MAYBE (last, lastHint_) quiet = now - *last >= kQuiet && now - lastReread_ >= kQuiet;
   if (quiet) gap_ = 0 * kj::NANOSECONDS;
   lastHint_ = now;
-  if (due_ == nullptr) due_ = kj::max(now + kTogether, lastLook_ + gap_);
+  if (due_ == nullptr) due_ = kj::max(now + kTogether, lastReread_ + gap_);
 }
 
-void LookPace::looked(kj::TimePoint now) {
+void RereadPace::wasRead(kj::TimePoint now) {
   due_ = nullptr;
-  lastLook_ = now;
+  lastReread_ = now;
   gap_ = kj::min(kj::max(gap_ * 2, kShortestGap), kLongestGap);
 }
 

@@ -1,17 +1,17 @@
 #pragma once
-// When to look, after hints: soon after a single one, seldom while they keep coming.
+// When to reread, after hints: soon after a single one, seldom while they keep coming.
 
 #include <kj/time.h>
 
 namespace vfiogate {
 
-/// For looks at the places that hints name. The first hint after a quiet time is looked at within a
-/// millisecond; while hints keep coming looks are 5, 10, 20 and so on up to 200 ms apart, so that
+/// For rereads of the places that hints name. The first hint after a quiet time is read within a
+/// millisecond; while hints keep coming rereads are 5, 10, 20 and so on up to 200 ms apart, so that
 /// a burst makes few frames. 100 ms without a hint are quiet.
-class LookPace {
+class RereadPace {
 public:
   void hinted(kj::TimePoint now);
-  void looked(kj::TimePoint now);
+  void wasRead(kj::TimePoint now);
 
   /// Null: nothing is waiting.
   kj::Maybe<kj::TimePoint> due() const { return due_; }
@@ -19,7 +19,7 @@ public:
 private:
   kj::Maybe<kj::TimePoint> due_;
   kj::Maybe<kj::TimePoint> lastHint_;
-  kj::TimePoint lastLook_ = kj::origin<kj::TimePoint>();
+  kj::TimePoint lastReread_ = kj::origin<kj::TimePoint>();
   kj::Duration gap_ = 0 * kj::NANOSECONDS;
 };
 

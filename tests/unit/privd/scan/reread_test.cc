@@ -1,4 +1,4 @@
-// Looks at single places, and what belongs to them.
+// Rereads of single places, and what belongs to them.
 
 #include "privd/scan/pci_scan.h"
 
@@ -16,13 +16,13 @@ Bdf at(const std::string& address) {
   return *Bdf::parse(address);
 }
 
-class LookAt : public testing::Test {
+class RereadTest : public testing::Test {
 protected:
-  ~LookAt() noexcept override = default;
+  ~RereadTest() noexcept override = default;
 
   Snapshot whole() { return *scan(sysfs_, dev_); }
-  bool look(const std::string& address) {
-    return lookAt(sysfs_, dev_, {.devices = {at(address)}, .groups = {}}, seen_);
+  bool rereadAt(const std::string& address) {
+    return reread(sysfs_, dev_, {.devices = {at(address)}, .groups = {}}, seen_);
   }
 
   FakeSysfs tree_;
@@ -31,62 +31,62 @@ protected:
   Snapshot seen_;
 };
 
-TEST_F(LookAt, ADeviceThatCameBringsItsGroup) {
+TEST_F(RereadTest, ADeviceThatCameBringsItsGroup) {
   tree_.add({.address = "0000:01:00.0", .group = 7});
-  EXPECT_TRUE(look("0000:01:00.0"));
+  EXPECT_TRUE(rereadAt("0000:01:00.0"));
   EXPECT_EQ(seen_, whole());
-  EXPECT_FALSE(look("0000:01:00.0")) << "nothing is new";
+  EXPECT_FALSE(rereadAt("0000:01:00.0")) << "nothing is new";
 }
 
-TEST_F(LookAt, ADeviceThatWentTakesItsGroupAlong) {
+TEST_F(RereadTest, ADeviceThatWentTakesItsGroupAlong) {
   tree_.add({.address = "0000:01:00.0", .group = 7});
   seen_ = whole();
   tree_.remove("0000:01:00.0");
-  EXPECT_TRUE(look("0000:01:00.0"));
+  EXPECT_TRUE(rereadAt("0000:01:00.0"));
   EXPECT_EQ(seen_, whole());
 }
 
-TEST_F(LookAt, BothGroupsOfADeviceThatMovedAreSeen) {
+TEST_F(RereadTest, BothGroupsOfADeviceThatMovedAreSeen) {
   tree_.add({.address = "0000:01:00.0", .group = 7});
   tree_.add({.address = "0000:02:00.0", .group = 7});
   tree_.add({.address = "0000:03:00.0", .group = 9});
   seen_ = whole();
   tree_.setGroup("0000:02:00.0", 9);
-  EXPECT_TRUE(look("0000:02:00.0"));
+  EXPECT_TRUE(rereadAt("0000:02:00.0"));
   EXPECT_EQ(seen_, whole());
 }
 
-TEST_F(LookAt, AGroupsNewMembersAreSeenWithIt) {
+TEST_F(RereadTest, AGroupsNewMembersAreSeenWithIt) {
   tree_.add({.address = "0000:01:00.0", .group = 7});
   seen_ = whole();
   tree_.add({.address = "0000:01:00.1", .group = 7});
-  EXPECT_TRUE(lookAt(sysfs_, dev_, {.devices = {}, .groups = {IommuGroupId(7)}}, seen_));
+  EXPECT_TRUE(reread(sysfs_, dev_, {.devices = {}, .groups = {IommuGroupId(7)}}, seen_));
   EXPECT_EQ(seen_, whole());
 }
 
-TEST_F(LookAt, AnOpenedMemberMakesItsGroupOpen) {
+TEST_F(RereadTest, AnOpenedMemberMakesItsGroupOpen) {
   tree_.add({.address = "0000:01:00.0", .group = 7});
   tree_.add({.address = "0000:01:00.1", .group = 7});
   seen_ = whole();
   tree_.setEnable("0000:01:00.1", 1);
-  EXPECT_TRUE(look("0000:01:00.1"));
+  EXPECT_TRUE(rereadAt("0000:01:00.1"));
   EXPECT_EQ(seen_.groups.at(IommuGroupId(7)).use, GroupUse::kOpen);
   EXPECT_EQ(seen_, whole());
 }
 
-TEST_F(LookAt, WhatItDoesNotNameIsLeftAsItWas) {
+TEST_F(RereadTest, WhatItDoesNotNameIsLeftAsItWas) {
   tree_.add({.address = "0000:01:00.0", .group = 7});
   tree_.add({.address = "0000:02:00.0", .group = 8});
   seen_ = whole();
   tree_.setDriver("0000:02:00.0", "nvidia");
-  EXPECT_FALSE(look("0000:01:00.0"));
+  EXPECT_FALSE(rereadAt("0000:01:00.0"));
   EXPECT_EQ(seen_.devices.at(at("0000:02:00.0")).driver, "vfio-pci");
 }
 
 /// A kernel before 6.1 shows the group in class/vfio, and nothing below the device.
-class LookAtOldKernel : public LookAt {
+class RereadOldKernel : public RereadTest {
 protected:
-  ~LookAtOldKernel() noexcept override = default;
+  ~RereadOldKernel() noexcept override = default;
   void addOld(const std::string& address, const std::string& driver) {
     tree_.add({.address = address, .driver = driver, .group = 7});
     std::filesystem::remove_all(tree_.directoryOf(address) / "vfio-dev");
@@ -97,16 +97,16 @@ protected:
   bool offers(const std::string& address) { return offersVfio(whole().devices.at(at(address))); }
 };
 
-TEST_F(LookAtOldKernel, AVfioGroupTellsThatTheDriverOffersVfio) {
+TEST_F(RereadOldKernel, AVfioGroupTellsThatTheDriverOffersVfio) {
   addOld("0000:01:00.0", "some-variant");
   EXPECT_FALSE(offers("0000:01:00.0"));
   showVfioGroup();
   EXPECT_TRUE(offers("0000:01:00.0"));
   seen_ = whole();
-  EXPECT_FALSE(look("0000:01:00.0")) << "nothing is new";
+  EXPECT_FALSE(rereadAt("0000:01:00.0")) << "nothing is new";
 }
 
-TEST_F(LookAtOldKernel, OfTwoDriversItDoesNotTellWhichOne) {
+TEST_F(RereadOldKernel, OfTwoDriversItDoesNotTellWhichOne) {
   addOld("0000:01:00.0", "vfio-pci");
   addOld("0000:01:00.1", "snd_hda_intel");
   showVfioGroup();
@@ -117,14 +117,14 @@ TEST_F(LookAtOldKernel, OfTwoDriversItDoesNotTellWhichOne) {
   EXPECT_FALSE(offers("0000:01:00.1"));
 }
 
-TEST_F(LookAtOldKernel, WhereVfioDevIsTheGroupSaysNothing) {
+TEST_F(RereadOldKernel, WhereVfioDevIsTheGroupSaysNothing) {
   addOld("0000:01:00.0", "nvidia");
   showVfioGroup();
   std::filesystem::create_directories(std::filesystem::path(tree_.sysfs()) / "class/vfio-dev");
   EXPECT_FALSE(offers("0000:01:00.0"));
 }
 
-TEST_F(LookAt, I9_AfterEachOfManyChangesOneLookSeesWhatAScanSees) {
+TEST_F(RereadTest, I9_AfterEachOfManyChangesOneRereadSeesWhatAScanSees) {
   const unsigned seed = std::random_device{}();
   RecordProperty("seed", std::to_string(seed));
   std::mt19937 random(seed);
@@ -148,7 +148,7 @@ TEST_F(LookAt, I9_AfterEachOfManyChangesOneLookSeesWhatAScanSees) {
       tree_.setEnable(address, below(2));
     }
     const Snapshot before = seen_;
-    const bool changed = look(address);
+    const bool changed = rereadAt(address);
     ASSERT_EQ(seen_, whole()) << "step " << step << ", seed " << seed;
     ASSERT_EQ(changed, before != seen_) << "step " << step << ", seed " << seed;
   }

@@ -53,7 +53,7 @@ struct Allocated {
   v1beta1::AllocateResponse response;
 };
 
-class PlugindShell : public testing::Test {
+class PlugindProcess : public testing::Test {
 protected:
   void SetUp() override {
     if (geteuid() != 0) GTEST_SKIP() << "needs root: plugind takes privd and kubelet only as root";

@@ -1,4 +1,4 @@
-#include "tests/support/played/line_server.h"
+#include "tests/support/played/rpc_server.h"
 
 #include "ipc/codec/limits.h"
 #include "ipc/socket/stream_flags.h"
@@ -12,9 +12,9 @@ namespace {
 
 class ControlServer final : public schema::GroupControl::Server {
 protected:
-  kj::Promise<void> look(LookContext context) override {
+  kj::Promise<void> reread(RereadContext context) override {
     constexpr std::size_t kText = 4000;
-    constexpr auto kDevices = static_cast<capnp::uint>(LineServer::kLookBytes / kText + 1);
+    constexpr auto kDevices = static_cast<capnp::uint>(RpcServer::kRereadBytes / kText + 1);
     auto devices = context.getResults().initAnswer().initSeen().initDevices(kDevices);
     for (capnp::uint i = 0; i < kDevices; ++i) {
       devices[i].initAddress().setBus(static_cast<std::uint8_t>(i));
@@ -80,7 +80,7 @@ private:
 
 }  // namespace
 
-struct LineServer::Connection {
+struct RpcServer::Connection {
   Connection(kj::Own<kj::AsyncIoStream> s, Metering metering, MakeGate& makeGate)
       : stream(kj::mv(s)),
         metered(*stream),
@@ -103,13 +103,13 @@ struct LineServer::Connection {
   capnp::RpcSystem<capnp::rpc::twoparty::VatId> rpc;
 };
 
-LineServer::LineServer(kj::AsyncIoContext& io)
-    : LineServer(io, []() -> schema::KubeletGate::Client { return kj::heap<GateServer>(); }) {}
+RpcServer::RpcServer(kj::AsyncIoContext& io)
+    : RpcServer(io, []() -> schema::KubeletGate::Client { return kj::heap<GateServer>(); }) {}
 
-LineServer::LineServer(kj::AsyncIoContext& io, MakeGate makeGate)
+RpcServer::RpcServer(kj::AsyncIoContext& io, MakeGate makeGate)
     : io_(io), makeGate_(kj::mv(makeGate)), connections_(*this) {}
 
-kj::AutoCloseFd LineServer::connect(Metering metering) {
+kj::AutoCloseFd RpcServer::connect(Metering metering) {
   int pair[2];
   KJ_SYSCALL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair));
   kj::AutoCloseFd theirs(pair[1]);
@@ -117,7 +117,7 @@ kj::AutoCloseFd LineServer::connect(Metering metering) {
   return theirs;
 }
 
-void LineServer::serve(kj::Own<kj::AsyncIoStream> stream, Metering metering) {
+void RpcServer::serve(kj::Own<kj::AsyncIoStream> stream, Metering metering) {
   auto connection = kj::heap<Connection>(kj::mv(stream), metering, makeGate_);
   auto left = connection->network.onDisconnect();
   auto offended =
@@ -126,7 +126,7 @@ void LineServer::serve(kj::Own<kj::AsyncIoStream> stream, Metering metering) {
       left.exclusiveJoin(kj::mv(offended)).attach(kj::mv(connection)).then([this]() { ++ended_; }));
 }
 
-void LineServer::taskFailed(kj::Exception&& exception) {
+void RpcServer::taskFailed(kj::Exception&& exception) {
   KJ_LOG(ERROR, exception);
 }
 

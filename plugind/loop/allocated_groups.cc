@@ -1,38 +1,39 @@
-#include "plugind/loop/held_groups.h"
+#include "plugind/loop/allocated_groups.h"
 
 #include <utility>
 
 namespace vfiogate {
 
-void HeldGroups::hold(const GroupNotes& groups) {
+void AllocatedGroups::set(const GroupNotes& groups) {
   const auto before = std::exchange(told_, groups);
-  // Those that left first: privd holds by address, and a device may have moved between groups.
+  // Those that left first: privd keeps allocations by address, and a device may have moved between
+  // groups.
   for (const auto& [group, note] : before) {
-    if (!groups.contains(group)) tell(privd_.drop(group));
+    if (!groups.contains(group)) tell(privd_.release(group));
   }
   for (const auto& [group, note] : groups) {
     const auto known = before.find(group);
-    if (known == before.end() || known->second != note) tell(privd_.hold(group, note));
+    if (known == before.end() || known->second != note) tell(privd_.allocate(group, note));
   }
   if (adopted_) tellAdopted();
 }
 
-void HeldGroups::holdAlso(IommuGroupId group, const std::string& note) {
-  if (told_.insert_or_assign(group, note).second) tell(privd_.hold(group, note));
+void AllocatedGroups::add(IommuGroupId group, const std::string& note) {
+  if (told_.insert_or_assign(group, note).second) tell(privd_.allocate(group, note));
 }
 
-void HeldGroups::adopted() {
+void AllocatedGroups::adopted() {
   adopted_ = true;
   tellAdopted();
 }
 
-void HeldGroups::privdWent() {
+void AllocatedGroups::privdWent() {
   told_.clear();
   adoptedTold_ = false;
   ++ends_;  // not the end of telling_: it is what may be telling us
 }
 
-void HeldGroups::tellAdopted() {
+void AllocatedGroups::tellAdopted() {
   if (std::exchange(adoptedTold_, true)) return;
   telling_ = telling_
                  .then([this, ends = ends_]() {
@@ -42,7 +43,7 @@ void HeldGroups::tellAdopted() {
                  .eagerlyEvaluate(nullptr);
 }
 
-void HeldGroups::tell(kj::Promise<Told> telling) {
+void AllocatedGroups::tell(kj::Promise<Told> telling) {
   // A group that left meanwhile needs no hold, and privd's end is told otherwise.
   auto told = telling.ignoreResult().eagerlyEvaluate(nullptr);
   telling_ = telling_.then([told = kj::mv(told)]() mutable { return kj::mv(told); })

@@ -1,4 +1,4 @@
-#include "plugind/core/ledger/rows/look_plan.h"
+#include "plugind/core/ledger/rows/reconcile_plan.h"
 
 #include <algorithm>
 
@@ -14,8 +14,8 @@ Due earlier(Due left, Due right) {
   return std::min(*left, *right);
 }
 
-/// When `due` is past because of a look that ended since, the next one is `every` later.
-Due nextAfter(const LookPlan& plan, Instant due, std::chrono::seconds every) {
+/// When `due` is past because of a reconcile that ended since, the next one is `every` later.
+Due nextAfter(const ReconcilePlan& plan, Instant due, std::chrono::seconds every) {
   if (!plan.lastBegan || *plan.lastBegan < due) return due;
   return *plan.lastBegan + every;
 }
@@ -23,47 +23,48 @@ Due nextAfter(const LookPlan& plan, Instant due, std::chrono::seconds every) {
 /// What the state of one record asks for.
 Due dueFor(const LedgerState& state, const HolderRecord& record) {
   if (record.isClaim() || record.state == HolderState::kLingering) return std::nullopt;
-  const LookPlan& plan = state.look;
+  const ReconcilePlan& plan = state.reconcile;
   Due due;
   const bool unnamed = record.state == HolderState::kAnswered;
   if (unnamed) {
     const Instant never = record.since + timing::kNeverNamed;
-    due = nextAfter(plan, record.since + timing::kNamingLook, timing::kUnlistedLook);
-    const bool looked = plan.lastBegan && *plan.lastBegan >= never;
-    due = earlier(due, looked ? Due() : Due(never));
+    due = nextAfter(plan, record.since + timing::kNamingReconcile, timing::kUnlistedReconcile);
+    const bool reconciled = plan.lastBegan && *plan.lastBegan >= never;
+    due = earlier(due, reconciled ? Due() : Due(never));
   }
   const Evidence& evidence = record.evidence;
   const bool halfAbsent =
       evidence.absentFirst && !isReleased(state, record) && !isForgotten(state, record);
   if (halfAbsent || !record.rest.empty()) {
-    due = earlier(due, plan.lastBegan.value_or(state.epochSince) + timing::kLookInterval);
+    due = earlier(due, plan.lastBegan.value_or(state.epochSince) + timing::kReconcileInterval);
   }
   // Not "never listed": a starting kubelet lists nobody, and a pod may end before it lists again.
   const bool watched = !evidence.listedLast || record.state == HolderState::kForgotten;
   if (watched) {
-    due = earlier(due, plan.lastBegan.value_or(record.since) + timing::kUnlistedLook);
+    due = earlier(due, plan.lastBegan.value_or(record.since) + timing::kUnlistedReconcile);
   }
   return due;
 }
 
 void begin(Turn& turn) {
-  LookPlan& plan = turn.state.look;
+  ReconcilePlan& plan = turn.state.reconcile;
   plan.running = true;
   plan.forCall = false;
   plan.wanted.reset();
   plan.lastBegan = turn.now.instant;
   plan.beganAfterFrame =
       turn.state.firstFrame && turn.now.instant - *turn.state.firstFrame >= timing::kAdoptionWait;
-  turn.out.beginLook = true;
+  turn.out.beginReconcile = true;
   for (auto& [id, call] : turn.state.calls) {
-    if (call.stage == CallStage::kWaitsLook) call.lookAsked = true;
+    if (call.stage == CallStage::kWaitsReconcile) call.reconcileAsked = true;
   }
 }
 
-/// Judges the calls that waited for a look, and the Prepares that waited for adoption.
+/// Judges the calls that waited for a reconcile, and the Prepares that waited for adoption.
 void judgeAdopted(Turn& turn, std::vector<CallId> waiting) {
   for (auto& [id, call] : turn.state.calls) {
-    const bool prepared = call.stage == CallStage::kWaitsLook && call.kind == CallKind::kPrepare;
+    const bool prepared =
+        call.stage == CallStage::kWaitsReconcile && call.kind == CallKind::kPrepare;
     if (prepared && turn.state.adopted && std::ranges::find(waiting, id) == waiting.end()) {
       waiting.push_back(id);
     }
@@ -76,41 +77,41 @@ void judgeAdopted(Turn& turn, std::vector<CallId> waiting) {
 
 }  // namespace
 
-void wantLook(Turn& turn) {
-  if (!turn.state.settings.remembers || turn.state.look.wanted) return;
-  turn.state.look.wanted = turn.now.instant;
+void wantReconcile(Turn& turn) {
+  if (!turn.state.settings.remembers || turn.state.reconcile.wanted) return;
+  turn.state.reconcile.wanted = turn.now.instant;
 }
 
-void lookInCall(Turn& turn, Call& call) {
-  if (!turn.state.settings.remembers || call.lookAsked) return;
-  if (turn.state.look.running) {
-    turn.state.look.forCall = true;
+void reconcileInCall(Turn& turn, Call& call) {
+  if (!turn.state.settings.remembers || call.reconcileAsked) return;
+  if (turn.state.reconcile.running) {
+    turn.state.reconcile.forCall = true;
     return;
   }
   begin(turn);
 }
 
-std::optional<Instant> lookDue(const LedgerState& state) {
-  if (!state.settings.remembers || !state.begun || state.look.running) return std::nullopt;
-  Due due = state.look.wanted;
+std::optional<Instant> reconcileDue(const LedgerState& state) {
+  if (!state.settings.remembers || !state.begun || state.reconcile.running) return std::nullopt;
+  Due due = state.reconcile.wanted;
   if (!state.adopted && state.firstFrame) {
-    due = earlier(due, nextAfter(state.look, *state.firstFrame + timing::kAdoptionWait,
-                                 timing::kLookInterval));
+    due = earlier(due, nextAfter(state.reconcile, *state.firstFrame + timing::kAdoptionWait,
+                                 timing::kReconcileInterval));
   }
   for (const HolderRecord& record : state.records) due = earlier(due, dueFor(state, record));
-  if (!due || !state.look.lastBegan) return due;
-  return std::max(*due, *state.look.lastBegan + timing::kLookInterval);
+  if (!due || !state.reconcile.lastBegan) return due;
+  return std::max(*due, *state.reconcile.lastBegan + timing::kReconcileInterval);
 }
 
-std::optional<Instant> lookDueFor(const LedgerState& state, const HolderRecord& record) {
-  if (!state.settings.remembers || state.look.running) return std::nullopt;
+std::optional<Instant> reconcileDueFor(const LedgerState& state, const HolderRecord& record) {
+  if (!state.settings.remembers || state.reconcile.running) return std::nullopt;
   const Due due = dueFor(state, record);
-  if (!due || !state.look.lastBegan) return due;
-  return std::max(*due, *state.look.lastBegan + timing::kLookInterval);
+  if (!due || !state.reconcile.lastBegan) return due;
+  return std::max(*due, *state.reconcile.lastBegan + timing::kReconcileInterval);
 }
 
 std::optional<Instant> listDue(const LedgerState& state) {
-  if (!state.settings.remembers || !state.begun || state.look.running) return std::nullopt;
+  if (!state.settings.remembers || !state.begun || state.reconcile.running) return std::nullopt;
   std::optional<std::chrono::seconds> interval;
   for (const HolderRecord& record : state.records) {
     if (record.isClaim()) continue;
@@ -122,13 +123,13 @@ std::optional<Instant> listDue(const LedgerState& state) {
     interval = std::min(interval.value_or(wanted), wanted);
   }
   if (!interval) return std::nullopt;
-  return state.look.lastList.value_or(state.epochSince) + *interval;
+  return state.reconcile.lastList.value_or(state.epochSince) + *interval;
 }
 
 void adopt(Turn& turn) {
   if (turn.state.adopted) return;
   turn.state.adopted = true;
-  turn.out.dropOtherHolds = true;
+  turn.out.releaseOthers = true;
   JournalEvent event{.event = "ledger-adopted", .time = turn.now.seconds()};
   event.reason = "adopted";
   turn.out.journal.push_back(std::move(event));
@@ -165,24 +166,24 @@ void adoptByRecord(Turn& turn, const RecordedAllocations& recorded) {
   judgeAdopted(turn, {});
 }
 
-void beginDueLook(Turn& turn) {
-  const auto look = lookDue(turn.state);
-  if (look && *look <= turn.now.instant) return begin(turn);
+void beginDueReconcile(Turn& turn) {
+  const auto due = reconcileDue(turn.state);
+  if (due && *due <= turn.now.instant) return begin(turn);
   const auto list = listDue(turn.state);
   if (!list || *list > turn.now.instant) return;
-  turn.state.look.lastList = turn.now.instant;
+  turn.state.reconcile.lastList = turn.now.instant;
   turn.out.askList = true;
 }
 
-void endLook(Turn& turn, bool proved) {
-  LookPlan& plan = turn.state.look;
+void endReconcile(Turn& turn, bool proved) {
+  ReconcilePlan& plan = turn.state.reconcile;
   plan.running = false;
   plan.lastEnded = turn.now.instant;
   const bool again = std::exchange(plan.forCall, false);
   std::vector<CallId> waiting;
   for (auto& [id, call] : turn.state.calls) {
-    if (call.stage != CallStage::kWaitsLook || !call.lookAsked) continue;
-    call.lookMade = true;
+    if (call.stage != CallStage::kWaitsReconcile || !call.reconcileAsked) continue;
+    call.reconcileMade = true;
     // Step 2 of adoption: admission is serial, so what was answered before is recorded by now. A
     // Prepare proves no such thing.
     const bool step2 = call.kind == CallKind::kAllocate || plan.beganAfterFrame;

@@ -1,6 +1,6 @@
 // What privd is told of allocated groups, against a privd that only takes notes.
 
-#include "plugind/loop/held_groups.h"
+#include "plugind/loop/allocated_groups.h"
 
 #include <gmock/gmock.h>
 #include <kj/async-io.h>
@@ -19,12 +19,12 @@ GroupNotes groups(std::initializer_list<unsigned> numbers) {
   return notes;
 }
 
-class NotingPrivd final : public GroupHolds {
+class NotingPrivd final : public GroupAllocations {
 public:
-  kj::Promise<Told> hold(IommuGroupId group, const std::string& text) override {
+  kj::Promise<Told> allocate(IommuGroupId group, const std::string& text) override {
     return note(text == "ref=7f3a" ? "hold" : "note", group);
   }
-  kj::Promise<Told> drop(IommuGroupId group) override { return note("drop", group); }
+  kj::Promise<Told> release(IommuGroupId group) override { return note("drop", group); }
   kj::Promise<Told> adopted() override {
     notes.emplace_back("adopted");
     return Told::kDone;
@@ -51,76 +51,76 @@ private:
   std::vector<kj::Own<kj::PromiseFulfiller<Told>>> unanswered_;
 };
 
-class HeldGroupsTest : public testing::Test {
+class AllocatedGroupsTest : public testing::Test {
 protected:
-  ~HeldGroupsTest() noexcept override = default;
+  ~AllocatedGroupsTest() noexcept override = default;
   void turn() { io_.waitScope.poll(); }
 
   kj::AsyncIoContext io_ = kj::setupAsyncIo();
   NotingPrivd privd_;
-  HeldGroups held_{privd_};
+  AllocatedGroups allocated_{privd_};
 };
 
-TEST_F(HeldGroupsTest, OneMoreIsTheDifferenceToThoseBefore) {
-  held_.hold(groups({7}));
-  held_.holdAlso(IommuGroupId(8), "ref=7f3a");
-  held_.holdAlso(IommuGroupId(8), "ref=7f3a");
+TEST_F(AllocatedGroupsTest, OneMoreIsTheDifferenceToThoseBefore) {
+  allocated_.set(groups({7}));
+  allocated_.add(IommuGroupId(8), "ref=7f3a");
+  allocated_.add(IommuGroupId(8), "ref=7f3a");
   EXPECT_THAT(privd_.notes, ElementsAre("hold 7", "hold 8"));
   privd_.notes.clear();
-  held_.hold(groups({8}));
+  allocated_.set(groups({8}));
   EXPECT_THAT(privd_.notes, ElementsAre("drop 7"));
 }
 
-TEST_F(HeldGroupsTest, TellsTheDifferenceAtOnceWhatLeftFirst) {
-  held_.hold(groups({7, 8}));
+TEST_F(AllocatedGroupsTest, TellsTheDifferenceAtOnceWhatLeftFirst) {
+  allocated_.set(groups({7, 8}));
   EXPECT_THAT(privd_.notes, ElementsAre("hold 7", "hold 8"));
   privd_.notes.clear();
-  held_.hold(groups({8, 3}));
+  allocated_.set(groups({8, 3}));
   EXPECT_THAT(privd_.notes, ElementsAre("drop 7", "hold 3"));
 }
 
 // The pod of an allocation is known later than the allocation.
-TEST_F(HeldGroupsTest, AChangedNoteIsToldAgain) {
-  held_.hold(groups({7, 8}));
+TEST_F(AllocatedGroupsTest, AChangedNoteIsToldAgain) {
+  allocated_.set(groups({7, 8}));
   privd_.notes.clear();
   GroupNotes changed = groups({7, 8});
   changed[IommuGroupId(8)] += " uid=1";
-  held_.hold(changed);
+  allocated_.set(changed);
   EXPECT_THAT(privd_.notes, ElementsAre("note 8"));
 }
 
 // Otherwise privd would drop what the plugind before us held, and it is still allocated.
-TEST_F(HeldGroupsTest, AdoptedIsToldOnlyWhenAllHoldsAreAnswered) {
+TEST_F(AllocatedGroupsTest, AdoptedIsToldOnlyWhenAllAllocationsAreAnswered) {
   privd_.silent = true;
-  held_.hold(groups({7}));
-  held_.adopted();
+  allocated_.set(groups({7}));
+  allocated_.adopted();
   turn();
   EXPECT_THAT(privd_.notes, ElementsAre("hold 7"));
   privd_.answer();
   turn();
   EXPECT_THAT(privd_.notes, ElementsAre("hold 7", "adopted"));
-  held_.adopted();
+  allocated_.adopted();
   turn();
   EXPECT_EQ(privd_.notes.size(), 2U);
 }
 
-TEST_F(HeldGroupsTest, APrivdThatComesBackIsToldAllOfItAgain) {
-  held_.hold(groups({7}));
-  held_.adopted();
+TEST_F(AllocatedGroupsTest, APrivdThatComesBackIsToldAllOfItAgain) {
+  allocated_.set(groups({7}));
+  allocated_.adopted();
   turn();
-  held_.privdWent();
+  allocated_.privdWent();
   privd_.notes.clear();
-  held_.hold(groups({7}));
+  allocated_.set(groups({7}));
   turn();
   EXPECT_THAT(privd_.notes, ElementsAre("hold 7", "adopted"));
 }
 
-TEST_F(HeldGroupsTest, WhatWasMeantForAPrivdThatWentIsNotSaidToTheNextOne) {
+TEST_F(AllocatedGroupsTest, WhatWasMeantForAPrivdThatWentIsNotSaidToTheNextOne) {
   privd_.silent = true;
-  held_.hold(groups({7}));
-  held_.adopted();
+  allocated_.set(groups({7}));
+  allocated_.adopted();
   turn();
-  held_.privdWent();
+  allocated_.privdWent();
   privd_.answer();
   turn();
   EXPECT_THAT(privd_.notes, ElementsAre("hold 7"));

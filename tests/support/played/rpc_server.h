@@ -17,14 +17,14 @@ enum class Metering : std::uint8_t { kOn, kOff };
 
 /// Serves every connection as privd does: limits of ipc/codec/limits.h, hang-up at the first
 /// offence. What its objects do suits an attacker: enter() and kubelet() mint anew at each call,
-/// look() answers with kLookBytes, listen() never returns, dial() answers at once.
-class LineServer : private kj::TaskSet::ErrorHandler {
+/// reread() answers with kRereadBytes, listen() never returns, dial() answers at once.
+class RpcServer : private kj::TaskSet::ErrorHandler {
 public:
-  static constexpr std::size_t kLookBytes = 32'768;
+  static constexpr std::size_t kRereadBytes = 32'768;
 
-  explicit LineServer(kj::AsyncIoContext& io);
+  explicit RpcServer(kj::AsyncIoContext& io);
   /// kubelet() answers with what `makeGate` makes.
-  LineServer(kj::AsyncIoContext& io, kj::Function<schema::KubeletGate::Client()> makeGate);
+  RpcServer(kj::AsyncIoContext& io, kj::Function<schema::KubeletGate::Client()> makeGate);
 
   /// Serves a new connection; returns the peer's end, non-blocking.
   kj::AutoCloseFd connect(Metering metering);

@@ -8,7 +8,7 @@
 
 namespace vfiogate {
 
-struct GroupLook {
+struct GroupReading {
   enum class Answer : std::uint8_t {
     kSeen,      ///< `seen` says what there is
     kVanished,  ///< no such group, or it lost the members that it was made for
@@ -23,7 +23,7 @@ struct GroupLook {
   Probe probe = Probe::kNone;
   bool onFile = true;  ///< privd has what it was last told of the group's allocation on file
 
-  friend bool operator==(const GroupLook&, const GroupLook&) = default;
+  friend bool operator==(const GroupReading&, const GroupReading&) = default;
 };
 
 }  // namespace vfiogate

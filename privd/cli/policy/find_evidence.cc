@@ -25,12 +25,12 @@ Sight because(const std::string& what, int error) {
   return {Clear::kNo, what + ": " + strerror(error)};
 }
 
-Sight lookAtDevices(const Result<Snapshot, ReadError>& snapshot) {
+Sight probeDevices(const Result<Snapshot, ReadError>& snapshot) {
   if (!snapshot) return because("bus/pci/devices", snapshot.error().error);
   return {Clear::kYes, "sysfs shows " + std::to_string(snapshot->devices.size()) + " functions"};
 }
 
-Sight lookAtGroups(const Result<Snapshot, ReadError>& snapshot) {
+Sight probeGroups(const Result<Snapshot, ReadError>& snapshot) {
   if (!snapshot) return because("kernel/iommu_groups", snapshot.error().error);
   if (snapshot->groups.empty()) return {Clear::kYes, "no IOMMU group: nothing can be bound"};
   return {Clear::kYes, std::to_string(snapshot->groups.size()) + " IOMMU groups"};
@@ -42,7 +42,7 @@ bool isOfADevice(const SysfsRoot& sysfs, const std::string& disk) {
 }
 
 /// Shared, and for reading: who uses the disk notices nothing.
-Sight lookAtDisks(const SysfsRoot& sysfs, const DevRoot& dev) {
+Sight probeDisks(const SysfsRoot& sysfs, const DevRoot& dev) {
   const auto names = sysfs.names("class/block");
   if (!names) return because("class/block", names.error().error);
   for (const std::string& name : *names) {
@@ -55,7 +55,7 @@ Sight lookAtDisks(const SysfsRoot& sysfs, const DevRoot& dev) {
   return {Clear::kUntried, "no disk to try an exclusive open on"};
 }
 
-Sight lookAtMounts(const std::string& given) {
+Sight probeMounts(const std::string& given) {
   const std::string path = given.empty() ? "/proc/self/mountinfo" : given;
   const auto mounts = parseMountinfo(textOfFile(path));
   const auto swaps = parseSwaps(textOfFile("/proc/swaps"));
@@ -64,7 +64,7 @@ Sight lookAtMounts(const std::string& given) {
   return {Clear::kYes, path + " has " + std::to_string(mounts->size()) + " mounts"};
 }
 
-Sight lookAtRoutes(const std::string& given) {
+Sight probeRoutes(const std::string& given) {
   const std::string path = given.empty() ? "/proc/self/net/route" : given;
   const auto routes = parseRoutes(textOfFile(path));
   if (!routes) return {Clear::kNo, path + " cannot be read: give --host-route"};
@@ -72,7 +72,7 @@ Sight lookAtRoutes(const std::string& given) {
 }
 
 /// sysfs shows interfaces of one network namespace; that of PCI functions is the host's.
-Sight lookAtInterfaces(const SysfsRoot& sysfs) {
+Sight probeInterfaces(const SysfsRoot& sysfs) {
   const auto names = sysfs.names("class/net");
   if (!names) return because("class/net", names.error().error);
   std::size_t hardware = 0;
@@ -87,7 +87,7 @@ Sight lookAtInterfaces(const SysfsRoot& sysfs) {
   return {Clear::kYes, "sysfs shows " + std::to_string(hardware) + " interfaces of hardware"};
 }
 
-Sight lookAtModules(const SysfsRoot& sysfs) {
+Sight probeModules(const SysfsRoot& sysfs) {
   const auto drivers = sysfs.names("bus/pci/drivers");
   if (!drivers) return because("bus/pci/drivers", drivers.error().error);
   std::size_t counted = 0;
@@ -100,7 +100,7 @@ Sight lookAtModules(const SysfsRoot& sysfs) {
 }
 
 /// /dev/vfio/vfio is no group: opening it is nobody's loss.
-Sight lookAtNodes(const DevRoot& dev) {
+Sight probeNodes(const DevRoot& dev) {
   const auto opened = dev.openNode("vfio/vfio", O_RDWR);
   if (opened) return {Clear::kYes, "VFIO's nodes can be opened, so a group can be held open"};
   Sight sight = because("vfio/vfio cannot be opened", opened.error().error);
@@ -108,20 +108,20 @@ Sight lookAtNodes(const DevRoot& dev) {
   return sight;
 }
 
-Sight lookAtState(const std::string& stateDir) {
+Sight probeState(const std::string& stateDir) {
   const std::string holds = stateDir + "/holds";
-  if (access(holds.c_str(), R_OK) == 0) return {Clear::kYes, "holds are kept in " + holds};
-  if (errno == ENOENT) return {Clear::kYes, holds + " is not there: nothing was ever held"};
+  if (access(holds.c_str(), R_OK) == 0) return {Clear::kYes, "exclusions are kept in " + holds};
+  if (errno == ENOENT) return {Clear::kYes, holds + " is not there: nothing was ever excluded"};
   return because(holds, errno);
 }
 
 }  // namespace
 
-HostSights lookForEvidence(const SightPlaces& places) {
+HostSights findEvidence(const SightPlaces& places) {
   HostSights sights;
-  sights.mounts = lookAtMounts(places.hostMountinfo);
-  sights.routes = lookAtRoutes(places.hostRoute);
-  sights.state = lookAtState(places.stateDir);
+  sights.mounts = probeMounts(places.hostMountinfo);
+  sights.routes = probeRoutes(places.hostRoute);
+  sights.state = probeState(places.stateDir);
   const auto sysfs = SysfsRoot::open(places.sysfs);
   const auto dev = DevRoot::open(places.dev);
   if (!sysfs || !dev) {
@@ -132,12 +132,12 @@ HostSights lookForEvidence(const SightPlaces& places) {
     return sights;
   }
   const auto snapshot = scan(*sysfs, *dev);
-  sights.headers = lookAtDevices(snapshot);
-  sights.groups = lookAtGroups(snapshot);
-  sights.disks = lookAtDisks(*sysfs, *dev);
-  sights.interfaces = lookAtInterfaces(*sysfs);
-  sights.modules = lookAtModules(*sysfs);
-  sights.nodes = lookAtNodes(*dev);
+  sights.headers = probeDevices(snapshot);
+  sights.groups = probeGroups(snapshot);
+  sights.disks = probeDisks(*sysfs, *dev);
+  sights.interfaces = probeInterfaces(*sysfs);
+  sights.modules = probeModules(*sysfs);
+  sights.nodes = probeNodes(*dev);
   return sights;
 }
 

@@ -1,7 +1,7 @@
 // What plugind does where privd does as the test says. The two real programs together:
 // split_test.cc.
 
-#include "tests/integration/plugind_shell.h"
+#include "tests/integration/plugind_process.h"
 #include "ipc/socket/unix_socket.h"
 #include "sim/base/process_status.h"
 
@@ -23,12 +23,12 @@ namespace {
 using sim::Manner;
 using testing::HasSubstr;
 
-TEST_F(PlugindShell, ShowsOneDeviceOfEachGroup) {
+TEST_F(PlugindProcess, ShowsOneDeviceOfEachGroup) {
   startAll();
   EXPECT_TRUE(kubelet_->awaitRegistrations(kResource, 1));
 }
 
-TEST_F(PlugindShell, AllocatesAGroupOnceWithNodesAndEnvironment) {
+TEST_F(PlugindProcess, AllocatesAGroupOnceWithNodesAndEnvironment) {
   startAll();
   const auto first = allocate({kFirst});
   ASSERT_TRUE(first.status.ok()) << first.status.error_message();
@@ -49,7 +49,7 @@ TEST_F(PlugindShell, AllocatesAGroupOnceWithNodesAndEnvironment) {
   EXPECT_TRUE(kubelet_->shows(kResource, {kSecond}, {kFirst})) << "row 17: lingering";
 }
 
-TEST_F(PlugindShell, RefusesWhatItNeverShowed) {
+TEST_F(PlugindProcess, RefusesWhatItNeverShowed) {
   startAll();
   const auto sibling = allocate({kSibling});
   EXPECT_EQ(sibling.status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
@@ -57,7 +57,7 @@ TEST_F(PlugindShell, RefusesWhatItNeverShowed) {
 }
 
 // I3: advertising fails static, allocation fails closed.
-TEST_F(PlugindShell, I3KeepsItsFramesWhilePrivdIsAwayAndRefusesWhatItCannotCheck) {
+TEST_F(PlugindProcess, I3KeepsItsFramesWhilePrivdIsAwayAndRefusesWhatItCannotCheck) {
   startAll();
   ASSERT_TRUE(allocate({kFirst}).status.ok());
   privd_.reset();
@@ -78,7 +78,7 @@ TEST_F(PlugindShell, I3KeepsItsFramesWhilePrivdIsAwayAndRefusesWhatItCannotCheck
   EXPECT_TRUE(showsBoth());
 }
 
-TEST_F(PlugindShell, APrivdThatComesBackFlapsNoFrame) {
+TEST_F(PlugindProcess, APrivdThatComesBackFlapsNoFrame) {
   startAll();
   const auto shown = plugind_->count("event=frame_shown");
   privd_.reset();
@@ -90,7 +90,7 @@ TEST_F(PlugindShell, APrivdThatComesBackFlapsNoFrame) {
   EXPECT_TRUE(kubelet_->awaitRegistrations(kResource, 1));
 }
 
-TEST_F(PlugindShell, AnAllocateWaitsForAPrivdThatComesBack) {
+TEST_F(PlugindProcess, AnAllocateWaitsForAPrivdThatComesBack) {
   startAll();
   privd_.reset();
   ASSERT_TRUE(plugind_->says("event=privd_went")) << said();
@@ -99,7 +99,7 @@ TEST_F(PlugindShell, AnAllocateWaitsForAPrivdThatComesBack) {
   EXPECT_TRUE(waiting.get().status.ok());
 }
 
-TEST_F(PlugindShell, ANewKubeletIsRegisteredWithinASecond) {
+TEST_F(PlugindProcess, ANewKubeletIsRegisteredWithinASecond) {
   startAll();
   startKubelet();
   const auto began = std::chrono::steady_clock::now();
@@ -107,13 +107,13 @@ TEST_F(PlugindShell, ANewKubeletIsRegisteredWithinASecond) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(1));
 }
 
-TEST_F(PlugindShell, AKubeletThatDropsTheStreamIsRegisteredAgain) {
+TEST_F(PlugindProcess, AKubeletThatDropsTheStreamIsRegisteredAgain) {
   startAll();
   kubelet_->dropStream(kResource);
   EXPECT_TRUE(kubelet_->awaitRegistrations(kResource, 2)) << said();
 }
 
-TEST_F(PlugindShell, AKubeletThatRefusesIsAskedAgain) {
+TEST_F(PlugindProcess, AKubeletThatRefusesIsAskedAgain) {
   startPlugind();
   startKubelet(Manner::kRefuses);
   startPrivd();
@@ -122,7 +122,7 @@ TEST_F(PlugindShell, AKubeletThatRefusesIsAskedAgain) {
   EXPECT_TRUE(showsBoth()) << said();
 }
 
-TEST_F(PlugindShell, AKubeletThatNeverAnswersHangsNothing) {
+TEST_F(PlugindProcess, AKubeletThatNeverAnswersHangsNothing) {
   startPlugind();
   startKubelet(Manner::kSilent);
   startPrivd();
@@ -132,7 +132,7 @@ TEST_F(PlugindShell, AKubeletThatNeverAnswersHangsNothing) {
 }
 
 // I2: news never costs a restart.
-TEST_F(PlugindShell, I2ANewModelStartsANewResourceAndOldStreamsLive) {
+TEST_F(PlugindProcess, I2ANewModelStartsANewResourceAndOldStreamsLive) {
   startAll();
   auto hardware = twoGroups();
   hardware.add("0000:67:00.0", 33).device = std::uint16_t{0x1234};
@@ -141,7 +141,7 @@ TEST_F(PlugindShell, I2ANewModelStartsANewResourceAndOldStreamsLive) {
   EXPECT_EQ(kubelet_->devices(kResource).healthy(), (Ids{kFirst, kSecond}));
 }
 
-TEST_F(PlugindShell, I2ADeviceThatVanishesTurnsUnhealthyOnTheLiveStream) {
+TEST_F(PlugindProcess, I2ADeviceThatVanishesTurnsUnhealthyOnTheLiveStream) {
   startAll();
   auto hardware = twoGroups();
   hardware.remove(kSecond);
@@ -151,7 +151,7 @@ TEST_F(PlugindShell, I2ADeviceThatVanishesTurnsUnhealthyOnTheLiveStream) {
   EXPECT_TRUE(showsBoth());
 }
 
-TEST_F(PlugindShell, AnUpdateThatDoesNotFollowIsAnsweredByAskingForTheWhole) {
+TEST_F(PlugindProcess, AnUpdateThatDoesNotFollowIsAnsweredByAskingForTheWhole) {
   startAll();
   const auto wholes = privd_->wholes();
   privd_->skipADelta();
@@ -160,9 +160,9 @@ TEST_F(PlugindShell, AnUpdateThatDoesNotFollowIsAnsweredByAskingForTheWhole) {
   EXPECT_EQ(privd_->wholes(), wholes + 1);
 }
 
-TEST_F(PlugindShell, ALookThatHangsIsRefusedInTime) {
+TEST_F(PlugindProcess, ARereadThatHangsIsRefusedInTime) {
   startAll();
-  privd_->stallLooks();
+  privd_->stallRereads();
   const auto began = std::chrono::steady_clock::now();
   const auto refused = allocate({kSecond});
   EXPECT_EQ(refused.status.error_code(), grpc::StatusCode::UNAVAILABLE);
@@ -171,9 +171,9 @@ TEST_F(PlugindShell, ALookThatHangsIsRefusedInTime) {
   EXPECT_TRUE(showsBoth()) << "the group returned to what it was";
 }
 
-TEST_F(PlugindShell, AnAllocateThatTheKubeletGivesUpTakesNothing) {
+TEST_F(PlugindProcess, AnAllocateThatTheKubeletGivesUpTakesNothing) {
   startAll();
-  privd_->stallLooks();
+  privd_->stallRereads();
   const auto given = allocate({kFirst, kSecond}, std::chrono::milliseconds(200));
   EXPECT_EQ(given.status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
   ASSERT_TRUE(plugind_->says("\"reason\":\"cancelled\""));
@@ -181,7 +181,7 @@ TEST_F(PlugindShell, AnAllocateThatTheKubeletGivesUpTakesNothing) {
       << "the group is free, not being allocated";
 }
 
-TEST_F(PlugindShell, GarbageAndSilenceOnItsSocketKeepNobodyOut) {
+TEST_F(PlugindProcess, GarbageAndSilenceOnItsSocketKeepNobodyOut) {
   startPlugind();
   const auto silent = dialAt(socket().c_str());
   ASSERT_TRUE(silent);
@@ -196,7 +196,7 @@ TEST_F(PlugindShell, GarbageAndSilenceOnItsSocketKeepNobodyOut) {
   EXPECT_TRUE(showsBoth()) << said();
 }
 
-TEST_F(PlugindShell, AStrangerOnItsSocketIsSentAway) {
+TEST_F(PlugindProcess, AStrangerOnItsSocketIsSentAway) {
   startPlugind();
   std::async(std::launch::async, [this]() {
     // The bare call, which changes this thread only.
@@ -212,7 +212,7 @@ TEST_F(PlugindShell, AStrangerOnItsSocketIsSentAway) {
   EXPECT_THAT(plugind_->output(), HasSubstr("uid=1234 wanted_uid=0"));
 }
 
-TEST_F(PlugindShell, APrivdOfAnotherReleaseIsToldSoInTheLog) {
+TEST_F(PlugindProcess, APrivdOfAnotherReleaseIsToldSoInTheLog) {
   const std::string kOurs = std::to_string(schema::PROTOCOL);
   startPlugind();
   privd_.emplace(FakePrivd::Setup{.plugindSocket = socket(),
@@ -230,7 +230,7 @@ TEST_F(PlugindShell, APrivdOfAnotherReleaseIsToldSoInTheLog) {
   EXPECT_TRUE(showsBoth()) << said();
 }
 
-TEST_F(PlugindShell, TakesNoSecondPrivd) {
+TEST_F(PlugindProcess, TakesNoSecondPrivd) {
   startAll();
   FakePrivd second({socket(), deviceDirectory(), twoGroups().snapshot()});
   EXPECT_TRUE(plugind_->says("privd is here already"));
@@ -238,7 +238,7 @@ TEST_F(PlugindShell, TakesNoSecondPrivd) {
   EXPECT_EQ(privd_->hangUps(), 0U);
 }
 
-TEST_F(PlugindShell, IsLockedDownBeforeItServesAndStaysSo) {
+TEST_F(PlugindProcess, IsLockedDownBeforeItServesAndStaysSo) {
   startAll();
   ASSERT_TRUE(allocate({kFirst}).status.ok());
   EXPECT_THAT(lockdownFaults(plugind_->pid()), testing::IsEmpty());
@@ -249,7 +249,7 @@ TEST_F(PlugindShell, IsLockedDownBeforeItServesAndStaysSo) {
   EXPECT_THAT(descriptorsOfKind(plugind_->pid(), S_IFDIR), testing::IsEmpty());
 }
 
-TEST_F(PlugindShell, LeavesQuietlyWhenTold) {
+TEST_F(PlugindProcess, LeavesQuietlyWhenTold) {
   startAll();
   const auto frames = kubelet_->frames(kResource);
   plugind_->signal(SIGTERM);
@@ -257,7 +257,7 @@ TEST_F(PlugindShell, LeavesQuietlyWhenTold) {
   EXPECT_EQ(kubelet_->frames(kResource), frames) << "no empty frame";
 }
 
-TEST_F(PlugindShell, SaysThatNothingIsAdvertisedUntilSomethingIsNamed) {
+TEST_F(PlugindProcess, SaysThatNothingIsAdvertisedUntilSomethingIsNamed) {
   startPlugind("resources: []\n");
   EXPECT_THAT(plugind_->output(), HasSubstr("event=nothing_named"));
 }

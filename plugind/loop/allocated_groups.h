@@ -11,30 +11,30 @@
 namespace vfiogate {
 
 /// The loop's thread only.
-class HeldGroups {
+class AllocatedGroups {
 public:
   /// Borrows `privd`.
-  explicit HeldGroups(GroupHolds& privd) : privd_(privd) {}
+  explicit AllocatedGroups(GroupAllocations& privd) : privd_(privd) {}
 
-  /// From now on these and no others, each with its note. Goes out at once, before whatever is
+  /// Replaces the groups by these, each with its note. Goes out at once, before whatever is
   /// asked of privd next.
-  void hold(const GroupNotes& groups);
+  void set(const GroupNotes& groups);
 
-  /// This one besides.
-  void holdAlso(IommuGroupId group, const std::string& note);
+  /// Adds one group.
+  void add(IommuGroupId group, const std::string& note);
 
   /// All that is allocated is known: privd drops what the plugind before us held, now and whenever
   /// it comes back.
   void adopted();
 
-  /// privd knows nothing of us any more; hold() follows as soon as it is back.
+  /// privd knows nothing of us any more; set() follows as soon as it is back.
   void privdWent();
 
 private:
   void tellAdopted();
   void tell(kj::Promise<Told> telling);
 
-  GroupHolds& privd_;
+  GroupAllocations& privd_;
   GroupNotes told_;
   bool adopted_ = false;
   bool adoptedTold_ = false;

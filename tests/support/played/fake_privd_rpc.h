@@ -1,5 +1,5 @@
 #pragma once
-// One connection of a played privd: the servers of the privilege line.
+// One connection of a played privd: the servers of the privilege peer.
 
 #include "ipc/codec/descriptor_channel.h"
 #include "ipc/schema/helper.capnp.h"
@@ -24,7 +24,7 @@ struct Play {
   const FakePrivd::Setup setup;
   Snapshot hardware;
   std::uint64_t generation = 1;
-  bool looksStall = false;
+  bool rereadsStall = false;
   FakePrivd::Binding binding = FakePrivd::Binding::kSucceeds;
   std::vector<kj::Own<kj::PromiseFulfiller<void>>> waiting;  ///< changes that run
   std::map<Bdf, std::string> formerDrivers;                  ///< of what was bound
@@ -37,7 +37,7 @@ struct Play {
   int claimError = 0;
   std::atomic<unsigned> sessions = 0;
   std::atomic<unsigned> wholes = 0;
-  std::atomic<unsigned> looks = 0;
+  std::atomic<unsigned> rereads = 0;
   std::atomic<unsigned> adoptions = 0;
   std::atomic<unsigned> checkpoints = 0;
   std::atomic<unsigned> turnedAway = 0;
@@ -59,7 +59,7 @@ struct KubeletFiles {
 };
 
 /// One connection: what it subscribed to and the way for its descriptors.
-struct Line {
+struct PeerConnection {
   /// All that the observer does not have yet, from the whole or from the difference to the last.
   void tellWhole();
   void tellDelta();
@@ -79,7 +79,7 @@ struct Line {
   KubeletFiles toldFiles;
 };
 
-/// The first capability of the connection. Borrows `line`.
-schema::Handshake::Client makeHandshake(Line& line);
+/// The first capability of the connection. Borrows `peer`.
+schema::Handshake::Client makeHandshake(PeerConnection& peer);
 
 }  // namespace vfiogate::test

@@ -1,5 +1,5 @@
 #pragma once
-// privd's servers over a made-up tree, and plugind's end of the line: in one process.
+// privd's servers over a made-up tree, and plugind's end of the connection: in one process.
 
 #include "ipc/codec/decode_snapshot.h"
 #include "ipc/codec/limits.h"
@@ -135,15 +135,15 @@ private:
   kj::Maybe<schema::Subscription::Client> subscription_;
 };
 
-class ServedLine : public testing::Test {
+class ServedRpc : public testing::Test {
 protected:
-  ServedLine() {
+  ServedRpc() {
     tree_.add({.address = "0000:01:00.0"});
     tree_.add({.address = "0000:01:00.1"});
     tree_.add({.address = "0000:02:00.0", .group = 8});
     source_.emplace(io_.provider->getTimer(), 1, 60 * kj::SECONDS, scanDeps(sysfs_, dev_));
   }
-  ~ServedLine() noexcept override = default;
+  ~ServedRpc() noexcept override = default;
 
   static kj::Vector<kj::String> prefixes() {
     kj::Vector<kj::String> result;

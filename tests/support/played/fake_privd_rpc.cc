@@ -1,4 +1,4 @@
-#include "tests/support/played/fake_privd_line.h"
+#include "tests/support/played/fake_privd_rpc.h"
 
 #include "ipc/codec/encode_snapshot.h"
 #include "ipc/types/snapshot_delta.h"
@@ -23,12 +23,12 @@ Snapshot onlyGroup(const Snapshot& hardware, const IommuGroup& group) {
 
 class ControlServer final : public schema::GroupControl::Server {
 public:
-  ControlServer(Line& line, IommuGroupId id) : line_(line), play_(line.play), id_(id) {}
+  ControlServer(PeerConnection& peer, IommuGroupId id) : peer_(peer), play_(peer.play), id_(id) {}
 
 protected:
-  kj::Promise<void> look(LookContext context) override {
-    ++play_.looks;
-    if (play_.looksStall) return kj::NEVER_DONE;
+  kj::Promise<void> reread(RereadContext context) override {
+    ++play_.rereads;
+    if (play_.rereadsStall) return kj::NEVER_DONE;
     auto answer = context.getResults().initAnswer();
     const auto group = play_.hardware.groups.find(id_);
     if (group == play_.hardware.groups.end()) {
@@ -51,30 +51,30 @@ protected:
   }
 
   kj::Promise<void> bind(BindContext context) override {
-    return changeDrivers(line_, id_, true)
-        .then([&line = line_, context](FakePrivd::Binding ended) mutable {
-          tellChange(line, ended, context.getResults().initAnswer());
+    return changeDrivers(peer_, id_, true)
+        .then([&peer = peer_, context](FakePrivd::Binding ended) mutable {
+          tellChange(peer, ended, context.getResults().initAnswer());
         });
   }
 
   kj::Promise<void> giveBack(GiveBackContext context) override {
-    return changeDrivers(line_, id_, false)
-        .then([&line = line_, context](FakePrivd::Binding ended) mutable {
-          tellChange(line, ended, context.getResults().initAnswer());
+    return changeDrivers(peer_, id_, false)
+        .then([&peer = peer_, context](FakePrivd::Binding ended) mutable {
+          tellChange(peer, ended, context.getResults().initAnswer());
         });
   }
 
 private:
-  Line& line_;
+  PeerConnection& peer_;
   Play& play_;
   const IommuGroupId id_;
 };
 
-void tell(Line& line, const Update& update) {
-  KJ_IF_MAYBE (watching, line.observer) {
+void tell(PeerConnection& peer, const Update& update) {
+  KJ_IF_MAYBE (watching, peer.observer) {
     auto request = watching->changedRequest();
-    encode(update, request.initUpdate(), [&line](const IommuGroup& group) {
-      return kj::Maybe<schema::GroupControl::Client>(kj::heap<ControlServer>(line, group.id));
+    encode(update, request.initUpdate(), [&peer](const IommuGroup& group) {
+      return kj::Maybe<schema::GroupControl::Client>(kj::heap<ControlServer>(peer, group.id));
     });
     request.send().ignoreResult().detach([](kj::Exception&&) {});
   }
@@ -84,18 +84,18 @@ class SubscriptionServer final : public schema::Subscription::Server {};
 
 class SessionServer final : public schema::Session::Server {
 public:
-  explicit SessionServer(Line& line) : line_(line) {}
+  explicit SessionServer(PeerConnection& peer) : peer_(peer) {}
 
 protected:
   kj::Promise<void> watch(WatchContext context) override {
-    line_.observer = context.getParams().getObserver();
+    peer_.observer = context.getParams().getObserver();
     context.getResults().initAnswer().setSubscription(kj::heap<SubscriptionServer>());
-    line_.tellWhole();
+    peer_.tellWhole();
     return kj::READY_NOW;
   }
 
   kj::Promise<void> kubelet(KubeletContext context) override {
-    context.getResults().initAnswer().setGate(makeGate(line_));
+    context.getResults().initAnswer().setGate(makeGate(peer_));
     return kj::READY_NOW;
   }
 
@@ -105,76 +105,76 @@ protected:
   }
 
   kj::Promise<void> writeClaimSpec(WriteClaimSpecContext context) override {
-    writeClaim(line_.play, context.getParams().getSpec(), context.getResults().initAnswer());
+    writeClaim(peer_.play, context.getParams().getSpec(), context.getResults().initAnswer());
     return kj::READY_NOW;
   }
 
   kj::Promise<void> unlinkClaimSpec(UnlinkClaimSpecContext context) override {
-    unlinkClaim(line_.play, context.getParams().getUid(), context.getResults().initAnswer());
+    unlinkClaim(peer_.play, context.getParams().getUid(), context.getResults().initAnswer());
     return kj::READY_NOW;
   }
 
   kj::Promise<void> claimSpecs(ClaimSpecsContext context) override {
-    tellClaims(line_.play, context.getResults().initAnswer());
+    tellClaims(peer_.play, context.getResults().initAnswer());
     return kj::READY_NOW;
   }
 
   kj::Promise<void> adopted(AdoptedContext /*context*/) override {
-    ++line_.play.adoptions;
+    ++peer_.play.adoptions;
     return kj::READY_NOW;
   }
 
 private:
-  Line& line_;
+  PeerConnection& peer_;
 };
 
 class HandshakeServer final : public schema::Handshake::Server {
 public:
-  explicit HandshakeServer(Line& line) : line_(line) {}
+  explicit HandshakeServer(PeerConnection& peer) : peer_(peer) {}
 
 protected:
   kj::Promise<void> enter(EnterContext context) override {
     auto answer = context.getResults().initAnswer();
     const auto params = context.getParams();
-    if (line_.play.leased) {
-      ++line_.play.turnedAway;
+    if (peer_.play.leased) {
+      ++peer_.play.turnedAway;
       answer.setLeased();
-    } else if (params.getProtocol() == line_.play.setup.protocol) {
-      ++line_.play.sessions;
-      answer.setSession(kj::heap<SessionServer>(line_));
-      answer.setMayBind(line_.play.setup.mayBind);
+    } else if (params.getProtocol() == peer_.play.setup.protocol) {
+      ++peer_.play.sessions;
+      answer.setSession(kj::heap<SessionServer>(peer_));
+      answer.setMayBind(peer_.play.setup.mayBind);
       answer.setLease(params.getLease());  // no lock comes, and none is waited for
     } else {
-      answer.setWrongProtocol(line_.play.setup.protocol);
+      answer.setWrongProtocol(peer_.play.setup.protocol);
     }
     return kj::READY_NOW;
   }
 
 private:
-  Line& line_;
+  PeerConnection& peer_;
 };
 
 }  // namespace
 
-void Line::tellWhole() {
+void PeerConnection::tellWhole() {
   ++play.wholes;
   told = play.hardware;
   toldGeneration = play.generation;
   tell(*this, {kEpoch, play.generation, play.hardware});
 }
 
-void Line::tellDelta() {
+void PeerConnection::tellDelta() {
   const auto changes = diff(std::exchange(told, play.hardware), play.hardware);
   const auto base = std::exchange(toldGeneration, play.generation);
   tell(*this, {kEpoch, play.generation, UpdateDelta{base, changes}});
 }
 
-void Line::tellDueDelta() {
+void PeerConnection::tellDueDelta() {
   if (std::exchange(deltaDue, false)) tellDelta();
 }
 
-schema::Handshake::Client makeHandshake(Line& line) {
-  return kj::heap<HandshakeServer>(line);
+schema::Handshake::Client makeHandshake(PeerConnection& peer) {
+  return kj::heap<HandshakeServer>(peer);
 }
 
 }  // namespace vfiogate::test

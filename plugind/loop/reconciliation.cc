@@ -1,4 +1,4 @@
-#include "plugind/loop/look.h"
+#include "plugind/loop/reconciliation.h"
 
 #include <ctime>
 #include <utility>
@@ -20,27 +20,27 @@ std::chrono::sys_time<std::chrono::nanoseconds> fileClock() {
 
 }  // namespace
 
-Look::Look(KubeletReader& reader, kj::Timer& timer, LookListener listener,
-           std::function<bool()> resend)
+Reconciliation::Reconciliation(KubeletReader& reader, kj::Timer& timer, ReconcileListener listener,
+                               std::function<bool()> resend)
     : reader_(reader), timer_(timer), listener_(std::move(listener)), resend_(std::move(resend)) {}
 
-kj::Promise<bool> Look::run() {
+kj::Promise<bool> Reconciliation::run() {
   const auto asked = std::chrono::steady_clock::now();
-  auto looked = reader_.list().then([this, asked](Result<PodList, std::string> list) {
+  auto done = reader_.list().then([this, asked](Result<PodList, std::string> list) {
     if (!list) return kj::Promise<bool>(false);
     listener_.listRead(*list, asked);
     return resendAndRead(kVersions);
   });
-  return looked.catch_([](kj::Exception&&) { return false; });
+  return done.catch_([](kj::Exception&&) { return false; });
 }
 
-void Look::checkpointReplaced() {
+void Reconciliation::checkpointReplaced() {
   ++replacements_;
   KJ_IF_MAYBE (waiting, waiting_) (*waiting)->fulfill();
   waiting_ = nullptr;
 }
 
-kj::Promise<bool> Look::resendAndRead(int left) {
+kj::Promise<bool> Reconciliation::resendAndRead(int left) {
   if (left == 0) return true;
   resent_ = fileClock();
   seen_ = replacements_;
@@ -52,7 +52,7 @@ kj::Promise<bool> Look::resendAndRead(int left) {
 }
 
 /// Of the versions that are written meanwhile only one since the resend counts.
-kj::Promise<bool> Look::awaitVersion() {
+kj::Promise<bool> Reconciliation::awaitVersion() {
   return nextReplacement()
       .then([this]() { return reader_.version(); })
       .then([this](Result<CheckpointVersion, SocketRefusal> version) -> kj::Promise<bool> {
@@ -63,7 +63,7 @@ kj::Promise<bool> Look::awaitVersion() {
       });
 }
 
-kj::Promise<void> Look::nextReplacement() {
+kj::Promise<void> Reconciliation::nextReplacement() {
   if (replacements_ > seen_) {
     seen_ = replacements_;
     return kj::READY_NOW;
