@@ -1,9 +1,6 @@
 #include "netd/command_line.h"
 
-#include "cli/output_form.h"
-#include "cli/printable_arguments.h"
-#include "cli/user_option.h"
-#include "netd/dra_options.h"
+#include "cli/common_options.h"
 #include "seccomp/print_policy.h"
 
 #include <CLI/CLI.hpp>

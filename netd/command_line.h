@@ -1,5 +1,6 @@
 #pragma once
 // What the command line asks netd to do.
+// The options of `netd dra`.
 
 #include "ipc/base/build_info.h"
 #include "ipc/base/result.h"
@@ -10,6 +11,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+
+namespace CLI {
+class App;
+}
 
 namespace vfiogate {
 
@@ -43,5 +48,9 @@ struct NetdLeaves {
 /// Reads the arguments of the program that was built so. Nothing is opened and nothing printed.
 Result<NetdLine, NetdLeaves> readNetdLine(int argc, const char* const* argv,
                                           const BuildInfo& build);
+
+/// Adds the subcommand, which fills `line`. Where the API server and the node's name are not given,
+/// the environment is asked, as a pod has it.
+void addDra(CLI::App& app, NetdLine& line);
 
 }  // namespace vfiogate

@@ -1,6 +1,6 @@
-#include "netd/dra_options.h"
+#include "netd/command_line.h"
 
-#include "cli/user_option.h"
+#include "cli/common_options.h"
 #include "ipc/base/kube_names.h"
 
 #include <CLI/CLI.hpp>
@@ -73,8 +73,8 @@ void complete(NetdLine& line) {
 }  // namespace
 
 void addDra(CLI::App& app, NetdLine& line) {
-  CLI::App* dra = app.add_subcommand(
-      "dra", "asks the Kubernetes API what plugind, as a DRA driver, wants to know and to publish");
+  CLI::App* dra =
+      app.add_subcommand("dra", "asks the Kubernetes API on behalf of plugind's DRA driver");
   dra->add_option("--plugind", line.plugind, "plugind's socket")->capture_default_str();
   addServer(*dra, line);
   dra->add_option("--node", line.node, "name of the Node that this is")

@@ -1,8 +1,7 @@
 // netd: the only program of vfiogate with a network. It decides nothing.
 
 #include "netd/command_line.h"
-#include "netd/serve_dra.h"
-#include "netd/serve_metrics.h"
+#include "netd/serve.h"
 #include "seccomp/netd_dra_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/print_policy.h"

@@ -1,4 +1,4 @@
-#include "netd/serve_dra.h"
+#include "netd/serve.h"
 
 #include "netd/base/become_nobody.h"
 #include "netd/base/log_line.h"
@@ -6,7 +6,6 @@
 #include "netd/dra/api/api_versions.h"
 #include "netd/dra/api/kj_api_client.h"
 #include "netd/dra/api/patient_client.h"
-#include "netd/dra/api/served_api.h"
 #include "netd/dra/api/tls_connector.h"
 #include "netd/dra/api/watched_file.h"
 #include "netd/dra/api_service.h"

@@ -1,9 +1,9 @@
-#include "netd/serve_metrics.h"
+#include "netd/serve.h"
 
 #include "netd/base/become_nobody.h"
 #include "netd/base/log_line.h"
 #include "netd/metrics/http_listener.h"
-#include "netd/metrics/plugind_caller.h"
+#include "netd/metrics/plugind_news.h"
 #include "seccomp/landlock.h"
 #include "seccomp/load_filter.h"
 #include "seccomp/netd_metrics_rules.h"

@@ -1,9 +1,8 @@
 #include "plugind/serve.h"
 
 #include "plugind/base/log_line.h"
-#include "plugind/base/loop_deps.h"
-#include "plugind/base/own_limits.h"
-#include "plugind/base/own_socket.h"
+#include "plugind/base/own_process.h"
+#include "plugind/base/task_queue.h"
 #include "plugind/control/control_server.h"
 #include "plugind/dra/dra_driver.h"
 #include "plugind/loop/ledger_journal.h"

@@ -1,6 +1,7 @@
 #pragma once
 // What went wrong while a process gave up its power.
 
+#include <cstring>
 #include <string>
 
 namespace vfiogate {
@@ -14,5 +15,12 @@ struct [[nodiscard]] StepFailure {
   /// One line for people, the errno in words.
   std::string str() const;
 };
+
+inline std::string StepFailure::str() const {
+  if (error == 0) return step;
+  // Not strerror: it may look for translations, and open files at that.
+  const char* words = strerrordesc_np(error);
+  return step + ": " + (words != nullptr ? words : "errno " + std::to_string(error));
+}
 
 }  // namespace vfiogate

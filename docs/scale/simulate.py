@@ -32,7 +32,7 @@ def constants(*headers: str) -> dict[str, float]:
     return found
 
 
-PACE = constants("netd/dra/slices/publish_pacing.h", "netd/dra/slices/slice_layout.h")
+PACE = constants("netd/dra/slices/publish_pacing.h", "netd/dra/slices/slice_plan.h")
 
 # Of a kube-apiserver with its defaults: --max-requests-inflight 400 and --max-mutating-requests-inflight 200 are shared out
 # by priority level; service accounts have workload-low, 100 of 245 shares. One service account is one flow: of 128 queues it

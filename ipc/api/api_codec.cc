@@ -233,12 +233,12 @@ void encode(const DevicePool& pool, schema::DevicePool::Builder to) {
   for (capnp::uint i = 0; i < devices; ++i, ++next) {
     encodeDevice(next->first, next->second, told[i]);
   }
-  const capnp::uint sets = bounded(pool.counterSets.size(), kMostCounterSets);
+  const capnp::uint sets = bounded(pool.counterSets.size(), kMostPoolCounterSets);
   auto toldSets = to.initCounterSets(sets);
   auto set = pool.counterSets.begin();
   for (capnp::uint i = 0; i < sets; ++i, ++set) {
     toldSets[i].setName(cut(set->first));
-    const capnp::uint counters = bounded(set->second.size(), kMostCounters);
+    const capnp::uint counters = bounded(set->second.size(), kMostSetCounters);
     auto names = toldSets[i].initCounters(counters);
     auto name = set->second.begin();
     for (capnp::uint k = 0; k < counters; ++k, ++name) names.set(k, cut(*name));
@@ -254,9 +254,9 @@ Result<DevicePool, std::string> decode(schema::DevicePool::Reader from) {
     std::string name = fields.text("name", device.getName());
     pool.devices.insert_or_assign(std::move(name), readDevice(fields, device));
   });
-  fields.each("counterSets", from.getCounterSets(), kMostCounterSets, [&](auto set) {
+  fields.each("counterSets", from.getCounterSets(), kMostPoolCounterSets, [&](auto set) {
     auto& counters = pool.counterSets[fields.text("name", set.getName())];
-    fields.each("counters", set.getCounters(), kMostCounters, [&](capnp::Text::Reader counter) {
+    fields.each("counters", set.getCounters(), kMostSetCounters, [&](capnp::Text::Reader counter) {
       counters.insert(fields.text("counter", counter));
     });
   });

@@ -20,8 +20,8 @@ constexpr std::uint32_t kMostResults = 32;
 constexpr std::uint32_t kMostPoolDevices = 4096;
 constexpr std::uint32_t kMostAttributes = 32;
 constexpr std::uint32_t kMostTaints = 16;
-constexpr std::uint32_t kMostCounterSets = 4096;
-constexpr std::uint32_t kMostCounters = 32;
+constexpr std::uint32_t kMostPoolCounterSets = 4096;
+constexpr std::uint32_t kMostSetCounters = 32;
 
 void encode(const ClaimAnswer& answer, schema::ClaimAnswer::Builder to);
 Result<ClaimAnswer, std::string> decode(schema::ClaimAnswer::Reader from);

@@ -1,8 +1,8 @@
-#include "ipc/codec/change_messages.h"
+#include "ipc/codec/request_messages.h"
 
 #include "ipc/codec/bounded_lists.h"
 #include "ipc/codec/checked_fields.h"
-#include "ipc/types/driver_name.h"
+#include "ipc/types/binding_change.h"
 
 namespace vfiogate {
 namespace {

@@ -1,4 +1,4 @@
-#include "ipc/codec/decode_snapshot.h"
+#include "ipc/codec/snapshot_codec.h"
 
 #include "ipc/codec/checked_fields.h"
 #include "ipc/codec/limits.h"

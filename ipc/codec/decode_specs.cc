@@ -1,4 +1,4 @@
-#include "ipc/codec/decode_specs.h"
+#include "ipc/codec/request_messages.h"
 
 #include "ipc/codec/checked_fields.h"
 

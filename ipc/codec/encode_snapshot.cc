@@ -1,4 +1,4 @@
-#include "ipc/codec/encode_snapshot.h"
+#include "ipc/codec/snapshot_codec.h"
 
 #include "ipc/codec/bounded_lists.h"
 #include "ipc/codec/limits.h"

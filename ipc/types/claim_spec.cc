@@ -1,7 +1,6 @@
 #include "ipc/types/claim_spec.h"
 
 #include "ipc/base/kube_names.h"
-#include "ipc/base/resource_name.h"
 
 #include <algorithm>
 

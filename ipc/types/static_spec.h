@@ -1,12 +1,13 @@
 #pragma once
 // What plugind wants in a static CDI spec: one for each resource that asks for it.
 
+#include "ipc/types/vfio_nodes.h"
+
+#include <algorithm>
 #include <cstddef>
 #include <set>
 #include <string>
 #include <vector>
-
-#include "ipc/types/vfio_nodes.h"
 
 namespace vfiogate {
 
@@ -27,6 +28,17 @@ struct StaticSpec {
 };
 
 /// Whose nodes `address` hands over, itself included.
-std::set<Bdf> handedOver(const StaticSpec& spec, const Snapshot& hardware, const Bdf& address);
+inline std::set<Bdf> handedOver(const StaticSpec& spec, const Snapshot& hardware,
+                                const Bdf& address) {
+  std::set<Bdf> all{address};
+  const auto device = hardware.devices.find(address);
+  if (!spec.wholeGroups || device == hardware.devices.end() || !device->second.group) return all;
+  const auto group = hardware.groups.find(*device->second.group);
+  if (group == hardware.groups.end()) return all;
+  for (const Bdf& member : group->second.members) {
+    if (std::ranges::binary_search(spec.devices, member)) all.insert(member);
+  }
+  return all;
+}
 
 }  // namespace vfiogate

@@ -1,8 +1,8 @@
 #include "netd/dra/api_service.h"
 
 #include "ipc/api/api_codec.h"
-#include "netd/dra/api/status_words.h"
-#include "netd/dra/claims/claim_reader.h"
+#include "netd/dra/api/api_client.h"
+#include "netd/dra/claims/claim_json.h"
 
 #include <kj/debug.h>
 

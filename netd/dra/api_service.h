@@ -5,7 +5,7 @@
 #include "ipc/schema/dra.capnp.h"
 #include "netd/dra/claims/claim_fetcher.h"
 #include "netd/dra/claims/claim_reporter.h"
-#include "netd/dra/slices/pool_keeper.h"
+#include "netd/dra/slices/slice_publisher.h"
 
 #include <kj/timer.h>
 

@@ -1,7 +1,6 @@
 #include "netd/dra/plugind_attachment.h"
 
 #include "ipc/schema/plugind.capnp.h"
-#include "ipc/socket/stream_flags.h"
 #include "ipc/socket/unix_socket.h"
 #include "netd/base/log_line.h"
 #include "netd/base/plugind_trouble.h"

@@ -1,4 +1,4 @@
-#include "plugind/base/own_limits.h"
+#include "plugind/base/own_process.h"
 
 #include "plugind/base/log_line.h"
 #include "seccomp/resource_limits.h"

@@ -1,4 +1,4 @@
-#include "plugind/base/own_socket.h"
+#include "plugind/base/own_process.h"
 
 #include "ipc/socket/unix_socket.h"
 

@@ -1,11 +1,17 @@
 #pragma once
 // How gRPC's threads hand work to the loop's thread.
+// What a part that waits needs of the loop.
 
+#include <kj/async-io.h>
+#include <kj/async-unix.h>
 #include <kj/async.h>
 #include <kj/function.h>
+#include <kj/timer.h>
 
 #include <deque>
+#include <memory>
 #include <mutex>
+#include <random>
 
 namespace vfiogate {
 
@@ -32,6 +38,16 @@ private:
   std::deque<Letter> letters_;
   kj::Own<kj::CrossThreadPromiseFulfiller<void>> broadcast_;
   bool closed_ = false;
+};
+
+/// Borrowed from main(), which keeps them longer than every part. Clock and randomness come in here
+/// so that no part reaches for its own.
+struct LoopDeps {
+  kj::UnixEventPort& port;
+  kj::LowLevelAsyncIoProvider& streams;
+  kj::Timer& timer;
+  std::shared_ptr<TaskQueue> taskQueue;
+  std::mt19937& random;  ///< seeded before the lock-down; for jitter and references, not secrets
 };
 
 }  // namespace vfiogate

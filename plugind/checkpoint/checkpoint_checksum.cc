@@ -1,4 +1,4 @@
-#include "plugind/checkpoint/checkpoint_checksum.h"
+#include "plugind/checkpoint/checkpoint_shape.h"
 
 #include <absl/strings/escaping.h>
 

@@ -1,6 +1,5 @@
 #include "plugind/checkpoint/checkpoint_reader.h"
 
-#include "plugind/checkpoint/checkpoint_checksum.h"
 #include "plugind/checkpoint/checkpoint_shape.h"
 #include "plugind/core/ledger/state/fingerprint.h"
 #include "proto/deviceplugin.pb.h"

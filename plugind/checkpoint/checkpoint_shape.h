@@ -1,10 +1,12 @@
 #pragma once
 // Which JSON is a checkpoint's, and of which format.
+// The checksum of a checkpoint, which covers how Go prints its data, not the file's bytes.
 
 #include "ipc/base/result.h"
 
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
 #include <string>
 
 namespace vfiogate {
@@ -21,5 +23,11 @@ Result<CheckpointFormat, std::string> checkpointFormat(const nlohmann::json& fil
 
 /// A NUMA key: a decimal number as Go writes it, such as "-1".
 bool isNumaKey(const std::string& key);
+
+/// `data` as Go's debug printer shows it (kubelet-contract.md 2). It has the shape of `format`.
+std::string goRendering(const nlohmann::json& data, CheckpointFormat format);
+
+/// 32-bit FNV-1a.
+std::uint32_t fnv1a(const std::string& text);
 
 }  // namespace vfiogate

@@ -1,8 +1,6 @@
 #include "plugind/cli/ask.h"
 
 #include "cli/table.h"
-#include "plugind/cli/fragment.h"
-#include "plugind/cli/status_table.h"
 #include "plugind/control/control_client.h"
 
 #include <unistd.h>

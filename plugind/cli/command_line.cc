@@ -1,8 +1,6 @@
 #include "plugind/cli/command_line.h"
 
-#include "cli/output_form.h"
-#include "cli/printable_arguments.h"
-#include "cli/user_option.h"
+#include "cli/common_options.h"
 #include "seccomp/print_policy.h"
 
 #include <CLI/CLI.hpp>
@@ -22,8 +20,7 @@ constexpr unsigned kProbePatienceMs = 1000;
 void addOptions(CLI::App& app, CommandLine& line, bool& checkConfig) {
   app.add_option("--listen", line.listen, "the socket that privd dials")->capture_default_str();
   app.add_option("--pci-ids", line.pciIds,
-                 "what products are called in the pool of a DRA driver; without the file they have "
-                 "no name there")
+                 "names of products in the DRA driver's pool; without the file they have none")
       ->capture_default_str();
   app.add_option("--config", line.configFile, "configuration, a YAML file");
   app.add_flag("--check-config", checkConfig,
@@ -92,7 +89,7 @@ void addProbe(CLI::App& app, CommandLine& line) {
 
 void addFragment(CLI::App& app, CommandLine& line) {
   CLI::App* fragment = app.add_subcommand(
-      "fragment", "what KubeVirt or Kata has to be told of the resources that are served now");
+      "fragment", "configuration of KubeVirt or Kata for the resources that are served now");
   fragment->add_option("FOR", line.fragment, "kubevirt or kata")
       ->required()
       ->check(CLI::IsMember({"kubevirt", "kata"}));

@@ -1,4 +1,4 @@
-#include "plugind/cli/fragment.h"
+#include "plugind/cli/ask.h"
 
 #include <algorithm>
 #include <set>

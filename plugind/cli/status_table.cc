@@ -1,4 +1,4 @@
-#include "plugind/cli/status_table.h"
+#include "plugind/cli/ask.h"
 
 #include "cli/table.h"
 

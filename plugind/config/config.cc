@@ -1,8 +1,6 @@
 #include "plugind/config/config.h"
 
-#include "plugind/config/config_binding.h"
-#include "plugind/config/config_print.h"
-#include "plugind/config/config_settings.h"
+#include "plugind/config/config_message.h"
 #include "plugind/config/findings.h"
 #include "plugind/config/settings_review.h"
 #include "plugind/config/words/yaml_tree.h"

@@ -1,11 +1,10 @@
-#include "plugind/config/config_binding.h"
+#include "plugind/config/config_message.h"
 
 #include <google/protobuf/message.h>
 
 #include "ipc/types/selector.h"
 #include "plugind/config/schema_words.h"
-#include "plugind/config/value_binding.h"
-#include "plugind/config/words/known_words.h"
+#include "plugind/config/words/words.h"
 #include "plugind/core/refusal.h"
 
 namespace vfiogate {

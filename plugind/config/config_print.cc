@@ -1,4 +1,4 @@
-#include "plugind/config/config_print.h"
+#include "plugind/config/config_message.h"
 
 #include <google/protobuf/message.h>
 #include <yaml-cpp/emitter.h>
@@ -7,7 +7,7 @@
 #include <map>
 
 #include "plugind/config/schema_words.h"
-#include "plugind/config/words/duration_text.h"
+#include "plugind/config/words/words.h"
 
 namespace vfiogate {
 namespace {

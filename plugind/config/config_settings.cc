@@ -1,4 +1,4 @@
-#include "plugind/config/config_settings.h"
+#include "plugind/config/config_message.h"
 
 #include <optional>
 #include <set>

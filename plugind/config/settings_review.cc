@@ -4,7 +4,7 @@
 #include <set>
 
 #include "ipc/base/hex.h"
-#include "ipc/base/resource_name.h"
+#include "ipc/base/kube_names.h"
 #include "plugind/core/refusal.h"
 #include "plugind/core/resource/resource_catalog.h"
 

@@ -1,11 +1,10 @@
-#include "plugind/config/value_binding.h"
+#include "plugind/config/config_message.h"
 
 #include <optional>
 
 #include "ipc/base/hex.h"
 #include "plugind/config/schema_words.h"
-#include "plugind/config/words/duration_text.h"
-#include "plugind/config/words/known_words.h"
+#include "plugind/config/words/words.h"
 #include "plugind/core/refusal.h"
 
 namespace vfiogate {

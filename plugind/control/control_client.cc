@@ -1,7 +1,6 @@
 #include "plugind/control/control_client.h"
 
 #include "ipc/schema/plugind.capnp.h"
-#include "ipc/socket/stream_flags.h"
 #include "ipc/socket/unix_socket.h"
 
 #include <capnp/rpc-twoparty.h>

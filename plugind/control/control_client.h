@@ -3,7 +3,7 @@
 
 #include "ipc/base/result.h"
 #include "ipc/types/bdf.h"
-#include "plugind/core/status/readiness.h"
+#include "plugind/core/status/status.h"
 
 #include <chrono>
 #include <string>

@@ -2,9 +2,9 @@
 // Answers plugind's own user (`plugind status`, `explain`, `probe`) and netd.
 
 #include "ipc/types/bdf.h"
-#include "plugind/base/loop_deps.h"
+#include "plugind/base/task_queue.h"
 #include "plugind/base/visitor.h"
-#include "plugind/core/status/readiness.h"
+#include "plugind/core/status/status.h"
 #include "plugind/dra/api/api_listener.h"
 
 #include <kj/async.h>

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ipc/base/resource_name.h"
+#include "ipc/base/kube_names.h"
 #include "ipc/types/bdf.h"
 #include "plugind/core/kubelet_memory.h"
 #include "plugind/core/moment.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ipc/base/resource_name.h"
+#include "ipc/base/kube_names.h"
 #include "ipc/types/bdf.h"
 #include "ipc/types/iommu_group.h"
 

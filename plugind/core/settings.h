@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "ipc/base/resource_name.h"
+#include "ipc/base/kube_names.h"
 #include "ipc/types/selector.h"
 #include "ipc/types/vfio_nodes.h"
 

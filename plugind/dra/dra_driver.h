@@ -2,7 +2,7 @@
 // The DRA driver that plugind is, if its configuration names one: the kubelet's calls about claims,
 // and the node's pool.
 
-#include "plugind/base/loop_deps.h"
+#include "plugind/base/task_queue.h"
 #include "plugind/dra/api/api_listener.h"
 #include "plugind/dra/claims/claim_handler.h"
 #include "plugind/dra/claims/claim_sweep.h"

@@ -1,7 +1,7 @@
 #pragma once
 // v1beta1.DevicePlugin for one resource: gRPC's words to the loop's and back, no decisions.
 
-#include "ipc/base/resource_name.h"
+#include "ipc/base/kube_names.h"
 #include "plugind/base/task_queue.h"
 #include "plugind/kubelet/kubelet_call.h"
 #include "plugind/kubelet/list_watch_stream.h"

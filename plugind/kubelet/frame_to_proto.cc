@@ -1,4 +1,4 @@
-#include "plugind/kubelet/frame_to_proto.h"
+#include "plugind/kubelet/list_watch_stream.h"
 
 namespace vfiogate {
 

@@ -1,7 +1,7 @@
 #pragma once
 // A gRPC server on connections accepted from listeners that privd made.
 
-#include "plugind/base/loop_deps.h"
+#include "plugind/base/task_queue.h"
 
 #include <grpcpp/impl/service_type.h>
 

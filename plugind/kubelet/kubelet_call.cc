@@ -1,6 +1,6 @@
 #include "plugind/kubelet/kubelet_call.h"
 
-#include "plugind/kubelet/frame_to_proto.h"
+#include "plugind/kubelet/list_watch_stream.h"
 
 #include <algorithm>
 

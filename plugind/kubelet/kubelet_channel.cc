@@ -1,4 +1,4 @@
-#include "plugind/kubelet/kubelet_channel.h"
+#include "plugind/kubelet/calls_to_kubelet.h"
 
 #include "proto/podresources.grpc.pb.h"
 

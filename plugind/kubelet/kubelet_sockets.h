@@ -1,7 +1,7 @@
 #pragma once
 // What plugind needs of privd to speak with the kubelet, whose sockets belong to root.
 
-#include "ipc/base/resource_name.h"
+#include "ipc/base/kube_names.h"
 #include "ipc/base/result.h"
 
 #include <kj/async.h>

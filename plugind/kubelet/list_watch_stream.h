@@ -1,14 +1,28 @@
 #pragma once
 // One ListAndWatch call.
+// The core's values in the kubelet's words.
 
-#include "plugind/kubelet/frame_to_proto.h"
+#include "plugind/core/resource/allocation_response.h"
+#include "plugind/core/resource/frame.h"
 #include "plugind/kubelet/newest_stream.h"
 #include "proto/deviceplugin.grpc.pb.h"
+#include "proto/deviceplugin.pb.h"
 
 #include <functional>
 #include <memory>
 
 namespace vfiogate {
+
+/// A frame with the message that says it, shared by all streams that show it.
+struct FrameMessage {
+  Frame frame;
+  v1beta1::ListAndWatchResponse message;
+};
+
+std::shared_ptr<const FrameMessage> toMessage(const Frame& frame);
+
+/// The answer to an Allocate for one container.
+v1beta1::AllocateResponse toMessage(const AllocationResponse& response);
 
 /// The kubelet's end of a resource.
 class ListWatchStream final : public NewestStream<FrameMessage> {

@@ -1,6 +1,5 @@
-#include "plugind/kubelet/pod_list_call.h"
+#include "plugind/kubelet/calls_to_kubelet.h"
 
-#include "plugind/kubelet/kubelet_channel.h"
 #include "proto/podresources.grpc.pb.h"
 
 #include <memory>

@@ -1,6 +1,5 @@
-#include "plugind/kubelet/register_call.h"
+#include "plugind/kubelet/calls_to_kubelet.h"
 
-#include "plugind/kubelet/kubelet_channel.h"
 #include "proto/deviceplugin.grpc.pb.h"
 
 #include <grpcpp/channel.h>

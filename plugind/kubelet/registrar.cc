@@ -1,7 +1,7 @@
 #include "plugind/kubelet/registrar.h"
 
 #include "plugind/base/log_line.h"
-#include "plugind/kubelet/register_call.h"
+#include "plugind/kubelet/calls_to_kubelet.h"
 
 #include <kj/debug.h>
 

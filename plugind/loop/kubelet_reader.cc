@@ -1,7 +1,7 @@
 #include "plugind/loop/kubelet_reader.h"
 
 #include "plugind/checkpoint/checkpoint_reader.h"
-#include "plugind/kubelet/pod_list_call.h"
+#include "plugind/kubelet/calls_to_kubelet.h"
 
 namespace vfiogate {
 namespace {

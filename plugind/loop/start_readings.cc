@@ -1,4 +1,4 @@
-#include "plugind/loop/start_readings.h"
+#include "plugind/loop/kubelet_reader.h"
 
 #include "plugind/base/log_line.h"
 #include "plugind/dra/claims/claim_record.h"

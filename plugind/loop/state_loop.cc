@@ -4,10 +4,10 @@
 #include "plugind/config/config.h"
 #include "plugind/config/settings_review.h"
 #include "plugind/control/status_json.h"
-#include "plugind/core/ledger/frames/empty_resources.h"
+#include "plugind/core/ledger/frames/frames.h"
 #include "plugind/core/ledger/frames/offers.h"
 #include "plugind/core/status/explanation.h"
-#include "plugind/loop/start_readings.h"
+#include "plugind/loop/kubelet_reader.h"
 
 #include <kj/debug.h>
 #include <kj/vector.h>

@@ -2,7 +2,7 @@
 // Drives the ledger: tells it what happens, carries out what it asks for. Decides nothing itself.
 
 #include "plugind/base/alarm.h"
-#include "plugind/base/loop_deps.h"
+#include "plugind/base/task_queue.h"
 #include "plugind/control/control_server.h"
 #include "plugind/core/ledger/ledger.h"
 #include "plugind/core/resource/resource_catalog.h"

@@ -1,7 +1,5 @@
 #include "plugind/metrics/ledger_metrics.h"
 
-#include "plugind/metrics/status_gauges.h"
-
 #include <prometheus/text_serializer.h>
 
 namespace vfiogate {

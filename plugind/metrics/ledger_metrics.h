@@ -4,6 +4,7 @@
 // Naming rule: vfiogate_<what>[_<unit>][_total]; units are seconds; counters and nothing else end
 // in _total. Labels have few values: resources, states, reason codes; never a device, a pod or
 // text from outside. docs/metrics.md has them all; a test compares.
+// The state at one moment as gauges.
 
 #include "plugind/core/ledger/state/effects.h"
 #include "plugind/core/status/status.h"
@@ -45,5 +46,10 @@ private:
   prometheus::Family<prometheus::Counter>& configurations_;
   prometheus::Family<prometheus::Histogram>& allocates_;
 };
+
+std::vector<prometheus::MetricFamily> gaugesOf(const PluginStatus& status);
+
+/// What privd counts, passed on.
+std::vector<prometheus::MetricFamily> countersOf(const DiscoveryCounts& counts);
 
 }  // namespace vfiogate

@@ -1,4 +1,4 @@
-#include "plugind/metrics/status_gauges.h"
+#include "plugind/metrics/ledger_metrics.h"
 
 #include <algorithm>
 #include <array>

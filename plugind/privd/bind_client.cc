@@ -1,4 +1,4 @@
-#include "plugind/privd/bind_client.h"
+#include "plugind/privd/hardware_client.h"
 
 #include <kj/debug.h>
 

@@ -1,8 +1,9 @@
 #pragma once
 // Hears from privd of the hardware, and asks it about groups.
+// Asks privd to change the drivers of a group.
 
 #include "ipc/schema/helper.capnp.h"
-#include "plugind/privd/bind_client.h"
+#include "plugind/core/bind_outcome.h"
 #include "plugind/privd/hardware_view.h"
 #include "plugind/privd/privd_view.h"
 #include "plugind/privd/session_calls.h"
@@ -15,6 +16,15 @@
 #include <string>
 
 namespace vfiogate {
+
+struct BindAnswered {
+  BindOutcome outcome;
+  std::uint64_t generation;  ///< of the snapshot that shows what it left
+};
+
+/// Both fail as Cap'n Proto's calls do.
+kj::Promise<BindAnswered> askToBind(schema::GroupControl::Client control);
+kj::Promise<BindAnswered> askToGiveBack(schema::GroupControl::Client control);
 
 /// For one connection of privd's. GroupReader, GroupAllocations and GroupBinds say what each
 /// question is; here they fail where the connection does. The loop's thread only.

@@ -1,7 +1,7 @@
 #pragma once
 // The hardware as privd tells it: the whole first, then differences.
 
-#include "ipc/codec/decode_snapshot.h"
+#include "ipc/codec/snapshot_codec.h"
 
 #include <cstdint>
 #include <optional>

@@ -2,7 +2,7 @@
 // Where privd dials in, one at a time. plugind's own user and netd's may visit, whoever else dials
 // is sent away.
 
-#include "plugind/base/loop_deps.h"
+#include "plugind/base/task_queue.h"
 #include "plugind/base/visitor.h"
 
 #include <kj/async-unix.h>

@@ -2,7 +2,7 @@
 
 #include "ipc/codec/checked_fields.h"
 #include "ipc/codec/limits.h"
-#include "ipc/socket/stream_flags.h"
+#include "ipc/socket/unix_socket.h"
 #include "plugind/base/log_line.h"
 #include "plugind/privd/files_observer.h"
 

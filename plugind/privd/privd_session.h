@@ -2,7 +2,7 @@
 // One connection to privd, from the exchange of versions to its end.
 
 #include "ipc/codec/descriptor_channel.h"
-#include "plugind/base/loop_deps.h"
+#include "plugind/base/task_queue.h"
 #include "plugind/privd/config_watch.h"
 #include "plugind/privd/gate_client.h"
 #include "plugind/privd/hardware_client.h"

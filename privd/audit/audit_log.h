@@ -1,12 +1,14 @@
 #pragma once
 // The record of every write into sysfs: JSON lines, appended and fsynced, each with its
 // predecessor's hash.
+// The audit log's head on stderr: the cluster's log store is its anchor outside.
 
 #include "ipc/base/result.h"
 #include "privd/audit/audit_entry.h"
 #include "privd/audit/audit_record.h"
 
 #include <kj/io.h>
+#include <kj/timer.h>
 
 #include <sys/types.h>
 
@@ -80,5 +82,14 @@ private:
   bool newline_ = false;  ///< the file may not end in one
   bool cutOwed_ = false;  ///< behind size_ there may be a part of a record that failed
 };
+
+/// Logs `audit_head`.
+void tellHead(const AuditHead& head);
+
+/// Logs `audit_failed`.
+void tellFailure(const AuditFailure& failure);
+
+/// Tells the head now and every 60 s, for as long as the promise is held. `log` outlives it.
+kj::Promise<void> tellHeads(const AuditLog& log, kj::Timer& timer);
 
 }  // namespace vfiogate

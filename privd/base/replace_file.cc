@@ -1,4 +1,4 @@
-#include "privd/base/replace_file.h"
+#include "privd/base/open_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "ipc/base/resource_name.h"
+#include "ipc/base/kube_names.h"
 
 namespace vfiogate {
 

@@ -1,6 +1,6 @@
 #include "privd/bind/allocations.h"
 
-#include "privd/bind/steady_time.h"
+#include "privd/bind/refusals.h"
 
 namespace vfiogate {
 namespace {

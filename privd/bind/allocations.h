@@ -1,7 +1,7 @@
 #pragma once
 // plugind's side of binding: for an allocation, within what the policy allows.
 
-#include "privd/audit/write_limits.h"
+#include "privd/audit/refusal_digest.h"
 #include "privd/bind/allocation_binder.h"
 #include "privd/bind/binder.h"
 

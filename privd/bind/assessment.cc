@@ -1,7 +1,6 @@
 #include "privd/bind/assessment.h"
 
 #include "ipc/base/hex.h"
-#include "privd/scan/group_scan.h"
 #include "privd/scan/pci_scan.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #include "privd/bind/binding.h"
 
-#include "privd/audit/head_teller.h"
+#include "privd/audit/audit_log.h"
 #include "privd/base/log_line.h"
 
 #include <algorithm>

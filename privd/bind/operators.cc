@@ -1,6 +1,6 @@
 #include "privd/bind/operators.h"
 
-#include "privd/audit/head_teller.h"
+#include "privd/audit/audit_log.h"
 
 #include <chrono>
 

@@ -1,8 +1,7 @@
 #include "privd/bind/refusals.h"
 
-#include "privd/audit/head_teller.h"
+#include "privd/audit/audit_log.h"
 #include "privd/base/log_line.h"
-#include "privd/bind/steady_time.h"
 
 namespace vfiogate {
 

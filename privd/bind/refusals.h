@@ -1,5 +1,6 @@
 #pragma once
 // Refused changes, in the log and the audit log: at most once a second for each who, what and why.
+// The loop's time as what is pure counts it.
 
 #include "privd/audit/audit_log.h"
 #include "privd/audit/refusal_digest.h"
@@ -7,7 +8,14 @@
 #include <kj/async.h>
 #include <kj/timer.h>
 
+#include <chrono>
+
 namespace vfiogate {
+
+inline std::chrono::steady_clock::time_point steadyTime(const kj::Timer& timer) {
+  return std::chrono::steady_clock::time_point(
+      std::chrono::nanoseconds((timer.now() - kj::origin<kj::TimePoint>()) / kj::NANOSECONDS));
+}
 
 class Refusals {
 public:

@@ -1,7 +1,6 @@
 #include "privd/cdi/cdi_directory.h"
 
 #include "privd/base/open_file.h"
-#include "privd/base/replace_file.h"
 #include "privd/cdi/cdi_spec.h"
 
 #include <fcntl.h>

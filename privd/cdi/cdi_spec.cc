@@ -2,6 +2,8 @@
 
 #include "privd/base/sha256.h"
 
+#include <algorithm>
+
 namespace vfiogate {
 namespace {
 
@@ -16,6 +18,8 @@ constexpr std::size_t kDigits = 16;
 std::string_view modeOf(std::string_view node) {
   return node == "/dev/vfio/vfio" ? "438" : "384";  // 0666, 0600
 }
+
+constexpr std::string_view kDev = "/dev/";
 
 }  // namespace
 
@@ -61,6 +65,15 @@ bool isSpecFileName(std::string_view name) {
   if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return false;
   const auto digits = name.substr(kPrefix.size(), kDigits);
   return digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+std::vector<std::string> nodesOnDisk(const DevRoot& dev, const Snapshot& hardware,
+                                     const std::set<Bdf>& addresses, Backend backend) {
+  auto nodes = vfioNodes(hardware, addresses, backend);
+  const bool there = nodes && std::ranges::all_of(*nodes, [&dev](const std::string& node) {
+                       return dev.hasCharacterDevice(node.substr(kDev.size()));
+                     });
+  return there ? *std::move(nodes) : std::vector<std::string>();
 }
 
 }  // namespace vfiogate

@@ -1,9 +1,14 @@
 #pragma once
-// A static CDI spec's text and its file's name.
+// The texts of CDI specs, static ones and those of prepared claims, their files' names and the
+// device nodes that they name.
 
-#include "ipc/base/resource_name.h"
+#include "ipc/base/kube_names.h"
 #include "ipc/types/bdf.h"
+#include "ipc/types/claim_spec.h"
+#include "ipc/types/vfio_nodes.h"
+#include "privd/scan/sysfs_root.h"
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,5 +42,24 @@ std::string temporaryNameOf(std::string_view name);
 
 /// The name that a file of this temporary name is to take; any other name as it is.
 std::string_view lastingNameOf(std::string_view name);
+
+/// Those that reach all of `addresses`, each looked for once more. Empty: one of them cannot be
+/// reached now.
+std::vector<std::string> nodesOnDisk(const DevRoot& dev, const Snapshot& hardware,
+                                     const std::set<Bdf>& addresses, Backend backend);
+
+/// `vfiogate-claim-<uid>.json`.
+std::string claimFileName(const std::string& uid);
+/// True for every name that claimFileName() can make.
+bool isClaimFileName(std::string_view name);
+
+/// The spec as JSON, version 0.5.0. `nodes`: of each device. `metadataDirectory`: the host's, for
+/// those mounts that the spec asks for. Nothing is escaped: faultIn() finds nothing in `spec`, and
+/// isPlainPath() holds for the directory.
+std::string claimSpecText(const ClaimSpec& spec, const std::vector<std::vector<std::string>>& nodes,
+                          const std::string& metadataDirectory);
+
+/// True if JSON takes `path` as it is.
+bool isPlainPath(std::string_view path);
 
 }  // namespace vfiogate

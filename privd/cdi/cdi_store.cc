@@ -1,8 +1,8 @@
 #include "privd/cdi/cdi_store.h"
 
-#include "ipc/base/resource_name.h"
+#include "ipc/base/kube_names.h"
 #include "privd/base/log_line.h"
-#include "privd/cdi/spec_nodes.h"
+#include "privd/cdi/cdi_spec.h"
 
 #include <cerrno>
 #include <cstring>

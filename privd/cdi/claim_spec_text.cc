@@ -1,7 +1,6 @@
-#include "privd/cdi/claim_spec_text.h"
+#include "privd/cdi/cdi_spec.h"
 
 #include "ipc/base/kube_names.h"
-#include "privd/cdi/cdi_spec.h"
 #include "privd/cdi/device_metadata.h"
 
 #include <algorithm>

@@ -1,11 +1,9 @@
 #include "privd/cdi/claim_store.h"
 
-#include "ipc/base/resource_name.h"
+#include "ipc/base/kube_names.h"
 #include "privd/base/log_line.h"
 #include "privd/cdi/cdi_spec.h"
-#include "privd/cdi/claim_spec_text.h"
 #include "privd/cdi/device_metadata.h"
-#include "privd/cdi/spec_nodes.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "cli/output_form.h"
+#include "cli/common_options.h"
 #include "cli/table.h"
 #include "privd/cli/commands.h"
 #include "privd/cli/doctor/examine.h"
@@ -13,7 +13,7 @@ namespace vfiogate {
 
 void addDoctorCommand(CLI::App& app, int& exitCode) {
   CLI::App* command = app.add_subcommand(
-      "doctor", "whether this host can pass devices to VMs, and what would mend it");
+      "doctor", "whether this host can pass devices to VMs, and what would fix it");
   auto roots = std::make_shared<DoctorRoots>();
   auto form = std::make_shared<std::string>("text");
   addRoots(*command, *roots);

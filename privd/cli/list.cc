@@ -1,7 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "cli/output_form.h"
+#include "cli/common_options.h"
 #include "cli/table.h"
 #include "privd/cli/base/device_json.h"
 #include "privd/cli/base/node_view.h"

@@ -1,7 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "cli/output_form.h"
+#include "cli/common_options.h"
 #include "privd/cli/commands.h"
 #include "privd/cli/policy/guard_evidence.h"
 #include "privd/cli/policy/landlock_table.h"
@@ -53,8 +53,8 @@ void addPolicyCommand(CLI::App& app, int& exitCode) {
   addPlaces(*command, *places);
   auto selfTest = std::make_shared<bool>(false);
   command->add_flag("--self-test", *selfTest,
-                    "go the daemon's main paths in a child under its filters, on scratch files; "
-                    "says which call was killed first. As root");
+                    "run the daemon's main paths in a child under its filters, on scratch files; "
+                    "prints the first call that was killed; needs root");
   command->callback([form, places, selfTest, &exitCode]() {
     exitCode = 0;
     if (*selfTest) {

@@ -1,7 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "cli/output_form.h"
+#include "cli/common_options.h"
 #include "ipc/base/hex.h"
 #include "privd/cli/base/address.h"
 #include "privd/cli/base/device_json.h"

@@ -1,5 +1,5 @@
-#include "cli/output_form.h"
-#include "ipc/codec/decode_snapshot.h"
+#include "cli/common_options.h"
+#include "ipc/codec/snapshot_codec.h"
 #include "ipc/socket/unix_socket.h"
 #include "privd/cli/base/daemon_session.h"
 #include "privd/cli/base/device_json.h"

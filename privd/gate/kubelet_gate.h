@@ -2,7 +2,7 @@
 // The kubelet's directories: the sockets that privd makes and dials there for others, and the file
 // in which the kubelet remembers what it allocated.
 
-#include "ipc/base/resource_name.h"
+#include "ipc/base/kube_names.h"
 #include "ipc/socket/unix_socket.h"
 #include "privd/base/name_watch.h"
 #include "privd/base/open_file.h"

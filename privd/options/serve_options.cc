@@ -104,7 +104,9 @@ void addServeOptions(CLI::App& serve, ServeOptions& options) {
       .add_option("--cdi-dir", options.cdiDir,
                   "where container runtimes look for CDI specs; made where plugind may have them")
       ->capture_default_str();
-  serve.add_option("--state-dir", options.stateDir, "what outlives this daemon; one a node")
+  serve
+      .add_option("--state-dir", options.stateDir,
+                  "the directory of what survives restarts; one a node")
       ->capture_default_str();
   serve
       .add_option("--resource-prefix", options.resourcePrefixes,

@@ -1,8 +1,8 @@
-#include "privd/rpc/bind_server.h"
+#include "privd/rpc/servers.h"
 
 #include "ipc/codec/bounded_lists.h"
-#include "ipc/codec/change_messages.h"
 #include "ipc/codec/checked_fields.h"
+#include "ipc/codec/request_messages.h"
 
 #include <kj/debug.h>
 

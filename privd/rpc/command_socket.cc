@@ -1,6 +1,5 @@
 #include "privd/rpc/command_socket.h"
 
-#include "ipc/socket/stream_flags.h"
 #include "ipc/socket/unix_socket.h"
 #include "privd/base/log_line.h"
 

@@ -1,6 +1,6 @@
 #include "privd/rpc/feed.h"
 
-#include "ipc/codec/encode_snapshot.h"
+#include "ipc/codec/snapshot_codec.h"
 
 #include <kj/debug.h>
 

@@ -1,4 +1,4 @@
-#include "privd/rpc/gate_server.h"
+#include "privd/rpc/servers.h"
 
 #include "privd/base/log_line.h"
 

@@ -1,6 +1,6 @@
 #include "privd/rpc/group_controls.h"
 
-#include "ipc/codec/encode_snapshot.h"
+#include "ipc/codec/snapshot_codec.h"
 #include "privd/base/log_line.h"
 #include "privd/scan/pci_scan.h"
 

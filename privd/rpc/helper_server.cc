@@ -1,13 +1,11 @@
 #include "privd/rpc/helper_server.h"
 
 #include "ipc/codec/bounded_lists.h"
-#include "ipc/codec/decode_specs.h"
+#include "ipc/codec/request_messages.h"
 #include "privd/base/log_line.h"
-#include "privd/rpc/bind_server.h"
 #include "privd/rpc/feed.h"
-#include "privd/rpc/gate_server.h"
 #include "privd/rpc/group_controls.h"
-#include "privd/rpc/spec_server.h"
+#include "privd/rpc/servers.h"
 
 #include <kj/debug.h>
 #include <kj/refcount.h>

@@ -1,8 +1,8 @@
 #include "privd/rpc/plugind_link.h"
 
-#include "ipc/socket/stream_flags.h"
+#include "ipc/socket/unix_socket.h"
 #include "privd/base/log_line.h"
-#include "privd/rpc/gate_server.h"
+#include "privd/rpc/servers.h"
 
 #include <kj/debug.h>
 

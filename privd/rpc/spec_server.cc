@@ -1,8 +1,8 @@
-#include "privd/rpc/spec_server.h"
+#include "privd/rpc/servers.h"
 
 #include "ipc/base/kube_names.h"
 #include "ipc/codec/bounded_lists.h"
-#include "ipc/codec/decode_specs.h"
+#include "ipc/codec/request_messages.h"
 
 namespace vfiogate {
 namespace {

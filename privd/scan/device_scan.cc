@@ -1,4 +1,4 @@
-#include "privd/scan/device_scan.h"
+#include "privd/scan/pci_scan.h"
 
 #include "ipc/base/hex.h"
 #include "privd/scan/device_attributes.h"

@@ -1,7 +1,6 @@
-#include "privd/scan/group_scan.h"
+#include "privd/scan/pci_scan.h"
 
 #include "privd/scan/device_attributes.h"
-#include "privd/scan/device_scan.h"
 
 #include <algorithm>
 #include <set>

@@ -1,8 +1,6 @@
 #include "privd/scan/pci_scan.h"
 
 #include "ipc/base/hex.h"
-#include "privd/scan/device_scan.h"
-#include "privd/scan/group_scan.h"
 
 #include <algorithm>
 #include <cerrno>

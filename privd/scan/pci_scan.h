@@ -1,9 +1,11 @@
 #pragma once
-// sysfs and /dev, read into a Snapshot: all of it, or the places where something may have changed.
+// sysfs and /dev, read into a Snapshot: all of it, one PCI function, one IOMMU group, or the places
+// where something may have changed.
 
 #include "ipc/types/snapshot.h"
 #include "privd/scan/sysfs_root.h"
 
+#include <optional>
 #include <set>
 
 namespace vfiogate {
@@ -39,5 +41,30 @@ Result<Snapshot, ReadError> scan(const SysfsRoot& sysfs, const DevRoot& dev);
 
 /// One group and its members, read now. Without the group if it is not there.
 Snapshot scanGroup(const SysfsRoot& sysfs, const DevRoot& dev, IommuGroupId group);
+
+/// Below the root of sysfs: a directory for each PCI function.
+inline constexpr const char* kPciDevices = "bus/pci/devices";
+/// Below a device's directory, made by a driver that offers VFIO.
+inline constexpr const char* kVfioDevDirectory = "vfio-dev";
+/// Below the directory of a device that is allocated in parts.
+inline constexpr const char* kMediatedTypes = "mdev_supported_types";
+
+/// Null: the device is not there, or not any more. What could not be read of one that is there is a
+/// value in it (PciDevice::problems).
+std::optional<PciDevice> readDevice(const SysfsRoot& sysfs, const DevRoot& dev, const Bdf& address);
+
+/// Below the root of sysfs: a directory for each IOMMU group.
+inline constexpr const char* kIommuGroups = "kernel/iommu_groups";
+
+/// Null: there is no such group. Its use is not read: it is its members'.
+std::optional<IommuGroup> readGroup(const SysfsRoot& sysfs, const DevRoot& dev, IommuGroupId id);
+
+/// On a kernel without vfio-dev (before 6.1): whether the drivers of the group's members offer
+/// VFIO. Such a kernel shows that one of them does; they all do if they are one.
+bool offersVfioByGroup(const SysfsRoot& sysfs, const Snapshot& snapshot, const IommuGroup& group);
+
+/// The use of a group, from the members that `snapshot` has (ledger.md 3). A group without any that
+/// we know is not idle for that: its list could not be read, or all of it is no PCI function.
+GroupUse useOf(const Snapshot& snapshot, const IommuGroup& group);
 
 }  // namespace vfiogate

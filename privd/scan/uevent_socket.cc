@@ -1,7 +1,6 @@
 #include "privd/scan/uevent_socket.h"
 
 #include "privd/base/log_line.h"
-#include "privd/scan/uevent_text.h"
 
 #include <linux/netlink.h>
 #include <sys/socket.h>

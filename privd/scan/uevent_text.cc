@@ -1,4 +1,4 @@
-#include "privd/scan/uevent_text.h"
+#include "privd/scan/uevent_socket.h"
 
 #include "ipc/base/hex.h"
 

@@ -1,7 +1,6 @@
 #include "privd/state/allocation_records.h"
 
 #include "privd/base/open_file.h"
-#include "privd/base/replace_file.h"
 #include "privd/state/allocation_text.h"
 
 #include <fcntl.h>

@@ -1,7 +1,6 @@
 #include "privd/state/state_directory.h"
 
 #include "privd/base/open_file.h"
-#include "privd/base/replace_file.h"
 #include "privd/state/state_text.h"
 
 #include <fcntl.h>

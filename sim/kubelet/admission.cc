@@ -1,7 +1,7 @@
 // Admission: which devices a pod gets, all of them before any of its containers starts.
 
 #include "sim/kubelet/allocation.h"
-#include "sim/kubelet/base/go_text.h"
+#include "sim/kubelet/base/checkpoint_format.h"
 
 #include <algorithm>
 #include <optional>

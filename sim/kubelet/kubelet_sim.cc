@@ -1,6 +1,6 @@
 #include "sim/kubelet/kubelet_sim.h"
 
-#include "ipc/base/resource_name.h"
+#include "ipc/base/kube_names.h"
 #include "sim/kubelet/dra.h"
 #include "sim/kubelet/pod_resources_server.h"
 #include "sim/kubelet/registration_server.h"

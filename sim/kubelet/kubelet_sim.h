@@ -3,10 +3,10 @@
 // K1-K32 of the kubelet contract.
 
 #include "proto/deviceplugin.pb.h"
+#include "sim/kubelet/base/backoff.h"
 #include "sim/kubelet/base/checkpoint_format.h"
 #include "sim/kubelet/base/device_table.h"
 #include "sim/kubelet/base/pod.h"
-#include "sim/kubelet/base/watch_limits.h"
 #include "sim/kubelet/dra/claim_record.h"
 #include "sim/kubelet/dra/dra_health.h"
 #include "sim/kubelet/dra/dra_options.h"

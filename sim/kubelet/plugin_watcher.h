@@ -4,7 +4,6 @@
 
 #include "sim/kubelet/base/backoff.h"
 #include "sim/kubelet/base/socket_tree.h"
-#include "sim/kubelet/base/watch_limits.h"
 #include "sim/kubelet/watcher_client.h"
 
 #include <cstdint>

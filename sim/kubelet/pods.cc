@@ -1,6 +1,6 @@
 // What happens to pods and containers after admission: starts, ends, and what is free again.
 
-#include "sim/kubelet/base/go_text.h"
+#include "sim/kubelet/base/checkpoint_format.h"
 #include "sim/kubelet/dra.h"
 #include "sim/kubelet/sim_state.h"
 

@@ -1,6 +1,7 @@
 #pragma once
 // What is around a kubelet: the pods that are wanted on the node and what became of them, a
 // scheduler that holds them back until they fit, and the life of the kubelet itself.
+// What a kubelet and the API server would print.
 
 #include "sim/kubelet/dra/claim_book.h"
 #include "sim/kubelet/kubelet_sim.h"
@@ -83,5 +84,18 @@ private:
   std::list<KnownPod> deleted_;
   std::size_t uids_ = 0;
 };
+
+/// As the node's status has it; computing it drops resources whose grace period is over.
+std::string nodeTable(Cluster& cluster);
+std::string nodeJson(Cluster& cluster);
+
+/// As kubectl shows pods; `wide` with their devices.
+std::string podTable(Cluster& cluster, bool wide);
+std::string podJson(Cluster& cluster);
+
+/// What the container runtime knows: also containers of pods that were deleted by force.
+std::string containerTable(Cluster& cluster);
+/// One device a line: its health, its NUMA node, who has it.
+std::string deviceTable(Cluster& cluster, const std::string& resource);
 
 }  // namespace vfiogate::sim

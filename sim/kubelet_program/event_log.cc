@@ -1,4 +1,4 @@
-#include "sim/kubelet_program/event_log.h"
+#include "sim/kubelet_program/kubelet_commands.h"
 
 #include <array>
 #include <chrono>

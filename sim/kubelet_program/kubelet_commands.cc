@@ -1,8 +1,8 @@
 #include "sim/kubelet_program/kubelet_commands.h"
 
 #include "sim/base/command_listener/command_table.h"
+#include "sim/kubelet_program/cluster.h"
 #include "sim/kubelet_program/manifest.h"
-#include "sim/kubelet_program/tables.h"
 
 #include <algorithm>
 #include <charconv>

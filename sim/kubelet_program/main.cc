@@ -1,6 +1,6 @@
 // kubelet-sim: a stand-in kubelet for people who try a device plugin without a cluster.
 
-#include "sim/base/command_listener/command_listener.h"
+#include "sim/base/command_listener/command_table.h"
 #include "sim/base/stop_signals.h"
 #include "sim/kubelet_program/kubelet_commands.h"
 #include "sim/sysfs/control/control_client.h"

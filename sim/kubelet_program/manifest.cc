@@ -1,6 +1,6 @@
 #include "sim/kubelet_program/manifest.h"
 
-#include "ipc/base/resource_name.h"
+#include "ipc/base/kube_names.h"
 #include "sim/sysfs/topology/yaml_reader.h"
 
 #include <set>

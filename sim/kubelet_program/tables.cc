@@ -1,4 +1,4 @@
-#include "sim/kubelet_program/tables.h"
+#include "sim/kubelet_program/cluster.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
-#include "sim/node/allocation_steps.h"
+#include "sim/node/tour.h"
 
-#include "sim/node/shown.h"
+#include "sim/node/node.h"
 
 #include <chrono>
 #include <memory>

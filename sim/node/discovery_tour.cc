@@ -1,5 +1,5 @@
 #include "sim/node/discovery.h"
-#include "sim/node/lasting.h"
+#include "sim/node/tour.h"
 
 #include <filesystem>
 

@@ -1,5 +1,5 @@
 #include "sim/node/discovery.h"
-#include "sim/node/shown.h"
+#include "sim/node/node.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "sim/node/lasting.h"
+#include "sim/node/tour.h"
 
 #include <fstream>
 #include <sstream>

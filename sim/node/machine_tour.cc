@@ -1,8 +1,7 @@
 #include "sim/base/process_status.h"
-#include "sim/node/allocation_steps.h"
 #include "sim/node/held_card.h"
 #include "sim/node/machine_hardware.h"
-#include "sim/node/shown.h"
+#include "sim/node/node.h"
 #include "sim/node/tour.h"
 
 #include <unistd.h>

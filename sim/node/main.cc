@@ -1,11 +1,9 @@
 // sim-node: a whole node to try vfiogate on, with a stand-in kubelet and simulated hardware.
 
-#include "sim/base/command_listener/command_listener.h"
+#include "sim/base/command_listener/command_table.h"
 #include "sim/base/stop_signals.h"
 #include "sim/base/temp_dir.h"
 #include "sim/node/node.h"
-#include "sim/node/node_commands.h"
-#include "sim/node/shown.h"
 #include "sim/node/tour.h"
 #include "sim/sysfs/control/control_client.h"
 

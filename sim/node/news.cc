@@ -1,6 +1,6 @@
 #include "sim/node/news.h"
 
-#include "sim/node/shown.h"
+#include "sim/node/node.h"
 
 #include <thread>
 

@@ -1,5 +1,6 @@
 #pragma once
-// A whole node to try vfiogate on: hardware, stand-in kubelet, privd and plugind.
+// A whole node to try vfiogate on: hardware, stand-in kubelet, privd and plugind; what its kubelet
+// sees, in words; and the commands that a person may give it.
 
 #include "ipc/base/result.h"
 #include "sim/base/child_process.h"
@@ -86,5 +87,18 @@ private:
 /// A mount and a network namespace of this process's own, so that neither mounts nor kernel events
 /// of a simulation reach the machine. Fails with the reason.
 std::optional<std::string> enterOwnNamespaces();
+
+/// "[0000:01:00.0 Healthy numa 0, 0000:02:00.0 Unhealthy]": the last frame of a resource.
+std::string frameText(const DeviceTable& devices);
+
+/// "0000:01:00.0 nodes /dev/vfio/vfio /dev/vfio/12 env PCI_RESOURCE_...=0000:01:00.0".
+std::string grantText(const Granted& granted);
+
+/// Resources with capacity, allocatable and devices, a line each.
+std::string nodeText(KubeletSim& kubelet);
+
+/// Carries out `line` and answers in lines; "error: ..." if it could not. Commands that are not the
+/// node's own go to the simulated hardware.
+std::string execute(Node& node, const std::string& line);
 
 }  // namespace vfiogate::sim

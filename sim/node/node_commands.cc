@@ -1,7 +1,6 @@
-#include "sim/node/node_commands.h"
+#include "sim/node/node.h"
 
 #include "sim/base/command_listener/command_table.h"
-#include "sim/node/shown.h"
 
 #include <algorithm>
 #include <charconv>

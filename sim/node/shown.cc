@@ -1,4 +1,4 @@
-#include "sim/node/shown.h"
+#include "sim/node/node.h"
 
 #include <iomanip>
 #include <set>

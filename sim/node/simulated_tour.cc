@@ -1,5 +1,4 @@
-#include "sim/node/allocation_steps.h"
-#include "sim/node/shown.h"
+#include "sim/node/node.h"
 #include "sim/node/tour.h"
 
 #include <nlohmann/json.hpp>

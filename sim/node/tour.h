@@ -1,5 +1,6 @@
 #pragma once
-// A guided tour of a node: what vfiogate does, step by step, each shown with what was observed.
+// A guided tour of a node: what vfiogate does, step by step, each shown with what was observed; and
+// what must be the same at its end as at its beginning.
 
 #include "sim/node/node.h"
 
@@ -42,5 +43,33 @@ struct GuideOptions {
 /// though broken. Returns the exit status: 1 names the step on `out`.
 int guide(Node& node, const std::vector<TourStep>& steps, const GuideOptions& options,
           std::ostream& out);
+
+/// Of both daemons: the pid and when it began, or what became of it.
+std::string processesOf(Node& node);
+
+/// Seen: each resource registered once, and its one stream goes on. Broken: the kubelet hangs up.
+Seen sameStreams(Node& node, bool broken, const std::string& hangUpOn);
+
+/// Seen: the processes are still `before`. Broken: privd is restarted.
+Seen sameProcesses(Node& node, bool broken, const std::string& before);
+
+/// Two cards of one group, each the only one that its resource shows.
+struct SharedGroup {
+  std::string resource;  ///< of which a pod gets the card
+  std::string card;
+  std::string otherResource;
+  std::string sibling;
+};
+
+/// The virtual machine: opens the card's group and device, and closes both. Each returns why not;
+/// empty: it did.
+struct CardUser {
+  std::function<std::string(Node&, const std::string& address)> open;
+  std::function<std::string(Node&)> close;
+};
+
+/// `group`: asked when the steps begin.
+std::vector<TourStep> allocationSteps(const std::function<SharedGroup()>& group,
+                                      const CardUser& user);
 
 }  // namespace vfiogate::sim

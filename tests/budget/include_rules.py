@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks which folder includes which: each has its rule, arrows never form a circle, and no folder is a heap.
+"""Checks which folder includes which: each has its rule, arrows never form a circle, no folder is a heap, and few sources are tiny.
 
 Usage: include_rules.py [--counts]    --counts: prints how many modules, layers and arrows each program has"""
 
@@ -160,6 +160,10 @@ MOST_LOOSE = 28
 # Folders with more sources than that. The list only shrinks.
 HEAPS = {"tests/fuzz": 32}
 
+# A source of so few lines is joined to the noun that it serves. Of those outside tests there are so many; the number only falls.
+TINY = 30
+MOST_TINY = 70
+
 
 def folder_of(path: str) -> str:
     return path.rpartition("/")[0]
@@ -236,6 +240,17 @@ def faults(found: dict[str, list[tuple[int, str]]]) -> list[str]:
     return wrong + [f"{folder}: no heap any more, take it from the list" for folder in HEAPS if loose.get(folder, 0) <= MOST_LOOSE]
 
 
+def tiny_faults(lines: list[int], most: int) -> list[str]:
+    tiny = sum(count <= TINY for count in lines)
+    if tiny > most:
+        return [f"{tiny} sources of at most {TINY} lines, at most {most}: join each to the noun that it serves"]
+    return [f"{tiny} sources of at most {TINY} lines: lower MOST_TINY to that"] if tiny < most else []
+
+
+def line_counts(found: dict[str, list[tuple[int, str]]]) -> list[int]:
+    return [len((ROOT / path).read_text().splitlines()) for path in found if not is_tests(path)]
+
+
 def counts(found: dict[str, list[tuple[int, str]]]) -> str:
     lines = ["| folders of | modules | layers | arrows | most sources in one |", "|---|---|---|---|---|"]
     arrows = arrows_of(found)
@@ -247,13 +262,15 @@ def counts(found: dict[str, list[tuple[int, str]]]) -> str:
         lines.append(f"| {top} | {len(own)} | {'a circle' if stays else layers} | {sum(map(len, own.values()))} | {most} |")
     pairs = sorted((one, other) for one in arrows for other in arrows[one] if one < other and one in arrows.get(other, set()))
     lines.append("")
-    lines.append(f"{len(pairs)} pairs of folders include each other; {len(found)} sources.")
+    tiny = sum(count <= TINY for count in line_counts(found))
+    lines.append(f"{len(pairs)} pairs of folders include each other; {len(found)} sources, {tiny} outside tests of at most {TINY} lines.")
     return "\n".join(lines)
 
 
 def check_the_checker() -> None:
     assert peeled({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == (1, ["a", "b", "c"])
     assert peeled({"a": {"b"}, "b": {"c"}, "c": set()}) == (3, [])
+    assert tiny_faults([30, 31], 0) and tiny_faults([30, 31], 2) and not tiny_faults([30, 31], 1)
     assert fault("ipc/base/hex.h", '"ipc/types/bdf.h"') == "is not for this folder"
     assert fault("plugind/core/ledger/ledger.h", "<unistd.h>") == "is not for this folder"
     assert fault("privd/rpc/feed.h", '"privd/cli/commands.h"') == "is the command line's"
@@ -266,7 +283,7 @@ def main() -> int:
     if sys.argv[1:] == ["--counts"]:
         print(counts(found))
         return 0
-    wrong = faults(found)
+    wrong = faults(found) + tiny_faults(line_counts(found), MOST_TINY)
     print("\n".join(wrong) if wrong else f"{len(found)} files in {len(arrows_of(found))} folders keep the include rules")
     return 1 if wrong or not found else 0
 

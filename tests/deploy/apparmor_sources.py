@@ -31,9 +31,9 @@ def read_of_devices() -> set[str]:
 
 
 def sysfs_paths(device: str, group: str) -> dict[str, str]:
-    devices = constant("privd/scan/device_scan.h", r'kPciDevices = "([^"]+)"')
-    groups = constant("privd/scan/group_scan.h", r'kIommuGroups = "([^"]+)"')
-    vfio = constant("privd/scan/device_scan.h", r'kVfioDevDirectory = "([^"]+)"')
+    devices = constant("privd/scan/pci_scan.h", r'kPciDevices = "([^"]+)"')
+    groups = constant("privd/scan/pci_scan.h", r'kIommuGroups = "([^"]+)"')
+    vfio = constant("privd/scan/pci_scan.h", r'kVfioDevDirectory = "([^"]+)"')
     members = constant("privd/scan/group_scan.cc", r'sysfs\.names\(directory \+ "([^"]+)"\)')
     if group.rpartition("/")[0] != f"/host/sys/{groups}":
         raise LookupError(f"groups are below {groups}")

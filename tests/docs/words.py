@@ -38,19 +38,28 @@ TYPES = {
     r"\b(?:struct|class) Mention\b": "KubeletEntry",
     r"\b(?:struct|class) Calm\b": "FastPath",
 }
+# In the programs' own sources: elsewhere a witness is one, and a shell too.
+PROGRAMS = ("cli/", "ipc/", "netd/", "plugind/", "privd/", "seccomp/")
+IN_PROGRAMS = {
+    r"\bwitness": "evidence, source",
+    r"\bcalm": "fast path",
+    r"\bthe (?:thin )?shell\b": "I/O layer, caller",
+}
 NOT_JUDGED = ("docs/adr/", "docs/results.md", "docs/changes.md", "docs/tree.md", "tests/docs/words.py", "tests/fuzz/corpus/", "tests/data/")
 SUFFIXES = (".h", ".cc", ".capnp", ".proto", ".py", ".sh", ".cmake", ".txt", ".md", ".yaml", ".json", ".toml")
 
 
 def faults_in(path: str, text: str) -> list[str]:
-    patterns = EVERYWHERE | (TYPES if path.endswith((".h", ".cc")) else {})
+    patterns = EVERYWHERE | (TYPES if path.endswith((".h", ".cc")) else {}) | (IN_PROGRAMS if path.startswith(PROGRAMS) else {})
     return [f"{path}:{number}: '{match.group()}': say {instead}" for number, line in enumerate(text.splitlines(), 1)
             for pattern, instead in patterns.items() if (match := re.search(pattern, line, re.IGNORECASE))]
 
 
 def check_the_checker() -> None:
     assert faults_in("a.h", "class ClaimDesk {") and faults_in("a.md", "at the door") and faults_in("a.cc", "struct LoopParts {")
-    assert faults_in("a.md", "after a look, of the line.") and faults_in("a.h", "void wantLook(Turn&);") and faults_in("a.h", "bool lookDue();")
+    assert faults_in("privd/a.h", "// the third witness") and not faults_in("tests/a.py", "the witness sees it")
+    assert faults_in("a.md", "after a look, of the line.")
+    assert faults_in("a.h", "void wantLook(Turn&);") and faults_in("a.h", "bool lookDue();")
     assert not faults_in("a.md", "looks up what the line of a file says; the command line") and not faults_in("a.h", "int lookup();")
     assert not faults_in("a.md", "a desktop, its parts, both sides") and not faults_in("a.h", "std::tm parts{};")
 

@@ -3,8 +3,7 @@
 
 #include "ipc/api/api_codec.h"
 #include "ipc/types/claim_spec.h"
-#include "netd/dra/claims/claim_reader.h"
-#include "netd/dra/claims/claim_report.h"
+#include "netd/dra/claims/claim_json.h"
 #include "tests/fuzz/fuzz_input.h"
 
 #include <capnp/message.h>

@@ -1,13 +1,13 @@
 // Whatever the API server says of slices, the Node and itself, in lists, events of a watch and
 // words of refusal: it is refused in words, or what is read of it is written and read as the same.
 
+#include "netd/dra/api/api_client.h"
 #include "netd/dra/api/api_url.h"
+#include "netd/dra/api/api_versions.h"
 #include "netd/dra/api/json_text.h"
 #include "netd/dra/api/line_splitter.h"
-#include "netd/dra/api/served_api.h"
-#include "netd/dra/api/status_words.h"
 #include "netd/dra/slices/publish_trouble.h"
-#include "netd/dra/slices/slice_json.h"
+#include "netd/dra/slices/slice.h"
 #include "netd/dra/slices/slice_name.h"
 #include "netd/dra/slices/slice_requests.h"
 #include "netd/dra/slices/slice_view.h"

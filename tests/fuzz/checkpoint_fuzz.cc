@@ -2,7 +2,6 @@
 // what it reads is read again from the same data written anew; and no change of a single byte
 // makes other data pass for the kubelet's.
 
-#include "plugind/checkpoint/checkpoint_checksum.h"
 #include "plugind/checkpoint/checkpoint_reader.h"
 #include "plugind/checkpoint/checkpoint_shape.h"
 

@@ -2,7 +2,7 @@
 // nothing; or what it tells is what privd would write for it, and reads as the same.
 
 #include "plugind/dra/claims/claim_record.h"
-#include "privd/cdi/claim_spec_text.h"
+#include "privd/cdi/cdi_spec.h"
 #include "tests/fuzz/fuzz_input.h"
 
 #include <string>

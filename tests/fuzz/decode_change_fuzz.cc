@@ -1,9 +1,9 @@
 // Whatever bytes come as an order to change drivers, or as the report on one: decoding refuses them
 // in words, or what it makes of them keeps to every bound and is the same once more over RPC.
 
-#include "ipc/codec/change_messages.h"
 #include "ipc/codec/limits.h"
-#include "ipc/types/driver_name.h"
+#include "ipc/codec/request_messages.h"
+#include "ipc/types/binding_change.h"
 #include "tests/fuzz/aligned_words.h"
 
 #include <capnp/message.h>

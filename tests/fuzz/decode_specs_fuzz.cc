@@ -2,10 +2,10 @@
 // in words, or what it makes of them keeps to every bound; and a claim's spec that privd wrote is
 // read again as it was asked for.
 
-#include "ipc/codec/decode_specs.h"
 #include "ipc/codec/limits.h"
+#include "ipc/codec/request_messages.h"
 #include "plugind/dra/claims/claim_record.h"
-#include "privd/cdi/claim_spec_text.h"
+#include "privd/cdi/cdi_spec.h"
 #include "tests/fuzz/aligned_words.h"
 #include "tests/fuzz/fuzz_input.h"
 

@@ -1,9 +1,8 @@
 // Whatever bytes come as an update: decoding refuses them in words, or what it makes of them comes
 // over RPC again unchanged.
 
-#include "ipc/codec/decode_snapshot.h"
-#include "ipc/codec/encode_snapshot.h"
 #include "ipc/codec/limits.h"
+#include "ipc/codec/snapshot_codec.h"
 #include "tests/fuzz/aligned_words.h"
 
 #include <capnp/message.h>

@@ -8,7 +8,6 @@
 #include "ipc/codec/limits.h"
 #include "plugind/core/dra/claim_request.h"
 #include "plugind/dra/serve/dra_service.h"
-#include "plugind/dra/serve/wire_text.h"
 #include "proto/dra_v1.grpc.pb.h"
 #include "proto/dra_v1beta1.grpc.pb.h"
 #include "tests/fuzz/aligned_words.h"

@@ -5,7 +5,7 @@
 #include "ipc/api/api_codec.h"
 #include "ipc/codec/limits.h"
 #include "netd/dra/api/json_text.h"
-#include "netd/dra/claims/claim_report.h"
+#include "netd/dra/claims/claim_json.h"
 #include "netd/dra/slices/slice_requests.h"
 #include "tests/fuzz/aligned_words.h"
 #include "tests/fuzz/fuzz_input.h"
@@ -30,11 +30,11 @@ auto readTwice(capnp::MessageReader& reader) {
   return value;
 }
 
-void readClaim(capnp::MessageReader& reader) {
+void claimOnceMore(capnp::MessageReader& reader) {
   static_cast<void>(readTwice<schema::ClaimAnswer>(reader));
 }
 
-void readPool(capnp::MessageReader& reader) {
+void poolOnceMore(capnp::MessageReader& reader) {
   const auto pool = readTwice<schema::DevicePool>(reader);
   if (!pool) return;
   const auto plan = planSlices(*pool, {"node-1", "n-uid"}, {}, {});
@@ -44,7 +44,7 @@ void readPool(capnp::MessageReader& reader) {
   }
 }
 
-void readReport(capnp::MessageReader& reader) {
+void reportOnceMore(capnp::MessageReader& reader) {
   const auto report = readTwice<schema::ClaimReport>(reader);
   if (!report) return;
   const std::string claim = R"({"metadata": {"uid": "u"}, "status": {"allocation": {}}})";
@@ -59,6 +59,6 @@ void readReport(capnp::MessageReader& reader) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace vfiogate;
-  readMessage(data, size, kFromPeer, readClaim, readPool, readReport);
+  readMessage(data, size, kFromPeer, claimOnceMore, poolOnceMore, reportOnceMore);
   return 0;
 }

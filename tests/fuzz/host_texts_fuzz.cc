@@ -3,7 +3,6 @@
 
 #include "cli/pci_ids.h"
 #include "privd/bind/plan/block_use.h"
-#include "privd/bind/plan/host_tables.h"
 #include "privd/cli/doctor/kernel_parameters.h"
 #include "tests/fuzz/fuzz_input.h"
 

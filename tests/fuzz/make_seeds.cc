@@ -1,7 +1,7 @@
 // Writes the seeds that are committed beside this file: make_seeds tests/fuzz/corpus
 
-#include "ipc/codec/change_messages.h"
-#include "ipc/codec/encode_snapshot.h"
+#include "ipc/codec/request_messages.h"
+#include "ipc/codec/snapshot_codec.h"
 #include "tests/fuzz/seed_files.h"
 #include "tests/support/random_snapshot.h"
 

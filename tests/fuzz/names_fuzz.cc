@@ -3,13 +3,11 @@
 
 #include "ipc/base/hex.h"
 #include "ipc/base/kube_names.h"
-#include "ipc/base/resource_name.h"
-#include "ipc/types/driver_name.h"
+#include "ipc/types/binding_change.h"
 #include "ipc/types/selector.h"
 #include "plugind/core/dra/device_attributes.h"
 #include "privd/bind/plan/declaration.h"
 #include "privd/cdi/cdi_spec.h"
-#include "privd/cdi/claim_spec_text.h"
 #include "tests/fuzz/fuzz_input.h"
 
 #include <string>

@@ -1,7 +1,7 @@
 // Whatever the kubelet lists of pods: reading ends, names no pod that it does not name, and the
 // ledger allocates nothing less for it than before to whoever holds it.
 
-#include "plugind/kubelet/pod_list_call.h"
+#include "plugind/kubelet/calls_to_kubelet.h"
 #include "proto/podresources.pb.h"
 #include "tests/fuzz/kubelet_node.h"
 

@@ -2,8 +2,8 @@
 // it makes no sense, or in a broken connection.
 
 #include "ipc/codec/limits.h"
-#include "plugind/privd/bind_client.h"
 #include "plugind/privd/files_observer.h"
+#include "plugind/privd/hardware_client.h"
 #include "plugind/privd/spec_codec.h"
 #include "tests/fuzz/aligned_words.h"
 #include "tests/fuzz/fuzz_input.h"

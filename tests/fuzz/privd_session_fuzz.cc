@@ -2,10 +2,9 @@
 // had written is specs under names that privd minted, which read as specs.
 
 #include "ipc/codec/descriptor_channel.h"
-#include "ipc/socket/stream_flags.h"
+#include "ipc/socket/unix_socket.h"
 #include "plugind/dra/claims/claim_record.h"
 #include "privd/cdi/cdi_spec.h"
-#include "privd/cdi/claim_spec_text.h"
 #include "privd/rpc/connection.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/support/fake_sysfs.h"

@@ -5,8 +5,7 @@
 // "name>target", a link in the device's; or, where the target has no slash, a directory with one
 // entry of that name.
 
-#include "ipc/codec/decode_snapshot.h"
-#include "ipc/codec/encode_snapshot.h"
+#include "ipc/codec/snapshot_codec.h"
 #include "privd/scan/pci_scan.h"
 #include "sim/base/temp_dir.h"
 #include "tests/fuzz/fuzz_input.h"

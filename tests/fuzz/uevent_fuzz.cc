@@ -1,7 +1,7 @@
 // Whatever a datagram says that looks like a kernel's event: it is a hint to one place at most, and
 // no hint where it names none of the subsystems that a snapshot shows.
 
-#include "privd/scan/uevent_text.h"
+#include "privd/scan/uevent_socket.h"
 #include "tests/fuzz/fuzz_input.h"
 
 #include <string_view>

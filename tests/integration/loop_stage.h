@@ -2,7 +2,7 @@
 // plugind's loop in the test's own thread, with a server of its gRPC side on it.
 
 #include "ipc/socket/unix_socket.h"
-#include "plugind/base/loop_deps.h"
+#include "plugind/base/task_queue.h"
 #include "sim/base/temp_dir.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,5 @@
 // What a scheduler sees while a pool is being written, whatever stood there before.
 
-#include "netd/dra/slices/slice_layout.h"
 #include "netd/dra/slices/slice_plan.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,6 @@
 // What goes over RPC comes out as it went in, whatever it is.
 
-#include "ipc/codec/decode_snapshot.h"
-#include "ipc/codec/encode_snapshot.h"
+#include "ipc/codec/snapshot_codec.h"
 #include "tests/support/random_snapshot.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 #pragma once
 // How netd asks the Kubernetes API: one request, one answer.
+// What an API server says of a request that it did not grant. Pure.
 
 #include "ipc/base/result.h"
 
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace vfiogate {
 
@@ -47,5 +49,11 @@ public:
 protected:
   ~ApiClient() = default;
 };
+
+/// The message of a Status in `body`, at most 256 bytes; empty where there is none.
+std::string statusMessage(std::string_view body);
+
+/// For people: "the API server answers 403: resourceclaims is forbidden".
+std::string wordsOf(const ApiAnswer& answer);
 
 }  // namespace vfiogate

@@ -1,7 +1,5 @@
 #include "netd/dra/api/api_versions.h"
 
-#include "netd/dra/api/served_api.h"
-
 #include <utility>
 
 namespace vfiogate {

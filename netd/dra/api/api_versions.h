@@ -1,8 +1,11 @@
 #pragma once
 // In which version of resource.k8s.io the API server is spoken to.
+// Where each version of resource.k8s.io is, and whether a server has it. Pure.
 
 #include "ipc/api/resource_api.h"
+#include "ipc/base/result.h"
 #include "netd/dra/api/api_client.h"
+#include "netd/dra/api/api_retry.h"
 
 #include <kj/async.h>
 #include <kj/function.h>
@@ -11,6 +14,15 @@
 #include <string>
 
 namespace vfiogate {
+
+/// "resource.k8s.io/v1beta1"
+std::string groupVersionOf(ResourceApi api);
+/// "/apis/resource.k8s.io/v1beta1": a server answers with what it serves below it.
+std::string pathOf(ResourceApi api);
+
+/// Whether the answer to GET of pathOf() says that claims and slices are served. Error: for people,
+/// why it says neither.
+Result<bool, std::string> isServed(const ApiOutcome& answer);
 
 /// The newest that the server serves, by its own word. It is asked when a version is needed first,
 /// and again by whoever sees that it may be another server now: 404 for a thing of the version that

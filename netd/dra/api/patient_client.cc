@@ -1,7 +1,7 @@
 #include "netd/dra/api/patient_client.h"
 
 #include "netd/base/log_line.h"
-#include "netd/dra/api/status_words.h"
+#include "netd/dra/api/api_client.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "netd/dra/api/status_words.h"
+#include "netd/dra/api/api_client.h"
 
 #include "netd/dra/api/json_text.h"
 

@@ -1,6 +1,6 @@
 #include "netd/dra/claims/claim_fetcher.h"
 
-#include "netd/dra/claims/claim_reader.h"
+#include "netd/dra/claims/claim_json.h"
 
 #include <utility>
 

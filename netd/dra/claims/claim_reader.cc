@@ -1,4 +1,4 @@
-#include "netd/dra/claims/claim_reader.h"
+#include "netd/dra/claims/claim_json.h"
 
 #include "ipc/types/claim_spec.h"
 #include "netd/dra/api/json_text.h"

@@ -1,4 +1,4 @@
-#include "netd/dra/claims/claim_report.h"
+#include "netd/dra/claims/claim_json.h"
 
 #include "netd/dra/api/json_text.h"
 

@@ -1,8 +1,8 @@
 #include "netd/dra/claims/claim_reporter.h"
 
+#include "netd/dra/api/api_client.h"
 #include "netd/dra/api/api_retry.h"
-#include "netd/dra/api/status_words.h"
-#include "netd/dra/claims/claim_report.h"
+#include "netd/dra/claims/claim_json.h"
 
 #include <utility>
 

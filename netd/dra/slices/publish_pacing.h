@@ -2,6 +2,8 @@
 // How fast a node's slices are published, so that thousands of nodes at once do the API server no
 // harm. docs/scale.md has been computed from these numbers, and a test compares. Pure.
 
+#include "netd/dra/api/api_retry.h"
+
 #include <kj/time.h>
 
 namespace vfiogate {
@@ -29,11 +31,19 @@ constexpr kj::Duration kWatchLeast = 300 * kj::SECONDS;
 constexpr kj::Duration kWatchMost = 600 * kj::SECONDS;
 
 /// Of each, `unit` is random, in [0, 1).
-kj::Duration startDelay(double unit);
+inline kj::Duration startDelay(double unit) {
+  return within(0 * kj::SECONDS, kStartSpread, unit);
+}
 /// `repairs`: how often lately.
-kj::Duration settleTime(unsigned repairs, double unit);
+inline kj::Duration settleTime(unsigned repairs, double unit) {
+  return doubled(within(kSettleLeast, kSettleMost, unit), repairs, kSettleCap);
+}
 /// After `failures` in a row, at least one: between half and all of what it has doubled to.
-kj::Duration publishBackoff(unsigned failures, double unit);
-kj::Duration watchTime(double unit);
+inline kj::Duration publishBackoff(unsigned failures, double unit) {
+  return backoffAfter(failures, kPublishBackoff, kMostPublishBackoff, unit);
+}
+inline kj::Duration watchTime(double unit) {
+  return within(kWatchLeast, kWatchMost, unit);
+}
 
 }  // namespace vfiogate

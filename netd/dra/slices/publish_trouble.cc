@@ -1,7 +1,7 @@
 #include "netd/dra/slices/publish_trouble.h"
 
+#include "netd/dra/api/api_client.h"
 #include "netd/dra/api/json_text.h"
-#include "netd/dra/api/status_words.h"
 
 #include <algorithm>
 

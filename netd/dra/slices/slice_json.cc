@@ -1,7 +1,7 @@
-#include "netd/dra/slices/slice_json.h"
+#include "netd/dra/slices/slice.h"
 
-#include "netd/dra/api/served_api.h"
-#include "netd/dra/claims/claim_report.h"
+#include "netd/dra/api/api_versions.h"
+#include "netd/dra/claims/claim_json.h"
 
 #include <charconv>
 #include <chrono>

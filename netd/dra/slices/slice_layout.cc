@@ -1,4 +1,4 @@
-#include "netd/dra/slices/slice_layout.h"
+#include "netd/dra/slices/slice_plan.h"
 
 #include <utility>
 

@@ -1,6 +1,5 @@
 #include "netd/dra/slices/slice_plan.h"
 
-#include "netd/dra/slices/slice_layout.h"
 #include "netd/dra/slices/slice_name.h"
 
 #include <algorithm>

@@ -1,8 +1,9 @@
 #pragma once
 // Makes the API server say what the node's pool is, and keeps it so.
+// Who makes the API server say what the node's pool is.
 
+#include "ipc/api/device_pool.h"
 #include "netd/dra/api/api_versions.h"
-#include "netd/dra/slices/pool_keeper.h"
 #include "netd/dra/slices/publish_trouble.h"
 #include "netd/dra/slices/slice_view.h"
 
@@ -17,6 +18,16 @@
 #include <vector>
 
 namespace vfiogate {
+
+class PoolKeeper {
+public:
+  /// The node's whole pool from now on. Resolves when it is stored for the first time; a later call
+  /// ends the one before with the same answer. Never fails.
+  virtual kj::Promise<KeptFields> publish(DevicePool pool) = 0;
+
+protected:
+  ~PoolKeeper() = default;
+};
 
 /// What people may want to know of the publisher.
 class PublisherNews {

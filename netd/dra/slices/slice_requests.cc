@@ -1,8 +1,8 @@
 #include "netd/dra/slices/slice_requests.h"
 
+#include "netd/dra/api/api_versions.h"
 #include "netd/dra/api/json_text.h"
-#include "netd/dra/api/served_api.h"
-#include "netd/dra/slices/slice_json.h"
+#include "netd/dra/slices/slice.h"
 
 #include <utility>
 

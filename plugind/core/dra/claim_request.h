@@ -1,15 +1,17 @@
 #pragma once
 // From what the API server says of a claim to what the ledger is asked, and to what the kubelet and
 // the claim's status are told.
+// The CDI spec that a claim's Prepare wants.
+
+#include "ipc/api/api_claim.h"
+#include "ipc/base/result.h"
+#include "ipc/types/claim_spec.h"
+#include "plugind/core/dra/prepared_claim.h"
+#include "plugind/core/ledger/state/ledger_state.h"
 
 #include <map>
 #include <string>
 #include <vector>
-
-#include "ipc/api/api_claim.h"
-#include "ipc/base/result.h"
-#include "plugind/core/dra/prepared_claim.h"
-#include "plugind/core/ledger/state/ledger_state.h"
 
 namespace vfiogate {
 
@@ -32,5 +34,11 @@ std::vector<ReportedDevice> heldDevices(const AllocatedClaim& claim, const std::
 
 /// Of "main/sub" "main": a container finds its devices under the request's own name only.
 std::string requestName(const std::string& request);
+
+/// `prepare`: the call for it whose spec the ledger asks to be written; it is in `state` still.
+/// Each device is handed over as its resource and the claim's parameters want it, of whole groups
+/// with all members that the resource has, by what privd saw last.
+ClaimSpec claimSpecOf(const LedgerState& state, const Call& prepare, const AllocatedClaim& claim,
+                      const DraSettings& dra);
 
 }  // namespace vfiogate

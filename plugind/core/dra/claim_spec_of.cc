@@ -1,12 +1,10 @@
-#include "plugind/core/dra/claim_spec_of.h"
+#include "plugind/core/dra/claim_request.h"
 
 #include <algorithm>
 
-#include "plugind/core/dra/claim_request.h"
 #include "plugind/core/dra/device_attributes.h"
-#include "plugind/core/ledger/frames/claim_allocation.h"
 #include "plugind/core/ledger/frames/offers.h"
-#include "plugind/core/ledger/rows/answer.h"
+#include "plugind/core/ledger/rows/rows.h"
 
 namespace vfiogate {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "ipc/api/device_pool.h"
-#include "ipc/base/resource_name.h"
+#include "ipc/base/kube_names.h"
 #include "ipc/types/bdf.h"
 #include "ipc/types/snapshot.h"
 

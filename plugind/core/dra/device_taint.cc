@@ -1,8 +1,8 @@
-#include "plugind/core/dra/device_taint.h"
+#include "plugind/core/dra/pool_of.h"
 
 #include <algorithm>
 
-#include "plugind/core/ledger/frames/offering.h"
+#include "plugind/core/ledger/frames/frames.h"
 #include "plugind/core/ledger/frames/offers.h"
 
 namespace vfiogate {

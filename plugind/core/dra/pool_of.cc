@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "plugind/core/dra/device_attributes.h"
-#include "plugind/core/dra/device_taint.h"
-#include "plugind/core/ledger/frames/dra_units.h"
+#include "plugind/core/ledger/frames/frames.h"
 
 namespace vfiogate {
 namespace {

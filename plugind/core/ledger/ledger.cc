@@ -2,17 +2,14 @@
 
 #include <algorithm>
 
-#include "plugind/core/ledger/frames/dra_units.h"
-#include "plugind/core/ledger/frames/empty_resources.h"
-#include "plugind/core/ledger/frames/offering.h"
+#include "plugind/core/ledger/frames/frames.h"
 #include "plugind/core/ledger/restored.h"
 #include "plugind/core/ledger/rows/fast_path.h"
-#include "plugind/core/ledger/rows/present_hardware.h"
 #include "plugind/core/ledger/rows/reconcile_plan.h"
 #include "plugind/core/ledger/rows/rows.h"
 #include "plugind/core/ledger/state/allocation_note.h"
 #include "plugind/core/ledger/state/foreign_ids.h"
-#include "plugind/core/resource/group_members.h"
+#include "plugind/core/resource/device_nodes.h"
 
 namespace vfiogate {
 namespace {

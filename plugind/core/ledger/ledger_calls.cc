@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "plugind/core/ledger/frames/empty_resources.h"
-#include "plugind/core/ledger/frames/offering.h"
+#include "plugind/core/ledger/frames/frames.h"
 #include "plugind/core/ledger/ledger.h"
 #include "plugind/core/ledger/rows/fast_path.h"
 #include "plugind/core/ledger/rows/reconcile_plan.h"

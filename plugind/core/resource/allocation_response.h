@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ipc/base/resource_name.h"
+#include "ipc/base/kube_names.h"
 #include "plugind/core/resource/device_nodes.h"
 #include "plugind/core/settings.h"
 

@@ -2,6 +2,8 @@
 
 #include "ipc/types/viability.h"
 
+#include <algorithm>
+
 namespace vfiogate {
 namespace {
 
@@ -55,6 +57,20 @@ std::optional<Bar> barTo(const Snapshot& snapshot, const std::set<Bdf>& ids, Bac
     if (!ways) return ways.error();
   }
   return std::nullopt;
+}
+
+std::set<Bdf> groupMembers(const Snapshot& snapshot, const Bdf& address) {
+  std::set<Bdf> members{address};
+  const auto device = snapshot.devices.find(address);
+  if (device == snapshot.devices.end() || !device->second.group) return members;
+  const auto group = snapshot.groups.find(*device->second.group);
+  if (group == snapshot.groups.end()) return members;
+  members.insert(group->second.members.begin(), group->second.members.end());
+  return members;
+}
+
+bool meet(const std::set<Bdf>& left, const std::set<Bdf>& right) {
+  return std::ranges::any_of(left, [&right](const Bdf& one) { return right.contains(one); });
 }
 
 }  // namespace vfiogate

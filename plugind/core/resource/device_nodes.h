@@ -1,14 +1,15 @@
 #pragma once
-// Whether a device can be allocated as things stand, and through which nodes.
+// Which addresses are allocated together, whether they can be as things stand, and through which
+// nodes.
+
+#include "ipc/base/result.h"
+#include "ipc/types/snapshot.h"
+#include "plugind/core/settings.h"
 
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
-
-#include "ipc/base/result.h"
-#include "ipc/types/snapshot.h"
-#include "plugind/core/settings.h"
 
 namespace vfiogate {
 
@@ -26,5 +27,12 @@ Result<std::vector<std::string>, Bar> deviceNodes(const Snapshot& snapshot,
                                                   const std::set<Bdf>& ids, Backend backend);
 /// Its error alone, without making any path: every device is judged at each change.
 std::optional<Bar> barTo(const Snapshot& snapshot, const std::set<Bdf>& ids, Backend backend);
+
+/// The addresses of the group that has `address`, itself included; itself alone if it is gone or
+/// has no group.
+std::set<Bdf> groupMembers(const Snapshot& snapshot, const Bdf& address);
+
+/// True if the sets have an address in common.
+bool meet(const std::set<Bdf>& left, const std::set<Bdf>& right);
 
 }  // namespace vfiogate

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ipc/base/resource_name.h"
+#include "ipc/base/kube_names.h"
 #include "ipc/types/snapshot.h"
 #include "plugind/core/settings.h"
 

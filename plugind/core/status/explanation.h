@@ -1,5 +1,6 @@
 #pragma once
 // Why a device is offered, or why not: what `plugind explain` prints.
+// Why the kubelet sees a device as it does, in one word and in a sentence.
 
 #include "plugind/core/status/status.h"
 
@@ -17,5 +18,10 @@ struct Explanation {
 };
 
 Explanation explain(const Settings& settings, const LedgerState& state, const Bdf& address);
+
+/// `reason`: "offered"; otherwise why not: "represented" by another of its group, a code of
+/// viability.h, "flapping", "group-" and the state of its group, "privd-away", "not-adopted",
+/// "resting". `text`: for people; empty: offered. All of `device` but these two is filled in.
+Bar offerReason(const LedgerState& state, const ResourceName& resource, const DeviceStatus& device);
 
 }  // namespace vfiogate

@@ -1,6 +1,6 @@
-#include "plugind/core/status/offer_reason.h"
+#include "plugind/core/status/explanation.h"
 
-#include "plugind/core/ledger/frames/offering.h"
+#include "plugind/core/ledger/frames/frames.h"
 #include "plugind/core/ledger/state/foreign_ids.h"
 
 namespace vfiogate {

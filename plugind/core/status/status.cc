@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ipc/base/hex.h"
-#include "plugind/core/status/offer_reason.h"
+#include "plugind/core/status/explanation.h"
 
 namespace vfiogate {
 namespace {

@@ -1,15 +1,17 @@
 #pragma once
 // What plugind knows and shows at one moment: what `plugind status` prints and metrics count.
 // For operators: it names holders, which a refusal never does.
+// Whether plugind can serve a pod now: what `plugind probe` and netd's /readyz tell.
 
 #include "ipc/base/build_info.h"
-#include "ipc/types/node_obstacle.h"
-#include "plugind/core/dra/driver_status.h"
+#include "ipc/types/viability.h"
+#include "plugind/core/dra/dra_registration.h"
 #include "plugind/core/ledger/ledger_view.h"
 #include "plugind/core/status/registration.h"
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 
 namespace vfiogate {
 
@@ -80,5 +82,19 @@ struct DiscoveryCounts {
 
   friend bool operator==(const DiscoveryCounts&, const DiscoveryCounts&) = default;
 };
+
+struct PluginReadiness {
+  bool ready = false;
+  std::string why;  ///< for people, one line, never empty; names no pod and no holder
+
+  friend bool operator==(const PluginReadiness&, const PluginReadiness&) = default;
+};
+
+/// Ready: privd is there, all holders are known again, every resource that has devices is
+/// registered and streams unless it is for claims only, the DRA driver is registered and a netd dra
+/// is connected where one is for claims, and no obstacle of the node keeps all of these devices
+/// from being allocated. A configuration without any device is ready, and says so; so do obstacles
+/// that leave something to allocate.
+PluginReadiness readinessOf(const PluginStatus& status);
 
 }  // namespace vfiogate

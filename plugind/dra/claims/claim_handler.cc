@@ -3,7 +3,6 @@
 #include "plugind/base/log_line.h"
 #include "plugind/base/own_threads.h"
 #include "plugind/core/dra/claim_request.h"
-#include "plugind/core/dra/claim_spec_of.h"
 
 #include <kj/vector.h>
 

@@ -2,7 +2,7 @@
 // The ledger, as the DRA driver's parts use it, and what they are told of it. The state loop stands
 // behind both.
 
-#include "plugind/core/dra/driver_status.h"
+#include "plugind/core/dra/dra_registration.h"
 #include "plugind/core/ledger/state/ledger_state.h"
 #include "plugind/core/settings.h"
 

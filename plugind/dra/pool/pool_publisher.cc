@@ -1,11 +1,12 @@
 #include "plugind/dra/pool/pool_publisher.h"
 
 #include "plugind/base/log_line.h"
+#include "plugind/core/dra/device_attributes.h"
 #include "plugind/core/dra/device_health.h"
 #include "plugind/core/dra/pool_of.h"
-#include "plugind/dra/pool/product_names.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace vfiogate {
@@ -98,6 +99,19 @@ kj::Promise<void> PoolPublisher::beatForever() {
 void PoolPublisher::taskFailed(kj::Exception&& exception) {
   logError(LogEvent::kTaskFailed,
            {{"task", "pool_publisher"}, {"why", exception.getDescription().cStr()}});
+}
+
+void addProductNames(DevicePool& pool, const Snapshot& hardware, const PciIds& ids) {
+  constexpr std::size_t kLongestText = 64;
+  for (auto& [name, published] : pool.devices) {
+    const auto address = deviceAddress(name);
+    const auto found = address ? hardware.devices.find(*address) : hardware.devices.end();
+    if (found == hardware.devices.end()) continue;
+    const PciDevice& device = found->second;
+    if (!device.vendor || !device.device) continue;
+    const auto product = ids.device(*device.vendor, *device.device);
+    if (product) published.attributes.emplace("productName", product->substr(0, kLongestText));
+  }
 }
 
 }  // namespace vfiogate

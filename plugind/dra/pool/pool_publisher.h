@@ -1,7 +1,10 @@
 #pragma once
 // Shows the node's devices to the scheduler and their health to the kubelet.
+// What people call the devices of a pool.
 
 #include "cli/pci_ids.h"
+#include "ipc/api/device_pool.h"
+#include "ipc/types/snapshot.h"
 #include "plugind/core/dra/device_health.h"
 #include "plugind/dra/api/api_link.h"
 #include "plugind/dra/claims/claim_ledger.h"
@@ -15,6 +18,10 @@
 #include <vector>
 
 namespace vfiogate {
+
+/// Adds the attribute `productName` to each device of `hardware` whose model `ids` knows, cut to
+/// what the API takes.
+void addProductNames(DevicePool& pool, const Snapshot& hardware, const PciIds& ids);
 
 /// Both are made anew from the ledger, at most ten times a second, and told where they differ from
 /// what was told last. The loop's thread only.

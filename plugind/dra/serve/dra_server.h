@@ -2,7 +2,7 @@
 // The gRPC servers of a DRA driver, on the two listeners that privd made.
 
 #include "plugind/dra/serve/dra_events.h"
-#include "plugind/dra/serve/health_service.h"
+#include "plugind/dra/serve/dra_service.h"
 #include "plugind/dra/serve/registration_server.h"
 #include "plugind/kubelet/handed_server.h"
 

@@ -1,11 +1,10 @@
 #include "plugind/dra/serve/dra_service.h"
 
 #include "plugind/dra/claims/claims_call.h"
-#include "plugind/dra/serve/dra_words.h"
-#include "plugind/dra/serve/wire_text.h"
 
 #include <grpcpp/support/server_callback.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -130,6 +129,17 @@ std::unique_ptr<grpc::Service> draService(DraVersion version, DraEvents& events,
     return std::make_unique<VersionedService<DraWordsV1>>(events, std::move(taskQueue));
   }
   return std::make_unique<VersionedService<DraWordsV1beta1>>(events, std::move(taskQueue));
+}
+
+std::string wireText(std::string_view text) {
+  constexpr std::string_view kDots = "...";
+  std::string plain(text.substr(0, kLongestWireText));
+  if (text.size() > kLongestWireText) {
+    plain.replace(kLongestWireText - kDots.size(), kDots.size(), kDots);
+  }
+  const auto foreign = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
+  std::ranges::replace_if(plain, foreign, '?');
+  return plain;
 }
 
 }  // namespace vfiogate

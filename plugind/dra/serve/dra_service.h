@@ -1,13 +1,22 @@
 #pragma once
-// DRAPlugin of both versions: gRPC's words to the loop's and back, no decisions.
+// The kubelet's DRA services: DRAPlugin of both versions and v1alpha1.DRAResourceHealth, whose
+// stream the kubelet opens whether it was named or not. gRPC's messages to the loop's and back, no
+// decisions.
 
 #include "plugind/base/task_queue.h"
 #include "plugind/dra/serve/dra_events.h"
+#include "proto/dra_health_v1alpha1.grpc.pb.h"
+#include "proto/dra_v1.grpc.pb.h"
+#include "proto/dra_v1beta1.grpc.pb.h"
 
 #include <grpcpp/impl/service_type.h>
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <string_view>
 
 namespace vfiogate {
 
@@ -16,5 +25,45 @@ enum class DraVersion : std::uint8_t { kV1, kV1beta1 };
 /// `events` hears of calls through `taskQueue` for as long as that is open.
 std::unique_ptr<grpc::Service> draService(DraVersion version, DraEvents& events,
                                           std::shared_ptr<TaskQueue> taskQueue);
+
+struct DraWordsV1 {
+  using Plugin = k8s::io::kubelet::pkg::apis::dra::v1::DRAPlugin;
+  using Prepare = k8s::io::kubelet::pkg::apis::dra::v1::NodePrepareResourcesRequest;
+  using Prepared = k8s::io::kubelet::pkg::apis::dra::v1::NodePrepareResourcesResponse;
+  using Unprepare = k8s::io::kubelet::pkg::apis::dra::v1::NodeUnprepareResourcesRequest;
+  using Unprepared = k8s::io::kubelet::pkg::apis::dra::v1::NodeUnprepareResourcesResponse;
+};
+
+struct DraWordsV1beta1 {
+  using Plugin = k8s::io::kubelet::pkg::apis::dra::v1beta1::DRAPlugin;
+  using Prepare = k8s::io::kubelet::pkg::apis::dra::v1beta1::NodePrepareResourcesRequest;
+  using Prepared = k8s::io::kubelet::pkg::apis::dra::v1beta1::NodePrepareResourcesResponse;
+  using Unprepare = k8s::io::kubelet::pkg::apis::dra::v1beta1::NodeUnprepareResourcesRequest;
+  using Unprepared = k8s::io::kubelet::pkg::apis::dra::v1beta1::NodeUnprepareResourcesResponse;
+};
+
+/// The kubelet's own limit of a device's message; an error ends in an event, which holds as much.
+constexpr std::size_t kLongestWireText = 1024;
+
+/// `text`, cut after kLongestWireText bytes with three dots at its end. What is not ASCII is
+/// replaced: one byte that is not UTF-8 makes a whole message unreadable for Go's protobuf.
+std::string wireText(std::string_view text);
+
+/// Devices of which the kubelet heard nothing for this long are unknown to it: send() again sooner.
+constexpr std::chrono::seconds kHealthTimeout{30};
+
+class HealthService final : public v1alpha1::DRAResourceHealth::CallbackService {
+public:
+  /// `events` hears of streams through `taskQueue` for as long as that is open.
+  HealthService(DraEvents& events, std::shared_ptr<TaskQueue> taskQueue);
+
+  grpc::ServerWriteReactor<v1alpha1::NodeWatchResourcesResponse>* NodeWatchResources(
+      grpc::CallbackServerContext* context,
+      const v1alpha1::NodeWatchResourcesRequest* request) override;
+
+private:
+  DraEvents& events_;
+  const std::shared_ptr<TaskQueue> taskQueue_;
+};
 
 }  // namespace vfiogate

@@ -1,6 +1,5 @@
-#include "plugind/dra/serve/health_service.h"
+#include "plugind/dra/serve/dra_service.h"
 
-#include "plugind/dra/serve/wire_text.h"
 #include "plugind/kubelet/newest_stream.h"
 
 #include <functional>

@@ -1,6 +1,6 @@
 #include "plugind/dra/serve/registration_server.h"
 
-#include "plugind/dra/serve/wire_text.h"
+#include "plugind/dra/serve/dra_service.h"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "privd/bind/plan/host_tables.h"
+#include "privd/bind/plan/block_use.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "cli/output_form.h"
+#include "cli/common_options.h"
 #include "privd/audit/record_end.h"
 #include "privd/cli/audit/log_chain.h"
 #include "privd/cli/audit/log_files.h"

@@ -1,7 +1,7 @@
 #include "privd/cli/base/daemon_session.h"
 
 #include "ipc/codec/limits.h"
-#include "ipc/socket/stream_flags.h"
+#include "ipc/socket/unix_socket.h"
 
 namespace vfiogate {
 

@@ -1,8 +1,8 @@
 #include "privd/cli/binding/commands.h"
 
-#include "cli/output_form.h"
+#include "cli/common_options.h"
 #include "cli/table.h"
-#include "ipc/types/driver_name.h"
+#include "ipc/types/binding_change.h"
 #include "privd/cli/base/address.h"
 #include "privd/cli/base/device_json.h"
 #include "privd/cli/binding/bind_declared.h"

@@ -18,7 +18,7 @@ void addControlOptions(CLI::App& command, ControlOptions& options) {
   command.add_option("--socket", options.socket, "the daemon's socket")->capture_default_str();
   command
       .add_option("--state-dir", options.local.stateDir,
-                  "without a daemon: what outlives this command")
+                  "without a daemon: the directory of what survives restarts")
       ->capture_default_str();
   command
       .add_option("--sysfs", options.local.sysfs,
@@ -32,7 +32,7 @@ void addControlOptions(CLI::App& command, ControlOptions& options) {
   command
       .add_option("--options",
                   "file with more options, such as the daemon's: one a line, without the dashes; "
-                  "those of `privd serve` that mean nothing here are passed over")
+                  "options of `privd serve` that mean nothing here are ignored")
       ->type_name("FILE");
 }
 

@@ -1,6 +1,6 @@
 #include "privd/cli/binding/commands.h"
 
-#include "cli/output_form.h"
+#include "cli/common_options.h"
 #include "cli/table.h"
 #include "privd/cli/base/address.h"
 #include "privd/cli/binding/control_options.h"
@@ -118,7 +118,7 @@ void addKeepCommands(CLI::App& app, int& exitCode, const BindingServiceMaker& ma
                 [](BindingService& service, const Bdf& address, const KeepWords& words) {
                   return service.exclude(address, words.reason, thisPeer());
                 })
-      ->add_option("--reason", hold->reason, "why, for whoever meets it: one line")
+      ->add_option("--reason", hold->reason, "why, in one line; shown where the device is refused")
       ->required()
       ->check(checkReason);
   addActCommand(app, exitCode, makeLocal, std::make_shared<KeepWords>(), "release",

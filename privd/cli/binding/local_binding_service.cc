@@ -1,6 +1,6 @@
 #include "privd/cli/binding/local_binding_service.h"
 
-#include "privd/audit/head_teller.h"
+#include "privd/audit/audit_log.h"
 #include "privd/base/instance_lock.h"
 #include "privd/bind/binding.h"
 #include "privd/gate/plugind_lease.h"

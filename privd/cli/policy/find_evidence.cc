@@ -1,4 +1,4 @@
-#include "privd/bind/plan/host_tables.h"
+#include "privd/bind/plan/block_use.h"
 #include "privd/cli/policy/guard_evidence.h"
 #include "privd/scan/pci_scan.h"
 

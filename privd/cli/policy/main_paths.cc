@@ -1,8 +1,8 @@
 #include "privd/cli/policy/main_paths.h"
 
-#include "ipc/codec/decode_snapshot.h"
 #include "ipc/codec/limits.h"
-#include "ipc/socket/stream_flags.h"
+#include "ipc/codec/snapshot_codec.h"
+#include "ipc/socket/unix_socket.h"
 #include "privd/bind/binding.h"
 #include "privd/options/serve_options.h"
 #include "privd/rpc/command_socket.h"

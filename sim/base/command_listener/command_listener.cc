@@ -1,4 +1,4 @@
-#include "sim/base/command_listener/command_listener.h"
+#include "sim/base/command_listener/command_table.h"
 
 #include "sim/sysfs/control/control_client.h"
 

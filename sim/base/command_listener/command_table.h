@@ -1,7 +1,13 @@
 #pragma once
 // What a person may tell a running program, one command a line.
+// The socket on which a running program takes commands: one line in, lines out, closed.
+
+#include "ipc/base/result.h"
+
+#include <kj/io.h>
 
 #include <algorithm>
+#include <functional>
 #include <iomanip>
 #include <ostream>
 #include <sstream>
@@ -65,5 +71,19 @@ std::variant<std::pair<const Command<Target>*, Words>, NotUnderstood> readComman
   }
   return std::pair(&*found, std::move(words));
 }
+
+class CommandListener {
+public:
+  /// Listens at `path`, mode 0600. Fails with the reason.
+  static Result<CommandListener, std::string> open(const std::string& path);
+
+  /// Takes one command after the other until `stopFd` (borrowed) is readable.
+  void serve(int stopFd, const std::function<std::string(const std::string&)>& answer) const;
+
+private:
+  explicit CommandListener(kj::AutoCloseFd listener) : listener_(kj::mv(listener)) {}
+
+  kj::AutoCloseFd listener_;
+};
 
 }  // namespace vfiogate::sim

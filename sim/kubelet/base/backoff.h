@@ -1,6 +1,8 @@
 #pragma once
 // When what failed may be tried again.
+// How long the kubelet's plugin watcher waits, and how often it polls (kubelet-contract.md 0).
 
+#include <algorithm>
 #include <chrono>
 
 namespace vfiogate::sim {
@@ -26,6 +28,21 @@ private:
   Pause longest_;
   Pause pause_ = Pause();
   TimePoint failed_;
+};
+
+inline void Backoff::failed(TimePoint now) {
+  failed_ = now;
+  pause_ = pause_ == Pause() ? first_ : std::min(longest_, 2 * pause_);
+}
+
+struct WatchLimits {
+  using Limit = std::chrono::milliseconds;
+  Limit every{1'000};  ///< between two rounds of what is to be done
+  Limit dial{10'000};
+  Limit info{1'000};
+  Limit notify{5'000};
+  Limit firstRetry{500};
+  Limit longestRetry{122'000};
 };
 
 }  // namespace vfiogate::sim

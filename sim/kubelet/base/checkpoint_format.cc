@@ -1,7 +1,5 @@
 #include "sim/kubelet/base/checkpoint_format.h"
 
-#include "sim/kubelet/base/go_text.h"
-
 #include <nlohmann/json.hpp>
 
 namespace vfiogate::sim {

@@ -1,5 +1,8 @@
 #pragma once
 // The kubelet's device checkpoint, format v2: text, and the checksum over how Go prints it.
+// How the kubelet, a Go program, prints what a plugin answered, and JSON.
+
+#include <grpcpp/support/status.h>
 
 #include <cstdint>
 #include <map>
@@ -35,5 +38,11 @@ std::string formatCheckpoint(const Checkpoint& checkpoint);
 
 /// Null if it is not v2 or its checksum is wrong: a real kubelet goes on with nothing then.
 std::optional<Checkpoint> parseCheckpoint(const std::string& text);
+
+/// "rpc error: code = <name> desc = <text>".
+std::string goText(const grpc::Status& status);
+
+/// JSON as Go's writer leaves it, which hides three signs from HTML.
+std::string goJson(const std::string& json);
 
 }  // namespace vfiogate::sim

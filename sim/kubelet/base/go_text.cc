@@ -1,4 +1,4 @@
-#include "sim/kubelet/base/go_text.h"
+#include "sim/kubelet/base/checkpoint_format.h"
 
 #include <array>
 #include <map>

@@ -2,7 +2,6 @@
 // What the kubelet asks an API server for DRA, over HTTP.
 
 #include "sim/kubelet/dra/claim_source.h"
-#include "sim/kubelet/dra/slice_wiper.h"
 
 #include <cstdint>
 #include <functional>

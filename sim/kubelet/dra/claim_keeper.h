@@ -2,7 +2,7 @@
 // Has the claims of pods prepared and unprepared by their drivers (kubelet-contract.md 5.2, 5.3).
 
 #include "sim/kubelet/base/pod.h"
-#include "sim/kubelet/dra/claim_checkpoint.h"
+#include "sim/kubelet/dra/claim_record.h"
 #include "sim/kubelet/dra/claim_source.h"
 #include "sim/kubelet/dra/dra_options.h"
 #include "sim/kubelet/dra/dra_plugins.h"

@@ -1,6 +1,6 @@
 #include "sim/kubelet/dra/claim_replies.h"
 
-#include "sim/kubelet/base/go_text.h"
+#include "sim/kubelet/base/checkpoint_format.h"
 
 #include <algorithm>
 

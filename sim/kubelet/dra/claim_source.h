@@ -1,5 +1,6 @@
 #pragma once
 // ResourceClaims as the API server has them.
+// Who takes ResourceSlices away from the API server, as the kubelet does.
 
 #include <memory>
 #include <optional>
@@ -37,6 +38,15 @@ public:
   /// GET of one claim. Null: it could not be had, and `why` says in which way.
   virtual std::optional<ResourceClaim> get(const std::string& nameSpace, const std::string& name,
                                            std::string& why) = 0;
+};
+
+/// Asked from several threads. False: the API server did not; it is asked again.
+class SliceWiper {
+public:
+  virtual ~SliceWiper() = default;
+  /// All of the node's, of every driver.
+  virtual bool wipeNode() = 0;
+  virtual bool wipeDriver(const std::string& driver) = 0;
 };
 
 }  // namespace vfiogate::sim

@@ -4,7 +4,7 @@
 #include "proto/dra_health_v1alpha1.grpc.pb.h"
 #include "proto/dra_v1.grpc.pb.h"
 #include "proto/dra_v1beta1.grpc.pb.h"
-#include "sim/kubelet/dra/dra_times.h"
+#include "sim/kubelet/dra/dra_options.h"
 
 #include <grpcpp/grpcpp.h>
 

@@ -1,6 +1,6 @@
 #include "sim/kubelet/dra/dra_health.h"
 
-#include "sim/kubelet/base/go_text.h"
+#include "sim/kubelet/base/checkpoint_format.h"
 #include "sim/kubelet/dra/kept_file.h"
 
 #include <nlohmann/json.hpp>

@@ -2,7 +2,7 @@
 // What DRA drivers say of their devices' health, and the kubelet's file of it (5.6).
 
 #include "proto/dra_health_v1alpha1.pb.h"
-#include "sim/kubelet/dra/dra_times.h"
+#include "sim/kubelet/dra/dra_options.h"
 
 #include <chrono>
 #include <map>

@@ -2,9 +2,9 @@
 // The DRA drivers of the node: which instances are registered, which are connected, and what
 // becomes of their slices (kubelet-contract.md 4, 5.5).
 
+#include "sim/kubelet/dra/claim_source.h"
 #include "sim/kubelet/dra/dra_connection.h"
 #include "sim/kubelet/dra/errands.h"
-#include "sim/kubelet/dra/slice_wiper.h"
 
 #include <condition_variable>
 #include <cstdint>

@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "sim/sysfs/control/control_context.h"
-#include "sim/sysfs/control/control_orders.h"
 #include "sim/sysfs/kernel/host_objects.h"
 #include "sim/sysfs/kernel/hotplug.h"
 #include "sim/sysfs/kernel/users.h"

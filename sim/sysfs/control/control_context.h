@@ -1,12 +1,13 @@
 #pragma once
 // A command in the making: its words, and how its answer comes about.
+// The commands that let writes hang, fail or do nothing, and tell what was written.
+
+#include "sim/sysfs/control/control_arguments.h"
+#include "sim/sysfs/control/control_commands.h"
 
 #include <functional>
 #include <string>
 #include <vector>
-
-#include "sim/sysfs/control/control_arguments.h"
-#include "sim/sysfs/control/control_commands.h"
 
 namespace vfiogate::sim {
 
@@ -50,5 +51,13 @@ struct Context {
     return {"", false, begin(), words.at(0), std::nullopt};
   }
 };
+
+Reply orderHang(Context& context);
+Reply orderFailure(Context& context);
+Reply orderSilence(Context& context);
+Reply liftOrders(Context& context);
+Reply orderNthFailure(Context& context);
+Reply orderNthHang(Context& context);
+Reply writesSoFar(Context& context);
 
 }  // namespace vfiogate::sim

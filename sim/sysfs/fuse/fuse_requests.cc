@@ -1,4 +1,4 @@
-#include "sim/sysfs/fuse/fuse_requests.h"
+#include "sim/sysfs/fuse/fuse_server.h"
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "ipc/base/hex.h"
-#include "sim/sysfs/fuse/fuse_server.h"
 
 namespace vfiogate::sim {
 namespace {

@@ -10,9 +10,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "sim/sysfs/fuse/fuse_requests.h"
-#include "sim/sysfs/fuse/node_opens.h"
-
 namespace vfiogate::sim {
 namespace {
 

@@ -1,17 +1,24 @@
 #pragma once
 // Presents a simulated kernel as a file system, by FUSE.
 
-#include <map>
-#include <memory>
-#include <string>
-
 #include "ipc/base/result.h"
 #include "sim/sysfs/fuse/fuse_nodes.h"
 #include "sim/sysfs/kernel/sim_kernel.h"
 
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
 struct fuse_buf;
 struct fuse_req;
 struct fuse_session;
+
+#define FUSE_USE_VERSION 314  // what Debian 12 has
+#include <fuse3/fuse_lowlevel.h>
 
 namespace vfiogate::sim {
 
@@ -80,5 +87,15 @@ private:
   std::uint64_t lastHandle_ = 0;
   std::map<TaskId, Pending> pending_;
 };
+
+const fuse_lowlevel_ops& fuseOperations();
+
+/// The flags with which this thread, which waits for the file system now, opens a file. Null: it
+/// does something else, or opens with O_PATH, or that cannot be told (which takes CAP_SYS_PTRACE).
+std::optional<std::uint64_t> openFlags(pid_t thread);
+
+/// Whether any process has `path` open, other than with O_PATH. `path` is absolute, and looks the
+/// same from there.
+bool isOpenAnywhere(const std::string& path);
 
 }  // namespace vfiogate::sim

@@ -1,4 +1,4 @@
-#include "sim/sysfs/fuse/node_opens.h"
+#include "sim/sysfs/fuse/fuse_server.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "ipc/base/hex.h"
-#include "sim/sysfs/topology/topology_objects.h"
 
 namespace vfiogate::sim {
 namespace {

@@ -1,12 +1,13 @@
 #pragma once
 // Reads topology files: README.md beside this file tells their form.
-
-#include <map>
-#include <string>
+// The parts of a topology file that tell what drivers make of their devices, and of themselves.
 
 #include "ipc/base/result.h"
 #include "sim/sysfs/topology/topology.h"
 #include "sim/sysfs/topology/yaml_reader.h"
+
+#include <map>
+#include <string>
 
 namespace vfiogate::sim {
 
@@ -19,5 +20,14 @@ using DeviceLines = std::map<Bdf, int>;
 
 /// Looks for what is wrong between devices: bridges, buses, functions, groups, drivers.
 void checkTopology(const Topology& topology, const DeviceLines& lines, YamlReader& reader);
+
+/// The keys block, net, drm, graphics and input of a device.
+HostObjects readHostObjects(YamlReader& reader, const YAML::Node& device);
+
+/// One of virtualDisks.
+VirtualDiskSpec readVirtualDisk(YamlReader& reader, const YAML::Node& node);
+
+/// The key module of a driver; `node` may be absent.
+ModuleSpec readModule(YamlReader& reader, const YAML::Node& node, const std::string& driver);
 
 }  // namespace vfiogate::sim

@@ -1,4 +1,4 @@
-#include "sim/sysfs/topology/topology_objects.h"
+#include "sim/sysfs/topology/topology_file.h"
 
 #include <algorithm>
 

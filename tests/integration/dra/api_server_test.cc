@@ -1,7 +1,7 @@
 #include "tests/support/played/api_server.h"
 
-#include "netd/dra/api/served_api.h"
-#include "netd/dra/slices/slice_json.h"
+#include "netd/dra/api/api_versions.h"
+#include "netd/dra/slices/slice.h"
 #include "netd/dra/slices/slice_requests.h"
 #include "sim/base/temp_dir.h"
 

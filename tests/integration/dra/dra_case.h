@@ -2,7 +2,7 @@
 // The gRPC side of the DRA driver on passed descriptors, in one process with its client.
 
 #include "plugind/dra/serve/dra_server.h"
-#include "plugind/dra/serve/dra_words.h"
+#include "plugind/dra/serve/dra_service.h"
 #include "tests/integration/loop_stage.h"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
 // PodResources List against the stand-in kubelet.
 
-#include "plugind/kubelet/pod_list_call.h"
+#include "plugind/kubelet/calls_to_kubelet.h"
 
 #include "ipc/socket/unix_socket.h"
 #include "sim/base/temp_dir.h"

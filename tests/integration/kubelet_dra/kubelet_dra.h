@@ -3,7 +3,7 @@
 
 #include "sim/base/temp_dir.h"
 #include "sim/kubelet/dra/claim_book.h"
-#include "sim/kubelet/dra/claim_checkpoint.h"
+#include "sim/kubelet/dra/claim_record.h"
 #include "sim/kubelet/dra/kept_file.h"
 #include "sim/kubelet/kubelet_sim.h"
 #include "tests/integration/kubelet/tiny_dra.h"

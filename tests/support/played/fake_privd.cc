@@ -1,7 +1,6 @@
 #include "tests/support/played/fake_privd.h"
 
 #include "ipc/codec/limits.h"
-#include "ipc/socket/stream_flags.h"
 #include "ipc/socket/unix_socket.h"
 #include "tests/support/played/fake_privd_rpc.h"
 

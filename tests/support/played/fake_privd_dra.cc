@@ -1,9 +1,9 @@
 #include "tests/support/played/fake_privd_dra.h"
 
 #include "ipc/codec/bounded_lists.h"
-#include "ipc/codec/decode_specs.h"
+#include "ipc/codec/request_messages.h"
 #include "ipc/socket/unix_socket.h"
-#include "privd/cdi/claim_spec_text.h"
+#include "privd/cdi/cdi_spec.h"
 
 #include <filesystem>
 #include <string>

@@ -1,6 +1,6 @@
 #include "tests/support/played/fake_privd_rpc.h"
 
-#include "ipc/codec/encode_snapshot.h"
+#include "ipc/codec/snapshot_codec.h"
 #include "ipc/types/snapshot_delta.h"
 #include "tests/support/played/fake_privd_binder.h"
 #include "tests/support/played/fake_privd_dra.h"

@@ -1,6 +1,6 @@
 #include "tests/support/played/model_api.h"
 
-#include "netd/dra/api/served_api.h"
+#include "netd/dra/api/api_versions.h"
 
 #include <kj/debug.h>
 

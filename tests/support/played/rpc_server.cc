@@ -1,7 +1,7 @@
 #include "tests/support/played/rpc_server.h"
 
 #include "ipc/codec/limits.h"
-#include "ipc/socket/stream_flags.h"
+#include "ipc/socket/unix_socket.h"
 
 #include <kj/debug.h>
 

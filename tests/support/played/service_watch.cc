@@ -2,7 +2,6 @@
 
 #include "ipc/codec/limits.h"
 #include "ipc/schema/helper.capnp.h"
-#include "ipc/socket/stream_flags.h"
 #include "ipc/socket/unix_socket.h"
 
 #include <capnp/rpc-twoparty.h>

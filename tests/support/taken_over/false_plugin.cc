@@ -1,9 +1,9 @@
 // What no sandbox can stop: a device plugin is believed.
 
-#include "plugind/base/loop_deps.h"
+#include "plugind/base/task_queue.h"
+#include "plugind/kubelet/calls_to_kubelet.h"
 #include "plugind/kubelet/handed_server.h"
 #include "plugind/kubelet/list_watch_stream.h"
-#include "plugind/kubelet/register_call.h"
 #include "tests/support/taken_over/attacks.h"
 #include "tests/support/taken_over/speaker.h"
 

@@ -2,7 +2,7 @@
 
 #include "ipc/codec/descriptor_channel.h"
 #include "ipc/codec/limits.h"
-#include "ipc/socket/stream_flags.h"
+#include "ipc/socket/unix_socket.h"
 
 #include <capnp/message.h>
 #include <kj/debug.h>

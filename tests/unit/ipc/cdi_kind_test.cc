@@ -1,4 +1,4 @@
-#include "ipc/base/resource_name.h"
+#include "ipc/base/kube_names.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ipc/codec/change_messages.h"
+#include "ipc/codec/request_messages.h"
 
 #include "ipc/codec/limits.h"
 

@@ -1,6 +1,5 @@
-#include "ipc/codec/decode_snapshot.h"
+#include "ipc/codec/snapshot_codec.h"
 
-#include "ipc/codec/encode_snapshot.h"
 #include "ipc/codec/limits.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "ipc/codec/decode_specs.h"
+#include "ipc/codec/request_messages.h"
 
 #include <gtest/gtest.h>
 

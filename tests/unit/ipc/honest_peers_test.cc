@@ -1,7 +1,7 @@
 // What honest peers do, the slow and the quick and the clumsy, passes the meter.
 
-#include "ipc/codec/decode_snapshot.h"
 #include "ipc/codec/limits.h"
+#include "ipc/codec/snapshot_codec.h"
 #include "tests/support/played/raw_peer.h"
 #include "tests/unit/ipc/metered.h"
 

@@ -1,4 +1,4 @@
-#include "ipc/types/node_obstacle.h"
+#include "ipc/types/viability.h"
 
 #include <gtest/gtest.h>
 

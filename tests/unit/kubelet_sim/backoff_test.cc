@@ -1,5 +1,4 @@
 #include "sim/kubelet/base/backoff.h"
-#include "sim/kubelet/base/watch_limits.h"
 
 #include <gtest/gtest.h>
 

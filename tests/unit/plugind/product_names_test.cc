@@ -1,4 +1,4 @@
-#include "plugind/dra/pool/product_names.h"
+#include "plugind/dra/pool/pool_publisher.h"
 
 #include "tests/support/hardware.h"
 

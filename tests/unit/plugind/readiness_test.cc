@@ -1,4 +1,4 @@
-#include "plugind/core/status/readiness.h"
+#include "plugind/core/status/status.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "plugind/cli/status_table.h"
+#include "plugind/cli/ask.h"
 #include "tests/support/seen/source_file.h"
 
 namespace vfiogate {

@@ -3,7 +3,7 @@
 #include "privd/sandbox/landlock_places.h"
 
 #include "ipc/socket/unix_socket.h"
-#include "privd/base/replace_file.h"
+#include "privd/base/open_file.h"
 #include "privd/options/serve_options.h"
 #include "sim/base/temp_dir.h"
 #include "tests/support/fake_sysfs.h"

@@ -1,4 +1,4 @@
-#include "sim/sysfs/control/control_orders.h"
+#include "sim/sysfs/control/control_context.h"
 
 #include <gmock/gmock.h>
 

@@ -1,8 +1,6 @@
-#include "plugind/core/ledger/frames/claim_allocation.h"
+#include "plugind/core/ledger/frames/offers.h"
 
 #include <algorithm>
-
-#include "plugind/core/ledger/frames/offers.h"
 
 namespace vfiogate {
 namespace {

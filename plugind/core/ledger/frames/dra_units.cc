@@ -1,6 +1,6 @@
-#include "plugind/core/ledger/frames/dra_units.h"
+#include "plugind/core/ledger/frames/frames.h"
 
-#include "plugind/core/resource/group_members.h"
+#include "plugind/core/resource/device_nodes.h"
 
 namespace vfiogate {
 namespace {

@@ -1,4 +1,4 @@
-#include "plugind/core/ledger/frames/empty_resources.h"
+#include "plugind/core/ledger/frames/frames.h"
 
 #include <algorithm>
 

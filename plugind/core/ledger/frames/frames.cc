@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "plugind/core/ledger/frames/offering.h"
 #include "plugind/core/ledger/frames/offers.h"
-#include "plugind/core/ledger/frames/representatives.h"
 #include "plugind/core/ledger/state/foreign_ids.h"
-#include "plugind/core/resource/group_members.h"
+#include "plugind/core/resource/device_nodes.h"
 
 namespace vfiogate {
 namespace {

@@ -1,7 +1,12 @@
 #pragma once
-// What every resource shows the kubelet (ledger.md 8), made anew from state plus what was shown.
+// What every resource shows the kubelet (ledger.md 8), made anew from state plus what was shown:
+// which devices may be offered and do not change too often, which of them a resource advertises,
+// which stand for their groups in the pool, and which resources have nothing left to show.
 
 #include "plugind/core/ledger/state/ledger_state.h"
+
+#include <map>
+#include <set>
 
 namespace vfiogate {
 
@@ -13,5 +18,63 @@ std::optional<Instant> framesDue(const LedgerState& state);
 
 /// The frame that a resource shows now.
 Frame frameOf(const ShownResource& shown);
+
+/// Of one state; read while that stays as it is.
+struct Occupancy {
+  /// By resource: what a record of the kubelet's keeps Healthy in its frame, held or about to be.
+  std::map<ResourceName, std::set<Bdf>> kept;
+  /// The resources under whose names somebody has the device, or had it and has it open.
+  std::map<Bdf, std::set<ResourceName>> names;
+  /// Members of groups that are not free.
+  std::set<Bdf> engaged;
+};
+
+Occupancy occupancyOf(const LedgerState& state);
+
+/// The device's group is not free.
+bool isEngaged(const LedgerState& state, const Occupancy& occupancy, const Bdf& id);
+
+/// Compares with what was told before: one journal line for each reason. `flips`: what changed is
+/// the hardware's doing, so it counts for those that flap. After the facts or the catalogue
+/// changed.
+void tellOffers(Turn& turn, bool flips);
+/// Those that have been steady long enough are offered again.
+void endRests(Turn& turn);
+std::optional<Instant> restDue(const LedgerState& state);
+
+/// They could not be bound: they rest, so that the next pod is not sent into the same wall.
+void restUnbound(Turn& turn, const std::set<Bdf>& members);
+
+/// The device came and went too often, or could not be bound, and rests: it is shown Unhealthy
+/// unless held.
+bool isResting(const LedgerState& state, const Bdf& id);
+/// The latter.
+bool restsUnbound(const LedgerState& state, const Bdf& id);
+
+/// The devices that stand in the resource's frame for their groups (ledger.md 8, `groupUnit`).
+std::set<Bdf> advertisedIn(const LedgerState& state, const Occupancy& occupancy,
+                           const ResourceName& resource);
+
+/// Chooses the units again. One that was chosen stays, as names of devices should: another one
+/// takes over only where it goes, or where somebody holds the group by another device. After
+/// makeFrames(), so that both paths show the same one.
+void keepDraUnits(Turn& turn);
+
+const std::set<Bdf>& draUnitsOf(const LedgerState& state, const ResourceName& resource);
+
+/// Ends the resources that have had nothing in their frame, and nothing that may come back, for as
+/// long as the settings let them stay. After makeFrames().
+void endEmpty(Turn& turn);
+/// When one is due.
+std::optional<Instant> emptyDue(const LedgerState& state);
+
+/// What the plugind before us had registered and is for claims only now is registered once more,
+/// empty, to end with other options. Before the first frames.
+void showMoved(LedgerState& state, const ResourceName& resource);
+/// False: the kubelet shall start containers without PreStartContainer. So it is for a resource
+/// that is for claims only, and that nobody holds through the kubelet any more: a pod whose claim
+/// the scheduler made for the resource's name has nothing recorded there, and would not start until
+/// the kubelet has forgotten the resource, 5 min after its end.
+bool wantsPreStart(const LedgerState& state, const ResourceName& resource);
 
 }  // namespace vfiogate

@@ -1,4 +1,4 @@
-#include "plugind/core/ledger/frames/offering.h"
+#include "plugind/core/ledger/frames/frames.h"
 
 #include <algorithm>
 #include <map>

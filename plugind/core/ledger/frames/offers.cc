@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "plugind/core/ledger/frames/claim_allocation.h"
-#include "plugind/core/resource/group_members.h"
+#include "plugind/core/resource/device_nodes.h"
 
 namespace vfiogate {
 namespace {

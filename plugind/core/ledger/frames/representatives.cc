@@ -1,10 +1,9 @@
-#include "plugind/core/ledger/frames/representatives.h"
+#include "plugind/core/ledger/frames/frames.h"
 
 #include <compare>
 
-#include "plugind/core/ledger/frames/offering.h"
 #include "plugind/core/ledger/frames/offers.h"
-#include "plugind/core/resource/group_members.h"
+#include "plugind/core/resource/device_nodes.h"
 
 namespace vfiogate {
 namespace {

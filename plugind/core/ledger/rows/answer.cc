@@ -1,9 +1,8 @@
-#include "plugind/core/ledger/rows/answer.h"
+#include "plugind/core/ledger/rows/rows.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "plugind/core/ledger/frames/claim_allocation.h"
 #include "plugind/core/ledger/frames/offers.h"
 #include "plugind/core/ledger/state/fingerprint.h"
 

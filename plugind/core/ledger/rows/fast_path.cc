@@ -5,7 +5,7 @@
 #include "plugind/core/ledger/frames/offers.h"
 #include "plugind/core/ledger/rows/reconcile_plan.h"
 #include "plugind/core/ledger/state/allocation_note.h"
-#include "plugind/core/resource/group_members.h"
+#include "plugind/core/resource/device_nodes.h"
 
 namespace vfiogate {
 namespace {

@@ -1,8 +1,7 @@
-#include "plugind/core/ledger/rows/present_hardware.h"
+#include "plugind/core/ledger/rows/rows.h"
 
 #include <algorithm>
 
-#include "plugind/core/ledger/rows/answer.h"
 #include "plugind/core/ledger/state/fingerprint.h"
 
 namespace vfiogate {

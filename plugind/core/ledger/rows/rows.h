@@ -1,8 +1,13 @@
 #pragma once
 // The transition table of ledger.md 7: each function decides the rows that it names.
+// What a granted call hands over.
+// What is at a device's address now, by a reread of privd's made for the call: events may be lost
+// (I9), and an address is not a device.
 
 #include "plugind/core/bind_outcome.h"
 #include "plugind/core/ledger/state/ledger_state.h"
+
+#include <set>
 
 namespace vfiogate {
 
@@ -116,5 +121,39 @@ std::string pathText(bool ofClaim, const Call& asker);
 Refusal refuseHeld(const LedgerState& state, const RefusedDevice& device, const std::string& text,
                    const std::string& reason, const std::vector<std::size_t>& holders);
 Refusal refuseBarred(const RefusedDevice& device, const Bar& bar);
+
+/// The hardware of one group as privd saw it, with what only the whole snapshot says.
+HardwareFacts rereadOf(const HardwareFacts& hardware, const Snapshot& seen);
+/// Another group of the same call with it.
+void addGroup(HardwareFacts& facts, const Snapshot& seen);
+
+/// The hardware of all taken groups of a call together.
+HardwareFacts allReread(const LedgerState& state, const Call& call);
+
+/// The response to a call whose groups were all seen. Error: what bars one of them.
+Result<AllocationResponse, Bar> answerOf(const LedgerState& state, const Call& call);
+
+/// What keeps `ids` from being handed over by name: the resource's static spec does not have the
+/// nodes of each as `hardware` has them. Null: nothing.
+std::optional<Bar> barFromSpecs(const HardwareFacts& hardware, const ResourceCatalog& catalog,
+                                const ResourceName& resource, const std::set<Bdf>& ids);
+
+/// Asks privd about the groups of `ids`, which the call's party holds already. True: it has
+/// answered for all of them. False: the call waits.
+bool isChecked(Turn& turn, CallId id, const std::set<Bdf>& ids);
+/// privd answered for a group of such a call. True: for the last one.
+bool noteCheck(Call& call, IommuGroupId group, const GroupReading& reading);
+/// The hardware that privd saw for such a call, with what only the whole snapshot says.
+HardwareFacts checkedHardware(const LedgerState& state, const Call& call);
+
+/// Row 18 for a reread that was not made. Null: it was.
+std::optional<Refusal> refuseUnseen(const RefusedDevice& device,
+                                    const std::optional<GroupReading>& reading);
+/// The same for each group of a call that was checked.
+std::optional<Refusal> refuseUnchecked(const LedgerState& state, const Call& call);
+/// Other hardware is at an address than the fingerprint says. `was`: what had happened to that,
+/// such as "allocated". Null: none is; what is gone is not judged here.
+std::optional<Refusal> refuseOther(const HardwareFacts& present, const std::string& fingerprint,
+                                   const std::string& was);
 
 }  // namespace vfiogate

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "plugind/core/ledger/frames/claim_allocation.h"
 #include "plugind/core/ledger/frames/offers.h"
-#include "plugind/core/ledger/rows/present_hardware.h"
 #include "plugind/core/ledger/rows/rows.h"
 #include "plugind/core/ledger/state/fingerprint.h"
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "plugind/core/ledger/frames/offering.h"
+#include "plugind/core/ledger/frames/frames.h"
 #include "plugind/core/ledger/rows/reconcile_plan.h"
 #include "plugind/core/ledger/rows/rows.h"
-#include "plugind/core/resource/group_members.h"
+#include "plugind/core/resource/device_nodes.h"
 
 namespace vfiogate {
 namespace {

@@ -2,14 +2,11 @@
 
 #include <algorithm>
 
-#include "plugind/core/ledger/frames/claim_allocation.h"
 #include "plugind/core/ledger/frames/offers.h"
-#include "plugind/core/ledger/rows/answer.h"
-#include "plugind/core/ledger/rows/present_hardware.h"
 #include "plugind/core/ledger/rows/reconcile_plan.h"
 #include "plugind/core/ledger/rows/rows.h"
 #include "plugind/core/ledger/state/fingerprint.h"
-#include "plugind/core/resource/group_members.h"
+#include "plugind/core/resource/device_nodes.h"
 
 namespace vfiogate {
 namespace {

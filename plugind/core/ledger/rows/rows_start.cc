@@ -4,11 +4,9 @@
 #include <utility>
 
 #include "plugind/core/ledger/frames/offers.h"
-#include "plugind/core/ledger/rows/answer.h"
-#include "plugind/core/ledger/rows/present_hardware.h"
 #include "plugind/core/ledger/rows/rows.h"
 #include "plugind/core/ledger/state/fingerprint.h"
-#include "plugind/core/resource/group_members.h"
+#include "plugind/core/resource/device_nodes.h"
 
 namespace vfiogate {
 namespace {

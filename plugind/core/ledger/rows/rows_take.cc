@@ -7,7 +7,7 @@
 #include "plugind/core/ledger/rows/rows.h"
 #include "plugind/core/ledger/state/fingerprint.h"
 #include "plugind/core/ledger/state/foreign_ids.h"
-#include "plugind/core/resource/group_members.h"
+#include "plugind/core/resource/device_nodes.h"
 
 namespace vfiogate {
 namespace {

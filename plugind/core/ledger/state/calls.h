@@ -1,17 +1,31 @@
 #pragma once
 // The calls that the ledger decides, while it does.
-
-#include <map>
-#include <optional>
-#include <string>
-#include <vector>
+// A request of the kubelet, with what it could know when it asked.
 
 #include "ipc/api/api_claim.h"
 #include "plugind/core/group_reading.h"
 #include "plugind/core/ledger/state/effects.h"
-#include "plugind/core/resource/allocate_offer.h"
+#include "plugind/core/refusal.h"
+#include "plugind/core/resource/device_nodes.h"
+#include "plugind/core/resource/frame.h"
+#include "plugind/core/resource/resource_catalog.h"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
 
 namespace vfiogate {
+
+/// The kubelet's request for one container.
+struct AllocateRequest {
+  ResourceName resource;
+  std::vector<std::string> ids;  ///< as the kubelet sent them
+  Frame shown;  ///< the last frame sent on the resource's live stream; no less than `ids` of it
+
+  friend bool operator==(const AllocateRequest&, const AllocateRequest&) = default;
+};
 
 /// NodePrepareResources for one claim: all its devices that are ours.
 struct PrepareRequest {

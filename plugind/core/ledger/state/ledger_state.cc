@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "plugind/core/resource/group_members.h"
+#include "plugind/core/resource/device_nodes.h"
 
 namespace vfiogate {
 

@@ -1,7 +1,7 @@
 #include "privd/cli/doctor/examine.h"
 
 #include "ipc/base/hex.h"
-#include "ipc/types/node_obstacle.h"
+#include "ipc/types/viability.h"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,6 +1,6 @@
 #include "netd/dra/api/api_url.h"
 
-#include "netd/dra/claims/claim_reader.h"
+#include "netd/dra/claims/claim_json.h"
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,5 @@
-#include "netd/dra/api/served_api.h"
-
 #include "netd/dra/api/api_versions.h"
+
 #include "netd/dra/claims/claim_fetcher.h"
 #include "tests/unit/netd/dra/scripted_api.h"
 

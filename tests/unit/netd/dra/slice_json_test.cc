@@ -1,4 +1,4 @@
-#include "netd/dra/slices/slice_json.h"
+#include "netd/dra/slices/slice.h"
 
 #include <gmock/gmock.h>
 

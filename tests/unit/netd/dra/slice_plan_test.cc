@@ -1,7 +1,5 @@
 #include "netd/dra/slices/slice_plan.h"
 
-#include "netd/dra/slices/slice_layout.h"
-
 #include <gmock/gmock.h>
 
 #include <algorithm>

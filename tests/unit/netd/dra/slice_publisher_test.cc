@@ -1,7 +1,7 @@
 #include "netd/dra/slices/slice_publisher.h"
 
 #include "netd/dra/slices/publish_pacing.h"
-#include "netd/dra/slices/slice_json.h"
+#include "netd/dra/slices/slice.h"
 #include "tests/unit/netd/dra/slice_publisher_case.h"
 
 #include <gmock/gmock.h>

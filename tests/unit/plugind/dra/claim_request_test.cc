@@ -1,6 +1,5 @@
 #include "plugind/core/dra/claim_request.h"
 
-#include "plugind/core/dra/claim_spec_of.h"
 #include "tests/unit/plugind/dra/pool_case.h"
 
 namespace vfiogate {

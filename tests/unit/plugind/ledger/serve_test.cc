@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "plugind/core/ledger/frames/empty_resources.h"
+#include "plugind/core/ledger/frames/frames.h"
 #include "plugind/core/status/explanation.h"
 #include "tests/unit/plugind/ledger/ledger_case.h"
 

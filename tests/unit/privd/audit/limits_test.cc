@@ -1,5 +1,4 @@
 #include "privd/audit/refusal_digest.h"
-#include "privd/audit/write_limits.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

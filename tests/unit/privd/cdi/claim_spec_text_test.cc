@@ -1,10 +1,9 @@
-#include "privd/cdi/claim_spec_text.h"
+#include "privd/cdi/cdi_spec.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "privd/cdi/cdi_spec.h"
 #include "privd/cdi/device_metadata.h"
 #include "tests/support/played/claim_specs.h"
 

@@ -12,7 +12,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "privd/cdi/claim_spec_text.h"
+#include "privd/cdi/cdi_spec.h"
 #include "privd/cdi/device_metadata.h"
 #include "privd/scan/pci_scan.h"
 #include "sim/base/temp_dir.h"

@@ -1,9 +1,9 @@
 #pragma once
 // privd's servers over a made-up tree, and plugind's end of the connection: in one process.
 
-#include "ipc/codec/decode_snapshot.h"
 #include "ipc/codec/limits.h"
-#include "ipc/socket/stream_flags.h"
+#include "ipc/codec/snapshot_codec.h"
+#include "ipc/socket/unix_socket.h"
 #include "ipc/types/snapshot_delta.h"
 #include "privd/rpc/connection.h"
 #include "sim/base/temp_dir.h"

@@ -1,6 +1,6 @@
 // The operators' control service, over RPC.
 
-#include "ipc/codec/change_messages.h"
+#include "ipc/codec/request_messages.h"
 #include "tests/unit/privd/rpc/served_rpc.h"
 
 namespace vfiogate {

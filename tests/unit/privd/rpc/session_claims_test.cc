@@ -1,7 +1,7 @@
 // Specs of prepared claims, and the DRA driver's sockets, over RPC.
 
 #include "ipc/codec/bounded_lists.h"
-#include "privd/cdi/claim_spec_text.h"
+#include "privd/cdi/cdi_spec.h"
 #include "tests/unit/privd/rpc/served_rpc.h"
 
 #include <gmock/gmock.h>
