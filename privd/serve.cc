@@ -208,13 +208,16 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
   deps.binding = [&binding](const Snapshot& snapshot, const IommuGroup& group) {
     return binding.bindingOf(snapshot, group);
   };
-  SnapshotSource source(timer, epoch, options.rescanSeconds * kj::SECONDS, kj::mv(deps));
+  DiscoveryCounts counts;
+  counts[DiscoveryCount::kLandlock] = static_cast<std::uint64_t>(places->abi);
+  SnapshotSource source(timer, epoch, options.rescanSeconds * kj::SECONDS, kj::mv(deps), counts);
   if (source.current().generation == 0)
     return StepFailure{.step = "the first scan of sysfs failed"};
   kj::Maybe<UeventListener> uevents;
   KJ_IF_MAYBE (socket, opened.uevents) {
-    uevents.emplace(io.unixEventPort, kj::mv(*socket),
-                    [&source](const Places& where) { source.hint(where); });
+    uevents.emplace(
+        io.unixEventPort, kj::mv(*socket), [&source](const Places& where) { source.hint(where); },
+        counts);
   }
   kj::Maybe<CdiStore> cdi;
   if (policy.plugindRights.cdi) cdi.emplace(options.cdiDir, kubelet, opened.dev);
@@ -224,9 +227,9 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
   }
   kj::Maybe<AllocationBinder&> allocations;
   if (policy.plugindRights.bind) allocations = binding.allocations();
-  Node node{source,       uevents,    opened.sysfs, opened.dev,  kubelet, opened.allocations,
-            opened.lease, config,     cdi,          allocations, timer,   binding.operators(),
-            claims,       places->abi};
+  Node node{source,       counts, opened.sysfs, opened.dev,  kubelet, opened.allocations,
+            opened.lease, config, cdi,          allocations, timer,   binding.operators(),
+            claims};
   CommandSocket commands(node, io, policy, kj::mv(opened.commands));
   PlugindLink plugind(node, io, policy, options.plugind.c_str(), plugindSocket);
   binding.serve(source, options.declared);

@@ -13,7 +13,7 @@ using Device = import "device.capnp";
 using Specs = import "specs.capnp";
 using Binding = import "binding.capnp";
 
-const protocol :UInt16 = 6;
+const protocol :UInt16 = 7;
 # Raised with every change of this file that an older peer would misread.
 
 interface Handshake {
@@ -65,8 +65,8 @@ interface Session {
   # (null: none). Only over a connection that has a descriptor channel. One call at a time: a second
   # one ends the first.
 
-  discovery @4 () -> (counts :DiscoveryCounts);
-  # How privd learns of the hardware's changes.
+  discovery @4 () -> (counts :List(UInt64));
+  # How privd learns of the hardware's changes: ipc/types/discovery_counts.h has the order.
 
   declareSpecs @5 (specs :List(Specs.StaticSpec)) -> (answer :Specs.SpecsAnswer);
   # The complete set of static CDI specs that the peer wants: those of earlier calls that are not
@@ -85,19 +85,6 @@ interface Session {
 
   claimSpecs @9 () -> (answer :Specs.ClaimSpecsAnswer);
   # The texts of all claims' specs on disk, as they were written.
-}
-
-struct DiscoveryCounts {
-  # Since privd's start, of its readings of the hardware; and how it is confined.
-
-  rereads @0 :UInt64;         # at places that kernel events named
-  sweeps @1 :UInt64;        # over everything
-  failedSweeps @2 :UInt64;  # sysfs could not be listed
-  sweepTime @3 :UInt64;     # ns, spent on all sweeps
-  hints @4 :UInt64;         # kernel events that led to a reread
-  foreign @5 :UInt64;       # events that did not come from the kernel: ignored
-  losses @6 :UInt64;        # times that the kernel said that events were lost
-  landlock @7 :UInt8;       # the kernel's ABI of Landlock, by which privd is confined; 0: it is not
 }
 
 struct WatchAnswer {

@@ -6,6 +6,7 @@
 // text from outside. docs/metrics.md has them all; a test compares.
 // The state at one moment as gauges.
 
+#include "ipc/types/discovery_counts.h"
 #include "plugind/core/ledger/state/effects.h"
 #include "plugind/core/status/status.h"
 

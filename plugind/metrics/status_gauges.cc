@@ -165,23 +165,24 @@ std::vector<MetricFamily> countersOf(const DiscoveryCounts& counts) {
   const auto counter = [](const char* name, const char* help) {
     return family(name, help, MetricType::Counter);
   };
+  const auto told = [&counts](DiscoveryCount count) { return static_cast<double>(counts[count]); };
   auto events = counter("vfiogate_uevents_total",
                         "Kernel events that privd heard, and events that did not come from it");
-  add(events, {{"kind", "hint"}}, static_cast<double>(counts.hints));
-  add(events, {{"kind", "foreign"}}, static_cast<double>(counts.foreign));
+  add(events, {{"kind", "hint"}}, told(DiscoveryCount::kHints));
+  add(events, {{"kind", "foreign"}}, told(DiscoveryCount::kForeign));
   auto losses =
       counter("vfiogate_uevent_losses_total", "Times that the kernel said that events were lost");
-  add(losses, {}, static_cast<double>(counts.losses));
+  add(losses, {}, told(DiscoveryCount::kLosses));
   auto rereads = counter("vfiogate_hardware_rereads_total",
-                         "privd's readings of sysfs: of single places, of everything, or failed");
-  add(rereads, {{"kind", "place"}}, static_cast<double>(counts.rereads));
-  add(rereads, {{"kind", "sweep"}}, static_cast<double>(counts.sweeps));
-  add(rereads, {{"kind", "failed"}}, static_cast<double>(counts.failedSweeps));
+                       "privd's readings of sysfs: of single places, of everything, or failed");
+  add(rereads, {{"kind", "place"}}, told(DiscoveryCount::kRereads));
+  add(rereads, {{"kind", "sweep"}}, told(DiscoveryCount::kSweeps));
+  add(rereads, {{"kind", "failed"}}, told(DiscoveryCount::kFailedSweeps));
   auto time = counter("vfiogate_hardware_sweep_seconds_total", "Spent on readings of everything");
-  add(time, {}, std::chrono::duration<double>(counts.sweepTime).count());
-  auto landlock =
-      single("vfiogate_privd_landlock_abi",
-             "The kernel's Landlock by which privd is confined; 0: it is not", counts.landlock);
+  add(time, {}, told(DiscoveryCount::kSweepNanoseconds) / 1e9);
+  auto landlock = single("vfiogate_privd_landlock_abi",
+                         "The kernel's Landlock by which privd is confined; 0: it is not",
+                         told(DiscoveryCount::kLandlock));
   return {events, losses, rereads, time, landlock};
 }
 

@@ -4,6 +4,7 @@
 
 #include <kj/debug.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -162,14 +163,12 @@ kj::Promise<DiscoveryCounts> HardwareClient::discovery() {
       return client.discoveryRequest().send().then(
           [](Response<schema::Session::DiscoveryResults> response) {
             const auto told = response.getCounts();
-            return DiscoveryCounts{.rereads = told.getRereads(),
-                                   .sweeps = told.getSweeps(),
-                                   .failedSweeps = told.getFailedSweeps(),
-                                   .sweepTime = std::chrono::nanoseconds(told.getSweepTime()),
-                                   .hints = told.getHints(),
-                                   .foreign = told.getForeign(),
-                                   .losses = told.getLosses(),
-                                   .landlock = told.getLandlock()};
+            DiscoveryCounts counts;
+            for (std::uint32_t i = 0; i < std::min<std::size_t>(told.size(), kDiscoveryCounts);
+                 ++i) {
+              counts[static_cast<DiscoveryCount>(i)] = told[i];
+            }
+            return counts;
           });
     });
   }

@@ -3,6 +3,7 @@
 // Asks privd to change the drivers of a group.
 
 #include "ipc/schema/helper.capnp.h"
+#include "ipc/types/discovery_counts.h"
 #include "plugind/core/bind_outcome.h"
 #include "plugind/privd/hardware_view.h"
 #include "plugind/privd/privd_view.h"

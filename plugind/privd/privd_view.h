@@ -3,6 +3,7 @@
 
 #include "ipc/base/result.h"
 #include "ipc/types/claim_spec.h"
+#include "ipc/types/discovery_counts.h"
 #include "ipc/types/snapshot.h"
 #include "plugind/core/bind_outcome.h"
 #include "plugind/core/group_reading.h"

@@ -121,18 +121,11 @@ protected:
   }
 
   kj::Promise<void> discovery(DiscoveryContext context) override {
-    auto told = context.getResults().initCounts();
-    const SnapshotSource::Counts& counts = peer_->node.source.counts();
-    told.setRereads(counts.rereads);
-    told.setSweeps(counts.sweeps);
-    told.setFailedSweeps(counts.failedSweeps);
-    told.setSweepTime(static_cast<std::uint64_t>(counts.sweepTime / kj::NANOSECONDS));
-    KJ_IF_MAYBE (uevents, peer_->node.uevents) {
-      told.setHints(uevents->counts().hints);
-      told.setForeign(uevents->counts().foreign);
-      told.setLosses(uevents->counts().losses);
+    const DiscoveryCounts& counts = peer_->node.counts;
+    auto told = context.getResults().initCounts(kDiscoveryCounts);
+    for (std::uint32_t i = 0; i < kDiscoveryCounts; ++i) {
+      told.set(i, counts[static_cast<DiscoveryCount>(i)]);
     }
-    told.setLandlock(static_cast<std::uint8_t>(peer_->node.landlock));
     return kj::READY_NOW;
   }
 

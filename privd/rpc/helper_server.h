@@ -3,6 +3,7 @@
 
 #include "ipc/codec/descriptor_channel.h"
 #include "ipc/schema/helper.capnp.h"
+#include "ipc/types/discovery_counts.h"
 #include "privd/bind/allocation_binder.h"
 #include "privd/bind/binding_service.h"
 #include "privd/cdi/cdi_store.h"
@@ -13,7 +14,6 @@
 #include "privd/gate/rights.h"
 #include "privd/scan/pci_scan.h"
 #include "privd/scan/snapshot_source.h"
-#include "privd/scan/uevent_socket.h"
 #include "privd/state/allocation_records.h"
 
 #include <kj/async.h>
@@ -24,7 +24,7 @@ namespace vfiogate {
 /// What all connections share. Outlives them.
 struct Node {
   SnapshotSource& source;
-  kj::Maybe<const UeventListener&> uevents;  ///< null: privd does not listen to them
+  const DiscoveryCounts& counts;
   const SysfsRoot& sysfs;
   const DevRoot& dev;
   KubeletGate& kubelet;
@@ -36,7 +36,6 @@ struct Node {
   kj::Timer& timer;
   kj::Maybe<BindingService&> bindingService = nullptr;  ///< null: no bindings are changed by hand
   kj::Maybe<ClaimStore&> claims = nullptr;              ///< null: plugind has not the right
-  int landlock = 0;  ///< the ABI by which privd is confined; 0: it is not
 };
 
 /// How one connection is served.

@@ -31,11 +31,12 @@ ScanDeps scanDeps(const SysfsRoot& sysfs, const DevRoot& dev) {
 }
 
 SnapshotSource::SnapshotSource(kj::Timer& timer, std::uint64_t epoch, kj::Duration rescan,
-                               ScanDeps deps)
+                               ScanDeps deps, DiscoveryCounts& counts)
     : timer_(timer),
       epoch_(epoch),
       deps_(kj::mv(deps)),
       sweepPace_(rescan, timer.now()),
+      counts_(counts),
       tasks_(*this) {
   KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() {
                  const Places everything = deps_.everything();
@@ -86,7 +87,7 @@ void SnapshotSource::act() {
   KJ_IF_MAYBE (when, rereadPace_.due()) {
     if (*when <= now) {
       rereadPace_.wasRead(now);
-      ++counts_.rereads;
+      ++counts_[DiscoveryCount::kRereads];
       reread(std::exchange(hinted_, Places{}));
       return;
     }
@@ -101,7 +102,7 @@ void SnapshotSource::beginSweep() {
   sweepPace_.ended(timer_.now(), 0 * kj::NANOSECONDS);
   Places everything;
   KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() { everything = deps_.everything(); })) {
-    ++counts_.failedSweeps;
+    ++counts_[DiscoveryCount::kFailedSweeps];
     return taskFailed(kj::mv(*exception));
   }
   everything.add(placesOf(seen_));
@@ -127,8 +128,9 @@ void SnapshotSource::goOn(Sweep& sweep) {
   reread(part);
   sweep.spent += kj::systemPreciseMonotonicClock().now() - began;
   if (sweep.next < sweep.devices.size() || !sweep.groups.empty()) return;
-  ++counts_.sweeps;
-  counts_.sweepTime += sweep.spent;
+  ++counts_[DiscoveryCount::kSweeps];
+  counts_[DiscoveryCount::kSweepNanoseconds] +=
+      static_cast<std::uint64_t>(sweep.spent / kj::NANOSECONDS);
   sweepPace_.ended(timer_.now(), sweep.spent);
   sweep_ = nullptr;
 }

@@ -1,6 +1,7 @@
 #pragma once
 // The hardware as it is now, for everybody who wants to know.
 
+#include "ipc/types/discovery_counts.h"
 #include "privd/base/broadcast.h"
 #include "privd/scan/pci_scan.h"
 #include "privd/scan/reread_pace.h"
@@ -15,7 +16,7 @@
 
 namespace vfiogate {
 
-/// How the hardware is looked at.
+/// How the hardware is read.
 struct ScanDeps {
   kj::Function<Places()> everything;                    ///< throws: cannot be listed
   kj::Function<bool(const Places&, Snapshot&)> reread;  ///< as reread()
@@ -38,19 +39,12 @@ public:
     std::shared_ptr<const Snapshot> snapshot;
   };
 
-  struct Counts {
-    std::uint64_t rereads = 0;
-    std::uint64_t sweeps = 0;                      ///< that came to their end
-    std::uint64_t failedSweeps = 0;                ///< sysfs could not be listed
-    kj::Duration sweepTime = 0 * kj::NANOSECONDS;  ///< spent on all sweeps
-  };
-
   /// Sees everything before it returns; generation 0: sysfs could not be listed. `rescan` is the
-  /// longest time between two sweeps.
-  SnapshotSource(kj::Timer& timer, std::uint64_t epoch, kj::Duration rescan, ScanDeps deps);
+  /// longest time between two sweeps. What is read is counted in `counts`.
+  SnapshotSource(kj::Timer& timer, std::uint64_t epoch, kj::Duration rescan, ScanDeps deps,
+                 DiscoveryCounts& counts);
 
   Current current() const { return {epoch_, generation_, snapshot_}; }
-  const Counts& counts() const { return counts_; }
 
   /// Resolves with what is current as soon as its generation is above `seen`.
   kj::Promise<Current> next(std::uint64_t seen);
@@ -92,7 +86,7 @@ private:
   std::map<IommuGroupId, GroupBinding> bindings_;
   std::uint64_t generation_ = 0;
   std::shared_ptr<const Snapshot> snapshot_;
-  Counts counts_;
+  DiscoveryCounts& counts_;
   Broadcast broadcast_;
   Broadcast sooner_;
   kj::TaskSet tasks_;  // last: they use all of the above

@@ -51,10 +51,11 @@ Result<kj::AutoCloseFd, int> openUeventSocket() {
 }
 
 UeventListener::UeventListener(kj::UnixEventPort& port, kj::AutoCloseFd socket,
-                               kj::Function<void(const Places&)> hint)
+                               kj::Function<void(const Places&)> hint, DiscoveryCounts& counts)
     : socket_(kj::mv(socket)),
       observer_(port, socket_.get(), kj::UnixEventPort::FdObserver::OBSERVE_READ),
       hint_(kj::mv(hint)),
+      counts_(counts),
       task_(listen().eagerlyEvaluate(nullptr)) {}
 
 kj::Promise<void> UeventListener::listen() {
@@ -79,21 +80,21 @@ bool UeventListener::drain() {
     if (size < 0) {
       if (errno != ENOBUFS) return true;
       // Said once, before the events that are still queued.
-      ++counts_.losses;
-      logLine(LogEvent::kUeventsLost, {{"times", kj::str(counts_.losses)}});
+      const std::uint64_t times = ++counts_[DiscoveryCount::kLosses];
+      logLine(LogEvent::kUeventsLost, {{"times", kj::str(times)}});
       hint_({});
       continue;
     }
     if (!fromKernel(message, sender)) {
-      ++counts_.foreign;
-      if (std::has_single_bit(counts_.foreign)) {  // the 1st, 2nd, 4th, 8th: never a flood
+      const std::uint64_t times = ++counts_[DiscoveryCount::kForeign];
+      if (std::has_single_bit(times)) {  // the 1st, 2nd, 4th, 8th: never a flood
         logLine(LogEvent::kUeventForeign,
-                {{"port", kj::str(sender.nl_pid)}, {"times", kj::str(counts_.foreign)}});
+                {{"port", kj::str(sender.nl_pid)}, {"times", kj::str(times)}});
       }
       continue;
     }
     if (const auto where = hintOf(std::string_view(text, static_cast<std::size_t>(size)))) {
-      ++counts_.hints;
+      ++counts_[DiscoveryCount::kHints];
       hint_(*where);
     }
   }

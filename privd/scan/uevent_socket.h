@@ -3,6 +3,7 @@
 // What a kernel event's text tells us: that it is worth looking again, and where first.
 
 #include "ipc/base/result.h"
+#include "ipc/types/discovery_counts.h"
 #include "privd/scan/pci_scan.h"
 
 #include <kj/async-unix.h>
@@ -25,20 +26,12 @@ Result<kj::AutoCloseFd, int> openUeventSocket();
 
 /// Calls `hint` with the places that an event names, for each that may have changed the hardware's
 /// state; without any place where that may be anywhere, also when the kernel says that events were
-/// lost. What does not come from the kernel is counted and ignored: its sender's port is not 0, or
-/// its credentials are not root's.
+/// lost. What does not come from the kernel is ignored: its sender's port is not 0, or its
+/// credentials are not root's. All of them are counted in `counts`.
 class UeventListener {
 public:
-  struct Counts {
-    std::uint64_t hints = 0;
-    std::uint64_t foreign = 0;  ///< not from the kernel: ignored
-    std::uint64_t losses = 0;   ///< times that the kernel said that events were lost
-  };
-
   UeventListener(kj::UnixEventPort& port, kj::AutoCloseFd socket,
-                 kj::Function<void(const Places&)> hint);
-
-  const Counts& counts() const { return counts_; }
+                 kj::Function<void(const Places&)> hint, DiscoveryCounts& counts);
 
 private:
   kj::Promise<void> listen();
@@ -48,7 +41,7 @@ private:
   kj::AutoCloseFd socket_;
   kj::UnixEventPort::FdObserver observer_;
   kj::Function<void(const Places&)> hint_;
-  Counts counts_;
+  DiscoveryCounts& counts_;
   kj::Promise<void> task_;  // last: it uses all of the above
 };
 

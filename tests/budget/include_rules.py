@@ -67,7 +67,7 @@ RULES = {
         "plugind/base plugind/checkpoint plugind/config plugind/core plugind/core/ledger "
         "plugind/core/ledger/frames plugind/core/ledger/state plugind/core/resource plugind/core/status "
         "plugind/control plugind/dra/claims plugind/kubelet plugind/metrics plugind/privd"),
-    "plugind/metrics": "plugind/core/ledger/state plugind/core/status",
+    "plugind/metrics": "ipc/types plugind/core/ledger/state plugind/core/status",
     "plugind/privd": (
         "ipc/base ipc/codec ipc/schema ipc/socket ipc/types plugind/base plugind/core plugind/core/resource "
         "plugind/core/status plugind/kubelet"),

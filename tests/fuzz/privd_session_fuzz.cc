@@ -50,7 +50,7 @@ public:
       fs::create_directory(dir_ / made);
     tree_.add({.address = "0000:01:00.0"});
     tree_.add({.address = "0000:02:00.0", .group = 8});
-    source_.emplace(io_.provider->getTimer(), 1, 60 * kj::SECONDS, scanDeps(sysfs_, dev_));
+    source_.emplace(io_.provider->getTimer(), 1, 60 * kj::SECONDS, scanDeps(sysfs_, dev_), counts_);
   }
 
   void takeFrom(kj::ArrayPtr<const kj::byte> bytes) {
@@ -95,7 +95,7 @@ private:
 
   Node makeNode() {
     return Node{KJ_ASSERT_NONNULL(source_),
-                nullptr,
+                counts_,
                 sysfs_,
                 dev_,
                 gate_,
@@ -116,6 +116,7 @@ private:
   kj::AsyncIoContext io_ = kj::setupAsyncIo();
   KubeletGate gate_{io_.unixEventPort, io_.provider->getTimer(), dir_.path().c_str(), prefixes(),
                     test::kDraDriver.c_str()};
+  DiscoveryCounts counts_;
   kj::Maybe<SnapshotSource> source_;
   AllocationRecords allocations_ = AllocationRecords::open(dir_.path(), "this-boot").value();
   PlugindLease lease_ = PlugindLease::open(dir_.path(), 40).value();

@@ -70,19 +70,6 @@ struct PluginStatus {
 
 PluginStatus statusOf(const LedgerState& state, const std::map<ResourceName, ResourceFacts>& facts);
 
-struct DiscoveryCounts {
-  std::uint64_t rereads = 0;       ///< at places that kernel events named
-  std::uint64_t sweeps = 0;        ///< over everything
-  std::uint64_t failedSweeps = 0;  ///< sysfs could not be listed
-  std::chrono::nanoseconds sweepTime{0};
-  std::uint64_t hints = 0;    ///< kernel events that led to a reread
-  std::uint64_t foreign = 0;  ///< events that did not come from the kernel: ignored
-  std::uint64_t losses = 0;   ///< times that the kernel said that events were lost
-  unsigned landlock = 0;      ///< the ABI of Landlock by which privd is confined; 0: it is not
-
-  friend bool operator==(const DiscoveryCounts&, const DiscoveryCounts&) = default;
-};
-
 struct PluginReadiness {
   bool ready = false;
   std::string why;  ///< for people, one line, never empty; names no pod and no holder

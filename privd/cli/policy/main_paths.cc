@@ -7,6 +7,7 @@
 #include "privd/options/serve_options.h"
 #include "privd/rpc/command_socket.h"
 #include "privd/sandbox/landlock_places.h"
+#include "privd/scan/uevent_socket.h"
 #include "seccomp/drop_privileges.h"
 #include "seccomp/load_filter.h"
 
@@ -119,13 +120,15 @@ public:
 
   void goAll() {
     step("a scan of sysfs");
-    SnapshotSource source(timer_, 1, 60 * kj::SECONDS, scanDeps(sysfs_, dev_));
+    DiscoveryCounts counts;
+    SnapshotSource source(timer_, 1, 60 * kj::SECONDS, scanDeps(sysfs_, dev_), counts);
     KJ_REQUIRE(source.current().generation == 1, "sysfs could not be listed");
     KJ_REQUIRE(source.current().snapshot->devices.size() == 1, "the device was not seen");
 
     step("the kernel's events");
-    const UeventListener uevents(io_.unixEventPort, kj::mv(uevents_),
-                                 [&source](const Places& where) { source.hint(where); });
+    const UeventListener uevents(
+        io_.unixEventPort, kj::mv(uevents_), [&source](const Places& where) { source.hint(where); },
+        counts);
     gateOfTheKubelet();
     cdiSpec();
 
@@ -136,7 +139,7 @@ public:
     Binding binding({sysfs_, dev_, allocations_, lease_, io_.unixEventPort, timer_,
                      kNobodyElse.plugindUid, false},
                     kj::mv(deps_), options_, kj::mv(forkServer_));
-    session(source);
+    session(source, counts);
     change(binding);
     step("an exclusion is kept");
     got(binding.operators().exclude(ScratchNode::device(), "self-test", kSelf), ofText);
@@ -189,9 +192,9 @@ private:
     KJ_REQUIRE(allocations_.complete(), "it is not complete");
   }
 
-  void session(SnapshotSource& source) {
+  void session(SnapshotSource& source, const DiscoveryCounts& counts) {
     step("a command's connection");
-    Node shared{source, nullptr, sysfs_,  dev_,    gate_,  allocations_,
+    Node shared{source, counts,  sysfs_,  dev_,    gate_,  allocations_,
                 lease_, nullptr, nullptr, nullptr, timer_, nullptr};
     const CommandSocket commands(shared, io_, kNobodyElse, kj::mv(commands_));
     auto stream = io_.lowLevelProvider->wrapSocketFd(

@@ -15,14 +15,18 @@ const ResourceName kGpu = *ResourceName::parse("vfiogate.dev/gpu");
 const Bdf kFirst = *Bdf::parse("0000:65:00.0");
 const Bdf kSecond = *Bdf::parse("0000:66:00.0");
 
-const DiscoveryCounts kCounts{.rereads = 7,
-                              .sweeps = 3,
-                              .failedSweeps = 1,
-                              .sweepTime = std::chrono::milliseconds(1500),
-                              .hints = 9,
-                              .foreign = 2,
-                              .losses = 4,
-                              .landlock = 2};
+DiscoveryCounts someCounts() {
+  DiscoveryCounts counts;
+  counts[DiscoveryCount::kRereads] = 7;
+  counts[DiscoveryCount::kSweeps] = 3;
+  counts[DiscoveryCount::kFailedSweeps] = 1;
+  counts[DiscoveryCount::kSweepNanoseconds] = 1'500'000'000;
+  counts[DiscoveryCount::kHints] = 9;
+  counts[DiscoveryCount::kForeign] = 2;
+  counts[DiscoveryCount::kLosses] = 4;
+  counts[DiscoveryCount::kLandlock] = 2;
+  return counts;
+}
 
 PluginStatus oneAllocatedOneFree() {
   PluginStatus status;
@@ -72,7 +76,7 @@ void countSome(LedgerMetrics& metrics) {
 TEST(LedgerMetrics, CountsAndTellsTheState) {
   LedgerMetrics metrics;
   countSome(metrics);
-  const std::string text = metrics.text(oneAllocatedOneFree(), kCounts);
+  const std::string text = metrics.text(oneAllocatedOneFree(), someCounts());
   for (const char* line :
        {"vfiogate_ledger_events_total{event=\"refused\",reason=\"group-allocated\"} 2",
         "vfiogate_refusals_total{reason=\"group-allocated\"} 2",
@@ -128,7 +132,7 @@ TEST(LedgerMetrics, FollowTheNamingRuleAndAreDocumented) {
   const std::regex rule("vfiogate(_[a-z]+)+");
   LedgerMetrics metrics;
   countSome(metrics);
-  const auto families = metrics.collect(oneAllocatedOneFree(), kCounts);
+  const auto families = metrics.collect(oneAllocatedOneFree(), someCounts());
   ASSERT_GT(families.size(), 10U);
   for (const prometheus::MetricFamily& family : families) {
     EXPECT_TRUE(std::regex_match(family.name, rule)) << family.name;
