@@ -174,7 +174,7 @@ std::vector<MetricFamily> countersOf(const DiscoveryCounts& counts) {
       counter("vfiogate_uevent_losses_total", "Times that the kernel said that events were lost");
   add(losses, {}, told(DiscoveryCount::kLosses));
   auto rereads = counter("vfiogate_hardware_rereads_total",
-                       "privd's readings of sysfs: of single places, of everything, or failed");
+                         "privd's readings of sysfs: of single places, of everything, or failed");
   add(rereads, {{"kind", "place"}}, told(DiscoveryCount::kRereads));
   add(rereads, {{"kind", "sweep"}}, told(DiscoveryCount::kSweeps));
   add(rereads, {{"kind", "failed"}}, told(DiscoveryCount::kFailedSweeps));
