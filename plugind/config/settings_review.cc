@@ -102,44 +102,6 @@ void reviewBinding(const Settings& settings, Findings& findings) {
   }
 }
 
-}  // namespace
-
-bool mayOverlap(const Selector& left, const Selector& right) {
-  return std::ranges::all_of(left.values(), [&right](const auto& wanted) {
-    const auto other = right.values().find(wanted.first);
-    if (other == right.values().end()) return true;
-    return std::ranges::any_of(wanted.second, [&](const std::string& one) {
-      return std::ranges::any_of(other->second, [&](const std::string& two) {
-        return valuesMeet(wanted.first, one, two);
-      });
-    });
-  });
-}
-
-void reviewSettings(const Settings& settings, Findings& findings) {
-  const auto& entries = settings.resources;
-  if (entries.empty()) {
-    findings.warn("resources", "nothing is advertised until something is named under resources");
-  }
-  if (entries.size() > kMaxResources) {
-    findings.refuse("resources", "found " + std::to_string(entries.size()) + " entries; at most " +
-                                     std::to_string(kMaxResources));
-    return;
-  }
-  reviewNames(settings, findings);
-  reviewSelectors(settings, findings);
-  reviewPrefixes(settings, findings);
-  reviewCdiKinds(settings, findings);
-  reviewBinding(settings, findings);
-  reviewDra(settings, findings);
-  const bool unnamed = std::ranges::any_of(entries, [](const auto& entry) { return !entry.name; });
-  if (!settings.aliases.empty() && !unnamed) {
-    findings.warn("aliases", "no effect: they name the devices of entries without a name");
-  }
-}
-
-namespace {
-
 using Ids = std::vector<std::string>;
 
 constexpr const char* kWhatWouldDo =
@@ -199,7 +161,50 @@ void reviewMade(const Settings& settings, const ResourceSettings& entry, const s
                 "not offered; give the entry a `name`, or set naming: pci_vendor_device");
 }
 
+/// Keys that say how the device plugin hands a device over.
+void reviewUnused(const AllocationSettings& allocation, const std::string& path,
+                  Findings& findings) {
+  if (allocation.serve != Serve::kDra) return;
+  const std::string noEffect = "no effect with serve: dra: a claim has a CDI spec of its own";
+  if (allocation.injectCdi) findings.warn(path + ".inject", noEffect);
+  if (allocation.kata) findings.warn(path + ".kata", noEffect);
+}
+
 }  // namespace
+
+bool mayOverlap(const Selector& left, const Selector& right) {
+  return std::ranges::all_of(left.values(), [&right](const auto& wanted) {
+    const auto other = right.values().find(wanted.first);
+    if (other == right.values().end()) return true;
+    return std::ranges::any_of(wanted.second, [&](const std::string& one) {
+      return std::ranges::any_of(other->second, [&](const std::string& two) {
+        return valuesMeet(wanted.first, one, two);
+      });
+    });
+  });
+}
+
+void reviewSettings(const Settings& settings, Findings& findings) {
+  const auto& entries = settings.resources;
+  if (entries.empty()) {
+    findings.warn("resources", "nothing is advertised until something is named under resources");
+  }
+  if (entries.size() > kMaxResources) {
+    findings.refuse("resources", "found " + std::to_string(entries.size()) + " entries; at most " +
+                                     std::to_string(kMaxResources));
+    return;
+  }
+  reviewNames(settings, findings);
+  reviewSelectors(settings, findings);
+  reviewPrefixes(settings, findings);
+  reviewCdiKinds(settings, findings);
+  reviewBinding(settings, findings);
+  reviewDra(settings, findings);
+  const bool unnamed = std::ranges::any_of(entries, [](const auto& entry) { return !entry.name; });
+  if (!settings.aliases.empty() && !unnamed) {
+    findings.warn("aliases", "no effect: they name the devices of entries without a name");
+  }
+}
 
 void reviewCdiKinds(const Settings& settings, Findings& findings) {
   if (std::ranges::any_of(settings.resources, [](const ResourceSettings& entry) {
@@ -210,7 +215,7 @@ void reviewCdiKinds(const Settings& settings, Findings& findings) {
   for (std::size_t i = 0; i < settings.resources.size(); ++i) {
     const ResourceSettings& entry = settings.resources[i];
     if (!needsSpec(entry.allocation)) continue;
-    const std::string path = "resources[" + std::to_string(i) + "]";
+    const std::string path = entryPath(i);
     if (!entry.name) {
       reviewMade(settings, entry, path + (entry.allocation.injectCdi ? ".inject" : ".kata"),
                  findings);
@@ -224,25 +229,12 @@ void reviewCdiKinds(const Settings& settings, Findings& findings) {
   }
 }
 
-namespace {
-
-/// Keys that say how the device plugin hands a device over.
-void reviewUnused(const AllocationSettings& allocation, const std::string& path,
-                  Findings& findings) {
-  if (allocation.serve != Serve::kDra) return;
-  const std::string noEffect = "no effect with serve: dra: a claim has a CDI spec of its own";
-  if (allocation.injectCdi) findings.warn(path + ".inject", noEffect);
-  if (allocation.kata) findings.warn(path + ".kata", noEffect);
-}
-
-}  // namespace
-
 void reviewDra(const Settings& settings, Findings& findings) {
   const bool named = !settings.dra.driver.empty();
   bool served = false;
   for (std::size_t i = 0; i < settings.resources.size(); ++i) {
     const AllocationSettings& allocation = settings.resources[i].allocation;
-    const std::string path = "resources[" + std::to_string(i) + "]";
+    const std::string path = entryPath(i);
     if (servesDra(allocation) && !named) {
       findings.refuse(path + ".serve",
                       "nobody serves it through DRA: set dra.driver, such as vfio.vfiogate.dev, or "

@@ -11,6 +11,8 @@
 namespace vfiogate {
 namespace {
 
+constexpr std::uint32_t kLargest = 1U << 20U;
+
 using Dialled = Result<kj::AutoCloseFd, SocketRefusal>;
 using Listening = Result<PluginSocket, SocketRefusal>;
 using Checkpoint = Result<CheckpointFile, SocketRefusal>;
@@ -183,12 +185,6 @@ kj::Promise<void> GateClient::watch(schema::KubeletObserver::Client observer) {
   request.setObserver(kj::mv(observer));
   return request.send().ignoreResult();
 }
-
-namespace {
-
-constexpr std::uint32_t kLargest = 1U << 20U;
-
-}  // namespace
 
 Result<std::string, std::string> readPosted(int fd, std::uint32_t size) {
   if (size > kLargest) return Failure{std::string("the file is above 1 MiB")};

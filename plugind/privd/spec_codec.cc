@@ -43,6 +43,30 @@ std::optional<SpecState> stateOf(schema::SpecOutcome::Reader outcome, const Stat
   return std::nullopt;
 }
 
+constexpr const char* kDenied =
+    "privd gives no right to CDI specs: add cdi to its --plugind-rights";
+constexpr const char* kUnknown = "privd gave an answer about a claim's spec that is unknown here";
+
+SpecTrouble failed(const char* what, std::uint16_t error) {
+  return {std::string(what) + ": " + strerror(error), true};
+}
+
+SpecTrouble refused(capnp::Text::Reader what) {
+  return {"privd does not write it: " + std::string(what.begin(), what.size())};
+}
+
+std::string addressText(schema::Address::Reader address) {
+  const auto known =
+      Bdf::make(address.getSegment(), address.getBus(), address.getDevice(), address.getFunction());
+  return known ? known->str() : "a device";
+}
+
+std::vector<std::string> textsOf(capnp::List<capnp::Text>::Reader list) {
+  std::vector<std::string> texts;
+  for (const auto text : list) texts.emplace_back(text.begin(), text.size());
+  return texts;
+}
+
 }  // namespace
 
 schema::Handles handlesOf(Backend backend) {
@@ -99,34 +123,6 @@ SpecAnswer answerForAll(const std::vector<StaticSpec>& specs, const std::string&
   }
   return answer;
 }
-
-namespace {
-
-constexpr const char* kDenied =
-    "privd gives no right to CDI specs: add cdi to its --plugind-rights";
-constexpr const char* kUnknown = "privd gave an answer about a claim's spec that is unknown here";
-
-SpecTrouble failed(const char* what, std::uint16_t error) {
-  return {std::string(what) + ": " + strerror(error), true};
-}
-
-SpecTrouble refused(capnp::Text::Reader what) {
-  return {"privd does not write it: " + std::string(what.begin(), what.size())};
-}
-
-std::string addressText(schema::Address::Reader address) {
-  const auto known =
-      Bdf::make(address.getSegment(), address.getBus(), address.getDevice(), address.getFunction());
-  return known ? known->str() : "a device";
-}
-
-std::vector<std::string> textsOf(capnp::List<capnp::Text>::Reader list) {
-  std::vector<std::string> texts;
-  for (const auto text : list) texts.emplace_back(text.begin(), text.size());
-  return texts;
-}
-
-}  // namespace
 
 void encode(const ClaimSpec& spec, schema::ClaimSpec::Builder to) {
   to.setDriver(spec.driver);

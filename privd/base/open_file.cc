@@ -12,6 +12,7 @@
 namespace vfiogate {
 namespace {
 
+constexpr std::size_t kMostNames = 65536;
 constexpr int kMostTries = 1000;
 constexpr off_t kLargestForPeer = 1 << 20;
 
@@ -61,12 +62,6 @@ Result<RegularFile, ReadError> openForPeer(const char* path, int flags) {
   if (opened && opened->status.st_size > kLargestForPeer) return Failure{ReadError{EFBIG}};
   return opened;
 }
-
-namespace {
-
-constexpr std::size_t kMostNames = 65536;
-
-}  // namespace
 
 Result<std::vector<std::string>, ReadError> directoryNames(kj::AutoCloseFd directory) {
   const int fd = directory.release();

@@ -167,6 +167,20 @@ private:
   kj::Promise<void> watching_ = nullptr;  // last: it uses all of the above
 };
 
+constexpr auto kRetryPause = 50 * kj::MILLISECONDS;
+constexpr int kRetries = 40;  // 2 s: any process of root's can make the kernel say ETOOMANYREFS
+
+/// Owns `fd` until it went over the channel or was given up.
+kj::Promise<DescriptorSender::Sent> sendPatiently(DescriptorSender& channel, kj::Timer& timer,
+                                                  DescriptorParcel parcel, int retries) {
+  const auto sent = channel.send(parcel.ticket, parcel.kind, parcel.fd.get());
+  if (sent != DescriptorSender::Sent::kTooManyRefs || retries == 0) return sent;
+  return timer.afterDelay(kRetryPause)
+      .then([&channel, &timer, parcel = kj::mv(parcel), retries]() mutable {
+        return sendPatiently(channel, timer, kj::mv(parcel), retries - 1);
+      });
+}
+
 }  // namespace
 
 void withdrawDra(const KubeletGate& gate) {
@@ -186,24 +200,6 @@ schema::KubeletGate::Client makeGate(KubeletGate& gate, DescriptorSender& channe
                                      kj::Own<kj::Refcounted> keepsAlive) {
   return kj::heap<GateServer>(gate, channel, timer, kj::mv(keepsAlive));
 }
-
-namespace {
-
-constexpr auto kRetryPause = 50 * kj::MILLISECONDS;
-constexpr int kRetries = 40;  // 2 s: any process of root's can make the kernel say ETOOMANYREFS
-
-/// Owns `fd` until it went over the channel or was given up.
-kj::Promise<DescriptorSender::Sent> sendPatiently(DescriptorSender& channel, kj::Timer& timer,
-                                                  DescriptorParcel parcel, int retries) {
-  const auto sent = channel.send(parcel.ticket, parcel.kind, parcel.fd.get());
-  if (sent != DescriptorSender::Sent::kTooManyRefs || retries == 0) return sent;
-  return timer.afterDelay(kRetryPause)
-      .then([&channel, &timer, parcel = kj::mv(parcel), retries]() mutable {
-        return sendPatiently(channel, timer, kj::mv(parcel), retries - 1);
-      });
-}
-
-}  // namespace
 
 kj::Promise<bool> deliver(DescriptorSender& channel, kj::Timer& timer, DescriptorParcel parcel) {
   return sendPatiently(channel, timer, kj::mv(parcel), kRetries)

@@ -75,6 +75,17 @@ void judgeAdopted(Turn& turn, std::vector<CallId> waiting) {
   }
 }
 
+/// The kubelet may have been answered for a device of ours, by whatever plugin.
+bool knownToTheKubelet(const LedgerState& state) {
+  if (!state.version) return !state.noCheckpoint;
+  return std::ranges::any_of(state.version->registered, [&state](const auto& resource) {
+    return std::ranges::any_of(resource.second, [&state](const std::string& id) {
+      const auto address = Bdf::parse(id);
+      return address && state.hardware.snapshot.devices.contains(*address);
+    });
+  });
+}
+
 }  // namespace
 
 void wantReconcile(Turn& turn) {
@@ -134,21 +145,6 @@ void adopt(Turn& turn) {
   event.reason = "adopted";
   turn.out.journal.push_back(std::move(event));
 }
-
-namespace {
-
-/// The kubelet may have been answered for a device of ours, by whatever plugin.
-bool knownToTheKubelet(const LedgerState& state) {
-  if (!state.version) return !state.noCheckpoint;
-  return std::ranges::any_of(state.version->registered, [&state](const auto& resource) {
-    return std::ranges::any_of(resource.second, [&state](const std::string& id) {
-      const auto address = Bdf::parse(id);
-      return address && state.hardware.snapshot.devices.contains(*address);
-    });
-  });
-}
-
-}  // namespace
 
 void adoptWithoutFrames(Turn& turn) {
   const LedgerState& state = turn.state;

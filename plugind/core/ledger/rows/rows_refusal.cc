@@ -30,6 +30,40 @@ void noteRefusal(Turn& turn, const PrepareRequest& request, const Refusal& refus
   }
 }
 
+/// What the deadline says to a call, by what it waited for.
+void expireCall(Turn& turn, const Call& call) {
+  switch (call.stage) {
+    case CallStage::kWaitsPrivd:
+      if (call.kind == CallKind::kAllocate) closeAllocation(turn.state);
+      return refuseCall(turn, call.id,
+                        call.prepare ? refuseClaimUnchecked() : refusePrivdAway(call.allocate.ids));
+    case CallStage::kTaking:
+      for (const auto& [group, take] : call.groups) {
+        if (take.binding && !take.bound) turn.state.hardware.binding.insert(group);
+      }
+      return settleCall(turn, call.id);  // groups without an answer count as timed out
+    case CallStage::kWaitsSpec:
+      if (call.kind == CallKind::kUnprepare) break;
+      return refuseCall(turn, call.id,
+                        refuse(deviceOf(call), "its spec was not written in time", "cdi"));
+    case CallStage::kWaitsReconcile:
+    case CallStage::kQueued:
+    case CallStage::kWaitsBind:
+    case CallStage::kChecking:
+      break;
+  }
+  const std::string what =
+      call.allocate.ids.empty() ? "the claim" : quoteForeign(call.allocate.ids.front());
+  const bool reconciles = call.stage == CallStage::kWaitsReconcile;
+  const std::string reason = reconciles && !turn.state.adopted ? "not-adopted" : "timed-out";
+  const std::string why =
+      !reconciles ? "not decided in time"
+      : turn.state.adopted
+          ? "what the kubelet remembers could not be read in time"
+          : "not known yet since plugind's start who has what, it is asked for again";
+  refuseCall(turn, call.id, {reason, what + ": " + why + ", " + reason});
+}
+
 }  // namespace
 
 void refuseCall(Turn& turn, CallId id, const Refusal& refusal) {
@@ -68,44 +102,6 @@ void endCall(Turn& turn, CallId id) {
   turn.out.answers.push_back({id, std::nullopt, std::nullopt});
   if (prepare) startQueued(turn, prepare->claim);
 }
-
-namespace {
-
-/// What the deadline says to a call, by what it waited for.
-void expireCall(Turn& turn, const Call& call) {
-  switch (call.stage) {
-    case CallStage::kWaitsPrivd:
-      if (call.kind == CallKind::kAllocate) closeAllocation(turn.state);
-      return refuseCall(turn, call.id,
-                        call.prepare ? refuseClaimUnchecked() : refusePrivdAway(call.allocate.ids));
-    case CallStage::kTaking:
-      for (const auto& [group, take] : call.groups) {
-        if (take.binding && !take.bound) turn.state.hardware.binding.insert(group);
-      }
-      return settleCall(turn, call.id);  // groups without an answer count as timed out
-    case CallStage::kWaitsSpec:
-      if (call.kind == CallKind::kUnprepare) break;
-      return refuseCall(turn, call.id,
-                        refuse(deviceOf(call), "its spec was not written in time", "cdi"));
-    case CallStage::kWaitsReconcile:
-    case CallStage::kQueued:
-    case CallStage::kWaitsBind:
-    case CallStage::kChecking:
-      break;
-  }
-  const std::string what =
-      call.allocate.ids.empty() ? "the claim" : quoteForeign(call.allocate.ids.front());
-  const bool reconciles = call.stage == CallStage::kWaitsReconcile;
-  const std::string reason = reconciles && !turn.state.adopted ? "not-adopted" : "timed-out";
-  const std::string why =
-      !reconciles ? "not decided in time"
-      : turn.state.adopted
-          ? "what the kubelet remembers could not be read in time"
-          : "not known yet since plugind's start who has what, it is asked for again";
-  refuseCall(turn, call.id, {reason, what + ": " + why + ", " + reason});
-}
-
-}  // namespace
 
 void expireCalls(Turn& turn) {
   std::vector<CallId> over;
