@@ -131,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(
         WireRow{"ReconnectsWithoutEnd", "at most 10 in 3 s"},
         // Descriptors
         WireRow{"HandsDescriptorsUp", "sent 16 times, then results"},
-        WireRow{"StallsAndCancels", "lock, socket"},
+        WireRow{"StallsAndCancels", "lock 1, at most 8 sockets"},
         WireRow{"DialsWithoutTaking", "at most 64, tooMany"},
         // Messages
         WireRow{"MessagesThatAreNone", "hung up 6"}, WireRow{"OpensQuestions", "hung up"},

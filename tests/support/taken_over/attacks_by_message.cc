@@ -12,7 +12,6 @@
 #include <array>
 #include <cstring>
 #include <random>
-#include <set>
 #include <string>
 
 namespace vfiogate::test {
@@ -203,18 +202,20 @@ std::string stallsAndCancels(Captive& captive) {
   }
   wire.peer.drain();
   captive.pause(100 * kj::MILLISECONDS);
-  // How many come before privd hangs up is the machine's; of which kind they are is not.
-  std::set<std::string> kinds;
+  // How many dials are answered before privd hangs up is the machine's. None is answered twice.
+  Tally tally;
+  std::uint32_t sockets = 0;
   for (const Parcel& parcel : takeParcels(wire.channel)) {
     int type = 0;
     socklen_t size = sizeof(type);
     const bool socket = getsockopt(parcel.fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0;
     const bool lock = parcel.kind == static_cast<std::uint32_t>(DescriptorKind::kLock);
-    kinds.insert(socket ? "socket" : lock ? "lock" : "another file");
+    if (socket) ++sockets;
+    if (!socket) tally.add(lock ? "lock" : "another file");
   }
-  std::string text;
-  for (const std::string& kind : kinds) text += (text.empty() ? "" : ", ") + kind;
-  return text;
+  KJ_REQUIRE(sockets > 0);
+  return tally.str() + (sockets <= kDials ? ", at most 8 sockets (" : ", more than 8 sockets (") +
+         std::to_string(sockets) + ")";
 }
 
 constexpr std::array kAttacks{
