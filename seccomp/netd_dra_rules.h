@@ -4,6 +4,7 @@
 // listener, nothing written to a file, no program, no process.
 
 #include "seccomp/rule.h"
+#include "seccomp/shared_rules.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -13,9 +14,12 @@
 #include <sys/socket.h>
 
 #include <array>
-#include <csignal>
 
 namespace vfiogate {
+
+/// The second of socket(), as KJ gives it.
+inline constexpr ArgCheck kNewStream = intIs(1, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                                             "type is SOCK_STREAM|SOCK_CLOEXEC|SOCK_NONBLOCK");
 
 inline constexpr std::array kNetdDraRules{
     // Event loop
@@ -24,21 +28,14 @@ inline constexpr std::array kNetdDraRules{
 
     // Connections
     Rule{SCMP_SYS(socket),
-         {intIs(0, AF_UNIX, "domain is AF_UNIX"),
-          intIs(1, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                "type is SOCK_STREAM|SOCK_CLOEXEC|SOCK_NONBLOCK"),
-          intIs(2, 0, "protocol is none")},
+         {intIs(0, AF_UNIX, "domain is AF_UNIX"), kNewStream, intIs(2, 0, "protocol is none")},
          "dial plugind, again when it restarts"},
     Rule{SCMP_SYS(socket),
-         {intIs(0, AF_INET, "domain is AF_INET"),
-          intIs(1, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                "type is SOCK_STREAM|SOCK_CLOEXEC|SOCK_NONBLOCK"),
+         {intIs(0, AF_INET, "domain is AF_INET"), kNewStream,
           intIs(2, 0, "protocol is none, so TCP")},
          "dial the API server"},
     Rule{SCMP_SYS(socket),
-         {intIs(0, AF_INET6, "domain is AF_INET6"),
-          intIs(1, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                "type is SOCK_STREAM|SOCK_CLOEXEC|SOCK_NONBLOCK"),
+         {intIs(0, AF_INET6, "domain is AF_INET6"), kNewStream,
           intIs(2, 0, "protocol is none, so TCP")},
          "dial the API server",
          Defensive{"the API server has an IPv6 address"}},
@@ -85,29 +82,22 @@ inline constexpr std::array kNetdDraRules{
          Defensive{"a pool, or an answer, is above malloc's mmap threshold"}},
     Rule{SCMP_SYS(munmap), kAnyArgs, "gives large blocks back",
          Defensive{"a pool, or an answer, is above malloc's mmap threshold"}},
-    Rule{SCMP_SYS(brk), kAnyArgs, "heap", Defensive{"the heap outgrows what start-up left free"}},
+    kHeap,
     Rule{SCMP_SYS(mremap), kAnyArgs, "realloc of a large block",
          Defensive{"an answer above malloc's mmap threshold grows"}},
-    Rule{SCMP_SYS(madvise), kAnyArgs, "gives free heap back",
-         Defensive{"the heap shrinks by much"}},
+    kHeapShrinks,
 
     // Process
     Rule{SCMP_SYS(exit_group), kAnyArgs, "orderly end"},
-    Rule{SCMP_SYS(futex), kAnyArgs, "locks of the C++ runtime, such as the first throw's"},
+    kRuntimeLocks,
     Rule{SCMP_SYS(gettid), kAnyArgs, "log lines"},
     Rule{SCMP_SYS(getpid), kAnyArgs, "OpenSSL's random numbers are not those of a fork"},
     Rule{SCMP_SYS(getrandom), kAnyArgs, "OpenSSL's random numbers",
          Defensive{"an hour has passed, and they are seeded anew"}},
-    Rule{SCMP_SYS(clock_gettime), kAnyArgs, "time",
-         Defensive{"the clock source cannot be read from user space, such as hpet"}},
-    Rule{SCMP_SYS(rt_sigprocmask), kAnyArgs, "abort() unblocks its signal",
-         Defensive{"an invariant is broken and the process aborts"}},
-    Rule{SCMP_SYS(rt_sigreturn), kAnyArgs, "return from a signal handler",
-         Defensive{"a handled signal arrives outside KJ's wait"}},
-    Rule{SCMP_SYS(tgkill),
-         {isOwnPid(0, "process is itself"), intIs(2, SIGABRT, "signal is SIGABRT")},
-         "abort() ends its own process",
-         Defensive{"an invariant is broken and the process aborts"}},
+    kTime,
+    kAbortUnblocks,
+    kSignalReturns,
+    kAbortEnds,
 };
 static_assert(isSound(kNetdDraRules));
 

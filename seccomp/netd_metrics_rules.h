@@ -4,13 +4,13 @@
 // a network, no program, no process.
 
 #include "seccomp/rule.h"
+#include "seccomp/shared_rules.h"
 
 #include <seccomp.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
 #include <array>
-#include <csignal>
 
 namespace vfiogate {
 
@@ -41,28 +41,20 @@ inline constexpr std::array kNetdMetricsRules{
          Defensive{"metrics or a request's head are above malloc's mmap threshold"}},
     Rule{SCMP_SYS(munmap), kAnyArgs, "gives large blocks back",
          Defensive{"metrics or a request's head are above malloc's mmap threshold"}},
-    Rule{SCMP_SYS(brk), kAnyArgs, "heap", Defensive{"the heap outgrows what start-up left free"}},
+    kHeap,
     Rule{SCMP_SYS(mremap), kAnyArgs, "realloc of a large block",
          Defensive{"metrics above malloc's mmap threshold grow"}},
-    Rule{SCMP_SYS(madvise), kAnyArgs, "gives free heap back",
-         Defensive{"the heap shrinks by much"}},
+    kHeapShrinks,
 
     // Process
     Rule{SCMP_SYS(exit_group), kAnyArgs, "orderly end"},
-    Rule{SCMP_SYS(futex), kAnyArgs, "locks of the C++ runtime, such as the first throw's"},
+    kRuntimeLocks,
     Rule{SCMP_SYS(gettid), kAnyArgs, "log lines"},
-    Rule{SCMP_SYS(clock_gettime), kAnyArgs, "time",
-         Defensive{"the clock source cannot be read from user space, such as hpet"}},
-    Rule{SCMP_SYS(rt_sigprocmask), kAnyArgs, "abort() unblocks its signal",
-         Defensive{"an invariant is broken and the process aborts"}},
-    Rule{SCMP_SYS(rt_sigreturn), kAnyArgs, "return from a signal handler",
-         Defensive{"a handled signal arrives outside KJ's wait"}},
-    Rule{SCMP_SYS(getpid), kAnyArgs, "abort() names its own process",
-         Defensive{"an invariant is broken and the process aborts"}},
-    Rule{SCMP_SYS(tgkill),
-         {isOwnPid(0, "process is itself"), intIs(2, SIGABRT, "signal is SIGABRT")},
-         "abort() ends its own process",
-         Defensive{"an invariant is broken and the process aborts"}},
+    kTime,
+    kAbortUnblocks,
+    kSignalReturns,
+    kAbortNamesProcess,
+    kAbortEnds,
 };
 static_assert(isSound(kNetdMetricsRules));
 

@@ -3,6 +3,7 @@
 // handed, memory, threads of gRPC. Nothing that takes a path, creates a socket or starts a program.
 
 #include "seccomp/rule.h"
+#include "seccomp/shared_rules.h"
 
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -95,18 +96,12 @@ inline constexpr std::array kPlugindRules{
     Rule{SCMP_SYS(uname), kAnyArgs, "gRPC asks for the kernel's version"},
     Rule{SCMP_SYS(openat), AnswerErrno{EACCES},
          "libraries open time zone and processor files late, and manage without"},
-    Rule{SCMP_SYS(clock_gettime), kAnyArgs, "time",
-         Defensive{"the clock source cannot be read from user space, such as hpet"}},
+    kTime,
     Rule{SCMP_SYS(restart_syscall), kAnyArgs,
          "the kernel resumes a timed wait of a process that was stopped and continued"},
-    Rule{SCMP_SYS(rt_sigreturn), kAnyArgs, "return from a signal handler",
-         Defensive{"a handled signal arrives outside KJ's wait"}},
-    Rule{SCMP_SYS(getpid), kAnyArgs, "abort() names its own process",
-         Defensive{"an invariant is broken and the process aborts"}},
-    Rule{SCMP_SYS(tgkill),
-         {isOwnPid(0, "process is itself"), intIs(2, SIGABRT, "signal is SIGABRT")},
-         "abort() ends its own process",
-         Defensive{"an invariant is broken and the process aborts"}},
+    kSignalReturns,
+    kAbortNamesProcess,
+    kAbortEnds,
 };
 static_assert(isSound(kPlugindRules));
 

@@ -75,15 +75,7 @@ Json policyJson(std::string_view process, std::span<const Rule> table) {
           {"rows", std::move(rows)}};
 }
 
-}  // namespace
-
-std::string callName(const Rule& rule) {
-  const std::unique_ptr<char, decltype(&std::free)> name(
-      seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, rule.syscall()), &std::free);
-  return name ? name.get() : std::to_string(rule.syscall());
-}
-
-std::string policyAsText(std::string_view process, std::span<const Rule> table) {
+std::string policyText(std::string_view process, std::span<const Rule> table) {
   std::vector<Line> lines{{"CALL", "ARGUMENTS", "ACTION", "REASON"}};
   for (const Rule& rule : table) {
     lines.push_back({callName(rule), arguments(rule), action(rule), reason(rule)});
@@ -94,8 +86,12 @@ std::string policyAsText(std::string_view process, std::span<const Rule> table) 
          aligned(lines);
 }
 
-std::string policyAsJson(std::string_view process, std::span<const Rule> table) {
-  return policyJson(process, table).dump(2) + "\n";
+}  // namespace
+
+std::string callName(const Rule& rule) {
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, rule.syscall()), &std::free);
+  return name ? name.get() : std::to_string(rule.syscall());
 }
 
 std::string policyAs(std::string_view form, const Policy& policy) {
@@ -106,8 +102,8 @@ std::string policyAs(std::string_view form, const Policy& policy) {
     if (forks) whole["forked"] = policyJson(policy.forked, policy.forkedTable);
     return whole.dump(2) + "\n";
   }
-  return policyAsText(policy.process, policy.table) +
-         (forks ? "\n" + policyAsText(policy.forked, policy.forkedTable) : "");
+  return policyText(policy.process, policy.table) +
+         (forks ? "\n" + policyText(policy.forked, policy.forkedTable) : "");
 }
 
 }  // namespace vfiogate

@@ -5,7 +5,6 @@
 #include "seccomp/rule.h"
 
 #include <array>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,20 +13,17 @@ namespace vfiogate {
 /// Name of the call that a row is about, as in "openat2".
 std::string callName(const Rule& rule);
 
-/// One row a line under a heading: call, arguments, answer, reason, and for a defensive row the
-/// condition under which it is needed.
-std::string policyAsText(std::string_view process, std::span<const Rule> table);
-
-/// Stable: {"process", "default", "foreignArchitecture", "rows": [{"call", "number",
-/// "arguments": [{"index", "mask", "value", "text"}], "action", "reason", "defensive"}]}.
-/// "action" is "allow" or "errno NAME"; "defensive" is the condition or null.
-std::string policyAsJson(std::string_view process, std::span<const Rule> table);
-
 /// The forms that `policy -o` takes: "text" and "json" are the table, "oci" is print_profile.h's.
 inline constexpr std::array kPolicyForms{"text", "json", "oci"};
 
 /// The policy in one of these forms; the command line takes no other. The table of a process that
 /// is forked comes last as text, and as JSON is under "forked", in the form of the whole.
+///
+/// Text: one row a line under a heading: call, arguments, answer, reason, and for a defensive row
+/// the condition under which it is needed. JSON is stable: {"process", "default",
+/// "foreignArchitecture", "rows": [{"call", "number", "arguments": [{"index", "mask", "value",
+/// "text"}], "action", "reason", "defensive"}]}. "action" is "allow" or "errno NAME"; "defensive"
+/// is the condition or null.
 std::string policyAs(std::string_view form, const Policy& policy);
 
 }  // namespace vfiogate

@@ -4,6 +4,7 @@
 // or owner.
 
 #include "seccomp/rule.h"
+#include "seccomp/shared_rules.h"
 
 #include <fcntl.h>
 #include <seccomp.h>
@@ -12,8 +13,6 @@
 #include <sys/socket.h>
 
 #include <array>
-#include <cerrno>
-#include <csignal>
 
 namespace vfiogate {
 
@@ -80,29 +79,20 @@ inline constexpr std::array kPrivdRules{
          Defensive{"a snapshot or a message is above malloc's mmap threshold"}},
     Rule{SCMP_SYS(munmap), kAnyArgs, "gives large blocks back",
          Defensive{"a snapshot or a message is above malloc's mmap threshold"}},
-    Rule{SCMP_SYS(brk), kAnyArgs, "heap", Defensive{"the heap outgrows what start-up left free"}},
+    kHeap,
     Rule{SCMP_SYS(mremap), kAnyArgs, "realloc of a large block",
          Defensive{"a block above malloc's mmap threshold grows"}},
-    Rule{SCMP_SYS(madvise), kAnyArgs, "gives free heap back",
-         Defensive{"the heap shrinks by much"}},
+    kHeapShrinks,
 
     // Process
     Rule{SCMP_SYS(exit_group), kAnyArgs, "orderly end"},
-    Rule{SCMP_SYS(futex), kAnyArgs, "locks of the C++ runtime, such as the first throw's"},
-    Rule{SCMP_SYS(clock_gettime), kAnyArgs, "time",
-         Defensive{"the clock source cannot be read from user space, such as hpet"}},
-    Rule{SCMP_SYS(rt_sigreturn), kAnyArgs, "return from a signal handler",
-         Defensive{"a handled signal arrives outside KJ's wait"}},
-    Rule{SCMP_SYS(rt_sigprocmask), kAnyArgs, "abort() unblocks its signal",
-         Defensive{"an invariant is broken and the process aborts"}},
-    Rule{SCMP_SYS(getpid), kAnyArgs, "abort() names its own process",
-         Defensive{"an invariant is broken and the process aborts"}},
-    Rule{SCMP_SYS(gettid), kAnyArgs, "abort() names its own thread",
-         Defensive{"an invariant is broken and the process aborts"}},
-    Rule{SCMP_SYS(tgkill),
-         {isOwnPid(0, "process is itself"), intIs(2, SIGABRT, "signal is SIGABRT")},
-         "abort() ends its own process",
-         Defensive{"an invariant is broken and the process aborts"}},
+    kRuntimeLocks,
+    kTime,
+    kSignalReturns,
+    kAbortUnblocks,
+    kAbortNamesProcess,
+    Rule{SCMP_SYS(gettid), kAnyArgs, "abort() names its own thread", kAborts},
+    kAbortEnds,
 };
 static_assert(isSound(kPrivdRules));
 

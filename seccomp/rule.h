@@ -7,6 +7,7 @@
 #include <span>
 #include <stdexcept>
 #include <string_view>
+#include <tuple>
 
 namespace vfiogate {
 
@@ -86,11 +87,6 @@ public:
     demand(answer.error > 0);
     error_ = answer.error;
   }
-  consteval Rule(int syscall, AnswerErrno answer, std::string_view reason, Defensive defensive)
-      : Rule(syscall, kAnyArgs, reason, defensive) {
-    demand(answer.error > 0);
-    error_ = answer.error;
-  }
 
   /// Number of the call, as SCMP_SYS gives it.
   constexpr int syscall() const { return syscall_; }
@@ -113,6 +109,12 @@ private:
   std::string_view condition_;
   int error_ = 0;
 };
+
+/// The rows of one table after the other's.
+template <std::size_t... Rows>
+constexpr auto joined(const std::array<Rule, Rows>&... tables) {
+  return std::apply([](auto... rows) { return std::array{rows...}; }, std::tuple_cat(tables...));
+}
 
 /// At most this many rows of a table may be defensive.
 inline constexpr std::size_t kMostDefensiveRows = 12;

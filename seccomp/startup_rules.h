@@ -124,12 +124,13 @@ inline constexpr std::array kStartupRules{
     Rule{SCMP_SYS(signalfd4), kAnyArgs, "SIGTERM and SIGINT as bytes to read"},
 };
 
+/// The third of openat(), of a file that is made to be locked.
+inline constexpr ArgCheck kOpensLock = intIs(2, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+                                             "flags are O_RDWR|O_CREAT|O_NOFOLLOW|O_CLOEXEC");
+
 /// privd, and its commands in its container.
 inline constexpr std::array kPrivdStartupRules{
-    Rule{SCMP_SYS(openat),
-         intIs(2, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
-               "flags are O_RDWR|O_CREAT|O_NOFOLLOW|O_CLOEXEC"),
-         "the lock of the one privd a node"},
+    Rule{SCMP_SYS(openat), kOpensLock, "the lock of the one privd a node"},
     Rule{SCMP_SYS(openat),
          intIs(2, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
                "flags are O_CREAT|O_NOFOLLOW|O_CLOEXEC"),
@@ -159,62 +160,55 @@ inline constexpr std::array kPrivdStartupRules{
          Defensive{"more events come at once than the usual room holds"}},
 };
 
-/// plugind, and its commands in its container: the probes.
-inline constexpr std::array kPlugindStartupRules{
+/// A program that becomes a user of its own.
+inline constexpr std::array kOwnUserRules{
     Rule{SCMP_SYS(setresgid), kAnyArgs, "its group"},
     Rule{SCMP_SYS(setresuid), kAnyArgs, "its user"},
     Rule{SCMP_SYS(getgroups), kAnyArgs, "that there are no others"},
     Rule{SCMP_SYS(getresuid), kAnyArgs, "that it is this user"},
     Rule{SCMP_SYS(getresgid), kAnyArgs, "that it is this group"},
-    Rule{SCMP_SYS(openat),
-         intIs(2, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
-               "flags are O_RDWR|O_CREAT|O_NOFOLLOW|O_CLOEXEC"),
-         "the lock beside its socket"},
-    Rule{SCMP_SYS(flock), intIs(1, LOCK_EX | LOCK_NB, "operation is LOCK_EX|LOCK_NB"),
-         "nobody else takes the socket's place meanwhile"},
-    Rule{SCMP_SYS(umask), kAnyArgs, "mode of its socket at bind"},
-    Rule{SCMP_SYS(socket), intIs(0, AF_UNIX, "domain is AF_UNIX"), "its socket"},
-    Rule{SCMP_SYS(bind), kAnyArgs, "its socket; only local ones exist"},
-    Rule{SCMP_SYS(listen), kAnyArgs, "its socket"},
-    Rule{SCMP_SYS(renameat), kAnyArgs, "its socket takes its name over the old one"},
-    Rule{SCMP_SYS(connect), kAnyArgs,
-         "whether somebody listens there already; probe, status and explain dial it"},
 };
+
+/// plugind, and its commands in its container: the probes.
+inline constexpr auto kPlugindStartupRules =
+    joined(kOwnUserRules,
+           std::array{
+               Rule{SCMP_SYS(openat), kOpensLock, "the lock beside its socket"},
+               Rule{SCMP_SYS(flock), intIs(1, LOCK_EX | LOCK_NB, "operation is LOCK_EX|LOCK_NB"),
+                    "nobody else takes the socket's place meanwhile"},
+               Rule{SCMP_SYS(umask), kAnyArgs, "mode of its socket at bind"},
+               Rule{SCMP_SYS(socket), intIs(0, AF_UNIX, "domain is AF_UNIX"), "its socket"},
+               Rule{SCMP_SYS(bind), kAnyArgs, "its socket; only local ones exist"},
+               Rule{SCMP_SYS(listen), kAnyArgs, "its socket"},
+               Rule{SCMP_SYS(renameat), kAnyArgs, "its socket takes its name over the old one"},
+               Rule{SCMP_SYS(connect), kAnyArgs,
+                    "whether somebody listens there already; probe, status and explain dial it"},
+           });
 
 /// `netd metrics`.
-inline constexpr std::array kNetdMetricsStartupRules{
-    Rule{SCMP_SYS(setresgid), kAnyArgs, "its group"},
-    Rule{SCMP_SYS(setresuid), kAnyArgs, "its user"},
-    Rule{SCMP_SYS(getgroups), kAnyArgs, "that there are no others"},
-    Rule{SCMP_SYS(getresuid), kAnyArgs, "that it is this user"},
-    Rule{SCMP_SYS(getresgid), kAnyArgs, "that it is this group"},
-    Rule{SCMP_SYS(socket),
-         {ArgCheck{0, ~std::uint64_t{AF_INET ^ AF_INET6} & 0xffffffffU, AF_INET& AF_INET6,
-                   "domain is AF_INET or AF_INET6"},
-          ArgCheck{1, 0xf, SOCK_STREAM, "type is SOCK_STREAM"}},
-         "its listener"},
-    Rule{SCMP_SYS(setsockopt),
-         {intIs(1, SOL_SOCKET, "level is SOL_SOCKET"),
-          intIs(2, SO_REUSEADDR, "name is SO_REUSEADDR")},
-         "its listener"},
-    Rule{SCMP_SYS(setsockopt),
-         {intIs(1, IPPROTO_TCP, "level is IPPROTO_TCP"),
-          intIs(2, TCP_NODELAY, "name is TCP_NODELAY")},
-         "its listener"},
-    Rule{SCMP_SYS(bind), kAnyArgs, "its listener"},
-    Rule{SCMP_SYS(listen), kAnyArgs, "its listener"},
-    Rule{SCMP_SYS(getsockname), kAnyArgs, "which port it got"},
-};
+inline constexpr auto kNetdMetricsStartupRules =
+    joined(kOwnUserRules, std::array{
+                              Rule{SCMP_SYS(socket),
+                                   {ArgCheck{0, ~std::uint64_t{AF_INET ^ AF_INET6} & 0xffffffffU,
+                                             AF_INET& AF_INET6, "domain is AF_INET or AF_INET6"},
+                                    ArgCheck{1, 0xf, SOCK_STREAM, "type is SOCK_STREAM"}},
+                                   "its listener"},
+                              Rule{SCMP_SYS(setsockopt),
+                                   {intIs(1, SOL_SOCKET, "level is SOL_SOCKET"),
+                                    intIs(2, SO_REUSEADDR, "name is SO_REUSEADDR")},
+                                   "its listener"},
+                              Rule{SCMP_SYS(setsockopt),
+                                   {intIs(1, IPPROTO_TCP, "level is IPPROTO_TCP"),
+                                    intIs(2, TCP_NODELAY, "name is TCP_NODELAY")},
+                                   "its listener"},
+                              Rule{SCMP_SYS(bind), kAnyArgs, "its listener"},
+                              Rule{SCMP_SYS(listen), kAnyArgs, "its listener"},
+                              Rule{SCMP_SYS(getsockname), kAnyArgs, "which port it got"},
+                          });
 
 /// `netd dra`.
-inline constexpr std::array kNetdDraStartupRules{
-    Rule{SCMP_SYS(setresgid), kAnyArgs, "its group"},
-    Rule{SCMP_SYS(setresuid), kAnyArgs, "its user"},
-    Rule{SCMP_SYS(getgroups), kAnyArgs, "that there are no others"},
-    Rule{SCMP_SYS(getresuid), kAnyArgs, "that it is this user"},
-    Rule{SCMP_SYS(getresgid), kAnyArgs, "that it is this group"},
-    Rule{SCMP_SYS(sysinfo), kAnyArgs, "OpenSSL's start"},
-};
+inline constexpr auto kNetdDraStartupRules =
+    joined(kOwnUserRules, std::array{Rule{SCMP_SYS(sysinfo), kAnyArgs, "OpenSSL's start"}});
 
 static_assert(isSound(kRuntimeRules) && isSound(kStartupRules) && isSound(kPrivdStartupRules) &&
               isSound(kPlugindStartupRules) && isSound(kNetdMetricsStartupRules) &&

@@ -44,8 +44,15 @@ def methods(schema: str = "ipc/schema/helper.capnp") -> int:
     return len(re.findall(r"^\s+\w+ @\d+ \(.*\) -> \(", (ROOT / schema).read_text(), re.MULTILINE))
 
 
+def table_text(process: str) -> str:
+    """Of one table's source, with the rows that it shares with others in place of their names."""
+    shared = dict(re.findall(r"inline constexpr Rule (k\w+)\{(.*?)\};", (ROOT / "seccomp/shared_rules.h").read_text(), re.DOTALL))
+    table = (ROOT / f"seccomp/{process}_rules.h").read_text()
+    return re.sub(r"^    (k\w+),$", lambda row: shared[row[1]], table, flags=re.MULTILINE)
+
+
 def syscalls() -> int:
-    tables = [(ROOT / "seccomp" / name).read_text() for name in ("privd_rules.h", "fork_server_rules.h")]
+    tables = [table_text(process) for process in ("privd", "fork_server")]
     return len(set(re.findall(r"SCMP_SYS\((\w+)\)", "".join(tables))))
 
 
@@ -53,8 +60,7 @@ def calls_by_process() -> dict[str, int]:
     """Of each table of seccomp/, the names of calls that are carried out."""
     count = {}
     for process, _ in read_budget("seccomp/BUDGET").items():
-        table = (ROOT / f"seccomp/{process}_rules.h").read_text()
-        count[process] = len(set(re.findall(r"SCMP_SYS\((\w+)\),(?!\s*AnswerErrno)", table)))
+        count[process] = len(set(re.findall(r"SCMP_SYS\((\w+)\),(?!\s*AnswerErrno)", table_text(process))))
     return count
 
 

@@ -109,7 +109,7 @@ std::vector<std::string> documentedRows(const std::string& process) {
 
 std::vector<std::string> rowsToDocument(std::string_view process, std::span<const Rule> table) {
   std::vector<std::string> rows;
-  const json whole = json::parse(policyAsJson(process, table));
+  const json whole = json::parse(policyAs("json", {process, table, {}}));
   for (const json& row : whole.at("rows")) {
     std::string arguments;
     for (const json& argument : row.at("arguments")) {

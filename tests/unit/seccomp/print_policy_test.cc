@@ -25,8 +25,8 @@ const std::array kToy{
          Defensive{"an invariant is broken"}},
 };
 
-TEST(PolicyAsText, IsTheTableLineByLine) {
-  EXPECT_EQ(policyAsText("toy", kToy),
+TEST(PolicyAs, AsTextIsTheTableLineByLine) {
+  EXPECT_EQ(policyAs("text", {"toy", kToy, {}}),
             "toy: every other call, and every call of a foreign architecture or of x32, kills the "
             "process.\n\n"
             "CALL    ARGUMENTS                             ACTION        REASON\n"
@@ -37,12 +37,12 @@ TEST(PolicyAsText, IsTheTableLineByLine) {
             "(defensive: needed if an invariant is broken)\n");
 }
 
-TEST(PolicyAsJson, HoldsEveryRowOfTheTableInOrder) {
+TEST(PolicyAs, AsJsonHoldsEveryRowOfTheTableInOrder) {
   for (const std::span<const Rule> table :
        {std::span<const Rule>(kPrivdRules), std::span<const Rule>(kPlugindRules),
         std::span<const Rule>(kNetdMetricsRules), std::span<const Rule>(kNetdDraRules),
         std::span<const Rule>(kForkServerRules)}) {
-    const auto policy = nlohmann::json::parse(policyAsJson("toy", table));
+    const auto policy = nlohmann::json::parse(policyAs("json", {"toy", table, {}}));
     const auto& rows = policy.at("rows");
     ASSERT_EQ(rows.size(), table.size());
     for (std::size_t i = 0; i < table.size(); ++i) {
@@ -54,8 +54,8 @@ TEST(PolicyAsJson, HoldsEveryRowOfTheTableInOrder) {
   }
 }
 
-TEST(PolicyAsJson, SpellsARowOut) {
-  const auto policy = nlohmann::json::parse(policyAsJson("toy", kToy));
+TEST(PolicyAs, AsJsonSpellsARowOut) {
+  const auto policy = nlohmann::json::parse(policyAs("json", {"toy", kToy, {}}));
   EXPECT_EQ(policy.at("process"), "toy");
   EXPECT_EQ(policy.at("default"), "kill process");
   const auto want = nlohmann::json::parse(R"({
@@ -67,22 +67,20 @@ TEST(PolicyAsJson, SpellsARowOut) {
   EXPECT_EQ(policy.at("rows").back(), want);
 }
 
-TEST(PolicyAs, IsInTheFormThatWasAskedFor) {
+TEST(PolicyAs, OciIsTheProfile) {
   const Policy toy{"toy", kToy, {}};
-  EXPECT_EQ(policyAs("text", toy), policyAsText("toy", kToy));
-  EXPECT_EQ(policyAs("json", toy), policyAsJson("toy", kToy));
   EXPECT_EQ(policyAs("oci", toy), profileAsOci(profileRows(toy)));
 }
 
 TEST(PolicyAs, SaysWhatAForkedProcessMayDoToo) {
   const std::array part{Rule{SCMP_SYS(sendfile), kAnyArgs, "bytes go out"}};
   const Policy toy{"toy", kToy, {}, "toy's part", part};
-  EXPECT_EQ(policyAs("text", toy),
-            policyAsText("toy", kToy) + "\n" + policyAsText("toy's part", part));
+  EXPECT_EQ(policyAs("text", toy), policyAs("text", {"toy", kToy, {}}) + "\n" +
+                                       policyAs("text", {"toy's part", part, {}}));
   auto policy = nlohmann::json::parse(policyAs("json", toy));
-  EXPECT_EQ(policy.at("forked"), nlohmann::json::parse(policyAsJson("toy's part", part)));
+  EXPECT_EQ(policy.at("forked"), nlohmann::json::parse(policyAs("json", {"toy's part", part, {}})));
   policy.erase("forked");
-  EXPECT_EQ(policy, nlohmann::json::parse(policyAsJson("toy", kToy)));
+  EXPECT_EQ(policy, nlohmann::json::parse(policyAs("json", {"toy", kToy, {}})));
   EXPECT_EQ(policyAs("oci", toy), profileAsOci(profileRows(toy)));
   EXPECT_EQ(profileRows(toy).back().reason(), "bytes go out");
 }

@@ -1,0 +1,40 @@
+#pragma once
+// Rows that several processes' tables have in common, each by its name.
+
+#include "seccomp/rule.h"
+
+#include <seccomp.h>
+
+#include <csignal>
+
+namespace vfiogate {
+
+// Memory
+inline constexpr Rule kHeap{SCMP_SYS(brk), kAnyArgs, "heap",
+                            Defensive{"the heap outgrows what start-up left free"}};
+inline constexpr Rule kHeapShrinks{SCMP_SYS(madvise), kAnyArgs, "gives free heap back",
+                                   Defensive{"the heap shrinks by much"}};
+
+// Process
+inline constexpr Rule kRuntimeLocks{SCMP_SYS(futex), kAnyArgs,
+                                    "locks of the C++ runtime, such as the first throw's"};
+inline constexpr Rule kTime{
+    SCMP_SYS(clock_gettime), kAnyArgs, "time",
+    Defensive{"the clock source cannot be read from user space, such as hpet"}};
+inline constexpr Rule kSignalReturns{SCMP_SYS(rt_sigreturn), kAnyArgs,
+                                     "return from a signal handler",
+                                     Defensive{"a handled signal arrives outside KJ's wait"}};
+
+// abort()
+inline constexpr Defensive kAborts{"an invariant is broken and the process aborts"};
+inline constexpr Rule kAbortUnblocks{SCMP_SYS(rt_sigprocmask), kAnyArgs,
+                                     "abort() unblocks its signal", kAborts};
+inline constexpr Rule kAbortNamesProcess{SCMP_SYS(getpid), kAnyArgs,
+                                         "abort() names its own process", kAborts};
+inline constexpr Rule kAbortEnds{
+    SCMP_SYS(tgkill),
+    {isOwnPid(0, "process is itself"), intIs(2, SIGABRT, "signal is SIGABRT")},
+    "abort() ends its own process",
+    kAborts};
+
+}  // namespace vfiogate
