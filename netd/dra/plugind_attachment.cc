@@ -1,10 +1,10 @@
 #include "netd/dra/plugind_attachment.h"
 
+#include "ipc/base/backoff.h"
 #include "ipc/schema/plugind.capnp.h"
 #include "ipc/socket/unix_socket.h"
 #include "netd/base/log_line.h"
 #include "netd/base/plugind_trouble.h"
-#include "netd/dra/api/api_retry.h"
 
 #include <capnp/message.h>
 #include <capnp/rpc-twoparty.h>
@@ -17,8 +17,7 @@ namespace vfiogate {
 namespace {
 
 constexpr auto kPatience = 2 * kj::SECONDS;
-constexpr auto kFirstPause = 50 * kj::MILLISECONDS;
-constexpr auto kMostPause = 2 * kj::SECONDS;
+constexpr BackoffRange<kj::Duration> kPauses{50 * kj::MILLISECONDS, 2 * kj::SECONDS};
 /// A pool of 4,096 devices fits several times; a message above it is refused before it is stored.
 constexpr capnp::ReaderOptions kFromAttached{.traversalLimitInWords = 4U << 20U,
                                              .nestingLimit = 16};
@@ -104,7 +103,7 @@ void PlugindAttachment::away(const std::string& why) {
 }
 
 kj::Duration PlugindAttachment::pause() {
-  return backoffAfter(failures_, kFirstPause, kMostPause, deps_.draw());
+  return backoffAfter(failures_, kPauses, deps_.draw());
 }
 
 }  // namespace vfiogate

@@ -12,8 +12,10 @@
 namespace vfiogate {
 namespace {
 
-constexpr Backoff::Range kPauses{std::chrono::milliseconds(200), std::chrono::milliseconds(30'000)};
-constexpr Backoff::Range kKnocks{std::chrono::milliseconds(4), std::chrono::milliseconds(30'000)};
+constexpr Registration::Pauses kPauses{std::chrono::milliseconds(200),
+                                       std::chrono::milliseconds(30'000)};
+constexpr Registration::Pauses kKnocks{std::chrono::milliseconds(4),
+                                       std::chrono::milliseconds(30'000)};
 
 RegistrationTurn turnOf(const grpc::Status& status) {
   if (status.ok()) return RegistrationTurn::kTaken;

@@ -9,8 +9,7 @@
 namespace vfiogate {
 namespace {
 
-constexpr auto kFirstRetry = 1 * kj::SECONDS;
-constexpr auto kLongestRetry = 30 * kj::SECONDS;
+constexpr BackoffRange<kj::Duration> kRetries{1 * kj::SECONDS, 30 * kj::SECONDS};
 /// While all is well.
 constexpr auto kRest = 60 * kj::SECONDS;
 constexpr const char* kTooMany =
@@ -35,7 +34,7 @@ void tellNews(const StaticSpecs& before, const StaticSpecs& now) {
 }  // namespace
 
 SpecKeeper::SpecKeeper(SpecStore& privd, kj::Timer& timer, kj::Function<void()> settled)
-    : privd_(privd), timer_(timer), settled_(kj::mv(settled)), pause_(kFirstRetry), tasks_(*this) {}
+    : privd_(privd), timer_(timer), settled_(kj::mv(settled)), retries_(kRetries), tasks_(*this) {}
 
 bool SpecKeeper::settle(const SpecPlan& plan) {
   if (!there_) return true;
@@ -67,9 +66,9 @@ void SpecKeeper::answered(SpecAnswer answer) {
   tellNews(specs_, answer.specs);
   specs_ = std::move(answer.specs);
   if (answer.passing) {
-    askAfter(std::exchange(pause_, kj::min(pause_ * 2, kLongestRetry)));
+    askAfter(retries_.next());
   } else {
-    pause_ = kFirstRetry;
+    retries_.reset();
     if (!plan_.specs.empty()) askAfter(kRest);
   }
   settled_();

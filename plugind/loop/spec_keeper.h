@@ -1,6 +1,7 @@
 #pragma once
 // Keeps privd's static CDI specs as they are wanted.
 
+#include "ipc/base/backoff.h"
 #include "plugind/privd/privd_view.h"
 
 #include <kj/async.h>
@@ -43,7 +44,7 @@ private:
   bool asking_ = false;
   bool told_ = false;  ///< privd knows plan_
   unsigned ends_ = 0;  ///< of privd, so far
-  kj::Duration pause_;
+  Backoff<kj::Duration> retries_;
   SpecPlan plan_;
   StaticSpecs specs_;
   kj::Promise<void> again_ = nullptr;

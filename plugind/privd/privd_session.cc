@@ -15,9 +15,8 @@ namespace {
 
 /// privd answers at once, or is not privd.
 constexpr auto kEnterPatience = 5 * kj::SECONDS;
-/// Between two questions whether the node is free; doubled each time.
-constexpr auto kFirstPause = 250 * kj::MILLISECONDS;
-constexpr auto kLongestPause = 2 * kj::SECONDS;
+/// Between two questions whether the node is free.
+constexpr BackoffRange<kj::Duration> kEntryPauses{250 * kj::MILLISECONDS, 2 * kj::SECONDS};
 /// The gate's tickets begin after it.
 constexpr std::uint32_t kLeaseTicket = 0;
 
@@ -52,7 +51,8 @@ PrivdSession::PrivdSession(PrivdOpening opening, PrivdEvents& events, NodeLease&
       rpc_(capnp::makeRpcClient(network_)),
       calls_(loop.timer),
       hardware_(events, calls_, loop.timer),
-      specs_(calls_) {}
+      specs_(calls_),
+      entryPauses_(kEntryPauses) {}
 
 PrivdSession::~PrivdSession() noexcept(false) {
   calls_.end();
@@ -67,7 +67,7 @@ kj::Promise<std::string> PrivdSession::run() {
 }
 
 kj::Promise<void> PrivdSession::enter() {
-  return askEntry(kFirstPause).then([this]() {
+  return askEntry().then([this]() {
     // The gate first: what the hardware starts wants its sockets at once.
     auto opened = openGate().then([this]() { return hardware_.subscribe(); });
     return loop_.timer.timeoutAfter(kEnterPatience, kj::mv(opened)).then([this]() {
@@ -78,7 +78,7 @@ kj::Promise<void> PrivdSession::enter() {
   });
 }
 
-kj::Promise<void> PrivdSession::askEntry(kj::Duration pause) {
+kj::Promise<void> PrivdSession::askEntry() {
   auto request = handshakeOf(rpc_).enterRequest();
   request.setProtocol(schema::PROTOCOL);
   request.setTicket(kLeaseTicket);
@@ -87,12 +87,12 @@ kj::Promise<void> PrivdSession::askEntry(kj::Duration pause) {
       descriptors_->await(kLeaseTicket, DescriptorKind::kLock)
           .attach(kj::defer([descriptors = descriptors_]() { descriptors->forget(kLeaseTicket); }));
   return loop_.timer.timeoutAfter(kEnterPatience, request.send())
-      .then([this, pause, lock = kj::mv(lock)](
+      .then([this, lock = kj::mv(lock)](
                 Response<schema::Handshake::EnterResults> response) mutable -> kj::Promise<void> {
         const auto answer = response.getAnswer();
         if (answer.isLeased()) {
           lock = nullptr;
-          return askEntryLater(pause);
+          return askEntryLater();
         }
         if (!answer.isSession()) {
           calls_.hangUp(whyNotEntered(answer));
@@ -127,13 +127,12 @@ void PrivdSession::tellAllocations(schema::EnterAnswer::Reader answer) {
   events_.allocationsTold(recorded);
 }
 
-kj::Promise<void> PrivdSession::askEntryLater(kj::Duration pause) {
-  if (pause == kFirstPause) {
+kj::Promise<void> PrivdSession::askEntryLater() {
+  if (!entryPauses_.hasFailed()) {
     logWarning(LogEvent::kLeaseAwaited, {{"why", "another plugind allocates on this node"},
                                          {"then", "waits until that one ends"}});
   }
-  return loop_.timer.afterDelay(pause).then(
-      [this, pause]() { return askEntry(kj::min(pause * 2, kLongestPause)); });
+  return loop_.timer.afterDelay(entryPauses_.next()).then([this]() { return askEntry(); });
 }
 
 kj::Promise<void> PrivdSession::openGate() {

@@ -1,6 +1,7 @@
 #pragma once
 // One connection to privd, from the exchange of versions to its end.
 
+#include "ipc/base/backoff.h"
 #include "ipc/codec/descriptor_channel.h"
 #include "plugind/base/task_queue.h"
 #include "plugind/privd/config_watch.h"
@@ -49,9 +50,9 @@ public:
 
 private:
   kj::Promise<void> enter();
-  kj::Promise<void> askEntry(kj::Duration pause);
+  kj::Promise<void> askEntry();
   void tellAllocations(schema::EnterAnswer::Reader answer);
-  kj::Promise<void> askEntryLater(kj::Duration pause);
+  kj::Promise<void> askEntryLater();
   kj::Promise<void> openGate();
   void watchConfig();
 
@@ -65,6 +66,7 @@ private:
   SessionCalls calls_;
   HardwareClient hardware_;
   SpecClient specs_;
+  Backoff<kj::Duration> entryPauses_;
   bool entered_ = false;
   kj::Maybe<GateClient> gate_;
   kj::Maybe<ConfigWatch> config_;

@@ -20,7 +20,7 @@ RULES = {
     "ipc/types": "ipc/base",
     "netd": "cli ipc/base netd/base netd/dra netd/dra/api netd/dra/slices netd/metrics seccomp",
     "netd/base": "ipc/socket seccomp",
-    "netd/dra": "ipc/api ipc/schema ipc/socket netd/base netd/dra/api netd/dra/claims netd/dra/slices",
+    "netd/dra": "ipc/api ipc/base ipc/schema ipc/socket netd/base netd/dra/api netd/dra/claims netd/dra/slices",
     "netd/dra/api": "ipc/api ipc/base ipc/socket netd/base",
     "netd/dra/claims": "ipc/api ipc/base ipc/types netd/dra/api",
     "netd/dra/slices": "ipc/api ipc/base netd/dra/api netd/dra/claims",
@@ -64,7 +64,7 @@ RULES = {
         "ipc/base ipc/socket plugind/base plugind/core plugind/core/ledger/state plugind/core/resource "
         "plugind/core/status proto"),
     "plugind/loop": (
-        "plugind/base plugind/checkpoint plugind/config plugind/core plugind/core/ledger "
+        "ipc/base plugind/base plugind/checkpoint plugind/config plugind/core plugind/core/ledger "
         "plugind/core/ledger/frames plugind/core/ledger/state plugind/core/resource plugind/core/status "
         "plugind/control plugind/dra/claims plugind/kubelet plugind/metrics plugind/privd"),
     "plugind/metrics": "ipc/types plugind/core/ledger/state plugind/core/status",

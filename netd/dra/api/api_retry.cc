@@ -1,7 +1,6 @@
 #include "netd/dra/api/api_retry.h"
 
-#include <algorithm>
-#include <cstdint>
+#include "ipc/base/backoff.h"
 
 namespace vfiogate {
 namespace {
@@ -33,21 +32,6 @@ std::optional<kj::Duration> waitBeforeRetry(const ApiOutcome& outcome, unsigned 
   if (asked > kMostRetryAfter) return std::nullopt;
   return asked +
          within(0 * kj::SECONDS, doubled(kFirstApiBackoff, tries - 1, kMostApiBackoff), unit);
-}
-
-kj::Duration within(kj::Duration least, kj::Duration most, double unit) {
-  const auto span = static_cast<double>((most - least) / kj::NANOSECONDS);
-  return least + static_cast<std::int64_t>(span * unit) * kj::NANOSECONDS;
-}
-
-kj::Duration doubled(kj::Duration first, unsigned times, kj::Duration most) {
-  constexpr unsigned kMostDoublings = 16;
-  return std::min(first * (std::int64_t{1} << std::min(times, kMostDoublings)), most);
-}
-
-kj::Duration backoffAfter(unsigned failures, kj::Duration first, kj::Duration most, double unit) {
-  const auto whole = doubled(first, std::max(failures, 1U) - 1, most);
-  return within(whole / 2, whole, unit);
 }
 
 }  // namespace vfiogate

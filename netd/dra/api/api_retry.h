@@ -31,14 +31,4 @@ constexpr kj::Duration kMostRetryAfter = 60 * kj::SECONDS;
 /// thousands of nodes meet the same outage; on top of what the server asks for, too.
 std::optional<kj::Duration> waitBeforeRetry(const ApiOutcome& outcome, unsigned tries, double unit);
 
-// Of each, `unit` is random, in [0, 1).
-
-kj::Duration within(kj::Duration least, kj::Duration most, double unit);
-
-/// `first` doubled `times` times, but at most `most`.
-kj::Duration doubled(kj::Duration first, unsigned times, kj::Duration most);
-
-/// After `failures` in a row, at least one: between half and all of what `first` has doubled to.
-kj::Duration backoffAfter(unsigned failures, kj::Duration first, kj::Duration most, double unit);
-
 }  // namespace vfiogate

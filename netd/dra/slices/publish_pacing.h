@@ -2,7 +2,7 @@
 // How fast a node's slices are published, so that thousands of nodes at once do the API server no
 // harm. docs/scale.md has been computed from these numbers, and a test compares. Pure.
 
-#include "netd/dra/api/api_retry.h"
+#include "ipc/base/backoff.h"
 
 #include <kj/time.h>
 
@@ -40,7 +40,7 @@ inline kj::Duration settleTime(unsigned repairs, double unit) {
 }
 /// After `failures` in a row, at least one: between half and all of what it has doubled to.
 inline kj::Duration publishBackoff(unsigned failures, double unit) {
-  return backoffAfter(failures, kPublishBackoff, kMostPublishBackoff, unit);
+  return backoffAfter<kj::Duration>(failures, {kPublishBackoff, kMostPublishBackoff}, unit);
 }
 inline kj::Duration watchTime(double unit) {
   return within(kWatchLeast, kWatchMost, unit);

@@ -3,9 +3,10 @@
 // How the DRA driver stands with the kubelet and with the Kubernetes API, for operators.
 
 #include "ipc/api/resource_api.h"
-#include "plugind/core/backoff.h"
+#include "ipc/base/backoff.h"
 #include "plugind/core/moment.h"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -27,7 +28,9 @@ enum class DraRegistrationState : std::uint8_t {
 /// to be done, however often it restarts (kubelet-contract.md T22, T23).
 class DraRegistration {
 public:
-  explicit DraRegistration(Backoff::Range pauses) : backoff_(pauses) {}
+  using Pauses = BackoffRange<std::chrono::milliseconds>;
+
+  explicit DraRegistration(Pauses pauses) : backoff_(pauses) {}
 
   // True: begin an attempt now, in place of one that runs.
 
@@ -51,7 +54,7 @@ public:
 private:
   bool begin();
 
-  Backoff backoff_;
+  Backoff<std::chrono::milliseconds> backoff_;
   DraRegistrationState state_ = DraRegistrationState::kUnwanted;
   std::optional<Instant> due_;
   std::optional<bool> early_;  ///< what the kubelet said while an attempt ran

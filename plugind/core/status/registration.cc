@@ -19,7 +19,7 @@ Registration::Step Registration::begin(std::optional<RegistrationTurn> turn) {
 
 Registration::Step Registration::pause(RegistrationTurn turn, Instant now, double draw) {
   state_ = RegistrationState::kPausing;
-  Backoff& pauses = turn == RegistrationTurn::kUnreachable ? knocks_ : backoff_;
+  auto& pauses = turn == RegistrationTurn::kUnreachable ? knocks_ : backoff_;
   due_ = now + pauses.next(draw);
   return {.attempt = false, .turn = turn};
 }

@@ -1,10 +1,11 @@
 #pragma once
 // How one resource stands with the kubelet, and what is to be done about it.
 
-#include "plugind/core/backoff.h"
+#include "ipc/base/backoff.h"
 #include "plugind/core/moment.h"
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -39,6 +40,7 @@ inline constexpr std::array kRegistrationTurns{
 /// another kubelet came up, which knows nothing of the first.
 class Registration {
 public:
+  using Pauses = BackoffRange<std::chrono::milliseconds>;
   struct Step {
     bool attempt = false;  ///< begin one now; drop one that runs
     std::optional<RegistrationTurn> turn;
@@ -48,7 +50,7 @@ public:
 
   /// `pauses` after what failed. `knocks` while the kubelet is not there: it may be about to listen
   /// where its socket lies already.
-  Registration(Backoff::Range pauses, Backoff::Range knocks) : backoff_(pauses), knocks_(knocks) {}
+  Registration(Pauses pauses, Pauses knocks) : backoff_(pauses), knocks_(knocks) {}
 
   /// The resource is to be served from now on.
   Step wanted();
@@ -74,8 +76,8 @@ private:
   Step pause(RegistrationTurn turn, Instant now, double draw);
   void forgetPauses();
 
-  Backoff backoff_;
-  Backoff knocks_;
+  Backoff<std::chrono::milliseconds> backoff_;
+  Backoff<std::chrono::milliseconds> knocks_;
   RegistrationState state_ = RegistrationState::kUnwanted;
   std::optional<Instant> due_;
   Instant takenAt_;

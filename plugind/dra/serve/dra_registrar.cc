@@ -9,8 +9,8 @@
 namespace vfiogate {
 namespace {
 
-constexpr Backoff::Range kSocketPauses{std::chrono::milliseconds(200),
-                                       std::chrono::milliseconds(30'000)};
+constexpr DraRegistration::Pauses kSocketPauses{std::chrono::milliseconds(200),
+                                                std::chrono::milliseconds(30'000)};
 
 }  // namespace
 
