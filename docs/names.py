@@ -4,7 +4,7 @@ import pathlib
 import re
 
 TREE = pathlib.Path(__file__).resolve().parents[1]
-SOURCES = ("privd", "plugind", "netd", "ipc")
+SOURCES = ("privd", "plugind", "netd", "rootless", "ipc")
 METRICS = ("plugind/metrics/ledger_metrics.cc", "plugind/metrics/status_gauges.cc", "netd/metrics/netd_counters.cc")
 
 

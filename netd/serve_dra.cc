@@ -11,6 +11,7 @@
 #include "netd/dra/api_service.h"
 #include "netd/dra/plugind_attachment.h"
 #include "netd/dra/slices/slice_publisher.h"
+#include "rootless/start.h"
 #include "seccomp/landlock.h"
 #include "seccomp/load_filter.h"
 #include "seccomp/netd_dra_rules.h"
@@ -88,8 +89,7 @@ private:
     netdLog(NetdEvent::kApiVersion, {{"version", groupVersionOf(api)}});
   }
   void poolStored(std::size_t slices, std::size_t writes) override {
-    netdLog(NetdEvent::kPoolStored,
-            {{"slices", std::to_string(slices)}, {"writes", std::to_string(writes)}});
+    netdLog(NetdEvent::kPoolStored, {{"slices", slices}, {"writes", writes}});
   }
   void poolTroubled(const std::string& why) override {
     netdLog(NetdEvent::kPoolTroubled, {{"why", why}});
@@ -152,8 +152,8 @@ int serveDra(const NetdLine& line) {
                                 {"api_server", line.api.server->str()},
                                 {"plugind", line.plugind},
                                 {"node", line.node},
-                                {"uid", std::to_string(uid)},
-                                {"landlock", std::to_string(confined.abi)}});
+                                {"uid", uid},
+                                {"landlock", confined.abi}});
   toldToEnd.exclusiveJoin(role.run()).wait(io.waitScope);
   netdLog(NetdEvent::kEnding, {{"why", "signal"}});
   std::_Exit(0);

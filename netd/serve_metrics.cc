@@ -4,6 +4,7 @@
 #include "netd/base/log_line.h"
 #include "netd/metrics/http_listener.h"
 #include "netd/metrics/plugind_news.h"
+#include "rootless/start.h"
 #include "seccomp/landlock.h"
 #include "seccomp/load_filter.h"
 #include "seccomp/netd_metrics_rules.h"
@@ -55,8 +56,8 @@ int serveMetrics(const NetdLine& line) {
                                 {"commit", line.build.commit},
                                 {"listen", where},
                                 {"plugind", line.plugind},
-                                {"uid", std::to_string(uid)},
-                                {"landlock", std::to_string(confined.abi)}});
+                                {"uid", uid},
+                                {"landlock", confined.abi}});
   io.waitScope.setBusyPollInterval(kTurnsBetweenPolls);
   toldToEnd.exclusiveJoin(http.run()).wait(io.waitScope);
   netdLog(NetdEvent::kEnding, {{"why", "signal"}});

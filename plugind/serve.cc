@@ -8,6 +8,7 @@
 #include "plugind/loop/ledger_journal.h"
 #include "plugind/loop/state_loop.h"
 #include "plugind/privd/privd_link.h"
+#include "rootless/start.h"
 #include "seccomp/drop_privileges.h"
 #include "seccomp/landlock.h"
 #include "seccomp/load_filter.h"
@@ -18,7 +19,6 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -47,25 +47,11 @@ std::string readBootId() {
 /// Ids change before the socket is made: privd judges who called listen().
 std::optional<StepFailure> becomeNobody(const Identity& user) {
   if (auto failed = limitOurselves()) return failed;
-  Remaining remaining;
-  if (geteuid() == kRoot) {
-    remaining.identity = user;
-  } else if (geteuid() != user.uid) {
+  return becomeUser(user, {}, [&user]() {
     logWarning(LogEvent::kNotRoot, {{"uid", geteuid()},
                                     {"wanted_uid", user.uid},
                                     {"then", "stays who it is: privd needs this --plugind-uid"}});
-  }
-  return dropPrivileges(remaining);
-}
-
-/// Resolves on SIGTERM or SIGINT. The kernel is asked for them here and now, not when the loop
-/// first waits: the filter forbids it by then.
-kj::Promise<void> whenToldToEnd(kj::AsyncIoContext& io) {
-  auto told = io.unixEventPort.onSignal(SIGTERM)
-                  .exclusiveJoin(io.unixEventPort.onSignal(SIGINT))
-                  .ignoreResult();
-  told.poll(io.waitScope);
-  return told;
+  });
 }
 
 /// Null: none is configured.
@@ -95,8 +81,7 @@ int serve(const CommandLine& line, Settings settings) {
   if (const auto failure = becomeNobody(line.user)) return failed("drop", failure->str());
   auto listening = listenAlone(line.listen);
   if (!listening) return failed("listen " + line.listen, listening.error());
-  kj::UnixEventPort::captureSignal(SIGTERM);
-  kj::UnixEventPort::captureSignal(SIGINT);
+  captureEndSignals();
   auto io = kj::setupAsyncIo();
   auto toldToEnd = whenToldToEnd(io);
   const uid_t uid = geteuid();

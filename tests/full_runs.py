@@ -24,7 +24,7 @@ LONGEST = 100  # minutes of a part
 
 BUILD = ("CMakeLists.txt", "CMakePresets.json", "cmake")
 CORE = ("ipc/api", "ipc/base", "ipc/types", "plugind/core")
-CODE = (*BUILD, "cli", "ipc", "netd", "plugind", "privd", "proto", "seccomp")
+CODE = (*BUILD, "cli", "ipc", "netd", "plugind", "privd", "proto", "rootless", "seccomp")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,8 +4,6 @@
 #include "seccomp/drop_privileges.h"
 #include "seccomp/step_failure.h"
 
-#include <kj/async-io.h>
-
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -20,12 +18,5 @@ int startFailed(const std::string& step, const std::string& why);
 /// `keep` (borrowed); becomes `user` where it is root, else stays who it is and says so.
 std::optional<StepFailure> becomeNobody(const Identity& user, std::span<const int> keep,
                                         std::uint64_t memory);
-
-/// SIGTERM and SIGINT come to the loop. Before it is made.
-void captureEndSignals();
-
-/// Resolves on SIGTERM or SIGINT. The kernel is asked for them here and now, not when the loop
-/// first waits: the filter forbids it by then.
-kj::Promise<void> whenToldToEnd(kj::AsyncIoContext& io);
 
 }  // namespace vfiogate

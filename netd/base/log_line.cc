@@ -5,13 +5,10 @@
 
 #include <ctime>
 #include <memory>
-#include <utility>
+#include <string_view>
 
 namespace vfiogate {
 namespace {
-
-constexpr std::size_t kLongestValue = 512;
-constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 struct Kind {
   spdlog::level::level_enum level;
@@ -60,41 +57,18 @@ Kind kindOf(NetdEvent event) {
   return {spdlog::level::err, "unknown"};
 }
 
-void appendQuoted(std::string& line, std::string_view text) {
-  line += '"';
-  for (const char c : text.substr(0, kLongestValue)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      line += {'\\', c};
-    } else if (byte >= 0x20 && byte < 0x7f) {
-      line += c;
-    } else {
-      line += {'\\', 'x', kHexDigits[byte >> 4U], kHexDigits[byte & 0xfU]};
-    }
-  }
-  line += text.size() > kLongestValue ? "...\"" : "\"";
-}
-
 }  // namespace
 
-void netdLog(NetdEvent event, std::initializer_list<NetdField> fields) {
+void netdLog(NetdEvent event, LogFields fields) {
   const Kind kind = kindOf(event);
-  std::string line = "event=" + std::string(kind.name);
-  for (const NetdField& field : fields) {
-    line.append(" ").append(field.key).append("=");
-    appendQuoted(line, field.text);
-  }
-  spdlog::log(kind.level, line);
+  spdlog::log(kind.level, logText(kind.name, fields));
 }
 
 void startNetdLog() {
   // Even gmtime reads the time zone first; afterwards it could not.
   tzset();
   // Not the coloured sink: it asks whether this is a terminal, which the filter forbids.
-  auto logger =
-      std::make_shared<spdlog::logger>("netd", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  logger->set_pattern("time=%Y-%m-%dT%H:%M:%S.%eZ level=%l %v", spdlog::pattern_time_type::utc);
-  spdlog::set_default_logger(std::move(logger));
+  startLogAt(std::make_shared<spdlog::sinks::stderr_sink_mt>());
 }
 
 }  // namespace vfiogate

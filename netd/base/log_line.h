@@ -1,10 +1,9 @@
 #pragma once
 // netd's log: one event a line on standard error, as plugind's. The events here are all there are.
 
+#include "rootless/log_text.h"
+
 #include <cstdint>
-#include <initializer_list>
-#include <string>
-#include <string_view>
 
 namespace vfiogate {
 
@@ -29,14 +28,8 @@ enum class NetdEvent : std::uint8_t {
   kEnding,        ///< told to
 };
 
-/// One key=value. The text is quoted, escaped and cut as in plugind's log, whoever wrote it.
-struct NetdField {
-  std::string_view key;
-  std::string_view text;
-};
-
 /// Before startNetdLog() nothing is written.
-void netdLog(NetdEvent event, std::initializer_list<NetdField> fields = {});
+void netdLog(NetdEvent event, LogFields fields = {});
 
 /// Sends the log to standard error, times in UTC. Call once, before the process is locked down.
 void startNetdLog();

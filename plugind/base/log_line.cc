@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <climits>
 #include <memory>
@@ -19,38 +18,6 @@
 
 namespace vfiogate {
 namespace {
-
-constexpr std::size_t kLongestValue = 512;
-
-bool isWordCharacter(char c) {
-  const bool alphanumeric =
-      (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-  return alphanumeric || std::string_view("._:/,+-").find(c) != std::string_view::npos;
-}
-
-void appendEscaped(std::string& out, char c) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  const auto byte = static_cast<unsigned char>(c);
-  if (c == '"' || c == '\\') {
-    out += {'\\', c};
-  } else if (byte >= 0x20 && byte < 0x7f) {
-    out += c;
-  } else {
-    out += {'\\', 'x', kDigits[byte >> 4U], kDigits[byte & 0xfU]};
-  }
-}
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text.substr(0, kLongestValue)) appendEscaped(out, c);
-  out += text.size() > kLongestValue ? "...\"" : "\"";
-  return out;
-}
-
-bool isWord(std::string_view text) {
-  return !text.empty() && text.size() <= kLongestValue &&
-         std::ranges::all_of(text, isWordCharacter);
-}
 
 /// What the log may have of each event, for all threads.
 class Pace {
@@ -131,15 +98,8 @@ void neverWaitForLogReader() {
 
 }  // namespace
 
-LogField::LogField(std::string_view name, std::string_view text)
-    : key(name), value(isWord(text) ? std::string(text) : quoted(text)) {}
-
 std::string logLine(LogEvent event, LogFields fields) {
-  std::string line = "event=" + std::string(eventName(event));
-  for (const LogField& field : fields) {
-    line.append(" ").append(field.key).append("=").append(field.value);
-  }
-  return line;
+  return logText(eventName(event), fields);
 }
 
 void logInfo(LogEvent event, LogFields fields) {
@@ -156,9 +116,7 @@ void logError(LogEvent event, LogFields fields) {
 
 void startLog() {
   neverWaitForLogReader();
-  auto logger = std::make_shared<spdlog::logger>("plugind", std::make_shared<StandardError>());
-  logger->set_pattern("time=%Y-%m-%dT%H:%M:%S.%eZ level=%l %v", spdlog::pattern_time_type::utc);
-  spdlog::set_default_logger(std::move(logger));
+  startLogAt(std::make_shared<StandardError>());
 }
 
 }  // namespace vfiogate

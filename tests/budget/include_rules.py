@@ -18,8 +18,8 @@ RULES = {
     "ipc/codec": "ipc/base ipc/schema ipc/types",
     "ipc/socket": "ipc/base",
     "ipc/types": "ipc/base",
-    "netd": "cli ipc/base netd/base netd/dra netd/dra/api netd/dra/slices netd/metrics seccomp",
-    "netd/base": "ipc/socket seccomp",
+    "netd": "cli ipc/base netd/base netd/dra netd/dra/api netd/dra/slices netd/metrics rootless seccomp",
+    "netd/base": "ipc/socket rootless seccomp",
     "netd/dra": "ipc/api ipc/base ipc/schema ipc/socket netd/base netd/dra/api netd/dra/claims netd/dra/slices",
     "netd/dra/api": "ipc/api ipc/base ipc/socket netd/base",
     "netd/dra/claims": "ipc/api ipc/base ipc/types netd/dra/api",
@@ -27,8 +27,8 @@ RULES = {
     "netd/metrics": "ipc/base ipc/schema ipc/socket netd/base",
     "plugind": (
         "plugind/base plugind/cli plugind/config plugind/core plugind/control plugind/dra plugind/loop plugind/privd "
-        "seccomp"),
-    "plugind/base": "ipc/base ipc/socket plugind/core seccomp",
+        "rootless seccomp"),
+    "plugind/base": "ipc/base ipc/socket plugind/core rootless seccomp",
     "plugind/checkpoint": "ipc/base plugind/core plugind/core/ledger/state proto",
     "plugind/cli": "cli ipc/base ipc/types plugind/control seccomp",
     "plugind/config": "ipc/base ipc/types plugind/config/words plugind/core plugind/core/resource",
@@ -103,6 +103,7 @@ RULES = {
     "privd/scan": "ipc/base ipc/types privd/base",
     "privd/state": "ipc/base ipc/types privd/base",
     "privd/writer": "ipc/base privd/base seccomp",
+    "rootless": "seccomp",
     "seccomp": "",
     "sim/base": "",
     "sim/base/command_listener": "ipc/base sim/sysfs/control",
@@ -144,6 +145,7 @@ OTHERS = {
     "privd/cli/doctor/checks": [STD],
     "privd/main.cc": [STD, POSIX, KJ, r"<CLI/.*>"],
     "privd/options": [STD, POSIX, r"<CLI/.*>"],
+    "rootless": [STD, POSIX, r"<(kj|spdlog)/.*>"],
     "seccomp": [STD, POSIX],
     "seccomp/print_policy.cc": [STD, POSIX, r"<nlohmann/.*>"],
     "seccomp/print_profile.cc": [STD, POSIX, r"<nlohmann/.*>"],
@@ -154,7 +156,7 @@ OTHERS = {
 # The daemon never reaches into the command line's code.
 DAEMON_EXCEPTIONS = {"privd/main.cc"}
 # What is made for one process only, in a folder of all.
-ONLY_FOR = {"ipc/api": ("ipc/api", "netd", "plugind")}
+ONLY_FOR = {"ipc/api": ("ipc/api", "netd", "plugind"), "rootless": ("netd", "plugind", "rootless")}
 
 MOST_LOOSE = 28
 # Folders with more sources than that. The list only shrinks.

@@ -63,7 +63,7 @@ class FromClaimToPod:
         self.assertEqual(self.installation.status()["dra"]["apiVersion"], self.version)
         said = [line for line in self.installation.logs("netd-dra").splitlines() if "event=api_version" in line]
         self.assertEqual(len(said), 1, said)
-        self.assertIn(f'version="resource.k8s.io/{self.version}"', said[0])
+        self.assertIn(f"version=resource.k8s.io/{self.version}", said[0].split())
 
     def test_counters_and_taints_are_kept(self):
         found = self.published()
@@ -112,4 +112,4 @@ class Upgraded(HeldTo):
         self.assertEqual(self.installation.restarts("netd-dra"), 0)
 
     def says(self, version: str) -> bool:
-        return f'version="resource.k8s.io/{version}"' in self.installation.logs("netd-dra")
+        return f"version=resource.k8s.io/{version}" in self.installation.logs("netd-dra").split()

@@ -6,7 +6,7 @@ import re
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
 DESIGN = TREE / "docs/design"
-FOLDERS = ("cli", "ipc", "netd", "plugind", "privd", "seccomp", "sim", "tests")
+FOLDERS = ("cli", "ipc", "netd", "plugind", "privd", "rootless", "seccomp", "sim", "tests")
 SUFFIXES = (".cc", ".h", ".capnp", ".py", ".sh")
 NUMBERS = r"\d+[a-z]?(?:(?:, | and | to | or )\d+[a-z]?)*"
 # Only what stands in a comment of the ledger or its tests speaks of its table.

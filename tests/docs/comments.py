@@ -15,7 +15,7 @@ import sys
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
 LIST = TREE / "tests/docs/uncommented.tsv"
-FOLDERS = ("cli", "ipc", "netd", "plugind", "privd", "seccomp")
+FOLDERS = ("cli", "ipc", "netd", "plugind", "privd", "rootless", "seccomp")
 
 SCOPE = re.compile(r"^\s*(?:template <.*>\s*)?(?:class|struct|enum class|union)\s+(\w+)[^;]*$")
 FUNCTION = re.compile(r"^\s*(?:\[\[\w+\]\]\s*)?(?:[\w:<>,&*\s\[\]]+[\s&*])?([a-z]\w*)\(")

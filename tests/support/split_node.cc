@@ -99,7 +99,7 @@ bool SplitNode::startNetdDra(const std::string& apiServer) {
 }
 
 std::uint16_t SplitNode::netdPort() {
-  constexpr std::string_view kListen = "listen=\"127.0.0.1:";
+  constexpr std::string_view kListen = "listen=127.0.0.1:";
   const std::string said = netd->output();
   const std::size_t at = said.find(kListen);
   if (at == std::string::npos) return 0;

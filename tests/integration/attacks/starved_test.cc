@@ -120,7 +120,7 @@ protected:
 TEST_F(Starved, OfDescriptorsNetdSaysItOnceAndServesOn) {
   limit("netd", "--nofile=24");
   startAll();
-  EXPECT_TRUE(node_->netd->says("event=limit_lower what=\"descriptors\"")) << node_->said();
+  EXPECT_TRUE(node_->netd->says("event=limit_lower what=descriptors")) << node_->said();
   {
     std::vector<HttpConnection> clients;
     for (int i = 0; i < 40; ++i) clients.emplace_back(port());

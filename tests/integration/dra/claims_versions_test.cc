@@ -59,7 +59,7 @@ TEST_P(OldClusters, FromClaimToRunningPodAndBack) {
     const auto told = api_->claim("c1").value("/status/devices"_json_pointer, nlohmann::json());
     return told.is_array() && !told.empty();
   }));
-  EXPECT_TRUE(node_->netdDra->says("version=\"resource.k8s.io/" + version + "\"")) << node_->said();
+  EXPECT_TRUE(node_->netdDra->says("version=resource.k8s.io/" + version + "\n")) << node_->said();
   node_->kubelet.end("p1");
   ASSERT_TRUE(node_->kubelet.awaitEnded("p1"));
   EXPECT_FALSE(specIsThere(uid));
@@ -102,7 +102,7 @@ TEST_F(UpgradedCluster, WhatIsServedInItsPlaceIsSpokenFromThenOn) {
   remember("c1");
   for (const char* version : {"v1beta2", "v1"}) {
     api_->control({{"serve", {version}}, {"endWatches", true}});
-    EXPECT_TRUE(node_->netdDra->says(std::string("version=\"resource.k8s.io/") + version + "\""))
+    EXPECT_TRUE(node_->netdDra->says(std::string("version=resource.k8s.io/") + version + "\n"))
         << node_->said();
   }
   EXPECT_EQ(api_->slices(), before) << "nothing is written";

@@ -3,6 +3,7 @@
 #include "netd/base/become_nobody.h"
 #include "netd/base/log_line.h"
 #include "netd/dra/plugind_attachment.h"
+#include "rootless/start.h"
 #include "tests/support/played_netd/played_api.h"
 
 #include <CLI/CLI.hpp>
