@@ -2,12 +2,11 @@
 
 #include "ipc/base/backoff.h"
 #include "ipc/schema/plugind.capnp.h"
+#include "ipc/socket/limited_client.h"
 #include "ipc/socket/unix_socket.h"
 #include "netd/base/log_line.h"
 #include "netd/base/plugind_trouble.h"
 
-#include <capnp/message.h>
-#include <capnp/rpc-twoparty.h>
 #include <kj/debug.h>
 
 #include <optional>
@@ -32,32 +31,15 @@ std::optional<std::string> driverIn(schema::AttachAnswer::Reader answer) {
   return std::string(answer.getDriver().cStr());
 }
 
-/// One connection, for as long as it lasts.
-class Attached {
-public:
-  explicit Attached(kj::Own<kj::AsyncIoStream> stream)
-      : stream_(kj::mv(stream)),
-        network_(*stream_, capnp::rpc::twoparty::Side::CLIENT, kFromAttached),
-        rpc_(capnp::makeRpcClient(network_)) {}
-
-  /// The driver that plugind is; absent: none.
-  kj::Promise<std::optional<std::string>> attach(schema::ApiServer::Client apiServer,
-                                                 const std::string& node) {
-    capnp::MallocMessageBuilder message;
-    auto server = message.initRoot<capnp::rpc::twoparty::VatId>();
-    server.setSide(capnp::rpc::twoparty::Side::SERVER);
-    auto request = rpc_.bootstrap(server).castAs<schema::Control>().attachRequest();
-    request.setApi(kj::mv(apiServer));
-    request.setNode(node.c_str());
-    return request.send().then([](auto response) { return driverIn(response.getAnswer()); });
-  }
-  kj::Promise<void> ended() { return network_.onDisconnect(); }
-
-private:
-  kj::Own<kj::AsyncIoStream> stream_;
-  capnp::TwoPartyVatNetwork network_;
-  capnp::RpcSystem<capnp::rpc::twoparty::VatId> rpc_;
-};
+/// The driver that plugind is; absent: none.
+kj::Promise<std::optional<std::string>> attach(schema::Control::Client plugind,
+                                               schema::ApiServer::Client apiServer,
+                                               const std::string& node) {
+  auto request = plugind.attachRequest();
+  request.setApi(kj::mv(apiServer));
+  request.setNode(node.c_str());
+  return request.send().then([](auto response) { return driverIn(response.getAnswer()); });
+}
 
 }  // namespace
 
@@ -73,13 +55,12 @@ kj::Promise<void> PlugindAttachment::attachOnce() {
     away(whyNotDialled(deps_.socket, dialled.error().error));
     return kj::READY_NOW;
   }
-  auto attached =
-      kj::heap<Attached>(deps_.streams.wrapSocketFd(kj::mv(dialled).value(), kStreamFlags));
-  auto answered =
-      deps_.timer.timeoutAfter(kPatience, attached->attach(deps_.apiServer(), deps_.node));
+  auto plugind = kj::heap<LimitedClient>(deps_.streams, kj::mv(dialled).value(), kFromAttached);
+  auto answered = deps_.timer.timeoutAfter(
+      kPatience, attach(plugind->bootstrap<schema::Control>(), deps_.apiServer(), deps_.node));
   return answered
       .then([this,
-             &attached = *attached](const std::optional<std::string>& driver) -> kj::Promise<void> {
+             &plugind = *plugind](const std::optional<std::string>& driver) -> kj::Promise<void> {
         if (!driver) {
           if (!toldOff_) netdLog(NetdEvent::kDraOff, {{"socket", deps_.socket}});
           toldOff_ = true;
@@ -90,10 +71,10 @@ kj::Promise<void> PlugindAttachment::attachOnce() {
         toldAway_.clear();
         toldOff_ = false;
         failures_ = 0;
-        return attached.ended().then([this]() { away("plugind hung up"); });
+        return plugind.ended().then([this]() { away("plugind hung up"); });
       })
       .catch_([this](kj::Exception&& failure) { away(whyNoAnswer(failure, kAttachWords)); })
-      .attach(kj::mv(attached));
+      .attach(kj::mv(plugind));
 }
 
 void PlugindAttachment::away(const std::string& why) {

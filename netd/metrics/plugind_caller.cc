@@ -1,11 +1,9 @@
 #include "netd/metrics/plugind_news.h"
 
 #include "ipc/schema/plugind.capnp.h"
+#include "ipc/socket/limited_client.h"
 #include "ipc/socket/unix_socket.h"
 #include "netd/base/plugind_trouble.h"
-
-#include <capnp/message.h>
-#include <capnp/rpc-twoparty.h>
 
 #include <utility>
 
@@ -21,44 +19,26 @@ constexpr capnp::ReaderOptions kFromPlugind{.traversalLimitInWords = 2 * kMostTe
 constexpr QuestionWords kNewsWords{
     "it takes the user of its --netd-uid, and a few visitors at a time", "the question"};
 
-/// A connection, for as long as it is asked.
-class Call {
-public:
-  explicit Call(kj::Own<kj::AsyncIoStream> stream)
-      : stream_(kj::mv(stream)),
-        network_(*stream_, capnp::rpc::twoparty::Side::CLIENT, kFromPlugind),
-        rpc_(capnp::makeRpcClient(network_)) {}
-
-  kj::Promise<PlugindNews> ask() {
-    capnp::MallocMessageBuilder message;
-    auto server = message.initRoot<capnp::rpc::twoparty::VatId>();
-    server.setSide(capnp::rpc::twoparty::Side::SERVER);
-    auto control = rpc_.bootstrap(server).castAs<schema::Control>();
-    auto metrics = control.metricsRequest().send();
-    return control.readyRequest().send().then([metrics = kj::mv(metrics)](auto ready) mutable {
-      PlugindNews news;
-      news.ready = ready.getReady();
-      news.why = ready.getWhy();
-      return metrics.then([news = std::move(news)](auto answer) mutable {
-        news.metrics = answer.getText();
-        return std::move(news);
-      });
+kj::Promise<PlugindNews> newsOf(schema::Control::Client control) {
+  auto metrics = control.metricsRequest().send();
+  return control.readyRequest().send().then([metrics = kj::mv(metrics)](auto ready) mutable {
+    PlugindNews news;
+    news.ready = ready.getReady();
+    news.why = ready.getWhy();
+    return metrics.then([news = std::move(news)](auto answer) mutable {
+      news.metrics = answer.getText();
+      return std::move(news);
     });
-  }
-
-private:
-  kj::Own<kj::AsyncIoStream> stream_;
-  capnp::TwoPartyVatNetwork network_;
-  capnp::RpcSystem<capnp::rpc::twoparty::VatId> rpc_;
-};
+  });
+}
 
 }  // namespace
 
 kj::Promise<PlugindAnswer> PlugindCaller::ask() {
   auto dialled = dialAt(socket_.c_str());
   if (!dialled) return PlugindAnswer(Failure{whyNotDialled(socket_, dialled.error().error)});
-  auto call = kj::heap<Call>(streams_.wrapSocketFd(kj::mv(dialled).value(), kStreamFlags));
-  auto news = timer_.timeoutAfter(kPatience, call->ask());
+  auto plugind = kj::heap<LimitedClient>(streams_, kj::mv(dialled).value(), kFromPlugind);
+  auto news = timer_.timeoutAfter(kPatience, newsOf(plugind->bootstrap<schema::Control>()));
   return news
       .then(
           [](PlugindNews told) {
@@ -68,7 +48,7 @@ kj::Promise<PlugindAnswer> PlugindCaller::ask() {
           [](kj::Exception&& failure) {
             return PlugindAnswer(Failure{whyNoAnswer(failure, kNewsWords)});
           })
-      .attach(kj::mv(call));
+      .attach(kj::mv(plugind));
 }
 
 }  // namespace vfiogate

@@ -2,7 +2,6 @@
 
 #include "ipc/codec/checked_fields.h"
 #include "ipc/codec/limits.h"
-#include "ipc/socket/unix_socket.h"
 #include "plugind/base/log_line.h"
 #include "plugind/privd/files_observer.h"
 
@@ -31,13 +30,6 @@ std::string whyNotEntered(schema::EnterAnswer::Reader answer) {
          std::to_string(schema::PROTOCOL) + ": update both to the same release";
 }
 
-schema::Handshake::Client handshakeOf(capnp::RpcSystem<capnp::rpc::twoparty::VatId>& rpc) {
-  capnp::MallocMessageBuilder message;
-  auto vat = message.initRoot<capnp::rpc::twoparty::VatId>();
-  vat.setSide(capnp::rpc::twoparty::Side::SERVER);
-  return rpc.bootstrap(vat).castAs<schema::Handshake>();
-}
-
 }  // namespace
 
 PrivdSession::PrivdSession(PrivdOpening opening, PrivdEvents& events, NodeLease& lease,
@@ -46,9 +38,7 @@ PrivdSession::PrivdSession(PrivdOpening opening, PrivdEvents& events, NodeLease&
       lease_(lease),
       loop_(loop),
       descriptors_(std::make_shared<DescriptorReceiver>(loop.port, kj::mv(opening.channel))),
-      stream_(loop.streams.wrapSocketFd(kj::mv(opening.connection), kStreamFlags)),
-      network_(*stream_, capnp::rpc::twoparty::Side::CLIENT, kFromPrivd),
-      rpc_(capnp::makeRpcClient(network_)),
+      privd_(loop.streams, kj::mv(opening.connection), kFromPrivd),
       calls_(loop.timer),
       hardware_(events, calls_, loop.timer),
       specs_(calls_),
@@ -59,7 +49,7 @@ PrivdSession::~PrivdSession() noexcept(false) {
 }
 
 kj::Promise<std::string> PrivdSession::run() {
-  auto left = network_.onDisconnect().then([]() { return std::string("it left"); });
+  auto left = privd_.ended().then([]() { return std::string("it left"); });
   auto served = calls_.keep(enter()).then(
       []() -> kj::Promise<std::string> { return kj::NEVER_DONE; },
       [](kj::Exception&& failure) -> kj::Promise<std::string> { return describe(failure); });
@@ -79,7 +69,7 @@ kj::Promise<void> PrivdSession::enter() {
 }
 
 kj::Promise<void> PrivdSession::askEntry() {
-  auto request = handshakeOf(rpc_).enterRequest();
+  auto request = privd_.bootstrap<schema::Handshake>().enterRequest();
   request.setProtocol(schema::PROTOCOL);
   request.setTicket(kLeaseTicket);
   request.setLease(lease_.number);

@@ -3,6 +3,7 @@
 
 #include "ipc/base/backoff.h"
 #include "ipc/codec/descriptor_channel.h"
+#include "ipc/socket/limited_client.h"
 #include "plugind/base/task_queue.h"
 #include "plugind/privd/config_watch.h"
 #include "plugind/privd/gate_client.h"
@@ -12,8 +13,7 @@
 #include "plugind/privd/session_calls.h"
 #include "plugind/privd/spec_client.h"
 
-#include <capnp/rpc-twoparty.h>
-#include <kj/async-io.h>
+#include <kj/async.h>
 
 #include <memory>
 #include <string>
@@ -60,9 +60,7 @@ private:
   NodeLease& lease_;
   const LoopDeps loop_;
   std::shared_ptr<DescriptorReceiver> descriptors_;
-  kj::Own<kj::AsyncIoStream> stream_;
-  capnp::TwoPartyVatNetwork network_;
-  capnp::RpcSystem<capnp::rpc::twoparty::VatId> rpc_;
+  LimitedClient privd_;
   SessionCalls calls_;
   HardwareClient hardware_;
   SpecClient specs_;

@@ -134,7 +134,7 @@ OTHERS = {
     "ipc/api": [STD, KJ],
     "ipc/base": [STD],
     "ipc/codec": [STD, POSIX, KJ],
-    "ipc/socket": [STD, POSIX, r"<kj/[a-z0-9_/.-]+>"],
+    "ipc/socket": [STD, POSIX, KJ],
     "ipc/types": [STD],
     "netd": [STD, POSIX, KJ, r"<(CLI|prometheus|spdlog)/.*>"],
     "netd/dra": [STD, POSIX, KJ, r"<nlohmann/.*>"],

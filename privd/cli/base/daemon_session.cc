@@ -1,21 +1,14 @@
 #include "privd/cli/base/daemon_session.h"
 
 #include "ipc/codec/limits.h"
-#include "ipc/socket/unix_socket.h"
 
 namespace vfiogate {
 
 DaemonSession::DaemonSession(kj::AsyncIoContext& io, kj::AutoCloseFd socket)
-    : io_(io),
-      stream_(io.lowLevelProvider->wrapSocketFd(kj::mv(socket), kStreamFlags)),
-      network_(*stream_, capnp::rpc::twoparty::Side::CLIENT, kFromPrivd),
-      rpc_(capnp::makeRpcClient(network_)) {}
+    : io_(io), daemon_(*io.lowLevelProvider, kj::mv(socket), kFromPrivd) {}
 
 Result<schema::Session::Client, std::string> DaemonSession::enter() {
-  capnp::MallocMessageBuilder vat;
-  auto host = vat.initRoot<capnp::rpc::twoparty::VatId>();
-  host.setSide(capnp::rpc::twoparty::Side::SERVER);
-  auto enter = rpc_.bootstrap(host).castAs<schema::Handshake>().enterRequest();
+  auto enter = daemon_.bootstrap<schema::Handshake>().enterRequest();
   enter.setProtocol(schema::PROTOCOL);
   auto entered = enter.send().wait(io_.waitScope);
   const auto answer = entered.getAnswer();

@@ -3,8 +3,8 @@
 
 #include "ipc/base/result.h"
 #include "ipc/schema/helper.capnp.h"
+#include "ipc/socket/limited_client.h"
 
-#include <capnp/rpc-twoparty.h>
 #include <kj/async-io.h>
 #include <kj/io.h>
 
@@ -22,13 +22,11 @@ public:
   Result<schema::Session::Client, std::string> enter();
 
   /// Resolves when the daemon is gone.
-  kj::Promise<void> ended() { return network_.onDisconnect(); }
+  kj::Promise<void> ended() { return daemon_.ended(); }
 
 private:
   kj::AsyncIoContext& io_;
-  kj::Own<kj::AsyncIoStream> stream_;
-  capnp::TwoPartyVatNetwork network_;
-  capnp::RpcSystem<capnp::rpc::twoparty::VatId> rpc_;
+  LimitedClient daemon_;
 };
 
 }  // namespace vfiogate

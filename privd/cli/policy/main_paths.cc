@@ -2,6 +2,7 @@
 
 #include "ipc/codec/limits.h"
 #include "ipc/codec/snapshot_codec.h"
+#include "ipc/socket/limited_client.h"
 #include "ipc/socket/unix_socket.h"
 #include "privd/bind/binding.h"
 #include "privd/options/serve_options.h"
@@ -11,7 +12,6 @@
 #include "seccomp/drop_privileges.h"
 #include "seccomp/load_filter.h"
 
-#include <capnp/rpc-twoparty.h>
 #include <kj/async-io.h>
 #include <kj/debug.h>
 
@@ -197,14 +197,9 @@ private:
     Node shared{source, counts,  sysfs_,  dev_,    gate_,  allocations_,
                 lease_, nullptr, nullptr, nullptr, timer_, nullptr};
     const CommandSocket commands(shared, io_, kNobodyElse, kj::mv(commands_));
-    auto stream = io_.lowLevelProvider->wrapSocketFd(
-        got(dialAt(node_.at("privd.sock").c_str()), ofSocket), kStreamFlags);
-    capnp::TwoPartyVatNetwork network(*stream, capnp::rpc::twoparty::Side::CLIENT, kFromPrivd);
-    auto rpc = capnp::makeRpcClient(network);
-    capnp::MallocMessageBuilder vat;
-    auto host = vat.initRoot<capnp::rpc::twoparty::VatId>();
-    host.setSide(capnp::rpc::twoparty::Side::SERVER);
-    auto enter = rpc.bootstrap(host).castAs<schema::Handshake>().enterRequest();
+    LimitedClient daemon(*io_.lowLevelProvider,
+                         got(dialAt(node_.at("privd.sock").c_str()), ofSocket), kFromPrivd);
+    auto enter = daemon.bootstrap<schema::Handshake>().enterRequest();
     enter.setProtocol(schema::PROTOCOL);
     auto entered = soon(enter.send());
     KJ_REQUIRE(entered.getAnswer().isSession(), "the handshake was refused");
