@@ -58,8 +58,7 @@ std::optional<StepFailure> becomeNobody(const Identity& user) {
 std::unique_ptr<DraDriver> draDriver(DraDriver::Identity identity, PrivdLink& privd,
                                      StateLoop& state, const LoopDeps& loop) {
   if (identity.name.empty()) return nullptr;
-  return std::make_unique<DraDriver>(std::move(identity), DraDriver::Deps{privd, privd}, state,
-                                     loop, kRoot);
+  return std::make_unique<DraDriver>(std::move(identity), privd, state, loop, kRoot);
 }
 
 }  // namespace
@@ -94,8 +93,7 @@ int serve(const CommandLine& line, Settings settings) {
   PrivdLink privd(kj::mv(listening).value(), {.privd = kRoot, .own = uid, .netd = line.netdUid},
                   loop);
   LedgerJournal journal(std::cout);
-  StateLoop state(std::move(settings), {privd, privd, privd, privd, privd, privd, privd, privd},
-                  loop, journal, node);
+  StateLoop state(std::move(settings), privd, loop, journal, node);
   const auto dra = draDriver(std::move(driver), privd, state, loop);
   if (dra) state.serveClaims(*dra);
   ControlServer control(state, dra.get(), loop);

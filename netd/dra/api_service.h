@@ -22,7 +22,7 @@ public:
     ApiVersions& versions;
     kj::Timer& timer;
     ClaimReporter::Clock clock;
-    kj::Own<PoolKeeper> pools;
+    kj::Own<SlicePublisher> pools;
   };
   explicit ApiService(Deps deps);
 
@@ -34,7 +34,7 @@ protected:
 private:
   ClaimFetcher fetcher_;
   kj::Timer& timer_;
-  kj::Own<PoolKeeper> pools_;
+  kj::Own<SlicePublisher> pools_;
   ClaimReporter reporter_;
 };
 

@@ -6,20 +6,20 @@
 
 namespace vfiogate {
 
-DraDriver::DraDriver(Identity identity, const Deps& privd, ClaimLedger& ledger,
-                     const LoopDeps& loop, uid_t kubeletUid)
+DraDriver::DraDriver(Identity identity, PrivdLink& privd, ClaimLedger& ledger, const LoopDeps& loop,
+                     uid_t kubeletUid)
     : name_(std::move(identity.name)),
       api_(name_, loop.timer,
            [this]() {
              pool_.apiCame();
              sweep_.start();
            }),
-      specs_(privd.specs, ledger),
+      specs_(privd, ledger),
       claims_(api_, ledger, specs_),
       sweep_(api_, ledger, loop.timer, loop.random),
       pool_(api_, ledger, std::move(identity.products), loop.timer),
       server_(name_, *this, loop, kubeletUid),
-      registrar_(name_, privd.sockets, server_, loop) {}
+      registrar_(name_, privd, server_, loop) {}
 
 void DraDriver::carryOut(const Effects& effects) {
   for (const ClaimName& claim : effects.specsToWrite) claims_.writeSpec(claim);

@@ -10,7 +10,7 @@
 #include "plugind/dra/serve/dra_events.h"
 #include "plugind/dra/serve/dra_registrar.h"
 #include "plugind/dra/serve/dra_server.h"
-#include "plugind/kubelet/kubelet_sockets.h"
+#include "plugind/privd/privd_link.h"
 
 #include <sys/types.h>
 
@@ -22,12 +22,6 @@ namespace vfiogate {
 /// The loop's thread only.
 class DraDriver final : public ClaimServer, public DraEvents, public ApiListener {
 public:
-  /// The sides of privd that it uses.
-  struct Deps {
-    DraSockets& sockets;
-    ClaimSpecStore& specs;
-  };
-
   /// Who the driver is: its name, never empty, and what it calls its devices.
   struct Identity {
     std::string name;
@@ -35,7 +29,7 @@ public:
   };
 
   /// Borrows all but the identity.
-  DraDriver(Identity identity, const Deps& privd, ClaimLedger& ledger, const LoopDeps& loop,
+  DraDriver(Identity identity, PrivdLink& privd, ClaimLedger& ledger, const LoopDeps& loop,
             uid_t kubeletUid);
   KJ_DISALLOW_COPY(DraDriver);
 

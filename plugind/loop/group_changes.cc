@@ -23,7 +23,7 @@ void tellLog(const EndedChange& change) {
 
 }  // namespace
 
-GroupChanges::GroupChanges(GroupBinds& privd, kj::Function<void(EndedChange)> ended)
+GroupChanges::GroupChanges(PrivdLink& privd, kj::Function<void(EndedChange)> ended)
     : privd_(privd), ended_(kj::mv(ended)), tasks_(*this) {}
 
 void GroupChanges::rightTold(bool given, bool wanted) {

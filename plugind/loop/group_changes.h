@@ -1,7 +1,7 @@
 #pragma once
 // The changes of drivers that privd was asked for.
 
-#include "plugind/privd/privd_view.h"
+#include "plugind/privd/privd_link.h"
 
 #include <kj/async.h>
 #include <kj/function.h>
@@ -19,7 +19,7 @@ struct EndedChange {
 class GroupChanges final : private kj::TaskSet::ErrorHandler {
 public:
   /// Borrows `privd`. `ended` is told after the hardware that the change left was.
-  GroupChanges(GroupBinds& privd, kj::Function<void(EndedChange)> ended);
+  GroupChanges(PrivdLink& privd, kj::Function<void(EndedChange)> ended);
 
   /// Whether privd lets us, and whether the configuration wants it: where only the latter is so,
   /// the log says that, once a connection.
@@ -34,7 +34,7 @@ private:
   void carryOut(EndedChange change, kj::Promise<BindOutcome> asked);
   void taskFailed(kj::Exception&& exception) override;
 
-  GroupBinds& privd_;
+  PrivdLink& privd_;
   kj::Function<void(EndedChange)> ended_;
   bool known_ = false;  ///< a privd has said whether we may
   bool mayBind_ = false;

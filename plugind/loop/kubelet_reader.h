@@ -5,7 +5,7 @@
 #include "plugind/core/kubelet_memory.h"
 #include "plugind/core/ledger/state/calls.h"
 #include "plugind/kubelet/memory_source.h"
-#include "plugind/privd/privd_view.h"
+#include "plugind/privd/privd_link.h"
 
 #include <kj/async.h>
 
@@ -39,6 +39,6 @@ struct StartReadings {
 
 /// Borrows both until the promise is done. Never fails. Without the right to specs there is none of
 /// ours; one that says what ours never say is left out, and logged.
-kj::Promise<StartReadings> readStart(KubeletReader& kubelet, ClaimSpecStore& specs);
+kj::Promise<StartReadings> readStart(KubeletReader& kubelet, PrivdLink& privd);
 
 }  // namespace vfiogate

@@ -38,12 +38,12 @@ Claims claimsOf(const Result<std::vector<std::string>, SpecTrouble>& texts) {
 
 }  // namespace
 
-kj::Promise<StartReadings> readStart(KubeletReader& kubelet, ClaimSpecStore& specs) {
+kj::Promise<StartReadings> readStart(KubeletReader& kubelet, PrivdLink& privd) {
   return kubelet.version().then(
-      [&kubelet, &specs](Result<CheckpointVersion, SocketRefusal> version) {
+      [&kubelet, &privd](Result<CheckpointVersion, SocketRefusal> version) {
         return kubelet.list().then(
-            [&specs, version = std::move(version)](Result<PodList, std::string> list) mutable {
-              return specs.claimSpecTexts().then(
+            [&privd, version = std::move(version)](Result<PodList, std::string> list) mutable {
+              return privd.claimSpecTexts().then(
                   [version = std::move(version), list = std::move(list)](
                       const Result<std::vector<std::string>, SpecTrouble>& texts) mutable {
                     return StartReadings{std::move(version), std::move(list), claimsOf(texts)};

@@ -42,7 +42,7 @@ std::string wordsOf(const Result<T, std::string>& read) {
 
 }  // namespace
 
-StateLoop::StateLoop(Settings settings, const PrivdDeps& privd, const LoopDeps& loop,
+StateLoop::StateLoop(Settings settings, PrivdLink& privd, const LoopDeps& loop,
                      LedgerJournal& journal, Node node)
     : settings_(std::move(settings)),
       privd_(privd),
@@ -50,15 +50,15 @@ StateLoop::StateLoop(Settings settings, const PrivdDeps& privd, const LoopDeps& 
       journal_(journal),
       node_(std::move(node)),
       ledger_(ledgerSettings(settings_)),
-      allocated_(privd.allocations),
-      changes_(privd.binds,
+      allocated_(privd),
+      changes_(privd,
                [this](EndedChange change) {
                  news_.changes.push_back(std::move(change));
                  advance();
                }),
-      specs_(privd.specs, loop.timer, [this]() { advance(); }),
-      resources_(*this, privd.sockets, loop, node_.kubeletUid),
-      memory_(privd.memory, loop.timer, memoryListener(), [this]() { return resources_.resend(); }),
+      specs_(privd, loop.timer, [this]() { advance(); }),
+      resources_(*this, privd, loop, node_.kubeletUid),
+      memory_(privd, loop.timer, memoryListener(), [this]() { return resources_.resend(); }),
       alarm_(loop.timer, [this]() { carryOut(ledger_.tick(now())); }),
       tasks_(*this) {
   tasks_.add(loop_.taskQueue->run());
@@ -203,7 +203,7 @@ void StateLoop::begin() {
 }
 
 kj::Promise<void> StateLoop::readStartMemory() {
-  return readStart(memory_.reader(), privd_.claimSpecs)
+  return readStart(memory_.reader(), privd_)
       .then([this](const StartReadings& read) -> kj::Promise<void> {
         StartMemory memory;
         if (read.version) memory.version = *read.version;
@@ -272,7 +272,7 @@ void StateLoop::show(const std::map<ResourceName, Frame>& frames) {
 }
 
 void StateLoop::ask(const UseQuestion& question) {
-  tasks_.add(privd_.groups.reread(question.group).then([this, question](GroupReading reading) {
+  tasks_.add(privd_.reread(question.group).then([this, question](GroupReading reading) {
     carryOut(ledger_.groupRead(question.group, reading, question.call, now()));
   }));
 }
@@ -288,7 +288,7 @@ kj::Promise<std::string> StateLoop::statusJson() {
   // Opening a device is no event of the kernel's: else privd would see it at its next rescan.
   kj::Vector<kj::Promise<void>> rereads;
   for (const auto& [held, note] : ledger_.state().told) {
-    rereads.add(privd_.groups.reread(held).then([this, group = held](GroupReading reading) {
+    rereads.add(privd_.reread(held).then([this, group = held](GroupReading reading) {
       carryOut(ledger_.groupRead(group, reading, std::nullopt, now()));
     }));
   }
@@ -305,7 +305,7 @@ std::string StateLoop::explainJson(const Bdf& address) const {
 }
 
 kj::Promise<std::string> StateLoop::metricsText() const {
-  return privd_.discovery.discovery().then([this](const std::optional<DiscoveryCounts>& counts) {
+  return privd_.discovery().then([this](const std::optional<DiscoveryCounts>& counts) {
     return metrics_.text(status(), counts);
   });
 }

@@ -9,8 +9,6 @@
 #include "plugind/core/settings.h"
 #include "plugind/dra/claims/claim_ledger.h"
 #include "plugind/kubelet/advertised_resources.h"
-#include "plugind/kubelet/kubelet_sockets.h"
-#include "plugind/kubelet/memory_source.h"
 #include "plugind/kubelet/open_calls.h"
 #include "plugind/loop/allocated_groups.h"
 #include "plugind/loop/group_changes.h"
@@ -18,7 +16,7 @@
 #include "plugind/loop/memory_readings.h"
 #include "plugind/loop/spec_keeper.h"
 #include "plugind/metrics/ledger_metrics.h"
-#include "plugind/privd/privd_view.h"
+#include "plugind/privd/privd_link.h"
 
 #include <kj/async.h>
 
@@ -32,18 +30,6 @@
 #include <vector>
 
 namespace vfiogate {
-
-/// The sides of privd that the loop uses.
-struct PrivdDeps {
-  GroupReader& groups;
-  GroupAllocations& allocations;
-  GroupBinds& binds;
-  DiscoverySource& discovery;
-  KubeletSockets& sockets;
-  KubeletMemorySource& memory;
-  SpecStore& specs;
-  ClaimSpecStore& claimSpecs;
-};
 
 /// What stays as it is while the process lives.
 struct Node {
@@ -60,7 +46,7 @@ class StateLoop final : public PrivdEvents,
                         private kj::TaskSet::ErrorHandler {
 public:
   /// Borrows all but the settings and the node.
-  StateLoop(Settings settings, const PrivdDeps& privd, const LoopDeps& loop, LedgerJournal& journal,
+  StateLoop(Settings settings, PrivdLink& privd, const LoopDeps& loop, LedgerJournal& journal,
             Node node);
   /// Closes the task queue: gRPC's threads may still post.
   ~StateLoop() noexcept(false);
@@ -131,7 +117,7 @@ private:
   void taskFailed(kj::Exception&& exception) override;
 
   Settings settings_;
-  const PrivdDeps privd_;
+  PrivdLink& privd_;
   const LoopDeps loop_;
   LedgerJournal& journal_;
   const Node node_;

@@ -27,8 +27,8 @@ struct BindAnswered {
 kj::Promise<BindAnswered> askToBind(schema::GroupControl::Client control);
 kj::Promise<BindAnswered> askToGiveBack(schema::GroupControl::Client control);
 
-/// For one connection of privd's. GroupReader, GroupAllocations and GroupBinds say what each
-/// question is; here they fail where the connection does. The loop's thread only.
+/// For one connection of privd's. PrivdLink and GroupAllocations say what each question is;
+/// here they fail where the connection does. The loop's thread only.
 class HardwareClient {
 public:
   /// Borrows all.

@@ -10,18 +10,16 @@
 #include <kj/function.h>
 #include <kj/io.h>
 
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace vfiogate {
 
 /// Takes connections for as long as it lives; answers for privd while none is there. The loop's
 /// thread only.
-class PrivdLink final : public GroupReader,
-                        public GroupAllocations,
-                        public GroupBinds,
-                        public DiscoverySource,
+class PrivdLink final : public GroupAllocations,
                         public SpecStore,
-                        public ClaimSpecStore,
                         public KubeletSockets,
                         public DraSockets,
                         public KubeletMemorySource,
@@ -37,19 +35,33 @@ public:
   /// `visitor`. Call once.
   void start(PrivdEvents& events, kj::Function<void(kj::AutoCloseFd, Visitor)> visitor);
 
-  kj::Promise<GroupReading> reread(IommuGroupId group) override;
+  /// Asks privd to read the group from sysfs now. Never fails; has no deadline of its own.
+  kj::Promise<GroupReading> reread(IommuGroupId group);
+  /// Absent: privd is away, or did not answer within 50 ms. Never fails.
+  kj::Promise<std::optional<DiscoveryCounts>> discovery();
+
+  // Have privd change the drivers of a group. Both resolve after hardwareSeen() showed what the
+  // change left, but for kPrivdAway; never fail; have no deadline of their own; may be asked again.
+
+  /// To VFIO, for an allocation.
+  kj::Promise<BindOutcome> bind(IommuGroupId group);
+  /// To the host driver, where privd bound it for an allocation.
+  kj::Promise<BindOutcome> giveBack(IommuGroupId group);
+
+  // The CDI specs of prepared claims, which privd writes. Never fail.
+
+  /// Durable: the CDI names of the devices, in their order.
+  kj::Promise<Result<std::vector<std::string>, SpecTrouble>> writeClaimSpec(const ClaimSpec& spec);
+  /// Durable, with all that came with it; also where there was none.
+  kj::Promise<Result<Done, SpecTrouble>> unlinkClaimSpec(const std::string& uid);
+  /// The texts of those that are on disk.
+  kj::Promise<Result<std::vector<std::string>, SpecTrouble>> claimSpecTexts();
+
   kj::Promise<Told> allocate(IommuGroupId group, const std::string& note) override;
   kj::Promise<Told> release(IommuGroupId group) override;
   kj::Promise<Told> adopted() override;
-  kj::Promise<BindOutcome> bind(IommuGroupId group) override;
-  kj::Promise<BindOutcome> giveBack(IommuGroupId group) override;
-  kj::Promise<std::optional<DiscoveryCounts>> discovery() override;
   kj::Promise<std::optional<SpecAnswer>> declareSpecs(
       const std::vector<StaticSpec>& specs) override;
-  kj::Promise<Result<std::vector<std::string>, SpecTrouble>> writeClaimSpec(
-      const ClaimSpec& spec) override;
-  kj::Promise<Result<Done, SpecTrouble>> unlinkClaimSpec(const std::string& uid) override;
-  kj::Promise<Result<std::vector<std::string>, SpecTrouble>> claimSpecTexts() override;
   kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet() override;
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(const ResourceName& resource) override;
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenForDra(const std::string& driver,

@@ -73,19 +73,6 @@ protected:
   ~GroupAllocations() = default;
 };
 
-/// Has privd change the drivers of a group. Both resolve after hardwareSeen() showed what the
-/// change left, but for kPrivdAway; never fail; have no deadline of their own; may be asked again.
-class GroupBinds {
-public:
-  /// To VFIO, for an allocation.
-  virtual kj::Promise<BindOutcome> bind(IommuGroupId group) = 0;
-  /// To the host driver, where privd bound it for an allocation.
-  virtual kj::Promise<BindOutcome> giveBack(IommuGroupId group) = 0;
-
-protected:
-  ~GroupBinds() = default;
-};
-
 /// privd's answer to a declaration of specs.
 struct SpecAnswer {
   StaticSpecs specs;     ///< of each that was declared
@@ -107,39 +94,6 @@ protected:
 struct SpecTrouble {
   std::string why;       ///< for people
   bool passing = false;  ///< it may be otherwise later: privd is away, a disk is full
-};
-
-/// The CDI specs of prepared claims, which privd writes. Never fails.
-class ClaimSpecStore {
-public:
-  /// Durable: the CDI names of the devices, in their order.
-  virtual kj::Promise<Result<std::vector<std::string>, SpecTrouble>> writeClaimSpec(
-      const ClaimSpec& spec) = 0;
-  /// Durable, with all that came with it; also where there was none.
-  virtual kj::Promise<Result<Done, SpecTrouble>> unlinkClaimSpec(const std::string& uid) = 0;
-  /// The texts of those that are on disk.
-  virtual kj::Promise<Result<std::vector<std::string>, SpecTrouble>> claimSpecTexts() = 0;
-
-protected:
-  ~ClaimSpecStore() = default;
-};
-
-class DiscoverySource {
-public:
-  /// Absent: privd is away, or did not answer within 50 ms. Never fails.
-  virtual kj::Promise<std::optional<DiscoveryCounts>> discovery() = 0;
-
-protected:
-  ~DiscoverySource() = default;
-};
-
-class GroupReader {
-public:
-  /// Asks privd to read the group from sysfs now. Never fails; has no deadline of its own.
-  virtual kj::Promise<GroupReading> reread(IommuGroupId group) = 0;
-
-protected:
-  ~GroupReader() = default;
 };
 
 }  // namespace vfiogate

@@ -12,7 +12,7 @@
 
 namespace vfiogate {
 
-/// SpecStore and ClaimSpecStore say what each is. Fails where the connection does.
+/// PrivdLink says what each is. Fails where the connection does.
 class SpecClient {
 public:
   /// `calls` is borrowed.

@@ -51,7 +51,7 @@ RULES = {
     "plugind/control": (
         "ipc/base ipc/codec ipc/schema ipc/socket ipc/types plugind/base plugind/core/status plugind/dra/api"),
     "plugind/dra": (
-        "plugind/base plugind/dra/api plugind/dra/claims plugind/dra/pool plugind/dra/serve plugind/kubelet"),
+        "plugind/base plugind/dra/api plugind/dra/claims plugind/dra/pool plugind/dra/serve plugind/privd"),
     "plugind/dra/api": "ipc/api ipc/schema plugind/base",
     "plugind/dra/claims": (
         "ipc/base ipc/types plugind/base plugind/core plugind/core/dra plugind/core/ledger/state plugind/dra/api "

@@ -44,7 +44,7 @@ protected:
 /// One loop of small steps: the API's version, the Node's uid, a list, then plan and write until
 /// nothing is left; then it rests until the pool or a slice changes. A step that fails has all read
 /// anew, after a while. Nothing is written while all is as it should be. Ends with the object.
-class SlicePublisher final : public PoolKeeper {
+class SlicePublisher {
 public:
   struct Deps {
     ApiClient& client;  ///< which tries once; all borrowed
@@ -56,7 +56,9 @@ public:
   };
   explicit SlicePublisher(Deps deps);
 
-  kj::Promise<KeptFields> publish(DevicePool pool) override;
+  /// The node's whole pool from now on. Resolves when it is stored for the first time; a later call
+  /// ends the one before with the same answer. Never fails.
+  kj::Promise<KeptFields> publish(DevicePool pool);
 
 private:
   using Trouble = PublishTrouble;

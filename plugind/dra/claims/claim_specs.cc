@@ -7,11 +7,11 @@
 
 namespace vfiogate {
 
-ClaimSpecs::ClaimSpecs(ClaimSpecStore& store, ClaimLedger& ledger)
-    : store_(store), ledger_(ledger), tasks_(*this) {}
+ClaimSpecs::ClaimSpecs(PrivdLink& privd, ClaimLedger& ledger)
+    : privd_(privd), ledger_(ledger), tasks_(*this) {}
 
 void ClaimSpecs::write(ClaimSpec spec) {
-  tasks_.add(one_.pass([this, spec]() { return store_.writeClaimSpec(spec); })
+  tasks_.add(one_.pass([this, spec]() { return privd_.writeClaimSpec(spec); })
                  .then([this, spec](Result<std::vector<std::string>, SpecTrouble> answer) {
                    written(spec, answer);
                  }));
@@ -41,7 +41,7 @@ void ClaimSpecs::written(const ClaimSpec& spec,
 
 void ClaimSpecs::unlink(const std::string& uid) {
   tasks_.add(
-      one_.pass([this, uid]() { return store_.unlinkClaimSpec(uid); })
+      one_.pass([this, uid]() { return privd_.unlinkClaimSpec(uid); })
           .then([this, uid](Result<Done, SpecTrouble> answer) {
             names_.erase(uid);
             troubles_.erase(uid);

@@ -3,7 +3,7 @@
 
 #include "plugind/base/concurrency_limit.h"
 #include "plugind/dra/claims/claim_ledger.h"
-#include "plugind/privd/privd_view.h"
+#include "plugind/privd/privd_link.h"
 
 #include <kj/async.h>
 
@@ -19,7 +19,7 @@ namespace vfiogate {
 class ClaimSpecs final : private kj::TaskSet::ErrorHandler {
 public:
   /// Borrows all.
-  ClaimSpecs(ClaimSpecStore& store, ClaimLedger& ledger);
+  ClaimSpecs(PrivdLink& privd, ClaimLedger& ledger);
   KJ_DISALLOW_COPY(ClaimSpecs);
 
   void write(ClaimSpec spec);
@@ -36,7 +36,7 @@ private:
   bool isWanted(const std::string& uid) const;
   void taskFailed(kj::Exception&& exception) override;
 
-  ClaimSpecStore& store_;
+  PrivdLink& privd_;
   ClaimLedger& ledger_;
   ConcurrencyLimit one_{1};
   std::map<std::string, std::map<Bdf, std::string>> names_;
