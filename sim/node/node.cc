@@ -114,11 +114,6 @@ bool Node::startPrivd() {
   return privd_->says("event=started");
 }
 
-void Node::stopDaemons() {
-  privd_.reset();
-  plugind_.reset();
-}
-
 std::string Node::hardware(const std::string& command) const {
   if (!simulation_) return "error: this node's hardware is the machine's own\n";
   return simulation_->command(command);

@@ -67,9 +67,6 @@ public:
   bool startPrivd();
   bool startPlugind();
 
-  /// Kills both daemons, as a node does that ends.
-  void stopDaemons();
-
 private:
   explicit Node(NodeOptions options);
   std::optional<std::string> makePlaces() const;
