@@ -62,7 +62,7 @@ HOW = """
 | system calls | names in the table that the program loads, those that are answered with an error left out: [syscalls.md](syscalls.md). Bounded by [seccomp/BUDGET](../../seccomp/BUDGET) |
 | defensive | rows that are needed on a condition only |
 | shared objects | what the loader maps beside the program and itself |
-| lines | code without blank lines and comments: privd without its command line, with `ipc` and `seccomp`; plugind and netd: their own folders alone. Generated code is not counted |
+| lines | code without blank lines and comments: privd without its command line, with `ipc` and `seccomp`; plugind and netd: their own folders, and `rootless` with each. Generated code is not counted |
 | answers | methods and paths that somebody can call: the RPC schema; the device plugin's service and plugind's control service; HTTP |
 | kinds of files in sysfs | that its AppArmor profile lets it write: `driver_override`, `bind`, `unbind`, `drivers_probe` |
 | writable mounts | of its container in `deploy/kubernetes/base`: neither CDI nor binding |
@@ -182,8 +182,8 @@ def numbers_page(found: list[dict], programs: pathlib.Path) -> str:
         ("system calls", *(len(allowed(policy)) for policy in (privd, fork, plugind, netd, dra))),
         ("of its rows defensive", *(defensive(policy) for policy in (privd, fork, plugind, netd, dra))),
         ("shared objects", objects["privd"], "the same", objects["plugind"], objects["netd"], "the same program"),
-        ("lines", count.code_lines(), "counted there", count.lines_below(["plugind"]),
-         count.lines_below(["netd"]) - count.lines_below(["netd/dra"]), f"{count.lines_below(['netd/dra'])} more"),
+        ("lines", count.code_lines(), "counted there", count.lines_below(["plugind", "rootless"]),
+         count.lines_below(["netd", "rootless"]) - count.lines_below(["netd/dra"]), f"{count.lines_below(['netd/dra'])} more"),
         ("answers", f"{count.methods()} of the RPC", "1: a write", f"{services('DevicePlugin')} to the kubelet, {control} of its control service; to the kubelet for claims {services_of_dra()}",
          f"{paths_of_netd()} paths, to anybody", f"{count.methods('ipc/schema/dra.capnp')}, to plugind"),
         ("sockets of a network", 0, 0, 0, "one that listens, and who comes to it", "those that it dials"),

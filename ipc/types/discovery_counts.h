@@ -9,7 +9,7 @@ namespace vfiogate {
 
 /// Since privd's start, but for kLandlock. Appended to only: its order is the wire's.
 enum class DiscoveryCount : std::uint8_t {
-  kRereads,             ///< at places that kernel events named
+  kRereads,           ///< at places that kernel events named
   kSweeps,            ///< over everything, that came to their end
   kFailedSweeps,      ///< sysfs could not be listed
   kSweepNanoseconds,  ///< spent on all sweeps
