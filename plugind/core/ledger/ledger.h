@@ -16,8 +16,7 @@
 //                  deadline ends the call, and others are asked again.
 //   binds          bindEnded(), and returns: returnEnded(). A fresh hardwareSeen() comes first.
 //   specs          specWritten(), specUnlinked().
-//   beginReconcile      List (listRead), one frame sent twice on a live stream, then each version
-//   that
+//   beginReconcile List (listRead), one frame sent twice on a live stream, then each version that
 //                  is written from then on, until two were read (versionRead, inReconcile). Then
 //                  reconcileEnded(): `proved` only if all of it was there. Always called, once.
 //   askList        listRead() alone.
