@@ -22,11 +22,13 @@ function(vfiogate_program name)
 endfunction()
 add_custom_target(programs)
 
-# vfiogate_test(NAME SOURCES... LINK targets... LABEL label [TIMEOUT s] [ENV VAR=value...] [APART]):
-# one GoogleTest program, run by CTest as one test. APART: its sources use a name for different
-# things, so they are never compiled in one piece.
+include(GoogleTest)
+# vfiogate_test(NAME SOURCES... LINK targets... LABEL label [TIMEOUT s] [ENV VAR=value...] [APART] [WHOLE]
+#   [PROPERTIES name value...]): one GoogleTest program; each of its cases is a test NAME.SUITE.CASE of CTest's.
+# TIMEOUT: of a case. APART: its sources use a name for different things, so they are never compiled in one piece.
+# WHOLE: its cases need each other, so the program is one test.
 function(vfiogate_test name)
-  cmake_parse_arguments(arg "APART" "LABEL;TIMEOUT" "SOURCES;LINK;ENV" ${ARGN})
+  cmake_parse_arguments(arg "APART;WHOLE" "LABEL;TIMEOUT" "SOURCES;LINK;ENV;PROPERTIES" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
@@ -39,10 +41,19 @@ function(vfiogate_test name)
     set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   endif()
   vfiogate_tidy(${name})
-  add_test(NAME ${name} COMMAND ${name})
   # Where the programs and the sources are is said by the test presets.
-  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT ${arg_TIMEOUT}
-    ENVIRONMENT "${arg_ENV}")
+  set(properties LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} ${arg_PROPERTIES})
+  if(arg_ENV)
+    list(APPEND properties ENVIRONMENT ${arg_ENV})
+  endif()
+  if(arg_WHOLE)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES ${properties})
+  else()
+    # A name is what --gtest_filter takes: without the text of a parameter, which may be long or differ between runs.
+    gtest_discover_tests(${name} TEST_PREFIX ${name}. NO_PRETTY_TYPES NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
+      PROPERTIES ${properties})
+  endif()
   vfiogate_tests_of(${arg_LABEL} ${name})
 endfunction()
 

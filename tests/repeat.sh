@@ -2,7 +2,7 @@
 # Runs tests again and again beside other load and beside a vfiogate that is the machine's, and prints a
 # table for docs/results.md. For what hangs on time or on processes: a test that passes once proves little.
 #   tests/repeat.sh [--times N] [--load N] [--preset NAME] TEST...
-#   TEST         a name of ctest's, or a regular expression of names
+#   TEST         a test program, one case of it (PROGRAM.SUITE.CASE), or a regular expression of either
 #   --times N    default: 10
 #   --load N     so many processors are kept busy (stress-ng); default: 4; 0: none, and no vfiogate either
 #   --preset     of ctest; default: release. Its programs and tests must be built.
@@ -27,8 +27,9 @@ if [ "$load" != 0 ] && [ -z "${VFIOGATE_BESIDE:-}" ]; then
   VFIOGATE_BESIDE=1 exec tests/beside.sh --load "$load" tests/repeat.sh --times "$times" --load "$load" --preset "$preset" "${tests[@]}"
 fi
 
+listed=$(ctest --preset "$preset" -N | sed -n 's/^ *Test *#[0-9]*: //p')
 mapfile -t names < <(for test in "${tests[@]}"; do
-  ctest --preset "$preset" -N -R "^($test)\$" | sed -n 's/^ *Test *#[0-9]*: //p'
+  cut -d . -f 1 <<<"$listed" | grep -xE "$test" || grep -xE "$test" <<<"$listed" || true
 done | sort -u)
 [ "${#names[@]}" -gt 0 ] || { echo "tests/repeat.sh: no test of that name" >&2; exit 2; }
 
@@ -43,8 +44,8 @@ echo "|---|---|---|---|"
 for name in "${names[@]}"; do
   passed=0 least='' most='' failing=()
   for ((turn = 1; turn <= times; turn++)); do
-    log=$kept/$name-$turn.log began=$SECONDS
-    if ctest --preset "$preset" -R "^$name\$" >"$log" 2>&1 && ! grep -q '\*\*\*Skipped' "$log"; then
+    log=$kept/${name//\//-}-$turn.log began=$SECONDS
+    if ctest --preset "$preset" -R "^$name(\.|\$)" >"$log" 2>&1 && grep -q ' Passed ' "$log"; then
       passed=$((passed + 1))
       rm "$log"
     else

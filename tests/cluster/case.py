@@ -23,7 +23,6 @@ class Case(unittest.TestCase):
     node: Node
     pods: Pods
     witness: Watch
-    measured: list[tuple[str, str]] = []  # (case, words)
 
     @classmethod
     def somewhere(cls, name: str) -> pathlib.Path:
@@ -41,9 +40,7 @@ class Case(unittest.TestCase):
 
     def measure(self, words: str) -> None:
         """A line that can be quoted."""
-        name, words = ".".join(self.id().split(".")[-2:]), " ".join(words.split())
-        self.measured.append((name, words))
-        print(f"measured: {name}: {words}", flush=True)
+        print(f"measured: {'.'.join(self.id().split('.')[-2:])}: {' '.join(words.split())}", flush=True)
 
     @classmethod
     def hardware_of(cls, topology: pathlib.Path, keep=None) -> Hardware:

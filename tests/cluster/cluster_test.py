@@ -51,14 +51,7 @@ def show(cases: list[Case]) -> None:
         print(f"{'.'.join(results.name_of(case))}{'  (--full)' if case.long else ''}")
 
 
-def leave_out(cases: list[Case], reason: str, report: pathlib.Path | None) -> int:
-    print(f"skipped: {reason}")
-    if report:
-        results.write(report, {results.name_of(case): ("skipped", reason) for case in cases}, [])
-    return SKIPPED
-
-
-def run(cases: list[Case], report: pathlib.Path | None) -> int:
+def run(cases: list[Case]) -> int:
     Case.node = Node()
     Case.pods = Pods(Case.node)
     STATIC_PODS.mkdir(exist_ok=True)
@@ -66,12 +59,10 @@ def run(cases: list[Case], report: pathlib.Path | None) -> int:
         Case.place = pathlib.Path(place)
         Case.place.chmod(0o755)
         Case.witness = Watch(Case.place / "witness.jsonl")
-        runner = unittest.TextTestRunner(stream=sys.stdout, verbosity=2, resultclass=results.Results)
+        runner = unittest.TextTestRunner(stream=sys.stdout, verbosity=0, resultclass=results.Results)
         done = runner.run(unittest.TestSuite(cases))
         seen = Case.witness.end()
     print(f"witness: {seen['looks']} looks, at most {seen['longest']} s between two")
-    if report:
-        results.write(report, done.outcomes, Case.measured)
     if not done.wasSuccessful():
         return 1
     return SKIPPED if done.testsRun and len(done.skipped) >= done.testsRun else 0
@@ -80,21 +71,16 @@ def run(cases: list[Case], report: pathlib.Path | None) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", type=pathlib.Path, metavar="DIR")
-    parser.add_argument("--name", default="cluster_test", help="of this run, for its results; default: %(default)s")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--full", action="store_true")
-    parser.add_argument("--skipped", metavar="REASON")
     parser.add_argument("cases", nargs="*", metavar="CASE")
     wish = parser.parse_args()
     cases = chosen(all_cases(), wish.cases, wish.full)
-    report = results.place_of(wish.name)
     if wish.list:
         show(cases)
         return 0
-    if wish.skipped:
-        return leave_out(cases, wish.skipped, report)
     Case.programs = wish.programs.resolve()
-    return run(cases, report)
+    return run(cases)
 
 
 if __name__ == "__main__":

@@ -77,7 +77,6 @@ TEST(LedgerProperty, I1I4T5OrderAndLiveHoldThroughRandomLives) {
   const std::size_t seed = numberFrom("VFIOGATE_SEED", std::random_device()());
   const std::size_t lives = numberFrom("VFIOGATE_STEPS", kSteps) / kLife;
   std::cout << "seed " << seed << ", " << lives * kLife << " steps\n";
-  RecordProperty("seed", std::to_string(seed));
   Met met;
   for (std::size_t life = 0; life < lives; ++life) {
     std::minstd_rand random(static_cast<unsigned>(seed + life));

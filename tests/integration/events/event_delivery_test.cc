@@ -34,7 +34,6 @@ protected:
     ready = may && !sim::enterOwnNamespaces();
     seed = static_cast<unsigned>(numberFrom("VFIOGATE_SEED", std::random_device()()));
     std::cout << "seed " << seed << "\n";
-    RecordProperty("seed", std::to_string(seed));
   }
   static void TearDownTestSuite() { sequences.reset(); }
 

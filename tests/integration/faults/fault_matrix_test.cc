@@ -122,7 +122,6 @@ TEST(FaultMatrix, KilledAnywhereTheBooksBalance) {
   const std::size_t seed = numberFrom("VFIOGATE_SEED", std::random_device()());
   const std::size_t count = numberFrom("VFIOGATE_KILLS", kKills);
   std::cout << "seed " << seed << ", " << count << " kills" << std::endl;
-  RecordProperty("seed", std::to_string(seed));
   std::minstd_rand random(static_cast<unsigned>(seed));
   const std::vector<Cell> cells = cellsFor(count);
   const std::vector<Kill> kills = killsFor(cells, count, random);

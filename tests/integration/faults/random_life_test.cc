@@ -67,7 +67,6 @@ TEST(RandomLife, I1I3I4I5HoldAndEverythingComesBack) {
   const std::size_t seed = numberFrom("VFIOGATE_SEED", std::random_device()());
   std::vector<Step> steps(numberFrom("VFIOGATE_STEPS", kSteps));
   std::cout << "seed " << seed << ", " << steps.size() << " steps\n";
-  RecordProperty("seed", std::to_string(seed));
   std::minstd_rand random(static_cast<unsigned>(seed));
   for (Step& step : steps) {
     step.act = static_cast<int>(random() % static_cast<unsigned>(RandomLife::acts()));

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <iostream>
 
 namespace vfiogate::test {
 namespace {
@@ -72,7 +73,7 @@ TEST_F(Traps, T8_TheFirstFrameIsThereBeforePodsAreJudged) {
   kubelet().restart({.sourcesReady = false});
   ASSERT_TRUE(shows(kGpu, {kA})) << said();
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
-  RecordProperty("first_frame_ms", std::to_string(took.count()));
+  std::cout << "the first frame came after " << took.count() << " ms\n";
   const auto again = kubelet().admit(withInit("p1"));
   EXPECT_TRUE(again.admitted) << again.message;
   kubelet().sourcesReady();

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iostream>
 #include <optional>
 #include <random>
 #include <string>
@@ -234,7 +235,7 @@ TEST(Registration, EachTurnThatIsATroubleHasASide) {
 // Never two attempts to one kubelet, and never stuck, whatever comes in whatever order.
 TEST(Registration, NeverTwoAttemptsAtOnceAndNeverStuck) {
   const unsigned seed = std::random_device{}();
-  RecordProperty("seed", std::to_string(seed));
+  std::cout << "seed " << seed << "\n";
   std::mt19937 random(seed);
   const std::vector<std::string> acts{"new-kubelet", "privd-back", "taken",  "refused",
                                       "unreachable", "no-socket",  "opened", "ended",

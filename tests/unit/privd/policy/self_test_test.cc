@@ -3,6 +3,7 @@
 #include "privd/cli/policy/watched_child.h"
 #include "seccomp/fork_server_rules.h"
 #include "seccomp/load_filter.h"
+#include "sim/base/temp_dir.h"
 #include "tests/support/seen/reduced_table.h"
 
 #include <gtest/gtest.h>
@@ -36,15 +37,14 @@ protected:
 };
 
 TEST_F(SelfTestCase, PassesUnderTheShippedFiltersAndLeavesNothing) {
-  const std::string place = testing::TempDir() + "self-test-place";
-  std::filesystem::create_directories(place);
-  setenv("TMPDIR", place.c_str(), 1);
+  const TempDir place;
+  setenv("TMPDIR", place.path().c_str(), 1);
   const SelfTest test = runSelfTest();
   unsetenv("TMPDIR");
   EXPECT_EQ(test.failure, "") << test.log;
   EXPECT_EQ(test.killedCall, "");
   EXPECT_GT(test.steps.size(), 10U);
-  EXPECT_EQ(filesIn(place), 0U);
+  EXPECT_EQ(filesIn(place.path()), 0U);
 }
 
 TEST_F(SelfTestCase, NamesTheFirstCallThatIsKilledAndTheStep) {

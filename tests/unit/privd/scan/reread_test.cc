@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <iostream>
 #include <random>
 
 namespace vfiogate {
@@ -126,7 +127,7 @@ TEST_F(RereadOldKernel, WhereVfioDevIsTheGroupSaysNothing) {
 
 TEST_F(RereadTest, I9_AfterEachOfManyChangesOneRereadSeesWhatAScanSees) {
   const unsigned seed = std::random_device{}();
-  RecordProperty("seed", std::to_string(seed));
+  std::cout << "seed " << seed << "\n";
   std::mt19937 random(seed);
   const auto below = [&random](unsigned most) {
     return std::uniform_int_distribution<unsigned>(0, most - 1)(random);
