@@ -22,7 +22,9 @@ if(VFIOGATE_HARDEN)
     -ffile-prefix-map=${CMAKE_SOURCE_DIR}/= -ffile-prefix-map=${to_source}=
     -ffile-prefix-map=${CMAKE_BINARY_DIR}/=)
   target_link_options(vfiogate_hardening INTERFACE
-    -pie -Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,-z,separate-code -Wl,--as-needed)
+    -pie -Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,-z,separate-code -Wl,--as-needed
+    # No instance of a template that nothing calls.
+    -Wl,--gc-sections)
 endif()
 
 if(VFIOGATE_SANITIZE)
