@@ -14,7 +14,7 @@ TREE = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TREE / "tests/budget"))
 import trusted_code  # noqa: E402
 
-PROGRAMS = ("privd", "plugind", "netd")
+PROGRAMS = ("privd-daemon", "plugind", "netd")
 # Each with what makes it print its tables: netd's roles are processes of their own.
 POLICIES = (("privd", "policy"), ("plugind", "policy"), ("netd", "policy", "metrics"), ("netd", "policy", "dra"))
 
@@ -181,7 +181,7 @@ def numbers_page(found: list[dict], programs: pathlib.Path) -> str:
         ("runs as", "uid 0, no capability", "the same", "uid 64532", "uid 64533", "uid 64533"),
         ("system calls", *(len(allowed(policy)) for policy in (privd, fork, plugind, netd, dra))),
         ("of its rows defensive", *(defensive(policy) for policy in (privd, fork, plugind, netd, dra))),
-        ("shared objects", objects["privd"], "the same", objects["plugind"], objects["netd"], "the same program"),
+        ("shared objects", objects["privd-daemon"], "the same", objects["plugind"], objects["netd"], "the same program"),
         ("lines", count.code_lines(), "counted there", count.lines_below(["plugind", "rootless"]),
          count.lines_below(["netd", "rootless"]) - count.lines_below(["netd/dra"]), f"{count.lines_below(['netd/dra'])} more"),
         ("answers", f"{count.methods()} of the RPC", "1: a write", f"{services('DevicePlugin')} to the kubelet, {control} of its control service; to the kubelet for claims {services_of_dra()}",

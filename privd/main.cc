@@ -1,53 +1,54 @@
-// privd: the root helper of vfiogate, and its command line.
+// The root daemon of vfiogate.
 
 #include "ipc/base/build_info.h"
-#include "privd/cli/commands.h"
 #include "privd/options/serve_options.h"
 #include "privd/serve.h"
 
-#include <CLI/CLI.hpp>
-
-#include <functional>
+#include <algorithm>
+#include <iostream>
 #include <string>
 #include <vector>
 
 namespace {
 
 constexpr int kUsage = 2;
+constexpr const char* kAbout = R"(the daemon: watches the hardware for plugind
+Usage: privd serve [OPTIONS]
 
-/// Which options of a file are for `command`: one file serves the daemon and those who work without
-/// it. What neither knows stays, to be refused by name.
-std::function<bool(const std::string&)> optionsFor(const CLI::App& app, const CLI::App& serve,
-                                                   const std::string& command) {
-  const auto is = [&command](const CLI::App* each) { return each->get_name() == command; };
-  const auto found = app.get_subcommands(is);
-  const CLI::App* const asked = found.empty() ? &serve : found.front();
-  return [asked, &serve](const std::string& name) {
-    return asked->get_option_no_throw(name) != nullptr ||
-           serve.get_option_no_throw(name) == nullptr;
-  };
+Options:
+  -h,--help                   Print this help message and exit
+  --version                   Display program version information and exit
+)";
+constexpr const char* kOptionFiles =
+    "  --options FILE              file with more options: one a line, without the dashes\n";
+
+int misused(const std::string& why) {
+  std::cerr << why << "\nRun with --help for more information.\n";
+  return kUsage;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Sees PCI devices and hands them to virtual machines, one IOMMU group at a time.",
-               "privd");
-  app.require_subcommand(1);
-  app.set_version_flag("--version", std::string(vfiogate::kBuild.text));
-  int exitCode = 0;
+  const std::vector<std::string> given(argv + 1, argv + argc);
   vfiogate::ServeOptions options{.build = vfiogate::kBuild};
-  CLI::App* serve = app.add_subcommand("serve", "the daemon: watches the hardware for plugind");
-  vfiogate::addServeOptions(*serve, options);
-  vfiogate::addCommands(app, exitCode, vfiogate::makeLocalBindingService);
-  try {
-    std::vector<std::string> arguments =
-        vfiogate::expandOptionFiles(std::vector<std::string>(argv + 1, argv + argc),
-                                    optionsFor(app, *serve, argc > 1 ? argv[1] : ""));
-    std::reverse(arguments.begin(), arguments.end());
-    app.parse(std::move(arguments));
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kUsage;
+  const vfiogate::OptionTable table = vfiogate::serveOptions(options);
+  const auto isGiven = [&given](const char* name) {
+    return std::ranges::find(given, name) != given.end();
+  };
+  if (isGiven("--help") || isGiven("-h")) {
+    std::cout << kAbout << vfiogate::helpOf(table) << kOptionFiles;
+    return 0;
   }
-  return serve->parsed() ? vfiogate::serve(options) : exitCode;
+  if (isGiven("--version")) {
+    std::cout << vfiogate::kBuild.text << "\n";
+    return 0;
+  }
+  const auto arguments =
+      vfiogate::expandOptionFiles(given, [](const std::string&) { return true; });
+  if (!arguments) return misused(arguments.error());
+  if (const auto parsed = vfiogate::parseOptions(table, *arguments); !parsed) {
+    return misused(parsed.error());
+  }
+  return vfiogate::serve(options);
 }

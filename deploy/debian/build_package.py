@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the Debian package of privd from the built program. The same program gives the same bytes."""
+"""Makes the Debian package of privd and its daemon from the built programs. The same programs give the same bytes."""
 
 import argparse
 import gzip
@@ -22,6 +22,7 @@ import root_files  # noqa: E402
 import sbom  # noqa: E402
 
 NAME = "vfiogate-privd"
+PROGRAMS = ("privd", "privd-daemon")  # the command, whose manuals and completion there are, and what its `serve` becomes
 MAINTAINER = "vfiogate maintainers <maintainers@vfiogate.invalid>"
 DESCRIPTION = """sees PCI devices and hands them to virtual machines
  privd lists IOMMU groups and PCI devices, says why each can or cannot be
@@ -72,13 +73,14 @@ def add_manuals(root: pathlib.Path, program: pathlib.Path, version: str) -> None
         name = f"privd-{command.name}"
         page = manual(program, version, name, " ".join(command.says.split()), command.name)
         put(root, f"usr/share/man/man1/{name}.1.gz", page)
+    (root / "usr/share/man/man1/privd-daemon.1.gz").symlink_to("privd-serve.1.gz")
 
 
-def libraries(program: pathlib.Path) -> str:
-    """The packages that it is linked to, with the versions whose symbols it uses."""
+def libraries(programs: list[pathlib.Path]) -> str:
+    """The packages that they are linked to, with the versions whose symbols they use."""
     with tempfile.TemporaryDirectory() as place:
         put(pathlib.Path(place), "debian/control", f"Source: vfiogate\n\nPackage: {NAME}\nArchitecture: any\n".encode())
-        said = run("dpkg-shlibdeps", "-O", f"-e{program}", cwd=place)
+        said = run("dpkg-shlibdeps", "-O", *(f"-e{program}" for program in programs), cwd=place)
     return said.strip().removeprefix("shlibs:Depends=")
 
 
@@ -87,11 +89,11 @@ def changelog(version: str, epoch: int) -> str:
     return f"vfiogate ({version}) unstable; urgency=medium\n\n  * Built from this version of the source tree.\n\n -- {MAINTAINER}  {date}\n"
 
 
-def control(root: pathlib.Path, program: pathlib.Path, version: str) -> str:
+def control(root: pathlib.Path, programs: list[pathlib.Path], version: str) -> str:
     kilobytes = sum(path.stat().st_size for path in root.rglob("*") if path.is_file()) // 1024
     fields = {
         "Package": NAME, "Source": "vfiogate", "Version": version, "Architecture": run("dpkg", "--print-architecture").strip(),
-        "Maintainer": MAINTAINER, "Installed-Size": str(kilobytes), "Depends": libraries(program),
+        "Maintainer": MAINTAINER, "Installed-Size": str(kilobytes), "Depends": libraries(programs),
         "Recommends": "pci.ids", "Section": "admin", "Priority": "optional", "Description": DESCRIPTION,
     }
     return "".join(f"{key}: {value}\n" for key, value in fields.items())
@@ -103,18 +105,20 @@ def shipped_files(root: pathlib.Path) -> dict[str, root_files.Entry]:
 
 
 def build(wish: argparse.Namespace) -> None:
-    built = wish.programs / "privd"
-    if not built.exists():
-        raise LookupError(f"{built} is not there: cmake --build --preset release, or --programs DIR")
+    built = [wish.programs / name for name in PROGRAMS]
+    for program in built:
+        if not program.exists():
+            raise LookupError(f"{program} is not there: cmake --build --preset release, or --programs DIR")
     for tool, package in (("help2man", "help2man"), ("dpkg-shlibdeps", "dpkg-dev"), ("strip", "binutils")):
         if not shutil.which(tool):
             raise LookupError(f"{tool} is not there: apt-get install {package}")
     epoch = build_info.epoch_of_tree()
     os.environ |= {"SOURCE_DATE_EPOCH": str(epoch), "LC_ALL": "C.UTF-8", "TZ": "UTC"}
-    version = build_info.of([built]).version
+    version = build_info.of(built).version
     with tempfile.TemporaryDirectory() as place:
         root = pathlib.Path(place, "root")
-        program = put(root, "usr/bin/privd", root_files.stripped(built), 0o755)
+        installed = [put(root, f"usr/bin/{program.name}", root_files.stripped(program), 0o755) for program in built]
+        program = installed[0]
         for source, name in INSTALLED.items():
             put(root, name, (HERE / source).read_bytes())
         put(root, NEEDRESTART, (HERE / "needrestart").read_bytes(), 0o755)
@@ -125,8 +129,8 @@ def build(wish: argparse.Namespace) -> None:
         put(root, "usr/share/bash-completion/completions/privd", completion.text_of(program).encode())
         add_manuals(root, program, version)
         created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(epoch))
-        put(root, BILL, sbom.text_of(NAME, shipped_files(root), [built], version, created))
-        facts = control(root, program, version)
+        put(root, BILL, sbom.text_of(NAME, shipped_files(root), built, version, created))
+        facts = control(root, installed, version)
         for script in SCRIPTS:
             put(root, f"DEBIAN/{script}", (HERE / script).read_bytes(), 0o755)
         put(root, "DEBIAN/control", facts.encode())

@@ -15,7 +15,7 @@ import sbom
 import vex
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
-PROGRAMS = ("privd", "plugind", "netd")
+PROGRAMS = ("privd", "privd-daemon", "plugind", "netd")
 
 
 def arguments() -> argparse.Namespace:

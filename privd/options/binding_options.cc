@@ -2,7 +2,7 @@
 
 #include "privd/bind/plan/declaration.h"
 
-#include <CLI/CLI.hpp>
+#include <utility>
 
 namespace vfiogate {
 namespace {
@@ -16,69 +16,60 @@ std::string textOf(const SelectorProblem& problem) {
 
 /// A repeatable option, each of whose values `parse` reads or refuses.
 template <typename T, typename Parse>
-void addParsed(CLI::App& command, const std::string& name, std::vector<T>& into, Parse parse,
-               const std::string& help, const std::string& type) {
-  command
-      .add_option_function<std::vector<std::string>>(
-          name,
-          [&into, name, parse](const std::vector<std::string>& texts) {
-            for (const std::string& text : texts) {
-              auto parsed = parse(text);
-              if (!parsed) throw CLI::ValidationError(name, textOf(parsed.error()));
-              into.push_back(std::move(parsed).value());
-            }
-          },
-          help)
-      ->allow_extra_args(false)
-      ->take_all()
-      ->type_name(type);
+Option parsedOption(std::string name, std::vector<T>& into, Parse parse, std::string help,
+                    std::string takes) {
+  const auto take = [&into, parse](const std::string& text) {
+    auto parsed = parse(text);
+    if (!parsed) return textOf(parsed.error());
+    into.push_back(std::move(parsed).value());
+    return std::string();
+  };
+  return {std::move(name), std::move(help), std::move(takes), "", take, true};
 }
 
 }  // namespace
 
-void addAuditOption(CLI::App& command, BindingOptions& options) {
-  command
-      .add_option("--audit-log", options.auditLog,
-                  "where every write into sysfs is recorded before it happens")
-      ->capture_default_str();
+Option auditOption(BindingOptions& options) {
+  return textOption("--audit-log", options.auditLog,
+                    "where every write into sysfs is recorded before it happens");
 }
 
-void addGuardOptions(CLI::App& command, BindingOptions& options) {
-  addParsed(command, "--allow", options.allow, &Selector::parse,
-            "what plugind and --declare may have bound; repeatable; default: nothing", "SELECTOR");
-  addParsed(command, "--deny", options.deny, &Selector::parse,
-            "what nobody may bind or unbind, root included; wins over --allow; repeatable",
-            "SELECTOR");
-  command.add_flag("--allow-storage", options.allowStorage,
-                   "bind storage that shows no use, where its disks cannot be opened to make sure");
-  command.add_flag("--allow-unguarded-unbind", options.allowUnguardedUnbind,
-                   "take devices from VFIO also where their group's node cannot be held open");
-  command
-      .add_option(
+OptionTable guardOptions(BindingOptions& options) {
+  return {
+      parsedOption("--allow", options.allow, &Selector::parse,
+                   "what plugind and --declare may have bound; repeatable; default: nothing",
+                   "SELECTOR"),
+      parsedOption("--deny", options.deny, &Selector::parse,
+                   "what nobody may bind or unbind, root included; wins over --allow; repeatable",
+                   "SELECTOR"),
+      flagOption("--allow-storage", options.allowStorage,
+                 "bind storage that shows no use, where its disks cannot be opened to make sure"),
+      flagOption("--allow-unguarded-unbind", options.allowUnguardedUnbind,
+                 "take devices from VFIO also where their group's node cannot be held open"),
+      textOption(
           "--host-mountinfo", options.hostMountinfo,
-          "the host's mounts, such as /proc/1/mountinfo: evidence where disks cannot be opened")
-      ->type_name("FILE");
-  command
-      .add_option("--host-route", options.hostRoute,
-                  "the host's routes, such as /proc/1/net/route: named in refusals")
-      ->type_name("FILE");
-  command
-      .add_option("--module-aliases", options.moduleAliases,
-                  "the kernel's modules.alias, which knows drivers made for one device "
-                  "[/lib/modules/RELEASE/modules.alias]")
-      ->type_name("FILE");
+          "the host's mounts, such as /proc/1/mountinfo: evidence where disks cannot be opened",
+          "FILE"),
+      textOption("--host-route", options.hostRoute,
+                 "the host's routes, such as /proc/1/net/route: named in refusals", "FILE"),
+      textOption("--module-aliases", options.moduleAliases,
+                 "the kernel's modules.alias, which knows drivers made for one device "
+                 "[/lib/modules/RELEASE/modules.alias]",
+                 "FILE"),
+  };
 }
 
-void addOverrideOption(CLI::App& command, std::vector<GuardOverride>& overrides) {
-  addParsed(command, "--override", overrides, &parseOverride,
-            "lift a guard that an informed person may lift, for one device or all; repeatable; "
-            "logged and audited",
-            "GUARD[=ADDRESS]");
+Option overrideOption(std::vector<GuardOverride>& overrides) {
+  return parsedOption(
+      "--override", overrides, &parseOverride,
+      "lift a guard that an informed person may lift, for one device or all; repeatable; "
+      "logged and audited",
+      "GUARD[=ADDRESS]");
 }
 
-void addDeclareOption(CLI::App& command, std::vector<Selector>& declared) {
-  addParsed(
-      command, "--declare", declared, &parseDeclaration,
+Option declareOption(std::vector<Selector>& declared) {
+  return parsedOption(
+      "--declare", declared, &parseDeclaration,
       "keep these bound from the start on and whenever they appear, within --allow; repeatable",
       "SELECTOR|ADDRESS=VENDOR:DEVICE");
 }

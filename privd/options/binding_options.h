@@ -1,15 +1,12 @@
 #pragma once
-// What binding was told: by `privd serve`, and by the command line where no daemon runs.
+// What binding was told: by the daemon's options, and by the command line where no daemon runs.
 
 #include "ipc/types/binding_change.h"
 #include "ipc/types/selector.h"
+#include "privd/options/option_table.h"
 
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace vfiogate {
 
@@ -25,15 +22,11 @@ struct BindingOptions {
   std::string moduleAliases;  ///< empty: the running kernel's
 };
 
-/// They describe options to the parser, which fills `options`.
-void addAuditOption(CLI::App& command, BindingOptions& options);
+/// Each fills what it is given.
+Option auditOption(BindingOptions& options);
 /// What decides on changes, but for overrides.
-void addGuardOptions(CLI::App& command, BindingOptions& options);
-
-/// `--override GUARD[=ADDRESS]`, repeatable.
-void addOverrideOption(CLI::App& command, std::vector<GuardOverride>& overrides);
-
-/// `--declare SELECTOR|ADDRESS=VENDOR:DEVICE`, repeatable.
-void addDeclareOption(CLI::App& command, std::vector<Selector>& declared);
+OptionTable guardOptions(BindingOptions& options);
+Option overrideOption(std::vector<GuardOverride>& overrides);
+Option declareOption(std::vector<Selector>& declared);
 
 }  // namespace vfiogate

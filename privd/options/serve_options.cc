@@ -1,22 +1,30 @@
 #include "privd/options/serve_options.h"
 
+#include "ipc/base/hex.h"
 #include "ipc/base/kube_names.h"
 
-#include <CLI/CLI.hpp>
-
 #include <algorithm>
-#include <fstream>
+#include <sstream>
+#include <utility>
 
 namespace vfiogate {
 namespace {
 
-std::string checkUid(const std::string& text) {
-  if (text == "0") return "plugind must not run as root: give the uid that it drops to";
-  return {};
+constexpr std::uint32_t kLongestRescan = 86400;
+
+/// `option`, which takes what `check` finds nothing wrong with.
+template <typename Check>
+Option checked(Option option, Check check) {
+  option.take = [check, take = std::move(option.take)](const std::string& text) {
+    const std::string problem = check(text);
+    return problem.empty() ? take(text) : problem;
+  };
+  return option;
 }
 
 std::string checkRights(const std::string& text) {
-  for (const std::string& right : CLI::detail::split(text, ',')) {
+  std::istringstream rights(text);
+  for (std::string right; std::getline(rights, right, ',');) {
     if (right != "watch" && right != "kubelet" && right != "cdi" && right != "bind") {
       return "unknown right '" + right +
              "': give some of watch, kubelet, cdi, bind, with commas between";
@@ -25,134 +33,97 @@ std::string checkRights(const std::string& text) {
   return {};
 }
 
-std::string checkPrefix(const std::string& text) {
-  if (text.find('/') == std::string::npos) {
-    return "'" + text + "' has no '/': give what resource names begin with, such as vfiogate.dev/";
-  }
-  return {};
-}
-
 std::string checkDraDriver(const std::string& text) {
-  if (!isDraDriver(text)) {
-    return "'" + text +
-           "' is no DRA driver's name: give a lower-case DNS name that begins with a letter and "
-           "has "
-           "at most 63 characters, such as vfio.vfiogate.dev";
-  }
-  return {};
+  if (isDraDriver(text)) return {};
+  return "'" + text +
+         "' is no DRA driver's name: give a lower-case DNS name that begins with a letter and has "
+         "at most 63 characters, such as vfio.vfiogate.dev";
 }
 
-std::string trimmed(std::string text) {
-  return CLI::detail::trim(text);
+std::string checkSwitch(const std::string& text) {
+  return text == "on" || text == "off" ? "" : "'" + text + "' is neither on nor off";
 }
 
-using Wanted = std::function<bool(const std::string&)>;
-
-/// They are said again in errors, on terminals and in logs.
-void demandPrintable(const std::string& argument) {
-  if (std::ranges::all_of(argument, [](char c) { return c >= 0x20 && c < 0x7f; })) return;
-  throw CLI::ValidationError("arguments", "one has a character that is not printable ASCII");
+Option uidOption(uid_t& uid) {
+  const auto take = [&uid](const std::string& text) -> std::string {
+    const auto number = parseDecimal(text);
+    if (!number) return "'" + text + "' is no uid in decimal digits";
+    if (*number == 0) return "plugind must not run as root: give the uid that it drops to";
+    uid = *number;
+    return {};
+  };
+  return {"--plugind-uid", "the only uid taken for plugind", "UINT", std::to_string(uid), take};
 }
 
-void appendOptions(const std::string& path, const Wanted& wanted,
-                   std::vector<std::string>& arguments) {
-  std::ifstream file(path);
-  if (!file) throw CLI::FileError("--options: cannot read " + path);
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    line = trimmed(line);
-    if (line.empty() || line.front() == '#') continue;
-    demandPrintable(line);
-    const std::size_t end = line.find_first_of(" \t=");
-    const std::string name = line.substr(0, end);
-    if (name.starts_with("-") || name == "options") {
-      throw CLI::FileError("--options: " + path + " line " + std::to_string(number) + ": '" + name +
-                           "': write long options without the dashes, and no options in options");
+Option rescanOption(std::uint32_t& seconds) {
+  const auto take = [&seconds](const std::string& text) -> std::string {
+    const auto number = parseDecimal(text);
+    if (!number || *number == 0 || *number > kLongestRescan) {
+      return "'" + text + "' is no number of seconds from 1 to " + std::to_string(kLongestRescan);
     }
-    if (!wanted("--" + name)) continue;
-    arguments.push_back("--" + name);
-    if (end == std::string::npos) continue;
-    const std::size_t value = std::min(line.find_first_not_of(" \t=", end), line.size());
-    arguments.back() += "=" + trimmed(line.substr(value));
-  }
+    seconds = *number;
+    return {};
+  };
+  return {"--rescan", "seconds between rereads without a hint", "UINT:INT in [1 - 86400]",
+          std::to_string(seconds), take};
+}
+
+/// The first one given takes the place of the default.
+Option prefixOption(std::vector<std::string>& prefixes) {
+  const auto take = [&prefixes, given = false](const std::string& text) mutable -> std::string {
+    if (text.find('/') == std::string::npos) {
+      return "'" + text +
+             "' has no '/': give what resource names begin with, such as vfiogate.dev/";
+    }
+    if (!std::exchange(given, true)) prefixes.clear();
+    prefixes.push_back(text);
+    return {};
+  };
+  return {"--resource-prefix",
+          "what the resources that plugind may serve begin with; repeatable",
+          "TEXT",
+          "[" + prefixes.front() + "]",
+          take,
+          true};
 }
 
 }  // namespace
 
-void addServeOptions(CLI::App& serve, ServeOptions& options) {
-  // Later ones win, so that the command line can correct an options file before it.
-  serve.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  serve.add_option("--socket", options.socket, "where the command line reaches this daemon")
-      ->capture_default_str();
-  serve.add_option("--plugind", options.plugind, "the socket on which plugind listens")
-      ->capture_default_str();
-  serve.add_option("--plugind-uid", options.plugindUid, "the only uid taken for plugind")
-      ->check(checkUid)
-      ->capture_default_str();
-  serve
-      .add_option("--plugind-rights", options.plugindRights,
-                  "what plugind may: watch, kubelet, cdi, bind")
-      ->check(checkRights)
-      ->capture_default_str();
-  serve.add_option("--sysfs", options.sysfs, "the root below which sysfs is found")
-      ->capture_default_str();
-  serve.add_option("--dev", options.dev, "the root below which device nodes are looked for")
-      ->capture_default_str();
-  serve.add_option("--kubelet-dir", options.kubeletDir, "the kubelet's directory")
-      ->capture_default_str();
-  serve
-      .add_option("--cdi-dir", options.cdiDir,
-                  "where container runtimes look for CDI specs; made where plugind may have them")
-      ->capture_default_str();
-  serve
-      .add_option("--state-dir", options.stateDir,
-                  "the directory of what survives restarts; one a node")
-      ->capture_default_str();
-  serve
-      .add_option("--resource-prefix", options.resourcePrefixes,
-                  "what the resources that plugind may serve begin with; repeatable")
-      ->check(checkPrefix)
-      ->take_all()
-      ->capture_default_str();
-  serve
-      .add_option("--dra-driver", options.draDriver,
-                  "the DRA driver that plugind may be: its sockets and claims' CDI specs")
-      ->check(checkDraDriver)
-      ->type_name("NAME");
-  serve
-      .add_option("--plugind-config", options.plugindConfig,
-                  "plugind's configuration: watched, and handed to plugind when it changes")
-      ->type_name("FILE");
-  serve.add_option("--uevents", options.uevents, "listen to the kernel's hints: on, off")
-      ->check(CLI::IsMember({"on", "off"}))
-      ->capture_default_str();
-  serve.add_option("--rescan", options.rescanSeconds, "seconds between rereads without a hint")
-      ->check(CLI::Range(1, 86400))
-      ->capture_default_str();
-  addAuditOption(serve, options.binding);
-  addGuardOptions(serve, options.binding);
-  addOverrideOption(serve, options.binding.overrides);
-  addDeclareOption(serve, options.declared);
-  serve.add_flag("--require-landlock", options.requireLandlock,
-                 "do not start where the kernel's Landlock cannot confine this daemon's files");
-  serve.add_option("--options", "file with more options: one a line, without the dashes")
-      ->type_name("FILE");
-}
-
-std::vector<std::string> expandOptionFiles(const std::vector<std::string>& arguments,
-                                           const Wanted& wanted) {
-  std::vector<std::string> expanded;
-  std::ranges::for_each(arguments, demandPrintable);
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i] == "--options" && i + 1 < arguments.size()) {
-      appendOptions(arguments[++i], wanted, expanded);
-    } else if (arguments[i].starts_with("--options=")) {
-      appendOptions(arguments[i].substr(10), wanted, expanded);
-    } else {
-      expanded.push_back(arguments[i]);
-    }
-  }
-  return expanded;
+OptionTable serveOptions(ServeOptions& options) {
+  OptionTable table{
+      textOption("--socket", options.socket, "where the command line reaches this daemon"),
+      textOption("--plugind", options.plugind, "the socket on which plugind listens"),
+      uidOption(options.plugindUid),
+      checked(textOption("--plugind-rights", options.plugindRights,
+                         "what plugind may: watch, kubelet, cdi, bind"),
+              checkRights),
+      textOption("--sysfs", options.sysfs, "the root below which sysfs is found"),
+      textOption("--dev", options.dev, "the root below which device nodes are looked for"),
+      textOption("--kubelet-dir", options.kubeletDir, "the kubelet's directory"),
+      textOption("--cdi-dir", options.cdiDir,
+                 "where container runtimes look for CDI specs; made where plugind may have them"),
+      textOption("--state-dir", options.stateDir,
+                 "the directory of what survives restarts; one a node"),
+      prefixOption(options.resourcePrefixes),
+      checked(textOption("--dra-driver", options.draDriver,
+                         "the DRA driver that plugind may be: its sockets and claims' CDI specs",
+                         "NAME"),
+              checkDraDriver),
+      textOption("--plugind-config", options.plugindConfig,
+                 "plugind's configuration: watched, and handed to plugind when it changes", "FILE"),
+      checked(textOption("--uevents", options.uevents, "listen to the kernel's hints: on, off",
+                         "TEXT:{on,off}"),
+              checkSwitch),
+      rescanOption(options.rescanSeconds),
+      auditOption(options.binding),
+  };
+  std::ranges::move(guardOptions(options.binding), std::back_inserter(table));
+  table.push_back(overrideOption(options.binding.overrides));
+  table.push_back(declareOption(options.declared));
+  table.push_back(
+      flagOption("--require-landlock", options.requireLandlock,
+                 "do not start where the kernel's Landlock cannot confine this daemon's files"));
+  return table;
 }
 
 }  // namespace vfiogate

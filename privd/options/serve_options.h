@@ -1,5 +1,5 @@
 #pragma once
-// What `privd serve` was told.
+// What the daemon was told.
 
 #include "ipc/base/build_info.h"
 #include "privd/options/binding_options.h"
@@ -8,13 +8,8 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace vfiogate {
 
@@ -39,14 +34,7 @@ struct ServeOptions {
   bool requireLandlock = false;
 };
 
-/// Describes the options of `privd serve` to the parser, which fills `options`.
-void addServeOptions(CLI::App& serve, ServeOptions& options);
-
-/// Replaces `--options FILE` in `arguments` by the options in the file: one long option a line
-/// without the dashes, `name`, `name value` or `name=value`, `#` begins a comment line; those whose
-/// name (with its dashes) is not `wanted` are passed over. Throws CLI::FileError naming the file,
-/// and the line where there is one.
-std::vector<std::string> expandOptionFiles(const std::vector<std::string>& arguments,
-                                           const std::function<bool(const std::string&)>& wanted);
+/// The daemon's options, which fill `options`.
+OptionTable serveOptions(ServeOptions& options);
 
 }  // namespace vfiogate

@@ -13,6 +13,7 @@ UID = "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
 # from the code itself, in the test.
 ALLOWED = {
     "/usr/bin/privd": "mr",
+    "/usr/bin/privd-daemon": "mr",
     "/usr/lib64/ld-linux-x86-64.so.2": "mr",
     "/usr/lib/ld-linux-aarch64.so.1": "mr",
     "/usr/lib/x86_64-linux-gnu/libc.so.6": "mr",

@@ -161,12 +161,12 @@ class Rules(unittest.TestCase):
             self.assertEqual(allowed(self.profile, place), set(may), place)
 
     def test_the_loader_finds_what_the_program_is_linked_with(self):
-        program = PROGRAMS / "privd"
-        if not program.is_file():
-            self.skipTest(f"{program} is not built")
-        for library in root_files.loaded_by(program):
-            place = "/" + root_files.in_usr(library)
-            self.assertEqual(allowed(self.profile, place), {"m", "r"}, place)
+        for program in (PROGRAMS / "privd", PROGRAMS / "privd-daemon"):
+            if not program.is_file():
+                self.skipTest(f"{program} is not built")
+            for library in root_files.loaded_by(program):
+                place = "/" + root_files.in_usr(library)
+                self.assertEqual(allowed(self.profile, place), {"m", "r"}, place)
 
 
 class Compiled(unittest.TestCase):

@@ -140,7 +140,7 @@ def added_by_dra() -> list[dict]:
     (changes,) = documents(patch)
     added = [c["value"] for c in changes if c["op"] == "add" and c["path"].endswith("/containers/-")]
     words = [c["value"] for c in changes if c["op"] == "add" and "/containers/0/args/" in c["path"]]
-    return [*added, {"name": "privd", "command": ["/usr/bin/privd", "serve"], "args": words}]
+    return [*added, {"name": "privd", "command": ["/usr/bin/privd-daemon"], "args": words}]
 
 
 class Programs(Case):

@@ -32,7 +32,7 @@ def node_is_possible() -> bool:
 
 def are_shipped(programs: pathlib.Path) -> bool:
     """Built as they are shipped; a build with sanitizers loads other libraries, and is not hardened."""
-    said = subprocess.run(["readelf", "-dW", programs / "privd"], check=True, capture_output=True, text=True).stdout
+    said = subprocess.run(["readelf", "-dW", programs / "privd-daemon"], check=True, capture_output=True, text=True).stdout
     return "BIND_NOW" in said and "asan" not in said and "tsan" not in said
 
 

@@ -1,11 +1,9 @@
-// Whatever stands in the file of options: `privd serve` refuses it in words, or what it was told is
+// Whatever stands in the file of options: privd refuses it in words, or what it was told is
 // within what its options take.
 
 #include "ipc/base/kube_names.h"
 #include "privd/options/serve_options.h"
 #include "tests/fuzz/fuzz_input.h"
-
-#include <CLI/CLI.hpp>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -33,28 +31,17 @@ void checkTaken(const ServeOptions& options) {
   }
 }
 
-/// The parser, made once: that takes longer than reading a file.
-struct Parser {
-  Parser() { addServeOptions(app, options); }
-
-  CLI::App app;
-  ServeOptions options;
-};
-
 void readFile(std::string_view text) {
-  static Parser parser;
-  parser.options = ServeOptions();
-  const auto wanted = [](const std::string& name) {
-    return parser.app.get_option_no_throw(name) != nullptr;
+  ServeOptions options;
+  const OptionTable table = serveOptions(options);
+  const auto wanted = [&table](const std::string& name) {
+    return std::ranges::find(table, name, &Option::name) != table.end();
   };
-  try {
-    auto arguments = expandOptionFiles({"--options", fileWith(text)}, wanted);
-    std::ranges::reverse(arguments);  // as CLI11 wants them
-    parser.app.parse(arguments);
-    checkTaken(parser.options);
-  } catch (const CLI::Error& refusal) {
-    require(refusal.get_name() == "CallForHelp" || !std::string(refusal.what()).empty());
-  }
+  const auto arguments = expandOptionFiles({"--options", fileWith(text)}, wanted);
+  if (!arguments) return require(!arguments.error().empty());
+  const auto parsed = parseOptions(table, *arguments);
+  if (parsed) return checkTaken(options);
+  require(!parsed.error().empty());
 }
 
 }  // namespace

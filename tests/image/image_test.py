@@ -26,7 +26,7 @@ BUILD = TREE / "deploy/image/build_image.py"
 KERNEL = TREE / "tests/machine/fetch_kernel.sh"
 SBOM = "usr/share/sbom/vfiogate.spdx.json"
 VEX = "usr/share/sbom/vfiogate.openvex.json"
-SHIPPED = ("privd", "plugind", "netd")
+SHIPPED = ("privd", "privd-daemon", "plugind", "netd")
 PROGRAMS = pathlib.Path()
 
 
@@ -105,10 +105,10 @@ class Image(unittest.TestCase):
 
     def test_there_is_no_shell_nor_package_manager(self):
         programs = sorted(path.name for path in (self.root / "usr/bin").iterdir())
-        self.assertEqual(programs, ["kmod", "modprobe", "netd", "plugind", "privd"])
+        self.assertEqual(programs, ["kmod", "modprobe", "netd", "plugind", "privd", "privd-daemon"])
         executable = {m.name for m in self.members if m.isfile() and m.mode & 0o111}
         loader = {name for name in executable if "/ld-linux" in name}
-        ours = {"usr/bin/privd", "usr/bin/plugind", "usr/bin/netd", "usr/bin/kmod"}
+        ours = {f"usr/bin/{name}" for name in (*SHIPPED, "kmod")}
         self.assertEqual(executable, ours | loader)
         self.assertEqual(os.readlink(self.root / "usr/bin/modprobe"), "kmod")
 

@@ -57,6 +57,7 @@ class Built(unittest.TestCase):
         run("dpkg-deb", "-x", cls.archive, cls.root, check=True)
         run("dpkg-deb", "-e", cls.archive, cls.scripts, check=True)
         cls.program = cls.root / "usr/bin/privd"
+        cls.daemon = cls.root / "usr/bin/privd-daemon"
         cls.commands = program_help.commands_of(cls.program)
         with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", cls.archive], stdout=subprocess.PIPE) as listing:
             with tarfile.open(fileobj=listing.stdout, mode="r|") as tar:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Debian package of privd: that the same program gives the same bytes, what is in it and whose, that its scripts
+"""The Debian package of privd: that the same programs give the same bytes, what is in it and whose, that its scripts
 bind nothing and leave the state, that manuals, completion and configuration say what the program says. Exit 77: it
 cannot be made here."""
 
@@ -32,14 +32,14 @@ class Package(Built):
     def test_has_these_files_and_no_others(self):
         manuals = {f"usr/share/man/man1/privd-{command.name}.1.gz" for command in self.commands}
         self.assertEqual({member.name.removeprefix("./") for member in self.members if not member.isdir()}, manuals | {
-            "usr/bin/privd", UNIT, EARLY, EARLY_LINK, NEEDRESTART, CONFIGURATION, "usr/lib/modules-load.d/vfiogate.conf", "usr/share/man/man1/privd.1.gz",
+            "usr/bin/privd", "usr/bin/privd-daemon", UNIT, EARLY, EARLY_LINK, NEEDRESTART, CONFIGURATION, "usr/lib/modules-load.d/vfiogate.conf", "usr/share/man/man1/privd.1.gz", "usr/share/man/man1/privd-daemon.1.gz",
             "usr/share/bash-completion/completions/privd", f"usr/share/doc/{NAME}/copyright",
             f"usr/share/doc/{NAME}/changelog.gz", BILL})
 
     def test_everything_is_roots_and_nobody_else_writes_it(self):
         for member in self.members:
             self.assertEqual((member.uid, member.gid), (0, 0), member.name)
-            runs = member.isdir() or member.name in ("./usr/bin/privd", f"./{NEEDRESTART}")
+            runs = member.isdir() or member.name in ("./usr/bin/privd", "./usr/bin/privd-daemon", f"./{NEEDRESTART}")
             if not member.issym():
                 self.assertEqual(oct(member.mode), oct(0o755 if runs else 0o644), member.name)
 
@@ -50,7 +50,8 @@ class Package(Built):
 
     def test_its_program_runs_from_where_it_is_put(self):
         version = run(self.programs / "privd", "--version", check=True).stdout
-        self.assertEqual(run(self.program, "--version", check=True).stdout, version)
+        for program in (self.program, self.daemon):
+            self.assertEqual(run(program, "--version", check=True).stdout, version)
         self.assertEqual(run("dpkg-deb", "-f", self.archive, "Version", check=True).stdout.strip(), version.split()[0])
         self.assertIn(run(self.program, "doctor").returncode, (0, 1))
 
@@ -60,10 +61,11 @@ class Package(Built):
         listed = {file["fileName"].removeprefix("./"): file["checksums"][1]["checksumValue"] for file in bill["files"]}
         there = {member.name.removeprefix("./") for member in self.members if member.isfile()} - {BILL}
         self.assertEqual(set(listed), there)
-        self.assertEqual(listed["usr/bin/privd"], hashlib.sha256(self.program.read_bytes()).hexdigest())
         said = " ".join(package.get("comment", "") for package in bill["packages"])
-        for path in re.findall(r"(/\S+) \(0x", run("ldd", self.program, check=True).stdout):
-            self.assertIn(f"{path} is loaded by privd", said)
+        for program in (self.program, self.daemon):
+            self.assertEqual(listed[f"usr/bin/{program.name}"], hashlib.sha256(program.read_bytes()).hexdigest())
+            for path in re.findall(r"(/\S+) \(0x", run("ldd", program, check=True).stdout):
+                self.assertRegex(said, rf"{re.escape(path)} is loaded by [^;]*\b{program.name}\b")
 
     def test_lintian_finds_nothing(self):
         if not shutil.which("lintian"):
@@ -89,7 +91,7 @@ class Configuration(Built):
         serve = next(command for command in self.commands if command.name == "serve")
         # No options in options; and without a default, an example.
         said = {name[2:]: option.default for option in serve.options for name in option.names
-                if name.startswith("--") and name not in ("--help", "--options")}
+                if name.startswith("--") and name not in ("--help", "--version", "--options")}
         written = dict(re.findall(r"^#([a-z-]+) (\S+)$", self.text(), re.MULTILINE))
         self.assertEqual(set(written), set(said))
         for name, default in said.items():
@@ -176,8 +178,8 @@ def main() -> None:
     wish, others = parser.parse_known_args()
     Built.programs = wish.programs.resolve()
     missing = [tool for tool in NEEDED if not shutil.which(tool)]
-    if missing or not (Built.programs / "privd").exists():
-        print(f"skipped: {', '.join(missing) or Built.programs / 'privd'} not there")
+    if missing or not (Built.programs / "privd-daemon").exists():
+        print(f"skipped: {', '.join(missing) or Built.programs / 'privd-daemon'} not there")
         sys.exit(77)
     unittest.main(argv=[sys.argv[0], *others])
 

@@ -36,15 +36,23 @@ std::string standInProgram() {
 }
 
 std::vector<DaemonUnderTest> daemonsUnderTest() {
-  const std::vector<std::string> privd{"privd",         "serve",
-                                       "--socket",      "{dir}/privd.sock",
-                                       "--plugind",     "{dir}/plugind.sock",
-                                       "--sysfs",       "{dir}",
-                                       "--dev",         "{dir}",
-                                       "--uevents",     "off",
-                                       "--kubelet-dir", "{dir}",
-                                       "--state-dir",   "{dir}/state",
-                                       "--audit-log",   "{dir}/state/audit.jsonl"};
+  const std::vector<std::string> privd{"privd-daemon",
+                                       "--socket",
+                                       "{dir}/privd.sock",
+                                       "--plugind",
+                                       "{dir}/plugind.sock",
+                                       "--sysfs",
+                                       "{dir}",
+                                       "--dev",
+                                       "{dir}",
+                                       "--uevents",
+                                       "off",
+                                       "--kubelet-dir",
+                                       "{dir}",
+                                       "--state-dir",
+                                       "{dir}/state",
+                                       "--audit-log",
+                                       "{dir}/state/audit.jsonl"};
   return {
       {"Privd", Role::kPrivd, privd, "event=started", 0},
       {"ForkServer", Role::kForkServer, privd, "event=started", 0},

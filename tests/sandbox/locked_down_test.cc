@@ -51,8 +51,7 @@ protected:
     const std::string socket = directory_ / "plugind/plugind.sock";
     const std::vector<std::string> plugind{builtProgram("plugind"), "--listen", socket, "--config",
                                            directory_ / "plugind.yaml"};
-    const std::vector<std::string> privd{builtProgram("privd"),
-                                         "serve",
+    const std::vector<std::string> privd{builtProgram("privd-daemon"),
                                          "--socket",
                                          directory_ / "privd.sock",
                                          "--plugind",

@@ -10,12 +10,14 @@ import sys
 import tempfile
 import typing
 
-PROGRAMS = ("privd", "plugind", "netd")
+PROGRAMS = ("privd", "privd-daemon", "plugind", "netd")
 # What may not be loaded by whom: the libraries of the network and of large parsers.
 NEVER_LOADED = {
-    "privd": "grpc|protobuf|yaml|spdlog|prometheus|ssl|crypto|kj-http|kj-tls",
+    "privd-daemon": "grpc|protobuf|yaml|spdlog|prometheus|ssl|crypto|kj-http|kj-tls",
     "netd": "grpc|protobuf|yaml",
 }
+# What may not be linked into whom: the root daemon has no parser of options or of JSON, no doctor and no printer of tables.
+NEVER_LINKED = {"privd-daemon": r"\bCLI::|\bnlohmann\b|vfiogate::(?:addCommands|profileAs\w+|policyAs\w+|runSelfTest|formatTable)\b"}
 
 
 def said(*command: str | pathlib.Path) -> str:
@@ -89,6 +91,11 @@ def main() -> int:
         loaded = [line.split()[0] for line in said("ldd", folder / name).splitlines() if re.search(libraries, line.split()[0])]
         print(f"{name}: loads {', '.join(loaded)}, which it must NOT" if loaded else f"{name}: loads none of {libraries}")
         bad = bad or bool(loaded)
+    for name, code in NEVER_LINKED.items():
+        assert re.search(code, said("nm", "-C", folder / "privd")), "the command has it"
+        linked = re.findall(code, said("nm", "-C", folder / name))
+        print(f"{name}: has code of the command, which it must NOT: {linked[0]}" if linked else f"{name}: has no code of the command")
+        bad = bad or bool(linked)
     return 1 if bad else 0
 
 

@@ -43,10 +43,10 @@ std::string SplitNode::plugindDirectory(const std::string& name) const {
 
 std::vector<std::string> SplitNode::command(const std::string& program,
                                             const std::vector<std::string>& arguments) const {
+  // privd's command and its daemon are started alike.
+  const std::string who = program == "privd-daemon" ? "privd" : program;
   std::vector<std::string> words;
-  if (const auto starter = starters.find(program); starter != starters.end()) {
-    words = starter->second;
-  }
+  if (const auto starter = starters.find(who); starter != starters.end()) words = starter->second;
   words.push_back(builtProgram(program));
   words.insert(words.end(), arguments.begin(), arguments.end());
   return words;
@@ -54,10 +54,10 @@ std::vector<std::string> SplitNode::command(const std::string& program,
 
 std::vector<std::string> SplitNode::privdCommand(const std::string& privdSocket,
                                                  const std::string& plugindSocket) const {
-  return command("privd", {"serve", "--socket", privdSocket, "--plugind", plugindSocket, "--sysfs",
-                           hardware.sysfs(), "--dev", hardware.dev(), "--kubelet-dir",
-                           dir_ / "kubelet", "--state-dir", dir_ / "state", "--audit-log",
-                           dir_ / "audit.jsonl", "--uevents", "off", "--rescan", "1"});
+  return command("privd-daemon", {"--socket", privdSocket, "--plugind", plugindSocket, "--sysfs",
+                                  hardware.sysfs(), "--dev", hardware.dev(), "--kubelet-dir",
+                                  dir_ / "kubelet", "--state-dir", dir_ / "state", "--audit-log",
+                                  dir_ / "audit.jsonl", "--uevents", "off", "--rescan", "1"});
 }
 
 std::vector<std::string> SplitNode::plugindCommand(const std::string& socket) const {

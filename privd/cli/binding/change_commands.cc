@@ -5,6 +5,7 @@
 #include "ipc/types/binding_change.h"
 #include "privd/cli/base/address.h"
 #include "privd/cli/base/device_json.h"
+#include "privd/cli/base/table_options.h"
 #include "privd/cli/binding/bind_declared.h"
 #include "privd/cli/binding/run_change.h"
 
@@ -89,10 +90,10 @@ void addChangeCommand(CLI::App& app, int& exitCode, const BindingServiceMaker& m
     command->add_flag("--declared", words->declared,
                       "without addresses: bind what --declare and --keep say, where no daemon runs "
                       "to do so");
-    addDeclareOption(*command, words->selectors);
+    addOptions(*command, {declareOption(words->selectors)});
   }
   command->add_flag("--dry-run", words->order.dryRun, "show every write, and write nothing");
-  addOverrideOption(*command, words->order.overrides);
+  addOptions(*command, {overrideOption(words->order.overrides)});
   addOutputForm(*command, words->form, {"table", "json"});
   command->callback([words, makeLocal, &exitCode]() {
     if (words->addresses.empty() && !words->declared) throw CLI::RequiredError("ADDRESS");

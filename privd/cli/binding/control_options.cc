@@ -1,6 +1,7 @@
 #include "privd/cli/binding/control_options.h"
 
 #include "ipc/socket/unix_socket.h"
+#include "privd/cli/base/table_options.h"
 #include "privd/cli/binding/remote_binding_service.h"
 
 #include <CLI/CLI.hpp>
@@ -28,7 +29,7 @@ void addControlOptions(CLI::App& command, ControlOptions& options) {
       .add_option("--dev", options.local.dev,
                   "without a daemon: the root below which device nodes are looked for")
       ->capture_default_str();
-  addAuditOption(command, options.local.binding);
+  addOptions(command, {auditOption(options.local.binding)});
   command
       .add_option("--options",
                   "file with more options, such as the daemon's: one a line, without the dashes; "
@@ -37,7 +38,7 @@ void addControlOptions(CLI::App& command, ControlOptions& options) {
 }
 
 void addChangeOptions(CLI::App& command, ControlOptions& options) {
-  addGuardOptions(command, options.local.binding);
+  addOptions(command, guardOptions(options.local.binding));
   command.add_option("--proc", options.proc, "where processes are found that hold a device")
       ->capture_default_str();
 }

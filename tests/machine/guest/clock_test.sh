@@ -10,7 +10,7 @@ clock_name=/sys/devices/system/clocksource/clocksource0/current_clocksource
 command_of() {
   case $1 in
     plugind) echo "/bin/plugind --listen $plugind_socket --config /test/plugind.yaml" ;;
-    privd) echo "/bin/privd serve --socket /run/privd/privd.sock --plugind $plugind_socket --kubelet-dir /tmp/kubelet --state-dir /tmp/state --audit-log /tmp/audit.jsonl" ;;
+    privd) echo "/bin/privd-daemon --socket /run/privd/privd.sock --plugind $plugind_socket --kubelet-dir /tmp/kubelet --state-dir /tmp/state --audit-log /tmp/audit.jsonl" ;;
     netd-metrics) echo "/bin/netd metrics --listen 127.0.0.1:0 --plugind $plugind_socket" ;;
     netd-dra) echo "/bin/netd dra --api-server http://127.0.0.1:9 --node n --plugind $plugind_socket" ;;
   esac

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
-
 #include <fstream>
 
 #include "sim/base/temp_dir.h"
@@ -12,17 +10,12 @@ namespace vfiogate {
 namespace {
 
 /// What the options make of `arguments`: empty, or the parser's complaint.
-std::string complaint(std::vector<std::string> arguments, ServeOptions& options) {
-  CLI::App app;
-  addServeOptions(app, options);
-  try {
-    arguments = expandOptionFiles(arguments, [](const std::string&) { return true; });
-    std::reverse(arguments.begin(), arguments.end());
-    app.parse(arguments);
-  } catch (const CLI::ParseError& error) {
-    return error.what();
-  }
-  return {};
+std::string complaint(const std::vector<std::string>& arguments, ServeOptions& options) {
+  const OptionTable table = serveOptions(options);
+  const auto all = expandOptionFiles(arguments, [](const std::string&) { return true; });
+  if (!all) return all.error();
+  const auto parsed = parseOptions(table, *all);
+  return parsed ? "" : parsed.error();
 }
 
 TEST(ServeOptions, HaveTheDocumentedDefaults) {
@@ -76,6 +69,31 @@ TEST(ServeOptions, SayWhatMayBeBoundAndWhatIsDeclared) {
   EXPECT_EQ(options.binding.auditLog, "/var/log/vfiogate/audit.jsonl");
 }
 
+TEST(ServeOptions, TheLastValueWins) {
+  ServeOptions options;
+  EXPECT_EQ(complaint({"--rescan", "5", "--rescan=7", "--allow-storage", "--allow-storage=false",
+                       "--uevents=off", "--require-landlock=true"},
+                      options),
+            "");
+  EXPECT_EQ(options.rescanSeconds, 7U);
+  EXPECT_FALSE(options.binding.allowStorage);
+  EXPECT_EQ(options.uevents, "off");
+  EXPECT_TRUE(options.requireLandlock);
+}
+
+TEST(ServeOptions, ShowWhatTheyTakeAndTheirDefaults) {
+  ServeOptions options;
+  const std::string help = helpOf(serveOptions(options));
+  for (const char* line :
+       {"  --sysfs TEXT=/sys           the root below which sysfs is found\n",
+        "  --dra-driver NAME           the DRA driver that",
+        "  --resource-prefix TEXT=[vfiogate.dev/] ...\n                              what the",
+        "  --uevents TEXT:{on,off}=on  listen", "  --allow SELECTOR ...        what",
+        "  --allow-storage             bind"}) {
+    EXPECT_NE(help.find(line), std::string::npos) << line << help;
+  }
+}
+
 struct Refusal {
   std::vector<std::string> arguments;
   std::string says;
@@ -96,7 +114,15 @@ INSTANTIATE_TEST_SUITE_P(
                     Refusal{{"--plugind-uid", "nobody"}, "--plugind-uid"},
                     Refusal{{"--plugind-rights", "watch,fly"}, "unknown right 'fly'"},
                     Refusal{{"--resource-prefix", "vfiogate.dev"}, "has no '/'"},
-                    Refusal{{"--rescan", "0"}, "--rescan"},
+                    Refusal{{"--rescan", "0"}, "--rescan: '0' is no number of seconds from 1 to"},
+                    Refusal{{"--rescan", "86401"}, "--rescan"},
+                    Refusal{{"--rescan"}, "--rescan: a value is missing: UINT"},
+                    Refusal{{"--sysfs", "--dev", "/x"}, "--sysfs: a value is missing: TEXT"},
+                    Refusal{{"--require-landlock=7"}, "'7' is neither true nor false"},
+                    Refusal{{"--require-landlock="}, "a value is missing: true or false"},
+                    Refusal{{"--sys", "/x"}, "not expected: --sys"},
+                    Refusal{{"--require-landlock", "extra"}, "not expected: extra"},
+                    Refusal{{"--sysfs", "/x\n"}, "not printable ASCII"},
                     Refusal{{"--uevents", "maybe"}, "maybe"},
                     Refusal{{"--allow", "vendor=xyz"}, "--allow: "},
                     Refusal{{"--deny", "colour=red"}, "--deny: "},
@@ -124,7 +150,7 @@ TEST(ServeOptions, OfAFileOnlyThoseThatAreWantedAreTaken) {
   TempDir dir;
   std::ofstream(dir / "privd.conf") << "sysfs /host/sys\nrescan=5\ndev /host/dev\n";
   const auto isPath = [](const std::string& name) { return name == "--sysfs" || name == "--dev"; };
-  EXPECT_EQ(expandOptionFiles({"bind", "--options", dir / "privd.conf", "--rescan"}, isPath),
+  EXPECT_EQ(*expandOptionFiles({"bind", "--options", dir / "privd.conf", "--rescan"}, isPath),
             (std::vector<std::string>{"bind", "--sysfs=/host/sys", "--dev=/host/dev", "--rescan"}));
 }
 
