@@ -59,7 +59,7 @@ TEST_P(OldClusters, FromClaimToRunningPodAndBack) {
     const auto told = api_->claim("c1").value("/status/devices"_json_pointer, nlohmann::json());
     return told.is_array() && !told.empty();
   }));
-  EXPECT_TRUE(node_->netdDra->says("version=resource.k8s.io/" + version + "\n")) << node_->said();
+  EXPECT_TRUE(node_->netdDra->says("version=resource.k8s.io/" + version)) << node_->said();
   node_->kubelet.end("p1");
   ASSERT_TRUE(node_->kubelet.awaitEnded("p1"));
   EXPECT_FALSE(specIsThere(uid));
@@ -100,10 +100,12 @@ TEST_F(UpgradedCluster, WhatIsServedInItsPlaceIsSpokenFromThenOn) {
   const auto before = api_->slices();
   const std::string uid = claimFor("c1", "p1", {kC});
   remember("c1");
+  std::size_t told = 1;  // of v1beta1, whose name begins as that of v1
   for (const char* version : {"v1beta2", "v1"}) {
     api_->control({{"serve", {version}}, {"endWatches", true}});
-    EXPECT_TRUE(node_->netdDra->says(std::string("version=resource.k8s.io/") + version + "\n"))
-        << node_->said();
+    const std::string line = std::string("version=resource.k8s.io/") + version;
+    EXPECT_TRUE(node_->netdDra->saysAll({"version=resource.k8s.io/v1"}, ++told)) << node_->said();
+    EXPECT_TRUE(node_->netdDra->says(line)) << node_->said();
   }
   EXPECT_EQ(api_->slices(), before) << "nothing is written";
   ASSERT_TRUE(run(podWith("p1", "c1")).started) << node_->said();

@@ -254,7 +254,7 @@ TEST_F(BindingCommands, ExclusionsAreAListForPeopleAndForPrograms) {
   const std::vector<DeviceIdentity> declared{{placeOf("0000:02:00.0"), 0x10de, 0x2684}};
   EXPECT_EQ(keptText(exclusions, declared, false),
             "DEVICE        MARK      SINCE                 REASON\n"
-            "0000:01:00.0  held      2023-11-14T22:13:20Z  fan? dies\n"
+            "0000:01:00.0  excluded  2023-11-14T22:13:20Z  fan? dies\n"
             "0000:02:00.0  declared                        bound at start while it is 10de:2684\n");
   EXPECT_EQ(keptJson(exclusions, declared), nlohmann::ordered_json::parse(R"({"version": 1,
     "exclusions": [{"address": "0000:01:00.0", "since": "2023-11-14T22:13:20Z",
