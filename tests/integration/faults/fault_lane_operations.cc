@@ -21,6 +21,12 @@ auto pickFrom(const Container& container, std::minstd_rand& random) {
   return *std::next(container.begin(), static_cast<std::ptrdiff_t>(random() % container.size()));
 }
 
+/// Its pod may run still, as far as plugind can tell: known to a kubelet and a plugind that died
+/// together.
+bool refusedAsForgotten(const sim::Admission& admission) {
+  return !admission.admitted && admission.message.find(", forgotten, ref=") != std::string::npos;
+}
+
 }  // namespace
 
 void FaultLane::prepare(Operation operation) {
@@ -52,8 +58,8 @@ void FaultLane::admitSomewhere() {
     admission_ = node_.kubelet.admit(pod_);
     concludeAdmission();
     if (admission_.admitted) return;
-    const bool forgotten = admission_.message.find(", forgotten, ref=") != std::string::npos;
-    if (!forgotten || tries == kMostTries) return fail("without a kill: " + admission_.message);
+    if (!refusedAsForgotten(admission_) || tries == kMostTries)
+      return fail("without a kill: " + admission_.message);
     choosePod();
   }
 }
@@ -216,8 +222,9 @@ void FaultLane::settle() {
   for (const std::string& id : books_.leaving()) {
     choosePod(id);
     admission_ = node_.kubelet.admit(pod_);
-    if (!admission_.admitted) return fail("live: " + id + " is refused: " + admission_.message);
     concludeAdmission();
+    if (refusedAsForgotten(admission_)) continue;  // it comes back with the others, below
+    if (!admission_.admitted) return fail("live: " + id + " is refused: " + admission_.message);
     start(pod_.uid);
     if (!failure_.empty()) return;
     endOldest();
