@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <ctime>
 #include <map>
 
 #include "plugind/core/ledger/state/ledger_state.h"
@@ -54,6 +55,26 @@ std::optional<KubeletIdentity> kubeletIn(std::string_view text) {
       *inode, std::chrono::sys_time<std::chrono::nanoseconds>(std::chrono::nanoseconds(*changed))};
 }
 
+constexpr const char* kTimeForm = "%Y-%m-%dT%H:%M:%SZ";
+
+/// "2026-11-23T10:42:07Z"
+std::string noteTime(std::chrono::sys_seconds time) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  std::string text(32, '\0');
+  text.resize(strftime(text.data(), text.size(), kTimeForm, &parts));
+  return text;
+}
+
+std::optional<std::chrono::sys_seconds> timeIn(std::string_view text) {
+  std::tm parts{};
+  if (strptime(std::string(text).c_str(), kTimeForm, &parts) == nullptr) return std::nullopt;
+  const auto time = std::chrono::sys_seconds(std::chrono::seconds(timegm(&parts)));
+  if (noteTime(time) != text) return std::nullopt;
+  return time;
+}
+
 std::optional<NotedAllocation> allocationIn(std::string_view line) {
   std::map<std::string_view, std::string_view> fields;
   while (!line.empty()) {
@@ -69,12 +90,12 @@ std::optional<NotedAllocation> allocationIn(std::string_view line) {
   const auto resource = ResourceName::parse(fields["resource"]);
   const auto ids = idsIn(fields["ids"]);
   const auto ref = numberIn<std::uint16_t>(fields["ref"], 16);
-  const auto since = numberIn<std::int64_t>(fields["since"]);
+  const auto since = timeIn(fields["since"]);
   if (!resource || !ids || !ref || !since) return std::nullopt;
   return NotedAllocation{.resource = *resource,
                          .ids = *ids,
                          .ref = HolderRef(*ref),
-                         .since = std::chrono::sys_seconds(std::chrono::seconds(*since)),
+                         .since = *since,
                          .namedBy = kubeletIn(fields["named-by"]),
                          .podName = name("pod"),
                          .podUid = name("uid"),
@@ -113,8 +134,7 @@ void add(Lines& lines, const LedgerState& state, const std::set<Bdf>& members,
 std::string lineOf(const NotedAllocation& allocation) {
   std::string line = "resource=" + allocation.resource.str() + " ids=";
   for (const Bdf& id : allocation.ids) line += (line.ends_with('=') ? "" : ",") + id.str();
-  line += " ref=" + allocation.ref.str() +
-          " since=" + std::to_string(allocation.since.time_since_epoch().count());
+  line += " ref=" + allocation.ref.str() + " since=" + noteTime(allocation.since);
   if (allocation.namedBy) {
     line += " named-by=" + std::to_string(allocation.namedBy->inode) + ":" +
             std::to_string(allocation.namedBy->changed.time_since_epoch().count());

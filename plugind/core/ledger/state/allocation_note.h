@@ -2,7 +2,7 @@
 // What the record of allocations says of one group: a line an allocation, for the plugind after
 // this one and for people.
 //
-//   resource=vfiogate.dev/gpu ids=0000:01:00.0 ref=7f3a since=1763841600
+//   resource=vfiogate.dev/gpu ids=0000:01:00.0 ref=7f3a since=2026-11-23T10:42:07Z
 //   named-by=12:1763841500000000000 pod=default/vm uid=6f0c... (on one line; what is not known is
 //   left out)
 

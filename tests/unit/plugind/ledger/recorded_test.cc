@@ -231,8 +231,8 @@ TEST(AllocationNote, SaysWhatItWasTold) {
       .podUid = "6f0c",
       .claim = std::nullopt};
   EXPECT_EQ(lineOf(noted),
-            "resource=vfiogate.dev/gpu ids=0000:01:00.0,0000:01:00.1 ref=7f3a since=1763841600 "
-            "named-by=12:34 pod=default/vm uid=6f0c");
+            "resource=vfiogate.dev/gpu ids=0000:01:00.0,0000:01:00.1 ref=7f3a "
+            "since=2025-11-22T20:00:00Z named-by=12:34 pod=default/vm uid=6f0c");
   EXPECT_THAT(allocationsIn(lineOf(noted)), ElementsAre(noted));
   EXPECT_THAT(allocationsIn(lineOf(noted) + "\nnonsense\n" + lineOf(noted) + " later=x"),
               ElementsAre(noted, noted));
@@ -240,10 +240,13 @@ TEST(AllocationNote, SaysWhatItWasTold) {
 
 TEST(AllocationNote, I10_WhatMakesNoSenseIsLeftOut) {
   for (const char* line :
-       {"", " ", "=", "resource=x ids=0000:01:00.0 ref=1 since=1", "resource=vfiogate.dev/gpu",
-        "resource=vfiogate.dev/gpu ids= ref=7f3a since=1",
-        "resource=vfiogate.dev/gpu ids=0000:01:00.0, ref=10000 since=1",
-        "resource=vfiogate.dev/gpu ids=0000:01:00.0 ref=7f3a since=x"}) {
+       {"", " ", "=", "resource=x ids=0000:01:00.0 ref=1 since=2025-11-22T20:00:00Z",
+        "resource=vfiogate.dev/gpu",
+        "resource=vfiogate.dev/gpu ids= ref=7f3a since=2025-11-22T20:00:00Z",
+        "resource=vfiogate.dev/gpu ids=0000:01:00.0, ref=10000 since=2025-11-22T20:00:00Z",
+        "resource=vfiogate.dev/gpu ids=0000:01:00.0 ref=7f3a since=x",
+        "resource=vfiogate.dev/gpu ids=0000:01:00.0 ref=7f3a since=2025-02-31T20:00:00Z",
+        "resource=vfiogate.dev/gpu ids=0000:01:00.0 ref=7f3a since=2025-11-22T20:00:00Zx"}) {
     EXPECT_THAT(allocationsIn(line), IsEmpty()) << line;
   }
   NotedAllocation odd{.resource = test::resource("gpu"),
@@ -254,7 +257,8 @@ TEST(AllocationNote, I10_WhatMakesNoSenseIsLeftOut) {
                       .podName = "a b\nresource=x",
                       .podUid = std::nullopt,
                       .claim = std::nullopt};
-  EXPECT_EQ(lineOf(odd), "resource=vfiogate.dev/gpu ids=0000:01:00.0 ref=0001 since=0");
+  EXPECT_EQ(lineOf(odd),
+            "resource=vfiogate.dev/gpu ids=0000:01:00.0 ref=0001 since=1970-01-01T00:00:00Z");
 }
 
 }  // namespace
