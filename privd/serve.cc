@@ -126,10 +126,9 @@ Result<Opened, std::string> openAll(const ServeOptions& options) {
   // A rotated log's head is told at once: its file may be carried away.
   auto binding = openBindingParts(options.stateDir, options.binding, {.rotated = tellHead});
   if (!binding) return Failure{binding.error()};
-  auto allocations = AllocationRecords::open(options.stateDir, binding->bootId);
-  if (!allocations) {
-    return Failure{"--state-dir " + options.stateDir + "/" + allocations.error().str()};
-  }
+  auto allocations = AllocationRecords::open(recordDirectory(options.recordDir, options.stateDir),
+                                             binding->bootId);
+  if (!allocations) return Failure{"--record-dir " + allocations.error().str()};
   for (const std::string& problem : allocations->problems()) {
     logLine(LogEvent::kStateProblem, {{"file", kj::str(problem.c_str())}});
   }

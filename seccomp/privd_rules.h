@@ -37,13 +37,16 @@ inline constexpr std::array kPrivdRules{
          "an audit record is on disk before it is acted upon, a CDI spec before anybody is told "
          "its name"},
     Rule{SCMP_SYS(fstatfs), kAnyArgs, "room for the audit log before a peer's order"},
-    Rule{SCMP_SYS(ftruncate), kAnyArgs, "takes a part of an audit record back",
-         Defensive{"the disk fills up in the middle of a record"}},
+    Rule{SCMP_SYS(ftruncate), kAnyArgs,
+         "empties the record of a group that is free again, takes a part of an audit record back"},
     Rule{SCMP_SYS(unlinkat), intIs(2, 0, "flags are none, so no directory"),
          "a CDI spec that nobody wants any more"},
     Rule{SCMP_SYS(inotify_rm_watch), kAnyArgs, "a directory that was renamed away"},
-    Rule{SCMP_SYS(flock), intIs(1, LOCK_EX | LOCK_NB, "operation is LOCK_EX|LOCK_NB"),
-         "the lease of a plugind that attaches, never waiting for it"},
+    Rule{
+        SCMP_SYS(flock), intIs(1, LOCK_EX | LOCK_NB, "operation is LOCK_EX|LOCK_NB"),
+        "the lease of a plugind that attaches, a group whose drivers change, never waiting for it"},
+    Rule{SCMP_SYS(flock), intIs(1, LOCK_UN, "operation is LOCK_UN"),
+         "a group whose drivers were changed, whoever has its locks' descriptors still"},
     Rule{SCMP_SYS(umask), kAnyArgs, "mode of a socket at bind, instead of chmod"},
 
     // Sockets

@@ -39,6 +39,7 @@ INSTALLED = {
     "vfiogate-privd.service": "lib/systemd/system/vfiogate-privd.service",
     "vfiogate-privd-early.service": "lib/systemd/system/vfiogate-privd-early.service",
     "vfiogate.modules-load": "usr/lib/modules-load.d/vfiogate.conf",
+    "vfiogate.tmpfiles": "usr/lib/tmpfiles.d/vfiogate.conf",
     "privd.conf": "etc/vfiogate/privd.conf",
     "copyright": f"usr/share/doc/{NAME}/copyright",
 }

@@ -16,6 +16,10 @@ bool lockIfFree(int fd) {
   return false;
 }
 
+void unlock(int fd) {
+  KJ_SYSCALL(flock(fd, LOCK_UN));
+}
+
 Result<InstanceLock, ReadError> InstanceLock::open(const std::string& stateDir) {
   if (mkdir(stateDir.c_str(), 0700) != 0 && errno != EEXIST) return Failure{ReadError{errno}};
   const std::string path = stateDir + "/lock";

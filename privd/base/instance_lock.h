@@ -12,6 +12,8 @@ namespace vfiogate {
 /// Locks a file (flock). False: it is locked already. Never waits. The lock is that of
 /// the open file: whoever is handed the descriptor has it, and it ends with the last of them.
 bool lockIfFree(int fd);
+/// Ends the lock, whoever has the descriptor still.
+void unlock(int fd);
 
 /// The file `lock` in the state directory, in which whoever has it locked says who it is.
 class InstanceLock {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace vfiogate {
 namespace {
@@ -51,18 +52,21 @@ public:
     Evidence evidence =
         gatherEvidence(deps_.sysfs, deps_.dev, deps_.host, into_.snapshot,
                        order_.kind == ChangeKind::kBind ? changed : std::set<Bdf>());
+    auto [allocated, allocation] = by_ == ChangeBy::kAllocation
+                                       ? std::pair(Allocated::kNo, std::string())
+                                       : allocationOf(group);
     const auto isExcluded = [this](const Bdf& member) { return deps_.state.isExcluded(member); };
-    for (Objection& objection :
-         objectionsTo({.snapshot = into_.snapshot,
-         .group = group,
-         .changed = changed,
-         .named = named,
-         .kind = order_.kind,
-         .by = by_,
-         .facts = evidence.facts,
-         .allocated = by_ == ChangeBy::kAllocation ? Allocated::kNo : allocated(group),
-         .excluded = std::ranges::any_of(group.members, isExcluded)},
-                      deps_.settings, order_.overrides)) {
+    for (Objection& objection : objectionsTo({.snapshot = into_.snapshot,
+                                .group = group,
+                                .changed = changed,
+                                .named = named,
+                                .kind = order_.kind,
+                                .by = by_,
+                                .facts = evidence.facts,
+                                .allocated = allocated,
+                                .allocation = std::move(allocation),
+                                .excluded = std::ranges::any_of(group.members, isExcluded)},
+                                             deps_.settings, order_.overrides)) {
       into_.objections.push_back(std::move(objection));
     }
     for (const Bdf& member : group.members) {
@@ -76,10 +80,18 @@ public:
   }
 
 private:
-  Allocated allocated(const IommuGroup& group) const {
-    if (deps_.allocations.anyOf(group.members)) return Allocated::kYes;
-    return deps_.allocations.complete() || deps_.lease.isFree() ? Allocated::kNo
-                                                                : Allocated::kUnknown;
+  /// With what situation.allocation says.
+  std::pair<Allocated, std::string> allocationOf(const IommuGroup& group) const {
+    if (auto standing = deps_.allocations.standing(group.members)) {
+      if (standing->note.empty()) {
+        return {Allocated::kUnknown,
+                "the record of " + standing->members.front().str() + " makes no sense"};
+      }
+      std::ranges::replace(standing->note, '\n', ';');
+      return {Allocated::kYes, std::move(standing->note)};
+    }
+    if (deps_.allocations.complete() || deps_.lease.isFree()) return {Allocated::kNo, {}};
+    return {Allocated::kUnknown, "it runs, and the record of allocations is not complete"};
   }
   Plan bind(const IommuGroup& group, const std::set<Bdf>& named) {
     std::map<Bdf, std::string> wanted;

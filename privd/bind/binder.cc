@@ -1,9 +1,12 @@
 #include "privd/bind/binder.h"
 
 #include "privd/audit/audit_log.h"
+#include "privd/base/instance_lock.h"
 #include "privd/base/log_line.h"
+#include "privd/scan/pci_scan.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 namespace vfiogate {
@@ -90,6 +93,7 @@ ChangeReport refusal(std::string error) {
 struct Binder::Change {
   ChangeRequest request;
   std::set<IommuGroupId> groups;
+  DeviceLocks locks;  ///< of all members of the groups, from before the assessment to the end
   Assessment assessment;
   ChangeReport report;
   std::map<Bdf, std::optional<BoundDevice>> recordsBefore;
@@ -130,8 +134,17 @@ kj::Promise<ChangeReport> Binder::begin(ChangeRequest request) {
 kj::Promise<ChangeReport> Binder::perform(kj::Own<Change> change) {
   Change& c = *change;
   const ChangeOrder& order = c.request.order;
+  const auto locked = order.dryRun ? Done{} : lock(c);
   c.assessment = assess(assessmentDeps(), order, c.request.by, c.groups);
   Assessment& assessment = c.assessment;
+  if (!locked) {
+    assessment.objections.push_back({Guard::kMember, order.addresses.front(), Verdict::kBlocked,
+                                     locked.error(), "wait for its end, or end it"});
+  }
+  for (const auto& [address, device] : assessment.snapshot.devices) {
+    const bool joined = locked && !order.dryRun && !c.locks.contains(address);
+    if (joined) assessment.nonsense = address.str() + " joined the group meanwhile";
+  }
   ChangeReport& report = c.report;
   for (const Step& step : assessment.plan.steps) report.writes.push_back(step.write);
   report.leftAlone = assessment.plan.leftAlone;
@@ -154,11 +167,33 @@ kj::Promise<ChangeReport> Binder::perform(kj::Own<Change> change) {
     return kj::mv(report);
   }
   logOverrides(assessment);
-  return carryOut(deps_.sysfs, deps_.writer, assessment.plan, kj::mv(assessment.groupNodes))
+  return carryOut(deps_.sysfs, deps_.writer, c.locks, assessment.plan,
+                  kj::mv(assessment.groupNodes))
       .then([this, change = kj::mv(change)](RunResult result) mutable {
         settle(*change, result);
         return kj::mv(change->report);
       });
+}
+
+/// From now on nobody else changes drivers of these groups, or allocates them.
+Result<Done, std::string> Binder::lock(Change& change) {
+  std::vector<Bdf> members;
+  for (const IommuGroupId& id : change.groups) {
+    const auto group = readGroup(deps_.sysfs, deps_.dev, id);
+    if (group) members.insert(members.end(), group->members.begin(), group->members.end());
+  }
+  std::ranges::sort(members);
+  auto locks = deps_.allocations.lock(members);
+  if (locks) {
+    change.locks = kj::mv(locks).value();
+    return Done{};
+  }
+  if (locks.error() == EWOULDBLOCK) {
+    return Failure{std::string(
+        "its drivers are being changed by another process, or a write of one has not come back")};
+  }
+  return Failure{std::string("the record of allocations cannot be locked: ") +
+                 strerror(locks.error())};
 }
 
 /// What a person's bind means beyond itself: it is declared with --keep, and outlives an
@@ -227,6 +262,10 @@ void Binder::settle(Change& change, const RunResult& result) {
   report.error = result.error;
   report.differences = result.differences;
   stuck_.insert(result.stuck.begin(), result.stuck.end());
+  // Whoever wrote may have the descriptors a moment longer; who is stuck keeps the lock.
+  for (const auto& [address, lock] : change.locks) {
+    if (!result.stuck.contains(address)) unlock(lock);
+  }
   const bool bind = change.request.order.kind == ChangeKind::kBind;
   if (result.outcome == ChangeOutcome::kDone) keep(change);
   for (const Bdf& address : change.assessment.plan.changed()) {

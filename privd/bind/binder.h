@@ -31,7 +31,7 @@ public:
   struct Deps {
     const SysfsRoot& sysfs;
     const DevRoot& dev;
-    const AllocationRecords& allocations;
+    AllocationRecords& allocations;
     const PlugindLease& lease;
     StateDirectory& state;
     AuditLog* audit;           ///< null: it cannot be written, so nothing is
@@ -78,6 +78,7 @@ private:
   AssessmentDeps assessmentDeps() const;
   kj::Promise<ChangeReport> begin(ChangeRequest request);
   kj::Promise<ChangeReport> perform(kj::Own<Change> change);
+  Result<Done, std::string> lock(Change& change);
   void keep(Change& change);
   Result<Done, std::string> recordFormer(Change& change, const AuditIntent& intent);
   Result<Done, std::string> record(Change& change);

@@ -20,7 +20,7 @@ public:
   struct Place {
     const SysfsRoot& sysfs;
     const DevRoot& dev;
-    const AllocationRecords& allocations;  ///< plugind's
+    AllocationRecords& allocations;  ///< plugind's
     const PlugindLease& lease;
     kj::UnixEventPort& port;
     kj::Timer& timer;

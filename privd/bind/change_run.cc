@@ -31,9 +31,13 @@ std::string wordsOf(const WriteOutcome& outcome) {
 /// One plan under way.
 class ChangeRun {
 public:
-  ChangeRun(const SysfsRoot& sysfs, Writer& writer, Plan plan,
+  ChangeRun(const SysfsRoot& sysfs, Writer& writer, const DeviceLocks& locks, Plan plan,
             kj::Vector<kj::AutoCloseFd> groupNodes)
-      : sysfs_(sysfs), writer_(writer), plan_(std::move(plan)), groupNodes_(kj::mv(groupNodes)) {
+      : sysfs_(sysfs),
+        writer_(writer),
+        locks_(locks),
+        plan_(std::move(plan)),
+        groupNodes_(kj::mv(groupNodes)) {
     for (const Bdf& address : plan_.changed()) before_[address] = driverOf(sysfs_, address);
   }
 
@@ -124,7 +128,8 @@ private:
     if (!attribute) {
       return WriteOutcome{WriteOutcome::Kind::kFailed, attribute.error().error};
     }
-    return writer_.write(what.address.str().c_str(), kj::mv(attribute).value(), what.text);
+    return writer_.write(what.address.str().c_str(), kj::mv(attribute).value(), what.text,
+                         locks_.at(what.address).get());
   }
 
   void releaseNode() {
@@ -136,6 +141,7 @@ private:
 
   const SysfsRoot& sysfs_;
   Writer& writer_;
+  const DeviceLocks& locks_;
   const Plan plan_;
   kj::Vector<kj::AutoCloseFd> groupNodes_;
   std::map<Bdf, std::string> before_;
@@ -147,9 +153,9 @@ private:
 
 }  // namespace
 
-kj::Promise<RunResult> carryOut(const SysfsRoot& sysfs, Writer& writer, Plan plan,
-                                kj::Vector<kj::AutoCloseFd> groupNodes) {
-  auto run = kj::heap<ChangeRun>(sysfs, writer, std::move(plan), kj::mv(groupNodes));
+kj::Promise<RunResult> carryOut(const SysfsRoot& sysfs, Writer& writer, const DeviceLocks& locks,
+                                Plan plan, kj::Vector<kj::AutoCloseFd> groupNodes) {
+  auto run = kj::heap<ChangeRun>(sysfs, writer, locks, std::move(plan), kj::mv(groupNodes));
   auto running = run->run();
   return running.attach(kj::mv(run));
 }

@@ -3,6 +3,7 @@
 
 #include "privd/bind/plan/plan.h"
 #include "privd/scan/sysfs_root.h"
+#include "privd/state/allocation_records.h"
 #include "privd/writer/writer.h"
 
 #include <kj/async.h>
@@ -19,9 +20,10 @@ struct RunResult {
 
 /// Writes one step after the other and reads the driver back after each. After a failure what was
 /// written is undone in reverse; of a device in which a write is stuck nothing more is touched.
-/// Borrows both for as long as it runs. `groupNodes` are held open until nothing more leaves VFIO.
-kj::Promise<RunResult> carryOut(const SysfsRoot& sysfs, Writer& writer, Plan plan,
-                                kj::Vector<kj::AutoCloseFd> groupNodes);
+/// Borrows all but the plan for as long as it runs; `locks` are those of its devices, which go with
+/// each write. `groupNodes` are held open until nothing more leaves VFIO.
+kj::Promise<RunResult> carryOut(const SysfsRoot& sysfs, Writer& writer, const DeviceLocks& locks,
+                                Plan plan, kj::Vector<kj::AutoCloseFd> groupNodes);
 
 /// The driver to which the function is bound now; empty: none.
 std::string driverOf(const SysfsRoot& sysfs, const Bdf& address);

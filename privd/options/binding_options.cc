@@ -29,6 +29,13 @@ Option parsedOption(std::string name, std::vector<T>& into, Parse parse, std::st
 
 }  // namespace
 
+Option recordOption(std::string& recordDir) {
+  return textOption("--record-dir", recordDir,
+                    "what plugind has allocated, in this boot; one a node [/run/vfiogate/devices, or "
+                    "devices below another --state-dir]",
+                    "DIRECTORY");
+}
+
 Option auditOption(BindingOptions& options) {
   return textOption("--audit-log", options.auditLog,
                     "where every write into sysfs is recorded before it happens");

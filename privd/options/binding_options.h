@@ -22,7 +22,15 @@ struct BindingOptions {
   std::string moduleAliases;  ///< empty: the running kernel's
 };
 
+/// Where the record of allocations is: `recordDir`, or, where that is empty, the machine's own, or
+/// `devices` below a state directory that is not the machine's own.
+inline std::string recordDirectory(const std::string& recordDir, const std::string& stateDir) {
+  if (!recordDir.empty()) return recordDir;
+  return stateDir == "/var/lib/vfiogate" ? "/run/vfiogate/devices" : stateDir + "/devices";
+}
+
 /// Each fills what it is given.
+Option recordOption(std::string& recordDir);
 Option auditOption(BindingOptions& options);
 /// What decides on changes, but for overrides.
 OptionTable guardOptions(BindingOptions& options);

@@ -104,6 +104,7 @@ OptionTable serveOptions(ServeOptions& options) {
                  "where container runtimes look for CDI specs; made where plugind may have them"),
       textOption("--state-dir", options.stateDir,
                  "the directory of what survives restarts; one a node"),
+      recordOption(options.recordDir),
       prefixOption(options.resourcePrefixes),
       checked(textOption("--dra-driver", options.draDriver,
                          "the DRA driver that plugind may be: its sockets and claims' CDI specs",

@@ -25,6 +25,7 @@ struct ServeOptions {
   std::string cdiDir = "/var/run/cdi";
   std::string plugindConfig;  ///< empty: none
   std::string stateDir = "/var/lib/vfiogate";
+  std::string recordDir;  ///< empty: see recordDirectory()
   std::vector<std::string> resourcePrefixes = {"vfiogate.dev/"};
   std::string draDriver;  ///< empty: none
   std::string uevents = "on";

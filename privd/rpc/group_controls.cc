@@ -5,6 +5,7 @@
 #include "privd/scan/pci_scan.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 namespace vfiogate {
@@ -47,9 +48,11 @@ protected:
   kj::Promise<void> allocate(AllocateContext context) override {
     const std::string note(context.getParams().getNote().cStr());
     if (place_.records.allocate(members_, note, place_.session)) return kj::READY_NOW;
+    const int error = place_.records.lastError();
     logLine(LogEvent::kRecordFailed,
             {{"group", kj::str(id_.number())},
-             {"error", kj::str(strerrordesc_np(place_.records.lastError()))}});
+             {"error", kj::str(error == EWOULDBLOCK ? "its drivers are being changed"
+                                                    : strerrordesc_np(error))}});
     return kj::READY_NOW;
   }
 
@@ -59,6 +62,10 @@ protected:
   }
 
   kj::Promise<void> bind(BindContext context) override {
+    if (place_.binder != nullptr && !place_.records.isOnFile(members_)) {
+      context.getResults().initAnswer().setRefused("it is not on record as allocated");
+      return kj::READY_NOW;
+    }
     return make(&AllocationBinder::bind, context.getResults().initAnswer(), context);
   }
 

@@ -40,6 +40,7 @@ std::string pathOf(std::string_view place, const ServeOptions& options) {
     if (!fill(name, *value)) return {};
   }
   fill("<audit-log>", options.binding.auditLog);
+  fill("<record-dir>", recordDirectory(options.recordDir, options.stateDir));
   if (!path.ends_with(kDirectoryOf)) return path;
   return splitPath(path.substr(0, path.size() - kDirectoryOf.size())).directory;
 }

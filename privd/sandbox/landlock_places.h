@@ -69,7 +69,8 @@ inline constexpr std::array kPrivdPlaces{
     PlaceRow{"<state-dir>/bindings", kReplaceFiles, "former drivers"},
     PlaceRow{"<state-dir>/holds", kReplaceFiles, "operators' exclusions"},
     PlaceRow{"<state-dir>/declared", kReplaceFiles, "operators' declarations"},
-    PlaceRow{"<state-dir>/devices", kReplaceFiles, "what is allocated, and to whom"},
+    PlaceRow{"<record-dir>", kReadFile | kReplaceFiles | kTruncate,
+             "what is allocated, and to whom"},
     PlaceRow{"<audit-log>/..", kReadFile | kReplaceFiles | kTruncate,
              "the audit log, when it rotates"},
 };

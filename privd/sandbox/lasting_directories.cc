@@ -44,6 +44,8 @@ LastingDirectories lastingDirectories(const ServeOptions& options, Confined conf
   const auto replaced = confined == Confined::kYes ? Directories::IfReplaced::kClosed
                                                    : Directories::IfReplaced::kReachable;
   Directories all;
+  all.add(recordDirectory(options.recordDir, options.stateDir), Directories::IfReplaced::kClosed,
+          kClosed);
   all.add(options.kubeletDir + "/device-plugins", replaced, kAwaited);
   all.add(options.kubeletDir + "/pod-resources", Directories::IfReplaced::kReachable, kAwaited);
   if (!options.draDriver.empty()) {

@@ -51,7 +51,8 @@ private:
   std::vector<Directory> directories_;
 };
 
-/// Those of the kubelet's, of the DRA driver's and of CDI specs. Confined: by Landlock.
+/// The record of allocations, and those of the kubelet's, of the DRA driver's and of CDI specs.
+/// Confined: by Landlock.
 enum class Confined { kNo, kYes };
 LastingDirectories lastingDirectories(const ServeOptions& options, Confined confined);
 

@@ -1,13 +1,16 @@
 #include "privd/state/allocation_text.h"
 
+#include "privd/base/sha256.h"
+
 #include <algorithm>
 
 namespace vfiogate {
 namespace {
 
-constexpr std::string_view kAllocationFormat = "format=1\nboot=";
+constexpr std::string_view kAllocationFormat = "format=2\nboot=";
 constexpr std::string_view kMembers = "\nmembers=";
 constexpr std::string_view kNote = "\n\n";
+constexpr std::size_t kEndSize = sizeof("\nsha256=\n") - 1 + 64;
 
 /// The text up to `mark`, which is taken off with it. Null: there is no mark.
 std::optional<std::string_view> takeUntil(std::string_view& text, std::string_view mark) {
@@ -43,17 +46,23 @@ std::string allocationText(const std::string& bootId, const AllocatedGroup& grou
   for (const Bdf& member : group.members) {
     text += (text.ends_with('=') ? "" : " ") + member.str();
   }
-  return text + std::string(kNote) + group.note;
+  text += std::string(kNote) + group.note;
+  return text + "\nsha256=" + sha256Digits(text) + "\n";
 }
 
 std::optional<AllocationText> readAllocation(std::string_view text) {
-  if (text.size() > kLargestAllocation || takeUntil(text, kAllocationFormat) != "")
-    return std::nullopt;
+  if (text.size() > kLargestAllocation || text.size() < kEndSize) return std::nullopt;
+  const std::string_view whole = text;
+  text.remove_suffix(kEndSize);
+  if (takeUntil(text, kAllocationFormat) != "") return std::nullopt;
   const auto boot = takeUntil(text, kMembers);
   const auto members = takeUntil(text, kNote);
   if (!boot || !members || !isNote(text)) return std::nullopt;
   AllocationText read{std::string(*boot), {membersFrom(*members), std::string(text)}};
-  if (read.group.members.empty()) return std::nullopt;
+  // What is torn, or was never written so, is another text.
+  if (read.group.members.empty() || allocationText(read.bootId, read.group) != whole) {
+    return std::nullopt;
+  }
   return read;
 }
 

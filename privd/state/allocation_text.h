@@ -9,7 +9,7 @@
 
 namespace vfiogate {
 
-/// Bytes of one file: some 600 members beside the largest note.
+/// Bytes of one file that is not empty: some 600 members beside the largest note.
 constexpr std::size_t kLargestAllocation = 16384;
 
 /// A file as it was read.
@@ -21,10 +21,12 @@ struct AllocationText {
 /// True for printable ASCII and newlines, at most kLargestNote bytes, not empty.
 bool isNote(std::string_view text);
 
-/// `format=1`, `boot=ID`, `members=` with addresses apart by spaces, an empty line, the note.
+/// `format=2`, `boot=ID`, `members=` with addresses apart by spaces, an empty line, the note, and
+/// `sha256=` of all that is before it.
 std::string allocationText(const std::string& bootId, const AllocatedGroup& group);
 
-/// Reads what allocationText() writes, and nothing else. Null: it makes no sense.
+/// Reads what allocationText() writes, whole, and nothing else. Null: it makes no sense, as after a
+/// write that was not finished.
 std::optional<AllocationText> readAllocation(std::string_view text);
 
 }  // namespace vfiogate

@@ -18,21 +18,21 @@
 namespace vfiogate {
 namespace {
 
-/// Room for the two descriptors of a request, and no more: the kernel drops what is beyond.
-union TwoDescriptors {
+/// Room for the descriptors of a request, and no more: the kernel drops what is beyond.
+union Descriptors {
   cmsghdr header;
-  char room[CMSG_LEN(2 * sizeof(int))];
+  char room[CMSG_LEN(3 * sizeof(int))];
 };
 
 struct WriteRequest {
   std::array<char, ForkServer::kLongestText> text;
   std::size_t size;
-  std::array<int, 2> fds;  ///< attribute, answer; -1: none came
+  std::array<int, 3> fds;  ///< attribute, answer, lock; -1: none came
 };
 
 enum class Received { kRequest, kNonsense, kEnd };
 
-msghdr messageOf(iovec& part, TwoDescriptors& control) {
+msghdr messageOf(iovec& part, Descriptors& control) {
   msghdr message = {};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
@@ -42,10 +42,10 @@ msghdr messageOf(iovec& part, TwoDescriptors& control) {
 }
 
 Received receive(int socketFd, WriteRequest& request) {
-  TwoDescriptors control = {};
+  Descriptors control = {};
   iovec part = {request.text.data(), request.text.size()};
   msghdr message = messageOf(part, control);
-  request.fds = {-1, -1};
+  request.fds = {-1, -1, -1};
   const ssize_t size = recvmsg(socketFd, &message, 0);
   if (size < 0) return Received::kEnd;
   request.size = static_cast<std::size_t>(size);
@@ -141,16 +141,18 @@ Result<ForkServer, std::string> ForkServer::start() {
   return Failure{"the fork server: " + (why.empty() ? "it ended at its start" : why)};
 }
 
-int ForkServer::ask(std::string_view text, int attributeFd, int answerFd) const {
+int ForkServer::ask(std::string_view text, int attributeFd, int answerFd, int lockFd) const {
   if (text.empty() || text.size() > kLongestText) return EMSGSIZE;
-  TwoDescriptors control = {};
+  Descriptors control = {};
   iovec part = {const_cast<char*>(text.data()), text.size()};
-  const msghdr message = messageOf(part, control);
+  msghdr message = messageOf(part, control);
+  const std::size_t count = lockFd >= 0 ? 3 : 2;
+  message.msg_controllen = CMSG_LEN(count * sizeof(int));
   control.header.cmsg_level = SOL_SOCKET;
   control.header.cmsg_type = SCM_RIGHTS;
-  control.header.cmsg_len = sizeof(control.room);
-  const std::array<int, 2> fds{attributeFd, answerFd};
-  memcpy(CMSG_DATA(&control.header), fds.data(), sizeof(fds));
+  control.header.cmsg_len = message.msg_controllen;
+  const std::array<int, 3> fds{attributeFd, answerFd, lockFd};
+  memcpy(CMSG_DATA(&control.header), fds.data(), count * sizeof(int));
   return sendmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? errno : 0;
 }
 

@@ -2,8 +2,9 @@
 // The process whose children write into sysfs. It is forked while privd has nothing open, and so
 // can reach nothing but what a request hands to it.
 //
-// One request is one message: the text, with two descriptors, the attribute and where the answer
-// goes. The child that is made for it writes the text once, answers with an int, and ends:
+// One request is one message: the text, with the descriptors of the attribute, of where the answer
+// goes and, where one is held, of a lock, which the child has for as long as it lives. The child
+// that is made for it writes the text once, answers with an int, and ends:
 //   0            written
 //   above 0      errno of the write
 //   below 0      errno, negated, of the attempt to make the child: nothing was tried
@@ -33,10 +34,10 @@ public:
   /// Of a server that runs already: the other end of its socket.
   explicit ForkServer(kj::AutoCloseFd socket) : socket_(kj::mv(socket)) {}
 
-  /// Hands over one write. `text` has 1 to kLongestText bytes; both descriptors are borrowed. Never
-  /// waits. Returns 0, or the errno for which nothing was handed over: EMSGSIZE for another length,
-  /// EPIPE or ECONNRESET if the server is gone.
-  int ask(std::string_view text, int attributeFd, int answerFd) const;
+  /// Hands over one write. `text` has 1 to kLongestText bytes; the descriptors are borrowed; no
+  /// lock: -1. Never waits. Returns 0, or the errno for which nothing was handed over: EMSGSIZE for
+  /// another length, EPIPE or ECONNRESET if the server is gone.
+  int ask(std::string_view text, int attributeFd, int answerFd, int lockFd) const;
 
   /// Borrowed. The server says nothing after its start: readable means that it is gone.
   int socketFd() const { return socket_.get(); }

@@ -59,7 +59,7 @@ Writer::Writer(kj::UnixEventPort& port, kj::Timer& timer, ForkServer server,
 }
 
 kj::Promise<WriteOutcome> Writer::write(kj::StringPtr name, kj::AutoCloseFd attribute,
-                                        std::string text) {
+                                        std::string text, int lockFd) {
   if (stuck_ >= kMostStuck) return WriteOutcome{Kind::kRefused, EBUSY};
   // A pair of sockets rather than a pipe: privd's filter knows it already.
   int pair[2];
@@ -68,7 +68,7 @@ kj::Promise<WriteOutcome> Writer::write(kj::StringPtr name, kj::AutoCloseFd attr
   }
   auto pending = kj::heap<Pending>(port_, name, kj::AutoCloseFd(pair[0]));
   const kj::AutoCloseFd theirs(pair[1]);
-  if (const int error = server_.ask(text, attribute.get(), theirs.get())) {
+  if (const int error = server_.ask(text, attribute.get(), theirs.get(), lockFd)) {
     if (error == EPIPE || error == ECONNRESET) noticeLoss();
     return WriteOutcome{Kind::kRefused, error};
   }

@@ -35,9 +35,11 @@ public:
          kj::Function<void(kj::StringPtr name, WriteOutcome)> lateEnd);
 
   /// Writes `text` (1 to 256 bytes; else kRefused, EMSGSIZE) once to `attribute`, which is open for
-  /// writing. `name` is for lateEnd and the log. Never fails. Dropping the promise changes nothing
-  /// but that nobody is told: the write is under way.
-  kj::Promise<WriteOutcome> write(kj::StringPtr name, kj::AutoCloseFd attribute, std::string text);
+  /// writing. `name` is for lateEnd and the log. `lockFd` (borrowed; -1: none) stays locked until
+  /// the kernel has come back, whoever died meanwhile. Never fails. Dropping the promise changes
+  /// nothing but that nobody is told: the write is under way.
+  kj::Promise<WriteOutcome> write(kj::StringPtr name, kj::AutoCloseFd attribute, std::string text,
+                                  int lockFd = -1);
 
   /// Writes that have not come back within 5 s.
   unsigned stuck() const { return stuck_; }

@@ -14,7 +14,8 @@ from waiting import wait_for
 KUBELET = pathlib.Path("/var/lib/kubelet")
 DEVICE_PLUGINS = KUBELET / "device-plugins"
 CHECKPOINT = DEVICE_PLUGINS / "kubelet_internal_checkpoint"
-STATE, LOG, SPECS = (pathlib.Path(path) for path in ("/var/lib/vfiogate", "/var/log/vfiogate", "/var/run/cdi"))
+STATE, RECORD, LOG, SPECS = (
+    pathlib.Path(path) for path in ("/var/lib/vfiogate", "/run/vfiogate/devices", "/var/log/vfiogate", "/var/run/cdi"))
 
 
 class CommandFailed(AssertionError):
@@ -97,7 +98,7 @@ class Node:
         """As a node on which vfiogate never was."""
 
         def clean() -> None:
-            for place in (DEVICE_PLUGINS, STATE, LOG, SPECS, KUBELET / "plugins_registry", KUBELET / "plugins"):
+            for place in (DEVICE_PLUGINS, STATE, RECORD, LOG, SPECS, KUBELET / "plugins_registry", KUBELET / "plugins"):
                 for path in place.glob("*"):
                     shutil.rmtree(path) if path.is_dir() else path.unlink()
             # Else a pod is sent here for what is not there, and the kubelet runs it without a device: it knows of no plugin.

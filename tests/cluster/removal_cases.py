@@ -8,7 +8,7 @@ import stat
 import manifests
 from case import Case
 from hardware import topology
-from node import CHECKPOINT, DEVICE_PLUGINS, KUBELET, LOG, SPECS, STATE
+from node import CHECKPOINT, DEVICE_PLUGINS, KUBELET, LOG, RECORD, SPECS, STATE
 from pods import pod_of
 from waiting import wait_for
 
@@ -20,7 +20,7 @@ dra: {driver: vfio.vfiogate.dev, metadataFiles: true}
 """
 # docs/install.md, Uninstall: by pattern, with DRA.
 LEFT = (
-    rf"{STATE}/(plugind\.)?lock", rf"{STATE}/(bindings|holds|declared|devices)(/.*)?", rf"{LOG}/audit\.jsonl",
+    rf"{STATE}/(plugind\.)?lock", rf"{STATE}/(bindings|holds|declared)(/.*)?", rf"{RECORD}/[^/]+", rf"{LOG}/audit\.jsonl",
     rf"{DEVICE_PLUGINS}/vfiogate[^/]*\.sock", rf"{KUBELET}/plugins/vfio\.vfiogate\.dev(/.*)?",
 )
 
@@ -30,7 +30,7 @@ KUBELET_S_OWN = {str(DEVICE_PLUGINS / "kubelet.sock"), str(CHECKPOINT)}
 def files() -> dict[str, str]:
     """What is there where vfiogate writes; of which sort."""
     found = {}
-    for place in (STATE, LOG, SPECS, DEVICE_PLUGINS, KUBELET / "plugins", KUBELET / "plugins_registry"):
+    for place in (STATE, RECORD, LOG, SPECS, DEVICE_PLUGINS, KUBELET / "plugins", KUBELET / "plugins_registry"):
         for directory, names, others in os.walk(place):
             for path in (pathlib.Path(directory, name) for name in names + others):
                 found[str(path)] = {stat.S_IFSOCK: "socket", stat.S_IFDIR: "directory"}.get(stat.S_IFMT(path.lstat().st_mode), "file")

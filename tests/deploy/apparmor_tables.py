@@ -79,6 +79,8 @@ ALLOWED = {
     "/etc/vfiogate/..2026_11_21_20_16_14.1234567890/plugind.yaml": "r",
     # its own
     "/var/lib/vfiogate/": "r",
+    "/run/vfiogate/devices/": "r",
+    "/run/vfiogate/devices/0000:3b:00.0": "rwk",
     "/var/log/vfiogate/": "r",
     "/var/log/vfiogate/audit.jsonl": "rw",
     "/var/run/cdi/": "r",

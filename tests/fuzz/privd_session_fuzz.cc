@@ -118,7 +118,7 @@ private:
                     test::kDraDriver.c_str()};
   DiscoveryCounts counts_;
   kj::Maybe<SnapshotSource> source_;
-  AllocationRecords allocations_ = AllocationRecords::open(dir_.path(), "this-boot").value();
+  AllocationRecords allocations_ = AllocationRecords::open(dir_ / "devices", "this-boot").value();
   PlugindLease lease_ = PlugindLease::open(dir_.path(), 40).value();
   PlugindConfig config_{io_.unixEventPort, io_.provider->getTimer(),
                         kj::str(dir_.path().c_str(), "/plugind.yaml")};

@@ -151,11 +151,12 @@ class Ends(Case):
         modes = {name: oct(after[name][0]) for name in changed - of_the_kubelet}
         socket = "var/lib/kubelet/device-plugins/vfiogate-f7ffbb832d632a20.sock"
         locks = {"var/lib/vfiogate/lock": "0o100600", "var/lib/vfiogate/plugind.lock": "0o100600"}
-        kept = {f"var/lib/vfiogate/{name}": "0o40700" for name in ("bindings", "holds", "declared", "devices")}
+        kept = {f"var/lib/vfiogate/{name}": "0o40700" for name in ("bindings", "holds", "declared")}
         # The pod runs on: its device is allocated, by whomever comes next, too.
-        kept |= {f"var/lib/vfiogate/devices/{name}": "0o100600" for name in ("complete", "0000:01:00.0", "0000:01:00.1")}
+        kept |= {f"run/vfiogate/devices/{name}": "0o100600" for name in ("complete", "0000:01:00.0", "0000:01:00.1")}
         log = {"var/log": "0o40755", "var/log/vfiogate": "0o40755", "var/log/vfiogate/audit.jsonl": "0o100600"}
-        self.assertEqual(modes, {"var/lib/vfiogate": "0o40755", socket: "0o140600"} | locks | kept | log)
+        made = dict.fromkeys(("var/lib/vfiogate", "run", "run/vfiogate", "run/vfiogate/devices"), "0o40755")
+        self.assertEqual(modes, made | {socket: "0o140600"} | locks | kept | log)
 
 
 class Confined(Case):
@@ -224,7 +225,8 @@ class Confined(Case):
         for name in ("plugind", "netd"):
             self.assertEqual({m.volume for m in pod.pod.containers[name].mounts} & of_the_host, set())
             root = pathlib.Path(f"/proc/{pod.running[name].pid}/root")
-            for directory in ("host", "var/lib/kubelet", "var/lib/vfiogate", "var/log/vfiogate", "run/vfiogate/privd"):
+            for directory in ("host", "var/lib/kubelet", "var/lib/vfiogate", "var/log/vfiogate", "run/vfiogate/devices",
+                              "run/vfiogate/privd"):
                 self.assertEqual(list((root / directory).iterdir()), [], f"{name}: {directory}")
 
 

@@ -8,6 +8,8 @@ import unittest
 
 from package_case import CONFIGURATION, EARLY_LINK, NAME, NEEDRESTART, Built, run
 
+MADE = ("systemctl daemon-reload", "systemd-tmpfiles --create vfiogate.conf")
+
 
 class Installation(Built):
     """By dpkg itself, into a root of its own. What its scripts ask of systemd goes to stubs."""
@@ -23,7 +25,7 @@ class Installation(Built):
         (self.target / "var/lib/dpkg/status").touch()
         self.stubs.mkdir(exist_ok=True)
         self.calls = self.target / "calls"
-        for name in ("systemctl", "deb-systemd-invoke"):
+        for name in ("systemctl", "systemd-tmpfiles", "deb-systemd-invoke"):
             stub = self.stubs / name
             stub.write_text(f'#!/bin/sh\necho "{name} $*" >>"{self.calls}"\n')
             stub.chmod(0o755)
@@ -94,10 +96,10 @@ class Installation(Built):
         restart = f"deb-systemd-invoke try-restart {NAME}.service"
         self.failing = "1"
         calls, said = self.postinst("  --self-test   tries the filter")
-        self.assertEqual(calls, ["systemctl daemon-reload", "privd policy --self-test"])
+        self.assertEqual(calls, [*MADE, "privd policy --self-test"])
         self.assertIn("the running daemon was left as it is", said)
         self.failing = "0"
         self.assertEqual(self.postinst("  --self-test   tries the filter")[0],
-                         ["systemctl daemon-reload", "privd policy --self-test", restart])
+                         [*MADE, "privd policy --self-test", restart])
         self.failing = "1"
-        self.assertEqual(self.postinst("  -o FORM")[0], ["systemctl daemon-reload", restart])
+        self.assertEqual(self.postinst("  -o FORM")[0], [*MADE, restart])

@@ -32,7 +32,8 @@ class Package(Built):
     def test_has_these_files_and_no_others(self):
         manuals = {f"usr/share/man/man1/privd-{command.name}.1.gz" for command in self.commands}
         self.assertEqual({member.name.removeprefix("./") for member in self.members if not member.isdir()}, manuals | {
-            "usr/bin/privd", "usr/bin/privd-daemon", UNIT, EARLY, EARLY_LINK, NEEDRESTART, CONFIGURATION, "usr/lib/modules-load.d/vfiogate.conf", "usr/share/man/man1/privd.1.gz", "usr/share/man/man1/privd-daemon.1.gz",
+            "usr/bin/privd", "usr/bin/privd-daemon", UNIT, EARLY, EARLY_LINK, NEEDRESTART, CONFIGURATION, "usr/lib/modules-load.d/vfiogate.conf",
+            "usr/lib/tmpfiles.d/vfiogate.conf", "usr/share/man/man1/privd.1.gz", "usr/share/man/man1/privd-daemon.1.gz",
             "usr/share/bash-completion/completions/privd", f"usr/share/doc/{NAME}/copyright",
             f"usr/share/doc/{NAME}/changelog.gz", BILL})
 
@@ -109,7 +110,7 @@ class Configuration(Built):
         text = re.sub(r"^#(?=[a-z-]+ \S+$)", "", self.text(), flags=re.MULTILINE)
         # A developer's kernel may have no Landlock, and there is no kubelet.
         options.write_text(text.replace("require-landlock true", "require-landlock false") + extra)
-        places = [word for name in ("socket", "plugind", "state-dir", "kubelet-dir", "cdi-dir", "plugind-config", "audit-log")
+        places = [word for name in ("socket", "plugind", "state-dir", "record-dir", "kubelet-dir", "cdi-dir", "plugind-config", "audit-log")
                   for word in (f"--{name}", str(directory / name))]
         (directory / "state-dir").mkdir()
         with subprocess.Popen([self.program, "serve", "--options", options, *places], stderr=subprocess.PIPE, text=True) as daemon:

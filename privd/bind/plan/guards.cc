@@ -205,14 +205,12 @@ void judgeGroup(const Situation& situation, Objections& objections) {
         "mediated devices removed, or a readable sysfs");
   }
   if (situation.allocated == Allocated::kYes) {
-    objections.blocked(Guard::kHeld, "plugind has allocated its group",
+    objections.blocked(Guard::kHeld, "plugind has allocated its group: " + situation.allocation,
                        "end the pod that has it (plugind status), or --override held");
   } else if (situation.allocated == Allocated::kUnknown) {
-    objections.unknown(
-        Guard::kHeld,
-        "what plugind has allocated is not known: it runs, and the record of that in the "
-        "state directory is not complete",
-        "a privd serve to which plugind tells it, or --override held");
+    objections.unknown(Guard::kHeld,
+                       "what plugind has allocated is not known: " + situation.allocation,
+                       "a privd serve to which plugind tells it, or --override held");
   }
   if (situation.excluded && situation.by != ChangeBy::kOperator) {
     objections.blocked(Guard::kOperator, "an operator excluded it", "privd release");

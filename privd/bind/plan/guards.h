@@ -28,7 +28,7 @@ struct GuardSettings {
 };
 
 /// Whether plugind has allocated a group. kUnknown: it runs, and not all that it has allocated is
-/// on file.
+/// on file, or what is on file makes no sense.
 enum class Allocated : std::uint8_t { kNo, kYes, kUnknown };
 
 /// What is about to happen.
@@ -41,7 +41,8 @@ struct Situation {
   ChangeBy by = ChangeBy::kOperator;
   const GuardFacts& facts;
   Allocated allocated = Allocated::kNo;
-  bool excluded = false;  ///< an operator excluded a member
+  std::string allocation = {};  ///< to whom, or why that is not known; for people
+  bool excluded = false;        ///< an operator excluded a member
 };
 
 /// All of them, overridden ones marked. `overrides` are the order's own.

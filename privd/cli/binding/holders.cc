@@ -17,7 +17,6 @@ constexpr std::size_t kMostHolders = 64;
 constexpr std::size_t kMostProcesses = 65'536;
 constexpr std::size_t kMostFiles = 65'536;
 constexpr std::size_t kPodUid = 36;
-constexpr std::string_view kDevices = "/dev/";
 
 /// The children of these directories are nodes in that one of /dev.
 constexpr std::pair<const char*, const char*> kClasses[] = {
@@ -84,7 +83,7 @@ std::optional<std::string> openNode(const fs::path& process,
   for (const std::int32_t file : *files) {
     std::error_code error;
     const std::string path = fs::read_symlink(process / "fd" / std::to_string(file), error);
-    if (error || !path.starts_with(kDevices)) continue;
+    if (error) continue;
     if (std::ranges::any_of(nodes, [&](const std::string& node) { return covers(node, path); })) {
       return path;
     }

@@ -81,10 +81,9 @@ Result<kj::Own<BindingService>, std::string> makeLocalBindingService(
   if (binding.hostRoute.empty()) binding.hostRoute = "/proc/self/net/route";
   auto parts = openBindingParts(options.stateDir, binding);
   if (!parts) return Failure{parts.error()};
-  auto allocations = AllocationRecords::open(options.stateDir, parts->bootId);
-  if (!allocations) {
-    return Failure{"--state-dir " + options.stateDir + "/" + allocations.error().str()};
-  }
+  auto allocations =
+      AllocationRecords::open(recordDirectory(options.recordDir, options.stateDir), parts->bootId);
+  if (!allocations) return Failure{"--record-dir " + allocations.error().str()};
   auto lease = PlugindLease::open(options.stateDir, 0);
   if (!lease) return Failure{because("--state-dir " + options.stateDir, lease.error().error)};
   return kj::Own<BindingService>(kj::heap<LocalBindingService>(

@@ -17,6 +17,7 @@ struct LocalBindingOptions {
   std::string sysfs = "/sys";
   std::string dev = "/dev";
   std::string stateDir = "/var/lib/vfiogate";
+  std::string recordDir;  ///< empty: see recordDirectory()
   BindingOptions binding;
 };
 

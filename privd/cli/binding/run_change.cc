@@ -14,9 +14,19 @@ constexpr int kUnknownEnd = 3;
 
 /// Of these it helps to know whose they are.
 bool isAboutUse(const Objection& objection) {
-  constexpr std::array kUses{Guard::kInUse, Guard::kUsers, Guard::kHeld, Guard::kBlock,
-                             Guard::kConsole};
+  constexpr std::array kUses{Guard::kInUse, Guard::kUsers,   Guard::kHeld,
+                             Guard::kBlock, Guard::kConsole, Guard::kMember};
   return !objection.overridden && std::ranges::find(kUses, objection.guard) != kUses.end();
+}
+
+/// What whoever changes drivers in the device's group has open.
+void addLocks(const ControlOptions& options, const Snapshot& seen, const Bdf& device,
+              std::vector<std::string>& nodes) {
+  const std::string record = recordDirectory(options.local.recordDir, options.local.stateDir);
+  for (const auto& [id, group] : seen.groups) {
+    if (!std::ranges::binary_search(group.members, device)) continue;
+    for (const Bdf& member : group.members) nodes.push_back(record + "/" + member.str());
+  }
 }
 
 /// Lives as long as the change runs.
@@ -47,8 +57,9 @@ HoldersOf findHolders(const ControlOptions& options, const ChangeReport& report)
     const auto device = seen->devices.find(objection.address);
     if (!isAboutUse(objection) || device == seen->devices.end()) continue;
     if (holders.contains(objection.address)) continue;
-    holders.emplace(objection.address,
-                    holdersOf(options.proc, nodesOf(*sysfs, options.proc, device->second)));
+    auto nodes = nodesOf(*sysfs, options.proc, device->second);
+    addLocks(options, *seen, objection.address, nodes);
+    holders.emplace(objection.address, holdersOf(options.proc, nodes));
   }
   return holders;
 }

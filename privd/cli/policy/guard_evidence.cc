@@ -54,7 +54,7 @@ Sight sightOf(Guard guard, const HostSights& sights) {
     case Guard::kInUse:
       return {sights.headers.clear, "enable counts: " + sights.headers.what};
     case Guard::kHeld:
-      return {Clear::kUntried, "what plugind told the daemon that runs"};
+      return {Clear::kUntried, "the record of allocations: --record-dir"};
     case Guard::kOperator:
       return sights.state;
     case Guard::kPolicy:

@@ -109,7 +109,7 @@ public:
         dev_(got(DevRoot::open(node.at("dev")), ofRead)),
         lease_(got(PlugindLease::open(node.at("state"), 1), ofRead)),
         deps_(got(openBindingParts(node.at("state"), options_, rotateAlways()), ofText)),
-        allocations_(got(AllocationRecords::open(node.at("state"), deps_.bootId), ofState)),
+        allocations_(got(AllocationRecords::open(node.at("state/devices"), deps_.bootId), ofState)),
         commands_(
             got(listenAt(node.at("").c_str(), "privd.sock", WhoMayConnect::kOwner), ofSocket)),
         uevents_(got(openUeventSocket(), ofErrno)),

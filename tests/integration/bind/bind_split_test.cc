@@ -5,14 +5,16 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
-#include <fstream>
 
 namespace vfiogate::test {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 const char* const kResource = "vfiogate.dev/gpu";
+const char* const kConfig =
+    "resources:\n  - {name: vfiogate.dev/gpu, select: {vendor: \"10de\"}}\n";
 const char* const kOne = "0000:01:00.0";
 const char* const kOther = "0000:02:00.0";
 
@@ -25,9 +27,7 @@ protected:
   void start() {
     node_->kubelet.start();
     ASSERT_TRUE(node_->startPrivd()) << node_->said();
-    ASSERT_TRUE(node_->startPlugind(
-        "resources:\n  - {name: vfiogate.dev/gpu, select: {vendor: \"10de\"}}\n"))
-        << node_->said();
+    ASSERT_TRUE(node_->startPlugind(kConfig)) << node_->said();
     ASSERT_TRUE(node_->kubelet.shows(kResource, {kOne, kOther}, {})) << node_->said();
   }
   /// A pod runs with one of the two: its address.
@@ -44,6 +44,15 @@ protected:
     const int code = command.wait();
     said_ = command.outputWhole();
     return code;
+  }
+
+  /// Without a daemon.
+  int alone(std::vector<std::string> words) {
+    words.insert(words.end(),
+                 {"--sysfs", node_->hardware.sysfs(), "--dev", node_->hardware.dev(), "--state-dir",
+                  node_->directory("state"), "--audit-log", node_->directory("audit.jsonl"),
+                  "--override", "unguarded", "--dry-run"});
+    return privd(words);
   }
 
   std::string said_;
@@ -68,22 +77,45 @@ TEST_F(BindSplit, I1_WhatIsAllocatedIsNotUnboundWithoutADaemonEither) {
   const std::string allocated = allocateOne();
   const std::string free = allocated == kOne ? kOther : kOne;
   node_->killPrivd();
-  const auto alone = [this](std::vector<std::string> words) {
-    words.insert(words.end(),
-                 {"--sysfs", node_->hardware.sysfs(), "--dev", node_->hardware.dev(), "--state-dir",
-                  node_->directory("state"), "--audit-log", node_->directory("audit.jsonl"),
-                  "--override", "unguarded", "--dry-run"});
-    return privd(words);
+  const auto refusesTheAllocatedOneOnly = [&]() {
+    EXPECT_EQ(alone({"unbind", allocated}), 1) << said_;
+    EXPECT_THAT(said_, AllOf(HasSubstr("plugind has allocated its group: resource=vfiogate.dev/gpu "
+                                       "ids=" +
+                                       allocated),
+                             HasSubstr("since=20"), HasSubstr("--override held")));
+    EXPECT_EQ(alone({"unbind", free}), 0) << said_;
   };
-  EXPECT_EQ(alone({"unbind", allocated}), 1) << said_;
+  refusesTheAllocatedOneOnly();
+  node_->killPlugind();
+  refusesTheAllocatedOneOnly();
+  ASSERT_TRUE(node_->startPlugind(kConfig)) << node_->said();
+  ASSERT_TRUE(node_->startPrivd()) << node_->said();
+  ASSERT_TRUE(node_->kubelet.shows(kResource, {kOne, kOther}, {})) << node_->said();
+  node_->killPlugind();
+  EXPECT_EQ(privd({"unbind", allocated}), 1) << said_;
   EXPECT_THAT(said_, HasSubstr("plugind has allocated its group"));
-  EXPECT_EQ(alone({"unbind", free}), 0) << said_;
-  // A plugind that runs, and a record of which something cannot be read: who knows.
-  std::ofstream(node_->directory("state/devices/" + allocated)) << "\x01";
+}
+
+// A record that says nothing, or nothing that makes sense: unknown, which refuses.
+TEST_F(BindSplit, I1_WhatIsNotKnownToBeFreeIsNotUnbound) {
+  start();
+  const std::string allocated = allocateOne();
+  const std::string free = allocated == kOne ? kOther : kOne;
+  const std::string record = node_->directory("state/devices/");
+  node_->killPrivd();
+  const auto torn = std::filesystem::file_size(record + allocated) / 2;
+  std::filesystem::resize_file(record + allocated, torn);
   EXPECT_EQ(alone({"unbind", allocated}), 1) << said_;
-  std::filesystem::remove(node_->directory("state/devices/complete"));
-  EXPECT_EQ(alone({"unbind", free}), 1) << said_;
-  EXPECT_THAT(said_, HasSubstr("what plugind has allocated is not known"));
+  EXPECT_THAT(said_, HasSubstr("the record of " + allocated + " makes no sense"));
+  std::filesystem::remove(record + allocated);
+  std::filesystem::create_symlink("/dev/null", record + allocated);
+  EXPECT_EQ(alone({"unbind", allocated}), 1) << said_;
+  // Whoever empties the record takes nothing from anybody, as long as plugind runs.
+  std::filesystem::remove_all(record);
+  for (const std::string& each : {allocated, free}) {
+    EXPECT_EQ(alone({"unbind", each}), 1) << said_;
+    EXPECT_THAT(said_, HasSubstr("what plugind has allocated is not known: it runs"));
+  }
   node_->killPlugind();
   EXPECT_EQ(alone({"unbind", free}), 0) << said_;
 }

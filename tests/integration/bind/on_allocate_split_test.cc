@@ -7,12 +7,14 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 
 namespace vfiogate::test {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 const std::string kCards = "vfiogate.dev/cards";
@@ -54,6 +56,9 @@ protected:
                                     ", select: {vendor: \"8086\"}, bind: on-allocate, returnTo: "
                                     "original}\n"))
         << node_->said();
+    startAgain(allow, rescan);
+  }
+  void startAgain(const std::string& allow, const std::string& rescan) {
     std::vector<std::string> words{"--sysfs",
                                    sim_->sysfs(),
                                    "--dev",
@@ -162,6 +167,60 @@ TEST_F(OnAllocateSplit, I4_AnOperatorsExclusionTakesTheFreeAndLeavesTheHeldHealt
   ASSERT_TRUE(shows({kFirst}, {kAlone})) << node_->said();
   ASSERT_EQ(operate({"release", kAlone}), 0);
   EXPECT_TRUE(shows({kAlone, kFirst})) << node_->said();
+}
+
+// Between the command's look at the record and the kernel's end of its write nobody gets the
+// device.
+TEST_F(OnAllocateSplit, I1_WhatIsBeingUnboundByHandIsNotAllocated) {
+  start("vendor=8086", "1");
+  ASSERT_TRUE(shows({kAlone, kFirst})) << node_->said();
+  ASSERT_EQ(operate({"bind", kAlone}), 0);
+  ASSERT_EQ(sim_->command("hang " + kAlone + " unbind"), "ok\n");
+  ChildProcess unbind({builtProgram("privd"), "unbind", kAlone, "--socket", node_->privdSocket()},
+                      programEnvironment());
+  ASSERT_EQ(sim_->command("await-waiting 1"), "ok\n");
+  std::string error;
+  node_->kubelet.offer(kCards, {kAlone}, error);
+  EXPECT_THAT(error, HasSubstr("not-recorded")) << node_->said();
+  ASSERT_EQ(sim_->command("unhang"), "ok\n");
+  unbind.wait();
+  EXPECT_TRUE(shows({kAlone, kFirst})) << node_->said();
+  node_->kubelet.offer(kCards, {kAlone}, error);
+  EXPECT_EQ(error, "") << node_->said();
+}
+
+// A command that was killed while the kernel is in its write: the write goes on, and whoever comes
+// next must not hand out what it takes away.
+TEST_F(OnAllocateSplit, I1_AWriteThatOutlivesItsCommandKeepsTheDevice) {
+  start("vendor=8086", "1");
+  ASSERT_TRUE(shows({kAlone, kFirst})) << node_->said();
+  ASSERT_EQ(operate({"bind", kAlone}), 0);
+  ASSERT_EQ(sim_->command("hang " + kAlone + " unbind"), "ok\n");
+  node_->killPrivd();
+  ChildProcess unbind({builtProgram("privd"), "unbind", kAlone, "--socket", node_->privdSocket(),
+                       "--sysfs", sim_->sysfs(), "--dev", sim_->dev(), "--state-dir",
+                       node_->directory("state"), "--audit-log", node_->directory("audit.jsonl")},
+                      programEnvironment());
+  ASSERT_EQ(sim_->command("await-waiting 1"), "ok\n");
+  unbind.signal(SIGKILL);
+  unbind.wait();
+  startAgain("vendor=8086", "1");
+  ASSERT_TRUE(shows({kAlone, kFirst})) << node_->said();
+  std::string error;
+  node_->kubelet.offer(kCards, {kAlone}, error);
+  EXPECT_THAT(error, HasSubstr("not-recorded")) << node_->said();
+  // Nor does anybody change it, and who asks is told who has it.
+  const Ended other =
+      BindNode::plain({"unbind", kAlone, "--socket", node_->privdSocket(), "--sysfs", sim_->sysfs(),
+                       "--dev", sim_->dev(), "--state-dir", node_->directory("state")});
+  EXPECT_EQ(other.code, 1);
+  EXPECT_THAT(other.text, AllOf(HasSubstr("a write of one has not come back"),
+                                HasSubstr(" privd, uid 0, has " + node_->directory("state") +
+                                          "/devices/" + kAlone + " open")));
+  ASSERT_EQ(sim_->command("unhang"), "ok\n");
+  ASSERT_EQ(sim_->command("await-waiting 0"), "ok\n");
+  EXPECT_EQ(operate({"unbind", kAlone}), 0) << "what the dead command left is mended";
+  EXPECT_EQ(driverOf(kAlone), "e1000e");
 }
 
 TEST_F(OnAllocateSplit, I1_NobodyUnbindsALentGroupByHand) {

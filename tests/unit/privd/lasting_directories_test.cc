@@ -28,6 +28,8 @@ protected:
       fs::create_directories(kubelet_ / name);
     }
     fs::create_directories(place_ / "cdi");
+    fs::create_directories(place_ / "devices");
+    options_.recordDir = place_ / "devices";
     options_.kubeletDir = kubelet_;
     options_.cdiDir = place_ / "cdi";
     options_.draDriver = "vfio.example.org";
@@ -72,6 +74,15 @@ TEST_F(Lasting, WhatPrivdMakesAtItsStartIsMissedAtOnce) {
   const auto free = found(Confined::kNo);
   fs::remove_all(kubelet_ / "plugins/vfio.example.org");
   EXPECT_EQ(pathOf(free.lost()), (kubelet_ / "plugins/vfio.example.org").string() + " was removed");
+}
+
+// I1: what is allocated is written where the next command looks, or privd ends.
+TEST_F(Lasting, I1_AnotherRecordOfAllocationsIsMissedConfinedOrNot) {
+  const auto free = found(Confined::kNo);
+  makeAnew(place_ / "devices");
+  EXPECT_EQ(pathOf(free.lost()), place_ / "devices" + " was made anew");
+  fs::remove_all(place_ / "devices");
+  EXPECT_EQ(pathOf(free.lost()), place_ / "devices" + " was removed");
 }
 
 TEST_F(Lasting, WhatWasNotThereIsNoLoss) {

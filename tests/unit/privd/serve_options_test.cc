@@ -29,6 +29,16 @@ TEST(ServeOptions, HaveTheDocumentedDefaults) {
   EXPECT_EQ(options.resourcePrefixes, std::vector<std::string>{"vfiogate.dev/"});
 }
 
+// A try or a test, which has a state directory of its own, touches nothing of the machine's.
+TEST(ServeOptions, TheRecordOfAllocationsIsTheMachinesOwnUnlessTold) {
+  EXPECT_EQ(recordDirectory("", "/var/lib/vfiogate"), "/run/vfiogate/devices");
+  EXPECT_EQ(recordDirectory("", "/tmp/try/state"), "/tmp/try/state/devices");
+  EXPECT_EQ(recordDirectory("/elsewhere", "/tmp/try/state"), "/elsewhere");
+  ServeOptions options;
+  EXPECT_EQ(complaint({"--record-dir", "/elsewhere"}, options), "");
+  EXPECT_EQ(options.recordDir, "/elsewhere");
+}
+
 TEST(ServeOptions, TakeRepeatedPrefixes) {
   ServeOptions options;
   EXPECT_EQ(complaint({"--resource-prefix", "a.org/", "--resource-prefix", "b.org/x"}, options),

@@ -134,7 +134,7 @@ TEST_P(EachTable, ArgumentsOutsideAConstraintKill) {
       {SYS_fcntl, {0, F_DUPFD}},
       {SYS_flock, {0, LOCK_EX}},
       {SYS_flock, {0, LOCK_SH | LOCK_NB}},
-      {SYS_flock, {0, LOCK_UN}},
+      {SYS_flock, {0, LOCK_UN | LOCK_NB}},
       {SYS_unlinkat, {0, 0, AT_REMOVEDIR}},
       {SYS_getsockopt, {0, SOL_SOCKET, SO_PEERSEC}},
       {SYS_getsockopt, {0, IPPROTO_IP, SO_PEERCRED}},

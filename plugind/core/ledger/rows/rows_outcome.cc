@@ -44,7 +44,9 @@ std::optional<Refusal> judgeTake(const LedgerState& state, const Call& call, Iom
   const RefusedDevice device{*take.ids.begin(), group};
   if (auto refusal = refuseUnseen(device, take.reading)) return refusal;
   if (!take.reading->onFile) {
-    return refuse(device, "privd could not record the allocation, its log says why",
+    return refuse(device,
+                  "privd could not record the allocation: its drivers are being changed, or as "
+                  "privd's log says",
                   "not-recorded");
   }
   const auto seen = take.reading->seen.groups.find(group);

@@ -163,7 +163,7 @@ protected:
                     test::kDraDriver.c_str()};
   DiscoveryCounts counts_;
   kj::Maybe<SnapshotSource> source_;
-  AllocationRecords allocations_ = AllocationRecords::open(dir_.path(), "this-boot").value();
+  AllocationRecords allocations_ = AllocationRecords::open(dir_ / "devices", "this-boot").value();
   PlugindLease lease_ = PlugindLease::open(dir_.path(), 40).value();
   PlugindConfig config_{io_.unixEventPort, io_.provider->getTimer(),
                         kj::str(dir_.path().c_str(), "/plugind.yaml")};

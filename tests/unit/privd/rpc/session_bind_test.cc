@@ -39,8 +39,14 @@ protected:
 
   using Answered = capnp::Response<schema::GroupControl::BindResults>;
   Answered bind(ServedPeer& peer, std::uint32_t group = 7) {
-    auto& controls = peer.watch(peer.enter());
-    return controls.at(IommuGroupId(group)).bindRequest().send().wait(io_.waitScope);
+    auto control = peer.watch(peer.enter()).at(IommuGroupId(group));
+    allocate(control);
+    return control.bindRequest().send().wait(io_.waitScope);
+  }
+  void allocate(schema::GroupControl::Client control) {
+    auto request = control.allocateRequest();
+    request.setNote("resource=vfiogate.dev/gpu");
+    request.send().wait(io_.waitScope);
   }
   /// What plugind hears of an outcome.
   Answered hears(AllocationAnswer::Outcome outcome) {
@@ -63,6 +69,14 @@ TEST_F(SessionBindTest, I7_WithoutTheRightNothingIsBound) {
   EXPECT_FALSE(plugind.knock(0).getAnswer().getMayBind());
 }
 
+TEST_F(SessionBindTest, I1_WhatIsNotOnRecordIsNotBound) {
+  ServedPeer plugind(node_, io_, kMayBind);
+  auto control = plugind.watch(plugind.enter()).at(IommuGroupId(7));
+  const auto answered = control.bindRequest().send().wait(io_.waitScope);
+  EXPECT_STREQ(answered.getAnswer().getRefused().cStr(), "it is not on record as allocated");
+  EXPECT_TRUE(binder_.asked.empty());
+}
+
 TEST_F(SessionBindTest, NobodyBindsWhereThisPrivdDoesNot) {
   Node without = node();
   without.binder = nullptr;
@@ -76,6 +90,7 @@ TEST_F(SessionBindTest, I7_AControlBindsTheMembersThatItWasMadeFor) {
   auto& controls = plugind.watch(plugind.enter());
   EXPECT_TRUE(plugind.knock(0).getAnswer().getMayBind());
   auto control = controls.at(IommuGroupId(7));
+  allocate(control);
   EXPECT_TRUE(control.bindRequest().send().wait(io_.waitScope).getAnswer().isDone());
   EXPECT_TRUE(control.giveBackRequest().send().wait(io_.waitScope).getAnswer().isDone());
   ASSERT_EQ(binder_.asked.size(), 2U);
@@ -96,6 +111,7 @@ TEST_F(SessionBindTest, TellsHowItEnded) {
 TEST_F(SessionBindTest, AGroupThatLostAMemberIsNotBound) {
   ServedPeer plugind(node_, io_, kMayBind);
   auto control = plugind.watch(plugind.enter()).at(IommuGroupId(7));
+  allocate(control);
   tree_.remove("0000:01:00.1");
   EXPECT_TRUE(control.bindRequest().send().wait(io_.waitScope).getAnswer().isVanished());
   EXPECT_TRUE(binder_.asked.empty());
@@ -106,6 +122,7 @@ TEST_F(SessionBindTest, TheAnswerNamesTheGenerationThatShowsIt) {
   binder_.later = kj::mv(bound.promise);
   ServedPeer plugind(node_, io_, kMayBind);
   auto control = plugind.watch(plugind.enter()).at(IommuGroupId(7));
+  allocate(control);
   auto& source = KJ_ASSERT_NONNULL(source_);
   const auto before = source.current().generation;
   auto answer = control.bindRequest().send();
@@ -126,6 +143,7 @@ TEST_F(SessionBindTest, APeerThatLeavesMeanwhileTakesNothingWithIt) {
   {
     ServedPeer plugind(node_, io_, kMayBind);
     auto control = plugind.watch(plugind.enter()).at(IommuGroupId(7));
+    allocate(control);
     auto answer = control.bindRequest().send();
     poll();
     ASSERT_EQ(binder_.asked.size(), 1U);

@@ -35,11 +35,11 @@ TEST_F(SessionTest, HoldsAGroupByItsMembers) {
   auto& controls = plugind.watch(plugind.enter());
   allocate(controls.at(IommuGroupId(7)));
   allocate(controls.at(IommuGroupId(7)));
-  EXPECT_TRUE(allocations_.anyOf(kSeven));
-  EXPECT_FALSE(allocations_.anyOf(kEight));
+  EXPECT_TRUE(allocations_.standing(kSeven));
+  EXPECT_FALSE(allocations_.standing(kEight));
   drop(controls.at(IommuGroupId(7)));
   drop(controls.at(IommuGroupId(7)));
-  EXPECT_FALSE(allocations_.anyOf(kSeven));
+  EXPECT_FALSE(allocations_.standing(kSeven));
 }
 
 TEST_F(SessionTest, KeepsAllocationsWhilePlugindIsAwayUntilTheNextOneIsAdopted) {
@@ -49,16 +49,16 @@ TEST_F(SessionTest, KeepsAllocationsWhilePlugindIsAwayUntilTheNextOneIsAdopted) 
     for (auto& [id, control] : controls) allocate(control);
   }
   poll();
-  EXPECT_TRUE(allocations_.anyOf(kSeven));
-  EXPECT_TRUE(allocations_.anyOf(kEight));
+  EXPECT_TRUE(allocations_.standing(kSeven));
+  EXPECT_TRUE(allocations_.standing(kEight));
   ServedPeer after(node_, io_);
   auto session = after.enter();
   allocate(after.watch(session).at(IommuGroupId(8)));
-  EXPECT_TRUE(allocations_.anyOf(kSeven)) << "it has not said yet what it knows";
+  EXPECT_TRUE(allocations_.standing(kSeven)) << "it has not said yet what it knows";
   adopted(session);
   adopted(session);
-  EXPECT_FALSE(allocations_.anyOf(kSeven));
-  EXPECT_TRUE(allocations_.anyOf(kEight));
+  EXPECT_FALSE(allocations_.standing(kSeven));
+  EXPECT_TRUE(allocations_.standing(kEight));
 }
 
 TEST_F(SessionTest, I10_WhoHoldsInALoopHoldsNoMoreThanItsGroups) {
@@ -70,8 +70,8 @@ TEST_F(SessionTest, I10_WhoHoldsInALoopHoldsNoMoreThanItsGroups) {
     adopted(session);
   }
   for (auto& [id, control] : controls) drop(control);
-  EXPECT_FALSE(allocations_.anyOf(kSeven));
-  EXPECT_FALSE(allocations_.anyOf(kEight));
+  EXPECT_FALSE(allocations_.standing(kSeven));
+  EXPECT_FALSE(allocations_.standing(kEight));
 }
 
 TEST_F(SessionTest, AnAllocationIsReleasedAlsoAfterTheGroupLeft) {
@@ -79,9 +79,9 @@ TEST_F(SessionTest, AnAllocationIsReleasedAlsoAfterTheGroupLeft) {
   auto control = plugind.watch(plugind.enter()).at(IommuGroupId(8));
   allocate(control);
   tree_.remove("0000:02:00.0");
-  EXPECT_TRUE(allocations_.anyOf(kEight));
+  EXPECT_TRUE(allocations_.standing(kEight));
   drop(control);
-  EXPECT_FALSE(allocations_.anyOf(kEight));
+  EXPECT_FALSE(allocations_.standing(kEight));
 }
 
 TEST_F(SessionTest, EnteringAgainIsTheSameSession) {

@@ -6,6 +6,9 @@
 
 #include <gmock/gmock.h>
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -55,7 +58,7 @@ protected:
 
   std::optional<int> answerTo(std::string_view text, WriteTarget& target) {
     WriteTarget answers;
-    EXPECT_EQ(server_->ask(text, target.open(), answers.open()), 0);
+    EXPECT_EQ(server_->ask(text, target.open(), answers.open(), -1), 0);
     const auto answer = answerFrom(answers);
     EXPECT_EQ(answers.written(), "") << "said more than its answer";  // and let go of all
     return answer;
@@ -115,7 +118,7 @@ TEST_F(ForkServerAlone, IsNotHeldUpByAWriteThatIsStuck) {
   WriteTarget stuck;
   stuck.fill();
   WriteTarget answers;
-  ASSERT_EQ(server_->ask("a", stuck.open(), answers.open()), 0);
+  ASSERT_EQ(server_->ask("a", stuck.open(), answers.open(), -1), 0);
   WriteTarget free;
   EXPECT_EQ(answerTo("b", free), 0);
   stuck.drain();
@@ -148,12 +151,35 @@ TEST_F(ForkServerAlone, HoldsItsSocketAndStderrOnly) {
   EXPECT_EQ(descriptors[2].target, ours);
 }
 
+// I1: whoever died meanwhile, nobody else has the device before the kernel came back.
+TEST_F(ForkServerAlone, I1_AStuckChildHoldsItsLock) {
+  const kj::AutoCloseFd file(memfd_create("lock", MFD_CLOEXEC));
+  const auto opened = [&file]() {
+    return kj::AutoCloseFd(open(("/proc/self/fd/" + std::to_string(file.get())).c_str(), O_RDWR));
+  };
+  WriteTarget stuck;
+  stuck.fill();
+  WriteTarget answers;
+  {
+    const kj::AutoCloseFd lock = opened();
+    ASSERT_EQ(flock(lock, LOCK_EX | LOCK_NB), 0);
+    ASSERT_EQ(server_->ask("a", stuck.open(), answers.open(), lock), 0);
+    ASSERT_THAT(childrenWhen(pid_, 1), SizeIs(1));
+  }
+  const kj::AutoCloseFd other = opened();
+  EXPECT_EQ(flock(other, LOCK_EX | LOCK_NB), -1);
+  stuck.drain();
+  EXPECT_EQ(answerFrom(answers), 0);
+  ASSERT_THAT(childrenWhen(pid_, 0), IsEmpty());
+  EXPECT_EQ(flock(other, LOCK_EX | LOCK_NB), 0);
+}
+
 TEST_F(ForkServerAlone, AStuckChildHoldsNothingButItsAttributeAndItsAnswer) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root, to look";
   WriteTarget stuck;
   stuck.fill();
   WriteTarget answers;
-  ASSERT_EQ(server_->ask("a", stuck.open(), answers.open()), 0);
+  ASSERT_EQ(server_->ask("a", stuck.open(), answers.open(), -1), 0);
   const auto children = childrenWhen(pid_, 1);
   ASSERT_THAT(children, SizeIs(1));
   // Its first act is to let go of the rest.
@@ -172,9 +198,9 @@ TEST_F(ForkServerAlone, AStuckChildHoldsNothingButItsAttributeAndItsAnswer) {
 TEST_F(ForkServerAlone, RefusesTextsOfAnotherLengthBeforeTheyAreSent) {
   WriteTarget target;
   WriteTarget answers;
-  EXPECT_EQ(server_->ask("", target.open(), answers.open()), EMSGSIZE);
+  EXPECT_EQ(server_->ask("", target.open(), answers.open(), -1), EMSGSIZE);
   const std::string tooLong(ForkServer::kLongestText + 1, 'a');
-  EXPECT_EQ(server_->ask(tooLong, target.open(), answers.open()), EMSGSIZE);
+  EXPECT_EQ(server_->ask(tooLong, target.open(), answers.open(), -1), EMSGSIZE);
 }
 
 TEST_F(ForkServerAlone, DropsMessagesOfAnotherFormAndGoesOn) {
@@ -185,7 +211,7 @@ TEST_F(ForkServerAlone, DropsMessagesOfAnotherFormAndGoesOn) {
   const std::vector<std::pair<std::string, std::vector<int>>> malformed{
       {"no descriptor", {}},
       {"one descriptor", {in}},
-      {"three descriptors", {in, out, out}},
+      {"four descriptors", {in, out, out, out}},
       {"", {in, out}},
       {std::string(ForkServer::kLongestText + 1, 'a'), {in, out}},
   };
@@ -202,7 +228,7 @@ TEST_F(ForkServerAlone, ADeadChildIsTheEndOfItsAnswer) {
   WriteTarget stuck;
   stuck.fill();
   WriteTarget answers;
-  ASSERT_EQ(server_->ask("a", stuck.open(), answers.open()), 0);
+  ASSERT_EQ(server_->ask("a", stuck.open(), answers.open(), -1), 0);
   const auto children = childrenWhen(pid_, 1);
   ASSERT_THAT(children, SizeIs(1));
   kill(children[0], SIGKILL);
@@ -213,7 +239,7 @@ TEST_F(ForkServerAlone, EndsWithTheOtherEndEvenWhileAWriteIsStuck) {
   WriteTarget stuck;
   stuck.fill();
   WriteTarget answers;
-  ASSERT_EQ(server_->ask("a", stuck.open(), answers.open()), 0);
+  ASSERT_EQ(server_->ask("a", stuck.open(), answers.open(), -1), 0);
   server_.reset();
   const int status = ending();
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
@@ -233,7 +259,7 @@ TEST_F(ForkServerAlone, SaysThatItIsGone) {
   ending();
   WriteTarget target;
   WriteTarget answers;
-  EXPECT_EQ(server_->ask("x", target.open(), answers.open()), EPIPE);
+  EXPECT_EQ(server_->ask("x", target.open(), answers.open(), -1), EPIPE);
 }
 
 }  // namespace

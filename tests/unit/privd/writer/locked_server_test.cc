@@ -42,7 +42,7 @@ int endingUnder(std::span<const Rule> table, int& written) {
     for (int i = 0; i < 2; ++i) {
       test::WriteTarget target;
       test::WriteTarget answers;
-      if (server.ask("text", target.open(), answers.open()) != 0) continue;
+      if (server.ask("text", target.open(), answers.open(), -1) != 0) continue;
       const bool answered = answers.written() == std::string(sizeof(int), '\0');
       if (answered && target.written() == "text") ++written;
     }
