@@ -30,10 +30,11 @@ Option parsedOption(std::string name, std::vector<T>& into, Parse parse, std::st
 }  // namespace
 
 Option recordOption(std::string& recordDir) {
-  return textOption("--record-dir", recordDir,
-                    "what plugind has allocated, in this boot; one a node [/run/vfiogate/devices, or "
-                    "devices below another --state-dir]",
-                    "DIRECTORY");
+  return textOption(
+      "--record-dir", recordDir,
+      "what plugind has allocated, in this boot; one a node [/run/vfiogate/devices, or "
+      "devices below another --state-dir]",
+      "DIRECTORY");
 }
 
 Option auditOption(BindingOptions& options) {

@@ -29,8 +29,7 @@ void addControlOptions(CLI::App& command, ControlOptions& options) {
       .add_option("--dev", options.local.dev,
                   "without a daemon: the root below which device nodes are looked for")
       ->capture_default_str();
-  addOptions(command,
-             {recordOption(options.local.recordDir), auditOption(options.local.binding)});
+  addOptions(command, {recordOption(options.local.recordDir), auditOption(options.local.binding)});
   command
       .add_option("--options",
                   "file with more options, such as the daemon's: one a line, without the dashes; "
