@@ -1,15 +1,13 @@
 #include "cli/common_options.h"
-#include "ipc/codec/snapshot_codec.h"
-#include "ipc/socket/unix_socket.h"
-#include "privd/cli/base/daemon_session.h"
 #include "privd/cli/base/device_json.h"
 #include "privd/cli/base/node_view.h"
 #include "privd/cli/commands.h"
+#include "privd/scan/snapshot_source.h"
+#include "privd/scan/uevent_socket.h"
 
 #include <CLI/CLI.hpp>
 
 #include <kj/async-io.h>
-#include <kj/debug.h>
 
 #include <cstring>
 #include <iostream>
@@ -74,73 +72,64 @@ private:
   NodeView view_;
 };
 
-class WatchObserver final : public schema::Observer::Server {
-public:
-  explicit WatchObserver(ChangePrinter& printer) : printer_(printer) {}
-
-protected:
-  kj::Promise<void> changed(ChangedContext context) override {
-    auto decoded = decode(context.getParams().getUpdate());
-    KJ_REQUIRE(decoded.has_value(), "privd sent what makes no sense", decoded.error().what);
-    const Update& update = decoded->update;
-    if (const auto* whole = std::get_if<Snapshot>(&update.content)) {
-      printer_.take(update.generation, *whole);
-    } else {
-      const auto& delta = std::get<UpdateDelta>(update.content);
-      printer_.take(update.generation, apply(printer_.snapshot(), delta.changes));
-    }
-    return kj::READY_NOW;
-  }
-
-private:
-  ChangePrinter& printer_;
+/// What is watched, and how it is told.
+struct WatchOptions {
+  ViewOptions view;
+  std::uint32_t rescanSeconds = 10;
+  std::string form = "text";
 };
 
-/// Watches until the daemon leaves; returns why in words.
-std::string watchUntilItEnds(kj::AutoCloseFd socket, ChangePrinter& printer) {
-  auto io = kj::setupAsyncIo();
-  DaemonSession daemon(io, kj::mv(socket));
-  auto session = daemon.enter();
-  if (!session) return session.error();
-  auto watch = kj::mv(session).value().watchRequest();
-  watch.setObserver(kj::heap<WatchObserver>(printer));
-  auto watching = watch.send().wait(io.waitScope);
-  if (watching.getAnswer().isDenied()) return "the daemon does not let this user watch";
-  daemon.ended().wait(io.waitScope);
-  return "the daemon closed the connection";
+/// Prints what `source` sees, and each change, for ever.
+[[noreturn]] void printChanges(SnapshotSource& source, ChangePrinter& printer,
+                               kj::WaitScope& waitScope) {
+  for (auto now = source.current();; now = source.next(now.generation).wait(waitScope)) {
+    printer.take(now.generation, *now.snapshot);
+  }
 }
 
-int watch(const std::string& socketPath, bool json, const std::string& pciIds) {
-  auto dialled = dialAt(socketPath.c_str());
-  if (!dialled) {
-    std::cerr << "privd watch: " << socketPath << ": " << strerror(dialled.error().error)
-              << ": is privd serve running, and are you root?\n";
-    return 1;
+/// Returns only where it cannot watch: why, in words.
+std::string watch(const WatchOptions& options) {
+  // Says what is wrong with the places, better than a source could.
+  const auto view = NodeView::take(options.view);
+  if (!view) return view.error();
+  const auto sysfs = SysfsRoot::open(options.view.sysfs);
+  const auto dev = DevRoot::open(options.view.dev);
+  if (!sysfs || !dev) return options.view.sysfs + " or " + options.view.dev + " is gone";
+  auto io = kj::setupAsyncIo();
+  DiscoveryCounts counts;
+  SnapshotSource source(io.provider->getTimer(), 0, options.rescanSeconds * kj::SECONDS,
+                        scanDeps(*sysfs, *dev), counts);
+  if (source.current().generation == 0) return "--sysfs " + options.view.sysfs + ": is gone";
+  kj::Maybe<UeventListener> uevents;
+  auto socket = openUeventSocket();
+  if (socket) {
+    uevents.emplace(
+        io.unixEventPort, kj::mv(socket).value(),
+        [&source](const Places& where) { source.hint(where); }, counts);
+  } else {
+    std::cerr << "privd watch: the kernel's events: " << strerror(socket.error())
+              << ": a change shows within --rescan\n";
   }
-  ChangePrinter printer(json, PciIds::load(pciIds));
-  std::string why;
-  KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() {
-                 why = watchUntilItEnds(kj::mv(dialled).value(), printer);
-               })) {
-    why = exception->getDescription().cStr();
-  }
-  std::cerr << "privd watch: " << why << "\n";
-  return 1;
+  ChangePrinter printer(options.form == "json", view->names);
+  printChanges(source, printer, io.waitScope);
 }
 
 }  // namespace
 
 void addWatchCommand(CLI::App& app, int& exitCode) {
   CLI::App* command =
-      app.add_subcommand("watch", "what the daemon sees, and every change as it happens");
-  auto socket = std::make_shared<std::string>("/run/vfiogate/privd/privd.sock");
-  auto form = std::make_shared<std::string>("text");
-  auto pciIds = std::make_shared<std::string>(ViewOptions().pciIds);
-  command->add_option("--socket", *socket, "the daemon's socket")->capture_default_str();
-  command->add_option("--pci-ids", *pciIds, "names of devices and classes")->capture_default_str();
-  addOutputForm(*command, *form, {"text", "json"});
-  command->callback(
-      [socket, form, pciIds, &exitCode]() { exitCode = watch(*socket, *form == "json", *pciIds); });
+      app.add_subcommand("watch", "the devices that there are, and every change as it happens");
+  auto options = std::make_shared<WatchOptions>();
+  addViewOptions(*command, options->view);
+  command->add_option("--rescan", options->rescanSeconds, "seconds between rereads without a hint")
+      ->check(CLI::Range(1, 86400))
+      ->capture_default_str();
+  addOutputForm(*command, options->form, {"text", "json"});
+  command->callback([options, &exitCode]() {
+    const std::string why = watch(*options);
+    std::cerr << "privd watch: " << why << "\n";
+    exitCode = 1;
+  });
 }
 
 }  // namespace vfiogate

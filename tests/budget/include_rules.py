@@ -82,8 +82,8 @@ RULES = {
     "privd/bind/plan": "ipc/types privd/state",
     "privd/cdi": "ipc/base ipc/types privd/base privd/gate privd/scan",
     "privd/cli": (
-        "cli ipc/base ipc/codec ipc/socket privd/cli/base privd/cli/binding privd/cli/doctor privd/cli/policy "
-        "privd/options seccomp"),
+        "cli ipc/base privd/cli/base privd/cli/binding privd/cli/doctor privd/cli/policy "
+        "privd/options privd/scan seccomp"),
     "privd/cli/audit": "cli ipc/base ipc/types privd/audit privd/base privd/cli",
     "privd/cli/base": "cli ipc/base ipc/codec ipc/schema ipc/socket ipc/types privd/options privd/scan",
     "privd/cli/binding": (

@@ -284,13 +284,13 @@ TEST_F(Split, OnlyRootReachesPrivdsSocket) {
   ASSERT_EQ(chmod(node_->privdSocket().c_str(), 0666), 0);
   ASSERT_EQ(chmod(node_->directory("privd").c_str(), 0755), 0);
   ChildProcess stranger({"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
-                         builtProgram("privd"), "watch", "--socket", node_->privdSocket()});
+                         builtProgram("privd"), "holds", "--socket", node_->privdSocket()});
   EXPECT_TRUE(node_->privd->says("reason=\"only root may connect\"")) << said();
 }
 
-TEST_F(Split, WatchPrintsWhatChanges) {
-  startPrivd();
-  ChildProcess watch({builtProgram("privd"), "watch", "--socket", node_->privdSocket()},
+TEST_F(Split, WatchPrintsWhatChangesWithoutADaemon) {
+  ChildProcess watch({builtProgram("privd"), "watch", "--sysfs", node_->hardware.sysfs(), "--dev",
+                      node_->hardware.dev(), "--rescan", "1"},
                      programEnvironment());
   ASSERT_TRUE(watch.says("added 0000:02:00.0")) << watch.output();
   node_->hardware.setDriver("0000:02:00.0", "nouveau");

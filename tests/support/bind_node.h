@@ -75,6 +75,7 @@ public:
   std::string stateDir() const { return dir_ / "state"; }
   std::string file(const std::string& name) const { return dir_ / name; }
   std::string sysfs() const { return sim_->sysfs(); }
+  std::string dev() const { return sim_->dev(); }
 
 private:
   std::vector<std::string> command(std::vector<std::string> words) const;

@@ -18,11 +18,8 @@ daemon_answers() { # WHEN
   timeout 20 privd list >/tmp/list 2>&1
   check "$1: list ends with" $? 0
   check "$1: it says" "$(grep " $alone " /tmp/list | grep -o 'being-unbound' | head -n 1)" being-unbound
-  : >/tmp/watch
-  privd watch --socket $socket >/tmp/watch 2>&1 &
-  watch=$!
-  until_there "$1: the daemon tells of" "$alone" /tmp/watch
-  kill $watch
+  timeout 20 privd holds --socket $socket >/tmp/holds 2>&1
+  check "$1: the daemon answers" "$(grep -c 'Nothing is held' /tmp/holds)" 1
   privd_does bind $left
   check "$1: another group is bound" $ended 0
   privd_does unbind $left
