@@ -21,6 +21,9 @@ public:
   /// Waits for the daemon's answer. Error: it is of another release; in words.
   Result<schema::Session::Client, std::string> enter();
 
+  /// Resolves when the daemon is gone.
+  kj::Promise<void> ended() { return daemon_.ended(); }
+
 private:
   kj::AsyncIoContext& io_;
   LimitedClient daemon_;
