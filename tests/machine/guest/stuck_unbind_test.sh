@@ -19,7 +19,7 @@ daemon_answers() { # WHEN
   check "$1: list ends with" $? 0
   check "$1: it says" "$(grep " $alone " /tmp/list | grep -o 'being-unbound' | head -n 1)" being-unbound
   timeout 20 privd holds --socket $socket >/tmp/holds 2>&1
-  check "$1: the daemon answers" "$(grep -c 'Nothing is held' /tmp/holds)" 1
+  check "$1: the daemon answers" "$(grep -c 'Nothing is excluded' /tmp/holds)" 1
   privd_does bind $left
   check "$1: another group is bound" $ended 0
   privd_does unbind $left
