@@ -11,6 +11,8 @@
 namespace vfiogate {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostHolders = 64;
@@ -179,7 +181,6 @@ std::string wordsFor(const Holder& holder) {
 }
 
 nlohmann::ordered_json holdersJson(const Holders& holders) {
-  using Json = nlohmann::ordered_json;
   Json list = Json::array();
   for (const Holder& holder : holders.found) {
     list.push_back({{"pid", holder.pid},

@@ -10,6 +10,8 @@
 namespace vfiogate {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr int kKeptVersion = 1;
 
 }  // namespace
@@ -44,7 +46,6 @@ std::string keptText(const std::vector<Exclusion>& exclusions,
 
 nlohmann::ordered_json keptJson(const std::vector<Exclusion>& exclusions,
                                 const std::vector<DeviceIdentity>& declared) {
-  using Json = nlohmann::ordered_json;
   Json excluded = Json::array();
   for (const Exclusion& exclusion : exclusions) {
     excluded.push_back({{"address", exclusion.address.str()},
