@@ -1,5 +1,6 @@
 #include "cli/common_options.h"
 
+#include "cli/usage.h"
 #include "ipc/base/hex.h"
 
 #include <CLI/CLI.hpp>
@@ -9,19 +10,42 @@
 
 namespace vfiogate {
 
-void addOutputForm(CLI::App& command, std::string& form, std::vector<std::string> forms,
-                   std::vector<std::string> later) {
+void addOutputForm(CLI::App& command, std::string& form, std::vector<std::string> forms) {
   const std::string names = CLI::detail::join(forms, "|");
-  command.add_option("-o,--output", form, "the form of the output: " + names)
-      ->type_name("FORM")
+  CLI::Option* option = command.add_option("-o,--output", form, "the form of the output: " + names)
+                            ->type_name("FORM")
+                            ->capture_default_str();
+  takeOneOf(*option, "form of output", std::move(forms));
+}
+
+void takeOneOf(CLI::Option& option, const std::string& kind, std::vector<std::string> names) {
+  option.check([kind, names = std::move(names)](const std::string& word) {
+    const bool isOne = std::ranges::find(names, word) != names.end();
+    return isOne ? std::string() : noneOf(word, kind, names);
+  });
+}
+
+void addPathOption(CLI::App& command, const std::string& name, std::string& path,
+                   const std::string& help) {
+  command.add_option(name, path, help)
       ->capture_default_str()
-      ->check(
-          [forms = std::move(forms), later = std::move(later), names](const std::string& asked) {
-            if (std::ranges::find(forms, asked) != forms.end()) return std::string();
-            const bool known = std::ranges::find(later, asked) != later.end();
-            return "'" + asked + "' is " + (known ? "not in this version" : "no form of output") +
-                   ": give one of " + names;
-          });
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+void addLogFormat(CLI::App& command, LogForm& form) {
+  command
+      .add_option_function<std::string>(
+          "--log-format",
+          [&form](const std::string& text) {
+            const auto given = logFormOf(text);
+            if (!given) {
+              throw CLI::ValidationError("--log-format",
+                                         "'" + text + "' is neither logfmt nor json");
+            }
+            form = *given;
+          },
+          "how the log's lines are written: logfmt, json [logfmt]")
+      ->type_name("FORM");
 }
 
 void addUserOption(CLI::App& command, const std::string& help,

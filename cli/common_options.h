@@ -1,6 +1,10 @@
 #pragma once
 // Options that several programs share: -o and --user; and how errors repeat arguments.
 
+#include "ipc/base/log_format.h"
+
+#include <nlohmann/json_fwd.hpp>
+
 #include <sys/types.h>
 
 #include <algorithm>
@@ -11,21 +15,40 @@
 
 namespace CLI {
 class App;
-}
-
-namespace CLI {
-class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace vfiogate {
 
-/// Adds `-o FORM`; forms of later versions are refused by name.
-void addOutputForm(CLI::App& command, std::string& form, std::vector<std::string> forms,
-                   std::vector<std::string> later = {});
+/// Adds `-o FORM`, one of `forms`.
+void addOutputForm(CLI::App& command, std::string& form, std::vector<std::string> forms);
+
+/// `document` as "json" (indented) or "yaml" (block style, strings in double quotes as JSON has
+/// them), with a newline at its end. Bytes that are no UTF-8 are replaced.
+std::string documentText(const nlohmann::ordered_json& document, const std::string& form);
+
+/// `json`, a JSON document, as YAML of documentText().
+std::string yamlOf(const std::string& json);
+
+/// True for the forms of documentText().
+inline bool isDocument(const std::string& form) {
+  return form == "json" || form == "yaml";
+}
+
+/// Makes `option` take one of `names` alone; `kind`: what they are, for the answer to others.
+void takeOneOf(CLI::Option& option, const std::string& kind, std::vector<std::string> names);
+
+/// Adds `name`, which takes a path; of several the last one counts, so that the command line can
+/// correct an options file before it.
+void addPathOption(CLI::App& command, const std::string& name, std::string& path,
+                   const std::string& help);
 
 /// Adds `--user UID[:GID]`; the gid is the uid's where it is not given. Root is refused as both.
 void addUserOption(CLI::App& command, const std::string& help,
                    std::function<void(uid_t, gid_t)> take);
+
+/// Adds `--log-format logfmt|json`.
+void addLogFormat(CLI::App& command, LogForm& form);
 
 inline constexpr const char* kUnprintableArgument =
     "an argument has a character that is not printable ASCII";

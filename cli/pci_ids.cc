@@ -2,6 +2,7 @@
 
 #include "ipc/base/hex.h"
 
+#include <array>
 #include <fstream>
 #include <sstream>
 
@@ -28,7 +29,51 @@ std::optional<std::string> find(const auto& names, const auto& key) {
   return found->second;
 }
 
+/// What ends the names of firms, with what may stand before it.
+constexpr std::array<std::string_view, 18> kFirmEndings{"and subsidiaries",
+                                                        "Incorporated",
+                                                        "Corporation",
+                                                        "Corp.",
+                                                        "Corp",
+                                                        "Inc.",
+                                                        "Inc",
+                                                        "Limited",
+                                                        "Ltd.",
+                                                        "Ltd",
+                                                        "Company",
+                                                        "Co.",
+                                                        "Co",
+                                                        "LLC",
+                                                        "GmbH",
+                                                        "Technologies",
+                                                        "Technology",
+                                                        "AG"};
+
+/// `name` without one of them, and without what joined it; as it is where there is none.
+std::string_view withoutEnding(std::string_view name) {
+  for (const std::string_view ending : kFirmEndings) {
+    if (!name.ends_with(ending) || name.size() == ending.size()) continue;
+    const std::string_view rest = name.substr(0, name.size() - ending.size());
+    if (rest.back() != ' ' && rest.back() != ',') continue;
+    const std::size_t last = rest.find_last_not_of(" ,");
+    if (last != std::string_view::npos) return rest.substr(0, last + 1);
+  }
+  return name;
+}
+
 }  // namespace
+
+std::string briefVendor(std::string_view name) {
+  if (const std::size_t open = name.rfind('['); name.ends_with(']') && open > 0) {
+    if (open != std::string_view::npos && open + 2 < name.size()) {
+      return std::string(name.substr(open + 1, name.size() - open - 2));
+    }
+  }
+  for (std::string_view brief = withoutEnding(name); brief != name; brief = withoutEnding(name)) {
+    name = brief;
+  }
+  return std::string(name);
+}
 
 PciIds PciIds::parse(std::string_view text) {
   PciIds ids;

@@ -31,4 +31,8 @@ private:
   std::map<std::uint32_t, std::string> subclasses_;
 };
 
+/// A vendor's name as people say it: "NVIDIA" of "NVIDIA Corporation", "AMD/ATI" of "Advanced Micro
+/// Devices, Inc. [AMD/ATI]".
+std::string briefVendor(std::string_view name);
+
 }  // namespace vfiogate

@@ -15,6 +15,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 if(VFIOGATE_HARDEN)
   file(RELATIVE_PATH to_source ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
   target_compile_options(vfiogate_hardening INTERFACE -g1 -D_GLIBCXX_ASSERTIONS
+    -ffunction-sections -fdata-sections
     "$<IF:${cases},-O0,-O2;-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=3>"
     -fstack-protector-strong -fstack-clash-protection -fcf-protection
     # The same bytes wherever the tree lies, and no path of the builder's in a log line. The others
@@ -23,7 +24,7 @@ if(VFIOGATE_HARDEN)
     -ffile-prefix-map=${CMAKE_BINARY_DIR}/=)
   target_link_options(vfiogate_hardening INTERFACE
     -pie -Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,-z,separate-code -Wl,--as-needed
-    # No instance of a template that nothing calls.
+    # No function that nothing calls.
     -Wl,--gc-sections)
 endif()
 

@@ -30,8 +30,8 @@ def help_of(programs: pathlib.Path, *words: str) -> str:
 
 
 def subcommands(text: str) -> list[str]:
-    _, _, listed = text.partition("Subcommands:\n")
-    return re.findall(r"^  (\w[\w-]*)", listed, re.MULTILINE)
+    listed = re.findall(r"^(?:Subcommands|Advanced subcommands):\n((?:  .*\n?)+)", text, re.MULTILINE)
+    return re.findall(r"^  (\w[\w-]*)", "\n".join(listed), re.MULTILINE)
 
 
 def options(programs: pathlib.Path) -> str:

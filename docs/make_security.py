@@ -12,9 +12,10 @@ import typing
 
 TREE = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TREE / "tests/budget"))
+import linked_code  # noqa: E402
 import trusted_code  # noqa: E402
 
-PROGRAMS = ("privd-daemon", "plugind", "netd")
+PROGRAMS = ("privd-gate", "privd-daemon", "plugind", "netd")
 # Each with what makes it print its tables: netd's roles are processes of their own.
 POLICIES = (("privd", "policy"), ("plugind", "policy"), ("netd", "policy", "metrics"), ("netd", "policy", "dra"))
 
@@ -25,7 +26,7 @@ table that they load. `OnePolicy` and `LoadedFilter` (tests/sandbox) hold them t
 printed as text, JSON and profile, and this page. Any other call, any argument that is not allowed here, and any call of a foreign
 architecture or of x32 kills the process, unless the action says otherwise. A **defensive** row is needed on a condition alone, which
 stands there; no process may have more than 12. That each other row is needed, and no other call made, is a test for each table:
-`EveryRow.OfPrivdAndItsForkServerIsNeededOrDefensiveAndNoOther`, `EveryRow.OfPlugindIsNeededOrDefensiveAndNoOther`,
+`EveryRow.OfPrivdItsForkServerAndItsGateIsNeededOrDefensiveAndNoOther`, `EveryRow.OfPlugindIsNeededOrDefensiveAndNoOther`,
 `Netd.NeedsEveryRowOfItsTableThatIsNotDefensiveAndNoOther` and `NetdDraTest.NeedsEveryRowOfItsTableThatIsNotDefensiveAndNoOther`. The
 shipped program goes through a life with its filter taken out and each call compared with the table; the first call that uses a row must
 be killed by the filter of the table without that row. The clock's rows are used in the machine test (`machine_clock_test`: two processors
@@ -37,23 +38,21 @@ Profiles for a container runtime, which hold before a program has its own filter
 LANDLOCK = """
 ## Where files are opened
 
-Where the kernel has Landlock, which `privd serve --require-landlock` asks for, privd opens, makes and removes files in these places alone. What
-is not said of a place is denied there, also below directories that it holds open; so is all that the kernel's version of Landlock knows beside:
+Where the kernel has Landlock, which `privd serve --require-landlock` asks for, privd and privd-gate open, make and remove files in these places
+alone. What is not said of a place is denied there, also below directories that it holds open; so is all that the kernel's version of Landlock knows beside:
 programs, links, device nodes, ioctl on devices, TCP, signals and abstract sockets of others. **for**: rows that are there only with the right
 `cdi`, or with `--dra-driver`. **missing**: what is open instead where the place is not there when privd starts; "above" is the nearest directory
 above it. A place is the directory that was there when privd started: one that is made anew under the same name, as by `kubeadm reset`, and a
 root complex that comes later are open once privd is restarted; for directories of the kubelet, the DRA driver and CDI specs it ends by itself
 (`directory_lost`). Its fork server, plugind and `netd metrics` open no file at all; `netd dra` reads in the directories of its token and the authority's
 certificates, and dials the API server's port alone.
-
-| place | rights | for | missing | why |
-|---|---|---|---|---|
 """
 
 NUMBERS = """# What each process has, in numbers
 
 Written by `docs/make_security.py numbers`, with the functions that `tests/budget` counts with; a test fails where this page differs.
-What privd has is bounded by [privd/BUDGET](../../privd/BUDGET): more of it fails a test until that file says so, in the same commit.
+What the two programs that run as root have is bounded by [privd/BUDGET](../../privd/BUDGET): more of it fails a test until that file
+says so, in the same commit.
 """
 
 HOW = """
@@ -62,12 +61,12 @@ HOW = """
 | system calls | names in the table that the program loads, those that are answered with an error left out: [syscalls.md](syscalls.md). Bounded by [seccomp/BUDGET](../../seccomp/BUDGET) |
 | defensive | rows that are needed on a condition only |
 | shared objects | what the loader maps beside the program and itself |
-| lines | code without blank lines and comments: privd without its command line, with `ipc` and `seccomp`; plugind and netd: their own folders, and `rootless` with each. Generated code is not counted |
+| lines | of our sources that are linked into the program, by its line information (`tests/budget/linked_code.py`): each function, and each class with a function in it, of which the linker kept code, without blank lines and comments. Tables without code, generated code and libraries are not counted |
 | answers | methods and paths that somebody can call: the RPC schema; the device plugin's service and plugind's control service; HTTP |
 | kinds of files in sysfs | that its AppArmor profile lets it write: `driver_override`, `bind`, `unbind`, `drivers_probe` |
 | writable mounts | of its container in `deploy/kubernetes/base`: neither CDI nor binding |
 
-privd's lines include plugind's half of `ipc` and what is printed for people, which never run in the daemon: `privd/BUDGET` says how much.
+{both:,} lines are in both programs that run as root and counted for each, so that there are {all:,} to read in all.
 """
 
 # Only what was read of them in source and manifests, at the revisions named. `KUBELET`: the five calls of the device plugin API, which
@@ -108,7 +107,7 @@ shared objects do not compare. Nobody else was counted in lines, so that row is 
 
 
 def our_row(found: list[dict]) -> tuple[str, ...]:
-    return ("vfiogate", "3, and a fork server; with DRA 4", "0 without capabilities; 64532; 64533", "none", "one for each process",
+    return ("vfiogate", "4, and a fork server; with DRA 5", "0 without capabilities; 64532; 64533", "none", "one for each process",
             ", ".join(str(len(allowed(policy))) for policy in found), "above", "yes, chained", "`tests/fuzz`")
 
 
@@ -146,15 +145,20 @@ def syscalls_page(found: list[dict]) -> str:
     return text
 
 
-def places(programs: pathlib.Path) -> list[dict]:
-    """privd's table of Landlock."""
+def places(programs: pathlib.Path) -> dict[str, list[dict]]:
+    """The tables of Landlock, by process."""
     said = subprocess.run([programs / "privd", "policy", "-o", "json"], check=True, capture_output=True, text=True).stdout
-    return json.loads(said)["landlock"]["places"]
+    landlock = json.loads(said)["landlock"]
+    return {"privd": landlock["places"], "privd-gate": landlock["started"]["places"]}
 
 
 def landlock_section(programs: pathlib.Path) -> str:
-    return LANDLOCK + "".join(f"| `{row['place']}` | {', '.join(row['rights'])} | {row['for']} | {row['missing']} | {row['reason']} |\n"
-                              for row in places(programs))
+    text = LANDLOCK
+    for process, table in places(programs).items():
+        text += f"\n### {process}\n\n| place | rights | for | missing | why |\n|---|---|---|---|---|\n"
+        text += "".join(f"| `{row['place']}` | {', '.join(row['rights'])} | {row['for']} | {row['missing']} | {row['reason']} |\n"
+                        for row in table)
+    return text
 
 
 def services(name: str) -> int:
@@ -173,28 +177,30 @@ def paths_of_netd() -> int:
 
 def numbers_page(found: list[dict], programs: pathlib.Path) -> str:
     by_name = {policy["process"]: policy for policy in found}
-    privd, fork, plugind, netd, dra = (
-        by_name[name] for name in ("privd", "privd's fork server", "plugind", "netd metrics", "netd dra"))
+    privd, fork, gate, plugind, netd, dra = order = [
+        by_name[name] for name in ("privd", "privd's fork server", "privd-gate", "plugind", "netd metrics", "netd dra")]
     count, objects = trusted_code, {name: trusted_code.shared_objects(programs / name) for name in PROGRAMS}
-    control = count.methods("ipc/schema/plugind.capnp")
+    lines = {name: linked_code.linked_lines(programs / name) for name in PROGRAMS}
+    control, confined = count.methods("ipc/schema/plugind.capnp"), places(programs)
     rows = [
-        ("runs as", "uid 0, no capability", "the same", "uid 64532", "uid 64533", "uid 64533"),
-        ("system calls", *(len(allowed(policy)) for policy in (privd, fork, plugind, netd, dra))),
-        ("of its rows defensive", *(defensive(policy) for policy in (privd, fork, plugind, netd, dra))),
-        ("shared objects", objects["privd-daemon"], "the same", objects["plugind"], objects["netd"], "the same program"),
-        ("lines", count.code_lines(), "counted there", count.lines_below(["plugind", "rootless"]),
-         count.lines_below(["netd", "rootless"]) - count.lines_below(["netd/dra"]), f"{count.lines_below(['netd/dra'])} more"),
-        ("answers", f"{count.methods()} of the RPC", "1: a write", f"{services('DevicePlugin')} to the kubelet, {control} of its control service; to the kubelet for claims {services_of_dra()}",
+        ("runs as", "uid 0, no capability", "the same", "the same", "uid 64532", "uid 64533", "uid 64533"),
+        ("system calls", *(len(allowed(policy)) for policy in order)),
+        ("of its rows defensive", *(defensive(policy) for policy in order)),
+        ("shared objects", objects["privd-daemon"], "the same program", objects["privd-gate"], objects["plugind"], objects["netd"], "the same program"),
+        ("lines", len(lines["privd-daemon"]), "the same program", len(lines["privd-gate"]), len(lines["plugind"]), len(lines["netd"]), "the same program"),
+        ("answers", f"{count.methods()} of the RPC", "1: a write", f"{count.requests()} packets", f"{services('DevicePlugin')} to the kubelet, {control} of its control service; to the kubelet for claims {services_of_dra()}",
          f"{paths_of_netd()} paths, to anybody", f"{count.methods('ipc/schema/dra.capnp')}, to plugind"),
-        ("sockets of a network", 0, 0, 0, "one that listens, and who comes to it", "those that it dials"),
-        ("can open a file once it runs", "beneath held directories", "no", "no", "no", "to read: its token, the authority's certificates"),
-        ("files that Landlock leaves it to open, where the kernel has that", f"below {len(places(programs))} places", "none", "none", "none", "where its token and the certificates are"),
-        ("kinds of files in sysfs it may write", count.writable_sysfs(), "what it is handed", 0, 0, 0),
-        ("writable mounts", count.writable_mounts("privd"), "privd's", f"{count.writable_mounts('plugind')}, at its start", count.writable_mounts("netd"), "0, with DRA"),
+        ("sockets of a network", 0, 0, 0, 0, "one that listens, and who comes to it", "those that it dials"),
+        ("can open a file once it runs", "beneath held directories", "no", "beneath held directories", "no", "no", "to read: its token, the authority's certificates"),
+        ("files that Landlock leaves it to open, where the kernel has that", f"below {len(confined['privd'])} places", "none", f"below {len(confined['privd-gate'])} places", "none", "none", "where its token and the certificates are"),
+        ("kinds of files in sysfs it may write", count.writable_sysfs(), "what it is handed", 0, 0, 0, 0),
+        ("writable mounts", count.writable_mounts("privd"), "privd's", "privd's", f"{count.writable_mounts('plugind')}, at its start", count.writable_mounts("netd"), "0, with DRA"),
     ]
-    text = NUMBERS + "\n| | privd | its fork server | plugind | netd metrics | netd dra |\n|---|---|---|---|---|---|\n"
+    text = NUMBERS + "\n| | privd | its fork server | privd-gate | plugind | netd metrics | netd dra |\n|---|---|---|---|---|---|---|\n"
     text += "".join(f"| {' | '.join(str(cell) for cell in row)} |\n" for row in rows)
-    return text + HOW + PEERS_HEAD + "".join(f"| {' | '.join(row)} |\n" for row in (our_row(found), *PEERS))
+    root = lines["privd-daemon"], lines["privd-gate"]
+    text += HOW.format(both=len(set.intersection(*root)), all=len(set.union(*root)))
+    return text + PEERS_HEAD + "".join(f"| {' | '.join(row)} |\n" for row in (our_row(found), *PEERS))
 
 
 def main() -> None:

@@ -26,19 +26,18 @@ def metrics() -> list[tuple[str, str, str]]:
     """Name, type, and what it says of itself to Prometheus, in the code's order."""
     found = []
     for file in METRICS:
-        for name, words in re.findall(r'"(vfiogate_\w+)"\)?,?\s*(?:\.Help\()?\s*((?:"[^"]*"\s*)+)', read(file)):
-            kind = "counter" if name.endswith("_total") else "histogram" if name.endswith("_seconds") else "gauge"
+        for name, words in re.findall(r'"((?:vfiogate|process)_\w+)"\)?,?\s*(?:\.Help\()?\s*((?:"[^"]*"\s*)+)', read(file)):
+            kind = "counter" if name.endswith("_total") else "histogram" if name.endswith("_duration_seconds") else "gauge"
             found.append((name, kind, "".join(re.findall(r'"([^"]*)"', words))))
     return found
 
 
 def log_events() -> dict[str, set[str]]:
     """Of each program."""
-    name = r'return "(\w+)";'
     return {
-        "privd": said(read("privd/base/log_line.cc"), name),
-        "plugind": said(read("plugind/base/log_events.h"), name),
-        "netd": said(read("netd/base/log_line.cc"), r'spdlog::level::\w+, "(\w+)"'),
+        "privd": said(read("privd/base/log_line.cc"), r'Kind\{\S+ k\w+, "(\w+)"\}'),
+        "plugind": said(read("plugind/base/log_events.h"), r'return "(\w+)";'),
+        "netd": said(read("netd/base/log_line.cc"), r'LogLevel::\w+, "(\w+)"'),
     }
 
 
@@ -56,4 +55,6 @@ def reason_codes() -> set[str]:
     """Why a device is not offered; those of refusals are made in many places."""
     hardware = said(read("ipc/types/viability.cc"), r'return "([\w-]+)";', '"passable"')
     catalog = said(read("plugind/core/resource/resource_catalog.cc"), r'LeftOut\{"([\w-]+)"')
-    return hardware | catalog | said(read("plugind/core/status/offer_reason.cc"), r'return \{\s*"([\w-]+)"')
+    offers = said(read("plugind/core/status/offer_reason.cc"), r'return \{\s*"([\w-]+)"') - {"group-"}
+    states = re.findall(r"case Holding::k\w+:\n +return \"(\w+)\";", read("plugind/core/ledger/ledger_view.cc").partition("refusalOf")[0])
+    return hardware | catalog | offers | {f"group-{state}" for state in states if state != "free"}

@@ -1,6 +1,7 @@
 #include "netd/command_line.h"
 
 #include "cli/common_options.h"
+#include "cli/usage.h"
 #include "seccomp/print_policy.h"
 
 #include <CLI/CLI.hpp>
@@ -11,7 +12,6 @@
 namespace vfiogate {
 namespace {
 
-constexpr int kUsage = 2;
 constexpr const char* kDefaultListen = "127.0.0.1:9408";
 
 void addListen(CLI::App& metrics, NetdLine& line) {
@@ -41,15 +41,17 @@ void addMetrics(CLI::App& app, NetdLine& line) {
                 [&line](uid_t uid, gid_t gid) {
                   line.user = {uid, gid};
                 });
+  addLogFormat(*metrics, line.logForm);
   metrics->callback([&line]() { line.act = NetdLine::Act::kMetrics; });
 }
 
 void addPolicy(CLI::App& app, NetdLine& line) {
   CLI::App* policy =
       app.add_subcommand("policy", "the system calls that a role of netd may make, with reasons");
-  policy->add_option("ROLE", line.policyRole, "metrics or dra")
-      ->check(CLI::IsMember({"metrics", "dra"}))
-      ->capture_default_str();
+  takeOneOf(*policy->add_option("ROLE", line.policyRole, "metrics or dra")
+                 ->type_name("TEXT:{metrics,dra}")
+                 ->capture_default_str(),
+            "role of netd", {"metrics", "dra"});
   addOutputForm(*policy, line.policyForm, {kPolicyForms.begin(), kPolicyForms.end()});
   policy->callback([&line]() { line.act = NetdLine::Act::kPrintPolicy; });
 }
@@ -58,7 +60,7 @@ NetdLeaves leaveBy(const CLI::App& app, const CLI::ParseError& error) {
   std::ostringstream out;
   std::ostringstream err;
   if (app.exit(error, out, err) == 0) return {0, out.str()};
-  return {kUsage, "netd: " + std::string(error.what()) + "\nRun with --help for what there is.\n"};
+  return {kExitUsage, usageError(app, error)};
 }
 
 }  // namespace
@@ -66,16 +68,18 @@ NetdLeaves leaveBy(const CLI::App& app, const CLI::ParseError& error) {
 Result<NetdLine, NetdLeaves> readNetdLine(int argc, const char* const* argv,
                                           const BuildInfo& build) {
   if (!arePrintable(argc, argv)) {
-    return Failure{NetdLeaves{kUsage, std::string("netd: ") + kUnprintableArgument + "\n"}};
+    return Failure{NetdLeaves{kExitUsage, std::string("netd: ") + kUnprintableArgument + "\n"}};
   }
   NetdLine line{.build = build};
   CLI::App app("The only program of vfiogate with a network: each role a process of its own.",
                "netd");
   app.require_subcommand(1);
+  app.footer(exitStatusText(false));
   app.set_version_flag("--version", std::string(build.text));
   addMetrics(app, line);
   addDra(app, line);
   addPolicy(app, line);
+  putBehind(app, {"policy", "--user", "--server-name", "--ca", "--token"});
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

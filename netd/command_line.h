@@ -3,6 +3,7 @@
 // The options of `netd dra`.
 
 #include "ipc/base/build_info.h"
+#include "ipc/base/log_format.h"
 #include "ipc/base/result.h"
 #include "netd/dra/api/api_url.h"
 #include "netd/listen_address.h"
@@ -34,6 +35,7 @@ struct NetdLine {
   std::optional<ListenAddress> listen;  ///< always there for kMetrics
   ApiLine api;
   std::string node;  ///< of kDra: the Node's name
+  LogForm logForm = LogForm::kLogfmt;
   Identity user{64533, 64533};
   std::string policyRole = "metrics";
   std::string policyForm = "text";

@@ -84,6 +84,7 @@ void addDra(CLI::App& app, NetdLine& line) {
                 [&line](uid_t uid, gid_t gid) {
                   line.user = {uid, gid};
                 });
+  addLogFormat(*dra, line.logForm);
   dra->callback([&line]() { complete(line); });
 }
 

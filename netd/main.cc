@@ -1,5 +1,6 @@
 // netd: the only program of vfiogate with a network. It decides nothing.
 
+#include "cli/common_options.h"
 #include "netd/command_line.h"
 #include "netd/serve.h"
 #include "seccomp/netd_dra_rules.h"
@@ -20,7 +21,9 @@ int run(const NetdLine& line) {
   if (line.act == NetdLine::Act::kDra) return serveDra(line);
   const Policy metrics{"netd metrics", kNetdMetricsRules, kNetdMetricsStartupRules};
   const Policy dra{"netd dra", kNetdDraRules, kNetdDraStartupRules};
-  std::cout << policyAs(line.policyForm, line.policyRole == "dra" ? dra : metrics);
+  const Policy& policy = line.policyRole == "dra" ? dra : metrics;
+  const std::string& form = line.policyForm;
+  std::cout << (form == "yaml" ? yamlOf(policyAs("json", policy)) : policyAs(form, policy));
   return 0;
 }
 

@@ -124,7 +124,7 @@ Landlocked confineDra(const ApiLine& api) {
 }  // namespace
 
 int serveDra(const NetdLine& line) {
-  startNetdLog();
+  startNetdLog(line.logForm);
   auto targets = resolveApi(*line.api.server);
   if (!targets) return startFailed("resolve " + line.api.server->str(), targets.error());
   ApiWays ways{std::move(targets).value(),

@@ -27,7 +27,7 @@ constexpr std::uint64_t kMostMemory = std::uint64_t{60} << 20U;
 }  // namespace
 
 int serveMetrics(const NetdLine& line) {
-  startNetdLog();
+  startNetdLog(line.logForm);
   auto listening = listenOn(*line.listen);
   if (!listening) return startFailed("listen " + line.listen->str(), listening.error());
   kj::AutoCloseFd listener = kj::mv(listening).value();

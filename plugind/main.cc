@@ -1,5 +1,6 @@
 // plugind: speaks to the kubelet, without any power of its own.
 
+#include "cli/common_options.h"
 #include "plugind/cli/ask.h"
 #include "plugind/cli/command_line.h"
 #include "plugind/config/config.h"
@@ -12,6 +13,7 @@
 
 #include <exception>
 #include <iostream>
+#include <utility>
 
 namespace vfiogate {
 namespace {
@@ -19,7 +21,8 @@ namespace {
 constexpr int kFailed = 1;
 
 int printPolicy(const std::string& form) {
-  std::cout << policyAs(form, {"plugind", kPlugindRules, kPlugindStartupRules});
+  const Policy policy{"plugind", kPlugindRules, kPlugindStartupRules};
+  std::cout << (form == "yaml" ? yamlOf(policyAs("json", policy)) : policyAs(form, policy));
   return 0;
 }
 
@@ -33,13 +36,13 @@ int run(const CommandLine& line) {
                     line.act == CommandLine::Act::kExplain ||
                     line.act == CommandLine::Act::kProbe || line.act == CommandLine::Act::kFragment;
   if (asks) return ask(line);
-  const auto config = readConfigFile(line.configFile);
+  auto config = readConfigFile(line.configFile);
   if (!config) {
     tell(config.error());
     return kFailed;
   }
+  if (line.act == CommandLine::Act::kServe) return serve(line, std::move(config).value());
   tell(config->warnings);
-  if (line.act == CommandLine::Act::kServe) return serve(line, config->settings);
   tell(config->hints);
   std::cout << printEffective(*config);
   return 0;

@@ -63,9 +63,13 @@ std::unique_ptr<DraDriver> draDriver(DraDriver::Identity identity, PrivdLink& pr
 
 }  // namespace
 
-int serve(const CommandLine& line, Settings settings) {
-  startLog();
+int serve(const CommandLine& line, Config config) {
+  startLog(line.logForm);
   sayWhatEndsUs();
+  for (const ConfigRemark& warning : config.warnings) {
+    logWarning(LogEvent::kConfigWarning, {{"why", warning.str()}});
+  }
+  Settings settings = std::move(config.settings);
   if (settings.resources.empty()) {
     logWarning(LogEvent::kNothingNamed,
                {{"why", "nothing is advertised until something is named under `resources`"}});

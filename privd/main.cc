@@ -4,7 +4,6 @@
 #include "privd/options/serve_options.h"
 #include "privd/serve.h"
 
-#include <algorithm>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -14,16 +13,10 @@ namespace {
 constexpr int kUsage = 2;
 constexpr const char* kAbout = R"(the daemon: watches the hardware for plugind
 Usage: privd serve [OPTIONS]
-
-Options:
-  -h,--help                   Print this help message and exit
-  --version                   Display program version information and exit
 )";
-constexpr const char* kOptionFiles =
-    "  --options FILE              file with more options: one a line, without the dashes\n";
 
 int misused(const std::string& why) {
-  std::cerr << why << "\nRun with --help for more information.\n";
+  std::cerr << "privd serve: " << why << "\nRun 'privd serve --help' for what there is.\n";
   return kUsage;
 }
 
@@ -32,23 +25,16 @@ int misused(const std::string& why) {
 int main(int argc, char** argv) {
   const std::vector<std::string> given(argv + 1, argv + argc);
   vfiogate::ServeOptions options{.build = vfiogate::kBuild};
-  const vfiogate::OptionTable table = vfiogate::serveOptions(options);
-  const auto isGiven = [&given](const char* name) {
-    return std::ranges::find(given, name) != given.end();
-  };
-  if (isGiven("--help") || isGiven("-h")) {
-    std::cout << kAbout << vfiogate::helpOf(table) << kOptionFiles;
+  vfiogate::OptionTable table = vfiogate::serveOptions(options);
+  table.push_back(vfiogate::fileOption(table));
+  if (const std::string words =
+          vfiogate::helpOrVersion(given, kAbout, table, vfiogate::kBuild.text);
+      !words.empty()) {
+    std::cout << words;
     return 0;
   }
-  if (isGiven("--version")) {
-    std::cout << vfiogate::kBuild.text << "\n";
-    return 0;
-  }
-  const auto arguments =
-      vfiogate::expandOptionFiles(given, [](const std::string&) { return true; });
-  if (!arguments) return misused(arguments.error());
-  if (const auto parsed = vfiogate::parseOptions(table, *arguments); !parsed) {
+  if (const auto parsed = vfiogate::parseOptions(table, given); !parsed) {
     return misused(parsed.error());
   }
-  return vfiogate::serve(options);
+  return vfiogate::serve(options, given);
 }

@@ -1,19 +1,17 @@
 #include "privd/serve.h"
 
-#include "ipc/socket/unix_socket.h"
 #include "ipc/types/viability.h"
 #include "privd/audit/audit_log.h"
 #include "privd/base/instance_lock.h"
 #include "privd/base/log_line.h"
 #include "privd/base/open_file.h"
 #include "privd/bind/binding.h"
-#include "privd/cdi/device_metadata.h"
-#include "privd/rpc/command_socket.h"
+#include "privd/gate/plugind_lease.h"
+#include "privd/rpc/gate_process.h"
 #include "privd/rpc/helper_server.h"
 #include "privd/rpc/plugind_link.h"
-#include "privd/rpc/servers.h"
 #include "privd/sandbox/landlock_places.h"
-#include "privd/sandbox/lasting_directories.h"
+#include "privd/sandbox/lost_directory.h"
 #include "privd/scan/snapshot_source.h"
 #include "privd/scan/uevent_socket.h"
 #include "seccomp/drop_privileges.h"
@@ -41,6 +39,8 @@ constexpr auto kFirstPause = 250 * kj::MILLISECONDS;
 constexpr auto kLongestTurn = 2 * kj::SECONDS;
 constexpr auto kLongestChange = 10 * kj::SECONDS;
 constexpr auto kLeftOutPause = 10 * kj::SECONDS;
+/// For what it takes away at its end.
+constexpr auto kGatePatience = 2 * kj::SECONDS;
 
 int fail(const std::string& what) {
   std::cerr << "privd: " << what << "\n";
@@ -62,14 +62,15 @@ RolePolicy policyOf(const ServeOptions& options) {
                                      .bind = has(",bind,")}};
 }
 
-kj::Vector<kj::String> prefixesOf(const ServeOptions& options) {
-  kj::Vector<kj::String> prefixes;
-  for (const std::string& prefix : options.resourcePrefixes) prefixes.add(kj::str(prefix.c_str()));
-  return prefixes;
-}
-
 kj::Promise<void> onEnd(kj::UnixEventPort& port) {
   return port.onSignal(SIGTERM).exclusiveJoin(port.onSignal(SIGINT)).ignoreResult();
+}
+
+/// KJ asks the kernel for signals anew when it waits for others than before, which the filter
+/// forbids: so these are waited for to the end, also while a change is brought to its own.
+kj::Promise<void> takeForever(kj::UnixEventPort& port, int signal) {
+  return port.onSignal(signal).then(
+      [&port, signal](const siginfo_t&) { return takeForever(port, signal); });
 }
 
 std::uint64_t drawNumber() {
@@ -82,30 +83,13 @@ struct Opened {
   PlugindLease lease;
   SysfsRoot sysfs;
   DevRoot dev;
-  kj::AutoCloseFd commands;
   kj::Maybe<kj::AutoCloseFd> uevents;
   BindingDeps binding;
-  AllocationRecords allocations;
+  AllocationFiles allocations;
 };
 
 std::string why(int error) {
   return std::string(": ") + strerror(error);
-}
-
-std::string draDirectory(const ServeOptions& options) {
-  return options.kubeletDir + "/plugins/" + options.draDriver;
-}
-
-/// What is missing of the driver's own directory, below the kubelet's, which may not have run yet.
-void makeDraDirectories(const ServeOptions& options) {
-  const std::string directory = draDirectory(options);
-  auto made = CdiDirectory::make(options.kubeletDir + "/plugins", 0750);
-  if (made) made = CdiDirectory::make(directory);
-  if (made) made = CdiDirectory::make(directory + kMetadataDirectory);
-  if (made) return;
-  logLine(LogEvent::kSocketFailed, {{"driver", kj::str(options.draDriver.c_str())},
-                                    {"step", kj::str("mkdir")},
-                                    {"error", kj::str(strerror(made.error().error))}});
 }
 
 Result<Opened, std::string> openAll(const ServeOptions& options) {
@@ -115,29 +99,12 @@ Result<Opened, std::string> openAll(const ServeOptions& options) {
   if (!sysfs) return Failure{"--sysfs " + options.sysfs + why(sysfs.error().error)};
   auto dev = DevRoot::open(options.dev);
   if (!dev) return Failure{"--dev " + options.dev + why(dev.error().error)};
-  if (policyOf(options).plugindRights.cdi) {
-    // Later it may come to be there still: each declaration says what it met.
-    if (const auto made = CdiDirectory::make(options.cdiDir); !made) {
-      logLine(LogEvent::kSpecFailed, {{"what", kj::str(options.cdiDir.c_str())},
-                                      {"error", kj::str(strerror(made.error().error))}});
-    }
-  }
-  if (!options.draDriver.empty()) makeDraDirectories(options);
   // A rotated log's head is told at once: its file may be carried away.
   auto binding = openBindingParts(options.stateDir, options.binding, {.rotated = tellHead});
   if (!binding) return Failure{binding.error()};
-  auto allocations = AllocationRecords::open(recordDirectory(options.recordDir, options.stateDir),
-                                             binding->bootId);
+  auto allocations =
+      AllocationFiles::open(recordDirectory(options.recordDir, options.stateDir), binding->bootId);
   if (!allocations) return Failure{"--record-dir " + allocations.error().str()};
-  for (const std::string& problem : allocations->problems()) {
-    logLine(LogEvent::kStateProblem, {{"file", kj::str(problem.c_str())}});
-  }
-  const SplitPath path = splitPath(options.socket);
-  auto commands = listenAt(path.directory.c_str(), path.name.c_str(), WhoMayConnect::kOwner);
-  if (!commands) {
-    return Failure{"--socket " + options.socket + ": " + commands.error().step +
-                   why(commands.error().error)};
-  }
   kj::Maybe<kj::AutoCloseFd> uevents;
   if (options.uevents == "on") {
     auto socket = openUeventSocket();
@@ -147,9 +114,8 @@ Result<Opened, std::string> openAll(const ServeOptions& options) {
     }
     uevents = kj::mv(socket).value();
   }
-  return Opened{kj::mv(lease).value(),      kj::mv(sysfs).value(), kj::mv(dev).value(),
-                kj::mv(commands).value(),   kj::mv(uevents),       kj::mv(binding).value(),
-                kj::mv(allocations).value()};
+  return Opened{kj::mv(lease).value(), kj::mv(sysfs).value(),   kj::mv(dev).value(),
+                kj::mv(uevents),       kj::mv(binding).value(), kj::mv(allocations).value()};
 }
 
 /// What a flood left out is told, too, once nothing of it follows.
@@ -175,29 +141,21 @@ kj::Promise<void> awaitTurn(InstanceLock& lock, kj::Timer& timer, kj::Duration p
 /// Everything that needs a system call of start-up is made here, then the filter goes in, and only
 /// then is anything read that somebody else wrote.
 std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoContext& io,
-                                     Opened opened, ForkServer forkServer,
+                                     Opened opened, ForkServer forkServer, const GateProcess& gate,
                                      kj::Promise<void> ended) {
   kj::Timer& timer = io.provider->getTimer();
   const SplitPath plugindPath = splitPath(options.plugind);
   NameWatch plugindSocket(io.unixEventPort, timer, plugindPath.directory.c_str(),
                           plugindPath.name.c_str());
-  KubeletGate kubelet(io.unixEventPort, timer, options.kubeletDir.c_str(), prefixesOf(options),
-                      options.draDriver.c_str(), options.socket.c_str());
-  kj::Maybe<PlugindConfig> config;
-  if (!options.plugindConfig.empty()) {
-    config.emplace(io.unixEventPort, timer, options.plugindConfig.c_str());
-  }
+  NameWatch holds(io.unixEventPort, timer, (options.stateDir + "/holds").c_str(), "");
   const std::uint64_t epoch = drawNumber();
   io.waitScope.poll();  // KJ asks for the signals at its first poll, which the filter forbids
 
-  LastingDirectories directories = lastingDirectories(options, Confined::kYes);
+  const LastingDirectories directories = daemonDirectories(options);
   const auto places = confineTo(options, opened.sysfs);
   if (!places) return places.error();
-  if (places->abi == 0) directories = lastingDirectories(options, Confined::kNo);
   if (auto failure = loadFilter(kPrivdRules)) return failure;
   logLine(LogEvent::kLockedDown);
-
-  if (opened.lease.isFree()) withdrawDra(kubelet);  // otherwise that plugind may be serving it
 
   const RolePolicy policy = policyOf(options);
   Binding binding({opened.sysfs, opened.dev, opened.allocations, opened.lease, io.unixEventPort,
@@ -218,27 +176,20 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
         io.unixEventPort, kj::mv(*socket), [&source](const Places& where) { source.hint(where); },
         counts);
   }
-  kj::Maybe<CdiStore> cdi;
-  if (policy.plugindRights.cdi) cdi.emplace(options.cdiDir, kubelet, opened.dev);
-  kj::Maybe<ClaimStore> claims;
-  if (policy.plugindRights.cdi) {
-    claims.emplace(options.cdiDir, draDirectory(options) + kMetadataDirectory, kubelet, opened.dev);
-  }
   kj::Maybe<AllocationBinder&> allocations;
   if (policy.plugindRights.bind) allocations = binding.allocations();
-  Node node{source,       counts, opened.sysfs, opened.dev,  kubelet, opened.allocations,
-            opened.lease, config, cdi,          allocations, timer,   binding.operators(),
-            claims};
-  CommandSocket commands(node, io, policy, kj::mv(opened.commands));
-  PlugindLink plugind(node, io, policy, options.plugind.c_str(), plugindSocket);
-  binding.serve(source, options.declared);
+  Node node{source, counts, opened.sysfs, opened.dev, opened.allocations, allocations, timer};
+  PlugindLink plugind(node, gate, io, policy, options.plugind.c_str(), plugindSocket);
+  binding.serve(source, options.declared, holds);
+  KJ_DEFER(binding.leave());
   const auto first = source.current();
   logLine(LogEvent::kStarted, {{"version", kj::str(options.build.version.data())},
                                {"commit", kj::str(options.build.commit.data())},
                                {"devices", kj::str(first.snapshot->devices.size())},
                                {"groups", kj::str(first.snapshot->groups.size())}});
-  const bool binds = policy.plugindRights.bind || !options.declared.empty() ||
-                     !binding.operators().declared().empty();
+  const auto kept = binding.state().declared();
+  const bool binds =
+      policy.plugindRights.bind || !options.declared.empty() || !kept || !kept->empty();
   for (const NodeObstacle& obstacle :
        obstaclesOf(*first.snapshot, binds ? BindingAsked::kYes : BindingAsked::kNo)) {
     logLine(LogEvent::kNodeObstacle,
@@ -253,26 +204,30 @@ std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoCon
                                        {"then", kj::str("ends, to be started anew")}});
     failure = StepFailure{what.path + " " + what.why + ": start privd again"};
   });
-  ended.exclusiveJoin(kj::mv(lost)).wait(io.waitScope);
+  auto gateEnded = gate.ended(io.unixEventPort).then([&failure]() {
+    failure = StepFailure{"privd-gate ended: start privd again"};
+  });
+  ended.exclusiveJoin(kj::mv(lost)).exclusiveJoin(kj::mv(gateEnded)).wait(io.waitScope);
   // A change that was begun is brought to its end, unless the kernel keeps it.
   binding.idle().exclusiveJoin(timer.afterDelay(kLongestChange)).wait(io.waitScope);
-  // plugind may end after privd, and cannot unlink it. One that lives on asks the next privd for
-  // it.
-  withdrawDra(kubelet);
+  gate.end();
+  gate.ended(io.unixEventPort).exclusiveJoin(timer.afterDelay(kGatePatience)).wait(io.waitScope);
   logLine(LogEvent::kStopped);
   return failure;
 }
 
 }  // namespace
 
-int serve(const ServeOptions& options) {
+int serve(const ServeOptions& options, const std::vector<std::string>& arguments) {
   if (geteuid() != 0) {
     return fail("serve: must be started as root; it gives up every capability by itself");
   }
+  useLogForm(options.logForm);
   neverWaitForLogReader();
   kj::UnixEventPort::captureSignal(SIGTERM);
   kj::UnixEventPort::captureSignal(SIGINT);
-  endWithoutMemory(kj::str(formatLine(LogEvent::kOutOfMemory, nullptr), "\n").cStr());
+  endWithoutMemory(formatLine(options.logForm, LogEvent::kOutOfMemory, nullptr) + "\n",
+                   restampLogLine);
   if (const auto failure = limitResources(kLimits, tellLower)) return fail(failure->str());
   if (const auto failure = dropPrivileges({})) return fail(failure->str());
   auto forkServer = ForkServer::start();
@@ -281,6 +236,8 @@ int serve(const ServeOptions& options) {
   if (!lock) return fail("--state-dir " + options.stateDir + why(lock.error().error));
   InstanceLock instance = kj::mv(lock).value();
   auto io = kj::setupAsyncIo();
+  const auto terms = takeForever(io.unixEventPort, SIGTERM).eagerlyEvaluate(nullptr);
+  const auto interrupts = takeForever(io.unixEventPort, SIGINT).eagerlyEvaluate(nullptr);
   auto ended = onEnd(io.unixEventPort).fork();
   // Wait for the previous privd to exit first.
   const bool ours = awaitTurn(instance, io.provider->getTimer(), kFirstPause)
@@ -288,10 +245,12 @@ int serve(const ServeOptions& options) {
                         .exclusiveJoin(ended.addBranch().then([]() { return false; }))
                         .wait(io.waitScope);
   if (!ours) return 0;
+  auto gate = GateProcess::start(arguments);
+  if (!gate) return fail(gate.error());
   auto opened = openAll(options);
   if (!opened) return fail(opened.error());
   if (const auto failure = runLocked(options, io, kj::mv(opened).value(),
-                                     kj::mv(forkServer).value(), ended.addBranch())) {
+                                     kj::mv(forkServer).value(), *gate, ended.addBranch())) {
     return fail(failure->str());
   }
   return 0;

@@ -1,5 +1,7 @@
 #pragma once
-// One event a line on standard error: time=... level=... event=NAME key=value ...
+// One event a line on standard error, as ipc/base/log_format.h has it.
+
+#include "ipc/base/log_format.h"
 
 #include <concepts>
 #include <initializer_list>
@@ -13,9 +15,9 @@ class sink;
 
 namespace vfiogate {
 
-/// One key=value. Text that is not plainly one word is quoted, escaped and cut, whoever wrote it.
+/// One key=value.
 struct LogField {
-  LogField(std::string_view name, std::string_view text);
+  LogField(std::string_view name, std::string_view text) : key(name), value(text) {}
   LogField(std::string_view name, const char* text) : LogField(name, std::string_view(text)) {}
   LogField(std::string_view name, const std::string& text)
       : LogField(name, std::string_view(text)) {}
@@ -28,11 +30,11 @@ struct LogField {
 
 using LogFields = std::initializer_list<LogField>;
 
-/// "event=NAME key=value ...", without time and level.
-std::string logText(std::string_view event, LogFields fields);
+/// The line of now without its end, in the form that startLogAt() was told.
+std::string logText(LogLevel level, std::string_view event, LogFields fields);
 
-/// spdlog's lines go to `sink`, times in UTC. Before that nothing is written. Call once, before the
+/// spdlog's lines go to `sink` as they are. Before that nothing is written. Call once, before the
 /// process is locked down.
-void startLogAt(std::shared_ptr<spdlog::sinks::sink> sink);
+void startLogAt(std::shared_ptr<spdlog::sinks::sink> sink, LogForm form);
 
 }  // namespace vfiogate

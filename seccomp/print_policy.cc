@@ -96,14 +96,18 @@ std::string callName(const Rule& rule) {
 
 std::string policyAs(std::string_view form, const Policy& policy) {
   if (form == "oci") return profileAsOci(profileRows(policy));
-  const bool forks = !policy.forked.empty();
   if (form == "json") {
     Json whole = policyJson(policy.process, policy.table);
-    if (forks) whole["forked"] = policyJson(policy.forked, policy.forkedTable);
+    for (const ProcessPolicy& other : policy.others) {
+      whole[std::string(other.key)] = policyJson(other.process, other.table);
+    }
     return whole.dump(2) + "\n";
   }
-  return policyText(policy.process, policy.table) +
-         (forks ? "\n" + policyText(policy.forked, policy.forkedTable) : "");
+  std::string text = policyText(policy.process, policy.table);
+  for (const ProcessPolicy& other : policy.others) {
+    text += "\n" + policyText(other.process, other.table);
+  }
+  return text;
 }
 
 }  // namespace vfiogate

@@ -13,11 +13,12 @@ namespace vfiogate {
 /// Name of the call that a row is about, as in "openat2".
 std::string callName(const Rule& rule);
 
-/// The forms that `policy -o` takes: "text" and "json" are the table, "oci" is print_profile.h's.
-inline constexpr std::array kPolicyForms{"text", "json", "oci"};
+/// The forms that `policy -o` takes: "text" and "json" are the table, "yaml" is the same as "json",
+/// which the command line makes of it, "oci" is print_profile.h's.
+inline constexpr std::array kPolicyForms{"text", "json", "yaml", "oci"};
 
-/// The policy in one of these forms; the command line takes no other. The table of a process that
-/// is forked comes last as text, and as JSON is under "forked", in the form of the whole.
+/// The policy in one of these forms but "yaml"; the command line takes no other. The tables of
+/// further processes come last as text, and as JSON are under their keys, in the form of the whole.
 ///
 /// Text: one row a line under a heading: call, arguments, answer, reason, and for a defensive row
 /// the condition under which it is needed. JSON is stable: {"process", "default",

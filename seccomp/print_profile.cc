@@ -52,11 +52,14 @@ Json entryOf(const Rule& row) {
 
 std::vector<Rule> profileRows(const Policy& policy) {
   std::vector<Rule> all;
-  for (const std::span<const Rule> table :
-       {std::span<const Rule>(kRuntimeRules), std::span<const Rule>(kStartupRules), policy.startup,
-        policy.table, policy.forkedTable}) {
+  const auto add = [&all](std::span<const Rule> table) {
     all.insert(all.end(), table.begin(), table.end());
-  }
+  };
+  add(kRuntimeRules);
+  add(kStartupRules);
+  add(policy.startup);
+  add(policy.table);
+  for (const ProcessPolicy& other : policy.others) add(other.table);
   std::vector<Rule> rows;
   for (const Rule& row : all) {
     const bool covered =

@@ -11,14 +11,20 @@
 
 namespace vfiogate {
 
+/// A further process of a program's, which stays and has a table of its own.
+struct ProcessPolicy {
+  std::string_view key;  ///< in JSON: how the process comes to be, "forked" or "started"
+  std::string_view process;
+  std::span<const Rule> table;
+};
+
 /// A program, the table that it loads, and what it does before that no other program does; and the
-/// process that it forks first of all, if any, which stays and has a table of its own.
+/// processes that it makes first of all.
 struct Policy {
   std::string_view process;
   std::span<const Rule> table;
   std::span<const Rule> startup;
-  std::string_view forked = {};
-  std::span<const Rule> forkedTable = {};
+  std::vector<ProcessPolicy> others = {};
 };
 
 /// What the program's container may do: the runtime's last steps, the program's start, its tables.

@@ -1,6 +1,6 @@
 #pragma once
 // What the daemon privd may ask of the kernel once it is locked down: one thread, reading beneath
-// directories that it holds, local sockets. No program, no process, no network, no change of mode
+// directories that it holds, a local socket. No program, no process, no network, no change of mode
 // or owner.
 
 #include "seccomp/rule.h"
@@ -20,47 +20,40 @@ inline constexpr std::array kPrivdRules{
     // Event loop
     Rule{SCMP_SYS(epoll_wait), kAnyArgs, "KJ's event loop waits here"},
     Rule{SCMP_SYS(epoll_ctl), kAnyArgs, "watch sockets, uevents, inotify"},
-    Rule{SCMP_SYS(inotify_add_watch), kAnyArgs, "directories of sockets that come and go"},
+    Rule{SCMP_SYS(inotify_add_watch), kAnyArgs,
+         "directories of plugind's socket and of operators' exclusions"},
 
     // Trees: sysfs, the kubelet's directories
     Rule{SCMP_SYS(openat2), kAnyArgs,
-         "the only way to open: beneath a held directory, the kubelet's checkpoint, CDI specs, the "
-         "audit log"},
+         "the only way to open: beneath a held directory, the audit log"},
     Rule{SCMP_SYS(newfstatat), kAnyArgs,
-         "kind and number of device nodes, identity of kubelet, checkpoint and audit log"},
+         "kind and number of device nodes, identity of the audit log and of directories"},
     Rule{SCMP_SYS(readlinkat), kAnyArgs, "driver, group and function links"},
     Rule{SCMP_SYS(getdents64), kAnyArgs, "list devices and groups"},
     Rule{SCMP_SYS(read), kAnyArgs, "attributes, inotify, signals, Cap'n Proto messages"},
     Rule{SCMP_SYS(renameat), kAnyArgs,
-         "a new listener or CDI spec takes its name over the old one, the audit log is rotated"},
-    Rule{SCMP_SYS(fsync), kAnyArgs,
-         "an audit record is on disk before it is acted upon, a CDI spec before anybody is told "
-         "its name"},
+         "a record takes its name over the old one, the audit log is rotated"},
+    Rule{SCMP_SYS(fsync), kAnyArgs, "an audit record is on disk before it is acted upon"},
     Rule{SCMP_SYS(fstatfs), kAnyArgs, "room for the audit log before a peer's order"},
-    Rule{SCMP_SYS(ftruncate), kAnyArgs,
-         "empties the record of a group that is free again, takes a part of an audit record back"},
+    Rule{SCMP_SYS(ftruncate), kAnyArgs, "takes a part of an audit record back",
+         Defensive{"a record is not written whole, as on a full disk"}},
     Rule{SCMP_SYS(unlinkat), intIs(2, 0, "flags are none, so no directory"),
-         "a CDI spec that nobody wants any more"},
+         "a record of a binding that is over"},
     Rule{SCMP_SYS(inotify_rm_watch), kAnyArgs, "a directory that was renamed away"},
     Rule{
         SCMP_SYS(flock), intIs(1, LOCK_EX | LOCK_NB, "operation is LOCK_EX|LOCK_NB"),
         "the lease of a plugind that attaches, a group whose drivers change, never waiting for it"},
     Rule{SCMP_SYS(flock), intIs(1, LOCK_UN, "operation is LOCK_UN"),
          "a group whose drivers were changed, whoever has its locks' descriptors still"},
-    Rule{SCMP_SYS(umask), kAnyArgs, "mode of a socket at bind, instead of chmod"},
 
     // Sockets
-    Rule{SCMP_SYS(socket), intIs(0, AF_UNIX, "domain is AF_UNIX"),
-         "dial plugind and kubelet, listen for the kubelet"},
+    Rule{SCMP_SYS(socket), intIs(0, AF_UNIX, "domain is AF_UNIX"), "dial plugind"},
     Rule{SCMP_SYS(socketpair), intIs(0, AF_UNIX, "domain is AF_UNIX"),
-         "the descriptor channel of a new connection, the answer to a write"},
-    Rule{SCMP_SYS(bind), kAnyArgs, "the plugin's sockets; only local ones exist"},
-    Rule{SCMP_SYS(listen), kAnyArgs, "the plugin's sockets"},
-    Rule{SCMP_SYS(connect), kAnyArgs, "plugind, kubelet; only local sockets exist"},
-    Rule{SCMP_SYS(accept4), kAnyArgs, "clients of the command line"},
+         "the gate's channel of a new connection, the answer to a write"},
+    Rule{SCMP_SYS(connect), kAnyArgs, "plugind; only local sockets exist"},
     Rule{SCMP_SYS(recvmsg), kAnyArgs, "uevents with their sender, Cap'n Proto messages"},
     Rule{SCMP_SYS(sendmsg), kAnyArgs,
-         "descriptors: one a message to plugind, two to the fork server"},
+         "descriptors: of the gate's channel to plugind and gate, two to the fork server"},
     Rule{SCMP_SYS(write), kAnyArgs, "log, Cap'n Proto messages"},
     Rule{SCMP_SYS(writev), kAnyArgs, "Cap'n Proto messages"},
     Rule{SCMP_SYS(shutdown), kAnyArgs, "hang up on a peer"},
@@ -68,9 +61,6 @@ inline constexpr std::array kPrivdRules{
         SCMP_SYS(getsockopt),
         {intIs(1, SOL_SOCKET, "level is SOL_SOCKET"), intIs(2, SO_PEERCRED, "name is SO_PEERCRED")},
         "who is at the other end"},
-    Rule{SCMP_SYS(setsockopt),
-         {intIs(1, SOL_SOCKET, "level is SOL_SOCKET"), intIs(2, SO_SNDBUF, "name is SO_SNDBUF")},
-         "bounds the descriptors under way"},
     Rule{SCMP_SYS(close), kAnyArgs, "gives descriptors back"},
     Rule{SCMP_SYS(fcntl), intIs(1, F_SETFD, "cmd is F_SETFD"),
          "the C library marks a directory that it lists close-on-exec"},

@@ -25,8 +25,12 @@ struct Kind {
 };
 
 /// What the process says last. Never freed: somebody may find no memory while the program ends.
-std::string& lastWords() {
-  static auto* const words = new std::string;
+struct LastWords {
+  std::string line;
+  void (*stamp)(std::string& line, WallTime now) = nullptr;
+};
+LastWords& lastWords() {
+  static auto* const words = new LastWords;
   return *words;
 }
 
@@ -52,10 +56,11 @@ std::optional<StepFailure> limitResources(const ResourceLimits& limits,
   return std::nullopt;
 }
 
-void endWithoutMemory(std::string line) {
-  lastWords() = std::move(line);
+void endWithoutMemory(std::string line, void (*stamp)(std::string&, WallTime)) {
+  lastWords() = {std::move(line), stamp};
   std::set_new_handler([] {
-    const std::string& words = lastWords();
+    auto& [words, giveTime] = lastWords();
+    giveTime(words, std::chrono::system_clock::now());
     [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, words.data(), words.size());
     _exit(1);
   });

@@ -4,6 +4,7 @@
 
 #include "seccomp/step_failure.h"
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -30,7 +31,9 @@ std::optional<StepFailure> limitResources(const ResourceLimits& limits,
                                           const std::function<void(const LowerLimit&)>& tell);
 
 /// From now on the process that finds no memory for `new` writes `line` (which ends with a newline)
-/// to standard error and ends with code 1. Nothing is allocated then.
-void endWithoutMemory(std::string line);
+/// to standard error, with the time that `stamp` gives it, and ends with code 1. Nothing is
+/// allocated then.
+using WallTime = std::chrono::system_clock::time_point;
+void endWithoutMemory(std::string line, void (*stamp)(std::string& line, WallTime now));
 
 }  // namespace vfiogate

@@ -8,6 +8,7 @@
 #include <array>
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#include <malloc.h>
 #include <sanitizer/common_interface_defs.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
@@ -43,6 +44,9 @@ inline void prepareSanitizers() {
   __sanitizer_sandbox_on_notify(nullptr);
   std::array<char, 64> ignored{};
   __sanitizer_symbolize_pc(__builtin_return_address(0), "%f", ignored.data(), ignored.size());
+  // The C library's own heap draws a random number at its first use: here that is when metrics ask
+  // how large it is.
+  static_cast<void>(mallinfo2());
 }
 
 #else

@@ -20,7 +20,7 @@ inline constexpr Rule kRuntimeLocks{SCMP_SYS(futex), kAnyArgs,
                                     "locks of the C++ runtime, such as the first throw's"};
 inline constexpr Rule kTime{
     SCMP_SYS(clock_gettime), kAnyArgs, "time",
-    Defensive{"the clock source cannot be read from user space, such as hpet"}};
+    Defensive{"the clock is none of user space, such as hpet, or processor time is asked for"}};
 inline constexpr Rule kSignalReturns{SCMP_SYS(rt_sigreturn), kAnyArgs,
                                      "return from a signal handler",
                                      Defensive{"a handled signal arrives outside KJ's wait"}};

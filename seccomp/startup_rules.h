@@ -145,6 +145,7 @@ inline constexpr std::array kPrivdStartupRules{
          Defensive{"the log is a pipe or a socket, and its reader has stopped"}},
     Rule{SCMP_SYS(ftruncate), kAnyArgs, "who holds the lock"},
     Rule{SCMP_SYS(pwrite64), kAnyArgs, "who holds the lock"},
+    Rule{SCMP_SYS(lseek), kAnyArgs, "what others append to the audit log is read from its end on"},
     Rule{SCMP_SYS(inotify_init1), kAnyArgs, "watches for sockets that come and go"},
     Rule{SCMP_SYS(socket),
          {intIs(0, AF_NETLINK, "domain is AF_NETLINK"),

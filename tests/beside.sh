@@ -50,7 +50,7 @@ for place in /run/vfiogate /var/log/vfiogate /var/lib/vfiogate /var/lib/kubelet;
   fi
   mount -t tmpfs -o mode=755 beside "$place"
 done
-mkdir -p /run/vfiogate/plugind /run/vfiogate/privd
+mkdir -p /run/vfiogate/plugind
 chown 64532 /run/vfiogate/plugind
 
 # start NAME COMMAND...: in the background, with a log of its own.

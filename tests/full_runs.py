@@ -38,9 +38,9 @@ class Step:
 # run.sh has a function full_NAME for each.
 STEPS = (
     Step("default", 45, (*CODE, "deploy", "docs", "sim", "tests"), "the default run"),
-    Step("mutants", 20, (*CORE, "tests/mutants", "sim", "tests/support", "tests/unit/plugind/ledger"), "every mutant of the ledger"),
+    Step("mutants", 20, (*CORE, "ipc", "privd", "tests/mutants", "sim", "tests/support", "tests/unit/plugind/ledger", "tests/unit/privd"), "every mutant of the ledger and of privd's gate"),
     Step("steps", 20, (*BUILD, *CORE, "tests/property", "sim", "tests/support"), "10^6 random steps of the ledger"),
-    Step("kills", 30, (*CODE, "tests/integration", "sim", "tests/support"), "2,000 kills, 5,000 restarts of the kubelet"),
+    Step("kills", 45, (*CODE, "tests/integration", "sim", "tests/support"), "2,000 kills, 5,000 restarts of the kubelet, 5,000 interleavings of commands and allocations"),
     Step("cluster", 95, (*CODE, "deploy", "tests/cluster", "sim", "tests/support"), "the cluster's long cases"),
     Step("plain", 30, (*CODE, "tests/property", "sim", "tests/support", "tests/unit", "tests/integration"), "tests of libraries without sanitizers"),
     Step("dev", 90, (*CODE, "sim", "tests"), "every test with AddressSanitizer and UndefinedBehaviorSanitizer"),

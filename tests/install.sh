@@ -12,7 +12,7 @@ packages=(
   pci.ids iproute2 python3 python3-yaml apparmor
   clang clang-format clang-tidy libclang-rt-14-dev llvm shellcheck
   runc etcd-server containernetworking-plugins
-  help2man lintian dpkg-dev bash systemd
+  help2man lintian dpkg-dev bash fish zsh systemd
 )
 
 install_missing() {
@@ -32,5 +32,6 @@ for package in "${packages[@]}"; do
 done
 if [ "${#missing[@]}" -gt 0 ]; then install_missing; fi
 
-# Two files out of packages that are not installed; without them their tests are skipped, and say so.
+# Files out of packages that are not installed; without them their tests are skipped, and say so.
 "$(dirname "$0")/support/fetch_profiles.sh" "${XDG_CACHE_HOME:-$HOME/.cache}/vfiogate/profiles" >/dev/null || true
+"$(dirname "$0")/support/fetch_prometheus.sh" "${XDG_CACHE_HOME:-$HOME/.cache}/vfiogate/prometheus" >/dev/null || true

@@ -3,7 +3,7 @@
 #   tests/run.sh                    what every change must pass, under 45 minutes on 2 cores
 #   tests/run.sh --full             also ThreadSanitizer, clang-tidy on everything, longer fuzzing, each mutant, two
 #                                   builds, the cluster's long cases, 10^6 random steps of the ledger, 2,000 kills and
-#                                   5,000 restarts of the kubelet
+#                                   5,000 restarts of the kubelet, 5,000 interleavings
 #   tests/run.sh --full --part N/M  the Nth of M parts of that, none longer than 100 minutes. What came of each step is
 #                                   kept in tests/full_runs.tsv; tests/full_runs.py table says which stand
 #   tests/run.sh --full STEP...     those steps
@@ -144,6 +144,7 @@ full_default() {
   check "clang-format" tests/format.sh
   check "shellcheck" bash -c 'git ls-files "*.sh" .ci/run | xargs shellcheck -x'
   check "include rules" tests/budget/include_rules.py
+  check "counting of linked lines" tests/budget/linked_code_test.py
   check "counting of results" tests/count_results_test.py
   check "what stands of the full run" tests/full_runs_test.py
   check "the machine's own places" tests/machines_own_test.sh
@@ -152,10 +153,10 @@ full_default() {
   check "versions that the build refuses" tests/supply/known_bad_test.sh
   check "words" tests/docs/words.py
   check "comments of public functions" tests/docs/comments.py
-  check "budget of the trusted code" tests/budget/trusted_code.py
   check "mutants of the ledger apply, their tests exist" tests/mutants/run.sh --check
 
   build release programs machine_programs tests_integration tests_standin tests_fault tests_sandbox tests_bench
+  check "budget of the trusted code" tests/budget/trusted_code.py build/release/bin
   check "hardening of the programs" tests/supply/hardening.py build/release/bin
   # Those of checked are not built here, and ctest lists each under this name. What could not be built ended the run.
   ctests release -LE "$inside|^machine\$|^cluster" -E '_NOT_BUILT$' --parallel 4
@@ -205,7 +206,7 @@ full_steps() {
 
 full_kills() {
   build release programs tests_fault
-  VFIOGATE_KILLS=2000 VFIOGATE_RESTARTS=5000 ctests release -L '^fault$' --parallel 2
+  VFIOGATE_KILLS=2000 VFIOGATE_RESTARTS=5000 VFIOGATE_INTERLEAVINGS=5000 ctests release -L '^fault$' --parallel 2
 }
 
 full_cluster() {

@@ -12,7 +12,7 @@ import tempfile
 import time
 
 import completion
-import program_help
+import manuals
 
 HERE = pathlib.Path(__file__).resolve().parent
 TREE = HERE.parents[1]
@@ -22,7 +22,7 @@ import root_files  # noqa: E402
 import sbom  # noqa: E402
 
 NAME = "vfiogate-privd"
-PROGRAMS = ("privd", "privd-daemon")  # the command, whose manuals and completion there are, and what its `serve` becomes
+PROGRAMS = ("privd", "privd-daemon", "privd-gate")  # the command, whose manuals and completion there are; what its `serve` becomes; what that starts
 MAINTAINER = "vfiogate maintainers <maintainers@vfiogate.invalid>"
 DESCRIPTION = """sees PCI devices and hands them to virtual machines
  privd lists IOMMU groups and PCI devices, says why each can or cannot be
@@ -34,6 +34,11 @@ EARLY_LINK = "lib/systemd/system/sysinit.target.wants/vfiogate-privd-early.servi
 BILL = f"usr/share/sbom/{NAME}.spdx.json"
 NEEDRESTART = "etc/needrestart/restart.d/vfiogate-privd.service"
 CONFFILES = ("etc/vfiogate/privd.conf", NEEDRESTART)
+COMPLETIONS = {
+    "bash": "usr/share/bash-completion/completions/privd",
+    "zsh": "usr/share/zsh/vendor-completions/_privd",
+    "fish": "usr/share/fish/vendor_completions.d/privd.fish",
+}
 SCRIPTS = ("postinst", "prerm", "postrm")
 INSTALLED = {
     "vfiogate-privd.service": "lib/systemd/system/vfiogate-privd.service",
@@ -61,20 +66,16 @@ def packed(text: str) -> bytes:
     return gzip.compress(text.encode(), 9, mtime=0)
 
 
-def manual(program: pathlib.Path, version: str, name: str, says: str, *words: str) -> bytes:
-    page = run("help2man", "--no-info", "--section=1", "--manual=vfiogate", f"--source=vfiogate {version}",
-               f"--name={says}", f"--version-string={name} {version}", " ".join([str(program), *words]))
-    return packed(page.replace(str(program), program.name))
-
-
 def add_manuals(root: pathlib.Path, program: pathlib.Path, version: str) -> None:
-    says = program_help.help_text(program).splitlines()[0].rstrip(".")
-    put(root, "usr/share/man/man1/privd.1.gz", manual(program, version, "privd", says))
-    for command in program_help.commands_of(program):
-        name = f"privd-{command.name}"
-        page = manual(program, version, name, " ".join(command.says.split()), command.name)
-        put(root, f"usr/share/man/man1/{name}.1.gz", page)
-    (root / "usr/share/man/man1/privd-daemon.1.gz").symlink_to("privd-serve.1.gz")
+    for title, text in manuals.pages(program, version).items():
+        put(root, f"usr/share/man/man1/{title}.1.gz", packed(text))
+    for title in ("privd-daemon", "privd-gate"):
+        (root / f"usr/share/man/man1/{title}.1.gz").symlink_to("privd-serve.1.gz")
+
+
+def add_completions(root: pathlib.Path, program: pathlib.Path) -> None:
+    for shell, name in COMPLETIONS.items():
+        put(root, name, completion.text_of(program, shell).encode())
 
 
 def libraries(programs: list[pathlib.Path]) -> str:
@@ -127,7 +128,7 @@ def build(wish: argparse.Namespace) -> None:
         link.parent.mkdir(parents=True)
         link.symlink_to("../vfiogate-privd-early.service")
         put(root, f"usr/share/doc/{NAME}/changelog.gz", packed(changelog(version, epoch)))
-        put(root, "usr/share/bash-completion/completions/privd", completion.text_of(program).encode())
+        add_completions(root, program)
         add_manuals(root, program, version)
         created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(epoch))
         put(root, BILL, sbom.text_of(NAME, shipped_files(root), built, version, created))

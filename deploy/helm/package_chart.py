@@ -23,6 +23,11 @@ def annotated(chart: str, commit: str, epoch: int) -> str:
     return f'{chart.rstrip()}\nannotations:\n  vfiogate.dev/commit: "{commit}"\n  vfiogate.dev/date: "{date}"\n'
 
 
+def mode_of(path: pathlib.Path) -> int:
+    """The plugin for kubectl is to be run."""
+    return 0o755 if path.stat().st_mode & 0o100 else 0o644
+
+
 def packed(commit: str, epoch: int) -> bytes:
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
@@ -31,7 +36,7 @@ def packed(commit: str, epoch: int) -> bytes:
             content = path.read_bytes()
             if path == CHART / "Chart.yaml":
                 content = annotated(content.decode(), commit, epoch).encode()
-            info = oci.header(str(pathlib.Path("vfiogate", path.relative_to(CHART))), tarfile.REGTYPE, 0o644, epoch)
+            info = oci.header(str(pathlib.Path("vfiogate", path.relative_to(CHART))), tarfile.REGTYPE, mode_of(path), epoch)
             info.size = len(content)
             tar.addfile(info, io.BytesIO(content))
     return gzip.compress(out.getvalue(), 9, mtime=0)

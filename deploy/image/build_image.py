@@ -15,7 +15,7 @@ import sbom
 import vex
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
-PROGRAMS = ("privd", "privd-daemon", "plugind", "netd")
+PROGRAMS = ("privd", "privd-daemon", "privd-gate", "plugind", "netd")
 
 
 def arguments() -> argparse.Namespace:

@@ -19,8 +19,8 @@ netd:x:{NETD_UID}:{NETD_UID}:vfiogate's network side:/:/nonexistent
 GROUP = f"root:x:0:\nplugind:x:{PLUGIND_UID}:\nnetd:x:{NETD_UID}:\n"
 # Where the DaemonSet mounts, and what runtimes mount over.
 DIRECTORIES = (
-    "dev", "etc/vfiogate", "host", "proc", "run/vfiogate/devices", "run/vfiogate/plugind", "run/vfiogate/privd", "sys",
-    "tmp", "var/lib/kubelet", "var/lib/vfiogate", "var/log/vfiogate", "var/run/cdi",
+    "dev", "etc/vfiogate", "host", "proc", "run/vfiogate/devices", "run/vfiogate/plugind", "sys", "tmp",
+    "var/lib/kubelet", "var/lib/vfiogate", "var/log/vfiogate", "var/run/cdi",
 )
 LINKS = {"lib": "usr/lib", "lib64": "usr/lib64", "bin": "usr/bin"}
 # Debian's own loader of modules, for the container that loads vfio-pci where that is asked for. The name by which

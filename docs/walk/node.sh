@@ -3,7 +3,7 @@
 # on which the commands of those pages can be tried without a cluster. As root; needs /dev/fuse and the built programs.
 #   docs/walk/node.sh up CONFIG     bring it up with this configuration of plugind; it ends by itself after 10 minutes
 #   docs/walk/node.sh plugind ...   a command of plugind there, such as: plugind status
-#   docs/walk/node.sh privd ...     privd list, show, policy, bind, unbind, hold, release, holds, forget or audit there
+#   docs/walk/node.sh privd ...     privd list, show, top, policy, bind, unbind, hold, release, holds, forget or audit there
 #   docs/walk/node.sh kubelet ...   a command to the kubelet; `kubelet help` lists them
 #   docs/walk/node.sh hardware ...  a change of the hardware; `hardware help` lists them
 #   docs/walk/node.sh await TEXT COMMAND...   one of the four above, until its answer contains TEXT
@@ -47,7 +47,7 @@ serve() { # CONFIG: all four programs, until SIGTERM
   "$programs/plugind" --listen "$node/plugind/plugind.sock" --config "$1" >"$node/plugind.log" 2>&1 &
   daemons+=($!)
   await test -d "$node/hardware/sys/bus/pci/devices" || true
-  "$programs/privd" serve --socket "$node/privd.sock" --plugind "$node/plugind/plugind.sock" --sysfs "$node/hardware/sys" \
+  "$programs/privd" serve --plugind "$node/plugind/plugind.sock" --sysfs "$node/hardware/sys" \
     --dev "$node/hardware/dev" --kubelet-dir "$node/kubelet" --state-dir "$node/state" --cdi-dir "$node/cdi" --audit-log "$node/log/audit.jsonl" \
     --plugind-rights watch,kubelet,cdi --uevents off --rescan 1 >"$node/privd.log" 2>&1 &
   daemons+=($!)
@@ -96,7 +96,8 @@ case ${1:-} in
   privd)
     case ${2:-} in
       audit) exec "$programs/privd" "${@:2}" "$node/log/audit.jsonl" ;;
-      bind | unbind | hold | release | holds | forget) set -- "$@" --socket "$node/privd.sock" ;;
+      top) set -- "$@" --record-dir "$node/state/devices" --audit-log "$node/log/audit.jsonl" ;;
+      bind | unbind | hold | release | holds | forget) set -- "$@" --state-dir "$node/state" --audit-log "$node/log/audit.jsonl" ;;
     esac
     exec "$programs/privd" "${@:2}" --sysfs "$node/hardware/sys" --dev "$node/hardware/dev"
     ;;

@@ -31,8 +31,6 @@ constexpr std::size_t kMaxCapabilities = 4;
 /// Capabilities of ours that one peer may hold at once: the control of every group of a large node,
 /// twice where all of them are just being made anew. Stops hoarding what calls mint.
 constexpr std::uint32_t kMaxHeldCapabilities = 8192;
-/// Descriptors sent and not yet taken.
-constexpr std::size_t kMaxOutstandingDescriptors = 64;
 
 /// Bytes of one text. sysfs never shows more than a page of an attribute.
 constexpr std::uint32_t kMaxText = 4096;

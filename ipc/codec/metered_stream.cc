@@ -143,7 +143,6 @@ kj::Maybe<Offence> MeteredStream::open(QuestionId id) {
   std::size_t opened = unanswered_.size();
   for (const QuestionId other : unfinished_) opened += unanswered_.contains(other) ? 0U : 1U;
   if (opened >= kMaxOpenQuestions) return Offence::kTooManyQuestions;
-  asked_ = true;
   unanswered_.insert(id);
   unfinished_.insert(id);
   return nullptr;

@@ -45,9 +45,6 @@ public:
   /// read would keep an orderly end waiting for ever. To be called once.
   kj::Promise<Offence> offended() { return kj::mv(offended_.promise); }
 
-  /// True: the peer has asked, and every answer is on its way.
-  bool settled() const { return asked_ && unanswered_.empty(); }
-
   kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> tryReadMessage(
       kj::ArrayPtr<kj::AutoCloseFd> fdSpace, capnp::ReaderOptions options,
       kj::ArrayPtr<capnp::word> scratchSpace) override;
@@ -75,7 +72,6 @@ private:
   kj::PromiseFulfillerPair<Offence> offended_ = kj::newPromiseAndFulfiller<Offence>();
   std::set<QuestionId> unanswered_;  ///< our Return waits for those before it
   std::set<QuestionId> unfinished_;  ///< the peer's Finish has not come yet
-  bool asked_ = false;
 };
 
 }  // namespace vfiogate

@@ -1,7 +1,7 @@
 #pragma once
 // The end of a connection that asks, with limits on what it takes.
 
-#include "ipc/socket/unix_socket.h"
+#include "ipc/socket/stream_flags.h"
 
 #include <capnp/message.h>
 #include <capnp/rpc-twoparty.h>

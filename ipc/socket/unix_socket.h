@@ -1,10 +1,8 @@
 #pragma once
 // Local stream sockets: made without a gap, dialled without waiting, and who is at the other end.
-// How a socket that is already non-blocking and close-on-exec is given to KJ.
 
 #include "ipc/base/result.h"
 
-#include <kj/async-io.h>
 #include <kj/io.h>
 #include <kj/string.h>
 
@@ -13,9 +11,6 @@
 #include <optional>
 
 namespace vfiogate {
-
-inline constexpr unsigned kStreamFlags =
-    kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC | kj::LowLevelAsyncIoProvider::ALREADY_NONBLOCK;
 
 /// An errno that a caller is expected to meet, and the step that met it.
 struct SocketError {

@@ -21,26 +21,43 @@ VfioWays waysTo(const Snapshot& snapshot, const PciDevice& device, Backend backe
   return {};
 }
 
+std::string pathOf(const SpecNode& node) {
+  switch (node.kind) {
+    case SpecNode::Kind::kContainer:
+      return "/dev/vfio/vfio";
+    case SpecNode::Kind::kGroup:
+      return "/dev/vfio/" + std::to_string(node.number);
+    case SpecNode::Kind::kIommufd:
+      return "/dev/iommu";
+    case SpecNode::Kind::kDevice:
+      break;
+  }
+  return "/dev/vfio/devices/vfio" + std::to_string(node.number);
+}
+
+std::vector<std::string> pathsOf(const SpecNodes& nodes) {
+  std::vector<std::string> paths;
+  for (const SpecNode& node : nodes) paths.push_back(pathOf(node));
+  return paths;
+}
+
 void VfioNodes::add(const PciDevice& device, VfioWays ways) {
   if (ways.legacy) groups_.insert(*device.group);
   if (ways.iommufd) devices_.insert(*device.vfioDev);
 }
 
-std::vector<std::string> VfioNodes::paths() const {
-  std::vector<std::string> paths;
-  if (!groups_.empty()) paths.emplace_back("/dev/vfio/vfio");
-  for (const IommuGroupId group : groups_) {
-    paths.push_back("/dev/vfio/" + std::to_string(group.number()));
-  }
-  if (!devices_.empty()) paths.emplace_back("/dev/iommu");
-  for (const std::uint32_t device : devices_) {
-    paths.push_back("/dev/vfio/devices/vfio" + std::to_string(device));
-  }
-  return paths;
+SpecNodes VfioNodes::nodes() const {
+  using Kind = SpecNode::Kind;
+  SpecNodes nodes;
+  if (!groups_.empty()) nodes.push_back({.kind = Kind::kContainer});
+  for (const IommuGroupId group : groups_) nodes.push_back({Kind::kGroup, group.number()});
+  if (!devices_.empty()) nodes.push_back({.kind = Kind::kIommufd});
+  for (const std::uint32_t device : devices_) nodes.push_back({Kind::kDevice, device});
+  return nodes;
 }
 
-std::optional<std::vector<std::string>> vfioNodes(const Snapshot& snapshot,
-                                                  const std::set<Bdf>& addresses, Backend backend) {
+std::optional<SpecNodes> vfioNodes(const Snapshot& snapshot, const std::set<Bdf>& addresses,
+                                   Backend backend) {
   VfioNodes nodes;
   for (const Bdf& address : addresses) {
     const auto device = snapshot.devices.find(address);
@@ -51,7 +68,7 @@ std::optional<std::vector<std::string>> vfioNodes(const Snapshot& snapshot,
     if (!ways.legacy && !ways.iommufd) return std::nullopt;
     nodes.add(device->second, ways);
   }
-  return nodes.paths();
+  return nodes.nodes();
 }
 
 }  // namespace vfiogate

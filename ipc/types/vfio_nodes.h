@@ -29,14 +29,33 @@ struct VfioWays {
 /// asks for.
 VfioWays waysTo(const Snapshot& snapshot, const PciDevice& device, Backend backend);
 
+/// A device node of VFIO's. No other path can be said.
+struct SpecNode {
+  enum class Kind : std::uint8_t {
+    kContainer,  ///< /dev/vfio/vfio
+    kGroup,      ///< /dev/vfio/<number>
+    kIommufd,    ///< /dev/iommu
+    kDevice,     ///< /dev/vfio/devices/vfio<number>
+  };
+  Kind kind = Kind::kContainer;
+  std::uint32_t number = 0;
+
+  friend bool operator==(const SpecNode&, const SpecNode&) = default;
+};
+
+using SpecNodes = std::vector<SpecNode>;
+
+/// The path on the host and in the container.
+std::string pathOf(const SpecNode& node);
+std::vector<std::string> pathsOf(const SpecNodes& nodes);
+
 /// A set of nodes, each once.
 class VfioNodes {
 public:
   void add(const PciDevice& device, VfioWays ways);
 
-  /// Absolute: /dev/vfio/vfio, the groups, /dev/iommu, the devices. Kata wants the first before
-  /// the groups.
-  std::vector<std::string> paths() const;
+  /// /dev/vfio/vfio, the groups, /dev/iommu, the devices. Kata wants the first before the groups.
+  SpecNodes nodes() const;
 
 private:
   std::set<IommuGroupId> groups_;
@@ -45,7 +64,7 @@ private:
 
 /// The nodes that reach all of `addresses`. Absent: one of them is not in `snapshot`, cannot be
 /// allocated as things stand (viability.h), or lacks a node.
-std::optional<std::vector<std::string>> vfioNodes(const Snapshot& snapshot,
-                                                  const std::set<Bdf>& addresses, Backend backend);
+std::optional<SpecNodes> vfioNodes(const Snapshot& snapshot, const std::set<Bdf>& addresses,
+                                   Backend backend);
 
 }  // namespace vfiogate

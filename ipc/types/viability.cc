@@ -175,8 +175,12 @@ std::string explain(const Snapshot& snapshot, const Bdf& address, const Viabilit
   switch (viability.obstacle) {
     case Obstacle::kNone:
       return "can be passed through";
-    case Obstacle::kUnreadable:
-      return "sysfs does not say what it is: vendor, device or class";
+    case Obstacle::kUnreadable: {
+      std::string text = "sysfs does not say what it is: vendor, device or class";
+      for (const auto& problem : device.problems)
+        text += "; " + problem.attribute + " is " + problem.why;
+      return text;
+    }
     case Obstacle::kBridge:
       return "a bridge; bridges are never passed through";
     case Obstacle::kPlatform:

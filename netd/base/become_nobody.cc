@@ -21,7 +21,7 @@ int startFailed(const std::string& step, const std::string& why) {
 
 std::optional<StepFailure> becomeNobody(const Identity& user, std::span<const int> keep,
                                         std::uint64_t memory) {
-  endWithoutMemory("level=critical event=out_of_memory\n");
+  endWithoutMemory(netdLine(NetdEvent::kOutOfMemory) + "\n", restampLogLine);
   const auto tell = [](const LowerLimit& lower) {
     netdLog(NetdEvent::kLimitLower,
             {{"what", lower.what}, {"wanted", lower.wanted}, {"allowed", lower.allowed}});

@@ -11,64 +11,69 @@ namespace vfiogate {
 namespace {
 
 struct Kind {
-  spdlog::level::level_enum level;
+  LogLevel level;
   std::string_view name;
 };
 
 Kind kindOf(NetdEvent event) {
   switch (event) {
     case NetdEvent::kStarted:
-      return {spdlog::level::info, "started"};
+      return {LogLevel::kInfo, "started"};
     case NetdEvent::kStartFailed:
-      return {spdlog::level::err, "start_failed"};
+      return {LogLevel::kError, "start_failed"};
     case NetdEvent::kNotRoot:
-      return {spdlog::level::warn, "not_root"};
+      return {LogLevel::kWarning, "not_root"};
     case NetdEvent::kLimitLower:
-      return {spdlog::level::warn, "limit_lower"};
+      return {LogLevel::kWarning, "limit_lower"};
     case NetdEvent::kOutOfMemory:
-      return {spdlog::level::critical, "out_of_memory"};
+      return {LogLevel::kCritical, "out_of_memory"};
     case NetdEvent::kPlugindAway:
-      return {spdlog::level::warn, "plugind_away"};
+      return {LogLevel::kWarning, "plugind_away"};
     case NetdEvent::kPlugindBack:
-      return {spdlog::level::info, "plugind_back"};
+      return {LogLevel::kInfo, "plugind_back"};
     case NetdEvent::kAttached:
-      return {spdlog::level::info, "attached"};
+      return {LogLevel::kInfo, "attached"};
     case NetdEvent::kDraOff:
-      return {spdlog::level::warn, "dra_off"};
+      return {LogLevel::kWarning, "dra_off"};
     case NetdEvent::kApiAway:
-      return {spdlog::level::warn, "api_away"};
+      return {LogLevel::kWarning, "api_away"};
     case NetdEvent::kApiBack:
-      return {spdlog::level::info, "api_back"};
+      return {LogLevel::kInfo, "api_back"};
     case NetdEvent::kApiRefuses:
-      return {spdlog::level::err, "api_refuses"};
+      return {LogLevel::kError, "api_refuses"};
     case NetdEvent::kApiVersion:
-      return {spdlog::level::info, "api_version"};
+      return {LogLevel::kInfo, "api_version"};
     case NetdEvent::kPoolStored:
-      return {spdlog::level::info, "pool_stored"};
+      return {LogLevel::kInfo, "pool_stored"};
     case NetdEvent::kPoolTroubled:
-      return {spdlog::level::warn, "pool_troubled"};
+      return {LogLevel::kWarning, "pool_troubled"};
     case NetdEvent::kAcceptFailed:
-      return {spdlog::level::err, "accept_failed"};
+      return {LogLevel::kError, "accept_failed"};
     case NetdEvent::kTaskFailed:
-      return {spdlog::level::err, "task_failed"};
+      return {LogLevel::kError, "task_failed"};
     case NetdEvent::kEnding:
-      return {spdlog::level::info, "ending"};
+      return {LogLevel::kInfo, "ending"};
   }
-  return {spdlog::level::err, "unknown"};
+  return {LogLevel::kError, "unknown"};
 }
 
 }  // namespace
 
-void netdLog(NetdEvent event, LogFields fields) {
+std::string netdLine(NetdEvent event, LogFields fields) {
   const Kind kind = kindOf(event);
-  spdlog::log(kind.level, logText(kind.name, fields));
+  return logText(kind.level, kind.name, fields);
 }
 
-void startNetdLog() {
+void netdLog(NetdEvent event, LogFields fields) {
+  // The level is in the line: to spdlog all are one.
+  spdlog::info(netdLine(event, fields));
+}
+
+void startNetdLog(LogForm form) {
   // Even gmtime reads the time zone first; afterwards it could not.
   tzset();
   // Not the coloured sink: it asks whether this is a terminal, which the filter forbids.
-  startLogAt(std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  startLogAt(std::make_shared<spdlog::sinks::stderr_sink_mt>(), form);
 }
 
 }  // namespace vfiogate

@@ -4,6 +4,7 @@
 #include "rootless/log_text.h"
 
 #include <cstdint>
+#include <string>
 
 namespace vfiogate {
 
@@ -31,7 +32,10 @@ enum class NetdEvent : std::uint8_t {
 /// Before startNetdLog() nothing is written.
 void netdLog(NetdEvent event, LogFields fields = {});
 
-/// Sends the log to standard error, times in UTC. Call once, before the process is locked down.
-void startNetdLog();
+/// The line that netdLog() would write now.
+std::string netdLine(NetdEvent event, LogFields fields = {});
+
+/// Sends the log to standard error. Call once, before the process is locked down.
+void startNetdLog(LogForm form);
 
 }  // namespace vfiogate

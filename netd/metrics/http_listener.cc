@@ -1,5 +1,6 @@
 #include "netd/metrics/http_listener.h"
 
+#include "ipc/socket/stream_flags.h"
 #include "ipc/socket/unix_socket.h"
 #include "netd/base/log_line.h"
 

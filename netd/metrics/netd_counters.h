@@ -1,8 +1,10 @@
 #pragma once
 // What netd counts itself, in the text format of Prometheus. The naming rule is that of
-// plugind/metrics; docs/metrics.md has them all, a test compares.
+// plugind/metrics, but for process_*, which Prometheus expects of whoever answers it;
+// docs/metrics.md has them all, a test compares.
 
 #include "ipc/base/build_info.h"
+#include "rootless/process_figures.h"
 
 #include <prometheus/counter.h>
 #include <prometheus/family.h>
@@ -32,16 +34,19 @@ public:
   void connectionBroken();
   /// A request took what plugind was, or is being, asked already.
   void cached();
+  /// `sound`: it answered, and netd is to say that it is up.
   void plugindAnswered(bool sound);
 
-  std::vector<prometheus::MetricFamily> collect() const { return registry_.Collect(); }
+  std::vector<prometheus::MetricFamily> collect() const;
   std::string text() const;
 
 private:
+  const ProcessFigures process_;
   prometheus::Registry registry_;
   prometheus::Family<prometheus::Counter>& requests_;
   prometheus::Counter& connections_;
   prometheus::Gauge& open_;
+  prometheus::Gauge& plugindUp_;
   prometheus::Counter& displaced_;
   prometheus::Counter& broken_;
   prometheus::Counter& cached_;

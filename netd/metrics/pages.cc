@@ -50,8 +50,10 @@ std::optional<Page> refusalOf(const Asked& asked) {
 }
 
 Page pageFor(Place place, const PlugindAnswer& answer, const std::string& own) {
+  if (place == Place::kMetrics) {
+    return {200, "OK", kPrometheus, (answer ? answer->metrics : "") + own};
+  }
   if (!answer) return unavailable(answer.error());
-  if (place == Place::kMetrics) return {200, "OK", kPrometheus, answer->metrics + own};
   if (place == Place::kHealth) return plain(200, "OK", "ok");
   return answer->ready ? plain(200, "OK", answer->why) : unavailable(answer->why);
 }

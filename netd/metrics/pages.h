@@ -34,8 +34,9 @@ struct Asked {
 /// 404, 405 or 413; none: the request is to be answered with pageFor().
 std::optional<Page> refusalOf(const Asked& asked);
 
-/// `place` is not kElsewhere. `own`: netd's own metrics. 503 with the reason where plugind did not
-/// answer or, for kReady, is not ready.
+/// `place` is not kElsewhere. `own`: netd's own metrics, which say whether plugind answered: they
+/// are an answer by themselves. Elsewhere 503 with the reason where plugind did not answer or, for
+/// kReady, is not ready.
 Page pageFor(Place place, const PlugindAnswer& answer, const std::string& own);
 
 /// A few words about a fault: "400 Bad Request\n".

@@ -45,6 +45,7 @@ enum class LogEvent : std::uint8_t {
   kClaimSpecUnread,
   // The configuration
   kConfigApplied,
+  kConfigWarning,
   kConfigRefused,
   // The kubelet
   kAdopting,
@@ -130,6 +131,8 @@ constexpr std::string_view eventName(LogEvent event) {
       return "claim_spec_unread";
     case LogEvent::kConfigApplied:
       return "config_applied";
+    case LogEvent::kConfigWarning:
+      return "config_warning";
     case LogEvent::kConfigRefused:
       return "config_refused";
     case LogEvent::kAdopting:

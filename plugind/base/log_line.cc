@@ -46,15 +46,16 @@ private:
   std::array<LineAllowance, kLogEvents> allowances_;
 };
 
-void tell(spdlog::level::level_enum level, LogEvent event, LogFields fields) {
+void tell(LogLevel level, LogEvent event, LogFields fields) {
   static Pace pace;
   const auto before = pace.take(event);
   if (!before) return;
   for (const Pace::LeftOut& one : *before) {
-    spdlog::warn(
-        logLine(LogEvent::kLinesLeftOut, {{"of", eventName(one.event)}, {"count", one.count}}));
+    spdlog::info(logLine(LogLevel::kWarning, LogEvent::kLinesLeftOut,
+                         {{"of", eventName(one.event)}, {"count", one.count}}));
   }
-  spdlog::log(level, logLine(event, fields));
+  // The level is in the line: to spdlog all are one.
+  spdlog::info(logLine(level, event, fields));
 }
 
 /// Standard error. A reader that reads nothing costs lines, which are counted, and holds nobody up.
@@ -62,22 +63,20 @@ class StandardError final : public spdlog::sinks::base_sink<std::mutex> {
 protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
     if (unread_ != 0) {
-      const std::string told = "event=lines_left_out of=all count=" + std::to_string(unread_);
-      if (write({message.time, {}, message.logger_name, spdlog::level::warn, told})) unread_ = 0;
+      const std::string told =
+          logLine(LogLevel::kWarning, LogEvent::kLinesLeftOut, {{"of", "all"}, {"count", unread_}});
+      if (write({message.time, {}, message.logger_name, message.level, told})) unread_ = 0;
     }
     if (!write(message)) ++unread_;
   }
   void flush_() override {}
 
 private:
-  /// Whole or not at all: no line above PIPE_BUF is tried.
+  /// Whole or not at all.
   bool write(const spdlog::details::log_msg& message) {
     spdlog::memory_buf_t line;
+    static_assert(kLongestLogLine <= PIPE_BUF);
     formatter_->format(message, line);
-    if (line.size() > PIPE_BUF) {
-      line.resize(PIPE_BUF - 1);
-      line.push_back('\n');
-    }
     return ::write(STDERR_FILENO, line.data(), line.size()) >= 0;
   }
 
@@ -98,25 +97,25 @@ void neverWaitForLogReader() {
 
 }  // namespace
 
-std::string logLine(LogEvent event, LogFields fields) {
-  return logText(eventName(event), fields);
+std::string logLine(LogLevel level, LogEvent event, LogFields fields) {
+  return logText(level, eventName(event), fields);
 }
 
 void logInfo(LogEvent event, LogFields fields) {
-  tell(spdlog::level::info, event, fields);
+  tell(LogLevel::kInfo, event, fields);
 }
 
 void logWarning(LogEvent event, LogFields fields) {
-  tell(spdlog::level::warn, event, fields);
+  tell(LogLevel::kWarning, event, fields);
 }
 
 void logError(LogEvent event, LogFields fields) {
-  tell(spdlog::level::err, event, fields);
+  tell(LogLevel::kError, event, fields);
 }
 
-void startLog() {
+void startLog(LogForm form) {
   neverWaitForLogReader();
-  startLogAt(std::make_shared<StandardError>());
+  startLogAt(std::make_shared<StandardError>(), form);
 }
 
 }  // namespace vfiogate

@@ -8,15 +8,15 @@
 
 namespace vfiogate {
 
-/// "event=NAME key=value ...", without time and level.
-std::string logLine(LogEvent event, LogFields fields);
+/// The line of now, with its time and level.
+std::string logLine(LogLevel level, LogEvent event, LogFields fields);
 
 /// Any thread. Before startLog() nothing is written.
 void logInfo(LogEvent event, LogFields fields = {});
 void logWarning(LogEvent event, LogFields fields = {});
 void logError(LogEvent event, LogFields fields = {});
 
-/// Sends the log to standard error, times in UTC. Call once, before the process is locked down.
-void startLog();
+/// Sends the log to standard error. Call once, before the process is locked down.
+void startLog(LogForm form);
 
 }  // namespace vfiogate

@@ -19,9 +19,9 @@ namespace {
 constexpr ResourceLimits kOwnLimits{.descriptors = 1024, .memory = std::uint64_t{184} << 20U};
 constexpr std::size_t kStackOfAThread = std::size_t{512} << 10U;
 
-/// What is said where nothing can be formatted any more, so without the time.
+/// What is said where nothing can be formatted any more but the time.
 std::string lastLine(LogEvent event) {
-  return "level=critical " + logLine(event, {}) + "\n";
+  return logLine(LogLevel::kCritical, event, {}) + "\n";
 }
 
 std::string& lineOfAborted() {
@@ -52,12 +52,13 @@ std::optional<StepFailure> limitOurselves() {
 
 void sayWhatEndsUs() {
   lineOfAborted();
-  endWithoutMemory(lastLine(LogEvent::kOutOfMemory));
+  endWithoutMemory(lastLine(LogEvent::kOutOfMemory), restampLogLine);
   gpr_set_log_function(logOfGrpc);
   // It returns, and abort() goes on: the signal stays what ended the process.
   struct sigaction action = {};
   action.sa_handler = [](int /*signal*/) {
-    const std::string& line = lineOfAborted();
+    std::string& line = lineOfAborted();
+    restampLogLine(line, std::chrono::system_clock::now());
     [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, line.data(), line.size());
   };
   sigaction(SIGABRT, &action, nullptr);

@@ -1,5 +1,7 @@
 #include "plugind/cli/ask.h"
 
+#include "cli/common_options.h"
+#include "cli/picture/picture.h"
 #include "cli/table.h"
 #include "plugind/control/control_client.h"
 
@@ -20,12 +22,17 @@ void print(const CommandLine& line, const std::string& answer) {
   if (line.act == CommandLine::Act::kFragment) {
     const nlohmann::json status = nlohmann::json::parse(answer);
     std::cout << (line.fragment == "kata" ? kataFragment(status) : kubevirtFragment(status));
+  } else if (line.form == "yaml") {
+    std::cout << documentText(nlohmann::ordered_json::parse(answer), line.form);
+  } else if (line.form == "svg") {
+    std::cout << svgOf(layOut(topologyOf(nlohmann::json::parse(answer))));
   } else if (line.form != "table") {
     std::cout << answer << (answer.ends_with('\n') ? "" : "\n");
   } else if (line.act == CommandLine::Act::kExplain) {
     std::cout << explanationText(nlohmann::json::parse(answer));
   } else {
-    std::cout << statusTable(nlohmann::json::parse(answer), terminalWidth(), wantsColours());
+    std::cout << statusTable(nlohmann::json::parse(answer), terminalWidth(), wantsColours(),
+                             secondsSince1970());
   }
 }
 
@@ -34,7 +41,16 @@ int failed(const std::string& why) {
   return 1;
 }
 
+int probeDevice(const CommandLine& line) {
+  const auto answer = askControl(line.listen, ExplainQuestion{*line.address}, line.timeout);
+  if (!answer) return failed(answer.error());
+  const DeviceVerdict verdict = verdictOf(nlohmann::json::parse(*answer));
+  std::cout << verdict.text << "\n";
+  return verdict.offered ? 0 : 1;
+}
+
 int probe(const CommandLine& line) {
+  if (line.address) return probeDevice(line);
   const auto readiness = askReadiness(line.listen, line.timeout);
   if (!readiness) return failed(readiness.error());
   std::cout << (readiness->ready ? "" : "not ready: ") << readiness->why << "\n";

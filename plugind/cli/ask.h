@@ -3,6 +3,7 @@
 // `plugind status` and `plugind explain` for people, made from the documents for machines.
 // What others have to be told so that they use the resources that the running plugind serves.
 
+#include "cli/picture/topology.h"
 #include "plugind/cli/command_line.h"
 
 #include <nlohmann/json.hpp>
@@ -12,12 +13,25 @@
 
 namespace vfiogate {
 
-/// Prints the answer. Returns the exit code: 0 answered, 1 not. For a probe: 0 ready, 1 not ready
-/// or not answered.
+/// Prints the answer. Returns the exit code: 0 answered, 1 not. For a probe: 0 ready, or the
+/// device is offered; 1 not, or not answered.
 int ask(const CommandLine& line);
 
-/// `width` of the terminal; 0: no limit.
-std::string statusTable(const nlohmann::json& status, std::size_t width, bool colours);
+/// What `plugind probe ADDRESS` says of one device.
+struct DeviceVerdict {
+  bool offered = false;
+  std::string text;  ///< "0000:65:00.0: host-driver: bound to nouveau, ..."
+};
+
+/// `explanation`: docs/status-json.md.
+DeviceVerdict verdictOf(const nlohmann::json& explanation);
+
+/// `width` of the terminal; 0: no limit. `now` in seconds since 1970: times of today have no date.
+std::string statusTable(const nlohmann::json& status, std::size_t width, bool colours,
+                        std::int64_t now);
+
+/// The devices of `status` by NUMA node and IOMMU group, for a picture.
+Topology topologyOf(const nlohmann::json& status);
 
 std::string explanationText(const nlohmann::json& explanation);
 

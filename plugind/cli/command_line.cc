@@ -1,6 +1,8 @@
 #include "plugind/cli/command_line.h"
 
 #include "cli/common_options.h"
+#include "cli/device_name.h"
+#include "cli/usage.h"
 #include "seccomp/print_policy.h"
 
 #include <CLI/CLI.hpp>
@@ -12,7 +14,6 @@
 namespace vfiogate {
 namespace {
 
-constexpr int kUsage = 2;
 constexpr unsigned kPatienceMs = 100;
 /// A probe that fails may cost a restart: a busy machine is no reason for it.
 constexpr unsigned kProbePatienceMs = 1000;
@@ -29,6 +30,7 @@ void addOptions(CLI::App& app, CommandLine& line, bool& checkConfig) {
                 [&line](uid_t uid, gid_t gid) {
                   line.user = {uid, gid};
                 });
+  addLogFormat(app, line.logForm);
   app.add_option("--netd-uid", line.netdUid,
                  "the user of netd, who may ask for metrics and readiness")
       ->capture_default_str()
@@ -49,24 +51,22 @@ void addAskOptions(CLI::App& command, CommandLine& line, unsigned patienceMs) {
       ->check(CLI::Range(1U, 60'000U));
 }
 
+CLI::Option* addAddress(CLI::App& command, CommandLine& line, const std::string& help) {
+  return command.add_option_function<std::string>(
+      "ADDRESS",
+      [&line](const std::string& text) {
+        const auto address = findDevice(text, "/sys");
+        if (!address) throw CLI::ValidationError("ADDRESS", address.error());
+        line.address = *address;
+      },
+      help);
+}
+
 void addExplain(CLI::App& app, CommandLine& line) {
   CLI::App* explain = app.add_subcommand(
       "explain", "which resource a device falls into and what the kubelet sees of it, and why");
-  explain
-      ->add_option_function<std::string>(
-          "ADDRESS",
-          [&line](const std::string& text) {
-            const auto address =
-                Bdf::parse(text.find(':') == text.rfind(':') ? "0000:" + text : text);
-            if (!address) {
-              throw CLI::ValidationError("ADDRESS",
-                                         "'" + text + "' is no PCI address such as 0000:65:00.0");
-            }
-            line.address = *address;
-          },
-          "of the device, such as 0000:65:00.0 or 65:00.0")
-      ->required();
-  addOutputForm(*explain, line.form, {"table", "json"});
+  addAddress(*explain, line, kDeviceHelp)->required();
+  addOutputForm(*explain, line.form, {"table", "json", "yaml"});
   addAskOptions(*explain, line, kPatienceMs);
   explain->callback([&line]() { line.act = CommandLine::Act::kExplain; });
 }
@@ -75,14 +75,17 @@ void addStatus(CLI::App& app, CommandLine& line) {
   CLI::App* status = app.add_subcommand(
       "status",
       "what the running plugind allocates to whom, and how it stands with privd and kubelet");
-  addOutputForm(*status, line.form, {"table", "json", "metrics"});
+  addOutputForm(*status, line.form, {"table", "json", "yaml", "metrics", "svg"});
   addAskOptions(*status, line, kPatienceMs);
   status->callback([&line]() { line.act = CommandLine::Act::kStatus; });
 }
 
 void addProbe(CLI::App& app, CommandLine& line) {
   CLI::App* probe = app.add_subcommand(
-      "probe", "exit code 0 if the running plugind is ready, else 1; prints why");
+      "probe",
+      "exit code 0 if the running plugind is ready, else 1; prints why. Of a device: 0 if "
+      "it is offered");
+  addAddress(*probe, line, std::string("of one device instead: ") + kDeviceHelp);
   addAskOptions(*probe, line, kProbePatienceMs);
   probe->callback([&line]() { line.act = CommandLine::Act::kProbe; });
 }
@@ -90,9 +93,10 @@ void addProbe(CLI::App& app, CommandLine& line) {
 void addFragment(CLI::App& app, CommandLine& line) {
   CLI::App* fragment = app.add_subcommand(
       "fragment", "configuration of KubeVirt or Kata for the resources that are served now");
-  fragment->add_option("FOR", line.fragment, "kubevirt or kata")
-      ->required()
-      ->check(CLI::IsMember({"kubevirt", "kata"}));
+  takeOneOf(*fragment->add_option("FOR", line.fragment, "kubevirt or kata")
+                 ->type_name("TEXT:{kubevirt,kata}")
+                 ->required(),
+            "consumer", {"kubevirt", "kata"});
   addAskOptions(*fragment, line, kPatienceMs);
   fragment->callback([&line]() { line.act = CommandLine::Act::kFragment; });
 }
@@ -102,8 +106,7 @@ EarlyEnd endBy(const CLI::App& app, const CLI::ParseError& error) {
   std::ostringstream err;
   const int code = app.exit(error, out, err);
   if (code == 0) return {0, out.str()};
-  return {kUsage,
-          "plugind: " + std::string(error.what()) + "\nRun with --help for what there is.\n"};
+  return {kExitUsage, usageError(app, error)};
 }
 
 }  // namespace
@@ -111,12 +114,13 @@ EarlyEnd endBy(const CLI::App& app, const CLI::ParseError& error) {
 Result<CommandLine, EarlyEnd> readCommandLine(int argc, const char* const* argv,
                                               const BuildInfo& build) {
   if (!arePrintable(argc, argv)) {
-    return Failure{EarlyEnd{kUsage, std::string("plugind: ") + kUnprintableArgument + "\n"}};
+    return Failure{EarlyEnd{kExitUsage, std::string("plugind: ") + kUnprintableArgument + "\n"}};
   }
   CommandLine line{.build = build};
   bool checkConfig = false;
   CLI::App app("Allocates PCI devices to the kubelet's pods, one IOMMU group at a time.",
                "plugind");
+  app.footer(exitStatusText(false));
   app.set_version_flag("--version", std::string(build.text));
   addOptions(app, line, checkConfig);
   CLI::App* policy = app.add_subcommand("policy", "print the system calls that plugind may make");
@@ -125,6 +129,7 @@ Result<CommandLine, EarlyEnd> readCommandLine(int argc, const char* const* argv,
   addExplain(app, line);
   addProbe(app, line);
   addFragment(app, line);
+  putBehind(app, {"policy", "fragment", "--pci-ids", "--user", "--netd-uid", "--timeout"});
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -2,6 +2,7 @@
 // What the command line asks plugind to do.
 
 #include "ipc/base/build_info.h"
+#include "ipc/base/log_format.h"
 #include "ipc/base/result.h"
 #include "ipc/types/bdf.h"
 #include "seccomp/drop_privileges.h"
@@ -29,11 +30,12 @@ struct CommandLine {
   std::string pciIds = "/usr/share/misc/pci.ids";
   std::string configFile;  ///< empty: no file, every key at its default
   Identity user{64532, 64532};
+  LogForm logForm = LogForm::kLogfmt;
   std::uint32_t netdUid = 64533;  ///< whose visits are taken for netd's
   std::string policyForm = "text";
   std::string form = "table";              ///< of status and explain
   std::chrono::milliseconds timeout{100};  ///< for an answer to them, or to probe
-  std::optional<Bdf> address;              ///< to explain; always there then
+  std::optional<Bdf> address;              ///< to explain, always there then; or to probe
   std::string fragment;                    ///< for whom one is printed: "kubevirt" or "kata"
 };
 

@@ -20,12 +20,6 @@ std::string numberAt(const json& object, const char* key) {
   return found == object.end() || !found->is_number() ? "-" : found->dump();
 }
 
-/// "10:42:07Z" of "2026-01-01T10:42:07Z".
-std::string clockOf(const std::string& time) {
-  const auto day = time.find('T');
-  return day == std::string::npos ? time : time.substr(day + 1);
-}
-
 std::string holderText(const json& holder) {
   std::string who = textAt(holder, "claim", "");
   who = who.empty() ? textAt(holder, "pod", "not named yet") : "claim " + who;
@@ -42,7 +36,7 @@ Ink inkOfState(const std::string& state) {
   return state == "allocated" || state == "answered" || state == "taking" ? Ink::kBusy : Ink::kBad;
 }
 
-std::vector<Cell> rowOf(const json& device) {
+std::vector<Cell> rowOf(const json& device, std::int64_t now) {
   std::string holder = "-";
   std::string since = textAt(device, "since");
   const auto holders = device.find("holders");
@@ -62,7 +56,7 @@ std::vector<Cell> rowOf(const json& device) {
           {health, inkOfHealth(health)},
           {state, inkOfState(state)},
           {textAt(device, "use")},
-          {clockOf(since)},
+          {momentText(since, now)},
           {holder},
           {hardware, hardware == "ready" ? Ink::kGood : Ink::kBad}};
 }
@@ -122,13 +116,13 @@ std::string resourceLine(const json& resource) {
   return text + (serve == "both" ? ", to claims too" : "") + unit;
 }
 
-std::string refusalsOf(const json& resource) {
+std::string refusalsOf(const json& resource, std::int64_t now) {
   std::string text;
   for (const json& device : resource.at("devices")) {
     const auto refusal = device.find("lastRefusal");
     if (refusal == device.end()) continue;
     text += "  last refusal of " + textAt(device, "address") + " at " +
-            clockOf(textAt(*refusal, "time")) + ": " + textAt(*refusal, "text") + "\n";
+            momentText(textAt(*refusal, "time"), now) + ": " + textAt(*refusal, "text") + "\n";
   }
   return text;
 }
@@ -146,16 +140,16 @@ std::string goneText(const json& status) {
 
 }  // namespace
 
-std::string statusTable(const json& status, std::size_t width, bool colours) {
+std::string statusTable(const json& status, std::size_t width, bool colours, std::int64_t now) {
   const std::vector<Column> columns = {{"DEVICE"}, {"GROUP"},        {"MODEL"},
                                        {"HEALTH"}, {"STATE"},        {"USE"},
                                        {"SINCE"},  {"HOLDER", true}, {"HARDWARE"}};
   std::string text = headline(status) + draLine(status);
   for (const json& resource : status.at("resources")) {
     std::vector<std::vector<Cell>> rows;
-    for (const json& device : resource.at("devices")) rows.push_back(rowOf(device));
+    for (const json& device : resource.at("devices")) rows.push_back(rowOf(device, now));
     text += "\n" + resourceLine(resource) + formatTable(columns, rows, width, colours) +
-            refusalsOf(resource);
+            refusalsOf(resource, now);
   }
   text += goneText(status);
   const auto leftOut = status.at("leftOut").size();
@@ -164,6 +158,15 @@ std::string statusTable(const json& status, std::size_t width, bool colours) {
             " devices fall into no resource: plugind explain ADDRESS says why\n";
   }
   return text;
+}
+
+DeviceVerdict verdictOf(const nlohmann::json& explanation) {
+  const std::string reason = explanation.at("reason");
+  const std::string why = explanation.at("text");
+  DeviceVerdict verdict{.offered = reason == "offered",
+                        .text = std::string(explanation.at("address")) + ": " + reason};
+  if (!why.empty()) verdict.text += ": " + why;
+  return verdict;
 }
 
 std::string explanationText(const json& explanation) {

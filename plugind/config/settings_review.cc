@@ -11,7 +11,6 @@
 namespace vfiogate {
 namespace {
 
-constexpr std::size_t kMaxResources = 64;  // sockets that privd makes for one plugind
 constexpr std::string_view kDefaultPrefix = "vfiogate.dev";
 
 std::string entryPath(std::size_t index) {
@@ -189,9 +188,9 @@ void reviewSettings(const Settings& settings, Findings& findings) {
   if (entries.empty()) {
     findings.warn("resources", "nothing is advertised until something is named under resources");
   }
-  if (entries.size() > kMaxResources) {
+  if (entries.size() > kMostResources) {
     findings.refuse("resources", "found " + std::to_string(entries.size()) + " entries; at most " +
-                                     std::to_string(kMaxResources));
+                                     std::to_string(kMostResources));
     return;
   }
   reviewNames(settings, findings);

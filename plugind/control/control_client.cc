@@ -1,10 +1,13 @@
 #include "plugind/control/control_client.h"
 
 #include "ipc/schema/plugind.capnp.h"
+#include "ipc/socket/stream_flags.h"
 #include "ipc/socket/unix_socket.h"
 
 #include <capnp/rpc-twoparty.h>
 #include <kj/async-io.h>
+
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -17,7 +20,12 @@ std::string whyNotDialled(const std::string& socket, int error) {
   if (error == ENOENT || error == ECONNREFUSED) {
     text += "; it does not run, or was started with another --listen";
   }
-  if (error == EACCES) text += "; ask as plugind's own user, or as root";
+  if (error == EACCES) {
+    text +=
+        "; asked as uid " + std::to_string(geteuid()) +
+        ": ask as root, which becomes plugind's user (--user); that user must be let in: ls -ld " +
+        socket.substr(0, socket.rfind('/')) + " " + socket;
+  }
   return text;
 }
 

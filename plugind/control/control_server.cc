@@ -4,7 +4,7 @@
 #include "ipc/codec/limits.h"
 #include "ipc/codec/metered_stream.h"
 #include "ipc/schema/plugind.capnp.h"
-#include "ipc/socket/unix_socket.h"
+#include "ipc/socket/stream_flags.h"
 #include "plugind/base/log_line.h"
 
 #include <capnp/rpc-twoparty.h>

@@ -21,7 +21,7 @@ public:
   /// With the use of what is allocated as it is now.
   virtual kj::Promise<std::string> statusJson() = 0;
   virtual std::string explainJson(const Bdf& address) const = 0;
-  virtual kj::Promise<std::string> metricsText() const = 0;
+  virtual kj::Promise<std::string> metricsText() = 0;
   virtual PluginReadiness readiness() const = 0;
 
 protected:

@@ -175,6 +175,7 @@ ordered_json toJson(const Explanation& explanation) {
                     {"present", explanation.present},
                     {"resource", nullptr},
                     {"reason", explanation.reason},
+                    {"text", explanation.text},
                     {"lines", explanation.lines}};
   if (explanation.resource) json["resource"] = explanation.resource->str();
   if (explanation.device) json["device"] = toJson(*explanation.device);

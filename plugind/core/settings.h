@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -15,6 +16,9 @@
 #include "ipc/types/vfio_nodes.h"
 
 namespace vfiogate {
+
+/// Of one plugind: each has a socket that privd makes, and privd makes no more.
+inline constexpr std::size_t kMostResources = 64;
 
 /// One make of device: what a resource without a name of its own is named for.
 struct Model {

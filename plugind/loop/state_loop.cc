@@ -191,6 +191,9 @@ void StateLoop::configurationPosted(const std::string& text) {
     return logError(LogEvent::kConfigRefused,
                     {{"why", *restart}, {"then", "the one in effect stays"}});
   }
+  for (const ConfigRemark& warning : posted->warnings) {
+    logWarning(LogEvent::kConfigWarning, {{"why", warning.str()}});
+  }
   if (posted->settings == (news_.settings ? *news_.settings : settings_)) return;
   news_.settings = posted->settings;
   advance();
@@ -304,9 +307,10 @@ std::string StateLoop::explainJson(const Bdf& address) const {
   return textOf(toJson(explain(settings_, ledger_.state(), address)));
 }
 
-kj::Promise<std::string> StateLoop::metricsText() const {
+kj::Promise<std::string> StateLoop::metricsText() {
   return privd_.discovery().then([this](const std::optional<DiscoveryCounts>& counts) {
-    return metrics_.text(status(), counts);
+    if (counts) discovery_ = *counts;
+    return metrics_.text(status(), discovery_);
   });
 }
 

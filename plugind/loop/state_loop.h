@@ -84,7 +84,7 @@ public:
 
   kj::Promise<std::string> statusJson() override;
   std::string explainJson(const Bdf& address) const override;
-  kj::Promise<std::string> metricsText() const override;
+  kj::Promise<std::string> metricsText() override;
   PluginReadiness readiness() const override;
 
 private:
@@ -124,6 +124,7 @@ private:
 
   Ledger ledger_;
   LedgerMetrics metrics_;
+  DiscoveryCounts discovery_;  ///< as privd told it last
   AllocatedGroups allocated_;
   GroupChanges changes_;
   SpecKeeper specs_;

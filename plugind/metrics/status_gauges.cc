@@ -1,3 +1,5 @@
+#include "plugind/core/settings.h"
+#include "plugind/core/status/known_codes.h"
 #include "plugind/metrics/ledger_metrics.h"
 
 #include <algorithm>
@@ -37,6 +39,47 @@ MetricFamily single(const char* name, const char* help, double value) {
   return made;
 }
 
+/// The devices that pods and claims have through `resource`.
+double allocatedDevices(const ResourceStatus& resource) {
+  std::set<Bdf> allocated;
+  for (const DeviceStatus& device : resource.devices) {
+    for (const HolderView& holder : device.group.holders) {
+      if (holder.resource == resource.name) allocated.insert(holder.ids.begin(), holder.ids.end());
+    }
+  }
+  return static_cast<double>(allocated.size());
+}
+
+double freeDevices(const ResourceStatus& resource) {
+  return static_cast<double>(std::ranges::count_if(resource.devices, [](const auto& device) {
+    return device.reason == "offered" && device.group.holding == Holding::kFree;
+  }));
+}
+
+/// Whether the device plugin has to do with it.
+bool isPlugins(const ResourceStatus& resource) {
+  return servesPlugin(resource.allocation) || isRegistered(resource.facts.state);
+}
+
+/// How many of its devices somebody has, and how many can be allocated now.
+void addOccupancy(const PluginStatus& status, std::vector<MetricFamily>& families) {
+  auto allocated =
+      family("vfiogate_resource_allocated_devices", "Devices that pods and claims have");
+  auto free = family("vfiogate_resource_free_devices",
+                     "Devices that can be allocated now: offered, and nobody has their group");
+  for (const ResourceStatus& resource : status.resources) {
+    add(allocated, {{"resource", resource.name.str()}}, allocatedDevices(resource));
+    add(free, {{"resource", resource.name.str()}}, freeDevices(resource));
+  }
+  const auto served = std::ranges::count_if(status.resources, isPlugins);
+  families.insert(families.end(), {std::move(allocated), std::move(free)});
+  families.push_back(single("vfiogate_resources", "Resources to be served to the device plugin",
+                            static_cast<double>(served)));
+  families.push_back(single("vfiogate_resources_limit",
+                            "The most resources that privd makes a socket for",
+                            static_cast<double>(kMostResources)));
+}
+
 void addResources(const PluginStatus& status, std::vector<MetricFamily>& families) {
   auto registered = family("vfiogate_resource_registered", "1: the kubelet took the registration");
   auto turns = family("vfiogate_registrations_total",
@@ -49,8 +92,7 @@ void addResources(const PluginStatus& status, std::vector<MetricFamily>& familie
       family("vfiogate_resource_frames_total", "Frames sent on live streams", MetricType::Counter);
   for (const ResourceStatus& resource : status.resources) {
     const std::string name = resource.name.str();
-    const bool wanted = servesPlugin(resource.allocation) || isRegistered(resource.facts.state);
-    if (!wanted) continue;  // the device plugin has nothing to do with it
+    if (!isPlugins(resource)) continue;
     add(registered, {{"resource", name}}, isRegistered(resource.facts.state) ? 1 : 0);
     for (const RegistrationTurn turn : kRegistrationTurns) {
       const auto found = resource.facts.turns.find(turn);
@@ -75,6 +117,7 @@ void addResources(const PluginStatus& status, std::vector<MetricFamily>& familie
 
 void addReasons(const PluginStatus& status, std::vector<MetricFamily>& families) {
   std::map<std::string, double> counts;
+  for (const std::string& reason : knownOfferReasons()) counts[reason] = 0;
   for (const auto& [address, why] : status.leftOut) ++counts[why.reason];
   for (const ResourceStatus& resource : status.resources) {
     for (const DeviceStatus& device : resource.devices) ++counts[device.reason];
@@ -122,8 +165,8 @@ void addDra(const DriverStatus& dra, std::vector<MetricFamily>& families) {
   families.push_back(single("vfiogate_dra_registered",
                             "1: the kubelet took the DRA driver's registration",
                             registered ? 1 : 0));
-  families.push_back(single("vfiogate_dra_api_there",
-                            "1: netd dra is connected: claims can be read", dra.apiThere ? 1 : 0));
+  families.push_back(single("vfiogate_dra_api_up", "1: netd dra is connected: claims can be read",
+                            dra.apiThere ? 1 : 0));
   auto versions = family("vfiogate_dra_api_version",
                          "Of each version of resource.k8s.io, 1: netd dra publishes by it");
   for (const ResourceApi api : kResourceApis) {
@@ -148,17 +191,30 @@ std::vector<MetricFamily> gaugesOf(const PluginStatus& status) {
        {"date", std::string(status.build.date)}},
       1);
   families.push_back(std::move(build));
-  families.push_back(single("vfiogate_privd_there", "1: privd is connected and told the hardware",
+  families.push_back(single("vfiogate_privd_up", "1: privd is connected and told the hardware",
                             status.privdThere ? 1 : 0));
-  families.push_back(single("vfiogate_allocation_open", "1: requests of the kubelet can be granted",
+  families.push_back(single("vfiogate_allocation_open",
+                            "1: an Allocate of a device that is free would be granted",
                             status.allocationOpen ? 1 : 0));
   families.push_back(single("vfiogate_adopted", "1: all holders are known again after the start",
                             status.adopted ? 1 : 0));
   addResources(status, families);
+  addOccupancy(status, families);
   addReasons(status, families);
   addGroups(status, families);
   if (status.dra) addDra(*status.dra, families);
   return families;
+}
+
+std::vector<MetricFamily> figuresOf(const ProcessFigures& process) {
+  auto cpu = family("vfiogate_plugind_cpu_seconds_total", "Processor time of plugind",
+                    MetricType::Counter);
+  add(cpu, {}, ProcessFigures::cpuSeconds());
+  return {single("vfiogate_plugind_start_time_seconds", "When plugind started, since 1970",
+                 process.startSeconds()),
+          std::move(cpu),
+          single("vfiogate_plugind_heap_bytes", "Memory that plugind's code has allocated",
+                 ProcessFigures::heapBytes())};
 }
 
 std::vector<MetricFamily> countersOf(const DiscoveryCounts& counts) {

@@ -5,83 +5,38 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <string>
 #include <utility>
+#include <variant>
 
 namespace vfiogate {
 namespace {
+
+using gate::Code;
 
 constexpr std::uint32_t kLargest = 1U << 20U;
 
 using Dialled = Result<kj::AutoCloseFd, SocketRefusal>;
 using Listening = Result<PluginSocket, SocketRefusal>;
 using Checkpoint = Result<CheckpointFile, SocketRefusal>;
+using Configuration = Result<ConfigurationFile, SocketRefusal>;
 using Nanoseconds = std::chrono::sys_time<std::chrono::nanoseconds>;
 
-/// privd makes a socket or dials at once; with the kernel's leave within 2 s.
-constexpr Patience kGatePatience{10 * kj::SECONDS, "its gate failed: "};
-constexpr const char* kTooMany = "privd holds 64 sockets or untaken descriptors for us already";
+constexpr const char* kDenied =
+    "privd gives no right to the kubelet's sockets: see privd's --plugind-rights";
+constexpr const char* kNonsense = "its gate answered without what was asked for";
 
-std::string withErrno(const char* what, std::uint16_t error) {
-  return std::string(what) + ": " + strerror(error);
-}
-
-SocketRefusal refusalOf(schema::DialAnswer::Reader answer) {
-  switch (answer.which()) {
-    case schema::DialAnswer::ABSENT:
-      return {withErrno("the kubelet is not there yet", answer.getAbsent()), true};
-    case schema::DialAnswer::TOO_MANY:
-      return {kTooMany};
-    case schema::DialAnswer::FAILED:
-      return {withErrno("privd could not dial the kubelet", answer.getFailed())};
-    case schema::DialAnswer::CONNECTED:
-      break;
+/// `what`: "privd could not ...".
+SocketRefusal refusalOf(const gate::Answer& answer, const char* what) {
+  switch (answer.code) {
+    case Code::kDenied:
+      return {kDenied};
+    case Code::kTooMany:
+      return {"privd holds 64 sockets for us already"};
+    case Code::kFailed:
+      return {withErrno(what, answer.detail)};
+    default:
+      return {"privd gave an answer that is unknown here"};
   }
-  return {"privd gave an answer to dial that is unknown here"};
-}
-
-/// `foreign`: what would mend that it is not ours to serve.
-SocketRefusal refusalOf(schema::ListenAnswer::Reader answer, const char* foreign) {
-  switch (answer.which()) {
-    case schema::ListenAnswer::BAD_NAME:
-      return {"privd does not take it for a resource name"};
-    case schema::ListenAnswer::FOREIGN_PREFIX:
-      return {foreign};
-    case schema::ListenAnswer::TOO_MANY:
-      return {kTooMany};
-    case schema::ListenAnswer::FAILED:
-      return {withErrno("privd could not make the plugin's socket", answer.getFailed())};
-    case schema::ListenAnswer::ENDPOINT:
-      break;
-  }
-  return {"privd gave an answer to listen that is unknown here"};
-}
-
-SocketRefusal refusalOf(schema::CheckpointAnswer::Reader answer) {
-  switch (answer.which()) {
-    case schema::CheckpointAnswer::ABSENT:
-      return {"the kubelet has written no checkpoint yet", true};
-    case schema::CheckpointAnswer::TOO_MANY:
-      return {kTooMany};
-    case schema::CheckpointAnswer::FAILED:
-      return {withErrno("privd could not open the kubelet's checkpoint", answer.getFailed())};
-    case schema::CheckpointAnswer::FILE:
-      break;
-  }
-  return {"privd gave an answer to checkpoint that is unknown here"};
-}
-
-/// The listener that comes beside the answer to `listen` or `listenDra`.
-template <typename Answered>
-kj::Promise<Listening> listenerFrom(Answered answered, kj::Promise<kj::AutoCloseFd> fd,
-                                    const char* foreign) {
-  return answered.then([fd = kj::mv(fd), foreign](auto response) mutable -> kj::Promise<Listening> {
-    const auto answer = response.getAnswer();
-    if (!answer.isEndpoint()) return Listening(Failure{refusalOf(answer, foreign)});
-    return fd.then([endpoint = std::string(answer.getEndpoint())](kj::AutoCloseFd arrived) mutable {
-      return Listening(PluginSocket{kj::mv(arrived), std::move(endpoint)});
-    });
-  });
 }
 
 Nanoseconds timeOf(std::int64_t nanoseconds) {
@@ -90,100 +45,108 @@ Nanoseconds timeOf(std::int64_t nanoseconds) {
 
 }  // namespace
 
-KubeletIdentity identityOf(schema::FileIdentity::Reader identity) {
-  return {identity.getInode(), timeOf(identity.getChanged())};
+KubeletIdentity identityOf(const gate::FileIdentity& identity) {
+  return {identity.inode, timeOf(identity.changed)};
 }
 
-GateClient::GateClient(schema::KubeletGate::Client gate,
-                       std::shared_ptr<DescriptorReceiver> descriptors, SessionCalls& calls)
-    : gate_(kj::mv(gate)), descriptors_(std::move(descriptors)), calls_(calls) {}
-
-GateClient::Expected GateClient::expect(DescriptorKind kind) {
-  const auto ticket = ++lastTicket_;
-  auto fd =
-      descriptors_->await(ticket, kind).attach(kj::defer([descriptors = descriptors_, ticket]() {
-        descriptors->forget(ticket);
-      }));
-  return {ticket, kj::mv(fd)};
+std::string withErrno(const char* what, std::uint16_t error) {
+  return std::string(what) + ": " + strerror(error);
 }
 
 kj::Promise<Dialled> GateClient::dialKubelet() {
-  return dial(schema::KubeletSocket::REGISTRATION);
+  return dial(gate::Dial::Socket::kRegistration);
 }
 
 kj::Promise<Dialled> GateClient::dialPodResources() {
-  return dial(schema::KubeletSocket::POD_RESOURCES);
+  return dial(gate::Dial::Socket::kPodResources);
 }
 
-kj::Promise<Dialled> GateClient::dial(schema::KubeletSocket socket) {
-  return calls_.passWithin(kGatePatience, [this, socket]() {
-    auto expected = expect(DescriptorKind::kConnection);
-    auto request = gate_.dialRequest();
-    request.setTicket(expected.ticket);
-    request.setSocket(socket);
-    return request.send().then(
-        [fd = kj::mv(expected.fd)](
-            capnp::Response<schema::KubeletGate::DialResults> response) mutable
-        -> kj::Promise<Dialled> {
-          const auto answer = response.getAnswer();
-          if (!answer.isConnected()) return Dialled(Failure{refusalOf(answer)});
-          return fd.then([](kj::AutoCloseFd arrived) { return Dialled(kj::mv(arrived)); });
-        });
+kj::Promise<Dialled> GateClient::dial(gate::Dial::Socket socket) {
+  return gate_.ask(gate::Dial{socket}).then([this](GateReply reply) {
+    const gate::Answer& answer = reply.answer;
+    if (answer.code == Code::kNotYet) {
+      return Dialled(
+          Failure{SocketRefusal{withErrno("the kubelet is not there yet", answer.detail), true}});
+    }
+    if (answer.code != Code::kDone) {
+      return Dialled(Failure{refusalOf(answer, "privd could not dial the kubelet")});
+    }
+    KJ_IF_MAYBE (fd, reply.fd) return Dialled(kj::mv(*fd));
+    calls_.hangUp(kNonsense);
+    return Dialled(Failure{SocketRefusal{kNonsense}});
   });
 }
 
 kj::Promise<Listening> GateClient::listenFor(const ResourceName& resource) {
-  return calls_.passWithin(kGatePatience, [this, name = resource.str()]() {
-    auto expected = expect(DescriptorKind::kListener);
-    auto request = gate_.listenRequest();
-    request.setTicket(expected.ticket);
-    request.setResource(name);
-    return listenerFrom(request.send(), kj::mv(expected.fd),
-                        "its prefix is not among privd's --resource-prefix: add it there");
-  });
+  return listen({gate::Listen::Kind::kResource, resource.str()},
+                "its prefix is not among privd's --resource-prefix: add it there");
 }
 
 kj::Promise<Listening> GateClient::listenForDra(const std::string& driver, DraSocket socket) {
-  return calls_.passWithin(kGatePatience, [this, driver, socket]() {
-    auto expected = expect(DescriptorKind::kListener);
-    auto request = gate_.listenDraRequest();
-    request.setTicket(expected.ticket);
-    request.setDriver(driver);
-    request.setSocket(socket == DraSocket::kService ? schema::DraSocket::SERVICE
-                                                    : schema::DraSocket::REGISTRATION);
-    return listenerFrom(request.send(), kj::mv(expected.fd),
-                        "it is not the DRA driver that privd was started for: name it with privd's "
-                        "--dra-driver");
+  const bool service = socket == DraSocket::kService;
+  return listen(
+      {service ? gate::Listen::Kind::kDraService : gate::Listen::Kind::kDraRegistration, driver},
+      "it is not the DRA driver that privd was started for: name it with privd's "
+      "--dra-driver");
+}
+
+kj::Promise<Listening> GateClient::listen(gate::Listen listener, const char* foreign) {
+  return gate_.ask(listener).then([this, foreign](GateReply reply) {
+    const gate::Answer& answer = reply.answer;
+    if (answer.code == Code::kForeign) return Listening(Failure{SocketRefusal{foreign}});
+    if (answer.code == Code::kBadName) {
+      return Listening(Failure{SocketRefusal{"privd does not take it for a resource name"}});
+    }
+    if (answer.code != Code::kDone) {
+      return Listening(Failure{refusalOf(answer, "privd could not make the plugin's socket")});
+    }
+    const auto* endpoint = std::get_if<gate::Endpoint>(&answer.outcome);
+    KJ_IF_MAYBE (fd, reply.fd) {
+      if (endpoint != nullptr) return Listening(PluginSocket{kj::mv(*fd), endpoint->path});
+    }
+    calls_.hangUp(kNonsense);
+    return Listening(Failure{SocketRefusal{kNonsense}});
+  });
+}
+
+template <typename T, typename Take>
+kj::Promise<Result<T, SocketRefusal>> GateClient::open(gate::Open::File file, const char* what,
+                                                       Take take) {
+  using Opened = Result<T, SocketRefusal>;
+  return gate_.ask(gate::Open{file, {}}).then([this, what, take](GateReply reply) {
+    const gate::Answer& answer = reply.answer;
+    if (answer.code == Code::kNotYet) {
+      return Opened(Failure{SocketRefusal{withErrno(what, answer.detail), true}});
+    }
+    if (answer.code != Code::kDone) return Opened(Failure{refusalOf(answer, what)});
+    const auto* opened = std::get_if<gate::OpenedFile>(&answer.outcome);
+    KJ_IF_MAYBE (fd, reply.fd) {
+      if (opened != nullptr) {
+        auto text = readPosted(fd->get(), opened->size);
+        if (!text) return Opened(Failure{SocketRefusal{text.error()}});
+        return Opened(take(std::move(text).value(), *opened));
+      }
+    }
+    calls_.hangUp(kNonsense);
+    return Opened(Failure{SocketRefusal{kNonsense}});
   });
 }
 
 kj::Promise<Checkpoint> GateClient::checkpoint() {
-  return calls_.passWithin(kGatePatience, [this]() {
-    auto expected = expect(DescriptorKind::kFile);
-    auto request = gate_.checkpointRequest();
-    request.setTicket(expected.ticket);
-    return request.send().then(
-        [fd = kj::mv(expected.fd)](
-            capnp::Response<schema::KubeletGate::CheckpointResults> response) mutable
-        -> kj::Promise<Checkpoint> {
-          const auto answer = response.getAnswer();
-          if (!answer.isFile()) return Checkpoint(Failure{refusalOf(answer)});
-          return fd.then([response = kj::mv(response)](kj::AutoCloseFd arrived) mutable {
-            const auto told = response.getAnswer().getFile();
-            auto text = readPosted(arrived.get(), told.getSize());
-            if (!text) return Checkpoint(Failure{SocketRefusal{text.error()}});
-            CheckpointFile file{std::move(text).value(), timeOf(told.getWritten()), {}};
-            if (told.hasKubelet()) file.kubelet = identityOf(told.getKubelet());
-            return Checkpoint(std::move(file));
-          });
-        });
-  });
+  return open<CheckpointFile>(gate::Open::File::kCheckpoint,
+                              "privd could not open the kubelet's checkpoint",
+                              [](std::string text, const gate::OpenedFile& opened) {
+                                CheckpointFile file{std::move(text), timeOf(opened.written), {}};
+                                if (opened.kubelet) file.kubelet = identityOf(*opened.kubelet);
+                                return file;
+                              });
 }
 
-kj::Promise<void> GateClient::watch(schema::KubeletObserver::Client observer) {
-  auto request = gate_.watchRequest();
-  request.setObserver(kj::mv(observer));
-  return request.send().ignoreResult();
+kj::Promise<Configuration> GateClient::configuration() {
+  return open<ConfigurationFile>(gate::Open::File::kConfiguration, "privd cannot open it",
+                                 [](std::string text, const gate::OpenedFile& opened) {
+                                   return ConfigurationFile{std::move(text), opened.identity};
+                                 });
 }
 
 Result<std::string, std::string> readPosted(int fd, std::uint32_t size) {

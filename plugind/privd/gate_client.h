@@ -1,53 +1,52 @@
 #pragma once
-// Asks privd for the kubelet's sockets: the other side of privd's gate.
+// Asks privd's gate for the kubelet's sockets, and for files.
 
 #include "ipc/base/result.h"
-#include "ipc/codec/descriptor_channel.h"
-#include "ipc/schema/helper.capnp.h"
 #include "plugind/kubelet/memory_source.h"
-#include "plugind/privd/session_calls.h"
+#include "plugind/privd/gate_channel.h"
 
 #include <cstdint>
-#include <memory>
 #include <string>
 
 namespace vfiogate {
 
-/// Pairs each call with the descriptor that comes beside it. Fails where the connection does, which
-/// ends where a call fails, or takes too long.
+/// plugind's configuration as the gate handed it over.
+struct ConfigurationFile {
+  std::string text;
+  gate::FileIdentity identity;
+};
+
+/// Fails where the connection does.
 class GateClient final : public KubeletSockets, public KubeletMemorySource, public DraSockets {
 public:
-  /// `calls` is borrowed.
-  GateClient(schema::KubeletGate::Client gate, std::shared_ptr<DescriptorReceiver> descriptors,
-             SessionCalls& calls);
+  /// Borrows both.
+  GateClient(ChannelToGate& gate, SessionCalls& calls) : gate_(gate), calls_(calls) {}
 
   kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialKubelet() override;
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenFor(const ResourceName& resource) override;
   kj::Promise<Result<CheckpointFile, SocketRefusal>> checkpoint() override;
   kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dialPodResources() override;
-
   kj::Promise<Result<PluginSocket, SocketRefusal>> listenForDra(const std::string& driver,
                                                                 DraSocket socket) override;
 
-  /// `observer` hears at once what there is of the kubelet, then what is new.
-  kj::Promise<void> watch(schema::KubeletObserver::Client observer);
+  /// The whole file, read. Refused: there is none, or the connection has no right to it.
+  kj::Promise<Result<ConfigurationFile, SocketRefusal>> configuration();
 
 private:
-  /// A descriptor that is to come.
-  struct Expected {
-    std::uint32_t ticket;
-    kj::Promise<kj::AutoCloseFd> fd;
-  };
-  Expected expect(DescriptorKind kind);
-  kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dial(schema::KubeletSocket socket);
+  kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> dial(gate::Dial::Socket socket);
+  kj::Promise<Result<PluginSocket, SocketRefusal>> listen(gate::Listen listener,
+                                                          const char* foreign);
+  template <typename T, typename Take>
+  kj::Promise<Result<T, SocketRefusal>> open(gate::Open::File file, const char* what, Take take);
 
-  schema::KubeletGate::Client gate_;
-  std::shared_ptr<DescriptorReceiver> descriptors_;
+  ChannelToGate& gate_;
   SessionCalls& calls_;
-  std::uint32_t lastTicket_ = 0;
 };
 
-KubeletIdentity identityOf(schema::FileIdentity::Reader identity);
+KubeletIdentity identityOf(const gate::FileIdentity& identity);
+
+/// "what: why", why being the error's name for people.
+std::string withErrno(const char* what, std::uint16_t error);
 
 /// The whole of a file of `size` bytes, as privd says. `fd` (borrowed) is at its beginning. Never
 /// waits: it is a regular file. Error: for people; also if it is above 1 MiB, which privd lets

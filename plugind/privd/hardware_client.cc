@@ -76,9 +76,7 @@ kj::Promise<GroupReading> HardwareClient::reread(IommuGroupId group) {
     return calls_.pass([this, client = kj::mv(*control)]() mutable {
       return client.rereadRequest().send().then(
           [this](Response<schema::GroupControl::RereadResults> response) {
-            GroupReading reading = takeReading(response.getAnswer());
-            reading.onFile = response.getAnswer().getOnFile();
-            return reading;
+            return takeReading(response.getAnswer());
           });
     });
   }
@@ -121,40 +119,11 @@ kj::Promise<BindOutcome> HardwareClient::change(IommuGroupId group, AskForChange
   return BindOutcome{BindOutcome::Answer::kVanished, {}};
 }
 
-template <typename Call>
-kj::Promise<Told> HardwareClient::tell(Call call) {
-  return calls_.pass([call = kj::mv(call)]() mutable {
-    return call().send().ignoreResult().then([]() { return Told::kDone; });
-  });
-}
-
-kj::Promise<Told> HardwareClient::allocate(IommuGroupId group, const std::string& note) {
-  KJ_IF_MAYBE (control, hardware_.control(group)) {
-    held_.insert_or_assign(group, *control);
-    return tell([client = kj::mv(*control), note]() mutable {
-      auto request = client.allocateRequest();
-      request.setNote(note);
-      return request;
-    });
-  }
-  return Told::kFailed;
-}
-
-kj::Promise<Told> HardwareClient::release(IommuGroupId group) {
-  auto holding = held_.extract(group);
-  kj::Maybe<schema::GroupControl::Client> control = hardware_.control(group);
-  if (!holding.empty()) control = kj::mv(holding.mapped());
-  KJ_IF_MAYBE (client, control) {
-    return tell([client = kj::mv(*client)]() mutable { return client.releaseRequest(); });
-  }
-  return Told::kFailed;
-}
-
-kj::Promise<Told> HardwareClient::adopted() {
-  KJ_IF_MAYBE (session, calls_.session()) {
-    return tell([client = *session]() mutable { return client.adoptedRequest(); });
-  }
-  return notInYet();
+std::vector<Bdf> HardwareClient::membersOf(IommuGroupId group) {
+  const auto found = hardware_.snapshot().groups.find(group);
+  const bool ours =
+      found != hardware_.snapshot().groups.end() && hardware_.control(group) != nullptr;
+  return ours ? found->second.members : std::vector<Bdf>();
 }
 
 kj::Promise<DiscoveryCounts> HardwareClient::discovery() {

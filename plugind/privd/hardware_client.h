@@ -14,7 +14,7 @@
 
 #include <cstdint>
 #include <map>
-#include <string>
+#include <vector>
 
 namespace vfiogate {
 
@@ -27,8 +27,8 @@ struct BindAnswered {
 kj::Promise<BindAnswered> askToBind(schema::GroupControl::Client control);
 kj::Promise<BindAnswered> askToGiveBack(schema::GroupControl::Client control);
 
-/// For one connection of privd's. PrivdLink and GroupAllocations say what each question is;
-/// here they fail where the connection does. The loop's thread only.
+/// For one connection of privd's. PrivdLink says what each question is; here they fail where the
+/// connection does. The loop's thread only.
 class HardwareClient {
 public:
   /// Borrows all.
@@ -41,18 +41,18 @@ public:
   kj::Promise<GroupReading> reread(IommuGroupId group);
   kj::Promise<BindOutcome> bind(IommuGroupId group) { return change(group, askToBind); }
   kj::Promise<BindOutcome> giveBack(IommuGroupId group) { return change(group, askToGiveBack); }
-  kj::Promise<Told> allocate(IommuGroupId group, const std::string& note);
-  kj::Promise<Told> release(IommuGroupId group);
-  kj::Promise<Told> adopted();
   kj::Promise<DiscoveryCounts> discovery();
+
+  /// As privd told it last.
+  const Snapshot& snapshot() const { return hardware_.snapshot(); }
+  /// Ascending; empty: there is no such group, or no right to it.
+  std::vector<Bdf> membersOf(IommuGroupId group);
 
 private:
   class HardwareObserver;
 
   void take(schema::Update::Reader update);
   GroupReading takeReading(schema::RereadAnswer::Reader answer);
-  template <typename Call>
-  kj::Promise<Told> tell(Call call);
   using AskForChange = kj::Promise<BindAnswered> (*)(schema::GroupControl::Client);
   kj::Promise<BindOutcome> change(IommuGroupId group, AskForChange ask);
   kj::Promise<void> untilShown(std::uint64_t generation);
@@ -63,8 +63,6 @@ private:
   HardwareView hardware_;
   bool awaitingWhole_ = true;
   kj::Maybe<schema::Subscription::Client> subscription_;
-  /// What allocated outlives the group, so that it can be released.
-  std::map<IommuGroupId, schema::GroupControl::Client> held_;
   /// Waiters for a generation.
   std::multimap<std::uint64_t, kj::Own<kj::PromiseFulfiller<void>>> awaited_;
   kj::Promise<void> resubscribing_ = nullptr;

@@ -1,7 +1,6 @@
 #include "plugind/privd/privd_link.h"
 
 #include "plugind/base/log_line.h"
-#include "plugind/privd/spec_codec.h"
 
 #include <utility>
 
@@ -17,15 +16,9 @@ using SpecTexts = Result<std::vector<std::string>, SpecTrouble>;
 template <typename T>
 kj::Promise<Result<T, SpecTrouble>> orTrouble(kj::Promise<Result<T, SpecTrouble>> answer) {
   return answer.catch_([](kj::Exception&& failure) {
-    switch (failure.getType()) {
-      case kj::Exception::Type::UNIMPLEMENTED:
-        return Result<T, SpecTrouble>(
-            Failure{SpecTrouble{"privd is too old to write claims' specs"}});
-      case kj::Exception::Type::DISCONNECTED:
-        return Result<T, SpecTrouble>(Failure{SpecTrouble{kAway, true}});
-      default:
-        return Result<T, SpecTrouble>(Failure{SpecTrouble{failure.getDescription().cStr(), true}});
-    }
+    const bool away = failure.getType() == kj::Exception::Type::DISCONNECTED;
+    const char* why = away ? kAway : failure.getDescription().cStr();
+    return Result<T, SpecTrouble>(Failure{SpecTrouble{why, true}});
   });
 }
 
@@ -70,7 +63,7 @@ void PrivdLink::tellGone() {
 
 kj::Promise<GroupReading> PrivdLink::reread(IommuGroupId group) {
   if (!there_) return GroupReading{GroupReading::Answer::kPrivdAway, {}};
-  return session_->hardware().reread(group).catch_([this](kj::Exception&& failure) {
+  return session_->reread(group).catch_([this](kj::Exception&& failure) {
     if (failure.getType() != kj::Exception::Type::DISCONNECTED) {
       return GroupReading{GroupReading::Answer::kFailed, {}};
     }
@@ -89,17 +82,17 @@ kj::Promise<Told> PrivdLink::unlessAway(kj::Promise<Told> told) {
 
 kj::Promise<Told> PrivdLink::allocate(IommuGroupId group, const std::string& note) {
   if (!there_) return Told::kPrivdAway;
-  return unlessAway(session_->hardware().allocate(group, note));
+  return unlessAway(session_->allocate(group, note));
 }
 
 kj::Promise<Told> PrivdLink::release(IommuGroupId group) {
   if (!there_) return Told::kPrivdAway;
-  return unlessAway(session_->hardware().release(group));
+  return unlessAway(session_->release(group));
 }
 
 kj::Promise<Told> PrivdLink::adopted() {
   if (!there_) return Told::kPrivdAway;
-  return unlessAway(session_->hardware().adopted());
+  return unlessAway(session_->adopted());
 }
 
 kj::Promise<BindOutcome> PrivdLink::unlessAway(kj::Promise<BindOutcome> outcome) {
@@ -132,20 +125,16 @@ kj::Promise<std::optional<DiscoveryCounts>> PrivdLink::discovery() {
 kj::Promise<std::optional<SpecAnswer>> PrivdLink::declareSpecs(
     const std::vector<StaticSpec>& specs) {
   if (!there_) return std::optional<SpecAnswer>();
-  return session_->specs().declareSpecs(specs).then(
-      [](SpecAnswer answer) { return std::optional(std::move(answer)); },
-      [specs](kj::Exception&& failure) {
-        // The session ends, or privd is of a release that writes none.
-        if (failure.getType() == kj::Exception::Type::UNIMPLEMENTED) {
-          return std::optional(answerForAll(specs, "privd is too old to write CDI specs"));
-        }
-        return std::optional<SpecAnswer>();
-      });
+  // Where it fails the session ends.
+  return session_->specs()
+      .declareSpecs(specs, session_->hardware().snapshot())
+      .then([](SpecAnswer answer) { return std::optional(std::move(answer)); },
+            [](kj::Exception&& /*away*/) { return std::optional<SpecAnswer>(); });
 }
 
 kj::Promise<SpecTexts> PrivdLink::writeClaimSpec(const ClaimSpec& spec) {
   if (!there_) return SpecTexts(Failure{SpecTrouble{kAway, true}});
-  return orTrouble(session_->specs().writeClaimSpec(spec));
+  return orTrouble(session_->specs().writeClaimSpec(spec, session_->hardware().snapshot()));
 }
 
 kj::Promise<Result<Done, SpecTrouble>> PrivdLink::unlinkClaimSpec(const std::string& uid) {
@@ -161,12 +150,9 @@ kj::Promise<SpecTexts> PrivdLink::claimSpecTexts() {
 template <typename T, typename Ask>
 kj::Promise<Result<T, SocketRefusal>> PrivdLink::askGate(Ask ask) {
   if (!there_) return Result<T, SocketRefusal>(Failure{SocketRefusal{kAway}});
-  KJ_IF_MAYBE (gate, session_->gate()) {
-    return ask(*gate).catch_([](kj::Exception&& failure) {
-      return Result<T, SocketRefusal>(Failure{SocketRefusal{failure.getDescription().cStr()}});
-    });
-  }
-  return Result<T, SocketRefusal>(Failure{SocketRefusal{"privd has not opened its gate yet"}});
+  return ask(session_->gate()).catch_([](kj::Exception&& failure) {
+    return Result<T, SocketRefusal>(Failure{SocketRefusal{failure.getDescription().cStr()}});
+  });
 }
 
 kj::Promise<Result<kj::AutoCloseFd, SocketRefusal>> PrivdLink::dialKubelet() {

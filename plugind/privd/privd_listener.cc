@@ -1,6 +1,7 @@
 #include "plugind/privd/privd_listener.h"
 
-#include "ipc/codec/descriptor_channel.h"
+#include "ipc/codec/limits.h"
+#include "ipc/gate/opening.h"
 #include "ipc/socket/unix_socket.h"
 #include "plugind/base/log_line.h"
 
@@ -20,9 +21,9 @@ constexpr auto kTellingPause = 1 * kj::SECONDS;
 /// After the process ran out of descriptors.
 constexpr auto kAcceptPause = 1 * kj::SECONDS;
 
-/// Resolves with the end of the descriptor channel; fails in words.
+/// Resolves with our end of the gate's channel; fails in words.
 kj::Promise<kj::AutoCloseFd> readOpening(kj::UnixEventPort::FdObserver& readable, int fd) {
-  auto received = receiveOpening(fd);
+  auto received = receiveOpening(fd, kChannelVersion);
   if (!received) return KJ_EXCEPTION(FAILED, received.error().c_str());
   auto channel = kj::mv(received).value();
   KJ_IF_MAYBE (end, channel) return kj::mv(*end);

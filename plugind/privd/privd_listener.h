@@ -20,7 +20,7 @@ namespace vfiogate {
 /// What privd sent before Cap'n Proto starts.
 struct PrivdOpening {
   kj::AutoCloseFd connection;
-  kj::AutoCloseFd channel;
+  kj::AutoCloseFd channel;  ///< to the gate
 };
 
 /// Takes connections for as long as it lives. The loop's thread only.

@@ -1,9 +1,7 @@
 #include "plugind/privd/privd_session.h"
 
-#include "ipc/codec/checked_fields.h"
 #include "ipc/codec/limits.h"
 #include "plugind/base/log_line.h"
-#include "plugind/privd/files_observer.h"
 
 #include <kj/debug.h>
 
@@ -14,10 +12,6 @@ namespace {
 
 /// privd answers at once, or is not privd.
 constexpr auto kEnterPatience = 5 * kj::SECONDS;
-/// Between two questions whether the node is free.
-constexpr BackoffRange<kj::Duration> kEntryPauses{250 * kj::MILLISECONDS, 2 * kj::SECONDS};
-/// The gate's tickets begin after it.
-constexpr std::uint32_t kLeaseTicket = 0;
 
 std::string describe(const kj::Exception& exception) {
   return exception.getDescription().cStr();
@@ -35,14 +29,17 @@ std::string whyNotEntered(schema::EnterAnswer::Reader answer) {
 PrivdSession::PrivdSession(PrivdOpening opening, PrivdEvents& events, NodeLease& lease,
                            const LoopDeps& loop)
     : events_(events),
-      lease_(lease),
       loop_(loop),
-      descriptors_(std::make_shared<DescriptorReceiver>(loop.port, kj::mv(opening.channel))),
       privd_(loop.streams, kj::mv(opening.connection), kFromPrivd),
-      calls_(loop.timer),
+      calls_(),
+      channel_(kj::mv(opening.channel), calls_, loop),
+      entry_(channel_, calls_, lease, loop.timer),
+      gate_(channel_, calls_),
+      allocations_(channel_, loop.timer),
       hardware_(events, calls_, loop.timer),
-      specs_(calls_),
-      entryPauses_(kEntryPauses) {}
+      specs_(channel_, calls_),
+      files_(events),
+      config_(gate_, events, loop.timer) {}
 
 PrivdSession::~PrivdSession() noexcept(false) {
   calls_.end();
@@ -57,98 +54,69 @@ kj::Promise<std::string> PrivdSession::run() {
 }
 
 kj::Promise<void> PrivdSession::enter() {
-  return askEntry().then([this]() {
-    // The gate first: what the hardware starts wants its sockets at once.
-    auto opened = openGate().then([this]() { return hardware_.subscribe(); });
+  return entry_.run().then([this](const RecordedAllocations& recorded) {
+    events_.allocationsTold(recorded);
+    // The files first: what the hardware starts wants their sockets at once.
+    auto opened = takeFiles()
+                      .then([this]() {
+                        watching_ = watchFiles().eagerlyEvaluate([](kj::Exception&& /*away*/) {});
+                        return enterRpc();
+                      })
+                      .then([this]() { return hardware_.subscribe(); });
     return loop_.timer.timeoutAfter(kEnterPatience, kj::mv(opened)).then([this]() {
       entered_ = true;
-      watchConfig();
+      config_.seen(lastFiles_.configuration);
       logInfo(LogEvent::kPrivdCame);
     });
   });
 }
 
-kj::Promise<void> PrivdSession::askEntry() {
+kj::Promise<void> PrivdSession::enterRpc() {
   auto request = privd_.bootstrap<schema::Handshake>().enterRequest();
   request.setProtocol(schema::PROTOCOL);
-  request.setTicket(kLeaseTicket);
-  request.setLease(lease_.number);
-  auto lock =
-      descriptors_->await(kLeaseTicket, DescriptorKind::kLock)
-          .attach(kj::defer([descriptors = descriptors_]() { descriptors->forget(kLeaseTicket); }));
-  return loop_.timer.timeoutAfter(kEnterPatience, request.send())
-      .then([this, lock = kj::mv(lock)](
-                Response<schema::Handshake::EnterResults> response) mutable -> kj::Promise<void> {
+  return request.send().then(
+      [this](Response<schema::Handshake::EnterResults> response) -> kj::Promise<void> {
         const auto answer = response.getAnswer();
-        if (answer.isLeased()) {
-          lock = nullptr;
-          return askEntryLater();
-        }
         if (!answer.isSession()) {
           calls_.hangUp(whyNotEntered(answer));
           return kj::NEVER_DONE;
         }
         calls_.begin(answer.getSession());
-        tellAllocations(answer);
         events_.rightToBindTold(answer.getMayBind());
-        const auto number = answer.getLease();
-        if (number == lease_.number) return kj::READY_NOW;
-        return lock.then([this, number](kj::AutoCloseFd arrived) {
-          lease_ = NodeLease{number, kj::mv(arrived)};
-        });
+        events_.socketsAvailable();
+        return kj::READY_NOW;
       });
 }
 
-void PrivdSession::tellAllocations(schema::EnterAnswer::Reader answer) {
-  RecordedAllocations recorded{.groups = {}, .complete = answer.getAllocatedComplete()};
-  CheckedFields fields;
-  fields.each("allocated", answer.getAllocated(), kMaxFunctions,
-              [&](schema::AllocatedGroup::Reader group) {
-                RecordedGroup& one = recorded.groups.emplace_back();
-                fields.each("members", group.getMembers(), kMaxFunctions,
-                            [&](schema::Address::Reader member) {
-                              one.members.insert(fields.address("address", member));
-                            });
-                one.note = std::string(group.getNote().cStr());
-              });
-  if (const auto& error = fields.error()) {
-    return calls_.hangUp("its record of allocations makes no sense: " + *error);
-  }
-  events_.allocationsTold(recorded);
+kj::Promise<void> PrivdSession::takeFiles() {
+  return channel_.nextFiles().then([this](gate::WatchedFiles files) {
+    lastFiles_ = std::move(files);
+    files_.seen(lastFiles_);
+    if (entered_) config_.seen(lastFiles_.configuration);
+  });
 }
 
-kj::Promise<void> PrivdSession::askEntryLater() {
-  if (!entryPauses_.hasFailed()) {
-    logWarning(LogEvent::kLeaseAwaited, {{"why", "another plugind allocates on this node"},
-                                         {"then", "waits until that one ends"}});
-  }
-  return loop_.timer.afterDelay(entryPauses_.next()).then([this]() { return askEntry(); });
+kj::Promise<void> PrivdSession::watchFiles() {
+  return takeFiles().then([this]() { return watchFiles(); });
 }
 
-kj::Promise<void> PrivdSession::openGate() {
-  auto request = KJ_ASSERT_NONNULL(calls_.session()).kubeletRequest();
-  return request.send().then(
-      [this](Response<schema::Session::KubeletResults> response) -> kj::Promise<void> {
-        const auto answer = response.getAnswer();
-        if (!answer.isGate()) {
-          calls_.hangUp("it gives no right to the kubelet's sockets: see privd's --plugind-rights");
-          return kj::READY_NOW;
-        }
-        gate_.emplace(answer.getGate(), descriptors_, calls_);
-        return KJ_ASSERT_NONNULL(gate_).watch(kj::heap<FilesObserver>(events_)).then([this]() {
-          events_.socketsAvailable();
-        });
-      });
+kj::Promise<GroupReading> PrivdSession::reread(IommuGroupId group) {
+  return calls_.keep(allocations_.settled(group)
+                         .then([this, group]() { return hardware_.reread(group); })
+                         .then([this, group](GroupReading reading) {
+                           reading.onFile = allocations_.isOnFile(group);
+                           return reading;
+                         }));
 }
 
-void PrivdSession::watchConfig() {
-  config_.emplace(KJ_ASSERT_NONNULL(calls_.session()), descriptors_, events_, loop_.timer);
-  watchingConfig_ =
-      KJ_ASSERT_NONNULL(config_).run().eagerlyEvaluate([this](kj::Exception&& failure) {
-        const auto type = failure.getType();
-        const bool older = type == kj::Exception::Type::UNIMPLEMENTED;  // it watches none
-        if (!older && type != kj::Exception::Type::DISCONNECTED) calls_.hangUp(describe(failure));
-      });
+kj::Promise<Told> PrivdSession::allocate(IommuGroupId group, const std::string& note) {
+  auto members = hardware_.membersOf(group);
+  if (members.empty()) return Told::kFailed;
+  return calls_.keep(allocations_.allocate(group, std::move(members), note));
+}
+
+kj::Promise<Told> PrivdSession::release(IommuGroupId group) {
+  return calls_.keep(allocations_.release(group, hardware_.membersOf(group)));
 }
 
 }  // namespace vfiogate

@@ -59,7 +59,7 @@ enum class Told : std::uint8_t {
 /// Tells privd which groups are allocated or being allocated, and to whom: nobody rebinds them by
 /// hand, and privd keeps a record for the plugind after this one. Never fails; has no deadline of
 /// its own; may be said again. Whoever is told of privd coming back allocates again what is
-/// allocated. Whether the record was written the next reread of the group tells.
+/// allocated. A reread of the group follows what was told of it, and tells whether that is on file.
 class GroupAllocations {
 public:
   /// `note`: to whom (allocation_note.h).

@@ -11,8 +11,7 @@ constexpr unsigned kChangesAtOnce = 4;
 
 }  // namespace
 
-SessionCalls::SessionCalls(kj::Timer& timer)
-    : timer_(timer), calls_(kCallsAtOnce), changes_(kChangesAtOnce) {}
+SessionCalls::SessionCalls() : calls_(kCallsAtOnce), changes_(kChangesAtOnce) {}
 
 void SessionCalls::hangUp(const std::string& why) {
   over_.fulfiller->fulfill(kj::cp(why));
@@ -20,12 +19,6 @@ void SessionCalls::hangUp(const std::string& why) {
 
 void SessionCalls::end() {
   asked_.cancel(KJ_EXCEPTION(DISCONNECTED, "privd is away"));
-}
-
-void SessionCalls::judge(const Patience& patience, const kj::Exception& failure) {
-  const bool unknown = failure.getType() == kj::Exception::Type::UNIMPLEMENTED;
-  if (unknown && patience.bearsUnknown) return;
-  hangUp(patience.failure + std::string(failure.getDescription().cStr()));
 }
 
 kj::Exception notInYet() {

@@ -6,7 +6,6 @@
 
 #include <capnp/capability.h>
 #include <kj/async.h>
-#include <kj/timer.h>
 
 #include <string>
 
@@ -15,17 +14,10 @@ namespace vfiogate {
 template <typename Results>
 using Response = capnp::Response<Results>;
 
-/// How long privd may take for an answer, and what it means that it gave none.
-struct Patience {
-  kj::Duration time;
-  const char* failure;        ///< begins the reason why the connection ends
-  bool bearsUnknown = false;  ///< it stays where privd is of a release that has no such call
-};
-
 /// Shared by the clients of one connection. The loop's thread only.
 class SessionCalls {
 public:
-  explicit SessionCalls(kj::Timer& timer);
+  SessionCalls();
   KJ_DISALLOW_COPY(SessionCalls);
 
   void begin(schema::Session::Client session) { session_ = kj::mv(session); }
@@ -58,21 +50,7 @@ public:
     return keep(changes_.pass(kj::mv(call)));
   }
 
-  /// A call that fails, or takes longer, is mended by a new connection.
-  template <typename Call>
-  auto passWithin(const Patience& patience, Call call) -> decltype(call()) {
-    using Promised = decltype(call());
-    return keep(timer_.timeoutAfter(patience.time, calls_.pass(kj::mv(call)))
-                    .catch_([this, patience](kj::Exception&& failure) -> Promised {
-                      judge(patience, failure);
-                      return kj::mv(failure);
-                    }));
-  }
-
 private:
-  void judge(const Patience& patience, const kj::Exception& failure);
-
-  kj::Timer& timer_;
   ConcurrencyLimit calls_;
   ConcurrencyLimit changes_;
   kj::Maybe<schema::Session::Client> session_;

@@ -6,6 +6,7 @@
 #include "ipc/base/result.h"
 #include "privd/audit/audit_entry.h"
 #include "privd/audit/audit_record.h"
+#include "privd/audit/chain_follower.h"
 
 #include <kj/io.h>
 #include <kj/timer.h>
@@ -17,7 +18,9 @@
 namespace vfiogate {
 
 struct AuditFailure {
-  int error;         ///< errno; 0: the log is no longer what it was (somebody cut or replaced it)
+  /// errno; 0: the log is no longer what it was (somebody cut or replaced it); EWOULDBLOCK: another
+  /// process has it locked.
+  int error;
   std::string step;  ///< for people, such as "fsync"
 };
 
@@ -28,9 +31,12 @@ struct AuditSettings {
   std::function<void(const AuditHead&)> rotated;
 };
 
-/// One process writes it (the node's lock says which). After a failure each later append tries
-/// again from the last good record; until one succeeds, nothing may be written into sysfs. All that
-/// an append does is allowed after lock-down: the directory is held open, and nothing is read.
+/// Daemon and commands write it at the same time: each append locks the file (flock), takes in what
+/// others added, which must continue the chain, and closes what one left that ended in the middle.
+/// After a failure each later append tries again from the last good record; until one succeeds,
+/// nothing may be written into sysfs. All that an append does is allowed after lock-down: the
+/// directory is held open, and what is read is read from the descriptor's place on, which a write
+/// leaves at its end.
 class AuditLog {
 public:
   /// Rotated files are `audit.jsonl.1` (the newest) to `.8`.
@@ -53,7 +59,10 @@ public:
   /// False: less than 64 MiB are free where the log is; peers' writes are refused, root's go on.
   bool roomForPeers() const;
 
+  /// As this process knows it.
   const AuditHead& head() const { return head_; }
+  /// As it is now, whoever wrote last.
+  Result<AuditHead, AuditFailure> reread();
 
 private:
   /// What went wrong; null: nothing did.
@@ -61,12 +70,20 @@ private:
 
   AuditLog(kj::AutoCloseFd directory, std::string name, std::string bootId, AuditSettings settings);
 
+  Trouble adopt();
   Trouble readHead();
-  Trouble openFile();
-  Trouble findChange();
+  Result<kj::AutoCloseFd, AuditFailure> openFile() const;
+  Result<kj::AutoCloseFd, AuditFailure> lockNamed() const;
+  bool isNamed(int fd, const std::string& name) const;
+  Trouble takeTurn();
+  Trouble follow();
+  Trouble catchUp(kj::AutoCloseFd current);
+  Trouble judge(const ChainFollower& chain, Damage damage, std::uint64_t bytes);
   Trouble settle();
-  Trouble write(const std::string& fields, const char* before = "");
+  Trouble tellOwed();
+  Trouble write(const std::string& fields);
   Trouble rotate();
+  void endTurn();
   Result<std::uint64_t, AuditFailure> add(const std::string& fields);
   std::string nameOfRotated(unsigned number) const;
 
@@ -74,22 +91,27 @@ private:
   std::string name_;
   std::string bootId_;
   AuditSettings settings_;
-  uid_t owner_;                      ///< this process's; not to be asked for after lock-down
-  kj::Maybe<kj::AutoCloseFd> file_;  ///< none: to be opened by name before the next record
-  std::uint64_t size_ = 0;           ///< of the file up to the head's end
+  uid_t owner_;  ///< this process's; not to be asked for after lock-down
+  /// None: to be opened by name before the next record. It stands at size_.
+  kj::Maybe<kj::AutoCloseFd> file_;
+  std::uint64_t size_ = 0;  ///< of the file, as far as it was read and written
   AuditHead head_;
-  std::string owed_;      ///< fields of a record that comes before the next; empty: none does
-  bool newline_ = false;  ///< the file may not end in one
-  bool cutOwed_ = false;  ///< behind size_ there may be a part of a record that failed
+  std::optional<Damage> damage_;  ///< to be told by a record before the next
+  std::uint64_t damaged_ = 0;     ///< its bytes
+  bool newline_ = false;          ///< the file does not end in one
 };
 
 /// Logs `audit_head`.
 void tellHead(const AuditHead& head);
 
+/// The step that failed, and errno in words.
+std::string wordsOf(const AuditFailure& failure);
+
 /// Logs `audit_failed`.
 void tellFailure(const AuditFailure& failure);
 
-/// Tells the head now and every 60 s, for as long as the promise is held. `log` outlives it.
-kj::Promise<void> tellHeads(const AuditLog& log, kj::Timer& timer);
+/// Tells the head now and every 60 s, also where only commands write, for as long as the promise is
+/// held. `log` outlives it.
+kj::Promise<void> tellHeads(AuditLog& log, kj::Timer& timer);
 
 }  // namespace vfiogate

@@ -7,13 +7,34 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 
 namespace vfiogate {
+namespace {
+
+constexpr int kTries = 1000;
+constexpr auto kPause = std::chrono::milliseconds(1);
+
+}  // namespace
 
 bool lockIfFree(int fd) {
   if (flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
   if (errno != EWOULDBLOCK) KJ_FAIL_SYSCALL("flock", errno);
   return false;
+}
+
+bool lockSoon(int fd) {
+  // The filter has no sleep, but the runtime's locks, which can wait for what never comes.
+  std::mutex mutex;
+  std::condition_variable never;
+  std::unique_lock held(mutex);
+  for (int tries = 0; tries < kTries; ++tries) {
+    if (lockIfFree(fd)) return true;
+    never.wait_for(held, kPause);
+  }
+  return lockIfFree(fd);
 }
 
 void unlock(int fd) {

@@ -12,6 +12,8 @@ namespace vfiogate {
 /// Locks a file (flock). False: it is locked already. Never waits. The lock is that of
 /// the open file: whoever is handed the descriptor has it, and it ends with the last of them.
 bool lockIfFree(int fd);
+/// The same for a lock that is only ever held for a moment: waits for it, at most a second.
+bool lockSoon(int fd);
 /// Ends the lock, whoever has the descriptor still.
 void unlock(int fd);
 

@@ -1,9 +1,13 @@
 #pragma once
-// privd's log: one event a line on stderr, `event=group_seen group=7 driver=vfio-pci`.
+// privd's log: one event a line on stderr, as ipc/base/log_format.h has it.
+
+#include "ipc/base/log_format.h"
 
 #include <kj/string.h>
 
 #include <initializer_list>
+#include <optional>
+#include <string>
 
 namespace vfiogate {
 // plugind's log has the same names: of its own, so that both can be linked into one test.
@@ -25,8 +29,6 @@ enum class LogEvent {
   kPlugindRefused,
   kPlugindAbsent,
   kPlugindWaits,
-  kPeerRefused,
-  kAcceptFailed,
   kPeerGone,
   kPeerHungUp,
   kSocketMade,
@@ -52,13 +54,14 @@ enum class LogEvent {
   kDeclaredRefused,
   kChangeRefused,
   kBindingUnfinished,
+  kExclusions,
   kStateProblem,
   kNotBindable,
   kRecordFailed,
   kLinesLeftOut,
 };
 
-/// The event's name, such as "peer_refused".
+/// The event's name, such as "peer_gone".
 kj::StringPtr eventName(LogEvent event);
 
 struct LogField {
@@ -66,10 +69,12 @@ struct LogField {
   kj::String value;
 };
 
-/// The line without its end. Values that are not plain words are quoted, with everything that is
-/// not printable ASCII as \xNN, and cut after 200 bytes: text from outside can neither end the
-/// line nor fill the log.
-kj::String formatLine(LogEvent event, kj::ArrayPtr<const LogField> fields);
+/// The line of now without its end, with the event's level.
+std::string formatLine(LogForm form, LogEvent event, kj::ArrayPtr<const LogField> fields);
+
+/// Before the first line; logfmt unless told. Null: no line is written, for a command whose answer
+/// says the same.
+void useLogForm(std::optional<LogForm> form);
 
 /// Writes the line to stderr in one piece, within its event's allowance (LineAllowance). A reader
 /// that went away is no error. How many lines of an event were left out is told before

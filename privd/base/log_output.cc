@@ -8,6 +8,7 @@
 
 #include <array>
 #include <climits>
+#include <optional>
 
 namespace vfiogate {
 inline namespace privd_log {
@@ -21,11 +22,17 @@ Allowances& allowances() {
   return all;
 }
 
-/// False: there was no room for it. A line above PIPE_BUF could be written in part; none is.
+std::optional<LogForm>& logForm() {
+  static std::optional<LogForm> form = LogForm::kLogfmt;
+  return form;
+}
+
+/// Only where there is a form. False: there was no room for it. A line above PIPE_BUF could be
+/// written in part; none is.
 bool writeLine(LogEvent event, kj::ArrayPtr<const LogField> fields) {
-  auto line = kj::str(formatLine(event, fields), "\n");
-  if (line.size() > PIPE_BUF) line = kj::str(line.slice(0, PIPE_BUF - 1), "\n");
-  return write(STDERR_FILENO, line.cStr(), line.size()) >= 0;
+  static_assert(kLongestLogLine <= PIPE_BUF);
+  const std::string line = formatLine(*logForm(), event, fields) + "\n";
+  return write(STDERR_FILENO, line.data(), line.size()) >= 0;
 }
 
 void tellLeftOutOf(LogEvent event, LineAllowance& allowance) {
@@ -38,9 +45,13 @@ void tellLeftOutOf(LogEvent event, LineAllowance& allowance) {
 
 }  // namespace
 
+void useLogForm(std::optional<LogForm> form) {
+  logForm() = form;
+}
+
 void logLine(LogEvent event, std::initializer_list<LogField> fields) {
   LineAllowance& allowance = allowances().at(static_cast<std::size_t>(event));
-  if (!allowance.take(std::chrono::steady_clock::now())) return;
+  if (!logForm() || !allowance.take(std::chrono::steady_clock::now())) return;
   tellLeftOutOf(event, allowance);
   if (!writeLine(event, kj::arrayPtr(fields.begin(), fields.size()))) allowance.leaveOut(1);
 }

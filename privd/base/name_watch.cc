@@ -45,8 +45,8 @@ kj::Promise<std::uint64_t> NameWatch::next(std::uint64_t seen) {
 bool NameWatch::arm() {
   constexpr std::uint32_t kEvents =
       IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
-  const std::uint32_t written = name_.size() == 0 ? IN_CLOSE_WRITE : 0;
-  descriptor_ = inotify_add_watch(inotify_.get(), directory_.cStr(), kEvents | written);
+  const std::uint32_t others = name_.size() == 0 ? IN_CLOSE_WRITE | IN_DELETE : 0;
+  descriptor_ = inotify_add_watch(inotify_.get(), directory_.cStr(), kEvents | others);
   return descriptor_ >= 0;
 }
 

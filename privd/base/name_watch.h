@@ -12,9 +12,9 @@
 namespace vfiogate {
 
 /// Counts how often `name` was created in, or renamed into, `directory`; where `name` is empty: any
-/// name, and how often a file there was written. Uses inotify; a directory that is missing, goes
-/// away or overflows its queue is looked for again, and counts as an appearance when it is back:
-/// one too many costs a reread, one too few an outage.
+/// name, and how often a file there was written or removed. Uses inotify; a directory that is
+/// missing, goes away or overflows its queue is looked for again, and counts as an appearance when
+/// it is back: one too many costs a reread, one too few an outage.
 class NameWatch {
 public:
   NameWatch(kj::UnixEventPort& port, kj::Timer& timer, kj::StringPtr directory, kj::StringPtr name);

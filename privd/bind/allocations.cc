@@ -31,8 +31,8 @@ kj::Promise<AllocationAnswer> Allocations::bind(const std::vector<Bdf>& members)
 kj::Promise<AllocationAnswer> Allocations::giveBack(const std::vector<Bdf>& members) {
   std::vector<Bdf> allocated;
   for (const Bdf& member : members) {
-    const BoundDevice* record = state_.boundAt(member);
-    if (record != nullptr && record->purpose == BoundFor::kAllocation) allocated.push_back(member);
+    const auto record = state_.boundAt(member);
+    if (record && record->purpose == BoundFor::kAllocation) allocated.push_back(member);
   }
   if (allocated.empty()) return AllocationAnswer{};
   return change(ChangeKind::kUnbind, std::move(allocated));

@@ -109,7 +109,7 @@ private:
     for (const Bdf& changed : plan.changed()) {
       if (std::ranges::find(drivers_, wanted.at(changed)) == drivers_.end()) {
         into_.nonsense = "the kernel has no PCI driver " + wanted.at(changed) +
-                         " loaded: modprobe it (privd loads no modules)";
+                         " loaded: modprobe " + wanted.at(changed) + " (privd loads no modules)";
       }
     }
     return plan;
@@ -120,9 +120,9 @@ private:
     std::map<Bdf, Former> former;
     for (const Bdf& member : group.members) {
       Former& known = former[member];
-      const BoundDevice* record = deps_.state.boundAt(member);
+      const auto record = deps_.state.boundAt(member);
       // What a person bound, no allocation gives back.
-      if (record != nullptr && isStill(*record) &&
+      if (record && isStill(*record) &&
           (by_ != ChangeBy::kAllocation || record->purpose == BoundFor::kAllocation)) {
         known.record = *record;
         known.sameBoot = record->bootId == deps_.bootId;

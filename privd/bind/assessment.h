@@ -6,7 +6,7 @@
 #include "privd/bind/plan/plan.h"
 #include "privd/bind/read_facts.h"
 #include "privd/gate/plugind_lease.h"
-#include "privd/state/allocation_records.h"
+#include "privd/state/allocation_files.h"
 #include "privd/state/state_directory.h"
 
 #include <kj/io.h>
@@ -21,7 +21,7 @@ namespace vfiogate {
 struct AssessmentDeps {
   const SysfsRoot& sysfs;
   const DevRoot& dev;
-  const AllocationRecords& allocations;  ///< plugind's
+  const AllocationFiles& allocations;  ///< plugind's
   const PlugindLease& lease;
   const StateDirectory& state;
   const GuardSettings& settings;

@@ -12,6 +12,10 @@
 namespace vfiogate {
 namespace {
 
+/// Whoever only assesses a group has its locks for a moment.
+constexpr auto kLockPause = 20 * kj::MILLISECONDS;
+constexpr unsigned kLockTries = 50;
+
 const char* nameOf(ChangeKind kind) {
   return kind == ChangeKind::kBind ? "bind" : "unbind";
 }
@@ -62,6 +66,13 @@ void logOverrides(const Assessment& assessment) {
   }
 }
 
+std::string notLocked(int error) {
+  if (error != EWOULDBLOCK) {
+    return std::string("the record of allocations cannot be locked: ") + strerror(error);
+  }
+  return "its drivers are being changed by another process, or a write of one has not come back";
+}
+
 AuditIntent intentOf(const ChangeRequest& request, const std::set<IommuGroupId>& groups,
                      const Assessment& assessment) {
   AuditIntent intent{.peer = request.peer, .operation = nameOf(request.order.kind)};
@@ -94,6 +105,7 @@ struct Binder::Change {
   ChangeRequest request;
   std::set<IommuGroupId> groups;
   DeviceLocks locks;  ///< of all members of the groups, from before the assessment to the end
+  int lockError = 0;  ///< errno; EWOULDBLOCK: another process has one of them
   Assessment assessment;
   ChangeReport report;
   std::map<Bdf, std::optional<BoundDevice>> recordsBefore;
@@ -127,23 +139,47 @@ kj::Promise<ChangeReport> Binder::begin(ChangeRequest request) {
       turns_.leave(mine);
       deps_.changed(mine);
     });
-    return perform(kj::mv(change)).attach(kj::mv(leave));
+    Change& c = *change;
+    return lock(c, kLockTries)
+        .then([this, change = kj::mv(change)]() mutable { return perform(kj::mv(change)); })
+        .attach(kj::mv(leave));
+  });
+}
+
+/// From now on nobody else changes drivers of these groups, or allocates them; where somebody else
+/// has kept a lock through all `tries`, `change` says so.
+kj::Promise<void> Binder::lock(Change& change, unsigned tries) {
+  std::vector<Bdf> members;
+  for (const IommuGroupId& id : change.groups) {
+    const auto group = readGroup(deps_.sysfs, deps_.dev, id);
+    if (group) members.insert(members.end(), group->members.begin(), group->members.end());
+  }
+  std::ranges::sort(members);
+  auto locks = deps_.allocations.lock(members);
+  change.lockError = locks ? 0 : locks.error();
+  if (locks) change.locks = kj::mv(locks).value();
+  if (change.lockError != EWOULDBLOCK || tries == 1) return kj::READY_NOW;
+  return deps_.timer.afterDelay(kLockPause).then([this, &change, tries]() {
+    return lock(change, tries - 1);
   });
 }
 
 kj::Promise<ChangeReport> Binder::perform(kj::Own<Change> change) {
   Change& c = *change;
   const ChangeOrder& order = c.request.order;
-  const auto locked = order.dryRun ? Done{} : lock(c);
+  if (c.lockError != 0) {
+    // Not even looked at: where the kernel keeps another process's write, reading could hang, too.
+    const std::string why = notLocked(c.lockError);
+    c.report.objections.push_back({Guard::kMember, order.addresses.front(), Verdict::kBlocked, why,
+                                   "wait for its end, or end it"});
+    refuse(c, firstStanding(c.report.objections), guardsThatStand(c.report.objections));
+    return kj::mv(c.report);
+  }
   c.assessment = assess(assessmentDeps(), order, c.request.by, c.groups);
   Assessment& assessment = c.assessment;
-  if (!locked) {
-    assessment.objections.push_back({Guard::kMember, order.addresses.front(), Verdict::kBlocked,
-                                     locked.error(), "wait for its end, or end it"});
-  }
   for (const auto& [address, device] : assessment.snapshot.devices) {
-    const bool joined = locked && !order.dryRun && !c.locks.contains(address);
-    if (joined) assessment.nonsense = address.str() + " joined the group meanwhile";
+    if (!c.locks.contains(address))
+      assessment.nonsense = address.str() + " joined the group meanwhile";
   }
   ChangeReport& report = c.report;
   for (const Step& step : assessment.plan.steps) report.writes.push_back(step.write);
@@ -175,36 +211,15 @@ kj::Promise<ChangeReport> Binder::perform(kj::Own<Change> change) {
       });
 }
 
-/// From now on nobody else changes drivers of these groups, or allocates them.
-Result<Done, std::string> Binder::lock(Change& change) {
-  std::vector<Bdf> members;
-  for (const IommuGroupId& id : change.groups) {
-    const auto group = readGroup(deps_.sysfs, deps_.dev, id);
-    if (group) members.insert(members.end(), group->members.begin(), group->members.end());
-  }
-  std::ranges::sort(members);
-  auto locks = deps_.allocations.lock(members);
-  if (locks) {
-    change.locks = kj::mv(locks).value();
-    return Done{};
-  }
-  if (locks.error() == EWOULDBLOCK) {
-    return Failure{std::string(
-        "its drivers are being changed by another process, or a write of one has not come back")};
-  }
-  return Failure{std::string("the record of allocations cannot be locked: ") +
-                 strerror(locks.error())};
-}
-
 /// What a person's bind means beyond itself: it is declared with --keep, and outlives an
 /// allocation.
 void Binder::keep(Change& change) {
   const ChangeOrder& order = change.request.order;
   if (order.kind != ChangeKind::kBind || change.request.by == ChangeBy::kAllocation) return;
   for (const Bdf& address : order.addresses) {
-    const BoundDevice* known = deps_.state.boundAt(address);
+    const auto known = deps_.state.boundAt(address);
     Result<Done, StateFailure> kept = Done{};
-    if (known != nullptr && known->purpose == BoundFor::kAllocation) {
+    if (known && known->purpose == BoundFor::kAllocation) {
       BoundDevice owned = *known;
       owned.purpose = purposeOf(change.request.by);
       kept = deps_.state.put(owned);
@@ -226,10 +241,12 @@ Result<Done, std::string> Binder::recordFormer(Change& change, const AuditIntent
   if (change.request.order.kind != ChangeKind::kBind) return Done{};
   for (const AuditDevice& before : intent.devices) {
     const PciDevice& device = change.assessment.snapshot.devices.at(before.address);
-    const BoundDevice* known = deps_.state.boundAt(before.address);
-    change.recordsBefore[before.address] = known == nullptr ? std::nullopt : std::optional(*known);
-    // From one VFIO driver to another: what was before the first of them still is.
-    if (known != nullptr && known->bootId == deps_.bootId && offersVfio(device)) continue;
+    const auto known = deps_.state.boundAt(before.address);
+    change.recordsBefore[before.address] = known;
+    // From one VFIO driver to another, or left between two by whoever died in a change: what was
+    // before the first of them still is.
+    const bool isBetween = device.driver.empty() || offersVfio(device);
+    if (known && known->bootId == deps_.bootId && isBetween) continue;
     const auto put = deps_.state.put(BoundDevice{
         .device = {before.address, device.vendor.value_or(0), device.device.value_or(0)},
         .driver = change.assessment.plan.driverFor(before.address),
@@ -248,10 +265,7 @@ Result<Done, std::string> Binder::record(Change& change) {
   if (auto recorded = recordFormer(change, intent); !recorded) return recorded;
   if (deps_.audit == nullptr) return Failure{deps_.auditTrouble};
   const auto sequence = deps_.audit->append(intent);
-  if (!sequence) {
-    return Failure{"the audit log cannot be written: " + sequence.error().step + ": " +
-                   strerror(sequence.error().error)};
-  }
+  if (!sequence) return Failure{"the audit log cannot be written: " + wordsOf(sequence.error())};
   change.report.auditSequence = *sequence;
   return Done{};
 }
@@ -262,10 +276,6 @@ void Binder::settle(Change& change, const RunResult& result) {
   report.error = result.error;
   report.differences = result.differences;
   stuck_.insert(result.stuck.begin(), result.stuck.end());
-  // Whoever wrote may have the descriptors a moment longer; who is stuck keeps the lock.
-  for (const auto& [address, lock] : change.locks) {
-    if (!result.stuck.contains(address)) unlock(lock);
-  }
   const bool bind = change.request.order.kind == ChangeKind::kBind;
   if (result.outcome == ChangeOutcome::kDone) keep(change);
   for (const Bdf& address : change.assessment.plan.changed()) {
@@ -279,6 +289,10 @@ void Binder::settle(Change& change, const RunResult& result) {
       }
     }
   }
+  // Whoever wrote may have the descriptors a moment longer; who is stuck keeps the lock.
+  for (const auto& [address, lock] : change.locks) {
+    if (!result.stuck.contains(address)) unlock(lock);
+  }
   const AuditOutcome outcome{.intent = report.auditSequence,
                              .outcome = report.outcome,
                              .error = report.error,
@@ -288,7 +302,7 @@ void Binder::settle(Change& change, const RunResult& result) {
   if (!recorded) recorded = deps_.audit->append(outcome);
   if (!recorded) {
     tellFailure(recorded.error());
-    report.remarks.push_back("the outcome is not in the audit log: " + recorded.error().step);
+    report.remarks.push_back("the outcome is not in the audit log: " + wordsOf(recorded.error()));
   }
   logLine(LogEvent::kDriverChange, {{"operation", kj::str(nameOf(change.request.order.kind))},
                                     {"outcome", kj::str(nameOf(report.outcome).data())},

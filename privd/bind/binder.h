@@ -7,7 +7,7 @@
 #include "privd/bind/group_turns.h"
 #include "privd/bind/refusals.h"
 #include "privd/gate/plugind_lease.h"
-#include "privd/state/allocation_records.h"
+#include "privd/state/allocation_files.h"
 #include "privd/writer/writer.h"
 
 #include <kj/async.h>
@@ -25,13 +25,15 @@ struct ChangeRequest {
   AuditPeer peer;
 };
 
-/// The only way to a write into sysfs: for the daemon and for the command line without one.
+/// The only way to a write into sysfs: for the daemon and for the command, which work side by side.
+/// What they have in common is in files: the devices' locks with the record of allocations, the
+/// state directory, the audit log.
 class Binder final : private kj::TaskSet::ErrorHandler {
 public:
   struct Deps {
     const SysfsRoot& sysfs;
     const DevRoot& dev;
-    AllocationRecords& allocations;
+    AllocationFiles& allocations;
     const PlugindLease& lease;
     StateDirectory& state;
     AuditLog* audit;           ///< null: it cannot be written, so nothing is
@@ -78,7 +80,7 @@ private:
   AssessmentDeps assessmentDeps() const;
   kj::Promise<ChangeReport> begin(ChangeRequest request);
   kj::Promise<ChangeReport> perform(kj::Own<Change> change);
-  Result<Done, std::string> lock(Change& change);
+  kj::Promise<void> lock(Change& change, unsigned tries);
   void keep(Change& change);
   Result<Done, std::string> recordFormer(Change& change, const AuditIntent& intent);
   Result<Done, std::string> record(Change& change);

@@ -4,8 +4,19 @@
 #include "privd/base/log_line.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <utility>
 
 namespace vfiogate {
+namespace {
+
+constexpr auto kBusyPause = 1 * kj::SECONDS;
+
+void tellUnlisted(const StateFailure& failure) {
+  logLine(LogEvent::kStateProblem, {{"file", kj::str(failure.str().c_str())}});
+}
+
+}  // namespace
 
 Binding::Binding(const Place& place, BindingDeps parts, const BindingOptions& options,
                  ForkServer server)
@@ -27,8 +38,6 @@ Binding::Binding(const Place& place, BindingDeps parts, const BindingOptions& op
                .aliases = std::move(deps_.aliases),
                .bootId = deps_.bootId,
                .changed = [this](const std::set<IommuGroupId>& groups) { changed(groups); }}),
-      operators_(binder_, deps_.state, auditOf(deps_),
-                 [this](const std::set<IommuGroupId>& groups) { changed(groups); }),
       allocations_(binder_, deps_.state, auditOf(deps_), place.timer, place.plugindUid) {}
 
 AuditLog* Binding::auditOf(BindingDeps& parts) {
@@ -42,21 +51,33 @@ GroupBinding Binding::bindingOf(const Snapshot& snapshot, const IommuGroup& grou
   for (const Bdf& member : group.members) {
     const auto device = snapshot.devices.find(member);
     if (device == snapshot.devices.end()) continue;
-    const BoundDevice* record = deps_.state.boundAt(member);
+    const auto record = deps_.state.boundAt(member);
     binding.excluded = binding.excluded || deps_.state.isExcluded(member);
     binding.stuck = binding.stuck || binder_.stuck(member);
     binding.boundForAllocation = binding.boundForAllocation ||
-                                 (record != nullptr && record->purpose == BoundFor::kAllocation &&
+                                 (record && record->purpose == BoundFor::kAllocation &&
                                   record->bootId == deps_.bootId && offersVfio(device->second));
     toBind = toBind || (!standsAside(device->second) && !offersVfio(device->second));
   }
   // Asked last, and only where the answer is wanted: it opens disks.
   const bool wanted =
       place_.allocates && toBind && !binding.busy && !binding.stuck && !binding.excluded;
-  if (wanted) binding.bar = binder_.barToAllocation(group, snapshot);
-  binding.bindable = wanted && binding.bar.empty();
+  if (wanted) assessFor(snapshot, group, binding);
   tellBar(group.id, binding.bar);
   return binding;
+}
+
+/// Under the locks of the group: whoever changes its drivers meanwhile, in whatever process, keeps
+/// its attributes, and opens its disks, too.
+void Binding::assessFor(const Snapshot& snapshot, const IommuGroup& group, GroupBinding& binding) {
+  const auto locks = place_.allocations.lock(group.members);
+  binding.busy = !locks && locks.error() == EWOULDBLOCK;
+  if (binding.busy) {
+    busyElsewhere_.insert(group.id);
+    return;
+  }
+  binding.bar = binder_.barToAllocation(group, snapshot);
+  binding.bindable = binding.bar.empty();
 }
 
 /// Another guard is told, not each change of what it sees. What no policy allows is no news.
@@ -74,10 +95,44 @@ void Binding::tellBar(IommuGroupId group, const std::string& bar) {
                                    {"why", kj::str(bar.c_str())}});
 }
 
-void Binding::serve(SnapshotSource& source, std::vector<Selector> declared) {
+void Binding::serve(SnapshotSource& source, std::vector<Selector> declared, NameWatch& holds) {
   source_ = source;
   tellLeftovers(*source.current().snapshot);
+  tellExclusions();
   declared_.emplace(binder_, source, place_.timer, deps_.state, std::move(declared));
+  tasks_ = watchHolds(holds, 0).exclusiveJoin(rereadBusy()).eagerlyEvaluate(nullptr);
+}
+
+void Binding::leave() {
+  tasks_ = nullptr;
+  declared_ = nullptr;
+  source_ = nullptr;
+}
+
+/// A command excludes devices and releases them by the files alone.
+kj::Promise<void> Binding::watchHolds(NameWatch& holds, std::uint64_t seen) {
+  return holds.next(seen).then([this, &holds](std::uint64_t count) {
+    std::set<IommuGroupId> others;
+    KJ_IF_MAYBE (source, source_) {
+      for (const auto& [id, group] : source->current().snapshot->groups) {
+        const auto isExcluded = [this](const Bdf& each) { return deps_.state.isExcluded(each); };
+        if (std::ranges::any_of(group.members, isExcluded) != group.binding.excluded) {
+          others.insert(id);
+        }
+      }
+    }
+    if (!others.empty()) changed(others);
+    tellExclusions();
+    return watchHolds(holds, count);
+  });
+}
+
+/// No event says that another process has given its locks back.
+kj::Promise<void> Binding::rereadBusy() {
+  return place_.timer.afterDelay(kBusyPause).then([this]() {
+    if (!busyElsewhere_.empty()) changed(std::exchange(busyElsewhere_, {}));
+    return rereadBusy();
+  });
 }
 
 kj::Promise<void> Binding::tellHeads() {
@@ -90,13 +145,23 @@ void Binding::tellLeftovers(const Snapshot& snapshot) const {
   for (const std::string& problem : deps_.state.problems()) {
     logLine(LogEvent::kStateProblem, {{"file", kj::str(problem.c_str())}});
   }
-  for (const BoundDevice& record : deps_.state.bound()) {
+  const auto bound = deps_.state.bound();
+  if (!bound) return tellUnlisted(bound.error());
+  for (const BoundDevice& record : *bound) {
     const auto device = snapshot.devices.find(record.device.address);
     const bool ours = record.bootId == deps_.bootId && device != snapshot.devices.end();
     if (!ours || !device->second.driver.empty()) continue;
     logLine(LogEvent::kBindingUnfinished,
             {{"device", kj::str(record.device.address.str().c_str())}});
   }
+}
+
+void Binding::tellExclusions() {
+  auto exclusions = deps_.state.exclusions();
+  if (!exclusions) return tellUnlisted(exclusions.error());
+  if (*exclusions == toldExclusions_) return;
+  toldExclusions_ = std::move(exclusions).value();
+  logLine(LogEvent::kExclusions, {{"devices", kj::str(toldExclusions_.size())}});
 }
 
 void Binding::changed(const std::set<IommuGroupId>& groups) {

@@ -1,13 +1,13 @@
 #pragma once
-// All of binding, put together: for the daemon, and for the command line where none runs.
+// All of binding, put together: for the daemon, and for a command.
 
+#include "privd/base/name_watch.h"
 #include "privd/bind/allocations.h"
 #include "privd/bind/binder.h"
 #include "privd/bind/binding_deps.h"
 #include "privd/bind/declared.h"
-#include "privd/bind/operators.h"
 #include "privd/gate/plugind_lease.h"
-#include "privd/state/allocation_records.h"
+#include "privd/state/allocation_files.h"
 #include "privd/writer/writer.h"
 
 #include <kj/async-unix.h>
@@ -20,7 +20,7 @@ public:
   struct Place {
     const SysfsRoot& sysfs;
     const DevRoot& dev;
-    AllocationRecords& allocations;  ///< plugind's
+    AllocationFiles& allocations;  ///< plugind's
     const PlugindLease& lease;
     kj::UnixEventPort& port;
     kj::Timer& timer;
@@ -36,10 +36,17 @@ public:
   GroupBinding bindingOf(const Snapshot& snapshot, const IommuGroup& group);
 
   /// Says what an earlier privd left behind. From now on `source` rereads where something was
-  /// changed, and what is declared is bound.
-  void serve(SnapshotSource& source, std::vector<Selector> declared);
+  /// changed, be it that `holds` tells of an exclusion, and what is declared is bound.
+  void serve(SnapshotSource& source, std::vector<Selector> declared, NameWatch& holds);
+  /// To be called before that `source` goes: nothing is read of it any more.
+  void leave();
 
-  BindingService& operators() { return operators_; }
+  /// For an operator's command.
+  Binder& binder() { return binder_; }
+  /// Of former drivers, exclusions and declarations.
+  StateDirectory& state() { return deps_.state; }
+  /// Null: it cannot be written here.
+  AuditLog* audit() { return auditOf(deps_); }
   AllocationBinder& allocations() { return allocations_; }
 
   /// Tells the audit log's head, or why there is none, for as long as the promise is held.
@@ -49,21 +56,27 @@ public:
   kj::Promise<void> idle() { return binder_.idle(); }
 
 private:
+  void assessFor(const Snapshot& snapshot, const IommuGroup& group, GroupBinding& binding);
   void tellBar(IommuGroupId group, const std::string& bar);
   void tellLeftovers(const Snapshot& snapshot) const;
+  void tellExclusions();
   static AuditLog* auditOf(BindingDeps& parts);
   void lateEnd(kj::StringPtr name);
   void changed(const std::set<IommuGroupId>& groups);
+  kj::Promise<void> watchHolds(NameWatch& holds, std::uint64_t seen);
+  kj::Promise<void> rereadBusy();
 
   const Place place_;
   BindingDeps deps_;
   kj::Maybe<SnapshotSource&> source_;
   Writer writer_;
   Binder binder_;
-  Operators operators_;
   Allocations allocations_;
   kj::Maybe<Declared> declared_;
   std::map<IommuGroupId, std::string> toldBars_;  ///< the guard of each that is not bindable
+  std::set<IommuGroupId> busyElsewhere_;          ///< another process had their locks
+  std::vector<Exclusion> toldExclusions_;
+  kj::Promise<void> tasks_ = nullptr;  // last: they use all of the above
 };
 
 }  // namespace vfiogate

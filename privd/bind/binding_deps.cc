@@ -1,5 +1,7 @@
 #include "privd/bind/binding_deps.h"
 
+#include "privd/base/boot_id.h"
+
 #include <sys/utsname.h>
 
 #include <cerrno>
@@ -9,13 +11,6 @@
 
 namespace vfiogate {
 namespace {
-
-std::string firstLine(const char* path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
 
 /// None where it cannot be read: vfio-pci is for all devices.
 std::vector<VfioAlias> readAliases(std::string path) {
@@ -46,7 +41,7 @@ Result<BindingDeps, std::string> openBindingParts(const std::string& stateDir,
                     .audit = nullptr,
                     .auditTrouble = {},
                     .aliases = readAliases(options.moduleAliases),
-                    .bootId = firstLine("/proc/sys/kernel/random/boot_id")};
+                    .bootId = bootId()};
   auto log = AuditLog::open(options.auditLog, parts.bootId, kj::mv(settings));
   if (log) {
     parts.audit = kj::mv(log).value();

@@ -56,7 +56,7 @@ void Declared::notice(const Snapshot& snapshot) {
     const auto before = seen_->devices.find(address);
     // A card in another one's place has appeared, too.
     if (before != seen_->devices.end() && isSameCard(before->second, device)) continue;
-    if (const auto by = declaredBy(device, declared_, state_.declared())) {
+    if (const auto by = declaredBy(device, declared_, state_.declaredAt(address))) {
       wanted_.insert_or_assign(address, Wanted{*by, timer_.now(), device, {}});
     }
   }

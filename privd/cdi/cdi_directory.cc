@@ -1,5 +1,6 @@
 #include "privd/cdi/cdi_directory.h"
 
+#include "privd/base/log_line.h"
 #include "privd/base/open_file.h"
 #include "privd/cdi/cdi_spec.h"
 
@@ -9,8 +10,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 
 namespace vfiogate {
+
 Result<Done, ReadError> CdiDirectory::make(const std::string& path, mode_t mode) {
   if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST) return Failure{ReadError{errno}};
   return Done{};
@@ -22,16 +25,24 @@ Result<CdiDirectory, ReadError> CdiDirectory::open(const std::string& path) {
   return CdiDirectory(kj::mv(opened).value());
 }
 
+Result<RegularFile, ReadError> CdiDirectory::file(const std::string& name,
+                                                  std::size_t longest) const {
+  auto file = openRegular(directory_, name.c_str(), O_NOFOLLOW, RESOLVE_BENEATH);
+  if (file && static_cast<std::size_t>(file->status.st_size) > longest) {
+    return Failure{ReadError{EFBIG}};
+  }
+  return file;
+}
+
 Result<std::string, ReadError> CdiDirectory::read(const std::string& name,
                                                   std::size_t longest) const {
-  const auto file = openRegular(directory_, name.c_str(), O_NOFOLLOW, RESOLVE_BENEATH);
-  if (!file) return Failure{file.error()};
-  const auto size = static_cast<std::size_t>(file->status.st_size);
-  if (size > longest) return Failure{ReadError{EFBIG}};
+  const auto opened = file(name, longest);
+  if (!opened) return Failure{opened.error()};
+  const auto size = static_cast<std::size_t>(opened->status.st_size);
   std::string found(size, '\0');
   std::size_t filled = 0;
   while (filled < size) {
-    const ssize_t more = ::read(file->fd, found.data() + filled, size - filled);
+    const ssize_t more = ::read(opened->fd, found.data() + filled, size - filled);
     if (more < 0) return Failure{ReadError{errno}};
     if (more == 0) break;
     filled += static_cast<std::size_t>(more);
@@ -62,6 +73,12 @@ Result<std::vector<std::string>, ReadError> CdiDirectory::names() const {
 Result<Done, ReadError> CdiDirectory::sync() const {
   if (fsync(directory_) != 0) return Failure{ReadError{errno}};
   return Done{};
+}
+
+ReadError toldOf(const std::string& what, ReadError error) {
+  logLine(LogEvent::kSpecFailed,
+          {{"what", kj::str(what.c_str())}, {"error", kj::str(strerror(error.error))}});
+  return error;
 }
 
 }  // namespace vfiogate

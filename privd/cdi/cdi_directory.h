@@ -27,14 +27,19 @@ public:
 
   Result<std::vector<std::string>, ReadError> names() const;
 
-  /// Of a regular file. EFBIG: it is longer than `longest`; ELOOP: a link; EINVAL: something else.
-  Result<std::string, ReadError> read(const std::string& name, std::size_t longest) const;
+  /// A regular file, for reading. EFBIG: it is longer than `longest`; ELOOP: a link; EINVAL:
+  /// something else.
+  Result<RegularFile, ReadError> file(const std::string& name, std::size_t longest) const;
 
   Result<Done, ReadError> sync() const;
 
 private:
+  Result<std::string, ReadError> read(const std::string& name, std::size_t longest) const;
   explicit CdiDirectory(kj::AutoCloseFd directory) : directory_(kj::mv(directory)) {}
   kj::AutoCloseFd directory_;
 };
+
+/// Says on the log that `what` is not as plugind wants it. Returns `error`.
+ReadError toldOf(const std::string& what, ReadError error);
 
 }  // namespace vfiogate

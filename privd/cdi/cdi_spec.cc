@@ -2,8 +2,6 @@
 
 #include "privd/base/sha256.h"
 
-#include <algorithm>
-
 namespace vfiogate {
 namespace {
 
@@ -19,8 +17,6 @@ std::string_view modeOf(std::string_view node) {
   return node == "/dev/vfio/vfio" ? "438" : "384";  // 0666, 0600
 }
 
-constexpr std::string_view kDev = "/dev/";
-
 }  // namespace
 
 std::string nodesText(const std::vector<std::string>& nodes) {
@@ -33,17 +29,19 @@ std::string nodesText(const std::vector<std::string>& nodes) {
   return text;
 }
 
-std::string specText(const ResourceName& resource, const std::vector<SpecDevice>& devices) {
-  std::string text =
+std::string specText(const ResourceName& resource, const StaticSpecText& text) {
+  std::vector<std::string> sets;
+  for (const SpecNodes& nodes : text.nodeSets) sets.push_back(nodesText(pathsOf(nodes)));
+  std::string spec =
       "{\n  \"cdiVersion\": \"0.5.0\",\n  \"kind\": \"" + resource.str() + "\",\n  \"devices\": [";
   const char* separator = "\n";
-  for (const SpecDevice& device : devices) {
-    text += separator;
-    text += R"(    {"name": ")" + device.address.str() +
-            R"(", "containerEdits": {"deviceNodes": [)" + nodesText(device.nodes) + "]}}";
+  for (const StaticSpecText::Device& device : text.devices) {
+    spec += separator;
+    spec += R"(    {"name": ")" + device.address.str() +
+            R"(", "containerEdits": {"deviceNodes": [)" + sets.at(device.nodes) + "]}}";
     separator = ",\n";
   }
-  return text + "\n  ]\n}\n";
+  return spec + "\n  ]\n}\n";
 }
 
 std::string specFileName(const ResourceName& resource) {
@@ -65,15 +63,6 @@ bool isSpecFileName(std::string_view name) {
   if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return false;
   const auto digits = name.substr(kPrefix.size(), kDigits);
   return digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
-std::vector<std::string> nodesOnDisk(const DevRoot& dev, const Snapshot& hardware,
-                                     const std::set<Bdf>& addresses, Backend backend) {
-  auto nodes = vfioNodes(hardware, addresses, backend);
-  const bool there = nodes && std::ranges::all_of(*nodes, [&dev](const std::string& node) {
-                       return dev.hasCharacterDevice(node.substr(kDev.size()));
-                     });
-  return there ? *std::move(nodes) : std::vector<std::string>();
 }
 
 }  // namespace vfiogate

@@ -3,28 +3,24 @@
 // device nodes that they name.
 
 #include "ipc/base/kube_names.h"
-#include "ipc/types/bdf.h"
+#include "ipc/gate/spec_nodes.h"
 #include "ipc/types/claim_spec.h"
-#include "ipc/types/vfio_nodes.h"
-#include "privd/scan/sysfs_root.h"
 
-#include <set>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace vfiogate {
 
-/// A device of a spec.
-struct SpecDevice {
-  Bdf address;                     ///< its name
-  std::vector<std::string> nodes;  ///< absolute paths, the same on the host and in the container
-};
+/// Nodes that the devices of one static spec name, in all.
+constexpr std::size_t kMostSpecMentions = 32'768;
 
-/// The spec as JSON, version 0.5.0, of the kind `resource`. Nothing is escaped, and no JSON library
-/// runs as root for it: a checked resource name, addresses, and paths made of constants and numbers
-/// have no character that JSON would want escaped. `devices`: at least one, each with nodes.
-std::string specText(const ResourceName& resource, const std::vector<SpecDevice>& devices);
+/// The spec as JSON, version 0.5.0, of the kind `resource`, each device under its address. Nothing
+/// is escaped, and no JSON library runs as root for it: a checked resource name, addresses, and
+/// paths made of constants and numbers have no character that JSON would want escaped. `text` names
+/// at most kMostSpecMentions nodes.
+std::string specText(const ResourceName& resource, const StaticSpecText& text);
 
 /// Of a container's device nodes, what stands between the brackets.
 std::string nodesText(const std::vector<std::string>& nodes);
@@ -43,15 +39,10 @@ std::string temporaryNameOf(std::string_view name);
 /// The name that a file of this temporary name is to take; any other name as it is.
 std::string_view lastingNameOf(std::string_view name);
 
-/// Those that reach all of `addresses`, each looked for once more. Empty: one of them cannot be
-/// reached now.
-std::vector<std::string> nodesOnDisk(const DevRoot& dev, const Snapshot& hardware,
-                                     const std::set<Bdf>& addresses, Backend backend);
-
 /// `vfiogate-claim-<uid>.json`.
 std::string claimFileName(const std::string& uid);
-/// True for every name that claimFileName() can make.
-bool isClaimFileName(std::string_view name);
+/// Null for every name that claimFileName() does not make.
+std::optional<std::string> claimUidOf(std::string_view name);
 
 /// The spec as JSON, version 0.5.0. `nodes`: of each device. `metadataDirectory`: the host's, for
 /// those mounts that the spec asks for. Nothing is escaped: faultIn() finds nothing in `spec`, and

@@ -4,98 +4,87 @@
 #include "privd/base/log_line.h"
 #include "privd/cdi/cdi_spec.h"
 
+#include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <optional>
 
 namespace vfiogate {
 namespace {
 
-using Kind = SpecOutcome::Kind;
+using Refusal = CdiStore::Refusal;
+using Refused = CdiStore::Refused;
 
-SpecOutcome failed(int error) {
-  return {.kind = Kind::kFailed, .error = error, .devices = {}};
-}
-
-SpecOutcome refused(Kind kind) {
-  return {.kind = kind, .error = 0, .devices = {}};
-}
-
-void tellFailure(kj::StringPtr what, int error) {
-  logLine(LogEvent::kSpecFailed, {{"what", kj::str(what)}, {"error", kj::str(strerror(error))}});
+std::size_t mentions(const StaticSpecText& spec) {
+  std::size_t count = 0;
+  for (const auto& device : spec.devices) count += spec.nodeSets.at(device.nodes).size();
+  return count;
 }
 
 }  // namespace
 
-std::vector<SpecOutcome> CdiStore::declare(const std::vector<StaticSpec>& specs,
-                                           const Snapshot& hardware) {
-  const auto directory = CdiDirectory::open(directory_);
-  if (!directory) {
-    const int error = directory.error().error;
-    if (error != ENOENT || !specs.empty()) tellFailure(directory_.c_str(), error);
-    return std::vector<SpecOutcome>(specs.size(), failed(error));
-  }
-  std::vector<SpecOutcome> outcomes;
-  std::set<std::string> kept;
-  for (const StaticSpec& spec : specs) outcomes.push_back(place(*directory, spec, hardware, kept));
-  unlinkOthers(*directory, kept);
-  if (!unsynced_) return outcomes;
-  const auto synced = directory->sync();
-  if (synced) {
-    unsynced_ = false;
-    return outcomes;
-  }
-  tellFailure(directory_.c_str(), synced.error().error);
-  for (SpecOutcome& outcome : outcomes) {
-    if (outcome.kind == Kind::kInPlace) outcome = failed(synced.error().error);
-  }
-  return outcomes;
-}
-
-SpecOutcome CdiStore::place(const CdiDirectory& directory, const StaticSpec& spec,
-                            const Snapshot& hardware, std::set<std::string>& kept) {
+Result<Done, Refused> CdiStore::put(const StaticSpecText& spec) {
   const auto resource = ResourceName::parse(spec.resource);
-  if (!resource) return refused(Kind::kBadName);
-  if (!isCdiKind(*resource)) return refused(Kind::kNotKind);
-  if (!gate_.covers(*resource)) return refused(Kind::kForeignPrefix);
-  SpecOutcome outcome{.kind = Kind::kInPlace, .error = 0, .devices = devicesOf(spec, hardware)};
-  std::vector<SpecDevice> reached = outcome.devices;
-  std::erase_if(reached, [](const SpecDevice& device) { return device.nodes.empty(); });
-  if (reached.empty()) return outcome;
+  if (!resource || !isCdiKind(*resource)) return Failure{Refused{Refusal::kBadName}};
+  if (!names_.covers(*resource)) return Failure{Refused{Refusal::kForeignPrefix}};
+  if (mentions(spec) > kMostSpecMentions) return Failure{Refused{Refusal::kTooLong}};
+  const auto failed = [&resource](ReadError error) {
+    return Failure{Refused{Refusal::kFailed, toldOf(resource->str(), error).error}};
+  };
+  const auto directory = CdiDirectory::open(directory_);
+  if (!directory) return failed(directory.error());
   const std::string name = specFileName(*resource);
-  const auto written = directory.put(name, specText(*resource, reached));
-  if (!written) {
-    tellFailure(resource->str().c_str(), written.error().error);
-    return failed(written.error().error);
-  }
-  kept.insert(name);
+  if (const auto admitted = admit(*directory, name); !admitted) return failed(admitted.error());
+  const auto written = directory->put(name, specText(*resource, spec));
+  if (!written) return failed(written.error());
+  put_.insert(name);
   if (*written) {
     unsynced_ = true;
     logLine(LogEvent::kSpecWritten, {{"resource", kj::str(resource->str().c_str())},
                                      {"name", kj::str(name.c_str())},
-                                     {"devices", kj::str(reached.size())}});
+                                     {"devices", kj::str(spec.devices.size())}});
   }
-  return outcome;
+  return Done{};
 }
 
-std::vector<SpecDevice> CdiStore::devicesOf(const StaticSpec& spec,
-                                            const Snapshot& hardware) const {
-  std::vector<SpecDevice> devices;
-  for (const Bdf& address : spec.devices) {
-    devices.push_back(
-        {address, nodesOnDisk(dev_, hardware, handedOver(spec, hardware, address), spec.backend)});
+Result<Done, ReadError> CdiStore::keepOnlyThose() {
+  const auto directory = CdiDirectory::open(directory_);
+  if (!directory) {
+    const bool nothing = directory.error().error == ENOENT && put_.empty();
+    put_.clear();
+    if (nothing) return Done{};
+    return Failure{toldOf(directory_, directory.error())};
   }
-  return devices;
+  unlinkOthers(*directory);
+  put_.clear();
+  if (!unsynced_) return Done{};
+  const auto synced = directory->sync();
+  if (!synced) return Failure{toldOf(directory_, synced.error())};
+  unsynced_ = false;
+  return Done{};
 }
 
-void CdiStore::unlinkOthers(const CdiDirectory& directory, const std::set<std::string>& kept) {
+/// A peer that names its resources anew each time would fill the disk.
+Result<Done, ReadError> CdiStore::admit(const CdiDirectory& directory,
+                                        const std::string& name) const {
+  if (put_.contains(name)) return Done{};
   const auto names = directory.names();
-  if (!names) return tellFailure(directory_.c_str(), names.error().error);
+  if (!names) return Failure{names.error()};
+  const auto files = std::ranges::count_if(*names, isSpecFileName);
+  const bool known = std::ranges::find(*names, name) != names->end();
+  if (!known && static_cast<std::size_t>(files) >= kMostFiles) return Failure{ReadError{EDQUOT}};
+  return Done{};
+}
+
+void CdiStore::unlinkOthers(const CdiDirectory& directory) {
+  const auto names = directory.names();
+  if (!names) {
+    toldOf(directory_, names.error());
+    return;
+  }
   for (const std::string& name : *names) {
-    if (!isSpecFileName(name) || kept.contains(name)) continue;
+    if (!isSpecFileName(name) || put_.contains(name)) continue;
     const auto removed = directory.remove(name);
     if (!removed) {
-      tellFailure(name.c_str(), removed.error().error);
+      toldOf(name, removed.error());
       continue;
     }
     unsynced_ = true;

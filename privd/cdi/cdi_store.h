@@ -1,57 +1,59 @@
 #pragma once
 // The static CDI specs that plugind declares, kept on disk as it declared them last.
 
-#include "ipc/types/static_spec.h"
+#include "ipc/gate/spec_nodes.h"
+#include "privd/base/served_names.h"
 #include "privd/cdi/cdi_directory.h"
-#include "privd/cdi/cdi_spec.h"
-#include "privd/gate/kubelet_gate.h"
-#include "privd/scan/sysfs_root.h"
 
 #include <set>
 #include <string>
-#include <vector>
 
 namespace vfiogate {
 
-/// What became of one declared spec.
-struct SpecOutcome {
-  enum class Kind : std::uint8_t {
-    kInPlace,        ///< on disk, durable, as the hardware is now
-    kBadName,        ///< not an extended resource name
-    kNotKind,        ///< CDI has no such kind
-    kForeignPrefix,  ///< outside --resource-prefix
-    kFailed,
-  };
-  Kind kind = Kind::kInPlace;
-  int error = 0;  ///< errno, if it failed
-  /// All that were declared, in place only; without nodes: left out, as nothing reaches it now.
-  std::vector<SpecDevice> devices;
-};
-
-/// Writes what plugind may have written and nothing else: which devices is plugind's choice, names,
-/// kinds and nodes are privd's. Every file, whoever made it, whose name isSpecFileName() and which
-/// is not in place is unlinked, so that no spec that is out of date names a group that another
-/// device has now. A spec of which no device can be reached is no file at all: CDI wants one.
+/// Writes what plugind may have written and nothing else: names and kinds are privd's rule, which
+/// devices and which nodes of VFIO is plugind's choice. A declaration is a put() for each spec and
+/// then keepOnlyThose(): every file, whoever made it, whose name isSpecFileName() and which is not
+/// of the declaration is unlinked, so that no spec that is out of date names a group that another
+/// device has now.
 class CdiStore {
 public:
-  /// Borrows gate and dev. The directory is opened anew for each declaration.
-  CdiStore(std::string directory, const KubeletGate& gate, const DevRoot& dev)
-      : directory_(std::move(directory)), gate_(gate), dev_(dev) {}
+  /// Files on disk: those of a declaration and of the one before it.
+  static constexpr std::size_t kMostFiles = 128;
 
-  /// One outcome for each spec. `hardware`: privd's own view, as of now; each node is looked for
-  /// once more.
-  std::vector<SpecOutcome> declare(const std::vector<StaticSpec>& specs, const Snapshot& hardware);
+  /// Borrows `names`. The directory is opened anew for each call.
+  CdiStore(std::string directory, const ServedNames& names)
+      : directory_(std::move(directory)), names_(names) {}
+
+  enum class Refusal {
+    kBadName,        ///< not an extended resource name, or CDI has no such kind
+    kForeignPrefix,  ///< outside --resource-prefix
+    kTooLong,        ///< more than kMostSpecMentions nodes
+    kFailed,
+  };
+  struct Refused {
+    Refusal why;
+    int error = 0;  ///< errno, if it failed; EDQUOT: there are kMostFiles
+  };
+
+  /// On disk under its name, and of this declaration; durable with its end. What is in place is not
+  /// written again; where this fails an old file is unchanged.
+  Result<Done, Refused> put(const StaticSpecText& spec);
+
+  /// Ends the declaration: the others are unlinked, and what is left is durable. One that cannot be
+  /// unlinked is only logged, as nobody can do better.
+  Result<Done, ReadError> keepOnlyThose();
+
+  /// What was put is no declaration: who made it left.
+  void forget() { put_.clear(); }
 
 private:
-  SpecOutcome place(const CdiDirectory& directory, const StaticSpec& spec, const Snapshot& hardware,
-                    std::set<std::string>& kept);
-  std::vector<SpecDevice> devicesOf(const StaticSpec& spec, const Snapshot& hardware) const;
-  void unlinkOthers(const CdiDirectory& directory, const std::set<std::string>& kept);
+  Result<Done, ReadError> admit(const CdiDirectory& directory, const std::string& name) const;
+  void unlinkOthers(const CdiDirectory& directory);
 
   std::string directory_;
-  const KubeletGate& gate_;
-  const DevRoot& dev_;
-  bool unsynced_ = false;  ///< something changed that may not be durable yet
+  const ServedNames& names_;
+  std::set<std::string> put_;  ///< files
+  bool unsynced_ = false;      ///< something changed that may not be durable yet
 };
 
 }  // namespace vfiogate

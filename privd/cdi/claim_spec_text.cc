@@ -41,10 +41,13 @@ std::string claimFileName(const std::string& uid) {
   return std::string(kClaimBegin) + uid + std::string(kClaimEnd);
 }
 
-bool isClaimFileName(std::string_view name) {
-  if (!name.starts_with(kClaimBegin) || !name.ends_with(kClaimEnd)) return false;
+std::optional<std::string> claimUidOf(std::string_view name) {
+  if (!name.starts_with(kClaimBegin) || !name.ends_with(kClaimEnd)) return std::nullopt;
   name.remove_prefix(kClaimBegin.size());
-  return name.size() > kClaimEnd.size() && isUid(name.substr(0, name.size() - kClaimEnd.size()));
+  if (name.size() <= kClaimEnd.size()) return std::nullopt;
+  name.remove_suffix(kClaimEnd.size());
+  if (!isUid(name)) return std::nullopt;
+  return std::string(name);
 }
 
 bool isPlainPath(std::string_view path) {

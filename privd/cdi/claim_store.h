@@ -1,10 +1,9 @@
 #pragma once
 // The CDI specs of prepared claims, on disk as the record of what was prepared.
 
-#include "ipc/types/claim_spec.h"
+#include "ipc/gate/spec_nodes.h"
+#include "privd/base/served_names.h"
 #include "privd/cdi/cdi_directory.h"
-#include "privd/gate/kubelet_gate.h"
-#include "privd/scan/sysfs_root.h"
 
 #include <set>
 #include <string>
@@ -15,36 +14,37 @@ namespace vfiogate {
 
 /// Why a claim's spec is not on disk as it was asked for.
 using ClaimFault = std::variant<std::string,  ///< which part of it is not written, for people
-                                Bdf,          ///< this device has no node now
                                 ReadError>;
 
-/// Writes what plugind may have written and nothing else: names, kind and nodes are privd's. What
-/// it answers with is durable. A spec is never unlinked but by unlink().
+/// Writes what plugind may have written and nothing else: names and kind are privd's rule, which
+/// nodes of VFIO plugind's choice. What it answers with is durable. A spec is never unlinked but by
+/// unlink().
 class ClaimStore {
 public:
-  /// `directory` is that of CDI specs, `metadataDirectory` that of metadata files. Borrows gate and
-  /// dev. Both directories are opened anew each time.
-  ClaimStore(std::string directory, std::string metadataDirectory, const KubeletGate& gate,
-             const DevRoot& dev)
+  /// `directory` is that of CDI specs, `metadataDirectory` that of metadata files. Borrows `names`.
+  /// Both directories are opened anew each time.
+  ClaimStore(std::string directory, std::string metadataDirectory, const ServedNames& names)
       : directory_(std::move(directory)),
         metadataDirectory_(std::move(metadataDirectory)),
-        gate_(gate),
-        dev_(dev) {}
+        names_(names) {}
 
-  /// The CDI names of the devices, in their order. faultIn() finds none in `spec`; `hardware` is
-  /// privd's own view, as of now. Where this fails the old file is unchanged.
-  Result<std::vector<std::string>, ClaimFault> write(const ClaimSpec& spec,
-                                                     const Snapshot& hardware);
+  /// faultIn() finds none in the spec, and each device has nodes. Where this fails the old file is
+  /// unchanged.
+  Result<Done, ClaimFault> write(const ClaimSpecText& text);
 
   /// The spec first, then its metadata files. `uid` isUid().
   Result<Done, ReadError> unlink(const std::string& uid);
 
-  /// The texts of all, by UID. Links, and what is no file or too long, are none of ours and passed
-  /// over. EOVERFLOW: there are more than kMostClaimSpecs.
-  Result<std::vector<std::string>, ReadError> texts() const;
+  /// Of all, ascending. EOVERFLOW: there are more than kMostClaimSpecs.
+  Result<std::vector<std::string>, ReadError> uids() const;
+
+  /// The spec, for reading. `uid` isUid(). ENOENT: there is none; ELOOP, EINVAL and EFBIG: a link,
+  /// no file, or too long, so none of ours.
+  Result<RegularFile, ReadError> open(const std::string& uid) const;
 
 private:
-  std::optional<ClaimFault> refuse(const ClaimSpec& spec, const Snapshot& hardware) const;
+  /// In words; empty: it may be written.
+  std::string refuse(const ClaimSpec& spec) const;
   Result<Done, ReadError> putMetadata(const ClaimSpec& spec) const;
   /// All of the claim's but those `kept`.
   Result<Done, ReadError> unlinkMetadata(const std::string& uid,
@@ -55,8 +55,7 @@ private:
 
   std::string directory_;
   std::string metadataDirectory_;
-  const KubeletGate& gate_;
-  const DevRoot& dev_;
+  const ServedNames& names_;
   bool unsynced_ = true;  ///< something may not be durable yet, also of a privd before this one
 };
 

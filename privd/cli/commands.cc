@@ -10,6 +10,7 @@ void addCommands(CLI::App& app, int& exitCode, const BindingServiceMaker& makeLo
   addListCommand(app, exitCode);
   addShowCommand(app, exitCode);
   addWatchCommand(app, exitCode);
+  addTopCommand(app, exitCode);
   addPolicyCommand(app, exitCode);
   addDoctorCommand(app, exitCode);
   addAuditCommand(app, exitCode);

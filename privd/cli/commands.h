@@ -10,8 +10,8 @@ class App;
 namespace vfiogate {
 
 /// Adds all of them to the parser. `exitCode` gets what the command that was asked for ends with (0
-/// done, 1 refused or failed, 3 something was left changed). `makeLocal` is for the commands that
-/// change bindings where no daemon answers.
+/// done, 1 refused or failed, 3 something was left changed). `makeLocal` makes what carries out the
+/// commands that change bindings.
 void addCommands(CLI::App& app, int& exitCode, const BindingServiceMaker& makeLocal);
 
 void addListCommand(CLI::App& app, int& exitCode);
@@ -20,5 +20,8 @@ void addWatchCommand(CLI::App& app, int& exitCode);
 void addPolicyCommand(CLI::App& app, int& exitCode);
 void addDoctorCommand(CLI::App& app, int& exitCode);
 void addAuditCommand(CLI::App& app, int& exitCode);
+
+/// `privd top`: lives until its user ends it.
+void addTopCommand(CLI::App& app, int& exitCode);
 
 }  // namespace vfiogate

@@ -17,11 +17,11 @@ void addDoctorCommand(CLI::App& app, int& exitCode) {
   auto roots = std::make_shared<DoctorRoots>();
   auto form = std::make_shared<std::string>("text");
   addRoots(*command, *roots);
-  addOutputForm(*command, *form, {"text", "json"});
+  addOutputForm(*command, *form, {"text", "json", "yaml"});
   command->callback([roots, form, &exitCode]() {
     const Findings findings = examine(readHost(*roots));
-    if (*form == "json") {
-      std::cout << reportJson(findings).dump(2) << "\n";
+    if (isDocument(*form)) {
+      std::cout << documentText(reportJson(findings), *form);
     } else {
       std::cout << reportText(findings, wantsColours());
     }

@@ -2,80 +2,92 @@
 #include <iostream>
 
 #include "cli/common_options.h"
+#include "cli/device_name.h"
+#include "cli/picture/picture.h"
 #include "cli/table.h"
+#include "cli/usage.h"
 #include "privd/cli/base/device_json.h"
-#include "privd/cli/base/node_view.h"
+#include "privd/cli/base/list_table.h"
 #include "privd/cli/commands.h"
+#include "privd/cli/list/topology_of.h"
 
 namespace vfiogate {
 namespace {
 
-Ink inkOf(const std::string& state) {
-  if (state == "passable") return Ink::kGood;
-  if (state == "in-use") return Ink::kBusy;
-  if (state == "bridge" || state == "platform") return Ink::kDim;
-  return Ink::kBad;
+/// What the parser fills.
+struct ListWords {
+  ViewOptions view;
+  std::vector<std::string> devices;
+  ListFilter filter;
+  std::string form = "table";
+  std::string recordDir = kMachinesRecord;
+  bool tree = false;
+};
+
+int fail(const std::string& what, int code) {
+  std::cerr << "privd list: " << what << "\n";
+  return code;
 }
 
-std::vector<Cell> rowOf(const NodeView& view, const PciDevice& device, const std::string& group,
-                        const std::string& use) {
-  const std::string state = stateOf(view.snapshot, device);
-  const Viability seen = viability(view.snapshot, device.address);
-  return {{group},
-          {device.address.str()},
-          {jsonText(view.className(device))},
-          {jsonText(view.deviceName(device))},
-          {device.driver.empty() ? "-" : jsonText(device.driver)},
-          {device.numaNode ? std::to_string(*device.numaNode) : "-"},
-          {use},
-          {state, inkOf(state)},
-          {seen.ready() ? "" : jsonText(explain(view.snapshot, device.address, seen)), Ink::kDim}};
+/// Where they are on the board, as text or as a picture.
+std::string drawn(const NodeView& view, const ListWords& words) {
+  const auto sysfs = SysfsRoot::open(words.view.sysfs);
+  const Parents parents = sysfs ? readParents(*sysfs, view.snapshot) : Parents{};
+  const RecordedHolders holders = readRecordedHolders(words.recordDir);
+  const Topology topology =
+      topologyOf({.view = view, .parents = parents, .holders = holders, .filter = words.filter});
+  if (words.form == "svg") return svgOf(layOut(topology));
+  return treeText(topology, {terminalWidth(), wantsColours(), hasUtf8Locale()});
 }
 
-/// Nobody passes these through.
-bool isScenery(const NodeView& view, const PciDevice& device) {
-  const Obstacle obstacle = viability(view.snapshot, device.address).obstacle;
-  return obstacle == Obstacle::kBridge || obstacle == Obstacle::kPlatform;
+/// Returns the exit code.
+int list(ListWords& words) {
+  const auto view = NodeView::take(words.view);
+  if (!view) return fail(view.error(), kExitRefused);
+  auto addresses = findDevices(words.devices, words.view.sysfs);
+  if (!addresses) return fail(addresses.error(), kExitUsage);
+  for (const Bdf& address : *addresses) {
+    if (view->snapshot.devices.contains(address)) continue;
+    return fail("there is no " + address.str() + " below " + words.view.sysfs, kExitRefused);
+  }
+  words.filter.addresses = std::move(addresses).value();
+  if (isDocument(words.form)) {
+    std::cout << documentText(listJson(*view, words.filter), words.form);
+  } else if (words.tree || words.form == "svg") {
+    std::cout << drawn(*view, words);
+  } else {
+    std::cout << listTable(*view, words.filter, terminalWidth(), wantsColours())
+              << listSummary(*view, words.filter);
+  }
+  return kExitDone;
 }
 
-void printTable(const NodeView& view, bool all) {
-  const std::vector<Column> columns = {{"GROUP"},        {"ADDRESS"}, {"CLASS", true},
-                                       {"DEVICE", true}, {"DRIVER"},  {"NUMA"},
-                                       {"USE"},          {"STATE"},   {"REASON"}};
-  std::vector<std::vector<Cell>> rows;
-  std::size_t passable = 0;
-  std::size_t left = 0;
-  const auto add = [&](const PciDevice& device, const std::string& group, const std::string& use) {
-    if (!all && isScenery(view, device)) {
-      ++left;
-      return;
-    }
-    rows.push_back(rowOf(view, device, group, use));
-    if (stateOf(view.snapshot, device) == "passable") ++passable;
-  };
-  std::set<Bdf> shown;
-  for (const auto& [id, group] : view.snapshot.groups) {
-    for (const Bdf& member : group.members) {
-      const auto found = view.snapshot.devices.find(member);
-      if (found == view.snapshot.devices.end()) continue;
-      add(found->second, std::to_string(id.number()), std::string(nameOf(group.use)));
-      shown.insert(member);
-    }
-  }
-  for (const auto& [address, device] : view.snapshot.devices) {
-    if (!shown.contains(address)) add(device, "-", "-");
-  }
-  std::cout << formatTable(columns, rows, terminalWidth(), wantsColours());
-  std::cout << view.snapshot.devices.size() << " devices, " << view.snapshot.groups.size()
-            << " IOMMU groups, " << passable << " can be passed through now\n";
-  if (left > 0) {
-    std::cout << left << " of them are bridges and other parts of the machine: --all shows them\n";
-  }
-  if (view.snapshot.groups.empty() && !view.snapshot.devices.empty()) {
-    std::cout
-        << "No IOMMU group at all: the IOMMU is off. Turn it on in firmware (VT-d, AMD-Vi) and "
-           "on the kernel's command line (intel_iommu=on).\n";
-  }
+void addFilters(CLI::App& command, ListWords& words) {
+  command.add_option("DEVICE", words.devices, std::string("only these: ") + kDeviceHelp)
+      ->take_all();
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--select",
+          [&words](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) {
+              auto selector = Selector::parse(text);
+              if (!selector) throw CLI::ValidationError("--select", selector.error().text);
+              words.filter.selectors.push_back(std::move(selector).value());
+            }
+          },
+          "only what matches, such as 10de:2684 or class=03,numa=0; repeatable: any of them")
+      ->allow_extra_args(false)
+      ->take_all()
+      ->type_name("SELECTOR");
+  command
+      .add_option("--state", words.filter.states,
+                  "only what is in this state; repeatable: " + CLI::detail::join(stateNames(), "|"))
+      ->allow_extra_args(false)
+      ->take_all()
+      ->delimiter(',')
+      ->type_name("STATE")
+      ->check(checkState);
+  command.add_flag("--all", words.filter.all, "bridges and other parts of the machine, too");
 }
 
 }  // namespace
@@ -83,23 +95,19 @@ void printTable(const NodeView& view, bool all) {
 void addListCommand(CLI::App& app, int& exitCode) {
   CLI::App* command = app.add_subcommand(
       "list", "IOMMU groups and PCI devices, and why each can or cannot be passed through");
-  auto options = std::make_shared<ViewOptions>();
-  auto form = std::make_shared<std::string>("table");
-  auto all = std::make_shared<bool>(false);
-  addViewOptions(*command, *options);
-  command->add_flag("--all", *all, "bridges and other parts of the machine, too, in the table");
-  addOutputForm(*command, *form, {"table", "json"}, {"svg"});
-  command->callback([options, form, all, &exitCode]() {
-    const auto view = NodeView::take(*options);
-    if (!view) {
-      std::cerr << "privd list: " << view.error() << "\n";
-      exitCode = 1;
-    } else if (*form == "json") {
-      std::cout << listJson(*view).dump(2) << "\n";
-    } else {
-      printTable(*view, *all);
-    }
-  });
+  auto words = std::make_shared<ListWords>();
+  addFilters(*command, *words);
+  addViewOptions(*command, words->view);
+  addOutputForm(*command, words->form, {"table", "json", "yaml", "svg"});
+  command
+      ->add_flag("--tree", words->tree,
+                 "by NUMA node, root port and switch, with who has what; -o svg draws the same")
+      ->excludes(command->get_option("--output"));
+  command
+      ->add_option("--record-dir", words->recordDir,
+                   "of --tree and svg: the record of allocations, for who has what")
+      ->capture_default_str();
+  command->callback([words, &exitCode]() { exitCode = list(*words); });
 }
 
 }  // namespace vfiogate

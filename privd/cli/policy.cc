@@ -6,25 +6,24 @@
 #include "privd/cli/policy/guard_evidence.h"
 #include "privd/cli/policy/landlock_table.h"
 #include "privd/cli/policy/self_test.h"
-#include "seccomp/fork_server_rules.h"
 #include "seccomp/print_policy.h"
-#include "seccomp/privd_rules.h"
-#include "seccomp/startup_rules.h"
+#include "seccomp/privd_policy.h"
 
 namespace vfiogate {
 namespace {
 
 /// The evidence is this host's; what goes into a profile is every host's.
 std::string wholePolicyAs(const std::string& form, const SightPlaces& places) {
-  std::string text = policyAs(
-      form, {"privd", kPrivdRules, kPrivdStartupRules, "privd's fork server", kForkServerRules});
-  if (form == "oci") return text;
+  const Policy policy = privdPolicy();
+  if (form == "oci") return policyAs(form, policy);
   const auto evidence = evidenceOf(findEvidence(places));
-  if (form == "text") return text + "\n" + landlockAsText() + "\n" + evidenceAsText(evidence);
-  auto whole = nlohmann::ordered_json::parse(text);
+  if (form == "text") {
+    return policyAs(form, policy) + "\n" + landlockAsText() + "\n" + evidenceAsText(evidence);
+  }
+  auto whole = nlohmann::ordered_json::parse(policyAs("json", policy));
   whole["landlock"] = landlockAsJson();
   whole["guards"] = evidenceAsJson(evidence);
-  return whole.dump(2) + "\n";
+  return documentText(whole, form);
 }
 
 void addPlaces(CLI::App& command, SightPlaces& places) {
@@ -58,7 +57,8 @@ void addPolicyCommand(CLI::App& app, int& exitCode) {
   command->callback([form, places, selfTest, &exitCode]() {
     exitCode = 0;
     if (*selfTest) {
-      if (*form == "oci") throw CLI::ValidationError("--self-test", "is told as text or json");
+      if (*form == "oci")
+        throw CLI::ValidationError("--self-test", "is told as text, json or yaml");
       const SelfTest test = runSelfTest();
       std::cout << selfTestAs(*form, test);
       exitCode = test.failure.empty() ? 0 : 1;

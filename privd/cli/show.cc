@@ -2,8 +2,9 @@
 #include <iostream>
 
 #include "cli/common_options.h"
+#include "cli/device_name.h"
+#include "cli/usage.h"
 #include "ipc/base/hex.h"
-#include "privd/cli/base/address.h"
 #include "privd/cli/base/device_json.h"
 #include "privd/cli/base/node_view.h"
 #include "privd/cli/binding/holders.h"
@@ -74,14 +75,14 @@ void print(const NodeView& view, const PciDevice& device, const Holders& holders
 /// Returns the exit code.
 int show(const std::string& text, const std::string& form, const ViewOptions& options,
          const std::string& procRoot) {
-  const auto fail = [](const std::string& what) {
+  const auto fail = [](const std::string& what, int code = 1) {
     std::cerr << "privd show: " << what << "\n";
-    return 1;
+    return code;
   };
-  const auto address = addressOf(text);
-  if (!address) return fail(address.error());
   const auto view = NodeView::take(options);
   if (!view) return fail(view.error());
+  const auto address = findDevice(text, options.sysfs);
+  if (!address) return fail(address.error(), kExitUsage);
   const auto found = view->snapshot.devices.find(*address);
   if (found == view->snapshot.devices.end()) {
     return fail("there is no " + address->str() + " below " + options.sysfs +
@@ -90,10 +91,10 @@ int show(const std::string& text, const std::string& form, const ViewOptions& op
   const auto sysfs = SysfsRoot::open(options.sysfs);
   if (!sysfs) return fail("--sysfs " + options.sysfs + ": is gone");
   const Holders holders = holdersOf(procRoot, nodesOf(*sysfs, procRoot, found->second));
-  if (form == "json") {
+  if (isDocument(form)) {
     auto json = deviceJson(*view, found->second);
     json["openedBy"] = holdersJson(holders);
-    std::cout << json.dump(2) << "\n";
+    std::cout << documentText(json, form);
   } else {
     print(*view, found->second, holders);
   }
@@ -108,11 +109,11 @@ void addShowCommand(CLI::App& app, int& exitCode) {
   auto form = std::make_shared<std::string>("table");
   auto address = std::make_shared<std::string>();
   auto proc = std::make_shared<std::string>("/proc");
-  command->add_option("ADDRESS", *address, "such as 0000:01:00.0, or 01:00.0")->required();
+  command->add_option("ADDRESS", *address, kDeviceHelp)->required();
   addViewOptions(*command, *options);
   command->add_option("--proc", *proc, "where processes are found that have the device open")
       ->capture_default_str();
-  addOutputForm(*command, *form, {"table", "json"});
+  addOutputForm(*command, *form, {"table", "json", "yaml"});
   command->callback([options, form, address, proc, &exitCode]() {
     exitCode = show(*address, *form, *options, *proc);
   });

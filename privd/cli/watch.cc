@@ -18,7 +18,9 @@ namespace {
 /// Prints what changed between two snapshots, one line a device.
 class ChangePrinter {
 public:
-  ChangePrinter(bool json, PciIds names) : json_(json) { view_.names = std::move(names); }
+  ChangePrinter(std::string form, PciIds names) : form_(std::move(form)) {
+    view_.names = std::move(names);
+  }
 
   void take(std::uint64_t generation, Snapshot after) {
     const Snapshot before = std::exchange(view_.snapshot, std::move(after));
@@ -45,10 +47,9 @@ private:
   }
 
   void print(const char* event, std::uint64_t generation, const PciDevice& device) {
-    if (json_) {
-      const nlohmann::ordered_json line = {
-          {"event", event}, {"generation", generation}, {"device", deviceJson(view_, device)}};
-      std::cout << line.dump() << "\n";
+    if (isDocument(form_)) {
+      printDocument(
+          {{"event", event}, {"generation", generation}, {"device", deviceJson(view_, device)}});
       return;
     }
     std::cout << generation << " " << event << " " << device.address.str()
@@ -58,17 +59,24 @@ private:
               << jsonText(view_.deviceName(device)) << "\n";
   }
 
+  /// JSON: one a line. YAML: a stream of documents.
+  void printDocument(const nlohmann::ordered_json& change) const {
+    if (form_ == "yaml") {
+      std::cout << "---\n" << documentText(change, form_);
+    } else {
+      std::cout << change.dump() << "\n";
+    }
+  }
+
   void printRemoved(std::uint64_t generation, const Bdf& address) const {
-    if (json_) {
-      const nlohmann::ordered_json line = {
-          {"event", "removed"}, {"generation", generation}, {"address", address.str()}};
-      std::cout << line.dump() << "\n";
+    if (isDocument(form_)) {
+      printDocument({{"event", "removed"}, {"generation", generation}, {"address", address.str()}});
     } else {
       std::cout << generation << " removed " << address.str() << "\n";
     }
   }
 
-  bool json_;
+  std::string form_;
   NodeView view_;
 };
 
@@ -110,7 +118,7 @@ std::string watch(const WatchOptions& options) {
     std::cerr << "privd watch: the kernel's events: " << strerror(socket.error())
               << ": a change shows within --rescan\n";
   }
-  ChangePrinter printer(options.form == "json", view->names);
+  ChangePrinter printer(options.form, view->names);
   printChanges(source, printer, io.waitScope);
 }
 
@@ -123,8 +131,9 @@ void addWatchCommand(CLI::App& app, int& exitCode) {
   addViewOptions(*command, options->view);
   command->add_option("--rescan", options->rescanSeconds, "seconds between rereads without a hint")
       ->check(CLI::Range(1, 86400))
-      ->capture_default_str();
-  addOutputForm(*command, options->form, {"text", "json"});
+      ->capture_default_str()
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  addOutputForm(*command, options->form, {"text", "json", "yaml"});
   command->callback([options, &exitCode]() {
     const std::string why = watch(*options);
     std::cerr << "privd watch: " << why << "\n";

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace vfiogate {
@@ -24,43 +25,33 @@ kj::String socketNameOf(const ResourceName& resource) {
   return kj::str("vfiogate-", digestOf(resource).c_str(), ".sock");
 }
 
-KubeletGate::KubeletGate(kj::UnixEventPort& port, kj::Timer& timer, kj::StringPtr kubeletDir,
-                         kj::Vector<kj::String> prefixes, kj::StringPtr draDriver,
-                         kj::StringPtr ownSocket)
-    : directory_(kj::str(kubeletDir, "/device-plugins")),
+KubeletGate::KubeletGate(kj::StringPtr kubeletDir, const ServedNames& names)
+    : names_(names),
+      directory_(kj::str(kubeletDir, "/device-plugins")),
       podResourcesDirectory_(kj::str(kubeletDir, "/pod-resources")),
       registrationSocket_(kj::str(directory_, "/kubelet.sock")),
       podResourcesSocket_(kj::str(podResourcesDirectory_, "/kubelet.sock")),
       checkpoint_(kj::str(directory_, "/kubelet_internal_checkpoint")),
-      prefixes_(kj::mv(prefixes)),
-      draDriver_(kj::str(draDriver)),
-      draDirectory_(kj::str(kubeletDir, "/plugins/", draDriver)),
-      draRegistry_(kj::str(kubeletDir, "/plugins_registry")),
-      ownSocket_(kj::str(ownSocket)),
-      devicePlugins_(port, timer, directory_, ""),
-      podResources_(port, timer, podResourcesDirectory_, "") {}
+      draDirectory_(kj::str(kubeletDir, "/plugins/", names.draDriver.c_str())),
+      draRegistry_(kj::str(kubeletDir, "/plugins_registry")) {}
 
-bool KubeletGate::covers(const ResourceName& resource) const {
-  for (const kj::String& prefix : prefixes_) {
-    if (resource.str().starts_with(prefix.cStr())) return true;
-  }
-  return false;
-}
-
-kj::Maybe<KubeletGate::Refusal> KubeletGate::refuse(const ResourceName& resource) {
-  if (!covers(resource)) return Refusal::kForeignPrefix;
-  if (served_.size() < kMaxResources || served_.contains(resource)) return nullptr;
+std::optional<KubeletGate::Refusal> KubeletGate::refuse(const ResourceName& resource) {
+  if (!names_.covers(resource)) return Refusal::kForeignPrefix;
+  if (served_.size() < kMaxResources || served_.contains(resource)) return std::nullopt;
   forgetUnserved();
-  return served_.size() < kMaxResources ? nullptr : kj::Maybe<Refusal>(Refusal::kTooMany);
+  if (served_.size() < kMaxResources) return std::nullopt;
+  return Refusal::kTooMany;
 }
 
 void KubeletGate::forgetUnserved() {
   std::erase_if(served_, [this](const ResourceName& resource) {
-    const auto path = kj::str(directory_, "/", socketNameOf(resource));
+    const auto path = pathOf(resource);
     const auto dialled = dialAt(path);
     const int error = dialled ? 0 : dialled.error().error;
     if (error == ECONNREFUSED) unlinkat(AT_FDCWD, path.cStr(), 0);
-    return error == ECONNREFUSED || error == ENOENT;
+    const bool unserved = error == ECONNREFUSED || error == ENOENT;
+    if (unserved) made_.erase(path.cStr());
+    return unserved;
   });
 }
 
@@ -69,10 +60,11 @@ Result<KubeletGate::Listener, SocketError> KubeletGate::listen(const ResourceNam
   auto fd = listenAt(directory_, endpoint, WhoMayConnect::kOwner);
   if (!fd) return Failure{fd.error()};
   served_.insert(resource);
+  remember(pathOf(resource));
   return Listener{kj::mv(endpoint), kj::mv(fd).value()};
 }
 
-Result<KubeletGate::Listener, SocketError> KubeletGate::listenDra(DraSocket socket) const {
+Result<KubeletGate::Listener, SocketError> KubeletGate::listenDra(DraSocket socket) {
   const bool service = socket == DraSocket::kService;
   const kj::StringPtr directory = service ? draDirectory_ : draRegistry_;
   const auto name = service ? kj::str("dra.sock") : registrationName();
@@ -81,34 +73,44 @@ Result<KubeletGate::Listener, SocketError> KubeletGate::listenDra(DraSocket sock
   auto fd = service ? listenAt(directory, name, WhoMayConnect::kOwner)
                     : listenInPlace(directory, name, WhoMayConnect::kOwner);
   if (!fd) return Failure{fd.error()};
-  return Listener{kj::str(directory, "/", name), kj::mv(fd).value()};
+  auto path = kj::str(directory, "/", name);
+  remember(path);
+  return Listener{kj::mv(path), kj::mv(fd).value()};
 }
 
 Result<bool, ReadError> KubeletGate::withdrawDra() const {
-  if (draDriver_.size() == 0) return false;
+  if (names_.draDriver.empty()) return false;
   const auto path = kj::str(draRegistry_, "/", registrationName());
   if (unlinkat(AT_FDCWD, path.cStr(), 0) == 0) return true;
   if (errno == ENOENT) return false;
   return Failure{ReadError{errno}};
 }
 
+void KubeletGate::remember(kj::StringPtr path) {
+  struct stat status = {};
+  if (lstat(path.cStr(), &status) == 0) made_[path.cStr()] = {status.st_dev, status.st_ino};
+}
+
+kj::String KubeletGate::pathOf(const ResourceName& resource) const {
+  return kj::str(directory_, "/", socketNameOf(resource));
+}
+
 kj::String KubeletGate::registrationName() const {
-  return kj::str(draDriver_, "-reg.sock");
+  return kj::str(names_.draDriver.c_str(), "-reg.sock");
 }
 
 Result<kj::AutoCloseFd, SocketError> KubeletGate::dial(Socket socket) const {
   const kj::StringPtr path =
       socket == Socket::kPodResources ? podResourcesSocket_ : registrationSocket_;
-  // Whoever gets this connection may do what we may: a link leads it nowhere, and no name to us.
+  // Whoever gets this connection may do what we may: a link leads it nowhere.
   const auto named = openAt(AT_FDCWD, path.cStr(), O_PATH | O_NOFOLLOW, 0);
   if (!named) return Failure{SocketError{named.error().error, "open"}};
   struct stat status = {};
   if (fstat(named->get(), &status) != 0) return Failure{SocketError{errno, "stat"}};
-  if (S_ISLNK(status.st_mode)) return Failure{SocketError{ELOOP, "open"}};
-  struct stat own = {};
-  const bool ours = stat(ownSocket_.cStr(), &own) == 0 && own.st_dev == status.st_dev &&
-                    own.st_ino == status.st_ino;
-  if (ours) return Failure{SocketError{ELOOP, "open"}};
+  const bool ours = std::ranges::any_of(made_, [&status](const auto& made) {
+    return made.second == Inode(status.st_dev, status.st_ino);
+  });
+  if (ours || S_ISLNK(status.st_mode)) return Failure{SocketError{ELOOP, "open"}};
   return dialAt(kj::str("/proc/self/fd/", named->get()));
 }
 
@@ -121,10 +123,8 @@ KubeletFiles KubeletGate::readFiles() const {
           identityAt(checkpoint_)};
 }
 
-kj::Promise<void> KubeletGate::changedSince(std::uint64_t seen) {
-  if (changes() > seen) return kj::READY_NOW;
-  auto plugins = devicePlugins_.next(devicePlugins_.count());
-  return plugins.exclusiveJoin(podResources_.next(podResources_.count())).ignoreResult();
+std::vector<std::string> KubeletGate::watchedDirectories() const {
+  return {directory_.cStr(), podResourcesDirectory_.cStr()};
 }
 
 }  // namespace vfiogate

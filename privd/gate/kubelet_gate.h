@@ -4,15 +4,19 @@
 
 #include "ipc/base/kube_names.h"
 #include "ipc/socket/unix_socket.h"
-#include "privd/base/name_watch.h"
 #include "privd/base/open_file.h"
+#include "privd/base/served_names.h"
 
-#include <kj/async-unix.h>
 #include <kj/string.h>
-#include <kj/vector.h>
 
+#include <sys/stat.h>
+
+#include <map>
 #include <optional>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace vfiogate {
 
@@ -30,14 +34,11 @@ struct KubeletFiles {
 };
 
 /// Makes and dials sockets below `<kubelet-dir>`, and reads no byte that goes over them, nor of the
-/// checkpoint. What belongs to resources outside `prefixes` is refused, and what belongs to any DRA
-/// driver but `draDriver`; empty: there is none. `ownSocket` is that of privd's commands, where a
-/// connection of root's may do everything.
+/// checkpoint. What belongs to resources that `names` does not cover is refused.
 class KubeletGate {
 public:
-  KubeletGate(kj::UnixEventPort& port, kj::Timer& timer, kj::StringPtr kubeletDir,
-              kj::Vector<kj::String> prefixes, kj::StringPtr draDriver = "",
-              kj::StringPtr ownSocket = "");
+  /// Borrows `names`.
+  KubeletGate(kj::StringPtr kubeletDir, const ServedNames& names);
 
   enum class Refusal { kForeignPrefix, kTooMany };
   struct Listener {
@@ -45,24 +46,20 @@ public:
     kj::AutoCloseFd fd;
   };
 
-  /// True if a --resource-prefix does.
-  bool covers(const ResourceName& resource) const;
-
   /// Null: the resource may be served. At most 64 are at once; whose listener is closed is none.
-  kj::Maybe<Refusal> refuse(const ResourceName& resource);
+  std::optional<Refusal> refuse(const ResourceName& resource);
 
   /// A listening socket for a resource that refuse() lets through; the one before is replaced.
   Result<Listener, SocketError> listen(const ResourceName& resource);
 
-  kj::StringPtr draDriver() const { return draDriver_; }
   enum class DraSocket { kService, kRegistration };
   /// The same for the DRA driver; `endpoint` is the whole path.
-  Result<Listener, SocketError> listenDra(DraSocket socket) const;
+  Result<Listener, SocketError> listenDra(DraSocket socket);
   /// Unlinks the driver's registration socket, whoever made it. True: it was there.
   Result<bool, ReadError> withdrawDra() const;
 
   enum class Socket { kRegistration, kPodResources };
-  /// A connection to the kubelet. ELOOP: a link is in its place, or the socket is `ownSocket`.
+  /// A connection to the kubelet. ELOOP: a link is in its place, or a socket that was made here.
   Result<kj::AutoCloseFd, SocketError> dial(Socket socket) const;
 
   /// The checkpoint as it is now, complete, since the kubelet renames a new one into its place.
@@ -70,29 +67,27 @@ public:
   Result<RegularFile, ReadError> openCheckpoint() const;
 
   KubeletFiles readFiles() const;
-
-  /// Counts what came into the directories: readFiles() may tell something new when it is higher.
-  std::uint64_t changes() const { return devicePlugins_.count() + podResources_.count(); }
-  /// Resolves as soon as changes() is above `seen`.
-  kj::Promise<void> changedSince(std::uint64_t seen);
+  /// In which what readFiles() tells comes and goes.
+  std::vector<std::string> watchedDirectories() const;
 
 private:
+  using Inode = std::pair<dev_t, ino_t>;
+
   void forgetUnserved();
+  void remember(kj::StringPtr path);
+  kj::String pathOf(const ResourceName& resource) const;
   kj::String registrationName() const;
 
+  const ServedNames& names_;
   kj::String directory_;
   kj::String podResourcesDirectory_;
   kj::String registrationSocket_;
   kj::String podResourcesSocket_;
   kj::String checkpoint_;
-  kj::Vector<kj::String> prefixes_;
-  kj::String draDriver_;
   kj::String draDirectory_;
   kj::String draRegistry_;
-  kj::String ownSocket_;
-  NameWatch devicePlugins_;
-  NameWatch podResources_;
   std::set<ResourceName> served_;
+  std::map<std::string, Inode> made_;  ///< sockets, by their paths
 };
 
 }  // namespace vfiogate

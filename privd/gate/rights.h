@@ -2,7 +2,9 @@
 // What a connection may ask of privd, decided once when it is made.
 
 #include <sys/types.h>
+
 #include <optional>
+#include <string>
 
 namespace vfiogate {
 
@@ -11,38 +13,32 @@ struct Rights {
   bool kubelet = false;  ///< allocate it: the kubelet's sockets, and a capability for each group
   bool cdi = false;      ///< have static CDI specs written
   bool bind = false;     ///< have groups bound for an allocation, and given back
-  bool operate =
-      false;  ///< the operators' control service: change bindings by address. Never plugind's
 
   friend bool operator==(const Rights&, const Rights&) = default;
 };
 
-/// How a connection came to be.
-enum class Origin {
-  kDialled,   ///< privd dialled plugind's socket; the peer is who listens there
-  kAccepted,  ///< somebody connected to --socket
-};
+/// Of --plugind-rights, whose words are checked: those that are there, with commas between.
+inline Rights rightsIn(const std::string& words) {
+  const std::string all = "," + words + ",";
+  const auto has = [&all](const char* word) { return all.find(word) != std::string::npos; };
+  return {.watch = has(",watch,"),
+          .kubelet = has(",kubelet,"),
+          .cdi = has(",cdi,"),
+          .bind = has(",bind,")};
+}
 
-/// Which peers are served, and with which rights.
+/// Who is served, and with which rights.
 struct RolePolicy {
   uid_t plugindUid;  ///< never 0
   Rights plugindRights;
 };
 
-/// The rights of a connection whose other end the kernel says is `uid`; null: it is hung up on.
-/// Root has all rights where it connected to us, and none where it only listens: that a process of
-/// root's answers on plugind's path does not make it plugind.
-inline std::optional<Rights> rightsOf(const RolePolicy& policy, Origin origin, uid_t uid) {
-  if (origin == Origin::kAccepted) {
-    return uid == 0
-               ? std::optional(Rights{
-                     .watch = true, .kubelet = true, .cdi = true, .bind = true, .operate = true})
-               : std::nullopt;
-  }
+/// The rights of who listens on the socket that was dialled, and is `uid` by the kernel's word;
+/// null: it is hung up on. Root has none: that a process of root's answers on plugind's path does
+/// not make it plugind.
+inline std::optional<Rights> rightsOf(const RolePolicy& policy, uid_t uid) {
   if (uid == 0 || uid != policy.plugindUid) return std::nullopt;
-  Rights rights = policy.plugindRights;
-  rights.operate = false;  // whatever the options say
-  return rights;
+  return policy.plugindRights;
 }
 
 }  // namespace vfiogate

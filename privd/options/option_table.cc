@@ -9,6 +9,12 @@ namespace vfiogate {
 namespace {
 
 constexpr std::size_t kHelpColumn = 30;
+constexpr const char* kUnprintable = "an argument has a character that is not printable ASCII";
+constexpr const char* kOptionsOfAll = R"(
+Options:
+  -h,--help                   Print this help message and exit
+  --version                   Display program version information and exit
+)";
 constexpr const char* kBlanks = " \t\r";
 
 std::string trimmed(const std::string& text) {
@@ -23,10 +29,10 @@ bool isPrintable(std::string_view text) {
 }
 
 using Words = std::vector<std::string>;
-using Wanted = std::function<bool(const std::string&)>;
+using Take = std::function<std::string(const std::string&)>;
 
-/// Appends the option of one line to `words`. Returns what is wrong with it; empty: nothing.
-std::string readLine(const std::string& line, const Wanted& wanted, Words& words) {
+/// Returns what is wrong with the line; empty: nothing.
+std::string readLine(const std::string& line, const Take& take) {
   if (line.empty() || line.front() == '#') return {};
   if (!isPrintable(line)) return "a character is not printable ASCII";
   const std::size_t end = line.find_first_of(" \t=");
@@ -34,25 +40,9 @@ std::string readLine(const std::string& line, const Wanted& wanted, Words& words
   if (name.starts_with("-") || name == "options") {
     return "'" + name + "': write long options without the dashes, and no options in options";
   }
-  if (!wanted("--" + name)) return {};
-  words.push_back("--" + name);
-  if (end == std::string::npos) return {};
+  if (end == std::string::npos) return take("--" + name);
   const std::size_t value = std::min(line.find_first_not_of(" \t=", end), line.size());
-  words.back() += "=" + line.substr(value);
-  return {};
-}
-
-/// Returns what is wrong with it; empty: nothing.
-std::string readFile(const std::string& path, const Wanted& wanted, Words& words) {
-  std::ifstream file(path);
-  if (!file) return "--options: cannot read " + path;
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    const std::string problem = readLine(trimmed(line), wanted, words);
-    if (problem.empty()) continue;
-    return "--options: " + path + " line " + std::to_string(number) + ": " + problem;
-  }
-  return {};
+  return take("--" + name + "=" + line.substr(value));
 }
 
 }  // namespace
@@ -74,12 +64,13 @@ Option flagOption(std::string name, bool& into, std::string help) {
 }
 
 Result<Done, std::string> parseOptions(const OptionTable& table, const Words& arguments) {
+  if (!std::ranges::all_of(arguments, isPrintable)) return Failure{std::string(kUnprintable)};
   for (auto next = arguments.begin(); next != arguments.end(); ++next) {
     const std::size_t sign = next->find('=');
     const std::string name = next->substr(0, sign);
     const auto option = std::ranges::find(table, name, &Option::name);
     if (option == table.end()) {
-      return Failure{"The following argument was not expected: " + *next};
+      return Failure{"'" + name + "' is no option of privd serve"};
     }
     std::string value;
     if (sign != std::string::npos) {
@@ -113,25 +104,33 @@ std::string helpOf(const OptionTable& table) {
   return text;
 }
 
-Result<Words, std::string> expandOptionFiles(const Words& arguments, const Wanted& wanted) {
-  if (!std::ranges::all_of(arguments, isPrintable)) {
-    return Failure{std::string("an argument has a character that is not printable ASCII")};
+std::string helpOrVersion(const std::vector<std::string>& arguments, const std::string& about,
+                          const OptionTable& table, std::string_view version) {
+  const auto isGiven = [&arguments](std::string_view name) {
+    return std::ranges::find(arguments, name) != arguments.end();
+  };
+  if (isGiven("--help") || isGiven("-h")) return about + kOptionsOfAll + helpOf(table);
+  return isGiven("--version") ? std::string(version) + "\n" : std::string();
+}
+
+std::string readOptionFile(const std::string& path, const Take& take) {
+  std::ifstream file(path);
+  if (!file) return "cannot read options file " + path;
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    const std::string problem = readLine(trimmed(line), take);
+    if (!problem.empty()) return path + ":" + std::to_string(number) + ": " + problem;
   }
-  Words expanded;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    std::string file;
-    if (arguments[i] == "--options" && i + 1 < arguments.size()) {
-      file = arguments[++i];
-    } else if (arguments[i].starts_with("--options=")) {
-      file = arguments[i].substr(10);
-    } else {
-      expanded.push_back(arguments[i]);
-      continue;
-    }
-    const std::string problem = readFile(file, wanted, expanded);
-    if (!problem.empty()) return Failure{problem};
-  }
-  return expanded;
+  return {};
+}
+
+Option fileOption(const OptionTable& table) {
+  const auto takeOne = [&table](const std::string& word) {
+    const auto parsed = parseOptions(table, {word});
+    return parsed ? std::string() : parsed.error();
+  };
+  return {"--options", "file with more options: one a line, without the dashes", "FILE", "",
+          [takeOne](const std::string& path) { return readOptionFile(path, takeOne); }};
 }
 
 }  // namespace vfiogate

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace vfiogate {
@@ -35,12 +36,19 @@ Result<Done, std::string> parseOptions(const OptionTable& table,
 /// One option a line, with what it takes, its default and its help.
 std::string helpOf(const OptionTable& table);
 
-/// Replaces `--options FILE` in `arguments` by the options in the file: one long option a line
-/// without the dashes, `name`, `name value` or `name=value`, `#` begins a comment line; those whose
-/// name (with its dashes) is not `wanted` are passed over. Error: for people, naming the file, and
-/// the line where there is one.
-Result<std::vector<std::string>, std::string> expandOptionFiles(
-    const std::vector<std::string>& arguments,
-    const std::function<bool(const std::string&)>& wanted);
+/// What a program prints instead of running, where --help, -h or --version is among the arguments:
+/// `about` and the options, or `version`. Empty: none of them is.
+std::string helpOrVersion(const std::vector<std::string>& arguments, const std::string& about,
+                          const OptionTable& table, std::string_view version);
+
+/// Gives each option in a file to `take`, as "--name" or "--name=value": one long option a line
+/// without the dashes, `name`, `name value` or `name=value`; `#` begins a comment line. Ends at the
+/// first of which `take` says that something is wrong. Returns what is wrong, for people, such as
+/// "privd.conf:7: --rescan: a value is missing"; empty: nothing.
+std::string readOptionFile(const std::string& path,
+                           const std::function<std::string(const std::string&)>& take);
+
+/// `--options FILE`: gives the options in the file to those of `table`, which lives longer.
+Option fileOption(const OptionTable& table);
 
 }  // namespace vfiogate

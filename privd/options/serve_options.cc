@@ -40,6 +40,17 @@ std::string checkDraDriver(const std::string& text) {
          "at most 63 characters, such as vfio.vfiogate.dev";
 }
 
+Option logFormatOption(LogForm& form) {
+  const auto take = [&form](const std::string& text) {
+    const auto given = logFormOf(text);
+    if (!given) return "'" + text + "' is neither logfmt nor json";
+    form = *given;
+    return std::string();
+  };
+  return {"--log-format", "how the log's lines are written: logfmt, json", "TEXT:{logfmt,json}",
+          "logfmt", take};
+}
+
 std::string checkSwitch(const std::string& text) {
   return text == "on" || text == "off" ? "" : "'" + text + "' is neither on nor off";
 }
@@ -91,7 +102,6 @@ Option prefixOption(std::vector<std::string>& prefixes) {
 
 OptionTable serveOptions(ServeOptions& options) {
   OptionTable table{
-      textOption("--socket", options.socket, "where the command line reaches this daemon"),
       textOption("--plugind", options.plugind, "the socket on which plugind listens"),
       uidOption(options.plugindUid),
       checked(textOption("--plugind-rights", options.plugindRights,
@@ -116,6 +126,7 @@ OptionTable serveOptions(ServeOptions& options) {
                          "TEXT:{on,off}"),
               checkSwitch),
       rescanOption(options.rescanSeconds),
+      logFormatOption(options.logForm),
       auditOption(options.binding),
   };
   std::ranges::move(guardOptions(options.binding), std::back_inserter(table));

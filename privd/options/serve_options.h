@@ -2,6 +2,7 @@
 // What the daemon was told.
 
 #include "ipc/base/build_info.h"
+#include "ipc/base/log_format.h"
 #include "privd/options/binding_options.h"
 
 #include <sys/types.h>
@@ -15,7 +16,6 @@ namespace vfiogate {
 
 struct ServeOptions {
   BuildInfo build;  ///< no option: of this program, for the log
-  std::string socket = "/run/vfiogate/privd/privd.sock";
   std::string plugind = "/run/vfiogate/plugind/plugind.sock";
   uid_t plugindUid = 64532;
   std::string plugindRights = "watch,kubelet";
@@ -29,6 +29,7 @@ struct ServeOptions {
   std::vector<std::string> resourcePrefixes = {"vfiogate.dev/"};
   std::string draDriver;  ///< empty: none
   std::string uevents = "on";
+  LogForm logForm = LogForm::kLogfmt;
   std::uint32_t rescanSeconds = 10;
   BindingOptions binding;
   std::vector<Selector> declared;

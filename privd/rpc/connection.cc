@@ -4,16 +4,15 @@
 
 namespace vfiogate {
 
-Connection::Connection(Node& node, Rights rights, kj::Maybe<DescriptorSender> channel,
-                       kj::Own<kj::AsyncIoStream> stream, AuditPeer who)
+Connection::Connection(Node& node, Rights rights, kj::Own<kj::AsyncIoStream> stream)
     : stream_(kj::mv(stream)),
       hungUp_(kj::newPromiseAndFulfiller<kj::String>()),
       metered_(*stream_),
       network_(metered_, capnp::rpc::twoparty::Side::SERVER, kFromPrivd),
       rpc_(capnp::makeRpcServer(
-          network_, makeHandshake(node, Service{rights, kj::mv(channel),
-                                                [this](kj::StringPtr why) { hangUp(why); },
-                                                std::move(who)}))) {
+          network_, makeHandshake(node, Service{rights, [this](kj::StringPtr why) {
+                                                  hungUp_.fulfiller->fulfill(kj::str(why));
+                                                }}))) {
   rpc_.setFlowLimit(kFlowLimitWords);
   metered_.countQueueWith([this]() { return network_.getCurrentQueueCount(); });
 }

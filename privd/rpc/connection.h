@@ -13,16 +13,11 @@ namespace vfiogate {
 /// hangs up. Destroying it closes the connection and frees all that the peer made us hold.
 class Connection {
 public:
-  Connection(Node& node, Rights rights, kj::Maybe<DescriptorSender> channel,
-             kj::Own<kj::AsyncIoStream> stream, AuditPeer who);
+  /// Borrows `node`.
+  Connection(Node& node, Rights rights, kj::Own<kj::AsyncIoStream> stream);
 
   /// Resolves when it is over, with the reason for the log; empty: the peer just left.
   kj::Promise<kj::String> ended();
-
-  /// True: no call of the peer's waits for an answer, and there was one; a watcher is.
-  bool settled() const { return metered_.settled(); }
-  /// Ends it; `why` is for the log.
-  void hangUp(kj::StringPtr why) { hungUp_.fulfiller->fulfill(kj::str(why)); }
 
 private:
   kj::Own<kj::AsyncIoStream> stream_;

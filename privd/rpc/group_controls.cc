@@ -1,12 +1,9 @@
 #include "privd/rpc/group_controls.h"
 
 #include "ipc/codec/snapshot_codec.h"
-#include "privd/base/log_line.h"
 #include "privd/scan/pci_scan.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 
 namespace vfiogate {
 namespace {
@@ -41,28 +38,11 @@ protected:
     } else {
       answer.setVanished();
     }
-    answer.setOnFile(place_.records.isOnFile(members_));
-    return kj::READY_NOW;
-  }
-
-  kj::Promise<void> allocate(AllocateContext context) override {
-    const std::string note(context.getParams().getNote().cStr());
-    if (place_.records.allocate(members_, note, place_.session)) return kj::READY_NOW;
-    const int error = place_.records.lastError();
-    logLine(LogEvent::kRecordFailed,
-            {{"group", kj::str(id_.number())},
-             {"error", kj::str(error == EWOULDBLOCK ? "its drivers are being changed"
-                                                    : strerrordesc_np(error))}});
-    return kj::READY_NOW;
-  }
-
-  kj::Promise<void> release(ReleaseContext /*context*/) override {
-    place_.records.release(members_);
     return kj::READY_NOW;
   }
 
   kj::Promise<void> bind(BindContext context) override {
-    if (place_.binder != nullptr && !place_.records.isOnFile(members_)) {
+    if (place_.binder != nullptr && !place_.allocations.isAllocated(members_)) {
       context.getResults().initAnswer().setRefused("it is not on record as allocated");
       return kj::READY_NOW;
     }

@@ -6,7 +6,7 @@
 #include "privd/bind/allocation_binder.h"
 #include "privd/scan/snapshot_source.h"
 #include "privd/scan/sysfs_root.h"
-#include "privd/state/allocation_records.h"
+#include "privd/state/allocation_files.h"
 
 #include <map>
 #include <vector>
@@ -20,8 +20,7 @@ public:
   struct Place {
     const SysfsRoot& sysfs;
     const DevRoot& dev;
-    AllocationRecords& records;
-    AllocationRecords::Session session;  ///< for which the groups are allocated
+    const AllocationFiles& allocations;
     SnapshotSource& source;
     AllocationBinder* binder;  ///< null: without the right to bind
   };

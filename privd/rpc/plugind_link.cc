@@ -1,8 +1,10 @@
 #include "privd/rpc/plugind_link.h"
 
+#include "ipc/codec/limits.h"
+#include "ipc/gate/opening.h"
+#include "ipc/socket/stream_flags.h"
 #include "ipc/socket/unix_socket.h"
 #include "privd/base/log_line.h"
-#include "privd/rpc/servers.h"
 
 #include <kj/debug.h>
 
@@ -18,9 +20,10 @@ constexpr auto kLongestPause = 2 * kj::SECONDS;
 
 }  // namespace
 
-PlugindLink::PlugindLink(Node& node, kj::AsyncIoContext& io, RolePolicy policy, kj::StringPtr path,
-                         NameWatch& socketMade)
+PlugindLink::PlugindLink(Node& node, const GateProcess& gate, kj::AsyncIoContext& io,
+                         RolePolicy policy, kj::StringPtr path, NameWatch& socketMade)
     : node_(node),
+      gate_(gate),
       io_(io),
       policy_(policy),
       path_(kj::heapString(path)),
@@ -40,28 +43,28 @@ kj::Promise<void> PlugindLink::dial() {
   }
   kj::AutoCloseFd fd = kj::mv(made).value();
   const PeerIdentity peer = peerOf(fd.get());
-  const auto rights = rightsOf(policy_, Origin::kDialled, peer.uid);
+  const auto rights = rightsOf(policy_, peer.uid);
   if (!rights) {
     logLine(LogEvent::kPlugindRefused, {{"socket", kj::str(path_)},
                                         {"uid", kj::str(peer.uid)},
                                         {"expected", kj::str(policy_.plugindUid)}});
     return pauseAndDial();
   }
-  return serve(kj::mv(fd), *rights, {"plugind", peer.uid, peer.pid.value_or(0)});
+  return serve(kj::mv(fd), *rights);
 }
 
-kj::Promise<void> PlugindLink::serve(kj::AutoCloseFd fd, Rights rights, AuditPeer who) {
-  auto opened = sendOpening(fd.get());
+kj::Promise<void> PlugindLink::serve(kj::AutoCloseFd fd, Rights rights) {
+  auto opened = sendOpening(fd.get(), kChannelVersion);
   if (!opened) {
     logLine(LogEvent::kPlugindRefused,
             {{"socket", kj::str(path_)}, {"error", kj::str(opened.error())}});
     return pauseAndDial();
   }
   absenceTold_ = false;
+  gate_.serve(kj::mv(opened).value());
   logLine(LogEvent::kPlugindConnected, {{"socket", kj::str(path_)}});
   auto stream = io_.lowLevelProvider->wrapSocketFd(kj::mv(fd), kStreamFlags);
-  auto connection =
-      kj::heap<Connection>(node_, rights, kj::mv(opened).value(), kj::mv(stream), std::move(who));
+  auto connection = kj::heap<Connection>(node_, rights, kj::mv(stream));
   const auto began = io_.provider->getTimer().now();
   auto ended = connection->ended();
   return ended.attach(kj::mv(connection)).then([this, began](kj::String why) {
@@ -70,8 +73,6 @@ kj::Promise<void> PlugindLink::serve(kj::AutoCloseFd fd, Rights rights, AuditPee
     } else {
       logLine(LogEvent::kPeerGone, {{"role", kj::str("plugind")}});
     }
-    // Where privd is killed, the socket stays: plugind serves it meanwhile.
-    withdrawDra(node_.kubelet);
     // A connection that held is no failure; one that broke at once keeps the pause growing.
     if (io_.provider->getTimer().now() - began > kLongestPause) pause_ = kShortestPause;
     return pauseAndDial();

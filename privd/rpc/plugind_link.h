@@ -4,6 +4,7 @@
 #include "privd/base/name_watch.h"
 #include "privd/gate/rights.h"
 #include "privd/rpc/connection.h"
+#include "privd/rpc/gate_process.h"
 
 #include <kj/async-io.h>
 
@@ -14,15 +15,16 @@ namespace vfiogate {
 class PlugindLink {
 public:
   /// `socketMade` watches for the last part of `path`; made before the filter forbids it.
-  PlugindLink(Node& node, kj::AsyncIoContext& io, RolePolicy policy, kj::StringPtr path,
-              NameWatch& socketMade);
+  PlugindLink(Node& node, const GateProcess& gate, kj::AsyncIoContext& io, RolePolicy policy,
+              kj::StringPtr path, NameWatch& socketMade);
 
 private:
   kj::Promise<void> dial();
-  kj::Promise<void> serve(kj::AutoCloseFd fd, Rights rights, AuditPeer who);
+  kj::Promise<void> serve(kj::AutoCloseFd fd, Rights rights);
   kj::Promise<void> pauseAndDial();
 
   Node& node_;
+  const GateProcess& gate_;
   kj::AsyncIoContext& io_;
   RolePolicy policy_;
   kj::String path_;

@@ -8,11 +8,6 @@
 #include <cerrno>
 
 namespace vfiogate {
-namespace {
-
-constexpr auto kPause = 2 * kj::SECONDS;
-
-}  // namespace
 
 void LastingDirectories::add(const std::string& path, IfReplaced replaced, IfMissing missing) {
   struct stat status = {};
@@ -37,15 +32,13 @@ std::optional<LastingDirectories::Lost> LastingDirectories::lost() const {
   return std::nullopt;
 }
 
-LastingDirectories lastingDirectories(const ServeOptions& options, Confined confined) {
+LastingDirectories gateDirectories(const ServeOptions& options, Confined confined) {
   using Directories = LastingDirectories;
   constexpr auto kAwaited = Directories::IfMissing::kAwaited;
   constexpr auto kClosed = Directories::IfMissing::kClosed;
   const auto replaced = confined == Confined::kYes ? Directories::IfReplaced::kClosed
                                                    : Directories::IfReplaced::kReachable;
-  Directories all;
-  all.add(recordDirectory(options.recordDir, options.stateDir), Directories::IfReplaced::kClosed,
-          kClosed);
+  Directories all = daemonDirectories(options);
   all.add(options.kubeletDir + "/device-plugins", replaced, kAwaited);
   all.add(options.kubeletDir + "/pod-resources", Directories::IfReplaced::kReachable, kAwaited);
   if (!options.draDriver.empty()) {
@@ -60,11 +53,11 @@ LastingDirectories lastingDirectories(const ServeOptions& options, Confined conf
   return all;
 }
 
-kj::Promise<LastingDirectories::Lost> whenLost(const LastingDirectories& directories,
-                                               kj::Timer& timer) {
-  if (const auto lost = directories.lost()) return *lost;
-  return timer.afterDelay(kPause).then(
-      [&directories, &timer]() { return whenLost(directories, timer); });
+LastingDirectories daemonDirectories(const ServeOptions& options) {
+  LastingDirectories all;
+  all.add(recordDirectory(options.recordDir, options.stateDir),
+          LastingDirectories::IfReplaced::kClosed, LastingDirectories::IfMissing::kClosed);
+  return all;
 }
 
 }  // namespace vfiogate

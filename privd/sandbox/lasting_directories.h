@@ -1,16 +1,11 @@
 #pragma once
-// Directories that privd can use only as long as they are the ones that it found.
-
-#include "ipc/base/result.h"
-
-#include <kj/async.h>
-#include <kj/string.h>
-#include <kj/timer.h>
+// Directories that a process of privd's can use only as long as they are the ones that it found.
 
 #include <sys/types.h>
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace vfiogate {
@@ -51,13 +46,11 @@ private:
   std::vector<Directory> directories_;
 };
 
-/// The record of allocations, and those of the kubelet's, of the DRA driver's and of CDI specs.
-/// Confined: by Landlock.
+/// Of the gate: the record of allocations, and those of the kubelet's, of the DRA driver's and of
+/// CDI specs. Confined: by Landlock.
 enum class Confined { kNo, kYes };
-LastingDirectories lastingDirectories(const ServeOptions& options, Confined confined);
-
-/// Resolves as soon as one is lost, with what was; polls every 2 s.
-kj::Promise<LastingDirectories::Lost> whenLost(const LastingDirectories& directories,
-                                               kj::Timer& timer);
+LastingDirectories gateDirectories(const ServeOptions& options, Confined confined);
+/// Of the daemon: the record of allocations.
+LastingDirectories daemonDirectories(const ServeOptions& options);
 
 }  // namespace vfiogate

@@ -1,7 +1,10 @@
 #include "privd/state/state_directory.h"
 
+#include "privd/base/instance_lock.h"
 #include "privd/base/open_file.h"
 #include "privd/state/state_text.h"
+
+#include <kj/common.h>
 
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -40,48 +43,63 @@ const Bdf& addressOf(const DeviceIdentity& entry) {
   return entry.address;
 }
 
-/// Where the address's entry is, or would be.
-template <typename Entries>
-auto placeOf(Entries& entries, const Bdf& address) {
-  return std::ranges::lower_bound(entries, address, {},
-                                  [](const auto& entry) { return addressOf(entry); });
-}
-template <typename Entries>
-auto find(Entries& entries, const Bdf& address) {
-  const auto place = placeOf(entries, address);
-  return place != entries.end() && addressOf(*place) == address ? place : entries.end();
-}
-
 /// At most one byte more than a file may have.
 Result<std::string, ReadError> readFile(int directory, const std::string& name) {
   const auto file = openRegular(directory, name.c_str(), O_NOFOLLOW, RESOLVE_BENEATH);
   if (!file) return Failure{file.error()};
   std::string text(kLargestState + 1, '\0');
-  const ssize_t size = pread(file->fd, text.data(), text.size(), 0);
+  const ssize_t size = ::read(file->fd, text.data(), text.size());
   if (size < 0) return Failure{ReadError{errno}};
   text.resize(static_cast<std::size_t>(size));
   return text;
 }
 
+/// Null: nothing is there that makes sense.
 template <typename Entry>
-void readEntry(StateShelf<Entry>& shelf, const std::string& name,
-               std::vector<std::string>& problems) {
-  const auto address = Bdf::parse(name);
-  if (!address || address->str() != name) {
-    problems.push_back(shelf.name + "/" + name + ": is named like no device");
-    return;
-  }
-  const auto text = readFile(shelf.directory, name);
-  auto entry = text ? stateFrom<Entry>(*address, *text) : std::nullopt;
-  if (!entry) {
-    problems.push_back(shelf.name + "/" + name + (text ? ": makes no sense" : ": cannot be read"));
-    entry = standIn<Entry>(*address);
-  }
-  if (entry) shelf.entries.push_back(*std::move(entry));
+std::optional<Entry> entryAt(const StateShelf& shelf, const Bdf& address) {
+  const auto text = readFile(shelf.directory, address.str());
+  if (!text && text.error().error == ENOENT) return std::nullopt;
+  auto entry = text ? stateFrom<Entry>(address, *text) : std::nullopt;
+  return entry ? entry : standIn<Entry>(address);
+}
+
+Result<std::vector<std::string>, ReadError> namesIn(const StateShelf& shelf) {
+  auto again = openAt(shelf.directory, ".", O_RDONLY | O_DIRECTORY, RESOLVE_BENEATH);
+  if (!again) return Failure{again.error()};
+  auto listed = directoryNames(kj::mv(again).value());
+  if (!listed) return listed;
+  std::vector<std::string> names = std::move(listed).value();
+  std::ranges::sort(names);
+  return names;
 }
 
 template <typename Entry>
-Written openShelf(int parent, StateShelf<Entry>& shelf, std::vector<std::string>& problems) {
+Result<std::vector<Entry>, StateFailure> entriesOf(const StateShelf& shelf) {
+  std::vector<Entry> entries;
+  const auto names = namesIn(shelf);
+  if (!names) return Failure{StateFailure{names.error().error, shelf.name}};
+  for (const std::string& name : *names) {
+    const auto address = Bdf::parse(name);
+    if (!address || address->str() != name) continue;
+    if (auto entry = entryAt<Entry>(shelf, *address)) entries.push_back(*std::move(entry));
+  }
+  std::ranges::sort(entries, {}, [](const Entry& entry) { return addressOf(entry); });
+  return entries;
+}
+
+template <typename Entry>
+void noteProblem(const StateShelf& shelf, const std::string& name,
+                 std::vector<std::string>& problems) {
+  const auto address = Bdf::parse(name);
+  const auto note = [&](const char* what) { problems.push_back(shelf.name + "/" + name + what); };
+  if (!address || address->str() != name) return note(": is named like no device");
+  const auto text = readFile(shelf.directory, name);
+  if (!text) return note(": cannot be read");
+  if (!stateFrom<Entry>(*address, *text)) note(": makes no sense");
+}
+
+template <typename Entry>
+Written openShelf(int parent, StateShelf& shelf, std::vector<std::string>& problems) {
   const auto failed = [&shelf](int error) { return Failure{StateFailure{error, shelf.name}}; };
   const bool made = mkdirat(parent, shelf.name.c_str(), 0700) == 0;
   if ((!made && errno != EEXIST) || (made && fsync(parent) != 0)) return failed(errno);
@@ -89,24 +107,28 @@ Written openShelf(int parent, StateShelf<Entry>& shelf, std::vector<std::string>
   auto opened = openAt(parent, shelf.name.c_str(), kDirectory | O_NOFOLLOW, RESOLVE_BENEATH);
   if (!opened) return failed(opened.error().error);
   shelf.directory = kj::mv(opened).value();
-  auto again = openAt(shelf.directory, ".", kDirectory, RESOLVE_BENEATH);
-  if (!again) return failed(again.error().error);
-  auto listed = directoryNames(kj::mv(again).value());
-  if (!listed) return failed(listed.error().error);
-  std::vector<std::string> names = std::move(listed).value();
-  if (names.size() > kMostFiles) return failed(EOVERFLOW);
-  std::ranges::sort(names);
-  for (const std::string& name : names) {
+  if (!lockSoon(shelf.directory)) return failed(EWOULDBLOCK);
+  KJ_DEFER(unlock(shelf.directory));
+  const auto names = namesIn(shelf);
+  if (!names) return failed(names.error().error);
+  if (names->size() > kMostFiles) return failed(EOVERFLOW);
+  for (const std::string& name : *names) {
     // What a privd that died was writing. Nobody was told that it was written.
     if (name.starts_with('.') && unlinkat(shelf.directory, name.c_str(), 0) == 0) continue;
-    readEntry(shelf, name, problems);
+    noteProblem<Entry>(shelf, name, problems);
   }
-  std::ranges::sort(shelf.entries, {}, [](const Entry& entry) { return addressOf(entry); });
   return Done{};
 }
 
+/// One more file may be made.
+bool hasRoom(const StateShelf& shelf, const std::string& name) {
+  if (openRegular(shelf.directory, name.c_str(), O_NOFOLLOW, RESOLVE_BENEATH)) return true;
+  const auto names = namesIn(shelf);
+  return names && names->size() < kMostFiles;
+}
+
 template <typename Entry>
-Written putEntry(StateShelf<Entry>& shelf, const Entry& entry) {
+Written putEntry(const StateShelf& shelf, const Entry& entry) {
   const std::string name = addressOf(entry).str();
   const auto failed = [&](int error) {
     return Failure{StateFailure{error, shelf.name + "/" + name}};
@@ -114,28 +136,24 @@ Written putEntry(StateShelf<Entry>& shelf, const Entry& entry) {
   const std::string text = textOf(entry);
   // What could not be read back is not written.
   if (stateFrom<Entry>(addressOf(entry), text) != entry) return failed(EINVAL);
-  const auto known = find(shelf.entries, addressOf(entry));
-  const bool fresh = known == shelf.entries.end();
-  if (fresh && shelf.entries.size() >= kMostFiles) return failed(EOVERFLOW);
+  if (!lockSoon(shelf.directory)) return failed(EWOULDBLOCK);
+  KJ_DEFER(unlock(shelf.directory));
+  if (!hasRoom(shelf, name)) return failed(EOVERFLOW);
   const auto replaced = replaceFile(shelf.directory, "." + name, name, text, 0600);
   if (!replaced) return failed(replaced.error().error);
   if (fsync(shelf.directory) != 0) return failed(errno);
-  if (fresh) {
-    shelf.entries.insert(placeOf(shelf.entries, addressOf(entry)), entry);
-  } else {
-    *known = entry;
-  }
   return Done{};
 }
 
-template <typename Entry>
-Written dropEntry(StateShelf<Entry>& shelf, const Bdf& address) {
+Written dropEntry(const StateShelf& shelf, const Bdf& address) {
   const std::string name = address.str();
+  const auto failed = [&](int error) {
+    return Failure{StateFailure{error, shelf.name + "/" + name}};
+  };
+  if (!lockSoon(shelf.directory)) return failed(EWOULDBLOCK);
+  KJ_DEFER(unlock(shelf.directory));
   const bool gone = unlinkat(shelf.directory, name.c_str(), 0) == 0 || errno == ENOENT;
-  if (!gone || fsync(shelf.directory) != 0) {
-    return Failure{StateFailure{errno, shelf.name + "/" + name}};
-  }
-  std::erase_if(shelf.entries, [&](const Entry& entry) { return addressOf(entry) == address; });
+  if (!gone || fsync(shelf.directory) != 0) return failed(errno);
   return Done{};
 }
 
@@ -150,21 +168,33 @@ Result<StateDirectory, StateFailure> StateDirectory::open(const std::string& pat
   if (!opened) return Failure{StateFailure{opened.error().error, path}};
   const kj::AutoCloseFd parent = kj::mv(opened).value();
   StateDirectory state;
-  for (const Written& shelf : {openShelf(parent, state.bound_, state.problems_),
-                               openShelf(parent, state.exclusions_, state.problems_),
-                               openShelf(parent, state.declared_, state.problems_)}) {
+  for (const Written& shelf :
+       {openShelf<BoundDevice>(parent, state.bound_, state.problems_),
+        openShelf<Exclusion>(parent, state.exclusions_, state.problems_),
+        openShelf<DeviceIdentity>(parent, state.declared_, state.problems_)}) {
     if (!shelf) return Failure{shelf.error()};
   }
   return state;
 }
 
-const BoundDevice* StateDirectory::boundAt(const Bdf& address) const {
-  const auto found = find(bound_.entries, address);
-  return found == bound_.entries.end() ? nullptr : &*found;
+Result<std::vector<BoundDevice>, StateFailure> StateDirectory::bound() const {
+  return entriesOf<BoundDevice>(bound_);
+}
+Result<std::vector<Exclusion>, StateFailure> StateDirectory::exclusions() const {
+  return entriesOf<Exclusion>(exclusions_);
+}
+Result<std::vector<DeviceIdentity>, StateFailure> StateDirectory::declared() const {
+  return entriesOf<DeviceIdentity>(declared_);
 }
 
+std::optional<BoundDevice> StateDirectory::boundAt(const Bdf& address) const {
+  return entryAt<BoundDevice>(bound_, address);
+}
+std::optional<DeviceIdentity> StateDirectory::declaredAt(const Bdf& address) const {
+  return entryAt<DeviceIdentity>(declared_, address);
+}
 bool StateDirectory::isExcluded(const Bdf& address) const {
-  return find(exclusions_.entries, address) != exclusions_.entries.end();
+  return entryAt<Exclusion>(exclusions_, address).has_value();
 }
 
 Written StateDirectory::put(const BoundDevice& device) {

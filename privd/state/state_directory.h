@@ -51,33 +51,37 @@ struct StateFailure {
 };
 
 /// The files of one kind, each under the address that it is about.
-template <typename Entry>
 struct StateShelf {
   std::string name;
   kj::AutoCloseFd directory;
-  std::vector<Entry> entries;  ///< ascending by address
 };
 
-/// Everything is read when it is opened and kept in memory; a change is durable when the call
-/// returns, and is not in memory where it failed (on disk it may be: then it shows at the next
-/// start). A file that makes no sense is left alone, and named in problems(); it never hides the
-/// others. An exclusion that makes no sense still counts. At most 4096 files of a kind, each below
-/// 4 KiB. Opens nothing by a path once it is made.
+/// Every question is answered from the files: a daemon and commands change them side by side. What
+/// is bound changes only under the lock of its device (AllocationFiles::lock); whoever has that
+/// reads what nobody else changes. A change is durable when the call returns, and its file is the
+/// old one where it failed. A file that makes no sense is left alone; it never hides the others. An
+/// exclusion that makes no sense still counts. At most 4096 files of a kind, each below 4 KiB.
+/// Opens nothing by a path once it is made.
 class StateDirectory {
 public:
   /// Makes the directories that are missing below `path`, which exists.
   static Result<StateDirectory, StateFailure> open(const std::string& path);
 
-  const std::vector<BoundDevice>& bound() const { return bound_.entries; }
-  const std::vector<Exclusion>& exclusions() const { return exclusions_.entries; }
-  const std::vector<DeviceIdentity>& declared() const { return declared_.entries; }  ///< --keep
+  /// All that make sense, ascending by address. Fails where the folder cannot be listed.
+  Result<std::vector<BoundDevice>, StateFailure> bound() const;
+  Result<std::vector<Exclusion>, StateFailure> exclusions() const;
+  Result<std::vector<DeviceIdentity>, StateFailure> declared() const;  ///< --keep
   /// Files as they were met when it was opened, each with what is wrong.
   const std::vector<std::string>& problems() const { return problems_; }
 
-  const BoundDevice* boundAt(const Bdf& address) const;
+  /// Null: nothing of it is on file that makes sense.
+  std::optional<BoundDevice> boundAt(const Bdf& address) const;
+  /// The same of what was declared there.
+  std::optional<DeviceIdentity> declaredAt(const Bdf& address) const;
   bool isExcluded(const Bdf& address) const;
 
   /// Each replaces what there was for the address. EINVAL: a text of it is no line, or too long.
+  /// EWOULDBLOCK: another process has been changing files of the kind for a second.
   Result<Done, StateFailure> put(const BoundDevice& device);
   Result<Done, StateFailure> put(const Exclusion& exclusion);
   Result<Done, StateFailure> put(const DeviceIdentity& declared);
@@ -90,9 +94,9 @@ public:
 private:
   StateDirectory() = default;
 
-  StateShelf<BoundDevice> bound_{.name = "bindings", .directory = {}, .entries = {}};
-  StateShelf<Exclusion> exclusions_{.name = "holds", .directory = {}, .entries = {}};
-  StateShelf<DeviceIdentity> declared_{.name = "declared", .directory = {}, .entries = {}};
+  StateShelf bound_{.name = "bindings", .directory = {}};
+  StateShelf exclusions_{.name = "holds", .directory = {}};
+  StateShelf declared_{.name = "declared", .directory = {}};
   std::vector<std::string> problems_;
 };
 

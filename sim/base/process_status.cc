@@ -56,6 +56,15 @@ std::vector<pid_t> childrenOf(pid_t pid) {
   return children;
 }
 
+pid_t childRunning(pid_t pid, const std::string& program) {
+  const auto children = childrenOf(pid);
+  const auto found = std::ranges::find_if(children, [&program](pid_t child) {
+    std::error_code gone;
+    return fs::read_symlink(processDirectory(child) / "exe", gone).filename() == program;
+  });
+  return found == children.end() ? 0 : *found;
+}
+
 std::map<pid_t, ThreadStatus> threadStatuses(pid_t pid) {
   std::map<pid_t, ThreadStatus> threads;
   std::error_code gone;

@@ -18,6 +18,9 @@ std::map<pid_t, ThreadStatus> threadStatuses(pid_t pid);
 /// The processes that this single-threaded one made, by age; empty if it is gone.
 std::vector<pid_t> childrenOf(pid_t pid);
 
+/// The one of them that has become this program, by its file's name. 0: none has.
+pid_t childRunning(pid_t pid, const std::string& program);
+
 /// One open descriptor of a process.
 struct OpenDescriptor {
   int fd;

@@ -69,9 +69,9 @@ Result<std::unique_ptr<Node>, std::string> Node::start(NodeOptions options) {
 std::optional<std::string> Node::makePlaces() const {
   std::error_code error;
   for (const std::string& path :
-       {places_.directory, places_.directory + "/privd", places_.directory + "/plugind",
-        places_.kubelet(), places_.kubelet() + "/device-plugins",
-        places_.kubelet() + "/pod-resources", places_.simulation(), places_.state()}) {
+       {places_.directory, places_.directory + "/plugind", places_.kubelet(),
+        places_.kubelet() + "/device-plugins", places_.kubelet() + "/pod-resources",
+        places_.simulation(), places_.state()}) {
     std::filesystem::create_directories(path, error);
     if (error) return path + ": " + error.message();
     if (chmod(path.c_str(), 0755) != 0) return because(path, errno);
@@ -106,11 +106,10 @@ bool Node::startPlugind() {
 
 bool Node::startPrivd() {
   privd_.reset();
-  privd_ = run("privd",
-               {"serve", "--socket", places_.privdSocket(), "--plugind", places_.plugindSocket(),
-                "--sysfs", sysfs(), "--dev", dev(), "--kubelet-dir", places_.kubelet(),
-                "--state-dir", places_.state(), "--audit-log", places_.state() + "/audit.jsonl",
-                "--rescan", std::to_string(options_.rescan.count())});
+  privd_ = run("privd", {"serve", "--plugind", places_.plugindSocket(), "--sysfs", sysfs(), "--dev",
+                         dev(), "--kubelet-dir", places_.kubelet(), "--state-dir", places_.state(),
+                         "--audit-log", places_.state() + "/audit.jsonl", "--rescan",
+                         std::to_string(options_.rescan.count())});
   return privd_->says("event=started");
 }
 

@@ -24,7 +24,6 @@ struct NodePlaces {
   std::string simulation() const { return directory + "/hardware"; }
   std::string hardwareControl() const { return directory + "/hardware.ctl"; }
   std::string control() const { return directory + "/node.ctl"; }
-  std::string privdSocket() const { return directory + "/privd/privd.sock"; }
   std::string plugindSocket() const { return directory + "/plugind/plugind.sock"; }
   std::string state() const { return directory + "/state"; }
 };

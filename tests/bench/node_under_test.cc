@@ -34,7 +34,7 @@ NodeUnderTest::NodeUnderTest(unsigned devices, const std::string& uevents,
                              sim::KubeletOptions kubelet)
     : devices_(devices) {
   chmod(dir_.path().c_str(), 0755);
-  for (const char* name : {"privd", "plugind", "kubelet", "kubelet/device-plugins"}) {
+  for (const char* name : {"plugind", "kubelet", "kubelet/device-plugins"}) {
     std::filesystem::create_directory(dir_.path() / name);
   }
   if (chown((dir_ / "plugind").c_str(), kPlugindUid, kPlugindUid) != 0) giveUp("needs root");
@@ -51,10 +51,9 @@ NodeUnderTest::NodeUnderTest(unsigned devices, const std::string& uevents,
 
 void NodeUnderTest::startPrivd(const std::string& uevents) {
   privd_.emplace(std::vector<std::string>{
-      test::builtProgram("privd"), "serve", "--socket", dir_ / "privd/privd.sock", "--plugind",
-      plugindSocket(), "--sysfs", hardware_.sysfs(), "--dev", hardware_.dev(), "--kubelet-dir",
-      kubeletDirectory(), "--state-dir", dir_ / "state", "--audit-log", dir_ / "audit.jsonl",
-      "--uevents", uevents});
+      test::builtProgram("privd"), "serve", "--plugind", plugindSocket(), "--sysfs",
+      hardware_.sysfs(), "--dev", hardware_.dev(), "--kubelet-dir", kubeletDirectory(),
+      "--state-dir", dir_ / "state", "--audit-log", dir_ / "audit.jsonl", "--uevents", uevents});
   if (!privd_->says("event=started")) giveUp("privd does not start: " + privd_->output());
 }
 

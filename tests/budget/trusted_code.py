@@ -2,45 +2,23 @@
 """Counts what runs as root and compares it with privd/BUDGET, and each process's system calls with
 seccomp/BUDGET: growth fails until those files say so.
 
-Usage: trusted_code.py [BIN]    BIN: folder with the built privd-daemon, default build/release/bin
-Counted: lines of code (no blank lines, no comment lines) of privd without its command line, ipc and
-seccomp; methods of the schema; calls in the tables of privd and of its fork server; shared objects of
-the program; kinds of files of sysfs that it may write, and mounts of its container that it can write
-below. docs/security/numbers.md counts with the same functions."""
+Usage: trusted_code.py [BIN]    BIN: folder with the built programs, default build/release/bin, where what is counted in
+                                the programs is left out, and said so, if there are none
+Counted of the gate (privd-gate) and the daemon (privd-daemon): lines of ours that are linked (linked_code.py), what
+plugind may ask of each, system calls in the table of the one and in those of the other and its fork server, shared
+objects. Of both: kinds of files of sysfs that may be written, and mounts of their container that they can write below.
+docs/security/numbers.md counts with the same functions."""
 
 import pathlib
 import re
 import subprocess
 import sys
 
+import linked_code
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# What the other processes are held to, what they ask each other, and what commands print of a filter: the daemon includes
-# none of it.
-NEVER_IN_PRIVD = {"seccomp/plugind_rules.h", "seccomp/netd_metrics_rules.h", "ipc/schema/plugind.capnp",
-                  "ipc/schema/dra.capnp", "seccomp/netd_dra_rules.h", "ipc/base/backoff.h",
-                  "ipc/socket/limited_client.h", "seccomp/print_policy.h", "seccomp/print_policy.cc",
-                  "seccomp/print_profile.h", "seccomp/print_profile.cc", "seccomp/startup_rules.h"}
-
-
-def lines_below(folders: list[str], left_out: set[str] = frozenset()) -> int:
-    """Of code and schemas in these folders. `left_out`: files, and folders with a slash at their end."""
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", *folders],
-                            cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-    count = 0
-    for path in listed:
-        if not path.endswith((".h", ".cc", ".capnp", ".proto")) or path.startswith(tuple(n for n in left_out if n.endswith("/"))):
-            continue
-        if path in left_out or not (ROOT / path).exists():
-            continue
-        for line in (ROOT / path).read_text().splitlines():
-            text = line.strip()
-            if text and not text.startswith(("//", "#")):
-                count += 1
-    return count
-
-
-def code_lines() -> int:
-    return lines_below(["privd", "ipc", "seccomp"], NEVER_IN_PRIVD | {"privd/cli/", "ipc/api/"})
+ROLES = {"gate": "privd-gate", "daemon": "privd-daemon"}
+TABLES = {"gate": ("gate",), "daemon": ("privd", "fork_server")}
 
 
 def methods(schema: str = "ipc/schema/helper.capnp") -> int:
@@ -54,8 +32,14 @@ def table_text(process: str) -> str:
     return re.sub(r"^    (k\w+),$", lambda row: shared[row[1]], table, flags=re.MULTILINE)
 
 
-def syscalls() -> int:
-    tables = [table_text(process) for process in ("privd", "fork_server")]
+def requests() -> int:
+    """Of the gate's, each a kind of packet."""
+    (kinds,) = re.findall(r"^using Request =\s+std::variant<([^>]+)>", (ROOT / "ipc/gate/gate_requests.h").read_text(), re.MULTILINE)
+    return len(kinds.split(","))
+
+
+def syscalls(role: str) -> int:
+    tables = [table_text(process) for process in TABLES[role]]
     return len(set(re.findall(r"SCMP_SYS\((\w+)\)", "".join(tables))))
 
 
@@ -69,8 +53,8 @@ def calls_by_process() -> dict[str, int]:
 
 def read_budget(path: str) -> dict[str, int]:
     """Name and number a line."""
-    lines = [line.split() for line in (ROOT / path).read_text().splitlines() if line.strip() and not line.startswith("#")]
-    return {words[0]: int(words[1]) for words in lines}
+    lines = [line.rsplit(maxsplit=1) for line in (ROOT / path).read_text().splitlines() if line.strip() and not line.startswith("#")]
+    return {name: int(number) for name, number in lines}
 
 
 def shared_objects(program: pathlib.Path) -> int:
@@ -100,12 +84,23 @@ def writable_mounts(container: str = "privd") -> int:
     return len([mount for mount in containers()[container] if not mount.get("readOnly")])
 
 
+def counted_in(programs: pathlib.Path) -> dict[str, int]:
+    found, lines = {}, {}
+    for role, name in ROLES.items():
+        lines[role] = linked_code.linked_lines(programs / name)
+        found |= {f"{role} lines": len(lines[role]), f"{role} libraries": shared_objects(programs / name)}
+    print(f"lines that both have: {len(lines['gate'] & lines['daemon'])}, so {len(lines['gate'] | lines['daemon'])} in all")
+    return found
+
+
 def main() -> int:
-    program = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build/release/bin") / "privd-daemon"
-    found = {"lines": code_lines(), "methods": methods(), "syscalls": syscalls(), "sysfs": writable_sysfs(),
-             "mounts": writable_mounts()}
-    if program.exists():
-        found["libraries"] = shared_objects(program)
+    programs = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build/release/bin")
+    found = {"gate requests": requests(), "daemon methods": methods(), "sysfs": writable_sysfs(), "mounts": writable_mounts()}
+    found |= {f"{role} syscalls": syscalls(role) for role in ROLES}
+    if len(sys.argv) > 1 or all((programs / name).exists() for name in ROLES.values()):
+        found |= counted_in(programs)
+    else:
+        print(f"not counted: lines and libraries, since {programs} has not {' and '.join(ROLES.values())}")
     budget = read_budget("privd/BUDGET")
     found |= {f"calls of {process}": count for process, count in calls_by_process().items()}
     budget |= {f"calls of {process}": count for process, count in read_budget("seccomp/BUDGET").items()}

@@ -6,6 +6,8 @@ import time
 import manifests
 from case import Case
 from hardware import topology_of
+from node import CommandFailed
+from node import CommandFailed
 from overlay_cases import BY_MODEL, CARD, DRIVERS
 from pods import pod_of
 from waiting import TooLong, wait_for
@@ -48,3 +50,41 @@ class OnAllocate(Case):
         except TooLong as late:
             raise AssertionError(f"{late}\n{installation.journal()}\n{installation.state()}") from None
         self.measure(f"back on nouveau {time.monotonic() - began:.1f} s after its pod's end")
+
+    def privd(self, installation, *words: str) -> str:
+        """A command in privd's container; what it says also where it is refused."""
+        try:
+            return installation.execute("privd", "/usr/bin/privd", *words)
+        except CommandFailed as refused:
+            return str(refused)
+
+    def test_commands_work_in_privds_container(self):
+        options = "sysfs /host/sys\ndev /host/dev\nallow-unguarded-unbind\n"
+        installation = self.bring_up(manifests.privd_options(options))
+        self.assertIn("Done: 3 writes", self.privd(installation, "bind", "01:00.0"))
+        self.assertEqual(self.driver(), "vfio-pci")
+        self.assertIn("Done: 3 writes", self.privd(installation, "unbind", "01:00.0"))
+        self.assertEqual(self.driver(), "nouveau")
+        self.privd(installation, "hold", "01:00.0", "--reason", "its fan is loud")
+        began = time.monotonic()
+        wait_for("plugind knows", lambda: installation.free()[BY_MODEL] == 0, seconds=5)
+        self.measure(f"plugind says of a card that it is excluded {time.monotonic() - began:.1f} s after `privd hold`")
+        wait_for("the node does not offer it", lambda: self.node.allocatable(BY_MODEL) == 0, seconds=60)
+        self.privd(installation, "release", "01:00.0")
+        wait_for("it is offered again", lambda: self.node.allocatable(BY_MODEL) == 1, seconds=60)
+        self.pods.run(pod_of("vm", {BY_MODEL: 1}))
+        refused = self.privd(installation, "unbind", "01:00.0")
+        self.assertIn("held: ", refused)
+        self.assertIn("default/vm", refused)
+        self.assertEqual(self.driver(), "vfio-pci")
+        self.assertIn("good: ", self.privd(installation, "audit", "verify"))
+
+    def test_what_is_denied_is_denied_to_commands_too(self):
+        denying = "sysfs /host/sys\ndev /host/dev\ndeny class=03\n"
+        installation = self.install(manifests.shipped("on-allocate"), [*manifests.simulated(self.hardware), manifests.privd_options(denying)],
+                                    keep=self.addCleanup)
+        wait_for("privd runs", lambda: installation.pods() and installation.restarts("privd") == 0, seconds=60)
+        refused = self.privd(installation, "bind", "01:00.0")
+        self.assertIn("policy: ", refused)
+        self.assertIn("--deny", refused)
+        self.assertEqual(self.driver(), "nouveau")

@@ -39,9 +39,17 @@ def simulated(hardware: Hardware, host_network: bool = True) -> list[dict]:
 
 def configured(text: str, name: str = "vfiogate-default") -> dict:
     """A configuration of plugind in place of the manifests'."""
+    return in_config("plugind.yaml", text, name)
+
+
+def privd_options(text: str, name: str = "vfiogate-default") -> dict:
+    """privd.conf in place of the manifests'."""
+    return in_config("privd.conf", text, name)
+
+
+def in_config(key: str, text: str, name: str) -> dict:
     config = {
-        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "vfiogate"},
-        "data": {"plugind.yaml": text},
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "vfiogate"}, "data": {key: text},
     }
     return {"patch": json.dumps(config)}
 

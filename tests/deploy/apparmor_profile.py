@@ -79,11 +79,13 @@ def parse(text: str) -> Profile:
 
 def add_rule(profile: Profile, line: str, number: int, variables: dict[str, str]) -> None:
     if rule := FILE_RULE.fullmatch(line):
-        if not set(rule[2]) <= PERMISSIONS:
+        # A program that is run under this same profile; no other way of running one is known.
+        permissions = rule[2].replace("mrix", "mrx")
+        if not set(permissions) <= PERMISSIONS and rule[2] != "mrix":
             raise Malformed(f"line {number}: permissions '{rule[2]}': only {''.join(sorted(PERMISSIONS))} are known")
         pattern = expand(rule[1], variables)
         translate(pattern)
-        profile.files.append(FileRule(pattern, frozenset(rule[2]), number))
+        profile.files.append(FileRule(pattern, frozenset(permissions), number))
     elif OTHER_RULE.fullmatch(line):
         profile.others.append(" ".join(line.split()))
     else:

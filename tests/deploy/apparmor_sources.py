@@ -60,7 +60,7 @@ def socket_paths(digest: str) -> dict[str, str]:
     prefix, suffix = constants(gate, r'kj::str\("([^"]+)", digestOf\(resource\)\.c_str\(\), "([^"]+)"\)')[0]
     paths = {places["checkpoint_"]: "r", places["registrationSocket_"]: "rw", places["podResourcesSocket_"]: "rw"}
     paths[default_of("plugind")] = "rw"
-    ours = bound_at(default_of("socket")) + bound_at(f"{places['directory_']}/{prefix}{digest}{suffix}")
+    ours = bound_at(f"{places['directory_']}/{prefix}{digest}{suffix}")
     return paths | {path: "rw" for path in ours}
 
 
@@ -84,12 +84,14 @@ def state_paths() -> dict[str, str]:
 
 
 def other_paths() -> dict[str, str]:
-    return {constant("privd/cli/base/node_view.h", r'pciIds = "([^"]+)"'): "r"}
+    """The program that the daemon starts, and names of vendors."""
+    gate = constant("privd/rpc/gate_process.cc", r'kProgram = "([^"]+)"')
+    return {f"/usr/bin/{gate}": "mrx", constant("privd/cli/base/node_view.h", r'pciIds = "([^"]+)"'): "r"}
 
 
 def sockets_made() -> set[str]:
     """Families and types, as the profile names them."""
-    makers = ["privd/scan/uevent_socket.cc", "ipc/socket/unix_socket.cc", "ipc/codec/descriptor_channel.cc"]
+    makers = ["privd/scan/uevent_socket.cc", "ipc/socket/unix_socket.cc", "ipc/gate/packet_socket.cc"]
     call = r"socket(?:pair)?\(AF_([A-Z]+), SOCK_([A-Z]+) \|"
     types = {"DGRAM": "dgram", "STREAM": "stream", "SEQPACKET": "seqpacket"}
     made = [found for maker in makers for found in constants(maker, call)]

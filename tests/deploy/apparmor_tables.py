@@ -82,7 +82,7 @@ ALLOWED = {
     "/run/vfiogate/devices/": "r",
     "/run/vfiogate/devices/0000:3b:00.0": "rwk",
     "/var/log/vfiogate/": "r",
-    "/var/log/vfiogate/audit.jsonl": "rw",
+    "/var/log/vfiogate/audit.jsonl": "krw",
     "/var/run/cdi/": "r",
 }
 
@@ -173,7 +173,7 @@ DENIED = [
     f"/var/run/cdi/vfiogate-{DIGEST}.yaml",
     f"/var/run/cdi/vfiogate-{DIGEST}.json.tmp",
     "/run/vfiogate/plugind/other.sock",
-    "/run/vfiogate/privd/other.sock",
+    "/run/vfiogate/privd/privd.sock",
     "/run/containerd/containerd.sock",
     "/etc/vfiogate/sub/plugind.yaml",
     "/etc/passwd",
@@ -222,6 +222,8 @@ TOO_WIDE = [
     "/var/run/cdi/* rw,",
     "/var/lib/kubelet/plugins_registry/* rw,",
     "/var/lib/kubelet/plugins/** rw,",
+    "/usr/bin/* mrix,",
+    "/usr/bin/privd mrix,",
     "network inet stream,",
     "network netlink raw,",
     "signal (send) peer=unconfined,",

@@ -161,7 +161,7 @@ class Rules(unittest.TestCase):
             self.assertEqual(allowed(self.profile, place), set(may), place)
 
     def test_the_loader_finds_what_the_program_is_linked_with(self):
-        for program in (PROGRAMS / "privd", PROGRAMS / "privd-daemon"):
+        for program in (PROGRAMS / name for name in ("privd", "privd-daemon", "privd-gate")):
             if not program.is_file():
                 self.skipTest(f"{program} is not built")
             for library in root_files.loaded_by(program):

@@ -4,6 +4,7 @@ import copy
 import filecmp
 import os
 import pathlib
+import tarfile
 import tempfile
 
 import yaml
@@ -65,6 +66,8 @@ REFUSED = [
     ("maxUnavailable: '0%'", "does not match pattern"),
     ("image: {tag: 0.10}", ID),
     ("metrics: {monitor: true}", "value must be one of"),
+    ("metrics: {rules: true}", "got boolean, want object"),
+    ("metrics: {dashboard: {enable: true}}", "additional properties 'enable' not allowed"),
     ("modules: load", "value must be one of 'host', 'init'"),
     ("seccomp: {profile: Unconfined}", "value must be one of 'RuntimeDefault', 'Localhost'"),
     ("seccomp: {files: {privd: ../privd.json}}", "does not match pattern"),
@@ -95,6 +98,8 @@ VARIED = [
     ("privd: {appArmorProfile: {type: Localhost, localhostProfile: vfiogate-privd}}", {}),
     ("metrics: {monitor: pod, monitorLabels: {release: x}, listen: '0.0.0.0', port: 9000}", {}),
     ("metrics: {monitor: service}", {}),
+    ("metrics: {rules: {enabled: true, labels: {release: x}, runbooks: 'https://example.com/operations'}}", {}),
+    ("metrics: {dashboard: {enabled: true}}", {}),
     ("modules: init", {"modules": True}),
     ("seccomp: {profile: Localhost}", {"localhost": True}),
     ("networkPolicy: {from: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: x}}}]}", {}),
@@ -157,6 +162,21 @@ class Chart(Case):
             done = run(self.helm, "lint", "--strict", CHART, *values)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_alerts_and_dashboard_are_those_of_their_files(self):
+        values = "metrics: {monitor: pod, rules: {enabled: true, labels: {release: x}}, dashboard: {enabled: true}}"
+        found = self.printed(values=values)
+        (rule,), (monitor,) = of_kind("PrometheusRule", found), of_kind("PodMonitor", found)
+        self.assertEqual(rule["spec"], yaml.safe_load((CHART / "monitoring/rules.yaml").read_text()))
+        self.assertEqual(rule["metadata"]["labels"]["release"], "x")
+        (node,) = monitor["spec"]["podMetricsEndpoints"][0]["relabelings"]
+        self.assertEqual(node, {"sourceLabels": ["__meta_kubernetes_pod_node_name"], "targetLabel": "node"})
+        (dashboard,) = [one for one in of_kind("ConfigMap", found) if "grafana_dashboard" in one["metadata"]["labels"]]
+        self.assertEqual(dashboard["data"]["vfiogate.json"].strip(), (CHART / "monitoring/dashboard.json").read_text().strip())
+        (rule,) = of_kind("PrometheusRule", self.printed(values="metrics: {rules: {enabled: true, runbooks: https://example.com/x}}"))
+        for alert in rule["spec"]["groups"][0]["rules"]:
+            self.assertRegex(alert["annotations"]["runbook_url"], "^https://example.com/x#vfiogate[a-z]+$")
+        self.assertEqual([one["kind"] for one in self.printed() if one["kind"] in ("PrometheusRule", "PodMonitor")], [])
+
     def test_a_packed_chart_says_of_which_commit_it_is(self):
         with tempfile.TemporaryDirectory() as place:
             files = []
@@ -166,6 +186,9 @@ class Chart(Case):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 files += (pathlib.Path(place) / name).iterdir()
             self.assertEqual(files[0].read_bytes(), files[1].read_bytes())
+            with tarfile.open(files[0]) as tar:
+                runnable = [one.name for one in tar if one.mode & 0o100]
+            self.assertEqual(runnable, ["vfiogate/plugin/kubectl-vfiogate", "vfiogate/plugin/kubectl_complete-vfiogate"])
             commit = done.stdout.split()[-1]
             self.assertRegex(commit, "^([0-9a-f]{40}(-dirty)?|unknown)$")
             done = run(self.helm, "template", "vfiogate", files[0], "--namespace", "vfiogate")
@@ -292,6 +315,20 @@ class Chart(Case):
         (resource,) = yaml.safe_load(self.checked("tricky", text))["resources"]
         self.assertEqual(sorted(resource["select"]["device"]), sorted(TRICKY))
         self.assertEqual(resource["select"]["vendor"], ["1e07"])
+
+    def test_what_nobody_may_bind_is_told_to_the_daemon_and_to_commands(self):
+        policy = "deny: ['class=0108', '10de:2236'], allowStorage: true, allowUnguardedUnbind: true"
+        found = {}
+        for words in (f"binding: {{enabled: true, {policy}}}", f"binding: {{enabled: false, {policy}}}"):
+            made = self.printed(values=words)
+            (config,), (daemon_set,) = of_kind("ConfigMap", made), of_kind("DaemonSet", made)
+            template = daemon_set["spec"]["template"]
+            self.assertIn("--options=/etc/vfiogate/privd.conf", template["spec"]["containers"][0]["args"])
+            found[config["data"]["privd.conf"]] = template["metadata"]["annotations"]["vfiogate.dev/privd-options"]
+        places = "sysfs /host/sys\ndev /host/dev\n"
+        self.assertEqual(list(found), [places + "deny class=0108\ndeny 10de:2236\nallow-storage\nallow-unguarded-unbind\n", places])
+        # privd reads its options once: with others the pod is made anew.
+        self.assertEqual(len(set(found.values())), 2)
 
     def test_privd_may_serve_the_prefixes_that_are_named_and_no_others(self):
         values = CONFIG.format(

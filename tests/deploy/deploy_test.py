@@ -168,6 +168,15 @@ class Programs(Case):
                     seen += 1
         self.assertGreater(seen, 12)
 
+    def test_every_option_of_privds_file_is_one_of_the_daemon_and_of_its_commands(self):
+        (config,) = of_kind("ConfigMap", base())
+        lines = config["data"]["privd.conf"].splitlines()
+        self.assertEqual(lines, ["sysfs /host/sys", "dev /host/dev"])
+        for words in (["privd-daemon"], ["privd", "bind"], ["privd", "hold"]):
+            helped = run(self.programs / words[0], *words[1:], "--help").stdout
+            for line in lines:
+                self.assertIn(f" --{line.split()[0]} ", helped, words)
+
     def test_the_programs_print_the_profiles_that_the_chart_names(self):
         (values,) = documents((CHART / "values.yaml").read_text())
         with tempfile.TemporaryDirectory() as place:
@@ -178,8 +187,8 @@ class Programs(Case):
         for name, profile in there.items():
             self.assertEqual(profile["defaultAction"], "SCMP_ACT_ERRNO", name)
             allowed = {call for row in profile["syscalls"] for call in row["names"] if row["action"] == "SCMP_ACT_ALLOW"}
-            # netd-dra dials and is dialled by nobody.
-            its = {"connect"} if name.endswith("netd-dra.json") else {"accept4"}
+            # These two dial, and are dialled by nobody.
+            its = {"connect"} if name.endswith(("netd-dra.json", "privd.json")) else {"accept4"}
             self.assertLess({"execve", "seccomp"} | its, allowed, name)
             self.assertEqual("accept4" in allowed, "accept4" in its, name)
             self.assertLess(len(allowed), 100, name)

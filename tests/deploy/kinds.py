@@ -59,7 +59,7 @@ POD = {
 }
 SELECTOR = {"matchLabels!": LABELS}
 DAEMON_SET = {
-    "selector!": SELECTOR, "template!": {"metadata!": {"labels!": LABELS}, "spec!": POD},
+    "selector!": SELECTOR, "template!": {"metadata!": {"labels!": LABELS, "annotations": LABELS}, "spec!": POD},
     "updateStrategy": {
         "type!": {"RollingUpdate", "OnDelete"},
         "rollingUpdate": {"maxSurge": (int, str), "maxUnavailable": (int, str)},
@@ -85,7 +85,11 @@ ADMISSION_POLICY = {
     }]},
     "validations!": [{"expression!": str, "message!": str}],
 }
-ENDPOINT = {"port!": str, "path": str, "interval": str}
+ENDPOINT = {
+    "port!": str, "path": str, "interval": str, "relabelings": [{"sourceLabels!": [str], "targetLabel!": str}],
+}
+ALERT = {"alert!": str, "expr!": str, "for": str, "labels!": {"severity!": {"critical", "warning"}},
+         "annotations!": {"summary!": str, "runbook_url!": str}}
 PATCH = {"path": str, "target": {"kind!": str, "name": str}, "patch": str}
 REPLACEMENT = {
     "source!": {"kind!": str, "name!": str, "fieldPath!": str},
@@ -152,6 +156,9 @@ KINDS = {
     ),
     "ServiceMonitor": whole(
         "monitoring.coreos.com/v1", "ServiceMonitor", {"spec!": {"selector!": SELECTOR, "endpoints!": [ENDPOINT]}}
+    ),
+    "PrometheusRule": whole(
+        "monitoring.coreos.com/v1", "PrometheusRule", {"spec!": {"groups!": [{"name!": str, "rules!": [ALERT]}]}}
     ),
     "Kustomization": {"apiVersion!": {"kustomize.config.k8s.io/v1beta1"}, "kind!": {"Kustomization"}} | KUSTOMIZE,
     "Component": {"apiVersion!": {"kustomize.config.k8s.io/v1alpha1"}, "kind!": {"Component"}} | KUSTOMIZE,

@@ -42,7 +42,6 @@ MOUNTS = {
         "/run/vfiogate/devices": ("devices", "rw"),
         "/var/log/vfiogate": ("log", "rw"),
         "/etc/vfiogate": ("config", "ro"),
-        "/run/vfiogate/privd": ("privd-socket", "rw"),
         "/run/vfiogate/plugind": ("plugind-socket", "ro"),
     },
     "plugind": {
@@ -53,7 +52,6 @@ MOUNTS = {
         "/run/vfiogate/plugind": ("plugind-socket", "ro"),
     },
 }
-SOCKETS = {"emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}
 
 
 def host(path: str, kind: str = "Directory") -> dict:
@@ -68,8 +66,7 @@ VOLUMES = {
     "state": host("/var/lib/vfiogate", "DirectoryOrCreate"),
     "devices": host("/run/vfiogate/devices", "DirectoryOrCreate"),
     "log": host("/var/log/vfiogate", "DirectoryOrCreate"),
-    "privd-socket": SOCKETS,
-    "plugind-socket": SOCKETS,
+    "plugind-socket": {"emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
 }
 # The one container that may have a capability, where it is asked for; all of it but the image.
 MODULES_INIT = {

@@ -6,6 +6,7 @@
 ```text shown       its lines were all said by the block before it; behind a `cluster` and a block on the simulated node, by both
 """
 
+import os
 import pathlib
 import re
 import shutil
@@ -18,7 +19,7 @@ FENCE = re.compile(r"^```(?P<info>.*)$")
 SHELLS = ("sh", "bash", "shell", "console")
 PATIENCE = 240  # seconds for one block
 NODE = "docs/walk/node.sh"
-PASSING = ((r"\d\d:\d\d:\d\dZ", "TIME"), (r"ref=[0-9a-f]{4}", "ref=REF"), (r"\d+ s ago", "N s ago"), (r"\s+", " "))
+PASSING = ((r"\d\d:\d\d:\d\dZ?", "TIME"), (r"ref=[0-9a-f]{4}", "ref=REF"), (r"\d+ s ago", "N s ago"), (r"\s+", " "))
 
 
 class Block(typing.NamedTuple):
@@ -122,7 +123,7 @@ def untold(shown: str, said: str) -> list[str]:
 def run(block: Block, tree: pathlib.Path, shown: Block | None = None, environment: dict[str, str] | None = None) -> str | None:
     """None: it ended with 0, and said what is shown. Else what it said."""
     try:
-        done = subprocess.run(["bash", "-euo", "pipefail", "-c", block.text], cwd=tree, env=environment, stdin=subprocess.DEVNULL,
+        done = subprocess.run(["bash", "-euo", "pipefail", "-c", block.text], cwd=tree, env=(environment or os.environ) | {"TZ": "UTC"}, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         return f"did not end within {PATIENCE} s"

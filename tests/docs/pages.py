@@ -47,12 +47,54 @@ def faults() -> list[str]:
     journal = rows(names.read("docs/journal.md").partition("| event | what happened")[2])
     known = {event for event in journal if event in everywhere}
     found += difference("journal.md", journal, names.journal_events() | known)
-    metrics = {name for name in rows(names.read("docs/metrics.md")) if name.startswith("vfiogate_")}
+    metrics = {name for name in rows(names.read("docs/metrics.md")) if name.startswith(("vfiogate_", "process_"))}
     found += difference("metrics.md", metrics, {name for name, _, _ in names.metrics()})
+    found += reading_faults()
     return found
 
 
+def slug(heading: str) -> str:
+    """The anchor that a forge makes of a heading."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+
+
+def links_of(text: str) -> list[tuple[str, str]]:
+    """Path and anchor of each link that stays in the tree; what is in code is none."""
+    prose = re.sub(r"^```.*?^```$|`[^`\n]*`", "", text, flags=re.MULTILINE | re.DOTALL)
+    return [(path, anchor) for path, anchor in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)\)", prose) if ":" not in path]
+
+
+def lost_links(page: pathlib.Path) -> list[str]:
+    found = []
+    for path, anchor in links_of(page.read_text()):
+        target = (page.parent / path) if path else page
+        if not target.exists():
+            found.append(f"{page.relative_to(TREE)}: there is no {path}")
+        elif anchor and target.suffix == ".md":
+            headings = re.findall(r"^#+ (.*)$", target.read_text(), re.MULTILINE)
+            if anchor not in {slug(heading) for heading in headings}:
+                found.append(f"{page.relative_to(TREE)}: {path or page.name} has no heading for #{anchor}")
+    return found
+
+
+# Made by programs, or lists that are looked up in.
+WITHOUT_NEXT = {"changes.md", "reference.md", "results.md", "tree.md"}
+
+
+def reading_faults() -> list[str]:
+    """Links lead somewhere, and a page says what to read next."""
+    docs = TREE / "docs"
+    readers = [page for page in (*docs.glob("*.md"), *docs.glob("howto/*.md")) if page.name not in WITHOUT_NEXT]
+    found = [f"{page.relative_to(TREE)}: does not end with **Read next:**" for page in readers
+             if not page.read_text().rstrip().splitlines()[-1].startswith("**Read next:** [")]
+    linked = [TREE / "README.md", TREE / "ARCHITECTURE.md", TREE / "SECURITY.md", *docs.rglob("*.md"), *(TREE / "deploy").rglob("*.md")]
+    return found + [fault for page in linked for fault in lost_links(page)]
+
+
 def check_the_checker() -> None:
+    assert slug("5. Groups: a `b-c` [d](e)") == "5-groups-a-b-c-d"
+    assert links_of("[a](b.md#c) `[x](y)` [d](https://e) [f](#g)\n```\n[h](i)\n```\n") == [("b.md", "c"), ("", "g")]
     page = "# x\n\n## a\n\n| `one`, `two` | x |\n\n## b\n\n| `three` | `no` |\n"
     assert rows(page, "a") == {"one", "two"}, rows(page, "a")
     assert rows(page) == {"one", "two", "three"}

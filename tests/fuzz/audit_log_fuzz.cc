@@ -36,7 +36,7 @@ void readAll(std::string_view text) {
     newline = text.find('\n');
     const auto record = parseRecord(text.substr(0, newline));
     if (record) picker.wants(*record);
-    if (record && recordRow(*record).size() != recordColumns().size()) std::abort();
+    if (record && recordRow(*record, 0).size() != recordColumns().size()) std::abort();
     text.remove_prefix(newline == std::string_view::npos ? 0 : newline + 1);
   }
 }

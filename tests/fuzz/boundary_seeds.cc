@@ -10,139 +10,48 @@
 namespace vfiogate {
 namespace {
 
-using schema::KubeletGate;
-using schema::Session;
-
 constexpr const char* kUid = "c7e7b22e-239b-4498-b27c-7f1344481e14";
 constexpr const char* kDriver = "vfio.vfiogate.dev";
 
 // ---- What privd answers ----
 
-void fillIdentity(schema::FileIdentity::Builder to) {
-  to.setInode(7);
-  to.setChanged(1'795'000'000'000'000'000);
-}
-
 void writePrivdAnswers(const SeedPath& to) {
-  writeMessage<schema::GroupControl::BindResults>(to / "bind", [](auto out) {
+  using Bind = schema::GroupControl::BindResults;
+  writeMessage<Bind>(to / "bind", [](auto out) {
     out.initAnswer().setRefused("sda1 is mounted at /srv");
     out.getAnswer().setGeneration(3);
   });
-  writeMessage<schema::KubeletObserver::ChangedParams>(to / "files", [](auto out) {
-    fillIdentity(out.initFiles().initRegistration());
-    fillIdentity(out.getFiles().initPodResources());
-    fillIdentity(out.getFiles().initCheckpoint());
-  });
-  writeMessage<Session::DeclareSpecsResults>(to / "specs", [](auto out) {
-    out.initAnswer().initOutcomes(1)[0].initInPlace(1).init(0, 1).set(0, "/dev/vfio/7");
-  });
-  writeMessage<Session::WriteClaimSpecResults>(to / "claim_spec", [](auto out) {
-    out.initAnswer().initInPlace(1).set(0, "vfio.vfiogate.dev/claim=x");
-  });
-  writeMessage<Session::WriteClaimSpecResults>(
-      to / "unreachable", [](auto out) { out.initAnswer().initUnreachable().setBus(1); });
-  writeMessage<Session::ClaimSpecsResults>(
-      to / "texts", [](auto out) { out.initAnswer().initTexts(1).set(0, "{}"); });
-}
-
-void writeGateAnswers(const SeedPath& to) {
-  writeMessage<KubeletGate::CheckpointResults>(to / "file", [](auto out) {
-    out.initAnswer().initFile().setSize(64);
-    fillIdentity(out.getAnswer().getFile().initKubelet());
-  });
-  writeMessage<KubeletGate::DialResults>(to / "absent",
-                                         [](auto out) { out.initAnswer().setAbsent(2); });
-  writeMessage<KubeletGate::ListenResults>(to / "endpoint", [](auto out) {
-    out.initAnswer().setEndpoint("vfiogate-0123456789abcdef.sock");
-  });
+  writeMessage<Bind>(to / "done", [](auto out) { out.initAnswer().setDone(); });
 }
 
 // ---- What is asked of privd and of plugind's control service ----
 
-void fillClaimSpec(schema::ClaimSpec::Builder out) {
-  out.setDriver(kDriver);
-  out.setUid(kUid);
-  out.setClaimNamespace("ml");
-  out.setName("train");
-  out.setMetadata(true);
-  out.setPool("node-1");
-  auto device = out.initDevices(1)[0];
-  device.initAddress().setBus(1);
-  device.setResource("vfiogate.dev/gpu");
-  device.initHands(1)[0].setBus(1);
-  device.setRequest("gpu");
-}
-
-/// A call on the object that `question` answered with, or asked for as the first one.
+/// A call on the object that `question` asked for.
 template <typename Interface, typename Params>
 void callOn(RawPeer& peer, std::uint32_t question, std::uint32_t next, std::uint16_t method,
             const std::function<void(typename Params::Builder)>& fill) {
   peer.send([&](capnp::rpc::Message::Builder message) {
     auto call = message.initCall();
     call.setQuestionId(next);
-    auto answer = call.initTarget().initPromisedAnswer();
-    answer.setQuestionId(question);
-    if (question != RawPeer::kHandshake) {
-      auto path = answer.initTransform(2);
-      path[0].setGetPointerField(0);
-      path[1].setGetPointerField(0);
-    }
+    call.initTarget().initPromisedAnswer().setQuestionId(question);
     call.setInterfaceId(capnp::typeId<Interface>());
     call.setMethodId(method);
     fill(call.initParams().getContent().template initAs<Params>());
   });
 }
 
-template <typename Params>
-std::function<void(RawPeer&)> askedOfSession(
-    std::uint16_t method, const std::function<void(typename Params::Builder)>& fill) {
-  return [=](RawPeer& peer) {
-    peer.enter();
-    callOn<Session, Params>(peer, RawPeer::kSession, RawPeer::kFirstFree, method, fill);
-  };
-}
+/// Of the objects that privd has exported by then.
+constexpr std::uint32_t kControl = 1;
 
 void writeSessions(const SeedPath& to) {
-  writeTalk(to / "declare", askedOfSession<Session::DeclareSpecsParams>(5, [](auto out) {
-              auto spec = out.initSpecs(1)[0];
-              spec.setResource("vfiogate.dev/gpu");
-              spec.initDevices(1)[0].setBus(1);
-            }));
-  writeTalk(to / "claim", askedOfSession<Session::WriteClaimSpecParams>(
-                              7, [](auto out) { fillClaimSpec(out.initSpec()); }));
-  writeTalk(to / "unlink",
-            askedOfSession<Session::UnlinkClaimSpecParams>(8, [](auto out) { out.setUid(kUid); }));
-  writeTalk(to / "texts", askedOfSession<Session::ClaimSpecsParams>(9, [](auto) {}));
-  writeTalk(to / "configuration", askedOfSession<Session::ConfigurationParams>(
-                                      3, [](auto out) { fillIdentity(out.initKnown()); }));
-  writeTalk(to / "keep", [](RawPeer& peer) {
-    const std::uint32_t control = RawPeer::kFirstFree;
-    askedOfSession<Session::BindingsParams>(6, [](auto) {})(peer);
-    callOn<schema::BindControl, schema::BindControl::KeepParams>(
-        peer, control, control + 1, 1, [](auto out) {
-          out.initAct().initAddress().setBus(1);
-          out.getAct().setExclude("fan fails");
-        });
-  });
-  writeTalk(to / "change", [](RawPeer& peer) {
-    const std::uint32_t control = RawPeer::kFirstFree;
-    askedOfSession<Session::BindingsParams>(6, [](auto) {})(peer);
-    callOn<schema::BindControl, schema::BindControl::ChangeParams>(
-        peer, control, control + 1, 0,
-        [](auto out) { out.initOrder().initAddresses(1)[0].setBus(1); });
-    callOn<schema::BindControl, schema::BindControl::KeptParams>(peer, control, control + 2, 2,
-                                                                 [](auto) {});
-  });
-  writeTalk(to / "gate", [](RawPeer& peer) {
+  writeTalk(to / "enter", [](RawPeer& peer) { peer.enter(); });
+  writeTalk(to / "ask", [](RawPeer& peer) {
     peer.enter();
-    callOn<KubeletGate, KubeletGate::ListenParams>(
-        peer, RawPeer::kGate, RawPeer::kFirstFree, 0,
-        [](auto out) { out.setResource("vfiogate.dev/gpu"); });
-    peer.callDial(RawPeer::kFirstFree + 1, 9);
-    callOn<KubeletGate, KubeletGate::CheckpointParams>(peer, RawPeer::kGate,
-                                                       RawPeer::kFirstFree + 2, 3, [](auto) {});
-    callOn<KubeletGate, KubeletGate::ListenDraParams>(peer, RawPeer::kGate, RawPeer::kFirstFree + 3,
-                                                      4, [](auto out) { out.setDriver(kDriver); });
+    peer.callReread(RawPeer::kFirstFree);
+    peer.callDiscovery(RawPeer::kFirstFree + 1);
+    peer.callBindOn(RawPeer::kFirstFree + 2, kControl);
+    peer.finish(RawPeer::kFirstFree, true);
+    peer.callEnter(RawPeer::kFirstFree + 3);
   });
 }
 
@@ -238,9 +147,6 @@ void writeKubelet(const SeedPath& corpus) {
 
 void writeAnswers(const SeedPath& corpus) {
   writePrivdAnswers(corpus / "privd_answers_fuzz");
-  writeGateAnswers(corpus / "gate_answers_fuzz");
-  writeMessage<Session::WriteClaimSpecParams>(corpus / "decode_specs_fuzz/claim",
-                                              [](auto out) { fillClaimSpec(out.initSpec()); });
   writeSessions(corpus / "privd_session_fuzz");
   writeControl(corpus / "control_fuzz");
   writeDraLine(corpus / "dra_rpc_fuzz");

@@ -1,84 +1,171 @@
-// Whatever privd's gate answers about the kubelet's files and sockets, with whatever descriptor
-// beside it: no more is read than the file has, and a refusal has words.
+// Whatever packets privd's gate sends plugind, with a file beside them or without: what is
+// understood is written as it was, no more is read than the file has, and a refusal has words.
+//
+// The input: packets one after the other, each after its length in two bytes, the lower one first.
+// The length's highest bit: the file comes with it.
 
-#include "ipc/codec/limits.h"
+#include "ipc/gate/packet_socket.h"
+#include "plugind/privd/allocation_client.h"
 #include "plugind/privd/gate_client.h"
-#include "tests/fuzz/aligned_words.h"
+#include "plugind/privd/gate_entry.h"
+#include "plugind/privd/spec_client.h"
+#include "plugind/privd/watched_files.h"
 #include "tests/fuzz/fuzz_input.h"
+#include "tests/support/hardware.h"
+#include "tests/support/played/claim_specs.h"
 
 #include <kj/async-io.h>
+#include <kj/vector.h>
 
 #include <sys/mman.h>
-#include <sys/socket.h>
+#include <unistd.h>
+
+#include <memory>
+#include <random>
+#include <string>
 
 namespace vfiogate {
 namespace {
 
 constexpr std::size_t kFileBytes = 64;
+constexpr std::uint32_t kWithFile = 1U << 15U;
 
-class ToldGate final : public schema::KubeletGate::Server {
+class NobodyHears final : public PrivdEvents {
 public:
-  explicit ToldGate(capnp::MessageReader& told) : told_(told) {}
-
-protected:
-  kj::Promise<void> checkpoint(CheckpointContext context) override {
-    context.setResults(told_.getRoot<schema::KubeletGate::CheckpointResults>());
-    return kj::READY_NOW;
-  }
-  kj::Promise<void> dial(DialContext context) override {
-    context.setResults(told_.getRoot<schema::KubeletGate::DialResults>());
-    return kj::READY_NOW;
-  }
-  kj::Promise<void> listen(ListenContext context) override {
-    context.setResults(told_.getRoot<schema::KubeletGate::ListenResults>());
-    return kj::READY_NOW;
-  }
-
-private:
-  capnp::MessageReader& told_;
+  void hardwareSeen(const Snapshot& /*hardware*/) override {}
+  void allocationsTold(const RecordedAllocations& /*recorded*/) override {}
+  void rightToBindTold(bool /*may*/) override {}
+  void socketsAvailable() override {}
+  void kubeletAppeared(const KubeletIdentity& /*identity*/) override {}
+  void podResourcesAppeared() override {}
+  void checkpointReplaced() override {}
+  void configurationPosted(const std::string& text) override { require(text.size() <= kFileBytes); }
+  void privdWent() override {}
 };
 
-/// A descriptor that says `kind`, and holds kFileBytes.
-void sendFile(DescriptorSender& sender, std::uint32_t ticket, DescriptorKind kind) {
-  const kj::AutoCloseFd file(memfd_create("checkpoint", MFD_CLOEXEC));
+/// plugind's half of one session, in which all that can be asked of the gate is asked.
+class Asker {
+public:
+  Asker(kj::AutoCloseFd channel, kj::AsyncIoContext& io)
+      : channel_(kj::mv(channel), calls_,
+                 LoopDeps{io.unixEventPort, *io.lowLevelProvider, io.provider->getTimer(),
+                          std::make_shared<TaskQueue>(), random_}),
+        entry_(channel_, calls_, lease_, io.provider->getTimer()),
+        gate_(channel_, calls_),
+        allocations_(channel_, io.provider->getTimer()),
+        specs_(channel_, calls_),
+        files_(events_),
+        config_(gate_, events_, io.provider->getTimer()) {
+    ask(entry_.run().ignoreResult());
+    channel_.entered();
+    askForSockets();
+    askForSpecs();
+    ask(allocations_.allocate(IommuGroupId(12), members_, "note").ignoreResult());
+    ask(watchFiles());
+  }
+  ~Asker() { calls_.end(); }
+  Asker(const Asker&) = delete;
+  Asker& operator=(const Asker&) = delete;
+
+private:
+  void askForSockets() {
+    askFor(gate_.dialKubelet());
+    askFor(gate_.listenFor(*ResourceName::parse("vfiogate.dev/gpu")));
+    askFor(gate_.listenForDra(test::kDraDriver, DraSocket::kRegistration));
+    askFor(gate_.checkpoint());
+    askFor(gate_.configuration());
+  }
+  void askForSpecs() {
+    const StaticSpec gpus{
+        .resource = "vfiogate.dev/gpu", .wholeGroups = false, .devices = members_};
+    ask(specs_.declareSpecs({gpus}, hardware_).ignoreResult());
+    askFor(specs_.writeClaimSpec(test::claimSpec({"0000:01:00.0"}), hardware_));
+    askFor(specs_.unlinkClaimSpec(test::kClaimUid));
+    askFor(specs_.claimSpecTexts());
+  }
+  kj::Promise<void> watchFiles() {
+    return channel_.nextFiles().then([this](const gate::WatchedFiles& files) {
+      files_.seen(files);
+      config_.seen(files.configuration);
+      return watchFiles();
+    });
+  }
+
+  template <typename Answer>
+  void askFor(kj::Promise<Answer> answer) {
+    ask(answer.then([](const Answer& told) {
+      if (!told) return require(!told.error().why.empty());
+      if constexpr (requires { told->text; }) require(told->text.size() <= kFileBytes);
+    }));
+  }
+  /// It may break off with the session; what the standard library throws is a finding.
+  void ask(kj::Promise<void> asked) {
+    asked_.add(asked.eagerlyEvaluate(
+        [](kj::Exception&& failure) { require(!failure.getDescription().startsWith("std::")); }));
+  }
+
+  static Snapshot oneDevice() {
+    test::Hardware hardware;
+    hardware.add("0000:01:00.0", 12);
+    return hardware.snapshot();
+  }
+
+  const std::vector<Bdf> members_{test::at("0000:01:00.0")};
+  const Snapshot hardware_ = oneDevice();
+  std::mt19937 random_{1};
+  NobodyHears events_;
+  SessionCalls calls_;
+  NodeLease lease_;
+  ChannelToGate channel_;
+  GateEntry entry_;
+  GateClient gate_;
+  AllocationClient allocations_;
+  SpecClient specs_;
+  FilesObserver files_;
+  ConfigWatch config_;
+  kj::Vector<kj::Promise<void>> asked_;  // last: they use all of the above
+};
+
+kj::AutoCloseFd newFile() {
+  kj::AutoCloseFd file(memfd_create("posted", MFD_CLOEXEC));
   require(ftruncate(file, kFileBytes) == 0);
-  require(sender.send(ticket, kind, file) == DescriptorSender::Sent::kSent);
+  return file;
 }
 
-template <typename Answer>
-kj::Promise<void> checked(kj::Promise<Result<Answer, SocketRefusal>> answer) {
-  return answer.then([](const Result<Answer, SocketRefusal>& told) {
-    if (!told) return require(!told.error().why.empty());
-    if constexpr (requires { told->text; }) require(told->text.size() <= kFileBytes);
-  });
+/// Takes what is asked, as the gate does before it answers.
+void hear(int gate) {
+  while (true) {
+    auto received = receivePacket(gate, gate::kLargestRequest);
+    if (!received) return;
+    auto arrived = kj::mv(received).value();
+    if (arrived == nullptr) return;
+    KJ_IF_MAYBE (one, arrived) require(gate::decodeRequest(one->bytes).has_value());
+  }
 }
 
-/// All three at once; what waits for a descriptor that does not come is given up.
-void askAll(capnp::MessageReader& told, kj::AsyncIoContext& io) {
-  int pair[2];
-  require(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) == 0);
-  DescriptorSender sender{kj::AutoCloseFd(pair[0])};
-  const auto receiver =
-      std::make_shared<DescriptorReceiver>(io.unixEventPort, kj::AutoCloseFd(pair[1]));
-  SessionCalls calls(io.provider->getTimer());
-  GateClient gate(kj::heap<ToldGate>(told), receiver, calls);
-  kj::Vector<kj::Promise<void>> asked;
-  asked.add(checked(gate.checkpoint()).eagerlyEvaluate([](kj::Exception&&) {}));
-  asked.add(checked(gate.dialKubelet()).eagerlyEvaluate([](kj::Exception&&) {}));
-  asked.add(checked(gate.listenFor(*ResourceName::parse("vfiogate.dev/gpu")))
-                .eagerlyEvaluate([](kj::Exception&&) {}));
-  sendFile(sender, 1, DescriptorKind::kFile);
-  sendFile(sender, 2, DescriptorKind::kConnection);
-  sendFile(sender, 3, DescriptorKind::kListener);
-  io.waitScope.poll();
+void answerAll(std::string_view input, kj::AsyncIoContext& io) {
+  auto pair = packetPair().value();
+  Asker asker(kj::mv(pair.theirs), io);
+  while (input.size() >= 2) {
+    const auto byte = [&input](std::size_t i) { return static_cast<std::uint8_t>(input[i]); };
+    const std::uint32_t head = byte(0) + 256U * byte(1);
+    const std::string packet(input.substr(2, head & ~kWithFile));
+    input.remove_prefix(2 + packet.size());
+    if (const auto said = gate::decodeFromGate(packet)) require(encode(*said) == packet);
+    io.waitScope.poll();
+    hear(pair.ours);
+    const kj::AutoCloseFd file = newFile();
+    const int beside = (head & kWithFile) != 0 ? file.get() : -1;
+    if (packet.empty() || sendPacket(pair.ours, packet, beside) != PacketSent::kSent) return;
+    io.waitScope.poll();
+  }
 }
 
 }  // namespace
 }  // namespace vfiogate
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace vfiogate;
   static kj::AsyncIoContext io = kj::setupAsyncIo();
-  readMessage(data, size, kFromPrivd, [](capnp::MessageReader& told) { askAll(told, io); });
+  vfiogate::answerAll(vfiogate::textOf(data, size), io);
   return 0;
 }

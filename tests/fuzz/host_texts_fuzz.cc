@@ -1,9 +1,10 @@
 // Whatever the host's files say that privd and its command line read as tables: mounts, swaps,
-// routes, pci.ids, the kernel's command line. What makes no sense is passed over.
+// routes, pci.ids, the kernel's command line, modprobe.d. What makes no sense is passed over.
 
 #include "cli/pci_ids.h"
 #include "privd/bind/plan/block_use.h"
 #include "privd/cli/doctor/kernel_parameters.h"
+#include "privd/cli/doctor/modprobe_config.h"
 #include "tests/fuzz/fuzz_input.h"
 
 #include <array>
@@ -42,6 +43,14 @@ void readParameters(std::string_view text) {
   if (given.lists("vfio_pci.ids", "10de:2684")) require(!given.values("vfio_pci.ids").empty());
 }
 
+void readModprobe(std::string_view text) {
+  for (const ModprobeLine& line : parseModprobe(text)) {
+    require(!line.command.empty() && !line.module.empty() && line.number > 0);
+    require(line.module.find('-') == std::string::npos);
+    for (const std::string& id : valuesOf(line, "ids")) require(!id.empty());
+  }
+}
+
 }  // namespace
 }  // namespace vfiogate
 
@@ -50,5 +59,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   vfiogate::readTables(text);
   vfiogate::readNames(text);
   vfiogate::readParameters(text);
+  vfiogate::readModprobe(text);
   return 0;
 }

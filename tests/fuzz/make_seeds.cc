@@ -1,6 +1,5 @@
 // Writes the seeds that are committed beside this file: make_seeds tests/fuzz/corpus
 
-#include "ipc/codec/request_messages.h"
 #include "ipc/codec/snapshot_codec.h"
 #include "tests/fuzz/seed_files.h"
 #include "tests/support/random_snapshot.h"
@@ -18,45 +17,10 @@ void writeUpdate(const path& file, const Update& update) {
   writeSeed(file, capnp::messageToFlatArray(message).asBytes());
 }
 
-void writeDeclaration(const path& file, capnp::uint specs) {
-  capnp::MallocMessageBuilder message;
-  auto declared = message.initRoot<schema::Session::DeclareSpecsParams>().initSpecs(specs);
-  for (capnp::uint i = 0; i < specs; ++i) {
-    declared[i].setResource("vfiogate.dev/r" + std::to_string(i));
-    declared[i].setWholeGroups(i % 2 == 1);
-    auto devices = declared[i].initDevices(i + 1);
-    for (capnp::uint k = 0; k < devices.size(); ++k) devices[k].setSegment(k);
-  }
-  writeSeed(file, capnp::messageToFlatArray(message).asBytes());
-}
-
-void writeChanges(const path& folder) {
-  const Bdf address = Bdf::make(0, 1, 0, 0).value();
-  writeMessage<schema::BindControl::ChangeParams>(folder / "order", [&](auto out) {
-    encode(ChangeOrder{.addresses = {address},
-                       .driver = "vfio-pci",
-                       .overrides = {{Guard::kUsers, address}, {Guard::kBootVga, std::nullopt}},
-                       .dryRun = true},
-           out.initOrder());
-  });
-  writeMessage<schema::BindControl::ChangeResults>(folder / "report", [&](auto out) {
-    encode(ChangeReport{.outcome = ChangeOutcome::kStuck,
-                        .error = "no answer",
-                        .writes = {{address, "driver_override", "\n"}},
-                        .leftAlone = {{address, "a bridge"}},
-                        .objections = {{.guard = Guard::kUsers, .address = address}},
-                        .differences = {"driver: none"},
-                        .remarks = {"another boot"},
-                        .auditSequence = 7},
-           out.initReport());
-  });
-}
-
 void writeAll(const path& corpus) {
   writeAnswers(corpus);
-  writeChanges(corpus / "decode_change_fuzz");
-  writeDeclaration(corpus / "decode_specs_fuzz/none", 0);
-  writeDeclaration(corpus / "decode_specs_fuzz/three", 3);
+  writeGateRequests(corpus / "gate_requests_fuzz");
+  writeGateAnswers(corpus / "gate_answers_fuzz");
   RandomSnapshots snapshots(1);
   Snapshot before;
   const Snapshot after = snapshots.draw();
@@ -70,14 +34,13 @@ void writeAll(const path& corpus) {
   writeTalk(talks / "calls", [](RawPeer& peer) {
     peer.enter();
     peer.callReread(RawPeer::kFirstFree);
-    peer.callDial(RawPeer::kFirstFree + 1, 7);
-    peer.finish(RawPeer::kFirstFree + 1, true);
-    peer.callListen(RawPeer::kFirstFree + 2);
-    peer.finish(RawPeer::kFirstFree + 2, false);
+    peer.finish(RawPeer::kFirstFree, true);
+    peer.callDiscovery(RawPeer::kFirstFree + 1);
+    peer.finish(RawPeer::kFirstFree + 1, false);
   });
   writeTalk(talks / "floods", [](RawPeer& peer) {
     peer.enter();
-    for (std::uint32_t q = RawPeer::kFirstFree; q < 40; ++q) peer.callListen(q);
+    for (std::uint32_t q = RawPeer::kFirstFree; q < 40; ++q) peer.callDiscovery(q);
   });
 }
 

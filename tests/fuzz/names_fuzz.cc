@@ -43,8 +43,9 @@ void readNames(std::string_view text) {
   if (isDnsSubdomain(text)) require(isPoolName(text) && !isPath(text) && isPlainPath(text));
   if (isPoolName(text)) require(isPlainPath(text) && text.find("..") == std::string_view::npos);
   if (isDraDriver(text)) require(isDnsSubdomain(text, kLongestDraDriver));
-  if (isUid(text)) require(text.size() == 36 && isClaimFileName(claimFileName(std::string(text))));
-  if (isClaimFileName(text) || isSpecFileName(text)) require(!isPath(text) && isOneLine(text));
+  if (isUid(text))
+    require(text.size() == 36 && claimUidOf(claimFileName(std::string(text))) == text);
+  if (claimUidOf(text) || isSpecFileName(text)) require(!isPath(text) && isOneLine(text));
 }
 
 /// The values in their one spelling are accepted again, as the same.

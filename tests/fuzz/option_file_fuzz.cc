@@ -8,9 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <string>
-#include <vector>
 
 namespace vfiogate {
 namespace {
@@ -34,14 +32,8 @@ void checkTaken(const ServeOptions& options) {
 void readFile(std::string_view text) {
   ServeOptions options;
   const OptionTable table = serveOptions(options);
-  const auto wanted = [&table](const std::string& name) {
-    return std::ranges::find(table, name, &Option::name) != table.end();
-  };
-  const auto arguments = expandOptionFiles({"--options", fileWith(text)}, wanted);
-  if (!arguments) return require(!arguments.error().empty());
-  const auto parsed = parseOptions(table, *arguments);
-  if (parsed) return checkTaken(options);
-  require(!parsed.error().empty());
+  const std::string problem = fileOption(table).take(fileWith(text));
+  if (problem.empty()) checkTaken(options);
 }
 
 }  // namespace

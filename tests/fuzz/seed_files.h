@@ -53,4 +53,8 @@ inline void writeTalk(const SeedPath& file, const std::function<void(RawPeer&)>&
 /// In boundary_seeds.cc: what privd, plugind, the kubelet and netd answer each other.
 void writeAnswers(const SeedPath& corpus);
 
+/// In gate_seeds.cc: what plugind sends privd's gate, and what that sends, into the folder `to`.
+void writeGateRequests(const SeedPath& to);
+void writeGateAnswers(const SeedPath& to);
+
 }  // namespace vfiogate

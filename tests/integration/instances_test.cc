@@ -31,23 +31,19 @@ protected:
     }
     for (const char* name : {"one", "other"}) {
       ASSERT_EQ(chown((dir_ / name).c_str(), kPlugindUid, kPlugindUid), 0);
-      std::filesystem::create_directory(dir_ / (std::string(name) + "-privd"));
     }
     std::ofstream(dir_ / "config.yaml") << "resources: [{select: {vendor: \"10de\"}}]\n";
     hardware_.add({.address = "0000:01:00.0"});
   }
 
-  /// privd of the pair of this name; `text` is what it says when it is as far as it should be.
+  /// privd that dials the plugind of this name; `text` is what it says when it is as far as it
+  /// should be.
   Process privd(const std::string& pair, const std::string& text = "event=started") {
-    return privdFor(pair, pair, text);
-  }
-  /// The same, which dials the other pair's plugind.
-  Process privdFor(const std::string& pair, const std::string& plugind, const std::string& text) {
-    return started({builtProgram("privd"), "serve", "--socket", dir_ / (pair + "-privd/privd.sock"),
-                    "--plugind", dir_ / (plugind + "/plugind.sock"), "--sysfs", hardware_.sysfs(),
-                    "--dev", hardware_.dev(), "--kubelet-dir", dir_ / "kubelet", "--state-dir",
-                    dir_ / "state", "--audit-log", dir_ / "audit.jsonl", "--uevents", "off"},
-                   text);
+    return started(
+        {builtProgram("privd"), "serve", "--plugind", dir_ / (pair + "/plugind.sock"), "--sysfs",
+         hardware_.sysfs(), "--dev", hardware_.dev(), "--kubelet-dir", dir_ / "kubelet",
+         "--state-dir", dir_ / "state", "--audit-log", dir_ / "audit.jsonl", "--uevents", "off"},
+        text);
   }
   Process plugind(const std::string& pair, const std::string& text = "event=started") {
     return started(plugindCommand(pair), text);
@@ -75,7 +71,6 @@ protected:
 TEST_F(Instances, ASecondPrivdWaitsForTheFirstAndGoesOn) {
   auto first = privd("one");
   auto second = privd("other", "event=instance_waits holder=\"pid=" + std::to_string(first->pid()));
-  EXPECT_FALSE(std::filesystem::exists(dir_ / "other-privd/privd.sock"));
   EXPECT_EQ(second->count("event=started"), 0U);
   first->signal(SIGKILL);
   EXPECT_TRUE(second->says("event=started")) << second->output();
@@ -158,7 +153,7 @@ TEST_F(Instances, APrivdThatComesBackLetsAStrangerWait) {
   helper->signal(SIGKILL);
   ASSERT_TRUE(own->says("event=privd_went")) << own->output();
   auto stranger = plugind("other");
-  helper = privdFor("one", "other", "event=plugind_waits");
+  helper = privd("other", "event=plugind_waits");
   EXPECT_TRUE(stranger->says("event=lease_awaited")) << stranger->output();
   own->signal(SIGKILL);
   EXPECT_TRUE(stranger->says("event=privd_came")) << stranger->output();

@@ -23,6 +23,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::StartsWith;
 
 class Netd : public NetdCase {
@@ -68,11 +69,12 @@ TEST_F(Netd, ServesPlugindsAndItsOwnMetricsInTheFormatOfPrometheus) {
       "/metrics", has("vfiogate_resource_registered{resource=\"vfiogate.dev/10de_2684\"} 1\n"));
   ASSERT_EQ(scrape.code, 200) << scrape.body;
   EXPECT_THAT(scrape.head, HasSubstr("\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8"));
-  EXPECT_EQ(sampleIn(scrape.body, "vfiogate_privd_there"), 1);
+  EXPECT_EQ(sampleIn(scrape.body, "vfiogate_privd_up"), 1);
   EXPECT_GE(sampleIn(scrape.body, "vfiogate_netd_connections"), 1);
   const std::regex line(
-      "# (HELP|TYPE) vfiogate_[a-z_]+ .*|"
-      "vfiogate_[a-z_]+(\\{([a-z]+=\"([^\"\\\\]|\\\\.)*\",?)+\\})? ([-+0-9.e]+|\\+Inf|NaN)");
+      "# (HELP|TYPE) (vfiogate|process)_[a-z_]+ .*|"
+      "(vfiogate|process)_[a-z_]+(\\{([a-z]+=\"([^\"\\\\]|\\\\.)*\",?)+\\})? "
+      "([-+0-9.e]+|\\+Inf|NaN)");
   std::istringstream lines(scrape.body);
   std::size_t count = 0;
   for (std::string text; std::getline(lines, text); ++count) {
@@ -115,10 +117,13 @@ TEST_F(Netd, OutlivesPlugindAndFindsTheNextOne) {
   ASSERT_EQ(getUntil("/healthz", 200).code, 200) << node_->said();
   node_->killPlugind();
   EXPECT_THAT(getUntil("/healthz", 503).body, HasSubstr("does not run"));
-  EXPECT_EQ(get("/metrics").code, 503);
+  const HttpAnswer alone = get("/metrics");
+  EXPECT_EQ(alone.code, 200);
+  EXPECT_EQ(sampleIn(alone.body, "vfiogate_plugind_up"), 0);
+  EXPECT_THAT(alone.body, Not(HasSubstr("vfiogate_allocation_open")));
   ASSERT_TRUE(node_->startPlugind(kConfig)) << node_->said();
   EXPECT_EQ(getUntil("/healthz", 200).code, 200) << node_->said();
-  EXPECT_EQ(getUntil("/metrics", 200).code, 200) << node_->said();
+  EXPECT_EQ(sampleIn(get("/metrics").body, "vfiogate_plugind_up"), 1) << node_->said();
   EXPECT_TRUE(node_->netd->says("event=plugind_back"));
   EXPECT_EQ(node_->netd->count("event=plugind_away"), 1U) << "one line for many questions";
 }
@@ -208,14 +213,15 @@ TEST_F(Netd, NeedsEveryRowOfItsTableThatIsNotDefensiveAndNoOther) {
   ASSERT_TRUE(node_->netd->says("event=started")) << node_->said();
   EXPECT_EQ(get("/healthz").code, 503);  // nobody to dial: a line on the log
   ASSERT_TRUE(node_->startPlugind(kConfig)) << node_->said();
-  EXPECT_EQ(getUntil("/metrics", 200).code, 200);
+  EXPECT_EQ(getUntil("/healthz", 200).code, 200);
+  EXPECT_EQ(get("/metrics").code, 200);
   EXPECT_EQ(get("/elsewhere").code, 404);
   EXPECT_THAT(askOneThatHangsUp().body, HasSubstr("plugind hung up"));
   node_->netd->signal(SIGTERM);
   EXPECT_EQ(node_->netd->wait(), 0) << "a call without a row";
   const std::string tally = node_->netd->outputWhole();
   EXPECT_THAT(tally, HasSubstr("epoll_wait"));
-  EXPECT_THAT(tally, testing::Not(HasSubstr("UNUSED"))) << tally;
+  EXPECT_THAT(tally, Not(HasSubstr("UNUSED"))) << tally;
 }
 
 TEST_F(Netd, SaysWhyItCannotStart) {

@@ -91,9 +91,15 @@ TEST_F(PlugindStatus, ExplainsADevice) {
   EXPECT_THAT(offered.said, HasSubstr("0000:65:00.0: offered\n"));
   const auto sibling = ask({"explain", kSibling, "-o", "json", "--timeout", "30000"});
   EXPECT_EQ(json::parse(sibling.said).at("reason"), "represented");
+  const auto probed = ask({"probe", "65:00.0"});
+  EXPECT_EQ(probed.code, 0);
+  EXPECT_EQ(probed.said, "0000:65:00.0: offered\n");
+  const auto refused = ask({"probe", kSibling});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.said, HasSubstr(": represented: 0000:65:00.0 stands for its group"));
   const auto nonsense = ask({"explain", "GPU0"});
   EXPECT_EQ(nonsense.code, 2);
-  EXPECT_THAT(nonsense.said, HasSubstr("'GPU0' is no PCI address such as 0000:65:00.0"));
+  EXPECT_THAT(nonsense.said, HasSubstr("'GPU0' is no device here: no PCI address (0000:65:00.0"));
 }
 
 TEST_F(PlugindStatus, MetricsAreTextForPrometheus) {

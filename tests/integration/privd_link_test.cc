@@ -106,6 +106,25 @@ TEST_F(PrivdLinkTest, HoldsAndDropsGroups) {
   EXPECT_EQ(privd_->held().size(), 0U);
 }
 
+// Both at once, as the state loop says them: the reading is of after the record.
+TEST_F(PrivdLinkTest, I1_ARereadComesAfterTheRecordAndSaysWhetherItIsOnFile) {
+  startPrivd();
+  privd_->makeBusy(10);
+  auto told = link().allocate(IommuGroupId(31), "ref=7f3a");
+  auto reading = link().reread(IommuGroupId(31));
+  ASSERT_TRUE(until([this] { return privd_->rereads() > 0; }));
+  EXPECT_EQ(privd_->held(), std::set{IommuGroupId(31)}) << "it was reread before";
+  EXPECT_TRUE(await(kj::mv(reading)).onFile);
+  EXPECT_EQ(await(kj::mv(told)), Told::kDone);
+  privd_->makeBusy(1000);
+  told = link().allocate(IommuGroupId(31), "ref=7f3b");
+  EXPECT_FALSE(await(link().reread(IommuGroupId(31))).onFile) << "busy for all of its tries";
+  privd_->makeBusy(0);
+  privd_->failRecords();
+  told = link().allocate(IommuGroupId(32), "ref=7f3c");
+  EXPECT_FALSE(await(link().reread(IommuGroupId(32))).onFile);
+}
+
 TEST_F(PrivdLinkTest, HasClaimsSpecsWrittenAndUnlinked) {
   startPrivd();
   ClaimSpec spec = claimSpec({"0000:65:00.0", "0000:66:00.0"});
@@ -138,6 +157,7 @@ TEST_F(PrivdLinkTest, SaysWhyAClaimsSpecIsNotWrittenAndWhetherItMayBeLater) {
   startPrivd();
   ClaimSpec foreign = claimSpec();
   foreign.driver = "gpu.nvidia.com";
+  foreign.devices = {claimDevice("0000:65:00.0")};
   const auto bad = await(link().writeClaimSpec(foreign));
   ASSERT_FALSE(bad);
   EXPECT_FALSE(bad.error().passing);

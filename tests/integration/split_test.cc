@@ -3,6 +3,7 @@
 
 #include "sim/base/process_status.h"
 #include "tests/integration/split_case.h"
+#include "tests/support/seen/network_sockets.h"
 
 #include <gmock/gmock.h>
 
@@ -275,17 +276,14 @@ TEST_F(Split, PlugindMayNotListenAsRoot) {
   close(fd);
 }
 
-TEST_F(Split, OnlyRootReachesPrivdsSocket) {
-  startPrivd();
-  struct stat status = {};
-  ASSERT_EQ(stat(node_->privdSocket().c_str(), &status), 0);
-  EXPECT_EQ(status.st_mode & 0777, 0600U);
-  // Even where the mode lets somebody in, who it is counts.
-  ASSERT_EQ(chmod(node_->privdSocket().c_str(), 0666), 0);
-  ASSERT_EQ(chmod(node_->directory("privd").c_str(), 0755), 0);
-  ChildProcess stranger({"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
-                         builtProgram("privd"), "holds", "--socket", node_->privdSocket()});
-  EXPECT_TRUE(node_->privd->says("reason=\"only root may connect\"")) << said();
+// It dials, and nobody dials it: the kubelet's and plugind's sockets are plugind's.
+TEST_F(Split, NobodyCanConnectToPrivd) {
+  startAll();
+  ASSERT_TRUE(node_->kubelet.admit(podOf("pod-1", kGpus)).admitted) << said();
+  EXPECT_THAT(listeningPathsOf(node_->plugind->pid()),
+              UnorderedElementsAre(HasSubstr(node_->directory("plugind")),
+                                   HasSubstr(node_->directory("kubelet/device-plugins"))));
+  EXPECT_THAT(listeningPathsOf(node_->privd->pid()), testing::IsEmpty());
 }
 
 TEST_F(Split, WatchPrintsWhatChangesWithoutADaemon) {
@@ -312,24 +310,6 @@ TEST_F(Split, AMachineWithManyDevicesIsSeenWhole) {
   EXPECT_TRUE(node_->kubelet.await(kGpus, [](const auto& devices) {
     return devices.allocatable() == 1002;
   })) << said();
-}
-
-TEST_F(Split, AFlooderIsHungUpOnAndOthersAreServed) {
-  startAll();
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  strncpy(address.sun_path, node_->privdSocket().c_str(), sizeof(address.sun_path) - 1);
-  ASSERT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-  const std::string garbage(1 << 20, '\x7f');
-  // privd closes long before all of it is taken.
-  EXPECT_LT(send(fd, garbage.data(), garbage.size(), MSG_NOSIGNAL),
-            static_cast<ssize_t>(garbage.size()));
-  EXPECT_TRUE(node_->privd->says("event=peer_hung_up")) << said();
-  close(fd);
-  std::string error;
-  node_->kubelet.offer(kGpus, {"0000:01:00.0"}, error);
-  EXPECT_EQ(error, "");
 }
 
 TEST_F(Split, ForeignResourcePrefixesAreRefusedByPrivd) {

@@ -14,7 +14,7 @@ here=$(dirname "$(readlink -f "$0")")
 programs=$1 guest=${2:-allocation.sh} step=${3:-}
 if [ $# -gt 3 ]; then shift 3; else set --; fi
 set -- "$@" --guest "$here/guest/$guest" --file "$here/../../deploy/examples/try.yaml:test/plugind.yaml"
-for program in privd privd-daemon plugind sim-node; do set -- "$@" --program "$programs/$program"; done
+for program in privd privd-daemon privd-gate plugind sim-node; do set -- "$@" --program "$programs/$program"; done
 for program in vfio_open without_capabilities sysfs_script; do
   set -- "$@" --program "$programs/../machine/$program"
 done

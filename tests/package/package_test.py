@@ -20,6 +20,7 @@ import bills  # noqa: E402
 
 from package_case import BILL, CONFIGURATION, EARLY, EARLY_LINK, NAME, NEEDRESTART, TREE, UNIT, Built, build, run  # noqa: E402
 from package_scripts import Installation  # noqa: E402, F401
+import manuals  # noqa: E402
 from package_units import Unit  # noqa: E402, F401
 
 NEEDED = ("help2man", "dpkg-deb", "dpkg-shlibdeps", "strip")
@@ -30,17 +31,19 @@ class Package(Built):
         self.assertEqual(build(self.directory / "two.deb").read_bytes(), self.archive.read_bytes())
 
     def test_has_these_files_and_no_others(self):
-        manuals = {f"usr/share/man/man1/privd-{command.name}.1.gz" for command in self.commands}
+        manuals = {f"usr/share/man/man1/privd-{'-'.join(command.name.split())}.1.gz" for command in self.commands}
         self.assertEqual({member.name.removeprefix("./") for member in self.members if not member.isdir()}, manuals | {
-            "usr/bin/privd", "usr/bin/privd-daemon", UNIT, EARLY, EARLY_LINK, NEEDRESTART, CONFIGURATION, "usr/lib/modules-load.d/vfiogate.conf",
+            "usr/bin/privd", "usr/bin/privd-daemon", "usr/bin/privd-gate", UNIT, EARLY, EARLY_LINK, NEEDRESTART, CONFIGURATION, "usr/lib/modules-load.d/vfiogate.conf",
             "usr/lib/tmpfiles.d/vfiogate.conf", "usr/share/man/man1/privd.1.gz", "usr/share/man/man1/privd-daemon.1.gz",
-            "usr/share/bash-completion/completions/privd", f"usr/share/doc/{NAME}/copyright",
+            "usr/share/man/man1/privd-gate.1.gz",
+            "usr/share/bash-completion/completions/privd", "usr/share/zsh/vendor-completions/_privd",
+            "usr/share/fish/vendor_completions.d/privd.fish", f"usr/share/doc/{NAME}/copyright",
             f"usr/share/doc/{NAME}/changelog.gz", BILL})
 
     def test_everything_is_roots_and_nobody_else_writes_it(self):
         for member in self.members:
             self.assertEqual((member.uid, member.gid), (0, 0), member.name)
-            runs = member.isdir() or member.name in ("./usr/bin/privd", "./usr/bin/privd-daemon", f"./{NEEDRESTART}")
+            runs = member.isdir() or member.name in ("./usr/bin/privd", "./usr/bin/privd-daemon", "./usr/bin/privd-gate", f"./{NEEDRESTART}")
             if not member.issym():
                 self.assertEqual(oct(member.mode), oct(0o755 if runs else 0o644), member.name)
 
@@ -110,20 +113,20 @@ class Configuration(Built):
         text = re.sub(r"^#(?=[a-z-]+ \S+$)", "", self.text(), flags=re.MULTILINE)
         # A developer's kernel may have no Landlock, and there is no kubelet.
         options.write_text(text.replace("require-landlock true", "require-landlock false") + extra)
-        places = [word for name in ("socket", "plugind", "state-dir", "record-dir", "kubelet-dir", "cdi-dir", "plugind-config", "audit-log")
+        places = [word for name in ("plugind", "state-dir", "record-dir", "kubelet-dir", "cdi-dir", "plugind-config", "audit-log")
                   for word in (f"--{name}", str(directory / name))]
         (directory / "state-dir").mkdir()
         with subprocess.Popen([self.program, "serve", "--options", options, *places], stderr=subprocess.PIPE, text=True) as daemon:
             said = ""
             for line in daemon.stderr:
                 said += line
-                if line.startswith("event=started"):
+                if "event=started" in line:
                     break
             daemon.terminate()
         return said
 
     def test_declares_nothing_so_that_a_boot_binds_nothing(self):
-        places = ("--socket", self.directory / "none.sock", "--state-dir", self.directory / "no-state")
+        places = ("--state-dir", self.directory / "no-state")
         done = run(self.program, "bind", "--declared", "--options", self.root / CONFIGURATION, *places)
         self.assertEqual((done.returncode, done.stdout), (0, "nothing is declared\n"))
         self.assertFalse((self.directory / "no-state").exists())
@@ -137,9 +140,29 @@ class Configuration(Built):
 
 
 class Manuals(Built):
+    def page(self, command) -> str:
+        name = "-".join(["privd", *command.name.split()])
+        return gzip.decompress((self.root / f"usr/share/man/man1/{name}.1.gz").read_bytes()).decode()
+
+    def test_have_the_sections_that_people_look_for(self):
+        for command in self.commands:
+            for title in ("EXIT STATUS", "FILES", "SEE ALSO"):
+                self.assertIn(f'.SH "{title}"' if " " in title else f".SH {title}", self.page(command), command.name)
+            self.assertNotIn("Exit status:", self.page(command))
+        bind = next(command for command in self.commands if command.name == "bind")
+        self.assertIn(".SH EXAMPLES", self.page(bind))
+
+    def test_of_all_three_programs_can_be_made(self):
+        out = self.directory / "manuals"
+        run(TREE / "deploy/debian/manuals.py", "--programs", self.programs, "--out", out, check=True)
+        names = {path.name for path in out.iterdir()}
+        self.assertLessEqual({"privd.1", "privd-audit-verify.1", "plugind.1", "plugind-status.1", "netd.1", "netd-dra.1"}, names)
+        for command in manuals.EXAMPLES:
+            self.assertIn(f"{'-'.join(command.split())}.1", names, "an example of a command that there is not")
+
     def test_have_each_option(self):
         for command in self.commands:
-            page = gzip.decompress((self.root / f"usr/share/man/man1/privd-{command.name}.1.gz").read_bytes()).decode()
+            page = self.page(command)
             plain = page.replace("\\-", "-").replace("\\fB", "").replace("\\fR", "")
             self.assertIn(".SH NAME", plain)
             self.assertNotIn("/tmp", plain)
@@ -156,17 +179,42 @@ class Completion(Built):
         return done.stdout.split()
 
     def test_knows_each_subcommand_and_option(self):
-        names = [command.name for command in self.commands]
-        self.assertEqual(self.completed("privd", ""), [*names, "--help", "--version"])
+        names = [command.name for command in self.commands if " " not in command.name]
+        self.assertEqual(self.completed("privd", ""), [*names, "-h", "--help", "--version"])
         for command in self.commands:
-            options = [name for option in command.options for name in option.names]
-            self.assertEqual(self.completed("privd", command.name, ""), options)
+            known = command.commands + [name for option in command.options for name in option.names]
+            self.assertEqual(self.completed("privd", *command.name.split(), "")[:len(known)], known)
+
+    def test_knows_what_only_this_machine_knows(self):
+        devices = sorted(os.listdir("/sys/bus/pci/devices"))
+        self.assertEqual(self.completed("privd", "show", "0"), devices)
+        self.assertEqual(self.completed("privd", "bind", "--driver", ""), sorted(os.listdir("/sys/bus/pci/drivers")))
+        if devices:
+            segment, bus, rest = devices[0].split(":")
+            self.assertIn(f"{bus}:{rest}", self.completed("privd", "show", segment, ":", bus[0]))
 
     def test_knows_what_an_option_takes(self):
-        self.assertEqual(self.completed("privd", "doctor", "-o", ""), ["text", "json"])
+        self.assertEqual(self.completed("privd", "doctor", "-o", ""), ["text", "json", "yaml"])
+        self.assertIn("boot-vga", self.completed("privd", "bind", "--override", ""))
+        self.assertEqual(self.completed("privd", "list", "--state", "pass"), ["passable"])
+        self.assertEqual(self.completed("privd", "audit", "ver"), ["verify"])
         self.assertEqual(sorted(self.completed("privd", "serve", "--uevents", "o")), ["off", "on"])
         self.assertEqual(self.completed("privd", "list", "--sysfs", "/sy"), ["/sys"])
         self.assertEqual(self.completed("privd", "serve", "--rescan", ""), [])
+
+    @unittest.skipUnless(shutil.which("fish"), "there is no fish")
+    def test_is_known_to_fish(self):
+        file = self.root / "usr/share/fish/vendor_completions.d/privd.fish"
+        ask = 'source $argv[1]; complete -C"privd unb"; complete -C"privd audit ver"; complete -C"privd bind --override boot"'
+        said = run("fish", "-c", ask, file, check=True).stdout
+        self.assertEqual([line.split("\t")[0] for line in said.splitlines()], ["unbind", "verify", "boot-vga"])
+
+    @unittest.skipUnless(shutil.which("zsh"), "there is no zsh")
+    def test_is_known_to_zsh(self):
+        file = self.root / "usr/share/zsh/vendor-completions/_privd"
+        ask = 'compadd() { shift; print -l -- "$@"; }; file=$1; shift; words=("$@"); CURRENT=$#; source $file'
+        said = run("zsh", "-fc", ask, "zsh", file, "privd", "audit", "", check=True).stdout
+        self.assertEqual(said.splitlines()[:3], ["show", "head", "verify"])
 
     def test_is_sound(self):
         checked = run("shellcheck", "--shell=bash", self.root / "usr/share/bash-completion/completions/privd")

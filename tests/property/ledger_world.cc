@@ -123,6 +123,7 @@ void LedgerWorld::run(const Effects& effects) {
   for (const auto& [group, note] : effects.alsoAllocated) onFile_.insert_or_assign(group, note);
   for (const auto& [name, frame] : effects.frames) kubeletLists_.insert_or_assign(name, frame);
   checkOrder(effects);
+  checkCodes(effects);
   for (const Answer& answer : effects.answers) answered(answer);
   for (const UseQuestion& question : effects.questions) questions_.push_back(question);
   reconcilePending_ = reconcilePending_ || effects.beginReconcile;

@@ -111,6 +111,7 @@ private:
   void checkAlone(const DevicePool& pool);
   void checkReturn(IommuGroupId group);
   void checkOrder(const Effects& effects);
+  void checkCodes(const Effects& effects);
   void checkWorkedOut();
   void fail(const std::string& what) {
     if (failure_.empty()) failure_ = what;

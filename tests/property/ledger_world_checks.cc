@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plugind/core/status/known_codes.h"
 #include "tests/property/ledger_world.h"
 
 namespace vfiogate::test {
@@ -67,6 +68,21 @@ void LedgerWorld::checkOrder(const Effects& effects) {
         fail("order: " + other + " was not withdrawn before the reply");
       }
     }
+  }
+}
+
+/// Metrics begin with a zero for each code: one that is not listed would appear late.
+void LedgerWorld::checkCodes(const Effects& effects) {
+  static const std::vector<std::string> kEvents = knownJournalEvents();
+  static const std::vector<std::string> kRefusals = knownRefusals();
+  static const std::vector<std::string> kReasons = knownOfferReasons();
+  const auto expect = [this](const std::vector<std::string>& known, const std::string& code) {
+    if (std::ranges::find(known, code) == known.end()) fail("codes: " + code + " is not listed");
+  };
+  for (const JournalEvent& event : effects.journal) {
+    expect(kEvents, event.event);
+    if (event.event == "refused") expect(kRefusals, headOf(event.reason));
+    if (event.event == "withheld") expect(kReasons, event.reason);
   }
 }
 

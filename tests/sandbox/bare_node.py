@@ -33,7 +33,7 @@ class Node:
         """By program: its command, and what it says once it serves. Each after those that it asks."""
         place, peer = self.place, ["--plugind", self.place / "plugind.sock"]
         kept = ["--kubelet-dir", place / "kubelet", "--state-dir", place / "state", "--audit-log", place / "state/audit.jsonl"]
-        privd = ["privd-daemon", "--socket", place / "privd.sock", *peer, *self.hardware, "--uevents", "on", *kept]
+        privd = ["privd-daemon", *peer, *self.hardware, "--uevents", "on", *kept]
         api = ["--api-server", "https://127.0.0.1:9", "--ca", self.certificate(), "--node", "node-1"]
         return {
             "plugind": (["plugind", *self.plugind], "event=started"),

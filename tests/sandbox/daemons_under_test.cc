@@ -36,25 +36,14 @@ std::string standInProgram() {
 }
 
 std::vector<DaemonUnderTest> daemonsUnderTest() {
-  const std::vector<std::string> privd{"privd-daemon",
-                                       "--socket",
-                                       "{dir}/privd.sock",
-                                       "--plugind",
-                                       "{dir}/plugind.sock",
-                                       "--sysfs",
-                                       "{dir}",
-                                       "--dev",
-                                       "{dir}",
-                                       "--uevents",
-                                       "off",
-                                       "--kubelet-dir",
-                                       "{dir}",
-                                       "--state-dir",
-                                       "{dir}/state",
-                                       "--audit-log",
-                                       "{dir}/state/audit.jsonl"};
+  const std::vector<std::string> privd{"privd-daemon",  "--plugind",   "{dir}/plugind.sock",
+                                       "--sysfs",       "{dir}",       "--dev",
+                                       "{dir}",         "--uevents",   "off",
+                                       "--kubelet-dir", "{dir}",       "--state-dir",
+                                       "{dir}/state",   "--audit-log", "{dir}/state/audit.jsonl"};
   return {
       {"Privd", Role::kPrivd, privd, "event=started", 0},
+      {"Gate", Role::kGate, privd, "event=started", 0},
       {"ForkServer", Role::kForkServer, privd, "event=started", 0},
       {"Plugind",
        Role::kPlugind,
@@ -86,7 +75,8 @@ RunningDaemon::RunningDaemon(const DaemonUnderTest& daemon)
       ready_(process_.says(daemon.readyText)) {}
 
 pid_t RunningDaemon::pid() {
-  // privd forks once, and is not asked to write anything.
+  if (role_ == Role::kGate) return childRunning(process_.pid(), "privd-gate");
+  // privd forks it first of all, and is not asked to write anything.
   return role_ == Role::kForkServer ? childrenOf(process_.pid()).at(0) : process_.pid();
 }
 

@@ -14,7 +14,7 @@
 namespace vfiogate::test {
 
 /// What a column of the tables here is about.
-enum class Role { kPrivd, kForkServer, kPlugind, kNetdMetrics, kNetdDra };
+enum class Role { kPrivd, kGate, kForkServer, kPlugind, kNetdMetrics, kNetdDra };
 
 /// One program under test.
 struct DaemonUnderTest {
@@ -43,7 +43,7 @@ public:
   /// False if it ended, or never said that it is locked down: output() tells why.
   bool ready() const { return ready_; }
   std::string output() { return process_.output(); }
-  /// Of the process that plays the role: the program, or the one that it forked.
+  /// Of the process that plays the role: the program, or one that it made.
   pid_t pid();
 
   /// Makes that process's main thread do `call`.

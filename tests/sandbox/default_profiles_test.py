@@ -49,7 +49,7 @@ def rows_of(table: list[str]) -> list[tuple[str, list[int], str]]:
     """Call, the arguments of a call that the row is about, and what the row answers itself. All that the runtime, the start,
     the program and what it forks need is in the profile that is printed; rows that it merges stand in the table alone."""
     policy = printed(table, "json")
-    rows = policy["rows"] + policy.get("forked", {}).get("rows", [])
+    rows = [row for part in (policy, policy.get("forked", {}), policy.get("started", {})) for row in part.get("rows", [])]
     found = [(row["call"], {arg["index"]: arg["value"] for arg in row["arguments"]}, row["action"]) for row in rows]
     for entry in printed(table, "oci")["syscalls"]:
         action = f"errno {errno.errorcode[entry['errnoRet']]}" if "errnoRet" in entry else "allow"

@@ -1,23 +1,22 @@
-// That privd, its fork server and plugind need each row of their tables that is not defensive, and
-// no other call: the shipped programs live a whole life with their filter taken out, and each call
-// is compared with the table. The like for netd is with netd's other tests.
+// That privd, its fork server, privd-gate and plugind need each row of their tables that is not
+// defensive, and no other call: the shipped programs live a whole life with their filter taken out,
+// and each call is compared with the table. The like for netd is with netd's other tests.
 
-#include "ipc/socket/unix_socket.h"
 #include "sim/base/process_status.h"
 #include "sim/sysfs/sim_process.h"
 #include "tests/integration/split_case.h"
 #include "tests/support/bind_node.h"
+#include "tests/support/played/stranger.h"
 
 #include <gmock/gmock.h>
 
-#include <kj/debug.h>
-
-#include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
-#include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -72,8 +71,10 @@ protected:
            ", select: {vendor: \"8086\"}, bind: on-allocate, returnTo: original" + keys +
            "}\nallocateWait: 10s\n";  // a traced process is slow
   }
-  void configure(const std::string& keys) {
-    const std::string path = node_->directory("posted.yaml");
+  /// Its directory comes with it: nobody can have watched that from the start.
+  void postConfig(const std::string& keys) {
+    const std::string path = node_->directory("posted/plugind.yaml");
+    fs::create_directories(fs::path(path).parent_path());
     std::ofstream(path + ".new") << config(keys);
     fs::rename(path + ".new", path);
   }
@@ -82,12 +83,14 @@ protected:
     ASSERT_TRUE(node_->startPrivd({"--sysfs", sim_->sysfs(), "--dev", sim_->dev(), "--uevents",
                                    "on", "--plugind-rights", "watch,kubelet,bind,cdi", "--cdi-dir",
                                    node_->directory("cdi"), "--allow", "vendor=8086",
-                                   "--plugind-config", node_->directory("posted.yaml")}))
+                                   "--plugind-config", node_->directory("posted/plugind.yaml")}))
         << said();
   }
   std::string operate(std::vector<std::string> words) {
     words.insert(words.begin(), builtProgram("privd"));
-    words.insert(words.end(), {"--socket", node_->privdSocket()});
+    words.insert(words.end(),
+                 {"--sysfs", sim_->sysfs(), "--dev", sim_->dev(), "--state-dir",
+                  node_->directory("state"), "--audit-log", node_->directory("audit.jsonl")});
     ChildProcess process(words, programEnvironment());
     std::string text = process.outputWhole();
     EXPECT_EQ(process.wait(), 0) << text << said();
@@ -99,7 +102,6 @@ protected:
   std::string said() { return node_->said(); }
 
   void serve() {
-    configure(", inject: cdi");
     node_->kubelet.start();
     startPlugind();
     startPrivd();
@@ -118,30 +120,46 @@ protected:
     ASSERT_TRUE(shows({allocated}, {other})) << said();
     operate({"release", other});
     ASSERT_TRUE(shows({allocated, other})) << said();
-    configure("");
+    postConfig("");
     ASSERT_TRUE(node_->plugind->says("event=config_applied")) << said();
     node_->kubelet.restart();
     ASSERT_TRUE(node_->kubelet.awaitRegistrations(kCards, 1)) << said();
   }
-  /// A visitor says that it is done, and stays to hear privd out.
-  void visitPrivdAndHalfHangUp() {
-    auto dialled = dialAt(node_->privdSocket().c_str());
-    ASSERT_TRUE(dialled);
-    shutdown(dialled->get(), SHUT_WR);
-    std::array<char, 4096> heard{};
-    ssize_t size = 1;
-    while (size > 0) {
-      pollfd readable{.fd = dialled->get(), .events = POLLIN, .revents = 0};
-      ASSERT_EQ(poll(&readable, 1, 30'000), 1);
-      size = read(dialled->get(), heard.data(), heard.size());
-    }
+  /// A plugind that says at once that it is done, and stays to hear privd out.
+  void playAPlugindThatHalfHangsUp() {
+    const std::string path = node_->plugindSocket();
+    const auto play = [&path]() {
+      unlink(path.c_str());
+      alarm(60);
+      umask(0111);  // root without capabilities dials it
+      sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+      path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+      const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+      if (bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) return errno;
+      if (listen(listener, 1) != 0) return errno;
+      const int dialled = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
+      if (shutdown(dialled, SHUT_WR) != 0) return errno;
+      char heard[4096];
+      ssize_t size = 1;
+      while (size > 0) size = read(dialled, heard, sizeof(heard));
+      return size == 0 ? 0 : errno;
+    };
+    EXPECT_EQ(asUser(kPlugindUid, play), 0) << said();
   }
-  /// The directory that privd watches is elsewhere for a moment, and the kubelet away.
+  /// The group goes back to the driver that it had.
+  void endPod() {
+    node_->kubelet.end("pod-1");
+    ASSERT_TRUE(node_->privd->saysAll({"event=driver_change", "operation=unbind"})) << said();
+  }
+  /// A directory that is watched is elsewhere for a moment.
+  void move(const std::string& directory) {
+    const std::string path = node_->directory(directory);
+    fs::rename(path, path + ".away");
+    fs::rename(path + ".away", path);
+  }
   void moveKubeletsDirectory() {
-    const std::string plugins = node_->directory("kubelet/device-plugins");
     node_->kubelet.stop();
-    fs::rename(plugins, plugins + ".away");
-    fs::rename(plugins + ".away", plugins);
+    move("kubelet/device-plugins");
     node_->kubelet.start();
     ASSERT_TRUE(node_->kubelet.awaitRegistrations(kCards, 1)) << said();
   }
@@ -169,17 +187,22 @@ protected:
   std::unique_ptr<sim::SimProcess> sim_;
 };
 
-TEST_F(EveryRow, OfPrivdAndItsForkServerIsNeededOrDefensiveAndNoOther) {
+TEST_F(EveryRow, OfPrivdItsForkServerAndItsGateIsNeededOrDefensiveAndNoOther) {
   trace("privd");
   serve();
   work();
-  visitPrivdAndHalfHangUp();
+  endPod();
   interrupt(*node_->privd);
   moveKubeletsDirectory();
   node_->killPlugind();
+  move("plugind");
+  playAPlugindThatHalfHangsUp();
   startPlugind();
   ASSERT_TRUE(node_->plugind->says("event=frame_shown")) << said();
-  expectAllNeeded(tallyOf(node_->privd));
+  const std::string tally = tallyOf(node_->privd);
+  expectAllNeeded(tally);
+  EXPECT_THAT(tally, HasSubstr("clone, flags are SIGCHLD"));
+  EXPECT_THAT(tally, HasSubstr("ppoll"));
 }
 
 TEST_F(EveryRow, OfPlugindIsNeededOrDefensiveAndNoOther) {

@@ -2,6 +2,7 @@
 // ptrace, so it runs where the injector cannot.
 
 #include "seccomp/fork_server_rules.h"
+#include "seccomp/gate_rules.h"
 #include "seccomp/load_filter.h"
 #include "seccomp/netd_dra_rules.h"
 #include "seccomp/netd_metrics_rules.h"
@@ -45,6 +46,8 @@ Loaded loadedBy(Role role) {
       return {"Privd", kPrivdRules};
     case Role::kForkServer:
       return {"ForkServer", kForkServerRules};
+    case Role::kGate:
+      return {"Gate", kGateRules};
     case Role::kPlugind:
       return {"Plugind", kPlugindRules};
     case Role::kNetdDra:
@@ -59,8 +62,8 @@ std::vector<FilteredAct> filteredActs() {
   std::vector<FilteredAct> rows;
   for (const ForbiddenAct& act : forbiddenActs()) {
     if (act.call.entry != Entry::kSyscall) continue;  // for the injector and the BPF interpreter
-    for (const Role role :
-         {Role::kPrivd, Role::kForkServer, Role::kPlugind, Role::kNetdMetrics, Role::kNetdDra}) {
+    for (const Role role : {Role::kPrivd, Role::kGate, Role::kForkServer, Role::kPlugind,
+                            Role::kNetdMetrics, Role::kNetdDra}) {
       if (act.fate(role)) rows.push_back({role, act});
     }
   }

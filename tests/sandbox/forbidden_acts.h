@@ -17,6 +17,7 @@ struct ForbiddenAct {
   std::string_view name;  ///< of the test instance: letters and digits
   ForeignCall call;
   std::optional<CallOutcome> privd;       ///< none: privd may do it
+  std::optional<CallOutcome> gate;        ///< none: privd-gate may do it
   std::optional<CallOutcome> forkServer;  ///< none: privd's fork server may do it
   std::optional<CallOutcome> plugind;     ///< none: plugind may do it
   std::optional<CallOutcome> netd;        ///< none: `netd metrics` may do it
@@ -26,6 +27,7 @@ struct ForbiddenAct {
     if (role == Role::kNetdMetrics) return netd;
     if (role == Role::kNetdDra) return netdDra;
     if (role == Role::kForkServer) return forkServer;
+    if (role == Role::kGate) return gate;
     return role == Role::kPrivd ? privd : plugind;
   }
 };

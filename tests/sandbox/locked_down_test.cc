@@ -52,8 +52,6 @@ protected:
     const std::vector<std::string> plugind{builtProgram("plugind"), "--listen", socket, "--config",
                                            directory_ / "plugind.yaml"};
     const std::vector<std::string> privd{builtProgram("privd-daemon"),
-                                         "--socket",
-                                         directory_ / "privd.sock",
                                          "--plugind",
                                          socket,
                                          "--sysfs",
@@ -71,7 +69,13 @@ protected:
     plugind_ = std::make_unique<ChildProcess>(plugind, environment);
     privd_ = std::make_unique<ChildProcess>(privd, environment);
     ASSERT_TRUE(plugind_->says("event=frame_shown")) << plugind_->output() << privd_->output();
+    ASSERT_THAT(childrenOf(privd_->pid()), SizeIs(2));
+    ASSERT_NE(gate(), 0);
   }
+
+  /// privd makes it first of all.
+  pid_t forkServer() const { return childrenOf(privd_->pid()).at(0); }
+  pid_t gate() const { return childRunning(privd_->pid(), "privd-gate"); }
 
   TempDir directory_;
   FakeSysfs hardware_;
@@ -111,43 +115,82 @@ TEST_F(LockedDown, PrivdHoldsDirectoriesItsLockAndTheAuditLogButNoOtherFile) {
   EXPECT_THAT(descriptorsOfKind(privd_->pid(), S_IFCHR), IsEmpty());
 }
 
+TEST_F(LockedDown, TheGateIsRootWithoutPowerAndWithOneThread) {
+  const pid_t gate = this->gate();
+  EXPECT_THAT(lockdownFaults(gate), IsEmpty());
+  EXPECT_THAT(identityFaults(gate, 0), IsEmpty());
+  EXPECT_THAT(threadStatuses(gate), SizeIs(1));
+}
+
+TEST_F(LockedDown, TheGateHoldsNoFileNoDeviceAndNothingOfWhatPrivdOpened) {
+  EXPECT_THAT(descriptorsOfKind(gate(), S_IFREG), IsEmpty());
+  EXPECT_THAT(descriptorsOfKind(gate(), S_IFCHR), IsEmpty());
+  EXPECT_THAT(descriptorsOfKind(gate(), S_IFDIR),
+              testing::Each(testing::HasSubstr(directory_ / "state")));
+}
+
 TEST_F(LockedDown, TheForkServerHasNoPowerAndNothingOfWhatPrivdOpened) {
-  const auto children = childrenOf(privd_->pid());
-  ASSERT_THAT(children, SizeIs(1));
-  EXPECT_THAT(lockdownFaults(children[0]), IsEmpty());
-  EXPECT_THAT(identityFaults(children[0], 0), IsEmpty());
-  EXPECT_THAT(threadStatuses(children[0]), SizeIs(1));
-  const auto held = openDescriptors(children[0]);
+  const pid_t forkServer = this->forkServer();
+  EXPECT_THAT(lockdownFaults(forkServer), IsEmpty());
+  EXPECT_THAT(identityFaults(forkServer, 0), IsEmpty());
+  EXPECT_THAT(threadStatuses(forkServer), SizeIs(1));
+  const auto held = openDescriptors(forkServer);
   ASSERT_THAT(held, SizeIs(3));
   EXPECT_EQ(held[0].kind, mode_t{S_IFSOCK});
   EXPECT_EQ(held[1].target, held[2].target);
   EXPECT_EQ(held[2].target, openDescriptors(privd_->pid())[2].target);
-  const auto size = sizeOf(children[0]);
+  const auto size = sizeOf(forkServer);
   if (kOwnAllocator) {
     EXPECT_LT(size.residentKib, 8192U) << size.str();
   }
 }
 
+/// Of a process that is not a child: its end.
+class Watched {
+public:
+  explicit Watched(pid_t pid) : fd_(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))) {}
+  ~Watched() { close(fd_); }
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+
+  bool ends() const {
+    pollfd ended{.fd = fd_, .events = POLLIN, .revents = 0};
+    return fd_ >= 0 && poll(&ended, 1, 30'000) == 1;
+  }
+
+private:
+  int fd_;
+};
+
 class EndingOfPrivd : public LockedDown, public testing::WithParamInterface<int> {};
 
 INSTANTIATE_TEST_SUITE_P(Signals, EndingOfPrivd, testing::Values(SIGTERM, SIGINT, SIGKILL));
 
-TEST_P(EndingOfPrivd, EndsTheForkServer) {
-  const auto children = childrenOf(privd_->pid());
-  ASSERT_THAT(children, SizeIs(1));
-  const int watched = static_cast<int>(syscall(SYS_pidfd_open, children[0], 0));
-  ASSERT_GE(watched, 0);
+TEST_P(EndingOfPrivd, EndsTheForkServerAndTheGate) {
+  const Watched forkServer(this->forkServer());
+  const Watched gate(this->gate());
   privd_->signal(GetParam());
   EXPECT_EQ(privd_->wait(), GetParam() == SIGKILL ? 128 + SIGKILL : 0);
-  pollfd ended{.fd = watched, .events = POLLIN, .revents = 0};
-  EXPECT_EQ(poll(&ended, 1, 30'000), 1);
-  close(watched);
+  EXPECT_TRUE(forkServer.ends());
+  EXPECT_TRUE(gate.ends());
+}
+
+class EndingOfTheGate : public LockedDown, public testing::WithParamInterface<int> {};
+
+INSTANTIATE_TEST_SUITE_P(Signals, EndingOfTheGate, testing::Values(SIGTERM, SIGINT, SIGKILL));
+
+TEST_P(EndingOfTheGate, EndsPrivdWithAFailureForItsSupervisor) {
+  const Watched forkServer(this->forkServer());
+  const pid_t gate = this->gate();
+  ASSERT_GT(gate, 0);
+  kill(gate, GetParam());
+  EXPECT_EQ(privd_->wait(), 1) << privd_->output();
+  EXPECT_TRUE(privd_->says("privd-gate ended: start privd again")) << privd_->output();
+  EXPECT_TRUE(forkServer.ends());
 }
 
 TEST_F(LockedDown, PrivdSaysThatTheForkServerIsGoneAndGoesOn) {
-  const auto children = childrenOf(privd_->pid());
-  ASSERT_THAT(children, SizeIs(1));
-  kill(children[0], SIGKILL);
+  kill(forkServer(), SIGKILL);
   EXPECT_TRUE(privd_->says("event=fork_server_gone")) << privd_->output();
   privd_->signal(SIGTERM);
   EXPECT_EQ(privd_->wait(), 0) << privd_->output();

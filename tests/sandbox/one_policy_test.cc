@@ -1,12 +1,12 @@
 // One source of policy: the tables of seccomp/ are what the running processes have loaded, what the
 // programs print in each form, and what the page of the documentation says.
 
-#include "seccomp/fork_server_rules.h"
+#include "cli/common_options.h"
 #include "seccomp/netd_dra_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
 #include "seccomp/print_policy.h"
-#include "seccomp/privd_rules.h"
+#include "seccomp/privd_policy.h"
 #include "seccomp/startup_rules.h"
 #include "sim/base/child_process.h"
 #include "tests/sandbox/daemons_under_test.h"
@@ -34,7 +34,7 @@ namespace {
 
 using nlohmann::json;
 
-/// What a program prints of itself, and of whom it forks.
+/// What a program prints of itself, and of the processes that it makes.
 struct Printed {
   const char* name;  ///< of the test instance
   std::vector<std::string> words;
@@ -46,9 +46,7 @@ void PrintTo(const Printed& printed, std::ostream* out) {
 
 std::vector<Printed> printedPolicies() {
   return {
-      {"Privd",
-       {"privd", "policy"},
-       {"privd", kPrivdRules, kPrivdStartupRules, "privd's fork server", kForkServerRules}},
+      {"Privd", {"privd", "policy"}, privdPolicy()},
       {"Plugind", {"plugind", "policy"}, {"plugind", kPlugindRules, kPlugindStartupRules}},
       {"NetdMetrics",
        {"netd", "policy", "metrics"},
@@ -82,6 +80,11 @@ TEST_P(OnePolicy, IsPrintedAsJson) {
   said.erase("guards");
   said.erase("landlock");
   EXPECT_EQ(said, json::parse(policyAs("json", GetParam().policy)));
+}
+
+TEST_P(OnePolicy, IsPrintedAsYaml) {
+  const auto whole = nlohmann::ordered_json::parse(printed("json"));
+  EXPECT_EQ(printed("yaml"), documentText(whole, "yaml"));
 }
 
 TEST_P(OnePolicy, IsPrintedAsAProfile) {
@@ -130,9 +133,10 @@ TEST_P(OnePolicy, IsOnThePageOfTheDocumentation) {
   const Policy& policy = GetParam().policy;
   EXPECT_EQ(documentedRows(std::string(policy.process)),
             rowsToDocument(policy.process, policy.table));
-  if (policy.forked.empty()) return;
-  EXPECT_EQ(documentedRows(std::string(policy.forked)),
-            rowsToDocument(policy.forked, policy.forkedTable));
+  for (const ProcessPolicy& other : policy.others) {
+    EXPECT_EQ(documentedRows(std::string(other.process)),
+              rowsToDocument(other.process, other.table));
+  }
 }
 
 std::span<const Rule> tableOf(Role role) {
@@ -141,6 +145,8 @@ std::span<const Rule> tableOf(Role role) {
       return kPrivdRules;
     case Role::kForkServer:
       return kForkServerRules;
+    case Role::kGate:
+      return kGateRules;
     case Role::kPlugind:
       return kPlugindRules;
     case Role::kNetdMetrics:

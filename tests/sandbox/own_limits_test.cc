@@ -53,6 +53,8 @@ OwnLimit limitOf(Role role) {
     case Role::kPrivd:
     case Role::kForkServer:
       return {4096, 56};
+    case Role::kGate:
+      return {4096, 48};
     case Role::kPlugind:
       return {1024, 184};
     case Role::kNetdMetrics:

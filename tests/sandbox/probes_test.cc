@@ -83,7 +83,7 @@ TEST_F(Probes, FindFaultWithAProcessThatIsGone) {
 }
 
 TEST_F(Probes, CountTheUsesOfEachRow) {
-  const CallTrace trace = traceCalls(standIn("brief"), kPrivdRules);
+  const CallTrace trace = traceCalls(standIn("brief"), {.own = kPrivdRules});
   const CallTally& tally = trace.own;
   ASSERT_TRUE(tally.filterLoaded);
   EXPECT_EQ(trace.exitStatus, 0);
@@ -95,7 +95,7 @@ TEST_F(Probes, CountTheUsesOfEachRow) {
 
 TEST_F(Probes, NameTheCallsThatHaveNoRow) {
   const auto table = withoutRow(kPrivdRules, rowOf(SYS_write));
-  const CallTally tally = traceCalls(standIn("brief"), table).own;
+  const CallTally tally = traceCalls(standIn("brief"), {.own = table}).own;
   ASSERT_TRUE(tally.unlisted.contains(SYS_write));
   EXPECT_EQ(tally.unlisted.at(SYS_write).firstArgs[0], std::uint64_t{STDOUT_FILENO});
   EXPECT_THAT(str(tally, table), HasSubstr("1  write  NO ROW"));

@@ -1,12 +1,11 @@
 // The shipped programs under the profiles that they print, with no_new_privs, as in their
 // containers.
 
-#include "seccomp/fork_server_rules.h"
 #include "seccomp/netd_dra_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
 #include "seccomp/print_policy.h"
-#include "seccomp/privd_rules.h"
+#include "seccomp/privd_policy.h"
 #include "seccomp/startup_rules.h"
 #include "sim/base/http_client.h"
 #include "sim/base/process_status.h"
@@ -41,7 +40,7 @@ struct Program {
 };
 
 const std::vector<Program> kPrograms{
-    {"privd", {"privd", kPrivdRules, kPrivdStartupRules, "privd's fork server", kForkServerRules}},
+    {"privd", privdPolicy()},
     {"plugind", {"plugind", kPlugindRules, kPlugindStartupRules}},
     {"netd", {"netd metrics", kNetdMetricsRules, kNetdMetricsStartupRules}},
 };
@@ -90,6 +89,22 @@ protected:
   std::pair<int, std::string> list() {
     return run("privd",
                {"list", "--sysfs", node_->hardware.sysfs(), "--dev", node_->hardware.dev()});
+  }
+
+  std::pair<int, std::string> change(std::vector<std::string> arguments) {
+    const std::string state = node_->directory("state");
+    for (const std::string& word :
+         {std::string("--sysfs"), node_->hardware.sysfs(), std::string("--dev"),
+          node_->hardware.dev(), std::string("--state-dir"), state, std::string("--audit-log"),
+          node_->directory("audit.jsonl")}) {
+      arguments.push_back(word);
+    }
+    return run("privd", arguments);
+  }
+
+  std::string audit() {
+    std::ifstream file(node_->directory("audit.jsonl"));
+    return {std::istreambuf_iterator<char>(file), {}};
   }
 
   /// netd's answer, for which it asks plugind.
@@ -161,6 +176,22 @@ TEST_F(UnderProfile, CommandsInTheContainersWork) {
   const auto listed = list();
   EXPECT_EQ(listed.first, 0) << listed.second;
   EXPECT_THAT(listed.second, HasSubstr("0000:01:00.0"));
+}
+
+// They do all by themselves, in the container of a daemon that runs.
+TEST_F(UnderProfile, CommandsThatChangeDriversWorkInPrivdsContainer) {
+  ASSERT_TRUE(startAll()) << node_->said();
+  const auto held = change({"hold", "0000:01:00.0", "--reason", "fan"});
+  EXPECT_EQ(held.first, 0) << held.second;
+  EXPECT_THAT(change({"holds"}).second, HasSubstr("fan"));
+  EXPECT_EQ(change({"release", "0000:01:00.0"}).first, 0);
+  const auto planned = change({"bind", "0000:01:00.0", "--dry-run", "--override", "held"});
+  EXPECT_EQ(planned.first, 0) << planned.second;
+  // This sysfs has no kernel behind it: the change is recorded, tried, and undone.
+  const auto tried = change({"unbind", "0000:01:00.0", "--override", "held"});
+  EXPECT_THAT(tried.second, HasSubstr("audit record")) << tried.second;
+  EXPECT_THAT(audit(), HasSubstr("\"peer\":{\"role\":\"root\",\"uid\":0,"));
+  EXPECT_NE(tried.first, 128 + SIGSYS) << tried.second;
 }
 
 struct Needed {

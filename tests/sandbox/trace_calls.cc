@@ -1,9 +1,10 @@
 // Usage: trace_calls privd|plugind|netd-metrics|netd-dra PROGRAM [ARGUMENT...]
 // Runs the program with its filter taken out (see call_tracer.h), until it ends or is sent SIGTERM
 // or SIGINT, and prints how often each row of the table was used and which calls have no row: of
-// the process, and of privd's fork server.
+// the process, of privd's fork server and of privd-gate.
 
 #include "seccomp/fork_server_rules.h"
+#include "seccomp/gate_rules.h"
 #include "seccomp/netd_dra_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
@@ -14,18 +15,12 @@
 #include <cstdio>
 #include <exception>
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace vfiogate::test {
 namespace {
-
-struct Tables {
-  std::span<const Rule> own;
-  std::span<const Rule> forked;
-};
 
 /// True if the process loaded its filter and made no call without a row.
 bool tell(const CallTally& tally, std::span<const Rule> table) {
@@ -34,10 +29,11 @@ bool tell(const CallTally& tally, std::span<const Rule> table) {
   return tally.filterLoaded && tally.unlisted.empty();
 }
 
-int trace(const std::vector<std::string>& command, const Tables& tables) {
-  const CallTrace found = traceCalls(command, tables.own, tables.forked);
+int trace(const std::vector<std::string>& command, const TracedTables& tables) {
+  const CallTrace found = traceCalls(command, tables);
   const bool own = tell(found.own, tables.own);
-  return tell(found.forked, tables.forked) && own ? 0 : 1;
+  const bool forked = tell(found.forked, tables.forked);
+  return tell(found.started, tables.started) && forked && own ? 0 : 1;
 }
 
 }  // namespace
@@ -46,10 +42,11 @@ int trace(const std::vector<std::string>& command, const Tables& tables) {
 int main(int argc, char** argv) {
   using namespace vfiogate;
   const std::string_view role = argc > 2 ? argv[1] : "";
-  const std::map<std::string_view, test::Tables> tables{{"privd", {kPrivdRules, kForkServerRules}},
-                                                        {"plugind", {kPlugindRules, {}}},
-                                                        {"netd-metrics", {kNetdMetricsRules, {}}},
-                                                        {"netd-dra", {kNetdDraRules, {}}}};
+  const std::map<std::string_view, test::TracedTables> tables{
+      {"privd", {.own = kPrivdRules, .forked = kForkServerRules, .started = kGateRules}},
+      {"plugind", {.own = kPlugindRules}},
+      {"netd-metrics", {.own = kNetdMetricsRules}},
+      {"netd-dra", {.own = kNetdDraRules}}};
   const auto found = tables.find(role);
   if (found == tables.end()) {
     std::fputs("usage: trace_calls privd|plugind|netd-metrics|netd-dra PROGRAM [ARGUMENT...]\n",

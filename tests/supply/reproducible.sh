@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds programs of the release preset twice, in two directories, without a compiler cache, and compares their bytes.
-#   tests/supply/reproducible.sh [PROGRAM...]                   default: privd privd-daemon plugind netd
+#   tests/supply/reproducible.sh [PROGRAM...]                   default: privd privd-daemon privd-gate plugind netd
 #   tests/supply/reproducible.sh --against BIN [PROGRAM...]     builds once, and compares with BIN/PROGRAM
 # What is compared is what is shipped, the stripped program, and the program with its debugging information; with --against the
 # former alone, since a compiler cache that BIN came from may have told the debugger of another directory.
@@ -12,7 +12,7 @@ if [ "${1:-}" = --against ]; then
   against=$(realpath "$2")
   shift 2
 fi
-[ $# -gt 0 ] || set -- privd privd-daemon plugind netd
+[ $# -gt 0 ] || set -- privd privd-daemon privd-gate plugind netd
 
 place=$(mktemp -d -t vfiogate-twice-XXXXXX)
 trap 'rm -rf "$place"' EXIT

@@ -27,7 +27,6 @@ std::unique_ptr<sim::SimProcess> startSim(const TempDir& dir, const std::string&
        .topology = std::string(source == nullptr ? "." : source) + "/tests/topologies/" + topology,
        .directory = dir / "node",
        .control = dir / "ctl",
-       .uevents = "off",
        .nodes = "open"});
   if (!started) throw std::runtime_error(started.error());
   return std::move(started).value();
@@ -88,8 +87,8 @@ BindNode::~BindNode() {
 }
 
 std::vector<std::string> BindNode::places() const {
-  return {"--sysfs",      sim_->sysfs(), "--dev",     sim_->dev(), "--state-dir",
-          dir_ / "state", "--audit-log", auditFile(), "--socket",  dir_ / "run/privd.sock"};
+  return {"--sysfs",     sim_->sysfs(),  "--dev",       sim_->dev(),
+          "--state-dir", dir_ / "state", "--audit-log", auditFile()};
 }
 
 std::vector<std::string> BindNode::command(std::vector<std::string> words) const {

@@ -27,7 +27,7 @@ std::map<std::string, std::string> programEnvironment() {
 
 SplitNode::SplitNode(sim::KubeletOptions options) : kubelet(dir_ / "kubelet", std::move(options)) {
   chmod(dir_.path().c_str(), 0755);
-  for (const char* name : {"privd", "kubelet", "kubelet/device-plugins"}) {
+  for (const char* name : {"kubelet", "kubelet/device-plugins"}) {
     std::filesystem::create_directory(dir_.path() / name);
   }
   plugindDirectory("plugind");
@@ -52,12 +52,11 @@ std::vector<std::string> SplitNode::command(const std::string& program,
   return words;
 }
 
-std::vector<std::string> SplitNode::privdCommand(const std::string& privdSocket,
-                                                 const std::string& plugindSocket) const {
-  return command("privd-daemon", {"--socket", privdSocket, "--plugind", plugindSocket, "--sysfs",
-                                  hardware.sysfs(), "--dev", hardware.dev(), "--kubelet-dir",
-                                  dir_ / "kubelet", "--state-dir", dir_ / "state", "--audit-log",
-                                  dir_ / "audit.jsonl", "--uevents", "off", "--rescan", "1"});
+std::vector<std::string> SplitNode::privdCommand(const std::string& plugindSocket) const {
+  return command("privd-daemon",
+                 {"--plugind", plugindSocket, "--sysfs", hardware.sysfs(), "--dev", hardware.dev(),
+                  "--kubelet-dir", dir_ / "kubelet", "--state-dir", dir_ / "state", "--audit-log",
+                  dir_ / "audit.jsonl", "--uevents", "off", "--rescan", "1"});
 }
 
 std::vector<std::string> SplitNode::plugindCommand(const std::string& socket) const {
@@ -67,12 +66,10 @@ std::vector<std::string> SplitNode::plugindCommand(const std::string& socket) co
 SplitNode::Pair::Pair(const SplitNode& node, const std::string& name)
     : plugind(node.plugindCommand(node.plugindDirectory(name) + "/plugind.sock"),
               programEnvironment()),
-      privd(
-          node.privdCommand(node.directory(name + ".sock"), node.directory(name) + "/plugind.sock"),
-          programEnvironment()) {}
+      privd(node.privdCommand(node.directory(name) + "/plugind.sock"), programEnvironment()) {}
 
 bool SplitNode::startPrivd(const std::vector<std::string>& more) {
-  std::vector<std::string> command = privdCommand(privdSocket(), plugindSocket());
+  std::vector<std::string> command = privdCommand(plugindSocket());
   command.insert(command.end(), more.begin(), more.end());
   privd.emplace(command, programEnvironment());
   return privd->says("event=started");

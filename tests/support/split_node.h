@@ -64,12 +64,10 @@ public:
   std::vector<std::string> command(const std::string& program,
                                    const std::vector<std::string>& arguments) const;
 
-  std::string privdSocket() const { return dir_ / "privd/privd.sock"; }
   std::string plugindSocket() const { return dir_ / "plugind/plugind.sock"; }
 
 private:
-  std::vector<std::string> privdCommand(const std::string& privdSocket,
-                                        const std::string& plugindSocket) const;
+  std::vector<std::string> privdCommand(const std::string& plugindSocket) const;
   std::vector<std::string> plugindCommand(const std::string& socket) const;
   /// For plugind's socket.
   std::string plugindDirectory(const std::string& name) const;
@@ -78,7 +76,7 @@ private:
   long markerNode_ = 0;  ///< where the marker was said to be last; its health never changes
 
 public:
-  /// A second privd and plugind on the same node, with sockets of their own.
+  /// A second privd and plugind on the same node, with a socket of their own.
   struct Pair {
     /// Started; `name` is that of a new directory.
     Pair(const SplitNode& node, const std::string& name);

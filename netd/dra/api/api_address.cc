@@ -1,6 +1,6 @@
 #include "netd/dra/api/api_address.h"
 
-#include "ipc/socket/unix_socket.h"
+#include "ipc/socket/stream_flags.h"
 
 #include <kj/debug.h>
 #include <kj/io.h>

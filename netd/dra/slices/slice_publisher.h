@@ -1,6 +1,5 @@
 #pragma once
 // Makes the API server say what the node's pool is, and keeps it so.
-// Who makes the API server say what the node's pool is.
 
 #include "ipc/api/device_pool.h"
 #include "netd/dra/api/api_versions.h"

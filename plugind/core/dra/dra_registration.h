@@ -1,6 +1,6 @@
 #pragma once
-// How the DRA driver stands with the kubelet, and what is to be done about it.
-// How the DRA driver stands with the kubelet and with the Kubernetes API, for operators.
+// How the DRA driver stands with the kubelet and with the Kubernetes API, for operators, and what
+// is to be done about it.
 
 #include "ipc/api/resource_api.h"
 #include "ipc/base/backoff.h"

@@ -41,6 +41,26 @@ std::string_view nameOf(Holding holding) {
   return "unknown";
 }
 
+std::string_view refusalOf(Holding holding) {
+  switch (holding) {
+    case Holding::kFree:
+      return {};
+    case Holding::kTaking:
+      return "being-allocated";
+    case Holding::kAnswered:
+    case Holding::kAllocated:
+    case Holding::kForgotten:
+      return "group-allocated";
+    case Holding::kLingering:
+      return "still-open";
+    case Holding::kForeign:
+      return "foreign";
+    case Holding::kReturning:
+      return "returning";
+  }
+  return {};
+}
+
 GroupView viewOf(const LedgerState& state, const std::set<Bdf>& members,
                  const std::vector<std::size_t>& records) {
   GroupView view{.group = groupNumber(state, members),

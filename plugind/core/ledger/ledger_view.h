@@ -36,6 +36,10 @@ struct GroupView {
 /// The word of ledger.md 2 for it: "free", "taking", "answered", ...
 std::string_view nameOf(Holding holding);
 
+/// The reason code with which a request for a device of such a group is refused, where no closer
+/// one applies ("starting", "disputed"); empty: free.
+std::string_view refusalOf(Holding holding);
+
 /// `records`: the indices of those that meet `members`, ascending.
 GroupView viewOf(const LedgerState& state, const std::set<Bdf>& members,
                  const std::vector<std::size_t>& records);

@@ -48,7 +48,7 @@ Result<std::vector<std::string>, Bar> deviceNodes(const Snapshot& snapshot,
     if (!ways) return Failure{ways.error()};
     nodes.add(snapshot.devices.at(address), *ways);
   }
-  return nodes.paths();
+  return pathsOf(nodes.nodes());
 }
 
 std::optional<Bar> barTo(const Snapshot& snapshot, const std::set<Bdf>& ids, Backend backend) {

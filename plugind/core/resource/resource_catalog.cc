@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ipc/base/hex.h"
+#include "ipc/types/viability.h"
 #include "plugind/core/resource/allocation_response.h"
 
 namespace vfiogate {
@@ -28,14 +29,13 @@ Displays findDisplays(const Snapshot& snapshot) {
   return displays;
 }
 
-std::optional<LeftOut> notOffered(const PciDevice& device) {
-  if (!isEndpoint(device)) return LeftOut{"bridge", "a bridge; bridges are never passed through"};
-  if (device.vendor && device.device && device.classCode) return std::nullopt;
-  std::string text = "sysfs does not say what it is";
-  for (const AttributeProblem& problem : device.problems) {
-    text += "; " + problem.attribute + " is " + problem.why;
-  }
-  return LeftOut{"unreadable", text};
+/// Bridges, and what cannot be named, in the words of everybody.
+std::optional<LeftOut> notOffered(const Snapshot& snapshot, const PciDevice& device) {
+  const bool readable = device.vendor && device.device && device.classCode;
+  if (readable && isEndpoint(device)) return std::nullopt;
+  const Viability judged = viability(snapshot, device.address);
+  return LeftOut{std::string(reasonCode(judged.obstacle)),
+                 explain(snapshot, device.address, judged)};
 }
 
 std::optional<LeftOut> excluded(const Settings& settings, const PciDevice& device) {
@@ -140,7 +140,7 @@ ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snap
   Names names(settings);
   ResourceCatalog catalog;
   for (const auto& [address, device] : snapshot.devices) {
-    auto reason = notOffered(device);
+    auto reason = notOffered(snapshot, device);
     if (!reason) reason = excluded(settings, device);
     if (!reason) reason = companion(settings, displays, device);
     if (!reason) reason = place(settings, device, names, catalog);

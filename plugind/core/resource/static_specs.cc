@@ -64,8 +64,8 @@ SpecPlan planSpecs(const ResourceCatalog& catalog, const Snapshot& hardware,
     }
     devices += spec.devices.size();
     for (const Bdf& device : spec.devices) {
-      auto nodes = vfioNodes(hardware, handedOver(spec, hardware, device), spec.backend);
-      if (nodes) plan.nodes.insert_or_assign(device, *std::move(nodes));
+      const auto nodes = vfioNodes(hardware, handedOver(spec, hardware, device), spec.backend);
+      if (nodes) plan.nodes.insert_or_assign(device, pathsOf(*nodes));
     }
     plan.specs.push_back(std::move(spec));
   }
@@ -82,7 +82,7 @@ std::optional<Bar> barFromSpec(const StaticSpecs& specs, const ResourceName& res
   if (spec == specs.end()) return Bar{kSpecReason, "its CDI spec was not asked for yet"};
   if (!spec->second.trouble.empty()) return Bar{kSpecReason, spec->second.trouble};
   if (spec->second.nodes.contains(address)) return std::nullopt;
-  return Bar{kSpecReason, "its CDI spec does not name it: privd saw no node of it"};
+  return Bar{kSpecReason, "its CDI spec does not name it: it had no node"};
 }
 
 bool mayRegister(const StaticSpecs& specs, const ResourceName& resource,

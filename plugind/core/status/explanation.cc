@@ -47,7 +47,8 @@ std::string shownText(const DeviceStatus& device) {
 }  // namespace
 
 Explanation explain(const Settings& settings, const LedgerState& state, const Bdf& address) {
-  Explanation told{.address = address, .resource = {}, .reason = {}, .lines = {}, .device = {}};
+  Explanation told{
+      .address = address, .resource = {}, .reason = {}, .text = {}, .lines = {}, .device = {}};
   const auto& devices = state.hardware.snapshot.devices;
   told.present = devices.contains(address);
   if (!told.present) {
@@ -57,6 +58,7 @@ Explanation explain(const Settings& settings, const LedgerState& state, const Bd
   const auto leftOut = state.catalog.leftOut.find(address);
   if (leftOut != state.catalog.leftOut.end()) {
     told.reason = leftOut->second.reason;
+    told.text = leftOut->second.text;
     told.lines.push_back("falls into no resource: " + leftOut->second.text);
     return told;
   }
@@ -68,7 +70,8 @@ Explanation explain(const Settings& settings, const LedgerState& state, const Bd
     }
   }
   if (!told.device) {
-    told.reason = "gone";
+    told.reason = state.hardwareKnown ? "gone" : "privd-away";
+    told.text = told.lines.front();
     return told;
   }
   const auto chosen = state.catalog.chosen.find(address);
@@ -78,6 +81,7 @@ Explanation explain(const Settings& settings, const LedgerState& state, const Bd
   told.lines.push_back(groupText(told.device->group));
   told.lines.push_back(holdingText(told.device->group));
   told.reason = told.device->reason;
+  told.text = told.device->reasonText;
   told.lines.push_back(shownText(*told.device));
   return told;
 }

@@ -11,6 +11,7 @@ struct Explanation {
   bool present = false;                  ///< privd sees it
   std::optional<ResourceName> resource;  ///< absent: it falls into none
   std::string reason;                  ///< stable code: "offered", "bridge", "group-allocated", ...
+  std::string text;                    ///< the same for people; empty: offered
   std::vector<std::string> lines;      ///< for people, from the device to the kubelet's view
   std::optional<DeviceStatus> device;  ///< present where it has a resource
 

@@ -1,5 +1,7 @@
 #include "plugind/core/status/explanation.h"
 
+#include <algorithm>
+
 #include "plugind/core/ledger/frames/frames.h"
 #include "plugind/core/ledger/state/foreign_ids.h"
 
@@ -20,8 +22,24 @@ std::string standIns(const LedgerState& state, const ResourceName& resource,
   return others;
 }
 
+/// A pod of this resource has it: the kubelet may offer that pod the device again.
+bool hasIt(const ResourceName& resource, const DeviceStatus& device) {
+  return isHeld(device.group.holding) &&
+         std::ranges::any_of(device.group.holders, [&](const HolderView& holder) {
+           return !holder.claim && holder.resource == resource &&
+                  holder.ids.contains(device.address);
+         });
+}
+
+Bar barOf(Holding holding) {
+  const std::string name(nameOf(holding));
+  return {"group-" + name, "its group is " + name + ": who asks for it is refused, " +
+                               std::string(refusalOf(holding))};
+}
+
 }  // namespace
 
+// In the order in which a request is judged (rows 1 to 13), so that both say the same.
 Bar offerReason(const LedgerState& state, const ResourceName& resource,
                 const DeviceStatus& device) {
   if (device.healthy) return {"offered", ""};
@@ -32,6 +50,13 @@ Bar offerReason(const LedgerState& state, const ResourceName& resource,
   // Of a group that somebody has, the device of the frame is that one's, and stands for nobody.
   const bool free = device.group.holding == Holding::kFree;
   if (free && !others.empty()) return {"represented", others + " stands for its group (groupUnit)"};
+  if (state.allocationClosed) return {"privd-away", "nothing is allocated while privd is away"};
+  if (!state.begun) return {"not-adopted", "what the kubelet remembers could not be read yet"};
+  if (!free && !hasIt(resource, device)) return barOf(device.group.holding);
+  const std::set<Bdf> members(device.group.members.begin(), device.group.members.end());
+  if (const ResourceName* suspected = suspectedIn(state, members); free && suspected != nullptr) {
+    return {"foreign-ids", suspicionText(state, *suspected)};
+  }
   if (device.hardware != "ready" && device.hardware != "bindable")
     return {device.hardware, device.hardwareText};
   if (restsUnbound(state, device.address)) {
@@ -45,18 +70,7 @@ Bar offerReason(const LedgerState& state, const ResourceName& resource,
                 std::chrono::duration_cast<std::chrono::seconds>(state.settings.holdDown).count()) +
             " s"};
   }
-  if (device.group.holding != Holding::kFree) {
-    const std::string holding(nameOf(device.group.holding));
-    return {"group-" + holding, "its group is " + holding};
-  }
-  const std::set<Bdf> members(device.group.members.begin(), device.group.members.end());
-  if (const ResourceName* suspected = suspectedIn(state, members)) {
-    return {"foreign-ids", suspicionText(state, *suspected)};
-  }
-  if (state.allocationClosed) return {"privd-away", "nothing is allocated while privd is away"};
-  if (!state.begun) {
-    return {"not-adopted", "what the kubelet remembers could not be read yet"};
-  }
+  if (!free) return barOf(device.group.holding);
   if (claimsOnly) return {"offered", ""};
   return {"resting",
           "it left a moment ago, and comes back after the shortest time that an id rests"};

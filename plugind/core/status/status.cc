@@ -98,7 +98,8 @@ PluginStatus statusOf(const LedgerState& state,
                       const std::map<ResourceName, ResourceFacts>& facts) {
   PluginStatus status{.privdThere = state.privdThere,
                       .privdAwaySince = state.privdThere ? std::nullopt : state.awaySince,
-                      .allocationOpen = state.privdThere && !state.allocationClosed,
+                      .allocationOpen = state.privdThere && state.hardwareKnown && state.begun &&
+                                        !state.allocationClosed,
                       .begun = state.begun,
                       .adopted = state.adopted,
                       .resources = {},

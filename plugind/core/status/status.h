@@ -56,9 +56,9 @@ struct PluginStatus {
   BuildInfo build;
   bool privdThere = false;
   std::optional<Instant> privdAwaySince;
-  bool allocationOpen = false;
-  bool begun = false;    ///< step 1 of adoption: resources may be registered
-  bool adopted = false;  ///< step 2: all holders are known again
+  bool allocationOpen = false;  ///< an Allocate is judged by its devices, not refused for all
+  bool begun = false;           ///< step 1 of adoption: resources may be registered
+  bool adopted = false;         ///< step 2: all holders are known again
   std::vector<ResourceStatus> resources;
   std::vector<GroupView> gone;  ///< allocated, and the hardware is gone
   std::map<Bdf, LeftOut> leftOut;

@@ -5,13 +5,11 @@
 namespace vfiogate {
 
 std::optional<ChangeBy> declaredBy(const PciDevice& device, const std::vector<Selector>& declared,
-                                   const std::vector<DeviceIdentity>& kept) {
+                                   const std::optional<DeviceIdentity>& kept) {
   if (!isEndpoint(device) || !device.group) return std::nullopt;
-  const auto isKept = [&device](const DeviceIdentity& one) {
-    return one.address == device.address && device.vendor == one.vendor &&
-           device.device == one.device;
-  };
-  if (std::ranges::any_of(kept, isKept)) return ChangeBy::kOperator;
+  if (kept && device.vendor == kept->vendor && device.device == kept->device) {
+    return ChangeBy::kOperator;
+  }
   const auto fits = [&device](const Selector& selector) { return matches(selector, device); };
   if (std::ranges::any_of(declared, fits)) return ChangeBy::kDeclaration;
   return std::nullopt;

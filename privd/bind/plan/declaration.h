@@ -12,9 +12,9 @@
 namespace vfiogate {
 
 /// For whom the device is to be bound; null: it is not declared. `declared` are --declare's, `kept`
-/// what `bind --keep` left.
+/// what `bind --keep` left at its address.
 std::optional<ChangeBy> declaredBy(const PciDevice& device, const std::vector<Selector>& declared,
-                                   const std::vector<DeviceIdentity>& kept);
+                                   const std::optional<DeviceIdentity>& kept);
 
 /// "0000:01:00.0=10de:2684" (this card in this place), or a selector. An address alone is refused:
 /// it may be another card's after one has moved.

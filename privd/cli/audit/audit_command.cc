@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "cli/common_options.h"
+#include "cli/device_name.h"
 #include "privd/audit/record_end.h"
 #include "privd/cli/audit/log_chain.h"
 #include "privd/cli/audit/log_files.h"
@@ -45,29 +46,53 @@ std::string placeOf(const LogFile& file, std::uint64_t number) {
   return file.path + " line " + std::to_string(number);
 }
 
+/// A list, written as it grows: a log may be long.
+class ListPrinter {
+public:
+  explicit ListPrinter(bool yaml) : yaml_(yaml) {}
+
+  void add(const nlohmann::ordered_json& item) {
+    if (yaml_) {
+      std::cout << documentText(nlohmann::ordered_json::array({item}), "yaml");
+    } else {
+      std::cout << (isEmpty_ ? "[\n" : ",\n")
+                << item.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+    }
+    isEmpty_ = false;
+  }
+  void end() const {
+    if (isEmpty_) {
+      std::cout << "[]\n";
+    } else if (!yaml_) {
+      std::cout << "\n]\n";
+    }
+  }
+
+private:
+  bool yaml_;
+  bool isEmpty_ = true;
+};
+
 int showRecords(const AuditOptions& options, const RecordFilter& filter) {
   RecordPicker picker(filter);
+  const std::int64_t now = secondsSince1970();
   std::vector<std::vector<Cell>> rows;
-  const bool asJson = options.form == "json";
-  const char* before = "[\n";
-  const auto print = [&before](const nlohmann::ordered_json& item) {
-    std::cout << before << item.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-    before = ",\n";
-  };
+  ListPrinter list(options.form == "yaml");
   const auto read = forEachLine(options.file, [&](std::size_t, const LogFile& file,
                                                   std::uint64_t number, std::string_view line) {
     const auto record = parseRecord(line);
     if (record && !picker.wants(*record)) return;
-    if (asJson) {
-      print(record ? *record
+    if (isDocument(options.form)) {
+      list.add(record
+                   ? *record
                    : nlohmann::ordered_json{{"kind", "no record"}, {"at", placeOf(file, number)}});
     } else {
-      rows.push_back(record ? recordRow(*record) : brokenRow(placeOf(file, number)));
+      rows.push_back(record ? recordRow(*record, now) : brokenRow(placeOf(file, number)));
     }
   });
   if (!read) return failAudit("show", read.error());
-  if (asJson) {
-    std::cout << (*before == '[' ? "[" : "") << "\n]\n";
+  if (isDocument(options.form)) {
+    list.end();
   } else {
     std::cout << formatTable(recordColumns(), rows, terminalWidth(), wantsColours());
   }
@@ -141,12 +166,9 @@ RecordFilter filterOf(const AuditOptions& options) {
     filter.since = *since;
   }
   if (!options.device.empty()) {
-    for (const char* segment : {"", "0000:"}) {
-      if (const auto address = Bdf::parse(segment + options.device)) filter.device = *address;
-    }
-    if (!filter.device) {
-      throw CLI::ValidationError("--device", "write an address as 0000:01:00.0 or 01:00.0");
-    }
+    const auto device = findDevice(options.device, "/sys");
+    if (!device) throw CLI::ValidationError("--device", device.error());
+    filter.device = *device;
   }
   return filter;
 }
@@ -170,7 +192,7 @@ void addAuditCommand(CLI::App& app, int& exitCode) {
       ->type_name("TIME");
   records->add_option("--device", options->device, "only what is about this device")
       ->type_name("ADDRESS");
-  addOutputForm(*records, options->form, {"table", "json"});
+  addOutputForm(*records, options->form, {"table", "json", "yaml"});
   records->callback(
       [options, &exitCode]() { exitCode = showRecords(*options, filterOf(*options)); });
   add("head", "the last record as SEQ:HASH, to be kept elsewhere as an anchor")

@@ -111,11 +111,10 @@ std::vector<Column> recordColumns() {
   return {{"SEQ"}, {"TIME"}, {"KIND"}, {"WHO"}, {"GROUP"}, {"DEVICES"}, {"WHAT"}};
 }
 
-std::vector<Cell> recordRow(const Json& record) {
+std::vector<Cell> recordRow(const Json& record, std::int64_t now) {
   const std::string kind = wordOf(record, "kind");
-  const std::string time = shown(memberOf(record, "time"));
   return {{shown(memberOf(record, "seq"))},
-          {time.size() > 20 ? time.substr(0, 19) + "Z" : time},
+          {momentText(shown(memberOf(record, "time")), now)},
           {shown(memberOf(record, "kind"))},
           {whoText(record)},
           {shown(memberOf(record, "group"))},

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -38,7 +39,8 @@ private:
 
 std::vector<Column> recordColumns();
 /// Text from outside with everything that is not printable ASCII escaped.
-std::vector<Cell> recordRow(const nlohmann::ordered_json& record);
+/// `now`, in seconds since 1970, decides on the form of its time (momentText).
+std::vector<Cell> recordRow(const nlohmann::ordered_json& record, std::int64_t now);
 /// The row of a line that is no record.
 std::vector<Cell> brokenRow(const std::string& where);
 

@@ -2,6 +2,9 @@
 
 #include "ipc/base/hex.h"
 
+#include <algorithm>
+#include <set>
+
 namespace vfiogate {
 namespace {
 
@@ -90,13 +93,20 @@ Json deviceJson(const NodeView& view, const PciDevice& device) {
           {"problems", problemsJson(device)}};
 }
 
-Json listJson(const NodeView& view) {
+Json listJson(const NodeView& view, const ListFilter& filter) {
   Json devices = Json::array();
+  std::set<Bdf> listed;
   for (const auto& [address, device] : view.snapshot.devices) {
+    if (!passes(filter, view.snapshot, device)) continue;
     devices.push_back(deviceJson(view, device));
+    listed.insert(address);
   }
+  const bool all = listed.size() == view.snapshot.devices.size();
+  const auto isListed = [&listed](const Bdf& member) { return listed.contains(member); };
   Json groups = Json::array();
-  for (const auto& [id, group] : view.snapshot.groups) groups.push_back(groupJson(group));
+  for (const auto& [id, group] : view.snapshot.groups) {
+    if (all || std::ranges::any_of(group.members, isListed)) groups.push_back(groupJson(group));
+  }
   return {{"version", kListVersion}, {"groups", groups}, {"devices", devices}};
 }
 

@@ -1,21 +1,17 @@
 #include "privd/cli/base/node_view.h"
 
+#include "cli/common_options.h"
 #include "ipc/base/hex.h"
 #include "privd/scan/pci_scan.h"
-
-#include <CLI/CLI.hpp>
 
 #include <cstring>
 
 namespace vfiogate {
 
 void addViewOptions(CLI::App& command, ViewOptions& options) {
-  command.add_option("--sysfs", options.sysfs, "the root below which sysfs is found")
-      ->capture_default_str();
-  command.add_option("--dev", options.dev, "the root below which device nodes are looked for")
-      ->capture_default_str();
-  command.add_option("--pci-ids", options.pciIds, "names of devices and classes")
-      ->capture_default_str();
+  addPathOption(command, "--sysfs", options.sysfs, "the root below which sysfs is found");
+  addPathOption(command, "--dev", options.dev, "the root below which device nodes are looked for");
+  addPathOption(command, "--pci-ids", options.pciIds, "names of devices and classes");
 }
 
 Result<NodeView, std::string> NodeView::take(const ViewOptions& options) {
@@ -48,6 +44,15 @@ std::string NodeView::deviceName(const PciDevice& device) const {
   const std::string ids = hexDigits(*device.vendor, 4) + ":" + hexDigits(*device.device, 4);
   if (!vendor) return ids;
   return *vendor + " " + name.value_or("[" + ids + "]");
+}
+
+std::string NodeView::briefName(const PciDevice& device) const {
+  if (!device.vendor || !device.device) return "unknown";
+  const std::string ids =
+      "[" + hexDigits(*device.vendor, 4) + ":" + hexDigits(*device.device, 4) + "]";
+  const auto vendor = names.vendor(*device.vendor);
+  const auto name = names.device(*device.vendor, *device.device);
+  return (vendor ? briefVendor(*vendor) + " " : "") + (name ? *name + " " : "") + ids;
 }
 
 std::string stateOf(const Snapshot& snapshot, const PciDevice& device) {

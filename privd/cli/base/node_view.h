@@ -32,6 +32,8 @@ struct NodeView {
   std::string className(const PciDevice& device) const;
   /// "NVIDIA Corporation AD102 [GeForce RTX 4090]", or "10de:2684".
   std::string deviceName(const PciDevice& device) const;
+  /// "NVIDIA AD102 [GeForce RTX 4090] [10de:2684]", for tables.
+  std::string briefName(const PciDevice& device) const;
 };
 
 /// What a person may do with the device now: "passable", "in-use", or why not ("host-driver").

@@ -1,6 +1,6 @@
 #include "privd/cli/binding/bind_declared.h"
 
-#include "ipc/socket/unix_socket.h"
+#include "privd/base/instance_lock.h"
 #include "privd/bind/binding_deps.h"
 #include "privd/bind/plan/declaration.h"
 #include "privd/scan/pci_scan.h"
@@ -28,6 +28,11 @@ Result<Snapshot, std::string> scanFor(const LocalBindingOptions& options) {
   return std::move(snapshot).value();
 }
 
+std::optional<DeviceIdentity> keptAt(const std::vector<DeviceIdentity>& kept, const Bdf& address) {
+  const auto found = std::ranges::find(kept, address, &DeviceIdentity::address);
+  return found == kept.end() ? std::nullopt : std::optional(*found);
+}
+
 int refuse(const ChangeDisplay& display, const std::string& why) {
   display.err << "privd bind: " << why << "\n";
   return 1;
@@ -38,12 +43,19 @@ int refuse(const ChangeDisplay& display, const std::string& why) {
 int bindDeclared(const ChangeOrder& order, const std::vector<Selector>& declared,
                  const ControlOptions& options, const BindingServiceMaker& makeLocal,
                  kj::AsyncIoContext& io, const ChangeDisplay& display) {
-  if (dialAt(options.socket.c_str())) {
-    display.out << "a daemon runs, which binds what is declared by itself\n";
-    return 0;
-  }
   if (declared.empty() && !isAnythingKept(options.local.stateDir)) {
     display.out << "nothing is declared\n";
+    return 0;
+  }
+  auto lock = InstanceLock::open(options.local.stateDir);
+  if (!lock) {
+    return refuse(display,
+                  "--state-dir " + options.local.stateDir + ": " + strerror(lock.error().error));
+  }
+  InstanceLock node = kj::mv(lock).value();
+  if (!node.tryTake()) {
+    display.out << "a daemon runs, which binds what is declared by itself (" << node.holder()
+                << ")\n";
     return 0;
   }
   auto made = makeLocal(options.local, io);
@@ -53,10 +65,11 @@ int bindDeclared(const ChangeOrder& order, const std::vector<Selector>& declared
   const auto snapshot = scanFor(options.local);
   if (!snapshot) return refuse(display, snapshot.error());
   const GuardSettings settings = guardSettingsOf(options.local.binding);
-  const std::vector<DeviceIdentity> kept = asked.declared();
+  const auto kept = asked.declared();
+  if (!kept) return refuse(display, kept.error());
   int exitCode = 0;
   for (const auto& [address, device] : snapshot->devices) {
-    const auto by = declaredBy(device, declared, kept);
+    const auto by = declaredBy(device, declared, keptAt(*kept, address));
     if (!by) continue;
     if (*by == ChangeBy::kDeclaration && !permits(settings, device)) {
       exitCode = std::max(exitCode, refuse(display, address.str() + ": --allow does not match it"));

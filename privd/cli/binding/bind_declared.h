@@ -10,9 +10,9 @@
 namespace vfiogate {
 
 /// Binds the devices that are there and that `declared` (--declare) or `bind --keep` names, each by
-/// the daemon's plan and guards; `order` says how. Where a daemon answers it does so by itself, and
-/// nothing is done here; nor where nothing is declared: not even the node's lock is taken. Returns
-/// the exit code, the worst of all devices.
+/// the daemon's plan and guards; `order` says how. Where a daemon has the node's lock it does so by
+/// itself, and nothing is done here: what a person unbound stays unbound. Nor where nothing is
+/// declared: not even the lock is taken. Returns the exit code, the worst of all devices.
 int bindDeclared(const ChangeOrder& order, const std::vector<Selector>& declared,
                  const ControlOptions& options, const BindingServiceMaker& makeLocal,
                  kj::AsyncIoContext& io, const ChangeDisplay& display);

@@ -1,9 +1,11 @@
 #include "privd/cli/binding/commands.h"
 
 #include "cli/common_options.h"
+#include "cli/device_name.h"
 #include "cli/table.h"
+#include "cli/usage.h"
 #include "ipc/types/binding_change.h"
-#include "privd/cli/base/address.h"
+#include "privd/bind/plan/guards.h"
 #include "privd/cli/base/device_json.h"
 #include "privd/cli/base/table_options.h"
 #include "privd/cli/binding/bind_declared.h"
@@ -13,6 +15,7 @@
 
 #include <unistd.h>
 
+#include <csignal>
 #include <iostream>
 
 namespace vfiogate {
@@ -24,6 +27,7 @@ constexpr auto kPatience = 1 * kj::SECONDS;
 struct ChangeWords {
   std::vector<std::string> addresses;
   std::string form = "table";
+  bool verbose = false;
   ChangeOrder order;
   ControlOptions control;
   bool declared = false;            ///< those that are declared, in place of addresses
@@ -35,27 +39,71 @@ std::string checkDriver(const std::string& text) {
   return "'" + jsonText(text) + "' is no driver's name: give one such as vfio-pci";
 }
 
-int fail(const ChangeOrder& order, const std::string& what) {
+int fail(const ChangeOrder& order, const std::string& what, int code = 1) {
   std::cerr << "privd " << nameOf(order.kind) << ": " << what << "\n";
-  return 1;
+  return code;
 }
 
+/// Takes the address of GUARD=ADDRESS in every form, and names the guards.
+Option withAnyAddress(Option option) {
+  const char* before = ": ";
+  for (unsigned i = 0; i < kGuards; ++i) {
+    const auto guard = static_cast<Guard>(i);
+    if (!mayBeOverridden(guard)) continue;
+    option.help += before + std::string(nameOf(guard));
+    before = "|";
+  }
+  option.take = [take = std::move(option.take)](const std::string& text) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos) return take(text);
+    const auto address = readAddress(text.substr(equals + 1));
+    return take(address ? text.substr(0, equals + 1) + address->str() : text);
+  };
+  return option;
+}
+
+/// Whoever presses Ctrl-C or Ctrl-Z, or loses the terminal, ends or stops the command after its
+/// change or undo: until then others wait for its locks.
+class HeldSignals {
+public:
+  HeldSignals() {
+    sigset_t held;
+    sigemptyset(&held);
+    sigaddset(&held, SIGINT);
+    sigaddset(&held, SIGHUP);
+    sigaddset(&held, SIGTSTP);
+    sigprocmask(SIG_BLOCK, &held, &before_);
+  }
+  // What came meanwhile ends the command now.
+  ~HeldSignals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+private:
+  sigset_t before_ = {};
+};
+
 int change(ChangeWords& words, const BindingServiceMaker& makeLocal) {
+  const HeldSignals held;
   ChangeOrder order = words.order;
-  auto addresses = addressesOf(words.addresses);
-  if (!addresses) return fail(order, addresses.error());
+  auto addresses = findDevices(words.addresses, words.control.local.sysfs);
+  if (!addresses) return fail(order, addresses.error(), kExitUsage);
   order.addresses = std::move(addresses).value();
+  words.control.local.dryRun = order.dryRun;
   kj::AsyncIoContext io = kj::setupAsyncIo();
   int exitCode = 1;
   KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() {
-                 ChangeDisplay display{std::cout, std::cerr, words.form == "json", wantsColours()};
+                 ChangeDisplay display{std::cout,
+                                       std::cerr,
+                                       words.form,
+                                       {.colours = wantsColours(), .plan = words.verbose}};
                  if (isatty(STDERR_FILENO) != 0) display.patience = kPatience;
                  if (words.declared) {
                    exitCode =
                        bindDeclared(order, words.selectors, words.control, makeLocal, io, display);
                    return;
                  }
-                 auto reached = openBindingService(words.control, makeLocal, io);
+                 auto reached = makeLocal(words.control.local, io);
                  if (!reached) {
                    fail(order, reached.error());
                    return;
@@ -77,7 +125,7 @@ void addChangeCommand(CLI::App& app, int& exitCode, const BindingServiceMaker& m
   addChangeOptions(*command, words->control);
   command
       ->add_option("ADDRESS", words->addresses,
-                   "such as 0000:01:00.0, or 01:00.0; its whole IOMMU group is meant")
+                   std::string(kDeviceHelp) + "; its whole group is meant")
       ->take_all();
   if (kind == ChangeKind::kBind) {
     command
@@ -92,9 +140,11 @@ void addChangeCommand(CLI::App& app, int& exitCode, const BindingServiceMaker& m
                       "to do so");
     addOptions(*command, {declareOption(words->selectors)});
   }
-  command->add_flag("--dry-run", words->order.dryRun, "show every write, and write nothing");
-  addOptions(*command, {overrideOption(words->order.overrides)});
-  addOutputForm(*command, words->form, {"table", "json"});
+  command->add_flag("--dry-run", words->order.dryRun,
+                    "show every write, and write nothing; needs no root");
+  command->add_flag("-v,--verbose", words->verbose, "show every write");
+  addOptions(*command, {withAnyAddress(overrideOption(words->order.overrides))});
+  addOutputForm(*command, words->form, {"table", "json", "yaml"});
   command->callback([words, makeLocal, &exitCode]() {
     if (words->addresses.empty() && !words->declared) throw CLI::RequiredError("ADDRESS");
     if (!words->addresses.empty() && words->declared) {

@@ -128,16 +128,20 @@ const char* nameOf(ChangeKind kind) {
 }
 
 Printed changeText(const ChangeOrder& order, const ChangeReport& report, const HoldersOf& holders,
-                   bool colours) {
+                   const ReportStyle& style) {
   Printed printed;
-  printed.out = planOf(report, colours) + leftAloneOf(report) + overriddenOf(report);
-  for (const std::string& remark : report.remarks) printed.out += jsonText(remark) + "\n";
   const std::string head = badHead(order, report);
+  const bool plan = style.plan || order.dryRun;
+  if (plan) printed.out = planOf(report, style.colours);
+  if (plan || head.empty()) printed.out += leftAloneOf(report);
+  printed.out += overriddenOf(report);
+  for (const std::string& remark : report.remarks) printed.out += jsonText(remark) + "\n";
   if (head.empty()) {
     printed.out += goodEnd(order, report);
     if (!report.error.empty()) printed.err = "privd: " + jsonText(report.error) + "\n";
     return printed;
   }
+  printed.errFirst = true;
   printed.err = head + (report.error.empty() ? "" : ": " + jsonText(report.error)) + "\n" +
                 standingOf(report, holders);
   if (!report.differences.empty()) printed.err += "Not as it was found:\n";

@@ -9,7 +9,7 @@ class App;
 
 namespace vfiogate {
 
-/// `bind` and `unbind`. `makeLocal` is for where no daemon answers.
+/// `bind` and `unbind`. `makeLocal` makes what carries them out.
 void addChangeCommands(CLI::App& app, int& exitCode, const BindingServiceMaker& makeLocal);
 
 /// `hold`, `release`, `holds` and `forget`.

@@ -1,33 +1,23 @@
 #include "privd/cli/binding/control_options.h"
 
-#include "ipc/socket/unix_socket.h"
 #include "privd/cli/base/table_options.h"
-#include "privd/cli/binding/remote_binding_service.h"
 
 #include <CLI/CLI.hpp>
 
 #include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 
 namespace vfiogate {
 
 void addControlOptions(CLI::App& command, ControlOptions& options) {
   // Later ones win, so that the command line can correct an options file before it.
   command.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  command.add_option("--socket", options.socket, "the daemon's socket")->capture_default_str();
   command
-      .add_option("--state-dir", options.local.stateDir,
-                  "without a daemon: the directory of what survives restarts")
+      .add_option("--state-dir", options.local.stateDir, "the directory of what survives restarts")
+      ->capture_default_str();
+  command.add_option("--sysfs", options.local.sysfs, "the root below which sysfs is found")
       ->capture_default_str();
   command
-      .add_option("--sysfs", options.local.sysfs,
-                  "without a daemon: the root below which sysfs is found")
-      ->capture_default_str();
-  command
-      .add_option("--dev", options.local.dev,
-                  "without a daemon: the root below which device nodes are looked for")
+      .add_option("--dev", options.local.dev, "the root below which device nodes are looked for")
       ->capture_default_str();
   addOptions(command, {recordOption(options.local.recordDir), auditOption(options.local.binding)});
   command
@@ -43,18 +33,8 @@ void addChangeOptions(CLI::App& command, ControlOptions& options) {
       ->capture_default_str();
 }
 
-Result<kj::Own<BindingService>, std::string> openBindingService(
-    const ControlOptions& options, const BindingServiceMaker& makeLocal, kj::AsyncIoContext& io) {
-  auto dialled = dialAt(options.socket.c_str());
-  if (dialled) return RemoteBindingService::open(io, kj::mv(dialled).value());
-  const int error = dialled.error().error;
-  if (error == ENOENT || error == ECONNREFUSED) return makeLocal(options.local, io);
-  return Failure{options.socket + ": " + strerror(error) +
-                 (error == EACCES ? ": are you root?" : "")};
-}
-
 AuditPeer thisPeer() {
-  return {"root", getuid(), getpid()};
+  return {"root", geteuid(), getpid()};
 }
 
 }  // namespace vfiogate

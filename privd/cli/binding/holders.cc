@@ -3,10 +3,13 @@
 #include "ipc/base/hex.h"
 #include "privd/cli/base/device_json.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <sstream>
 
 namespace vfiogate {
 namespace {
@@ -124,6 +127,23 @@ std::optional<uid_t> uidOf(const fs::path& process) {
   return uid ? std::optional<uid_t>(*uid) : std::nullopt;
 }
 
+/// The processes that have a file of this inode locked.
+std::set<std::int32_t> lockersOf(const fs::path& procRoot, ino_t inode) {
+  const std::string place = ":" + std::to_string(inode);
+  std::set<std::int32_t> pids;
+  // "1: FLOCK  ADVISORY  WRITE 4711 08:01:1234 0 EOF"; who waits has "->" behind the number.
+  std::ifstream locks(procRoot / "locks");
+  for (std::string line; pids.size() < kMostHolders && std::getline(locks, line);) {
+    std::istringstream text(line);
+    std::vector<std::string> words(6);
+    for (std::string& word : words) text >> word;
+    const auto pid = parseDecimal(words[4]);
+    if (words[1] != "FLOCK" || !words[5].ends_with(place) || !pid) continue;
+    pids.insert(static_cast<std::int32_t>(*pid));
+  }
+  return pids;
+}
+
 }  // namespace
 
 std::vector<std::string> nodesOf(const SysfsRoot& sysfs, const std::string& procRoot,
@@ -178,6 +198,20 @@ std::string wordsFor(const Holder& holder) {
          (holder.uid ? ", uid " + std::to_string(*holder.uid) : std::string()) +
          (holder.podUid.empty() ? std::string() : ", pod " + holder.podUid) + ", has " +
          jsonText(holder.node) + " open";
+}
+
+std::string lockersText(const std::string& procRoot, const std::string& file) {
+  std::error_code error;
+  const fs::path path = fs::canonical(file, error);
+  struct stat status = {};
+  if (error || stat(path.c_str(), &status) != 0) return {};
+  const auto lockers = lockersOf(procRoot, status.st_ino);
+  std::string text;
+  // An inode of another file system may have its number: that process has not this file open.
+  for (const Holder& one : holdersOf(procRoot, {path}).found) {
+    if (lockers.contains(one.pid)) text += "; " + wordsFor(one);
+  }
+  return text;
 }
 
 nlohmann::ordered_json holdersJson(const Holders& holders) {

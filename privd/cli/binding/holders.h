@@ -40,6 +40,9 @@ Holders holdersOf(const std::string& procRoot, const std::vector<std::string>& n
 
 /// "pid 4711 qemu-system-x86, uid 107, pod 6f0c2d3e-..., has /dev/vfio/31 open".
 std::string wordsFor(const Holder& holder);
+/// The same, each behind a "; ", of the processes that have `file` locked (flock) now; empty: none
+/// that can be seen. Source: `procRoot`/locks.
+std::string lockersText(const std::string& procRoot, const std::string& file);
 nlohmann::ordered_json holdersJson(const Holders& holders);
 
 }  // namespace vfiogate

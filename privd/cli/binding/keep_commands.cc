@@ -1,8 +1,9 @@
 #include "privd/cli/binding/commands.h"
 
 #include "cli/common_options.h"
+#include "cli/device_name.h"
 #include "cli/table.h"
-#include "privd/cli/base/address.h"
+#include "cli/usage.h"
 #include "privd/cli/binding/control_options.h"
 #include "privd/cli/binding/kept_text.h"
 
@@ -42,7 +43,7 @@ int withBindingService(const CLI::App& command, const KeepWords& words,
     std::cerr << "privd " << command.get_name() << ": " << what << "\n";
   };
   KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() {
-                 auto reached = openBindingService(words.control, makeLocal, io);
+                 auto reached = makeLocal(words.control.local, io);
                  if (!reached) {
                    fail(reached.error().c_str());
                    return;
@@ -58,10 +59,10 @@ int withBindingService(const CLI::App& command, const KeepWords& words,
 
 int actOnAll(const CLI::App& command, const KeepWords& words, const BindingServiceMaker& makeLocal,
              Act act) {
-  const auto addresses = addressesOf(words.addresses);
+  const auto addresses = findDevices(words.addresses, words.control.local.sysfs);
   if (!addresses) {
     std::cerr << "privd " << command.get_name() << ": " << addresses.error() << "\n";
-    return 1;
+    return kExitUsage;
   }
   return withBindingService(command, words, makeLocal, [&](BindingService& service) {
     int exitCode = 0;
@@ -80,9 +81,7 @@ CLI::App* addActCommand(CLI::App& app, int& exitCode, const BindingServiceMaker&
                         Act act) {
   CLI::App* command = app.add_subcommand(name, help);
   addControlOptions(*command, words->control);
-  command->add_option("ADDRESS", words->addresses, "such as 0000:01:00.0, or 01:00.0")
-      ->required()
-      ->take_all();
+  command->add_option("ADDRESS", words->addresses, kDeviceHelp)->required()->take_all();
   command->callback([command, words, makeLocal, act, &exitCode]() {
     exitCode = actOnAll(*command, *words, makeLocal, act);
   });
@@ -93,16 +92,20 @@ void addHoldsCommand(CLI::App& app, int& exitCode, const BindingServiceMaker& ma
   CLI::App* command = app.add_subcommand("holds", "what is excluded, and what is declared");
   auto words = std::make_shared<KeepWords>();
   addControlOptions(*command, words->control);
-  addOutputForm(*command, words->form, {"table", "json"});
+  addOutputForm(*command, words->form, {"table", "json", "yaml"});
   command->callback([command, words, makeLocal, &exitCode]() {
     exitCode = withBindingService(*command, *words, makeLocal, [&](BindingService& service) {
       const auto exclusions = service.exclusions();
       const auto declared = service.declared();
-      if (words->form == "json") {
-        constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
-        std::cout << keptJson(exclusions, declared).dump(2, ' ', false, kReplace) << "\n";
+      if (!exclusions || !declared) {
+        std::cerr << "privd holds: " << (exclusions ? declared.error() : exclusions.error())
+                  << "\n";
+        return 1;
+      }
+      if (isDocument(words->form)) {
+        std::cout << documentText(keptJson(*exclusions, *declared), words->form);
       } else {
-        std::cout << keptText(exclusions, declared, wantsColours());
+        std::cout << keptText(*exclusions, *declared, secondsSince1970(), wantsColours());
       }
       return 0;
     });

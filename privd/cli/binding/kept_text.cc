@@ -25,12 +25,12 @@ std::string timeText(std::int64_t secondsSince1970) {
 }
 
 std::string keptText(const std::vector<Exclusion>& exclusions,
-                     const std::vector<DeviceIdentity>& declared, bool colours) {
+                     const std::vector<DeviceIdentity>& declared, std::int64_t now, bool colours) {
   std::vector<std::vector<Cell>> rows;
   for (const Exclusion& exclusion : exclusions) {
     rows.push_back({{exclusion.address.str()},
                     {"excluded", Ink::kBusy},
-                    {timeText(exclusion.since)},
+                    {momentText(exclusion.since, now)},
                     {jsonText(exclusion.reason)}});
   }
   for (const DeviceIdentity& device : declared) {

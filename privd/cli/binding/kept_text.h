@@ -13,8 +13,9 @@ namespace vfiogate {
 /// "2026-11-22T05:35:07Z"
 std::string timeText(std::int64_t secondsSince1970);
 
+/// For people; `now` in seconds since 1970: times of today have no date.
 std::string keptText(const std::vector<Exclusion>& exclusions,
-                     const std::vector<DeviceIdentity>& declared, bool colours);
+                     const std::vector<DeviceIdentity>& declared, std::int64_t now, bool colours);
 /// The document of `privd holds -o json`.
 nlohmann::ordered_json keptJson(const std::vector<Exclusion>& exclusions,
                                 const std::vector<DeviceIdentity>& declared);

@@ -1,27 +1,68 @@
 #include "privd/cli/binding/local_binding_service.h"
 
 #include "privd/audit/audit_log.h"
-#include "privd/base/instance_lock.h"
+#include "privd/base/log_line.h"
 #include "privd/bind/binding.h"
+#include "privd/cli/binding/holders.h"
 #include "privd/gate/plugind_lease.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <system_error>
+#include <utility>
 
 namespace vfiogate {
 namespace {
 
-/// All that the daemon would have open, for the time of one command.
+std::int64_t secondsNow() {
+  using namespace std::chrono;
+  return duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
+}
+
+/// A directory that ends with the command.
+class ScratchDirectory {
+public:
+  static Result<kj::Own<ScratchDirectory>, std::string> make() {
+    std::string path = std::filesystem::temp_directory_path() / "privd-dry-run-XXXXXX";
+    if (mkdtemp(path.data()) == nullptr) return Failure{path + ": " + strerror(errno)};
+    return kj::heap<ScratchDirectory>(std::move(path));
+  }
+  explicit ScratchDirectory(std::string path) : path_(std::move(path)) {}
+  ~ScratchDirectory() {
+    std::error_code gone;
+    std::filesystem::remove_all(path_, gone);
+  }
+  KJ_DISALLOW_COPY(ScratchDirectory);
+
+  /// Whoever is not root can open neither the node's state nor its log.
+  LocalBindingOptions placesOf(LocalBindingOptions options) const {
+    options.stateDir = path_ + "/state";
+    options.recordDir = path_ + "/devices";
+    options.binding.auditLog = path_ + "/audit.jsonl";
+    return options;
+  }
+
+private:
+  std::string path_;
+};
+
+/// All that the daemon has open of what binding needs, for the time of one command.
 class LocalBindingService final : public BindingService {
 public:
   struct Opened {
-    InstanceLock lock;
     SysfsRoot sysfs;
     DevRoot dev;
     BindingDeps parts;
-    AllocationRecords allocations;
+    AllocationFiles allocations;
     PlugindLease lease;
+    kj::Maybe<kj::Own<ScratchDirectory>> scratch;
   };
 
   LocalBindingService(Opened opened, const BindingOptions& options, ForkServer server,
@@ -33,22 +74,57 @@ public:
                  kj::mv(opened_.parts), options, kj::mv(server)) {}
 
   kj::Promise<ChangeReport> change(ChangeOrder order, AuditPeer who) override {
-    return binding_.operators().change(kj::mv(order), kj::mv(who));
+    return binding_.binder().change({kj::mv(order), ChangeBy::kOperator, kj::mv(who)});
   }
+
   Result<Done, std::string> exclude(const Bdf& address, const std::string& reason,
                                     const AuditPeer& who) override {
-    return binding_.operators().exclude(address, reason, who);
+    // One that is not there can be excluded all the same: it may come back.
+    const auto put = binding_.state().put(Exclusion{address, reason, secondsNow()});
+    if (!put && put.error().error == EINVAL) {
+      return Failure{std::string("the reason has to be one line of at most 200 bytes")};
+    }
+    return noted(put, "hold", address, reason, who);
   }
+
   Result<Done, std::string> release(const Bdf& address, const AuditPeer& who) override {
-    return binding_.operators().release(address, who);
+    if (!binding_.state().isExcluded(address)) return Done{};
+    return noted(binding_.state().dropExclusion(address), "release", address, {}, who);
   }
+
   Result<Done, std::string> forget(const Bdf& address, const AuditPeer& who) override {
-    return binding_.operators().forget(address, who);
+    return noted(binding_.state().dropDeclared(address), "forget", address, {}, who);
   }
-  std::vector<Exclusion> exclusions() override { return binding_.operators().exclusions(); }
-  std::vector<DeviceIdentity> declared() override { return binding_.operators().declared(); }
+
+  Result<std::vector<Exclusion>, std::string> exclusions() override {
+    return inWords(binding_.state().exclusions());
+  }
+  Result<std::vector<DeviceIdentity>, std::string> declared() override {
+    return inWords(binding_.state().declared());
+  }
 
 private:
+  template <typename Entries>
+  static Result<Entries, std::string> inWords(Result<Entries, StateFailure> listed) {
+    if (!listed) return Failure{listed.error().str()};
+    return std::move(listed).value();
+  }
+
+  /// After the fact: what writes nothing into sysfs does not wait for the log.
+  Result<Done, std::string> noted(const Result<Done, StateFailure>& done, const char* operation,
+                                  const Bdf& address, std::string text, const AuditPeer& who) {
+    if (!done) return Failure{done.error().str()};
+    if (binding_.audit() == nullptr) return Done{};
+    const auto written =
+        binding_.audit()->append(AuditNote{who, operation, {address}, std::move(text)});
+    if (!written) {
+      std::cerr << "privd " << operation
+                << ": done, but the audit log cannot be written: " << wordsOf(written.error())
+                << "\n";
+    }
+    return Done{};
+  }
+
   Opened opened_;
   Binding binding_;
 };
@@ -57,39 +133,59 @@ std::string because(const std::string& what, int error) {
   return what + ": " + strerror(error) + (error == EACCES ? ": are you root?" : "");
 }
 
+/// Where the host's sysfs is mounted below /host, as in the daemon's container, this process's own
+/// tables are another namespace's: the host's are there as well, or the guards know nothing.
+void findTables(const std::string& sysfs, BindingOptions& options) {
+  const bool isHosts = !sysfs.starts_with("/host/");
+  if (options.hostMountinfo.empty()) {
+    options.hostMountinfo = isHosts ? "/proc/self/mountinfo" : "/host/proc/mountinfo";
+  }
+  if (options.hostRoute.empty()) {
+    options.hostRoute = isHosts ? "/proc/self/net/route" : "/host/proc/route";
+  }
+}
+
 }  // namespace
 
 Result<kj::Own<BindingService>, std::string> makeLocalBindingService(
-    const LocalBindingOptions& options, kj::AsyncIoContext& io) {
-  if (geteuid() != 0)
-    return Failure{std::string("no daemon answers, and only root may do it alone")};
+    const LocalBindingOptions& asked, kj::AsyncIoContext& io) {
+  LocalBindingOptions options = asked;
+  kj::Maybe<kj::Own<ScratchDirectory>> scratch;
+  if (geteuid() != 0) {
+    if (!options.dryRun) {
+      return Failure{std::string("only root may do it: run it with sudo")};
+    }
+    auto made = ScratchDirectory::make();
+    if (!made) return Failure{made.error()};
+    options = (*made)->placesOf(kj::mv(options));
+    scratch = kj::mv(made).value();
+    std::cerr
+        << "privd: not root: what is excluded, allocated or bound by privd is not known here, "
+           "and as root it may be refused for that\n";
+  }
+  useLogForm(std::nullopt);
   auto server = ForkServer::start();
   if (!server) return Failure{server.error()};
-  auto lock = InstanceLock::open(options.stateDir);
-  if (!lock) return Failure{because("--state-dir " + options.stateDir, lock.error().error)};
-  InstanceLock node = kj::mv(lock).value();
-  if (!node.tryTake()) {
-    return Failure{"another privd has the node's lock (" + node.holder() +
-                   "), but does not answer on --socket: wait for it to end, or give its socket"};
+  if (mkdir(options.stateDir.c_str(), 0700) != 0 && errno != EEXIST) {
+    return Failure{because("--state-dir " + options.stateDir, errno)};
   }
   auto sysfs = SysfsRoot::open(options.sysfs);
   if (!sysfs) return Failure{because("--sysfs " + options.sysfs, sysfs.error().error)};
   auto dev = DevRoot::open(options.dev);
   if (!dev) return Failure{because("--dev " + options.dev, dev.error().error)};
   BindingOptions binding = options.binding;
-  if (binding.hostMountinfo.empty()) binding.hostMountinfo = "/proc/self/mountinfo";
-  if (binding.hostRoute.empty()) binding.hostRoute = "/proc/self/net/route";
+  findTables(options.sysfs, binding);
   auto parts = openBindingParts(options.stateDir, binding);
-  if (!parts) return Failure{parts.error()};
+  if (!parts) return Failure{parts.error() + lockersText("/proc", binding.auditLog)};
   auto allocations =
-      AllocationRecords::open(recordDirectory(options.recordDir, options.stateDir), parts->bootId);
+      AllocationFiles::open(recordDirectory(options.recordDir, options.stateDir), parts->bootId);
   if (!allocations) return Failure{"--record-dir " + allocations.error().str()};
   auto lease = PlugindLease::open(options.stateDir, 0);
   if (!lease) return Failure{because("--state-dir " + options.stateDir, lease.error().error)};
   return kj::Own<BindingService>(kj::heap<LocalBindingService>(
-      LocalBindingService::Opened{kj::mv(node), kj::mv(sysfs).value(), kj::mv(dev).value(),
-                                  kj::mv(parts).value(), kj::mv(allocations).value(),
-                                  kj::mv(lease).value()},
+      LocalBindingService::Opened{kj::mv(sysfs).value(), kj::mv(dev).value(), kj::mv(parts).value(),
+                                  kj::mv(allocations).value(), kj::mv(lease).value(),
+                                  kj::mv(scratch)},
       binding, kj::mv(server).value(), io));
 }
 

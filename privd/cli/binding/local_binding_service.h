@@ -1,7 +1,7 @@
 #pragma once
-// The service of a command that works without a daemon.
+// The service of a command: it binds by itself, beside a daemon or without one.
 
-#include "privd/bind/binding_service.h"
+#include "privd/cli/binding/binding_service.h"
 #include "privd/options/binding_options.h"
 
 #include <kj/async-io.h>
@@ -12,18 +12,20 @@
 namespace vfiogate {
 
 /// What `privd serve` would have been told. Without `hostMountinfo` and `hostRoute` this process's
-/// own are taken: it runs where an operator is.
+/// own are taken; where `sysfs` is below /host, those below /host/proc, there or not.
 struct LocalBindingOptions {
   std::string sysfs = "/sys";
   std::string dev = "/dev";
   std::string stateDir = "/var/lib/vfiogate";
   std::string recordDir;  ///< empty: see recordDirectory()
   BindingOptions binding;
+  bool dryRun = false;  ///< nothing is written: root is not needed
 };
 
-/// Makes a service that works in this process, with the node's lock, the same guards and the same
-/// audit log as the daemon. Nothing but standard streams and `io` is open when it is called. Error:
-/// in words, such as who has the lock.
+/// Makes a service that works in this process, with the same guards, locks of devices and audit log
+/// as the daemon; for a dry run without root, with a state of its own that is empty, which it says
+/// on stderr. This process logs nothing from now on: reports have it. Nothing but standard streams
+/// and `io` is open when it is called. Error: in words.
 using BindingServiceMaker = std::function<Result<kj::Own<BindingService>, std::string>(
     const LocalBindingOptions& options, kj::AsyncIoContext& io)>;
 

@@ -1,5 +1,8 @@
 #include "privd/cli/binding/run_change.h"
 
+#include "cli/common_options.h"
+#include "cli/usage.h"
+#include "privd/bind/plan/guards.h"
 #include "privd/scan/pci_scan.h"
 
 #include <kj/debug.h>
@@ -9,8 +12,6 @@
 
 namespace vfiogate {
 namespace {
-
-constexpr int kUnknownEnd = 3;
 
 /// Of these it helps to know whose they are.
 bool isAboutUse(const Objection& objection) {
@@ -29,13 +30,19 @@ void addLocks(const ControlOptions& options, const Snapshot& seen, const Bdf& de
   }
 }
 
+/// True if all that was missing was its record in the audit log.
+bool isUnrecorded(const ChangeReport& report) {
+  return report.outcome == ChangeOutcome::kRefused && !report.writes.empty() &&
+         !anyStands(report.objections);
+}
+
 /// Lives as long as the change runs.
 kj::Promise<void> tellWaiting(kj::Timer& timer, const ChangeDisplay& display) {
   KJ_IF_MAYBE (patience, display.patience) {
     return timer.afterDelay(*patience)
         .then([&display]() {
-          display.err << "waiting for the kernel: a driver may take its time to let go; the change "
-                         "goes on without this command"
+          display.err << "waiting for the kernel: a driver may take its time to let go; Ctrl-C "
+                         "ends this command after the change"
                       << std::endl;
         })
         .eagerlyEvaluate(nullptr);
@@ -75,17 +82,20 @@ int runChange(BindingService& service, kj::AsyncIoContext& io, const ChangeOrder
                 << (order.dryRun ? "\n"
                                  : ": what became of the change is not known here (privd list says "
                                    "how things are, privd audit show what was done)\n");
-    return order.dryRun ? 1 : kUnknownEnd;
+    return order.dryRun ? 1 : kExitChanged;
+  }
+  if (isUnrecorded(report) && !order.dryRun) {
+    report.error += lockersText(options.proc, options.local.binding.auditLog);
   }
   const HoldersOf holders = findHolders(options, report);
-  const Printed text = changeText(order, report, holders, display.colours);
-  if (display.json) {
-    constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
-    display.out << changeJson(order, report, holders).dump(2, ' ', false, kReplace) << "\n";
+  const Printed text = changeText(order, report, holders, display.style);
+  if (text.errFirst) display.err << text.err << std::flush;
+  if (isDocument(display.form)) {
+    display.out << documentText(changeJson(order, report, holders), display.form);
   } else {
     display.out << text.out << std::flush;
   }
-  display.err << text.err;
+  if (!text.errFirst) display.err << text.err;
   return exitCodeOf(report.outcome);
 }
 

@@ -12,8 +12,8 @@ namespace vfiogate {
 struct ChangeDisplay {
   std::ostream& out;
   std::ostream& err;
-  bool json = false;
-  bool colours = false;
+  std::string form = "table";  ///< else one of documentText()
+  ReportStyle style = {};
   /// After this long somebody is told that it still runs; null: nobody watches.
   kj::Maybe<kj::Duration> patience = nullptr;
 };

@@ -14,9 +14,9 @@ constexpr const char* kHowToKeep =
 Findings examine(const HostFacts& facts) {
   Findings findings;
   for (const auto check :
-       {checkIommu, checkInterrupts, checkModules, checkVfioPci, checkGroups, checkDevices,
-        checkWindows, checkParameters, checkDisplay, checkMemlock, checkCdi, checkKubelet,
-        checkSecurity, checkLandlock, checkSysfs, checkObstacles}) {
+       {checkIommu, checkInterrupts, checkModules, checkVfioPci, checkDriverctl, checkModprobe,
+        checkGroups, checkDevices, checkWindows, checkParameters, checkDisplay, checkMemlock,
+        checkCdi, checkKubelet, checkSecurity, checkLandlock, checkSysfs, checkObstacles}) {
     check(facts, findings);
   }
   std::ranges::stable_sort(findings, [](const Finding& left, const Finding& right) {

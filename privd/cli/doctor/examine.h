@@ -4,6 +4,7 @@
 #include "privd/cli/doctor/finding.h"
 #include "privd/cli/doctor/host_facts.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,12 +31,25 @@ void checkLandlock(const HostFacts& facts, Findings& findings);
 void checkSysfs(const HostFacts& facts, Findings& findings);
 void checkObstacles(const HostFacts& facts, Findings& findings);
 
+/// Models that vfio-pci or pci-stub takes at boot, whoever says so.
+void checkPciIds(const HostFacts& facts, Findings& findings);
+/// Drivers that driverctl keeps, against privd's and against what is bound.
+void checkDriverctl(const HostFacts& facts, Findings& findings);
+/// Lines of modprobe.d that are about VFIO's modules.
+void checkModprobe(const HostFacts& facts, Findings& findings);
+/// Those of modprobe's directories that are there, for people; the first if none is.
+std::string modprobePlaces(const BootFacts& boot);
+
 /// How to give the kernel a parameter for good.
 std::string addParameter(std::string_view parameter);
 std::string removeParameter(std::string_view parameter);
 
 /// "a, b and 5 more".
 std::string someOf(const std::vector<std::string>& names);
+
+/// Whose driver a file of driverctl's is, by its name there ("pci-0000:65:00.0"); null: of no PCI
+/// device.
+std::optional<Bdf> driverctlAddress(std::string_view file);
 
 /// What could not be judged for want of hardware that was seen.
 Finding unseenHardware(Check check, const HostFacts& facts);

@@ -1,6 +1,7 @@
 #pragma once
 // Everything that `privd doctor` judges by, as it was read; nothing here reads anything.
 
+#include "ipc/types/selector.h"
 #include "ipc/types/snapshot.h"
 #include "privd/cli/doctor/seen.h"
 
@@ -49,6 +50,23 @@ struct KubeletFacts {
   std::vector<SeenPlace> below;  ///< device-plugins, pod-resources, plugins_registry
 };
 
+/// What privd binds at boot, and where that is said.
+struct DeclaredDevices {
+  Selector which;
+  std::string where;
+};
+
+/// Who else decides at boot which driver a device gets.
+struct BootFacts {
+  SeenNames driverctl;                        ///< /etc/driverctl.d
+  std::map<std::string, SeenText> overrides;  ///< by file, such as "pci-0000:65:00.0": the driver
+  /// modprobe's directories, /etc/modprobe.d first: a file hides those of its name in later ones.
+  std::vector<SeenNames> modprobe;
+  std::map<std::string, SeenText> modprobeFiles;  ///< by name, those that modprobe reads
+  SeenNames kept;                                 ///< the state directory's declared/
+  std::vector<DeclaredDevices> declared;          ///< by `privd bind --keep` and in privd.conf
+};
+
 struct HostFacts {
   Seen<Snapshot> hardware;
   SeenText commandLine;
@@ -57,6 +75,7 @@ struct HostFacts {
   IommuFacts iommu;
   VfioFacts vfio;
   ModuleFacts modules;
+  BootFacts boot;
   DisplayFacts display;
   std::map<Bdf, SeenText> windows;  ///< `resource` of endpoints
   SeenText ownLimits;

@@ -1,16 +1,20 @@
 #include "privd/cli/doctor/read_host.h"
 
+#include "cli/common_options.h"
+#include "privd/bind/plan/declaration.h"
 #include "privd/cli/doctor/tree.h"
 #include "privd/scan/pci_scan.h"
 #include "privd/scan/sysfs_root.h"
+#include "privd/state/state_text.h"
 #include "seccomp/landlock.h"
 
-#include <CLI/CLI.hpp>
+#include "ipc/base/hex.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 namespace vfiogate {
 namespace {
@@ -105,6 +109,76 @@ KubeletFacts readKubelet(const std::string& directory) {
   return facts;
 }
 
+/// The files of a directory whose names `wanted` takes.
+template <typename Wanted>
+std::map<std::string, SeenText> readFiles(const Tree& tree, const std::string& directory,
+                                          const SeenNames& names, Wanted wanted) {
+  std::map<std::string, SeenText> files;
+  if (!names) return files;
+  for (const std::string& name : *names) {
+    if (wanted(name)) files.emplace(name, tree.whole(directory + "/" + name, kBeginning));
+  }
+  return files;
+}
+
+void addDeclaration(const std::string& text, const std::string& where, BootFacts& boot) {
+  auto which = parseDeclaration(text);
+  if (which) boot.declared.push_back({std::move(which).value(), where});
+}
+
+/// What `privd bind --keep` left, and the `declare` lines of the daemon's options file.
+void readDeclared(const Tree& state, const Tree& etc, BootFacts& boot) {
+  boot.kept = state.names("declared");
+  for (const std::string& name : boot.kept ? *boot.kept : std::vector<std::string>()) {
+    const auto address = Bdf::parse(name);
+    const SeenText text = state.whole("declared/" + name, kLargestState);
+    if (!address || !text) continue;
+    const auto device = stateFrom<DeviceIdentity>(*address, *text + "\n");
+    if (!device) continue;
+    addDeclaration(name + "=" + hexDigits(device->vendor, 4) + ":" + hexDigits(device->device, 4),
+                   text.path, boot);
+  }
+  const SeenText options = etc.whole("vfiogate/privd.conf", kBeginning);
+  std::istringstream lines(options ? *options : "");
+  for (std::string line; std::getline(lines, line);) {
+    constexpr std::string_view kName = "declare";
+    if (!line.starts_with(kName)) continue;
+    const std::size_t begin = line.find_first_not_of(" \t=", kName.size());
+    if (begin == kName.size() || begin == std::string::npos) continue;
+    addDeclaration(line.substr(begin), options.path, boot);
+  }
+}
+
+/// As modprobe: by name over all directories, each from the first that has it. Where /lib is a link
+/// to /usr/lib, the last one repeats the one before.
+void readModprobe(const std::string& etc, BootFacts& boot) {
+  const std::string host = std::filesystem::path(etc).parent_path();
+  for (const std::string& above :
+       {etc, host + "/run", host + "/usr/local/lib", host + "/usr/lib", host + "/lib"}) {
+    const Tree tree(above);
+    boot.modprobe.push_back(tree.names("modprobe.d"));
+    const SeenNames& names = boot.modprobe.back();
+    for (auto& [name, file] : readFiles(tree, "modprobe.d", names, [](const std::string& each) {
+           return each.ends_with(".conf");
+         })) {
+      std::error_code failed;
+      // The usual way to hide a file of the distribution.
+      const auto target = std::filesystem::read_symlink(above + "/modprobe.d/" + name, failed);
+      if (!failed && target == "/dev/null") file = {file.path, "", 0};
+      boot.modprobeFiles.emplace(name, file);
+    }
+  }
+}
+
+BootFacts readBoot(const std::string& etcName, const Tree& etc, const Tree& state) {
+  BootFacts boot;
+  boot.driverctl = etc.names("driverctl.d");
+  boot.overrides = readFiles(etc, "driverctl.d", boot.driverctl, [](const auto&) { return true; });
+  readModprobe(etcName, boot);
+  readDeclared(state, etc, boot);
+  return boot;
+}
+
 std::string resolved(const std::string& path) {
   std::error_code failed;
   const auto canonical = std::filesystem::canonical(path, failed);
@@ -114,16 +188,16 @@ std::string resolved(const std::string& path) {
 }  // namespace
 
 void addRoots(CLI::App& command, DoctorRoots& roots) {
-  const auto add = [&](const char* name, std::string& root, const char* what) {
-    command.add_option(name, root, what)->capture_default_str();
-  };
-  add("--sysfs", roots.sysfs, "the root below which sysfs is found");
-  add("--dev", roots.dev, "the root below which device nodes are looked for");
-  add("--proc", roots.proc, "the root below which the kernel's and the processes' files are found");
-  add("--etc", roots.etc, "where cdi/ and containerd/config.toml are looked for");
-  add("--modules-dir", roots.modulesDir, "where each kernel's modules are listed");
-  add("--kubelet-dir", roots.kubeletDir, "the kubelet's directory");
-  add("--cdi-dir", roots.cdiDir, "where privd serve writes CDI specs");
+  addPathOption(command, "--sysfs", roots.sysfs, "the root below which sysfs is found");
+  addPathOption(command, "--dev", roots.dev, "the root below which device nodes are looked for");
+  addPathOption(command, "--proc", roots.proc,
+                "the root below which the kernel's and the processes' files are found");
+  addPathOption(command, "--etc", roots.etc, "the root below which the host's /etc is found");
+  addPathOption(command, "--modules-dir", roots.modulesDir,
+                "where each kernel's modules are listed");
+  addPathOption(command, "--kubelet-dir", roots.kubeletDir, "the kubelet's directory");
+  addPathOption(command, "--cdi-dir", roots.cdiDir, "where privd serve writes CDI specs");
+  addPathOption(command, "--state-dir", roots.stateDir, "the directory of what survives restarts");
 }
 
 HostFacts readHost(const DoctorRoots& roots) {
@@ -137,6 +211,7 @@ HostFacts readHost(const DoctorRoots& roots) {
   facts.iommu = readIommu(sysfs);
   facts.vfio = readVfio(sysfs);
   facts.modules = readModules(sysfs, proc, roots.modulesDir);
+  facts.boot = readBoot(roots.etc, etc, Tree(roots.stateDir));
   facts.display = {.framebuffers = proc.text("fb"),
                    .simpleDisplays = sysfs.names("bus/platform/drivers/simple-framebuffer"),
                    .efiDisplays = sysfs.names("bus/platform/drivers/efi-framebuffer")};

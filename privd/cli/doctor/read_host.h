@@ -21,6 +21,7 @@ struct DoctorRoots {
   std::string modulesDir = "/lib/modules";
   std::string kubeletDir = "/var/lib/kubelet";
   std::string cdiDir = "/var/run/cdi";
+  std::string stateDir = "/var/lib/vfiogate";
 };
 void addRoots(CLI::App& command, DoctorRoots& roots);
 

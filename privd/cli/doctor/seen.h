@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace vfiogate {
@@ -34,7 +35,9 @@ struct Ownership {
 using SeenPlace = Seen<Ownership>;
 
 /// "/proc/cmdline: Permission denied".
-std::string whyNot(const std::string& path, int error);
+inline std::string whyNot(const std::string& path, int error) {
+  return path + ": " + std::generic_category().message(error);
+}
 template <typename T>
 std::string whyNot(const Seen<T>& seen) {
   return whyNot(seen.path, seen.error);

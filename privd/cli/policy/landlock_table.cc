@@ -1,9 +1,11 @@
 #include "privd/cli/policy/landlock_table.h"
 
 #include "cli/table.h"
+#include "privd/sandbox/gate_places.h"
 #include "privd/sandbox/landlock_places.h"
 
 #include <array>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -43,32 +45,43 @@ std::string nameOfMissing(IfMissing missing) {
   return missing == IfMissing::kAbove ? "above" : "nothing";
 }
 
-}  // namespace
-
-std::string landlockAsText() {
+std::string asText(std::span<const PlaceRow> table) {
   std::vector<std::vector<Cell>> cells;
-  for (const PlaceRow& row : kPrivdPlaces) {
+  for (const PlaceRow& row : table) {
     cells.push_back({{std::string(row.place)},
                      {rightsText(row)},
                      {nameOfNeed(row.neededBy)},
                      {nameOfMissing(row.missing)},
                      {std::string(row.reason)}});
   }
-  return "privd, where the kernel has Landlock: no file is opened, made or removed elsewhere; its "
-         "fork server opens none.\n\n" +
-         formatTable({{"PLACE"}, {"RIGHTS"}, {"FOR"}, {"IF MISSING"}, {"REASON"}}, cells, 0, false);
+  return formatTable({{"PLACE"}, {"RIGHTS"}, {"FOR"}, {"IF MISSING"}, {"REASON"}}, cells, 0, false);
 }
 
-nlohmann::ordered_json landlockAsJson() {
+nlohmann::ordered_json asJson(std::span<const PlaceRow> table) {
   nlohmann::ordered_json places = nlohmann::ordered_json::array();
-  for (const PlaceRow& row : kPrivdPlaces) {
+  for (const PlaceRow& row : table) {
     places.push_back({{"place", row.place},
                       {"rights", namesOf(row.rights)},
                       {"for", nameOfNeed(row.neededBy)},
                       {"missing", nameOfMissing(row.missing)},
                       {"reason", row.reason}});
   }
-  return {{"elsewhere", "nothing"}, {"forked", "nothing anywhere"}, {"places", std::move(places)}};
+  return places;
+}
+
+}  // namespace
+
+std::string landlockAsText() {
+  return "privd, where the kernel has Landlock: no file is opened, made or removed elsewhere; its "
+         "fork server opens none.\n\n" +
+         asText(kPrivdPlaces) + "\nprivd-gate, likewise.\n\n" + asText(kGatePlaces);
+}
+
+nlohmann::ordered_json landlockAsJson() {
+  return {{"elsewhere", "nothing"},
+          {"forked", "nothing anywhere"},
+          {"places", asJson(kPrivdPlaces)},
+          {"started", {{"elsewhere", "nothing"}, {"places", asJson(kGatePlaces)}}}};
 }
 
 }  // namespace vfiogate

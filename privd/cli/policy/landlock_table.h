@@ -1,5 +1,5 @@
 #pragma once
-// privd's Landlock rules for people and programs: the table that the daemon loads.
+// Landlock rules for people and programs: the tables that the daemon and the gate load.
 
 #include <nlohmann/json.hpp>
 
@@ -7,12 +7,13 @@
 
 namespace vfiogate {
 
-/// Under a heading, a place a line: rights, for whom, what stands for it where it is missing, why.
+/// Under a heading for each, a place a line: rights, for whom, what stands for it where it is
+/// missing, why.
 std::string landlockAsText();
 
 /// {"elsewhere": "nothing", "forked": "nothing anywhere", "places": [{"place", "rights": ["read"],
-/// "for", "missing", "reason"}]}. "for" is "everyone", "cdi" or "dra"; "missing" is "nothing" or
-/// "above".
+/// "for", "missing", "reason"}], "started": {"elsewhere", "places"}}, the last of the gate. "for"
+/// is "everyone", "cdi" or "dra"; "missing" is "nothing" or "above".
 nlohmann::ordered_json landlockAsJson();
 
 }  // namespace vfiogate

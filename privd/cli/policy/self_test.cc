@@ -1,5 +1,6 @@
 #include "privd/cli/policy/self_test.h"
 
+#include "cli/common_options.h"
 #include "privd/cli/policy/main_paths.h"
 #include "privd/cli/policy/watched_child.h"
 
@@ -20,11 +21,11 @@ namespace {
 std::string failureOf(const ChildEnd& end) {
   if (end.killed) {
     return "the filter killed " +
-           std::string(end.killed->forked ? "a child of the fork server" : "privd") + " for " +
+           std::string(end.killed->forked ? "a child of the fork server" : "it") + " for " +
            end.killed->name + " (call " + std::to_string(end.killed->number) + ")";
   }
   if (WIFSIGNALED(end.status) && WTERMSIG(end.status) == SIGSYS) {
-    return "the filter killed privd for a call that cannot be named here, where nothing may be "
+    return "the filter killed it for a call that cannot be named here, where nothing may be "
            "traced";
   }
   if (WIFSIGNALED(end.status) && WTERMSIG(end.status) == SIGALRM) return "it did not end in time";
@@ -47,12 +48,12 @@ void readSteps(const std::string& said, SelfTest& test) {
   }
 }
 
-SelfTest testOn(const ScratchNode& node, std::span<const Rule> table) {
-  SelfTest test;
-  const auto end = watchChild([&node, table]() { _exit(goMainPaths(node, table)); });
+template <typename Body>
+void tryIn(SelfTest& test, Body body) {
+  const auto end = watchChild([&body]() { _exit(body()); });
   if (!end) {
     test.failure = std::string("no child could be made: ") + strerror(end.error());
-    return test;
+    return;
   }
   test.failure = failureOf(*end);
   if (end->killed) {
@@ -60,6 +61,14 @@ SelfTest testOn(const ScratchNode& node, std::span<const Rule> table) {
     test.killedNumber = end->killed->number;
   }
   readSteps(end->said, test);
+}
+
+SelfTest testOn(const ScratchNode& node, const SelfTestTables& tables) {
+  SelfTest test;
+  tryIn(test, [&node, &tables]() { return goMainPaths(node, tables.daemon); });
+  if (test.failure.empty()) {
+    tryIn(test, [&node, &tables]() { return goGatePaths(node, tables.gate); });
+  }
   if (test.failure.empty() && access(node.at("audit.jsonl.1").c_str(), F_OK) != 0) {
     test.failure = "the audit log was not rotated";
   }
@@ -68,7 +77,7 @@ SelfTest testOn(const ScratchNode& node, std::span<const Rule> table) {
 
 }  // namespace
 
-SelfTest runSelfTest(std::span<const Rule> table) {
+SelfTest runSelfTest(const SelfTestTables& tables) {
   SelfTest test;
   if (geteuid() != 0) {
     test.failure = "only root can try what the daemon does: it is started as root";
@@ -76,7 +85,7 @@ SelfTest runSelfTest(std::span<const Rule> table) {
   }
   try {
     const ScratchNode node;
-    return testOn(node, table);
+    return testOn(node, tables);
   } catch (const std::exception& error) {
     test.failure = std::string("no scratch node (TMPDIR says where): ") + error.what();
   }
@@ -84,7 +93,7 @@ SelfTest runSelfTest(std::span<const Rule> table) {
 }
 
 std::string selfTestAs(const std::string& form, const SelfTest& test) {
-  if (form == "json") {
+  if (isDocument(form)) {
     nlohmann::ordered_json whole = {{"passed", test.failure.empty()},
                                     {"steps", test.steps},
                                     {"failure", nullptr},
@@ -95,7 +104,7 @@ std::string selfTestAs(const std::string& form, const SelfTest& test) {
       whole["killedCall"] = test.killedCall;
       whole["killedNumber"] = test.killedNumber;
     }
-    return whole.dump(2) + "\n";
+    return documentText(whole, form);
   }
   std::string text;
   for (std::size_t i = 0; i < test.steps.size(); ++i) {

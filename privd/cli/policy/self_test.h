@@ -2,6 +2,7 @@
 // `privd policy --self-test`: whether the daemon can live under its filters with this kernel and
 // these libraries.
 
+#include "seccomp/gate_rules.h"
 #include "seccomp/privd_rules.h"
 
 #include <iosfwd>
@@ -19,11 +20,17 @@ struct SelfTest {
   long killedNumber = -1;  ///< its number; -1: none
 };
 
-/// Goes the daemon's main paths in a child of its own, which touches nothing but a directory for
-/// temporary files. `table` is privd's own; only tests have others.
-SelfTest runSelfTest(std::span<const Rule> table = kPrivdRules);
+/// Those of the daemon and of the gate that it starts.
+struct SelfTestTables {
+  std::span<const Rule> daemon = kPrivdRules;
+  std::span<const Rule> gate = kGateRules;
+};
 
-/// "text" or "json".
+/// Goes the main paths of the daemon and then of the gate, each in a child of its own, which
+/// touches nothing but a directory for temporary files. Only tests have other tables.
+SelfTest runSelfTest(const SelfTestTables& tables = {});
+
+/// "text", "json" or "yaml".
 std::string selfTestAs(const std::string& form, const SelfTest& test);
 
 }  // namespace vfiogate

@@ -155,7 +155,7 @@ const std::vector<Command>& commands() {
       {"silent", "ADDRESS", 2, 2, "its bind and probe succeed and bind nothing", orderSilence},
       {"fail-nth", "N ERRNO", 3, 3, "the Nth write from now on fails, once", orderNthFailure},
       {"hang-nth", "N", 2, 2, "the Nth write from now on hangs", orderNthHang},
-      {"writes", "[clear]", 1, 2, "what was written since clear", writesSoFar},
+      {"writes", "[clear|take]", 1, 2, "what was written since clear, or take", writesSoFar},
       {"users", "ADDRESS COUNT", 3, 3, "uses of its driver's module by users of it",
        [](Context& c) {
          const Bdf address = c.arguments.address(c.word(1));

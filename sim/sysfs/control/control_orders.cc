@@ -99,15 +99,19 @@ Reply orderNthHang(Context& context) {
 }
 
 Reply writesSoFar(Context& context) {
-  if (context.words.size() == 1) {
-    return {writesText(context.kernel.world()) + "ok\n", false, 0, "", std::nullopt};
+  const std::string what = context.words.size() == 1 ? "" : context.word(1);
+  if (!what.empty() && what != "clear" && what != "take") {
+    return misused("writes, writes clear, or writes take");
   }
-  if (context.word(1) != "clear") return misused("writes, or writes clear");
-  return context.change([](World& world) {
+  const std::string text = what == "clear" ? "" : writesText(context.kernel.world());
+  if (what.empty()) return {text + "ok\n", false, 0, "", std::nullopt};
+  Reply reply = context.change([](World& world) {
     world.writes.clear();
     world.writesBeyond = 0;
     return 0;
   });
+  reply.text = text + reply.text;
+  return reply;
 }
 
 }  // namespace vfiogate::sim

@@ -36,7 +36,7 @@ protected:
     return {};
   }
   void expectServed() {
-    EXPECT_TRUE(ServiceWatch(node_->privd->pid(), node_->privdSocket()).serves()) << node_->said();
+    EXPECT_TRUE(servesOthers(*node_->privd, node_->directory("state"))) << node_->said();
     EXPECT_EQ(getUntil("/healthz", 200).code, 200) << node_->said();
   }
   /// The right one comes back.

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kKiB = 1024;
 
-/// An honest peer, which rereads its group again and again.
+/// An honest peer, which enters again and again.
 class HonestPeer {
 public:
   HonestPeer(kj::AsyncIoContext& io, RpcServer& server)
@@ -36,11 +36,7 @@ public:
     KJ_IF_MAYBE (handshake, listener_) {
       auto request = handshake->enterRequest();
       request.setProtocol(schema::PROTOCOL);
-      auto entered = request.send().wait(waitScope);
-      auto session = entered.getAnswer().getSession();
-      auto answer = session.kubeletRequest().send().wait(waitScope);
-      auto dialled = answer.getAnswer().getGate().dialRequest().send().wait(waitScope);
-      return dialled.getAnswer().isAbsent();
+      return request.send().wait(waitScope).getAnswer().hasSession();
     }
     return false;
   }
@@ -62,6 +58,9 @@ struct Attack {
   Offence offence;
   /// What it may cost at most, with the meter.
   std::size_t boundBytes;
+  /// What Cap'n Proto keeps of calls that still run when their connection has ended. In privd they
+  /// end: by themselves, or with the connection (session_test).
+  std::size_t keptBytes = 0;
 };
 
 void PrintTo(const Attack& attack, std::ostream* out) {
@@ -109,7 +108,8 @@ TEST_P(HostilePeer, IsHungUpOnBeforeItHasCostMuch) {
   EXPECT_EQ(server_.ended(), 1);
   EXPECT_LT(spent, GetParam().boundBytes);
   // What a library keeps for its next use; malloc's own share included, 10 KiB in a release build.
-  EXPECT_LT(liveHeapBytes(), before + 16 * kKiB) << "hanging up did not free what the peer held";
+  EXPECT_LT(liveHeapBytes(), before + GetParam().keptBytes + 16 * kKiB)
+      << "hanging up did not free what the peer held";
 }
 
 TEST_P(HostilePeer, CostsMoreWithoutTheMeter) {
@@ -121,14 +121,14 @@ TEST_P(HostilePeer, CostsMoreWithoutTheMeter) {
 INSTANTIATE_TEST_SUITE_P(
     Memory, HostilePeer,
     testing::Values(Attack{"MintsWithoutFinish", Reads::kAll,
-                           [](RawPeer& peer, std::uint32_t q) { peer.callKubelet(q); },
+                           [](RawPeer& peer, std::uint32_t q) { peer.callEnter(q); },
                            Offence::kTooManyQuestions, 256 * kKiB},
                     Attack{"MintsAndKeepsWhatItFinishes", Reads::kAll,
                            [](RawPeer& peer, std::uint32_t q) {
-                             peer.callKubelet(q);
+                             peer.callEnter(q);
                              peer.finish(q, false);
                            },
-                           Offence::kHoards, 8'192 * kKiB},
+                           Offence::kHoards, 10'240 * kKiB},
                     Attack{"LargeAnswersWithoutFinish", Reads::kAll,
                            [](RawPeer& peer, std::uint32_t q) { peer.callReread(q); },
                            Offence::kTooManyQuestions, 2'048 * kKiB},
@@ -151,14 +151,14 @@ INSTANTIATE_TEST_SUITE_P(
                            [](RawPeer& peer, std::uint32_t q) { peer.bootstrap(q); },
                            Offence::kTooManyQuestions, 256 * kKiB},
                     Attack{"CallsThatNeverReturn", Reads::kAll,
-                           [](RawPeer& peer, std::uint32_t q) { peer.callListen(q); },
-                           Offence::kTooManyQuestions, 256 * kKiB},
+                           [](RawPeer& peer, std::uint32_t q) { peer.callDiscovery(q); },
+                           Offence::kTooManyQuestions, 256 * kKiB, 32 * kKiB},
                     Attack{"CallsThatNeverReturnFinished", Reads::kAll,
                            [](RawPeer& peer, std::uint32_t q) {
-                             peer.callListen(q);
+                             peer.callDiscovery(q);
                              peer.finish(q, true);
                            },
-                           Offence::kTooManyQuestions, 256 * kKiB},
+                           Offence::kTooManyQuestions, 256 * kKiB, 32 * kKiB},
                     Attack{"UnknownMessagesUnread", Reads::kNever,
                            [](RawPeer& peer, std::uint32_t /*q*/) {
                              peer.send(

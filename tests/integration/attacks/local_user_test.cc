@@ -49,7 +49,7 @@ int newSocket() {
 
 /// Where everything is.
 struct Places {
-  std::string privdSocket;
+  std::string exclusion;  ///< of the device, by which privd would take it out of offer
   std::string plugindSocket;
   std::string pluginSocket;  ///< of a resource, in the kubelet's directory
   pid_t privd;
@@ -66,8 +66,8 @@ void PrintTo(const LocalAct& row, std::ostream* out) {
 }
 
 // What both a stranger and a tenant who chose the user try.
-int connectsToPrivd(const Places& at) {
-  return connectTo(at.privdSocket, newSocket());
+int excludesADevice(const Places& at) {
+  return open(at.exclusion.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600) >= 0 ? 0 : errno;
 }
 int connectsToADevicePlugin(const Places& at) {
   return connectTo(at.pluginSocket, newSocket());
@@ -89,8 +89,8 @@ int readsPlugindsMemory(const Places& at) {
 class LocalUser : public NetdCase {
 protected:
   Places places() {
-    Places found{node_->privdSocket(), node_->plugindSocket(), "", node_->privd->pid(),
-                 node_->plugind->pid()};
+    Places found{node_->directory("state/holds/0000:01:00.0"), node_->plugindSocket(), "",
+                 node_->privd->pid(), node_->plugind->pid()};
     for (const auto& entry : fs::directory_iterator(node_->directory("kubelet/device-plugins"))) {
       const std::string name = entry.path().filename();
       if (name.starts_with("vfiogate-")) found.pluginSocket = entry.path();
@@ -111,26 +111,24 @@ TEST_P(LocalUserActs, AreRefused) {
   const Places where = places();
   EXPECT_EQ(asStranger([&] { return GetParam().carryOut(where); }), GetParam().error)
       << strerror(GetParam().error) << " is expected";
-  EXPECT_TRUE(ServiceWatch(where.privd, where.privdSocket).serves());
+  EXPECT_TRUE(servesOthers(*node_->privd, node_->directory("state"))) << node_->said();
   EXPECT_TRUE(allocates()) << node_->said();
 }
 
 INSTANTIATE_TEST_SUITE_P(
     All, LocalUserActs,
     testing::Values(
-        LocalAct{"ConnectsToPrivd", connectsToPrivd, EACCES},
+        LocalAct{"ExcludesADevice", excludesADevice, EACCES},
         LocalAct{"ConnectsToADevicePlugin", connectsToADevicePlugin, EACCES},
-        LocalAct{"ListensBesidePrivd",
-                 [](const Places& at) { return listenOn(at.privdSocket + "2"); }, EACCES},
         LocalAct{"ListensBesidePlugind",
                  [](const Places& at) { return listenOn(at.plugindSocket + "2"); }, EACCES},
         LocalAct{"ListensBesideTheKubelet", listensBesideTheKubelet, EACCES},
         LocalAct{"RemovesPlugindsSocket",
                  [](const Places& at) { return unlink(at.plugindSocket.c_str()) == 0 ? 0 : errno; },
                  EACCES},
-        LocalAct{"MovesPrivdsSocket",
+        LocalAct{"MovesPlugindsSocket",
                  [](const Places& at) {
-                   return rename(at.privdSocket.c_str(), (at.privdSocket + "2").c_str()) == 0
+                   return rename(at.plugindSocket.c_str(), (at.plugindSocket + "2").c_str()) == 0
                               ? 0
                               : errno;
                  },
@@ -180,7 +178,7 @@ TEST_P(TenantsActs, GetNothingForChoosingPlugindsUser) {
 INSTANTIATE_TEST_SUITE_P(
     All, TenantsActs,
     testing::Values(
-        LocalAct{"ConnectsToPrivd", connectsToPrivd, EACCES},
+        LocalAct{"ExcludesADevice", excludesADevice, EACCES},
         LocalAct{"ConnectsToADevicePlugin", connectsToADevicePlugin, EACCES},
         LocalAct{"ListensBesideTheKubelet", listensBesideTheKubelet, EACCES},
         LocalAct{"KillsPlugind", killsPlugind, ESRCH},

@@ -171,7 +171,6 @@ TEST_F(LogInjection, WhatClientsOfHttpSend) {
 // An operator's own words, or a template's. What a program would open besides is this test's own.
 TEST_F(LogInjection, WhatTheArgumentsSay) {
   const std::vector<std::string> privd{"privd",         "serve",
-                                       "--socket",      node_->privdSocket(),
                                        "--plugind",     node_->plugindSocket(),
                                        "--sysfs",       node_->hardware.sysfs(),
                                        "--dev",         node_->hardware.dev(),
@@ -182,10 +181,9 @@ TEST_F(LogInjection, WhatTheArgumentsSay) {
   const std::vector<std::string> list{"privd", "list", "--sysfs", node_->hardware.sysfs()};
   for (const std::string& text : hostileNames()) {
     for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-             with(privd, {"--socket", "/nowhere/" + text}),
              with(privd, {"--sysfs", "/nowhere/" + text}),
              {"privd", text},
-             {"privd", "bind", text, "--socket", node_->privdSocket()},
+             {"privd", "bind", text, "--state-dir", node_->directory("state")},
              with(list, {"-o", text}),
              {"plugind", "--bogus=" + text},
              {"plugind", "--listen", "/nowhere/" + text},

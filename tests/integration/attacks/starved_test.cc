@@ -88,13 +88,22 @@ protected:
     lower(pid, uid, RLIMIT_NOFILE, end);
   }
 
+  /// Of descriptors, which the process may raise again. The one before.
+  static rlim_t softLimit(pid_t pid, uid_t uid, rlim_t value) {
+    rlimit before{};
+    if (prlimit(pid, RLIMIT_NOFILE, nullptr, &before) != 0) throw std::runtime_error("prlimit");
+    limitTo(pid, uid, RLIMIT_NOFILE, {.rlim_cur = value, .rlim_max = before.rlim_max});
+    return before.rlim_cur;
+  }
   static void lower(pid_t pid, uid_t uid, __rlimit_resource resource, rlim_t value) {
-    const rlimit low{.rlim_cur = value, .rlim_max = value};
+    limitTo(pid, uid, resource, {.rlim_cur = value, .rlim_max = value});
+  }
+  static void limitTo(pid_t pid, uid_t uid, __rlimit_resource resource, rlimit limit) {
     // A limit is its own user's to set, or CAP_SYS_RESOURCE's.
     const pid_t child = fork();
     if (child == 0) {
       const bool itsUser = setresgid(uid, uid, uid) == 0 && setresuid(uid, uid, uid) == 0;
-      _exit(itsUser && prlimit(pid, resource, &low, nullptr) == 0 ? 0 : 1);
+      _exit(itsUser && prlimit(pid, resource, &limit, nullptr) == 0 ? 0 : 1);
     }
     int status = -1;
     waitpid(child, &status, 0);
@@ -146,16 +155,22 @@ TEST_F(Starved, OfDescriptorsPlugindSaysItOnceAndServesOn) {
   EXPECT_TRUE(node_->kubelet.shows(kGpus, {kA, "0000:02:00.0"})) << node_->said();
 }
 
-TEST_F(Starved, OfDescriptorsPrivdSaysItOnceAndServesOn) {
+// Nobody connects to it, so three are enough.
+TEST_F(Starved, OfDescriptorsPrivdServesOn) {
   startAll();
   leaveRoomForThree(node_->privd->pid(), 0);
-  {
-    const auto commands = dial(node_->privdSocket(), 7, 0);
-    ASSERT_TRUE(node_->privd->says("event=accept_failed")) << node_->said();
-    poll(nullptr, 0, 1000);
-    EXPECT_EQ(node_->privd->count("event=accept_failed"), 1U) << node_->said();
-  }
   node_->hardware.add({.address = "0000:02:00.0", .group = 8});
+  EXPECT_TRUE(node_->kubelet.shows(kGpus, {kA, "0000:02:00.0"})) << node_->said();
+  EXPECT_TRUE(node_->kubelet.admit(podOf("p1", kGpus)).admitted) << node_->said();
+}
+
+TEST_F(Starved, OfEveryDescriptorPrivdSaysItAndLosesNoDevice) {
+  startAll();
+  const rlim_t before = softLimit(node_->privd->pid(), 0, 0);
+  node_->hardware.add({.address = "0000:02:00.0", .group = 8});
+  ASSERT_TRUE(node_->privd->says("event=scan_failed")) << node_->said();
+  EXPECT_TRUE(node_->kubelet.shows(kGpus, {kA})) << node_->said();
+  softLimit(node_->privd->pid(), 0, before);
   EXPECT_TRUE(node_->kubelet.shows(kGpus, {kA, "0000:02:00.0"})) << node_->said();
 }
 

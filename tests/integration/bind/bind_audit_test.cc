@@ -3,8 +3,14 @@
 #include "tests/integration/bind/bind_case.h"
 #include "tests/support/small_disk.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 namespace vfiogate::test {
 namespace {
@@ -16,15 +22,21 @@ class Audit : public EitherWay<BindCase> {};
 
 class AuditAlone : public BindCase {
 protected:
-  /// Kills the daemon while the third write of a bind hangs: the card has left its driver, and not
-  /// got to VFIO. The command that asked for it.
+  /// Kills a command while the third write of its bind hangs: the card has left its driver, and not
+  /// got to VFIO. Keep it until the write is over: the write has its output open.
   std::unique_ptr<ChildProcess> killBetweenDrivers() {
     EXPECT_TRUE(node_->serve()) << node_->daemon().output();
     EXPECT_EQ(node_->ctl("hang-nth 3"), "ok\n");
     auto change = node_->begin(words({"bind", kGpu}, kLiftGpu));
     EXPECT_EQ(node_->ctl("await-waiting 1"), "ok\n");
-    node_->kill();
+    change->signal(SIGKILL);
+    change->wait();
     return change;
+  }
+  /// The kernel comes back from the write that hangs.
+  void endTheWrite() {
+    ASSERT_EQ(node_->ctl("unhang"), "ok\n");
+    ASSERT_EQ(node_->ctl("await-waiting 0"), "ok\n");
   }
 };
 
@@ -88,33 +100,131 @@ TEST_F(AuditAlone, I7_OverridesAreInTheLog) {
   EXPECT_THAT(guards, testing::ElementsAre("boot-vga", "console", "users", "users"));
 }
 
-TEST_F(AuditAlone, ADaemonKilledInAChangeLeavesAGoodLogAndTheNextOneRepairs) {
+TEST_F(AuditAlone, ACommandKilledInAChangeLeavesAGoodLogAndTheNextOneRepairs) {
   bring(kLaptop);
   const TreeState before = node_->state();
-  const auto change = killBetweenDrivers();
-  EXPECT_EQ(change->wait(), 3) << "what became of it is not known here";
-  EXPECT_THAT(change->outputWhole(), HasSubstr("not known here"));
+  const auto killed = killBetweenDrivers();
   expectGoodLog();
-  ASSERT_TRUE(node_->serve()) << node_->daemon().output();
-  ASSERT_EQ(node_->ctl("unhang"), "ok\n");
-  ASSERT_EQ(node_->ctl("await-waiting 0"), "ok\n");
+  const Ended other = node_->change({"unbind", kGpu});
+  EXPECT_EQ(other.code, 1) << other.text;
+  EXPECT_THAT(other.text, HasSubstr("a write of one has not come back"));
+  ASSERT_NO_FATAL_FAILURE(endTheWrite());
   const Ended repaired = node_->change({"unbind", kGpu});
   EXPECT_EQ(repaired.code, 0) << repaired.text;
   EXPECT_EQ(node_->state(), before);
   expectGoodLog();
 }
 
-TEST_F(AuditAlone, ADaemonKilledBetweenDriversIsRepairedByAnUnbind) {
+TEST_F(AuditAlone, ACommandKilledBetweenDriversIsRepairedByAnUnbind) {
   bring(kLaptop);
   const TreeState before = node_->state();
-  killBetweenDrivers()->wait();
+  const auto killed = killBetweenDrivers();
   // The kernel lets go of the write with nothing done.
   ASSERT_EQ(node_->ctl(std::string("fail ") + kGpu + " bind EIO 1"), "ok\n");
-  ASSERT_EQ(node_->ctl("unhang"), "ok\n");
-  ASSERT_EQ(node_->ctl("await-waiting 0"), "ok\n");
+  ASSERT_NO_FATAL_FAILURE(endTheWrite());
   const Ended repaired = node_->change({"unbind", kGpu});
   EXPECT_EQ(repaired.code, 0) << repaired.text;
   EXPECT_EQ(node_->state(), before);
+}
+
+TEST_F(AuditAlone, WhatAKilledCommandLeftBetweenDriversIsBoundAndStillGivenBack) {
+  bring(kLaptop);
+  const TreeState before = node_->state();
+  const auto killed = killBetweenDrivers();
+  ASSERT_EQ(node_->ctl(std::string("fail ") + kGpu + " bind EIO 1"), "ok\n");
+  ASSERT_NO_FATAL_FAILURE(endTheWrite());
+  ASSERT_EQ(bindGpu().code, 0);
+  EXPECT_EQ(node_->change({"unbind", kGpu}).code, 0);
+  EXPECT_EQ(node_->state(), before);
+}
+
+TEST_F(AuditAlone, ADaemonKilledInADeclaredBindIsRepairedByACommand) {
+  bring(kLaptop);
+  const TreeState before = node_->state();
+  ASSERT_EQ(node_->ctl("hang-nth 3"), "ok\n");
+  node_->launch({"--allow", "8086:2723", "--declare", std::string(kWifi) + "=8086:2723"});
+  ASSERT_EQ(node_->ctl("await-waiting 1"), "ok\n");
+  node_->kill();
+  expectGoodLog();
+  ASSERT_NO_FATAL_FAILURE(endTheWrite());
+  const Ended repaired = node_->change({"unbind", kWifi});
+  EXPECT_EQ(repaired.code, 0) << repaired.text;
+  EXPECT_EQ(node_->state(), before);
+  expectGoodLog();
+}
+
+TEST_F(AuditAlone, ACtrlCEndsACommandAfterItsChange) {
+  bring(kLaptop);
+  ASSERT_EQ(node_->ctl("hang-nth 2"), "ok\n");
+  auto change = node_->begin({"bind", kWifi});
+  ASSERT_EQ(node_->ctl("await-waiting 1"), "ok\n");
+  change->signal(SIGINT);
+  change->signal(SIGHUP);
+  ASSERT_EQ(node_->ctl("unhang"), "ok\n");
+  change->wait();
+  EXPECT_EQ(node_->driverOf(kWifi), "vfio-pci") << change->outputWhole();
+  EXPECT_EQ(node_->audit().back().at("outcome"), "done");
+}
+
+TEST_F(AuditAlone, ACtrlCInAnUndoEndsTheCommandAfterIt) {
+  bring(kLaptop);
+  const TreeState before = node_->state();
+  ASSERT_EQ(node_->ctl("fail-nth 3 EIO"), "ok\n");
+  ASSERT_EQ(node_->ctl("hang bus/pci/drivers/iwlwifi/bind"), "ok\n");
+  auto change = node_->begin({"bind", kWifi});
+  ASSERT_EQ(node_->ctl("await-waiting 1"), "ok\n");
+  change->signal(SIGINT);
+  change->signal(SIGHUP);
+  ASSERT_EQ(node_->ctl("unhang"), "ok\n");
+  change->wait();
+  EXPECT_EQ(node_->audit().back().at("outcome"), "failed") << change->outputWhole();
+  EXPECT_EQ(node_->state(), before);
+}
+
+/// Daemon and commands change at the same time.
+TEST_F(AuditAlone, I7_WhatDaemonAndCommandsDoIsOneChain) {
+  bring(kLaptop);
+  ASSERT_TRUE(node_->serve({"--allow", "8086:2723", "--declare", "8086:2723"}))
+      << node_->daemon().output();
+  ASSERT_TRUE(node_->daemon().says("event=driver_change")) << node_->daemon().output();
+  ASSERT_EQ(bindGpu().code, 0);
+  ASSERT_EQ(node_->change({"unbind", kGpu}).code, 0);
+  expectGoodLog();
+  std::set<std::string> roles;
+  for (const auto& record : node_->audit()) {
+    if (record.at("kind") == "intent") roles.insert(record.at("peer").at("role"));
+  }
+  EXPECT_THAT(roles, testing::UnorderedElementsAre("privd", "root"));
+}
+
+/// What a daemon's log would have of it is in the audit log, and in the answer.
+TEST_F(AuditAlone, ACommandAnswersAndLogsNothing) {
+  bring(kLaptop);
+  EXPECT_EQ(node_->change({"bind", kWifi}).text, "Done: 3 writes (audit record 1).\n");
+  const Ended overridden = bindGpu();
+  EXPECT_THAT(overridden.text, testing::StartsWith("Overridden:\n")) << overridden.text;
+  const Ended refused = node_->change({"bind", kNvme});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.text, testing::StartsWith("privd bind: refused, nothing was written"))
+      << refused.text;
+  for (const Ended& each : {overridden, refused}) {
+    EXPECT_THAT(each.text, testing::Not(HasSubstr("event=")));
+  }
+}
+
+TEST_F(AuditAlone, WhoKeepsTheLogLockedIsWaitedForAndNamed) {
+  bring(kLaptop);
+  const int log = open(node_->auditFile().c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_EQ(flock(log, LOCK_EX), 0);
+  const Ended refused = node_->change({"bind", kWifi});
+  EXPECT_EQ(refused.code, 1) << refused.text;
+  EXPECT_THAT(refused.text, testing::AllOf(HasSubstr("another process has been writing it"),
+                                           HasSubstr("pid " + std::to_string(getpid()) + " "),
+                                           HasSubstr("has " + node_->auditFile() + " open")));
+  EXPECT_THAT(node_->writes(), IsEmpty());
+  close(log);
+  const Ended bound = node_->change({"bind", kWifi});
+  EXPECT_EQ(bound.code, 0) << bound.text;
 }
 
 /// Everything that may be in the log's place.

@@ -50,6 +50,16 @@ TEST_F(Declare, AnotherCardAtThatAddressIsNotBound) {
   EXPECT_EQ(node_->driverOf("0000:06:00.0"), "amdgpu");
 }
 
+// Without plugind, and long before the next rescan.
+TEST_F(Declare, WhatIsPluggedInLaterIsBoundByTheDaemonsOwnUevents) {
+  bring("thunderbolt.yaml");
+  serve(
+      {"--uevents", "on", "--rescan", "3600", "--allow", "vendor=1002", "--declare", "class=0403"});
+  ASSERT_EQ(node_->ctl("plug 0000:04:00.0 0000:05:01.0 0000:06:00.1"), "ok\n");
+  EXPECT_TRUE(changed("0000:06:00.1")) << node_->daemon().output();
+  EXPECT_EQ(node_->driverOf("0000:06:00.1"), "vfio-pci");
+}
+
 TEST_F(Declare, WhatAPersonUnboundIsLeftUntilItIsPluggedAnew) {
   bring("thunderbolt.yaml");
   serve({"--allow", "vendor=1002", "--declare", "class=0403", "--declare", "1002:73bf"});
@@ -106,7 +116,9 @@ TEST_F(Declare, ADeviceOutOfOfferIsNotBoundUntilItIsReleasedAndRootMayBindIt) {
   EXPECT_THAT(node_->change({"holds"}).text, HasSubstr("firmware update"));
   EXPECT_THAT(node_->writes(), IsEmpty());
   EXPECT_EQ(node_->change({"bind", kWifi}).code, 0);
+  EXPECT_TRUE(node_->daemon().says("event=exclusions devices=1")) << "which it met at its start";
   EXPECT_EQ(node_->change({"release", kWifi}).code, 0);
+  EXPECT_TRUE(node_->daemon().says("event=exclusions devices=0"));
   EXPECT_THAT(node_->change({"holds"}).text, Not(HasSubstr("firmware update")));
 }
 

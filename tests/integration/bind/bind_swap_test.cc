@@ -39,8 +39,6 @@ TEST(Swap, ACardInThePlaceOfADeclaredOneThatWasRefusedIsNotBound) {
   setInterfaceFlags(hardware, "0x1003");
   ChildProcess privd({builtProgram("privd"),
                       "serve",
-                      "--socket",
-                      dir / "privd.sock",
                       "--plugind",
                       dir / "p.sock",
                       "--sysfs",

@@ -1,15 +1,13 @@
 // Binding on allocate through the two real programs, on hardware that binds as the kernel does.
 
-#include "sim/sysfs/sim_process.h"
-#include "tests/integration/split_case.h"
-#include "tests/support/bind_node.h"
+#include "tests/integration/bind/sim_split_case.h"
 
 #include <gmock/gmock.h>
 
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
-#include <filesystem>
+#include <fstream>
+#include <future>
 
 namespace vfiogate::test {
 namespace {
@@ -17,69 +15,17 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-const std::string kCards = "vfiogate.dev/cards";
 const std::string kAlone = "0000:01:00.0";  // in group 3
 const std::string kFirst = "0000:03:01.0";  // in group 4, behind a bridge, with the next
 const std::string kSecond = "0000:03:02.0";
 
-class OnAllocateSplit : public SplitCase {
+class OnAllocateSplit : public SimSplitCase {
 protected:
+  OnAllocateSplit() : SimSplitCase("two-in-group.yaml") {}
   ~OnAllocateSplit() noexcept override = default;
 
-  void SetUp() override {
-    if (!enterOwnNamespaces()) GTEST_SKIP() << "needs root and /dev/fuse";
-    SplitCase::SetUp();
-    const char* const source = std::getenv("VFIOGATE_SOURCE");
-    std::filesystem::create_directory(node_->directory("hardware"));
-    auto started =
-        sim::SimProcess::start({.program = builtProgram("sim-sysfs"),
-                                .topology = std::string(source == nullptr ? "." : source) +
-                                            "/tests/topologies/two-in-group.yaml",
-                                .directory = node_->directory("hardware"),
-                                .control = node_->directory("hardware.ctl"),
-                                .uevents = "off",
-                                .nodes = "open"});
-    ASSERT_TRUE(started) << started.error();
-    sim_ = std::move(started).value();
-  }
-  void layOut(FakeSysfs& /*hardware*/) override {}
-  void TearDown() override {
-    SplitCase::TearDown();
-    node_.reset();
-    sim_.reset();
-  }
-
-  /// Without events from the kernel: privd sees what it changed itself, and the rest by rescans.
-  void start(const std::string& allow, const std::string& rescan = "3600") {
-    node_->kubelet.start();
-    ASSERT_TRUE(node_->startPlugind("resources:\n  - {name: " + kCards +
-                                    ", select: {vendor: \"8086\"}, bind: on-allocate, returnTo: "
-                                    "original}\n"))
-        << node_->said();
-    startAgain(allow, rescan);
-  }
-  void startAgain(const std::string& allow, const std::string& rescan) {
-    std::vector<std::string> words{"--sysfs",
-                                   sim_->sysfs(),
-                                   "--dev",
-                                   sim_->dev(),
-                                   "--rescan",
-                                   rescan,
-                                   "--plugind-rights",
-                                   "watch,kubelet,bind",
-                                   "--audit-log",
-                                   node_->directory("audit.jsonl")};
-    if (!allow.empty()) words.insert(words.end(), {"--allow", allow});
-    ASSERT_TRUE(node_->startPrivd(words)) << node_->said();
-  }
   bool shows(const std::set<std::string>& healthy, const std::set<std::string>& unhealthy = {}) {
     return node_->kubelet.shows(kCards, healthy, unhealthy);
-  }
-  std::string driverOf(const std::string& address) const {
-    std::error_code none;
-    return std::filesystem::read_symlink(sim_->sysfs() + "/bus/pci/devices/" + address + "/driver",
-                                         none)
-        .filename();
   }
   std::string explained(const std::string& address) {
     ChildProcess process(
@@ -89,14 +35,16 @@ protected:
     EXPECT_EQ(process.wait(), 0);
     return process.outputWhole();
   }
-  int operate(std::vector<std::string> words) {
-    words.insert(words.begin(), builtProgram("privd"));
-    words.insert(words.end(), {"--socket", node_->privdSocket()});
-    ChildProcess process(words, programEnvironment());
-    return process.wait();
+  int operate(const std::vector<std::string>& words) const { return run(words).code; }
+  /// The device is back on this driver, and offered.
+  bool returned(const std::string& device, const std::string& driver) {
+    return node_->kubelet.await(
+        kCards,
+        [&](const sim::DeviceTable& shown) {
+          return shown.healthy().contains(device) && driverOf(device) == driver;
+        },
+        std::chrono::seconds(120));
   }
-
-  std::unique_ptr<sim::SimProcess> sim_;
 };
 
 TEST_F(OnAllocateSplit, I1_I7_AnAllocateBindsTheWholeGroupAndItGoesBackAfterTheRelease) {
@@ -114,17 +62,9 @@ TEST_F(OnAllocateSplit, I1_I7_AnAllocateBindsTheWholeGroupAndItGoesBackAfterTheR
   node_->kubelet.offer(kCards, {kSecond}, error);
   EXPECT_NE(error, "") << "its group is allocated";
   // Nobody recorded the pod: 30 s later the group is nobody's, and privd has it back.
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(90);
-  ASSERT_TRUE(node_->kubelet.await(
-      kCards,
-      [&](const sim::DeviceTable& devices) {
-        return devices.healthy().contains(kFirst) && driverOf(kFirst) == "e1000";
-      },
-      std::chrono::seconds(90)))
-      << node_->said();
-  EXPECT_LT(std::chrono::steady_clock::now(), until);
+  ASSERT_TRUE(returned(kFirst, "e1000")) << node_->said();
   EXPECT_EQ(driverOf(kSecond), "e1000");
-  EXPECT_EQ(BindNode::plain({"audit", "verify", node_->directory("audit.jsonl")}).code, 0);
+  EXPECT_EQ(BindNode::plain({"audit", "verify", auditFile()}).code, 0);
 }
 
 TEST_F(OnAllocateSplit, I6_WhatNoAllowMatchesIsNeitherOfferedNorBound) {
@@ -176,8 +116,7 @@ TEST_F(OnAllocateSplit, I1_WhatIsBeingUnboundByHandIsNotAllocated) {
   ASSERT_TRUE(shows({kAlone, kFirst})) << node_->said();
   ASSERT_EQ(operate({"bind", kAlone}), 0);
   ASSERT_EQ(sim_->command("hang " + kAlone + " unbind"), "ok\n");
-  ChildProcess unbind({builtProgram("privd"), "unbind", kAlone, "--socket", node_->privdSocket()},
-                      programEnvironment());
+  ChildProcess unbind(command({"unbind", kAlone}), programEnvironment());
   ASSERT_EQ(sim_->command("await-waiting 1"), "ok\n");
   std::string error;
   node_->kubelet.offer(kCards, {kAlone}, error);
@@ -196,23 +135,18 @@ TEST_F(OnAllocateSplit, I1_AWriteThatOutlivesItsCommandKeepsTheDevice) {
   ASSERT_TRUE(shows({kAlone, kFirst})) << node_->said();
   ASSERT_EQ(operate({"bind", kAlone}), 0);
   ASSERT_EQ(sim_->command("hang " + kAlone + " unbind"), "ok\n");
-  node_->killPrivd();
-  ChildProcess unbind({builtProgram("privd"), "unbind", kAlone, "--socket", node_->privdSocket(),
-                       "--sysfs", sim_->sysfs(), "--dev", sim_->dev(), "--state-dir",
-                       node_->directory("state"), "--audit-log", node_->directory("audit.jsonl")},
-                      programEnvironment());
+  ChildProcess unbind(command({"unbind", kAlone}), programEnvironment());
   ASSERT_EQ(sim_->command("await-waiting 1"), "ok\n");
   unbind.signal(SIGKILL);
   unbind.wait();
+  node_->killPrivd();
   startAgain("vendor=8086", "1");
   ASSERT_TRUE(shows({kAlone, kFirst})) << node_->said();
   std::string error;
   node_->kubelet.offer(kCards, {kAlone}, error);
   EXPECT_THAT(error, HasSubstr("not-recorded")) << node_->said();
   // Nor does anybody change it, and who asks is told who has it.
-  const Ended other =
-      BindNode::plain({"unbind", kAlone, "--socket", node_->privdSocket(), "--sysfs", sim_->sysfs(),
-                       "--dev", sim_->dev(), "--state-dir", node_->directory("state")});
+  const Ended other = run({"unbind", kAlone});
   EXPECT_EQ(other.code, 1);
   EXPECT_THAT(other.text, AllOf(HasSubstr("a write of one has not come back"),
                                 HasSubstr(" privd, uid 0, has " + node_->directory("state") +
@@ -221,6 +155,74 @@ TEST_F(OnAllocateSplit, I1_AWriteThatOutlivesItsCommandKeepsTheDevice) {
   ASSERT_EQ(sim_->command("await-waiting 0"), "ok\n");
   EXPECT_EQ(operate({"unbind", kAlone}), 0) << "what the dead command left is mended";
   EXPECT_EQ(driverOf(kAlone), "e1000e");
+}
+
+// plugind and privd die between the record and the reply: the record keeps the group until the next
+// plugind, which nobody asked for it, returns it.
+TEST_F(OnAllocateSplit, I1_WhatIsRecordedAndWasNeverAnsweredIsReturnedByTheNextPlugind) {
+  start("vendor=8086", "1");
+  ASSERT_TRUE(shows({kAlone, kFirst})) << node_->said();
+  ASSERT_EQ(sim_->command("hang " + kAlone + " bind"), "ok\n");
+  std::string error;
+  auto offered = std::async(std::launch::async, [this, &error]() {
+    return node_->kubelet.offer(kCards, {kAlone}, error);
+  });
+  ASSERT_EQ(sim_->command("await-waiting 1"), "ok\n");
+  node_->killPlugind();
+  node_->killPrivd();
+  offered.wait();
+  EXPECT_NE(error, "");
+  ASSERT_EQ(sim_->command("unhang"), "ok\n");
+  ASSERT_EQ(sim_->command("await-waiting 0"), "ok\n");
+  const Ended refused = run({"unbind", kAlone});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.text, HasSubstr("plugind has allocated its group: resource=" + kCards));
+  EXPECT_EQ(driverOf(kAlone), "vfio-pci") << "the write took place after all";
+  ASSERT_TRUE(startPlugind()) << node_->said();
+  startAgain("vendor=8086", "1");
+  EXPECT_TRUE(returned(kAlone, "e1000e")) << node_->said();
+  EXPECT_EQ(operate({"bind", kAlone}), 0) << "it is free again";
+}
+
+// The pod ended while plugind was down: its record holds until a plugind has asked the kubelet.
+TEST_F(OnAllocateSplit, I1_ARecordWhosePodEndedWhilePlugindWasDownEndsWithTheNextPlugind) {
+  start("vendor=8086", "1");
+  ASSERT_TRUE(shows({kAlone, kFirst})) << node_->said();
+  const auto admission = node_->kubelet.admit(podOf("p1", kCards));
+  ASSERT_TRUE(admission.admitted) << admission.message;
+  const std::string has = admission.granted.at(0).ids.at(0);
+  const std::string driver = has == kAlone ? "e1000e" : "e1000";
+  ASSERT_TRUE(node_->tells("recorded", has)) << node_->said();
+  node_->killPlugind();
+  node_->kubelet.end("p1");
+  // The kubelet protects the pod last admitted.
+  node_->kubelet.admit({.uid = "last", .initContainers = {}, .containers = {{"compute", {}}}});
+  EXPECT_EQ(operate({"unbind", has}), 1);
+  EXPECT_EQ(driverOf(has), "vfio-pci");
+  ASSERT_TRUE(startPlugind()) << node_->said();
+  EXPECT_TRUE(returned(has, driver)) << node_->said();
+  EXPECT_EQ(operate({"bind", has}), 0) << "it is free again";
+}
+
+// What somebody else appended refuses one change, is kept, and is told for good.
+TEST_F(OnAllocateSplit, I7_AForeignTailOfTheAuditLogRefusesAndIsKept) {
+  start("vendor=8086");
+  ASSERT_TRUE(shows({kAlone, kFirst})) << node_->said();
+  std::string error;
+  node_->kubelet.offer(kCards, {kAlone}, error);
+  ASSERT_EQ(error, "") << node_->said();
+  std::ifstream log(auditFile());
+  std::string record;
+  ASSERT_TRUE(std::getline(log, record));
+  std::ofstream(auditFile(), std::ios::app) << record << "\n";
+  node_->kubelet.offer(kCards, {kFirst}, error);
+  EXPECT_NE(error, "");
+  EXPECT_TRUE(node_->privd->saysAll({"event=change_refused", "group=4", "reason=record"}));
+  EXPECT_EQ(driverOf(kFirst), "e1000");
+  EXPECT_EQ(operate({"bind", kFirst}), 0) << "the next one goes on";
+  const Ended verified = BindNode::plain({"audit", "verify", auditFile()});
+  EXPECT_EQ(verified.code, 1);
+  EXPECT_THAT(verified.text, HasSubstr("one of the two was inserted"));
 }
 
 TEST_F(OnAllocateSplit, I1_NobodyUnbindsALentGroupByHand) {

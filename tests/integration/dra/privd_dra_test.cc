@@ -5,6 +5,7 @@
 #include "plugind/privd/privd_link.h"
 
 #include "ipc/socket/unix_socket.h"
+#include "sim/base/process_status.h"
 #include "tests/integration/split_case.h"
 #include "tests/support/played/claim_specs.h"
 
@@ -106,8 +107,11 @@ TEST_F(PrivdDra, TheSocketsLiveAsLongAsPlugindDoes) {
       plugind->await((*plugind)().listenForDra(kDraDriver, DraSocket::kRegistration));
   ASSERT_TRUE(listener) << listener.error().why << said();
   EXPECT_EQ(listener->endpoint, registration());
-  // Who kills privd leaves it to the plugind that lives on; so does a privd that comes back.
-  node_->killPrivd();
+  // Who kills the gate leaves it to the plugind that lives on; so does a privd that comes back.
+  const pid_t gate = childRunning(node_->privd->pid(), "privd-gate");
+  ASSERT_GT(gate, 0);
+  kill(gate, SIGKILL);
+  EXPECT_EQ(node_->privd->wait(), 1) << said();
   EXPECT_TRUE(isThere(registration()));
   ASSERT_TRUE(plugind->until([&] { return !plugind->events.there; }));
   ASSERT_TRUE(startPrivd()) << said();
@@ -129,6 +133,17 @@ TEST_F(PrivdDra, NoSocketIsLeftWhenPrivdEndsBeforePlugind) {
   node_->privd->signal(SIGTERM);
   ASSERT_TRUE(node_->privd->says("event=stopped")) << said();
   EXPECT_TRUE(fs::is_empty(kubelet() / "plugins_registry"));
+}
+
+TEST_F(PrivdDra, NoSocketIsLeftWhenPrivdIsKilledAndItsGateIsNot) {
+  fs::create_directories(kubelet() / "plugins_registry");
+  DraPeer plugind(node_->plugindSocket());
+  ASSERT_TRUE(startPrivd()) << said();
+  ASSERT_TRUE(plugind.meetsPrivd()) << said();
+  const auto listener = plugind.await(plugind().listenForDra(kDraDriver, DraSocket::kRegistration));
+  ASSERT_TRUE(listener) << listener.error().why << said();
+  node_->killPrivd();
+  EXPECT_TRUE(plugind.until([this] { return !isThere(registration()); }));
 }
 
 TEST_F(PrivdDra, WhatAPlugindLeftThatDiedWithPrivdIsWithdrawnAtStart) {

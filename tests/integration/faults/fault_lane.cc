@@ -2,6 +2,7 @@
 
 #include "tests/integration/faults/fault_lane.h"
 
+#include "sim/base/process_status.h"
 #include "tests/support/seen/call_stops.h"
 
 #include <sys/wait.h>
@@ -29,6 +30,11 @@ constexpr std::chrono::seconds kPatienceInVain{3};
 void awaitDeath(pid_t process) {
   siginfo_t info{};
   waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOWAIT);
+}
+
+/// 0: it is gone.
+pid_t gateOf(const ChildProcess& privd) {
+  return childRunning(privd.pid(), "privd-gate");
 }
 
 }  // namespace
@@ -114,9 +120,10 @@ bool FaultLane::killIn(const Kill& kill) {
 }
 
 bool FaultLane::killAtCall(const Kill& kill) {
-  StepSight sight(*kill.step, node_.privd->pid());
+  const Watched watched{node_.privd->pid(), gateOf(*node_.privd), node_.plugind->pid()};
+  StepSight sight(*kill.step, watched);
   CallStops stops(
-      {node_.privd->pid(), node_.plugind->pid()},
+      {watched.privd, watched.gate, watched.plugind},
       [&sight](const SeenCall& call) { return sight.isAt(call); },
       [this, &kill]() { strike(kill.victim); });
   begin(kill.operation);
@@ -132,6 +139,9 @@ void FaultLane::strike(Victim victim) {
   switch (victim) {
     case Victim::kPrivd:
       node_.privd->signal(SIGKILL);
+      break;
+    case Victim::kGate:
+      if (const pid_t gate = gateOf(*node_.privd); gate > 0) kill(gate, SIGKILL);
       break;
     case Victim::kPlugind:
       node_.plugind->signal(SIGKILL);
@@ -149,13 +159,17 @@ void FaultLane::strikeIfArmed(const std::string& at) {
   if (!armed_ || armedAt_ != at || struck_) return;
   struck_ = true;
   strike(*armed_);
-  if (*armed_ == Victim::kPrivd) awaitDeath(node_.privd->pid());
+  // privd ends with its gate.
+  if (*armed_ == Victim::kPrivd || *armed_ == Victim::kGate) awaitDeath(node_.privd->pid());
   if (*armed_ == Victim::kPlugind) awaitDeath(node_.plugind->pid());
 }
 
 void FaultLane::bringBack(Victim victim) {
   bool back = true;
   switch (victim) {
+    case Victim::kGate:
+      node_.privd->wait();  // it ends by itself
+      [[fallthrough]];
     case Victim::kPrivd:
       node_.killPrivd();
       back = node_.startPrivd();

@@ -3,6 +3,12 @@
 #include "tests/integration/faults/fault_lane.h"
 
 #include "plugind/core/timing.h"
+#include "sim/base/process_status.h"
+
+#include <kj/io.h>
+
+#include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <iterator>
@@ -25,6 +31,18 @@ auto pickFrom(const Container& container, std::minstd_rand& random) {
 /// together.
 bool refusedAsForgotten(const sim::Admission& admission) {
   return !admission.admitted && admission.message.find(", forgotten, ref=") != std::string::npos;
+}
+
+/// Cuts plugind's channel with the gate, the one socket of its kind.
+void endSession(pid_t plugind) {
+  for (const OpenDescriptor& held : openDescriptors(plugind)) {
+    const kj::AutoCloseFd copy(held.kind == S_IFSOCK ? copyOf(plugind, held.fd) : -1);
+    int type = 0;
+    socklen_t size = sizeof(type);
+    const bool isSocket =
+        copy.get() >= 0 && getsockopt(copy, SOL_SOCKET, SO_TYPE, &type, &size) == 0;
+    if (isSocket && type == SOCK_SEQPACKET) shutdown(copy, SHUT_RDWR);
+  }
 }
 
 }  // namespace
@@ -116,6 +134,9 @@ void FaultLane::operate(Operation operation) {
       break;
     case Operation::kStreamEnd:
       node_.kubelet.dropStream(books_.devices().begin()->second.resource);
+      break;
+    case Operation::kEnter:
+      endSession(node_.plugind->pid());
       break;
   }
 }
@@ -230,7 +251,8 @@ void FaultLane::settle() {
     endOldest();
   }
   node_.kubelet.admit({.uid = "last", .initContainers = {}, .containers = {{"compute", {}}}});
-  const auto last = now() + kNeverNamed + kSettling + kListInterval + 4 * kReconcileInterval;
+  // A named one that this kubelet forgot waits longest: List settles, then lacks its pod twice.
+  const auto last = now() + kListSettles + kLetGoGap + kListInterval + 4 * kReconcileInterval;
   if (awaitReturned(last, all)) return;
   fail("live: " + *books_.leaving().begin() + " does not come back");
 }

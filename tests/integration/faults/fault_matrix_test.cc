@@ -1,5 +1,6 @@
-// kill -9 of privd, plugind and the kubelet at every step of registration, Allocate, PreStart and
-// stream, and at random moments. VFIOGATE_KILLS says how many, VFIOGATE_SEED repeats a run.
+// kill -9 of privd, its gate, plugind and the kubelet at every step of registration, Allocate,
+// PreStart, stream and session, and at random moments. VFIOGATE_KILLS says how many, VFIOGATE_SEED
+// repeats a run.
 
 #include "tests/integration/faults/fault_lane.h"
 
@@ -107,7 +108,7 @@ LaneReport live(const std::vector<Kill>& kills, unsigned seed, Memory memory = M
 
 void print(const LaneReport& sum) {
   for (const auto& [cell, count] : sum.hits) {
-    std::cout << std::setw(6) << count << "  " << std::left << std::setw(9) << nameOf(cell.first)
+    std::cout << std::setw(6) << count << "  " << std::left << std::setw(11) << nameOf(cell.first)
               << std::right << cell.second << "\n";
   }
   std::cout << std::fixed << std::setprecision(0) << sum.missed

@@ -1,5 +1,6 @@
 #include "tests/integration/faults/fault_steps.h"
 
+#include "ipc/gate/gate_answers.h"
 #include "ipc/schema/helper.capnp.h"
 
 #include <sys/syscall.h>
@@ -21,8 +22,6 @@ struct Method {
   std::uint16_t ordinal;
 };
 constexpr Method kReread{capnp::typeId<schema::GroupControl>(), 0};
-constexpr Method kHold{capnp::typeId<schema::GroupControl>(), 1};
-constexpr Method kCheckpoint{capnp::typeId<schema::KubeletGate>(), 3};
 
 bool hasFrame(const Sight& sight, std::uint8_t type, std::uint32_t from, std::uint32_t to) {
   return std::ranges::any_of(sight.frames, [&](const HttpFrame& frame) {
@@ -36,7 +35,7 @@ bool hasCallHead(const Sight& sight) {
 
 /// plugind's, over this channel, in this direction.
 bool isPlugind(const Sight& sight, Channel channel, bool sends, bool returned) {
-  return !sight.privd && sight.moved && sight.moved->channel == channel &&
+  return sight.who == Victim::kPlugind && sight.moved && sight.moved->channel == channel &&
          sight.moved->sends == sends && sight.call.returned == returned;
 }
 
@@ -50,22 +49,44 @@ bool isAsked(const Sight& sight, const Method& method) {
 
 /// privd is about to send the answer.
 bool isAnswered(const Sight& sight, const Questions& open, const Method& method) {
-  if (!sight.privd || sight.call.returned) return false;
+  if (sight.who != Victim::kPrivd || sight.call.returned) return false;
   return std::ranges::any_of(sight.messages, [&](const RpcMessage& message) {
     if (message.kind != Kind::kReturn) return false;
-    const auto asked = open.find(message.question);
-    return asked != open.end() && asked->second.interface == method.interface &&
+    const auto asked = open.ofPrivd.find(message.question);
+    return asked != open.ofPrivd.end() && asked->second.interface == method.interface &&
            asked->second.method == method.ordinal;
   });
 }
 
+using Asks = bool (*)(const gate::Request&);
+
+template <typename Request>
+bool isA(const gate::Request& request) {
+  return std::holds_alternative<Request>(request);
+}
+
+bool opensCheckpoint(const gate::Request& request) {
+  const auto* open = std::get_if<gate::Open>(&request);
+  return open != nullptr && open->file == gate::Open::File::kCheckpoint;
+}
+
+bool isAskedOfGate(const Sight& sight, Asks asks) {
+  return sight.call.returned && sight.request && asks(*sight.request);
+}
+
+/// The gate is about to send the answer.
+bool isAnsweredByGate(const Sight& sight, const Questions& open, Asks asks) {
+  return !sight.call.returned && sight.gateAnswers && open.ofGate && asks(*open.ofGate);
+}
+
 bool isConnected(const Sight& sight, std::string_view directory) {
-  return sight.privd && sight.call.number == SYS_connect && sight.call.returned &&
+  return sight.who == Victim::kGate && sight.call.number == SYS_connect && sight.call.returned &&
          sight.call.result == 0 && pathOf(sight.call).find(directory) != std::string::npos;
 }
 
 bool isListen(const Sight& sight, bool returned) {
-  return sight.privd && sight.call.number == SYS_listen && sight.call.returned == returned;
+  return sight.who == Victim::kGate && sight.call.number == SYS_listen &&
+         sight.call.returned == returned;
 }
 
 bool writesFrame(const Sight& sight, bool returned) {
@@ -86,6 +107,7 @@ bool isReplied(const Sight& sight) {
 }
 
 constexpr auto kPrivd = Victim::kPrivd;
+constexpr auto kGate = Victim::kGate;
 constexpr auto kPlugind = Victim::kPlugind;
 constexpr auto kKubelet = Victim::kKubelet;
 
@@ -104,6 +126,12 @@ std::vector<Step> registrationSteps() {
        kOp,
        [](const Sight& s, const Questions&) { return isListen(s, true); },
        {kPrivd}},
+      {"listener unanswered",
+       kOp,
+       [](const Sight& s, const Questions& open) {
+         return isAnsweredByGate(s, open, isA<gate::Listen>);
+       },
+       {kGate}},
       {"Register sent",
        kOp,
        [](const Sight& s, const Questions&) {
@@ -143,6 +171,16 @@ std::vector<Step> allocateSteps() {
   constexpr auto kOp = Operation::kAllocate;
   return {
       {"received", kOp, [](const Sight& s, const Questions&) { return isReceived(s); }, {}},
+      {"record asked",
+       kOp,
+       [](const Sight& s, const Questions&) { return isAskedOfGate(s, isA<gate::Allocate>); },
+       {kGate}},
+      {"on file, unanswered",
+       kOp,
+       [](const Sight& s, const Questions& open) {
+         return isAnsweredByGate(s, open, isA<gate::Allocate>);
+       },
+       {kPrivd, kGate, kPlugind}},
       {"reread asked",
        kOp,
        [](const Sight& s, const Questions&) { return isAsked(s, kReread); },
@@ -151,10 +189,6 @@ std::vector<Step> allocateSteps() {
        kOp,
        [](const Sight& s, const Questions& open) { return isAnswered(s, open, kReread); },
        {kPlugind}},
-      {"held",
-       kOp,
-       [](const Sight& s, const Questions& open) { return isAnswered(s, open, kHold); },
-       {kPrivd}},
       {"frame sent",
        kOp,
        [](const Sight& s, const Questions&) { return writesFrame(s, true); },
@@ -167,11 +201,35 @@ std::vector<Step> allocateSteps() {
       {kRecorded, kOp, nullptr, {}},
       {"checkpoint asked",
        kOp,
-       [](const Sight& s, const Questions&) { return isAsked(s, kCheckpoint); },
+       [](const Sight& s, const Questions&) { return isAskedOfGate(s, opensCheckpoint); },
        {}},
       {"checkpoint answered",
        kOp,
-       [](const Sight& s, const Questions& open) { return isAnswered(s, open, kCheckpoint); },
+       [](const Sight& s, const Questions& open) {
+         return isAnsweredByGate(s, open, opensCheckpoint);
+       },
+       {}},
+  };
+}
+
+std::vector<Step> sessionSteps() {
+  constexpr auto kOp = Operation::kEnter;
+  return {
+      {"Enter asked",
+       kOp,
+       [](const Sight& s, const Questions&) { return isAskedOfGate(s, isA<gate::Enter>); },
+       {}},
+      {"Enter unanswered",
+       kOp,
+       [](const Sight& s, const Questions& open) {
+         return isAnsweredByGate(s, open, isA<gate::Enter>);
+       },
+       {kGate, kPlugind}},
+      {"allocations unanswered",
+       kOp,
+       [](const Sight& s, const Questions& open) {
+         return isAnsweredByGate(s, open, isA<gate::List>);
+       },
        {}},
   };
 }
@@ -191,7 +249,9 @@ std::vector<Step> otherSteps() {
        {kPlugind}},
       {"checkpoint answered",
        kAdopt,
-       [](const Sight& s, const Questions& open) { return isAnswered(s, open, kCheckpoint); },
+       [](const Sight& s, const Questions& open) {
+         return isAnsweredByGate(s, open, opensCheckpoint);
+       },
        {}},
       {"received", kStart, [](const Sight& s, const Questions&) { return isReceived(s); }, {}},
       {"before reply",
@@ -224,6 +284,8 @@ const char* nameOf(Victim victim) {
   switch (victim) {
     case Victim::kPrivd:
       return "privd";
+    case Victim::kGate:
+      return "privd-gate";
     case Victim::kPlugind:
       return "plugind";
     case Victim::kKubelet:
@@ -236,14 +298,15 @@ std::string Step::str() const {
   static const std::map<Operation, std::string> kNames{
       {Operation::kRegister, "registration"}, {Operation::kAllocate, "Allocate"},
       {Operation::kAdopt, "adoption"},        {Operation::kPreStart, "PreStart"},
-      {Operation::kFrame, "stream"},          {Operation::kStreamEnd, "stream"}};
+      {Operation::kFrame, "stream"},          {Operation::kStreamEnd, "stream"},
+      {Operation::kEnter, "session"}};
   return kNames.at(operation) + ": " + name;
 }
 
 const std::vector<Step>& faultSteps() {
   static const std::vector<Step> all = [] {
     std::vector<Step> steps = registrationSteps();
-    for (const auto& more : {allocateSteps(), otherSteps()}) {
+    for (const auto& more : {allocateSteps(), otherSteps(), sessionSteps()}) {
       steps.insert(steps.end(), more.begin(), more.end());
     }
     return steps;
@@ -252,18 +315,45 @@ const std::vector<Step>& faultSteps() {
 }
 
 bool StepSight::isAt(const SeenCall& call) {
-  Sight sight{.privd = call.process == privd_, .call = call, .moved = passing(call)};
-  if (sight.moved && sight.moved->channel == Channel::kPrivilege) {
-    sight.messages = messagesIn(sight.moved->bytes);
-  } else if (sight.moved) {
-    sight.frames = framesIn(sight.moved->bytes);
-  }
-  // Noted before it is sent: the answer may come before the call has returned.
-  const bool asks = !sight.privd && sight.moved && sight.moved->sends && !call.returned;
-  for (const RpcMessage& message : sight.messages) {
-    if (asks && message.kind == Kind::kCall) open_[message.question] = message;
-  }
+  const Sight sight = sightOf(call);
+  note(sight);
   return step_.isAt(sight, open_);
+}
+
+Sight StepSight::sightOf(const SeenCall& call) const {
+  const auto who = call.process == watched_.privd  ? Victim::kPrivd
+                   : call.process == watched_.gate ? Victim::kGate
+                                                   : Victim::kPlugind;
+  Sight sight{.who = who, .call = call, .moved = passing(call)};
+  if (!sight.moved) return sight;
+  const Passing& moved = *sight.moved;
+  switch (moved.channel) {
+    case Channel::kPrivilege:
+      sight.messages = messagesIn(moved.bytes);
+      break;
+    case Channel::kGate:
+      if (who == Victim::kPlugind && moved.sends) {
+        if (auto request = gate::decodeRequest(moved.bytes)) sight.request = std::move(*request);
+      }
+      if (who == Victim::kGate && moved.sends) {
+        const auto said = gate::decodeFromGate(moved.bytes);
+        sight.gateAnswers = said && std::holds_alternative<gate::Answer>(*said);
+      }
+      break;
+    default:
+      sight.frames = framesIn(moved.bytes);
+  }
+  return sight;
+}
+
+/// Before it is sent: the answer may come before the call has returned.
+void StepSight::note(const Sight& sight) {
+  const bool asks = sight.who == Victim::kPlugind && sight.moved && sight.moved->sends;
+  if (!asks || sight.call.returned) return;
+  for (const RpcMessage& message : sight.messages) {
+    if (message.kind == Kind::kCall) open_.ofPrivd[message.question] = message;
+  }
+  if (sight.request && !isA<gate::Seen>(*sight.request)) open_.ofGate = sight.request;
 }
 
 }  // namespace vfiogate::test

@@ -1,18 +1,22 @@
 #pragma once
-// The steps of registration, Allocate, PreStart and the stream at which a process can be killed,
-// and how each is told from outside.
+// The steps of registration, Allocate, PreStart, the stream and the session at which a process can
+// be killed, and how each is told from outside.
 
+#include "ipc/gate/gate_requests.h"
 #include "tests/support/seen/wire_sight.h"
 
+#include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 namespace vfiogate::test {
 
-enum class Victim { kPrivd, kPlugind, kKubelet };
-inline constexpr std::array kVictims{Victim::kPrivd, Victim::kPlugind, Victim::kKubelet};
+enum class Victim { kPrivd, kGate, kPlugind, kKubelet };
+inline constexpr std::array kVictims{Victim::kPrivd, Victim::kGate, Victim::kPlugind,
+                                     Victim::kKubelet};
 const char* nameOf(Victim victim);
 
 enum class Operation {
@@ -22,19 +26,32 @@ enum class Operation {
   kPreStart,   ///< a container starts
   kFrame,      ///< hardware changes
   kStreamEnd,  ///< the kubelet closes a stream
+  kEnter,      ///< plugind's session ends, and the next one begins
+};
+
+/// privd's two processes, and plugind's.
+struct Watched {
+  pid_t privd = 0;
+  pid_t gate = 0;
+  pid_t plugind = 0;
 };
 
 /// One system call, with what it moves.
 struct Sight {
-  bool privd = false;  ///< otherwise plugind
+  Victim who = Victim::kPlugind;  ///< made the call
   SeenCall call;
   std::optional<Passing> moved;
   std::vector<HttpFrame> frames;
   std::vector<RpcMessage> messages;
+  std::optional<gate::Request> request;  ///< that plugind sends the gate
+  bool gateAnswers = false;              ///< the gate sends an answer
 };
 
-/// Which of plugind's questions to privd are open: a question's number to what was asked.
-using Questions = std::map<std::uint32_t, RpcMessage>;
+/// What plugind has asked.
+struct Questions {
+  std::map<std::uint32_t, RpcMessage> ofPrivd;  ///< by their numbers
+  std::optional<gate::Request> ofGate;          ///< the last one, but for Seen
+};
 
 struct Step {
   const char* name;
@@ -53,16 +70,19 @@ inline constexpr const char* kRecorded = "recorded";
 
 const std::vector<Step>& faultSteps();
 
-/// Sees the calls of one privd and one plugind in their order.
+/// Sees the calls of one privd, its gate and one plugind in their order.
 class StepSight {
 public:
-  StepSight(const Step& step, pid_t privd) : step_(step), privd_(privd) {}
+  StepSight(const Step& step, const Watched& watched) : step_(step), watched_(watched) {}
   /// True at the step.
   bool isAt(const SeenCall& call);
 
 private:
+  Sight sightOf(const SeenCall& call) const;
+  void note(const Sight& sight);
+
   const Step& step_;
-  const pid_t privd_;
+  const Watched watched_;
   Questions open_;
 };
 

@@ -66,7 +66,7 @@ protected:
   }
   void startVfiogate() {
     hardware_.add({.address = kCard});
-    for (const char* name : {"privd", "plugind"}) {
+    for (const char* name : {"plugind"}) {
       std::filesystem::create_directory(dir_.path() / name);
     }
     ASSERT_EQ(chown((dir_ / "plugind").c_str(), kPlugindUid, kPlugindUid), 0);
@@ -80,10 +80,9 @@ protected:
     ASSERT_TRUE(plugind_->says("event=started")) << plugind_->output();
     privd_.emplace(
         std::vector<std::string>{
-            builtProgram("privd"), "serve", "--socket", dir_ / "privd/privd.sock", "--plugind",
-            dir_ / "plugind/plugind.sock", "--sysfs", hardware_.sysfs(), "--dev", hardware_.dev(),
-            "--kubelet-dir", kubeletDir(), "--state-dir", dir_ / "state", "--audit-log",
-            dir_ / "audit.jsonl", "--uevents", "off"},
+            builtProgram("privd"), "serve", "--plugind", dir_ / "plugind/plugind.sock", "--sysfs",
+            hardware_.sysfs(), "--dev", hardware_.dev(), "--kubelet-dir", kubeletDir(),
+            "--state-dir", dir_ / "state", "--audit-log", dir_ / "audit.jsonl", "--uevents", "off"},
         environment);
     ASSERT_TRUE(privd_->says("event=started")) << privd_->output();
     ASSERT_TRUE(frames(1)) << program_->output() << plugind_->output();

@@ -2,17 +2,17 @@
 # who has a group open.
 . /test/library.sh
 
-state=/tmp/state log=/tmp/audit.jsonl socket=/run/privd/privd.sock
+state=/tmp/state log=/tmp/audit.jsonl
 export ASAN_OPTIONS=detect_leaks=0 # a build with sanitizers: its look for leaks is what the filter kills
-mkdir -p /run/privd /tmp/kubelet/device-plugins
+mkdir -p /tmp/kubelet/device-plugins
 mkfifo /tmp/is_open /tmp/let_go
 exec 8<>/tmp/let_go # so that nobody waits for one who never came to read
 
-# The daemon's where one is at the socket; else the command does it all by itself.
+# The command does it all by itself, beside a daemon or without one.
 privd_does() { # bind|unbind WORD...: what it says is in /tmp/said, how it ended in $ended
   command=$1
   shift
-  powerless privd "$command" --socket $socket --state-dir $state --audit-log $log "$@" >/tmp/said 2>&1
+  powerless privd "$command" --state-dir $state --audit-log $log "$@" >/tmp/said 2>&1
   ended=$?
 }
 said() { # TEXT: yes if that was among it
@@ -22,7 +22,7 @@ said() { # TEXT: yes if that was among it
 start_daemon() { # WORD...
   : >/tmp/daemon
   # Not through a function, whose shell would be the one that is ended later.
-  without_capabilities privd serve --socket $socket --plugind /run/plugind.sock --kubelet-dir /tmp/kubelet \
+  without_capabilities privd serve --plugind /run/plugind.sock --kubelet-dir /tmp/kubelet \
     --state-dir $state --audit-log $log --require-landlock "$@" >/tmp/daemon 2>&1 &
   daemon=$!
   until grep -q event=started /tmp/daemon; do

@@ -60,11 +60,11 @@ check "doctor's verdict" "$(grep -A 1 '"code": "iommu",' /tmp/doctor | grep -c '
 check "the group's node before" "$(node)" gone
 cycle "by itself"
 start_daemon
-cycle "by the daemon"
+cycle "beside a daemon"
 stop_daemon
 check "the daemon ends with" $? 0
 check "confined by Landlock" "$(grep -c 'event=landlock abi=[1-9][0-9]*$' /tmp/daemon)" 1
-check "it was the daemon that did it" "$(grep -c 'event=driver_change.*outcome=done' /tmp/daemon)" 2
+check "the daemon changed nothing" "$(grep -c 'event=driver_change' /tmp/daemon)" 0
 
 # Declared: bound from the start on, within what is allowed.
 alone=$(address_of alone)

@@ -10,7 +10,7 @@ clock_name=/sys/devices/system/clocksource/clocksource0/current_clocksource
 command_of() {
   case $1 in
     plugind) echo "/bin/plugind --listen $plugind_socket --config /test/plugind.yaml" ;;
-    privd) echo "/bin/privd-daemon --socket /run/privd/privd.sock --plugind $plugind_socket --kubelet-dir /tmp/kubelet --state-dir /tmp/state --audit-log /tmp/audit.jsonl" ;;
+    privd) echo "/bin/privd-daemon --plugind $plugind_socket --kubelet-dir /tmp/kubelet --state-dir /tmp/state --audit-log /tmp/audit.jsonl" ;;
     netd-metrics) echo "/bin/netd metrics --listen 127.0.0.1:0 --plugind $plugind_socket" ;;
     netd-dra) echo "/bin/netd dra --api-server http://127.0.0.1:9 --node n --plugind $plugind_socket" ;;
   esac
@@ -42,7 +42,7 @@ ends() { # NAME: it was sent SIGTERM, and how did it end?
 uses_of() { sed -n "s/^ *\([0-9]*\)  $2.*/\1/p" "/tmp/$1" | head -n 1; } # NAME CALL
 some() { if [ "${1:-0}" -gt 0 ]; then echo some; else echo none; fi; }
 
-mkdir -p /run/privd /run/plugind /tmp/kubelet/device-plugins
+mkdir -p /run/plugind /tmp/kubelet/device-plugins
 chown 64532 /run/plugind
 check "the clock" "$(cat $clock_name)" hpet
 check "processors" "$(grep -c ^processor /proc/cpuinfo)" 2

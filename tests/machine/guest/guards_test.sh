@@ -68,7 +68,7 @@ check "the host's own disk: ends with" "$ended $(driver_of $disk)" "1 nvme"
 check "the host's own disk: because" "$(said "root-disk: the host runs from $name: $name is mounted at /")" yes
 
 start_daemon
-guards "by the daemon"
+guards "beside a daemon"
 
 echo 2 >$pci/devices/$storage/sriov_numvfs
 privd_does bind --override storage $storage

@@ -1,6 +1,7 @@
 #include "tests/support/played/control_stand_in.h"
 
 #include "ipc/api/api_codec.h"
+#include "ipc/socket/stream_flags.h"
 #include "ipc/socket/unix_socket.h"
 
 #include <kj/debug.h>

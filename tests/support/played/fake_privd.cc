@@ -1,7 +1,10 @@
 #include "tests/support/played/fake_privd.h"
 
 #include "ipc/codec/limits.h"
+#include "ipc/gate/opening.h"
+#include "ipc/socket/stream_flags.h"
 #include "ipc/socket/unix_socket.h"
+#include "tests/support/played/fake_privd_gate.h"
 #include "tests/support/played/fake_privd_rpc.h"
 
 #include <capnp/rpc-twoparty.h>
@@ -24,13 +27,16 @@ constexpr auto kGlance = 5 * kj::MILLISECONDS;
 
 /// A peer being served.
 struct Connection {
-  Connection(Play& play, DescriptorSender channel, kj::Own<kj::AsyncIoStream> io)
-      : peer{play, kj::mv(channel), nullptr, nullptr, {}, 0, false, {}},
+  Connection(Play& play, kj::UnixEventPort& port, kj::AutoCloseFd channel,
+             kj::Own<kj::AsyncIoStream> io)
+      : peer{play, nullptr, {}, 0, false},
+        gate(play, port, kj::mv(channel)),
         stream(kj::mv(io)),
         network(*stream, capnp::rpc::twoparty::Side::SERVER, kFromPrivd),
         rpc(capnp::makeRpcServer(network, makeHandshake(peer))) {}
 
   PeerConnection peer;
+  PlayedGate gate;
   kj::Own<kj::AsyncIoStream> stream;
   capnp::TwoPartyVatNetwork network;
   capnp::RpcSystem<capnp::rpc::twoparty::VatId> rpc;
@@ -84,7 +90,7 @@ private:
   /// Polls in short turns: the real one is told by the kernel.
   kj::Promise<void> watchFiles() {
     KJ_IF_MAYBE (connection, connection_) {
-      (*connection)->peer.tellNewFiles();
+      (*connection)->gate.tellNewFiles();
       (*connection)->peer.tellDueDelta();
     }
     return io_->provider->getTimer().afterDelay(kGlance).then([this]() { return watchFiles(); });
@@ -96,10 +102,10 @@ private:
     if (!made) return kj::READY_NOW;
     kj::AutoCloseFd fd = kj::mv(made).value();
     if (play_.setup.channelVersion != kChannelVersion) return serveOtherVersion(kj::mv(fd));
-    auto opened = sendOpening(fd.get());
+    auto opened = sendOpening(fd.get(), kChannelVersion);
     if (!opened) return kj::READY_NOW;
     auto connection =
-        kj::heap<Connection>(play_, kj::mv(opened).value(),
+        kj::heap<Connection>(play_, io_->unixEventPort, kj::mv(opened).value(),
                              io_->lowLevelProvider->wrapSocketFd(kj::mv(fd), kStreamFlags));
     auto ended = connection->network.onDisconnect();
     connection_ = kj::mv(connection);
@@ -151,6 +157,14 @@ void FakePrivd::setBinding(Binding binding) {
   });
 }
 
+void FakePrivd::makeBusy(unsigned times) {
+  impl_->onThread([&]() { impl_->play().busy = times; });
+}
+
+void FakePrivd::failRecords() {
+  impl_->onThread([&]() { impl_->play().recordsFail = true; });
+}
+
 void FakePrivd::stallRereads() {
   impl_->onThread([&]() { impl_->play().rereadsStall = true; });
 }
@@ -167,7 +181,9 @@ void FakePrivd::skipADelta() {
 
 std::map<std::string, ClaimSpec> FakePrivd::claimSpecs() const {
   std::map<std::string, ClaimSpec> specs;
-  impl_->onThread([&]() { specs = impl_->play().claimSpecs; });
+  impl_->onThread([&]() {
+    for (const auto& [uid, text] : impl_->play().claimSpecs) specs.emplace(uid, text.spec);
+  });
   return specs;
 }
 
@@ -182,7 +198,7 @@ void FakePrivd::failClaimSpecs(int error) {
 std::set<IommuGroupId> FakePrivd::held() const {
   std::set<IommuGroupId> held;
   impl_->onThread([&]() {
-    for (const auto& [group, note] : impl_->play().held) held.insert(group);
+    for (const auto& [group, members] : impl_->play().held) held.insert(group);
   });
   return held;
 }

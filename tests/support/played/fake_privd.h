@@ -56,6 +56,11 @@ public:
   /// How writing and unlinking of claims' specs ends from now on: an errno; 0: well.
   void failClaimSpecs(int error);
 
+  /// How the gate answers the next words that a group is allocated: this often that it is busy,
+  /// then well; or that it failed, from now on.
+  void makeBusy(unsigned times);
+  void failRecords();
+
   /// From now on calls of `reread` are taken and never answered.
   void stallRereads();
 

@@ -1,19 +1,20 @@
 #pragma once
 // What a played privd does for a DRA driver.
 
-#include "ipc/schema/helper.capnp.h"
-#include "tests/support/played/fake_privd_rpc.h"
+#include "tests/support/played/fake_privd_gate.h"
+
+#include <string>
 
 namespace vfiogate::test {
 
 /// Where the real one makes the sockets; directories are made where they are missing.
-void listenForDra(PeerConnection& peer, std::uint32_t ticket, kj::StringPtr driver,
-                  schema::DraSocket socket, schema::ListenAnswer::Builder answer);
+PlayedAnswer listenForDra(const Play& play, const gate::Listen& listener);
 
-/// Kept, not written; a device that is not among the hardware is unreachable.
-void writeClaim(Play& play, schema::ClaimSpec::Reader spec,
-                schema::ClaimSpecAnswer::Builder answer);
-void unlinkClaim(Play& play, kj::StringPtr uid, schema::UnlinkAnswer::Builder answer);
-void tellClaims(const Play& play, schema::ClaimSpecsAnswer::Builder answer);
+/// Kept, not written.
+PlayedAnswer writeClaim(Play& play, const ClaimSpecText& text);
+PlayedAnswer unlinkClaim(Play& play, const std::string& uid);
+PlayedAnswer listClaims(const Play& play);
+/// The text of a claim's spec, or one that lies on its disk besides.
+PlayedAnswer openClaim(const Play& play, const std::string& uid);
 
 }  // namespace vfiogate::test

@@ -1,14 +1,19 @@
 #include "tests/support/played/fake_privd_gate.h"
 
+#include "ipc/gate/packet_socket.h"
 #include "ipc/socket/unix_socket.h"
 #include "tests/support/played/fake_privd_dra.h"
+
+#include <kj/debug.h>
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <string>
 #include <utility>
+#include <variant>
 
 namespace vfiogate::test {
 namespace {
@@ -21,117 +26,152 @@ std::int64_t nanoseconds(const timespec& time) {
   return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
 }
 
-FileState stateOf(const std::string& path) {
+std::optional<gate::FileIdentity> identityOf(const std::string& path) {
   struct stat status = {};
   if (lstat(path.c_str(), &status) != 0) return std::nullopt;
-  return std::pair{status.st_ino, nanoseconds(status.st_ctim)};
+  return gate::FileIdentity{status.st_ino, nanoseconds(status.st_ctim)};
 }
 
-void encode(const FileState& state, schema::FileIdentity::Builder to) {
-  to.setInode(state->first);
-  to.setChanged(state->second);
+gate::WatchedFiles filesOf(const std::string& directory) {
+  return {.registration = identityOf(directory + kSocket),
+          .podResources = identityOf(directory + kPodResources),
+          .checkpoint = identityOf(directory + kCheckpoint),
+          .configuration = std::nullopt};
 }
 
-KubeletFiles filesOf(const std::string& directory) {
-  return {stateOf(directory + kSocket), stateOf(directory + kPodResources),
-          stateOf(directory + kCheckpoint)};
+PlayedAnswer on(Play& play, const gate::Enter& request) {
+  if (play.leased) {
+    ++play.turnedAway;
+    return refused(gate::Code::kLeased);
+  }
+  // No lock comes, and none is waited for.
+  return {{.outcome = gate::Entered{.lease = request.lease, .complete = false}}, nullptr};
 }
 
-class GateServer final : public schema::KubeletGate::Server {
-public:
-  explicit GateServer(PeerConnection& peer) : peer_(peer) {}
+PlayedAnswer on(Play& play, const gate::Adopted& /*request*/) {
+  ++play.adoptions;
+  return {};
+}
 
-protected:
-  kj::Promise<void> listen(ListenContext context) override {
-    const auto params = context.getParams();
-    // One name a resource, made otherwise than the real one's.
-    std::string name = "fake-" + std::string(params.getResource()) + ".sock";
-    for (char& c : name) c = c == '/' ? '_' : c;
-    auto made = listenAt(peer_.play.setup.kubeletDir.c_str(), name.c_str(), WhoMayConnect::kOwner);
-    auto answer = context.getResults().initAnswer();
-    if (!made) {
-      answer.setFailed(static_cast<std::uint16_t>(made.error().error));
-      return kj::READY_NOW;
-    }
-    const kj::AutoCloseFd listener = kj::mv(made).value();
-    peer_.channel.send(params.getTicket(), DescriptorKind::kListener, listener.get());
-    answer.setEndpoint(name);
-    return kj::READY_NOW;
+PlayedAnswer on(Play& play, const gate::Listen& request) {
+  if (request.kind != gate::Listen::Kind::kResource) return listenForDra(play, request);
+  // One name a resource, made otherwise than the real one's.
+  std::string name = "fake-" + request.name + ".sock";
+  for (char& c : name) c = c == '/' ? '_' : c;
+  auto made = listenAt(play.setup.kubeletDir.c_str(), name.c_str(), WhoMayConnect::kOwner);
+  if (!made) return refused(gate::Code::kFailed, made.error().error);
+  return {{.outcome = gate::Endpoint{name}}, kj::mv(made).value()};
+}
+
+PlayedAnswer on(Play& play, const gate::Dial& request) {
+  const bool pods = request.socket == gate::Dial::Socket::kPodResources;
+  auto made = dialAt((play.setup.kubeletDir + (pods ? kPodResources : kSocket)).c_str());
+  if (!made) return refused(gate::Code::kNotYet, made.error().error);
+  return {{}, kj::mv(made).value()};
+}
+
+PlayedAnswer on(Play& play, const gate::Open& request) {
+  if (request.file == gate::Open::File::kClaimSpec) return openClaim(play, request.uid);
+  if (request.file == gate::Open::File::kConfiguration) {
+    return refused(gate::Code::kNotYet, ENOENT);
   }
+  ++play.checkpoints;
+  const std::string path = play.setup.kubeletDir + kCheckpoint;
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return refused(gate::Code::kNotYet, ENOENT);
+  kj::AutoCloseFd file(fd);
+  struct stat status = {};
+  KJ_SYSCALL(fstat(fd, &status));
+  return {{.outcome = gate::OpenedFile{.size = static_cast<std::uint32_t>(status.st_size),
+                                       .written = nanoseconds(status.st_mtim),
+                                       .identity = *identityOf(path),
+                                       .kubelet = identityOf(play.setup.kubeletDir + kSocket)}},
+          kj::mv(file)};
+}
 
-  kj::Promise<void> dial(DialContext context) override {
-    auto answer = context.getResults().initAnswer();
-    const bool pods = context.getParams().getSocket() == schema::KubeletSocket::POD_RESOURCES;
-    auto made = dialAt((peer_.play.setup.kubeletDir + (pods ? kPodResources : kSocket)).c_str());
-    if (!made) {
-      answer.setAbsent(static_cast<std::uint16_t>(made.error().error));
-      return kj::READY_NOW;
-    }
-    const kj::AutoCloseFd connection = kj::mv(made).value();
-    peer_.channel.send(context.getParams().getTicket(), DescriptorKind::kConnection,
-                       connection.get());
-    answer.setConnected();
-    return kj::READY_NOW;
+PlayedAnswer on(Play& play, const gate::Allocate& request) {
+  if (play.recordsFail) return refused(gate::Code::kFailed, ENOSPC);
+  if (play.busy > 0) {
+    --play.busy;
+    return refused(gate::Code::kBusy);
   }
-
-  kj::Promise<void> listenDra(ListenDraContext context) override {
-    const auto params = context.getParams();
-    auto answer = context.getResults().initAnswer();
-    listenForDra(peer_, params.getTicket(), params.getDriver(), params.getSocket(), answer);
-    return kj::READY_NOW;
+  for (const auto& [id, group] : play.hardware.groups) {
+    if (group.members == request.members) play.held.insert_or_assign(id, request.members);
   }
+  return {};
+}
 
-  kj::Promise<void> watch(WatchContext context) override {
-    peer_.kubeletObserver = context.getParams().getObserver();
-    peer_.tellFiles();
-    return kj::READY_NOW;
-  }
+PlayedAnswer on(Play& play, const gate::Release& request) {
+  std::erase_if(play.held, [&](const auto& held) { return held.second == request.members; });
+  return {};
+}
 
-  kj::Promise<void> checkpoint(CheckpointContext context) override {
-    ++peer_.play.checkpoints;
-    auto answer = context.getResults().initAnswer();
-    const std::string path = peer_.play.setup.kubeletDir + kCheckpoint;
-    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-      answer.setAbsent();
-      return kj::READY_NOW;
-    }
-    const kj::AutoCloseFd file(fd);
-    struct stat status = {};
-    fstat(fd, &status);
-    peer_.channel.send(context.getParams().getTicket(), DescriptorKind::kFile, fd);
-    auto told = answer.initFile();
-    told.setSize(static_cast<std::uint32_t>(status.st_size));
-    told.setWritten(nanoseconds(status.st_mtim));
-    const auto kubelet = stateOf(peer_.play.setup.kubeletDir + kSocket);
-    if (kubelet) encode(kubelet, told.initKubelet());
-    return kj::READY_NOW;
-  }
+PlayedAnswer on(Play& play, const gate::Put& request) {
+  const auto* claim = std::get_if<ClaimSpecText>(&request.spec);
+  return claim != nullptr ? writeClaim(play, *claim) : PlayedAnswer{};
+}
 
-private:
-  PeerConnection& peer_;
-};
+PlayedAnswer on(Play& play, const gate::Remove& request) {
+  return request.what == gate::Remove::What::kClaim ? unlinkClaim(play, request.uid)
+                                                    : PlayedAnswer{};
+}
+
+PlayedAnswer on(Play& play, const gate::List& request) {
+  if (request.what == gate::List::What::kClaimSpecs) return listClaims(play);
+  return {{.outcome = gate::Allocations{}}, nullptr};
+}
+
+PlayedAnswer on(Play& /*play*/, const gate::Seen& /*request*/) {
+  return {};
+}
 
 }  // namespace
 
-void PeerConnection::tellFiles() {
-  toldFiles = filesOf(play.setup.kubeletDir);
-  KJ_IF_MAYBE (watching, kubeletObserver) {
-    auto request = watching->changedRequest();
-    auto files = request.initFiles();
-    if (toldFiles.registration) encode(toldFiles.registration, files.initRegistration());
-    if (toldFiles.podResources) encode(toldFiles.podResources, files.initPodResources());
-    if (toldFiles.checkpoint) encode(toldFiles.checkpoint, files.initCheckpoint());
-    request.send().ignoreResult().detach([](kj::Exception&&) {});
+PlayedAnswer refused(gate::Code code, int detail) {
+  return {{.code = code, .detail = static_cast<std::uint16_t>(detail)}, nullptr};
+}
+
+PlayedGate::PlayedGate(Play& play, kj::UnixEventPort& port, kj::AutoCloseFd channel)
+    : play_(play),
+      channel_(kj::mv(channel)),
+      readable_(port, channel_.get(), kj::UnixEventPort::FdObserver::OBSERVE_READ),
+      serving_(kj::evalLater([this]() { return serve(); }).eagerlyEvaluate(nullptr)) {}
+
+kj::Promise<void> PlayedGate::serve() {
+  for (;;) {
+    auto received = receivePacket(channel_, gate::kLargestRequest);
+    if (!received) return kj::NEVER_DONE;  // plugind hung up, as it did on the stream
+    auto arrived = kj::mv(received).value();
+    KJ_IF_MAYBE (packet, arrived) {
+      answer(gate::decodeRequest(packet->bytes).value());
+    } else {
+      return readable_.whenBecomesReadable().then([this]() { return serve(); });
+    }
   }
 }
 
-void PeerConnection::tellNewFiles() {
-  if (kubeletObserver != nullptr && filesOf(play.setup.kubeletDir) != toldFiles) tellFiles();
+void PlayedGate::answer(const gate::Request& request) {
+  KJ_REQUIRE(entered_ || std::holds_alternative<gate::Enter>(request), "asked before it entered");
+  PlayedAnswer answer = std::visit([this](const auto& one) { return on(play_, one); }, request);
+  if (std::holds_alternative<gate::Seen>(request)) {
+    awaitsSeen_ = false;
+    return tellNewFiles();
+  }
+  int fd = -1;
+  KJ_IF_MAYBE (open, answer.fd) fd = open->get();
+  sendPacket(channel_, encode(gate::FromGate(answer.answer)), fd);
+  if (!std::holds_alternative<gate::Entered>(answer.answer.outcome)) return;
+  entered_ = true;
+  tellNewFiles();
 }
 
-schema::KubeletGate::Client makeGate(PeerConnection& peer) {
-  return kj::heap<GateServer>(peer);
+void PlayedGate::tellNewFiles() {
+  if (!entered_ || awaitsSeen_) return;
+  const gate::WatchedFiles files = filesOf(play_.setup.kubeletDir);
+  if (told_ == files) return;
+  told_ = files;
+  awaitsSeen_ = true;
+  sendPacket(channel_, encode(gate::FromGate(gate::Changed{files})));
 }
 
 }  // namespace vfiogate::test

@@ -3,8 +3,6 @@
 #include "ipc/codec/snapshot_codec.h"
 #include "ipc/types/snapshot_delta.h"
 #include "tests/support/played/fake_privd_binder.h"
-#include "tests/support/played/fake_privd_dra.h"
-#include "tests/support/played/fake_privd_gate.h"
 
 #include <string>
 #include <utility>
@@ -36,17 +34,6 @@ protected:
     } else {
       encode(onlyGroup(play_.hardware, group->second), answer.initSeen(), noControl);
     }
-    answer.setOnFile(play_.records && play_.held.contains(id_));
-    return kj::READY_NOW;
-  }
-
-  kj::Promise<void> allocate(AllocateContext context) override {
-    play_.held.insert_or_assign(id_, context.getParams().getNote().cStr());
-    return kj::READY_NOW;
-  }
-
-  kj::Promise<void> release(ReleaseContext /*context*/) override {
-    play_.held.erase(id_);
     return kj::READY_NOW;
   }
 
@@ -94,36 +81,6 @@ protected:
     return kj::READY_NOW;
   }
 
-  kj::Promise<void> kubelet(KubeletContext context) override {
-    context.getResults().initAnswer().setGate(makeGate(peer_));
-    return kj::READY_NOW;
-  }
-
-  kj::Promise<void> configuration(ConfigurationContext context) override {
-    context.getResults().initAnswer().setNone();
-    return kj::READY_NOW;
-  }
-
-  kj::Promise<void> writeClaimSpec(WriteClaimSpecContext context) override {
-    writeClaim(peer_.play, context.getParams().getSpec(), context.getResults().initAnswer());
-    return kj::READY_NOW;
-  }
-
-  kj::Promise<void> unlinkClaimSpec(UnlinkClaimSpecContext context) override {
-    unlinkClaim(peer_.play, context.getParams().getUid(), context.getResults().initAnswer());
-    return kj::READY_NOW;
-  }
-
-  kj::Promise<void> claimSpecs(ClaimSpecsContext context) override {
-    tellClaims(peer_.play, context.getResults().initAnswer());
-    return kj::READY_NOW;
-  }
-
-  kj::Promise<void> adopted(AdoptedContext /*context*/) override {
-    ++peer_.play.adoptions;
-    return kj::READY_NOW;
-  }
-
 private:
   PeerConnection& peer_;
 };
@@ -136,14 +93,10 @@ protected:
   kj::Promise<void> enter(EnterContext context) override {
     auto answer = context.getResults().initAnswer();
     const auto params = context.getParams();
-    if (peer_.play.leased) {
-      ++peer_.play.turnedAway;
-      answer.setLeased();
-    } else if (params.getProtocol() == peer_.play.setup.protocol) {
+    if (params.getProtocol() == peer_.play.setup.protocol) {
       ++peer_.play.sessions;
       answer.setSession(kj::heap<SessionServer>(peer_));
       answer.setMayBind(peer_.play.setup.mayBind);
-      answer.setLease(params.getLease());  // no lock comes, and none is waited for
     } else {
       answer.setWrongProtocol(peer_.play.setup.protocol);
     }

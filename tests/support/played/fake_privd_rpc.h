@@ -1,14 +1,13 @@
 #pragma once
 // One connection of a played privd: the servers of the privilege peer.
 
-#include "ipc/codec/descriptor_channel.h"
+#include "ipc/gate/spec_nodes.h"
 #include "ipc/schema/helper.capnp.h"
 #include "tests/support/played/fake_privd.h"
 
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -29,12 +28,13 @@ struct Play {
   std::vector<kj::Own<kj::PromiseFulfiller<void>>> waiting;  ///< changes that run
   std::map<Bdf, std::string> formerDrivers;                  ///< of what was bound
   bool leased;                                               ///< to another plugind
-  bool records = true;                                       ///< what is allocated is on file
-  std::map<IommuGroupId, std::string>
-      held;  ///< with the note; kept while no plugind is there, as the real one does
-  std::map<std::string, ClaimSpec> claimSpecs;  ///< by UID
+  /// Kept while no plugind is there, as the real one does.
+  std::map<IommuGroupId, std::vector<Bdf>> held;
+  std::map<std::string, ClaimSpecText> claimSpecs;  ///< by UID
   std::vector<std::string> claimTexts;
   int claimError = 0;
+  unsigned busy = 0;  ///< how often yet a group cannot be recorded, for now
+  bool recordsFail = false;
   std::atomic<unsigned> sessions = 0;
   std::atomic<unsigned> wholes = 0;
   std::atomic<unsigned> rereads = 0;
@@ -46,37 +46,19 @@ struct Play {
   std::atomic<unsigned> hangUps = 0;
 };
 
-/// Inode and change time in ns; absent: not there.
-using FileState = std::optional<std::pair<std::uint64_t, std::int64_t>>;
-
-/// What the kubelet made.
-struct KubeletFiles {
-  FileState registration;
-  FileState podResources;
-  FileState checkpoint;
-
-  friend bool operator==(const KubeletFiles&, const KubeletFiles&) = default;
-};
-
-/// One connection: what it subscribed to and the way for its descriptors.
+/// One connection: what it subscribed to.
 struct PeerConnection {
   /// All that the observer does not have yet, from the whole or from the difference to the last.
   void tellWhole();
   void tellDelta();
-  /// What there is of the kubelet now; the second one only if that is something else.
-  void tellFiles();
-  void tellNewFiles();
   /// The delta that a change left to be told.
   void tellDueDelta();
 
   Play& play;
-  DescriptorSender channel;
   kj::Maybe<schema::Observer::Client> observer;
-  kj::Maybe<schema::KubeletObserver::Client> kubeletObserver;
   Snapshot told;
   std::uint64_t toldGeneration = 0;
   bool deltaDue = false;
-  KubeletFiles toldFiles;
 };
 
 /// The first capability of the connection. Borrows `peer`.

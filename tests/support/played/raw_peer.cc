@@ -21,20 +21,17 @@ using capnp::rpc::Message;
 // Ordinals in helper.capnp.
 constexpr std::uint16_t kEnter = 0;
 constexpr std::uint16_t kWatch = 0;
-constexpr std::uint16_t kKubelet = 1;
+constexpr std::uint16_t kDiscovery = 1;
 constexpr std::uint16_t kReread = 0;
-constexpr std::uint16_t kHold = 1;
-constexpr std::uint16_t kListen = 0;
-constexpr std::uint16_t kDial = 1;
+constexpr std::uint16_t kBind = 1;
 
-// Exports get the lowest free number: after handshake, session and gate comes the group of the
-// update.
-constexpr std::uint32_t kControlExport = 3;
+// Exports get the lowest free number: after handshake and session comes the group of the update.
+constexpr std::uint32_t kControlExport = 2;
 
-/// Addresses the object in an answer's `answer.<first pointer>`, where all of ours are.
-void targetAnswer(Call::Builder call, std::uint32_t question) {
+/// Addresses the session in the answer to callEnter().
+void targetSession(Call::Builder call) {
   auto answer = call.initTarget().initPromisedAnswer();
-  answer.setQuestionId(question);
+  answer.setQuestionId(RawPeer::kSession);
   auto path = answer.initTransform(2);
   path[0].setGetPointerField(0);
   path[1].setGetPointerField(0);
@@ -45,7 +42,6 @@ void targetAnswer(Call::Builder call, std::uint32_t question) {
 void RawPeer::enter() {
   bootstrap(kHandshake);
   callEnter(kSession);
-  callKubelet(kGate);
   callWatch(kWatching, 0);
 }
 
@@ -71,18 +67,9 @@ void RawPeer::callEnter(std::uint32_t question) {
   });
 }
 
-void RawPeer::callKubelet(std::uint32_t question) {
-  call(question, [](Call call) {
-    targetAnswer(call, kSession);
-    call.setInterfaceId(capnp::typeId<schema::Session>());
-    call.setMethodId(kKubelet);
-    call.initParams().getContent().initAs<schema::Session::KubeletParams>();
-  });
-}
-
 void RawPeer::callWatch(std::uint32_t question, std::uint32_t observer) {
   call(question, [=](Call call) {
-    targetAnswer(call, kSession);
+    targetSession(call);
     call.setInterfaceId(capnp::typeId<schema::Session>());
     call.setMethodId(kWatch);
     auto payload = call.initParams();
@@ -103,31 +90,21 @@ void RawPeer::callReread(std::uint32_t question) {
   });
 }
 
-void RawPeer::callHoldOn(std::uint32_t question, std::uint32_t object) {
+void RawPeer::callBindOn(std::uint32_t question, std::uint32_t object) {
   call(question, [=](Call call) {
     call.initTarget().setImportedCap(object);
     call.setInterfaceId(capnp::typeId<schema::GroupControl>());
-    call.setMethodId(kHold);
-    call.initParams().getContent().initAs<schema::GroupControl::AllocateParams>().setNote("ref=0");
+    call.setMethodId(kBind);
+    call.initParams().getContent().initAs<schema::GroupControl::BindParams>();
   });
 }
 
-void RawPeer::callListen(std::uint32_t question) {
+void RawPeer::callDiscovery(std::uint32_t question) {
   call(question, [](Call call) {
-    targetAnswer(call, kGate);
-    call.setInterfaceId(capnp::typeId<schema::KubeletGate>());
-    call.setMethodId(kListen);
-    call.initParams().getContent().initAs<schema::KubeletGate::ListenParams>();
-  });
-}
-
-void RawPeer::callDial(std::uint32_t question, std::uint32_t ticket) {
-  call(question, [=](Call call) {
-    targetAnswer(call, kGate);
-    call.setInterfaceId(capnp::typeId<schema::KubeletGate>());
-    call.setMethodId(kDial);
-    auto params = call.initParams().getContent().initAs<schema::KubeletGate::DialParams>();
-    params.setTicket(ticket);
+    targetSession(call);
+    call.setInterfaceId(capnp::typeId<schema::Session>());
+    call.setMethodId(kDiscovery);
+    call.initParams().getContent().initAs<schema::Session::DiscoveryParams>();
   });
 }
 

@@ -18,31 +18,26 @@ public:
   /// The questions that enter() leaves open, to call on their answers.
   static constexpr std::uint32_t kHandshake = 0;
   static constexpr std::uint32_t kSession = 1;
-  static constexpr std::uint32_t kGate = 2;
-  static constexpr std::uint32_t kWatching = 3;
-  static constexpr std::uint32_t kFirstFree = 4;
+  static constexpr std::uint32_t kWatching = 2;
+  static constexpr std::uint32_t kFirstFree = 3;
 
   explicit RawPeer(kj::AutoCloseFd fd, std::chrono::milliseconds patience = {})
       : fd_(kj::mv(fd)), patience_(patience) {}
 
-  /// Asks for handshake, session and gate and watches, as an honest peer does.
+  /// Asks for the handshake, enters and watches, as an honest peer does.
   void enter();
 
   void bootstrap(std::uint32_t question);
-  /// enter() on the handshake.
+  /// enter() on the handshake: mints a session, or gives the one that it has.
   void callEnter(std::uint32_t question);
-  /// kubelet() on the session: mints a capability.
-  void callKubelet(std::uint32_t question);
   /// watch() on the session, with an observer exported as `observer`.
   void callWatch(std::uint32_t question, std::uint32_t observer);
-  /// listen() on the gate: never returns.
-  void callListen(std::uint32_t question);
-  /// dial() on the gate: answers at once.
-  void callDial(std::uint32_t question, std::uint32_t ticket);
+  /// discovery() on the session: an RpcServer never returns it.
+  void callDiscovery(std::uint32_t question);
   /// reread() at the group of the first update: a large answer.
   void callReread(std::uint32_t question);
-  /// hold() on what the peer calls `object`.
-  void callHoldOn(std::uint32_t question, std::uint32_t object);
+  /// bind() on what the server calls `object`.
+  void callBindOn(std::uint32_t question, std::uint32_t object);
   void finish(std::uint32_t question, bool releaseResults);
 
   /// Sends what `fill` makes of an empty message.

@@ -1,7 +1,7 @@
 #include "tests/support/played/rpc_server.h"
 
 #include "ipc/codec/limits.h"
-#include "ipc/socket/unix_socket.h"
+#include "ipc/socket/stream_flags.h"
 
 #include <kj/debug.h>
 
@@ -24,24 +24,9 @@ protected:
   }
 };
 
-class GateServer final : public schema::KubeletGate::Server {
-protected:
-  kj::Promise<void> listen(ListenContext /*context*/) override { return kj::NEVER_DONE; }
-
-  kj::Promise<void> dial(DialContext context) override {
-    context.getResults().initAnswer().setAbsent(2);
-    return kj::READY_NOW;
-  }
-};
-
 class SubscriptionServer final : public schema::Subscription::Server {};
 
-using MakeGate = kj::Function<schema::KubeletGate::Client()>;
-
 class SessionServer final : public schema::Session::Server {
-public:
-  explicit SessionServer(MakeGate& makeGate) : makeGate_(makeGate) {}
-
 protected:
   kj::Promise<void> watch(WatchContext context) override {
     auto observer = context.getParams().getObserver();
@@ -54,39 +39,29 @@ protected:
     return kj::READY_NOW;
   }
 
-  kj::Promise<void> kubelet(KubeletContext context) override {
-    context.getResults().initAnswer().setGate(makeGate_());
-    return kj::READY_NOW;
-  }
+  kj::Promise<void> discovery(DiscoveryContext /*context*/) override { return kj::NEVER_DONE; }
 
 private:
-  MakeGate& makeGate_;
   kj::Promise<void> telling_ = kj::READY_NOW;
 };
 
 class HandshakeServer final : public schema::Handshake::Server {
-public:
-  explicit HandshakeServer(MakeGate& makeGate) : makeGate_(makeGate) {}
-
 protected:
   kj::Promise<void> enter(EnterContext context) override {
-    context.getResults().initAnswer().setSession(kj::heap<SessionServer>(makeGate_));
+    context.getResults().initAnswer().setSession(kj::heap<SessionServer>());
     return kj::READY_NOW;
   }
-
-private:
-  MakeGate& makeGate_;
 };
 
 }  // namespace
 
 struct RpcServer::Connection {
-  Connection(kj::Own<kj::AsyncIoStream> s, Metering metering, MakeGate& makeGate)
+  Connection(kj::Own<kj::AsyncIoStream> s, Metering metering)
       : stream(kj::mv(s)),
         metered(*stream),
         unmetered(*stream),
         network(messages(metering), capnp::rpc::twoparty::Side::SERVER, kFromPeer),
-        rpc(capnp::makeRpcServer(network, kj::heap<HandshakeServer>(makeGate))) {
+        rpc(capnp::makeRpcServer(network, kj::heap<HandshakeServer>())) {
     rpc.setFlowLimit(kFlowLimitWords);
     metered.countQueueWith([this]() { return network.getCurrentQueueCount(); });
   }
@@ -103,11 +78,7 @@ struct RpcServer::Connection {
   capnp::RpcSystem<capnp::rpc::twoparty::VatId> rpc;
 };
 
-RpcServer::RpcServer(kj::AsyncIoContext& io)
-    : RpcServer(io, []() -> schema::KubeletGate::Client { return kj::heap<GateServer>(); }) {}
-
-RpcServer::RpcServer(kj::AsyncIoContext& io, MakeGate makeGate)
-    : io_(io), makeGate_(kj::mv(makeGate)), connections_(*this) {}
+RpcServer::RpcServer(kj::AsyncIoContext& io) : io_(io), connections_(*this) {}
 
 kj::AutoCloseFd RpcServer::connect(Metering metering) {
   int pair[2];
@@ -118,7 +89,7 @@ kj::AutoCloseFd RpcServer::connect(Metering metering) {
 }
 
 void RpcServer::serve(kj::Own<kj::AsyncIoStream> stream, Metering metering) {
-  auto connection = kj::heap<Connection>(kj::mv(stream), metering, makeGate_);
+  auto connection = kj::heap<Connection>(kj::mv(stream), metering);
   auto left = connection->network.onDisconnect();
   auto offended =
       connection->metered.offended().then([this](Offence offence) { offence_ = offence; });

@@ -6,7 +6,6 @@
 
 #include <capnp/rpc-twoparty.h>
 #include <kj/async-io.h>
-#include <kj/function.h>
 #include <kj/io.h>
 
 #include <optional>
@@ -16,15 +15,13 @@ namespace vfiogate {
 enum class Metering : std::uint8_t { kOn, kOff };
 
 /// Serves every connection as privd does: limits of ipc/codec/limits.h, hang-up at the first
-/// offence. What its objects do suits an attacker: enter() and kubelet() mint anew at each call,
-/// reread() answers with kRereadBytes, listen() never returns, dial() answers at once.
+/// offence. What its objects do suits an attacker: enter() mints anew at each call, reread()
+/// answers with kRereadBytes, discovery() never returns.
 class RpcServer : private kj::TaskSet::ErrorHandler {
 public:
   static constexpr std::size_t kRereadBytes = 32'768;
 
   explicit RpcServer(kj::AsyncIoContext& io);
-  /// kubelet() answers with what `makeGate` makes.
-  RpcServer(kj::AsyncIoContext& io, kj::Function<schema::KubeletGate::Client()> makeGate);
 
   /// Serves a new connection; returns the peer's end, non-blocking.
   kj::AutoCloseFd connect(Metering metering);
@@ -42,7 +39,6 @@ private:
   void taskFailed(kj::Exception&& exception) override;
 
   kj::AsyncIoContext& io_;
-  kj::Function<schema::KubeletGate::Client()> makeGate_;
   std::optional<Offence> offence_;
   int ended_ = 0;
   kj::TaskSet connections_;  // last: it uses all of the above

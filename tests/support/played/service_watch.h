@@ -1,49 +1,63 @@
 #pragma once
-// How large privd is while it is attacked, and how long its other clients wait.
+// How large privd's processes are while it is attacked, and how long its other work waits.
 
+#include "sim/base/child_process.h"
 #include "tests/support/seen/process_size.h"
 
-#include <sys/types.h>
-
 #include <atomic>
-#include <string>
+#include <chrono>
+#include <filesystem>
 #include <thread>
 #include <vector>
 
 namespace vfiogate::test {
 
-/// From its making to end(): one client after the other connects to privd's own socket, enters and
-/// asks a question, and the process is measured in between.
+/// From its making to end(): a device that is not there is excluded and released in turn, by the
+/// file that `privd hold` writes, and each time it is measured how long privd takes to say that it
+/// applies that, to a few milliseconds. The sizes of the daemon and of its gate are read as often.
 class ServiceWatch {
 public:
-  struct Seen {
+  struct Sizes {
     ProcessSize before;
     ProcessSize peak;
     ProcessSize after;
+  };
+  struct Seen {
+    Sizes daemon;
+    Sizes gate;
     double medianMs = 0;
     double longestMs = 0;
-    unsigned notServed = 0;
+    unsigned notServed = 0;  ///< not applied within 20 s
   };
 
-  ServiceWatch(pid_t privd, std::string socket);
+  /// `stateDirectory` is that of `privd`, which has started.
+  ServiceWatch(ChildProcess& privd, const std::filesystem::path& stateDirectory);
   ~ServiceWatch();
   ServiceWatch(const ServiceWatch&) = delete;
   ServiceWatch& operator=(const ServiceWatch&) = delete;
 
   Seen end();
-  /// One client, now; false: not answered as it should be.
-  bool serves() const;
 
 private:
   void watch();
+  /// One more exclusion or release, measured.
+  void changeAndWait();
+  void change();
   void measure();
 
-  const pid_t privd_;
-  const std::string socket_;
+  ChildProcess& privd_;
+  const pid_t gate_;
+  const std::filesystem::path exclusion_;
   Seen seen_;
   std::vector<double> waits_;
   std::atomic<bool> ending_ = false;
   std::thread thread_;
 };
+
+/// The process of privd's gate, which the daemon `privd` has started. Throws if there is none.
+pid_t gateOf(pid_t privd);
+
+/// True: privd applies an exclusion and its release, now.
+bool servesOthers(ChildProcess& privd, const std::filesystem::path& stateDirectory);
 
 }  // namespace vfiogate::test

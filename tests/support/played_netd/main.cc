@@ -24,7 +24,7 @@ struct Wish {
 };
 
 int attach(const Wish& wish) {
-  startNetdLog();
+  startNetdLog(LogForm::kLogfmt);
   if (const auto failure = becomeNobody(kNetd, {}, kMostMemory)) {
     return startFailed("drop", failure->str());
   }

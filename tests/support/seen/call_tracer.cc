@@ -1,6 +1,7 @@
 #include "tests/support/seen/call_tracer.h"
 
 #include "seccomp/sanitizer_rules.h"
+#include "sim/base/process_status.h"
 #include "tests/support/seen/syscall_stop.h"
 
 #include <linux/seccomp.h>
@@ -50,12 +51,22 @@ bool isOf(pid_t process, pid_t thread) {
                                  std::to_string(thread));
 }
 
+pid_t parentOf(pid_t process) {
+  const auto threads = threadStatuses(process);
+  const auto own = threads.find(process);
+  return own == threads.end() ? 0 : std::stoi(own->second.at("PPid"));
+}
+
 class Tracer {
 public:
-  Tracer(pid_t child, std::span<const Rule> table, std::span<const Rule> forkedTable)
-      : child_(child), own_{table, trace_.own}, forked_{forkedTable, trace_.forked} {
-    trace_.own.rowUses.resize(table.size());
-    trace_.forked.rowUses.resize(forkedTable.size());
+  Tracer(pid_t child, const TracedTables& tables)
+      : child_(child),
+        own_{tables.own, trace_.own},
+        forked_{tables.forked, trace_.forked},
+        started_{tables.started, trace_.started} {
+    for (const Book* book : {&own_, &forked_, &started_}) {
+      book->tally.rowUses.resize(book->table.size());
+    }
   }
 
   CallTrace run() {
@@ -84,7 +95,8 @@ private:
   };
   /// What a thread's call in progress is to return instead of being made.
   struct Thread {
-    bool forked = false;  ///< of a forked process
+    const Book* book = nullptr;  ///< of its process
+    bool filtered = false;       ///< its process, or the one that forked it, loaded a filter
     bool inCall = false;
     std::optional<std::int64_t> playedResult;
   };
@@ -97,21 +109,30 @@ private:
     } else if (status >> 16 != 0 || (signal == SIGSTOP && !threads_.contains(thread))) {
       signal = 0;  // an event, or a new thread's first stop
     }
-    if (const auto [known, fresh] = threads_.try_emplace(thread); fresh) {
-      known->second.forked = !isOf(child_, thread);
-    }
+    Thread& state = known(thread);
+    if (status >> 16 == PTRACE_EVENT_EXEC && thread != child_) state.book = &started_;
     ptrace(PTRACE_SYSCALL, thread, nullptr, static_cast<std::uintptr_t>(signal));
+  }
+
+  Thread& known(pid_t thread) {
+    const auto [found, fresh] = threads_.try_emplace(thread);
+    Thread& state = found->second;
+    if (!fresh) return state;
+    state.book = isOf(child_, thread) ? &own_ : &forked_;
+    const auto maker = threads_.find(parentOf(thread));
+    state.filtered = state.book == &forked_ && maker != threads_.end() && maker->second.filtered;
+    return state;
   }
 
   void atSyscallStop(pid_t thread) {
     user_regs_struct registers{};
     if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) != 0) return;  // killed meanwhile
-    Thread& state = threads_[thread];
-    const Book& book = state.forked ? forked_ : own_;
+    Thread& state = known(thread);
+    const Book& book = *state.book;
     if (book.table.empty()) return;
     state.inCall = !state.inCall;
     if (state.inCall) {
-      state.playedResult = judge(book, registers);
+      state.playedResult = judge(state, registers);
       if (state.playedResult) registers.orig_rax = ~0ULL;
     } else if (state.playedResult) {
       registers.rax = static_cast<std::uint64_t>(*state.playedResult);
@@ -119,15 +140,16 @@ private:
     if (state.playedResult) ptrace(PTRACE_SETREGS, thread, nullptr, &registers);
   }
 
-  std::optional<std::int64_t> judge(const Book& book, const user_regs_struct& registers) {
+  std::optional<std::int64_t> judge(Thread& state, const user_regs_struct& registers) {
+    const Book& book = *state.book;
     const auto number = static_cast<std::int64_t>(registers.orig_rax);
     const CallArgs args = argumentsOf(registers);
     const bool loads = number == SYS_seccomp && args[0] == SECCOMP_SET_MODE_FILTER && args[2] != 0;
-    if (loads && !book.tally.filterLoaded) {
-      book.tally.filterLoaded = true;
-      return 0;
-    }
-    return book.tally.filterLoaded ? count(book, number, args) : std::nullopt;
+    // A program's filter is loaded for all its threads.
+    bool& loaded = &book == &own_ ? book.tally.filterLoaded : state.filtered;
+    if (!loads || loaded) return loaded ? count(book, number, args) : std::nullopt;
+    loaded = book.tally.filterLoaded = true;
+    return 0;
   }
 
   std::optional<std::int64_t> count(const Book& book, std::int64_t number, const CallArgs& args) {
@@ -162,20 +184,20 @@ private:
   CallTrace trace_;
   Book own_;
   Book forked_;
+  Book started_;
   std::map<pid_t, Thread> threads_;
 };
 
 }  // namespace
 
-CallTrace traceCalls(const std::vector<std::string>& command, std::span<const Rule> table,
-                     std::span<const Rule> forkedTable) {
+CallTrace traceCalls(const std::vector<std::string>& command, const TracedTables& tables) {
   const pid_t child = start(command);
   tracedChild = child;
   struct sigaction forward {};
   forward.sa_handler = forwardToChild;
   forward.sa_flags = SA_RESTART;
   for (const int signal : {SIGTERM, SIGINT}) sigaction(signal, &forward, nullptr);
-  return Tracer(child, table, forkedTable).run();
+  return Tracer(child, tables).run();
 }
 
 }  // namespace vfiogate::test

@@ -14,16 +14,22 @@ namespace vfiogate::test {
 struct CallTrace {
   CallTally own;
   CallTally forked;    ///< of the processes that it forked, all together
+  CallTally started;   ///< of those of them that became another program
   int exitStatus = 0;  ///< as waitpid gives it
 };
 
+/// The tables of a program and of the processes that it makes; an empty one: they are not followed.
+struct TracedTables {
+  std::span<const Rule> own;
+  std::span<const Rule> forked = {};
+  std::span<const Rule> started = {};
+};
+
 /// Runs `command` to its end, following all its threads; the processes that it forks, and theirs,
-/// only with a table of their own, which one of them loads for all. When a process loads a seccomp
-/// filter, the kernel is not told, and the process believes that it worked; from then on each call
-/// is compared with the table: rows that answer an errno are played, all other calls are let
-/// through and counted. SIGTERM and SIGINT sent to this process are passed on. Throws
-/// std::system_error.
-CallTrace traceCalls(const std::vector<std::string>& command, std::span<const Rule> table,
-                     std::span<const Rule> forkedTable = {});
+/// only with a table of their own. When a process loads a seccomp filter, the kernel is not told,
+/// and the process believes that it worked; from then on each call is compared with the table: rows
+/// that answer an errno are played, all other calls are let through and counted. SIGTERM and SIGINT
+/// sent to this process are passed on. Throws std::system_error.
+CallTrace traceCalls(const std::vector<std::string>& command, const TracedTables& tables);
 
 }  // namespace vfiogate::test

@@ -77,9 +77,10 @@ private:
 
 std::string faultOfLogLine(std::string_view line) {
   LineReader reader(line);
-  if (reader.take("time=") && (!reader.takeValue() || !reader.take(" "))) return "time";
-  if (reader.take("level=") && (reader.takeWhile(isLower).empty() || !reader.take(" ")))
-    return "level";
+  if (!reader.take("time=") || !reader.takeValue() || !reader.take(" ")) return "no time";
+  if (!reader.take("level=") || reader.takeWhile(isLower).empty() || !reader.take(" ")) {
+    return "no level";
+  }
   if (!reader.take("event=")) return "no event";
   if (reader.takeWhile(isLower).empty()) return "no event's name";
   while (!reader.ended()) {
@@ -91,8 +92,6 @@ std::string faultOfLogLine(std::string_view line) {
 }
 
 std::string faultOf(std::string_view line) {
-  // Of the configuration, before the log begins.
-  if (line.starts_with("plugind: ") && std::ranges::all_of(line, isPrintable)) return {};
   if (!line.starts_with('{')) return faultOfLogLine(line);
   if (!std::ranges::all_of(line, isPrintable)) return "an unprintable byte in the journal";
   return nlohmann::json::accept(line) ? "" : "no JSON";

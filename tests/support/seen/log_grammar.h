@@ -8,10 +8,9 @@ namespace vfiogate::test {
 
 /// Lines of `output` that are neither a line of a log nor an event of plugind's journal, each with
 /// what is wrong with it; empty: all are. A line of a log is
-///     [time=TIME level=WORD | level=WORD] event=NAME{ key=VALUE}
+///     time=TIME level=WORD event=NAME{ key=VALUE}
 /// where a VALUE is a plain word or quoted printable ASCII, and none is longer than 600 characters
-/// of what it quotes. What plugind remarks on its configuration before that, "plugind: ...", passes
-/// where it is printable.
+/// of what it quotes.
 std::vector<std::string> logFaults(const std::string& output);
 
 /// What a terminal would not simply show: any byte but printable ASCII and the end of a line.

@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <initializer_list>
+#include <sstream>
 
 namespace vfiogate::test {
 namespace {
@@ -42,6 +43,21 @@ std::set<std::string> networkSocketsOf(pid_t pid) {
 
 std::set<std::string> localSocketsOf(pid_t pid) {
   return listedIn({"unix"}, pid);
+}
+
+std::multiset<std::string> listeningPathsOf(pid_t pid) {
+  constexpr unsigned long kAccepts = 0x10000;  // the kernel's __SO_ACCEPTCON
+  const std::set<std::string> sockets = inodesOf(pid);
+  std::multiset<std::string> found;
+  std::ifstream file("/proc/" + std::to_string(pid) + "/net/unix");
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream columns(line);
+    std::string number, references, protocol, flags, type, state, inode, path;
+    columns >> number >> references >> protocol >> flags >> type >> state >> inode >> path;
+    if (!sockets.contains(inode)) continue;
+    if ((std::stoul(flags, nullptr, 16) & kAccepts) != 0) found.insert(path);
+  }
+  return found;
 }
 
 }  // namespace vfiogate::test

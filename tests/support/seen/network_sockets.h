@@ -15,4 +15,7 @@ std::set<std::string> networkSocketsOf(pid_t pid);
 /// Open sockets of `pid` that the kernel lists as local ones, "unix 4711".
 std::set<std::string> localSocketsOf(pid_t pid);
 
+/// At which paths `pid` listens, as they were bound; "" for a socket that has none.
+std::multiset<std::string> listeningPathsOf(pid_t pid);
+
 }  // namespace vfiogate::test

@@ -2,6 +2,7 @@
 
 #include <capnp/rpc.capnp.h>
 #include <capnp/serialize.h>
+#include <kj/io.h>
 
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -11,6 +12,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 namespace vfiogate::test {
 namespace {
@@ -53,32 +56,42 @@ std::string nameOf(const sockaddr_un& address, socklen_t length) {
   return std::string(address.sun_path, strnlen(address.sun_path, length - kBefore));
 }
 
-/// The names of both ends, with a blank in between; empty if it is no stream socket.
-std::string endsOf(pid_t process, int fd) {
-  const auto handle = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
-  if (handle < 0) return "";
-  const auto copy = static_cast<int>(syscall(SYS_pidfd_getfd, handle, fd, 0));
-  close(handle);
-  if (copy < 0) return "";
+/// A name by way of a descriptor that the process holds is that of the descriptor.
+std::string namedBy(pid_t process, const std::string& path) {
+  constexpr std::string_view kHeld = "/proc/self/fd/";
+  if (!path.starts_with(kHeld)) return path;
+  std::error_code gone;
+  return std::filesystem::read_symlink(
+      "/proc/" + std::to_string(process) + "/fd/" + path.substr(kHeld.size()), gone);
+}
+
+/// 0: it is no socket.
+int typeOf(int socket) {
   int type = 0;
-  socklen_t typeSize = sizeof(type);
+  socklen_t size = sizeof(type);
+  return getsockopt(socket, SOL_SOCKET, SO_TYPE, &type, &size) == 0 ? type : 0;
+}
+
+/// The names of both ends, with a blank in between.
+std::string endsOf(int socket) {
   std::string ends;
-  if (getsockopt(copy, SOL_SOCKET, SO_TYPE, &type, &typeSize) == 0 && type == SOCK_STREAM) {
-    for (const auto ask : {getsockname, getpeername}) {
-      sockaddr_un address{};
-      socklen_t length = sizeof(address);
-      if (ask(copy, reinterpret_cast<sockaddr*>(&address), &length) == 0) {
-        ends += nameOf(address, length);
-      }
-      ends += ' ';
+  for (const auto ask : {getsockname, getpeername}) {
+    sockaddr_un address{};
+    socklen_t length = sizeof(address);
+    if (ask(socket, reinterpret_cast<sockaddr*>(&address), &length) == 0) {
+      ends += nameOf(address, length);
     }
+    ends += ' ';
   }
-  close(copy);
   return ends;
 }
 
 Channel channelOf(pid_t process, int fd) {
-  const std::string ends = endsOf(process, fd);
+  const kj::AutoCloseFd copy(copyOf(process, fd));
+  const int type = copy.get() < 0 ? 0 : typeOf(copy);
+  if (type == SOCK_SEQPACKET) return Channel::kGate;
+  if (type != SOCK_STREAM) return Channel::kOther;
+  const std::string ends = endsOf(copy);
   // Listeners are bound under a temporary name, which connections keep.
   if (ends.find("/device-plugins/.vfiogate-") != std::string::npos) return Channel::kPlugin;
   if (ends.find("/device-plugins/kubelet.sock") != std::string::npos) return Channel::kRegistration;
@@ -127,6 +140,14 @@ RpcMessage described(kj::ArrayPtr<const capnp::word> words) {
 
 }  // namespace
 
+int copyOf(pid_t process, int fd) {
+  const auto handle = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+  if (handle < 0) return -1;
+  const auto copy = static_cast<int>(syscall(SYS_pidfd_getfd, handle, fd, 0));
+  close(handle);
+  return copy;
+}
+
 std::optional<Passing> passing(const SeenCall& call) {
   const bool sends = isSending(call.number);
   if (!sends && !(isReceiving(call.number) && call.returned)) return std::nullopt;
@@ -142,7 +163,7 @@ std::string pathOf(const SeenCall& call) {
     const std::string bytes = memoryOf(call.process, call.args[1], length);
     sockaddr_un address{};
     std::memcpy(&address, bytes.data(), bytes.size());
-    return nameOf(address, static_cast<socklen_t>(bytes.size()));
+    return namedBy(call.process, nameOf(address, static_cast<socklen_t>(bytes.size())));
   }
   if (call.number == SYS_renameat) {
     const std::string bytes = memoryOf(call.process, call.args[3], sizeof(sockaddr_un::sun_path));

@@ -11,11 +11,12 @@
 
 namespace vfiogate::test {
 
-/// Whose connection a descriptor of privd or plugind is.
+/// Whose connection a descriptor of privd, privd-gate or plugind is.
 enum class Channel {
   kPlugin,        ///< the kubelet's, to a plugin's socket
   kRegistration,  ///< to kubelet.sock
   kPrivilege,     ///< privd's with plugind, Cap'n Proto
+  kGate,          ///< plugind's with privd-gate, packets; privd's with privd-gate
   kOther
 };
 
@@ -25,6 +26,9 @@ struct Passing {
   bool sends = false;
   std::string bytes;  ///< empty: the other end is gone
 };
+
+/// Another process's descriptor, for the caller to close. Below 0: there is none.
+int copyOf(pid_t process, int fd);
 
 /// Null if the call moves no bytes over a socket (yet).
 std::optional<Passing> passing(const SeenCall& call);

@@ -18,7 +18,9 @@ struct WireAttack {
 };
 
 std::span<const WireAttack> attacksByCall();     ///< calls that Cap'n Proto takes
-std::span<const WireAttack> attacksByClaim();    ///< calls about CDI specs
+std::span<const WireAttack> attacksOnGate();     ///< requests that the gate understands
+std::span<const WireAttack> attacksBySpec();     ///< those about CDI specs
+std::span<const WireAttack> attacksByPacket();   ///< packets that nobody would send
 std::span<const WireAttack> attacksByMessage();  ///< messages that nobody would write
 std::span<const WireAttack> falsePlugins();      ///< on the kubelet's sockets; never return
 

@@ -1,14 +1,14 @@
 #include "tests/support/taken_over/captive.h"
 
-#include "ipc/codec/descriptor_channel.h"
+#include "ipc/codec/limits.h"
+#include "ipc/gate/opening.h"
 #include "ipc/socket/unix_socket.h"
 #include "seccomp/drop_privileges.h"
 #include "seccomp/load_filter.h"
 #include "seccomp/plugind_rules.h"
 
+#include <kj/async-unix.h>
 #include <kj/debug.h>
-
-#include <sys/socket.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -58,7 +58,7 @@ PrivdConnection Captive::next() {
     auto accepted = acceptFrom(listener_.get());
     KJ_IF_MAYBE (connection, accepted) {
       while (true) {
-        auto received = receiveOpening(connection->get());
+        auto received = receiveOpening(connection->get(), kChannelVersion);
         if (!received) kj::throwFatalException(KJ_EXCEPTION(FAILED, received.error().c_str()));
         auto opening = kj::mv(received).value();
         KJ_IF_MAYBE (channel, opening) {
@@ -81,27 +81,6 @@ std::string Tally::str() const {
     text += (text.empty() ? "" : ", ") + outcome + " " + std::to_string(count);
   }
   return text;
-}
-
-std::vector<Parcel> takeParcels(int channel) {
-  std::vector<Parcel> all;
-  while (true) {
-    std::uint32_t wire[2] = {};
-    union {
-      cmsghdr header;
-      char room[CMSG_LEN(sizeof(int))];
-    } control = {};
-    iovec part = {wire, sizeof(wire)};
-    msghdr message = {};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = &control;
-    message.msg_controllen = sizeof(control.room);
-    if (recvmsg(channel, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) <= 0) return all;
-    int fd = -1;
-    memcpy(&fd, CMSG_DATA(&control.header), sizeof(fd));
-    all.push_back(Parcel{wire[0], wire[1], kj::AutoCloseFd(fd)});
-  }
 }
 
 }  // namespace vfiogate::test

@@ -8,11 +8,10 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <vector>
 
 namespace vfiogate::test {
 
-/// One connection that privd dialled, with the descriptor channel that came with it.
+/// One connection that privd dialled, with the gate's channel that came with it.
 struct PrivdConnection {
   kj::AutoCloseFd connection;
   kj::AutoCloseFd channel;
@@ -27,6 +26,8 @@ public:
   /// The next connection of privd's.
   PrivdConnection next();
   void pause(kj::Duration length);
+  /// Returns as soon as there is something to read, or the other end is closed.
+  void awaitReadable(int fd);
 
   kj::AsyncIoContext io;
   std::uint64_t lease = 0;  ///< the node's, to be shown again; 0: none yet
@@ -34,7 +35,6 @@ public:
 
 private:
   explicit Captive(kj::AutoCloseFd listener);
-  void awaitReadable(int fd);
 
   kj::AutoCloseFd listener_;
 };
@@ -48,15 +48,5 @@ public:
 private:
   std::map<std::string, unsigned> counts_;
 };
-
-/// What came over a descriptor channel.
-struct Parcel {
-  std::uint32_t ticket;
-  std::uint32_t kind;  ///< a DescriptorKind
-  kj::AutoCloseFd fd;
-};
-
-/// All that waits in the channel now.
-std::vector<Parcel> takeParcels(int channel);
 
 }  // namespace vfiogate::test

@@ -5,12 +5,13 @@
 #include "plugind/kubelet/handed_server.h"
 #include "plugind/kubelet/list_watch_stream.h"
 #include "tests/support/taken_over/attacks.h"
-#include "tests/support/taken_over/speaker.h"
+#include "tests/support/taken_over/gate_speaker.h"
 
 #include <kj/debug.h>
 
 #include <array>
 #include <cstdio>
+#include <variant>
 
 namespace vfiogate::test {
 namespace {
@@ -54,38 +55,21 @@ private:
   }
 };
 
-kj::AutoCloseFd parcelOf(Captive& captive, Speaker& speaker, std::uint32_t ticket) {
-  while (true) {
-    for (Parcel& parcel : speaker.parcels()) {
-      if (parcel.ticket == ticket) return kj::mv(parcel.fd);
-    }
-    captive.pause(1 * kj::MILLISECONDS);
-  }
-}
-
 /// Serves for ever on a socket of our own resource, registered under `resource`.
 [[noreturn]] void serveAs(Captive& captive, const char* resource) {
-  Speaker speaker(captive);
-  auto listen = speaker.gate().listenRequest();
-  const std::uint32_t listenTicket = speaker.ticket();
-  listen.setTicket(listenTicket);
-  listen.setResource("vfiogate.dev/10de_2684");
-  auto listening = speaker.await(listen);
-  KJ_REQUIRE(listening.getAnswer().isEndpoint());
-  const std::string endpoint = listening.getAnswer().getEndpoint().cStr();
+  GateSpeaker gate(captive);
+  KJ_REQUIRE(gate.ask(gate::Listen{.name = "vfiogate.dev/10de_2684"}) == "done");
+  const std::string endpoint = std::get<gate::Endpoint>(gate.answer.outcome).path;
 
   std::mt19937 random(4711);
   const LoopDeps loop{captive.io.unixEventPort, *captive.io.lowLevelProvider,
                       captive.io.provider->getTimer(), std::make_shared<TaskQueue>(), random};
   HostileService service;
   HandedServer server("false plugin", {&service}, loop, 0);
-  server.listenOn(parcelOf(captive, speaker, listenTicket));
+  server.listenOn(kj::mv(KJ_REQUIRE_NONNULL(gate.fd)));
 
-  auto dial = speaker.gate().dialRequest();
-  const std::uint32_t dialTicket = speaker.ticket();
-  dial.setTicket(dialTicket);
-  KJ_REQUIRE(speaker.await(dial).getAnswer().isConnected());
-  const auto registered = registerWithKubelet(parcelOf(captive, speaker, dialTicket),
+  KJ_REQUIRE(gate.ask(gate::Dial{}) == "done");
+  const auto registered = registerWithKubelet(kj::mv(KJ_REQUIRE_NONNULL(gate.fd)),
                                               *ResourceName::parse(resource), endpoint)
                               .wait(captive.io.waitScope);
   std::printf("registered: %s\n", registered.ok() ? "yes" : registered.error_message().c_str());

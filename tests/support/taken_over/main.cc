@@ -21,8 +21,8 @@ namespace {
 
 void carryOut(const std::string& socket, std::string_view name, pid_t privd) {
   Captive captive(socket);
-  for (const auto attacks :
-       {attacksByCall(), attacksByClaim(), attacksByMessage(), falsePlugins()}) {
+  for (const auto attacks : {attacksByCall(), attacksByMessage(), attacksOnGate(), attacksBySpec(),
+                             attacksByPacket(), falsePlugins()}) {
     for (const WireAttack& attack : attacks) {
       if (attack.name == name) tell(attack.carryOut(captive));
     }

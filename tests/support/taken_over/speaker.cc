@@ -1,8 +1,7 @@
 #include "tests/support/taken_over/speaker.h"
 
-#include "ipc/codec/descriptor_channel.h"
 #include "ipc/codec/limits.h"
-#include "ipc/socket/unix_socket.h"
+#include "ipc/socket/stream_flags.h"
 
 #include <capnp/message.h>
 #include <kj/debug.h>
@@ -52,36 +51,10 @@ Speaker::Speaker(Captive& captive, PrivdConnection line)
       stream_(captive.io.lowLevelProvider->wrapSocketFd(kj::mv(line.connection), kStreamFlags)),
       network_(*stream_, capnp::rpc::twoparty::Side::CLIENT, kFromPrivd),
       rpc_(capnp::makeRpcClient(network_)) {
-  auto handshake = handshakeOf(rpc_);
-  while (session_ == nullptr) {
-    auto request = handshake.enterRequest();
-    request.setProtocol(schema::PROTOCOL);
-    request.setLease(captive.lease);
-    auto answered = await(request);
-    const auto answer = answered.getAnswer();
-    KJ_REQUIRE(!answer.isWrongProtocol());
-    if (answer.isSession()) {
-      session_ = answer.getSession();
-      captive.lease = answer.getLease();
-    } else {
-      captive.pause(20 * kj::MILLISECONDS);  // the plugind before this one is still ending
-    }
-  }
-  for (Parcel& parcel : parcels()) {
-    if (parcel.kind == static_cast<std::uint32_t>(DescriptorKind::kLock)) {
-      captive.lock = kj::mv(parcel.fd);
-    }
-  }
-}
-
-schema::KubeletGate::Client Speaker::gate() {
-  if (gate_ == nullptr) {
-    auto request = session().kubeletRequest();
-    auto answered = await(request);
-    KJ_REQUIRE(answered.getAnswer().isGate());
-    gate_ = answered.getAnswer().getGate();
-  }
-  return KJ_ASSERT_NONNULL(gate_);
+  auto request = handshakeOf(rpc_).enterRequest();
+  request.setProtocol(schema::PROTOCOL);
+  auto answered = await(request);
+  session_ = answered.getAnswer().getSession();
 }
 
 void Speaker::watch() {

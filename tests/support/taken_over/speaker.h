@@ -1,5 +1,5 @@
 #pragma once
-// The words of the privilege line, spoken by a taken-over plugind over one connection.
+// Cap'n Proto's calls on privd, spoken by a taken-over plugind over one connection.
 
 #include "ipc/schema/helper.capnp.h"
 #include "tests/support/taken_over/captive.h"
@@ -21,7 +21,6 @@ public:
   KJ_DISALLOW_COPY(Speaker);
 
   schema::Session::Client session() { return KJ_ASSERT_NONNULL(session_); }
-  schema::KubeletGate::Client gate();
   /// Subscribes, and waits for the whole.
   void watch();
   /// Of the groups that it was told of; those that left too.
@@ -31,9 +30,6 @@ public:
   /// Returns as soon as privd has told that the group left.
   void awaitLeft(std::uint32_t group);
 
-  /// What came over the descriptor channel meanwhile.
-  std::vector<Parcel> parcels() { return takeParcels(channel_.get()); }
-  std::uint32_t ticket() { return ++ticket_; }
   template <typename T>
   auto await(T&& request) {
     return request.send().wait(captive_.io.waitScope);
@@ -48,10 +44,8 @@ private:
   kj::Own<kj::AsyncIoStream> stream_;
   capnp::TwoPartyVatNetwork network_;
   capnp::RpcSystem<capnp::rpc::twoparty::VatId> rpc_;
-  std::uint32_t ticket_ = 0;
   std::set<std::uint32_t> left_;
   kj::Maybe<schema::Session::Client> session_;
-  kj::Maybe<schema::KubeletGate::Client> gate_;
   kj::Maybe<schema::Subscription::Client> subscription_;
 };
 

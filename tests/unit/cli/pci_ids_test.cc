@@ -36,6 +36,26 @@ TEST(PciIds, PassesOverWhatMakesNoSense) {
   EXPECT_EQ(ids.className(0x990000), std::nullopt);
 }
 
+TEST(PciIds, VendorsAreSaidAsPeopleSayThem) {
+  for (const auto& [name, brief] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"NVIDIA Corporation", "NVIDIA"},
+           {"Intel Corporation", "Intel"},
+           {"Advanced Micro Devices, Inc. [AMD/ATI]", "AMD/ATI"},
+           {"Mellanox Technologies", "Mellanox"},
+           {"Red Hat, Inc.", "Red Hat"},
+           {"Broadcom Inc. and subsidiaries", "Broadcom"},
+           {"Realtek Semiconductor Co., Ltd.", "Realtek Semiconductor"},
+           {"Samsung Electronics Co Ltd", "Samsung Electronics"},
+           {"Micron Technology Inc", "Micron"},
+           {"SK hynix", "SK hynix"},
+           {"Cisco", "Cisco"},
+           {"Inc.", "Inc."},
+           {"", ""},
+       }) {
+    EXPECT_EQ(briefVendor(name), brief);
+  }
+}
+
 TEST(PciIds, WithoutAFileNothingIsKnown) {
   EXPECT_EQ(PciIds::load("/nonexistent").vendor(0x10de), std::nullopt);
 }

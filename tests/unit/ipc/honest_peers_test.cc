@@ -34,7 +34,7 @@ TEST_F(Metered, LetsAPeerLeaveInTheMiddleOfAMessage) {
 TEST_F(Metered, LetsAPeerHaveAsManyQuestionsAsTheLimitSays) {
   RawPeer peer(server_.connect(Metering::kOn));
   peer.enter();
-  for (std::uint32_t q = kFree; q < kMaxOpenQuestions; ++q) peer.callListen(q);
+  for (std::uint32_t q = kFree; q < kMaxOpenQuestions; ++q) peer.callDiscovery(q);
   settle();
   EXPECT_EQ(server_.offence(), std::nullopt);
   EXPECT_EQ(server_.ended(), 0);
@@ -153,7 +153,6 @@ private:
 TEST_F(Metered, LetsTheWholeConversationOfPlugindPass) {
   HonestClient client(io_, server_.connect(Metering::kOn));
   auto session = client.enter();
-  auto gate = session.kubeletRequest().send().wait(io_.waitScope).getAnswer().getGate();
   GroupControlClients controls;
   for (int round = 0; round < 40; ++round) {
     auto watch = session.watchRequest();
@@ -164,12 +163,13 @@ TEST_F(Metered, LetsTheWholeConversationOfPlugindPass) {
     for (auto& [id, control] : controls) {
       EXPECT_TRUE(control.rereadRequest().send().wait(io_.waitScope).getAnswer().isSeen());
     }
-    EXPECT_TRUE(gate.dialRequest().send().wait(io_.waitScope).getAnswer().isAbsent());
   }
   {
-    auto given = gate.listenRequest().send();  // and given up, unanswered
+    auto asked = session.discoveryRequest().send();  // and given up, unanswered
   }
-  EXPECT_TRUE(gate.dialRequest().send().wait(io_.waitScope).getAnswer().isAbsent());
+  ASSERT_EQ(controls.size(), 1U);
+  auto& control = controls.begin()->second;
+  EXPECT_TRUE(control.rereadRequest().send().wait(io_.waitScope).getAnswer().isSeen());
   EXPECT_EQ(server_.offence(), std::nullopt);
   EXPECT_EQ(server_.ended(), 0);
 }
@@ -177,8 +177,13 @@ TEST_F(Metered, LetsTheWholeConversationOfPlugindPass) {
 TEST_F(Metered, CountsAnAnswerThatAClientKeeps) {
   HonestClient client(io_, server_.connect(Metering::kOn));
   auto session = client.enter();
-  kj::Vector<capnp::Response<schema::Session::KubeletResults>> kept;
-  auto ask = [&]() { kept.add(session.kubeletRequest().send().wait(io_.waitScope)); };
+  kj::Vector<capnp::Response<schema::Session::WatchResults>> kept;
+  GroupControlClients controls;
+  auto ask = [&]() {
+    auto request = session.watchRequest();
+    request.setObserver(kj::heap<Watcher>(controls));
+    kept.add(request.send().wait(io_.waitScope));
+  };
   for (std::size_t i = 0; i < kMaxOpenQuestions; ++i) ask();
   settle();
   ASSERT_EQ(server_.offence(), std::nullopt);

@@ -143,47 +143,44 @@ INSTANTIATE_TEST_SUITE_P(
                               [](auto r) { r.initAcceptFromThirdParty(); })),
     [](const auto& row) { return row.param.name; });
 
-INSTANTIATE_TEST_SUITE_P(Questions, HangsUp,
-                         testing::Values(BadMessage{"FinishesWhatItNeverAsked",
-                                                    [](RawPeer& p) { p.finish(kFree, true); },
-                                                    Offence::kUnknownQuestion},
-                                         BadMessage{"FinishesTwice",
-                                                    [](RawPeer& p) {
-                                                      p.callListen(kFree);
-                                                      p.finish(kFree, true);
-                                                      p.finish(kFree, true);
-                                                    },
-                                                    Offence::kUnknownQuestion},
-                                         BadMessage{
-                                             "AsksUnderAnOpenNumber",
-                                             [](RawPeer& p) { p.callListen(RawPeer::kGate); },
-                                             Offence::kQuestionInUse},
-                                         BadMessage{"AsksUnderTheNumberOfACallThatStillRuns",
-                                                    [](RawPeer& p) {
-                                                      p.callListen(kFree);
-                                                      p.finish(kFree, true);
-                                                      p.callListen(kFree);
-                                                    },
-                                                    Offence::kQuestionInUse},
-                                         BadMessage{"AsksOneTooMany",
-                                                    [](RawPeer& p) {
-                                                      for (std::uint32_t q = kFree;
-                                                           q <= kMaxOpenQuestions; ++q)
-                                                        p.callListen(q);
-                                                    },
-                                                    Offence::kTooManyQuestions},
-                                         BadMessage{"LetsEverythingWait",
-                                                    [](RawPeer& p) {
-                                                      std::uint32_t q = kFree;
-                                                      // These fill the socket; what follows waits:
-                                                      // answer, update and its end each.
-                                                      for (; q < 12; ++q)
-                                                        p.callReread(q), p.finish(q, true);
-                                                      for (; q < 30; ++q)
-                                                        p.callWatch(q, q), p.finish(q, true);
-                                                    },
-                                                    Offence::kDoesNotRead}),
-                         [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Questions, HangsUp,
+    testing::Values(BadMessage{"FinishesWhatItNeverAsked",
+                               [](RawPeer& p) { p.finish(kFree, true); },
+                               Offence::kUnknownQuestion},
+                    BadMessage{"FinishesTwice",
+                               [](RawPeer& p) {
+                                 p.callDiscovery(kFree);
+                                 p.finish(kFree, true);
+                                 p.finish(kFree, true);
+                               },
+                               Offence::kUnknownQuestion},
+                    BadMessage{"AsksUnderAnOpenNumber",
+                               [](RawPeer& p) { p.callDiscovery(RawPeer::kWatching); },
+                               Offence::kQuestionInUse},
+                    BadMessage{"AsksUnderTheNumberOfACallThatStillRuns",
+                               [](RawPeer& p) {
+                                 p.callDiscovery(kFree);
+                                 p.finish(kFree, true);
+                                 p.callDiscovery(kFree);
+                               },
+                               Offence::kQuestionInUse},
+                    BadMessage{"AsksOneTooMany",
+                               [](RawPeer& p) {
+                                 for (std::uint32_t q = kFree; q <= kMaxOpenQuestions; ++q)
+                                   p.callDiscovery(q);
+                               },
+                               Offence::kTooManyQuestions},
+                    BadMessage{"LetsEverythingWait",
+                               [](RawPeer& p) {
+                                 std::uint32_t q = kFree;
+                                 // These fill the socket; what follows waits:
+                                 // answer, update and its end each.
+                                 for (; q < 12; ++q) p.callReread(q), p.finish(q, true);
+                                 for (; q < 30; ++q) p.callWatch(q, q), p.finish(q, true);
+                               },
+                               Offence::kDoesNotRead}),
+    [](const auto& row) { return row.param.name; });
 
 // The frame of a message: number of segments less one, then the words of each.
 INSTANTIATE_TEST_SUITE_P(Bytes, HangsUp,

@@ -21,7 +21,7 @@ TEST(VfioNodes, NameEachNodeOnceWithTheControlNodeFirst) {
       vfioNodes(hardware.snapshot(), {at("0000:01:00.0"), at("0000:01:00.1"), at("0000:02:00.0")},
                 Backend::kAuto);
   ASSERT_TRUE(nodes);
-  EXPECT_THAT(*nodes, ElementsAre("/dev/vfio/vfio", "/dev/vfio/9", "/dev/vfio/12"));
+  EXPECT_THAT(pathsOf(*nodes), ElementsAre("/dev/vfio/vfio", "/dev/vfio/9", "/dev/vfio/12"));
 }
 
 TEST(VfioNodes, AreAbsentWhereOneDeviceIsOrCannotBeAllocated) {

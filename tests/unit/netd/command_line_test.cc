@@ -108,7 +108,8 @@ TEST_P(NetdLineRefuses, WithCodeTwoAndTheReason) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table, NetdLineRefuses,
-    testing::Values(Misuse{{}, "subcommand"}, Misuse{{"dra"}, "--node: is needed"},
+    testing::Values(Misuse{{}, "a command is missing: give one of metrics, dra, policy"},
+                    Misuse{{"dra"}, "--node: is needed"},
                     Misuse{{"dra", "--node", "a b"}, "'a b' is no Node's name"},
                     Misuse{{"dra", "--node", "n"}, "--api-server: is needed"},
                     Misuse{{"dra", "--node", "n", "--api-server", "http://10.0.0.1"},
@@ -117,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Misuse{{"metrics", "--listen", "localhost:9408"}, "'localhost:9408' is not"},
                     Misuse{{"metrics", "--user", "0"}, "neither of them 0"},
                     Misuse{{"metrics", "--nope"}, "--nope"},
-                    Misuse{{"policy", "-o", "xml"}, "text|json|oci"}));
+                    Misuse{{"policy", "-o", "xml"}, "there are text, json, yaml, oci"}));
 
 }  // namespace
 }  // namespace vfiogate

@@ -41,13 +41,35 @@ TEST(NetdCounters, CountWhatHappened) {
   }
 }
 
+TEST(NetdCounters, SayWhetherPlugindAnsweredTheLastQuestion) {
+  NetdCounters counters;
+  EXPECT_THAT(counters.text(), HasSubstr("vfiogate_plugind_up 0\n"));
+  counters.plugindAnswered(true);
+  EXPECT_THAT(counters.text(), HasSubstr("vfiogate_plugind_up 1\n"));
+  counters.plugindAnswered(false);
+  EXPECT_THAT(counters.text(), HasSubstr("vfiogate_plugind_up 0\n"));
+}
+
+std::size_t seriesOf(const NetdCounters& counters) {
+  std::size_t series = 0;
+  for (const prometheus::MetricFamily& family : counters.collect()) series += family.metric.size();
+  return series;
+}
+
+TEST(NetdCounters, AreAllThereFromTheStart) {
+  NetdCounters counters;
+  const std::size_t before = seriesOf(counters);
+  countSome(counters);
+  EXPECT_EQ(seriesOf(counters), before);
+}
+
 TEST(NetdCounters, FollowTheNamingRuleAndAreDocumented) {
   const std::string page = test::sourceText("docs/metrics.md");
-  const std::regex rule("vfiogate_netd(_[a-z]+)+");
+  const std::regex rule("(vfiogate_netd|vfiogate_plugind|process)(_[a-z]+)+");
   NetdCounters counters;
   countSome(counters);
   const auto families = counters.collect();
-  ASSERT_EQ(families.size(), 8U);
+  ASSERT_EQ(families.size(), 12U);
   for (const prometheus::MetricFamily& family : families) {
     EXPECT_TRUE(std::regex_match(family.name, rule)) << family.name;
     EXPECT_EQ(family.name.ends_with("_total"), family.type == prometheus::MetricType::Counter)

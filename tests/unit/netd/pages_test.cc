@@ -57,7 +57,7 @@ TEST(PageFor, GoesAsTheTableSays) {
   for (const auto& [place, answer, code, body] :
        {Shown{Place::kMetrics, kReadyNews, 200, "metric 1\nown 5\n"},
         Shown{Place::kMetrics, kUnreadyNews, 200, "metric 0\nown 5\n"},
-        Shown{Place::kMetrics, kNoAnswer, 503, "plugind hangs\n"},
+        Shown{Place::kMetrics, kNoAnswer, 200, "own 5\n"},
         Shown{Place::kHealth, kReadyNews, 200, "ok\n"},
         Shown{Place::kHealth, kUnreadyNews, 200, "ok\n"},
         Shown{Place::kHealth, kNoAnswer, 503, "plugind hangs\n"},
@@ -70,10 +70,12 @@ TEST(PageFor, GoesAsTheTableSays) {
   }
 }
 
-TEST(PageFor, MetricsHaveTheContentTypeOfPrometheusAndTheirFailuresHaveNot) {
-  EXPECT_STREQ(pageFor(Place::kMetrics, kReadyNews, "").type,
-               "text/plain; version=0.0.4; charset=utf-8");
-  EXPECT_STREQ(pageFor(Place::kMetrics, kNoAnswer, "").type, "text/plain; charset=utf-8");
+TEST(PageFor, MetricsHaveTheContentTypeOfPrometheusAndFailuresHaveNot) {
+  for (const PlugindAnswer* answer : {&kReadyNews, &kNoAnswer}) {
+    EXPECT_STREQ(pageFor(Place::kMetrics, *answer, "").type,
+                 "text/plain; version=0.0.4; charset=utf-8");
+  }
+  EXPECT_STREQ(pageFor(Place::kReady, kNoAnswer, "").type, "text/plain; charset=utf-8");
 }
 
 }  // namespace

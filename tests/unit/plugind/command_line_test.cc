@@ -64,6 +64,8 @@ TEST(CommandLine, ProbesWithMorePatienceThanPeopleHave) {
   EXPECT_EQ(probe->act, CommandLine::Act::kProbe);
   EXPECT_EQ(probe->listen, "/x");
   EXPECT_EQ(probe->timeout, std::chrono::milliseconds(1000));
+  EXPECT_FALSE(probe->address) << "plugind's own readiness";
+  EXPECT_EQ(read({"probe", "65:00.0"})->address, *Bdf::parse("0000:65:00.0"));
   EXPECT_EQ(read({"probe", "--timeout", "7"})->timeout, std::chrono::milliseconds(7));
 }
 
@@ -101,13 +103,14 @@ INSTANTIATE_TEST_SUITE_P(
                     Misuse{{"--user", "1000:"}, "in numbers"},
                     Misuse{{"--user", "4294967296"}, "in numbers"}, Misuse{{"--nope"}, "--nope"},
                     Misuse{{"--config"}, "--config"},
-                    Misuse{{"status", "-o", "yaml"}, "'yaml' is no form of output"},
+                    Misuse{{"status", "-o", "xml"}, "'xml' is no form of output"},
                     Misuse{{"status", "--timeout", "0"}, "--timeout"},
                     Misuse{{"probe", "--timeout", "0"}, "--timeout"},
                     Misuse{{"--netd-uid", "0"}, "--netd-uid"},
                     Misuse{{"--netd-uid", "netd"}, "--netd-uid"}, Misuse{{"explain"}, "ADDRESS"},
-                    Misuse{{"explain", "gpu"}, "'gpu' is no PCI address"},
-                    Misuse{{"fragment", "xen"}, "not in {kubevirt,kata}"}));
+                    Misuse{{"probe", "gpu"}, "'gpu' is no device here"},
+                    Misuse{{"explain", "gpu"}, "'gpu' is no device here"},
+                    Misuse{{"fragment", "xen"}, "'xen' is no consumer: there are kubevirt, kata"}));
 
 }  // namespace
 }  // namespace vfiogate

@@ -52,5 +52,31 @@ TEST(LedgerJournal, WritesARefusalOfIdsThatAreNoText) {
   EXPECT_EQ(line.at("ids").at(0), "\xef\xbf\xbd\n\"");
 }
 
+TEST(LedgerJournal, CutsWhatStrangersMakeLong) {
+  JournalEvent event;
+  event.event = event.reason = "refused";
+  event.time = kMorning;
+  event.text = std::string(1 << 20, '\x01');
+  event.foreignIds.assign(100'000, std::string(4096, '\x01'));
+  for (unsigned i = 0; i < 256; ++i) {
+    event.members.insert(*Bdf::make(0, static_cast<std::uint8_t>(i), 0, 0));
+  }
+  event.ids = event.rest = event.members;
+  std::ostringstream out;
+  LedgerJournal(out).write(event);
+  EXPECT_LT(out.str().size(), 16U << 10U);
+  const auto line = nlohmann::json::parse(out.str());
+  EXPECT_EQ(line.at("members").size(), 64U);
+  EXPECT_EQ(line.at("ids").size(), 16U);
+  EXPECT_EQ(line.at("cut"), true);
+}
+
+TEST(LedgerJournal, SaysNothingOfCutsWhereNothingIsCut) {
+  JournalEvent event;
+  event.time = kMorning;
+  event.text = std::string(1024, 'x');
+  EXPECT_FALSE(written(event).contains("cut"));
+}
+
 }  // namespace
 }  // namespace vfiogate

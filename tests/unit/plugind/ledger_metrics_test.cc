@@ -1,4 +1,5 @@
 #include "plugind/metrics/ledger_metrics.h"
+#include "plugind/core/status/known_codes.h"
 
 #include <gmock/gmock.h>
 
@@ -67,7 +68,18 @@ void countSome(LedgerMetrics& metrics) {
   refused.event = "refused";
   refused.reason = "group-allocated";
   metrics.count(refused);
+  refused.reason = "not-viable:guard-users";
   metrics.count(refused);
+  JournalEvent other;
+  for (const auto& [event, reason] :
+       std::vector<std::pair<std::string, std::string>>{{"withheld", "guard-users"},
+                                                        {"withheld", "host-driver"},
+                                                        {"bind-failed", "refused"},
+                                                        {"bound", "bound"}}) {
+    other.event = event;
+    other.reason = reason;
+    metrics.count(other);
+  }
   metrics.allocateAnswered(std::chrono::milliseconds(3), true);
   metrics.reconcileEnded(true);
   metrics.configurationPosted(false);
@@ -78,12 +90,21 @@ TEST(LedgerMetrics, CountsAndTellsTheState) {
   countSome(metrics);
   const std::string text = metrics.text(oneAllocatedOneFree(), someCounts());
   for (const char* line :
-       {"vfiogate_ledger_events_total{event=\"refused\",reason=\"group-allocated\"} 2",
-        "vfiogate_refusals_total{reason=\"group-allocated\"} 2",
+       {"vfiogate_ledger_events_total{event=\"refused\"} 2",
+        "vfiogate_refusals_total{reason=\"group-allocated\"} 1",
         "vfiogate_allocate_duration_seconds_bucket{answer=\"granted\",le=\"0.005\"} 1",
+        "vfiogate_guard_refusals_total{guard=\"users\"} 2",
+        "vfiogate_guard_refusals_total{guard=\"network\"} 0",
+        "vfiogate_refusals_total{reason=\"not-viable\"} 1",
+        "vfiogate_binds_total{outcome=\"refused\"} 1",
+        "vfiogate_binds_total{outcome=\"done\"} 1",
+        "vfiogate_resource_allocated_devices{resource=\"vfiogate.dev/gpu\"} 1",
+        "vfiogate_resource_free_devices{resource=\"vfiogate.dev/gpu\"} 0",
+        "vfiogate_resources 1",
+        "vfiogate_resources_limit 64",
         "vfiogate_reconciles_total{outcome=\"proved\"} 1",
         "vfiogate_configurations_total{outcome=\"refused\"} 1",
-        "vfiogate_privd_there 1",
+        "vfiogate_privd_up 1",
         "vfiogate_allocation_open 0",
         "vfiogate_resource_devices{resource=\"vfiogate.dev/gpu\",health=\"healthy\"} 2",
         "vfiogate_resource_streams{resource=\"vfiogate.dev/gpu\"} 2",
@@ -122,9 +143,73 @@ TEST(LedgerMetrics, TellsAGroupThatTwoPartiesHold) {
                           .podUid = {}};
   GroupView& group = status.resources[0].devices[0].group;
   group.holders = {holder, holder};
-  EXPECT_THAT(LedgerMetrics().text(status, std::nullopt), HasSubstr("vfiogate_groups_disputed 0"));
+  EXPECT_THAT(LedgerMetrics().text(status, {}), HasSubstr("vfiogate_groups_disputed 0"));
   group.disputed = true;
-  EXPECT_THAT(LedgerMetrics().text(status, std::nullopt), HasSubstr("vfiogate_groups_disputed 1"));
+  EXPECT_THAT(LedgerMetrics().text(status, {}), HasSubstr("vfiogate_groups_disputed 1"));
+}
+
+std::set<std::string> seriesOf(const LedgerMetrics& metrics, const PluginStatus& status) {
+  std::set<std::string> series;
+  for (const prometheus::MetricFamily& family : metrics.collect(status, {})) {
+    for (const prometheus::ClientMetric& metric : family.metric) {
+      std::string name = family.name;
+      for (const auto& label : metric.label) name += "," + label.name + "=" + label.value;
+      series.insert(name);
+    }
+  }
+  return series;
+}
+
+// Else rate() and increase() miss the first time that something happens.
+TEST(LedgerMetrics, AreAllThereFromTheStart) {
+  LedgerMetrics metrics;
+  const PluginStatus status = oneAllocatedOneFree();
+  const auto before = seriesOf(metrics, status);
+  countSome(metrics);
+  EXPECT_EQ(seriesOf(metrics, status), before);
+  PluginStatus none;
+  for (const std::string& series : seriesOf(metrics, none)) {
+    EXPECT_TRUE(before.contains(series)) << series;
+  }
+  for (const std::string& series : before) {
+    const bool ofResource = series.find("resource=") != std::string::npos;
+    EXPECT_TRUE(ofResource || seriesOf(metrics, none).contains(series)) << series;
+  }
+}
+
+std::set<std::string> firstColumn(const std::string& page, std::size_t from, std::size_t to) {
+  std::set<std::string> names;
+  const std::string table = page.substr(from, to - from);
+  const std::regex row("\n\\| ((`[a-z-]+`(, )?)+) \\|");
+  const std::regex name("`([a-z-]+)`");
+  for (std::sregex_iterator at(table.begin(), table.end(), row), end; at != end; ++at) {
+    const std::string cell = (*at)[1];
+    for (std::sregex_iterator in(cell.begin(), cell.end(), name); in != end; ++in) {
+      names.insert((*in)[1]);
+    }
+  }
+  return names;
+}
+
+// docs_test holds the pages against the code that says the codes.
+TEST(KnownCodes, AreThoseOfThePages) {
+  const std::string journal = test::sourceText("docs/journal.md");
+  const auto events = knownJournalEvents();
+  EXPECT_EQ(firstColumn(journal, journal.find("| event | what"), journal.size()),
+            std::set<std::string>(events.begin(), events.end()));
+  const std::string reasons = test::sourceText("docs/reasons.md");
+  std::set<std::string> plain;
+  for (const std::string& reason : knownOfferReasons()) {
+    if (!reason.starts_with("guard-")) plain.insert(reason);
+  }
+  EXPECT_EQ(firstColumn(reasons, 0, reasons.size()), plain);
+}
+
+TEST(GuardIn, IsNamedByAReasonOfAGuard) {
+  EXPECT_EQ(guardIn("guard-users"), Guard::kUsers);
+  EXPECT_EQ(guardIn("not-viable:guard-root-disk"), Guard::kRootDisk);
+  EXPECT_EQ(guardIn("not-viable:host-driver"), std::nullopt);
+  EXPECT_EQ(guardIn("users"), std::nullopt);
 }
 
 TEST(LedgerMetrics, FollowTheNamingRuleAndAreDocumented) {

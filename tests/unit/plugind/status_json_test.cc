@@ -17,6 +17,7 @@ const ResourceName kGpu = *ResourceName::parse("vfiogate.dev/gpu");
 const Bdf kFirst = *Bdf::parse("0000:65:00.0");
 const Bdf kSecond = *Bdf::parse("0000:65:00.1");
 const std::chrono::sys_seconds kMorning{std::chrono::seconds(1'795'254'127)};
+constexpr std::int64_t kSeconds = 1'795'254'187;  // a minute later
 const Moment kNow{Instant(std::chrono::seconds(100)), kMorning, 0};
 
 PluginStatus everything() {
@@ -126,13 +127,15 @@ TEST(StatusJson, EveryFieldIsDocumented) {
 }
 
 TEST(StatusTable, ShowsHolderAndRefusalWithReference) {
-  const std::string text = statusTable(toJson(everything(), kNow), 0, false);
+  setenv("TZ", "UTC", 1);
+  tzset();
+  const std::string text = statusTable(toJson(everything(), kNow), 0, false, kSeconds);
   EXPECT_EQ(text, R"(privd away for 3 s | allocations on | startup scan running (at most 30 s)
 
 vfiogate.dev/gpu: registered (it was slow), 1 stream, last frame 3 s ago, groupUnit one
-DEVICE        GROUP  MODEL      HEALTH   STATE      USE   SINCE      HOLDER                          HARDWARE
-0000:65:00.0  31     10de:2684  healthy  allocated  open  09:42:07Z  claim default/claim-1 ref=7f3a  no-node
-  last refusal of 0000:65:00.0 at 09:42:07Z: allocated, ref=7f3a
+DEVICE        GROUP  MODEL      HEALTH   STATE      USE   SINCE     HOLDER                          HARDWARE
+0000:65:00.0  31     10de:2684  healthy  allocated  open  09:42:07  claim default/claim-1 ref=7f3a  no-node
+  last refusal of 0000:65:00.0 at 09:42:07: allocated, ref=7f3a
 gone while allocated: ["0000:65:00.0","0000:65:00.1"], claim default/claim-1 ref=7f3a
 
 1 devices fall into no resource: plugind explain ADDRESS says why
@@ -142,10 +145,10 @@ gone while allocated: ["0000:65:00.0","0000:65:00.1"], claim default/claim-1 ref
 TEST(StatusTable, SaysWhatIsServedToClaims) {
   PluginStatus status = everything();
   status.resources[0].allocation.serve = Serve::kDra;
-  EXPECT_THAT(statusTable(toJson(status, kNow), 0, false),
+  EXPECT_THAT(statusTable(toJson(status, kNow), 0, false, kSeconds),
               HasSubstr("vfiogate.dev/gpu: served to claims only, groupUnit one\n"));
   status.resources[0].allocation.serve = Serve::kBoth;
-  EXPECT_THAT(statusTable(toJson(status, kNow), 0, false),
+  EXPECT_THAT(statusTable(toJson(status, kNow), 0, false, kSeconds),
               HasSubstr("3 s ago, to claims too, groupUnit one\n"));
 }
 
@@ -156,7 +159,7 @@ TEST(StatusTable, TellsOfTheDraDriver) {
                             .trouble = "no",
                             .apiThere = true};
   EXPECT_THAT(
-      statusTable(toJson(status, kNow), 0, false),
+      statusTable(toJson(status, kNow), 0, false, kSeconds),
       HasSubstr("DRA driver vfio.example: not registered (no) | netd dra connected | nothing "
                 "published yet\n"));
   status.dra = DriverStatus{.driver = "vfio.example",
@@ -165,18 +168,18 @@ TEST(StatusTable, TellsOfTheDraDriver) {
                             .node = "node-1",
                             .poolDevices = 3,
                             .taintedDevices = 1};
-  EXPECT_THAT(statusTable(toJson(status, kNow), 0, false),
+  EXPECT_THAT(statusTable(toJson(status, kNow), 0, false, kSeconds),
               HasSubstr("DRA driver vfio.example: registered | netd dra not connected | "
                         "resource.k8s.io/v1beta2 | pool node-1: 3 published, 1 tainted\n"));
 }
 
 TEST(StatusTable, ColoursWhatIsWrong) {
-  const std::string text = statusTable(toJson(everything(), kNow), 0, true);
+  const std::string text = statusTable(toJson(everything(), kNow), 0, true, kSeconds);
   EXPECT_THAT(text, HasSubstr("\x1b["));
 }
 
 TEST(StatusTable, IsEmptyButSoundAtTheVeryStart) {
-  EXPECT_EQ(statusTable(toJson(PluginStatus{}, kNow), 0, false),
+  EXPECT_EQ(statusTable(toJson(PluginStatus{}, kNow), 0, false, kSeconds),
             "privd away | allocations off | startup scan waiting (at most 30 s)\n");
 }
 

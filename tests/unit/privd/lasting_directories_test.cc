@@ -3,6 +3,7 @@
 #include "privd/sandbox/lasting_directories.h"
 
 #include "privd/options/serve_options.h"
+#include "privd/sandbox/lost_directory.h"
 #include "sim/base/temp_dir.h"
 
 #include <gtest/gtest.h>
@@ -36,9 +37,7 @@ protected:
     options_.plugindRights = "watch,kubelet,cdi";
   }
 
-  LastingDirectories found(Confined confined) const {
-    return lastingDirectories(options_, confined);
-  }
+  LastingDirectories found(Confined confined) const { return gateDirectories(options_, confined); }
   /// In the way of which nothing gets the old inode's number again.
   void makeAnew(const fs::path& path) {
     fs::rename(path, place_ / ("was-" + path.filename().string()));
@@ -83,6 +82,15 @@ TEST_F(Lasting, I1_AnotherRecordOfAllocationsIsMissedConfinedOrNot) {
   EXPECT_EQ(pathOf(free.lost()), place_ / "devices" + " was made anew");
   fs::remove_all(place_ / "devices");
   EXPECT_EQ(pathOf(free.lost()), place_ / "devices" + " was removed");
+}
+
+TEST_F(Lasting, TheDaemonMissesTheRecordAlone) {
+  const auto daemon = daemonDirectories(options_);
+  makeAnew(kubelet_ / "device-plugins");
+  makeAnew(place_ / "cdi");
+  EXPECT_EQ(pathOf(daemon.lost()), "none");
+  makeAnew(place_ / "devices");
+  EXPECT_EQ(pathOf(daemon.lost()), place_ / "devices" + " was made anew");
 }
 
 TEST_F(Lasting, WhatWasNotThereIsNoLoss) {

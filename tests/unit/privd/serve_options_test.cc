@@ -11,17 +11,15 @@ namespace {
 
 /// What the options make of `arguments`: empty, or the parser's complaint.
 std::string complaint(const std::vector<std::string>& arguments, ServeOptions& options) {
-  const OptionTable table = serveOptions(options);
-  const auto all = expandOptionFiles(arguments, [](const std::string&) { return true; });
-  if (!all) return all.error();
-  const auto parsed = parseOptions(table, *all);
+  OptionTable table = serveOptions(options);
+  table.push_back(fileOption(table));
+  const auto parsed = parseOptions(table, arguments);
   return parsed ? "" : parsed.error();
 }
 
 TEST(ServeOptions, HaveTheDocumentedDefaults) {
   ServeOptions options;
   EXPECT_EQ(complaint({}, options), "");
-  EXPECT_EQ(options.socket, "/run/vfiogate/privd/privd.sock");
   EXPECT_EQ(options.plugindUid, 64532U);
   EXPECT_EQ(options.stateDir, "/var/lib/vfiogate");
   EXPECT_EQ(options.cdiDir, "/var/run/cdi");
@@ -82,12 +80,13 @@ TEST(ServeOptions, SayWhatMayBeBoundAndWhatIsDeclared) {
 TEST(ServeOptions, TheLastValueWins) {
   ServeOptions options;
   EXPECT_EQ(complaint({"--rescan", "5", "--rescan=7", "--allow-storage", "--allow-storage=false",
-                       "--uevents=off", "--require-landlock=true"},
+                       "--uevents=off", "--log-format=json", "--require-landlock=true"},
                       options),
             "");
   EXPECT_EQ(options.rescanSeconds, 7U);
   EXPECT_FALSE(options.binding.allowStorage);
   EXPECT_EQ(options.uevents, "off");
+  EXPECT_EQ(options.logForm, LogForm::kJson);
   EXPECT_TRUE(options.requireLandlock);
 }
 
@@ -130,10 +129,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Refusal{{"--sysfs", "--dev", "/x"}, "--sysfs: a value is missing: TEXT"},
                     Refusal{{"--require-landlock=7"}, "'7' is neither true nor false"},
                     Refusal{{"--require-landlock="}, "a value is missing: true or false"},
-                    Refusal{{"--sys", "/x"}, "not expected: --sys"},
-                    Refusal{{"--require-landlock", "extra"}, "not expected: extra"},
+                    Refusal{{"--sys", "/x"}, "'--sys' is no option of privd serve"},
+                    Refusal{{"--require-landlock", "extra"}, "'extra' is no option of privd serve"},
                     Refusal{{"--sysfs", "/x\n"}, "not printable ASCII"},
                     Refusal{{"--uevents", "maybe"}, "maybe"},
+                    Refusal{{"--log-format", "xml"}, "'xml' is neither logfmt nor json"},
                     Refusal{{"--allow", "vendor=xyz"}, "--allow: "},
                     Refusal{{"--deny", "colour=red"}, "--deny: "},
                     Refusal{{"--declare", "0000:01:00.0"}, "ADDRESS=VENDOR:DEVICE"},
@@ -144,7 +144,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Refusal{{"--dra-driver", "Vfio.dev"}, "no DRA driver's name"},
                     Refusal{{"--dra-driver", "10de.dev"}, "no DRA driver's name"},
                     Refusal{{"--dra-driver", std::string(64, 'a')}, "no DRA driver's name"},
-                    Refusal{{"--options", "/nonexistent"}, "cannot read /nonexistent"}));
+                    Refusal{{"--options", "/nonexistent"},
+                            "cannot read options file /nonexistent"}));
 
 TEST(ServeOptions, ComeFromAFileToo) {
   TempDir dir;
@@ -156,20 +157,28 @@ TEST(ServeOptions, ComeFromAFileToo) {
   EXPECT_EQ(options.resourcePrefixes, (std::vector<std::string>{"a.org/", "b.org/"}));
 }
 
-TEST(ServeOptions, OfAFileOnlyThoseThatAreWantedAreTaken) {
-  TempDir dir;
-  std::ofstream(dir / "privd.conf") << "sysfs /host/sys\nrescan=5\ndev /host/dev\n";
-  const auto isPath = [](const std::string& name) { return name == "--sysfs" || name == "--dev"; };
-  EXPECT_EQ(*expandOptionFiles({"bind", "--options", dir / "privd.conf", "--rescan"}, isPath),
-            (std::vector<std::string>{"bind", "--sysfs=/host/sys", "--dev=/host/dev", "--rescan"}));
-}
-
 TEST(ServeOptions, FilesAreRefusedByLine) {
+  struct Row {
+    std::string text, complaint;
+  };
+  const std::vector<Row> rows{
+      {"rescan 5\n--sysfs /host/sys\n",
+       "2: '--sysfs': write long options without the dashes, and no options in options"},
+      {"\n# mine\nalow vendor=10de\n", "3: '--alow' is no option of privd serve"},
+      {"rescan 5\nrescan 0\n", "2: --rescan: '0' is no number of seconds from 1 to 86400"},
+      {"deny\n", "1: --deny: a value is missing: SELECTOR"},
+      {"options /x\n",
+       "1: 'options': write long options without the dashes, and no options in options"},
+      {"sysfs /x\x01\n", "1: a character is not printable ASCII"},
+  };
   TempDir dir;
-  std::ofstream(dir / "privd.conf") << "rescan 5\n--sysfs /host/sys\n";
-  ServeOptions options;
-  const std::string said = complaint({"--options=" + (dir / "privd.conf")}, options);
-  EXPECT_NE(said.find("privd.conf line 2: '--sysfs'"), std::string::npos) << said;
+  const std::string file = dir / "privd.conf";
+  for (const Row& row : rows) {
+    std::ofstream(file, std::ios::trunc) << row.text;
+    ServeOptions options;
+    EXPECT_EQ(complaint({"--options=" + file, "--rescan", "7"}, options),
+              "--options: " + file + ":" + row.complaint);
+  }
 }
 
 // Found by option_file_fuzz.

@@ -74,7 +74,7 @@ TEST(PolicyAs, OciIsTheProfile) {
 
 TEST(PolicyAs, SaysWhatAForkedProcessMayDoToo) {
   const std::array part{Rule{SCMP_SYS(sendfile), kAnyArgs, "bytes go out"}};
-  const Policy toy{"toy", kToy, {}, "toy's part", part};
+  const Policy toy{"toy", kToy, {}, {{"forked", "toy's part", part}}};
   EXPECT_EQ(policyAs("text", toy), policyAs("text", {"toy", kToy, {}}) + "\n" +
                                        policyAs("text", {"toy's part", part, {}}));
   auto policy = nlohmann::json::parse(policyAs("json", toy));

@@ -1,11 +1,10 @@
 #include "seccomp/print_profile.h"
 
-#include "seccomp/fork_server_rules.h"
 #include "seccomp/netd_dra_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
 #include "seccomp/print_policy.h"
-#include "seccomp/privd_rules.h"
+#include "seccomp/privd_policy.h"
 #include "seccomp/startup_rules.h"
 #include "tests/support/seen/bpf_interpreter.h"
 
@@ -25,7 +24,7 @@ using testing::Contains;
 using testing::Not;
 
 const std::vector<Policy> kPolicies{
-    {"privd", kPrivdRules, kPrivdStartupRules, "privd's fork server", kForkServerRules},
+    privdPolicy(),
     {"plugind", kPlugindRules, kPlugindStartupRules},
     {"netd metrics", kNetdMetricsRules, kNetdMetricsStartupRules},
     {"netd dra", kNetdDraRules, kNetdDraStartupRules},
@@ -53,9 +52,10 @@ class Profile : public testing::TestWithParam<Policy> {};
 // What our filter lets through must not die of the outer fence.
 TEST_P(Profile, LetsThroughWhatTheProgramsOwnTableDoes) {
   const auto filter = test::exportedFilter(profileRows(GetParam()));
-  for (const std::span<const Rule> table :
-       {GetParam().table, GetParam().startup, GetParam().forkedTable,
-        std::span<const Rule>(kStartupRules), std::span<const Rule>(kRuntimeRules)}) {
+  std::vector<std::span<const Rule>> tables{GetParam().table, GetParam().startup, kStartupRules,
+                                            kRuntimeRules};
+  for (const ProcessPolicy& other : GetParam().others) tables.push_back(other.table);
+  for (const std::span<const Rule> table : tables) {
     for (const Rule& row : table) {
       if (row.error() != 0) continue;
       EXPECT_EQ(test::evaluate(filter, callOf(row)), SECCOMP_RET_ALLOW)
@@ -113,7 +113,7 @@ TEST_P(Profile, AllowsNoCallThatWouldLoseTheFence) {
     EXPECT_THAT(calls, Not(Contains(call)));
   }
   const auto filter = test::exportedFilter(profileRows(GetParam()));
-  const bool makesProcesses = !GetParam().forked.empty();
+  const bool makesProcesses = !GetParam().others.empty();
   const std::array<std::uint64_t, 1> fork{SIGCHLD};
   EXPECT_EQ(test::evaluate(filter, test::nativeCall(SCMP_SYS(clone), fork)) == SECCOMP_RET_ALLOW,
             makesProcesses);

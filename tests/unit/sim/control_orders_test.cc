@@ -7,6 +7,7 @@
 namespace vfiogate::sim {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
 
 constexpr const char* kLoner = "0000:01:00.0";
@@ -117,6 +118,9 @@ TEST(Writes, AreToldInTheirOrderByTheNamesThatProgramsUse) {
             "ok\n");
   order(node, "unhang");
   EXPECT_THAT(order(node, "writes"), HasSubstr("\"error\":16}"));  // EBUSY: it is bound
+  EXPECT_THAT(order(node, "writes take"), EndsWith("\"error\":16}\nok\n"));
+  EXPECT_EQ(order(node, "writes"), "ok\n");
+  node.bind(kFirst, "e1000");
   EXPECT_EQ(order(node, "writes clear"), "ok\n");
   EXPECT_EQ(order(node, "writes"), "ok\n");
 }
@@ -127,7 +131,7 @@ TEST(Orders, AreToldHowTheyAreUsed) {
   EXPECT_EQ(order(node, "fail 0000:01:00.0 bind"),
             "error: say fail ADDRESS ATTRIBUTE ERRNO [TIMES]\n");
   EXPECT_EQ(order(node, "fail-nth 0 EIO"), "error: the first write is number 1\n");
-  EXPECT_EQ(order(node, "writes away"), "error: say writes, or writes clear\n");
+  EXPECT_EQ(order(node, "writes away"), "error: say writes, writes clear, or writes take\n");
   EXPECT_THAT(order(node, "silent 0000:09:00.0"), HasSubstr("no such device"));
 }
 

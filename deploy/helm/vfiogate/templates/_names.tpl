@@ -18,3 +18,20 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- range (.aliases | default dict) }}{{ $prefixes = append $prefixes (regexFind "^[^/]*" .) }}{{ end }}
 {{- toJson (uniq $prefixes) }}
 {{- end }}
+
+{{/* What privd and the commands in its container have to know alike: one option a line, as in /etc/vfiogate/privd.conf. */}}
+{{- define "vfiogate.privdOptions" -}}
+sysfs /host/sys
+dev /host/dev
+{{- with .Values.binding }}{{ if .enabled }}
+{{- range .deny }}
+deny {{ . }}
+{{- end }}
+{{- if .allowStorage }}
+allow-storage
+{{- end }}
+{{- if .allowUnguardedUnbind }}
+allow-unguarded-unbind
+{{- end }}
+{{- end }}{{ end }}
+{{- end }}

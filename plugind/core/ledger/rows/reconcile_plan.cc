@@ -46,6 +46,13 @@ Due dueFor(const LedgerState& state, const HolderRecord& record) {
   return due;
 }
 
+/// When a List first tells something about a forgotten holder's pod (readPod in reconcile.cc).
+Due tellingList(const LedgerState& state, const HolderRecord& record) {
+  if (record.state != HolderState::kForgotten || !record.podName) return std::nullopt;
+  const auto& since = record.evidence.unlistedSince;
+  return since ? *since + timing::kLetGoGap : state.epochSince + timing::kListSettles;
+}
+
 void begin(Turn& turn) {
   ReconcilePlan& plan = turn.state.reconcile;
   plan.running = true;
@@ -123,9 +130,13 @@ std::optional<Instant> reconcileDueFor(const LedgerState& state, const HolderRec
 
 std::optional<Instant> listDue(const LedgerState& state) {
   if (!state.settings.remembers || !state.begun || state.reconcile.running) return std::nullopt;
+  const Instant last = state.reconcile.lastList.value_or(state.epochSince);
   std::optional<std::chrono::seconds> interval;
+  Due telling;
   for (const HolderRecord& record : state.records) {
     if (record.isClaim()) continue;
+    const Due tells = tellingList(state, record);
+    if (tells && *tells > last) telling = earlier(telling, tells);
     // List alone has a pod's name, and has it from its admission on.
     const bool nameless = record.state == HolderState::kAllocated && !record.podName &&
                           record.evidence.epochNamed == state.epoch &&
@@ -134,7 +145,7 @@ std::optional<Instant> listDue(const LedgerState& state) {
     interval = std::min(interval.value_or(wanted), wanted);
   }
   if (!interval) return std::nullopt;
-  return state.reconcile.lastList.value_or(state.epochSince) + *interval;
+  return earlier(telling, last + *interval);
 }
 
 void adopt(Turn& turn) {

@@ -58,6 +58,8 @@ void beginBind(Turn& turn, Call& call, IommuGroupId group) {
   if (!take.bind || take.binding || take.reading->answer != GroupReading::Answer::kSeen) return;
   if (refuseOther(rereadOf(turn.state.hardware, take.reading->seen), take.offered, "offered"))
     return;
+  // privd would refuse it, and the group would rest: but it is only being changed by somebody.
+  if (!take.reading->onFile) return;
   take.reading.reset();
   take.binding = true;
   turn.out.binds.push_back(group);

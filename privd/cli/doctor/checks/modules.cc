@@ -1,7 +1,4 @@
 #include "privd/cli/doctor/examine.h"
-#include "privd/cli/doctor/kernel_parameters.h"
-
-#include "ipc/base/hex.h"
 
 #include <algorithm>
 
@@ -62,45 +59,6 @@ void checkPciParameters(const VfioFacts& vfio, Findings& findings) {
        "disable_idle_d3=" + value(vfio.disableIdleD3) + " disable_vga=" + value(vfio.disableVga) +
            " disable_denylist=" + value(vfio.disableDenylist),
        denylist ? "take disable_denylist out of /etc/modprobe.d" : ""});
-}
-
-/// How many devices "10de:2684" or "10de:2684:..." takes; null: it makes no sense.
-std::optional<std::size_t> takenBy(const std::string& id, const Snapshot& hardware) {
-  const std::size_t colon = id.find(':');
-  if (colon == std::string::npos) return std::nullopt;
-  const auto vendor = parseHex(id.substr(0, colon));
-  const auto device = parseHex(id.substr(colon + 1, id.find(':', colon + 1) - colon - 1));
-  if (!vendor || !device) return std::nullopt;
-  return std::ranges::count_if(hardware.devices, [&](const auto& entry) {
-    return entry.second.vendor == *vendor && entry.second.device == *device;
-  });
-}
-
-void checkPciIds(const HostFacts& facts, Findings& findings) {
-  if (!facts.commandLine) {
-    findings.push_back({Check::kVfioPciIds, Level::kUnknown, "",
-                        "the kernel's command line was not seen", whyNot(facts.commandLine), ""});
-    return;
-  }
-  const std::vector<std::string> ids =
-      KernelParameters::parse(*facts.commandLine).values("vfio-pci.ids");
-  if (ids.empty()) {
-    findings.push_back({Check::kVfioPciIds, Level::kOk, "", "none on the command line",
-                        facts.commandLine.path, ""});
-  }
-  for (const std::string& id : ids) {
-    const auto taken = takenBy(id, facts.hardware ? *facts.hardware : Snapshot{});
-    const bool doubled = taken && *taken > 1;
-    findings.push_back(
-        {Check::kVfioPciIds, !taken || doubled ? Level::kWarning : Level::kInfo, id,
-         !taken    ? "makes no sense: give VENDOR:DEVICE in hexadecimal digits"
-         : doubled ? "takes " + std::to_string(*taken) + " devices at boot, all of this model"
-                   : "is taken at boot, wherever it is plugged in",
-         facts.commandLine.path + ": vfio-pci.ids",
-         doubled || !taken ? "bind by address instead: driverctl set-override ADDRESS vfio-pci, or "
-                             "driver_override in sysfs"
-                           : ""});
-  }
 }
 
 void checkNodes(const HostFacts& facts, Findings& findings) {

@@ -65,6 +65,16 @@ TEST_F(OnAllocate, WhatCouldNotBeBoundRestsSoThatTheNextPodGoesElsewhere) {
   EXPECT_EQ(node.frame("gpu"), "0000:01:00.0+ 0000:02:00.0+");
 }
 
+// Somebody changes its drivers just now: that says nothing against the group.
+TEST_F(OnAllocate, WhatIsNotOnRecordIsNotToBeBoundAndDoesNotRest) {
+  node.start();
+  node.onFile = false;
+  const CallId call = node.ask("gpu", {kA});
+  EXPECT_EQ(node.outcome(call), "not-recorded");
+  EXPECT_TRUE(node.last.binds.empty());
+  EXPECT_EQ(node.frame("gpu"), "0000:01:00.0+ 0000:02:00.0+");
+}
+
 TEST_F(OnAllocate, InFullDetailARefusalHasPrivdsWords) {
   LedgerSettings full;
   full.refusalDetail = RefusalDetail::kFull;

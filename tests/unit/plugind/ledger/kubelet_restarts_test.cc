@@ -207,6 +207,25 @@ TEST_F(LedgerCase, AForgottenHolderEndsWithItsPod) {
   EXPECT_EQ(node.holding(kA), Holding::kFree);
 }
 
+// A List is made when it first counts. An interval later would be up to 20 s too late: the Lists go
+// on in the former kubelet's rhythm, and one that comes a moment early does not count.
+TEST_F(LedgerCase, AForgottenHolderIsFreeAsSoonAsTwoListsCanTell) {
+  node.start();
+  hold("p1", "gpu", {kA});
+  node.list = {{{"ns", "p1", "main", "vfiogate.dev/gpu", {kA}}}, {"ns/p1"}};
+  node.pass(73s);
+  node.entries.clear();
+  node.list = {{}, {"ns/p1"}};
+  node.newKubelet();
+  node.pass(timing::kListSettles - 5s);
+  ASSERT_EQ(node.holding(kA), Holding::kForgotten);
+  node.list = {};
+  node.pass(5s + timing::kLetGoGap - 1s);
+  EXPECT_EQ(node.holding(kA), Holding::kForgotten);
+  node.pass(1s + timing::kReadingGap);
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
+}
+
 // The checkpoint is as the former kubelet left it: the new one remembers, and its offer is its
 // word.
 TEST_F(LedgerCase, AKubeletThatBeganWithItsCheckpointIsBelieved) {

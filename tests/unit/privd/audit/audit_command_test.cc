@@ -1,3 +1,4 @@
+#include "cli/common_options.h"
 #include "privd/cli/audit/record_view.h"
 #include "privd/cli/audit/since.h"
 #include "privd/cli/commands.h"
@@ -79,6 +80,24 @@ TEST_F(AuditCommand, ShowsJsonThatIsReadAgain) {
   EXPECT_EQ(nlohmann::json::parse(
                 audit({"show", dir_.path(), "-o", "json", "--since", "2100-01-01"}).out),
             nlohmann::json::array());
+}
+
+TEST_F(AuditCommand, ShowsTheSameAsYaml) {
+  const auto records =
+      nlohmann::ordered_json::parse(audit({"show", dir_.path(), "-o", "json"}).out);
+  EXPECT_EQ(audit({"show", dir_.path(), "-o", "yaml"}).out, documentText(records, "yaml"));
+  EXPECT_EQ(audit({"show", dir_.path(), "-o", "yaml", "--since", "2100-01-01"}).out, "[]\n");
+}
+
+TEST_F(AuditCommand, ShowsTimesOfTheReadersZone) {
+  setenv("TZ", "XYZ-2", 1);  // two hours east
+  tzset();
+  const auto record = parseRecord(R"({"seq":1,"time":"2026-11-22T05:35:09.25Z"})");
+  constexpr std::int64_t kSoon = 1'795'340'000;  // 2026-11-22T09:33:20Z
+  EXPECT_EQ(recordRow(*record, kSoon)[1].text, "07:35:09");
+  EXPECT_EQ(recordRow(*record, kSoon + 86'400)[1].text, "2026-11-22 07:35");
+  unsetenv("TZ");
+  tzset();
 }
 
 TEST_F(AuditCommand, PicksByDeviceAndTime) {
@@ -172,7 +191,7 @@ TEST(RecordView, ShowsWhateverIsAnObject) {
         R"({"kind":"outcome","intent":-1,"outcome":{}})"}) {
     const auto record = parseRecord(text);
     ASSERT_TRUE(record) << text;
-    EXPECT_EQ(recordRow(*record).size(), recordColumns().size());
+    EXPECT_EQ(recordRow(*record, 0).size(), recordColumns().size());
     RecordPicker({.since = "2", .device = kCard}).wants(*record);
   }
   EXPECT_FALSE(parseRecord("[]"));

@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <optional>
+#include <thread>
 
 #include "sim/base/temp_dir.h"
 
@@ -19,6 +21,21 @@ TEST(InstanceLock, IsForOne) {
   EXPECT_FALSE(second.tryTake());
   first.reset();
   EXPECT_TRUE(second.tryTake());
+}
+
+TEST(LockSoon, GetsWhatAnotherHasForAMomentOnly) {
+  TempDir dir;
+  const std::string path = dir / "file";
+  const auto opened = [&path]() {
+    return kj::AutoCloseFd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  };
+  const auto first = opened();
+  ASSERT_TRUE(lockIfFree(first));
+  const auto second = opened();
+  std::thread moment([&first]() { unlock(first); });
+  EXPECT_TRUE(lockSoon(second));
+  moment.join();
+  EXPECT_FALSE(lockSoon(first)) << "it is kept";
 }
 
 TEST(InstanceLock, SaysWhoHasIt) {

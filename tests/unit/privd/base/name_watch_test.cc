@@ -44,6 +44,13 @@ TEST_F(NameWatchTest, CountsWhatIsRenamedIntoPlace) {
   EXPECT_TRUE(sees(watch, 0));
 }
 
+TEST_F(NameWatchTest, OfAnyNameCountsWhatIsGoneToo) {
+  write("held");
+  NameWatch watch(io_.unixEventPort, io_.provider->getTimer(), dir_.path().c_str(), "");
+  std::filesystem::remove(dir_ / "held");
+  EXPECT_TRUE(sees(watch, 0));
+}
+
 TEST_F(NameWatchTest, IgnoresOtherNames) {
   NameWatch watch(io_.unixEventPort, io_.provider->getTimer(), dir_.path().c_str(), "kubelet.sock");
   write("kubelet.sock.tmp");

@@ -1,5 +1,6 @@
 #include "privd/cli/binding/bind_declared.h"
 
+#include "privd/base/instance_lock.h"
 #include "privd/bind/plan/declaration.h"
 #include "tests/support/fake_sysfs.h"
 
@@ -36,8 +37,10 @@ public:
   }
   Result<Done, std::string> release(const Bdf&, const AuditPeer&) override { return Done{}; }
   Result<Done, std::string> forget(const Bdf&, const AuditPeer&) override { return Done{}; }
-  std::vector<Exclusion> exclusions() override { return {}; }
-  std::vector<DeviceIdentity> declared() override { return kept_; }
+  Result<std::vector<Exclusion>, std::string> exclusions() override {
+    return std::vector<Exclusion>();
+  }
+  Result<std::vector<DeviceIdentity>, std::string> declared() override { return kept_; }
 
 private:
   std::vector<std::string>& bound_;
@@ -50,7 +53,6 @@ protected:
     hardware_.add({.address = "0000:01:00.0", .device = 0x2236, .driver = "nouveau", .group = 1});
     hardware_.add({.address = "0000:02:00.0", .device = 0x1111, .driver = "nouveau", .group = 2});
     hardware_.add({.address = "0000:03:00.0", .device = 0x2236, .driver = "nouveau", .group = 3});
-    options_.socket = place_ / "none.sock";
     options_.local.sysfs = hardware_.sysfs();
     options_.local.dev = hardware_.dev();
     options_.local.stateDir = place_ / "state";
@@ -95,6 +97,15 @@ TEST_F(BindDeclared, BindsWhatIsDeclaredWithinAllowAndWhatIsKept) {
   keep("0000:02:00.0", 0x1111);
   EXPECT_EQ(bind({"0000:01:00.0=10de:2236"}), 0);
   EXPECT_THAT(bound_, ElementsAre("0000:01:00.0", "0000:02:00.0"));
+}
+
+TEST_F(BindDeclared, LeavesItToADaemonThatHasTheNodesLock) {
+  options_.local.binding.allow.push_back(Selector::parse("10de:2236").value());
+  auto daemon = InstanceLock::open(options_.local.stateDir).value();
+  ASSERT_TRUE(daemon.tryTake());
+  EXPECT_EQ(bind({"0000:01:00.0=10de:2236"}), 0);
+  EXPECT_EQ(made_, 0U);
+  EXPECT_THAT(out_.str(), HasSubstr("a daemon runs, which binds what is declared by itself (pid="));
 }
 
 TEST_F(BindDeclared, AnotherCardInThePlaceIsNotMeant) {

@@ -25,10 +25,11 @@ struct ReportRow {
   ChangeReport report;
   const char* out;
   const char* err;
+  ReportStyle style = {};
 };
 
 void expectText(const ReportRow& row, const HoldersOf& holders = {}) {
-  const Printed text = changeText(row.order, row.report, holders, false);
+  const Printed text = changeText(row.order, row.report, holders, row.style);
   EXPECT_EQ(text.out, row.out) << row.name;
   EXPECT_EQ(text.err, row.err) << row.name;
 }
@@ -39,7 +40,9 @@ TEST(ChangeText, SaysWhatWasWrittenAndWhatWasLeftAlone) {
   report.remarks = {
       "0000:01:00.0: privd never bound it: it goes to the driver that the kernel finds"};
   expectText(
-      {"done", bindOrder(), report,
+      {"done",
+       bindOrder(),
+       report,
        "ORDER  DEVICE        ATTRIBUTE                                     TEXT\n"
        "1      0000:01:00.0  bus/pci/drivers/nvidia/unbind                 0000:01:00.0\n"
        "2      0000:01:00.0  bus/pci/devices/0000:01:00.0/driver_override  (empty line: none)\n"
@@ -47,7 +50,29 @@ TEST(ChangeText, SaysWhatWasWrittenAndWhatWasLeftAlone) {
        "  0000:00:01.0  a bridge takes no VFIO driver\n"
        "0000:01:00.0: privd never bound it: it goes to the driver that the kernel finds\n"
        "Done: 2 writes (audit record 12).\n",
-       ""});
+       "",
+       {.plan = true}});
+  expectText({"done, without -v", bindOrder(), report,
+              "Left alone:\n"
+              "  0000:00:01.0  a bridge takes no VFIO driver\n"
+              "0000:01:00.0: privd never bound it: it goes to the driver that the kernel finds\n"
+              "Done: 2 writes (audit record 12).\n",
+              ""});
+}
+
+TEST(ChangeText, ARefusalComesFirstAndItsPlanOnlyWhereItIsAskedFor) {
+  ChangeReport report = planned();
+  report.outcome = ChangeOutcome::kRefused;
+  ChangeOrder dry = bindOrder();
+  dry.dryRun = true;
+  const Printed brief = changeText(bindOrder(), report, {}, {});
+  EXPECT_EQ(brief.out, "");
+  EXPECT_TRUE(brief.errFirst);
+  EXPECT_NE(changeText(bindOrder(), report, {}, {.plan = true}).out.find("ORDER"),
+            std::string::npos);
+  const Printed whole = changeText(dry, report, {}, {});
+  EXPECT_NE(whole.out.find("ORDER"), std::string::npos);
+  EXPECT_TRUE(whole.errFirst);
 }
 
 TEST(ChangeText, HasOneEndForEachOutcome) {

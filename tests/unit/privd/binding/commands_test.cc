@@ -3,21 +3,26 @@
 #include "privd/cli/binding/commands.h"
 #include "privd/cli/binding/kept_text.h"
 #include "privd/cli/binding/run_change.h"
-#include "sim/base/temp_dir.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <CLI/CLI.hpp>
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <filesystem>
+
+#include "sim/base/temp_dir.h"
 
 namespace vfiogate {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
 
 Bdf placeOf(const char* address) {
   return Bdf::parse(address).value();
@@ -51,8 +56,12 @@ public:
     if (address == placeOf("0000:02:00.0")) return Failure{std::string("the disk is full")};
     return note("forget " + address.str());
   }
-  std::vector<Exclusion> exclusions() override { return {}; }
-  std::vector<DeviceIdentity> declared() override { return {}; }
+  Result<std::vector<Exclusion>, std::string> exclusions() override {
+    return std::vector<Exclusion>();
+  }
+  Result<std::vector<DeviceIdentity>, std::string> declared() override {
+    return std::vector<DeviceIdentity>();
+  }
 
 private:
   Result<Done, std::string> note(std::string act) {
@@ -68,10 +77,9 @@ class BindingCommands : public testing::Test {
 protected:
   ~BindingCommands() noexcept override = default;
 
-  /// Types it after `privd`, where no daemon runs; returns the exit code.
+  /// Types it after `privd`; returns the exit code.
   int type(std::vector<std::string> words) {
     err_.clear();
-    words.insert(words.begin() + 1, {"--socket", dir_ / "none.sock"});
     CLI::App app("", "privd");
     int exitCode = 0;
     const BindingServiceMaker make = [this](const LocalBindingOptions& options,
@@ -99,7 +107,6 @@ protected:
     return exitCode;
   }
 
-  TempDir dir_;
   Asked asked_;
   ChangeReport report_;
   std::string noService_;
@@ -109,7 +116,8 @@ protected:
 
 TEST_F(BindingCommands, ABindIsOneOrderOverAllItsAddresses) {
   EXPECT_EQ(type({"bind", "01:00.0", "0000:02:00.1", "0000:01:00.0", "--driver", "mlx5_vfio_pci",
-                  "--dry-run", "--keep", "--override", "users", "--override", "boot-vga=02:00.1"}),
+                  "--dry-run", "--keep", "--override", "users", "--override",
+                  "boot-vga=pci_0000_02_00_1"}),
             0);
   ASSERT_EQ(asked_.orders.size(), 1U);
   EXPECT_EQ(asked_.orders.front(),
@@ -154,12 +162,11 @@ TEST_F(BindingCommands, MisuseIsSaidBeforeAnythingIsOpened) {
   EXPECT_EQ(asked_.made, 0U);
 }
 
-TEST_F(BindingCommands, WhatIsNoAddressEndsWithOneAndPointsToTheList) {
+TEST_F(BindingCommands, WhatNamesNoDeviceEndsWithTwoAndPointsToTheList) {
   for (const char* command : {"bind", "unbind", "release", "forget"}) {
-    EXPECT_EQ(type({command, "01:00.0", "first"}), 1) << command;
-    EXPECT_EQ(err_, std::string("privd ") + command +
-                        ": 'first' is no PCI address: write it as 0000:01:00.0 or 01:00.0 (privd "
-                        "list has them)\n");
+    EXPECT_EQ(type({command, "01:00.0", "first"}), 2) << command;
+    EXPECT_THAT(err_, StartsWith(std::string("privd ") + command + ": 'first' is no device here"));
+    EXPECT_THAT(err_, HasSubstr("privd list has what there is"));
   }
   EXPECT_EQ(asked_.made, 0U);
 }
@@ -226,11 +233,20 @@ TEST_F(BindingCommands, AServiceThatCannotBeMadeIsARefusal) {
   }
 }
 
-TEST_F(BindingCommands, ADaemonThatMayNotBeReachedIsNotGoneRound) {
-  std::filesystem::create_symlink("none.sock", dir_ / "none.sock");
-  EXPECT_EQ(type({"bind", "01:00.0"}), 1);
-  EXPECT_THAT(err_, HasSubstr("none.sock"));
-  EXPECT_EQ(asked_.made, 0U);
+TEST_F(BindingCommands, WhoKeepsTheAuditLogLockedIsNamed) {
+  const TempDir dir;
+  const kj::AutoCloseFd log(
+      open((dir / "audit.jsonl").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  report_.outcome = ChangeOutcome::kRefused;
+  report_.error = "the audit log cannot be written";
+  report_.writes = {{placeOf("0000:01:00.0"), "bus/pci/drivers/vfio-pci/bind", "0000:01:00.0"}};
+  const std::vector<std::string> bind{"bind", "01:00.0", "--audit-log", dir / "audit.jsonl"};
+  const std::string who = "written; pid " + std::to_string(getpid()) + " ";
+  type(bind);
+  EXPECT_THAT(err_, Not(HasSubstr("pid")));
+  ASSERT_EQ(flock(log, LOCK_EX), 0);
+  type(bind);
+  EXPECT_THAT(err_, HasSubstr(who));
 }
 
 TEST_F(BindingCommands, WhatIsKeptIsChangedDeviceByDevice) {
@@ -252,10 +268,12 @@ TEST_F(BindingCommands, ExclusionsAreAListForPeopleAndForPrograms) {
             nlohmann::json::parse(R"({"version": 1, "exclusions": [], "declared": []})"));
   const std::vector<Exclusion> exclusions{{placeOf("0000:01:00.0"), "fan\x1b dies", 1'700'000'000}};
   const std::vector<DeviceIdentity> declared{{placeOf("0000:02:00.0"), 0x10de, 0x2684}};
-  EXPECT_EQ(keptText(exclusions, declared, false),
-            "DEVICE        MARK      SINCE                 REASON\n"
-            "0000:01:00.0  excluded  2023-11-14T22:13:20Z  fan? dies\n"
-            "0000:02:00.0  declared                        bound at start while it is 10de:2684\n");
+  setenv("TZ", "UTC", 1);
+  tzset();
+  EXPECT_EQ(keptText(exclusions, declared, 1'800'000'000, false),
+            "DEVICE        MARK      SINCE             REASON\n"
+            "0000:01:00.0  excluded  2023-11-14 22:13  fan? dies\n"
+            "0000:02:00.0  declared                    bound at start while it is 10de:2684\n");
   EXPECT_EQ(keptJson(exclusions, declared), nlohmann::ordered_json::parse(R"({"version": 1,
     "exclusions": [{"address": "0000:01:00.0", "since": "2023-11-14T22:13:20Z",
                "reason": "fan\u001b dies"}],

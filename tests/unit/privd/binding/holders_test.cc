@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -52,6 +54,25 @@ TEST_F(HoldersTest, NamesWhoHasANodeOpen) {
   EXPECT_EQ(holders.found.at(1), (Holder{4711, "qemu-system-x86", 107, "", "/dev/vfio/31"}));
   EXPECT_EQ(wordsFor(holders.found.at(1)),
             "pid 4711 qemu-system-x86, uid 107, has /dev/vfio/31 open");
+}
+
+TEST_F(HoldersTest, NamesWhoHasAFileLockedAndNotWhoHasItOpenOnly) {
+  const std::string log = dir_ / "audit.jsonl";
+  std::ofstream(log) << "";
+  run(4711, log);
+  run(20, log);
+  run(30, "/elsewhere");
+  struct stat status = {};
+  ASSERT_EQ(stat(log.c_str(), &status), 0);
+  const auto lock = [&](const std::string& begin, int pid) {
+    return begin + "  ADVISORY  WRITE " + std::to_string(pid) +
+           " 08:01:" + std::to_string(status.st_ino) + " 0 EOF\n";
+  };
+  std::ofstream(fs::path(proc()) / "locks")
+      << lock("1: FLOCK", 4711) << lock("1: -> FLOCK", 20) << lock("2: POSIX", 20)
+      << lock("3: FLOCK", 30) << "4: FLOCK  ADVISORY  WRITE 20 08:01:1 0 EOF\nnonsense\n";
+  EXPECT_EQ(lockersText(proc(), log), "; pid 4711 qemu-system-x86, uid 107, has " + log + " open");
+  EXPECT_EQ(lockersText(proc(), dir_ / "none"), "");
 }
 
 TEST_F(HoldersTest, AStarStandsForAllThatBeginSo) {

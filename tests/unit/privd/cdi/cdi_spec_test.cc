@@ -9,13 +9,15 @@ namespace {
 
 const ResourceName kGpu = *ResourceName::parse("vfiogate.dev/pci_10de_2684");
 
-std::vector<SpecDevice> devices() {
-  return {{*Bdf::parse("0000:01:00.0"), {"/dev/vfio/vfio", "/dev/vfio/12"}},
-          {*Bdf::parse("0000:02:00.0"), {"/dev/iommu", "/dev/vfio/devices/vfio3"}}};
+StaticSpecText spec() {
+  return {.resource = kGpu.str(),
+          .nodeSets = {{{SpecNode::Kind::kContainer, 0}, {SpecNode::Kind::kGroup, 12}},
+                       {{SpecNode::Kind::kIommufd, 0}, {SpecNode::Kind::kDevice, 3}}},
+          .devices = {{*Bdf::parse("0000:01:00.0"), 0}, {*Bdf::parse("0000:02:00.0"), 1}}};
 }
 
 TEST(SpecText, IsExactlyThis) {
-  EXPECT_EQ(specText(kGpu, devices()),
+  EXPECT_EQ(specText(kGpu, spec()),
             R"({
   "cdiVersion": "0.5.0",
   "kind": "vfiogate.dev/pci_10de_2684",
@@ -28,16 +30,16 @@ TEST(SpecText, IsExactlyThis) {
 }
 
 TEST(SpecText, IsJsonThatSaysWhatWasGiven) {
-  const auto json = nlohmann::json::parse(specText(kGpu, devices()));
+  const auto json = nlohmann::json::parse(specText(kGpu, spec()));
   EXPECT_EQ(json["cdiVersion"], "0.5.0");
   EXPECT_EQ(json["kind"], kGpu.str());
-  ASSERT_EQ(json["devices"].size(), devices().size());
-  for (std::size_t i = 0; i < devices().size(); ++i) {
+  ASSERT_EQ(json["devices"].size(), spec().devices.size());
+  for (std::size_t i = 0; i < spec().devices.size(); ++i) {
     const auto& device = json["devices"][i];
-    EXPECT_EQ(device["name"], devices()[i].address.str());
+    EXPECT_EQ(device["name"], spec().devices[i].address.str());
     std::vector<std::string> nodes;
     for (const auto& node : device["containerEdits"]["deviceNodes"]) nodes.push_back(node["path"]);
-    EXPECT_EQ(nodes, devices()[i].nodes);
+    EXPECT_EQ(nodes, pathsOf(spec().nodeSets[spec().devices[i].nodes]));
   }
 }
 

@@ -79,14 +79,14 @@ TEST(ClaimSpecText, ARequestsFirstDeviceMountsItsMetadata) {
 TEST(ClaimSpecText, WhatTheTwoSpecsSayTheFileNamesTellApart) {
   const std::string name = claimFileName(kClaimUid);
   EXPECT_EQ(name, "vfiogate-claim-c7e7b22e-239b-4498-b27c-7f1344481e14.json");
-  EXPECT_TRUE(isClaimFileName(name));
+  EXPECT_EQ(claimUidOf(name), kClaimUid);
   EXPECT_FALSE(isSpecFileName(name));
   EXPECT_FALSE(isSpecFileName(temporaryNameOf(name)));
   for (const std::string& other :
        {temporaryNameOf(name), name + "x", "x" + name, std::string("vfiogate-claim-.json"),
         std::string("vfiogate-claim-1.json"), std::string("vfiogate-f7ffbb832d632a20.json"),
         std::string("vfiogate-claim-../../../../../../../../etc/shadow.json"), std::string()}) {
-    EXPECT_FALSE(isClaimFileName(other)) << other;
+    EXPECT_EQ(claimUidOf(other), std::nullopt) << other;
   }
 }
 

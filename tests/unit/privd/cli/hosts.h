@@ -78,6 +78,11 @@ inline HostFacts server() {
       seen<std::vector<std::string>>("/sys/module", {"vfio", "vfio_iommu_type1", "vfio_pci"});
   host.modules.dependencies = text("/lib/modules/6.1/modules.dep", "");
   host.modules.builtIn = text("/lib/modules/6.1/modules.builtin", "");
+  host.boot.driverctl = unseen<std::vector<std::string>>("/etc/driverctl.d", ENOENT);
+  host.boot.kept = unseen<std::vector<std::string>>("/var/lib/vfiogate/declared", ENOENT);
+  host.boot.modprobe = {seen<std::vector<std::string>>("/etc/modprobe.d", {}),
+                        unseen<std::vector<std::string>>("/run/modprobe.d", ENOENT),
+                        seen<std::vector<std::string>>("/usr/lib/modprobe.d", {})};
   host.windows.emplace(kCard, text("/sys/bus/pci/devices/0000:01:00.0/resource",
                                    "0x00000000f6000000 0x00000000f6ffffff 0x0000000000040200\n"
                                    "0x0000000000000000 0x0000000000000000 0x0000000000000000\n"));
@@ -111,10 +116,11 @@ inline HostFacts container() {
                          &host.modules.builtIn, &host.apparmor, &host.selinux, &host.mounts}) {
     *fact = unseen("/hidden", EACCES);
   }
-  for (SeenNames* fact :
-       {&host.iommu.units, &host.iommu.firmwareTables, &host.modules.loaded, &host.processes}) {
+  for (SeenNames* fact : {&host.iommu.units, &host.iommu.firmwareTables, &host.modules.loaded,
+                          &host.processes, &host.boot.driverctl, &host.boot.kept}) {
     *fact = unseen<std::vector<std::string>>("/hidden", EACCES);
   }
+  host.boot.modprobe = {unseen<std::vector<std::string>>("/hidden", EACCES)};
   host.cdiDirectories = {unseen<Ownership>("/etc/cdi", EACCES)};
   host.kubelet.directory = unseen<Ownership>("/var/lib/kubelet", EACCES);
   host.sysfs = "/sys";

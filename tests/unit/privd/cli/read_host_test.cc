@@ -23,7 +23,8 @@ protected:
               .etc = dir / "etc",
               .modulesDir = dir / "modules",
               .kubeletDir = dir / "kubelet",
-              .cdiDir = dir / "cdi"} {}
+              .cdiDir = dir / "cdi",
+              .stateDir = dir / "state"} {}
 
   static void put(const std::string& path, const std::string& text) {
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
@@ -66,6 +67,41 @@ TEST_F(ReadHost, FindsWhatIsThere) {
   EXPECT_EQ(facts.containerd.value, "enable_cdi = true");
   EXPECT_TRUE(facts.kubelet.below.front()->directory);
   EXPECT_TRUE(facts.kubelet.below.back().absent());
+}
+
+TEST_F(ReadHost, FindsWhoDecidesAtBoot) {
+  put(dir / "etc/driverctl.d/pci-0000:01:00.0", "nouveau\n");
+  put(dir / "etc/modprobe.d/vfio.conf", "blacklist vfio-pci\n");
+  put(dir / "etc/modprobe.d/vfio.conf.bak", "blacklist vfio\n");
+  put(dir / "state/declared/0000:01:00.0", "format=1\nvendor=10de\ndevice=2684\n");
+  put(dir / "state/declared/0000:02:00.0", "nonsense");
+  put(dir / "etc/vfiogate/privd.conf",
+      "#declare vendor=1\ndeclare 0000:03:00.0=8086:1533\ndeclare=vendor=8086\ndeclared x\n"
+      "declare =\ndeclare 0000:04:00.0\n");
+
+  const BootFacts boot = readHost(roots).boot;
+  EXPECT_EQ(boot.overrides.at("pci-0000:01:00.0").value, "nouveau");
+  ASSERT_EQ(boot.modprobeFiles.size(), 1U) << "modprobe reads no other ending than .conf";
+  EXPECT_EQ(boot.modprobeFiles.at("vfio.conf").value, "blacklist vfio-pci");
+  ASSERT_EQ(boot.declared.size(), 3U);
+  EXPECT_EQ(boot.declared.at(0).where, dir / "state/declared/0000:01:00.0");
+  EXPECT_EQ(boot.declared.at(0).which,
+            *Selector::parse("address=0000:01:00.0,vendor=10de,device=2684"));
+  EXPECT_EQ(boot.declared.at(1).where, dir / "etc/vfiogate/privd.conf");
+  EXPECT_EQ(boot.declared.at(2).which, *Selector::parse("vendor=8086"));
+}
+
+TEST_F(ReadHost, ReadsModprobesDirectoriesAsModprobeDoes) {
+  const std::vector<std::string> ascending{"lib", "usr/lib", "usr/local/lib", "run", "etc"};
+  for (const std::string& first : ascending) {
+    put(dir / first + "/modprobe.d/vfio.conf", first);
+    EXPECT_EQ(readHost(roots).boot.modprobeFiles.at("vfio.conf").value, first);
+  }
+  put(dir / "usr/lib/modprobe.d/other.conf", "x");
+  EXPECT_EQ(readHost(roots).boot.modprobeFiles.at("other.conf").path,
+            dir / "usr/lib/modprobe.d/other.conf");
+  link("/dev/null", dir / "etc/modprobe.d/other.conf");
+  EXPECT_EQ(readHost(roots).boot.modprobeFiles.at("other.conf").value, "") << "hidden";
 }
 
 TEST_F(ReadHost, ANodeWithoutAnythingIsAFactToo) {

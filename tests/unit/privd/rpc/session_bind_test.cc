@@ -40,13 +40,11 @@ protected:
   using Answered = capnp::Response<schema::GroupControl::BindResults>;
   Answered bind(ServedPeer& peer, std::uint32_t group = 7) {
     auto control = peer.watch(peer.enter()).at(IommuGroupId(group));
-    allocate(control);
+    allocate();
     return control.bindRequest().send().wait(io_.waitScope);
   }
-  void allocate(schema::GroupControl::Client control) {
-    auto request = control.allocateRequest();
-    request.setNote("resource=vfiogate.dev/gpu");
-    request.send().wait(io_.waitScope);
+  void allocate(const std::vector<Bdf>& members = kMembersOfSeven) {
+    ASSERT_TRUE(records_.allocate(members, "resource=vfiogate.dev/gpu", records_.newSession()));
   }
   /// What plugind hears of an outcome.
   Answered hears(AllocationAnswer::Outcome outcome) {
@@ -66,7 +64,7 @@ TEST_F(SessionBindTest, I7_WithoutTheRightNothingIsBound) {
   EXPECT_TRUE(control.bindRequest().send().wait(io_.waitScope).getAnswer().isDenied());
   EXPECT_TRUE(control.giveBackRequest().send().wait(io_.waitScope).getAnswer().isDenied());
   EXPECT_TRUE(binder_.asked.empty());
-  EXPECT_FALSE(plugind.knock(0).getAnswer().getMayBind());
+  EXPECT_FALSE(plugind.knock().getAnswer().getMayBind());
 }
 
 TEST_F(SessionBindTest, I1_WhatIsNotOnRecordIsNotBound) {
@@ -82,15 +80,15 @@ TEST_F(SessionBindTest, NobodyBindsWhereThisPrivdDoesNot) {
   without.binder = nullptr;
   ServedPeer plugind(without, io_, kMayBind);
   EXPECT_TRUE(bind(plugind).getAnswer().isDenied());
-  EXPECT_FALSE(plugind.knock(0).getAnswer().getMayBind());
+  EXPECT_FALSE(plugind.knock().getAnswer().getMayBind());
 }
 
 TEST_F(SessionBindTest, I7_AControlBindsTheMembersThatItWasMadeFor) {
   ServedPeer plugind(node_, io_, kMayBind);
   auto& controls = plugind.watch(plugind.enter());
-  EXPECT_TRUE(plugind.knock(0).getAnswer().getMayBind());
+  EXPECT_TRUE(plugind.knock().getAnswer().getMayBind());
   auto control = controls.at(IommuGroupId(7));
-  allocate(control);
+  allocate();
   EXPECT_TRUE(control.bindRequest().send().wait(io_.waitScope).getAnswer().isDone());
   EXPECT_TRUE(control.giveBackRequest().send().wait(io_.waitScope).getAnswer().isDone());
   ASSERT_EQ(binder_.asked.size(), 2U);
@@ -111,7 +109,7 @@ TEST_F(SessionBindTest, TellsHowItEnded) {
 TEST_F(SessionBindTest, AGroupThatLostAMemberIsNotBound) {
   ServedPeer plugind(node_, io_, kMayBind);
   auto control = plugind.watch(plugind.enter()).at(IommuGroupId(7));
-  allocate(control);
+  allocate();
   tree_.remove("0000:01:00.1");
   EXPECT_TRUE(control.bindRequest().send().wait(io_.waitScope).getAnswer().isVanished());
   EXPECT_TRUE(binder_.asked.empty());
@@ -122,7 +120,7 @@ TEST_F(SessionBindTest, TheAnswerNamesTheGenerationThatShowsIt) {
   binder_.later = kj::mv(bound.promise);
   ServedPeer plugind(node_, io_, kMayBind);
   auto control = plugind.watch(plugind.enter()).at(IommuGroupId(7));
-  allocate(control);
+  allocate();
   auto& source = KJ_ASSERT_NONNULL(source_);
   const auto before = source.current().generation;
   auto answer = control.bindRequest().send();
@@ -143,7 +141,7 @@ TEST_F(SessionBindTest, APeerThatLeavesMeanwhileTakesNothingWithIt) {
   {
     ServedPeer plugind(node_, io_, kMayBind);
     auto control = plugind.watch(plugind.enter()).at(IommuGroupId(7));
-    allocate(control);
+    allocate();
     auto answer = control.bindRequest().send();
     poll();
     ASSERT_EQ(binder_.asked.size(), 1U);

@@ -32,6 +32,9 @@ protected:
   AllocationRecords open(const std::string& bootId = "this-boot") const {
     return AllocationRecords::open(dir_ / "devices", bootId).value();
   }
+  AllocationFiles files(const std::string& bootId = "this-boot") const {
+    return AllocationFiles::open(dir_ / "devices", bootId).value();
+  }
   void put(const std::string& name, const std::string& text) const {
     std::ofstream(dir_ / ("devices/" + name)) << text;
   }
@@ -44,25 +47,25 @@ protected:
 TEST_F(AllocationRecordsTest, AllocatedUntilReleased) {
   auto records = open();
   const auto session = records.newSession();
-  EXPECT_FALSE(records.standing({kA, kB}));
+  EXPECT_FALSE(files().standing({kA, kB}));
   EXPECT_FALSE(records.isOnFile({kA, kB}));
   EXPECT_TRUE(records.allocate({kA, kB}, kNote, session));
   EXPECT_TRUE(records.allocate({kA, kB}, kNote, session));
-  EXPECT_TRUE(records.standing({kA, kB}));
+  EXPECT_TRUE(files().standing({kA, kB}));
   EXPECT_TRUE(records.isOnFile({kA, kB}));
-  EXPECT_FALSE(records.standing({kC}));
+  EXPECT_FALSE(files().standing({kC}));
   records.release({kA, kB});
   records.release({kA, kB});
-  EXPECT_FALSE(records.standing({kA, kB}));
+  EXPECT_FALSE(files().standing({kA, kB}));
   EXPECT_TRUE(isEmpty("0000:01:00.0")) << "its lock is for ever";
 }
 
 TEST_F(AllocationRecordsTest, FollowAddressesIntoWhicheverGroupTheyGo) {
   auto records = open();
   records.allocate({kA, kB}, kNote, records.newSession());
-  EXPECT_TRUE(records.standing({kB, kC})) << "one member of it is allocated";
+  EXPECT_TRUE(files().standing({kB, kC})) << "one member of it is allocated";
   records.release({kB, kC});
-  EXPECT_TRUE(records.standing({kA}));
+  EXPECT_TRUE(files().standing({kA}));
 }
 
 TEST_F(AllocationRecordsTest, OutliveTheSessionUntilAnotherIsAdopted) {
@@ -71,11 +74,11 @@ TEST_F(AllocationRecordsTest, OutliveTheSessionUntilAnotherIsAdopted) {
   records.allocate({kC}, kNote, records.newSession());
   const auto now = records.newSession();
   records.allocate({kC}, kNote, now);
-  EXPECT_TRUE(records.standing({kA}));
+  EXPECT_TRUE(files().standing({kA}));
   records.keepOnly(now);
   records.keepOnly(now);
-  EXPECT_FALSE(records.standing({kA}));
-  EXPECT_TRUE(records.standing({kC}));
+  EXPECT_FALSE(files().standing({kA}));
+  EXPECT_TRUE(files().standing({kC}));
 }
 
 // I1: whoever comes after privd and plugind knows what is allocated, and to whom.
@@ -89,7 +92,7 @@ TEST_F(AllocationRecordsTest, I1_OutlivePrivd) {
   }
   const auto records = open();
   EXPECT_TRUE(records.complete());
-  EXPECT_TRUE(records.standing({kA}));
+  EXPECT_TRUE(files().standing({kA}));
   EXPECT_TRUE(records.isOnFile({kA, kB, kC}));
   EXPECT_THAT(records.groups(), ElementsAre(AllocatedGroup{{kA, kB}, kNote},
                                             AllocatedGroup{{kC}, kNote + "\nsecond"}));
@@ -105,7 +108,7 @@ TEST_F(AllocationRecordsTest, EndWithTheirBoot) {
   const auto records = open("next-boot");
   EXPECT_THAT(records.groups(), IsEmpty());
   EXPECT_FALSE(records.complete());
-  EXPECT_FALSE(records.standing({kA}));
+  EXPECT_FALSE(files("next-boot").standing({kA}));
 }
 
 // A file that makes no sense is somebody's: nobody knows whose, until a plugind knows better.
@@ -129,19 +132,19 @@ TEST_F(AllocationRecordsTest, I1_OfWhatMakesNoSenseNobodyKnows) {
   ASSERT_EQ(mkfifo(file("0000:08:00.0").c_str(), 0600), 0);
   auto records = open();
   EXPECT_FALSE(records.complete());
-  EXPECT_FALSE(records.standing({kB})) << "empty: free";
+  EXPECT_FALSE(files().standing({kB})) << "empty: free";
   const std::vector<std::string> unknown{"0000:01:00.0", "0000:02:00.0", "0000:02:00.1",
                                          "0000:04:00.0", "0000:05:00.0", "0000:06:00.0",
                                          "0000:07:00.0", "0000:08:00.0"};
   for (const std::string& name : unknown) {
     const Bdf address = *Bdf::parse(name);
-    EXPECT_THAT(records.standing({address}), Optional(AllocatedGroup{{address}, {}})) << name;
+    EXPECT_THAT(files().standing({address}), Optional(AllocatedGroup{{address}, {}})) << name;
     EXPECT_FALSE(records.isOnFile({address})) << name;
     EXPECT_THAT(records.problems(), Contains(HasSubstr(name + ": makes no sense")));
   }
   records.keepOnly(records.newSession());
   for (const std::string& name : unknown) {
-    EXPECT_FALSE(records.standing({*Bdf::parse(name)})) << name;
+    EXPECT_FALSE(files().standing({*Bdf::parse(name)})) << name;
   }
   EXPECT_TRUE(records.complete());
 }
@@ -149,42 +152,40 @@ TEST_F(AllocationRecordsTest, I1_OfWhatMakesNoSenseNobodyKnows) {
 // What another process writes, or tears, is seen without opening the record again.
 TEST_F(AllocationRecordsTest, I1_ReadsTheFilesAnewEachTime) {
   auto writer = open();
-  auto reader = open();
-  EXPECT_FALSE(reader.standing({kA, kB}));
+  EXPECT_FALSE(files().standing({kA, kB}));
   ASSERT_TRUE(writer.allocate({kA, kB}, kNote, writer.newSession()));
-  EXPECT_THAT(reader.standing({kB}), Optional(AllocatedGroup{{kA, kB}, kNote}));
+  EXPECT_THAT(files().standing({kB}), Optional(AllocatedGroup{{kA, kB}, kNote}));
   std::filesystem::resize_file(file("0000:01:00.1"), 40);
-  EXPECT_THAT(reader.standing({kB}), Optional(AllocatedGroup{{kB}, {}}));
+  EXPECT_THAT(files().standing({kB}), Optional(AllocatedGroup{{kB}, {}}));
   writer.release({kA, kB});
-  EXPECT_FALSE(reader.standing({kA, kB}));
+  EXPECT_FALSE(files().standing({kA, kB}));
 }
 
 // I1: who changes the drivers of a group and who allocates it are never two.
 TEST_F(AllocationRecordsTest, I1_WhatSomebodyHasLockedIsNotAllocated) {
   auto records = open();
-  auto other = open();
   {
-    const auto locks = other.lock({kA, kB});
+    const auto locks = files().lock({kA, kB});
     ASSERT_TRUE(locks);
-    EXPECT_EQ(other.lock({kB, kC}).error(), EWOULDBLOCK);
+    EXPECT_EQ(files().lock({kB, kC}).error(), EWOULDBLOCK);
     EXPECT_FALSE(records.allocate({kB, kC}, kNote, records.newSession()));
     EXPECT_EQ(records.lastError(), EWOULDBLOCK);
     EXPECT_FALSE(records.isOnFile({kB}));
     EXPECT_FALSE(records.isOnFile({kC}));
     records.release({kB, kC});
-    EXPECT_TRUE(other.lock({kC})) << "nobody keeps what was locked before the one that was not";
+    EXPECT_TRUE(files().lock({kC})) << "nobody keeps what was locked before the one that was not";
   }
   EXPECT_TRUE(records.allocate({kB, kC}, kNote, records.newSession()));
-  EXPECT_TRUE(other.lock({kB, kC})) << "locked only while it is written";
+  EXPECT_TRUE(files().lock({kB, kC})) << "locked only while it is written";
 }
 
 TEST_F(AllocationRecordsTest, ALockIsInheritedByWhoeverIsHandedIt) {
-  auto records = open();
-  auto locks = std::make_optional(records.lock({kA, kB}).value());
+  const auto records = open();
+  auto locks = std::make_optional(files().lock({kA, kB}).value());
   const kj::AutoCloseFd inherited(dup(locks->at(kB).get()));
   locks.reset();
-  EXPECT_TRUE(records.lock({kA}));
-  EXPECT_EQ(records.lock({kA, kB}).error(), EWOULDBLOCK);
+  EXPECT_TRUE(files().lock({kA}));
+  EXPECT_EQ(files().lock({kA, kB}).error(), EWOULDBLOCK);
 }
 
 // What is ours already is renewed while its drivers change: nobody else takes it meanwhile.
@@ -192,24 +193,32 @@ TEST_F(AllocationRecordsTest, ARenewalWaitsForNobody) {
   auto records = open();
   const auto session = records.newSession();
   ASSERT_TRUE(records.allocate({kA, kB}, kNote + " of a long name", session));
-  const auto locks = records.lock({kA, kB});
+  const auto locks = files().lock({kA, kB});
   ASSERT_TRUE(locks);
   EXPECT_TRUE(records.allocate({kA, kB}, kNote, session));
-  EXPECT_THAT(open().standing({kB}), Optional(AllocatedGroup{{kA, kB}, kNote}));
+  EXPECT_THAT(files().standing({kB}), Optional(AllocatedGroup{{kA, kB}, kNote}));
 }
 
 TEST_F(AllocationRecordsTest, HasABound) {
   auto records = open();
-  for (unsigned i = 0; i < AllocationRecords::kMostDevices; ++i) {
+  for (unsigned i = 0; i < AllocationFiles::kMostDevices; ++i) {
     std::string name = "0000:00:00.0";
     name.replace(5, 2, hexDigits(i / 256, 2)).replace(8, 2, hexDigits(i / 8 % 32, 2));
     name.back() = static_cast<char>('0' + i % 8);
-    ASSERT_TRUE(records.lock({*Bdf::parse(name)})) << name;
+    put(name, "not free");
   }
   const Bdf more = *Bdf::parse("0001:00:00.0");
-  EXPECT_EQ(records.lock({more}).error(), EOVERFLOW);
+  EXPECT_EQ(files().lock({more}).error(), EOVERFLOW);
   EXPECT_FALSE(records.allocate({more}, kNote, records.newSession()));
-  put(more.str(), "");
+  put(kA.str(), "");
+  {
+    const auto locks = files().lock({kA});
+    ASSERT_TRUE(locks);
+    EXPECT_EQ(files().lock({more}).error(), EOVERFLOW) << "somebody has the free one";
+  }
+  EXPECT_TRUE(records.allocate({more}, kNote, records.newSession()));
+  EXPECT_FALSE(std::filesystem::exists(file(kA.str())));
+  put(kA.str(), "not free");
   EXPECT_EQ(AllocationRecords::open(dir_ / "devices", "this-boot").error().error, EOVERFLOW);
 }
 
@@ -221,16 +230,42 @@ TEST_F(AllocationRecordsTest, NobodyElseMayWriteIntoTheDirectory) {
   EXPECT_NE(AllocationRecords::open(dir_ / "link", "b").error().error, 0);
 }
 
-TEST_F(AllocationRecordsTest, I10_ANoteThatIsNoneIsNotWrittenAndAllocatedAllTheSame) {
+TEST_F(AllocationRecordsTest, I10_ANoteThatIsNoneAllocatesNothing) {
   auto records = open();
   for (const std::string& note : {std::string(), std::string(kLargestNote + 1, 'x'),
                                   std::string("a\x1b[2J"), std::string("a\0b", 3)}) {
     EXPECT_FALSE(records.allocate({kA}, note, records.newSession()));
     EXPECT_EQ(records.lastError(), EINVAL);
-    EXPECT_TRUE(records.standing({kA}));
-    EXPECT_FALSE(records.isOnFile({kA}));
+    EXPECT_THAT(records.groups(), IsEmpty());
   }
-  EXPECT_TRUE(isEmpty("0000:01:00.0"));
+  EXPECT_FALSE(std::filesystem::exists(file("0000:01:00.0")));
+}
+
+TEST_F(AllocationRecordsTest, I10_AGroupWhoseFileWouldBeTooLargeAllocatesNothing) {
+  auto records = open();
+  std::vector<Bdf> members;
+  for (std::uint32_t i = 0; i < AllocationFiles::kMostDevices; ++i) {
+    members.push_back(*Bdf::make(i, 0, 0, 0));
+  }
+  EXPECT_FALSE(records.allocate(members, kNote, records.newSession()));
+  EXPECT_EQ(records.lastError(), EINVAL);
+  EXPECT_THAT(records.groups(), IsEmpty());
+}
+
+TEST_F(AllocationRecordsTest, I10_HasABoundInBytesWhichWhatIsReplacedOrReleasedFrees) {
+  auto records = open();
+  const auto session = records.newSession();
+  const std::string largest(kLargestNote, 'x');
+  std::uint32_t count = 0;
+  while (records.allocate({*Bdf::make(count, 0, 0, 0)}, largest, session)) ++count;
+  EXPECT_EQ(records.lastError(), EOVERFLOW);
+  EXPECT_EQ(count, kLargestRecord / (kLargestNote + sizeof("0000:00:00.0")));
+  EXPECT_TRUE(records.allocate({*Bdf::make(0, 0, 0, 0)}, kNote, session));
+  EXPECT_TRUE(records.allocate({*Bdf::make(count, 0, 0, 0)}, largest, session));
+  const std::vector<Bdf> next{*Bdf::make(count + 1, 0, 0, 0)};
+  EXPECT_FALSE(records.allocate(next, largest, session));
+  records.release({*Bdf::make(1, 0, 0, 0)});
+  EXPECT_TRUE(records.allocate(next, largest, session));
 }
 
 TEST_F(AllocationRecordsTest, SaysWhenItCannotBeWritten) {
@@ -239,7 +274,7 @@ TEST_F(AllocationRecordsTest, SaysWhenItCannotBeWritten) {
   EXPECT_FALSE(records.allocate({kA}, kNote, records.newSession()));
   EXPECT_EQ(records.lastError(), ENOENT);
   EXPECT_FALSE(records.isOnFile({kA}));
-  EXPECT_TRUE(records.standing({kA}));
+  EXPECT_THAT(records.groups(), ElementsAre(AllocatedGroup{{kA}, kNote}));
 }
 
 TEST(AllocationText, ReadsWhatItWritesAndNothingElse) {

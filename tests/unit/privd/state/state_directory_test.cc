@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -69,15 +72,43 @@ TEST_F(StateDirectoryTest, IsThereAgainAfterARestart) {
     ASSERT_TRUE(state.put(DeviceIdentity{at("0000:03:00.0"), 0x8086, 0x1572}));
   }
   const StateDirectory state = open();
-  EXPECT_THAT(state.bound(), ElementsAre(card()));
-  EXPECT_THAT(state.exclusions(), ElementsAre(exclusion("0000:02:00.0")));
-  EXPECT_THAT(state.declared(), ElementsAre(DeviceIdentity{at("0000:03:00.0"), 0x8086, 0x1572}));
+  EXPECT_THAT(*state.bound(), ElementsAre(card()));
+  EXPECT_THAT(*state.exclusions(), ElementsAre(exclusion("0000:02:00.0")));
+  EXPECT_THAT(*state.declared(), ElementsAre(DeviceIdentity{at("0000:03:00.0"), 0x8086, 0x1572}));
   EXPECT_THAT(state.problems(), IsEmpty());
-  ASSERT_NE(state.boundAt(at("0000:01:00.0")), nullptr);
+  ASSERT_TRUE(state.boundAt(at("0000:01:00.0")));
   EXPECT_EQ(*state.boundAt(at("0000:01:00.0")), card());
-  EXPECT_EQ(state.boundAt(at("0000:02:00.0")), nullptr);
+  EXPECT_FALSE(state.boundAt(at("0000:02:00.0")));
   EXPECT_TRUE(state.isExcluded(at("0000:02:00.0")));
   EXPECT_FALSE(state.isExcluded(at("0000:01:00.0")));
+}
+
+TEST_F(StateDirectoryTest, TwoThatHaveItOpenSeeEachOthersChangesAtOnce) {
+  StateDirectory daemon = open();
+  StateDirectory command = open();
+  ASSERT_TRUE(command.put(exclusion()));
+  EXPECT_TRUE(daemon.isExcluded(at("0000:01:00.0")));
+  ASSERT_TRUE(daemon.put(card()));
+  EXPECT_EQ(command.boundAt(at("0000:01:00.0")), card());
+  ASSERT_TRUE(command.dropBound(at("0000:01:00.0")));
+  EXPECT_FALSE(daemon.boundAt(at("0000:01:00.0")));
+  ASSERT_TRUE(command.put(DeviceIdentity{at("0000:03:00.0"), 0x8086, 0x1572}));
+  EXPECT_EQ(daemon.declaredAt(at("0000:03:00.0")),
+            (DeviceIdentity{at("0000:03:00.0"), 0x8086, 0x1572}));
+}
+
+TEST_F(StateDirectoryTest, WhoeverKeepsAFolderLockedIsWaitedForASecondAndNothingChanges) {
+  StateDirectory state = open();
+  ASSERT_TRUE(state.put(exclusion("0000:02:00.0")));
+  const kj::AutoCloseFd held(::open((dir_ / "holds").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_EQ(flock(held, LOCK_EX), 0);
+  EXPECT_EQ(state.put(exclusion()).error().error, EWOULDBLOCK);
+  EXPECT_EQ(state.dropExclusion(at("0000:02:00.0")).error().error, EWOULDBLOCK);
+  EXPECT_FALSE(state.isExcluded(at("0000:01:00.0")));
+  EXPECT_TRUE(state.isExcluded(at("0000:02:00.0"))) << "who only asks waits for nobody";
+  EXPECT_TRUE(state.put(card())) << "of another folder";
+  ASSERT_EQ(flock(held, LOCK_UN), 0);
+  EXPECT_TRUE(state.put(exclusion()));
 }
 
 TEST_F(StateDirectoryTest, IsPlainLinesThatOnlyItsOwnerReads) {
@@ -95,13 +126,13 @@ TEST_F(StateDirectoryTest, KeepsOneEntryAnAddressInOrder) {
   for (const char* address : {"0000:03:00.0", "0000:01:00.0", "0000:02:00.0", "0000:01:00.0"}) {
     ASSERT_TRUE(state.put(card(address)));
   }
-  EXPECT_THAT(state.bound(),
+  EXPECT_THAT(*state.bound(),
               ElementsAre(card("0000:01:00.0"), card("0000:02:00.0"), card("0000:03:00.0")));
   BoundDevice other = card("0000:02:00.0");
   other.formerDriver = "";
   ASSERT_TRUE(state.put(other));
   EXPECT_EQ(*state.boundAt(at("0000:02:00.0")), other);
-  EXPECT_THAT(open().bound(), ElementsAre(card("0000:01:00.0"), other, card("0000:03:00.0")));
+  EXPECT_THAT(*open().bound(), ElementsAre(card("0000:01:00.0"), other, card("0000:03:00.0")));
 }
 
 TEST_F(StateDirectoryTest, DropsAsOftenAsItIsTold) {
@@ -110,9 +141,9 @@ TEST_F(StateDirectoryTest, DropsAsOftenAsItIsTold) {
   ASSERT_TRUE(state.put(exclusion()));
   ASSERT_TRUE(state.dropBound(at("0000:01:00.0")));
   ASSERT_TRUE(state.dropBound(at("0000:01:00.0")));
-  EXPECT_THAT(state.bound(), IsEmpty());
-  EXPECT_THAT(open().bound(), IsEmpty());
-  EXPECT_THAT(open().exclusions(), ElementsAre(exclusion()))
+  EXPECT_THAT(*state.bound(), IsEmpty());
+  EXPECT_THAT(*open().bound(), IsEmpty());
+  EXPECT_THAT(*open().exclusions(), ElementsAre(exclusion()))
       << "of the same address, but another kind";
   ASSERT_TRUE(state.dropDeclared(at("0000:01:00.0")));
   ASSERT_TRUE(state.dropExclusion(at("0000:01:00.0")));
@@ -125,7 +156,7 @@ TEST_F(StateDirectoryTest, AFileThatMakesNoSenseIsNamedLeftAloneAndHidesNoOther)
        {std::string(), "format=2\n" + text("bindings/0000:02:00.0"), std::string(1 << 20, 'x')}) {
     write("bindings/0000:01:00.0", spoilt);
     const StateDirectory state = open();
-    EXPECT_THAT(state.bound(), ElementsAre(card("0000:02:00.0")));
+    EXPECT_THAT(*state.bound(), ElementsAre(card("0000:02:00.0")));
     EXPECT_THAT(state.problems(), ElementsAre("bindings/0000:01:00.0: makes no sense"));
     EXPECT_EQ(text("bindings/0000:01:00.0"), spoilt);
   }
@@ -143,7 +174,7 @@ TEST_F(StateDirectoryTest, WhatIsNoFileOrNoDeviceIsNamedAndLeftAlone) {
                                             "holds/0000:0A:00.0: is named like no device",
                                             "holds/README: is named like no device",
                                             "declared/0000:02:00.0: cannot be read"));
-  EXPECT_THAT(state.declared(), IsEmpty());
+  EXPECT_THAT(*state.declared(), IsEmpty());
   EXPECT_TRUE(fs::exists(dir_ / "holds/README"));
 }
 
@@ -177,7 +208,22 @@ TEST_F(StateDirectoryTest, RefusesTextsThatAreNoLine) {
   EXPECT_FALSE(fs::exists(dir_ / "bindings/0000:01:00.0"));
 }
 
-TEST_F(StateDirectoryTest, AFullDiskChangesNothingOnItNorInMemory) {
+TEST_F(StateDirectoryTest, WhatCannotBeListedIsNotEmpty) {
+  StateDirectory state = open();
+  ASSERT_TRUE(state.put(exclusion()));
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto listed = state.exclusions();
+  const bool isExcluded = state.isExcluded(at("0000:02:00.0"));
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_FALSE(listed);
+  EXPECT_EQ(listed.error().str(), "holds: Too many open files");
+  EXPECT_TRUE(isExcluded);
+}
+
+TEST_F(StateDirectoryTest, AFullDiskChangesNothingOnIt) {
   const test::SmallDisk disk(dir_ / "small");
   if (!disk.mounted()) GTEST_SKIP() << "needs the right to mount";
   StateDirectory state = StateDirectory::open(dir_ / "small").value();
@@ -189,11 +235,11 @@ TEST_F(StateDirectoryTest, AFullDiskChangesNothingOnItNorInMemory) {
   ASSERT_FALSE(replaced);
   EXPECT_EQ(replaced.error().error, ENOSPC);
   EXPECT_FALSE(state.put(exclusion()));
-  EXPECT_THAT(state.bound(), ElementsAre(card()));
-  EXPECT_THAT(state.exclusions(), IsEmpty());
+  EXPECT_THAT(*state.bound(), ElementsAre(card()));
+  EXPECT_THAT(*state.exclusions(), IsEmpty());
   const auto again = StateDirectory::open(dir_ / "small");
   ASSERT_TRUE(again);
-  EXPECT_THAT(again->bound(), ElementsAre(card()));
+  EXPECT_THAT(*again->bound(), ElementsAre(card()));
   EXPECT_THAT(again->problems(), IsEmpty()) << "nothing half written is left";
   EXPECT_TRUE(state.dropBound(at("0000:01:00.0"))) << "taking away needs no room";
   disk.empty();
@@ -218,7 +264,7 @@ TEST_F(StateDirectoryTest, ACrashWhileWritingLeavesTheOldOrTheNew) {
   for (std::size_t written = 0; written <= before.size(); written += 7) {
     write("bindings/.0000:01:00.0", before.substr(0, written));
     const StateDirectory state = open();
-    EXPECT_THAT(state.bound(), ElementsAre(card())) << written;
+    EXPECT_THAT(*state.bound(), ElementsAre(card())) << written;
     EXPECT_THAT(state.problems(), IsEmpty()) << written;
     EXPECT_FALSE(fs::exists(dir_ / "bindings/.0000:01:00.0")) << written;
   }
@@ -227,7 +273,7 @@ TEST_F(StateDirectoryTest, ACrashWhileWritingLeavesTheOldOrTheNew) {
   StateDirectory state = open();
   write("bindings/.0000:01:00.0", "left over by whoever came between");
   ASSERT_TRUE(state.put(other));
-  EXPECT_THAT(open().bound(), ElementsAre(other));
+  EXPECT_THAT(*open().bound(), ElementsAre(other));
 }
 
 TEST_F(StateDirectoryTest, TenThousandFilesAreRefusedInAWord) {
@@ -248,7 +294,7 @@ TEST_F(StateDirectoryTest, FourThousandAreTheMostThatItTakes) {
     write("declared/" + address.str(), "format=1\nvendor=10de\ndevice=2684\n");
   }
   StateDirectory state = open();
-  ASSERT_EQ(state.declared().size(), 4096U);
+  ASSERT_EQ(state.declared()->size(), 4096U);
   const DeviceIdentity fresh{at("ffff:00:00.0"), 1, 2};
   const auto put = state.put(fresh);
   ASSERT_FALSE(put);

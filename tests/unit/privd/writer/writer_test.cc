@@ -14,6 +14,7 @@
 #include <csignal>
 #include <deque>
 #include <optional>
+#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,9 +65,11 @@ protected:
   }
 
   /// All that was logged.
+  /// The log's events, without their times and levels.
   std::string said() {
     said_ = true;
-    return testing::internal::GetCapturedStderr();
+    return std::regex_replace(testing::internal::GetCapturedStderr(),
+                              std::regex("time=\\S+ level=\\S+ "), "");
   }
 
   kj::Promise<WriteOutcome> begin(WriteTarget& target, const std::string& text = "x") {

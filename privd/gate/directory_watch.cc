@@ -1,0 +1,72 @@
+#include "privd/gate/directory_watch.h"
+
+#include "privd/base/log_line.h"
+
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace vfiogate {
+namespace {
+
+constexpr std::uint32_t kEvents = IN_CREATE | IN_MOVED_TO | IN_CLOSE_WRITE | IN_DELETE |
+                                  IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+constexpr std::uint32_t kLost = IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED;
+
+}  // namespace
+
+Result<DirectoryWatch, int> DirectoryWatch::open(const std::vector<std::string>& directories) {
+  const int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  if (fd < 0) return Failure{errno};
+  DirectoryWatch made{kj::AutoCloseFd(fd)};
+  for (const std::string& path : directories) made.directories_.push_back({path});
+  made.retry();
+  for (const Directory& directory : made.directories_) {
+    if (directory.watch >= 0) continue;
+    logLine(LogEvent::kDirectoryMissing, {{"directory", kj::str(directory.path.c_str())}});
+  }
+  return made;
+}
+
+bool DirectoryWatch::drain() {
+  alignas(inotify_event) char buffer[4096];
+  bool changed = false;
+  while (true) {
+    const ssize_t size = read(inotify_, buffer, sizeof(buffer));
+    if (size <= 0) return changed;
+    for (ssize_t at = 0; at < size;) {
+      inotify_event event;
+      memcpy(&event, buffer + at, sizeof(event));
+      if (event.len > 0 || (event.mask & (IN_Q_OVERFLOW | kLost)) != 0) changed = true;
+      if ((event.mask & kLost) != 0) lose(event.wd);
+      at += static_cast<ssize_t>(sizeof(event) + event.len);
+    }
+  }
+}
+
+bool DirectoryWatch::complete() const {
+  return std::ranges::all_of(directories_, [](const Directory& each) { return each.watch >= 0; });
+}
+
+bool DirectoryWatch::retry() {
+  bool back = false;
+  for (Directory& directory : directories_) {
+    if (directory.watch >= 0) continue;
+    directory.watch = inotify_add_watch(inotify_, directory.path.c_str(), kEvents);
+    back = back || directory.watch >= 0;
+  }
+  return back;
+}
+
+void DirectoryWatch::lose(int watch) {
+  for (Directory& directory : directories_) {
+    if (directory.watch != watch) continue;
+    inotify_rm_watch(inotify_, watch);  // fails where the kernel removed it already
+    directory.watch = -1;
+  }
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,45 @@
+#pragma once
+// Tells when something comes into some directories, changes in them, or leaves.
+
+#include "ipc/base/result.h"
+
+#include <kj/io.h>
+
+#include <string>
+#include <vector>
+
+namespace vfiogate {
+
+/// Uses inotify, one descriptor for all. A directory that is missing, or goes away, is looked for
+/// again by retry(), and counts as a change when it is back; so does an overflow of the queue: one
+/// change too many costs a reread, one too few an outage.
+class DirectoryWatch {
+public:
+  /// Logs which of them are missing. Error: errno.
+  static Result<DirectoryWatch, int> open(const std::vector<std::string>& directories);
+
+  /// Becomes readable when there is something for drain().
+  int fd() const { return inotify_; }
+  /// Reads all that has happened, without waiting. True: something did.
+  bool drain();
+
+  /// False: a directory is missing; retry() from time to time.
+  bool complete() const;
+  /// Looks for those that are missing. True: one is back.
+  bool retry();
+
+private:
+  struct Directory {
+    std::string path;
+    int watch = -1;  ///< inotify's number; below 0: missing
+  };
+
+  explicit DirectoryWatch(kj::AutoCloseFd inotify) : inotify_(kj::mv(inotify)) {}
+  /// The directory of that watch has another name now, or none.
+  void lose(int watch);
+
+  kj::AutoCloseFd inotify_;
+  std::vector<Directory> directories_;
+};
+
+}  // namespace vfiogate

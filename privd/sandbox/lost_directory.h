@@ -1,0 +1,20 @@
+#pragma once
+// Tells the daemon's loop when a directory is lost.
+
+#include "privd/sandbox/lasting_directories.h"
+
+#include <kj/async.h>
+#include <kj/timer.h>
+
+namespace vfiogate {
+
+/// Resolves as soon as one is lost, with what was; polls every 2 s.
+inline kj::Promise<LastingDirectories::Lost> whenLost(const LastingDirectories& directories,
+                                                      kj::Timer& timer) {
+  constexpr auto kPause = 2 * kj::SECONDS;
+  if (const auto lost = directories.lost()) return *lost;
+  return timer.afterDelay(kPause).then(
+      [&directories, &timer]() { return whenLost(directories, timer); });
+}
+
+}  // namespace vfiogate

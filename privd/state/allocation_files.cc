@@ -1,0 +1,176 @@
+#include "privd/state/allocation_files.h"
+
+#include "privd/base/instance_lock.h"
+#include "privd/state/allocation_text.h"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace vfiogate {
+namespace {
+
+/// The boot since whose adoption the record is complete.
+constexpr const char* kComplete = "complete";
+constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
+
+/// Of a file that was just opened. Empty: it cannot be read. At most one byte more than a file may
+/// have.
+std::string textOf(int fd) {
+  std::string text(kLargestAllocation + 1, '\0');
+  const ssize_t size = ::read(fd, text.data(), text.size());
+  text.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
+  return text;
+}
+
+bool hasName(int fd) {
+  struct stat status = {};
+  return fstat(fd, &status) == 0 && status.st_nlink != 0;
+}
+
+/// True for what fileOf() finds in a file's place, and nobody can lock.
+bool isNoFile(int error) {
+  return error == EPERM || error == ELOOP || error == EINVAL;
+}
+
+Result<kj::AutoCloseFd, ReadError> openDirectory(const std::string& path) {
+  const bool made = mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
+  const bool madeAbove = made || mkdir(splitPath(path).directory.c_str(), 0755) == 0;
+  if (!made && (!madeAbove || mkdir(path.c_str(), 0700) != 0)) return Failure{ReadError{errno}};
+  return openAt(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+}
+
+}  // namespace
+
+Result<AllocationFiles, StateFailure> AllocationFiles::open(const std::string& directory,
+                                                            std::string bootId) {
+  const auto failed = [&directory](int error) { return Failure{StateFailure{error, directory}}; };
+  auto opened = openDirectory(directory);
+  if (!opened) return failed(opened.error().error);
+  AllocationFiles files;
+  files.directory_ = kj::mv(opened).value();
+  files.bootId_ = std::move(bootId);
+  struct stat status = {};
+  if (fstat(files.directory_, &status) != 0) return failed(errno);
+  if ((status.st_mode & kOthersWrite) != 0) return failed(EPERM);
+  files.owner_ = status.st_uid;
+  return files;
+}
+
+Result<std::vector<Bdf>, ReadError> AllocationFiles::devices() const {
+  auto again = openAt(directory_, ".", O_RDONLY | O_DIRECTORY, RESOLVE_BENEATH);
+  if (!again) return Failure{again.error()};
+  const auto names = directoryNames(kj::mv(again).value());
+  if (!names) return Failure{names.error()};
+  std::vector<Bdf> devices;
+  for (const std::string& name : *names) {
+    const auto address = Bdf::parse(name);
+    if (address && address->str() == name) devices.push_back(*address);
+  }
+  std::ranges::sort(devices);
+  return devices;
+}
+
+Result<kj::AutoCloseFd, ReadError> AllocationFiles::fileOf(const Bdf& member) const {
+  auto opened = openRegular(directory_, member.str().c_str(), O_RDWR | O_NOFOLLOW, RESOLVE_BENEATH);
+  if (!opened) return Failure{opened.error()};
+  RegularFile file = kj::mv(opened).value();
+  const struct stat& is = file.status;
+  const bool ours = is.st_uid == owner_ && is.st_nlink == 1 && (is.st_mode & kOthersWrite) == 0;
+  if (!ours) return Failure{ReadError{EPERM}};
+  return kj::mv(file.fd);
+}
+
+std::optional<AllocatedGroup> AllocationFiles::at(const Bdf& member) const {
+  const auto file = fileOf(member);
+  if (!file && file.error().error == ENOENT) return std::nullopt;
+  struct stat status = {};
+  const bool empty = file && fstat(*file, &status) == 0 && status.st_size == 0;
+  if (empty) return std::nullopt;
+  auto text = file ? readAllocation(textOf(*file)) : std::nullopt;
+  if (text && text->bootId != bootId_) return std::nullopt;  // its holder ended with that boot
+  if (text && std::ranges::binary_search(text->group.members, member)) {
+    return std::move(text->group);
+  }
+  return AllocatedGroup{{member}, {}};
+}
+
+std::optional<AllocatedGroup> AllocationFiles::standing(const std::vector<Bdf>& members) const {
+  for (const Bdf& member : members) {
+    if (auto group = at(member)) return group;
+  }
+  return std::nullopt;
+}
+
+bool AllocationFiles::isAllocated(const std::vector<Bdf>& members) const {
+  return std::ranges::all_of(members, [this, &members](const Bdf& member) {
+    const auto group = at(member);
+    return group && !group->note.empty() && group->members == members;
+  });
+}
+
+Result<DeviceLocks, int> AllocationFiles::lock(const std::vector<Bdf>& members) const {
+  DeviceLocks locks;
+  for (const Bdf& member : members) {
+    auto file = fileOf(member);
+    if (!file && file.error().error == ENOENT) {
+      const auto known = devices();
+      if (!known) return Failure{known.error().error};
+      if (known->size() >= kMostDevices && !takeFreeAway(*known)) return Failure{EOVERFLOW};
+      const auto made = createAt(directory_, member.str().c_str(), 0600);
+      if (!made && made.error().error != EEXIST) return Failure{made.error().error};
+      file = fileOf(member);
+    }
+    // Taken away before it was opened, or before it was locked: somebody makes room.
+    if (!file) return Failure{file.error().error == ENOENT ? EWOULDBLOCK : file.error().error};
+    if (!lockIfFree(*file) || !hasName(*file)) return Failure{EWOULDBLOCK};
+    locks.emplace(member, kj::mv(file).value());
+  }
+  return locks;
+}
+
+bool AllocationFiles::takeFreeAway(const std::vector<Bdf>& devices) const {
+  return std::ranges::any_of(devices, [this](const Bdf& device) {
+    const auto file = fileOf(device);
+    const bool isFree = file && lockIfFree(*file) && hasName(*file) && !at(device);
+    return isFree && unlinkat(directory_, device.str().c_str(), 0) == 0;
+  });
+}
+
+Result<DeviceLocks, int> AllocationFiles::unlocked(const std::vector<Bdf>& members) const {
+  DeviceLocks files;
+  for (const Bdf& member : members) {
+    auto file = fileOf(member);
+    if (!file) return Failure{file.error().error};
+    files.emplace(member, kj::mv(file).value());
+  }
+  return files;
+}
+
+bool AllocationFiles::complete() const {
+  const auto mark = openRegular(directory_, kComplete, O_NOFOLLOW, RESOLVE_BENEATH);
+  return mark && textOf(mark->fd) == bootId_;
+}
+
+Result<Done, ReadError> AllocationFiles::markComplete() const {
+  return replaceFile(directory_, std::string(".") + kComplete, kComplete, bootId_, 0600,
+                     Synced::kNever);
+}
+
+Result<Done, ReadError> AllocationFiles::empty(const Bdf& member) const {
+  const auto file = fileOf(member);
+  if (!file && file.error().error == ENOENT) return Done{};
+  if (!file && !isNoFile(file.error().error)) return Failure{file.error()};
+  // Where it stays it is one allocation too many.
+  const bool freed =
+      file ? ftruncate(*file, 0) == 0 : unlinkat(directory_, member.str().c_str(), 0) == 0;
+  if (!freed) return Failure{ReadError{errno}};
+  return Done{};
+}
+
+}  // namespace vfiogate

@@ -1,0 +1,82 @@
+// What comes into directories, and directories that come and go.
+
+#include "privd/gate/directory_watch.h"
+
+#include "sim/base/temp_dir.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace vfiogate::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class DirectoryWatchTest : public testing::Test {
+protected:
+  DirectoryWatchTest() {
+    for (const char* name : {"a", "b"}) fs::create_directory(dir_ / name);
+    watch_.emplace(DirectoryWatch::open({dir_ / "a", dir_ / "b"}).value());
+  }
+
+  void write(const std::string& name) { std::ofstream(dir_ / name) << "text"; }
+
+  TempDir dir_;
+  std::optional<DirectoryWatch> watch_;
+};
+
+TEST_F(DirectoryWatchTest, TellsOnceOfWhatCameInOneOfThem) {
+  EXPECT_FALSE(watch_->drain());
+  write("b/file");
+  EXPECT_TRUE(watch_->drain());
+  EXPECT_FALSE(watch_->drain());
+}
+
+TEST_F(DirectoryWatchTest, TellsOfEditsRenamesAndRemovals) {
+  write("a/file");
+  watch_->drain();
+  write("a/file");
+  EXPECT_TRUE(watch_->drain());
+  write("elsewhere");
+  EXPECT_FALSE(watch_->drain());
+  fs::rename(dir_ / "elsewhere", dir_ / "a/file");
+  EXPECT_TRUE(watch_->drain());
+  fs::remove(dir_ / "a/file");
+  EXPECT_TRUE(watch_->drain());
+}
+
+TEST_F(DirectoryWatchTest, LooksForOneThatIsMissing) {
+  auto watch = DirectoryWatch::open({dir_ / "a", dir_ / "late"}).value();
+  EXPECT_FALSE(watch.complete());
+  EXPECT_FALSE(watch.retry());
+  fs::create_directory(dir_ / "late");
+  EXPECT_TRUE(watch.retry());
+  EXPECT_TRUE(watch.complete());
+  write("late/file");
+  EXPECT_TRUE(watch.drain());
+}
+
+TEST_F(DirectoryWatchTest, LooksForOneThatWasRemovedOrRenamedAway) {
+  fs::remove(dir_ / "a");
+  EXPECT_TRUE(watch_->drain());
+  EXPECT_FALSE(watch_->complete());
+  fs::create_directory(dir_ / "a");
+  EXPECT_TRUE(watch_->retry());
+  fs::rename(dir_ / "b", dir_ / "was");
+  EXPECT_TRUE(watch_->drain());
+  EXPECT_FALSE(watch_->complete());
+  fs::create_directory(dir_ / "b");
+  EXPECT_TRUE(watch_->retry());
+  watch_->drain();
+  write("was/file");
+  EXPECT_FALSE(watch_->drain()) << "that is another one now";
+  for (const char* name : {"a/file", "b/file"}) {
+    write(name);
+    EXPECT_TRUE(watch_->drain()) << name;
+  }
+}
+
+}  // namespace
+}  // namespace vfiogate::test
