@@ -104,6 +104,11 @@ class Installation:
         """By device, what plugind says of its group."""
         return {one["address"]: one["state"] for resource in self.status()["resources"] for one in resource["devices"]}
 
+    def holder_pods(self) -> set[str]:
+        """Of the holders, the pods that plugind knows by name: "namespace/name"."""
+        devices = [device for one in self.status()["resources"] for device in one["devices"]]
+        return {holder["pod"] for device in devices for holder in device.get("holders", []) if "pod" in holder}
+
     def process_of(self, container: str) -> int:
         """Its first process, by the node's own count of processes."""
         identity = self.container_status(container)["containerID"].removeprefix("containerd://")

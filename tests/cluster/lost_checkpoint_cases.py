@@ -21,10 +21,15 @@ class WithHolder(OnOneNode):
         self.asked = itertools.count(1)
 
     def hold(self) -> str:
-        """A pod on group 14 with the device closed; the container that runs in it."""
+        """A pod on group 14 with the device closed; the container that runs in it. plugind asks the kubelet for its name within 10 s: a
+        forgotten holder without a name is kept for ten minutes."""
         self.pods.run(pod_of("holder", {SLOT: 1}))
         wait_for("the witness sees it", lambda: SLOT_NODE in self.witness.holders(), seconds=10)
+        wait_for("plugind knows its name", lambda: self.is_named("holder"), seconds=30, every=0.5)
         return self.container("holder")
+
+    def is_named(self, pod: str) -> bool:
+        return any(one.endswith(f"/{pod}") for one in self.installation.holder_pods())
 
     def container(self, name: str) -> str:
         status = self.pods.find(name)["status"]
