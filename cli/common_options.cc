@@ -25,6 +25,16 @@ void takeOneOf(CLI::Option& option, const std::string& kind, std::vector<std::st
   });
 }
 
+void takeNumber(CLI::Option& option, const std::string& name, const std::string& kind,
+                std::uint32_t least, std::uint32_t most) {
+  const std::string range = std::to_string(least) + " to " + std::to_string(most);
+  option.type_name(name)->check([=](const std::string& word) {
+    const auto number = parseDecimal(word);
+    const bool fits = number && *number >= least && *number <= most;
+    return fits ? std::string() : "'" + word + "' is no " + kind + " from " + range;
+  });
+}
+
 void addPathOption(CLI::App& command, const std::string& name, std::string& path,
                    const std::string& help) {
   command.add_option(name, path, help)

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -37,6 +38,11 @@ inline bool isDocument(const std::string& form) {
 
 /// Makes `option` take one of `names` alone; `kind`: what they are, for the answer to others.
 void takeOneOf(CLI::Option& option, const std::string& kind, std::vector<std::string> names);
+
+/// Makes `option` take a whole number from `least` to `most`. `name` stands for it in the help,
+/// "SECONDS"; `kind` in the answer to others: "'0' is no number of seconds from 1 to 86400".
+void takeNumber(CLI::Option& option, const std::string& name, const std::string& kind,
+                std::uint32_t least, std::uint32_t most);
 
 /// Adds `name`, which takes a path; of several the last one counts, so that the command line can
 /// correct an options file before it.

@@ -31,10 +31,10 @@ void addOptions(CLI::App& app, CommandLine& line, bool& checkConfig) {
                   line.user = {uid, gid};
                 });
   addLogFormat(app, line.logForm);
-  app.add_option("--netd-uid", line.netdUid,
-                 "the user of netd, who may ask for metrics and readiness")
-      ->capture_default_str()
-      ->check(CLI::Range(1U, ~0U - 1));
+  CLI::Option* netd = app.add_option("--netd-uid", line.netdUid,
+                                     "the user of netd, who may ask for metrics and readiness")
+                          ->capture_default_str();
+  takeNumber(*netd, "UID", "uid", 1, ~0U - 1);
 }
 
 /// What every question to the running plugind takes.
@@ -43,12 +43,10 @@ void addAskOptions(CLI::App& command, CommandLine& line, unsigned patienceMs) {
   command.preparse_callback([&line, patienceMs](std::size_t /*arguments*/) {
     line.timeout = std::chrono::milliseconds(patienceMs);
   });
-  command
-      .add_option_function<unsigned>(
-          "--timeout",
-          [&line](unsigned wanted) { line.timeout = std::chrono::milliseconds(wanted); },
-          "how long to wait for the answer, in milliseconds [" + std::to_string(patienceMs) + "]")
-      ->check(CLI::Range(1U, 60'000U));
+  CLI::Option* timeout = command.add_option_function<unsigned>(
+      "--timeout", [&line](unsigned wanted) { line.timeout = std::chrono::milliseconds(wanted); },
+      "how long to wait for the answer [" + std::to_string(patienceMs) + "]");
+  takeNumber(*timeout, "MILLISECONDS", "number of milliseconds", 1, 60'000);
 }
 
 CLI::Option* addAddress(CLI::App& command, CommandLine& line, const std::string& help) {

@@ -129,10 +129,12 @@ void addWatchCommand(CLI::App& app, int& exitCode) {
       app.add_subcommand("watch", "the devices that there are, and every change as it happens");
   auto options = std::make_shared<WatchOptions>();
   addViewOptions(*command, options->view);
-  command->add_option("--rescan", options->rescanSeconds, "seconds between rereads without a hint")
-      ->check(CLI::Range(1, 86400))
-      ->capture_default_str()
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  CLI::Option* rescan = command
+                            ->add_option("--rescan", options->rescanSeconds,
+                                         "how long between rereads without a hint")
+                            ->capture_default_str()
+                            ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  takeNumber(*rescan, "SECONDS", "number of seconds", 1, 86'400);
   addOutputForm(*command, options->form, {"text", "json", "yaml"});
   command->callback([options, &exitCode]() {
     const std::string why = watch(*options);

@@ -178,14 +178,15 @@ void addTopCommand(CLI::App& app, int& exitCode) {
       "top", "groups, drivers, holders and refusals, as they are and as they change");
   auto options = std::make_shared<TopOptions>();
   addViewOptions(*command, options->view);
-  command
-      ->add_option("--record-dir", options->recordDir, "the record of allocations, for the holders")
-      ->capture_default_str();
-  command->add_option("--audit-log", options->auditLog, "the audit log, for the refusals")
-      ->capture_default_str();
-  command->add_option("--rescan", options->rescanSeconds, "seconds between rereads without a hint")
-      ->check(CLI::Range(1, 86400))
-      ->capture_default_str();
+  addPathOption(*command, "--record-dir", options->recordDir,
+                "the record of allocations, for the holders");
+  addPathOption(*command, "--audit-log", options->auditLog, "the audit log, for the refusals");
+  CLI::Option* rescan = command
+                            ->add_option("--rescan", options->rescanSeconds,
+                                         "how long between rereads without a hint")
+                            ->capture_default_str()
+                            ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  takeNumber(*rescan, "SECONDS", "number of seconds", 1, 86'400);
   command->add_flag("--once", options->once, "print the table once, and end");
   command->callback([options, &exitCode]() {
     const std::string why = top(*options);
