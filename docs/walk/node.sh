@@ -96,7 +96,8 @@ case ${1:-} in
   privd)
     case ${2:-} in
       audit) exec "$programs/privd" "${@:2}" "$node/log/audit.jsonl" ;;
-      top) set -- "$@" --record-dir "$node/state/devices" --audit-log "$node/log/audit.jsonl" ;;
+      list | show) set -- "$@" --state-dir "$node/state" ;;
+      top) set -- "$@" --state-dir "$node/state" --record-dir "$node/state/devices" --audit-log "$node/log/audit.jsonl" ;;
       bind | unbind | hold | release | holds | forget) set -- "$@" --state-dir "$node/state" --audit-log "$node/log/audit.jsonl" ;;
     esac
     exec "$programs/privd" "${@:2}" --sysfs "$node/hardware/sys" --dev "$node/hardware/dev"

@@ -103,10 +103,8 @@ void addListCommand(CLI::App& app, int& exitCode) {
       ->add_flag("--tree", words->tree,
                  "by NUMA node, root port and switch, with who has what; -o svg draws the same")
       ->excludes(command->get_option("--output"));
-  command
-      ->add_option("--record-dir", words->recordDir,
-                   "of --tree and svg: the record of allocations, for who has what")
-      ->capture_default_str();
+  addPathOption(*command, "--record-dir", words->recordDir,
+                "of --tree and svg: the record of allocations, for who has what");
   command->callback([words, &exitCode]() { exitCode = list(*words); });
 }
 

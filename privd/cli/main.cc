@@ -63,10 +63,9 @@ int main(int argc, char** argv) {
                             "--module-aliases",
                             "--declare",
                             "--declared"});
-  std::vector<std::string> given(argv + 1, argv + argc);
-  if (access(vfiogate::kNodesOptions, R_OK) == 0) {
-    given = vfiogate::withNodesOptions(std::move(given), vfiogate::kNodesOptions);
-  }
+  const bool hasOptions = access(vfiogate::kNodesOptions, R_OK) == 0;
+  const auto given = vfiogate::withNodesOptions({argv + 1, argv + argc},
+                                                hasOptions ? vfiogate::kNodesOptions : "");
   if (!vfiogate::arePrintable(argc, argv)) {
     return misused("privd", vfiogate::kUnprintableArgument);
   }

@@ -67,6 +67,7 @@ void print(const NodeView& view, const PciDevice& device, const Holders& holders
     line("open", "unknown of " + std::to_string(holders.hidden) +
                      " processes, into which only root may look");
   }
+  if (!view.problem.empty()) line("excluded", "unknown: " + view.problem);
   for (const AttributeProblem& problem : device.problems) {
     line("problem", problem.attribute + ": " + jsonText(problem.why));
   }

@@ -18,11 +18,13 @@ namespace {
 /// Prints what changed between two snapshots, one line a device.
 class ChangePrinter {
 public:
-  ChangePrinter(std::string form, PciIds names) : form_(std::move(form)) {
+  ChangePrinter(std::string form, std::string stateDir, PciIds names)
+      : form_(std::move(form)), stateDir_(std::move(stateDir)) {
     view_.names = std::move(names);
   }
 
   void take(std::uint64_t generation, Snapshot after) {
+    markExcluded(after, readExcluded(stateDir_));
     const Snapshot before = std::exchange(view_.snapshot, std::move(after));
     for (const auto& [address, device] : view_.snapshot.devices) {
       const auto old = before.devices.find(address);
@@ -77,6 +79,7 @@ private:
   }
 
   std::string form_;
+  std::string stateDir_;
   NodeView view_;
 };
 
@@ -118,7 +121,7 @@ std::string watch(const WatchOptions& options) {
     std::cerr << "privd watch: the kernel's events: " << strerror(socket.error())
               << ": a change shows within --rescan\n";
   }
-  ChangePrinter printer(options.form, view->names);
+  ChangePrinter printer(options.form, options.view.stateDir, view->names);
   printChanges(source, printer, io.waitScope);
 }
 

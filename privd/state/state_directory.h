@@ -35,6 +35,9 @@ struct BoundDevice {
   friend bool operator==(const BoundDevice&, const BoundDevice&) = default;
 };
 
+/// The folder of exclusions, a file a device, whose name is the device's address.
+inline constexpr const char* kExclusionsFolder = "holds";
+
 /// A device that an operator took out of offer.
 struct Exclusion {
   Bdf address;
@@ -95,7 +98,7 @@ private:
   StateDirectory() = default;
 
   StateShelf bound_{.name = "bindings", .directory = {}};
-  StateShelf exclusions_{.name = "holds", .directory = {}};
+  StateShelf exclusions_{.name = kExclusionsFolder, .directory = {}};
   StateShelf declared_{.name = "declared", .directory = {}};
   std::vector<std::string> problems_;
 };

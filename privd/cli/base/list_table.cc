@@ -134,6 +134,7 @@ std::string listSummary(const NodeView& view, const ListFilter& filter) {
     text += std::to_string(hidden) +
             " of them are bridges and other parts of the machine: --all shows them\n";
   }
+  if (!view.problem.empty()) text += "What is excluded is not known: " + view.problem + "\n";
   if (view.snapshot.groups.empty() && devices > 0) {
     text +=
         "No IOMMU group at all: the IOMMU is off. Turn it on in firmware (VT-d, AMD-Vi) and on the "

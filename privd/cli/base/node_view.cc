@@ -2,8 +2,14 @@
 
 #include "cli/common_options.h"
 #include "ipc/base/hex.h"
+#include "privd/base/open_file.h"
 #include "privd/scan/pci_scan.h"
+#include "privd/state/state_directory.h"
 
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 namespace vfiogate {
@@ -12,6 +18,9 @@ void addViewOptions(CLI::App& command, ViewOptions& options) {
   addPathOption(command, "--sysfs", options.sysfs, "the root below which sysfs is found");
   addPathOption(command, "--dev", options.dev, "the root below which device nodes are looked for");
   addPathOption(command, "--pci-ids", options.pciIds, "names of devices and classes");
+  addPathOption(command, "--state-dir", options.stateDir,
+                std::string("where privd hold has what is excluded [") + kMachinesState +
+                    ", where no --sysfs or --dev is given]");
 }
 
 Result<NodeView, std::string> NodeView::take(const ViewOptions& options) {
@@ -29,7 +38,10 @@ Result<NodeView, std::string> NodeView::take(const ViewOptions& options) {
     return Failure{"--sysfs " + options.sysfs +
                    ": cannot be listed: " + strerror(seen.error().error)};
   }
-  return NodeView{std::move(seen).value(), PciIds::load(options.pciIds)};
+  const ExcludedDevices excluded = readExcluded(options.stateDir);
+  NodeView view{std::move(seen).value(), PciIds::load(options.pciIds), excluded.problem};
+  markExcluded(view.snapshot, excluded);
+  return view;
 }
 
 std::string NodeView::className(const PciDevice& device) const {
@@ -61,6 +73,32 @@ std::string stateOf(const Snapshot& snapshot, const PciDevice& device) {
   const auto group = snapshot.groups.find(*device.group);
   return group != snapshot.groups.end() && group->second.use == GroupUse::kOpen ? "in-use"
                                                                                 : "passable";
+}
+
+ExcludedDevices readExcluded(const std::string& stateDir) {
+  ExcludedDevices excluded;
+  if (stateDir.empty()) return excluded;
+  const std::string folder = stateDir + "/" + kExclusionsFolder;
+  const auto failed = [&](int error) {
+    if (error != ENOENT) excluded.problem = folder + ": " + strerror(error);
+    return excluded;
+  };
+  auto directory = openAt(AT_FDCWD, folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+  if (!directory) return failed(directory.error().error);
+  const auto names = directoryNames(kj::mv(directory).value());
+  if (!names) return failed(names.error().error);
+  for (const std::string& name : *names) {
+    const auto address = Bdf::parse(name);
+    if (address && address->str() == name) excluded.devices.insert(*address);
+  }
+  return excluded;
+}
+
+void markExcluded(Snapshot& snapshot, const ExcludedDevices& excluded) {
+  for (auto& [id, group] : snapshot.groups) {
+    group.binding.excluded = std::ranges::any_of(
+        group.members, [&](const Bdf& member) { return excluded.devices.contains(member); });
+  }
 }
 
 }  // namespace vfiogate

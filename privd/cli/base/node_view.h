@@ -5,6 +5,7 @@
 #include "ipc/base/result.h"
 #include "ipc/types/viability.h"
 
+#include <set>
 #include <string>
 
 namespace CLI {
@@ -13,17 +14,19 @@ class App;
 
 namespace vfiogate {
 
-/// Where to look; the options `--sysfs`, `--dev`, `--pci-ids`.
+/// Where to look; the options `--sysfs`, `--dev`, `--pci-ids`, `--state-dir`.
 struct ViewOptions {
   std::string sysfs = "/sys";
   std::string dev = "/dev";
   std::string pciIds = "/usr/share/misc/pci.ids";
+  std::string stateDir;  ///< empty: operators excluded nothing there
 };
 void addViewOptions(CLI::App& command, ViewOptions& options);
 
 struct NodeView {
   Snapshot snapshot;
   PciIds names;
+  std::string problem;  ///< why it is not known what operators excluded; empty: it is
 
   /// Reads it now; needs no rights and no daemon. Error: in words.
   static Result<NodeView, std::string> take(const ViewOptions& options);
@@ -38,5 +41,21 @@ struct NodeView {
 
 /// What a person may do with the device now: "passable", "in-use", or why not ("host-driver").
 std::string stateOf(const Snapshot& snapshot, const PciDevice& device);
+
+/// Which devices operators excluded (`privd hold`), as is on file.
+struct ExcludedDevices {
+  std::set<Bdf> devices;
+  std::string problem;  ///< why they are not known, in words; empty: they are
+};
+
+/// Where privd keeps it (ServeOptions).
+inline constexpr const char* kMachinesState = "/var/lib/vfiogate";
+
+/// Reads the names of the files, as StateDirectory::isExcluded() would: one that makes no sense
+/// excludes as well. Makes and locks nothing. An empty `stateDir` has none.
+ExcludedDevices readExcluded(const std::string& stateDir);
+
+/// Notes in each group whether a member is excluded, as the daemon does in what it tells plugind.
+void markExcluded(Snapshot& snapshot, const ExcludedDevices& excluded);
 
 }  // namespace vfiogate

@@ -1,6 +1,7 @@
 #include "privd/cli/base/table_options.h"
 
 #include "cli/usage.h"
+#include "privd/cli/base/node_view.h"
 #include "privd/options/serve_options.h"
 
 #include <CLI/CLI.hpp>
@@ -47,7 +48,7 @@ void addFlag(CLI::App& command, const Option& option) {
 
 constexpr std::array<std::string_view, 6> kChanging{"bind",    "unbind", "hold",
                                                     "release", "holds",  "forget"};
-constexpr std::array<std::string_view, 4> kReading{"list", "show", "watch", "doctor"};
+constexpr std::array<std::string_view, 5> kReading{"list", "show", "watch", "top", "doctor"};
 
 bool isOneOf(const auto& names, std::string_view word) {
   return std::ranges::find(names, word) != names.end();
@@ -125,7 +126,10 @@ std::vector<std::string> withNodesOptions(std::vector<std::string> words, const 
            (changes ? names(word, "--state-dir") : names(word, "--sysfs") || names(word, "--dev"));
   };
   if (!(changes || reads) || std::ranges::any_of(words, namesPlace)) return words;
-  words.insert(words.begin() + 1, {"--options", file});
+  std::vector<std::string> machines;
+  if (reads && words[0] != "doctor") machines = {"--state-dir", kMachinesState};
+  if (!file.empty()) machines.insert(machines.end(), {"--options", file});
+  words.insert(words.begin() + 1, machines.begin(), machines.end());
   return words;
 }
 

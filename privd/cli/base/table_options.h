@@ -19,10 +19,11 @@ void addOptions(CLI::App& command, const OptionTable& table);
 /// What the Debian package's daemon reads, and privd's container on a cluster.
 inline constexpr const char* kNodesOptions = "/etc/vfiogate/privd.conf";
 
-/// `words` (a command and its arguments) with `--options file` behind the command. Left as they
-/// are: commands that have no use for it, and those that name places of their own, since places
-/// belong together: `--options`; `--state-dir` of commands that change something; `--sysfs` and
-/// `--dev` of those that look.
+/// `words` (a command and its arguments) with `--options file` behind the command where `file` is
+/// not empty; and, of commands that look, with the `--state-dir` of this machine before it. Left as
+/// they are: commands that have no use for it, and those that name places of their own, since
+/// places belong together: `--options`; `--state-dir` of commands that change something; `--sysfs`
+/// and `--dev` of those that look.
 std::vector<std::string> withNodesOptions(std::vector<std::string> words, const std::string& file);
 
 /// Replaces `--options FILE` in `words` by those of the file's options (readOptionFile) that

@@ -152,6 +152,9 @@ private:
       topology.remarks.push_back("Left out, and shown by --all: " + std::to_string(leftOut_) +
                                  ", parts of the machine and bridges with nothing behind them");
     }
+    if (!facts_.view.problem.empty()) {
+      topology.remarks.push_back("What is excluded is not known: " + jsonText(facts_.view.problem));
+    }
     if (!facts_.holders.problem.empty()) {
       topology.remarks.push_back("Who has what is not known: " + jsonText(facts_.holders.problem));
     }

@@ -69,7 +69,12 @@ TopPicture pictureOf(const TopOptions& options, NodeView& view, const Snapshot& 
     picture.remarks.push_back("refusals are not known: " + options.auditLog + ": " +
                               strerror(lines.error()));
   }
+  const ExcludedDevices excluded = readExcluded(options.view.stateDir);
+  if (!excluded.problem.empty()) {
+    picture.remarks.push_back("what is excluded is not known: " + excluded.problem);
+  }
   view.snapshot = snapshot;
+  markExcluded(view.snapshot, excluded);
   picture.rows = rowsOf(view, holders);
   return picture;
 }

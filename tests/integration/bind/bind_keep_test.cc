@@ -131,6 +131,10 @@ TEST_P(Hold, AnExclusionOutlivesEverythingAndIsRecorded) {
   const Ended alone = node_->change({"holds", "-o", "json"});
   EXPECT_EQ(alone.code, 0);
   EXPECT_THAT(alone.text, HasSubstr("firmware update"));
+  const Ended listed =
+      BindNode::plain({"list", "--state", "operator-excluded", "--sysfs", node_->sysfs(), "--dev",
+                       node_->dev(), "--state-dir", node_->stateDir()});
+  EXPECT_THAT(listed.text, HasSubstr(kWifi)) << "as plugind says it";
   EXPECT_EQ(node_->change({"hold", kWifi, "--reason", "two\nlines"}).code, 2);
   EXPECT_EQ(node_->change({"release", kWifi}).code, 0);
   EXPECT_EQ(node_->change({"release", kWifi}).code, 0) << "already so";

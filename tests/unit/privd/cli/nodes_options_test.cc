@@ -1,5 +1,6 @@
 #include "privd/cli/base/table_options.h"
 
+#include "privd/cli/base/node_view.h"
 #include "privd/cli/commands.h"
 
 #include <gtest/gtest.h>
@@ -22,16 +23,17 @@ struct Row {
   const char* what;
   Words given;
   bool reads;
+  bool looks = false;
 };
 
 TEST(NodesOptions, AreReadByCommandsThatNameNoPlaceOfTheirOwn) {
   const std::vector<Row> rows{
-      {"looking", {"list"}, true},
-      {"with an option", {"list", "-o", "json"}, true},
-      {"one device", {"show", "65:00.0"}, true},
-      {"watching", {"watch", "--rescan", "1"}, true},
+      {"looking", {"list"}, true, true},
+      {"with an option", {"list", "-o", "json"}, true, true},
+      {"one device", {"show", "65:00.0"}, true, true},
+      {"watching", {"watch", "--rescan", "1"}, true, true},
       {"the report", {"doctor"}, true},
-      {"names are no place", {"list", "--pci-ids", "/x"}, true},
+      {"names are no place", {"list", "--pci-ids", "/x"}, true, true},
       {"another sysfs", {"list", "--sysfs", "/sys"}, false},
       {"another sysfs, in one word", {"doctor", "--sysfs=/sys"}, false},
       {"another /dev", {"watch", "--dev", "/dev"}, false},
@@ -39,15 +41,26 @@ TEST(NodesOptions, AreReadByCommandsThatNameNoPlaceOfTheirOwn) {
       {"changing", {"bind", "65:00.0"}, true},
       {"changing another sysfs", {"bind", "65:00.0", "--sysfs", "/x"}, true},
       {"another state", {"hold", "65:00.0", "--state-dir=/x"}, false},
+      {"the live view", {"top", "--once"}, true, true},
       {"what asks neither", {"audit", "verify"}, false},
       {"a help", {"--help"}, false},
       {"nothing", {}, false},
   };
   for (const Row& row : rows) {
     Words wanted = row.given;
-    if (row.reads) wanted.insert(wanted.begin() + 1, {"--options", "/etc/x.conf"});
+    if (row.reads) {
+      wanted.insert(wanted.begin() + 1, {"--options", "/etc/x.conf"});
+      if (row.looks) wanted.insert(wanted.begin() + 1, {"--state-dir", kMachinesState});
+    }
     EXPECT_EQ(withNodesOptions(row.given, "/etc/x.conf"), wanted) << row.what;
   }
+}
+
+// A machine without such a file has exclusions all the same.
+TEST(NodesOptions, WithoutAFileLookingKnowsTheMachinesExclusions) {
+  EXPECT_EQ(withNodesOptions({"list"}, ""), (Words{"list", "--state-dir", kMachinesState}));
+  EXPECT_EQ(withNodesOptions({"list", "--sysfs", "/x"}, ""), (Words{"list", "--sysfs", "/x"}));
+  EXPECT_EQ(withNodesOptions({"bind", "65:00.0"}, ""), (Words{"bind", "65:00.0"}));
 }
 
 /// What `command` takes of a file with these lines, or what is wrong with them.
