@@ -35,12 +35,6 @@ const char* escapeOf(Ink ink) {
 
 constexpr std::size_t kNoteIndent = 7;
 
-std::string cut(const std::string& text, std::size_t width, std::size_t keepEnd) {
-  if (text.size() <= width) return text;
-  if (width < keepEnd + 3) return text.substr(0, width);
-  return text.substr(0, width - 3 - keepEnd) + "..." + text.substr(text.size() - keepEnd);
-}
-
 std::vector<std::size_t> widthsOf(const std::vector<Column>& columns,
                                   const std::vector<std::vector<Cell>>& rows) {
   std::vector<std::size_t> widths;
@@ -76,7 +70,7 @@ std::string inked(const std::string& text, Ink ink, bool colours) {
 
 std::string noteOf(const std::string& text, std::size_t width, bool colours) {
   const std::size_t room = width <= kNoteIndent ? text.size() : width - kNoteIndent;
-  return std::string(kNoteIndent, ' ') + inked(cut(text, room, 0), Ink::kDim, colours) + "\n";
+  return std::string(kNoteIndent, ' ') + inked(cutText(text, room, 0), Ink::kDim, colours) + "\n";
 }
 
 std::string lineOf(const std::vector<Column>& columns, const std::vector<Cell>& row,
@@ -84,7 +78,7 @@ std::string lineOf(const std::vector<Column>& columns, const std::vector<Cell>& 
   std::string line;
   std::size_t blanks = 0;
   for (std::size_t i = 0; i < row.size(); ++i) {
-    const std::string text = cut(row[i].text, widths[i], columns[i].keepEnd);
+    const std::string text = cutText(row[i].text, widths[i], columns[i].keepEnd);
     if (text.empty()) {
       blanks += widths[i] + kGap;
       continue;
@@ -97,6 +91,12 @@ std::string lineOf(const std::vector<Column>& columns, const std::vector<Cell>& 
 }
 
 }  // namespace
+
+std::string cutText(const std::string& text, std::size_t width, std::size_t keepEnd) {
+  if (text.size() <= width) return text;
+  if (width < keepEnd + 3) return text.substr(0, width);
+  return text.substr(0, width - 3 - keepEnd) + "..." + text.substr(text.size() - keepEnd);
+}
 
 std::string formatTable(const std::vector<Column>& columns,
                         const std::vector<std::vector<Cell>>& rows, std::size_t width, bool colours,

@@ -32,6 +32,10 @@ std::string formatTable(const std::vector<Column>& columns,
 /// How wide the table is where nothing is cut.
 std::size_t widthOf(const std::vector<Column>& columns, const std::vector<std::vector<Cell>>& rows);
 
+/// The text, or what fits of it into `width` bytes: "..." stands for what was cut, and its last
+/// `keepEnd` bytes are kept.
+std::string cutText(const std::string& text, std::size_t width, std::size_t keepEnd);
+
 /// The cell's text in its colour, by escape sequences.
 std::string inked(const Cell& cell);
 

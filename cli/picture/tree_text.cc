@@ -18,6 +18,8 @@ struct Branches {
 constexpr Branches kAscii{"|- ", "`- ", "|  ", "   "};
 constexpr Branches kDrawn{"├─ ", "└─ ", "│  ", "   "};
 
+constexpr std::size_t kIdsLength = sizeof(" [10de:2684]") - 1;
+
 Ink inkOf(Mark mark) {
   switch (mark) {
     case Mark::kFree:
@@ -59,14 +61,30 @@ public:
     }
   }
 
+  /// Where the terminal is too narrow the last cell is cut first, before the ids at its end.
   void line(const std::string& before, const std::vector<Cell>& cells) {
     std::size_t room = form_.width == 0 ? std::string::npos : form_.width;
     room -= std::min(room, charactersOf(before));
     text_ += before;
     for (const Cell& cell : cells) {
-      std::string shown = cell.text.substr(0, room);
+      const std::string shown = cutText(cell.text, room, idsIn(cell.text));
       room -= shown.size();
       text_ += form_.colours ? inked({shown, cell.ink}) : shown;
+    }
+    text_ += "\n";
+  }
+
+  /// Whole: in as many lines as it takes.
+  void sentence(const std::string& text) {
+    std::size_t column = 0;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = std::min(text.find(' ', at), text.size());
+      const std::size_t length = end - at;
+      const bool fits = form_.width == 0 || column == 0 || column + 1 + length <= form_.width;
+      if (column > 0) text_ += fits ? " " : "\n";
+      column = column > 0 && fits ? column + 1 + length : length;
+      text_ += text.substr(at, length);
+      at = end + 1;
     }
     text_ += "\n";
   }
@@ -74,6 +92,14 @@ public:
   std::string take() { return std::move(text_); }
 
 private:
+  /// The length of " [10de:2684]" at the end of `text`; 0 without one.
+  static std::size_t idsIn(const std::string& text) {
+    const std::size_t begin = text.rfind(" [");
+    return begin != std::string::npos && text.ends_with("]") && text.size() - begin == kIdsLength
+               ? kIdsLength
+               : 0;
+  }
+
   static std::size_t charactersOf(const std::string& text) {
     return static_cast<std::size_t>(std::ranges::count_if(
         text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80; }));
@@ -102,8 +128,8 @@ std::string treeText(const Topology& topology, const TextForm& form) {
     writer.line("", {{node.title, Ink::kHeading}});
     writer.add(node, "");
   }
-  writer.line("", {{topology.summary}});
-  for (const std::string& remark : topology.remarks) writer.line("", {{remark}});
+  writer.sentence(topology.summary);
+  for (const std::string& remark : topology.remarks) writer.sentence(remark);
   return writer.take();
 }
 

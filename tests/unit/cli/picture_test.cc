@@ -224,6 +224,25 @@ TEST(Tree, CutsLinesAtTheTerminalsWidth) {
   }
 }
 
+TEST(Tree, KeepsIdsAndSentencesWholeWhereTheTerminalIsNarrow) {
+  Topology topology = twoNodes();
+  topology.nodes.pop_back();
+  TopologyPlace& root = topology.nodes[0].below[0];
+  root.devices[0].name = "NVIDIA AD102 [GeForce RTX 4090] [10de:2684]";
+  root.below[0].text = "root port, Intel PCIe Controller (x16) [8086:1901]";
+  topology.remarks = {"Left out, and shown by --all: 1, parts of the machine and the like"};
+  EXPECT_EQ(treeText(topology, {.width = 66}), R"(NUMA node 0
+`- pci0000:00  root port, Intel
+   |- 0000:00:02.0  group 1  passable  vfio-pci  NV... [10de:2684]
+   `- 0000:00:01.0  root port, Intel PCIe Controlle... [8086:1901]
+      `- 0000:01:00.0  group 2  passable  vfio-pci  NVIDIA AD102
+4 PCI functions
+Left out, and shown by --all: 1, parts of the machine and the like
+)");
+  EXPECT_THAT(treeText(topology, {.width = 40}),
+              HasSubstr("\nLeft out, and shown by --all: 1, parts\nof the machine and the like\n"));
+}
+
 TEST(Topology, HasAMarkForEachCode) {
   const struct {
     const char* code;
