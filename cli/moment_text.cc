@@ -2,6 +2,7 @@
 
 #include <array>
 #include <ctime>
+#include <regex>
 
 namespace vfiogate {
 namespace {
@@ -27,6 +28,18 @@ std::string momentText(const std::string& rfc3339, std::int64_t now) {
   const char* const rest = strptime(rfc3339.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
   if (rest == nullptr || !rfc3339.ends_with('Z')) return rfc3339;
   return momentText(std::int64_t{timegm(&parts)}, now);
+}
+
+std::string momentsIn(const std::string& text, std::int64_t now) {
+  static const std::regex kTime(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z)");
+  std::string shown;
+  auto rest = text.cbegin();
+  for (std::sregex_iterator found(text.begin(), text.end(), kTime), end; found != end; ++found) {
+    shown.append(rest, (*found)[0].first);
+    shown += momentText(found->str(), now);
+    rest = (*found)[0].second;
+  }
+  return shown.append(rest, text.cend());
 }
 
 std::int64_t secondsSince1970() {

@@ -53,6 +53,9 @@ std::string momentText(std::int64_t moment, std::int64_t now);
 /// such time.
 std::string momentText(const std::string& rfc3339, std::int64_t now);
 
+/// A text for people, with each such time in it as momentText() has it.
+std::string momentsIn(const std::string& text, std::int64_t now);
+
 /// Seconds since 1970.
 std::int64_t secondsSince1970();
 

@@ -170,8 +170,11 @@ DeviceVerdict verdictOf(const nlohmann::json& explanation) {
 }
 
 std::string explanationText(const json& explanation) {
+  const std::int64_t now = secondsSince1970();
   std::string text = textAt(explanation, "address") + ": " + textAt(explanation, "reason") + "\n";
-  for (const json& line : explanation.at("lines")) text += "  " + line.get<std::string>() + "\n";
+  for (const json& line : explanation.at("lines")) {
+    text += "  " + momentsIn(line.get<std::string>(), now) + "\n";
+  }
   return text;
 }
 

@@ -186,13 +186,4 @@ std::string textOf(const ordered_json& json) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
-std::string utcText(std::chrono::sys_seconds time) {
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  std::string text(sizeof("2026-01-01T00:00:00Z"), '\0');
-  text.resize(strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts));
-  return text;
-}
-
 }  // namespace vfiogate

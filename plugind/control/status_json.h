@@ -13,7 +13,4 @@ nlohmann::ordered_json toJson(const Explanation& explanation);
 /// One line; what is not UTF-8 is replaced.
 std::string textOf(const nlohmann::ordered_json& json);
 
-/// "2026-01-01T00:00:00Z".
-std::string utcText(std::chrono::sys_seconds time);
-
 }  // namespace vfiogate

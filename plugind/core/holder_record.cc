@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <ctime>
 #include <iterator>
 
 #include "ipc/base/hex.h"
@@ -39,6 +40,15 @@ std::string clockText(std::chrono::sys_seconds time) {
   const std::chrono::hh_mm_ss clock(time - std::chrono::floor<std::chrono::days>(time));
   return twoDigits(clock.hours().count()) + ":" + twoDigits(clock.minutes().count()) + ":" +
          twoDigits(clock.seconds().count()) + "Z";
+}
+
+std::string utcText(std::chrono::sys_seconds time) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  std::string text(sizeof("2026-01-01T00:00:00Z"), '\0');
+  text.resize(strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts));
+  return text;
 }
 
 }  // namespace vfiogate

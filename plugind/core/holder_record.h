@@ -105,4 +105,7 @@ struct HolderRecord {
 /// The time of day in UTC, "10:42:07Z": how a refusal says since when.
 std::string clockText(std::chrono::sys_seconds time);
 
+/// "2026-01-01T00:00:00Z".
+std::string utcText(std::chrono::sys_seconds time);
+
 }  // namespace vfiogate

@@ -30,7 +30,7 @@ std::string holdingText(const GroupView& group) {
     } else {
       text += holder.podName ? "pod " + *holder.podName : "a pod that the kubelet has not named";
     }
-    text += " since " + clockText(holder.since) + ", ref=" + holder.ref.str();
+    text += " since " + utcText(holder.since) + ", ref=" + holder.ref.str();
   }
   return text;
 }

@@ -38,5 +38,14 @@ TEST_F(MomentText, ReadsWhatProgramsWrite) {
   }
 }
 
+TEST_F(MomentText, IsFoundInATextForPeople) {
+  constexpr std::int64_t kNow = 1'700'000'100;
+  EXPECT_EQ(
+      momentsIn("to pod a/b since 2023-11-14T22:13:20Z, ref=1; c since 2023-11-01T22:13:20Z", kNow),
+      "to pod a/b since 00:13:20, ref=1; c since 2023-11-02 00:13");
+  EXPECT_EQ(momentsIn("group 12: 0000:01:00.0, 13:03:57Z", kNow),
+            "group 12: 0000:01:00.0, 13:03:57Z");
+}
+
 }  // namespace
 }  // namespace vfiogate

@@ -57,21 +57,11 @@ std::optional<KubeletIdentity> kubeletIn(std::string_view text) {
 
 constexpr const char* kTimeForm = "%Y-%m-%dT%H:%M:%SZ";
 
-/// "2026-11-23T10:42:07Z"
-std::string noteTime(std::chrono::sys_seconds time) {
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
-  std::tm parts{};
-  gmtime_r(&seconds, &parts);
-  std::string text(32, '\0');
-  text.resize(strftime(text.data(), text.size(), kTimeForm, &parts));
-  return text;
-}
-
 std::optional<std::chrono::sys_seconds> timeIn(std::string_view text) {
   std::tm parts{};
   if (strptime(std::string(text).c_str(), kTimeForm, &parts) == nullptr) return std::nullopt;
   const auto time = std::chrono::sys_seconds(std::chrono::seconds(timegm(&parts)));
-  if (noteTime(time) != text) return std::nullopt;
+  if (utcText(time) != text) return std::nullopt;
   return time;
 }
 
@@ -134,7 +124,7 @@ void add(Lines& lines, const LedgerState& state, const std::set<Bdf>& members,
 std::string lineOf(const NotedAllocation& allocation) {
   std::string line = "resource=" + allocation.resource.str() + " ids=";
   for (const Bdf& id : allocation.ids) line += (line.ends_with('=') ? "" : ",") + id.str();
-  line += " ref=" + allocation.ref.str() + " since=" + noteTime(allocation.since);
+  line += " ref=" + allocation.ref.str() + " since=" + utcText(allocation.since);
   if (allocation.namedBy) {
     line += " named-by=" + std::to_string(allocation.namedBy->inode) + ":" +
             std::to_string(allocation.namedBy->changed.time_since_epoch().count());
