@@ -2,6 +2,7 @@
 """deploy/helm/vfiogate/plugin/kubectl-vfiogate against a played kubectl: what it asks, what it prints, what it says where it cannot."""
 
 import copy
+import datetime
 import json
 import os
 import pathlib
@@ -30,7 +31,7 @@ def status(*devices: dict, **more: object) -> dict:
             "obstacles": []} | more
 
 
-HOLDER = {"ref": "38c7", "state": "allocated", "since": "2026-11-23T21:43:04Z", "resource": "vfiogate.dev/card",
+HOLDER = {"ref": "38c7", "state": "allocated", "since": "2020-11-23T21:43:04Z", "resource": "vfiogate.dev/card",
           "devices": ["0000:01:00.0"], "pod": "shop/vm-1"}
 ALLOCATED = device("0000:01:00.0", 12, members=["0000:01:00.0", "0000:01:00.1"], state="allocated", holders=[HOLDER])
 LISTED = {"address": "0000:01:00.0", "vendor": "10de", "device": "2684", "name": "AD102", "driver": "vfio-pci", "iommuGroup": 12,
@@ -65,7 +66,7 @@ class Plugin(unittest.TestCase):
     def ask(self, *words: str, played: dict = TWO_NODES, path: str | None = None) -> subprocess.CompletedProcess:
         file = self.place / "played.json"
         file.write_text(json.dumps(played))
-        environment = os.environ | {"PATH": path or f"{self.place}:{os.environ['PATH']}", "PLAYED_KUBECTL": str(file)}
+        environment = os.environ | {"PATH": path or f"{self.place}:{os.environ['PATH']}", "PLAYED_KUBECTL": str(file), "TZ": "CET-1"}
         return subprocess.run([PLUGIN, *words], env=environment, capture_output=True, text=True, timeout=60)
 
     def lines(self, *words: str, played: dict = TWO_NODES, code: int = 0) -> list[str]:
@@ -104,10 +105,18 @@ class Plugin(unittest.TestCase):
     def test_status_of_all_nodes_is_one_table(self):
         self.assertEqual(self.lines("status"), [
             "NODE RESOURCE DEVICE GROUP HEALTH STATE SINCE HOLDER REASON",
-            "a vfiogate.dev/card 0000:01:00.0 12 healthy allocated 21:43:04Z shop/vm-1 ref=38c7 offered",
+            "a vfiogate.dev/card 0000:01:00.0 12 healthy allocated 2020-11-23 22:43 shop/vm-1 ref=38c7 offered",
             "b vfiogate.dev/card 0000:01:00.0 7 healthy free - - offered",
             "b vfiogate.dev/card 0000:02:00.0 8 unhealthy free - - host-driver",
             "nodes: 2, free groups: 1, groups in use: 1"])
+
+    def test_a_time_of_today_is_the_readers_without_a_date(self):
+        played = copy.deepcopy(TWO_NODES)
+        now = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0)
+        holder = HOLDER | {"since": now.strftime("%Y-%m-%dT%H:%M:%SZ")}
+        played["said"]["p-a status"] = status(device("0000:01:00.0", 12, state="allocated", holders=[holder]))
+        here = (now + datetime.timedelta(hours=1)).strftime("%H:%M:%S")
+        self.assertIn(f" allocated {here} shop/vm-1 ", self.lines("status", played=played)[1])
 
     def test_one_node(self):
         self.assertEqual(len(self.lines("status", "--node", "a")), 3)
@@ -135,7 +144,7 @@ class Plugin(unittest.TestCase):
         self.assertIn("0000:01:00.0 is on none of: b; `kubectl vfiogate list`", done.stderr)
 
     def test_who_has(self):
-        row = "a 0000:01:00.0 12 shop/vm-1 ref=38c7 vfiogate.dev/card allocated 21:43:04Z"
+        row = "a 0000:01:00.0 12 shop/vm-1 ref=38c7 vfiogate.dev/card allocated 2020-11-23 22:43"
         for words, wanted in {
             ("01:00.0",): [row, "b 0000:01:00.0 7 nobody vfiogate.dev/card free -"],
             ("0000:01:00.1",): [row],  # the other function of its group
