@@ -29,11 +29,22 @@ EXAMPLES = {
     "privd watch": (("One JSON object a change", "privd watch -o json"),),
     "privd doctor": (("In a script", "privd doctor -o json | jq '.findings[].id'"),),
     "privd audit": (("Whether the log is whole", "privd audit verify"), ("What was done to a card today", "privd audit show --since 1d --device 65:00.0")),
+    "privd top": (("On a terminal; q ends it", "privd top"), ("Once, for a script", "privd top --once")),
+    "privd holds": (("What is excluded and what is declared, for programs", "privd holds -o json"),),
+    "privd policy": (("Whether the daemon can live under its filters here", "privd policy --self-test"),),
+    "privd serve": (("As the package's unit starts it", "privd serve --options /etc/vfiogate/privd.conf"),),
+    "privd audit show": (("The last two hours, for programs", "privd audit show --since 2h -o json"),),
+    "privd audit head": (("Keep it elsewhere, to compare with later", "privd audit head"),),
+    "privd audit verify": (("Against a head that was kept elsewhere", "privd audit verify --anchor SEQ:HASH"),),
     "plugind": (("Check a configuration", "plugind --check-config --config /etc/vfiogate/plugind.yaml"),),
     "plugind status": (("Who has what", "plugind status"), ("For programs", "plugind status -o yaml")),
     "plugind explain": (("Why a card is not offered", "plugind explain 65:00.0"),),
+    "plugind probe": (("As the pod's readiness probe asks", "plugind probe"),),
+    "plugind policy": (("A profile for the container's runtime", "plugind policy -o oci"),),
     "plugind fragment": (("What KubeVirt has to permit", "plugind fragment kubevirt"),),
     "netd": (("Metrics, on this machine alone", "netd metrics --listen 127.0.0.1:9408"),),
+    "netd dra": (("On a node whose name is not in the environment", "netd dra --node worker-1"),),
+    "netd policy": (("A profile for the container's runtime", "netd policy -o oci"),),
     "netd metrics": (("On all addresses", "netd metrics --listen '[::]:9408'"),),
 }
 FILES = {
@@ -88,6 +99,9 @@ def page(program: pathlib.Path, version: str, command: str, says: str, names: li
         made = subprocess.run(["help2man", "--no-info", "--section=1", "--manual=vfiogate", f"--source=vfiogate {version}",
                                f"--name={says}", f"--version-string={words.split('/')[-1]} {version}", f"--include={include.name}", words],
                               check=True, capture_output=True, text=True).stdout
+    # help2man knows the program only.
+    title = "-".join([program.name, *command.split()]).upper()
+    made = re.sub(r"^\.TH \S+", f".TH {title}", made, count=1, flags=re.MULTILINE)
     # The table is a section of its own.
     made = re.sub(r'\.SS "Exit status:"\n(?:(?!\.S[SH] ).*\n)*', "", made)
     # Lines of choices cannot be broken at bars.
