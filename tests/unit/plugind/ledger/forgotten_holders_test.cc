@@ -1,0 +1,148 @@
+// The named tests of ledger.md 17 about holders that a kubelet no longer knows, since its
+// checkpoint is lost.
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/plugind/ledger/ledger_case.h"
+
+namespace vfiogate {
+namespace {
+
+using namespace std::chrono_literals;
+using test::kA;
+using test::kB;
+using test::LedgerCase;
+using testing::HasSubstr;
+
+// 11, I1 and I5.
+TEST_F(LedgerCase, CheckpointLostRunning) {
+  node.start();
+  hold("p1", "gpu", {kA});
+  setUse(31, GroupUse::kOpen);
+  node.entries.clear();
+  node.newKubelet();
+  node.pass(30s);
+  ASSERT_EQ(node.holding(kA), Holding::kForgotten);
+  EXPECT_TRUE(node.told("kubelet-forgot"));
+  EXPECT_EQ(node.allocate("gpu", {kA}), "forgotten");
+  EXPECT_EQ(node.holding(kA), Holding::kForgotten);
+  EXPECT_EQ(node.frame("gpu"), "0000:01:00.0+ 0000:02:00.0+") << "its pod still counts";
+}
+
+// 12, I1: an offer of a kubelet that lost its memory says nothing of the pod that it forgot.
+TEST_F(LedgerCase, CheckpointLostIdle) {
+  node.start();
+  hold("p1", "gpu", {kA});
+  node.entries.clear();
+  node.newKubelet();
+  node.pass(30s);
+  ASSERT_EQ(node.holding(kA), Holding::kForgotten);
+  const CallId call = node.ask("gpu", {kA});
+  EXPECT_EQ(node.outcome(call), "forgotten");
+  EXPECT_THAT(node.text(call), HasSubstr("forgotten by the kubelet: its pod may run still"));
+  EXPECT_EQ(node.allocate("other", {kB}), "group-allocated");
+  EXPECT_EQ(node.ledger.state().records.at(0).podUid, "p1") << "the refused one takes nothing";
+}
+
+// 33, I5.
+TEST_F(LedgerCase, ForgottenNotYet) {
+  node.start();
+  hold("p1", "gpu", {kA});
+  setUse(31, GroupUse::kOpen);
+  node.entries.clear();
+  node.newKubelet();
+  EXPECT_EQ(node.allocate("gpu", {kA}), "forgotten");
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated) << "not lingering, and not yet forgotten";
+  EXPECT_THAT(node.frame("gpu"), HasSubstr("0000:01:00.0+"));
+}
+
+// Section 4: a forgotten one is let go by its pod's absence from two Lists, 30 s apart.
+TEST_F(LedgerCase, AForgottenHolderEndsWithItsPod) {
+  node.start();
+  hold("p1", "gpu", {kA});
+  node.list = {{{"ns", "p1", "main", "vfiogate.dev/gpu", {kA}}}, {"ns/p1"}};
+  node.pass(70s);
+  node.entries.clear();
+  node.list = {{}, {"ns/p1"}};
+  node.newKubelet();
+  node.pass(5min);
+  ASSERT_EQ(node.holding(kA), Holding::kForgotten) << "listed without devices";
+  node.list = {};
+  node.pass(25s);
+  ASSERT_EQ(node.holding(kA), Holding::kForgotten);
+  node.pass(30s);
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
+}
+
+// A List is made when it first counts. An interval later would be up to 20 s too late: the Lists go
+// on in the former kubelet's rhythm, and one that comes a moment early does not count.
+TEST_F(LedgerCase, AForgottenHolderIsFreeAsSoonAsTwoListsCanTell) {
+  node.start();
+  hold("p1", "gpu", {kA});
+  node.list = {{{"ns", "p1", "main", "vfiogate.dev/gpu", {kA}}}, {"ns/p1"}};
+  node.pass(73s);
+  node.entries.clear();
+  node.list = {{}, {"ns/p1"}};
+  node.newKubelet();
+  node.pass(timing::kListSettles - 5s);
+  ASSERT_EQ(node.holding(kA), Holding::kForgotten);
+  node.list = {};
+  node.pass(5s + timing::kLetGoGap - 1s);
+  EXPECT_EQ(node.holding(kA), Holding::kForgotten);
+  node.pass(1s + timing::kReadingGap);
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
+}
+
+// A successor of the same name asks again and again, as a StatefulSet's does: List has it while it
+// asks, and has no UID. It gets the device within 60 s of the former's end.
+TEST_F(LedgerCase, ASuccessorOfTheSameNameGetsTheDeviceOfAForgottenHolder) {
+  node.start();
+  hold("uid-1", "gpu", {kA});
+  node.list = {{{"ns", "web-0", "main", "vfiogate.dev/gpu", {kA}}}, {"ns/web-0"}};
+  node.pass(20s);
+  node.entries.clear();
+  node.list = {{}, {"ns/web-0"}};
+  node.newKubelet();
+  node.pass(90s);
+  ASSERT_EQ(node.holding(kA), Holding::kForgotten);
+  node.list = {};  // the former ended
+  std::string outcome;
+  int seconds = 0;
+  for (; seconds < 60 && outcome != "granted"; seconds += 2) {
+    node.list = {{}, {"ns/web-0"}};  // the successor is being admitted
+    outcome = node.allocate("gpu", {kA});
+    node.list = {};  // and was rejected
+    if (outcome != "granted") node.pass(2s);
+  }
+  EXPECT_EQ(outcome, "granted") << seconds << " s after the end";
+}
+
+// Where the successor got other devices, the checkpoint has its UID.
+TEST_F(LedgerCase, APodOfTheSameNameWithAnotherUidIsAnotherPod) {
+  node.start();
+  hold("uid-1", "gpu", {kA});
+  node.list = {{{"ns", "web-0", "main", "vfiogate.dev/gpu", {kA}}}, {"ns/web-0"}};
+  node.pass(20s);
+  node.entries.clear();
+  node.newKubelet();
+  node.entries.push_back(
+      {"uid-2", "main", "example.com/nic", {"eth0"}, std::nullopt, std::nullopt});
+  node.list = {{{"ns", "web-0", "main", "example.com/nic", {"eth0"}}}, {"ns/web-0"}};
+  node.write();
+  node.pass(30s);
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
+}
+
+TEST_F(LedgerCase, AForgottenHolderWithoutANameEndsAfterTenMinutes) {
+  node.start();
+  hold("p1", "gpu", {kA});
+  node.entries.clear();
+  node.newKubelet();
+  node.pass(9min);
+  ASSERT_EQ(node.holding(kA), Holding::kForgotten);
+  node.pass(2min);
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
+}
+
+}  // namespace
+}  // namespace vfiogate
