@@ -132,12 +132,7 @@ void addWatchCommand(CLI::App& app, int& exitCode) {
       app.add_subcommand("watch", "the devices that there are, and every change as it happens");
   auto options = std::make_shared<WatchOptions>();
   addViewOptions(*command, options->view);
-  CLI::Option* rescan = command
-                            ->add_option("--rescan", options->rescanSeconds,
-                                         "how long between rereads without a hint")
-                            ->capture_default_str()
-                            ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  takeNumber(*rescan, "SECONDS", "number of seconds", 1, 86'400);
+  addRescanOption(*command, options->rescanSeconds);
   addOutputForm(*command, options->form, {"text", "json", "yaml"});
   command->callback([options, &exitCode]() {
     const std::string why = watch(*options);

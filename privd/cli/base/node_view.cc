@@ -23,6 +23,14 @@ void addViewOptions(CLI::App& command, ViewOptions& options) {
                     ", where no --sysfs or --dev is given]");
 }
 
+void addRescanOption(CLI::App& command, std::uint32_t& seconds) {
+  CLI::Option* rescan =
+      command.add_option("--rescan", seconds, "how long between rereads without a hint")
+          ->capture_default_str()
+          ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  takeNumber(*rescan, "SECONDS", "number of seconds", 1, 86'400);
+}
+
 Result<NodeView, std::string> NodeView::take(const ViewOptions& options) {
   const auto sysfs = SysfsRoot::open(options.sysfs);
   if (!sysfs) {

@@ -23,6 +23,9 @@ struct ViewOptions {
 };
 void addViewOptions(CLI::App& command, ViewOptions& options);
 
+/// `--rescan SECONDS` of a command that goes on looking: at most a day.
+void addRescanOption(CLI::App& command, std::uint32_t& seconds);
+
 struct NodeView {
   Snapshot snapshot;
   PciIds names;

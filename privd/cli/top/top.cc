@@ -186,12 +186,7 @@ void addTopCommand(CLI::App& app, int& exitCode) {
   addPathOption(*command, "--record-dir", options->recordDir,
                 "the record of allocations, for the holders");
   addPathOption(*command, "--audit-log", options->auditLog, "the audit log, for the refusals");
-  CLI::Option* rescan = command
-                            ->add_option("--rescan", options->rescanSeconds,
-                                         "how long between rereads without a hint")
-                            ->capture_default_str()
-                            ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  takeNumber(*rescan, "SECONDS", "number of seconds", 1, 86'400);
+  addRescanOption(*command, options->rescanSeconds);
   command->add_flag("--once", options->once, "print the table once, and end");
   command->callback([options, &exitCode]() {
     const std::string why = top(*options);
