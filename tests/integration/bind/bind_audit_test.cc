@@ -33,6 +33,14 @@ protected:
     change->wait();
     return change;
   }
+  /// Ctrl-C and a terminal that goes, while a write of `change` hangs; then the write comes back.
+  void interrupt(ChildProcess& change) {
+    ASSERT_EQ(node_->ctl("await-waiting 1"), "ok\n");
+    change.signal(SIGINT);
+    change.signal(SIGHUP);
+    ASSERT_EQ(node_->ctl("unhang"), "ok\n");
+    change.wait();
+  }
   /// The kernel comes back from the write that hangs.
   void endTheWrite() {
     ASSERT_EQ(node_->ctl("unhang"), "ok\n");
@@ -157,11 +165,7 @@ TEST_F(AuditAlone, ACtrlCEndsACommandAfterItsChange) {
   bring(kLaptop);
   ASSERT_EQ(node_->ctl("hang-nth 2"), "ok\n");
   auto change = node_->begin({"bind", kWifi});
-  ASSERT_EQ(node_->ctl("await-waiting 1"), "ok\n");
-  change->signal(SIGINT);
-  change->signal(SIGHUP);
-  ASSERT_EQ(node_->ctl("unhang"), "ok\n");
-  change->wait();
+  ASSERT_NO_FATAL_FAILURE(interrupt(*change));
   EXPECT_EQ(node_->driverOf(kWifi), "vfio-pci") << change->outputWhole();
   EXPECT_EQ(node_->audit().back().at("outcome"), "done");
 }
@@ -172,11 +176,7 @@ TEST_F(AuditAlone, ACtrlCInAnUndoEndsTheCommandAfterIt) {
   ASSERT_EQ(node_->ctl("fail-nth 3 EIO"), "ok\n");
   ASSERT_EQ(node_->ctl("hang bus/pci/drivers/iwlwifi/bind"), "ok\n");
   auto change = node_->begin({"bind", kWifi});
-  ASSERT_EQ(node_->ctl("await-waiting 1"), "ok\n");
-  change->signal(SIGINT);
-  change->signal(SIGHUP);
-  ASSERT_EQ(node_->ctl("unhang"), "ok\n");
-  change->wait();
+  ASSERT_NO_FATAL_FAILURE(interrupt(*change));
   EXPECT_EQ(node_->audit().back().at("outcome"), "failed") << change->outputWhole();
   EXPECT_EQ(node_->state(), before);
 }
