@@ -3,8 +3,7 @@
 // and each call is compared with the table. The like for netd is with netd's other tests.
 
 #include "sim/base/process_status.h"
-#include "sim/sysfs/sim_process.h"
-#include "tests/integration/split_case.h"
+#include "tests/integration/bind/sim_split_case.h"
 #include "tests/support/bind_node.h"
 #include "tests/support/played/stranger.h"
 
@@ -29,36 +28,13 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string kCards = "vfiogate.dev/cards";
 const std::string kAlone = "0000:01:00.0";
 const std::string kFirst = "0000:03:01.0";
 
-class EveryRow : public SplitCase {
+class EveryRow : public SimSplitCase {
 protected:
+  EveryRow() : SimSplitCase("two-in-group.yaml", "on") {}
   ~EveryRow() noexcept override = default;
-
-  void SetUp() override {
-    if (!enterOwnNamespaces()) GTEST_SKIP() << "needs root and /dev/fuse";
-    SplitCase::SetUp();
-    const char* const source = std::getenv("VFIOGATE_SOURCE");
-    fs::create_directory(node_->directory("hardware"));
-    auto started =
-        sim::SimProcess::start({.program = builtProgram("sim-sysfs"),
-                                .topology = std::string(source == nullptr ? "." : source) +
-                                            "/tests/topologies/two-in-group.yaml",
-                                .directory = node_->directory("hardware"),
-                                .control = node_->directory("hardware.ctl"),
-                                .uevents = "on",
-                                .nodes = "open"});
-    ASSERT_TRUE(started) << started.error();
-    sim_ = std::move(started).value();
-  }
-  void layOut(FakeSysfs& /*hardware*/) override {}
-  void TearDown() override {
-    SplitCase::TearDown();
-    node_.reset();
-    sim_.reset();
-  }
 
   /// From now on the program's calls are counted.
   void trace(const std::string& program) {
@@ -183,8 +159,6 @@ protected:
     EXPECT_THAT(tally, Not(HasSubstr("UNUSED"))) << tally;
     EXPECT_THAT(tally, Not(HasSubstr("NEEDLESS"))) << tally;
   }
-
-  std::unique_ptr<sim::SimProcess> sim_;
 };
 
 TEST_F(EveryRow, OfPrivdItsForkServerAndItsGateIsNeededOrDefensiveAndNoOther) {

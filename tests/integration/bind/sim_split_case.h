@@ -19,8 +19,10 @@ inline const std::string kCards = "vfiogate.dev/cards";
 
 class SimSplitCase : public SplitCase {
 protected:
-  /// `topology`: the name of a file in tests/topologies.
-  explicit SimSplitCase(std::string topology) : topology_(std::move(topology)) {}
+  /// `topology`: the name of a file in tests/topologies. `uevents`: whether the hardware tells of
+  /// its changes, "on" or "off".
+  explicit SimSplitCase(std::string topology, std::string uevents = "off")
+      : topology_(std::move(topology)), uevents_(std::move(uevents)) {}
   ~SimSplitCase() noexcept override = default;
 
   void SetUp() override {
@@ -34,7 +36,7 @@ protected:
                                             "/tests/topologies/" + topology_,
                                 .directory = node_->directory("hardware"),
                                 .control = node_->directory("hardware.ctl"),
-                                .uevents = "off",
+                                .uevents = uevents_,
                                 .nodes = "open"});
     ASSERT_TRUE(started) << started.error();
     sim_ = std::move(started).value();
@@ -87,6 +89,7 @@ protected:
   std::string auditFile() const { return node_->directory("audit.jsonl"); }
 
   const std::string topology_;
+  const std::string uevents_;
   std::unique_ptr<sim::SimProcess> sim_;
 };
 
