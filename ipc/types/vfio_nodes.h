@@ -1,6 +1,7 @@
 #pragma once
 // The device nodes through which VFIO devices are reached.
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -40,7 +41,7 @@ struct SpecNode {
   Kind kind = Kind::kContainer;
   std::uint32_t number = 0;
 
-  friend bool operator==(const SpecNode&, const SpecNode&) = default;
+  friend auto operator<=>(const SpecNode&, const SpecNode&) = default;
 };
 
 using SpecNodes = std::vector<SpecNode>;

@@ -3,6 +3,7 @@
 #include "plugind/privd/gate_client.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -37,13 +38,14 @@ SpecTrouble troubleOf(const gate::Answer& answer, const char* what) {
 
 StaticSpecText textOf(const StaticSpec& spec, const Snapshot& hardware) {
   StaticSpecText text{.resource = spec.resource, .nodeSets = {}, .devices = {}};
+  std::map<SpecNodes, std::uint16_t> known;
   for (const Bdf& device : spec.devices) {
-    auto nodes = vfioNodes(hardware, handedOver(spec, hardware, device), spec.backend);
+    const auto nodes = vfioNodes(hardware, handedOver(spec, hardware, device), spec.backend);
     if (!nodes) continue;
-    auto set = std::ranges::find(text.nodeSets, *nodes);
-    if (set == text.nodeSets.end()) set = text.nodeSets.insert(set, *std::move(nodes));
-    text.devices.push_back(
-        {.address = device, .nodes = static_cast<std::uint16_t>(set - text.nodeSets.begin())});
+    const auto next = static_cast<std::uint16_t>(text.nodeSets.size());
+    const auto [set, isNew] = known.try_emplace(*nodes, next);
+    if (isNew) text.nodeSets.push_back(*nodes);
+    text.devices.push_back({.address = device, .nodes = set->second});
   }
   return text;
 }
