@@ -175,20 +175,20 @@ kj::Promise<SpecTexts> SpecClient::readEach(std::vector<std::string> texts, gate
     if (!part.more) return SpecTexts(std::move(texts));
     return readOn(std::move(texts), part.uids.back());
   }
-  return gate_.ask(gate::Open{gate::Open::File::kClaimSpec, part.uids[next]})
-      .then([this, texts = std::move(texts), part = std::move(part),
-             next](GateReply reply) mutable -> kj::Promise<SpecTexts> {
-        const auto* opened = std::get_if<gate::OpenedFile>(&reply.answer.outcome);
-        KJ_IF_MAYBE (fd, reply.fd) {
-          if (opened == nullptr) return SpecTexts(Failure{SpecTrouble{kUnread, true}});
-          auto text = readPosted(fd->get(), opened->size);
-          if (!text) return SpecTexts(Failure{SpecTrouble{text.error(), true}});
-          texts.push_back(std::move(text).value());
-        } else if (reply.answer.code != Code::kNotYet) {  // it went since it was listed
-          return SpecTexts(Failure{troubleOf(reply.answer, kUnread)});
-        }
-        return readEach(std::move(texts), std::move(part), next + 1);
-      });
+  auto opened = gate_.ask(gate::Open{gate::Open::File::kClaimSpec, part.uids[next]});
+  return opened.then([this, texts = std::move(texts), part = std::move(part),
+                      next](GateReply reply) mutable -> kj::Promise<SpecTexts> {
+    const auto* file = std::get_if<gate::OpenedFile>(&reply.answer.outcome);
+    KJ_IF_MAYBE (fd, reply.fd) {
+      if (file == nullptr) return SpecTexts(Failure{SpecTrouble{kUnread, true}});
+      auto text = readPosted(fd->get(), file->size);
+      if (!text) return SpecTexts(Failure{SpecTrouble{text.error(), true}});
+      texts.push_back(std::move(text).value());
+    } else if (reply.answer.code != Code::kNotYet) {  // it went since it was listed
+      return SpecTexts(Failure{troubleOf(reply.answer, kUnread)});
+    }
+    return readEach(std::move(texts), std::move(part), next + 1);
+  });
 }
 
 }  // namespace vfiogate

@@ -6,6 +6,8 @@
 #include "privd/scan/pci_scan.h"
 #include "privd/state/state_directory.h"
 
+#include <CLI/CLI.hpp>
+
 #include <fcntl.h>
 
 #include <algorithm>
