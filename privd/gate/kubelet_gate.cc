@@ -87,8 +87,8 @@ Result<bool, ReadError> KubeletGate::withdrawDra() const {
 }
 
 void KubeletGate::remember(kj::StringPtr path) {
-  struct stat status = {};
-  if (lstat(path.cStr(), &status) == 0) made_[path.cStr()] = {status.st_dev, status.st_ino};
+  auto socket = openAt(AT_FDCWD, path.cStr(), O_PATH | O_NOFOLLOW, 0);
+  if (socket) made_.insert_or_assign(path.cStr(), kj::mv(socket).value());
 }
 
 kj::String KubeletGate::pathOf(const ResourceName& resource) const {
@@ -108,7 +108,9 @@ Result<kj::AutoCloseFd, SocketError> KubeletGate::dial(Socket socket) const {
   struct stat status = {};
   if (fstat(named->get(), &status) != 0) return Failure{SocketError{errno, "stat"}};
   const bool ours = std::ranges::any_of(made_, [&status](const auto& made) {
-    return made.second == Inode(status.st_dev, status.st_ino);
+    struct stat own = {};
+    return fstat(made.second.get(), &own) == 0 && own.st_dev == status.st_dev &&
+           own.st_ino == status.st_ino;
   });
   if (ours || S_ISLNK(status.st_mode)) return Failure{SocketError{ELOOP, "open"}};
   return dialAt(kj::str("/proc/self/fd/", named->get()));

@@ -15,7 +15,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace vfiogate {
@@ -71,8 +70,6 @@ public:
   std::vector<std::string> watchedDirectories() const;
 
 private:
-  using Inode = std::pair<dev_t, ino_t>;
-
   void forgetUnserved();
   void remember(kj::StringPtr path);
   kj::String pathOf(const ResourceName& resource) const;
@@ -87,7 +84,9 @@ private:
   kj::String draDirectory_;
   kj::String draRegistry_;
   std::set<ResourceName> served_;
-  std::map<std::string, Inode> made_;  ///< sockets, by their paths
+  /// The sockets made here, by their paths. Held open: a file system gives the number of an inode
+  /// that is gone to the next one, and the kubelet removes these just before it makes its own.
+  std::map<std::string, kj::AutoCloseFd> made_;
 };
 
 }  // namespace vfiogate

@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <set>
 
@@ -21,6 +23,15 @@ constexpr const char* kCheckpoint = "kubelet_internal_checkpoint";
 
 ResourceName named(const std::string& text) {
   return *ResourceName::parse(text);
+}
+
+bool isHeldOpen(const struct stat& file) {
+  const std::filesystem::directory_iterator open("/proc/self/fd");
+  return std::ranges::any_of(open, [&file](const auto& each) {
+    struct stat status = {};
+    return stat(each.path().c_str(), &status) == 0 && status.st_dev == file.st_dev &&
+           status.st_ino == file.st_ino;
+  });
 }
 
 class KubeletGateTest : public testing::Test {
@@ -119,6 +130,21 @@ TEST_F(KubeletGateTest, I6_ALinkInTheKubeletsPlaceLeadsNowhere) {
   EXPECT_EQ(refused.error().error, ELOOP);
   EXPECT_FALSE(meansNotYet(refused.error().error));
   EXPECT_TRUE(acceptFrom(*other) == nullptr) << "nobody was dialled";
+}
+
+// The kubelet removes our sockets just before it makes its own, and a file system may give that the
+// number of one of ours: it does not while a descriptor holds it.
+TEST_F(KubeletGateTest, NoKubeletsSocketGetsTheNumberOfOneThatItRemoved) {
+  const auto ours = gate_.listen(named("vfiogate.dev/a"));
+  ASSERT_TRUE(ours);
+  const auto path = pathOf(ours->endpoint.cStr());
+  struct stat status = {};
+  ASSERT_EQ(stat(path.c_str(), &status), 0);
+  std::filesystem::remove(path);
+  EXPECT_TRUE(isHeldOpen(status));
+  const auto kubelet = listenAt(pathOf("").c_str(), "kubelet.sock", WhoMayConnect::kOwner);
+  ASSERT_TRUE(kubelet);
+  EXPECT_TRUE(gate_.dial(kRegistration));
 }
 
 TEST_F(KubeletGateTest, ASocketLeftByADeadKubeletMeansNotYet) {
