@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Prints a picture of docs/pictures as the built programs draw it of docs/pictures/machine.yaml, a simulated machine on which one
-pod has a GPU and another a virtual function. As root, with /dev/fuse."""
+"""Prints a picture of docs/pictures. topology: as the built programs draw it of docs/pictures/machine.yaml, a simulated machine on which
+one pod has a GPU and another a virtual function; as root, with /dev/fuse. processes: of the table in process_picture.py."""
 
 import argparse
 import hashlib
@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import process_picture
 
 HERE = pathlib.Path(__file__).resolve().parent
 PICTURES = HERE / "pictures"
@@ -63,10 +65,11 @@ def draw(programs: pathlib.Path) -> str:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("picture", choices=("topology",))
+    options.add_argument("picture", choices=("topology", "processes"))
     options.add_argument("--programs", type=pathlib.Path, default=HERE.parent / "build/release/bin", metavar="DIR",
                          help="where the built programs are")
-    sys.stdout.write(draw(options.parse_args().programs))
+    wish = options.parse_args()
+    sys.stdout.write(process_picture.draw() if wish.picture == "processes" else draw(wish.programs))
 
 
 if __name__ == "__main__":

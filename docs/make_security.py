@@ -15,9 +15,11 @@ sys.path.insert(0, str(TREE / "tests/budget"))
 import linked_code  # noqa: E402
 import trusted_code  # noqa: E402
 
-PROGRAMS = ("privd-gate", "privd-daemon", "plugind", "netd")
-# Each with what makes it print its tables: netd's roles are processes of their own.
-POLICIES = (("privd", "policy"), ("plugind", "policy"), ("netd", "policy", "metrics"), ("netd", "policy", "dra"))
+# The last one starts the others on a host.
+ROLES = ("hardware", "gate", "binder", "daemon")
+PROGRAMS = (*(f"privd-{role}" for role in ROLES), "plugind", "netd")
+# Each with what makes it print its tables: privd's and netd's roles are processes of their own.
+POLICIES = (*(("privd", "policy", role) for role in ROLES), ("plugind", "policy"), ("netd", "policy", "metrics"), ("netd", "policy", "dra"))
 
 SYSCALLS = """# System calls, by process
 
@@ -26,7 +28,7 @@ table that they load. `OnePolicy` and `LoadedFilter` (tests/sandbox) hold them t
 printed as text, JSON and profile, and this page. Any other call, any argument that is not allowed here, and any call of a foreign
 architecture or of x32 kills the process, unless the action says otherwise. A **defensive** row is needed on a condition alone, which
 stands there; no process may have more than 12. That each other row is needed, and no other call made, is a test for each table:
-`EveryRow.OfPrivdItsForkServerAndItsGateIsNeededOrDefensiveAndNoOther`, `EveryRow.OfPlugindIsNeededOrDefensiveAndNoOther`,
+`EveryRow.OfEachOfPrivdsProcessesIsNeededOrDefensiveAndNoOther`, `EveryRow.OfPlugindIsNeededOrDefensiveAndNoOther`,
 `Netd.NeedsEveryRowOfItsTableThatIsNotDefensiveAndNoOther` and `NetdDraTest.NeedsEveryRowOfItsTableThatIsNotDefensiveAndNoOther`. The
 shipped program goes through a life with its filter taken out and each call compared with the table; the first call that uses a row must
 be killed by the filter of the table without that row. The clock's rows are used in the machine test (`machine_clock_test`: two processors
@@ -38,20 +40,20 @@ Profiles for a container runtime, which hold before a program has its own filter
 LANDLOCK = """
 ## Where files are opened
 
-Where the kernel has Landlock, which `privd serve --require-landlock` asks for, privd and privd-gate open, make and remove files in these places
+Where the kernel has Landlock, which `--require-landlock` asks for, each of privd's processes opens, makes and removes files in these places
 alone. What is not said of a place is denied there, also below directories that it holds open; so is all that the kernel's version of Landlock knows beside:
 programs, links, device nodes, ioctl on devices, TCP, signals and abstract sockets of others. **for**: rows that are there only with the right
-`cdi`, or with `--dra-driver`. **missing**: what is open instead where the place is not there when privd starts; "above" is the nearest directory
-above it. A place is the directory that was there when privd started: one that is made anew under the same name, as by `kubeadm reset`, and a
-root complex that comes later are open once privd is restarted; for directories of the kubelet, the DRA driver and CDI specs it ends by itself
-(`directory_lost`). Its fork server, plugind and `netd metrics` open no file at all; `netd dra` reads in the directories of its token and the authority's
+`cdi`, or with `--dra-driver`. **missing**: what is open instead where the place is not there when the process starts; "above" is the nearest directory
+above it. A place is the directory that was there when it started: one that is made anew under the same name, as by `kubeadm reset`, and a
+root complex that comes later are open once it is restarted; for directories of the kubelet, the DRA driver and CDI specs the gate ends by itself
+(`directory_lost`). The binder's fork server, plugind and `netd metrics` open no file at all; `netd dra` reads in the directories of its token and the authority's
 certificates, and dials the API server's port alone.
 """
 
 NUMBERS = """# What each process has, in numbers
 
 Written by `docs/make_security.py numbers`, with the functions that `tests/budget` counts with; a test fails where this page differs.
-What the two programs that run as root have is bounded by [privd/BUDGET](../../privd/BUDGET): more of it fails a test until that file
+What gate and binder have, which run as root, and the daemon, on a host alone, is bounded by [privd/BUDGET](../../privd/BUDGET): more of it fails a test until that file
 says so, in the same commit.
 """
 
@@ -63,10 +65,24 @@ HOW = """
 | shared objects | what the loader maps beside the program and itself |
 | lines | of our sources that are linked into the program, by its line information (`tests/budget/linked_code.py`): each function, and each class with a function in it, of which the linker kept code, without blank lines and comments. Tables without code, generated code and libraries are not counted |
 | answers | methods and paths that somebody can call: the RPC schema; the device plugin's service and plugind's control service; HTTP |
-| kinds of files in sysfs | that its AppArmor profile lets it write: `driver_override`, `bind`, `unbind`, `drivers_probe` |
-| writable mounts | of its container in `deploy/kubernetes/base`: neither CDI nor binding |
+| kinds of files in sysfs | that privd-binder's AppArmor profile lets it write: `driver_override`, `bind`, `unbind`, `drivers_probe` |
+| writable mounts | of its container in `deploy/kubernetes/base`, without CDI, and in `components/binding` |
 
-{both:,} lines are in both programs that run as root and counted for each, so that there are {all:,} to read in all.
+{both:,} lines are in both programs that run as root, gate and binder, and counted for each, so that there are {all:,} to read in all. Where binding is off there are the gate's alone: {gate:,}.
+"""
+
+# Counted as linked_code.py counts: without blank lines and comments, what is linked whole or not at all.
+ROOT_PROGRAMS = """
+## Root programs of others, in lines
+
+Small programs that run as root and are known for it, by the same rule (no blank line, comment or line for the preprocessor), on 2026-11-22.
+Each is its own source alone, without what it links from its tree, which for ours is counted: those are the least that can be said of them.
+
+| program | lines | what it does as root |
+|---|---|---|
+| OpenSSH's monitor, `monitor.c` | 1,535, and 104 that pass descriptors | logs users in for a child that speaks to the network |
+| OpenNTPD's parent, `ntpd.c` | 742; 1,184 with `util`, `log` and `config` | sets the clock for children that do |
+| nsjail | 5,998, the whole | starts programs in namespaces, under limits and filters |
 """
 
 # Only what was read of them in source and manifests, at the revisions named. `KUBELET`: the five calls of the device plugin API, which
@@ -99,7 +115,7 @@ PEERS_HEAD = """
 What was read in the sources and manifests of others in 2026, as they come by default, at the revisions named. System calls: `all`
 where no filter is loaded, by the program or by its runtime (a privileged container has none). Methods: what the kubelet's APIs have a
 plugin serve, and what their manifests open to a network. All but the last are Go programs of one process, which link their modules into one file:
-shared objects do not compare. Nobody else was counted in lines, so that row is missing rather than guessed.
+shared objects do not compare. None of these was counted in lines, so that row is missing rather than guessed.
 
 | program | processes | runs as | capabilities | seccomp filter | system calls | methods | audit log | fuzzing |
 |---|---|---|---|---|---|---|---|---|
@@ -107,7 +123,7 @@ shared objects do not compare. Nobody else was counted in lines, so that row is 
 
 
 def our_row(found: list[dict]) -> tuple[str, ...]:
-    return ("vfiogate", "4, and a fork server; with DRA 5", "0 without capabilities; 64532; 64533", "none", "one for each process",
+    return ("vfiogate", "4; with binding 5 and a fork server; with DRA one more", "0 without capabilities; 64531; 64532; 64533", "none", "one for each process",
             ", ".join(str(len(allowed(policy))) for policy in found), "above", "yes, chained", "`tests/fuzz`")
 
 
@@ -147,9 +163,9 @@ def syscalls_page(found: list[dict]) -> str:
 
 def places(programs: pathlib.Path) -> dict[str, list[dict]]:
     """The tables of Landlock, by process."""
-    said = subprocess.run([programs / "privd", "policy", "-o", "json"], check=True, capture_output=True, text=True).stdout
-    landlock = json.loads(said)["landlock"]
-    return {"privd": landlock["places"], "privd-gate": landlock["started"]["places"]}
+    said = {role: subprocess.run([programs / "privd", "policy", role, "-o", "json"], check=True, capture_output=True, text=True).stdout
+            for role in ROLES[:3]}
+    return {f"privd-{role}": json.loads(text)["landlock"]["places"] for role, text in said.items()}
 
 
 def landlock_section(programs: pathlib.Path) -> str:
@@ -177,29 +193,42 @@ def paths_of_netd() -> int:
 
 def numbers_page(found: list[dict], programs: pathlib.Path) -> str:
     by_name = {policy["process"]: policy for policy in found}
-    privd, fork, gate, plugind, netd, dra = order = [
-        by_name[name] for name in ("privd", "privd's fork server", "privd-gate", "plugind", "netd metrics", "netd dra")]
+    order = [by_name[name] for name in (*PROGRAMS[:3], "privd's fork server", "privd-daemon", "plugind", "netd metrics", "netd dra")]
     count, objects = trusted_code, {name: trusted_code.shared_objects(programs / name) for name in PROGRAMS}
     lines = {name: linked_code.linked_lines(programs / name) for name in PROGRAMS}
     control, confined = count.methods("ipc/schema/plugind.capnp"), places(programs)
+    same = "the same program"
+
+    def of_privd(say) -> list:
+        return [say(name) for name in PROGRAMS[:3]]
+
     rows = [
-        ("runs as", "uid 0, no capability", "the same", "the same", "uid 64532", "uid 64533", "uid 64533"),
+        ("runs as", "uid 64531, no capability", "uid 0, no capability", "the same, where binding is on", "the same", "the same, on a host alone", "uid 64532", "uid 64533", "uid 64533"),
         ("system calls", *(len(allowed(policy)) for policy in order)),
         ("of its rows defensive", *(defensive(policy) for policy in order)),
-        ("shared objects", objects["privd-daemon"], "the same program", objects["privd-gate"], objects["plugind"], objects["netd"], "the same program"),
-        ("lines", len(lines["privd-daemon"]), "the same program", len(lines["privd-gate"]), len(lines["plugind"]), len(lines["netd"]), "the same program"),
-        ("answers", f"{count.methods()} of the RPC", "1: a write", f"{count.requests()} packets", f"{services('DevicePlugin')} to the kubelet, {control} of its control service; to the kubelet for claims {services_of_dra()}",
+        ("shared objects", *of_privd(objects.get), same, objects["privd-daemon"], objects["plugind"], objects["netd"], same),
+        ("lines", *of_privd(lambda name: len(lines[name])), same, len(lines["privd-daemon"]), len(lines["plugind"]), len(lines["netd"]), same),
+        ("answers", f"{count.methods()} of the RPC", f"{count.requests()} packets", f"{count.requests('ipc/binder/binder_packets.h')} packets", "1: a write", 0,
+         f"{services('DevicePlugin')} to the kubelet, {control} of its control service; to the kubelet for claims {services_of_dra()}",
          f"{paths_of_netd()} paths, to anybody", f"{count.methods('ipc/schema/dra.capnp')}, to plugind"),
-        ("sockets of a network", 0, 0, 0, 0, "one that listens, and who comes to it", "those that it dials"),
-        ("can open a file once it runs", "beneath held directories", "no", "beneath held directories", "no", "no", "to read: its token, the authority's certificates"),
-        ("files that Landlock leaves it to open, where the kernel has that", f"below {len(confined['privd'])} places", "none", f"below {len(confined['privd-gate'])} places", "none", "none", "where its token and the certificates are"),
-        ("kinds of files in sysfs it may write", count.writable_sysfs(), "what it is handed", 0, 0, 0, 0),
-        ("writable mounts", count.writable_mounts("privd"), "privd's", "privd's", f"{count.writable_mounts('plugind')}, at its start", count.writable_mounts("netd"), "0, with DRA"),
+        ("sockets of a network", 0, 0, 0, 0, 0, 0, "one that listens, and who comes to it", "those that it dials"),
+        ("can open a file once it runs", "to read, beneath held directories", "beneath held directories", "beneath held directories", "no", "no", "no", "no",
+         "to read: its token, the authority's certificates"),
+        ("files that Landlock leaves it to open, where the kernel has that", *of_privd(lambda name: f"below {len(confined[name])} places"), "none", "none", "none",
+         "none", "where its token and the certificates are"),
+        ("kinds of files in sysfs it may write", 0, 0, count.writable_sysfs(), "what it is handed", 0, 0, 0, 0),
+        ("writable mounts", *of_privd(count.writable_mounts), "privd-binder's", "in no container", f"{count.writable_mounts('plugind')}, at its start",
+         count.writable_mounts("netd"), "0, with DRA"),
     ]
-    text = NUMBERS + "\n| | privd | its fork server | privd-gate | plugind | netd metrics | netd dra |\n|---|---|---|---|---|---|---|\n"
+    text = NUMBERS + "\n| | privd-hardware | privd-gate | privd-binder | its fork server | privd-daemon | plugind | netd metrics | netd dra |\n|---|---|---|---|---|---|---|---|---|\n"
     text += "".join(f"| {' | '.join(str(cell) for cell in row)} |\n" for row in rows)
-    root = lines["privd-daemon"], lines["privd-gate"]
-    text += HOW.format(both=len(set.intersection(*root)), all=len(set.union(*root)))
+    root = lines["privd-gate"], lines["privd-binder"]
+    text += HOW.format(both=len(set.intersection(*root)), all=len(set.union(*root)), gate=len(lines["privd-gate"]))
+    text += ROOT_PROGRAMS.rstrip() + "\n" + "".join(
+        f"| {name} | {len(lines[name]):,} | {what} |\n" for name, what in (
+            ("privd-gate", "has the kubelet's sockets, CDI specs and the record of allocations for plugind"),
+            ("privd-binder", "changes drivers, with guards, undo and an audit log"),
+            ("privd-daemon", "starts the others on a host")))
     return text + PEERS_HEAD + "".join(f"| {' | '.join(row)} |\n" for row in (our_row(found), *PEERS))
 
 

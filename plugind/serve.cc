@@ -7,7 +7,7 @@
 #include "plugind/dra/dra_driver.h"
 #include "plugind/loop/ledger_journal.h"
 #include "plugind/loop/state_loop.h"
-#include "plugind/privd/privd_link.h"
+#include "plugind/privd/link/privd_link.h"
 #include "rootless/start.h"
 #include "seccomp/drop_privileges.h"
 #include "seccomp/landlock.h"
@@ -28,7 +28,7 @@
 namespace vfiogate {
 namespace {
 
-/// privd and the kubelet.
+/// privd's gate and binder, and the kubelet.
 constexpr uid_t kRoot = 0;
 
 int failed(const std::string& step, const std::string& why) {
@@ -94,7 +94,8 @@ int serve(const CommandLine& line, Config config) {
 
   const LoopDeps loop{io.unixEventPort, *io.lowLevelProvider, io.provider->getTimer(),
                       std::make_shared<TaskQueue>(), random};
-  PrivdLink privd(kj::mv(listening).value(), {.privd = kRoot, .own = uid, .netd = line.netdUid},
+  PrivdLink privd(kj::mv(listening).value(),
+                  {.privd = kRoot, .hardware = line.hardwareUid, .own = uid, .netd = line.netdUid},
                   loop);
   LedgerJournal journal(std::cout);
   StateLoop state(std::move(settings), privd, loop, journal, node);

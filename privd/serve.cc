@@ -1,259 +1,106 @@
-#include "privd/serve.h"
+// The root daemon of vfiogate: starts privd's processes.
 
-#include "ipc/types/viability.h"
-#include "privd/audit/audit_log.h"
-#include "privd/base/instance_lock.h"
+#include "ipc/base/build_info.h"
 #include "privd/base/log_line.h"
-#include "privd/base/open_file.h"
-#include "privd/bind/binding.h"
-#include "privd/gate/plugind_lease.h"
-#include "privd/rpc/gate_process.h"
-#include "privd/rpc/helper_server.h"
-#include "privd/rpc/plugind_link.h"
-#include "privd/sandbox/landlock_places.h"
-#include "privd/sandbox/lost_directory.h"
-#include "privd/scan/snapshot_source.h"
-#include "privd/scan/uevent_socket.h"
+#include "privd/options/serve_options.h"
+#include "privd/options/shared_options.h"
+#include "privd/start/supervisor.h"
+#include "seccomp/daemon_rules.h"
 #include "seccomp/drop_privileges.h"
 #include "seccomp/load_filter.h"
-#include "seccomp/privd_rules.h"
 #include "seccomp/resource_limits.h"
 
-#include <kj/async-io.h>
-#include <kj/debug.h>
-
+#include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <iostream>
-#include <random>
+#include <optional>
+#include <string>
 
 namespace vfiogate {
 namespace {
 
-/// Descriptors: the kernel refuses to send one while all of root's that are under way, in whatever
-/// process, are more (ETOOMANYREFS).
-constexpr ResourceLimits kLimits{.descriptors = 4096, .memory = 56U << 20U};
-constexpr auto kFirstPause = 250 * kj::MILLISECONDS;
-constexpr auto kLongestTurn = 2 * kj::SECONDS;
-constexpr auto kLongestChange = 10 * kj::SECONDS;
-constexpr auto kLeftOutPause = 10 * kj::SECONDS;
-/// For what it takes away at its end.
-constexpr auto kGatePatience = 2 * kj::SECONDS;
+constexpr const char* kAbout = R"(the daemon: watches the hardware for plugind
+Usage: privd serve [OPTIONS]
+)";
+
+constexpr ResourceLimits kLimits{.descriptors = 16, .memory = 8U << 20U};
 
 int fail(const std::string& what) {
   std::cerr << "privd: " << what << "\n";
   return 1;
 }
 
-void tellLower(const LowerLimit& lower) {
-  logLine(LogEvent::kLimitLower, {{"what", kj::str(lower.what)},
-                                  {"wanted", kj::str(lower.wanted)},
-                                  {"allowed", kj::str(lower.allowed)}});
+/// From now on these signals wait to be read from `fd`. Whoever reads the log and goes away must
+/// not end this process.
+std::optional<StepFailure> takeSignals(kj::AutoCloseFd& fd) {
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGTERM);
+  sigaddset(&ends, SIGINT);
+  if (sigprocmask(SIG_BLOCK, &ends, nullptr) != 0) return StepFailure{"sigprocmask", errno};
+  if (signal(SIGPIPE, SIG_IGN) == SIG_ERR) return StepFailure{"signal", errno};
+  fd = kj::AutoCloseFd(signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (fd.get() < 0) return StepFailure{"signalfd", errno};
+  return std::nullopt;
 }
 
-RolePolicy policyOf(const ServeOptions& options) {
-  const std::string rights = "," + options.plugindRights + ",";
-  const auto has = [&rights](const char* right) { return rights.find(right) != std::string::npos; };
-  return {options.plugindUid, Rights{.watch = has(",watch,"),
-                                     .kubelet = has(",kubelet,"),
-                                     .cdi = has(",cdi,"),
-                                     .bind = has(",bind,")}};
+/// What its processes need is theirs by now: they inherited no limit and no filter.
+std::optional<StepFailure> lockDown(const std::vector<RoleProcess>& roles, int signals) {
+  if (auto failure = limitResources(kLimits, [](const LowerLimit&) {})) return failure;
+  std::vector<int> kept{signals};
+  for (const RoleProcess& role : roles) kept.push_back(role.fd());
+  if (auto failure = dropPrivileges({.descriptors = kept})) return failure;
+  if (auto failure = loadFilter(kDaemonRules)) return failure;
+  logLine(LogEvent::kLockedDown, {{"role", kj::str("daemon")}});
+  return std::nullopt;
 }
 
-kj::Promise<void> onEnd(kj::UnixEventPort& port) {
-  return port.onSignal(SIGTERM).exclusiveJoin(port.onSignal(SIGINT)).ignoreResult();
+Result<Done, std::string> watchOver(const ServeOptions& options, Supervisor& all) {
+  if (const auto serving = all.awaitServing(); !serving) return Failure{serving.error()};
+  logLine(LogEvent::kStarted, {{"role", kj::str("daemon")},
+                               {"version", kj::str(options.build.version.data())},
+                               {"commit", kj::str(options.build.commit.data())}});
+  return all.awaitEnd();
 }
 
-/// KJ asks the kernel for signals anew when it waits for others than before, which the filter
-/// forbids: so these are waited for to the end, also while a change is brought to its own.
-kj::Promise<void> takeForever(kj::UnixEventPort& port, int signal) {
-  return port.onSignal(signal).then(
-      [&port, signal](const siginfo_t&) { return takeForever(port, signal); });
-}
-
-std::uint64_t drawNumber() {
-  std::random_device random;
-  return (std::uint64_t{random()} << 32U) | random();
-}
-
-/// What was opened while it was still allowed.
-struct Opened {
-  PlugindLease lease;
-  SysfsRoot sysfs;
-  DevRoot dev;
-  kj::Maybe<kj::AutoCloseFd> uevents;
-  BindingDeps binding;
-  AllocationFiles allocations;
-};
-
-std::string why(int error) {
-  return std::string(": ") + strerror(error);
-}
-
-Result<Opened, std::string> openAll(const ServeOptions& options) {
-  auto lease = PlugindLease::open(options.stateDir, drawNumber());
-  if (!lease) return Failure{"--state-dir " + options.stateDir + why(lease.error().error)};
-  auto sysfs = SysfsRoot::open(options.sysfs);
-  if (!sysfs) return Failure{"--sysfs " + options.sysfs + why(sysfs.error().error)};
-  auto dev = DevRoot::open(options.dev);
-  if (!dev) return Failure{"--dev " + options.dev + why(dev.error().error)};
-  // A rotated log's head is told at once: its file may be carried away.
-  auto binding = openBindingParts(options.stateDir, options.binding, {.rotated = tellHead});
-  if (!binding) return Failure{binding.error()};
-  auto allocations =
-      AllocationFiles::open(recordDirectory(options.recordDir, options.stateDir), binding->bootId);
-  if (!allocations) return Failure{"--record-dir " + allocations.error().str()};
-  kj::Maybe<kj::AutoCloseFd> uevents;
-  if (options.uevents == "on") {
-    auto socket = openUeventSocket();
-    if (!socket) {
-      return Failure{"the kernel's events" + why(socket.error()) +
-                     ": try --uevents off, which rereads every --rescan seconds"};
-    }
-    uevents = kj::mv(socket).value();
-  }
-  return Opened{kj::mv(lease).value(), kj::mv(sysfs).value(),   kj::mv(dev).value(),
-                kj::mv(uevents),       kj::mv(binding).value(), kj::mv(allocations).value()};
-}
-
-/// What a flood left out is told, too, once nothing of it follows.
-kj::Promise<void> tellLeftOutForever(kj::Timer& timer) {
-  return timer.afterDelay(kLeftOutPause).then([&timer]() {
-    tellLeftOut();
-    return tellLeftOutForever(timer);
-  });
-}
-
-/// Resolves when the lock is ours. The kernel can wait for a lock only by holding the loop up, so
-/// it is asked again: after 250 ms at first, then half as often each time, up to 2 s.
-kj::Promise<void> awaitTurn(InstanceLock& lock, kj::Timer& timer, kj::Duration pause) {
-  if (lock.tryTake()) return kj::READY_NOW;
-  if (pause == kFirstPause) {
-    logLine(LogEvent::kInstanceWaits, {{"holder", kj::str(lock.holder().c_str())}});
-  }
-  return timer.afterDelay(pause).then([&lock, &timer, pause]() {
-    return awaitTurn(lock, timer, kj::min(pause * 2, kLongestTurn));
-  });
-}
-
-/// Everything that needs a system call of start-up is made here, then the filter goes in, and only
-/// then is anything read that somebody else wrote.
-std::optional<StepFailure> runLocked(const ServeOptions& options, kj::AsyncIoContext& io,
-                                     Opened opened, ForkServer forkServer, const GateProcess& gate,
-                                     kj::Promise<void> ended) {
-  kj::Timer& timer = io.provider->getTimer();
-  const SplitPath plugindPath = splitPath(options.plugind);
-  NameWatch plugindSocket(io.unixEventPort, timer, plugindPath.directory.c_str(),
-                          plugindPath.name.c_str());
-  NameWatch holds(io.unixEventPort, timer, (options.stateDir + "/holds").c_str(), "");
-  const std::uint64_t epoch = drawNumber();
-  io.waitScope.poll();  // KJ asks for the signals at its first poll, which the filter forbids
-
-  const LastingDirectories directories = daemonDirectories(options);
-  const auto places = confineTo(options, opened.sysfs);
-  if (!places) return places.error();
-  if (auto failure = loadFilter(kPrivdRules)) return failure;
-  logLine(LogEvent::kLockedDown);
-
-  const RolePolicy policy = policyOf(options);
-  Binding binding({opened.sysfs, opened.dev, opened.allocations, opened.lease, io.unixEventPort,
-                   timer, options.plugindUid, policy.plugindRights.bind},
-                  kj::mv(opened.binding), options.binding, kj::mv(forkServer));
-  ScanDeps deps = scanDeps(opened.sysfs, opened.dev);
-  deps.binding = [&binding](const Snapshot& snapshot, const IommuGroup& group) {
-    return binding.bindingOf(snapshot, group);
-  };
-  DiscoveryCounts counts;
-  counts[DiscoveryCount::kLandlock] = static_cast<std::uint64_t>(places->abi);
-  SnapshotSource source(timer, epoch, options.rescanSeconds * kj::SECONDS, kj::mv(deps), counts);
-  if (source.current().generation == 0)
-    return StepFailure{.step = "the first scan of sysfs failed"};
-  kj::Maybe<UeventListener> uevents;
-  KJ_IF_MAYBE (socket, opened.uevents) {
-    uevents.emplace(
-        io.unixEventPort, kj::mv(*socket), [&source](const Places& where) { source.hint(where); },
-        counts);
-  }
-  kj::Maybe<AllocationBinder&> allocations;
-  if (policy.plugindRights.bind) allocations = binding.allocations();
-  Node node{source, counts, opened.sysfs, opened.dev, opened.allocations, allocations, timer};
-  PlugindLink plugind(node, gate, io, policy, options.plugind.c_str(), plugindSocket);
-  binding.serve(source, options.declared, holds);
-  KJ_DEFER(binding.leave());
-  const auto first = source.current();
-  logLine(LogEvent::kStarted, {{"version", kj::str(options.build.version.data())},
-                               {"commit", kj::str(options.build.commit.data())},
-                               {"devices", kj::str(first.snapshot->devices.size())},
-                               {"groups", kj::str(first.snapshot->groups.size())}});
-  const auto kept = binding.state().declared();
-  const bool binds =
-      policy.plugindRights.bind || !options.declared.empty() || !kept || !kept->empty();
-  for (const NodeObstacle& obstacle :
-       obstaclesOf(*first.snapshot, binds ? BindingAsked::kYes : BindingAsked::kNo)) {
-    logLine(LogEvent::kNodeObstacle,
-            {{"reason", kj::str(obstacle.code.data())}, {"fix", kj::str(obstacle.fix.data())}});
-  }
-  auto heads = binding.tellHeads();
-  auto leftOut = tellLeftOutForever(timer);
-  std::optional<StepFailure> failure;
-  auto lost = whenLost(directories, timer).then([&failure](LastingDirectories::Lost what) {
-    logLine(LogEvent::kDirectoryLost, {{"directory", kj::str(what.path.c_str())},
-                                       {"why", kj::str(what.why)},
-                                       {"then", kj::str("ends, to be started anew")}});
-    failure = StepFailure{what.path + " " + what.why + ": start privd again"};
-  });
-  auto gateEnded = gate.ended(io.unixEventPort).then([&failure]() {
-    failure = StepFailure{"privd-gate ended: start privd again"};
-  });
-  ended.exclusiveJoin(kj::mv(lost)).exclusiveJoin(kj::mv(gateEnded)).wait(io.waitScope);
-  // A change that was begun is brought to its end, unless the kernel keeps it.
-  binding.idle().exclusiveJoin(timer.afterDelay(kLongestChange)).wait(io.waitScope);
-  gate.end();
-  gate.ended(io.unixEventPort).exclusiveJoin(timer.afterDelay(kGatePatience)).wait(io.waitScope);
-  logLine(LogEvent::kStopped);
-  return failure;
-}
-
-}  // namespace
-
-int serve(const ServeOptions& options, const std::vector<std::string>& arguments) {
+/// Until SIGTERM or SIGINT, or the end of one of them; returns the exit code. Failures of start-up
+/// are one line on stderr and 1. `given` are the options of which `options` came.
+int serve(const ServeOptions& options, const std::vector<GivenOption>& given) {
   if (geteuid() != 0) {
     return fail("serve: must be started as root; it gives up every capability by itself");
   }
   useLogForm(options.logForm);
   neverWaitForLogReader();
-  kj::UnixEventPort::captureSignal(SIGTERM);
-  kj::UnixEventPort::captureSignal(SIGINT);
   endWithoutMemory(formatLine(options.logForm, LogEvent::kOutOfMemory, nullptr) + "\n",
                    restampLogLine);
-  if (const auto failure = limitResources(kLimits, tellLower)) return fail(failure->str());
-  if (const auto failure = dropPrivileges({})) return fail(failure->str());
-  auto forkServer = ForkServer::start();
-  if (!forkServer) return fail(forkServer.error());
-  auto lock = InstanceLock::open(options.stateDir);
-  if (!lock) return fail("--state-dir " + options.stateDir + why(lock.error().error));
-  InstanceLock instance = kj::mv(lock).value();
-  auto io = kj::setupAsyncIo();
-  const auto terms = takeForever(io.unixEventPort, SIGTERM).eagerlyEvaluate(nullptr);
-  const auto interrupts = takeForever(io.unixEventPort, SIGINT).eagerlyEvaluate(nullptr);
-  auto ended = onEnd(io.unixEventPort).fork();
-  // Wait for the previous privd to exit first.
-  const bool ours = awaitTurn(instance, io.provider->getTimer(), kFirstPause)
-                        .then([]() { return true; })
-                        .exclusiveJoin(ended.addBranch().then([]() { return false; }))
-                        .wait(io.waitScope);
-  if (!ours) return 0;
-  auto gate = GateProcess::start(arguments);
-  if (!gate) return fail(gate.error());
-  auto opened = openAll(options);
-  if (!opened) return fail(opened.error());
-  if (const auto failure = runLocked(options, io, kj::mv(opened).value(),
-                                     kj::mv(forkServer).value(), *gate, ended.addBranch())) {
-    return fail(failure->str());
+  kj::AutoCloseFd signals;
+  if (const auto failure = takeSignals(signals)) return fail(failure->str());
+  std::vector<RoleProcess> roles;
+  for (const RolePlan& plan : rolesToStart(given, declaredIn(options.stateDir))) {
+    auto started =
+        RoleProcess::start(plan, plan.role == PrivdRole::kHardware ? options.hardwareUid : 0);
+    if (!started) return fail(started.error());
+    roles.push_back(kj::mv(started).value());
   }
-  return 0;
+  if (const auto failure = lockDown(roles, signals)) return fail(failure->str());
+  Supervisor all(kj::mv(roles), signals);
+  const auto over = watchOver(options, all);
+  all.endAll();
+  logLine(LogEvent::kStopped, {{"role", kj::str("daemon")}});
+  return over || over.error().empty() ? 0 : fail(over.error());
 }
 
+}  // namespace
 }  // namespace vfiogate
+
+int main(int argc, char** argv) {
+  vfiogate::ServeOptions options{.build = vfiogate::kBuild};
+  std::vector<vfiogate::GivenOption> given;
+  vfiogate::OptionTable table = vfiogate::noting(vfiogate::serveOptions(options), given);
+  const auto through = vfiogate::takeArguments(
+      table, {argv + 1, argv + argc}, {"privd serve", vfiogate::kAbout, vfiogate::kBuild.text});
+  return through ? *through : vfiogate::serve(options, given);
+}

@@ -19,7 +19,7 @@ namespace vfiogate {
 
 inline constexpr std::array kGateRules{
     // Loop
-    Rule{SCMP_SYS(ppoll), kAnyArgs, "waits here for the daemon, plugind and the kubelet's files"},
+    Rule{SCMP_SYS(ppoll), kAnyArgs, "waits here for plugind and the kubelet's files"},
     Rule{SCMP_SYS(inotify_add_watch), kAnyArgs, "directories that come and go"},
     Rule{SCMP_SYS(inotify_rm_watch), kAnyArgs, "a directory that was renamed away"},
 
@@ -29,7 +29,7 @@ inline constexpr std::array kGateRules{
          "allocations, plugind's lease"},
     Rule{SCMP_SYS(newfstatat), kAnyArgs,
          "identity of kubelet, checkpoint and configuration, kind and size of what is opened"},
-    Rule{SCMP_SYS(getdents64), kAnyArgs, "list CDI specs and metadata files"},
+    Rule{SCMP_SYS(getdents64), kAnyArgs, "list CDI specs, metadata files and exclusions"},
     Rule{SCMP_SYS(fcntl), intIs(1, F_SETFD, "cmd is F_SETFD"),
          "the C library marks a directory that it lists close-on-exec"},
     Rule{SCMP_SYS(fcntl), intIs(1, F_GETFL, "cmd is F_GETFL"),
@@ -52,9 +52,15 @@ inline constexpr std::array kGateRules{
     Rule{SCMP_SYS(umask), kAnyArgs, "mode of a socket at bind, instead of chmod"},
     Rule{SCMP_SYS(bind), kAnyArgs, "the plugin's sockets; only local ones exist"},
     Rule{SCMP_SYS(listen), kAnyArgs, "the plugin's sockets"},
-    Rule{SCMP_SYS(connect), kAnyArgs, "the kubelet; only local sockets exist"},
-    Rule{SCMP_SYS(recvmsg), kAnyArgs, "requests of plugind, new channels of the daemon"},
-    Rule{SCMP_SYS(sendmsg), kAnyArgs, "answers to plugind, each with at most one descriptor"},
+    Rule{SCMP_SYS(connect), kAnyArgs, "the kubelet and plugind; only local sockets exist"},
+    Rule{
+        SCMP_SYS(getsockopt),
+        {intIs(1, SOL_SOCKET, "level is SOL_SOCKET"), intIs(2, SO_PEERCRED, "name is SO_PEERCRED")},
+        "who listens where plugind is looked for"},
+    Rule{SCMP_SYS(socketpair), intIs(0, AF_UNIX, "domain is AF_UNIX"), "a channel for plugind"},
+    Rule{SCMP_SYS(recvmsg), kAnyArgs, "requests of plugind"},
+    Rule{SCMP_SYS(sendmsg), kAnyArgs,
+         "answers to plugind, and its end of the channel, each with at most one descriptor"},
 
     // Memory
     Rule{SCMP_SYS(mmap), without(2, PROT_EXEC, "prot without PROT_EXEC"), "a request's packet"},

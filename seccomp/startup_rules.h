@@ -128,29 +128,20 @@ inline constexpr std::array kStartupRules{
 inline constexpr ArgCheck kOpensLock = intIs(2, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
                                              "flags are O_RDWR|O_CREAT|O_NOFOLLOW|O_CLOEXEC");
 
-/// privd, and its commands in its container.
-inline constexpr std::array kPrivdStartupRules{
-    Rule{SCMP_SYS(openat), kOpensLock, "the lock of the one privd a node"},
-    Rule{SCMP_SYS(openat),
-         intIs(2, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
-               "flags are O_CREAT|O_NOFOLLOW|O_CLOEXEC"),
-         "the lock of the one plugind a node"},
-    Rule{SCMP_SYS(mkdir), kAnyArgs, "the directories of the locks and of the audit log"},
-    Rule{SCMP_SYS(mkdirat), kAnyArgs, "what is kept of bindings and holds, below that"},
-    Rule{SCMP_SYS(uname), kAnyArgs,
-         "the host's name, for whoever waits for the lock; the kernel's release, for its modules",
-         Defensive{"another privd waits and names who holds the lock, or the host's modules are "
-                   "there to choose drivers by"}},
+/// Each of privd's roles.
+inline constexpr std::array kRoleStartupRules{
     Rule{SCMP_SYS(fcntl), intIs(1, F_SETFL, "cmd is F_SETFL"), "its log is never waited for",
          Defensive{"the log is a pipe or a socket, and its reader has stopped"}},
-    Rule{SCMP_SYS(ftruncate), kAnyArgs, "who holds the lock"},
-    Rule{SCMP_SYS(pwrite64), kAnyArgs, "who holds the lock"},
-    Rule{SCMP_SYS(lseek), kAnyArgs, "what others append to the audit log is read from its end on"},
     Rule{SCMP_SYS(inotify_init1), kAnyArgs, "watches for sockets that come and go"},
+};
+
+/// Those that hear of hardware.
+inline constexpr std::array kUeventRules{
     Rule{SCMP_SYS(socket),
          {intIs(0, AF_NETLINK, "domain is AF_NETLINK"),
           intIs(2, NETLINK_KOBJECT_UEVENT, "protocol is NETLINK_KOBJECT_UEVENT")},
          "the kernel's events"},
+    Rule{SCMP_SYS(bind), kAnyArgs, "the kernel's events; no other socket is there yet"},
     Rule{
         SCMP_SYS(setsockopt),
         {intIs(1, SOL_SOCKET, "level is SOL_SOCKET"), intIs(2, SO_PASSCRED, "name is SO_PASSCRED")},
@@ -160,6 +151,47 @@ inline constexpr std::array kPrivdStartupRules{
          "room for many events",
          Defensive{"more events come at once than the usual room holds"}},
 };
+
+/// Those that keep files.
+inline constexpr std::array kKeptStateRules{
+    Rule{SCMP_SYS(openat), kOpensLock, "the lock of the one of its kind a node"},
+    Rule{SCMP_SYS(openat),
+         intIs(2, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+               "flags are O_CREAT|O_NOFOLLOW|O_CLOEXEC"),
+         "the lock of the one plugind a node"},
+    Rule{SCMP_SYS(mkdir), kAnyArgs, "the directories of the locks and of what it keeps"},
+    Rule{SCMP_SYS(ftruncate), kAnyArgs, "who holds the lock"},
+    Rule{SCMP_SYS(pwrite64), kAnyArgs, "who holds the lock"},
+};
+
+/// privd-hardware, and commands in its container.
+inline constexpr auto kHardwareStartupRules = joined(kRoleStartupRules, kUeventRules);
+
+/// privd-gate, and commands in its container.
+inline constexpr auto kGateStartupRules =
+    joined(joined(kRoleStartupRules, kKeptStateRules),
+           std::array{
+               Rule{SCMP_SYS(uname), kAnyArgs, "the host's name, for whoever waits for the lock",
+                    Defensive{"another gate waits and names who holds the lock"}},
+               Rule{SCMP_SYS(flock), intIs(1, LOCK_UN, "operation is LOCK_UN"),
+                    "privd hold: the next one's turn at the folder of exclusions"},
+               Rule{SCMP_SYS(mkdirat), kAnyArgs, "the folder of exclusions",
+                    Defensive{"somebody removed it, and privd hold makes it anew"}},
+           });
+
+/// privd-binder, and commands in its container.
+inline constexpr auto kBinderStartupRules =
+    joined(joined(kHardwareStartupRules, kKeptStateRules),
+           std::array{
+               Rule{SCMP_SYS(mkdirat), kAnyArgs, "what is kept of bindings and holds"},
+               Rule{SCMP_SYS(uname), kAnyArgs,
+                    "the host's name, for whoever waits for the lock; the kernel's release, for "
+                    "its modules",
+                    Defensive{"another binder waits and names who holds the lock, or the host's "
+                              "modules are there to choose drivers by"}},
+               Rule{SCMP_SYS(lseek), kAnyArgs,
+                    "what others append to the audit log is read from its end on"},
+           });
 
 /// A program that becomes a user of its own.
 inline constexpr std::array kOwnUserRules{
@@ -211,7 +243,8 @@ inline constexpr auto kNetdMetricsStartupRules =
 inline constexpr auto kNetdDraStartupRules =
     joined(kOwnUserRules, std::array{Rule{SCMP_SYS(sysinfo), kAnyArgs, "OpenSSL's start"}});
 
-static_assert(isSound(kRuntimeRules) && isSound(kStartupRules) && isSound(kPrivdStartupRules) &&
+static_assert(isSound(kRuntimeRules) && isSound(kStartupRules) && isSound(kHardwareStartupRules) &&
+              isSound(kGateStartupRules) && isSound(kBinderStartupRules) &&
               isSound(kPlugindStartupRules) && isSound(kNetdMetricsStartupRules) &&
               isSound(kNetdDraStartupRules));
 

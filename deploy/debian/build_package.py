@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the Debian package of privd and its daemon from the built programs. The same programs give the same bytes."""
+"""Makes the Debian package of privd, the command and its processes, from the built programs. The same programs give the same bytes."""
 
 import argparse
 import gzip
@@ -22,18 +22,23 @@ import root_files  # noqa: E402
 import sbom  # noqa: E402
 
 NAME = "vfiogate-privd"
-PROGRAMS = ("privd", "privd-daemon", "privd-gate")  # the command, whose manuals and completion there are; what its `serve` becomes; what that starts
+# The command, whose manuals and completion there are; what its `serve` becomes; what that starts, and the units do.
+ROLES = ("privd-hardware", "privd-gate", "privd-binder")
+PROGRAMS = ("privd", "privd-daemon", *ROLES)
 MAINTAINER = "vfiogate maintainers <maintainers@vfiogate.invalid>"
 DESCRIPTION = """sees PCI devices and hands them to virtual machines
  privd lists IOMMU groups and PCI devices, says why each can or cannot be
- passed through, and examines the host for what stands in the way. As a daemon
- it is the only part of vfiogate that is root: without capabilities, behind a
- filter of system calls."""
+ passed through, examines the host for what stands in the way, and gives
+ devices to VFIO and back. What it runs in the background is up to three
+ processes, each behind a filter of system calls of its own: one reads the
+ hardware and is not root; the two that are root have no capability."""
 # Wanted from the first boot on: where nothing is declared it does nothing.
 EARLY_LINK = "lib/systemd/system/sysinit.target.wants/vfiogate-privd-early.service"
 BILL = f"usr/share/sbom/{NAME}.spdx.json"
-NEEDRESTART = "etc/needrestart/restart.d/vfiogate-privd.service"
-CONFFILES = ("etc/vfiogate/privd.conf", NEEDRESTART)
+UNITS = tuple(role.replace("privd", NAME.removesuffix("-privd")) + ".service" for role in ROLES)
+# needrestart looks for a file of the unit's name.
+NEEDRESTART = tuple(f"etc/needrestart/restart.d/{unit}" for unit in UNITS)
+CONFFILES = ("etc/vfiogate/privd.conf", *NEEDRESTART)
 COMPLETIONS = {
     "bash": "usr/share/bash-completion/completions/privd",
     "zsh": "usr/share/zsh/vendor-completions/_privd",
@@ -41,11 +46,13 @@ COMPLETIONS = {
 }
 SCRIPTS = ("postinst", "prerm", "postrm")
 INSTALLED = {
-    "vfiogate-privd.service": "lib/systemd/system/vfiogate-privd.service",
+    **{unit: f"lib/systemd/system/{unit}" for unit in (*UNITS, "vfiogate.target")},
     "vfiogate-privd-early.service": "lib/systemd/system/vfiogate-privd-early.service",
     "vfiogate.modules-load": "usr/lib/modules-load.d/vfiogate.conf",
     "vfiogate.tmpfiles": "usr/lib/tmpfiles.d/vfiogate.conf",
+    "vfiogate.sysusers": "usr/lib/sysusers.d/vfiogate.conf",
     "privd.conf": "etc/vfiogate/privd.conf",
+    "lintian-overrides": f"usr/share/lintian/overrides/{NAME}",
     "copyright": f"usr/share/doc/{NAME}/copyright",
 }
 
@@ -69,8 +76,10 @@ def packed(text: str) -> bytes:
 def add_manuals(root: pathlib.Path, program: pathlib.Path, version: str) -> None:
     for title, text in manuals.pages(program, version).items():
         put(root, f"usr/share/man/man1/{title}.1.gz", packed(text))
-    for title in ("privd-daemon", "privd-gate"):
-        (root / f"usr/share/man/man1/{title}.1.gz").symlink_to("privd-serve.1.gz")
+    (root / "usr/share/man/man1/privd-daemon.1.gz").symlink_to("privd-serve.1.gz")
+    for role in ROLES:
+        for title, text in manuals.pages(program.with_name(role), version).items():
+            put(root, f"usr/share/man/man1/{title}.1.gz", packed(text))
 
 
 def add_completions(root: pathlib.Path, program: pathlib.Path) -> None:
@@ -123,7 +132,8 @@ def build(wish: argparse.Namespace) -> None:
         program = installed[0]
         for source, name in INSTALLED.items():
             put(root, name, (HERE / source).read_bytes())
-        put(root, NEEDRESTART, (HERE / "needrestart").read_bytes(), 0o755)
+        for name in NEEDRESTART:
+            put(root, name, (HERE / "needrestart").read_bytes(), 0o755)
         link = root / EARLY_LINK
         link.parent.mkdir(parents=True)
         link.symlink_to("../vfiogate-privd-early.service")

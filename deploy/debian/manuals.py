@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Manual pages of the three programs and their subcommands: options from their own --help, and EXAMPLES, EXIT STATUS, FILES and SEE
+"""Manual pages of the programs and their subcommands: options from their own --help, and EXAMPLES, EXIT STATUS, FILES and SEE
 ALSO from the tables here and the table of exit codes that --help has. Run by itself it writes them all into a directory."""
 
 import argparse
@@ -12,7 +12,7 @@ import tempfile
 import program_help
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
-PROGRAMS = ("privd", "plugind", "netd")
+PROGRAMS = ("privd", "privd-hardware", "privd-gate", "privd-binder", "plugind", "netd")
 
 EXAMPLES = {
     "privd": (("What this machine has, and what stands in the way", "privd list"),
@@ -47,12 +47,20 @@ EXAMPLES = {
     "netd policy": (("A profile for the container's runtime", "netd policy -o oci"),),
     "netd metrics": (("On all addresses", "netd metrics --listen '[::]:9408'"),),
 }
+OPTIONS = ("/etc/vfiogate/privd.conf", "options, one a line; each process and each command takes those that are its own")
+RECORD = ("/run/vfiogate/devices", "which devices are allocated")
+LOG = ("/var/log/vfiogate/audit.jsonl", "the audit log: every change of a driver before it is made")
+PLUGIND = ("/run/vfiogate/plugind/plugind.sock", "the socket on which plugind listens, unless --plugind names another")
 FILES = {
-    "privd": (("/etc/vfiogate/privd.conf", "options of the daemon, one a line; bind, unbind, hold, release, holds and forget take those that are theirs"),
-              ("/var/lib/vfiogate", "what survives restarts: former drivers, exclusions, declarations"),
-              ("/run/vfiogate/devices", "which devices are allocated"),
-              ("/var/log/vfiogate/audit.jsonl", "the audit log: every change of a driver before it is made"),
+    "privd": (OPTIONS, ("/var/lib/vfiogate", "what survives restarts: former drivers, exclusions, declarations"), RECORD, LOG,
               ("/usr/share/misc/pci.ids", "names of devices")),
+    "privd-hardware": (OPTIONS, ("/sys, /dev", "read, never written"), PLUGIND),
+    "privd-gate": (OPTIONS, ("/var/lib/vfiogate/gate.lock", "whose it is, that gate serves the node"),
+                   ("/var/lib/vfiogate/holds", "operators' exclusions"), RECORD,
+                   ("/var/lib/kubelet/device-plugins", "the kubelet's socket and checkpoint, and our sockets"),
+                   ("/var/run/cdi", "CDI specs"), PLUGIND),
+    "privd-binder": (OPTIONS, ("/var/lib/vfiogate/lock", "whose it is, that binder serves the node"),
+                     ("/var/lib/vfiogate", "former drivers, exclusions, declarations"), RECORD, LOG, PLUGIND),
     "plugind": (("/run/vfiogate/plugind/plugind.sock", "the socket on which plugind listens, unless --listen names another"),
                 ("/usr/share/misc/pci.ids", "names of devices")),
     "netd": (("/var/run/secrets/kubernetes.io/serviceaccount", "token and certificates of a pod, for netd dra"),),
@@ -76,8 +84,6 @@ def listed(entries) -> str:
 
 def see_also(program: str, names: list[str], own: str) -> str:
     others = [name for name in [program, *names] if name != own] + [name for name in PROGRAMS if name != program]
-    if program == "privd":
-        others += ["privd-daemon"]
     return "".join(f".BR {roman(name)} (1){',' if name != others[-1] else ''}\n" for name in others)
 
 

@@ -15,7 +15,8 @@ import sbom
 import vex
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
-PROGRAMS = ("privd", "privd-daemon", "privd-gate", "plugind", "netd")
+# Each container starts its own; privd-daemon, which starts several of privd's on a host, is not needed in one.
+PROGRAMS = ("privd", "privd-hardware", "privd-gate", "privd-binder", "plugind", "netd")
 
 
 def arguments() -> argparse.Namespace:

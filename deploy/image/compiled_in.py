@@ -1,5 +1,6 @@
 """What of other packages ends in the programs themselves: headers whose code the compiler put in, which the programs' debugging
-information names, and the C library's and the compiler's start files, which every link takes."""
+information names, static libraries of which the linker took something, and the C library's and the compiler's start files, which
+every link takes."""
 
 import pathlib
 import re
@@ -9,6 +10,8 @@ import packages
 
 # Linked into every program, without debugging information of their own.
 START_FILES = ("Scrt1.o", "crti.o", "crtn.o", "libc_nonshared.a", "crtbeginS.o", "crtendS.o", "libgcc.a")
+# Those that a program of ours may be linked with statically. Debian builds them without debugging information.
+ARCHIVES = ("libkj.a", "libkj-async.a", "libmd.a")
 LINE = re.compile(r"^  (\d+)\t(?:(\d+)\t)?\((?:indirect line string|line string|string)[^)]*\): (.*)$")
 
 
@@ -32,14 +35,26 @@ def sources_of(program: pathlib.Path) -> set[str]:
     return found
 
 
-def start_files() -> set[str]:
-    said = {name: packages.run("gcc", f"-print-file-name={name}").strip() for name in START_FILES}
+def found_by_gcc(names: tuple[str, ...]) -> set[str]:
+    said = {name: packages.run("gcc", f"-print-file-name={name}").strip() for name in names}
     return {path for path in said.values() if path.startswith("/")}
+
+
+def defines(file: str) -> set[str]:
+    """Functions and data that are defined here and nowhere else: not what each user of a header has a copy of."""
+    said = packages.run("nm", "--defined-only", "--extern-only", "--format=posix", file)
+    return {words[0] for words in map(str.split, said.splitlines()) if len(words) > 2 and words[1] in "TDBR"}
+
+
+def archives_in(programs: list[pathlib.Path]) -> set[str]:
+    there = set().union(*(defines(str(program)) for program in programs))
+    return {archive for archive in found_by_gcc(ARCHIVES) if defines(archive) & there}
 
 
 def packages_in(programs: list[pathlib.Path]) -> dict[str, list[str]]:
     """Package to the files of it that are in the programs, in part or whole."""
-    paths = {path for program in programs for path in sources_of(program) if path.startswith("/usr/")} | start_files()
+    paths = {path for program in programs for path in sources_of(program) if path.startswith("/usr/")}
+    paths |= found_by_gcc(START_FILES) | archives_in(programs)
     whose: dict[str, list[str]] = {}
     for path, package in packages.packages_of(sorted(paths)).items():
         whose.setdefault(package, []).append(path)

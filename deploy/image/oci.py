@@ -79,7 +79,7 @@ def image_of(layer: bytes, name: str, info: BuildInfo, created: str) -> dict[str
             "architecture": "amd64",
             "os": "linux",
             "created": created,
-            # privd's container says runAsUser 0; whoever forgets to say anything is nobody.
+            # privd-gate's and privd-binder's containers say runAsUser 0; whoever forgets to say anything is nobody.
             "config": {"User": "64532:64532", "Env": ["PATH=/usr/bin"], "WorkingDir": "/",
                        "Labels": labels_of(info, created)},
             "rootfs": {"type": "layers", "diff_ids": [digest_of(layer)]},

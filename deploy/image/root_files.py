@@ -9,14 +9,16 @@ import tempfile
 
 import packages
 
+HARDWARE_UID = 64531  # as --hardware-uid of privd serve and of plugind
 PLUGIND_UID = 64532  # as plugind's --user; privd's --plugind-uid
 NETD_UID = 64533
 
 PASSWD = f"""root:x:0:0:root:/:/nonexistent
+hardware:x:{HARDWARE_UID}:{HARDWARE_UID}:vfiogate's reader of hardware:/:/nonexistent
 plugind:x:{PLUGIND_UID}:{PLUGIND_UID}:vfiogate's device plugin:/:/nonexistent
 netd:x:{NETD_UID}:{NETD_UID}:vfiogate's network side:/:/nonexistent
 """
-GROUP = f"root:x:0:\nplugind:x:{PLUGIND_UID}:\nnetd:x:{NETD_UID}:\n"
+GROUP = f"root:x:0:\nhardware:x:{HARDWARE_UID}:\nplugind:x:{PLUGIND_UID}:\nnetd:x:{NETD_UID}:\n"
 # Where the DaemonSet mounts, and what runtimes mount over.
 DIRECTORIES = (
     "dev", "etc/vfiogate", "host", "proc", "run/vfiogate/devices", "run/vfiogate/plugind", "sys", "tmp",

@@ -17,7 +17,9 @@ print() {
 
 programs=$1
 to=$2
-print privd privd
+print hardware privd hardware
+print gate privd gate
+print binder privd binder
 print plugind plugind
 print netd netd metrics
 print netd-dra netd dra

@@ -45,22 +45,6 @@ GroupUse decodeUse(schema::Use use, CheckedFields& fields) {
   return GroupUse::kUnknown;
 }
 
-SysfsWriting decodeWriting(schema::SysfsWriting writing, CheckedFields& fields) {
-  switch (writing) {
-    case schema::SysfsWriting::UNKNOWN:
-      return SysfsWriting::kUnknown;
-    case schema::SysfsWriting::POSSIBLE:
-      return SysfsWriting::kPossible;
-    case schema::SysfsWriting::READ_ONLY:
-      return SysfsWriting::kReadOnly;
-    case schema::SysfsWriting::DENIED:
-      return SysfsWriting::kDenied;
-  }
-  fields.refuse("sysfsWriting",
-                "is " + std::to_string(static_cast<unsigned>(writing)) + ", not an answer");
-  return SysfsWriting::kUnknown;
-}
-
 void decodeIdentity(schema::Device::Reader in, CheckedFields& fields, PciDevice& device) {
   device.vendor = fields.number("vendor", in.getVendor(), kMaxId);
   device.device = fields.number("device", in.getDevice(), kMaxId);
@@ -116,12 +100,7 @@ IommuGroup decodeGroup(schema::Group::Reader in, CheckedFields& fields,
                    .groupNode = in.getGroupNode(),
                    .use = decodeUse(in.getUse(), fields),
                    .members = {},
-                   .binding = {.bindable = in.getBindable(),
-                               .busy = in.getBusy(),
-                               .excluded = in.getExcluded(),
-                               .boundForAllocation = in.getBoundForAllocation(),
-                               .stuck = in.getStuck(),
-                               .bar = fields.text("bar", in.getBar())}};
+                   .binding = {}};
   fields.each("members", in.getMembers(), kMaxFunctions, [&](schema::Address::Reader item) {
     const Bdf member = fields.address("address", item);
     if (!group.members.empty() && group.members.back() >= member) {
@@ -163,7 +142,6 @@ void decodeWhole(schema::Snapshot::Reader in, CheckedFields& fields, DecodedSnap
   out.snapshot.controlNode = in.getControlNode();
   out.snapshot.iommufdNode = in.getIommufdNode();
   out.snapshot.vfioPci = in.getVfioPci();
-  out.snapshot.sysfsWriting = decodeWriting(in.getSysfsWriting(), fields);
 }
 
 void decodeDeviceChanges(schema::Delta::Reader in, CheckedFields& fields, SnapshotDelta& changes) {
@@ -214,7 +192,6 @@ void decodeContent(schema::Update::Reader in, CheckedFields& fields, DecodedUpda
       delta.changes.controlNode = in.getDelta().getControlNode();
       delta.changes.iommufdNode = in.getDelta().getIommufdNode();
       delta.changes.vfioPci = in.getDelta().getVfioPci();
-      delta.changes.sysfsWriting = decodeWriting(in.getDelta().getSysfsWriting(), fields);
       out.update.content = std::move(delta);
       return;
     }

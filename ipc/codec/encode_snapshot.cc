@@ -45,20 +45,6 @@ schema::Use encodeUse(GroupUse use) {
   KJ_UNREACHABLE;
 }
 
-schema::SysfsWriting encodeWriting(SysfsWriting writing) {
-  switch (writing) {
-    case SysfsWriting::kUnknown:
-      return schema::SysfsWriting::UNKNOWN;
-    case SysfsWriting::kPossible:
-      return schema::SysfsWriting::POSSIBLE;
-    case SysfsWriting::kReadOnly:
-      return schema::SysfsWriting::READ_ONLY;
-    case SysfsWriting::kDenied:
-      return schema::SysfsWriting::DENIED;
-  }
-  KJ_UNREACHABLE;
-}
-
 void encodeIdentity(const PciDevice& device, schema::Device::Builder out) {
   encodeAddress(device.address, out.initAddress());
   out.setVendor(orAbsent<std::int32_t>(device.vendor));
@@ -116,12 +102,6 @@ void encodeGroup(const IommuGroup& group, schema::Group::Builder out, ControlOf&
   encodeList(
       group.members, kMaxFunctions, [&](capnp::uint size) { return out.initMembers(size); },
       encodeAddress);
-  out.setBindable(group.binding.bindable);
-  out.setBusy(group.binding.busy);
-  out.setExcluded(group.binding.excluded);
-  out.setBoundForAllocation(group.binding.boundForAllocation);
-  out.setStuck(group.binding.stuck);
-  out.setBar(cut(group.binding.bar));
   KJ_IF_MAYBE (control, controlOf(group)) {
     out.setControl(kj::mv(*control));
   }
@@ -150,7 +130,6 @@ void encodeDelta(const UpdateDelta& delta, schema::Delta::Builder out, ControlOf
   out.setControlNode(changes.controlNode);
   out.setIommufdNode(changes.iommufdNode);
   out.setVfioPci(changes.vfioPci);
-  out.setSysfsWriting(encodeWriting(changes.sysfsWriting));
 }
 
 }  // namespace
@@ -171,7 +150,6 @@ void encode(const Snapshot& snapshot, schema::Snapshot::Builder out, ControlOf c
   out.setControlNode(snapshot.controlNode);
   out.setIommufdNode(snapshot.iommufdNode);
   out.setVfioPci(snapshot.vfioPci);
-  out.setSysfsWriting(encodeWriting(snapshot.sysfsWriting));
 }
 
 void encode(const Update& update, schema::Update::Builder out, ControlOf controlOf) {

@@ -1,6 +1,7 @@
 #pragma once
 // The bounds of the privilege line, each with the attack that it stops.
 
+#include "ipc/gate/opening.h"
 #include "ipc/schema/helper.capnp.h"
 
 #include <capnp/message.h>
@@ -10,14 +11,17 @@
 
 namespace vfiogate {
 
-/// Version byte that opens a connection which privd dialled.
-constexpr std::uint8_t kChannelVersion = schema::PROTOCOL;
+static_assert(kChannelVersion == schema::PROTOCOL);
 
 /// What privd reads of a peer: a message above 64 KiB is refused before it is allocated. The
 /// deepest is a hand of a device of a claim's spec.
 constexpr capnp::ReaderOptions kFromPeer{.traversalLimitInWords = 8192, .nestingLimit = 10};
-/// What plugind and the command line read of privd: a full snapshot of 4,096 devices fits.
+/// What the command line reads of privd: a full snapshot of 4,096 devices fits.
 constexpr capnp::ReaderOptions kFromPrivd{.traversalLimitInWords = 4U << 20U, .nestingLimit = 16};
+/// What plugind reads of the hardware process, which is a stranger to it: what a message says is
+/// held several times over, and plugind has 184 MiB in all. 2 KiB for each of 4,096 devices.
+constexpr capnp::ReaderOptions kFromHardware{.traversalLimitInWords = 1U << 20U,
+                                             .nestingLimit = 16};
 /// Words of calls in flight that Cap'n Proto itself holds for a peer.
 constexpr std::size_t kFlowLimitWords = 8192;
 
@@ -34,8 +38,8 @@ constexpr std::uint32_t kMaxHeldCapabilities = 8192;
 
 /// Bytes of one text. sysfs never shows more than a page of an attribute.
 constexpr std::uint32_t kMaxText = 4096;
-/// Devices, groups, members of a group: the functions of one PCI segment.
-constexpr std::uint32_t kMaxFunctions = 65'536;
+/// Devices, groups, members of a group: a quarter of the functions of one PCI segment.
+constexpr std::uint32_t kMaxFunctions = 16'384;
 constexpr std::uint32_t kMaxMediated = 1024;
 constexpr std::uint32_t kMaxProblems = 64;
 

@@ -12,8 +12,8 @@ using capnp::rpc::Message;
 using CapTable = capnp::List<capnp::rpc::CapDescriptor>::Reader;
 
 /// Judges the capabilities that a peer passes: objects of its own, which is how an observer comes.
-kj::Maybe<Offence> judgePassed(CapTable table) {
-  if (table.size() > kMaxCapabilities) return Offence::kTooManyCapabilities;
+kj::Maybe<Offence> judgePassed(CapTable table, std::size_t most) {
+  if (table.size() > most) return Offence::kTooManyCapabilities;
   for (const auto passed : table) {
     if (!passed.isSenderHosted() && !passed.isNone()) return Offence::kUnusedMessage;
   }
@@ -27,11 +27,11 @@ kj::Maybe<Offence> judgeException(capnp::rpc::Exception::Reader exception) {
   return Offence::kUnusedMessage;
 }
 
-kj::Maybe<Offence> judgeReturn(capnp::rpc::Return::Reader answer) {
+kj::Maybe<Offence> judgeReturn(capnp::rpc::Return::Reader answer, std::size_t most) {
   if (answer.isCanceled()) return nullptr;
   if (answer.isException()) return judgeException(answer.getException());
   if (!answer.isResults()) return Offence::kUnusedMessage;
-  return judgePassed(answer.getResults().getCapTable());
+  return judgePassed(answer.getResults().getCapTable(), most);
 }
 
 /// Whether `table`, which goes to the peer, leaves it with too much. Cap'n Proto always takes the
@@ -47,8 +47,7 @@ bool overfills(CapTable table) {
 }  // namespace
 
 kj::StringPtr reasonOf(Offence offence) {
-  static_assert(kMaxOpenQuestions == 16 && kMaxCapabilities == 4 && kMaxHeldCapabilities == 8192 &&
-                    kMaxQueuedMessages == 32,
+  static_assert(kMaxOpenQuestions == 16 && kMaxHeldCapabilities == 8192 && kMaxQueuedMessages == 32,
                 "the texts below say the numbers");
   switch (offence) {
     case Offence::kTooManyQuestions:
@@ -60,7 +59,7 @@ kj::StringPtr reasonOf(Offence offence) {
     case Offence::kUnusedMessage:
       return "peer sends a kind of message or capability that has no use here";
     case Offence::kTooManyCapabilities:
-      return "peer sends more than 4 capabilities at once";
+      return "peer sends more capabilities at once than it may";
     case Offence::kHoards:
       return "peer holds more than 8192 capabilities";
     case Offence::kDoesNotRead:
@@ -71,13 +70,14 @@ kj::StringPtr reasonOf(Offence offence) {
   return "peer breaks the rules";
 }
 
-MeteredStream::MeteredStream(kj::AsyncIoStream& stream) : inner_(stream) {}
+MeteredStream::MeteredStream(kj::AsyncIoStream& stream, const PeerBounds& bounds)
+    : inner_(stream), bounds_(bounds) {}
 
 kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> MeteredStream::tryReadMessage(
     kj::ArrayPtr<kj::AutoCloseFd> fdSpace, capnp::ReaderOptions,
     kj::ArrayPtr<capnp::word> scratchSpace) {
   // Not the network's options: Cap'n Proto holds what we *send* to those, too.
-  return inner_.tryReadMessage(fdSpace, kFromPeer, scratchSpace)
+  return inner_.tryReadMessage(fdSpace, bounds_.message, scratchSpace)
       .then(
           [this](kj::Maybe<capnp::MessageReaderAndFds>&& read) {
             KJ_IF_MAYBE (message, read) {
@@ -119,7 +119,7 @@ kj::Maybe<Offence> MeteredStream::judge(Message::Reader message) {
     case Message::CALL:
       return judgeCall(message.getCall());
     case Message::RETURN:
-      return judgeReturn(message.getReturn());
+      return judgeReturn(message.getReturn(), bounds_.capabilities);
     case Message::FINISH:
       return finish(message.getFinish().getQuestionId());
     case Message::RELEASE:
@@ -133,7 +133,9 @@ kj::Maybe<Offence> MeteredStream::judge(Message::Reader message) {
 
 kj::Maybe<Offence> MeteredStream::judgeCall(capnp::rpc::Call::Reader call) {
   if (!call.getSendResultsTo().isCaller()) return Offence::kUnusedMessage;
-  KJ_IF_MAYBE (found, judgePassed(call.getParams().getCapTable())) return *found;
+  KJ_IF_MAYBE (found, judgePassed(call.getParams().getCapTable(), bounds_.capabilities)) {
+    return *found;
+  }
   return open(call.getQuestionId());
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 // Bounds what a peer can make us hold, below Cap'n Proto.
 
+#include "ipc/codec/limits.h"
+
 #include <capnp/rpc.capnp.h>
 #include <capnp/serialize-async.h>
 #include <kj/async-io.h>
@@ -26,8 +28,19 @@ enum class Offence : std::uint8_t {
 /// For the log: "peer has more than 16 questions open".
 kj::StringPtr reasonOf(Offence offence);
 
+/// What is taken of the peer's.
+struct PeerBounds {
+  capnp::ReaderOptions message;
+  std::size_t capabilities;  ///< in one message
+};
+
+/// Of plugind, by privd's hardware process; of visitors, by plugind.
+inline constexpr PeerBounds kPeerBounds{kFromPeer, kMaxCapabilities};
+/// Of privd's hardware process, by plugind: a control of each group comes with the whole.
+inline constexpr PeerBounds kHardwareBounds{kFromHardware, kMaxFunctions};
+
 /// Reads and writes the messages of one connection, and ends it when the peer breaks a rule. What
-/// it reads is held to kFromPeer whatever the network above says; give that one kFromPrivd, since
+/// it reads is held to its bounds whatever the network above says; give that one kFromPrivd, since
 /// it holds what it sends to its own limit.
 ///
 /// Cap'n Proto's own limits count neither answers nor exports nor bootstraps: a peer within all of
@@ -36,7 +49,7 @@ kj::StringPtr reasonOf(Offence offence);
 /// pile up calls that never return, or answers that it never reads.
 class MeteredStream final : public capnp::MessageStream {
 public:
-  explicit MeteredStream(kj::AsyncIoStream& stream);
+  explicit MeteredStream(kj::AsyncIoStream& stream, const PeerBounds& bounds = kPeerBounds);
 
   /// Counts the messages that wait to be written; asked whenever a message comes in.
   void countQueueWith(kj::Function<std::size_t()> count) { queueCount_ = kj::mv(count); }
@@ -68,6 +81,7 @@ private:
   [[noreturn]] void hangUp(Offence offence);
 
   capnp::AsyncIoMessageStream inner_;
+  const PeerBounds bounds_;
   kj::Function<std::size_t()> queueCount_ = []() -> std::size_t { return 0; };
   kj::PromiseFulfillerPair<Offence> offended_ = kj::newPromiseAndFulfiller<Offence>();
   std::set<QuestionId> unanswered_;  ///< our Return waits for those before it

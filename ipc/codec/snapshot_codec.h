@@ -19,8 +19,10 @@ using ControlOf = kj::FunctionParam<kj::Maybe<schema::GroupControl::Client>(cons
 /// The ControlOf of a connection that may only watch.
 kj::Maybe<schema::GroupControl::Client> noControl(const IommuGroup& group);
 
-/// Writes `snapshot` whole. What is beyond the bounds of snapshot_limits.h is cut off, so that one
-/// absurd attribute costs the reader that attribute and not the snapshot.
+/// Writes `snapshot` whole, without what the binder and the gate tell: the groups' bindings and
+/// sysfsWriting, which are as untold where it is read. What is beyond the bounds of
+/// snapshot_limits.h is cut off, so that one absurd attribute costs the reader that attribute and
+/// not the snapshot.
 void encode(const Snapshot& snapshot, schema::Snapshot::Builder out, ControlOf controlOf);
 
 /// Writes `update`, with the same bounds.

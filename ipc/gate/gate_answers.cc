@@ -6,6 +6,7 @@ namespace vfiogate::gate {
 namespace {
 
 constexpr std::size_t kLongestWords = 1024;
+
 void writeIdentity(PacketWriter& to, const FileIdentity& identity) {
   to.number(identity.inode);
   to.number(identity.changed);
@@ -49,6 +50,12 @@ void write(PacketWriter& to, const Allocations& part) {
   }
 }
 
+void write(PacketWriter& to, const Exclusions& part) {
+  to.number(static_cast<std::uint8_t>(part.more));
+  to.number(static_cast<std::uint16_t>(part.devices.size()));
+  for (const Bdf& device : part.devices) to.address(device);
+}
+
 void writeMessage(PacketWriter& to, const Answer& answer) {
   to.number(answer.code);
   to.number(answer.detail);
@@ -63,6 +70,7 @@ void writeMessage(PacketWriter& to, const Changed& changed) {
        {&files.registration, &files.podResources, &files.checkpoint, &files.configuration}) {
     write(to, *one);
   }
+  to.number(files.exclusions);
 }
 
 FileIdentity readIdentity(PacketReader& from) {
@@ -90,6 +98,19 @@ Allocations readAllocations(PacketReader& from) {
   return part;
 }
 
+Exclusions readExclusions(PacketReader& from) {
+  Exclusions part{.devices = {}, .more = from.flag()};
+  const std::size_t devices = from.count(kMostExclusions);
+  for (std::size_t i = 0; i < devices && from.fault().empty(); ++i) {
+    const Bdf device = from.address();
+    if (!part.devices.empty() && !(part.devices.back() < device)) {
+      from.refuse("addresses out of order");
+    }
+    part.devices.push_back(device);
+  }
+  return part;
+}
+
 Outcome readOutcome(PacketReader& from) {
   switch (from.number<std::uint8_t>()) {
     case 0:
@@ -107,6 +128,8 @@ Outcome readOutcome(PacketReader& from) {
       return readUids(from);
     case 5:
       return readAllocations(from);
+    case 6:
+      return readExclusions(from);
     default:
       from.refuse("an unknown outcome");
       return std::monostate{};
@@ -124,7 +147,8 @@ Changed readChanged(PacketReader& from) {
   return {.files = {.registration = readIdentityIf(from),
                     .podResources = readIdentityIf(from),
                     .checkpoint = readIdentityIf(from),
-                    .configuration = readIdentityIf(from)}};
+                    .configuration = readIdentityIf(from),
+                    .exclusions = from.number<std::uint64_t>()}};
 }
 
 }  // namespace

@@ -17,6 +17,8 @@ namespace vfiogate::gate {
 inline constexpr std::size_t kLargestAnswer = 65'536;
 /// The endpoint's path; a path of the kernel's has no more.
 inline constexpr std::size_t kLongestEndpoint = 4096;
+/// Devices of one part of the list of exclusions.
+inline constexpr std::size_t kMostExclusions = 4096;
 
 /// How a request ended that is not simply done. One with a descriptor has it in the same packet.
 enum class Code : std::uint8_t {
@@ -46,6 +48,8 @@ struct WatchedFiles {
   std::optional<FileIdentity> podResources;
   std::optional<FileIdentity> checkpoint;
   std::optional<FileIdentity> configuration;  ///< plugind's
+  /// Another number where other devices are excluded: List tells which.
+  std::uint64_t exclusions = 0;
   friend bool operator==(const WatchedFiles&, const WatchedFiles&) = default;
 };
 
@@ -88,8 +92,16 @@ struct Allocations {
   friend bool operator==(const Allocations&, const Allocations&) = default;
 };
 
+/// Devices that an operator has excluded from allocation.
+struct Exclusions {
+  std::vector<Bdf> devices;  ///< ascending
+  bool more = false;
+  friend bool operator==(const Exclusions&, const Exclusions&) = default;
+};
+
 /// What a request that is done brings besides; of most requests nothing.
-using Outcome = std::variant<std::monostate, Entered, Endpoint, OpenedFile, ClaimUids, Allocations>;
+using Outcome =
+    std::variant<std::monostate, Entered, Endpoint, OpenedFile, ClaimUids, Allocations, Exclusions>;
 
 struct Answer {
   Code code = Code::kDone;

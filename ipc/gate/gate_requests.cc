@@ -3,7 +3,6 @@
 #include "ipc/gate/packet_fields.h"
 #include "ipc/types/static_spec.h"
 
-#include <array>
 #include <utility>
 
 namespace vfiogate::gate {
@@ -143,81 +142,38 @@ ClaimSpecText readClaim(PacketReader& from) {
   return text;
 }
 
-template <typename T>
-struct Read;
-
-template <>
-struct Read<Enter> {
-  static Enter from(PacketReader& from) {
-    return {.protocol = from.number<std::uint16_t>(), .lease = from.number<std::uint64_t>()};
+/// The fields of one are read in the order in which they stand.
+Request readRequest(PacketReader& from) {
+  switch (from.number<std::uint8_t>()) {
+    case 1:
+      return Enter{.protocol = from.number<std::uint16_t>(), .lease = from.number<std::uint64_t>()};
+    case 2:
+      return Adopted{};
+    case 3:
+      return Seen{};
+    case 4:
+      return Listen{.kind = from.choice(Listen::Kind::kDraRegistration),
+                    .name = from.text(kLongestName)};
+    case 5:
+      return Dial{.socket = from.choice(Dial::Socket::kPodResources)};
+    case 6:
+      return Open{.file = from.choice(Open::File::kClaimSpec), .uid = from.text(kLongestUid)};
+    case 7:
+      return Allocate{.members = from.addresses(kMostMembers), .note = from.text(kLongestNote)};
+    case 8:
+      return Release{.members = from.addresses(kMostMembers)};
+    case 9:
+      return from.flag() ? Put{.spec = readClaim(from)} : Put{.spec = readStatic(from)};
+    case 10:
+      return Remove{.what = from.choice(Remove::What::kClaim), .uid = from.text(kLongestUid)};
+    case 11:
+      return List{.what = from.choice(List::What::kExclusions), .after = from.text(kLongestUid)};
+    default:
+      from.refuse("an unknown request");
+      return Seen{};
   }
-};
-template <>
-struct Read<Adopted> {
-  static Adopted from(PacketReader& /*from*/) { return {}; }
-};
-template <>
-struct Read<Seen> {
-  static Seen from(PacketReader& /*from*/) { return {}; }
-};
-template <>
-struct Read<Listen> {
-  static Listen from(PacketReader& from) {
-    return {.kind = from.choice(Listen::Kind::kDraRegistration), .name = from.text(kLongestName)};
-  }
-};
-template <>
-struct Read<Dial> {
-  static Dial from(PacketReader& from) {
-    return {.socket = from.choice(Dial::Socket::kPodResources)};
-  }
-};
-template <>
-struct Read<Open> {
-  static Open from(PacketReader& from) {
-    return {.file = from.choice(Open::File::kClaimSpec), .uid = from.text(kLongestUid)};
-  }
-};
-template <>
-struct Read<Allocate> {
-  static Allocate from(PacketReader& from) {
-    return {.members = from.addresses(kMostMembers), .note = from.text(kLongestNote)};
-  }
-};
-template <>
-struct Read<Release> {
-  static Release from(PacketReader& from) { return {.members = from.addresses(kMostMembers)}; }
-};
-template <>
-struct Read<Put> {
-  static Put from(PacketReader& from) {
-    if (from.flag()) return {.spec = readClaim(from)};
-    return {.spec = readStatic(from)};
-  }
-};
-template <>
-struct Read<Remove> {
-  static Remove from(PacketReader& from) {
-    return {.what = from.choice(Remove::What::kClaim), .uid = from.text(kLongestUid)};
-  }
-};
-template <>
-struct Read<List> {
-  static List from(PacketReader& from) {
-    return {.what = from.choice(List::What::kAllocations), .after = from.text(kLongestUid)};
-  }
-};
-
-using ReadAny = Request (*)(PacketReader&);
-
-template <std::size_t... I>
-constexpr auto readers(std::index_sequence<I...> /*numbers*/) {
-  return std::array<ReadAny, sizeof...(I)>{[](PacketReader& from) -> Request {
-    return Read<std::variant_alternative_t<I, Request>>::from(from);
-  }...};
 }
-
-constexpr auto kReaders = readers(std::make_index_sequence<kRequests>());
+static_assert(kRequests == 11);
 
 }  // namespace
 
@@ -230,9 +186,7 @@ std::string encode(const Request& request) {
 
 Result<Request, std::string> decodeRequest(std::string_view packet) {
   PacketReader from(packet);
-  const std::size_t number = from.number<std::uint8_t>();
-  if (number == 0 || number > kRequests) return Failure{std::string("an unknown request")};
-  Request request = kReaders.at(number - 1)(from);
+  Request request = readRequest(from);
   if (const std::string& fault = from.end(); !fault.empty()) return Failure{fault};
   return request;
 }

@@ -17,7 +17,7 @@
 namespace vfiogate::gate {
 
 /// Raised with every change that an older peer would misread.
-inline constexpr std::uint16_t kProtocol = 1;
+inline constexpr std::uint16_t kProtocol = 2;
 /// Bytes of a packet: the static spec of 4,096 devices in groups of their own, by both ways.
 inline constexpr std::size_t kLargestRequest = 163'840;
 /// Members of one IOMMU group.
@@ -103,9 +103,10 @@ struct Remove {
 
 /// A part of what there is, in order.
 struct List {
-  enum class What : std::uint8_t { kClaimSpecs, kAllocations };
+  enum class What : std::uint8_t { kClaimSpecs, kAllocations, kExclusions };
   What what = What::kClaimSpecs;
-  std::string after;  ///< the last one of the part before: a claim's uid, a first member's address
+  /// The last one of the part before: a claim's uid, a first member's address, a device's address.
+  std::string after;
   friend bool operator==(const List&, const List&) = default;
 };
 

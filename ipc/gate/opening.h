@@ -1,24 +1,43 @@
 #pragma once
-// How a connection that privd dials to plugind begins: one byte, the version, with plugind's end of
-// the gate's channel. Then Cap'n Proto starts on the connection, and the gate on the channel.
+// How a connection that one of privd's processes dials to plugind begins: which process it is, and
+// the version. The gate and the binder send plugind's end of their channel with it, and have no
+// more use for the connection; with the hardware process Cap'n Proto starts on it.
 
 #include "ipc/base/result.h"
 
 #include <kj/common.h>
 #include <kj/io.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
 namespace vfiogate {
 
-/// `version` is the one that both must have. `connection` is borrowed. Returns the gate's end of
-/// the channel. Error: in words, for the log.
-Result<kj::AutoCloseFd, std::string> sendOpening(int connection, std::uint8_t version);
+/// Said in every opening: raised with every change that an older peer would misread.
+inline constexpr std::uint8_t kChannelVersion = 10;
 
-/// The other side: plugind's end of the channel, close-on-exec and non-blocking. `connection` is
+enum class PrivdRole : std::uint8_t { kHardware, kGate, kBinder };
+
+inline constexpr std::size_t kPrivdRoles = 3;
+
+/// "hardware", "gate", "binder".
+const char* nameOf(PrivdRole role);
+
+/// What is said first, in one packet: the role and the version, which both must have.
+struct Opening {
+  PrivdRole role = PrivdRole::kHardware;
+  kj::Maybe<kj::AutoCloseFd> channel;  ///< null: of the hardware process
+};
+
+/// `connection` is borrowed. Error: in words, for the log.
+Result<Done, std::string> sendHardwareOpening(int connection, std::uint8_t version);
+/// The same for a role with a channel; returns our end of it.
+Result<kj::AutoCloseFd, std::string> sendChannelOpening(int connection, PrivdRole role,
+                                                        std::uint8_t version);
+
+/// The other side: plugind's end of a channel is close-on-exec and non-blocking. `connection` is
 /// borrowed. Null: nothing has arrived yet. Error: in words, for the log; hang up then.
-Result<kj::Maybe<kj::AutoCloseFd>, std::string> receiveOpening(int connection,
-                                                               std::uint8_t version);
+Result<kj::Maybe<Opening>, std::string> receiveOpening(int connection, std::uint8_t version);
 
 }  // namespace vfiogate

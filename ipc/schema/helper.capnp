@@ -1,9 +1,10 @@
 @0xcc79d86ca5b48694;
-# The privilege line: everything that a process without rights can ask of privd.
+# What privd's hardware process tells plugind of the node's PCI devices.
 #
-# Trust: privd (root) serves, its peers are strangers that own their whole process. No path, name of
-# a file or text for a shell goes up; authority over a group is a capability that goes down. Nothing
-# here carries a descriptor: they travel beside, in the packets of privd's gate (ipc/gate).
+# Trust: privd-hardware serves, without root; its peers are strangers that own their whole process.
+# No path, name of a file or text for a shell goes up; a group is reread by a capability that goes
+# down. Nothing here changes anything, and nothing carries a descriptor: what needs root travels in
+# the packets of privd's gate (ipc/gate) and of its binder (ipc/binder).
 # privd hangs up on whoever sends what this file does not allow.
 
 using Cxx = import "/capnp/c++.capnp";
@@ -11,7 +12,7 @@ $Cxx.namespace("vfiogate::schema");
 
 using Device = import "device.capnp";
 
-const protocol :UInt16 = 9;
+const protocol :UInt16 = 10;
 # Raised with every change of this file that an older peer would misread.
 
 interface Handshake {
@@ -26,7 +27,6 @@ struct EnterAnswer {
     wrongProtocol @0 :UInt16;  # privd's own; the peer must say both and stop
     session @1 :Session;
   }
-  mayBind @2 :Bool;  # with the session: it may have groups bound for an allocation
 }
 
 interface Session {
@@ -76,7 +76,6 @@ struct Delta {
   controlNode @5 :Bool;
   iommufdNode @6 :Bool;
   vfioPci @7 :Bool;
-  sysfsWriting @8 :SysfsWriting;
 }
 
 struct Snapshot {
@@ -85,16 +84,6 @@ struct Snapshot {
   controlNode @2 :Bool;  # /dev/vfio/vfio is there
   iommufdNode @3 :Bool;  # /dev/iommu is there
   vfioPci @4 :Bool;      # the kernel has the driver vfio-pci
-  sysfsWriting @5 :SysfsWriting;
-}
-
-enum SysfsWriting {
-  # Whether privd could bind a device, as far as sysfs is concerned.
-
-  unknown @0;
-  possible @1;
-  readOnly @2;
-  denied @3;  # by a security module
 }
 
 struct Group {
@@ -105,12 +94,6 @@ struct Group {
   use @4 :Use;
   members @5 :List(Device.Address);
   control @6 :GroupControl;  # null for a connection that may only watch
-  bindable @7 :Bool;         # policy and guards would let plugind bind it now
-  busy @8 :Bool;             # a change of its drivers runs
-  excluded @9 :Bool;         # by an operator
-  boundForAllocation @10 :Bool; # privd bound it for an allocation
-  stuck @11 :Bool;           # a write for it has not come back
-  bar @12 :Text;             # the guard that keeps it from being bindable, and what it saw; or empty
 }
 
 enum Use {
@@ -121,30 +104,12 @@ enum Use {
 }
 
 interface GroupControl {
-  # Authority over one IOMMU group. A peer can hold it, but cannot name another group. One object a
-  # group and connection; it dies with the group that it was made for.
+  # One IOMMU group. A peer can hold it, but cannot name another group. One object a group and
+  # connection; it dies with the group that it was made for.
 
   reread @0 () -> (answer :RereadAnswer);
-  # Reads the group from sysfs now. Changes nothing, asks no device.
-
-  bind @1 () -> (answer :BindAnswer);
-  # Every endpoint of the group ends on a VFIO driver or on none, or all are put back. For an allocation:
-  # privd's policy and guards decide. Repeatable; what is bound already is done.
-
-  giveBack @2 () -> (answer :BindAnswer);
-  # What privd bound for an allocation goes back to its host driver, nothing else does. Repeatable.
-}
-
-struct BindAnswer {
-  union {
-    done @0 :Void;
-    refused @1 :Text;   # a guard or the policy; nothing was written. For people
-    failed @2 :Text;    # the kernel; for people
-    stuck @3 :Text;     # a write has not come back; for people
-    vanished @4 :Void;  # no such group any more, or it lost the members that it was made for
-    denied @5 :Void;    # without the right to bind
-  }
-  generation @6 :UInt64;  # of the snapshot that shows what it left
+  # Reads the group from sysfs now. Changes nothing, asks no device. What it finds that observers
+  # were not told is told to them, too.
 }
 
 struct RereadAnswer {

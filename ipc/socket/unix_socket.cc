@@ -45,61 +45,49 @@ int bindTo(int fd, kj::StringPtr path, WhoMayConnect who) {
   return bound == 0 ? 0 : error;
 }
 
-/// Binds to the first temporary name that is free and returns it.
-Result<kj::String, SocketError> bindTemporary(int fd, kj::StringPtr directory, kj::StringPtr name,
-                                              WhoMayConnect who) {
-  for (int attempt = 0; attempt < kTemporaryNames; ++attempt) {
-    auto path = kj::str(directory, "/.", name, ".", attempt);
-    const int error = bindTo(fd, path, who);
-    if (error == 0) return kj::mv(path);
-    if (error != EADDRINUSE) return Failure{SocketError{error, "bind"}};
+/// Of a path that is free.
+Result<kj::AutoCloseFd, SocketError> listenOn(kj::StringPtr path, WhoMayConnect who) {
+  auto made = newSocket();
+  if (!made) return made;
+  if (const int error = bindTo(made->get(), path, who); error != 0) {
+    return Failure{SocketError{error, "bind"}};
   }
-  return Failure{SocketError{EADDRINUSE, "bind"}};
+  if (listen(made->get(), kBacklog) != 0) return Failure{SocketError{errno, "listen"}};
+  return made;
 }
 
 }  // namespace
 
 Result<kj::AutoCloseFd, SocketError> listenAt(kj::StringPtr directory, kj::StringPtr name,
                                               WhoMayConnect who) {
-  auto made = newSocket();
-  if (!made) return Failure{made.error()};
-  kj::AutoCloseFd fd = kj::mv(made).value();
-  const auto temporary = bindTemporary(fd.get(), directory, name, who);
-  if (!temporary) return Failure{temporary.error()};
-  if (listen(fd.get(), kBacklog) != 0) return Failure{SocketError{errno, "listen"}};
   const auto path = kj::str(directory, "/", name);
-  // Not rename(), which is another system call on some machines: the filters have one.
-  if (renameat(AT_FDCWD, temporary->cStr(), AT_FDCWD, path.cStr()) != 0)
+  for (int attempt = 0; attempt < kTemporaryNames; ++attempt) {
+    const auto temporary = kj::str(directory, "/.", name, ".", attempt);
+    auto made = listenOn(temporary, who);
+    if (!made && made.error().error == EADDRINUSE) continue;
+    if (!made) return made;
+    // Not rename(), which is another system call on some machines: the filters have one.
+    if (renameat(AT_FDCWD, temporary.cStr(), AT_FDCWD, path.cStr()) == 0) return made;
     return Failure{SocketError{errno, "rename"}};
-  return kj::mv(fd);
+  }
+  return Failure{SocketError{EADDRINUSE, "bind"}};
 }
 
 Result<kj::AutoCloseFd, SocketError> listenInPlace(kj::StringPtr directory, kj::StringPtr name,
                                                    WhoMayConnect who) {
-  auto made = newSocket();
-  if (!made) return Failure{made.error()};
-  kj::AutoCloseFd fd = kj::mv(made).value();
   const auto path = kj::str(directory, "/", name);
-  if (unlinkat(AT_FDCWD, path.cStr(), 0) != 0 && errno != ENOENT) {
-    return Failure{SocketError{errno, "unlink"}};
-  }
-  if (const int error = bindTo(fd.get(), path, who); error != 0) {
-    return Failure{SocketError{error, "bind"}};
-  }
-  if (listen(fd.get(), kBacklog) != 0) return Failure{SocketError{errno, "listen"}};
-  return kj::mv(fd);
+  if (unlinkat(AT_FDCWD, path.cStr(), 0) == 0 || errno == ENOENT) return listenOn(path, who);
+  return Failure{SocketError{errno, "unlink"}};
 }
 
 Result<kj::AutoCloseFd, SocketError> dialAt(kj::StringPtr path) {
   const auto address = addressOf(path);
   if (!address) return Failure{SocketError{ENAMETOOLONG, "connect"}};
   auto made = newSocket();
-  if (!made) return Failure{made.error()};
-  kj::AutoCloseFd fd = kj::mv(made).value();
-  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
-    return Failure{SocketError{errno, "connect"}};
-  }
-  return kj::mv(fd);
+  if (!made) return made;
+  const auto* to = reinterpret_cast<const sockaddr*>(&*address);
+  if (connect(made->get(), to, sizeof(*address)) == 0) return made;
+  return Failure{SocketError{errno, "connect"}};
 }
 
 bool meansNotYet(int error) {

@@ -26,7 +26,6 @@ SnapshotDelta diff(const Snapshot& before, const Snapshot& after) {
   delta.controlNode = after.controlNode;
   delta.iommufdNode = after.iommufdNode;
   delta.vfioPci = after.vfioPci;
-  delta.sysfsWriting = after.sysfsWriting;
   return delta;
 }
 
@@ -42,7 +41,6 @@ Snapshot apply(Snapshot before, const SnapshotDelta& delta) {
   before.controlNode = delta.controlNode;
   before.iommufdNode = delta.iommufdNode;
   before.vfioPci = delta.vfioPci;
-  before.sysfsWriting = delta.sysfsWriting;
   return before;
 }
 

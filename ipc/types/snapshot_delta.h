@@ -9,7 +9,8 @@
 
 namespace vfiogate {
 
-/// What turns one snapshot into a later one.
+/// What turns one snapshot into a later one, but for what the binder and the gate tell:
+/// sysfsWriting stays as it is, and a changed group comes with the binding that it has here.
 struct SnapshotDelta {
   std::vector<PciDevice> changed;  ///< added, or present before and different now
   std::vector<Bdf> removed;
@@ -18,12 +19,11 @@ struct SnapshotDelta {
   bool controlNode = false;
   bool iommufdNode = false;
   bool vfioPci = false;
-  SysfsWriting sysfsWriting = SysfsWriting::kUnknown;
 
   friend bool operator==(const SnapshotDelta&, const SnapshotDelta&) = default;
 };
 
-/// The delta for which `apply(before, delta) == after`.
+/// The delta for which `apply(before, delta) == after`, of snapshots with the same sysfsWriting.
 SnapshotDelta diff(const Snapshot& before, const Snapshot& after);
 
 /// The snapshot that `delta` makes of `before`. What is removed and not there is no error.

@@ -26,8 +26,11 @@ enum class LogEvent : std::uint8_t {
   kPeerRefused,
   kHandshakeFailed,
   kLeaseAwaited,
+  kPrivdIncomplete,
   kPrivdCame,
   kPrivdWent,
+  kBinderCame,
+  kBinderWent,
   kUpdateRefused,
   kAllocationOpened,
   kSpecInPlace,
@@ -97,10 +100,16 @@ constexpr std::string_view eventName(LogEvent event) {
       return "handshake_failed";
     case LogEvent::kLeaseAwaited:
       return "lease_awaited";
+    case LogEvent::kPrivdIncomplete:
+      return "privd_incomplete";
     case LogEvent::kPrivdCame:
       return "privd_came";
     case LogEvent::kPrivdWent:
       return "privd_went";
+    case LogEvent::kBinderCame:
+      return "binder_came";
+    case LogEvent::kBinderWent:
+      return "binder_went";
     case LogEvent::kUpdateRefused:
       return "update_refused";
     case LogEvent::kAllocationOpened:

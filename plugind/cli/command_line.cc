@@ -35,6 +35,11 @@ void addOptions(CLI::App& app, CommandLine& line, bool& checkConfig) {
                                      "the user of netd, who may ask for metrics and readiness")
                           ->capture_default_str();
   takeNumber(*netd, "UID", "uid", 1, ~0U - 1);
+  CLI::Option* hardware =
+      app.add_option("--hardware-uid", line.hardwareUid,
+                     "the user of privd-hardware, which tells what devices there are")
+          ->capture_default_str();
+  takeNumber(*hardware, "UID", "uid", 0, ~0U - 1);
 }
 
 /// What every question to the running plugind takes.
@@ -127,7 +132,8 @@ Result<CommandLine, EarlyEnd> readCommandLine(int argc, const char* const* argv,
   addExplain(app, line);
   addProbe(app, line);
   addFragment(app, line);
-  putBehind(app, {"policy", "fragment", "--pci-ids", "--user", "--netd-uid", "--timeout"});
+  putBehind(app, {"policy", "fragment", "--pci-ids", "--user", "--netd-uid", "--hardware-uid",
+                  "--timeout"});
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

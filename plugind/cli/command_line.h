@@ -31,7 +31,8 @@ struct CommandLine {
   std::string configFile;  ///< empty: no file, every key at its default
   Identity user{64532, 64532};
   LogForm logForm = LogForm::kLogfmt;
-  std::uint32_t netdUid = 64533;  ///< whose visits are taken for netd's
+  std::uint32_t netdUid = 64533;      ///< whose visits are taken for netd's
+  std::uint32_t hardwareUid = 64531;  ///< whose connection may be privd-hardware's
   std::string policyForm = "text";
   std::string form = "table";              ///< of status and explain
   std::chrono::milliseconds timeout{100};  ///< for an answer to them, or to probe

@@ -65,15 +65,29 @@ std::string secondsText(double seconds) {
   return std::to_string(static_cast<long>(std::floor(seconds))) + " s";
 }
 
+/// "privd-binder": what of it is not connected, where something is.
+std::string missingOf(const json& privd) {
+  std::string names;
+  const auto missing = privd.find("missing");
+  if (missing == privd.end()) return names;
+  for (const json& program : *missing) {
+    names += (names.empty() ? "" : ", ") + program.get<std::string>();
+  }
+  return names;
+}
+
 std::string headline(const json& status) {
   const json& privd = status.at("privd");
+  const std::string missing = missingOf(privd);
   std::string text = "privd ";
   if (privd.at("there").get<bool>()) {
     text += "connected";
+    if (!missing.empty()) text += ", " + missing + " away";
   } else {
     text += "away";
     const auto since = privd.find("awayFor");
     if (since != privd.end()) text += " for " + secondsText(since->get<double>());
+    if (!missing.empty()) text += " (" + missing + ")";
   }
   text += textAt(status, "allocation") == "open" ? " | allocations on" : " | allocations off";
   const std::string adoption = textAt(status, "adoption");

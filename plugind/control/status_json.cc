@@ -153,6 +153,7 @@ ordered_json toJson(const PluginStatus& status, const Moment& now) {
                     {"leftOut", ordered_json::array()},
                     {"obstacles", ordered_json::array()}};
   if (status.privdAwaySince) json["privd"]["awayFor"] = secondsSince(now, *status.privdAwaySince);
+  if (!status.privdMissing.empty()) json["privd"]["missing"] = status.privdMissing;
   if (status.dra) json["dra"] = toJson(*status.dra);
   for (const ResourceStatus& resource : status.resources) {
     json["resources"].push_back(toJson(resource, now));

@@ -10,7 +10,7 @@
 #include "plugind/dra/serve/dra_events.h"
 #include "plugind/dra/serve/dra_registrar.h"
 #include "plugind/dra/serve/dra_server.h"
-#include "plugind/privd/privd_link.h"
+#include "plugind/privd/link/privd_link.h"
 
 #include <sys/types.h>
 

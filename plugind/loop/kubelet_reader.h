@@ -5,7 +5,7 @@
 #include "plugind/core/kubelet_memory.h"
 #include "plugind/core/ledger/state/calls.h"
 #include "plugind/kubelet/memory_source.h"
-#include "plugind/privd/privd_link.h"
+#include "plugind/privd/link/privd_link.h"
 
 #include <kj/async.h>
 

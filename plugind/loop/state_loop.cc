@@ -40,6 +40,19 @@ std::string wordsOf(const Result<T, std::string>& read) {
   return read ? "read" : read.error();
 }
 
+/// Names what of privd should be connected and is not; none where nothing of it is.
+std::vector<std::string> missingOf(const std::vector<PrivdRole>& away, bool binds) {
+  std::vector<std::string> missing;
+  if (away.size() == kPrivdRoles) return missing;
+  for (const PrivdRole role : away) {
+    // Where nobody wants to bind there need not be a binder.
+    if (role != PrivdRole::kBinder || binds) {
+      missing.push_back(std::string("privd-") + nameOf(role));
+    }
+  }
+  return missing;
+}
+
 }  // namespace
 
 StateLoop::StateLoop(Settings settings, PrivdLink& privd, const LoopDeps& loop,
@@ -51,7 +64,7 @@ StateLoop::StateLoop(Settings settings, PrivdLink& privd, const LoopDeps& loop,
       node_(std::move(node)),
       ledger_(ledgerSettings(settings_)),
       allocated_(privd),
-      changes_(privd,
+      changes_(privd, loop.timer,
                [this](EndedChange change) {
                  news_.changes.push_back(std::move(change));
                  advance();
@@ -119,8 +132,8 @@ void StateLoop::allocationsTold(const RecordedAllocations& recorded) {
   recorded_ = recorded;
 }
 
-void StateLoop::rightToBindTold(bool given) {
-  changes_.rightTold(given, bindsAny(settings_));
+void StateLoop::rightToBindTold(RightToBind right) {
+  changes_.rightTold(right, bindsAny(settings_));
 }
 
 void StateLoop::applySettings(const Settings& settings) {
@@ -134,7 +147,8 @@ void StateLoop::applySettings(const Settings& settings) {
 
 void StateLoop::applyHardware(const Snapshot& hardware, ResourceCatalog catalog) {
   if (!std::exchange(hardwareKnown_, true)) logInfo(LogEvent::kAllocationOpened);
-  HardwareFacts facts = factsOf(hardware, changes_.mayBind());
+  HardwareFacts facts = factsOf(hardware, changes_.right() == RightToBind::kGiven);
+  facts.binderAway = changes_.right() == RightToBind::kBinderAway;
   facts.bootId = node_.bootId;
   facts.specs = specs_.specs();
   carryOut(ledger_.hardwareSeen(std::move(facts), std::move(catalog), now()));
@@ -283,6 +297,7 @@ void StateLoop::ask(const UseQuestion& question) {
 PluginStatus StateLoop::status() const {
   PluginStatus status = statusOf(ledger_.state(), resources_.facts());
   status.build = node_.build;
+  status.privdMissing = missingOf(privd_.away(), bindsAny(settings_));
   if (claims_ != nullptr) status.dra = claims_->status();
   return status;
 }

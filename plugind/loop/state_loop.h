@@ -16,7 +16,7 @@
 #include "plugind/loop/memory_readings.h"
 #include "plugind/loop/spec_keeper.h"
 #include "plugind/metrics/ledger_metrics.h"
-#include "plugind/privd/privd_link.h"
+#include "plugind/privd/link/privd_link.h"
 
 #include <kj/async.h>
 
@@ -57,7 +57,7 @@ public:
 
   void hardwareSeen(const Snapshot& snapshot) override;
   void allocationsTold(const RecordedAllocations& recorded) override;
-  void rightToBindTold(bool given) override;
+  void rightToBindTold(RightToBind right) override;
   void socketsAvailable() override;
   void kubeletAppeared(const KubeletIdentity& kubelet) override;
   void podResourcesAppeared() override;

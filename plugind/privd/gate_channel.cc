@@ -2,6 +2,8 @@
 
 #include "ipc/gate/packet_socket.h"
 
+#include <kj/debug.h>
+
 #include <utility>
 
 namespace vfiogate {
@@ -52,7 +54,10 @@ kj::Promise<void> ChannelToGate::receiveForever() {
 void ChannelToGate::receive() {
   while (!over_) {
     auto received = receivePacket(socket_, gate::kLargestAnswer);
-    if (!received) return hangUp(received.error());
+    if (!received) {
+      return hangUp(received.error() == kPeerLeft ? "privd-gate left"
+                                                  : "its gate: " + received.error());
+    }
     auto arrived = kj::mv(received).value();
     KJ_IF_MAYBE (packet, arrived) {
       const auto told = turns_.take(packet->bytes, kj::mv(packet->fd));

@@ -5,14 +5,15 @@
 #include <kj/debug.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 namespace vfiogate {
 namespace {
 
-/// From a change's answer to the update that shows it, which privd has by then.
+/// From a change's answer to the update that shows what it left.
 constexpr auto kShowPatience = 10 * kj::SECONDS;
+/// Between two rereads for that: what one saw may have changed again before it was told.
+constexpr auto kShowPause = 500 * kj::MILLISECONDS;
 
 }  // namespace
 
@@ -30,8 +31,9 @@ private:
   HardwareClient& client_;  // the RPC system of its connection owns this
 };
 
-HardwareClient::HardwareClient(PrivdEvents& events, SessionCalls& calls, kj::Timer& timer)
-    : events_(events), calls_(calls), timer_(timer) {}
+HardwareClient::HardwareClient(PrivdEvents& events, SessionCalls& calls,
+                               const BindingView& bindings, kj::Timer& timer)
+    : events_(events), calls_(calls), bindings_(bindings), timer_(timer) {}
 
 kj::Promise<void> HardwareClient::subscribe() {
   awaitingWhole_ = true;
@@ -62,10 +64,21 @@ void HardwareClient::take(schema::Update::Reader update) {
     return;
   }
   awaitingWhole_ = false;
+  show();
+}
+
+void HardwareClient::bindingsChanged() {
+  if (!awaitingWhole_) show();
+}
+
+void HardwareClient::show() {
+  hardware_.complete(bindings_);
   events_.hardwareSeen(hardware_.snapshot());
-  while (!awaited_.empty() && hardware_.shows(awaited_.begin()->first)) {
-    awaited_.extract(awaited_.begin()).mapped()->fulfill();
-  }
+  waiters_.remove_if([this](Waiter& waiter) {
+    if (waiter.shown->isWaiting() && !hardware_.shows(waiter.seen)) return false;
+    waiter.shown->fulfill();
+    return true;
+  });
 }
 
 kj::Promise<GroupReading> HardwareClient::reread(IommuGroupId group) {
@@ -94,11 +107,8 @@ GroupReading HardwareClient::takeReading(schema::RereadAnswer::Reader answer) {
   return {GroupReading::Answer::kSeen, std::move(decoded).value().snapshot};
 }
 
-kj::Promise<void> HardwareClient::untilShown(std::uint64_t generation) {
-  if (hardware_.shows(generation)) return kj::READY_NOW;
-  auto shown = kj::newPromiseAndFulfiller<void>();
-  awaited_.emplace(generation, kj::mv(shown.fulfiller));
-  return timer_.timeoutAfter(kShowPatience, kj::mv(shown.promise))
+kj::Promise<void> HardwareClient::untilShown(IommuGroupId group) {
+  return timer_.timeoutAfter(kShowPatience, rereadUntilShown(group))
       .catch_([this](kj::Exception&& failure) -> kj::Promise<void> {
         calls_.hangUp(std::string("it never showed what a change of drivers left: ") +
                       failure.getDescription().cStr());
@@ -106,17 +116,20 @@ kj::Promise<void> HardwareClient::untilShown(std::uint64_t generation) {
       });
 }
 
-kj::Promise<BindOutcome> HardwareClient::change(IommuGroupId group, AskForChange ask) {
-  KJ_IF_MAYBE (control, hardware_.control(group)) {
-    return calls_.passAside([this, ask, client = kj::mv(*control)]() mutable {
-      return ask(kj::mv(client)).then([this](BindAnswered answered) {
-        return untilShown(answered.generation).then([outcome = std::move(answered.outcome)]() {
-          return outcome;
-        });
-      });
-    });
-  }
-  return BindOutcome{BindOutcome::Answer::kVanished, {}};
+kj::Promise<void> HardwareClient::rereadUntilShown(IommuGroupId group) {
+  return reread(group).then([this, group](GroupReading reading) -> kj::Promise<void> {
+    if (reading.answer != GroupReading::Answer::kSeen) return kj::READY_NOW;
+    if (hardware_.shows(reading.seen)) return kj::READY_NOW;
+    auto later =
+        timer_.afterDelay(kShowPause).then([this, group]() { return rereadUntilShown(group); });
+    return shown(std::move(reading.seen)).exclusiveJoin(kj::mv(later));
+  });
+}
+
+kj::Promise<void> HardwareClient::shown(Snapshot seen) {
+  auto pair = kj::newPromiseAndFulfiller<void>();
+  waiters_.push_back({std::move(seen), kj::mv(pair.fulfiller)});
+  return kj::mv(pair.promise);
 }
 
 std::vector<Bdf> HardwareClient::membersOf(IommuGroupId group) {

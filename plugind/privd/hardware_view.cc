@@ -1,5 +1,6 @@
 #include "plugind/privd/hardware_view.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -23,6 +24,19 @@ HardwareView::Taken HardwareView::take(DecodedUpdate decoded) {
   }
   at_ = {update.epoch, update.generation};
   return Taken::kNew;
+}
+
+bool HardwareView::shows(const Snapshot& seen) const {
+  const auto sameDevice = [this](const auto& entry) {
+    const auto known = snapshot_.devices.find(entry.first);
+    return known != snapshot_.devices.end() && known->second == entry.second;
+  };
+  const auto sameMembers = [this](const auto& entry) {
+    const auto known = snapshot_.groups.find(entry.first);
+    return known != snapshot_.groups.end() && known->second.members == entry.second.members;
+  };
+  return std::ranges::all_of(seen.devices, sameDevice) &&
+         std::ranges::all_of(seen.groups, sameMembers);
 }
 
 kj::Maybe<schema::GroupControl::Client> HardwareView::control(IommuGroupId group) {

@@ -1,7 +1,8 @@
 #pragma once
-// The hardware as privd tells it: the whole first, then differences.
+// The hardware as privd's hardware process tells it: the whole first, then differences.
 
 #include "ipc/codec/snapshot_codec.h"
+#include "plugind/privd/binding_view.h"
 
 #include <cstdint>
 #include <optional>
@@ -16,11 +17,14 @@ public:
     kMissing,  ///< does not follow what was taken last: ask for the whole
   };
 
+  /// The bindings of what it changes are as untold then.
   Taken take(DecodedUpdate update);
+  /// Completes the snapshot with what binder and gate tell.
+  void complete(const BindingView& bindings) { bindings.complete(snapshot_); }
 
   const Snapshot& snapshot() const { return snapshot_; }
-  /// True if the generation, of the privd that this comes from, is in it.
-  bool shows(std::uint64_t generation) const { return at_ && at_->generation >= generation; }
+  /// True if the devices, and the members of the groups, are as `seen` has them.
+  bool shows(const Snapshot& seen) const;
 
   /// Null: no such group, or it came without its capability.
   kj::Maybe<schema::GroupControl::Client> control(IommuGroupId group);

@@ -11,6 +11,7 @@
 #include "plugind/core/recorded_allocations.h"
 #include "plugind/core/resource/static_specs.h"
 #include "plugind/core/status/status.h"
+#include "plugind/privd/binding_view.h"
 
 #include <kj/async.h>
 
@@ -28,8 +29,9 @@ public:
   virtual void hardwareSeen(const Snapshot& snapshot) = 0;
   /// privd's record of allocations; with each connection, before the hardware.
   virtual void allocationsTold(const RecordedAllocations& recorded) = 0;
-  /// Whether privd has groups bound for us; with each connection, before the hardware.
-  virtual void rightToBindTold(bool given) = 0;
+  /// Whether privd has groups bound for us; with each connection, before the hardware, and when it
+  /// is otherwise.
+  virtual void rightToBindTold(RightToBind right) = 0;
   /// KubeletSockets answers from now on.
   virtual void socketsAvailable() = 0;
   /// Which kubelet runs: with each connection of privd's, and when it makes its registration socket

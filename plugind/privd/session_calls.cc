@@ -5,13 +5,12 @@
 namespace vfiogate {
 namespace {
 
-/// Both together below what privd bears (kMaxOpenQuestions), with room for the session's own calls.
+/// Below what privd bears (kMaxOpenQuestions), with room for the session's own calls.
 constexpr unsigned kCallsAtOnce = 8;
-constexpr unsigned kChangesAtOnce = 4;
 
 }  // namespace
 
-SessionCalls::SessionCalls() : calls_(kCallsAtOnce), changes_(kChangesAtOnce) {}
+SessionCalls::SessionCalls() : calls_(kCallsAtOnce) {}
 
 void SessionCalls::hangUp(const std::string& why) {
   over_.fulfiller->fulfill(kj::cp(why));

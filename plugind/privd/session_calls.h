@@ -44,15 +44,8 @@ public:
     return keep(calls_.pass(kj::mv(call)));
   }
 
-  /// For changes of drivers, which are slow: other calls must not wait for them.
-  template <typename Call>
-  auto passAside(Call call) -> decltype(call()) {
-    return keep(changes_.pass(kj::mv(call)));
-  }
-
 private:
   ConcurrencyLimit calls_;
-  ConcurrencyLimit changes_;
   kj::Maybe<schema::Session::Client> session_;
   kj::PromiseFulfillerPair<std::string> over_ = kj::newPromiseAndFulfiller<std::string>();
   kj::Canceler asked_;  // last: what was asked uses all of the above

@@ -41,9 +41,10 @@ void unlock(int fd) {
   KJ_SYSCALL(flock(fd, LOCK_UN));
 }
 
-Result<InstanceLock, ReadError> InstanceLock::open(const std::string& stateDir) {
+Result<InstanceLock, ReadError> InstanceLock::open(const std::string& stateDir,
+                                                   const std::string& name) {
   if (mkdir(stateDir.c_str(), 0700) != 0 && errno != EEXIST) return Failure{ReadError{errno}};
-  const std::string path = stateDir + "/lock";
+  const std::string path = stateDir + "/" + name;
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return Failure{ReadError{errno}};
   return InstanceLock(kj::AutoCloseFd(fd));

@@ -1,5 +1,5 @@
 #pragma once
-// One privd a node.
+// One process of a kind a node.
 
 #include "privd/base/open_file.h"
 
@@ -17,11 +17,13 @@ bool lockSoon(int fd);
 /// Ends the lock, whoever has the descriptor still.
 void unlock(int fd);
 
-/// The file `lock` in the state directory, in which whoever has it locked says who it is.
+/// A file in the state directory, in which whoever has it locked says who it is: `lock`, or that of
+/// another role of privd's.
 class InstanceLock {
 public:
   /// Makes the directory (mode 0700) if only that is missing.
-  static Result<InstanceLock, ReadError> open(const std::string& stateDir);
+  static Result<InstanceLock, ReadError> open(const std::string& stateDir,
+                                              const std::string& name = "lock");
 
   /// True: this process has the lock for as long as this lives. False: another process has it.
   bool tryTake();

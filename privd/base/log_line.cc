@@ -81,10 +81,7 @@ kj::StringPtr eventName(LogEvent event) {
 
 std::string formatLine(LogForm form, LogEvent event, kj::ArrayPtr<const LogField> fields) {
   std::vector<LogEntry> entries;
-  for (const LogField& field : fields) {
-    entries.push_back(
-        {{field.key.begin(), field.key.size()}, {field.value.begin(), field.value.size()}});
-  }
+  for (const LogField& field : fields) entries.push_back({field.key, field.value});
   const Kind kind = kindOf(event);
   return logLineOf(form, std::chrono::system_clock::now(), kind.level, kind.name, entries);
 }

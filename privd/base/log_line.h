@@ -8,6 +8,8 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace vfiogate {
 // plugind's log has the same names: of its own, so that both can be linked into one test.
@@ -65,8 +67,12 @@ enum class LogEvent {
 kj::StringPtr eventName(LogEvent event);
 
 struct LogField {
-  kj::StringPtr key;
-  kj::String value;
+  LogField(std::string_view name, std::string text) : key(name), value(std::move(text)) {}
+  LogField(std::string_view name, const kj::String& text)
+      : LogField(name, std::string(text.begin(), text.size())) {}
+
+  std::string_view key;
+  std::string value;
 };
 
 /// The line of now without its end, with the event's level.

@@ -63,6 +63,19 @@ Result<RegularFile, ReadError> openForPeer(const char* path, int flags) {
   return opened;
 }
 
+std::string readText(int fd, std::size_t most) {
+  std::string text(most, '\0');
+  const ssize_t size = read(fd, text.data(), text.size());
+  text.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
+  return text;
+}
+
+std::optional<FileIdentity> identityAt(const char* path) {
+  struct stat status = {};
+  if (lstat(path, &status) != 0) return std::nullopt;
+  return identityOf(status);
+}
+
 Result<std::vector<std::string>, ReadError> directoryNames(kj::AutoCloseFd directory) {
   const int fd = directory.release();
   DIR* stream = fdopendir(fd);

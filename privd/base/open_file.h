@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,10 @@ Result<RegularFile, ReadError> openRegular(int directory, const char* path, int 
 /// A file that is handed to a peer: of at most 1 MiB, or EFBIG.
 Result<RegularFile, ReadError> openForPeer(const char* path, int flags);
 
+/// What is in the file from where it stands, in one read, of at most `most` bytes. Empty: nothing
+/// is, or it cannot be read.
+std::string readText(int fd, std::size_t most);
+
 /// Since 1970.
 constexpr std::int64_t nanosecondsOf(const timespec& time) {
   return time.tv_sec * std::int64_t{1'000'000'000} + time.tv_nsec;
@@ -57,6 +62,9 @@ struct FileIdentity {
 inline FileIdentity identityOf(const struct stat& status) {
   return {status.st_ino, nanosecondsOf(status.st_ctim)};
 }
+
+/// Of what is at `path` itself, a link not followed. Null: nothing that can be seen.
+std::optional<FileIdentity> identityAt(const char* path);
 
 /// The names in a directory that is open for reading, without "." and "..", in no order. EOVERFLOW:
 /// more than 65,536.

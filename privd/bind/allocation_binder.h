@@ -27,7 +27,7 @@ struct AllocationAnswer {
 };
 
 /// Asked by the capabilities over groups. Neither call fails, and both may be repeated, also while
-/// one runs. A promise resolves when SnapshotSource::current() shows what the change left; it may
+/// one runs. A promise resolves when HostView::current() shows what the change left; it may
 /// be dropped before, when its peer goes: the change goes on.
 class AllocationBinder {
 public:

@@ -95,26 +95,26 @@ void Binding::tellBar(IommuGroupId group, const std::string& bar) {
                                    {"why", kj::str(bar.c_str())}});
 }
 
-void Binding::serve(SnapshotSource& source, std::vector<Selector> declared, NameWatch& holds) {
-  source_ = source;
-  tellLeftovers(*source.current().snapshot);
+void Binding::serve(HostView& view, std::vector<Selector> declared, NameWatch& holds) {
+  view_ = view;
+  tellLeftovers(*view.current().snapshot);
   tellExclusions();
-  declared_.emplace(binder_, source, place_.timer, deps_.state, std::move(declared));
+  declared_.emplace(binder_, view, place_.timer, deps_.state, std::move(declared));
   tasks_ = watchHolds(holds, 0).exclusiveJoin(rereadBusy()).eagerlyEvaluate(nullptr);
 }
 
 void Binding::leave() {
   tasks_ = nullptr;
   declared_ = nullptr;
-  source_ = nullptr;
+  view_ = nullptr;
 }
 
 /// A command excludes devices and releases them by the files alone.
 kj::Promise<void> Binding::watchHolds(NameWatch& holds, std::uint64_t seen) {
   return holds.next(seen).then([this, &holds](std::uint64_t count) {
     std::set<IommuGroupId> others;
-    KJ_IF_MAYBE (source, source_) {
-      for (const auto& [id, group] : source->current().snapshot->groups) {
+    KJ_IF_MAYBE (view, view_) {
+      for (const auto& [id, group] : view->current().snapshot->groups) {
         const auto isExcluded = [this](const Bdf& each) { return deps_.state.isExcluded(each); };
         if (std::ranges::any_of(group.members, isExcluded) != group.binding.excluded) {
           others.insert(id);
@@ -161,21 +161,12 @@ void Binding::tellExclusions() {
   if (!exclusions) return tellUnlisted(exclusions.error());
   if (*exclusions == toldExclusions_) return;
   toldExclusions_ = std::move(exclusions).value();
-  logLine(LogEvent::kExclusions, {{"devices", kj::str(toldExclusions_.size())}});
+  logLine(LogEvent::kExclusions,
+          {{"devices", kj::str(toldExclusions_.size())}, {"role", kj::str("binder")}});
 }
 
 void Binding::changed(const std::set<IommuGroupId>& groups) {
-  KJ_IF_MAYBE (source, source_) {
-    // A reread of a group reads its list of members; their drivers are read by address.
-    Places where{.devices = {}, .groups = groups};
-    const auto seen = source->current().snapshot;
-    for (const IommuGroupId& id : groups) {
-      const auto group = seen->groups.find(id);
-      if (group == seen->groups.end()) continue;
-      where.devices.insert(group->second.members.begin(), group->second.members.end());
-    }
-    source->rereadNow(where);
-  }
+  KJ_IF_MAYBE (view, view_) view->rereadNow(groups);
 }
 
 void Binding::lateEnd(kj::StringPtr name) {

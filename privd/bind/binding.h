@@ -35,10 +35,10 @@ public:
   /// What privd knows of a group, for snapshots.
   GroupBinding bindingOf(const Snapshot& snapshot, const IommuGroup& group);
 
-  /// Says what an earlier privd left behind. From now on `source` rereads where something was
+  /// Says what an earlier privd left behind. From now on `view` rereads where something was
   /// changed, be it that `holds` tells of an exclusion, and what is declared is bound.
-  void serve(SnapshotSource& source, std::vector<Selector> declared, NameWatch& holds);
-  /// To be called before that `source` goes: nothing is read of it any more.
+  void serve(HostView& view, std::vector<Selector> declared, NameWatch& holds);
+  /// To be called before that `view` goes: nothing is read of it any more.
   void leave();
 
   /// For an operator's command.
@@ -68,7 +68,7 @@ private:
 
   const Place place_;
   BindingDeps deps_;
-  kj::Maybe<SnapshotSource&> source_;
+  kj::Maybe<HostView&> view_;
   Writer writer_;
   Binder binder_;
   Allocations allocations_;

@@ -13,10 +13,10 @@ bool isSameCard(const PciDevice& one, const PciDevice& other) {
 
 }  // namespace
 
-Declared::Declared(Binder& binder, SnapshotSource& source, kj::Timer& timer,
-                   const StateDirectory& state, std::vector<Selector> declared)
+Declared::Declared(Binder& binder, HostView& view, kj::Timer& timer, const StateDirectory& state,
+                   std::vector<Selector> declared)
     : binder_(binder),
-      source_(source),
+      view_(view),
       timer_(timer),
       state_(state),
       declared_(std::move(declared)),
@@ -26,21 +26,18 @@ Declared::Declared(Binder& binder, SnapshotSource& source, kj::Timer& timer,
 }
 
 kj::Promise<void> Declared::watch(std::uint64_t seen) {
-  auto news = source_.next(seen).then([](SnapshotSource::Current current) {
-    return kj::Maybe<SnapshotSource::Current>(kj::mv(current));
+  auto news = view_.next(seen).then(
+      [](HostView::Current current) { return kj::Maybe<HostView::Current>(kj::mv(current)); });
+  auto retry = timer_.afterDelay(kRetry).then([]() { return kj::Maybe<HostView::Current>(); });
+  return news.exclusiveJoin(kj::mv(retry)).then([this, seen](kj::Maybe<HostView::Current> current) {
+    std::uint64_t generation = seen;
+    KJ_IF_MAYBE (told, current) {
+      notice(*told->snapshot);
+      seen_ = told->snapshot;
+      generation = told->generation;
+    }
+    return bindDue().then([this, generation]() { return watch(generation); });
   });
-  auto retry =
-      timer_.afterDelay(kRetry).then([]() { return kj::Maybe<SnapshotSource::Current>(); });
-  return news.exclusiveJoin(kj::mv(retry))
-      .then([this, seen](kj::Maybe<SnapshotSource::Current> current) {
-        std::uint64_t generation = seen;
-        KJ_IF_MAYBE (told, current) {
-          notice(*told->snapshot);
-          seen_ = told->snapshot;
-          generation = told->generation;
-        }
-        return bindDue().then([this, generation]() { return watch(generation); });
-      });
 }
 
 void Declared::notice(const Snapshot& snapshot) {

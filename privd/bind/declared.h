@@ -2,8 +2,8 @@
 // Devices that are to be on VFIO whenever they appear: --declare, and `bind --keep`.
 
 #include "privd/bind/binder.h"
+#include "privd/bind/host_view.h"
 #include "privd/bind/plan/declaration.h"
-#include "privd/scan/snapshot_source.h"
 
 #include <kj/timer.h>
 
@@ -17,7 +17,7 @@ namespace vfiogate {
 class Declared final : private kj::TaskSet::ErrorHandler {
 public:
   /// Borrows all but the selectors.
-  Declared(Binder& binder, SnapshotSource& source, kj::Timer& timer, const StateDirectory& state,
+  Declared(Binder& binder, HostView& view, kj::Timer& timer, const StateDirectory& state,
            std::vector<Selector> declared);
 
 private:
@@ -35,7 +35,7 @@ private:
   void taskFailed(kj::Exception&& exception) override;
 
   Binder& binder_;
-  SnapshotSource& source_;
+  HostView& view_;
   kj::Timer& timer_;
   const StateDirectory& state_;
   const std::vector<Selector> declared_;

@@ -34,25 +34,9 @@ Result<RegularFile, ReadError> CdiDirectory::file(const std::string& name,
   return file;
 }
 
-Result<std::string, ReadError> CdiDirectory::read(const std::string& name,
-                                                  std::size_t longest) const {
-  const auto opened = file(name, longest);
-  if (!opened) return Failure{opened.error()};
-  const auto size = static_cast<std::size_t>(opened->status.st_size);
-  std::string found(size, '\0');
-  std::size_t filled = 0;
-  while (filled < size) {
-    const ssize_t more = ::read(opened->fd, found.data() + filled, size - filled);
-    if (more < 0) return Failure{ReadError{errno}};
-    if (more == 0) break;
-    filled += static_cast<std::size_t>(more);
-  }
-  found.resize(filled);
-  return found;
-}
-
 Result<bool, ReadError> CdiDirectory::put(const std::string& name, const std::string& text) const {
-  if (const auto said = read(name, text.size()); said && *said == text) return false;
+  const auto there = file(name, text.size());
+  if (there && readText(there->fd, text.size()) == text) return false;
   const auto replaced = replaceFile(directory_, temporaryNameOf(name), name, text, 0644);
   if (!replaced) return Failure{replaced.error()};
   return true;
@@ -76,8 +60,7 @@ Result<Done, ReadError> CdiDirectory::sync() const {
 }
 
 ReadError toldOf(const std::string& what, ReadError error) {
-  logLine(LogEvent::kSpecFailed,
-          {{"what", kj::str(what.c_str())}, {"error", kj::str(strerror(error.error))}});
+  logLine(LogEvent::kSpecFailed, {{"what", what}, {"error", strerror(error.error)}});
   return error;
 }
 

@@ -34,7 +34,6 @@ public:
   Result<Done, ReadError> sync() const;
 
 private:
-  Result<std::string, ReadError> read(const std::string& name, std::size_t longest) const;
   explicit CdiDirectory(kj::AutoCloseFd directory) : directory_(kj::mv(directory)) {}
   kj::AutoCloseFd directory_;
 };

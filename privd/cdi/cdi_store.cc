@@ -38,9 +38,9 @@ Result<Done, Refused> CdiStore::put(const StaticSpecText& spec) {
   put_.insert(name);
   if (*written) {
     unsynced_ = true;
-    logLine(LogEvent::kSpecWritten, {{"resource", kj::str(resource->str().c_str())},
-                                     {"name", kj::str(name.c_str())},
-                                     {"devices", kj::str(spec.devices.size())}});
+    logLine(
+        LogEvent::kSpecWritten,
+        {{"resource", resource->str()}, {"name", name}, {"devices", kj::str(spec.devices.size())}});
   }
   return Done{};
 }
@@ -88,7 +88,7 @@ void CdiStore::unlinkOthers(const CdiDirectory& directory) {
       continue;
     }
     unsynced_ = true;
-    logLine(LogEvent::kSpecUnlinked, {{"name", kj::str(name.c_str())}});
+    logLine(LogEvent::kSpecUnlinked, {{"name", name}});
   }
 }
 

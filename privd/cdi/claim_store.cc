@@ -49,9 +49,7 @@ Result<Done, ClaimFault> ClaimStore::write(const ClaimSpecText& wanted) {
   if (text.size() > kLongestClaimSpec) {
     return Failure{ClaimFault("devices: a spec of more than 64 KiB")};
   }
-  auto done = admit(spec.uid);
-  if (done && spec.metadata) done = putMetadata(spec);
-  if (done) done = put(spec.uid, text);
+  const auto done = put(spec, text);
   if (!done) return Failure{ClaimFault(toldOf(claimFileName(spec.uid), done.error()))};
   return Done{};
 }
@@ -71,27 +69,21 @@ Result<Done, ReadError> ClaimStore::putMetadata(const ClaimSpec& spec) const {
   return directory->sync();
 }
 
-Result<Done, ReadError> ClaimStore::admit(const std::string& uid) const {
+Result<Done, ReadError> ClaimStore::put(const ClaimSpec& spec, const std::string& text) {
   const auto directory = CdiDirectory::open(directory_);
   if (!directory) return Failure{directory.error()};
   const auto uids = uidsIn(*directory);
   if (!uids) return Failure{uids.error()};
-  const bool known = std::ranges::binary_search(*uids, uid);
+  const bool known = std::ranges::binary_search(*uids, spec.uid);
   if (uids->size() >= kMostClaimSpecs && !known) return Failure{ReadError{EDQUOT}};
-  return Done{};
-}
-
-Result<Done, ReadError> ClaimStore::put(const std::string& uid, const std::string& text) {
-  const auto directory = CdiDirectory::open(directory_);
-  if (!directory) return Failure{directory.error()};
-  const std::string name = claimFileName(uid);
+  if (spec.metadata) {
+    if (const auto done = putMetadata(spec); !done) return done;
+  }
+  const std::string name = claimFileName(spec.uid);
   const auto written = directory->put(name, text);
   if (!written) return Failure{written.error()};
-  if (*written) {
-    unsynced_ = true;
-    logLine(LogEvent::kSpecWritten,
-            {{"claim", kj::str(uid.c_str())}, {"name", kj::str(name.c_str())}});
-  }
+  if (*written) logLine(LogEvent::kSpecWritten, {{"claim", spec.uid}, {"name", name}});
+  unsynced_ = unsynced_ || *written;
   if (!unsynced_) return Done{};
   const auto synced = directory->sync();
   unsynced_ = !synced;
@@ -108,7 +100,7 @@ Result<Done, ReadError> ClaimStore::unlink(const std::string& uid) {
     const auto begun = directory->remove(temporaryNameOf(name));  // of a privd that died meanwhile
     const auto removed = begun ? directory->remove(name) : begun;
     if (!removed) return Failure{toldOf(name, removed.error())};
-    if (*removed) logLine(LogEvent::kSpecUnlinked, {{"name", kj::str(name.c_str())}});
+    if (*removed) logLine(LogEvent::kSpecUnlinked, {{"name", name}});
     // Also where it was gone: it may be since a moment, and not durably.
     if (const auto synced = directory->sync(); !synced)
       return Failure{toldOf(name, synced.error())};

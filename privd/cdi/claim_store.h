@@ -50,8 +50,7 @@ private:
   Result<Done, ReadError> unlinkMetadata(const std::string& uid,
                                          const std::set<std::string>& kept) const;
   /// EDQUOT: there is no room for another claim.
-  Result<Done, ReadError> admit(const std::string& uid) const;
-  Result<Done, ReadError> put(const std::string& uid, const std::string& text);
+  Result<Done, ReadError> put(const ClaimSpec& spec, const std::string& text);
 
   std::string directory_;
   std::string metadataDirectory_;

@@ -6,7 +6,7 @@
 
 namespace vfiogate {
 
-void addCommands(CLI::App& app, int& exitCode, const BindingServiceMaker& makeLocal) {
+void addCommands(CLI::App& app, int& exitCode, const ServiceMakers& makers) {
   addListCommand(app, exitCode);
   addShowCommand(app, exitCode);
   addWatchCommand(app, exitCode);
@@ -14,8 +14,8 @@ void addCommands(CLI::App& app, int& exitCode, const BindingServiceMaker& makeLo
   addPolicyCommand(app, exitCode);
   addDoctorCommand(app, exitCode);
   addAuditCommand(app, exitCode);
-  addChangeCommands(app, exitCode, makeLocal);
-  addKeepCommands(app, exitCode, makeLocal);
+  addChangeCommands(app, exitCode, makers.binding);
+  addKeepCommands(app, exitCode, makers.keep);
 }
 
 }  // namespace vfiogate

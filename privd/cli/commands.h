@@ -10,9 +10,9 @@ class App;
 namespace vfiogate {
 
 /// Adds all of them to the parser. `exitCode` gets what the command that was asked for ends with (0
-/// done, 1 refused or failed, 3 something was left changed). `makeLocal` makes what carries out the
-/// commands that change bindings.
-void addCommands(CLI::App& app, int& exitCode, const BindingServiceMaker& makeLocal);
+/// done, 1 refused or failed, 3 something was left changed). `makers` make what carries out the
+/// commands that change bindings and what is kept of them.
+void addCommands(CLI::App& app, int& exitCode, const ServiceMakers& makers);
 
 void addListCommand(CLI::App& app, int& exitCode);
 void addShowCommand(CLI::App& app, int& exitCode);

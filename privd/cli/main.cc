@@ -5,6 +5,7 @@
 #include "ipc/base/build_info.h"
 #include "privd/cli/base/run_daemon.h"
 #include "privd/cli/base/table_options.h"
+#include "privd/cli/binding/local_binding_service.h"
 #include "privd/cli/commands.h"
 
 #include <CLI/CLI.hpp>
@@ -39,7 +40,8 @@ int main(int argc, char** argv) {
   app.footer(vfiogate::exitStatusText(true));
   app.set_version_flag("--version", std::string(vfiogate::kBuild.text));
   int exitCode = 0;
-  vfiogate::addCommands(app, exitCode, vfiogate::makeLocalBindingService);
+  vfiogate::addCommands(app, exitCode,
+                        {vfiogate::makeLocalBindingService, vfiogate::makeLocalKeepService});
   app.add_subcommand("serve", "the daemon: watches the hardware for plugind");
   vfiogate::putBehind(app, {"watch",
                             "policy",

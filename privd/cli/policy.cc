@@ -12,17 +12,37 @@
 namespace vfiogate {
 namespace {
 
-/// The evidence is this host's; what goes into a profile is every host's.
-std::string wholePolicyAs(const std::string& form, const SightPlaces& places) {
-  const Policy policy = privdPolicy();
-  if (form == "oci") return policyAs(form, policy);
-  const auto evidence = evidenceOf(findEvidence(places));
+nlohmann::ordered_json policyOf(std::string_view role) {
+  auto whole = nlohmann::ordered_json::parse(policyAs("json", privdPolicy(role)));
+  whole["landlock"] = landlockAsJson(role);
+  return whole;
+}
+
+/// The guards' evidence goes with the binder, which has them. It is this host's; what goes into a
+/// profile is every host's.
+std::string policyText(const std::string& form, const std::string& role,
+                       const SightPlaces& places) {
+  if (form == "oci") return policyAs(form, privdPolicy(role));
+  std::vector<std::string_view> roles{kPrivdRoles.begin(), kPrivdRoles.end()};
+  if (!role.empty()) roles = {role};
+  const bool guards = role.empty() || role == "binder";
+  const auto evidence = guards ? evidenceOf(findEvidence(places)) : std::vector<GuardEvidence>();
   if (form == "text") {
-    return policyAs(form, policy) + "\n" + landlockAsText() + "\n" + evidenceAsText(evidence);
+    std::string text;
+    for (const std::string_view one : roles) {
+      const std::string landlock = landlockAsText(one);
+      text += (text.empty() ? "" : "\n") + policyAs(form, privdPolicy(one)) +
+              (landlock.empty() ? "" : "\n" + landlock);
+    }
+    return guards ? text + "\n" + evidenceAsText(evidence) : text;
   }
-  auto whole = nlohmann::ordered_json::parse(policyAs("json", policy));
-  whole["landlock"] = landlockAsJson();
-  whole["guards"] = evidenceAsJson(evidence);
+  nlohmann::ordered_json whole;
+  if (role.empty()) {
+    for (const std::string_view one : roles) whole[std::string(one)] = policyOf(one);
+  } else {
+    whole = policyOf(role);
+  }
+  if (guards) whole["guards"] = evidenceAsJson(evidence);
   return documentText(whole, form);
 }
 
@@ -44,17 +64,21 @@ void addPlaces(CLI::App& command, SightPlaces& places) {
 void addPolicyCommand(CLI::App& app, int& exitCode) {
   CLI::App* command = app.add_subcommand(
       "policy",
-      "the system calls that the daemon may make and the places where it may open files, each with "
-      "its reason; and which evidence the guards of bindings have here");
+      "the system calls that each of privd's processes may make and the places where it may open "
+      "files, each with its reason; and which evidence the guards of bindings have here");
   auto form = std::make_shared<std::string>("text");
   addOutputForm(*command, *form, {kPolicyForms.begin(), kPolicyForms.end()});
+  auto role = std::make_shared<std::string>();
+  takeOneOf(*command->add_option("ROLE", *role, "hardware, gate, binder or daemon; default: all")
+                 ->type_name("TEXT:{hardware,gate,binder,daemon}"),
+            "process of privd's", {kPrivdRoles.begin(), kPrivdRoles.end()});
   auto places = std::make_shared<SightPlaces>();
   addPlaces(*command, *places);
   auto selfTest = std::make_shared<bool>(false);
   command->add_flag("--self-test", *selfTest,
-                    "run the daemon's main paths in a child under its filters, on scratch files; "
+                    "run each process's main paths in a child under its filter, on scratch files; "
                     "prints the first call that was killed; needs root");
-  command->callback([form, places, selfTest, &exitCode]() {
+  command->callback([form, role, places, selfTest, &exitCode]() {
     exitCode = 0;
     if (*selfTest) {
       if (*form == "oci")
@@ -64,7 +88,9 @@ void addPolicyCommand(CLI::App& app, int& exitCode) {
       exitCode = test.failure.empty() ? 0 : 1;
       return;
     }
-    std::cout << wholePolicyAs(*form, *places);
+    if (*form == "oci" && role->empty())
+      throw CLI::ValidationError("ROLE", "a profile is of one process: name it");
+    std::cout << policyText(*form, *role, *places);
   });
 }
 

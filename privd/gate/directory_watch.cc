@@ -5,7 +5,6 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -26,7 +25,7 @@ Result<DirectoryWatch, int> DirectoryWatch::open(const std::vector<std::string>&
   made.retry();
   for (const Directory& directory : made.directories_) {
     if (directory.watch >= 0) continue;
-    logLine(LogEvent::kDirectoryMissing, {{"directory", kj::str(directory.path.c_str())}});
+    logLine(LogEvent::kDirectoryMissing, {{"directory", directory.path}});
   }
   return made;
 }
@@ -45,10 +44,6 @@ bool DirectoryWatch::drain() {
       at += static_cast<ssize_t>(sizeof(event) + event.len);
     }
   }
-}
-
-bool DirectoryWatch::complete() const {
-  return std::ranges::all_of(directories_, [](const Directory& each) { return each.watch >= 0; });
 }
 
 bool DirectoryWatch::retry() {

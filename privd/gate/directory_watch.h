@@ -23,9 +23,7 @@ public:
   /// Reads all that has happened, without waiting. True: something did.
   bool drain();
 
-  /// False: a directory is missing; retry() from time to time.
-  bool complete() const;
-  /// Looks for those that are missing. True: one is back.
+  /// Looks for those that are missing; from time to time. True: one is back.
   bool retry();
 
 private:

@@ -48,7 +48,7 @@ GateChannel::Reason GateChannel::sendAgain(Clock::time_point now) {
   waiting_.reset();
   if (now - waiting.since < kPatience) return send(kj::mv(waiting.answer), waiting.since, now);
   logLine(LogEvent::kDescriptorNotSent,
-          {{"reason", kj::str("the kernel says too many references for 2 s")}});
+          {{"reason", "the kernel says too many references for 2 s"}});
   return send(refused(gate::Code::kFailed, ETOOMANYREFS), now, now);
 }
 

@@ -1,9 +1,10 @@
 #pragma once
-// The gate's loop: it waits in one place, for the daemon, plugind, the kubelet's files and the end.
+// The gate's loop: it waits in one place, for plugind, the kubelet's files, and the end.
 
 #include "privd/gate/directory_watch.h"
 #include "privd/gate/gate_channel.h"
 #include "privd/gate/gate_service.h"
+#include "privd/gate/plugind_dial.h"
 #include "privd/sandbox/lasting_directories.h"
 
 #include <kj/io.h>
@@ -13,23 +14,23 @@
 
 namespace vfiogate {
 
-/// Serves one plugind at a time: the daemon hands each new channel over by its control socket, one
-/// byte a packet with the channel's descriptor, and the one before is hung up on.
+/// Serves one plugind at a time: dials it, and dials again when the channel is at its end.
 class GateLoop {
 public:
   using Clock = GateChannel::Clock;
 
   struct Deps {
     GateService& service;
-    DirectoryWatch& files;  ///< in which service.files() come and go
+    PlugindDial& plugind;
+    DirectoryWatch& files;  ///< in which service.files() and plugind's socket come and go
     const LastingDirectories& lasting;
-    int control;  ///< the daemon's; borrowed
-    int signals;  ///< becomes readable when this process is to end; borrowed
+    int signals;       ///< becomes readable when this process is to end; borrowed
+    int starter = -1;  ///< the same, of who started it; -1: nobody waits for it
   };
 
   explicit GateLoop(Deps deps);
 
-  /// Why it is over: the daemon left, a signal came, or a directory is of no use any more.
+  /// Why it is over: who started it left, a signal came, or a directory is of no use any more.
   struct End {
     std::optional<LastingDirectories::Lost> lost;
   };
@@ -41,15 +42,9 @@ public:
   End run();
 
 private:
-  /// Something that is done again and again.
-  struct Timer {
-    Clock::duration pause;
-    Clock::time_point due;
-    /// True if it is due, which it is again after the pause.
-    bool take(Clock::time_point now);
-  };
-
-  bool takeChannel();
+  /// Files, or plugind's socket, may be others.
+  void look(Clock::time_point now);
+  void dial(Clock::time_point now);
   /// Hangs up where there is a reason to.
   void settle(const GateChannel::Reason& reason);
   void drop();
@@ -58,9 +53,8 @@ private:
 
   Deps deps_;
   std::optional<GateChannel> channel_;
-  Timer missing_;  ///< directories that are not there
-  Timer lasting_;
-  Timer leftOut_;  ///< lines of the log
+  Clock::time_point directoriesDue_;  ///< to look for those that are not there, or are lost
+  Clock::time_point leftOutDue_;      ///< to tell of lines of the log
 };
 
 }  // namespace vfiogate

@@ -2,11 +2,13 @@
 
 #include "privd/base/log_line.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -25,7 +27,7 @@ bool may(const Rights& rights, const gate::Request& request) {
     return open->file == Open::File::kClaimSpec ? rights.cdi : rights.kubelet;
   }
   if (const auto* list = std::get_if<gate::List>(&request)) {
-    return list->what == gate::List::What::kAllocations || rights.cdi;
+    return list->what != gate::List::What::kClaimSpecs || rights.cdi;
   }
   if (std::holds_alternative<gate::Put>(request) || std::holds_alternative<gate::Remove>(request)) {
     return rights.cdi;
@@ -35,26 +37,16 @@ bool may(const Rights& rights, const gate::Request& request) {
          std::holds_alternative<gate::Seen>(request) || rights.kubelet;
 }
 
-kj::String inWords(int error) {
-  return kj::str(strerror(error));
-}
-
-kj::String text(const std::string& of) {
-  return kj::heapString(of.data(), of.size());
-}
-
 /// The listener of `whose`, or why there is none.
-GateAnswer listening(Result<KubeletGate::Listener, SocketError> made, LogField whose) {
+GateAnswer listening(Result<KubeletGate::Listener, SocketError> made, const LogField& whose) {
   if (!made) {
     const SocketError error = made.error();
-    logLine(LogEvent::kSocketFailed, {{whose.key, kj::mv(whose.value)},
-                                      {"step", kj::str(error.step)},
-                                      {"error", inWords(error.error)}});
+    logLine(LogEvent::kSocketFailed,
+            {whose, {"step", error.step}, {"error", strerror(error.error)}});
     return refused(Code::kFailed, error.error);
   }
   KubeletGate::Listener listener = kj::mv(made).value();
-  logLine(LogEvent::kSocketMade,
-          {{whose.key, kj::mv(whose.value)}, {"name", kj::str(listener.endpoint)}});
+  logLine(LogEvent::kSocketMade, {whose, {"name", listener.endpoint}});
   GateAnswer answer = done(gate::Endpoint{listener.endpoint.cStr()});
   answer.fd = kj::mv(listener.fd);
   return answer;
@@ -118,25 +110,24 @@ GateAnswer GateService::on(GateSession& /*session*/, const gate::Listen& request
   using Kind = gate::Listen::Kind;
   if (request.kind != Kind::kResource) {
     if (deps_.names.draDriver.empty() || request.name != deps_.names.draDriver) {
-      logLine(LogEvent::kSocketRefused,
-              {{"driver", text(request.name)}, {"reason", kj::str("not --dra-driver")}});
+      logLine(LogEvent::kSocketRefused, {{"driver", request.name}, {"reason", "not --dra-driver"}});
       return refused(Code::kForeign);
     }
     const bool service = request.kind == Kind::kDraService;
     return listening(deps_.kubelet.listenDra(service ? KubeletGate::DraSocket::kService
                                                      : KubeletGate::DraSocket::kRegistration),
-                     {"driver", text(request.name)});
+                     {"driver", request.name});
   }
   const auto resource = ResourceName::parse(request.name);
   if (!resource) return refused(Code::kBadName);
   if (const auto refusal = deps_.kubelet.refuse(*resource)) {
     const bool foreign = *refusal == KubeletGate::Refusal::kForeignPrefix;
     logLine(LogEvent::kSocketRefused,
-            {{"resource", text(resource->str())},
-             {"reason", kj::str(foreign ? "no --resource-prefix covers it" : "64 are served")}});
+            {{"resource", resource->str()},
+             {"reason", foreign ? "no --resource-prefix covers it" : "64 are served"}});
     return refused(foreign ? Code::kForeign : Code::kTooMany);
   }
-  return listening(deps_.kubelet.listen(*resource), {"resource", text(resource->str())});
+  return listening(deps_.kubelet.listen(*resource), {"resource", resource->str()});
 }
 
 GateAnswer GateService::on(GateSession& /*session*/, const gate::Dial& request) {
@@ -145,7 +136,7 @@ GateAnswer GateService::on(GateSession& /*session*/, const gate::Dial& request) 
                                      : KubeletGate::Socket::kRegistration);
   if (!made) {
     const int error = made.error().error;
-    logLine(LogEvent::kKubeletAbsent, {{"error", inWords(error)}});
+    logLine(LogEvent::kKubeletAbsent, {{"error", strerror(error)}});
     return refused(meansNotYet(error) ? Code::kNotYet : Code::kFailed, error);
   }
   GateAnswer answer = done();
@@ -163,7 +154,7 @@ GateAnswer GateService::on(GateSession& /*session*/, const Open& request) {
     case Open::File::kClaimSpec:
       break;
   }
-  return deps_.specs.open(request.uid);
+  return openClaim(request.uid);
 }
 
 GateAnswer GateService::openCheckpoint() const {
@@ -172,7 +163,7 @@ GateAnswer GateService::openCheckpoint() const {
   // kubelet's, which it is.
   const auto kubelet = deps_.kubelet.readFiles().registration;
   auto* file = std::get_if<gate::OpenedFile>(&answer.answer.outcome);
-  if (file != nullptr && kubelet) file->kubelet = told(*kubelet);
+  if (file != nullptr) file->kubelet = kubelet;
   return answer;
 }
 
@@ -180,8 +171,8 @@ GateAnswer GateService::on(GateSession& session, const gate::Allocate& request) 
   if (deps_.records.allocate(request.members, request.note, session.record)) return done();
   const int error = deps_.records.lastError();
   if (error == EWOULDBLOCK) return refused(Code::kBusy);
-  logLine(LogEvent::kRecordFailed, {{"device", text(request.members.front().str())},
-                                    {"error", kj::str(strerrordesc_np(error))}});
+  logLine(LogEvent::kRecordFailed,
+          {{"device", request.members.front().str()}, {"error", strerrordesc_np(error)}});
   return refused(Code::kFailed, error);
 }
 
@@ -190,33 +181,54 @@ GateAnswer GateService::on(GateSession& /*session*/, const gate::Release& reques
   return done();
 }
 
-GateAnswer GateService::on(GateSession& /*session*/, const gate::Put& request) {
-  return deps_.specs.put(request);
-}
-
-GateAnswer GateService::on(GateSession& /*session*/, const gate::Remove& request) {
-  return deps_.specs.remove(request);
-}
-
 GateAnswer GateService::on(GateSession& /*session*/, const gate::List& request) {
-  if (request.what == gate::List::What::kClaimSpecs) return deps_.specs.list(request.after);
-  return done(partOf(deps_.records.groups(), request.after));
+  switch (request.what) {
+    case gate::List::What::kClaimSpecs:
+      return claimsAfter(request.after);
+    case gate::List::What::kAllocations:
+      return done(partOf(deps_.records.groups(), request.after));
+    case gate::List::What::kExclusions:
+      break;
+  }
+  return exclusionsAfter(request.after);
 }
 
-gate::WatchedFiles GateService::files() const {
-  gate::WatchedFiles files;
-  if (!deps_.rights.kubelet) return files;
-  const auto asTold = [](const std::optional<FileIdentity>& identity) {
-    return identity ? std::optional(told(*identity)) : std::nullopt;
-  };
-  const KubeletFiles kubelet = deps_.kubelet.readFiles();
-  files.registration = asTold(kubelet.registration);
-  files.podResources = asTold(kubelet.podResources);
-  files.checkpoint = asTold(kubelet.checkpoint);
-  struct stat status = {};
-  if (!deps_.configuration.empty() && stat(deps_.configuration.c_str(), &status) == 0) {
-    files.configuration = told(identityOf(status));
+GateAnswer GateService::exclusionsAfter(const std::string& last) const {
+  auto devices = devicesNamedIn(AT_FDCWD, deps_.exclusions.c_str());
+  if (!devices) return refused(Code::kFailed, devices.error().error);
+  gate::Exclusions part{.devices = std::move(devices).value(), .more = false};
+  if (const auto told = Bdf::parse(last)) {
+    std::erase_if(part.devices, [&told](const Bdf& device) { return device <= *told; });
   }
+  part.more = part.devices.size() > gate::kMostExclusions;
+  if (part.more) part.devices.resize(gate::kMostExclusions, part.devices.front());
+  return done(std::move(part));
+}
+
+/// Where they cannot be listed this is the errno, and List says so, too.
+std::uint64_t GateService::exclusionsNow() {
+  const auto devices = devicesNamedIn(AT_FDCWD, deps_.exclusions.c_str());
+  if (!devices) return static_cast<std::uint64_t>(devices.error().error);
+  std::string all;
+  for (const Bdf& device : *devices) all += device.str();
+  const std::uint64_t number = all.empty() ? 0 : std::hash<std::string>()(all);
+  if (std::exchange(toldExclusions_, number) != number) {
+    logLine(LogEvent::kExclusions,
+            {{"devices", kj::str(devices->size())}, {"role", kj::str("gate")}});
+  }
+  return number;
+}
+
+gate::WatchedFiles GateService::files() {
+  gate::WatchedFiles files;
+  if (deps_.rights.kubelet) {
+    files = deps_.kubelet.readFiles();
+    struct stat status = {};
+    if (!deps_.configuration.empty() && stat(deps_.configuration.c_str(), &status) == 0) {
+      files.configuration = told(identityOf(status));
+    }
+  }
+  files.exclusions = exclusionsNow();
   return files;
 }
 
@@ -229,8 +241,8 @@ void GateService::withdrawDra() const {
   const auto withdrawn = deps_.kubelet.withdrawDra();
   if (withdrawn && !*withdrawn) return;
   logLine(LogEvent::kSocketWithdrawn,
-          {{"driver", text(deps_.names.draDriver)},
-           {"error", withdrawn ? kj::str("none") : inWords(withdrawn.error().error)}});
+          {{"driver", deps_.names.draDriver},
+           {"error", withdrawn ? "none" : strerror(withdrawn.error().error)}});
 }
 
 void GateService::withdrawDraIfUnserved() const {

@@ -2,11 +2,12 @@
 // What plugind asks of the gate, and what it is answered: one request at a time.
 
 #include "ipc/gate/gate_requests.h"
+#include "privd/cdi/cdi_store.h"
+#include "privd/cdi/claim_store.h"
 #include "privd/gate/gate_answer.h"
 #include "privd/gate/kubelet_gate.h"
 #include "privd/gate/plugind_lease.h"
 #include "privd/gate/rights.h"
-#include "privd/gate/spec_service.h"
 #include "privd/state/allocation_records.h"
 
 #include <cstdint>
@@ -32,9 +33,11 @@ public:
     const ServedNames& names;
     PlugindLease& lease;
     AllocationRecords& records;
-    SpecService specs;
+    CdiStore& specs;     ///< static ones, of which a declaration is several requests
+    ClaimStore& claims;  ///< their specs
     Rights rights;
     std::string configuration;  ///< plugind's; empty: none
+    std::string exclusions;     ///< directory of files that are named after devices
   };
 
   explicit GateService(Deps deps) : deps_(kj::mv(deps)) {}
@@ -45,8 +48,9 @@ public:
   /// `session` has entered, unless `request` is Enter.
   GateAnswer answer(GateSession& session, const gate::Request& request);
 
-  /// As they are now; of none that plugind has no right to.
-  gate::WatchedFiles files() const;
+  /// As they are now; of none that plugind has no right to. Says on the log how many devices are
+  /// excluded, whenever other ones are.
+  gate::WatchedFiles files();
 
   /// The connection ended: nobody serves the DRA driver, and the declaration is none.
   void sessionEnded();
@@ -69,8 +73,15 @@ private:
   GateAnswer on(GateSession& session, const gate::List& request);
 
   GateAnswer openCheckpoint() const;
+  GateAnswer openClaim(const std::string& uid) const;
+  GateAnswer put(const StaticSpecText& text);
+  GateAnswer put(const ClaimSpecText& text);
+  GateAnswer claimsAfter(const std::string& last) const;
+  GateAnswer exclusionsAfter(const std::string& last) const;
+  std::uint64_t exclusionsNow();
 
   Deps deps_;
+  std::uint64_t toldExclusions_ = 0;
 };
 
 }  // namespace vfiogate

@@ -1,6 +1,7 @@
 #include "privd/gate/kubelet_gate.h"
 
 #include "privd/base/sha256.h"
+#include "privd/gate/gate_answer.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -13,10 +14,9 @@ namespace {
 
 constexpr size_t kMaxResources = 64;
 
-std::optional<FileIdentity> identityAt(kj::StringPtr path) {
-  struct stat status = {};
-  if (lstat(path.cStr(), &status) != 0) return std::nullopt;
-  return identityOf(status);
+std::optional<gate::FileIdentity> toldAt(kj::StringPtr path) {
+  const auto identity = identityAt(path.cStr());
+  return identity ? std::optional(told(*identity)) : std::nullopt;
 }
 
 }  // namespace
@@ -120,9 +120,10 @@ Result<RegularFile, ReadError> KubeletGate::openCheckpoint() const {
   return openForPeer(checkpoint_.cStr(), O_NOFOLLOW);
 }
 
-KubeletFiles KubeletGate::readFiles() const {
-  return {identityAt(registrationSocket_), identityAt(podResourcesSocket_),
-          identityAt(checkpoint_)};
+gate::WatchedFiles KubeletGate::readFiles() const {
+  return {.registration = toldAt(registrationSocket_),
+          .podResources = toldAt(podResourcesSocket_),
+          .checkpoint = toldAt(checkpoint_)};
 }
 
 std::vector<std::string> KubeletGate::watchedDirectories() const {

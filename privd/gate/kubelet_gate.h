@@ -3,6 +3,7 @@
 // in which the kubelet remembers what it allocated.
 
 #include "ipc/base/kube_names.h"
+#include "ipc/gate/gate_answers.h"
 #include "ipc/socket/unix_socket.h"
 #include "privd/base/open_file.h"
 #include "privd/base/served_names.h"
@@ -15,6 +16,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace vfiogate {
@@ -22,15 +24,6 @@ namespace vfiogate {
 /// A socket's file name in the kubelet's directory, `vfiogate-<16 hex digits>.sock`: the digits are
 /// the first of the SHA-256 of the resource's name. Of fixed length, whatever the resource's.
 kj::String socketNameOf(const ResourceName& resource);
-
-/// What the kubelet made; null: not there.
-struct KubeletFiles {
-  std::optional<FileIdentity> registration;  ///< its registration socket: which kubelet runs
-  std::optional<FileIdentity> podResources;
-  std::optional<FileIdentity> checkpoint;
-
-  friend bool operator==(const KubeletFiles&, const KubeletFiles&) = default;
-};
 
 /// Makes and dials sockets below `<kubelet-dir>`, and reads no byte that goes over them, nor of the
 /// checkpoint. What belongs to resources that `names` does not cover is refused.
@@ -65,7 +58,8 @@ public:
   /// EINVAL: not a regular file; ELOOP: a link; EFBIG: above 1 MiB.
   Result<RegularFile, ReadError> openCheckpoint() const;
 
-  KubeletFiles readFiles() const;
+  /// What the kubelet made: its sockets and the checkpoint.
+  gate::WatchedFiles readFiles() const;
   /// In which what readFiles() tells comes and goes.
   std::vector<std::string> watchedDirectories() const;
 

@@ -10,12 +10,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <string_view>
 
 namespace vfiogate {
 namespace {
 
 constexpr const char* kName = "plugind.lock";
+constexpr std::size_t kLongestTicket = 32;
 
 kj::String textOf(std::uint64_t ticket) {
   return kj::str("ticket=", ticket, "\n");
@@ -41,10 +41,8 @@ std::optional<PlugindLease::Leased> PlugindLease::take(std::uint64_t ticket) {
   // For reading: who is handed it can neither change the ticket nor make the file large.
   kj::AutoCloseFd lock = openLock(O_RDONLY);
   if (!lockIfFree(lock)) {
-    char text[32];
-    const ssize_t size = read(lock, text, sizeof(text));
-    const std::string_view known(text, size < 0 ? 0 : static_cast<std::size_t>(size));
-    if (ticket == 0 || known != std::string_view(textOf(ticket).cStr())) return std::nullopt;
+    const bool known = readText(lock, kLongestTicket) == textOf(ticket).cStr();
+    if (ticket == 0 || !known) return std::nullopt;
     return Leased{ticket, std::nullopt};
   }
   if (++lastTicket_ == 0) ++lastTicket_;

@@ -1,33 +1,48 @@
-#include "privd/gate/serve_gate.h"
+// privd's gate: the root process that talks to plugind about the kubelet's sockets, CDI specs,
+// allocations and exclusions.
 
+#include "ipc/base/build_info.h"
 #include "privd/base/boot_id.h"
+#include "privd/base/instance_lock.h"
 #include "privd/base/log_line.h"
 #include "privd/cdi/device_metadata.h"
+#include "privd/gate/await_any.h"
 #include "privd/gate/gate_loop.h"
+#include "privd/options/binding_options.h"
+#include "privd/options/gate_options.h"
 #include "privd/sandbox/gate_places.h"
 #include "seccomp/drop_privileges.h"
 #include "seccomp/gate_rules.h"
 #include "seccomp/load_filter.h"
 #include "seccomp/resource_limits.h"
 
+#include <fcntl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <iostream>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
 
 namespace vfiogate {
 namespace {
 
+constexpr const char* kAbout =
+    R"(the gate: has the kubelet's sockets, CDI specs and the record of allocations for plugind
+Usage: privd-gate [OPTIONS]
+)";
+
 /// Descriptors: the kernel refuses to send one while all of root's that are under way, in whatever
 /// process, are more (ETOOMANYREFS).
-constexpr ResourceLimits kLimits{.descriptors = 4096, .memory = 48U << 20U};
+constexpr ResourceLimits kLimits{.descriptors = 4096, .memory = 18U << 20U};
 
 int fail(const std::string& what) {
   std::cerr << "privd-gate: " << what << "\n";
@@ -39,7 +54,7 @@ std::string why(int error) {
 }
 
 void tellLower(const LowerLimit& lower) {
-  logLine(LogEvent::kLimitLower, {{"what", kj::str(lower.what)},
+  logLine(LogEvent::kLimitLower, {{"what", lower.what},
                                   {"wanted", kj::str(lower.wanted)},
                                   {"allowed", kj::str(lower.allowed)}});
 }
@@ -63,28 +78,44 @@ std::optional<StepFailure> takeSignals(kj::AutoCloseFd& fd) {
   return std::nullopt;
 }
 
-std::string draDirectory(const ServeOptions& options) {
+std::string draDirectory(const GateOptions& options) {
   return options.kubeletDir + "/plugins/" + options.draDriver;
 }
 
-/// What is missing of the driver's own directory, below the kubelet's, which may not have run yet.
-void makeDraDirectories(const ServeOptions& options) {
-  const std::string directory = draDirectory(options);
-  auto made = CdiDirectory::make(options.kubeletDir + "/plugins", 0750);
-  if (made) made = CdiDirectory::make(directory);
-  if (made) made = CdiDirectory::make(directory + kMetadataDirectory);
+/// Where it cannot be made it may come to be there still: each request says what it met.
+void makeDirectory(const std::string& path, mode_t mode = 0755) {
+  const auto made = CdiDirectory::make(path, mode);
   if (made) return;
-  logLine(LogEvent::kSocketFailed, {{"driver", kj::str(options.draDriver.c_str())},
-                                    {"step", kj::str("mkdir")},
-                                    {"error", kj::str(strerror(made.error().error))}});
+  logLine(LogEvent::kDirectoryMissing,
+          {{"directory", path}, {"error", strerror(made.error().error)}});
 }
 
-void makeCdiDirectory(const ServeOptions& options) {
-  // Later it may come to be there still: each declaration says what it met.
-  if (const auto made = CdiDirectory::make(options.cdiDir); !made) {
-    logLine(LogEvent::kSpecFailed, {{"what", kj::str(options.cdiDir.c_str())},
-                                    {"error", kj::str(strerror(made.error().error))}});
+/// What is missing of the driver's own directory, below the kubelet's, which may not have run yet.
+void makeDraDirectories(const GateOptions& options) {
+  makeDirectory(options.kubeletDir + "/plugins", 0750);
+  makeDirectory(draDirectory(options));
+  makeDirectory(draDirectory(options) + kMetadataDirectory);
+}
+
+std::string exclusionsOf(const GateOptions& options) {
+  return options.stateDir + "/holds";
+}
+
+/// Waits for the previous gate to end. The kernel can wait for a lock only by holding the process
+/// up, so it is asked again: after 250 ms at first, then half as often each time, up to 2 s. False:
+/// this one is to end before.
+bool awaitTurn(InstanceLock& lock, int signals, int starter) {
+  using std::chrono::milliseconds;
+  constexpr milliseconds kFirstTurn{250};
+  constexpr milliseconds kLongestTurn{2000};
+  for (auto pause = kFirstTurn; !lock.tryTake(); pause = std::min(pause * 2, kLongestTurn)) {
+    if (pause == kFirstTurn) {
+      logLine(LogEvent::kInstanceWaits, {{"holder", lock.holder()}, {"role", "gate"}});
+    }
+    std::array<pollfd, 2> ends{{{signals, POLLIN, 0}, {starter, POLLIN, 0}}};
+    if (awaitAny(ends, pause)) return false;
   }
+  return true;
 }
 
 /// What was opened while it was still allowed.
@@ -93,23 +124,28 @@ struct Opened {
   AllocationRecords records;
 };
 
-Result<Opened, std::string> openAll(const ServeOptions& options, const Rights& rights) {
+Result<Opened, std::string> openAll(const GateOptions& options, const Rights& rights) {
   auto lease = PlugindLease::open(options.stateDir, drawNumber());
   if (!lease) return Failure{"--state-dir " + options.stateDir + why(lease.error().error)};
-  if (rights.cdi) makeCdiDirectory(options);
+  if (const auto made = CdiDirectory::make(exclusionsOf(options), 0700); !made) {
+    return Failure{exclusionsOf(options) + why(made.error().error)};
+  }
+  if (rights.cdi) makeDirectory(options.cdiDir);
   if (!options.draDriver.empty()) makeDraDirectories(options);
   auto records =
       AllocationRecords::open(recordDirectory(options.recordDir, options.stateDir), bootId());
   if (!records) return Failure{"--record-dir " + records.error().str()};
   for (const std::string& problem : records->problems()) {
-    logLine(LogEvent::kStateProblem, {{"file", kj::str(problem.c_str())}});
+    logLine(LogEvent::kStateProblem, {{"file", problem}});
   }
   return Opened{kj::mv(lease).value(), kj::mv(records).value()};
 }
 
-std::vector<std::string> watchedDirectories(const ServeOptions& options,
+std::vector<std::string> watchedDirectories(const GateOptions& options,
                                             const KubeletGate& kubelet) {
   auto directories = kubelet.watchedDirectories();
+  directories.push_back(splitPath(options.plugind).directory);
+  directories.push_back(exclusionsOf(options));
   if (!options.plugindConfig.empty()) {
     directories.push_back(splitPath(options.plugindConfig).directory);
   }
@@ -118,59 +154,76 @@ std::vector<std::string> watchedDirectories(const ServeOptions& options,
 
 /// Everything that needs a system call of start-up is made here, then the filter goes in, and only
 /// then is anything read that somebody else wrote.
-std::optional<StepFailure> runLocked(const ServeOptions& options, Opened opened, int controlFd,
-                                     int signals) {
+std::optional<StepFailure> runLocked(const GateOptions& options, Opened opened, int signals) {
   const ServedNames names{options.resourcePrefixes, options.draDriver};
   const Rights rights = rightsIn(options.plugindRights);
   KubeletGate kubelet(options.kubeletDir.c_str(), names);
   CdiStore specs(options.cdiDir, names);
   ClaimStore claims(options.cdiDir, draDirectory(options) + kMetadataDirectory, names);
-  GateService service({kubelet, names, opened.lease, opened.records, SpecService(specs, claims),
-                       rights, options.plugindConfig});
+  GateService service({kubelet, names, opened.lease, opened.records, specs, claims, rights,
+                       options.plugindConfig, exclusionsOf(options)});
+  PlugindDial plugind(options.plugind, options.plugindUid);
   auto files = DirectoryWatch::open(watchedDirectories(options, kubelet));
   if (!files) return StepFailure{"inotify_init1", files.error()};
   DirectoryWatch watch = kj::mv(files).value();
 
   LastingDirectories lasting = gateDirectories(options, Confined::kYes);
-  const auto places = confineTo(allowedPlaces(kGatePlaces, options), options.requireLandlock);
+  const auto places = confineTo(gatePlaces(options), options.requireLandlock);
   if (!places) return places.error();
   if (places->abi == 0) lasting = gateDirectories(options, Confined::kNo);
   if (auto failure = loadFilter(kGateRules)) return failure;
-  logLine(LogEvent::kLockedDown, {{"role", kj::str("gate")}});
-  if (sendPacket(controlFd, {"", 1}) != PacketSent::kSent) return StepFailure{"the daemon left"};
+  logLine(LogEvent::kLockedDown, {{"role", "gate"}});
+  if (options.readyFd >= 0 && sendPacket(options.readyFd, {"", 1}) != PacketSent::kSent) {
+    return StepFailure{"who started it left"};
+  }
 
   service.withdrawDraIfUnserved();  // otherwise that plugind may be serving it
-  GateLoop loop({service, watch, lasting, controlFd, signals});
+  GateLoop loop({service, plugind, watch, lasting, signals, options.readyFd});
   const GateLoop::End end = loop.run();
   // plugind may end after this process, and cannot unlink it. One that lives on asks the next one
   // for it.
   service.withdrawDra();
   if (!end.lost) return std::nullopt;
-  logLine(LogEvent::kDirectoryLost, {{"directory", kj::str(end.lost->path.c_str())},
-                                     {"why", kj::str(end.lost->why)},
-                                     {"then", kj::str("ends, to be started anew")}});
+  logLine(LogEvent::kDirectoryLost, {{"directory", end.lost->path},
+                                     {"why", end.lost->why},
+                                     {"then", "ends, to be started anew"}});
   return StepFailure{end.lost->path + " " + end.lost->why + ": start privd again"};
 }
 
-}  // namespace
-
-int serveGate(const ServeOptions& options, int controlFd) {
-  if (geteuid() != 0) return fail("must be started as root, by privd serve");
+/// Waits until no other gate has the node, and serves until SIGTERM or SIGINT, or until who started
+/// it closes the other end of --ready-fd; returns the exit code. Says by one byte there that it is
+/// locked down. Failures of start-up are one line on stderr and 1.
+int serveGate(const GateOptions& options) {
+  if (geteuid() != 0)
+    return fail("must be started as root; it gives up every capability by itself");
   useLogForm(options.logForm);
   neverWaitForLogReader();
   endWithoutMemory(formatLine(options.logForm, LogEvent::kOutOfMemory, nullptr) + "\n",
                    restampLogLine);
   if (const auto failure = limitResources(kLimits, tellLower)) return fail(failure->str());
-  const std::array kept{controlFd};
+  const std::span kept(&options.readyFd, options.readyFd < 0 ? 0 : 1);
   if (const auto failure = dropPrivileges({.descriptors = kept})) return fail(failure->str());
   kj::AutoCloseFd signals;
   if (const auto failure = takeSignals(signals)) return fail(failure->str());
+  auto lock = InstanceLock::open(options.stateDir, "gate.lock");
+  if (!lock) return fail("--state-dir " + options.stateDir + why(lock.error().error));
+  InstanceLock instance = kj::mv(lock).value();
+  if (!awaitTurn(instance, signals, options.readyFd)) return 0;
   auto opened = openAll(options, rightsIn(options.plugindRights));
   if (!opened) return fail(opened.error());
-  if (const auto failure = runLocked(options, kj::mv(opened).value(), controlFd, signals)) {
+  if (const auto failure = runLocked(options, kj::mv(opened).value(), signals)) {
     return fail(failure->str());
   }
   return 0;
 }
 
+}  // namespace
 }  // namespace vfiogate
+
+int main(int argc, char** argv) {
+  vfiogate::GateOptions options;
+  vfiogate::OptionTable table = vfiogate::gateOptions(options);
+  const auto through = vfiogate::takeArguments(
+      table, {argv + 1, argv + argc}, {"privd-gate", vfiogate::kAbout, vfiogate::kBuild.text});
+  return through ? *through : vfiogate::serveGate(options);
+}

@@ -63,14 +63,15 @@ Option flagOption(std::string name, bool& into, std::string help) {
   return {std::move(name), std::move(help), "", "", take};
 }
 
-Result<Done, std::string> parseOptions(const OptionTable& table, const Words& arguments) {
+Result<Done, std::string> parseOptions(const OptionTable& table, const Words& arguments,
+                                       std::string_view program) {
   if (!std::ranges::all_of(arguments, isPrintable)) return Failure{std::string(kUnprintable)};
   for (auto next = arguments.begin(); next != arguments.end(); ++next) {
     const std::size_t sign = next->find('=');
     const std::string name = next->substr(0, sign);
     const auto option = std::ranges::find(table, name, &Option::name);
     if (option == table.end()) {
-      return Failure{"'" + name + "' is no option of privd serve"};
+      return Failure{"'" + name + "' is no option of " + std::string(program)};
     }
     std::string value;
     if (sign != std::string::npos) {
@@ -124,8 +125,11 @@ std::string readOptionFile(const std::string& path, const Take& take) {
   return {};
 }
 
-Option fileOption(const OptionTable& table) {
-  const auto takeOne = [&table](const std::string& word) {
+Option fileOption(const OptionTable& table, std::span<const std::string_view> others) {
+  const auto takeOne = [&table, others](const std::string& word) {
+    const std::string name = word.substr(0, word.find('='));
+    const bool isOurs = std::ranges::find(table, name, &Option::name) != table.end();
+    if (!isOurs && std::ranges::find(others, name) != others.end()) return std::string();
     const auto parsed = parseOptions(table, {word});
     return parsed ? std::string() : parsed.error();
   };

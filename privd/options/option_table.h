@@ -5,6 +5,7 @@
 #include "ipc/base/result.h"
 
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,9 +30,10 @@ Option textOption(std::string name, std::string& into, std::string help,
 Option flagOption(std::string name, bool& into, std::string help);
 
 /// Gives each argument to its option: `--name value`, `--name=value`, a flag alone or with true or
-/// false. Error: for people, naming the option.
+/// false. Error: for people, naming the option, and `program` where it has none of that name.
 Result<Done, std::string> parseOptions(const OptionTable& table,
-                                       const std::vector<std::string>& arguments);
+                                       const std::vector<std::string>& arguments,
+                                       std::string_view program = "privd serve");
 
 /// One option a line, with what it takes, its default and its help.
 std::string helpOf(const OptionTable& table);
@@ -48,7 +50,8 @@ std::string helpOrVersion(const std::vector<std::string>& arguments, const std::
 std::string readOptionFile(const std::string& path,
                            const std::function<std::string(const std::string&)>& take);
 
-/// `--options FILE`: gives the options in the file to those of `table`, which lives longer.
-Option fileOption(const OptionTable& table);
+/// `--options FILE`: gives the options in the file to those of `table`, which lives longer. Leaves
+/// out what is not in the table and `others`, the names of other programs' options, have.
+Option fileOption(const OptionTable& table, std::span<const std::string_view> others = {});
 
 }  // namespace vfiogate

@@ -16,6 +16,7 @@ namespace vfiogate {
 
 struct ServeOptions {
   BuildInfo build;  ///< no option: of this program, for the log
+  uid_t hardwareUid = 64531;
   std::string plugind = "/run/vfiogate/plugind/plugind.sock";
   uid_t plugindUid = 64532;
   std::string plugindRights = "watch,kubelet";

@@ -1,8 +1,5 @@
 #include "privd/sandbox/lasting_directories.h"
 
-#include "privd/cdi/device_metadata.h"
-#include "privd/options/serve_options.h"
-
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -32,31 +29,9 @@ std::optional<LastingDirectories::Lost> LastingDirectories::lost() const {
   return std::nullopt;
 }
 
-LastingDirectories gateDirectories(const ServeOptions& options, Confined confined) {
-  using Directories = LastingDirectories;
-  constexpr auto kAwaited = Directories::IfMissing::kAwaited;
-  constexpr auto kClosed = Directories::IfMissing::kClosed;
-  const auto replaced = confined == Confined::kYes ? Directories::IfReplaced::kClosed
-                                                   : Directories::IfReplaced::kReachable;
-  Directories all = daemonDirectories(options);
-  all.add(options.kubeletDir + "/device-plugins", replaced, kAwaited);
-  all.add(options.kubeletDir + "/pod-resources", Directories::IfReplaced::kReachable, kAwaited);
-  if (!options.draDriver.empty()) {
-    const std::string driver = options.kubeletDir + "/plugins/" + options.draDriver;
-    all.add(options.kubeletDir + "/plugins_registry", replaced, kAwaited);
-    all.add(driver, replaced, kClosed);
-    all.add(driver + kMetadataDirectory, replaced, kClosed);
-  }
-  if (options.plugindRights.find("cdi") != std::string::npos) {
-    all.add(options.cdiDir, replaced, kClosed);
-  }
-  return all;
-}
-
-LastingDirectories daemonDirectories(const ServeOptions& options) {
+LastingDirectories recordDirectories(const std::string& record) {
   LastingDirectories all;
-  all.add(recordDirectory(options.recordDir, options.stateDir),
-          LastingDirectories::IfReplaced::kClosed, LastingDirectories::IfMissing::kClosed);
+  all.add(record, LastingDirectories::IfReplaced::kClosed, LastingDirectories::IfMissing::kClosed);
   return all;
 }
 

@@ -10,8 +10,6 @@
 
 namespace vfiogate {
 
-struct ServeOptions;
-
 /// Whose path leads to another directory some day cannot be used by this process any more: rules of
 /// Landlock are for inodes, and a container's mount stays with the directory that was removed.
 /// The kernel does not tell: it is polled.
@@ -46,11 +44,7 @@ private:
   std::vector<Directory> directories_;
 };
 
-/// Of the gate: the record of allocations, and those of the kubelet's, of the DRA driver's and of
-/// CDI specs. Confined: by Landlock.
-enum class Confined { kNo, kYes };
-LastingDirectories gateDirectories(const ServeOptions& options, Confined confined);
-/// Of the daemon: the record of allocations.
-LastingDirectories daemonDirectories(const ServeOptions& options);
+/// Of the binder: the record of allocations, at this path.
+LastingDirectories recordDirectories(const std::string& record);
 
 }  // namespace vfiogate

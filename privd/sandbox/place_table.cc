@@ -2,12 +2,10 @@
 
 #include "privd/base/log_line.h"
 #include "privd/base/open_file.h"
-#include "privd/options/serve_options.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -16,38 +14,17 @@ namespace {
 
 constexpr std::string_view kDirectoryOf = "/..";
 
-/// Empty: an option that it names is not given.
-std::string pathOf(std::string_view place, const ServeOptions& options) {
-  const std::array<std::pair<std::string_view, const std::string*>, 9> values{{
-      {"<sysfs>", &options.sysfs},
-      {"<dev>", &options.dev},
-      {"<kubelet-dir>", &options.kubeletDir},
-      {"<dra-driver>", &options.draDriver},
-      {"<cdi-dir>", &options.cdiDir},
-      {"<state-dir>", &options.stateDir},
-      {"<plugind-config>", &options.plugindConfig},
-      {"<host-mountinfo>", &options.binding.hostMountinfo},
-      {"<host-route>", &options.binding.hostRoute},
-  }};
+/// Empty: an option that it names has no value.
+std::string pathOf(std::string_view place, const PlaceValues& values) {
   std::string path(place);
-  const auto fill = [&path](std::string_view name, const std::string& value) {
-    const std::size_t at = path.find(name);
-    if (at != std::string::npos) path.replace(at, name.size(), value);
-    return at == std::string::npos || !value.empty();
-  };
   for (const auto& [name, value] : values) {
-    if (!fill(name, *value)) return {};
+    const std::size_t at = path.find(name);
+    if (at == std::string::npos) continue;
+    if (value.empty()) return {};
+    path.replace(at, name.size(), value);
   }
-  fill("<audit-log>", options.binding.auditLog);
-  fill("<record-dir>", recordDirectory(options.recordDir, options.stateDir));
   if (!path.ends_with(kDirectoryOf)) return path;
   return splitPath(path.substr(0, path.size() - kDirectoryOf.size())).directory;
-}
-
-bool isFor(PlaceFor whom, const ServeOptions& options) {
-  const bool cdi = options.plugindRights.find("cdi") != std::string::npos;
-  if (whom == PlaceFor::kCdi) return cdi;
-  return whom == PlaceFor::kEveryone || !options.draDriver.empty();
 }
 
 bool isMissing(const std::string& path) {
@@ -66,27 +43,24 @@ void allow(const PlaceRow& row, std::string path, AllowedPlaces& allowed) {
 
 void report(const Landlocked& confined, const AllowedPlaces& allowed) {
   if (confined.abi == 0) {
-    logLine(LogEvent::kLandlock,
-            {{"abi", kj::str("0")}, {"error", kj::str(strerrordesc_np(confined.whyNone))}});
+    logLine(LogEvent::kLandlock, {{"abi", "0"}, {"error", strerrordesc_np(confined.whyNone)}});
     return;
   }
   std::string missing;
   for (const std::string& path : allowed.above) missing += (missing.empty() ? "" : ",") + path;
   if (missing.empty()) return logLine(LogEvent::kLandlock, {{"abi", kj::str(confined.abi)}});
-  logLine(LogEvent::kLandlock,
-          {{"abi", kj::str(confined.abi)}, {"missing", kj::str(missing.c_str())}});
+  logLine(LogEvent::kLandlock, {{"abi", kj::str(confined.abi)}, {"missing", missing}});
 }
 
 }  // namespace
 
-AllowedPlaces allowedPlaces(std::span<const PlaceRow> table, const ServeOptions& options,
+AllowedPlaces allowedPlaces(std::span<const PlaceRow> table, const PlaceValues& values,
                             const PlacesOf& several) {
   AllowedPlaces allowed;
   for (const PlaceRow& row : table) {
-    if (!isFor(row.neededBy, options)) continue;
     if (row.place == several.row) {
       for (const std::string& path : several.paths) allow(row, path, allowed);
-    } else if (std::string path = pathOf(row.place, options); !path.empty()) {
+    } else if (std::string path = pathOf(row.place, values); !path.empty()) {
       allow(row, std::move(path), allowed);
     }
   }

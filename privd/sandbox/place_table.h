@@ -12,13 +12,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace vfiogate {
 
-struct ServeOptions;
-
-/// Which peers a place is allowed for.
+/// Which peers a place is allowed for: those that may have CDI specs written, those that may be a
+/// DRA driver.
 enum class PlaceFor { kEveryone, kCdi, kDra };
 
 /// What stands for a place that is not there when privd starts.
@@ -27,8 +27,12 @@ enum class IfMissing {
   kAbove,    ///< the nearest directory above it that is there, unless --require-landlock
 };
 
-/// One row. Options of `privd serve` in <> stand for their values; where one is empty, the row is
-/// left out. "<file>/.." is the directory that has the file.
+/// The options that a table's rows name, such as "<cdi-dir>", each with its value; empty: there is
+/// none, or it is for nobody.
+using PlaceValues = std::vector<std::pair<std::string_view, std::string>>;
+
+/// One row. Options in <> stand for their values; where one is empty, the row is left out.
+/// "<file>/.." is the directory that has the file.
 struct PlaceRow {
   std::string_view place;
   std::uint64_t rights;
@@ -57,7 +61,7 @@ struct PlacesOf {
   std::vector<std::string> paths;
 };
 /// `several` is the one row of the table, if any, that stands for several places.
-AllowedPlaces allowedPlaces(std::span<const PlaceRow> table, const ServeOptions& options,
+AllowedPlaces allowedPlaces(std::span<const PlaceRow> table, const PlaceValues& values,
                             const PlacesOf& several = {});
 
 /// Of a privd that is confined; keep it. An entry of /proc that nobody holds is another file when

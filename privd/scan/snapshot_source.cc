@@ -25,9 +25,7 @@ Places everythingIn(const SysfsRoot& sysfs) {
 ScanDeps scanDeps(const SysfsRoot& sysfs, const DevRoot& dev) {
   return {.everything = [&sysfs]() { return everythingIn(sysfs); },
           .reread = [&sysfs, &dev](const Places& where,
-                                   Snapshot& seen) { return reread(sysfs, dev, where, seen); },
-          .writing = [&sysfs]() { return sysfsWriting(sysfs); },
-          .binding = [](const Snapshot&, const IommuGroup&) { return GroupBinding{}; }};
+                                   Snapshot& seen) { return reread(sysfs, dev, where, seen); }};
 }
 
 SnapshotSource::SnapshotSource(kj::Timer& timer, std::uint64_t epoch, kj::Duration rescan,
@@ -39,10 +37,7 @@ SnapshotSource::SnapshotSource(kj::Timer& timer, std::uint64_t epoch, kj::Durati
       counts_(counts),
       tasks_(*this) {
   KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() {
-                 const Places everything = deps_.everything();
-                 deps_.reread(everything, seen_);
-                 seen_.sysfsWriting = deps_.writing();
-                 readBindings(everything);
+                 deps_.reread(deps_.everything(), seen_);
                  publish();
                })) {
     taskFailed(kj::mv(*exception));
@@ -142,37 +137,13 @@ void SnapshotSource::rereadNow(const Places& where) {
 }
 
 void SnapshotSource::reread(const Places& where) {
-  const bool seen = deps_.reread(where, seen_);
-  const bool asked = readBindings(where);
-  if (!seen && !asked) return;
+  if (!deps_.reread(where, seen_)) return;
   publish();
   broadcast_.notify();
 }
 
-bool SnapshotSource::readBindings(const Places& where) {
-  std::set<IommuGroupId> groups = where.groups;
-  for (const Bdf& address : where.devices) {
-    const auto device = seen_.devices.find(address);
-    if (device != seen_.devices.end() && device->second.group) groups.insert(*device->second.group);
-  }
-  const std::size_t before = bindings_.size();
-  std::erase_if(bindings_, [this](const auto& one) { return !seen_.groups.contains(one.first); });
-  bool other = bindings_.size() != before;
-  for (const IommuGroupId& id : groups) {
-    const auto group = seen_.groups.find(id);
-    if (group == seen_.groups.end()) continue;
-    const GroupBinding now = deps_.binding(seen_, group->second);
-    GroupBinding& known = bindings_[id];
-    other = other || now != known;
-    known = now;
-  }
-  return other;
-}
-
 void SnapshotSource::publish() {
-  Snapshot shown = seen_;
-  for (const auto& [id, binding] : bindings_) shown.groups.at(id).binding = binding;
-  snapshot_ = std::make_shared<const Snapshot>(std::move(shown));
+  snapshot_ = std::make_shared<const Snapshot>(seen_);
   ++generation_;
 }
 

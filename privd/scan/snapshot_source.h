@@ -20,9 +20,6 @@ namespace vfiogate {
 struct ScanDeps {
   kj::Function<Places()> everything;                    ///< throws: cannot be listed
   kj::Function<bool(const Places&, Snapshot&)> reread;  ///< as reread()
-  kj::Function<SysfsWriting()> writing;                 ///< asked once
-  /// What privd itself knows of a group, asked whenever the group was looked at.
-  kj::Function<GroupBinding(const Snapshot&, const IommuGroup&)> binding;
 };
 
 /// Borrows both.
@@ -70,8 +67,6 @@ private:
   /// Rereads the next part of a sweep, and ends it after the last.
   void goOn(Sweep& sweep);
   void reread(const Places& where);
-  /// True if the binding of one of these groups differs from before.
-  bool readBindings(const Places& where);
   void publish();
   void taskFailed(kj::Exception&& exception) override;
 
@@ -82,8 +77,7 @@ private:
   SweepPace sweepPace_;
   Places hinted_;
   kj::Maybe<Sweep> sweep_;
-  Snapshot seen_;  ///< what was read; snapshot_ is a copy with the bindings of the groups
-  std::map<IommuGroupId, GroupBinding> bindings_;
+  Snapshot seen_;  ///< what was read; snapshot_ is a copy
   std::uint64_t generation_ = 0;
   std::shared_ptr<const Snapshot> snapshot_;
   DiscoveryCounts& counts_;

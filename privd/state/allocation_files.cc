@@ -19,13 +19,9 @@ namespace {
 constexpr const char* kComplete = "complete";
 constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
 
-/// Of a file that was just opened. Empty: it cannot be read. At most one byte more than a file may
-/// have.
+/// Of a file that was just opened. At most one byte more than a file may have.
 std::string textOf(int fd) {
-  std::string text(kLargestAllocation + 1, '\0');
-  const ssize_t size = ::read(fd, text.data(), text.size());
-  text.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
-  return text;
+  return readText(fd, kLargestAllocation + 1);
 }
 
 bool hasName(int fd) {
@@ -47,6 +43,20 @@ Result<kj::AutoCloseFd, ReadError> openDirectory(const std::string& path) {
 
 }  // namespace
 
+Result<std::vector<Bdf>, ReadError> devicesNamedIn(int directory, const char* path) {
+  auto opened = openAt(directory, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+  if (!opened) return Failure{opened.error()};
+  const auto names = directoryNames(kj::mv(opened).value());
+  if (!names) return Failure{names.error()};
+  std::vector<Bdf> devices;
+  for (const std::string& name : *names) {
+    const auto address = Bdf::parse(name);
+    if (address && address->str() == name) devices.push_back(*address);
+  }
+  std::ranges::sort(devices);
+  return devices;
+}
+
 Result<AllocationFiles, StateFailure> AllocationFiles::open(const std::string& directory,
                                                             std::string bootId) {
   const auto failed = [&directory](int error) { return Failure{StateFailure{error, directory}}; };
@@ -63,17 +73,7 @@ Result<AllocationFiles, StateFailure> AllocationFiles::open(const std::string& d
 }
 
 Result<std::vector<Bdf>, ReadError> AllocationFiles::devices() const {
-  auto again = openAt(directory_, ".", O_RDONLY | O_DIRECTORY, RESOLVE_BENEATH);
-  if (!again) return Failure{again.error()};
-  const auto names = directoryNames(kj::mv(again).value());
-  if (!names) return Failure{names.error()};
-  std::vector<Bdf> devices;
-  for (const std::string& name : *names) {
-    const auto address = Bdf::parse(name);
-    if (address && address->str() == name) devices.push_back(*address);
-  }
-  std::ranges::sort(devices);
-  return devices;
+  return devicesNamedIn(directory_, ".");
 }
 
 Result<kj::AutoCloseFd, ReadError> AllocationFiles::fileOf(const Bdf& member) const {

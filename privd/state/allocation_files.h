@@ -24,6 +24,10 @@ struct AllocatedGroup {
   friend bool operator==(const AllocatedGroup&, const AllocatedGroup&) = default;
 };
 
+/// The devices after which files in the directory `path`, from `directory` on (borrowed), are
+/// named, ascending. Other names are left out.
+Result<std::vector<Bdf>, ReadError> devicesNamedIn(int directory, const char* path);
+
 /// The files of some devices, each locked (flock). Whoever is handed one of the descriptors has the
 /// lock of that device as well; it ends with the last of them.
 using DeviceLocks = std::map<Bdf, kj::AutoCloseFd>;

@@ -99,14 +99,10 @@ void noteProblem(const StateShelf& shelf, const std::string& name,
 }
 
 template <typename Entry>
-Written openShelf(int parent, StateShelf& shelf, std::vector<std::string>& problems) {
+Written fillShelf(StateShelf& shelf, kj::AutoCloseFd directory,
+                  std::vector<std::string>& problems) {
   const auto failed = [&shelf](int error) { return Failure{StateFailure{error, shelf.name}}; };
-  const bool made = mkdirat(parent, shelf.name.c_str(), 0700) == 0;
-  if ((!made && errno != EEXIST) || (made && fsync(parent) != 0)) return failed(errno);
-  constexpr int kDirectory = O_RDONLY | O_DIRECTORY;
-  auto opened = openAt(parent, shelf.name.c_str(), kDirectory | O_NOFOLLOW, RESOLVE_BENEATH);
-  if (!opened) return failed(opened.error().error);
-  shelf.directory = kj::mv(opened).value();
+  shelf.directory = kj::mv(directory);
   if (!lockSoon(shelf.directory)) return failed(EWOULDBLOCK);
   KJ_DEFER(unlock(shelf.directory));
   const auto names = namesIn(shelf);
@@ -118,6 +114,30 @@ Written openShelf(int parent, StateShelf& shelf, std::vector<std::string>& probl
     noteProblem<Entry>(shelf, name, problems);
   }
   return Done{};
+}
+
+template <typename Entry>
+Written openShelf(int parent, StateShelf& shelf, std::vector<std::string>& problems) {
+  const auto failed = [&shelf](int error) { return Failure{StateFailure{error, shelf.name}}; };
+  const bool made = mkdirat(parent, shelf.name.c_str(), 0700) == 0;
+  if ((!made && errno != EEXIST) || (made && fsync(parent) != 0)) return failed(errno);
+  constexpr int kDirectory = O_RDONLY | O_DIRECTORY;
+  auto opened = openAt(parent, shelf.name.c_str(), kDirectory | O_NOFOLLOW, RESOLVE_BENEATH);
+  if (!opened) return failed(opened.error().error);
+  return fillShelf<Entry>(shelf, kj::mv(opened).value(), problems);
+}
+
+/// Where the directory is there, its parent is not opened.
+template <typename Entry>
+Written openAlone(const std::string& parent, StateShelf& shelf,
+                  std::vector<std::string>& problems) {
+  constexpr int kDirectory = O_RDONLY | O_DIRECTORY;
+  auto there = openAt(AT_FDCWD, (parent + "/" + shelf.name).c_str(), kDirectory | O_NOFOLLOW, 0);
+  if (there) return fillShelf<Entry>(shelf, kj::mv(there).value(), problems);
+  if (there.error().error != ENOENT) return Failure{StateFailure{there.error().error, shelf.name}};
+  const auto above = openAt(AT_FDCWD, parent.c_str(), kDirectory, 0);
+  if (!above) return Failure{StateFailure{above.error().error, parent}};
+  return openShelf<Entry>(*above, shelf, problems);
 }
 
 /// One more file may be made.
@@ -174,6 +194,24 @@ Result<StateDirectory, StateFailure> StateDirectory::open(const std::string& pat
         openShelf<DeviceIdentity>(parent, state.declared_, state.problems_)}) {
     if (!shelf) return Failure{shelf.error()};
   }
+  return state;
+}
+
+Result<StateDirectory, StateFailure> StateDirectory::openOnly(const std::string& path,
+                                                              StateKind kind) {
+  StateDirectory state;
+  const auto opened = [&]() -> Written {
+    switch (kind) {
+      case StateKind::kBound:
+        return openAlone<BoundDevice>(path, state.bound_, state.problems_);
+      case StateKind::kExclusions:
+        return openAlone<Exclusion>(path, state.exclusions_, state.problems_);
+      case StateKind::kDeclared:
+        break;
+    }
+    return openAlone<DeviceIdentity>(path, state.declared_, state.problems_);
+  }();
+  if (!opened) return Failure{opened.error()};
   return state;
 }
 

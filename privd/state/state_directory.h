@@ -53,6 +53,8 @@ struct StateFailure {
   std::string str() const;
 };
 
+enum class StateKind : std::uint8_t { kBound, kExclusions, kDeclared };
+
 /// The files of one kind, each under the address that it is about.
 struct StateShelf {
   std::string name;
@@ -69,6 +71,10 @@ class StateDirectory {
 public:
   /// Makes the directories that are missing below `path`, which exists.
   static Result<StateDirectory, StateFailure> open(const std::string& path);
+
+  /// For one kind alone, of which the directory is opened, and made, by its own path: whoever may
+  /// reach no more can do that. What is asked about the others fails.
+  static Result<StateDirectory, StateFailure> openOnly(const std::string& path, StateKind kind);
 
   /// All that make sense, ascending by address. Fails where the folder cannot be listed.
   Result<std::vector<BoundDevice>, StateFailure> bound() const;

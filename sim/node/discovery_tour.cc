@@ -1,3 +1,4 @@
+#include "sim/base/process_status.h"
 #include "sim/node/discovery.h"
 #include "sim/node/tour.h"
 
@@ -108,7 +109,8 @@ Seen forge(Node& node, bool broken, Discovery& known) {
   if (!broken) {
     const Act quiet = writeAttribute(left + "/numa_node", "0");
     const std::string problem =
-        quiet.problem.empty() ? forgeEvent(node.privd().pid()) : quiet.problem;
+        quiet.problem.empty() ? forgeEvent(test::childRunning(node.privd().pid(), "privd-hardware"))
+                              : quiet.problem;
     if (!problem.empty()) return {false, problem};
   }
   const bool told =

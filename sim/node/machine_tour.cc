@@ -6,7 +6,9 @@
 
 #include <unistd.h>
 
+#include <map>
 #include <memory>
+#include <string>
 
 namespace vfiogate::sim {
 namespace {
@@ -16,6 +18,7 @@ namespace {
 constexpr const char* kAlone = "vfiogate.dev/8086_10d3";
 constexpr const char* kShared = "vfiogate.dev/8086_100e";
 constexpr const char* kSecondSlot = "vfiogate.dev/second-slot";
+constexpr uid_t kHardwareUid = 64531;  // as privd serve starts it
 
 Seen findGroups(Node& node, bool broken) {
   const std::string address = broken ? "ffff:00:00.0" : addressOf("alone");
@@ -26,8 +29,13 @@ Seen findGroups(Node& node, bool broken) {
 Seen seePowerless(Node& node, bool broken) {
   const pid_t pid = broken ? getpid() : node.privd().pid();
   std::string faults;
-  for (const std::string& fault : test::identityFaults(pid, 0)) faults += fault + "; ";
-  for (const std::string& fault : test::lockdownFaults(pid)) faults += fault + "; ";
+  const std::map<pid_t, uid_t> processes{{pid, 0},
+                                         {test::childRunning(pid, "privd-gate"), 0},
+                                         {test::childRunning(pid, "privd-hardware"), kHardwareUid}};
+  for (const auto& [process, uid] : processes) {
+    for (const std::string& fault : test::identityFaults(process, uid)) faults += fault + "; ";
+    for (const std::string& fault : test::lockdownFaults(process)) faults += fault + "; ";
+  }
   return {faults.empty(), faults.empty() ? "privd: uid 0, CapEff 0, CapBnd 0, a filter" : faults};
 }
 

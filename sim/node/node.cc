@@ -110,7 +110,7 @@ bool Node::startPrivd() {
                          dev(), "--kubelet-dir", places_.kubelet(), "--state-dir", places_.state(),
                          "--audit-log", places_.state() + "/audit.jsonl", "--rescan",
                          std::to_string(options_.rescan.count())});
-  return privd_->says("event=started");
+  return privd_->says("event=started role=daemon");
 }
 
 std::string Node::hardware(const std::string& command) const {

@@ -4,9 +4,10 @@ seccomp/BUDGET: growth fails until those files say so.
 
 Usage: trusted_code.py [BIN]    BIN: folder with the built programs, default build/release/bin, where what is counted in
                                 the programs is left out, and said so, if there are none
-Counted of the gate (privd-gate) and the daemon (privd-daemon): lines of ours that are linked (linked_code.py), what
-plugind may ask of each, system calls in the table of the one and in those of the other and its fork server, shared
-objects. Of both: kinds of files of sysfs that may be written, and mounts of their container that they can write below.
+Counted of what runs as root, the gate (privd-gate), the binder (privd-binder) with its fork server and the daemon
+(privd-daemon), and of the hardware process (privd-hardware), which is not root, for comparison: lines of ours that are linked
+(linked_code.py), what plugind may ask, system calls in its tables, shared objects. Of gate and binder, whose containers have
+them: mounts that they can write below, and kinds of files of sysfs.
 docs/security/numbers.md counts with the same functions."""
 
 import pathlib
@@ -17,8 +18,9 @@ import sys
 import linked_code
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ROLES = {"gate": "privd-gate", "daemon": "privd-daemon"}
-TABLES = {"gate": ("gate",), "daemon": ("privd", "fork_server")}
+ROOT_ROLES = ("gate", "binder", "daemon")
+ROLES = {role: f"privd-{role}" for role in (*ROOT_ROLES, "hardware")}
+TABLES = {"gate": ("gate",), "binder": ("binder", "fork_server"), "daemon": ("daemon",), "hardware": ("hardware",)}
 
 
 def methods(schema: str = "ipc/schema/helper.capnp") -> int:
@@ -32,9 +34,9 @@ def table_text(process: str) -> str:
     return re.sub(r"^    (k\w+),$", lambda row: shared[row[1]], table, flags=re.MULTILINE)
 
 
-def requests() -> int:
-    """Of the gate's, each a kind of packet."""
-    (kinds,) = re.findall(r"^using Request =\s+std::variant<([^>]+)>", (ROOT / "ipc/gate/gate_requests.h").read_text(), re.MULTILINE)
+def requests(header: str = "ipc/gate/gate_requests.h") -> int:
+    """Of the gate's, or of another header's, each a kind of packet."""
+    (kinds,) = re.findall(r"^using Request =\s+std::variant<([^>]+)>", (ROOT / header).read_text(), re.MULTILINE)
     return len(kinds.split(","))
 
 
@@ -64,23 +66,25 @@ def shared_objects(program: pathlib.Path) -> int:
 
 
 def writable_sysfs() -> int:
-    """Kinds of files of the host's sysfs that the AppArmor profile lets privd write. tests/deploy holds that to the sources."""
-    profile = (ROOT / "deploy/apparmor/vfiogate-privd").read_text()
+    """Kinds of files of the host's sysfs that the AppArmor profile lets privd-binder write. tests/deploy holds that to the sources."""
+    profile = (ROOT / "deploy/apparmor/vfiogate-binder").read_text()
     rules = re.findall(r"^  (?:@\{pci\}|/host/sys)(/\S+) r?w,$", profile, re.MULTILINE)
     return sum(len(braces[1].split(",")) if (braces := re.search(r"/\{([^}]*)\}$", rule)) else 1 for rule in rules)
 
 
 def containers() -> dict[str, list[dict]]:
-    """The mounts of each container of the pod, as deploy/kubernetes/base has it, with neither CDI nor binding."""
+    """The mounts of each container of the pod, as deploy/kubernetes/base has it, without CDI; and of the one that binding adds."""
     import yaml  # not needed to count the rest
 
     text = (ROOT / "deploy/kubernetes/base/node-class/manifests.yaml").read_text()
     (pod,) = (document["spec"]["template"]["spec"] for document in yaml.safe_load_all(text)
               if document and document["kind"] == "DaemonSet")
-    return {container["name"]: container["volumeMounts"] for container in pod["containers"]}
+    (change,) = yaml.safe_load((ROOT / "deploy/kubernetes/components/binding/kustomization.yaml").read_text())["patches"]
+    added = [step["value"] for step in yaml.safe_load(change["patch"]) if "/containers/" in step["path"] and step["op"] == "add"]
+    return {container["name"]: container["volumeMounts"] for container in pod["containers"] + added}
 
 
-def writable_mounts(container: str = "privd") -> int:
+def writable_mounts(container: str = "privd-binder") -> int:
     return len([mount for mount in containers()[container] if not mount.get("readOnly")])
 
 
@@ -89,13 +93,16 @@ def counted_in(programs: pathlib.Path) -> dict[str, int]:
     for role, name in ROLES.items():
         lines[role] = linked_code.linked_lines(programs / name)
         found |= {f"{role} lines": len(lines[role]), f"{role} libraries": shared_objects(programs / name)}
-    print(f"lines that both have: {len(lines['gate'] & lines['daemon'])}, so {len(lines['gate'] | lines['daemon'])} in all")
+    print(f"lines that gate and binder both have: {len(lines['gate'] & lines['binder'])}; "
+          f"all that runs as root: {len(set.union(*(lines[role] for role in ROOT_ROLES)))}")
     return found
 
 
 def main() -> int:
     programs = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build/release/bin")
-    found = {"gate requests": requests(), "daemon methods": methods(), "sysfs": writable_sysfs(), "mounts": writable_mounts()}
+    found = {"gate requests": requests(), "binder requests": requests("ipc/binder/binder_packets.h"), "hardware methods": methods(),
+             "binder sysfs": writable_sysfs()}
+    found |= {f"{role} mounts": writable_mounts(ROLES[role]) for role in ("gate", "binder")}
     found |= {f"{role} syscalls": syscalls(role) for role in ROLES}
     if len(sys.argv) > 1 or all((programs / name).exists() for name in ROLES.values()):
         found |= counted_in(programs)

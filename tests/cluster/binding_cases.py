@@ -7,7 +7,6 @@ import manifests
 from case import Case
 from hardware import topology_of
 from node import CommandFailed
-from node import CommandFailed
 from overlay_cases import BY_MODEL, CARD, DRIVERS
 from pods import pod_of
 from waiting import TooLong, wait_for
@@ -40,7 +39,7 @@ class OnAllocate(Case):
     def test_it_goes_back_to_its_host_driver(self):
         configuration = 'resources:\n- select: {vendor: "10de", class: "03"}\n  bind: on-allocate\n  returnTo: original\n'
         # docs/bind.md: in a pod no group's node can be held open.
-        installation = self.bring_up(manifests.configured(configuration), manifests.arguments(0, "--allow-unguarded-unbind"))
+        installation = self.bring_up(manifests.configured(configuration), manifests.arguments("privd-binder", "--allow-unguarded-unbind"))
         self.pods.run(pod_of("vm", {BY_MODEL: 1}))
         self.assertEqual(self.driver(), "vfio-pci")
         self.pods.end("vm")
@@ -52,13 +51,13 @@ class OnAllocate(Case):
         self.measure(f"back on nouveau {time.monotonic() - began:.1f} s after its pod's end")
 
     def privd(self, installation, *words: str) -> str:
-        """A command in privd's container; what it says also where it is refused."""
+        """A command in the binder's container; what it says also where it is refused."""
         try:
-            return installation.execute("privd", "/usr/bin/privd", *words)
+            return installation.execute("privd-binder", "/usr/bin/privd", *words)
         except CommandFailed as refused:
             return str(refused)
 
-    def test_commands_work_in_privds_container(self):
+    def test_commands_work_in_the_binders_container(self):
         options = "sysfs /host/sys\ndev /host/dev\nallow-unguarded-unbind\n"
         installation = self.bring_up(manifests.privd_options(options))
         self.assertIn("Done: 3 writes", self.privd(installation, "bind", "01:00.0"))
@@ -83,7 +82,7 @@ class OnAllocate(Case):
         denying = "sysfs /host/sys\ndev /host/dev\ndeny class=03\n"
         installation = self.install(manifests.shipped("on-allocate"), [*manifests.simulated(self.hardware), manifests.privd_options(denying)],
                                     keep=self.addCleanup)
-        wait_for("privd runs", lambda: installation.pods() and installation.restarts("privd") == 0, seconds=60)
+        wait_for("the binder runs", lambda: installation.pods() and installation.restarts("privd-binder") == 0, seconds=60)
         refused = self.privd(installation, "bind", "01:00.0")
         self.assertIn("policy: ", refused)
         self.assertIn("--deny", refused)

@@ -23,7 +23,7 @@ TOPOLOGY = TREE / "tests/topologies/churn.yaml"
 CARD, SLOT, OTHER_SLOT = "vfiogate.dev/10de_2684", "vfiogate.dev/8086_100e", "vfiogate.dev/second-slot"
 OFFERED = {CARD: 3, SLOT: 2, OTHER_SLOT: 2}
 DEVICES = {"11": "0000:01:00.0", "12": "0000:02:00.0", "13": "0000:03:00.0", "14": "0000:04:01.0", "15": "0000:05:01.0"}
-OURS, THEIRS = ("plugind", "privd", "netd"), ("kubelet", "containerd", "apiserver")
+OURS, THEIRS = ("plugind", "privd-hardware", "privd-gate", "netd"), ("kubelet", "containerd", "apiserver")
 MOST_PODS = 8
 
 

@@ -58,7 +58,7 @@ class Installation:
             for container in pod["status"].get("containerStatuses", []):
                 lines.append(f"  {container['name']}: ready={container['ready']} restarts={container['restartCount']} "
                              f"{json.dumps(container['state'])[:300]}")
-            for container in ("privd", "plugind"):
+            for container in ("privd-hardware", "privd-gate", "plugind"):
                 lines += [f"  {container} | {line}" for line in self.logs(container, pod["metadata"]["name"]).splitlines()[-6:]]
             lines.append(f"  probe: {self.probe()}")
         return "\n".join(lines)

@@ -36,7 +36,7 @@ class Kubelet(OnOneNode):
         self.over_restart("kill")
 
     def test_its_directory_is_made_anew(self):
-        """As `kubeadm reset` does it. The mount of privd's container stays with the directory that was removed."""
+        """As `kubeadm reset` does it. The mount of privd-gate's container stays with the directory that was removed."""
 
         def clear() -> None:
             shutil.rmtree(DEVICE_PLUGINS)
@@ -45,11 +45,11 @@ class Kubelet(OnOneNode):
         def registered() -> int:
             return self.installation.logs("plugind").count("event=registered ")
 
-        before, known = self.installation.restarts("privd"), registered()
+        before, known = self.installation.restarts("privd-gate"), registered()
         self.node.restart_kubelet(between=clear)
         began = time.monotonic()
-        wait_for("privd is started again", lambda: self.installation.restarts("privd") > before, seconds=60)
-        self.assertIn("event=directory_lost", self.installation.logs("privd", previous=True))
+        wait_for("the gate is started again", lambda: self.installation.restarts("privd-gate") > before, seconds=60)
+        self.assertIn("event=directory_lost", self.installation.logs("privd-gate", previous=True))
         # The node's status still has the count of before: a pod that comes now would be run without its device.
         wait_for("both are registered again", lambda: registered() >= known + 2, seconds=60)
         self.wait_offered(SLOT, OTHER_SLOT, seconds=60)

@@ -54,9 +54,15 @@ def in_config(key: str, text: str, name: str) -> dict:
     return {"patch": json.dumps(config)}
 
 
-def arguments(container: int, *words: str) -> dict:
-    """More arguments for a container of the pod, by its place."""
-    change = [{"op": "add", "path": f"/spec/template/spec/containers/{container}/args/-", "value": word} for word in words]
+# Their places in the pod; netd-dra's is the last. Where there is a binder those behind it are one further.
+PLACES = {"privd-hardware": 0, "privd-gate": 1, "privd-binder": 2, "netd-dra": 4}
+
+
+def arguments(name: str, *words: str) -> dict:
+    """More arguments for a container of the pod."""
+    container = PLACES[name]
+    change = [{"op": "test", "path": f"/spec/template/spec/containers/{container}/name", "value": name}]
+    change += [{"op": "add", "path": f"/spec/template/spec/containers/{container}/args/-", "value": word} for word in words]
     return {"target": {"kind": "DaemonSet"}, "patch": json.dumps(change)}
 
 

@@ -55,10 +55,10 @@ class Plugin(OnOneNode):
         self.assertIn("node: ", doctor.stdout)
         print(self.ask("status").stdout, doctor.stdout, sep="", flush=True)
 
-    def test_privd_in_its_container_knows_the_hosts_places(self):
+    def test_privd_in_the_container_of_hardware_knows_the_hosts_places(self):
         """By /etc/vfiogate/privd.conf: without it there would be no /sys/bus/pci/devices of this hardware."""
         for command in (["list"], ["show", CARD_ADDRESS], ["doctor"]):
-            words = ["kubectl", "exec", "-n", "vfiogate", self.installation.name(), "-c", "privd", "--", "privd", *command, "-o", "json"]
+            words = ["kubectl", "exec", "-n", "vfiogate", self.installation.name(), "-c", "privd-hardware", "--", "privd", *command, "-o", "json"]
             done = subprocess.run(words, capture_output=True, text=True, timeout=60)
             self.assertIn(CARD_ADDRESS if command != ["doctor"] else "/host/sys", done.stdout, f"{command}: {done.stderr}")
 

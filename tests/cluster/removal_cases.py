@@ -20,7 +20,7 @@ dra: {driver: vfio.vfiogate.dev, metadataFiles: true}
 """
 # docs/install.md, Uninstall: by pattern, with DRA.
 LEFT = (
-    rf"{STATE}/(plugind\.)?lock", rf"{STATE}/(bindings|holds|declared)(/.*)?", rf"{RECORD}/[^/]+", rf"{LOG}/audit\.jsonl",
+    rf"{STATE}/((plugind|gate)\.)?lock", rf"{STATE}/(bindings|holds|declared)(/.*)?", rf"{RECORD}/[^/]+", rf"{LOG}/audit\.jsonl",
     rf"{DEVICE_PLUGINS}/vfiogate[^/]*\.sock", rf"{KUBELET}/plugins/vfio\.vfiogate\.dev(/.*)?",
 )
 

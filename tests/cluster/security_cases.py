@@ -25,14 +25,14 @@ class Seccomp(Case):
         installation = self.install(manifests.shipped("kubevirt"), [*manifests.simulated(hardware), *patches], components, keep=self.addCleanup)
         wait_for("a card is offered", lambda: self.node.allocatable(CARD) == 1, seconds=60)
         self.pods.run(pod_of("vm", {CARD: 1}))
-        for container in ("privd", "plugind", "netd"):
+        for container in ("privd-hardware", "privd-gate", "plugind", "netd"):
             self.assertEqual(installation.restarts(container), 0, container)
         return installation
 
     def filters(self, installation) -> dict[str, int]:
         """How many filters lie on each program: its own among them."""
         found = {}
-        for container in ("privd", "plugind", "netd"):
+        for container in ("privd-hardware", "privd-gate", "plugind", "netd"):
             text = pathlib.Path(f"/proc/{installation.process_of(container)}/status").read_text()
             found[container] = int(text.partition("Seccomp_filters:")[2].split()[0])
         return found
@@ -66,7 +66,7 @@ class PodSecurity(Case):
             with self.subTest(level):
                 self.assertEqual(self.admits(level, daemon_set["spec"]["template"]["spec"]), wanted)
         alone = daemon_set["spec"]["template"]["spec"]
-        alone["containers"] = [one for one in alone["containers"] if one["name"] != "privd"]
+        alone["containers"] = [one for one in alone["containers"] if not one["name"].startswith("privd-")]
         alone["volumes"] = [one for one in alone["volumes"] if "hostPath" not in one]
         self.assertTrue(self.admits("restricted", alone, "others"), "the others would pass restricted")
 

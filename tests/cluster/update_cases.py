@@ -39,7 +39,7 @@ class Update(OnOneNode):
     def test_configuration_reloads(self):
         """A changed ConfigMap takes effect without a restart; one with an error changes nothing."""
         text = self.node.api.get(CONFIG)["data"]["plugind.yaml"]
-        before = {one: self.installation.container_status(one)["containerID"] for one in ("privd", "plugind", "netd")}
+        before = {one: self.installation.container_status(one)["containerID"] for one in ("privd-hardware", "privd-gate", "plugind", "netd")}
 
         def configure(words: str) -> float:
             self.node.api.change(CONFIG, {"data": {"plugind.yaml": words}})
@@ -67,7 +67,7 @@ class NodeClasses(Case):
         """The second waits for the first, is not ready and says for whom; it takes over when the first is gone."""
         node = "/api/v1/nodes/node"
         hardware = self.hardware_of(topology("try"), keep=self.addCleanup)
-        rescan = manifests.arguments(0, "--rescan=1")
+        rescan = manifests.arguments("privd-hardware", "--rescan=1")
         self.node.api.change(node, {"metadata": {"labels": {"example.com/devices": "graphics"}}})
         self.addCleanup(self.node.api.change, node, {"metadata": {"labels": {"example.com/devices": None}}})
         patches = [*manifests.simulated(hardware, host_network=False), rescan, both_on("graphics"), both_on("network")]
@@ -87,7 +87,7 @@ class NodeClasses(Case):
         for pod in self.node.api.items(PODS):
             name = pod["metadata"]["name"]
             try:
-                log = self.node.api.ask("GET", f"{PODS}/{name}/log?container=privd")["message"]
+                log = self.node.api.ask("GET", f"{PODS}/{name}/log?container=privd-gate")["message"]
             except Refused:
                 continue
             lines = [line for line in log.splitlines() if "event=instance_waits" in line]

@@ -14,8 +14,6 @@ from pods import IMAGE
 from version_proxy import VERSION, VersionProxy
 from waiting import wait_for
 
-NETD_DRA = 3  # among the pod's containers
-
 
 def as_version(text: str, version: str) -> str:
     """As docs/dra.md says it is done."""
@@ -30,7 +28,7 @@ class HeldTo(WithClaims):
         cls.proxy = VersionProxy(cls.node, cls.version)
         cls.addClassCleanup(cls.proxy.close)
         cls.hardware = cls.hardware_of(topology("try"))
-        through = manifests.arguments(NETD_DRA, f"--api-server=https://127.0.0.1:{cls.proxy.port}")
+        through = manifests.arguments("netd-dra", f"--api-server=https://127.0.0.1:{cls.proxy.port}")
         cls.installation = cls.install(manifests.shipped("dra"), [*manifests.simulated(cls.hardware), through])
         cls.node.kubectl("apply", "-f", "-", given=as_version((EXAMPLES / "classes.yaml").read_text(), cls.version))
 

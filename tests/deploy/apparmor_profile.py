@@ -79,9 +79,8 @@ def parse(text: str) -> Profile:
 
 def add_rule(profile: Profile, line: str, number: int, variables: dict[str, str]) -> None:
     if rule := FILE_RULE.fullmatch(line):
-        # A program that is run under this same profile; no other way of running one is known.
-        permissions = rule[2].replace("mrix", "mrx")
-        if not set(permissions) <= PERMISSIONS and rule[2] != "mrix":
+        permissions = rule[2]  # none of them may start a program
+        if not set(permissions) <= PERMISSIONS:
             raise Malformed(f"line {number}: permissions '{rule[2]}': only {''.join(sorted(PERMISSIONS))} are known")
         pattern = expand(rule[1], variables)
         translate(pattern)

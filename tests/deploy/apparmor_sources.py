@@ -1,4 +1,4 @@
-"""Paths and names that privd uses, out of its own source: where the code changes them, the profile has
+"""Paths and names that privd uses, out of its own source: where the code changes them, the profiles have
 to follow. A constant that is not found any more is an error."""
 
 import pathlib
@@ -59,7 +59,6 @@ def socket_paths(digest: str) -> dict[str, str]:
         places[name] = places[base] + rest
     prefix, suffix = constants(gate, r'kj::str\("([^"]+)", digestOf\(resource\)\.c_str\(\), "([^"]+)"\)')[0]
     paths = {places["checkpoint_"]: "r", places["registrationSocket_"]: "rw", places["podResourcesSocket_"]: "rw"}
-    paths[default_of("plugind")] = "rw"
     ours = bound_at(f"{places['directory_']}/{prefix}{digest}{suffix}")
     return paths | {path: "rw" for path in ours}
 
@@ -76,23 +75,35 @@ def spec_paths(digest: str) -> dict[str, str]:
     return {f"{directory}/": "r", f"{directory}/{name}": "rw", f"{directory}/.{name}{temporary}": "rw"}
 
 
-def state_paths() -> dict[str, str]:
+def state_paths() -> dict[str, dict[str, str]]:
+    """By profile."""
     directory = default_of("stateDir")
-    lock = constant("privd/base/instance_lock.cc", r'stateDir \+ "(/\w+)"')
+    constant("privd/base/instance_lock.cc", r'(stateDir \+ "/)')
     lease = constant("privd/gate/plugind_lease.cc", r'kName = "([^"]+)"')
-    return {directory + lock: "rwk", f"{directory}/{lease}": "rwk"}
+    both = {f"{directory}/{lease}": "rwk"}
+    return {"vfiogate-gate": both, "vfiogate-binder": both | {f"{directory}/lock": "rwk"}}
 
 
-def other_paths() -> dict[str, str]:
-    """The program that the daemon starts, and names of vendors."""
-    gate = constant("privd/rpc/gate_process.cc", r'kProgram = "([^"]+)"')
-    return {f"/usr/bin/{gate}": "mrx", constant("privd/cli/base/node_view.h", r'pciIds = "([^"]+)"'): "r"}
+def common_paths() -> dict[str, str]:
+    """Of all of them."""
+    return {default_of("plugind"): "rw"}
 
 
-def sockets_made() -> set[str]:
-    """Families and types, as the profile names them."""
-    makers = ["privd/scan/uevent_socket.cc", "ipc/socket/unix_socket.cc", "ipc/gate/packet_socket.cc"]
+def vendor_names() -> dict[str, str]:
+    return {constant("privd/cli/base/node_view.h", r'pciIds = "([^"]+)"'): "r"}
+
+
+UEVENTS, PAIRS, LOCAL = "privd/scan/uevent_socket.cc", "ipc/gate/packet_socket.cc", "ipc/socket/unix_socket.cc"
+MAKERS = {
+    "vfiogate-hardware": [UEVENTS, LOCAL],
+    "vfiogate-gate": [PAIRS, LOCAL],
+    "vfiogate-binder": [UEVENTS, PAIRS, LOCAL],
+}
+
+
+def sockets_made(name: str) -> set[str]:
+    """Families and types, as the profile of that name says them."""
     call = r"socket(?:pair)?\(AF_([A-Z]+), SOCK_([A-Z]+) \|"
     types = {"DGRAM": "dgram", "STREAM": "stream", "SEQPACKET": "seqpacket"}
-    made = [found for maker in makers for found in constants(maker, call)]
+    made = [found for maker in MAKERS[name] for found in constants(maker, call)]
     return {f"network {family.lower()} {types[kind]}," for family, kind in made}

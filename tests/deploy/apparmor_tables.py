@@ -1,4 +1,5 @@
-"""What the profile of privd must allow and must deny: paths as they are in its container."""
+"""What each profile must allow and must deny: paths as they are in its container. What one of them allows and another one
+is not said to is denied to that one."""
 
 DEVICE = "/host/sys/devices/pci0000:00/0000:00:1c.0/0000:3b:00.0"
 GROUP = "/host/sys/kernel/iommu_groups/12"
@@ -11,15 +12,20 @@ UID = "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
 
 # Path to all that may be done with it. Attributes of devices and names that the code makes are added
 # from the code itself, in the test.
-ALLOWED = {
+EVERY = {
     "/usr/bin/privd": "mr",
-    "/usr/bin/privd-daemon": "mr",
     "/usr/lib64/ld-linux-x86-64.so.2": "mr",
     "/usr/lib/ld-linux-aarch64.so.1": "mr",
     "/usr/lib/x86_64-linux-gnu/libc.so.6": "mr",
     "/usr/lib/aarch64-linux-gnu/libkj-0.9.2.so": "mr",
-    "/usr/share/misc/pci.ids": "r",
     "/dev/null": "rw",
+    # the ConfigMap
+    "/etc/vfiogate/privd.conf": "r",
+    "/etc/vfiogate/..2026_11_21_20_16_14.1234567890/privd.conf": "r",
+    "/run/vfiogate/plugind/plugind.sock": "rw",
+}
+READS_SYSFS = {
+    "/usr/share/misc/pci.ids": "r",
     "/host/sys/bus/pci/devices/": "r",
     "/host/sys/kernel/iommu_groups/": "r",
     f"{GROUP}/devices/": "r",
@@ -31,14 +37,16 @@ ALLOWED = {
     "/host/sys/devices/pci0000:00/0000:00:0e.0/pci10000:e0/10000:e0:06.0/vendor": "r",
     "/host/sys/devices/platform/40000000.pcie/pci0000:00/0000:00:01.0/config": "r",
     "/host/sys/devices/LNXSYSTM:00/LNXSYBUS:00/ACPI0004:00/VMBUS:00/4715-aa/pci7f5a:00/7f5a:00:02.0/class": "r",
-    # binding
+}
+WRITES_SYSFS = {
     f"{DEVICE}/driver_override": "rw",
     "/host/sys/devices/pci0000:00/0000:00:0e.0/pci10000:e0/10000:e0:06.0/driver_override": "rw",
     "/host/sys/bus/pci/drivers/vfio-pci/bind": "w",
     "/host/sys/bus/pci/drivers/vfio-pci/unbind": "w",
     "/host/sys/bus/pci/drivers/nvidia/unbind": "w",
     "/host/sys/bus/pci/drivers_probe": "w",
-    # what the guards look at
+}
+GUARDS = {
     f"{DEVICE}/net/": "r",
     f"{DEVICE}/net/eth0/": "r",
     f"{DEVICE}/net/eth0/flags": "r",
@@ -64,26 +72,39 @@ ALLOWED = {
     "/host/proc/mountinfo": "r",
     "/host/proc/route": "r",
     "/proc/swaps": "r",
+}
+STATE = {
     "/proc/sys/kernel/random/boot_id": "r",
-    # the DRA driver
-    f"{REGISTRY}/vfio.vfiogate.dev-reg.sock": "rw",
-    f"{DRIVER}/dra.sock": "rw",
-    f"{DRIVER}/.dra.sock.0": "rw",
-    f"{METADATA}/": "rw",
-    f"{METADATA}/{UID}_gpu.json": "rw",
-    f"{METADATA}/.{UID}_gpu.json.tmp": "rw",
-    f"/var/run/cdi/vfiogate-claim-{UID}.json": "rw",
-    f"/var/run/cdi/.vfiogate-claim-{UID}.json.tmp": "rw",
-    # configuration
-    "/etc/vfiogate/plugind.yaml": "r",
-    "/etc/vfiogate/..2026_11_21_20_16_14.1234567890/plugind.yaml": "r",
-    # its own
     "/var/lib/vfiogate/": "r",
+    "/var/lib/vfiogate/holds/": "rwk",
+    "/var/lib/vfiogate/holds/0000:3b:00.0": "rwk",
     "/run/vfiogate/devices/": "r",
     "/run/vfiogate/devices/0000:3b:00.0": "rwk",
-    "/var/log/vfiogate/": "r",
-    "/var/log/vfiogate/audit.jsonl": "krw",
-    "/var/run/cdi/": "r",
+}
+ALLOWED = {
+    "vfiogate-hardware": EVERY | READS_SYSFS | {"/usr/bin/privd-hardware": "mr"},
+    "vfiogate-gate": EVERY | STATE | {
+        "/usr/bin/privd-gate": "mr",
+        "/var/lib/vfiogate/gate.lock": "rwk",
+        # the DRA driver
+        f"{REGISTRY}/vfio.vfiogate.dev-reg.sock": "rw",
+        f"{DRIVER}/dra.sock": "rw",
+        f"{DRIVER}/.dra.sock.0": "rw",
+        f"{METADATA}/": "rw",
+        f"{METADATA}/{UID}_gpu.json": "rw",
+        f"{METADATA}/.{UID}_gpu.json.tmp": "rw",
+        f"/var/run/cdi/vfiogate-claim-{UID}.json": "rw",
+        f"/var/run/cdi/.vfiogate-claim-{UID}.json.tmp": "rw",
+        "/var/run/cdi/": "r",
+    },
+    "vfiogate-binder": EVERY | READS_SYSFS | WRITES_SYSFS | GUARDS | STATE | {
+        "/usr/bin/privd-binder": "mr",
+        "/var/lib/vfiogate/gate.lock": "rwk",
+        "/var/lib/vfiogate/bindings/0000:3b:00.0": "rwk",
+        "/var/lib/vfiogate/declared/0000:3b:00.0": "rwk",
+        "/var/log/vfiogate/": "r",
+        "/var/log/vfiogate/audit.jsonl": "krw",
+    },
 }
 
 DENIED = [
@@ -181,6 +202,7 @@ DENIED = [
     "/var/run/secrets/kubernetes.io/serviceaccount/token",
     "/usr/bin/plugind",
     "/usr/bin/netd",
+    "/usr/bin/privd-daemon",
     "/usr/lib/x86_64-linux-gnu/sub/libc.so.6",
     "/usr/lib/os-release",
 ]
@@ -192,14 +214,18 @@ CLOSED_ATTRIBUTES = [
     "driver/new_id", "driver/bind", "iommu_group/type", "mdev_type", "max_link_speed", "driver_override/x",
 ]
 
-# Everything in the profile that is not about files.
-OTHERS = [
-    "network netlink dgram,",
-    "network unix stream,",
-    "network unix seqpacket,",
-    "signal (receive) set=(term, int, kill, exists) peer={unconfined,runc,crun},",
-    "signal (send, receive) set=(abrt) peer=vfiogate-privd,",
-]
+# Everything in a profile that is not about files.
+SIGNALS = ["signal (receive) set=(term, int, kill, exists) peer={unconfined,runc,crun},"]
+NETWORK = {
+    "vfiogate-hardware": ["network netlink dgram,", "network unix stream,"],
+    "vfiogate-gate": ["network unix stream,", "network unix seqpacket,"],
+    "vfiogate-binder": ["network netlink dgram,", "network unix stream,", "network unix seqpacket,"],
+}
+
+
+def others_of(name: str) -> list[str]:
+    return [*NETWORK[name], *SIGNALS, f"signal (send, receive) set=(abrt) peer={name},"]
+
 
 # Rules each of which would be too much.
 TOO_WIDE = [
@@ -222,8 +248,8 @@ TOO_WIDE = [
     "/var/run/cdi/* rw,",
     "/var/lib/kubelet/plugins_registry/* rw,",
     "/var/lib/kubelet/plugins/** rw,",
-    "/usr/bin/* mrix,",
-    "/usr/bin/privd mrix,",
+    "/usr/bin/* mr,",
+    "/var/lib/vfiogate/* w,",
     "network inet stream,",
     "network netlink raw,",
     "signal (send) peer=unconfined,",
@@ -232,7 +258,7 @@ TOO_WIDE = [
 # What the reader does not even know, and so refuses.
 REFUSED = [
     "capability,", "capability sys_admin,", "file,", "mount,", "umount,", "ptrace (read),", "unix,", "network,",
-    "change_profile,", "userns,", "pivot_root,", "/usr/bin/sh ix,", "/usr/bin/sh rUx,", "deny /x w,",
+    "change_profile,", "userns,", "pivot_root,", "/usr/bin/sh ix,", "/usr/bin/sh rUx,", "/usr/bin/privd-gate mrix,", "deny /x w,",
     "owner /x r,", "audit /x r,", "include <abstractions/base>", "#include <abstractions/base>",
     "^hat {", "/x r, /y w,", "@{unset}/x r,", "/x[0-9 r,", "/x{a,b r,", "/x -> /y,",
 ]

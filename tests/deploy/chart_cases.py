@@ -48,7 +48,11 @@ REFUSED = [
     (OFFER.format("names: x"), "additional properties 'names' not allowed"),
     (OFFER.format("inject: cdi"), "nodeClasses a: resources[0] needs CDI specs: set cdi.enabled"),
     (OFFER.format("bind: on-allocate"), "nodeClasses a: resources[0] has its devices bound: set binding.enabled"),
-    ("binding: {enabled: true}\nprivd: {sysfsReadOnly: true}", "set privd.sysfsReadOnly to false"),
+    ("privd: {hardwareUid: 0}", "minimum"),
+    ("privd: {hardwareUid: 64532}", "privd.hardwareUid: 64532 is root's, plugind's or netd's"),
+    ("privd: {hardwareUid: nobody}", "want integer"),
+    ("privd: {sysfsReadOnly: true}", "additional properties 'sysfsReadOnly' not allowed"),
+    ("resources: {privd: {}}", "additional properties 'privd' not allowed"),
     ("binding: {allow: [2235]}", "want string"),
     ("binding: {allow: ['vendor=10de; x']}", "does not match pattern"),
     ("binding: {allows: []}", "additional properties 'allows' not allowed"),
@@ -61,7 +65,9 @@ REFUSED = [
     (f"nodeClasses: [{', '.join(2 * ['{name: a, nodeSelector: {}, config: {}}'])}]", 'two are named "a"'),
     ("nodeClasses: []", "minItems"),
     ("privd: {privileged: true}", "additional properties 'privileged' not allowed"),
-    ("privd: {appArmorProfile: {type: Localhost, profile: x}}", "additional properties 'profile' not allowed"),
+    ("privd: {appArmor: {profile: Unconfined}}", "value must be one of 'RuntimeDefault', 'Localhost'"),
+    ("privd: {appArmor: {names: {gate: ../x}}}", "does not match pattern"),
+    ("privd: {appArmorProfile: {type: Localhost}}", "additional properties 'appArmorProfile' not allowed"),
     ("maxUnavailable: 0", "minimum"),
     ("maxUnavailable: '0%'", "does not match pattern"),
     ("image: {tag: 0.10}", ID),
@@ -70,8 +76,9 @@ REFUSED = [
     ("metrics: {dashboard: {enable: true}}", "additional properties 'enable' not allowed"),
     ("modules: load", "value must be one of 'host', 'init'"),
     ("seccomp: {profile: Unconfined}", "value must be one of 'RuntimeDefault', 'Localhost'"),
-    ("seccomp: {files: {privd: ../privd.json}}", "does not match pattern"),
-    ("seccomp: {files: {privd: /privd.json}}", "does not match pattern"),
+    ("seccomp: {files: {gate: ../gate.json}}", "does not match pattern"),
+    ("seccomp: {files: {privd: privd.json}}", "additional properties 'privd' not allowed"),
+    ("seccomp: {files: {gate: /gate.json}}", "does not match pattern"),
     ("seccomp: {file: x}", "additional properties 'file' not allowed"),
 ]
 
@@ -93,9 +100,11 @@ VARIED = [
      {"cdi": True, "dra": True, "policies": False, "localhost": True}),
     ("cdi: {enabled: true}\ndra: {enabled: true}\nnetworkPolicy: {apiServer: {ports: [443], to: [{ipBlock: {cidr: 10.0.0.1/32}}]}}",
      {"cdi": True, "dra": True}),
-    ("privd: {sysfsReadOnly: true}", {"sysfs": "ro"}),
+    ("privd: {hardwareUid: 70000}", {"hardware": 70000}),
+    ("binding: {enabled: true}\nseccomp: {profile: Localhost}", {"binding": True, "localhost": True}),
+    ("binding: {enabled: true}\ncdi: {enabled: true}\ndra: {enabled: true}", {"binding": True, "cdi": True, "dra": True}),
     ("privd: {requireLandlock: true}", {}),
-    ("privd: {appArmorProfile: {type: Localhost, localhostProfile: vfiogate-privd}}", {}),
+    ("privd: {appArmor: {profile: Localhost}}", {}),
     ("metrics: {monitor: pod, monitorLabels: {release: x}, listen: '0.0.0.0', port: 9000}", {}),
     ("metrics: {monitor: service}", {}),
     ("metrics: {rules: {enabled: true, labels: {release: x}, runbooks: 'https://example.com/operations'}}", {}),
@@ -123,6 +132,9 @@ COMPONENTS = [
     (["cdi", "dra", "binding", "modules"], [CDI, DRA, BINDING, "modules: init"],
      {"cdi": True, "dra": True, "binding": True, "modules": True}),
     (["cdi", "dra", "seccomp", "seccomp-dra"], [CDI, DRA, SECCOMP], {"cdi": True, "dra": True, "localhost": True}),
+    (["seccomp", "binding", "seccomp-binding"], [BINDING, SECCOMP], {"binding": True, "localhost": True}),
+    (["binding", "cdi", "dra", "seccomp", "seccomp-binding", "seccomp-dra"], [CDI, DRA, BINDING, SECCOMP],
+     {"cdi": True, "dra": True, "binding": True, "localhost": True}),
 ]
 
 # Ids that some reader of YAML takes for numbers or else, when they lose their quotes.
@@ -235,12 +247,37 @@ class Chart(Case):
     def test_each_breach_with_a_driver_is_seen_by_its_name(self):
         (sound,) = of_kind("DaemonSet", self.printed("--values", CHART / "examples/dra.yaml"))
         self.assertEqual(rules.broken(sound, cdi=True, dra=True), [])
-        self.assertEqual(rules.broken(sound, cdi=True), ["containers: not privd, plugind, netd"])
+        self.assertEqual(rules.broken(sound, cdi=True), ["containers: not privd-hardware, privd-gate, plugind, netd"])
         for rule, what, mutate in mutations.DRA_MUTATIONS:
             with self.subTest(rule=rule, what=what):
                 worse = copy.deepcopy(sound)
                 mutate(worse)
                 self.assertEqual({line.split(":")[0] for line in rules.broken(worse, cdi=True, dra=True)}, {rule})
+
+    def test_each_breach_with_binding_is_seen_by_its_name(self):
+        (sound,) = of_kind("DaemonSet", self.printed(values=BINDING))
+        self.assertEqual(rules.broken(sound, binding=True), [])
+        for rule, what, mutate in mutations.BINDING_MUTATIONS:
+            with self.subTest(rule=rule, what=what):
+                worse = copy.deepcopy(sound)
+                mutate(worse)
+                self.assertEqual({line.split(":")[0] for line in rules.broken(worse, binding=True)}, {rule})
+
+    def test_without_binding_nothing_in_the_pod_can_write_sysfs(self):
+        for values in ("", "cdi: {enabled: true}\ndra: {enabled: true}\nmodules: init"):
+            (daemon_set,) = of_kind("DaemonSet", self.printed(values=values))
+            pod = daemon_set["spec"]["template"]["spec"]
+            mounts = [m for c in pod["containers"] + pod.get("initContainers", []) for m in c["volumeMounts"] if m["name"] == "sys"]
+            self.assertEqual([m.get("readOnly") for m in mounts], [True])
+            self.assertNotIn("privd-binder", [c["name"] for c in pod["containers"]])
+
+    def test_each_of_privds_containers_has_an_apparmor_profile_of_its_own_where_values_choose_them(self):
+        (daemon_set,) = of_kind("DaemonSet", self.printed(values=BINDING + "\nprivd: {appArmor: {profile: Localhost}}"))
+        named = {c["name"]: c["securityContext"].get("appArmorProfile") for c in daemon_set["spec"]["template"]["spec"]["containers"]}
+        wanted = {f"privd-{role}": {"type": "Localhost", "localhostProfile": f"vfiogate-{role}"} for role in ("hardware", "gate", "binder")}
+        self.assertEqual(named, wanted | {"plugind": None, "netd": None})
+        for profile in wanted.values():
+            self.assertTrue((CHART.parents[1] / "apparmor" / profile["localhostProfile"]).is_file())
 
     def test_another_driver_and_directory_stand_everywhere(self):
         values = "cdi: {enabled: true}\ndra: {enabled: true, driver: gate.example.com}\nkubeletDirectory: /data/kubelet"
@@ -271,11 +308,10 @@ class Chart(Case):
                 self.assertEqual({line.split(":")[0] for line in rules.broken(worse, modules=True)}, {rule})
 
     def test_a_difference_is_seen(self):
-        one, other = self.printed(), self.printed("--set", "privd.sysfsReadOnly=true")
-        seen = differences(comparable(one), comparable(other))
-        self.assertEqual([line.split("containers")[1] for line in seen], [
-            "[0].volumeMounts[2].readOnly: None, True", "[0].volumeMounts[2].recursiveReadOnly: None, 'IfPossible'",
-        ])
+        one, other = self.printed(), self.printed("--set", "privd.hardwareUid=64530", "--set", "kubeletDirectory=/data/kubelet")
+        seen = [line.split("containers")[1] for line in differences(comparable(one), comparable(other)) if "containers" in line]
+        self.assertIn("[0].securityContext.runAsUser: 64531, 64530", seen)
+        self.assertTrue(any(line.startswith("[1].volumeMounts[3].mountPath: ") for line in seen), seen)
 
     def test_node_classes_have_a_pod_and_a_configuration_each(self):
         found = self.printed("--values", CHART / "examples/node-classes.yaml")
@@ -316,26 +352,28 @@ class Chart(Case):
         self.assertEqual(sorted(resource["select"]["device"]), sorted(TRICKY))
         self.assertEqual(resource["select"]["vendor"], ["1e07"])
 
-    def test_what_nobody_may_bind_is_told_to_the_daemon_and_to_commands(self):
+    def test_what_nobody_may_bind_is_told_to_the_processes_and_to_commands(self):
         policy = "deny: ['class=0108', '10de:2236'], allowStorage: true, allowUnguardedUnbind: true"
         found = {}
         for words in (f"binding: {{enabled: true, {policy}}}", f"binding: {{enabled: false, {policy}}}"):
             made = self.printed(values=words)
             (config,), (daemon_set,) = of_kind("ConfigMap", made), of_kind("DaemonSet", made)
             template = daemon_set["spec"]["template"]
-            self.assertIn("--options=/etc/vfiogate/privd.conf", template["spec"]["containers"][0]["args"])
+            for container in template["spec"]["containers"]:
+                given = "--options=/etc/vfiogate/privd.conf" in container["args"]
+                self.assertEqual(given, container["name"].startswith("privd-"), container["name"])
             found[config["data"]["privd.conf"]] = template["metadata"]["annotations"]["vfiogate.dev/privd-options"]
         places = "sysfs /host/sys\ndev /host/dev\n"
         self.assertEqual(list(found), [places + "deny class=0108\ndeny 10de:2236\nallow-storage\nallow-unguarded-unbind\n", places])
-        # privd reads its options once: with others the pod is made anew.
+        # They read their options once: with others the pod is made anew.
         self.assertEqual(len(set(found.values())), 2)
 
-    def test_privd_may_serve_the_prefixes_that_are_named_and_no_others(self):
+    def test_the_gate_may_serve_the_prefixes_that_are_named_and_no_others(self):
         values = CONFIG.format(
             "resourcePrefix: gpu.example, aliases: {'10de:2236': nvidia.com/X},"
             " resources: [{name: intel.com/y, select: {class: '02'}}, {name: intel.com/z, select: {class: '03'}}]"
         )
         (daemon_set,) = of_kind("DaemonSet", self.printed(values=values))
-        args = daemon_set["spec"]["template"]["spec"]["containers"][0]["args"]
+        args = daemon_set["spec"]["template"]["spec"]["containers"][1]["args"]
         given = [arg for arg in args if arg.startswith("--resource-prefix")]
         self.assertEqual(given, [f"--resource-prefix={p}/" for p in ("gpu.example", "intel.com", "nvidia.com")])

@@ -82,7 +82,7 @@ class Manifests(Case):
         lines = text.splitlines()
         guide = (KUBERNETES / "README.md").read_text()
         mounts = [i for i, line in enumerate(lines) if "mountPath: " in line]
-        wanted = sum(len(m) for m in rules.MOUNTS.values()) + len(rules.CDI_MOUNT) + len(rules.BINDING_MOUNTS)
+        wanted = sum(len(m) for m in rules.MOUNTS.values()) + len(rules.CDI_MOUNT)
         wanted += sum(len(m) for m in rules.DRA_MOUNTS.values())
         self.assertEqual(len(mounts), wanted + len(rules.MODULES_INIT["volumeMounts"]))
         for i in mounts:
@@ -92,8 +92,8 @@ class Manifests(Case):
 
     def test_the_users_are_those_of_the_image(self):
         text = (TREE / "deploy/image/root_files.py").read_text()
-        for name in ("plugind", "netd"):
-            self.assertRegex(text, rf"(?m)^{name.upper()}_UID = {rules.UIDS[name]}\b")
+        for name in ("privd-hardware", "plugind", "netd"):
+            self.assertRegex(text, rf"(?m)^{name.removeprefix('privd-').upper()}_UID = {rules.UIDS[name]}\b")
 
     def test_each_class_that_an_example_asks_for_is_there(self):
         classes = {d["metadata"]["name"] for d in of_kind("DeviceClass", examples())}
@@ -133,14 +133,14 @@ class Manifests(Case):
         walk(json.loads((CHART / "values.schema.json").read_text()), "values")
 
 
-def added_by_dra() -> list[dict]:
-    """The container that components/dra adds, and privd with the arguments that it adds."""
-    (component,) = documents((KUBERNETES / "components/dra/kustomization.yaml").read_text())
-    (patch,) = [p["patch"] for p in component["patches"] if p["target"]["kind"] == "DaemonSet"]
+def added_by(component: str) -> list[dict]:
+    """The container that a component adds, and the gate with the arguments that it adds or changes."""
+    (kustomization,) = documents((KUBERNETES / f"components/{component}/kustomization.yaml").read_text())
+    (patch,) = [p["patch"] for p in kustomization["patches"] if p["target"]["kind"] == "DaemonSet"]
     (changes,) = documents(patch)
-    added = [c["value"] for c in changes if c["op"] == "add" and c["path"].endswith("/containers/-")]
-    words = [c["value"] for c in changes if c["op"] == "add" and "/containers/0/args/" in c["path"]]
-    return [*added, {"name": "privd", "command": ["/usr/bin/privd-daemon"], "args": words}]
+    added = [c["value"] for c in changes if c["op"] == "add" and re.search(r"/containers/(-|\d+)$", c["path"])]
+    words = [c["value"] for c in changes if c["op"] != "test" and "/containers/1/args/" in c["path"]]
+    return [*added, {"name": "privd-gate", "command": ["/usr/bin/privd-gate"], "args": words}]
 
 
 class Programs(Case):
@@ -153,7 +153,9 @@ class Programs(Case):
     def test_every_option_exists(self):
         seen = 0
         (daemon_set,) = of_kind("DaemonSet", base())
-        for container in daemon_set["spec"]["template"]["spec"]["containers"] + added_by_dra():
+        added = [one for name in ("binding", "cdi", "dra") for one in added_by(name)]
+        self.assertEqual({one["name"] for one in added}, {"privd-binder", "privd-gate", "netd-dra"})
+        for container in daemon_set["spec"]["template"]["spec"]["containers"] + added:
             lines = [container["command"] + container["args"]]
             probes = [container[p] for p in rules.PROBES[container["name"]] if p in container]
             lines += [probe["exec"]["command"] for probe in probes if "exec" in probe]
@@ -168,14 +170,24 @@ class Programs(Case):
                     seen += 1
         self.assertGreater(seen, 12)
 
-    def test_every_option_of_privds_file_is_one_of_the_daemon_and_of_its_commands(self):
+    def test_every_option_of_privds_file_is_one_of_who_reads_sysfs_and_of_the_commands(self):
         (config,) = of_kind("ConfigMap", base())
         lines = config["data"]["privd.conf"].splitlines()
         self.assertEqual(lines, ["sysfs /host/sys", "dev /host/dev"])
-        for words in (["privd-daemon"], ["privd", "bind"], ["privd", "hold"]):
+        for words in (["privd-hardware"], ["privd-binder"], ["privd", "bind"], ["privd", "hold"]):
             helped = run(self.programs / words[0], *words[1:], "--help").stdout
             for line in lines:
                 self.assertIn(f" --{line.split()[0]} ", helped, words)
+
+    def test_each_process_takes_privds_file_also_where_it_has_options_of_others(self):
+        """Ends at the next argument, which none of them has: the file before it was read."""
+        with tempfile.NamedTemporaryFile("w", suffix=".conf") as file:
+            file.write("sysfs /host/sys\ndev /host/dev\ndeny class=0108\nallow-storage\nallow-unguarded-unbind\n")
+            file.flush()
+            for name in ("privd-hardware", "privd-gate", "privd-binder"):
+                done = run(self.programs / name, f"--options={file.name}", "--no-such-option")
+                self.assertEqual(done.returncode, 2, name)
+                self.assertIn("no-such-option", done.stderr, name)
 
     def test_the_programs_print_the_profiles_that_the_chart_names(self):
         (values,) = documents((CHART / "values.yaml").read_text())
@@ -187,8 +199,9 @@ class Programs(Case):
         for name, profile in there.items():
             self.assertEqual(profile["defaultAction"], "SCMP_ACT_ERRNO", name)
             allowed = {call for row in profile["syscalls"] for call in row["names"] if row["action"] == "SCMP_ACT_ALLOW"}
-            # These two dial, and are dialled by nobody.
-            its = {"connect"} if name.endswith(("netd-dra.json", "privd.json")) else {"accept4"}
+            # These dial, and are dialled by nobody.
+            dials = ("netd-dra.json", "hardware.json", "gate.json", "binder.json")
+            its = {"connect"} if name.endswith(dials) else {"accept4"}
             self.assertLess({"execve", "seccomp"} | its, allowed, name)
             self.assertEqual("accept4" in allowed, "accept4" in its, name)
             self.assertLess(len(allowed), 100, name)

@@ -93,7 +93,7 @@ ALERT = {"alert!": str, "expr!": str, "for": str, "labels!": {"severity!": {"cri
 PATCH = {"path": str, "target": {"kind!": str, "name": str}, "patch": str}
 REPLACEMENT = {
     "source!": {"kind!": str, "name!": str, "fieldPath!": str},
-    "targets!": [{"select!": {"kind!": str}, "fieldPaths!": [str], "options": {"delimiter": str, "index": int}}],
+    "targets!": [{"select!": {"kind!": str}, "fieldPaths!": [str], "options": {"create": bool}}],
 }
 KUSTOMIZE = {"resources": [str], "patches": [PATCH], "components": [str], "replacements": [REPLACEMENT]}
 

@@ -15,7 +15,7 @@ PLUGIN = HERE.parents[1] / "deploy/helm/vfiogate/plugin/kubectl-vfiogate"
 
 
 def pod(name: str, node: str, state: dict | None = None, **metadata: str) -> dict:
-    statuses = [{"name": one, "state": state or {"running": {}}} for one in ("privd", "plugind")]
+    statuses = [{"name": one, "state": state or {"running": {}}} for one in ("privd-hardware", "privd-gate", "plugind")]
     return {"metadata": {"name": name, **metadata}, "spec": {"nodeName": node},
             "status": {"phase": "Running", "containerStatuses": statuses}}
 

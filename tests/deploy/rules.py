@@ -28,16 +28,33 @@ CONTAINER = [
     ("proc-mount", "securityContext.procMount", ABSENT),
 ]
 
-UIDS = {"privd": 0, "plugind": 64532, "netd": 64533}
-DRA_UIDS = UIDS | {"netd-dra": 64533}
+UIDS = {"privd-hardware": 64531, "privd-gate": 0, "plugind": 64532, "netd": 64533}
+BINDING_UIDS = {"privd-binder": 0}
+DRA_UIDS = {"netd-dra": 64533}
 
 # container -> where -> (volume, access)
 MOUNTS = {
-    "privd": {
-        "/host/sys": ("sys", "rw"),
+    "privd-hardware": {
+        "/host/sys": ("sys", "ro"),
         "/host/dev": ("dev", "ro"),
+        "/etc/vfiogate": ("config", "ro"),
+        "/run/vfiogate/plugind": ("plugind-socket", "ro"),
+    },
+    "privd-gate": {
         "/var/lib/kubelet/device-plugins": ("device-plugins", "rw"),
         "/var/lib/kubelet/pod-resources": ("pod-resources", "ro"),
+        "/var/lib/vfiogate": ("state", "rw"),
+        "/run/vfiogate/devices": ("devices", "rw"),
+        "/etc/vfiogate": ("config", "ro"),
+        "/run/vfiogate/plugind": ("plugind-socket", "ro"),
+    },
+    # only where binding is on; with the host's tables, by which it sees what is in use: of the host's first process, two
+    # files and nothing else
+    "privd-binder": {
+        "/host/sys": ("sys", "rw"),
+        "/host/dev": ("dev", "ro"),
+        "/host/proc/mountinfo": ("mountinfo", "ro"),
+        "/host/proc/route": ("route", "ro"),
         "/var/lib/vfiogate": ("state", "rw"),
         "/run/vfiogate/devices": ("devices", "rw"),
         "/var/log/vfiogate": ("log", "rw"),
@@ -65,7 +82,6 @@ VOLUMES = {
     "pod-resources": host("/var/lib/kubelet/pod-resources"),
     "state": host("/var/lib/vfiogate", "DirectoryOrCreate"),
     "devices": host("/run/vfiogate/devices", "DirectoryOrCreate"),
-    "log": host("/var/log/vfiogate", "DirectoryOrCreate"),
     "plugind-socket": {"emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
 }
 # The one container that may have a capability, where it is asked for; all of it but the image.
@@ -82,14 +98,16 @@ MODULES_INIT = {
 MODULES_VOLUME = {"modules": host("/lib/modules")}
 CDI_MOUNT = {"/var/run/cdi": ("cdi", "rw")}
 CDI_VOLUME = {"cdi": host("/var/run/cdi", "DirectoryOrCreate")}
-# The host's tables, by which privd sees what is in use: of the host's first process, two files and nothing else.
-BINDING_MOUNTS = {"/host/proc/mountinfo": ("mountinfo", "ro"), "/host/proc/route": ("route", "ro")}
-BINDING_VOLUMES = {"mountinfo": host("/proc/1/mountinfo", "File"), "route": host("/proc/1/net/route", "File")}
+BINDING_VOLUMES = {
+    "log": host("/var/log/vfiogate", "DirectoryOrCreate"),
+    "mountinfo": host("/proc/1/mountinfo", "File"),
+    "route": host("/proc/1/net/route", "File"),
+}
 
 # Of the kubelet's directory two more, and in one container a token.
 DRIVER = "vfio.vfiogate.dev"
 DRA_MOUNTS = {
-    "privd": {
+    "privd-gate": {
         "/var/lib/kubelet/plugins_registry": ("plugins-registry", "rw"),
         f"/var/lib/kubelet/plugins/{DRIVER}": ("dra-plugin", "rw"),
     },
@@ -110,7 +128,8 @@ DRA_VOLUMES = {
 NODE_NAME = [{"name": "NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}]
 
 PROBES = {
-    "privd": [], "plugind": ["livenessProbe", "readinessProbe"], "netd": ["livenessProbe", "readinessProbe"], "netd-dra": [],
+    "privd-hardware": [], "privd-gate": [], "privd-binder": [],
+    "plugind": ["livenessProbe", "readinessProbe"], "netd": ["livenessProbe", "readinessProbe"], "netd-dra": [],
 }
 
 
@@ -119,26 +138,28 @@ class Asked:
     """What the values ask for."""
 
     cdi: bool = False
-    sysfs: str = "rw"
     modules: bool = False
     localhost: bool = False
     binding: bool = False
     dra: bool = False
 
-    @property
-    def uids(self) -> dict[str, int]:
-        return DRA_UIDS if self.dra else UIDS
+    hardware: int = 64531
 
     @property
-    def rights(self) -> list[str]:
-        return ["watch", "kubelet", *["cdi"] * self.cdi, *["bind"] * self.binding]
+    def uids(self) -> dict[str, int]:
+        """In the order of the containers."""
+        wanted = UIDS | {"privd-hardware": self.hardware}
+        if self.binding:
+            wanted = {"privd-hardware": 0, "privd-gate": 0} | BINDING_UIDS | wanted
+        return wanted | (DRA_UIDS if self.dra else {})
+
+    @property
+    def rights(self) -> dict[str, str]:
+        return {"privd-gate": ",".join(["watch", "kubelet", *["cdi"] * self.cdi]), "privd-binder": "bind"}
 
     def mounts(self, container: str) -> dict:
         wanted = MOUNTS.get(container, {}) | (DRA_MOUNTS.get(container, {}) if self.dra else {})
-        if container != "privd":
-            return wanted
-        wanted = wanted | {"/host/sys": ("sys", self.sysfs)} | (CDI_MOUNT if self.cdi else {})
-        return wanted | (BINDING_MOUNTS if self.binding else {})
+        return wanted | (CDI_MOUNT if self.cdi and container == "privd-gate" else {})
 
     @property
     def volumes(self) -> dict:
@@ -183,10 +204,18 @@ def broken_in_init(pod: dict, modules: bool) -> list[str]:
 def broken_in_arguments(container: dict, asked: Asked) -> list[str]:
     given = dict(word.partition("=")[::2] for word in container.get("args", []))
     found = []
-    if container["name"] == "privd" and given.get("--plugind-rights", "").split(",") != asked.rights:
-        found.append(f"rights: privd: {given.get('--plugind-rights')}, not {asked.rights}")
-    if container["name"] == "privd" and given.get("--dra-driver") != (DRIVER if asked.dra else None):
-        found.append(f"driver: privd: {given.get('--dra-driver')}")
+    name = container["name"]
+    if given.get("--plugind-rights") != asked.rights.get(name):
+        found.append(f"rights: {name}: {given.get('--plugind-rights')}, not {asked.rights.get(name)}")
+    if given.get("--dra-driver") != (DRIVER if asked.dra and name == "privd-gate" else None):
+        found.append(f"driver: {name}: {given.get('--dra-driver')}")
+    other = str(asked.hardware) if name == "plugind" and asked.hardware != UIDS["privd-hardware"] else None
+    if given.get("--hardware-uid") != other:
+        found.append(f"hardware-uid: {name}: {given.get('--hardware-uid')}, not {other}")
+    if any(word in given for word in ("--allow", "--declare", "--host-mountinfo")) and name != "privd-binder":
+        found.append(f"binding: {name} is told of binding")
+    if container.get("command", [""])[0] != f"/usr/bin/{name.removesuffix('-dra')}":
+        found.append(f"command: {name}: {container.get('command')}")
     if container.get("env", []) != (NODE_NAME if container["name"] == "netd-dra" else []):
         found.append(f"environment: {container['name']}: {container.get('env')}")
     return found
@@ -195,7 +224,8 @@ def broken_in_arguments(container: dict, asked: Asked) -> list[str]:
 def broken_in_container(container: dict, asked: Asked) -> list[str]:
     name = container["name"]
     found = broken_in(container, CONTAINER, name)
-    profile = {"type": "Localhost", "localhostProfile": f"vfiogate/{name}.json"} if asked.localhost else ABSENT  # the pod's
+    file = f"vfiogate/{name.removeprefix('privd-')}.json"
+    profile = {"type": "Localhost", "localhostProfile": file} if asked.localhost else ABSENT  # the pod's
     found += broken_in(container, [("seccomp", "securityContext.seccompProfile", profile)], name)
     context, uid = container.get("securityContext", {}), asked.uids[name]
     if (context.get("runAsUser"), context.get("runAsGroup")) != (uid, uid):

@@ -41,6 +41,7 @@ MADE = {
     "docs/security/syscalls.md": ("docs/make_security.py", "syscalls"),
     "docs/security/numbers.md": ("docs/make_security.py", "numbers"),
     "docs/pictures/topology.svg": ("docs/make_pictures.py", "topology"),
+    "docs/pictures/processes.svg": ("docs/make_pictures.py", "processes"),
 }
 # Counts what the programs load.
 OF_SHIPPED = ("docs/security/numbers.md",)

@@ -6,11 +6,13 @@
 
 #include "ipc/gate/packet_socket.h"
 #include "plugind/privd/allocation_client.h"
+#include "plugind/privd/exclusion_client.h"
 #include "plugind/privd/gate_client.h"
 #include "plugind/privd/gate_entry.h"
 #include "plugind/privd/spec_client.h"
 #include "plugind/privd/watched_files.h"
 #include "tests/fuzz/fuzz_input.h"
+#include "tests/fuzz/packet_file.h"
 #include "tests/support/hardware.h"
 #include "tests/support/played/claim_specs.h"
 
@@ -28,13 +30,12 @@ namespace vfiogate {
 namespace {
 
 constexpr std::size_t kFileBytes = 64;
-constexpr std::uint32_t kWithFile = 1U << 15U;
 
 class NobodyHears final : public PrivdEvents {
 public:
   void hardwareSeen(const Snapshot& /*hardware*/) override {}
   void allocationsTold(const RecordedAllocations& /*recorded*/) override {}
-  void rightToBindTold(bool /*may*/) override {}
+  void rightToBindTold(RightToBind /*right*/) override {}
   void socketsAvailable() override {}
   void kubeletAppeared(const KubeletIdentity& /*identity*/) override {}
   void podResourcesAppeared() override {}
@@ -54,6 +55,7 @@ public:
         gate_(channel_, calls_),
         allocations_(channel_, io.provider->getTimer()),
         specs_(channel_, calls_),
+        exclusions_(channel_, calls_),
         files_(events_),
         config_(gate_, events_, io.provider->getTimer()) {
     ask(entry_.run().ignoreResult());
@@ -61,6 +63,7 @@ public:
     askForSockets();
     askForSpecs();
     ask(allocations_.allocate(IommuGroupId(12), members_, "note").ignoreResult());
+    ask(exclusions_.read().ignoreResult());
     ask(watchFiles());
   }
   ~Asker() { calls_.end(); }
@@ -121,6 +124,7 @@ private:
   GateClient gate_;
   AllocationClient allocations_;
   SpecClient specs_;
+  ExclusionClient exclusions_;
   FilesObserver files_;
   ConfigWatch config_;
   kj::Vector<kj::Promise<void>> asked_;  // last: they use all of the above
@@ -147,15 +151,13 @@ void answerAll(std::string_view input, kj::AsyncIoContext& io) {
   auto pair = packetPair().value();
   Asker asker(kj::mv(pair.theirs), io);
   while (input.size() >= 2) {
-    const auto byte = [&input](std::size_t i) { return static_cast<std::uint8_t>(input[i]); };
-    const std::uint32_t head = byte(0) + 256U * byte(1);
-    const std::string packet(input.substr(2, head & ~kWithFile));
-    input.remove_prefix(2 + packet.size());
+    const InputPacket next = takePacket(input);
+    const std::string& packet = next.bytes;
     if (const auto said = gate::decodeFromGate(packet)) require(encode(*said) == packet);
     io.waitScope.poll();
     hear(pair.ours);
     const kj::AutoCloseFd file = newFile();
-    const int beside = (head & kWithFile) != 0 ? file.get() : -1;
+    const int beside = next.marked ? file.get() : -1;
     if (packet.empty() || sendPacket(pair.ours, packet, beside) != PacketSent::kSent) return;
     io.waitScope.poll();
   }

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 class Served {
 public:
   Served() {
-    for (const char* name : {"device-plugins", "cdi", "metadata", "plugins_registry"}) {
+    for (const char* name : {"device-plugins", "cdi", "metadata", "plugins_registry", "holds"}) {
       fs::create_directory(dir_ / name);
     }
     fs::create_directories(dir_ / ("plugins/" + test::kDraDriver));
@@ -79,9 +79,9 @@ private:
   AllocationRecords records_ = AllocationRecords::open(dir_ / "devices", "this-boot").value();
   CdiStore specs_{dir_ / "cdi", names_};
   ClaimStore claims_{dir_ / "cdi", dir_ / "metadata", names_};
-  GateService service_{{kubelet_, names_, lease_, records_, SpecService(specs_, claims_),
-                        Rights{.watch = true, .kubelet = true, .cdi = true},
-                        dir_ / "plugind.yaml"}};
+  GateService service_{{kubelet_, names_, lease_, records_, specs_, claims_,
+                        Rights{.watch = true, .kubelet = true, .cdi = true}, dir_ / "plugind.yaml",
+                        dir_ / "holds"}};
 };
 
 }  // namespace

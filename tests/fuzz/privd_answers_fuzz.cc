@@ -1,23 +1,40 @@
-// Whatever privd answers plugind about a group's drivers: the asking ends in what the answer says,
-// in words that say that it makes no sense, or in a broken connection.
+// Whatever privd's hardware process answers plugind about a group: the reading is what the answer
+// says, and the same once more, or says that there is none, or the connection is broken off.
 
 #include "ipc/codec/limits.h"
 #include "plugind/privd/hardware_client.h"
 #include "tests/fuzz/aligned_words.h"
 #include "tests/fuzz/fuzz_input.h"
+#include "tests/support/hardware.h"
 
+#include <capnp/message.h>
 #include <kj/async-io.h>
 
 namespace vfiogate {
 namespace {
+
+constexpr IommuGroupId kGroup(12);
+
+class NobodyHears final : public PrivdEvents {
+public:
+  void hardwareSeen(const Snapshot& /*hardware*/) override {}
+  void allocationsTold(const RecordedAllocations& /*recorded*/) override {}
+  void rightToBindTold(RightToBind /*right*/) override {}
+  void socketsAvailable() override {}
+  void kubeletAppeared(const KubeletIdentity& /*identity*/) override {}
+  void podResourcesAppeared() override {}
+  void checkpointReplaced() override {}
+  void configurationPosted(const std::string& /*text*/) override {}
+  void privdWent() override {}
+};
 
 class ToldControl final : public schema::GroupControl::Server {
 public:
   explicit ToldControl(capnp::MessageReader& told) : told_(told) {}
 
 protected:
-  kj::Promise<void> bind(BindContext context) override {
-    context.setResults(told_.getRoot<schema::GroupControl::BindResults>());
+  kj::Promise<void> reread(RereadContext context) override {
+    context.setResults(told_.getRoot<schema::GroupControl::RereadResults>());
     return kj::READY_NOW;
   }
 
@@ -25,10 +42,46 @@ private:
   capnp::MessageReader& told_;
 };
 
-void takeBinding(capnp::MessageReader& told, kj::WaitScope& scope) {
-  const auto answered = askToBind(kj::heap<ToldControl>(told)).wait(scope);
-  const bool done = answered.outcome.answer == BindOutcome::Answer::kDone;
-  if (done) require(answered.outcome.why.empty());
+class Subscribed final : public schema::Subscription::Server {};
+
+/// Tells of one group, which is reread as the input says.
+class OneGroup final : public schema::Session::Server {
+public:
+  explicit OneGroup(capnp::MessageReader& told) : told_(told) {}
+
+protected:
+  kj::Promise<void> watch(WatchContext context) override {
+    test::Hardware hardware;
+    hardware.add("0000:01:00.0", kGroup.number());
+    auto request = context.getParams().getObserver().changedRequest();
+    encode(Update{1, 1, hardware.snapshot()}, request.initUpdate(), [this](const IommuGroup&) {
+      return kj::Maybe<schema::GroupControl::Client>(kj::heap<ToldControl>(told_));
+    });
+    context.getResults().initAnswer().setSubscription(kj::heap<Subscribed>());
+    return request.send().ignoreResult();
+  }
+
+private:
+  capnp::MessageReader& told_;
+};
+
+void requireTheSame(const Snapshot& seen) {
+  capnp::MallocMessageBuilder message;
+  encode(seen, message.initRoot<schema::Snapshot>(), noControl);
+  const auto again = decode(message.getRoot<schema::Snapshot>().asReader());
+  require(again && again->snapshot == seen);
+}
+
+void takeReading(capnp::MessageReader& told, kj::AsyncIoContext& io) {
+  NobodyHears events;
+  SessionCalls calls;
+  const BindingView bindings;
+  HardwareClient client(events, calls, bindings, io.provider->getTimer());
+  calls.begin(kj::heap<OneGroup>(told));
+  client.subscribe().wait(io.waitScope);
+  const GroupReading reading = client.reread(kGroup).wait(io.waitScope);
+  if (reading.answer == GroupReading::Answer::kSeen) return requireTheSame(reading.seen);
+  require(reading.seen == Snapshot());
 }
 
 }  // namespace
@@ -37,7 +90,6 @@ void takeBinding(capnp::MessageReader& told, kj::WaitScope& scope) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace vfiogate;
   static kj::AsyncIoContext io = kj::setupAsyncIo();
-  readMessage(data, size, kFromPrivd,
-              [](capnp::MessageReader& told) { takeBinding(told, io.waitScope); });
+  readMessage(data, size, kFromPrivd, [](capnp::MessageReader& told) { takeReading(told, io); });
   return 0;
 }

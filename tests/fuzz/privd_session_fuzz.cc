@@ -1,8 +1,7 @@
-// Whatever bytes a peer with every right sends privd's own servers: they outlive it.
+// Whatever bytes a peer sends the servers of privd's hardware process: they outlive it.
 
 #include "ipc/socket/stream_flags.h"
-#include "privd/rpc/connection.h"
-#include "sim/base/temp_dir.h"
+#include "privd/hardware/connection.h"
 #include "tests/support/fake_sysfs.h"
 #include "tests/support/played/raw_peer.h"
 
@@ -28,10 +27,8 @@ public:
     KJ_SYSCALL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair));
     kj::AutoCloseFd ours(pair[0]);
     RawPeer peer{kj::AutoCloseFd(pair[1])};
-    Node node{KJ_ASSERT_NONNULL(source_), counts_, sysfs_, dev_, allocations_, nullptr,
-              io_.provider->getTimer()};
-    Connection connection(node, kAll,
-                          io_.lowLevelProvider->wrapSocketFd(kj::mv(ours), kStreamFlags));
+    Node node{KJ_ASSERT_NONNULL(source_), counts_, sysfs_, dev_, io_.provider->getTimer()};
+    Connection connection(node, io_.lowLevelProvider->wrapSocketFd(kj::mv(ours), kStreamFlags));
     auto ended = connection.ended().eagerlyEvaluate(nullptr);
     peer.sendBytes(bytes);
     io_.waitScope.poll();
@@ -40,16 +37,12 @@ public:
   }
 
 private:
-  static constexpr Rights kAll{.watch = true, .kubelet = true, .cdi = true, .bind = true};
-
-  TempDir dir_{"/dev/shm"};
   FakeSysfs tree_;
   SysfsRoot sysfs_ = SysfsRoot::open(tree_.sysfs()).value();
   DevRoot dev_ = DevRoot::open(tree_.dev()).value();
   kj::AsyncIoContext io_ = kj::setupAsyncIo();
   DiscoveryCounts counts_;
   kj::Maybe<SnapshotSource> source_;
-  AllocationFiles allocations_ = AllocationFiles::open(dir_.path().c_str(), "this-boot").value();
 };
 
 }  // namespace

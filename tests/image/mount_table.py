@@ -4,8 +4,10 @@ import pathlib
 import re
 
 README = pathlib.Path(__file__).resolve().parents[2] / "deploy/kubernetes/README.md"
-# A container that the tests' manifests do not have.
-ONLY_WITH_DRA = {"netd-dra"}
+# In the order of the manifest, those that the tests' manifests have.
+CONTAINERS = ("privd-hardware", "privd-gate", "plugind", "netd")
+# What the table says for several of them.
+WORDS = {"all of privd's": CONTAINERS[:2], "all others": tuple(name for name in CONTAINERS if name != "plugind")}
 HEAD = "| mount | in | access | why |"
 
 
@@ -23,6 +25,6 @@ def said(with_cdi: bool = False) -> dict[tuple[str, str], bool]:
             raise ValueError(f"{README}: access of {path} is neither writable nor read-only: {access}")
         only_with = re.search(r"only with (.*)", access)
         if only_with is None or (with_cdi and only_with[1] == "CDI"):
-            table |= {(container, path): word[0] == "writable" for container in containers.split(", ")
-                      if container not in ONLY_WITH_DRA}
+            named = [one for container in containers.split(", ") for one in WORDS.get(container, [container])]
+            table |= {(container, path): word[0] == "writable" for container in named if container in CONTAINERS}
     return table

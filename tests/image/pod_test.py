@@ -51,7 +51,7 @@ class ComesUp(Case):
         node, pod = self.stack()
         self.assert_admitted(node, "vm-1")
         await_that("they answer", lambda: not pod.failing("liveness"))
-        self.assertEqual([code for code, _ in pod.end().values()], [0, 0, 0])
+        self.assertEqual({code for code, _ in pod.end().values()}, {0})
 
     def test_metrics_are_scraped_from_the_node(self):
         node, pod = self.stack()
@@ -61,17 +61,17 @@ class ComesUp(Case):
         self.assertIn(f'vfiogate_resource_registered{{resource="{CARD}"}} 1', text)
         self.assertIn('vfiogate_netd_plugind_questions_total{outcome="answered"} 1', text)
 
-    def test_kernel_events_reach_privd_in_the_pod(self):
+    def test_kernel_events_reach_privd_hardware_in_the_pod(self):
         node, pod = self.stack()
         await_that("one card is offered", lambda: node.allocatable().get(CARD) == 1)
         node.change_hardware("bind", "0000:02:00.0", "vfio-pci")
-        await_that("the second is, long before privd's next reread without a hint", lambda: node.allocatable().get(CARD) == 2)
+        await_that("the second is, long before its next reread without a hint", lambda: node.allocatable().get(CARD) == 2)
 
     def test_a_quiet_node_gets_ready_and_a_second_pod_waits_until_the_first_is_gone(self):
         node, first = self.stack()
         await_that("the first is registered", lambda: node.allocatable().get(CARD))
         second = self.pod(node, self.sandbox(), pod_sources.configured("kubevirt"))
-        await_that("the second waits", lambda: "event=instance_waits" in second.said("privd"))
+        await_that("the second waits", lambda: "event=instance_waits" in second.said("privd-gate"))
         self.assertEqual(second.failing("liveness"), [])
         await_that("the first is ready", first.is_ready, seconds=60)
         self.assertEqual(sorted(second.failing("readiness")), ["netd", "plugind"])
@@ -117,20 +117,21 @@ class Overlays(Case):
                     node = self.node(sandbox)
                     pod = self.pod(node, sandbox, documents, which)
                     await_that("it answers", lambda: not pod.failing("liveness"))
-                    self.assertEqual([code for code, _ in pod.end().values()], [0, 0, 0])
+                    self.assertEqual({code for code, _ in pod.end().values()}, {0})
 
 
 class Ends(Case):
     def test_each_container_comes_back_and_the_card_stays_held(self):
         # A plugind that has started anew asks the kubelet who has what before it allocates anything.
-        node, pod = self.stack(topology=self.cards(4))
+        cards = 5  # one for each container, and one more
+        node, pod = self.stack(topology=self.cards(cards))
         self.assert_admitted(node, "vm-1")
         for name in pod.pod.containers:
             with self.subTest(name):
                 held = holders(pod)
                 pod.running[name].signal(signal.SIGKILL)
                 pod.restart(name)
-                await_that("its resource stands again", lambda: standing(pod) and node.allocatable() == {CARD: 4})
+                await_that("its resource stands again", lambda: standing(pod) and node.allocatable() == {CARD: cards})
                 self.assert_admitted(node, f"vm-after-{name}")
                 await_that("ready again", pod.is_ready)
                 now = holders(pod)
@@ -152,19 +153,19 @@ class Ends(Case):
         of_the_kubelet = {"var/lib/kubelet/device-plugins/kubelet_internal_checkpoint"}
         modes = {name: oct(after[name][0]) for name in changed - of_the_kubelet}
         socket = "var/lib/kubelet/device-plugins/vfiogate-f7ffbb832d632a20.sock"
-        locks = {"var/lib/vfiogate/lock": "0o100600", "var/lib/vfiogate/plugind.lock": "0o100600"}
-        kept = {f"var/lib/vfiogate/{name}": "0o40700" for name in ("bindings", "holds", "declared")}
+        # Without a binder nothing is bound, declared or logged.
+        locks = {"var/lib/vfiogate/gate.lock": "0o100600", "var/lib/vfiogate/plugind.lock": "0o100600"}
+        kept = {"var/lib/vfiogate/holds": "0o40700"}
         # The pod runs on: its device is allocated, by whomever comes next, too.
         kept |= {f"run/vfiogate/devices/{name}": "0o100600" for name in ("complete", "0000:01:00.0", "0000:01:00.1")}
-        log = {"var/log": "0o40755", "var/log/vfiogate": "0o40755", "var/log/vfiogate/audit.jsonl": "0o100600"}
         made = dict.fromkeys(("var/lib/vfiogate", "run", "run/vfiogate", "run/vfiogate/devices"), "0o40755")
-        self.assertEqual(modes, made | {socket: "0o140600"} | locks | kept | log)
+        self.assertEqual(modes, made | {socket: "0o140600"} | locks | kept)
 
 
 class Confined(Case):
     def test_threads_have_no_power(self):
         node, pod = self.stack()
-        # privd serves, and the others answer: each after it locked itself down.
+        # Each serves, so it has locked itself down.
         await_that("the card is offered", lambda: node.allocatable().get(CARD))
         await_that("netd and plugind answer", lambda: not pod.failing("liveness"))
         for name, container in pod.pod.containers.items():
@@ -196,13 +197,13 @@ class Confined(Case):
         documents = copy.deepcopy(pod_sources.base())
         directory = node.kubelet_directory / "seccomp/vfiogate"
         directory.mkdir(parents=True)
+        if kind == "Localhost":
+            subprocess.run([pod_sources.TREE / "deploy/seccomp/render.sh", self.programs, directory], check=True)
         for container in pod_sources.of_kind("DaemonSet", documents)[0]["spec"]["template"]["spec"]["containers"]:
             name = container["name"]
             profile = {"type": kind}
             if kind == "Localhost":
-                profile["localhostProfile"] = f"vfiogate/{name}.json"
-                printed = subprocess.run([self.programs / name, "policy", "-o", "oci"], check=True, capture_output=True)
-                (directory / f"{name}.json").write_bytes(printed.stdout)
+                profile["localhostProfile"] = f"vfiogate/{name.removeprefix('privd-')}.json"
             container["securityContext"]["seccompProfile"] = profile
         return documents
 
@@ -220,6 +221,30 @@ class Confined(Case):
                     with self.assertRaises(OSError) as refused:
                         (root / path.lstrip("/") / "made").mkdir()
                     self.assertEqual(refused.exception.errno, errno.EROFS)
+
+    def test_the_gate_sees_no_hardware_and_hardware_nothing_of_the_kubelets(self):
+        _, pod = self.stack()
+        for name, hidden in (("privd-gate", ("host", "var/run/cdi", "var/log/vfiogate")),
+                             ("privd-hardware", ("var/lib/kubelet", "var/run/cdi", "var/lib/vfiogate", "var/log/vfiogate", "run/vfiogate/devices"))):
+            root = pathlib.Path(f"/proc/{pod.running[name].pid}/root")
+            for directory in hidden:
+                self.assertEqual(list((root / directory).iterdir()), [], f"{name}: {directory}")
+        writable = [path for (of, path), can in mounted(pod).items() if of == "privd-hardware" and can]
+        self.assertEqual(writable, [])
+        self.assertEqual([of for (of, path), can in mounted(pod).items() if path == "/host/sys" and can], [])
+
+    def test_commands_work_in_the_container_that_has_what_they_need(self):
+        node, pod = self.stack()
+        await_that("the card is offered", lambda: node.allocatable().get(CARD))
+        listed = pod.running["privd-hardware"].exec(["/usr/bin/privd", "list", "-o", "json"])
+        self.assertEqual(listed.returncode, 0, listed.stderr)
+        self.assertIn("0000:01:00.0", listed.stdout)
+        held = pod.running["privd-gate"].exec(["/usr/bin/privd", "hold", "0000:01:00.0", "--reason", "its fan is loud"])
+        self.assertEqual(held.returncode, 0, held.stderr)
+        self.assertIn("its fan is loud", pod.running["privd-gate"].exec(["/usr/bin/privd", "holds"]).stdout)
+        await_that("it is not offered any more", lambda: not node.allocatable().get(CARD))
+        self.assertEqual(pod.running["privd-gate"].exec(["/usr/bin/privd", "release", "0000:01:00.0"]).returncode, 0)
+        await_that("it is offered again", lambda: node.allocatable().get(CARD))
 
     def test_netd_and_plugind_see_nothing_of_the_host(self):
         _, pod = self.stack()
@@ -274,15 +299,15 @@ class Manifests(Case):
             "initContainers": lambda pod: pod.update(initContainers=[]),
             "privileged": lambda pod: pod["containers"][0]["securityContext"].update(privileged=True),
             "add": lambda pod: pod["containers"][0]["securityContext"]["capabilities"].update(add=["SYS_ADMIN"]),
-            "env": lambda pod: pod["containers"][1].update(env=[{"name": "A", "value": "B"}]),
-            "subPath": lambda pod: pod["containers"][1]["volumeMounts"][0].update(subPath="x"),
-            "no volume other": lambda pod: pod["containers"][1]["volumeMounts"][0].update(name="other"),
+            "env": lambda pod: pod["containers"][2].update(env=[{"name": "A", "value": "B"}]),
+            "subPath": lambda pod: pod["containers"][2]["volumeMounts"][0].update(subPath="x"),
+            "no volume other": lambda pod: pod["containers"][2]["volumeMounts"][0].update(name="other"),
             "nfs": lambda pod: pod["volumes"].append({"name": "far", "nfs": {"server": "a", "path": "/"}}),
             "token": lambda pod: pod.update(automountServiceAccountToken=True),
             "fsGroup": lambda pod: pod["securityContext"].update(fsGroup=1),
-            "runAsUser is 0": lambda pod: pod["containers"][1]["securityContext"].update(runAsUser=0),
+            "runAsUser is 0": lambda pod: pod["containers"][2]["securityContext"].update(runAsUser=0),
             "no seccomp profile": lambda pod: pod["securityContext"].update(seccompProfile={"type": "Localhost"}),
-            "no port 'other'": lambda pod: pod["containers"][2]["readinessProbe"]["httpGet"].update(port="other"),
+            "no port 'other'": lambda pod: pod["containers"][3]["readinessProbe"]["httpGet"].update(port="other"),
         }
         self.assertEqual(self.pod_with(lambda pod: None).name, "vfiogate-default")
         for words, change in changes.items():

@@ -32,6 +32,7 @@ inline const std::string kResource = "vfiogate.dev/10de_2684";
 inline const std::string kFirst = "0000:65:00.0";    // of group 31, its representative
 inline const std::string kSibling = "0000:65:00.1";  // of group 31
 inline const std::string kSecond = "0000:66:00.0";   // of group 32
+inline constexpr uid_t kHardwareUid = 64531;
 using Ids = std::set<std::string>;
 
 inline constexpr const char* kConfig =
@@ -73,8 +74,13 @@ protected:
     ASSERT_TRUE(plugind_->says("event=started")) << said();
   }
 
-  void startPrivd(const Hardware& hardware = twoGroups()) {
-    privd_.emplace(FakePrivd::Setup{socket(), deviceDirectory(), hardware.snapshot()});
+  void startPrivd(const Hardware& hardware = twoGroups()) { privd_.emplace(privdWith(hardware)); }
+
+  FakePrivd::Setup privdWith(const Hardware& hardware) const {
+    return {.plugindSocket = socket(),
+            .kubeletDir = deviceDirectory(),
+            .hardware = hardware.snapshot(),
+            .hardwareUid = kHardwareUid};
   }
 
   /// A kubelet that starts, after the one before, if there was one, was killed.

@@ -216,17 +216,14 @@ TEST_F(PlugindProcess, APrivdOfAnotherReleaseIsToldSoInTheLog) {
   const std::string kOurs = std::to_string(schema::PROTOCOL);
   constexpr std::uint16_t kOther = schema::PROTOCOL + 1;
   startPlugind();
-  privd_.emplace(FakePrivd::Setup{.plugindSocket = socket(),
-                                  .kubeletDir = deviceDirectory(),
-                                  .hardware = {},
-                                  .protocol = schema::PROTOCOL,
-                                  .channelVersion = kOther});
+  FakePrivd::Setup other = privdWith({});
+  other.channelVersion = kOther;
+  privd_.emplace(other);
   EXPECT_TRUE(
       plugind_->says("speaks version " + std::to_string(kOther) + ", this is version " + kOurs));
-  privd_.emplace(FakePrivd::Setup{.plugindSocket = socket(),
-                                  .kubeletDir = deviceDirectory(),
-                                  .hardware = {},
-                                  .protocol = kOther});
+  other = privdWith({});
+  other.protocol = kOther;
+  privd_.emplace(other);
   EXPECT_TRUE(
       plugind_->says("speaks protocol " + std::to_string(kOther) + ", this is protocol " + kOurs));
   privd_.reset();
@@ -237,7 +234,7 @@ TEST_F(PlugindProcess, APrivdOfAnotherReleaseIsToldSoInTheLog) {
 
 TEST_F(PlugindProcess, TakesNoSecondPrivd) {
   startAll();
-  FakePrivd second({socket(), deviceDirectory(), twoGroups().snapshot()});
+  FakePrivd second(privdWith(twoGroups()));
   EXPECT_TRUE(plugind_->says("privd is here already"));
   EXPECT_EQ(second.sessions(), 0U);
   EXPECT_EQ(privd_->hangUps(), 0U);

@@ -1,8 +1,11 @@
 // plugind's end of the privilege line against a played privd: what each call brings, and what it
 // says while privd is away.
 
-#include "plugind/privd/privd_link.h"
+#include "plugind/privd/link/privd_link.h"
 
+#include "ipc/codec/limits.h"
+#include "ipc/gate/opening.h"
+#include "ipc/gate/packet_socket.h"
 #include "ipc/socket/unix_socket.h"
 #include "plugind/dra/claims/claim_record.h"
 #include "sim/base/temp_dir.h"
@@ -12,7 +15,9 @@
 
 #include <gtest/gtest.h>
 #include <kj/async-io.h>
+#include <kj/debug.h>
 
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,11 +31,12 @@ namespace {
 class TakingEvents final : public PrivdEvents {
 public:
   void hardwareSeen(const Snapshot& snapshot) override {
+    if (!there) first = snapshot;
     there = true;
     seen = snapshot;
   }
   void allocationsTold(const RecordedAllocations& /*recorded*/) override {}
-  void rightToBindTold(bool given) override { mayBind = given; }
+  void rightToBindTold(RightToBind told) override { right = told; }
   void socketsAvailable() override {}
   void kubeletAppeared(const KubeletIdentity& kubelet) override { kubelets.push_back(kubelet); }
   void podResourcesAppeared() override { ++podResources; }
@@ -40,7 +46,8 @@ public:
 
   bool there = false;
   Snapshot seen;
-  bool mayBind = false;
+  Snapshot first;  ///< of this session
+  RightToBind right = RightToBind::kBinderAway;
   std::vector<KubeletIdentity> kubelets;
   std::vector<std::string> configurations;
   unsigned podResources = 0;
@@ -53,19 +60,52 @@ protected:
   void SetUp() override {
     std::filesystem::create_directories(deviceDirectory());
     auto listening = listenAt(dir_.path().c_str(), "plugind.sock", WhoMayConnect::kOwner);
-    link_.emplace(kj::mv(listening).value(), PrivdLink::Users{getuid(), getuid(), getuid()},
+    link_.emplace(kj::mv(listening).value(),
+                  PrivdLink::Users{getuid(), hardwareUser(), getuid(), getuid()},
                   LoopDeps{io_.unixEventPort, *io_.lowLevelProvider, io_.provider->getTimer(),
                            std::make_shared<TaskQueue>(), random_});
     KJ_ASSERT_NONNULL(link_).start(events_, [](kj::AutoCloseFd, Visitor) {});
   }
 
-  void startPrivd() {
+  virtual uid_t hardwareUser() const { return getuid(); }
+
+  static Hardware twoGroups() {
     Hardware hardware;
     hardware.add("0000:65:00.0", 31);
     hardware.add("0000:66:00.0", 32);
-    privd_.emplace(FakePrivd::Setup{dir_ / "plugind.sock", deviceDirectory(), hardware.snapshot()});
-    EXPECT_TRUE(until([this] { return events_.there; }));
+    return hardware;
   }
+
+  void startPrivd(bool hasBinder = true) {
+    privd_.emplace(FakePrivd::Setup{.plugindSocket = dir_ / "plugind.sock",
+                                    .kubeletDir = deviceDirectory(),
+                                    .hardware = twoGroups().snapshot(),
+                                    .hasBinder = hasBinder});
+    EXPECT_TRUE(until([this] { return events_.there; }));
+    if (hasBinder) {
+      EXPECT_TRUE(until([this] { return events_.right == RightToBind::kGiven; }));
+    }
+  }
+
+  /// What one of privd's processes has after its opening.
+  kj::AutoCloseFd dialAs(PrivdRole role) {
+    kj::AutoCloseFd line = dialAt((dir_ / "plugind.sock").c_str()).value();
+    if (role == PrivdRole::kHardware) {
+      KJ_ASSERT(sendHardwareOpening(line, kChannelVersion).has_value());
+      return line;
+    }
+    return sendChannelOpening(line, role, kChannelVersion).value();
+  }
+
+  /// Whether plugind hangs up on it.
+  bool isCut(int connection) {
+    return until([connection] {
+      char byte = 0;
+      return recv(connection, &byte, 1, MSG_DONTWAIT) == 0;
+    });
+  }
+
+  std::vector<PrivdRole> away() { return link().away(); }
 
   template <typename Condition>
   bool until(Condition condition) {
@@ -200,7 +240,7 @@ TEST_F(PrivdLinkTest, DropsAGroupThatLeftWhileItWasHeld) {
 
 TEST_F(PrivdLinkTest, I3_ABindIsDoneWhenTheHardwareThatItLeftWasSeen) {
   startPrivd();
-  EXPECT_TRUE(events_.mayBind);
+  EXPECT_EQ(events_.right, RightToBind::kGiven);
   Hardware hardware;
   hardware.add("0000:65:00.0", 31).driver = "nvidia";
   hardware.device("0000:65:00.0").vfioDev.reset();
@@ -233,7 +273,7 @@ TEST_F(PrivdLinkTest, BindsThatTakeTheirTimeHoldNobodyUp) {
   privd_->setBinding(FakePrivd::Binding::kWaits);
   std::vector<kj::Promise<BindOutcome>> binds;
   for (int i = 0; i < 30; ++i) binds.push_back(link().bind(IommuGroupId(i % 2 == 0 ? 31 : 32)));
-  ASSERT_TRUE(until([this] { return privd_->binds() >= 4; }));
+  ASSERT_TRUE(until([this] { return privd_->binds() == 2; })) << "one a group";
   EXPECT_EQ(await(link().reread(IommuGroupId(31))).answer, GroupReading::Answer::kSeen);
   EXPECT_EQ(privd_->hangUps(), 0U);
   privd_->setBinding(FakePrivd::Binding::kSucceeds);
@@ -249,6 +289,124 @@ TEST_F(PrivdLinkTest, I3_ABindThatPrivdsEndCutOffIsNotDone) {
   EXPECT_EQ(await(kj::mv(bind)).answer, BindOutcome::Answer::kPrivdAway);
   EXPECT_FALSE(events_.there) << "its absence is told first";
   EXPECT_EQ(await(link().giveBack(IommuGroupId(31))).answer, BindOutcome::Answer::kPrivdAway);
+}
+
+TEST_F(PrivdLinkTest, WithoutABinderTheSessionIsThereAndNothingIsBound) {
+  startPrivd(false);
+  EXPECT_EQ(events_.right, RightToBind::kBinderAway);
+  EXPECT_EQ(away(), std::vector{PrivdRole::kBinder});
+  EXPECT_EQ(await(link().bind(IommuGroupId(31))),
+            (BindOutcome{BindOutcome::Answer::kPrivdAway, "privd-binder is away"}));
+  EXPECT_EQ(await(link().giveBack(IommuGroupId(31))).answer, BindOutcome::Answer::kPrivdAway);
+  privd_->setBinder(true);
+  EXPECT_TRUE(until([this] { return events_.right == RightToBind::kGiven; }));
+  EXPECT_TRUE(away().empty());
+  EXPECT_TRUE(await(link().bind(IommuGroupId(31))).done());
+}
+
+TEST_F(PrivdLinkTest, I3_ABindThatTheBindersEndCutOffIsNotDoneAndTheSessionStays) {
+  startPrivd();
+  privd_->setBinding(FakePrivd::Binding::kWaits);
+  auto bind = link().bind(IommuGroupId(31));
+  ASSERT_TRUE(until([this] { return privd_->binds() == 1; }));
+  privd_->setBinder(false);
+  EXPECT_EQ(await(kj::mv(bind)),
+            (BindOutcome{BindOutcome::Answer::kPrivdAway, "privd-binder is away"}));
+  EXPECT_EQ(events_.right, RightToBind::kBinderAway);
+  EXPECT_TRUE(events_.there);
+  EXPECT_EQ(await(link().reread(IommuGroupId(31))).answer, GroupReading::Answer::kSeen);
+  EXPECT_EQ(privd_->hangUps(), 0U);
+}
+
+TEST_F(PrivdLinkTest, TellsOfOneHardwareWhatAllThreeSayOfIt) {
+  startPrivd();
+  const auto binding = [this] { return events_.seen.groups.at(IommuGroupId(31)).binding; };
+  EXPECT_EQ(binding(), GroupBinding{});
+  Hardware hardware = twoGroups();
+  hardware.group(31).binding = {.bindable = true, .excluded = true, .bar = "users: by many"};
+  Snapshot told = hardware.snapshot();
+  told.sysfsWriting = SysfsWriting::kReadOnly;
+  privd_->setHardware(told);
+  EXPECT_TRUE(until([&] { return events_.seen == told; }));
+  privd_->setBinder(false);
+  EXPECT_TRUE(until([&] { return binding() == (GroupBinding{.excluded = true}); }))
+      << "what the binder said is not known any more, and what is excluded is";
+  EXPECT_EQ(events_.seen.sysfsWriting, SysfsWriting::kUnknown);
+}
+
+TEST_F(PrivdLinkTest, WhatIsExcludedIsKnownBeforeTheHardware) {
+  Hardware hardware = twoGroups();
+  hardware.group(32).binding.excluded = true;
+  privd_.emplace(FakePrivd::Setup{.plugindSocket = dir_ / "plugind.sock",
+                                  .kubeletDir = deviceDirectory(),
+                                  .hardware = hardware.snapshot(),
+                                  .hasBinder = false});
+  ASSERT_TRUE(until([this] { return events_.there; }));
+  EXPECT_TRUE(events_.first.groups.at(IommuGroupId(32)).binding.excluded);
+}
+
+// ---- Who is who ----
+
+TEST_F(PrivdLinkTest, TheFirstOfASessionWaitsForTheSecond) {
+  kj::AutoCloseFd gate = dialAs(PrivdRole::kGate);
+  ASSERT_TRUE(until([this] { return away().size() == 2; }));
+  EXPECT_FALSE(link().isThere());
+  kj::AutoCloseFd hardware = dialAs(PrivdRole::kHardware);
+  EXPECT_TRUE(until([this] { return link().isThere(); }));
+  EXPECT_EQ(away(), std::vector{PrivdRole::kBinder});
+  gate = nullptr;
+  EXPECT_TRUE(isCut(hardware)) << "the end of one is that of both";
+  EXPECT_FALSE(link().isThere());
+  EXPECT_EQ(away().size(), kPrivdRoles);
+}
+
+TEST_F(PrivdLinkTest, TheGateIsCutOffWithTheHardwareProcess) {
+  kj::AutoCloseFd hardware = dialAs(PrivdRole::kHardware);
+  kj::AutoCloseFd gate = dialAs(PrivdRole::kGate);
+  ASSERT_TRUE(until([this] { return link().isThere(); }));
+  char enter[64];
+  ASSERT_TRUE(until([&] { return recv(gate, enter, sizeof(enter), MSG_DONTWAIT | MSG_PEEK) > 0; }));
+  KJ_SYSCALL(recv(gate, enter, sizeof(enter), MSG_DONTWAIT));
+  hardware = nullptr;
+  EXPECT_TRUE(isCut(gate));
+  EXPECT_FALSE(link().isThere());
+}
+
+TEST_F(PrivdLinkTest, OneThatLeavesWhileItWaitsMayComeBack) {
+  for (const PrivdRole role : {PrivdRole::kGate, PrivdRole::kHardware}) {
+    kj::AutoCloseFd waiting = dialAs(role);
+    ASSERT_TRUE(until([this] { return away().size() == 2; }));
+    waiting = nullptr;
+    EXPECT_TRUE(until([this] { return away().size() == kPrivdRoles; }));
+  }
+  startPrivd();
+}
+
+TEST_F(PrivdLinkTest, TakesOneConnectionARole) {
+  for (const PrivdRole role : {PrivdRole::kGate, PrivdRole::kBinder}) {
+    const kj::AutoCloseFd first = dialAs(role);
+    ASSERT_TRUE(until([&] { return link().away().size() < kPrivdRoles; }));
+    EXPECT_TRUE(isCut(dialAs(role))) << nameOf(role);
+    EXPECT_EQ(away().size(), 2U);
+    EXPECT_TRUE(until([&] {
+      char byte = 0;
+      return recv(first, &byte, 1, MSG_DONTWAIT) < 0;
+    })) << "the first stays";
+  }
+}
+
+TEST_F(PrivdLinkTest, HangsUpOnABinderThatBreaksTheRulesAndTakesTheNext) {
+  const kj::AutoCloseFd nonsense = dialAs(PrivdRole::kBinder);
+  ASSERT_EQ(sendPacket(nonsense, "nonsense"), PacketSent::kSent);
+  EXPECT_TRUE(isCut(nonsense));
+  const kj::AutoCloseFd answers = dialAs(PrivdRole::kBinder);
+  ASSERT_EQ(sendPacket(answers, encode(binder::FromBinder(binder::Answer{}))), PacketSent::kSent);
+  EXPECT_TRUE(isCut(answers)) << "nothing was asked";
+  const kj::AutoCloseFd sends = dialAs(PrivdRole::kBinder);
+  ASSERT_EQ(sendPacket(sends, encode(binder::FromBinder(binder::Changed{})), sends.get()),
+            PacketSent::kSent);
+  EXPECT_TRUE(isCut(sends)) << "no descriptor travels here";
+  startPrivd();
 }
 
 TEST_F(PrivdLinkTest, ReadsTheCheckpointWhole) {
@@ -319,6 +477,19 @@ TEST_F(PrivdLinkTest, WaitsWhereAnotherPlugindHasTheNode) {
   privd_->setLeased(false);
   EXPECT_TRUE(until([this] { return events_.there; }));
   EXPECT_EQ(privd_->hangUps(), 0U);
+}
+
+class PrivdUsersTest : public PrivdLinkTest {
+protected:
+  ~PrivdUsersTest() noexcept override = default;
+  uid_t hardwareUser() const override { return getuid() + 1; }
+};
+
+TEST_F(PrivdUsersTest, ARoleIsItsUsersAlone) {
+  EXPECT_TRUE(isCut(dialAs(PrivdRole::kHardware)));
+  EXPECT_EQ(away().size(), kPrivdRoles);
+  const kj::AutoCloseFd gate = dialAs(PrivdRole::kGate);
+  EXPECT_TRUE(until([this] { return away().size() == 2; }));
 }
 
 }  // namespace

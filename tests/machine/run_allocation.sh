@@ -1,7 +1,7 @@
 #!/bin/sh
 # Boots the virtual machine with these programs for the tour of a node: real vfio-pci, stand-in kubelet.
 # usage: run_allocation.sh PROGRAMS [GUEST [STEP [WORD...]]]
-#   PROGRAMS   where privd, its daemon, plugind and sim-node are; the machine's own are beside, in ../machine
+#   PROGRAMS   where privd, its processes, plugind and sim-node are; the machine's own are beside, in ../machine
 #   GUEST      script of guest/ to run; without: allocation.sh, the tour once
 #   STEP       of the tour, to break: the machine then says which step was not seen, and this exits 1
 #   WORD       for run_vm.sh
@@ -14,7 +14,7 @@ here=$(dirname "$(readlink -f "$0")")
 programs=$1 guest=${2:-allocation.sh} step=${3:-}
 if [ $# -gt 3 ]; then shift 3; else set --; fi
 set -- "$@" --guest "$here/guest/$guest" --file "$here/../../deploy/examples/try.yaml:test/plugind.yaml"
-for program in privd privd-daemon privd-gate plugind sim-node; do set -- "$@" --program "$programs/$program"; done
+for program in privd privd-daemon privd-hardware privd-gate privd-binder plugind sim-node; do set -- "$@" --program "$programs/$program"; done
 for program in vfio_open without_capabilities sysfs_script; do
   set -- "$@" --program "$programs/../machine/$program"
 done

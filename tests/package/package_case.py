@@ -15,11 +15,14 @@ import program_help  # noqa: E402
 
 BUILD = TREE / "deploy/debian/build_package.py"
 NAME = "vfiogate-privd"
-UNIT = f"lib/systemd/system/{NAME}.service"
+ROLES = ("hardware", "gate", "binder")
+UNITS = tuple(f"lib/systemd/system/vfiogate-{role}.service" for role in ROLES)
+BINDER = UNITS[2]
+TARGET = "lib/systemd/system/vfiogate.target"
 EARLY = f"lib/systemd/system/{NAME}-early.service"
 EARLY_LINK = f"lib/systemd/system/sysinit.target.wants/{NAME}-early.service"
 BILL = f"usr/share/sbom/{NAME}.spdx.json"
-NEEDRESTART = f"etc/needrestart/restart.d/{NAME}.service"
+NEEDRESTART = tuple(f"etc/needrestart/restart.d/vfiogate-{role}.service" for role in ROLES)
 CONFIGURATION = "etc/vfiogate/privd.conf"
 
 
@@ -37,7 +40,9 @@ def build(out: pathlib.Path) -> pathlib.Path:
 
 @functools.cache
 def place() -> tempfile.TemporaryDirectory:
-    return tempfile.TemporaryDirectory(prefix="vfiogate-package-")
+    made = tempfile.TemporaryDirectory(prefix="vfiogate-package-")
+    os.chmod(made.name, 0o755)  # privd-hardware is started by another user than root
+    return made
 
 
 @functools.cache
@@ -52,12 +57,14 @@ class Built(unittest.TestCase):
     def setUpClass(cls):
         cls.archive = built()
         cls.directory = pathlib.Path(tempfile.mkdtemp(dir=place().name))
+        cls.directory.chmod(0o755)
         cls.root = cls.directory / "root"
         cls.scripts = cls.directory / "control"
         run("dpkg-deb", "-x", cls.archive, cls.root, check=True)
         run("dpkg-deb", "-e", cls.archive, cls.scripts, check=True)
         cls.program = cls.root / "usr/bin/privd"
         cls.daemon = cls.root / "usr/bin/privd-daemon"
+        cls.own = [cls.program, cls.daemon, *(cls.root / f"usr/bin/privd-{role}" for role in ROLES)]
         cls.commands = program_help.commands_of(cls.program)
         with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", cls.archive], stdout=subprocess.PIPE) as listing:
             with tarfile.open(fileobj=listing.stdout, mode="r|") as tar:

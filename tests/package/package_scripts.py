@@ -6,9 +6,10 @@ import subprocess
 import tempfile
 import unittest
 
-from package_case import CONFIGURATION, EARLY_LINK, NAME, NEEDRESTART, Built, run
+from package_case import CONFIGURATION, EARLY_LINK, NAME, NEEDRESTART, ROLES, Built, run
 
-MADE = ("systemctl daemon-reload", "systemd-tmpfiles --create vfiogate.conf")
+MADE = ("systemctl daemon-reload", "systemd-sysusers vfiogate.conf", "systemd-tmpfiles --create vfiogate.conf")
+ALL = " ".join(f"vfiogate-{role}.service" for role in ROLES)
 
 
 class Installation(Built):
@@ -25,7 +26,7 @@ class Installation(Built):
         (self.target / "var/lib/dpkg/status").touch()
         self.stubs.mkdir(exist_ok=True)
         self.calls = self.target / "calls"
-        for name in ("systemctl", "systemd-tmpfiles", "deb-systemd-invoke"):
+        for name in ("systemctl", "systemd-sysusers", "systemd-tmpfiles", "deb-systemd-invoke"):
             stub = self.stubs / name
             stub.write_text(f'#!/bin/sh\necho "{name} $*" >>"{self.calls}"\n')
             stub.chmod(0o755)
@@ -70,12 +71,13 @@ class Installation(Built):
             privd = self.stubs / "privd"
             privd.write_text(f'#!/bin/sh\necho "privd $*" >>"{self.calls}"\nexit {status}\n')
             privd.chmod(0o755)
-            self.calls.unlink(missing_ok=True)
-            done = run(self.root / NEEDRESTART, env=os.environ | {"PATH": f"{self.stubs}:{os.environ['PATH']}"})
-            self.assertEqual(done.returncode, wanted)
-            restarted = f"systemctl restart {NAME}.service" in self.calls.read_text()
-            self.assertEqual(restarted, wanted == 0)
-            self.assertEqual("its self-test failed" in done.stderr, wanted == 1)
+            for role, script in zip(ROLES, NEEDRESTART):
+                self.calls.unlink(missing_ok=True)
+                done = run(self.root / script, env=os.environ | {"PATH": f"{self.stubs}:{os.environ['PATH']}"})
+                self.assertEqual(done.returncode, wanted)
+                restarted = [line for line in self.calls.read_text().splitlines() if "restart" in line]
+                self.assertEqual(restarted, [f"systemctl restart vfiogate-{role}.service"] if wanted == 0 else [])
+                self.assertEqual("its self-test failed" in done.stderr, wanted == 1)
         privd.unlink()
 
     def postinst(self, self_test: str) -> tuple[list[str], str]:
@@ -92,12 +94,12 @@ class Installation(Built):
         self.assertEqual(done.returncode, 0, done.stderr)
         return self.calls.read_text().splitlines(), done.stderr
 
-    def test_restarts_a_running_daemon_only_after_its_self_test(self):
-        restart = f"deb-systemd-invoke try-restart {NAME}.service"
+    def test_restarts_what_runs_only_after_the_self_test(self):
+        restart = f"deb-systemd-invoke try-restart {ALL}"
         self.failing = "1"
         calls, said = self.postinst("  --self-test   tries the filter")
         self.assertEqual(calls, [*MADE, "privd policy --self-test"])
-        self.assertIn("the running daemon was left as it is", said)
+        self.assertIn("what runs was left as it is", said)
         self.failing = "0"
         self.assertEqual(self.postinst("  --self-test   tries the filter")[0],
                          [*MADE, "privd policy --self-test", restart])

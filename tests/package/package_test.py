@@ -18,7 +18,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import bills  # noqa: E402
 
-from package_case import BILL, CONFIGURATION, EARLY, EARLY_LINK, NAME, NEEDRESTART, TREE, UNIT, Built, build, run  # noqa: E402
+from package_case import BILL, CONFIGURATION, EARLY, EARLY_LINK, NAME, NEEDRESTART, ROLES, TARGET, TREE, UNITS, Built, build, run  # noqa: E402
 from package_scripts import Installation  # noqa: E402, F401
 import manuals  # noqa: E402
 from package_units import Unit  # noqa: E402, F401
@@ -33,17 +33,18 @@ class Package(Built):
     def test_has_these_files_and_no_others(self):
         manuals = {f"usr/share/man/man1/privd-{'-'.join(command.name.split())}.1.gz" for command in self.commands}
         self.assertEqual({member.name.removeprefix("./") for member in self.members if not member.isdir()}, manuals | {
-            "usr/bin/privd", "usr/bin/privd-daemon", "usr/bin/privd-gate", UNIT, EARLY, EARLY_LINK, NEEDRESTART, CONFIGURATION, "usr/lib/modules-load.d/vfiogate.conf",
-            "usr/lib/tmpfiles.d/vfiogate.conf", "usr/share/man/man1/privd.1.gz", "usr/share/man/man1/privd-daemon.1.gz",
-            "usr/share/man/man1/privd-gate.1.gz",
+            *(str(program.relative_to(self.root)) for program in self.own), *UNITS, TARGET, EARLY, EARLY_LINK, *NEEDRESTART, CONFIGURATION,
+            "usr/lib/modules-load.d/vfiogate.conf", "usr/lib/tmpfiles.d/vfiogate.conf", "usr/lib/sysusers.d/vfiogate.conf",
+            *(f"usr/share/man/man1/{program.name}.1.gz" for program in self.own),
             "usr/share/bash-completion/completions/privd", "usr/share/zsh/vendor-completions/_privd",
-            "usr/share/fish/vendor_completions.d/privd.fish", f"usr/share/doc/{NAME}/copyright",
+            "usr/share/fish/vendor_completions.d/privd.fish", f"usr/share/doc/{NAME}/copyright", f"usr/share/lintian/overrides/{NAME}",
             f"usr/share/doc/{NAME}/changelog.gz", BILL})
 
     def test_everything_is_roots_and_nobody_else_writes_it(self):
         for member in self.members:
             self.assertEqual((member.uid, member.gid), (0, 0), member.name)
-            runs = member.isdir() or member.name in ("./usr/bin/privd", "./usr/bin/privd-daemon", "./usr/bin/privd-gate", f"./{NEEDRESTART}")
+            programs = [f"./{program.relative_to(self.root)}" for program in self.own]
+            runs = member.isdir() or member.name in (*programs, *(f"./{name}" for name in NEEDRESTART))
             if not member.issym():
                 self.assertEqual(oct(member.mode), oct(0o755 if runs else 0o644), member.name)
 
@@ -54,7 +55,7 @@ class Package(Built):
 
     def test_its_program_runs_from_where_it_is_put(self):
         version = run(self.programs / "privd", "--version", check=True).stdout
-        for program in (self.program, self.daemon):
+        for program in self.own:
             self.assertEqual(run(program, "--version", check=True).stdout, version)
         self.assertEqual(run("dpkg-deb", "-f", self.archive, "Version", check=True).stdout.strip(), version.split()[0])
         self.assertIn(run(self.program, "doctor").returncode, (0, 1))
@@ -66,7 +67,7 @@ class Package(Built):
         there = {member.name.removeprefix("./") for member in self.members if member.isfile()} - {BILL}
         self.assertEqual(set(listed), there)
         said = " ".join(package.get("comment", "") for package in bill["packages"])
-        for program in (self.program, self.daemon):
+        for program in self.own:
             self.assertEqual(listed[f"usr/bin/{program.name}"], hashlib.sha256(program.read_bytes()).hexdigest())
             for path in re.findall(r"(/\S+) \(0x", run("ldd", program, check=True).stdout):
                 self.assertRegex(said, rf"{re.escape(path)} is loaded by [^;]*\b{program.name}\b")
@@ -77,7 +78,7 @@ class Package(Built):
         self.assertEqual(run("lintian", "--allow-root", self.archive).stdout, "")
 
     def test_scripts_pass_shellcheck_and_touch_no_device(self):
-        for script in (*(self.scripts / name for name in ("postinst", "prerm", "postrm")), self.root / NEEDRESTART):
+        for script in (*(self.scripts / name for name in ("postinst", "prerm", "postrm")), *(self.root / name for name in NEEDRESTART)):
             checked = run("shellcheck", script)
             self.assertEqual(checked.returncode, 0, checked.stdout)
             self.assertIsNone(re.search(r"/sys/(bus|devices|class)|driver_override|privd (un)?bind|/var/lib/vfiogate$",
@@ -89,7 +90,7 @@ class Configuration(Built):
         return (self.root / CONFIGURATION).read_text()
 
     def test_is_a_conffile(self):
-        self.assertEqual((self.scripts / "conffiles").read_text(), f"/{CONFIGURATION}\n/{NEEDRESTART}\n")
+        self.assertEqual((self.scripts / "conffiles").read_text(), "".join(f"/{name}\n" for name in (CONFIGURATION, *NEEDRESTART)))
 
     def test_has_each_option_with_its_default(self):
         serve = next(command for command in self.commands if command.name == "serve")
@@ -152,13 +153,19 @@ class Manuals(Built):
         bind = next(command for command in self.commands if command.name == "bind")
         self.assertIn(".SH EXAMPLES", self.page(bind))
 
-    def test_of_all_three_programs_can_be_made(self):
+    def test_of_all_programs_can_be_made(self):
         out = self.directory / "manuals"
         run(TREE / "deploy/debian/manuals.py", "--programs", self.programs, "--out", out, check=True)
         names = {path.name for path in out.iterdir()}
-        self.assertLessEqual({"privd.1", "privd-audit-verify.1", "plugind.1", "plugind-status.1", "netd.1", "netd-dra.1"}, names)
+        self.assertLessEqual({"privd.1", "privd-audit-verify.1", "privd-hardware.1", "privd-gate.1", "privd-binder.1", "plugind.1", "plugind-status.1", "netd.1", "netd-dra.1"}, names)
         for command in manuals.EXAMPLES:
             self.assertIn(f"{'-'.join(command.split())}.1", names, "an example of a command that there is not")
+
+    def test_of_each_process_there_is_one_with_its_options(self):
+        for role in ROLES:
+            page = gzip.decompress((self.root / f"usr/share/man/man1/privd-{role}.1.gz").read_bytes()).decode().replace("\\-", "-")
+            for word in ("--options", "--plugind", ".SH FILES", "/etc/vfiogate/privd.conf"):
+                self.assertIn(word, page, role)
 
     def test_have_each_option(self):
         for command in self.commands:

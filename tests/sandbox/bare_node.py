@@ -9,6 +9,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "image"))
 from patience import await_that  # noqa: E402
 
 PATIENCE = 20  # seconds
+# Who is started as somebody: the others are root, or become somebody themselves.
+USERS = {"privd-hardware": 64531}
 
 
 class Node:
@@ -32,12 +34,15 @@ class Node:
     def daemons(self) -> dict[str, tuple[list, str]]:
         """By program: its command, and what it says once it serves. Each after those that it asks."""
         place, peer = self.place, ["--plugind", self.place / "plugind.sock"]
-        kept = ["--kubelet-dir", place / "kubelet", "--state-dir", place / "state", "--audit-log", place / "state/audit.jsonl"]
-        privd = ["privd-daemon", *peer, *self.hardware, "--uevents", "on", *kept]
+        state = ["--state-dir", place / "state"]
+        hardware = [*peer, *self.hardware, "--uevents", "on"]
+        binder = [*hardware, *state, "--audit-log", place / "state/audit.jsonl", "--plugind-rights", "watch,kubelet,bind"]
         api = ["--api-server", "https://127.0.0.1:9", "--ca", self.certificate(), "--node", "node-1"]
         return {
             "plugind": (["plugind", *self.plugind], "event=started"),
-            "privd": (privd, "event=plugind_connected"),
+            "privd-hardware": (["privd-hardware", *hardware], "event=plugind_connected"),
+            "privd-gate": (["privd-gate", *peer, "--kubelet-dir", place / "kubelet", *state], "event=plugind_connected"),
+            "privd-binder": (["privd-binder", *binder], "event=plugind_connected"),
             "netd metrics": (["netd", "metrics", "--listen", "127.0.0.1:0", *peer], "event=started"),
             "netd dra": (["netd", "dra", *api, *peer], "event=started"),
         }
@@ -55,10 +60,11 @@ class Node:
 class Running:
     """A program, its output read as it comes."""
 
-    def __init__(self, command: list, log: pathlib.Path, become=None):
+    def __init__(self, command: list, log: pathlib.Path, become=None, user: int = 0):
         self.log = log
+        identity = {"user": user, "group": user, "extra_groups": []} if user else {}
         with log.open("wb") as out:
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, preexec_fn=become)
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, preexec_fn=become, **identity)
 
     def said(self) -> str:
         return self.log.read_text(errors="replace")

@@ -11,6 +11,7 @@
 namespace vfiogate::test {
 namespace {
 
+constexpr uid_t kHardwareUid = 64531;
 constexpr uid_t kPlugindUid = 64532;
 constexpr uid_t kNetdUid = 64533;
 
@@ -18,7 +19,17 @@ std::string testPrograms() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path();
 }
 
-std::vector<std::string> commandIn(const TempDir& directory, std::vector<std::string> command) {
+/// The other programs become a user of their own, or stay root.
+void startAsItsUser(const DaemonUnderTest& daemon, std::vector<std::string>& command) {
+  if (daemon.role != Role::kHardware) return;
+  const std::string id = std::to_string(daemon.uid);
+  const std::vector<std::string> starter{
+      "/usr/bin/setpriv", "--reuid", id, "--regid", id, "--clear-groups", "--bounding-set=-all"};
+  command.insert(command.begin(), starter.begin(), starter.end());
+}
+
+std::vector<std::string> commandIn(const TempDir& directory, const DaemonUnderTest& daemon) {
+  std::vector<std::string> command = daemon.command;
   // plugind listens in it after it has become another user.
   chmod(directory.path().c_str(), 0777);
   command.front() = builtProgram(command.front());
@@ -26,6 +37,7 @@ std::vector<std::string> commandIn(const TempDir& directory, std::vector<std::st
     const auto at = argument.find("{dir}");
     if (at != std::string::npos) argument.replace(at, 5, directory.path().string());
   }
+  startAsItsUser(daemon, command);
   return command;
 }
 
@@ -36,15 +48,39 @@ std::string standInProgram() {
 }
 
 std::vector<DaemonUnderTest> daemonsUnderTest() {
-  const std::vector<std::string> privd{"privd-daemon",  "--plugind",   "{dir}/plugind.sock",
-                                       "--sysfs",       "{dir}",       "--dev",
-                                       "{dir}",         "--uevents",   "off",
-                                       "--kubelet-dir", "{dir}",       "--state-dir",
-                                       "{dir}/state",   "--audit-log", "{dir}/state/audit.jsonl"};
+  const std::vector<std::string> binder{"privd-binder",
+                                        "--sysfs",
+                                        "{dir}",
+                                        "--dev",
+                                        "{dir}",
+                                        "--uevents",
+                                        "off",
+                                        "--state-dir",
+                                        "{dir}/state",
+                                        "--audit-log",
+                                        "{dir}/state/audit.jsonl"};
   return {
-      {"Privd", Role::kPrivd, privd, "event=started", 0},
-      {"Gate", Role::kGate, privd, "event=started", 0},
-      {"ForkServer", Role::kForkServer, privd, "event=started", 0},
+      {"Daemon",
+       Role::kDaemon,
+       {"privd-daemon", "--plugind", "{dir}/plugind.sock", "--sysfs", "{dir}", "--dev", "{dir}",
+        "--uevents", "off", "--kubelet-dir", "{dir}", "--state-dir", "{dir}/state", "--audit-log",
+        "{dir}/state/audit.jsonl"},
+       "event=started role=daemon",
+       0},
+      {"Hardware",
+       Role::kHardware,
+       {"privd-hardware", "--plugind", "{dir}/plugind.sock", "--sysfs", "{dir}", "--dev", "{dir}",
+        "--uevents", "off"},
+       "event=started",
+       kHardwareUid},
+      {"Gate",
+       Role::kGate,
+       {"privd-gate", "--plugind", "{dir}/plugind.sock", "--kubelet-dir", "{dir}", "--state-dir",
+        "{dir}/state"},
+       "event=locked_down",
+       0},
+      {"Binder", Role::kBinder, binder, "event=started", 0},
+      {"ForkServer", Role::kForkServer, binder, "event=started", 0},
       {"Plugind",
        Role::kPlugind,
        {"plugind", "--listen", "{dir}/plugind.sock"},
@@ -71,12 +107,11 @@ void PrintTo(const DaemonUnderTest& daemon, std::ostream* out) {
 // LeakSanitizer would want to trace the process at its end.
 RunningDaemon::RunningDaemon(const DaemonUnderTest& daemon)
     : role_(daemon.role),
-      process_(commandIn(directory_, daemon.command), {{"ASAN_OPTIONS", "detect_leaks=0"}}),
+      process_(commandIn(directory_, daemon), {{"ASAN_OPTIONS", "detect_leaks=0"}}),
       ready_(process_.says(daemon.readyText)) {}
 
 pid_t RunningDaemon::pid() {
-  if (role_ == Role::kGate) return childRunning(process_.pid(), "privd-gate");
-  // privd forks it first of all, and is not asked to write anything.
+  // The binder forks it first of all, and is not asked to write anything.
   return role_ == Role::kForkServer ? childrenOf(process_.pid()).at(0) : process_.pid();
 }
 

@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <iosfwd>
 #include <string>
 #include <vector>
@@ -14,7 +15,19 @@
 namespace vfiogate::test {
 
 /// What a column of the tables here is about.
-enum class Role { kPrivd, kGate, kForkServer, kPlugind, kNetdMetrics, kNetdDra };
+enum class Role {
+  kDaemon,
+  kHardware,
+  kGate,
+  kBinder,
+  kForkServer,
+  kPlugind,
+  kNetdMetrics,
+  kNetdDra
+};
+inline constexpr std::array kRoles{Role::kDaemon,      Role::kHardware,   Role::kGate,
+                                   Role::kBinder,      Role::kForkServer, Role::kPlugind,
+                                   Role::kNetdMetrics, Role::kNetdDra};
 
 /// One program under test.
 struct DaemonUnderTest {

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import unittest
 
-from bare_node import PATIENCE, Node, Running, await_that
+from bare_node import PATIENCE, USERS, Node, Running, await_that
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import against_programs  # noqa: E402
@@ -29,7 +29,8 @@ PROGRAMS = pathlib.Path()
 NO_CAPABILITIES = frozenset()
 MODULES_INIT = frozenset({"CAP_SYS_MODULE"})
 MODULE_CALLS = ("finit_module", "init_module")  # of modprobe: of a plain module, and of a compressed one
-TABLES = {"privd": ["privd", "policy"], "plugind": ["plugind", "policy"]} | {
+PRIVD = ["privd-hardware", "privd-gate", "privd-binder"]
+TABLES = {name: ["privd", "policy", name.removeprefix("privd-")] for name in PRIVD} | {"plugind": ["plugind", "policy"]} | {
     f"netd {role}": ["netd", "policy", role] for role in ("metrics", "dra")
 }
 OWN_PID = 4711
@@ -49,7 +50,7 @@ def rows_of(table: list[str]) -> list[tuple[str, list[int], str]]:
     """Call, the arguments of a call that the row is about, and what the row answers itself. All that the runtime, the start,
     the program and what it forks need is in the profile that is printed; rows that it merges stand in the table alone."""
     policy = printed(table, "json")
-    rows = [row for part in (policy, policy.get("forked", {}), policy.get("started", {})) for row in part.get("rows", [])]
+    rows = [row for part in (policy, policy.get("forked", {})) for row in part.get("rows", [])]
     found = [(row["call"], {arg["index"]: arg["value"] for arg in row["arguments"]}, row["action"]) for row in rows]
     for entry in printed(table, "oci")["syscalls"]:
         action = f"errno {errno.errorcode[entry['errnoRet']]}" if "errnoRet" in entry else "allow"
@@ -95,7 +96,7 @@ class OnANode(unittest.TestCase):
     def start(self, command: list, before=(), become=None) -> Running:
         words = [*before, PROGRAMS / command[0], *command[1:]]
         log = self.node.place / f"{len(list(self.node.place.glob('*.log')))}.log"
-        running = Running(words, log, become)
+        running = Running(words, log, become, USERS.get(command[0], 0))
         self.addCleanup(running.close)
         return running
 
@@ -156,13 +157,14 @@ class Calls(OnANode):
 # What older default profiles do not have, and what comes of EPERM in its place: of which programs, whether they serve, and
 # what they say.
 REFUSED = [
-    (LANDLOCK, ["privd"], True, 'event=landlock abi=0 error="Operation not permitted"'),
+    (LANDLOCK, PRIVD, True, 'event=landlock abi=0 error="Operation not permitted"'),
     (LANDLOCK, ["plugind", "netd metrics", "netd dra"], True, 'event=started .*landlock=0'),
-    (("rseq", "statx", "faccessat2", "clone3"), list(TABLES), True, "event=started"),
+    (("rseq", "statx", "faccessat2", "clone3"), list(TABLES), True, "event=(started|locked_down)"),
     (("close_range",), list(TABLES), False, "closing stray descriptors: Operation not permitted"),
-    (("openat2",), ["privd"], False, "--state-dir .*: Operation not permitted"),
+    (("openat2",), ["privd-hardware"], False, "event=scan_failed .*Operation not permitted"),
+    (("openat2",), ["privd-gate", "privd-binder"], False, "--state-dir .*: Operation not permitted"),
     (("seccomp",), list(TABLES), False, "seccomp_init: Operation not permitted"),
-    ((), list(TABLES), True, "event=started"),
+    ((), list(TABLES), True, "event=(started|locked_down)"),
 ]
 
 
@@ -192,17 +194,19 @@ class Refused(OnANode):
                     self.assertEqual(daemon.end() if serves else daemon.process.wait(PATIENCE), 0 if serves else 1)
 
     def test_landlock_is_not_said_to_be_missing_where_a_profile_refuses_it(self):
-        command = [*self.node.daemons()["privd"][0], "--require-landlock"]
-        daemon = self.start(command, become=self.under(LANDLOCK))
-        self.assertEqual(daemon.process.wait(PATIENCE), 1)
-        self.assertIn("--require-landlock: landlock_create_ruleset: Operation not permitted", daemon.said())
+        for program in PRIVD:
+            with self.subTest(program):
+                command = [*self.node.daemons()[program][0], "--require-landlock"]
+                daemon = self.start(command, become=self.under(LANDLOCK))
+                self.assertEqual(daemon.process.wait(PATIENCE), 1)
+                self.assertIn("--require-landlock: landlock_create_ruleset: Operation not permitted", daemon.said())
 
 
 def main():
     global PROGRAMS
     PROGRAMS, words = against_programs.arguments(__doc__)
     if os.geteuid() != 0:
-        against_programs.skip("it needs root: privd serves only as root")
+        against_programs.skip("it needs root: gate and binder serve only as root")
     try:
         profiles()
     except runtime_profiles.Unavailable as reason:

@@ -1,13 +1,16 @@
-// That privd, its fork server, privd-gate and plugind need each row of their tables that is not
-// defensive, and no other call: the shipped programs live a whole life with their filter taken out,
-// and each call is compared with the table. The like for netd is with netd's other tests.
+// That privd's processes, the binder's fork server and plugind need each row of their tables that
+// is not defensive, and no other call: the shipped programs live a whole life with their filter
+// taken out, and each call is compared with the table. The like for netd is with netd's other
+// tests.
 
+#include "ipc/gate/opening.h"
 #include "sim/base/process_status.h"
 #include "tests/integration/bind/sim_split_case.h"
 #include "tests/support/bind_node.h"
 #include "tests/support/played/stranger.h"
 
 #include <gmock/gmock.h>
+#include <kj/io.h>
 
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -101,24 +104,29 @@ protected:
     node_->kubelet.restart();
     ASSERT_TRUE(node_->kubelet.awaitRegistrations(kCards, 1)) << said();
   }
-  /// A plugind that says at once that it is done, and stays to hear privd out.
+  /// A plugind that says to each of privd's processes at once that it is done, and stays to hear it
+  /// out, until that was privd-hardware.
   void playAPlugindThatHalfHangsUp() {
     const std::string path = node_->plugindSocket();
     const auto play = [&path]() {
       unlink(path.c_str());
       alarm(60);
-      umask(0111);  // root without capabilities dials it
+      umask(0111);  // privd's users dial it
       sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
       path.copy(address.sun_path, sizeof(address.sun_path) - 1);
       const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
       if (bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) return errno;
-      if (listen(listener, 1) != 0) return errno;
-      const int dialled = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-      if (shutdown(dialled, SHUT_WR) != 0) return errno;
-      char heard[4096];
-      ssize_t size = 1;
-      while (size > 0) size = read(dialled, heard, sizeof(heard));
-      return size == 0 ? 0 : errno;
+      if (listen(listener, 8) != 0) return errno;
+      for (char role = -1; role != static_cast<char>(PrivdRole::kHardware);) {
+        const kj::AutoCloseFd dialled(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+        if (read(dialled, &role, 1) != 1) return errno;
+        if (shutdown(dialled, SHUT_WR) != 0) return errno;
+        char heard[4096];
+        ssize_t size = 1;
+        while (size > 0) size = read(dialled, heard, sizeof(heard));
+        if (size < 0) return errno;
+      }
+      return 0;
     };
     EXPECT_EQ(asUser(kPlugindUid, play), 0) << said();
   }
@@ -139,13 +147,17 @@ protected:
     node_->kubelet.start();
     ASSERT_TRUE(node_->kubelet.awaitRegistrations(kCards, 1)) << said();
   }
-  /// Each thread of the process behind the tracer is taken out of its wait, as by a stop and a
+  /// Each thread of the processes behind the tracer is taken out of its wait, as by a stop and a
   /// continuation, and goes back into it.
   static void interrupt(const ChildProcess& tracer) {
     const auto traced = childrenOf(tracer.pid());
     ASSERT_EQ(traced.size(), 1U);
-    for (const auto& [thread, status] : threadStatuses(traced[0])) {
-      syscall(SYS_tgkill, traced[0], thread, SIGCONT);
+    auto all = childrenOf(traced[0]);  // of privd's daemon
+    all.push_back(traced[0]);
+    for (const pid_t process : all) {
+      for (const auto& [thread, status] : threadStatuses(process)) {
+        syscall(SYS_tgkill, process, thread, SIGCONT);
+      }
     }
   }
   /// Ends it in good order; what it was counted to do.
@@ -161,7 +173,7 @@ protected:
   }
 };
 
-TEST_F(EveryRow, OfPrivdItsForkServerAndItsGateIsNeededOrDefensiveAndNoOther) {
+TEST_F(EveryRow, OfEachOfPrivdsProcessesIsNeededOrDefensiveAndNoOther) {
   trace("privd");
   serve();
   work();

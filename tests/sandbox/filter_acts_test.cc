@@ -1,13 +1,15 @@
 // The same acts under the filter alone, in a child that loads it and tries: needs neither root nor
 // ptrace, so it runs where the injector cannot.
 
+#include "seccomp/binder_rules.h"
+#include "seccomp/daemon_rules.h"
 #include "seccomp/fork_server_rules.h"
 #include "seccomp/gate_rules.h"
+#include "seccomp/hardware_rules.h"
 #include "seccomp/load_filter.h"
 #include "seccomp/netd_dra_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
-#include "seccomp/privd_rules.h"
 #include "seccomp/sanitizer_rules.h"
 #include "tests/sandbox/forbidden_acts.h"
 
@@ -42,8 +44,12 @@ struct Loaded {
 
 Loaded loadedBy(Role role) {
   switch (role) {
-    case Role::kPrivd:
-      return {"Privd", kPrivdRules};
+    case Role::kDaemon:
+      return {"Daemon", kDaemonRules};
+    case Role::kHardware:
+      return {"Hardware", kHardwareRules};
+    case Role::kBinder:
+      return {"Binder", kBinderRules};
     case Role::kForkServer:
       return {"ForkServer", kForkServerRules};
     case Role::kGate:
@@ -62,8 +68,7 @@ std::vector<FilteredAct> filteredActs() {
   std::vector<FilteredAct> rows;
   for (const ForbiddenAct& act : forbiddenActs()) {
     if (act.call.entry != Entry::kSyscall) continue;  // for the injector and the BPF interpreter
-    for (const Role role : {Role::kPrivd, Role::kGate, Role::kForkServer, Role::kPlugind,
-                            Role::kNetdMetrics, Role::kNetdDra}) {
+    for (const Role role : kRoles) {
       if (act.fate(role)) rows.push_back({role, act});
     }
   }

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -12,6 +13,7 @@
 #include <cerrno>
 #include <csignal>
 #include <ostream>
+#include <utility>
 #include <vector>
 
 namespace vfiogate::test {
@@ -22,7 +24,6 @@ constexpr std::uint64_t kHere = static_cast<std::uint64_t>(AT_FDCWD);
 constexpr std::uint64_t kNobody = ~0ULL;  // a descriptor, id or address that is none
 
 const CallOutcome kDies = Killed{SIGSYS};
-const std::optional<CallOutcome> kMay;
 
 CallOutcome gets(int error) {
   return Returned{-error};
@@ -33,52 +34,43 @@ const CallOutcome kLateOpen = kSanitizerRules.empty() ? kDies : gets(EACCES);
 
 ForbiddenAct nobodys(std::string_view name, std::uint64_t number,
                      std::array<std::uint64_t, 6> args = {}) {
-  return {name, {number, args}, kDies, kDies, kDies, kDies, kDies, kDies};
+  return {name, {number, args}, kDies};
 }
-/// privd may do it, and no other process.
-ForbiddenAct privdsAlone(std::string_view name, std::uint64_t number,
-                         std::array<std::uint64_t, 6> args = {}) {
-  return {name, {number, args}, kMay, kDies, kDies, kDies, kDies, kDies};
-}
-/// privd-gate may do it, and no other process.
-ForbiddenAct gatesAlone(std::string_view name, std::uint64_t number,
-                        std::array<std::uint64_t, 6> args = {}) {
-  return {name, {number, args}, kDies, kMay, kDies, kDies, kDies, kDies};
-}
-/// privd and privd-gate may do it.
-ForbiddenAct bothRoots(std::string_view name, std::uint64_t number,
-                       std::array<std::uint64_t, 6> args = {}) {
-  return {name, {number, args}, kMay, kMay, kDies, kDies, kDies, kDies};
-}
-/// The programs may do it, the fork server may not.
-ForbiddenAct notForkServers(std::string_view name, std::uint64_t number,
-                            std::array<std::uint64_t, 6> args = {}) {
-  return {name, {number, args}, kMay, kMay, kDies, kMay, kMay, kMay};
+/// These may do it, and no other process.
+ForbiddenAct alone(std::vector<Role> may, std::string_view name, std::uint64_t number,
+                   std::array<std::uint64_t, 6> args = {}) {
+  return {name, {number, args}, kDies, std::move(may)};
 }
 ForbiddenAct inPlugindGets(int error, std::string_view name, std::uint64_t number,
                            std::array<std::uint64_t, 6> args = {}) {
-  return {name, {number, args}, kDies, kDies, kDies, gets(error), kDies, kDies};
+  return {name, {number, args}, kDies, {}, gets(error)};
 }
+
+const std::vector<Role> kSysfsReaders{Role::kHardware, Role::kBinder};
+/// privd-gate and privd-binder.
+const std::vector<Role> kWorkingRoots{Role::kGate, Role::kBinder};
+/// They open files, and dial plugind.
+const std::vector<Role> kPrivdRoles{Role::kHardware, Role::kGate, Role::kBinder};
 
 void addFilesAndSockets(std::vector<ForbiddenAct>& acts) {
   acts.insert(
       acts.end(),
       {
-          {"Open", {SYS_open}, kLateOpen, kLateOpen, kLateOpen, kLateOpen, kLateOpen, kLateOpen},
+          {"Open", {SYS_open}, kLateOpen},
           inPlugindGets(EACCES, "OpenAt", SYS_openat, {kHere}),
           inPlugindGets(EACCES, "OpenAtToWrite", SYS_openat, {kHere, 0, O_WRONLY | O_CLOEXEC}),
           inPlugindGets(EACCES, "OpenAtToCreate", SYS_openat,
                         {kHere, 0, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_CREAT}),
-          bothRoots("OpenAt2", SYS_openat2, {kHere}),
+          alone(kPrivdRoles, "OpenAt2", SYS_openat2, {kHere}),
           nobodys("OpenByHandleAt", SYS_open_by_handle_at, {kHere}),
           nobodys("NameToHandleAt", SYS_name_to_handle_at, {kHere}),
           nobodys("Creat", SYS_creat),
-          bothRoots("ReadDirectory", SYS_getdents64, {kNobody}),
-          privdsAlone("ReadLinkAt", SYS_readlinkat, {kHere}),
-          bothRoots("RenameAt", SYS_renameat, {kHere, 0, kHere}),
-          bothRoots("UnlinkAt", SYS_unlinkat, {kHere}),
+          alone(kPrivdRoles, "ReadDirectory", SYS_getdents64, {kNobody}),
+          alone(kSysfsReaders, "ReadLinkAt", SYS_readlinkat, {kHere}),
+          alone(kWorkingRoots, "RenameAt", SYS_renameat, {kHere, 0, kHere}),
+          alone(kWorkingRoots, "UnlinkAt", SYS_unlinkat, {kHere}),
           nobodys("RemoveDirectoryAt", SYS_unlinkat, {kHere, 0, AT_REMOVEDIR}),
-          bothRoots("FileSync", SYS_fsync, {kNobody}),
+          alone(kWorkingRoots, "FileSync", SYS_fsync, {kNobody}),
           nobodys("Unlink", SYS_unlink),
           nobodys("MakeNode", SYS_mknod),
           nobodys("MakeDirectory", SYS_mkdir),
@@ -89,7 +81,7 @@ void addFilesAndSockets(std::vector<ForbiddenAct>& acts) {
           nobodys("Link", SYS_link),
           nobodys("Symlink", SYS_symlink),
           nobodys("Truncate", SYS_truncate),
-          bothRoots("TruncateDescriptor", SYS_ftruncate, {kNobody}),
+          alone(kWorkingRoots, "TruncateDescriptor", SYS_ftruncate, {kNobody}),
           nobodys("SetAttribute", SYS_setxattr),
           nobodys("MemoryFile", SYS_memfd_create),
           nobodys("IoctlOfADescriptor", SYS_ioctl, {kNobody}),
@@ -109,17 +101,25 @@ void addFilesAndSockets(std::vector<ForbiddenAct>& acts) {
           nobodys("SocketRxrpc", SYS_socket, {AF_RXRPC, SOCK_DGRAM}),
           nobodys("SocketXdp", SYS_socket, {AF_XDP, SOCK_RAW}),
           nobodys("SocketPairInet", SYS_socketpair, {AF_INET, SOCK_STREAM}),
-          bothRoots("SocketUnix", SYS_socket, {AF_UNIX, SOCK_STREAM}),
-          bothRoots("DatagramSocketUnix", SYS_socket, {AF_UNIX, SOCK_DGRAM}),
+          alone(kPrivdRoles, "SocketUnix", SYS_socket, {AF_UNIX, SOCK_STREAM}),
+          alone(kPrivdRoles, "DatagramSocketUnix", SYS_socket, {AF_UNIX, SOCK_DGRAM}),
           nobodys("Accept", SYS_accept, {kNobody}),
-          {"Accept4", {SYS_accept4, {kNobody}}, kDies, kDies, kDies, kMay, kMay, kDies},
+          alone({Role::kPlugind, Role::kNetdMetrics}, "Accept4", SYS_accept4, {kNobody}),
           nobodys("SendTo", SYS_sendto, {kNobody}),
-          privdsAlone("SocketPair", SYS_socketpair, {AF_UNIX, SOCK_STREAM}),
-          gatesAlone("Bind", SYS_bind, {kNobody}),
-          gatesAlone("Listen", SYS_listen, {kNobody}),
-          {"Connect", {SYS_connect, {kNobody}}, kMay, kMay, kDies, kDies, kMay, kMay},
-          notForkServers("Read", SYS_read, {kNobody}),
-          {"SendMessage", {SYS_sendmsg, {kNobody}}, kMay, kMay, kDies, kMay, kDies, kDies},
+          alone(kWorkingRoots, "SocketPair", SYS_socketpair, {AF_UNIX, SOCK_STREAM}),
+          alone({Role::kGate}, "Bind", SYS_bind, {kNobody}),
+          alone({Role::kGate}, "Listen", SYS_listen, {kNobody}),
+          alone({Role::kHardware, Role::kGate, Role::kBinder, Role::kNetdMetrics, Role::kNetdDra},
+                "Connect", SYS_connect, {kNobody}),
+          alone({Role::kDaemon, Role::kHardware, Role::kGate, Role::kBinder, Role::kPlugind,
+                 Role::kNetdMetrics, Role::kNetdDra},
+                "Read", SYS_read, {kNobody}),
+          alone({Role::kHardware, Role::kGate, Role::kBinder, Role::kPlugind}, "SendMessage",
+                SYS_sendmsg, {kNobody}),
+          alone(kPrivdRoles, "WatchADirectory", SYS_inotify_add_watch, {kNobody}),
+          alone(kWorkingRoots, "Lock", SYS_flock, {kNobody, LOCK_EX | LOCK_NB}),
+          nobodys("LockWaiting", SYS_flock, {kNobody, LOCK_EX}),
+          alone({Role::kBinder}, "RoomOfAFileSystem", SYS_fstatfs, {kNobody}),
           nobodys("AttachFilterToSocket", SYS_setsockopt, {kNobody, SOL_SOCKET, SO_ATTACH_FILTER}),
       });
 }
@@ -132,7 +132,7 @@ void addProcessesAndMemory(std::vector<ForbiddenAct>& acts) {
           nobodys("ExecAt", SYS_execveat, {kNobody}),
           nobodys("Fork", SYS_fork),
           nobodys("Vfork", SYS_vfork),
-          {"CloneAProcess", {SYS_clone, {SIGCHLD}}, kDies, kDies, kMay, kDies, kDies, kDies},
+          alone({Role::kForkServer}, "CloneAProcess", SYS_clone, {SIGCHLD}),
           nobodys("CloneIntoNamespace", SYS_clone, {CLONE_NEWUSER | SIGCHLD}),
           nobodys("CloneSharingMemory", SYS_clone, {CLONE_VM | CLONE_VFORK | SIGCHLD}),
           nobodys("CloneASibling", SYS_clone, {CLONE_PARENT | SIGCHLD}),
@@ -166,56 +166,55 @@ void addProcessesAndMemory(std::vector<ForbiddenAct>& acts) {
 }
 
 void addSystem(std::vector<ForbiddenAct>& acts) {
-  acts.insert(
-      acts.end(),
-      {
-          nobodys("Mount", SYS_mount),
-          nobodys("NewMountInterface", SYS_fsopen),
-          nobodys("MountANewOne", SYS_fsmount, {kNobody}),
-          nobodys("OpenAMount", SYS_open_tree, {kNobody}),
-          nobodys("ChangeAMount", SYS_mount_setattr, {kNobody}),
-          nobodys("MoveMount", SYS_move_mount, {kNobody, 0, kNobody}),
-          nobodys("Unmount", SYS_umount2),
-          nobodys("PivotRoot", SYS_pivot_root),
-          nobodys("ChangeRoot", SYS_chroot),
-          nobodys("ChangeDirectory", SYS_chdir),
-          nobodys("Unshare", SYS_unshare, {CLONE_NEWUSER | CLONE_THREAD}),
-          nobodys("EnterNamespace", SYS_setns, {kNobody}),
-          nobodys("Bpf", SYS_bpf, {kNobody}),
-          nobodys("IoUring", SYS_io_uring_setup),
-          nobodys("EnterIoUring", SYS_io_uring_enter, {kNobody}),
-          nobodys("RegisterWithIoUring", SYS_io_uring_register, {kNobody}),
-          nobodys("AsyncIo", SYS_io_setup),
-          nobodys("PerfEvents", SYS_perf_event_open),
-          nobodys("Keyctl", SYS_keyctl, {kNobody}),
-          nobodys("AddKey", SYS_add_key),
-          nobodys("RequestKey", SYS_request_key),
-          nobodys("LoadModule", SYS_init_module),
-          nobodys("LoadModuleFromFile", SYS_finit_module, {kNobody}),
-          nobodys("UnloadModule", SYS_delete_module),
-          nobodys("LoadKernel", SYS_kexec_load, {0, 77}),
-          nobodys("LoadKernelFromFile", SYS_kexec_file_load, {kNobody, kNobody}),
-          nobodys("Reboot", SYS_reboot, {0, 0}),
-          nobodys("SwapOn", SYS_swapon),
-          nobodys("Quota", SYS_quotactl, {kNobody}),
-          nobodys("Accounting", SYS_acct, {1}),
-          nobodys("SetUid", SYS_setuid, {kNobody}),
-          nobodys("SetGid", SYS_setgid, {kNobody}),
-          nobodys("SetResUid", SYS_setresuid, {kNobody, kNobody, kNobody}),
-          nobodys("SetReUid", SYS_setreuid, {kNobody, kNobody}),
-          nobodys("SetFsUid", SYS_setfsuid, {kNobody}),
-          nobodys("SetGroups", SYS_setgroups, {kNobody}),
-          nobodys("SetCapabilities", SYS_capset),
-          nobodys("PortPermission", SYS_ioperm, {kNobody, 1}),
-          nobodys("PortLevel", SYS_iopl, {77}),
-          nobodys("KernelLog", SYS_syslog, {77}),
-          nobodys("SetClock", SYS_clock_settime, {77}),
-          nobodys("HostName", SYS_sethostname, {0, kNobody}),
-          nobodys("X32GetPid", SYS_getpid | kX32Bit),
-          nobodys("X32Read", SYS_read | kX32Bit, {kNobody}),
-          nobodys("NoSuchCall", 9999),
-          {"GetPidOfI386", {20, {}, Entry::kInt80}, kDies, kDies, kDies, kDies, kDies, kDies},
-      });
+  acts.insert(acts.end(),
+              {
+                  nobodys("Mount", SYS_mount),
+                  nobodys("NewMountInterface", SYS_fsopen),
+                  nobodys("MountANewOne", SYS_fsmount, {kNobody}),
+                  nobodys("OpenAMount", SYS_open_tree, {kNobody}),
+                  nobodys("ChangeAMount", SYS_mount_setattr, {kNobody}),
+                  nobodys("MoveMount", SYS_move_mount, {kNobody, 0, kNobody}),
+                  nobodys("Unmount", SYS_umount2),
+                  nobodys("PivotRoot", SYS_pivot_root),
+                  nobodys("ChangeRoot", SYS_chroot),
+                  nobodys("ChangeDirectory", SYS_chdir),
+                  nobodys("Unshare", SYS_unshare, {CLONE_NEWUSER | CLONE_THREAD}),
+                  nobodys("EnterNamespace", SYS_setns, {kNobody}),
+                  nobodys("Bpf", SYS_bpf, {kNobody}),
+                  nobodys("IoUring", SYS_io_uring_setup),
+                  nobodys("EnterIoUring", SYS_io_uring_enter, {kNobody}),
+                  nobodys("RegisterWithIoUring", SYS_io_uring_register, {kNobody}),
+                  nobodys("AsyncIo", SYS_io_setup),
+                  nobodys("PerfEvents", SYS_perf_event_open),
+                  nobodys("Keyctl", SYS_keyctl, {kNobody}),
+                  nobodys("AddKey", SYS_add_key),
+                  nobodys("RequestKey", SYS_request_key),
+                  nobodys("LoadModule", SYS_init_module),
+                  nobodys("LoadModuleFromFile", SYS_finit_module, {kNobody}),
+                  nobodys("UnloadModule", SYS_delete_module),
+                  nobodys("LoadKernel", SYS_kexec_load, {0, 77}),
+                  nobodys("LoadKernelFromFile", SYS_kexec_file_load, {kNobody, kNobody}),
+                  nobodys("Reboot", SYS_reboot, {0, 0}),
+                  nobodys("SwapOn", SYS_swapon),
+                  nobodys("Quota", SYS_quotactl, {kNobody}),
+                  nobodys("Accounting", SYS_acct, {1}),
+                  nobodys("SetUid", SYS_setuid, {kNobody}),
+                  nobodys("SetGid", SYS_setgid, {kNobody}),
+                  nobodys("SetResUid", SYS_setresuid, {kNobody, kNobody, kNobody}),
+                  nobodys("SetReUid", SYS_setreuid, {kNobody, kNobody}),
+                  nobodys("SetFsUid", SYS_setfsuid, {kNobody}),
+                  nobodys("SetGroups", SYS_setgroups, {kNobody}),
+                  nobodys("SetCapabilities", SYS_capset),
+                  nobodys("PortPermission", SYS_ioperm, {kNobody, 1}),
+                  nobodys("PortLevel", SYS_iopl, {77}),
+                  nobodys("KernelLog", SYS_syslog, {77}),
+                  nobodys("SetClock", SYS_clock_settime, {77}),
+                  nobodys("HostName", SYS_sethostname, {0, kNobody}),
+                  nobodys("X32GetPid", SYS_getpid | kX32Bit),
+                  nobodys("X32Read", SYS_read | kX32Bit, {kNobody}),
+                  nobodys("NoSuchCall", 9999),
+                  {"GetPidOfI386", {20, {}, Entry::kInt80}, kDies},
+              });
 }
 
 }  // namespace

@@ -5,10 +5,12 @@
 #include "tests/sandbox/daemons_under_test.h"
 #include "tests/support/seen/syscall_injector.h"
 
+#include <algorithm>
 #include <iosfwd>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace vfiogate::test {
 
@@ -16,19 +18,14 @@ namespace vfiogate::test {
 struct ForbiddenAct {
   std::string_view name;  ///< of the test instance: letters and digits
   ForeignCall call;
-  std::optional<CallOutcome> privd;       ///< none: privd may do it
-  std::optional<CallOutcome> gate;        ///< none: privd-gate may do it
-  std::optional<CallOutcome> forkServer;  ///< none: privd's fork server may do it
-  std::optional<CallOutcome> plugind;     ///< none: plugind may do it
-  std::optional<CallOutcome> netd;        ///< none: `netd metrics` may do it
-  std::optional<CallOutcome> netdDra;     ///< none: `netd dra` may do it
+  CallOutcome outcome;                        ///< in each process that is not named here
+  std::vector<Role> may = {};                 ///< these may do it
+  std::optional<CallOutcome> inPlugind = {};  ///< none: as in the others
 
-  const std::optional<CallOutcome>& fate(Role role) const {
-    if (role == Role::kNetdMetrics) return netd;
-    if (role == Role::kNetdDra) return netdDra;
-    if (role == Role::kForkServer) return forkServer;
-    if (role == Role::kGate) return gate;
-    return role == Role::kPrivd ? privd : plugind;
+  /// None: it may do it.
+  std::optional<CallOutcome> fate(Role role) const {
+    if (std::ranges::find(may, role) != may.end()) return std::nullopt;
+    return role == Role::kPlugind ? inPlugind.value_or(outcome) : outcome;
   }
 };
 

@@ -1,4 +1,4 @@
-// The two shipped daemons at work with each other, as the kernel sees them from outside.
+// The shipped daemons at work with each other, as the kernel sees them from outside.
 
 #include "sim/base/child_process.h"
 #include "sim/base/process_status.h"
@@ -17,10 +17,15 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
 
 namespace vfiogate::test {
 namespace {
@@ -29,6 +34,10 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 constexpr uid_t kPlugindUid = 64532;
+
+/// What privd's daemon starts, and as whom.
+const std::map<std::string, uid_t> kPrivdRoles{
+    {"privd-hardware", 64531}, {"privd-gate", 0}, {"privd-binder", 0}};
 
 /// plugind offers one device to a kubelet, so gRPC and its threads are there; privd told it so.
 class LockedDown : public testing::Test {
@@ -65,17 +74,21 @@ protected:
                                          "--audit-log",
                                          directory_ / "state/audit.jsonl",
                                          "--kubelet-dir",
-                                         directory_ / "kubelet"};
+                                         directory_ / "kubelet",
+                                         "--plugind-rights",
+                                         "watch,kubelet,bind"};
     plugind_ = std::make_unique<ChildProcess>(plugind, environment);
     privd_ = std::make_unique<ChildProcess>(privd, environment);
     ASSERT_TRUE(plugind_->says("event=frame_shown")) << plugind_->output() << privd_->output();
-    ASSERT_THAT(childrenOf(privd_->pid()), SizeIs(2));
-    ASSERT_NE(gate(), 0);
+    ASSERT_TRUE(privd_->says("event=started role=daemon")) << privd_->output();
+    ASSERT_THAT(childrenOf(privd_->pid()), SizeIs(3));
+    for (const auto& [name, uid] : kPrivdRoles) ASSERT_NE(role(name), 0) << name;
   }
 
-  /// privd makes it first of all.
-  pid_t forkServer() const { return childrenOf(privd_->pid()).at(0); }
-  pid_t gate() const { return childRunning(privd_->pid(), "privd-gate"); }
+  pid_t role(const std::string& program) const { return childRunning(privd_->pid(), program); }
+  pid_t gate() const { return role("privd-gate"); }
+  pid_t binder() const { return role("privd-binder"); }
+  pid_t forkServer() const { return childrenOf(binder()).at(0); }
 
   TempDir directory_;
   FakeSysfs hardware_;
@@ -89,9 +102,21 @@ TEST_F(LockedDown, NoThreadHasAnyPowerLeft) {
   EXPECT_THAT(lockdownFaults(plugind_->pid()), IsEmpty());
 }
 
-TEST_F(LockedDown, PrivdIsRootWithOneThread) {
+TEST_F(LockedDown, PrivdsDaemonIsRootWithOneThreadAndHoldsNoFile) {
   EXPECT_THAT(identityFaults(privd_->pid(), 0), IsEmpty());
   EXPECT_THAT(threadStatuses(privd_->pid()), SizeIs(1));
+  for (const mode_t kind : {S_IFREG, S_IFDIR, S_IFCHR}) {
+    EXPECT_THAT(descriptorsOfKind(privd_->pid(), kind), IsEmpty());
+  }
+}
+
+TEST_F(LockedDown, EachOfPrivdsRolesIsItsUserWithoutPowerAndWithOneThread) {
+  for (const auto& [name, uid] : kPrivdRoles) {
+    const pid_t pid = role(name);
+    EXPECT_THAT(lockdownFaults(pid), IsEmpty()) << name;
+    EXPECT_THAT(identityFaults(pid, uid), IsEmpty()) << name;
+    EXPECT_THAT(threadStatuses(pid), SizeIs(1)) << name;
+  }
 }
 
 TEST_F(LockedDown, PlugindIsNobodyInEachOfItsThreads) {
@@ -106,30 +131,33 @@ TEST_F(LockedDown, PlugindHoldsItsLockButNoFileAndNoDirectory) {
   EXPECT_THAT(descriptorsOfKind(plugind_->pid(), S_IFCHR), IsEmpty());
 }
 
-TEST_F(LockedDown, PrivdHoldsDirectoriesItsLockAndTheAuditLogButNoOtherFile) {
-  auto files = descriptorsOfKind(privd_->pid(), S_IFREG);
+TEST_F(LockedDown, TheBinderHoldsDirectoriesItsLockAndTheAuditLogButNoOtherFile) {
+  auto files = descriptorsOfKind(binder(), S_IFREG);
   // Opened as a name alone, for the rule of Landlock.
   std::erase_if(files, [](const std::string& file) { return file.ends_with("/proc/swaps"); });
   EXPECT_THAT(files, testing::ElementsAre(testing::EndsWith("/state/lock"),
                                           testing::EndsWith("/audit.jsonl")));
-  EXPECT_THAT(descriptorsOfKind(privd_->pid(), S_IFCHR), IsEmpty());
+  EXPECT_THAT(descriptorsOfKind(binder(), S_IFCHR), IsEmpty());
 }
 
-TEST_F(LockedDown, TheGateIsRootWithoutPowerAndWithOneThread) {
-  const pid_t gate = this->gate();
-  EXPECT_THAT(lockdownFaults(gate), IsEmpty());
-  EXPECT_THAT(identityFaults(gate, 0), IsEmpty());
-  EXPECT_THAT(threadStatuses(gate), SizeIs(1));
+TEST_F(LockedDown, TheHardwareProcessHoldsDirectoriesOfTheHostsAndNoFile) {
+  const pid_t hardware = role("privd-hardware");
+  EXPECT_THAT(descriptorsOfKind(hardware, S_IFREG), IsEmpty());
+  EXPECT_THAT(descriptorsOfKind(hardware, S_IFCHR), IsEmpty());
+  EXPECT_THAT(descriptorsOfKind(hardware, S_IFDIR),
+              testing::Each(testing::AnyOf(testing::HasSubstr(hardware_.sysfs()),
+                                           testing::HasSubstr(hardware_.dev()))));
 }
 
-TEST_F(LockedDown, TheGateHoldsNoFileNoDeviceAndNothingOfWhatPrivdOpened) {
-  EXPECT_THAT(descriptorsOfKind(gate(), S_IFREG), IsEmpty());
+TEST_F(LockedDown, TheGateHoldsItsLockNoDeviceAndNothingOfTheHosts) {
+  EXPECT_THAT(descriptorsOfKind(gate(), S_IFREG),
+              testing::ElementsAre(testing::EndsWith("/state/gate.lock")));
   EXPECT_THAT(descriptorsOfKind(gate(), S_IFCHR), IsEmpty());
   EXPECT_THAT(descriptorsOfKind(gate(), S_IFDIR),
               testing::Each(testing::HasSubstr(directory_ / "state")));
 }
 
-TEST_F(LockedDown, TheForkServerHasNoPowerAndNothingOfWhatPrivdOpened) {
+TEST_F(LockedDown, TheForkServerHasNoPowerAndNothingOfWhatTheBinderOpened) {
   const pid_t forkServer = this->forkServer();
   EXPECT_THAT(lockdownFaults(forkServer), IsEmpty());
   EXPECT_THAT(identityFaults(forkServer, 0), IsEmpty());
@@ -138,7 +166,7 @@ TEST_F(LockedDown, TheForkServerHasNoPowerAndNothingOfWhatPrivdOpened) {
   ASSERT_THAT(held, SizeIs(3));
   EXPECT_EQ(held[0].kind, mode_t{S_IFSOCK});
   EXPECT_EQ(held[1].target, held[2].target);
-  EXPECT_EQ(held[2].target, openDescriptors(privd_->pid())[2].target);
+  EXPECT_EQ(held[2].target, openDescriptors(binder())[2].target);
   const auto size = sizeOf(forkServer);
   if (kOwnAllocator) {
     EXPECT_LT(size.residentKib, 8192U) << size.str();
@@ -166,30 +194,45 @@ class EndingOfPrivd : public LockedDown, public testing::WithParamInterface<int>
 
 INSTANTIATE_TEST_SUITE_P(Signals, EndingOfPrivd, testing::Values(SIGTERM, SIGINT, SIGKILL));
 
-TEST_P(EndingOfPrivd, EndsTheForkServerAndTheGate) {
+TEST_P(EndingOfPrivd, EndsItsRolesAndTheForkServer) {
   const Watched forkServer(this->forkServer());
-  const Watched gate(this->gate());
+  std::map<std::string, Watched> roles;
+  for (const auto& [name, uid] : kPrivdRoles) roles.emplace(name, role(name));
   privd_->signal(GetParam());
   EXPECT_EQ(privd_->wait(), GetParam() == SIGKILL ? 128 + SIGKILL : 0);
   EXPECT_TRUE(forkServer.ends());
-  EXPECT_TRUE(gate.ends());
+  for (const auto& [name, process] : roles) EXPECT_TRUE(process.ends()) << name;
 }
 
-class EndingOfTheGate : public LockedDown, public testing::WithParamInterface<int> {};
+struct RoleEnds {
+  std::string role;
+  int signal;
+};
+void PrintTo(const RoleEnds& ends, std::ostream* out) {
+  *out << ends.role << " by " << strsignal(ends.signal);
+}
 
-INSTANTIATE_TEST_SUITE_P(Signals, EndingOfTheGate, testing::Values(SIGTERM, SIGINT, SIGKILL));
+std::vector<RoleEnds> roleEnds() {
+  std::vector<RoleEnds> all;
+  for (const auto& [name, uid] : kPrivdRoles) {
+    for (const int signal : {SIGTERM, SIGINT, SIGKILL}) all.push_back({name, signal});
+  }
+  return all;
+}
 
-TEST_P(EndingOfTheGate, EndsPrivdWithAFailureForItsSupervisor) {
+class EndingOfARole : public LockedDown, public testing::WithParamInterface<RoleEnds> {};
+
+INSTANTIATE_TEST_SUITE_P(Signals, EndingOfARole, testing::ValuesIn(roleEnds()));
+
+TEST_P(EndingOfARole, EndsPrivdWithAFailureForItsSupervisor) {
   const Watched forkServer(this->forkServer());
-  const pid_t gate = this->gate();
-  ASSERT_GT(gate, 0);
-  kill(gate, GetParam());
+  kill(role(GetParam().role), GetParam().signal);
   EXPECT_EQ(privd_->wait(), 1) << privd_->output();
-  EXPECT_TRUE(privd_->says("privd-gate ended: start privd again")) << privd_->output();
+  EXPECT_TRUE(privd_->says(GetParam().role + " ended: start privd again")) << privd_->output();
   EXPECT_TRUE(forkServer.ends());
 }
 
-TEST_F(LockedDown, PrivdSaysThatTheForkServerIsGoneAndGoesOn) {
+TEST_F(LockedDown, TheBinderSaysThatTheForkServerIsGoneAndGoesOn) {
   kill(forkServer(), SIGKILL);
   EXPECT_TRUE(privd_->says("event=fork_server_gone")) << privd_->output();
   privd_->signal(SIGTERM);
@@ -213,8 +256,8 @@ TEST_F(LockedDown, AForbiddenActOfOneThreadEndsTheProcess) {
 
 TEST_F(LockedDown, AnAllowedActIsCarriedOutAndTheProcessesGoOn) {
   for (const auto& process : {privd_.get(), plugind_.get()}) {
-    EXPECT_EQ(SyscallInjector(process->pid()).inject({SYS_getpid}),
-              CallOutcome(Returned{process->pid()}));
+    EXPECT_EQ(SyscallInjector(process->pid()).inject({SYS_close, {~0ULL}}),
+              CallOutcome(Returned{-EBADF}));
     process->signal(SIGTERM);
     EXPECT_EQ(process->wait(), 0) << process->output();
   }

@@ -46,7 +46,10 @@ void PrintTo(const Printed& printed, std::ostream* out) {
 
 std::vector<Printed> printedPolicies() {
   return {
-      {"Privd", {"privd", "policy"}, privdPolicy()},
+      {"PrivdHardware", {"privd", "policy", "hardware"}, privdPolicy("hardware")},
+      {"PrivdGate", {"privd", "policy", "gate"}, privdPolicy("gate")},
+      {"PrivdBinder", {"privd", "policy", "binder"}, privdPolicy("binder")},
+      {"PrivdDaemon", {"privd", "policy", "daemon"}, privdPolicy("daemon")},
       {"Plugind", {"plugind", "policy"}, {"plugind", kPlugindRules, kPlugindStartupRules}},
       {"NetdMetrics",
        {"netd", "policy", "metrics"},
@@ -141,8 +144,12 @@ TEST_P(OnePolicy, IsOnThePageOfTheDocumentation) {
 
 std::span<const Rule> tableOf(Role role) {
   switch (role) {
-    case Role::kPrivd:
-      return kPrivdRules;
+    case Role::kDaemon:
+      return kDaemonRules;
+    case Role::kHardware:
+      return kHardwareRules;
+    case Role::kBinder:
+      return kBinderRules;
     case Role::kForkServer:
       return kForkServerRules;
     case Role::kGate:

@@ -50,11 +50,15 @@ struct OwnLimit {
 
 OwnLimit limitOf(Role role) {
   switch (role) {
-    case Role::kPrivd:
+    case Role::kDaemon:
+      return {16, 8};
+    case Role::kHardware:
+      return {256, 40};
+    case Role::kBinder:
     case Role::kForkServer:
-      return {4096, 56};
+      return {4096, 40};
     case Role::kGate:
-      return {4096, 48};
+      return {4096, 18};
     case Role::kPlugind:
       return {1024, 184};
     case Role::kNetdMetrics:

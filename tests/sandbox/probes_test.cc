@@ -1,6 +1,6 @@
 // The probes themselves: a probe that finds every process locked down proves nothing.
 
-#include "seccomp/privd_rules.h"
+#include "seccomp/binder_rules.h"
 #include "sim/base/child_process.h"
 #include "sim/base/process_status.h"
 #include "tests/sandbox/daemons_under_test.h"
@@ -32,8 +32,8 @@ std::vector<std::string> standIn(const std::string& role) {
 }
 
 std::size_t rowOf(int number) {
-  return static_cast<std::size_t>(std::ranges::find(kPrivdRules, number, &Rule::syscall) -
-                                  kPrivdRules.begin());
+  return static_cast<std::size_t>(std::ranges::find(kBinderRules, number, &Rule::syscall) -
+                                  kBinderRules.begin());
 }
 
 constexpr int kDiedOf = 128;  // as ChildProcess says it
@@ -83,18 +83,18 @@ TEST_F(Probes, FindFaultWithAProcessThatIsGone) {
 }
 
 TEST_F(Probes, CountTheUsesOfEachRow) {
-  const CallTrace trace = traceCalls(standIn("brief"), {.own = kPrivdRules});
+  const CallTrace trace = traceCalls(standIn("brief"), {.own = kBinderRules});
   const CallTally& tally = trace.own;
   ASSERT_TRUE(tally.filterLoaded);
   EXPECT_EQ(trace.exitStatus, 0);
   EXPECT_EQ(tally.rowUses[rowOf(SYS_write)].count, 1U);
   EXPECT_EQ(tally.rowUses[rowOf(SYS_exit_group)].count, 1U);
   EXPECT_EQ(tally.rowUses[rowOf(SYS_connect)].count, 0U);
-  EXPECT_TRUE(tally.unlisted.empty()) << str(tally, kPrivdRules);
+  EXPECT_TRUE(tally.unlisted.empty()) << str(tally, kBinderRules);
 }
 
 TEST_F(Probes, NameTheCallsThatHaveNoRow) {
-  const auto table = withoutRow(kPrivdRules, rowOf(SYS_write));
+  const auto table = withoutRow(kBinderRules, rowOf(SYS_write));
   const CallTally tally = traceCalls(standIn("brief"), {.own = table}).own;
   ASSERT_TRUE(tally.unlisted.contains(SYS_write));
   EXPECT_EQ(tally.unlisted.at(SYS_write).firstArgs[0], std::uint64_t{STDOUT_FILENO});

@@ -21,7 +21,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace vfiogate::test {
 namespace {
@@ -40,7 +44,9 @@ struct Program {
 };
 
 const std::vector<Program> kPrograms{
-    {"privd", privdPolicy()},
+    {"privd-hardware", privdPolicy("hardware")},
+    {"privd-gate", privdPolicy("gate")},
+    {"privd-binder", privdPolicy("binder")},
     {"plugind", {"plugind", kPlugindRules, kPlugindStartupRules}},
     {"netd", {"netd metrics", kNetdMetricsRules, kNetdMetricsStartupRules}},
 };
@@ -70,9 +76,54 @@ protected:
     node_->starters[program] = {starterProgram(), file};
   }
 
+  /// Each of privd's processes as its container starts it; false if it does not say that it serves.
+  bool start(const std::string& role) {
+    const std::map<std::string, std::vector<std::string>> options{
+        {"privd-hardware", joined({sysfsOptions(), {"--uevents", "on"}})},
+        {"privd-gate",
+         {"--kubelet-dir", node_->directory("kubelet"), "--state-dir", node_->directory("state")}},
+        {"privd-binder", joined({sysfsOptions(),
+                                 stateOptions(),
+                                 {"--uevents", "on", "--plugind-rights", "watch,kubelet,bind"}})}};
+    auto words =
+        node_->command(role, joined({{"--plugind", node_->plugindSocket()}, options.at(role)}));
+    if (role == "privd-hardware") {
+      const std::vector<std::string> user{"/usr/bin/setpriv", "--reuid", "64531",
+                                          "--regid",          "64531",   "--clear-groups",
+                                          "--bounding-set",   "-all"};
+      words.insert(words.begin(), user.begin(), user.end());
+    }
+    return privd_.try_emplace(role, words, programEnvironment())
+        .first->second.says(role == "privd-gate" ? "event=locked_down" : "event=started");
+  }
+  bool startPrivd() {
+    return start("privd-hardware") && start("privd-gate") && start("privd-binder");
+  }
   bool startAll() {
-    return node_->startPlugind(kCardsOffered) && node_->startPrivd({"--uevents", "on"}) &&
-           node_->startNetd();
+    return node_->startPlugind(kCardsOffered) && startPrivd() && node_->startNetd();
+  }
+  std::vector<ChildProcess*> processes() {
+    std::vector<ChildProcess*> all{&*node_->plugind, &*node_->netd};
+    for (auto& [role, process] : privd_) all.push_back(&process);
+    return all;
+  }
+  std::string said() {
+    std::string all = node_->said();
+    for (auto& [role, process] : privd_) all += process.output();
+    return all;
+  }
+
+  static std::vector<std::string> joined(const std::vector<std::vector<std::string>>& parts) {
+    std::vector<std::string> all;
+    for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+    return all;
+  }
+  std::vector<std::string> sysfsOptions() {
+    return {"--sysfs", node_->hardware.sysfs(), "--dev", node_->hardware.dev()};
+  }
+  std::vector<std::string> stateOptions() {
+    return {"--state-dir", node_->directory("state"), "--audit-log",
+            node_->directory("audit.jsonl")};
   }
 
   /// Exit code and output of a command under its program's profile.
@@ -86,20 +137,26 @@ protected:
     return run("plugind", {"status", "--listen", node_->plugindSocket(), "--output=metrics",
                            "--timeout=5000"});
   }
-  std::pair<int, std::string> list() {
-    return run("privd",
-               {"list", "--sysfs", node_->hardware.sysfs(), "--dev", node_->hardware.dev()});
+  /// The same of `privd`, in the container of one of its processes.
+  std::pair<int, std::string> runIn(const std::string& role, std::vector<std::string> words) {
+    words.insert(words.begin(), builtProgram("privd"));
+    words = joined({node_->starters.at(role), words});
+    ChildProcess process(words);
+    std::string said = process.outputWhole();
+    return {process.wait(), said};
   }
-
-  std::pair<int, std::string> change(std::vector<std::string> arguments) {
-    const std::string state = node_->directory("state");
-    for (const std::string& word :
-         {std::string("--sysfs"), node_->hardware.sysfs(), std::string("--dev"),
-          node_->hardware.dev(), std::string("--state-dir"), state, std::string("--audit-log"),
-          node_->directory("audit.jsonl")}) {
-      arguments.push_back(word);
-    }
-    return run("privd", arguments);
+  std::pair<int, std::string> list() {
+    return runIn("privd-hardware", joined({{"list"}, sysfsOptions()}));
+  }
+  /// In the gate's, which sees no more than the state directory.
+  std::pair<int, std::string> exclude(const std::vector<std::string>& words) {
+    return runIn("privd-gate",
+                 joined({words,
+                         {"--state-dir", node_->directory("state"), "--sysfs", "/nowhere", "--dev",
+                          "/nowhere", "--audit-log", "/nowhere/log/audit.jsonl"}}));
+  }
+  std::pair<int, std::string> change(const std::vector<std::string>& words) {
+    return runIn("privd-binder", joined({words, sysfsOptions(), stateOptions()}));
   }
 
   std::string audit() {
@@ -114,11 +171,16 @@ protected:
   }
 
   std::optional<SplitNode> node_;
+  std::map<std::string, ChildProcess> privd_;
 };
 
 TEST_F(UnderProfile, ThePrintedProfileIsTheOneTestedHere) {
   for (const Program& program : kPrograms) {
-    ChildProcess printed({builtProgram(program.name), "policy", "-o", "oci"});
+    const bool privds = program.name.starts_with("privd-");
+    std::vector<std::string> words{builtProgram(privds ? "privd" : program.name), "policy"};
+    if (privds) words.push_back(program.name.substr(sizeof("privd-") - 1));
+    words.insert(words.end(), {"-o", "oci"});
+    ChildProcess printed(words);
     EXPECT_TRUE(printed.outputWhole() == profileAsOci(profileRows(program.policy))) << program.name;
     EXPECT_EQ(printed.wait(), 0);
   }
@@ -128,18 +190,18 @@ TEST_F(UnderProfile, ThePrintedProfileIsTheOneTestedHere) {
 
 TEST_F(UnderProfile, EachProgramLocksDownAndServes) {
   node_->kubelet.start();
-  ASSERT_TRUE(startAll()) << node_->said();
-  ASSERT_TRUE(node_->kubelet.shows(kCards, {"0000:01:00.0"})) << node_->said();
+  ASSERT_TRUE(startAll()) << said();
+  ASSERT_TRUE(node_->kubelet.shows(kCards, {"0000:01:00.0"})) << said();
   const auto pod = node_->kubelet.admit(podOf("pod-1", kCards));
   EXPECT_TRUE(pod.admitted) << pod.message;
-  for (auto* process : {&node_->privd, &node_->plugind, &node_->netd}) {
-    EXPECT_THAT(lockdownFaults((*process)->pid()), IsEmpty());
-    EXPECT_EQ(threadStatuses((*process)->pid()).begin()->second.at("Seccomp_filters"), "2");
+  for (ChildProcess* process : processes()) {
+    EXPECT_THAT(lockdownFaults(process->pid()), IsEmpty());
+    EXPECT_EQ(threadStatuses(process->pid()).begin()->second.at("Seccomp_filters"), "2");
   }
   EXPECT_EQ(healthz(), 200);
-  for (auto* process : {&node_->privd, &node_->plugind, &node_->netd}) {
-    (*process)->signal(SIGTERM);
-    EXPECT_EQ((*process)->wait(), 0) << node_->said();
+  for (ChildProcess* process : processes()) {
+    process->signal(SIGTERM);
+    EXPECT_EQ(process->wait(), 0) << said();
   }
 }
 
@@ -163,8 +225,8 @@ TEST_F(UnderProfile, NetdDraReadsItsCertificatesAndLocksDown) {
 
 TEST_F(UnderProfile, CommandsInTheContainersWork) {
   node_->kubelet.start();
-  ASSERT_TRUE(startAll()) << node_->said();
-  ASSERT_TRUE(node_->kubelet.shows(kCards, {"0000:01:00.0"})) << node_->said();
+  ASSERT_TRUE(startAll()) << said();
+  ASSERT_TRUE(node_->kubelet.shows(kCards, {"0000:01:00.0"})) << said();
   const auto probed =
       run("plugind", {"probe", "--timeout", "30000", "--listen", node_->plugindSocket()});
   // A node of a few seconds is not ready yet; what matters is that plugind was asked.
@@ -179,8 +241,16 @@ TEST_F(UnderProfile, CommandsInTheContainersWork) {
 }
 
 // They do all by themselves, in the container of a daemon that runs.
-TEST_F(UnderProfile, CommandsThatChangeDriversWorkInPrivdsContainer) {
-  ASSERT_TRUE(startAll()) << node_->said();
+TEST_F(UnderProfile, CommandsThatExcludeDevicesWorkInTheGatesContainer) {
+  ASSERT_TRUE(startAll()) << said();
+  const auto held = exclude({"hold", "0000:01:00.0", "--reason", "fan"});
+  EXPECT_EQ(held.first, 0) << held.second;
+  EXPECT_THAT(exclude({"holds"}).second, HasSubstr("fan"));
+  EXPECT_EQ(exclude({"release", "0000:01:00.0"}).first, 0);
+}
+
+TEST_F(UnderProfile, CommandsThatChangeDriversWorkInTheBindersContainer) {
+  ASSERT_TRUE(startAll()) << said();
   const auto held = change({"hold", "0000:01:00.0", "--reason", "fan"});
   EXPECT_EQ(held.first, 0) << held.second;
   EXPECT_THAT(change({"holds"}).second, HasSubstr("fan"));
@@ -232,7 +302,9 @@ TEST_P(EveryRow, OfTheStartIsNeeded) {
   const auto& [program, row, number] = GetParam();
   const Program& whole = *std::ranges::find(kPrograms, program, &Program::name);
   use(program, withoutRow(profileRows(whole.policy), number));
-  EXPECT_FALSE(startAll() && status().first == 0 && list().first == 0 && healthz() == 200)
+  EXPECT_FALSE(startAll() && status().first == 0 && list().first == 0 && healthz() == 200 &&
+               exclude({"hold", "0000:01:00.0", "--reason", "fan"}).first == 0 &&
+               change({"audit", "verify"}).first == 0)
       << callName(row) << ": " << row.reason();
 }
 
@@ -246,9 +318,11 @@ TEST_P(WithoutCall, NoProgramStarts) {
     std::erase_if(rows, [](const Rule& row) { return row.syscall() == GetParam(); });
     use(program.name, rows);
   }
-  EXPECT_FALSE(node_->startPlugind(kCardsOffered)) << node_->said();
-  EXPECT_FALSE(node_->startPrivd()) << node_->said();
-  EXPECT_FALSE(node_->startNetd()) << node_->said();
+  EXPECT_FALSE(node_->startPlugind(kCardsOffered)) << said();
+  for (const char* role : {"privd-hardware", "privd-gate", "privd-binder"}) {
+    EXPECT_FALSE(start(role)) << said();
+  }
+  EXPECT_FALSE(node_->startNetd()) << said();
 }
 
 INSTANTIATE_TEST_SUITE_P(Calls, WithoutCall,

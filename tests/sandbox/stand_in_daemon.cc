@@ -1,13 +1,13 @@
-// A process locked down like privd or plugind that does nothing but wait: for the probes' own
-// tests, and for trying a table without a daemon. Never shipped.
-// Usage: stand_in_daemon privd|plugind [WITHOUT_ROW]   says "ready", then waits
-//        stand_in_daemon brief [WITHOUT_ROW]           like privd, but ends at once
+// A process locked down like privd's binder or plugind that does nothing but wait: for the probes'
+// own tests, and for trying a table without a daemon. Never shipped. Usage: stand_in_daemon
+// binder|plugind [WITHOUT_ROW]   says "ready", then waits
+//        stand_in_daemon brief [WITHOUT_ROW]           like the binder, but ends at once
 //        stand_in_daemon open                          waits without any lock-down
 
+#include "seccomp/binder_rules.h"
 #include "seccomp/drop_privileges.h"
 #include "seccomp/load_filter.h"
 #include "seccomp/plugind_rules.h"
-#include "seccomp/privd_rules.h"
 #include "tests/support/seen/reduced_table.h"
 
 #include <sys/epoll.h>
@@ -62,9 +62,9 @@ int main(int argc, char** argv) {
     std::fflush(stdout);
     test::waitForEver(epoll_create1(EPOLL_CLOEXEC));
   }
-  if (role != "privd" && role != "plugind" && role != "brief") return 2;
-  const std::span<const Rule> table =
-      role == "plugind" ? std::span<const Rule>(kPlugindRules) : std::span<const Rule>(kPrivdRules);
+  if (role != "binder" && role != "plugind" && role != "brief") return 2;
+  const std::span<const Rule> table = role == "plugind" ? std::span<const Rule>(kPlugindRules)
+                                                        : std::span<const Rule>(kBinderRules);
   if (argc < 3) return test::live(role, table);
   return test::live(role, test::withoutRow(table, std::strtoul(argv[2], nullptr, 10)));
 }

@@ -10,18 +10,20 @@ import sys
 import tempfile
 import typing
 
-PROGRAMS = ("privd", "privd-daemon", "privd-gate", "plugind", "netd")
+PROGRAMS = ("privd", "privd-daemon", "privd-hardware", "privd-gate", "privd-binder", "plugind", "netd")
 # What may not be loaded by whom: the libraries of the network and of large parsers.
 NEVER_LOADED = {
     "privd-daemon": "grpc|protobuf|yaml|spdlog|prometheus|ssl|crypto|kj-http|kj-tls",
+    "privd-hardware": "grpc|protobuf|yaml|spdlog|prometheus|ssl|crypto|kj-http|kj-tls",
+    "privd-binder": "grpc|protobuf|yaml|spdlog|prometheus|ssl|crypto|capnp|kj-http|kj-tls",
     "privd-gate": "grpc|protobuf|yaml|spdlog|prometheus|ssl|crypto|capnp|kj-async|kj-http|kj-tls",
     "netd": "grpc|protobuf|yaml",
 }
 # What may not be linked into whom: root's programs have no parser of options or of JSON, no doctor and no printer of tables.
 OF_COMMAND = r"\bCLI::|\bnlohmann\b|vfiogate::(?:addCommands|profileAs\w+|policyAs\w+|runSelfTest|formatTable)\b"
-NEVER_LINKED = {"privd-daemon": OF_COMMAND, "privd-gate": OF_COMMAND}
-# What a program has no need of: of each call that would be checked in privd-gate the compiler knows that it stays in its buffer.
-NEEDLESS = {"privd-gate": ["with fortified calls"]}
+NEVER_LINKED = {name: OF_COMMAND for name in ("privd-daemon", "privd-hardware", "privd-gate", "privd-binder")}
+# What a program has no need of: of each of privd-hardware's buffers the size is known where it is compiled, so that no call is left to check.
+NEEDLESS: dict[str, list[str]] = {"privd-hardware": ["with fortified calls"]}
 
 
 def said(*command: str | pathlib.Path) -> str:

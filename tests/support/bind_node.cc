@@ -1,5 +1,7 @@
 #include "tests/support/bind_node.h"
 
+#include "sim/base/process_status.h"
+
 #include <unistd.h>
 
 #include <csignal>
@@ -117,9 +119,8 @@ Ended BindNode::plain(const std::vector<std::string>& words) {
 }
 
 void BindNode::launch(const std::vector<std::string>& more) {
-  std::vector<std::string> words{"serve",         "--plugind",      dir_ / "plugind/plugind.sock",
-                                 "--kubelet-dir", dir_ / "kubelet", "--uevents",
-                                 "off",           "--rescan",       "1"};
+  // Without a plugind it is the binder that is there.
+  std::vector<std::string> words{"serve", "--uevents", "off", "--rescan", "1"};
   words.insert(words.end(), more.begin(), more.end());
   daemon_ = begin(words);
 }
@@ -130,7 +131,10 @@ bool BindNode::serve(const std::vector<std::string>& more) {
 }
 
 void BindNode::kill() {
+  // The binder, too, which would bring to its end what it has begun.
+  const std::vector<pid_t> roles = childrenOf(daemon_->pid());
   daemon_->signal(SIGKILL);
+  for (const pid_t role : roles) ::kill(role, SIGKILL);
   daemon_->wait();
   killed_.push_back(std::move(daemon_));
 }

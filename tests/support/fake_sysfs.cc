@@ -37,6 +37,7 @@ bool offersVfio(const std::string& driver) {
 }  // namespace
 
 FakeSysfs::FakeSysfs() {
+  chmod(dir_.path().c_str(), 0755);  // privd-hardware reads it, as nobody in particular
   for (const char* name : {"sys/bus/pci/devices", "sys/bus/pci/drivers", "sys/devices/pci0000:00",
                            "sys/kernel/iommu_groups", "dev/vfio"}) {
     fs::create_directories(dir_ / name);

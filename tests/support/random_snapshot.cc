@@ -65,11 +65,7 @@ IommuGroup RandomSnapshots::group() {
                    .groupNode = flip(),
                    .use = static_cast<GroupUse>(upTo(3)),
                    .members = {},
-                   .binding = {.bindable = flip(),
-                               .busy = flip(),
-                               .excluded = flip(),
-                               .boundForAllocation = flip(),
-                               .stuck = flip()}};
+                   .binding = {}};
   std::set<Bdf> members;
   for (auto left = upTo(5); left > 0; --left) members.insert(address());
   group.members.assign(members.begin(), members.end());
@@ -77,10 +73,7 @@ IommuGroup RandomSnapshots::group() {
 }
 
 Snapshot RandomSnapshots::draw() {
-  Snapshot snapshot{.controlNode = flip(),
-                    .iommufdNode = flip(),
-                    .vfioPci = flip(),
-                    .sysfsWriting = static_cast<SysfsWriting>(upTo(3))};
+  Snapshot snapshot{.controlNode = flip(), .iommufdNode = flip(), .vfioPci = flip()};
   for (auto left = upTo(12); left > 0; --left) {
     PciDevice made = device();
     snapshot.devices.insert_or_assign(made.address, made);
@@ -103,7 +96,6 @@ Snapshot RandomSnapshots::drawAfter(Snapshot before) {
   before.groups.insert(more.groups.begin(), more.groups.end());
   before.controlNode = flip();
   before.vfioPci = flip();
-  before.sysfsWriting = static_cast<SysfsWriting>(upTo(3));
   return before;
 }
 

@@ -7,7 +7,8 @@
 
 namespace vfiogate {
 
-/// Draws any snapshot that the types allow, absurd ones included; the same seed, the same snapshot.
+/// Draws any snapshot that the hardware process can tell, absurd ones included; the same seed, the
+/// same snapshot.
 class RandomSnapshots {
 public:
   explicit RandomSnapshots(std::uint64_t seed) : random_(seed) {}

@@ -1,8 +1,16 @@
 #include "tests/support/split_node.h"
 
+#include "sim/base/process_status.h"
+
+#include <kj/io.h>
+
+#include <poll.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +21,7 @@ namespace vfiogate::test {
 namespace {
 
 const char* const kMarker = "0000:00:1f.0";
+constexpr std::array kRoles{"gate", "hardware", "binder"};
 
 }  // namespace
 
@@ -73,6 +82,31 @@ bool SplitNode::startPrivd(const std::vector<std::string>& more) {
   command.insert(command.end(), more.begin(), more.end());
   privd.emplace(command, programEnvironment());
   return privd->says("event=started");
+}
+
+pid_t SplitNode::roleOf(const std::string& role) const {
+  return privd ? childRunning(privd->pid(), "privd-" + role) : 0;
+}
+
+void SplitNode::signalPrivd(int signal) const {
+  for (const char* role : kRoles) {
+    if (const pid_t process = roleOf(role); process > 0) kill(process, signal);
+  }
+  kill(privd->pid(), signal);
+}
+
+void SplitNode::killPrivd() {
+  std::vector<kj::AutoCloseFd> roles;
+  for (const char* role : kRoles) {
+    const pid_t process = roleOf(role);
+    if (process > 0) roles.emplace_back(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
+    if (process > 0) kill(process, SIGKILL);
+  }
+  privd.reset();
+  for (const kj::AutoCloseFd& role : roles) {
+    pollfd ended{role.get(), POLLIN, 0};
+    poll(&ended, 1, -1);
+  }
 }
 
 bool SplitNode::startPlugind(const std::string& config) {

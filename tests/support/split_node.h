@@ -43,8 +43,12 @@ public:
   bool startNetdDra(const std::string& apiServer);
   /// Where it listens; 0: nowhere.
   std::uint16_t netdPort();
-  /// Kills it and waits for its end.
-  void killPrivd() { privd.reset(); }
+  /// Kills it and what it started, and waits for their ends.
+  void killPrivd();
+  /// To privd and what it started: one that is stopped is so in all of its roles.
+  void signalPrivd(int signal) const;
+  /// The process of "gate", "hardware" or "binder"; 0: there is none.
+  pid_t roleOf(const std::string& role) const;
   void killPlugind() { plugind.reset(); }
 
   /// Adds the device that seen() changes, in a resource of its own.

@@ -55,7 +55,10 @@ std::optional<std::string> claimsWait(const DriverStatus& dra) {
 }  // namespace
 
 PluginReadiness readinessOf(const PluginStatus& status) {
-  if (!status.privdThere) return {false, "privd is away"};
+  if (!status.privdThere) {
+    const bool one = status.privdMissing.size() == 1;
+    return {false, (one ? status.privdMissing.front() : "privd") + " is away"};
+  }
   if (!status.begun) return {false, "not adopted: the kubelet's memory was not read yet"};
   if (!status.adopted)
     return {false, "not adopted: the first reconcile of all holders is not over"};

@@ -92,12 +92,16 @@ constexpr NodeObstacle kNoRight{
     "bind: on-allocate is configured, and privd gives no right to bind: add bind to "
     "its --plugind-rights"};
 
+constexpr NodeObstacle kNoBinder{
+    "no_right_to_bind", "bind: on-allocate is configured, and privd-binder is away: start it"};
+
 }  // namespace
 
 PluginStatus statusOf(const LedgerState& state,
                       const std::map<ResourceName, ResourceFacts>& facts) {
   PluginStatus status{.privdThere = state.privdThere,
                       .privdAwaySince = state.privdThere ? std::nullopt : state.awaySince,
+                      .privdMissing = {},
                       .allocationOpen = state.privdThere && state.hardwareKnown && state.begun &&
                                         !state.allocationClosed,
                       .begun = state.begun,
@@ -109,7 +113,9 @@ PluginStatus statusOf(const LedgerState& state,
   if (state.privdThere)
     status.obstacles = obstaclesOf(state.hardware.snapshot,
                                    state.hardware.mayBind ? BindingAsked::kYes : BindingAsked::kNo);
-  if (state.privdThere && lacksRight(state)) status.obstacles.push_back(kNoRight);
+  if (state.privdThere && lacksRight(state)) {
+    status.obstacles.push_back(state.hardware.binderAway ? kNoBinder : kNoRight);
+  }
   const RecordIndex index = indexOf(state.records);
   std::set<ResourceName> names;
   for (const auto& [name, devices] : state.catalog.resources) names.insert(name);

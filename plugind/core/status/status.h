@@ -56,6 +56,7 @@ struct PluginStatus {
   BuildInfo build;
   bool privdThere = false;
   std::optional<Instant> privdAwaySince;
+  std::vector<std::string> privdMissing;  ///< of its processes those that should be connected
   bool allocationOpen = false;  ///< an Allocate is judged by its devices, not refused for all
   bool begun = false;           ///< step 1 of adoption: resources may be registered
   bool adopted = false;         ///< step 2: all holders are known again

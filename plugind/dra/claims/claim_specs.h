@@ -3,7 +3,7 @@
 
 #include "plugind/base/concurrency_limit.h"
 #include "plugind/dra/claims/claim_ledger.h"
-#include "plugind/privd/privd_link.h"
+#include "plugind/privd/link/privd_link.h"
 
 #include <kj/async.h>
 

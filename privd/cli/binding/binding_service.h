@@ -1,5 +1,5 @@
 #pragma once
-// Who changes bindings for an operator.
+// Who changes bindings, and what is kept of them, for an operator.
 
 #include "ipc/base/result.h"
 #include "ipc/types/binding_change.h"
@@ -13,14 +13,10 @@
 
 namespace vfiogate {
 
-/// Errors are in words, for the operator.
-class BindingService {
+/// What outlives restarts. Errors are in words, for the operator.
+class KeepService {
 public:
-  virtual ~BindingService() noexcept(false) = default;
-
-  /// What went wrong is in the report. Goes on where the promise is dropped: a change is not left
-  /// half made because nobody waits for it.
-  virtual kj::Promise<ChangeReport> change(ChangeOrder order, AuditPeer who) = 0;
+  virtual ~KeepService() noexcept(false) = default;
 
   /// Excludes a device from allocation; survives reboots. Replaces an older reason.
   virtual Result<Done, std::string> exclude(const Bdf& address, const std::string& reason,
@@ -33,6 +29,18 @@ public:
   /// What hold keeps out of offer, by address.
   virtual Result<std::vector<Exclusion>, std::string> exclusions() = 0;
   /// What bind --keep declared, by address.
+  virtual Result<std::vector<DeviceIdentity>, std::string> declared() = 0;
+};
+
+class BindingService {
+public:
+  virtual ~BindingService() noexcept(false) = default;
+
+  /// What went wrong is in the report. Goes on where the promise is dropped: a change is not left
+  /// half made because nobody waits for it.
+  virtual kj::Promise<ChangeReport> change(ChangeOrder order, AuditPeer who) = 0;
+
+  /// What bind --keep declared, by address. Error: in words, for the operator.
   virtual Result<std::vector<DeviceIdentity>, std::string> declared() = 0;
 };
 

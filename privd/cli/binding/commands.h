@@ -13,6 +13,6 @@ namespace vfiogate {
 void addChangeCommands(CLI::App& app, int& exitCode, const BindingServiceMaker& makeLocal);
 
 /// `hold`, `release`, `holds` and `forget`.
-void addKeepCommands(CLI::App& app, int& exitCode, const BindingServiceMaker& makeLocal);
+void addKeepCommands(CLI::App& app, int& exitCode, const KeepServiceMaker& makeLocal);
 
 }  // namespace vfiogate

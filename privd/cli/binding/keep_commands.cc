@@ -24,7 +24,7 @@ struct KeepWords {
   ControlOptions control;
 };
 
-using Act = Result<Done, std::string> (*)(BindingService&, const Bdf&, const KeepWords&);
+using Act = Result<Done, std::string> (*)(KeepService&, const Bdf&, const KeepWords&);
 
 std::string checkReason(const std::string& text) {
   const bool line =
@@ -34,21 +34,19 @@ std::string checkReason(const std::string& text) {
 }
 
 /// Returns the exit code.
-int withBindingService(const CLI::App& command, const KeepWords& words,
-                       const BindingServiceMaker& makeLocal,
-                       kj::Function<int(BindingService&)> act) {
+int withKeepService(const CLI::App& command, const KeepWords& words,
+                    const KeepServiceMaker& makeLocal, kj::Function<int(KeepService&)> act) {
   int exitCode = 1;
-  kj::AsyncIoContext io = kj::setupAsyncIo();
   const auto fail = [&command](const char* what) {
     std::cerr << "privd " << command.get_name() << ": " << what << "\n";
   };
   KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() {
-                 auto reached = makeLocal(words.control.local, io);
+                 auto reached = makeLocal(words.control.local);
                  if (!reached) {
                    fail(reached.error().c_str());
                    return;
                  }
-                 kj::Own<BindingService> service = kj::mv(reached).value();
+                 kj::Own<KeepService> service = kj::mv(reached).value();
                  exitCode = act(*service);
                })) {
     fail(exception->getDescription().cStr());
@@ -57,14 +55,14 @@ int withBindingService(const CLI::App& command, const KeepWords& words,
   return exitCode;
 }
 
-int actOnAll(const CLI::App& command, const KeepWords& words, const BindingServiceMaker& makeLocal,
+int actOnAll(const CLI::App& command, const KeepWords& words, const KeepServiceMaker& makeLocal,
              Act act) {
   const auto addresses = findDevices(words.addresses, words.control.local.sysfs);
   if (!addresses) {
     std::cerr << "privd " << command.get_name() << ": " << addresses.error() << "\n";
     return kExitUsage;
   }
-  return withBindingService(command, words, makeLocal, [&](BindingService& service) {
+  return withKeepService(command, words, makeLocal, [&](KeepService& service) {
     int exitCode = 0;
     for (const Bdf& address : *addresses) {
       const auto done = act(service, address, words);
@@ -76,7 +74,7 @@ int actOnAll(const CLI::App& command, const KeepWords& words, const BindingServi
   });
 }
 
-CLI::App* addActCommand(CLI::App& app, int& exitCode, const BindingServiceMaker& makeLocal,
+CLI::App* addActCommand(CLI::App& app, int& exitCode, const KeepServiceMaker& makeLocal,
                         const std::shared_ptr<KeepWords>& words, const char* name, const char* help,
                         Act act) {
   CLI::App* command = app.add_subcommand(name, help);
@@ -88,13 +86,13 @@ CLI::App* addActCommand(CLI::App& app, int& exitCode, const BindingServiceMaker&
   return command;
 }
 
-void addHoldsCommand(CLI::App& app, int& exitCode, const BindingServiceMaker& makeLocal) {
+void addHoldsCommand(CLI::App& app, int& exitCode, const KeepServiceMaker& makeLocal) {
   CLI::App* command = app.add_subcommand("holds", "what is excluded, and what is declared");
   auto words = std::make_shared<KeepWords>();
   addControlOptions(*command, words->control);
   addOutputForm(*command, words->form, {"table", "json", "yaml"});
   command->callback([command, words, makeLocal, &exitCode]() {
-    exitCode = withBindingService(*command, *words, makeLocal, [&](BindingService& service) {
+    exitCode = withKeepService(*command, *words, makeLocal, [&](KeepService& service) {
       const auto exclusions = service.exclusions();
       const auto declared = service.declared();
       if (!exclusions || !declared) {
@@ -114,11 +112,11 @@ void addHoldsCommand(CLI::App& app, int& exitCode, const BindingServiceMaker& ma
 
 }  // namespace
 
-void addKeepCommands(CLI::App& app, int& exitCode, const BindingServiceMaker& makeLocal) {
+void addKeepCommands(CLI::App& app, int& exitCode, const KeepServiceMaker& makeLocal) {
   auto hold = std::make_shared<KeepWords>();
   addActCommand(app, exitCode, makeLocal, hold, "hold",
                 "exclude devices from allocation (survives reboots) until they are released",
-                [](BindingService& service, const Bdf& address, const KeepWords& words) {
+                [](KeepService& service, const Bdf& address, const KeepWords& words) {
                   return service.exclude(address, words.reason, thisPeer());
                 })
       ->add_option("--reason", hold->reason, "why, in one line; shown where the device is refused")
@@ -126,13 +124,13 @@ void addKeepCommands(CLI::App& app, int& exitCode, const BindingServiceMaker& ma
       ->check(checkReason);
   addActCommand(app, exitCode, makeLocal, std::make_shared<KeepWords>(), "release",
                 "end the exclusion of devices",
-                [](BindingService& service, const Bdf& address, const KeepWords& /*words*/) {
+                [](KeepService& service, const Bdf& address, const KeepWords& /*words*/) {
                   return service.release(address, thisPeer());
                 });
   addHoldsCommand(app, exitCode, makeLocal);
   addActCommand(app, exitCode, makeLocal, std::make_shared<KeepWords>(), "forget",
                 "end what bind --keep declared; what is bound stays bound",
-                [](BindingService& service, const Bdf& address, const KeepWords& /*words*/) {
+                [](KeepService& service, const Bdf& address, const KeepWords& /*words*/) {
                   return service.forget(address, thisPeer());
                 });
 }

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -20,11 +19,6 @@
 
 namespace vfiogate {
 namespace {
-
-std::int64_t secondsNow() {
-  using namespace std::chrono;
-  return duration_cast<seconds>(system_clock::now().time_since_epoch()).count();
-}
 
 /// A directory that ends with the command.
 class ScratchDirectory {
@@ -77,54 +71,13 @@ public:
     return binding_.binder().change({kj::mv(order), ChangeBy::kOperator, kj::mv(who)});
   }
 
-  Result<Done, std::string> exclude(const Bdf& address, const std::string& reason,
-                                    const AuditPeer& who) override {
-    // One that is not there can be excluded all the same: it may come back.
-    const auto put = binding_.state().put(Exclusion{address, reason, secondsNow()});
-    if (!put && put.error().error == EINVAL) {
-      return Failure{std::string("the reason has to be one line of at most 200 bytes")};
-    }
-    return noted(put, "hold", address, reason, who);
-  }
-
-  Result<Done, std::string> release(const Bdf& address, const AuditPeer& who) override {
-    if (!binding_.state().isExcluded(address)) return Done{};
-    return noted(binding_.state().dropExclusion(address), "release", address, {}, who);
-  }
-
-  Result<Done, std::string> forget(const Bdf& address, const AuditPeer& who) override {
-    return noted(binding_.state().dropDeclared(address), "forget", address, {}, who);
-  }
-
-  Result<std::vector<Exclusion>, std::string> exclusions() override {
-    return inWords(binding_.state().exclusions());
-  }
   Result<std::vector<DeviceIdentity>, std::string> declared() override {
-    return inWords(binding_.state().declared());
-  }
-
-private:
-  template <typename Entries>
-  static Result<Entries, std::string> inWords(Result<Entries, StateFailure> listed) {
+    auto listed = binding_.state().declared();
     if (!listed) return Failure{listed.error().str()};
     return std::move(listed).value();
   }
 
-  /// After the fact: what writes nothing into sysfs does not wait for the log.
-  Result<Done, std::string> noted(const Result<Done, StateFailure>& done, const char* operation,
-                                  const Bdf& address, std::string text, const AuditPeer& who) {
-    if (!done) return Failure{done.error().str()};
-    if (binding_.audit() == nullptr) return Done{};
-    const auto written =
-        binding_.audit()->append(AuditNote{who, operation, {address}, std::move(text)});
-    if (!written) {
-      std::cerr << "privd " << operation
-                << ": done, but the audit log cannot be written: " << wordsOf(written.error())
-                << "\n";
-    }
-    return Done{};
-  }
-
+private:
   Opened opened_;
   Binding binding_;
 };

@@ -22,6 +22,11 @@ struct LocalBindingOptions {
   bool dryRun = false;  ///< nothing is written: root is not needed
 };
 
+/// Makes a service that opens what it is asked about alone, below `stateDir`, and the audit log.
+/// This process logs nothing from now on. Error: in words.
+using KeepServiceMaker =
+    std::function<Result<kj::Own<KeepService>, std::string>(const LocalBindingOptions& options)>;
+
 /// Makes a service that works in this process, with the same guards, locks of devices and audit log
 /// as the daemon; for a dry run without root, with a state of its own that is empty, which it says
 /// on stderr. This process logs nothing from now on: reports have it. Nothing but standard streams
@@ -29,8 +34,19 @@ struct LocalBindingOptions {
 using BindingServiceMaker = std::function<Result<kj::Own<BindingService>, std::string>(
     const LocalBindingOptions& options, kj::AsyncIoContext& io)>;
 
+/// The makers of the services of the commands.
+struct ServiceMakers {
+  BindingServiceMaker binding;
+  KeepServiceMaker keep;
+};
+
 /// The maker of the real one.
 Result<kj::Own<BindingService>, std::string> makeLocalBindingService(
     const LocalBindingOptions& options, kj::AsyncIoContext& io);
+
+/// The same of the service of hold, release, holds and forget: files of the state directory, and
+/// nothing of the hardware. It works in the gate's container, which has nothing but
+/// <state-dir>/holds.
+Result<kj::Own<KeepService>, std::string> makeLocalKeepService(const LocalBindingOptions& options);
 
 }  // namespace vfiogate

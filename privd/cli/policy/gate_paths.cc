@@ -1,8 +1,12 @@
+#include "ipc/gate/opening.h"
+#include "ipc/gate/packet_socket.h"
 #include "privd/cdi/cdi_store.h"
 #include "privd/cdi/claim_store.h"
 #include "privd/cli/policy/main_paths.h"
 #include "privd/cli/policy/step.h"
 #include "privd/gate/gate_service.h"
+#include "privd/gate/plugind_dial.h"
+#include "privd/options/gate_options.h"
 #include "privd/sandbox/gate_places.h"
 #include "seccomp/drop_privileges.h"
 #include "seccomp/load_filter.h"
@@ -44,11 +48,21 @@ gate::Put claimSpec() {
   return {text};
 }
 
+GateOptions optionsFor(const ScratchNode& node) {
+  GateOptions options;
+  options.plugind = node.at("kubelet/plugind.sock");
+  options.plugindRights = "watch,kubelet,cdi";
+  options.kubeletDir = node.at("kubelet");
+  options.cdiDir = node.at("cdi");
+  options.stateDir = node.at("state");
+  return options;
+}
+
 /// All that the gate has open, on the scratch node.
 class ScratchGate {
 public:
   explicit ScratchGate(const ScratchNode& node)
-      : options_(serveOptionsFor(node)),
+      : options_(optionsFor(node)),
         names_{options_.resourcePrefixes, kDriver},
         kubelet_(options_.kubeletDir.c_str(), names_),
         lease_(got(PlugindLease::open(options_.stateDir, 1), ofRead)),
@@ -59,12 +73,23 @@ public:
                   names_,
                   lease_,
                   records_,
-                  SpecService(specs_, claims_),
+                  specs_,
+                  claims_,
                   {.kubelet = true, .cdi = true},
-                  ""}),
-        session_(service_.newSession()) {}
+                  "",
+                  node.at("state/holds")}),
+        session_(service_.newSession()),
+        plugind_(got(packetPair(), ofErrno)),
+        listener_(got(listenAt(node.at("kubelet").c_str(), "plugind.sock", WhoMayConnect::kOwner),
+                      ofSocket)),
+        dial_(options_.plugind, options_.plugindUid) {}
 
   void goAll() {
+    // It meets a socket of root's, which is not plugind's.
+    step("plugind is dialled");
+    KJ_REQUIRE(dial_.dial(dial_.due()) == nullptr, "root was taken for plugind");
+    step("a channel for plugind");
+    got(sendChannelOpening(plugind_.ours, PrivdRole::kGate, kChannelVersion), ofText);
     ask("a plugind's lease", gate::Enter{});
     ask("a socket for the kubelet", gate::Listen{gate::Listen::Kind::kResource, kResource});
     // Nobody listens there, and nothing is written there, which is an answer.
@@ -80,6 +105,7 @@ public:
     ask("the claims' specs are listed", gate::List{gate::List::What::kClaimSpecs, ""});
     ask("a claim's spec is read", gate::Open{gate::Open::File::kClaimSpec, kUid});
     ask("a claim's spec is taken away", gate::Remove{gate::Remove::What::kClaim, kUid});
+    ask("exclusions are listed", gate::List{gate::List::What::kExclusions, ""});
     step("what there is of the kubelet");
     service_.files();
   }
@@ -93,7 +119,7 @@ private:
                told.answer.detail, told.answer.words.c_str());
   }
 
-  const ServeOptions options_;
+  const GateOptions options_;
   const ServedNames names_;
   KubeletGate kubelet_;
   PlugindLease lease_;
@@ -102,6 +128,9 @@ private:
   ClaimStore claims_;
   GateService service_;
   GateSession session_;
+  PacketPair plugind_;
+  kj::AutoCloseFd listener_;
+  PlugindDial dial_;
 };
 
 void goUnderGateFilter(const ScratchNode& node, std::span<const Rule> table) {
@@ -110,7 +139,7 @@ void goUnderGateFilter(const ScratchNode& node, std::span<const Rule> table) {
   step("what the gate opens before the lock-down");
   ScratchGate gate(node);
   step("the gate's Landlock");
-  const auto places = confineTo(allowedPlaces(kGatePlaces, serveOptionsFor(node)), false);
+  const auto places = confineTo(gatePlaces(optionsFor(node)), false);
   if (!places) KJ_FAIL_REQUIRE(places.error().str().c_str());
   step("the gate's filter");
   if (const auto failure = loadFilter(table)) KJ_FAIL_REQUIRE(failure->str().c_str());

@@ -1,8 +1,9 @@
 #include "privd/cli/policy/landlock_table.h"
 
 #include "cli/table.h"
+#include "privd/sandbox/binder_places.h"
 #include "privd/sandbox/gate_places.h"
-#include "privd/sandbox/landlock_places.h"
+#include "privd/sandbox/hardware_places.h"
 
 #include <array>
 #include <span>
@@ -69,19 +70,31 @@ nlohmann::ordered_json asJson(std::span<const PlaceRow> table) {
   return places;
 }
 
-}  // namespace
-
-std::string landlockAsText() {
-  return "privd, where the kernel has Landlock: no file is opened, made or removed elsewhere; its "
-         "fork server opens none.\n\n" +
-         asText(kPrivdPlaces) + "\nprivd-gate, likewise.\n\n" + asText(kGatePlaces);
+std::span<const PlaceRow> tableOf(std::string_view role) {
+  if (role == "hardware") return kHardwarePlaces;
+  if (role == "gate") return kGatePlaces;
+  if (role == "binder") return kBinderPlaces;
+  return {};
 }
 
-nlohmann::ordered_json landlockAsJson() {
-  return {{"elsewhere", "nothing"},
-          {"forked", "nothing anywhere"},
-          {"places", asJson(kPrivdPlaces)},
-          {"started", {{"elsewhere", "nothing"}, {"places", asJson(kGatePlaces)}}}};
+}  // namespace
+
+std::string landlockAsText(std::string_view role) {
+  const auto table = tableOf(role);
+  if (table.empty()) return {};
+  const std::string_view forked =
+      role == "binder" ? "; its fork server opens none" : std::string_view();
+  return "privd-" + std::string(role) +
+         ", where the kernel has Landlock: no file is opened, made or removed elsewhere" +
+         std::string(forked) + ".\n\n" + asText(table);
+}
+
+nlohmann::ordered_json landlockAsJson(std::string_view role) {
+  const auto table = tableOf(role);
+  if (table.empty()) return nullptr;
+  nlohmann::ordered_json whole{{"elsewhere", "nothing"}, {"places", asJson(table)}};
+  if (role == "binder") whole["forked"] = "nothing anywhere";
+  return whole;
 }
 
 }  // namespace vfiogate

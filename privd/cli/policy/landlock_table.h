@@ -1,19 +1,20 @@
 #pragma once
-// Landlock rules for people and programs: the tables that the daemon and the gate load.
+// Landlock rules for people and programs: the tables that privd's processes load.
 
 #include <nlohmann/json.hpp>
 
 #include <string>
+#include <string_view>
 
 namespace vfiogate {
 
-/// Under a heading for each, a place a line: rights, for whom, what stands for it where it is
-/// missing, why.
-std::string landlockAsText();
+/// Of "hardware", "gate", "binder" or "daemon". Under a heading, a place a line: rights, for whom,
+/// what stands for it where it is missing, why.
+std::string landlockAsText(std::string_view role);
 
-/// {"elsewhere": "nothing", "forked": "nothing anywhere", "places": [{"place", "rights": ["read"],
-/// "for", "missing", "reason"}], "started": {"elsewhere", "places"}}, the last of the gate. "for"
-/// is "everyone", "cdi" or "dra"; "missing" is "nothing" or "above".
-nlohmann::ordered_json landlockAsJson();
+/// {"elsewhere": "nothing", "places": [{"place", "rights": ["read"], "for", "missing", "reason"}]},
+/// of the binder with "forked": "nothing anywhere"; null for the daemon, which has none. "for" is
+/// "everyone", "cdi" or "dra"; "missing" is "nothing" or "above".
+nlohmann::ordered_json landlockAsJson(std::string_view role);
 
 }  // namespace vfiogate

@@ -43,7 +43,7 @@ ScratchNode::ScratchNode() {
   }
   for (const char* name : {"sys/bus/pci/devices", "sys/bus/pci/drivers/vfio-pci", "dev", "state",
                            "sys/kernel/iommu_groups/7/devices", "cdi", "kubelet/device-plugins",
-                           "kubelet/pod-resources"}) {
+                           "kubelet/pod-resources", "state/holds"}) {
     fs::create_directories(at(name));
   }
   fillDevice(at("sys/devices/pci0000:00/") + kDevice);

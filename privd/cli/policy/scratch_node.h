@@ -1,5 +1,5 @@
 #pragma once
-// A node of a few files on which the daemon's main paths are tried, away from everything real.
+// A node of a few files on which the processes' main paths are tried, away from everything real.
 
 #include "ipc/types/bdf.h"
 

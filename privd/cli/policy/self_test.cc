@@ -65,9 +65,12 @@ void tryIn(SelfTest& test, Body body) {
 
 SelfTest testOn(const ScratchNode& node, const SelfTestTables& tables) {
   SelfTest test;
-  tryIn(test, [&node, &tables]() { return goMainPaths(node, tables.daemon); });
+  tryIn(test, [&node, &tables]() { return goHardwarePaths(node, tables.hardware); });
   if (test.failure.empty()) {
     tryIn(test, [&node, &tables]() { return goGatePaths(node, tables.gate); });
+  }
+  if (test.failure.empty()) {
+    tryIn(test, [&node, &tables]() { return goBinderPaths(node, tables.binder); });
   }
   if (test.failure.empty() && access(node.at("audit.jsonl.1").c_str(), F_OK) != 0) {
     test.failure = "the audit log was not rotated";
@@ -80,7 +83,7 @@ SelfTest testOn(const ScratchNode& node, const SelfTestTables& tables) {
 SelfTest runSelfTest(const SelfTestTables& tables) {
   SelfTest test;
   if (geteuid() != 0) {
-    test.failure = "only root can try what the daemon does: it is started as root";
+    test.failure = "only root can try what privd does: it is started as root";
     return test;
   }
   try {
@@ -111,7 +114,7 @@ std::string selfTestAs(const std::string& form, const SelfTest& test) {
     const bool failed = !test.failure.empty() && i + 1 == test.steps.size();
     text += (failed ? "FAILED  " : "ok      ") + test.steps[i] + "\n";
   }
-  if (test.failure.empty()) return text + "passed: the daemon can live under its filters here\n";
+  if (test.failure.empty()) return text + "passed: privd can live under its filters here\n";
   return text + test.log + "failed: " + test.failure + "\n";
 }
 

@@ -1,9 +1,10 @@
 #pragma once
-// `privd policy --self-test`: whether the daemon can live under its filters with this kernel and
-// these libraries.
+// `privd policy --self-test`: whether privd's processes can live under their filters with this
+// kernel and these libraries.
 
+#include "seccomp/binder_rules.h"
 #include "seccomp/gate_rules.h"
-#include "seccomp/privd_rules.h"
+#include "seccomp/hardware_rules.h"
 
 #include <iosfwd>
 #include <span>
@@ -20,13 +21,14 @@ struct SelfTest {
   long killedNumber = -1;  ///< its number; -1: none
 };
 
-/// Those of the daemon and of the gate that it starts.
+/// Those of the processes that do anything; the daemon only waits for them.
 struct SelfTestTables {
-  std::span<const Rule> daemon = kPrivdRules;
+  std::span<const Rule> hardware = kHardwareRules;
   std::span<const Rule> gate = kGateRules;
+  std::span<const Rule> binder = kBinderRules;
 };
 
-/// Goes the main paths of the daemon and then of the gate, each in a child of its own, which
+/// Goes the main paths of hardware process, gate and binder, each in a child of its own, which
 /// touches nothing but a directory for temporary files. Only tests have other tables.
 SelfTest runSelfTest(const SelfTestTables& tables = {});
 

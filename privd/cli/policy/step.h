@@ -4,8 +4,6 @@
 #include "ipc/base/result.h"
 #include "ipc/socket/unix_socket.h"
 #include "privd/base/open_file.h"
-#include "privd/cli/policy/scratch_node.h"
-#include "privd/options/serve_options.h"
 #include "privd/state/state_directory.h"
 
 #include <kj/debug.h>
@@ -49,19 +47,6 @@ inline std::string ofSocket(const SocketError& error) {
 /// A step begins.
 inline void step(const char* name) {
   say(std::string(">") + name);
-}
-
-/// What `privd serve` is given on that node, by which plugind may do all but bind.
-inline ServeOptions serveOptionsFor(const ScratchNode& node) {
-  ServeOptions options;
-  options.sysfs = node.at("sys");
-  options.dev = node.at("dev");
-  options.kubeletDir = node.at("kubelet");
-  options.cdiDir = node.at("cdi");
-  options.stateDir = node.at("state");
-  options.plugindRights = "watch,kubelet,cdi";
-  options.binding.auditLog = node.at("audit.jsonl");
-  return options;
 }
 
 }  // namespace vfiogate

@@ -1,5 +1,7 @@
 // A hostile local user at the places where privd and plugind can be met.
 
+#include "ipc/gate/opening.h"
+#include "sim/base/process_status.h"
 #include "tests/integration/netd_case.h"
 #include "tests/support/played/service_watch.h"
 #include "tests/support/played/stranger.h"
@@ -19,6 +21,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <tuple>
 
 namespace vfiogate::test {
 namespace {
@@ -54,6 +57,7 @@ struct Places {
   std::string pluginSocket;  ///< of a resource, in the kubelet's directory
   pid_t privd;
   pid_t plugind;
+  pid_t hardware;  ///< privd's process without root
 };
 
 struct LocalAct {
@@ -86,11 +90,26 @@ int readsPlugindsMemory(const Places& at) {
   return open(memory.c_str(), O_RDONLY | O_CLOEXEC) >= 0 ? 0 : errno;
 }
 
+int killsHardware(const Places& at) {
+  return kill(at.hardware, SIGKILL) == 0 ? 0 : errno;
+}
+int tracesHardware(const Places& at) {
+  return ptrace(PTRACE_SEIZE, at.hardware, nullptr, nullptr) == 0 ? 0 : errno;
+}
+int readsHardwaresMemory(const Places& at) {
+  const std::string memory = "/proc/" + std::to_string(at.hardware) + "/mem";
+  return open(memory.c_str(), O_RDONLY | O_CLOEXEC) >= 0 ? 0 : errno;
+}
+
 class LocalUser : public NetdCase {
 protected:
   Places places() {
-    Places found{node_->directory("state/holds/0000:01:00.0"), node_->plugindSocket(), "",
-                 node_->privd->pid(), node_->plugind->pid()};
+    Places found{node_->directory("state/holds/0000:01:00.0"),
+                 node_->plugindSocket(),
+                 "",
+                 node_->privd->pid(),
+                 node_->plugind->pid(),
+                 childRunning(node_->privd->pid(), "privd-hardware")};
     for (const auto& entry : fs::directory_iterator(node_->directory("kubelet/device-plugins"))) {
       const std::string name = entry.path().filename();
       if (name.starts_with("vfiogate-")) found.pluginSocket = entry.path();
@@ -150,71 +169,107 @@ INSTANTIATE_TEST_SUITE_P(
         LocalAct{"KillsPrivd",
                  [](const Places& at) { return kill(at.privd, SIGKILL) == 0 ? 0 : errno; }, EPERM},
         LocalAct{"KillsPlugind", killsPlugind, EPERM},
+        LocalAct{"KillsPrivdsHardwareProcess", killsHardware, EPERM},
         LocalAct{"TracesPlugind", tracesPlugind, EPERM},
         LocalAct{"ReadsPlugindsMemory", readsPlugindsMemory, EACCES}),
     [](const auto& row) { return std::string(row.param.name); });
 
-// A tenant chooses plugind's user for a pod: in namespaces of its own, as a pod's are. Its sockets
-// stay in reach here, which no pod's are.
-class TenantsActs : public LocalUser, public testing::WithParamInterface<LocalAct> {
+constexpr uid_t kHardwareUid = 64531;
+
+// A tenant chooses one of our users for a pod: in namespaces of its own, as a pod's are. Its
+// sockets stay in reach here, which no pod's are.
+class TenantsActs : public LocalUser,
+                    public testing::WithParamInterface<std::tuple<uid_t, LocalAct>> {
 protected:
-  static int asTenant(const std::function<int()>& act) {
-    return inAProcess([&act]() {
+  static int asTenant(uid_t user, const std::function<int()>& act) {
+    return inAProcess([user, &act]() {
       if (unshare(CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC) != 0) return 253;
-      return asUser(kPlugindUid, act);  // the first of its PID namespace
+      return asUser(user, act);  // the first of its PID namespace
     });
   }
 };
 
-TEST_P(TenantsActs, GetNothingForChoosingPlugindsUser) {
+TEST_P(TenantsActs, GetNothingForChoosingOneOfOurUsers) {
   startAll();
   const Places where = places();
-  EXPECT_EQ(asTenant([&] { return GetParam().carryOut(where); }), GetParam().error)
-      << strerror(GetParam().error) << " is expected";
+  const auto& [user, act] = GetParam();
+  EXPECT_EQ(asTenant(user, [&, carryOut = act.carryOut] { return carryOut(where); }), act.error)
+      << strerror(act.error) << " is expected";
   EXPECT_TRUE(allocates()) << node_->said();
   EXPECT_EQ(getUntil("/healthz", 200).code, 200);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     All, TenantsActs,
-    testing::Values(
-        LocalAct{"ExcludesADevice", excludesADevice, EACCES},
-        LocalAct{"ConnectsToADevicePlugin", connectsToADevicePlugin, EACCES},
-        LocalAct{"ListensBesideTheKubelet", listensBesideTheKubelet, EACCES},
-        LocalAct{"KillsPlugind", killsPlugind, ESRCH},
-        // All that it may signal are those that it sees.
-        LocalAct{"KillsAllThatItMay",
-                 [](const Places& /*at*/) { return kill(-1, SIGKILL) == 0 ? 0 : errno; }, ESRCH},
-        LocalAct{"TracesPlugind", tracesPlugind, ESRCH},
-        // By the node's own /proc, which no pod has.
-        LocalAct{"ReadsPlugindsMemory", readsPlugindsMemory, EACCES},
-        // A quota of the uid, of which plugind takes nothing.
-        LocalAct{"FillsTheUsersKeyring",
-                 [](const Places& /*at*/) {
-                   for (int i = 0; i < 10'000; ++i) {
-                     const std::string name = "tenant" + std::to_string(i);
-                     const long key =
-                         syscall(SYS_add_key, "user", name.c_str(), "x", 1, KEY_SPEC_USER_KEYRING);
-                     if (key < 0) return errno == EDQUOT ? 0 : errno;
-                   }
-                   return 0;
-                 },
-                 0},
-        LocalAct{"FillsTheUsersSignals",
-                 [](const Places& /*at*/) {
-                   sigset_t blocked;
-                   sigemptyset(&blocked);
-                   sigaddset(&blocked, SIGRTMIN);
-                   sigprocmask(SIG_BLOCK, &blocked, nullptr);
-                   const rlimit none{.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
-                   setrlimit(RLIMIT_SIGPENDING, &none);
-                   for (int i = 0; i < 200'000; ++i) {
-                     if (sigqueue(getpid(), SIGRTMIN, sigval{}) != 0) return 0;
-                   }
-                   return 0;
-                 },
-                 0}),
-    [](const auto& row) { return std::string(row.param.name); });
+    testing::Combine(
+        testing::Values(kPlugindUid, kHardwareUid),
+        testing::Values(LocalAct{"ExcludesADevice", excludesADevice, EACCES},
+                        LocalAct{"ConnectsToADevicePlugin", connectsToADevicePlugin, EACCES},
+                        LocalAct{"ListensBesideTheKubelet", listensBesideTheKubelet, EACCES},
+                        LocalAct{"KillsPlugind", killsPlugind, ESRCH},
+                        LocalAct{"KillsPrivdsHardwareProcess", killsHardware, ESRCH},
+                        LocalAct{"TracesPrivdsHardwareProcess", tracesHardware, ESRCH},
+                        LocalAct{"ReadsItsMemory", readsHardwaresMemory, EACCES},
+                        // All that it may signal are those that it sees.
+                        LocalAct{
+                            "KillsAllThatItMay",
+                            [](const Places& /*at*/) { return kill(-1, SIGKILL) == 0 ? 0 : errno; },
+                            ESRCH},
+                        LocalAct{"TracesPlugind", tracesPlugind, ESRCH},
+                        // By the node's own /proc, which no pod has.
+                        LocalAct{"ReadsPlugindsMemory", readsPlugindsMemory, EACCES},
+                        // A quota of the uid, of which plugind takes nothing.
+                        LocalAct{"FillsTheUsersKeyring",
+                                 [](const Places& /*at*/) {
+                                   for (int i = 0; i < 10'000; ++i) {
+                                     const std::string name = "tenant" + std::to_string(i);
+                                     const long key = syscall(SYS_add_key, "user", name.c_str(),
+                                                              "x", 1, KEY_SPEC_USER_KEYRING);
+                                     if (key < 0) return errno == EDQUOT ? 0 : errno;
+                                   }
+                                   return 0;
+                                 },
+                                 0},
+                        LocalAct{"FillsTheUsersSignals",
+                                 [](const Places& /*at*/) {
+                                   sigset_t blocked;
+                                   sigemptyset(&blocked);
+                                   sigaddset(&blocked, SIGRTMIN);
+                                   sigprocmask(SIG_BLOCK, &blocked, nullptr);
+                                   const rlimit none{.rlim_cur = RLIM_INFINITY,
+                                                     .rlim_max = RLIM_INFINITY};
+                                   setrlimit(RLIMIT_SIGPENDING, &none);
+                                   for (int i = 0; i < 200'000; ++i) {
+                                     if (sigqueue(getpid(), SIGRTMIN, sigval{}) != 0) return 0;
+                                   }
+                                   return 0;
+                                 },
+                                 0})),
+    [](const auto& row) {
+      const char* user = std::get<0>(row.param) == kPlugindUid ? "Plugind" : "Hardware";
+      return std::string(user) + "_" + std::get<1>(row.param).name;
+    });
+
+// Out of reach of any pod; and where it were not, the place is taken.
+TEST_F(LocalUser, AnotherOfTheHardwareProcesssUserIsSentAway) {
+  startAll();
+  ASSERT_EQ(getUntil("/healthz", 200).code, 200) << node_->said();
+  const std::string path = node_->plugindSocket();
+  EXPECT_EQ(asUser(kHardwareUid,
+                   [&path] {
+                     const int fd = newSocket();
+                     if (connectTo(path, fd) != 0) return errno;
+                     const char opening[] = {static_cast<char>(PrivdRole::kHardware),
+                                             static_cast<char>(kChannelVersion)};
+                     send(fd, opening, sizeof(opening), MSG_NOSIGNAL);
+                     char byte = 0;
+                     return recv(fd, &byte, 1, 0) <= 0 ? 0 : EEXIST;
+                   }),
+            0)
+      << "it is told something";
+  EXPECT_EQ(node_->plugind->count("event=privd_went"), 0U) << node_->said();
+  EXPECT_TRUE(allocates()) << node_->said();
+}
 
 // Anybody may dial plugind's socket, and is sent away.
 TEST_F(LocalUser, AFloodAtPlugindsSocketHoldsNobodyUp) {

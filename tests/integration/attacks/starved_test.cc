@@ -1,6 +1,7 @@
 // The shipped programs where descriptors, memory, threads or references run out: each says so in a
 // line, once, and serves on or ends.
 
+#include "sim/base/process_status.h"
 #include "tests/integration/netd_case.h"
 #include "tests/support/seen/process_size.h"
 
@@ -18,9 +19,12 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <set>
+#include <sstream>
 #include <stdexcept>
+#include <string_view>
 #include <vector>
 
 namespace vfiogate::test {
@@ -72,6 +76,11 @@ private:
 
 class Starved : public NetdCase {
 protected:
+  static constexpr uid_t kHardwareUid = 64531;
+  /// Of privd's.
+  pid_t role(const std::string& name) const {
+    return childRunning(node_->privd->pid(), "privd-" + name);
+  }
   /// As a service manager may start it.
   void limit(const std::string& program, const std::string& option) {
     node_->starters[program] = {"/usr/bin/prlimit", option, "--"};
@@ -88,10 +97,21 @@ protected:
     lower(pid, uid, RLIMIT_NOFILE, end);
   }
 
+  static rlimit descriptorLimit(pid_t pid) {
+    constexpr std::string_view kLimit = "Max open files";
+    std::ifstream limits("/proc/" + std::to_string(pid) + "/limits");
+    for (std::string line; std::getline(limits, line);) {
+      if (!line.starts_with(kLimit)) continue;
+      rlimit found{};
+      if (std::istringstream(line.substr(kLimit.size())) >> found.rlim_cur >> found.rlim_max) {
+        return found;
+      }
+    }
+    throw std::runtime_error("no limit");
+  }
   /// Of descriptors, which the process may raise again. The one before.
   static rlim_t softLimit(pid_t pid, uid_t uid, rlim_t value) {
-    rlimit before{};
-    if (prlimit(pid, RLIMIT_NOFILE, nullptr, &before) != 0) throw std::runtime_error("prlimit");
+    const rlimit before = descriptorLimit(pid);
     limitTo(pid, uid, RLIMIT_NOFILE, {.rlim_cur = value, .rlim_max = before.rlim_max});
     return before.rlim_cur;
   }
@@ -155,10 +175,12 @@ TEST_F(Starved, OfDescriptorsPlugindSaysItOnceAndServesOn) {
   EXPECT_TRUE(node_->kubelet.shows(kGpus, {kA, "0000:02:00.0"})) << node_->said();
 }
 
-// Nobody connects to it, so three are enough.
+// Nobody connects to them, so three are enough.
 TEST_F(Starved, OfDescriptorsPrivdServesOn) {
   startAll();
   leaveRoomForThree(node_->privd->pid(), 0);
+  leaveRoomForThree(role("gate"), 0);
+  leaveRoomForThree(role("hardware"), kHardwareUid);
   node_->hardware.add({.address = "0000:02:00.0", .group = 8});
   EXPECT_TRUE(node_->kubelet.shows(kGpus, {kA, "0000:02:00.0"})) << node_->said();
   EXPECT_TRUE(node_->kubelet.admit(podOf("p1", kGpus)).admitted) << node_->said();
@@ -166,11 +188,11 @@ TEST_F(Starved, OfDescriptorsPrivdServesOn) {
 
 TEST_F(Starved, OfEveryDescriptorPrivdSaysItAndLosesNoDevice) {
   startAll();
-  const rlim_t before = softLimit(node_->privd->pid(), 0, 0);
+  const rlim_t before = softLimit(role("hardware"), kHardwareUid, 0);
   node_->hardware.add({.address = "0000:02:00.0", .group = 8});
   ASSERT_TRUE(node_->privd->says("event=scan_failed")) << node_->said();
   EXPECT_TRUE(node_->kubelet.shows(kGpus, {kA})) << node_->said();
-  softLimit(node_->privd->pid(), 0, before);
+  softLimit(role("hardware"), kHardwareUid, before);
   EXPECT_TRUE(node_->kubelet.shows(kGpus, {kA, "0000:02:00.0"})) << node_->said();
 }
 

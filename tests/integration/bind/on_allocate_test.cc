@@ -248,14 +248,37 @@ TEST_F(OnAllocateNode, I3_PrivdsEndWhileItBindsRefuses) {
 TEST_F(OnAllocateNode, WithoutTheRightThatIsSaidOnceAndNothingIsOffered) {
   startPlugind(kOnAllocate);
   startKubelet();
-  privd_.emplace(FakePrivd::Setup{.plugindSocket = socket(),
-                                  .kubeletDir = deviceDirectory(),
-                                  .hardware = onHostDrivers().snapshot(),
-                                  .mayBind = false});
+  FakePrivd::Setup without = privdWith(onHostDrivers());
+  without.mayBind = false;
+  privd_.emplace(without);
   ASSERT_TRUE(plugind_->says("event=binding_denied")) << said();
   ASSERT_TRUE(kubelet_->shows(kResource, {}, {kFirst, kSecond})) << said();
   EXPECT_EQ(plugind_->count("event=binding_denied"), 1U) << said();
   EXPECT_EQ(privd_->binds(), 0U);
+}
+
+TEST_F(OnAllocateNode, WithoutABinderThatIsSaidAndWhenItComesItBinds) {
+  startPlugind(kOnAllocate);
+  startKubelet();
+  FakePrivd::Setup without = privdWith(onHostDrivers());
+  without.hasBinder = false;
+  privd_.emplace(without);
+  ASSERT_TRUE(plugind_->says("privd-binder is away")) << said();
+  ASSERT_TRUE(kubelet_->shows(kResource, {}, {kFirst, kSecond})) << said();
+  privd_->setBinder(true);
+  ASSERT_TRUE(showsBoth()) << said();
+  EXPECT_TRUE(allocate({kFirst}).status.ok()) << said();
+}
+
+/// Its session is not over, and so nothing else ends what waits.
+TEST_F(OnAllocateNode, I3_TheBindersEndRefusesWhatItWasAskedFor) {
+  startShown();
+  auto cut = allocateLater({kFirst});
+  privd_->setBinder(false);
+  EXPECT_THAT(cut.get().status.error_message(), HasSubstr("could not be bound"));
+  ASSERT_TRUE(plugind_->says("event=binder_went")) << said();
+  EXPECT_EQ(privd_->hangUps(), 0U);
+  EXPECT_EQ(plugind_->count("event=privd_went"), 0U) << said();
 }
 
 TEST_F(OnAllocateNode, I4_AnOperatorsExclusionLeavesAHeldDeviceHealthy) {

@@ -72,13 +72,13 @@ TEST_F(DraKills, I1_PlugindWhileTheSpecIsWritten) {
   startAll();
   const std::string uid = claimFor("c1", "p1", {kA});
   remember("c1");
-  node_->privd->signal(SIGSTOP);
+  node_->signalPrivd(SIGSTOP);
   const std::size_t before = api_->asked(kClaimsRead);
   auto start = starts("p1", "c1");
   ASSERT_TRUE(until([&]() { return api_->asked(kClaimsRead) > before; }));
   EXPECT_EQ(start.wait_for(std::chrono::milliseconds(500)), std::future_status::timeout);
   node_->killPlugind();
-  node_->privd->signal(SIGCONT);
+  node_->signalPrivd(SIGCONT);
   EXPECT_FALSE(start.get().started);
   startPlugind();
   ASSERT_TRUE(node_->kubelet.awaitStarted("p1")) << node_->said();
@@ -116,7 +116,7 @@ TEST_F(DraKills, I1_PrivdBetweenTheSpecAndItsAnswer) {
 TEST_F(DraKills, I1_PrivdBeforeItWritesTheSpec) {
   startAll();
   const std::string uid = claimFor("c1", "p1", {kA});
-  node_->privd->signal(SIGSTOP);
+  node_->signalPrivd(SIGSTOP);
   auto start = starts("p1", "c1");
   EXPECT_EQ(start.wait_for(std::chrono::milliseconds(500)), std::future_status::timeout);
   node_->killPrivd();

@@ -79,14 +79,14 @@ TEST_F(DraUnprepare, I1_APodThatJoinsWhileUnprepareRunsKeepsWhatItHasOpen) {
   const std::string uid = claimFor("c1", "p1", {kC});
   ASSERT_TRUE(run(podWith("p1", "c1")).started);
   ASSERT_EQ(claims_->reserve("default", "c1", "p2"), "");
-  node_->privd->signal(SIGSTOP);
+  node_->signalPrivd(SIGSTOP);
   auto ended = ends("p1");
   ASSERT_TRUE(until([this]() { return node_->kubelet.isTerminating("p1"); }));
   EXPECT_EQ(ended.wait_for(std::chrono::milliseconds(300)), std::future_status::timeout)
       << "Unprepare runs";
   ASSERT_TRUE(run(podWith("p2", "c1")).started) << "and there is no Prepare";
   node_->hardware.setEnable(kC, 1);
-  node_->privd->signal(SIGCONT);
+  node_->signalPrivd(SIGCONT);
   ended.get();
   EXPECT_TRUE(specIsThere(uid)) << node_->said();
   claimFor("c3", "p3", {kC});
@@ -191,10 +191,10 @@ TEST_F(DraDeadline, APrepareThatIsCancelledWhileTheClaimIsReadIsMadeUpFor) {
 TEST_F(DraDeadline, I1_APrepareThatIsCancelledWhileItsSpecIsWrittenIsMadeUpFor) {
   startAll();
   const std::string uid = claimFor("c1", "p1", {kC});
-  node_->privd->signal(SIGSTOP);
+  node_->signalPrivd(SIGSTOP);
   const sim::PodStart first = run(podWith("p1", "c1"));
   EXPECT_FALSE(first.started);
-  node_->privd->signal(SIGCONT);
+  node_->signalPrivd(SIGCONT);
   ASSERT_TRUE(node_->kubelet.awaitStarted("p1")) << node_->said();
   EXPECT_TRUE(specIsThere(uid));
   node_->kubelet.end("p1");
@@ -206,10 +206,10 @@ TEST_F(DraDeadline, I1_APrepareThatIsCancelledWhileItsSpecIsWrittenIsMadeUpFor) 
 TEST_F(DraDeadline, I1_WhatACancelledPrepareLeftIsUnprepared) {
   startAll();
   const std::string uid = claimFor("c1", "p1", {kC});
-  node_->privd->signal(SIGSTOP);
+  node_->signalPrivd(SIGSTOP);
   EXPECT_FALSE(run(podWith("p1", "c1")).started);
   auto ended = ends("p1");
-  node_->privd->signal(SIGCONT);
+  node_->signalPrivd(SIGCONT);
   ended.get();
   ASSERT_TRUE(node_->kubelet.awaitEnded("p1")) << node_->said();
   EXPECT_TRUE(until([&]() { return !specIsThere(uid); }));
@@ -223,11 +223,11 @@ TEST_F(DraDeadline, I1_AnUnprepareThatIsCancelledIsMadeUpFor) {
   startAll();
   const std::string uid = claimFor("c1", "p1", {kC});
   ASSERT_TRUE(startsSoon("p1", run(podWith("p1", "c1"))));
-  node_->privd->signal(SIGSTOP);
+  node_->signalPrivd(SIGSTOP);
   node_->kubelet.end("p1");
   EXPECT_TRUE(node_->kubelet.isTerminating("p1"));
   EXPECT_TRUE(specIsThere(uid));
-  node_->privd->signal(SIGCONT);
+  node_->signalPrivd(SIGCONT);
   ASSERT_TRUE(node_->kubelet.awaitEnded("p1")) << node_->said();
   EXPECT_FALSE(specIsThere(uid));
 }

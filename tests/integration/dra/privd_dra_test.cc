@@ -2,7 +2,7 @@
 // of claims.
 
 #include "plugind/dra/claims/claim_record.h"
-#include "plugind/privd/privd_link.h"
+#include "plugind/privd/link/privd_link.h"
 
 #include "ipc/socket/unix_socket.h"
 #include "sim/base/process_status.h"
@@ -23,11 +23,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr uid_t kHardwareUid = 64531;
+
 class SilentEvents final : public PrivdEvents {
 public:
   void hardwareSeen(const Snapshot&) override { there = true; }
   void allocationsTold(const RecordedAllocations& /*recorded*/) override {}
-  void rightToBindTold(bool) override {}
+  void rightToBindTold(RightToBind) override {}
   void socketsAvailable() override {}
   void kubeletAppeared(const KubeletIdentity&) override {}
   void podResourcesAppeared() override {}
@@ -48,7 +50,8 @@ public:
     auto listening =
         listenAt(path.parent_path().c_str(), path.filename().c_str(), WhoMayConnect::kEverybody);
     EXPECT_EQ(seteuid(0), 0);
-    link.emplace(kj::mv(listening).value(), PrivdLink::Users{0, kPlugindUid, kNetdUid},
+    link.emplace(kj::mv(listening).value(),
+                 PrivdLink::Users{0, kHardwareUid, kPlugindUid, kNetdUid},
                  LoopDeps{io.unixEventPort, *io.lowLevelProvider, io.provider->getTimer(),
                           std::make_shared<TaskQueue>(), random_});
     KJ_ASSERT_NONNULL(link).start(events, [](kj::AutoCloseFd, Visitor) {});
@@ -142,7 +145,7 @@ TEST_F(PrivdDra, NoSocketIsLeftWhenPrivdIsKilledAndItsGateIsNot) {
   ASSERT_TRUE(plugind.meetsPrivd()) << said();
   const auto listener = plugind.await(plugind().listenForDra(kDraDriver, DraSocket::kRegistration));
   ASSERT_TRUE(listener) << listener.error().why << said();
-  node_->killPrivd();
+  node_->privd.reset();  // alone
   EXPECT_TRUE(plugind.until([this] { return !isThere(registration()); }));
 }
 

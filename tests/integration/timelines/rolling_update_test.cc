@@ -114,7 +114,7 @@ TEST_F(RollingUpdate, AVersionThatFallsOverInAllocateIsRolledBack) {
   ASSERT_TRUE(shows(kGpu, {kA, kC})) << said();
   ASSERT_TRUE(kubelet().awaitRegistrations(kOther, others_ + 1)) << said();
   others_ = kubelet().registrations(kOther);
-  node_->privd->signal(SIGSTOP);  // the Allocate waits, and its plugind is killed
+  node_->signalPrivd(SIGSTOP);  // the Allocate waits, and its plugind is killed
   const std::size_t ended = kubelet().streamsEnded(kGpu);
   std::string error;
   std::thread kubeletsLoop([&]() { error = offer(kGpu, kC); });
@@ -123,7 +123,7 @@ TEST_F(RollingUpdate, AVersionThatFallsOverInAllocateIsRolledBack) {
   kubeletsLoop.join();
   EXPECT_NE(error, "");
   ASSERT_TRUE(kubelet().awaitStreamsEnded(kGpu, ended + 1));
-  node_->privd->signal(SIGCONT);
+  node_->signalPrivd(SIGCONT);
   node_->killPrivd();
   went_ = steady_clock::now();
   startPrograms();

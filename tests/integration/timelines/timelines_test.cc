@@ -112,11 +112,11 @@ TEST_F(Timelines, RepresentativeSticks) {
   hardware().add({.address = kB});
   start({kB});
   adopt();
-  node_->privd->signal(SIGSTOP);  // what is asked of it now waits
+  node_->signalPrivd(SIGSTOP);  // what is asked of it now waits
   std::vector<std::string> granted;
   std::thread kubeletsLoop([&]() { granted = admit(podOf("p1", kGpu)); });
   hardware().add({.address = kA, .driver = ""});
-  node_->privd->signal(SIGCONT);
+  node_->signalPrivd(SIGCONT);
   kubeletsLoop.join();
   EXPECT_EQ(granted, std::vector{kB});
   ASSERT_TRUE(node_->seen()) << said();

@@ -13,11 +13,11 @@ namespace {
 TEST_F(Traps, T5_ADeviceThatVanishesDuringItsAllocateStaysInTheList) {
   start();
   adopt();
-  node_->privd->signal(SIGSTOP);  // what is asked of it now waits
+  node_->signalPrivd(SIGSTOP);  // what is asked of it now waits
   sim::Admission admission;
   std::thread kubeletsLoop([&]() { admission = kubelet().admit(podOf("p1", kGpu)); });
   hardware().remove(kA);
-  node_->privd->signal(SIGCONT);
+  node_->signalPrivd(SIGCONT);
   kubeletsLoop.join();
   EXPECT_FALSE(admission.admitted) << said();
   EXPECT_TRUE(shows(kGpu, {}, {kA})) << said();

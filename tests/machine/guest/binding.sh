@@ -1,5 +1,5 @@
-# What the tests of bindings share: privd as it ships, uid 0 without any capability, and somebody
-# who has a group open.
+# What the tests of bindings share: privd as it ships, its command as uid 0 without any capability, and
+# somebody who has a group open.
 . /test/library.sh
 
 state=/tmp/state log=/tmp/audit.jsonl
@@ -21,11 +21,12 @@ said() { # TEXT: yes if that was among it
 
 start_daemon() { # WORD...
   : >/tmp/daemon
-  # Not through a function, whose shell would be the one that is ended later.
-  without_capabilities privd serve --plugind /run/plugind.sock --kubelet-dir /tmp/kubelet \
+  # Not through a function, whose shell would be the one that is ended later. With its capabilities: it
+  # needs one to start privd-hardware as another user, and takes them from all that it starts.
+  privd serve --plugind /run/plugind.sock --kubelet-dir /tmp/kubelet \
     --state-dir $state --audit-log $log --require-landlock "$@" >/tmp/daemon 2>&1 &
   daemon=$!
-  until grep -q event=started /tmp/daemon; do
+  until grep -q "event=started role=daemon" /tmp/daemon; do
     kill -0 $daemon 2>/dev/null || { sed 's/^/MACHINE daemon: /' /tmp/daemon && return 1; }
     usleep 100000
   done

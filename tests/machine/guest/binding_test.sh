@@ -63,7 +63,7 @@ start_daemon
 cycle "beside a daemon"
 stop_daemon
 check "the daemon ends with" $? 0
-check "privd and its gate are confined by Landlock" "$(grep -c 'event=landlock abi=[1-9][0-9]*$' /tmp/daemon)" 2
+check "confined by Landlock: hardware and gate" "$(grep -c 'event=landlock abi=[1-9][0-9]*$' /tmp/daemon)" 2
 check "the daemon changed nothing" "$(grep -c 'event=driver_change' /tmp/daemon)" 0
 
 # Declared: bound from the start on, within what is allowed.

@@ -4,6 +4,7 @@
 #include "ipc/gate/opening.h"
 #include "ipc/socket/stream_flags.h"
 #include "ipc/socket/unix_socket.h"
+#include "tests/support/played/fake_privd_binder.h"
 #include "tests/support/played/fake_privd_gate.h"
 #include "tests/support/played/fake_privd_rpc.h"
 
@@ -12,7 +13,8 @@
 #include <kj/debug.h>
 #include <kj/thread.h>
 
-#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <future>
@@ -25,11 +27,11 @@ namespace {
 constexpr auto kRedial = 20 * kj::MILLISECONDS;
 constexpr auto kGlance = 5 * kj::MILLISECONDS;
 
-/// A peer being served.
+/// A session being served: the hardware process and the gate.
 struct Connection {
   Connection(Play& play, kj::UnixEventPort& port, kj::AutoCloseFd channel,
              kj::Own<kj::AsyncIoStream> io)
-      : peer{play, nullptr, {}, 0, false},
+      : peer{play, nullptr, {}, 0},
         gate(play, port, kj::mv(channel)),
         stream(kj::mv(io)),
         network(*stream, capnp::rpc::twoparty::Side::SERVER, kFromPrivd),
@@ -42,16 +44,33 @@ struct Connection {
   capnp::RpcSystem<capnp::rpc::twoparty::VatId> rpc;
 };
 
-/// Opens with any byte, as a privd of another release would.
-void sendOtherVersion(int fd, std::uint8_t version) {
-  send(fd, &version, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
+/// What privd's hardware process connects as. Of this thread only.
+class ActingAs {
+public:
+  explicit ActingAs(std::optional<uid_t> user) : user_(user) {
+    if (user_) become(*user_);
+  }
+  ~ActingAs() {
+    if (user_) become(0);
+  }
+  ActingAs(const ActingAs&) = delete;
+  ActingAs& operator=(const ActingAs&) = delete;
+
+private:
+  static void become(uid_t user) {
+    KJ_SYSCALL(syscall(SYS_setresuid, static_cast<uid_t>(-1), user, static_cast<uid_t>(-1)));
+  }
+
+  const std::optional<uid_t> user_;
+};
 
 }  // namespace
 
 class FakePrivd::Impl {
 public:
-  explicit Impl(Setup setup) : play_(std::move(setup)) { started_.get_future().wait(); }
+  explicit Impl(Setup setup) : play_(std::move(setup)), hasBinder_(play_.setup.hasBinder) {
+    started_.get_future().wait();
+  }
 
   ~Impl() { stop_->fulfill(); }
 
@@ -63,6 +82,12 @@ public:
 
   Play& play() { return play_; }
   kj::Maybe<kj::Own<Connection>>& connection() { return connection_; }
+  kj::Maybe<kj::Own<PlayedBinder>>& binder() { return binder_; }
+  void setBinder(bool there) {
+    hasBinder_ = there;
+    if (there) return;
+    KJ_IF_MAYBE (leaves, binderLeaves_) (*leaves)->fulfill();
+  }
 
 private:
   void run() {
@@ -71,13 +96,16 @@ private:
     auto stop = kj::newPromiseAndCrossThreadFulfiller<void>();
     stop_ = kj::mv(stop.fulfiller);
     executor_ = &kj::getCurrentThreadExecutor();
+    auto binding = bindForever().eagerlyEvaluate(nullptr);
     auto dialling = dialForever().eagerlyEvaluate(nullptr);
     auto watching = watchFiles().eagerlyEvaluate(nullptr);
     started_.set_value();
     stop.promise.wait(io.waitScope);
     watching = nullptr;
     dialling = nullptr;
+    binding = nullptr;
     connection_ = nullptr;
+    binder_ = nullptr;
     play_.waiting.clear();
   }
 
@@ -87,8 +115,15 @@ private:
         .then([this]() { return dialForever(); });
   }
 
+  kj::Promise<void> bindForever() {
+    return serveBinder()
+        .then([this]() { return io_->provider->getTimer().afterDelay(kRedial); })
+        .then([this]() { return bindForever(); });
+  }
+
   /// Polls in short turns: the real one is told by the kernel.
   kj::Promise<void> watchFiles() {
+    KJ_IF_MAYBE (binder, binder_) (*binder)->tellNews();
     KJ_IF_MAYBE (connection, connection_) {
       (*connection)->gate.tellNewFiles();
       (*connection)->peer.tellDueDelta();
@@ -96,32 +131,69 @@ private:
     return io_->provider->getTimer().afterDelay(kGlance).then([this]() { return watchFiles(); });
   }
 
-  /// One connection, until it ends.
+  /// One session, until it ends.
   kj::Promise<void> serve() {
+    if (play_.setup.channelVersion != kChannelVersion) return serveOtherVersion();
+    kj::AutoCloseFd hardware;
+    {
+      const ActingAs user(play_.setup.hardwareUid);
+      auto made = dialAt(play_.setup.plugindSocket.c_str());
+      if (!made) return kj::READY_NOW;
+      hardware = kj::mv(made).value();
+    }
+    if (!sendHardwareOpening(hardware, kChannelVersion)) return kj::READY_NOW;
+    auto channel = openChannel(PrivdRole::kGate);
+    KJ_IF_MAYBE (gate, channel) {
+      auto connection =
+          kj::heap<Connection>(play_, io_->unixEventPort, kj::mv(*gate),
+                               io_->lowLevelProvider->wrapSocketFd(kj::mv(hardware), kStreamFlags));
+      auto ended = connection->network.onDisconnect().exclusiveJoin(connection->gate.ended());
+      connection_ = kj::mv(connection);
+      return ended.then([this]() {
+        ++play_.hangUps;
+        connection_ = nullptr;
+      });
+    }
+    return kj::READY_NOW;
+  }
+
+  /// One connection of the binder's, until it ends.
+  kj::Promise<void> serveBinder() {
+    if (!hasBinder_ || play_.setup.channelVersion != kChannelVersion) return kj::READY_NOW;
+    auto channel = openChannel(PrivdRole::kBinder);
+    KJ_IF_MAYBE (end, channel) {
+      auto binder = kj::heap<PlayedBinder>(play_, io_->unixEventPort, kj::mv(*end));
+      auto served = binder->serve();
+      binder_ = kj::mv(binder);
+      auto left = kj::newPromiseAndFulfiller<void>();
+      binderLeaves_ = kj::mv(left.fulfiller);
+      return served.exclusiveJoin(kj::mv(left.promise)).then([this]() { binder_ = nullptr; });
+    }
+    return kj::READY_NOW;
+  }
+
+  /// Null: plugind is not there.
+  kj::Maybe<kj::AutoCloseFd> openChannel(PrivdRole role) {
+    auto made = dialAt(play_.setup.plugindSocket.c_str());
+    if (!made) return nullptr;
+    const kj::AutoCloseFd connection = kj::mv(made).value();
+    auto opened = sendChannelOpening(connection, role, kChannelVersion);
+    if (!opened) return nullptr;
+    return kj::mv(opened).value();
+  }
+
+  /// As the gate of another release would.
+  kj::Promise<void> serveOtherVersion() {
     auto made = dialAt(play_.setup.plugindSocket.c_str());
     if (!made) return kj::READY_NOW;
     kj::AutoCloseFd fd = kj::mv(made).value();
-    if (play_.setup.channelVersion != kChannelVersion) return serveOtherVersion(kj::mv(fd));
-    auto opened = sendOpening(fd.get(), kChannelVersion);
-    if (!opened) return kj::READY_NOW;
-    auto connection =
-        kj::heap<Connection>(play_, io_->unixEventPort, kj::mv(opened).value(),
-                             io_->lowLevelProvider->wrapSocketFd(kj::mv(fd), kStreamFlags));
-    auto ended = connection->network.onDisconnect();
-    connection_ = kj::mv(connection);
-    return ended.then([this]() {
-      ++play_.hangUps;
-      connection_ = nullptr;
-    });
-  }
-
-  kj::Promise<void> serveOtherVersion(kj::AutoCloseFd fd) {
-    sendOtherVersion(fd.get(), play_.setup.channelVersion);
+    // Kept open: plugind hangs up.
+    auto channel = sendChannelOpening(fd, PrivdRole::kGate, play_.setup.channelVersion);
     auto stream = io_->lowLevelProvider->wrapSocketFd(kj::mv(fd), kStreamFlags);
     auto& reading = *stream;
     return reading.readAllText()
         .ignoreResult()
-        .attach(kj::mv(stream))
+        .attach(kj::mv(stream), kj::mv(channel))
         .then([this]() { ++play_.hangUps; }, [this](kj::Exception&&) { ++play_.hangUps; });
   }
 
@@ -131,6 +203,9 @@ private:
   kj::Own<kj::CrossThreadPromiseFulfiller<void>> stop_;
   const kj::Executor* executor_ = nullptr;
   kj::Maybe<kj::Own<Connection>> connection_;
+  kj::Maybe<kj::Own<PlayedBinder>> binder_;
+  kj::Maybe<kj::Own<kj::PromiseFulfiller<void>>> binderLeaves_;
+  bool hasBinder_ = true;
   kj::Thread thread_{[this]() { run(); }};  // last: uses all of the above, joined first
 };
 
@@ -141,7 +216,11 @@ void FakePrivd::setHardware(Snapshot hardware) {
   impl_->onThread([&]() {
     impl_->play().hardware = std::move(hardware);
     ++impl_->play().generation;
-    KJ_IF_MAYBE (connection, impl_->connection()) (*connection)->peer.tellDelta();
+    KJ_IF_MAYBE (binder, impl_->binder()) (*binder)->tellNews();
+    KJ_IF_MAYBE (connection, impl_->connection()) {
+      (*connection)->gate.tellNewFiles();
+      (*connection)->peer.tellDelta();
+    }
   });
 }
 
@@ -163,6 +242,10 @@ void FakePrivd::makeBusy(unsigned times) {
 
 void FakePrivd::failRecords() {
   impl_->onThread([&]() { impl_->play().recordsFail = true; });
+}
+
+void FakePrivd::setBinder(bool there) {
+  impl_->onThread([&]() { impl_->setBinder(there); });
 }
 
 void FakePrivd::stallRereads() {

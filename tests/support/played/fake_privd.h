@@ -1,15 +1,17 @@
 #pragma once
-// privd's side of the privilege peer, played from a test: made-up hardware, a real kubelet
-// directory.
+// privd's three processes, played from a test: made-up hardware, a real kubelet directory.
 
 #include "ipc/codec/limits.h"
 #include "ipc/types/claim_spec.h"
 #include "ipc/types/snapshot.h"
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,10 +28,12 @@ public:
     std::string kubeletDir;  ///< its device-plugins; pod-resources is beside it
     Snapshot hardware;
     std::uint16_t protocol = schema::PROTOCOL;      ///< the one it claims to speak
-    std::uint8_t channelVersion = kChannelVersion;  ///< the byte it opens with
+    std::uint8_t channelVersion = kChannelVersion;  ///< the one that it opens with
     bool leased = false;                            ///< to another plugind, until setLeased()
     bool mayBind = true;                            ///< the right that it says plugind has
     std::string draDriver = "vfio.vfiogate.dev";    ///< the one it was started for; empty: none
+    std::optional<uid_t> hardwareUid;               ///< of its hardware process; absent: our own
+    bool hasBinder = true;                          ///< until setBinder()
   };
 
   explicit FakePrivd(Setup setup);
@@ -61,6 +65,9 @@ public:
   void makeBusy(unsigned times);
   void failRecords();
 
+  /// Whether there is a binder; without one it has hung up.
+  void setBinder(bool there);
+
   /// From now on calls of `reread` are taken and never answered.
   void stallRereads();
 
@@ -79,7 +86,7 @@ public:
   unsigned turnedAway() const;   ///< asked to enter while another plugind had the node
   unsigned binds() const;        ///< asked for
   unsigned returns() const;      ///< asked for
-  unsigned hangUps() const;      ///< connections that plugind ended
+  unsigned hangUps() const;      ///< sessions that plugind ended
 
 private:
   class Impl;

@@ -32,11 +32,28 @@ std::optional<gate::FileIdentity> identityOf(const std::string& path) {
   return gate::FileIdentity{status.st_ino, nanoseconds(status.st_ctim)};
 }
 
-gate::WatchedFiles filesOf(const std::string& directory) {
+std::set<Bdf> excludedIn(const Snapshot& hardware) {
+  std::set<Bdf> excluded;
+  for (const auto& [id, group] : hardware.groups) {
+    if (group.binding.excluded) excluded.insert(group.members.begin(), group.members.end());
+  }
+  return excluded;
+}
+
+std::uint64_t exclusionsOf(Play& play) {
+  std::set<Bdf> now = excludedIn(play.hardware);
+  if (now == play.excluded) return play.exclusions;
+  play.excluded = std::move(now);
+  return ++play.exclusions;
+}
+
+gate::WatchedFiles filesOf(Play& play) {
+  const std::string& directory = play.setup.kubeletDir;
   return {.registration = identityOf(directory + kSocket),
           .podResources = identityOf(directory + kPodResources),
           .checkpoint = identityOf(directory + kCheckpoint),
-          .configuration = std::nullopt};
+          .configuration = std::nullopt,
+          .exclusions = exclusionsOf(play)};
 }
 
 PlayedAnswer on(Play& play, const gate::Enter& request) {
@@ -118,6 +135,10 @@ PlayedAnswer on(Play& play, const gate::Remove& request) {
 
 PlayedAnswer on(Play& play, const gate::List& request) {
   if (request.what == gate::List::What::kClaimSpecs) return listClaims(play);
+  if (request.what == gate::List::What::kExclusions) {
+    return {{.outcome = gate::Exclusions{{play.excluded.begin(), play.excluded.end()}, false}},
+            nullptr};
+  }
   return {{.outcome = gate::Allocations{}}, nullptr};
 }
 
@@ -140,7 +161,10 @@ PlayedGate::PlayedGate(Play& play, kj::UnixEventPort& port, kj::AutoCloseFd chan
 kj::Promise<void> PlayedGate::serve() {
   for (;;) {
     auto received = receivePacket(channel_, gate::kLargestRequest);
-    if (!received) return kj::NEVER_DONE;  // plugind hung up, as it did on the stream
+    if (!received) {
+      ended_.fulfiller->fulfill();
+      return kj::NEVER_DONE;
+    }
     auto arrived = kj::mv(received).value();
     KJ_IF_MAYBE (packet, arrived) {
       answer(gate::decodeRequest(packet->bytes).value());
@@ -167,7 +191,7 @@ void PlayedGate::answer(const gate::Request& request) {
 
 void PlayedGate::tellNewFiles() {
   if (!entered_ || awaitsSeen_) return;
-  const gate::WatchedFiles files = filesOf(play_.setup.kubeletDir);
+  const gate::WatchedFiles files = filesOf(play_);
   if (told_ == files) return;
   told_ = files;
   awaitsSeen_ = true;

@@ -27,6 +27,9 @@ public:
   /// `play` is borrowed.
   PlayedGate(Play& play, kj::UnixEventPort& port, kj::AutoCloseFd channel);
 
+  /// Resolves when plugind has hung up.
+  kj::Promise<void> ended() { return kj::mv(ended_.promise); }
+
   /// Tells of the files if they are others than were told, and those were seen.
   void tellNewFiles();
 
@@ -40,6 +43,7 @@ private:
   bool entered_ = false;
   bool awaitsSeen_ = false;
   std::optional<gate::WatchedFiles> told_;
+  kj::PromiseFulfillerPair<void> ended_ = kj::newPromiseAndFulfiller<void>();
   kj::Promise<void> serving_;  // last: it uses all of the above
 };
 

@@ -2,7 +2,6 @@
 
 #include "ipc/codec/snapshot_codec.h"
 #include "ipc/types/snapshot_delta.h"
-#include "tests/support/played/fake_privd_binder.h"
 
 #include <string>
 #include <utility>
@@ -21,7 +20,7 @@ Snapshot onlyGroup(const Snapshot& hardware, const IommuGroup& group) {
 
 class ControlServer final : public schema::GroupControl::Server {
 public:
-  ControlServer(PeerConnection& peer, IommuGroupId id) : peer_(peer), play_(peer.play), id_(id) {}
+  ControlServer(Play& play, IommuGroupId id) : play_(play), id_(id) {}
 
 protected:
   kj::Promise<void> reread(RereadContext context) override {
@@ -37,22 +36,7 @@ protected:
     return kj::READY_NOW;
   }
 
-  kj::Promise<void> bind(BindContext context) override {
-    return changeDrivers(peer_, id_, true)
-        .then([&peer = peer_, context](FakePrivd::Binding ended) mutable {
-          tellChange(peer, ended, context.getResults().initAnswer());
-        });
-  }
-
-  kj::Promise<void> giveBack(GiveBackContext context) override {
-    return changeDrivers(peer_, id_, false)
-        .then([&peer = peer_, context](FakePrivd::Binding ended) mutable {
-          tellChange(peer, ended, context.getResults().initAnswer());
-        });
-  }
-
 private:
-  PeerConnection& peer_;
   Play& play_;
   const IommuGroupId id_;
 };
@@ -61,7 +45,7 @@ void tell(PeerConnection& peer, const Update& update) {
   KJ_IF_MAYBE (watching, peer.observer) {
     auto request = watching->changedRequest();
     encode(update, request.initUpdate(), [&peer](const IommuGroup& group) {
-      return kj::Maybe<schema::GroupControl::Client>(kj::heap<ControlServer>(peer, group.id));
+      return kj::Maybe<schema::GroupControl::Client>(kj::heap<ControlServer>(peer.play, group.id));
     });
     request.send().ignoreResult().detach([](kj::Exception&&) {});
   }
@@ -96,7 +80,6 @@ protected:
     if (params.getProtocol() == peer_.play.setup.protocol) {
       ++peer_.play.sessions;
       answer.setSession(kj::heap<SessionServer>(peer_));
-      answer.setMayBind(peer_.play.setup.mayBind);
     } else {
       answer.setWrongProtocol(peer_.play.setup.protocol);
     }
@@ -123,7 +106,7 @@ void PeerConnection::tellDelta() {
 }
 
 void PeerConnection::tellDueDelta() {
-  if (std::exchange(deltaDue, false)) tellDelta();
+  if (std::exchange(play.deltaDue, false)) tellDelta();
 }
 
 schema::Handshake::Client makeHandshake(PeerConnection& peer) {

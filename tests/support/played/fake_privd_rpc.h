@@ -1,5 +1,5 @@
 #pragma once
-// One connection of a played privd: the servers of the privilege peer.
+// One connection of a played privd's hardware process: the servers of the privilege peer.
 
 #include "ipc/gate/spec_nodes.h"
 #include "ipc/schema/helper.capnp.h"
@@ -26,8 +26,12 @@ struct Play {
   bool rereadsStall = false;
   FakePrivd::Binding binding = FakePrivd::Binding::kSucceeds;
   std::vector<kj::Own<kj::PromiseFulfiller<void>>> waiting;  ///< changes that run
-  std::map<Bdf, std::string> formerDrivers;                  ///< of what was bound
-  bool leased;                                               ///< to another plugind
+  unsigned changing = 0;
+  bool deltaDue = false;                     ///< a change left one to be told
+  std::map<Bdf, std::string> formerDrivers;  ///< of what was bound
+  std::set<Bdf> excluded;                    ///< as the gate told last
+  std::uint64_t exclusions = 1;              ///< another one with each change of them
+  bool leased;                               ///< to another plugind
   /// Kept while no plugind is there, as the real one does.
   std::map<IommuGroupId, std::vector<Bdf>> held;
   std::map<std::string, ClaimSpecText> claimSpecs;  ///< by UID
@@ -58,7 +62,6 @@ struct PeerConnection {
   kj::Maybe<schema::Observer::Client> observer;
   Snapshot told;
   std::uint64_t toldGeneration = 0;
-  bool deltaDue = false;
 };
 
 /// The first capability of the connection. Borrows `peer`.

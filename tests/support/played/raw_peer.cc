@@ -23,7 +23,6 @@ constexpr std::uint16_t kEnter = 0;
 constexpr std::uint16_t kWatch = 0;
 constexpr std::uint16_t kDiscovery = 1;
 constexpr std::uint16_t kReread = 0;
-constexpr std::uint16_t kBind = 1;
 
 // Exports get the lowest free number: after handshake and session comes the group of the update.
 constexpr std::uint32_t kControlExport = 2;
@@ -82,20 +81,15 @@ void RawPeer::callWatch(std::uint32_t question, std::uint32_t observer) {
 }
 
 void RawPeer::callReread(std::uint32_t question) {
-  call(question, [=](Call call) {
-    call.initTarget().setImportedCap(kControlExport);
-    call.setInterfaceId(capnp::typeId<schema::GroupControl>());
-    call.setMethodId(kReread);
-    call.initParams().getContent().initAs<schema::GroupControl::RereadParams>();
-  });
+  callRereadOn(question, kControlExport);
 }
 
-void RawPeer::callBindOn(std::uint32_t question, std::uint32_t object) {
+void RawPeer::callRereadOn(std::uint32_t question, std::uint32_t object) {
   call(question, [=](Call call) {
     call.initTarget().setImportedCap(object);
     call.setInterfaceId(capnp::typeId<schema::GroupControl>());
-    call.setMethodId(kBind);
-    call.initParams().getContent().initAs<schema::GroupControl::BindParams>();
+    call.setMethodId(kReread);
+    call.initParams().getContent().initAs<schema::GroupControl::RereadParams>();
   });
 }
 

@@ -36,8 +36,8 @@ public:
   void callDiscovery(std::uint32_t question);
   /// reread() at the group of the first update: a large answer.
   void callReread(std::uint32_t question);
-  /// bind() on what the server calls `object`.
-  void callBindOn(std::uint32_t question, std::uint32_t object);
+  /// The same on what the server calls `object`.
+  void callRereadOn(std::uint32_t question, std::uint32_t object);
   void finish(std::uint32_t question, bool releaseResults);
 
   /// Sends what `fill` makes of an empty message.

@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds kBetweenSamples{2};
 constexpr std::size_t kCloseChanges = 50;
 constexpr std::chrono::milliseconds kBetweenCloseChanges{10};
 constexpr std::chrono::milliseconds kBetweenChanges{100};
-constexpr const char* kApplied = "event=exclusions ";
+constexpr const char* kApplied = "event=exclusions devices=";
 constexpr const char* kNoDevice = "0000:fe:1f.7";
 
 /// With as few descriptors as it comes to have: what was opened for an attack is closed a moment
@@ -35,14 +35,28 @@ ProcessSize atRest(pid_t pid) {
   return least;
 }
 
+/// Of the roles that `privd` has started.
+std::map<std::string, pid_t> rolesOf(ChildProcess& privd) {
+  // One of them may say that it has started before the others do.
+  privd.saysAll({"event=started", "role=daemon"});
+  std::map<std::string, pid_t> roles;
+  for (const char* role : {"hardware", "gate", "binder"}) {
+    const pid_t pid = childRunning(privd.pid(), std::string("privd-") + role);
+    if (pid > 0) roles.emplace(role, pid);
+  }
+  return roles;
+}
+
 }  // namespace
 
 ServiceWatch::ServiceWatch(ChildProcess& privd, const fs::path& stateDirectory)
-    : privd_(privd), gate_(gateOf(privd.pid())), exclusion_(stateDirectory / "holds" / kNoDevice) {
+    : privd_(privd), pids_(rolesOf(privd)), exclusion_(stateDirectory / "holds" / kNoDevice) {
   for (int i = 0; i < 2; ++i) changeAndWait();  // what a first change costs
   waits_.clear();
-  seen_.daemon.before = seen_.daemon.peak = atRest(privd_.pid());
-  seen_.gate.before = seen_.gate.peak = atRest(gate_);
+  for (const auto& [role, pid] : pids_) {
+    Sizes& sizes = seen_.roles[role];
+    sizes.before = sizes.peak = atRest(pid);
+  }
   thread_ = std::thread([this] { watch(); });
 }
 
@@ -56,8 +70,7 @@ ServiceWatch::Seen ServiceWatch::end() {
   do {
     changeAndWait();
   } while (fs::exists(exclusion_));
-  seen_.daemon.after = atRest(privd_.pid());
-  seen_.gate.after = atRest(gate_);
+  for (const auto& [role, pid] : pids_) seen_.roles[role].after = atRest(pid);
   std::ranges::sort(waits_);
   seen_.medianMs = waits_[waits_.size() / 2];
   seen_.longestMs = waits_.back();
@@ -77,10 +90,12 @@ void ServiceWatch::watch() {
 }
 
 void ServiceWatch::changeAndWait() {
-  const std::size_t before = privd_.count(kApplied);
+  const std::string by = hasBinder() ? "role=binder" : "role=gate";
+  const std::string applies = kApplied + std::string(fs::exists(exclusion_) ? "0 " : "1 ") + by;
+  const std::size_t before = privd_.count(applies);
   const auto began = Clock::now();
   change();
-  const auto applied = [&] { return privd_.count(kApplied) > before; };
+  const auto applied = [&] { return privd_.count(applies) > before; };
   while (!applied() && Clock::now() < began + kLongestWait) {
     std::this_thread::sleep_for(kBetweenSamples);
     measure();
@@ -98,21 +113,12 @@ void ServiceWatch::change() {
 }
 
 void ServiceWatch::measure() {
-  const auto add = [](Sizes& sizes, const ProcessSize& now) {
-    sizes.peak.residentKib = std::max(sizes.peak.residentKib, now.residentKib);
-    sizes.peak.descriptors = std::max(sizes.peak.descriptors, now.descriptors);
-  };
-  add(seen_.daemon, sizeOf(privd_.pid()));
-  add(seen_.gate, sizeOf(gate_));
-}
-
-pid_t gateOf(pid_t privd) {
-  for (const pid_t child : childrenOf(privd)) {
-    std::ifstream name("/proc/" + std::to_string(child) + "/comm");
-    std::string said;
-    if (std::getline(name, said) && said == "privd-gate") return child;
+  for (const auto& [role, pid] : pids_) {
+    const ProcessSize now = sizeOf(pid);
+    ProcessSize& peak = seen_.roles[role].peak;
+    peak.residentKib = std::max(peak.residentKib, now.residentKib);
+    peak.descriptors = std::max(peak.descriptors, now.descriptors);
   }
-  throw std::runtime_error("privd has no gate");
 }
 
 bool servesOthers(ChildProcess& privd, const fs::path& stateDirectory) {

@@ -1,5 +1,5 @@
 #pragma once
-// How large privd's processes are while it is attacked, and how long its other work waits.
+// How large privd's processes are while one of them is attacked, and how long other work waits.
 
 #include "sim/base/child_process.h"
 #include "tests/support/seen/process_size.h"
@@ -7,14 +7,17 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <map>
+#include <string>
 #include <thread>
 #include <vector>
 
 namespace vfiogate::test {
 
 /// From its making to end(): a device that is not there is excluded and released in turn, by the
-/// file that `privd hold` writes, and each time it is measured how long privd takes to say that it
-/// applies that, to a few milliseconds. The sizes of the daemon and of its gate are read as often.
+/// file that `privd hold` writes, and each time it is measured how long the binder takes to say
+/// that it applies that, to a few milliseconds; the gate, where no binder runs. The sizes of all
+/// roles are read as often.
 class ServiceWatch {
 public:
   struct Sizes {
@@ -23,14 +26,13 @@ public:
     ProcessSize after;
   };
   struct Seen {
-    Sizes daemon;
-    Sizes gate;
+    std::map<std::string, Sizes> roles;  ///< "hardware", "gate", "binder"
     double medianMs = 0;
     double longestMs = 0;
     unsigned notServed = 0;  ///< not applied within 20 s
   };
 
-  /// `stateDirectory` is that of `privd`, which has started.
+  /// `stateDirectory` is that of the daemon `privd`, which has started.
   ServiceWatch(ChildProcess& privd, const std::filesystem::path& stateDirectory);
   ~ServiceWatch();
   ServiceWatch(const ServiceWatch&) = delete;
@@ -44,18 +46,16 @@ private:
   void changeAndWait();
   void change();
   void measure();
+  bool hasBinder() const { return pids_.contains("binder"); }
 
   ChildProcess& privd_;
-  const pid_t gate_;
+  const std::map<std::string, pid_t> pids_;  ///< by role
   const std::filesystem::path exclusion_;
   Seen seen_;
   std::vector<double> waits_;
   std::atomic<bool> ending_ = false;
   std::thread thread_;
 };
-
-/// The process of privd's gate, which the daemon `privd` has started. Throws if there is none.
-pid_t gateOf(pid_t privd);
 
 /// True: privd applies an exclusion and its release, now.
 bool servesOthers(ChildProcess& privd, const std::filesystem::path& stateDirectory);

@@ -9,6 +9,9 @@
 
 namespace vfiogate::test {
 
+/// For an attack, which lasts some seconds, under sanitizers on a busy machine.
+inline constexpr std::chrono::seconds kForAnAttack{120};
+
 class TakenOverProgram {
 public:
   /// Begins `attack`.

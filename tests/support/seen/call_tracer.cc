@@ -60,12 +60,10 @@ pid_t parentOf(pid_t process) {
 class Tracer {
 public:
   Tracer(pid_t child, const TracedTables& tables)
-      : child_(child),
-        own_{tables.own, trace_.own},
-        forked_{tables.forked, trace_.forked},
-        started_{tables.started, trace_.started} {
-    for (const Book* book : {&own_, &forked_, &started_}) {
-      book->tally.rowUses.resize(book->table.size());
+      : child_(child), own_{{tables.own, trace_.own}, {tables.forked, trace_.forked}} {
+    for (const auto& [name, program] : tables.started) {
+      ProgramTally& tally = trace_.started[name];
+      started_.emplace(name, Program{{program.own, tally.own}, {program.forked, tally.forked}});
     }
   }
 
@@ -90,11 +88,19 @@ public:
 private:
   /// A table, and where the calls of its processes are counted.
   struct Book {
+    Book(std::span<const Rule> rows, CallTally& counts) : table(rows), tally(counts) {
+      tally.rowUses.resize(table.size());
+    }
     std::span<const Rule> table;
     CallTally& tally;
   };
+  struct Program {
+    Book own;
+    Book forked;
+  };
   /// What a thread's call in progress is to return instead of being made.
   struct Thread {
+    const Program* program = nullptr;
     const Book* book = nullptr;  ///< of its process
     bool filtered = false;       ///< its process, or the one that forked it, loaded a filter
     bool inCall = false;
@@ -110,17 +116,28 @@ private:
       signal = 0;  // an event, or a new thread's first stop
     }
     Thread& state = known(thread);
-    if (status >> 16 == PTRACE_EVENT_EXEC && thread != child_) state.book = &started_;
+    if (status >> 16 == PTRACE_EVENT_EXEC && thread != child_) becomes(thread, state);
     ptrace(PTRACE_SYSCALL, thread, nullptr, static_cast<std::uintptr_t>(signal));
+  }
+
+  /// In the call that makes it another program.
+  void becomes(pid_t process, Thread& state) const {
+    const std::string exe =
+        std::filesystem::read_symlink("/proc/" + std::to_string(process) + "/exe").filename();
+    const auto found = started_.find(exe);
+    if (found == started_.end()) return;
+    state = {.program = &found->second, .book = &found->second.own, .inCall = true};
   }
 
   Thread& known(pid_t thread) {
     const auto [found, fresh] = threads_.try_emplace(thread);
     Thread& state = found->second;
     if (!fresh) return state;
-    state.book = isOf(child_, thread) ? &own_ : &forked_;
     const auto maker = threads_.find(parentOf(thread));
-    state.filtered = state.book == &forked_ && maker != threads_.end() && maker->second.filtered;
+    const bool isForked = !isOf(child_, thread) && maker != threads_.end();
+    state.program = isForked ? maker->second.program : &own_;
+    state.book = isForked ? &state.program->forked : &state.program->own;
+    state.filtered = isForked && maker->second.filtered;
     return state;
   }
 
@@ -146,7 +163,7 @@ private:
     const CallArgs args = argumentsOf(registers);
     const bool loads = number == SYS_seccomp && args[0] == SECCOMP_SET_MODE_FILTER && args[2] != 0;
     // A program's filter is loaded for all its threads.
-    bool& loaded = &book == &own_ ? book.tally.filterLoaded : state.filtered;
+    bool& loaded = &book == &own_.own ? book.tally.filterLoaded : state.filtered;
     if (!loads || loaded) return loaded ? count(book, number, args) : std::nullopt;
     loaded = book.tally.filterLoaded = true;
     return 0;
@@ -182,9 +199,8 @@ private:
 
   pid_t child_;
   CallTrace trace_;
-  Book own_;
-  Book forked_;
-  Book started_;
+  Program own_;
+  std::map<std::string, Program> started_;
   std::map<pid_t, Thread> threads_;
 };
 

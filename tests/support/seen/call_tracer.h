@@ -4,25 +4,39 @@
 #include "seccomp/rule.h"
 #include "tests/support/seen/call_tally.h"
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace vfiogate::test {
 
+/// Of a program that the traced one started.
+struct ProgramTally {
+  CallTally own;
+  CallTally forked;  ///< of the processes that it forked, all together
+};
+
 /// Of one run.
 struct CallTrace {
   CallTally own;
-  CallTally forked;    ///< of the processes that it forked, all together
-  CallTally started;   ///< of those of them that became another program
+  CallTally forked;  ///< of the processes that it forked, all together
+  std::map<std::string, ProgramTally> started;
   int exitStatus = 0;  ///< as waitpid gives it
 };
 
-/// The tables of a program and of the processes that it makes; an empty one: they are not followed.
+/// The table of a program and that of the processes that it forks; an empty one: they are not
+/// followed.
+struct ProgramTables {
+  std::span<const Rule> own;
+  std::span<const Rule> forked = {};
+};
+
+/// Of a program, and of those that its processes become, by the names of their files.
 struct TracedTables {
   std::span<const Rule> own;
   std::span<const Rule> forked = {};
-  std::span<const Rule> started = {};
+  std::map<std::string, ProgramTables> started = {};
 };
 
 /// Runs `command` to its end, following all its threads; the processes that it forks, and theirs,

@@ -17,10 +17,12 @@ struct WireAttack {
   std::string (*carryOut)(Captive& captive);
 };
 
-std::span<const WireAttack> attacksByCall();     ///< calls that Cap'n Proto takes
+std::span<const WireAttack> attacksByCall();     ///< calls that the hardware process takes
 std::span<const WireAttack> attacksOnGate();     ///< requests that the gate understands
 std::span<const WireAttack> attacksBySpec();     ///< those about CDI specs
-std::span<const WireAttack> attacksByPacket();   ///< packets that nobody would send
+std::span<const WireAttack> attacksByPacket();   ///< packets to the gate that nobody would send
+std::span<const WireAttack> attacksOnBinder();   ///< requests that the binder understands
+std::span<const WireAttack> attacksByOrder();    ///< packets to the binder that nobody would send
 std::span<const WireAttack> attacksByMessage();  ///< messages that nobody would write
 std::span<const WireAttack> falsePlugins();      ///< on the kubelet's sockets; never return
 

@@ -1,3 +1,4 @@
+#include "ipc/codec/limits.h"
 #include "tests/support/taken_over/attacks.h"
 #include "tests/support/taken_over/wire.h"
 
@@ -42,6 +43,37 @@ std::string readsNothing(Captive& captive) {
   });
 }
 
+/// Again and again, and takes no update.
+std::string watchesAnewWithoutTaking(Captive& captive) {
+  return keepsOn(captive, Reads::kNever, [](RawPeer& peer, std::uint32_t question) {
+    peer.callWatch(question, question);
+    peer.finish(question, true);
+  });
+}
+
+/// As many as it may have, and no more, for some seconds.
+std::string leavesQuestionsOpen(Captive& captive) {
+  Wire wire(captive);
+  wire.peer.enter();
+  for (std::uint32_t i = RawPeer::kFirstFree; i < kMaxOpenQuestions; ++i) wire.peer.callReread(i);
+  Tally tally;
+  for (std::uint32_t i = 0; i < kMaxOpenQuestions; ++i) tally.add(wire.answerTo(i));
+  captive.pause(1500 * kj::MILLISECONDS);
+  wire.peer.callReread(kMaxOpenQuestions);
+  return tally.str() + ", and one more " + wire.answerTo(kMaxOpenQuestions);
+}
+
+/// Half a message, and nothing more.
+std::string halfAMessageAndSilence(Captive& captive) {
+  Wire wire(captive);
+  capnp::MallocMessageBuilder message;
+  message.initRoot<capnp::rpc::Message>().initBootstrap().setQuestionId(0);
+  const auto whole = capnp::messageToFlatArray(message);
+  wire.peer.sendBytes(whole.asBytes().slice(0, whole.asBytes().size() / 2));
+  captive.pause(10 * kj::SECONDS);  // which a peer has to say something whole
+  return wire.howItEnds();
+}
+
 std::string hoardsCapabilities(Captive& captive) {
   return keepsOn(captive, Reads::kAll, [](RawPeer& peer, std::uint32_t question) {
     peer.callWatch(question, question);
@@ -55,7 +87,7 @@ std::string aGroupThatItWasNotGiven(Captive& captive) {
     Wire wire(captive);
     wire.peer.bootstrap(RawPeer::kHandshake);
     wire.peer.callEnter(RawPeer::kSession);
-    wire.peer.callBindOn(RawPeer::kFirstFree, guess);
+    wire.peer.callRereadOn(RawPeer::kFirstFree, guess);
     tally.add(wire.answerTo(RawPeer::kFirstFree));
   }
   return tally.str();
@@ -74,7 +106,7 @@ std::string aGroupOfAnEarlierConnection(Captive& captive) {
   Wire wire(captive);
   wire.peer.bootstrap(RawPeer::kHandshake);
   wire.peer.callEnter(RawPeer::kSession);
-  wire.peer.callBindOn(RawPeer::kFirstFree, kControl);
+  wire.peer.callRereadOn(RawPeer::kFirstFree, kControl);
   return "first " + first + ", then " + wire.answerTo(RawPeer::kFirstFree);
 }
 
@@ -86,7 +118,7 @@ std::string takesOneThingForAnother(Captive& captive) {
   Tally tally;
   for (std::uint32_t object = 0; object < 2; ++object) {
     const std::uint32_t question = RawPeer::kFirstFree + object;
-    wire.peer.callBindOn(question, object);
+    wire.peer.callRereadOn(question, object);
     tally.add(wire.answerTo(question));
   }
   return tally.str();
@@ -168,6 +200,9 @@ constexpr std::array kAttacks{
     WireAttack{"HandsDescriptorsUp", handsDescriptorsUp},
     WireAttack{"OpensQuestions", opensQuestions},
     WireAttack{"ReadsNothing", readsNothing},
+    WireAttack{"WatchesAnewWithoutTaking", watchesAnewWithoutTaking},
+    WireAttack{"LeavesQuestionsOpen", leavesQuestionsOpen},
+    WireAttack{"HalfAMessageAndSilence", halfAMessageAndSilence},
     WireAttack{"HoardsCapabilities", hoardsCapabilities},
 };
 

@@ -1,6 +1,7 @@
 #include "tests/support/taken_over/attacks.h"
 #include "tests/support/taken_over/flood.h"
 #include "tests/support/taken_over/gate_speaker.h"
+#include "tests/support/taken_over/made_up.h"
 
 #include <kj/debug.h>
 
@@ -21,14 +22,6 @@ std::string listenFor(GateSpeaker& gate, const std::string& resource) {
 
 std::string resource(unsigned number) {
   return "vfiogate.dev/x" + std::to_string(number);
-}
-
-/// The `number`th address of a machine that has as many functions as there may be.
-Bdf madeUp(unsigned number) {
-  std::array<char, 16> text{};
-  std::snprintf(text.data(), text.size(), "0001:%02x:%02x.%x", number >> 8U, (number >> 3U) & 0x1fU,
-                number & 7U);
-  return *Bdf::parse(text.data());
 }
 
 std::string socketsOfOthers(Captive& captive) {

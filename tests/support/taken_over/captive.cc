@@ -10,6 +10,8 @@
 #include <kj/async-unix.h>
 #include <kj/debug.h>
 
+#include <sys/socket.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -39,6 +41,15 @@ kj::AutoCloseFd becomePlugind(const std::string& socket) {
   return kj::mv(made).value();
 }
 
+bool hasEnded(int fd) {
+  char byte = 0;
+  iovec part{&byte, 1};
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  return recvmsg(fd, &message, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 }  // namespace
 
 Captive::Captive(const std::string& socket) : Captive(becomePlugind(socket)) {}
@@ -53,7 +64,22 @@ void Captive::awaitReadable(int fd) {
   observer.whenBecomesReadable().wait(io.waitScope);
 }
 
-PrivdConnection Captive::next() {
+kj::AutoCloseFd Captive::next(PrivdRole role) {
+  while (true) {
+    const auto kept = kept_.find(role);
+    if (kept == kept_.end()) {
+      Opening opening = accept();
+      KJ_IF_MAYBE (channel, opening.channel) kept_.insert_or_assign(opening.role, kj::mv(*channel));
+      continue;
+    }
+    kj::AutoCloseFd found = kj::mv(kept->second);
+    kept_.erase(kept);
+    // One that waited for too long is hung up on by now, and the next one comes.
+    if (!hasEnded(found)) return found;
+  }
+}
+
+Opening Captive::accept() {
   while (true) {
     auto accepted = acceptFrom(listener_.get());
     KJ_IF_MAYBE (connection, accepted) {
@@ -61,8 +87,10 @@ PrivdConnection Captive::next() {
         auto received = receiveOpening(connection->get(), kChannelVersion);
         if (!received) kj::throwFatalException(KJ_EXCEPTION(FAILED, received.error().c_str()));
         auto opening = kj::mv(received).value();
-        KJ_IF_MAYBE (channel, opening) {
-          return {kj::mv(*connection), kj::mv(*channel)};
+        KJ_IF_MAYBE (said, opening) {
+          // The hardware process goes on on the connection itself.
+          if (said->channel == nullptr) said->channel = kj::mv(*connection);
+          return kj::mv(*said);
         }
         awaitReadable(connection->get());
       }

@@ -2,6 +2,8 @@
 // plugind's place with somebody else's code in it: plugind's user, plugind's filter, the listener
 // that privd dials.
 
+#include "ipc/gate/opening.h"
+
 #include <kj/async-io.h>
 #include <kj/io.h>
 
@@ -11,20 +13,17 @@
 
 namespace vfiogate::test {
 
-/// One connection that privd dialled, with the gate's channel that came with it.
-struct PrivdConnection {
-  kj::AutoCloseFd connection;
-  kj::AutoCloseFd channel;
-};
-
 class Captive {
 public:
   /// Becomes plugind's user, listens at `socket` and loads plugind's filter, for good. Ends the
   /// process with 2 where that fails.
   explicit Captive(const std::string& socket);
 
-  /// The next connection of privd's.
-  PrivdConnection next();
+  /// The next one of the role's: the connection of the hardware process, or our end of a channel.
+  /// What others dial meanwhile is kept for them.
+  kj::AutoCloseFd next(PrivdRole role);
+  /// Whoever dials next, and is hung up on at once.
+  PrivdRole hangUpOnNext() { return accept().role; }
   void pause(kj::Duration length);
   /// Returns as soon as there is something to read, or the other end is closed.
   void awaitReadable(int fd);
@@ -36,7 +35,11 @@ public:
 private:
   explicit Captive(kj::AutoCloseFd listener);
 
+  /// The next that dials, whoever it is.
+  Opening accept();
+
   kj::AutoCloseFd listener_;
+  std::map<PrivdRole, kj::AutoCloseFd> kept_;
 };
 
 /// How often each outcome was: "badName 3, socket 1".

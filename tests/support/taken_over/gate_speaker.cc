@@ -18,17 +18,12 @@ std::string wordOf(gate::Code code) {
 
 }  // namespace
 
-GateSpeaker::GateSpeaker(Captive& captive, Begins begins) : GateSpeaker(captive, captive.next()) {
+GateSpeaker::GateSpeaker(Captive& captive, Begins begins)
+    : captive_(captive), channel_(captive.next(PrivdRole::kGate)) {
   if (begins == Begins::kEntered) enter();
 }
 
-GateSpeaker::GateSpeaker(Captive& captive, PrivdConnection line)
-    : captive_(captive), rpc_(kj::mv(line.connection)), channel_(kj::mv(line.channel)) {}
-
 void GateSpeaker::enter() {
-  // Who says nothing there is hung up on after 10 s.
-  rpc_.bootstrap(RawPeer::kHandshake);
-  rpc_.callEnter(RawPeer::kSession);
   std::string entered;
   while ((entered = ask(gate::Enter{.lease = captive_.lease})) == "leased") {
     captive_.pause(20 * kj::MILLISECONDS);  // the plugind before this one is still ending

@@ -3,7 +3,6 @@
 
 #include "ipc/gate/gate_answers.h"
 #include "ipc/gate/gate_requests.h"
-#include "tests/support/played/raw_peer.h"
 #include "tests/support/taken_over/captive.h"
 
 #include <kj/common.h>
@@ -20,7 +19,7 @@ class GateSpeaker {
 public:
   enum class Begins : std::uint8_t { kEntered, kStrange };
 
-  /// Takes privd's next connection, and enters unless it stays a stranger.
+  /// Takes the gate's next channel, and enters unless it stays a stranger.
   explicit GateSpeaker(Captive& captive, Begins begins = Begins::kEntered);
   KJ_DISALLOW_COPY(GateSpeaker);
 
@@ -42,13 +41,11 @@ public:
 private:
   enum class Heard : std::uint8_t { kAnswer, kChanged, kEnd };
 
-  GateSpeaker(Captive& captive, PrivdConnection line);
   void enter();
   /// Waits for the next packet, and takes it.
   Heard hear();
 
   Captive& captive_;
-  RawPeer rpc_;
   kj::AutoCloseFd channel_;
 };
 

@@ -43,12 +43,10 @@ private:
   Speaker& speaker_;
 };
 
-Speaker::Speaker(Captive& captive) : Speaker(captive, captive.next()) {}
-
-Speaker::Speaker(Captive& captive, PrivdConnection line)
+Speaker::Speaker(Captive& captive)
     : captive_(captive),
-      channel_(kj::mv(line.channel)),
-      stream_(captive.io.lowLevelProvider->wrapSocketFd(kj::mv(line.connection), kStreamFlags)),
+      stream_(captive.io.lowLevelProvider->wrapSocketFd(captive.next(PrivdRole::kHardware),
+                                                        kStreamFlags)),
       network_(*stream_, capnp::rpc::twoparty::Side::CLIENT, kFromPrivd),
       rpc_(capnp::makeRpcClient(network_)) {
   auto request = handshakeOf(rpc_).enterRequest();

@@ -1,5 +1,6 @@
 #pragma once
-// Cap'n Proto's calls on privd, spoken by a taken-over plugind over one connection.
+// Cap'n Proto's calls on privd's hardware process, spoken by a taken-over plugind over one
+// connection.
 
 #include "ipc/schema/helper.capnp.h"
 #include "tests/support/taken_over/captive.h"
@@ -16,7 +17,7 @@ namespace vfiogate::test {
 
 class Speaker {
 public:
-  /// Takes privd's next connection and enters.
+  /// Takes its next connection and enters.
   explicit Speaker(Captive& captive);
   KJ_DISALLOW_COPY(Speaker);
 
@@ -37,10 +38,8 @@ public:
 
 private:
   class Watcher;
-  Speaker(Captive& captive, PrivdConnection line);
 
   Captive& captive_;
-  kj::AutoCloseFd channel_;
   kj::Own<kj::AsyncIoStream> stream_;
   capnp::TwoPartyVatNetwork network_;
   capnp::RpcSystem<capnp::rpc::twoparty::VatId> rpc_;

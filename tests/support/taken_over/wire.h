@@ -1,5 +1,5 @@
 #pragma once
-// One connection to privd whose messages the attacker writes himself.
+// One connection of privd's hardware process whose messages the attacker writes himself.
 
 #include "tests/support/played/raw_peer.h"
 #include "tests/support/taken_over/captive.h"
@@ -19,10 +19,10 @@ namespace vfiogate::test {
 
 class Wire {
 public:
-  explicit Wire(Captive& captive) : Wire(captive, captive.next()) {}
+  explicit Wire(Captive& captive)
+      : peer(captive.next(PrivdRole::kHardware), kSendPatience), captive_(captive) {}
 
   RawPeer peer;
-  kj::AutoCloseFd channel;
 
   /// Reads until privd closes.
   std::string howItEnds() {
@@ -46,11 +46,6 @@ public:
   }
 
 private:
-  Wire(Captive& captive, PrivdConnection line)
-      : peer(kj::mv(line.connection), kSendPatience),
-        channel(kj::mv(line.channel)),
-        captive_(captive) {}
-
   /// False: the connection has ended.
   bool readMore() {
     std::array<kj::byte, 65'536> bytes = {};

@@ -50,7 +50,8 @@ std::vector<Request> requests() {
           Put{.spec = staticText()},
           Put{.spec = claimText()},
           Remove{.what = Remove::What::kOtherStatic, .uid = ""},
-          List{.what = List::What::kAllocations, .after = "0000:02:01.0"}};
+          List{.what = List::What::kAllocations, .after = "0000:02:01.0"},
+          List{.what = List::What::kExclusions, .after = "0000:02:01.0"}};
 }
 
 std::vector<FromGate> messages() {
@@ -63,8 +64,10 @@ std::vector<FromGate> messages() {
           Answer{.outcome = OpenedFile{12, 34, identity, identity}},
           Answer{.outcome = ClaimUids{{"a", "b"}, true}},
           Answer{.outcome = Allocations{{{{at(1)}, "note"}, {{at(2)}, ""}}, false}},
+          Answer{.outcome = Exclusions{}},
+          Answer{.outcome = Exclusions{{at(1), at(1, 1), at(2)}, true}},
           Changed{},
-          Changed{{identity, std::nullopt, identity, std::nullopt}}};
+          Changed{{identity, std::nullopt, identity, std::nullopt, 7}}};
 }
 
 TEST(GateRequests, AreReadAsTheyWereWritten) {
@@ -129,6 +132,22 @@ TEST(GateRequests, WhatIsOutsideItsFormIsRefused) {
   auto claim = claimText();
   claim.nodes[0].clear();
   EXPECT_EQ(refused(Put{claim}), "a device without nodes");
+}
+
+TEST(GateAnswers, OfExclusionsAreInOrder) {
+  const auto refused = [](std::vector<Bdf> devices) {
+    const auto read =
+        decodeFromGate(encode(Answer{.outcome = Exclusions{std::move(devices), false}}));
+    return read ? std::string() : read.error();
+  };
+  EXPECT_EQ(refused({at(2), at(1)}), "addresses out of order");
+  EXPECT_EQ(refused({at(1), at(1)}), "addresses out of order");
+  EXPECT_EQ(refused(std::vector<Bdf>(kMostExclusions + 1, at(1))), "a list that is too long");
+}
+
+TEST(GateAnswers, TheLongestPartOfExclusionsFitsIntoAPacket) {
+  const Exclusions part{.devices = std::vector<Bdf>(kMostExclusions, at(1)), .more = true};
+  EXPECT_LE(encode(Answer{.outcome = part}).size(), kLargestAnswer);
 }
 
 TEST(GateRequests, TheLargestSpecFitsIntoAPacket) {

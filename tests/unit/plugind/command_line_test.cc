@@ -72,6 +72,8 @@ TEST(CommandLine, ProbesWithMorePatienceThanPeopleHave) {
 TEST(CommandLine, TakesNetdsUser) {
   EXPECT_EQ(read({})->netdUid, 64533U);
   EXPECT_EQ(read({"--netd-uid", "7000"})->netdUid, 7000U);
+  EXPECT_EQ(read({})->hardwareUid, 64531U);
+  EXPECT_EQ(read({"--hardware-uid", "7001"})->hardwareUid, 7001U);
 }
 
 TEST(CommandLine, HelpIsNoFailure) {
@@ -97,20 +99,20 @@ TEST_P(CommandLineRefuses, WithCodeTwoAndTheReason) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table, CommandLineRefuses,
-    testing::Values(Misuse{{"--user", "0"}, "--user: '0' is not UID or UID:GID"},
-                    Misuse{{"--user", "1000:0"}, "neither of them 0"},
-                    Misuse{{"--user", "nobody"}, "in numbers"},
-                    Misuse{{"--user", "1000:"}, "in numbers"},
-                    Misuse{{"--user", "4294967296"}, "in numbers"}, Misuse{{"--nope"}, "--nope"},
-                    Misuse{{"--config"}, "--config"},
-                    Misuse{{"status", "-o", "xml"}, "'xml' is no form of output"},
-                    Misuse{{"status", "--timeout", "0"}, "--timeout"},
-                    Misuse{{"probe", "--timeout", "0"}, "--timeout"},
-                    Misuse{{"--netd-uid", "0"}, "--netd-uid"},
-                    Misuse{{"--netd-uid", "netd"}, "--netd-uid"}, Misuse{{"explain"}, "ADDRESS"},
-                    Misuse{{"probe", "gpu"}, "'gpu' is no device here"},
-                    Misuse{{"explain", "gpu"}, "'gpu' is no device here"},
-                    Misuse{{"fragment", "xen"}, "'xen' is no consumer: there are kubevirt, kata"}));
+    testing::Values(
+        Misuse{{"--user", "0"}, "--user: '0' is not UID or UID:GID"},
+        Misuse{{"--user", "1000:0"}, "neither of them 0"},
+        Misuse{{"--user", "nobody"}, "in numbers"}, Misuse{{"--user", "1000:"}, "in numbers"},
+        Misuse{{"--user", "4294967296"}, "in numbers"}, Misuse{{"--nope"}, "--nope"},
+        Misuse{{"--config"}, "--config"},
+        Misuse{{"status", "-o", "xml"}, "'xml' is no form of output"},
+        Misuse{{"status", "--timeout", "0"}, "--timeout"},
+        Misuse{{"probe", "--timeout", "0"}, "--timeout"}, Misuse{{"--netd-uid", "0"}, "--netd-uid"},
+        Misuse{{"--netd-uid", "netd"}, "--netd-uid"},
+        Misuse{{"--hardware-uid", "hardware"}, "--hardware-uid"}, Misuse{{"explain"}, "ADDRESS"},
+        Misuse{{"probe", "gpu"}, "'gpu' is no device here"},
+        Misuse{{"explain", "gpu"}, "'gpu' is no device here"},
+        Misuse{{"fragment", "xen"}, "'xen' is no consumer: there are kubevirt, kata"}));
 
 }  // namespace
 }  // namespace vfiogate

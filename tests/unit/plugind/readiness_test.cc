@@ -59,6 +59,17 @@ TEST_P(ReadinessOf, NeedsPrivdAdoptionAndEveryResourceWithDevices) {
   EXPECT_EQ(readiness.why, row.why);
 }
 
+TEST(Readiness, NamesTheOneOfPrivdThatIsAway) {
+  PluginStatus status;
+  status.privdMissing = {"privd-gate"};
+  EXPECT_EQ(readinessOf(status).why, "privd-gate is away");
+  status.privdMissing = {"privd-gate", "privd-binder"};
+  EXPECT_EQ(readinessOf(status).why, "privd is away");
+  status.privdThere = true;
+  status.privdMissing = {"privd-binder"};
+  EXPECT_EQ(readinessOf(status).why, "not adopted: the kubelet's memory was not read yet");
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Table, ReadinessOf,
     testing::Values(

@@ -53,6 +53,7 @@ PluginStatus everything() {
   group.since = kMorning;
   return {.privdThere = false,
           .privdAwaySince = earlier,
+          .privdMissing = {"privd-hardware"},
           .allocationOpen = true,
           .begun = true,
           .adopted = false,
@@ -72,7 +73,7 @@ PluginStatus everything() {
 
 TEST(StatusJson, HasEveryField) {
   EXPECT_EQ(json(toJson(everything(), kNow)), json::parse(R"({
-    "time": "2026-11-21T09:42:07Z", "privd": {"there": false, "awayFor": 3.25},
+    "time": "2026-11-21T09:42:07Z", "privd": {"there": false, "awayFor": 3.25, "missing": ["privd-hardware"]},
     "allocation": "open", "adoption": "running",
     "resources": [{
       "name": "vfiogate.dev/gpu", "serve": "plugin", "groupUnit": "one", "inject": "nodes", "kata": false, "kubevirt": true,
@@ -130,7 +131,9 @@ TEST(StatusTable, ShowsHolderAndRefusalWithReference) {
   setenv("TZ", "UTC", 1);
   tzset();
   const std::string text = statusTable(toJson(everything(), kNow), 0, false, kSeconds);
-  EXPECT_EQ(text, R"(privd away for 3 s | allocations on | startup scan running (at most 30 s)
+  EXPECT_EQ(
+      text,
+      R"(privd away for 3 s (privd-hardware) | allocations on | startup scan running (at most 30 s)
 
 vfiogate.dev/gpu: registered (it was slow), 1 stream, last frame 3 s ago, groupUnit one
 DEVICE        GROUP  MODEL      HEALTH   STATE      USE   SINCE     HOLDER                          HARDWARE
@@ -181,6 +184,19 @@ TEST(StatusTable, ColoursWhatIsWrong) {
 TEST(StatusTable, IsEmptyButSoundAtTheVeryStart) {
   EXPECT_EQ(statusTable(toJson(PluginStatus{}, kNow), 0, false, kSeconds),
             "privd away | allocations off | startup scan waiting (at most 30 s)\n");
+}
+
+TEST(StatusTable, SaysWhichOfPrivdIsAway) {
+  PluginStatus status{.privdThere = true};
+  const auto begin = [&status]() {
+    return statusTable(toJson(status, kNow), 0, false, kSeconds).substr(0, 37);
+  };
+  EXPECT_EQ(begin(), "privd connected | allocations off | s");
+  status.privdMissing = {"privd-binder"};
+  EXPECT_EQ(begin(), "privd connected, privd-binder away | ");
+  status.privdThere = false;
+  status.privdMissing = {"privd-gate", "privd-binder"};
+  EXPECT_EQ(begin(), "privd away (privd-gate, privd-binder)");
 }
 
 TEST(ExplanationText, IsOneLineWithTheReasonAndThenWhy) {

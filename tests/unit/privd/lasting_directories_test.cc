@@ -2,7 +2,9 @@
 
 #include "privd/sandbox/lasting_directories.h"
 
+#include "privd/options/gate_options.h"
 #include "privd/options/serve_options.h"
+#include "privd/sandbox/gate_places.h"
 #include "privd/sandbox/lost_directory.h"
 #include "sim/base/temp_dir.h"
 
@@ -30,6 +32,8 @@ protected:
     }
     fs::create_directories(place_ / "cdi");
     fs::create_directories(place_ / "devices");
+    fs::create_directories(place_ / "holds");
+    options_.stateDir = place_.path();
     options_.recordDir = place_ / "devices";
     options_.kubeletDir = kubelet_;
     options_.cdiDir = place_ / "cdi";
@@ -49,7 +53,7 @@ protected:
 
   TempDir place_;
   const fs::path kubelet_ = place_ / "kubelet";
-  ServeOptions options_;
+  GateOptions options_;
 };
 
 TEST_F(Lasting, ADirectoryMadeAnewIsClosedToAConfinedPrivdAlone) {
@@ -84,13 +88,23 @@ TEST_F(Lasting, I1_AnotherRecordOfAllocationsIsMissedConfinedOrNot) {
   EXPECT_EQ(pathOf(free.lost()), place_ / "devices" + " was removed");
 }
 
-TEST_F(Lasting, TheDaemonMissesTheRecordAlone) {
-  const auto daemon = daemonDirectories(options_);
+TEST_F(Lasting, AnotherDirectoryOfExclusionsIsClosedToAConfinedGate) {
+  const auto confined = found(Confined::kYes);
+  const auto free = found(Confined::kNo);
+  makeAnew(place_ / "holds");
+  EXPECT_EQ(pathOf(confined.lost()), place_ / "holds" + " was made anew");
+  EXPECT_EQ(pathOf(free.lost()), "none");
+  fs::remove(place_ / "holds");
+  EXPECT_EQ(pathOf(free.lost()), place_ / "holds" + " was removed");
+}
+
+TEST_F(Lasting, TheBinderMissesTheRecordAlone) {
+  const auto binder = recordDirectories(place_ / "devices");
   makeAnew(kubelet_ / "device-plugins");
   makeAnew(place_ / "cdi");
-  EXPECT_EQ(pathOf(daemon.lost()), "none");
+  EXPECT_EQ(pathOf(binder.lost()), "none");
   makeAnew(place_ / "devices");
-  EXPECT_EQ(pathOf(daemon.lost()), place_ / "devices" + " was made anew");
+  EXPECT_EQ(pathOf(binder.lost()), place_ / "devices" + " was made anew");
 }
 
 TEST_F(Lasting, WhatWasNotThereIsNoLoss) {

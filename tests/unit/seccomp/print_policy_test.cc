@@ -1,10 +1,10 @@
 #include "seccomp/print_policy.h"
 
+#include "seccomp/binder_rules.h"
 #include "seccomp/fork_server_rules.h"
 #include "seccomp/netd_dra_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
-#include "seccomp/privd_rules.h"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -39,7 +39,7 @@ TEST(PolicyAs, AsTextIsTheTableLineByLine) {
 
 TEST(PolicyAs, AsJsonHoldsEveryRowOfTheTableInOrder) {
   for (const std::span<const Rule> table :
-       {std::span<const Rule>(kPrivdRules), std::span<const Rule>(kPlugindRules),
+       {std::span<const Rule>(kBinderRules), std::span<const Rule>(kPlugindRules),
         std::span<const Rule>(kNetdMetricsRules), std::span<const Rule>(kNetdDraRules),
         std::span<const Rule>(kForkServerRules)}) {
     const auto policy = nlohmann::json::parse(policyAs("json", {"toy", table, {}}));

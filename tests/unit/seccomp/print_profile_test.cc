@@ -24,7 +24,10 @@ using testing::Contains;
 using testing::Not;
 
 const std::vector<Policy> kPolicies{
-    privdPolicy(),
+    privdPolicy("hardware"),
+    privdPolicy("gate"),
+    privdPolicy("binder"),
+    privdPolicy("daemon"),
     {"plugind", kPlugindRules, kPlugindStartupRules},
     {"netd metrics", kNetdMetricsRules, kNetdMetricsStartupRules},
     {"netd dra", kNetdDraRules, kNetdDraStartupRules},
@@ -127,7 +130,8 @@ TEST_P(Profile, AllowsNoCallThatWouldLoseTheFence) {
 
 INSTANTIATE_TEST_SUITE_P(Programs, Profile, testing::ValuesIn(kPolicies), [](const auto& one) {
   std::string name(one.param.process);
-  std::ranges::replace(name, ' ', '_');
+  std::ranges::replace_if(
+      name, [](char c) { return c == ' ' || c == '-'; }, '_');
   return name;
 });
 

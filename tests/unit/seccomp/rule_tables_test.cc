@@ -1,11 +1,14 @@
 // The tables as the kernel will see them: exported filters, evaluated as data.
 
+#include "seccomp/binder_rules.h"
+#include "seccomp/daemon_rules.h"
 #include "seccomp/fork_server_rules.h"
+#include "seccomp/gate_rules.h"
+#include "seccomp/hardware_rules.h"
 #include "seccomp/netd_dra_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
 #include "seccomp/print_policy.h"
-#include "seccomp/privd_rules.h"
 #include "seccomp/sanitizer_rules.h"
 #include "tests/support/seen/bpf_interpreter.h"
 
@@ -47,13 +50,13 @@ protected:
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Daemons, EachTable,
-                         testing::Values(Process{"privd", kPrivdRules},
-                                         Process{"fork_server", kForkServerRules},
-                                         Process{"plugind", kPlugindRules},
-                                         Process{"netd_metrics", kNetdMetricsRules},
-                                         Process{"netd_dra", kNetdDraRules}),
-                         [](const auto& row) { return row.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Daemons, EachTable,
+    testing::Values(Process{"hardware", kHardwareRules}, Process{"gate", kGateRules},
+                    Process{"binder", kBinderRules}, Process{"daemon", kDaemonRules},
+                    Process{"fork_server", kForkServerRules}, Process{"plugind", kPlugindRules},
+                    Process{"netd_metrics", kNetdMetricsRules}, Process{"netd_dra", kNetdDraRules}),
+    [](const auto& row) { return row.param.name; });
 
 bool hasRow(std::span<const Rule> table, int number) {
   return std::ranges::find(table, number, &Rule::syscall) != table.end();
@@ -217,11 +220,24 @@ TEST(PlugindTable, AnswersLateOpenersInsteadOfKillingThem) {
   EXPECT_EQ(verdict(SYS_openat2), kKill);
 }
 
-TEST(PrivdTable, OpensOnlyBeneathDirectoriesAndStartsNoThread) {
-  const auto filter = test::exportedFilter(kPrivdRules);
+TEST(PrivdTables, OpenOnlyBeneathDirectoriesAndStartNoThread) {
   const std::array args{std::uint64_t{kThreadFlags}};
-  for (const int number : {SYS_openat, SYS_creat, SYS_clone, SYS_clone3, SYS_fork}) {
-    EXPECT_EQ(test::evaluate(filter, test::nativeCall(number, args)), kKill) << "call " << number;
+  for (const std::span<const Rule> table :
+       {std::span<const Rule>(kHardwareRules), std::span<const Rule>(kGateRules),
+        std::span<const Rule>(kBinderRules), std::span<const Rule>(kDaemonRules)}) {
+    const auto filter = test::exportedFilter(table);
+    for (const int number : {SYS_openat, SYS_creat, SYS_clone, SYS_clone3, SYS_fork}) {
+      EXPECT_EQ(test::evaluate(filter, test::nativeCall(number, args)), kKill) << "call " << number;
+    }
+  }
+}
+
+// What no root needs: it changes nothing.
+TEST(HardwareTable, MakesChangesAndRemovesNoFile) {
+  const auto filter = test::exportedFilter(kHardwareRules);
+  for (const int number : {SYS_renameat, SYS_unlinkat, SYS_mkdirat, SYS_ftruncate, SYS_flock,
+                           SYS_fsync, SYS_fchmod, SYS_bind, SYS_listen, SYS_accept4}) {
+    EXPECT_EQ(test::evaluate(filter, test::nativeCall(number, {})), kKill) << "call " << number;
   }
 }
 
@@ -230,7 +246,10 @@ TEST(EveryTableButTheForkServers, MakesNoProcess) {
   const auto verdict = [&args](std::span<const Rule> table) {
     return test::evaluate(test::exportedFilter(table), test::nativeCall(SYS_clone, args));
   };
-  EXPECT_EQ(verdict(kPrivdRules), kKill);
+  EXPECT_EQ(verdict(kHardwareRules), kKill);
+  EXPECT_EQ(verdict(kGateRules), kKill);
+  EXPECT_EQ(verdict(kBinderRules), kKill);
+  EXPECT_EQ(verdict(kDaemonRules), kKill);
   EXPECT_EQ(verdict(kPlugindRules), kKill);
   EXPECT_EQ(verdict(kNetdMetricsRules), kKill);
   EXPECT_EQ(verdict(kNetdDraRules), kKill);

@@ -1,8 +1,8 @@
 {{/* What the schema cannot say, or what must be said, too, where the schema is skipped. */}}
 {{- define "vfiogate.check" -}}
 {{- $names := list }}
-{{- if and .Values.binding.enabled .Values.privd.sysfsReadOnly }}
-{{- fail "binding.enabled: devices are bound by writing into sysfs: set privd.sysfsReadOnly to false" }}
+{{- if has (toString (int64 .Values.privd.hardwareUid)) (list "0" "64532" "64533") }}
+{{- fail (printf "privd.hardwareUid: %v is root's, plugind's or netd's: each has a user of its own" .Values.privd.hardwareUid) }}
 {{- end }}
 {{- if and .Values.dra.enabled (not .Values.cdi.enabled) }}
 {{- fail "dra.enabled: what a claim was given is handed over by a CDI spec: set cdi.enabled, and read docs/cdi.md first" }}

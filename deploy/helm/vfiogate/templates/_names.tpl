@@ -19,7 +19,28 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- toJson (uniq $prefixes) }}
 {{- end }}
 
-{{/* What privd and the commands in its container have to know alike: one option a line, as in /etc/vfiogate/privd.conf. */}}
+{{/* What each of privd's processes is told beside its own options; empty by default. */}}
+{{- define "vfiogate.roleOptions" -}}
+{{- $words := list }}
+{{- if ne .Values.logFormat "logfmt" }}{{ $words = append $words (printf "--log-format=%s" .Values.logFormat) }}{{ end }}
+{{- if .Values.privd.requireLandlock }}{{ $words = append $words "--require-landlock" }}{{ end }}
+{{- if $words }}{{ toYaml $words }}{{ end }}
+{{- end }}
+
+{{/* The profiles of seccomp and AppArmor around one of privd's processes, where values choose them. */}}
+{{- define "vfiogate.roleProfiles" -}}
+{{- $values := (index . 0).Values }}{{ $role := index . 1 }}{{ $lines := list }}
+{{- if eq $values.seccomp.profile "Localhost" }}
+{{- $lines = append $lines (printf "seccompProfile: {type: Localhost, localhostProfile: %s}" (index $values.seccomp.files $role)) }}
+{{- end }}
+{{- if eq $values.privd.appArmor.profile "Localhost" }}
+{{- $lines = append $lines (printf "appArmorProfile: {type: Localhost, localhostProfile: %s}" (index $values.privd.appArmor.names $role)) }}
+{{- end }}
+{{- join "\n" $lines }}
+{{- end }}
+
+{{/* What privd's processes and the commands in their containers have to know alike: one option a line, as in
+     /etc/vfiogate/privd.conf. Each takes those that are its own. */}}
 {{- define "vfiogate.privdOptions" -}}
 sysfs /host/sys
 dev /host/dev

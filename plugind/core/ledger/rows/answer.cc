@@ -16,6 +16,7 @@ HardwareFacts rereadOf(const HardwareFacts& hardware, const Snapshot& seen) {
                       .excluded = hardware.excluded,
                       .boundForAllocation = hardware.boundForAllocation,
                       .mayBind = hardware.mayBind,
+                      .binderAway = hardware.binderAway,
                       .bootId = hardware.bootId,
                       .specs = hardware.specs};
   facts.snapshot.controlNode = hardware.snapshot.controlNode;

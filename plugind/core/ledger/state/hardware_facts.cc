@@ -70,7 +70,11 @@ GroupReadiness judgeHardware(const HardwareFacts& facts, const std::set<Bdf>& id
   if (!allocation.onAllocate) return {Readiness::kBad, *bar};
   if (anyIn(facts.bindable, facts, ids)) return {Readiness::kBindable, *bar};
   if (const auto guard = guardBar(facts, ids)) return {Readiness::kBad, *guard};
-  if (!facts.mayBind) bar->text += "; privd gives no right to bind: see its --plugind-rights";
+  if (facts.binderAway) {
+    bar->text += "; privd-binder is away";
+  } else if (!facts.mayBind) {
+    bar->text += "; privd gives no right to bind: see its --plugind-rights";
+  }
   return {Readiness::kBad, *bar};
 }
 

@@ -21,6 +21,7 @@ struct HardwareFacts {
   std::set<IommuGroupId> excluded;               ///< `privd hold`
   std::set<IommuGroupId> boundForAllocation;  ///< bound by us for an allocation, by privd's record
   bool mayBind = true;                        ///< privd gives us the right to
+  bool binderAway = false;                    ///< why it may not
   std::string bootId;
   StaticSpecs specs;  ///< as privd wrote them for this snapshot
 

@@ -64,6 +64,41 @@ TEST(HardwareView, TakesNoDeltaBeforeAWhole) {
   EXPECT_EQ(view.take(delta(1, 1, 0, {})), Taken::kMissing);
 }
 
+TEST(HardwareView, ShowsWhatARereadSaw) {
+  auto told = hardware();
+  told.add("0000:65:00.1", 31);
+  told.add("0000:66:00.0", 32);
+  HardwareView view;
+  view.take(whole(1, 1, told.snapshot()));
+  auto seen = hardware();
+  seen.add("0000:65:00.1", 31);
+  EXPECT_TRUE(view.shows(seen.snapshot()));
+  auto other = seen;
+  other.device("0000:65:00.1").driver = "nvidia";
+  EXPECT_FALSE(view.shows(other.snapshot()));
+  EXPECT_FALSE(view.shows(hardware().snapshot())) << "its group has another member";
+  auto more = seen;
+  more.add("0000:65:00.2", 31);
+  EXPECT_FALSE(view.shows(more.snapshot()));
+}
+
+TEST(HardwareView, IsCompletedAnewAfterEachUpdate) {
+  auto before = hardware();
+  before.add("0000:66:00.0", 32);
+  auto after = before;
+  after.group(31).use = GroupUse::kOpen;
+  BindingView bindings;
+  bindings.exclude({test::at("0000:65:00.0"), test::at("0000:66:00.0")});
+  HardwareView view;
+  view.take(whole(1, 1, before.snapshot()));
+  view.complete(bindings);
+  view.take(delta(1, 2, 1, diff(before.snapshot(), after.snapshot())));
+  view.complete(bindings);
+  for (const std::uint32_t group : {31U, 32U}) {
+    EXPECT_TRUE(view.snapshot().groups.at(IommuGroupId(group)).binding.excluded) << group;
+  }
+}
+
 TEST(HardwareView, KeepsTheCapabilitiesOfGroupsThatDidNotChange) {
   const auto broken = []() { return schema::GroupControl::Client(KJ_EXCEPTION(FAILED, "a test")); };
   auto before = hardware();

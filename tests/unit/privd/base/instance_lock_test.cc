@@ -23,6 +23,16 @@ TEST(InstanceLock, IsForOne) {
   EXPECT_TRUE(second.tryTake());
 }
 
+TEST(InstanceLock, OfAnotherNameIsAnothers) {
+  TempDir dir;
+  auto daemon = InstanceLock::open(dir / "state").value();
+  auto gate = InstanceLock::open(dir / "state", "gate.lock").value();
+  EXPECT_TRUE(daemon.tryTake());
+  EXPECT_TRUE(gate.tryTake());
+  auto second = InstanceLock::open(dir / "state", "gate.lock").value();
+  EXPECT_FALSE(second.tryTake());
+}
+
 TEST(LockSoon, GetsWhatAnotherHasForAMomentOnly) {
   TempDir dir;
   const std::string path = dir / "file";

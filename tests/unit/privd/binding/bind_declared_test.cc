@@ -32,14 +32,6 @@ public:
     }
     return report;
   }
-  Result<Done, std::string> exclude(const Bdf&, const std::string&, const AuditPeer&) override {
-    return Done{};
-  }
-  Result<Done, std::string> release(const Bdf&, const AuditPeer&) override { return Done{}; }
-  Result<Done, std::string> forget(const Bdf&, const AuditPeer&) override { return Done{}; }
-  Result<std::vector<Exclusion>, std::string> exclusions() override {
-    return std::vector<Exclusion>();
-  }
   Result<std::vector<DeviceIdentity>, std::string> declared() override { return kept_; }
 
 private:

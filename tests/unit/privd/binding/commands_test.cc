@@ -45,6 +45,19 @@ public:
     asked_.orders.push_back(std::move(order));
     return report_;
   }
+  Result<std::vector<DeviceIdentity>, std::string> declared() override {
+    return std::vector<DeviceIdentity>();
+  }
+
+private:
+  Asked& asked_;
+  const ChangeReport report_;
+};
+
+class NotingKeeper final : public KeepService {
+public:
+  explicit NotingKeeper(Asked& asked) : asked_(asked) {}
+
   Result<Done, std::string> exclude(const Bdf& address, const std::string& reason,
                                     const AuditPeer& /*who*/) override {
     return note("hold " + address.str() + " " + reason);
@@ -70,7 +83,6 @@ private:
   }
 
   Asked& asked_;
-  const ChangeReport report_;
 };
 
 class BindingCommands : public testing::Test {
@@ -91,8 +103,16 @@ protected:
       kj::Own<BindingService> service = kj::heap<NotingService>(asked_, report_);
       return Result<kj::Own<BindingService>, std::string>(kj::mv(service));
     };
+    const KeepServiceMaker makeKeeper = [this](const LocalBindingOptions& options) {
+      asked_.options = options;
+      ++asked_.made;
+      if (!noService_.empty())
+        return Result<kj::Own<KeepService>, std::string>(Failure{noService_});
+      kj::Own<KeepService> service = kj::heap<NotingKeeper>(asked_);
+      return Result<kj::Own<KeepService>, std::string>(kj::mv(service));
+    };
     addChangeCommands(app, exitCode, make);
-    addKeepCommands(app, exitCode, make);
+    addKeepCommands(app, exitCode, makeKeeper);
     std::ranges::reverse(words);
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();

@@ -1,6 +1,7 @@
 #include "privd/cli/base/table_options.h"
 
 #include "privd/cli/base/node_view.h"
+#include "privd/cli/binding/local_binding_service.h"
 #include "privd/cli/commands.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +68,7 @@ TEST(NodesOptions, WithoutAFileLookingKnowsTheMachinesExclusions) {
 std::string takenOf(const std::string& command, const std::string& text) {
   CLI::App app;
   int exitCode = 0;
-  addCommands(app, exitCode, makeLocalBindingService);
+  addCommands(app, exitCode, {makeLocalBindingService, makeLocalKeepService});
   TempDir dir;
   const std::string file = dir / "privd.conf";
   std::ofstream(file) << text;
@@ -119,7 +120,7 @@ TEST(NodesOptions, ALaterOptionWins) {
            {"doctor", "--sysfs", "/no", "--sysfs", "/none", "--proc", "/no", "--proc", "/none"}}) {
     CLI::App app;
     int exitCode = 0;
-    addCommands(app, exitCode, makeLocalBindingService);
+    addCommands(app, exitCode, {makeLocalBindingService, makeLocalKeepService});
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
     EXPECT_NO_THROW(app.parse(Words(line.rbegin(), line.rend()))) << line.front();

@@ -2,6 +2,7 @@
 
 #include "privd/sandbox/gate_places.h"
 
+#include "privd/options/gate_options.h"
 #include "privd/state/allocation_records.h"
 #include "tests/unit/privd/places.h"
 
@@ -13,7 +14,17 @@ protected:
   Result<PlacesHeld, StepFailure> confine() override {
     return confineTo(allowed(), options_.requireLandlock);
   }
-  AllowedPlaces allowed() { return allowedPlaces(kGatePlaces, options_); }
+  AllowedPlaces allowed() {
+    GateOptions told;
+    told.kubeletDir = options_.kubeletDir;
+    told.cdiDir = options_.cdiDir;
+    told.stateDir = options_.stateDir;
+    told.plugindConfig = options_.plugindConfig;
+    told.recordDir = options_.recordDir;
+    told.plugindRights = options_.plugindRights;
+    told.draDriver = options_.draDriver;
+    return gatePlaces(told);
+  }
 };
 
 TEST_F(GatePlaces, OfTheHostAndOfTheHardwareAreClosed) {
@@ -64,6 +75,16 @@ TEST_F(GatePlaces, OfTheRecordAreWritten) {
               return records.complete() ? 0 : records.lastError();
             }),
             0);
+}
+
+TEST_F(GatePlaces, OfExclusionsAreListedAndNotRead) {
+  std::ofstream(directory_ / "state/holds/0000:01:00.0") << "text\n";
+  EXPECT_EQ(confined([&]() {
+              const auto devices = devicesNamedIn(AT_FDCWD, (directory_ / "state/holds").c_str());
+              return devices ? (devices->size() == 1 ? 0 : -1) : devices.error().error;
+            }),
+            0);
+  EXPECT_EQ(opens(directory_ / "state/holds/0000:01:00.0", O_RDONLY), EACCES);
 }
 
 TEST_F(GatePlaces, AreFewerWithoutTheRightToSpecsAndWithoutADriver) {

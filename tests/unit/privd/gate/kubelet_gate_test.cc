@@ -197,9 +197,9 @@ TEST_F(KubeletGateTest, I10_ACheckpointAboveOneMebibyteIsRefused) {
 }
 
 TEST_F(KubeletGateTest, TellsOneKubeletFromTheNext) {
-  EXPECT_EQ(gate_.readFiles(), KubeletFiles());
+  EXPECT_EQ(gate_.readFiles(), gate::WatchedFiles());
   auto first = listenAt(pathOf("").c_str(), "kubelet.sock", WhoMayConnect::kOwner);
-  const KubeletFiles before = gate_.readFiles();
+  const gate::WatchedFiles before = gate_.readFiles();
   ASSERT_TRUE(before.registration);
   EXPECT_FALSE(before.checkpoint);
   EXPECT_EQ(gate_.readFiles(), before);

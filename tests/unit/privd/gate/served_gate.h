@@ -1,7 +1,9 @@
 #pragma once
-// privd's gate in directories of the test's own, and plugind's end of its channel: in one process.
+// privd's gate in directories of the test's own, and the plugind that it dials: in one process.
 
+#include "ipc/gate/opening.h"
 #include "ipc/gate/packet_socket.h"
+#include "ipc/socket/unix_socket.h"
 #include "privd/cdi/cdi_store.h"
 #include "privd/cdi/claim_store.h"
 #include "privd/gate/gate_loop.h"
@@ -13,6 +15,7 @@
 #include <kj/debug.h>
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +25,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -47,13 +51,33 @@ struct PlayedPlugind {
   kj::AutoCloseFd lock;
 };
 
+/// Whom the played plugind is to the kernel: root is none.
+inline uid_t playedUid() {
+  constexpr uid_t kPlugind = 64532;
+  return geteuid() == 0 ? kPlugind : geteuid();
+}
+
+/// A socket at `path` of `uid`, who calls listen(): in place of the one before. For root any uid.
+inline kj::AutoCloseFd listenAs(uid_t uid, const std::filesystem::path& path) {
+  const uid_t before = geteuid();
+  KJ_SYSCALL(seteuid(uid));
+  auto made =
+      listenAt(path.parent_path().c_str(), path.filename().c_str(), WhoMayConnect::kEverybody);
+  KJ_SYSCALL(seteuid(before));
+  return kj::mv(made).value();
+}
+
 class ServedGate : public testing::Test {
 protected:
   ServedGate() {
-    for (const char* name : {"device-plugins", "plugins_registry", "cdi", "metadata", "config"}) {
+    for (const char* name :
+         {"device-plugins", "plugins_registry", "cdi", "metadata", "config", "holds"}) {
       std::filesystem::create_directory(dir_ / name);
     }
     std::filesystem::create_directories(dir_ / ("plugins/" + kDraDriver));
+    // plugind makes its socket as another user than the test's.
+    chmod(dir_.path().c_str(), 0711);
+    chmod((dir_ / "plugind").c_str(), 0777);
     start();
   }
   ~ServedGate() noexcept override = default;
@@ -61,20 +85,45 @@ protected:
   /// A gate with these rights, in place of the one before.
   void start(Rights rights = {.watch = true, .kubelet = true, .cdi = true}) {
     loop_.reset();
-    service_.emplace(GateService::Deps{kubelet_, names_, lease_, records_,
-                                       SpecService(specs_, claims_), rights,
-                                       dir_ / "config/plugind.yaml"});
-    loop_.emplace(GateLoop::Deps{*service_, watch_, lasting_, control_.theirs, signals_.theirs});
+    service_.emplace(GateService::Deps{kubelet_, names_, lease_, records_, specs_, claims_, rights,
+                                       dir_ / "config/plugind.yaml", dir_ / "holds"});
+    dial_.emplace(dir_ / "plugind/plugind.sock", playedUid());
+    loop_.emplace(
+        GateLoop::Deps{*service_, *dial_, watch_, lasting_, signals_.theirs, starter_.theirs});
   }
 
   using End = GateLoop::End;
   std::optional<End> turn() { return loop_->turn(std::chrono::seconds(0)); }
 
+  /// As plugind, which makes its socket anew. Whoever was connected before has left, or does now.
   PlayedPlugind connect() {
-    auto pair = packetPair().value();
-    KJ_ASSERT(sendPacket(control_.ours, "c", pair.theirs) == PacketSent::kSent);
+    leave();
+    const auto listener = listenAs(playedUid(), dir_ / "plugind/plugind.sock");
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (std::chrono::steady_clock::now() < until) {
+      KJ_ASSERT(!loop_->turn(std::chrono::milliseconds(5)));
+      auto accepted = acceptFrom(listener);
+      KJ_IF_MAYBE (connection, accepted) {
+        auto received = receiveOpening(*connection, kChannelVersion).value();
+        auto& opening = KJ_ASSERT_NONNULL(received);
+        KJ_ASSERT(opening.role == PrivdRole::kGate);
+        auto& channel = KJ_ASSERT_NONNULL(opening.channel);
+        connected_ = {channel.get(), socketInode(channel)};
+        return {kj::mv(channel)};
+      }
+    }
+    KJ_FAIL_ASSERT("the gate did not dial within 10 s");
+  }
+
+  /// Ends the last channel, where plugind has it still.
+  void leave() {
+    const auto [fd, inode] = std::exchange(connected_, {});
+    if (inode != 0 && socketInode(fd) == inode) shutdown(fd, SHUT_RDWR);
     KJ_ASSERT(!turn());
-    return {kj::mv(pair.ours)};
+  }
+  static std::uint64_t socketInode(int fd) {
+    struct stat status = {};
+    return fstat(fd, &status) == 0 ? status.st_ino : 0;
   }
 
   /// As the plugind that has the node, or gets it.
@@ -171,20 +220,24 @@ protected:
   TempDir dir_;
   const ServedNames names_{{"vfiogate.dev/"}, kDraDriver};
   const bool made_ = std::filesystem::create_directory(dir_ / "config") &&
-                     std::filesystem::create_directory(dir_ / "device-plugins");
+                     std::filesystem::create_directory(dir_ / "device-plugins") &&
+                     std::filesystem::create_directory(dir_ / "plugind") &&
+                     std::filesystem::create_directory(dir_ / "holds");
   KubeletGate kubelet_{dir_.path().c_str(), names_};
   PlugindLease lease_ = PlugindLease::open(dir_.path(), 40).value();
   AllocationRecords records_ = AllocationRecords::open(dir_ / "devices", "this-boot").value();
   CdiStore specs_{dir_ / "cdi", names_};
   ClaimStore claims_{dir_ / "cdi", dir_ / "metadata", names_};
-  DirectoryWatch watch_ =
-      DirectoryWatch::open({dir_ / "device-plugins", dir_ / "pod-resources", dir_ / "config"})
-          .value();
+  DirectoryWatch watch_ = DirectoryWatch::open({dir_ / "device-plugins", dir_ / "pod-resources",
+                                                dir_ / "config", dir_ / "plugind", dir_ / "holds"})
+                              .value();
   LastingDirectories lasting_;
-  PacketPair control_ = packetPair().value();
+  PacketPair starter_ = packetPair().value();
   PacketPair signals_ = packetPair().value();
   std::optional<GateService> service_;
+  std::optional<PlugindDial> dial_;
   std::optional<GateLoop> loop_;
+  std::pair<int, std::uint64_t> connected_;  ///< plugind's end: its number, and inode
 
 private:
   void take(PlayedPlugind& plugind, const gate::Changed& changed) {

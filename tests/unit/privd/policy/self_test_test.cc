@@ -64,13 +64,31 @@ TEST_F(SelfTestCase, NamesTheFirstCallThatIsKilledAndTheStep) {
   } rows[] = {
       {SCMP_SYS(getdents64), "getdents64", "a scan of sysfs"},
       {SCMP_SYS(recvmsg), "recvmsg", "the kernel's events"},
-      {SCMP_SYS(flock), "flock", "the locks of a group"},
       {SCMP_SYS(connect), "connect", "plugind's socket is dialled"},
       {SCMP_SYS(sendmsg), "sendmsg", "plugind's connection"},
   };
   for (const auto& row : rows) {
-    const auto table = without(kPrivdRules, row.call);
-    expectKilled(runSelfTest({.daemon = table}), row.call, row.name, row.step);
+    const auto table = without(kHardwareRules, row.call);
+    expectKilled(runSelfTest({.hardware = table}), row.call, row.name, row.step);
+  }
+}
+
+TEST_F(SelfTestCase, TheSameOfTheBinder) {
+  const struct {
+    int call;
+    const char* name;
+    const char* step;
+  } rows[] = {
+      {SCMP_SYS(getdents64), "getdents64", "the binder's scan of sysfs"},
+      {SCMP_SYS(read), "read", "the binder's scan of sysfs"},
+      {SCMP_SYS(flock), "flock", "the locks of a group"},
+      {SCMP_SYS(socketpair), "socketpair", "the channel to plugind"},
+      {SCMP_SYS(renameat), "renameat",
+       "a change of drivers: plan, guards, audit log, state, writes, undo"},
+  };
+  for (const auto& row : rows) {
+    const auto table = without(kBinderRules, row.call);
+    expectKilled(runSelfTest({.binder = table}), row.call, row.name, row.step);
   }
 }
 

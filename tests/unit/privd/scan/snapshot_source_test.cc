@@ -48,11 +48,6 @@ protected:
                     seen.devices.emplace(address, PciDevice{.address = address});
                   }
                   return seen != before;
-                },
-            .writing =
-                [this]() {
-                  ++askedForWriting_;
-                  return SysfsWriting::kReadOnly;
                 }};
   }
 
@@ -63,7 +58,6 @@ protected:
   std::set<Bdf> plugged_;
   bool broken_ = false;
   int rereads_ = 0;
-  int askedForWriting_ = 0;
   DiscoveryCounts counts_;
   SnapshotSource source_{timer_, 77, 60 * kj::SECONDS, deps(), counts_};
 };
@@ -72,15 +66,6 @@ TEST_F(SnapshotSourceTest, HasTheFirstGenerationAtOnce) {
   EXPECT_EQ(source_.current().generation, 1U);
   EXPECT_EQ(source_.current().epoch, 77U);
   EXPECT_EQ(source_.next(0).wait(scope_).generation, 1U);
-}
-
-TEST_F(SnapshotSourceTest, AsksOnceWhetherSysfsCouldBeWritten) {
-  EXPECT_EQ(source_.current().snapshot->sysfsWriting, SysfsWriting::kReadOnly);
-  plug("0000:01:00.0");
-  source_.hint({});
-  pass(61 * kj::SECONDS);
-  EXPECT_EQ(source_.current().snapshot->sysfsWriting, SysfsWriting::kReadOnly);
-  EXPECT_EQ(askedForWriting_, 1);
 }
 
 TEST_F(SnapshotSourceTest, AHintIsReadWithinAMillisecond) {

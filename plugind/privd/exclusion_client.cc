@@ -1,0 +1,42 @@
+#include "plugind/privd/exclusion_client.h"
+
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace vfiogate {
+namespace {
+
+/// Of one node: the functions of one PCI segment.
+constexpr std::size_t kMostDevices = 65'536;
+
+}  // namespace
+
+kj::Promise<std::set<Bdf>> ExclusionClient::readOn(std::set<Bdf> devices) {
+  const std::string after = devices.empty() ? "" : devices.rbegin()->str();
+  return gate_.ask(gate::List{gate::List::What::kExclusions, after})
+      .then([this, devices = std::move(devices)](
+                const GateReply& reply) mutable -> kj::Promise<std::set<Bdf>> {
+        const auto* part = std::get_if<gate::Exclusions>(&reply.answer.outcome);
+        if (reply.answer.code != gate::Code::kDone || part == nullptr) {
+          return hangUp("its gate does not tell what is excluded");
+        }
+        // A part is in order.
+        const bool follows = part->devices.empty()
+                                 ? !part->more
+                                 : devices.empty() || *devices.rbegin() < part->devices.front();
+        if (!follows || devices.size() > kMostDevices) {
+          return hangUp("its list of exclusions makes no sense");
+        }
+        devices.insert(part->devices.begin(), part->devices.end());
+        if (part->more) return readOn(std::move(devices));
+        return std::move(devices);
+      });
+}
+
+kj::Promise<std::set<Bdf>> ExclusionClient::hangUp(const char* why) {
+  calls_.hangUp(why);
+  return kj::NEVER_DONE;
+}
+
+}  // namespace vfiogate

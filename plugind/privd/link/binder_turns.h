@@ -1,0 +1,54 @@
+#pragma once
+// What is asked over the binder's channel: up to eight changes at a time, one a group, the others
+// in a row.
+
+#include "ipc/base/result.h"
+#include "ipc/binder/binder_packets.h"
+
+#include <kj/async.h>
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace vfiogate {
+
+enum class DriverChange : std::uint8_t { kBind, kGiveBack };
+
+/// Knows no socket. The loop's thread only.
+class BinderTurns {
+public:
+  /// Puts the question in the row. A caller that drops the promise while it waits is skipped.
+  /// `members`: ascending, all of the group.
+  kj::Promise<binder::Answer> ask(DriverChange change, std::vector<Bdf> members);
+
+  /// The packet to send now, which is on its way from then on. Absent: nothing that waits may go.
+  std::optional<std::string> next();
+
+  /// Takes what the binder sent; an answer goes to whoever asked. Returns what it tells unasked.
+  /// Error: in words: it is no message, or answers nothing.
+  Result<std::optional<binder::Changed>, std::string> take(std::string_view packet);
+
+  /// Fails all that was asked.
+  void end(const kj::Exception& why);
+
+private:
+  struct Question {
+    DriverChange change;
+    std::vector<Bdf> members;
+    kj::Own<kj::PromiseFulfiller<binder::Answer>> answered;
+  };
+
+  /// Whether a change of one of these devices is on its way.
+  bool isChanging(const std::vector<Bdf>& members) const;
+
+  std::deque<Question> row_;
+  std::map<std::uint32_t, Question> awaited_;  ///< by number
+  std::uint32_t lastNumber_ = 0;
+};
+
+}  // namespace vfiogate

@@ -1,0 +1,69 @@
+#pragma once
+// The binder's channel to plugind: orders in, answers out, and what plugind is told of groups.
+
+#include "ipc/binder/binder_packets.h"
+#include "ipc/types/binding_change.h"
+#include "privd/bind/allocation_binder.h"
+#include "privd/bind/host_view.h"
+#include "privd/binder/told_groups.h"
+#include "privd/scan/sysfs_root.h"
+#include "privd/state/allocation_files.h"
+
+#include <kj/async-unix.h>
+#include <kj/io.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace vfiogate {
+
+/// Serves one plugind until it leaves or breaks a rule. A change that was begun goes on when this
+/// is destroyed; nobody is told of it then.
+class BinderChannel final : private kj::TaskSet::ErrorHandler {
+public:
+  /// All borrowed.
+  struct Deps {
+    kj::UnixEventPort& port;
+    const SysfsRoot& sysfs;
+    const DevRoot& dev;
+    const AllocationFiles& allocations;
+    HostView& view;
+    AllocationBinder* binder;  ///< null: without the right to bind
+  };
+
+  BinderChannel(const Deps& deps, kj::AutoCloseFd socket);
+  KJ_DISALLOW_COPY(BinderChannel);
+
+  /// Resolves when it is over, with the reason for the log; empty: plugind just left. To be called
+  /// once.
+  kj::Promise<std::string> ended() { return kj::mv(over_.promise); }
+
+private:
+  kj::Promise<void> receive();
+  kj::Promise<void> watch(std::uint64_t seen);
+  void take(const std::string& packet);
+  void take(std::uint32_t number, const std::vector<Bdf>& members, ChangeKind kind);
+  kj::Promise<AllocationAnswer> change(const std::vector<Bdf>& members, ChangeKind kind) const;
+  bool isWholeGroup(const std::vector<Bdf>& members) const;
+  void answer(binder::Answer answer);
+  /// Tells what is news, and then the answers that wait.
+  void flush();
+  void send(const binder::FromBinder& message);
+  void end(std::string why);
+  void taskFailed(kj::Exception&& exception) override;
+
+  const Deps deps_;
+  kj::AutoCloseFd socket_;
+  kj::UnixEventPort::FdObserver observer_;
+  kj::PromiseFulfillerPair<std::string> over_ = kj::newPromiseAndFulfiller<std::string>();
+  bool isOver_ = false;
+  ToldGroups told_;
+  bool awaitsSeen_ = false;
+  std::map<std::uint32_t, std::vector<Bdf>> inFlight_;  ///< members by number, until answered
+  std::vector<binder::Answer> answers_;  ///< to be sent after what they changed was told
+  kj::TaskSet tasks_;                    // last: they use all of the above
+};
+
+}  // namespace vfiogate

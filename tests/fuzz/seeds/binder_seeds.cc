@@ -1,0 +1,64 @@
+#include "ipc/binder/binder_packets.h"
+#include "tests/fuzz/packet_file.h"
+#include "tests/fuzz/seeds/seed_files.h"
+
+#include <string>
+#include <vector>
+
+namespace vfiogate {
+namespace {
+
+template <typename Message>
+void writePackets(const SeedPath& file, const std::vector<Message>& messages) {
+  PacketFile packets(file);
+  for (const Message& message : messages) packets.add(encode(message));
+}
+
+}  // namespace
+
+// The target asks for a change of each of ten groups: eight are on their way.
+void writeBinderMessages(const SeedPath& to) {
+  using binder::Answer;
+  using binder::Changed;
+  const std::vector<Bdf> members{*Bdf::parse("0000:01:00.0")};
+  const std::vector<Bdf> others{*Bdf::parse("0000:02:00.0"), *Bdf::parse("0000:02:00.1")};
+  const GroupBinding bindable{.bindable = true};
+  const GroupBinding barred{.bar = "users: 0000:02:00.0: module nvidia is used 3 times"};
+  const Changed first{.mayBind = true,
+                      .sysfsWriting = SysfsWriting::kPossible,
+                      .more = true,
+                      .groups = {{IommuGroupId(1), members, bindable}}};
+  const Changed rest{.mayBind = true,
+                     .sysfsWriting = SysfsWriting::kPossible,
+                     .more = false,
+                     .groups = {{IommuGroupId(2), others, barred}}};
+  const Changed bound{.mayBind = true,
+                      .sysfsWriting = SysfsWriting::kPossible,
+                      .groups = {{IommuGroupId(1), members, {.boundForAllocation = true}}}};
+  writePackets<binder::FromBinder>(to / "binds",
+                                   {first, rest, bound, Answer{.number = 1}, Answer{.number = 2},
+                                    Answer{.number = 9}, Answer{.number = 10}});
+  writePackets<binder::FromBinder>(
+      to / "refuses",
+      {Changed{}, Answer{1, Answer::Outcome::kRefused, "sda1 is mounted at /srv"},
+       Answer{2, Answer::Outcome::kFailed, "bind: EBUSY"},
+       Answer{3, Answer::Outcome::kStuck, "unbind has not come back"},
+       Answer{4, Answer::Outcome::kVanished, ""}, Answer{5, Answer::Outcome::kDenied, ""}});
+  writePackets<binder::FromBinder>(to / "answers_nothing", {Answer{.number = 99}});
+}
+
+// The target has the first of the groups on record.
+void writeBinderOrders(const SeedPath& to) {
+  using binder::Bind;
+  using binder::GiveBack;
+  using binder::Request;
+  using binder::Seen;
+  const std::vector<Bdf> members{*Bdf::parse("0000:01:00.0"), *Bdf::parse("0000:01:00.1")};
+  const std::vector<Bdf> others{*Bdf::parse("0000:02:00.0")};
+  writePackets<Request>(to / "binds", {Seen{}, Bind{1, members}, Seen{}, GiveBack{2, others}});
+  writePackets<Request>(to / "unseen", {Bind{1, members}, GiveBack{2, others}});
+  writePackets<Request>(to / "a_part", {Seen{}, Bind{1, {members.front()}}, Bind{2, others}});
+  writePackets<Request>(to / "twice", {Bind{1, members}, GiveBack{2, members}});
+}
+
+}  // namespace vfiogate

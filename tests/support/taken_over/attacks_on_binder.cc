@@ -1,0 +1,135 @@
+#include "tests/support/taken_over/attacks.h"
+#include "tests/support/taken_over/binder_speaker.h"
+#include "tests/support/taken_over/flood.h"
+#include "tests/support/taken_over/gate_speaker.h"
+#include "tests/support/taken_over/made_up.h"
+
+#include <kj/debug.h>
+
+#include <array>
+#include <vector>
+
+namespace vfiogate::test {
+namespace {
+
+using Members = std::vector<Bdf>;
+
+Members membersOf(const std::vector<const char*>& addresses) {
+  Members members;
+  for (const char* address : addresses) members.push_back(*Bdf::parse(address));
+  return members;
+}
+
+/// Each all of a group.
+std::vector<Members> groups() {
+  return {membersOf({"0000:01:00.0"}), membersOf({"0000:02:00.0"}), membersOf({"0000:03:00.0"}),
+          membersOf({"0000:04:00.0"}), membersOf({"0000:05:00.0", "0000:05:00.1"})};
+}
+
+void allocate(GateSpeaker& gate, const Members& members) {
+  KJ_REQUIRE(gate.ask(gate::Allocate{members, "resource=vfiogate.dev/nobody"}) == "done");
+}
+
+std::string bindsWhatIsNotOnRecord(Captive& captive) {
+  BinderSpeaker binder(captive);
+  Tally tally;
+  for (const Members& members : groups()) tally.add(binder.bind(members));
+  return tally.str();
+}
+
+/// The record is the gate's, and takes its word for it: what is left is the policy.
+std::string bindsWhatItAllocated(Captive& captive) {
+  GateSpeaker gate(captive);
+  BinderSpeaker binder(captive);
+  Tally tally;
+  for (const Members& members : groups()) {
+    allocate(gate, members);
+    tally.add(binder.bind(members));
+  }
+  return tally.str();
+}
+
+std::string bindsWhatIsNoGroup(Captive& captive) {
+  GateSpeaker gate(captive);
+  BinderSpeaker binder(captive);
+  Tally tally;
+  for (const Members& members :
+       {membersOf({"0000:05:00.0"}), membersOf({"0000:01:00.0", "0000:02:00.0"}),
+        membersOf({"0000:03:00.0", "0000:05:00.0", "0000:05:00.1"}), Members{madeUp(0)},
+        membersOf({"0000:00:00.0"})}) {
+    allocate(gate, members);
+    tally.add(binder.bind(members));
+    tally.add(binder.giveBack(members));
+    KJ_REQUIRE(gate.ask(gate::Release{members}) == "done");
+  }
+  return tally.str();
+}
+
+std::string givesBackWhatWasNotBoundForIt(Captive& captive) {
+  BinderSpeaker binder(captive);
+  Tally tally;
+  for (const Members& members : groups()) tally.add(binder.giveBack(members));
+  return tally.str();
+}
+
+std::string ordersOfAllKinds(Captive& captive) {
+  BinderSpeaker binder(captive);
+  Tally tally;
+  for (const Members& members : groups()) {
+    tally.add(binder.bind(members));
+    tally.add(binder.giveBack(members));
+  }
+  return (binder.told.mayBind ? "may bind, " : "may not bind, ") + tally.str();
+}
+
+std::string bindsWithoutARecordWithoutEnd(Captive& captive) {
+  BinderSpeaker binder(captive);
+  return flood([&]() { return binder.bind(membersOf({"0000:03:00.0"})); });
+}
+
+std::string bindsAgainstThePolicyWithoutEnd(Captive& captive) {
+  GateSpeaker gate(captive);
+  BinderSpeaker binder(captive);
+  allocate(gate, membersOf({"0000:03:00.0"}));
+  return flood([&]() { return binder.bind(membersOf({"0000:03:00.0"})); });
+}
+
+std::string givesBackWithoutEnd(Captive& captive) {
+  BinderSpeaker binder(captive);
+  return flood([&]() { return binder.giveBack(membersOf({"0000:02:00.0"})); });
+}
+
+std::string bindsMadeUpDevicesWithoutEnd(Captive& captive) {
+  BinderSpeaker binder(captive);
+  unsigned number = 0;
+  return flood([&]() { return binder.bind({madeUp(number++ % 65'536)}); });
+}
+
+/// As many as one may name.
+std::string bindsAsManyDevicesAsItMay(Captive& captive) {
+  Members members;
+  for (unsigned i = 0; i < binder::kMostMembers; ++i) members.push_back(madeUp(i));
+  BinderSpeaker binder(captive);
+  return flood([&]() { return binder.giveBack(members); });
+}
+
+constexpr std::array kAttacks{
+    WireAttack{"BindsWhatIsNotOnRecord", bindsWhatIsNotOnRecord},
+    WireAttack{"BindsWhatItAllocated", bindsWhatItAllocated},
+    WireAttack{"BindsWhatIsNoGroup", bindsWhatIsNoGroup},
+    WireAttack{"GivesBackWhatWasNotBoundForIt", givesBackWhatWasNotBoundForIt},
+    WireAttack{"OrdersOfAllKinds", ordersOfAllKinds},
+    WireAttack{"BindsWithoutARecordWithoutEnd", bindsWithoutARecordWithoutEnd},
+    WireAttack{"BindsAgainstThePolicyWithoutEnd", bindsAgainstThePolicyWithoutEnd},
+    WireAttack{"GivesBackWithoutEnd", givesBackWithoutEnd},
+    WireAttack{"BindsMadeUpDevicesWithoutEnd", bindsMadeUpDevicesWithoutEnd},
+    WireAttack{"BindsAsManyDevicesAsItMay", bindsAsManyDevicesAsItMay},
+};
+
+}  // namespace
+
+std::span<const WireAttack> attacksOnBinder() {
+  return kAttacks;
+}
+
+}  // namespace vfiogate::test

@@ -1,0 +1,93 @@
+#include "tests/support/taken_over/binder_speaker.h"
+
+#include "ipc/gate/packet_socket.h"
+
+#include <kj/debug.h>
+
+#include <array>
+#include <variant>
+
+namespace vfiogate::test {
+namespace {
+
+constexpr const char* kAnswer = "an answer";
+constexpr const char* kNews = "news";
+constexpr const char* kHungUp = "hung up";
+constexpr const char* kNothing = "nothing";
+
+std::string wordOf(binder::Answer::Outcome outcome) {
+  constexpr std::array kWords{"done", "refused", "failed", "stuck", "vanished", "denied"};
+  return kWords.at(static_cast<std::size_t>(outcome));
+}
+
+}  // namespace
+
+BinderSpeaker::BinderSpeaker(Captive& captive, First first)
+    : captive_(captive), channel_(captive.next(PrivdRole::kBinder)) {
+  captive_.awaitReadable(channel_);
+  KJ_REQUIRE(next() == kNews);
+  if (first == First::kSeen) send(encode(binder::Request(binder::Seen{})));
+}
+
+std::string BinderSpeaker::bind(const std::vector<Bdf>& members) {
+  return exchange(encode(binder::Request(binder::Bind{++lastNumber_, members})));
+}
+
+std::string BinderSpeaker::giveBack(const std::vector<Bdf>& members) {
+  return exchange(encode(binder::Request(binder::GiveBack{++lastNumber_, members})));
+}
+
+bool BinderSpeaker::sendBind(std::uint32_t number, const std::vector<Bdf>& members) {
+  return send(encode(binder::Request(binder::Bind{number, members})));
+}
+
+std::string BinderSpeaker::exchange(std::string_view packet, int fd) {
+  if (!send(packet, fd)) return kHungUp;
+  while (true) {
+    const std::string heard = next();
+    if (heard == kAnswer) return wordOf(answer.outcome);
+    if (heard == kHungUp) return heard;
+    if (heard == kNews) send(encode(binder::Request(binder::Seen{})));
+    if (heard == kNothing) captive_.awaitReadable(channel_);
+  }
+}
+
+bool BinderSpeaker::send(std::string_view packet, int fd) {
+  PacketSent sent = PacketSent::kFull;
+  while ((sent = sendPacket(channel_, packet, fd)) == PacketSent::kFull) {
+    captive_.pause(1 * kj::MILLISECONDS);
+  }
+  return sent == PacketSent::kSent;
+}
+
+std::string BinderSpeaker::howItEnds(kj::Duration patience) {
+  constexpr auto kPause = 5 * kj::MILLISECONDS;
+  for (auto waited = 0 * kj::SECONDS; waited < patience; waited += kPause) {
+    std::string heard;
+    while ((heard = next()) != kNothing) {
+      if (heard == kHungUp) return heard;
+    }
+    captive_.pause(kPause);
+  }
+  return "served on";
+}
+
+std::string BinderSpeaker::next() {
+  auto received = receivePacket(channel_, binder::kLargestMessage);
+  if (!received) return kHungUp;
+  auto arrived = kj::mv(received).value();
+  KJ_IF_MAYBE (packet, arrived) {
+    KJ_REQUIRE(packet->fd == nullptr);
+    const auto message = binder::decodeFromBinder(packet->bytes);
+    KJ_REQUIRE(message.has_value(), message.error().c_str());
+    if (const auto* changed = std::get_if<binder::Changed>(&message.value())) {
+      told = *changed;
+      return kNews;
+    }
+    answer = std::get<binder::Answer>(*message);
+    return kAnswer;
+  }
+  return kNothing;
+}
+
+}  // namespace vfiogate::test

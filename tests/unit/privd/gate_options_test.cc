@@ -1,0 +1,145 @@
+#include "privd/options/gate_options.h"
+
+#include "privd/options/binding_options.h"
+#include "privd/options/known_options.h"
+#include "privd/options/serve_options.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "sim/base/temp_dir.h"
+
+namespace vfiogate {
+namespace {
+
+/// What the options make of `arguments`: empty, or the parser's complaint.
+std::string complaint(const std::vector<std::string>& arguments, GateOptions& options) {
+  OptionTable table = gateOptions(options);
+  table.push_back(fileOption(table, kOptionsOfPrivd));
+  const auto parsed = parseOptions(table, arguments, "privd-gate");
+  return parsed ? "" : parsed.error();
+}
+
+TEST(GateOptions, HaveTheDocumentedDefaults) {
+  GateOptions options;
+  EXPECT_EQ(complaint({}, options), "");
+  EXPECT_EQ(options.plugind, "/run/vfiogate/plugind/plugind.sock");
+  EXPECT_EQ(options.plugindUid, 64532U);
+  EXPECT_EQ(options.plugindRights, "watch,kubelet") << "cdi is off by default";
+  EXPECT_EQ(options.stateDir, "/var/lib/vfiogate");
+  EXPECT_EQ(options.kubeletDir, "/var/lib/kubelet");
+  EXPECT_EQ(options.cdiDir, "/var/run/cdi");
+  EXPECT_EQ(options.resourcePrefixes, std::vector<std::string>{"vfiogate.dev/"});
+  EXPECT_EQ(options.readyFd, -1);
+}
+
+TEST(GateOptions, AreTaken) {
+  GateOptions options;
+  EXPECT_EQ(complaint({"--plugind=/x.sock",
+                       "--plugind-uid",
+                       "7",
+                       "--plugind-rights",
+                       "kubelet,cdi",
+                       "--kubelet-dir",
+                       "/kubelet",
+                       "--cdi-dir",
+                       "/cdi",
+                       "--state-dir",
+                       "/state",
+                       "--record-dir",
+                       "/record",
+                       "--resource-prefix",
+                       "a.org/",
+                       "--resource-prefix",
+                       "b.org/x",
+                       "--dra-driver",
+                       "vfio.a.org",
+                       "--plugind-config",
+                       "/c.yaml",
+                       "--log-format",
+                       "json",
+                       "--require-landlock",
+                       "--ready-fd",
+                       "3"},
+                      options),
+            "");
+  EXPECT_EQ(options.plugind, "/x.sock");
+  EXPECT_EQ(options.plugindUid, 7U);
+  EXPECT_EQ(options.plugindRights, "kubelet,cdi");
+  EXPECT_EQ(options.recordDir, "/record");
+  EXPECT_EQ(options.resourcePrefixes, (std::vector<std::string>{"a.org/", "b.org/x"}));
+  EXPECT_EQ(options.draDriver, "vfio.a.org");
+  EXPECT_EQ(options.plugindConfig, "/c.yaml");
+  EXPECT_EQ(options.logForm, LogForm::kJson);
+  EXPECT_TRUE(options.requireLandlock);
+  EXPECT_EQ(options.readyFd, 3);
+}
+
+TEST(GateOptions, OfOtherRolesAreRefusedAsArguments) {
+  for (const char* other : {"--sysfs=/sys", "--allow=10de:2684", "--audit-log=/x", "--rescan=5",
+                            "--control-fd=3", "--hardware-uid=5"}) {
+    GateOptions options;
+    const std::string name = std::string(other).substr(0, std::string(other).find('='));
+    EXPECT_EQ(complaint({other}, options), "'" + name + "' is no option of privd-gate");
+  }
+}
+
+TEST(GateOptions, OfValuesThatMakeNoSenseAreRefused) {
+  struct Row {
+    std::vector<std::string> arguments;
+    std::string says;
+  };
+  const std::vector<Row> rows{
+      {{"--plugind-uid", "0"}, "must not run as root"},
+      {{"--plugind-rights", "watch,fly"}, "unknown right 'fly'"},
+      {{"--resource-prefix", "vfiogate.dev"}, "has no '/'"},
+      {{"--dra-driver", "../x"}, "no DRA driver's name"},
+      {{"--ready-fd", "2"}, "'2' is no descriptor above 2"},
+      {{"--ready-fd", "-3"}, "a value is missing"},
+      {{"--ready-fd=9999999999"}, "is no descriptor"},
+      {{"--log-format", "xml"}, "neither logfmt nor json"},
+      {{"--options", "/nonexistent"}, "cannot read options file /nonexistent"},
+  };
+  for (const Row& row : rows) {
+    GateOptions options;
+    EXPECT_NE(complaint(row.arguments, options).find(row.says), std::string::npos)
+        << row.says << ": " << complaint(row.arguments, options);
+  }
+}
+
+TEST(GateOptions, OfAFileLeaveOutWhatIsAnotherRoles) {
+  TempDir dir;
+  std::ofstream(dir / "privd.conf") << "# of all roles\nsysfs /host/sys\nallow vendor=10de\n"
+                                       "kubelet-dir /host/kubelet\nallow-storage\nrescan=x\n";
+  GateOptions options;
+  EXPECT_EQ(complaint({"--options", dir / "privd.conf"}, options), "");
+  EXPECT_EQ(options.kubeletDir, "/host/kubelet");
+}
+
+TEST(GateOptions, OfAFileThatNoRoleHasAreRefusedByLine) {
+  TempDir dir;
+  const std::string file = dir / "privd.conf";
+  std::ofstream(file) << "sysfs /x\nalow vendor=10de\n";
+  GateOptions options;
+  EXPECT_EQ(complaint({"--options", file}, options),
+            "--options: " + file + ":2: '--alow' is no option of privd serve");
+}
+
+TEST(KnownOptions, AreThoseOfAllTables) {
+  ServeOptions serve;
+  GateOptions gate;
+  std::vector<std::string> names;
+  for (const Option& option : serveOptions(serve)) names.push_back(option.name);
+  for (const Option& option : gateOptions(gate)) {
+    if (option.name != "--ready-fd") names.push_back(option.name);
+  }
+  std::ranges::sort(names);
+  const auto again = std::ranges::unique(names);
+  names.erase(again.begin(), again.end());
+  EXPECT_EQ(names, std::vector<std::string>(kOptionsOfPrivd.begin(), kOptionsOfPrivd.end()));
+}
+
+}  // namespace
+}  // namespace vfiogate
