@@ -1,6 +1,7 @@
 // Who has the node when there are two: the real programs, one state directory.
 
 #include "sim/base/child_process.h"
+#include "sim/base/process_status.h"
 #include "sim/base/temp_dir.h"
 #include "tests/support/fake_sysfs.h"
 
@@ -20,6 +21,8 @@ namespace {
 using Process = std::unique_ptr<ChildProcess>;
 
 constexpr uid_t kPlugindUid = 64532;
+/// All its roles serve.
+constexpr const char* kPrivdStarted = "event=started role=daemon";
 
 class Instances : public testing::Test {
 protected:
@@ -38,7 +41,7 @@ protected:
 
   /// privd that dials the plugind of this name; `text` is what it says when it is as far as it
   /// should be.
-  Process privd(const std::string& pair, const std::string& text = "event=started") {
+  Process privd(const std::string& pair, const std::string& text = kPrivdStarted) {
     return started(
         {builtProgram("privd"), "serve", "--plugind", dir_ / (pair + "/plugind.sock"), "--sysfs",
          hardware_.sysfs(), "--dev", hardware_.dev(), "--kubelet-dir", dir_ / "kubelet",
@@ -70,10 +73,11 @@ protected:
 
 TEST_F(Instances, ASecondPrivdWaitsForTheFirstAndGoesOn) {
   auto first = privd("one");
-  auto second = privd("other", "event=instance_waits holder=\"pid=" + std::to_string(first->pid()));
-  EXPECT_EQ(second->count("event=started"), 0U);
+  const pid_t gate = childRunning(first->pid(), "privd-gate");
+  auto second = privd("other", "event=instance_waits holder=\"pid=" + std::to_string(gate));
+  EXPECT_EQ(second->count(kPrivdStarted), 0U);
   first->signal(SIGKILL);
-  EXPECT_TRUE(second->says("event=started")) << second->output();
+  EXPECT_TRUE(second->says(kPrivdStarted)) << second->output();
   EXPECT_EQ(second->count("event=instance_waits"), 1U);
 }
 

@@ -81,7 +81,7 @@ bool SplitNode::startPrivd(const std::vector<std::string>& more) {
   std::vector<std::string> command = privdCommand(plugindSocket());
   command.insert(command.end(), more.begin(), more.end());
   privd.emplace(command, programEnvironment());
-  return privd->says("event=started");
+  return privd->says("event=started role=daemon");
 }
 
 pid_t SplitNode::roleOf(const std::string& role) const {

@@ -27,6 +27,16 @@ protected:
   bool shows(const std::set<std::string>& healthy, const std::set<std::string>& unhealthy = {}) {
     return node_->kubelet.shows(kCards, healthy, unhealthy);
   }
+  /// Why an Allocate is refused, asked again while it is for this reason. Empty: granted.
+  std::string offerPast(const std::string& reason, const std::string& device) {
+    const auto until = std::chrono::steady_clock::now() + sim::kPatience;
+    for (;;) {
+      std::string error;
+      node_->kubelet.offer(kCards, {device}, error);
+      const bool passes = error.find(reason) != std::string::npos;
+      if (!passes || std::chrono::steady_clock::now() >= until) return error;
+    }
+  }
   std::string explained(const std::string& address) {
     ChildProcess process(
         {"/usr/bin/setpriv", "--reuid=64532", "--regid=64532", "--clear-groups",
@@ -123,9 +133,8 @@ TEST_F(OnAllocateSplit, I1_WhatIsBeingUnboundByHandIsNotAllocated) {
   EXPECT_THAT(error, HasSubstr("not-recorded")) << node_->said();
   ASSERT_EQ(sim_->command("unhang"), "ok\n");
   unbind.wait();
-  EXPECT_TRUE(shows({kAlone, kFirst})) << node_->said();
-  node_->kubelet.offer(kCards, {kAlone}, error);
-  EXPECT_EQ(error, "") << node_->said();
+  // It was bound by hand, so the binder has to see that it is not any more.
+  EXPECT_EQ(offerPast("not-viable:host-driver", kAlone), "") << node_->said();
 }
 
 // A command that was killed while the kernel is in its write: the write goes on, and whoever comes

@@ -32,9 +32,9 @@ void awaitDeath(pid_t process) {
   waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOWAIT);
 }
 
-/// 0: it is gone.
-pid_t gateOf(const ChildProcess& privd) {
-  return childRunning(privd.pid(), "privd-gate");
+/// It ends with each of its roles, and they with it.
+bool isOfPrivd(Victim victim) {
+  return victim == Victim::kPrivd || victim == Victim::kHardware || victim == Victim::kGate;
 }
 
 }  // namespace
@@ -120,10 +120,10 @@ bool FaultLane::killIn(const Kill& kill) {
 }
 
 bool FaultLane::killAtCall(const Kill& kill) {
-  const Watched watched{node_.privd->pid(), gateOf(*node_.privd), node_.plugind->pid()};
+  const Watched watched{node_.roleOf("hardware"), node_.roleOf("gate"), node_.plugind->pid()};
   StepSight sight(*kill.step, watched);
   CallStops stops(
-      {watched.privd, watched.gate, watched.plugind},
+      {watched.hardware, watched.gate, watched.plugind},
       [&sight](const SeenCall& call) { return sight.isAt(call); },
       [this, &kill]() { strike(kill.victim); });
   begin(kill.operation);
@@ -135,13 +135,20 @@ bool FaultLane::killAtCall(const Kill& kill) {
   return reached || stops.acted();
 }
 
+void FaultLane::killRole(const std::string& role) const {
+  if (const pid_t process = node_.roleOf(role); process > 0) ::kill(process, SIGKILL);
+}
+
 void FaultLane::strike(Victim victim) {
   switch (victim) {
     case Victim::kPrivd:
       node_.privd->signal(SIGKILL);
       break;
+    case Victim::kHardware:
+      killRole("hardware");
+      break;
     case Victim::kGate:
-      if (const pid_t gate = gateOf(*node_.privd); gate > 0) kill(gate, SIGKILL);
+      killRole("gate");
       break;
     case Victim::kPlugind:
       node_.plugind->signal(SIGKILL);
@@ -159,14 +166,14 @@ void FaultLane::strikeIfArmed(const std::string& at) {
   if (!armed_ || armedAt_ != at || struck_) return;
   struck_ = true;
   strike(*armed_);
-  // privd ends with its gate.
-  if (*armed_ == Victim::kPrivd || *armed_ == Victim::kGate) awaitDeath(node_.privd->pid());
+  if (isOfPrivd(*armed_)) awaitDeath(node_.privd->pid());
   if (*armed_ == Victim::kPlugind) awaitDeath(node_.plugind->pid());
 }
 
 void FaultLane::bringBack(Victim victim) {
   bool back = true;
   switch (victim) {
+    case Victim::kHardware:
     case Victim::kGate:
       node_.privd->wait();  // it ends by itself
       [[fallthrough]];

@@ -47,13 +47,13 @@ bool isAsked(const Sight& sight, const Method& method) {
   });
 }
 
-/// privd is about to send the answer.
+/// The hardware process is about to send the answer.
 bool isAnswered(const Sight& sight, const Questions& open, const Method& method) {
-  if (sight.who != Victim::kPrivd || sight.call.returned) return false;
+  if (sight.who != Victim::kHardware || sight.call.returned) return false;
   return std::ranges::any_of(sight.messages, [&](const RpcMessage& message) {
     if (message.kind != Kind::kReturn) return false;
-    const auto asked = open.ofPrivd.find(message.question);
-    return asked != open.ofPrivd.end() && asked->second.interface == method.interface &&
+    const auto asked = open.ofHardware.find(message.question);
+    return asked != open.ofHardware.end() && asked->second.interface == method.interface &&
            asked->second.method == method.ordinal;
   });
 }
@@ -107,6 +107,7 @@ bool isReplied(const Sight& sight) {
 }
 
 constexpr auto kPrivd = Victim::kPrivd;
+constexpr auto kHardware = Victim::kHardware;
 constexpr auto kGate = Victim::kGate;
 constexpr auto kPlugind = Victim::kPlugind;
 constexpr auto kKubelet = Victim::kKubelet;
@@ -184,7 +185,7 @@ std::vector<Step> allocateSteps() {
       {"reread asked",
        kOp,
        [](const Sight& s, const Questions&) { return isAsked(s, kReread); },
-       {kPrivd}},
+       {kHardware}},
       {"reread answered",
        kOp,
        [](const Sight& s, const Questions& open) { return isAnswered(s, open, kReread); },
@@ -257,7 +258,7 @@ std::vector<Step> otherSteps() {
       {"before reply",
        kStart,
        [](const Sight& s, const Questions&) { return isBeforeReply(s); },
-       {kPrivd, kPlugind}},
+       {kHardware, kPlugind}},
       {"replied", kStart, [](const Sight& s, const Questions&) { return isReplied(s); }, {}},
 
       {"frame being written",
@@ -284,6 +285,8 @@ const char* nameOf(Victim victim) {
   switch (victim) {
     case Victim::kPrivd:
       return "privd";
+    case Victim::kHardware:
+      return "privd-hardware";
     case Victim::kGate:
       return "privd-gate";
     case Victim::kPlugind:
@@ -321,9 +324,9 @@ bool StepSight::isAt(const SeenCall& call) {
 }
 
 Sight StepSight::sightOf(const SeenCall& call) const {
-  const auto who = call.process == watched_.privd  ? Victim::kPrivd
-                   : call.process == watched_.gate ? Victim::kGate
-                                                   : Victim::kPlugind;
+  const auto who = call.process == watched_.hardware ? Victim::kHardware
+                   : call.process == watched_.gate   ? Victim::kGate
+                                                     : Victim::kPlugind;
   Sight sight{.who = who, .call = call, .moved = passing(call)};
   if (!sight.moved) return sight;
   const Passing& moved = *sight.moved;
@@ -351,7 +354,7 @@ void StepSight::note(const Sight& sight) {
   const bool asks = sight.who == Victim::kPlugind && sight.moved && sight.moved->sends;
   if (!asks || sight.call.returned) return;
   for (const RpcMessage& message : sight.messages) {
-    if (message.kind == Kind::kCall) open_.ofPrivd[message.question] = message;
+    if (message.kind == Kind::kCall) open_.ofHardware[message.question] = message;
   }
   if (sight.request && !isA<gate::Seen>(*sight.request)) open_.ofGate = sight.request;
 }

@@ -14,9 +14,9 @@
 
 namespace vfiogate::test {
 
-enum class Victim { kPrivd, kGate, kPlugind, kKubelet };
-inline constexpr std::array kVictims{Victim::kPrivd, Victim::kGate, Victim::kPlugind,
-                                     Victim::kKubelet};
+enum class Victim { kPrivd, kHardware, kGate, kPlugind, kKubelet };
+inline constexpr std::array kVictims{Victim::kPrivd, Victim::kHardware, Victim::kGate,
+                                     Victim::kPlugind, Victim::kKubelet};
 const char* nameOf(Victim victim);
 
 enum class Operation {
@@ -29,9 +29,10 @@ enum class Operation {
   kEnter,      ///< plugind's session ends, and the next one begins
 };
 
-/// privd's two processes, and plugind's.
+/// Whose system calls are looked at. What a step does not belong to is killed at it as well: the
+/// process that started privd's roles, and the kubelet.
 struct Watched {
-  pid_t privd = 0;
+  pid_t hardware = 0;
   pid_t gate = 0;
   pid_t plugind = 0;
 };
@@ -49,8 +50,8 @@ struct Sight {
 
 /// What plugind has asked.
 struct Questions {
-  std::map<std::uint32_t, RpcMessage> ofPrivd;  ///< by their numbers
-  std::optional<gate::Request> ofGate;          ///< the last one, but for Seen
+  std::map<std::uint32_t, RpcMessage> ofHardware;  ///< by their numbers
+  std::optional<gate::Request> ofGate;             ///< the last one, but for Seen
 };
 
 struct Step {
@@ -70,7 +71,7 @@ inline constexpr const char* kRecorded = "recorded";
 
 const std::vector<Step>& faultSteps();
 
-/// Sees the calls of one privd, its gate and one plugind in their order.
+/// Sees the calls of a hardware process, a gate and a plugind in their order.
 class StepSight {
 public:
   StepSight(const Step& step, const Watched& watched) : step_(step), watched_(watched) {}
