@@ -109,8 +109,8 @@ Result<kj::AutoCloseFd, SocketError> KubeletGate::dial(Socket socket) const {
   if (fstat(named->get(), &status) != 0) return Failure{SocketError{errno, "stat"}};
   const bool ours = std::ranges::any_of(made_, [&status](const auto& made) {
     struct stat own = {};
-    return fstat(made.second.get(), &own) == 0 && own.st_dev == status.st_dev &&
-           own.st_ino == status.st_ino;
+    fstat(made.second.get(), &own);
+    return own.st_dev == status.st_dev && own.st_ino == status.st_ino;
   });
   if (ours || S_ISLNK(status.st_mode)) return Failure{SocketError{ELOOP, "open"}};
   return dialAt(kj::str("/proc/self/fd/", named->get()));

@@ -1,138 +1,18 @@
 // plugind's end of the privilege line against a played privd: what each call brings, and what it
 // says while privd is away.
 
-#include "plugind/privd/link/privd_link.h"
+#include "tests/integration/privd_link_case.h"
 
 #include "ipc/codec/limits.h"
-#include "ipc/gate/opening.h"
-#include "ipc/gate/packet_socket.h"
-#include "ipc/socket/unix_socket.h"
 #include "plugind/dra/claims/claim_record.h"
-#include "sim/base/temp_dir.h"
-#include "tests/support/hardware.h"
 #include "tests/support/played/claim_specs.h"
-#include "tests/support/played/fake_privd.h"
 
-#include <gtest/gtest.h>
-#include <kj/async-io.h>
-#include <kj/debug.h>
-
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
-#include <optional>
 
 namespace vfiogate::test {
 namespace {
-
-class TakingEvents final : public PrivdEvents {
-public:
-  void hardwareSeen(const Snapshot& snapshot) override {
-    if (!there) first = snapshot;
-    there = true;
-    seen = snapshot;
-  }
-  void allocationsTold(const RecordedAllocations& /*recorded*/) override {}
-  void rightToBindTold(RightToBind told) override { right = told; }
-  void socketsAvailable() override {}
-  void kubeletAppeared(const KubeletIdentity& kubelet) override { kubelets.push_back(kubelet); }
-  void podResourcesAppeared() override { ++podResources; }
-  void checkpointReplaced() override { ++checkpoints; }
-  void configurationPosted(const std::string& text) override { configurations.push_back(text); }
-  void privdWent() override { there = false; }
-
-  bool there = false;
-  Snapshot seen;
-  Snapshot first;  ///< of this session
-  RightToBind right = RightToBind::kBinderAway;
-  std::vector<KubeletIdentity> kubelets;
-  std::vector<std::string> configurations;
-  unsigned podResources = 0;
-  unsigned checkpoints = 0;
-};
-
-class PrivdLinkTest : public testing::Test {
-protected:
-  ~PrivdLinkTest() noexcept override = default;
-  void SetUp() override {
-    std::filesystem::create_directories(deviceDirectory());
-    auto listening = listenAt(dir_.path().c_str(), "plugind.sock", WhoMayConnect::kOwner);
-    link_.emplace(kj::mv(listening).value(),
-                  PrivdLink::Users{getuid(), hardwareUser(), getuid(), getuid()},
-                  LoopDeps{io_.unixEventPort, *io_.lowLevelProvider, io_.provider->getTimer(),
-                           std::make_shared<TaskQueue>(), random_});
-    KJ_ASSERT_NONNULL(link_).start(events_, [](kj::AutoCloseFd, Visitor) {});
-  }
-
-  virtual uid_t hardwareUser() const { return getuid(); }
-
-  static Hardware twoGroups() {
-    Hardware hardware;
-    hardware.add("0000:65:00.0", 31);
-    hardware.add("0000:66:00.0", 32);
-    return hardware;
-  }
-
-  void startPrivd(bool hasBinder = true) {
-    privd_.emplace(FakePrivd::Setup{.plugindSocket = dir_ / "plugind.sock",
-                                    .kubeletDir = deviceDirectory(),
-                                    .hardware = twoGroups().snapshot(),
-                                    .hasBinder = hasBinder});
-    EXPECT_TRUE(until([this] { return events_.there; }));
-    if (hasBinder) {
-      EXPECT_TRUE(until([this] { return events_.right == RightToBind::kGiven; }));
-    }
-  }
-
-  /// What one of privd's processes has after its opening.
-  kj::AutoCloseFd dialAs(PrivdRole role) {
-    kj::AutoCloseFd line = dialAt((dir_ / "plugind.sock").c_str()).value();
-    if (role == PrivdRole::kHardware) {
-      KJ_ASSERT(sendHardwareOpening(line, kChannelVersion).has_value());
-      return line;
-    }
-    return sendChannelOpening(line, role, kChannelVersion).value();
-  }
-
-  /// Whether plugind hangs up on it.
-  bool isCut(int connection) {
-    return until([connection] {
-      char byte = 0;
-      return recv(connection, &byte, 1, MSG_DONTWAIT) == 0;
-    });
-  }
-
-  std::vector<PrivdRole> away() { return link().away(); }
-
-  template <typename Condition>
-  bool until(Condition condition) {
-    kj::Timer& timer = io_.provider->getTimer();
-    const auto end = timer.now() + 20 * kj::SECONDS;
-    while (!condition() && timer.now() < end) {
-      timer.afterDelay(1 * kj::MILLISECONDS).wait(io_.waitScope);
-    }
-    return condition();
-  }
-
-  template <typename T>
-  T await(kj::Promise<T> promise) {
-    return promise.wait(io_.waitScope);
-  }
-
-  PrivdLink& link() { return KJ_ASSERT_NONNULL(link_); }
-  std::string deviceDirectory() const { return dir_ / "kubelet/device-plugins"; }
-  std::string checkpointPath() const { return deviceDirectory() + "/kubelet_internal_checkpoint"; }
-
-  TempDir dir_;
-  kj::AsyncIoContext io_ = kj::setupAsyncIo();
-  std::mt19937 random_{1};
-  TakingEvents events_;
-  std::optional<FakePrivd> privd_;
-  kj::Maybe<PrivdLink> link_;
-};
 
 TEST_F(PrivdLinkTest, HoldsAndDropsGroups) {
   startPrivd();
@@ -345,70 +225,6 @@ TEST_F(PrivdLinkTest, WhatIsExcludedIsKnownBeforeTheHardware) {
   EXPECT_TRUE(events_.first.groups.at(IommuGroupId(32)).binding.excluded);
 }
 
-// ---- Who is who ----
-
-TEST_F(PrivdLinkTest, TheFirstOfASessionWaitsForTheSecond) {
-  kj::AutoCloseFd gate = dialAs(PrivdRole::kGate);
-  ASSERT_TRUE(until([this] { return away().size() == 2; }));
-  EXPECT_FALSE(link().isThere());
-  kj::AutoCloseFd hardware = dialAs(PrivdRole::kHardware);
-  EXPECT_TRUE(until([this] { return link().isThere(); }));
-  EXPECT_EQ(away(), std::vector{PrivdRole::kBinder});
-  gate = nullptr;
-  EXPECT_TRUE(isCut(hardware)) << "the end of one is that of both";
-  EXPECT_FALSE(link().isThere());
-  EXPECT_EQ(away().size(), kPrivdRoles);
-}
-
-TEST_F(PrivdLinkTest, TheGateIsCutOffWithTheHardwareProcess) {
-  kj::AutoCloseFd hardware = dialAs(PrivdRole::kHardware);
-  kj::AutoCloseFd gate = dialAs(PrivdRole::kGate);
-  ASSERT_TRUE(until([this] { return link().isThere(); }));
-  char enter[64];
-  ASSERT_TRUE(until([&] { return recv(gate, enter, sizeof(enter), MSG_DONTWAIT | MSG_PEEK) > 0; }));
-  KJ_SYSCALL(recv(gate, enter, sizeof(enter), MSG_DONTWAIT));
-  hardware = nullptr;
-  EXPECT_TRUE(isCut(gate));
-  EXPECT_FALSE(link().isThere());
-}
-
-TEST_F(PrivdLinkTest, OneThatLeavesWhileItWaitsMayComeBack) {
-  for (const PrivdRole role : {PrivdRole::kGate, PrivdRole::kHardware}) {
-    kj::AutoCloseFd waiting = dialAs(role);
-    ASSERT_TRUE(until([this] { return away().size() == 2; }));
-    waiting = nullptr;
-    EXPECT_TRUE(until([this] { return away().size() == kPrivdRoles; }));
-  }
-  startPrivd();
-}
-
-TEST_F(PrivdLinkTest, TakesOneConnectionARole) {
-  for (const PrivdRole role : {PrivdRole::kGate, PrivdRole::kBinder}) {
-    const kj::AutoCloseFd first = dialAs(role);
-    ASSERT_TRUE(until([&] { return link().away().size() < kPrivdRoles; }));
-    EXPECT_TRUE(isCut(dialAs(role))) << nameOf(role);
-    EXPECT_EQ(away().size(), 2U);
-    EXPECT_TRUE(until([&] {
-      char byte = 0;
-      return recv(first, &byte, 1, MSG_DONTWAIT) < 0;
-    })) << "the first stays";
-  }
-}
-
-TEST_F(PrivdLinkTest, HangsUpOnABinderThatBreaksTheRulesAndTakesTheNext) {
-  const kj::AutoCloseFd nonsense = dialAs(PrivdRole::kBinder);
-  ASSERT_EQ(sendPacket(nonsense, "nonsense"), PacketSent::kSent);
-  EXPECT_TRUE(isCut(nonsense));
-  const kj::AutoCloseFd answers = dialAs(PrivdRole::kBinder);
-  ASSERT_EQ(sendPacket(answers, encode(binder::FromBinder(binder::Answer{}))), PacketSent::kSent);
-  EXPECT_TRUE(isCut(answers)) << "nothing was asked";
-  const kj::AutoCloseFd sends = dialAs(PrivdRole::kBinder);
-  ASSERT_EQ(sendPacket(sends, encode(binder::FromBinder(binder::Changed{})), sends.get()),
-            PacketSent::kSent);
-  EXPECT_TRUE(isCut(sends)) << "no descriptor travels here";
-  startPrivd();
-}
-
 TEST_F(PrivdLinkTest, ReadsTheCheckpointWhole) {
   startPrivd();
   const auto absent = await(link().checkpoint());
@@ -477,19 +293,6 @@ TEST_F(PrivdLinkTest, WaitsWhereAnotherPlugindHasTheNode) {
   privd_->setLeased(false);
   EXPECT_TRUE(until([this] { return events_.there; }));
   EXPECT_EQ(privd_->hangUps(), 0U);
-}
-
-class PrivdUsersTest : public PrivdLinkTest {
-protected:
-  ~PrivdUsersTest() noexcept override = default;
-  uid_t hardwareUser() const override { return getuid() + 1; }
-};
-
-TEST_F(PrivdUsersTest, ARoleIsItsUsersAlone) {
-  EXPECT_TRUE(isCut(dialAs(PrivdRole::kHardware)));
-  EXPECT_EQ(away().size(), kPrivdRoles);
-  const kj::AutoCloseFd gate = dialAs(PrivdRole::kGate);
-  EXPECT_TRUE(until([this] { return away().size() == 2; }));
 }
 
 }  // namespace
