@@ -44,23 +44,25 @@ kj::Maybe<kj::AutoCloseFd> PlugindDial::newChannel() {
   if (!made) {
     if (!std::exchange(absenceTold_, true)) {
       logLine(LogEvent::kPlugindAbsent,
-              {{"socket", path_}, {"error", strerror(made.error().error)}});
+              {{"role", "gate"}, {"socket", path_}, {"error", strerror(made.error().error)}});
     }
     return nullptr;
   }
   const uid_t uid = peerOf(made->get()).uid;
   if (uid == 0 || uid != uid_) {
-    logLine(LogEvent::kPlugindRefused,
-            {{"socket", path_}, {"uid", kj::str(uid)}, {"expected", kj::str(uid_)}});
+    logLine(
+        LogEvent::kPlugindRefused,
+        {{"role", "gate"}, {"socket", path_}, {"uid", kj::str(uid)}, {"expected", kj::str(uid_)}});
     return nullptr;
   }
   auto opened = sendChannelOpening(made->get(), PrivdRole::kGate, kChannelVersion);
   if (!opened) {
-    logLine(LogEvent::kPlugindRefused, {{"socket", path_}, {"error", opened.error()}});
+    logLine(LogEvent::kPlugindRefused,
+            {{"role", "gate"}, {"socket", path_}, {"error", opened.error()}});
     return nullptr;
   }
   absenceTold_ = false;
-  logLine(LogEvent::kPlugindConnected, {{"socket", path_}});
+  logLine(LogEvent::kPlugindConnected, {{"role", "gate"}, {"socket", path_}});
   return kj::mv(opened).value();
 }
 

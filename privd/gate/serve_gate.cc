@@ -173,17 +173,22 @@ std::optional<StepFailure> runLocked(const GateOptions& options, Opened opened, 
   if (places->abi == 0) lasting = gateDirectories(options, Confined::kNo);
   if (auto failure = loadFilter(kGateRules)) return failure;
   logLine(LogEvent::kLockedDown, {{"role", "gate"}});
+
+  service.withdrawDraIfUnserved();  // otherwise that plugind may be serving it
+  logLine(LogEvent::kStarted,
+          {{"role", "gate"}, {"version", kBuild.version.data()}, {"commit", kBuild.commit.data()}});
   if (options.readyFd >= 0 && sendPacket(options.readyFd, {"", 1}) != PacketSent::kSent) {
     return StepFailure{"who started it left"};
   }
-
-  service.withdrawDraIfUnserved();  // otherwise that plugind may be serving it
   GateLoop loop({service, plugind, watch, lasting, signals, options.readyFd});
   const GateLoop::End end = loop.run();
   // plugind may end after this process, and cannot unlink it. One that lives on asks the next one
   // for it.
   service.withdrawDra();
-  if (!end.lost) return std::nullopt;
+  if (!end.lost) {
+    logLine(LogEvent::kStopped, {{"role", "gate"}});
+    return std::nullopt;
+  }
   logLine(LogEvent::kDirectoryLost, {{"directory", end.lost->path},
                                      {"why", end.lost->why},
                                      {"then", "ends, to be started anew"}});

@@ -94,7 +94,7 @@ protected:
       words.insert(words.begin(), user.begin(), user.end());
     }
     return privd_.try_emplace(role, words, programEnvironment())
-        .first->second.says(role == "privd-gate" ? "event=locked_down" : "event=started");
+        .first->second.says("event=started");
   }
   bool startPrivd() {
     return start("privd-hardware") && start("privd-gate") && start("privd-binder");

@@ -54,8 +54,8 @@ protected:
     for (auto* program : {&node_->privd, &node_->plugind, &node_->netd, &node_->netdDra}) {
       if (!*program) continue;
       EXPECT_THAT(logFaults((*program)->output()), IsEmpty());
-      // Of privd the hardware process says so, and the daemon.
-      const std::size_t expected = program == &node_->privd ? 2 : 1;
+      // Of privd: the hardware process, the gate and the daemon.
+      const std::size_t expected = program == &node_->privd ? 3 : 1;
       EXPECT_EQ(starts((*program)->output()), expected) << (*program)->output().substr(0, 4000);
     }
   }
@@ -235,7 +235,7 @@ TEST_F(LogInjectionDra, WhatTheApiServerSays) {
   EXPECT_TRUE(node_->netdDra->says("event=api_refuses")) << node_->said().substr(0, 4000);
   for (auto* program : {&node_->privd, &node_->plugind, &node_->netdDra}) {
     EXPECT_THAT(logFaults((*program)->output()), IsEmpty());
-    const std::size_t expected = program == &node_->privd ? 2 : 1;
+    const std::size_t expected = program == &node_->privd ? 3 : 1;
     EXPECT_EQ(starts((*program)->output()), expected);
   }
 }

@@ -78,8 +78,8 @@ TEST_F(PlugindDialTest, SaysWhichRoleItIsAndHandsPlugindItsEnd) {
 TEST_F(PlugindDialTest, AnotherUserIsRefused) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root: it is another user";
   const auto stranger = listener(1000);
-  EXPECT_THAT(said(dial_),
-              HasSubstr("event=plugind_refused socket=" + path_ + " uid=1000 expected=64532"));
+  EXPECT_THAT(said(dial_), HasSubstr("event=plugind_refused role=gate socket=" + path_ +
+                                     " uid=1000 expected=64532"));
   const auto connection = KJ_ASSERT_NONNULL(acceptFrom(stranger));
   char byte = 0;
   EXPECT_EQ(read(connection, &byte, 1), 0) << "it is told nothing";
