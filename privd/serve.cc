@@ -2,6 +2,7 @@
 
 #include "ipc/base/build_info.h"
 #include "privd/base/log_line.h"
+#include "privd/base/plain_loop.h"
 #include "privd/options/serve_options.h"
 #include "privd/options/shared_options.h"
 #include "privd/start/supervisor.h"
@@ -10,11 +11,9 @@
 #include "seccomp/load_filter.h"
 #include "seccomp/resource_limits.h"
 
-#include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <csignal>
+#include <cstring>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -31,20 +30,6 @@ constexpr ResourceLimits kLimits{.descriptors = 16, .memory = 8U << 20U};
 int fail(const std::string& what) {
   std::cerr << "privd: " << what << "\n";
   return 1;
-}
-
-/// From now on these signals wait to be read from `fd`. Whoever reads the log and goes away must
-/// not end this process.
-std::optional<StepFailure> takeSignals(kj::AutoCloseFd& fd) {
-  sigset_t ends;
-  sigemptyset(&ends);
-  sigaddset(&ends, SIGTERM);
-  sigaddset(&ends, SIGINT);
-  if (sigprocmask(SIG_BLOCK, &ends, nullptr) != 0) return StepFailure{"sigprocmask", errno};
-  if (signal(SIGPIPE, SIG_IGN) == SIG_ERR) return StepFailure{"signal", errno};
-  fd = kj::AutoCloseFd(signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (fd.get() < 0) return StepFailure{"signalfd", errno};
-  return std::nullopt;
 }
 
 /// What its processes need is theirs by now: they inherited no limit and no filter.
@@ -76,8 +61,8 @@ int serve(const ServeOptions& options, const std::vector<GivenOption>& given) {
   neverWaitForLogReader();
   endWithoutMemory(formatLine(options.logForm, LogEvent::kOutOfMemory, nullptr) + "\n",
                    restampLogLine);
-  kj::AutoCloseFd signals;
-  if (const auto failure = takeSignals(signals)) return fail(failure->str());
+  const auto signals = takeEndSignals();
+  if (!signals) return fail(std::string("signals: ") + strerror(signals.error().error));
   std::vector<RoleProcess> roles;
   for (const RolePlan& plan : rolesToStart(given, declaredIn(options.stateDir))) {
     auto started =
@@ -85,8 +70,8 @@ int serve(const ServeOptions& options, const std::vector<GivenOption>& given) {
     if (!started) return fail(started.error());
     roles.push_back(kj::mv(started).value());
   }
-  if (const auto failure = lockDown(roles, signals)) return fail(failure->str());
-  Supervisor all(kj::mv(roles), signals);
+  if (const auto failure = lockDown(roles, *signals)) return fail(failure->str());
+  Supervisor all(kj::mv(roles), *signals);
   const auto over = watchOver(options, all);
   all.endAll();
   logLine(LogEvent::kStopped, {{"role", kj::str("daemon")}});

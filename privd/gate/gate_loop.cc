@@ -1,7 +1,7 @@
 #include "privd/gate/gate_loop.h"
 
 #include "privd/base/log_line.h"
-#include "privd/gate/await_any.h"
+#include "privd/base/plain_loop.h"
 
 #include <algorithm>
 #include <array>

@@ -5,8 +5,8 @@
 #include "privd/base/boot_id.h"
 #include "privd/base/instance_lock.h"
 #include "privd/base/log_line.h"
+#include "privd/base/plain_loop.h"
 #include "privd/cdi/device_metadata.h"
-#include "privd/gate/await_any.h"
 #include "privd/gate/gate_loop.h"
 #include "privd/options/binding_options.h"
 #include "privd/options/gate_options.h"
@@ -17,14 +17,12 @@
 #include "seccomp/resource_limits.h"
 
 #include <fcntl.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstring>
 #include <iostream>
 #include <optional>
@@ -62,20 +60,6 @@ void tellLower(const LowerLimit& lower) {
 std::uint64_t drawNumber() {
   std::random_device random;
   return (std::uint64_t{random()} << 32U) | random();
-}
-
-/// From now on these signals wait to be read from `fd`. Whoever reads a socket or the log and goes
-/// away must not end this process.
-std::optional<StepFailure> takeSignals(kj::AutoCloseFd& fd) {
-  sigset_t ends;
-  sigemptyset(&ends);
-  sigaddset(&ends, SIGTERM);
-  sigaddset(&ends, SIGINT);
-  if (sigprocmask(SIG_BLOCK, &ends, nullptr) != 0) return StepFailure{"sigprocmask", errno};
-  if (signal(SIGPIPE, SIG_IGN) == SIG_ERR) return StepFailure{"signal", errno};
-  fd = kj::AutoCloseFd(signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (fd.get() < 0) return StepFailure{"signalfd", errno};
-  return std::nullopt;
 }
 
 std::string draDirectory(const GateOptions& options) {
@@ -208,15 +192,15 @@ int serveGate(const GateOptions& options) {
   if (const auto failure = limitResources(kLimits, tellLower)) return fail(failure->str());
   const std::span kept(&options.readyFd, options.readyFd < 0 ? 0 : 1);
   if (const auto failure = dropPrivileges({.descriptors = kept})) return fail(failure->str());
-  kj::AutoCloseFd signals;
-  if (const auto failure = takeSignals(signals)) return fail(failure->str());
+  const auto signals = takeEndSignals();
+  if (!signals) return fail("signals" + why(signals.error().error));
   auto lock = InstanceLock::open(options.stateDir, "gate.lock");
   if (!lock) return fail("--state-dir " + options.stateDir + why(lock.error().error));
   InstanceLock instance = kj::mv(lock).value();
-  if (!awaitTurn(instance, signals, options.readyFd)) return 0;
+  if (!awaitTurn(instance, *signals, options.readyFd)) return 0;
   auto opened = openAll(options, rightsIn(options.plugindRights));
   if (!opened) return fail(opened.error());
-  if (const auto failure = runLocked(options, kj::mv(opened).value(), signals)) {
+  if (const auto failure = runLocked(options, kj::mv(opened).value(), *signals)) {
     return fail(failure->str());
   }
   return 0;
