@@ -28,6 +28,8 @@ constexpr std::size_t kFlowLimitWords = 8192;
 /// Questions that a peer may have open: floods of calls, bootstraps, calls that never return. A
 /// client of Cap'n Proto's keeps a question open for as long as it keeps the answer's Response.
 constexpr std::size_t kMaxOpenQuestions = 16;
+/// Messages of one peer that are read before all else has its turn.
+constexpr unsigned kMessagesInARow = 64;
 /// Outgoing messages that may wait for a peer that does not read.
 constexpr std::size_t kMaxQueuedMessages = 32;
 /// Capabilities that one message of a peer may carry: an observer is all that we ever take.

@@ -70,12 +70,21 @@ kj::StringPtr reasonOf(Offence offence) {
   return "peer breaks the rules";
 }
 
-MeteredStream::MeteredStream(kj::AsyncIoStream& stream, const PeerBounds& bounds)
-    : inner_(stream), bounds_(bounds) {}
+MeteredStream::MeteredStream(kj::AsyncIoStream& stream, kj::Timer& timer, const PeerBounds& bounds)
+    : inner_(stream), timer_(timer), bounds_(bounds) {}
 
 kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> MeteredStream::tryReadMessage(
     kj::ArrayPtr<kj::AutoCloseFd> fdSpace, capnp::ReaderOptions,
     kj::ArrayPtr<capnp::word> scratchSpace) {
+  if (++inARow_ < kMessagesInARow) return readMessage(fdSpace, scratchSpace);
+  inARow_ = 0;
+  return timer_.afterDelay(0 * kj::SECONDS).then([this, fdSpace, scratchSpace]() {
+    return readMessage(fdSpace, scratchSpace);
+  });
+}
+
+kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> MeteredStream::readMessage(
+    kj::ArrayPtr<kj::AutoCloseFd> fdSpace, kj::ArrayPtr<capnp::word> scratchSpace) {
   // Not the network's options: Cap'n Proto holds what we *send* to those, too.
   return inner_.tryReadMessage(fdSpace, bounds_.message, scratchSpace)
       .then(

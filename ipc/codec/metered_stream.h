@@ -7,6 +7,7 @@
 #include <capnp/serialize-async.h>
 #include <kj/async-io.h>
 #include <kj/function.h>
+#include <kj/timer.h>
 
 #include <cstdint>
 #include <set>
@@ -47,9 +48,14 @@ inline constexpr PeerBounds kHardwareBounds{kFromHardware, kMaxFunctions};
 /// them can make a server hold gigabytes. A question is open here from its arrival until the peer's
 /// Finish has come *and* our Return is the message being written; either alone would let a peer
 /// pile up calls that never return, or answers that it never reads.
+///
+/// KJ looks at signals, timers and other descriptors only when it has nothing else to do, which a
+/// peer that always has something to read could put off for ever: so there is a pause after every
+/// kMessagesInARow messages.
 class MeteredStream final : public capnp::MessageStream {
 public:
-  explicit MeteredStream(kj::AsyncIoStream& stream, const PeerBounds& bounds = kPeerBounds);
+  MeteredStream(kj::AsyncIoStream& stream, kj::Timer& timer,
+                const PeerBounds& bounds = kPeerBounds);
 
   /// Counts the messages that wait to be written; asked whenever a message comes in.
   void countQueueWith(kj::Function<std::size_t()> count) { queueCount_ = kj::mv(count); }
@@ -73,6 +79,8 @@ public:
 private:
   using QuestionId = std::uint32_t;
 
+  kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> readMessage(
+      kj::ArrayPtr<kj::AutoCloseFd> fdSpace, kj::ArrayPtr<capnp::word> scratchSpace);
   kj::Maybe<Offence> judge(capnp::rpc::Message::Reader message);
   kj::Maybe<Offence> judgeCall(capnp::rpc::Call::Reader call);
   kj::Maybe<Offence> open(QuestionId id);
@@ -81,7 +89,9 @@ private:
   [[noreturn]] void hangUp(Offence offence);
 
   capnp::AsyncIoMessageStream inner_;
+  kj::Timer& timer_;
   const PeerBounds bounds_;
+  unsigned inARow_ = 0;  ///< messages read since all else had its turn
   kj::Function<std::size_t()> queueCount_ = []() -> std::size_t { return 0; };
   kj::PromiseFulfillerPair<Offence> offended_ = kj::newPromiseAndFulfiller<Offence>();
   std::set<QuestionId> unanswered_;  ///< our Return waits for those before it

@@ -101,9 +101,9 @@ struct OwnVisit {
 };
 
 struct NetdVisit {
-  NetdVisit(kj::Own<kj::AsyncIoStream> io, kj::Own<ApiControl> control)
+  NetdVisit(kj::Own<kj::AsyncIoStream> io, kj::Own<ApiControl> control, kj::Timer& timer)
       : stream(kj::mv(io)),
-        metered(*stream),
+        metered(*stream, timer),
         network(metered, capnp::rpc::twoparty::Side::SERVER, kAnswers),
         rpc(capnp::makeRpcServer(network, kj::mv(control))) {
     rpc.setFlowLimit(kFlowLimitWords);
@@ -127,7 +127,8 @@ void ControlServer::admit(kj::AutoCloseFd connection, Visitor who) {
   if (who == Visitor::kNetd) {
     auto attached = kj::newPromiseAndFulfiller<void>();
     auto visit = kj::heap<NetdVisit>(
-        kj::mv(stream), kj::heap<ApiControl>(source_, api_, kj::mv(attached.fulfiller)));
+        kj::mv(stream), kj::heap<ApiControl>(source_, api_, kj::mv(attached.fulfiller)),
+        loop_.timer);
     auto offended = visit->metered.offended().then([](Offence offence) {
       logWarning(LogEvent::kPeerRefused,
                  {{"where", "control"}, {"peer", "netd"}, {"why", reasonOf(offence).cStr()}});

@@ -7,7 +7,7 @@ namespace vfiogate {
 Connection::Connection(Node& node, kj::Own<kj::AsyncIoStream> stream)
     : stream_(kj::mv(stream)),
       hungUp_(kj::newPromiseAndFulfiller<std::string>()),
-      metered_(*stream_),
+      metered_(*stream_, node.timer),
       network_(metered_, capnp::rpc::twoparty::Side::SERVER, kFromPrivd),
       rpc_(capnp::makeRpcServer(network_, makeHandshake(node, [this](kj::StringPtr why) {
                                   hungUp_.fulfiller->fulfill(why.cStr());

@@ -17,9 +17,10 @@ namespace vfiogate {
 /// For as long as the connection is asked. The loop's thread only.
 class HardwareConnection {
 public:
-  HardwareConnection(kj::LowLevelAsyncIoProvider& streams, kj::AutoCloseFd connected)
+  HardwareConnection(kj::LowLevelAsyncIoProvider& streams, kj::Timer& timer,
+                     kj::AutoCloseFd connected)
       : stream_(streams.wrapSocketFd(kj::mv(connected), kStreamFlags)),
-        metered_(*stream_, kHardwareBounds),
+        metered_(*stream_, timer, kHardwareBounds),
         network_(metered_, capnp::rpc::twoparty::Side::CLIENT, kFromPrivd),
         rpc_(capnp::makeRpcClient(network_)) {
     metered_.countQueueWith([this]() { return network_.getCurrentQueueCount(); });

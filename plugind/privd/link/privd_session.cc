@@ -31,7 +31,7 @@ PrivdSession::PrivdSession(PrivdWays ways, PrivdEvents& events, NodeLease& lease
     : events_(events),
       bindings_(bindings),
       loop_(loop),
-      privd_(loop.streams, kj::mv(ways.hardware)),
+      privd_(loop.streams, loop.timer, kj::mv(ways.hardware)),
       calls_(),
       channel_(kj::mv(ways.gate), calls_, loop),
       entry_(channel_, calls_, lease, loop.timer),

@@ -56,9 +56,9 @@ protected:
 }  // namespace
 
 struct RpcServer::Connection {
-  Connection(kj::Own<kj::AsyncIoStream> s, Metering metering)
+  Connection(kj::Own<kj::AsyncIoStream> s, kj::Timer& timer, Metering metering)
       : stream(kj::mv(s)),
-        metered(*stream),
+        metered(*stream, timer),
         unmetered(*stream),
         network(messages(metering), capnp::rpc::twoparty::Side::SERVER, kFromPeer),
         rpc(capnp::makeRpcServer(network, kj::heap<HandshakeServer>())) {
@@ -89,7 +89,7 @@ kj::AutoCloseFd RpcServer::connect(Metering metering) {
 }
 
 void RpcServer::serve(kj::Own<kj::AsyncIoStream> stream, Metering metering) {
-  auto connection = kj::heap<Connection>(kj::mv(stream), metering);
+  auto connection = kj::heap<Connection>(kj::mv(stream), io_.provider->getTimer(), metering);
   auto left = connection->network.onDisconnect();
   auto offended =
       connection->metered.offended().then([this](Offence offence) { offence_ = offence; });

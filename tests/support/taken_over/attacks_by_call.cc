@@ -1,3 +1,4 @@
+#include "ipc/codec/limits.h"
 #include "tests/support/taken_over/attacks.h"
 #include "tests/support/taken_over/binder_speaker.h"
 #include "tests/support/taken_over/flood.h"
@@ -5,11 +6,13 @@
 #include "tests/support/taken_over/speaker.h"
 
 #include <kj/debug.h>
+#include <kj/vector.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -45,6 +48,44 @@ std::string rereadsWithoutEnd(Captive& captive) {
   });
 }
 
+/// A reread is always under way, and as many more wait as may be open: the hardware process never
+/// finds its connection without something to read.
+std::string callsInFlight(Captive& captive) {
+  constexpr std::size_t kAtOnce = kMaxOpenQuestions - 4;  // those that are finished lag behind
+  Speaker speaker(captive);
+  speaker.watch();
+  auto control = speaker.controls.begin()->second;
+  unsigned answered = 0;
+  bool isOver = false;
+  const std::function<kj::Promise<void>()> callOn = [&]() {
+    return control.rereadRequest().send().then([&](auto&&) {
+      ++answered;
+      return callOn();
+    });
+  };
+  kj::Vector<kj::Promise<void>> calls;
+  for (std::size_t i = 0; i < kAtOnce; ++i) {
+    calls.add(callOn().eagerlyEvaluate([&](kj::Exception&&) { isOver = true; }));
+  }
+  const auto end = std::chrono::steady_clock::now() + 2 * kFlood;
+  while (!isOver && std::chrono::steady_clock::now() < end) captive.pause(1 * kj::MILLISECONDS);
+  return std::string(isOver ? "hung up (" : "answered (") + std::to_string(answered) + ")";
+}
+
+/// Subscribes anew over and over, takes what each is told, and gives none of them back.
+std::string keepsWatching(Captive& captive) {
+  constexpr unsigned kMost = 10'000;
+  Speaker speaker(captive);
+  const auto watch = [&]() {
+    speaker.watchBeside();
+    return std::string("told");
+  };
+  std::string got;
+  unsigned count = 0;
+  for (; count < kMost && got != "hung up"; ++count) got = outcomeOf(watch);
+  return got + " (" + std::to_string(count) + ")";
+}
+
 /// Of each of privd's processes.
 std::string reconnectsWithoutEnd(Captive& captive) {
   std::map<PrivdRole, unsigned> dialled;
@@ -59,6 +100,8 @@ std::string reconnectsWithoutEnd(Captive& captive) {
 constexpr std::array kAttacks{
     WireAttack{"AGroupThatLeft", aGroupThatLeft},
     WireAttack{"RereadsWithoutEnd", rereadsWithoutEnd},
+    WireAttack{"CallsInFlight", callsInFlight},
+    WireAttack{"KeepsWatching", keepsWatching},
     WireAttack{"ReconnectsWithoutEnd", reconnectsWithoutEnd},
 };
 

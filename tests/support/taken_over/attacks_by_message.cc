@@ -1,5 +1,6 @@
 #include "ipc/codec/limits.h"
 #include "tests/support/taken_over/attacks.h"
+#include "tests/support/taken_over/flood.h"
 #include "tests/support/taken_over/wire.h"
 
 #include <capnp/serialize.h>
@@ -61,6 +62,68 @@ std::string leavesQuestionsOpen(Captive& captive) {
   captive.pause(1500 * kj::MILLISECONDS);
   wire.peer.callReread(kMaxOpenQuestions);
   return tally.str() + ", and one more " + wire.answerTo(kMaxOpenQuestions);
+}
+
+/// To the first call of its observer: results and reasons that are larger than a message may be.
+std::string answersOfMegabytes(Captive& captive) {
+  constexpr unsigned kFirstCall = 0;
+  Tally tally;
+  for (const unsigned size : {64U << 10U, 1U << 20U, 8U << 20U}) {
+    for (const bool fails : {false, true}) {
+      Wire wire(captive);
+      wire.peer.enter();
+      KJ_REQUIRE(wire.answerTo(RawPeer::kWatching) == "results");
+      wire.peer.send([&](capnp::rpc::Message::Builder message) {
+        auto answer = message.initReturn();
+        answer.setAnswerId(kFirstCall);
+        const std::string much(size, 'x');
+        if (fails) {
+          answer.initException().setReason(much.c_str());
+        } else {
+          answer.initResults().getContent().setAs<capnp::Text>(much.c_str());
+        }
+      });
+      tally.add(wire.howItEnds());
+    }
+  }
+  return tally.str();
+}
+
+/// How many bytes the kernel takes now; below 0: the other end is closed.
+int sendSome(int socket, kj::ArrayPtr<const kj::byte> bytes) {
+  iovec part = {const_cast<kj::byte*>(bytes.begin()), bytes.size()};
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  const ssize_t taken = sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  return taken < 0 && errno == EAGAIN ? 0 : static_cast<int>(taken);
+}
+
+/// Messages that cost nobody an answer, so that there is always one to read: a connection that is
+/// never empty must not keep the hardware process from all else that it does.
+std::string releasesWithoutEnd(Captive& captive) {
+  constexpr std::size_t kAtOnce = 1024;
+  Wire wire(captive);
+  wire.peer.bootstrap(RawPeer::kHandshake);
+  wire.peer.callEnter(RawPeer::kSession);
+  KJ_REQUIRE(wire.answerTo(RawPeer::kSession) == "results");
+  kj::Vector<kj::byte> many;
+  for (std::size_t i = 0; i < kAtOnce; ++i) {
+    capnp::MallocMessageBuilder message;
+    auto release = message.initRoot<capnp::rpc::Message>().initRelease();
+    release.setId(0);  // the handshake, of which nothing is given back
+    release.setReferenceCount(0);
+    many.addAll(capnp::messageToFlatArray(message).asBytes());
+  }
+  const auto end = std::chrono::steady_clock::now() + 2 * kFlood;
+  std::size_t sent = 0;  // of them; what was begun is sent to its end
+  while (std::chrono::steady_clock::now() < end || sent != 0) {
+    const int taken = sendSome(wire.peer.fd(), many.asPtr().slice(sent, many.size()));
+    if (taken < 0) return "hung up";
+    sent = (sent + static_cast<std::size_t>(taken)) % many.size();
+  }
+  wire.peer.callDiscovery(RawPeer::kWatching);
+  return wire.answerTo(RawPeer::kWatching);
 }
 
 /// Half a message, and nothing more.
@@ -202,6 +265,8 @@ constexpr std::array kAttacks{
     WireAttack{"ReadsNothing", readsNothing},
     WireAttack{"WatchesAnewWithoutTaking", watchesAnewWithoutTaking},
     WireAttack{"LeavesQuestionsOpen", leavesQuestionsOpen},
+    WireAttack{"AnswersOfMegabytes", answersOfMegabytes},
+    WireAttack{"ReleasesWithoutEnd", releasesWithoutEnd},
     WireAttack{"HalfAMessageAndSilence", halfAMessageAndSilence},
     WireAttack{"HoardsCapabilities", hoardsCapabilities},
 };

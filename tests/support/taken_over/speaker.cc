@@ -56,10 +56,16 @@ Speaker::Speaker(Captive& captive)
 }
 
 void Speaker::watch() {
+  subscriptions_.clear();
+  watchBeside();
+}
+
+void Speaker::watchBeside() {
+  controls.clear();
   auto request = session().watchRequest();
   request.setObserver(kj::heap<Watcher>(*this));
   auto answered = await(request);
-  subscription_ = answered.getAnswer().getSubscription();
+  subscriptions_.push_back(answered.getAnswer().getSubscription());
   while (controls.empty()) captive_.pause(1 * kj::MILLISECONDS);
 }
 

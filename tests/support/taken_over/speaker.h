@@ -12,6 +12,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace vfiogate::test {
 
@@ -24,6 +25,8 @@ public:
   schema::Session::Client session() { return KJ_ASSERT_NONNULL(session_); }
   /// Subscribes, and waits for the whole.
   void watch();
+  /// The same beside the subscriptions that there are, which it keeps.
+  void watchBeside();
   /// Of the groups that it was told of; those that left too.
   std::map<std::uint32_t, schema::GroupControl::Client> controls;
   /// As soon as privd has told of the group.
@@ -45,7 +48,7 @@ private:
   capnp::RpcSystem<capnp::rpc::twoparty::VatId> rpc_;
   std::set<std::uint32_t> left_;
   kj::Maybe<schema::Session::Client> session_;
-  kj::Maybe<schema::Subscription::Client> subscription_;
+  std::vector<schema::Subscription::Client> subscriptions_;
 };
 
 /// What `ask` returns, or "hung up", or "exception".
