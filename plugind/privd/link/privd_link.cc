@@ -88,7 +88,9 @@ void PrivdLink::await(PrivdRole role, kj::AutoCloseFd connection) {
     if (std::exchange(incompleteTold_, true)) return kj::NEVER_DONE;
     const PrivdRole other = role == PrivdRole::kGate ? PrivdRole::kHardware : PrivdRole::kGate;
     logWarning(LogEvent::kPrivdIncomplete,
-               {{"here", programOf(role)}, {"away", programOf(other)}, {"then", "waits for it"}});
+               {{"here", programOf(role)},
+                {"away", programOf(other)},
+                {"then", "nothing new is registered or allocated until it is there"}});
     return kj::NEVER_DONE;
   });
   waitingEnds_ = waiting_->over()

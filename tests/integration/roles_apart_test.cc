@@ -1,0 +1,263 @@
+// privd's processes side by side, each started by itself as in its container: what each one's
+// absence means for the others and for plugind, and that it is as before when it is back.
+
+#include "tests/integration/bind/sim_split_case.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <memory>
+
+namespace vfiogate::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string kAlone = "0000:01:00.0";  // in group 3
+const std::string kFirst = "0000:03:01.0";  // in group 4, with another
+
+class RolesApart : public SimSplitCase {
+protected:
+  RolesApart() : SimSplitCase("two-in-group.yaml") {}
+  ~RolesApart() noexcept override = default;
+
+  void SetUp() override {
+    SimSplitCase::SetUp();
+    if (!node_ || IsSkipped()) return;
+    node_->kubelet.start();
+    ASSERT_TRUE(startPlugind()) << node_->said();
+  }
+  void TearDown() override {
+    roles_.clear();
+    SimSplitCase::TearDown();
+  }
+
+  std::vector<std::string> roleCommand(const std::string& role, uid_t uid) const {
+    std::vector<std::string> words{builtProgram("privd-" + role), "--plugind",
+                                   node_->plugindSocket()};
+    if (role != "gate") {
+      words.insert(words.end(), {"--sysfs", sim_->sysfs(), "--dev", sim_->dev(), "--uevents", "off",
+                                 "--rescan", "1"});
+    }
+    if (role != "hardware") {
+      words.insert(words.end(), {"--plugind-rights", "watch,kubelet,bind", "--state-dir",
+                                 node_->directory("state")});
+    }
+    if (role == "gate") words.insert(words.end(), {"--kubelet-dir", node_->directory("kubelet")});
+    if (role == "binder") {
+      words.insert(words.end(), {"--audit-log", auditFile(), "--allow", "vendor=8086"});
+    }
+    const std::string user = std::to_string(uid);
+    if (uid != 0) {
+      words.insert(words.begin(),
+                   {"/usr/bin/setpriv", "--reuid=" + user, "--regid=" + user, "--clear-groups"});
+    }
+    return words;
+  }
+  void startRole(const std::string& role) {
+    constexpr uid_t kHardware = 64531;
+    roles_[role] = std::make_unique<ChildProcess>(
+        roleCommand(role, role == "hardware" ? kHardware : 0), programEnvironment());
+    ASSERT_TRUE(roles_[role]->says("event=plugind_connected")) << said();
+  }
+  void startRoles() {
+    for (const char* role : {"gate", "hardware", "binder"}) startRole(role);
+    ASSERT_TRUE(shows({kAlone, kFirst})) << said();
+  }
+  void killRole(const std::string& role) { roles_.erase(role); }
+
+  std::string said() {
+    std::string all = node_->said();
+    for (auto& [role, process] : roles_) all += process->output();
+    return all;
+  }
+  std::string plugindCommand(const std::vector<std::string>& words) const {
+    std::vector<std::string> command{"/usr/bin/setpriv", "--reuid=64532", "--regid=64532",
+                                     "--clear-groups", builtProgram("plugind")};
+    command.insert(command.end(), words.begin(), words.end());
+    command.insert(command.end(), {"--listen", node_->plugindSocket()});
+    ChildProcess process(command, programEnvironment());
+    process.wait();
+    return process.outputWhole();
+  }
+  std::string status() const { return plugindCommand({"status"}); }
+
+  bool shows(const std::set<std::string>& healthy) {
+    return node_->kubelet.await(kCards, [&](const sim::DeviceTable& shown) {
+      return std::ranges::includes(shown.healthy(), healthy);
+    });
+  }
+  /// Why an Allocate is refused; empty: granted.
+  std::string refusal(const std::string& device) {
+    std::string error;
+    node_->kubelet.offer(kCards, {device}, error);
+    return error;
+  }
+  /// The same, asked until it is granted.
+  std::string lastRefusal(const std::string& device) {
+    const auto until = std::chrono::steady_clock::now() + sim::kPatience;
+    std::string error = refusal(device);
+    while (!error.empty() && std::chrono::steady_clock::now() < until) error = refusal(device);
+    return error;
+  }
+  /// "here" waits for "away", and says what cannot be done meanwhile; so often in all.
+  bool saysWhatIsMissing(const std::string& here, const std::string& away, std::size_t times) {
+    return node_->plugind->saysAll({"event=privd_incomplete", "here=privd-" + here,
+                                    "away=privd-" + away, "nothing new is registered or allocated"},
+                                   times);
+  }
+
+  std::map<std::string, std::unique_ptr<ChildProcess>> roles_;
+};
+
+TEST_F(RolesApart, WithoutTheGateNothingNewIsRegisteredAndPlugindSaysSo) {
+  startRole("hardware");
+  startRole("binder");
+  EXPECT_TRUE(saysWhatIsMissing("hardware", "gate", 1)) << said();
+  EXPECT_THAT(status(), AllOf(HasSubstr("privd-gate"), HasSubstr("allocations off"),
+                              Not(HasSubstr("privd-hardware")), Not(HasSubstr("privd-binder"))));
+  EXPECT_EQ(node_->kubelet.registrations(kCards), 0U);
+  startRole("gate");
+  ASSERT_TRUE(shows({kAlone, kFirst})) << said();
+  EXPECT_EQ(lastRefusal(kAlone), "") << said();
+
+  killRole("gate");
+  EXPECT_TRUE(saysWhatIsMissing("hardware", "gate", 2)) << said();
+  EXPECT_TRUE(node_->kubelet.devices(kCards).healthy().contains(kFirst)) << "what was shown stands";
+  EXPECT_THAT(refusal(kFirst), HasSubstr("privd is away"));
+  startRole("gate");
+  EXPECT_EQ(lastRefusal(kFirst), "") << said();
+}
+
+TEST_F(RolesApart, WithoutTheHardwareProcessNothingNewIsAllocatedAndPlugindSaysSo) {
+  startRole("gate");
+  startRole("binder");
+  EXPECT_TRUE(saysWhatIsMissing("gate", "hardware", 1)) << said();
+  EXPECT_THAT(status(), AllOf(HasSubstr("privd-hardware"), HasSubstr("allocations off"),
+                              Not(HasSubstr("privd-gate")), Not(HasSubstr("privd-binder"))));
+  EXPECT_EQ(node_->kubelet.registrations(kCards), 0U);
+  startRole("hardware");
+  ASSERT_TRUE(shows({kAlone, kFirst})) << said();
+
+  killRole("hardware");
+  EXPECT_TRUE(saysWhatIsMissing("gate", "hardware", 2)) << said();
+  EXPECT_THAT(refusal(kAlone), HasSubstr("privd is away"));
+  EXPECT_EQ(driverOf(kAlone), "e1000e") << "nor is it bound";
+  startRole("hardware");
+  EXPECT_EQ(lastRefusal(kAlone), "") << said();
+  EXPECT_EQ(driverOf(kAlone), "vfio-pci");
+}
+
+TEST_F(RolesApart, WithoutTheBinderWhatIsBoundIsAllocatedAndTheRestWaitsWithItsReason) {
+  const Ended bound = run({"bind", kAlone, "--allow", "vendor=8086"});
+  ASSERT_EQ(bound.code, 0) << bound.text;
+  startRole("gate");
+  startRole("hardware");
+  ASSERT_TRUE(shows({kAlone})) << said();
+  EXPECT_TRUE(node_->plugind->saysAll({"event=binding_denied", "privd-binder is away",
+                                       "what is not on a VFIO driver is not offered"}))
+      << said();
+  EXPECT_THAT(status(), AllOf(HasSubstr("privd-binder away"), HasSubstr("allocations on")));
+  EXPECT_THAT(plugindCommand({"explain", kFirst}), HasSubstr("privd-binder"));
+  EXPECT_EQ(refusal(kAlone), "") << said();
+  EXPECT_NE(refusal(kFirst), "") << said();
+  startRole("binder");
+  ASSERT_TRUE(shows({kFirst})) << said();
+  EXPECT_EQ(lastRefusal(kFirst), "") << said();
+  EXPECT_EQ(driverOf(kFirst), "vfio-pci");
+}
+
+// Another hardware process has another epoch, and its generations begin anew.
+TEST_F(RolesApart, AHardwareProcessWithANewEpochIsFollowedWithoutAFlap) {
+  startRoles();
+  ASSERT_TRUE(node_->kubelet.admit(podOf("p1", kCards)).admitted) << said();
+  for (int i = 0; i < 3; ++i) {
+    const std::size_t frames = node_->kubelet.frames(kCards);
+    const std::size_t came = node_->plugind->count("event=privd_came");
+    killRole("hardware");
+    startRole("hardware");
+    ASSERT_TRUE(node_->plugind->saysAll({"event=privd_came"}, came + 1)) << said();
+    EXPECT_EQ(node_->kubelet.frames(kCards), frames) << said();
+  }
+  // It is watched again.
+  ASSERT_EQ(sim_->command("unplug " + kAlone), "ok\n");
+  EXPECT_TRUE(node_->kubelet.await(kCards, [](const sim::DeviceTable& shown) {
+    return !shown.healthy().contains(kAlone);
+  })) << said();
+  EXPECT_EQ(node_->kubelet.streamsEnded(kCards), 0U) << said();
+}
+
+TEST_F(RolesApart, AGateThatIsRestartedWhileItsSocketsAreServedChangesNothingForTheKubelet) {
+  startRoles();
+  ASSERT_TRUE(node_->kubelet.admit(podOf("p1", kCards)).admitted) << said();
+  const std::string held =
+      node_->kubelet.devices(kCards).healthy().contains(kAlone) && driverOf(kAlone) == "vfio-pci"
+          ? kAlone
+          : kFirst;
+  const std::string other = held == kAlone ? kFirst : kAlone;
+  const std::size_t registrations = node_->kubelet.registrations(kCards);
+  for (int i = 0; i < 3; ++i) {
+    const std::size_t came = node_->plugind->count("event=privd_came");
+    killRole("gate");
+    EXPECT_EQ(driverOf(held), "vfio-pci");
+    startRole("gate");
+    ASSERT_TRUE(node_->plugind->saysAll({"event=privd_came"}, came + 1)) << said();
+  }
+  EXPECT_EQ(lastRefusal(other), "") << said();
+  EXPECT_EQ(driverOf(held), "vfio-pci");
+  EXPECT_EQ(node_->kubelet.streamsEnded(kCards), 0U) << said();
+  EXPECT_EQ(node_->kubelet.registrations(kCards), registrations) << said();
+  // The record outlived it: nobody unbinds what the pod has.
+  const Ended refused = run({"unbind", held});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.text, HasSubstr("allocated"));
+}
+
+TEST_F(RolesApart, I3_ABinderKilledAmidAChangeRefusesThatPodAndTheNextOneServes) {
+  startRoles();
+  ASSERT_EQ(sim_->command("hang " + kAlone + " bind"), "ok\n");
+  auto refused = std::async(std::launch::async, [this] { return refusal(kAlone); });
+  ASSERT_EQ(sim_->command("await-waiting 1"), "ok\n");
+  const std::size_t came = node_->plugind->count("event=privd_came");
+  killRole("binder");
+  EXPECT_NE(refused.get(), "") << said();
+  startRole("binder");
+  // The write that is still under way has the device's lock.
+  EXPECT_NE(refusal(kAlone), "") << said();
+  EXPECT_EQ(lastRefusal(kFirst), "") << "others are served meanwhile" << said();
+  ASSERT_EQ(sim_->command("unhang"), "ok\n");
+  ASSERT_EQ(sim_->command("await-waiting 0"), "ok\n");
+  EXPECT_EQ(lastRefusal(kAlone), "") << said();
+  EXPECT_EQ(driverOf(kAlone), "vfio-pci");
+  EXPECT_EQ(node_->plugind->count("event=privd_came"), came) << "the session is not the binder's";
+  EXPECT_EQ(BindNode::plain({"audit", "verify", auditFile()}).code, 0);
+}
+
+TEST_F(RolesApart, AHardwareProcessOfAnotherUserIsRefusedAndTheRightOneServed) {
+  startRole("gate");
+  ChildProcess stranger(roleCommand("hardware", 64530), programEnvironment());
+  EXPECT_TRUE(node_->plugind->saysAll({"event=peer_refused", "64530"})) << said();
+  EXPECT_TRUE(stranger.says("event=peer_gone")) << stranger.output();
+  EXPECT_TRUE(saysWhatIsMissing("gate", "hardware", 1)) << said();
+  EXPECT_EQ(node_->kubelet.registrations(kCards), 0U);
+  startRole("hardware");
+  startRole("binder");
+  EXPECT_TRUE(shows({kAlone, kFirst})) << said();
+}
+
+TEST_F(RolesApart, ASecondHardwareProcessIsSentAwayAndTheFirstGoesOn) {
+  startRoles();
+  const std::size_t frames = node_->kubelet.frames(kCards);
+  ChildProcess second(roleCommand("hardware", 64531), programEnvironment());
+  EXPECT_TRUE(second.says("event=peer_gone")) << second.output();
+  EXPECT_EQ(node_->plugind->count("event=privd_went"), 0U) << said();
+  EXPECT_EQ(node_->kubelet.frames(kCards), frames);
+  EXPECT_EQ(refusal(kAlone), "") << said();
+}
+
+}  // namespace
+}  // namespace vfiogate::test
