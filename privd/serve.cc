@@ -55,7 +55,9 @@ Result<Done, std::string> watchOver(const ServeOptions& options, Supervisor& all
 /// are one line on stderr and 1. `given` are the options of which `options` came.
 int serve(const ServeOptions& options, const std::vector<GivenOption>& given) {
   if (geteuid() != 0) {
-    return fail("serve: must be started as root; it gives up every capability by itself");
+    return fail(std::string("serve: must be started as root, to start the others as their users; "
+                            "it gives up every capability by itself. Or ") +
+                kSideBySide);
   }
   useLogForm(options.logForm);
   neverWaitForLogReader();

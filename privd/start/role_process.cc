@@ -40,8 +40,7 @@ void becomeUser(uid_t uid, const std::string& program) {
   if (setgroups(0, nullptr) == 0 && setresgid(uid, uid, uid) == 0 && setresuid(uid, uid, uid) == 0)
     return;
   failAsChild(program + " cannot become uid " + std::to_string(uid) + ": " + strerror(errno) +
-              "; where nobody may change users, start privd-hardware as that user, and privd-gate "
-              "and, to bind, privd-binder as root, side by side");
+              "; where nobody may change users, " + kSideBySide);
 }
 
 [[noreturn]] void become(const std::string& path, const RolePlan& plan, int socket, uid_t uid) {

@@ -12,6 +12,11 @@
 
 namespace vfiogate {
 
+/// For whoever cannot have the daemon start them.
+inline constexpr const char* kSideBySide =
+    "start privd-hardware as plugind's --hardware-uid, and privd-gate and, to bind, privd-binder "
+    "as root, side by side";
+
 /// Ends with this process, however that ends: it sees the end of the socket that it was given
 /// (--ready-fd). It says on it by one byte that it is locked down and serves.
 class RoleProcess {

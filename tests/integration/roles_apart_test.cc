@@ -259,5 +259,45 @@ TEST_F(RolesApart, ASecondHardwareProcessIsSentAwayAndTheFirstGoesOn) {
   EXPECT_EQ(refusal(kAlone), "") << said();
 }
 
+/// Why `privd serve` does not start: its exit code, and what it says.
+class ServeRefuses : public SplitCase {
+protected:
+  void layOut(FakeSysfs& /*hardware*/) override {}
+  Ended serve(std::vector<std::string> starter, const std::vector<std::string>& more = {}) const {
+    const std::vector<std::string> words = node_->command(
+        "privd-daemon", {"--plugind", node_->plugindSocket(), "--state-dir",
+                         node_->directory("state"), "--kubelet-dir", node_->directory("kubelet"),
+                         "--sysfs", node_->hardware.sysfs(), "--dev", node_->hardware.dev()});
+    starter.insert(starter.end(), words.begin(), words.end());
+    starter.insert(starter.end(), more.begin(), more.end());
+    ChildProcess process(starter, programEnvironment());
+    const int code = process.wait();
+    return {code, process.outputWhole()};
+  }
+};
+
+TEST_F(ServeRefuses, AHardwareProcessThatWouldBeRoot) {
+  const Ended ended = serve({}, {"--hardware-uid", "0"});
+  EXPECT_EQ(ended.code, 2) << ended.text;
+  EXPECT_THAT(ended.text, HasSubstr("privd-hardware must not run as root"));
+  EXPECT_THAT(ended.text, Not(HasSubstr("event=")));
+}
+
+TEST_F(ServeRefuses, WhoIsNotRootAndSaysHowToRunTheRolesSideBySide) {
+  const Ended ended = serve({"/usr/bin/setpriv", "--reuid=64531", "--clear-groups"});
+  EXPECT_EQ(ended.code, 1) << ended.text;
+  EXPECT_THAT(ended.text, AllOf(HasSubstr("must be started as root"), HasSubstr("privd-hardware"),
+                                HasSubstr("privd-gate"), HasSubstr("side by side")));
+}
+
+TEST_F(ServeRefuses, ARootThatMayNotChangeUsersAndSaysHowToRunTheRolesSideBySide) {
+  const Ended ended = serve(
+      {"/usr/bin/setpriv", "--bounding-set=-setuid,-setgid", "--inh-caps=-setuid,-setgid", "--"});
+  EXPECT_EQ(ended.code, 1) << ended.text;
+  EXPECT_THAT(ended.text, AllOf(HasSubstr("privd-hardware cannot become uid 64531"),
+                                HasSubstr("privd-gate"), HasSubstr("side by side")));
+  EXPECT_THAT(ended.text, Not(HasSubstr("event=started")));
+}
+
 }  // namespace
 }  // namespace vfiogate::test

@@ -119,6 +119,8 @@ TEST_P(ServeOptionsRefuse, WithTheReason) {
 INSTANTIATE_TEST_SUITE_P(
     Table, ServeOptionsRefuse,
     testing::Values(Refusal{{"--plugind-uid", "0"}, "must not run as root"},
+                    Refusal{{"--hardware-uid", "0"}, "privd-hardware must not run as root"},
+                    Refusal{{"--hardware-uid", "x"}, "--hardware-uid"},
                     Refusal{{"--plugind-uid", "-1"}, "--plugind-uid"},
                     Refusal{{"--plugind-uid", "nobody"}, "--plugind-uid"},
                     Refusal{{"--plugind-rights", "watch,fly"}, "unknown right 'fly'"},
