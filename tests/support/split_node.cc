@@ -21,7 +21,6 @@ namespace vfiogate::test {
 namespace {
 
 const char* const kMarker = "0000:00:1f.0";
-constexpr std::array kRoles{"gate", "hardware", "binder"};
 
 }  // namespace
 
@@ -89,7 +88,7 @@ pid_t SplitNode::roleOf(const std::string& role) const {
 }
 
 void SplitNode::signalPrivd(int signal) const {
-  for (const char* role : kRoles) {
+  for (const std::string& role : kRoles) {
     if (const pid_t process = roleOf(role); process > 0) kill(process, signal);
   }
   kill(privd->pid(), signal);
@@ -97,7 +96,7 @@ void SplitNode::signalPrivd(int signal) const {
 
 void SplitNode::killPrivd() {
   std::vector<kj::AutoCloseFd> roles;
-  for (const char* role : kRoles) {
+  for (const std::string& role : kRoles) {
     const pid_t process = roleOf(role);
     if (process > 0) roles.emplace_back(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
     if (process > 0) kill(process, SIGKILL);
@@ -107,6 +106,14 @@ void SplitNode::killPrivd() {
     pollfd ended{role.get(), POLLIN, 0};
     poll(&ended, 1, -1);
   }
+}
+
+void SplitNode::killWithRole(const std::string& role) {
+  if (const pid_t process = roleOf(role); process > 0) {
+    kill(process, SIGKILL);
+    privd->wait();
+  }
+  killPrivd();
 }
 
 bool SplitNode::startPlugind(const std::string& config) {

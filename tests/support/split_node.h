@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -30,6 +31,7 @@ std::map<std::string, std::string> programEnvironment();
 /// used at will; what `start...` did not start is null.
 class SplitNode {
 public:
+  inline static const std::array<std::string, 3> kRoles{"hardware", "gate", "binder"};
   inline static const std::string kMarkerResource = "vfiogate.dev/1b36_0001";
 
   explicit SplitNode(sim::KubeletOptions options = {});
@@ -49,6 +51,8 @@ public:
   void signalPrivd(int signal) const;
   /// The process of "gate", "hardware" or "binder"; 0: there is none.
   pid_t roleOf(const std::string& role) const;
+  /// Kills one of its roles, and waits for the end of all, which follows.
+  void killWithRole(const std::string& role);
   void killPlugind() { plugind.reset(); }
 
   /// Adds the device that seen() changes, in a resource of its own.

@@ -144,8 +144,11 @@ void Interleavings::killCommand() {
   commands_.back().killed = true;
 }
 
+/// All of it, or one of its roles, with which the others end.
 void Interleavings::killPrivd() {
-  node_->killPrivd();
+  const std::size_t which = any(SplitNode::kRoles.size() + 1);
+  if (!node_->privd || which == SplitNode::kRoles.size()) return node_->killPrivd();
+  node_->killWithRole(SplitNode::kRoles.at(which));
 }
 
 void Interleavings::killPlugind() {

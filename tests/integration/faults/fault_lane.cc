@@ -34,7 +34,7 @@ void awaitDeath(pid_t process) {
 
 /// It ends with each of its roles, and they with it.
 bool isOfPrivd(Victim victim) {
-  return victim == Victim::kPrivd || victim == Victim::kHardware || victim == Victim::kGate;
+  return victim != Victim::kPlugind && victim != Victim::kKubelet;
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ FaultLane::FaultLane(unsigned seed, Memory memory)
       books_(layOut()),
       random_(seed) {
   node_.kubelet.start();
-  if (!node_.startPlugind(kConfig) || !node_.startPrivd()) fail("it does not start");
+  if (!node_.startPlugind(kConfig) || !startPrivd()) fail("it does not start");
   for (const auto& resource : kResources) owed_[resource] = 1;
   awaitStreams();
   adopt();
@@ -135,6 +135,11 @@ bool FaultLane::killAtCall(const Kill& kill) {
   return reached || stops.acted();
 }
 
+/// With a binder, which has nothing to bind here: interleavings_test kills one that has.
+bool FaultLane::startPrivd() {
+  return node_.startPrivd({"--plugind-rights", "watch,kubelet,bind"});
+}
+
 void FaultLane::killRole(const std::string& role) const {
   if (const pid_t process = node_.roleOf(role); process > 0) ::kill(process, SIGKILL);
 }
@@ -149,6 +154,9 @@ void FaultLane::strike(Victim victim) {
       break;
     case Victim::kGate:
       killRole("gate");
+      break;
+    case Victim::kBinder:
+      killRole("binder");
       break;
     case Victim::kPlugind:
       node_.plugind->signal(SIGKILL);
@@ -175,11 +183,12 @@ void FaultLane::bringBack(Victim victim) {
   switch (victim) {
     case Victim::kHardware:
     case Victim::kGate:
+    case Victim::kBinder:
       node_.privd->wait();  // it ends by itself
       [[fallthrough]];
     case Victim::kPrivd:
       node_.killPrivd();
-      back = node_.startPrivd();
+      back = startPrivd();
       break;
     case Victim::kPlugind:
       node_.killPlugind();

@@ -59,6 +59,7 @@ private:
   void begin(Operation operation);
   /// Kills, and does not wait for the end.
   void strike(Victim victim);
+  bool startPrivd();
   void killRole(const std::string& role) const;
   void strikeIfArmed(const std::string& at);
   void bringBack(Victim victim);

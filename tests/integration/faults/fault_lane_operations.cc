@@ -33,7 +33,7 @@ bool refusedAsForgotten(const sim::Admission& admission) {
   return !admission.admitted && admission.message.find(", forgotten, ref=") != std::string::npos;
 }
 
-/// Cuts plugind's channel with the gate, the one socket of its kind.
+/// Cuts plugind's channels with gate and binder, the sockets of their kind.
 void endSession(pid_t plugind) {
   for (const OpenDescriptor& held : openDescriptors(plugind)) {
     const kj::AutoCloseFd copy(held.kind == S_IFSOCK ? copyOf(plugind, held.fd) : -1);

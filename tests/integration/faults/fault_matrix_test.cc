@@ -1,6 +1,6 @@
-// kill -9 of privd, its gate, plugind and the kubelet at every step of registration, Allocate,
-// PreStart, stream and session, and at random moments. VFIOGATE_KILLS says how many, VFIOGATE_SEED
-// repeats a run.
+// kill -9 of privd, each of its roles, plugind and the kubelet at every step of registration,
+// Allocate, PreStart, stream and session, and at random moments. VFIOGATE_KILLS says how many,
+// VFIOGATE_SEED repeats a run.
 
 #include "tests/integration/faults/fault_lane.h"
 
@@ -16,9 +16,12 @@
 namespace vfiogate::test {
 namespace {
 
-/// For the short run; with 2,000 there is room for every process at every step.
+/// For the short run; with as many as the long one has there is room for every process at every
+/// step, so often at least.
 constexpr std::size_t kKills = 300;
+constexpr std::size_t kKillsOfALongRun = 2'000;
 constexpr std::size_t kEach = 20;
+constexpr std::size_t kEachOfAll = 10;
 constexpr std::size_t kLanes = 4;
 constexpr int kTries = 4;  ///< to come upon a step
 /// A random moment is one of the first so many microseconds of an operation.
@@ -40,7 +43,7 @@ std::vector<Cell> cellsFor(std::size_t kills) {
       if (step.inShortRuns.contains(victim)) few.emplace_back(victim, &step);
     }
   }
-  return all.size() * kEach <= kills ? all : few;
+  return all.size() * kEachOfAll <= kills ? all : few;
 }
 
 /// A run that is made shorter by hand has fewer.
@@ -116,6 +119,10 @@ void print(const LaneReport& sum) {
             << sum.refusedOpen
             << " refused what a force-deleted one had open; the slowest lane killed for "
             << sum.killing.count() << " s and was whole " << sum.settling.count() << " s later\n";
+}
+
+TEST(FaultMatrix, ALongRunHasEveryProcessAtEveryStep) {
+  EXPECT_EQ(cellsFor(kKillsOfALongRun).size(), faultSteps().size() * kVictims.size());
 }
 
 TEST(FaultMatrix, KilledAnywhereTheBooksBalance) {

@@ -108,6 +108,7 @@ bool isReplied(const Sight& sight) {
 
 constexpr auto kPrivd = Victim::kPrivd;
 constexpr auto kHardware = Victim::kHardware;
+constexpr auto kBinder = Victim::kBinder;
 constexpr auto kGate = Victim::kGate;
 constexpr auto kPlugind = Victim::kPlugind;
 constexpr auto kKubelet = Victim::kKubelet;
@@ -181,7 +182,7 @@ std::vector<Step> allocateSteps() {
        [](const Sight& s, const Questions& open) {
          return isAnsweredByGate(s, open, isA<gate::Allocate>);
        },
-       {kPrivd, kGate, kPlugind}},
+       {kPrivd, kGate, kBinder, kPlugind}},
       {"reread asked",
        kOp,
        [](const Sight& s, const Questions&) { return isAsked(s, kReread); },
@@ -258,7 +259,7 @@ std::vector<Step> otherSteps() {
       {"before reply",
        kStart,
        [](const Sight& s, const Questions&) { return isBeforeReply(s); },
-       {kHardware, kPlugind}},
+       {kHardware, kBinder, kPlugind}},
       {"replied", kStart, [](const Sight& s, const Questions&) { return isReplied(s); }, {}},
 
       {"frame being written",
@@ -289,6 +290,8 @@ const char* nameOf(Victim victim) {
       return "privd-hardware";
     case Victim::kGate:
       return "privd-gate";
+    case Victim::kBinder:
+      return "privd-binder";
     case Victim::kPlugind:
       return "plugind";
     case Victim::kKubelet:

@@ -14,9 +14,9 @@
 
 namespace vfiogate::test {
 
-enum class Victim { kPrivd, kHardware, kGate, kPlugind, kKubelet };
-inline constexpr std::array kVictims{Victim::kPrivd, Victim::kHardware, Victim::kGate,
-                                     Victim::kPlugind, Victim::kKubelet};
+enum class Victim { kPrivd, kHardware, kGate, kBinder, kPlugind, kKubelet };
+inline constexpr std::array kVictims{Victim::kPrivd,  Victim::kHardware, Victim::kGate,
+                                     Victim::kBinder, Victim::kPlugind,  Victim::kKubelet};
 const char* nameOf(Victim victim);
 
 enum class Operation {
@@ -30,7 +30,7 @@ enum class Operation {
 };
 
 /// Whose system calls are looked at. What a step does not belong to is killed at it as well: the
-/// process that started privd's roles, and the kubelet.
+/// process that started privd's roles, the binder, and the kubelet.
 struct Watched {
   pid_t hardware = 0;
   pid_t gate = 0;

@@ -37,7 +37,7 @@ RandomLife::RandomLife() {
     add(slot + "1", 0x2685, 6 + i);
   }
   node_.kubelet.start();
-  if (!node_.startPlugind(kConfig) || !node_.startPrivd()) fail("it does not start");
+  if (!node_.startPlugind(kConfig) || !startPrivd()) fail("it does not start");
   check();
 }
 
@@ -57,7 +57,8 @@ const std::vector<RandomLife::NamedAct>& RandomLife::actList() {
       {"restart kubelet", 20, &RandomLife::restartKubelet},
       {"kubelet dies in Allocate", 10, &RandomLife::killKubeletInAllocate},
       {"kill plugind", 8, &RandomLife::killPlugind},
-      {"kill privd", 8, &RandomLife::killPrivd},
+      {"kill privd", 3, &RandomLife::killPrivd},
+      {"kill one of privd's roles", 6, &RandomLife::killRole},
       {"start what was killed", 150, &RandomLife::startPrograms}};
   return list;
 }
@@ -237,9 +238,19 @@ void RandomLife::killPrivd(unsigned /*pick*/) {
   node_.killPrivd();
 }
 
+/// The others end with it.
+void RandomLife::killRole(unsigned pick) {
+  if (node_.privd) node_.killWithRole(SplitNode::kRoles.at(pick % SplitNode::kRoles.size()));
+}
+
+/// With a binder, which has nothing to bind here.
+bool RandomLife::startPrivd() {
+  return node_.startPrivd({"--plugind-rights", "watch,kubelet,bind"});
+}
+
 void RandomLife::startPrograms(unsigned /*pick*/) {
   if (!node_.plugind && !node_.startPlugind(kConfig)) fail("plugind does not start");
-  if (!node_.privd && !node_.startPrivd()) fail("privd does not start");
+  if (!node_.privd && !startPrivd()) fail("privd does not start");
 }
 
 }  // namespace vfiogate::test

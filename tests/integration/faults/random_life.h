@@ -72,7 +72,9 @@ private:
   void killKubeletInAllocate(unsigned pick);
   void killPlugind(unsigned pick);
   void killPrivd(unsigned pick);
+  void killRole(unsigned pick);
   void startPrograms(unsigned pick);
+  bool startPrivd();
 
   std::map<std::string, Pod>::iterator podAt(unsigned pick);
   std::string deviceAt(unsigned pick) const;
