@@ -20,7 +20,6 @@ struct ListWords {
   std::vector<std::string> devices;
   ListFilter filter;
   std::string form = "table";
-  std::string recordDir = kMachinesRecord;
   bool tree = false;
 };
 
@@ -33,7 +32,7 @@ int fail(const std::string& what, int code) {
 std::string drawn(const NodeView& view, const ListWords& words) {
   const auto sysfs = SysfsRoot::open(words.view.sysfs);
   const Parents parents = sysfs ? readParents(*sysfs, view.snapshot) : Parents{};
-  const RecordedHolders holders = readRecordedHolders(words.recordDir);
+  const RecordedHolders holders = readRecordedHolders(words.view.recordDir);
   const Topology topology =
       topologyOf({.view = view, .parents = parents, .holders = holders, .filter = words.filter});
   if (words.form == "svg") return svgOf(layOut(topology));
@@ -103,8 +102,7 @@ void addListCommand(CLI::App& app, int& exitCode) {
       ->add_flag("--tree", words->tree,
                  "by NUMA node, root port and switch, with who has what; -o svg draws the same")
       ->excludes(command->get_option("--output"));
-  addPathOption(*command, "--record-dir", words->recordDir,
-                "of --tree and svg: the record of allocations, for who has what");
+  addRecordOption(*command, words->view);
   command->callback([words, &exitCode]() { exitCode = list(*words); });
 }
 

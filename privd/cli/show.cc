@@ -42,7 +42,6 @@ void printGroup(const NodeView& view, const PciDevice& device) {
 }
 
 void print(const NodeView& view, const PciDevice& device, const Holders& holders) {
-  const Viability seen = viability(view.snapshot, device.address);
   line("address", device.address.str());
   line("device", jsonText(view.deviceName(device)));
   line("class", jsonText(view.className(device)));
@@ -50,7 +49,8 @@ void print(const NodeView& view, const PciDevice& device, const Holders& holders
   line("subsystem", idsOf(device.subvendor, device.subdevice));
   line("driver", jsonText(device.driver) + (offersVfio(device) ? " (offers VFIO)" : ""));
   line("state", stateOf(view.snapshot, device));
-  line("", jsonText(explain(view.snapshot, device.address, seen)));
+  const std::string why = whyOf(view.snapshot, device);
+  line("", why.empty() ? "can be passed through" : jsonText(why));
   printGroup(view, device);
   line("NUMA node", device.numaNode ? std::to_string(*device.numaNode) : "");
   line("root", device.pcieRoot);
@@ -68,6 +68,7 @@ void print(const NodeView& view, const PciDevice& device, const Holders& holders
                      " processes, into which only root may look");
   }
   if (!view.problem.empty()) line("excluded", "unknown: " + view.problem);
+  if (!view.changesProblem.empty()) line("changes", "unknown: " + view.changesProblem);
   for (const AttributeProblem& problem : device.problems) {
     line("problem", problem.attribute + ": " + jsonText(problem.why));
   }
@@ -112,6 +113,7 @@ void addShowCommand(CLI::App& app, int& exitCode) {
   auto proc = std::make_shared<std::string>("/proc");
   command->add_option("ADDRESS", *address, kDeviceHelp)->required();
   addViewOptions(*command, *options);
+  addRecordOption(*command, *options);
   command->add_option("--proc", *proc, "where processes are found that have the device open")
       ->capture_default_str();
   addOutputForm(*command, *form, {"table", "json", "yaml"});

@@ -82,8 +82,7 @@ Json deviceJson(const NodeView& view, const PciDevice& device) {
           {"numaNode", numberOrNull(device.numaNode)},
           {"iommuGroup", device.group ? Json(device.group->number()) : Json(nullptr)},
           {"state", stateOf(view.snapshot, device)},
-          {"reason", seen.ready() ? Json(nullptr)
-                                  : Json(jsonText(explain(view.snapshot, device.address, seen)))},
+          {"reason", textOrNull(whyOf(view.snapshot, device))},
           {"culprit", seen.culprit ? Json(seen.culprit->str()) : Json(nullptr)},
           {"enableCount", numberOrNull(device.enableCount)},
           {"bootVga", device.bootVga},

@@ -17,7 +17,7 @@ bool has(const Values& values, const Value& value) {
 }  // namespace
 
 std::vector<std::string> stateNames() {
-  std::vector<std::string> names{"in-use"};
+  std::vector<std::string> names{"in-use", kBindingState};
   for (int i = 0; i <= static_cast<int>(Obstacle::kNoNode); ++i) {
     names.emplace_back(reasonCode(static_cast<Obstacle>(i)));
   }

@@ -46,8 +46,7 @@ Ink inkOf(const std::string& state) {
 }
 
 std::string reasonOf(const NodeView& view, const PciDevice& device) {
-  const Viability seen = viability(view.snapshot, device.address);
-  return seen.ready() ? std::string() : jsonText(explain(view.snapshot, device.address, seen));
+  return jsonText(whyOf(view.snapshot, device));
 }
 
 Cell stateCell(const NodeView& view, const PciDevice& device) {
@@ -135,6 +134,9 @@ std::string listSummary(const NodeView& view, const ListFilter& filter) {
             " of them are bridges and other parts of the machine: --all shows them\n";
   }
   if (!view.problem.empty()) text += "What is excluded is not known: " + view.problem + "\n";
+  if (!view.changesProblem.empty()) {
+    text += "Which changes run is not known: " + view.changesProblem + "\n";
+  }
   if (view.snapshot.groups.empty() && devices > 0) {
     text +=
         "No IOMMU group at all: the IOMMU is off. Turn it on in firmware (VT-d, AMD-Vi) and on the "

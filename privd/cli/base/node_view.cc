@@ -3,6 +3,8 @@
 #include "cli/common_options.h"
 #include "ipc/base/hex.h"
 #include "privd/base/open_file.h"
+#include "privd/cli/base/recorded_holders.h"
+#include "privd/cli/base/running_changes.h"
 #include "privd/scan/pci_scan.h"
 #include "privd/state/state_directory.h"
 
@@ -15,6 +17,16 @@
 #include <cstring>
 
 namespace vfiogate {
+namespace {
+
+/// Behind what keeps it from use for good, before what the change may be about to mend.
+bool isBeingChanged(const Snapshot& snapshot, const PciDevice& device, const Viability& seen) {
+  if (!device.group || (!seen.ready() && seen.obstacle <= Obstacle::kWriteStuck)) return false;
+  const auto group = snapshot.groups.find(*device.group);
+  return group != snapshot.groups.end() && group->second.binding.busy;
+}
+
+}  // namespace
 
 void addViewOptions(CLI::App& command, ViewOptions& options) {
   addPathOption(command, "--sysfs", options.sysfs, "the root below which sysfs is found");
@@ -23,6 +35,12 @@ void addViewOptions(CLI::App& command, ViewOptions& options) {
   addPathOption(command, "--state-dir", options.stateDir,
                 std::string("where privd hold has what is excluded [") + kMachinesState +
                     ", where no --sysfs or --dev is given]");
+}
+
+void addRecordOption(CLI::App& command, ViewOptions& options) {
+  addPathOption(command, "--record-dir", options.recordDir,
+                std::string("the record of allocations, for who has what, and changes that run [") +
+                    kMachinesRecord + ", where no --sysfs or --dev is given]");
 }
 
 void addRescanOption(CLI::App& command, std::uint32_t& seconds) {
@@ -49,8 +67,11 @@ Result<NodeView, std::string> NodeView::take(const ViewOptions& options) {
                    ": cannot be listed: " + strerror(seen.error().error)};
   }
   const ExcludedDevices excluded = readExcluded(options.stateDir);
-  NodeView view{std::move(seen).value(), PciIds::load(options.pciIds), excluded.problem};
+  const RunningChanges changes = readRunningChanges(options.recordDir, "/proc");
+  NodeView view{std::move(seen).value(), PciIds::load(options.pciIds), excluded.problem,
+                changes.problem};
   markExcluded(view.snapshot, excluded);
+  markChanges(view.snapshot, changes);
   return view;
 }
 
@@ -79,10 +100,19 @@ std::string NodeView::briefName(const PciDevice& device) const {
 
 std::string stateOf(const Snapshot& snapshot, const PciDevice& device) {
   const Viability seen = viability(snapshot, device.address);
+  if (isBeingChanged(snapshot, device, seen)) return kBindingState;
   if (!seen.ready()) return std::string(reasonCode(seen.obstacle));
   const auto group = snapshot.groups.find(*device.group);
   return group != snapshot.groups.end() && group->second.use == GroupUse::kOpen ? "in-use"
                                                                                 : "passable";
+}
+
+std::string whyOf(const Snapshot& snapshot, const PciDevice& device) {
+  const Viability seen = viability(snapshot, device.address);
+  if (isBeingChanged(snapshot, device, seen)) {
+    return "its group's drivers are being changed: wait for the end";
+  }
+  return seen.ready() ? std::string() : explain(snapshot, device.address, seen);
 }
 
 ExcludedDevices readExcluded(const std::string& stateDir) {

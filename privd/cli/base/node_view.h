@@ -14,14 +14,17 @@ class App;
 
 namespace vfiogate {
 
-/// Where to look; the options `--sysfs`, `--dev`, `--pci-ids`, `--state-dir`.
+/// Where to look; the options `--sysfs`, `--dev`, `--pci-ids`, `--state-dir`, `--record-dir`.
 struct ViewOptions {
   std::string sysfs = "/sys";
   std::string dev = "/dev";
   std::string pciIds = "/usr/share/misc/pci.ids";
-  std::string stateDir;  ///< empty: operators excluded nothing there
+  std::string stateDir;   ///< empty: operators excluded nothing there
+  std::string recordDir;  ///< empty: nothing is on record, and no change runs
 };
 void addViewOptions(CLI::App& command, ViewOptions& options);
+/// `--record-dir`, of what tells holders and running changes.
+void addRecordOption(CLI::App& command, ViewOptions& options);
 
 /// `--rescan SECONDS` of a command that goes on looking: at most a day.
 void addRescanOption(CLI::App& command, std::uint32_t& seconds);
@@ -29,7 +32,8 @@ void addRescanOption(CLI::App& command, std::uint32_t& seconds);
 struct NodeView {
   Snapshot snapshot;
   PciIds names;
-  std::string problem;  ///< why it is not known what operators excluded; empty: it is
+  std::string problem;         ///< why it is not known what operators excluded; empty: it is
+  std::string changesProblem;  ///< why it is not known which changes run; empty: it is
 
   /// Reads it now; needs no rights and no daemon. Error: in words.
   static Result<NodeView, std::string> take(const ViewOptions& options);
@@ -42,8 +46,13 @@ struct NodeView {
   std::string briefName(const PciDevice& device) const;
 };
 
+/// Of a device whose group's drivers are being changed now.
+inline constexpr const char* kBindingState = "binding";
+
 /// What a person may do with the device now: "passable", "in-use", or why not ("host-driver").
 std::string stateOf(const Snapshot& snapshot, const PciDevice& device);
+/// The reason in words; empty: there is none, it can be passed through.
+std::string whyOf(const Snapshot& snapshot, const PciDevice& device);
 
 /// Which devices operators excluded (`privd hold`), as is on file.
 struct ExcludedDevices {

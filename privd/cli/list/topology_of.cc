@@ -92,7 +92,6 @@ private:
 
   void addDevice(TopologyPlace& place, const PciDevice& device) {
     const Snapshot& snapshot = facts_.view.snapshot;
-    const Viability seen = viability(snapshot, device.address);
     TopologyDevice shown{.address = device.address.str(),
                          .name = jsonText(facts_.view.briefName(device)),
                          .driver = jsonText(device.driver),
@@ -106,7 +105,7 @@ private:
       if (shown.mark == Mark::kMachine) ++leftOut_;
       return;
     }
-    if (!seen.ready()) shown.reason = jsonText(explain(snapshot, device.address, seen));
+    shown.reason = jsonText(whyOf(snapshot, device));
     const auto holder = facts_.holders.devices.find(device.address);
     if (holder != facts_.holders.devices.end()) {
       shown.holder = wordsFor(holder->second);
@@ -154,6 +153,10 @@ private:
     }
     if (!facts_.view.problem.empty()) {
       topology.remarks.push_back("What is excluded is not known: " + jsonText(facts_.view.problem));
+    }
+    if (!facts_.view.changesProblem.empty() && facts_.holders.problem.empty()) {
+      topology.remarks.push_back("Which changes run is not known: " +
+                                 jsonText(facts_.view.changesProblem));
     }
     if (!facts_.holders.problem.empty()) {
       topology.remarks.push_back("Who has what is not known: " + jsonText(facts_.holders.problem));

@@ -15,6 +15,7 @@
 #include "cli/table.h"
 #include "privd/base/open_file.h"
 #include "privd/cli/base/node_view.h"
+#include "privd/cli/base/running_changes.h"
 #include "privd/cli/commands.h"
 #include "privd/cli/top/group_rows.h"
 #include "privd/cli/top/live_terminal.h"
@@ -26,7 +27,6 @@ namespace {
 
 struct TopOptions {
   ViewOptions view;
-  std::string recordDir = kMachinesRecord;
   std::string auditLog = "/var/log/vfiogate/audit.jsonl";
   std::uint32_t rescanSeconds = 10;
   bool once = false;
@@ -58,7 +58,7 @@ Result<std::vector<std::string>, int> lastLines(const std::string& path) {
 TopPicture pictureOf(const TopOptions& options, NodeView& view, const Snapshot& snapshot) {
   TopPicture picture;
   picture.now = std::time(nullptr);
-  const RecordedHolders holders = readRecordedHolders(options.recordDir);
+  const RecordedHolders holders = readRecordedHolders(options.view.recordDir);
   if (!holders.problem.empty()) {
     picture.remarks.push_back("holders are not known: " + holders.problem);
   }
@@ -75,6 +75,8 @@ TopPicture pictureOf(const TopOptions& options, NodeView& view, const Snapshot& 
   }
   view.snapshot = snapshot;
   markExcluded(view.snapshot, excluded);
+  // What keeps these from being known is told of the holders above.
+  markChanges(view.snapshot, readRunningChanges(options.view.recordDir, "/proc"));
   picture.rows = rowsOf(view, holders);
   return picture;
 }
@@ -183,8 +185,7 @@ void addTopCommand(CLI::App& app, int& exitCode) {
       "top", "groups, drivers, holders and refusals, as they are and as they change");
   auto options = std::make_shared<TopOptions>();
   addViewOptions(*command, options->view);
-  addPathOption(*command, "--record-dir", options->recordDir,
-                "the record of allocations, for the holders");
+  addRecordOption(*command, options->view);
   addPathOption(*command, "--audit-log", options->auditLog, "the audit log, for the refusals");
   addRescanOption(*command, options->rescanSeconds);
   command->add_flag("--once", options->once, "print the table once, and end");

@@ -33,6 +33,18 @@ protected:
     EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
   }
 
+  /// Runs `privd WORDS` as a person who looks does.
+  Ended list(std::vector<std::string> query) const {
+    const std::string record = node_->stateDir() + "/devices";
+    return BindNode::plain(words(std::move(query), {"--sysfs", node_->sysfs(), "--dev",
+                                                    node_->dev(), "--record-dir", record}));
+  }
+  nlohmann::json listed(const std::string& address) const {
+    const Ended ended = list({"list", address, "-o", "json"});
+    EXPECT_EQ(ended.code, 0) << ended.text;
+    return ended.json().at("devices").at(0);
+  }
+
   TreeState before_;
   Ended stuck_;
 };
@@ -59,6 +71,23 @@ TEST_F(Hang, AStuckWriteIsReportedAndTheDaemonServesOn) {
   }
   EXPECT_EQ(node_->writes().size(), written);
   EXPECT_EQ(node_->change({"unbind", kGpu}).code, 0) << "others go on";
+}
+
+// docs/reasons.md: `binding` and `write-stuck`, of whoever's change.
+TEST_F(Hang, ListSaysWhatHangsAndWhatRuns) {
+  ASSERT_EQ(node_->ctl("hang-nth 3"), "ok\n");
+  auto change = node_->begin({"bind", kWifi});
+  ASSERT_EQ(node_->ctl("await-waiting 1"), "ok\n");
+  EXPECT_EQ(listed(kWifi).at("state"), "binding");
+  EXPECT_THAT(std::string(listed(kWifi).at("reason")), HasSubstr("being changed"));
+  EXPECT_EQ(listed(kLan).at("state"), "host-driver") << "another group";
+  EXPECT_EQ(change->wait(), 3);
+  EXPECT_EQ(listed(kWifi).at("state"), "write-stuck");
+  EXPECT_THAT(list({"list", "--state", "write-stuck"}).text, HasSubstr(kWifi));
+  EXPECT_THAT(list({"show", kWifi}).text, HasSubstr("has not come back"));
+  ASSERT_EQ(node_->ctl("unhang"), "ok\n");
+  ASSERT_EQ(node_->ctl("await-waiting 0"), "ok\n");
+  EXPECT_EQ(listed(kWifi).at("state"), "passable");
 }
 
 TEST_F(Hang, WhenItComesBackItIsMended) {

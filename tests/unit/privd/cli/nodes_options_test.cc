@@ -1,6 +1,7 @@
 #include "privd/cli/base/table_options.h"
 
 #include "privd/cli/base/node_view.h"
+#include "privd/cli/base/recorded_holders.h"
 #include "privd/cli/binding/local_binding_service.h"
 #include "privd/cli/commands.h"
 
@@ -51,6 +52,9 @@ TEST(NodesOptions, AreReadByCommandsThatNameNoPlaceOfTheirOwn) {
     Words wanted = row.given;
     if (row.reads) {
       wanted.insert(wanted.begin() + 1, {"--options", "/etc/x.conf"});
+      if (row.looks && row.given[0] != "watch") {
+        wanted.insert(wanted.begin() + 1, {"--record-dir", kMachinesRecord});
+      }
       if (row.looks) wanted.insert(wanted.begin() + 1, {"--state-dir", kMachinesState});
     }
     EXPECT_EQ(withNodesOptions(row.given, "/etc/x.conf"), wanted) << row.what;
@@ -59,7 +63,8 @@ TEST(NodesOptions, AreReadByCommandsThatNameNoPlaceOfTheirOwn) {
 
 // A machine without such a file has exclusions all the same.
 TEST(NodesOptions, WithoutAFileLookingKnowsTheMachinesExclusions) {
-  EXPECT_EQ(withNodesOptions({"list"}, ""), (Words{"list", "--state-dir", kMachinesState}));
+  EXPECT_EQ(withNodesOptions({"list"}, ""),
+            (Words{"list", "--state-dir", kMachinesState, "--record-dir", kMachinesRecord}));
   EXPECT_EQ(withNodesOptions({"list", "--sysfs", "/x"}, ""), (Words{"list", "--sysfs", "/x"}));
   EXPECT_EQ(withNodesOptions({"bind", "65:00.0"}, ""), (Words{"bind", "65:00.0"}));
 }
