@@ -202,6 +202,15 @@ void readNode(YamlReader& reader, const YAML::Node& root, Topology& topology) {
   });
 }
 
+/// As the kernel has it: a device is on the NUMA node of the bus that it hangs from.
+void inheritNodes(Topology& topology) {
+  for (auto& [address, hardware] : topology.hardware) {
+    const Hardware* above = &hardware;
+    while (above->numa < 0 && above->behind) above = &topology.hardware.at(*above->behind);
+    hardware.numa = above->numa;
+  }
+}
+
 void readRoot(YamlReader& reader, const YAML::Node& root, Topology& topology) {
   if (!reader.isMapping(root,
                         {"kernel", "iommu", "groupType", "cdev", "numaNodes", "drivers", "devices",
@@ -227,6 +236,7 @@ void readRoot(YamlReader& reader, const YAML::Node& root, Topology& topology) {
         });
   }
   if (!reader.error()) checkTopology(topology, lines, reader);
+  if (!reader.error()) inheritNodes(topology);
 }
 
 }  // namespace

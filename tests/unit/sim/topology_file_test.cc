@@ -202,5 +202,27 @@ INSTANTIATE_TEST_SUITE_P(
                    3, "which is described too"}),
     [](const auto& row) { return row.param.name; });
 
+// pci_device_add(): the node of the bus that it is on.
+TEST(Nodes, AreThoseOfTheBridgeAboveWhereNoneIsNamed) {
+  const auto parsed = parseTopology(
+      "numaNodes: 2\ndevices:\n"
+      "  - {address: \"0000:00:01.0\", id: \"8086:1901\", bridge: true, numa: 1}\n"
+      "  - {address: \"0000:00:02.0\", id: \"8086:1901\", bridge: true}\n"
+      "  - {address: \"0000:01:00.0\", id: \"8086:1901\", bridge: true, behind: \"0000:00:01.0\"}\n"
+      "  - {address: \"0000:02:00.0\", id: \"10de:2684\", class: \"030000\", behind: "
+      "\"0000:01:00.0\"}\n"
+      "  - {address: \"0000:02:01.0\", id: \"10de:2684\", class: \"030000\", behind: "
+      "\"0000:01:00.0\", numa: 0}\n"
+      "  - {address: \"0000:03:00.0\", id: \"10de:2684\", class: \"030000\", behind: "
+      "\"0000:00:02.0\"}\n");
+  ASSERT_TRUE(parsed) << parsed.error().why;
+  const auto nodeOf = [&](const char* address) {
+    return parsed->hardware.at(*Bdf::parse(address)).numa;
+  };
+  EXPECT_EQ(nodeOf("0000:02:00.0"), 1);
+  EXPECT_EQ(nodeOf("0000:02:01.0"), 0);
+  EXPECT_EQ(nodeOf("0000:03:00.0"), -1);
+}
+
 }  // namespace
 }  // namespace vfiogate::sim
