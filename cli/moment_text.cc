@@ -2,6 +2,7 @@
 
 #include <array>
 #include <ctime>
+#include <limits>
 #include <regex>
 
 namespace vfiogate {
@@ -28,6 +29,10 @@ std::string momentText(const std::string& rfc3339, std::int64_t now) {
   const char* const rest = strptime(rfc3339.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
   if (rest == nullptr || !rfc3339.ends_with('Z')) return rfc3339;
   return momentText(std::int64_t{timegm(&parts)}, now);
+}
+
+std::string datedText(const std::string& rfc3339) {
+  return momentText(rfc3339, std::numeric_limits<std::int64_t>::min());
 }
 
 std::string momentsIn(const std::string& text, std::int64_t now) {

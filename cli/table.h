@@ -53,6 +53,9 @@ std::string momentText(std::int64_t moment, std::int64_t now);
 /// such time.
 std::string momentText(const std::string& rfc3339, std::int64_t now);
 
+/// The same with its date, whenever it is: for what may be read much later.
+std::string datedText(const std::string& rfc3339);
+
 /// A text for people, with each such time in it as momentText() has it.
 std::string momentsIn(const std::string& text, std::int64_t now);
 

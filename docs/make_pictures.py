@@ -57,7 +57,7 @@ def draw(programs: pathlib.Path) -> str:
                 subprocess.run([programs / "sim-sysfs", "ctl", f"{node}.ctl", *order], check=True, stdout=subprocess.DEVNULL)
             return subprocess.run([programs / "privd", "list", "-o", "svg", "--sysfs", node / "sys", "--dev", node / "dev",
                                    "--pci-ids", PICTURES / "pci.ids", "--record-dir", held],
-                                  check=True, capture_output=True, text=True).stdout
+                                  check=True, capture_output=True, text=True, env={"TZ": "UTC"}).stdout
         finally:
             hardware.terminate()
             hardware.wait()

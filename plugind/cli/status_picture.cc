@@ -1,5 +1,7 @@
 #include "plugind/cli/ask.h"
 
+#include "cli/table.h"
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -25,7 +27,7 @@ std::string holderWords(const json& holder) {
   const std::string claim = wordAt(holder, "claim");
   std::string who = claim.empty() ? wordAt(holder, "pod") : "claim " + claim;
   if (who.empty()) who = "not named yet, ref=" + wordAt(holder, "ref");
-  return who + " since " + wordAt(holder, "since");
+  return who + " since " + datedText(wordAt(holder, "since"));
 }
 
 std::string holdersWords(const json& device) {
@@ -95,7 +97,7 @@ Topology topologyOf(const json& status) {
   }
   topology.summary = std::to_string(status.at("resources").size()) + " resources, " +
                      std::to_string(devices) + " devices, " + std::to_string(free) + " free at " +
-                     wordAt(status, "time");
+                     datedText(wordAt(status, "time"));
   for (const json& group : status.at("gone")) {
     topology.remarks.push_back("gone while allocated: " + group.at("members").dump() + ", " +
                                holdersWords(group));

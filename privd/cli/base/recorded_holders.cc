@@ -1,5 +1,6 @@
 #include "privd/cli/base/recorded_holders.h"
 
+#include "cli/table.h"
 #include "privd/base/open_file.h"
 #include "privd/state/allocation_text.h"
 
@@ -93,7 +94,7 @@ RecordedHolders readRecordedHolders(const std::string& directory) {
 }
 
 std::string wordsFor(const RecordedHolder& holder) {
-  return holder.since.empty() ? holder.who : holder.who + " since " + holder.since;
+  return holder.since.empty() ? holder.who : holder.who + " since " + datedText(holder.since);
 }
 
 }  // namespace vfiogate

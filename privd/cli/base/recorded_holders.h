@@ -35,7 +35,7 @@ inline constexpr const char* kMachinesRecord = "/run/vfiogate/devices";
 /// holder's.
 RecordedHolders readRecordedHolders(const std::string& directory);
 
-/// "default/vm-1 since 2026-11-23T10:42:07Z"
+/// "default/vm-1 since 2026-11-23 11:42", in the time zone of whoever asks.
 std::string wordsFor(const RecordedHolder& holder);
 
 }  // namespace vfiogate

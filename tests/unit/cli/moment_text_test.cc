@@ -33,6 +33,8 @@ TEST_F(MomentText, ReadsWhatProgramsWrite) {
   EXPECT_EQ(momentText("2023-11-14T22:13:20Z", kNow), "00:13:20");
   EXPECT_EQ(momentText("2023-11-14T22:13:20.123456Z", kNow), "00:13:20");
   EXPECT_EQ(momentText("2023-11-01T22:13:20Z", kNow), "2023-11-02 00:13");
+  EXPECT_EQ(datedText("2023-11-14T22:13:20Z"), "2023-11-15 00:13");
+  EXPECT_EQ(datedText("unknown"), "unknown");
   for (const char* text : {"", "-", "yesterday", "2023-11-14T22:13:20+02:00"}) {
     EXPECT_EQ(momentText(text, kNow), text);
   }

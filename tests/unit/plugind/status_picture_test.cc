@@ -54,7 +54,8 @@ TEST(StatusPicture, NamesHoldersByPodOrClaimOrReference) {
     json holder;
     const char* text;
   } kRows[] = {
-      {{{"pod", "default/vm"}, {"ref", "7f3a"}, {"since", "T"}}, "default/vm since T"},
+      {{{"pod", "default/vm"}, {"ref", "7f3a"}, {"since", "2026-11-23T10:42:07Z"}},
+       "default/vm since 2026-11-23 10:42"},
       {{{"claim", "ns/c"}, {"pod", "default/vm"}, {"since", "T"}}, "claim ns/c since T"},
       {{{"ref", "7f3a"}, {"since", "T"}}, "not named yet, ref=7f3a since T"},
   };
@@ -77,7 +78,7 @@ TEST(StatusPicture, SortsByNumaNodeAndGroup) {
   ASSERT_EQ(topology.nodes.size(), 2U);
   EXPECT_EQ(topology.nodes[0].devices[1].address, "0000:66:00.0");
   EXPECT_EQ(topology.nodes[1].title, "NUMA node not known");
-  EXPECT_EQ(topology.summary, "1 resources, 3 devices, 3 free at 2026-11-23T10:42:07Z");
+  EXPECT_EQ(topology.summary, "1 resources, 3 devices, 3 free at 2026-11-23 10:42");
 }
 
 TEST(StatusPicture, TellsWhatItCannotDraw) {

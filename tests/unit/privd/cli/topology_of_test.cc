@@ -91,7 +91,7 @@ TEST_F(TopologyOf, NamesWhoHasADevice) {
   holders_.devices.emplace(at("0000:01:00.0"),
                            RecordedHolder{"default/vm-1", "a/gpu", "2026-11-23T10:42:07Z"});
   const TopologyDevice device = made().nodes[0].below[0].devices[0];
-  EXPECT_EQ(device.holder, "default/vm-1 since 2026-11-23T10:42:07Z");
+  EXPECT_EQ(device.holder, "default/vm-1 since 2026-11-23 10:42");
   EXPECT_EQ(device.mark, Mark::kHeld);
 }
 
