@@ -11,23 +11,28 @@ DRIVERS = "/sys/bus/pci/drivers"
 
 BASH = """# Completes {program}'s subcommands, options and what they take. Made from its --help.
 _{program}() {{
-  local at=$COMP_CWORD current=${{COMP_WORDS[COMP_CWORD]}} path={program} words='' word start
-  # Bash takes the colons of an address for ends of words.
-  while ((at > 1)) && [[ ${{COMP_WORDS[at]}} == : || ${{COMP_WORDS[at - 1]}} == : ]]; do
+  local at=$COMP_CWORD current=${{COMP_WORDS[COMP_CWORD]}} path={program} words='' word start option
+  # Bash takes the colons of an address for ends of words, and the sign of --option=value.
+  while ((at > 1)) && [[ ${{COMP_WORDS[at]}} == [:=] || ${{COMP_WORDS[at - 1]}} == [:=] ]]; do
     at=$((at - 1))
     current=${{COMP_WORDS[at]}}$current
   done
+  option=${{COMP_WORDS[at - 1]}}
+  if [[ $current == --*=* ]]; then
+    option=${{current%%=*}}
+    current=${{current#*=}}
+  fi
   for word in "${{COMP_WORDS[@]:1:at-1}}"; do
     case "$path $word" in
 {paths}    esac
   done
-  case "$path ${{COMP_WORDS[at - 1]}}" in
+  case "$path $option" in
 {values}    *)
       case $path in
 {listed}      esac ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
-  start=${{current%"${{current##*:}}"}}
+  start=${{current%"${{current##*[:=]}}"}}
   COMPREPLY=("${{COMPREPLY[@]#"$start"}}")
 }}
 complete -F _{program} {program}
@@ -36,12 +41,16 @@ complete -F _{program} {program}
 ZSH = """#compdef {program}
 # Completes {program}'s subcommands, options and what they take. Made from its --help.
 _{program}() {{
-  local place={program} word
+  local place={program} word option=$words[CURRENT-1]
+  if [[ $PREFIX == --*=* ]]; then
+    option=${{PREFIX%%=*}}
+    compset -P 1 '*='
+  fi
   for word in "${{(@)words[2,CURRENT-1]}}"; do
     case "$place $word" in
 {paths}    esac
   done
-  case "$place $words[CURRENT-1]" in
+  case "$place $option" in
 {values}    *)
       case $place in
 {listed}      esac ;;
@@ -57,6 +66,11 @@ def is_address(option: Option) -> bool:
 
 def takes_driver(option: Option) -> bool:
     return "--driver" in option.names
+
+
+def takes_one_of_devices(option: Option) -> bool:
+    """GUARD, or GUARD=ADDRESS for one device alone."""
+    return bool(option.choices) and option.takes.endswith("[=ADDRESS]")
 
 
 def takes_file(option: Option) -> bool:
@@ -85,7 +99,13 @@ class Shell:
     def nothing(self) -> str:
         return ":"
 
+    def words_of_devices(self, words: list[str]) -> str:
+        """These words; behind one and its sign, the addresses."""
+        raise NotImplementedError
+
     def value(self, option: Option) -> str:
+        if takes_one_of_devices(option):
+            return self.words_of_devices(option.choices)
         if option.choices:
             return self.words(option.choices)
         if takes_driver(option):
@@ -122,6 +142,10 @@ class Bash(Shell):
         found = f"$(ls {names} 2>/dev/null)" if names else ""
         return f'words="{" ".join([*words, found]).strip()}"'
 
+    def words_of_devices(self, words: list[str]) -> str:
+        named = f'for word in {ADDRESSES}/*; do words+=" ${{current%%=*}}=${{word##*/}}"; done'
+        return f"{self.words(words)}; if [[ $current == *=* ]]; then words=''; {named}; fi"
+
     def files(self) -> str:
         return 'mapfile -t COMPREPLY < <(compgen -f -- "$current"); return'
 
@@ -134,6 +158,9 @@ class Zsh(Shell):
         found = f"{names}/*(N:t)" if names else ""
         return "compadd -- " + " ".join([*words, found]).strip()
 
+    def words_of_devices(self, words: list[str]) -> str:
+        return f"if compset -P 1 '*='; then {self.words([], ADDRESSES)}; else {self.words(words)}; fi"
+
     def files(self) -> str:
         return "_files"
 
@@ -143,6 +170,10 @@ def quoted(text: str) -> str:
 
 
 def fish_value(option: Option) -> str:
+    if takes_one_of_devices(option):
+        # Behind the sign, what is typed in front of it stays a part of each.
+        devices = f"ls {ADDRESSES} 2>/dev/null | string replace -r ^ -- (string match -r '^.*=' -- (commandline -ct))"
+        return f"-x -a {quoted('(if string match -q -- ' + quoted('*=*') + ' (commandline -ct); ' + devices + '; else; string split , ' + ','.join(option.choices) + '; end)')}"
     if option.choices:
         return f"-x -a {quoted(' '.join(option.choices))}"
     if takes_driver(option) or is_address(option):

@@ -203,6 +203,9 @@ class Completion(Built):
     def test_knows_what_an_option_takes(self):
         self.assertEqual(self.completed("privd", "doctor", "-o", ""), ["text", "json", "yaml"])
         self.assertIn("boot-vga", self.completed("privd", "bind", "--override", ""))
+        devices = sorted(os.listdir("/sys/bus/pci/devices"))
+        self.assertEqual(self.completed("privd", "bind", "--override", "users", "="), devices)
+        self.assertEqual(self.completed("privd", "bind", "--override", "=", "users", "="), devices)
         self.assertEqual(self.completed("privd", "list", "--state", "pass"), ["passable"])
         self.assertEqual(self.completed("privd", "audit", "ver"), ["verify"])
         self.assertEqual(sorted(self.completed("privd", "serve", "--uevents", "o")), ["off", "on"])
