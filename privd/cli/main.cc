@@ -25,15 +25,30 @@ int misused(const std::string& command, const std::string& why) {
   return vfiogate::kExitUsage;
 }
 
+/// "help bind" is "bind --help", and "help" alone "--help".
+std::vector<std::string> wordsOf(int argc, char** argv) {
+  std::vector<std::string> words{argv + std::min(argc, 1), argv + argc};
+  if (words.empty() || words[0] != "help") return words;
+  words.erase(words.begin());
+  words.emplace_back("--help");
+  return words;
+}
+
+int serve(std::vector<std::string> words) {
+  const std::string mistyped = vfiogate::mistypedServeOption(words);
+  if (!mistyped.empty()) return misused("privd serve", mistyped);
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  return vfiogate::runDaemon(arguments.data());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string command = argc > 1 ? argv[1] : "";
-  if (command == "serve") {
-    const std::string mistyped = vfiogate::mistypedServeOption({argv + 2, argv + argc});
-    if (mistyped.empty()) return vfiogate::runDaemon(argv + 2);
-    return misused("privd serve", mistyped);
-  }
+  std::vector<std::string> typed = wordsOf(argc, argv);
+  const std::string command = typed.empty() ? "" : typed[0];
+  if (command == "serve") return serve({typed.begin() + 1, typed.end()});
   CLI::App app("Sees PCI devices and hands them to virtual machines, one IOMMU group at a time.",
                "privd");
   app.require_subcommand(1);
@@ -43,6 +58,10 @@ int main(int argc, char** argv) {
   vfiogate::addCommands(app, exitCode,
                         {vfiogate::makeLocalBindingService, vfiogate::makeLocalKeepService});
   app.add_subcommand("serve", "the daemon: watches the hardware for plugind");
+  // Help for a command that there is not would be that of all of them.
+  const bool isHelp = argc > 2 && std::string_view(argv[1]) == "help";
+  const auto isNamed = [&command](const CLI::App* each) { return each->get_name() == command; };
+  if (isHelp && app.get_subcommands(isNamed).empty()) typed.pop_back();
   vfiogate::putBehind(app, {"watch",
                             "policy",
                             "audit",
@@ -66,8 +85,7 @@ int main(int argc, char** argv) {
                             "--declare",
                             "--declared"});
   const bool hasOptions = access(vfiogate::kNodesOptions, R_OK) == 0;
-  const auto given = vfiogate::withNodesOptions({argv + 1, argv + argc},
-                                                hasOptions ? vfiogate::kNodesOptions : "");
+  const auto given = vfiogate::withNodesOptions(typed, hasOptions ? vfiogate::kNodesOptions : "");
   if (!vfiogate::arePrintable(argc, argv)) {
     return misused("privd", vfiogate::kUnprintableArgument);
   }
