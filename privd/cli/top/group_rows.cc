@@ -1,6 +1,7 @@
 #include "privd/cli/top/group_rows.h"
 
 #include "cli/table.h"
+#include "ipc/base/counted.h"
 #include "privd/cli/audit/record_view.h"
 #include "privd/cli/base/device_json.h"
 
@@ -107,10 +108,9 @@ std::string headOf(const TopPicture& picture) {
     }
   }
   const std::size_t other = picture.rows.size() - held - open - free;
-  return momentText(picture.now, picture.now) + "  " + std::to_string(picture.rows.size()) +
-         " groups: " + std::to_string(held) + " allocated, " + std::to_string(open) +
-         " open by others, " + std::to_string(free) + " free, " + std::to_string(other) +
-         " not to be passed through";
+  return momentText(picture.now, picture.now) + "  " + counted(picture.rows.size(), "group") +
+         ": " + std::to_string(held) + " allocated, " + std::to_string(open) + " open by others, " +
+         std::to_string(free) + " free, " + std::to_string(other) + " not to be passed through";
 }
 
 std::vector<std::string> tableLines(const TopPicture& picture, bool colours) {
@@ -176,6 +176,21 @@ std::string lineOf(const GroupRow& row) {
          " since=" + (row.since.empty() ? "-" : row.since);
 }
 
+/// Of "2 for root uid=0, group 12: users", as privd's digest of refusals is noted; another text as
+/// it is.
+std::string digestText(const std::string& noted) {
+  const std::size_t whom = noted.find(" for ");
+  const std::size_t group = noted.find(", group ");
+  const std::size_t reason = noted.find(": ", group == std::string::npos ? noted.size() : group);
+  if (whom == std::string::npos || reason == std::string::npos || whom > group) return noted;
+  const std::string count = noted.substr(0, whom);
+  const std::string peer = noted.substr(whom + 5, group - whom - 5);
+  const std::string number = noted.substr(group + 8, reason - group - 8);
+  const std::string what = number == "none" ? "a change" : "a change of group " + number;
+  return what + " for " + peer + ", " + (count == "1" ? "once" : count + " times") +
+         noted.substr(reason);
+}
+
 }  // namespace
 
 std::vector<GroupRow> rowsOf(const NodeView& view, const RecordedHolders& holders) {
@@ -194,8 +209,8 @@ std::vector<Refusal> refusalsIn(const std::vector<std::string>& lines) {
     const bool isNote = wordOf(*record, "operation") == "refusals";
     const bool isOutcome = wordOf(*record, "outcome") == "refused";
     if (!isNote && !isOutcome) continue;
-    refusals.push_back(
-        {wordOf(*record, "time").substr(0, 19) + "Z", wordOf(*record, isNote ? "text" : "error")});
+    refusals.push_back({wordOf(*record, "time").substr(0, 19) + "Z",
+                        isNote ? digestText(wordOf(*record, "text")) : wordOf(*record, "error")});
   }
   return refusals;
 }

@@ -80,9 +80,15 @@ TEST(RefusalsIn, AreNotesAndOutcomesOfAnAuditLog) {
            R"({"seq":3,"time":"2026-11-23T10:00:02.1Z","kind":"outcome","intent":2,)"
            R"("outcome":"refused","error":"in use"})",
            R"({"seq":4,"time":"2026-11-23T10:00:03Z","kind":"outcome","outcome":"done"})", "torn",
+           R"({"time":"2026-11-23T10:00:03.1Z","operation":"refusals",)"
+           R"("text":"1 for root uid=0, group 12: held users"})",
+           R"({"time":"2026-11-23T10:00:04.1Z","operation":"refusals","text":"others, group 3"})",
            R"(["refusals"])", R"({"operation":7,"outcome":null})"}),
-      ElementsAre(Refusal{"2026-11-23T10:00:01Z", "3 for plugind, group 7: ?[2J"},
-                  Refusal{"2026-11-23T10:00:02Z", "in use"}));
+      ElementsAre(
+          Refusal{"2026-11-23T10:00:01Z", "a change of group 7 for plugind, 3 times: ?[2J"},
+          Refusal{"2026-11-23T10:00:02Z", "in use"},
+          Refusal{"2026-11-23T10:00:03Z", "a change of group 12 for root uid=0, once: held users"},
+          Refusal{"2026-11-23T10:00:04Z", "others, group 3"}));
 }
 
 TEST_F(LinesOf, SaySinceWhenAndForHowLong) {
