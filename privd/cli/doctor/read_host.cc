@@ -217,7 +217,7 @@ HostFacts readHost(const DoctorRoots& roots) {
                    .efiDisplays = sysfs.names("bus/platform/drivers/efi-framebuffer")};
   if (facts.hardware) facts.windows = readWindows(sysfs, *facts.hardware);
   facts.ownLimits = proc.text("self/limits");
-  facts.processes = proc.names(".");
+  facts.processes = proc.names("");
   facts.runtimes = readRuntimes(proc, facts.processes);
   facts.cdiDirectories = {etc.place("cdi"), Tree(roots.cdiDir).place("")};
   facts.containerd = etc.whole("containerd/config.toml", kLongList);

@@ -40,7 +40,7 @@ SeenText Tree::whole(const std::string& path, std::size_t bytes) const {
 
 SeenNames Tree::names(const std::string& path) const {
   if (!root_) return {nameOf(path), std::nullopt, root_.error().error};
-  return seenAs(nameOf(path), root_->names(path));
+  return seenAs(nameOf(path), root_->names(path.empty() ? "." : path));
 }
 
 SeenPlace Tree::place(const std::string& path) const {

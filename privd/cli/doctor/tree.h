@@ -19,8 +19,8 @@ public:
   SeenText text(const std::string& path, std::size_t bytes = 4096) const;
   /// A file that makes sense only whole. EFBIG: it is longer than `bytes`.
   SeenText whole(const std::string& path, std::size_t bytes) const;
-  SeenNames names(const std::string& path) const;
   /// Empty `path`: the root itself.
+  SeenNames names(const std::string& path) const;
   SeenPlace place(const std::string& path) const;
 
 private:

@@ -153,7 +153,9 @@ void checkMemlock(const HostFacts& facts, Findings& findings) {
   if (facts.runtimes.empty()) {
     findings.push_back({Check::kMemlock, facts.processes ? Level::kInfo : Level::kUnknown,
                         "container runtime", "none is running that was seen",
-                        facts.processes ? facts.processes.path : whyNot(facts.processes), ""});
+                        facts.processes ? "no process of one below " + facts.processes.path
+                                        : whyNot(facts.processes),
+                        ""});
   }
 }
 
