@@ -1,5 +1,7 @@
 #include "plugind/cli/ask.h"
 
+#include "ipc/base/counted.h"
+
 #include <algorithm>
 #include <set>
 
@@ -33,7 +35,7 @@ std::string withoutResources(const json& status) {
   std::string text = "# plugind serves no resource now";
   const std::size_t leftOut = status.at("leftOut").size();
   if (leftOut > 0) {
-    text += ", and leaves " + std::to_string(leftOut) + " devices out; `plugind explain` says why";
+    text += ", and leaves " + counted(leftOut, "device") + " out; `plugind explain` says why";
   }
   return text + ".\n";
 }

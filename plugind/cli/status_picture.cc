@@ -1,6 +1,7 @@
 #include "plugind/cli/ask.h"
 
 #include "cli/table.h"
+#include "ipc/base/counted.h"
 
 #include <algorithm>
 #include <array>
@@ -95,16 +96,16 @@ Topology topologyOf(const json& status) {
     });
     topology.nodes.push_back(std::move(node));
   }
-  topology.summary = std::to_string(status.at("resources").size()) + " resources, " +
-                     std::to_string(devices) + " devices, " + std::to_string(free) + " free at " +
+  topology.summary = counted(status.at("resources").size(), "resource") + ", " +
+                     counted(devices, "device") + ", " + std::to_string(free) + " free at " +
                      datedText(wordAt(status, "time"));
   for (const json& group : status.at("gone")) {
     topology.remarks.push_back("gone while allocated: " + group.at("members").dump() + ", " +
                                holdersWords(group));
   }
   if (const std::size_t leftOut = status.at("leftOut").size(); leftOut > 0) {
-    topology.remarks.push_back(std::to_string(leftOut) +
-                               " devices fall into no resource: plugind explain ADDRESS says why");
+    topology.remarks.push_back(counted(leftOut, "device") + (leftOut == 1 ? " falls" : " fall") +
+                               " into no resource: plugind explain ADDRESS says why");
   }
   return topology;
 }

@@ -1,6 +1,7 @@
 #include "plugind/cli/ask.h"
 
 #include "cli/table.h"
+#include "ipc/base/counted.h"
 
 #include <cmath>
 #include <vector>
@@ -168,8 +169,8 @@ std::string statusTable(const json& status, std::size_t width, bool colours, std
   text += goneText(status);
   const auto leftOut = status.at("leftOut").size();
   if (leftOut != 0) {
-    text += "\n" + std::to_string(leftOut) +
-            " devices fall into no resource: plugind explain ADDRESS says why\n";
+    text += "\n" + counted(leftOut, "device") + (leftOut == 1 ? " falls" : " fall") +
+            " into no resource: plugind explain ADDRESS says why\n";
   }
   return text;
 }

@@ -1,6 +1,7 @@
 #include "privd/cli/base/list_table.h"
 
 #include "cli/table.h"
+#include "ipc/base/counted.h"
 #include "privd/cli/base/device_json.h"
 
 #include <algorithm>
@@ -125,13 +126,17 @@ std::string listSummary(const NodeView& view, const ListFilter& filter) {
     }
   }
   const std::size_t devices = view.snapshot.devices.size();
-  std::string text = std::to_string(devices) + " devices, " +
-                     std::to_string(view.snapshot.groups.size()) + " IOMMU groups, " +
+  std::string text = counted(devices, "device") + ", " +
+                     counted(view.snapshot.groups.size(), "IOMMU group") + ", " +
                      std::to_string(passable) + " can be passed through now\n";
-  if (shown + hidden < devices) text += std::to_string(shown) + " of them are shown\n";
+  if (shown + hidden < devices) {
+    text += std::to_string(shown) + " of them " + (shown == 1 ? "is" : "are") + " shown\n";
+  }
   if (hidden > 0) {
-    text += std::to_string(hidden) +
-            " of them are bridges and other parts of the machine: --all shows them\n";
+    text +=
+        std::to_string(hidden) +
+        (hidden == 1 ? " of them is a bridge or another part of the machine: --all shows it\n"
+                     : " of them are bridges and other parts of the machine: --all shows them\n");
   }
   if (!view.problem.empty()) text += "What is excluded is not known: " + view.problem + "\n";
   if (!view.changesProblem.empty()) {

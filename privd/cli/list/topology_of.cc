@@ -1,5 +1,6 @@
 #include "privd/cli/list/topology_of.h"
 
+#include "ipc/base/counted.h"
 #include "privd/cli/base/device_json.h"
 #include "privd/scan/pci_scan.h"
 
@@ -144,8 +145,8 @@ private:
   }
 
   void addWords(Topology& topology) const {
-    topology.summary = std::to_string(devices().size()) + " PCI functions, " +
-                       std::to_string(facts_.view.snapshot.groups.size()) + " IOMMU groups, " +
+    topology.summary = counted(devices().size(), "PCI function") + ", " +
+                       counted(facts_.view.snapshot.groups.size(), "IOMMU group") + ", " +
                        std::to_string(free_) + " can be passed through now";
     if (leftOut_ > 0) {
       topology.remarks.push_back("Left out, and shown by --all: " + std::to_string(leftOut_) +

@@ -1,3 +1,4 @@
+#include "ipc/base/counted.h"
 #include "privd/bind/plan/block_use.h"
 #include "privd/cli/policy/guard_evidence.h"
 #include "privd/scan/pci_scan.h"
@@ -33,7 +34,7 @@ Sight probeDevices(const Result<Snapshot, ReadError>& snapshot) {
 Sight probeGroups(const Result<Snapshot, ReadError>& snapshot) {
   if (!snapshot) return because("kernel/iommu_groups", snapshot.error().error);
   if (snapshot->groups.empty()) return {Clear::kYes, "no IOMMU group: nothing can be bound"};
-  return {Clear::kYes, std::to_string(snapshot->groups.size()) + " IOMMU groups"};
+  return {Clear::kYes, counted(snapshot->groups.size(), "IOMMU group")};
 }
 
 bool isOfADevice(const SysfsRoot& sysfs, const std::string& disk) {

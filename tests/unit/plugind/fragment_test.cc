@@ -74,7 +74,7 @@ TEST(Fragment, TellsWhichResourcesKataWillNotFind) {
 TEST(Fragment, SaysSoWhereNothingIsServed) {
   const json nothing{{"resources", json::array()}, {"leftOut", {{{"address", "0000:65:00.0"}}}}};
   for (const std::string& text : {kubevirtFragment(nothing), kataFragment(nothing)}) {
-    EXPECT_THAT(text, HasSubstr("serves no resource now, and leaves 1 devices out"));
+    EXPECT_THAT(text, HasSubstr("serves no resource now, and leaves 1 device out"));
     EXPECT_THAT(text, Not(HasSubstr("permittedHostDevices")));
   }
 }

@@ -141,7 +141,7 @@ DEVICE        GROUP  MODEL      HEALTH   STATE      USE   SINCE     HOLDER      
   last refusal of 0000:65:00.0 at 09:42:07: allocated, ref=7f3a
 gone while allocated: ["0000:65:00.0","0000:65:00.1"], claim default/claim-1 ref=7f3a
 
-1 devices fall into no resource: plugind explain ADDRESS says why
+1 device falls into no resource: plugind explain ADDRESS says why
 )");
 }
 

@@ -78,7 +78,7 @@ TEST(StatusPicture, SortsByNumaNodeAndGroup) {
   ASSERT_EQ(topology.nodes.size(), 2U);
   EXPECT_EQ(topology.nodes[0].devices[1].address, "0000:66:00.0");
   EXPECT_EQ(topology.nodes[1].title, "NUMA node not known");
-  EXPECT_EQ(topology.summary, "1 resources, 3 devices, 3 free at 2026-11-23 10:42");
+  EXPECT_EQ(topology.summary, "1 resource, 3 devices, 3 free at 2026-11-23 10:42");
 }
 
 TEST(StatusPicture, TellsWhatItCannotDraw) {
@@ -88,7 +88,7 @@ TEST(StatusPicture, TellsWhatItCannotDraw) {
   status["leftOut"] = {{{"address", "0000:66:00.0"}}};
   EXPECT_THAT(topologyOf(status).remarks,
               ElementsAre("gone while allocated: [\"0000:65:00.0\"], default/vm since T",
-                          "1 devices fall into no resource: plugind explain ADDRESS says why"));
+                          "1 device falls into no resource: plugind explain ADDRESS says why"));
 }
 
 }  // namespace

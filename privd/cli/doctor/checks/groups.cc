@@ -58,8 +58,9 @@ void checkViability(const Snapshot& hardware, Findings& findings) {
   }
   if (blocked == 0) {
     findings.push_back({Check::kGroupViability, Level::kOk, "",
-                        used == 0 ? "no group has a device on a VFIO driver"
-                                  : "all " + std::to_string(used) + " groups on VFIO are whole",
+                        used == 0   ? "no group has a device on a VFIO driver"
+                        : used == 1 ? "the group on VFIO is whole"
+                                    : "all " + std::to_string(used) + " groups on VFIO are whole",
                         "", ""});
   }
 }

@@ -1,3 +1,4 @@
+#include "ipc/base/counted.h"
 #include "privd/cli/doctor/examine.h"
 #include "privd/cli/doctor/kernel_parameters.h"
 
@@ -127,7 +128,8 @@ void checkIommu(const HostFacts& facts, Findings& findings) {
     return;
   }
   const SeenNames& units = facts.iommu.units;
-  findings.push_back({Check::kIommu, Level::kOk, "", "on, " + std::to_string(groups) + " groups",
+  findings.push_back({Check::kIommu, Level::kOk, "",
+                      "on, " + counted(static_cast<std::uint64_t>(groups), "group"),
                       units ? units.path + ": " + someOf(*units) : whyNot(units), ""});
 }
 

@@ -1,3 +1,4 @@
+#include "ipc/base/counted.h"
 #include "privd/cli/doctor/examine.h"
 #include "privd/cli/doctor/kernel_parameters.h"
 #include "privd/cli/doctor/modprobe_config.h"
@@ -81,9 +82,10 @@ Finding judge(const BootId& id, const HostFacts& facts) {
   }
   const std::string count = std::to_string(taken->size());
   if (!id.vfio) {
-    return say(taken->empty() ? Level::kInfo : Level::kWarning,
-               "pci-stub takes " + count + " such devices at boot, and offers no VFIO",
-               taken->empty() ? "" : kByAddress);
+    return say(
+        taken->empty() ? Level::kInfo : Level::kWarning,
+        "pci-stub takes " + counted(taken->size(), "such device") + " at boot, and offers no VFIO",
+        taken->empty() ? "" : kByAddress);
   }
   if (auto found = contradiction(id, *taken, facts.boot)) return *std::move(found);
   if (taken->size() > 1) {

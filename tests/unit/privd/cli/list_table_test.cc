@@ -75,7 +75,7 @@ TEST(ListTable, HasIdsBesideNamesAndNoBridges) {
             "[10de:2684]  vfio-pci  0     idle  passable\n");
   EXPECT_THAT(listSummary(twoCards(), {}),
               HasSubstr("3 devices, 3 IOMMU groups, 1 can be passed through now\n"
-                        "1 of them are bridges and other parts of the machine: --all"));
+                        "1 of them is a bridge or another part of the machine: --all"));
 }
 
 TEST(ListTable, FitsEightyColumnsWithTheReasonsBelow) {
@@ -113,7 +113,7 @@ TEST(ListTable, IsFilteredByAddressSelectorAndState) {
   EXPECT_THAT(shown({.states = {"passable"}}), ElementsAre("0000:02:00.0"));
   EXPECT_THAT(shown({.states = {"bridge", "host-driver"}}),
               ElementsAre("0000:00:01.0", "0000:01:00.0"));
-  EXPECT_THAT(listSummary(twoCards(), {.states = {"passable"}}), HasSubstr("1 of them are shown"));
+  EXPECT_THAT(listSummary(twoCards(), {.states = {"passable"}}), HasSubstr("1 of them is shown"));
 }
 
 TEST(ListTable, AStateThatIsNoneIsRefusedWithTheNearestOne) {
