@@ -1,5 +1,5 @@
 #pragma once
-// Tables for a terminal, and times in them.
+// Tables for a terminal, and times and counts in them.
 
 #include <cstdint>
 #include <string>
@@ -44,6 +44,11 @@ std::string inked(const Cell& cell);
 std::size_t terminalWidth();
 /// True if stdout is a terminal and NO_COLOR is not set.
 bool wantsColours();
+
+/// "1 device", "2 devices".
+inline std::string counted(std::uint64_t count, const std::string& one) {
+  return std::to_string(count) + " " + one + (count == 1 ? "" : "s");
+}
 
 /// In the time zone of whoever asks: "13:03:57" where it is less than a day before `now`, else
 /// "2026-11-22 13:03". Both in seconds since 1970.

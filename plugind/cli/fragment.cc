@@ -1,6 +1,6 @@
 #include "plugind/cli/ask.h"
 
-#include "ipc/base/counted.h"
+#include "cli/table.h"
 
 #include <algorithm>
 #include <set>

@@ -1,7 +1,6 @@
 #include "plugind/cli/ask.h"
 
 #include "cli/table.h"
-#include "ipc/base/counted.h"
 
 #include <algorithm>
 #include <array>

@@ -180,6 +180,7 @@ Written dropEntry(const StateShelf& shelf, const Bdf& address) {
 }  // namespace
 
 std::string StateFailure::str() const {
+  if (error == EWOULDBLOCK) return file + ": another process is writing there: try again";
   return file + ": " + strerror(error);
 }
 

@@ -1,7 +1,6 @@
 #include "privd/cli/base/list_table.h"
 
 #include "cli/table.h"
-#include "ipc/base/counted.h"
 #include "privd/cli/base/device_json.h"
 
 #include <algorithm>

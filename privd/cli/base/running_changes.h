@@ -24,7 +24,8 @@ struct RunningChanges {
 /// `recordDir`, or one that is missing, has none.
 RunningChanges readRunningChanges(const std::string& recordDir, const std::string& procRoot);
 
-/// Notes in each group whether a change of it runs, or hangs.
+/// Notes in each group whether a change of it runs, or hangs: of its members one is enough, since
+/// a group is changed as a whole.
 void markChanges(Snapshot& snapshot, const RunningChanges& changes);
 
 }  // namespace vfiogate

@@ -1,6 +1,6 @@
 #include "privd/cli/list/topology_of.h"
 
-#include "ipc/base/counted.h"
+#include "cli/table.h"
 #include "privd/cli/base/device_json.h"
 #include "privd/scan/pci_scan.h"
 

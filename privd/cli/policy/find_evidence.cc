@@ -1,4 +1,4 @@
-#include "ipc/base/counted.h"
+#include "cli/table.h"
 #include "privd/bind/plan/block_use.h"
 #include "privd/cli/policy/guard_evidence.h"
 #include "privd/scan/pci_scan.h"

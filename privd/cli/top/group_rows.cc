@@ -1,7 +1,6 @@
 #include "privd/cli/top/group_rows.h"
 
 #include "cli/table.h"
-#include "ipc/base/counted.h"
 #include "privd/cli/audit/record_view.h"
 #include "privd/cli/base/device_json.h"
 

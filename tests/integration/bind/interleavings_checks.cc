@@ -16,10 +16,11 @@ using testing::HasSubstr;
 const char* const kAllocated = "plugind has allocated its group: resource=";
 const char* const kUnknown = "what plugind has allocated is not known";
 const char* const kBusy = "its drivers are being changed by another process";
+const char* const kStateBusy = "another process is writing there";
 
 /// The first of them that was said; empty: none.
 std::string reasonIn(const std::string& said) {
-  for (const char* reason : {kAllocated, kUnknown, kBusy}) {
+  for (const char* reason : {kAllocated, kUnknown, kBusy, kStateBusy}) {
     if (said.find(reason) != std::string::npos) return reason;
   }
   return {};
@@ -69,7 +70,7 @@ void Interleavings::judgeRefusal(const Command& command, const std::string& said
   const std::string reason = reasonIn(said);
   EXPECT_NE(reason, "") << command.verb << " " << command.device << ": " << said;
   ++said_[reason];
-  if (reason == kBusy) {
+  if (reason == kBusy || reason == kStateBusy) {
     ++busy_;
   } else {
     ++refused_;

@@ -1,4 +1,4 @@
-#include "ipc/base/counted.h"
+#include "cli/table.h"
 #include "privd/cli/doctor/examine.h"
 #include "privd/cli/doctor/kernel_parameters.h"
 
