@@ -81,6 +81,13 @@ protected:
   pid_t role(const std::string& name) const {
     return childRunning(node_->privd->pid(), "privd-" + name);
   }
+  void startWithBinder() {
+    node_->kubelet.start();
+    ASSERT_TRUE(node_->startPlugind(kConfig)) << node_->said();
+    ASSERT_TRUE(node_->startPrivd({"--plugind-rights", "watch,kubelet,bind"})) << node_->said();
+    ASSERT_TRUE(node_->kubelet.shows(kGpus, {kA})) << node_->said();
+    ASSERT_GT(role("binder"), 0) << node_->said();
+  }
   /// As a service manager may start it.
   void limit(const std::string& program, const std::string& option) {
     node_->starters[program] = {"/usr/bin/prlimit", option, "--"};
@@ -184,6 +191,43 @@ TEST_F(Starved, OfDescriptorsPrivdServesOn) {
   node_->hardware.add({.address = "0000:02:00.0", .group = 8});
   EXPECT_TRUE(node_->kubelet.shows(kGpus, {kA, "0000:02:00.0"})) << node_->said();
   EXPECT_TRUE(node_->kubelet.admit(podOf("p1", kGpus)).admitted) << node_->said();
+}
+
+// It binds nothing here: what it sees of the hardware is told.
+TEST_F(Starved, OfDescriptorsTheBinderServesOn) {
+  startWithBinder();
+  leaveRoomForThree(role("binder"), 0);
+  node_->hardware.add({.address = "0000:02:00.0", .group = 8});
+  EXPECT_TRUE(node_->kubelet.shows(kGpus, {kA, "0000:02:00.0"})) << node_->said();
+  EXPECT_TRUE(node_->kubelet.admit(podOf("p1", kGpus)).admitted) << node_->said();
+  EXPECT_GT(role("binder"), 0) << node_->said();
+}
+
+TEST_F(Starved, OfEveryDescriptorTheBinderSaysItAndIsWellAgain) {
+  startWithBinder();
+  const rlim_t before = softLimit(role("binder"), 0, 0);
+  ASSERT_TRUE(node_->privd->says("event=scan_failed"))
+      << node_->said();  // the hardware process has all of its own
+  EXPECT_TRUE(node_->kubelet.admit(podOf("p1", kGpus)).admitted) << node_->said();
+  softLimit(role("binder"), 0, before);
+  node_->hardware.add({.address = "0000:02:00.0", .group = 8});
+  EXPECT_TRUE(node_->kubelet.shows(kGpus, {kA, "0000:02:00.0"})) << node_->said();
+  EXPECT_GT(role("binder"), 0) << node_->said();
+}
+
+// A socket, the checkpoint and the record need one each: the gate says that there is none, to
+// plugind and in its log, and does all of it when there is.
+TEST_F(Starved, OfEveryDescriptorTheGateRefusesAndServesWhenItHasThem) {
+  startAll();
+  const rlim_t before = softLimit(role("gate"), 0, 0);
+  EXPECT_FALSE(node_->kubelet.admit(podOf("p1", kGpus)).admitted) << node_->said();
+  ASSERT_TRUE(node_->privd->says("event=record_failed")) << node_->said();
+  EXPECT_EQ(node_->plugind->count("event=privd_went"), 0U) << "who is refused is served on";
+  softLimit(role("gate"), 0, before);
+  EXPECT_TRUE(node_->kubelet.await(kGpus, [](const sim::DeviceTable& shown) {
+    return shown.healthy().contains(kA);
+  })) << node_->said();
+  EXPECT_TRUE(node_->kubelet.admit(podOf("p2", kGpus)).admitted) << node_->said();
 }
 
 TEST_F(Starved, OfEveryDescriptorPrivdSaysItAndLosesNoDevice) {
