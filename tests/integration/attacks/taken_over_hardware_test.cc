@@ -261,6 +261,26 @@ TEST_P(HardwareLies, MakeTheBinderWriteNothing) {
   expectNothingWritten();
 }
 
+class HardwareLie : public TakenOverHardware {};
+
+// What a lie buys (the threat model has it): plugind has no other view of the hardware.
+TEST_F(HardwareLie, AnInventedDeviceIsAllocatedWithNodesOfVfioAlone) {
+  ChildProcess liar(attackCommand("InventsADevice"), programEnvironment());
+  const std::string invented = "0000:09:00.0";
+  ASSERT_TRUE(node_->kubelet.await(kGpus, [&](const sim::DeviceTable& shown) {
+    return shown.healthy().contains(invented);
+  })) << said();
+  std::string error;
+  const auto granted = node_->kubelet.offer(kGpus, {invented}, error);
+  ASSERT_EQ(error, "") << said();
+  EXPECT_GT(granted.response.devices_size(), 0);
+  for (const auto& node : granted.response.devices()) {
+    EXPECT_THAT(node.host_path(), testing::AnyOf(testing::StartsWith("/dev/vfio/"), "/dev/iommu"));
+  }
+  EXPECT_EQ(granted.response.mounts_size(), 0);
+  EXPECT_EQ(granted.response.cdi_devices_size(), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, HardwareLies,
                          testing::Values("SaysThatAPartIsAll", "SaysThatItIsOnVfio",
                                          "InventsADevice", "MovesAMember", "NeverRereads",
