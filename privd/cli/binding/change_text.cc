@@ -2,6 +2,9 @@
 
 #include "cli/table.h"
 #include "privd/cli/base/device_json.h"
+#include "privd/cli/base/recorded_holders.h"
+
+#include <algorithm>
 
 namespace vfiogate {
 namespace {
@@ -36,10 +39,22 @@ std::string leftAloneOf(const ChangeReport& report) {
   return text.empty() ? text : "Left alone:\n" + text;
 }
 
+/// Who has the group, in the place of the line in the record of allocations that says so.
+std::string inWords(const std::string& text) {
+  constexpr std::string_view kAllocated = "plugind has allocated its group: ";
+  const std::size_t found = text.find(kAllocated);
+  if (found == std::string::npos) return text;
+  std::string note = text.substr(found + kAllocated.size());
+  std::ranges::replace(note, ';', '\n');
+  const RecordedHolder holder = holderInNote(note);
+  return text.substr(0, found) + "plugind has allocated its group to " + wordsFor(holder) +
+         (holder.resource.empty() ? "" : ", as " + holder.resource);
+}
+
 std::string headOf(const Objection& objection) {
   return kIndent + objection.address.str() + "  " + std::string(nameOf(objection.guard)) +
          (objection.verdict == Verdict::kUnknown ? " (not known)" : "") + ": " +
-         jsonText(objection.reason) + "\n";
+         inWords(jsonText(objection.reason)) + "\n";
 }
 
 std::string overriddenOf(const ChangeReport& report) {
@@ -142,7 +157,7 @@ Printed changeText(const ChangeOrder& order, const ChangeReport& report, const H
     return printed;
   }
   printed.errFirst = true;
-  printed.err = head + (report.error.empty() ? "" : ": " + jsonText(report.error)) + "\n" +
+  printed.err = head + (report.error.empty() ? "" : ": " + inWords(jsonText(report.error))) + "\n" +
                 standingOf(report, holders);
   if (!report.differences.empty()) printed.err += "Not as it was found:\n";
   for (const std::string& difference : report.differences) {

@@ -34,6 +34,23 @@ void expectText(const ReportRow& row, const HoldersOf& holders = {}) {
   EXPECT_EQ(text.err, row.err) << row.name;
 }
 
+TEST(ChangeText, SaysWhoHasAGroupThatIsAllocated) {
+  const std::string reason =
+      "plugind has allocated its group: resource=a.dev/gpu ids=0000:01:00.0 ref=7f3a "
+      "since=2026-11-23T10:42:07Z named-by=12:34 pod=default/vm uid=6f0c";
+  ChangeReport report;
+  report.outcome = ChangeOutcome::kRefused;
+  report.error = "0000:01:00.0: held: " + reason;
+  report.objections = {
+      {Guard::kHeld, slot("0000:01:00.0"), Verdict::kBlocked, reason, "end the pod that has it"}};
+  expectText({"held", bindOrder(), report, "",
+              "privd bind: refused, nothing was written: 0000:01:00.0: held: plugind has allocated "
+              "its group to default/vm since 2026-11-23 10:42, as a.dev/gpu\n"
+              "  0000:01:00.0  held: plugind has allocated its group to default/vm since "
+              "2026-11-23 10:42, as a.dev/gpu\n"
+              "                to lift it: end the pod that has it\n"});
+}
+
 TEST(ChangeText, SaysWhatWasWrittenAndWhatWasLeftAlone) {
   ChangeReport report = planned();
   report.auditSequence = 12;
