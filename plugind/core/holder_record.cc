@@ -8,13 +8,7 @@
 #include "ipc/base/hex.h"
 
 namespace vfiogate {
-namespace {
-
-std::string twoDigits(long number) {
-  return (number < 10 ? "0" : "") + std::to_string(number);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 std::optional<HolderRef> HolderRef::parse(std::string_view text) {
   std::uint16_t number = 0;
@@ -34,12 +28,6 @@ void HolderRecord::keepRestOf(const HolderRecord& earlier) {
     std::ranges::set_difference(*granted, ids, std::inserter(rest, rest.end()));
   }
   members.insert(earlier.members.begin(), earlier.members.end());
-}
-
-std::string clockText(std::chrono::sys_seconds time) {
-  const std::chrono::hh_mm_ss clock(time - std::chrono::floor<std::chrono::days>(time));
-  return twoDigits(clock.hours().count()) + ":" + twoDigits(clock.minutes().count()) + ":" +
-         twoDigits(clock.seconds().count()) + "Z";
 }
 
 std::string utcText(std::chrono::sys_seconds time) {

@@ -102,10 +102,7 @@ struct HolderRecord {
   friend bool operator==(const HolderRecord&, const HolderRecord&) = default;
 };
 
-/// The time of day in UTC, "10:42:07Z": how a refusal says since when.
-std::string clockText(std::chrono::sys_seconds time);
-
-/// "2026-01-01T00:00:00Z".
+/// "2026-01-01T00:00:00Z": how a refusal says since when, too.
 std::string utcText(std::chrono::sys_seconds time);
 
 }  // namespace vfiogate

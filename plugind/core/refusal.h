@@ -15,8 +15,8 @@ namespace vfiogate {
 /// Names device, group, state, since and a reference; never a holder's pod (ledger.md 2).
 struct Refusal {
   std::string reason;  ///< the reason code of ledger.md 7, such as "not-viable:host-driver"
-  std::string
-      text;  ///< "0000:65:00.0, group 31: allocated since 10:42:07Z, group-allocated, ref=7f3a"
+  std::string text;    ///< "0000:65:00.0, group 31: allocated since 2026-11-23T10:42:07Z,
+                       ///< group-allocated, ref=7f3a"
 
   friend bool operator==(const Refusal&, const Refusal&) = default;
 };

@@ -19,7 +19,7 @@ FENCE = re.compile(r"^```(?P<info>.*)$")
 SHELLS = ("sh", "bash", "shell", "console")
 PATIENCE = 240  # seconds for one block
 NODE = "docs/walk/node.sh"
-PASSING = ((r"\d\d:\d\d:\d\dZ?", "TIME"), (r"ref=[0-9a-f]{4}", "ref=REF"), (r"\d+ s ago", "N s ago"), (r"\s+", " "))
+PASSING = ((r"(\d{4}-\d\d-\d\dT)?\d\d:\d\d:\d\dZ?", "TIME"), (r"ref=[0-9a-f]{4}", "ref=REF"), (r"\d+ s ago", "N s ago"), (r"\s+", " "))
 
 
 class Block(typing.NamedTuple):

@@ -29,7 +29,7 @@ std::optional<Refusal> refuseUsed(const LedgerState& state, const RefusedDevice&
   if (use == GroupUse::kBlind && unstarted) return std::nullopt;
   if (use != GroupUse::kOpen) return refuse(device, "its use cannot be told", "cannot-tell");
   if (!holder) return refuse(device, "open, by nobody known here", "foreign");
-  const std::string since = clockText(state.records[*holder].answeredAt);
+  const std::string since = utcText(state.records[*holder].answeredAt);
   return refuseHeld(state, device, "allocated since " + since + " and still open", "still-open",
                     {*holder});
 }

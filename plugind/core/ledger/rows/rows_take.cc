@@ -25,7 +25,7 @@ Verdict refused(Refusal refusal, bool reconcile) {
 }
 
 std::string allocatedSince(const HolderRecord& record, const Call& asker) {
-  return "allocated" + pathText(record.isClaim(), asker) + " since " + clockText(record.answeredAt);
+  return "allocated" + pathText(record.isClaim(), asker) + " since " + utcText(record.answeredAt);
 }
 
 /// Row 5.
@@ -99,7 +99,7 @@ Verdict judgeOffer(const Turn& turn, const Call& call, const Offer& offer) {
   if (const Take* take = takeMeeting(turn.state, offer.members)) {  // row 4
     return refused(refuse(offer.device(),
                           "being allocated" + pathText(take->forClaim, call) + " since " +
-                              clockText(take->since),
+                              utcText(take->since),
                           "being-allocated", {take->ref.str()}),
                    false);
   }

@@ -134,7 +134,8 @@ TEST_F(LedgerCase, TwoResourcesOneGroup) {
   ASSERT_EQ(node.allocate("gpu", {kA}), "granted");
   const CallId second = node.ask("other", {kB});
   EXPECT_EQ(node.outcome(second), "group-allocated");
-  EXPECT_THAT(node.text(second), HasSubstr("0000:01:00.1, group 31: allocated since 10:"));
+  EXPECT_THAT(node.text(second),
+              HasSubstr("0000:01:00.1, group 31: allocated since 2024-10-04T10:"));
   EXPECT_THAT(node.text(second), HasSubstr("group-allocated, ref=7f3a"));
 }
 

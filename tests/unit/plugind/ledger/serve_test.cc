@@ -121,13 +121,13 @@ TEST_F(ServeCase, I1_TheLoserIsToldTheWinnersPath) {
   ASSERT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
   EXPECT_THAT(node.text(node.ask("other", {kB})),
               testing::MatchesRegex("0000:01:00.1, group 31: allocated through DRA since "
-                                    "[0-9:]+Z, group-allocated, ref=[0-9a-f]+"));
+                                    "[0-9-]+T[0-9:]+Z, group-allocated, ref=[0-9a-f]+"));
   EXPECT_THAT(refusal("c2", "gpu", {at(kA)}), HasSubstr("allocated through DRA since"));
   ASSERT_EQ(node.allocate("gpu", {kC}), "granted");
   EXPECT_THAT(
       refusal("c2", "gpu", {at(kC)}),
       testing::MatchesRegex("0000:02:00.0, group 32: allocated through the device plugin since "
-                            "[0-9:]+Z, group-allocated, ref=[0-9a-f]+"));
+                            "[0-9-]+T[0-9:]+Z, group-allocated, ref=[0-9a-f]+"));
 }
 
 TEST_F(ServeCase, I1_OfTwoAtATimeTheLaterIsToldTheEarliersPath) {
