@@ -92,14 +92,14 @@ RULES = {
         "cli cli/picture ipc/base privd/cli/base privd/cli/binding privd/cli/doctor privd/cli/list privd/cli/policy "
         "privd/scan seccomp"),
     "privd/cli/audit": "cli ipc/base ipc/types privd/audit privd/base privd/cli",
-    "privd/cli/base": "cli ipc/base ipc/types privd/base privd/options privd/scan privd/state",
+    "privd/cli/base": "cli ipc/base ipc/types privd/base privd/options privd/scan privd/state privd/writer",
     "privd/cli/binding": (
         "cli ipc/base ipc/types privd/audit privd/base privd/bind privd/bind/plan "
         "privd/cli/base privd/gate privd/options privd/scan privd/state"),
     "privd/cli/doctor": (
         "cli ipc/base ipc/types privd/bind/plan privd/cli/base privd/scan privd/state seccomp"),
-    "privd/cli/doctor/checks": "ipc/base ipc/types privd/cli/doctor",
-    "privd/cli/list": "cli/picture privd/cli/base privd/scan",
+    "privd/cli/doctor/checks": "cli ipc/base ipc/types privd/cli/doctor",
+    "privd/cli/list": "cli cli/picture privd/cli/base privd/scan",
     "privd/cli/top": "cli privd/base privd/cli privd/cli/audit privd/cli/base privd/scan",
     "privd/cli/policy": (
         "cli ipc/base ipc/codec ipc/gate ipc/socket ipc/types privd/base privd/bind privd/bind/plan privd/cdi "
