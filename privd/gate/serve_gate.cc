@@ -161,7 +161,7 @@ std::optional<StepFailure> runLocked(const GateOptions& options, Opened opened, 
   service.withdrawDraIfUnserved();  // otherwise that plugind may be serving it
   logLine(LogEvent::kStarted,
           {{"role", "gate"}, {"version", kBuild.version.data()}, {"commit", kBuild.commit.data()}});
-  if (options.readyFd >= 0 && sendPacket(options.readyFd, {"", 1}) != PacketSent::kSent) {
+  if (options.readyFd >= 0 && sendPacket(options.readyFd, "1") != PacketSent::kSent) {
     return StepFailure{"who started it left"};
   }
   GateLoop loop({service, plugind, watch, lasting, signals, options.readyFd});

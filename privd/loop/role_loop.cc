@@ -86,7 +86,7 @@ kj::Promise<void> RoleLoop::anyEnd() {
 }
 
 bool RoleLoop::tellReady() const {
-  return starter_.get() < 0 || sendPacket(starter_, {"", 1}) == PacketSent::kSent;
+  return starter_.get() < 0 || sendPacket(starter_, "1") == PacketSent::kSent;
 }
 
 kj::Promise<void> awaitTurn(InstanceLock& lock, kj::Timer& timer) {

@@ -6,6 +6,7 @@
 #include "seccomp/resource_limits.h"
 
 #include <kj/async-io.h>
+#include <kj/async-unix.h>
 #include <kj/io.h>
 
 #include <cstdint>

@@ -57,7 +57,7 @@ std::string ChannelToBinder::take(const std::string& packet) {
   auto told = turns_.take(packet);
   if (!told) return "it sent " + told.error();
   if (!*told) return send() ? "" : kFull;
-  if (!told_(*std::move(*told))) return "it tells of more groups than there are";
+  if (!told_(*std::move(told).value())) return "it tells of more groups than there are";
   return sendPacket(socket_, encode(binder::Request(binder::Seen{}))) == PacketSent::kSent ? ""
                                                                                            : kFull;
 }

@@ -97,7 +97,7 @@ kj::Promise<void> PrivdSession::shakeHands() {
 
 kj::Promise<void> PrivdSession::takeFiles() {
   return channel_.nextFiles().then([this](gate::WatchedFiles files) {
-    lastFiles_ = std::move(files);
+    lastFiles_ = files;
     files_.seen(lastFiles_);
     if (entered_) config_.seen(lastFiles_.configuration);
     return takeExclusions();
