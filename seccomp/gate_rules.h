@@ -56,7 +56,7 @@ inline constexpr std::array kGateRules{
     Rule{
         SCMP_SYS(getsockopt),
         {intIs(1, SOL_SOCKET, "level is SOL_SOCKET"), intIs(2, SO_PEERCRED, "name is SO_PEERCRED")},
-        "who listens where plugind is looked for"},
+        "who listens where plugind or the kubelet is looked for"},
     Rule{SCMP_SYS(socketpair), intIs(0, AF_UNIX, "domain is AF_UNIX"), "a channel for plugind"},
     Rule{SCMP_SYS(recvmsg), kAnyArgs, "requests of plugind"},
     Rule{SCMP_SYS(sendmsg), kAnyArgs,

@@ -49,7 +49,7 @@ kj::Maybe<kj::AutoCloseFd> acceptFrom(int listenFd);
 
 struct PeerIdentity {
   uid_t uid;
-  std::optional<pid_t> pid;  ///< for the log only; absent across PID namespaces
+  std::optional<pid_t> pid;  ///< absent across PID namespaces; it may have ended, and be another's
 };
 
 /// Who connected, or, for the dialler, who called listen(). `socketFd` is borrowed.

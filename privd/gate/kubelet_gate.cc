@@ -27,6 +27,7 @@ kj::String socketNameOf(const ResourceName& resource) {
 
 KubeletGate::KubeletGate(kj::StringPtr kubeletDir, const ServedNames& names)
     : names_(names),
+      self_(getpid()),
       directory_(kj::str(kubeletDir, "/device-plugins")),
       podResourcesDirectory_(kj::str(kubeletDir, "/pod-resources")),
       registrationSocket_(kj::str(directory_, "/kubelet.sock")),
@@ -49,9 +50,7 @@ void KubeletGate::forgetUnserved() {
     const auto dialled = dialAt(path);
     const int error = dialled ? 0 : dialled.error().error;
     if (error == ECONNREFUSED) unlinkat(AT_FDCWD, path.cStr(), 0);
-    const bool unserved = error == ECONNREFUSED || error == ENOENT;
-    if (unserved) made_.erase(path.cStr());
-    return unserved;
+    return error == ECONNREFUSED || error == ENOENT;
   });
 }
 
@@ -60,7 +59,6 @@ Result<KubeletGate::Listener, SocketError> KubeletGate::listen(const ResourceNam
   auto fd = listenAt(directory_, endpoint, WhoMayConnect::kOwner);
   if (!fd) return Failure{fd.error()};
   served_.insert(resource);
-  remember(pathOf(resource));
   return Listener{kj::mv(endpoint), kj::mv(fd).value()};
 }
 
@@ -73,9 +71,7 @@ Result<KubeletGate::Listener, SocketError> KubeletGate::listenDra(DraSocket sock
   auto fd = service ? listenAt(directory, name, WhoMayConnect::kOwner)
                     : listenInPlace(directory, name, WhoMayConnect::kOwner);
   if (!fd) return Failure{fd.error()};
-  auto path = kj::str(directory, "/", name);
-  remember(path);
-  return Listener{kj::mv(path), kj::mv(fd).value()};
+  return Listener{kj::str(directory, "/", name), kj::mv(fd).value()};
 }
 
 Result<bool, ReadError> KubeletGate::withdrawDra() const {
@@ -84,11 +80,6 @@ Result<bool, ReadError> KubeletGate::withdrawDra() const {
   if (unlinkat(AT_FDCWD, path.cStr(), 0) == 0) return true;
   if (errno == ENOENT) return false;
   return Failure{ReadError{errno}};
-}
-
-void KubeletGate::remember(kj::StringPtr path) {
-  auto socket = openAt(AT_FDCWD, path.cStr(), O_PATH | O_NOFOLLOW, 0);
-  if (socket) made_.insert_or_assign(path.cStr(), kj::mv(socket).value());
 }
 
 kj::String KubeletGate::pathOf(const ResourceName& resource) const {
@@ -107,13 +98,11 @@ Result<kj::AutoCloseFd, SocketError> KubeletGate::dial(Socket socket) const {
   if (!named) return Failure{SocketError{named.error().error, "open"}};
   struct stat status = {};
   if (fstat(named->get(), &status) != 0) return Failure{SocketError{errno, "stat"}};
-  const bool ours = std::ranges::any_of(made_, [&status](const auto& made) {
-    struct stat own = {};
-    fstat(made.second.get(), &own);
-    return own.st_dev == status.st_dev && own.st_ino == status.st_ino;
-  });
-  if (ours || S_ISLNK(status.st_mode)) return Failure{SocketError{ELOOP, "open"}};
-  return dialAt(kj::str("/proc/self/fd/", named->get()));
+  if (S_ISLNK(status.st_mode)) return Failure{SocketError{ELOOP, "open"}};
+  auto dialled = dialAt(kj::str("/proc/self/fd/", named->get()));
+  // It has nothing to tell itself.
+  if (dialled && peerOf(*dialled).pid == self_) return Failure{SocketError{ELOOP, "connect"}};
+  return dialled;
 }
 
 Result<RegularFile, ReadError> KubeletGate::openCheckpoint() const {

@@ -10,9 +10,8 @@
 
 #include <kj/string.h>
 
-#include <sys/stat.h>
+#include <sys/types.h>
 
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -51,7 +50,8 @@ public:
   Result<bool, ReadError> withdrawDra() const;
 
   enum class Socket { kRegistration, kPodResources };
-  /// A connection to the kubelet. ELOOP: a link is in its place, or a socket that was made here.
+  /// A connection to the kubelet. ELOOP: a link is in its place, or a socket on which this process
+  /// called listen().
   Result<kj::AutoCloseFd, SocketError> dial(Socket socket) const;
 
   /// The checkpoint as it is now, complete, since the kubelet renames a new one into its place.
@@ -65,11 +65,11 @@ public:
 
 private:
   void forgetUnserved();
-  void remember(kj::StringPtr path);
   kj::String pathOf(const ResourceName& resource) const;
   kj::String registrationName() const;
 
   const ServedNames& names_;
+  pid_t self_;
   kj::String directory_;
   kj::String podResourcesDirectory_;
   kj::String registrationSocket_;
@@ -78,9 +78,6 @@ private:
   kj::String draDirectory_;
   kj::String draRegistry_;
   std::set<ResourceName> served_;
-  /// The sockets made here, by their paths. Held open: a file system gives the number of an inode
-  /// that is gone to the next one, and the kubelet removes these just before it makes its own.
-  std::map<std::string, kj::AutoCloseFd> made_;
 };
 
 }  // namespace vfiogate
