@@ -1,9 +1,11 @@
 #include "cli/common_options.h"
+#include "privd/base/name_watch.h"
 #include "privd/cli/base/device_json.h"
 #include "privd/cli/base/node_view.h"
 #include "privd/cli/commands.h"
 #include "privd/scan/snapshot_source.h"
 #include "privd/scan/uevent_socket.h"
+#include "privd/state/state_directory.h"
 
 #include <CLI/CLI.hpp>
 
@@ -90,11 +92,17 @@ struct WatchOptions {
   std::string form = "text";
 };
 
-/// Prints what `source` sees, and each change, for ever.
-[[noreturn]] void printChanges(SnapshotSource& source, ChangePrinter& printer,
-                               kj::WaitScope& waitScope) {
-  for (auto now = source.current();; now = source.next(now.generation).wait(waitScope)) {
+/// Prints what `source` sees, and each change, of operators' exclusions too, for ever.
+[[noreturn]] void printChanges(SnapshotSource& source, NameWatch& exclusions,
+                               ChangePrinter& printer, kj::WaitScope& waitScope) {
+  for (;;) {
+    const std::uint64_t excluded = exclusions.count();
+    const auto now = source.current();
     printer.take(now.generation, *now.snapshot);
+    source.next(now.generation)
+        .ignoreResult()
+        .exclusiveJoin(exclusions.next(excluded).ignoreResult())
+        .wait(waitScope);
   }
 }
 
@@ -122,7 +130,9 @@ std::string watch(const WatchOptions& options) {
               << ": a change shows within --rescan\n";
   }
   ChangePrinter printer(options.form, options.view.stateDir, view->names);
-  printChanges(source, printer, io.waitScope);
+  NameWatch exclusions(io.unixEventPort, io.provider->getTimer(),
+                       options.view.stateDir + "/" + kExclusionsFolder, "");
+  printChanges(source, exclusions, printer, io.waitScope);
 }
 
 }  // namespace

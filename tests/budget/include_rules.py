@@ -89,8 +89,8 @@ RULES = {
         "privd/sandbox privd/scan privd/state seccomp"),
     "privd/cdi": "ipc/base ipc/gate ipc/types privd/base",
     "privd/cli": (
-        "cli cli/picture ipc/base privd/cli/base privd/cli/binding privd/cli/doctor privd/cli/list privd/cli/policy "
-        "privd/scan seccomp"),
+        "cli cli/picture ipc/base privd/base privd/cli/base privd/cli/binding privd/cli/doctor privd/cli/list "
+        "privd/cli/policy privd/scan privd/state seccomp"),
     "privd/cli/audit": "cli ipc/base ipc/types privd/audit privd/base privd/cli",
     "privd/cli/base": "cli ipc/base ipc/types privd/base privd/options privd/scan privd/state privd/writer",
     "privd/cli/binding": (

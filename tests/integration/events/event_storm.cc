@@ -155,7 +155,9 @@ std::string EventStorm::again(const EventNode& node) const {
 void EventStorm::giveAll(const std::vector<EventAct>& acts) {
   for (auto& node : nodes_) EXPECT_EQ(give(*node, acts), "") << again(*node);
   const ShownFrames wanted = rehearsal_.frames(held_);
-  for (auto& node : nodes_) EXPECT_EQ(awaitFrames(*node, wanted, same), "") << again(*node);
+  for (auto& node : nodes_) {
+    EXPECT_EQ(awaitFrames(*node, wanted, same), "") << again(*node) << node->said();
+  }
 }
 
 void EventStorm::begin() {
