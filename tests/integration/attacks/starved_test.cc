@@ -219,7 +219,9 @@ TEST_F(Starved, OfEveryDescriptorTheBinderSaysItAndIsWellAgain) {
 // plugind and in its log, and does all of it when there is.
 TEST_F(Starved, OfEveryDescriptorTheGateRefusesAndServesWhenItHasThem) {
   startAll();
-  const rlim_t before = softLimit(role("gate"), 0, 0);
+  // It waits for four; ppoll() refuses to wait for more than the limit.
+  constexpr rlim_t kAwaited = 4;
+  const rlim_t before = softLimit(role("gate"), 0, kAwaited);
   EXPECT_FALSE(node_->kubelet.admit(podOf("p1", kGpus)).admitted) << node_->said();
   ASSERT_TRUE(node_->privd->says("event=record_failed")) << node_->said();
   EXPECT_EQ(node_->plugind->count("event=privd_went"), 0U) << "who is refused is served on";

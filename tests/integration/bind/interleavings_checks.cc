@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const char* const kAllocated = "plugind has allocated its group: resource=";
+const char* const kAllocated = "plugind has allocated its group to ";
 const char* const kUnknown = "what plugind has allocated is not known";
 const char* const kBusy = "its drivers are being changed by another process";
 const char* const kStateBusy = "another process is writing there";

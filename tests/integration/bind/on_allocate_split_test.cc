@@ -185,7 +185,8 @@ TEST_F(OnAllocateSplit, I1_WhatIsRecordedAndWasNeverAnsweredIsReturnedByTheNextP
   ASSERT_EQ(sim_->command("await-waiting 0"), "ok\n");
   const Ended refused = run({"unbind", kAlone});
   EXPECT_EQ(refused.code, 1);
-  EXPECT_THAT(refused.text, HasSubstr("plugind has allocated its group: resource=" + kCards));
+  EXPECT_THAT(refused.text,
+              AllOf(HasSubstr("plugind has allocated its group to "), HasSubstr("as " + kCards)));
   EXPECT_EQ(driverOf(kAlone), "vfio-pci") << "the write took place after all";
   ASSERT_TRUE(startPlugind()) << node_->said();
   startAgain("vendor=8086", "1");

@@ -296,7 +296,7 @@ TEST_F(ServeRefuses, ARootThatMayNotChangeUsersAndSaysHowToRunTheRolesSideBySide
   EXPECT_EQ(ended.code, 1) << ended.text;
   EXPECT_THAT(ended.text, AllOf(HasSubstr("privd-hardware cannot become uid 64531"),
                                 HasSubstr("privd-gate"), HasSubstr("side by side")));
-  EXPECT_THAT(ended.text, Not(HasSubstr("event=started")));
+  EXPECT_THAT(ended.text, Not(HasSubstr("event=started role=daemon")));
 }
 
 }  // namespace
