@@ -33,6 +33,7 @@ fi
 unset VFIOGATE_PLACES_MADE
 
 work=$(mktemp -d)
+chmod 0711 "$work" # privd-hardware, who is not root, reads below it
 made=() running=()
 end() {
   for pid in ${running[@]+"${running[@]}"}; do kill "$pid" 2>/dev/null || true; done
@@ -74,7 +75,7 @@ start hardware "$programs/sim-sysfs" mount --topology "$tree/tests/topologies/tr
 await test -d "$work/hardware/sys/bus/pci/devices"
 start kubelet "$programs/kubelet-sim" run --dir /var/lib/kubelet
 start plugind "$programs/plugind" --config "$tree/docs/walk/kubevirt.yaml"
-start privd "$programs/privd" serve --sysfs "$work/hardware/sys" --dev "$work/hardware/dev" --uevents off --rescan 1
+start privd "$programs/privd" serve --plugind /run/vfiogate/plugind/plugind.sock --sysfs "$work/hardware/sys" --dev "$work/hardware/dev" --uevents off --rescan 1
 daemons="${running[*]:2}"
 if ! await allocates; then
   tail -n 5 "$work"/*.log >&2
