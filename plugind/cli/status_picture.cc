@@ -26,7 +26,7 @@ std::optional<std::uint32_t> countAt(const json& object, const char* key) {
 std::string holderWords(const json& holder) {
   const std::string claim = wordAt(holder, "claim");
   std::string who = claim.empty() ? wordAt(holder, "pod") : "claim " + claim;
-  if (who.empty()) who = "not named yet, ref=" + wordAt(holder, "ref");
+  if (who.empty()) who = "a pod not named yet, ref=" + wordAt(holder, "ref");
   return who + " since " + datedText(wordAt(holder, "since"));
 }
 

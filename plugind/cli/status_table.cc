@@ -22,7 +22,7 @@ std::string numberAt(const json& object, const char* key) {
 
 std::string holderText(const json& holder) {
   std::string who = textAt(holder, "claim", "");
-  who = who.empty() ? textAt(holder, "pod", "not named yet") : "claim " + who;
+  who = who.empty() ? textAt(holder, "pod", "a pod not named yet") : "claim " + who;
   return who + " ref=" + textAt(holder, "ref");
 }
 

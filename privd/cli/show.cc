@@ -6,6 +6,7 @@
 #include "cli/usage.h"
 #include "ipc/base/hex.h"
 #include "privd/cli/base/device_json.h"
+#include "privd/cli/base/device_state.h"
 #include "privd/cli/base/node_view.h"
 #include "privd/cli/binding/holders.h"
 #include "privd/cli/commands.h"

@@ -1,7 +1,9 @@
 #include "cli/common_options.h"
 #include "privd/base/name_watch.h"
 #include "privd/cli/base/device_json.h"
+#include "privd/cli/base/device_state.h"
 #include "privd/cli/base/node_view.h"
+#include "privd/cli/base/running_changes.h"
 #include "privd/cli/commands.h"
 #include "privd/scan/snapshot_source.h"
 #include "privd/scan/uevent_socket.h"
@@ -11,22 +13,34 @@
 
 #include <kj/async-io.h>
 
+#include <algorithm>
 #include <cstring>
 #include <iostream>
 
 namespace vfiogate {
 namespace {
 
+/// How soon a change of drivers is looked at again: nobody tells of its end.
+constexpr auto kSoon = 500 * kj::MILLISECONDS;
+
+/// What is watched, and how it is told.
+struct WatchOptions {
+  ViewOptions view;
+  std::uint32_t rescanSeconds = 10;
+  std::string form = "text";
+};
+
 /// Prints what changed between two snapshots, one line a device.
 class ChangePrinter {
 public:
-  ChangePrinter(std::string form, std::string stateDir, PciIds names)
-      : form_(std::move(form)), stateDir_(std::move(stateDir)) {
+  ChangePrinter(const WatchOptions& options, PciIds names)
+      : form_(options.form), places_(options.view) {
     view_.names = std::move(names);
   }
 
   void take(std::uint64_t generation, Snapshot after) {
-    markExcluded(after, readExcluded(stateDir_));
+    markExcluded(after, readExcluded(places_.stateDir));
+    markChanges(after, readRunningChanges(places_.recordDir, "/proc"));
     const Snapshot before = std::exchange(view_.snapshot, std::move(after));
     for (const auto& [address, device] : view_.snapshot.devices) {
       const auto old = before.devices.find(address);
@@ -43,7 +57,11 @@ public:
     std::cout.flush();
   }
 
-  const Snapshot& snapshot() const { return view_.snapshot; }
+  /// When drivers are to be looked at again, where nothing tells of a change before.
+  kj::Duration pause(kj::Duration rescan) const {
+    const auto changes = [](const auto& each) { return each.second.binding.busy; };
+    return std::ranges::any_of(view_.snapshot.groups, changes) ? kSoon : rescan;
+  }
 
 private:
   static std::string stateIn(const Snapshot& snapshot, const PciDevice& device) {
@@ -81,20 +99,15 @@ private:
   }
 
   std::string form_;
-  std::string stateDir_;
+  ViewOptions places_;
   NodeView view_;
 };
 
-/// What is watched, and how it is told.
-struct WatchOptions {
-  ViewOptions view;
-  std::uint32_t rescanSeconds = 10;
-  std::string form = "text";
-};
-
-/// Prints what `source` sees, and each change, of operators' exclusions too, for ever.
+/// Prints what `source` sees, and each change, of operators' exclusions and of what is bound just
+/// now, too, for ever.
 [[noreturn]] void printChanges(SnapshotSource& source, NameWatch& exclusions,
-                               ChangePrinter& printer, kj::WaitScope& waitScope) {
+                               ChangePrinter& printer, kj::Duration rescan,
+                               kj::AsyncIoContext& io) {
   for (;;) {
     const std::uint64_t excluded = exclusions.count();
     const auto now = source.current();
@@ -102,7 +115,8 @@ struct WatchOptions {
     source.next(now.generation)
         .ignoreResult()
         .exclusiveJoin(exclusions.next(excluded).ignoreResult())
-        .wait(waitScope);
+        .exclusiveJoin(io.provider->getTimer().afterDelay(printer.pause(rescan)))
+        .wait(io.waitScope);
   }
 }
 
@@ -116,8 +130,8 @@ std::string watch(const WatchOptions& options) {
   if (!sysfs || !dev) return options.view.sysfs + " or " + options.view.dev + " is gone";
   auto io = kj::setupAsyncIo();
   DiscoveryCounts counts;
-  SnapshotSource source(io.provider->getTimer(), 0, options.rescanSeconds * kj::SECONDS,
-                        scanDeps(*sysfs, *dev), counts);
+  const kj::Duration rescan = options.rescanSeconds * kj::SECONDS;
+  SnapshotSource source(io.provider->getTimer(), 0, rescan, scanDeps(*sysfs, *dev), counts);
   if (source.current().generation == 0) return "--sysfs " + options.view.sysfs + ": is gone";
   kj::Maybe<UeventListener> uevents;
   auto socket = openUeventSocket();
@@ -129,10 +143,10 @@ std::string watch(const WatchOptions& options) {
     std::cerr << "privd watch: the kernel's events: " << strerror(socket.error())
               << ": a change shows within --rescan\n";
   }
-  ChangePrinter printer(options.form, options.view.stateDir, view->names);
+  ChangePrinter printer(options, view->names);
   NameWatch exclusions(io.unixEventPort, io.provider->getTimer(),
                        options.view.stateDir + "/" + kExclusionsFolder, "");
-  printChanges(source, exclusions, printer, io.waitScope);
+  printChanges(source, exclusions, printer, rescan, io);
 }
 
 }  // namespace
@@ -142,6 +156,7 @@ void addWatchCommand(CLI::App& app, int& exitCode) {
       app.add_subcommand("watch", "the devices that there are, and every change as it happens");
   auto options = std::make_shared<WatchOptions>();
   addViewOptions(*command, options->view);
+  addRecordOption(*command, options->view);
   addRescanOption(*command, options->rescanSeconds);
   addOutputForm(*command, options->form, {"text", "json", "yaml"});
   command->callback([options, &exitCode]() {

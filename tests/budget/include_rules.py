@@ -98,7 +98,7 @@ RULES = {
         "privd/cli/base privd/gate privd/options privd/scan privd/state"),
     "privd/cli/doctor": (
         "cli ipc/base ipc/types privd/bind/plan privd/cli/base privd/scan privd/state seccomp"),
-    "privd/cli/doctor/checks": "cli ipc/base ipc/types privd/cli/doctor",
+    "privd/cli/doctor/checks": "cli ipc/base ipc/types privd/cli/base privd/cli/doctor",
     "privd/cli/list": "cli cli/picture privd/cli/base privd/scan",
     "privd/cli/top": "cli privd/base privd/cli privd/cli/audit privd/cli/base privd/scan",
     "privd/cli/policy": (

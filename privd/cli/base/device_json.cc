@@ -1,4 +1,5 @@
 #include "privd/cli/base/device_json.h"
+#include "privd/cli/base/device_state.h"
 
 #include "ipc/base/hex.h"
 

@@ -2,6 +2,7 @@
 
 #include "cli/usage.h"
 #include "ipc/types/viability.h"
+#include "privd/cli/base/device_state.h"
 #include "privd/cli/base/node_view.h"
 
 #include <algorithm>

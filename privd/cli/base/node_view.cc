@@ -17,16 +17,6 @@
 #include <cstring>
 
 namespace vfiogate {
-namespace {
-
-/// Behind what keeps it from use for good, before what the change may be about to mend.
-bool isBeingChanged(const Snapshot& snapshot, const PciDevice& device, const Viability& seen) {
-  if (!device.group || (!seen.ready() && seen.obstacle <= Obstacle::kWriteStuck)) return false;
-  const auto group = snapshot.groups.find(*device.group);
-  return group != snapshot.groups.end() && group->second.binding.busy;
-}
-
-}  // namespace
 
 void addViewOptions(CLI::App& command, ViewOptions& options) {
   addPathOption(command, "--sysfs", options.sysfs, "the root below which sysfs is found");
@@ -96,23 +86,6 @@ std::string NodeView::briefName(const PciDevice& device) const {
   const auto vendor = names.vendor(*device.vendor);
   const auto name = names.device(*device.vendor, *device.device);
   return (vendor ? briefVendor(*vendor) + " " : "") + (name ? *name + " " : "") + ids;
-}
-
-std::string stateOf(const Snapshot& snapshot, const PciDevice& device) {
-  const Viability seen = viability(snapshot, device.address);
-  if (isBeingChanged(snapshot, device, seen)) return kBindingState;
-  if (!seen.ready()) return std::string(reasonCode(seen.obstacle));
-  const auto group = snapshot.groups.find(*device.group);
-  return group != snapshot.groups.end() && group->second.use == GroupUse::kOpen ? "in-use"
-                                                                                : "passable";
-}
-
-std::string whyOf(const Snapshot& snapshot, const PciDevice& device) {
-  const Viability seen = viability(snapshot, device.address);
-  if (isBeingChanged(snapshot, device, seen)) {
-    return "its group's drivers are being changed: wait for the end";
-  }
-  return seen.ready() ? std::string() : explain(snapshot, device.address, seen);
 }
 
 ExcludedDevices readExcluded(const std::string& stateDir) {

@@ -3,7 +3,7 @@
 
 #include "cli/pci_ids.h"
 #include "ipc/base/result.h"
-#include "ipc/types/viability.h"
+#include "ipc/types/snapshot.h"
 
 #include <set>
 #include <string>
@@ -45,14 +45,6 @@ struct NodeView {
   /// "NVIDIA AD102 [GeForce RTX 4090] [10de:2684]", for tables.
   std::string briefName(const PciDevice& device) const;
 };
-
-/// Of a device whose group's drivers are being changed now.
-inline constexpr const char* kBindingState = "binding";
-
-/// What a person may do with the device now: "passable", "in-use", or why not ("host-driver").
-std::string stateOf(const Snapshot& snapshot, const PciDevice& device);
-/// The reason in words; empty: there is none, it can be passed through.
-std::string whyOf(const Snapshot& snapshot, const PciDevice& device);
 
 /// Which devices operators excluded (`privd hold`), as is on file.
 struct ExcludedDevices {

@@ -40,7 +40,7 @@ RecordedHolder holderInLine(std::string_view line) {
   } else if (!fields["claim"].empty()) {
     holder.who = "claim " + std::string(fields["claim"]);
   } else {
-    holder.who = "not named yet, ref=" + std::string(fields["ref"]);
+    holder.who = "a pod not named yet, ref=" + std::string(fields["ref"]);
   }
   return holder;
 }

@@ -128,11 +128,7 @@ std::vector<std::string> withNodesOptions(std::vector<std::string> words, const 
   };
   if (!(changes || reads) || std::ranges::any_of(words, namesPlace)) return words;
   std::vector<std::string> machines;
-  if (reads && words[0] != "doctor") machines = {"--state-dir", kMachinesState};
-  // What `watch` waits for says nothing of these.
-  if (!machines.empty() && words[0] != "watch") {
-    machines.insert(machines.end(), {"--record-dir", kMachinesRecord});
-  }
+  if (reads) machines = {"--state-dir", kMachinesState, "--record-dir", kMachinesRecord};
   if (!file.empty()) machines.insert(machines.end(), {"--options", file});
   words.insert(words.begin() + 1, machines.begin(), machines.end());
   return words;

@@ -68,7 +68,9 @@ struct BootFacts {
 };
 
 struct HostFacts {
-  Seen<Snapshot> hardware;
+  Seen<Snapshot> hardware;      ///< with what operators excluded, and the changes that run
+  std::string excludedProblem;  ///< why it is not known what operators excluded; empty: it is
+  std::string changesProblem;   ///< why it is not known which changes run; empty: it is
   SeenText commandLine;
   SeenText processor;   ///< the beginning of /proc/cpuinfo
   SeenText interrupts;  ///< the beginning of /proc/interrupts

@@ -2,6 +2,9 @@
 
 #include "cli/common_options.h"
 #include "privd/bind/plan/declaration.h"
+#include "privd/cli/base/node_view.h"
+#include "privd/cli/base/recorded_holders.h"
+#include "privd/cli/base/running_changes.h"
 #include "privd/cli/doctor/tree.h"
 #include "privd/scan/pci_scan.h"
 #include "privd/scan/sysfs_root.h"
@@ -37,6 +40,16 @@ Seen<Snapshot> readHardware(const DoctorRoots& roots) {
   // To others than root the file's mode forbids it, which says nothing of privd.
   if (geteuid() == 0) hardware.sysfsWriting = sysfsWriting(*sysfs);
   return {devices, std::move(hardware), 0};
+}
+
+/// What `privd list` knows beside sysfs.
+void markStates(const DoctorRoots& roots, HostFacts& facts) {
+  const ExcludedDevices excluded = readExcluded(roots.stateDir);
+  const RunningChanges changes = readRunningChanges(roots.recordDir, roots.proc);
+  markExcluded(*facts.hardware.value, excluded);
+  markChanges(*facts.hardware.value, changes);
+  facts.excludedProblem = excluded.problem;
+  facts.changesProblem = changes.problem;
 }
 
 IommuFacts readIommu(const Tree& sysfs) {
@@ -197,7 +210,12 @@ void addRoots(CLI::App& command, DoctorRoots& roots) {
                 "where each kernel's modules are listed");
   addPathOption(command, "--kubelet-dir", roots.kubeletDir, "the kubelet's directory");
   addPathOption(command, "--cdi-dir", roots.cdiDir, "where privd serve writes CDI specs");
-  addPathOption(command, "--state-dir", roots.stateDir, "the directory of what survives restarts");
+  addPathOption(command, "--state-dir", roots.stateDir,
+                std::string("the directory of what survives restarts [") + kMachinesState +
+                    ", where no --sysfs or --dev is given]");
+  addPathOption(command, "--record-dir", roots.recordDir,
+                std::string("the record of allocations, for changes that run [") + kMachinesRecord +
+                    ", where no --sysfs or --dev is given]");
 }
 
 HostFacts readHost(const DoctorRoots& roots) {
@@ -205,6 +223,7 @@ HostFacts readHost(const DoctorRoots& roots) {
   const Tree proc(roots.proc);
   const Tree etc(roots.etc);
   HostFacts facts{.hardware = readHardware(roots)};
+  if (facts.hardware) markStates(roots, facts);
   facts.commandLine = proc.text("cmdline");
   facts.processor = proc.text("cpuinfo", kBeginning);
   facts.interrupts = proc.text("interrupts", kLongList);

@@ -21,7 +21,8 @@ struct DoctorRoots {
   std::string modulesDir = "/lib/modules";
   std::string kubeletDir = "/var/lib/kubelet";
   std::string cdiDir = "/var/run/cdi";
-  std::string stateDir = "/var/lib/vfiogate";
+  std::string stateDir;   ///< empty: operators excluded nothing, and kept nothing bound
+  std::string recordDir;  ///< empty: no change of drivers runs
 };
 void addRoots(CLI::App& command, DoctorRoots& roots);
 

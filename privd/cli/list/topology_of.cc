@@ -1,4 +1,5 @@
 #include "privd/cli/list/topology_of.h"
+#include "privd/cli/base/device_state.h"
 
 #include "cli/table.h"
 #include "privd/cli/base/device_json.h"

@@ -1,4 +1,5 @@
 #include "privd/cli/top/group_rows.h"
+#include "privd/cli/base/device_state.h"
 
 #include "cli/table.h"
 #include "privd/cli/audit/record_view.h"

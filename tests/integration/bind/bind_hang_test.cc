@@ -35,14 +35,25 @@ protected:
 
   /// Runs `privd WORDS` as a person who looks does.
   Ended list(std::vector<std::string> query) const {
-    const std::string record = node_->stateDir() + "/devices";
-    return BindNode::plain(words(std::move(query), {"--sysfs", node_->sysfs(), "--dev",
-                                                    node_->dev(), "--record-dir", record}));
+    return BindNode::plain(words(std::move(query), places()));
+  }
+  std::vector<std::string> places() const {
+    return {"--sysfs",    node_->sysfs(), "--dev",
+            node_->dev(), "--record-dir", node_->stateDir() + "/devices"};
   }
   nlohmann::json listed(const std::string& address) const {
     const Ended ended = list({"list", address, "-o", "json"});
     EXPECT_EQ(ended.code, 0) << ended.text;
     return ended.json().at("devices").at(0);
+  }
+  /// What `privd doctor` says of its state: the level and the reason.
+  std::string judged(const std::string& address) const {
+    const nlohmann::json report = list({"doctor", "-o", "json"}).json();
+    for (const auto& finding : report.at("findings")) {
+      if (finding.at("code") != "device-state" || finding.at("subject") != address) continue;
+      return std::string(finding.at("level")) + ", " + std::string(finding.at("evidence"));
+    }
+    return "nothing";
   }
 
   TreeState before_;
@@ -74,20 +85,30 @@ TEST_F(Hang, AStuckWriteIsReportedAndTheDaemonServesOn) {
 }
 
 // docs/reasons.md: `binding` and `write-stuck`, of whoever's change.
-TEST_F(Hang, ListSaysWhatHangsAndWhatRuns) {
+TEST_F(Hang, WhoeverLooksIsToldWhatHangsAndWhatRuns) {
+  ChildProcess watch(words({builtProgram("privd"), "watch", "--rescan", "1"}, places()),
+                     {{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}});
+  const std::string seen = std::string(kWifi) + " group=";
+  ASSERT_TRUE(watch.says("added " + seen)) << watch.output();
   ASSERT_EQ(node_->ctl("hang-nth 3"), "ok\n");
   auto change = node_->begin({"bind", kWifi});
   ASSERT_EQ(node_->ctl("await-waiting 1"), "ok\n");
   EXPECT_EQ(listed(kWifi).at("state"), "binding");
   EXPECT_THAT(std::string(listed(kWifi).at("reason")), HasSubstr("being changed"));
   EXPECT_EQ(listed(kLan).at("state"), "host-driver") << "another group";
+  EXPECT_EQ(judged(kWifi), "info, docs/reasons.md: binding");
+  EXPECT_EQ(judged(kLan), "nothing");
+  EXPECT_TRUE(watch.says("state=binding")) << watch.output();
   EXPECT_EQ(change->wait(), 3);
   EXPECT_EQ(listed(kWifi).at("state"), "write-stuck");
   EXPECT_THAT(list({"list", "--state", "write-stuck"}).text, HasSubstr(kWifi));
   EXPECT_THAT(list({"show", kWifi}).text, HasSubstr("has not come back"));
+  EXPECT_EQ(judged(kWifi), "warning, docs/reasons.md: write-stuck");
+  EXPECT_TRUE(watch.says("state=write-stuck")) << watch.output();
   ASSERT_EQ(node_->ctl("unhang"), "ok\n");
   ASSERT_EQ(node_->ctl("await-waiting 0"), "ok\n");
   EXPECT_EQ(listed(kWifi).at("state"), "passable");
+  EXPECT_TRUE(watch.says("driver=vfio-pci state=passable")) << watch.output();
 }
 
 TEST_F(Hang, WhenItComesBackItIsMended) {

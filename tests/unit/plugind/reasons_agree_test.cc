@@ -2,6 +2,7 @@
 // list, privd doctor, plugind status, explain and probe, the journal, the metrics, and the refusal
 // that a pod gets. Each of them has its code and words from ipc/types/viability.h.
 
+#include "privd/cli/base/device_state.h"
 #include "tests/unit/plugind/reasons_case.h"
 
 #include <functional>
@@ -72,6 +73,24 @@ const std::vector<Row>& rows() {
   return all;
 }
 
+/// What `privd doctor` says of a device itself; of other obstacles it tells by group, or host.
+bool isToldByDoctor(const std::string& code) {
+  const std::set<std::string> told{"unreadable", "not-answering",     "being-unbound", "no-node",
+                                   "binding",    "operator-excluded", "write-stuck"};
+  return told.contains(code);
+}
+
+void expectDoctor(const Snapshot& hardware, const std::string& code, const std::string& words) {
+  std::vector<Finding> found;
+  for (const Finding& finding : examine({.hardware = {"/sys", hardware, 0}})) {
+    if (finding.check == Check::kDeviceState && finding.subject == kA) found.push_back(finding);
+  }
+  ASSERT_EQ(found.size(), isToldByDoctor(code) ? 1U : 0U) << "privd doctor";
+  if (found.empty()) return;
+  EXPECT_EQ(found.front().evidence, "docs/reasons.md: " + code) << "privd doctor";
+  EXPECT_EQ(found.front().what, words) << "privd doctor";
+}
+
 class HardwareReasons : public test::Reasons, public testing::WithParamInterface<Row> {};
 
 TEST_P(HardwareReasons, AreTheSameWhoeverIsAsked) {
@@ -97,11 +116,7 @@ TEST_P(HardwareReasons, AreTheSameWhoeverIsAsked) {
     EXPECT_THAT(node.text(call), HasSubstr(words)) << "what a pod is told";
   }
 
-  for (const Finding& finding : examine({.hardware = {"/sys", hardware, 0}})) {
-    if (finding.check != Check::kDeviceState || finding.subject != kA) continue;
-    EXPECT_THAT(finding.evidence, HasSubstr(code)) << "privd doctor";
-    EXPECT_EQ(finding.what, words) << "privd doctor";
-  }
+  expectDoctor(hardware, code, words);
 }
 
 INSTANTIATE_TEST_SUITE_P(EachObstacle, HardwareReasons, testing::ValuesIn(rows()),
@@ -110,6 +125,19 @@ INSTANTIATE_TEST_SUITE_P(EachObstacle, HardwareReasons, testing::ValuesIn(rows()
                            std::erase(name, '-');
                            return name;
                          });
+
+// plugind's own words for it: offer_reasons_agree_test.
+class ReasonOfAChange : public test::Reasons {};
+
+TEST_F(ReasonOfAChange, IsToldByListAndDoctorWhateverItIsAboutToMend) {
+  for (const char* driver : {"vfio-pci", "nouveau", ""}) {
+    Snapshot hardware = node.hardware.snapshot();
+    a(hardware).driver = driver;
+    group(hardware).binding.busy = true;
+    EXPECT_EQ(stateOf(hardware, a(hardware)), "binding") << "privd list, " << driver;
+    expectDoctor(hardware, "binding", whyOf(hardware, a(hardware)));
+  }
+}
 
 TEST(ReasonsOf, EachObstacleHasARow) {
   std::set<Obstacle> tried{Obstacle::kNone};

@@ -57,7 +57,7 @@ TEST(StatusPicture, NamesHoldersByPodOrClaimOrReference) {
       {{{"pod", "default/vm"}, {"ref", "7f3a"}, {"since", "2026-11-23T10:42:07Z"}},
        "default/vm since 2026-11-23 10:42"},
       {{{"claim", "ns/c"}, {"pod", "default/vm"}, {"since", "T"}}, "claim ns/c since T"},
-      {{{"ref", "7f3a"}, {"since", "T"}}, "not named yet, ref=7f3a since T"},
+      {{{"ref", "7f3a"}, {"since", "T"}}, "a pod not named yet, ref=7f3a since T"},
   };
   for (const auto& row : kRows) {
     json held = device("0000:65:00.0", "allocated", "ready", "offered");

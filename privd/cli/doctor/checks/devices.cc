@@ -1,7 +1,11 @@
+#include "privd/cli/base/device_state.h"
 #include "privd/cli/doctor/examine.h"
 
 #include "ipc/types/viability.h"
 
+#include <algorithm>
+#include <array>
+#include <optional>
 #include <sstream>
 
 namespace vfiogate {
@@ -13,22 +17,42 @@ constexpr int kRom = 6;
 constexpr std::uint64_t kMebibyte = 1 << 20;
 
 /// Obstacles that belong to the device and are no matter of who has bound what.
-bool isFault(Obstacle obstacle) {
-  return obstacle == Obstacle::kUnreadable || obstacle == Obstacle::kNotAnswering ||
-         obstacle == Obstacle::kBeingUnbound || obstacle == Obstacle::kNoNode;
+constexpr std::array kFaults{Obstacle::kUnreadable, Obstacle::kNotAnswering, Obstacle::kWriteStuck,
+                             Obstacle::kBeingUnbound, Obstacle::kNoNode};
+
+/// A warning: the device is broken or stuck. An info: it is as somebody wants it. None: other
+/// checks tell of it, or nothing is to be told.
+std::optional<Level> levelOf(std::string_view state) {
+  const auto is = [state](Obstacle each) { return state == reasonCode(each); };
+  if (std::ranges::any_of(kFaults, is)) return Level::kWarning;
+  if (is(Obstacle::kOperatorExcluded) || state == kBindingState) return Level::kInfo;
+  return std::nullopt;
 }
 
-void checkStates(const Snapshot& hardware, Findings& findings) {
+std::string fixOf(std::string_view state, const Bdf& address) {
+  if (state == reasonCode(Obstacle::kOperatorExcluded)) return "privd release " + address.str();
+  return state == kBindingState ? "" : "privd show " + address.str();
+}
+
+void checkKnown(const std::string& problem, const std::string& what, Findings& findings) {
+  if (problem.empty()) return;
+  findings.push_back({Check::kDeviceState, Level::kUnknown, "", what + " is not known", problem,
+                      "run it as root"});
+}
+
+void checkStates(const HostFacts& facts, Findings& findings) {
+  const Snapshot& hardware = *facts.hardware;
   bool sound = true;
   for (const auto& [address, device] : hardware.devices) {
-    const Viability seen = viability(hardware, address);
-    if (!isFault(seen.obstacle)) continue;
-    sound = false;
-    findings.push_back({Check::kDeviceState, Level::kWarning, address.str(),
-                        explain(hardware, address, seen),
-                        "docs/reasons.md: " + std::string(reasonCode(seen.obstacle)),
-                        "privd show " + address.str()});
+    const std::string state = stateOf(hardware, device);
+    const auto level = levelOf(state);
+    if (!level) continue;
+    sound = sound && level != Level::kWarning;
+    findings.push_back({Check::kDeviceState, *level, address.str(), whyOf(hardware, device),
+                        "docs/reasons.md: " + state, fixOf(state, address)});
   }
+  checkKnown(facts.excludedProblem, "what operators excluded", findings);
+  checkKnown(facts.changesProblem, "which changes of drivers run", findings);
   if (sound) {
     findings.push_back(
         {Check::kDeviceState, Level::kOk, "", "no device is broken or stuck", "", ""});
@@ -76,7 +100,7 @@ void checkDevices(const HostFacts& facts, Findings& findings) {
     findings.push_back(unseenHardware(Check::kDeviceReset, facts));
     return;
   }
-  checkStates(*facts.hardware, findings);
+  checkStates(facts, findings);
   checkResets(*facts.hardware, findings);
 }
 

@@ -34,7 +34,7 @@ TEST(NodesOptions, AreReadByCommandsThatNameNoPlaceOfTheirOwn) {
       {"with an option", {"list", "-o", "json"}, true, true},
       {"one device", {"show", "65:00.0"}, true, true},
       {"watching", {"watch", "--rescan", "1"}, true, true},
-      {"the report", {"doctor"}, true},
+      {"the report", {"doctor"}, true, true},
       {"names are no place", {"list", "--pci-ids", "/x"}, true, true},
       {"another sysfs", {"list", "--sysfs", "/sys"}, false},
       {"another sysfs, in one word", {"doctor", "--sysfs=/sys"}, false},
@@ -52,10 +52,10 @@ TEST(NodesOptions, AreReadByCommandsThatNameNoPlaceOfTheirOwn) {
     Words wanted = row.given;
     if (row.reads) {
       wanted.insert(wanted.begin() + 1, {"--options", "/etc/x.conf"});
-      if (row.looks && row.given[0] != "watch") {
-        wanted.insert(wanted.begin() + 1, {"--record-dir", kMachinesRecord});
+      if (row.looks) {
+        wanted.insert(wanted.begin() + 1,
+                      {"--state-dir", kMachinesState, "--record-dir", kMachinesRecord});
       }
-      if (row.looks) wanted.insert(wanted.begin() + 1, {"--state-dir", kMachinesState});
     }
     EXPECT_EQ(withNodesOptions(row.given, "/etc/x.conf"), wanted) << row.what;
   }

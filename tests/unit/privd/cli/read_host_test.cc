@@ -69,6 +69,38 @@ TEST_F(ReadHost, FindsWhatIsThere) {
   EXPECT_TRUE(facts.kubelet.below.back().absent());
 }
 
+// As list does: excluded_devices_test, running_changes_test.
+TEST_F(ReadHost, FindsWhatOperatorsExcludedAndChangesThatRun) {
+  tree.add({.address = "0000:01:00.0", .group = 7});
+  tree.add({.address = "0000:02:00.0", .group = 8});
+  put(dir / "state/holds/0000:01:00.0", "");
+  const std::string record = dir / "devices/0000:02:00.0";
+  put(record, "");
+  struct stat status = {};
+  ASSERT_EQ(stat(record.c_str(), &status), 0);
+  link(record, dir / "proc/9/fd/3");
+  put(dir / "proc/9/fdinfo/3",
+      "lock:\t1: FLOCK  ADVISORY  WRITE 9 00:19:" + std::to_string(status.st_ino) + " 0 EOF\n");
+
+  roots.recordDir = dir / "devices";
+  const HostFacts facts = readHost(roots);
+  ASSERT_TRUE(facts.hardware);
+  EXPECT_TRUE(facts.hardware->groups.at(IommuGroupId(7)).binding.excluded);
+  EXPECT_FALSE(facts.hardware->groups.at(IommuGroupId(7)).binding.busy);
+  EXPECT_TRUE(facts.hardware->groups.at(IommuGroupId(8)).binding.busy);
+  EXPECT_EQ(facts.excludedProblem + facts.changesProblem, "");
+}
+
+TEST_F(ReadHost, SaysWhatItCouldNotLookInto) {
+  tree.add({.address = "0000:01:00.0"});
+  put(dir / "state/holds", "no directory");
+  put(dir / "devices", "no directory");
+  roots.recordDir = dir / "devices";
+  const HostFacts facts = readHost(roots);
+  EXPECT_EQ(facts.excludedProblem, dir / "state/holds" + ": Not a directory");
+  EXPECT_EQ(facts.changesProblem, dir / "devices" + ": Not a directory");
+}
+
 TEST_F(ReadHost, FindsWhoDecidesAtBoot) {
   put(dir / "etc/driverctl.d/pci-0000:01:00.0", "nouveau\n");
   put(dir / "etc/modprobe.d/vfio.conf", "blacklist vfio-pci\n");

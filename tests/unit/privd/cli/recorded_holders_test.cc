@@ -27,7 +27,7 @@ TEST(HolderInNote, NamesThePodOrTheClaimOrTheReference) {
       {"resource=a.dev/gpu ids=0000:01:00.0 ref=7f3a since=2026-11-23T10:42:07Z claim=ns/c",
        {"claim ns/c", "a.dev/gpu", "2026-11-23T10:42:07Z"}},
       {"resource=a.dev/gpu ref=7f3a since=2026-11-23T10:42:07Z",
-       {"not named yet, ref=7f3a", "a.dev/gpu", "2026-11-23T10:42:07Z"}},
+       {"a pod not named yet, ref=7f3a", "a.dev/gpu", "2026-11-23T10:42:07Z"}},
       // The later of two stands; its predecessor may not be gone.
       {"ref=1 since=2026-11-23T10:00:00Z pod=a/old\nref=2 since=2026-11-23T11:00:00Z pod=a/new",
        {"a/new", "", "2026-11-23T11:00:00Z"}},

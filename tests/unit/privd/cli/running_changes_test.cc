@@ -1,6 +1,7 @@
 #include "privd/cli/base/running_changes.h"
 
 #include "privd/base/instance_lock.h"
+#include "privd/cli/base/device_state.h"
 #include "privd/cli/base/node_view.h"
 #include "sim/base/temp_dir.h"
 
@@ -73,17 +74,17 @@ TEST_F(Changes, AreStuckWhereAWriteOfTheirsIsOld) {
   struct Process {
     const char* what;
     double began;
-    bool locks;
     const char* attribute;
+    bool locks;
     bool runs;
     bool stuck;
   };
   const Process rows[] = {
-      {"a write of 6 s", 994, true, "/sys/bus/pci/drivers/vfio-pci/bind", true, true},
-      {"a write of 4 s", 996, true, "/sys/bus/pci/drivers/vfio-pci/bind", true, false},
-      {"whoever waits for it", 10, true, "", true, false},
-      {"an override", 10, true, "/sys/devices/pci0000:00/0000:01:00.0/driver_override", true, true},
-      {"no lock", 10, false, "/sys/bus/pci/drivers/vfio-pci/bind", false, false},
+      {"a write of 6 s", 994, "/sys/bus/pci/drivers/vfio-pci/bind", true, true, true},
+      {"a write of 4 s", 996, "/sys/bus/pci/drivers/vfio-pci/bind", true, true, false},
+      {"whoever waits for it", 10, "", true, true, false},
+      {"an override", 10, "/sys/devices/pci0000:00/0000:01:00.0/driver_override", true, true, true},
+      {"no lock", 10, "/sys/bus/pci/drivers/vfio-pci/bind", false, false, false},
   };
   for (const Process& row : rows) {
     fs::remove_all(dir_ / "proc/9");
