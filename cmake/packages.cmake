@@ -52,9 +52,12 @@ vfiogate_need_program(CAPNPC_CXX capnpc-c++ capnproto)
 vfiogate_need_program(PROTOC_TOOL protoc protobuf-compiler)
 vfiogate_need_program(GRPC_CPP_PLUGIN grpc_cpp_plugin protobuf-compiler-grpc)
 
-# vfiogate::kj, vfiogate::kj_async, vfiogate::md: for layers that root programs are made of. A program with the property
-# VFIOGATE_ROOT has them in itself, so that fewer files of the host's can change what runs as root; others load them.
-define_property(TARGET PROPERTY VFIOGATE_ROOT BRIEF_DOCS "Link libraries of ours that Debian ships as archives")
+# vfiogate::kj, vfiogate::capnp_rpc, vfiogate::grpc, ...: libraries of which Debian has archives, too. A program with the
+# property VFIOGATE_ARCHIVES has them in itself: it starts without looking for dozens of files, takes of each what it needs, and
+# runs as it was built, whatever the host has. Tests, which are linked often, load them. ADR 0022.
+define_property(TARGET PROPERTY VFIOGATE_ARCHIVES BRIEF_DOCS "Link archives of what Debian ships as archives")
+
+# vfiogate_archived(NAME TARGET ARCHIVES...): vfiogate::NAME, the imported TARGET or its archives, each before what it needs.
 function(vfiogate_archived name shared)
   add_library(vfiogate_${name} INTERFACE)
   add_library(vfiogate::${name} ALIAS vfiogate_${name})
@@ -63,9 +66,39 @@ function(vfiogate_archived name shared)
     find_library(VFIOGATE_${archive}_ARCHIVE lib${archive}.a REQUIRED)
     list(APPEND archives ${VFIOGATE_${archive}_ARCHIVE})
   endforeach()
-  set(root $<BOOL:$<TARGET_PROPERTY:VFIOGATE_ROOT>>)
-  target_link_libraries(vfiogate_${name} INTERFACE "$<${root}:${archives}>" "$<$<NOT:${root}>:${shared}>")
+  set(inside $<BOOL:$<TARGET_PROPERTY:VFIOGATE_ARCHIVES>>)
+  target_link_libraries(vfiogate_${name} INTERFACE "$<${inside}:${archives}>" "$<$<NOT:${inside}>:${shared}>")
 endfunction()
 vfiogate_archived(kj CapnProto::kj kj)
 vfiogate_archived(kj_async CapnProto::kj-async kj-async kj)
+vfiogate_archived(kj_http CapnProto::kj-http kj-http kj-async kj)
+vfiogate_archived(kj_tls CapnProto::kj-tls kj-tls kj-async kj)
+target_link_libraries(vfiogate_kj_tls INTERFACE OpenSSL::SSL) # loaded: the host mends it
+vfiogate_archived(capnp_rpc CapnProto::capnp-rpc capnp-rpc capnp kj-async kj)
 vfiogate_archived(md PkgConfig::md md)
+vfiogate_archived(yaml yaml-cpp yaml-cpp)
+
+vfiogate_archived(protobuf protobuf::libprotobuf protobuf z)
+
+# gRPC's archives and abseil's need each other. pkg-config names those that users of gRPC see; of the others, gRPC's own, a
+# release of Debian may have none.
+set(grpc_archives)
+foreach(library ${grpcpp_LINK_LIBRARIES} ${absl_strings_LINK_LIBRARIES})
+  string(REGEX REPLACE "\\.so[.0-9]*$" ".a" archive ${library})
+  if(archive MATCHES "lib(grpc|gpr|absl)[^/]*\\.a$" AND EXISTS ${archive})
+    list(APPEND grpc_archives ${archive})
+  endif()
+endforeach()
+foreach(archive upb address_sorting cares protobuf z)
+  find_library(VFIOGATE_${archive}_ARCHIVE lib${archive}.a)
+  if(VFIOGATE_${archive}_ARCHIVE)
+    list(APPEND grpc_archives ${VFIOGATE_${archive}_ARCHIVE})
+  endif()
+endforeach()
+list(REMOVE_DUPLICATES grpc_archives)
+list(JOIN grpc_archives "," grpc_archives)
+add_library(vfiogate_grpc INTERFACE)
+add_library(vfiogate::grpc ALIAS vfiogate_grpc)
+target_link_libraries(vfiogate_grpc INTERFACE
+  "$<$<BOOL:$<TARGET_PROPERTY:VFIOGATE_ARCHIVES>>:$<LINK_GROUP:RESCAN,${grpc_archives}>>"
+  "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:VFIOGATE_ARCHIVES>>>:PkgConfig::grpcpp>")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import build_info
+import compiled_in
 import oci
 import root_files
 import sbom
@@ -41,7 +42,7 @@ def build(wish: argparse.Namespace) -> None:
     epoch = build_info.epoch_of_tree()
     created = datetime.datetime.fromtimestamp(epoch, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     files = root_files.collect(programs)
-    files[vex.NAME] = root_files.Entry(vex.text_of(files, wish.tag, created))
+    files[vex.NAME] = root_files.Entry(vex.text_of(files, sorted(compiled_in.packages_in(programs)), wish.tag, created))
     files[sbom.NAME] = root_files.Entry(sbom.text_of("vfiogate-image", files, programs, wish.tag, created))
     layer = oci.layer_of(files, root_files.DIRECTORIES, epoch)
     image = oci.image_of(layer, f"{wish.name}:{wish.tag}", info, created)

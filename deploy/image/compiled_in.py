@@ -10,8 +10,9 @@ import packages
 
 # Linked into every program, without debugging information of their own.
 START_FILES = ("Scrt1.o", "crti.o", "crtn.o", "libc_nonshared.a", "crtbeginS.o", "crtendS.o", "libgcc.a")
-# Those that a program of ours may be linked with statically. Debian builds them without debugging information.
-ARCHIVES = ("libkj.a", "libkj-async.a", "libmd.a")
+# Those that a program of ours may be linked with statically (cmake/packages.cmake). Debian builds them without debugging information.
+ARCHIVES = ("libaddress_sorting.a", "libcapnp.a", "libcapnp-rpc.a", "libcares.a", "libgpr.a", "libgrpc++_unsecure.a", "libgrpc_unsecure.a", "libkj.a",
+            "libkj-async.a", "libkj-http.a", "libkj-tls.a", "libmd.a", "libprotobuf.a", "libupb.a", "libyaml-cpp.a", "libz.a")
 LINE = re.compile(r"^  (\d+)\t(?:(\d+)\t)?\((?:indirect line string|line string|string)[^)]*\): (.*)$")
 
 
@@ -48,7 +49,8 @@ def defines(file: str) -> set[str]:
 
 def archives_in(programs: list[pathlib.Path]) -> set[str]:
     there = set().union(*(defines(str(program)) for program in programs))
-    return {archive for archive in found_by_gcc(ARCHIVES) if defines(archive) & there}
+    abseil = {str(one) for archive in found_by_gcc(("libabsl_base.a",)) for one in pathlib.Path(archive).parent.glob("libabsl_*.a")}
+    return {archive for archive in found_by_gcc(ARCHIVES) | abseil if defines(archive) & there}
 
 
 def packages_in(programs: list[pathlib.Path]) -> dict[str, list[str]]:

@@ -31,11 +31,12 @@ def mended(flaw: str, package: str, product: str) -> dict:
     }
 
 
-def text_of(files: dict[str, Entry], version: str, created: str) -> bytes:
-    """`files`: what is shipped. `created`: as the bill of materials has it."""
+def text_of(files: dict[str, Entry], inside: list[str], version: str, created: str) -> bytes:
+    """`files`: what is shipped; `inside`: packages of which the programs have something in them. `created`: as the bill of materials has it."""
     product = f"pkg:generic/vfiogate@{version}"
     document = json.loads(SAID.read_text())
-    shipped = {packages.facts_of(entry.package)["Package"]: entry.package for entry in files.values() if entry.package}
+    parts = [*inside, *(entry.package for entry in files.values() if entry.package)]
+    shipped = {packages.facts_of(package)["Package"]: package for package in parts}
     told = set()
     for statement in document["statements"]:
         told |= {(statement["vulnerability"]["name"], part["@id"].rpartition("/")[2]) for part in statement["products"][0]["subcomponents"]}

@@ -152,7 +152,7 @@ class Image(unittest.TestCase):
                 self.assertRegex(said, rf"{re.escape(path)} is loaded by [a-z, -]*{program}")
 
     def test_what_is_compiled_in_and_what_compiled_it_is_in_the_bill(self):
-        for name in ("nlohmann-json3-dev", "libcli11-dev", "libcapnp-dev", "libmd-dev", "libstdc++-12-dev", "libc6-dev", "libgcc-12-dev"):
+        for name in ("nlohmann-json3-dev", "libcli11-dev", "libcapnp-dev", "libgrpc++-dev", "libabsl-dev", "libprotobuf-dev", "libmd-dev", "libstdc++-12-dev", "libc6-dev", "libgcc-12-dev"):
             self.assertIn(name, self.related("STATIC_LINK"))
         self.assertIn("g++-12", self.related("BUILD_TOOL_OF"))
 

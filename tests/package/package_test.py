@@ -48,10 +48,9 @@ class Package(Built):
             if not member.issym():
                 self.assertEqual(oct(member.mode), oct(0o755 if runs else 0o644), member.name)
 
-    def test_names_the_packages_that_its_program_loads(self):
+    def test_names_the_packages_that_its_programs_load_and_no_library_that_other_releases_name_otherwise(self):
         depends = run("dpkg-deb", "-f", self.archive, "Depends", check=True).stdout
-        for package in ("libc6", "libcapnp", "libseccomp2", "libmd0", "libstdc++6"):
-            self.assertIn(package, depends)
+        self.assertEqual({part.split()[0] for part in depends.split(",")}, {"libc6", "libgcc-s1", "libseccomp2", "libstdc++6"})
 
     def test_its_program_runs_from_where_it_is_put(self):
         version = run(self.programs / "privd", "--version", check=True).stdout

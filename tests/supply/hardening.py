@@ -11,13 +11,27 @@ import tempfile
 import typing
 
 PROGRAMS = ("privd", "privd-daemon", "privd-hardware", "privd-gate", "privd-binder", "plugind", "netd")
-# What may not be loaded by whom: the libraries of the network and of large parsers.
+# What may neither be loaded by whom nor be in it: the libraries of the network and of large parsers.
 NEVER_LOADED = {
     "privd-daemon": "grpc|protobuf|yaml|spdlog|prometheus|ssl|crypto|kj-http|kj-tls",
     "privd-hardware": "grpc|protobuf|yaml|spdlog|prometheus|ssl|crypto|kj-http|kj-tls",
     "privd-binder": "grpc|protobuf|yaml|spdlog|prometheus|ssl|crypto|capnp|kj-http|kj-tls",
     "privd-gate": "grpc|protobuf|yaml|spdlog|prometheus|ssl|crypto|capnp|kj-async|kj-http|kj-tls",
     "netd": "grpc|protobuf|yaml",
+}
+# By library: what tells that code of it is in a program, and a program that has it.
+CODE_OF = {
+    "grpc": (r"\bgrpc_core::", "plugind"),
+    "protobuf": (r"\bgoogle::protobuf::", "plugind"),
+    "yaml": (r"\bYAML::", "plugind"),
+    "spdlog": (r"\bspdlog::", "plugind"),
+    "prometheus": (r"\bprometheus::", "netd"),
+    "ssl": (r"\bSSL_CTX_new\b", "netd"),
+    "crypto": (r"\bX509_\w+", "netd"),
+    "capnp": (r"\bcapnp::_::", "privd-hardware"),
+    "kj-async": (r"\bkj::EventLoop::", "privd-hardware"),
+    "kj-http": (r"\bkj::HttpHeaders::", "netd"),
+    "kj-tls": (r"\bkj::TlsContext::", "netd"),
 }
 # What may not be linked into whom: root's programs have no parser of options or of JSON, no doctor and no printer of tables.
 OF_COMMAND = r"\bCLI::|\bnlohmann\b|vfiogate::(?:addCommands|profileAs\w+|policyAs\w+|runSelfTest|formatTable)\b"
@@ -97,7 +111,11 @@ def main() -> int:
     for name, libraries in NEVER_LOADED.items():
         loaded = [line.split()[0] for line in said("ldd", folder / name).splitlines() if re.search(libraries, line.split()[0])]
         print(f"{name}: loads {', '.join(loaded)}, which it must NOT" if loaded else f"{name}: loads none of {libraries}")
-        bad = bad or bool(loaded)
+        inside = [library for library in libraries.split("|") if re.search(CODE_OF[library][0], said("nm", "-C", folder / name))]
+        print(f"{name}: has code of {', '.join(inside)}, which it must NOT" if inside else f"{name}: has no code of them")
+        bad = bad or bool(loaded or inside)
+    for library, (code, program) in CODE_OF.items():
+        assert re.search(code, said("nm", "-C", folder / program)), f"{program} is said to have code of {library}"
     for name, code in NEVER_LINKED.items():
         assert re.search(code, said("nm", "-C", folder / "privd")), "the command has it"
         linked = re.findall(code, said("nm", "-C", folder / name))
