@@ -22,7 +22,9 @@ function(vfiogate_program name)
 endfunction()
 add_custom_target(programs)
 
-include(GoogleTest)
+if(BUILD_TESTING)
+  include(GoogleTest)
+endif()
 # vfiogate_test(NAME SOURCES... LINK targets... LABEL label [TIMEOUT s] [ENV VAR=value...] [APART] [WHOLE]
 #   [PROPERTIES name value...]): one GoogleTest program; each of its cases is a test NAME.SUITE.CASE of CTest's.
 # TIMEOUT: of a case. APART: its sources use a name for different things, so they are never compiled in one piece.

@@ -37,13 +37,17 @@ vfiogate_need(yaml-cpp libyaml-cpp-dev)
 vfiogate_need(CLI11 libcli11-dev)
 vfiogate_need(nlohmann_json nlohmann-json3-dev)
 vfiogate_need(prometheus-cpp prometheus-cpp-dev)
-vfiogate_need(GTest "libgtest-dev libgmock-dev")
+if(BUILD_TESTING)
+  vfiogate_need(GTest "libgtest-dev libgmock-dev")
+endif()
 # Without TLS: both ends are local sockets, whose owners the kernel names.
 vfiogate_need_pc(grpcpp grpc++_unsecure libgrpc++-dev)
 vfiogate_need_pc(absl_strings absl_strings libabsl-dev)
 vfiogate_need_pc(seccomp libseccomp libseccomp-dev)
 vfiogate_need_pc(md libmd libmd-dev)
-vfiogate_need_pc(fuse3 fuse3 "libfuse3-dev fuse3")  # tests only: the simulated sysfs
+if(VFIOGATE_SIMULATORS)
+  vfiogate_need_pc(fuse3 fuse3 "libfuse3-dev fuse3")  # the simulated sysfs
+endif()
 include(known_bad)
 vfiogate_refuse_known_bad(${CapnProto_VERSION} ${Protobuf_VERSION})
 

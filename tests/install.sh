@@ -12,7 +12,7 @@ packages=(
   pci.ids iproute2 python3 python3-yaml apparmor
   clang clang-format clang-tidy libclang-rt-14-dev llvm shellcheck
   runc etcd-server containernetworking-plugins
-  help2man lintian dpkg-dev bash fish zsh systemd
+  help2man lintian dpkg-dev reuse signify-openbsd minisign bash fish zsh systemd
 )
 
 install_missing() {

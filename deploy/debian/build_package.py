@@ -11,7 +11,6 @@ import sys
 import tempfile
 import time
 
-import completion
 import manuals
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -33,25 +32,17 @@ DESCRIPTION = """sees PCI devices and hands them to virtual machines
  processes, each behind a filter of system calls of its own: one reads the
  hardware and is not root; the two that are root have no capability."""
 # Wanted from the first boot on: where nothing is declared it does nothing.
-EARLY_LINK = "lib/systemd/system/sysinit.target.wants/vfiogate-privd-early.service"
+EARLY_LINK = "usr/lib/systemd/system/sysinit.target.wants/vfiogate-privd-early.service"
 BILL = f"usr/share/sbom/{NAME}.spdx.json"
 UNITS = tuple(role.replace("privd", NAME.removesuffix("-privd")) + ".service" for role in ROLES)
 # needrestart looks for a file of the unit's name.
 NEEDRESTART = tuple(f"etc/needrestart/restart.d/{unit}" for unit in UNITS)
 CONFFILES = ("etc/vfiogate/privd.conf", *NEEDRESTART)
-COMPLETIONS = {
-    "bash": "usr/share/bash-completion/completions/privd",
-    "zsh": "usr/share/zsh/vendor-completions/_privd",
-    "fish": "usr/share/fish/vendor_completions.d/privd.fish",
-}
+# What Debian looks for in another place than `cmake --install` puts it.
+MOVED = {"usr/share/zsh/site-functions/_privd": "usr/share/zsh/vendor-completions/_privd"}
 SCRIPTS = ("postinst", "prerm", "postrm")
+# What Debian alone has, beside what `cmake --install` puts there.
 INSTALLED = {
-    **{unit: f"lib/systemd/system/{unit}" for unit in (*UNITS, "vfiogate.target")},
-    "vfiogate-privd-early.service": "lib/systemd/system/vfiogate-privd-early.service",
-    "vfiogate.modules-load": "usr/lib/modules-load.d/vfiogate.conf",
-    "vfiogate.tmpfiles": "usr/lib/tmpfiles.d/vfiogate.conf",
-    "vfiogate.sysusers": "usr/lib/sysusers.d/vfiogate.conf",
-    "privd.conf": "etc/vfiogate/privd.conf",
     "lintian-overrides": f"usr/share/lintian/overrides/{NAME}",
     "copyright": f"usr/share/doc/{NAME}/copyright",
 }
@@ -82,9 +73,14 @@ def add_manuals(root: pathlib.Path, program: pathlib.Path, version: str) -> None
             put(root, f"usr/share/man/man1/{title}.1.gz", packed(text))
 
 
-def add_completions(root: pathlib.Path, program: pathlib.Path) -> None:
-    for shell, name in COMPLETIONS.items():
-        put(root, name, completion.text_of(program, shell).encode())
+def install(root: pathlib.Path, build_folder: pathlib.Path) -> None:
+    """Programs, units, their configuration and completions, by the build's own list."""
+    for component in ("tool", "daemon"):
+        run("cmake", "--install", build_folder, "--component", component, "--prefix", "/usr", env=os.environ | {"DESTDIR": str(root)})
+    for there, wanted in MOVED.items():
+        (root / wanted).parent.mkdir(parents=True)
+        (root / there).rename(root / wanted)
+        (root / there).parent.rmdir()
 
 
 def libraries(programs: list[pathlib.Path]) -> str:
@@ -120,7 +116,9 @@ def build(wish: argparse.Namespace) -> None:
     for program in built:
         if not program.exists():
             raise LookupError(f"{program} is not there: cmake --build --preset release, or --programs DIR")
-    for tool, package in (("help2man", "help2man"), ("dpkg-shlibdeps", "dpkg-dev"), ("strip", "binutils")):
+    if not (wish.programs.parent / "cmake_install.cmake").exists():
+        raise LookupError(f"{wish.programs.parent} is no build folder of CMake's: --programs is its bin")
+    for tool, package in (("cmake", "cmake"), ("help2man", "help2man"), ("dpkg-shlibdeps", "dpkg-dev"), ("strip", "binutils")):
         if not shutil.which(tool):
             raise LookupError(f"{tool} is not there: apt-get install {package}")
     epoch = build_info.epoch_of_tree()
@@ -128,6 +126,7 @@ def build(wish: argparse.Namespace) -> None:
     version = build_info.of(built).version
     with tempfile.TemporaryDirectory() as place:
         root = pathlib.Path(place, "root")
+        install(root, wish.programs.parent)
         installed = [put(root, f"usr/bin/{program.name}", root_files.stripped(program), 0o755) for program in built]
         program = installed[0]
         for source, name in INSTALLED.items():
@@ -138,7 +137,6 @@ def build(wish: argparse.Namespace) -> None:
         link.parent.mkdir(parents=True)
         link.symlink_to("../vfiogate-privd-early.service")
         put(root, f"usr/share/doc/{NAME}/changelog.gz", packed(changelog(version, epoch)))
-        add_completions(root, program)
         add_manuals(root, program, version)
         created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(epoch))
         put(root, BILL, sbom.text_of(NAME, shipped_files(root), built, version, created))

@@ -1,6 +1,8 @@
+#!/usr/bin/env python3
 """Completions of a program for bash, zsh and fish, from its own --help: subcommands, options and what they take, and the names that
 only this machine knows: addresses, drivers."""
 
+import argparse
 import pathlib
 
 import program_help
@@ -213,3 +215,11 @@ def fish(program: pathlib.Path) -> str:
 def text_of(program: pathlib.Path, shell: str = "bash") -> str:
     """`shell`: bash, zsh or fish."""
     return fish(program) if shell == "fish" else {"bash": Bash, "zsh": Zsh}[shell]().text_of(program)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"))
+    parser.add_argument("program", type=pathlib.Path)
+    wish = parser.parse_args()
+    print(text_of(wish.program, wish.shell), end="")

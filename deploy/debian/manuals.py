@@ -63,6 +63,9 @@ FILES = {
                      ("/var/lib/vfiogate", "former drivers, exclusions, declarations"), RECORD, LOG, PLUGIND),
     "plugind": (("/run/vfiogate/plugind/plugind.sock", "the socket on which plugind listens, unless --listen names another"),
                 ("/usr/share/misc/pci.ids", "names of devices")),
+    "kubelet-sim": (("DIR/device-plugins, DIR/pod-resources", "below the directory of --dir: the sockets and the checkpoint of a kubelet"),),
+    "sim-sysfs": (("/dev/fuse", "by which the file system is shown"), ("DIR/sys, DIR/dev", "below the directory of --dir: what is shown")),
+    "sim-node": (("/dev/fuse", "by which the hardware is shown"),),
     "netd": (("/var/run/secrets/kubernetes.io/serviceaccount", "token and certificates of a pod, for netd dra"),),
 }
 
@@ -130,11 +133,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", type=pathlib.Path, default=TREE / "build/release/bin", metavar="DIR")
     parser.add_argument("--out", type=pathlib.Path, required=True, metavar="DIR")
+    parser.add_argument("names", nargs="*", default=PROGRAMS, metavar="PROGRAM", help="default: all that are not simulators")
     wish = parser.parse_args()
     wish.out.mkdir(parents=True, exist_ok=True)
-    for name in PROGRAMS:
+    # The simulators have no version of their own.
+    version = program_help.version_of((wish.programs / PROGRAMS[0]).resolve())
+    for name in wish.names:
         program = (wish.programs / name).resolve()
-        version = program_help.version_of(program)
         for title, text in pages(program, version).items():
             (wish.out / f"{title}.1").write_text(text)
     return 0

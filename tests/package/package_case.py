@@ -16,11 +16,11 @@ import program_help  # noqa: E402
 BUILD = TREE / "deploy/debian/build_package.py"
 NAME = "vfiogate-privd"
 ROLES = ("hardware", "gate", "binder")
-UNITS = tuple(f"lib/systemd/system/vfiogate-{role}.service" for role in ROLES)
+UNITS = tuple(f"usr/lib/systemd/system/vfiogate-{role}.service" for role in ROLES)
 BINDER = UNITS[2]
-TARGET = "lib/systemd/system/vfiogate.target"
-EARLY = f"lib/systemd/system/{NAME}-early.service"
-EARLY_LINK = f"lib/systemd/system/sysinit.target.wants/{NAME}-early.service"
+TARGET = "usr/lib/systemd/system/vfiogate.target"
+EARLY = f"usr/lib/systemd/system/{NAME}-early.service"
+EARLY_LINK = f"usr/lib/systemd/system/sysinit.target.wants/{NAME}-early.service"
 BILL = f"usr/share/sbom/{NAME}.spdx.json"
 NEEDRESTART = tuple(f"etc/needrestart/restart.d/vfiogate-{role}.service" for role in ROLES)
 CONFIGURATION = "etc/vfiogate/privd.conf"
