@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Makes the container image from the built programs, without a container engine: an OCI archive that
-`ctr images import` and `podman load` take. The same programs and libraries give the same bytes."""
+`ctr images import` and `podman load` take. The same programs and libraries give the same bytes.
+With --modules the small one for `modules: init`, which has Debian's modprobe and no program of ours."""
 
 import argparse
 import datetime
@@ -9,7 +10,6 @@ import subprocess
 import sys
 
 import build_info
-import compiled_in
 import oci
 import root_files
 import sbom
@@ -23,10 +23,15 @@ PROGRAMS = ("privd", "privd-hardware", "privd-gate", "privd-binder", "plugind", 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", type=pathlib.Path, default=TREE / "build/release/bin", metavar="DIR")
-    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("vfiogate.oci.tar"), metavar="FILE")
+    parser.add_argument("--modules", action="store_true", help="the image that loads vfio-pci, in place of the main one")
+    parser.add_argument("--out", type=pathlib.Path, metavar="FILE", help="default: vfiogate.oci.tar, vfiogate-modules.oci.tar")
     parser.add_argument("--tag", default="dev", help="default: %(default)s")
-    parser.add_argument("--name", default="localhost/vfiogate", help="the image's; default: %(default)s")
-    return parser.parse_args()
+    parser.add_argument("--name", default="localhost/vfiogate", help="the image's; default: %(default)s, and -modules behind it")
+    wish = parser.parse_args()
+    if wish.modules:
+        wish.name += "-modules"
+    wish.out = wish.out or pathlib.Path(f"{wish.name.rpartition('/')[2]}.oci.tar")
+    return wish
 
 
 def megabytes(size: int) -> str:
@@ -41,14 +46,18 @@ def build(wish: argparse.Namespace) -> None:
     info = build_info.of(programs)
     epoch = build_info.epoch_of_tree()
     created = datetime.datetime.fromtimestamp(epoch, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    files = root_files.collect(programs)
-    files[vex.NAME] = root_files.Entry(vex.text_of(files, sorted(compiled_in.packages_in(programs)), wish.tag, created))
-    files[sbom.NAME] = root_files.Entry(sbom.text_of("vfiogate-image", files, programs, wish.tag, created))
-    layer = oci.layer_of(files, root_files.DIRECTORIES, epoch)
+    shipped = [] if wish.modules else programs
+    files = root_files.collect_modules() if wish.modules else root_files.collect(programs)
+    directories = root_files.MODULES_DIRECTORIES if wish.modules else root_files.DIRECTORIES
+    inside = sorted(sbom.parts_of(tuple(shipped)).compiled_in)
+    files[vex.NAME] = root_files.Entry(vex.text_of(files, inside, sbom.packages_named(files, shipped), wish.tag, created))
+    files[sbom.NAME] = root_files.Entry(sbom.text_of(f"{wish.name.rpartition('/')[2]}-image", files, shipped, wish.tag, created))
+    layer = oci.layer_of(files, directories, epoch)
     image = oci.image_of(layer, f"{wish.name}:{wish.tag}", info, created)
     oci.write_archive(image, wish.out, epoch)
     used = {entry.package for entry in files.values() if entry.package}
     print(f"{wish.out}: {wish.name}:{wish.tag}, {info.version} of commit {info.commit}")
+    print(f"  {oci.manifest_digest(image)}")
     print(f"  {megabytes(wish.out.stat().st_size)} packed, {megabytes(len(layer))} unpacked")
     print(f"  {len(files)} files, of {len(used)} Debian packages: {sbom.NAME}")
 

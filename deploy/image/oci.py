@@ -110,6 +110,11 @@ def image_of(layer: bytes, name: str, info: BuildInfo, created: str) -> dict[str
     return files
 
 
+def manifest_digest(files: dict[str, bytes]) -> str:
+    """By which a registry and the chart's image.digest name the image."""
+    return json.loads(files["index.json"])["manifests"][0]["digest"]
+
+
 def write_archive(files: dict[str, bytes], path: pathlib.Path, epoch: int) -> None:
     with tarfile.open(path, mode="w", format=tarfile.PAX_FORMAT) as tar:
         for directory in sorted(parents(list(files))):

@@ -1,4 +1,4 @@
-"""What is in the image's root: the programs, kmod, the shared objects that they load, and what a
+"""What is in an image's root: the programs, or kmod, the shared objects that they load, and what a
 process without a shell still needs. Nothing else."""
 
 import os
@@ -24,9 +24,10 @@ DIRECTORIES = (
     "dev", "etc/vfiogate", "host", "proc", "run/vfiogate/devices", "run/vfiogate/plugind", "sys", "tmp",
     "var/lib/kubelet", "var/lib/vfiogate", "var/log/vfiogate", "var/run/cdi",
 )
+MODULES_DIRECTORIES = ("dev", "host/lib/modules", "proc", "sys", "tmp")
 LINKS = {"lib": "usr/lib", "lib64": "usr/lib64", "bin": "usr/bin"}
-# Debian's own loader of modules, for the container that loads vfio-pci where that is asked for. The name by which
-# it is called says what it does; it gets this one alone.
+# Debian's own loader of modules, which an image of its own has: the container that loads vfio-pci where that is asked
+# for ends before the others start. The name by which it is called says what it does; it gets this one alone.
 KMOD = "/usr/bin/kmod"
 PCI_IDS = "/usr/share/misc/pci.ids"
 
@@ -68,6 +69,16 @@ def add_package_file(files: dict[str, Entry], path: str, package: str) -> None:
     files[f"usr/share/doc/{name}/copyright"] = Entry(notice.read_bytes(), package=package)
 
 
+def add_system(files: dict[str, Entry], needed: list[str]) -> dict[str, Entry]:
+    """The files of packages, and the links by which they are found."""
+    for path, package in packages.packages_of([*needed, "/usr/lib/os-release"]).items():
+        add_package_file(files, path, package)
+    files["etc/os-release"] = Entry(link="../usr/lib/os-release")
+    for name, target in LINKS.items():
+        files[name] = Entry(link=target)
+    return files
+
+
 def collect(programs: list[pathlib.Path]) -> dict[str, Entry]:
     """Name below the root to what is there."""
     files = {
@@ -76,12 +87,9 @@ def collect(programs: list[pathlib.Path]) -> dict[str, Entry]:
     }
     for program in programs:
         files[f"usr/bin/{program.name}"] = Entry(stripped(program), 0o755)
-    libraries = {library for program in [*programs, KMOD] for library in loaded_by(program)}
-    needed = sorted(libraries) + [KMOD, PCI_IDS, "/usr/lib/os-release"]
-    for path, package in packages.packages_of(needed).items():
-        add_package_file(files, path, package)
-    files["usr/bin/modprobe"] = Entry(link="kmod")
-    files["etc/os-release"] = Entry(link="../usr/lib/os-release")
-    for name, target in LINKS.items():
-        files[name] = Entry(link=target)
-    return files
+    return add_system(files, sorted({library for program in programs for library in loaded_by(program)}) + [PCI_IDS])
+
+
+def collect_modules() -> dict[str, Entry]:
+    """The same of the image that loads modules, which has no program of ours."""
+    return add_system({"usr/bin/modprobe": Entry(link="kmod")}, [*sorted(loaded_by(KMOD)), KMOD])

@@ -1,5 +1,6 @@
 """The software bill of materials, in SPDX 2.3 as JSON."""
 
+import functools
 import hashlib
 import json
 import pathlib
@@ -95,10 +96,10 @@ class Parts:
         self.loaded = set(owners.values())
         for path, package in owners.items():
             self.uses.setdefault(package, []).append(f"{path} is loaded by {', '.join(sorted(objects[path]))}")
-        self.compiled_in = compiled_in.packages_in(programs)
+        self.compiled_in = compiled_in.packages_in(programs) if programs else {}
         for package, paths in self.compiled_in.items():
             self.uses.setdefault(package, []).append(f"code of {len(paths)} files, such as {paths[0]}, is in the programs")
-        self.tools = [package for package in map(packages.installed, TOOLS) if package]
+        self.tools = [package for package in map(packages.installed, TOOLS if programs else ()) if package]
         for package in self.tools:
             self.uses.setdefault(package, []).append("made the programs")
 
@@ -110,15 +111,27 @@ class Parts:
         ]
 
 
+@functools.cache
+def parts_of(programs: tuple[pathlib.Path, ...]) -> Parts:
+    return Parts(list(programs))
+
+
+def packages_named(files: dict[str, Entry], programs: list[pathlib.Path]) -> set[str]:
+    """The names of all packages that the bill has."""
+    used = {entry.package for entry in files.values() if entry.package} | set(parts_of(tuple(programs)).uses)
+    return {packages.facts_of(package)["Package"] for package in used}
+
+
 def text_of(name: str, files: dict[str, Entry], programs: list[pathlib.Path], version: str, created: str) -> bytes:
     """Of every file that is shipped, links apart; of every package that one comes from, that the programs load, and whose code
-    is in them; and of the tools that made them. `programs` as they were built, with debugging information. `created`: as SPDX
+    is in them; and of the tools that made them. `programs` as they were built, with debugging information; none where all is Debian's. `created`: as SPDX
     writes times."""
-    parts = Parts(programs)
+    parts = parts_of(tuple(programs))
+    uses = {package: list(said) for package, said in parts.uses.items()}
     plain = {path: entry for path, entry in sorted(files.items()) if not entry.link}
     for entry in plain.values():
         if entry.package:
-            parts.uses.setdefault(entry.package, ["shipped beside the programs"])
+            uses.setdefault(entry.package, ["shipped beside the programs"])
     contained = [relation(id_of(entry.package) if entry.package else OWN, "CONTAINS", reference("File", path))
                  for path, entry in plain.items()]
     others = sorted({entry.package for entry in plain.values() if entry.package} - parts.loaded)
@@ -130,7 +143,7 @@ def text_of(name: str, files: dict[str, Entry], programs: list[pathlib.Path], ve
         "name": f"{name}-{version}",
         "documentNamespace": f"urn:vfiogate:sbom:{name}:{version}:{digest}",
         "creationInfo": {"created": created, "creators": ["Tool: vfiogate-deploy-image"]},
-        "packages": [own_entry(version)] + [package_entry(package, parts.uses[package]) for package in sorted(parts.uses)],
+        "packages": [own_entry(version)] + [package_entry(package, uses[package]) for package in sorted(uses)],
         "files": [file_entry(path, entry) for path, entry in plain.items()],
         "relationships": [
             relation("SPDXRef-DOCUMENT", "DESCRIBES", OWN),

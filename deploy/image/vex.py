@@ -31,17 +31,24 @@ def mended(flaw: str, package: str, product: str) -> dict:
     }
 
 
-def text_of(files: dict[str, Entry], inside: list[str], version: str, created: str) -> bytes:
-    """`files`: what is shipped; `inside`: packages of which the programs have something in them. `created`: as the bill of materials has it."""
+def parts(statement: dict) -> set[str]:
+    return {part["@id"].rpartition("/")[2] for part in statement["products"][0]["subcomponents"]}
+
+
+def text_of(files: dict[str, Entry], inside: list[str], named: set[str], version: str, created: str) -> bytes:
+    """`files`: what is shipped. `inside`: packages of which the programs have something in them. `named`: the packages in the bill of
+    materials; what we judged of others is left out. `created`: as the bill has it."""
     product = f"pkg:generic/vfiogate@{version}"
     document = json.loads(SAID.read_text())
-    parts = [*inside, *(entry.package for entry in files.values() if entry.package)]
-    shipped = {packages.facts_of(package)["Package"]: package for package in parts}
+    whole = [entry.package for entry in files.values() if entry.package]
+    shipped = {packages.facts_of(package)["Package"]: package for package in [*inside, *whole]}
+    document["statements"] = [each for each in document["statements"] if parts(each) & named]
     told = set()
     for statement in document["statements"]:
-        told |= {(statement["vulnerability"]["name"], part["@id"].rpartition("/")[2]) for part in statement["products"][0]["subcomponents"]}
+        told |= {(statement["vulnerability"]["name"], part) for part in parts(statement)}
         for affected in statement["products"]:
             affected["@id"] = product
+            affected["subcomponents"] = [part for part in affected["subcomponents"] if part["@id"].rpartition("/")[2] in named]
     for name, package in sorted(shipped.items()):
         document["statements"] += [mended(flaw, package, product) for flaw in named_in_changelog(package) if (flaw, name) not in told]
     document |= {"@id": f"urn:vfiogate:vex:{version}", "timestamp": created}

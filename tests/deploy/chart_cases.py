@@ -74,6 +74,9 @@ REFUSED = [
     ("metrics: {monitor: true}", "value must be one of"),
     ("metrics: {rules: true}", "got boolean, want object"),
     ("metrics: {dashboard: {enable: true}}", "additional properties 'enable' not allowed"),
+    ("image: {digest: sha256:12}", "does not match pattern"),
+    ("modulesImage: {tag: 0.10}", ID),
+    ("modulesImage: {pullPolicy: Never}", "additional properties 'pullPolicy' not allowed"),
     ("modules: load", "value must be one of 'host', 'init'"),
     ("seccomp: {profile: Unconfined}", "value must be one of 'RuntimeDefault', 'Localhost'"),
     ("seccomp: {files: {gate: ../gate.json}}", "does not match pattern"),
@@ -116,6 +119,7 @@ VARIED = [
     ("tolerations: []", {}),
     ("maxUnavailable: '10%'", {}),
     ("image: {digest: 'sha256:%s'}" % ("0" * 64), {}),
+    ("modules: init\nmodulesImage: {digest: 'sha256:%s'}" % ("0" * 64), {"modules": True}),
     ("imagePullSecrets: [{name: x}]", {}),
 ]
 
@@ -278,6 +282,16 @@ class Chart(Case):
         self.assertEqual(named, wanted | {"plugind": None, "netd": None})
         for profile in wanted.values():
             self.assertTrue((CHART.parents[1] / "apparmor" / profile["localhostProfile"]).is_file())
+
+    def test_an_image_is_named_by_its_digest_where_there_is_one(self):
+        ours, modules = "sha256:" + "1" * 64, "sha256:" + "2" * 64
+        values = f"modules: init\nimage: {{repository: r.example/a, digest: '{ours}'}}\nmodulesImage: {{repository: r.example/m, digest: '{modules}'}}"
+        for given, want in ((values, {f"r.example/a@{ours}", f"r.example/m@{modules}"}),
+                            ("modules: init", {"localhost/vfiogate:dev", "localhost/vfiogate-modules:dev"})):
+            (daemon_set,) = of_kind("DaemonSet", self.printed(values=given))
+            pod = daemon_set["spec"]["template"]["spec"]
+            self.assertEqual({c["image"] for c in pod["containers"]} | {c["image"] for c in pod["initContainers"]}, want)
+            self.assertRegex(pod["initContainers"][0]["image"], "/m@|-modules:")
 
     def test_another_driver_and_directory_stand_everywhere(self):
         values = "cdi: {enabled: true}\ndra: {enabled: true, driver: gate.example.com}\nkubeletDirectory: /data/kubelet"

@@ -30,20 +30,26 @@ SHIPPED = ("privd", "privd-hardware", "privd-gate", "privd-binder", "plugind", "
 PROGRAMS = pathlib.Path()
 
 
-def build(directory: pathlib.Path, name: str) -> pathlib.Path:
+def build(directory: pathlib.Path, name: str, *others: str) -> pathlib.Path:
     out = directory / name
-    command = [BUILD, "--programs", PROGRAMS, "--out", out, "--tag", "test"]
+    command = [BUILD, "--programs", PROGRAMS, "--out", out, "--tag", "test", *others]
     environment = os.environ | {"SOURCE_DATE_EPOCH": "1700000000"}
     subprocess.run(command, check=True, capture_output=True, env=environment)
     return out
 
 
-class Image(unittest.TestCase):
+class Contents:
+    """What holds for each image."""
+
+    """`kind`: what the image is made with."""
+
+    kind: tuple[str, ...] = ()
+
     @classmethod
     def setUpClass(cls):
         cls.place = tempfile.TemporaryDirectory()
         cls.directory = pathlib.Path(cls.place.name)
-        cls.archive = build(cls.directory, "image.tar")
+        cls.archive = build(cls.directory, "image.tar", *cls.kind)
         with tarfile.open(cls.archive) as tar:
             cls.parts = {m.name: tar.extractfile(m).read() for m in tar if m.isfile()}
         cls.index = json.loads(cls.parts["index.json"])
@@ -63,14 +69,6 @@ class Image(unittest.TestCase):
     def blob(cls, descriptor):
         return cls.parts["blobs/" + descriptor["digest"].replace(":", "/")]
 
-    def test_it_says_of_which_commit_it_is(self):
-        says = subprocess.run([PROGRAMS / "privd", "--version"], check=True, capture_output=True, text=True).stdout
-        version, commit = re.fullmatch(r"(\S+) \(commit (\S+), \S+\)\n", says).groups()
-        for told in (self.config["config"]["Labels"], self.manifest["annotations"]):
-            self.assertEqual(told["org.opencontainers.image.version"], version)
-            self.assertIn(commit, told["org.opencontainers.image.revision"])
-            self.assertEqual(told["org.opencontainers.image.created"], "2023-11-14T22:13:20Z")
-
     def inside(self, *command):
         """Runs in the root, with /proc, /sys and /dev as a runtime makes them."""
         script = (
@@ -81,7 +79,7 @@ class Image(unittest.TestCase):
         return subprocess.run(whole, capture_output=True, text=True)
 
     def test_same_input_gives_same_bytes(self):
-        again = build(self.directory, "again.tar")
+        again = build(self.directory, "again.tar", *self.kind)
         self.assertEqual(self.archive.read_bytes(), again.read_bytes())
 
     def test_digests_and_sizes_are_true(self):
@@ -93,28 +91,11 @@ class Image(unittest.TestCase):
         unpacked = "sha256:" + hashlib.sha256(self.layer).hexdigest()
         self.assertEqual(self.config["rootfs"]["diff_ids"], [unpacked])
 
-    def test_whoever_says_nothing_is_not_root(self):
-        self.assertEqual(self.config["config"]["User"], "64532:64532")
-        self.assertNotIn("Entrypoint", self.config["config"])
-
-    def test_each_user_of_the_pod_has_a_name_and_no_other_has(self):
-        users = dict(re.findall(r"(?m)^([a-z]+):x:(\d+):", (self.root / "etc/passwd").read_text()))
-        self.assertEqual(users, {"root": "0", "hardware": "64531", "plugind": "64532", "netd": "64533"})
-
     def test_owned_by_root_and_writable_by_nobody_else(self):
         for member in self.members:
             self.assertEqual((member.uid, member.gid), (0, 0), member.name)
             if not member.issym() and member.name != "tmp":
                 self.assertEqual(member.mode & 0o7022, 0, member.name)
-
-    def test_there_is_no_shell_nor_package_manager(self):
-        programs = sorted(path.name for path in (self.root / "usr/bin").iterdir())
-        self.assertEqual(programs, sorted(["kmod", "modprobe", *SHIPPED]))
-        executable = {m.name for m in self.members if m.isfile() and m.mode & 0o111}
-        loader = {name for name in executable if "/ld-linux" in name}
-        ours = {f"usr/bin/{name}" for name in (*SHIPPED, "kmod")}
-        self.assertEqual(executable, ours | loader)
-        self.assertEqual(os.readlink(self.root / "usr/bin/modprobe"), "kmod")
 
     def test_the_bill_of_materials_is_complete(self):
         bill = json.loads((self.root / SBOM).read_text())
@@ -131,16 +112,43 @@ class Image(unittest.TestCase):
         bill = json.loads((self.root / SBOM).read_text())
         return bill, {package["name"]: package for package in bill["packages"]}
 
+    def test_the_bill_of_materials_is_well_formed(self):
+        bills.check_the_checker()
+        self.assertEqual(bills.bill_faults(self.bill()[0]), [])
+
+
+class Image(Contents, unittest.TestCase):
+    def test_it_says_of_which_commit_it_is(self):
+        says = subprocess.run([PROGRAMS / "privd", "--version"], check=True, capture_output=True, text=True).stdout
+        version, commit = re.fullmatch(r"(\S+) \(commit (\S+), \S+\)\n", says).groups()
+        for told in (self.config["config"]["Labels"], self.manifest["annotations"]):
+            self.assertEqual(told["org.opencontainers.image.version"], version)
+            self.assertIn(commit, told["org.opencontainers.image.revision"])
+            self.assertEqual(told["org.opencontainers.image.created"], "2023-11-14T22:13:20Z")
+
+    def test_whoever_says_nothing_is_not_root(self):
+        self.assertEqual(self.config["config"]["User"], "64532:64532")
+        self.assertNotIn("Entrypoint", self.config["config"])
+
+    def test_each_user_of_the_pod_has_a_name_and_no_other_has(self):
+        users = dict(re.findall(r"(?m)^([a-z]+):x:(\d+):", (self.root / "etc/passwd").read_text()))
+        self.assertEqual(users, {"root": "0", "hardware": "64531", "plugind": "64532", "netd": "64533"})
+
+    def test_there_is_no_shell_nor_package_manager(self):
+        programs = sorted(path.name for path in (self.root / "usr/bin").iterdir())
+        self.assertEqual(programs, sorted(SHIPPED))
+        executable = {m.name for m in self.members if m.isfile() and m.mode & 0o111}
+        loader = {name for name in executable if "/ld-linux" in name}
+        ours = {f"usr/bin/{name}" for name in SHIPPED}
+        self.assertEqual(executable, ours | loader)
+        self.assertEqual([member.name for member in self.members if "kmod" in member.name], [], "what loads modules has an image of its own")
+
     def related(self, kind: str) -> set[str]:
         """The packages at the other end of vfiogate's relations of this kind."""
         bill, packages = self.bill()
         names = {package["SPDXID"]: name for name, package in packages.items()}
         ends = {r[end] for r in bill["relationships"] if r["relationshipType"] == kind for end in ("spdxElementId", "relatedSpdxElement")}
         return {names[end] for end in ends if end in names} - {"vfiogate"}
-
-    def test_the_bill_of_materials_is_well_formed(self):
-        bills.check_the_checker()
-        self.assertEqual(bills.bill_faults(self.bill()[0]), [])
 
     def test_every_shared_object_that_a_program_loads_is_in_the_bill(self):
         _, packages = self.bill()
@@ -198,6 +206,21 @@ class Image(unittest.TestCase):
         self.assertEqual(checked.returncode, 0, checked.stderr)
         self.assertEqual(self.inside("/bin/sh", "-c", "true").returncode, 127)
 
+
+class Modules(Contents, unittest.TestCase):
+    kind = ("--modules",)
+
+    def test_has_modprobe_and_no_program_of_ours(self):
+        self.assertEqual(sorted(path.name for path in (self.root / "usr/bin").iterdir()), ["kmod", "modprobe"])
+        self.assertEqual(os.readlink(self.root / "usr/bin/modprobe"), "kmod")
+        self.assertEqual({m.name for m in self.members if m.isfile() and m.mode & 0o111 and "/ld-linux" not in m.name}, {"usr/bin/kmod"})
+
+    def test_its_bill_has_what_it_loads_and_nothing_that_compiles(self):
+        bill, packages = self.bill()
+        self.assertLessEqual({"kmod", "libc6", "libssl3"}, set(packages))
+        self.assertNotIn("g++-12", packages)
+        self.assertLessEqual({name for statement in json.loads((self.root / VEX).read_text())["statements"]
+                              for name in bills.components(statement)}, set(packages))
 
     def test_modprobe_finds_vfio_pci_among_the_modules_of_a_node(self):
         if os.geteuid() != 0:

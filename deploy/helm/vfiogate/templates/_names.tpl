@@ -7,8 +7,13 @@ app.kubernetes.io/name: vfiogate
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
+{{/* An image of the values by its digest where there is one, else by its tag. */}}
+{{- define "vfiogate.reference" -}}
+{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag }}{{ end }}
+{{- end }}
+
 {{- define "vfiogate.image" -}}
-{{- with .Values.image }}{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag }}{{ end }}{{ end }}
+{{ include "vfiogate.reference" .Values.image }}
 {{- end }}
 
 {{/* What the names of a configuration's resources begin with: privd serves no others. JSON. */}}
