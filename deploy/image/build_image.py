@@ -25,6 +25,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--programs", type=pathlib.Path, default=TREE / "build/release/bin", metavar="DIR")
     parser.add_argument("--modules", action="store_true", help="the image that loads vfio-pci, in place of the main one")
     parser.add_argument("--out", type=pathlib.Path, metavar="FILE", help="default: vfiogate.oci.tar, vfiogate-modules.oci.tar")
+    parser.add_argument("--bill", type=pathlib.Path, metavar="FILE", help="where its bill of materials goes, too")
     parser.add_argument("--tag", default="dev", help="default: %(default)s")
     parser.add_argument("--name", default="localhost/vfiogate", help="the image's; default: %(default)s, and -modules behind it")
     wish = parser.parse_args()
@@ -55,6 +56,8 @@ def build(wish: argparse.Namespace) -> None:
     layer = oci.layer_of(files, directories, epoch)
     image = oci.image_of(layer, f"{wish.name}:{wish.tag}", info, created)
     oci.write_archive(image, wish.out, epoch)
+    if wish.bill:
+        wish.bill.write_bytes(files[sbom.NAME].content)
     used = {entry.package for entry in files.values() if entry.package}
     print(f"{wish.out}: {wish.name}:{wish.tag}, {info.version} of commit {info.commit}")
     print(f"  {oci.manifest_digest(image)}")
