@@ -152,6 +152,7 @@ full_default() {
   check "what a build says it is of" tests/supply/build_info_test.py
   check "versions that the build refuses" tests/supply/known_bad_test.sh
   check "each file has a licence" tests/supply/licences_test.sh
+  check "the workflow for CI" tests/supply/workflow_test.py
   check "words" tests/docs/words.py
   check "comments of public functions" tests/docs/comments.py
   check "mutants of the ledger apply, their tests exist" tests/mutants/run.sh --check
