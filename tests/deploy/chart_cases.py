@@ -298,7 +298,11 @@ class Chart(Case):
         done = self.template(values=values)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotIn("vfio.vfiogate.dev", done.stdout)
-        self.assertNotIn("/var/lib/kubelet", done.stdout)
+        # The kubelet's --root-dir moves all but the one directory, which is at its own path on the host alone.
+        self.assertEqual(done.stdout.count("/var/lib/kubelet"), 1)
+        self.assertIn("hostPath: {path: /var/lib/kubelet/device-plugins, type: Directory}", done.stdout)
+        self.assertIn("mountPath: /data/kubelet/device-plugins}", done.stdout)
+        self.assertNotIn("/var/lib/kubelet", self.template(values=values + "\ndevicePluginDirectory: /data/plugins").stdout)
         for said in ("--dra-driver=gate.example.com", "--kubelet-dir=/data/kubelet", "resourceNames: [gate.example.com]",
                      "mountPath: /data/kubelet/plugins/gate.example.com}", "path: /data/kubelet/plugins/gate.example.com,",
                      "driver: gate.example.com", '"gate.example.com"'):

@@ -45,10 +45,20 @@ class Unit(Built):
         before = " ".join(re.findall(r"^Before=(.*)", text, re.MULTILINE)).split()
         for unit in ("sysinit.target", "network-pre.target", "display-manager.service", "vfiogate-binder.service"):
             self.assertIn(unit, before)
+        for unit in ("kubelet", "k3s", "k3s-agent", "rke2-server", "rke2-agent", "snap.microk8s.daemon-kubelite", "containerd", "crio",
+                     "libvirtd", "virtqemud", "libvirt-guests", "pve-guests"):
+            self.assertIn(f"{unit}.service", before)
         (command,) = re.findall(r"^ExecStart=/usr/bin/privd (.*)", text, re.MULTILINE)
         helped = run(self.program, "bind", "--help").stdout
         for word in re.findall(r"--[a-z-]+", command):
             self.assertRegex(helped, rf"  {word} ")
+
+    def test_the_early_one_waits_for_nobody_who_waits_for_it(self):
+        """multipathd comes before the file systems, of which one has the state: an order against it would be a circle."""
+        early = self.values(EARLY, "Before")
+        self.assertIn("local-fs.target", self.values(EARLY, "After"))
+        self.assertEqual(set(early) & {"multipathd.service", "local-fs.target", "local-fs-pre.target", "systemd-udevd.service"}, set())
+        self.assertEqual(set(early) & set(self.values(EARLY, "After")), set())
 
     def test_each_starts_its_own_program_and_goes_with_the_target(self):
         for role, unit in zip(ROLES, UNITS):
