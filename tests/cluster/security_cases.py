@@ -1,20 +1,28 @@
-"""What the cluster may ask of the pod: seccomp as the runtime's default, as our own profiles and without any; Pod Security levels."""
+"""What the cluster may ask of the pod: seccomp as the runtime's default, as our own profiles and without any; Pod Security levels.
+And which sockets its containers reach."""
 
 import json
 import pathlib
+import re
 import shutil
+import sys
 
 import manifests
 from api_client import Refused
 from case import Case
 from hardware import TREE, topology
-from installation import NAMESPACE
 from pods import PODS, pod_of
 from waiting import wait_for
 
 CARD = "vfiogate.dev/10de_2684"
 PROFILES = pathlib.Path("/var/lib/kubelet/seccomp")
 LEVEL = "pod-security.kubernetes.io/enforce"
+PLUGIND, KUBELET, POD_RESOURCES = (
+    "/run/vfiogate/plugind/plugind.sock", "/var/lib/kubelet/device-plugins/kubelet.sock", "/var/lib/kubelet/pod-resources/kubelet.sock")
+# docs/security/threat-model.md: all that listens where the containers' mounts lead to. Ours for the kubelet are the gate's, too.
+REACHED = {name: {PLUGIND} for name in ("privd-hardware", "privd-binder", "plugind", "netd", "netd-dra")}
+REACHED["privd-gate"] = {PLUGIND, KUBELET, POD_RESOURCES}
+OURS = re.compile(r"/var/lib/kubelet/(device-plugins|plugins_registry|plugins/vfio\.vfiogate\.dev)/(?!kubelet\.sock)[^/]+\.sock")
 
 
 class Seccomp(Case):
@@ -85,3 +93,52 @@ class PodSecurity(Case):
                 raise
             self.measure(f"{level}: {answer}"[:600])
             return False
+
+
+class Sockets(Case):
+    """A process of ours that is taken over can connect to nothing beside what it is there for: no runtime, no bus of the host's."""
+
+    long = True
+
+    def reached(self, installation, container: str) -> dict[str, str]:
+        program = pathlib.Path(__file__).with_name("reached_sockets.py")
+        return json.loads(self.node.run(sys.executable, program, installation.process_of(container)))
+
+    def bring_up(self, overlay: str, hardware, *patches: dict):
+        """With a network namespace of its own, as shipped: in the node's there would be its abstract names."""
+        all_patches = [*manifests.simulated(hardware, host_network=False), *patches]
+        installation = self.install(manifests.shipped(overlay), all_patches, keep=self.addCleanup)
+        installation.wait_ready(60)
+        return installation
+
+    def assert_reached(self, installation, *containers: str) -> None:
+        for container in containers:
+            with self.subTest(container):
+                found = self.reached(installation, container)
+                self.measure(f"{container}: {found}")
+                ours = {name for name in found if container == "privd-gate" and OURS.fullmatch(name)}
+                self.assertEqual(set(found) - ours, REACHED[container])
+                self.assertEqual({found[name] for name in REACHED[container]}, {"connected"})
+
+    def test_binding(self):
+        hardware = self.hardware_of(topology("try"), keep=self.addCleanup)
+        installation = self.bring_up("on-allocate", hardware)
+        self.assert_reached(installation, "privd-hardware", "privd-gate", "privd-binder", "plugind", "netd")
+
+    def test_claims(self):
+        hardware = self.hardware_of(topology("try"), keep=self.addCleanup)
+        installation = self.bring_up("dra", hardware)
+        self.assert_reached(installation, "privd-hardware", "privd-gate", "plugind", "netd", "netd-dra")
+
+    def test_one_mount_more_is_seen(self):
+        """What the others find is all there is: with the host's /run the gate reaches the runtime, which gives whoever asks the node."""
+        hardware = self.hardware_of(topology("try"), keep=self.addCleanup)
+        change = [
+            {"op": "add", "path": "/spec/template/spec/volumes/-", "value": {"name": "run", "hostPath": {"path": "/run"}}},
+            {"op": "test", "path": "/spec/template/spec/containers/1/name", "value": "privd-gate"},
+            {"op": "add", "path": "/spec/template/spec/containers/1/volumeMounts/-", "value": {"name": "run", "mountPath": "/host/run"}},
+        ]
+        installation = self.bring_up("kubevirt", hardware, {"target": {"kind": "DaemonSet"}, "patch": json.dumps(change)})
+        found = self.reached(installation, "privd-gate")
+        self.assertEqual(found.get("/host/run/containerd/containerd.sock"), "connected", found)
+        self.assertLessEqual(REACHED["privd-gate"], set(found))
