@@ -3,7 +3,7 @@
 #include "ipc/base/build_info.h"
 #include "privd/base/log_line.h"
 #include "privd/base/plain_loop.h"
-#include "privd/options/serve_options.h"
+#include "privd/options/program_options.h"
 #include "privd/options/shared_options.h"
 #include "privd/start/supervisor.h"
 #include "seccomp/daemon_rules.h"
@@ -37,17 +37,17 @@ std::optional<StepFailure> lockDown(const std::vector<RoleProcess>& roles, int s
   if (auto failure = limitResources(kLimits, [](const LowerLimit&) {})) return failure;
   std::vector<int> kept{signals};
   for (const RoleProcess& role : roles) kept.push_back(role.fd());
-  if (auto failure = dropPrivileges({.descriptors = kept})) return failure;
+  if (auto failure = dropPrivilegesAsIs(kept)) return failure;
   if (auto failure = loadFilter(kDaemonRules)) return failure;
   logLine(LogEvent::kLockedDown, {{"role", kj::str("daemon")}});
   return std::nullopt;
 }
 
-Result<Done, std::string> watchOver(const ServeOptions& options, Supervisor& all) {
+Result<Done, std::string> watchOver(Supervisor& all) {
   if (const auto serving = all.awaitServing(); !serving) return Failure{serving.error()};
   logLine(LogEvent::kStarted, {{"role", kj::str("daemon")},
-                               {"version", kj::str(options.build.version.data())},
-                               {"commit", kj::str(options.build.commit.data())}});
+                               {"version", kj::str(kBuild.version.data())},
+                               {"commit", kj::str(kBuild.commit.data())}});
   return all.awaitEnd();
 }
 
@@ -74,7 +74,7 @@ int serve(const ServeOptions& options, const std::vector<GivenOption>& given) {
   }
   if (const auto failure = lockDown(roles, *signals)) return fail(failure->str());
   Supervisor all(kj::mv(roles), *signals);
-  const auto over = watchOver(options, all);
+  const auto over = watchOver(all);
   all.endAll();
   logLine(LogEvent::kStopped, {{"role", kj::str("daemon")}});
   return over || over.error().empty() ? 0 : fail(over.error());
@@ -84,7 +84,7 @@ int serve(const ServeOptions& options, const std::vector<GivenOption>& given) {
 }  // namespace vfiogate
 
 int main(int argc, char** argv) {
-  vfiogate::ServeOptions options{.build = vfiogate::kBuild};
+  vfiogate::ServeOptions options;
   std::vector<vfiogate::GivenOption> given;
   vfiogate::OptionTable table = vfiogate::noting(vfiogate::serveOptions(options), given);
   const auto through = vfiogate::takeArguments(

@@ -145,29 +145,37 @@ Outcome verifyIdentity(const Identity& identity) {
   return demand(getgroups(0, nullptr) == 0, "dropping supplementary groups");
 }
 
-Outcome verify(const Remaining& remaining) {
+/// What comes before the change of user.
+Outcome beginDrop(std::span<const int> keep) {
+  if (auto failed = requireSingleThread()) return failed;
+  if (auto failed = closeStrayDescriptors(keep)) return failed;
+  if (auto failed = settleStandardDescriptors()) return failed;
+  if (auto failed = forbidCores()) return failed;
+  return emptyBoundingAndAmbientSets();
+}
+
+/// What comes behind it. All but the user is read back.
+Outcome endDrop() {
+  if (auto failed = emptyCapabilities()) return failed;
+  if (auto failed = forbidWaysBack()) return failed;
   if (auto failed = verifyCapabilities()) return failed;
-  if (remaining.identity) {
-    if (auto failed = verifyIdentity(*remaining.identity)) return failed;
-  }
   if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1) return demand(false, "setting no_new_privs");
   return demand(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0, "forbidding dumps and ptrace");
 }
 
 }  // namespace
 
+Outcome dropPrivilegesAsIs(std::span<const int> descriptors) {
+  if (auto failed = beginDrop(descriptors)) return failed;
+  return endDrop();
+}
+
 Outcome dropPrivileges(const Remaining& remaining) {
-  if (auto failed = requireSingleThread()) return failed;
-  if (auto failed = closeStrayDescriptors(remaining.descriptors)) return failed;
-  if (auto failed = settleStandardDescriptors()) return failed;
-  if (auto failed = forbidCores()) return failed;
-  if (auto failed = emptyBoundingAndAmbientSets()) return failed;
-  if (remaining.identity) {
-    if (auto failed = takeIdentity(*remaining.identity)) return failed;
-  }
-  if (auto failed = emptyCapabilities()) return failed;
-  if (auto failed = forbidWaysBack()) return failed;
-  return verify(remaining);
+  if (!remaining.identity) return dropPrivilegesAsIs(remaining.descriptors);
+  if (auto failed = beginDrop(remaining.descriptors)) return failed;
+  if (auto failed = takeIdentity(*remaining.identity)) return failed;
+  if (auto failed = endDrop()) return failed;
+  return verifyIdentity(*remaining.identity);
 }
 
 }  // namespace vfiogate

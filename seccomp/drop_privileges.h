@@ -45,4 +45,8 @@ struct Remaining {
 /// The seccomp filter (load_filter.h) comes after all this, since it forbids it.
 std::optional<StepFailure> dropPrivileges(const Remaining& remaining);
 
+/// The same without step 6, for who stays the user that it is, as privd's processes do: they have
+/// no code for it. `descriptors` as in Remaining.
+std::optional<StepFailure> dropPrivilegesAsIs(std::span<const int> descriptors);
+
 }  // namespace vfiogate

@@ -12,7 +12,7 @@ $Cxx.namespace("vfiogate::schema");
 
 using Device = import "device.capnp";
 
-const protocol :UInt16 = 10;
+const protocol :UInt16 = 11;
 # Raised with every change of this file that an older peer would misread.
 
 interface Handshake {
@@ -30,21 +30,14 @@ struct EnterAnswer {
 }
 
 interface Session {
-  # One connection's rights. A right that the connection lacks is answered with `denied`.
+  # What one connection may ask for.
 
-  watch @0 (observer :Observer) -> (answer :WatchAnswer);
+  watch @0 (observer :Observer) -> (subscription :Subscription);
   # Starts telling `observer` what the hardware looks like: at once the whole, then what changes.
   # One subscription a connection; a second one replaces the first.
 
   discovery @1 () -> (counts :List(UInt64));
   # How privd learns of the hardware's changes: ipc/types/discovery_counts.h has the order.
-}
-
-struct WatchAnswer {
-  union {
-    subscription @0 :Subscription;
-    denied @1 :Void;
-  }
 }
 
 interface Subscription {

@@ -40,12 +40,7 @@ kj::Promise<void> HardwareClient::subscribe() {
   auto request = KJ_ASSERT_NONNULL(calls_.session()).watchRequest();
   request.setObserver(kj::heap<HardwareObserver>(*this));
   return request.send().then([this](Response<schema::Session::WatchResults> response) {
-    const auto answer = response.getAnswer();
-    if (answer.isSubscription()) {
-      subscription_ = answer.getSubscription();
-    } else {
-      calls_.hangUp("it gives no right to watch: see privd's --plugind-rights");
-    }
+    subscription_ = response.getSubscription();
   });
 }
 

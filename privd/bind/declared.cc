@@ -90,7 +90,8 @@ kj::Promise<void> Declared::bindOne(const Bdf& address) {
 }
 
 void Declared::taskFailed(kj::Exception&& exception) {
-  logLine(LogEvent::kScanFailed, {{"error", kj::str(exception.getDescription())}});
+  logLine(LogEvent::kScanFailed,
+          {{"role", kj::str("binder")}, {"error", kj::str(exception.getDescription())}});
 }
 
 }  // namespace vfiogate

@@ -14,7 +14,7 @@ constexpr auto kShortestRest = 100 * kj::MILLISECONDS;
 constexpr int kRestPerWork = 9;
 
 void tellFailure(kj::StringPtr why) {
-  logLine(LogEvent::kScanFailed, {{"error", kj::str(why)}});
+  logLine(LogEvent::kScanFailed, {{"role", kj::str("binder")}, {"error", kj::str(why)}});
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // privd's binder: the root process that changes drivers.
 
 #include "ipc/base/build_info.h"
-#include "ipc/types/viability.h"
 #include "privd/audit/audit_log.h"
 #include "privd/base/log_line.h"
 #include "privd/bind/binding.h"
@@ -9,7 +8,7 @@
 #include "privd/gate/plugind_lease.h"
 #include "privd/loop/plugind_link.h"
 #include "privd/loop/role_loop.h"
-#include "privd/options/binder_options.h"
+#include "privd/options/program_options.h"
 #include "privd/sandbox/binder_places.h"
 #include "privd/sandbox/lost_directory.h"
 #include "privd/scan/uevent_socket.h"
@@ -81,21 +80,6 @@ Result<Opened, std::string> openAll(const BinderOptions& options) {
                 kj::mv(uevents),       kj::mv(binding).value(), kj::mv(allocations).value()};
 }
 
-void tellStart(const BinderOptions& options, const Snapshot& first, const StateDirectory& state) {
-  logLine(LogEvent::kStarted, {{"role", kj::str("binder")},
-                               {"version", kj::str(options.build.version.data())},
-                               {"commit", kj::str(options.build.commit.data())},
-                               {"devices", kj::str(first.devices.size())},
-                               {"groups", kj::str(first.groups.size())}});
-  const auto kept = state.declared();
-  const bool binds = options.allocates() || !options.declared.empty() || !kept || !kept->empty();
-  for (const NodeObstacle& obstacle :
-       obstaclesOf(first, binds ? BindingAsked::kYes : BindingAsked::kNo)) {
-    logLine(LogEvent::kNodeObstacle,
-            {{"reason", kj::str(obstacle.code.data())}, {"fix", kj::str(obstacle.fix.data())}});
-  }
-}
-
 /// Everything that needs a system call of start-up is made here, then the filter goes in, and only
 /// then is anything read that somebody else wrote.
 std::optional<StepFailure> runLocked(const BinderOptions& options, RoleLoop& loop, Opened opened,
@@ -143,7 +127,10 @@ std::optional<StepFailure> runLocked(const BinderOptions& options, RoleLoop& loo
                                         return ended.attach(kj::mv(channel));
                                       }});
   }
-  tellStart(options, *view.current().snapshot, binding.state());
+  const auto kept = binding.state().declared();
+  const bool binds = options.allocates() || !options.declared.empty() || !kept || !kept->empty();
+  tellStart(PrivdRole::kBinder, kBuild, *view.current().snapshot,
+            binds ? BindingAsked::kYes : BindingAsked::kNo);
   auto heads = binding.tellHeads();
   if (!loop.tellReady()) return StepFailure{"the daemon left"};
   std::optional<StepFailure> failure;
@@ -162,11 +149,11 @@ std::optional<StepFailure> runLocked(const BinderOptions& options, RoleLoop& loo
 
 /// Serves until SIGTERM or SIGINT, or the end of the daemon that started it; returns the exit code.
 /// Failures of start-up are one line on stderr and 1; nothing was touched then.
-int serveBinder(const BinderOptions& options) {
+int serveBinder(const BinderOptions& options, int readyFd) {
   if (geteuid() != 0) {
     return fail("must be started as root; it gives up every capability by itself");
   }
-  if (const auto failure = beginRole(options.logForm, kLimits, options.readyFd)) {
+  if (const auto failure = beginRole(options.logForm, kLimits, readyFd)) {
     return fail(*failure);
   }
   auto forkServer = ForkServer::start();
@@ -174,7 +161,7 @@ int serveBinder(const BinderOptions& options) {
   auto lock = InstanceLock::open(options.stateDir);
   if (!lock) return fail("--state-dir " + options.stateDir + why(lock.error().error));
   InstanceLock instance = kj::mv(lock).value();
-  RoleLoop loop(options.readyFd);
+  RoleLoop loop(readyFd);
   // Wait for the previous binder to exit first.
   const bool ours = awaitTurn(instance, loop.timer())
                         .then([]() { return true; })
@@ -194,9 +181,7 @@ int serveBinder(const BinderOptions& options) {
 }  // namespace vfiogate
 
 int main(int argc, char** argv) {
-  vfiogate::BinderOptions options{.build = vfiogate::kBuild};
-  vfiogate::OptionTable table = vfiogate::binderOptions(options);
-  const auto through = vfiogate::takeArguments(
-      table, {argv + 1, argv + argc}, {"privd-binder", vfiogate::kAbout, vfiogate::kBuild.text});
-  return through ? *through : vfiogate::serveBinder(options);
+  return vfiogate::runRole<vfiogate::BinderOptions>(
+      {argv, argv + argc}, {"privd-binder", vfiogate::kAbout, vfiogate::kBuild.text},
+      vfiogate::binderOptions, vfiogate::serveBinder);
 }

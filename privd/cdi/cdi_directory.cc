@@ -64,4 +64,11 @@ ReadError toldOf(const std::string& what, ReadError error) {
   return error;
 }
 
+Failure<SpecRefused> failedAt(const std::string& what, ReadError error) {
+  return {{.code = gate::Code::kFailed,
+           .detail = static_cast<std::uint16_t>(toldOf(what, error).error),
+           .words = {},
+           .outcome = {}}};
+}
+
 }  // namespace vfiogate

@@ -2,9 +2,11 @@
 // The directory in which container runtimes look for CDI specs, or one for what specs name: files
 // are put there and taken away.
 
+#include "ipc/gate/gate_answers.h"
 #include "privd/base/open_file.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace vfiogate {
@@ -37,6 +39,19 @@ private:
   explicit CdiDirectory(kj::AutoCloseFd directory) : directory_(kj::mv(directory)) {}
   kj::AutoCloseFd directory_;
 };
+
+/// Why a spec is not on disk as it was asked for, as plugind is told. kFailed: EDQUOT where there
+/// are as many as there may be.
+using SpecRefused = gate::Answer;
+inline Failure<SpecRefused> refusedFor(gate::Code code) {
+  return {{.code = code, .detail = 0, .words = {}, .outcome = {}}};
+}
+/// A part of it is not written; `words`, for people, say which.
+inline Failure<SpecRefused> refusedIn(std::string words) {
+  return {{.code = gate::Code::kBad, .detail = 0, .words = std::move(words), .outcome = {}}};
+}
+/// It says so on the log, too: `what` is not as plugind wants it.
+Failure<SpecRefused> failedAt(const std::string& what, ReadError error);
 
 /// Says on the log that `what` is not as plugind wants it. Returns `error`.
 ReadError toldOf(const std::string& what, ReadError error);

@@ -10,9 +10,6 @@
 namespace vfiogate {
 namespace {
 
-using Refusal = CdiStore::Refusal;
-using Refused = CdiStore::Refused;
-
 std::size_t mentions(const StaticSpecText& spec) {
   std::size_t count = 0;
   for (const auto& device : spec.devices) count += spec.nodeSets.at(device.nodes).size();
@@ -21,20 +18,20 @@ std::size_t mentions(const StaticSpecText& spec) {
 
 }  // namespace
 
-Result<Done, Refused> CdiStore::put(const StaticSpecText& spec) {
+Result<Done, SpecRefused> CdiStore::put(const StaticSpecText& spec) {
   const auto resource = ResourceName::parse(spec.resource);
-  if (!resource || !isCdiKind(*resource)) return Failure{Refused{Refusal::kBadName}};
-  if (!names_.covers(*resource)) return Failure{Refused{Refusal::kForeignPrefix}};
-  if (mentions(spec) > kMostSpecMentions) return Failure{Refused{Refusal::kTooLong}};
-  const auto failed = [&resource](ReadError error) {
-    return Failure{Refused{Refusal::kFailed, toldOf(resource->str(), error).error}};
-  };
+  if (!resource || !isCdiKind(*resource)) return refusedFor(gate::Code::kBadName);
+  if (!names_.covers(*resource)) return refusedFor(gate::Code::kForeign);
+  if (mentions(spec) > kMostSpecMentions) {
+    return refusedIn("devices: more than " + std::to_string(kMostSpecMentions) + " nodes in all");
+  }
   const auto directory = CdiDirectory::open(directory_);
-  if (!directory) return failed(directory.error());
+  if (!directory) return failedAt(resource->str(), directory.error());
   const std::string name = specFileName(*resource);
-  if (const auto admitted = admit(*directory, name); !admitted) return failed(admitted.error());
-  const auto written = directory->put(name, specText(*resource, spec));
-  if (!written) return failed(written.error());
+  const auto admitted = admit(*directory, name);
+  const auto written = admitted ? directory->put(name, specText(*resource, spec))
+                                : Result<bool, ReadError>(Failure{admitted.error()});
+  if (!written) return failedAt(resource->str(), written.error());
   put_.insert(name);
   if (*written) {
     unsynced_ = true;

@@ -24,20 +24,10 @@ public:
   CdiStore(std::string directory, const ServedNames& names)
       : directory_(std::move(directory)), names_(names) {}
 
-  enum class Refusal {
-    kBadName,        ///< not an extended resource name, or CDI has no such kind
-    kForeignPrefix,  ///< outside --resource-prefix
-    kTooLong,        ///< more than kMostSpecMentions nodes
-    kFailed,
-  };
-  struct Refused {
-    Refusal why;
-    int error = 0;  ///< errno, if it failed; EDQUOT: there are kMostFiles
-  };
-
   /// On disk under its name, and of this declaration; durable with its end. What is in place is not
-  /// written again; where this fails an old file is unchanged.
-  Result<Done, Refused> put(const StaticSpecText& spec);
+  /// written again; where this fails an old file is unchanged. kBadName: not an extended resource
+  /// name, or CDI has no such kind; kForeign: outside --resource-prefix.
+  Result<Done, SpecRefused> put(const StaticSpecText& spec);
 
   /// Ends the declaration: the others are unlinked, and what is left is durable. One that cannot be
   /// unlinked is only logged, as nobody can do better.

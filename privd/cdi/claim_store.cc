@@ -27,6 +27,7 @@ Result<std::vector<std::string>, ReadError> uidsIn(const CdiDirectory& directory
 }  // namespace
 
 std::string ClaimStore::refuse(const ClaimSpec& spec) const {
+  if (auto fault = faultIn(spec)) return *std::move(fault);
   if (spec.driver != names_.draDriver) return "driver: not privd's --dra-driver";
   if (spec.metadata && !isPlainPath(metadataDirectory_)) {
     return "metadata: --kubelet-dir has characters that JSON would want escaped";
@@ -40,17 +41,15 @@ std::string ClaimStore::refuse(const ClaimSpec& spec) const {
   return {};
 }
 
-Result<Done, ClaimFault> ClaimStore::write(const ClaimSpecText& wanted) {
+Result<Done, SpecRefused> ClaimStore::write(const ClaimSpecText& wanted) {
   const ClaimSpec& spec = wanted.spec;
-  if (auto fault = refuse(spec); !fault.empty()) return Failure{ClaimFault(std::move(fault))};
+  if (auto fault = refuse(spec); !fault.empty()) return refusedIn(std::move(fault));
   std::vector<std::vector<std::string>> nodes;
   for (const SpecNodes& each : wanted.nodes) nodes.push_back(pathsOf(each));
   const std::string text = claimSpecText(spec, nodes, metadataDirectory_);
-  if (text.size() > kLongestClaimSpec) {
-    return Failure{ClaimFault("devices: a spec of more than 64 KiB")};
-  }
+  if (text.size() > kLongestClaimSpec) return refusedIn("devices: a spec of more than 64 KiB");
   const auto done = put(spec, text);
-  if (!done) return Failure{ClaimFault(toldOf(claimFileName(spec.uid), done.error()))};
+  if (!done) return failedAt(claimFileName(spec.uid), done.error());
   return Done{};
 }
 

@@ -7,14 +7,9 @@
 
 #include <set>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace vfiogate {
-
-/// Why a claim's spec is not on disk as it was asked for.
-using ClaimFault = std::variant<std::string,  ///< which part of it is not written, for people
-                                ReadError>;
 
 /// Writes what plugind may have written and nothing else: names and kind are privd's rule, which
 /// nodes of VFIO plugind's choice. What it answers with is durable. A spec is never unlinked but by
@@ -28,9 +23,8 @@ public:
         metadataDirectory_(std::move(metadataDirectory)),
         names_(names) {}
 
-  /// faultIn() finds none in the spec, and each device has nodes. Where this fails the old file is
-  /// unchanged.
-  Result<Done, ClaimFault> write(const ClaimSpecText& text);
+  /// Each device has nodes. Where this fails the old file is unchanged.
+  Result<Done, SpecRefused> write(const ClaimSpecText& text);
 
   /// The spec first, then its metadata files. `uid` isUid().
   Result<Done, ReadError> unlink(const std::string& uid);

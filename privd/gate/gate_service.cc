@@ -107,33 +107,27 @@ GateAnswer GateService::on(GateSession& session, const gate::Seen& /*request*/) 
 }
 
 GateAnswer GateService::on(GateSession& /*session*/, const gate::Listen& request) {
-  using Kind = gate::Listen::Kind;
-  if (request.kind != Kind::kResource) {
+  if (request.kind != gate::Listen::Kind::kResource) {
     if (deps_.names.draDriver.empty() || request.name != deps_.names.draDriver) {
       logLine(LogEvent::kSocketRefused, {{"driver", request.name}, {"reason", "not --dra-driver"}});
       return refused(Code::kForeign);
     }
-    const bool service = request.kind == Kind::kDraService;
-    return listening(deps_.kubelet.listenDra(service ? KubeletGate::DraSocket::kService
-                                                     : KubeletGate::DraSocket::kRegistration),
-                     {"driver", request.name});
+    return listening(deps_.kubelet.listenDra(request.kind), {"driver", request.name});
   }
   const auto resource = ResourceName::parse(request.name);
   if (!resource) return refused(Code::kBadName);
-  if (const auto refusal = deps_.kubelet.refuse(*resource)) {
-    const bool foreign = *refusal == KubeletGate::Refusal::kForeignPrefix;
+  if (const Code refusal = deps_.kubelet.refuse(*resource); refusal != Code::kDone) {
+    const bool foreign = refusal == Code::kForeign;
     logLine(LogEvent::kSocketRefused,
             {{"resource", resource->str()},
              {"reason", foreign ? "no --resource-prefix covers it" : "64 are served"}});
-    return refused(foreign ? Code::kForeign : Code::kTooMany);
+    return refused(refusal);
   }
   return listening(deps_.kubelet.listen(*resource), {"resource", resource->str()});
 }
 
 GateAnswer GateService::on(GateSession& /*session*/, const gate::Dial& request) {
-  auto made = deps_.kubelet.dial(request.socket == gate::Dial::Socket::kPodResources
-                                     ? KubeletGate::Socket::kPodResources
-                                     : KubeletGate::Socket::kRegistration);
+  auto made = deps_.kubelet.dial(request.socket);
   if (!made) {
     const int error = made.error().error;
     logLine(LogEvent::kKubeletAbsent, {{"error", strerror(error)}});

@@ -7,13 +7,20 @@
 #include "privd/gate/gate_answer.h"
 #include "privd/gate/kubelet_gate.h"
 #include "privd/gate/plugind_lease.h"
-#include "privd/gate/rights.h"
 #include "privd/state/allocation_records.h"
 
 #include <cstdint>
 #include <string>
 
 namespace vfiogate {
+
+/// What plugind may ask of the gate beside its lease: what --plugind-rights says.
+struct Rights {
+  bool kubelet = false;  ///< the kubelet's sockets and files, and the record of allocations
+  bool cdi = false;      ///< CDI specs
+
+  friend bool operator==(const Rights&, const Rights&) = default;
+};
 
 /// One connection of plugind's.
 struct GateSession {
@@ -74,8 +81,6 @@ private:
 
   GateAnswer openCheckpoint() const;
   GateAnswer openClaim(const std::string& uid) const;
-  GateAnswer put(const StaticSpecText& text);
-  GateAnswer put(const ClaimSpecText& text);
   GateAnswer claimsAfter(const std::string& last) const;
   GateAnswer exclusionsAfter(const std::string& last) const;
   std::uint64_t exclusionsNow();

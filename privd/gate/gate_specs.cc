@@ -3,6 +3,7 @@
 #include "ipc/base/kube_names.h"
 #include "privd/cdi/cdi_spec.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -19,34 +20,11 @@ static_assert(kMostClaimSpecs * (gate::kLongestUid + 2) + 64 < gate::kLargestAns
 
 }  // namespace
 
-/// kBad, with words: which part of the spec is not written.
 GateAnswer GateService::on(GateSession& /*session*/, const gate::Put& request) {
-  return std::visit([this](const auto& text) { return put(text); }, request.spec);
-}
-
-GateAnswer GateService::put(const StaticSpecText& text) {
-  using Refusal = CdiStore::Refusal;
-  const auto written = deps_.specs.put(text);
-  if (written) return done();
-  switch (written.error().why) {
-    case Refusal::kBadName:
-      return refused(Code::kBadName);
-    case Refusal::kForeignPrefix:
-      return refused(Code::kForeign);
-    case Refusal::kTooLong:
-      return bad("devices: more than " + std::to_string(kMostSpecMentions) + " nodes in all");
-    case Refusal::kFailed:
-      break;
-  }
-  return refused(Code::kFailed, written.error().error);
-}
-
-GateAnswer GateService::put(const ClaimSpecText& text) {
-  if (auto fault = faultIn(text.spec)) return bad(*std::move(fault));
-  const auto written = deps_.claims.write(text);
-  if (written) return done();
-  if (const auto* words = std::get_if<std::string>(&written.error())) return bad(*words);
-  return refused(Code::kFailed, std::get<ReadError>(written.error()).error);
+  const auto* claim = std::get_if<ClaimSpecText>(&request.spec);
+  const auto written = claim != nullptr ? deps_.claims.write(*claim)
+                                        : deps_.specs.put(std::get<StaticSpecText>(request.spec));
+  return written ? done() : GateAnswer{written.error(), std::nullopt};
 }
 
 /// kFailed: what it took away may come back after a crash.

@@ -36,12 +36,11 @@ KubeletGate::KubeletGate(kj::StringPtr kubeletDir, const ServedNames& names)
       draDirectory_(kj::str(kubeletDir, "/plugins/", names.draDriver.c_str())),
       draRegistry_(kj::str(kubeletDir, "/plugins_registry")) {}
 
-std::optional<KubeletGate::Refusal> KubeletGate::refuse(const ResourceName& resource) {
-  if (!names_.covers(resource)) return Refusal::kForeignPrefix;
-  if (served_.size() < kMaxResources || served_.contains(resource)) return std::nullopt;
-  forgetUnserved();
-  if (served_.size() < kMaxResources) return std::nullopt;
-  return Refusal::kTooMany;
+gate::Code KubeletGate::refuse(const ResourceName& resource) {
+  if (!names_.covers(resource)) return gate::Code::kForeign;
+  if (served_.size() >= kMaxResources && !served_.contains(resource)) forgetUnserved();
+  const bool room = served_.size() < kMaxResources || served_.contains(resource);
+  return room ? gate::Code::kDone : gate::Code::kTooMany;
 }
 
 void KubeletGate::forgetUnserved() {
@@ -62,8 +61,8 @@ Result<KubeletGate::Listener, SocketError> KubeletGate::listen(const ResourceNam
   return Listener{kj::mv(endpoint), kj::mv(fd).value()};
 }
 
-Result<KubeletGate::Listener, SocketError> KubeletGate::listenDra(DraSocket socket) {
-  const bool service = socket == DraSocket::kService;
+Result<KubeletGate::Listener, SocketError> KubeletGate::listenDra(gate::Listen::Kind kind) {
+  const bool service = kind == gate::Listen::Kind::kDraService;
   const kj::StringPtr directory = service ? draDirectory_ : draRegistry_;
   const auto name = service ? kj::str("dra.sock") : registrationName();
   // The kubelet looks at every name that appears in its registry, before it asks whether it begins
@@ -90,9 +89,9 @@ kj::String KubeletGate::registrationName() const {
   return kj::str(names_.draDriver.c_str(), "-reg.sock");
 }
 
-Result<kj::AutoCloseFd, SocketError> KubeletGate::dial(Socket socket) const {
+Result<kj::AutoCloseFd, SocketError> KubeletGate::dial(gate::Dial::Socket socket) const {
   const kj::StringPtr path =
-      socket == Socket::kPodResources ? podResourcesSocket_ : registrationSocket_;
+      socket == gate::Dial::Socket::kPodResources ? podResourcesSocket_ : registrationSocket_;
   // Whoever gets this connection may do what we may: a link leads it nowhere.
   const auto named = openAt(AT_FDCWD, path.cStr(), O_PATH | O_NOFOLLOW, 0);
   if (!named) return Failure{SocketError{named.error().error, "open"}};

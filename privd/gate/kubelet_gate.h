@@ -31,28 +31,26 @@ public:
   /// Borrows `names`.
   KubeletGate(kj::StringPtr kubeletDir, const ServedNames& names);
 
-  enum class Refusal { kForeignPrefix, kTooMany };
   struct Listener {
     kj::String endpoint;  ///< the file's name, which the kubelet is told
     kj::AutoCloseFd fd;
   };
 
-  /// Null: the resource may be served. At most 64 are at once; whose listener is closed is none.
-  std::optional<Refusal> refuse(const ResourceName& resource);
+  /// kDone: the resource may be served. kForeign; kTooMany: at most 64 are at once; whose listener
+  /// is closed is none.
+  gate::Code refuse(const ResourceName& resource);
 
   /// A listening socket for a resource that refuse() lets through; the one before is replaced.
   Result<Listener, SocketError> listen(const ResourceName& resource);
 
-  enum class DraSocket { kService, kRegistration };
-  /// The same for the DRA driver; `endpoint` is the whole path.
-  Result<Listener, SocketError> listenDra(DraSocket socket);
+  /// The same for the DRA driver, of both kinds that are its; `endpoint` is the whole path.
+  Result<Listener, SocketError> listenDra(gate::Listen::Kind kind);
   /// Unlinks the driver's registration socket, whoever made it. True: it was there.
   Result<bool, ReadError> withdrawDra() const;
 
-  enum class Socket { kRegistration, kPodResources };
   /// A connection to the kubelet. ELOOP: a link is in its place, or a socket on which this process
   /// called listen().
-  Result<kj::AutoCloseFd, SocketError> dial(Socket socket) const;
+  Result<kj::AutoCloseFd, SocketError> dial(gate::Dial::Socket socket) const;
 
   /// The checkpoint as it is now, complete, since the kubelet renames a new one into its place.
   /// EINVAL: not a regular file; ELOOP: a link; EFBIG: above 1 MiB.

@@ -9,7 +9,7 @@
 #include "privd/cdi/device_metadata.h"
 #include "privd/gate/gate_loop.h"
 #include "privd/options/binding_options.h"
-#include "privd/options/gate_options.h"
+#include "privd/options/program_options.h"
 #include "privd/sandbox/gate_places.h"
 #include "seccomp/drop_privileges.h"
 #include "seccomp/gate_rules.h"
@@ -108,13 +108,13 @@ struct Opened {
   AllocationRecords records;
 };
 
-Result<Opened, std::string> openAll(const GateOptions& options, const Rights& rights) {
+Result<Opened, std::string> openAll(const GateOptions& options) {
   auto lease = PlugindLease::open(options.stateDir, drawNumber());
   if (!lease) return Failure{"--state-dir " + options.stateDir + why(lease.error().error)};
   if (const auto made = CdiDirectory::make(exclusionsOf(options), 0700); !made) {
     return Failure{exclusionsOf(options) + why(made.error().error)};
   }
-  if (rights.cdi) makeDirectory(options.cdiDir);
+  if (hasRight(options.plugindRights, "cdi")) makeDirectory(options.cdiDir);
   if (!options.draDriver.empty()) makeDraDirectories(options);
   auto records =
       AllocationRecords::open(recordDirectory(options.recordDir, options.stateDir), bootId());
@@ -138,9 +138,11 @@ std::vector<std::string> watchedDirectories(const GateOptions& options,
 
 /// Everything that needs a system call of start-up is made here, then the filter goes in, and only
 /// then is anything read that somebody else wrote.
-std::optional<StepFailure> runLocked(const GateOptions& options, Opened opened, int signals) {
+std::optional<StepFailure> runLocked(const GateOptions& options, Opened opened, int signals,
+                                     int readyFd) {
   const ServedNames names{options.resourcePrefixes, options.draDriver};
-  const Rights rights = rightsIn(options.plugindRights);
+  const Rights rights{.kubelet = hasRight(options.plugindRights, "kubelet"),
+                      .cdi = hasRight(options.plugindRights, "cdi")};
   KubeletGate kubelet(options.kubeletDir.c_str(), names);
   CdiStore specs(options.cdiDir, names);
   ClaimStore claims(options.cdiDir, draDirectory(options) + kMetadataDirectory, names);
@@ -161,10 +163,10 @@ std::optional<StepFailure> runLocked(const GateOptions& options, Opened opened, 
   service.withdrawDraIfUnserved();  // otherwise that plugind may be serving it
   logLine(LogEvent::kStarted,
           {{"role", "gate"}, {"version", kBuild.version.data()}, {"commit", kBuild.commit.data()}});
-  if (options.readyFd >= 0 && sendPacket(options.readyFd, "1") != PacketSent::kSent) {
+  if (readyFd >= 0 && sendPacket(readyFd, "1") != PacketSent::kSent) {
     return StepFailure{"who started it left"};
   }
-  GateLoop loop({service, plugind, watch, lasting, signals, options.readyFd});
+  GateLoop loop({service, plugind, watch, lasting, signals, readyFd});
   const GateLoop::End end = loop.run();
   // plugind may end after this process, and cannot unlink it. One that lives on asks the next one
   // for it.
@@ -182,7 +184,7 @@ std::optional<StepFailure> runLocked(const GateOptions& options, Opened opened, 
 /// Waits until no other gate has the node, and serves until SIGTERM or SIGINT, or until who started
 /// it closes the other end of --ready-fd; returns the exit code. Says by one byte there that it is
 /// locked down. Failures of start-up are one line on stderr and 1.
-int serveGate(const GateOptions& options) {
+int serveGate(const GateOptions& options, int readyFd) {
   if (geteuid() != 0)
     return fail("must be started as root; it gives up every capability by itself");
   useLogForm(options.logForm);
@@ -190,17 +192,17 @@ int serveGate(const GateOptions& options) {
   endWithoutMemory(formatLine(options.logForm, LogEvent::kOutOfMemory, nullptr) + "\n",
                    restampLogLine);
   if (const auto failure = limitResources(kLimits, tellLower)) return fail(failure->str());
-  const std::span kept(&options.readyFd, options.readyFd < 0 ? 0 : 1);
-  if (const auto failure = dropPrivileges({.descriptors = kept})) return fail(failure->str());
+  const std::span kept(&readyFd, readyFd < 0 ? 0 : 1);
+  if (const auto failure = dropPrivilegesAsIs(kept)) return fail(failure->str());
   const auto signals = takeEndSignals();
   if (!signals) return fail("signals" + why(signals.error().error));
   auto lock = InstanceLock::open(options.stateDir, "gate.lock");
   if (!lock) return fail("--state-dir " + options.stateDir + why(lock.error().error));
   InstanceLock instance = kj::mv(lock).value();
-  if (!awaitTurn(instance, *signals, options.readyFd)) return 0;
-  auto opened = openAll(options, rightsIn(options.plugindRights));
+  if (!awaitTurn(instance, *signals, readyFd)) return 0;
+  auto opened = openAll(options);
   if (!opened) return fail(opened.error());
-  if (const auto failure = runLocked(options, kj::mv(opened).value(), *signals)) {
+  if (const auto failure = runLocked(options, kj::mv(opened).value(), *signals, readyFd)) {
     return fail(failure->str());
   }
   return 0;
@@ -211,8 +213,10 @@ int serveGate(const GateOptions& options) {
 
 int main(int argc, char** argv) {
   vfiogate::GateOptions options;
+  int readyFd = -1;
   vfiogate::OptionTable table = vfiogate::gateOptions(options);
+  table.push_back(vfiogate::readyOption(readyFd));
   const auto through = vfiogate::takeArguments(
       table, {argv + 1, argv + argc}, {"privd-gate", vfiogate::kAbout, vfiogate::kBuild.text});
-  return through ? *through : vfiogate::serveGate(options);
+  return through ? *through : vfiogate::serveGate(options, readyFd);
 }

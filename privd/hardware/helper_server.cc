@@ -46,14 +46,13 @@ public:
 
 protected:
   kj::Promise<void> watch(WatchContext context) override {
-    auto answer = context.getResults().initAnswer();
     auto feed =
         kj::heap<Feed>(Feed::Place{peer_->node.source, peer_->node.timer, peer_->controls},
                        context.getParams().getObserver(),
                        [peer = peer_.get()](kj::StringPtr why) mutable { peer->hangUp(why); });
     const Feed* running = feed.get();
     peer_->feed = kj::mv(feed);
-    answer.setSubscription(kj::heap<SubscriptionServer>(kj::addRef(*peer_), running));
+    context.getResults().setSubscription(kj::heap<SubscriptionServer>(kj::addRef(*peer_), running));
     return kj::READY_NOW;
   }
 

@@ -2,13 +2,12 @@
 
 #include "ipc/base/build_info.h"
 #include "ipc/socket/stream_flags.h"
-#include "ipc/types/viability.h"
 #include "privd/base/log_line.h"
 #include "privd/hardware/connection.h"
 #include "privd/hardware/helper_server.h"
 #include "privd/loop/plugind_link.h"
 #include "privd/loop/role_loop.h"
-#include "privd/options/hardware_options.h"
+#include "privd/options/program_options.h"
 #include "privd/sandbox/hardware_places.h"
 #include "privd/scan/snapshot_source.h"
 #include "privd/scan/uevent_socket.h"
@@ -63,18 +62,6 @@ Result<Opened, std::string> openAll(const HardwareOptions& options) {
   return Opened{kj::mv(sysfs).value(), kj::mv(dev).value(), kj::mv(uevents)};
 }
 
-void tellStart(const HardwareOptions& options, const Snapshot& first) {
-  logLine(LogEvent::kStarted, {{"role", kj::str("hardware")},
-                               {"version", kj::str(options.build.version.data())},
-                               {"commit", kj::str(options.build.commit.data())},
-                               {"devices", kj::str(first.devices.size())},
-                               {"groups", kj::str(first.groups.size())}});
-  for (const NodeObstacle& obstacle : obstaclesOf(first, BindingAsked::kNo)) {
-    logLine(LogEvent::kNodeObstacle,
-            {{"reason", kj::str(obstacle.code.data())}, {"fix", kj::str(obstacle.fix.data())}});
-  }
-}
-
 /// Everything that needs a system call of start-up is made here, then the filter goes in, and only
 /// then is anything read that somebody else wrote.
 std::optional<StepFailure> runLocked(const HardwareOptions& options, RoleLoop& loop,
@@ -110,7 +97,7 @@ std::optional<StepFailure> runLocked(const HardwareOptions& options, RoleLoop& l
                                auto ended = connection->ended();
                                return ended.attach(kj::mv(connection));
                              }});
-  tellStart(options, *source.current().snapshot);
+  tellStart(PrivdRole::kHardware, kBuild, *source.current().snapshot, BindingAsked::kNo);
   if (!loop.tellReady()) return StepFailure{"the daemon left"};
   loop.ended().wait(loop.waitScope());
   logLine(LogEvent::kStopped, {{"role", kj::str("hardware")}});
@@ -119,16 +106,16 @@ std::optional<StepFailure> runLocked(const HardwareOptions& options, RoleLoop& l
 
 /// Serves until SIGTERM or SIGINT, or the end of the daemon that started it; returns the exit code.
 /// Refuses to run as root. Failures of start-up are one line on stderr and 1.
-int serveHardware(const HardwareOptions& options) {
+int serveHardware(const HardwareOptions& options, int readyFd) {
   if (geteuid() == 0) {
     return fail(
         "must not run as root: start it as plugind's --hardware-uid, such as 64531; privd "
         "serve does, and setpriv --reuid 64531 --regid 64531 --clear-groups");
   }
-  if (const auto failure = beginRole(options.logForm, kLimits, options.readyFd)) {
+  if (const auto failure = beginRole(options.logForm, kLimits, readyFd)) {
     return fail(*failure);
   }
-  RoleLoop loop(options.readyFd);
+  RoleLoop loop(readyFd);
   auto opened = openAll(options);
   if (!opened) return fail(opened.error());
   if (const auto failure = runLocked(options, loop, kj::mv(opened).value())) {
@@ -141,9 +128,7 @@ int serveHardware(const HardwareOptions& options) {
 }  // namespace vfiogate
 
 int main(int argc, char** argv) {
-  vfiogate::HardwareOptions options{.build = vfiogate::kBuild};
-  vfiogate::OptionTable table = vfiogate::hardwareOptions(options);
-  const auto through = vfiogate::takeArguments(
-      table, {argv + 1, argv + argc}, {"privd-hardware", vfiogate::kAbout, vfiogate::kBuild.text});
-  return through ? *through : vfiogate::serveHardware(options);
+  return vfiogate::runRole<vfiogate::HardwareOptions>(
+      {argv, argv + argc}, {"privd-hardware", vfiogate::kAbout, vfiogate::kBuild.text},
+      vfiogate::hardwareOptions, vfiogate::serveHardware);
 }

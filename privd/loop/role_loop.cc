@@ -4,7 +4,6 @@
 #include "privd/base/log_line.h"
 #include "seccomp/drop_privileges.h"
 
-#include <array>
 #include <csignal>
 #include <random>
 #include <span>
@@ -62,9 +61,8 @@ std::optional<std::string> beginRole(LogForm form, const ResourceLimits& limits,
   kj::UnixEventPort::captureSignal(SIGINT);
   endWithoutMemory(formatLine(form, LogEvent::kOutOfMemory, nullptr) + "\n", restampLogLine);
   if (const auto failure = limitResources(limits, tellLower)) return failure->str();
-  const std::array kept{readyFd};
-  const std::span<const int> descriptors(kept.data(), readyFd < 0 ? 0 : 1);
-  if (const auto failure = dropPrivileges({.descriptors = descriptors})) return failure->str();
+  const std::span kept(&readyFd, readyFd < 0 ? 0 : 1);
+  if (const auto failure = dropPrivilegesAsIs(kept)) return failure->str();
   return std::nullopt;
 }
 
@@ -91,6 +89,18 @@ bool RoleLoop::tellReady() const {
 
 kj::Promise<void> awaitTurn(InstanceLock& lock, kj::Timer& timer) {
   return awaitTurn(lock, timer, kFirstPause);
+}
+
+void tellStart(PrivdRole role, const BuildInfo& build, const Snapshot& first, BindingAsked asked) {
+  logLine(LogEvent::kStarted, {{"role", kj::str(nameOf(role))},
+                               {"version", kj::str(build.version.data())},
+                               {"commit", kj::str(build.commit.data())},
+                               {"devices", kj::str(first.devices.size())},
+                               {"groups", kj::str(first.groups.size())}});
+  for (const NodeObstacle& obstacle : obstaclesOf(first, asked)) {
+    logLine(LogEvent::kNodeObstacle,
+            {{"reason", kj::str(obstacle.code.data())}, {"fix", kj::str(obstacle.fix.data())}});
+  }
 }
 
 std::uint64_t drawNumber() {

@@ -1,8 +1,12 @@
 #pragma once
 // What a role on KJ's event loop has in common with the others: how it begins, and when it ends.
 
+#include "ipc/base/build_info.h"
 #include "ipc/base/log_format.h"
+#include "ipc/gate/opening.h"
+#include "ipc/types/viability.h"
 #include "privd/base/instance_lock.h"
+#include "privd/options/shared_options.h"
 #include "seccomp/resource_limits.h"
 
 #include <kj/async-io.h>
@@ -11,9 +15,23 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace vfiogate {
+
+/// What main() of a role does: its arguments fill the options of the table, to which --ready-fd is
+/// added, and `serve` is given both. Returns the exit code.
+template <typename Options>
+int runRole(std::span<char*> arguments, const ProgramWords& words, OptionTable (*tableOf)(Options&),
+            int (*serve)(const Options&, int readyFd)) {
+  Options options;
+  int readyFd = -1;
+  OptionTable table = tableOf(options);
+  table.push_back(readyOption(readyFd));
+  const auto through = takeArguments(table, {arguments.begin() + 1, arguments.end()}, words);
+  return through ? *through : serve(options, readyFd);
+}
 
 /// First of all: the log's form, and the signals, for KJ. Then limits and power are given up, and
 /// every descriptor but the log's and `readyFd` (-1: none) closed. Error: for people.
@@ -60,6 +78,9 @@ private:
 /// it is asked again: after 250 ms at first, then half as often each time, up to 2 s. Logs who has
 /// it, once.
 kj::Promise<void> awaitTurn(InstanceLock& lock, kj::Timer& timer);
+
+/// Says on the log that the role serves, what it saw `first`, and what the node lacks.
+void tellStart(PrivdRole role, const BuildInfo& build, const Snapshot& first, BindingAsked asked);
 
 /// At random.
 std::uint64_t drawNumber();

@@ -1,15 +1,13 @@
 #pragma once
 // Where the binder may open files once it is locked down: the table of its Landlock rules.
 
-#include "privd/options/binder_options.h"
+#include "privd/options/program_options.h"
 #include "privd/sandbox/place_table.h"
 #include "privd/scan/sysfs_root.h"
 
 #include <array>
 
 namespace vfiogate {
-
-struct ServeOptions;
 
 /// Each directory above a PCI function at whose end root complexes begin; all of devices/ where
 /// there is no function yet.

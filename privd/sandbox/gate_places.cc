@@ -1,7 +1,7 @@
 #include "privd/sandbox/gate_places.h"
 
 #include "privd/options/binding_options.h"
-#include "privd/options/gate_options.h"
+#include "privd/options/program_options.h"
 
 namespace vfiogate {
 

@@ -2,7 +2,7 @@
 // Where the hardware process may open files once it is locked down: the table of its Landlock
 // rules. What it only looks at, such as device nodes, needs none, nor does dialling plugind.
 
-#include "privd/options/hardware_options.h"
+#include "privd/options/program_options.h"
 #include "privd/sandbox/place_table.h"
 
 #include <array>

@@ -11,10 +11,10 @@ namespace vfiogate {
 /// Resolves as soon as one is lost, with what was; polls every 2 s.
 inline kj::Promise<LastingDirectories::Lost> whenLost(const LastingDirectories& directories,
                                                       kj::Timer& timer) {
-  constexpr auto kPause = 2 * kj::SECONDS;
   if (const auto lost = directories.lost()) return *lost;
-  return timer.afterDelay(kPause).then(
-      [&directories, &timer]() { return whenLost(directories, timer); });
+  return timer.afterDelay(2 * kj::SECONDS).then([&directories, &timer]() {
+    return whenLost(directories, timer);
+  });
 }
 
 }  // namespace vfiogate

@@ -148,7 +148,8 @@ void SnapshotSource::publish() {
 }
 
 void SnapshotSource::taskFailed(kj::Exception&& exception) {
-  logLine(LogEvent::kScanFailed, {{"error", kj::str(exception.getDescription())}});
+  logLine(LogEvent::kScanFailed,
+          {{"role", kj::str("hardware")}, {"error", kj::str(exception.getDescription())}});
 }
 
 }  // namespace vfiogate

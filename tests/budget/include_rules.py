@@ -109,7 +109,7 @@ RULES = {
     "privd/hardware": (
         "ipc/base ipc/codec ipc/schema ipc/socket ipc/types privd/base privd/loop privd/options privd/sandbox privd/scan "
         "seccomp"),
-    "privd/loop": "ipc/base ipc/gate ipc/socket privd/base seccomp",
+    "privd/loop": "ipc/base ipc/gate ipc/socket ipc/types privd/base privd/options seccomp",
     "privd/options": "ipc/base ipc/types privd/bind/plan",
     "privd/sandbox": "ipc/base privd/base privd/options privd/scan seccomp",
     "privd/scan": "ipc/base ipc/types privd/base",
@@ -180,7 +180,7 @@ HEAPS = {"tests/fuzz": 31}
 
 # A source of so few lines is joined to the noun that it serves. Of those outside tests there are so many; the number only falls.
 TINY = 30
-MOST_TINY = 77
+MOST_TINY = 76
 
 
 def folder_of(path: str) -> str:

@@ -22,7 +22,7 @@ def constant(file: str, pattern: str) -> str:
 
 
 def default_of(option: str) -> str:
-    return constant("privd/options/serve_options.h", rf'std::string {option} = "([^"]+)"')
+    return constant("privd/options/program_options.h", rf'std::string {option} = "([^"]+)"')
 
 
 def read_of_devices() -> set[str]:
@@ -86,7 +86,7 @@ def state_paths() -> dict[str, dict[str, str]]:
 
 def common_paths() -> dict[str, str]:
     """Of all of them."""
-    return {default_of("plugind"): "rw"}
+    return {constant("privd/options/shared_options.h", r'kPlugindSocket = "([^"]+)"'): "rw"}
 
 
 def vendor_names() -> dict[str, str]:

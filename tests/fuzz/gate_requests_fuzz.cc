@@ -80,7 +80,7 @@ private:
   CdiStore specs_{dir_ / "cdi", names_};
   ClaimStore claims_{dir_ / "cdi", dir_ / "metadata", names_};
   GateService service_{{kubelet_, names_, lease_, records_, specs_, claims_,
-                        Rights{.watch = true, .kubelet = true, .cdi = true}, dir_ / "plugind.yaml",
+                        Rights{.kubelet = true, .cdi = true}, dir_ / "plugind.yaml",
                         dir_ / "holds"}};
 };
 

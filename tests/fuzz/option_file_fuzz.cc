@@ -2,7 +2,7 @@
 // within what its options take.
 
 #include "ipc/base/kube_names.h"
-#include "privd/options/serve_options.h"
+#include "privd/options/program_options.h"
 #include "tests/fuzz/fuzz_input.h"
 
 #include <sys/mman.h>

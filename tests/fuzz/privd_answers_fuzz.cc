@@ -57,7 +57,7 @@ protected:
     encode(Update{1, 1, hardware.snapshot()}, request.initUpdate(), [this](const IommuGroup&) {
       return kj::Maybe<schema::GroupControl::Client>(kj::heap<ToldControl>(told_));
     });
-    context.getResults().initAnswer().setSubscription(kj::heap<Subscribed>());
+    context.getResults().setSubscription(kj::heap<Subscribed>());
     return request.send().ignoreResult();
   }
 

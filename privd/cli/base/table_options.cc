@@ -3,7 +3,7 @@
 #include "cli/usage.h"
 #include "privd/cli/base/node_view.h"
 #include "privd/cli/base/recorded_holders.h"
-#include "privd/options/serve_options.h"
+#include "privd/options/program_options.h"
 
 #include <CLI/CLI.hpp>
 

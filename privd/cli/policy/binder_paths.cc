@@ -151,7 +151,7 @@ private:
 
 void goUnderBinderFilter(const ScratchNode& node, std::span<const Rule> table) {
   step("giving up power");
-  if (const auto failure = dropPrivileges({})) KJ_FAIL_REQUIRE(failure->str().c_str());
+  if (const auto failure = dropPrivilegesAsIs({})) KJ_FAIL_REQUIRE(failure->str().c_str());
   step("the fork server's start");
   auto forkServer = got(ForkServer::start(), ofText);
   step("what the binder opens before the lock-down");

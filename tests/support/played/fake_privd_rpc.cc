@@ -60,7 +60,7 @@ public:
 protected:
   kj::Promise<void> watch(WatchContext context) override {
     peer_.observer = context.getParams().getObserver();
-    context.getResults().initAnswer().setSubscription(kj::heap<SubscriptionServer>());
+    context.getResults().setSubscription(kj::heap<SubscriptionServer>());
     peer_.tellWhole();
     return kj::READY_NOW;
   }

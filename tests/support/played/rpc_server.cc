@@ -35,7 +35,7 @@ protected:
     group.setId(7);
     group.setControl(kj::heap<ControlServer>());
     telling_ = request.send().ignoreResult().eagerlyEvaluate([](kj::Exception&& /*gone*/) {});
-    context.getResults().initAnswer().setSubscription(kj::heap<SubscriptionServer>());
+    context.getResults().setSubscription(kj::heap<SubscriptionServer>());
     return kj::READY_NOW;
   }
 

@@ -65,7 +65,7 @@ void Speaker::watchBeside() {
   auto request = session().watchRequest();
   request.setObserver(kj::heap<Watcher>(*this));
   auto answered = await(request);
-  subscriptions_.push_back(answered.getAnswer().getSubscription());
+  subscriptions_.push_back(answered.getSubscription());
   while (controls.empty()) captive_.pause(1 * kj::MILLISECONDS);
 }
 

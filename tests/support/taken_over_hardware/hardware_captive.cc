@@ -42,7 +42,8 @@ kj::AsyncIoContext becomeHardware() {
 HardwareCaptive::HardwareCaptive(std::string plugind, const std::string& sysfs)
     : io(becomeHardware()), plugind_(std::move(plugind)) {
   io.waitScope.poll();
-  const HardwareOptions options{.sysfs = sysfs};
+  HardwareOptions options;
+  options.sysfs = sysfs;
   auto places = confineTo(allowedPlaces(kHardwarePlaces, placeValuesOf(options)), false);
   if (!places) giveUp(places.error().str());
   if (const auto failure = loadFilter(kHardwareRules)) giveUp(failure->str());

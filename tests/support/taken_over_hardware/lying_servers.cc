@@ -47,7 +47,7 @@ protected:
   kj::Promise<void> watch(WatchContext context) override {
     ++liar_.watches;
     liar_.observer = context.getParams().getObserver();
-    context.getResults().initAnswer().setSubscription(kj::heap<LyingSubscription>());
+    context.getResults().setSubscription(kj::heap<LyingSubscription>());
     return kj::READY_NOW;
   }
 

@@ -1,8 +1,7 @@
-#include "privd/options/gate_options.h"
+#include "privd/options/program_options.h"
 
 #include "privd/options/binding_options.h"
 #include "privd/options/known_options.h"
-#include "privd/options/serve_options.h"
 
 #include <gtest/gtest.h>
 
@@ -17,6 +16,8 @@ namespace {
 /// What the options make of `arguments`: empty, or the parser's complaint.
 std::string complaint(const std::vector<std::string>& arguments, GateOptions& options) {
   OptionTable table = gateOptions(options);
+  int readyFd = -1;
+  table.push_back(readyOption(readyFd));
   table.push_back(fileOption(table, kOptionsOfPrivd));
   const auto parsed = parseOptions(table, arguments, "privd-gate");
   return parsed ? "" : parsed.error();
@@ -32,7 +33,6 @@ TEST(GateOptions, HaveTheDocumentedDefaults) {
   EXPECT_EQ(options.kubeletDir, "/var/lib/kubelet");
   EXPECT_EQ(options.cdiDir, "/var/run/cdi");
   EXPECT_EQ(options.resourcePrefixes, std::vector<std::string>{"vfiogate.dev/"});
-  EXPECT_EQ(options.readyFd, -1);
 }
 
 TEST(GateOptions, AreTaken) {
@@ -60,9 +60,7 @@ TEST(GateOptions, AreTaken) {
                        "/c.yaml",
                        "--log-format",
                        "json",
-                       "--require-landlock",
-                       "--ready-fd",
-                       "3"},
+                       "--require-landlock"},
                       options),
             "");
   EXPECT_EQ(options.plugind, "/x.sock");
@@ -74,7 +72,6 @@ TEST(GateOptions, AreTaken) {
   EXPECT_EQ(options.plugindConfig, "/c.yaml");
   EXPECT_EQ(options.logForm, LogForm::kJson);
   EXPECT_TRUE(options.requireLandlock);
-  EXPECT_EQ(options.readyFd, 3);
 }
 
 TEST(GateOptions, OfOtherRolesAreRefusedAsArguments) {
@@ -109,6 +106,13 @@ TEST(GateOptions, OfValuesThatMakeNoSenseAreRefused) {
   }
 }
 
+TEST(ReadyOption, TakesTheDescriptorThatItIsGiven) {
+  int readyFd = -1;
+  const OptionTable table{readyOption(readyFd)};
+  EXPECT_TRUE(parseOptions(table, {"--ready-fd", "3"}, "privd-gate"));
+  EXPECT_EQ(readyFd, 3);
+}
+
 TEST(GateOptions, OfAFileLeaveOutWhatIsAnotherRoles) {
   TempDir dir;
   std::ofstream(dir / "privd.conf") << "# of all roles\nsysfs /host/sys\nallow vendor=10de\n"
@@ -132,9 +136,7 @@ TEST(KnownOptions, AreThoseOfAllTables) {
   GateOptions gate;
   std::vector<std::string> names;
   for (const Option& option : serveOptions(serve)) names.push_back(option.name);
-  for (const Option& option : gateOptions(gate)) {
-    if (option.name != "--ready-fd") names.push_back(option.name);
-  }
+  for (const Option& option : gateOptions(gate)) names.push_back(option.name);
   std::ranges::sort(names);
   const auto again = std::ranges::unique(names);
   names.erase(again.begin(), again.end());

@@ -2,8 +2,7 @@
 
 #include "privd/sandbox/lasting_directories.h"
 
-#include "privd/options/gate_options.h"
-#include "privd/options/serve_options.h"
+#include "privd/options/program_options.h"
 #include "privd/sandbox/gate_places.h"
 #include "privd/sandbox/lost_directory.h"
 #include "sim/base/temp_dir.h"

@@ -3,7 +3,7 @@
 
 #include "ipc/socket/unix_socket.h"
 #include "privd/base/open_file.h"
-#include "privd/options/serve_options.h"
+#include "privd/options/program_options.h"
 #include "privd/sandbox/place_table.h"
 #include "sim/base/temp_dir.h"
 #include "tests/support/fake_sysfs.h"

@@ -1,4 +1,4 @@
-#include "privd/options/serve_options.h"
+#include "privd/options/program_options.h"
 
 #include <gtest/gtest.h>
 

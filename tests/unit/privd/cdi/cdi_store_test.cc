@@ -18,7 +18,6 @@ namespace vfiogate {
 namespace {
 
 namespace fs = std::filesystem;
-using Refusal = CdiStore::Refusal;
 using Nodes = std::vector<std::string>;
 
 constexpr const char* kOne = "0000:01:00.0";
@@ -43,13 +42,13 @@ protected:
     return made;
   }
   bool puts(const StaticSpecText& text) { return store_.put(text).has_value(); }
-  Refusal refusal(const std::string& resource) {
-    return store_.put(spec(resource, {{kOne, 12}})).error().why;
+  gate::Code refusal(const std::string& resource) {
+    return store_.put(spec(resource, {{kOne, 12}})).error().code;
   }
   /// The errno of what failed.
   int failure(const StaticSpecText& text) {
     const auto put = store_.put(text);
-    return put ? 0 : put.error().error;
+    return put ? 0 : put.error().detail;
   }
   void declare(const std::vector<StaticSpecText>& specs) {
     for (const StaticSpecText& each : specs) EXPECT_TRUE(puts(each));
@@ -125,9 +124,9 @@ TEST_F(CdiStoreTest, UnlinksWhatIsDeclaredNoMoreAndNobodyElsesFiles) {
 TEST_F(CdiStoreTest, RefusesNamesThatAreNotPlugindsOrNotCdis) {
   for (const char* name :
        {"gpu", "vfiogate.dev/10de_2684", "vfiogate.dev/a.b", "vfiogate.dev/../../etc"}) {
-    EXPECT_EQ(refusal(name), Refusal::kBadName) << name;
+    EXPECT_EQ(refusal(name), gate::Code::kBadName) << name;
   }
-  EXPECT_EQ(refusal("nvidia.com/gpu"), Refusal::kForeignPrefix);
+  EXPECT_EQ(refusal("nvidia.com/gpu"), gate::Code::kForeign);
   EXPECT_EQ(files(), 0U);
 }
 

@@ -49,7 +49,7 @@ protected:
     const std::uint32_t group = device.address == *Bdf::parse(kOne) ? 12 : 13;
     return {{SpecNode::Kind::kContainer, 0}, {SpecNode::Kind::kGroup, group}};
   }
-  Result<Done, ClaimFault> write(const ClaimSpec& spec) {
+  Result<Done, SpecRefused> write(const ClaimSpec& spec) {
     ClaimSpecText text{spec, {}};
     for (const ClaimDevice& device : spec.devices) text.nodes.push_back(nodesOf(device));
     return store_.write(text);
@@ -59,15 +59,13 @@ protected:
   std::string bad(const ClaimSpec& spec) {
     const auto written = write(spec);
     if (written) return "";
-    const auto* what = std::get_if<std::string>(&written.error());
-    return what == nullptr ? "another fault" : *what;
+    return written.error().code == gate::Code::kBad ? written.error().words : "another fault";
   }
   /// The errno; 0: none.
   int failure(const ClaimSpec& spec) {
     const auto written = write(spec);
     if (written) return 0;
-    const auto* error = std::get_if<ReadError>(&written.error());
-    return error == nullptr ? -1 : error->error;
+    return written.error().code == gate::Code::kFailed ? written.error().detail : -1;
   }
   std::string pathOf(const std::string& uid = kClaimUid) {
     return dir_ / ("cdi/" + claimFileName(uid));
@@ -197,7 +195,7 @@ TEST_F(ClaimStoreTest, WithoutItsMetadataASpecIsNotWritten) {
   ClaimStore quoted{dir_ / "cdi", "/a\"b", names_};
   const auto refused = quoted.write({spec, {nodesOf(spec.devices[0])}});
   ASSERT_FALSE(refused);
-  EXPECT_THAT(std::get<std::string>(refused.error()), HasSubstr("--kubelet-dir"));
+  EXPECT_THAT(refused.error().words, HasSubstr("--kubelet-dir"));
   EXPECT_EQ(files(), 0U);
 }
 

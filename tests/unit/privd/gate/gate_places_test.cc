@@ -2,7 +2,7 @@
 
 #include "privd/sandbox/gate_places.h"
 
-#include "privd/options/gate_options.h"
+#include "privd/options/program_options.h"
 #include "privd/state/allocation_records.h"
 #include "tests/unit/privd/places.h"
 

@@ -192,7 +192,7 @@ TEST_F(GateSocketsTest, AConfigurationThatIsNoFileOrTooLargeIsAnError) {
 
 TEST_F(GateSocketsTest, I7_WithoutTheRightNothingIsThere) {
   writeCheckpoint("{}");
-  start({.watch = true, .cdi = true});
+  start({.cdi = true});
   plugind_.lock = nullptr;
   auto plugind = entered();
   const std::vector<gate::Request> requests{Listen{.name = "vfiogate.dev/gpu"},

@@ -156,7 +156,7 @@ TEST_F(GateSpecsTest, OutliveTheConnection) {
 }
 
 TEST_F(GateSpecsTest, I7_AreDeniedWithoutTheRight) {
-  start({.watch = true, .kubelet = true});
+  start({.kubelet = true});
   plugind_.lock = nullptr;
   plugind_ = entered();
   EXPECT_TRUE(put(staticText("vfiogate.dev/gpu")).is(Code::kDenied));

@@ -17,7 +17,7 @@
 namespace vfiogate {
 namespace {
 
-constexpr auto kRegistration = KubeletGate::Socket::kRegistration;
+constexpr auto kRegistration = gate::Dial::Socket::kRegistration;
 constexpr const char* kCheckpoint = "kubelet_internal_checkpoint";
 
 ResourceName named(const std::string& text) {
@@ -77,9 +77,9 @@ TEST_F(KubeletGateTest, WhatADeadProcessLeftStandsInNobodysWay) {
 
 TEST_F(KubeletGateTest, RefusesForeignPrefixes) {
   for (const char* text : {"nvidia.com/gpu", "vfiogate.dev.example.org/gpu", "vfiogate.de/v"}) {
-    EXPECT_TRUE(gate_.refuse(named(text)) == KubeletGate::Refusal::kForeignPrefix) << text;
+    EXPECT_TRUE(gate_.refuse(named(text)) == gate::Code::kForeign) << text;
   }
-  EXPECT_TRUE(gate_.refuse(named("vfiogate.dev/gpu")) == std::nullopt);
+  EXPECT_TRUE(gate_.refuse(named("vfiogate.dev/gpu")) == gate::Code::kDone);
 }
 
 TEST_F(KubeletGateTest, ServesSixtyFourResourcesAndNoMore) {
@@ -89,12 +89,12 @@ TEST_F(KubeletGateTest, ServesSixtyFourResourcesAndNoMore) {
     ASSERT_TRUE(made) << i;
     listeners.push_back(kj::mv(made).value());
   }
-  EXPECT_TRUE(gate_.refuse(named("vfiogate.dev/r64")) == KubeletGate::Refusal::kTooMany);
-  EXPECT_TRUE(gate_.refuse(named("vfiogate.dev/r63")) == std::nullopt);
+  EXPECT_TRUE(gate_.refuse(named("vfiogate.dev/r64")) == gate::Code::kTooMany);
+  EXPECT_TRUE(gate_.refuse(named("vfiogate.dev/r63")) == gate::Code::kDone);
   // The place of one that nobody serves any more is free, and its file is gone.
   const std::string left = pathOf(listeners[7].endpoint.cStr());
   listeners.erase(listeners.begin() + 7);
-  EXPECT_TRUE(gate_.refuse(named("vfiogate.dev/r64")) == std::nullopt);
+  EXPECT_TRUE(gate_.refuse(named("vfiogate.dev/r64")) == gate::Code::kDone);
   EXPECT_FALSE(std::filesystem::exists(left));
   ASSERT_TRUE(gate_.listen(named("vfiogate.dev/r64")));
 }
@@ -109,7 +109,7 @@ TEST_F(KubeletGateTest, DialsTheKubeletOnceItIsThere) {
   ASSERT_TRUE(kubelet);
   anotherListens(*kubelet);
   EXPECT_TRUE(gate_.dial(kRegistration));
-  EXPECT_FALSE(gate_.dial(KubeletGate::Socket::kPodResources));
+  EXPECT_FALSE(gate_.dial(gate::Dial::Socket::kPodResources));
 }
 
 TEST_F(KubeletGateTest, I6_ALinkInTheKubeletsPlaceLeadsNowhere) {
@@ -147,7 +147,7 @@ TEST_F(KubeletGateTest, DialsPodResources) {
   auto kubelet = listenAt((dir_ / "pod-resources").c_str(), "kubelet.sock", WhoMayConnect::kOwner);
   ASSERT_TRUE(kubelet);
   anotherListens(*kubelet);
-  EXPECT_TRUE(gate_.dial(KubeletGate::Socket::kPodResources));
+  EXPECT_TRUE(gate_.dial(gate::Dial::Socket::kPodResources));
   EXPECT_FALSE(gate_.dial(kRegistration));
 }
 
@@ -210,7 +210,6 @@ protected:
     std::filesystem::create_directories(dir_ / "plugins/vfio.vfiogate.dev");
     std::filesystem::create_directory(dir_ / "plugins_registry");
   }
-  using DraSocket = KubeletGate::DraSocket;
   std::string registration() { return dir_ / "plugins_registry/vfio.vfiogate.dev-reg.sock"; }
 
   const ServedNames draNames_{{"vfiogate.dev/"}, "vfio.vfiogate.dev"};
@@ -218,7 +217,8 @@ protected:
 };
 
 TEST_F(KubeletGateDraTest, TheNextSocketTakesTheNameOver) {
-  for (const auto socket : {DraSocket::kService, DraSocket::kRegistration}) {
+  for (const auto socket :
+       {gate::Listen::Kind::kDraService, gate::Listen::Kind::kDraRegistration}) {
     auto first = dra_.listenDra(socket);
     auto second = dra_.listenDra(socket);
     ASSERT_TRUE(first);
@@ -234,8 +234,8 @@ TEST_F(KubeletGateDraTest, TheNextSocketTakesTheNameOver) {
 TEST_F(KubeletGateDraTest, TheRegistrySeesNoNameButTheSockets) {
   const kj::AutoCloseFd watch(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
   ASSERT_GE(inotify_add_watch(watch, (dir_ / "plugins_registry").c_str(), IN_CREATE | IN_MOVE), 0);
-  ASSERT_TRUE(dra_.listenDra(DraSocket::kRegistration));
-  ASSERT_TRUE(dra_.listenDra(DraSocket::kRegistration));
+  ASSERT_TRUE(dra_.listenDra(gate::Listen::Kind::kDraRegistration));
+  ASSERT_TRUE(dra_.listenDra(gate::Listen::Kind::kDraRegistration));
   alignas(inotify_event) std::array<char, 4096> events;
   const ssize_t size = read(watch, events.data(), events.size());
   std::set<std::string> seen;
@@ -251,7 +251,7 @@ TEST_F(KubeletGateDraTest, TheRegistrySeesNoNameButTheSockets) {
 TEST_F(KubeletGateDraTest, WithdrawsItsOwnNameOnly) {
   std::ofstream(dir_ / "plugins_registry/other-reg.sock") << "";
   EXPECT_FALSE(*dra_.withdrawDra());
-  ASSERT_TRUE(dra_.listenDra(DraSocket::kRegistration));
+  ASSERT_TRUE(dra_.listenDra(gate::Listen::Kind::kDraRegistration));
   EXPECT_FALSE(*gate_.withdrawDra()) << "it has no driver";
   EXPECT_TRUE(std::filesystem::exists(registration()));
   EXPECT_TRUE(*dra_.withdrawDra());
@@ -261,7 +261,7 @@ TEST_F(KubeletGateDraTest, WithdrawsItsOwnNameOnly) {
   EXPECT_EQ(dra_.withdrawDra().error().error, EISDIR);
   std::filesystem::remove_all(dir_ / "plugins_registry");
   EXPECT_FALSE(*dra_.withdrawDra());
-  EXPECT_EQ(dra_.listenDra(DraSocket::kRegistration).error().error, ENOENT);
+  EXPECT_EQ(dra_.listenDra(gate::Listen::Kind::kDraRegistration).error().error, ENOENT);
 }
 
 TEST_F(KubeletGateTest, SaysWhichStepFailed) {

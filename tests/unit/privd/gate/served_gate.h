@@ -83,7 +83,7 @@ protected:
   ~ServedGate() noexcept override = default;
 
   /// A gate with these rights, in place of the one before.
-  void start(Rights rights = {.watch = true, .kubelet = true, .cdi = true}) {
+  void start(Rights rights = {.kubelet = true, .cdi = true}) {
     loop_.reset();
     service_.emplace(GateService::Deps{kubelet_, names_, lease_, records_, specs_, claims_, rights,
                                        dir_ / "config/plugind.yaml", dir_ / "holds"});

@@ -70,7 +70,7 @@ public:
   DecodedUpdate& updateOf(schema::Session::Client session) {
     auto request = session.watchRequest();
     request.setObserver(kj::heap<TakingObserver>(first_));
-    subscription_ = request.send().wait(io_.waitScope).getAnswer().getSubscription();
+    subscription_ = request.send().wait(io_.waitScope).getSubscription();
     while (!first_) io_.provider->getTimer().afterDelay(0 * kj::SECONDS).wait(io_.waitScope);
     return *first_;
   }
