@@ -30,7 +30,7 @@ Failure<SelectorProblem> problem(std::string text) {
   return Failure{SelectorProblem{std::move(text)}};
 }
 
-std::string quoted(std::string_view text) {
+std::string inQuotes(std::string_view text) {
   std::string shown = "\"";
   for (const char c : text.substr(0, kMaxValue)) shown += c >= ' ' && c <= '~' ? c : '?';
   return shown + (text.size() > kMaxValue ? "...\"" : "\"");
@@ -53,7 +53,7 @@ Text readHex(std::string_view value, std::initializer_list<std::size_t> digits, 
   if (text.starts_with("0x")) text.erase(0, 2);
   const bool rightLength = std::ranges::find(digits, text.size()) != digits.end();
   if (rightLength && parseHexDigits(text, text.size())) return text;
-  return problem("found " + quoted(value) + "; write " + want);
+  return problem("found " + inQuotes(value) + "; write " + want);
 }
 
 Text readAddress(std::string_view value) {
@@ -64,31 +64,32 @@ Text readAddress(std::string_view value) {
   } else if (text.size() <= kMaxValue && consistsOf(text, "0123456789abcdef:.*")) {
     return text;
   }
-  return problem("found " + quoted(value) + "; write an address such as 0000:3b:00.0 or 0000:3b:*");
+  return problem("found " + inQuotes(value) +
+                 "; write an address such as 0000:3b:00.0 or 0000:3b:*");
 }
 
 Text readRoot(std::string_view value) {
   const std::string text = lower(value);
   // The bus part of a root complex is the address of its first function, cut.
   if (text.starts_with("pci") && Bdf::parse(text.substr(3) + ":00.0")) return text;
-  return problem("found " + quoted(value) + "; write a root complex such as pci0000:00");
+  return problem("found " + inQuotes(value) + "; write a root complex such as pci0000:00");
 }
 
 Text readDriver(std::string_view value) {
   constexpr std::string_view kAllowed =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
   if (value.size() <= kMaxValue && consistsOf(value, kAllowed)) return std::string(value);
-  return problem("found " + quoted(value) + "; write a driver's name such as vfio-pci");
+  return problem("found " + inQuotes(value) + "; write a driver's name such as vfio-pci");
 }
 
 Text readNuma(std::string_view value) {
   if (const auto node = parseDecimal(value)) return std::to_string(*node);
-  return problem("found " + quoted(value) + "; write a NUMA node's number such as 0");
+  return problem("found " + inQuotes(value) + "; write a NUMA node's number such as 0");
 }
 
 Text readSriov(std::string_view value) {
   if (value == "none" || value == "pf" || value == "vf") return std::string(value);
-  return problem("found " + quoted(value) + "; write none, pf or vf");
+  return problem("found " + inQuotes(value) + "; write none, pf or vf");
 }
 
 Text readValue(SelectorKey key, std::string_view value) {
@@ -123,7 +124,7 @@ Result<SelectorKey, SelectorProblem> readKey(std::string_view name) {
   }
   std::string all;
   for (const KeyName& known : kKeys) all += " " + std::string(known.name);
-  return problem("unknown key " + quoted(name) + "; the keys are" + all);
+  return problem("unknown key " + inQuotes(name) + "; the keys are" + all);
 }
 
 template <typename Number>
@@ -188,10 +189,10 @@ Result<Selector, SelectorProblem> Selector::parse(std::string_view text) {
     const std::string_view part = text.substr(0, comma);
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos) {
-      return problem("found " + quoted(part) + "; write key=value, or 10de:2684 alone");
+      return problem("found " + inQuotes(part) + "; write key=value, or 10de:2684 alone");
     }
     const auto added = selector.add(part.substr(0, equals), part.substr(equals + 1));
-    if (!added) return problem("in " + quoted(part) + ": " + added.error().text);
+    if (!added) return problem("in " + inQuotes(part) + ": " + added.error().text);
     if (comma == std::string_view::npos) return selector;
     text.remove_prefix(comma + 1);
   }

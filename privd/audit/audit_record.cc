@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kLongestText = 4096;
 constexpr std::size_t kLongestList = std::size_t{256} << 10U;
 
-std::string quoted(std::string_view text) {
+std::string inQuotes(std::string_view text) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string json = "\"";
   for (const char c : text.substr(0, kLongestText)) {
@@ -32,7 +32,7 @@ std::string member(std::string_view name, std::string_view json) {
 }
 
 std::string textMember(std::string_view name, std::string_view text) {
-  return member(name, quoted(text));
+  return member(name, inQuotes(text));
 }
 
 template <typename Item, typename ToJson>
@@ -47,10 +47,10 @@ std::string textsOf(const std::vector<std::string>& texts) {
   for (std::size_t i = 0; i < texts.size(); ++i) {
     if (i > 0) json += ",";
     if (json.size() > kLongestList) {
-      json += quoted("... and " + std::to_string(texts.size() - i) + " more");
+      json += inQuotes("... and " + std::to_string(texts.size() - i) + " more");
       break;
     }
-    json += quoted(texts[i]);
+    json += inQuotes(texts[i]);
   }
   return json + "]";
 }
@@ -123,7 +123,7 @@ std::string fieldsOf(const AuditOutcome& outcome) {
 }
 
 std::string fieldsOf(const AuditNote& note) {
-  const auto addressJson = [](const Bdf& address) { return quoted(address.str()); };
+  const auto addressJson = [](const Bdf& address) { return inQuotes(address.str()); };
   return beginningOf("note", note.peer, note.operation) + "," +
          member("devices", listOf(note.devices, addressJson)) + "," + textMember("text", note.text);
 }

@@ -49,7 +49,7 @@ Result<Done, std::string> TlsConnector::open() {
     options.useSystemTrustStore = false;
     options.trustedCertificates = kj::arrayPtr(authorities.data(), authorities.size());
     options.minVersion = kj::TlsVersion::TLS_1_2;
-    context_ = kj::refcounted<Context>(options);
+    context_ = kj::refcounted<Context>(kj::mv(options));
     text_ = *text;
   });
   KJ_IF_MAYBE (found, failure) wrong = found->getDescription().cStr();

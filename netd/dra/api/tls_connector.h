@@ -28,7 +28,7 @@ public:
 
 private:
   struct Context : kj::Refcounted {
-    explicit Context(kj::TlsContext::Options options) : tls(options) {}
+    explicit Context(kj::TlsContext::Options options) : tls(kj::mv(options)) {}
     kj::TlsContext tls;
   };
 

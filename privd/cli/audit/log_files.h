@@ -5,6 +5,7 @@
 
 #include <kj/io.h>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>

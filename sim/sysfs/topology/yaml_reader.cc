@@ -8,7 +8,7 @@
 namespace vfiogate::sim {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string inQuotes(std::string_view text) {
   constexpr std::size_t kMost = 40;
   std::string shown = "\"";
   shown += text.substr(0, kMost);
@@ -53,9 +53,9 @@ bool YamlReader::isMapping(const YAML::Node& node, const std::vector<std::string
     const std::string& key = entry.first.Scalar();
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
       refuse(entry.first,
-             quoted(key) + " is no key of " + std::string(what) + "; there are: " + list(keys));
+             inQuotes(key) + " is no key of " + std::string(what) + "; there are: " + list(keys));
     }
-    if (!seen.insert(key).second) refuse(entry.first, quoted(key) + " stands there twice");
+    if (!seen.insert(key).second) refuse(entry.first, inQuotes(key) + " stands there twice");
   }
   return true;
 }
@@ -84,7 +84,7 @@ std::uint32_t YamlReader::number(const YAML::Node& node, std::string_view key, s
   const std::string word = text(node, key);
   const auto value = parseDecimal(word);
   if (value && *value <= most) return *value;
-  refuse(node, std::string(key) + ": " + quoted(word) + " is no number from 0 to " +
+  refuse(node, std::string(key) + ": " + inQuotes(word) + " is no number from 0 to " +
                    std::to_string(most));
   return 0;
 }
@@ -94,7 +94,7 @@ std::uint32_t YamlReader::hex(const YAML::Node& node, std::string_view key, int 
   const std::string_view bare = word.starts_with("0x") ? std::string_view(word).substr(2) : word;
   const auto value = parseHexDigits(bare, static_cast<std::size_t>(digits));
   if (value) return *value;
-  refuse(node, std::string(key) + ": " + quoted(word) + " is not " + std::to_string(digits) +
+  refuse(node, std::string(key) + ": " + inQuotes(word) + " is not " + std::to_string(digits) +
                    " hexadecimal digits");
   return 0;
 }
@@ -110,7 +110,7 @@ std::pair<std::uint16_t, std::uint16_t> YamlReader::idPair(const YAML::Node& nod
   if (vendor && device) {
     return {static_cast<std::uint16_t>(*vendor), static_cast<std::uint16_t>(*device)};
   }
-  refuse(node, std::string(key) + ": " + quoted(word) +
+  refuse(node, std::string(key) + ": " + inQuotes(word) +
                    " is no pair of ids: write vendor:device, four digits each, as 10de:2684");
   return {};
 }
@@ -119,7 +119,7 @@ std::optional<Bdf> YamlReader::address(const YAML::Node& node, std::string_view 
   const std::string word = text(node, key);
   const auto parsed = Bdf::parse(word);
   if (parsed) return *parsed;
-  refuse(node, std::string(key) + ": " + quoted(word) +
+  refuse(node, std::string(key) + ": " + inQuotes(word) +
                    " is no PCI address: write segment:bus:device.function, as 0000:3b:00.0");
   return std::nullopt;
 }
@@ -129,7 +129,7 @@ std::size_t YamlReader::oneOf(const YAML::Node& node, std::string_view key,
   const std::string word = text(node, key);
   const auto found = std::find(words.begin(), words.end(), word);
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
-  refuse(node, std::string(key) + ": " + quoted(word) + " is none of: " + list(words));
+  refuse(node, std::string(key) + ": " + inQuotes(word) + " is none of: " + list(words));
   return 0;
 }
 
