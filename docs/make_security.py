@@ -26,7 +26,8 @@ SYSCALLS = """# System calls, by process
 Written by `docs/make_security.py syscalls` from what the programs print (`privd policy`, `plugind policy`, `netd policy`), which is the
 table that they load. `OnePolicy` and `LoadedFilter` (tests/sandbox) hold them to one another: what a running process has loaded, what is
 printed as text, JSON and profile, and this page. Any other call, any argument that is not allowed here, and any call of a foreign
-architecture or of x32 kills the process, unless the action says otherwise. A **defensive** row is needed on a condition alone, which
+architecture or of x32 kills the process, unless the action says otherwise. A row with several calls is one need that versions of a
+library fulfil by different calls: who makes which stands there ([distributions](../distributions.md)). A **defensive** row is needed on a condition alone, which
 stands there; no process may have more than 12. That each other row is needed, and no other call made, is a test for each table:
 `EveryRow.OfEachOfPrivdsProcessesIsNeededOrDefensiveAndNoOther`, `EveryRow.OfPlugindIsNeededOrDefensiveAndNoOther`,
 `Netd.NeedsEveryRowOfItsTableThatIsNotDefensiveAndNoOther` and `NetdDraTest.NeedsEveryRowOfItsTableThatIsNotDefensiveAndNoOther`. The
@@ -139,8 +140,13 @@ def policies(programs: pathlib.Path) -> list[dict]:
         [programs / program, *words, "-o", "json"], check=True, capture_output=True, text=True).stdout))]
 
 
+def calls_of(row: dict) -> list[dict]:
+    """Those of one row: one, or alternatives."""
+    return [row, *row["alternatives"]]
+
+
 def allowed(policy: dict) -> set[str]:
-    return {row["call"] for row in policy["rows"] if row["action"] == "allow"}
+    return {call["call"] for row in policy["rows"] if row["action"] == "allow" for call in calls_of(row)}
 
 
 def defensive(policy: dict) -> int:
@@ -157,7 +163,9 @@ def syscalls_page(found: list[dict]) -> str:
         for row in policy["rows"]:
             arguments = ", ".join(argument["text"] for argument in row["arguments"]).replace("|", "\\|") or "any"
             why = row["reason"] + (f"; **defensive**: {row['defensive']}" if row["defensive"] else "")
-            text += f"| `{row['call']}` | {arguments} | {row['action']} | {why} |\n"
+            names = " or ".join(f"`{call['call']}`" for call in calls_of(row))
+            why += "".join(f"; `{call['call']}`: {call['madeBy']}" for call in calls_of(row) if call["madeBy"])
+            text += f"| {names} | {arguments} | {row['action']} | {why} |\n"
     return text
 
 

@@ -18,7 +18,7 @@ namespace vfiogate {
 
 inline constexpr std::array kBinderRules{
     // Event loop
-    Rule{SCMP_SYS(epoll_wait), kAnyArgs, "KJ's event loop waits here"},
+    Rule{kLoopWaits, kAnyArgs, "KJ's event loop waits here"},
     Rule{SCMP_SYS(epoll_ctl), kAnyArgs, "watch sockets, uevents, inotify"},
     Rule{SCMP_SYS(inotify_add_watch), kAnyArgs,
          "directories of plugind's socket and of operators' exclusions"},
@@ -26,7 +26,7 @@ inline constexpr std::array kBinderRules{
     // Trees: sysfs, state, the audit log
     Rule{SCMP_SYS(openat2), kAnyArgs,
          "the only way to open: beneath a held directory, the audit log"},
-    Rule{SCMP_SYS(newfstatat), kAnyArgs,
+    Rule{kFileStatus, kAnyArgs,
          "kind and number of device nodes, identity of the audit log and of directories"},
     Rule{SCMP_SYS(readlinkat), kAnyArgs, "driver, group and function links"},
     Rule{SCMP_SYS(getdents64), kAnyArgs, "list devices and groups"},

@@ -27,7 +27,7 @@ inline constexpr std::array kGateRules{
     Rule{SCMP_SYS(openat2), kAnyArgs,
          "the only way to open: the checkpoint, plugind's configuration, CDI specs, the record of "
          "allocations, plugind's lease"},
-    Rule{SCMP_SYS(newfstatat), kAnyArgs,
+    Rule{kFileStatus, kAnyArgs,
          "identity of kubelet, checkpoint and configuration, kind and size of what is opened"},
     Rule{SCMP_SYS(getdents64), kAnyArgs, "list CDI specs, metadata files and exclusions"},
     Rule{SCMP_SYS(fcntl), intIs(1, F_SETFD, "cmd is F_SETFD"),

@@ -16,14 +16,14 @@ namespace vfiogate {
 
 inline constexpr std::array kHardwareRules{
     // Event loop
-    Rule{SCMP_SYS(epoll_wait), kAnyArgs, "KJ's event loop waits here"},
+    Rule{kLoopWaits, kAnyArgs, "KJ's event loop waits here"},
     Rule{SCMP_SYS(epoll_ctl), kAnyArgs, "watch sockets, uevents, inotify"},
     Rule{SCMP_SYS(inotify_add_watch), kAnyArgs, "the directory of plugind's socket"},
     Rule{SCMP_SYS(inotify_rm_watch), kAnyArgs, "a directory that was renamed away"},
 
     // sysfs
     Rule{SCMP_SYS(openat2), kAnyArgs, "the only way to open: beneath a held directory"},
-    Rule{SCMP_SYS(newfstatat), kAnyArgs, "kind and number of device nodes"},
+    Rule{kFileStatus, kAnyArgs, "kind and number of device nodes"},
     Rule{SCMP_SYS(readlinkat), kAnyArgs, "driver, group and function links"},
     Rule{SCMP_SYS(getdents64), kAnyArgs, "list devices and groups"},
     Rule{SCMP_SYS(read), kAnyArgs, "attributes, inotify, signals, Cap'n Proto messages"},

@@ -54,8 +54,14 @@ std::optional<StepFailure> addRule(scmp_filter_ctx context, const Rule& rule) {
   const std::uint32_t action =
       rule.error() == 0 ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(static_cast<std::uint16_t>(rule.error()));
   // _exact: on an architecture where a row would mean something else, refuse rather than guess.
-  return tried(seccomp_rule_add_exact_array(context, action, rule.syscall(), count, compare.data()),
-               "seccomp row: " + std::string(rule.reason()));
+  for (const SystemCall& call : rule.calls()) {
+    if (auto failed =
+            tried(seccomp_rule_add_exact_array(context, action, call.number, count, compare.data()),
+                  "seccomp row: " + std::string(rule.reason()))) {
+      return failed;
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<StepFailure> withFilter(std::span<const Rule> table,
@@ -69,7 +75,8 @@ std::optional<StepFailure> withFilter(std::span<const Rule> table,
     if (auto failed = addRule(context.get(), rule)) return failed;
   }
   for (const Rule& rule : kSanitizerRules) {
-    if (std::ranges::find(table, rule.syscall(), &Rule::syscall) != table.end()) continue;
+    const int number = rule.calls().front().number;
+    if (std::ranges::any_of(table, [=](const Rule& row) { return row.isFor(number); })) continue;
     if (auto failed = addRule(context.get(), rule)) return failed;
   }
   return tried(use(context.get()), step);

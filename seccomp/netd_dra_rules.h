@@ -23,7 +23,7 @@ inline constexpr ArgCheck kNewStream = intIs(1, SOCK_STREAM | SOCK_CLOEXEC | SOC
 
 inline constexpr std::array kNetdDraRules{
     // Event loop
-    Rule{SCMP_SYS(epoll_wait), kAnyArgs, "KJ's event loop waits here"},
+    Rule{kLoopWaits, kAnyArgs, "KJ's event loop waits here"},
     Rule{SCMP_SYS(epoll_ctl), kAnyArgs, "watch connections"},
 
     // Connections
@@ -72,7 +72,7 @@ inline constexpr std::array kNetdDraRules{
 
     // Files: the kubelet replaces the token about once an hour, and the certificates when the
     // cluster's authority changes.
-    Rule{SCMP_SYS(newfstatat), kAnyArgs, "whether token and certificates were replaced"},
+    Rule{kFileStatus, kAnyArgs, "whether token and certificates were replaced"},
     Rule{SCMP_SYS(openat),
          intIs(2, O_RDONLY | O_NONBLOCK | O_CLOEXEC, "flags are O_NONBLOCK|O_CLOEXEC, so reading"),
          "token and certificates, where they were replaced"},

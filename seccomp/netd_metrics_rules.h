@@ -16,7 +16,7 @@ namespace vfiogate {
 
 inline constexpr std::array kNetdMetricsRules{
     // Event loop
-    Rule{SCMP_SYS(epoll_wait), kAnyArgs, "KJ's event loop waits here"},
+    Rule{kLoopWaits, kAnyArgs, "KJ's event loop waits here"},
     Rule{SCMP_SYS(epoll_ctl), kAnyArgs, "watch connections"},
 
     // Connections

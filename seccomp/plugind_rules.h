@@ -27,7 +27,7 @@ inline constexpr unsigned kThreadFlags = CLONE_VM | CLONE_FS | CLONE_FILES | CLO
 
 inline constexpr std::array kPlugindRules{
     // Event loops
-    Rule{SCMP_SYS(epoll_wait), kAnyArgs, "both event loops, KJ's and gRPC's, wait here"},
+    Rule{kLoopWaits, kAnyArgs, "both event loops, KJ's and gRPC's, wait here"},
     Rule{SCMP_SYS(epoll_ctl), kAnyArgs, "watch descriptors that were handed over"},
     Rule{SCMP_SYS(epoll_create1), kAnyArgs, "gRPC makes its poller with its first object"},
     Rule{SCMP_SYS(eventfd2), kAnyArgs, "gRPC makes its wake-up descriptor with its first object"},
@@ -77,6 +77,10 @@ inline constexpr std::array kPlugindRules{
     Rule{SCMP_SYS(rseq), kAnyArgs, "start of a thread"},
     Rule{SCMP_SYS(gettid), kAnyArgs, "gRPC, log lines"},
     Rule{SCMP_SYS(prctl), intIs(0, PR_SET_NAME, "option is PR_SET_NAME"), "gRPC names its threads"},
+    Rule{SystemCall{SCMP_SYS(prctl), "Abseil 20240722"},
+         {intIs(0, PR_SET_VMA, "option is PR_SET_VMA"),
+          intIs(1, PR_SET_VMA_ANON_NAME, "what is PR_SET_VMA_ANON_NAME")},
+         "Abseil names its memory"},
     Rule{SCMP_SYS(rt_sigprocmask), kAnyArgs, "start of a thread, KJ's wait for signals"},
     Rule{SCMP_SYS(rt_sigaction), kAnyArgs, "glibc, with the first thread"},
     Rule{SCMP_SYS(sched_getaffinity), kAnyArgs, "how many processors there are"},

@@ -32,6 +32,12 @@ std::string arguments(const Rule& rule) {
 
 std::string reason(const Rule& rule) {
   std::string text(rule.reason());
+  std::string makers;
+  for (const SystemCall& call : rule.calls()) {
+    if (call.madeBy.empty()) continue;
+    makers += (makers.empty() ? "" : "; ") + callName(call) + ": " + std::string(call.madeBy);
+  }
+  if (!makers.empty()) text += " (" + makers + ")";
   if (rule.isDefensive()) text += " (defensive: needed if " + std::string(rule.condition()) + ")";
   return text;
 }
@@ -51,6 +57,12 @@ std::string aligned(const std::vector<Line>& lines) {
   return text;
 }
 
+Json callJson(const SystemCall& call) {
+  return {{"call", callName(call)},
+          {"number", call.number},
+          {"madeBy", call.madeBy.empty() ? Json(nullptr) : Json(call.madeBy)}};
+}
+
 Json policyJson(std::string_view process, std::span<const Rule> table) {
   Json rows = Json::array();
   for (const Rule& rule : table) {
@@ -62,12 +74,15 @@ Json policyJson(std::string_view process, std::span<const Rule> table) {
                       {"value", std::move(value)},
                       {"text", arg.text}});
     }
-    rows.push_back({{"call", callName(rule)},
-                    {"number", rule.syscall()},
-                    {"arguments", std::move(args)},
-                    {"action", action(rule)},
-                    {"reason", rule.reason()},
-                    {"defensive", rule.isDefensive() ? Json(rule.condition()) : Json(nullptr)}});
+    Json row = callJson(rule.calls().front());
+    row["alternatives"] = Json::array();
+    for (const SystemCall& call : rule.calls().subspan(1))
+      row["alternatives"].push_back(callJson(call));
+    row.update({{"arguments", std::move(args)},
+                {"action", action(rule)},
+                {"reason", rule.reason()},
+                {"defensive", rule.isDefensive() ? Json(rule.condition()) : Json(nullptr)}});
+    rows.push_back(std::move(row));
   }
   return {{"process", process},
           {"default", "kill process"},
@@ -78,7 +93,7 @@ Json policyJson(std::string_view process, std::span<const Rule> table) {
 std::string policyText(std::string_view process, std::span<const Rule> table) {
   std::vector<Line> lines{{"CALL", "ARGUMENTS", "ACTION", "REASON"}};
   for (const Rule& rule : table) {
-    lines.push_back({callName(rule), arguments(rule), action(rule), reason(rule)});
+    lines.push_back({callNames(rule), arguments(rule), action(rule), reason(rule)});
   }
   return std::string(process) +
          ": every other call, and every call of a foreign architecture or of x32, kills the "
@@ -88,10 +103,17 @@ std::string policyText(std::string_view process, std::span<const Rule> table) {
 
 }  // namespace
 
-std::string callName(const Rule& rule) {
+std::string callName(const SystemCall& call) {
   const std::unique_ptr<char, decltype(&std::free)> name(
-      seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, rule.syscall()), &std::free);
-  return name ? name.get() : std::to_string(rule.syscall());
+      seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, call.number), &std::free);
+  return name ? name.get() : std::to_string(call.number);
+}
+
+std::string callNames(const Rule& rule) {
+  std::string names;
+  for (const SystemCall& call : rule.calls())
+    names += (names.empty() ? "" : " or ") + callName(call);
+  return names;
 }
 
 std::string policyAs(std::string_view form, const Policy& policy) {

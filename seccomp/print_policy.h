@@ -10,8 +10,11 @@
 
 namespace vfiogate {
 
-/// Name of the call that a row is about, as in "openat2".
-std::string callName(const Rule& rule);
+/// Name of a call, as in "openat2".
+std::string callName(const SystemCall& call);
+
+/// Names of the calls that a row is about, as in "newfstatat or fstat".
+std::string callNames(const Rule& rule);
 
 /// The forms that `policy -o` takes: "text" and "json" are the table, "yaml" is the same as "json",
 /// which the command line makes of it, "oci" is print_profile.h's.
@@ -20,11 +23,12 @@ inline constexpr std::array kPolicyForms{"text", "json", "yaml", "oci"};
 /// The policy in one of these forms but "yaml"; the command line takes no other. The tables of
 /// further processes come last as text, and as JSON are under their keys, in the form of the whole.
 ///
-/// Text: one row a line under a heading: call, arguments, answer, reason, and for a defensive row
+/// Text: one row a line under a heading: calls, arguments, answer, reason, and for a defensive row
 /// the condition under which it is needed. JSON is stable: {"process", "default",
-/// "foreignArchitecture", "rows": [{"call", "number", "arguments": [{"index", "mask", "value",
-/// "text"}], "action", "reason", "defensive"}]}. "action" is "allow" or "errno NAME"; "defensive"
-/// is the condition or null.
+/// "foreignArchitecture", "rows": [{"call", "number", "madeBy", "alternatives": [{"call", "number",
+/// "madeBy"}], "arguments": [{"index", "mask", "value", "text"}], "action", "reason",
+/// "defensive"}]}. "madeBy" says which libraries make this call for the row's need, null where no
+/// other does; "action" is "allow" or "errno NAME"; "defensive" is the condition or null.
 std::string policyAs(std::string_view form, const Policy& policy);
 
 }  // namespace vfiogate

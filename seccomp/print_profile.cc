@@ -12,6 +12,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Rows here have one call each: an entry of a profile is about one.
+bool sameCall(const Rule& row, const Rule& other) {
+  return row.isFor(other.calls().front().number);
+}
+
 bool sameArguments(const Rule& row, const Rule& other) {
   const auto same = [](const ArgCheck& one, const ArgCheck& two) {
     return one.index == two.index && one.mask == two.mask && one.value == two.value &&
@@ -22,7 +27,7 @@ bool sameArguments(const Rule& row, const Rule& other) {
 
 /// True if `row` adds nothing to what `other` says, which stands elsewhere in the profile.
 bool isCoveredBy(const Rule& row, const Rule& other) {
-  if (row.syscall() != other.syscall() || other.error() != 0) return false;
+  if (!sameCall(row, other) || other.error() != 0) return false;
   return row.error() != 0 || (other.args().empty() && !row.args().empty());
 }
 
@@ -39,7 +44,7 @@ Json conditionsOf(const Rule& row) {
 }
 
 Json entryOf(const Rule& row) {
-  Json entry{{"names", {callName(row)}},
+  Json entry{{"names", {callNames(row)}},
              {"action", row.error() == 0 ? "SCMP_ACT_ALLOW" : "SCMP_ACT_ERRNO"}};
   if (row.error() != 0) entry["errnoRet"] = row.error();
   Json conditions = conditionsOf(row);
@@ -53,7 +58,9 @@ Json entryOf(const Rule& row) {
 std::vector<Rule> profileRows(const Policy& policy) {
   std::vector<Rule> all;
   const auto add = [&all](std::span<const Rule> table) {
-    all.insert(all.end(), table.begin(), table.end());
+    for (const Rule& row : table) {
+      for (const SystemCall& call : row.calls()) all.push_back(row.only(call));
+    }
   };
   add(kRuntimeRules);
   add(kStartupRules);
@@ -65,7 +72,7 @@ std::vector<Rule> profileRows(const Policy& policy) {
     const bool covered =
         std::ranges::any_of(all, [&row](const Rule& other) { return isCoveredBy(row, other); });
     const bool twice = std::ranges::any_of(rows, [&row](const Rule& other) {
-      return row.syscall() == other.syscall() && sameArguments(row, other);
+      return sameCall(row, other) && sameArguments(row, other);
     });
     if (!covered && !twice) rows.push_back(row);
   }

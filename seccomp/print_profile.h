@@ -28,8 +28,8 @@ struct Policy {
 };
 
 /// What the program's container may do: the runtime's last steps, the program's start, its tables.
-/// A row for any arguments stands alone for its call; an errno stands only where nothing is
-/// allowed.
+/// Each row has one call. A row for any arguments stands alone for its call; an errno stands only
+/// where nothing is allowed.
 std::vector<Rule> profileRows(const Policy& policy);
 
 /// These rows as JSON in the form of the OCI runtime specification's linux.seccomp, which

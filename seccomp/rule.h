@@ -1,6 +1,8 @@
 #pragma once
-// One row of a process's system call table: which call, with which arguments, and why.
+// One row of a process's system call table: which call, or which of several that do the same, with
+// which arguments, and why.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -70,26 +72,70 @@ struct Defensive {
   std::string_view condition;
 };
 
-/// One row. A row without a reason, or defensive without a condition, does not compile.
+/// A call that some versions of the libraries make and others don't; or one that all do.
+struct SystemCall {
+  int number = -1;               ///< as SCMP_SYS gives it
+  std::string_view madeBy = {};  ///< by which libraries, of which version; empty: by all
+};
+
+/// The calls of a row: one, or those among which libraries and kernel choose.
+struct SystemCalls {
+  static constexpr std::size_t kMost = 3;
+
+  // Implicit: a row with one call reads as that call.
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  consteval SystemCalls(int only) : calls{SystemCall{only}}, count(1) {}
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  consteval SystemCalls(SystemCall only) : calls{only}, count(1) {}
+  consteval SystemCalls(SystemCall first, SystemCall second) : calls{first, second}, count(2) {}
+  consteval SystemCalls(SystemCall first, SystemCall second, SystemCall third)
+      : calls{first, second, third}, count(3) {}
+
+  /// In the order in which they were given; never none.
+  constexpr std::span<const SystemCall> all() const { return {calls.data(), count}; }
+
+  std::array<SystemCall, kMost> calls{};
+  std::size_t count = 0;
+};
+
+/// One row: what a process needs. A row without a reason, defensive without a condition, or with
+/// alternatives of which one names nobody who makes it or an argument is tested, does not compile:
+/// the arguments of alternatives lie in different places.
 class Rule {
 public:
-  consteval Rule(int syscall, ArgChecks args, std::string_view reason)
-      : syscall_(syscall), args_(args), reason_(reason) {
+  consteval Rule(SystemCalls calls, ArgChecks args, std::string_view reason)
+      : calls_(calls), args_(args), reason_(reason) {
     demand(!reason.empty());
+    if (calls.count == 1) return;
+    demand(args.count == 0);
+    for (const SystemCall& call : calls.all()) demand(!call.madeBy.empty());
   }
-  consteval Rule(int syscall, ArgChecks args, std::string_view reason, Defensive defensive)
-      : Rule(syscall, args, reason) {
+  consteval Rule(SystemCalls calls, ArgChecks args, std::string_view reason, Defensive defensive)
+      : Rule(calls, args, reason) {
     demand(!defensive.condition.empty());
     condition_ = defensive.condition;
   }
-  consteval Rule(int syscall, AnswerErrno answer, std::string_view reason)
-      : Rule(syscall, kAnyArgs, reason) {
+  consteval Rule(SystemCalls calls, AnswerErrno answer, std::string_view reason)
+      : Rule(calls, kAnyArgs, reason) {
     demand(answer.error > 0);
     error_ = answer.error;
   }
 
-  /// Number of the call, as SCMP_SYS gives it.
-  constexpr int syscall() const { return syscall_; }
+  /// At least one; each of them gets what the row says.
+  constexpr std::span<const SystemCall> calls() const { return calls_.all(); }
+  /// True if one of its calls has this number.
+  constexpr bool isFor(std::int64_t number) const {
+    return std::ranges::find(calls(), number, &SystemCall::number) != calls().end();
+  }
+  /// True if some versions of the libraries never make its call.
+  constexpr bool isOfSomeVersions() const { return !calls().back().madeBy.empty(); }
+  /// The row with one of its calls alone.
+  constexpr Rule only(const SystemCall& call) const {
+    Rule row = *this;
+    row.calls_.calls = {SystemCall{call.number}};
+    row.calls_.count = 1;
+    return row;
+  }
   constexpr std::span<const ArgCheck> args() const { return args_.all(); }
   constexpr std::string_view reason() const { return reason_; }
   /// 0: the call is carried out; else the errno that it gets.
@@ -100,10 +146,12 @@ public:
 
 private:
   static consteval void demand(bool met) {
-    if (!met) throw std::logic_error("a row needs a reason, a defensive one its condition");
+    if (!met)
+      throw std::logic_error(
+          "a row needs a reason, a defensive one its condition, alternatives who makes them");
   }
 
-  int syscall_;
+  SystemCalls calls_;
   ArgChecks args_;
   std::string_view reason_;
   std::string_view condition_;
@@ -127,7 +175,9 @@ constexpr bool isSound(std::span<const Rule> table) {
     defensive += table[i].isDefensive() ? 1 : 0;
     for (std::size_t k = i + 1; k < table.size(); ++k) {
       const bool eitherTakesAll = table[i].args().empty() || table[k].args().empty();
-      if (table[i].syscall() == table[k].syscall() && eitherTakesAll) return false;
+      const bool sameCall = std::ranges::any_of(
+          table[i].calls(), [&](const SystemCall& call) { return table[k].isFor(call.number); });
+      if (sameCall && eitherTakesAll) return false;
     }
   }
   return defensive <= kMostDefensiveRows;

@@ -1,5 +1,6 @@
 #pragma once
-// Rows that several processes' tables have in common, each by its name.
+// Rows that several processes' tables have in common, each by its name, and needs that several
+// calls fulfil.
 
 #include "seccomp/rule.h"
 
@@ -8,6 +9,13 @@
 #include <csignal>
 
 namespace vfiogate {
+
+// What libraries of different versions, or for different kernels, do by different calls
+inline constexpr SystemCalls kFileStatus{
+    {SCMP_SYS(newfstatat), "fstatat(); fstat() of glibc 2.33 to 2.38"},
+    {SCMP_SYS(fstat), "fstat() of glibc 2.39 and later"}};
+inline constexpr SystemCalls kLoopWaits{{SCMP_SYS(epoll_wait), "KJ 0.9, gRPC 1.51"},
+                                        {SCMP_SYS(epoll_pwait), "KJ 1.1"}};
 
 // Memory
 inline constexpr Rule kHeap{SCMP_SYS(brk), kAnyArgs, "heap",

@@ -1,19 +1,43 @@
 #!/usr/bin/env bash
-# Installs what building and testing need on Debian 12. Does nothing where all is there.
+# Installs what building and testing need on Debian 12 or 13. Does nothing where all is there.
+#   tests/install.sh --list RELEASE [build]    prints the packages instead, of bookworm or trixie;
+#                                              `build`: those for programs, unit tests, tour and package alone
 set -euo pipefail
 
-packages=(
+build_packages=(
   g++ cmake ninja-build ccache pkg-config git ca-certificates
   libcapnp-dev capnproto libssl-dev openssl libgrpc++-dev libabsl-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
   libseccomp-dev libmd-dev prometheus-cpp-dev libspdlog-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev
   libgtest-dev libgmock-dev
   libfuse3-dev fuse3
-  qemu-system-x86 busybox-static cpio kmod xz-utils
-  pci.ids iproute2 python3 python3-yaml apparmor
-  clang clang-format clang-tidy libclang-rt-14-dev llvm shellcheck
-  runc etcd-server containernetworking-plugins
-  help2man lintian dpkg-dev reuse signify-openbsd minisign bash fish zsh systemd
+  kmod xz-utils pci.ids iproute2 python3 python3-yaml
+  help2man lintian dpkg-dev systemd
 )
+test_packages=(
+  qemu-system-x86 busybox-static cpio apparmor
+  clang clang-format clang-tidy llvm shellcheck
+  runc etcd-server containernetworking-plugins
+  reuse signify-openbsd minisign bash fish zsh
+)
+
+packages_of() {
+  packages=("${build_packages[@]}")
+  if [ "${2:-}" = build ]; then return; fi
+  packages+=("${test_packages[@]}")
+  # Of the release's own clang.
+  case $1 in
+    trixie) packages+=(libclang-rt-19-dev) ;;
+    *) packages+=(libclang-rt-14-dev) ;;
+  esac
+}
+
+if [ "${1:-}" = --list ]; then
+  packages_of "${2:?}" "${3:-}"
+  printf '%s\n' "${packages[@]}"
+  exit 0
+fi
+# shellcheck source=/dev/null
+packages_of "$(. /etc/os-release && echo "${VERSION_CODENAME:-}")"
 
 install_missing() {
   echo "installing: ${missing[*]}"

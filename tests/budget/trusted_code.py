@@ -28,10 +28,12 @@ def methods(schema: str = "ipc/schema/helper.capnp") -> int:
 
 
 def table_text(process: str) -> str:
-    """Of one table's source, with the rows that it shares with others in place of their names."""
-    shared = dict(re.findall(r"inline constexpr Rule (k\w+)\{(.*?)\};", (ROOT / "seccomp/shared_rules.h").read_text(), re.DOTALL))
+    """Of one table's source, with the rows, and the alternative calls of a row, that it shares with others in place of their names."""
+    source = (ROOT / "seccomp/shared_rules.h").read_text()
+    shared, calls = (dict(re.findall(rf"inline constexpr {kind} (k\w+)\{{(.*?)\}};", source, re.DOTALL)) for kind in ("Rule", "SystemCalls"))
     table = (ROOT / f"seccomp/{process}_rules.h").read_text()
-    return re.sub(r"^    (k\w+),$", lambda row: shared[row[1]], table, flags=re.MULTILINE)
+    table = re.sub(r"^    (k\w+),$", lambda row: shared[row[1]], table, flags=re.MULTILINE)
+    return re.sub(r"Rule\{(k\w+)(?=,)", lambda row: calls[row[1]], table)
 
 
 def requests(header: str = "ipc/gate/gate_requests.h") -> int:

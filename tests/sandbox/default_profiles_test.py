@@ -51,7 +51,8 @@ def rows_of(table: list[str]) -> list[tuple[str, list[int], str]]:
     the program and what it forks need is in the profile that is printed; rows that it merges stand in the table alone."""
     policy = printed(table, "json")
     rows = [row for part in (policy, policy.get("forked", {})) for row in part.get("rows", [])]
-    found = [(row["call"], {arg["index"]: arg["value"] for arg in row["arguments"]}, row["action"]) for row in rows]
+    found = [(call["call"], {arg["index"]: arg["value"] for arg in row["arguments"]}, row["action"])
+             for row in rows for call in (row, *row["alternatives"])]
     for entry in printed(table, "oci")["syscalls"]:
         action = f"errno {errno.errorcode[entry['errnoRet']]}" if "errnoRet" in entry else "allow"
         values = {arg["index"]: arg["valueTwo"] for arg in entry.get("args", [])}

@@ -32,8 +32,7 @@ std::vector<std::string> standIn(const std::string& role) {
 }
 
 std::size_t rowOf(int number) {
-  return static_cast<std::size_t>(std::ranges::find(kBinderRules, number, &Rule::syscall) -
-                                  kBinderRules.begin());
+  return static_cast<std::size_t>(rowFor(kBinderRules, number) - kBinderRules.begin());
 }
 
 constexpr int kDiedOf = 128;  // as ChildProcess says it
@@ -104,7 +103,9 @@ TEST_F(Probes, NameTheCallsThatHaveNoRow) {
 TEST(CallTally, TellsARowThatIsNeededFromOneThatAnotherMakesNeedless) {
   constexpr std::array kRead{Rule{SCMP_SYS(read), intIs(0, 5, "fd is 5"), "one"},
                              Rule{SCMP_SYS(read), without(0, 8, "fd without 8"), "others"}};
-  CallTally tally{.filterLoaded = true, .rowUses = {{1, {5}}, {1, {6}}}, .unlisted = {}};
+  CallTally tally{.filterLoaded = true,
+                  .rowUses = {{1, SCMP_SYS(read), {5}}, {1, SCMP_SYS(read), {6}}},
+                  .unlisted = {}};
   EXPECT_FALSE(isNeededWhereUsed(tally, kRead, 0));
   EXPECT_TRUE(isNeededWhereUsed(tally, kRead, 1));
   EXPECT_THAT(str(tally, kRead), HasSubstr("fd is 5  NEEDLESS\n"));

@@ -280,7 +280,7 @@ std::vector<Needed> rowsOfStart() {
       for (const std::span<const Rule> table :
            {std::span<const Rule>(kStartupRules), program.policy.startup}) {
         const auto isIt = [&row = rows[i]](const Rule& other) {
-          return other.syscall() == row.syscall() && other.reason() == row.reason();
+          return other.isFor(row.calls().front().number) && other.reason() == row.reason();
         };
         if (std::ranges::any_of(table, isIt) && !rows[i].isDefensive()) {
           needed.push_back({program.name, rows[i], i});
@@ -292,7 +292,7 @@ std::vector<Needed> rowsOfStart() {
 }
 
 void PrintTo(const Needed& needed, std::ostream* out) {
-  *out << needed.program << " without " << callName(needed.row) << ": " << needed.row.reason();
+  *out << needed.program << " without " << callNames(needed.row) << ": " << needed.row.reason();
 }
 
 class EveryRow : public UnderProfile, public testing::WithParamInterface<Needed> {};
@@ -305,7 +305,7 @@ TEST_P(EveryRow, OfTheStartIsNeeded) {
   EXPECT_FALSE(startAll() && status().first == 0 && list().first == 0 && healthz() == 200 &&
                exclude({"hold", "0000:01:00.0", "--reason", "fan"}).first == 0 &&
                change({"audit", "verify"}).first == 0)
-      << callName(row) << ": " << row.reason();
+      << callNames(row) << ": " << row.reason();
 }
 
 INSTANTIATE_TEST_SUITE_P(Start, EveryRow, testing::ValuesIn(rowsOfStart()));
@@ -315,7 +315,7 @@ class WithoutCall : public UnderProfile, public testing::WithParamInterface<int>
 TEST_P(WithoutCall, NoProgramStarts) {
   for (const Program& program : kPrograms) {
     auto rows = profileRows(program.policy);
-    std::erase_if(rows, [](const Rule& row) { return row.syscall() == GetParam(); });
+    std::erase_if(rows, [](const Rule& row) { return row.isFor(GetParam()); });
     use(program.name, rows);
   }
   EXPECT_FALSE(node_->startPlugind(kCardsOffered)) << said();

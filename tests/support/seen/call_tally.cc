@@ -26,14 +26,20 @@ std::string nameOf(std::int64_t number) {
 /// A sanitizer's heap is its own, and what it asks for itself is allowed without a row.
 bool isSanitizers(const Rule& row) {
   if (kSanitizerRules.empty()) return false;
-  return row.syscall() == SCMP_SYS(brk) || row.syscall() == SCMP_SYS(mremap) ||
-         std::ranges::any_of(kSanitizerRules,
-                             [&row](const Rule& rule) { return rule.syscall() == row.syscall(); });
+  return row.isFor(SCMP_SYS(brk)) || row.isFor(SCMP_SYS(mremap)) ||
+         std::ranges::any_of(kSanitizerRules, [&row](const Rule& rule) {
+           return row.isFor(rule.calls().front().number);
+         });
 }
 
 std::string remark(const CallTally& tally, std::span<const Rule> table, std::size_t row) {
   if (isSanitizers(table[row])) return "  (in a build with sanitizers not judged)";
-  if (tally.rowUses[row].count == 0) return table[row].isDefensive() ? "  (defensive)" : "  UNUSED";
+  if (tally.rowUses[row].count == 0) {
+    if (table[row].isDefensive()) return "  (defensive)";
+    // Alternatives are not for all versions, but one of them is for each.
+    if (table[row].calls().size() == 1 && table[row].isOfSomeVersions()) return "  (other version)";
+    return "  UNUSED";
+  }
   return isNeededWhereUsed(tally, table, row) ? "" : "  NEEDLESS";
 }
 
@@ -44,7 +50,7 @@ bool isNeededWhereUsed(const CallTally& tally, std::span<const Rule> table, std:
   // The filter is exported for this process, not for the one that has the row.
   const bool ownPid = std::ranges::any_of(table[row].args(), &ArgCheck::ownPid);
   if (use.count == 0 || ownPid) return true;
-  const seccomp_data call = nativeCall(table[row].syscall(), use.firstArgs);
+  const seccomp_data call = nativeCall(static_cast<int>(use.firstNumber), use.firstArgs);
   const std::uint32_t answer =
       table[row].error() == 0 ? SECCOMP_RET_ALLOW
                               : SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(table[row].error());
@@ -56,7 +62,7 @@ std::string str(const CallTally& tally, std::span<const Rule> table) {
   std::ostringstream out;
   if (!tally.filterLoaded) out << "no filter was loaded\n";
   for (std::size_t row = 0; row < table.size(); ++row) {
-    out << std::setw(8) << tally.rowUses[row].count << "  " << callName(table[row]);
+    out << std::setw(8) << tally.rowUses[row].count << "  " << callNames(table[row]);
     for (const ArgCheck& arg : table[row].args()) out << ", " << arg.text;
     out << remark(tally, table, row) << "\n";
   }

@@ -15,9 +15,10 @@ namespace vfiogate::test {
 
 using CallArgs = std::array<std::uint64_t, 6>;
 
-/// How often a call was made, and the arguments of the first.
+/// How often a call, or one of a row's, was made; and the first of them.
 struct CallCount {
   std::size_t count = 0;
+  std::int64_t firstNumber = -1;
   CallArgs firstArgs{};
 };
 

@@ -170,8 +170,10 @@ private:
   }
 
   std::optional<std::int64_t> count(const Book& book, std::int64_t number, const CallArgs& args) {
-    const auto note = [&args](CallCount& call) {
-      if (call.count++ == 0) call.firstArgs = args;
+    const auto note = [&args, number](CallCount& call) {
+      if (call.count++ > 0) return;
+      call.firstNumber = number;
+      call.firstArgs = args;
     };
     for (std::size_t row = 0; row < book.table.size(); ++row) {
       if (!matches(book.table[row], number, args)) continue;
@@ -190,7 +192,7 @@ private:
   }
 
   bool matches(const Rule& rule, std::int64_t number, const CallArgs& args) const {
-    if (rule.syscall() != number) return false;
+    if (!rule.isFor(number)) return false;
     return std::ranges::all_of(rule.args(), [&](const ArgCheck& arg) {
       const auto value = arg.ownPid ? static_cast<std::uint64_t>(child_) : arg.value;
       return (args.at(arg.index) & arg.mask) == value;

@@ -46,7 +46,8 @@ TEST(PolicyAs, AsJsonHoldsEveryRowOfTheTableInOrder) {
     const auto& rows = policy.at("rows");
     ASSERT_EQ(rows.size(), table.size());
     for (std::size_t i = 0; i < table.size(); ++i) {
-      EXPECT_EQ(rows[i].at("number"), table[i].syscall());
+      EXPECT_EQ(rows[i].at("number"), table[i].calls().front().number);
+      EXPECT_EQ(rows[i].at("alternatives").size(), table[i].calls().size() - 1);
       EXPECT_EQ(rows[i].at("reason"), table[i].reason());
       EXPECT_EQ(rows[i].at("arguments").size(), table[i].args().size());
       EXPECT_EQ(rows[i].at("defensive").is_null(), !table[i].isDefensive());
@@ -59,12 +60,26 @@ TEST(PolicyAs, AsJsonSpellsARowOut) {
   EXPECT_EQ(policy.at("process"), "toy");
   EXPECT_EQ(policy.at("default"), "kill process");
   const auto want = nlohmann::json::parse(R"({
-    "call": "tgkill", "number": 234, "action": "allow", "reason": "abort",
+    "call": "tgkill", "number": 234, "madeBy": null, "alternatives": [], "action": "allow", "reason": "abort",
     "defensive": "an invariant is broken",
     "arguments": [
       {"index": 0, "mask": 4294967295, "value": "own pid", "text": "process is itself"},
       {"index": 2, "mask": 4294967295, "value": 6, "text": "signal is SIGABRT"}]})");
   EXPECT_EQ(policy.at("rows").back(), want);
+}
+
+TEST(PolicyAs, ARowWithAlternativesNamesThemAndWhoMakesThem) {
+  const std::array toy{
+      Rule{SystemCalls{{SCMP_SYS(newfstatat), "one library"}, {SCMP_SYS(fstat), "another"}},
+           kAnyArgs, "size of a file"}};
+  EXPECT_THAT(policyAs("text", {"toy", toy, {}}),
+              testing::HasSubstr("newfstatat or fstat  any        allow   size of a file "
+                                 "(newfstatat: one library; fstat: another)\n"));
+  const auto row = nlohmann::json::parse(policyAs("json", {"toy", toy, {}})).at("rows").at(0);
+  EXPECT_EQ(row.at("call"), "newfstatat");
+  EXPECT_EQ(row.at("madeBy"), "one library");
+  EXPECT_EQ(row.at("alternatives"),
+            nlohmann::json::parse(R"([{"call": "fstat", "number": 5, "madeBy": "another"}])"));
 }
 
 TEST(PolicyAs, OciIsTheProfile) {

@@ -11,6 +11,7 @@
 #include "seccomp/print_policy.h"
 #include "seccomp/sanitizer_rules.h"
 #include "tests/support/seen/bpf_interpreter.h"
+#include "tests/support/seen/reduced_table.h"
 
 #include <gmock/gmock.h>
 
@@ -29,6 +30,8 @@
 namespace vfiogate {
 namespace {
 
+using test::onlyCall;
+
 constexpr std::uint32_t kX32Bit = 0x40000000;
 constexpr std::uint32_t kKill = SECCOMP_RET_KILL_PROCESS;
 constexpr std::uint32_t kAllow = SECCOMP_RET_ALLOW;
@@ -44,6 +47,7 @@ void PrintTo(const Process& process, std::ostream* out) {
 class EachTable : public testing::TestWithParam<Process> {
 protected:
   std::vector<sock_filter> filter_ = test::exportedFilter(GetParam().table);
+  std::vector<Rule> calls_ = test::byCall(GetParam().table);
 
   std::uint32_t verdict(int number, std::vector<std::uint64_t> args) const {
     return test::evaluate(filter_, test::nativeCall(number, args));
@@ -59,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& row) { return row.param.name; });
 
 bool hasRow(std::span<const Rule> table, int number) {
-  return std::ranges::find(table, number, &Rule::syscall) != table.end();
+  return test::rowFor(table, number) != table.end();
 }
 
 std::vector<std::uint64_t> argumentsThatPass(const Rule& rule) {
@@ -71,11 +75,11 @@ std::vector<std::uint64_t> argumentsThatPass(const Rule& rule) {
 }
 
 TEST_P(EachTable, EveryRowGetsWhatItSays) {
-  for (const Rule& rule : GetParam().table) {
+  for (const Rule& rule : calls_) {
     const std::uint32_t want =
         rule.error() == 0 ? kAllow : SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(rule.error());
-    EXPECT_EQ(verdict(rule.syscall(), argumentsThatPass(rule)), want)
-        << "call " << rule.syscall() << ": " << rule.reason();
+    EXPECT_EQ(verdict(onlyCall(rule), argumentsThatPass(rule)), want)
+        << "call " << onlyCall(rule) << ": " << rule.reason();
   }
 }
 
@@ -99,9 +103,9 @@ TEST_P(EachTable, ForeignArchitecturesKillWhateverTheCall) {
 }
 
 TEST_P(EachTable, X32CallsKillEvenWhereTheNativeCallIsAllowed) {
-  for (const Rule& rule : GetParam().table) {
-    const auto number = static_cast<int>(static_cast<std::uint32_t>(rule.syscall()) | kX32Bit);
-    EXPECT_EQ(verdict(number, argumentsThatPass(rule)), kKill) << "call " << rule.syscall();
+  for (const Rule& rule : calls_) {
+    const auto number = static_cast<int>(static_cast<std::uint32_t>(onlyCall(rule)) | kX32Bit);
+    EXPECT_EQ(verdict(number, argumentsThatPass(rule)), kKill) << "call " << onlyCall(rule);
   }
 }
 
@@ -160,7 +164,7 @@ TEST_P(EachTable, ArgumentsOutsideAConstraintKill) {
 }
 
 bool takes(const Rule& rule, int number, const std::vector<std::uint64_t>& args) {
-  return rule.syscall() == number && std::ranges::all_of(rule.args(), [&args](const ArgCheck& arg) {
+  return onlyCall(rule) == number && std::ranges::all_of(rule.args(), [&args](const ArgCheck& arg) {
            const auto value = arg.ownPid ? static_cast<std::uint64_t>(getpid()) : arg.value;
            return (args.at(arg.index) & arg.mask) == value;
          });
@@ -168,17 +172,16 @@ bool takes(const Rule& rule, int number, const std::vector<std::uint64_t>& args)
 
 // With any one bit of it the other way round, unless another row takes that.
 TEST_P(EachTable, EveryBitOfEveryConstraintCounts) {
-  const std::span<const Rule> table = GetParam().table;
-  for (const Rule& rule : table) {
+  for (const Rule& rule : calls_) {
     for (const ArgCheck& arg : rule.args()) {
       for (unsigned bit = 0; bit < 64; ++bit) {
         if ((arg.mask >> bit & 1U) == 0) continue;
         std::vector<std::uint64_t> args = argumentsThatPass(rule);
         args.at(arg.index) ^= std::uint64_t{1} << bit;
         const bool others = std::ranges::any_of(
-            table, [&](const Rule& other) { return takes(other, rule.syscall(), args); });
-        EXPECT_EQ(verdict(rule.syscall(), args), others ? kAllow : kKill)
-            << "call " << rule.syscall() << ", " << arg.text << ", bit " << bit;
+            calls_, [&](const Rule& other) { return takes(other, onlyCall(rule), args); });
+        EXPECT_EQ(verdict(onlyCall(rule), args), others ? kAllow : kKill)
+            << "call " << onlyCall(rule) << ", " << arg.text << ", bit " << bit;
       }
     }
   }
@@ -186,7 +189,7 @@ TEST_P(EachTable, EveryBitOfEveryConstraintCounts) {
 
 TEST_P(EachTable, AnIntsUpperHalfIsIgnoredAsTheKernelIgnoresIt) {
   std::size_t ints = 0;
-  for (const Rule& rule : GetParam().table) {
+  for (const Rule& rule : calls_) {
     std::vector<std::uint64_t> args = argumentsThatPass(rule);
     for (const ArgCheck& arg : rule.args()) {
       if (arg.mask != 0xffffffffU) continue;
@@ -194,7 +197,7 @@ TEST_P(EachTable, AnIntsUpperHalfIsIgnoredAsTheKernelIgnoresIt) {
       ++ints;
     }
     if (rule.error() == 0) {
-      EXPECT_EQ(verdict(rule.syscall(), args), kAllow) << "call " << rule.syscall();
+      EXPECT_EQ(verdict(onlyCall(rule), args), kAllow) << "call " << onlyCall(rule);
     }
   }
   EXPECT_GT(ints, 0U);
@@ -203,7 +206,7 @@ TEST_P(EachTable, AnIntsUpperHalfIsIgnoredAsTheKernelIgnoresIt) {
 TEST_P(EachTable, SaysWhyForEachRowAndIsDefensiveInFew) {
   std::size_t defensive = 0;
   for (const Rule& rule : GetParam().table) {
-    EXPECT_FALSE(rule.reason().empty()) << "call " << rule.syscall();
+    EXPECT_FALSE(rule.reason().empty()) << callNames(rule);
     for (const ArgCheck& arg : rule.args()) EXPECT_FALSE(arg.text.empty()) << rule.reason();
     defensive += rule.isDefensive() ? 1 : 0;
   }
@@ -258,7 +261,7 @@ TEST(EveryTableButTheForkServers, MakesNoProcess) {
 
 TEST(ForkServerTable, TakesWritesAndMakesProcessesAndNothingElse) {
   std::vector<std::string> calls;
-  for (const Rule& rule : kForkServerRules) calls.push_back(callName(rule));
+  for (const Rule& rule : kForkServerRules) calls.push_back(callNames(rule));
   EXPECT_THAT(calls,
               testing::ElementsAre("recvmsg", "clone", "write", "close", "exit_group", "brk"));
 }
@@ -287,6 +290,27 @@ TEST(TableSoundness, ARowForAnyArgumentsBesideOneThatTestsThemIsRefused) {
                                      Rule{SCMP_SYS(read), intIs(0, 0, "fd is 0"), "other"}};
   EXPECT_FALSE(isSound(kShadowed));
   EXPECT_TRUE(isSound(kAlternatives));
+}
+
+TEST(TableSoundness, AnAlternativeThatAnotherRowTestsIsRefused) {
+  constexpr SystemCalls kEither{{SCMP_SYS(read), "one library"}, {SCMP_SYS(pread64), "another"}};
+  constexpr std::array kShadowed{Rule{kEither, kAnyArgs, "all"},
+                                 Rule{SCMP_SYS(pread64), intIs(0, 0, "fd is 0"), "one"}};
+  constexpr std::array kApart{Rule{kEither, kAnyArgs, "all"},
+                              Rule{SCMP_SYS(write), intIs(0, 0, "fd is 0"), "one"}};
+  EXPECT_FALSE(isSound(kShadowed));
+  EXPECT_TRUE(isSound(kApart));
+}
+
+TEST(Alternatives, AreAllAllowedOrAllGetTheErrno) {
+  constexpr SystemCalls kEither{{SCMP_SYS(read), "one library"}, {SCMP_SYS(pread64), "another"}};
+  const std::array allowed{Rule{kEither, kAnyArgs, "why"}};
+  const std::array refused{Rule{kEither, AnswerErrno{EACCES}, "why"}};
+  for (const int number : {SYS_read, SYS_pread64}) {
+    const auto call = test::nativeCall(number, {});
+    EXPECT_EQ(test::evaluate(test::exportedFilter(allowed), call), kAllow);
+    EXPECT_EQ(test::evaluate(test::exportedFilter(refused), call), SECCOMP_RET_ERRNO | EACCES);
+  }
 }
 
 TEST(TableSoundness, AThirteenthDefensiveRowIsRefused) {

@@ -75,8 +75,9 @@ TEST(DisksBelow, AFunctionAreThoseWhosePathLeadsThroughIt) {
 }
 
 TEST(DisksBelow, UsesAreFoundThroughPartitionsVolumesAndLoops) {
-  const HostTables tables{
-      .mounts = {{{"253:1", "/", "/dev/mapper/vg-root"}}}, .swaps = {{}}, .routedVia = {}};
+  const HostTables tables{.mounts = {{{"253:1", "/", "/dev/mapper/vg-root"}}},
+                          .swaps = std::vector<std::string>{},
+                          .routedVia = {}};
   const auto found = disksBelow(*Bdf::parse("0000:02:00.0"), disks(), tables);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_TRUE(found[0].root);

@@ -31,7 +31,7 @@ protected:
 
   template <typename Table>
   static std::vector<Rule> without(const Table& table, int syscall) {
-    const auto* const row = std::ranges::find(table, syscall, &Rule::syscall);
+    const auto* const row = test::rowFor(table, syscall);
     return test::withoutRow(table, static_cast<std::size_t>(row - table.begin()));
   }
 };
