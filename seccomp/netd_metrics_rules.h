@@ -18,6 +18,8 @@ inline constexpr std::array kNetdMetricsRules{
     // Event loop
     Rule{kLoopWaits, kAnyArgs, "KJ's event loop waits here"},
     Rule{SCMP_SYS(epoll_ctl), kAnyArgs, "watch connections"},
+    Rule{SystemCall{SCMP_SYS(rt_sigtimedwait), "KJ 1.1"}, kAnyArgs,
+         "KJ's event loop, kept busy, looks for signals"},
 
     // Connections
     Rule{SCMP_SYS(accept4), kAnyArgs, "clients, on the one listener there is"},
@@ -33,7 +35,7 @@ inline constexpr std::array kNetdMetricsRules{
     Rule{SCMP_SYS(read), kAnyArgs, "requests, plugind's answers, signals"},
     Rule{SCMP_SYS(write), kAnyArgs, "answers, log"},
     Rule{SCMP_SYS(writev), kAnyArgs, "answers, Cap'n Proto messages"},
-    Rule{SCMP_SYS(shutdown), kAnyArgs, "hang up on a plugind that hung up"},
+    Rule{SystemCall{SCMP_SYS(shutdown), "KJ 0.9"}, kAnyArgs, "hang up on a plugind that hung up"},
     Rule{SCMP_SYS(close), kAnyArgs, "gives descriptors back"},
 
     // Memory

@@ -44,6 +44,16 @@ bool overfills(CapTable table) {
   return false;
 }
 
+/// True if the answer says that no Finish is awaited. Cap'n Proto 0.9 does not know to say so.
+template <typename Return>
+bool needsNoFinish(const Return& answer) {
+  if constexpr (requires { answer.getNoFinishNeeded(); }) {
+    return answer.getNoFinishNeeded();
+  } else {
+    return false;
+  }
+}
+
 }  // namespace
 
 kj::StringPtr reasonOf(Offence offence) {
@@ -156,11 +166,12 @@ kj::Maybe<Offence> MeteredStream::open(QuestionId id) {
   if (opened >= kMaxOpenQuestions) return Offence::kTooManyQuestions;
   unanswered_.insert(id);
   unfinished_.insert(id);
+  released_.erase(id);
   return nullptr;
 }
 
 kj::Maybe<Offence> MeteredStream::finish(QuestionId id) {
-  if (unfinished_.erase(id) == 0) return Offence::kUnknownQuestion;
+  if (unfinished_.erase(id) + released_.erase(id) == 0) return Offence::kUnknownQuestion;
   return nullptr;
 }
 
@@ -175,6 +186,11 @@ kj::Maybe<Offence> MeteredStream::judgeOwn(Message::Reader message) {
   // number, before we hear that the write is done. One message is written at a time, so this is
   // one answer more at most.
   unanswered_.erase(answer.getAnswerId());
+  if (needsNoFinish(answer) && unfinished_.erase(answer.getAnswerId()) > 0) {
+    // A peer that never sends one, under ever new numbers, is not remembered for ever.
+    if (released_.size() >= kMaxOpenQuestions) released_.clear();
+    released_.insert(answer.getAnswerId());
+  }
   if (answer.isResults() && overfills(answer.getResults().getCapTable())) return Offence::kHoards;
   return nullptr;
 }

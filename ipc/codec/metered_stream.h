@@ -47,7 +47,8 @@ inline constexpr PeerBounds kHardwareBounds{kFromHardware, kMaxFunctions};
 /// Cap'n Proto's own limits count neither answers nor exports nor bootstraps: a peer within all of
 /// them can make a server hold gigabytes. A question is open here from its arrival until the peer's
 /// Finish has come *and* our Return is the message being written; either alone would let a peer
-/// pile up calls that never return, or answers that it never reads.
+/// pile up calls that never return, or answers that it never reads. A Return of Cap'n Proto 1.1 may
+/// say that nothing is kept for a Finish: later peers send none then, earlier ones do.
 ///
 /// KJ looks at signals, timers and other descriptors only when it has nothing else to do, which a
 /// peer that always has something to read could put off for ever: so there is a pause after every
@@ -96,6 +97,7 @@ private:
   kj::PromiseFulfillerPair<Offence> offended_ = kj::newPromiseAndFulfiller<Offence>();
   std::set<QuestionId> unanswered_;  ///< our Return waits for those before it
   std::set<QuestionId> unfinished_;  ///< the peer's Finish has not come yet
+  std::set<QuestionId> released_;    ///< over without a Finish, which may come all the same
 };
 
 }  // namespace vfiogate
