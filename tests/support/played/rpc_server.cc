@@ -26,7 +26,13 @@ protected:
 
 class SubscriptionServer final : public schema::Subscription::Server {};
 
+/// Ends with the connection. Cap'n Proto 1.1 lets a call that runs go on without whoever made it.
+using Over = kj::Function<kj::Promise<void>()>;
+
 class SessionServer final : public schema::Session::Server {
+public:
+  explicit SessionServer(kj::Promise<void> over) : over_(over.fork()) {}
+
 protected:
   kj::Promise<void> watch(WatchContext context) override {
     auto observer = context.getParams().getObserver();
@@ -39,18 +45,26 @@ protected:
     return kj::READY_NOW;
   }
 
-  kj::Promise<void> discovery(DiscoveryContext /*context*/) override { return kj::NEVER_DONE; }
+  /// Is never answered.
+  kj::Promise<void> discovery(DiscoveryContext /*context*/) override { return over_.addBranch(); }
 
 private:
+  kj::ForkedPromise<void> over_;
   kj::Promise<void> telling_ = kj::READY_NOW;
 };
 
 class HandshakeServer final : public schema::Handshake::Server {
+public:
+  explicit HandshakeServer(Over over) : over_(kj::mv(over)) {}
+
 protected:
   kj::Promise<void> enter(EnterContext context) override {
-    context.getResults().initAnswer().setSession(kj::heap<SessionServer>());
+    context.getResults().initAnswer().setSession(kj::heap<SessionServer>(over_()));
     return kj::READY_NOW;
   }
+
+private:
+  Over over_;
 };
 
 }  // namespace
@@ -61,7 +75,8 @@ struct RpcServer::Connection {
         metered(*stream, timer),
         unmetered(*stream),
         network(messages(metering), capnp::rpc::twoparty::Side::SERVER, kFromPeer),
-        rpc(capnp::makeRpcServer(network, kj::heap<HandshakeServer>())) {
+        rpc(capnp::makeRpcServer(
+            network, kj::heap<HandshakeServer>([this]() { return over.addBranch(); }))) {
     rpc.setFlowLimit(kFlowLimitWords);
     metered.countQueueWith([this]() { return network.getCurrentQueueCount(); });
   }
@@ -71,6 +86,8 @@ struct RpcServer::Connection {
     return unmetered;
   }
 
+  kj::PromiseFulfillerPair<void> lives = kj::newPromiseAndFulfiller<void>();
+  kj::ForkedPromise<void> over = lives.promise.fork();
   kj::Own<kj::AsyncIoStream> stream;
   MeteredStream metered;
   capnp::AsyncIoMessageStream unmetered;
