@@ -118,6 +118,8 @@ def build(wish: argparse.Namespace) -> None:
             raise LookupError(f"{program} is not there: cmake --build --preset release, or --programs DIR")
     if not (wish.programs.parent / "cmake_install.cmake").exists():
         raise LookupError(f"{wish.programs.parent} is no build folder of CMake's: --programs is its bin")
+    if wish.out.is_dir():
+        raise IsADirectoryError(f"{wish.out} is a directory: --out names the file")
     for tool, package in (("cmake", "cmake"), ("help2man", "help2man"), ("dpkg-shlibdeps", "dpkg-dev"), ("strip", "binutils")):
         if not shutil.which(tool):
             raise LookupError(f"{tool} is not there: apt-get install {package}")

@@ -52,6 +52,10 @@ class Package(Built):
         depends = run("dpkg-deb", "-f", self.archive, "Depends", check=True).stdout
         self.assertEqual({part.split()[0] for part in depends.split(",")}, {"libc6", "libgcc-s1", "libseccomp2", "libstdc++6"})
 
+    def test_a_directory_in_the_place_of_the_file_is_refused(self):
+        done = run(TREE / "deploy/debian/build_package.py", "--programs", Built.programs, "--out", self.directory)
+        self.assertEqual((done.returncode, done.stderr), (1, f"build_package.py: {self.directory} is a directory: --out names the file\n"))
+
     def test_its_program_runs_from_where_it_is_put(self):
         version = run(self.programs / "privd", "--version", check=True).stdout
         for program in self.own:
