@@ -15,7 +15,6 @@ using gate::Code;
 using gate::Remove;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 class GateSpecsTest : public ServedGate {
 protected:

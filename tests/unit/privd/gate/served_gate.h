@@ -101,12 +101,12 @@ protected:
     const auto listener = listenAs(playedUid(), dir_ / "plugind/plugind.sock");
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     while (std::chrono::steady_clock::now() < until) {
-      KJ_ASSERT(!loop_->turn(std::chrono::milliseconds(5)));
+      EXPECT_FALSE(loop_->turn(std::chrono::milliseconds(5)));
       auto accepted = acceptFrom(listener);
       KJ_IF_MAYBE (connection, accepted) {
         auto received = receiveOpening(*connection, kChannelVersion).value();
         auto& opening = KJ_ASSERT_NONNULL(received);
-        KJ_ASSERT(opening.role == PrivdRole::kGate);
+        EXPECT_EQ(opening.role, PrivdRole::kGate);
         auto& channel = KJ_ASSERT_NONNULL(opening.channel);
         connected_ = {channel.get(), socketInode(channel)};
         return {kj::mv(channel)};
@@ -148,7 +148,7 @@ protected:
   Answered await(PlayedPlugind& plugind) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     while (std::chrono::steady_clock::now() < until) {
-      KJ_ASSERT(!turn());
+      EXPECT_FALSE(turn());
       auto received = receivePacket(plugind.socket, gate::kLargestAnswer);
       if (!received) return gone();
       auto arrived = kj::mv(received).value();
@@ -169,7 +169,7 @@ protected:
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     while (plugind.told.empty() || !like(plugind.told.back())) {
       if (std::chrono::steady_clock::now() > until) return false;
-      KJ_ASSERT(!loop_->turn(std::chrono::milliseconds(5)));
+      EXPECT_FALSE(loop_->turn(std::chrono::milliseconds(5)));
       takeTold(plugind);
     }
     return true;
