@@ -75,7 +75,7 @@ function(vfiogate_archived name shared)
 endfunction()
 vfiogate_archived(kj CapnProto::kj kj)
 vfiogate_archived(kj_async CapnProto::kj-async kj-async kj)
-vfiogate_archived(kj_http CapnProto::kj-http kj-http kj-async kj)
+vfiogate_archived(kj_http CapnProto::kj-http kj-http kj-async kj z) # zlib: since KJ 1.0
 vfiogate_archived(kj_tls CapnProto::kj-tls kj-tls kj-async kj)
 target_link_libraries(vfiogate_kj_tls INTERFACE OpenSSL::SSL) # loaded: the host mends it
 vfiogate_archived(capnp_rpc CapnProto::capnp-rpc capnp-rpc capnp kj-async kj)
