@@ -38,7 +38,8 @@ copy_program() {
     echo "$1 is no program: build it first" >&2
     exit 1
   fi
-  cp -L "$1" "$root/bin/$(basename "$1")"
+  # As shipped: with debugging information the machine's memory would be full of them.
+  strip --strip-debug -o "$root/bin/$(basename "$1")" "$1"
   copy_libraries "$1"
 }
 
