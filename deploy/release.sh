@@ -11,6 +11,7 @@ tree=$(realpath "$(dirname "$0")/..")
 fail() { echo "release.sh: $*" >&2; exit 1; }
 usage() { sed -n '4s/^#  *//p' "$0" >&2; exit 2; }
 
+case ${1:-} in -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 version=${1:-}
 [[ $version =~ ^[0-9] ]] || usage
 shift

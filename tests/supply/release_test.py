@@ -140,6 +140,12 @@ class Release(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("is not empty", done.stderr)
 
+    def test_help_is_help_and_a_missing_version_is_usage(self):
+        helped, missed = run(TREE / "deploy/release.sh", "--help"), run(TREE / "deploy/release.sh")
+        self.assertEqual((helped.returncode, missed.returncode), (0, 2))
+        self.assertIn("VERSION is the tree's", helped.stdout)
+        self.assertIn("deploy/release.sh VERSION", missed.stderr)
+
 
 def main():
     global PROGRAMS
