@@ -50,6 +50,7 @@ STEPS = (
     Step("builds", 50, (*CODE, "tests/supply"), "two builds have the same bytes"),
     Step("fuzz1", 60, (*CODE, "tests/fuzz", "sim", "tests/support"), "fuzzing, 180 s each of the one half of all targets"),
     Step("fuzz2", 60, (*CODE, "tests/fuzz", "sim", "tests/support"), "the other half"),
+    Step("distro", 40, (*CODE, "deploy", "sim", "tests"), "Debian 13 in a chroot"),
 )
 
 

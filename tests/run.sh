@@ -3,7 +3,7 @@
 #   tests/run.sh                    what every change must pass, under 45 minutes on 2 cores
 #   tests/run.sh --full             also ThreadSanitizer, clang-tidy on everything, longer fuzzing, each mutant, two
 #                                   builds, the cluster's long cases, 10^6 random steps of the ledger, 2,000 kills and
-#                                   5,000 restarts of the kubelet, 5,000 interleavings
+#                                   5,000 restarts of the kubelet, 5,000 interleavings, Debian 13 in a chroot
 #   tests/run.sh --full --part N/M  the Nth of M parts of that, none longer than 100 minutes. What came of each step is
 #                                   kept in tests/full_runs.tsv; tests/full_runs.py table says which stand
 #   tests/run.sh --full STEP...     those steps
@@ -245,6 +245,14 @@ fuzz_half() {
 }
 full_fuzz1() { fuzz_half 1; }
 full_fuzz2() { fuzz_half 2; }
+
+full_distro() {
+  if command -v mmdebstrap >/dev/null; then
+    check "Debian 13 in a chroot" tests/distro.sh trixie
+  else
+    skip "Debian 13 in a chroot: mmdebstrap is missing: apt-get install mmdebstrap"
+  fi
+}
 
 if [ "${#steps[@]}" -eq 0 ]; then
   full_default
