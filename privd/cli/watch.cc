@@ -3,7 +3,6 @@
 #include "privd/cli/base/device_json.h"
 #include "privd/cli/base/device_state.h"
 #include "privd/cli/base/node_view.h"
-#include "privd/cli/base/running_changes.h"
 #include "privd/cli/commands.h"
 #include "privd/scan/snapshot_source.h"
 #include "privd/scan/uevent_socket.h"
@@ -39,8 +38,7 @@ public:
   }
 
   void take(std::uint64_t generation, Snapshot after) {
-    markExcluded(after, readExcluded(places_.stateDir));
-    markChanges(after, readRunningChanges(places_.recordDir, "/proc"));
+    markStates(after, places_.stateDir, places_.recordDir);
     const Snapshot before = std::exchange(view_.snapshot, std::move(after));
     for (const auto& [address, device] : view_.snapshot.devices) {
       const auto old = before.devices.find(address);

@@ -1,7 +1,7 @@
 #include "privd/cli/base/device_json.h"
-#include "privd/cli/base/device_state.h"
 
 #include "ipc/base/hex.h"
+#include "privd/cli/base/device_state.h"
 
 #include <algorithm>
 #include <set>

@@ -1,8 +1,8 @@
 #include "privd/cli/base/list_table.h"
-#include "privd/cli/base/device_state.h"
 
 #include "cli/table.h"
 #include "privd/cli/base/device_json.h"
+#include "privd/cli/base/device_state.h"
 
 #include <algorithm>
 

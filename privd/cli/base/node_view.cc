@@ -56,12 +56,13 @@ Result<NodeView, std::string> NodeView::take(const ViewOptions& options) {
     return Failure{"--sysfs " + options.sysfs +
                    ": cannot be listed: " + strerror(seen.error().error)};
   }
-  const ExcludedDevices excluded = readExcluded(options.stateDir);
-  const RunningChanges changes = readRunningChanges(options.recordDir, "/proc");
-  NodeView view{std::move(seen).value(), PciIds::load(options.pciIds), excluded.problem,
-                changes.problem};
-  markExcluded(view.snapshot, excluded);
-  markChanges(view.snapshot, changes);
+  NodeView view{.snapshot = std::move(seen).value(),
+                .names = PciIds::load(options.pciIds),
+                .problem = {},
+                .changesProblem = {}};
+  const UnknownStates unknown = markStates(view.snapshot, options.stateDir, options.recordDir);
+  view.problem = unknown.excluded;
+  view.changesProblem = unknown.changes;
   return view;
 }
 
@@ -112,6 +113,15 @@ void markExcluded(Snapshot& snapshot, const ExcludedDevices& excluded) {
     group.binding.excluded = std::ranges::any_of(
         group.members, [&](const Bdf& member) { return excluded.devices.contains(member); });
   }
+}
+
+UnknownStates markStates(Snapshot& snapshot, const std::string& stateDir,
+                         const std::string& recordDir, const std::string& procRoot) {
+  const ExcludedDevices excluded = readExcluded(stateDir);
+  const RunningChanges changes = readRunningChanges(recordDir, procRoot);
+  markExcluded(snapshot, excluded);
+  markChanges(snapshot, changes);
+  return {excluded.problem, changes.problem};
 }
 
 }  // namespace vfiogate

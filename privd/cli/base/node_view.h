@@ -62,4 +62,13 @@ ExcludedDevices readExcluded(const std::string& stateDir);
 /// Notes in each group whether a member is excluded, as the daemon does in what it tells plugind.
 void markExcluded(Snapshot& snapshot, const ExcludedDevices& excluded);
 
+/// Why something is not known that sysfs does not tell; empty: it is known.
+struct UnknownStates {
+  std::string excluded;  ///< what operators excluded
+  std::string changes;   ///< which changes of drivers run
+};
+/// Notes in each group what operators excluded, and which changes run now.
+UnknownStates markStates(Snapshot& snapshot, const std::string& stateDir,
+                         const std::string& recordDir, const std::string& procRoot = "/proc");
+
 }  // namespace vfiogate

@@ -4,7 +4,6 @@
 #include "privd/bind/plan/declaration.h"
 #include "privd/cli/base/node_view.h"
 #include "privd/cli/base/recorded_holders.h"
-#include "privd/cli/base/running_changes.h"
 #include "privd/cli/doctor/tree.h"
 #include "privd/scan/pci_scan.h"
 #include "privd/scan/sysfs_root.h"
@@ -40,16 +39,6 @@ Seen<Snapshot> readHardware(const DoctorRoots& roots) {
   // To others than root the file's mode forbids it, which says nothing of privd.
   if (geteuid() == 0) hardware.sysfsWriting = sysfsWriting(*sysfs);
   return {devices, std::move(hardware), 0};
-}
-
-/// What `privd list` knows beside sysfs.
-void markStates(const DoctorRoots& roots, HostFacts& facts) {
-  const ExcludedDevices excluded = readExcluded(roots.stateDir);
-  const RunningChanges changes = readRunningChanges(roots.recordDir, roots.proc);
-  markExcluded(*facts.hardware.value, excluded);
-  markChanges(*facts.hardware.value, changes);
-  facts.excludedProblem = excluded.problem;
-  facts.changesProblem = changes.problem;
 }
 
 IommuFacts readIommu(const Tree& sysfs) {
@@ -223,7 +212,12 @@ HostFacts readHost(const DoctorRoots& roots) {
   const Tree proc(roots.proc);
   const Tree etc(roots.etc);
   HostFacts facts{.hardware = readHardware(roots)};
-  if (facts.hardware) markStates(roots, facts);
+  if (facts.hardware) {
+    const UnknownStates unknown =
+        markStates(*facts.hardware.value, roots.stateDir, roots.recordDir, roots.proc);
+    facts.excludedProblem = unknown.excluded;
+    facts.changesProblem = unknown.changes;
+  }
   facts.commandLine = proc.text("cmdline");
   facts.processor = proc.text("cpuinfo", kBeginning);
   facts.interrupts = proc.text("interrupts", kLongList);

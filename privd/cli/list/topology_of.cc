@@ -1,8 +1,8 @@
 #include "privd/cli/list/topology_of.h"
-#include "privd/cli/base/device_state.h"
 
 #include "cli/table.h"
 #include "privd/cli/base/device_json.h"
+#include "privd/cli/base/device_state.h"
 #include "privd/scan/pci_scan.h"
 
 #include <algorithm>

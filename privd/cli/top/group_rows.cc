@@ -1,9 +1,9 @@
 #include "privd/cli/top/group_rows.h"
-#include "privd/cli/base/device_state.h"
 
 #include "cli/table.h"
 #include "privd/cli/audit/record_view.h"
 #include "privd/cli/base/device_json.h"
+#include "privd/cli/base/device_state.h"
 
 #include <algorithm>
 #include <array>

@@ -15,7 +15,6 @@
 #include "cli/table.h"
 #include "privd/base/open_file.h"
 #include "privd/cli/base/node_view.h"
-#include "privd/cli/base/running_changes.h"
 #include "privd/cli/commands.h"
 #include "privd/cli/top/group_rows.h"
 #include "privd/cli/top/live_terminal.h"
@@ -69,14 +68,13 @@ TopPicture pictureOf(const TopOptions& options, NodeView& view, const Snapshot& 
     picture.remarks.push_back("refusals are not known: " + options.auditLog + ": " +
                               strerror(lines.error()));
   }
-  const ExcludedDevices excluded = readExcluded(options.view.stateDir);
-  if (!excluded.problem.empty()) {
-    picture.remarks.push_back("what is excluded is not known: " + excluded.problem);
-  }
   view.snapshot = snapshot;
-  markExcluded(view.snapshot, excluded);
-  // What keeps these from being known is told of the holders above.
-  markChanges(view.snapshot, readRunningChanges(options.view.recordDir, "/proc"));
+  // What keeps changes from being known is told of the holders above.
+  const UnknownStates unknown =
+      markStates(view.snapshot, options.view.stateDir, options.view.recordDir);
+  if (!unknown.excluded.empty()) {
+    picture.remarks.push_back("what is excluded is not known: " + unknown.excluded);
+  }
   picture.rows = rowsOf(view, holders);
   return picture;
 }
