@@ -88,6 +88,12 @@ protected:
     ASSERT_TRUE(node_->kubelet.shows(kGpus, {kA})) << node_->said();
     ASSERT_GT(role("binder"), 0) << node_->said();
   }
+  /// From here on an Allocate needs nothing of the kubelet's, only its record.
+  void adopt() {
+    std::string refused;
+    node_->kubelet.offer(kGpus, {"0000:ff:00.0"}, refused);
+    ASSERT_TRUE(node_->plugind->says("ledger-adopted")) << refused << node_->said();
+  }
   /// As a service manager may start it.
   void limit(const std::string& program, const std::string& option) {
     node_->starters[program] = {"/usr/bin/prlimit", option, "--"};
@@ -219,10 +225,13 @@ TEST_F(Starved, OfEveryDescriptorTheBinderSaysItAndIsWellAgain) {
 // plugind and in its log, and does all of it when there is.
 TEST_F(Starved, OfEveryDescriptorTheGateRefusesAndServesWhenItHasThem) {
   startAll();
+  adopt();
   // It waits for four; ppoll() refuses to wait for more than the limit.
   constexpr rlim_t kAwaited = 4;
   const rlim_t before = softLimit(role("gate"), 0, kAwaited);
-  EXPECT_FALSE(node_->kubelet.admit(podOf("p1", kGpus)).admitted) << node_->said();
+  const auto refused = node_->kubelet.admit(podOf("p1", kGpus));
+  EXPECT_FALSE(refused.admitted) << node_->said();
+  EXPECT_THAT(refused.message, HasSubstr("not-recorded")) << node_->said();
   ASSERT_TRUE(node_->privd->says("event=record_failed")) << node_->said();
   EXPECT_EQ(node_->plugind->count("event=privd_went"), 0U) << "who is refused is served on";
   softLimit(role("gate"), 0, before);

@@ -82,6 +82,7 @@ TEST_F(RegistrationLife, WithoutPrivdItIsOurSide) {
 // Other resources, frames and calls go on.
 TEST_F(RegistrationLife, AKubeletThatAcceptsAndNeverAnswersHoldsNothingUp) {
   start();
+  ASSERT_TRUE(shows(kOther, {kB})) << said();  // its stream is there
   kubelet().behave(sim::Manner::kSilent);
   kubelet().dropStream(kOther);
   ASSERT_TRUE(kubelet().awaitRegistrations(kOther, 2)) << said();
