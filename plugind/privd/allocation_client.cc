@@ -52,15 +52,15 @@ kj::Promise<Told> AllocationClient::adopted() {
   return gate_.ask(gate::Adopted{}).then([](const GateReply&) { return Told::kDone; });
 }
 
-kj::Promise<void> AllocationClient::settled(IommuGroupId group) {
+kj::Promise<bool> AllocationClient::onFile(IommuGroupId group) {
   const auto told = allocated_.find(group);
-  if (told == allocated_.end()) return kj::READY_NOW;
-  return told->second.settled.addBranch();
-}
-
-bool AllocationClient::isOnFile(IommuGroupId group) const {
-  const auto told = allocated_.find(group);
-  return told != allocated_.end() && told->second.onFile;
+  if (told == allocated_.end()) return false;
+  return told->second.settled.addBranch().then(
+      [this, group, turn = told->second.turn]() -> kj::Promise<bool> {
+        const auto now = allocated_.find(group);
+        if (now == allocated_.end()) return false;
+        return now->second.turn == turn ? now->second.onFile : onFile(group);
+      });
 }
 
 }  // namespace vfiogate

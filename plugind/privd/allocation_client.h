@@ -27,10 +27,9 @@ public:
   kj::Promise<Told> release(IommuGroupId group, std::vector<Bdf> members);
   kj::Promise<Told> adopted();
 
-  /// Resolves when what was told last of the group is on file, or cannot be put there.
-  kj::Promise<void> settled(IommuGroupId group);
-  /// privd has what it was told last of the group on file.
-  bool isOnFile(IommuGroupId group) const;
+  /// Whether privd has what it was told last of the group on file, as soon as it is, or cannot be
+  /// put there. What is told meanwhile is waited for, too.
+  kj::Promise<bool> onFile(IommuGroupId group);
 
 private:
   /// What was told of one group. It outlives the group, so that it can be released.

@@ -45,6 +45,18 @@ TEST_F(PrivdLinkTest, I1_ARereadComesAfterTheRecordAndSaysWhetherItIsOnFile) {
   EXPECT_FALSE(await(link().reread(IommuGroupId(32))).onFile);
 }
 
+// A note is renewed when the pod's name is known, which may be in the middle of an Allocate.
+TEST_F(PrivdLinkTest, ARereadWaitsForANoteThatIsRenewedMeanwhile) {
+  startPrivd();
+  EXPECT_EQ(await(link().allocate(IommuGroupId(31), "ref=7f3a")), Told::kDone);
+  auto reading = link().reread(IommuGroupId(31));
+  io_.waitScope.poll();  // it is asked for
+  privd_->makeBusy(3);
+  auto told = link().allocate(IommuGroupId(31), "ref=7f3a pod=named");
+  EXPECT_TRUE(await(kj::mv(reading)).onFile);
+  EXPECT_EQ(await(kj::mv(told)), Told::kDone);
+}
+
 TEST_F(PrivdLinkTest, HasClaimsSpecsWrittenAndUnlinked) {
   startPrivd();
   ClaimSpec spec = claimSpec({"0000:65:00.0", "0000:66:00.0"});

@@ -130,12 +130,16 @@ kj::Promise<void> PrivdSession::watchFiles() {
 }
 
 kj::Promise<GroupReading> PrivdSession::reread(IommuGroupId group) {
-  return calls_.keep(allocations_.settled(group)
-                         .then([this, group]() { return hardware_.reread(group); })
-                         .then([this, group](GroupReading reading) {
-                           reading.onFile = allocations_.isOnFile(group);
-                           return reading;
-                         }));
+  // A note may be renewed while the hardware is reread.
+  auto recorded = [this, group](GroupReading reading) {
+    return allocations_.onFile(group).then([reading = std::move(reading)](bool onFile) mutable {
+      reading.onFile = onFile;
+      return std::move(reading);
+    });
+  };
+  return calls_.keep(allocations_.onFile(group)
+                         .then([this, group](bool) { return hardware_.reread(group); })
+                         .then(kj::mv(recorded)));
 }
 
 kj::Promise<BindOutcome> PrivdSession::change(IommuGroupId group, AskBinder ask) {
@@ -156,7 +160,7 @@ kj::Promise<BindOutcome> PrivdSession::change(IommuGroupId group, AskBinder ask)
     return outcome;
   };
   return calls_.keep(
-      allocations_.settled(group).then(kj::mv(asked)).then(kj::mv(shown)).then(kj::mv(over)));
+      allocations_.onFile(group).ignoreResult().then(kj::mv(asked)).then(kj::mv(shown)).then(kj::mv(over)));
 }
 
 kj::Promise<Told> PrivdSession::allocate(IommuGroupId group, const std::string& note) {
