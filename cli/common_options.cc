@@ -18,6 +18,11 @@ void addOutputForm(CLI::App& command, std::string& form, std::vector<std::string
   takeOneOf(*option, "form of output", std::move(forms));
 }
 
+void checkSelfTestForm(const std::string& form) {
+  if (isDocument(form) || form == "text") return;
+  throw CLI::ValidationError("--self-test", "is told as text, json or yaml");
+}
+
 void takeOneOf(CLI::Option& option, const std::string& kind, std::vector<std::string> names) {
   option.check([kind, names = std::move(names)](const std::string& word) {
     const bool isOne = std::ranges::find(names, word) != names.end();

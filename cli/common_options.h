@@ -36,6 +36,10 @@ inline bool isDocument(const std::string& form) {
   return form == "json" || form == "yaml";
 }
 
+/// For the callback of a policy command: throws what CLI11 tells the user where the outcome of a
+/// self-test cannot have this form.
+void checkSelfTestForm(const std::string& form);
+
 /// Makes `option` take one of `names` alone; `kind`: what they are, for the answer to others.
 void takeOneOf(CLI::Option& option, const std::string& kind, std::vector<std::string> names);
 

@@ -4,7 +4,8 @@
 #include "plugind/cli/ask.h"
 #include "plugind/cli/command_line.h"
 #include "plugind/config/config.h"
-#include "plugind/serve.h"
+#include "plugind/self_test/self_test.h"
+#include "plugind/loop/serve.h"
 #include "seccomp/plugind_rules.h"
 #include "seccomp/print_policy.h"
 #include "seccomp/startup_rules.h"
@@ -26,12 +27,19 @@ int printPolicy(const std::string& form) {
   return 0;
 }
 
+int tellSelfTest(const CommandLine& line) {
+  const SelfTest test = runSelfTest(line);
+  std::cout << selfTestAs(line.policyForm, "plugind", test);
+  return test.failure.empty() ? 0 : kFailed;
+}
+
 void tell(const std::vector<ConfigRemark>& remarks) {
   for (const ConfigRemark& remark : remarks) std::cerr << "plugind: " << remark.str() << "\n";
 }
 
 int run(const CommandLine& line) {
   if (line.act == CommandLine::Act::kPrintPolicy) return printPolicy(line.policyForm);
+  if (line.act == CommandLine::Act::kSelfTest) return tellSelfTest(line);
   const bool asks = line.act == CommandLine::Act::kStatus ||
                     line.act == CommandLine::Act::kExplain ||
                     line.act == CommandLine::Act::kProbe || line.act == CommandLine::Act::kFragment;

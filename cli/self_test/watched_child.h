@@ -3,10 +3,14 @@
 // known by name.
 
 #include "ipc/base/result.h"
+#include "seccomp/rule.h"
 
 #include <kj/function.h>
 
+#include <sys/types.h>
+
 #include <optional>
+#include <span>
 #include <string>
 
 namespace vfiogate {
@@ -31,5 +35,13 @@ struct ChildEnd {
 /// judges it. Only for a process with one thread and without children. Error: the errno of a pipe
 /// or fork.
 Result<ChildEnd, int> watchChild(kj::FunctionParam<void()> body);
+
+/// The same for a child that has threads: of the calls that they were in, `filter` judges for which
+/// it was killed. `began` is told the child's process.
+Result<ChildEnd, int> watchThreads(kj::FunctionParam<void()> body, std::span<const Rule> filter,
+                                   kj::FunctionParam<void(pid_t)> began);
+
+/// What is read from `fd` (borrowed) until its end.
+std::string readAll(int fd);
 
 }  // namespace vfiogate

@@ -104,6 +104,23 @@ void addFragment(CLI::App& app, CommandLine& line) {
   fragment->callback([&line]() { line.act = CommandLine::Act::kFragment; });
 }
 
+const std::string kSelfTestHelp =
+    "run plugind in a child under its filter, beside a kubelet and a privd that are played, on "
+    "scratch sockets; prints the call that was killed";
+
+void addPolicy(CLI::App& app, CommandLine& line) {
+  CLI::App* policy = app.add_subcommand(
+      "policy", "the system calls that plugind may make; and whether it can live with them here");
+  addOutputForm(*policy, line.policyForm, {kPolicyForms.begin(), kPolicyForms.end()});
+  policy->add_flag("--self-test", kSelfTestHelp);
+  policy->callback([&line, policy]() {
+    line.act = CommandLine::Act::kPrintPolicy;
+    if (policy->count("--self-test") == 0) return;
+    checkSelfTestForm(line.policyForm);
+    line.act = CommandLine::Act::kSelfTest;
+  });
+}
+
 EarlyEnd endBy(const CLI::App& app, const CLI::ParseError& error) {
   std::ostringstream out;
   std::ostringstream err;
@@ -126,8 +143,7 @@ Result<CommandLine, EarlyEnd> readCommandLine(int argc, const char* const* argv,
   app.footer(exitStatusText(false));
   app.set_version_flag("--version", std::string(build.text));
   addOptions(app, line, checkConfig);
-  CLI::App* policy = app.add_subcommand("policy", "print the system calls that plugind may make");
-  addOutputForm(*policy, line.policyForm, {kPolicyForms.begin(), kPolicyForms.end()});
+  addPolicy(app, line);
   addStatus(app, line);
   addExplain(app, line);
   addProbe(app, line);
@@ -140,7 +156,6 @@ Result<CommandLine, EarlyEnd> readCommandLine(int argc, const char* const* argv,
     return Failure{endBy(app, error)};
   }
   if (checkConfig) line.act = CommandLine::Act::kCheckConfig;
-  if (policy->parsed()) line.act = CommandLine::Act::kPrintPolicy;
   return line;
 }
 

@@ -19,6 +19,7 @@ struct CommandLine {
     kServe,
     kCheckConfig,
     kPrintPolicy,
+    kSelfTest,
     kStatus,
     kExplain,
     kProbe,

@@ -81,10 +81,9 @@ void addPolicyCommand(CLI::App& app, int& exitCode) {
   command->callback([form, role, places, selfTest, &exitCode]() {
     exitCode = 0;
     if (*selfTest) {
-      if (*form == "oci")
-        throw CLI::ValidationError("--self-test", "is told as text, json or yaml");
+      checkSelfTestForm(*form);
       const SelfTest test = runSelfTest();
-      std::cout << selfTestAs(*form, test);
+      std::cout << selfTestAs(*form, "privd", test);
       exitCode = test.failure.empty() ? 0 : 1;
       return;
     }

@@ -15,6 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 RULES = {
     "cli": "ipc/base ipc/types",
     "cli/picture": "cli",
+    "cli/self_test": "cli ipc/base seccomp",
     "ipc/api": "ipc/base ipc/codec ipc/schema ipc/types",
     "ipc/base": "",
     "ipc/binder": "ipc/base ipc/gate ipc/types",
@@ -29,9 +30,7 @@ RULES = {
     "netd/dra/claims": "ipc/api ipc/base ipc/types netd/dra/api",
     "netd/dra/slices": "ipc/api ipc/base netd/dra/api netd/dra/claims",
     "netd/metrics": "ipc/base ipc/schema ipc/socket netd/base rootless",
-    "plugind": (
-        "cli plugind/base plugind/cli plugind/config plugind/control plugind/dra plugind/loop plugind/privd/link "
-        "rootless seccomp"),
+    "plugind": "cli plugind/cli plugind/config plugind/loop plugind/self_test seccomp",
     "plugind/base": "ipc/base ipc/socket plugind/core rootless seccomp",
     "plugind/checkpoint": "ipc/base plugind/core plugind/core/ledger/state proto",
     "plugind/cli": "cli cli/picture ipc/base ipc/types plugind/control seccomp",
@@ -68,15 +67,19 @@ RULES = {
         "ipc/base ipc/socket plugind/base plugind/core plugind/core/ledger/state plugind/core/resource "
         "plugind/core/status proto"),
     "plugind/loop": (
-        "ipc/base plugind/base plugind/checkpoint plugind/config plugind/core plugind/core/ledger "
+        "ipc/base plugind/base plugind/checkpoint plugind/cli plugind/config plugind/core plugind/core/ledger "
         "plugind/core/ledger/frames plugind/core/ledger/state plugind/core/resource plugind/core/status "
-        "plugind/control plugind/dra/claims plugind/kubelet plugind/metrics plugind/privd plugind/privd/link"),
+        "plugind/control plugind/dra plugind/dra/claims plugind/kubelet plugind/metrics plugind/privd "
+        "plugind/privd/link rootless seccomp"),
     "plugind/metrics": "ipc/types plugind/core plugind/core/ledger/state plugind/core/status rootless",
     "plugind/privd": (
         "ipc/base ipc/binder ipc/codec ipc/gate ipc/schema ipc/types plugind/base plugind/core "
         "plugind/core/resource plugind/core/status plugind/kubelet"),
     "plugind/privd/link": (
         "ipc/base ipc/binder ipc/codec ipc/gate ipc/socket plugind/base plugind/core plugind/privd"),
+    "plugind/self_test": (
+        "cli/self_test ipc/codec ipc/gate ipc/schema ipc/socket ipc/types plugind/cli plugind/config plugind/loop "
+        "proto seccomp"),
     "privd": "ipc/base privd/base privd/options privd/start seccomp",
     "privd/audit": "ipc/base ipc/types privd/base",
     "privd/base": "ipc/base",
@@ -102,7 +105,7 @@ RULES = {
     "privd/cli/list": "cli cli/picture privd/cli/base privd/scan",
     "privd/cli/top": "cli privd/base privd/cli privd/cli/audit privd/cli/base privd/scan",
     "privd/cli/policy": (
-        "cli ipc/base ipc/codec ipc/gate ipc/socket ipc/types privd/base privd/bind privd/bind/plan privd/cdi "
+        "cli cli/self_test ipc/base ipc/codec ipc/gate ipc/socket ipc/types privd/base privd/bind privd/bind/plan privd/cdi "
         "privd/binder privd/gate privd/hardware privd/options privd/sandbox privd/scan privd/state seccomp"),
     "privd/gate": (
         "ipc/base ipc/gate ipc/socket privd/base privd/cdi privd/options privd/sandbox privd/state seccomp"),
@@ -144,7 +147,7 @@ KJ = r"<(kj|capnp)/[a-z0-9_/.+-]+>"
 KJ_ALONE = r"<kj/[a-z0-9_/.+-]+>"  # no RPC
 # Folder or file -> patterns; the longest that matches a file counts.
 OTHERS = {
-    "cli": [STD, POSIX, r"<CLI/.*>", r"<nlohmann/.*>"],
+    "cli": [STD, POSIX, KJ_ALONE, r"<CLI/.*>", r"<nlohmann/.*>"],
     "ipc/api": [STD, KJ],
     "ipc/base": [STD],
     "ipc/binder": [STD],
@@ -180,7 +183,7 @@ HEAPS = {"tests/fuzz": 31}
 
 # A source of so few lines is joined to the noun that it serves. Of those outside tests there are so many; the number only falls.
 TINY = 30
-MOST_TINY = 75
+MOST_TINY = 74
 
 
 def folder_of(path: str) -> str:

@@ -10,7 +10,7 @@
 #include "seccomp/startup_rules.h"
 #include "sim/base/child_process.h"
 #include "tests/sandbox/daemons_under_test.h"
-#include "tests/support/seen/bpf_interpreter.h"
+#include "cli/self_test/bpf_interpreter.h"
 #include "tests/support/seen/source_file.h"
 
 #include <gmock/gmock.h>

@@ -4,7 +4,6 @@
 #include "privd/bind/host_view.h"
 #include "privd/binder/binder_channel.h"
 #include "privd/cli/policy/main_paths.h"
-#include "privd/cli/policy/step.h"
 #include "privd/sandbox/binder_places.h"
 #include "privd/scan/uevent_socket.h"
 #include "privd/scan/uevent_wake.h"

@@ -3,7 +3,6 @@
 #include "privd/cdi/cdi_store.h"
 #include "privd/cdi/claim_store.h"
 #include "privd/cli/policy/main_paths.h"
-#include "privd/cli/policy/step.h"
 #include "privd/gate/gate_service.h"
 #include "privd/gate/plugind_dial.h"
 #include "privd/options/program_options.h"

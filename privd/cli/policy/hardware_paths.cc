@@ -7,7 +7,6 @@
 #include "ipc/socket/limited_client.h"
 #include "ipc/socket/stream_flags.h"
 #include "ipc/socket/unix_socket.h"
-#include "privd/cli/policy/step.h"
 #include "privd/hardware/connection.h"
 #include "privd/sandbox/hardware_places.h"
 #include "privd/scan/snapshot_source.h"

@@ -1,4 +1,4 @@
-#include "privd/cli/policy/scratch_node.h"
+#include "privd/cli/policy/main_paths.h"
 
 #include <cerrno>
 #include <cstdlib>

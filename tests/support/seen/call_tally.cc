@@ -2,7 +2,7 @@
 
 #include "seccomp/print_policy.h"
 #include "seccomp/sanitizer_rules.h"
-#include "tests/support/seen/bpf_interpreter.h"
+#include "cli/self_test/bpf_interpreter.h"
 #include "tests/support/seen/reduced_table.h"
 
 #include <linux/seccomp.h>

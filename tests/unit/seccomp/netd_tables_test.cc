@@ -3,7 +3,7 @@
 #include "seccomp/netd_dra_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/sanitizer_rules.h"
-#include "tests/support/seen/bpf_interpreter.h"
+#include "cli/self_test/bpf_interpreter.h"
 
 #include <gmock/gmock.h>
 
@@ -24,9 +24,9 @@ constexpr std::uint32_t kNetdDies = SECCOMP_RET_KILL_PROCESS;
 constexpr std::uint32_t kNetdMay = SECCOMP_RET_ALLOW;
 
 TEST(NetdDraTable, DialsButNeverListensAndReadsButNeverWritesFiles) {
-  const auto filter = test::exportedFilter(kNetdDraRules);
+  const auto filter = exportedFilter(kNetdDraRules);
   const auto verdict = [&filter](int number, std::vector<std::uint64_t> args) {
-    return test::evaluate(filter, test::nativeCall(number, args));
+    return evaluate(filter, nativeCall(number, args));
   };
   constexpr std::uint64_t kFlags = SOCK_CLOEXEC | SOCK_NONBLOCK;
   for (const std::uint64_t family : {AF_UNIX, AF_INET, AF_INET6}) {
@@ -50,9 +50,9 @@ TEST(NetdDraTable, DialsButNeverListensAndReadsButNeverWritesFiles) {
 }
 
 TEST(NetdMetricsTable, MakesLocalStreamSocketsOnlyAndTakesNoNameForThem) {
-  const auto filter = test::exportedFilter(kNetdMetricsRules);
+  const auto filter = exportedFilter(kNetdMetricsRules);
   const auto verdict = [&filter](int number, std::vector<std::uint64_t> args) {
-    return test::evaluate(filter, test::nativeCall(number, args));
+    return evaluate(filter, nativeCall(number, args));
   };
   constexpr std::uint64_t kFlags = SOCK_CLOEXEC | SOCK_NONBLOCK;
   EXPECT_EQ(verdict(SYS_socket, {AF_UNIX, SOCK_STREAM | kFlags, 0}), kNetdMay);

@@ -6,7 +6,7 @@
 #include "seccomp/print_policy.h"
 #include "seccomp/privd_policy.h"
 #include "seccomp/startup_rules.h"
-#include "tests/support/seen/bpf_interpreter.h"
+#include "cli/self_test/bpf_interpreter.h"
 #include "tests/support/seen/reduced_table.h"
 
 #include <gmock/gmock.h>
@@ -42,7 +42,7 @@ seccomp_data callOf(const Rule& row) {
   for (const ArgCheck& arg : row.args()) {
     args.at(arg.index) = arg.ownPid ? static_cast<std::uint64_t>(getpid()) : arg.value;
   }
-  return test::nativeCall(onlyCall(row), args);
+  return nativeCall(onlyCall(row), args);
 }
 
 std::vector<int> allowedIn(const std::vector<Rule>& rows) {
@@ -57,14 +57,14 @@ class Profile : public testing::TestWithParam<Policy> {};
 
 // What our filter lets through must not die of the outer fence.
 TEST_P(Profile, LetsThroughWhatTheProgramsOwnTableDoes) {
-  const auto filter = test::exportedFilter(profileRows(GetParam()));
+  const auto filter = exportedFilter(profileRows(GetParam()));
   std::vector<std::span<const Rule>> tables{GetParam().table, GetParam().startup, kStartupRules,
                                             kRuntimeRules};
   for (const ProcessPolicy& other : GetParam().others) tables.push_back(other.table);
   for (const std::span<const Rule> table : tables) {
     for (const Rule& row : test::byCall(table)) {
       if (row.error() != 0) continue;
-      EXPECT_EQ(test::evaluate(filter, callOf(row)), SECCOMP_RET_ALLOW)
+      EXPECT_EQ(evaluate(filter, callOf(row)), SECCOMP_RET_ALLOW)
           << callNames(row) << ": " << row.reason();
     }
   }
@@ -118,17 +118,17 @@ TEST_P(Profile, AllowsNoCallThatWouldLoseTheFence) {
                          SCMP_SYS(chmod), SCMP_SYS(init_module), SCMP_SYS(process_vm_writev)}) {
     EXPECT_THAT(calls, Not(Contains(call)));
   }
-  const auto filter = test::exportedFilter(profileRows(GetParam()));
+  const auto filter = exportedFilter(profileRows(GetParam()));
   const bool makesProcesses = !GetParam().others.empty();
   const std::array<std::uint64_t, 1> fork{SIGCHLD};
-  EXPECT_EQ(test::evaluate(filter, test::nativeCall(SCMP_SYS(clone), fork)) == SECCOMP_RET_ALLOW,
+  EXPECT_EQ(evaluate(filter, nativeCall(SCMP_SYS(clone), fork)) == SECCOMP_RET_ALLOW,
             makesProcesses);
   for (const std::uint64_t flags : {CLONE_NEWUSER, CLONE_NEWNS, CLONE_VM, CLONE_PARENT}) {
     const std::array<std::uint64_t, 1> args{flags | SIGCHLD};
-    EXPECT_NE(test::evaluate(filter, test::nativeCall(SCMP_SYS(clone), args)), SECCOMP_RET_ALLOW);
+    EXPECT_NE(evaluate(filter, nativeCall(SCMP_SYS(clone), args)), SECCOMP_RET_ALLOW);
   }
   const std::array<std::uint64_t, 3> raw{AF_PACKET, SOCK_RAW, 0};
-  EXPECT_NE(test::evaluate(filter, test::nativeCall(SCMP_SYS(socket), raw)), SECCOMP_RET_ALLOW);
+  EXPECT_NE(evaluate(filter, nativeCall(SCMP_SYS(socket), raw)), SECCOMP_RET_ALLOW);
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, Profile, testing::ValuesIn(kPolicies), [](const auto& one) {

@@ -10,7 +10,7 @@
 #include "seccomp/plugind_rules.h"
 #include "seccomp/print_policy.h"
 #include "seccomp/sanitizer_rules.h"
-#include "tests/support/seen/bpf_interpreter.h"
+#include "cli/self_test/bpf_interpreter.h"
 #include "tests/support/seen/reduced_table.h"
 
 #include <gmock/gmock.h>
@@ -46,11 +46,11 @@ void PrintTo(const Process& process, std::ostream* out) {
 
 class EachTable : public testing::TestWithParam<Process> {
 protected:
-  std::vector<sock_filter> filter_ = test::exportedFilter(GetParam().table);
+  std::vector<sock_filter> filter_ = exportedFilter(GetParam().table);
   std::vector<Rule> calls_ = test::byCall(GetParam().table);
 
   std::uint32_t verdict(int number, std::vector<std::uint64_t> args) const {
-    return test::evaluate(filter_, test::nativeCall(number, args));
+    return evaluate(filter_, nativeCall(number, args));
   }
 };
 
@@ -95,9 +95,9 @@ TEST_P(EachTable, ForeignArchitecturesKillWhateverTheCall) {
   for (const std::uint32_t architecture :
        std::array<std::uint32_t, 3>{AUDIT_ARCH_I386, AUDIT_ARCH_AARCH64, AUDIT_ARCH_ARM}) {
     for (int number = 0; number < 512; ++number) {
-      seccomp_data call = test::nativeCall(number, {});
+      seccomp_data call = nativeCall(number, {});
       call.arch = architecture;
-      EXPECT_EQ(test::evaluate(filter_, call), kKill) << architecture << " call " << number;
+      EXPECT_EQ(evaluate(filter_, call), kKill) << architecture << " call " << number;
     }
   }
 }
@@ -214,9 +214,9 @@ TEST_P(EachTable, SaysWhyForEachRowAndIsDefensiveInFew) {
 }
 
 TEST(PlugindTable, AnswersLateOpenersInsteadOfKillingThem) {
-  const auto filter = test::exportedFilter(kPlugindRules);
+  const auto filter = exportedFilter(kPlugindRules);
   const auto verdict = [&filter](int number) {
-    return test::evaluate(filter, test::nativeCall(number, {}));
+    return evaluate(filter, nativeCall(number, {}));
   };
   EXPECT_EQ(verdict(SYS_openat), SECCOMP_RET_ERRNO | EACCES);
   EXPECT_EQ(verdict(SYS_clone3), SECCOMP_RET_ERRNO | ENOSYS);
@@ -228,26 +228,26 @@ TEST(PrivdTables, OpenOnlyBeneathDirectoriesAndStartNoThread) {
   for (const std::span<const Rule> table :
        {std::span<const Rule>(kHardwareRules), std::span<const Rule>(kGateRules),
         std::span<const Rule>(kBinderRules), std::span<const Rule>(kDaemonRules)}) {
-    const auto filter = test::exportedFilter(table);
+    const auto filter = exportedFilter(table);
     for (const int number : {SYS_openat, SYS_creat, SYS_clone, SYS_clone3, SYS_fork}) {
-      EXPECT_EQ(test::evaluate(filter, test::nativeCall(number, args)), kKill) << "call " << number;
+      EXPECT_EQ(evaluate(filter, nativeCall(number, args)), kKill) << "call " << number;
     }
   }
 }
 
 // What no root needs: it changes nothing.
 TEST(HardwareTable, MakesChangesAndRemovesNoFile) {
-  const auto filter = test::exportedFilter(kHardwareRules);
+  const auto filter = exportedFilter(kHardwareRules);
   for (const int number : {SYS_renameat, SYS_unlinkat, SYS_mkdirat, SYS_ftruncate, SYS_flock,
                            SYS_fsync, SYS_fchmod, SYS_bind, SYS_listen, SYS_accept4}) {
-    EXPECT_EQ(test::evaluate(filter, test::nativeCall(number, {})), kKill) << "call " << number;
+    EXPECT_EQ(evaluate(filter, nativeCall(number, {})), kKill) << "call " << number;
   }
 }
 
 TEST(EveryTableButTheForkServers, MakesNoProcess) {
   const std::array args{std::uint64_t{SIGCHLD}};
   const auto verdict = [&args](std::span<const Rule> table) {
-    return test::evaluate(test::exportedFilter(table), test::nativeCall(SYS_clone, args));
+    return evaluate(exportedFilter(table), nativeCall(SYS_clone, args));
   };
   EXPECT_EQ(verdict(kHardwareRules), kKill);
   EXPECT_EQ(verdict(kGateRules), kKill);
@@ -277,9 +277,9 @@ TEST(SanitizerRows, AreInNoFilterWithoutSanitizers) {
 TEST(SanitizerRows, LeaveARowOfTheTableItsMeaning) {
   constexpr std::array kOnlyPipe{Rule{SCMP_SYS(pipe2), AnswerErrno{EMFILE}, "why"},
                                  Rule{SCMP_SYS(open), AnswerErrno{EMFILE}, "why"}};
-  const auto filter = test::exportedFilter(kOnlyPipe);
+  const auto filter = exportedFilter(kOnlyPipe);
   for (const int number : {SYS_pipe2, SYS_open}) {
-    EXPECT_EQ(test::evaluate(filter, test::nativeCall(number, {})), SECCOMP_RET_ERRNO | EMFILE);
+    EXPECT_EQ(evaluate(filter, nativeCall(number, {})), SECCOMP_RET_ERRNO | EMFILE);
   }
 }
 
@@ -307,9 +307,9 @@ TEST(Alternatives, AreAllAllowedOrAllGetTheErrno) {
   const std::array allowed{Rule{kEither, kAnyArgs, "why"}};
   const std::array refused{Rule{kEither, AnswerErrno{EACCES}, "why"}};
   for (const int number : {SYS_read, SYS_pread64}) {
-    const auto call = test::nativeCall(number, {});
-    EXPECT_EQ(test::evaluate(test::exportedFilter(allowed), call), kAllow);
-    EXPECT_EQ(test::evaluate(test::exportedFilter(refused), call), SECCOMP_RET_ERRNO | EACCES);
+    const auto call = nativeCall(number, {});
+    EXPECT_EQ(evaluate(exportedFilter(allowed), call), kAllow);
+    EXPECT_EQ(evaluate(exportedFilter(refused), call), SECCOMP_RET_ERRNO | EACCES);
   }
 }
 

@@ -1,6 +1,6 @@
 #include "privd/cli/policy/self_test.h"
 
-#include "privd/cli/policy/watched_child.h"
+#include "cli/self_test/watched_child.h"
 #include "seccomp/fork_server_rules.h"
 #include "seccomp/load_filter.h"
 #include "sim/base/temp_dir.h"
@@ -152,11 +152,11 @@ TEST(SelfTestText, SaysWhatFailedAndWhere) {
                       .failure = "the filter killed privd for openat (call 257)",
                       .killedCall = "openat",
                       .killedNumber = 257};
-  EXPECT_EQ(selfTestAs("text", test),
+  EXPECT_EQ(selfTestAs("text", "privd", test),
             "ok      one\nFAILED  two\nevent=x\n"
             "failed: the filter killed privd for openat (call 257)\n");
-  EXPECT_NE(selfTestAs("json", test).find("\"killedCall\": \"openat\""), std::string::npos);
-  EXPECT_NE(selfTestAs("json", {.steps = {"one"}}).find("\"passed\": true"), std::string::npos);
+  EXPECT_NE(selfTestAs("json", "privd", test).find("\"killedCall\": \"openat\""), std::string::npos);
+  EXPECT_NE(selfTestAs("json", "privd", {.steps = {"one"}}).find("\"passed\": true"), std::string::npos);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "plugind/serve.h"
+#include "plugind/loop/serve.h"
 
 #include "plugind/base/log_line.h"
 #include "plugind/base/own_process.h"
@@ -12,7 +12,6 @@
 #include "seccomp/drop_privileges.h"
 #include "seccomp/landlock.h"
 #include "seccomp/load_filter.h"
-#include "seccomp/plugind_rules.h"
 
 #include <kj/async-io.h>
 
@@ -27,9 +26,6 @@
 
 namespace vfiogate {
 namespace {
-
-/// privd's gate and binder, and the kubelet.
-constexpr uid_t kRoot = 0;
 
 int failed(const std::string& step, const std::string& why) {
   logError(LogEvent::kStartFailed, {{"step", step}, {"why", why}});
@@ -56,14 +52,14 @@ std::optional<StepFailure> becomeNobody(const Identity& user) {
 
 /// Null: none is configured.
 std::unique_ptr<DraDriver> draDriver(DraDriver::Identity identity, PrivdLink& privd,
-                                     StateLoop& state, const LoopDeps& loop) {
+                                     StateLoop& state, const LoopDeps& loop, uid_t kubeletUid) {
   if (identity.name.empty()) return nullptr;
-  return std::make_unique<DraDriver>(std::move(identity), privd, state, loop, kRoot);
+  return std::make_unique<DraDriver>(std::move(identity), privd, state, loop, kubeletUid);
 }
 
 }  // namespace
 
-int serve(const CommandLine& line, Config config) {
+int serve(const CommandLine& line, Config config, const Surroundings& around) {
   startLog(line.logForm);
   sayWhatEndsUs();
   for (const ConfigRemark& warning : config.warnings) {
@@ -77,7 +73,7 @@ int serve(const CommandLine& line, Config config) {
   // A buffer of its own choosing would make the C library ask the kernel what stdout is, later.
   std::setvbuf(stdout, nullptr, _IONBF, 0);
   std::mt19937 random(std::random_device{}());
-  const Node node{kRoot, readBootId(), line.build};
+  const Node node{around.root, readBootId(), line.build};
   DraDriver::Identity driver{settings.dra.driver, {}};
   if (!driver.name.empty()) driver.products = PciIds::load(line.pciIds);
 
@@ -90,16 +86,16 @@ int serve(const CommandLine& line, Config config) {
   const uid_t uid = geteuid();
   const Landlocked confined = confine({});
   if (confined.failure) return failed("landlock", confined.failure->str());
-  if (const auto failure = loadFilter(kPlugindRules)) return failed("filter", failure->str());
+  if (const auto failure = loadFilter(around.filter)) return failed("filter", failure->str());
 
   const LoopDeps loop{io.unixEventPort, *io.lowLevelProvider, io.provider->getTimer(),
                       std::make_shared<TaskQueue>(), random};
   PrivdLink privd(kj::mv(listening).value(),
-                  {.privd = kRoot, .hardware = line.hardwareUid, .own = uid, .netd = line.netdUid},
+                  {.privd = around.root, .hardware = line.hardwareUid, .own = uid, .netd = line.netdUid},
                   loop);
   LedgerJournal journal(std::cout);
   StateLoop state(std::move(settings), privd, loop, journal, node);
-  const auto dra = draDriver(std::move(driver), privd, state, loop);
+  const auto dra = draDriver(std::move(driver), privd, state, loop, around.root);
   if (dra) state.serveClaims(*dra);
   ControlServer control(state, dra.get(), loop);
   privd.start(state, [&control](kj::AutoCloseFd connection, Visitor who) {

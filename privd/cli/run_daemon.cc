@@ -1,4 +1,4 @@
-#include "privd/cli/base/run_daemon.h"
+#include "privd/cli/commands.h"
 
 #include <unistd.h>
 

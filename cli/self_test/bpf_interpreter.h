@@ -1,5 +1,5 @@
 #pragma once
-// Evaluates a seccomp filter as data, the way the kernel would: no process has to die for a test.
+// Evaluates a seccomp filter as data, the way the kernel would: no process has to die for it.
 
 #include "seccomp/rule.h"
 
@@ -10,9 +10,9 @@
 #include <span>
 #include <vector>
 
-namespace vfiogate::test {
+namespace vfiogate {
 
-/// The program that loadFilter would load. Ends the test process if it cannot be had.
+/// The program that loadFilter would load. Throws std::runtime_error if it cannot be had.
 std::vector<sock_filter> exportedFilter(std::span<const Rule> table);
 
 /// The filter's verdict on `call`: SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO | errno, ...
@@ -22,4 +22,4 @@ std::uint32_t evaluate(std::span<const sock_filter> program, const seccomp_data&
 /// A call of the architecture that this was compiled for.
 seccomp_data nativeCall(int number, std::span<const std::uint64_t> args);
 
-}  // namespace vfiogate::test
+}  // namespace vfiogate

@@ -1,4 +1,4 @@
-#include "tests/support/seen/bpf_interpreter.h"
+#include "cli/self_test/bpf_interpreter.h"
 
 #include "seccomp/load_filter.h"
 
@@ -10,7 +10,7 @@
 #include <cstring>
 #include <stdexcept>
 
-namespace vfiogate::test {
+namespace vfiogate {
 namespace {
 
 std::uint32_t loadWord(const seccomp_data& call, std::uint32_t offset) {
@@ -80,4 +80,4 @@ seccomp_data nativeCall(int number, std::span<const std::uint64_t> args) {
   return call;
 }
 
-}  // namespace vfiogate::test
+}  // namespace vfiogate
