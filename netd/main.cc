@@ -1,8 +1,8 @@
 // netd: the only program of vfiogate with a network. It decides nothing.
 
 #include "cli/common_options.h"
-#include "netd/command_line.h"
-#include "netd/serve.h"
+#include "netd/roles/command_line.h"
+#include "netd/self_test/self_test.h"
 #include "seccomp/netd_dra_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/print_policy.h"
@@ -19,6 +19,11 @@ namespace {
 int run(const NetdLine& line) {
   if (line.act == NetdLine::Act::kMetrics) return serveMetrics(line);
   if (line.act == NetdLine::Act::kDra) return serveDra(line);
+  if (line.act == NetdLine::Act::kSelfTest) {
+    const SelfTest test = runSelfTest(line);
+    std::cout << selfTestAs(line.policyForm, "netd " + line.policyRole, test);
+    return test.failure.empty() ? 0 : 1;
+  }
   const Policy metrics{"netd metrics", kNetdMetricsRules, kNetdMetricsStartupRules};
   const Policy dra{"netd dra", kNetdDraRules, kNetdDraStartupRules};
   const Policy& policy = line.policyRole == "dra" ? dra : metrics;

@@ -70,8 +70,7 @@ pid_t processOf(pid_t thread) {
 
 std::string nameOf(const seccomp_data& call) {
   const std::unique_ptr<char, decltype(&std::free)> name(
-      seccomp_syscall_resolve_num_arch(call.arch, call.nr),
-      &std::free);
+      seccomp_syscall_resolve_num_arch(call.arch, call.nr), &std::free);
   return name ? name.get() : std::to_string(call.nr);
 }
 

@@ -90,9 +90,9 @@ int serve(const CommandLine& line, Config config, const Surroundings& around) {
 
   const LoopDeps loop{io.unixEventPort, *io.lowLevelProvider, io.provider->getTimer(),
                       std::make_shared<TaskQueue>(), random};
-  PrivdLink privd(kj::mv(listening).value(),
-                  {.privd = around.root, .hardware = line.hardwareUid, .own = uid, .netd = line.netdUid},
-                  loop);
+  PrivdLink privd(
+      kj::mv(listening).value(),
+      {.privd = around.root, .hardware = line.hardwareUid, .own = uid, .netd = line.netdUid}, loop);
   LedgerJournal journal(std::cout);
   StateLoop state(std::move(settings), privd, loop, journal, node);
   const auto dra = draDriver(std::move(driver), privd, state, loop, around.root);

@@ -14,7 +14,7 @@ namespace vfiogate {
 
 /// What is as it is, but in the self-test.
 struct Surroundings {
-  uid_t root = 0;                                  ///< whose privd's gate and binder are, and the kubelet
+  uid_t root = 0;  ///< whose privd's gate and binder are, and the kubelet
   std::span<const Rule> filter = kPlugindRules;
 };
 

@@ -5,7 +5,7 @@
 #include "plugind/self_test/played_kubelet.h"
 #include "plugind/self_test/played_privd.h"
 #include "plugind/self_test/scratch_directory.h"
-#include "plugind/self_test/watched_plugind.h"
+#include "cli/self_test/watched_program.h"
 
 #include <unistd.h>
 
@@ -55,7 +55,7 @@ private:
 };
 
 /// Goes all paths, and ends plugind.
-void walk(SelfTest& test, WatchedPlugind& plugind, const ScratchPlaces& places) {
+void walk(SelfTest& test, WatchedProgram& plugind, const ScratchPlaces& places) {
   PlayedKubelet kubelet(places);
   const PlayedPrivd privd(
       places, [&plugind]() { return plugind.isOver(); }, [&kubelet]() { kubelet.plugindLeft(); });
@@ -78,7 +78,7 @@ SelfTest runSelfTest(const CommandLine& line, std::span<const Rule> table) {
     CommandLine own = line;
     own.listen = scratch.places().plugind();
     own.hardwareUid = geteuid();
-    WatchedPlugind plugind(table, [&own, table, us = geteuid()]() {
+    WatchedProgram plugind(table, [&own, table, us = geteuid()]() {
       return serve(own, configOfTheTest(), {.root = us, .filter = table});
     });
     walk(test, plugind, scratch.places());

@@ -21,8 +21,9 @@ void addPolicyCommand(CLI::App& app, int& exitCode);
 void addDoctorCommand(CLI::App& app, int& exitCode);
 void addAuditCommand(CLI::App& app, int& exitCode);
 
-/// `privd serve`: becomes the daemon, a program of its own, `privd-daemon` beside this one, with these
-/// arguments (up to a null). Returns only where that failed: the exit code, after a line on stderr.
+/// `privd serve`: becomes the daemon, a program of its own, `privd-daemon` beside this one, with
+/// these arguments (up to a null). Returns only where that failed: the exit code, after a line on
+/// stderr.
 int runDaemon(char* const* arguments);
 
 /// `privd top`: lives until its user ends it.

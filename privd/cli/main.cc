@@ -3,7 +3,6 @@
 #include "cli/common_options.h"
 #include "cli/usage.h"
 #include "ipc/base/build_info.h"
-#include "privd/cli/commands.h"
 #include "privd/cli/base/table_options.h"
 #include "privd/cli/binding/local_binding_service.h"
 #include "privd/cli/commands.h"

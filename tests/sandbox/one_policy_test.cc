@@ -2,6 +2,7 @@
 // programs print in each form, and what the page of the documentation says.
 
 #include "cli/common_options.h"
+#include "cli/self_test/bpf_interpreter.h"
 #include "seccomp/netd_dra_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
@@ -10,7 +11,6 @@
 #include "seccomp/startup_rules.h"
 #include "sim/base/child_process.h"
 #include "tests/sandbox/daemons_under_test.h"
-#include "cli/self_test/bpf_interpreter.h"
 #include "tests/support/seen/source_file.h"
 
 #include <gmock/gmock.h>

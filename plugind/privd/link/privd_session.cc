@@ -159,8 +159,11 @@ kj::Promise<BindOutcome> PrivdSession::change(IommuGroupId group, AskBinder ask)
     hardware_.bindingsChanged();
     return outcome;
   };
-  return calls_.keep(
-      allocations_.onFile(group).ignoreResult().then(kj::mv(asked)).then(kj::mv(shown)).then(kj::mv(over)));
+  return calls_.keep(allocations_.onFile(group)
+                         .ignoreResult()
+                         .then(kj::mv(asked))
+                         .then(kj::mv(shown))
+                         .then(kj::mv(over)));
 }
 
 kj::Promise<Told> PrivdSession::allocate(IommuGroupId group, const std::string& note) {

@@ -1,6 +1,6 @@
 #pragma once
-// The main paths of privd's processes, each gone once under its filter, on a node of a few files away
-// from everything real.
+// The main paths of privd's processes, each gone once under its filter, on a node of a few files
+// away from everything real.
 
 #include "cli/self_test/self_test.h"
 #include "ipc/base/result.h"

@@ -1,8 +1,8 @@
 #include "tests/support/seen/call_tally.h"
 
+#include "cli/self_test/bpf_interpreter.h"
 #include "seccomp/print_policy.h"
 #include "seccomp/sanitizer_rules.h"
-#include "cli/self_test/bpf_interpreter.h"
 #include "tests/support/seen/reduced_table.h"
 
 #include <linux/seccomp.h>

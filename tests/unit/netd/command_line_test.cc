@@ -1,4 +1,4 @@
-#include "netd/command_line.h"
+#include "netd/roles/command_line.h"
 
 #include <gmock/gmock.h>
 

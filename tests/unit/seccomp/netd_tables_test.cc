@@ -1,9 +1,9 @@
 // What the two roles of netd, which have a network, may do with it.
 
+#include "cli/self_test/bpf_interpreter.h"
 #include "seccomp/netd_dra_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/sanitizer_rules.h"
-#include "cli/self_test/bpf_interpreter.h"
 
 #include <gmock/gmock.h>
 

@@ -1,12 +1,12 @@
 #include "seccomp/print_profile.h"
 
+#include "cli/self_test/bpf_interpreter.h"
 #include "seccomp/netd_dra_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
 #include "seccomp/print_policy.h"
 #include "seccomp/privd_policy.h"
 #include "seccomp/startup_rules.h"
-#include "cli/self_test/bpf_interpreter.h"
 #include "tests/support/seen/reduced_table.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,6 @@
 // The tables as the kernel will see them: exported filters, evaluated as data.
 
+#include "cli/self_test/bpf_interpreter.h"
 #include "seccomp/binder_rules.h"
 #include "seccomp/daemon_rules.h"
 #include "seccomp/fork_server_rules.h"
@@ -10,7 +11,6 @@
 #include "seccomp/plugind_rules.h"
 #include "seccomp/print_policy.h"
 #include "seccomp/sanitizer_rules.h"
-#include "cli/self_test/bpf_interpreter.h"
 #include "tests/support/seen/reduced_table.h"
 
 #include <gmock/gmock.h>
@@ -215,9 +215,7 @@ TEST_P(EachTable, SaysWhyForEachRowAndIsDefensiveInFew) {
 
 TEST(PlugindTable, AnswersLateOpenersInsteadOfKillingThem) {
   const auto filter = exportedFilter(kPlugindRules);
-  const auto verdict = [&filter](int number) {
-    return evaluate(filter, nativeCall(number, {}));
-  };
+  const auto verdict = [&filter](int number) { return evaluate(filter, nativeCall(number, {})); };
   EXPECT_EQ(verdict(SYS_openat), SECCOMP_RET_ERRNO | EACCES);
   EXPECT_EQ(verdict(SYS_clone3), SECCOMP_RET_ERRNO | ENOSYS);
   EXPECT_EQ(verdict(SYS_openat2), kKill);

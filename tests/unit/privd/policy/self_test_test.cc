@@ -155,8 +155,10 @@ TEST(SelfTestText, SaysWhatFailedAndWhere) {
   EXPECT_EQ(selfTestAs("text", "privd", test),
             "ok      one\nFAILED  two\nevent=x\n"
             "failed: the filter killed privd for openat (call 257)\n");
-  EXPECT_NE(selfTestAs("json", "privd", test).find("\"killedCall\": \"openat\""), std::string::npos);
-  EXPECT_NE(selfTestAs("json", "privd", {.steps = {"one"}}).find("\"passed\": true"), std::string::npos);
+  EXPECT_NE(selfTestAs("json", "privd", test).find("\"killedCall\": \"openat\""),
+            std::string::npos);
+  EXPECT_NE(selfTestAs("json", "privd", {.steps = {"one"}}).find("\"passed\": true"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "netd/listen_address.h"
+#include "netd/roles/listen_address.h"
 
 #include "ipc/base/hex.h"
 

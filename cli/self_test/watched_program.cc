@@ -1,4 +1,4 @@
-#include "plugind/self_test/watched_plugind.h"
+#include "cli/self_test/watched_program.h"
 
 #include <poll.h>
 #include <sys/wait.h>
@@ -57,7 +57,7 @@ void tell(int fd, const std::string& text) {
 
 }  // namespace
 
-WatchedPlugind::WatchedPlugind(std::span<const Rule> filter, kj::FunctionParam<int()> serves) {
+WatchedProgram::WatchedProgram(std::span<const Rule> filter, kj::FunctionParam<int()> serves) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
   tells_ = kj::AutoCloseFd(ends[0]);
@@ -68,25 +68,25 @@ WatchedPlugind::WatchedPlugind(std::span<const Rule> filter, kj::FunctionParam<i
   readPid();
 }
 
-WatchedPlugind::~WatchedPlugind() {
+WatchedProgram::~WatchedProgram() {
   SelfTest unread;
   if (watcher_ > 0) stop(unread);
 }
 
-void WatchedPlugind::readPid() {
+void WatchedProgram::readPid() {
   std::string line;
   for (char letter = 0; read(tells_, &letter, 1) == 1 && letter != '\n';) line += letter;
-  if (!line.empty()) plugind_ = std::stoi(line);
+  if (!line.empty()) program_ = std::stoi(line);
 }
 
-bool WatchedPlugind::isOver() const {
+bool WatchedProgram::isOver() const {
   pollfd told{.fd = tells_.get(), .events = POLLIN, .revents = 0};
   return poll(&told, 1, 0) > 0;
 }
 
-void WatchedPlugind::stop(SelfTest& test) {
+void WatchedProgram::stop(SelfTest& test) {
   // Its number is its own until its watcher has told how it ended.
-  if (plugind_ > 0) kill(plugind_, SIGTERM);
+  if (program_ > 0) kill(program_, SIGTERM);
   readEnd(readAll(tells_), test);
   waitpid(watcher_, nullptr, 0);
   watcher_ = -1;

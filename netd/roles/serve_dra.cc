@@ -1,4 +1,4 @@
-#include "netd/serve.h"
+#include "netd/roles/command_line.h"
 
 #include "netd/base/become_nobody.h"
 #include "netd/base/log_line.h"
@@ -14,7 +14,6 @@
 #include "rootless/start.h"
 #include "seccomp/landlock.h"
 #include "seccomp/load_filter.h"
-#include "seccomp/netd_dra_rules.h"
 
 #include <kj/async-io.h>
 
@@ -123,7 +122,7 @@ Landlocked confineDra(const ApiLine& api) {
 
 }  // namespace
 
-int serveDra(const NetdLine& line) {
+int serveDra(const NetdLine& line, std::span<const Rule> filter) {
   startNetdLog(line.logForm);
   auto targets = resolveApi(*line.api.server);
   if (!targets) return startFailed("resolve " + line.api.server->str(), targets.error());
@@ -144,7 +143,7 @@ int serveDra(const NetdLine& line) {
   const uid_t uid = geteuid();
   const Landlocked confined = confineDra(line.api);
   if (confined.failure) return startFailed("landlock", confined.failure->str());
-  if (const auto failure = loadFilter(kNetdDraRules)) return startFailed("filter", failure->str());
+  if (const auto failure = loadFilter(filter)) return startFailed("filter", failure->str());
 
   DraRole role(line, ways, io);
   netdLog(NetdEvent::kStarted, {{"version", line.build.version},

@@ -1,5 +1,5 @@
 #pragma once
-// plugind in a child under its filter, and who watches it.
+// A program in a child under its filter, and who watches it.
 
 #include "cli/self_test/self_test.h"
 
@@ -14,14 +14,14 @@ namespace vfiogate {
 
 /// Serves in a child, which a process of its own watches: what serves has had no thread, and what
 /// watches waits for all its children. Ended when destroyed.
-class WatchedPlugind {
+class WatchedProgram {
 public:
   /// Calls `serves` there, which comes under `filter` and whose result is the exit code. Throws
   /// where there can be no process.
-  WatchedPlugind(std::span<const Rule> filter, kj::FunctionParam<int()> serves);
-  ~WatchedPlugind();
-  WatchedPlugind(const WatchedPlugind&) = delete;
-  WatchedPlugind& operator=(const WatchedPlugind&) = delete;
+  WatchedProgram(std::span<const Rule> filter, kj::FunctionParam<int()> serves);
+  ~WatchedProgram();
+  WatchedProgram(const WatchedProgram&) = delete;
+  WatchedProgram& operator=(const WatchedProgram&) = delete;
 
   /// True when it has ended. Any thread, until stop().
   bool isOver() const;
@@ -32,7 +32,7 @@ private:
   void readPid();
 
   pid_t watcher_ = -1;  ///< -1: it is over
-  pid_t plugind_ = -1;  ///< -1: it was never there
+  pid_t program_ = -1;  ///< -1: it was never there
   kj::AutoCloseFd tells_;
 };
 

@@ -1,4 +1,4 @@
-#include "netd/serve.h"
+#include "netd/roles/command_line.h"
 
 #include "netd/base/become_nobody.h"
 #include "netd/base/log_line.h"
@@ -7,7 +7,6 @@
 #include "rootless/start.h"
 #include "seccomp/landlock.h"
 #include "seccomp/load_filter.h"
-#include "seccomp/netd_metrics_rules.h"
 
 #include <kj/async-io.h>
 
@@ -26,7 +25,7 @@ constexpr std::uint64_t kMostMemory = std::uint64_t{60} << 20U;
 
 }  // namespace
 
-int serveMetrics(const NetdLine& line) {
+int serveMetrics(const NetdLine& line, std::span<const Rule> filter) {
   startNetdLog(line.logForm);
   auto listening = listenOn(*line.listen);
   if (!listening) return startFailed("listen " + line.listen->str(), listening.error());
@@ -42,7 +41,7 @@ int serveMetrics(const NetdLine& line) {
   const uid_t uid = geteuid();
   const Landlocked confined = confine({});
   if (confined.failure) return startFailed("landlock", confined.failure->str());
-  if (const auto failure = loadFilter(kNetdMetricsRules)) {
+  if (const auto failure = loadFilter(filter)) {
     return startFailed("filter", failure->str());
   }
 

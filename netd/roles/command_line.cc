@@ -1,4 +1,4 @@
-#include "netd/command_line.h"
+#include "netd/roles/command_line.h"
 
 #include "cli/common_options.h"
 #include "cli/usage.h"
@@ -12,6 +12,9 @@
 namespace vfiogate {
 namespace {
 
+const std::string kSelfTestHelp =
+    "run the role in a child under its filter, beside a plugind and an API server that are played, "
+    "on 127.0.0.1; prints the call that was killed";
 constexpr const char* kDefaultListen = "127.0.0.1:9408";
 
 void addListen(CLI::App& metrics, NetdLine& line) {
@@ -53,7 +56,13 @@ void addPolicy(CLI::App& app, NetdLine& line) {
                  ->capture_default_str(),
             "role of netd", {"metrics", "dra"});
   addOutputForm(*policy, line.policyForm, {kPolicyForms.begin(), kPolicyForms.end()});
-  policy->callback([&line]() { line.act = NetdLine::Act::kPrintPolicy; });
+  policy->add_flag("--self-test", kSelfTestHelp);
+  policy->callback([&line, policy]() {
+    line.act = NetdLine::Act::kPrintPolicy;
+    if (policy->count("--self-test") == 0) return;
+    checkSelfTestForm(line.policyForm);
+    line.act = NetdLine::Act::kSelfTest;
+  });
 }
 
 NetdLeaves leaveBy(const CLI::App& app, const CLI::ParseError& error) {

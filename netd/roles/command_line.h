@@ -1,16 +1,18 @@
 #pragma once
-// What the command line asks netd to do.
-// The options of `netd dra`.
+// What the command line asks netd to do, and the roles that do it.
 
 #include "ipc/base/build_info.h"
 #include "ipc/base/log_format.h"
 #include "ipc/base/result.h"
 #include "netd/dra/api/api_url.h"
-#include "netd/listen_address.h"
+#include "netd/roles/listen_address.h"
 #include "seccomp/drop_privileges.h"
+#include "seccomp/netd_dra_rules.h"
+#include "seccomp/netd_metrics_rules.h"
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace CLI {
@@ -28,7 +30,7 @@ struct ApiLine {
 };
 
 struct NetdLine {
-  enum class Act : std::uint8_t { kMetrics, kDra, kPrintPolicy };
+  enum class Act : std::uint8_t { kMetrics, kDra, kPrintPolicy, kSelfTest };
   Act act = Act::kMetrics;
   BuildInfo build;
   std::string plugind = "/run/vfiogate/plugind/plugind.sock";
@@ -54,5 +56,14 @@ Result<NetdLine, NetdLeaves> readNetdLine(int argc, const char* const* argv,
 /// Adds the subcommand, which fills `line`. Where the API server and the node's name are not given,
 /// the environment is asked, as a pod has it.
 void addDra(CLI::App& app, NetdLine& line);
+
+/// Serves plugind until SIGTERM or SIGINT, then ends the process with code 0. Returns only if
+/// start-up fails, with the exit code and the reason on the log. Only the self-test has another
+/// filter.
+int serveDra(const NetdLine& line, std::span<const Rule> filter = kNetdDraRules);
+
+/// Serves until SIGTERM or SIGINT, then ends the process with code 0. Returns only if start-up
+/// fails, with the exit code and the reason on the log.
+int serveMetrics(const NetdLine& line, std::span<const Rule> filter = kNetdMetricsRules);
 
 }  // namespace vfiogate

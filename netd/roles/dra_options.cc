@@ -1,4 +1,4 @@
-#include "netd/command_line.h"
+#include "netd/roles/command_line.h"
 
 #include "cli/common_options.h"
 #include "ipc/base/kube_names.h"

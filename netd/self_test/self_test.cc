@@ -1,0 +1,192 @@
+#include "netd/self_test/self_test.h"
+
+#include "cli/self_test/watched_program.h"
+#include "netd/roles/command_line.h"
+#include "netd/self_test/played_api.h"
+#include "netd/self_test/played_plugind.h"
+
+#include <kj/async-io.h>
+#include <kj/compat/http.h>
+#include <kj/debug.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+namespace vfiogate {
+namespace {
+
+constexpr auto kPatience = 10 * kj::SECONDS;
+constexpr auto kGlance = 10 * kj::MILLISECONDS;
+constexpr const char* kServerName = "kubernetes.default.svc";
+
+/// For the played plugind's socket, and the files of a service account; gone with it.
+class Scratch {
+public:
+  Scratch() {
+    std::string path = std::filesystem::temp_directory_path() / "vfiogate-self-test-XXXXXX";
+    if (mkdtemp(path.data()) == nullptr || chmod(path.c_str(), 0755) != 0) {
+      throw std::system_error(errno, std::generic_category(), path);
+    }
+    path_ = path;
+  }
+  ~Scratch() {
+    std::error_code leftThere;
+    std::filesystem::remove_all(path_, leftThere);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  const std::string& path() const { return path_; }
+  /// Writes a file that everybody may read. Its path.
+  std::string put(const char* name, const std::string& text) const {
+    const std::string path = path_ + "/" + name;
+    std::ofstream(path) << text;
+    return path;
+  }
+
+private:
+  std::string path_;
+};
+
+kj::AutoCloseFd listenSomewhere() {
+  auto made = listenOn(ListenAddress::parse("127.0.0.1:0").value());
+  if (!made) throw std::runtime_error(made.error());
+  return kj::mv(made).value();
+}
+
+/// Goes the paths of one role, one step after the other.
+class Walk {
+public:
+  Walk(SelfTest& test, const WatchedProgram& netd, const std::string& directory)
+      : test_(test), netd_(netd), plugind_(io_, directory) {}
+
+  void goMetrics(const std::string& address) {
+    step("its start");
+    kj::Own<kj::AsyncIoStream> stream = dial(address);
+    const auto table = kj::HttpHeaderTable::Builder().build();
+    auto client = kj::newHttpClient(*table, *stream);
+    for (const char* path : {"/metrics", "/healthz", "/readyz"}) {
+      step(path);
+      auto asked = client->request(kj::HttpMethod::GET, path, kj::HttpHeaders(*table));
+      auto response = soon(kj::mv(asked.response));
+      KJ_REQUIRE(response.statusCode == 200, "another answer", response.statusCode);
+      soon(response.body->readAllText());
+    }
+    step("its end");
+  }
+
+  void goDra(kj::AutoCloseFd listener, const ThrowawayCertificate& shown) {
+    step("its start, and plugind is attached to");
+    const PlayedApi api(io_, kj::mv(listener), shown);
+    auto netd = soon(plugind_.attached());
+    step("a claim is asked of the API server");
+    auto request = netd.claimRequest();
+    request.setDriver("self-test.vfiogate.dev");
+    request.setClaimNamespace("default");
+    request.setName("self-test");
+    soon(request.send().ignoreResult());
+    KJ_REQUIRE(api.requests() > 0, "it did not ask the API server");
+    step("its end");
+  }
+
+private:
+  void step(const char* name) { test_.steps.emplace_back(name); }
+  kj::Timer& timer() { return io_.provider->getTimer(); }
+
+  template <typename T>
+  T soon(kj::Promise<T> promise) {
+    return timer()
+        .timeoutAfter(kPatience, kj::mv(promise))
+        .exclusiveJoin(dies<T>())
+        .wait(io_.waitScope);
+  }
+  /// Fails when netd has ended.
+  template <typename T>
+  kj::Promise<T> dies() {
+    return timer().afterDelay(kGlance).then([this]() -> kj::Promise<T> {
+      if (netd_.isOver()) return KJ_EXCEPTION(DISCONNECTED, "it has ended");
+      return dies<T>();
+    });
+  }
+  /// Again until it listens.
+  kj::Own<kj::AsyncIoStream> dial(const std::string& address) {
+    auto where = io_.provider->getNetwork().parseAddress(address.c_str()).wait(io_.waitScope);
+    const auto end = timer().now() + kPatience;
+    for (;;) {
+      kj::Maybe<kj::Own<kj::AsyncIoStream>> met;
+      const auto missed =
+          kj::runCatchingExceptions([&]() { met = where->connect().wait(io_.waitScope); });
+      KJ_IF_MAYBE (stream, met) return kj::mv(*stream);
+      KJ_REQUIRE(!netd_.isOver() && timer().now() < end, "it does not listen");
+      timer().afterDelay(kGlance).wait(io_.waitScope);
+    }
+  }
+
+  SelfTest& test_;
+  const WatchedProgram& netd_;
+  kj::AsyncIoContext io_ = kj::setupAsyncIo();
+  PlayedPlugind plugind_;
+};
+
+template <typename Go>
+void walk(SelfTest& test, WatchedProgram& netd, const std::string& directory, Go go) {
+  std::string failure;
+  KJ_IF_MAYBE (wrong, kj::runCatchingExceptions([&]() {
+                 Walk walk(test, netd, directory);
+                 go(walk);
+               })) {
+    failure = wrong->getDescription().cStr();
+  }
+  netd.stop(test);
+  if (test.failure.empty()) test.failure = failure;
+}
+
+void tryMetrics(SelfTest& test, const Scratch& scratch, NetdLine line,
+                std::span<const Rule> table) {
+  line.plugind = scratch.path() + "/plugind.sock";
+  line.listen = ListenAddress::boundTo(listenSomewhere().get());
+  WatchedProgram netd(table, [&line, table]() { return serveMetrics(line, table); });
+  walk(test, netd, scratch.path(), [&line](Walk& walk) { walk.goMetrics(line.listen->str()); });
+}
+
+void tryDra(SelfTest& test, const Scratch& scratch, NetdLine line, std::span<const Rule> table) {
+  kj::AutoCloseFd listener = listenSomewhere();
+  const auto shown = makeCertificate(kServerName);
+  line.plugind = scratch.path() + "/plugind.sock";
+  line.node = "self-test";
+  line.api = {
+      .server = ApiUrl::parse("https://" + ListenAddress::boundTo(listener.get()).str()).value(),
+      .token = scratch.put("token", "self-test"),
+      .ca = scratch.put("ca.crt", shown.certificate),
+      .serverName = kServerName};
+  WatchedProgram netd(table, [&line, table]() { return serveDra(line, table); });
+  walk(test, netd, scratch.path(), [&](Walk& walk) { walk.goDra(kj::mv(listener), shown); });
+}
+
+}  // namespace
+
+SelfTest runSelfTest(const NetdLine& line, const NetdTables& tables) {
+  SelfTest test;
+  try {
+    const Scratch scratch;
+    if (line.policyRole == "dra") {
+      tryDra(test, scratch, line, tables.dra);
+    } else {
+      tryMetrics(test, scratch, line, tables.metrics);
+    }
+  } catch (const std::exception& error) {
+    test.failure = std::string("it cannot be tried (TMPDIR says where): ") + error.what();
+  }
+  return test;
+}
+
+}  // namespace vfiogate
