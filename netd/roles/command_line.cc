@@ -13,8 +13,8 @@ namespace vfiogate {
 namespace {
 
 const std::string kSelfTestHelp =
-    "run the role in a child under its filter, beside a plugind and an API server that are played, "
-    "on 127.0.0.1; prints the call that was killed";
+    "run the role, without one each of them, in a child under its filter, beside a plugind and an API "
+    "server that are played, on 127.0.0.1; prints the call that was killed";
 constexpr const char* kDefaultListen = "127.0.0.1:9408";
 
 void addListen(CLI::App& metrics, NetdLine& line) {
@@ -62,6 +62,7 @@ void addPolicy(CLI::App& app, NetdLine& line) {
     if (policy->count("--self-test") == 0) return;
     checkSelfTestForm(line.policyForm);
     line.act = NetdLine::Act::kSelfTest;
+    if (policy->count("ROLE") == 0) line.policyRole.clear();
   });
 }
 

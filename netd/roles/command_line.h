@@ -39,7 +39,7 @@ struct NetdLine {
   std::string node;  ///< of kDra: the Node's name
   LogForm logForm = LogForm::kLogfmt;
   Identity user{64533, 64533};
-  std::string policyRole = "metrics";
+  std::string policyRole = "metrics";  ///< of kSelfTest: empty for each of them
   std::string policyForm = "text";
 };
 

@@ -70,7 +70,7 @@ public:
       : test_(test), netd_(netd), plugind_(io_, directory) {}
 
   void goMetrics(const std::string& address) {
-    step("its start");
+    step("the start of netd metrics");
     kj::Own<kj::AsyncIoStream> stream = dial(address);
     const auto table = kj::HttpHeaderTable::Builder().build();
     auto client = kj::newHttpClient(*table, *stream);
@@ -81,11 +81,11 @@ public:
       KJ_REQUIRE(response.statusCode == 200, "another answer", response.statusCode);
       soon(response.body->readAllText());
     }
-    step("its end");
+    step("the end of netd metrics");
   }
 
   void goDra(kj::AutoCloseFd listener, const ThrowawayCertificate& shown) {
-    step("its start, and plugind is attached to");
+    step("the start of netd dra, and plugind is attached to");
     const PlayedApi api(io_, kj::mv(listener), shown);
     auto netd = soon(plugind_.attached());
     step("a claim is asked of the API server");
@@ -95,7 +95,7 @@ public:
     request.setName("self-test");
     soon(request.send().ignoreResult());
     KJ_REQUIRE(api.requests() > 0, "it did not ask the API server");
-    step("its end");
+    step("the end of netd dra");
   }
 
 private:
@@ -178,10 +178,9 @@ SelfTest runSelfTest(const NetdLine& line, const NetdTables& tables) {
   SelfTest test;
   try {
     const Scratch scratch;
-    if (line.policyRole == "dra") {
+    if (line.policyRole != "dra") tryMetrics(test, scratch, line, tables.metrics);
+    if (line.policyRole != "metrics" && test.failure.empty()) {
       tryDra(test, scratch, line, tables.dra);
-    } else {
-      tryMetrics(test, scratch, line, tables.metrics);
     }
   } catch (const std::exception& error) {
     test.failure = std::string("it cannot be tried (TMPDIR says where): ") + error.what();

@@ -113,6 +113,8 @@ VARIED = [
     ("metrics: {rules: {enabled: true, labels: {release: x}, runbooks: 'https://example.com/operations'}}", {}),
     ("metrics: {dashboard: {enabled: true}}", {}),
     ("modules: init", {"modules": True}),
+    ("selfTest: false", {"self_test": False}),
+    ("selfTest: false\nmodules: init", {"self_test": False, "modules": True}),
     ("seccomp: {profile: Localhost}", {"localhost": True}),
     ("networkPolicy: {from: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: x}}}]}", {}),
     ("networkPolicy: {enabled: false}", {}),

@@ -4,6 +4,11 @@ HARDWARE, GATE, PLUGIND, NETD, NETD_DRA = range(5)
 BINDER = 2  # where binding is on: the others come behind it
 
 
+def loader(daemon_set: dict) -> dict:
+    """The first container before the others."""
+    return pod(daemon_set)["initContainers"][0]
+
+
 def pod(daemon_set: dict) -> dict:
     return daemon_set["spec"]["template"]["spec"]
 
@@ -72,7 +77,10 @@ MUTATIONS = [
     ("volumes", "a token as a volume", lambda d: add_volume(d, "token", **TOKEN)),
     ("own-account", "another account", lambda d: pod(d).update(serviceAccountName="default")),
     ("priority", "no priority", lambda d: pod(d).pop("priorityClassName")),
-    ("init", "a container before", lambda d: pod(d).update(initContainers=[{"name": "x", "image": "x"}])),
+    ("init", "another container before", lambda d: pod(d)["initContainers"].append({"name": "x", "image": "x"})),
+    ("init", "a self-test with a capability", lambda d: loader(d)["securityContext"]["capabilities"].update(add=["SYS_PTRACE"])),
+    ("init", "a self-test that sees the node", lambda d: loader(d)["volumeMounts"].append({"name": "sys", "mountPath": "/sys"})),
+    ("init", "a self-test of another user", lambda d: pod(d)["initContainers"][1]["securityContext"].update(runAsUser=0)),
     ("containers", "one more container", lambda d: pod(d)["containers"].append({"name": "x", "image": "x"})),
     ("containers", "a binder that nobody asked for",
      lambda d: pod(d)["containers"].insert(BINDER, container(d, GATE) | {"name": "privd-binder"})),
@@ -163,10 +171,6 @@ DRA_MUTATIONS = [
     ("containers", "two of them", lambda d: pod(d)["containers"].append(container(d, NETD_DRA))),
     ("memory", "no limit", lambda d: container(d, NETD_DRA)["resources"].pop("limits")),
 ]
-
-def loader(daemon_set: dict) -> dict:
-    return pod(daemon_set)["initContainers"][0]
-
 
 # Of a pod with the container that loads modules.
 MODULES_MUTATIONS = [

@@ -142,6 +142,7 @@ class Asked:
     localhost: bool = False
     binding: bool = False
     dra: bool = False
+    self_test: bool = True
 
     hardware: int = 64531
 
@@ -164,7 +165,8 @@ class Asked:
     @property
     def volumes(self) -> dict:
         return VOLUMES | (CDI_VOLUME if self.cdi else {}) | (MODULES_VOLUME if self.modules else {}) | (
-            BINDING_VOLUMES if self.binding else {}) | (DRA_VOLUMES if self.dra else {})
+            BINDING_VOLUMES if self.binding else {}) | (DRA_VOLUMES if self.dra else {}) | (
+            SELF_TEST_VOLUME if self.self_test else {})
 
 
 def at(value, path: str):
@@ -191,13 +193,31 @@ def mounts_of(container: dict) -> dict:
     }
 
 
-def broken_in_init(pod: dict, modules: bool) -> list[str]:
+def self_test(program: str, uid: int) -> dict:
+    """The container in which a program tries itself: its user, and nothing of the node's."""
+    return {
+        "name": f"self-test-{program}", "command": [f"/usr/bin/{program}", "policy", "--self-test"],
+        "securityContext": {
+            "runAsUser": uid, "runAsGroup": uid, "privileged": False, "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]},
+        },
+        "resources": {"requests": {"memory": "32Mi"}, "limits": {"memory": "256Mi"}},
+        "volumeMounts": [{"name": "self-test", "mountPath": "/tmp"}],
+    }
+
+
+SELF_TESTS = [self_test("privd", 0), self_test("plugind", UIDS["plugind"]), self_test("netd", UIDS["netd"])]
+SELF_TEST_VOLUME = {"self-test": {"emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}}}
+
+
+def broken_in_init(pod: dict, asked: Asked) -> list[str]:
     there = [
         {key: value for key, value in container.items() if key not in ("image", "imagePullPolicy")}
         for container in pod.get("initContainers", [])
     ]
-    if there != ([MODULES_INIT] if modules else []) or ("initContainers" in pod) != modules:
-        return [f"init: {there}, not {'what loads modules' if modules else 'none'}"]
+    wanted = [MODULES_INIT] * asked.modules + SELF_TESTS * asked.self_test
+    if there != wanted or ("initContainers" in pod) != bool(wanted):
+        return [f"init: {there}, not {[one['name'] for one in wanted]}"]
     return []
 
 
@@ -255,7 +275,7 @@ def broken(daemon_set: dict, **settings) -> list[str]:
     asked = Asked(**settings)
     spec = daemon_set["spec"]
     pod = spec["template"]["spec"]
-    found = broken_in(pod, POD, "pod") + broken_in_init(pod, asked.modules)
+    found = broken_in(pod, POD, "pod") + broken_in_init(pod, asked)
     if at(spec, "updateStrategy.rollingUpdate.maxSurge") != 0:
         found.append("no-surge: maxSurge is not 0")
     if at(spec, "updateStrategy.rollingUpdate.maxUnavailable") in (ABSENT, 0, "0%"):

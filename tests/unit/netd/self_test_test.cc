@@ -63,8 +63,10 @@ TEST_P(NetdSelfTest, PassesForAUserWithoutPower) {
   EXPECT_TRUE(leftNothing());
 }
 
-INSTANTIATE_TEST_SUITE_P(Roles, NetdSelfTest, testing::Values("metrics", "dra"),
-                         [](const auto& role) { return std::string(role.param); });
+INSTANTIATE_TEST_SUITE_P(Roles, NetdSelfTest, testing::Values("metrics", "dra", ""),
+                         [](const auto& role) {
+                           return std::string(*role.param == 0 ? "both" : role.param);
+                         });
 
 template <typename Table>
 std::vector<Rule> without(const Table& table, int call) {
