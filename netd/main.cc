@@ -21,7 +21,8 @@ int run(const NetdLine& line) {
   if (line.act == NetdLine::Act::kDra) return serveDra(line);
   if (line.act == NetdLine::Act::kSelfTest) {
     const SelfTest test = runSelfTest(line);
-    std::cout << selfTestAs(line.policyForm, line.policyRole.empty() ? "netd" : "netd " + line.policyRole, test);
+    std::cout << selfTestAs(line.policyForm,
+                            line.policyRole.empty() ? "netd" : "netd " + line.policyRole, test);
     return test.failure.empty() ? 0 : 1;
   }
   const Policy metrics{"netd metrics", kNetdMetricsRules, kNetdMetricsStartupRules};

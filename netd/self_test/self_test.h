@@ -17,9 +17,9 @@ struct NetdTables {
 };
 
 /// Serves the role `line.policyRole`, each of them where that is empty, in a child, as netd does,
-/// and goes its main paths with the plugind, the visitor and the API server that it plays itself, on 127.0.0.1. As root the child
-/// becomes `line.user`; as anybody else it stays who it is. Only tests have other tables. The
-/// process must have one thread and no children.
+/// and goes its main paths with the plugind, the visitor and the API server that it plays itself,
+/// on 127.0.0.1. As root the child becomes `line.user`; as anybody else it stays who it is. Only
+/// tests have other tables. The process must have one thread and no children.
 SelfTest runSelfTest(const NetdLine& line, const NetdTables& tables = {});
 
 }  // namespace vfiogate

@@ -1,11 +1,11 @@
 #include "plugind/self_test/self_test.h"
 
+#include "cli/self_test/watched_program.h"
 #include "plugind/config/config.h"
 #include "plugind/loop/serve.h"
 #include "plugind/self_test/played_kubelet.h"
 #include "plugind/self_test/played_privd.h"
 #include "plugind/self_test/scratch_directory.h"
-#include "cli/self_test/watched_program.h"
 
 #include <unistd.h>
 

@@ -28,6 +28,7 @@ public:
   ScratchNode(const ScratchNode&) = delete;
   ScratchNode& operator=(const ScratchNode&) = delete;
 
+  /// The only device that it has.
   static Bdf device();
   /// A place in it: "sys", "dev", "state", "cdi", "kubelet", "audit.jsonl", "aliases", or "" for
   /// itself.
