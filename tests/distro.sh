@@ -110,7 +110,10 @@ step_build() {
     every_row_test sandbox_test netd_test netd_dra_process_test'
 }
 step_unit() { inside 'tests/machines_own.sh run ctest --preset release -L unit --output-on-failure'; }
-step_self-test() { inside 'build/release/bin/privd policy --self-test'; }
+step_self-test() {
+  local program
+  for program in privd plugind netd; do inside "build/release/bin/$program policy --self-test"; done
+}
 step_sandbox() { inside "tests/machines_own.sh run ctest --preset release -R '^(every_row_test|sandbox_test)[.]|NeedsEveryRow' --output-on-failure"; }
 step_tour() { inside 'tests/machines_own.sh run deploy/try.sh --programs build/release/bin'; }
 step_package() {
