@@ -21,6 +21,17 @@ namespace vfiogate {
 inline constexpr ArgCheck kNewStream = intIs(1, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
                                              "type is SOCK_STREAM|SOCK_CLOEXEC|SOCK_NONBLOCK");
 
+#if defined(__x86_64__)
+inline constexpr Rule kConnectionTaken{
+    SCMP_SYS(poll),
+    {intIs(1, 1, "of one descriptor"), intIs(2, 0, "without waiting")},
+    "whether the API server took the connection"};
+#else
+// How long it may wait lies in memory, where a filter cannot see it.
+inline constexpr Rule kConnectionTaken{SCMP_SYS(ppoll), intIs(1, 1, "of one descriptor"),
+                                       "whether the API server took the connection"};
+#endif
+
 inline constexpr std::array kNetdDraRules{
     // Event loop
     Rule{kLoopWaits, kAnyArgs, "KJ's event loop waits here"},
@@ -57,9 +68,7 @@ inline constexpr std::array kNetdDraRules{
          "the same, within two minutes"},
     // A filter does not see the address: where this may reach is for a network policy.
     Rule{SCMP_SYS(connect), kAnyArgs, "dial plugind and the API server"},
-    Rule{SCMP_SYS(poll),
-         {intIs(1, 1, "of one descriptor"), intIs(2, 0, "without waiting")},
-         "whether the API server took the connection"},
+    kConnectionTaken,
     Rule{SCMP_SYS(getsockopt),
          {intIs(1, SOL_SOCKET, "level is SOL_SOCKET"), intIs(2, SO_ERROR, "name is SO_ERROR")},
          "whether the API server took the connection"},

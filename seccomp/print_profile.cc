@@ -12,6 +12,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+#if defined(__aarch64__)
+constexpr const char* kArchitecture = "SCMP_ARCH_AARCH64";
+#else
+constexpr const char* kArchitecture = "SCMP_ARCH_X86_64";
+#endif
+
 // Rows here have one call each: an entry of a profile is about one.
 bool sameCall(const Rule& row, const Rule& other) {
   return row.isFor(other.calls().front().number);
@@ -63,6 +69,7 @@ std::vector<Rule> profileRows(const Policy& policy) {
     }
   };
   add(kRuntimeRules);
+  add(kThreadMemoryRules);
   add(kStartupRules);
   add(policy.startup);
   add(policy.table);
@@ -83,7 +90,7 @@ std::string profileAsOci(std::span<const Rule> rows) {
   Json calls = Json::array();
   for (const Rule& row : rows) calls.push_back(entryOf(row));
   const Json profile{{"defaultAction", "SCMP_ACT_ERRNO"},
-                     {"architectures", {"SCMP_ARCH_X86_64"}},
+                     {"architectures", {kArchitecture}},
                      {"syscalls", std::move(calls)}};
   return profile.dump(2) + "\n";
 }

@@ -33,10 +33,11 @@ struct Policy {
 std::vector<Rule> profileRows(const Policy& policy);
 
 /// These rows as JSON in the form of the OCI runtime specification's linux.seccomp, which
-/// containerd and CRI-O take for the kubelet's `Localhost` profiles. For x86-64 alone. What no row
-/// allows gets EPERM, as under RuntimeDefault, so that a call which is missing here is an error
-/// that somebody reports; the program's own filter kills. A test for the process's own pid is left
-/// out: the runtime does not know it. "comment" is the row's reason, which runtimes skip.
+/// containerd and CRI-O take for the kubelet's `Localhost` profiles. For the architecture alone
+/// that the program was built for. What no row allows gets EPERM, as under RuntimeDefault, so that
+/// a call which is missing here is an error that somebody reports; the program's own filter kills.
+/// A test for the process's own pid is left out: the runtime does not know it. "comment" is the
+/// row's reason, which runtimes skip.
 std::string profileAsOci(std::span<const Rule> rows);
 
 }  // namespace vfiogate

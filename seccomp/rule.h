@@ -74,7 +74,7 @@ struct Defensive {
 
 /// A call that some versions of the libraries make and others don't; or one that all do.
 struct SystemCall {
-  int number = -1;               ///< as SCMP_SYS gives it
+  int number = -1;               ///< as SCMP_SYS gives it: negative where the architecture has none
   std::string_view madeBy = {};  ///< by which libraries, of which version; empty: by all
 };
 
@@ -98,14 +98,16 @@ struct SystemCalls {
   std::size_t count = 0;
 };
 
-/// One row: what a process needs. A row without a reason, defensive without a condition, or with
-/// alternatives of which one names nobody who makes it or an argument is tested, does not compile:
-/// the arguments of alternatives lie in different places.
+/// One row: what a process needs. A row without a reason, defensive without a condition, with a
+/// call that the architecture lacks, or with alternatives of which one names nobody who makes it
+/// or an argument is tested, does not compile: the arguments of alternatives lie in different
+/// places.
 class Rule {
 public:
   consteval Rule(SystemCalls calls, ArgChecks args, std::string_view reason)
       : calls_(calls), args_(args), reason_(reason) {
     demand(!reason.empty());
+    for (const SystemCall& call : calls.all()) demand(call.number >= 0);
     if (calls.count == 1) return;
     demand(args.count == 0);
     for (const SystemCall& call : calls.all()) demand(!call.madeBy.empty());
@@ -148,7 +150,8 @@ private:
   static consteval void demand(bool met) {
     if (!met)
       throw std::logic_error(
-          "a row needs a reason, a defensive one its condition, alternatives who makes them");
+          "a row needs a reason and a call of this architecture, a defensive one its condition, "
+          "alternatives who makes them");
   }
 
   SystemCalls calls_;

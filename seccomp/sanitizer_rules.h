@@ -1,7 +1,7 @@
 #pragma once
 // What the sanitizers' runtimes ask of the kernel beside the program they watch. Empty in every
-// build without sanitizers, so in what is shipped; a test holds that. They stand behind the table:
-// a call that it names keeps its meaning.
+// build without sanitizers, so in what is shipped; a test holds that. They are those of x86-64.
+// They stand behind the table: a call that it names keeps its meaning.
 
 #include "seccomp/rule.h"
 

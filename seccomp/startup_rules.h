@@ -4,9 +4,11 @@
 // Nothing here is in any filter of ours: it is printed as a profile for the runtime
 // (print_profile.h).
 
-#include "seccomp/rule.h"
+#include "seccomp/shared_rules.h"
 
+#if defined(__x86_64__)
 #include <asm/prctl.h>
+#endif
 #include <fcntl.h>
 #include <linux/netlink.h>
 #include <linux/sched.h>
@@ -83,11 +85,26 @@ inline constexpr std::array kRuntimeRules{
     Rule{SCMP_SYS(exit_group), kAnyArgs, "why it will not start was said"},
 };
 
+#if defined(__x86_64__)
+/// The same, before all else.
+inline constexpr std::array kThreadMemoryRules{
+    Rule{SCMP_SYS(arch_prctl), intIs(0, ARCH_SET_FS, "code is ARCH_SET_FS"), "thread-local memory"},
+};
+/// Those that keep files.
+inline constexpr std::array kMakeDirectoryRules{
+    Rule{SCMP_SYS(mkdir), kAnyArgs, "the directories of the locks and of what it keeps"},
+};
+#else
+// A program sets the register itself, and mkdir() is mkdirat, which those that keep files may
+// anyway.
+inline constexpr std::array<Rule, 0> kThreadMemoryRules{};
+inline constexpr std::array<Rule, 0> kMakeDirectoryRules{};
+#endif
+
 /// Every program, from its first instruction to its filter; and its commands, which load
 /// none.
 inline constexpr std::array kStartupRules{
     // C library
-    Rule{SCMP_SYS(arch_prctl), intIs(0, ARCH_SET_FS, "code is ARCH_SET_FS"), "thread-local memory"},
     Rule{SCMP_SYS(set_tid_address), kAnyArgs, "the thread learns its number",
          Defensive{"abort() names its own thread"}},
     Rule{SCMP_SYS(pread64), kAnyArgs, "headers of a library"},
@@ -120,7 +137,7 @@ inline constexpr std::array kStartupRules{
     Rule{SCMP_SYS(seccomp), kAnyArgs, "its own filter; one can only be added"},
 
     // Event loop
-    Rule{SCMP_SYS(epoll_wait), kAnyArgs, "KJ's event loop"},
+    Rule{kLoopWaits, kAnyArgs, "KJ's event loop"},
     Rule{SCMP_SYS(signalfd4), kAnyArgs, "SIGTERM and SIGINT as bytes to read"},
 };
 
@@ -159,7 +176,6 @@ inline constexpr std::array kKeptStateRules{
          intIs(2, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
                "flags are O_CREAT|O_NOFOLLOW|O_CLOEXEC"),
          "the lock of the one plugind a node"},
-    Rule{SCMP_SYS(mkdir), kAnyArgs, "the directories of the locks and of what it keeps"},
     Rule{SCMP_SYS(ftruncate), kAnyArgs, "who holds the lock"},
     Rule{SCMP_SYS(pwrite64), kAnyArgs, "who holds the lock"},
 };
@@ -169,7 +185,7 @@ inline constexpr auto kHardwareStartupRules = joined(kRoleStartupRules, kUeventR
 
 /// privd-gate, and commands in its container.
 inline constexpr auto kGateStartupRules =
-    joined(joined(kRoleStartupRules, kKeptStateRules),
+    joined(joined(kRoleStartupRules, kKeptStateRules, kMakeDirectoryRules),
            std::array{
                Rule{SCMP_SYS(uname), kAnyArgs, "the host's name, for whoever waits for the lock",
                     Defensive{"another gate waits and names who holds the lock"}},
@@ -181,7 +197,7 @@ inline constexpr auto kGateStartupRules =
 
 /// privd-binder, and commands in its container.
 inline constexpr auto kBinderStartupRules =
-    joined(joined(kHardwareStartupRules, kKeptStateRules),
+    joined(joined(kHardwareStartupRules, kKeptStateRules, kMakeDirectoryRules),
            std::array{
                Rule{SCMP_SYS(mkdirat), kAnyArgs, "what is kept of bindings and holds"},
                Rule{SCMP_SYS(uname), kAnyArgs,

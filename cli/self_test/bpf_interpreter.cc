@@ -2,7 +2,6 @@
 
 #include "seccomp/load_filter.h"
 
-#include <linux/audit.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -75,7 +74,7 @@ std::uint32_t evaluate(std::span<const sock_filter> program, const seccomp_data&
 }
 
 seccomp_data nativeCall(int number, std::span<const std::uint64_t> args) {
-  seccomp_data call{.nr = number, .arch = AUDIT_ARCH_X86_64, .instruction_pointer = 0, .args = {}};
+  seccomp_data call{.nr = number, .arch = kNativeArch, .instruction_pointer = 0, .args = {}};
   std::copy_n(args.begin(), std::min<std::size_t>(args.size(), 6), call.args);
   return call;
 }

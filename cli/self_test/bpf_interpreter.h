@@ -3,6 +3,7 @@
 
 #include "seccomp/rule.h"
 
+#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
@@ -11,6 +12,13 @@
 #include <vector>
 
 namespace vfiogate {
+
+/// As the kernel names the architecture that this was compiled for.
+#if defined(__aarch64__)
+inline constexpr std::uint32_t kNativeArch = AUDIT_ARCH_AARCH64;
+#else
+inline constexpr std::uint32_t kNativeArch = AUDIT_ARCH_X86_64;
+#endif
 
 /// The program that loadFilter would load. Throws std::runtime_error if it cannot be had.
 std::vector<sock_filter> exportedFilter(std::span<const Rule> table);

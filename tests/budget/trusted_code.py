@@ -27,11 +27,16 @@ def methods(schema: str = "ipc/schema/helper.capnp") -> int:
     return len(re.findall(r"^\s+\w+ @\d+ \(.*\) -> \(", (ROOT / schema).read_text(), re.MULTILINE))
 
 
+def rules(header: str) -> str:
+    """As x86-64 has them. Where ARM64's differ they are fewer, or as many."""
+    return re.sub(r"^#else\n.*?^#endif\n", "", (ROOT / f"seccomp/{header}_rules.h").read_text(), flags=re.DOTALL | re.MULTILINE)
+
+
 def table_text(process: str) -> str:
-    """Of one table's source, with the rows, and the alternative calls of a row, that it shares with others in place of their names."""
-    source = (ROOT / "seccomp/shared_rules.h").read_text()
+    """Of one table's source, with the rows, and the alternative calls of a row, that have a name in place of it."""
+    table = rules(process)
+    source = rules("shared") + table
     shared, calls = (dict(re.findall(rf"inline constexpr {kind} (k\w+)\{{(.*?)\}};", source, re.DOTALL)) for kind in ("Rule", "SystemCalls"))
-    table = (ROOT / f"seccomp/{process}_rules.h").read_text()
     table = re.sub(r"^    (k\w+),$", lambda row: shared[row[1]], table, flags=re.MULTILINE)
     return re.sub(r"Rule\{(k\w+)(?=,)", lambda row: calls[row[1]], table)
 

@@ -278,7 +278,8 @@ std::vector<Needed> rowsOfStart() {
     const auto rows = profileRows(program.policy);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       for (const std::span<const Rule> table :
-           {std::span<const Rule>(kStartupRules), program.policy.startup}) {
+           {std::span<const Rule>(kThreadMemoryRules), std::span<const Rule>(kStartupRules),
+            program.policy.startup}) {
         const auto isIt = [&row = rows[i]](const Rule& other) {
           return other.isFor(row.calls().front().number) && other.reason() == row.reason();
         };

@@ -64,7 +64,7 @@ TEST(NetdMetricsTable, MakesLocalStreamSocketsOnlyAndTakesNoNameForThem) {
         std::vector<std::uint64_t>{AF_UNIX, SOCK_STREAM | kFlags, 1}}) {
     EXPECT_EQ(verdict(SYS_socket, args), kNetdDies) << testing::PrintToString(args);
   }
-  for (const int number : {SYS_bind, SYS_listen, SYS_socketpair, SYS_open, SYS_openat, SYS_openat2,
+  for (const int number : {SYS_bind, SYS_listen, SYS_socketpair, SYS_openat, SYS_openat2,
                            SYS_sendmsg, SYS_sendto, SYS_recvmsg, SYS_clone, SYS_clone3, SYS_fcntl,
                            SYS_setsockopt, SYS_ioctl, SYS_unlinkat, SYS_renameat}) {
     const bool sanitizers = std::ranges::any_of(

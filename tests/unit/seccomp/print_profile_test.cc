@@ -58,8 +58,8 @@ class Profile : public testing::TestWithParam<Policy> {};
 // What our filter lets through must not die of the outer fence.
 TEST_P(Profile, LetsThroughWhatTheProgramsOwnTableDoes) {
   const auto filter = exportedFilter(profileRows(GetParam()));
-  std::vector<std::span<const Rule>> tables{GetParam().table, GetParam().startup, kStartupRules,
-                                            kRuntimeRules};
+  std::vector<std::span<const Rule>> tables{GetParam().table, GetParam().startup,
+                                            kThreadMemoryRules, kStartupRules, kRuntimeRules};
   for (const ProcessPolicy& other : GetParam().others) tables.push_back(other.table);
   for (const std::span<const Rule> table : tables) {
     for (const Rule& row : test::byCall(table)) {
@@ -148,17 +148,19 @@ TEST(ProfileRows, ARowForAnyArgumentsStandsAloneForItsCall) {
 
 TEST(ProfileRows, AnErrnoStandsOnlyWhereNothingIsAllowed) {
   const std::array toy{Rule{SCMP_SYS(openat), AnswerErrno{EACCES}, "start-up opens"},
-                       Rule{SCMP_SYS(open), AnswerErrno{EACCES}, "nobody opens so"}};
+                       Rule{SCMP_SYS(acct), AnswerErrno{EACCES}, "nobody calls it"}};
   const auto rows = profileRows({"toy", toy, {}});
   for (const Rule& row : rows) EXPECT_FALSE(row.isFor(SCMP_SYS(openat)) && row.error() != 0);
-  EXPECT_EQ(test::rowFor(rows, SCMP_SYS(open))->error(), EACCES);
+  EXPECT_EQ(test::rowFor(rows, SCMP_SYS(acct))->error(), EACCES);
 }
 
 TEST(ProfileAsOci, DeniesByErrorAndKnowsOneArchitecture) {
   const auto profile = nlohmann::json::parse(profileAsOci({}));
-  const auto want = nlohmann::json::parse(R"({
-    "defaultAction": "SCMP_ACT_ERRNO", "architectures": ["SCMP_ARCH_X86_64"], "syscalls": []})");
-  EXPECT_EQ(profile, want);
+  const bool arm = kNativeArch == AUDIT_ARCH_AARCH64;
+  EXPECT_EQ(profile.at("defaultAction"), "SCMP_ACT_ERRNO");
+  EXPECT_THAT(profile.at("architectures"),
+              testing::ElementsAre(arm ? "SCMP_ARCH_AARCH64" : "SCMP_ARCH_X86_64"));
+  EXPECT_TRUE(profile.at("syscalls").empty());
 }
 
 TEST(ProfileAsOci, LeavesOutTheOwnPidThatTheRuntimeDoesNotKnow) {

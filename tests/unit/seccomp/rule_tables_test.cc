@@ -92,8 +92,9 @@ TEST_P(EachTable, CallsWithoutARowKill) {
 }
 
 TEST_P(EachTable, ForeignArchitecturesKillWhateverTheCall) {
-  for (const std::uint32_t architecture :
-       std::array<std::uint32_t, 3>{AUDIT_ARCH_I386, AUDIT_ARCH_AARCH64, AUDIT_ARCH_ARM}) {
+  for (const std::uint32_t architecture : std::array<std::uint32_t, 4>{
+           AUDIT_ARCH_I386, AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64, AUDIT_ARCH_ARM}) {
+    if (architecture == kNativeArch) continue;
     for (int number = 0; number < 512; ++number) {
       seccomp_data call = nativeCall(number, {});
       call.arch = architecture;
@@ -227,7 +228,7 @@ TEST(PrivdTables, OpenOnlyBeneathDirectoriesAndStartNoThread) {
        {std::span<const Rule>(kHardwareRules), std::span<const Rule>(kGateRules),
         std::span<const Rule>(kBinderRules), std::span<const Rule>(kDaemonRules)}) {
     const auto filter = exportedFilter(table);
-    for (const int number : {SYS_openat, SYS_creat, SYS_clone, SYS_clone3, SYS_fork}) {
+    for (const int number : {SYS_openat, SYS_clone, SYS_clone3}) {
       EXPECT_EQ(evaluate(filter, nativeCall(number, args)), kKill) << "call " << number;
     }
   }
@@ -274,9 +275,9 @@ TEST(SanitizerRows, AreInNoFilterWithoutSanitizers) {
 
 TEST(SanitizerRows, LeaveARowOfTheTableItsMeaning) {
   constexpr std::array kOnlyPipe{Rule{SCMP_SYS(pipe2), AnswerErrno{EMFILE}, "why"},
-                                 Rule{SCMP_SYS(open), AnswerErrno{EMFILE}, "why"}};
+                                 Rule{SCMP_SYS(openat), AnswerErrno{EMFILE}, "why"}};
   const auto filter = exportedFilter(kOnlyPipe);
-  for (const int number : {SYS_pipe2, SYS_open}) {
+  for (const int number : {SYS_pipe2, SYS_openat}) {
     EXPECT_EQ(evaluate(filter, nativeCall(number, {})), SECCOMP_RET_ERRNO | EMFILE);
   }
 }
