@@ -14,10 +14,15 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 if(VFIOGATE_HARDEN)
   file(RELATIVE_PATH to_source ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+  # Jumps and returns that lead elsewhere: what the processor has against them, and none where it is older.
+  set(jumps -fcf-protection)
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL aarch64)
+    set(jumps -mbranch-protection=standard)
+  endif()
   target_compile_options(vfiogate_hardening INTERFACE -g1 -D_GLIBCXX_ASSERTIONS
     -ffunction-sections -fdata-sections
     "$<IF:${cases},-O0,-O2;-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=3>"
-    -fstack-protector-strong -fstack-clash-protection -fcf-protection
+    -fstack-protector-strong -fstack-clash-protection ${jumps}
     # The same bytes wherever the tree lies, and no path of the builder's in a log line. The others
     # are for a compiler cache, which may turn paths into those that lead there from the build.
     -ffile-prefix-map=${CMAKE_SOURCE_DIR}/= -ffile-prefix-map=${to_source}=
