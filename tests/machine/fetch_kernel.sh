@@ -1,10 +1,11 @@
 #!/bin/sh
 # Unpacks Debian's kernel package for the machine test, without installing it, and prints where.
-# usage: fetch_kernel.sh CACHE_DIRECTORY
+# usage: fetch_kernel.sh CACHE_DIRECTORY [ARCHITECTURE]
+#   ARCHITECTURE   of Debian, amd64 where nothing is said; a cache has one. What apt knows of another than this machine's is kept there.
 # VFIOGATE_KERNEL_DEB=FILE takes a package file instead of asking apt. Exit 77: not to be had.
 set -eu
 
-cache=${1:?usage: fetch_kernel.sh CACHE_DIRECTORY}
+cache=${1:?usage: fetch_kernel.sh CACHE_DIRECTORY [ARCHITECTURE]} architecture=${2:-amd64}
 mkdir -p "$cache"
 
 # A newer package of the same kernel ABI is another file name, so another directory.
@@ -30,12 +31,19 @@ if [ -e "$cache/current/ready" ]; then
   readlink -f "$cache/current"
   exit
 fi
-package=$(apt-cache depends linux-image-amd64 2>/dev/null | awk '/Depends:/ {print $2; exit}')
+set --
+if [ "$architecture" != "$(dpkg --print-architecture)" ]; then
+  mkdir -p "$cache/lists/partial"
+  set -- -o APT::Architecture="$architecture" -o APT::Architectures="$architecture" -o Dir::State::Lists="$cache/lists" \
+    -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache=
+  apt-get "$@" update -qq >&2 || true # then apt knows no package
+fi
+package=$(apt-cache "$@" depends "linux-image-$architecture" 2>/dev/null | awk '/Depends:/ {print $2; exit}')
 if [ -z "$package" ]; then
-  echo "no kernel package: apt knows no linux-image-amd64 (try apt-get update), or give a file in VFIOGATE_KERNEL_DEB" >&2
+  echo "no kernel package: apt knows no linux-image-$architecture (try apt-get update), or give a file in VFIOGATE_KERNEL_DEB" >&2
   exit 77
 fi
-if ! (cd "$cache" && apt-get download -qq "$package" >&2); then
+if ! (cd "$cache" && apt-get "$@" download -qq "$package" >&2); then
   echo "no kernel package: $package cannot be downloaded; give a file in VFIOGATE_KERNEL_DEB" >&2
   exit 77
 fi

@@ -1,13 +1,14 @@
 #!/bin/sh
 # Assembles what the virtual machine boots into: busybox, kernel modules, programs with all the
 # shared libraries they need, files.
-# usage: make_initrd.sh --kernel DIRECTORY --out FILE [--module NAME]... [--program FILE]... [--file FROM:TO]...
+# usage: make_initrd.sh --kernel DIRECTORY --out FILE [--arm64 SYSROOT] [--module NAME]... [--program FILE]... [--file FROM:TO]...
 #   --program  goes to /bin, its libraries to where the linker looks for them
 #   --file     a file or directory
+#   --arm64    programs are ARM64's; their libraries and busybox are below SYSROOT (first of all)
 set -eu
 
 say_usage() {
-  sed -n '2,7s/^# //p' "$0" >&2
+  sed -n '2,8s/^# //p' "$0" >&2
   exit 2
 }
 
@@ -15,11 +16,16 @@ root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 chmod 0755 "$root" # what drops to another user must be able to enter it
 mkdir -p "$root/bin" "$root/dev" "$root/proc" "$root/sys" "$root/run" "$root/tmp" "$root/etc" "$root/test"
-kernel='' out='' modules=''
+kernel='' out='' modules='' sysroot='' strip=strip
+
+# What a program loads, as ldd says it.
+libraries_of() {
+  if [ -z "$sysroot" ]; then ldd "$1"; else qemu-aarch64-static -L "$sysroot" "$sysroot/lib/ld-linux-aarch64.so.1" --list "$1"; fi
+}
 
 copy_libraries() {
   # A static program has none, and ldd says so with an error.
-  list=$(ldd "$1" 2>/dev/null) || return 0
+  list=$(libraries_of "$1" 2>/dev/null) || return 0
   if echo "$list" | grep -q 'not found'; then
     echo "$1 needs libraries that are not here:" >&2
     echo "$list" | grep 'not found' >&2
@@ -29,7 +35,7 @@ copy_libraries() {
     while read -r library; do
       [ -e "$root$library" ] && continue
       mkdir -p "$root$(dirname "$library")"
-      cp -L "$library" "$root$library"
+      cp -L "$sysroot$library" "$root$library"
     done
 }
 
@@ -39,7 +45,7 @@ copy_program() {
     exit 1
   fi
   # As shipped: with debugging information the machine's memory would be full of them.
-  strip --strip-debug -o "$root/bin/$(basename "$1")" "$1"
+  $strip --strip-debug -o "$root/bin/$(basename "$1")" "$1"
   copy_libraries "$1"
 }
 
@@ -47,6 +53,7 @@ while [ $# -gt 0 ]; do
   [ $# -ge 2 ] || say_usage
   case $1 in
     --kernel) kernel=$2 ;;
+    --arm64) sysroot=$2 strip=aarch64-linux-gnu-strip ;;
     --out) out=$2 ;;
     --module) modules="$modules $2" ;;
     --program) copy_program "$2" ;;
@@ -60,16 +67,16 @@ while [ $# -gt 0 ]; do
 done
 if [ -z "$kernel" ] || [ -z "$out" ]; then say_usage; fi
 
-busybox=$(command -v busybox) || {
+busybox=$(PATH=${sysroot:+$sysroot/bin:}$PATH command -v busybox) || {
   echo "busybox is missing. Install it with: apt-get install busybox-static" >&2
   exit 77
 }
-if ldd "$busybox" >/dev/null 2>&1; then
+if libraries_of "$busybox" >/dev/null 2>&1; then
   echo "$busybox is not static. Install: apt-get install busybox-static" >&2
   exit 77
 fi
 cp "$busybox" "$root/bin/busybox"
-for applet in $("$busybox" --list); do
+for applet in $(${sysroot:+qemu-aarch64-static} "$busybox" --list); do
   [ -e "$root/bin/$applet" ] || ln -s busybox "$root/bin/$applet"
 done
 

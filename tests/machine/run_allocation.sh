@@ -13,7 +13,9 @@ here=$(dirname "$(readlink -f "$0")")
 }
 programs=$1 guest=${2:-allocation.sh} step=${3:-}
 if [ $# -gt 3 ]; then shift 3; else set --; fi
-set -- "$@" --guest "$here/guest/$guest" --file "$here/../../deploy/examples/try.yaml:test/plugind.yaml"
+config=$here/../../deploy/examples/try.yaml
+case " $* " in *" --arm64 "*) config=$here/guest/tour_arm64.yaml ;; esac
+set -- "$@" --guest "$here/guest/$guest" --file "$config:test/plugind.yaml"
 for program in privd privd-daemon privd-hardware privd-gate privd-binder plugind sim-node; do set -- "$@" --program "$programs/$program"; done
 for program in vfio_open without_capabilities sysfs_script; do
   set -- "$@" --program "$programs/../machine/$program"

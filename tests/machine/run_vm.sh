@@ -1,6 +1,7 @@
 #!/bin/sh
 # Boots a virtual machine with an emulated IOMMU, without KVM, and runs a script in it.
-# usage: run_vm.sh --guest SCRIPT [--program FILE]... [--file FROM:TO]... [--module NAME]... [--append WORDS] [--hot-plug yes] [--disk yes] [--processors N] [--timeout SECONDS] [--log FILE]
+# usage: run_vm.sh --guest SCRIPT [--arm64 SYSROOT] [--program FILE]... [--file FROM:TO]... [--module NAME]... [--append WORDS] [--hot-plug yes] [--disk yes] [--processors N] [--timeout SECONDS] [--log FILE]
+#   --arm64    the machine and its programs are ARM64's; libraries and busybox are those below SYSROOT (tests/arm64.sh)
 #   --guest    runs as /test/guest.sh in the machine; its exit status becomes this one's
 #   --program  goes to /bin with the shared libraries it needs
 #   --module   of the kernel, with what it needs, for modprobe
@@ -16,11 +17,11 @@ here=$(dirname "$(readlink -f "$0")")
 . "$here/machine.sh"
 
 say_usage() {
-  sed -n '2,11s/^# //p' "$0" >&2
+  sed -n '2,12s/^# //p' "$0" >&2
   exit 2
 }
 
-guest='' append='' limit=600 log='' hot_plug=no disk=no processors=1
+guest='' sysroot='' append='' limit=600 log='' hot_plug=no disk=no processors=1 architecture=amd64
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 : >"$work/initrd.args"
@@ -28,6 +29,7 @@ while [ $# -gt 0 ]; do
   [ $# -ge 2 ] || say_usage
   case $1 in
     --guest) guest=$2 ;;
+    --arm64) architecture=arm64 sysroot=$2 ;;
     --program | --file | --module) printf '%s\n%s\n' "$1" "$2" >>"$work/initrd.args" ;;
     --append) append="$append $2" ;;
     --hot-plug) hot_plug=$2 ;;
@@ -41,13 +43,20 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$guest" ] || say_usage
 
-for need in "qemu-system-x86_64 qemu-system-x86" "cpio cpio" "modprobe kmod" "xz xz-utils"; do
+machine_for "$architecture"
+for need in "$machine_qemu $machine_package" "cpio cpio" "modprobe kmod" "xz xz-utils"; do
   command -v "${need% *}" >/dev/null || {
     echo "${need% *} is missing. Install it with: apt-get install ${need#* }" >&2
     exit 77
   }
 done
-kernel=$("$here/fetch_kernel.sh" "${VFIOGATE_MACHINE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vfiogate/kernel}")
+if [ -n "$machine_firmware" ] && [ ! -e "$machine_firmware" ]; then
+  echo "$machine_firmware is missing. Install it with: apt-get install qemu-efi-aarch64" >&2
+  exit 77
+fi
+cache=${VFIOGATE_MACHINE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vfiogate/kernel}
+[ "$architecture" = amd64 ] || cache=$cache-$architecture
+kernel=$("$here/fetch_kernel.sh" "$cache" "$architecture")
 version=$(cat "$kernel/ready")
 
 machine_expected >"$work/expected"
@@ -66,7 +75,7 @@ if [ "$disk" = yes ]; then
   truncate -s 16M "$work/disk"
   disk_device=$(machine_disk "$work/disk")
 fi
-set -- --kernel "$kernel" --out "$work/initrd" \
+set -- --kernel "$kernel" --out "$work/initrd" ${sysroot:+--arm64 "$sysroot"} \
   --file "$here/guest/init:init" --file "$here/guest/library.sh:test/library.sh" \
   --file "$guest:test/guest.sh" --file "$work/expected:test/expected"
 for module in $machine_modules; do set -- "$@" --module "$module"; done
@@ -74,11 +83,10 @@ while read -r word; do set -- "$@" "$word"; done <"$work/initrd.args"
 "$here/make_initrd.sh" "$@"
 
 log=${log:-$work/log}
-# no_timer_check: on a busy host the emulated timer is late, which the kernel takes for a broken one.
 # shellcheck disable=SC2046,SC2086 # words on purpose
-timeout "$limit" qemu-system-x86_64 $machine_base $(machine_processors "$processors") $(machine_devices) $disk_device $monitor \
+timeout "$limit" "$machine_qemu" $machine_kind $machine_base $(machine_processors "$processors") $(machine_devices) $disk_device $monitor \
   -kernel "$kernel/boot/vmlinuz-$version" -initrd "$work/initrd" \
-  -append "console=ttyS0 quiet intel_iommu=on no_timer_check panic=-1$append" </dev/null 2>"$work/errors" |
+  -append "$machine_words quiet panic=-1$append" </dev/null 2>"$work/errors" |
   $console | tr -d '\r' | tee "$log"
 
 status=$(sed -n 's/^MACHINE exit \([0-9]*\)$/\1/p' "$log" | tail -n 1)
