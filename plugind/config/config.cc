@@ -19,7 +19,7 @@ std::string ConfigRemark::str() const {
   remark += ": " + text;
   // yaml-cpp quotes what it meets as it is.
   std::ranges::replace_if(
-      remark, [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }, '?');
+      remark, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, '?');
   return remark;
 }
 

@@ -25,7 +25,7 @@ std::string linesOf(std::initializer_list<Field> fields) {
 }
 
 bool isControl(char c) {
-  return (c >= 0 && c < ' ') || c == '\x7f';
+  return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
 }
 
 /// The values of exactly these keys; null: the text is another.

@@ -27,7 +27,7 @@ inline void require(bool holds) {
 /// True for what may stand in a log or a table: no byte that ends a line or moves a cursor.
 inline bool isOneLine(std::string_view text) {
   for (const char c : text) {
-    if ((c >= 0 && c < ' ') || c == '\x7f') return false;
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') return false;
   }
   return true;
 }

@@ -27,8 +27,8 @@ struct KeepWords {
 using Act = Result<Done, std::string> (*)(KeepService&, const Bdf&, const KeepWords&);
 
 std::string checkReason(const std::string& text) {
-  const bool line =
-      std::ranges::none_of(text, [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; });
+  const bool line = std::ranges::none_of(
+      text, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; });
   if (!text.empty() && text.size() <= kLongestReason && line) return {};
   return "give one line of 1 to 200 bytes, which others will read";
 }
