@@ -31,7 +31,7 @@ copy_libraries() {
     echo "$list" | grep 'not found' >&2
     exit 1
   fi
-  echo "$list" | awk '$2 == "=>" && $3 ~ "^/" {print $3} $1 ~ "^/" {print $1}' |
+  echo "$list" | awk '$1 ~ "^/" {print $1; next} $2 == "=>" && $3 ~ "^/" {print $3}' |
     while read -r library; do
       [ -e "$root$library" ] && continue
       mkdir -p "$root$(dirname "$library")"
@@ -53,7 +53,7 @@ while [ $# -gt 0 ]; do
   [ $# -ge 2 ] || say_usage
   case $1 in
     --kernel) kernel=$2 ;;
-    --arm64) sysroot=$2 strip=aarch64-linux-gnu-strip ;;
+    --arm64) sysroot=$(realpath "$2") strip=aarch64-linux-gnu-strip ;;
     --out) out=$2 ;;
     --module) modules="$modules $2" ;;
     --program) copy_program "$2" ;;
