@@ -1,26 +1,28 @@
 #!/usr/bin/env bash
 # Makes everything of a release in one folder: both images, the chart, the package, the simulators, a bill of materials of each,
 # the digests as values of the chart, checksums, and their signature. The same commit gives the same bytes.
-#   deploy/release.sh VERSION [--out DIR] [--programs DIR] [--signify KEY | --minisign KEY]
+#   deploy/release.sh VERSION [--out DIR] [--programs DIR] [--arm64 DIR] [--signify KEY | --minisign KEY]
 # VERSION is the tree's (CMakeLists.txt). --out: default release-VERSION; it has to be new or empty. --programs: the bin/ of a
-# build that is there; default: the commit is built, and no file may differ from it. KEY: the secret key's file; without one
-# nothing is signed. A passphrase is asked for by the tool. Verify: docs/release.md.
+# build that is there; default: the commit is built, and no file may differ from it. --arm64: the bin/ of a cross build of the same
+# commit (tests/arm64.sh): images and the package of ARM64, too, and of both images an index, whose digests are the chart's values.
+# KEY: the secret key's file; without one nothing is signed. A passphrase is asked for by the tool. Verify: docs/release.md.
 set -euo pipefail
 tree=$(realpath "$(dirname "$0")/..")
 
 fail() { echo "release.sh: $*" >&2; exit 1; }
 usage() { sed -n '4s/^#  *//p' "$0" >&2; exit 2; }
 
-case ${1:-} in -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case ${1:-} in -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 version=${1:-}
 [[ $version =~ ^[0-9] ]] || usage
 shift
-out=release-$version programs='' tool='' key=''
+out=release-$version programs='' arm64='' tool='' key=''
 while [ $# -gt 0 ]; do
   [ $# -ge 2 ] || usage
   case $1 in
     --out) out=$2 ;;
     --programs) programs=$(realpath "$2") ;;
+    --arm64) arm64=$(realpath "$2") ;;
     --signify | --minisign)
       [ -z "$key" ] || usage
       tool=${1#--} key=$(realpath "$2") ;;
@@ -38,6 +40,7 @@ mkdir -p "$out"
 out=$(realpath "$out")
 [ -z "$(ls -A "$out")" ] || fail "$out is not empty"
 
+architecture=$(dpkg --print-architecture)
 if [ -z "$programs" ]; then
   [ -z "$(git -C "$tree" status --porcelain)" ] || fail "files differ from the commit: commit them, or put them away"
   build=$tree/build/for-release
@@ -45,9 +48,9 @@ if [ -z "$programs" ]; then
   cmake --build "$build"
   programs=$build/bin
 fi
+[ -z "$arm64" ] || [ "$architecture" != arm64 ] || fail "--arm64 is for another machine than an ARM64 one"
 [[ $("$programs/privd" --version) == "$version "* ]] || fail "$programs/privd is of another version: $("$programs/privd" --version)"
 
-architecture=$(dpkg --print-architecture)
 base=vfiogate-$version
 deb=vfiogate-privd_${version}_$architecture.deb
 simulators=vfiogate-simulators-$version-$architecture.tar.gz
@@ -55,19 +58,42 @@ simulators=vfiogate-simulators-$version-$architecture.tar.gz
 # digest_in TEXT: of the image that build_image.py told of.
 digest_in() { grep -oE 'sha256:[0-9a-f]{64}' <<<"$1"; }
 
+# image KIND ARCHITECTURE WORDS...: KIND is vfiogate or vfiogate-modules; prints the digest.
+image() {
+  local said
+  said=$("$tree/deploy/image/build_image.py" --tag "$version" --out "$1-$version-image-$2.oci.tar" --bill "$1-$version-image-$2.spdx.json" "${@:3}")
+  digest_in "$said"
+}
+# index KIND: of the images of both architectures; prints the digest.
+index() {
+  local said
+  said=$("$tree/deploy/image/join_images.py" "$1-$version-image-$architecture.oci.tar" "$1-$version-image-arm64.oci.tar" --out "$1-$version-image.oci.tar")
+  digest_in "$said"
+}
+# package FILE WORDS...
+package() {
+  "$tree/deploy/debian/build_package.py" --out "$@" >/dev/null
+  dpkg-deb --fsys-tarfile "$1" | tar -xO ./usr/share/sbom/vfiogate-privd.spdx.json >"${1%.deb}.spdx.json"
+}
+
 cd "$out"
-main=$("$tree/deploy/image/build_image.py" --programs "$programs" --tag "$version" --out "$base-image-$architecture.oci.tar" \
-  --bill "$base-image-$architecture.spdx.json")
-modules=$("$tree/deploy/image/build_image.py" --programs "$programs" --tag "$version" --modules \
-  --out "vfiogate-modules-$version-image-$architecture.oci.tar" --bill "vfiogate-modules-$version-image-$architecture.spdx.json")
+main=$(image vfiogate "$architecture" --programs "$programs")
+modules=$(image vfiogate-modules "$architecture" --programs "$programs" --modules)
+package "$deb" --programs "$programs"
+if [ -n "$arm64" ]; then
+  there=(--programs "$arm64" --sysroot "$tree/build/arm64/sysroot")
+  image vfiogate arm64 "${there[@]}" >/dev/null
+  image vfiogate-modules arm64 "${there[@]}" --modules >/dev/null
+  main=$(index vfiogate)
+  modules=$(index vfiogate-modules)
+  package "vfiogate-privd_${version}_arm64.deb" "${there[@]}" --texts "$programs"
+fi
 cat >"$base-digests.yaml" <<YAML
 # Values of the chart: the images of this release. Say image.repository and modulesImage.repository besides.
-image: {tag: "$version", digest: "$(digest_in "$main")"}
-modulesImage: {tag: "$version", digest: "$(digest_in "$modules")"}
+image: {tag: "$version", digest: "$main"}
+modulesImage: {tag: "$version", digest: "$modules"}
 YAML
 "$tree/deploy/helm/package_chart.py" --out . >/dev/null
-"$tree/deploy/debian/build_package.py" --programs "$programs" --out "$deb" >/dev/null
-dpkg-deb --fsys-tarfile "$deb" | tar -xO ./usr/share/sbom/vfiogate-privd.spdx.json >"${deb%.deb}.spdx.json"
 "$tree/deploy/simulators/package_simulators.py" --programs "$programs" --out "$simulators" >/dev/null
 tar -xzOf "$simulators" "vfiogate-simulators-$version/share/sbom/vfiogate-simulators.spdx.json" >"${simulators%.tar.gz}.spdx.json"
 cp "$tree/LICENSE" .

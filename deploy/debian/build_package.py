@@ -19,6 +19,7 @@ sys.path.insert(0, str(TREE / "deploy/image"))
 import build_info  # noqa: E402  the image's programs are stripped and dated in the same way
 import root_files  # noqa: E402
 import sbom  # noqa: E402
+import target  # noqa: E402
 
 NAME = "vfiogate-privd"
 # The command, whose manuals and completion there are; what its `serve` becomes; what that starts, and the units do.
@@ -74,7 +75,7 @@ def add_manuals(root: pathlib.Path, program: pathlib.Path, version: str) -> None
 
 
 def install(root: pathlib.Path, build_folder: pathlib.Path) -> None:
-    """Programs, units, their configuration and completions, by the build's own list."""
+    """Programs, units, their configuration and completions, by the build's own list: its programs run, for what they say."""
     for component in ("tool", "daemon"):
         run("cmake", "--install", build_folder, "--component", component, "--prefix", "/usr", env=os.environ | {"DESTDIR": str(root)})
     for there, wanted in MOVED.items():
@@ -87,7 +88,7 @@ def libraries(programs: list[pathlib.Path]) -> str:
     """The packages that they are linked to, with the versions whose symbols they use."""
     with tempfile.TemporaryDirectory() as place:
         put(pathlib.Path(place), "debian/control", f"Source: vfiogate\n\nPackage: {NAME}\nArchitecture: any\n".encode())
-        said = run("dpkg-shlibdeps", "-O", *(f"-e{program}" for program in programs), cwd=place)
+        said = run(*target.shlibdeps(place), "-O", *(f"-e{program}" for program in programs), cwd=place)
     return said.strip().removeprefix("shlibs:Depends=")
 
 
@@ -99,7 +100,7 @@ def changelog(version: str, epoch: int) -> str:
 def control(root: pathlib.Path, programs: list[pathlib.Path], version: str) -> str:
     kilobytes = sum(path.stat().st_size for path in root.rglob("*") if path.is_file()) // 1024
     fields = {
-        "Package": NAME, "Source": "vfiogate", "Version": version, "Architecture": run("dpkg", "--print-architecture").strip(),
+        "Package": NAME, "Source": "vfiogate", "Version": version, "Architecture": target.architecture(),
         "Maintainer": MAINTAINER, "Installed-Size": str(kilobytes), "Depends": libraries(programs),
         "Recommends": "pci.ids", "Section": "admin", "Priority": "optional", "Description": DESCRIPTION,
     }
@@ -112,12 +113,14 @@ def shipped_files(root: pathlib.Path) -> dict[str, root_files.Entry]:
 
 
 def build(wish: argparse.Namespace) -> None:
+    target.use(wish.sysroot)
+    texts = wish.texts or wish.programs
     built = [wish.programs / name for name in PROGRAMS]
     for program in built:
         if not program.exists():
             raise LookupError(f"{program} is not there: cmake --build --preset release, or --programs DIR")
-    if not (wish.programs.parent / "cmake_install.cmake").exists():
-        raise LookupError(f"{wish.programs.parent} is no build folder of CMake's: --programs is its bin")
+    if not (texts.parent / "cmake_install.cmake").exists():
+        raise LookupError(f"{texts.parent} is no build folder of CMake's: --programs is its bin")
     if wish.out.is_dir():
         raise IsADirectoryError(f"{wish.out} is a directory: --out names the file")
     for tool, package in (("cmake", "cmake"), ("help2man", "help2man"), ("dpkg-shlibdeps", "dpkg-dev"), ("strip", "binutils")):
@@ -128,9 +131,8 @@ def build(wish: argparse.Namespace) -> None:
     version = build_info.of(built).version
     with tempfile.TemporaryDirectory() as place:
         root = pathlib.Path(place, "root")
-        install(root, wish.programs.parent)
+        install(root, texts.parent)
         installed = [put(root, f"usr/bin/{program.name}", root_files.stripped(program), 0o755) for program in built]
-        program = installed[0]
         for source, name in INSTALLED.items():
             put(root, name, (HERE / source).read_bytes())
         for name in NEEDRESTART:
@@ -139,7 +141,7 @@ def build(wish: argparse.Namespace) -> None:
         link.parent.mkdir(parents=True)
         link.symlink_to("../vfiogate-privd-early.service")
         put(root, f"usr/share/doc/{NAME}/changelog.gz", packed(changelog(version, epoch)))
-        add_manuals(root, program, version)
+        add_manuals(root, root / "usr/bin/privd" if texts == wish.programs else texts / "privd", version)
         created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(epoch))
         put(root, BILL, sbom.text_of(NAME, shipped_files(root), built, version, created))
         facts = control(root, installed, version)
@@ -157,6 +159,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", type=pathlib.Path, default=TREE / "build/release/bin", metavar="DIR")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(f"{NAME}.deb"), metavar="FILE")
+    parser.add_argument("--sysroot", type=pathlib.Path, metavar="DIR", help="the programs are ARM64's, built against it (tests/arm64.sh)")
+    parser.add_argument("--texts", type=pathlib.Path, metavar="DIR", help="programs of the same commit that run here, for manuals and completions; with --sysroot")
     try:
         build(parser.parse_args())
         return 0

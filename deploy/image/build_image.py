@@ -13,6 +13,7 @@ import build_info
 import oci
 import root_files
 import sbom
+import target
 import vex
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
@@ -23,6 +24,7 @@ PROGRAMS = ("privd", "privd-hardware", "privd-gate", "privd-binder", "plugind", 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", type=pathlib.Path, default=TREE / "build/release/bin", metavar="DIR")
+    parser.add_argument("--sysroot", type=pathlib.Path, metavar="DIR", help="the programs are ARM64's, built against it (tests/arm64.sh)")
     parser.add_argument("--modules", action="store_true", help="the image that loads vfio-pci, in place of the main one")
     parser.add_argument("--out", type=pathlib.Path, metavar="FILE", help="default: vfiogate.oci.tar, vfiogate-modules.oci.tar")
     parser.add_argument("--bill", type=pathlib.Path, metavar="FILE", help="where its bill of materials goes, too")
@@ -40,6 +42,7 @@ def megabytes(size: int) -> str:
 
 
 def build(wish: argparse.Namespace) -> None:
+    target.use(wish.sysroot)
     programs = [wish.programs / name for name in PROGRAMS]
     for program in programs:
         if not program.exists():

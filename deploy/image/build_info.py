@@ -6,6 +6,8 @@ import re
 import subprocess
 from typing import NamedTuple
 
+import target
+
 TREE = pathlib.Path(__file__).resolve().parents[2]
 SAYS = re.compile(r"(\S+) \(commit (\S+), (\S+)\)")
 
@@ -20,7 +22,7 @@ def of(programs: list[pathlib.Path]) -> BuildInfo:
     """Of the programs together. Those of several builds have no one commit, and it is said so. LookupError: not one of ours."""
     said = {}
     for program in programs:
-        text = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout
+        text = subprocess.run(target.run_there(program, "--version"), check=True, capture_output=True, text=True).stdout
         match = SAYS.fullmatch(text.strip())
         if match is None:
             raise LookupError(f"{program} --version says {text!r}")

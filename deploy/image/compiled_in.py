@@ -7,6 +7,7 @@ import re
 import subprocess
 
 import packages
+import target
 
 # Linked into every program, without debugging information of their own.
 START_FILES = ("Scrt1.o", "crti.o", "crtn.o", "libc_nonshared.a", "crtbeginS.o", "crtendS.o", "libgcc.a")
@@ -18,7 +19,7 @@ LINE = re.compile(r"^  (\d+)\t(?:(\d+)\t)?\((?:indirect line string|line string|
 
 def sources_of(program: pathlib.Path) -> set[str]:
     """The absolute paths of the sources that the program's lines of code come from. LookupError: it does not say."""
-    command = ["readelf", "--debug-dump=rawline", str(program)]
+    command = [target.tool("readelf"), "--debug-dump=rawline", str(program)]
     found: set[str] = set()
     directories: dict[str, str] = {}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as reader:
@@ -28,7 +29,7 @@ def sources_of(program: pathlib.Path) -> set[str]:
             elif match := LINE.match(line):
                 number, directory, name = match.groups()
                 if directory is None:
-                    directories[number] = name
+                    directories[number] = target.name_of(name)
                 elif directories.get(directory, "").startswith("/"):
                     found.add(f"{directories[directory]}/{name}")
     if not found:
@@ -37,13 +38,13 @@ def sources_of(program: pathlib.Path) -> set[str]:
 
 
 def found_by_gcc(names: tuple[str, ...]) -> set[str]:
-    said = {name: packages.run("gcc", f"-print-file-name={name}").strip() for name in names}
+    said = {name: packages.run(target.tool("gcc"), *([f"--sysroot={target.sysroot}"] if target.sysroot else []), f"-print-file-name={name}").strip() for name in names}
     return {path for path in said.values() if path.startswith("/")}
 
 
 def defines(file: str) -> set[str]:
     """Functions and data that are defined here and nowhere else: not what each user of a header has a copy of."""
-    said = packages.run("nm", "--defined-only", "--extern-only", "--format=posix", file)
+    said = packages.run(target.tool("nm"), "--defined-only", "--extern-only", "--format=posix", file)
     return {words[0] for words in map(str.split, said.splitlines()) if len(words) > 2 and words[1] in "TDBR"}
 
 
@@ -58,6 +59,6 @@ def packages_in(programs: list[pathlib.Path]) -> dict[str, list[str]]:
     paths = {path for program in programs for path in sources_of(program) if path.startswith("/usr/")}
     paths |= found_by_gcc(START_FILES) | archives_in(programs)
     whose: dict[str, list[str]] = {}
-    for path, package in packages.packages_of(sorted(paths)).items():
+    for path, package in packages.packages_of(sorted({target.name_of(path) for path in paths})).items():
         whose.setdefault(package, []).append(path)
     return whose

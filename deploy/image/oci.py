@@ -1,4 +1,4 @@
-"""An OCI image of one layer, as the archive that containerd and podman import."""
+"""An OCI image of one layer, as the archive that containerd and podman import, and an index of such images."""
 
 import gzip
 import hashlib
@@ -9,6 +9,7 @@ import tarfile
 
 from build_info import BuildInfo
 from root_files import Entry
+import target
 
 LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
 CONFIG = "application/vnd.oci.image.config.v1+json"
@@ -76,7 +77,7 @@ def image_of(layer: bytes, name: str, info: BuildInfo, created: str) -> dict[str
     packed = gzip.compress(layer, 9, mtime=0)
     config = as_json(
         {
-            "architecture": "amd64",
+            "architecture": target.architecture(),
             "os": "linux",
             "created": created,
             # privd-gate's and privd-binder's containers say runAsUser 0; whoever forgets to say anything is nobody.
@@ -95,24 +96,48 @@ def image_of(layer: bytes, name: str, info: BuildInfo, created: str) -> dict[str
             "annotations": labels_of(info, created),
         }
     )
-    reference = {
-        "mediaType": MANIFEST,
-        "digest": digest_of(manifest),
-        "size": len(manifest),
-        "platform": {"architecture": "amd64", "os": "linux"},
-        # The first is podman's, the second containerd's.
-        "annotations": {"org.opencontainers.image.ref.name": name.rpartition(":")[2], "io.containerd.image.name": name},
-    }
-    index = as_json({"schemaVersion": 2, "mediaType": INDEX, "manifests": [reference]})
+    platform = {"platform": {"architecture": target.architecture(), "os": "linux"}}
+    return layout_of(reference(MANIFEST, manifest) | platform | named(name), (config, manifest, packed))
+
+
+def reference(kind: str, blob: bytes) -> dict:
+    return {"mediaType": kind, "digest": digest_of(blob), "size": len(blob)}
+
+
+def named(name: str) -> dict:
+    """The first is podman's, the second containerd's."""
+    return {"annotations": {"org.opencontainers.image.ref.name": name.rpartition(":")[2], "io.containerd.image.name": name}}
+
+
+def layout_of(entry: dict, blobs: tuple[bytes, ...]) -> dict[str, bytes]:
+    """The archive's files by name; `entry` says what an importer takes."""
+    index = as_json({"schemaVersion": 2, "mediaType": INDEX, "manifests": [entry]})
     files = {"oci-layout": as_json({"imageLayoutVersion": "1.0.0"}), "index.json": index}
-    for blob in (config, manifest, packed):
-        files["blobs/sha256/" + digest_of(blob).removeprefix("sha256:")] = blob
-    return files
+    return files | {"blobs/sha256/" + digest_of(blob).removeprefix("sha256:"): blob for blob in blobs}
+
+
+def joined(images: list[dict[str, bytes]]) -> dict[str, bytes]:
+    """One archive of images of one name, each of another architecture, with an index of which a node takes its own.
+    ValueError: they differ in name, or two are of one architecture."""
+    entries = [entry for files in images for entry in json.loads(files["index.json"])["manifests"]]
+    names = {entry["annotations"]["io.containerd.image.name"] for entry in entries}
+    platforms = {entry["platform"]["architecture"] for entry in entries}
+    if len(names) != 1 or len(platforms) != len(entries):
+        raise ValueError(f"no images of one name and of different architectures: {', '.join(sorted(names | platforms))}")
+    entries = [{key: value for key, value in entry.items() if key != "annotations"} for entry in entries]
+    index = as_json({"schemaVersion": 2, "mediaType": INDEX, "manifests": sorted(entries, key=lambda entry: entry["platform"]["architecture"])})
+    blobs = {name: blob for files in images for name, blob in files.items() if name.startswith("blobs/")}
+    return layout_of(reference(INDEX, index) | named(names.pop()), (index,)) | blobs
 
 
 def manifest_digest(files: dict[str, bytes]) -> str:
-    """By which a registry and the chart's image.digest name the image."""
+    """By which a registry and the chart's image.digest name the image, or the index."""
     return json.loads(files["index.json"])["manifests"][0]["digest"]
+
+
+def read_archive(path: pathlib.Path) -> dict[str, bytes]:
+    with tarfile.open(path) as tar:
+        return {member.name: tar.extractfile(member).read() for member in tar if member.isfile()}
 
 
 def write_archive(files: dict[str, bytes], path: pathlib.Path, epoch: int) -> None:

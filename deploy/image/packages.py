@@ -1,9 +1,10 @@
-"""Which Debian package a file of this machine comes from, and what that package says of itself."""
+"""Which Debian package a file of the target machine (target.py) comes from, and what that package says of itself."""
 
 import functools
-import os
 import pathlib
 import subprocess
+
+import target
 
 
 def run(*command: str) -> str:
@@ -13,16 +14,17 @@ def run(*command: str) -> str:
 def names_of(path: str) -> tuple[str, ...]:
     """dpkg knows a file by the name under which it was installed, with /lib apart from /usr/lib though
     the one is a link to the other."""
-    real = os.path.realpath(path)
+    real = target.real(path)
     return real, real.removeprefix("/usr"), path
 
 
 def packages_of(paths: list[str]) -> dict[str, str]:
     """The package that installed each path, as NAME or NAME:ARCHITECTURE; LookupError: none did."""
     names = [name for path in paths for name in names_of(path)]
-    said = subprocess.run(["dpkg-query", "--search", *names], capture_output=True, text=True).stdout
-    lines = [line.rsplit(": ", 1) for line in said.splitlines() if not line.startswith("diversion ")]
-    owners = {name: package.split(",")[0].strip() for package, name in lines}
+    owners: dict[str, str] = {}
+    for said in target.ask_dpkg("--search", *names):
+        lines = [line.rsplit(": ", 1) for line in said.splitlines() if not line.startswith("diversion ")]
+        owners = {name: package.split(",")[0].strip() for package, name in lines} | owners
     found = {path: [owners[name] for name in names_of(path) if name in owners] for path in paths}
     for path, packages in found.items():
         if not packages:
@@ -34,8 +36,10 @@ def packages_of(paths: list[str]) -> dict[str, str]:
 def facts_of(package: str) -> dict[str, str]:
     """Name, version, architecture and source package."""
     fields = ("Package", "Version", "Architecture", "source:Package", "source:Version")
-    text = run("dpkg-query", "--show", "--showformat", "\n".join(f"${{{f}}}" for f in fields), package)
-    return dict(zip(fields, text.split("\n")))
+    said = target.ask_dpkg("--show", "--showformat", "\n".join(f"${{{f}}}" for f in fields), package)
+    if not said:
+        raise LookupError(f"dpkg does not know {package}")
+    return dict(zip(fields, said[0].split("\n")))
 
 
 def installed(name: str) -> str | None:
@@ -55,4 +59,4 @@ def purl_of(package: str) -> str:
 def copyright_of(package: str) -> pathlib.Path:
     """Debian's copyright file, which has to go along with the package's files."""
     path = pathlib.Path("/usr/share/doc", facts_of(package)["Package"], "copyright")
-    return pathlib.Path(os.path.realpath(path))
+    return pathlib.Path(target.file(target.real(str(path))))

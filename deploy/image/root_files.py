@@ -1,13 +1,13 @@
 """What is in an image's root: the programs, or kmod, the shared objects that they load, and what a
 process without a shell still needs. Nothing else."""
 
-import os
 import pathlib
 import re
 import subprocess
 import tempfile
 
 import packages
+import target
 
 HARDWARE_UID = 64531  # as --hardware-uid of privd serve and of plugind
 PLUGIND_UID = 64532  # as plugind's --user; privd's --plugind-uid
@@ -25,7 +25,7 @@ DIRECTORIES = (
     "var/lib/kubelet", "var/lib/vfiogate", "var/log/vfiogate", "var/run/cdi",
 )
 MODULES_DIRECTORIES = ("dev", "host/lib/modules", "proc", "sys", "tmp")
-LINKS = {"lib": "usr/lib", "lib64": "usr/lib64", "bin": "usr/bin"}
+LINKS = {"lib": "usr/lib", "lib64": "usr/lib64", "bin": "usr/bin"}  # ARM64 has no lib64
 # Debian's own loader of modules, which an image of its own has: the container that loads vfio-pci where that is asked
 # for ends before the others start. The name by which it is called says what it does; it gets this one alone.
 KMOD = "/usr/bin/kmod"
@@ -42,17 +42,17 @@ class Entry:
 def stripped(program: pathlib.Path) -> bytes:
     """The program without debugging information, which is most of it."""
     with tempfile.NamedTemporaryFile() as out:
-        subprocess.run(["strip", "--strip-unneeded", "-o", out.name, str(program)], check=True)
+        subprocess.run([target.tool("strip"), "--strip-unneeded", "-o", out.name, str(program)], check=True)
         return pathlib.Path(out.name).read_bytes()
 
 
 def loaded_by(program: pathlib.Path | str) -> list[str]:
     """The shared objects that the loader finds for it, itself included."""
-    text = packages.run("ldd", str(program))
+    text = packages.run(*target.loader(program))
     missing = re.findall(r"^\s*(\S+) => not found", text, re.MULTILINE)
     if missing:
         raise LookupError(f"{program} needs {', '.join(missing)}, which is not installed here")
-    return re.findall(r"(/\S+) \(0x", text)
+    return [target.name_of(path) for path in re.findall(r"(/\S+) \(0x", text)]
 
 
 def in_usr(path: str) -> str:
@@ -63,7 +63,7 @@ def in_usr(path: str) -> str:
 
 def add_package_file(files: dict[str, Entry], path: str, package: str) -> None:
     mode = 0o755 if path == KMOD or "/ld-linux" in path else 0o644
-    files[in_usr(path)] = Entry(pathlib.Path(os.path.realpath(path)).read_bytes(), mode, package=package)
+    files[in_usr(path)] = Entry(pathlib.Path(target.file(target.real(path))).read_bytes(), mode, package=package)
     notice = packages.copyright_of(package)
     name = packages.facts_of(package)["Package"]
     files[f"usr/share/doc/{name}/copyright"] = Entry(notice.read_bytes(), package=package)
@@ -74,8 +74,9 @@ def add_system(files: dict[str, Entry], needed: list[str]) -> dict[str, Entry]:
     for path, package in packages.packages_of([*needed, "/usr/lib/os-release"]).items():
         add_package_file(files, path, package)
     files["etc/os-release"] = Entry(link="../usr/lib/os-release")
-    for name, target in LINKS.items():
-        files[name] = Entry(link=target)
+    for name, there in LINKS.items():
+        if name != "lib64" or target.architecture() == "amd64":
+            files[name] = Entry(link=there)
     return files
 
 
@@ -92,4 +93,4 @@ def collect(programs: list[pathlib.Path]) -> dict[str, Entry]:
 
 def collect_modules() -> dict[str, Entry]:
     """The same of the image that loads modules, which has no program of ours."""
-    return add_system({"usr/bin/modprobe": Entry(link="kmod")}, [*sorted(loaded_by(KMOD)), KMOD])
+    return add_system({"usr/bin/modprobe": Entry(link="kmod")}, [*sorted(loaded_by(target.file(KMOD))), KMOD])

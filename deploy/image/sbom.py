@@ -9,12 +9,18 @@ import compiled_in
 import licences
 import packages
 import root_files
+import target
 from root_files import Entry
 
 NAME = "usr/share/sbom/vfiogate.spdx.json"
 OWN = "SPDXRef-Package-vfiogate"
 # What the programs were made with, as far as it is a Debian package.
-TOOLS = ("g++-12", "binutils", "cmake", "ninja-build", "capnproto", "protobuf-compiler", "protobuf-compiler-grpc")
+TOOLS = ("cmake", "ninja-build", "capnproto", "protobuf-compiler", "protobuf-compiler-grpc")
+
+
+def tools() -> tuple[str, ...]:
+    compiler = ("g++-12-aarch64-linux-gnu", "binutils-aarch64-linux-gnu") if target.sysroot else ("g++-12", "binutils")
+    return (*compiler, *TOOLS)
 
 
 def reference(kind: str, text: str) -> str:
@@ -99,7 +105,7 @@ class Parts:
         self.compiled_in = compiled_in.packages_in(programs) if programs else {}
         for package, paths in self.compiled_in.items():
             self.uses.setdefault(package, []).append(f"code of {len(paths)} files, such as {paths[0]}, is in the programs")
-        self.tools = [package for package in map(packages.installed, TOOLS if programs else ()) if package]
+        self.tools = [package for package in map(packages.installed, tools() if programs else ()) if package]
         for package in self.tools:
             self.uses.setdefault(package, []).append("made the programs")
 

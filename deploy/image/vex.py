@@ -7,6 +7,7 @@ import pathlib
 import re
 
 import packages
+import target
 from root_files import Entry
 
 NAME = "usr/share/sbom/vfiogate.openvex.json"
@@ -15,7 +16,7 @@ SAID = pathlib.Path(__file__).resolve().parents[2] / "docs/security/flaws.openve
 
 def named_in_changelog(package: str) -> list[str]:
     """Flaws that the package's changelog names; none where it has none here."""
-    place = pathlib.Path("/usr/share/doc", packages.facts_of(package)["Package"])
+    place = pathlib.Path(target.file("/usr/share/doc"), packages.facts_of(package)["Package"])
     logs = [place / name for name in ("changelog.Debian.gz", "changelog.gz") if (place / name).exists()]
     text = gzip.decompress(logs[0].read_bytes()).decode(errors="replace") if logs else ""
     return sorted(set(re.findall(r"CVE-\d{4}-\d{4,}", text)))
