@@ -1,15 +1,20 @@
 #!/usr/bin/env bash
 # Installs what building and testing need on Debian 12 or 13. Does nothing where all is there.
 #   tests/install.sh --list RELEASE [build]    prints the packages instead, of bookworm or trixie;
-#                                              `build`: those for programs, unit tests, tour and package alone
+#                                              `build`: those for programs, unit tests, tour and package alone;
+#                                              `libraries`: of these, what is compiled against
 set -euo pipefail
 
-build_packages=(
-  g++ cmake ninja-build ccache pkg-config git ca-certificates
-  libcapnp-dev capnproto libssl-dev openssl libgrpc++-dev libabsl-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc
+libraries=(
+  libc6-dev libcapnp-dev libssl-dev libgrpc++-dev libabsl-dev libprotobuf-dev
   libseccomp-dev libmd-dev prometheus-cpp-dev libspdlog-dev libyaml-cpp-dev libcli11-dev nlohmann-json3-dev
-  libgtest-dev libgmock-dev
-  libfuse3-dev fuse3
+  libgtest-dev libgmock-dev libfuse3-dev
+)
+build_packages=(
+  "${libraries[@]}"
+  g++ cmake ninja-build ccache pkg-config git ca-certificates
+  capnproto openssl protobuf-compiler protobuf-compiler-grpc
+  fuse3
   kmod xz-utils pci.ids iproute2 python3 python3-yaml
   help2man lintian dpkg-dev systemd
 )
@@ -21,6 +26,10 @@ test_packages=(
 )
 
 packages_of() {
+  if [ "${2:-}" = libraries ]; then
+    packages=("${libraries[@]}")
+    return
+  fi
   packages=("${build_packages[@]}")
   if [ "${2:-}" = build ]; then return; fi
   packages+=("${test_packages[@]}")

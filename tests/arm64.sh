@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# Builds this tree for ARM64 on another machine, and tests it there: by emulation, and in a virtual machine.
+#   tests/arm64.sh [STEP...]     without a STEP all of them, in this order:
+#     sysroot    Debian's libraries for ARM64, of this machine's release, unpacked into build/arm64/sysroot; made once
+#     build      programs and unit tests (cmake/arm64.cmake), into build/arm64/release
+#     unit       unit tests in qemu-aarch64-static, as far as that can run them
+#     kernel     the other unit tests, and privd's self-test, in a virtual machine with Debian's kernel
+#     machine    the same machine, with an SMMUv3 and vfio-pci: the tour, and each step broken once
+#     release    images, packages and the index of both architectures; needs the programs of the preset release, too
+#   --fresh      makes the sysroot anew
+# The compiler's cache and the kernel are where those of this machine's own architecture are: ~/.cache. Packages come from the mirror
+# of this machine's own apt sources. Exit 0 only if each step passed; 77 if a tool is missing, said which.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+readonly all_steps=(sysroot build unit kernel machine release)
+# What qemu-aarch64-static cannot run: Debian 12's has neither openat2() nor seccomp(), passes descriptors and ends of terminals on in
+# part, and an emulated process is slower than a test of many log lines expects.
+readonly need_a_kernel=(gate_protocol_test privd_{audit,base,binder,binding,cdi,cli,doctor,facts,gate,hardware,landlock,scan}_test
+  privd_{self_test,start,state,writer}_test seccomp_test)
+readonly sysroot=build/arm64/sysroot build=build/arm64/release
+steps=() fresh=''
+while [ $# -gt 0 ]; do
+  case $1 in
+    --fresh) fresh=1 ;;
+    -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    *)
+      case " ${all_steps[*]} " in
+        *" $1 "*) steps+=("$1") ;;
+        *) echo "arm64: '$1' is no step (see --help)" >&2; exit 2 ;;
+      esac
+      ;;
+  esac
+  shift
+done
+[ "${#steps[@]}" -gt 0 ] || steps=("${all_steps[@]}")
+
+say() { printf 'arm64: %s\n' "$*"; }
+for need in "aarch64-linux-gnu-g++ crossbuild-essential-arm64" "mmdebstrap mmdebstrap" "qemu-aarch64-static qemu-user-static" \
+  "qemu-system-aarch64 qemu-system-arm"; do
+  command -v "${need% *}" >/dev/null || {
+    say "${need% *} is missing: apt-get install ${need#* }" >&2
+    exit 77
+  }
+done
+
+step_sysroot() {
+  [ -z "$fresh" ] || rm -rf "$sysroot"
+  if [ -d "$sysroot" ]; then return; fi
+  local release from packages
+  # shellcheck source=/dev/null
+  release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+  # shellcheck disable=SC2016  # apt's own variables
+  from=$(apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' | sed -n 's/^Debian //p' | head -n 1)
+  [ -n "$from" ] || { say "this machine has no apt source of Debian's" >&2; return 1; }
+  packages=$(tests/install.sh --list "$release" libraries | paste -sd,)
+  # Besides: what the virtual machine and the images have.
+  packages+=,busybox-static,base-files,kmod,pci.ids
+  mkdir -p "$(dirname "$sysroot")"
+  rm -rf "$sysroot.new"
+  # Unpacked, not installed: no program of theirs runs.
+  mmdebstrap --quiet --architectures=arm64 --variant=extract --include="$packages" --aptopt='APT::Install-Recommends "false"' \
+    --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr --skip=cleanup/apt \
+    "$release" "$sysroot.new" "deb $from $release main" "deb $from $release-updates main"
+  (
+    cd "$sysroot.new"
+    # Links from the root would lead to this machine's own files.
+    find . -type l -lname '/*' -exec sh -c 'for link do ln -sfnr "./$(readlink "$link")" "$link"; done' sh {} +
+    # dpkg's lists, by which a file's package is known, and how new a library has to be.
+    for deb in var/cache/apt/archives/*.deb; do
+      name=$(dpkg-deb --field "$deb" Package)
+      [ "$(dpkg-deb --field "$deb" Multi-Arch)" != same ] || name=$name:arm64
+      dpkg-deb --field "$deb" | sed 's/^Package: .*/&\nStatus: install ok installed/' >>var/lib/dpkg/status
+      echo >>var/lib/dpkg/status
+      dpkg-deb --control "$deb" control
+      for kind in shlibs symbols; do [ ! -e "control/$kind" ] || mv "control/$kind" "var/lib/dpkg/info/$name.$kind"; done
+      rm -r control
+      dpkg-deb --fsys-tarfile "$deb" | tar -t | sed 's,^\./$,/.,; t; s,^\.,,; s,/$,,' >"var/lib/dpkg/info/$name.list"
+    done
+    rm -rf var/cache/apt/archives
+  )
+  mv "$sysroot.new" "$sysroot"
+}
+
+step_build() {
+  cmake --preset arm64 >/dev/null
+  cmake --build --preset arm64 --target programs tests_unit machine_programs
+}
+
+step_unit() {
+  echo "run on a kernel of the architecture instead (step kernel): ${need_a_kernel[*]}"
+  ctest --preset arm64 -L unit -E "^($(IFS='|' && echo "${need_a_kernel[*]}"))[.]" --parallel 2 --output-on-failure
+}
+
+step_kernel() {
+  local words=() program
+  for program in bin/privd{,-daemon,-hardware,-gate,-binder} "${need_a_kernel[@]/#/tests/}"; do words+=(--program "$build/$program"); done
+  tests/machine/run_vm.sh --arm64 "$sysroot" --timeout 1500 --guest tests/machine/guest/unit_test.sh "${words[@]}" \
+    --file docs/doctor.md:test/source/docs/doctor.md
+}
+
+step_machine() { tests/machine/run_allocation.sh "$build/bin" allocation_test.sh '' --arm64 "$sysroot"; }
+
+step_release() {
+  local version
+  version=$("build/release/bin/privd" --version)
+  rm -rf build/arm64/made
+  deploy/release.sh "${version%% *}" --programs build/release/bin --arm64 "$build/bin" --out build/arm64/made
+}
+
+passed=() failed=()
+for step in "${steps[@]}"; do
+  say "$step"
+  begun=$SECONDS
+  # A step ends at its first command that fails: so in no condition.
+  set +e
+  (set -e; "step_$step")
+  ended=$?
+  set -e
+  if [ "$ended" -eq 0 ]; then passed+=("$step"); else failed+=("$step"); fi
+  say "$step took $((SECONDS - begun)) s"
+done
+say "passed: ${passed[*]:-none}; failed: ${failed[*]:-none}"
+[ "${#failed[@]}" -eq 0 ]
