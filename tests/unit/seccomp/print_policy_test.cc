@@ -79,8 +79,9 @@ TEST(PolicyAs, ARowWithAlternativesNamesThemAndWhoMakesThem) {
   const auto row = nlohmann::json::parse(policyAs("json", {"toy", toy, {}})).at("rows").at(0);
   EXPECT_EQ(row.at("call"), "newfstatat");
   EXPECT_EQ(row.at("madeBy"), "one library");
-  EXPECT_EQ(row.at("alternatives"),
-            nlohmann::json::parse(R"([{"call": "fstat", "number": 5, "madeBy": "another"}])"));
+  auto want = nlohmann::json::parse(R"([{"call": "fstat", "madeBy": "another"}])");
+  want[0]["number"] = SCMP_SYS(fstat);
+  EXPECT_EQ(row.at("alternatives"), want);
 }
 
 TEST(PolicyAs, OciIsTheProfile) {
