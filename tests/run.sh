@@ -254,6 +254,17 @@ full_distro() {
   fi
 }
 
+full_arm64() {
+  local said code=0
+  said=$(tests/arm64.sh sysroot 2>&1) || code=$?
+  if [ "$code" -eq 77 ]; then
+    skip "ARM64: $said"
+    return
+  fi
+  build release programs
+  check "ARM64, cross-built and in a virtual machine" tests/arm64.sh
+}
+
 if [ "${#steps[@]}" -eq 0 ]; then
   full_default
   skip "ThreadSanitizer, clang-tidy on everything, the cluster's long cases, every mutant and other long runs: only with --full"
