@@ -4,7 +4,7 @@
 #     sysroot    Debian's libraries for ARM64, of this machine's release, unpacked into build/arm64/sysroot; made once
 #     build      programs and unit tests (cmake/arm64.cmake), into build/arm64/release
 #     unit       unit tests in qemu-aarch64-static, as far as that can run them
-#     kernel     the other unit tests, and privd's self-test, in a virtual machine with Debian's kernel
+#     kernel     all daemons under their filters, privd's self-test and the other unit tests in a virtual machine with Debian's kernel
 #     machine    the same machine, with an SMMUv3 and vfio-pci: the tour, and each step broken once
 #     release    images, packages and the index of both architectures; needs the programs of the preset release, too
 #   --fresh      makes the sysroot anew
@@ -106,7 +106,10 @@ step_unit() {
 
 step_kernel() {
   local words=() program
-  for program in bin/privd{,-daemon,-hardware,-gate,-binder} "${need_a_kernel[@]/#/tests/}"; do words+=(--program "$build/$program"); done
+  for program in bin/privd{,-daemon,-hardware,-gate,-binder}; do words+=(--program "$build/$program"); done
+  tests/machine/run_vm.sh --arm64 "$sysroot" --guest tests/machine/guest/daemons_test.sh "${words[@]}" \
+    --program "$build/bin/plugind" --program "$build/bin/netd" --file tests/machine/guest/claims.yaml:test/plugind.yaml
+  for program in "${need_a_kernel[@]}"; do words+=(--program "$build/tests/$program"); done
   tests/machine/run_vm.sh --arm64 "$sysroot" --timeout 1500 --guest tests/machine/guest/unit_test.sh "${words[@]}" \
     --file docs/doctor.md:test/source/docs/doctor.md
 }
