@@ -13,6 +13,8 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <random>
+#include <thread>
 
 namespace vfiogate::bench {
 namespace {
@@ -20,6 +22,7 @@ namespace {
 struct Wish {
   CommonWish common{.devices = {8, 256, 4096}, .json = {}};
   unsigned calls = 500;
+  unsigned apartMs = 0;
   std::string bare;
 };
 
@@ -29,8 +32,11 @@ std::vector<Row> measure(const Wish& wish) {
     nodes.push_back(std::make_unique<BenchNode>(devices));
   BareServer bare(std::filesystem::read_symlink("/proc/self/exe"));
   std::vector<Row> rows(nodes.size());
+  std::mt19937 random(4711);
+  std::uniform_int_distribution<unsigned> pause(0, wish.apartMs * 1000);
   for (unsigned call = 0; call < wish.calls; ++call) {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (wish.apartMs > 0) std::this_thread::sleep_for(std::chrono::microseconds(pause(random)));
       rows[i].allocate.add(nodes[i]->allocate());
       rows[i].empty.add(nodes[i]->callEmpty());
       rows[i].bare.add(bare.callEmpty());
@@ -59,6 +65,8 @@ int main(int argc, char** argv) {
   CLI::App app("Times Allocate and empty gRPC calls of the programs in VFIOGATE_BIN.");
   bench::addCommonOptions(app, wish.common);
   bench::addCount(app, "--calls", wish.calls, 1'000'000, "of each kind to each node");
+  bench::addCount(app, "--apart", wish.apartMs, 60'000,
+                  "ms at most, at random, before each Allocate and what is called after it");
   app.add_option("--serve-bare", wish.bare)->group("");  // how it starts its other half
   CLI11_PARSE(app, argc, argv);
   if (!wish.bare.empty()) return bench::serveBare(wish.bare);

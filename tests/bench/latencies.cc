@@ -23,18 +23,21 @@ double Latencies::percentile(double share) const {
 }
 
 void printTable(const std::vector<Row>& rows, std::ostream& out) {
-  out << "microseconds      Allocate          empty call      bare server     read of sysfs   "
-         "Allocate /\n"
-      << "devices  calls     p50     p99     p50     p99     p50     p99     p50     p99     empty "
-         "p50\n"
+  out << "microseconds   Allocate                 empty call               bare server            "
+         "  read of sysfs             Allocate / empty\n"
+      << "devices  calls     p50     p99     max     p50     p99     max     p50     p99     max   "
+         " "
+         " p50     p99     max      p50     p99\n"
       << std::fixed;
   for (const Row& row : rows) {
     out << std::setw(7) << row.devices << std::setw(7) << row.allocate.count()
         << std::setprecision(0);
     for (const Latencies* each : {&row.allocate, &row.empty, &row.bare, &row.read}) {
-      out << std::setw(8) << each->median() << std::setw(8) << each->p99();
+      out << std::setw(8) << each->median() << std::setw(8) << each->p99() << std::setw(8)
+          << each->percentile(1);
     }
-    out << std::setprecision(2) << std::setw(14) << row.ratio() << "\n";
+    out << std::setprecision(2) << std::setw(9) << row.ratio() << std::setw(8)
+        << row.allocate.p99() / row.empty.p99() << "\n";
   }
 }
 

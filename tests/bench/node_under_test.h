@@ -33,6 +33,8 @@ public:
   FakeSysfs& hardware() { return hardware_; }
   sim::KubeletSim& kubelet() { return *kubelet_; }
   test::ChildProcess& plugind() { return *plugind_; }
+  /// What started the gate and hardware.
+  test::ChildProcess& privd() { return *privd_; }
   std::string plugindSocket() const { return dir_ / "plugind/plugind.sock"; }
   std::string kubeletDirectory() const { return dir_ / "kubelet"; }
 

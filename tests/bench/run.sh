@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Runs every bench against the programs of a build and prints one table: ours, what it is measured next to, the
+# ratio, the goal. With two folders of programs both are measured in the same run, in turn.
+# usage: tests/bench/run.sh [--quick] [BUILD [PROGRAMS...]]
+#   BUILD: a build tree of the release preset, with the target tests_bench; default build/release
+#   PROGRAMS: folders of programs; default BUILD/bin
+# Needs root with CAP_SYS_ADMIN. About six minutes for each folder, --quick one and a half.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+rounds=5 calls=240 apart=200 idle=30 events=50 kubelets=50 pluginds=20
+if [ "${1:-}" = --quick ]; then
+  rounds=2 calls=100 apart=50 idle=10 events=10 kubelets=10 pluginds=5
+  shift
+fi
+build=${1:-build/release}
+shift || true
+programs=("$@")
+[ ${#programs[@]} -gt 0 ] || programs=("$build/bin")
+
+figures=$(mktemp -d)
+trap 'rm -rf "$figures"' EXIT
+bench() { # FOLDER NAME JSON OPTIONS...
+  local folder=$1 name=$2 json=$3
+  shift 3
+  VFIOGATE_BIN=$folder "$build/tests/$name" --json "$figures/$json" "$@" >"$figures/said" 2>&1 ||
+    { cat "$figures/said" >&2; exit 1; }
+}
+
+echo "load before: $(cut -d' ' -f1-3 /proc/loadavg), $(nproc) processors"
+for ((round = 0; round < rounds; ++round)); do
+  for i in "${!programs[@]}"; do
+    bench "${programs[i]}" allocate_bench "$i-allocate-$round" --devices 8,256 --calls "$calls"
+    bench "${programs[i]}" allocate_bench "$i-apart-$round" --devices 256 --calls "$apart" --apart 200
+  done
+done
+for i in "${!programs[@]}"; do
+  bench "${programs[i]}" idle_bench "$i-idle-0" --devices 8,256 --seconds "$idle"
+  bench "${programs[i]}" restart_bench "$i-restart-0" --kubelets "$kubelets" --pluginds "$pluginds"
+  bench "${programs[i]}" discovery_bench "$i-discovery-0" --devices 256 --events "$events" --bursts 2 --sweeps 2
+done
+echo "load after: $(cut -d' ' -f1-3 /proc/loadavg)"
+for i in "${!programs[@]}"; do
+  echo
+  echo "${programs[i]}"
+  tests/bench/table.py "$figures" "$i"
+done

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Prints as one table what tests/bench/run.sh measured of one folder of programs.
+
+usage: table.py DIRECTORY NUMBER: reads DIRECTORY/NUMBER-BENCH-ROUND, the benches' JSON. Of several rounds the median of
+each figure counts, of the largest the largest."""
+
+import json
+import pathlib
+import statistics
+import sys
+
+WIDTHS = (52, 10, 10, 8, 8)
+
+
+def rounds_of(directory: pathlib.Path, number: str, bench: str) -> list:
+    return [json.loads(path.read_text()) for path in sorted(directory.glob(f"{number}-{bench}-*"))]
+
+
+def row(what: str, ours: str, baseline: str = "", ratio: str = "", goal: str = "") -> None:
+    cells = (what, ours, baseline, ratio, goal)
+    print("".join(f"{cell:<{width}}" if i == 0 else f"{cell:>{width}}" for i, (cell, width) in enumerate(zip(cells, WIDTHS))))
+
+
+def over(rounds: list, index: int, kind: str, figure: str) -> float:
+    pick = max if figure == "max_us" else statistics.median
+    return pick(one[index][kind][figure] for one in rounds)
+
+
+def calls(rounds: list, how: str) -> None:
+    for index, first in enumerate(rounds[0]):
+        count = sum(one[index]["allocate"]["calls"] for one in rounds)
+        for figure, goal in (("p50_us", "2"), ("p99_us", "3"), ("max_us", "")):
+            ours, empty, bare = (over(rounds, index, kind, figure) for kind in ("allocate", "empty", "bare"))
+            name = f"Allocate, {first['devices']} devices, {how}, {figure[:-3]} of {count}"
+            row(f"{name}, µs / empty", f"{ours:,.0f}", f"{empty:,.0f}", f"{ours / empty:.2f}", goal)
+            row("  the same / empty call to a bare server", f"{ours:,.0f}", f"{bare:,.0f}", f"{ours / bare:.2f}")
+
+
+def idle(processes: list) -> None:
+    for one in processes:
+        name = f"{one['program']}, {one['devices']} devices"
+        ours = one["program"] == "plugind"
+        wakes = sum(one["wakes"].values()) / one["seconds"]
+        row(f"{name}: threads", str(one["threads"]), goal="6" if ours else "")
+        row("  wake-ups a second, idle", f"{wakes:.2f}")
+        row("  % of a core, idle", f"{one['processor_ms'] / 10 / one['seconds']:.3f}", goal="0.02")
+        row("  resident, share, MB", f"{one['rss_kib'] / 1024:.1f}", f"{one['pss_kib'] / 1024:.1f}", goal="12" if ours else "")
+
+
+def rest(directory: pathlib.Path, number: str) -> None:
+    for (nodes,) in [rounds_of(directory, number, "restart")]:
+        for node in nodes:
+            kubelet, plugind = node["kubelet"], node["plugind"]
+            row(f"kubelet restarts, {node['devices']} devices, p50, p99, ms", f"{kubelet['p50_us'] / 1000:.1f}", f"{kubelet['p99_us'] / 1000:.1f}")
+            row(f"plugind starts, {node['devices']} devices, p50, p99, ms", f"{plugind['p50_us'] / 1000:.1f}", f"{plugind['p99_us'] / 1000:.1f}")
+    for (nodes,) in [rounds_of(directory, number, "discovery")]:
+        for node in nodes:
+            shown, ours, bare = node["shown"], node["sweep_us_per_device"], node["bare_us_per_device"]
+            row(f"a change shown, {node['devices']} devices, p50, p99, ms", f"{shown['p50_us'] / 1000:.1f}", f"{shown['p99_us'] / 1000:.1f}")
+            row(f"sweep, {node['devices']} devices, µs a device / bare read", f"{ours:,.0f}", f"{bare:,.0f}", f"{ours / bare:.2f}")
+
+
+def main() -> None:
+    directory, number = pathlib.Path(sys.argv[1]), sys.argv[2]
+    row("", "ours", "next to", "ratio", "goal")
+    calls(rounds_of(directory, number, "allocate"), "at once")
+    calls(rounds_of(directory, number, "apart"), "apart")
+    (processes,) = rounds_of(directory, number, "idle")
+    idle(processes)
+    rest(directory, number)
+
+
+if __name__ == "__main__":
+    main()
