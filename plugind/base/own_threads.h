@@ -1,7 +1,7 @@
 #pragma once
-// The threads of this process, which gRPC makes when it needs them. It does not notice one that it
-// did not get, and what it queued for that one waits for ever: so each thread is had, if not from
-// the kernel then from a few that are kept spare (ADR 0016).
+// The threads of this process, most of which gRPC makes. It does not notice one that it did not
+// get, and what it queued for that one waits for ever: so each thread is had, if not from the
+// kernel then from a few that are kept spare (ADR 0016, ADR 0023).
 
 #include <grpcpp/support/status_code_enum.h>
 
@@ -9,9 +9,10 @@
 
 namespace vfiogate {
 
-/// At a time. gRPC makes up to 16 and 4 a processor; the stacks count as memory.
+/// At a time. The stacks count as memory.
 inline constexpr std::size_t kMostThreads = 256;
-inline constexpr std::size_t kSpareThreads = 8;
+/// One for gRPC's second timer thread, one for its tasks: no more is asked for once it serves.
+inline constexpr std::size_t kSpareThreads = 2;
 
 /// True while the kernel or kMostThreads gives no thread and half of the spare ones are in use: who
 /// brings new work is to be refused. Asking tries to replace them. From any thread.

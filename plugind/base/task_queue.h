@@ -1,5 +1,5 @@
 #pragma once
-// How gRPC's threads hand work to the loop's thread.
+// How gRPC's thread hands work to the loop's.
 // What a part that waits needs of the loop.
 
 #include <kj/async-io.h>

@@ -5,13 +5,11 @@
 #include "ipc/base/result.h"
 #include "plugind/core/kubelet_memory.h"
 
-#include <grpcpp/channel.h>
 #include <grpcpp/support/status.h>
 #include <kj/async.h>
 #include <kj/io.h>
 
 #include <chrono>
-#include <memory>
 #include <string>
 
 namespace v1 {
@@ -38,9 +36,4 @@ kj::Promise<Result<PodList, std::string>> listPods(kj::AutoCloseFd connection);
 
 /// What the kubelet's answer says.
 PodList podListOf(const v1::ListPodResourcesResponse& answer);
-
-/// Speaks as a Go client does on a local socket. The channel owns the connection, and has no state
-/// to ask for: GetState() always says SHUTDOWN. `longest`: bytes of a message that it takes.
-std::shared_ptr<grpc::Channel> channelOver(kj::AutoCloseFd connection, int longest);
-
 }  // namespace vfiogate

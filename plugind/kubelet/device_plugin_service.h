@@ -5,6 +5,9 @@
 #include "plugind/base/task_queue.h"
 #include "plugind/kubelet/kubelet_call.h"
 #include "plugind/kubelet/list_watch_stream.h"
+#include "plugind/rpc/served_call.h"
+
+#include <kj/common.h>
 
 #include <atomic>
 #include <memory>
@@ -28,31 +31,32 @@ protected:
   ~PluginEvents() = default;
 };
 
-class DevicePluginService final : public v1beta1::DevicePlugin::CallbackService {
+/// Answers on the queue's thread, or has the loop do it. Outlives its server by the time that gRPC
+/// takes to end the calls.
+class DevicePluginService final {
 public:
   /// `events` hears of calls through `taskQueue` for as long as that is open.
   DevicePluginService(ResourceName resource, PluginEvents& events,
                       std::shared_ptr<TaskQueue> taskQueue);
+  KJ_DISALLOW_COPY(DevicePluginService);
 
   /// From the next registration on; true at first.
   void wantPreStart(bool wanted) { wantsPreStart_ = wanted; }
   /// What the kubelet was told last.
   bool toldPreStart() const { return toldPreStart_; }
 
-  grpc::ServerUnaryReactor* GetDevicePluginOptions(grpc::CallbackServerContext* context,
-                                                   const v1beta1::Empty* request,
-                                                   v1beta1::DevicePluginOptions* answer) override;
-  grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* ListAndWatch(
-      grpc::CallbackServerContext* context, const v1beta1::Empty* request) override;
-  grpc::ServerUnaryReactor* Allocate(grpc::CallbackServerContext* context,
-                                     const v1beta1::AllocateRequest* request,
-                                     v1beta1::AllocateResponse* answer) override;
-  grpc::ServerUnaryReactor* GetPreferredAllocation(
-      grpc::CallbackServerContext* context, const v1beta1::PreferredAllocationRequest* request,
-      v1beta1::PreferredAllocationResponse* answer) override;
-  grpc::ServerUnaryReactor* PreStartContainer(grpc::CallbackServerContext* context,
-                                              const v1beta1::PreStartContainerRequest* request,
-                                              v1beta1::PreStartContainerResponse* answer) override;
+  using Answering = const std::shared_ptr<Responder>&;
+  using Opened = std::shared_ptr<CallObserver>;
+  /// Answers GetDevicePluginOptions.
+  Opened options(Answering responder);
+  /// Tells the loop of the stream, which shows the frames.
+  Opened listAndWatch(Answering responder) const;
+  /// Has the loop answer, or refuses a call for other than one container.
+  Opened allocate(Answering responder, const v1beta1::AllocateRequest& request) const;
+  /// GetPreferredAllocation: has the loop answer.
+  Opened prefer(Answering responder, const v1beta1::PreferredAllocationRequest& request) const;
+  /// PreStartContainer: has the loop answer.
+  Opened preStart(Answering responder, const v1beta1::PreStartContainerRequest& request) const;
 
 private:
   KubeletCall::Cancelled whenCancelled() const;
@@ -61,7 +65,10 @@ private:
   PluginEvents& events_;
   const std::shared_ptr<TaskQueue> taskQueue_;
   std::atomic<bool> wantsPreStart_ = true;  ///< by the loop's thread
-  std::atomic<bool> toldPreStart_ = true;   ///< by gRPC's
+  std::atomic<bool> toldPreStart_ = true;   ///< by the queue's
 };
+
+/// Of v1beta1.DevicePlugin.
+Methods methodsOf(const std::shared_ptr<DevicePluginService>& service);
 
 }  // namespace vfiogate

@@ -3,14 +3,8 @@
 #include "ipc/socket/unix_socket.h"
 #include "plugind/base/log_line.h"
 
-#include <grpc/grpc.h>
-#include <grpcpp/server.h>
-#include <grpcpp/server_builder.h>
-#include <grpcpp/server_posix.h>
-
 #include <kj/debug.h>
 
-#include <chrono>
 #include <utility>
 
 namespace vfiogate {
@@ -33,24 +27,14 @@ struct HandedServer::Listener {
   kj::UnixEventPort::FdObserver observer;
 };
 
-HandedServer::HandedServer(std::string name, const std::vector<grpc::Service*>& services,
-                           const LoopDeps& loop, uid_t kubeletUid)
-    : name_(std::move(name)), loop_(loop), kubeletUid_(kubeletUid) {
-  // Never given back: whoever is last to leave gRPC waits for its threads, up to 10 s after a
-  // connection was slow to write, and the loop stands still meanwhile.
-  grpc_init();
-  grpc::ServerBuilder builder;
-  for (grpc::Service* service : services) builder.RegisterService(service);
-  builder.SetMaxReceiveMessageSize(kLargestRequest);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostCalls);
-  server_ = builder.BuildAndStart();
-  KJ_REQUIRE(server_ != nullptr, "gRPC started no server", name_.c_str());
-}
+HandedServer::HandedServer(std::string name, Methods methods, const LoopDeps& loop,
+                           uid_t kubeletUid)
+    : name_(std::move(name)),
+      loop_(loop),
+      kubeletUid_(kubeletUid),
+      server_(std::move(methods), {.longestRequest = kLargestRequest, .mostCalls = kMostCalls}) {}
 
-HandedServer::~HandedServer() noexcept(false) {
-  accepting_ = nullptr;
-  server_->Shutdown(std::chrono::system_clock::now());  // the deadline cancels what still runs
-}
+HandedServer::~HandedServer() noexcept(false) = default;
 
 void HandedServer::listenOn(kj::AutoCloseFd listener) {
   accepting_ = nullptr;
@@ -84,7 +68,7 @@ void HandedServer::takeConnections() {
     KJ_IF_MAYBE (connection, accepted) {
       const PeerIdentity peer = peerOf(connection->get());
       if (peer.uid == kubeletUid_) {
-        grpc::AddInsecureChannelFromFd(server_.get(), connection->release());
+        server_.serve(kj::mv(*connection));
       } else {
         logWarning(LogEvent::kPeerRefused, {{"where", name_},
                                             {"uid", peer.uid},

@@ -2,21 +2,14 @@
 // A gRPC server on connections accepted from listeners that privd made.
 
 #include "plugind/base/task_queue.h"
-
-#include <grpcpp/impl/service_type.h>
+#include "plugind/rpc/rpc_server.h"
 
 #include <kj/io.h>
 
 #include <sys/types.h>
 
 #include <cstdint>
-#include <memory>
 #include <string>
-#include <vector>
-
-namespace grpc {
-class Server;
-}
 
 namespace vfiogate {
 
@@ -24,10 +17,8 @@ namespace vfiogate {
 /// thread only. It has no listening port of its own: gRPC makes no socket.
 class HandedServer {
 public:
-  /// Takes connections of `kubeletUid` only. `name` is for the log. Borrows `services`.
-  HandedServer(std::string name, const std::vector<grpc::Service*>& services, const LoopDeps& loop,
-               uid_t kubeletUid);
-  /// Ends every call. Waits for gRPC's threads, which never wait for this one.
+  /// Takes connections of `kubeletUid` only. `name` is for the log.
+  HandedServer(std::string name, Methods methods, const LoopDeps& loop, uid_t kubeletUid);
   ~HandedServer() noexcept(false);
   KJ_DISALLOW_COPY(HandedServer);
 
@@ -44,7 +35,7 @@ private:
   const std::string name_;
   const LoopDeps loop_;
   const uid_t kubeletUid_;
-  std::unique_ptr<grpc::Server> server_;
+  RpcServer server_;
   std::uint64_t refused_ = 0;
   kj::Own<Listener> listener_;
   bool starved_ = false;  ///< of descriptors, which is told once

@@ -7,59 +7,37 @@
 namespace vfiogate {
 
 void KubeletCall::refuse(grpc::StatusCode code, const std::string& text) {
-  Finish(grpc::Status(code, text));
+  responder_->finish(grpc::Status(code, text));
 }
 
-void KubeletCall::OnCancel() {
-  if (!claim()) return;
-  cancelled_(self_);
-  refuse(grpc::StatusCode::CANCELLED, "the kubelet hung up");
-}
-
-void KubeletCall::OnDone() {
-  const std::shared_ptr<KubeletCall> self = std::move(self_);
-}
-
-std::shared_ptr<AllocateCall> AllocateCall::open(const v1beta1::AllocateRequest& request,
-                                                 v1beta1::AllocateResponse& response,
-                                                 Cancelled cancelled) {
-  return keep<AllocateCall>(std::move(cancelled), request, response);
+void KubeletCall::hungUp() {
+  if (claim()) cancelled_(shared_from_this());
 }
 
 AllocateCall::AllocateCall(const v1beta1::AllocateRequest& request,
-                           v1beta1::AllocateResponse& response)
-    : response_(response) {
+                           std::shared_ptr<Responder> responder, Cancelled cancelled)
+    : KubeletCall(std::move(responder), std::move(cancelled)) {
   for (const auto& container : request.container_requests()) {
     ids_.insert(ids_.end(), container.devices_ids().begin(), container.devices_ids().end());
   }
 }
 
 void AllocateCall::grant(const AllocationResponse& answer) {
-  response_ = toMessage(answer);
-  Finish(grpc::Status::OK);
+  responder().finish(toMessage(answer));
 }
 
-std::shared_ptr<StartCall> StartCall::open(const v1beta1::PreStartContainerRequest& request,
-                                           Cancelled cancelled) {
-  return keep<StartCall>(std::move(cancelled), request);
-}
-
-StartCall::StartCall(const v1beta1::PreStartContainerRequest& request)
-    : ids_(request.devices_ids().begin(), request.devices_ids().end()) {}
+StartCall::StartCall(const v1beta1::PreStartContainerRequest& request,
+                     std::shared_ptr<Responder> responder, Cancelled cancelled)
+    : KubeletCall(std::move(responder), std::move(cancelled)),
+      ids_(request.devices_ids().begin(), request.devices_ids().end()) {}
 
 void StartCall::pass() {
-  Finish(grpc::Status::OK);
-}
-
-std::shared_ptr<PreferCall> PreferCall::open(const v1beta1::PreferredAllocationRequest& request,
-                                             v1beta1::PreferredAllocationResponse& response,
-                                             Cancelled cancelled) {
-  return keep<PreferCall>(std::move(cancelled), request, response);
+  responder().finish(v1beta1::PreStartContainerResponse());
 }
 
 PreferCall::PreferCall(const v1beta1::PreferredAllocationRequest& request,
-                       v1beta1::PreferredAllocationResponse& response)
-    : response_(response) {
+                       std::shared_ptr<Responder> responder, Cancelled cancelled)
+    : KubeletCall(std::move(responder), std::move(cancelled)) {
   for (const auto& container : request.container_requests()) {
     const auto& available = container.available_deviceids();
     const auto& decided = container.must_include_deviceids();
@@ -71,11 +49,12 @@ PreferCall::PreferCall(const v1beta1::PreferredAllocationRequest& request,
 }
 
 void PreferCall::answer(const std::vector<std::vector<std::string>>& ids) {
+  v1beta1::PreferredAllocationResponse response;
   for (const std::vector<std::string>& one : ids) {
-    auto& container = *response_.add_container_responses();
+    auto& container = *response.add_container_responses();
     for (const std::string& id : one) container.add_deviceids(id);
   }
-  Finish(grpc::Status::OK);
+  responder().finish(response);
 }
 
 }  // namespace vfiogate

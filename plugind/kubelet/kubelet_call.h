@@ -3,19 +3,23 @@
 
 #include "plugind/core/resource/allocation_response.h"
 #include "plugind/core/resource/preferred_allocation.h"
-#include "proto/deviceplugin.grpc.pb.h"
+#include "plugind/rpc/served_call.h"
+#include "proto/deviceplugin.pb.h"
 
 #include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace vfiogate {
 
 /// Answered exactly once: by whoever claims it first, the state loop or the kubelet's hanging up.
-class KubeletCall : public grpc::ServerUnaryReactor {
+class KubeletCall : public CallObserver, public std::enable_shared_from_this<KubeletCall> {
 public:
+  /// Called at most once, on the queue's thread, when the kubelet hung up before anybody claimed
+  /// the answer.
   using Cancelled = std::function<void(const std::shared_ptr<KubeletCall>&)>;
 
   /// Any thread: true once, for the one who must answer now.
@@ -25,63 +29,50 @@ public:
   void refuse(grpc::StatusCode code, const std::string& text);
 
 protected:
-  /// Makes a call of type `Call`, kept alive until gRPC is done with it. `cancelled` is called at
-  /// most once, on a thread of gRPC, when the kubelet hung up before anybody claimed the answer.
-  template <typename Call, typename... Arguments>
-  static std::shared_ptr<Call> keep(Cancelled cancelled, Arguments&&... arguments) {
-    std::shared_ptr<Call> call(new Call(std::forward<Arguments>(arguments)...));
-    call->cancelled_ = std::move(cancelled);
-    call->self_ = call;
-    return call;
-  }
+  KubeletCall(std::shared_ptr<Responder> responder, Cancelled cancelled)
+      : responder_(std::move(responder)), cancelled_(std::move(cancelled)) {}
+
+  Responder& responder() const { return *responder_; }
 
 private:
-  void OnCancel() final;
-  void OnDone() final;
+  void written(bool /*sent*/) final {}
+  void hungUp() final;
+  void over() final {}
 
-  Cancelled cancelled_;
+  const std::shared_ptr<Responder> responder_;
+  const Cancelled cancelled_;
   std::atomic<bool> claimed_ = false;
-  std::shared_ptr<KubeletCall> self_;  ///< until gRPC is done
 };
 
 class AllocateCall final : public KubeletCall {
 public:
-  static std::shared_ptr<AllocateCall> open(const v1beta1::AllocateRequest& request,
-                                            v1beta1::AllocateResponse& response,
-                                            Cancelled cancelled);
+  AllocateCall(const v1beta1::AllocateRequest& request, std::shared_ptr<Responder> responder,
+               Cancelled cancelled);
 
   /// What the kubelet asks for, in its words and order.
   const std::vector<std::string>& ids() const { return ids_; }
   void grant(const AllocationResponse& answer);
 
 private:
-  friend class KubeletCall;
-  AllocateCall(const v1beta1::AllocateRequest& request, v1beta1::AllocateResponse& response);
-
   std::vector<std::string> ids_;
-  v1beta1::AllocateResponse& response_;  ///< gRPC's, valid until Finish
 };
 
 class StartCall final : public KubeletCall {
 public:
-  static std::shared_ptr<StartCall> open(const v1beta1::PreStartContainerRequest& request,
-                                         Cancelled cancelled);
+  StartCall(const v1beta1::PreStartContainerRequest& request, std::shared_ptr<Responder> responder,
+            Cancelled cancelled);
 
   const std::vector<std::string>& ids() const { return ids_; }
   void pass();
 
 private:
-  friend class KubeletCall;
-  explicit StartCall(const v1beta1::PreStartContainerRequest& request);
-
   std::vector<std::string> ids_;
 };
 
 class PreferCall final : public KubeletCall {
 public:
-  static std::shared_ptr<PreferCall> open(const v1beta1::PreferredAllocationRequest& request,
-                                          v1beta1::PreferredAllocationResponse& response,
-                                          Cancelled cancelled);
+  PreferCall(const v1beta1::PreferredAllocationRequest& request,
+             std::shared_ptr<Responder> responder, Cancelled cancelled);
 
   /// One for each container that was asked for.
   const std::vector<PreferredRequest>& requests() const { return requests_; }
@@ -89,12 +80,7 @@ public:
   void answer(const std::vector<std::vector<std::string>>& ids);
 
 private:
-  friend class KubeletCall;
-  PreferCall(const v1beta1::PreferredAllocationRequest& request,
-             v1beta1::PreferredAllocationResponse& response);
-
   std::vector<PreferredRequest> requests_;
-  v1beta1::PreferredAllocationResponse& response_;  ///< gRPC's, valid until Finish
 };
 
 }  // namespace vfiogate

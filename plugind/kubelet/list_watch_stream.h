@@ -5,7 +5,6 @@
 #include "plugind/core/resource/allocation_response.h"
 #include "plugind/core/resource/frame.h"
 #include "plugind/kubelet/newest_stream.h"
-#include "proto/deviceplugin.grpc.pb.h"
 #include "proto/deviceplugin.pb.h"
 
 #include <functional>
@@ -29,13 +28,11 @@ class ListWatchStream final : public NewestStream<FrameMessage> {
 public:
   using Ended = std::function<void(const ListWatchStream&)>;
 
-  /// `ended` is called once, on a thread of gRPC, when the call is over for whatever reason.
-  static std::shared_ptr<ListWatchStream> open(Ended ended) {
-    return keep(std::shared_ptr<ListWatchStream>(new ListWatchStream(std::move(ended))));
-  }
+  /// `ended` is called once, on the queue's thread, when the call is over for whatever reason.
+  ListWatchStream(std::shared_ptr<Responder> responder, Ended ended)
+      : NewestStream(std::move(responder)), ended_(std::move(ended)) {}
 
 private:
-  explicit ListWatchStream(Ended ended) : ended_(std::move(ended)) {}
   void ended() override { ended_(*this); }
 
   const Ended ended_;

@@ -1,7 +1,7 @@
 #pragma once
 // A stream to the kubelet whose messages each replace the one before.
 
-#include <grpcpp/support/server_callback.h>
+#include "plugind/rpc/served_call.h"
 
 #include <memory>
 #include <mutex>
@@ -11,9 +11,8 @@ namespace vfiogate {
 
 /// The newest message wins, one write in flight: a kubelet that does not read costs two messages of
 /// memory, however many are shown. `Held` has the one that goes over the wire as its `message`.
-/// Lives until gRPC is done with the call, and then as long as it is held.
 template <typename Held>
-class NewestStream : public grpc::ServerWriteReactor<decltype(Held::message)> {
+class NewestStream : public CallObserver {
 public:
   /// Any thread: says this next, in place of one that still waits.
   void show(std::shared_ptr<const Held> newest);
@@ -25,23 +24,18 @@ public:
   std::shared_ptr<const Held> said() const;
 
 protected:
-  /// Keeps `stream` alive until gRPC is done with it.
-  template <typename Stream>
-  static std::shared_ptr<Stream> keep(std::shared_ptr<Stream> stream) {
-    stream->self_ = stream;
-    return stream;
-  }
+  explicit NewestStream(std::shared_ptr<Responder> responder) : responder_(std::move(responder)) {}
 
-  /// Called once, on a thread of gRPC, when the call is over for whatever reason.
+  /// Called once, on the queue's thread, when the call is over for whatever reason.
   virtual void ended() = 0;
 
 private:
-  /// What the lock's holder must do after letting go of it: gRPC may call back from within.
+  /// What the lock's holder must do after letting go of it.
   enum class Next { kNothing, kWrite, kFinish };
 
-  void OnWriteDone(bool written) final;
-  void OnCancel() final;
-  void OnDone() final;
+  void written(bool sent) final;
+  void hungUp() final;
+  void over() final { ended(); }
 
   Next decideLocked();
   void act(Next next);
@@ -53,7 +47,7 @@ private:
   bool ending_ = false;
   bool finished_ = false;
   grpc::Status last_;
-  std::shared_ptr<NewestStream> self_;  ///< until gRPC is done
+  const std::shared_ptr<Responder> responder_;
 };
 
 template <typename Held>
@@ -99,30 +93,24 @@ typename NewestStream<Held>::Next NewestStream<Held>::decideLocked() {
 template <typename Held>
 void NewestStream<Held>::act(Next next) {
   // said_ and last_ stay as they are from here on: no second write begins and nothing finishes
-  // before OnWriteDone, and nothing follows kFinish.
-  if (next == Next::kWrite) this->StartWrite(&said_->message);
-  if (next == Next::kFinish) this->Finish(last_);
+  // before written(), and nothing follows kFinish.
+  if (next == Next::kWrite) responder_->write(said_->message);
+  if (next == Next::kFinish) responder_->finish(last_);
 }
 
 template <typename Held>
-void NewestStream<Held>::OnWriteDone(bool written) {
+void NewestStream<Held>::written(bool sent) {
   std::unique_lock lock(mutex_);
   writing_ = false;
-  if (!written) ending_ = true;
+  if (!sent) ending_ = true;
   const Next next = decideLocked();
   lock.unlock();
   act(next);
 }
 
 template <typename Held>
-void NewestStream<Held>::OnCancel() {
+void NewestStream<Held>::hungUp() {
   end(grpc::Status(grpc::StatusCode::CANCELLED, "the kubelet ended the stream"));
-}
-
-template <typename Held>
-void NewestStream<Held>::OnDone() {
-  const std::shared_ptr<NewestStream> self = std::move(self_);
-  ended();
 }
 
 }  // namespace vfiogate

@@ -48,7 +48,7 @@ public:
   /// Borrows all but the settings and the node.
   StateLoop(Settings settings, PrivdLink& privd, const LoopDeps& loop, LedgerJournal& journal,
             Node node);
-  /// Closes the task queue: gRPC's threads may still post.
+  /// Closes the task queue: the thread of gRPC's queue may still post.
   ~StateLoop() noexcept(false);
   KJ_DISALLOW_COPY(StateLoop);
 

@@ -64,10 +64,10 @@ RULES = {
     "plugind/dra/pool": "cli ipc/api ipc/types plugind/base plugind/core/dra plugind/dra/api plugind/dra/claims",
     "plugind/dra/serve": (
         "plugind/base plugind/core/dra plugind/core/status plugind/dra/claims plugind/dra/pool plugind/kubelet "
-        "proto"),
+        "plugind/rpc proto"),
     "plugind/kubelet": (
         "ipc/base ipc/socket plugind/base plugind/core plugind/core/ledger/state plugind/core/resource "
-        "plugind/core/status proto"),
+        "plugind/core/status plugind/rpc proto"),
     "plugind/loop": (
         "ipc/base plugind/base plugind/checkpoint plugind/cli plugind/config plugind/core plugind/core/ledger "
         "plugind/core/ledger/frames plugind/core/ledger/state plugind/core/resource plugind/core/status "
@@ -79,6 +79,7 @@ RULES = {
         "plugind/core/resource plugind/core/status plugind/kubelet"),
     "plugind/privd/link": (
         "ipc/base ipc/binder ipc/codec ipc/gate ipc/socket plugind/base plugind/core plugind/privd"),
+    "plugind/rpc": "",
     "plugind/self_test": (
         "cli/self_test ipc/codec ipc/gate ipc/schema ipc/socket ipc/types plugind/cli plugind/config plugind/loop "
         "proto seccomp"),

@@ -16,14 +16,9 @@ namespace {
 class Plugin final : public PluginEvents {
 public:
   void take(std::uint8_t kind, std::string_view bytes) {
-    if (kind % 3 == 0) call<v1beta1::AllocateRequest, v1beta1::AllocateResponse>(bytes, kAllocate);
-    if (kind % 3 == 1) {
-      call<v1beta1::PreferredAllocationRequest, v1beta1::PreferredAllocationResponse>(bytes,
-                                                                                      kPrefer);
-    }
-    if (kind % 3 == 2) {
-      call<v1beta1::PreStartContainerRequest, v1beta1::PreStartContainerResponse>(bytes, kStart);
-    }
+    if (kind % 3 == 0) call(bytes, "Allocate");
+    if (kind % 3 == 1) call(bytes, "GetPreferredAllocation");
+    if (kind % 3 == 2) call(bytes, "PreStartContainer");
   }
 
   void streamOpened(const ResourceName&, std::shared_ptr<ListWatchStream>) override {}
@@ -59,15 +54,13 @@ public:
   }
 
 private:
-  template <typename Request, typename Response, typename Act>
-  void call(std::string_view bytes, Act act) {
-    Request request;
-    Response response;
-    if (!request.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
-    grpc::CallbackServerContext context;
-    auto* reactor = act(service_, context, request, response);
+  void call(std::string_view bytes, const std::string& name) {
+    const Method& method = methods_.at("/v1beta1.DevicePlugin/" + name);
+    const auto request = method.request();
+    if (!request->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
+    const auto call = method.open(std::make_shared<KeptAnswer>(), *request);
     letters_.carryOut();
-    endCall(reactor);
+    if (call) call->over();
   }
 
   void check(CallId id) {
@@ -76,19 +69,10 @@ private:
     require(answer->second.refusal && isOneLine(answer->second.refusal->text));
   }
 
-  static constexpr auto kAllocate = [](auto& service, auto& context, auto& request, auto& answer) {
-    return service.Allocate(&context, &request, &answer);
-  };
-  static constexpr auto kPrefer = [](auto& service, auto& context, auto& request, auto& answer) {
-    return service.GetPreferredAllocation(&context, &request, &answer);
-  };
-  static constexpr auto kStart = [](auto& service, auto& context, auto& request, auto& answer) {
-    return service.PreStartContainer(&context, &request, &answer);
-  };
-
   std::unique_ptr<test::LedgerNode> node_ = kubeletNode();
   PostedLetters letters_;
-  DevicePluginService service_{test::resource("gpu"), *this, letters_.box()};
+  const Methods methods_ = methodsOf(
+      std::make_shared<DevicePluginService>(test::resource("gpu"), *this, letters_.box()));
   std::set<std::string> granted_;
 };
 

@@ -8,39 +8,31 @@
 #include "ipc/codec/limits.h"
 #include "plugind/core/dra/claim_request.h"
 #include "plugind/dra/serve/dra_service.h"
-#include "proto/dra_v1.grpc.pb.h"
-#include "proto/dra_v1beta1.grpc.pb.h"
 #include "tests/fuzz/aligned_words.h"
 #include "tests/fuzz/kubelet_node.h"
 
 namespace vfiogate {
 namespace {
 
-namespace dra = k8s::io::kubelet::pkg::apis::dra;
-
 class Driver final : public DraEvents {
 public:
   explicit Driver(AllocatedClaim told) : told_(std::move(told)) {}
 
-  template <typename Plugin, typename Request, typename Response>
-  void ask(DraVersion version, std::string_view bytes) {
-    Request request;
-    Response response;
-    if (!request.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
-    const auto service = draService(version, *this, letters_.box());
-    auto& plugin = dynamic_cast<typename Plugin::CallbackService&>(*service);
+  template <typename Words, typename Response>
+  void ask(const std::string& name, std::string_view bytes) {
+    const Methods methods = draMethods(*this, letters_.box());
+    const Method& method = methods.at(std::string("/") + Words::kPlugin + "/" + name);
+    const auto request = method.request();
+    if (!request->ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
     asked_ = 0;
-    grpc::CallbackServerContext context;
-    grpc::ServerUnaryReactor* call = nullptr;
-    if constexpr (requires { response.claims().begin()->second.devices(); }) {
-      call = plugin.NodePrepareResources(&context, &request, &response);
-    } else {
-      call = plugin.NodeUnprepareResources(&context, &request, &response);
-    }
+    const auto answer = std::make_shared<KeptAnswer>();
+    const auto call = method.open(answer, *request);
     letters_.carryOut();
+    if (!call) return require(answer->message() == nullptr && asked_ == 0);
+    const auto& response = dynamic_cast<const Response&>(*answer->message());
     require(response.claims_size() == asked_);
     for (const auto& [uid, claim] : response.claims()) require(isOneLine(claim.error()));
-    endCall(call);
+    call->over();
   }
 
   void claimsAsked(std::shared_ptr<ClaimsCall> call) override {
@@ -101,15 +93,12 @@ AllocatedClaim toldBy(std::string_view bytes) {
 void askAll(std::uint8_t kind, std::string_view request, AllocatedClaim told) {
   Driver driver(std::move(told));
   // Prepared before, for those calls that end it.
-  driver.ask<dra::v1::DRAPlugin, dra::v1::NodePrepareResourcesRequest,
-             dra::v1::NodePrepareResourcesResponse>(DraVersion::kV1, request);
+  driver.ask<DraWordsV1, DraWordsV1::Prepared>("NodePrepareResources", request);
   if (kind % 3 == 1) {
-    driver.ask<dra::v1beta1::DRAPlugin, dra::v1beta1::NodePrepareResourcesRequest,
-               dra::v1beta1::NodePrepareResourcesResponse>(DraVersion::kV1beta1, request);
+    driver.ask<DraWordsV1beta1, DraWordsV1beta1::Prepared>("NodePrepareResources", request);
   }
   if (kind % 3 == 2) {
-    driver.ask<dra::v1::DRAPlugin, dra::v1::NodeUnprepareResourcesRequest,
-               dra::v1::NodeUnprepareResourcesResponse>(DraVersion::kV1, request);
+    driver.ask<DraWordsV1, DraWordsV1::Unprepared>("NodeUnprepareResources", request);
   }
 }
 

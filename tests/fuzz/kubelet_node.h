@@ -2,13 +2,14 @@
 // A node for the kubelet's words: two groups of one resource, and gRPC's calls without gRPC.
 
 #include "plugind/base/task_queue.h"
+#include "plugind/rpc/served_call.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/support/ledger_node.h"
 
-#include <grpcpp/support/server_callback.h>
 #include <kj/async-io.h>
 
 #include <memory>
+#include <utility>
 
 namespace vfiogate {
 
@@ -45,9 +46,28 @@ private:
   kj::Promise<void> running_;
 };
 
-/// As gRPC does when the answer is out; until then a call keeps itself.
-inline void endCall(grpc::ServerUnaryReactor* call) {
-  call->OnDone();
-}
+/// Keeps what a call is answered.
+class KeptAnswer final : public Responder {
+public:
+  void write(const google::protobuf::MessageLite&) override { require(false); }
+  void finish(const google::protobuf::MessageLite& answer) override {
+    end();
+    message_.reset(answer.New());
+    message_->CheckTypeAndMergeFrom(answer);
+  }
+  void finish(const grpc::Status& status) override {
+    end();
+    require(!status.ok());
+  }
+
+  /// Null: the call was refused, or waits.
+  const google::protobuf::MessageLite* message() const { return message_.get(); }
+
+private:
+  void end() { require(!std::exchange(ended_, true)); }
+
+  bool ended_ = false;
+  std::unique_ptr<google::protobuf::MessageLite> message_;
+};
 
 }  // namespace vfiogate

@@ -246,6 +246,19 @@ TEST_F(Split, EveryThreadIsLockedDown) {
   EXPECT_THAT(identityFaults(node_->plugind->pid(), kPlugindUid), testing::IsEmpty());
 }
 
+// ADR 0023. Linux cuts a name after 15 characters; a spare one is called as its process.
+TEST_F(Split, PlugindsThreadsAreFewAndKnown) {
+  startAll();
+  ASSERT_TRUE(node_->kubelet.admit(podOf("pod-1", kGpus)).admitted) << said();
+  std::vector<std::string> names;
+  for (const auto& [id, status] : threadStatuses(node_->plugind->pid())) {
+    names.push_back(status.at("Name"));
+  }
+  EXPECT_LE(names.size(), 8U) << testing::PrintToString(names);
+  EXPECT_THAT(names, testing::Each(testing::AnyOf("plugind", "call_queue", "default-executo",
+                                                  "resolver-execut", "grpc_global_tim")));
+}
+
 TEST_F(Split, PlugindHoldsItsLockButNoFileAndNoDirectory) {
   startAll();
   // A version of the checkpoint that is being read goes away again.

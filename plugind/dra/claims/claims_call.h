@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace vfiogate {
@@ -34,7 +35,11 @@ public:
   virtual void answer(const ClaimResults& results) = 0;
 
 protected:
-  ClaimsCall(Kind kind, std::vector<ClaimName> claims) : kind_(kind), claims_(std::move(claims)) {}
+  ClaimsCall(Kind kind, std::vector<ClaimName> claims, std::shared_ptr<Responder> responder,
+             Cancelled cancelled)
+      : KubeletCall(std::move(responder), std::move(cancelled)),
+        kind_(kind),
+        claims_(std::move(claims)) {}
 
 private:
   const Kind kind_;

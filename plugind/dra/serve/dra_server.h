@@ -6,11 +6,8 @@
 #include "plugind/dra/serve/registration_server.h"
 #include "plugind/kubelet/handed_server.h"
 
-#include <grpcpp/impl/service_type.h>
-
 #include <kj/io.h>
 
-#include <memory>
 #include <string>
 
 namespace vfiogate {
@@ -19,18 +16,19 @@ namespace vfiogate {
 class DraServer {
 public:
   /// Takes connections of `kubeletUid` only. Borrows `events`.
-  DraServer(const std::string& driver, DraEvents& events, const LoopDeps& loop, uid_t kubeletUid);
+  DraServer(const std::string& driver, DraEvents& events, const LoopDeps& loop, uid_t kubeletUid)
+      : server_(driver, draMethods(events, loop.taskQueue), loop, kubeletUid),
+        registration_(driver, events, loop, kubeletUid) {}
   KJ_DISALLOW_COPY(DraServer);
 
   /// Both versions of DRAPlugin, and DRAResourceHealth, in place of the listener before.
-  void serveOn(kj::AutoCloseFd service);
+  void serveOn(kj::AutoCloseFd service) { server_.listenOn(kj::mv(service)); }
   /// The kubelet is told that the service is at `endpoint`, its whole path.
-  void registerOn(kj::AutoCloseFd registration, const std::string& endpoint);
+  void registerOn(kj::AutoCloseFd registration, const std::string& endpoint) {
+    registration_.listenOn(kj::mv(registration), endpoint);
+  }
 
 private:
-  const std::unique_ptr<grpc::Service> v1_;
-  const std::unique_ptr<grpc::Service> v1beta1_;
-  HealthService health_;
   HandedServer server_;
   RegistrationServer registration_;
 };

@@ -2,9 +2,8 @@
 
 #include "plugind/dra/claims/claims_call.h"
 
-#include <grpcpp/support/server_callback.h>
-
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -47,88 +46,79 @@ void put(const ClaimResult& result, Entry& entry) {
 template <typename Response>
 class VersionedCall final : public ClaimsCall {
 public:
-  static std::shared_ptr<ClaimsCall> open(Kind kind, std::vector<ClaimName> claims,
-                                          Response& response, Cancelled cancelled) {
-    return keep<VersionedCall>(std::move(cancelled), kind, std::move(claims), response);
-  }
+  VersionedCall(Kind kind, std::vector<ClaimName> claims, std::shared_ptr<Responder> responder,
+                Cancelled cancelled)
+      : ClaimsCall(kind, std::move(claims), std::move(responder), std::move(cancelled)) {}
 
   void answer(const ClaimResults& results) override {
     // Without an entry the kubelet fails all claims of the call, and does not say which was meant.
     const ClaimResult none{.devices = {}, .error = "vfiogate did not decide about this claim"};
-    auto& entries = *response_.mutable_claims();
+    Response response;
+    auto& entries = *response.mutable_claims();
     for (const ClaimName& claim : claims()) {
       const auto result = results.find(claim.uid);
       put(result == results.end() ? none : result->second, entries[claim.uid]);
     }
-    Finish(grpc::Status::OK);
+    responder().finish(response);
   }
-
-private:
-  friend class KubeletCall;
-  VersionedCall(Kind kind, std::vector<ClaimName> claims, Response& response)
-      : ClaimsCall(kind, std::move(claims)), response_(response) {}
-
-  Response& response_;  ///< gRPC's, valid until Finish
 };
 
-template <typename Version>
-class VersionedService final : public Version::Plugin::CallbackService {
-public:
-  VersionedService(DraEvents& events, std::shared_ptr<TaskQueue> taskQueue)
-      : events_(events), taskQueue_(std::move(taskQueue)) {}
-
-  grpc::ServerUnaryReactor* NodePrepareResources(grpc::CallbackServerContext* context,
-                                                 const typename Version::Prepare* request,
-                                                 typename Version::Prepared* answer) override {
-    return ask(ClaimsCall::Kind::kPrepare, *context, *request, *answer);
-  }
-
-  grpc::ServerUnaryReactor* NodeUnprepareResources(grpc::CallbackServerContext* context,
-                                                   const typename Version::Unprepare* request,
-                                                   typename Version::Unprepared* answer) override {
-    return ask(ClaimsCall::Kind::kUnprepare, *context, *request, *answer);
-  }
-
-private:
-  template <typename Request, typename Response>
-  grpc::ServerUnaryReactor* ask(ClaimsCall::Kind kind, grpc::CallbackServerContext& context,
-                                const Request& request, Response& answer) {
-    auto claims = claimsOf(request);
-    if (const auto objection = objectionTo(claims)) {
-      grpc::ServerUnaryReactor* refusal = context.DefaultReactor();
-      refusal->Finish({grpc::StatusCode::INVALID_ARGUMENT, wireText(*objection)});
-      return refusal;
-    }
-    // Captures copies: the call may outlive this service by the time that gRPC takes to end it.
-    auto cancelled = [taskQueue = taskQueue_,
-                      events = &events_](const std::shared_ptr<KubeletCall>& call) {
-      // Not sent: nobody is left who would work for the call.
-      static_cast<void>(taskQueue->post([events, call]() {
-        events->claimsCancelled(std::static_pointer_cast<ClaimsCall>(call));
-      }));
-    };
-    const auto call =
-        VersionedCall<Response>::open(kind, std::move(claims), answer, std::move(cancelled));
-    const bool posted =
-        taskQueue_->post([events = &events_, call]() { events->claimsAsked(call); });
-    if (!posted && call->claim()) {
-      call->refuse(grpc::StatusCode::UNAVAILABLE, "vfiogate is ending");
-    }
-    return call.get();
-  }
-
-  DraEvents& events_;
-  const std::shared_ptr<TaskQueue> taskQueue_;
+/// Where a call goes, copied into each: it may outlive its server by the time that gRPC takes to
+/// end it.
+struct Asking {
+  DraEvents* events;
+  std::shared_ptr<TaskQueue> taskQueue;
 };
+
+template <typename Request, typename Response>
+std::shared_ptr<CallObserver> ask(const Asking& asking, ClaimsCall::Kind kind,
+                                  const std::shared_ptr<Responder>& responder,
+                                  const Request& request) {
+  auto claims = claimsOf(request);
+  if (const auto objection = objectionTo(claims)) {
+    responder->finish({grpc::StatusCode::INVALID_ARGUMENT, wireText(*objection)});
+    return nullptr;
+  }
+  auto cancelled = [asking](const std::shared_ptr<KubeletCall>& call) {
+    // Not sent: nobody is left who would work for the call.
+    static_cast<void>(asking.taskQueue->post([events = asking.events, call]() {
+      events->claimsCancelled(std::static_pointer_cast<ClaimsCall>(call));
+    }));
+  };
+  const auto call = std::make_shared<VersionedCall<Response>>(kind, std::move(claims), responder,
+                                                              std::move(cancelled));
+  const bool posted =
+      asking.taskQueue->post([events = asking.events, call]() { events->claimsAsked(call); });
+  if (!posted && call->claim()) call->refuse(grpc::StatusCode::UNAVAILABLE, "vfiogate is ending");
+  return call;
+}
+
+template <typename Request, typename Response>
+Method askingMethod(const Asking& asking, ClaimsCall::Kind kind) {
+  return methodOf<Request>([asking, kind](const auto& responder, const auto& request) {
+    return ask<Request, Response>(asking, kind, responder, request);
+  });
+}
+
+template <typename Words>
+void addMethods(Methods& methods, const Asking& asking) {
+  const std::string start = std::string("/") + Words::kPlugin + "/";
+  methods[start + "NodePrepareResources"] =
+      askingMethod<typename Words::Prepare, typename Words::Prepared>(asking,
+                                                                      ClaimsCall::Kind::kPrepare);
+  methods[start + "NodeUnprepareResources"] =
+      askingMethod<typename Words::Unprepare, typename Words::Unprepared>(
+          asking, ClaimsCall::Kind::kUnprepare);
+}
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> draService(DraVersion version, DraEvents& events,
-                                          std::shared_ptr<TaskQueue> taskQueue) {
-  if (version == DraVersion::kV1) {
-    return std::make_unique<VersionedService<DraWordsV1>>(events, std::move(taskQueue));
-  }
-  return std::make_unique<VersionedService<DraWordsV1beta1>>(events, std::move(taskQueue));
+Methods draMethods(DraEvents& events, const std::shared_ptr<TaskQueue>& taskQueue) {
+  Methods methods;
+  addMethods<DraWordsV1>(methods, {&events, taskQueue});
+  addMethods<DraWordsV1beta1>(methods, {&events, taskQueue});
+  methods.merge(healthMethods(events, taskQueue));
+  return methods;
 }
 
 std::string wireText(std::string_view text) {

@@ -5,29 +5,24 @@
 
 #include "plugind/base/task_queue.h"
 #include "plugind/dra/serve/dra_events.h"
-#include "proto/dra_health_v1alpha1.grpc.pb.h"
-#include "proto/dra_v1.grpc.pb.h"
-#include "proto/dra_v1beta1.grpc.pb.h"
-
-#include <grpcpp/impl/service_type.h>
+#include "plugind/rpc/served_call.h"
+#include "proto/dra_v1.pb.h"
+#include "proto/dra_v1beta1.pb.h"
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 
 namespace vfiogate {
 
-enum class DraVersion : std::uint8_t { kV1, kV1beta1 };
-
-/// `events` hears of calls through `taskQueue` for as long as that is open.
-std::unique_ptr<grpc::Service> draService(DraVersion version, DraEvents& events,
-                                          std::shared_ptr<TaskQueue> taskQueue);
+/// The methods of DRAPlugin, of both versions, and of DRAResourceHealth. `events` hears of calls
+/// through `taskQueue` for as long as that is open.
+Methods draMethods(DraEvents& events, const std::shared_ptr<TaskQueue>& taskQueue);
 
 struct DraWordsV1 {
-  using Plugin = k8s::io::kubelet::pkg::apis::dra::v1::DRAPlugin;
+  static constexpr const char* kPlugin = "k8s.io.kubelet.pkg.apis.dra.v1.DRAPlugin";
   using Prepare = k8s::io::kubelet::pkg::apis::dra::v1::NodePrepareResourcesRequest;
   using Prepared = k8s::io::kubelet::pkg::apis::dra::v1::NodePrepareResourcesResponse;
   using Unprepare = k8s::io::kubelet::pkg::apis::dra::v1::NodeUnprepareResourcesRequest;
@@ -35,7 +30,7 @@ struct DraWordsV1 {
 };
 
 struct DraWordsV1beta1 {
-  using Plugin = k8s::io::kubelet::pkg::apis::dra::v1beta1::DRAPlugin;
+  static constexpr const char* kPlugin = "k8s.io.kubelet.pkg.apis.dra.v1beta1.DRAPlugin";
   using Prepare = k8s::io::kubelet::pkg::apis::dra::v1beta1::NodePrepareResourcesRequest;
   using Prepared = k8s::io::kubelet::pkg::apis::dra::v1beta1::NodePrepareResourcesResponse;
   using Unprepare = k8s::io::kubelet::pkg::apis::dra::v1beta1::NodeUnprepareResourcesRequest;
@@ -52,18 +47,7 @@ std::string wireText(std::string_view text);
 /// Devices of which the kubelet heard nothing for this long are unknown to it: send() again sooner.
 constexpr std::chrono::seconds kHealthTimeout{30};
 
-class HealthService final : public v1alpha1::DRAResourceHealth::CallbackService {
-public:
-  /// `events` hears of streams through `taskQueue` for as long as that is open.
-  HealthService(DraEvents& events, std::shared_ptr<TaskQueue> taskQueue);
-
-  grpc::ServerWriteReactor<v1alpha1::NodeWatchResourcesResponse>* NodeWatchResources(
-      grpc::CallbackServerContext* context,
-      const v1alpha1::NodeWatchResourcesRequest* request) override;
-
-private:
-  DraEvents& events_;
-  const std::shared_ptr<TaskQueue> taskQueue_;
-};
+/// Those of DRAResourceHealth alone.
+Methods healthMethods(DraEvents& events, const std::shared_ptr<TaskQueue>& taskQueue);
 
 }  // namespace vfiogate

@@ -1,6 +1,7 @@
 #include "plugind/dra/serve/dra_service.h"
 
 #include "plugind/kubelet/newest_stream.h"
+#include "proto/dra_health_v1alpha1.pb.h"
 
 #include <functional>
 #include <utility>
@@ -44,40 +45,43 @@ class HealthCall final : public NewestStream<HealthMessage>, public HealthStream
 public:
   using Ended = std::function<void(const HealthStream&)>;
 
-  static std::shared_ptr<HealthCall> open(Ended ended) {
-    return keep(std::shared_ptr<HealthCall>(new HealthCall(std::move(ended))));
-  }
+  HealthCall(std::shared_ptr<Responder> responder, Ended ended)
+      : NewestStream(std::move(responder)), ended_(std::move(ended)) {}
 
   void send(const HealthFrame& frame) override {
     show(messageOf(frame, std::chrono::system_clock::now()));
   }
 
 private:
-  explicit HealthCall(Ended ended) : ended_(std::move(ended)) {}
   void ended() override { ended_(*this); }
 
   const Ended ended_;
 };
 
-}  // namespace
-
-HealthService::HealthService(DraEvents& events, std::shared_ptr<TaskQueue> taskQueue)
-    : events_(events), taskQueue_(std::move(taskQueue)) {}
-
-grpc::ServerWriteReactor<v1alpha1::NodeWatchResourcesResponse>* HealthService::NodeWatchResources(
-    grpc::CallbackServerContext* /*context*/,
-    const v1alpha1::NodeWatchResourcesRequest* /*request*/) {
-  // Captures copies: the call may outlive this service by the time that gRPC takes to end it.
-  auto ended = [taskQueue = taskQueue_, events = &events_](const HealthStream& stream) {
+std::shared_ptr<CallObserver> watch(DraEvents* events, const std::shared_ptr<TaskQueue>& taskQueue,
+                                    const std::shared_ptr<Responder>& responder) {
+  // Captures copies: the call may outlive its server by the time that gRPC takes to end it.
+  auto ended = [taskQueue, events](const HealthStream& stream) {
     // Not sent: nobody is left who held the stream.
     static_cast<void>(
         taskQueue->post([events, stream = &stream]() { events->healthEnded(*stream); }));
   };
-  const auto stream = HealthCall::open(std::move(ended));
-  const bool posted =
-      taskQueue_->post([events = &events_, stream]() { events->healthOpened(stream); });
+  const auto stream = std::make_shared<HealthCall>(responder, std::move(ended));
+  const bool posted = taskQueue->post([events, stream]() { events->healthOpened(stream); });
   if (!posted) stream->end({grpc::StatusCode::UNAVAILABLE, "vfiogate is ending"});
-  return stream.get();
+  return stream;
+}
+
+}  // namespace
+
+Methods healthMethods(DraEvents& events, const std::shared_ptr<TaskQueue>& taskQueue) {
+  Methods methods;
+  methods["/v1alpha1.DRAResourceHealth/NodeWatchResources"] =
+      methodOf<v1alpha1::NodeWatchResourcesRequest>(
+          [events = &events, taskQueue](const auto& responder, const auto& /*request*/) {
+            return watch(events, taskQueue, responder);
+          });
+  return methods;
 }
 
 }  // namespace vfiogate

@@ -5,15 +5,6 @@
 #include <utility>
 
 namespace vfiogate {
-namespace {
-
-grpc::ServerUnaryReactor* done(grpc::CallbackServerContext& context) {
-  grpc::ServerUnaryReactor* reactor = context.DefaultReactor();
-  reactor->Finish(grpc::Status::OK);
-  return reactor;
-}
-
-}  // namespace
 
 RegistrationService::RegistrationService(const std::string& driver, DraEvents& events,
                                          std::shared_ptr<TaskQueue> taskQueue)
@@ -32,36 +23,51 @@ void RegistrationService::setEndpoint(const std::string& endpoint) {
   info_.set_endpoint(endpoint);
 }
 
-grpc::ServerUnaryReactor* RegistrationService::GetInfo(
-    grpc::CallbackServerContext* context, const pluginregistration::InfoRequest* /*request*/,
-    pluginregistration::PluginInfo* answer) {
-  {
-    const std::lock_guard lock(mutex_);
-    *answer = info_;
-  }
-  return done(*context);
+void RegistrationService::tellInfo(Responder& responder) {
+  const std::lock_guard lock(mutex_);
+  responder.finish(info_);
 }
 
-grpc::ServerUnaryReactor* RegistrationService::NotifyRegistrationStatus(
-    grpc::CallbackServerContext* context, const pluginregistration::RegistrationStatus* told,
-    pluginregistration::RegistrationStatusResponse* /*answer*/) {
-  const bool registered = told->plugin_registered();
-  std::string error = registered ? "" : wireText(told->error());
+void RegistrationService::takeStatus(Responder& responder,
+                                     const pluginregistration::RegistrationStatus& told) const {
+  const bool registered = told.plugin_registered();
+  std::string error = registered ? "" : wireText(told.error());
   if (!registered && error.empty()) error = "the kubelet gave no reason";
   // Not sent: nobody is left who wants to know.
   static_cast<void>(taskQueue_->post([events = &events_, registered, error = std::move(error)]() {
     events->registrationTold(registered, error);
   }));
-  return done(*context);
+  responder.finish(pluginregistration::RegistrationStatusResponse());
 }
+
+namespace {
+
+Methods methodsOf(const std::shared_ptr<RegistrationService>& service) {
+  const std::string start = "/pluginregistration.Registration/";
+  using Opened = std::shared_ptr<CallObserver>;
+  Methods methods;
+  methods[start + "GetInfo"] = methodOf<pluginregistration::InfoRequest>(
+      [service](const auto& responder, const auto& /*request*/) {
+        service->tellInfo(*responder);
+        return Opened();
+      });
+  methods[start + "NotifyRegistrationStatus"] = methodOf<pluginregistration::RegistrationStatus>(
+      [service](const auto& responder, const auto& told) {
+        service->takeStatus(*responder, told);
+        return Opened();
+      });
+  return methods;
+}
+
+}  // namespace
 
 RegistrationServer::RegistrationServer(const std::string& driver, DraEvents& events,
                                        const LoopDeps& loop, uid_t kubeletUid)
-    : service_(driver, events, loop.taskQueue),
-      server_(driver + "/registration", {&service_}, loop, kubeletUid) {}
+    : service_(std::make_shared<RegistrationService>(driver, events, loop.taskQueue)),
+      server_(driver + "/registration", methodsOf(service_), loop, kubeletUid) {}
 
 void RegistrationServer::listenOn(kj::AutoCloseFd listener, const std::string& endpoint) {
-  service_.setEndpoint(endpoint);
+  service_->setEndpoint(endpoint);
   server_.listenOn(kj::mv(listener));
 }
 

@@ -3,7 +3,9 @@
 
 #include "plugind/dra/serve/dra_events.h"
 #include "plugind/kubelet/handed_server.h"
-#include "proto/pluginregistration.grpc.pb.h"
+#include "proto/pluginregistration.pb.h"
+
+#include <kj/common.h>
 
 #include <memory>
 #include <mutex>
@@ -11,24 +13,23 @@
 
 namespace vfiogate {
 
-/// pluginregistration.Registration of one driver. Answers on gRPC's threads, whatever the loop is
-/// at: the kubelet waits 1 s and 5 s, and then takes the registration back (kubelet-contract.md
+/// pluginregistration.Registration of one driver. Answers on the queue's thread, whatever the loop
+/// is at: the kubelet waits 1 s and 5 s, and then takes the registration back (kubelet-contract.md
 /// T24).
-class RegistrationService final : public pluginregistration::Registration::CallbackService {
+class RegistrationService final {
 public:
   /// `events` hears of what the kubelet tells through `taskQueue` for as long as that is open.
   RegistrationService(const std::string& driver, DraEvents& events,
                       std::shared_ptr<TaskQueue> taskQueue);
+  KJ_DISALLOW_COPY(RegistrationService);
 
   /// Any thread: the whole path of the service's socket.
   void setEndpoint(const std::string& endpoint);
 
-  grpc::ServerUnaryReactor* GetInfo(grpc::CallbackServerContext* context,
-                                    const pluginregistration::InfoRequest* request,
-                                    pluginregistration::PluginInfo* answer) override;
-  grpc::ServerUnaryReactor* NotifyRegistrationStatus(
-      grpc::CallbackServerContext* context, const pluginregistration::RegistrationStatus* told,
-      pluginregistration::RegistrationStatusResponse* answer) override;
+  /// Answers GetInfo.
+  void tellInfo(Responder& responder);
+  /// Answers NotifyRegistrationStatus, and tells the loop.
+  void takeStatus(Responder& responder, const pluginregistration::RegistrationStatus& told) const;
 
 private:
   DraEvents& events_;
@@ -49,7 +50,7 @@ public:
   void listenOn(kj::AutoCloseFd listener, const std::string& endpoint);
 
 private:
-  RegistrationService service_;
+  const std::shared_ptr<RegistrationService> service_;
   HandedServer server_;
 };
 

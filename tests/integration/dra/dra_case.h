@@ -3,6 +3,10 @@
 
 #include "plugind/dra/serve/dra_server.h"
 #include "plugind/dra/serve/dra_service.h"
+#include "proto/dra_health_v1alpha1.grpc.pb.h"
+#include "proto/dra_v1.grpc.pb.h"
+#include "proto/dra_v1beta1.grpc.pb.h"
+#include "proto/pluginregistration.grpc.pb.h"
 #include "tests/integration/loop_stage.h"
 
 #include <gmock/gmock.h>
@@ -21,6 +25,14 @@
 #include <vector>
 
 namespace vfiogate::test {
+
+/// The words of a version with what calls it.
+struct ClientWordsV1 : DraWordsV1 {
+  using Plugin = k8s::io::kubelet::pkg::apis::dra::v1::DRAPlugin;
+};
+struct ClientWordsV1beta1 : DraWordsV1beta1 {
+  using Plugin = k8s::io::kubelet::pkg::apis::dra::v1beta1::DRAPlugin;
+};
 
 inline const std::string kDraDriver = "vfio.vfiogate.dev";
 inline const std::string kDraEndpoint = "/var/lib/kubelet/plugins/vfio.vfiogate.dev/dra.sock";

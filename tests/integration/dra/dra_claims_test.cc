@@ -41,7 +41,7 @@ protected:
     });
   }
 };
-using BothVersions = testing::Types<DraWordsV1, DraWordsV1beta1>;
+using BothVersions = testing::Types<ClientWordsV1, ClientWordsV1beta1>;
 TYPED_TEST_SUITE(DraClaims, BothVersions);
 
 TYPED_TEST(DraClaims, APrepareGoesToTheLoopAndBackWithEveryField) {
@@ -71,10 +71,10 @@ TYPED_TEST(DraClaims, APrepareGoesToTheLoopAndBackWithEveryField) {
   EXPECT_EQ(failed.devices_size(), 0) << "an error comes without devices";
 }
 
-using DraShares = DraClaims<DraWordsV1>;
+using DraShares = DraClaims<ClientWordsV1>;
 TEST_F(DraShares, AShareIsNamedInV1AndOnlyWhereThereIsOne) {
   const auto kubelet = stub();
-  Preparing<DraWordsV1> call(*kubelet, {kOne});
+  Preparing<ClientWordsV1> call(*kubelet, {kOne});
   waitUntil([this]() { return !recorder_.calls.empty(); });
   ASSERT_TRUE(recorder_.calls.front()->claim());
   recorder_.calls.front()->answer({{kOne, {.devices = {wholeDevice(), {}}, .error = ""}}});
@@ -84,10 +84,10 @@ TEST_F(DraShares, AShareIsNamedInV1AndOnlyWhereThereIsOne) {
   EXPECT_FALSE(prepared.devices(1).has_share_id());
 }
 
-using DraSharesBefore = DraClaims<DraWordsV1beta1>;
+using DraSharesBefore = DraClaims<ClientWordsV1beta1>;
 TEST_F(DraSharesBefore, AShareIsNotOnTheWireOfV1beta1) {
   const auto kubelet = stub();
-  Preparing<DraWordsV1beta1> call(*kubelet, {kOne});
+  Preparing<ClientWordsV1beta1> call(*kubelet, {kOne});
   waitUntil([this]() { return !recorder_.calls.empty(); });
   ASSERT_TRUE(recorder_.calls.front()->claim());
   recorder_.calls.front()->answer({{kOne, {.devices = {wholeDevice()}, .error = ""}}});

@@ -99,8 +99,8 @@ TEST_F(DraRegistrarCase, ServesFirstAndRegistersThen) {
   registrar_->start();
   waitUntil([this]() { return sockets_.asked.size() == 2; });
   EXPECT_THAT(sockets_.asked, ElementsAre("service", "registration"));
-  const auto stub = DraWordsV1::Plugin::NewStub(channel("played.sock"));
-  Preparing<DraWordsV1> call(*stub, {"one"});
+  const auto stub = ClientWordsV1::Plugin::NewStub(channel("played.sock"));
+  Preparing<ClientWordsV1> call(*stub, {"one"});
   waitUntil([this]() { return !recorder_.calls.empty(); });
   sockets_.held->fulfill();
   awaitState(DraRegistrationState::kFindable);
@@ -154,8 +154,8 @@ TEST_F(DraRegistrarCase, BothSocketsAreMadeAgainWhenPrivdIsBack) {
   registrar_->start();
   awaitState(DraRegistrationState::kFindable);
   registers();
-  const auto stub = DraWordsV1::Plugin::NewStub(channel("played.sock"));
-  Preparing<DraWordsV1> call(*stub, {"one"});
+  const auto stub = ClientWordsV1::Plugin::NewStub(channel("played.sock"));
+  Preparing<ClientWordsV1> call(*stub, {"one"});
   waitUntil([this]() { return !recorder_.calls.empty(); });
   registrar_->socketsCame();
   awaitState(DraRegistrationState::kFindable);

@@ -81,13 +81,13 @@ TEST_F(DraRegistrationServer, ARefusalIsToldInTheKubeletsWordsOrInOurs) {
 TEST_F(DraRegistrationServer, AnswersInTimeWhileCallsAreOpenAndTheLoopStandsStill) {
   const auto kubelet = Watcher::NewStub(channel("reg.sock"));
   ASSERT_EQ(inBackground([&kubelet]() { return info(*kubelet); }).first, grpc::StatusCode::OK);
-  std::vector<std::unique_ptr<DraWordsV1::Plugin::Stub>> stubs;
-  std::vector<std::unique_ptr<Preparing<DraWordsV1>>> calls;
+  std::vector<std::unique_ptr<ClientWordsV1::Plugin::Stub>> stubs;
+  std::vector<std::unique_ptr<Preparing<ClientWordsV1>>> calls;
   for (int connection = 0; connection < 4; ++connection) {
-    stubs.push_back(DraWordsV1::Plugin::NewStub(channel()));
+    stubs.push_back(ClientWordsV1::Plugin::NewStub(channel()));
     for (int i = 0; i < 32; ++i) {
-      calls.push_back(
-          std::make_unique<Preparing<DraWordsV1>>(*stubs.back(), std::vector<std::string>{"one"}));
+      calls.push_back(std::make_unique<Preparing<ClientWordsV1>>(*stubs.back(),
+                                                                 std::vector<std::string>{"one"}));
     }
   }
   waitUntil([this, &calls]() { return recorder_.calls.size() == calls.size(); });
@@ -106,8 +106,8 @@ TEST_F(DraRegistrationServer, ConnectionsOfAnotherUserAreClosed) {
   const auto watcher = Watcher::NewStub(channel("reg.sock"));
   EXPECT_EQ(inBackground([&watcher]() { return info(*watcher); }).first,
             grpc::StatusCode::UNAVAILABLE);
-  const auto stub = DraWordsV1::Plugin::NewStub(channel());
-  Preparing<DraWordsV1> call(*stub, {"one"});
+  const auto stub = ClientWordsV1::Plugin::NewStub(channel());
+  Preparing<ClientWordsV1> call(*stub, {"one"});
   EXPECT_EQ(inBackground([&call]() { return call.status(); }).error_code(),
             grpc::StatusCode::UNAVAILABLE);
   EXPECT_TRUE(recorder_.calls.empty());

@@ -1,12 +1,14 @@
 // The gRPC side of a resource on passed descriptors, in one process with its client.
 
 #include "plugind/kubelet/plugin_server.h"
+#include "proto/deviceplugin.grpc.pb.h"
 #include "tests/integration/loop_stage.h"
 
 #include <gmock/gmock.h>
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
 #include <grpcpp/create_channel_posix.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
 
 #include <kj/debug.h>
@@ -84,10 +86,12 @@ struct Stage : LoopStage {
 
 class PluginServerTest : public LoopCase<Stage> {
 protected:
-  std::unique_ptr<v1beta1::DevicePlugin::Stub> client(const char* name = "plugin.sock") {
+  std::shared_ptr<grpc::Channel> channel(const char* name = "plugin.sock") {
     auto connection = stage_->dial(name);
-    return v1beta1::DevicePlugin::NewStub(
-        grpc::CreateCustomInsecureChannelFromFd("plugin", connection.release(), {}));
+    return grpc::CreateCustomInsecureChannelFromFd("plugin", connection.release(), {});
+  }
+  std::unique_ptr<v1beta1::DevicePlugin::Stub> client(const char* name = "plugin.sock") {
+    return v1beta1::DevicePlugin::NewStub(channel(name));
   }
 
   Recorder& recorder_ = stage_->recorder;
@@ -247,6 +251,60 @@ TEST_F(PluginServerTest, ARequestForTwoContainersIsRefusedInWords) {
   });
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_THAT(status.error_message(), testing::HasSubstr("one container at a time, not for 2"));
+}
+
+TEST_F(PluginServerTest, AMethodThatItDoesNotHaveIsUnimplemented) {
+  const auto stub = v1beta1::Registration::NewStub(channel());
+  const auto code = inBackground([&stub]() {
+    grpc::ClientContext context;
+    v1beta1::Empty answer;
+    return stub->Register(&context, {}, &answer).error_code();
+  });
+  EXPECT_EQ(code, grpc::StatusCode::UNIMPLEMENTED);
+}
+
+TEST_F(PluginServerTest, BytesThatAreNoRequestAreRefused) {
+  // A registration has text in its first field, an Allocate messages.
+  grpc::TemplatedGenericStub<v1beta1::RegisterRequest, v1beta1::AllocateResponse> stub(channel());
+  grpc::ClientContext context;
+  v1beta1::RegisterRequest request;
+  request.set_version("\xff\xff");
+  v1beta1::AllocateResponse answer;
+  std::promise<grpc::Status> done;
+  stub.UnaryCall(&context, "/v1beta1.DevicePlugin/Allocate", {}, &request, &answer,
+                 [&done](grpc::Status status) { done.set_value(status); });
+  const auto code = inBackground([&done]() { return done.get_future().get().error_code(); });
+  EXPECT_EQ(code, grpc::StatusCode::INTERNAL);
+  EXPECT_TRUE(recorder_.calls.empty());
+}
+
+TEST_F(PluginServerTest, ARequestThatIsTooLongIsRefusedAndTheConnectionServesOn) {
+  const auto stub = client();
+  const auto codes = inBackground([&stub]() {
+    grpc::ClientContext context;
+    v1beta1::AllocateRequest request;
+    request.add_container_requests()->add_devices_ids(std::string(512UL * 1024, 'x'));
+    v1beta1::AllocateResponse answer;
+    const auto code = stub->Allocate(&context, request, &answer).error_code();
+    return std::make_pair(code, codeOf(*stub));
+  });
+  EXPECT_EQ(codes.first, grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(codes.second, grpc::StatusCode::OK);
+  EXPECT_TRUE(recorder_.calls.empty());
+}
+
+TEST_F(PluginServerTest, ACallWhoseTimeIsUpIsToldAsCancelled) {
+  const auto stub = client();
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(200));
+  v1beta1::AllocateRequest request;
+  request.add_container_requests()->add_devices_ids("0000:65:00.0");
+  v1beta1::AllocateResponse answer;
+  std::promise<grpc::Status> done;
+  stub->async()->Allocate(&context, &request, &answer,
+                          [&done](grpc::Status status) { done.set_value(status); });
+  waitUntil([this]() { return recorder_.cancelled == 1; });
+  EXPECT_EQ(done.get_future().get().error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
 }
 
 TEST_F(PluginServerTest, EndsWithCallsOpenAndTheLoopStandingStill) {

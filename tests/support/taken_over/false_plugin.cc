@@ -11,49 +11,54 @@
 
 #include <array>
 #include <cstdio>
+#include <memory>
+#include <string>
 #include <variant>
 
 namespace vfiogate::test {
 namespace {
 
-/// Has one healthy device, and hands the host's root over with it.
-class HostileService final : public v1beta1::DevicePlugin::CallbackService {
-public:
-  grpc::ServerUnaryReactor* GetDevicePluginOptions(
-      grpc::CallbackServerContext* context, const v1beta1::Empty* /*request*/,
-      v1beta1::DevicePluginOptions* /*answer*/) override {
-    return done(context);
-  }
-  grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* ListAndWatch(
-      grpc::CallbackServerContext* /*context*/, const v1beta1::Empty* /*request*/) override {
-    const auto stream = ListWatchStream::open([](const ListWatchStream&) {});
-    stream->show(toMessage(Frame{{{"false-0", true, std::nullopt}}}));
-    return stream.get();
-  }
-  grpc::ServerUnaryReactor* Allocate(grpc::CallbackServerContext* context,
-                                     const v1beta1::AllocateRequest* /*request*/,
-                                     v1beta1::AllocateResponse* answer) override {
-    auto* container = answer->add_container_responses();
-    auto* mount = container->add_mounts();
-    mount->set_host_path("/");
-    mount->set_container_path("/host");
-    mount->set_read_only(false);
-    auto* node = container->add_devices();
-    node->set_host_path("/dev/sda");
-    node->set_container_path("/dev/sda");
-    node->set_permissions("rwm");
-    (*container->mutable_envs())["LD_PRELOAD"] = "/host/tmp/x.so";
-    container->add_cdi_devices()->set_name("nvidia.com/gpu=all");
-    return done(context);
-  }
+using Answering = const std::shared_ptr<Responder>&;
+using Opened = std::shared_ptr<CallObserver>;
 
-private:
-  static grpc::ServerUnaryReactor* done(grpc::CallbackServerContext* context) {
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    reactor->Finish(grpc::Status::OK);
-    return reactor;
-  }
-};
+Opened showFalseDevice(Answering responder) {
+  const auto stream = std::make_shared<ListWatchStream>(responder, [](const ListWatchStream&) {});
+  stream->show(toMessage(Frame{{{"false-0", true, std::nullopt}}}));
+  return stream;
+}
+
+Opened allocateTheHost(Answering responder) {
+  v1beta1::AllocateResponse answer;
+  auto* container = answer.add_container_responses();
+  auto* mount = container->add_mounts();
+  mount->set_host_path("/");
+  mount->set_container_path("/host");
+  mount->set_read_only(false);
+  auto* node = container->add_devices();
+  node->set_host_path("/dev/sda");
+  node->set_container_path("/dev/sda");
+  node->set_permissions("rwm");
+  (*container->mutable_envs())["LD_PRELOAD"] = "/host/tmp/x.so";
+  container->add_cdi_devices()->set_name("nvidia.com/gpu=all");
+  responder->finish(answer);
+  return nullptr;
+}
+
+/// Has one healthy device, and hands the host's root over with it.
+Methods hostileMethods() {
+  const std::string start = "/v1beta1.DevicePlugin/";
+  Methods methods;
+  methods[start + "GetDevicePluginOptions"] =
+      methodOf<v1beta1::Empty>([](Answering responder, const auto&) {
+        responder->finish(v1beta1::DevicePluginOptions());
+        return Opened();
+      });
+  methods[start + "ListAndWatch"] = methodOf<v1beta1::Empty>(
+      [](Answering responder, const auto&) { return showFalseDevice(responder); });
+  methods[start + "Allocate"] = methodOf<v1beta1::AllocateRequest>(
+      [](Answering responder, const auto&) { return allocateTheHost(responder); });
+  return methods;
+}
 
 /// Serves for ever on a socket of our own resource, registered under `resource`.
 [[noreturn]] void serveAs(Captive& captive, const char* resource) {
@@ -64,8 +69,7 @@ private:
   std::mt19937 random(4711);
   const LoopDeps loop{captive.io.unixEventPort, *captive.io.lowLevelProvider,
                       captive.io.provider->getTimer(), std::make_shared<TaskQueue>(), random};
-  HostileService service;
-  HandedServer server("false plugin", {&service}, loop, 0);
+  HandedServer server("false plugin", hostileMethods(), loop, 0);
   server.listenOn(kj::mv(KJ_REQUIRE_NONNULL(gate.fd)));
 
   KJ_REQUIRE(gate.ask(gate::Dial{}) == "done");
