@@ -74,7 +74,7 @@ StateLoop::StateLoop(Settings settings, PrivdLink& privd, const LoopDeps& loop,
       memory_(privd, loop.timer, memoryListener(), [this]() { return resources_.resend(); }),
       alarm_(loop.timer, [this]() { carryOut(ledger_.tick(now())); }),
       tasks_(*this) {
-  tasks_.add(loop_.taskQueue->run());
+  tasks_.add(loop_.taskQueue->run(loop_.port));
 }
 
 StateLoop::~StateLoop() noexcept(false) {

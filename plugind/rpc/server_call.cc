@@ -40,50 +40,47 @@ void ServerCall::read(bool /*done*/) {
   observer_ = method_->open(shared_from_this(), *request);
 }
 
-std::vector<grpc_op> ServerCall::beginningLocked() {
+bool ServerCall::takeTurn(bool last) {
+  const std::lock_guard lock(mutex_);
+  if (closed_ || finished_) return false;
+  finished_ = last;
+  sending_ = true;
+  return true;
+}
+
+std::vector<grpc_op> ServerCall::beginning() {
   if (std::exchange(begun_, true)) return {};
   grpc_op begin = {};
   begin.op = GRPC_OP_SEND_INITIAL_METADATA;
   return {begin};
 }
 
-void ServerCall::sendLocked(std::vector<grpc_op> operations, MessageBytes message, Step& step) {
-  outgoing_ = std::move(message);
-  sending_ = true;
-  start(operations, step);
-}
-
 void ServerCall::write(const google::protobuf::MessageLite& message) {
-  auto bytes = bytesOf(message);
-  const std::lock_guard lock(mutex_);
-  if (closed_ || finished_) return;
-  auto operations = beginningLocked();
+  if (!takeTurn(false)) return;
+  outgoing_ = bytesOf(message);
+  auto operations = beginning();
   grpc_op& send = operations.emplace_back();
   send.op = GRPC_OP_SEND_MESSAGE;
-  send.data.send_message.send_message = bytes.get();
-  sendLocked(std::move(operations), std::move(bytes), writing_);
+  send.data.send_message.send_message = outgoing_.get();
+  start(operations, writing_);
 }
 
 void ServerCall::finish(const google::protobuf::MessageLite& answer) {
-  const std::lock_guard lock(mutex_);
-  finishLocked(&answer, grpc::Status());
+  finish(&answer, grpc::Status());
 }
 
 void ServerCall::finish(const grpc::Status& status) {
-  const std::lock_guard lock(mutex_);
-  finishLocked(nullptr, status);
+  finish(nullptr, status);
 }
 
-void ServerCall::finishLocked(const google::protobuf::MessageLite* answer,
-                              const grpc::Status& status) {
-  if (closed_ || std::exchange(finished_, true)) return;
-  auto operations = beginningLocked();
-  MessageBytes bytes;
+void ServerCall::finish(const google::protobuf::MessageLite* answer, const grpc::Status& status) {
+  if (!takeTurn(true)) return;
+  auto operations = beginning();
   if (answer != nullptr) {
-    bytes = bytesOf(*answer);
+    outgoing_ = bytesOf(*answer);
     grpc_op& send = operations.emplace_back();
     send.op = GRPC_OP_SEND_MESSAGE;
-    send.data.send_message.send_message = bytes.get();
+    send.data.send_message.send_message = outgoing_.get();
   }
   const std::string text = status.error_message();
   grpc_slice details = grpc_slice_from_copied_buffer(text.data(), text.size());
@@ -91,7 +88,7 @@ void ServerCall::finishLocked(const google::protobuf::MessageLite* answer,
   end.op = GRPC_OP_SEND_STATUS_FROM_SERVER;
   end.data.send_status_from_server.status = static_cast<grpc_status_code>(status.error_code());
   if (!text.empty()) end.data.send_status_from_server.status_details = &details;
-  sendLocked(std::move(operations), std::move(bytes), finishing_);
+  start(operations, finishing_);
   grpc_slice_unref(details);
 }
 
@@ -107,9 +104,9 @@ void ServerCall::finished(bool /*done*/) {
 }
 
 void ServerCall::sent() {
+  outgoing_ = nullptr;
   const std::lock_guard lock(mutex_);
   sending_ = false;
-  outgoing_ = nullptr;
 }
 
 void ServerCall::closed(bool /*done*/) {

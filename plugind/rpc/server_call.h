@@ -45,10 +45,12 @@ private:
   };
 
   void start(const std::vector<grpc_op>& operations, Step& step);
+  /// True: the caller sends now, and nobody else until that is over. It sends without the lock,
+  /// which the queue's thread wants as soon as it is sent.
+  [[nodiscard]] bool takeTurn(bool last);
   /// What goes before the first message or the status.
-  std::vector<grpc_op> beginningLocked();
-  void sendLocked(std::vector<grpc_op> operations, MessageBytes message, Step& step);
-  void finishLocked(const google::protobuf::MessageLite* answer, const grpc::Status& status);
+  std::vector<grpc_op> beginning();
+  void finish(const google::protobuf::MessageLite* answer, const grpc::Status& status);
 
   void read(bool done);
   void wrote(bool done);
@@ -67,9 +69,9 @@ private:
   Step finishing_{&ServerCall::finished};
   Step closing_{&ServerCall::closed};
 
+  MessageBytes outgoing_;  ///< of whose turn it is
+  bool begun_ = false;     ///< the same
   std::mutex mutex_;
-  MessageBytes outgoing_;
-  bool begun_ = false;
   bool sending_ = false;
   bool finished_ = false;
   bool closed_ = false;

@@ -31,7 +31,7 @@ inline std::unique_ptr<test::LedgerNode> kubeletNode() {
 /// Carries out what a service posted.
 class PostedLetters {
 public:
-  PostedLetters() : running_(box_->run().eagerlyEvaluate(nullptr)) {}
+  PostedLetters() : running_(box_->run(loop().unixEventPort).eagerlyEvaluate(nullptr)) {}
 
   const std::shared_ptr<TaskQueue>& box() const { return box_; }
   void carryOut() { loop().waitScope.poll(); }

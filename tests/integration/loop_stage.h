@@ -52,7 +52,7 @@ struct LoopStage {
   std::shared_ptr<TaskQueue> taskQueue = std::make_shared<TaskQueue>();
   std::mt19937 random;
   LoopDeps loop{io.unixEventPort, *io.lowLevelProvider, io.provider->getTimer(), taskQueue, random};
-  kj::Promise<void> reading = taskQueue->run().eagerlyEvaluate(nullptr);
+  kj::Promise<void> reading = taskQueue->run(io.unixEventPort).eagerlyEvaluate(nullptr);
 };
 
 /// `Stage` is a LoopStage with a member `recorder` that Wakes.

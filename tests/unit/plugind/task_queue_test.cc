@@ -22,7 +22,7 @@ TEST(TaskQueue, CarriesOutLettersOfManyThreadsEachInItsOrder) {
   int outOfOrder = 0;
   auto all = kj::newPromiseAndFulfiller<void>();
   int carriedOut = 0;
-  auto reading = box.run().eagerlyEvaluate(nullptr);
+  auto reading = box.run(io.unixEventPort).eagerlyEvaluate(nullptr);
   std::vector<std::thread> threads;
   for (int who = 0; who < kThreads; ++who) {
     threads.emplace_back([&, who]() {
@@ -45,7 +45,7 @@ TEST(TaskQueue, ALetterThatThrowsDoesNotStopTheNext) {
   auto next = kj::newPromiseAndFulfiller<void>();
   EXPECT_TRUE(box.post([]() { KJ_FAIL_REQUIRE("a test"); }));
   EXPECT_TRUE(box.post([&]() { next.fulfiller->fulfill(); }));
-  auto reading = box.run().eagerlyEvaluate(nullptr);
+  auto reading = box.run(io.unixEventPort).eagerlyEvaluate(nullptr);
   io.provider->getTimer().timeoutAfter(kPatience, kj::mv(next.promise)).wait(io.waitScope);
 }
 
@@ -56,7 +56,7 @@ TEST(TaskQueue, OnceClosedTakesNothing) {
   EXPECT_TRUE(box.post([&]() { carriedOut = true; }));
   box.close();
   EXPECT_FALSE(box.post([]() {}));
-  auto reading = box.run().eagerlyEvaluate(nullptr);
+  auto reading = box.run(io.unixEventPort).eagerlyEvaluate(nullptr);
   reading.poll(io.waitScope);
   EXPECT_FALSE(carriedOut);
 }
