@@ -26,12 +26,11 @@ protected:
 
 class SubscriptionServer final : public schema::Subscription::Server {};
 
-/// Ends with the connection. Cap'n Proto 1.1 lets a call that runs go on without whoever made it.
-using Over = kj::Function<kj::Promise<void>()>;
-
 class SessionServer final : public schema::Session::Server {
 public:
-  explicit SessionServer(kj::Promise<void> over) : over_(over.fork()) {}
+  /// `over`: the connection is. Cap'n Proto 1.1 lets a call that runs go on without whoever made
+  /// it. Borrowed, so that a session costs as little as privd's.
+  explicit SessionServer(kj::ForkedPromise<void>& over) : over_(over) {}
 
 protected:
   kj::Promise<void> watch(WatchContext context) override {
@@ -49,22 +48,22 @@ protected:
   kj::Promise<void> discovery(DiscoveryContext /*context*/) override { return over_.addBranch(); }
 
 private:
-  kj::ForkedPromise<void> over_;
+  kj::ForkedPromise<void>& over_;
   kj::Promise<void> telling_ = kj::READY_NOW;
 };
 
 class HandshakeServer final : public schema::Handshake::Server {
 public:
-  explicit HandshakeServer(Over over) : over_(kj::mv(over)) {}
+  explicit HandshakeServer(kj::ForkedPromise<void>& over) : over_(over) {}
 
 protected:
   kj::Promise<void> enter(EnterContext context) override {
-    context.getResults().initAnswer().setSession(kj::heap<SessionServer>(over_()));
+    context.getResults().initAnswer().setSession(kj::heap<SessionServer>(over_));
     return kj::READY_NOW;
   }
 
 private:
-  Over over_;
+  kj::ForkedPromise<void>& over_;
 };
 
 }  // namespace
@@ -75,8 +74,7 @@ struct RpcServer::Connection {
         metered(*stream, timer),
         unmetered(*stream),
         network(messages(metering), capnp::rpc::twoparty::Side::SERVER, kFromPeer),
-        rpc(capnp::makeRpcServer(
-            network, kj::heap<HandshakeServer>([this]() { return over.addBranch(); }))) {
+        rpc(capnp::makeRpcServer(network, kj::heap<HandshakeServer>(over))) {
     rpc.setFlowLimit(kFlowLimitWords);
     metered.countQueueWith([this]() { return network.getCurrentQueueCount(); });
   }
