@@ -96,6 +96,7 @@ struct SystemCalls {
   /// In the order in which they were given; never none.
   constexpr std::span<const SystemCall> all() const { return {calls.data(), count}; }
 
+  /// `call`; one that this architecture does not have does not compile.
   static consteval SystemCall there(SystemCall call) {
     if (call.number < 0) throw std::logic_error("no call of this architecture");
     return call;
