@@ -5,7 +5,7 @@
 #     build      programs and unit tests (cmake/arm64.cmake), into build/arm64/release
 #     unit       unit tests in qemu-aarch64-static, as far as that can run them
 #     kernel     all daemons under their filters, privd's self-test and the other unit tests in a virtual machine with Debian's kernel
-#     machine    the same machine, with an SMMUv3 and vfio-pci: the tour, and each step broken once; privd bind and unbind
+#     machine    the same machine, with an SMMUv3 and vfio-pci: the tour, and each step broken once; privd bind and unbind, its guards
 #     release    images, packages and the index of both architectures; needs the programs of the preset release, too
 #   --fresh      makes the sysroot anew
 # The compiler's cache and the kernel are where those of this machine's own architecture are: ~/.cache. Packages come from the mirror
@@ -120,8 +120,9 @@ step_machine() {
   for program in bin/privd{,-daemon,-hardware,-gate,-binder} machine/{vfio_open,without_capabilities,sysfs_script}; do
     words+=(--program "$build/$program")
   done
-  tests/machine/run_vm.sh --arm64 "$sysroot" --guest tests/machine/guest/binding_test.sh "${words[@]}" \
-    --file tests/machine/guest/binding.sh:test/binding.sh
+  words+=(--file tests/machine/guest/binding.sh:test/binding.sh)
+  tests/machine/run_vm.sh --arm64 "$sysroot" --guest tests/machine/guest/binding_test.sh "${words[@]}"
+  tests/machine/run_vm.sh --arm64 "$sysroot" --guest tests/machine/guest/guards_test.sh "${words[@]}" --disk yes --module ext4 --module crc32c_generic
 }
 
 step_release() {
