@@ -186,7 +186,8 @@ std::string explain(const Snapshot& snapshot, const Bdf& address, const Viabilit
     case Obstacle::kPlatform:
       return "part of the machine itself: the host needs it";
     case Obstacle::kNoGroup:
-      return "no IOMMU group: turn the IOMMU on in firmware and kernel";
+      return "no IOMMU group: turn the IOMMU on in firmware and kernel; where it is on, as on "
+             "ARM64, a device gets its group with its first driver";
     case Obstacle::kNoIommu:
       return "VFIO no-IOMMU mode: no isolation; turn the IOMMU on";
     case Obstacle::kNotAnswering:
