@@ -1,5 +1,5 @@
-# All daemons under their filters on this kernel: they start, plugind and netd metrics are asked, and they end as they are told. netd
-# dra finds plugind and dials nobody: without a kubelet nothing is published.
+# All daemons under their filters on this kernel: they try themselves and start, plugind and netd metrics are asked, and they end as they
+# are told. netd dra finds plugind and dials nobody: without a kubelet nothing is published.
 . /test/library.sh
 
 plugind_socket=/run/vfiogate/plugind/plugind.sock
@@ -12,6 +12,12 @@ command_of() {
   esac
 }
 says() { until grep -q "$2" "/tmp/$1"; do kill -0 "$(cat "/tmp/$1.pid")" 2>/dev/null && usleep 100000 || return 1; done; } # NAME TEXT
+
+for name in privd plugind netd; do
+  $name policy --self-test >"/tmp/$name" 2>&1
+  check "the self-test of $name ends with" "$?" 0
+  tail -n 1 "/tmp/$name" | sed 's/^/MACHINE said: /'
+done
 
 mkdir -p /run/vfiogate/plugind /tmp/kubelet/device-plugins
 chown 64532 /run/vfiogate/plugind
