@@ -209,6 +209,17 @@ class Image(Contents, unittest.TestCase):
         self.assertEqual(checked.returncode, 0, checked.stderr)
         self.assertEqual(self.inside("/bin/sh", "-c", "true").returncode, 127)
 
+    def test_each_program_can_live_under_its_filter_in_it(self):
+        if os.geteuid() != 0:
+            self.skipTest("needs root: chroot and mounts")
+        (self.root / "tmp").mkdir(exist_ok=True)
+        (self.root / "tmp").chmod(0o1777)
+        for program in ("privd", "plugind", "netd"):
+            with self.subTest(program=program):
+                tried = self.inside(f"/usr/bin/{program}", "policy", "--self-test")
+                self.assertEqual(tried.returncode, 0, tried.stdout + tried.stderr)
+                self.assertIn(f"passed: {program} can live under its filters here", tried.stdout)
+
 
 class Modules(Contents, unittest.TestCase):
     kind = ("--modules",)
