@@ -67,6 +67,7 @@ class Container:
 class Pod:
     name: str
     grace: int  # seconds
+    before: tuple[Container, ...]  # each runs to its end before the next one, and before the others
     containers: dict[str, Container]
     volumes: dict[str, Volume]
 
@@ -221,15 +222,17 @@ def pod_of(daemon_set: dict) -> Pod:
     security = whole.below("securityContext", {})
     seccomp = seccomp_of(security, Seccomp("Unconfined"))
     security.end()
+    before = [container_of(container, seccomp) for container in whole.each("initContainers")]
     containers = [container_of(container, seccomp) for container in whole.each("containers")]
     volumes = [volume_of(volume) for volume in whole.each("volumes")]
-    for container in containers:
+    for container in before + containers:
         unknown = {mount.volume for mount in container.mounts} - {volume.name for volume in volumes}
         if unknown:
             raise ManifestError(f"{container.name}: no volume {', '.join(sorted(unknown))}")
     pod = Pod(
         name=daemon_set["metadata"]["name"],
         grace=whole.take("terminationGracePeriodSeconds", 30),
+        before=tuple(before),
         containers={container.name: container for container in containers},
         volumes={volume.name: volume for volume in volumes},
     )

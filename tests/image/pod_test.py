@@ -296,7 +296,7 @@ class Manifests(Case):
     def test_a_field_that_is_not_known_is_an_error(self):
         changes = {
             "know how|hostNetwork": lambda pod: pod.update(hostNetwork=True),
-            "initContainers": lambda pod: pod.update(initContainers=[]),
+            "initContainers.0..*sleep": lambda pod: pod["initContainers"][0].update(sleep=1),
             "privileged": lambda pod: pod["containers"][0]["securityContext"].update(privileged=True),
             "add": lambda pod: pod["containers"][0]["securityContext"]["capabilities"].update(add=["SYS_ADMIN"]),
             "env": lambda pod: pod["containers"][2].update(env=[{"name": "A", "value": "B"}]),

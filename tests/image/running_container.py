@@ -14,15 +14,24 @@ PROCESS = pathlib.Path(__file__).resolve().parent / "container_process.py"
 RUN = [sys.executable, "-I", str(PROCESS)]
 
 
+APART = ["unshare", "--mount", "--pid", "--cgroup", "--fork", "--kill-child", "--"]
+
+
+def run_to_its_end(wish: dict, sandbox: Sandbox, log: pathlib.Path, seconds: float = 60) -> int:
+    """A container of which there is one run. `wish`: as below. Its exit code, or minus the signal."""
+    with log.open("ab") as out:
+        words = [*sandbox.enter(), *APART, *RUN, json.dumps(wish)]
+        return subprocess.run(words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, timeout=seconds).returncode
+
+
 class RunningContainer:
     """`wish`: what container_process.py is told."""
 
     def __init__(self, container: Container, wish: dict, sandbox: Sandbox, log: pathlib.Path):
         self.container, self.wish, self.log, self.pid = container, wish, log, 0
-        apart = ["unshare", "--mount", "--pid", "--cgroup", "--fork", "--kill-child", "--"]
         with log.open("ab") as out:
             self.runtime = subprocess.Popen(
-                [*sandbox.enter(), *apart, *RUN, json.dumps(wish)], stdin=subprocess.DEVNULL, stdout=out, stderr=out
+                [*sandbox.enter(), *APART, *RUN, json.dumps(wish)], stdin=subprocess.DEVNULL, stdout=out, stderr=out
             )
         await_that(f"{container.name} runs", self.runs)
 

@@ -11,7 +11,7 @@ from pod_manifest import Container, ManifestError, Pod, Probe
 from pod_sandbox import Sandbox
 from pod_seccomp import SeccompProfiles
 from pod_volumes import Volumes
-from running_container import RunningContainer
+from running_container import RunningContainer, run_to_its_end
 from unpacked_image import UnpackedImage
 
 # What a kubelet tells every container of the API server, whatever the pod says.
@@ -29,6 +29,8 @@ class RunningPod:
         files = {"hosts": f"{sandbox.address} {sandbox.name}\n", "hostname": f"{sandbox.name}\n", "resolv.conf": ""}
         for name, text in files.items():
             (place / name).write_text(text)
+        for container in pod.before:
+            self.run_before(container)
         self.running = {name: self.start(container) for name, container in pod.containers.items()}
 
     def fresh_root(self) -> pathlib.Path:
@@ -53,11 +55,11 @@ class RunningPod:
             entry(self.volumes.sources[mount.volume], mount.path, mount.read_only, mount.recursive) for mount in container.mounts
         ]
 
-    def start(self, container: Container) -> RunningContainer:
+    def wish_of(self, container: Container) -> dict:
         if container.image != self.image.reference:
             raise ManifestError(f"{container.name}: no image {container.image} here, only {self.image.reference}")
         root = self.fresh_root()
-        wish = {
+        return {
             "root": str(root),
             "shm": str(self.place / "shm"),
             "mounts": self.mounts(container, root),
@@ -70,7 +72,15 @@ class RunningPod:
             "environment": self.image.environment | ENVIRONMENT | {"HOSTNAME": self.sandbox.name},
             "command": container.command,
         }
-        return RunningContainer(container, wish, self.sandbox, self.place / f"{container.name}.log")
+
+    def run_before(self, container: Container) -> None:
+        """The kubelet would try again; here one that fails is an error."""
+        code = run_to_its_end(self.wish_of(container), self.sandbox, self.place / f"{container.name}.log")
+        if code != 0:
+            raise RuntimeError(f"{container.name} ended with {code}: {self.said(container.name)}")
+
+    def start(self, container: Container) -> RunningContainer:
+        return RunningContainer(container, self.wish_of(container), self.sandbox, self.place / f"{container.name}.log")
 
     def restart(self, name: str) -> None:
         """When it has ended: the kubelet starts it anew, the first time without waiting."""
