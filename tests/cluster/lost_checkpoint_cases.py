@@ -189,6 +189,7 @@ class StaticPods(WithHolder):
         self.addCleanup(former.remove)
         former.place()
         wait_for("the witness sees it", lambda: SLOT_NODE in self.witness.holders(), seconds=60)
+        wait_for("plugind knows its name", lambda: self.is_named("former-node"), seconds=30, every=0.5)
         self.node.restart_kubelet("stop", self.node.lose_checkpoint)
         wait_for("the kubelet knows of vfiogate again", self.installation.is_standing, seconds=30, every=0.5)
         # And the kubelet's: what its List lacks says nothing for its first minute.
