@@ -192,10 +192,9 @@ Result<std::set<IommuGroupId>, std::string> groupsOf(const SysfsRoot& sysfs,
     }
     const auto number = parseDecimal(sysfs.linkName(deviceAttribute(address, "iommu_group")));
     if (!number) {
-      return Failure{address.str() +
-                     " is in no IOMMU group: turn the IOMMU on in firmware and kernel (privd "
-                     "doctor); where it is "
-                     "on, as on ARM64, a device gets its group with its first driver"};
+      return Failure{
+          address.str() +
+          " is in no IOMMU group: turn the IOMMU on in firmware and kernel (privd doctor)"};
     }
     groups.insert(IommuGroupId(*number));
   }
