@@ -4,11 +4,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <sstream>
+#include <system_error>
 
 namespace vfiogate {
 namespace {
@@ -45,6 +50,19 @@ void readSteps(const std::string& said, SelfTest& test) {
 }
 
 }  // namespace
+
+ScratchDirectory::ScratchDirectory(mode_t mode)
+    : path_(std::filesystem::temp_directory_path() / "vfiogate-self-test-XXXXXX") {
+  const bool made = mkdtemp(path_.data()) != nullptr;
+  if (!made || chmod(path_.c_str(), mode) != 0) {
+    throw std::system_error(errno, std::generic_category(), path_);
+  }
+}
+
+ScratchDirectory::~ScratchDirectory() {
+  std::error_code leftThere;
+  std::filesystem::remove_all(path_, leftThere);
+}
 
 void addEnd(SelfTest& test, const ChildEnd& end) {
   test.failure = failureOf(end);

@@ -4,6 +4,7 @@
 
 #include "cli/self_test/watched_child.h"
 
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <string>
@@ -17,6 +18,22 @@ struct SelfTest {
   std::string failure;             ///< for people; empty: all paths were gone to their end
   std::string killedCall;  ///< the first call that a filter killed for; empty: none, or unknown
   long killedNumber = -1;  ///< its number; -1: none
+};
+
+/// A directory below the one for temporary files, which goes with it.
+class ScratchDirectory {
+public:
+  /// Throws std::system_error.
+  explicit ScratchDirectory(mode_t mode);
+  ~ScratchDirectory();
+  ScratchDirectory(const ScratchDirectory&) = delete;
+  ScratchDirectory& operator=(const ScratchDirectory&) = delete;
+
+  /// As long as this lives.
+  const std::string& path() const { return path_; }
+
+private:
+  std::string path_;
 };
 
 /// One line on stdout, written at once.

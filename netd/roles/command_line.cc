@@ -14,8 +14,7 @@ namespace {
 
 const std::string kSelfTestHelp =
     "run the role, without one each of them, in a child under its filter, beside a plugind and an "
-    "API "
-    "server that are played, on 127.0.0.1; prints the call that was killed";
+    "API server that are played, on 127.0.0.1; prints the call that was killed";
 constexpr const char* kDefaultListen = "127.0.0.1:9408";
 
 void addListen(CLI::App& metrics, NetdLine& line) {

@@ -9,17 +9,10 @@
 #include <kj/compat/http.h>
 #include <kj/debug.h>
 
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdlib>
 #include <exception>
-#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string>
-#include <system_error>
 #include <utility>
 
 namespace vfiogate {
@@ -29,34 +22,12 @@ constexpr auto kPatience = 10 * kj::SECONDS;
 constexpr auto kGlance = 10 * kj::MILLISECONDS;
 constexpr const char* kServerName = "kubernetes.default.svc";
 
-/// For the played plugind's socket, and the files of a service account; gone with it.
-class Scratch {
-public:
-  Scratch() {
-    std::string path = std::filesystem::temp_directory_path() / "vfiogate-self-test-XXXXXX";
-    if (mkdtemp(path.data()) == nullptr || chmod(path.c_str(), 0755) != 0) {
-      throw std::system_error(errno, std::generic_category(), path);
-    }
-    path_ = path;
-  }
-  ~Scratch() {
-    std::error_code leftThere;
-    std::filesystem::remove_all(path_, leftThere);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  const std::string& path() const { return path_; }
-  /// Writes a file that everybody may read. Its path.
-  std::string put(const char* name, const std::string& text) const {
-    const std::string path = path_ + "/" + name;
-    std::ofstream(path) << text;
-    return path;
-  }
-
-private:
-  std::string path_;
-};
+/// Writes a file that everybody may read. Its path.
+std::string put(const ScratchDirectory& scratch, const char* name, const std::string& text) {
+  const std::string path = scratch.path() + "/" + name;
+  std::ofstream(path) << text;
+  return path;
+}
 
 kj::AutoCloseFd listenSomewhere() {
   auto made = listenOn(ListenAddress::parse("127.0.0.1:0").value());
@@ -153,7 +124,7 @@ void walk(SelfTest& test, WatchedProgram& netd, const std::string& directory, Go
   if (test.failure.empty()) test.failure = failure;
 }
 
-void tryMetrics(SelfTest& test, const Scratch& scratch, NetdLine line,
+void tryMetrics(SelfTest& test, const ScratchDirectory& scratch, NetdLine line,
                 std::span<const Rule> table) {
   line.plugind = scratch.path() + "/plugind.sock";
   line.listen = ListenAddress::boundTo(listenSomewhere().get());
@@ -161,15 +132,16 @@ void tryMetrics(SelfTest& test, const Scratch& scratch, NetdLine line,
   walk(test, netd, scratch.path(), [&line](Walk& walk) { walk.goMetrics(line.listen->str()); });
 }
 
-void tryDra(SelfTest& test, const Scratch& scratch, NetdLine line, std::span<const Rule> table) {
+void tryDra(SelfTest& test, const ScratchDirectory& scratch, NetdLine line,
+            std::span<const Rule> table) {
   kj::AutoCloseFd listener = listenSomewhere();
   const auto shown = makeCertificate(kServerName);
   line.plugind = scratch.path() + "/plugind.sock";
   line.node = "self-test";
   line.api = {
       .server = ApiUrl::parse("https://" + ListenAddress::boundTo(listener.get()).str()).value(),
-      .token = scratch.put("token", "self-test"),
-      .ca = scratch.put("ca.crt", shown.certificate),
+      .token = put(scratch, "token", "self-test"),
+      .ca = put(scratch, "ca.crt", shown.certificate),
       .serverName = kServerName};
   WatchedProgram netd(table, [&line, table]() { return serveDra(line, table); });
   walk(test, netd, scratch.path(), [&](Walk& walk) { walk.goDra(kj::mv(listener), shown); });
@@ -180,7 +152,7 @@ void tryDra(SelfTest& test, const Scratch& scratch, NetdLine line, std::span<con
 SelfTest runSelfTest(const NetdLine& line, const NetdTables& tables) {
   SelfTest test;
   try {
-    const Scratch scratch;
+    const ScratchDirectory scratch(0755);
     if (line.policyRole != "dra") tryMetrics(test, scratch, line, tables.metrics);
     if (line.policyRole != "metrics" && test.failure.empty()) {
       tryDra(test, scratch, line, tables.dra);

@@ -1,7 +1,7 @@
 #include "plugind/self_test/played_roles.h"
 
 #include "ipc/codec/snapshot_codec.h"
-#include "plugind/self_test/scratch_directory.h"
+#include "plugind/self_test/played_privd.h"
 
 #include <utility>
 

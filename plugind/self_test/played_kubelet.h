@@ -1,7 +1,7 @@
 #pragma once
 // The kubelet as the self-test plays it: it registers one plugin, and has one pod.
 
-#include "plugind/self_test/scratch_directory.h"
+#include "plugind/self_test/played_privd.h"
 
 #include "proto/deviceplugin.grpc.pb.h"
 #include "proto/podresources.grpc.pb.h"

@@ -4,7 +4,7 @@
 #include "ipc/gate/gate_answers.h"
 #include "ipc/gate/gate_requests.h"
 #include "ipc/schema/helper.capnp.h"
-#include "plugind/self_test/scratch_directory.h"
+#include "plugind/self_test/played_privd.h"
 
 #include <kj/async-unix.h>
 #include <kj/async.h>

@@ -5,18 +5,32 @@
 #include "plugind/loop/serve.h"
 #include "plugind/self_test/played_kubelet.h"
 #include "plugind/self_test/played_privd.h"
-#include "plugind/self_test/scratch_directory.h"
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <exception>
+#include <filesystem>
 #include <stdexcept>
+#include <system_error>
 
 namespace vfiogate {
 namespace {
 
 constexpr std::chrono::seconds kRegistrationPatience{10};
+
+/// The places in `scratch`, with the directory of plugind's socket, into which root lets `user`.
+/// Throws std::system_error.
+ScratchPlaces placesIn(const ScratchDirectory& scratch, const Identity& user) {
+  ScratchPlaces places{scratch.path()};
+  const std::string own = std::filesystem::path(places.plugind()).parent_path();
+  std::filesystem::create_directory(own);
+  if (geteuid() == 0 && chown(own.c_str(), user.uid, user.gid) != 0) {
+    throw std::system_error(errno, std::generic_category(), own);
+  }
+  return places;
+}
 
 Config configOfTheTest() {
   const std::string text =
@@ -74,14 +88,15 @@ void walk(SelfTest& test, WatchedProgram& plugind, const ScratchPlaces& places) 
 SelfTest runSelfTest(const CommandLine& line, std::span<const Rule> table) {
   SelfTest test;
   try {
-    const ScratchDirectory scratch(line.user);
+    const ScratchDirectory scratch(0711);
+    const ScratchPlaces places = placesIn(scratch, line.user);
     CommandLine own = line;
-    own.listen = scratch.places().plugind();
+    own.listen = places.plugind();
     own.hardwareUid = geteuid();
     WatchedProgram plugind(table, [&own, table, us = geteuid()]() {
       return serve(own, configOfTheTest(), {.root = us, .filter = table});
     });
-    walk(test, plugind, scratch.places());
+    walk(test, plugind, places);
   } catch (const std::exception& error) {
     test.failure = std::string("it cannot be tried (TMPDIR says where): ") + error.what();
   }

@@ -24,18 +24,15 @@ namespace vfiogate {
 class ScratchNode {
 public:
   ScratchNode();
-  ~ScratchNode();
-  ScratchNode(const ScratchNode&) = delete;
-  ScratchNode& operator=(const ScratchNode&) = delete;
 
   /// The only device that it has.
   static Bdf device();
   /// A place in it: "sys", "dev", "state", "cdi", "kubelet", "audit.jsonl", "aliases", or "" for
   /// itself.
-  std::string at(const std::string& name) const { return path_ + "/" + name; }
+  std::string at(const std::string& name) const { return directory_.path() + "/" + name; }
 
 private:
-  std::string path_;
+  ScratchDirectory directory_{0700};
 };
 
 /// For a child of its own (watchChild), as root: power is given up, `table` loaded, and then

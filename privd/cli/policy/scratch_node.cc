@@ -1,10 +1,7 @@
 #include "privd/cli/policy/main_paths.h"
 
-#include <cerrno>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <system_error>
 
 namespace vfiogate {
 namespace {
@@ -37,10 +34,6 @@ void fillDevice(const fs::path& device) {
 }  // namespace
 
 ScratchNode::ScratchNode() {
-  path_ = fs::temp_directory_path() / "vfiogate-self-test-XXXXXX";
-  if (mkdtemp(path_.data()) == nullptr) {
-    throw std::system_error(errno, std::generic_category(), path_);
-  }
   for (const char* name : {"sys/bus/pci/devices", "sys/bus/pci/drivers/vfio-pci", "dev", "state",
                            "sys/kernel/iommu_groups/7/devices", "cdi", "kubelet/device-plugins",
                            "kubelet/pod-resources", "state/holds"}) {
@@ -56,11 +49,6 @@ ScratchNode::ScratchNode() {
     put(at("sys/bus/pci/") + name, "");
   }
   put(at("aliases"), "alias vfio_pci:v*d*sv*sd*bc*sc*i* vfio_pci\n");
-}
-
-ScratchNode::~ScratchNode() {
-  std::error_code leftThere;
-  fs::remove_all(path_, leftThere);
 }
 
 Bdf ScratchNode::device() {
