@@ -7,6 +7,7 @@
 #     sandbox      the filters: what each lets through, that each row is needed, and that no other call is made
 #     tour         deploy/try.sh on simulated hardware, with the programs that were built
 #     package      the Debian package, built, installed by dpkg and its programs' self-test
+#     clang        the programs built by the release's clang, and their self-tests
 #   --dir DIR      where the chroots are (default: VFIOGATE_DISTRO_DIR, else build/distro)
 #   --cache DIR    the compiler's cache (default: XDG_CACHE_HOME or ~/.cache, vfiogate/distro-ccache)
 # As root, with mmdebstrap. The mirror is that of this machine's own apt sources. The chroot and what is
@@ -15,7 +16,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly all_steps=(build unit self-test sandbox tour package)
+readonly all_steps=(build unit self-test sandbox tour package clang)
 chroots=${VFIOGATE_DISTRO_DIR:-build/distro}
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/vfiogate/distro-ccache
 release='' steps=()
@@ -26,7 +27,7 @@ while [ $# -gt 0 ]; do
       if [ "$1" = --dir ]; then chroots=$2; else cache=$2; fi
       shift
       ;;
-    -h | --help) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
     bookworm | trixie) release=$1 ;;
     *)
       case " ${all_steps[*]} " in
@@ -110,10 +111,12 @@ step_build() {
     every_row_test sandbox_test netd_test netd_dra_process_test'
 }
 step_unit() { inside 'tests/machines_own.sh run ctest --preset release -L unit --output-on-failure'; }
-step_self-test() {
+# self_tests DIRECTORY: of the programs in it.
+self_tests() {
   local program
-  for program in privd plugind netd; do inside "build/release/bin/$program policy --self-test"; done
+  for program in privd plugind netd; do inside "$1/$program policy --self-test"; done
 }
+step_self-test() { self_tests build/release/bin; }
 step_sandbox() { inside "tests/machines_own.sh run ctest --preset release -R '^(every_row_test|sandbox_test)[.]|NeedsEveryRow' --output-on-failure"; }
 step_tour() { inside 'tests/machines_own.sh run deploy/try.sh --programs build/release/bin'; }
 step_package() {
@@ -124,6 +127,10 @@ step_package() {
     /usr/bin/privd policy --self-test | tail -n 1
     dpkg --purge vfiogate-privd'
 }
+step_clang() {
+  inside 'clang++ --version | head -n 1; CC=clang CXX=clang++ cmake --preset release -B build/clang; cmake --build build/clang --target programs'
+  self_tests build/clang/bin
+}
 
 [ -d "$root" ] || make_chroot
 say "$(git log -1 --format='%h of %cs') in $root"
@@ -132,7 +139,12 @@ passed=() failed=()
 for step in "${steps[@]}"; do
   say "$step"
   begun=$SECONDS
-  if "step_$step"; then passed+=("$step"); else failed+=("$step"); fi
+  # A step ends at its first command that fails: so in no condition.
+  set +e
+  (set -e; "step_$step")
+  ended=$?
+  set -e
+  if [ "$ended" -eq 0 ]; then passed+=("$step"); else failed+=("$step"); fi
   say "$step took $((SECONDS - begun)) s"
 done
 say "passed: ${passed[*]:-none}; failed: ${failed[*]:-none}"

@@ -12,7 +12,7 @@ libraries=(
 )
 build_packages=(
   "${libraries[@]}"
-  g++ cmake ninja-build ccache pkg-config git ca-certificates
+  g++ clang cmake ninja-build ccache pkg-config git ca-certificates
   capnproto openssl protobuf-compiler protobuf-compiler-grpc
   fuse3
   kmod xz-utils pci.ids iproute2 python3 python3-yaml
@@ -20,7 +20,7 @@ build_packages=(
 )
 test_packages=(
   qemu-system-x86 busybox-static cpio apparmor
-  clang clang-format clang-tidy llvm shellcheck
+  clang-format clang-tidy llvm shellcheck
   runc etcd-server containernetworking-plugins
   reuse signify-openbsd minisign bash fish zsh
 )

@@ -30,7 +30,7 @@ grpc_completion_queue* callQueue();
 
 /// gRPC 1.51 keeps two threads and a timer's for tasks that our calls never have: connections are
 /// there, names are not resolved. From now on there is one thread for them, made with the first
-/// task. Before gRPC's first object.
+/// task. Before gRPC's first object. With a later gRPC it does nothing.
 void runTasksLate();
 
 struct BufferEnd {

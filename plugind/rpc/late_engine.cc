@@ -1,5 +1,10 @@
 #include "plugind/rpc/call_queue.h"
 
+#include <grpcpp/version_info.h>
+
+// What an engine has to offer is experimental, and changed with 1.52. A later gRPC keeps its own.
+#if GRPC_CPP_VERSION_MAJOR == 1 && GRPC_CPP_VERSION_MINOR < 52
+
 #include <absl/status/status.h>
 #include <grpc/event_engine/event_engine.h>
 
@@ -136,3 +141,9 @@ void runTasksLate() {
 }
 
 }  // namespace vfiogate
+
+#else
+
+void vfiogate::runTasksLate() {}
+
+#endif
