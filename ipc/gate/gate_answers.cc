@@ -53,7 +53,7 @@ void write(PacketWriter& to, const Allocations& part) {
 void write(PacketWriter& to, const Exclusions& part) {
   to.number(static_cast<std::uint8_t>(part.more));
   to.number(static_cast<std::uint16_t>(part.devices.size()));
-  for (const Bdf& device : part.devices) to.address(device);
+  for (const UnitId& device : part.devices) to.address(device);
 }
 
 void writeMessage(PacketWriter& to, const Answer& answer) {
@@ -92,7 +92,7 @@ Allocations readAllocations(PacketReader& from) {
   Allocations part{.groups = {}, .more = from.flag()};
   part.groups.resize(from.count(kMostMembers));
   for (Allocation& one : part.groups) {
-    one.members = from.addresses(kMostMembers);
+    one.members = from.units(kMostMembers);
     one.note = from.text(kLongestNote);
   }
   return part;
@@ -102,7 +102,7 @@ Exclusions readExclusions(PacketReader& from) {
   Exclusions part{.devices = {}, .more = from.flag()};
   const std::size_t devices = from.count(kMostExclusions);
   for (std::size_t i = 0; i < devices && from.fault().empty(); ++i) {
-    const Bdf device = from.address();
+    const UnitId device = from.unit();
     if (!part.devices.empty() && !(part.devices.back() < device)) {
       from.refuse("addresses out of order");
     }

@@ -18,7 +18,7 @@ inline constexpr std::size_t kLargestAnswer = 65'536;
 /// The endpoint's path; a path of the kernel's has no more.
 inline constexpr std::size_t kLongestEndpoint = 4096;
 /// Devices of one part of the list of exclusions.
-inline constexpr std::size_t kMostExclusions = 4096;
+inline constexpr std::size_t kMostExclusions = 1600;
 
 /// How a request ended that is not simply done. One with a descriptor has it in the same packet.
 enum class Code : std::uint8_t {
@@ -81,8 +81,8 @@ struct ClaimUids {
 };
 
 struct Allocation {
-  std::vector<Bdf> members;  ///< ascending
-  std::string note;          ///< empty: it cannot be read any more
+  std::vector<UnitId> members;  ///< ascending
+  std::string note;             ///< empty: it cannot be read any more
   friend bool operator==(const Allocation&, const Allocation&) = default;
 };
 
@@ -94,7 +94,7 @@ struct Allocations {
 
 /// Devices that an operator has excluded from allocation.
 struct Exclusions {
-  std::vector<Bdf> devices;  ///< ascending
+  std::vector<UnitId> devices;  ///< ascending
   bool more = false;
   friend bool operator==(const Exclusions&, const Exclusions&) = default;
 };

@@ -70,7 +70,7 @@ void writeSpec(PacketWriter& to, const ClaimSpecText& text) {
     to.address(device.address);
     to.text(device.resource);
     to.number(device.backend);
-    to.addresses({device.hands.begin(), device.hands.end()});
+    to.addresses(std::vector<UnitId>(device.hands.begin(), device.hands.end()));
     to.text(device.request);
     writeNodes(to, text.nodes.at(i));
   }
@@ -107,7 +107,7 @@ StaticSpecText readStatic(PacketReader& from) {
   for (SpecNodes& nodes : text.nodeSets) nodes = readNodes(from);
   const std::size_t devices = from.count(kMostSpecDevices);
   for (std::size_t i = 0; i < devices && from.fault().empty(); ++i) {
-    const Bdf address = from.address();
+    const UnitId address = from.unit();
     const auto nodes = from.number<std::uint16_t>();
     if (nodes >= text.nodeSets.size()) from.refuse("nodes that are not told");
     const bool ordered = text.devices.empty() || text.devices.back().address < address;
@@ -128,12 +128,12 @@ ClaimSpecText readClaim(PacketReader& from) {
   spec.metadata = from.flag();
   const std::size_t devices = from.count(kMostClaimDevices);
   for (std::size_t i = 0; i < devices && from.fault().empty(); ++i) {
-    ClaimDevice device{.address = from.address(),
+    ClaimDevice device{.address = from.unit(),
                        .resource = from.text(kLongestName),
                        .backend = from.choice(Backend::kBoth),
                        .hands = {},
                        .request = ""};
-    const auto hands = from.addresses(kMostClaimHands);
+    const auto hands = from.units(kMostClaimHands);
     device.hands.insert(hands.begin(), hands.end());
     device.request = from.text(kLongestName);
     spec.devices.push_back(std::move(device));
@@ -159,9 +159,9 @@ Request readRequest(PacketReader& from) {
     case 6:
       return Open{.file = from.choice(Open::File::kClaimSpec), .uid = from.text(kLongestUid)};
     case 7:
-      return Allocate{.members = from.addresses(kMostMembers), .note = from.text(kLongestNote)};
+      return Allocate{.members = from.units(kMostMembers), .note = from.text(kLongestNote)};
     case 8:
-      return Release{.members = from.addresses(kMostMembers)};
+      return Release{.members = from.units(kMostMembers)};
     case 9:
       return from.flag() ? Put{.spec = readClaim(from)} : Put{.spec = readStatic(from)};
     case 10:

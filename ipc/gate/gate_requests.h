@@ -19,7 +19,7 @@ namespace vfiogate::gate {
 /// Raised with every change that an older peer would misread.
 inline constexpr std::uint16_t kProtocol = 2;
 /// Bytes of a packet: the static spec of 4,096 devices in groups of their own, by both ways.
-inline constexpr std::size_t kLargestRequest = 163'840;
+inline constexpr std::size_t kLargestRequest = 167'936;
 /// Members of one IOMMU group.
 inline constexpr std::size_t kMostMembers = 4096;
 /// Bytes of a note about an allocation: printable ASCII and newlines.
@@ -72,14 +72,14 @@ struct Open {
 /// The group is allocated, or about to be; nobody changes its drivers by hand. Again: the same
 /// allocation with another note, now this connection's.
 struct Allocate {
-  std::vector<Bdf> members;  ///< ascending
-  std::string note;          ///< to whom
+  std::vector<UnitId> members;  ///< ascending
+  std::string note;             ///< to whom
   friend bool operator==(const Allocate&, const Allocate&) = default;
 };
 
 /// The group is nobody's any more. Repeatable.
 struct Release {
-  std::vector<Bdf> members;  ///< ascending
+  std::vector<UnitId> members;  ///< ascending
   friend bool operator==(const Release&, const Release&) = default;
 };
 

@@ -18,9 +18,10 @@ void PacketWriter::address(const Bdf& address) {
   number(address.function());
 }
 
-void PacketWriter::addresses(const std::vector<Bdf>& addresses) {
-  number(static_cast<std::uint16_t>(addresses.size()));
-  for (const Bdf& one : addresses) address(one);
+void PacketWriter::address(const UnitId& id) {
+  number(static_cast<std::uint8_t>(id.uuid() != nullptr));
+  if (id.uuid() != nullptr) return text(id.uuid()->str());
+  address(*id.address());
 }
 
 std::string_view PacketReader::take(std::size_t size) {
@@ -56,16 +57,12 @@ Bdf PacketReader::address() {
   return address && fault_.empty() ? *address : *Bdf::make(0, 0, 0, 0);
 }
 
-std::vector<Bdf> PacketReader::addresses(std::size_t most) {
-  std::vector<Bdf> addresses;
-  const std::size_t size = count(most);
-  for (std::size_t i = 0; i < size && fault_.empty(); ++i) {
-    const Bdf next = address();
-    if (!addresses.empty() && !(addresses.back() < next)) refuse("addresses out of order");
-    addresses.push_back(next);
-  }
-  if (size == 0) refuse("no address");
-  return addresses;
+UnitId PacketReader::unit() {
+  if (!flag()) return address();
+  const auto uuid = Uuid::parse(text(UnitId::kLongest));
+  if (uuid) return *uuid;
+  refuse("no UUID");
+  return *Bdf::make(0, 0, 0, 0);
 }
 
 std::size_t PacketReader::count(std::size_t most) {

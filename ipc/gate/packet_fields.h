@@ -2,7 +2,7 @@
 // The fields of one packet: integers of the machine's own byte order, texts and lists with their
 // lengths. Both ends are processes of one machine and of one release.
 
-#include "ipc/types/bdf.h"
+#include "ipc/types/unit_id.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +26,12 @@ public:
   /// At most 65,535 bytes.
   void text(std::string_view text);
   void address(const Bdf& address);
-  void addresses(const std::vector<Bdf>& addresses);
+  void address(const UnitId& id);
+  template <typename Id>
+  void addresses(const std::vector<Id>& ids) {
+    number(static_cast<std::uint16_t>(ids.size()));
+    for (const Id& one : ids) address(one);
+  }
 
   /// Bytes so far.
   std::size_t size() const { return bytes_.size(); }
@@ -65,8 +70,10 @@ public:
   /// EFBIG in words where it is longer.
   std::string text(std::size_t longest);
   Bdf address();
+  UnitId unit();
   /// Ascending, at least one, at most `most`.
-  std::vector<Bdf> addresses(std::size_t most);
+  std::vector<Bdf> addresses(std::size_t most) { return ascending(most, &PacketReader::address); }
+  std::vector<UnitId> units(std::size_t most) { return ascending(most, &PacketReader::unit); }
   /// Of a list: at most `most`.
   std::size_t count(std::size_t most);
 
@@ -78,6 +85,18 @@ public:
 
 private:
   std::string_view take(std::size_t size);
+  template <typename Id>
+  std::vector<Id> ascending(std::size_t most, Id (PacketReader::*read)()) {
+    std::vector<Id> ids;
+    const std::size_t size = count(most);
+    for (std::size_t i = 0; i < size && fault_.empty(); ++i) {
+      const Id next = (this->*read)();
+      if (!ids.empty() && !(ids.back() < next)) refuse("addresses out of order");
+      ids.push_back(next);
+    }
+    if (size == 0) refuse("no address");
+    return ids;
+  }
 
   std::string_view rest_;
   std::string fault_;

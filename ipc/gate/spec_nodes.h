@@ -16,7 +16,7 @@ constexpr std::size_t kMostSpecNodes = 2 * kMostClaimHands + 2;
 /// One resource's static spec. Devices that hand over the same nodes name the same set.
 struct StaticSpecText {
   struct Device {
-    Bdf address;
+    UnitId address;
     std::uint16_t nodes;  ///< of `nodeSets`
     friend bool operator==(const Device&, const Device&) = default;
   };

@@ -51,7 +51,7 @@ std::optional<std::string> faultIn(const ClaimSpec& spec) {
   return faultInDevices(spec.devices);
 }
 
-std::string addressWith(char separator, const Bdf& address) {
+std::string addressWith(char separator, const UnitId& address) {
   std::string text = address.str();
   for (char& c : text) {
     if (c == ':' || c == '.') c = separator;
@@ -59,7 +59,7 @@ std::string addressWith(char separator, const Bdf& address) {
   return text;
 }
 
-std::string claimDeviceName(const std::string& uid, const Bdf& address) {
+std::string claimDeviceName(const std::string& uid, const UnitId& address) {
   return uid + "-" + addressWith('-', address);
 }
 
@@ -67,7 +67,7 @@ std::string claimVariable(const std::string& uid) {
   return "VFIOGATE_CLAIM_" + withUnderscores(uid);
 }
 
-std::string deviceVariable(const Bdf& address) {
+std::string deviceVariable(const UnitId& address) {
   return "VFIOGATE_DEVICE_" + withUnderscores(addressWith('_', address));
 }
 

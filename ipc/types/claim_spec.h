@@ -30,11 +30,11 @@ constexpr std::size_t kMostClaimSpecs = 256;
 constexpr std::size_t kLongestClaimSpec = 65536;
 
 struct ClaimDevice {
-  Bdf address;
+  UnitId address;
   std::string resource;  ///< under which it is held
   Backend backend = Backend::kAuto;
-  std::set<Bdf> hands;  ///< whose nodes it hands over, itself included; all in one IOMMU group
-  std::string request;  ///< the request's name, without a sub-request
+  std::set<UnitId> hands;  ///< whose nodes it hands over, itself included; all in one IOMMU group
+  std::string request;     ///< the request's name, without a sub-request
 
   friend bool operator==(const ClaimDevice&, const ClaimDevice&) = default;
 };
@@ -57,11 +57,11 @@ struct ClaimSpec {
 std::optional<std::string> faultIn(const ClaimSpec& spec);
 
 /// "0000-17-00-0" with `separator` '-'.
-std::string addressWith(char separator, const Bdf& address);
+std::string addressWith(char separator, const UnitId& address);
 /// The name of the claim's device in its spec, and in the record the names of variables.
-std::string claimDeviceName(const std::string& uid, const Bdf& address);
+std::string claimDeviceName(const std::string& uid, const UnitId& address);
 std::string claimVariable(const std::string& uid);
-std::string deviceVariable(const Bdf& address);
+std::string deviceVariable(const UnitId& address);
 
 /// As the record spells it.
 std::string_view handlesWord(Backend backend);

@@ -1,6 +1,7 @@
 #pragma once
 // What plugind wants in a static CDI spec: one for each resource that asks for it.
 
+#include "ipc/types/units.h"
 #include "ipc/types/vfio_nodes.h"
 
 #include <algorithm>
@@ -22,20 +23,18 @@ struct StaticSpec {
   /// A device hands over the nodes of all of `devices` that are in its IOMMU group, not only its
   /// own.
   bool wholeGroups = false;
-  std::vector<Bdf> devices;  ///< ascending
+  std::vector<UnitId> devices;  ///< ascending
 
   friend bool operator==(const StaticSpec&, const StaticSpec&) = default;
 };
 
 /// Whose nodes `address` hands over, itself included.
-inline std::set<Bdf> handedOver(const StaticSpec& spec, const Snapshot& hardware,
-                                const Bdf& address) {
-  std::set<Bdf> all{address};
-  const auto device = hardware.devices.find(address);
-  if (!spec.wholeGroups || device == hardware.devices.end() || !device->second.group) return all;
-  const auto group = hardware.groups.find(*device->second.group);
-  if (group == hardware.groups.end()) return all;
-  for (const Bdf& member : group->second.members) {
+inline std::set<UnitId> handedOver(const StaticSpec& spec, const Snapshot& hardware,
+                                   const UnitId& address) {
+  std::set<UnitId> all{address};
+  const auto group = groupOf(hardware, address);
+  if (!spec.wholeGroups || !group) return all;
+  for (const UnitId& member : unitsOf(hardware, *group)) {
     if (std::ranges::binary_search(spec.devices, member)) all.insert(member);
   }
   return all;

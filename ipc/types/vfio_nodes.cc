@@ -56,17 +56,15 @@ SpecNodes VfioNodes::nodes() const {
   return nodes;
 }
 
-std::optional<SpecNodes> vfioNodes(const Snapshot& snapshot, const std::set<Bdf>& addresses,
+std::optional<SpecNodes> vfioNodes(const Snapshot& snapshot, const std::set<UnitId>& addresses,
                                    Backend backend) {
   VfioNodes nodes;
-  for (const Bdf& address : addresses) {
-    const auto device = snapshot.devices.find(address);
-    if (device == snapshot.devices.end() || !viability(snapshot, address).ready()) {
-      return std::nullopt;
-    }
-    const VfioWays ways = waysTo(snapshot, device->second, backend);
+  for (const UnitId& address : addresses) {
+    const PciDevice* device = functionOf(snapshot, address);
+    if (device == nullptr || !viability(snapshot, device->address).ready()) return std::nullopt;
+    const VfioWays ways = waysTo(snapshot, *device, backend);
     if (!ways.legacy && !ways.iommufd) return std::nullopt;
-    nodes.add(device->second, ways);
+    nodes.add(*device, ways);
   }
   return nodes.nodes();
 }

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "ipc/types/snapshot.h"
+#include "ipc/types/units.h"
 
 namespace vfiogate {
 
@@ -65,7 +65,7 @@ private:
 
 /// The nodes that reach all of `addresses`. Absent: one of them is not in `snapshot`, cannot be
 /// allocated as things stand (viability.h), or lacks a node.
-std::optional<SpecNodes> vfioNodes(const Snapshot& snapshot, const std::set<Bdf>& addresses,
+std::optional<SpecNodes> vfioNodes(const Snapshot& snapshot, const std::set<UnitId>& addresses,
                                    Backend backend);
 
 }  // namespace vfiogate

@@ -4,7 +4,7 @@
 #include "ipc/base/build_info.h"
 #include "ipc/base/log_format.h"
 #include "ipc/base/result.h"
-#include "ipc/types/bdf.h"
+#include "ipc/types/unit_id.h"
 #include "seccomp/drop_privileges.h"
 
 #include <chrono>
@@ -37,7 +37,7 @@ struct CommandLine {
   std::string policyForm = "text";
   std::string form = "table";              ///< of status and explain
   std::chrono::milliseconds timeout{100};  ///< for an answer to them, or to probe
-  std::optional<Bdf> address;              ///< to explain, always there then; or to probe
+  std::optional<UnitId> address;           ///< to explain, always there then; or to probe
   std::string fragment;                    ///< for whom one is printed: "kubevirt" or "kata"
 };
 

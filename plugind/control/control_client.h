@@ -2,7 +2,7 @@
 // Asks the running plugind.
 
 #include "ipc/base/result.h"
-#include "ipc/types/bdf.h"
+#include "ipc/types/unit_id.h"
 #include "plugind/core/status/status.h"
 
 #include <chrono>
@@ -14,7 +14,7 @@ namespace vfiogate {
 struct StatusQuestion {};
 struct MetricsQuestion {};
 struct ExplainQuestion {
-  Bdf address;
+  UnitId address;
 };
 using ControlQuestion = std::variant<StatusQuestion, MetricsQuestion, ExplainQuestion>;
 

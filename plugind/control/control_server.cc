@@ -82,7 +82,7 @@ protected:
   }
 
   kj::Promise<void> explain(ExplainContext context) override {
-    const auto address = Bdf::parse(context.getParams().getAddress().cStr());
+    const auto address = UnitId::parse(context.getParams().getAddress().cStr());
     KJ_REQUIRE(address.has_value(), "not an address in the kernel's form");
     context.getResults().setJson(source_.explainJson(*address));
     return kj::READY_NOW;

@@ -1,7 +1,7 @@
 #pragma once
 // Answers plugind's own user (`plugind status`, `explain`, `probe`) and netd.
 
-#include "ipc/types/bdf.h"
+#include "ipc/types/unit_id.h"
 #include "plugind/base/task_queue.h"
 #include "plugind/base/visitor.h"
 #include "plugind/core/status/status.h"
@@ -20,7 +20,7 @@ class ControlSource {
 public:
   /// With the use of what is allocated as it is now.
   virtual kj::Promise<std::string> statusJson() = 0;
-  virtual std::string explainJson(const Bdf& address) const = 0;
+  virtual std::string explainJson(const UnitId& address) const = 0;
   virtual kj::Promise<std::string> metricsText() = 0;
   virtual PluginReadiness readiness() const = 0;
 

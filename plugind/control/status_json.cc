@@ -45,9 +45,9 @@ std::string_view nameOf(HolderState state) {
   return "unknown";
 }
 
-ordered_json texts(const std::set<Bdf>& addresses) {
+ordered_json texts(const std::set<UnitId>& addresses) {
   auto list = ordered_json::array();
-  for (const Bdf& address : addresses) list.push_back(address.str());
+  for (const UnitId& address : addresses) list.push_back(address.str());
   return list;
 }
 

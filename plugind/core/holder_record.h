@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "ipc/base/kube_names.h"
-#include "ipc/types/bdf.h"
+#include "ipc/types/unit_id.h"
 #include "plugind/core/kubelet_memory.h"
 #include "plugind/core/moment.h"
 
@@ -69,9 +69,9 @@ struct Evidence {
 /// One allocation (ledger.md 2). It follows addresses, not group numbers, which are reused.
 struct HolderRecord {
   ResourceName resource;
-  std::set<Bdf> ids;      ///< what the kubelet offered in the latest grant
-  std::set<Bdf> rest;     ///< of earlier grants of this record, and not offered in the latest
-  std::set<Bdf> members;  ///< every address of the group when it was allocated
+  std::set<UnitId> ids;      ///< what the kubelet offered in the latest grant
+  std::set<UnitId> rest;     ///< of earlier grants of this record, and not offered in the latest
+  std::set<UnitId> members;  ///< every address of the group when it was allocated
   std::chrono::sys_seconds answeredAt;
   HolderRef ref;
 
@@ -84,7 +84,8 @@ struct HolderRecord {
   Instant stateSince;                  ///< of `state`
   std::optional<Instant> preStartAt;
   bool openedSincePreStart = false;
-  std::map<Bdf, std::optional<WallTime>> restAbsent;  ///< first version of a reconcile without it
+  std::map<UnitId, std::optional<WallTime>>
+      restAbsent;  ///< first version of a reconcile without it
   Evidence evidence;
   std::optional<Instant> releasedAt;        ///< since when the kubelet has let go
   std::optional<Instant> unconfirmedSince;  ///< since when hardware cannot tell, after that

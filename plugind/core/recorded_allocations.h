@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "ipc/types/bdf.h"
 #include "ipc/types/iommu_group.h"
+#include "ipc/types/unit_id.h"
 
 namespace vfiogate {
 
@@ -17,7 +17,7 @@ using GroupNotes = std::map<IommuGroupId, std::string>;
 
 /// One group as it was recorded.
 struct RecordedGroup {
-  std::set<Bdf> members;
+  std::set<UnitId> members;
   std::string note;  ///< empty: it cannot be read any more
 
   friend bool operator==(const RecordedGroup&, const RecordedGroup&) = default;

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "ipc/base/kube_names.h"
-#include "ipc/types/bdf.h"
 #include "ipc/types/iommu_group.h"
+#include "ipc/types/unit_id.h"
 
 namespace vfiogate {
 
@@ -23,7 +23,7 @@ struct Refusal {
 
 /// The device that a refusal is about. Group absent: it has none, or is gone.
 struct RefusedDevice {
-  Bdf address;
+  UnitId address;
   std::optional<IommuGroupId> group;
 };
 

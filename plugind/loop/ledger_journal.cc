@@ -32,8 +32,8 @@ public:
   void putText(const char* key, const std::string& text) {
     if (!text.empty()) line_[key] = cutTo(kLongestText, text);
   }
-  void putAddresses(const char* key, const std::set<Bdf>& addresses) {
-    for (const Bdf& address : addresses) add(key, address.str(), kMostAddresses);
+  void putAddresses(const char* key, const std::set<UnitId>& addresses) {
+    for (const UnitId& address : addresses) add(key, address.str(), kMostAddresses);
   }
   void putIds(const char* key, const std::vector<std::string>& ids) {
     for (const std::string& id : ids) add(key, cutTo(kLongestId, id), kMostIds);

@@ -318,7 +318,7 @@ kj::Promise<std::string> StateLoop::statusJson() {
       .then([this]() { return textOf(toJson(status(), now())); });
 }
 
-std::string StateLoop::explainJson(const Bdf& address) const {
+std::string StateLoop::explainJson(const UnitId& address) const {
   return textOf(toJson(explain(settings_, ledger_.state(), address)));
 }
 

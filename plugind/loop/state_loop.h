@@ -83,7 +83,7 @@ public:
   const Settings& settings() const override { return settings_; }
 
   kj::Promise<std::string> statusJson() override;
-  std::string explainJson(const Bdf& address) const override;
+  std::string explainJson(const UnitId& address) const override;
   kj::Promise<std::string> metricsText() override;
   PluginReadiness readiness() const override;
 

@@ -41,7 +41,7 @@ MetricFamily single(const char* name, const char* help, double value) {
 
 /// The devices that pods and claims have through `resource`.
 double allocatedDevices(const ResourceStatus& resource) {
-  std::set<Bdf> allocated;
+  std::set<UnitId> allocated;
   for (const DeviceStatus& device : resource.devices) {
     for (const HolderView& holder : device.group.holders) {
       if (holder.resource == resource.name) allocated.insert(holder.ids.begin(), holder.ids.end());
@@ -128,7 +128,7 @@ void addReasons(const PluginStatus& status, std::vector<MetricFamily>& families)
 }
 
 void addGroups(const PluginStatus& status, std::vector<MetricFamily>& families) {
-  std::map<std::set<Bdf>, const GroupView*> groups;
+  std::map<std::set<UnitId>, const GroupView*> groups;
   for (const ResourceStatus& resource : status.resources) {
     for (const DeviceStatus& device : resource.devices) {
       groups.emplace(device.group.members, &device.group);

@@ -11,7 +11,7 @@ constexpr unsigned kTries = 11;
 
 }  // namespace
 
-kj::Promise<Told> AllocationClient::allocate(IommuGroupId group, std::vector<Bdf> members,
+kj::Promise<Told> AllocationClient::allocate(IommuGroupId group, std::vector<UnitId> members,
                                              std::string note) {
   const auto turn = ++lastTurn_;
   allocated_.insert_or_assign(group, Allocated{.turn = turn, .members = members});
@@ -39,7 +39,7 @@ kj::Promise<void> AllocationClient::record(IommuGroupId group, std::uint64_t tur
       });
 }
 
-kj::Promise<Told> AllocationClient::release(IommuGroupId group, std::vector<Bdf> members) {
+kj::Promise<Told> AllocationClient::release(IommuGroupId group, std::vector<UnitId> members) {
   auto allocated = allocated_.extract(group);
   if (!allocated.empty()) members = std::move(allocated.mapped().members);
   if (members.empty()) return Told::kFailed;

@@ -22,9 +22,9 @@ public:
   AllocationClient(ChannelToGate& gate, kj::Timer& timer) : gate_(gate), timer_(timer) {}
 
   /// `members`: of the group as it is now. Done when it is on file, or cannot be put there.
-  kj::Promise<Told> allocate(IommuGroupId group, std::vector<Bdf> members, std::string note);
+  kj::Promise<Told> allocate(IommuGroupId group, std::vector<UnitId> members, std::string note);
   /// `members`: as it is now, for what this connection did not allocate; empty: it is not there.
-  kj::Promise<Told> release(IommuGroupId group, std::vector<Bdf> members);
+  kj::Promise<Told> release(IommuGroupId group, std::vector<UnitId> members);
   kj::Promise<Told> adopted();
 
   /// Whether privd has what it was told last of the group on file, as soon as it is, or cannot be
@@ -35,7 +35,7 @@ private:
   /// What was told of one group. It outlives the group, so that it can be released.
   struct Allocated {
     std::uint64_t turn;  ///< another one for each word
-    std::vector<Bdf> members;
+    std::vector<UnitId> members;
     bool onFile = false;
     kj::ForkedPromise<void> settled = nullptr;
   };

@@ -31,7 +31,7 @@ public:
   Taken take(binder::Changed changed);
   /// What it told is not known any more.
   void binderWent();
-  void exclude(std::set<Bdf> devices) { excluded_ = std::move(devices); }
+  void exclude(std::set<UnitId> devices) { excluded_ = std::move(devices); }
 
   /// From the one to the other the group is busy, and what the binder tells of it is kept back:
   /// binder and hardware process tell of a change one after the other, and half of it is neither
@@ -62,7 +62,7 @@ private:
   std::map<IommuGroupId, binder::GroupState> groups_;
   std::map<IommuGroupId, Changing> changing_;
   std::vector<binder::GroupState> parts_;  ///< told, and not whole yet
-  std::set<Bdf> excluded_;
+  std::set<UnitId> excluded_;
 };
 
 }  // namespace vfiogate

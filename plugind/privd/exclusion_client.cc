@@ -12,11 +12,11 @@ constexpr std::size_t kMostDevices = 65'536;
 
 }  // namespace
 
-kj::Promise<std::set<Bdf>> ExclusionClient::readOn(std::set<Bdf> devices) {
+kj::Promise<std::set<UnitId>> ExclusionClient::readOn(std::set<UnitId> devices) {
   const std::string after = devices.empty() ? "" : devices.rbegin()->str();
   return gate_.ask(gate::List{gate::List::What::kExclusions, after})
       .then([this, devices = std::move(devices)](
-                const GateReply& reply) mutable -> kj::Promise<std::set<Bdf>> {
+                const GateReply& reply) mutable -> kj::Promise<std::set<UnitId>> {
         const auto* part = std::get_if<gate::Exclusions>(&reply.answer.outcome);
         if (reply.answer.code != gate::Code::kDone || part == nullptr) {
           return hangUp("its gate does not tell what is excluded");
@@ -34,7 +34,7 @@ kj::Promise<std::set<Bdf>> ExclusionClient::readOn(std::set<Bdf> devices) {
       });
 }
 
-kj::Promise<std::set<Bdf>> ExclusionClient::hangUp(const char* why) {
+kj::Promise<std::set<UnitId>> ExclusionClient::hangUp(const char* why) {
   calls_.hangUp(why);
   return kj::NEVER_DONE;
 }

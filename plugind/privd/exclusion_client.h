@@ -1,7 +1,7 @@
 #pragma once
 // Asks privd's gate which devices an operator has excluded from allocation.
 
-#include "ipc/types/bdf.h"
+#include "ipc/types/unit_id.h"
 #include "plugind/privd/gate_channel.h"
 #include "plugind/privd/session_calls.h"
 
@@ -19,11 +19,11 @@ public:
 
   /// All of them. Fails where the connection does; ends it where privd does not tell: what is
   /// excluded must not be offered.
-  kj::Promise<std::set<Bdf>> read() { return readOn({}); }
+  kj::Promise<std::set<UnitId>> read() { return readOn({}); }
 
 private:
-  kj::Promise<std::set<Bdf>> readOn(std::set<Bdf> devices);
-  kj::Promise<std::set<Bdf>> hangUp(const char* why);
+  kj::Promise<std::set<UnitId>> readOn(std::set<UnitId> devices);
+  kj::Promise<std::set<UnitId>> hangUp(const char* why);
 
   ChannelToGate& gate_;
   SessionCalls& calls_;

@@ -134,6 +134,11 @@ std::vector<Bdf> HardwareClient::membersOf(IommuGroupId group) {
   return ours ? found->second.members : std::vector<Bdf>();
 }
 
+std::vector<UnitId> HardwareClient::unitsOf(IommuGroupId group) {
+  const std::vector<Bdf> members = membersOf(group);
+  return {members.begin(), members.end()};
+}
+
 kj::Promise<DiscoveryCounts> HardwareClient::discovery() {
   KJ_IF_MAYBE (session, calls_.session()) {
     return calls_.pass([client = *session]() mutable {

@@ -40,6 +40,8 @@ public:
   const Snapshot& snapshot() const { return hardware_.snapshot(); }
   /// Ascending; empty: there is no such group, or no right to it.
   std::vector<Bdf> membersOf(IommuGroupId group);
+  /// The same of all units in it.
+  std::vector<UnitId> unitsOf(IommuGroupId group);
 
 private:
   class HardwareObserver;

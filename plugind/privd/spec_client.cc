@@ -39,7 +39,7 @@ SpecTrouble troubleOf(const gate::Answer& answer, const char* what) {
 StaticSpecText textOf(const StaticSpec& spec, const Snapshot& hardware) {
   StaticSpecText text{.resource = spec.resource, .nodeSets = {}, .devices = {}};
   std::map<SpecNodes, std::uint16_t> known;
-  for (const Bdf& device : spec.devices) {
+  for (const UnitId& device : spec.devices) {
     const auto nodes = vfioNodes(hardware, handedOver(spec, hardware, device), spec.backend);
     if (!nodes) continue;
     const auto next = static_cast<std::uint16_t>(text.nodeSets.size());
@@ -50,7 +50,7 @@ StaticSpecText textOf(const StaticSpec& spec, const Snapshot& hardware) {
   return text;
 }
 
-Result<ClaimSpecText, Bdf> textOf(const ClaimSpec& spec, const Snapshot& hardware) {
+Result<ClaimSpecText, UnitId> textOf(const ClaimSpec& spec, const Snapshot& hardware) {
   ClaimSpecText text{.spec = spec, .nodes = {}};
   for (const ClaimDevice& device : spec.devices) {
     auto nodes = vfioNodes(hardware, device.hands, device.backend);

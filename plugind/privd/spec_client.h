@@ -17,7 +17,7 @@ namespace vfiogate {
 StaticSpecText textOf(const StaticSpec& spec, const Snapshot& hardware);
 
 /// `spec` with the nodes of its devices. Error: a device that has none now.
-Result<ClaimSpecText, Bdf> textOf(const ClaimSpec& spec, const Snapshot& hardware);
+Result<ClaimSpecText, UnitId> textOf(const ClaimSpec& spec, const Snapshot& hardware);
 
 /// What became of a static spec, by the gate's answer to it.
 SpecState stateOf(const StaticSpecText& text, const gate::Answer& answer);

@@ -82,7 +82,7 @@ public:
 private:
   /// With what situation.allocation says.
   std::pair<Allocated, std::string> allocationOf(const IommuGroup& group) const {
-    if (auto standing = deps_.allocations.standing(group.members)) {
+    if (auto standing = deps_.allocations.standing({group.members.begin(), group.members.end()})) {
       if (standing->note.empty()) {
         return {Allocated::kUnknown,
                 "the record of " + standing->members.front().str() + " makes no sense"};

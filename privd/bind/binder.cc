@@ -155,7 +155,7 @@ kj::Promise<void> Binder::lock(Change& change, unsigned tries) {
     if (group) members.insert(members.end(), group->members.begin(), group->members.end());
   }
   std::ranges::sort(members);
-  auto locks = deps_.allocations.lock(members);
+  auto locks = deps_.allocations.lock({members.begin(), members.end()});
   change.lockError = locks ? 0 : locks.error();
   if (locks) change.locks = kj::mv(locks).value();
   if (change.lockError != EWOULDBLOCK || tries == 1) return kj::READY_NOW;
@@ -291,7 +291,7 @@ void Binder::settle(Change& change, const RunResult& result) {
   }
   // Whoever wrote may have the descriptors a moment longer; who is stuck keeps the lock.
   for (const auto& [address, lock] : change.locks) {
-    if (!result.stuck.contains(address)) unlock(lock);
+    if (!result.stuck.contains(*address.address())) unlock(lock);
   }
   const AuditOutcome outcome{.intent = report.auditSequence,
                              .outcome = report.outcome,

@@ -70,7 +70,7 @@ GroupBinding Binding::bindingOf(const Snapshot& snapshot, const IommuGroup& grou
 /// Under the locks of the group: whoever changes its drivers meanwhile, in whatever process, keeps
 /// its attributes, and opens its disks, too.
 void Binding::assessFor(const Snapshot& snapshot, const IommuGroup& group, GroupBinding& binding) {
-  const auto locks = place_.allocations.lock(group.members);
+  const auto locks = place_.allocations.lock({group.members.begin(), group.members.end()});
   binding.busy = !locks && locks.error() == EWOULDBLOCK;
   if (binding.busy) {
     busyElsewhere_.insert(group.id);

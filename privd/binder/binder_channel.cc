@@ -98,7 +98,7 @@ void BinderChannel::take(std::uint32_t number, const std::vector<Bdf>& members, 
 kj::Promise<AllocationAnswer> BinderChannel::change(const std::vector<Bdf>& members,
                                                     ChangeKind kind) const {
   const bool binds = kind == ChangeKind::kBind;
-  if (binds && !deps_.allocations.isAllocated(members)) {
+  if (binds && !deps_.allocations.isAllocated({members.begin(), members.end()})) {
     return AllocationAnswer{AllocationAnswer::Outcome::kRefused,
                             "it is not on record as allocated"};
   }

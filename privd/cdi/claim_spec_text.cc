@@ -21,7 +21,7 @@ std::string deviceRecord(const ClaimDevice& device) {
   std::string text = deviceVariable(device.address) + "=" + device.resource + ";" + device.request +
                      ";" + std::string(handlesWord(device.backend));
   char separator = ';';
-  for (const Bdf& hand : device.hands) {
+  for (const UnitId& hand : device.hands) {
     text += separator + hand.str();
     separator = ',';
   }

@@ -13,7 +13,7 @@ std::string field(std::string_view key, std::string_view value) {
   return '"' + std::string(key) + R"(": ")" + std::string(value) + '"';
 }
 
-std::string deviceText(const ClaimSpec& spec, const Bdf& address) {
+std::string deviceText(const ClaimSpec& spec, const UnitId& address) {
   return "      {" + field("driver", spec.driver) + ", " + field("pool", spec.pool) + ", " +
          field("name", addressWith('-', address)) + R"(, "attributes": {")" + kMetadataAddress +
          "\": {" + field("string", address.str()) + "}}}";

@@ -59,7 +59,7 @@ gate::Allocations partOf(std::vector<AllocatedGroup> groups, const std::string& 
   std::ranges::stable_sort(groups, {}, first);
   gate::Allocations part;
   std::size_t size = kAroundAllocations;
-  const auto last = Bdf::parse(after);
+  const auto last = UnitId::parse(after);
   for (AllocatedGroup& group : groups) {
     if (last && first(group) <= *last) continue;
     gate::Allocation one{std::move(group.members), std::move(group.note)};
@@ -191,8 +191,8 @@ GateAnswer GateService::exclusionsAfter(const std::string& last) const {
   auto devices = devicesNamedIn(AT_FDCWD, deps_.exclusions.c_str());
   if (!devices) return refused(Code::kFailed, devices.error().error);
   gate::Exclusions part{.devices = std::move(devices).value(), .more = false};
-  if (const auto told = Bdf::parse(last)) {
-    std::erase_if(part.devices, [&told](const Bdf& device) { return device <= *told; });
+  if (const auto told = UnitId::parse(last)) {
+    std::erase_if(part.devices, [&told](const UnitId& device) { return device <= *told; });
   }
   part.more = part.devices.size() > gate::kMostExclusions;
   if (part.more) part.devices.resize(gate::kMostExclusions, part.devices.front());
@@ -204,7 +204,7 @@ std::uint64_t GateService::exclusionsNow() {
   const auto devices = devicesNamedIn(AT_FDCWD, deps_.exclusions.c_str());
   if (!devices) return static_cast<std::uint64_t>(devices.error().error);
   std::string all;
-  for (const Bdf& device : *devices) all += device.str();
+  for (const UnitId& device : *devices) all += device.str();
   const std::uint64_t number = all.empty() ? 0 : std::hash<std::string>()(all);
   if (std::exchange(toldExclusions_, number) != number) {
     logLine(LogEvent::kExclusions,

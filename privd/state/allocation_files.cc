@@ -43,14 +43,14 @@ Result<kj::AutoCloseFd, ReadError> openDirectory(const std::string& path) {
 
 }  // namespace
 
-Result<std::vector<Bdf>, ReadError> devicesNamedIn(int directory, const char* path) {
+Result<std::vector<UnitId>, ReadError> devicesNamedIn(int directory, const char* path) {
   auto opened = openAt(directory, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
   if (!opened) return Failure{opened.error()};
   const auto names = directoryNames(kj::mv(opened).value());
   if (!names) return Failure{names.error()};
-  std::vector<Bdf> devices;
+  std::vector<UnitId> devices;
   for (const std::string& name : *names) {
-    const auto address = Bdf::parse(name);
+    const auto address = UnitId::parse(name);
     if (address && address->str() == name) devices.push_back(*address);
   }
   std::ranges::sort(devices);
@@ -72,11 +72,11 @@ Result<AllocationFiles, StateFailure> AllocationFiles::open(const std::string& d
   return files;
 }
 
-Result<std::vector<Bdf>, ReadError> AllocationFiles::devices() const {
+Result<std::vector<UnitId>, ReadError> AllocationFiles::devices() const {
   return devicesNamedIn(directory_, ".");
 }
 
-Result<kj::AutoCloseFd, ReadError> AllocationFiles::fileOf(const Bdf& member) const {
+Result<kj::AutoCloseFd, ReadError> AllocationFiles::fileOf(const UnitId& member) const {
   auto opened = openRegular(directory_, member.str().c_str(), O_RDWR | O_NOFOLLOW, RESOLVE_BENEATH);
   if (!opened) return Failure{opened.error()};
   RegularFile file = kj::mv(opened).value();
@@ -86,7 +86,7 @@ Result<kj::AutoCloseFd, ReadError> AllocationFiles::fileOf(const Bdf& member) co
   return kj::mv(file.fd);
 }
 
-std::optional<AllocatedGroup> AllocationFiles::at(const Bdf& member) const {
+std::optional<AllocatedGroup> AllocationFiles::at(const UnitId& member) const {
   const auto file = fileOf(member);
   if (!file && file.error().error == ENOENT) return std::nullopt;
   struct stat status = {};
@@ -100,23 +100,23 @@ std::optional<AllocatedGroup> AllocationFiles::at(const Bdf& member) const {
   return AllocatedGroup{{member}, {}};
 }
 
-std::optional<AllocatedGroup> AllocationFiles::standing(const std::vector<Bdf>& members) const {
-  for (const Bdf& member : members) {
+std::optional<AllocatedGroup> AllocationFiles::standing(const std::vector<UnitId>& members) const {
+  for (const UnitId& member : members) {
     if (auto group = at(member)) return group;
   }
   return std::nullopt;
 }
 
-bool AllocationFiles::isAllocated(const std::vector<Bdf>& members) const {
-  return std::ranges::all_of(members, [this, &members](const Bdf& member) {
+bool AllocationFiles::isAllocated(const std::vector<UnitId>& members) const {
+  return std::ranges::all_of(members, [this, &members](const UnitId& member) {
     const auto group = at(member);
     return group && !group->note.empty() && group->members == members;
   });
 }
 
-Result<DeviceLocks, int> AllocationFiles::lock(const std::vector<Bdf>& members) const {
+Result<DeviceLocks, int> AllocationFiles::lock(const std::vector<UnitId>& members) const {
   DeviceLocks locks;
-  for (const Bdf& member : members) {
+  for (const UnitId& member : members) {
     auto file = fileOf(member);
     if (!file && file.error().error == ENOENT) {
       const auto known = devices();
@@ -134,17 +134,17 @@ Result<DeviceLocks, int> AllocationFiles::lock(const std::vector<Bdf>& members) 
   return locks;
 }
 
-bool AllocationFiles::takeFreeAway(const std::vector<Bdf>& devices) const {
-  return std::ranges::any_of(devices, [this](const Bdf& device) {
+bool AllocationFiles::takeFreeAway(const std::vector<UnitId>& devices) const {
+  return std::ranges::any_of(devices, [this](const UnitId& device) {
     const auto file = fileOf(device);
     const bool isFree = file && lockIfFree(*file) && hasName(*file) && !at(device);
     return isFree && unlinkat(directory_, device.str().c_str(), 0) == 0;
   });
 }
 
-Result<DeviceLocks, int> AllocationFiles::unlocked(const std::vector<Bdf>& members) const {
+Result<DeviceLocks, int> AllocationFiles::unlocked(const std::vector<UnitId>& members) const {
   DeviceLocks files;
-  for (const Bdf& member : members) {
+  for (const UnitId& member : members) {
     auto file = fileOf(member);
     if (!file) return Failure{file.error().error};
     files.emplace(member, kj::mv(file).value());
@@ -162,7 +162,7 @@ Result<Done, ReadError> AllocationFiles::markComplete() const {
                      Synced::kNever);
 }
 
-Result<Done, ReadError> AllocationFiles::empty(const Bdf& member) const {
+Result<Done, ReadError> AllocationFiles::empty(const UnitId& member) const {
   const auto file = fileOf(member);
   if (!file && file.error().error == ENOENT) return Done{};
   if (!file && !isNoFile(file.error().error)) return Failure{file.error()};

@@ -3,7 +3,7 @@
 // whoever comes after plugind, the kubelet's memory and this privd, and for every command.
 
 #include "ipc/base/result.h"
-#include "ipc/types/bdf.h"
+#include "ipc/types/unit_id.h"
 #include "privd/base/open_file.h"
 #include "privd/state/state_directory.h"
 
@@ -18,19 +18,19 @@ namespace vfiogate {
 
 /// A group that is allocated, or about to be.
 struct AllocatedGroup {
-  std::vector<Bdf> members;  ///< ascending
-  std::string note;          ///< plugind's words: printable ASCII and newlines; empty: unreadable
+  std::vector<UnitId> members;  ///< ascending
+  std::string note;  ///< plugind's words: printable ASCII and newlines; empty: unreadable
 
   friend bool operator==(const AllocatedGroup&, const AllocatedGroup&) = default;
 };
 
 /// The devices after which files in the directory `path`, from `directory` on (borrowed), are
 /// named, ascending. Other names are left out.
-Result<std::vector<Bdf>, ReadError> devicesNamedIn(int directory, const char* path);
+Result<std::vector<UnitId>, ReadError> devicesNamedIn(int directory, const char* path);
 
 /// The files of some devices, each locked (flock). Whoever is handed one of the descriptors has the
 /// lock of that device as well; it ends with the last of them.
-using DeviceLocks = std::map<Bdf, kj::AutoCloseFd>;
+using DeviceLocks = std::map<UnitId, kj::AutoCloseFd>;
 
 /// One file a device below the record's directory; all members of a group have the same text. An
 /// empty file, or none, is that of a free device; one that is unreadable, torn, too large, a link,
@@ -57,20 +57,20 @@ public:
 
   /// Locks the files of `members`, which are ascending, and makes those that are missing. Error:
   /// errno, EWOULDBLOCK where somebody else has one locked, or just took it away. Never waits.
-  Result<DeviceLocks, int> lock(const std::vector<Bdf>& members) const;
+  Result<DeviceLocks, int> lock(const std::vector<UnitId>& members) const;
   /// The same files, open for writing, without their locks; none is made.
-  Result<DeviceLocks, int> unlocked(const std::vector<Bdf>& members) const;
+  Result<DeviceLocks, int> unlocked(const std::vector<UnitId>& members) const;
 
   /// Null: the device is free.
-  std::optional<AllocatedGroup> at(const Bdf& member) const;
+  std::optional<AllocatedGroup> at(const UnitId& member) const;
   /// The first of `members` that is not free, as its file says now. Null: all are free. Where the
   /// note is empty nobody knows.
-  std::optional<AllocatedGroup> standing(const std::vector<Bdf>& members) const;
+  std::optional<AllocatedGroup> standing(const std::vector<UnitId>& members) const;
   /// True if the files of all of `members` say that this very group is allocated.
-  bool isAllocated(const std::vector<Bdf>& members) const;
+  bool isAllocated(const std::vector<UnitId>& members) const;
 
   /// The devices that have a file, ascending.
-  Result<std::vector<Bdf>, ReadError> devices() const;
+  Result<std::vector<UnitId>, ReadError> devices() const;
 
   /// True if whatever was allocated in this boot, and not released, is here.
   bool complete() const;
@@ -78,16 +78,16 @@ public:
   Result<Done, ReadError> markComplete() const;
 
   /// The device is free. What is in its file's place and nobody can lock is taken away.
-  Result<Done, ReadError> empty(const Bdf& member) const;
+  Result<Done, ReadError> empty(const UnitId& member) const;
 
   /// The boot of which the record is.
   const std::string& bootId() const { return bootId_; }
 
 private:
   AllocationFiles() = default;
-  Result<kj::AutoCloseFd, ReadError> fileOf(const Bdf& member) const;
+  Result<kj::AutoCloseFd, ReadError> fileOf(const UnitId& member) const;
   /// One file of `devices`, under its lock, of a free device. False: there is none.
-  bool takeFreeAway(const std::vector<Bdf>& devices) const;
+  bool takeFreeAway(const std::vector<UnitId>& devices) const;
 
   kj::AutoCloseFd directory_;
   uid_t owner_ = 0;

@@ -27,7 +27,7 @@ Result<AllocationRecords, StateFailure> AllocationRecords::open(const std::strin
   const auto devices = records.files_.devices();
   if (!devices) return Failure{StateFailure{devices.error().error, directory}};
   records.complete_ = records.files_.complete();
-  for (const Bdf& device : *devices) {
+  for (const UnitId& device : *devices) {
     auto group = records.files_.at(device);
     if (!group) continue;
     const bool makesSense = !group->note.empty();
@@ -44,7 +44,7 @@ Result<AllocationRecords, StateFailure> AllocationRecords::open(const std::strin
   return records;
 }
 
-bool AllocationRecords::allocate(const std::vector<Bdf>& members, const std::string& note,
+bool AllocationRecords::allocate(const std::vector<UnitId>& members, const std::string& note,
                                  Session by) {
   const auto group = std::make_shared<const AllocatedGroup>(AllocatedGroup{members, note});
   const std::string text = allocationText(files_.bootId(), *group);
@@ -57,7 +57,7 @@ bool AllocationRecords::allocate(const std::vector<Bdf>& members, const std::str
   const auto files = isOnFile(members) ? files_.unlocked(members) : files_.lock(members);
   if (!files) lastError_ = files.error();
   bool all = true;
-  for (const Bdf& member : members) {
+  for (const UnitId& member : members) {
     Entry& entry = entries_[member];
     const bool written = entry.onFile && *entry.group == *group;
     entry = {group, by, written || (files && write(files->at(member), text))};
@@ -77,15 +77,15 @@ bool AllocationRecords::hasRoom(const AllocatedGroup& group) const {
   return devices <= AllocationFiles::kMostDevices && bytes <= kLargestRecord;
 }
 
-void AllocationRecords::release(const std::vector<Bdf>& members) {
-  for (const Bdf& member : members) {
+void AllocationRecords::release(const std::vector<UnitId>& members) {
+  for (const UnitId& member : members) {
     if (entries_.erase(member) == 0) continue;
     if (const auto freed = files_.empty(member); !freed) lastError_ = freed.error().error;
   }
 }
 
 void AllocationRecords::keepOnly(Session by) {
-  std::vector<Bdf> others;
+  std::vector<UnitId> others;
   for (const auto& [member, entry] : entries_) {
     if (entry.by != by) others.push_back(member);
   }
@@ -96,8 +96,8 @@ void AllocationRecords::keepOnly(Session by) {
   if (!marked) lastError_ = marked.error().error;
 }
 
-bool AllocationRecords::isOnFile(const std::vector<Bdf>& members) const {
-  return std::ranges::all_of(members, [this](const Bdf& member) {
+bool AllocationRecords::isOnFile(const std::vector<UnitId>& members) const {
+  return std::ranges::all_of(members, [this](const UnitId& member) {
     const auto entry = entries_.find(member);
     return entry != entries_.end() && entry->second.onFile;
   });

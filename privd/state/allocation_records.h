@@ -35,15 +35,15 @@ public:
   /// is allocated all the same. What is on file already is not written again.
   /// EINVAL: the note is none, or makes a file too large; EOVERFLOW: more devices, or more bytes,
   /// than there may be. Then in memory it is not, either.
-  bool allocate(const std::vector<Bdf>& members, const std::string& note, Session by);
+  bool allocate(const std::vector<UnitId>& members, const std::string& note, Session by);
   /// Repeatable, whoever allocated them.
-  void release(const std::vector<Bdf>& members);
+  void release(const std::vector<UnitId>& members);
   /// `by` knows all that is allocated: what other sessions allocated is released, and from now on
   /// the record is complete.
   void keepOnly(Session by);
 
   /// True if what allocate() was last told of all of these is on file.
-  bool isOnFile(const std::vector<Bdf>& members) const;
+  bool isOnFile(const std::vector<UnitId>& members) const;
   std::vector<AllocatedGroup> groups() const;
   /// True if whatever was allocated in this boot, and not released, is here.
   bool complete() const { return complete_; }
@@ -63,7 +63,7 @@ private:
   bool write(int fd, const std::string& text);
 
   AllocationFiles files_;
-  std::map<Bdf, Entry> entries_;
+  std::map<UnitId, Entry> entries_;
   std::vector<std::string> problems_;
   Session lastSession_ = 0;
   bool complete_ = false;

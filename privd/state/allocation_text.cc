@@ -22,12 +22,12 @@ std::optional<std::string_view> takeUntil(std::string_view& text, std::string_vi
 }
 
 /// Ascending, each once. Empty: it makes no sense.
-std::vector<Bdf> membersFrom(std::string_view text) {
-  std::vector<Bdf> members;
+std::vector<UnitId> membersFrom(std::string_view text) {
+  std::vector<UnitId> members;
   while (!text.empty()) {
     const std::string_view word = text.substr(0, text.find(' '));
     text.remove_prefix(std::min(text.size(), word.size() + 1));
-    const auto member = Bdf::parse(word);
+    const auto member = UnitId::parse(word);
     if (!member || (!members.empty() && *member <= members.back())) return {};
     members.push_back(*member);
   }
@@ -43,7 +43,7 @@ bool isNote(std::string_view text) {
 
 std::string allocationText(const std::string& bootId, const AllocatedGroup& group) {
   std::string text = std::string(kAllocationFormat) + bootId + std::string(kMembers);
-  for (const Bdf& member : group.members) {
+  for (const UnitId& member : group.members) {
     text += (text.ends_with('=') ? "" : " ") + member.str();
   }
   text += std::string(kNote) + group.note;

@@ -59,7 +59,8 @@ private:
 class Served {
 public:
   explicit Served(kj::AsyncIoContext& io) : io_(io) {
-    require(records_.allocate(kOnRecord, "resource=vfiogate.dev/gpu", records_.newSession()));
+    require(records_.allocate({kOnRecord.begin(), kOnRecord.end()}, "resource=vfiogate.dev/gpu",
+                              records_.newSession()));
   }
 
   void takeFrom(std::string_view input) {

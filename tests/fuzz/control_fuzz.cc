@@ -21,7 +21,7 @@ namespace {
 class Source final : public ControlSource {
 public:
   kj::Promise<std::string> statusJson() override { return std::string("{}"); }
-  std::string explainJson(const Bdf& address) const override { return address.str(); }
+  std::string explainJson(const UnitId& address) const override { return address.str(); }
   kj::Promise<std::string> metricsText() override { return std::string("vfiogate_up 1\n"); }
   PluginReadiness readiness() const override { return {.ready = true, .why = "ready"}; }
 };

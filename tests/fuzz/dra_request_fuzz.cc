@@ -58,9 +58,9 @@ private:
     const CallId id(++node_->lastCall);
     node_->run(node_->ledger.prepareAsked(id, *request, node_->now));
     if (node_->outcome(id) != "done") return {.devices = {}, .error = node_->outcome(id)};
-    std::map<Bdf, std::string> names;
+    std::map<UnitId, std::string> names;
     for (const auto& [resource, devices] : request->devices) {
-      for (const Bdf& device : devices) names[device] = device.str();
+      for (const UnitId& device : devices) names[device] = device.str();
     }
     require(reportedDevices(told_).size() <= told_.devices.size());
     return {.devices = preparedDevices(told_, names), .error = {}};

@@ -113,7 +113,7 @@ private:
     return hardware.snapshot();
   }
 
-  const std::vector<Bdf> members_{test::at("0000:01:00.0")};
+  const std::vector<UnitId> members_{test::at("0000:01:00.0")};
   const Snapshot hardware_ = oneDevice();
   std::mt19937 random_{1};
   NobodyHears events_;

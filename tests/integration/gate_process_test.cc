@@ -133,7 +133,7 @@ TEST_F(GateProcess, TellsWhatAnOperatorExcludes) {
   EXPECT_NE(exclusionsTold(channel), 0U);
   const auto listed = ask(channel, gate::List{gate::List::What::kExclusions, ""});
   EXPECT_EQ(std::get<gate::Exclusions>(listed.outcome).devices,
-            std::vector<Bdf>{*Bdf::parse("0000:01:00.0")});
+            std::vector<UnitId>{*Bdf::parse("0000:01:00.0")});
   EXPECT_TRUE(alone->says("event=exclusions devices=1")) << alone->output();
 }
 

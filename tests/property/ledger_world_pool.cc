@@ -63,7 +63,7 @@ void LedgerWorld::checkOffer(const DevicePool& pool) {
       fail("T39: " + claim.device.str() + " is held by " + claim.uid + " and not published");
     }
   }
-  std::set<Bdf> forPods;
+  std::set<UnitId> forPods;
   for (const HolderRecord& record : ledger_.state().records) {
     if (!record.isClaim()) forPods.insert(record.members.begin(), record.members.end());
   }

@@ -103,13 +103,13 @@ public:
     run(ledger.preStartAsked(id, {resource(name), std::move(ids)}, now));
     return outcome(id);
   }
-  CallId askPrepare(const std::string& uid, std::string_view name, const std::set<Bdf>& ids) {
+  CallId askPrepare(const std::string& uid, std::string_view name, const std::set<UnitId>& ids) {
     const CallId id(++lastCall);
     run(ledger.prepareAsked(id, {{uid, "ns", "claim-" + uid}, {{resource(name), ids}}, parameters},
                             now));
     return id;
   }
-  std::string prepare(const std::string& uid, std::string_view name, const std::set<Bdf>& ids) {
+  std::string prepare(const std::string& uid, std::string_view name, const std::set<UnitId>& ids) {
     return outcome(askPrepare(uid, name, ids));
   }
   std::string unprepare(const std::string& uid) {
@@ -208,8 +208,8 @@ public:
   std::map<std::string, std::set<std::string>> registered;
   PodList list;
   std::vector<PrepareRequest> specs;
-  std::optional<RecordedAllocations> recorded;  ///< what privd tells at the start
-  std::map<Bdf, DeviceParameters> parameters;   ///< of the claims that are prepared
+  std::optional<RecordedAllocations> recorded;    ///< what privd tells at the start
+  std::map<UnitId, DeviceParameters> parameters;  ///< of the claims that are prepared
   GroupReading::Probe probe = GroupReading::Probe::kNone;
   bool onFile = true;  ///< privd can record allocations
   bool answersQuestions = true;

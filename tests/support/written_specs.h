@@ -9,7 +9,7 @@ inline StaticSpecs writtenFor(const SpecPlan& plan) {
   StaticSpecs specs;
   for (const StaticSpec& spec : plan.specs) {
     SpecState& state = specs[*ResourceName::parse(spec.resource)];
-    for (const Bdf& device : spec.devices) {
+    for (const UnitId& device : spec.devices) {
       const auto nodes = plan.nodes.find(device);
       if (nodes != plan.nodes.end()) state.nodes.insert(*nodes);
     }

@@ -18,7 +18,7 @@ std::string deviceText(const AllocatedDevice& device) {
 
 /// Under which the claim has it, or may get it. Null: no resource has it.
 std::optional<ResourceName> resourceFor(const LedgerState& state, const std::string& claimUid,
-                                        const Bdf& address) {
+                                        const UnitId& address) {
   // What was prepared stays so, whatever becomes of the configuration.
   for (const HolderRecord& record : state.records) {
     const bool mine = record.claim && record.claim->uid == claimUid;
@@ -61,8 +61,8 @@ std::optional<std::string> refuseDevice(const AllocatedDevice& device,
   return std::nullopt;
 }
 
-std::string refuseUnknown(const LedgerState& state, const Bdf& address) {
-  if (!state.hardware.snapshot.devices.contains(address)) {
+std::string refuseUnknown(const LedgerState& state, const UnitId& address) {
+  if (!isPresent(state.hardware.snapshot, address)) {
     return "is gone: there is no such PCI device on this node any more";
   }
   const auto leftOut = state.catalog.leftOut.find(address);
@@ -87,7 +87,7 @@ Result<PrepareRequest, std::string> requestOf(const ClaimName& asked, const Allo
       return Failure{deviceText(device) + " " + why};
     };
     if (const auto why = refuseDevice(device, poolName)) return fail(*why);
-    const Bdf address = *deviceAddress(device.device);
+    const UnitId address = *deviceAddress(device.device);
     if (!named.emplace(requestName(device.request), device.device, device.shareId).second) {
       return fail("is named twice by the claim's allocation");
     }
@@ -108,7 +108,7 @@ Result<PrepareRequest, std::string> requestOf(const ClaimName& asked, const Allo
 }
 
 std::vector<PreparedDevice> preparedDevices(const AllocatedClaim& claim,
-                                            const std::map<Bdf, std::string>& cdiNames) {
+                                            const std::map<UnitId, std::string>& cdiNames) {
   std::vector<PreparedDevice> prepared;
   for (const AllocatedDevice& device : claim.devices) {
     const auto same = std::ranges::find_if(prepared, [&device](const PreparedDevice& other) {

@@ -25,7 +25,7 @@ Result<PrepareRequest, std::string> requestOf(const ClaimName& asked, const Allo
 /// What the kubelet is told of a claim that was prepared, in the claim's order. A device that
 /// several requests have is named once, with all of them. `cdiNames`: by device, of the spec.
 std::vector<PreparedDevice> preparedDevices(const AllocatedClaim& claim,
-                                            const std::map<Bdf, std::string>& cdiNames);
+                                            const std::map<UnitId, std::string>& cdiNames);
 
 /// The same for the claim's status.
 std::vector<ReportedDevice> reportedDevices(const AllocatedClaim& claim);

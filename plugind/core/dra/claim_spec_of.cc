@@ -21,7 +21,7 @@ ClaimSpec claimSpecOf(const LedgerState& state, const Call& prepare, const Alloc
                  .podClaimName = claim.podClaimName,
                  .pool = claim.devices.empty() ? "" : claim.devices.front().pool};
   for (const auto& [resource, ids] : request.devices) {
-    for (const Bdf& id : ids) {
+    for (const UnitId& id : ids) {
       const auto named = std::ranges::find(claim.devices, deviceName(id), &AllocatedDevice::device);
       spec.devices.push_back(
           {.address = id,

@@ -51,14 +51,14 @@ std::string hexOf(std::optional<std::uint32_t> number, int digits) {
 
 }  // namespace
 
-Attributes attributesOf(const Snapshot& snapshot, const Bdf& address,
+Attributes attributesOf(const Snapshot& snapshot, const UnitId& address,
                         const ResourceName& resource) {
   Attributes attributes;
   addText(attributes, "resource.kubernetes.io/pciBusID", address.str());
   addText(attributes, "resource", resourceText(resource));
-  const auto found = snapshot.devices.find(address);
-  if (found == snapshot.devices.end()) return attributes;
-  const PciDevice& device = found->second;
+  const PciDevice* found = functionOf(snapshot, address);
+  if (found == nullptr) return attributes;
+  const PciDevice& device = *found;
   addText(attributes, "resource.kubernetes.io/pcieRoot", device.pcieRoot);
   addText(attributes, "vendor", hexOf(device.vendor, 4));
   addText(attributes, "device", hexOf(device.device, 4));
@@ -74,18 +74,19 @@ Attributes attributesOf(const Snapshot& snapshot, const Bdf& address,
   return attributes;
 }
 
-std::string deviceName(const Bdf& address) {
+std::string deviceName(const UnitId& address) {
   return addressWith('-', address);
 }
 
-std::optional<Bdf> deviceAddress(std::string_view name) {
+std::optional<UnitId> deviceAddress(std::string_view name) {
+  if (const auto uuid = Uuid::parse(name)) return *uuid;
   constexpr std::size_t kAfterSegment = 8;  // "-17-00-0"
   if (name.size() <= kAfterSegment) return std::nullopt;
   std::string text(name);
   const std::size_t segment = text.size() - kAfterSegment;
   text[segment] = text[segment + 3] = ':';
   text[segment + 6] = '.';
-  const auto address = Bdf::parse(text);
+  const auto address = UnitId::parse(text);
   if (!address || deviceName(*address) != name) return std::nullopt;
   return *address;
 }

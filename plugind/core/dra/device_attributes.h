@@ -8,20 +8,20 @@
 
 #include "ipc/api/device_pool.h"
 #include "ipc/base/kube_names.h"
-#include "ipc/types/bdf.h"
 #include "ipc/types/snapshot.h"
+#include "ipc/types/unit_id.h"
 
 namespace vfiogate {
 
 /// By name: those of the API's domain qualified, our own not. What is not known is left out; of a
 /// device that is not in `snapshot` only its address and resource are.
-std::map<std::string, AttributeValue> attributesOf(const Snapshot& snapshot, const Bdf& address,
+std::map<std::string, AttributeValue> attributesOf(const Snapshot& snapshot, const UnitId& address,
                                                    const ResourceName& resource);
 
 /// "0000-17-00-0", a DNS label: the kernel's spelling with '-' for ':' and '.'.
-std::string deviceName(const Bdf& address);
+std::string deviceName(const UnitId& address);
 
 /// Null: not exactly what deviceName() makes.
-std::optional<Bdf> deviceAddress(std::string_view name);
+std::optional<UnitId> deviceAddress(std::string_view name);
 
 }  // namespace vfiogate

@@ -10,24 +10,23 @@ namespace {
 
 constexpr std::size_t kLongestMessage = 1024;  // of the kubelet
 
-bool claimHas(const LedgerState& state, const Bdf& address) {
+bool claimHas(const LedgerState& state, const UnitId& address) {
   return std::ranges::any_of(state.records, [&address](const HolderRecord& record) {
     return record.isClaim() && record.ids.contains(address);
   });
 }
 
-void judge(const LedgerState& state, const Bdf& address, DeviceHealth& health) {
+void judge(const LedgerState& state, const UnitId& address, DeviceHealth& health) {
   if (!state.privdThere && state.allocationClosed) {
     health.message = "privd is away: nobody watches the hardware";
     return;
   }
   health.health = DraHealth::kUnhealthy;
-  const auto device = state.hardware.snapshot.devices.find(address);
-  if (device == state.hardware.snapshot.devices.end()) {
+  if (!isPresent(state.hardware.snapshot, address)) {
     health.message = "gone: unplugged or removed";
     return;
   }
-  if (!device->second.answers) {
+  if (!answers(state.hardware.snapshot, address)) {
     health.message = "does not answer: its configuration space reads all ones";
     return;
   }

@@ -9,8 +9,8 @@ namespace vfiogate {
 namespace {
 
 /// The group of a device, or what it was when it was allocated: it may be gone.
-std::set<Bdf> membersAround(const LedgerState& state, const Bdf& address) {
-  std::set<Bdf> members{address};
+std::set<UnitId> membersAround(const LedgerState& state, const UnitId& address) {
+  std::set<UnitId> members{address};
   for (const HolderRecord& record : state.records) {
     if (record.members.contains(address)) {
       members.insert(record.members.begin(), record.members.end());
@@ -20,14 +20,15 @@ std::set<Bdf> membersAround(const LedgerState& state, const Bdf& address) {
 }
 
 /// When hardware or configuration began to stand against it.
-std::chrono::sys_seconds sinceTold(const LedgerState& state, const Bdf& address) {
+std::chrono::sys_seconds sinceTold(const LedgerState& state, const UnitId& address) {
   const auto track = state.offers.find(address);
   return track == state.offers.end() ? std::chrono::sys_seconds{} : track->second.toldAt;
 }
 
 /// By who has the group. Null: nobody; or a claim, which `claimed` then says.
-std::optional<Unavailable> byHolding(const LedgerState& state, const Bdf& address, bool& claimed) {
-  const std::set<Bdf> members = membersAround(state, address);
+std::optional<Unavailable> byHolding(const LedgerState& state, const UnitId& address,
+                                     bool& claimed) {
+  const std::set<UnitId> members = membersAround(state, address);
   std::optional<Unavailable> lingering;
   for (const std::size_t index : recordsMeeting(state, members)) {
     const HolderRecord& record = state.records[index];
@@ -54,12 +55,12 @@ std::optional<Unavailable> byHolding(const LedgerState& state, const Bdf& addres
 
 /// By hardware and configuration.
 std::optional<Unavailable> byHardware(const LedgerState& state, const ResourceName& resource,
-                                      const Bdf& address) {
+                                      const UnitId& address) {
   const auto handed = handedOver(state.hardware, state.catalog, resource, {address});
   const GroupReadiness judged =
       judgeHardware(state.hardware, handed, allocationOf(state, resource));
   if (!allocatable(judged)) return Unavailable{judged.bar.reason, sinceTold(state, address)};
-  for (const Bdf& each : handed) {
+  for (const UnitId& each : handed) {
     if (!isResting(state, each)) continue;
     return Unavailable{restsUnbound(state, each) ? "bind-failed" : "flapping",
                        sinceTold(state, each)};
@@ -69,8 +70,8 @@ std::optional<Unavailable> byHardware(const LedgerState& state, const ResourceNa
 
 }  // namespace
 
-bool isHeldByClaim(const LedgerState& state, const Bdf& address) {
-  const std::set<Bdf> members = membersAround(state, address);
+bool isHeldByClaim(const LedgerState& state, const UnitId& address) {
+  const std::set<UnitId> members = membersAround(state, address);
   return std::ranges::any_of(recordsMeeting(state, members), [&state](std::size_t index) {
     const HolderRecord& record = state.records[index];
     return record.isClaim() && record.state != HolderState::kLingering;
@@ -78,8 +79,8 @@ bool isHeldByClaim(const LedgerState& state, const Bdf& address) {
 }
 
 std::optional<Unavailable> unavailability(const LedgerState& state, const Occupancy& occupancy,
-                                          const ResourceName& resource, const Bdf& address) {
-  if (!state.hardware.snapshot.devices.contains(address)) {
+                                          const ResourceName& resource, const UnitId& address) {
+  if (!isPresent(state.hardware.snapshot, address)) {
     return Unavailable{"gone", sinceTold(state, address)};
   }
   bool claimed = false;

@@ -9,14 +9,14 @@ namespace vfiogate {
 namespace {
 
 /// What is in the pool, and as a device of which resource.
-using Published = std::map<Bdf, ResourceName>;
+using Published = std::map<UnitId, ResourceName>;
 
 Published publishedIn(const LedgerState& state) {
   Published published;
   // What claims hold comes first: it is published under the name by which they have it.
   for (const HolderRecord& record : state.records) {
-    for (const Bdf& id : record.ids) {
-      const bool vanished = !state.hardware.snapshot.devices.contains(id);
+    for (const UnitId& id : record.ids) {
+      const bool vanished = !isPresent(state.hardware.snapshot, id);
       const bool ours = servedByDra(state.catalog, record.resource);
       if (!record.isClaim() && !(vanished && ours)) continue;
       published.emplace(id, resourceOf(state.catalog, id).value_or(record.resource));
@@ -25,16 +25,16 @@ Published publishedIn(const LedgerState& state) {
   for (const auto& [name, resource] : state.catalog.resources) {
     if (!servesDra(resource.allocation)) continue;
     if (resource.allocation.groupUnit == GroupUnit::kWhole) {
-      for (const Bdf& unit : draUnitsOf(state, name)) published.emplace(unit, name);
+      for (const UnitId& unit : draUnitsOf(state, name)) published.emplace(unit, name);
       continue;
     }
-    for (const Bdf& id : resource.devices) published.emplace(id, name);
+    for (const UnitId& id : resource.devices) published.emplace(id, name);
   }
   return published;
 }
 
 /// The group whose counter it consumes: its own, or the one that it was allocated in.
-std::optional<IommuGroupId> countedGroup(const LedgerState& state, const Bdf& address) {
+std::optional<IommuGroupId> countedGroup(const LedgerState& state, const UnitId& address) {
   if (const auto group = groupNumber(state, {address})) return group;
   for (const HolderRecord& record : state.records) {
     if (record.members.contains(address)) return groupNumber(state, record.members);
@@ -50,11 +50,11 @@ CounterName counterOf(IommuGroupId group) {
 
 /// For a server that keeps no counters: nothing else would keep two claims from one group.
 void leaveOneOfEach(const LedgerState& state, Published& published) {
-  std::set<Bdf> held;
+  std::set<UnitId> held;
   for (const HolderRecord& record : state.records) {
     if (record.isClaim()) held.insert(record.ids.begin(), record.ids.end());
   }
-  std::map<IommuGroupId, Bdf> standing;
+  std::map<IommuGroupId, UnitId> standing;
   for (const auto& [address, resource] : published) {
     const auto group = countedGroup(state, address);
     if (group && held.contains(address)) standing.insert_or_assign(*group, address);

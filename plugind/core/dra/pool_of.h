@@ -36,9 +36,9 @@ struct Unavailable {
 /// Null: nothing does, or a claim holds the device's group, which the scheduler counts itself. But
 /// what is gone is so whoever holds it. `occupancy`: of `state`.
 std::optional<Unavailable> unavailability(const LedgerState& state, const Occupancy& occupancy,
-                                          const ResourceName& resource, const Bdf& address);
+                                          const ResourceName& resource, const UnitId& address);
 
 /// A claim, prepared and not given back, holds the device's group.
-bool isHeldByClaim(const LedgerState& state, const Bdf& address);
+bool isHeldByClaim(const LedgerState& state, const UnitId& address);
 
 }  // namespace vfiogate

@@ -66,7 +66,7 @@ void showRegistered(Turn& turn, const CheckpointVersion& version) {
     showMoved(turn.state, *resource);
     if (!servedByPlugin(turn.state.catalog, *resource)) continue;
     for (const std::string& id : ids) {
-      if (!Bdf::parse(id)) continue;
+      if (!unitNamed(turn.state, id)) continue;
       turn.state.shown[*resource].devices.try_emplace(
           id, ShownDevice{{id, false, std::nullopt}, turn.now.instant});
     }
@@ -208,7 +208,7 @@ std::map<ResourceName, Frame> Ledger::frames() const {
   return frames;
 }
 
-Holding Ledger::holding(const Bdf& address) const {
+Holding Ledger::holding(const UnitId& address) const {
   return holdingOf(state_, groupMembers(state_.hardware.snapshot, address));
 }
 

@@ -91,7 +91,7 @@ public:
   /// Step 2 is: `/readyz`.
   bool adopted() const { return state_.adopted; }
   std::map<ResourceName, Frame> frames() const;
-  Holding holding(const Bdf& address) const;
+  Holding holding(const UnitId& address) const;
   const LedgerState& state() const { return state_; }
 
 private:

@@ -61,7 +61,7 @@ std::string_view refusalOf(Holding holding) {
   return {};
 }
 
-GroupView viewOf(const LedgerState& state, const std::set<Bdf>& members,
+GroupView viewOf(const LedgerState& state, const std::set<UnitId>& members,
                  const std::vector<std::size_t>& records) {
   GroupView view{.group = groupNumber(state, members),
                  .members = members,

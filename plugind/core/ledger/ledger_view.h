@@ -10,8 +10,8 @@ struct HolderView {
   HolderState state = HolderState::kAnswered;
   std::optional<ClaimName> claim;
   ResourceName resource;
-  std::set<Bdf> ids;
-  std::set<Bdf> rest;
+  std::set<UnitId> ids;
+  std::set<UnitId> rest;
   std::chrono::sys_seconds since;
   HolderRef ref;
   std::optional<std::string> podName;
@@ -23,7 +23,7 @@ struct HolderView {
 /// One group of the snapshot, or the former members of one that is gone.
 struct GroupView {
   std::optional<IommuGroupId> group;  ///< absent: gone
-  std::set<Bdf> members;
+  std::set<UnitId> members;
   Holding holding = Holding::kFree;
   GroupUse use = GroupUse::kUnknown;
   std::vector<HolderView> holders;
@@ -41,7 +41,7 @@ std::string_view nameOf(Holding holding);
 std::string_view refusalOf(Holding holding);
 
 /// `records`: the indices of those that meet `members`, ascending.
-GroupView viewOf(const LedgerState& state, const std::set<Bdf>& members,
+GroupView viewOf(const LedgerState& state, const std::set<UnitId>& members,
                  const std::vector<std::size_t>& records);
 
 }  // namespace vfiogate

@@ -10,7 +10,8 @@
 namespace vfiogate {
 namespace {
 
-using Allocations = std::vector<std::pair<NotedAllocation, std::set<Bdf>>>;  ///< with the members
+using Allocations =
+    std::vector<std::pair<NotedAllocation, std::set<UnitId>>>;  ///< with the members
 
 /// Of claims nothing: their specs are their record. Earlier ones first.
 Allocations allocationsOf(const RecordedAllocations& recorded) {
@@ -28,7 +29,7 @@ Allocations allocationsOf(const RecordedAllocations& recorded) {
 }
 
 HolderRecord recordOf(const Turn& turn, const NotedAllocation& noted,
-                      const std::set<Bdf>& members) {
+                      const std::set<UnitId>& members) {
   const LedgerState& state = turn.state;
   const bool taken =
       std::ranges::find(state.records, noted.ref, &HolderRecord::ref) != state.records.end();
@@ -71,7 +72,7 @@ bool samePod(const HolderRecord& record, const NotedAllocation& noted) {
 }
 
 void restore(Turn& turn, const Allocations& all, const NotedAllocation& noted,
-             const std::set<Bdf>& members) {
+             const std::set<UnitId>& members) {
   auto& records = turn.state.records;
   const auto known = std::ranges::find_if(records, [&noted](const HolderRecord& record) {
     return ofOneResource(record, noted) && samePod(record, noted) && record.ref == noted.ref;

@@ -16,26 +16,26 @@ std::string kubevirtVariable(const ResourceName& resource) {
   return variable;
 }
 
-bool kubevirtAccepts(const Bdf& address) {
-  return address.segment() <= 0xffff;
+bool kubevirtAccepts(const UnitId& address) {
+  return address.address() == nullptr || address.address()->segment() <= 0xffff;
 }
 
 Result<AllocationResponse, Bar> allocationResponse(const Snapshot& snapshot,
                                                    const ResourceName& resource,
-                                                   const std::set<Bdf>& ids,
-                                                   const std::set<Bdf>& handed,
+                                                   const std::set<UnitId>& ids,
+                                                   const std::set<UnitId>& handed,
                                                    const AllocationSettings& allocation) {
   auto nodes = deviceNodes(snapshot, handed, allocation.backend);
   if (!nodes) return Failure{nodes.error()};
   AllocationResponse response;
   if (allocation.injectCdi) {
-    for (const Bdf& address : ids) response.cdiDevices.push_back(cdiName(resource, address));
+    for (const UnitId& address : ids) response.cdiDevices.push_back(cdiName(resource, address));
   } else {
     response.nodes = *std::move(nodes);
   }
   if (!allocation.kubevirtVariable) return response;
   std::string addresses;
-  for (const Bdf& address : ids) {
+  for (const UnitId& address : ids) {
     if (!kubevirtAccepts(address)) {
       return Failure{Bar{"segment", "KubeVirt takes no segment above 16 bit: set env: [none]"}};
     }

@@ -29,15 +29,15 @@ struct AllocationResponse {
 std::string kubevirtVariable(const ResourceName& resource);
 
 /// False for segments above 16 bit: KubeVirt refuses the VM that names one.
-bool kubevirtAccepts(const Bdf& address);
+bool kubevirtAccepts(const UnitId& address);
 
 /// The answer that allocates `ids`, exactly one address per unit in the variable, ascending. The
 /// nodes are those of `handed`: `ids`, and what goes along with them. Error: the bar of the first
 /// device that cannot be allocated.
 Result<AllocationResponse, Bar> allocationResponse(const Snapshot& snapshot,
                                                    const ResourceName& resource,
-                                                   const std::set<Bdf>& ids,
-                                                   const std::set<Bdf>& handed,
+                                                   const std::set<UnitId>& ids,
+                                                   const std::set<UnitId>& handed,
                                                    const AllocationSettings& allocation);
 
 }  // namespace vfiogate

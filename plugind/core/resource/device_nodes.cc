@@ -7,13 +7,14 @@
 namespace vfiogate {
 namespace {
 
-std::optional<Bar> barFromViability(const Snapshot& snapshot, const Bdf& address) {
-  if (!snapshot.devices.contains(address)) {
+std::optional<Bar> barFromViability(const Snapshot& snapshot, const UnitId& address) {
+  const PciDevice* device = functionOf(snapshot, address);
+  if (device == nullptr) {
     return Bar{"gone", "gone: unplugged or removed; plug it in or rescan the bus"};
   }
-  const Viability judged = viability(snapshot, address);
+  const Viability judged = viability(snapshot, device->address);
   if (judged.ready()) return std::nullopt;
-  return Bar{std::string(reasonCode(judged.obstacle)), explain(snapshot, address, judged)};
+  return Bar{std::string(reasonCode(judged.obstacle)), explain(snapshot, device->address, judged)};
 }
 
 Bar noNode(Backend backend) {
@@ -31,9 +32,9 @@ Bar noNode(Backend backend) {
 }
 
 /// The ways that are taken to one device, at least one.
-Result<VfioWays, Bar> waysFor(const Snapshot& snapshot, const Bdf& address, Backend backend) {
+Result<VfioWays, Bar> waysFor(const Snapshot& snapshot, const UnitId& address, Backend backend) {
   if (auto bar = barFromViability(snapshot, address)) return Failure{*std::move(bar)};
-  const VfioWays chosen = waysTo(snapshot, snapshot.devices.at(address), backend);
+  const VfioWays chosen = waysTo(snapshot, *functionOf(snapshot, address), backend);
   if (!chosen.legacy && !chosen.iommufd) return Failure{noNode(backend)};
   return chosen;
 }
@@ -41,36 +42,32 @@ Result<VfioWays, Bar> waysFor(const Snapshot& snapshot, const Bdf& address, Back
 }  // namespace
 
 Result<std::vector<std::string>, Bar> deviceNodes(const Snapshot& snapshot,
-                                                  const std::set<Bdf>& ids, Backend backend) {
+                                                  const std::set<UnitId>& ids, Backend backend) {
   VfioNodes nodes;
-  for (const Bdf& address : ids) {
+  for (const UnitId& address : ids) {
     const auto ways = waysFor(snapshot, address, backend);
     if (!ways) return Failure{ways.error()};
-    nodes.add(snapshot.devices.at(address), *ways);
+    nodes.add(*functionOf(snapshot, address), *ways);
   }
   return pathsOf(nodes.nodes());
 }
 
-std::optional<Bar> barTo(const Snapshot& snapshot, const std::set<Bdf>& ids, Backend backend) {
-  for (const Bdf& address : ids) {
+std::optional<Bar> barTo(const Snapshot& snapshot, const std::set<UnitId>& ids, Backend backend) {
+  for (const UnitId& address : ids) {
     const auto ways = waysFor(snapshot, address, backend);
     if (!ways) return ways.error();
   }
   return std::nullopt;
 }
 
-std::set<Bdf> groupMembers(const Snapshot& snapshot, const Bdf& address) {
-  std::set<Bdf> members{address};
-  const auto device = snapshot.devices.find(address);
-  if (device == snapshot.devices.end() || !device->second.group) return members;
-  const auto group = snapshot.groups.find(*device->second.group);
-  if (group == snapshot.groups.end()) return members;
-  members.insert(group->second.members.begin(), group->second.members.end());
+std::set<UnitId> groupMembers(const Snapshot& snapshot, const UnitId& address) {
+  std::set<UnitId> members{address};
+  if (const auto group = groupOf(snapshot, address)) members.merge(unitsOf(snapshot, *group));
   return members;
 }
 
-bool meet(const std::set<Bdf>& left, const std::set<Bdf>& right) {
-  return std::ranges::any_of(left, [&right](const Bdf& one) { return right.contains(one); });
+bool meet(const std::set<UnitId>& left, const std::set<UnitId>& right) {
+  return std::ranges::any_of(left, [&right](const UnitId& one) { return right.contains(one); });
 }
 
 }  // namespace vfiogate

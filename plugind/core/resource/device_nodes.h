@@ -3,7 +3,7 @@
 // nodes.
 
 #include "ipc/base/result.h"
-#include "ipc/types/snapshot.h"
+#include "ipc/types/units.h"
 #include "plugind/core/settings.h"
 
 #include <optional>
@@ -24,15 +24,15 @@ struct Bar {
 /// /dev/iommu, the devices. Error: the bar of the first device that cannot be allocated. An address
 /// that is not in `snapshot` is gone.
 Result<std::vector<std::string>, Bar> deviceNodes(const Snapshot& snapshot,
-                                                  const std::set<Bdf>& ids, Backend backend);
+                                                  const std::set<UnitId>& ids, Backend backend);
 /// Its error alone, without making any path: every device is judged at each change.
-std::optional<Bar> barTo(const Snapshot& snapshot, const std::set<Bdf>& ids, Backend backend);
+std::optional<Bar> barTo(const Snapshot& snapshot, const std::set<UnitId>& ids, Backend backend);
 
 /// The addresses of the group that has `address`, itself included; itself alone if it is gone or
 /// has no group.
-std::set<Bdf> groupMembers(const Snapshot& snapshot, const Bdf& address);
+std::set<UnitId> groupMembers(const Snapshot& snapshot, const UnitId& address);
 
 /// True if the sets have an address in common.
-bool meet(const std::set<Bdf>& left, const std::set<Bdf>& right);
+bool meet(const std::set<UnitId>& left, const std::set<UnitId>& right);
 
 }  // namespace vfiogate

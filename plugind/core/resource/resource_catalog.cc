@@ -18,7 +18,7 @@ constexpr std::uint32_t kDisplay = 0x03;
 constexpr std::array<std::uint32_t, 3> kCompanionClasses{0x0403, 0x0c03, 0x0c80};
 
 /// The first display controller of each group.
-using Displays = std::map<IommuGroupId, Bdf>;
+using Displays = std::map<IommuGroupId, UnitId>;
 
 Displays findDisplays(const Snapshot& snapshot) {
   Displays displays;
@@ -120,7 +120,7 @@ bool servedByDra(const ResourceCatalog& catalog, const ResourceName& resource) {
   return found != catalog.resources.end() && servesDra(found->second.allocation);
 }
 
-std::optional<ResourceName> resourceOf(const ResourceCatalog& catalog, const Bdf& address) {
+std::optional<ResourceName> resourceOf(const ResourceCatalog& catalog, const UnitId& address) {
   for (const auto& [name, resource] : catalog.resources) {
     if (std::ranges::binary_search(resource.devices, address)) return name;
   }

@@ -15,7 +15,7 @@ namespace vfiogate {
 /// The devices of one resource and how they are allocated.
 struct ResourceDevices {
   AllocationSettings allocation;
-  std::vector<Bdf> devices;  ///< ascending
+  std::vector<UnitId> devices;  ///< ascending
 
   friend bool operator==(const ResourceDevices&, const ResourceDevices&) = default;
 };
@@ -30,8 +30,8 @@ struct LeftOut {
 /// Every device of a snapshot, once: in a resource or left out.
 struct ResourceCatalog {
   std::map<ResourceName, ResourceDevices> resources;
-  std::map<Bdf, std::size_t> chosen;  ///< which entry of `settings.resources` took the device
-  std::map<Bdf, LeftOut> leftOut;
+  std::map<UnitId, std::size_t> chosen;  ///< which entry of `settings.resources` took the device
+  std::map<UnitId, LeftOut> leftOut;
 
   friend bool operator==(const ResourceCatalog&, const ResourceCatalog&) = default;
 };
@@ -42,7 +42,7 @@ bool servedByPlugin(const ResourceCatalog& catalog, const ResourceName& resource
 bool servedByDra(const ResourceCatalog& catalog, const ResourceName& resource);
 
 /// The resource that the device falls into. Null: none.
-std::optional<ResourceName> resourceOf(const ResourceCatalog& catalog, const Bdf& address);
+std::optional<ResourceName> resourceOf(const ResourceCatalog& catalog, const UnitId& address);
 
 /// The resource of devices of a model whose entry has no name: its alias, or what the naming rule
 /// makes. Null: not one that a kubelet takes.

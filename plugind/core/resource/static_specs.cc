@@ -21,7 +21,7 @@ Wanted wantedBy(const ResourceCatalog& catalog) {
 }
 
 /// False: it is there.
-bool insertOrdered(std::vector<Bdf>& devices, const Bdf& device) {
+bool insertOrdered(std::vector<UnitId>& devices, const UnitId& device) {
   const auto at = std::ranges::lower_bound(devices, device);
   if (at != devices.end() && *at == device) return false;
   devices.insert(at, device);
@@ -31,7 +31,7 @@ bool insertOrdered(std::vector<Bdf>& devices, const Bdf& device) {
 /// Keeps what `earlier` has of what the record holds. True: it would be gone otherwise.
 bool keepHeld(Wanted& wanted, const HolderRecord& record, const StaticSpec& earlier) {
   bool kept = false;
-  for (const Bdf& device : earlier.devices) {
+  for (const UnitId& device : earlier.devices) {
     const bool held = record.ids.contains(device) || record.rest.contains(device);
     if (!held && !(earlier.wholeGroups && record.members.contains(device))) continue;
     StaticSpec bare = earlier;
@@ -63,7 +63,7 @@ SpecPlan planSpecs(const ResourceCatalog& catalog, const Snapshot& hardware,
       continue;
     }
     devices += spec.devices.size();
-    for (const Bdf& device : spec.devices) {
+    for (const UnitId& device : spec.devices) {
       const auto nodes = vfioNodes(hardware, handedOver(spec, hardware, device), spec.backend);
       if (nodes) plan.nodes.insert_or_assign(device, pathsOf(*nodes));
     }
@@ -72,12 +72,12 @@ SpecPlan planSpecs(const ResourceCatalog& catalog, const Snapshot& hardware,
   return plan;
 }
 
-std::string cdiName(const ResourceName& resource, const Bdf& address) {
+std::string cdiName(const ResourceName& resource, const UnitId& address) {
   return resource.str() + "=" + address.str();
 }
 
 std::optional<Bar> barFromSpec(const StaticSpecs& specs, const ResourceName& resource,
-                               const Bdf& address) {
+                               const UnitId& address) {
   const auto spec = specs.find(resource);
   if (spec == specs.end()) return Bar{kSpecReason, "its CDI spec was not asked for yet"};
   if (!spec->second.trouble.empty()) return Bar{kSpecReason, spec->second.trouble};
@@ -94,7 +94,7 @@ bool mayRegister(const StaticSpecs& specs, const ResourceName& resource,
 }
 
 std::optional<Bar> barFromSpec(const StaticSpecs& specs, const ResourceName& resource,
-                               const Bdf& address, const std::vector<std::string>& nodes) {
+                               const UnitId& address, const std::vector<std::string>& nodes) {
   if (auto bar = barFromSpec(specs, resource, address)) return bar;
   if (specs.at(resource).nodes.at(address) == nodes) return std::nullopt;
   return Bar{kSpecReason, "its CDI spec names other nodes than it has now: try again"};

@@ -23,7 +23,7 @@ struct SpecPlan {
   std::vector<StaticSpec> specs;   ///< ascending by resource; as many as privd takes
   std::set<ResourceName> tooMany;  ///< there was no room for these
   /// What each device would be reached through: where that changes, privd is asked anew.
-  std::map<Bdf, std::vector<std::string>> nodes;
+  std::map<UnitId, std::vector<std::string>> nodes;
   bool keepsForHolders = false;  ///< something is wanted for no other reason
 
   friend bool operator==(const SpecPlan&, const SpecPlan&) = default;
@@ -38,18 +38,18 @@ SpecPlan planSpecs(const ResourceCatalog& catalog, const Snapshot& hardware,
 /// What became of one resource's spec. Source: privd's answer to the plan.
 struct SpecState {
   std::string trouble;  ///< why it is not in place, for people; empty: it is
-  std::map<Bdf, std::vector<std::string>> nodes;  ///< what it hands over for each of its devices
+  std::map<UnitId, std::vector<std::string>> nodes;  ///< what it hands over for each of its devices
 
   friend bool operator==(const SpecState&, const SpecState&) = default;
 };
 using StaticSpecs = std::map<ResourceName, SpecState>;
 
 /// What `resource=address` is called by a runtime.
-std::string cdiName(const ResourceName& resource, const Bdf& address);
+std::string cdiName(const ResourceName& resource, const UnitId& address);
 
 /// Why the device is not to be offered; null: the resource's spec names it.
 std::optional<Bar> barFromSpec(const StaticSpecs& specs, const ResourceName& resource,
-                               const Bdf& address);
+                               const UnitId& address);
 
 /// False: the resource needs a spec that is not in place, and the kubelet would see nothing
 /// Healthy.
@@ -58,6 +58,6 @@ bool mayRegister(const StaticSpecs& specs, const ResourceName& resource,
 
 /// As the first one, and it must hand over exactly `nodes`.
 std::optional<Bar> barFromSpec(const StaticSpecs& specs, const ResourceName& resource,
-                               const Bdf& address, const std::vector<std::string>& nodes);
+                               const UnitId& address, const std::vector<std::string>& nodes);
 
 }  // namespace vfiogate

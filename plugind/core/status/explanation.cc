@@ -3,9 +3,9 @@
 namespace vfiogate {
 namespace {
 
-std::string listOf(const std::set<Bdf>& addresses) {
+std::string listOf(const std::set<UnitId>& addresses) {
   std::string text;
-  for (const Bdf& address : addresses) text += (text.empty() ? "" : ", ") + address.str();
+  for (const UnitId& address : addresses) text += (text.empty() ? "" : ", ") + address.str();
   return text;
 }
 
@@ -46,11 +46,10 @@ std::string shownText(const DeviceStatus& device) {
 
 }  // namespace
 
-Explanation explain(const Settings& settings, const LedgerState& state, const Bdf& address) {
+Explanation explain(const Settings& settings, const LedgerState& state, const UnitId& address) {
   Explanation told{
       .address = address, .resource = {}, .reason = {}, .text = {}, .lines = {}, .device = {}};
-  const auto& devices = state.hardware.snapshot.devices;
-  told.present = devices.contains(address);
+  told.present = isPresent(state.hardware.snapshot, address);
   if (!told.present) {
     told.lines.emplace_back(state.hardwareKnown ? "there is no such PCI device on this node"
                                                 : "privd has not told yet what there is");

@@ -7,7 +7,7 @@
 namespace vfiogate {
 
 struct Explanation {
-  Bdf address;
+  UnitId address;
   bool present = false;                  ///< privd sees it
   std::optional<ResourceName> resource;  ///< absent: it falls into none
   std::string reason;                  ///< stable code: "offered", "bridge", "group-allocated", ...
@@ -18,7 +18,7 @@ struct Explanation {
   friend bool operator==(const Explanation&, const Explanation&) = default;
 };
 
-Explanation explain(const Settings& settings, const LedgerState& state, const Bdf& address);
+Explanation explain(const Settings& settings, const LedgerState& state, const UnitId& address);
 
 /// `reason`: "offered"; otherwise why not: "represented" by another of its group, a code of
 /// viability.h, "flapping", "group-" and the state of its group, "privd-away", "not-adopted",

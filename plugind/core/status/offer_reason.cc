@@ -14,7 +14,7 @@ std::string standIns(const LedgerState& state, const ResourceName& resource,
   std::string others;
   const auto shown = state.shown.find(resource);
   if (shown == state.shown.end()) return others;
-  for (const Bdf& member : device.group.members) {
+  for (const UnitId& member : device.group.members) {
     if (member != device.address && shown->second.representatives.contains(member)) {
       others += (others.empty() ? "" : ", ") + member.str();
     }
@@ -53,8 +53,8 @@ Bar offerReason(const LedgerState& state, const ResourceName& resource,
   if (state.allocationClosed) return {"privd-away", "nothing is allocated while privd is away"};
   if (!state.begun) return {"not-adopted", "what the kubelet remembers could not be read yet"};
   if (!free && !hasIt(resource, device)) return barOf(device.group.holding);
-  const std::set<Bdf> members(device.group.members.begin(), device.group.members.end());
-  if (const ResourceName* suspected = suspectedIn(state, members); free && suspected != nullptr) {
+  if (const ResourceName* suspected = suspectedIn(state, device.group.members);
+      free && suspected != nullptr) {
     return {"foreign-ids", suspicionText(state, *suspected)};
   }
   if (device.hardware != "ready" && device.hardware != "bindable")

@@ -17,32 +17,32 @@ void describe(const PciDevice& device, DeviceStatus& status) {
 }
 
 /// The records by each address of their groups: there may be thousands of both.
-using RecordIndex = std::map<Bdf, std::vector<std::size_t>>;
+using RecordIndex = std::map<UnitId, std::vector<std::size_t>>;
 
 RecordIndex indexOf(const std::vector<HolderRecord>& records) {
   RecordIndex index;
   for (std::size_t i = 0; i < records.size(); ++i) {
-    for (const Bdf& member : records[i].members) index[member].push_back(i);
+    for (const UnitId& member : records[i].members) index[member].push_back(i);
   }
   return index;
 }
 
 GroupView groupOf(const LedgerState& state, const RecordIndex& index,
-                  const std::set<Bdf>& members) {
+                  const std::set<UnitId>& members) {
   std::set<std::size_t> records;
-  for (const Bdf& member : members) {
+  for (const UnitId& member : members) {
     const auto found = index.find(member);
     if (found != index.end()) records.insert(found->second.begin(), found->second.end());
   }
   return viewOf(state, members, {records.begin(), records.end()});
 }
 
-DeviceStatus deviceStatus(const LedgerState& state, const RecordIndex& index, const Bdf& address,
+DeviceStatus deviceStatus(const LedgerState& state, const RecordIndex& index, const UnitId& address,
                           const ResourceStatus& resource) {
   DeviceStatus status{.address = address,
                       .group = groupOf(state, index, reachOf(state, {address}))};
-  const auto device = state.hardware.snapshot.devices.find(address);
-  if (device != state.hardware.snapshot.devices.end()) describe(device->second, status);
+  const PciDevice* device = functionOf(state.hardware.snapshot, address);
+  if (device != nullptr) describe(*device, status);
   const GroupReadiness judged =
       judgeReadiness(state.hardware, resource.name, {address}, resource.allocation);
   status.hardware = judged.bar.reason;
@@ -58,16 +58,16 @@ ResourceStatus resourceStatus(const LedgerState& state, const RecordIndex& index
                               const ResourceName& name, const ShownResource& shown,
                               const ResourceFacts& facts) {
   ResourceStatus status{.name = name, .allocation = {}, .facts = facts, .devices = {}};
-  std::set<Bdf> addresses;
+  std::set<UnitId> addresses;
   const auto ours = state.catalog.resources.find(name);
   if (ours != state.catalog.resources.end()) {
     status.allocation = ours->second.allocation;
     addresses.insert(ours->second.devices.begin(), ours->second.devices.end());
   }
   for (const auto& [id, device] : shown.devices) {
-    if (const auto address = Bdf::parse(id)) addresses.insert(*address);
+    if (const auto address = UnitId::parse(id)) addresses.insert(*address);
   }
-  for (const Bdf& address : addresses) {
+  for (const UnitId& address : addresses) {
     status.devices.push_back(deviceStatus(state, index, address, status));
     DeviceStatus& device = status.devices.back();
     const auto inFrame = shown.devices.find(address.str());

@@ -27,7 +27,7 @@ struct ResourceFacts {
 };
 
 struct DeviceStatus {
-  Bdf address;
+  UnitId address;
   std::string model;   ///< "10de:2684"
   std::string driver;  ///< empty: none
   std::optional<std::uint32_t> numaNode;
@@ -62,7 +62,7 @@ struct PluginStatus {
   bool adopted = false;         ///< step 2: all holders are known again
   std::vector<ResourceStatus> resources;
   std::vector<GroupView> gone;  ///< allocated, and the hardware is gone
-  std::map<Bdf, LeftOut> leftOut;
+  std::map<UnitId, LeftOut> leftOut;
   std::vector<NodeObstacle> obstacles;             ///< of the whole node
   std::optional<DriverStatus> dra = std::nullopt;  ///< absent: no driver is configured
 

@@ -16,6 +16,14 @@ using Problem = std::optional<std::string>;
 
 constexpr std::string_view kVersion = "0.5.0";
 constexpr std::string_view kClass = "/claim";
+constexpr std::string_view kDevice = "VFIOGATE_DEVICE_";
+
+std::string inLowerCase(std::string text) {
+  for (char& c : text) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return text;
+}
 
 /// `text` between `separator`s.
 std::vector<std::string> partsOf(std::string_view text, char separator) {
@@ -60,10 +68,15 @@ Result<Variable, std::string> variableIn(const json& edits, const std::string& w
 }
 
 /// Absent: `variable` stands for no device.
-std::optional<Bdf> addressIn(const std::string& variable) {
-  const auto parts = partsOf(variable, '_');  // VFIOGATE, DEVICE, 0000, 17, 00, 0
-  if (parts.size() != 6) return std::nullopt;
-  const auto address = Bdf::parse(parts[2] + ":" + parts[3] + ":" + parts[4] + "." + parts[5]);
+std::optional<UnitId> addressIn(const std::string& variable) {
+  const std::string name = inLowerCase(variable.substr(std::min(variable.size(), kDevice.size())));
+  const auto parts = partsOf(name, '_');  // 0000, 17, 00, 0; or the five of a UUID
+  std::string text = parts.front();
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const bool function = parts.size() == 4;
+    text += (!function ? "-" : i < 3 ? ":" : ".") + parts[i];
+  }
+  const auto address = UnitId::parse(text);
   if (!address || deviceVariable(*address) != variable) return std::nullopt;
   return *address;
 }
@@ -77,7 +90,7 @@ std::optional<Backend> backendOf(const std::string& word) {
 
 Problem readHands(const std::string& text, ClaimDevice& device, const std::string& where) {
   for (const std::string& part : partsOf(text, ',')) {
-    const auto hand = Bdf::parse(part);
+    const auto hand = UnitId::parse(part);
     if (!hand) return where + " has a hand that is no address";
     device.hands.insert(*hand);
   }
@@ -113,11 +126,8 @@ Result<ClaimDevice, std::string> deviceIn(const json& entry, const std::string& 
 /// The UID in VFIOGATE_CLAIM_<UID>, for what comes after to check.
 std::string uidIn(const std::string& variable) {
   std::string uid = variable.substr(std::min(variable.size(), claimVariable("").size()));
-  for (char& c : uid) {
-    if (c == '_') c = '-';
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return uid;
+  std::ranges::replace(uid, '_', '-');
+  return inLowerCase(std::move(uid));
 }
 
 /// All but the devices.

@@ -63,8 +63,8 @@ bool ClaimSpecs::isWanted(const std::string& uid) const {
          });
 }
 
-const std::map<Bdf, std::string>& ClaimSpecs::namesOf(const std::string& uid) const {
-  static const std::map<Bdf, std::string> none;
+const std::map<UnitId, std::string>& ClaimSpecs::namesOf(const std::string& uid) const {
+  static const std::map<UnitId, std::string> none;
   const auto found = names_.find(uid);
   return found == names_.end() ? none : found->second;
 }

@@ -27,7 +27,7 @@ public:
 
   /// The CDI names of a claim's devices as privd wrote them last, by address. Empty: not written
   /// by this process, or unlinked.
-  const std::map<Bdf, std::string>& namesOf(const std::string& uid) const;
+  const std::map<UnitId, std::string>& namesOf(const std::string& uid) const;
   /// Why it could not be written or unlinked last, for people; empty: it could.
   const std::string& troubleOf(const std::string& uid) const;
 
@@ -39,7 +39,7 @@ private:
   PrivdLink& privd_;
   ClaimLedger& ledger_;
   ConcurrencyLimit one_{1};
-  std::map<std::string, std::map<Bdf, std::string>> names_;
+  std::map<std::string, std::map<UnitId, std::string>> names_;
   std::map<std::string, std::string> troubles_;
   kj::TaskSet tasks_;  // last: they use all of the above
 };

@@ -107,7 +107,7 @@ kj::Promise<void> PrivdSession::takeFiles() {
 kj::Promise<void> PrivdSession::takeExclusions() {
   if (excluded_ == lastFiles_.exclusions) return kj::READY_NOW;
   excluded_ = lastFiles_.exclusions;
-  return exclusions_.read().then([this](std::set<Bdf> devices) {
+  return exclusions_.read().then([this](std::set<UnitId> devices) {
     bindings_.exclude(std::move(devices));
     hardware_.bindingsChanged();
   });
@@ -167,13 +167,13 @@ kj::Promise<BindOutcome> PrivdSession::change(IommuGroupId group, AskBinder ask)
 }
 
 kj::Promise<Told> PrivdSession::allocate(IommuGroupId group, const std::string& note) {
-  auto members = hardware_.membersOf(group);
+  auto members = hardware_.unitsOf(group);
   if (members.empty()) return Told::kFailed;
   return calls_.keep(allocations_.allocate(group, std::move(members), note));
 }
 
 kj::Promise<Told> PrivdSession::release(IommuGroupId group) {
-  return calls_.keep(allocations_.release(group, hardware_.membersOf(group)));
+  return calls_.keep(allocations_.release(group, hardware_.unitsOf(group)));
 }
 
 }  // namespace vfiogate

@@ -39,7 +39,7 @@ gate::Answer refused(gate::Code code, std::uint16_t detail = 0) {
 
 void writeGateRequests(const std::filesystem::path& to) {
   using gate::Listen;
-  const std::vector<Bdf> members{*Bdf::parse("0000:01:00.0"), *Bdf::parse("0000:01:00.1")};
+  const std::vector<UnitId> members{*Bdf::parse("0000:01:00.0"), *Bdf::parse("0000:01:00.1")};
   const SpecNodes nodes{{SpecNode::Kind::kContainer, 0}, {SpecNode::Kind::kGroup, 8}};
   const std::string& driver = test::kDraDriver;
   writePackets(to / "start",
@@ -77,7 +77,7 @@ void writeGateAnswers(const SeedPath& to) {
   const Sent uids{done(gate::ClaimUids{{test::kClaimUid}, false})};
   const Sent allocations{
       done(gate::Allocations{{{{*Bdf::parse("0000:02:00.0")}, "resource=gpu"}}, false})};
-  const std::vector<Bdf> devices{*Bdf::parse("0000:01:00.0"), *Bdf::parse("0000:02:00.0")};
+  const std::vector<UnitId> devices{*Bdf::parse("0000:01:00.0"), *Bdf::parse("0000:02:00.0")};
   const Sent exclusions{done(gate::Exclusions{devices, false})};
   writePackets(to / "granted",
                std::vector<Sent>{entered,

@@ -2,6 +2,7 @@
 
 #include "ipc/gate/packet_socket.h"
 #include "ipc/socket/unix_socket.h"
+#include "ipc/types/units.h"
 #include "tests/support/played/fake_privd_dra.h"
 
 #include <kj/debug.h>
@@ -32,8 +33,8 @@ std::optional<gate::FileIdentity> identityOf(const std::string& path) {
   return gate::FileIdentity{status.st_ino, nanoseconds(status.st_ctim)};
 }
 
-std::set<Bdf> excludedIn(const Snapshot& hardware) {
-  std::set<Bdf> excluded;
+std::set<UnitId> excludedIn(const Snapshot& hardware) {
+  std::set<UnitId> excluded;
   for (const auto& [id, group] : hardware.groups) {
     if (group.binding.excluded) excluded.insert(group.members.begin(), group.members.end());
   }
@@ -41,7 +42,7 @@ std::set<Bdf> excludedIn(const Snapshot& hardware) {
 }
 
 std::uint64_t exclusionsOf(Play& play) {
-  std::set<Bdf> now = excludedIn(play.hardware);
+  std::set<UnitId> now = excludedIn(play.hardware);
   if (now == play.excluded) return play.exclusions;
   play.excluded = std::move(now);
   return ++play.exclusions;
@@ -112,14 +113,16 @@ PlayedAnswer on(Play& play, const gate::Allocate& request) {
     --play.busy;
     return refused(gate::Code::kBusy);
   }
+  const std::set<UnitId> units(request.members.begin(), request.members.end());
   for (const auto& [id, group] : play.hardware.groups) {
-    if (group.members == request.members) play.held.insert_or_assign(id, request.members);
+    if (unitsOf(group) == units) play.held.insert_or_assign(id, units);
   }
   return {};
 }
 
 PlayedAnswer on(Play& play, const gate::Release& request) {
-  std::erase_if(play.held, [&](const auto& held) { return held.second == request.members; });
+  const std::set<UnitId> units(request.members.begin(), request.members.end());
+  std::erase_if(play.held, [&units](const auto& held) { return held.second == units; });
   return {};
 }
 

@@ -29,11 +29,11 @@ struct Play {
   unsigned changing = 0;
   bool deltaDue = false;                     ///< a change left one to be told
   std::map<Bdf, std::string> formerDrivers;  ///< of what was bound
-  std::set<Bdf> excluded;                    ///< as the gate told last
+  std::set<UnitId> excluded;                 ///< as the gate told last
   std::uint64_t exclusions = 1;              ///< another one with each change of them
   bool leased;                               ///< to another plugind
   /// Kept while no plugind is there, as the real one does.
-  std::map<IommuGroupId, std::vector<Bdf>> held;
+  std::map<IommuGroupId, std::set<UnitId>> held;
   std::map<std::string, ClaimSpecText> claimSpecs;  ///< by UID
   std::vector<std::string> claimTexts;
   int claimError = 0;

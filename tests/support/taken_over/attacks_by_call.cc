@@ -27,7 +27,8 @@ std::string aGroupThatLeft(Captive& captive) {
   speaker.watch();
   auto control = speaker.controlOf(kLeaving);
   GateSpeaker gate(captive);
-  KJ_REQUIRE(gate.ask(gate::Allocate{members, "resource=vfiogate.dev/nobody"}) == "done");
+  KJ_REQUIRE(gate.ask(gate::Allocate{{members.begin(), members.end()},
+                                     "resource=vfiogate.dev/nobody"}) == "done");
   BinderSpeaker binder(captive);
   std::puts("ready: has the control of group 99");
   speaker.awaitLeft(kLeaving);

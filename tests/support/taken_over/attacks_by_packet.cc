@@ -15,7 +15,7 @@ using Begins = GateSpeaker::Begins;
 
 /// One of each kind that has fields.
 std::vector<gate::Request> requests() {
-  const std::vector<Bdf> members{*Bdf::parse("0000:02:00.0")};
+  const std::vector<UnitId> members{*Bdf::parse("0000:02:00.0")};
   const SpecNodes nodes{{SpecNode::Kind::kContainer, 0}, {SpecNode::Kind::kGroup, 8}};
   return {gate::Enter{},
           gate::Listen{.name = "vfiogate.dev/gpu"},

@@ -27,7 +27,8 @@ std::vector<Members> groups() {
 }
 
 void allocate(GateSpeaker& gate, const Members& members) {
-  KJ_REQUIRE(gate.ask(gate::Allocate{members, "resource=vfiogate.dev/nobody"}) == "done");
+  KJ_REQUIRE(gate.ask(gate::Allocate{{members.begin(), members.end()},
+                                     "resource=vfiogate.dev/nobody"}) == "done");
 }
 
 std::string bindsWhatIsNotOnRecord(Captive& captive) {
@@ -60,7 +61,7 @@ std::string bindsWhatIsNoGroup(Captive& captive) {
     allocate(gate, members);
     tally.add(binder.bind(members));
     tally.add(binder.giveBack(members));
-    KJ_REQUIRE(gate.ask(gate::Release{members}) == "done");
+    KJ_REQUIRE(gate.ask(gate::Release{{members.begin(), members.end()}}) == "done");
   }
   return tally.str();
 }

@@ -145,7 +145,7 @@ std::string allocatesAsMuchAsItMay(Captive& captive) {
 /// Groups of thousands, each in place of a part of the one before.
 std::string allocatesLargeGroups(Captive& captive) {
   const std::string note(gate::kLongestNote, 'x');
-  std::vector<Bdf> members;
+  std::vector<UnitId> members;
   for (unsigned i = 0; i < 4096; ++i) members.push_back(madeUp(i));
   GateSpeaker gate(captive);
   Tally tally;

@@ -135,18 +135,18 @@ TEST(GateRequests, WhatIsOutsideItsFormIsRefused) {
 }
 
 TEST(GateAnswers, OfExclusionsAreInOrder) {
-  const auto refused = [](std::vector<Bdf> devices) {
+  const auto refused = [](std::vector<UnitId> devices) {
     const auto read =
         decodeFromGate(encode(Answer{.outcome = Exclusions{std::move(devices), false}}));
     return read ? std::string() : read.error();
   };
   EXPECT_EQ(refused({at(2), at(1)}), "addresses out of order");
   EXPECT_EQ(refused({at(1), at(1)}), "addresses out of order");
-  EXPECT_EQ(refused(std::vector<Bdf>(kMostExclusions + 1, at(1))), "a list that is too long");
+  EXPECT_EQ(refused(std::vector<UnitId>(kMostExclusions + 1, at(1))), "a list that is too long");
 }
 
 TEST(GateAnswers, TheLongestPartOfExclusionsFitsIntoAPacket) {
-  const Exclusions part{.devices = std::vector<Bdf>(kMostExclusions, at(1)), .more = true};
+  const Exclusions part{.devices = std::vector<UnitId>(kMostExclusions, at(1)), .more = true};
   EXPECT_LE(encode(Answer{.outcome = part}).size(), kLargestAnswer);
 }
 

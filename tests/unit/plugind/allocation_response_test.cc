@@ -15,7 +15,7 @@ using testing::ElementsAre;
 const ResourceName kResource = *ResourceName::parse("vfiogate.dev/10de_2684");
 
 /// The nodes, or the bar's reason alone.
-std::vector<std::string> nodesOf(const Hardware& hardware, const std::set<Bdf>& ids,
+std::vector<std::string> nodesOf(const Hardware& hardware, const std::set<UnitId>& ids,
                                  Backend backend) {
   const auto nodes = deviceNodes(hardware.snapshot(), ids, backend);
   return nodes ? *nodes : std::vector{nodes.error().reason};
@@ -42,7 +42,7 @@ TEST(AllocationResponse, NamesExactlyOneAddressPerUnitAscending) {
   hardware.add("0000:02:00.0", 9);
   hardware.add("0000:01:00.1", 12);  // shares the group, and was not asked for
   hardware.add("0000:01:00.0", 12);
-  const std::set<Bdf> ids{at("0000:02:00.0"), at("0000:01:00.0")};
+  const std::set<UnitId> ids{at("0000:02:00.0"), at("0000:01:00.0")};
   const auto response =
       allocationResponse(hardware.snapshot(), kResource, ids, ids, AllocationSettings{});
   ASSERT_TRUE(response);
@@ -55,8 +55,8 @@ TEST(AllocationResponse, HandsOverWhatGoesAlong) {
   Hardware hardware;
   hardware.add("0000:01:00.0", 12);
   hardware.add("0000:02:00.0", 13);
-  const std::set<Bdf> ids{at("0000:01:00.0")};
-  const std::set<Bdf> handed{at("0000:01:00.0"), at("0000:02:00.0")};
+  const std::set<UnitId> ids{at("0000:01:00.0")};
+  const std::set<UnitId> handed{at("0000:01:00.0"), at("0000:02:00.0")};
   const auto response =
       allocationResponse(hardware.snapshot(), kResource, ids, handed, AllocationSettings{});
   ASSERT_TRUE(response);
@@ -68,7 +68,7 @@ TEST(AllocationResponse, HandsOverWhatGoesAlong) {
 TEST(AllocationResponse, HasNoVariableWhereNoneIsWanted) {
   Hardware hardware;
   hardware.add("0000:01:00.0", 12);
-  const std::set<Bdf> ids{at("0000:01:00.0")};
+  const std::set<UnitId> ids{at("0000:01:00.0")};
   const auto response = allocationResponse(hardware.snapshot(), kResource, ids, ids,
                                            {.backend = Backend::kAuto, .kubevirtVariable = false});
   ASSERT_TRUE(response);
@@ -78,7 +78,7 @@ TEST(AllocationResponse, HasNoVariableWhereNoneIsWanted) {
 TEST(AllocationResponse, RefusesASegmentThatKubevirtCannotRead) {
   Hardware hardware;
   hardware.add("10000:01:00.0", 12);
-  const std::set<Bdf> ids{at("10000:01:00.0")};
+  const std::set<UnitId> ids{at("10000:01:00.0")};
   const auto response =
       allocationResponse(hardware.snapshot(), kResource, ids, ids, AllocationSettings{});
   ASSERT_FALSE(response);
@@ -96,7 +96,7 @@ TEST(DeviceNodes, NamesAGroupOnceForSeveralOfItsDevices) {
 TEST(DeviceNodes, FollowsTheBackend) {
   Hardware hardware;
   hardware.add("0000:01:00.0", 12).vfioDev = 5;
-  const std::set<Bdf> ids{at("0000:01:00.0")};
+  const std::set<UnitId> ids{at("0000:01:00.0")};
   EXPECT_THAT(nodesOf(hardware, ids, Backend::kAuto),
               ElementsAre("/dev/vfio/vfio", "/dev/vfio/12"));
   EXPECT_THAT(nodesOf(hardware, ids, Backend::kIommufd),

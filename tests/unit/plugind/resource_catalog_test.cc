@@ -30,7 +30,7 @@ Settings offering(std::vector<ResourceSettings> entries) {
 std::string placeOf(const ResourceCatalog& catalog, std::string_view address) {
   std::string place;
   for (const auto& [name, resource] : catalog.resources) {
-    for (const Bdf& device : resource.devices) {
+    for (const UnitId& device : resource.devices) {
       if (device == at(address)) place += name.str();
     }
   }

@@ -27,13 +27,13 @@ protected:
   }
 
   void offer(const ResourceName& name, const AllocationSettings& allocation,
-             const std::vector<Bdf>& devices) {
+             const std::vector<UnitId>& devices) {
     catalog_.resources.insert_or_assign(name, ResourceDevices{allocation, devices});
   }
   SpecPlan plan(const std::vector<HolderRecord>& records = {}, const SpecPlan& before = {}) {
     return planSpecs(catalog_, hardware_.snapshot(), records, before);
   }
-  static HolderRecord holder(const ResourceName& name, const std::set<Bdf>& ids) {
+  static HolderRecord holder(const ResourceName& name, const std::set<UnitId>& ids) {
     return {.resource = name,
             .ids = ids,
             .rest = {},
@@ -110,7 +110,7 @@ TEST_F(StaticSpecsTest, AreAsManyAsPrivdTakes) {
 }
 
 TEST_F(StaticSpecsTest, HaveNoRoomForAResourceOfTooManyDevicesAndForOthersStill) {
-  std::vector<Bdf> many;
+  std::vector<UnitId> many;
   for (std::uint32_t i = 0; i < kMostSpecDevices; ++i)
     many.push_back(Bdf::make(i, 0, 0, 0).value());
   offer(kGpu, {.injectCdi = true}, {at("0000:01:00.0")});

@@ -25,7 +25,7 @@ int rankOf(Readiness readiness) {
 }  // namespace
 
 AllocationSettings allocationToClaim(const ResourceCatalog& catalog, const PrepareRequest& request,
-                                     const ResourceName& resource, const Bdf& id) {
+                                     const ResourceName& resource, const UnitId& id) {
   const auto configured = catalog.resources.find(resource);
   AllocationSettings allocation =
       configured == catalog.resources.end() ? AllocationSettings{} : configured->second.allocation;
@@ -37,10 +37,11 @@ AllocationSettings allocationToClaim(const ResourceCatalog& catalog, const Prepa
 }
 
 GroupReadiness judgeForClaim(const HardwareFacts& facts, const ResourceCatalog& catalog,
-                             const PrepareRequest& request, const std::set<Bdf>& ids, HeldBy held) {
+                             const PrepareRequest& request, const std::set<UnitId>& ids,
+                             HeldBy held) {
   GroupReadiness worst;
   for (const auto& [resource, devices] : request.devices) {
-    for (const Bdf& id : devices) {
+    for (const UnitId& id : devices) {
       if (!ids.contains(id)) continue;
       GroupReadiness judged =
           judgeHardware(facts, handedOver(facts, catalog, resource, {id}),
@@ -56,7 +57,7 @@ Result<std::vector<std::string>, Bar> nodesForClaim(const HardwareFacts& facts,
                                                     const PrepareRequest& request) {
   std::vector<std::string> nodes;
   for (const auto& [resource, devices] : request.devices) {
-    for (const Bdf& id : devices) {
+    for (const UnitId& id : devices) {
       const auto allocation = allocationToClaim(catalog, request, resource, id);
       const auto part = deviceNodes(facts.snapshot, handedOver(facts, catalog, resource, {id}),
                                     allocation.backend);

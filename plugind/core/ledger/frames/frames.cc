@@ -10,23 +10,22 @@
 namespace vfiogate {
 namespace {
 
-bool isKept(const Occupancy& occupancy, const ResourceName& resource, const Bdf& id) {
+bool isKept(const Occupancy& occupancy, const ResourceName& resource, const UnitId& id) {
   const auto kept = occupancy.kept.find(resource);
   return kept != occupancy.kept.end() && kept->second.contains(id);
 }
 
 /// Health by the table of ledger.md 8: the first row that matches counts.
 bool isHealthy(const LedgerState& state, const Occupancy& occupancy, const ResourceName& resource,
-               const Bdf& id, bool advertised) {
-  const auto device = state.hardware.snapshot.devices.find(id);
-  if (device == state.hardware.snapshot.devices.end() || !device->second.answers) return false;
+               const UnitId& id, bool advertised) {
+  if (!answers(state.hardware.snapshot, id)) return false;
   if (isKept(occupancy, resource, id)) return true;
   if (state.allocationClosed || !advertised) return false;
   if (isEngaged(state, occupancy, id)) return false;
   if (!state.foreignIds.empty() && suspectedIn(state, reachOf(state, {id})) != nullptr)
     return false;
   const auto handed = handedOver(state.hardware, state.catalog, resource, {id});
-  if (std::ranges::any_of(handed, [&](const Bdf& each) { return isResting(state, each); })) {
+  if (std::ranges::any_of(handed, [&](const UnitId& each) { return isResting(state, each); })) {
     return false;
   }
   return allocatable(
@@ -35,13 +34,13 @@ bool isHealthy(const LedgerState& state, const Occupancy& occupancy, const Resou
 
 /// Every id that has a reason to be in the resource's frame; true: it is advertised.
 std::map<std::string, bool> wantedIn(const LedgerState& state, const ResourceName& resource,
-                                     const std::set<Bdf>& advertised) {
+                                     const std::set<UnitId>& advertised) {
   std::map<std::string, bool> wanted;
-  for (const Bdf& id : advertised) wanted.emplace_hint(wanted.end(), id.str(), true);
+  for (const UnitId& id : advertised) wanted.emplace_hint(wanted.end(), id.str(), true);
   for (const HolderRecord& record : state.records) {
     if (record.isClaim() || record.resource != resource) continue;
     for (const auto* ids : {&record.ids, &record.rest}) {
-      for (const Bdf& id : *ids) wanted.emplace(id.str(), false);
+      for (const UnitId& id : *ids) wanted.emplace(id.str(), false);
     }
   }
   const auto shown = state.shown.find(resource);
@@ -113,7 +112,7 @@ bool showWanted(const Turn& turn, const Occupancy& occupancy, const ResourceName
     return turn.now.instant - entry.second >= timing::kFrameReturn;
   });
   for (const auto& [id, advertised] : wanted) {
-    if (shown.left.contains(id) && !isKept(occupancy, resource, *Bdf::parse(id))) {
+    if (shown.left.contains(id) && !isKept(occupancy, resource, *UnitId::parse(id))) {
       continue;  // 10 s rule
     }
     const auto [entry, isNew] = shown.devices.try_emplace(id);
@@ -122,15 +121,14 @@ bool showWanted(const Turn& turn, const Occupancy& occupancy, const ResourceName
   }
   WantedWalk walk(wanted);
   for (auto& [id, device] : shown.devices) {
-    const Bdf address = *Bdf::parse(id);
+    const UnitId address = *UnitId::parse(id);
     const bool* entry = walk.find(id);
     const bool advertised = entry != nullptr && *entry;
     const bool healthy = isHealthy(turn.state, occupancy, resource, address, advertised);
     changed |= std::exchange(device.device.healthy, healthy) != healthy;
     // Of a device that is gone the last word stands, so that only its health changes.
-    const auto present = turn.state.hardware.snapshot.devices.find(address);
-    if (present != turn.state.hardware.snapshot.devices.end()) {
-      const auto numaNode = present->second.numaNode;
+    if (isPresent(turn.state.hardware.snapshot, address)) {
+      const auto numaNode = numaNodeOf(turn.state.hardware.snapshot, address);
       changed |= std::exchange(device.device.numaNode, numaNode) != numaNode;
     }
   }
@@ -163,7 +161,7 @@ void makeFrames(Turn& turn) {
   const Occupancy occupancy = occupancyOf(state);
   for (const ResourceName& resource : resourcesOf(state)) {
     ShownResource& shown = state.shown[resource];
-    std::set<Bdf> advertised = advertisedIn(state, occupancy, resource);
+    std::set<UnitId> advertised = advertisedIn(state, occupancy, resource);
     const auto wanted = wantedIn(state, resource, advertised);
     shown.representatives = std::move(advertised);
     bool changed = keepLost(turn, resource, shown, wanted);

@@ -22,17 +22,17 @@ Frame frameOf(const ShownResource& shown);
 /// Of one state; read while that stays as it is.
 struct Occupancy {
   /// By resource: what a record of the kubelet's keeps Healthy in its frame, held or about to be.
-  std::map<ResourceName, std::set<Bdf>> kept;
+  std::map<ResourceName, std::set<UnitId>> kept;
   /// The resources under whose names somebody has the device, or had it and has it open.
-  std::map<Bdf, std::set<ResourceName>> names;
+  std::map<UnitId, std::set<ResourceName>> names;
   /// Members of groups that are not free.
-  std::set<Bdf> engaged;
+  std::set<UnitId> engaged;
 };
 
 Occupancy occupancyOf(const LedgerState& state);
 
 /// The device's group is not free.
-bool isEngaged(const LedgerState& state, const Occupancy& occupancy, const Bdf& id);
+bool isEngaged(const LedgerState& state, const Occupancy& occupancy, const UnitId& id);
 
 /// Compares with what was told before: one journal line for each reason. `flips`: what changed is
 /// the hardware's doing, so it counts for those that flap. After the facts or the catalogue
@@ -43,24 +43,24 @@ void endRests(Turn& turn);
 std::optional<Instant> restDue(const LedgerState& state);
 
 /// They could not be bound: they rest, so that the next pod is not sent into the same wall.
-void restUnbound(Turn& turn, const std::set<Bdf>& members);
+void restUnbound(Turn& turn, const std::set<UnitId>& members);
 
 /// The device came and went too often, or could not be bound, and rests: it is shown Unhealthy
 /// unless held.
-bool isResting(const LedgerState& state, const Bdf& id);
+bool isResting(const LedgerState& state, const UnitId& id);
 /// The latter.
-bool restsUnbound(const LedgerState& state, const Bdf& id);
+bool restsUnbound(const LedgerState& state, const UnitId& id);
 
 /// The devices that stand in the resource's frame for their groups (ledger.md 8, `groupUnit`).
-std::set<Bdf> advertisedIn(const LedgerState& state, const Occupancy& occupancy,
-                           const ResourceName& resource);
+std::set<UnitId> advertisedIn(const LedgerState& state, const Occupancy& occupancy,
+                              const ResourceName& resource);
 
 /// Chooses the units again. One that was chosen stays, as names of devices should: another one
 /// takes over only where it goes, or where somebody holds the group by another device. After
 /// makeFrames(), so that both paths show the same one.
 void keepDraUnits(Turn& turn);
 
-const std::set<Bdf>& draUnitsOf(const LedgerState& state, const ResourceName& resource);
+const std::set<UnitId>& draUnitsOf(const LedgerState& state, const ResourceName& resource);
 
 /// Ends the resources that have had nothing in their frame, and nothing that may come back, for as
 /// long as the settings let them stay. After makeFrames().

@@ -10,7 +10,7 @@ Occupancy occupancyOf(const LedgerState& state) {
     found.engaged.insert(record.members.begin(), record.members.end());
     if (record.isClaim()) continue;
     for (const auto* ids : {&record.ids, &record.rest}) {
-      for (const Bdf& id : *ids) {
+      for (const UnitId& id : *ids) {
         found.names[id].insert(record.resource);
         if (record.state != HolderState::kLingering) found.kept[record.resource].insert(id);
       }
@@ -29,7 +29,7 @@ Occupancy occupancyOf(const LedgerState& state) {
   return found;
 }
 
-bool isEngaged(const LedgerState& state, const Occupancy& occupancy, const Bdf& id) {
+bool isEngaged(const LedgerState& state, const Occupancy& occupancy, const UnitId& id) {
   return !occupancy.engaged.empty() &&
          meet(groupMembers(state.hardware.snapshot, id), occupancy.engaged);
 }

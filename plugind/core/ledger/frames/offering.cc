@@ -18,13 +18,13 @@ struct Judgement {
   bool changing = false;         ///< its drivers are being changed: what comes of it is not known
 };
 
-std::map<Bdf, Judgement> judgeOffers(const LedgerState& state) {
-  std::map<Bdf, Judgement> offers;
+std::map<UnitId, Judgement> judgeOffers(const LedgerState& state) {
+  std::map<UnitId, Judgement> offers;
   for (const auto& [address, why] : state.catalog.leftOut) {
     offers.emplace_hint(offers.end(), address, Judgement{nullptr, {why.reason, why.text}});
   }
   for (const auto& [name, resource] : state.catalog.resources) {
-    for (const Bdf& address : resource.devices) {
+    for (const UnitId& address : resource.devices) {
       const auto judged = judgeReadiness(state.hardware, name, {address}, resource.allocation);
       offers.emplace_hint(offers.end(), address,
                           Judgement{&name, allocatable(judged) ? Bar{} : judged.bar,
@@ -38,7 +38,7 @@ std::map<Bdf, Judgement> judgeOffers(const LedgerState& state) {
 class Lines {
 public:
   void add(const std::string& event, const Bar& bar, const ResourceName* resource,
-           const Bdf& address) {
+           const UnitId& address) {
     const auto named = resource == nullptr ? std::nullopt : std::optional(*resource);
     Line& line = lines_[{event, bar.reason, named}];
     line.text = line.ids.empty() ? bar.text : "";
@@ -58,7 +58,7 @@ public:
 
 private:
   struct Line {
-    std::set<Bdf> ids;
+    std::set<UnitId> ids;
     std::string text;  ///< where it is about one device only
   };
   std::map<std::tuple<std::string, std::string, std::optional<ResourceName>>, Line> lines_;
@@ -71,13 +71,13 @@ Bar barOfRest(const OfferTrack& track) {
 
 /// Nothing is told of a device as offered that somebody already has when it is first heard of: its
 /// end says that it is free.
-bool isHeld(const LedgerState& state, const Bdf& address) {
+bool isHeld(const LedgerState& state, const UnitId& address) {
   return std::ranges::any_of(state.records, [&address](const HolderRecord& record) {
     return record.members.contains(address);
   });
 }
 
-void tell(Lines& lines, OfferTrack& track, const Judgement& offer, const Bdf& address,
+void tell(Lines& lines, OfferTrack& track, const Judgement& offer, const UnitId& address,
           std::chrono::sys_seconds now) {
   const bool rests = offer.bar.reason.empty() && track.restUntil;
   const Bar bar = rests ? barOfRest(track) : offer.bar;
@@ -136,10 +136,10 @@ void tellOffers(Turn& turn, bool flips) {
   lines.writeTo(turn);
 }
 
-void restUnbound(Turn& turn, const std::set<Bdf>& members) {
+void restUnbound(Turn& turn, const std::set<UnitId>& members) {
   const auto rest = turn.state.settings.holdDown;
   if (rest.count() == 0) return;
-  for (const Bdf& member : members) {
+  for (const UnitId& member : members) {
     const auto track = turn.state.offers.find(member);
     if (track == turn.state.offers.end()) continue;
     track->second.restUntil = turn.now.instant + rest;
@@ -168,12 +168,12 @@ std::optional<Instant> restDue(const LedgerState& state) {
   return due;
 }
 
-bool restsUnbound(const LedgerState& state, const Bdf& id) {
+bool restsUnbound(const LedgerState& state, const UnitId& id) {
   const auto track = state.offers.find(id);
   return track != state.offers.end() && track->second.bindFailed;
 }
 
-bool isResting(const LedgerState& state, const Bdf& id) {
+bool isResting(const LedgerState& state, const UnitId& id) {
   const auto track = state.offers.find(id);
   return track != state.offers.end() && track->second.restUntil.has_value();
 }

@@ -12,7 +12,7 @@ bool wasShown(const Frame& frame, const std::string& id) {
 }
 
 /// The resource has the device now, or somebody holds it under that name.
-bool knows(const LedgerState& state, const ResourceName& resource, const Bdf& address) {
+bool knows(const LedgerState& state, const ResourceName& resource, const UnitId& address) {
   const auto found = state.catalog.resources.find(resource);
   if (found != state.catalog.resources.end() &&
       std::ranges::binary_search(found->second.devices, address)) {
@@ -25,7 +25,7 @@ bool knows(const LedgerState& state, const ResourceName& resource, const Bdf& ad
 }
 
 void addTo(std::vector<Offer>& offers, const LedgerState& state, const ResourceName& resource,
-           const Bdf& address) {
+           const UnitId& address) {
   const auto group = groupNumber(state, {address});
   const auto found = std::ranges::find_if(offers, [&](const Offer& offer) {
     // One claim may ask several resources for devices of one group: it is one holder.
@@ -50,7 +50,7 @@ void judgeAll(std::vector<Offer>& offers, const LedgerState& state) {
   }
 }
 
-Refusal refuseNotServed(const LedgerState& state, const ResourceName& resource, const Bdf& id) {
+Refusal refuseNotServed(const LedgerState& state, const ResourceName& resource, const UnitId& id) {
   const bool configured = state.catalog.resources.contains(resource);
   return refuse({id, groupNumber(state, {id})},
                 configured ? resource.str() + " is allocated through the device plugin only"
@@ -65,15 +65,15 @@ AllocationSettings allocationOf(const LedgerState& state, const ResourceName& re
   return found == state.catalog.resources.end() ? AllocationSettings{} : found->second.allocation;
 }
 
-std::set<Bdf> handedOver(const HardwareFacts& hardware, const ResourceCatalog& catalog,
-                         const ResourceName& resource, const std::set<Bdf>& ids) {
+std::set<UnitId> handedOver(const HardwareFacts& hardware, const ResourceCatalog& catalog,
+                            const ResourceName& resource, const std::set<UnitId>& ids) {
   const auto found = catalog.resources.find(resource);
   if (found == catalog.resources.end() || found->second.allocation.groupUnit != GroupUnit::kWhole) {
     return ids;
   }
-  std::set<Bdf> all = ids;
-  for (const Bdf& id : ids) {
-    for (const Bdf& member : groupMembers(hardware.snapshot, id)) {
+  std::set<UnitId> all = ids;
+  for (const UnitId& id : ids) {
+    for (const UnitId& member : groupMembers(hardware.snapshot, id)) {
       if (std::ranges::binary_search(found->second.devices, member)) all.insert(member);
     }
   }
@@ -85,11 +85,11 @@ Result<std::vector<Offer>, Refusal> offersOf(const LedgerState& state,
   if (request.ids.empty()) return Failure{refuseNotShown("", request.resource)};
   std::vector<Offer> offers;
   for (const std::string& id : request.ids) {  // row 3
-    const auto address = Bdf::parse(id);
+    const auto address = UnitId::parse(id);
     if (!address || !wasShown(request.shown, id)) {
       return Failure{refuseNotShown(id, request.resource)};
     }
-    const bool present = state.hardware.snapshot.devices.contains(*address);
+    const bool present = isPresent(state.hardware.snapshot, *address);
     if (present && !knows(state, request.resource, *address)) {
       return Failure{refuseNotShown(id, request.resource)};
     }
@@ -103,7 +103,7 @@ Result<std::vector<Offer>, Refusal> offersOf(const LedgerState& state,
                                              const PrepareRequest& request) {
   std::vector<Offer> offers;
   for (const auto& [resource, ids] : request.devices) {
-    for (const Bdf& id : ids) {
+    for (const UnitId& id : ids) {
       if (!servedByDra(state.catalog, resource)) {
         return Failure{refuseNotServed(state, resource, id)};
       }

@@ -12,12 +12,12 @@ namespace vfiogate {
 
 /// One device of a claim.
 AllocationSettings allocationToClaim(const ResourceCatalog& catalog, const PrepareRequest& request,
-                                     const ResourceName& resource, const Bdf& id);
+                                     const ResourceName& resource, const UnitId& id);
 
 /// V of those of the claim's devices that are among `ids`, all in one group: the worst of them. A
 /// claim has a spec of its own; the static one is the device plugin's.
 GroupReadiness judgeForClaim(const HardwareFacts& facts, const ResourceCatalog& catalog,
-                             const PrepareRequest& request, const std::set<Bdf>& ids,
+                             const PrepareRequest& request, const std::set<UnitId>& ids,
                              HeldBy held = HeldBy::kNobody);
 
 /// The nodes through which the claim reaches those of its devices that are in `facts`, each once.
@@ -31,8 +31,8 @@ struct Offer {
   ResourceName resource;
   AllocationSettings allocation;
   std::optional<IommuGroupId> group;  ///< absent: the device has none, or is gone
-  std::set<Bdf> ids;
-  std::set<Bdf> members;  ///< of the group
+  std::set<UnitId> ids;
+  std::set<UnitId> members;  ///< of the group
   GroupReadiness readiness;
 
   RefusedDevice device() const { return {*ids.begin(), group}; }
@@ -49,7 +49,7 @@ Result<std::vector<Offer>, Refusal> offersOf(const LedgerState& state,
 AllocationSettings allocationOf(const LedgerState& state, const ResourceName& resource);
 
 /// What the ids hand over: themselves, or (unit `whole`) all matching members of their groups.
-std::set<Bdf> handedOver(const HardwareFacts& hardware, const ResourceCatalog& catalog,
-                         const ResourceName& resource, const std::set<Bdf>& ids);
+std::set<UnitId> handedOver(const HardwareFacts& hardware, const ResourceCatalog& catalog,
+                            const ResourceName& resource, const std::set<UnitId>& ids);
 
 }  // namespace vfiogate

@@ -11,22 +11,22 @@ namespace {
 /// The like devices of a group, of which one stands for it. A device without a group is alone.
 struct LikeDevices {
   std::optional<IommuGroupId> group;
-  std::optional<Bdf> alone;
+  std::optional<UnitId> alone;
   Model model;
   friend auto operator<=>(const LikeDevices&, const LikeDevices&) = default;
 };
 
-bool isShown(const LedgerState& state, const ResourceName& resource, const Bdf& id) {
+bool isShown(const LedgerState& state, const ResourceName& resource, const UnitId& id) {
   const auto shown = state.shown.find(resource);
   return shown != state.shown.end() && shown->second.devices.contains(id.str());
 }
 
-bool wasRepresentative(const LedgerState& state, const ResourceName& resource, const Bdf& id) {
+bool wasRepresentative(const LedgerState& state, const ResourceName& resource, const UnitId& id) {
   const auto shown = state.shown.find(resource);
   return shown != state.shown.end() && shown->second.representatives.contains(id);
 }
 
-bool leftJustNow(const LedgerState& state, const ResourceName& resource, const Bdf& id) {
+bool leftJustNow(const LedgerState& state, const ResourceName& resource, const UnitId& id) {
   const auto shown = state.shown.find(resource);
   return shown != state.shown.end() && shown->second.left.contains(id.str());
 }
@@ -34,7 +34,7 @@ bool leftJustNow(const LedgerState& state, const ResourceName& resource, const B
 /// T37 and section 13: one id is never in two resources' frames; a device that moved is shown only
 /// after its group is free and it has left the old frame.
 bool belongsElsewhere(const LedgerState& state, const Occupancy& occupancy,
-                      const ResourceName& resource, const Bdf& id) {
+                      const ResourceName& resource, const UnitId& id) {
   for (const auto& [other, shown] : state.shown) {
     if (other != resource && shown.devices.contains(id.str())) return true;
   }
@@ -43,18 +43,18 @@ bool belongsElsewhere(const LedgerState& state, const Occupancy& occupancy,
          (names->second.size() > 1 || !names->second.contains(resource));
 }
 
-std::vector<Bdf> candidates(const LedgerState& state, const Occupancy& occupancy,
-                            const ResourceName& resource) {
-  std::vector<Bdf> found;
+std::vector<UnitId> candidates(const LedgerState& state, const Occupancy& occupancy,
+                               const ResourceName& resource) {
+  std::vector<UnitId> found;
   const auto devices = state.catalog.resources.find(resource);
   if (!servedByPlugin(state.catalog, resource)) return found;
-  for (const Bdf& id : devices->second.devices) {
+  for (const UnitId& id : devices->second.devices) {
     if (!belongsElsewhere(state, occupancy, resource, id)) found.push_back(id);
   }
   return found;
 }
 
-bool isGood(const LedgerState& state, const ResourceName& resource, const Bdf& id) {
+bool isGood(const LedgerState& state, const ResourceName& resource, const UnitId& id) {
   const auto readiness =
       judgeReadiness(state.hardware, resource, {id}, allocationOf(state, resource));
   return allocatable(readiness) && !leftJustNow(state, resource, id) && !isResting(state, id);
@@ -62,16 +62,16 @@ bool isGood(const LedgerState& state, const ResourceName& resource, const Bdf& i
 
 /// A good one if there is any, the one of before if it can be, one that is shown anyway rather
 /// than a new one, the lowest.
-Bdf chooseRepresentative(const LedgerState& state, const ResourceName& resource,
-                         const std::vector<Bdf>& like) {
+UnitId chooseRepresentative(const LedgerState& state, const ResourceName& resource,
+                            const std::vector<UnitId>& like) {
   if (like.size() == 1) return like.front();
-  const auto rank = [&](const Bdf& id) {
+  const auto rank = [&](const UnitId& id) {
     return (isGood(state, resource, id) ? 4 : 0) +
            (wasRepresentative(state, resource, id) ? 2 : 0) +
            (isShown(state, resource, id) ? 1 : 0);
   };
-  Bdf best = like.front();
-  for (const Bdf& id : like) {
+  UnitId best = like.front();
+  for (const UnitId& id : like) {
     if (rank(id) > rank(best)) best = id;
   }
   return best;
@@ -79,12 +79,12 @@ Bdf chooseRepresentative(const LedgerState& state, const ResourceName& resource,
 
 /// `one`: of each free group's like devices the representative; the one that was shown stays while
 /// nobody that we know holds the group.
-std::set<Bdf> oneOfEach(const LedgerState& state, const Occupancy& occupancy,
-                        const ResourceName& resource) {
-  std::map<LikeDevices, std::vector<Bdf>> sorted;
-  std::set<Bdf> chosen;
-  for (const Bdf& id : candidates(state, occupancy, resource)) {
-    const PciDevice& device = state.hardware.snapshot.devices.at(id);
+std::set<UnitId> oneOfEach(const LedgerState& state, const Occupancy& occupancy,
+                           const ResourceName& resource) {
+  std::map<LikeDevices, std::vector<UnitId>> sorted;
+  std::set<UnitId> chosen;
+  for (const UnitId& id : candidates(state, occupancy, resource)) {
+    const PciDevice& device = *functionOf(state.hardware.snapshot, id);
     if (isEngaged(state, occupancy, id)) {
       if (!wasRepresentative(state, resource, id)) continue;
       const Holding holding = holdingOf(state, groupMembers(state.hardware.snapshot, id));
@@ -102,17 +102,17 @@ std::set<Bdf> oneOfEach(const LedgerState& state, const Occupancy& occupancy,
 }
 
 /// `whole`: the id that a record or an earlier frame shows, otherwise the lowest.
-std::set<Bdf> unitOfEach(const LedgerState& state, const Occupancy& occupancy,
-                         const ResourceName& resource) {
-  std::map<std::set<Bdf>, std::vector<Bdf>> groups;
-  for (const Bdf& id : candidates(state, occupancy, resource)) {
+std::set<UnitId> unitOfEach(const LedgerState& state, const Occupancy& occupancy,
+                            const ResourceName& resource) {
+  std::map<std::set<UnitId>, std::vector<UnitId>> groups;
+  for (const UnitId& id : candidates(state, occupancy, resource)) {
     groups[groupMembers(state.hardware.snapshot, id)].push_back(id);
   }
-  std::set<Bdf> chosen;
+  std::set<UnitId> chosen;
   for (const auto& [members, like] : groups) {
-    Bdf unit = like.front();
-    for (const Bdf& id : like) {
-      const auto rank = [&](const Bdf& one) {
+    UnitId unit = like.front();
+    for (const UnitId& id : like) {
+      const auto rank = [&](const UnitId& one) {
         return (wasRepresentative(state, resource, one) ? 2 : 0) +
                (isShown(state, resource, one) ? 1 : 0);
       };
@@ -131,8 +131,8 @@ std::set<Bdf> unitOfEach(const LedgerState& state, const Occupancy& occupancy,
 
 }  // namespace
 
-std::set<Bdf> advertisedIn(const LedgerState& state, const Occupancy& occupancy,
-                           const ResourceName& resource) {
+std::set<UnitId> advertisedIn(const LedgerState& state, const Occupancy& occupancy,
+                              const ResourceName& resource) {
   switch (allocationOf(state, resource).groupUnit) {
     case GroupUnit::kOne:
       return oneOfEach(state, occupancy, resource);

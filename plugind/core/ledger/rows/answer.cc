@@ -42,7 +42,7 @@ Result<AllocationResponse, Bar> answerToClaim(const LedgerState& state, const Ca
   const HardwareFacts all = allReread(state, call);
   auto nodes = nodesForClaim(all, state.catalog, *call.prepare);
   if (!nodes) return Failure{nodes.error()};
-  std::set<Bdf> ids;
+  std::set<UnitId> ids;
   for (const auto& [resource, devices] : call.prepare->devices) {
     ids.insert(devices.begin(), devices.end());
   }
@@ -57,12 +57,12 @@ Result<AllocationResponse, Bar> answerToClaim(const LedgerState& state, const Ca
 Result<AllocationResponse, Bar> answerOf(const LedgerState& state, const Call& call) {
   if (call.prepare) return answerToClaim(state, call);
   const HardwareFacts all = allReread(state, call);
-  std::map<ResourceName, std::set<Bdf>> asked;
+  std::map<ResourceName, std::set<UnitId>> asked;
   for (const auto& [group, take] : call.groups) {
     asked[take.resource].insert(take.ids.begin(), take.ids.end());
   }
   AllocationResponse response;
-  std::set<Bdf> everything;
+  std::set<UnitId> everything;
   for (const auto& [resource, ids] : asked) {
     const AllocationSettings allocation = allocationOf(state, resource);
     const auto part = allocationResponse(all.snapshot, resource, ids,
@@ -87,11 +87,11 @@ Result<AllocationResponse, Bar> answerOf(const LedgerState& state, const Call& c
 }
 
 std::optional<Bar> barFromSpecs(const HardwareFacts& hardware, const ResourceCatalog& catalog,
-                                const ResourceName& resource, const std::set<Bdf>& ids) {
+                                const ResourceName& resource, const std::set<UnitId>& ids) {
   const auto found = catalog.resources.find(resource);
   const Backend backend =
       found == catalog.resources.end() ? Backend::kAuto : found->second.allocation.backend;
-  for (const Bdf& id : ids) {
+  for (const UnitId& id : ids) {
     const auto nodes =
         deviceNodes(hardware.snapshot, handedOver(hardware, catalog, resource, {id}), backend);
     if (!nodes) return nodes.error();

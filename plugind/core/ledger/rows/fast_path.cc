@@ -11,7 +11,7 @@ namespace vfiogate {
 namespace {
 
 /// The device is in the resource's frame, and as a taken one has to be.
-bool standsIn(const LedgerState& state, const ResourceName& resource, const Bdf& id) {
+bool standsIn(const LedgerState& state, const ResourceName& resource, const UnitId& id) {
   const auto shown = state.shown.find(resource);
   if (shown == state.shown.end()) return false;
   const auto device = shown->second.devices.find(id.str());
@@ -21,10 +21,10 @@ bool standsIn(const LedgerState& state, const ResourceName& resource, const Bdf&
 
 /// Of the group only what is taken is in any frame, so no frame changes.
 bool nobodyElseSees(const LedgerState& state, const Take& take) {
-  for (const Bdf& id : take.ids) {
+  for (const UnitId& id : take.ids) {
     if (!standsIn(state, take.resource, id)) return false;
   }
-  return std::ranges::none_of(take.members, [&](const Bdf& member) {
+  return std::ranges::none_of(take.members, [&](const UnitId& member) {
     return std::ranges::any_of(state.shown, [&](const auto& entry) {
       const bool taken = entry.first == take.resource && take.ids.contains(member);
       return !taken && entry.second.devices.contains(member.str());
@@ -36,7 +36,7 @@ bool nobodyElseSees(const LedgerState& state, const Take& take) {
 void withdrawRepresentatives(LedgerState& state, const Take& take) {
   for (auto& [resource, shown] : state.shown) {
     if (allocationOf(state, resource).groupUnit != GroupUnit::kOne) continue;
-    for (const Bdf& member : take.members) shown.representatives.erase(member);
+    for (const UnitId& member : take.members) shown.representatives.erase(member);
   }
 }
 

@@ -13,9 +13,9 @@ bool areAnswered(const std::map<IommuGroupId, std::optional<GroupReading>>& chec
 
 }  // namespace
 
-bool isChecked(Turn& turn, CallId id, const std::set<Bdf>& ids) {
+bool isChecked(Turn& turn, CallId id, const std::set<UnitId>& ids) {
   Call& call = turn.state.calls.at(id);
-  for (const Bdf& device : ids) {
+  for (const UnitId& device : ids) {
     const auto group = groupNumber(turn.state, {device});
     if (!group || !call.checks.try_emplace(*group).second) continue;
     turn.out.questions.push_back({*group, id, false});
@@ -64,9 +64,9 @@ std::optional<Refusal> refuseUnseen(const RefusedDevice& device,
 
 std::optional<Refusal> refuseUnchecked(const LedgerState& state, const Call& call) {
   for (const auto& [group, reading] : call.checks) {
-    const auto found = state.hardware.snapshot.groups.find(group);
-    if (found == state.hardware.snapshot.groups.end() || found->second.members.empty()) continue;
-    const RefusedDevice device{found->second.members.front(), group};
+    const std::set<UnitId> members = unitsOf(state.hardware.snapshot, group);
+    if (members.empty()) continue;
+    const RefusedDevice device{*members.begin(), group};
     if (auto refusal = refuseUnseen(device, reading)) return refusal;
   }
   return std::nullopt;
@@ -77,8 +77,7 @@ std::optional<Refusal> refuseOther(const HardwareFacts& present, const std::stri
   const std::string now = fingerprintOf(present, devicesIn(fingerprint));
   const auto other = firstOther(fingerprint, now);
   if (!other) return std::nullopt;
-  const auto device = present.snapshot.devices.find(*other);
-  return refuse({*other, device->second.group},
+  return refuse({*other, groupOf(present.snapshot, *other)},
                 "other hardware than was " + was + " is at its address: was " +
                     hardwareText(fingerprint, *other) + ", is " + hardwareText(now, *other),
                 "other-hardware");

@@ -12,18 +12,18 @@ namespace vfiogate {
 namespace {
 
 /// The resource is ours, or the device is: another name does not make it somebody else's.
-bool isOurs(const LedgerState& state, const ResourceName& resource, const Bdf& id) {
+bool isOurs(const LedgerState& state, const ResourceName& resource, const UnitId& id) {
   if (state.catalog.resources.contains(resource) || state.shown.contains(resource)) return true;
   return std::ranges::any_of(state.catalog.resources, [&id](const auto& entry) {
     return std::ranges::binary_search(entry.second.devices, id);
   });
 }
 
-std::set<Bdf> oursOf(const LedgerState& state, const ResourceName& resource,
-                     const std::set<std::string>& texts) {
-  std::set<Bdf> ids;
+std::set<UnitId> oursOf(const LedgerState& state, const ResourceName& resource,
+                        const std::set<std::string>& texts) {
+  std::set<UnitId> ids;
   for (const std::string& text : texts) {
-    const auto id = Bdf::parse(text);
+    const auto id = unitNamed(state, text);
     const bool named = state.catalog.resources.contains(resource) || state.shown.contains(resource);
     if (id && isOurs(state, resource, *id)) ids.insert(*id);
     if (!id && named) ids.merge(devicesNamedBy(state, resource, text));
@@ -68,8 +68,8 @@ void readSilence(Turn& turn, HolderRecord& record, const CheckpointVersion& vers
 }
 
 /// Row 24: what of `rest` two versions do not know is nobody's.
-void dropRest(HolderRecord& record, const std::set<Bdf>& named, WallTime written) {
-  std::erase_if(record.rest, [&](const Bdf& id) {
+void dropRest(HolderRecord& record, const std::set<UnitId>& named, WallTime written) {
+  std::erase_if(record.rest, [&](const UnitId& id) {
     std::optional<WallTime>& first = record.restAbsent[id];
     if (named.contains(id)) {
       first.reset();
@@ -184,8 +184,8 @@ std::vector<KubeletEntry> entriesOf(const LedgerState& state, const CheckpointVe
             .first->second;
     naming.ids.merge(oursOf(state, *resource, entry.ids));
     naming.byForeignIds =
-        naming.byForeignIds || std::ranges::any_of(entry.ids, [](const std::string& id) {
-          return !Bdf::parse(id).has_value();
+        naming.byForeignIds || std::ranges::any_of(entry.ids, [&state](const std::string& id) {
+          return !unitNamed(state, id).has_value();
         });
     if (entry.ref) naming.refs.merge(refsIn(*entry.ref));
   }
@@ -197,7 +197,7 @@ std::vector<KubeletEntry> entriesOf(const LedgerState& state, const CheckpointVe
 }
 
 std::vector<KubeletEntry> entriesOf(const LedgerState& state, const PodList& list) {
-  std::map<std::pair<std::string, ResourceName>, std::set<Bdf>> pods;
+  std::map<std::pair<std::string, ResourceName>, std::set<UnitId>> pods;
   for (const ListedDevices& entry : list.devices) {
     const auto resource = ResourceName::parse(entry.resource);
     if (!resource) continue;
@@ -257,7 +257,7 @@ void readVersion(Turn& turn, const CheckpointVersion& version, bool inReconcile,
   }
   noteForeignIds(turn, version);
   const auto namings = entriesOf(state, version);
-  std::set<Bdf> named;
+  std::set<UnitId> named;
   for (KubeletEntry naming : namings) {
     naming.joinsRest = inReconcile;
     named.insert(naming.ids.begin(), naming.ids.end());

@@ -87,8 +87,8 @@ bool knownToTheKubelet(const LedgerState& state) {
   if (!state.version) return !state.noCheckpoint;
   return std::ranges::any_of(state.version->registered, [&state](const auto& resource) {
     return std::ranges::any_of(resource.second, [&state](const std::string& id) {
-      const auto address = Bdf::parse(id);
-      return address && state.hardware.snapshot.devices.contains(*address);
+      const auto address = UnitId::parse(id);
+      return address && isPresent(state.hardware.snapshot, *address);
     });
   });
 }

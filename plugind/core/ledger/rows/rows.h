@@ -31,7 +31,7 @@ void expireCalls(Turn& turn);
 /// One container's devices of one resource, by whatever source.
 struct KubeletEntry {
   ResourceName resource;
-  std::set<Bdf> ids;
+  std::set<UnitId> ids;
   std::optional<std::string> podUid;
   std::optional<std::string> podName;
   std::optional<ClaimName> claim;
@@ -70,7 +70,7 @@ bool isReleased(const LedgerState& state, const HolderRecord& record);
 bool isForgotten(const LedgerState& state, const HolderRecord& record);
 bool isLetGo(const LedgerState& state, const HolderRecord& record, Instant now);
 /// Puts a group on its way back to its host driver.
-void startReturn(Turn& turn, const std::set<Bdf>& members);
+void startReturn(Turn& turn, const std::set<UnitId>& members);
 
 // Binding: rows_binding.cc
 /// privd has looked at a group that a call takes: what it was offered as may be bound for it.
@@ -136,11 +136,11 @@ Result<AllocationResponse, Bar> answerOf(const LedgerState& state, const Call& c
 /// What keeps `ids` from being handed over by name: the resource's static spec does not have the
 /// nodes of each as `hardware` has them. Null: nothing.
 std::optional<Bar> barFromSpecs(const HardwareFacts& hardware, const ResourceCatalog& catalog,
-                                const ResourceName& resource, const std::set<Bdf>& ids);
+                                const ResourceName& resource, const std::set<UnitId>& ids);
 
 /// Asks privd about the groups of `ids`, which the call's party holds already. True: it has
 /// answered for all of them. False: the call waits.
-bool isChecked(Turn& turn, CallId id, const std::set<Bdf>& ids);
+bool isChecked(Turn& turn, CallId id, const std::set<UnitId>& ids);
 /// privd answered for a group of such a call. True: for the last one.
 bool noteCheck(Call& call, IommuGroupId group, const GroupReading& reading);
 /// The hardware that privd saw for such a call, with what only the whole snapshot says.

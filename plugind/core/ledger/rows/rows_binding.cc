@@ -9,14 +9,8 @@
 namespace vfiogate {
 namespace {
 
-std::set<Bdf> membersOf(const LedgerState& state, IommuGroupId group) {
-  const auto found = state.hardware.snapshot.groups.find(group);
-  if (found == state.hardware.snapshot.groups.end()) return {};
-  return {found->second.members.begin(), found->second.members.end()};
-}
-
-JournalEvent bindingEvent(const Turn& turn, const std::string& event, const std::set<Bdf>& members,
-                          const BindOutcome& outcome) {
+JournalEvent bindingEvent(const Turn& turn, const std::string& event,
+                          const std::set<UnitId>& members, const BindOutcome& outcome) {
   JournalEvent made{.event = event, .time = turn.now.seconds()};
   made.group = groupNumber(turn.state, members);
   made.members = members;
@@ -45,7 +39,7 @@ std::optional<RefusedDevice> waitingFor(const Call& call, IommuGroupId group) {
   return RefusedDevice{started->second, group};
 }
 
-bool endReturnOf(Turn& turn, const std::set<Bdf>& members) {
+bool endReturnOf(Turn& turn, const std::set<UnitId>& members) {
   return std::erase_if(turn.state.marks, [&members](const GroupMark& mark) {
            return mark.holding == Holding::kReturning && meet(mark.members, members);
          }) > 0;
@@ -70,8 +64,8 @@ void endBind(Turn& turn, IommuGroupId group, const BindOutcome& outcome) {
   state.hardware.binding.erase(group);
   if (outcome.done()) state.hardware.boundForAllocation.insert(group);
   turn.out.journal.push_back(bindingEvent(turn, outcome.done() ? "bound" : "bind-failed",
-                                          membersOf(state, group), outcome));
-  if (!outcome.done()) restUnbound(turn, membersOf(state, group));
+                                          unitsOf(state.hardware.snapshot, group), outcome));
+  if (!outcome.done()) restUnbound(turn, unitsOf(state.hardware.snapshot, group));
   std::map<CallId, RefusedDevice> waiting;
   for (const auto& [id, call] : state.calls) {
     if (const auto device = waitingFor(call, group)) waiting.emplace(id, *device);
@@ -91,7 +85,7 @@ void endBind(Turn& turn, IommuGroupId group, const BindOutcome& outcome) {
 
 void endReturn(Turn& turn, IommuGroupId group, const BindOutcome& outcome) {  // row 47
   if (outcome.done()) turn.state.hardware.boundForAllocation.erase(group);
-  const std::set<Bdf> members = membersOf(turn.state, group);
+  const std::set<UnitId> members = unitsOf(turn.state.hardware.snapshot, group);
   if (!endReturnOf(turn, members)) return;
   turn.out.journal.push_back(
       bindingEvent(turn, outcome.done() ? "returned" : "return-failed", members, outcome));

@@ -66,7 +66,7 @@ std::optional<Refusal> refuseAgain(const LedgerState& state, const HolderRecord&
 std::optional<Refusal> refuseOthers(const LedgerState& state, const std::vector<std::size_t>& mine,
                                     const PrepareRequest& request) {
   for (const auto& [resource, ids] : request.devices) {
-    for (const Bdf& id : ids) {
+    for (const UnitId& id : ids) {
       const bool held = std::ranges::any_of(
           mine, [&](std::size_t index) { return state.records[index].ids.contains(id); });
       if (held) continue;
@@ -84,7 +84,7 @@ bool judgeAgain(Turn& turn, CallId id) {
   Call& call = state.calls.at(id);
   const auto mine = recordsOf(state, call.prepare->claim.uid);
   if (mine.empty()) return false;
-  std::set<Bdf> held;
+  std::set<UnitId> held;
   for (const std::size_t index : mine) {
     held.insert(state.records[index].ids.begin(), state.records[index].ids.end());
   }

@@ -10,7 +10,7 @@
 namespace vfiogate {
 namespace {
 
-void readUse(Turn& turn, const Bdf& member, GroupUse use, bool probed) {
+void readUse(Turn& turn, const UnitId& member, GroupUse use, bool probed) {
   UseTrack& track = turn.state.use[member];
   if (track.use != use) track = {use, turn.now.instant, turn.now.instant, false};
   track.last = turn.now.instant;
@@ -19,7 +19,7 @@ void readUse(Turn& turn, const Bdf& member, GroupUse use, bool probed) {
 
 /// What a reading says of the holders: opened since the PreStart; idle again is a reason to
 /// reconcile.
-void readByHolders(Turn& turn, const std::set<Bdf>& members, GroupUse before, GroupUse use) {
+void readByHolders(Turn& turn, const std::set<UnitId>& members, GroupUse before, GroupUse use) {
   for (const std::size_t index : recordsMeeting(turn.state, members)) {
     HolderRecord& record = turn.state.records[index];
     if (use == GroupUse::kOpen && record.preStartAt) record.openedSincePreStart = true;
@@ -33,27 +33,27 @@ void readGroup(Turn& turn, const IommuGroup& group, GroupReading::Probe probe) {
   const bool probed = silent && probe != GroupReading::Probe::kNone;
   GroupUse use = group.use;
   if (probed) use = probe == GroupReading::Probe::kIdle ? GroupUse::kIdle : GroupUse::kOpen;
-  const std::set<Bdf> members(group.members.begin(), group.members.end());
+  const std::set<UnitId> members = unitsOf(group);
   if (members.empty()) return;
   const GroupUse before = useOf(turn.state, members).use;
-  for (const Bdf& member : members) readUse(turn, member, use, probed);
+  for (const UnitId& member : members) readUse(turn, member, use, probed);
   readByHolders(turn, members, before, use);
 }
 
 /// Rows 33 and 34, told: what became of each record's devices.
 void tellChanges(Turn& turn, const HardwareFacts& before) {
-  const auto present = [](const HardwareFacts& facts, const std::set<Bdf>& ids) {
+  const auto present = [](const HardwareFacts& facts, const std::set<UnitId>& ids) {
     return std::ranges::all_of(
-        ids, [&facts](const Bdf& id) { return facts.snapshot.devices.contains(id); });
+        ids, [&facts](const UnitId& id) { return isPresent(facts.snapshot, id); });
   };
   for (const HolderRecord& record : turn.state.records) {
     const bool was = present(before, record.ids);
     const bool is = present(turn.state.hardware, record.ids);
     if (was && !is) turn.out.journal.push_back(journalEvent(turn, record, "gone"));
-    const Bdf& first = *record.ids.begin();
-    const bool moved = was && is &&
-                       before.snapshot.devices.at(first).group !=
-                           turn.state.hardware.snapshot.devices.at(first).group;
+    const UnitId& first = *record.ids.begin();
+    const bool moved =
+        was && is &&
+        groupOf(before.snapshot, first) != groupOf(turn.state.hardware.snapshot, first);
     if (moved) turn.out.journal.push_back(journalEvent(turn, record, "regrouped"));
     const auto holders = recordsMeeting(turn.state, reachOf(turn.state, record.members));
     if (moved && holders.size() > 1) {
@@ -103,7 +103,7 @@ void foldHardware(Turn& turn, HardwareFacts facts, ResourceCatalog catalog) {
     readGroup(turn, group, GroupReading::Probe::kNone);
   }
   std::erase_if(state.use, [&state](const auto& entry) {  // nobody asks for these any more
-    return !state.hardware.snapshot.devices.contains(entry.first) &&
+    return !isPresent(state.hardware.snapshot, entry.first) &&
            recordsMeeting(state, {entry.first}).empty() &&
            markMeeting(state, {entry.first}, Holding::kForeign) == nullptr;
   });
@@ -111,7 +111,7 @@ void foldHardware(Turn& turn, HardwareFacts facts, ResourceCatalog catalog) {
     return !state.hardware.snapshot.groups.contains(entry.first);
   });
   std::erase_if(state.refusals, [&state](const auto& entry) {
-    return !state.hardware.snapshot.devices.contains(entry.first);
+    return !isPresent(state.hardware.snapshot, entry.first);
   });
   tellChanges(turn, before);
   tellOffers(turn, !back);
@@ -128,7 +128,7 @@ void markForeign(Turn& turn, bool atOnce) {
   LedgerState& state = turn.state;
   if (!state.privdThere || !state.begun) return;
   for (const auto& [id, group] : state.hardware.snapshot.groups) {
-    const std::set<Bdf> members(group.members.begin(), group.members.end());
+    const std::set<UnitId> members = unitsOf(group);
     const UseTrack use = useOf(state, members);
     const bool open =
         atOnce ? use.use == GroupUse::kOpen : confirmed(use, GroupUse::kOpen, Instant{});

@@ -106,7 +106,7 @@ void addRecord(Turn& turn, const KubeletEntry& naming, const std::string& reason
 }
 
 /// What was known of the groups before a new party showed up.
-std::string clearTheWay(Turn& turn, const KubeletEntry& naming, const std::set<Bdf>& members) {
+std::string clearTheWay(Turn& turn, const KubeletEntry& naming, const std::set<UnitId>& members) {
   LedgerState& state = turn.state;
   std::erase_if(state.marks, [&](const GroupMark& mark) {
     return mark.holding == Holding::kForeign && meet(mark.members, members);
@@ -127,7 +127,7 @@ std::string clearTheWay(Turn& turn, const KubeletEntry& naming, const std::set<B
 
 void name(Turn& turn, const KubeletEntry& naming) {
   LedgerState& state = turn.state;
-  std::set<Bdf> left = naming.ids;
+  std::set<UnitId> left = naming.ids;
   bool older = false;
   for (HolderRecord& record : state.records) {
     const bool about = isAbout(record, naming);
@@ -138,7 +138,7 @@ void name(Turn& turn, const KubeletEntry& naming) {
     // One pod may hold several groups: a record for each, told apart by the members.
     if (!about || !meet(record.members, naming.ids)) continue;
     confirmNamed(turn, record, naming);
-    for (const Bdf& member : reachOf(state, record.members)) {
+    for (const UnitId& member : reachOf(state, record.members)) {
       if (left.erase(member) == 0) continue;
       const bool resting = record.rest.contains(member);
       if (resting && !(naming.joinsRest && record.podUid == naming.podUid)) continue;
@@ -152,19 +152,19 @@ void name(Turn& turn, const KubeletEntry& naming) {
   for (const HolderRecord& record : state.records) {
     const bool unknownPod = !record.podUid && record.resource == naming.resource;
     if (!unknownPod || naming.claim) continue;
-    for (const Bdf& id : record.rest) left.erase(id);
+    for (const UnitId& id : record.rest) left.erase(id);
   }
   while (!left.empty()) {  // rows 21 to 23, one record per group
-    const std::set<Bdf> members = reachOf(state, {*left.begin()});
+    const std::set<UnitId> members = reachOf(state, {*left.begin()});
     KubeletEntry part = naming;
     part.ids.clear();
-    for (const Bdf& id : left) {
+    for (const UnitId& id : left) {
       if (members.contains(id)) part.ids.insert(id);
     }
-    for (const Bdf& id : part.ids) left.erase(id);
+    for (const UnitId& id : part.ids) left.erase(id);
     const std::string reason = clearTheWay(turn, part, members);
     for (HolderRecord& other : state.records) {
-      for (const Bdf& id : part.ids) other.rest.erase(id);
+      for (const UnitId& id : part.ids) other.rest.erase(id);
     }
     addRecord(turn, part, reason);
   }

@@ -50,9 +50,9 @@ std::optional<Refusal> judgeTake(const LedgerState& state, const Call& call, Iom
                   "not-recorded");
   }
   const auto seen = take.reading->seen.groups.find(group);
-  std::set<Bdf> members = take.members;
+  std::set<UnitId> members = take.members;
   if (seen != take.reading->seen.groups.end()) {
-    members.insert(seen->second.members.begin(), seen->second.members.end());
+    members.merge(unitsOf(seen->second));
   }
   // Row 34, and row 18 "named for somebody else": who came in meanwhile may hold the group.
   const auto holders = recordsMeeting(state, members);
@@ -69,7 +69,7 @@ std::optional<Refusal> judgeTake(const LedgerState& state, const Call& call, Iom
                       ofOneParty(state, holders) ? "group-allocated" : "disputed", holders);
   }
   const bool whole = seen != take.reading->seen.groups.end() &&
-                     std::ranges::includes(seen->second.members, take.ids);
+                     std::ranges::includes(unitsOf(seen->second), take.ids);
   const bool crossed = takeMeeting(state, members, call.id) != nullptr ||
                        markMeeting(state, members, Holding::kReturning) != nullptr;
   if (!whole || crossed) {
@@ -122,7 +122,7 @@ HolderRecord recordOf(const Turn& turn, const Call& call, const Take& take,
                      .state = HolderState::kAnswered,
                      .claim = std::nullopt};
   for (const auto& [group, seen] : take.reading->seen.groups) {
-    fresh.members.insert(seen.members.begin(), seen.members.end());
+    fresh.members.merge(unitsOf(seen));
   }
   fresh.since = fresh.stateSince = turn.now.instant;
   fresh.answeredWall = turn.now.wall;

@@ -23,8 +23,8 @@ RefusedDevice deviceOf(const Call& call) {
 /// Of a claim that was refused before any group was taken: devices that exist, as above.
 void noteRefusal(Turn& turn, const PrepareRequest& request, const Refusal& refusal) {
   for (const auto& [resource, ids] : request.devices) {
-    for (const Bdf& id : ids) {
-      if (!turn.state.hardware.snapshot.devices.contains(id)) continue;
+    for (const UnitId& id : ids) {
+      if (!isPresent(turn.state.hardware.snapshot, id)) continue;
       turn.state.refusals.insert_or_assign(id, LastRefusal{turn.now.seconds(), refusal});
     }
   }
@@ -74,15 +74,15 @@ void refuseCall(Turn& turn, CallId id, const Refusal& refusal) {
   const bool spec = call.kind == CallKind::kPrepare && call.stage == CallStage::kWaitsSpec;
   if (spec && !call.again) turn.out.specsToUnlink.push_back(call.prepare->claim);
   for (const auto& [group, take] : call.groups) {
-    for (const Bdf& device : take.ids) {
+    for (const UnitId& device : take.ids) {
       turn.state.refusals.insert_or_assign(device, LastRefusal{turn.now.seconds(), refusal});
     }
   }
   if (call.prepare) noteRefusal(turn, *call.prepare, refusal);
   for (const std::string& text : call.allocate.ids) {
-    const auto device = Bdf::parse(text);
+    const auto device = UnitId::parse(text);
     // Only devices that exist: ids are the kubelet's and could be anything.
-    if (!device || !turn.state.hardware.snapshot.devices.contains(*device)) continue;
+    if (!device || !isPresent(turn.state.hardware.snapshot, *device)) continue;
     turn.state.refusals.insert_or_assign(*device, LastRefusal{turn.now.seconds(), refusal});
   }
   JournalEvent event{.event = "refused", .time = turn.now.seconds()};

@@ -21,9 +21,9 @@ void bring(Due& due, Instant candidate) {
 
 /// "A device that is gone is idle": time alone makes the second reading.
 void readGone(Turn& turn) {
-  const auto read = [&turn](const std::set<Bdf>& members) {
-    for (const Bdf& member : members) {
-      if (turn.state.hardware.snapshot.devices.contains(member)) continue;
+  const auto read = [&turn](const std::set<UnitId>& members) {
+    for (const UnitId& member : members) {
+      if (isPresent(turn.state.hardware.snapshot, member)) continue;
       const auto [found, fresh] = turn.state.use.try_emplace(member);
       UseTrack& track = found->second;
       if (fresh || track.use != GroupUse::kIdle)
@@ -69,7 +69,7 @@ bool settleRecord(Turn& turn, std::size_t index) {
   if (!record.releasedAt) record.releasedAt = turn.now.instant;
   if (takeMeeting(state, record.members) != nullptr) return false;
   const char* reason = lingers ? "closed" : record.isClaim() ? "claim-gone" : "released";
-  const std::set<Bdf> reach = reachOf(state, record.members);
+  const std::set<UnitId> reach = reachOf(state, record.members);
   if (recordsMeeting(state, reach).size() > 1) {  // the others may have it open
     endRecord(turn, index, reason);
     return true;
@@ -109,7 +109,7 @@ bool settleForeign(Turn& turn, GroupMark& mark) {
 }
 
 /// When privd is to be asked about these members next. Absent: they are in no group.
-Due questionDue(const LedgerState& state, const std::set<Bdf>& members, Instant since) {
+Due questionDue(const LedgerState& state, const std::set<UnitId>& members, Instant since) {
   const auto group = groupNumber(state, members);
   const UseTrack use = useOf(state, members);
   if (!group) return use.first + timing::kReadingGap;
@@ -120,19 +120,19 @@ Due questionDue(const LedgerState& state, const std::set<Bdf>& members, Instant 
 }
 
 /// Groups that are free and were read open once (row 31).
-std::vector<std::set<Bdf>> suspects(const LedgerState& state) {
-  std::vector<std::set<Bdf>> found;
+std::vector<std::set<UnitId>> suspects(const LedgerState& state) {
+  std::vector<std::set<UnitId>> found;
   for (const auto& [id, group] : state.hardware.snapshot.groups) {
     if (group.use != GroupUse::kOpen) continue;
-    const std::set<Bdf> members(group.members.begin(), group.members.end());
+    const std::set<UnitId> members = unitsOf(group);
     if (holdingOf(state, members) == Holding::kFree) found.push_back(members);
   }
   return found;
 }
 
 /// Everything that waits for a reading, and since when.
-std::vector<std::pair<std::set<Bdf>, Instant>> waiting(const LedgerState& state, Instant now) {
-  std::vector<std::pair<std::set<Bdf>, Instant>> found;
+std::vector<std::pair<std::set<UnitId>, Instant>> waiting(const LedgerState& state, Instant now) {
+  std::vector<std::pair<std::set<UnitId>, Instant>> found;
   for (const HolderRecord& record : state.records) {
     if (waitsForUse(state, record, now)) {
       found.emplace_back(reachOf(state, record.members), record.releasedAt.value_or(now));
@@ -147,7 +147,7 @@ std::vector<std::pair<std::set<Bdf>, Instant>> waiting(const LedgerState& state,
 
 }  // namespace
 
-void startReturn(Turn& turn, const std::set<Bdf>& members) {
+void startReturn(Turn& turn, const std::set<UnitId>& members) {
   const auto group = groupNumber(turn.state, members);
   if (!group) return;
   turn.state.marks.push_back({Holding::kReturning, reachOf(turn.state, members), turn.now.instant,
@@ -181,7 +181,7 @@ void endRecord(Turn& turn, std::size_t index, const std::string& reason) {
   if (!record.before.empty()) {
     turn.out.journal.push_back(journalEvent(turn, record.before.front(), "released"));
   }
-  const std::set<Bdf> members = record.members;
+  const std::set<UnitId> members = record.members;
   const bool toReturn = allocationOf(turn.state, record.resource).returnToOriginal;
   turn.state.records.erase(turn.state.records.begin() + static_cast<std::ptrdiff_t>(index));
   const auto group = groupNumber(turn.state, members);

@@ -11,19 +11,19 @@
 namespace vfiogate {
 namespace {
 
-std::set<Bdf> parsed(const std::vector<std::string>& texts) {
-  std::set<Bdf> ids;
+std::set<UnitId> parsed(const std::vector<std::string>& texts) {
+  std::set<UnitId> ids;
   for (const std::string& text : texts) {
-    if (const auto id = Bdf::parse(text)) ids.insert(*id);
+    if (const auto id = UnitId::parse(text)) ids.insert(*id);
   }
   return ids;
 }
 
 /// Row 38: what of `rest` the kubelet starts is no leftover.
-void joinRest(LedgerState& state, const ResourceName& resource, const std::set<Bdf>& ids) {
+void joinRest(LedgerState& state, const ResourceName& resource, const std::set<UnitId>& ids) {
   for (HolderRecord& record : state.records) {
     if (record.isClaim() || record.resource != resource) continue;
-    for (const Bdf& id : ids) {
+    for (const UnitId& id : ids) {
       if (record.rest.erase(id) > 0) record.ids.insert(id);
     }
   }
@@ -45,7 +45,7 @@ std::optional<std::string> rememberedFingerprint(const std::optional<CheckpointV
 /// each group. Null: not all of it is known.
 std::optional<std::string> answeredFingerprint(const LedgerState& state,
                                                const ResourceName& resource,
-                                               const std::set<Bdf>& ids) {
+                                               const std::set<UnitId>& ids) {
   std::string text;
   for (const std::size_t index : recordsMeeting(state, ids)) {
     const HolderRecord& record = state.records[index];
@@ -58,7 +58,7 @@ std::optional<std::string> answeredFingerprint(const LedgerState& state,
 
 /// A version that speaks of an earlier grant of these devices: its reader is behind.
 bool precedesAnswer(const LedgerState& state, const CheckpointVersion& version,
-                    const std::set<Bdf>& ids) {
+                    const std::set<UnitId>& ids) {
   return std::ranges::any_of(recordsMeeting(state, ids), [&](const std::size_t index) {
     return version.written < state.records[index].answeredWall;
   });
@@ -67,7 +67,7 @@ bool precedesAnswer(const LedgerState& state, const CheckpointVersion& version,
 /// What its pod was given, by the most reliable source.
 std::optional<std::string> allocatedFingerprint(const LedgerState& state,
                                                 const PreStartRequest& request,
-                                                const std::set<Bdf>& ids) {
+                                                const std::set<UnitId>& ids) {
   const auto remembered = rememberedFingerprint(state.version, request);
   if (remembered && !precedesAnswer(state, *state.version, ids)) return remembered;
   if (auto answered = answeredFingerprint(state, request.resource, ids)) return answered;
@@ -76,7 +76,7 @@ std::optional<std::string> allocatedFingerprint(const LedgerState& state,
 
 /// Section 9: whether the container finds what is there, through what it was given. Null: it does.
 std::optional<Refusal> refuseStale(const LedgerState& state, const PreStartRequest& request,
-                                   const std::set<Bdf>& ids,
+                                   const std::set<UnitId>& ids,
                                    const std::optional<std::string>& allocated,
                                    const HardwareFacts& present) {
   const RefusedDevice device{*ids.begin(), groupNumber(state, ids)};
@@ -102,7 +102,7 @@ std::optional<Refusal> refuseStale(const LedgerState& state, const PreStartReque
 
 /// Rows 37 and 40 of one group. Null: a record of R is there.
 std::optional<Refusal> refuseParty(const LedgerState& state, const ResourceName& resource,
-                                   const std::set<Bdf>& ids, Holding before, bool mine) {
+                                   const std::set<UnitId>& ids, Holding before, bool mine) {
   const RefusedDevice device{*ids.begin(), groupNumber(state, ids)};
   if (before == Holding::kTaking) return refuse(device, "being allocated", "being-allocated");
   if (before == Holding::kReturning) {
@@ -120,7 +120,8 @@ std::optional<Refusal> refuseParty(const LedgerState& state, const ResourceName&
                     "held-by-other", others);
 }
 
-bool hasRecord(const LedgerState& state, const ResourceName& resource, const std::set<Bdf>& ids) {
+bool hasRecord(const LedgerState& state, const ResourceName& resource,
+               const std::set<UnitId>& ids) {
   return std::ranges::any_of(state.records, [&](const HolderRecord& record) {
     return !record.isClaim() && record.resource == resource &&
            (meet(record.ids, ids) || meet(record.rest, ids));
@@ -130,7 +131,7 @@ bool hasRecord(const LedgerState& state, const ResourceName& resource, const std
 enum class Viable : std::uint8_t { kYes, kWaits, kRefused };
 
 /// V of row 38: bindable is bound now, a bind that runs is waited for.
-Viable viableOf(Turn& turn, Call& call, const std::set<Bdf>& ids) {
+Viable viableOf(Turn& turn, Call& call, const std::set<UnitId>& ids) {
   LedgerState& state = turn.state;
   const AllocationSettings allocation = allocationOf(state, call.allocate.resource);
   const auto handed = handedOver(state.hardware, state.catalog, call.allocate.resource, ids);
@@ -150,7 +151,7 @@ Viable viableOf(Turn& turn, Call& call, const std::set<Bdf>& ids) {
 }
 
 /// Row 38 of all groups. False: it waits, or was refused (row 39).
-bool areViable(Turn& turn, Call& call, const std::map<std::set<Bdf>, std::set<Bdf>>& groups) {
+bool areViable(Turn& turn, Call& call, const std::map<std::set<UnitId>, std::set<UnitId>>& groups) {
   bool waits = false;
   for (const auto& [members, ids] : groups) {
     const Viable viable = viableOf(turn, call, ids);
@@ -171,12 +172,12 @@ void judgeStart(Turn& turn, CallId id) {
     return;
   }
   const ResourceName resource = call.allocate.resource;
-  const std::set<Bdf> all = parsed(call.allocate.ids);
+  const std::set<UnitId> all = parsed(call.allocate.ids);
   if (all.empty()) {
     return refuseCall(turn, id, refuseNotShown("", resource));
   }
-  std::map<std::set<Bdf>, std::set<Bdf>> groups;  // by members
-  for (const Bdf& one : all) groups[reachOf(state, {one})].insert(one);
+  std::map<std::set<UnitId>, std::set<UnitId>> groups;  // by members
+  for (const UnitId& one : all) groups[reachOf(state, {one})].insert(one);
   std::optional<Refusal> refusal;
   std::vector<std::pair<Holding, bool>> before;
   for (const auto& [members, ids] : groups) {

@@ -36,10 +36,10 @@ std::string_view takeWord(std::string_view& text, char mark) {
   return word;
 }
 
-std::optional<std::set<Bdf>> idsIn(std::string_view text) {
-  std::set<Bdf> ids;
+std::optional<std::set<UnitId>> idsIn(std::string_view text) {
+  std::set<UnitId> ids;
   while (!text.empty()) {
-    const auto id = Bdf::parse(takeWord(text, ','));
+    const auto id = UnitId::parse(takeWord(text, ','));
     if (!id) return std::nullopt;
     ids.insert(*id);
   }
@@ -112,9 +112,9 @@ NotedAllocation notedOf(const HolderRecord& record) {
 /// The lines of each group, not yet joined: a party is one line, however often it is met.
 using Lines = std::map<IommuGroupId, std::set<std::string>>;
 
-void add(Lines& lines, const LedgerState& state, const std::set<Bdf>& members,
+void add(Lines& lines, const LedgerState& state, const std::set<UnitId>& members,
          const std::string& line) {
-  for (const Bdf& member : members) {
+  for (const UnitId& member : members) {
     if (const auto group = groupNumber(state, {member})) lines[*group].insert(line);
   }
 }
@@ -123,7 +123,7 @@ void add(Lines& lines, const LedgerState& state, const std::set<Bdf>& members,
 
 std::string lineOf(const NotedAllocation& allocation) {
   std::string line = "resource=" + allocation.resource.str() + " ids=";
-  for (const Bdf& id : allocation.ids) line += (line.ends_with('=') ? "" : ",") + id.str();
+  for (const UnitId& id : allocation.ids) line += (line.ends_with('=') ? "" : ",") + id.str();
   line += " ref=" + allocation.ref.str() + " since=" + utcText(allocation.since);
   if (allocation.namedBy) {
     line += " named-by=" + std::to_string(allocation.namedBy->inode) + ":" +

@@ -26,7 +26,7 @@ struct Take;
 /// One line of a note.
 struct NotedAllocation {
   ResourceName resource;
-  std::set<Bdf> ids;
+  std::set<UnitId> ids;
   HolderRef ref;
   std::chrono::sys_seconds since;          ///< when it was allocated
   std::optional<KubeletIdentity> namedBy;  ///< the last kubelet that named it; absent: none did

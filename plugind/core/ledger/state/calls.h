@@ -30,8 +30,8 @@ struct AllocateRequest {
 /// NodePrepareResources for one claim: all its devices that are ours.
 struct PrepareRequest {
   ClaimName claim;
-  std::map<ResourceName, std::set<Bdf>> devices;
-  std::map<Bdf, DeviceParameters> parameters;  ///< of those that have any
+  std::map<ResourceName, std::set<UnitId>> devices;
+  std::map<UnitId, DeviceParameters> parameters;  ///< of those that have any
 
   friend bool operator==(const PrepareRequest&, const PrepareRequest&) = default;
 };
@@ -47,8 +47,8 @@ struct PreStartRequest {
 struct Take {
   ResourceName resource;
   AllocationSettings allocation;
-  std::set<Bdf> ids;
-  std::set<Bdf> members;  ///< of the group when it was taken
+  std::set<UnitId> ids;
+  std::set<UnitId> members;  ///< of the group when it was taken
   std::chrono::sys_seconds since;
   HolderRef ref;
   bool forClaim = false;
@@ -87,8 +87,9 @@ struct Call {
   bool again = false;           ///< row 6: prepared before, the spec is being re-made
   std::map<IommuGroupId, Take> groups;
   std::map<IommuGroupId, std::optional<GroupReading>> checks;  ///< of what is held: privd's answers
-  bool checkedBound = false;               ///< of a PreStart: asked again after a bind
-  std::map<IommuGroupId, Bdf> bindsAsked;  ///< of a PreStart: begun for it, for one of its devices
+  bool checkedBound = false;  ///< of a PreStart: asked again after a bind
+  std::map<IommuGroupId, UnitId>
+      bindsAsked;  ///< of a PreStart: begun for it, for one of its devices
 
   friend bool operator==(const Call&, const Call&) = default;
 };

@@ -24,9 +24,9 @@ struct JournalEvent {
   std::chrono::sys_seconds time;
   std::optional<IommuGroupId> group;     ///< absent: it has none now
   std::optional<ResourceName> resource;  ///< absent: nobody's
-  std::set<Bdf> ids;
-  std::set<Bdf> rest;
-  std::set<Bdf> members;
+  std::set<UnitId> ids;
+  std::set<UnitId> rest;
+  std::set<UnitId> members;
   std::optional<HolderRef> ref;
   std::string reason;                   ///< the reason code
   std::string text;                     ///< for people; the refusal's text

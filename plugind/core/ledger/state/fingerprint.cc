@@ -21,8 +21,8 @@ std::vector<std::string> entriesOf(const std::string& fingerprint) {
   return entries;
 }
 
-Result<Bdf, ParseError> addressOf(const std::string& entry) {
-  return Bdf::parse(entry.substr(0, entry.find(' ')));
+Result<UnitId, ParseError> addressOf(const std::string& entry) {
+  return UnitId::parse(entry.substr(0, entry.find(' ')));
 }
 
 /// One device of a fingerprint.
@@ -78,11 +78,11 @@ std::string fieldsOf(const PciDevice& device) {
   return text;
 }
 
-std::string printOf(const HardwareFacts& hardware, const Bdf& id,
+std::string printOf(const HardwareFacts& hardware, const UnitId& id,
                     const std::function<bool(std::uint32_t)>& wasHandedOut) {
-  const auto found = hardware.snapshot.devices.find(id);
-  if (found == hardware.snapshot.devices.end()) return id.str() + " gone;";
-  const PciDevice& device = found->second;
+  const PciDevice* found = functionOf(hardware.snapshot, id);
+  if (found == nullptr) return id.str() + " gone;";
+  const PciDevice& device = *found;
   const bool node = device.vfioDev && wasHandedOut(*device.vfioDev);
   return id.str() + " " + hexDigits(device.vendor.value_or(0), 4) + ":" +
          hexDigits(device.device.value_or(0), 4) + fieldsOf(device) + " g" +
@@ -92,16 +92,16 @@ std::string printOf(const HardwareFacts& hardware, const Bdf& id,
 
 }  // namespace
 
-std::string fingerprintOf(const HardwareFacts& hardware, const std::set<Bdf>& ids) {
+std::string fingerprintOf(const HardwareFacts& hardware, const std::set<UnitId>& ids) {
   std::string text;
-  for (const Bdf& id : ids) text += printOf(hardware, id, [](std::uint32_t) { return true; });
+  for (const UnitId& id : ids) text += printOf(hardware, id, [](std::uint32_t) { return true; });
   return text;
 }
 
-std::string allocatedFingerprintOf(const HardwareFacts& hardware, const std::set<Bdf>& ids,
+std::string allocatedFingerprintOf(const HardwareFacts& hardware, const std::set<UnitId>& ids,
                                    const std::vector<std::string>& nodes) {
   std::string text;
-  for (const Bdf& id : ids) {
+  for (const UnitId& id : ids) {
     text += printOf(hardware, id, [&nodes](std::uint32_t number) {
       const std::string path = "/dev/vfio/devices/vfio" + std::to_string(number);
       return std::ranges::find(nodes, path) != nodes.end();
@@ -110,7 +110,7 @@ std::string allocatedFingerprintOf(const HardwareFacts& hardware, const std::set
   return text;
 }
 
-std::string fingerprintPart(const std::string& fingerprint, const std::set<Bdf>& ids) {
+std::string fingerprintPart(const std::string& fingerprint, const std::set<UnitId>& ids) {
   std::string part;
   for (const std::string& device : entriesOf(fingerprint)) {
     const auto address = addressOf(device);
@@ -119,15 +119,15 @@ std::string fingerprintPart(const std::string& fingerprint, const std::set<Bdf>&
   return part;
 }
 
-std::set<Bdf> devicesIn(const std::string& fingerprint) {
-  std::set<Bdf> found;
+std::set<UnitId> devicesIn(const std::string& fingerprint) {
+  std::set<UnitId> found;
   for (const std::string& device : entriesOf(fingerprint)) {
     if (const auto address = addressOf(device)) found.insert(*address);
   }
   return found;
 }
 
-std::string hardwareText(const std::string& fingerprint, const Bdf& device) {
+std::string hardwareText(const std::string& fingerprint, const UnitId& device) {
   const std::string part = fingerprintPart(fingerprint, {device});
   const auto begin = part.find(' ');
   if (begin == std::string::npos) return "gone";
@@ -161,8 +161,8 @@ Sameness compareFingerprints(const std::string& allocated, const std::string& pr
   return same ? Sameness::kSame : Sameness::kOtherNumbers;
 }
 
-std::optional<Bdf> firstOther(const std::string& allocated, const std::string& present) {
-  for (const Bdf& device : devicesIn(allocated)) {
+std::optional<UnitId> firstOther(const std::string& allocated, const std::string& present) {
+  for (const UnitId& device : devicesIn(allocated)) {
     if (hardwareText(present, device) == "gone") continue;
     const Sameness sameness = compareFingerprints(fingerprintPart(allocated, {device}),
                                                   fingerprintPart(present, {device}));

@@ -19,18 +19,18 @@ inline constexpr const char* kRefAnnotation = "vfiogate.dev/ref";
 /// "0000:65:00.0 10de:2684 sub=10de:167c class=030000 rev=a1 g31 v3 b<boot>;...". What the device
 /// does not say is left out; an absent device says "gone". No serial number: its capability lies
 /// beyond the 64 bytes of configuration space that privd, without capabilities, may read.
-std::string fingerprintOf(const HardwareFacts& hardware, const std::set<Bdf>& ids);
+std::string fingerprintOf(const HardwareFacts& hardware, const std::set<UnitId>& ids);
 /// The same of devices that were allocated through `nodes`: the number of a node that is not among
 /// them is left out ("v-"), as nobody was given it.
-std::string allocatedFingerprintOf(const HardwareFacts& hardware, const std::set<Bdf>& ids,
+std::string allocatedFingerprintOf(const HardwareFacts& hardware, const std::set<UnitId>& ids,
                                    const std::vector<std::string>& nodes);
 /// What of it is about these devices.
-std::string fingerprintPart(const std::string& fingerprint, const std::set<Bdf>& ids);
+std::string fingerprintPart(const std::string& fingerprint, const std::set<UnitId>& ids);
 
 /// The devices that it is about.
-std::set<Bdf> devicesIn(const std::string& fingerprint);
+std::set<UnitId> devicesIn(const std::string& fingerprint);
 /// "10de:2684 sub=10de:167c class=030000 rev=a1" of one of them, for people; "gone" if it is.
-std::string hardwareText(const std::string& fingerprint, const Bdf& device);
+std::string hardwareText(const std::string& fingerprint, const UnitId& device);
 
 /// The fingerprint of devices that were allocated by CDI name: each says so after its boot. What
 /// was handed over decides what a container finds when it starts again.
@@ -44,6 +44,6 @@ enum class Sameness : std::uint8_t { kSame, kOtherNumbers, kOtherHardware };
 Sameness compareFingerprints(const std::string& allocated, const std::string& present);
 /// The first device of `allocated` that is other hardware in `present`, not merely gone. Null: none
 /// is.
-std::optional<Bdf> firstOther(const std::string& allocated, const std::string& present);
+std::optional<UnitId> firstOther(const std::string& allocated, const std::string& present);
 
 }  // namespace vfiogate

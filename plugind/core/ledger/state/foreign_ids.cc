@@ -23,21 +23,27 @@ bool isServed(const LedgerState& state, const ResourceName& resource) {
 
 }  // namespace
 
-std::set<Bdf> devicesNamedBy(const LedgerState& state, const ResourceName& resource,
-                             const std::string& id) {
+std::optional<UnitId> unitNamed(const LedgerState& state, const std::string& id) {
+  const auto unit = UnitId::parse(id);
+  if (!unit) return std::nullopt;
+  const bool known = unit->address() != nullptr || isPresent(state.hardware.snapshot, *unit) ||
+                     !recordsMeeting(state, {*unit}).empty();
+  return known ? std::optional(*unit) : std::nullopt;
+}
+
+std::set<UnitId> devicesNamedBy(const LedgerState& state, const ResourceName& resource,
+                                const std::string& id) {
   const auto number = groupIn(id);
   if (!number) return {};
-  const auto group = state.hardware.snapshot.groups.find(*number);
-  if (group == state.hardware.snapshot.groups.end()) return {};
-  const auto& members = group->second.members;
+  const std::set<UnitId> members = unitsOf(state.hardware.snapshot, *number);
+  if (members.empty()) return {};
   const auto configured = state.catalog.resources.find(resource);
-  std::set<Bdf> devices;
+  std::set<UnitId> devices;
   if (configured != state.catalog.resources.end()) {
     std::ranges::set_intersection(members, configured->second.devices,
                                   std::inserter(devices, devices.end()));
   }
-  if (devices.empty()) devices.insert(members.begin(), members.end());
-  return devices;
+  return devices.empty() ? members : devices;
 }
 
 void noteForeignIds(Turn& turn, const CheckpointVersion& version) {
@@ -47,7 +53,7 @@ void noteForeignIds(Turn& turn, const CheckpointVersion& version) {
     const auto resource = ResourceName::parse(entry.resource);
     if (!resource || !isServed(state, *resource)) continue;
     for (const std::string& id : entry.ids) {
-      if (!Bdf::parse(id) && devicesNamedBy(state, *resource, id).empty()) {
+      if (!unitNamed(state, id) && devicesNamedBy(state, *resource, id).empty()) {
         found[*resource].insert(id);
       }
     }
@@ -69,13 +75,13 @@ void noteForeignIds(Turn& turn, const CheckpointVersion& version) {
   }
 }
 
-const ResourceName* suspectedIn(const LedgerState& state, const std::set<Bdf>& members) {
+const ResourceName* suspectedIn(const LedgerState& state, const std::set<UnitId>& members) {
   for (const auto& [resource, ids] : state.foreignIds) {
     const auto configured = state.catalog.resources.find(resource);
     if (configured == state.catalog.resources.end()) continue;
     const auto& devices = configured->second.devices;
     const bool meets = std::ranges::any_of(
-        members, [&](const Bdf& member) { return std::ranges::binary_search(devices, member); });
+        members, [&](const UnitId& member) { return std::ranges::binary_search(devices, member); });
     if (meets) return &resource;
   }
   return nullptr;

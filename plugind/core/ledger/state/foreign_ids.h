@@ -1,7 +1,8 @@
 #pragma once
-// Ids under our resources that are no PCI addresses: other plugins of the same name left them in
-// the kubelet's memory. KubeVirt's own uses IOMMU group numbers, those of mediated devices UUIDs.
+// Ids under our resources that name no unit: other plugins of the same name left them in the
+// kubelet's memory. KubeVirt's own uses IOMMU group numbers, those of mediated devices UUIDs.
 
+#include <optional>
 #include <set>
 #include <string>
 
@@ -9,17 +10,21 @@
 
 namespace vfiogate {
 
+/// The unit that an id of the kubelet's memory names: any address; a UUID if it is here or was
+/// allocated, as another plugin's may be of anything. Null: none.
+std::optional<UnitId> unitNamed(const LedgerState& state, const std::string& id);
+
 /// The devices that such an id stands for: those of the resource in the group of that number, or
 /// all members where none is. Empty: it stands for nothing that is known here.
-std::set<Bdf> devicesNamedBy(const LedgerState& state, const ResourceName& resource,
-                             const std::string& id);
+std::set<UnitId> devicesNamedBy(const LedgerState& state, const ResourceName& resource,
+                                const std::string& id);
 
 /// Notes which ids of our resources a version has that stand for nothing, and tells what changed.
 void noteForeignIds(Turn& turn, const CheckpointVersion& version);
 
 /// The resource with such an id to which one of these devices belongs: somebody may have it. Null:
 /// there is none.
-const ResourceName* suspectedIn(const LedgerState& state, const std::set<Bdf>& members);
+const ResourceName* suspectedIn(const LedgerState& state, const std::set<UnitId>& members);
 /// Why nothing of that resource is free for sure, for people.
 std::string suspicionText(const LedgerState& state, const ResourceName& resource);
 

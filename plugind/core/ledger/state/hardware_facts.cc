@@ -5,15 +5,10 @@
 namespace vfiogate {
 namespace {
 
-std::optional<IommuGroupId> groupOf(const Snapshot& snapshot, const Bdf& address) {
-  const auto device = snapshot.devices.find(address);
-  return device == snapshot.devices.end() ? std::nullopt : device->second.group;
-}
-
 bool anyIn(const std::set<IommuGroupId>& groups, const HardwareFacts& facts,
-           const std::set<Bdf>& ids) {
+           const std::set<UnitId>& ids) {
   if (groups.empty()) return false;  // as nearly always
-  for (const Bdf& id : ids) {
+  for (const UnitId& id : ids) {
     const auto group = groupOf(facts.snapshot, id);
     if (group && groups.contains(*group)) return true;
   }
@@ -21,9 +16,9 @@ bool anyIn(const std::set<IommuGroupId>& groups, const HardwareFacts& facts,
 }
 
 /// "users: 0000:01:00.0: module ..." is the guard `users`, and what it saw.
-std::optional<Bar> guardBar(const HardwareFacts& facts, const std::set<Bdf>& ids) {
+std::optional<Bar> guardBar(const HardwareFacts& facts, const std::set<UnitId>& ids) {
   if (facts.barred.empty()) return std::nullopt;  // as nearly always
-  for (const Bdf& id : ids) {
+  for (const UnitId& id : ids) {
     const auto group = groupOf(facts.snapshot, id);
     const auto bar = group ? facts.barred.find(*group) : facts.barred.end();
     if (bar == facts.barred.end()) continue;
@@ -51,7 +46,7 @@ HardwareFacts factsOf(const Snapshot& snapshot, bool mayBind) {
   return facts;
 }
 
-GroupReadiness judgeHardware(const HardwareFacts& facts, const std::set<Bdf>& ids,
+GroupReadiness judgeHardware(const HardwareFacts& facts, const std::set<UnitId>& ids,
                              const AllocationSettings& allocation, HeldBy held) {
   const auto barred = [](Obstacle obstacle) {
     return GroupReadiness{Readiness::kBad,
@@ -79,10 +74,10 @@ GroupReadiness judgeHardware(const HardwareFacts& facts, const std::set<Bdf>& id
 }
 
 GroupReadiness judgeReadiness(const HardwareFacts& facts, const ResourceName& resource,
-                              const std::set<Bdf>& ids, const AllocationSettings& allocation) {
+                              const std::set<UnitId>& ids, const AllocationSettings& allocation) {
   const GroupReadiness judged = judgeHardware(facts, ids, allocation);
   if (judged.readiness != Readiness::kReady || !needsSpec(allocation)) return judged;
-  for (const Bdf& id : ids) {
+  for (const UnitId& id : ids) {
     if (auto bar = barFromSpec(facts.specs, resource, id)) return {Readiness::kBad, *bar};
   }
   return judged;

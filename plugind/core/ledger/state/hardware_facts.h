@@ -47,12 +47,12 @@ enum class HeldBy : std::uint8_t { kNobody, kWhoAsks };
 
 /// V of the devices `ids` of one group. Bindable only where the resource binds on allocate. An
 /// operator's exclusion is for those who do not have them yet.
-GroupReadiness judgeHardware(const HardwareFacts& facts, const std::set<Bdf>& ids,
+GroupReadiness judgeHardware(const HardwareFacts& facts, const std::set<UnitId>& ids,
                              const AllocationSettings& allocation, HeldBy held = HeldBy::kNobody);
 /// The same for the device plugin: what is ready is bad where the static spec that the resource
 /// needs does not name it.
 GroupReadiness judgeReadiness(const HardwareFacts& facts, const ResourceName& resource,
-                              const std::set<Bdf>& ids, const AllocationSettings& allocation);
+                              const std::set<UnitId>& ids, const AllocationSettings& allocation);
 
 /// True if a request may be tried: ready, or bindable.
 bool allocatable(const GroupReadiness& readiness);

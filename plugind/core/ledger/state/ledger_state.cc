@@ -6,25 +6,23 @@
 
 namespace vfiogate {
 
-std::set<Bdf> reachOf(const LedgerState& state, const std::set<Bdf>& addresses) {
-  std::set<Bdf> reach = addresses;
-  for (const Bdf& address : addresses) {
+std::set<UnitId> reachOf(const LedgerState& state, const std::set<UnitId>& addresses) {
+  std::set<UnitId> reach = addresses;
+  for (const UnitId& address : addresses) {
     reach.merge(groupMembers(state.hardware.snapshot, address));
   }
   return reach;
 }
 
-std::optional<IommuGroupId> groupNumber(const LedgerState& state, const std::set<Bdf>& addresses) {
-  for (const Bdf& address : addresses) {
-    const auto device = state.hardware.snapshot.devices.find(address);
-    if (device != state.hardware.snapshot.devices.end() && device->second.group) {
-      return device->second.group;
-    }
+std::optional<IommuGroupId> groupNumber(const LedgerState& state,
+                                        const std::set<UnitId>& addresses) {
+  for (const UnitId& address : addresses) {
+    if (const auto group = groupOf(state.hardware.snapshot, address)) return group;
   }
   return std::nullopt;
 }
 
-std::vector<std::size_t> recordsMeeting(const LedgerState& state, const std::set<Bdf>& members) {
+std::vector<std::size_t> recordsMeeting(const LedgerState& state, const std::set<UnitId>& members) {
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < state.records.size(); ++i) {
     if (meet(state.records[i].members, members)) found.push_back(i);
@@ -32,7 +30,7 @@ std::vector<std::size_t> recordsMeeting(const LedgerState& state, const std::set
   return found;
 }
 
-const Take* takeMeeting(const LedgerState& state, const std::set<Bdf>& members,
+const Take* takeMeeting(const LedgerState& state, const std::set<UnitId>& members,
                         std::optional<CallId> except) {
   for (const auto& [id, call] : state.calls) {
     if (id == except) continue;
@@ -43,7 +41,7 @@ const Take* takeMeeting(const LedgerState& state, const std::set<Bdf>& members,
   return nullptr;
 }
 
-const GroupMark* markMeeting(const LedgerState& state, const std::set<Bdf>& members,
+const GroupMark* markMeeting(const LedgerState& state, const std::set<UnitId>& members,
                              Holding holding) {
   const auto found = std::ranges::find_if(state.marks, [&](const GroupMark& mark) {
     return mark.holding == holding && meet(mark.members, members);
@@ -51,11 +49,11 @@ const GroupMark* markMeeting(const LedgerState& state, const std::set<Bdf>& memb
   return found == state.marks.end() ? nullptr : &*found;
 }
 
-Holding holdingOf(const LedgerState& state, const std::set<Bdf>& members) {
+Holding holdingOf(const LedgerState& state, const std::set<UnitId>& members) {
   return holdingOf(state, members, recordsMeeting(state, members));
 }
 
-Holding holdingOf(const LedgerState& state, const std::set<Bdf>& members,
+Holding holdingOf(const LedgerState& state, const std::set<UnitId>& members,
                   const std::vector<std::size_t>& records) {
   if (takeMeeting(state, members) != nullptr) return Holding::kTaking;
   if (markMeeting(state, members, Holding::kReturning) != nullptr) return Holding::kReturning;
@@ -90,7 +88,7 @@ bool isHeld(Holding holding) {
          holding == Holding::kForgotten;
 }
 
-UseTrack useOf(const LedgerState& state, const std::set<Bdf>& members) {
+UseTrack useOf(const LedgerState& state, const std::set<UnitId>& members) {
   const auto rank = [](GroupUse use) {
     switch (use) {
       case GroupUse::kIdle:
@@ -105,7 +103,7 @@ UseTrack useOf(const LedgerState& state, const std::set<Bdf>& members) {
     return 2;
   };
   std::optional<UseTrack> worst;
-  for (const Bdf& member : members) {
+  for (const UnitId& member : members) {
     const auto found = state.use.find(member);
     const UseTrack track = found == state.use.end() ? UseTrack{} : found->second;
     if (!worst || rank(track.use) > rank(worst->use)) {

@@ -54,7 +54,7 @@ struct UseTrack {
 /// A group that is `foreign` or `returning`: states without a holder.
 struct GroupMark {
   Holding holding = Holding::kForeign;
-  std::set<Bdf> members;
+  std::set<UnitId> members;
   Instant since;
   std::chrono::sys_seconds sinceWall;
   std::optional<Instant> unconfirmedSince;  ///< since when hardware cannot tell
@@ -74,7 +74,7 @@ struct ShownDevice {
 struct ShownResource {
   std::map<std::string, ShownDevice> devices;
   std::map<std::string, Instant> left;  ///< when an id was dropped (10 s rule)
-  std::set<Bdf> representatives;
+  std::set<UnitId> representatives;
   bool sent = false;
   std::optional<Instant> emptySince;  ///< nothing is in its frame, and nothing may come back soon
 
@@ -124,7 +124,7 @@ struct LedgerState {
   bool waitUsed = false;             ///< one Allocate of the outage has waited
   HardwareFacts hardware;
   ResourceCatalog catalog;
-  std::map<Bdf, UseTrack> use;
+  std::map<UnitId, UseTrack> use;
 
   std::optional<KubeletIdentity> kubelet;
   std::uint64_t epoch = 0;
@@ -157,9 +157,10 @@ struct LedgerState {
   std::map<IommuGroupId, Instant> asked;  ///< when privd was asked last, outside calls
   bool tellAllocated = true;              ///< even if they are as before: privd is new
   GroupNotes told;                        ///< as last told to privd
-  std::map<Bdf, LastRefusal> refusals;
-  std::map<Bdf, OfferTrack> offers;
-  std::map<ResourceName, std::set<Bdf>> draUnits;  ///< of those allocated to claims by whole groups
+  std::map<UnitId, LastRefusal> refusals;
+  std::map<UnitId, OfferTrack> offers;
+  std::map<ResourceName, std::set<UnitId>>
+      draUnits;  ///< of those allocated to claims by whole groups
 
   friend bool operator==(const LedgerState&, const LedgerState&) = default;
 };
@@ -172,19 +173,20 @@ struct Turn {
 };
 
 /// The members of every present group that any of `addresses` is in, and these themselves.
-std::set<Bdf> reachOf(const LedgerState& state, const std::set<Bdf>& addresses);
+std::set<UnitId> reachOf(const LedgerState& state, const std::set<UnitId>& addresses);
 /// The number of the group that one of `addresses` is in now.
-std::optional<IommuGroupId> groupNumber(const LedgerState& state, const std::set<Bdf>& addresses);
+std::optional<IommuGroupId> groupNumber(const LedgerState& state,
+                                        const std::set<UnitId>& addresses);
 /// The records that keep a group with these members from others, by index.
-std::vector<std::size_t> recordsMeeting(const LedgerState& state, const std::set<Bdf>& members);
+std::vector<std::size_t> recordsMeeting(const LedgerState& state, const std::set<UnitId>& members);
 /// The taking that has one of these members; null: none. `except`: a call that does not count.
-const Take* takeMeeting(const LedgerState& state, const std::set<Bdf>& members,
+const Take* takeMeeting(const LedgerState& state, const std::set<UnitId>& members,
                         std::optional<CallId> except = std::nullopt);
-const GroupMark* markMeeting(const LedgerState& state, const std::set<Bdf>& members,
+const GroupMark* markMeeting(const LedgerState& state, const std::set<UnitId>& members,
                              Holding holding);
-Holding holdingOf(const LedgerState& state, const std::set<Bdf>& members);
+Holding holdingOf(const LedgerState& state, const std::set<UnitId>& members);
 /// The same, where `records` are known to be those that meet the members.
-Holding holdingOf(const LedgerState& state, const std::set<Bdf>& members,
+Holding holdingOf(const LedgerState& state, const std::set<UnitId>& members,
                   const std::vector<std::size_t>& records);
 /// True if these records, by index, are of one party: a claim, or a pod that has devices of one
 /// group through several resources.
@@ -193,7 +195,7 @@ bool ofOneParty(const LedgerState& state, const std::vector<std::size_t>& record
 bool isHeld(Holding holding);
 
 /// The readings of all of `members` together: the worst, and since when.
-UseTrack useOf(const LedgerState& state, const std::set<Bdf>& members);
+UseTrack useOf(const LedgerState& state, const std::set<UnitId>& members);
 /// Two readings at least a second apart with this result, the latter not before `notBefore`.
 bool confirmed(const UseTrack& track, GroupUse use, Instant notBefore);
 

@@ -40,7 +40,7 @@ protected:
     for (const JournalEvent& event : node.journal) {
       if (event.event != "offered" && event.event != "withheld") continue;
       all += (all.empty() ? "" : "; ") + event.event + " " + event.reason;
-      for (const Bdf& id : event.ids) all += " " + id.str();
+      for (const UnitId& id : event.ids) all += " " + id.str();
     }
     return all;
   }

@@ -32,7 +32,8 @@ protected:
     RecordedAllocations recorded{.groups = {}, .complete = complete};
     for (const auto& [group, note] : node.ledger.state().told) {
       const bool ofC = note.find(kC) != std::string::npos;
-      recorded.groups.push_back({ofC ? std::set{at(kC)} : std::set{at(kA), at(kB)}, note});
+      recorded.groups.push_back(
+          {ofC ? std::set<UnitId>{at(kC)} : std::set<UnitId>{at(kA), at(kB)}, note});
     }
     return recorded;
   }

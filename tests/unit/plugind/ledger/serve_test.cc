@@ -22,7 +22,7 @@ protected:
   AllocationSettings& other() { return node.settings.resources[1].allocation; }
 
   /// The refusal of a Prepare.
-  std::string refusal(const std::string& uid, std::string_view name, const std::set<Bdf>& ids) {
+  std::string refusal(const std::string& uid, std::string_view name, const std::set<UnitId>& ids) {
     const CallId call = node.askPrepare(uid, name, ids);
     return node.outcome(call) == "granted" ? "granted" : node.text(call);
   }
@@ -147,14 +147,14 @@ TEST_F(ServeCase, I1_OneClaimIsOneHolderOfAGroupAlsoOverARestart) {
   node.run(node.ledger.prepareAsked(CallId(500), request, node.now));
   ASSERT_EQ(node.outcome(CallId(500)), "granted");
   ASSERT_EQ(node.ledger.state().records.size(), 1U);
-  EXPECT_EQ(node.ledger.state().records[0].ids, (std::set<Bdf>{at(kA), at(kB)}));
+  EXPECT_EQ(node.ledger.state().records[0].ids, (std::set<UnitId>{at(kA), at(kB)}));
   test::LedgerNode later;
   later.hardware = node.hardware;
   later.settings = node.settings;
   later.specs = {request};
   later.start();
   ASSERT_EQ(later.ledger.state().records.size(), 1U);
-  EXPECT_EQ(later.ledger.state().records[0].ids, (std::set<Bdf>{at(kA), at(kB)}));
+  EXPECT_EQ(later.ledger.state().records[0].ids, (std::set<UnitId>{at(kA), at(kB)}));
   EXPECT_EQ(later.ledger.state().records[0].claim, request.claim);
   EXPECT_EQ(later.holding(kA), Holding::kAllocated);
   EXPECT_EQ(later.unprepare("c1"), "done");

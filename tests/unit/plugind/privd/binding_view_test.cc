@@ -253,7 +253,7 @@ class Model {
 public:
   void tell(const GroupState& state) { words_.push_back(state); }
   void forget() { words_.clear(); }
-  std::set<Bdf> excluded;
+  std::set<UnitId> excluded;
 
   GroupBinding bindingOf(const IommuGroup& group) const {
     GroupBinding binding;
@@ -295,7 +295,7 @@ TEST(BindingView, RandomWordsInAnyOrderAreWhatWasSaidLast) {
         }
         break;
       case 1:
-        model.excluded = below(2) == 0 ? std::set<Bdf>() : std::set<Bdf>{device(), device()};
+        model.excluded = below(2) == 0 ? std::set<UnitId>() : std::set<UnitId>{device(), device()};
         view.exclude(model.excluded);
         break;
       case 2: {

@@ -129,7 +129,8 @@ protected:
   }
 
   void allocate(const std::vector<Bdf>& members = kMembersOfSeven) {
-    ASSERT_TRUE(records_.allocate(members, "resource=vfiogate.dev/gpu", records_.newSession()));
+    ASSERT_TRUE(records_.allocate({members.begin(), members.end()}, "resource=vfiogate.dev/gpu",
+                                  records_.newSession()));
   }
   void becomes(std::uint32_t group, GroupBinding binding) {
     bindings_[IommuGroupId(group)] = std::move(binding);

@@ -41,12 +41,12 @@ TEST_F(GateExclusionsTest, AreTheNamesOfFilesInOrder) {
   exclude(".0000:05:00.0");
   exclude("0000:05:00");
   exclude("05:00.0");
-  const std::vector<Bdf> expected{at("0000:02:00.0"), at("0000:02:00.1"), at("0000:3b:00.0")};
+  const std::vector<UnitId> expected{at("0000:02:00.0"), at("0000:02:00.1"), at("0000:3b:00.0")};
   EXPECT_EQ(listed().devices, expected);
 }
 
 TEST_F(GateExclusionsTest, ComeInPartsOfWhichEachBeginsAfterTheLast) {
-  std::vector<Bdf> all;
+  std::vector<UnitId> all;
   for (std::uint32_t i = 0; i < gate::kMostExclusions + 3; ++i) {
     all.push_back(*Bdf::make(i, 0, 0, 0));
     exclude(all.back().str());

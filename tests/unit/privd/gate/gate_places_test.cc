@@ -68,7 +68,7 @@ TEST_F(GatePlaces, OfTheRecordAreWritten) {
   ASSERT_TRUE(opened);
   AllocationRecords records = kj::mv(opened).value();
   EXPECT_EQ(confined([&]() {
-              const std::vector<Bdf> members{*Bdf::parse("0000:01:00.0")};
+              const std::vector<UnitId> members{*Bdf::parse("0000:01:00.0")};
               if (!records.allocate(members, "note", 1)) return records.lastError();
               records.release(members);
               records.keepOnly(1);

@@ -11,18 +11,18 @@ namespace {
 
 using gate::Code;
 
-const std::vector<Bdf> kSeven{*Bdf::parse("0000:01:00.0"), *Bdf::parse("0000:01:00.1")};
-const std::vector<Bdf> kEight{*Bdf::parse("0000:02:00.0")};
+const std::vector<UnitId> kSeven{*Bdf::parse("0000:01:00.0"), *Bdf::parse("0000:01:00.1")};
+const std::vector<UnitId> kEight{*Bdf::parse("0000:02:00.0")};
 
 class GateSessionTest : public ServedGate {
 protected:
   ~GateSessionTest() noexcept override = default;
 
-  Answered allocate(PlayedPlugind& plugind, const std::vector<Bdf>& members,
+  Answered allocate(PlayedPlugind& plugind, const std::vector<UnitId>& members,
                     const std::string& note = "resource=vfiogate.dev/gpu") {
     return ask(plugind, gate::Allocate{members, note});
   }
-  void release(PlayedPlugind& plugind, const std::vector<Bdf>& members) {
+  void release(PlayedPlugind& plugind, const std::vector<UnitId>& members) {
     EXPECT_TRUE(ask(plugind, gate::Release{members}).is(Code::kDone));
   }
   void adopted(PlayedPlugind& plugind) {
@@ -30,7 +30,7 @@ protected:
   }
   /// As a command sees it.
   AllocationFiles files() { return AllocationFiles::open(dir_ / "devices", "this-boot").value(); }
-  bool stands(const std::vector<Bdf>& members) { return files().standing(members).has_value(); }
+  bool stands(const std::vector<UnitId>& members) { return files().standing(members).has_value(); }
   /// All parts.
   std::vector<gate::Allocation> listed(PlayedPlugind& plugind, std::size_t* parts = nullptr) {
     std::vector<gate::Allocation> all;

@@ -52,7 +52,7 @@ protected:
   }
 
   /// 0: it was locked.
-  int lockError(const std::vector<Bdf>& members) const {
+  int lockError(const std::vector<UnitId>& members) const {
     const auto locks = files_.lock(members);
     return locks ? 0 : locks.error();
   }

@@ -243,7 +243,7 @@ TEST_F(AllocationRecordsTest, I10_ANoteThatIsNoneAllocatesNothing) {
 
 TEST_F(AllocationRecordsTest, I10_AGroupWhoseFileWouldBeTooLargeAllocatesNothing) {
   auto records = open();
-  std::vector<Bdf> members;
+  std::vector<UnitId> members;
   for (std::uint32_t i = 0; i < AllocationFiles::kMostDevices; ++i) {
     members.push_back(*Bdf::make(i, 0, 0, 0));
   }
@@ -262,7 +262,7 @@ TEST_F(AllocationRecordsTest, I10_HasABoundInBytesWhichWhatIsReplacedOrReleasedF
   EXPECT_EQ(count, kLargestRecord / (kLargestNote + sizeof("0000:00:00.0")));
   EXPECT_TRUE(records.allocate({*Bdf::make(0, 0, 0, 0)}, kNote, session));
   EXPECT_TRUE(records.allocate({*Bdf::make(count, 0, 0, 0)}, largest, session));
-  const std::vector<Bdf> next{*Bdf::make(count + 1, 0, 0, 0)};
+  const std::vector<UnitId> next{*Bdf::make(count + 1, 0, 0, 0)};
   EXPECT_FALSE(records.allocate(next, largest, session));
   records.release({*Bdf::make(1, 0, 0, 0)});
   EXPECT_TRUE(records.allocate(next, largest, session));
