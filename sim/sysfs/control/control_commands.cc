@@ -8,6 +8,7 @@
 #include "sim/sysfs/control/control_context.h"
 #include "sim/sysfs/kernel/host_objects.h"
 #include "sim/sysfs/kernel/hotplug.h"
+#include "sim/sysfs/kernel/mediated.h"
 #include "sim/sysfs/kernel/users.h"
 
 namespace vfiogate::sim {
@@ -76,6 +77,17 @@ Reply virtualFunctions(Context& context) {
   return context.start([&] { return context.kernel.setVirtualFunctions(address, count); });
 }
 
+Reply makeMediated(Context& context) {
+  const Bdf parent = context.arguments.address(context.word(1));
+  MediatedSpec wanted{.uuid = context.word(3), .type = context.word(2), .group = std::nullopt};
+  if (context.words.size() > 4) wanted.group = context.arguments.number(context.word(4));
+  return context.change([&](World& world) { return createMediated(world, parent, wanted); });
+}
+
+Reply removeMediated(Context& context) {
+  return context.start([&] { return context.kernel.removeMediated(context.word(1)); });
+}
+
 Reply switchUevents(Context& context) {
   if (context.word(1) != "on" && context.word(1) != "off") {
     return failure("uevents: say on or off");
@@ -139,6 +151,8 @@ const std::vector<Command>& commands() {
       {"close-cdev", "ADDRESS", 2, 2, "close it",
        [](Context& c) { return holdCdev(c, closeCdev); }},
       {"vfs", "ADDRESS COUNT", 3, 3, "write sriov_numvfs", virtualFunctions},
+      {"mdev", "ADDRESS TYPE UUID [GROUP]", 4, 5, "make a mediated device", makeMediated},
+      {"remove-mdev", "UUID", 2, 2, "remove it; waits for who has its group open", removeMediated},
       {"load-driver", "NAME", 2, 2, "load a driver of the topology",
        [](Context& c) { return c.start([&] { return c.kernel.loadDriver(c.word(1)); }); }},
       {"renumber", "ADDRESS GROUP", 3, 3, "its group when it comes back", setNumber},
@@ -179,6 +193,9 @@ const char* meaning(const std::string& command, int error) {
   if (error == ENODEV && command == "plug") return "the topology has no such hardware";
   if (error == ENODEV && command == "unplug") return "it is not in its slot";
   if (error == ENODEV && command == "link") return "no such interface is there";
+  if (error == ENODEV && command == "mdev") return "no such type below a device on a host driver";
+  if (error == EINVAL && command == "mdev") return "write a UUID in lower case";
+  if (error == EUSERS) return "no instance of the type is left";
   if (error == ENODEV) return "no such device, or the driver does not take it";
   if (error == EEXIST && command == "plug") return "it is in its slot already";
   if (error == EEXIST) return "there already";

@@ -29,6 +29,10 @@ std::string show(const SimKernel& kernel) {
   std::ostringstream out;
   out << "ADDRESS       ID         CLASS   GROUP       NUMA  DRIVER          ENABLE  OVERRIDE\n";
   for (const auto& [address, device] : world.devices) showDevice(out, world, device);
+  for (const auto& [uuid, mediated] : world.mediated) {
+    out << uuid << "  " << mediated.type << " of " << mediated.parent.str() << ", group "
+        << mediated.group << "\n";
+  }
   for (const auto& [address, hardware] : world.topology.hardware) {
     if (!world.slots.contains(address)) out << address.str() << "  not plugged in\n";
   }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "sim/sysfs/kernel/mediated.h"
 #include "sim/sysfs/kernel/sysfs_tree.h"
 
 namespace vfiogate::sim {
@@ -41,17 +42,18 @@ void addGroupNode(Tree& tree, const World& world, std::uint32_t group) {
   tree.add("dev/vfio/" + name, std::move(node));
 }
 
-void addVfioDev(Tree& tree, const World& world, const Device& device) {
-  const std::string name = "vfio" + std::to_string(*device.vfioDev);
-  const std::string above = "sys/" + devicePath(world, device.hardware);
-  const std::string path = above + "/vfio-dev/" + name;
-  tree.addText(path + "/uevent", "", device.serial);
-  tree.addLink(path + "/device", above, device.serial);
-  tree.addLink(path + "/subsystem", "sys/class/vfio-dev", device.serial);
+/// `above`: the directory of the device.
+void addVfioDev(Tree& tree, const World& world, const std::string& above, std::uint32_t number,
+                std::uint64_t serial) {
+  const std::string name = "vfio" + std::to_string(number);
+  const std::string path = "sys/" + above + "/vfio-dev/" + name;
+  tree.addText(path + "/uevent", "", serial);
+  tree.addLink(path + "/device", "sys/" + above, serial);
+  tree.addLink(path + "/subsystem", "sys/class/vfio-dev", serial);
   tree.addLink("sys/class/vfio-dev/" + name, path);
   if (!world.topology.cdev) return;
-  tree.addText(path + "/dev", numbers(kCdevMajor, *device.vfioDev), device.serial);
-  addCharDevice(tree, "dev/vfio/devices/" + name, 0600, {kCdevMajor, *device.vfioDev});
+  tree.addText(path + "/dev", numbers(kCdevMajor, number), serial);
+  addCharDevice(tree, "dev/vfio/devices/" + name, 0600, {kCdevMajor, number});
 }
 
 }  // namespace
@@ -69,7 +71,11 @@ void addVfioFiles(Tree& tree, const World& world) {
     if (hasGroupNode(world, number)) addGroupNode(tree, world, number);
   }
   for (const auto& [address, device] : world.devices) {
-    if (device.vfioDev) addVfioDev(tree, world, device);
+    if (!device.vfioDev) continue;
+    addVfioDev(tree, world, devicePath(world, device.hardware), *device.vfioDev, device.serial);
+  }
+  for (const auto& [uuid, mediated] : world.mediated) {
+    addVfioDev(tree, world, mediatedPath(world, mediated), mediated.vfioDev, mediated.serial);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "sim/sysfs/kernel/host_objects.h"
+#include "sim/sysfs/kernel/mediated.h"
 
 namespace vfiogate::sim {
 namespace {
@@ -23,16 +24,6 @@ bool anyFits(const std::vector<IdMatch>& ids, const Hardware& hardware) {
                      [&hardware](const IdMatch& id) { return idFits(id, hardware); });
 }
 
-Uevent groupEvent(const World& world, std::uint32_t group, const std::string& action) {
-  const std::string name = groupNodeName(world, group);
-  return {action,
-          "/devices/virtual/vfio/" + name,
-          "vfio",
-          {{"MAJOR", std::to_string(kGroupMajor)},
-           {"MINOR", std::to_string(group)},
-           {"DEVNAME", "vfio/" + name}}};
-}
-
 Uevent vfioDevEvent(const World& world, const Device& device, const std::string& action) {
   const std::string name = "vfio" + std::to_string(*device.vfioDev);
   Uevent event{
@@ -49,16 +40,6 @@ Uevent vfioDevEvent(const World& world, const Device& device, const std::string&
 Uevent childEvent(const World& world, const Device& device, const ChildObject& child,
                   const std::string& action) {
   return {action, "/" + devicePath(world, device.hardware) + "/" + child.path, child.subsystem, {}};
-}
-
-std::uint32_t lowestFreeVfioDev(const World& world) {
-  std::set<std::uint32_t> taken;
-  for (const auto& [address, device] : world.devices) {
-    if (device.vfioDev) taken.insert(*device.vfioDev);
-  }
-  std::uint32_t number = 0;
-  while (taken.contains(number)) ++number;
-  return number;
 }
 
 /// VFIO's no-IOMMU mode makes a group of its own for each device.
@@ -122,6 +103,7 @@ StepResult finishRelease(World& world, const Bdf& address) {
   if (found == world.devices.end() || !found->second.releasing) return kNext;
   Device& device = found->second;
   if (device.opens > 0 || device.cdevOpens > 0) return kWaits;
+  if (!dropMediatedOf(world, address)) return kWaits;
   const std::vector<ChildObject> children = childObjects(device.hardware);
   for (auto child = children.rbegin(); child != children.rend(); ++child) {
     const Driver* driver = findDriver(world, device.driver);
@@ -137,6 +119,27 @@ StepResult finishRelease(World& world, const Bdf& address) {
 }
 
 }  // namespace
+
+Uevent groupEvent(const World& world, std::uint32_t group, const std::string& action) {
+  const std::string name = groupNodeName(world, group);
+  return {action,
+          "/devices/virtual/vfio/" + name,
+          "vfio",
+          {{"MAJOR", std::to_string(kGroupMajor)},
+           {"MINOR", std::to_string(group)},
+           {"DEVNAME", "vfio/" + name}}};
+}
+
+std::uint32_t lowestFreeVfioDev(const World& world) {
+  std::set<std::uint32_t> taken;
+  for (const auto& [address, device] : world.devices) {
+    if (device.vfioDev) taken.insert(*device.vfioDev);
+  }
+  for (const auto& [uuid, mediated] : world.mediated) taken.insert(mediated.vfioDev);
+  std::uint32_t number = 0;
+  while (taken.contains(number)) ++number;
+  return number;
+}
 
 bool matches(const Driver& driver, const Device& device) {
   if (!device.driverOverride.empty()) return device.driverOverride == driver.spec.name;

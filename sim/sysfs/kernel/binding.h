@@ -23,6 +23,10 @@ int attach(World& world, Device& device);
 /// until it lets go. The task must have the device's lock.
 std::vector<Step> releaseDriver(const Bdf& address);
 
+/// Of the node of a group of VFIO's.
+Uevent groupEvent(const World& world, std::uint32_t group, const std::string& action);
+std::uint32_t lowestFreeVfioDev(const World& world);
+
 /// The tasks behind drivers/<driver>/{bind,unbind}, drivers_probe and new_id.
 std::vector<Step> bindTask(const std::string& driver, const std::string& text);
 std::vector<Step> unbindTask(const std::string& driver, const std::string& text);

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "sim/sysfs/kernel/binding.h"
+#include "sim/sysfs/kernel/mediated.h"
 
 namespace vfiogate::sim {
 namespace {
@@ -104,6 +105,7 @@ World boot(const Topology& topology) {
   }
   for (const auto& [address, hardware] : world.slots) addDevice(world, hardware);
   for (auto& [address, device] : world.devices) bindAtBoot(world, device);
+  bootMediated(world);
   world.events.clear();
   return world;
 }

@@ -6,6 +6,7 @@
 
 #include "sim/sysfs/kernel/binding.h"
 #include "sim/sysfs/kernel/hotplug.h"
+#include "sim/sysfs/kernel/mediated.h"
 #include "sim/sysfs/kernel/obstructions.h"
 
 namespace vfiogate::sim {
@@ -96,6 +97,10 @@ TaskId SimKernel::release(const Bdf& address) {
 TaskId SimKernel::setVirtualFunctions(const Bdf& address, std::uint32_t count) {
   return start("vfs " + address.str() + " " + std::to_string(count),
                virtualFunctionsTask(address, count));
+}
+
+TaskId SimKernel::removeMediated(const std::string& uuid) {
+  return start("remove-mdev " + uuid, removeMediatedTask(uuid));
 }
 
 int SimKernel::change(const std::function<int(World&)>& act) {

@@ -40,6 +40,8 @@ public:
 
   TaskId setVirtualFunctions(const Bdf& address, std::uint32_t count);
 
+  TaskId removeMediated(const std::string& uuid);
+
   /// Changes the world at once with `act`, one of users.h or `renumber`; 0 or an errno.
   int change(const std::function<int(World&)>& act);
 

@@ -76,6 +76,7 @@ Tree buildTree(const World& world) {
   Tree tree;
   addBusFiles(tree, world);
   for (const auto& [address, device] : world.devices) addDeviceFiles(tree, world, device);
+  addMediatedFiles(tree, world);
   addVfioFiles(tree, world);
   addBlockFiles(tree, world);
   addClassFiles(tree, world);

@@ -37,6 +37,8 @@ Hardware virtualHardware(const World& world, const Device& parent, std::uint32_t
   hardware.device = parent.hardware.sriov->device;
   hardware.group = groupFor(world, parent, index);
   hardware.sriov.reset();
+  hardware.mediatedTypes.clear();
+  hardware.mediated.clear();
   hardware.driver.reset();
   hardware.bootVga.reset();
   hardware.attributes.clear();

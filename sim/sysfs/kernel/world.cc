@@ -76,7 +76,9 @@ std::string groupNodeName(const World& world, std::uint32_t group) {
 bool hasGroupNode(const World& world, std::uint32_t group) {
   const auto members = membersOf(world, group);
   return std::any_of(members.begin(), members.end(),
-                     [](const Device* device) { return device->vfioMember; });
+                     [](const Device* device) { return device->vfioMember; }) ||
+         std::any_of(world.mediated.begin(), world.mediated.end(),
+                     [group](const auto& entry) { return entry.second.group == group; });
 }
 
 std::string_view withoutNewline(std::string_view text) {

@@ -39,6 +39,18 @@ struct Device {
   std::uint32_t vfIndex = 0;
 };
 
+/// A mediated device; always on kMediatedDriver.
+struct Mediated {
+  std::string uuid;
+  Bdf parent;
+  std::string type;
+  std::uint32_t group = 0;    ///< its own
+  std::uint32_t vfioDev = 0;  ///< K of vfio-dev/vfioK
+  std::uint64_t serial = 0;
+};
+
+inline constexpr const char* kMediatedDriver = "vfio_mdev";
+
 struct Group {
   std::string type;
   bool noIommu = false;
@@ -79,7 +91,8 @@ struct World {
   Topology topology;              ///< what there could be; `hardware` changes with renumber
   std::map<Bdf, Hardware> slots;  ///< what is plugged in
   std::map<Bdf, Device> devices;  ///< what the kernel knows
-  std::vector<Driver> drivers;    ///< loaded, in order of registration
+  std::map<std::string, Mediated> mediated;  ///< by UUID
+  std::vector<Driver> drivers;               ///< loaded, in order of registration
   std::map<std::uint32_t, Group> groups;
   std::vector<Obstruction> obstructions;
   std::optional<NthWrite> nth;

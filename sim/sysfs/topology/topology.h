@@ -98,6 +98,23 @@ struct SriovSpec {
   std::optional<std::uint32_t> firstGroup;  ///< group of the first one, counting up; else free ones
 };
 
+/// A type of mediated devices that a device is cut into.
+struct MediatedTypeSpec {
+  std::string id;                ///< "nvidia-256"
+  std::string name;              ///< for people, "GRID A16-1Q"; empty: the file is missing
+  std::uint32_t instances = 16;  ///< how many there can be
+
+  friend bool operator==(const MediatedTypeSpec&, const MediatedTypeSpec&) = default;
+};
+
+struct MediatedSpec {
+  std::string uuid;
+  std::string type;                    ///< a type's id
+  std::optional<std::uint32_t> group;  ///< absent: a free number
+
+  friend bool operator==(const MediatedSpec&, const MediatedSpec&) = default;
+};
+
 /// One PCI function in its slot, whether the kernel knows it or not.
 struct Hardware {
   explicit Hardware(const Bdf& where) : address(where) {}
@@ -118,6 +135,8 @@ struct Hardware {
   std::vector<std::string> reset;     ///< reset methods, in the kernel's order
   std::optional<std::string> driver;  ///< at boot; "" none; absent: whoever matches
   std::optional<SriovSpec> sriov;
+  std::vector<MediatedTypeSpec> mediatedTypes;    ///< while a host driver has it
+  std::vector<MediatedSpec> mediated;             ///< there from boot
   std::map<std::string, std::string> attributes;  ///< read instead of what the kernel would say
   std::vector<std::string> absent;                ///< attributes that are missing
   std::vector<std::string> children;              ///< directories while a host driver has it

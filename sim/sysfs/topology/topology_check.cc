@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ipc/base/kube_names.h"
 #include "sim/sysfs/topology/topology_file.h"
 
 namespace vfiogate::sim {
@@ -97,6 +98,18 @@ std::string virtualFunctionProblem(const Topology& topology, const Hardware& har
   return "";
 }
 
+std::string mediatedProblem(const Hardware& hardware, std::set<std::string>& taken) {
+  for (const MediatedSpec& made : hardware.mediated) {
+    const std::string what = "mdev: " + made.uuid;
+    if (!isUid(made.uuid)) return what + " is no UUID in lower case";
+    if (!taken.insert("mdev " + made.uuid).second) return what + " stands there twice";
+    const bool known = std::ranges::find(hardware.mediatedTypes, made.type,
+                                         &MediatedTypeSpec::id) != hardware.mediatedTypes.end();
+    if (!known) return what + " is of type " + made.type + ", which is not among its types";
+  }
+  return "";
+}
+
 /// Names of disks, partitions and interfaces are the node's: no two are alike.
 std::string nameProblem(const Hardware& hardware, std::set<std::string>& taken) {
   std::vector<std::string> names;
@@ -132,6 +145,7 @@ void checkTopology(const Topology& topology, const DeviceLines& lines, YamlReade
     refuse(address, placeProblem(topology, hardware));
     refuse(address, virtualFunctionProblem(topology, hardware));
     refuse(address, nameProblem(hardware, names));
+    refuse(address, mediatedProblem(hardware, names));
     if (hardware.bootVga != true) continue;
     if (bootVga) refuse(address, "bootVga: " + bootVga->str() + " is that already");
     bootVga = address;

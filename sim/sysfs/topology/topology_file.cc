@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::uint32_t kMostGroups = 65535;
 constexpr std::uint32_t kMostNodes = 64;
+constexpr std::uint32_t kMostInstances = 4096;
 constexpr std::uint32_t kBridgeClass = 0x060400;
 
 /// "10de:2684", "10de:*" or "class=0403": a class by its first two, four or six digits.
@@ -96,6 +97,34 @@ std::optional<SriovSpec> readSriov(YamlReader& reader, const YAML::Node& node) {
   return spec;
 }
 
+void readMediated(YamlReader& reader, const YAML::Node& node, Hardware& hardware) {
+  if (!reader.isMapping(node, {"types", "devices"}, "mdev")) return;
+  reader.forEach(node["types"], "types", [&](const YAML::Node& element) {
+    if (!reader.isMapping(element, {"id", "name", "instances"}, "a type of mdev")) return;
+    if (!element["id"]) return reader.refuse(element, "a type of mdev needs an id, as nvidia-256");
+    MediatedTypeSpec type{.id = reader.text(element["id"], "id"), .name = {}};
+    whenThere(element, "name",
+              [&](const YAML::Node& value) { type.name = reader.text(value, "name"); });
+    whenThere(element, "instances", [&](const YAML::Node& value) {
+      type.instances = reader.number(value, "instances", kMostInstances);
+    });
+    hardware.mediatedTypes.push_back(std::move(type));
+  });
+  reader.forEach(node["devices"], "devices", [&](const YAML::Node& element) {
+    if (!reader.isMapping(element, {"uuid", "type", "group"}, "a mediated device")) return;
+    if (!element["uuid"] || !element["type"]) {
+      return reader.refuse(element, "a mediated device needs a uuid and a type");
+    }
+    MediatedSpec made{.uuid = reader.text(element["uuid"], "uuid"),
+                      .type = reader.text(element["type"], "type"),
+                      .group = std::nullopt};
+    whenThere(element, "group", [&](const YAML::Node& value) {
+      made.group = reader.number(value, "group", kMostGroups);
+    });
+    hardware.mediated.push_back(std::move(made));
+  });
+}
+
 void readIdentity(YamlReader& reader, const YAML::Node& node, Hardware& hardware) {
   std::tie(hardware.vendor, hardware.device) = reader.idPair(node["id"], "id");
   whenThere(node, "subsystem", [&](const YAML::Node& value) {
@@ -140,6 +169,7 @@ void readAbilities(YamlReader& reader, const YAML::Node& node, Hardware& hardwar
   });
   whenThere(node, "sriov",
             [&](const YAML::Node& value) { hardware.sriov = readSriov(reader, value); });
+  whenThere(node, "mdev", [&](const YAML::Node& value) { readMediated(reader, value, hardware); });
   hardware.absent = reader.texts(node["absent"], "absent");
   hardware.children = reader.texts(node["children"], "children");
   hardware.objects = readHostObjects(reader, node);
@@ -162,7 +192,7 @@ void readDevice(YamlReader& reader, const YAML::Node& node, Topology& topology,
   const std::vector<std::string_view> keys{
       "address", "behind",  "id",    "subsystem", "class", "revision",   "bridge", "group",
       "numa",    "bootVga", "reset", "driver",    "sriov", "attributes", "absent", "children",
-      "present", "answers", "block", "net",       "drm",   "graphics",   "input"};
+      "present", "answers", "block", "net",       "drm",   "graphics",   "input",  "mdev"};
   if (!reader.isMapping(node, keys, "a device")) return;
   if (!node["address"] || !node["id"]) {
     reader.refuse(node, "a device needs an address and an id");
