@@ -27,6 +27,13 @@ Bdf CheckedFields::address(std::string_view field, schema::Address::Reader value
   return Bdf::make(0, 0, 0, 0).value();
 }
 
+Uuid CheckedFields::uuid(std::string_view field, capnp::Text::Reader value) {
+  const auto uuid = Uuid::parse({value.begin(), value.size()});
+  if (uuid) return *uuid;
+  refuse(field, "is no UUID in lower case");
+  return *Uuid::parse("00000000-0000-0000-0000-000000000000");
+}
+
 bool CheckedFields::within(std::string_view field, std::uint64_t value, std::uint64_t max) {
   if (value <= max) return true;
   refuse(field, "is " + std::to_string(value) + ", above " + std::to_string(max));

@@ -2,7 +2,7 @@
 // Checks the fields of a message while they are read, and remembers the first that is wrong.
 
 #include "ipc/schema/helper.capnp.h"
-#include "ipc/types/bdf.h"
+#include "ipc/types/unit_id.h"
 
 #include <cstdint>
 #include <optional>
@@ -31,6 +31,7 @@ public:
   }
   std::string text(std::string_view field, capnp::Text::Reader value);
   Bdf address(std::string_view field, schema::Address::Reader value);
+  Uuid uuid(std::string_view field, capnp::Text::Reader value);
 
   /// Calls `read` with each element of `list`; none if it has more than `limit`.
   template <typename List, typename Read>

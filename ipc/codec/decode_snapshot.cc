@@ -5,6 +5,8 @@
 
 #include <kj/exception.h>
 
+#include <algorithm>
+#include <functional>
 #include <limits>
 #include <set>
 
@@ -77,17 +79,45 @@ void decodeState(schema::Device::Reader in, CheckedFields& fields, PciDevice& de
   device.pcieRoot = fields.text("pcieRoot", in.getPcieRoot());
 }
 
+/// Puts them where they belong, in any order.
+void decodeUuids(std::string_view field, capnp::List<capnp::Text>::Reader in, CheckedFields& fields,
+                 std::vector<Uuid>& out) {
+  fields.each(field, in, kMaxMediated,
+              [&](capnp::Text::Reader item) { out.push_back(fields.uuid("uuid", item)); });
+}
+
+AttributeProblem decodeProblem(schema::Problem::Reader in, CheckedFields& fields) {
+  return {fields.text("attribute", in.getAttribute()), fields.text("why", in.getWhy())};
+}
+
+MediatedDevice decodeMediated(schema::Mediated::Reader in, CheckedFields& fields) {
+  MediatedDevice mediated{.uuid = fields.uuid("uuid", in.getUuid()),
+                          .type = fields.text("type", in.getType()),
+                          .typeName = fields.text("typeName", in.getTypeName()),
+                          .parent = std::nullopt,
+                          .numaNode = fields.number("numaNode", in.getNumaNode(), kMaxU32),
+                          .driver = fields.text("driver", in.getDriver()),
+                          .group = std::nullopt,
+                          .vfioDev = fields.number("vfioDev", in.getVfioDev(), kMaxU32),
+                          .cdevNode = in.getCdevNode(),
+                          .problems = {}};
+  if (in.hasParent()) mediated.parent = fields.address("parent", in.getParent());
+  if (const auto group = fields.number("group", in.getGroup(), kMaxU32)) {
+    mediated.group = IommuGroupId(*group);
+  }
+  fields.each("problems", in.getProblems(), kMaxProblems, [&](schema::Problem::Reader item) {
+    mediated.problems.push_back(decodeProblem(item, fields));
+  });
+  return mediated;
+}
+
 PciDevice decodeDevice(schema::Device::Reader in, CheckedFields& fields) {
   PciDevice device{.address = fields.address("address", in.getAddress())};
   decodeIdentity(in, fields, device);
   decodeState(in, fields, device);
-  fields.each("mediated", in.getMediated(), kMaxMediated, [&](schema::Mediated::Reader item) {
-    device.mediated.push_back(
-        {fields.text("uuid", item.getUuid()), fields.text("type", item.getType())});
-  });
+  decodeUuids("mediated", in.getMediated(), fields, device.mediated);
   fields.each("problems", in.getProblems(), kMaxProblems, [&](schema::Problem::Reader item) {
-    device.problems.push_back(
-        {fields.text("attribute", item.getAttribute()), fields.text("why", item.getWhy())});
+    device.problems.push_back(decodeProblem(item, fields));
   });
   return device;
 }
@@ -100,6 +130,7 @@ IommuGroup decodeGroup(schema::Group::Reader in, CheckedFields& fields,
                    .groupNode = in.getGroupNode(),
                    .use = decodeUse(in.getUse(), fields),
                    .members = {},
+                   .mediated = {},
                    .binding = {}};
   fields.each("members", in.getMembers(), kMaxFunctions, [&](schema::Address::Reader item) {
     const Bdf member = fields.address("address", item);
@@ -108,12 +139,20 @@ IommuGroup decodeGroup(schema::Group::Reader in, CheckedFields& fields,
     }
     group.members.push_back(member);
   });
+  decodeUuids("mediated", in.getMediated(), fields, group.mediated);
+  if (!std::ranges::is_sorted(group.mediated, std::less_equal<>())) {
+    fields.refuse("mediated", "is not ascending");
+  }
   if (in.hasControl()) controls.insert_or_assign(group.id, in.getControl());
   return group;
 }
 
 std::string spell(const Bdf& address) {
   return address.str();
+}
+
+std::string spell(const Uuid& uuid) {
+  return uuid.str();
 }
 
 std::string spell(IommuGroupId id) {
@@ -139,6 +178,12 @@ void decodeWhole(schema::Snapshot::Reader in, CheckedFields& fields, DecodedSnap
     takeOnce("id", group.id, ids, fields);
     out.snapshot.groups.emplace(group.id, group);
   });
+  std::set<Uuid> uuids;
+  fields.each("mediated", in.getMediated(), kMaxMediated, [&](schema::Mediated::Reader item) {
+    MediatedDevice mediated = decodeMediated(item, fields);
+    takeOnce("uuid", mediated.uuid, uuids, fields);
+    out.snapshot.mediated.emplace(mediated.uuid, mediated);
+  });
   out.snapshot.controlNode = in.getControlNode();
   out.snapshot.iommufdNode = in.getIommufdNode();
   out.snapshot.vfioPci = in.getVfioPci();
@@ -154,6 +199,18 @@ void decodeDeviceChanges(schema::Delta::Reader in, CheckedFields& fields, Snapsh
     changes.removed.push_back(fields.address("address", item));
     takeOnce("address", changes.removed.back(), addresses, fields);
   });
+}
+
+void decodeMediatedChanges(schema::Delta::Reader in, CheckedFields& fields,
+                           SnapshotDelta& changes) {
+  std::set<Uuid> uuids;
+  fields.each("changedMediated", in.getChangedMediated(), kMaxMediated,
+              [&](schema::Mediated::Reader item) {
+                changes.changedMediated.push_back(decodeMediated(item, fields));
+                takeOnce("uuid", changes.changedMediated.back().uuid, uuids, fields);
+              });
+  decodeUuids("removedMediated", in.getRemovedMediated(), fields, changes.removedMediated);
+  for (const Uuid& uuid : changes.removedMediated) takeOnce("uuid", uuid, uuids, fields);
 }
 
 void decodeGroupChanges(schema::Delta::Reader in, CheckedFields& fields, SnapshotDelta& changes,
@@ -188,6 +245,7 @@ void decodeContent(schema::Update::Reader in, CheckedFields& fields, DecodedUpda
                                         std::to_string(out.update.generation));
       }
       decodeDeviceChanges(in.getDelta(), fields, delta.changes);
+      decodeMediatedChanges(in.getDelta(), fields, delta.changes);
       decodeGroupChanges(in.getDelta(), fields, delta.changes, out.controls);
       delta.changes.controlNode = in.getDelta().getControlNode();
       delta.changes.iommufdNode = in.getDelta().getIommufdNode();

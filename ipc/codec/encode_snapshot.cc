@@ -76,21 +76,42 @@ void encodeState(const PciDevice& device, schema::Device::Builder out) {
   out.setPcieRoot(cut(device.pcieRoot));
 }
 
+/// The UUIDs, in a list that `init` makes.
+template <typename Init>
+void encodeUuids(const std::vector<Uuid>& uuids, Init init) {
+  const capnp::uint size = bounded(uuids.size(), kMaxMediated);
+  if (size == 0) return;
+  auto list = init(size);
+  for (capnp::uint i = 0; i < size; ++i) list.set(i, uuids[i].str());
+}
+
+void encodeProblem(const AttributeProblem& problem, schema::Problem::Builder out) {
+  out.setAttribute(cut(problem.attribute));
+  out.setWhy(cut(problem.why));
+}
+
+void encodeMediated(const MediatedDevice& mediated, schema::Mediated::Builder out) {
+  out.setUuid(mediated.uuid.str());
+  out.setType(cut(mediated.type));
+  out.setTypeName(cut(mediated.typeName));
+  if (mediated.parent) encodeAddress(*mediated.parent, out.initParent());
+  out.setNumaNode(orAbsent<std::int32_t>(mediated.numaNode));
+  out.setDriver(cut(mediated.driver));
+  if (mediated.group) out.setGroup(mediated.group->number());
+  out.setVfioDev(orAbsent<std::int64_t>(mediated.vfioDev));
+  out.setCdevNode(mediated.cdevNode);
+  encodeList(
+      mediated.problems, kMaxProblems, [&](capnp::uint size) { return out.initProblems(size); },
+      encodeProblem);
+}
+
 void encodeDevice(const PciDevice& device, schema::Device::Builder out) {
   encodeIdentity(device, out);
   encodeState(device, out);
-  encodeList(
-      device.mediated, kMaxMediated, [&](capnp::uint size) { return out.initMediated(size); },
-      [](const MediatedDevice& mediated, schema::Mediated::Builder item) {
-        item.setUuid(cut(mediated.uuid));
-        item.setType(cut(mediated.type));
-      });
+  encodeUuids(device.mediated, [&](capnp::uint size) { return out.initMediated(size); });
   encodeList(
       device.problems, kMaxProblems, [&](capnp::uint size) { return out.initProblems(size); },
-      [](const AttributeProblem& problem, schema::Problem::Builder item) {
-        item.setAttribute(cut(problem.attribute));
-        item.setWhy(cut(problem.why));
-      });
+      encodeProblem);
 }
 
 void encodeGroup(const IommuGroup& group, schema::Group::Builder out, ControlOf& controlOf) {
@@ -102,6 +123,7 @@ void encodeGroup(const IommuGroup& group, schema::Group::Builder out, ControlOf&
   encodeList(
       group.members, kMaxFunctions, [&](capnp::uint size) { return out.initMembers(size); },
       encodeAddress);
+  encodeUuids(group.mediated, [&](capnp::uint size) { return out.initMediated(size); });
   KJ_IF_MAYBE (control, controlOf(group)) {
     out.setControl(kj::mv(*control));
   }
@@ -127,6 +149,11 @@ void encodeDelta(const UpdateDelta& delta, schema::Delta::Builder out, ControlOf
   for (capnp::uint i = 0; i < removedGroups; ++i) {
     removed.set(i, changes.removedGroups[i].number());
   }
+  encodeList(
+      changes.changedMediated, kMaxMediated,
+      [&](capnp::uint size) { return out.initChangedMediated(size); }, encodeMediated);
+  encodeUuids(changes.removedMediated,
+              [&](capnp::uint size) { return out.initRemovedMediated(size); });
   out.setControlNode(changes.controlNode);
   out.setIommufdNode(changes.iommufdNode);
   out.setVfioPci(changes.vfioPci);
@@ -147,6 +174,9 @@ void encode(const Snapshot& snapshot, schema::Snapshot::Builder out, ControlOf c
       [&](const IommuGroup& group, schema::Group::Builder item) {
         encodeGroup(group, item, controlOf);
       });
+  encodeList(
+      snapshot.mediated, kMaxMediated, [&](capnp::uint size) { return out.initMediated(size); },
+      encodeMediated);
   out.setControlNode(snapshot.controlNode);
   out.setIommufdNode(snapshot.iommufdNode);
   out.setVfioPci(snapshot.vfioPci);

@@ -42,6 +42,7 @@ constexpr std::uint32_t kMaxHeldCapabilities = 8192;
 constexpr std::uint32_t kMaxText = 4096;
 /// Devices, groups, members of a group: a quarter of the functions of one PCI segment.
 constexpr std::uint32_t kMaxFunctions = 16'384;
+/// Mediated devices of the node.
 constexpr std::uint32_t kMaxMediated = 1024;
 constexpr std::uint32_t kMaxProblems = 64;
 

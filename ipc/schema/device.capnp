@@ -36,7 +36,7 @@ struct Device {
   resetMethods @19 :Text;
   enableCount @20 :Int64 = -1;
   pcieRoot @21 :Text;
-  mediated @22 :List(Mediated);
+  mediated @22 :List(Text);  # UUIDs
   problems @23 :List(Problem);
   vfioGroup @24 :Bool;
 }
@@ -48,8 +48,18 @@ enum SriovRole {
 }
 
 struct Mediated {
+  # One mediated device, in the same words. A negative number: absent.
+
   uuid @0 :Text;
   type @1 :Text;
+  typeName @2 :Text;
+  parent @3 :Address;  # null: no PCI function
+  numaNode @4 :Int32 = -1;
+  driver @5 :Text;
+  group @6 :Int64 = -1;
+  vfioDev @7 :Int64 = -1;
+  cdevNode @8 :Bool;
+  problems @9 :List(Problem);
 }
 
 struct Problem {

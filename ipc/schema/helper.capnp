@@ -12,7 +12,7 @@ $Cxx.namespace("vfiogate::schema");
 
 using Device = import "device.capnp";
 
-const protocol :UInt16 = 11;
+const protocol :UInt16 = 12;
 # Raised with every change of this file that an older peer would misread.
 
 interface Handshake {
@@ -69,6 +69,8 @@ struct Delta {
   controlNode @5 :Bool;
   iommufdNode @6 :Bool;
   vfioPci @7 :Bool;
+  changedMediated @8 :List(Device.Mediated);
+  removedMediated @9 :List(Text);  # UUIDs
 }
 
 struct Snapshot {
@@ -77,6 +79,7 @@ struct Snapshot {
   controlNode @2 :Bool;  # /dev/vfio/vfio is there
   iommufdNode @3 :Bool;  # /dev/iommu is there
   vfioPci @4 :Bool;      # the kernel has the driver vfio-pci
+  mediated @5 :List(Device.Mediated);
 }
 
 struct Group {
@@ -87,6 +90,7 @@ struct Group {
   use @4 :Use;
   members @5 :List(Device.Address);
   control @6 :GroupControl;  # null for a connection that may only watch
+  mediated @7 :List(Text);   # UUIDs, ascending
 }
 
 enum Use {

@@ -10,6 +10,7 @@
 
 #include "ipc/types/bdf.h"
 #include "ipc/types/iommu_group.h"
+#include "ipc/types/unit_id.h"
 
 namespace vfiogate {
 
@@ -21,13 +22,6 @@ enum class GroupUse : std::uint8_t { kIdle, kOpen, kBlind, kUnknown };
 
 /// "idle", "open", "blind" or "unknown".
 std::string_view nameOf(GroupUse use);
-
-/// A mediated device below its parent. Source: directories named by UUID below the device.
-struct MediatedDevice {
-  std::string uuid;
-  std::string type;
-  friend bool operator==(const MediatedDevice&, const MediatedDevice&) = default;
-};
 
 /// A sysfs attribute that could not be taken at its word.
 struct AttributeProblem {
@@ -63,10 +57,27 @@ struct PciDevice {
   std::string resetMethods;                  ///< as the kernel lists them, blank-separated
   std::optional<std::uint32_t> enableCount;  ///< sysfs `enable`
   std::string pcieRoot;                      ///< root complex, such as "pci0000:00"
-  std::vector<MediatedDevice> mediated;
+  std::vector<Uuid> mediated;                ///< made of it now. Source: directories below its own
   std::vector<AttributeProblem> problems;
 
   friend bool operator==(const PciDevice&, const PciDevice&) = default;
+};
+
+/// A mediated device: a part of its parent, which the parent's driver makes, with an IOMMU group of
+/// its own. What sysfs did not say is absent or empty here. Source: /sys/bus/mdev/devices.
+struct MediatedDevice {
+  Uuid uuid;
+  std::string type;                       ///< the id of its type, "nvidia-711"
+  std::string typeName;                   ///< the type for people, "NVIDIA A16-4Q"
+  std::optional<Bdf> parent;              ///< absent: no PCI function
+  std::optional<std::uint32_t> numaNode;  ///< the parent's
+  std::string driver;                     ///< each one of the bus offers VFIO; empty: none
+  std::optional<IommuGroupId> group;
+  std::optional<std::uint32_t> vfioDev;  ///< K of vfio-dev/vfioK
+  bool cdevNode = false;                 ///< /dev/vfio/devices/vfioK is a character device
+  std::vector<AttributeProblem> problems;
+
+  friend bool operator==(const MediatedDevice&, const MediatedDevice&) = default;
 };
 
 /// Where a group stands with whoever binds. Source: privd itself, not sysfs.
@@ -90,7 +101,8 @@ struct IommuGroup {
   bool noIommu = false;    ///< made by VFIO's no-IOMMU mode: no isolation at all
   bool groupNode = false;  ///< /dev/vfio/<id> is a character device
   GroupUse use = GroupUse::kUnknown;
-  std::vector<Bdf> members;  ///< ascending
+  std::vector<Bdf> members;    ///< ascending
+  std::vector<Uuid> mediated;  ///< ascending; the kernel makes groups of one
   GroupBinding binding;
 
   friend bool operator==(const IommuGroup&, const IommuGroup&) = default;
@@ -103,6 +115,7 @@ enum class SysfsWriting : std::uint8_t { kUnknown, kPossible, kReadOnly, kDenied
 struct Snapshot {
   std::map<Bdf, PciDevice> devices;
   std::map<IommuGroupId, IommuGroup> groups;
+  std::map<Uuid, MediatedDevice> mediated;
   bool controlNode = false;  ///< /dev/vfio/vfio is a character device
   bool iommufdNode = false;  ///< /dev/iommu is a character device
   bool vfioPci = false;      ///< the kernel has the driver vfio-pci, loaded or built in

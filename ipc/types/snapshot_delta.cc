@@ -23,6 +23,7 @@ SnapshotDelta diff(const Snapshot& before, const Snapshot& after) {
   SnapshotDelta delta;
   diffMaps(before.devices, after.devices, delta.changed, delta.removed);
   diffMaps(before.groups, after.groups, delta.changedGroups, delta.removedGroups);
+  diffMaps(before.mediated, after.mediated, delta.changedMediated, delta.removedMediated);
   delta.controlNode = after.controlNode;
   delta.iommufdNode = after.iommufdNode;
   delta.vfioPci = after.vfioPci;
@@ -37,6 +38,10 @@ Snapshot apply(Snapshot before, const SnapshotDelta& delta) {
   }
   for (const IommuGroup& group : delta.changedGroups) {
     before.groups.insert_or_assign(group.id, group);
+  }
+  for (const Uuid& uuid : delta.removedMediated) before.mediated.erase(uuid);
+  for (const MediatedDevice& mediated : delta.changedMediated) {
+    before.mediated.insert_or_assign(mediated.uuid, mediated);
   }
   before.controlNode = delta.controlNode;
   before.iommufdNode = delta.iommufdNode;

@@ -16,6 +16,8 @@ struct SnapshotDelta {
   std::vector<Bdf> removed;
   std::vector<IommuGroup> changedGroups;
   std::vector<IommuGroupId> removedGroups;
+  std::vector<MediatedDevice> changedMediated;
+  std::vector<Uuid> removedMediated;
   bool controlNode = false;
   bool iommufdNode = false;
   bool vfioPci = false;

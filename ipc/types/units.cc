@@ -8,27 +8,37 @@ const PciDevice* functionOf(const Snapshot& snapshot, const UnitId& id) {
   return found == snapshot.devices.end() ? nullptr : &found->second;
 }
 
+const MediatedDevice* mediatedOf(const Snapshot& snapshot, const UnitId& id) {
+  const Uuid* uuid = id.uuid();
+  const auto found = uuid == nullptr ? snapshot.mediated.end() : snapshot.mediated.find(*uuid);
+  return found == snapshot.mediated.end() ? nullptr : &found->second;
+}
+
 bool isPresent(const Snapshot& snapshot, const UnitId& id) {
-  return functionOf(snapshot, id) != nullptr;
+  return functionOf(snapshot, id) != nullptr || mediatedOf(snapshot, id) != nullptr;
 }
 
 std::optional<IommuGroupId> groupOf(const Snapshot& snapshot, const UnitId& id) {
-  const PciDevice* function = functionOf(snapshot, id);
-  return function == nullptr ? std::nullopt : function->group;
+  if (const PciDevice* function = functionOf(snapshot, id)) return function->group;
+  const MediatedDevice* mediated = mediatedOf(snapshot, id);
+  return mediated == nullptr ? std::nullopt : mediated->group;
 }
 
 bool answers(const Snapshot& snapshot, const UnitId& id) {
   const PciDevice* function = functionOf(snapshot, id);
-  return function != nullptr && function->answers;
+  return function == nullptr ? mediatedOf(snapshot, id) != nullptr : function->answers;
 }
 
 std::optional<std::uint32_t> numaNodeOf(const Snapshot& snapshot, const UnitId& id) {
-  const PciDevice* function = functionOf(snapshot, id);
-  return function == nullptr ? std::nullopt : function->numaNode;
+  if (const PciDevice* function = functionOf(snapshot, id)) return function->numaNode;
+  const MediatedDevice* mediated = mediatedOf(snapshot, id);
+  return mediated == nullptr ? std::nullopt : mediated->numaNode;
 }
 
 std::set<UnitId> unitsOf(const IommuGroup& group) {
-  return {group.members.begin(), group.members.end()};
+  std::set<UnitId> units(group.members.begin(), group.members.end());
+  units.insert(group.mediated.begin(), group.mediated.end());
+  return units;
 }
 
 std::set<UnitId> unitsOf(const Snapshot& snapshot, IommuGroupId group) {

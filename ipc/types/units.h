@@ -12,6 +12,9 @@ namespace vfiogate {
 /// Null: it is gone, or no PCI function.
 const PciDevice* functionOf(const Snapshot& snapshot, const UnitId& id);
 
+/// Null: it is gone, or no mediated device.
+const MediatedDevice* mediatedOf(const Snapshot& snapshot, const UnitId& id);
+
 /// True if the snapshot has it.
 bool isPresent(const Snapshot& snapshot, const UnitId& id);
 
@@ -21,7 +24,7 @@ std::optional<IommuGroupId> groupOf(const Snapshot& snapshot, const UnitId& id);
 /// False: it is gone, or its configuration space reads all ones.
 bool answers(const Snapshot& snapshot, const UnitId& id);
 
-/// Absent: it is gone, or on none.
+/// Of a mediated device its parent's; absent: it is gone, or on none.
 std::optional<std::uint32_t> numaNodeOf(const Snapshot& snapshot, const UnitId& id);
 
 /// All that the group has; none where there is no such group.

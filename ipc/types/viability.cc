@@ -27,6 +27,7 @@ Viability judgeAlone(const PciDevice& device) {
   if (!device.group) return stop(Obstacle::kNoGroup);
   if (!device.answers) return stop(Obstacle::kNotAnswering);
   if (beingUnbound(device)) return stop(Obstacle::kBeingUnbound);
+  if (onHostDriver(device) && !device.mediated.empty()) return stop(Obstacle::kMediatedParent);
   if (onHostDriver(device)) return stop(Obstacle::kHostDriver);
   if (device.driver.empty()) return stop(Obstacle::kNoDriver);
   return {};
@@ -111,6 +112,17 @@ Viability viability(const Snapshot& snapshot, const Bdf& address) {
   return {};
 }
 
+Viability viability(const Snapshot& snapshot, const MediatedDevice& device) {
+  const auto stop = [](Obstacle obstacle) { return Viability{obstacle, std::nullopt}; };
+  const auto group = device.group ? snapshot.groups.find(*device.group) : snapshot.groups.end();
+  if (group == snapshot.groups.end()) return stop(Obstacle::kNoGroup);
+  const Obstacle binding = judgeBinding(group->second);
+  if (binding != Obstacle::kNone) return stop(binding);
+  if (device.driver.empty()) return stop(Obstacle::kNoDriver);
+  if (!group->second.groupNode && !device.cdevNode) return stop(Obstacle::kNoNode);
+  return {};
+}
+
 std::string_view reasonCode(Obstacle obstacle) {
   switch (obstacle) {
     case Obstacle::kNone:
@@ -133,6 +145,8 @@ std::string_view reasonCode(Obstacle obstacle) {
       return "write-stuck";
     case Obstacle::kBeingUnbound:
       return "being-unbound";
+    case Obstacle::kMediatedParent:
+      return "mediated-parent";
     case Obstacle::kHostDriver:
       return "host-driver";
     case Obstacle::kNoDriver:
@@ -197,6 +211,10 @@ std::string explain(const Snapshot& snapshot, const Bdf& address, const Viabilit
       return std::string(obstacleText(viability.obstacle));
     case Obstacle::kBeingUnbound:
       return "being unbound while in use: stop the VM that uses it";
+    case Obstacle::kMediatedParent:
+      return "stays bound to " + device.driver + ", which has made " +
+             std::to_string(device.mediated.size()) +
+             " mediated device(s) of it: remove them to pass it through whole";
     case Obstacle::kHostDriver:
       return "bound to " + device.driver + ", not to a VFIO driver: bind its group to vfio-pci";
     case Obstacle::kNoDriver:
@@ -209,6 +227,22 @@ std::string explain(const Snapshot& snapshot, const Bdf& address, const Viabilit
       return "no node in /dev/vfio for it: is /dev the host's?";
   }
   return {};
+}
+
+std::string explain(const MediatedDevice& /*device*/, const Viability& viability) {
+  switch (viability.obstacle) {
+    case Obstacle::kNone:
+      return "can be passed through";
+    case Obstacle::kNoGroup:
+      return "no IOMMU group: its driver did not register it with VFIO; look into the kernel's log";
+    case Obstacle::kNoDriver:
+      return "bound to no driver: bind it to one of /sys/bus/mdev/drivers";
+    case Obstacle::kNoNode:
+      return "no node in /dev/vfio for it: is /dev the host's?";
+    default:
+      break;
+  }
+  return std::string(obstacleText(viability.obstacle));
 }
 
 }  // namespace vfiogate

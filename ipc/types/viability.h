@@ -25,6 +25,7 @@ enum class Obstacle : std::uint8_t {
   kOperatorExcluded,  ///< an operator excluded its group
   kWriteStuck,        ///< a write that changes its group's drivers has not come back
   kBeingUnbound,      ///< no driver, but enabled: somebody unbinds it while it is in use
+  kMediatedParent,    ///< on its host driver, which has made mediated devices of it
   kHostDriver,        ///< bound to a driver that does not offer VFIO
   kNoDriver,          ///< bound to no driver
   kMemberOnHost,      ///< another endpoint of its group is bound to a driver that offers no VFIO
@@ -43,6 +44,9 @@ struct Viability {
 /// Judges one device of `snapshot` from the snapshot alone. `address` must be in it.
 Viability viability(const Snapshot& snapshot, const Bdf& address);
 
+/// The same of a mediated device: of its group, its driver and its nodes.
+Viability viability(const Snapshot& snapshot, const MediatedDevice& device);
+
 /// The stable name of an obstacle: "passable", "bridge", "host-driver", ...
 std::string_view reasonCode(Obstacle obstacle);
 
@@ -52,6 +56,8 @@ std::string_view obstacleText(Obstacle obstacle);
 /// The obstacle in words, with what would lift it, such as
 /// "bound to nvme, not to a VFIO driver: bind its group to vfio-pci".
 std::string explain(const Snapshot& snapshot, const Bdf& address, const Viability& viability);
+/// The same of a mediated device.
+std::string explain(const MediatedDevice& device, const Viability& viability);
 
 struct NodeObstacle {
   /// Stable: "no_iommu", "vfio_pci_not_loaded", "readonly_sysfs", "apparmor_denied".

@@ -135,8 +135,9 @@ std::vector<Bdf> HardwareClient::membersOf(IommuGroupId group) {
 }
 
 std::vector<UnitId> HardwareClient::unitsOf(IommuGroupId group) {
-  const std::vector<Bdf> members = membersOf(group);
-  return {members.begin(), members.end()};
+  const bool ours = hardware_.control(group) != nullptr;
+  const auto units = ours ? vfiogate::unitsOf(hardware_.snapshot(), group) : std::set<UnitId>();
+  return {units.begin(), units.end()};
 }
 
 kj::Promise<DiscoveryCounts> HardwareClient::discovery() {

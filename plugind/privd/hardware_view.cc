@@ -33,9 +33,15 @@ bool HardwareView::shows(const Snapshot& seen) const {
   };
   const auto sameMembers = [this](const auto& entry) {
     const auto known = snapshot_.groups.find(entry.first);
-    return known != snapshot_.groups.end() && known->second.members == entry.second.members;
+    return known != snapshot_.groups.end() && known->second.members == entry.second.members &&
+           known->second.mediated == entry.second.mediated;
   };
-  return std::ranges::all_of(seen.devices, sameDevice) &&
+  const auto sameMediated = [this](const auto& entry) {
+    const auto known = snapshot_.mediated.find(entry.first);
+    return known != snapshot_.mediated.end() && known->second == entry.second;
+  };
+  return std::ranges::all_of(seen.mediated, sameMediated) &&
+         std::ranges::all_of(seen.devices, sameDevice) &&
          std::ranges::all_of(seen.groups, sameMembers);
 }
 

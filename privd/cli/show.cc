@@ -63,6 +63,11 @@ void print(const NodeView& view, const PciDevice& device, const Holders& holders
   }
   if (device.physicalFunction)
     line("SR-IOV", "virtual function of " + device.physicalFunction->str());
+  for (const Uuid& uuid : device.mediated) {
+    const auto part = view.snapshot.mediated.find(uuid);
+    const bool known = part != view.snapshot.mediated.end();
+    line("mediated", uuid.str() + (known ? "  " + jsonText(part->second.type) : ""));
+  }
   for (const Holder& holder : holders.found) line("open", wordsFor(holder));
   if (holders.hidden > 0) {
     line("open", "unknown of " + std::to_string(holders.hidden) +

@@ -11,7 +11,7 @@ namespace {
 class GroupControlServer final : public schema::GroupControl::Server {
 public:
   GroupControlServer(const GroupControls::Place& place, const IommuGroup& group)
-      : place_(place), id_(group.id), members_(group.members) {}
+      : place_(place), id_(group.id), units_(unitsOf(group)) {}
 
 protected:
   kj::Promise<void> reread(RereadContext context) override {
@@ -44,7 +44,12 @@ private:
       news.groups.insert(id_);
       if (wasThere) {
         news.devices.insert(before->second.members.begin(), before->second.members.end());
+        news.mediated.insert(before->second.mediated.begin(), before->second.mediated.end());
       }
+    }
+    for (const auto& [uuid, device] : seen.mediated) {
+      const auto was = known->mediated.find(uuid);
+      if (was == known->mediated.end() || was->second != device) news.mediated.insert(uuid);
     }
     if (!news.empty()) place_.source.rereadNow(news);
   }
@@ -52,23 +57,23 @@ private:
   /// True if this is still the group that the capability was made for.
   bool isIn(const Snapshot& seen) const {
     const auto group = seen.groups.find(id_);
-    return group != seen.groups.end() && std::ranges::includes(group->second.members, members_);
+    return group != seen.groups.end() && std::ranges::includes(unitsOf(group->second), units_);
   }
 
   const GroupControls::Place place_;
   IommuGroupId id_;
-  std::vector<Bdf> members_;
+  std::set<UnitId> units_;
 };
 
 }  // namespace
 
 schema::GroupControl::Client GroupControls::of(const IommuGroup& group) {
   const auto known = minted_.find(group.id);
-  if (known != minted_.end() && known->second.members == group.members) {
+  if (known != minted_.end() && known->second.units == unitsOf(group)) {
     return known->second.client;
   }
   schema::GroupControl::Client client = kj::heap<GroupControlServer>(place_, group);
-  minted_.insert_or_assign(group.id, Minted{group.members, client});
+  minted_.insert_or_assign(group.id, Minted{unitsOf(group), client});
   return client;
 }
 

@@ -2,12 +2,12 @@
 // The capabilities over IOMMU groups that one connection holds.
 
 #include "ipc/schema/helper.capnp.h"
-#include "ipc/types/snapshot.h"
+#include "ipc/types/units.h"
 #include "privd/scan/snapshot_source.h"
 #include "privd/scan/sysfs_root.h"
 
 #include <map>
-#include <vector>
+#include <set>
 
 namespace vfiogate {
 
@@ -30,7 +30,7 @@ public:
 
 private:
   struct Minted {
-    std::vector<Bdf> members;
+    std::set<UnitId> units;
     schema::GroupControl::Client client;
   };
 

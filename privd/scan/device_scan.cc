@@ -47,26 +47,30 @@ void readHeader(DeviceAttributes& from, PciDevice& device) {
   device.headerType = static_cast<std::uint8_t>(type & ~kMultiFunctionBit);
 }
 
-/// The number K of the directory vfio-dev/vfioK that a driver which offers VFIO makes.
-void readVfio(DeviceAttributes& from, const DevRoot& dev, PciDevice& device) {
+}  // namespace
+
+VfioDev readVfioDev(DeviceAttributes& from, const DevRoot& dev) {
+  VfioDev found;
   const auto names = from.sysfs().names(from.pathOf(kVfioDevDirectory));
   if (!names) {
     const int error = names.error().error;
     if (error != ENOENT)
       from.blame(kVfioDevDirectory, std::string("unreadable: ") + strerror(error));
-    return;
+    return found;
   }
   for (const std::string& name : *names) {
     if (!name.starts_with("vfio")) continue;
-    device.vfioDev = parseDecimal(name.substr(4));
+    found.number = parseDecimal(name.substr(4));
     // Kernels without cdev have the directory too, but no number of a device node in it.
-    device.cdevNode = device.vfioDev &&
-                      from.sysfs().exists(from.pathOf("vfio-dev/" + name + "/dev")) &&
-                      dev.hasCharacterDevice("vfio/devices/" + name);
-    if (device.vfioDev) return;
+    found.node = found.number && from.sysfs().exists(from.pathOf("vfio-dev/" + name + "/dev")) &&
+                 dev.hasCharacterDevice("vfio/devices/" + name);
+    if (found.number) return found;
   }
   from.blame(kVfioDevDirectory, "malformed: no vfio and number in it");
+  return found;
 }
+
+namespace {
 
 void readSriov(DeviceAttributes& from, PciDevice& device) {
   const std::string physical = from.linkName("physfn");
@@ -89,17 +93,8 @@ void readSriov(DeviceAttributes& from, PciDevice& device) {
   }
 }
 
-bool isUuid(const std::string& name) {
-  if (name.size() != 36) return false;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-    if (dash ? name[i] != '-' : !parseHexDigits(name.substr(i, 1), 1)) return false;
-  }
-  return true;
-}
-
 /// Only parents of mediated devices have types of them, so only they are searched.
-void readMediated(DeviceAttributes& from, PciDevice& device) {
+void readParts(DeviceAttributes& from, PciDevice& device) {
   if (!from.sysfs().exists(from.pathOf(kMediatedTypes))) return;
   const auto names = from.sysfs().names(from.pathOf(""));
   if (!names) {
@@ -107,9 +102,10 @@ void readMediated(DeviceAttributes& from, PciDevice& device) {
     return;
   }
   for (const std::string& name : *names) {
-    if (!isUuid(name) || device.mediated.size() >= kMostMediated) continue;
-    device.mediated.push_back({name, from.linkName(name + "/mdev_type")});
+    const auto uuid = Uuid::parse(name);
+    if (uuid && device.mediated.size() < kMostMediated) device.mediated.push_back(*uuid);
   }
+  std::ranges::sort(device.mediated);
 }
 
 void readGroup(DeviceAttributes& from, PciDevice& device) {
@@ -141,7 +137,9 @@ std::optional<PciDevice> readDevice(const SysfsRoot& sysfs, const DevRoot& dev,
   readIds(from, device);
   readHeader(from, device);
   device.driver = from.linkName("driver");
-  readVfio(from, dev, device);
+  const VfioDev vfio = readVfioDev(from, dev);
+  device.vfioDev = vfio.number;
+  device.cdevNode = vfio.node;
   device.numaNode = from.decimalOrMinusOne("numa_node");
   readGroup(from, device);
   device.bootVga = from.decimal("boot_vga", Need::kOptional).value_or(0) == 1;
@@ -149,7 +147,7 @@ std::optional<PciDevice> readDevice(const SysfsRoot& sysfs, const DevRoot& dev,
   device.resetMethods = from.text("reset_method");
   device.enableCount = from.decimal("enable", Need::kRequired);
   device.pcieRoot = rootOf(sysfs, directory);
-  readMediated(from, device);
+  readParts(from, device);
   device.problems = from.takeProblems();
   // One that vanished half-way looks like a broken one, but its directory is gone.
   if (!device.problems.empty() && !sysfs.exists(directory)) return std::nullopt;

@@ -39,17 +39,16 @@ GroupUse worstUse(const Snapshot& snapshot, const IommuGroup& group) {
   return use;
 }
 
-/// Null: who is in the group cannot be told.
-std::optional<std::vector<Bdf>> membersOf(const SysfsRoot& sysfs, const std::string& directory) {
+/// Of platform devices, which are members, too, nobody is told.
+void readMembers(const SysfsRoot& sysfs, const std::string& directory, IommuGroup& group) {
   const auto names = sysfs.names(directory + "/devices");
-  if (!names) return std::nullopt;
-  std::vector<Bdf> members;
+  if (!names) return;
   for (const std::string& name : *names) {
-    // Groups have members that are no PCI functions, too: platform devices, mediated devices.
-    if (const auto address = Bdf::parse(name)) members.push_back(*address);
+    if (const auto address = Bdf::parse(name)) group.members.push_back(*address);
+    if (const auto uuid = Uuid::parse(name)) group.mediated.push_back(*uuid);
   }
-  std::ranges::sort(members);
-  return members;
+  std::ranges::sort(group.members);
+  std::ranges::sort(group.mediated);
 }
 
 }  // namespace
@@ -59,12 +58,15 @@ std::optional<IommuGroup> readGroup(const SysfsRoot& sysfs, const DevRoot& dev, 
   const std::string directory = std::string(kIommuGroups) + "/" + number;
   if (!sysfs.exists(directory)) return std::nullopt;
   DeviceAttributes from(sysfs, directory);
-  return IommuGroup{.id = id,
-                    .type = from.text("type"),
-                    .noIommu = from.text("name") == "vfio-noiommu",
-                    .groupNode = dev.hasCharacterDevice("vfio/" + number),
-                    .use = GroupUse::kUnknown,
-                    .members = membersOf(sysfs, directory).value_or(std::vector<Bdf>())};
+  IommuGroup group{.id = id,
+                   .type = from.text("type"),
+                   .noIommu = from.text("name") == "vfio-noiommu",
+                   .groupNode = dev.hasCharacterDevice("vfio/" + number),
+                   .use = GroupUse::kUnknown,
+                   .members = {},
+                   .mediated = {}};
+  readMembers(sysfs, directory, group);
+  return group;
 }
 
 bool offersVfioByGroup(const SysfsRoot& sysfs, const Snapshot& snapshot, const IommuGroup& group) {
@@ -80,6 +82,7 @@ bool offersVfioByGroup(const SysfsRoot& sysfs, const Snapshot& snapshot, const I
 }
 
 GroupUse useOf(const Snapshot& snapshot, const IommuGroup& group) {
+  if (!group.mediated.empty()) return GroupUse::kBlind;
   return group.members.empty() ? GroupUse::kUnknown : worstUse(snapshot, group);
 }
 

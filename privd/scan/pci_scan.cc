@@ -118,6 +118,7 @@ Result<std::vector<std::string>, ReadError> namesIfAny(const SysfsRoot& sysfs, c
 void Places::add(const Places& more) {
   devices.insert(more.devices.begin(), more.devices.end());
   groups.insert(more.groups.begin(), more.groups.end());
+  mediated.insert(more.mediated.begin(), more.mediated.end());
 }
 
 Result<Places, ReadError> placesOf(const SysfsRoot& sysfs) {
@@ -151,12 +152,6 @@ Result<Snapshot, ReadError> scan(const SysfsRoot& sysfs, const DevRoot& dev) {
   if (!places) return Failure{places.error()};
   Snapshot snapshot;
   reread(sysfs, dev, *places, snapshot);
-  return snapshot;
-}
-
-Snapshot scanGroup(const SysfsRoot& sysfs, const DevRoot& dev, IommuGroupId id) {
-  Snapshot snapshot;
-  reread(sysfs, dev, {.devices = {}, .groups = {id}}, snapshot);
   return snapshot;
 }
 

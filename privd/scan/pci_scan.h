@@ -15,9 +15,10 @@ namespace vfiogate {
 struct Places {
   std::set<Bdf> devices;
   std::set<IommuGroupId> groups;
+  std::set<Uuid> mediated{};
 
-  bool empty() const { return devices.empty() && groups.empty(); }
-  std::size_t size() const { return devices.size() + groups.size(); }
+  bool empty() const { return size() == 0; }
+  std::size_t size() const { return devices.size() + groups.size() + mediated.size(); }
   void add(const Places& more);
 
   friend bool operator==(const Places&, const Places&) = default;
@@ -29,17 +30,32 @@ Result<Places, ReadError> placesOf(const SysfsRoot& sysfs);
 /// Everything that `seen` has.
 Places placesOf(const Snapshot& seen);
 
-/// Reads these places anew and puts what is there now into `seen`; what is not there leaves it.
-/// What cannot be read of a device is absent and named in its problems, and a group whose use
-/// cannot be told is kUnknown. Reads neither `uevent` nor `driver_override`: on kernel 6.1 both
-/// hang while somebody unbinds a device that is in use. Returns true if `seen` is another than
-/// before.
+/// Reads these devices and groups anew and puts what is there now into `seen`; what is not there
+/// leaves it. What cannot be read of a device is absent and named in its problems, and a group
+/// whose use cannot be told is kUnknown. Reads neither `uevent` nor `driver_override`: on
+/// kernel 6.1 both hang while somebody unbinds a device that is in use. Returns true if `seen` is
+/// another than before.
 bool reread(const SysfsRoot& sysfs, const DevRoot& dev, const Places& where, Snapshot& seen);
+
+/// Below the root of sysfs: a directory for each mediated device.
+inline constexpr const char* kMediatedDevices = "bus/mdev/devices";
+
+/// The first kMaxMediated of them; none where the kernel has no such bus, or it cannot be listed.
+std::set<Uuid> mediatedIn(const SysfsRoot& sysfs);
+
+/// Null: the mediated device is not there, or not any more.
+std::optional<MediatedDevice> readMediated(const SysfsRoot& sysfs, const DevRoot& dev,
+                                           const Uuid& uuid);
+
+/// reread(), and the mediated devices of `where` with their groups, and those of its groups.
+bool rereadUnits(const SysfsRoot& sysfs, const DevRoot& dev, const Places& where, Snapshot& seen);
+/// scan(), and all mediated devices.
+Result<Snapshot, ReadError> scanUnits(const SysfsRoot& sysfs, const DevRoot& dev);
 
 /// All PCI functions and IOMMU groups. Error: as placesOf().
 Result<Snapshot, ReadError> scan(const SysfsRoot& sysfs, const DevRoot& dev);
 
-/// One group and its members, read now. Without the group if it is not there.
+/// One group and all that is in it, read now. Without the group if it is not there.
 Snapshot scanGroup(const SysfsRoot& sysfs, const DevRoot& dev, IommuGroupId group);
 
 /// Below the root of sysfs: a directory for each PCI function.
@@ -55,6 +71,16 @@ std::optional<PciDevice> readDevice(const SysfsRoot& sysfs, const DevRoot& dev, 
 
 /// Below the root of sysfs: a directory for each IOMMU group.
 inline constexpr const char* kIommuGroups = "kernel/iommu_groups";
+
+/// What a driver that offers VFIO shows of a device: the number K of vfio-dev/vfioK, and whether
+/// that has a node.
+struct VfioDev {
+  std::optional<std::uint32_t> number;
+  bool node = false;
+};
+class DeviceAttributes;
+/// Of the device that `from` reads; what is malformed is one of its problems.
+VfioDev readVfioDev(DeviceAttributes& from, const DevRoot& dev);
 
 /// Null: there is no such group. Its use is not read: it is its members'.
 std::optional<IommuGroup> readGroup(const SysfsRoot& sysfs, const DevRoot& dev, IommuGroupId id);

@@ -17,15 +17,18 @@ constexpr std::size_t kPart = 8;
 Places everythingIn(const SysfsRoot& sysfs) {
   auto places = placesOf(sysfs);
   KJ_REQUIRE(places.has_value(), "sysfs cannot be listed", strerror(places.error().error));
-  return kj::mv(places).value();
+  Places everything = kj::mv(places).value();
+  everything.mediated = mediatedIn(sysfs);
+  return everything;
 }
 
 }  // namespace
 
 ScanDeps scanDeps(const SysfsRoot& sysfs, const DevRoot& dev) {
-  return {.everything = [&sysfs]() { return everythingIn(sysfs); },
-          .reread = [&sysfs, &dev](const Places& where,
-                                   Snapshot& seen) { return reread(sysfs, dev, where, seen); }};
+  return {
+      .everything = [&sysfs]() { return everythingIn(sysfs); },
+      .reread = [&sysfs, &dev](const Places& where,
+                               Snapshot& seen) { return rereadUnits(sysfs, dev, where, seen); }};
 }
 
 SnapshotSource::SnapshotSource(kj::Timer& timer, std::uint64_t epoch, kj::Duration rescan,
@@ -103,6 +106,8 @@ void SnapshotSource::beginSweep() {
   everything.add(placesOf(seen_));
   Sweep sweep;
   sweep.devices.assign(everything.devices.begin(), everything.devices.end());
+  for (const auto& [uuid, device] : seen_.mediated) everything.mediated.insert(uuid);
+  sweep.mediated.assign(everything.mediated.begin(), everything.mediated.end());
   sweep.groups = std::move(everything.groups);
   sweep_ = kj::mv(sweep);
 }
@@ -110,19 +115,28 @@ void SnapshotSource::beginSweep() {
 void SnapshotSource::goOn(Sweep& sweep) {
   const auto began = kj::systemPreciseMonotonicClock().now();
   Places part;
-  while (part.size() < kPart && sweep.next < sweep.devices.size()) {
-    part.devices.insert(sweep.devices[sweep.next++]);
+  const std::size_t functions = sweep.devices.size();
+  const std::size_t all = functions + sweep.mediated.size();
+  for (; part.size() < kPart && sweep.next < all; ++sweep.next) {
+    if (sweep.next < functions) {
+      part.devices.insert(sweep.devices[sweep.next]);
+    } else {
+      part.mediated.insert(sweep.mediated[sweep.next - functions]);
+    }
   }
   if (part.empty()) {
     // A group is looked at with its devices; left are those without any.
     for (const auto& [address, device] : seen_.devices) {
       if (device.group) sweep.groups.erase(*device.group);
     }
+    for (const auto& [uuid, device] : seen_.mediated) {
+      if (device.group) sweep.groups.erase(*device.group);
+    }
     part.groups = std::exchange(sweep.groups, {});
   }
   reread(part);
   sweep.spent += kj::systemPreciseMonotonicClock().now() - began;
-  if (sweep.next < sweep.devices.size() || !sweep.groups.empty()) return;
+  if (sweep.next < all || !sweep.groups.empty()) return;
   ++counts_[DiscoveryCount::kSweeps];
   counts_[DiscoveryCount::kSweepNanoseconds] +=
       static_cast<std::uint64_t>(sweep.spent / kj::NANOSECONDS);

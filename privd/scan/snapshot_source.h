@@ -55,8 +55,9 @@ public:
 private:
   struct Sweep {
     std::vector<Bdf> devices;
+    std::vector<Uuid> mediated;
     std::set<IommuGroupId> groups;
-    std::size_t next = 0;  ///< of `devices`
+    std::size_t next = 0;  ///< of `devices`, then of `mediated`
     kj::Duration spent = 0 * kj::NANOSECONDS;
   };
 

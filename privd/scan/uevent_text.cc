@@ -25,13 +25,14 @@ std::string_view subsystemOf(std::string_view fields) {
 }
 
 /// The PCI function that the path ends in or leads through last, such as
-/// /devices/pci0000:00/0000:00:01.0/0000:01:00.0/vfio-dev/vfio0; or the number of the group whose
-/// node it is, /devices/virtual/vfio/12.
+/// /devices/pci0000:00/0000:00:01.0/0000:01:00.0/vfio-dev/vfio0, with the mediated device below; or
+/// the number of the group whose node it is, /devices/virtual/vfio/12.
 Places placesIn(std::string_view path, std::string_view subsystem) {
   Places places;
   while (!path.empty()) {
     const std::size_t slash = path.rfind('/');
     const std::string name(path.substr(slash == std::string_view::npos ? 0 : slash + 1));
+    if (const auto uuid = Uuid::parse(name)) places.mediated.insert(*uuid);
     if (const auto address = Bdf::parse(name)) {
       places.devices.insert(*address);
       return places;

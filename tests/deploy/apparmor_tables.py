@@ -82,7 +82,12 @@ STATE = {
     "/run/vfiogate/devices/0000:3b:00.0": "rwk",
 }
 ALLOWED = {
-    "vfiogate-hardware": EVERY | READS_SYSFS | {"/usr/bin/privd-hardware": "mr"},
+    "vfiogate-hardware": EVERY | READS_SYSFS | {
+        "/usr/bin/privd-hardware": "mr",
+        "/host/sys/bus/mdev/devices/": "r",
+        f"{DEVICE}/3f5e2c10-0001-4a5b-8c6d-000000000001/vfio-dev/": "r",
+        f"{DEVICE}/mdev_supported_types/nvidia-256/name": "r",
+    },
     "vfiogate-gate": EVERY | STATE | {
         "/usr/bin/privd-gate": "mr",
         "/var/lib/vfiogate/gate.lock": "rwk",

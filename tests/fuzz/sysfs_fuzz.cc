@@ -1,5 +1,5 @@
-// Whatever sysfs says of a function and its group: the scan ends, what it could not take is a named
-// problem, and plugind reads the snapshot that privd would send of it.
+// Whatever sysfs says of a function, a mediated device and their group: the scan ends, what it
+// could not take is a named problem, and plugind reads the snapshot that privd would send of it.
 //
 // Each line of the input is "name=text", a file in the device's and in the group's directory;
 // "name>target", a link in the device's; or, where the target has no slash, a directory with one
@@ -41,6 +41,10 @@ void makeTree(std::string_view text) {
   fs::create_directories(device / "vfio-dev");
   fs::create_directories(group / "devices/0000:01:00.0");
   fs::create_directories(root() / "dev");
+  // The same texts are those of a mediated device.
+  fs::create_directories(root() / "sys/bus/mdev/devices");
+  fs::create_symlink("../../pci/devices/0000:01:00.0",
+                     root() / "sys/bus/mdev/devices/3f5e2c10-0001-4a5b-8c6d-000000000001");
   for (std::size_t i = 0; i < kMostFiles && !text.empty(); ++i) {
     const std::string_view line = takePart(text, '\n');
     const std::size_t end = line.find_first_of("=>");
@@ -75,7 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   makeTree(textOf(data, size));
   const auto sysfs = SysfsRoot::open((root() / "sys").string());
   const auto dev = DevRoot::open((root() / "dev").string());
-  const auto snapshot = scan(*sysfs, *dev);
+  const auto snapshot = scanUnits(*sysfs, *dev);
   require(snapshot && snapshot->devices.size() == 1 && snapshot->groups.size() == 1);
   for (const auto& problem : snapshot->devices.begin()->second.problems) {
     require(!problem.attribute.empty() && !problem.why.empty());

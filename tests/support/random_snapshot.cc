@@ -4,6 +4,8 @@
 #include <limits>
 #include <set>
 
+#include "ipc/base/hex.h"
+
 namespace vfiogate {
 namespace {
 
@@ -27,6 +29,27 @@ std::string RandomSnapshots::text() {
   std::string text(upTo(9) == 0 ? upTo(4096) : upTo(12), '\0');
   for (char& c : text) c = static_cast<char>(upTo(255));
   return text;
+}
+
+Uuid RandomSnapshots::uuid() {
+  return *Uuid::parse("00000000-0000-0000-0000-0000" + hexDigits(upTo(40), 8));
+}
+
+MediatedDevice RandomSnapshots::mediated() {
+  MediatedDevice made{.uuid = uuid(),
+                      .type = text(),
+                      .typeName = text(),
+                      .parent = std::nullopt,
+                      .numaNode = maybe<std::uint32_t>(kMaxI32),
+                      .driver = text(),
+                      .group = std::nullopt,
+                      .vfioDev = maybe<std::uint32_t>(kMaxU32),
+                      .cdevNode = flip(),
+                      .problems = {}};
+  if (flip()) made.parent = address();
+  if (flip()) made.group = IommuGroupId(static_cast<std::uint32_t>(upTo(kMaxU32)));
+  for (auto left = upTo(3); left > 0; --left) made.problems.push_back({text(), text()});
+  return made;
 }
 
 PciDevice RandomSnapshots::device() {
@@ -53,7 +76,7 @@ PciDevice RandomSnapshots::device() {
   device.resetMethods = text();
   device.enableCount = maybe<std::uint32_t>(kMaxU32);
   device.pcieRoot = text();
-  for (auto left = upTo(3); left > 0; --left) device.mediated.push_back({text(), text()});
+  for (auto left = upTo(3); left > 0; --left) device.mediated.push_back(uuid());
   for (auto left = upTo(3); left > 0; --left) device.problems.push_back({text(), text()});
   return device;
 }
@@ -65,7 +88,11 @@ IommuGroup RandomSnapshots::group() {
                    .groupNode = flip(),
                    .use = static_cast<GroupUse>(upTo(3)),
                    .members = {},
+                   .mediated = {},
                    .binding = {}};
+  std::set<Uuid> parts;
+  for (auto left = upTo(2); left > 0; --left) parts.insert(uuid());
+  group.mediated.assign(parts.begin(), parts.end());
   std::set<Bdf> members;
   for (auto left = upTo(5); left > 0; --left) members.insert(address());
   group.members.assign(members.begin(), members.end());
@@ -82,18 +109,24 @@ Snapshot RandomSnapshots::draw() {
     IommuGroup made = group();
     snapshot.groups.insert_or_assign(made.id, made);
   }
+  for (auto left = upTo(12); left > 0; --left) {
+    MediatedDevice made = mediated();
+    snapshot.mediated.insert_or_assign(made.uuid, made);
+  }
   return snapshot;
 }
 
 Snapshot RandomSnapshots::drawAfter(Snapshot before) {
   std::erase_if(before.devices, [this](const auto&) { return upTo(4) == 0; });
   std::erase_if(before.groups, [this](const auto&) { return upTo(4) == 0; });
+  std::erase_if(before.mediated, [this](const auto&) { return upTo(4) == 0; });
   for (auto& [address, device] : before.devices) {
     if (upTo(3) == 0) device.driver = text();
   }
   const Snapshot more = draw();
   before.devices.insert(more.devices.begin(), more.devices.end());
   before.groups.insert(more.groups.begin(), more.groups.end());
+  before.mediated.insert(more.mediated.begin(), more.mediated.end());
   before.controlNode = flip();
   before.vfioPci = flip();
   return before;

@@ -22,6 +22,8 @@ public:
 
 private:
   Bdf address();
+  Uuid uuid();
+  MediatedDevice mediated();
   std::string text();
   PciDevice device();
   IommuGroup group();

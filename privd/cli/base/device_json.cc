@@ -44,19 +44,41 @@ Json sriovJson(const PciDevice& device) {
           {"virtualFunctions", device.virtualFunctions}};
 }
 
-Json problemsJson(const PciDevice& device) {
+Json problemsJson(const std::vector<AttributeProblem>& found) {
   Json problems = Json::array();
-  for (const AttributeProblem& problem : device.problems) {
+  for (const AttributeProblem& problem : found) {
     problems.push_back({{"attribute", problem.attribute}, {"why", jsonText(problem.why)}});
   }
   return problems;
 }
 
+Json namesOf(const auto& ids) {
+  Json names = Json::array();
+  for (const auto& id : ids) names.push_back(id.str());
+  return names;
+}
+
 Json groupJson(const IommuGroup& group) {
-  Json members = Json::array();
-  for (const Bdf& member : group.members) members.push_back(member.str());
-  return {{"id", group.id.number()},  {"type", textOrNull(group.type)}, {"use", nameOf(group.use)},
-          {"noIommu", group.noIommu}, {"groupNode", group.groupNode},   {"members", members}};
+  return {{"id", group.id.number()},
+          {"type", textOrNull(group.type)},
+          {"use", nameOf(group.use)},
+          {"noIommu", group.noIommu},
+          {"groupNode", group.groupNode},
+          {"members", namesOf(group.members)},
+          {"mediated", namesOf(group.mediated)}};
+}
+
+Json mediatedJson(const Snapshot& snapshot, const MediatedDevice& device) {
+  return {{"uuid", device.uuid.str()},
+          {"type", textOrNull(device.type)},
+          {"typeName", textOrNull(device.typeName)},
+          {"parent", device.parent ? Json(device.parent->str()) : Json(nullptr)},
+          {"driver", textOrNull(device.driver)},
+          {"numaNode", numberOrNull(device.numaNode)},
+          {"iommuGroup", device.group ? Json(device.group->number()) : Json(nullptr)},
+          {"state", stateOf(snapshot, device)},
+          {"reason", textOrNull(whyOf(snapshot, device))},
+          {"problems", problemsJson(device.problems)}};
 }
 
 }  // namespace
@@ -90,7 +112,8 @@ Json deviceJson(const NodeView& view, const PciDevice& device) {
           {"sriov", sriovJson(device)},
           {"resetMethods", textOrNull(device.resetMethods)},
           {"pcieRoot", textOrNull(device.pcieRoot)},
-          {"problems", problemsJson(device)}};
+          {"mediated", namesOf(device.mediated)},
+          {"problems", problemsJson(device.problems)}};
 }
 
 Json listJson(const NodeView& view, const ListFilter& filter) {
@@ -101,13 +124,26 @@ Json listJson(const NodeView& view, const ListFilter& filter) {
     devices.push_back(deviceJson(view, device));
     listed.insert(address);
   }
-  const bool all = listed.size() == view.snapshot.devices.size();
+  Json mediated = Json::array();
+  std::set<Uuid> parts;
+  for (const auto& [uuid, device] : view.snapshot.mediated) {
+    if (!passes(filter, view.snapshot, device)) continue;
+    mediated.push_back(mediatedJson(view.snapshot, device));
+    parts.insert(uuid);
+  }
+  const bool all = listed.size() == view.snapshot.devices.size() &&
+                   parts.size() == view.snapshot.mediated.size();
   const auto isListed = [&listed](const Bdf& member) { return listed.contains(member); };
+  const auto isPart = [&parts](const Uuid& part) { return parts.contains(part); };
   Json groups = Json::array();
   for (const auto& [id, group] : view.snapshot.groups) {
-    if (all || std::ranges::any_of(group.members, isListed)) groups.push_back(groupJson(group));
+    if (all || std::ranges::any_of(group.members, isListed) ||
+        std::ranges::any_of(group.mediated, isPart)) {
+      groups.push_back(groupJson(group));
+    }
   }
-  return {{"version", kListVersion}, {"groups", groups}, {"devices", devices}};
+  return {
+      {"version", kListVersion}, {"groups", groups}, {"devices", devices}, {"mediated", mediated}};
 }
 
 }  // namespace vfiogate

@@ -21,6 +21,15 @@ std::string stateOf(const Snapshot& snapshot, const PciDevice& device) {
                                                                                 : "passable";
 }
 
+std::string stateOf(const Snapshot& snapshot, const MediatedDevice& device) {
+  return std::string(reasonCode(viability(snapshot, device).obstacle));
+}
+
+std::string whyOf(const Snapshot& snapshot, const MediatedDevice& device) {
+  const Viability seen = viability(snapshot, device);
+  return seen.ready() ? std::string() : explain(device, seen);
+}
+
 std::string whyOf(const Snapshot& snapshot, const PciDevice& device) {
   const Viability seen = viability(snapshot, device.address);
   if (isBeingChanged(snapshot, device, seen)) {

@@ -43,6 +43,17 @@ bool passes(const ListFilter& filter, const Snapshot& snapshot, const PciDevice&
          (filter.states.empty() || has(filter.states, stateOf(snapshot, device)));
 }
 
+bool passes(const ListFilter& filter, const Snapshot& snapshot, const MediatedDevice& device) {
+  const auto parent =
+      device.parent ? snapshot.devices.find(*device.parent) : snapshot.devices.end();
+  ListFilter ofParent = filter;
+  ofParent.states.clear();
+  const bool unnamed = filter.addresses.empty() && filter.selectors.empty();
+  const bool named =
+      parent == snapshot.devices.end() ? unnamed : passes(ofParent, snapshot, parent->second);
+  return named && (filter.states.empty() || has(filter.states, stateOf(snapshot, device)));
+}
+
 bool isShown(const ListFilter& filter, const Snapshot& snapshot, const PciDevice& device) {
   const bool named = !filter.addresses.empty() || !filter.states.empty();
   return passes(filter, snapshot, device) &&

@@ -1,6 +1,7 @@
 #include "privd/cli/base/list_table.h"
 
 #include "cli/table.h"
+#include "ipc/types/units.h"
 #include "privd/cli/base/device_json.h"
 #include "privd/cli/base/device_state.h"
 
@@ -11,30 +12,75 @@ namespace {
 
 constexpr std::size_t kIdsLength = 12;  // " [10de:2684]"
 
-/// A device with its place in the table.
+/// What the table says of one device.
 struct Row {
-  const PciDevice* device;
   std::string group;
+  std::string address;
+  std::string className;
+  std::string name;
+  std::string driver;
+  std::string numa;
   std::string use;
+  std::string state;
+  std::string reason;
 };
 
+std::string numberOrDash(const std::optional<std::uint32_t>& number) {
+  return number ? std::to_string(*number) : "-";
+}
+
+Row rowOf(const NodeView& view, const PciDevice& device) {
+  return {.group = "-",
+          .address = device.address.str(),
+          .className = jsonText(view.className(device)),
+          .name = jsonText(view.briefName(device)),
+          .driver = device.driver.empty() ? "-" : jsonText(device.driver),
+          .numa = numberOrDash(device.numaNode),
+          .use = "-",
+          .state = stateOf(view.snapshot, device),
+          .reason = jsonText(whyOf(view.snapshot, device))};
+}
+
+Row rowOf(const NodeView& view, const MediatedDevice& device) {
+  const std::string type = device.typeName.empty() ? device.type : device.typeName;
+  return {.group = "-",
+          .address = device.uuid.str(),
+          .className = "mediated device",
+          .name = jsonText(type) + (device.parent ? " of " + device.parent->str() : ""),
+          .driver = device.driver.empty() ? "-" : jsonText(device.driver),
+          .numa = numberOrDash(device.numaNode),
+          .use = "-",
+          .state = stateOf(view.snapshot, device),
+          .reason = jsonText(whyOf(view.snapshot, device))};
+}
+
 std::vector<Row> rowsOf(const NodeView& view, const ListFilter& filter) {
+  const Snapshot& snapshot = view.snapshot;
   std::vector<Row> rows;
-  std::set<Bdf> grouped;
-  const auto add = [&](const PciDevice& device, std::string group, std::string use) {
-    if (!isShown(filter, view.snapshot, device)) return;
-    rows.push_back({&device, std::move(group), std::move(use)});
+  const auto add = [&rows](Row row, const IommuGroup* group) {
+    if (group != nullptr) row.group = std::to_string(group->id.number());
+    if (group != nullptr) row.use = nameOf(group->use);
+    rows.push_back(std::move(row));
   };
-  for (const auto& [id, group] : view.snapshot.groups) {
-    for (const Bdf& member : group.members) {
-      const auto found = view.snapshot.devices.find(member);
-      if (found == view.snapshot.devices.end()) continue;
-      add(found->second, std::to_string(id.number()), std::string(nameOf(group.use)));
+  const auto addDevice = [&](const PciDevice& device, const IommuGroup* group) {
+    if (isShown(filter, snapshot, device)) add(rowOf(view, device), group);
+  };
+  const auto addMediated = [&](const MediatedDevice& device, const IommuGroup* group) {
+    if (passes(filter, snapshot, device)) add(rowOf(view, device), group);
+  };
+  std::set<UnitId> grouped;
+  for (const auto& [id, group] : snapshot.groups) {
+    for (const UnitId& member : unitsOf(group)) {
+      if (const PciDevice* device = functionOf(snapshot, member)) addDevice(*device, &group);
+      if (const MediatedDevice* part = mediatedOf(snapshot, member)) addMediated(*part, &group);
       grouped.insert(member);
     }
   }
-  for (const auto& [address, device] : view.snapshot.devices) {
-    if (!grouped.contains(address)) add(device, "-", "-");
+  for (const auto& [address, device] : snapshot.devices) {
+    if (!grouped.contains(address)) addDevice(device, nullptr);
+  }
+  for (const auto& [uuid, device] : snapshot.mediated) {
+    if (!grouped.contains(uuid)) addMediated(device, nullptr);
   }
   return rows;
 }
@@ -46,46 +92,22 @@ Ink inkOf(const std::string& state) {
   return Ink::kBad;
 }
 
-std::string reasonOf(const NodeView& view, const PciDevice& device) {
-  return jsonText(whyOf(view.snapshot, device));
-}
-
-Cell stateCell(const NodeView& view, const PciDevice& device) {
-  const std::string state = stateOf(view.snapshot, device);
-  return {state, inkOf(state)};
-}
-
-Cell driverCell(const PciDevice& device) {
-  return {device.driver.empty() ? "-" : jsonText(device.driver)};
-}
-
 std::vector<Column> allColumns() {
   return {{"GROUP"},  {"ADDRESS"}, {"CLASS", true}, {"DEVICE", true, kIdsLength},
           {"DRIVER"}, {"NUMA"},    {"USE"},         {"STATE"}};
 }
 
-std::vector<Cell> allCells(const NodeView& view, const Row& row) {
-  const PciDevice& device = *row.device;
-  return {{row.group},
-          {device.address.str()},
-          {jsonText(view.className(device))},
-          {jsonText(view.briefName(device))},
-          driverCell(device),
-          {device.numaNode ? std::to_string(*device.numaNode) : "-"},
-          {row.use},
-          stateCell(view, device)};
+std::vector<Cell> allCells(const Row& row) {
+  return {{row.group},  {row.address}, {row.className}, {row.name},
+          {row.driver}, {row.numa},    {row.use},       {row.state, inkOf(row.state)}};
 }
 
 std::vector<Column> fewColumns() {
   return {{"GROUP"}, {"ADDRESS"}, {"DEVICE", true, kIdsLength}, {"DRIVER", true}, {"STATE"}};
 }
 
-std::vector<Cell> fewCells(const NodeView& view, const Row& row) {
-  return {{row.group},
-          {row.device->address.str()},
-          {jsonText(view.briefName(*row.device))},
-          driverCell(*row.device),
-          stateCell(view, *row.device)};
+std::vector<Cell> fewCells(const Row& row) {
+  return {{row.group}, {row.address}, {row.name}, {row.driver}, {row.state, inkOf(row.state)}};
 }
 
 }  // namespace
@@ -96,9 +118,9 @@ std::string listTable(const NodeView& view, const ListFilter& filter, std::size_
   std::vector<std::vector<Cell>> few;
   std::vector<std::string> reasons;
   for (const Row& row : rowsOf(view, filter)) {
-    whole.push_back(allCells(view, row));
-    few.push_back(fewCells(view, row));
-    reasons.push_back(reasonOf(view, *row.device));
+    whole.push_back(allCells(row));
+    few.push_back(fewCells(row));
+    reasons.push_back(row.reason);
   }
   const std::vector<Column> columns = allColumns();
   std::vector<Column> withReason = columns;
@@ -125,8 +147,13 @@ std::string listSummary(const NodeView& view, const ListFilter& filter) {
       ++hidden;
     }
   }
+  for (const auto& [uuid, device] : view.snapshot.mediated) {
+    if (stateOf(view.snapshot, device) == "passable") ++passable;
+  }
   const std::size_t devices = view.snapshot.devices.size();
+  const std::size_t mediated = view.snapshot.mediated.size();
   std::string text = counted(devices, "device") + ", " +
+                     (mediated == 0 ? "" : counted(mediated, "mediated device") + ", ") +
                      counted(view.snapshot.groups.size(), "IOMMU group") + ", " +
                      std::to_string(passable) + " can be passed through now\n";
   if (shown + hidden < devices) {

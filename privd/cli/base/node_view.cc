@@ -51,7 +51,7 @@ Result<NodeView, std::string> NodeView::take(const ViewOptions& options) {
   }
   const auto dev = DevRoot::open(options.dev);
   if (!dev) return Failure{"--dev " + options.dev + ": " + strerror(dev.error().error)};
-  auto seen = scan(*sysfs, *dev);
+  auto seen = scanUnits(*sysfs, *dev);
   if (!seen) {
     return Failure{"--sysfs " + options.sysfs +
                    ": cannot be listed: " + strerror(seen.error().error)};

@@ -80,6 +80,16 @@ TEST_P(BindGuards, APhysicalFunctionWithVirtualOnesIsRefusedTheyAreNot) {
   expectDone({"unbind", "0000:3b:01.0"});
 }
 
+TEST_P(BindGuards, AParentIsRefusedWhileItHasMediatedDevices) {
+  bringUp("vgpu.yaml");
+  expectRefused({"bind", "0000:11:00.0", "--override", "users"}, "mediated devices removed");
+  for (const char last : {'1', '2', '3'}) {
+    ASSERT_EQ(node_->ctl(std::string("remove-mdev 3f5e2c10-0001-4a5b-8c6d-00000000000") + last),
+              "ok\n");
+  }
+  expectDone({"bind", "0000:11:00.0", "--override", "users"});
+}
+
 TEST_P(BindGuards, AnNvSwitchIsAnEndpointAndIsBound) {
   bringUp("eight-gpu-nvidia.yaml");
   expectRefused({"bind", "0000:a1:00.0"}, "nvidia");

@@ -80,9 +80,26 @@ INSTANTIATE_TEST_SUITE_P(
                 "groups[0].use is 9, not a use"},
         Spoiled{"text", [](auto s) { s.getDevices()[0].setDriver(kTooLong); },
                 "devices[0].driver.size is 4097, above 4096"},
-        Spoiled{"nestedText",
-                [](auto s) { s.getDevices()[0].initMediated(3)[2].setUuid(kTooLong); },
-                "devices[0].mediated[2].uuid.size is 4097, above 4096"},
+        Spoiled{"nestedText", [](auto s) { s.getDevices()[0].initProblems(3)[2].setWhy(kTooLong); },
+                "devices[0].problems[2].why.size is 4097, above 4096"},
+        Spoiled{
+            "uuid",
+            [](auto s) { s.initMediated(2)[0].setUuid("3F5E2C10-0001-4A5B-8C6D-000000000001"); },
+            "mediated[0].uuid is no UUID in lower case"},
+        Spoiled{"sameMediated",
+                [](auto s) {
+                  auto list = s.initMediated(2);
+                  for (auto each : list) each.setUuid("3f5e2c10-0001-4a5b-8c6d-000000000001");
+                },
+                "mediated[1].uuid is 3f5e2c10-0001-4a5b-8c6d-000000000001, named before"},
+        Spoiled{"mediatedInAGroup",
+                [](auto s) {
+                  auto list = s.getGroups()[0].initMediated(2);
+                  for (auto i : {0U, 1U}) list.set(i, "3f5e2c10-0001-4a5b-8c6d-000000000001");
+                },
+                "groups[0].mediated is not ascending"},
+        Spoiled{"tooManyMediated", [](auto s) { s.initMediated(kMaxMediated + 1); },
+                "mediated.size is 1025, above 1024"},
         Spoiled{"problems", [](auto s) { s.getDevices()[0].initProblems(kMaxProblems + 1); },
                 "devices[0].problems.size is 65, above 64"},
         Spoiled{"mediated", [](auto s) { s.getDevices()[0].initMediated(kMaxMediated + 1); },
@@ -128,6 +145,16 @@ TEST(RefusesDelta, ThatChangesAndRemovesTheSameGroup) {
   delta.initChangedGroups(1)[0].setId(12);
   delta.initRemovedGroups(1).set(0, 12);
   EXPECT_EQ(refusalOf(update), "removedGroups[0].id is 12, named before");
+}
+
+TEST(RefusesDelta, ThatChangesAndRemovesTheSameMediatedDevice) {
+  constexpr const char* kUuid = "3f5e2c10-0001-4a5b-8c6d-000000000001";
+  capnp::MallocMessageBuilder message;
+  auto update = message.initRoot<schema::Update>();
+  auto delta = deltaIn(update);
+  delta.initChangedMediated(1)[0].setUuid(kUuid);
+  delta.initRemovedMediated(1).set(0, kUuid);
+  EXPECT_EQ(refusalOf(update), std::string("uuid is ") + kUuid + ", named before");
 }
 
 TEST(RefusesUpdate, OfAKindFromTheFuture) {

@@ -27,6 +27,25 @@ TEST(SnapshotDelta, NamesWhatCameWentAndChanged) {
   EXPECT_EQ(delta.removed, std::vector{*Bdf::parse("0000:02:00.0")});
 }
 
+TEST(SnapshotDelta, NamesMediatedDevicesThatCameWentAndChanged) {
+  const auto uuid = [](int last) {
+    return *Uuid::parse("3f5e2c10-0001-4a5b-8c6d-00000000000" + std::to_string(last));
+  };
+  const auto made = [&uuid](int last, const char* type) {
+    return MediatedDevice{.uuid = uuid(last), .type = type};
+  };
+  Snapshot before;
+  Snapshot after;
+  for (const auto& one : {made(1, "a"), made(2, "a")}) before.mediated.emplace(one.uuid, one);
+  for (const auto& one : {made(2, "b"), made(3, "a")}) after.mediated.emplace(one.uuid, one);
+
+  const SnapshotDelta delta = diff(before, after);
+
+  EXPECT_EQ(delta.changedMediated, (std::vector{made(2, "b"), made(3, "a")}));
+  EXPECT_EQ(delta.removedMediated, std::vector{uuid(1)});
+  EXPECT_EQ(apply(before, delta), after);
+}
+
 TEST(SnapshotDelta, IsEmptyBetweenEquals) {
   const Snapshot same = snapshotOf({deviceAt("0000:01:00.0")});
   EXPECT_EQ(diff(same, same), SnapshotDelta{});

@@ -104,6 +104,12 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"NoIommu", [](Snapshot& s) { group(s).noIommu = true; }, Obstacle::kNoIommu},
         Case{"AllOnes", [](Snapshot& s) { gpu(s).answers = false; }, Obstacle::kNotAnswering},
         Case{"HostDriver", [](Snapshot& s) { unbind(gpu(s), "nouveau"); }, Obstacle::kHostDriver},
+        Case{"MediatedParent",
+             [](Snapshot& s) {
+               unbind(gpu(s), "nvidia");
+               gpu(s).mediated = {*Uuid::parse("3f5e2c10-0001-4a5b-8c6d-000000000001")};
+             },
+             Obstacle::kMediatedParent},
         Case{"VariantDriver", [](Snapshot& s) { gpu(s).driver = "nvgrace_gpu_vfio_pci"; },
              Obstacle::kNone},
         Case{"NoDriver", [](Snapshot& s) { unbind(gpu(s)); }, Obstacle::kNoDriver},

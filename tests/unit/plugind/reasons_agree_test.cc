@@ -48,6 +48,11 @@ const std::vector<Row>& rows() {
       {Obstacle::kOperatorExcluded, [](Snapshot& s) { group(s).binding.excluded = true; }},
       {Obstacle::kWriteStuck, [](Snapshot& s) { group(s).binding.stuck = true; }},
       {Obstacle::kBeingUnbound, [](Snapshot& s) { unbind(a(s), "", 1); }},
+      {Obstacle::kMediatedParent,
+       [](Snapshot& s) {
+         unbind(a(s), "nvidia", 1);
+         a(s).mediated = {*Uuid::parse("3f5e2c10-0001-4a5b-8c6d-000000000001")};
+       }},
       {Obstacle::kHostDriver, [](Snapshot& s) { unbind(a(s), "nouveau", 1); }},
       {Obstacle::kNoDriver, [](Snapshot& s) { unbind(a(s), "", 0); }},
       {Obstacle::kMemberOnHost,

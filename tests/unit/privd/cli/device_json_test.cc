@@ -41,7 +41,8 @@ TEST(DeviceJson, HasTheDocumentedForm) {
    "groupNode": false,
    "members": [
     "0000:01:00.0"
-   ]
+   ],
+   "mediated": []
   }
  ],
  "devices": [
@@ -71,6 +72,7 @@ TEST(DeviceJson, HasTheDocumentedForm) {
    },
    "resetMethods": null,
    "pcieRoot": "pci0000:00",
+   "mediated": [],
    "problems": [
     {
      "attribute": "revision",
@@ -78,8 +80,48 @@ TEST(DeviceJson, HasTheDocumentedForm) {
     }
    ]
   }
- ]
+ ],
+ "mediated": []
 })");
+}
+
+TEST(DeviceJson, HasMediatedDevicesBesideTheFunctions) {
+  const Uuid uuid = *Uuid::parse("3f5e2c10-0001-4a5b-8c6d-000000000001");
+  NodeView view = viewOfOne();
+  view.snapshot.devices.at(kGpu).mediated = {uuid};
+  view.snapshot.mediated.emplace(uuid, MediatedDevice{.uuid = uuid,
+                                                      .type = "nvidia-711",
+                                                      .typeName = "NVIDIA A16-4Q",
+                                                      .parent = kGpu,
+                                                      .numaNode = 1,
+                                                      .driver = "vfio_mdev",
+                                                      .group = IommuGroupId(60)});
+  view.snapshot.groups.emplace(IommuGroupId(60), IommuGroup{.id = IommuGroupId(60),
+                                                            .type = "unknown",
+                                                            .groupNode = true,
+                                                            .use = GroupUse::kBlind,
+                                                            .members = {},
+                                                            .mediated = {uuid}});
+  const auto json = listJson(view, {});
+  EXPECT_EQ(json["mediated"].dump(1), R"([
+ {
+  "uuid": "3f5e2c10-0001-4a5b-8c6d-000000000001",
+  "type": "nvidia-711",
+  "typeName": "NVIDIA A16-4Q",
+  "parent": "0000:01:00.0",
+  "driver": "vfio_mdev",
+  "numaNode": 1,
+  "iommuGroup": 60,
+  "state": "passable",
+  "reason": null,
+  "problems": []
+ }
+])");
+  EXPECT_EQ(json["groups"][1]["mediated"][0], uuid.str());
+  EXPECT_EQ(json["devices"][0]["state"], "mediated-parent");
+  EXPECT_EQ(json["devices"][0]["mediated"][0], uuid.str());
+  const auto others = listJson(view, {.addresses = {*Bdf::parse("0000:02:00.0")}});
+  EXPECT_TRUE(others["mediated"].empty()) << "it is asked for by its parent";
 }
 
 }  // namespace

@@ -94,6 +94,36 @@ TEST(ListTable, IsNoWiderThanTheTerminal) {
   }
 }
 
+TEST(ListTable, HasMediatedDevicesInTheirGroups) {
+  const Uuid uuid = *Uuid::parse("3f5e2c10-0001-4a5b-8c6d-000000000001");
+  NodeView view = twoCards();
+  PciDevice& parent = view.snapshot.devices.at(placeOf("0000:01:00.0"));
+  parent.driver = "nvidia";
+  parent.mediated = {uuid};
+  view.snapshot.mediated.emplace(uuid, MediatedDevice{.uuid = uuid,
+                                                      .type = "nvidia-711",
+                                                      .typeName = "NVIDIA A16-4Q",
+                                                      .parent = parent.address,
+                                                      .numaNode = 0,
+                                                      .driver = "vfio_mdev",
+                                                      .group = IommuGroupId(60)});
+  view.snapshot.groups.emplace(IommuGroupId(60), IommuGroup{.id = IommuGroupId(60),
+                                                            .type = "unknown",
+                                                            .groupNode = true,
+                                                            .use = GroupUse::kBlind,
+                                                            .members = {},
+                                                            .mediated = {uuid}});
+  const auto lines = linesOf(listTable(view, {}, 0, false));
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_THAT(lines[1], HasSubstr("mediated-parent  stays bound to nvidia, which has made 1 "));
+  EXPECT_THAT(lines[3],
+              testing::StartsWith("60     3f5e2c10-0001-4a5b-8c6d-000000000001  mediated device"));
+  EXPECT_THAT(lines[3], HasSubstr("NVIDIA A16-4Q of 0000:01:00.0"));
+  EXPECT_THAT(lines[3], HasSubstr("vfio_mdev  0     blind  passable"));
+  EXPECT_THAT(listSummary(view, {}),
+              HasSubstr("3 devices, 1 mediated device, 4 IOMMU groups, 2 can be passed through"));
+}
+
 std::vector<std::string> shown(const ListFilter& filter) {
   std::vector<std::string> addresses;
   const NodeView view = twoCards();

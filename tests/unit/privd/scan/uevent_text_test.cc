@@ -38,9 +38,17 @@ TEST(UeventText, TheLastFunctionOfThePathIsThePlace) {
   EXPECT_EQ(placesOf("/devices/pci0000:00/0000:00:01.0/0000:01:00.0", "pci"), card);
   EXPECT_EQ(placesOf("/devices/pci0000:00/0000:00:01.0/0000:01:00.0/vfio-dev/vfio0", "vfio-dev"),
             card);
-  EXPECT_EQ(
-      placesOf("/devices/pci0000:00/0000:01:00.0/b0f8a5a0-0000-0000-0000-000000000000", "mdev"),
-      card);
+}
+
+TEST(UeventText, AMediatedDeviceIsNamedWithItsParent) {
+  const std::string uuid = "b0f8a5a0-0000-0000-0000-000000000000";
+  const std::string path = "/devices/pci0000:00/0000:01:00.0/" + uuid;
+  const Places both{
+      .devices = {*Bdf::parse("0000:01:00.0")}, .groups = {}, .mediated = {*Uuid::parse(uuid)}};
+  EXPECT_EQ(placesOf(path.c_str(), "mdev"), both);
+  EXPECT_EQ(placesOf((path + "/vfio-dev/vfio3").c_str(), "vfio-dev"), both);
+  const Places alone{.devices = {}, .groups = {}, .mediated = {*Uuid::parse(uuid)}};
+  EXPECT_EQ(placesOf(("/devices/virtual/mtty/mtty/" + uuid).c_str(), "mdev"), alone);
 }
 
 TEST(UeventText, AGroupsNodeNamesTheGroup) {
