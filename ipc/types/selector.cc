@@ -21,9 +21,10 @@ constexpr std::array kKeys{
     KeyName{"class", SelectorKey::kClass},         KeyName{"driver", SelectorKey::kDriver},
     KeyName{"address", SelectorKey::kAddress},     KeyName{"root", SelectorKey::kRoot},
     KeyName{"numa", SelectorKey::kNuma},           KeyName{"sriov", SelectorKey::kSriov},
+    KeyName{"mdev", SelectorKey::kMdev},
 };
 // Designed, and needing facts that no snapshot holds yet.
-constexpr std::array<std::string_view, 3> kLaterKeys{"slot", "mdev", "product"};
+constexpr std::array<std::string_view, 2> kLaterKeys{"slot", "product"};
 constexpr std::size_t kMaxValue = 64;
 
 Failure<SelectorProblem> problem(std::string text) {
@@ -87,6 +88,18 @@ Text readNuma(std::string_view value) {
   return problem("found " + inQuotes(value) + "; write a NUMA node's number such as 0");
 }
 
+/// Of a type, by id or by name: the kernel's drivers have letters, digits, blanks and a few signs.
+Text readMdev(std::string_view value) {
+  const bool plain = std::ranges::all_of(value, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view(" _-./*()").find(c) != std::string_view::npos;
+  });
+  if (plain && !value.empty() && value.size() <= kMaxValue) return std::string(value);
+  return problem(
+      "found " + inQuotes(value) +
+      "; write a type of mediated devices such as nvidia-711, or its name, NVIDIA A16-4Q");
+}
+
 Text readSriov(std::string_view value) {
   if (value == "none" || value == "pf" || value == "vf") return std::string(value);
   return problem("found " + inQuotes(value) + "; write none, pf or vf");
@@ -111,6 +124,8 @@ Text readValue(SelectorKey key, std::string_view value) {
       return readNuma(value);
     case SelectorKey::kSriov:
       return readSriov(value);
+    case SelectorKey::kMdev:
+      return readMdev(value);
   }
   return problem("not a key");
 }
@@ -160,6 +175,8 @@ std::optional<std::string> deviceText(const PciDevice& device, SelectorKey key) 
       return device.numaNode ? std::optional(std::to_string(*device.numaNode)) : std::nullopt;
     case SelectorKey::kSriov:
       return std::string(roleName(device.sriov));
+    case SelectorKey::kMdev:
+      break;
   }
   return std::nullopt;
 }
@@ -208,14 +225,52 @@ Result<Done, SelectorProblem> Selector::add(std::string_view key, std::string_vi
   return Done{};
 }
 
-bool matches(const Selector& selector, const PciDevice& device) {
+namespace {
+
+/// As far as it is about PCI functions.
+bool matchesFunction(const Selector& selector, const PciDevice& device) {
   return std::ranges::all_of(selector.values(), [&device](const auto& entry) {
     const SelectorKey key = entry.first;
+    if (key == SelectorKey::kMdev) return true;
     const std::optional<std::string> text = deviceText(device, key);
     return text && std::ranges::any_of(entry.second, [key, &text](const std::string& value) {
              return covers(key, value, *text);
            });
   });
+}
+
+}  // namespace
+
+bool matches(const Selector& selector, const PciDevice& device) {
+  return !selectsMediated(selector) && matchesFunction(selector, device);
+}
+
+Result<Selector, SelectorProblem> functionSelector(std::string_view text) {
+  auto selector = Selector::parse(text);
+  if (!selector || !selectsMediated(*selector)) return selector;
+  return problem("mdev selects mediated devices, which are never bound: select their parent");
+}
+
+bool selectsMediated(const Selector& selector) {
+  return selector.values().contains(SelectorKey::kMdev);
+}
+
+bool matches(const Selector& selector, const Snapshot& snapshot, const MediatedDevice& device) {
+  const auto types = selector.values().find(SelectorKey::kMdev);
+  if (types == selector.values().end()) return false;
+  const auto underlined = [](std::string text) {
+    std::ranges::replace(text, ' ', '_');
+    return text;
+  };
+  const bool ofType = std::ranges::any_of(types->second, [&](const std::string& value) {
+    return matchesPattern(value, device.type) ||
+           matchesPattern(underlined(value), underlined(device.typeName));
+  });
+  const bool others = selector.values().size() > 1;
+  const auto parent =
+      device.parent ? snapshot.devices.find(*device.parent) : snapshot.devices.end();
+  if (!ofType || !others) return ofType;
+  return parent != snapshot.devices.end() && matchesFunction(selector, parent->second);
 }
 
 bool matchesPattern(std::string_view pattern, std::string_view text) {

@@ -1,5 +1,6 @@
 #pragma once
-// Which PCI functions a person means: the words of options and of configuration files.
+// Which PCI functions and mediated devices a person means: the words of options and of
+// configuration files.
 
 #include <cstdint>
 #include <map>
@@ -23,6 +24,7 @@ enum class SelectorKey : std::uint8_t {
   kRoot,
   kNuma,
   kSriov,
+  kMdev,
 };
 
 /// The key as people write it: "vendor", "numa".
@@ -33,9 +35,10 @@ struct SelectorProblem {
   std::string text;
 };
 
-/// A condition on a PCI function. Every key must match; a key with several values wants any one of
-/// them; without a key it matches every function. Only with values that can match something:
-/// parse() and add() are the only ways in.
+/// A condition on a PCI function; with the key mdev on a mediated device, and the other keys are
+/// then its parent's. Every key must match; a key with several values wants any one of them;
+/// without a key it matches every function. Only with values that can match something: parse() and
+/// add() are the only ways in.
 class Selector {
 public:
   /// Reads "key=value[,key=value...]", or "10de:2684" for vendor and device.
@@ -55,8 +58,18 @@ private:
   std::map<SelectorKey, std::vector<std::string>> values_;
 };
 
-/// What sysfs does not say about `device` matches no value.
+/// Selector::parse() of PCI functions alone. Error, too: the key mdev.
+Result<Selector, SelectorProblem> functionSelector(std::string_view text);
+
+/// What sysfs does not say about `device` matches no value, and no function matches a selector of
+/// mediated devices.
 bool matches(const Selector& selector, const PciDevice& device);
+
+/// True if the selector has the key mdev: it is of mediated devices.
+bool selectsMediated(const Selector& selector);
+/// `mdev` by the id of the type, or by its name, in which '_' stands for a blank, too, and '*' for
+/// anything. A parent that is no PCI function of `snapshot` matches no other key.
+bool matches(const Selector& selector, const Snapshot& snapshot, const MediatedDevice& device);
 
 /// True if `pattern` (with '*' for any run of characters) covers `text`.
 bool matchesPattern(std::string_view pattern, std::string_view text);

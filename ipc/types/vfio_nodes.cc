@@ -4,10 +4,20 @@
 
 namespace vfiogate {
 
-VfioWays waysTo(const Snapshot& snapshot, const PciDevice& device, Backend backend) {
-  const IommuGroup& group = snapshot.groups.at(*device.group);
-  const bool legacy = group.groupNode && snapshot.controlNode;
-  const bool iommufd = device.cdevNode && device.vfioDev && snapshot.iommufdNode;
+VfioPlace placeOf(const Snapshot& snapshot, const UnitId& id) {
+  if (const PciDevice* device = functionOf(snapshot, id)) {
+    return {device->group, device->vfioDev, device->cdevNode};
+  }
+  const MediatedDevice* device = mediatedOf(snapshot, id);
+  return device == nullptr ? VfioPlace{}
+                           : VfioPlace{device->group, device->vfioDev, device->cdevNode};
+}
+
+VfioWays waysTo(const Snapshot& snapshot, const VfioPlace& place, Backend backend) {
+  const auto group = place.group ? snapshot.groups.find(*place.group) : snapshot.groups.end();
+  if (group == snapshot.groups.end()) return {};
+  const bool legacy = group->second.groupNode && snapshot.controlNode;
+  const bool iommufd = place.cdevNode && place.vfioDev && snapshot.iommufdNode;
   switch (backend) {
     case Backend::kAuto:
       return {.legacy = legacy, .iommufd = !legacy && iommufd};
@@ -41,9 +51,9 @@ std::vector<std::string> pathsOf(const SpecNodes& nodes) {
   return paths;
 }
 
-void VfioNodes::add(const PciDevice& device, VfioWays ways) {
-  if (ways.legacy) groups_.insert(*device.group);
-  if (ways.iommufd) devices_.insert(*device.vfioDev);
+void VfioNodes::add(const VfioPlace& place, VfioWays ways) {
+  if (ways.legacy) groups_.insert(*place.group);
+  if (ways.iommufd) devices_.insert(*place.vfioDev);
 }
 
 SpecNodes VfioNodes::nodes() const {
@@ -60,11 +70,13 @@ std::optional<SpecNodes> vfioNodes(const Snapshot& snapshot, const std::set<Unit
                                    Backend backend) {
   VfioNodes nodes;
   for (const UnitId& address : addresses) {
-    const PciDevice* device = functionOf(snapshot, address);
-    if (device == nullptr || !viability(snapshot, device->address).ready()) return std::nullopt;
-    const VfioWays ways = waysTo(snapshot, *device, backend);
+    if (!isPresent(snapshot, address) || !viabilityOf(snapshot, address).ready()) {
+      return std::nullopt;
+    }
+    const VfioPlace place = placeOf(snapshot, address);
+    const VfioWays ways = waysTo(snapshot, place, backend);
     if (!ways.legacy && !ways.iommufd) return std::nullopt;
-    nodes.add(*device, ways);
+    nodes.add(place, ways);
   }
   return nodes.nodes();
 }

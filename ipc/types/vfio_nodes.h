@@ -26,9 +26,19 @@ struct VfioWays {
   bool iommufd = false;
 };
 
-/// Of a device that is in a group of `snapshot`: those of its nodes that are there and `backend`
-/// asks for.
-VfioWays waysTo(const Snapshot& snapshot, const PciDevice& device, Backend backend);
+/// What a device is reached through: its group, and vfio<K> of /dev/vfio/devices.
+struct VfioPlace {
+  std::optional<IommuGroupId> group;
+  std::optional<std::uint32_t> vfioDev;
+  bool cdevNode = false;  ///< vfio<K> is there
+};
+
+/// Nowhere if it is gone.
+VfioPlace placeOf(const Snapshot& snapshot, const UnitId& id);
+
+/// Those of the nodes of a device that are there and `backend` asks for; none without a group of
+/// `snapshot`.
+VfioWays waysTo(const Snapshot& snapshot, const VfioPlace& place, Backend backend);
 
 /// A device node of VFIO's. No other path can be said.
 struct SpecNode {
@@ -53,7 +63,8 @@ std::vector<std::string> pathsOf(const SpecNodes& nodes);
 /// A set of nodes, each once.
 class VfioNodes {
 public:
-  void add(const PciDevice& device, VfioWays ways);
+  /// `ways` are waysTo() there.
+  void add(const VfioPlace& place, VfioWays ways);
 
   /// /dev/vfio/vfio, the groups, /dev/iommu, the devices. Kata wants the first before the groups.
   SpecNodes nodes() const;

@@ -1,5 +1,7 @@
 #include "ipc/types/viability.h"
 
+#include "ipc/types/units.h"
+
 namespace vfiogate {
 namespace {
 
@@ -123,6 +125,11 @@ Viability viability(const Snapshot& snapshot, const MediatedDevice& device) {
   return {};
 }
 
+Viability viabilityOf(const Snapshot& snapshot, const UnitId& id) {
+  const MediatedDevice* mediated = mediatedOf(snapshot, id);
+  return mediated == nullptr ? viability(snapshot, *id.address()) : viability(snapshot, *mediated);
+}
+
 std::string_view reasonCode(Obstacle obstacle) {
   switch (obstacle) {
     case Obstacle::kNone:
@@ -214,7 +221,8 @@ std::string explain(const Snapshot& snapshot, const Bdf& address, const Viabilit
     case Obstacle::kMediatedParent:
       return "stays bound to " + device.driver + ", which has made " +
              std::to_string(device.mediated.size()) +
-             " mediated device(s) of it: remove them to pass it through whole";
+             " mediated device(s) of it: those can be allocated; remove them to pass it through "
+             "whole";
     case Obstacle::kHostDriver:
       return "bound to " + device.driver + ", not to a VFIO driver: bind its group to vfio-pci";
     case Obstacle::kNoDriver:
@@ -243,6 +251,12 @@ std::string explain(const MediatedDevice& /*device*/, const Viability& viability
       break;
   }
   return std::string(obstacleText(viability.obstacle));
+}
+
+std::string explainUnit(const Snapshot& snapshot, const UnitId& id, const Viability& viability) {
+  const MediatedDevice* mediated = mediatedOf(snapshot, id);
+  return mediated == nullptr ? explain(snapshot, *id.address(), viability)
+                             : explain(*mediated, viability);
 }
 
 }  // namespace vfiogate

@@ -47,6 +47,9 @@ Viability viability(const Snapshot& snapshot, const Bdf& address);
 /// The same of a mediated device: of its group, its driver and its nodes.
 Viability viability(const Snapshot& snapshot, const MediatedDevice& device);
 
+/// Of either. `id` must be in the snapshot.
+Viability viabilityOf(const Snapshot& snapshot, const UnitId& id);
+
 /// The stable name of an obstacle: "passable", "bridge", "host-driver", ...
 std::string_view reasonCode(Obstacle obstacle);
 
@@ -58,6 +61,8 @@ std::string_view obstacleText(Obstacle obstacle);
 std::string explain(const Snapshot& snapshot, const Bdf& address, const Viability& viability);
 /// The same of a mediated device.
 std::string explain(const MediatedDevice& device, const Viability& viability);
+/// Of either.
+std::string explainUnit(const Snapshot& snapshot, const UnitId& id, const Viability& viability);
 
 struct NodeObstacle {
   /// Stable: "no_iommu", "vfio_pci_not_loaded", "readonly_sysfs", "apparmor_denied".

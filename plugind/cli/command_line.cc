@@ -58,6 +58,10 @@ CLI::Option* addAddress(CLI::App& command, CommandLine& line, const std::string&
   return command.add_option_function<std::string>(
       "ADDRESS",
       [&line](const std::string& text) {
+        if (const auto uuid = Uuid::parse(text)) {
+          line.address = *uuid;
+          return;
+        }
         const auto address = findDevice(text, "/sys");
         if (!address) throw CLI::ValidationError("ADDRESS", address.error());
         line.address = *address;

@@ -18,9 +18,37 @@ bool isForClaims(const json& resource) {
   return resource.value("serve", "plugin") == "dra";
 }
 
+/// Its id is a UUID, and its model a type's name.
+bool isMediated(const json& device) {
+  return device.at("address").get<std::string>().find(':') == std::string::npos;
+}
+
+std::set<std::string> typesOf(const json& resource) {
+  std::set<std::string> types;
+  for (const json& device : resource.at("devices")) {
+    if (isMediated(device)) types.insert(device.at("model"));
+  }
+  return types;
+}
+
+/// What every resource for KubeVirt has of mediated devices.
+std::string mediatedRows(const json& resources) {
+  std::string rows;
+  for (const json& resource : resources) {
+    if (isForClaims(resource) || !resource.at("kubevirt")) continue;
+    for (const std::string& type : typesOf(resource)) {
+      rows += "    - mdevNameSelector: \"" + type + "\"\n" +
+              "      resourceName: " + nameOf(resource) + "\n" +
+              "      externalResourceProvider: true\n";
+    }
+  }
+  return rows.empty() ? rows : "  mediatedDevices:\n" + rows;
+}
+
 std::set<std::string> modelsOf(const json& resource) {
   std::set<std::string> models;
   for (const json& device : resource.at("devices")) {
+    if (isMediated(device)) continue;
     std::string model = device.at("model");
     // As KubeVirt's own documents write it; it compares without regard to case.
     std::ranges::transform(model, model.begin(), [](char c) {
@@ -72,6 +100,7 @@ std::string kubevirtFragment(const json& status) {
               "      externalResourceProvider: true\n";
     }
   }
+  text += mediatedRows(resources);
   text +=
       "# In a VirtualMachine below spec.template.spec.domain.devices; `gpus` instead of\n"
       "# `hostDevices` for a GPU:\n"

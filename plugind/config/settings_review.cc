@@ -19,7 +19,7 @@ std::string entryPath(std::size_t index) {
 
 bool valuesMeet(SelectorKey key, const std::string& left, const std::string& right) {
   if (key == SelectorKey::kClass) return left.starts_with(right) || right.starts_with(left);
-  if (key != SelectorKey::kAddress) return left == right;
+  if (key != SelectorKey::kAddress && key != SelectorKey::kMdev) return left == right;
   const bool patterns = left.find('*') != std::string::npos && right.find('*') != std::string::npos;
   return patterns || matchesPattern(left, right) || matchesPattern(right, left);
 }
@@ -101,6 +101,25 @@ void reviewBinding(const Settings& settings, Findings& findings) {
   }
 }
 
+/// What makes no sense of mediated devices: they are made, and never bound.
+void reviewMediated(const Settings& settings, Findings& findings) {
+  for (std::size_t i = 0; i < settings.resources.size(); ++i) {
+    const ResourceSettings& entry = settings.resources[i];
+    if (!selectsMediated(entry.select)) continue;
+    if (entry.allocation.onAllocate) {
+      findings.refuse(entryPath(i) + ".bind",
+                      "mediated devices are never bound: leave bind out of an entry with mdev");
+    }
+    const auto drivers = entry.select.values().find(SelectorKey::kDriver);
+    if (drivers == entry.select.values().end()) continue;
+    if (std::ranges::all_of(drivers->second, [](const auto& name) { return name == "vfio-pci"; })) {
+      findings.refuse(entryPath(i) + ".select.driver",
+                      "never matches: beside mdev it is the parent's driver, which is one of the "
+                      "host's, such as nvidia");
+    }
+  }
+}
+
 using Ids = std::vector<std::string>;
 
 constexpr const char* kWhatWouldDo =
@@ -172,6 +191,7 @@ void reviewUnused(const AllocationSettings& allocation, const std::string& path,
 }  // namespace
 
 bool mayOverlap(const Selector& left, const Selector& right) {
+  if (selectsMediated(left) != selectsMediated(right)) return false;
   return std::ranges::all_of(left.values(), [&right](const auto& wanted) {
     const auto other = right.values().find(wanted.first);
     if (other == right.values().end()) return true;
@@ -198,6 +218,7 @@ void reviewSettings(const Settings& settings, Findings& findings) {
   reviewPrefixes(settings, findings);
   reviewCdiKinds(settings, findings);
   reviewBinding(settings, findings);
+  reviewMediated(settings, findings);
   reviewDra(settings, findings);
   const bool unnamed = std::ranges::any_of(entries, [](const auto& entry) { return !entry.name; });
   if (!settings.aliases.empty() && !unnamed) {
@@ -215,7 +236,11 @@ void reviewCdiKinds(const Settings& settings, Findings& findings) {
     const ResourceSettings& entry = settings.resources[i];
     if (!needsSpec(entry.allocation)) continue;
     const std::string path = entryPath(i);
-    if (!entry.name) {
+    if (!entry.name && selectsMediated(entry.select)) {
+      findings.warn(path + (entry.allocation.injectCdi ? ".inject" : ".kata"),
+                    "names made of types with a dot are no CDI kinds, and their devices are not "
+                    "offered; give the entry a `name`");
+    } else if (!entry.name) {
       reviewMade(settings, entry, path + (entry.allocation.injectCdi ? ".inject" : ".kata"),
                  findings);
     } else if (!isCdiKind(*entry.name)) {

@@ -12,9 +12,9 @@ namespace {
 
 /// UNAVAILABLE: nothing is known against the device, another try may succeed.
 grpc::StatusCode codeOf(const Refusal& refusal) {
-  constexpr std::array<std::string_view, 7> kPassing{"privd-away",  "not-adopted",     "timed-out",
-                                                     "cannot-tell", "being-allocated", "starting",
-                                                     kSpecReason};
+  constexpr std::array<std::string_view, 8> kPassing{
+      "privd-away",  "not-adopted",     "timed-out", "cannot-probe",
+      "cannot-tell", "being-allocated", "starting",  kSpecReason};
   const bool passing = std::ranges::find(kPassing, refusal.reason) != kPassing.end();
   return passing ? grpc::StatusCode::UNAVAILABLE : grpc::StatusCode::FAILED_PRECONDITION;
 }

@@ -50,6 +50,10 @@ void StateLoop::preferenceAsked(const ResourceName& /*resource*/,
     const bool doubtful = ledger_.holding(address) != Holding::kFree;
     candidates.emplace(address.str(), Candidate{device.numaNode, device.group, doubtful});
   }
+  for (const auto& [uuid, device] : ledger_.state().hardware.snapshot.mediated) {
+    const bool doubtful = ledger_.holding(uuid) != Holding::kFree;
+    candidates.emplace(uuid.str(), Candidate{device.numaNode, device.group, doubtful});
+  }
   std::vector<std::vector<std::string>> answers;
   for (const PreferredRequest& request : call->requests()) {
     answers.push_back(preferredDevices(request, candidates));

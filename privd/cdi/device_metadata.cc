@@ -15,8 +15,9 @@ std::string field(std::string_view key, std::string_view value) {
 
 std::string deviceText(const ClaimSpec& spec, const UnitId& address) {
   return "      {" + field("driver", spec.driver) + ", " + field("pool", spec.pool) + ", " +
-         field("name", addressWith('-', address)) + R"(, "attributes": {")" + kMetadataAddress +
-         "\": {" + field("string", address.str()) + "}}}";
+         field("name", addressWith('-', address)) + R"(, "attributes": {")" +
+         (address.uuid() == nullptr ? kMetadataAddress : kMetadataUuid) + "\": {" +
+         field("string", address.str()) + "}}}";
 }
 
 }  // namespace

@@ -11,6 +11,8 @@ namespace vfiogate {
 inline constexpr const char* kMetadataVersion = "metadata.resource.k8s.io/v1alpha1";
 inline constexpr const char* kMetadataKind = "DeviceMetadata";
 inline constexpr const char* kMetadataAddress = "resource.kubernetes.io/pciBusID";
+/// The same of a mediated device: its UUID.
+inline constexpr const char* kMetadataUuid = "mdevUUID";
 /// In the container.
 inline constexpr const char* kMetadataRoot = "/var/run/kubernetes.io/dra-device-attributes";
 /// On the host, below the driver's directory.

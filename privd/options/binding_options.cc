@@ -44,10 +44,10 @@ Option auditOption(BindingOptions& options) {
 
 OptionTable guardOptions(BindingOptions& options) {
   return {
-      parsedOption("--allow", options.allow, &Selector::parse,
+      parsedOption("--allow", options.allow, &functionSelector,
                    "what plugind and --declare may have bound; repeatable; default: nothing",
                    "SELECTOR"),
-      parsedOption("--deny", options.deny, &Selector::parse,
+      parsedOption("--deny", options.deny, &functionSelector,
                    "what nobody may bind or unbind, root included; wins over --allow; repeatable",
                    "SELECTOR"),
       flagOption("--allow-storage", options.allowStorage,

@@ -16,6 +16,7 @@ LedgerWorld::LedgerWorld() {
   hardware_.add("0000:02:00.0", 32).device = std::uint16_t{3};
   hardware_.add("0000:02:00.1", 32).device = std::uint16_t{3};
   hardware_.add("0000:03:00.0", 33).device = std::uint16_t{1};
+  hardware_.addMediated(kMediated, "", "t-1", 34);
   for (const char* name : {"1", "2", "3"}) {
     ResourceSettings entry;
     entry.name = resource(name);
@@ -27,6 +28,12 @@ LedgerWorld::LedgerWorld() {
     entry.allocation.onAllocate = entry.allocation.returnToOriginal = true;
     settings_.resources.push_back(std::move(entry));
   }
+  ResourceSettings parts;
+  parts.name = resource("4");
+  parts.select = *Selector::parse("mdev=t-1");
+  parts.allocation.injectCdi = true;
+  parts.allocation.serve = Serve::kBoth;
+  settings_.resources.push_back(std::move(parts));
   putOnHost(IommuGroupId(31));
   putOnHost(IommuGroupId(32));
   now_.instant = Instant(1h);
@@ -48,14 +55,14 @@ void LedgerWorld::see() {
   run(ledger_.hardwareSeen(facts, catalog, now_));
 }
 
-bool LedgerWorld::openInGroupOf(const Bdf& device) const {
-  const auto group = hardware_.snapshot().devices.at(device).group;
-  const auto same = [&](const Bdf& other) {
-    return hardware_.snapshot().devices.at(other).group == group;
+bool LedgerWorld::openInGroupOf(const UnitId& device) const {
+  const auto group = groupOf(hardware_.snapshot(), device);
+  const auto same = [&](const UnitId& other) {
+    return groupOf(hardware_.snapshot(), other) == group;
   };
   for (const Pod& pod : pods_) {
     for (const std::string& id : pod.ids) {
-      if (pod.open && same(at(id))) return true;
+      if (pod.open && same(unit(id))) return true;
     }
   }
   for (const Claim& claim : claims_) {
@@ -66,6 +73,7 @@ bool LedgerWorld::openInGroupOf(const Bdf& device) const {
 
 void LedgerWorld::readUse() {
   for (auto& [id, group] : hardware_.snapshot().groups) {
+    if (!group.mediated.empty()) continue;  // nothing shows it
     group.use = openInGroupOf(group.members.front()) ? GroupUse::kOpen : GroupUse::kIdle;
   }
 }
@@ -73,6 +81,7 @@ void LedgerWorld::readUse() {
 GroupReading LedgerWorld::reread(IommuGroupId group) const {
   GroupReading reading{GroupReading::Answer::kSeen, hardware_.reread(group)};
   IommuGroup& seen = reading.seen.groups.at(group);
+  if (!seen.mediated.empty()) return reading;
   seen.use = openInGroupOf(seen.members.front()) ? GroupUse::kOpen : GroupUse::kIdle;
   return reading;
 }

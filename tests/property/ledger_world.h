@@ -25,14 +25,21 @@ struct Pod {
   bool active = true;         ///< the API server has it
   bool started = false;       ///< past PreStartContainer
   bool open = false;          ///< its VM has the device
+  Instant ended{};            ///< when the API server had it no more
 };
 
 struct Claim {
   std::string uid;
-  Bdf device;
+  UnitId device;
   bool prepared = false;
   bool open = false;
 };
+
+inline constexpr const char* kMediated = "3f5e2c10-0001-4a5b-8c6d-000000000001";
+
+inline UnitId unit(const std::string& id) {
+  return *UnitId::parse(id);
+}
 
 /// One container that the kubelet is admitting.
 struct Admission {
@@ -98,7 +105,7 @@ private:
   void see();
   void readUse();
   GroupReading reread(IommuGroupId group) const;
-  bool openInGroupOf(const Bdf& device) const;
+  bool openInGroupOf(const UnitId& device) const;
   const FrameDevice* shown(const std::string& resource, const std::string& id) const;
   const Pod* recordedPod(const std::string& uid) const;
 

@@ -24,7 +24,7 @@ auto choose(List& list, unsigned pick, Test test) -> decltype(&list[0]) {
 void LedgerWorld::admit(unsigned pick) {
   if (admission_) return;
   freeInactive();
-  const std::string name = std::to_string(1 + pick % 3);
+  const std::string name = std::to_string(1 + pick % 4);
   const auto frame = kubeletLists_.find(resource(name));
   if (frame == kubeletLists_.end()) return;
   std::vector<std::string> unused;
@@ -124,8 +124,8 @@ void LedgerWorld::openDevice(unsigned pick) {
       choose(pods_, pick, [](const Pod& one) { return one.active && one.started && !one.open; });
   if (pod == nullptr) return;
   for (const std::string& id : pod->ids) {
-    if (openInGroupOf(at(id))) return;  // EBUSY
-    if (!offersVfio(hardware_.device(id))) return;
+    if (openInGroupOf(unit(id))) return;  // EBUSY
+    if (unit(id).uuid() == nullptr && !offersVfio(hardware_.device(id))) return;
   }
   pod->open = true;
   see();
@@ -139,6 +139,7 @@ void LedgerWorld::endPod(unsigned pick) {
   if (pod == nullptr) return;
   pod->open = false;
   pod->active = false;
+  pod->ended = now_.instant;
 }
 
 /// Not in the window of section 15, which nothing closes.
@@ -147,7 +148,9 @@ void LedgerWorld::forceDelete(unsigned pick) {
     const bool admitting = admission_ && &pods_[admission_->pod] == &one;
     return one.active && (one.open || !one.started) && !admitting;
   });
-  if (pod != nullptr) pod->active = false;
+  if (pod == nullptr) return;
+  pod->active = false;
+  pod->ended = now_.instant;
 }
 
 void LedgerWorld::closeDevice(unsigned pick) {
@@ -186,9 +189,11 @@ void LedgerWorld::restartPlugind() {
   std::vector<PrepareRequest> specs;
   for (const Claim& claim : claims_) {
     if (!claim.prepared) continue;
-    const std::string name = claim.device.bus() == 2        ? "3"
-                             : claim.device.function() == 1 ? "2"
-                                                            : "1";
+    const Bdf* address = claim.device.address();
+    const std::string name = address == nullptr         ? "4"
+                             : address->bus() == 2      ? "3"
+                             : address->function() == 1 ? "2"
+                                                        : "1";
     specs.push_back({{claim.uid, "ns", claim.uid}, {{resource(name), {claim.device}}}, {}});
   }
   see();
@@ -199,8 +204,7 @@ void LedgerWorld::restartPlugind() {
 RecordedAllocations LedgerWorld::recordedAllocations() const {
   RecordedAllocations recorded{.groups = {}, .complete = true};
   for (const auto& [group, note] : onFile_) {
-    const auto& members = hardware_.snapshot().groups.at(group).members;
-    recorded.groups.push_back({{members.begin(), members.end()}, note});
+    recorded.groups.push_back({unitsOf(hardware_.snapshot(), group), note});
   }
   return recorded;
 }
@@ -213,16 +217,17 @@ void LedgerWorld::movePrivd() {
 }
 
 void LedgerWorld::prepare(unsigned pick) {
-  const char* const devices[] = {"0000:01:00.0", "0000:01:00.1", "0000:02:00.0", "0000:03:00.0"};
-  const char* const names[] = {"1", "2", "3", "1"};
-  const std::size_t which = pick % 4;
+  const std::string devices[] = {"0000:01:00.0", "0000:01:00.1", "0000:02:00.0", "0000:03:00.0",
+                                 kMediated};
+  const char* const names[] = {"1", "2", "3", "1", "4"};
+  const std::size_t which = pick % 5;
   if (claims_.size() > 40 || !ledger_.begun()) return;
-  claims_.push_back({"c" + std::to_string(claims_.size()), at(devices[which])});
+  claims_.push_back({"c" + std::to_string(claims_.size()), unit(devices[which])});
   const std::string uid = claims_.back().uid;
   const CallId call(++lastCall_);
   claimCalls_.emplace(call, uid);
   run(ledger_.prepareAsked(
-      call, {{uid, "ns", uid}, {{resource(names[which]), {at(devices[which])}}}, {}}, now_));
+      call, {{uid, "ns", uid}, {{resource(names[which]), {unit(devices[which])}}}, {}}, now_));
 }
 
 void LedgerWorld::unprepare(unsigned pick) {
@@ -234,7 +239,8 @@ void LedgerWorld::unprepare(unsigned pick) {
 void LedgerWorld::openClaim(unsigned pick) {
   Claim* claim = choose(claims_, pick, [](const Claim& one) { return one.prepared || one.open; });
   if (claim == nullptr) return;
-  const bool bound = offersVfio(hardware_.snapshot().devices.at(claim->device));
+  const PciDevice* function = functionOf(hardware_.snapshot(), claim->device);
+  const bool bound = function == nullptr || offersVfio(*function);
   claim->open = !claim->open && bound && !openInGroupOf(claim->device);
   see();
 }

@@ -17,6 +17,7 @@ void LedgerWorld::putOnHost(IommuGroupId group) {
 }
 
 bool LedgerWorld::isOnHost(IommuGroupId group) const {
+  if (hardware_.snapshot().groups.at(group).members.empty()) return false;  // a mediated device
   const Bdf& member = hardware_.snapshot().groups.at(group).members.front();
   return !offersVfio(hardware_.snapshot().devices.at(member));
 }

@@ -36,7 +36,7 @@ void LedgerWorld::checkForm(const DevicePool& pool) {
       const auto* text = std::get_if<std::string>(&value);
       if (text != nullptr && text->size() > kLongestText) fail("form: long " + key);
     }
-    const auto group = hardware_.snapshot().devices.at(*deviceAddress(name)).group;
+    const auto group = groupOf(hardware_.snapshot(), *deviceAddress(name));
     const CounterName want{"groups-1", "group-" + std::to_string(group->number())};
     const bool zero = group->number() < kMostCounters;
     if (!device.consumes || device.consumes->counter != want.counter ||
@@ -58,7 +58,7 @@ void LedgerWorld::checkOffer(const DevicePool& pool) {
   std::map<IommuGroupId, int> claims;
   for (const Claim& claim : claims_) {
     if (!claim.prepared) continue;
-    ++claims[*hardware_.snapshot().devices.at(claim.device).group];
+    ++claims[*groupOf(hardware_.snapshot(), claim.device)];
     if (!pool.devices.contains(deviceName(claim.device))) {
       fail("T39: " + claim.device.str() + " is held by " + claim.uid + " and not published");
     }
@@ -102,7 +102,7 @@ void LedgerWorld::checkOffer(const DevicePool& pool) {
 void LedgerWorld::checkAlone(const DevicePool& pool) {
   std::map<IommuGroupId, std::set<std::string>> named;
   for (const auto& [name, device] : pool.devices) {
-    named[*hardware_.snapshot().devices.at(*deviceAddress(name)).group].insert(name);
+    named[*groupOf(hardware_.snapshot(), *deviceAddress(name))].insert(name);
   }
   for (const auto& [group, names] : named) {
     if (names.size() > 1) fail("I1: two devices of one group are offered without counters");

@@ -42,6 +42,39 @@ public:
     return snapshot_.devices.at(at(address));
   }
 
+  /// Adds a mediated device with a group of its own to a parent that is there, and that is on its
+  /// host driver from then on; to no PCI function where `parent` is empty.
+  MediatedDevice& addMediated(std::string_view uuid, std::string_view parent, std::string type,
+                              std::uint32_t group) {
+    const Uuid name = *Uuid::parse(uuid);
+    const IommuGroupId id(group);
+    if (!parent.empty()) {
+      PciDevice& whole = device(parent);
+      whole.driver = "nvidia";
+      whole.vfioDev.reset();
+      whole.cdevNode = false;
+      whole.mediated.push_back(name);
+    }
+    snapshot_.groups.insert_or_assign(id, IommuGroup{.id = id,
+                                                     .type = "unknown",
+                                                     .groupNode = true,
+                                                     .use = GroupUse::kBlind,
+                                                     .members = {},
+                                                     .mediated = {name}});
+    MediatedDevice made{.uuid = name, .type = std::move(type), .driver = "vfio_mdev", .group = id};
+    if (!parent.empty()) made.parent = at(parent);
+    if (!parent.empty()) made.numaNode = device(parent).numaNode;
+    return snapshot_.mediated.insert_or_assign(name, std::move(made)).first->second;
+  }
+
+  void removeMediated(std::string_view uuid) {
+    const auto found = snapshot_.mediated.find(*Uuid::parse(uuid));
+    if (found == snapshot_.mediated.end()) return;
+    std::erase(snapshot_.devices.at(*found->second.parent).mediated, found->first);
+    snapshot_.groups.erase(*found->second.group);
+    snapshot_.mediated.erase(found);
+  }
+
   /// Moves a device into another group, as a replug may.
   void regroup(std::string_view address, std::uint32_t group) {
     leaveGroup(at(address));
@@ -72,6 +105,8 @@ public:
     for (const Bdf& member : group.members) {
       seen.devices.emplace(member, snapshot_.devices.at(member));
     }
+    for (const Uuid& uuid : group.mediated)
+      seen.mediated.emplace(uuid, snapshot_.mediated.at(uuid));
     return seen;
   }
 

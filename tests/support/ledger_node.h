@@ -140,7 +140,7 @@ public:
 
   void use(std::uint32_t group, GroupUse use) { hardware.group(group).use = use; }
 
-  Holding holding(std::string_view address) const { return ledger.holding(at(address)); }
+  Holding holding(std::string_view id) const { return ledger.holding(*UnitId::parse(id)); }
 
   /// "0000:01:00.0+ 0000:02:00.0-", '+' for Healthy.
   std::string frame(std::string_view name) const {

@@ -63,7 +63,7 @@ std::optional<std::string> refuseDevice(const AllocatedDevice& device,
 
 std::string refuseUnknown(const LedgerState& state, const UnitId& address) {
   if (!isPresent(state.hardware.snapshot, address)) {
-    return "is gone: there is no such PCI device on this node any more";
+    return "is gone: there is no such device on this node any more";
   }
   const auto leftOut = state.catalog.leftOut.find(address);
   return "falls into no resource: " +

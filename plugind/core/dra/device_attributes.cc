@@ -37,10 +37,9 @@ std::string roleText(SriovRole role) {
 }
 
 /// Which of the two ways there are to it now; empty: none, as while it is on its host driver.
-std::string waysText(const Snapshot& snapshot, const PciDevice& device) {
-  if (!device.group || !snapshot.groups.contains(*device.group)) return "";
-  const bool legacy = waysTo(snapshot, device, Backend::kLegacy).legacy;
-  const bool iommufd = waysTo(snapshot, device, Backend::kIommufd).iommufd;
+std::string waysText(const Snapshot& snapshot, const VfioPlace& place) {
+  const bool legacy = waysTo(snapshot, place, Backend::kLegacy).legacy;
+  const bool iommufd = waysTo(snapshot, place, Backend::kIommufd).iommufd;
   if (legacy && iommufd) return "both";
   return legacy ? "legacy" : iommufd ? "iommufd" : "";
 }
@@ -49,13 +48,36 @@ std::string hexOf(std::optional<std::uint32_t> number, int digits) {
   return number ? hexDigits(*number, digits) : "";
 }
 
+/// Of a mediated device: its type, and whose part it is.
+void addPart(Attributes& attributes, const Snapshot& snapshot, const MediatedDevice& device) {
+  addText(attributes, "mdevType", device.type);
+  addText(attributes, "mdevTypeName", device.typeName);
+  addText(attributes, "driver", device.driver);
+  if (!device.parent) return;
+  addText(attributes, "parent", device.parent->str());
+  const PciDevice* parent = functionOf(snapshot, *device.parent);
+  if (parent != nullptr) {
+    addText(attributes, "resource.kubernetes.io/pcieRoot", parent->pcieRoot);
+  }
+}
+
 }  // namespace
 
 Attributes attributesOf(const Snapshot& snapshot, const UnitId& address,
                         const ResourceName& resource) {
   Attributes attributes;
-  addText(attributes, "resource.kubernetes.io/pciBusID", address.str());
+  const bool mediated = address.uuid() != nullptr;
+  addText(attributes, mediated ? "mdevUUID" : "resource.kubernetes.io/pciBusID", address.str());
   addText(attributes, "resource", resourceText(resource));
+  addText(attributes, "vfio", waysText(snapshot, placeOf(snapshot, address)));
+  if (const auto group = groupOf(snapshot, address)) {
+    attributes.emplace("group", std::int64_t{group->number()});
+  }
+  if (const auto node = numaNodeOf(snapshot, address)) {
+    attributes.emplace("numaNode", std::int64_t{*node});
+  }
+  if (const MediatedDevice* part = mediatedOf(snapshot, address))
+    addPart(attributes, snapshot, *part);
   const PciDevice* found = functionOf(snapshot, address);
   if (found == nullptr) return attributes;
   const PciDevice& device = *found;
@@ -65,12 +87,9 @@ Attributes attributesOf(const Snapshot& snapshot, const UnitId& address,
   addText(attributes, "class", hexOf(device.classCode, 6));
   addText(attributes, "driver", device.driver);
   addText(attributes, "sriov", roleText(device.sriov));
-  addText(attributes, "vfio", waysText(snapshot, device));
   if (device.physicalFunction) {
     addText(attributes, "physicalFunction", device.physicalFunction->str());
   }
-  if (device.group) attributes.emplace("group", std::int64_t{device.group->number()});
-  if (device.numaNode) attributes.emplace("numaNode", std::int64_t{*device.numaNode});
   return attributes;
 }
 

@@ -4,8 +4,8 @@
 
 namespace vfiogate {
 
-std::string kubevirtVariable(const ResourceName& resource) {
-  std::string variable = "PCI_RESOURCE_";
+std::string kubevirtVariable(const ResourceName& resource, DeviceKind kind) {
+  std::string variable = kind == DeviceKind::kMediated ? "MDEV_PCI_RESOURCE_" : "PCI_RESOURCE_";
   for (const char c : resource.str()) {
     if (c == '/' || c == '.') {
       variable += '_';
@@ -34,14 +34,14 @@ Result<AllocationResponse, Bar> allocationResponse(const Snapshot& snapshot,
     response.nodes = *std::move(nodes);
   }
   if (!allocation.kubevirtVariable) return response;
-  std::string addresses;
   for (const UnitId& address : ids) {
     if (!kubevirtAccepts(address)) {
       return Failure{Bar{"segment", "KubeVirt takes no segment above 16 bit: set env: [none]"}};
     }
-    addresses += (addresses.empty() ? "" : ",") + address.str();
+    const auto kind = address.uuid() == nullptr ? DeviceKind::kFunction : DeviceKind::kMediated;
+    std::string& names = response.environment[kubevirtVariable(resource, kind)];
+    names += (names.empty() ? "" : ",") + address.str();
   }
-  response.environment.emplace(kubevirtVariable(resource), addresses);
   return response;
 }
 

@@ -23,17 +23,20 @@ struct AllocationResponse {
   friend bool operator==(const AllocationResponse&, const AllocationResponse&) = default;
 };
 
-/// The variable in which KubeVirt's launcher looks for the addresses of a resource:
-/// "PCI_RESOURCE_" and the upper-cased name, '/' and '.' turned into '_'.
+/// As what KubeVirt asks for a device: a PCI host device, or a mediated device.
+enum class DeviceKind : std::uint8_t { kFunction, kMediated };
+
+/// The variable in which KubeVirt's launcher looks for the addresses or UUIDs of a resource:
+/// "PCI_RESOURCE_" or "MDEV_PCI_RESOURCE_" and the upper-cased name, '/' and '.' turned into '_'.
 /// Source: KubeVirt pkg/util/util.go (ResourceNameToEnvVar).
-std::string kubevirtVariable(const ResourceName& resource);
+std::string kubevirtVariable(const ResourceName& resource, DeviceKind kind);
 
 /// False for segments above 16 bit: KubeVirt refuses the VM that names one.
 bool kubevirtAccepts(const UnitId& address);
 
-/// The answer that allocates `ids`, exactly one address per unit in the variable, ascending. The
-/// nodes are those of `handed`: `ids`, and what goes along with them. Error: the bar of the first
-/// device that cannot be allocated.
+/// The answer that allocates `ids`, exactly one per unit in the variable of its kind, ascending.
+/// The nodes are those of `handed`: `ids`, and what goes along with them. Error: the bar of the
+/// first device that cannot be allocated.
 Result<AllocationResponse, Bar> allocationResponse(const Snapshot& snapshot,
                                                    const ResourceName& resource,
                                                    const std::set<UnitId>& ids,

@@ -8,13 +8,14 @@ namespace vfiogate {
 namespace {
 
 std::optional<Bar> barFromViability(const Snapshot& snapshot, const UnitId& address) {
-  const PciDevice* device = functionOf(snapshot, address);
-  if (device == nullptr) {
-    return Bar{"gone", "gone: unplugged or removed; plug it in or rescan the bus"};
+  if (!isPresent(snapshot, address)) {
+    return Bar{"gone", address.uuid() == nullptr
+                           ? "gone: unplugged or removed; plug it in or rescan the bus"
+                           : "gone: removed, or its parent left its driver; make it again"};
   }
-  const Viability judged = viability(snapshot, device->address);
+  const Viability judged = viabilityOf(snapshot, address);
   if (judged.ready()) return std::nullopt;
-  return Bar{std::string(reasonCode(judged.obstacle)), explain(snapshot, device->address, judged)};
+  return Bar{std::string(reasonCode(judged.obstacle)), explainUnit(snapshot, address, judged)};
 }
 
 Bar noNode(Backend backend) {
@@ -34,7 +35,7 @@ Bar noNode(Backend backend) {
 /// The ways that are taken to one device, at least one.
 Result<VfioWays, Bar> waysFor(const Snapshot& snapshot, const UnitId& address, Backend backend) {
   if (auto bar = barFromViability(snapshot, address)) return Failure{*std::move(bar)};
-  const VfioWays chosen = waysTo(snapshot, *functionOf(snapshot, address), backend);
+  const VfioWays chosen = waysTo(snapshot, placeOf(snapshot, address), backend);
   if (!chosen.legacy && !chosen.iommufd) return Failure{noNode(backend)};
   return chosen;
 }
@@ -47,7 +48,7 @@ Result<std::vector<std::string>, Bar> deviceNodes(const Snapshot& snapshot,
   for (const UnitId& address : ids) {
     const auto ways = waysFor(snapshot, address, backend);
     if (!ways) return Failure{ways.error()};
-    nodes.add(*functionOf(snapshot, address), *ways);
+    nodes.add(placeOf(snapshot, address), *ways);
   }
   return pathsOf(nodes.nodes());
 }

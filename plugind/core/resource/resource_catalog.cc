@@ -38,10 +38,26 @@ std::optional<LeftOut> notOffered(const Snapshot& snapshot, const PciDevice& dev
                  explain(snapshot, device.address, judged)};
 }
 
+LeftOut excludedBy(std::size_t index) {
+  return {"excluded", "matches exclude[" + std::to_string(index) + "]"};
+}
+
 std::optional<LeftOut> excluded(const Settings& settings, const PciDevice& device) {
   for (std::size_t i = 0; i < settings.exclude.size(); ++i) {
-    if (!matches(settings.exclude[i], device)) continue;
-    return LeftOut{"excluded", "matches exclude[" + std::to_string(i) + "]"};
+    if (matches(settings.exclude[i], device)) return excludedBy(i);
+  }
+  return std::nullopt;
+}
+
+/// By its own type, or with the whole parent.
+std::optional<LeftOut> excluded(const Settings& settings, const Snapshot& snapshot,
+                                const MediatedDevice& device) {
+  const auto parent =
+      device.parent ? snapshot.devices.find(*device.parent) : snapshot.devices.end();
+  for (std::size_t i = 0; i < settings.exclude.size(); ++i) {
+    const bool whole =
+        parent != snapshot.devices.end() && matches(settings.exclude[i], parent->second);
+    if (whole || matches(settings.exclude[i], snapshot, device)) return excludedBy(i);
   }
   return std::nullopt;
 }
@@ -85,27 +101,49 @@ private:
   std::map<std::pair<const ResourceSettings*, Model>, std::optional<ResourceName>> names_;
 };
 
+LeftOut unmatched() {
+  return {"unmatched", "no entry of resources selects it"};
+}
+
+/// Puts the unit into the resource. Returns why it is not there.
+std::optional<LeftOut> enter(const Settings& settings, const UnitId& id,
+                             const ResourceSettings& entry, const std::optional<ResourceName>& name,
+                             ResourceCatalog& catalog) {
+  if (!name) return LeftOut{"bad-name", "its resource's name is not one that a kubelet takes"};
+  ResourceDevices& resource =
+      catalog.resources.try_emplace(*name, ResourceDevices{entry.allocation, {}}).first->second;
+  if (resource.allocation != entry.allocation) {
+    return LeftOut{"two-settings", "another entry of resources makes " + name->str() +
+                                       " with other settings: name one of them"};
+  }
+  resource.devices.push_back(id);
+  catalog.chosen.emplace_hint(catalog.chosen.end(), id,
+                              static_cast<std::size_t>(&entry - settings.resources.data()));
+  return std::nullopt;
+}
+
+/// Puts the mediated device where it belongs. Returns why it belongs nowhere.
+std::optional<LeftOut> place(const Settings& settings, const Snapshot& snapshot,
+                             const MediatedDevice& device, ResourceCatalog& catalog) {
+  for (const ResourceSettings& entry : settings.resources) {
+    if (!matches(entry.select, snapshot, device)) continue;
+    const auto name = entry.name ? entry.name : nameOfType(settings, device);
+    return enter(settings, device.uuid, entry, name, catalog);
+  }
+  return unmatched();
+}
+
 /// Puts `device` where it belongs. Returns why it belongs nowhere.
 std::optional<LeftOut> place(const Settings& settings, const PciDevice& device, Names& names,
                              ResourceCatalog& catalog) {
   const ResourceSettings* entry = firstMatch(settings, device);
-  if (entry == nullptr) return LeftOut{"unmatched", "no entry of resources selects it"};
+  if (entry == nullptr) return unmatched();
   const bool named = servesPlugin(entry->allocation) && entry->allocation.kubevirtVariable;
   if (named && !kubevirtAccepts(device.address)) {
     return LeftOut{"segment", "KubeVirt takes no segment above 16 bit: set env: [none]"};
   }
   const auto& name = names.of(*entry, {*device.vendor, *device.device});
-  if (!name) return LeftOut{"bad-name", "its resource's name is not one that a kubelet takes"};
-  ResourceDevices& resource =
-      catalog.resources.try_emplace(*name, ResourceDevices{entry->allocation, {}}).first->second;
-  if (resource.allocation != entry->allocation) {
-    return LeftOut{"two-settings", "another entry of resources makes " + name->str() +
-                                       " with other settings: name one of them"};
-  }
-  resource.devices.push_back(device.address);
-  catalog.chosen.emplace_hint(catalog.chosen.end(), device.address,
-                              static_cast<std::size_t>(entry - settings.resources.data()));
-  return std::nullopt;
+  return enter(settings, device.address, *entry, name, catalog);
 }
 
 }  // namespace
@@ -135,6 +173,16 @@ std::optional<ResourceName> nameOfModel(const Settings& settings, const Model& m
   return ResourceName::parse(settings.resourcePrefix + "/" + base);
 }
 
+std::optional<ResourceName> nameOfType(const Settings& settings, const MediatedDevice& device) {
+  std::string name = device.typeName.empty() ? device.type : device.typeName;
+  for (char& c : name) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '.';
+    if (!plain) c = '_';
+  }
+  return ResourceName::parse(settings.resourcePrefix + "/" + name);
+}
+
 ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snapshot) {
   const Displays displays = findDisplays(snapshot);
   Names names(settings);
@@ -145,6 +193,11 @@ ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snap
     if (!reason) reason = companion(settings, displays, device);
     if (!reason) reason = place(settings, device, names, catalog);
     if (reason) catalog.leftOut.emplace(address, *reason);
+  }
+  for (const auto& [uuid, device] : snapshot.mediated) {  // after all addresses, as their ids are
+    auto reason = excluded(settings, snapshot, device);
+    if (!reason) reason = place(settings, snapshot, device, catalog);
+    if (reason) catalog.leftOut.emplace(uuid, *reason);
   }
   return catalog;
 }

@@ -27,7 +27,7 @@ struct LeftOut {
   friend bool operator==(const LeftOut&, const LeftOut&) = default;
 };
 
-/// Every device of a snapshot, once: in a resource or left out.
+/// Every function and mediated device of a snapshot, once: in a resource or left out.
 struct ResourceCatalog {
   std::map<ResourceName, ResourceDevices> resources;
   std::map<UnitId, std::size_t> chosen;  ///< which entry of `settings.resources` took the device
@@ -47,6 +47,9 @@ std::optional<ResourceName> resourceOf(const ResourceCatalog& catalog, const Uni
 /// The resource of devices of a model whose entry has no name: its alias, or what the naming rule
 /// makes. Null: not one that a kubelet takes.
 std::optional<ResourceName> nameOfModel(const Settings& settings, const Model& model);
+
+/// The same of mediated devices: the type's name, or its id, with '_' for what no name has.
+std::optional<ResourceName> nameOfType(const Settings& settings, const MediatedDevice& device);
 
 /// Sorts the devices: exclusions first, then the first entry of `settings.resources` that matches.
 ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snapshot);

@@ -51,7 +51,7 @@ Explanation explain(const Settings& settings, const LedgerState& state, const Un
       .address = address, .resource = {}, .reason = {}, .text = {}, .lines = {}, .device = {}};
   told.present = isPresent(state.hardware.snapshot, address);
   if (!told.present) {
-    told.lines.emplace_back(state.hardwareKnown ? "there is no such PCI device on this node"
+    told.lines.emplace_back(state.hardwareKnown ? "there is no such device on this node"
                                                 : "privd has not told yet what there is");
   }
   const auto leftOut = state.catalog.leftOut.find(address);

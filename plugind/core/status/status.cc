@@ -16,6 +16,12 @@ void describe(const PciDevice& device, DeviceStatus& status) {
   status.numaNode = device.numaNode;
 }
 
+void describe(const MediatedDevice& device, DeviceStatus& status) {
+  status.model = device.typeName.empty() ? device.type : device.typeName;
+  status.driver = device.driver;
+  status.numaNode = device.numaNode;
+}
+
 /// The records by each address of their groups: there may be thousands of both.
 using RecordIndex = std::map<UnitId, std::vector<std::size_t>>;
 
@@ -43,6 +49,8 @@ DeviceStatus deviceStatus(const LedgerState& state, const RecordIndex& index, co
                       .group = groupOf(state, index, reachOf(state, {address}))};
   const PciDevice* device = functionOf(state.hardware.snapshot, address);
   if (device != nullptr) describe(*device, status);
+  const MediatedDevice* mediated = mediatedOf(state.hardware.snapshot, address);
+  if (mediated != nullptr) describe(*mediated, status);
   const GroupReadiness judged =
       judgeReadiness(state.hardware, resource.name, {address}, resource.allocation);
   status.hardware = judged.bar.reason;

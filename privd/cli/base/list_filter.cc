@@ -46,12 +46,13 @@ bool passes(const ListFilter& filter, const Snapshot& snapshot, const PciDevice&
 bool passes(const ListFilter& filter, const Snapshot& snapshot, const MediatedDevice& device) {
   const auto parent =
       device.parent ? snapshot.devices.find(*device.parent) : snapshot.devices.end();
-  ListFilter ofParent = filter;
-  ofParent.states.clear();
-  const bool unnamed = filter.addresses.empty() && filter.selectors.empty();
-  const bool named =
-      parent == snapshot.devices.end() ? unnamed : passes(ofParent, snapshot, parent->second);
-  return named && (filter.states.empty() || has(filter.states, stateOf(snapshot, device)));
+  const auto isSelected = [&](const Selector& each) {
+    return matches(each, snapshot, device) ||
+           (parent != snapshot.devices.end() && matches(each, parent->second));
+  };
+  return (filter.addresses.empty() || (device.parent && has(filter.addresses, *device.parent))) &&
+         (filter.selectors.empty() || std::ranges::any_of(filter.selectors, isSelected)) &&
+         (filter.states.empty() || has(filter.states, stateOf(snapshot, device)));
 }
 
 bool isShown(const ListFilter& filter, const Snapshot& snapshot, const PciDevice& device) {

@@ -27,7 +27,7 @@ bool isPartOfMachine(const Snapshot& snapshot, const PciDevice& device);
 /// What `device` has to be besides isPartOfMachine().
 bool passes(const ListFilter& filter, const Snapshot& snapshot, const PciDevice& device);
 
-/// A mediated device is asked for by its parent.
+/// A mediated device is asked for by its parent, or by its type.
 bool passes(const ListFilter& filter, const Snapshot& snapshot, const MediatedDevice& device);
 
 /// Whether `device` is shown. Parts of the machine are where `filter` asks for all, names their

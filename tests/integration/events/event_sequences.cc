@@ -33,11 +33,15 @@ const std::string kPrefix = "vfiogate.dev/";
 constexpr const char* kConfig =
     "resources:\n"
     "  - {select: {vendor: [\"10de\", \"15b3\", \"1af4\"]}}\n"
-    "  - {select: {vendor: \"8086\"}, groupUnit: all}\n";
+    "  - {select: {vendor: \"8086\"}, groupUnit: all}\n"
+    "  - {name: vfiogate.dev/vgpu, select: {mdev: nvidia-711}}\n";
 
 /// What makes no event of its own (opening, closing, a device that falls silent) is seen with the
 /// next reread: here that of an event elsewhere.
 const std::string kElsewhere = "bind 0000:50:00.0 vfio-pci";
+
+const std::string kMediated = "3f5e2c10-0001-4a5b-8c6d-00000000000";
+const std::string kMakeMediated = "mdev 0000:63:00.0 nvidia-711 " + kMediated;
 
 /// Virtual functions of the function 0 on this bus, from the first on.
 Expected functionsOn(const std::string& bus, int count, Shown shown) {
@@ -127,6 +131,12 @@ std::vector<Row> rows() {
        {{{"vfs 0000:61:00.0 8"}, functionsOn("61", 8, kHealthy)},
         {{"vfs 0000:61:00.0 0", "vfs 0000:61:00.0 3"},
          together(functionsOn("61", 3, kHealthy), functionsOn("61", 8, kAbsent))}}},
+      {"MediatedDevicesMadeAndRemoved",
+       "vgpu",
+       {{{kMakeMediated + "1", kMakeMediated + "2"},
+         {{kMediated + "1", kHealthy}, {kMediated + "2", kHealthy}}},
+        {{"remove-mdev " + kMediated + "1"},
+         {{kMediated + "1", kAbsent}, {kMediated + "2", kHealthy}}}}},
       {"RescanBurst", "8086_1891", {{{"vfs 0000:62:00.0 64"}, functionsOn("62", 64, kHealthy)}}},
   };
 }

@@ -12,11 +12,11 @@ inline const std::string kDraDriver = "vfio.vfiogate.dev";
 inline const std::string kClaimUid = "c7e7b22e-239b-4498-b27c-7f1344481e14";
 
 inline ClaimDevice claimDevice(const std::string& address, const std::string& request = "gpu") {
-  const Bdf bdf = *Bdf::parse(address);
-  return {.address = bdf,
+  const UnitId id = *UnitId::parse(address);
+  return {.address = id,
           .resource = "vfiogate.dev/gpu",
           .backend = Backend::kAuto,
-          .hands = {bdf},
+          .hands = {id},
           .request = request};
 }
 

@@ -131,11 +131,47 @@ TEST(Selector, RefusesWhatItCannotMean) {
       "sriov=yes",
       "Vendor=10de",
       "slot=1",
-      "mdev=nvidia-63",
+      "mdev=",
+      "mdev=nvidia;63",
       "product=x",
       "address=*0000000000000000000000000000000000000000000000000000000000000000",
   };
   for (const char* text : texts) EXPECT_FALSE(Selector::parse(text)) << text;
+}
+
+TEST(Selector, OfMdevIsOfMediatedDevicesByTypeOrName) {
+  const Bdf address = *Bdf::parse("0000:11:00.0");
+  Snapshot snapshot;
+  snapshot.devices.emplace(address, PciDevice{.address = address, .vendor = 0x10de, .numaNode = 1});
+  const MediatedDevice device{.uuid = *Uuid::parse("3f5e2c10-0001-4a5b-8c6d-000000000001"),
+                              .type = "nvidia-711",
+                              .typeName = "NVIDIA A16-4Q",
+                              .parent = address};
+  struct Row {
+    const char* text;
+    bool want;
+  };
+  for (const Row& row : {Row{"mdev=nvidia-711", true}, Row{"mdev=NVIDIA A16-4Q", true},
+                         Row{"mdev=NVIDIA_A16-4Q", true}, Row{"mdev=NVIDIA A16-*", true},
+                         Row{"mdev=nvidia-709,mdev=nvidia-711", true}, Row{"mdev=nvidia-71", false},
+                         Row{"mdev=nvidia-711,vendor=10de,numa=1", true},
+                         Row{"mdev=nvidia-711,address=0000:11:*", true},
+                         Row{"mdev=nvidia-711,numa=0", false}, Row{"vendor=10de", false}}) {
+    EXPECT_EQ(matches(*Selector::parse(row.text), snapshot, device), row.want) << row.text;
+  }
+  EXPECT_FALSE(matches(*Selector::parse("mdev=*"), snapshot.devices.at(address)));
+  MediatedDevice orphan = device;
+  orphan.parent.reset();
+  EXPECT_TRUE(matches(*Selector::parse("mdev=nvidia-711"), snapshot, orphan));
+  EXPECT_FALSE(matches(*Selector::parse("mdev=nvidia-711,numa=1"), snapshot, orphan));
+}
+
+TEST(Selector, OfFunctionsRefusesMdev) {
+  EXPECT_TRUE(functionSelector("vendor=10de"));
+  const auto refused = functionSelector("vendor=10de,mdev=nvidia-711");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().text,
+            "mdev selects mediated devices, which are never bound: select their parent");
 }
 
 TEST(Selector, SaysWhatWouldMendIt) {
@@ -147,7 +183,7 @@ TEST(Selector, SaysWhatWouldMendIt) {
       {"vendor=10d", "in \"vendor=10d\": found \"10d\"; write 4 hex digits such as 10de"},
       {"vender=10de",
        "in \"vender=10de\": unknown key \"vender\"; the keys are vendor device subvendor subdevice "
-       "class driver address root numa sriov"},
+       "class driver address root numa sriov mdev"},
       {"slot=1", "in \"slot=1\": key slot is not in this version"},
       {"gpu", "found \"gpu\"; write key=value, or 10de:2684 alone"},
       {"numa=\x1b[31m", "in \"numa=?[31m\": found \"?[31m\"; write a NUMA node's number such as 0"},

@@ -33,7 +33,9 @@ TEST(KubevirtVariable, FollowsTheRuleOfItsReader) {
       {"a-b.c/d.e", "PCI_RESOURCE_A-B_C_D_E"},
   };
   for (const Row& row : rows) {
-    EXPECT_EQ(kubevirtVariable(*ResourceName::parse(row.resource)), row.want);
+    const ResourceName resource = *ResourceName::parse(row.resource);
+    EXPECT_EQ(kubevirtVariable(resource, DeviceKind::kFunction), row.want);
+    EXPECT_EQ(kubevirtVariable(resource, DeviceKind::kMediated), "MDEV_" + std::string(row.want));
   }
 }
 

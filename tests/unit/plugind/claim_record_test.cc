@@ -29,6 +29,7 @@ std::string textOf(const ClaimSpec& spec) {
 ClaimSpec fullSpec() {
   ClaimSpec spec = claimSpec({"0000:02:00.0", "0000:3b:00.1"});
   spec.devices.push_back(claimDevice("10000:00:1f.7", "nic"));
+  spec.devices.push_back(claimDevice("3f5e2c10-0001-4a5b-8c6d-00000000000a", "vgpu"));
   spec.devices[0].hands.insert(*Bdf::parse("0000:02:00.1"));
   spec.devices[1].backend = Backend::kBoth;
   spec.devices[2].backend = Backend::kIommufd;

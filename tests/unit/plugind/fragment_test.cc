@@ -39,6 +39,24 @@ TEST(Fragment, PermitsEachModelOfEachResourceOnceInKubevirt) {
                                          "15B3:101E vfiogate.dev/nic"));
 }
 
+TEST(Fragment, PermitsMediatedDevicesByTheNamesOfTheirTypes) {
+  json status = twoResources();
+  const json vgpu{{"address", "3f5e2c10-0001-4a5b-8c6d-000000000001"}, {"model", "NVIDIA A16-4Q"}};
+  status["resources"].push_back({{"name", "vfiogate.dev/vgpu"},
+                                 {"kata", false},
+                                 {"kubevirt", true},
+                                 {"devices", {vgpu, vgpu}}});
+  const YAML::Node permitted = YAML::Load(kubevirtFragment(status))["permittedHostDevices"];
+  EXPECT_EQ(permitted["pciHostDevices"].size(), 3U);
+  ASSERT_EQ(permitted["mediatedDevices"].size(), 1U);
+  const YAML::Node row = permitted["mediatedDevices"][0];
+  EXPECT_EQ(row["mdevNameSelector"].as<std::string>(), "NVIDIA A16-4Q");
+  EXPECT_EQ(row["resourceName"].as<std::string>(), "vfiogate.dev/vgpu");
+  EXPECT_TRUE(row["externalResourceProvider"].as<bool>());
+  EXPECT_FALSE(
+      YAML::Load(kubevirtFragment(twoResources()))["permittedHostDevices"]["mediatedDevices"]);
+}
+
 TEST(Fragment, ShowsHowAVirtualMachineAsks) {
   const std::string text = kubevirtFragment(twoResources());
   EXPECT_THAT(text, HasSubstr("{name: device1, deviceName: vfiogate.dev/gpu}"));

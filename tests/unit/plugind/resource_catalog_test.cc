@@ -67,6 +67,36 @@ TEST(ResourceCatalog, AliasWinsOverNamingAndAnEntrysNameOverBoth) {
   EXPECT_EQ(placeOf(catalog, "0000:02:00.0"), "example.org/second");
 }
 
+TEST(ResourceCatalog, MediatedDevicesAreInEntriesOfMdevAlone) {
+  constexpr const char* kFirst = "3f5e2c10-0001-4a5b-8c6d-000000000001";
+  constexpr const char* kSecond = "3f5e2c10-0001-4a5b-8c6d-000000000002";
+  Hardware hardware;
+  hardware.add("0000:11:00.0", 1);
+  hardware.addMediated(kFirst, "0000:11:00.0", "nvidia-711", 60).typeName = "NVIDIA A16-4Q";
+  hardware.addMediated(kSecond, "0000:11:00.0", "nvidia-709", 61);
+  const UnitId first = *UnitId::parse(kFirst);
+  const UnitId second = *UnitId::parse(kSecond);
+  const auto sorted = [&hardware](const Settings& settings) {
+    return sortIntoResources(settings, hardware.snapshot());
+  };
+  const auto unnamed = sorted(offering({entry("vendor=10de"), entry("mdev=nvidia-*")}));
+  EXPECT_EQ(placeOf(unnamed, "0000:11:00.0"), "vfiogate.dev/10de_2684");
+  EXPECT_EQ(resourceOf(unnamed, first)->str(), "vfiogate.dev/NVIDIA_A16-4Q")
+      << "by its type's name";
+  EXPECT_EQ(resourceOf(unnamed, second)->str(), "vfiogate.dev/nvidia-709") << "by its type's id";
+  EXPECT_EQ(unnamed.chosen.at(first), 1U);
+
+  const auto named = sorted(offering({entry("mdev=nvidia-711", "example.org/vgpu")}));
+  EXPECT_EQ(resourceOf(named, first)->str(), "example.org/vgpu");
+  EXPECT_EQ(named.leftOut.at(second).reason, "unmatched");
+
+  Settings settings = offering({entry("mdev=*", "example.org/vgpu")});
+  settings.exclude = {*Selector::parse("mdev=nvidia-709")};
+  EXPECT_EQ(sorted(settings).leftOut.at(second).reason, "excluded");
+  settings.exclude = {*Selector::parse("address=0000:11:00.0")};
+  EXPECT_EQ(sorted(settings).leftOut.at(first).reason, "excluded") << "with the whole parent";
+}
+
 TEST(ResourceCatalog, FirstEntryThatMatchesWins) {
   Hardware hardware;
   hardware.add("0000:01:00.0", 1);

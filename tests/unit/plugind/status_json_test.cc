@@ -204,10 +204,10 @@ TEST(ExplanationText, IsOneLineWithTheReasonAndThenWhy) {
                                 .present = false,
                                 .resource = {},
                                 .reason = "gone",
-                                .lines = {"there is no such PCI device on this node"},
+                                .lines = {"there is no such device on this node"},
                                 .device = {}};
   EXPECT_EQ(explanationText(toJson(explanation)),
-            "0000:65:00.0: gone\n  there is no such PCI device on this node\n");
+            "0000:65:00.0: gone\n  there is no such device on this node\n");
 }
 
 }  // namespace

@@ -16,6 +16,10 @@ struct LikeDevices {
   friend auto operator<=>(const LikeDevices&, const LikeDevices&) = default;
 };
 
+Model modelOf(const PciDevice& device) {
+  return {device.vendor.value_or(0), device.device.value_or(0)};
+}
+
 bool isShown(const LedgerState& state, const ResourceName& resource, const UnitId& id) {
   const auto shown = state.shown.find(resource);
   return shown != state.shown.end() && shown->second.devices.contains(id.str());
@@ -84,16 +88,17 @@ std::set<UnitId> oneOfEach(const LedgerState& state, const Occupancy& occupancy,
   std::map<LikeDevices, std::vector<UnitId>> sorted;
   std::set<UnitId> chosen;
   for (const UnitId& id : candidates(state, occupancy, resource)) {
-    const PciDevice& device = *functionOf(state.hardware.snapshot, id);
     if (isEngaged(state, occupancy, id)) {
       if (!wasRepresentative(state, resource, id)) continue;
       const Holding holding = holdingOf(state, groupMembers(state.hardware.snapshot, id));
       if (holding != Holding::kTaking && !isHeld(holding)) chosen.insert(id);
       continue;
     }
-    const auto alone = device.group ? std::nullopt : std::optional(id);
-    sorted[{device.group, alone, {device.vendor.value_or(0), device.device.value_or(0)}}].push_back(
-        id);
+    const auto group = groupOf(state.hardware.snapshot, id);
+    const auto alone = group ? std::nullopt : std::optional(id);
+    const PciDevice* device = functionOf(state.hardware.snapshot, id);
+    const Model model = device == nullptr ? Model{} : modelOf(*device);
+    sorted[{group, alone, model}].push_back(id);
   }
   for (const auto& [key, like] : sorted) {
     chosen.insert(chosen.end(), chooseRepresentative(state, resource, like));

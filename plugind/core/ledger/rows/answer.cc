@@ -26,6 +26,7 @@ HardwareFacts rereadOf(const HardwareFacts& hardware, const Snapshot& seen) {
 
 void addGroup(HardwareFacts& facts, const Snapshot& seen) {
   facts.snapshot.devices.insert(seen.devices.begin(), seen.devices.end());
+  facts.snapshot.mediated.insert(seen.mediated.begin(), seen.mediated.end());
   facts.snapshot.groups.insert(seen.groups.begin(), seen.groups.end());
 }
 

@@ -62,6 +62,13 @@ std::optional<Refusal> refuseUnseen(const RefusedDevice& device,
   return std::nullopt;
 }
 
+Refusal refuseUntold(const RefusedDevice& device, GroupUse use) {
+  if (use != GroupUse::kBlind) return refuse(device, "its use cannot be told", "cannot-tell");
+  return refuse(device,
+                "its use cannot be told: mediated devices show none, and nobody here may probe it",
+                "cannot-probe");
+}
+
 std::optional<Refusal> refuseUnchecked(const LedgerState& state, const Call& call) {
   for (const auto& [group, reading] : call.checks) {
     const std::set<UnitId> members = unitsOf(state.hardware.snapshot, group);

@@ -146,6 +146,8 @@ bool noteCheck(Call& call, IommuGroupId group, const GroupReading& reading);
 /// The hardware that privd saw for such a call, with what only the whole snapshot says.
 HardwareFacts checkedHardware(const LedgerState& state, const Call& call);
 
+/// Rows 18 and 43: nothing tells whether it is open.
+Refusal refuseUntold(const RefusedDevice& device, GroupUse use);
 /// Row 18 for a reread that was not made. Null: it was.
 std::optional<Refusal> refuseUnseen(const RefusedDevice& device,
                                     const std::optional<GroupReading>& reading);

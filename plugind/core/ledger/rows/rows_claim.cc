@@ -41,7 +41,7 @@ std::optional<Refusal> refuseUnprepare(const LedgerState& state, Instant now, co
   const auto tried = holders.empty() ? std::nullopt : state.records[holders.front()].releasedAt;
   const bool waited = tried && now - *tried >= timing::kUnconfirmed;
   if (use == GroupUse::kBlind && waited) return std::nullopt;
-  return refuse(device, "its use cannot be told", "cannot-tell");
+  return refuseUntold(device, use);
 }
 
 /// Row 6, and 5 of the claim's own group. Null: this record stands as it was prepared.

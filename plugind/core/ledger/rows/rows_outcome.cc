@@ -27,7 +27,7 @@ std::optional<Refusal> refuseUsed(const LedgerState& state, const RefusedDevice&
   // Row 15: nothing was started since the answer, so nothing can have opened it.
   const bool unstarted = holder && !state.records[*holder].preStartAt;
   if (use == GroupUse::kBlind && unstarted) return std::nullopt;
-  if (use != GroupUse::kOpen) return refuse(device, "its use cannot be told", "cannot-tell");
+  if (use != GroupUse::kOpen) return refuseUntold(device, use);
   if (!holder) return refuse(device, "open, by nobody known here", "foreign");
   const std::string since = utcText(state.records[*holder].answeredAt);
   return refuseHeld(state, device, "allocated since " + since + " and still open", "still-open",

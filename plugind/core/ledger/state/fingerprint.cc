@@ -78,16 +78,33 @@ std::string fieldsOf(const PciDevice& device) {
   return text;
 }
 
+std::string functionText(const PciDevice& device) {
+  return hexDigits(device.vendor.value_or(0), 4) + ":" + hexDigits(device.device.value_or(0), 4) +
+         fieldsOf(device);
+}
+
+/// "mdev type=nvidia-711 parent=0000:11:00.0". A type's id is the kernel's name of a directory.
+std::string partText(const MediatedDevice& device) {
+  std::string text = "mdev";
+  if (!device.type.empty()) {
+    text += " type=";
+    for (const char c : device.type) text += c > ' ' && c <= '~' && c != ';' && c != '=' ? c : '?';
+  }
+  if (device.parent) text += " parent=" + device.parent->str();
+  return text;
+}
+
 std::string printOf(const HardwareFacts& hardware, const UnitId& id,
                     const std::function<bool(std::uint32_t)>& wasHandedOut) {
-  const PciDevice* found = functionOf(hardware.snapshot, id);
-  if (found == nullptr) return id.str() + " gone;";
-  const PciDevice& device = *found;
-  const bool node = device.vfioDev && wasHandedOut(*device.vfioDev);
-  return id.str() + " " + hexDigits(device.vendor.value_or(0), 4) + ":" +
-         hexDigits(device.device.value_or(0), 4) + fieldsOf(device) + " g" +
-         (device.group ? std::to_string(device.group->number()) : "-") + " v" +
-         (node ? std::to_string(*device.vfioDev) : "-") + " b" + hardware.bootId + ";";
+  if (!isPresent(hardware.snapshot, id)) return id.str() + " gone;";
+  const PciDevice* function = functionOf(hardware.snapshot, id);
+  const VfioPlace place = placeOf(hardware.snapshot, id);
+  const bool node = place.vfioDev && wasHandedOut(*place.vfioDev);
+  return id.str() + " " +
+         (function == nullptr ? partText(*mediatedOf(hardware.snapshot, id))
+                              : functionText(*function)) +
+         " g" + (place.group ? std::to_string(place.group->number()) : "-") + " v" +
+         (node ? std::to_string(*place.vfioDev) : "-") + " b" + hardware.bootId + ";";
 }
 
 }  // namespace

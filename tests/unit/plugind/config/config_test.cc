@@ -15,6 +15,9 @@ namespace {
 
 using std::chrono::milliseconds;
 using test::refusals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
 
 Config accepted(std::string_view text) {
   auto config = parseConfig(text, "p.yaml");
@@ -33,10 +36,10 @@ std::vector<std::string> warnings(const Config& config) {
 }
 
 TEST(Config, TellsEveryProblemInTheOrderOfLines) {
-  EXPECT_THAT(refusals("naming: x\ngrace: y\nfoo: z\n"),
-              testing::ElementsAre(testing::StartsWith("p.yaml:1: naming"),
-                                   testing::StartsWith("p.yaml:2: grace"),
-                                   testing::StartsWith("p.yaml:3: unknown")));
+  EXPECT_THAT(
+      refusals("naming: x\ngrace: y\nfoo: z\n"),
+      ElementsAre(testing::StartsWith("p.yaml:1: naming"), testing::StartsWith("p.yaml:2: grace"),
+                  testing::StartsWith("p.yaml:3: unknown")));
 }
 
 TEST(Config, CountsProblemsBeyondTheTwentieth) {
@@ -50,13 +53,12 @@ TEST(Config, CountsProblemsBeyondTheTwentieth) {
 TEST(Config, RefusesMoreEntriesThanPrivdHasSocketsFor) {
   std::string text = "resources:\n";
   for (int i = 0; i < 65; ++i) text += "- select: {numa: " + std::to_string(i) + "}\n";
-  EXPECT_THAT(refusals(text),
-              testing::ElementsAre("p.yaml:1: resources: found 65 entries; at most 64"));
+  EXPECT_THAT(refusals(text), ElementsAre("p.yaml:1: resources: found 65 entries; at most 64"));
 }
 
 TEST(Config, RefusesAFileThatIsTooLargeUnread) {
   EXPECT_THAT(refusals(std::string(kMaxConfigBytes + 1, '[')),
-              testing::ElementsAre("p.yaml: larger than 1 MiB"));
+              ElementsAre("p.yaml: larger than 1 MiB"));
 }
 
 TEST(Config, RefusesNestingWithoutEnd) {
@@ -147,6 +149,10 @@ TEST(Config, WarnsOfWhatMayNotBeMeant) {
         "of it"}},
       {"resources:\n- select: {vendor: \"10de\"}\n- select: {vendor: \"8086\"}\n", {}},
       {"resources:\n- select: {address: \"0000:01:*\"}\n- select: {address: 0000:02:00.0}\n", {}},
+      {"resources:\n- select: {mdev: nvidia-711}\n- select: {vendor: \"10de\"}\n", {}},
+      {"resources:\n- select: {mdev: nvidia-*}\n- select: {mdev: nvidia-711, numa: 1}\n",
+       {"hint: p.yaml:3: resources[1].select: may overlap resources[0], which comes first and gets "
+        "what both select"}},
       {"resources:\n- {name: a.b/c, select: {numa: 0}}\n",
        {"hint: p.yaml: privd serves a.b only with --resource-prefix a.b/"}},
       {"aliases:\n  10de:2684: vfiogate.dev/x\nresources:\n- {name: vfiogate.dev/y, select: {numa: "
@@ -169,6 +175,19 @@ TEST(Config, WarnsOfWhatMayNotBeMeant) {
         "--plugind-rights"}},
   };
   for (const Row& row : rows) EXPECT_EQ(warnings(accepted(row.yaml)), row.want) << row.yaml;
+}
+
+TEST(Config, RefusesWhatMakesNoSenseOfMediatedDevices) {
+  EXPECT_THAT(refusals("resources:\n- {select: {mdev: nvidia-711}, bind: on-allocate}\n"),
+              ElementsAre("p.yaml:2: resources[0].bind: mediated devices are never bound: leave "
+                          "bind out of an entry with mdev"));
+  EXPECT_THAT(refusals("resources:\n- {select: {mdev: nvidia-711, driver: vfio-pci}}\n"),
+              ElementsAre("p.yaml:2: resources[0].select.driver: never matches: beside mdev it is "
+                          "the parent's driver, which is one of the host's, such as nvidia"));
+  EXPECT_THAT(refusals("resources:\n- {select: {mdev: nvidia-711, driver: nvidia}}\n"), IsEmpty());
+  EXPECT_THAT(refusals("resources:\n- {select: {mdev: \"a;b\"}}\n"),
+              ElementsAre(HasSubstr("write a type of mediated devices such as nvidia-711, or its "
+                                    "name, NVIDIA A16-4Q")));
 }
 
 TEST(Config, KeepsTheNameOfTheDriverOverAReload) {

@@ -106,10 +106,6 @@ const BadText kNotBuilt[] = {
      selecting("slot: \"1\""),
      {"p.yaml:2: resources[0].select.slot: found \"1\"; not in this version (selecting by slot): "
       "leave the key out"}},
-    {"Mdev",
-     selecting("mdev: [nvidia-63]"),
-     {"p.yaml:2: resources[0].select.mdev: found a list; not in this version (mediated devices): "
-      "leave the key out"}},
     {"Product",
      selecting("product: x"),
      {"p.yaml:2: resources[0].select.product: found \"x\"; not in this version (selecting by "

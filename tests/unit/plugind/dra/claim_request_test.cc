@@ -90,7 +90,7 @@ TEST_F(RequestOf, RefusesADeviceInWordsThatSayWhich) {
           "...\" of request \"gpu\" has no name that this driver gives: wanted is one such as "
           "0000-17-00-0");
   EXPECT_EQ(why(claimOf({allocated("gpu", "0000-7f-00-0")})),
-            "device \"0000-7f-00-0\" of request \"gpu\" is gone: there is no such PCI device on "
+            "device \"0000-7f-00-0\" of request \"gpu\" is gone: there is no such device on "
             "this node any more");
   EXPECT_EQ(
       why(claimOf({allocated("gpu", kNameC)})),

@@ -19,6 +19,13 @@ TEST(DeviceName, IsTheAddressWithDashesAndReadsBack) {
   }
 }
 
+TEST(DeviceName, OfAMediatedDeviceIsItsUuid) {
+  const UnitId id = *UnitId::parse("3f5e2c10-0001-4a5b-8c6d-000000000001");
+  EXPECT_EQ(deviceName(id), id.str());
+  EXPECT_EQ(deviceAddress(id.str()), id);
+  EXPECT_EQ(deviceAddress("3F5E2C10-0001-4A5B-8C6D-000000000001"), std::nullopt);
+}
+
 TEST(DeviceName, IsNothingElse) {
   for (const char* name : {"",
                            "-",

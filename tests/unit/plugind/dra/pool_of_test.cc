@@ -34,6 +34,29 @@ TEST_F(PoolOf, PublishesEveryDeviceWithTheCounterOfItsGroup) {
   EXPECT_EQ(made.devices.at(kNameA).consumes, (CounterName{"groups-0", "group-31"}));
 }
 
+TEST_F(PoolOf, PublishesMediatedDevicesWithTheirTypeAndParent) {
+  constexpr const char* kUuid = "3f5e2c10-0001-4a5b-8c6d-000000000001";
+  node.hardware.add("0000:11:00.0", 40).numaNode = 1;
+  node.hardware.addMediated(kUuid, "0000:11:00.0", "nvidia-711", 60).typeName = "NVIDIA A16-4Q";
+  node.offer("mdev=nvidia-711", "vgpu");
+  node.start();
+  const DevicePool made = pool();
+  const PoolDevice& device = made.devices.at(kUuid);
+  const std::map<std::string, AttributeValue> want{
+      {"mdevUUID", kUuid},
+      {"mdevType", "nvidia-711"},
+      {"mdevTypeName", "NVIDIA A16-4Q"},
+      {"parent", "0000:11:00.0"},
+      {"resource", "vfiogate.dev/vgpu"},
+      {"resource.kubernetes.io/pcieRoot", "pci0000:00"},
+      {"driver", "vfio_mdev"},
+      {"vfio", "legacy"},
+      {"group", std::int64_t{60}},
+      {"numaNode", std::int64_t{1}}};
+  EXPECT_EQ(device.attributes, want);
+  EXPECT_EQ(device.consumes, (CounterName{"groups-1", "group-60"}));
+}
+
 TEST_F(PoolOf, HasOnlyWhatIsServedThroughDra) {
   node.settings.resources[0].allocation.serve = Serve::kPlugin;
   node.settings.resources[1].allocation.serve = Serve::kDra;

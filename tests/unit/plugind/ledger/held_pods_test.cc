@@ -147,7 +147,7 @@ TEST_F(LedgerCase, MdevForceDelete) {
   ASSERT_EQ(node.preStart("gpu", {kA}), "done");
   node.pass(60s);
   node.forget("p1");
-  EXPECT_EQ(node.allocate("gpu", {kA}), "cannot-tell") << "no probe";
+  EXPECT_EQ(node.allocate("gpu", {kA}), "cannot-probe") << "no probe";
   node.probe = GroupReading::Probe::kOpen;
   EXPECT_EQ(node.allocate("gpu", {kA}), "still-open") << "the probe says open";
   node.probe = GroupReading::Probe::kNone;
