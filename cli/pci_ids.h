@@ -21,6 +21,10 @@ public:
 
   std::optional<std::string> vendor(std::uint16_t vendor) const;
   std::optional<std::string> device(std::uint16_t vendor, std::uint16_t device) const;
+  /// All of them, by vendor and device.
+  const std::map<std::pair<std::uint32_t, std::uint32_t>, std::string>& devices() const {
+    return devices_;
+  }
   /// The most exact name for a 24 bit class code: the subclass's, otherwise the base class's.
   std::optional<std::string> className(std::uint32_t classCode) const;
 

@@ -50,6 +50,7 @@ enum class LogEvent : std::uint8_t {
   kConfigApplied,
   kConfigWarning,
   kConfigRefused,
+  kNameKept,
   // The kubelet
   kAdopting,
   kAdoptionWaits,
@@ -144,6 +145,8 @@ constexpr std::string_view eventName(LogEvent event) {
       return "config_warning";
     case LogEvent::kConfigRefused:
       return "config_refused";
+    case LogEvent::kNameKept:
+      return "name_kept";
     case LogEvent::kAdopting:
       return "adopting";
     case LogEvent::kAdoptionWaits:

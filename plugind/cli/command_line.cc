@@ -21,7 +21,7 @@ constexpr unsigned kProbePatienceMs = 1000;
 void addOptions(CLI::App& app, CommandLine& line, bool& checkConfig) {
   app.add_option("--listen", line.listen, "the socket that privd dials")->capture_default_str();
   app.add_option("--pci-ids", line.pciIds,
-                 "names of products in the DRA driver's pool; without the file they have none")
+                 "what models are called, with naming: pci-ids and in the DRA driver's pool")
       ->capture_default_str();
   app.add_option("--config", line.configFile, "configuration, a YAML file");
   app.add_flag("--check-config", checkConfig,

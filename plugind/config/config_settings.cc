@@ -86,6 +86,18 @@ Selector readSelect(const plugind_config::Select& select, const std::string& pat
   return selector;
 }
 
+Naming toNaming(plugind_config::Config::Naming naming) {
+  switch (naming) {
+    case plugind_config::Config::PCI_VENDOR_DEVICE:
+      return Naming::kPciVendorDevice;
+    case plugind_config::Config::PCI_IDS:
+      return Naming::kPciIds;
+    case plugind_config::Config::VENDOR_DEVICE:
+      break;
+  }
+  return Naming::kVendorDevice;
+}
+
 Backend toBackend(plugind_config::Resource::Backend backend) {
   switch (backend) {
     case plugind_config::Resource::LEGACY:
@@ -180,9 +192,7 @@ Settings toSettings(const plugind_config::Config& message, Findings& findings) {
     findings.refuse("resourcePrefix", "found " + quoteForeign(message.resource_prefix()) +
                                           "; write a lower-case domain such as vfiogate.dev");
   }
-  settings.naming = message.naming() == plugind_config::Config::PCI_VENDOR_DEVICE
-                        ? Naming::kPciVendorDevice
-                        : Naming::kVendorDevice;
+  settings.naming = toNaming(message.naming());
   readAliases(message, settings, findings);
   for (int i = 0; i < message.exclude_size(); ++i) {
     settings.exclude.push_back(readSelect(message.exclude(i), indexed("exclude", i), findings));

@@ -151,10 +151,13 @@ std::set<ResourceName> knownNames(const Settings& settings, const Selector& sele
   const Ids* vendors = idsOf(select, SelectorKey::kVendor);
   const Ids any{"0000"};
   const bool prefixed = settings.naming == Naming::kPciVendorDevice;
+  const ModelNames models;
   if (vendors == nullptr && prefixed) vendors = &any;
+  // What pci.ids says is known at the start only.
+  if (settings.naming == Naming::kPciIds) vendors = nullptr;
   for (const std::string& vendor : vendors != nullptr ? *vendors : Ids()) {
     for (const std::string& device : devices != nullptr ? *devices : any) {
-      const auto name = nameOfModel(settings, {numberOf(vendor), numberOf(device)});
+      const auto name = nameOfModel(settings, {numberOf(vendor), numberOf(device)}, models);
       if (name) names.insert(*name);
     }
   }
@@ -171,6 +174,14 @@ void reviewMade(const Settings& settings, const ResourceSettings& entry, const s
     findings.refuse(path, "makes " + name.str() + ", which is no CDI kind: wanted is " +
                               kWhatWouldDo +
                               "; give the entry a `name`, or set naming: pci_vendor_device");
+  }
+  if (settings.naming == Naming::kPciIds) {
+    findings.warn(
+        path,
+        "a name that begins with a digit is no CDI kind, and its devices are not offered: "
+        "a model's that pci.ids does not know, and some that it does; give the entry a "
+        "`name`, the models aliases, or set naming: pci_vendor_device");
+    return;
   }
   const bool known = idsOf(entry.select, SelectorKey::kVendor) != nullptr;
   if (known || settings.naming == Naming::kPciVendorDevice) return;
@@ -279,13 +290,20 @@ void reviewDra(const Settings& settings, Findings& findings) {
   }
 }
 
-std::optional<std::string> refuseReload(const Settings& inEffect, const Settings& posted) {
-  if (inEffect.dra.driver == posted.dra.driver) return std::nullopt;
-  const auto told = [](const std::string& driver) {
-    return driver.empty() ? std::string("none") : quoteForeign(driver);
-  };
-  return "dra.driver is " + told(inEffect.dra.driver) + " and would be " + told(posted.dra.driver) +
-         ": restart plugind for that";
+std::optional<std::string> refuseReload(const Settings& inEffect, const Settings& posted,
+                                        bool productsRead) {
+  if (inEffect.dra.driver != posted.dra.driver) {
+    const auto told = [](const std::string& driver) {
+      return driver.empty() ? std::string("none") : quoteForeign(driver);
+    };
+    return "dra.driver is " + told(inEffect.dra.driver) + " and would be " +
+           told(posted.dra.driver) + ": restart plugind for that";
+  }
+  if (wantsProducts(posted) && !productsRead) {
+    return "naming: pci-ids needs the file pci.ids, which is read at the start: restart plugind "
+           "for that";
+  }
+  return std::nullopt;
 }
 
 }  // namespace vfiogate

@@ -24,7 +24,9 @@ void reviewCdiKinds(const Settings& settings, Findings& findings);
 void reviewDra(const Settings& settings, Findings& findings);
 
 /// Why settings that are fine by themselves cannot follow those in effect without a restart. Null:
-/// they can. The driver's name is in sockets, slices and specs of claims that run.
-std::optional<std::string> refuseReload(const Settings& inEffect, const Settings& posted);
+/// they can. The driver's name is in sockets, slices and specs of claims that run. `productsRead`:
+/// pci.ids was read at the start, as wantsProducts() wanted then.
+std::optional<std::string> refuseReload(const Settings& inEffect, const Settings& posted,
+                                        bool productsRead);
 
 }  // namespace vfiogate

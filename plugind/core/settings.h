@@ -30,6 +30,7 @@ struct Model {
 enum class Naming : std::uint8_t {
   kVendorDevice,     ///< "10de_2684"
   kPciVendorDevice,  ///< "pci_10de_2684": begins with a letter, as CDI wants it
+  kPciIds,           ///< "AD102_GEFORCE_RTX_4090": as NVIDIA's plugin names them, from pci.ids
 };
 
 /// What one device of a resource stands for (ledger.md 8).
@@ -114,6 +115,11 @@ struct Settings {
 
   friend bool operator==(const Settings&, const Settings&) = default;
 };
+
+/// It names devices by what pci.ids calls them, which is read at the start.
+inline bool wantsProducts(const Settings& settings) {
+  return settings.naming == Naming::kPciIds || !settings.dra.driver.empty();
+}
 
 /// Some resource has its devices bound when they are allocated.
 inline bool bindsAny(const Settings& settings) {

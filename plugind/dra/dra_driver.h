@@ -25,7 +25,7 @@ public:
   /// Who the driver is: its name, never empty, and what it calls its devices.
   struct Identity {
     std::string name;
-    PciIds products;
+    std::shared_ptr<const ProductNames> products;
   };
 
   /// Borrows all but the identity.

@@ -1,5 +1,6 @@
 #include "plugind/loop/serve.h"
 
+#include "cli/pci_ids.h"
 #include "plugind/base/log_line.h"
 #include "plugind/base/own_process.h"
 #include "plugind/base/task_queue.h"
@@ -57,6 +58,22 @@ std::unique_ptr<DraDriver> draDriver(DraDriver::Identity identity, PrivdLink& pr
   return std::make_unique<DraDriver>(std::move(identity), privd, state, loop, kubeletUid);
 }
 
+/// Anybody may read the file; after the lock-down nobody can. Empty where it cannot be read.
+std::shared_ptr<const ProductNames> readProducts(const std::string& path) {
+  auto products = std::make_shared<ProductNames>();
+  for (const auto& [ids, name] : PciIds::load(path).devices()) {
+    products->emplace(
+        Model{static_cast<std::uint16_t>(ids.first), static_cast<std::uint16_t>(ids.second)}, name);
+  }
+  if (products->empty()) {
+    logWarning(
+        LogEvent::kConfigWarning,
+        {{"why", "--pci-ids " + path + " names no device: cannot be read, or is another file"},
+         {"then", "models have their ids for names"}});
+  }
+  return products;
+}
+
 }  // namespace
 
 int serve(const CommandLine& line, Config config, const Surroundings& around) {
@@ -73,11 +90,10 @@ int serve(const CommandLine& line, Config config, const Surroundings& around) {
   // A buffer of its own choosing would make the C library ask the kernel what stdout is, later.
   std::setvbuf(stdout, nullptr, _IONBF, 0);
   std::mt19937 random(std::random_device{}());
-  const Node node{around.root, readBootId(), line.build};
-  DraDriver::Identity driver{settings.dra.driver, {}};
-  if (!driver.name.empty()) driver.products = PciIds::load(line.pciIds);
+  Node node{around.root, readBootId(), line.build};
 
   if (const auto failure = becomeNobody(line.user)) return failed("drop", failure->str());
+  if (wantsProducts(settings)) node.products = readProducts(line.pciIds);
   auto listening = listenAlone(line.listen);
   if (!listening) return failed("listen " + line.listen, listening.error());
   captureEndSignals();
@@ -94,7 +110,8 @@ int serve(const CommandLine& line, Config config, const Surroundings& around) {
       kj::mv(listening).value(),
       {.privd = around.root, .hardware = line.hardwareUid, .own = uid, .netd = line.netdUid}, loop);
   LedgerJournal journal(std::cout);
-  StateLoop state(std::move(settings), privd, loop, journal, node);
+  DraDriver::Identity driver{settings.dra.driver, node.products};
+  StateLoop state(std::move(settings), privd, loop, journal, std::move(node));
   const auto dra = draDriver(std::move(driver), privd, state, loop, around.root);
   if (dra) state.serveClaims(*dra);
   ControlServer control(state, dra.get(), loop);

@@ -35,6 +35,10 @@ LedgerSettings ledgerSettings(const Settings& settings) {
   return wanted;
 }
 
+ModelNames modelNames(const Node& node) {
+  return node.products != nullptr ? ModelNames(node.products) : ModelNames();
+}
+
 template <typename T>
 std::string wordsOf(const Result<T, std::string>& read) {
   return read ? "read" : read.error();
@@ -62,6 +66,7 @@ StateLoop::StateLoop(Settings settings, PrivdLink& privd, const LoopDeps& loop,
       loop_(loop),
       journal_(journal),
       node_(std::move(node)),
+      models_(modelNames(node_)),
       ledger_(ledgerSettings(settings_)),
       allocated_(privd),
       changes_(privd, loop.timer,
@@ -109,8 +114,9 @@ void StateLoop::hardwareSeen(const Snapshot& snapshot) {
 
 void StateLoop::advance() {
   const Settings& settings = news_.settings ? *news_.settings : settings_;
+  if (settings.naming == Naming::kPciIds && !namesRead_) return readNames();
   const Snapshot& hardware = news_.hardware ? *news_.hardware : ledger_.state().hardware.snapshot;
-  ResourceCatalog catalog = sortIntoResources(settings, hardware);
+  ResourceCatalog catalog = sortIntoResources(settings, hardware, models_);
   if (!specs_.settle(planSpecs(catalog, hardware, ledger_.state().records, specs_.plan()))) return;
   const News news = std::exchange(news_, {});
   if (news.settings) applySettings(*news.settings);
@@ -121,6 +127,27 @@ void StateLoop::advance() {
     if (ledger_.begun()) show(ledger_.frames());
   }
   for (const EndedChange& change : news.changes) tellEnd(change);
+}
+
+void StateLoop::readNames() {
+  if (!hardwareKnown_ && !news_.hardware) return;  // privd is away
+  if (std::exchange(readingNames_, true)) return;
+  tasks_.add(memory_.reader().version().then(
+      [this](const Result<CheckpointVersion, SocketRefusal>& version) {
+        readingNames_ = false;
+        if (!hardwareKnown_ && !news_.hardware) return;
+        namesRead_ = true;
+        const Snapshot& hardware =
+            news_.hardware ? *news_.hardware : ledger_.state().hardware.snapshot;
+        const Settings& settings = news_.settings ? *news_.settings : settings_;
+        if (version) models_.keep(keptNames(settings, hardware, *version, models_));
+        for (const auto& [model, name] : models_.kept()) {
+          const std::string made = models_.nameOf(Naming::kPciIds, model);
+          if (name.str().ends_with("/" + made)) continue;
+          logInfo(LogEvent::kNameKept, {{"resource", name.str()}, {"pci_ids", made}});
+        }
+        advance();
+      }));
 }
 
 void StateLoop::tellEnd(const EndedChange& change) {
@@ -140,8 +167,9 @@ void StateLoop::applySettings(const Settings& settings) {
   settings_ = settings;
   logInfo(LogEvent::kConfigApplied, {{"resources", settings_.resources.size()}});
   const Snapshot& hardware = ledger_.state().hardware.snapshot;
-  carryOut(ledger_.reconfigured(ledgerSettings(settings_), sortIntoResources(settings_, hardware),
-                                specs_.specs(), now()));
+  carryOut(ledger_.reconfigured(ledgerSettings(settings_),
+                                sortIntoResources(settings_, hardware, models_), specs_.specs(),
+                                now()));
   changes_.wantedNow(bindsAny(settings_));
 }
 
@@ -192,7 +220,8 @@ void StateLoop::checkpointReplaced() {
 
 void StateLoop::configurationPosted(const std::string& text) {
   auto posted = parseConfig(text, "the configuration");
-  const auto restart = posted ? refuseReload(settings_, posted->settings) : std::nullopt;
+  const auto restart =
+      posted ? refuseReload(settings_, posted->settings, node_.products != nullptr) : std::nullopt;
   metrics_.configurationPosted(posted.has_value() && !restart);
   if (!posted) {
     for (const ConfigRemark& problem : posted.error()) {

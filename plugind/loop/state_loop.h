@@ -36,6 +36,8 @@ struct Node {
   uid_t kubeletUid;    ///< whose connections are taken
   std::string bootId;  ///< of the running kernel
   BuildInfo build;     ///< of this program
+  /// Null: nobody wanted them at the start, and pci.ids was not read.
+  std::shared_ptr<const ProductNames> products{};
 };
 
 /// Lives on the loop's thread and is told everything there.
@@ -99,6 +101,8 @@ private:
   };
   /// Hands the news to the ledger as soon as privd has the specs for them.
   void advance();
+  /// Before the first device is named by pci.ids; then goes on.
+  void readNames();
   void applySettings(const Settings& settings);
   void applyHardware(const Snapshot& hardware, ResourceCatalog catalog);
   void tellEnd(const EndedChange& change);
@@ -121,6 +125,9 @@ private:
   const LoopDeps loop_;
   LedgerJournal& journal_;
   const Node node_;
+  ModelNames models_;
+  bool namesRead_ = false;  ///< what the kubelet calls the models
+  bool readingNames_ = false;
 
   Ledger ledger_;
   LedgerMetrics metrics_;

@@ -61,7 +61,8 @@ RULES = {
     "plugind/dra/claims": (
         "ipc/base ipc/types plugind/base plugind/core plugind/core/dra plugind/core/ledger/state plugind/dra/api "
         "plugind/kubelet plugind/privd/link"),
-    "plugind/dra/pool": "cli ipc/api ipc/types plugind/base plugind/core/dra plugind/dra/api plugind/dra/claims",
+    "plugind/dra/pool": (
+        "ipc/api ipc/types plugind/base plugind/core/dra plugind/core/resource plugind/dra/api plugind/dra/claims"),
     "plugind/dra/serve": (
         "plugind/base plugind/core/dra plugind/core/status plugind/dra/claims plugind/dra/pool plugind/kubelet "
         "plugind/rpc proto"),
@@ -69,7 +70,7 @@ RULES = {
         "ipc/base ipc/socket plugind/base plugind/core plugind/core/ledger/state plugind/core/resource "
         "plugind/core/status plugind/rpc proto"),
     "plugind/loop": (
-        "ipc/base plugind/base plugind/checkpoint plugind/cli plugind/config plugind/core plugind/core/ledger "
+        "cli ipc/base plugind/base plugind/checkpoint plugind/cli plugind/config plugind/core plugind/core/ledger "
         "plugind/core/ledger/frames plugind/core/ledger/state plugind/core/resource plugind/core/status "
         "plugind/control plugind/dra plugind/dra/claims plugind/kubelet plugind/metrics plugind/privd "
         "plugind/privd/link rootless seccomp"),

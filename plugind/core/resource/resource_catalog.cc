@@ -6,7 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "ipc/base/hex.h"
 #include "ipc/types/viability.h"
 #include "plugind/core/resource/allocation_response.h"
 
@@ -88,16 +87,18 @@ std::optional<LeftOut> companion(const Settings& settings, const Displays& displ
 /// The names of one sorting, each made once: thousands of devices are of a few models.
 class Names {
 public:
-  explicit Names(const Settings& settings) : settings_(settings) {}
+  Names(const Settings& settings, const ModelNames& models)
+      : settings_(settings), models_(models) {}
 
   const std::optional<ResourceName>& of(const ResourceSettings& entry, const Model& model) {
     const auto [name, isNew] = names_.try_emplace({&entry, model});
-    if (isNew) name->second = entry.name ? entry.name : nameOfModel(settings_, model);
+    if (isNew) name->second = entry.name ? entry.name : nameOfModel(settings_, model, models_);
     return name->second;
   }
 
 private:
   const Settings& settings_;
+  const ModelNames& models_;
   std::map<std::pair<const ResourceSettings*, Model>, std::optional<ResourceName>> names_;
 };
 
@@ -165,14 +166,6 @@ std::optional<ResourceName> resourceOf(const ResourceCatalog& catalog, const Uni
   return std::nullopt;
 }
 
-std::optional<ResourceName> nameOfModel(const Settings& settings, const Model& model) {
-  const auto alias = settings.aliases.find(model);
-  if (alias != settings.aliases.end()) return alias->second;
-  const std::string ids = hexDigits(model.vendor, 4) + "_" + hexDigits(model.device, 4);
-  const std::string base = settings.naming == Naming::kPciVendorDevice ? "pci_" + ids : ids;
-  return ResourceName::parse(settings.resourcePrefix + "/" + base);
-}
-
 std::optional<ResourceName> nameOfType(const Settings& settings, const MediatedDevice& device) {
   std::string name = device.typeName.empty() ? device.type : device.typeName;
   for (char& c : name) {
@@ -183,9 +176,10 @@ std::optional<ResourceName> nameOfType(const Settings& settings, const MediatedD
   return ResourceName::parse(settings.resourcePrefix + "/" + name);
 }
 
-ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snapshot) {
+ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snapshot,
+                                  const ModelNames& models) {
   const Displays displays = findDisplays(snapshot);
-  Names names(settings);
+  Names names(settings, models);
   ResourceCatalog catalog;
   for (const auto& [address, device] : snapshot.devices) {
     auto reason = notOffered(snapshot, device);

@@ -8,6 +8,7 @@
 
 #include "ipc/base/kube_names.h"
 #include "ipc/types/snapshot.h"
+#include "plugind/core/resource/model_names.h"
 #include "plugind/core/settings.h"
 
 namespace vfiogate {
@@ -44,14 +45,12 @@ bool servedByDra(const ResourceCatalog& catalog, const ResourceName& resource);
 /// The resource that the device falls into. Null: none.
 std::optional<ResourceName> resourceOf(const ResourceCatalog& catalog, const UnitId& address);
 
-/// The resource of devices of a model whose entry has no name: its alias, or what the naming rule
-/// makes. Null: not one that a kubelet takes.
-std::optional<ResourceName> nameOfModel(const Settings& settings, const Model& model);
-
-/// The same of mediated devices: the type's name, or its id, with '_' for what no name has.
+/// The resource of mediated devices whose entry has no name: the type's name, or its id, with '_'
+/// for what no name has. Null: not one that a kubelet takes.
 std::optional<ResourceName> nameOfType(const Settings& settings, const MediatedDevice& device);
 
 /// Sorts the devices: exclusions first, then the first entry of `settings.resources` that matches.
-ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snapshot);
+ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snapshot,
+                                  const ModelNames& models = ModelNames());
 
 }  // namespace vfiogate

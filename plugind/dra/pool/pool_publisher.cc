@@ -19,8 +19,8 @@ constexpr auto kHeartbeat = 10 * kj::SECONDS;
 
 }  // namespace
 
-PoolPublisher::PoolPublisher(ApiLink& api, const ClaimLedger& ledger, PciIds products,
-                             kj::Timer& timer)
+PoolPublisher::PoolPublisher(ApiLink& api, const ClaimLedger& ledger,
+                             std::shared_ptr<const ProductNames> products, kj::Timer& timer)
     : api_(api), ledger_(ledger), products_(std::move(products)), timer_(timer), tasks_(*this) {
   beating_ = beatForever().eagerlyEvaluate(
       [this](kj::Exception&& failure) { taskFailed(kj::mv(failure)); });
@@ -46,7 +46,7 @@ void PoolPublisher::update() {
   const LedgerState& state = ledger_.ledgerState();
   if (!state.begun || !api_.node()) return;
   DevicePool pool = poolOf(ledger_.settings(), state, *api_.node(), server_);
-  addProductNames(pool, state.hardware.snapshot, products_);
+  addProductNames(pool, state.hardware.snapshot, *products_);
   HealthFrame health = healthOf(state, pool);
   if (health != health_) {
     health_ = std::move(health);
@@ -101,14 +101,15 @@ void PoolPublisher::taskFailed(kj::Exception&& exception) {
            {{"task", "pool_publisher"}, {"why", exception.getDescription().cStr()}});
 }
 
-void addProductNames(DevicePool& pool, const Snapshot& hardware, const PciIds& ids) {
+void addProductNames(DevicePool& pool, const Snapshot& hardware, const ProductNames& products) {
   constexpr std::size_t kLongestText = 64;
   for (auto& [name, published] : pool.devices) {
     const auto address = deviceAddress(name);
     const PciDevice* device = address ? functionOf(hardware, *address) : nullptr;
     if (device == nullptr || !device->vendor || !device->device) continue;
-    const auto product = ids.device(*device->vendor, *device->device);
-    if (product) published.attributes.emplace("productName", product->substr(0, kLongestText));
+    const auto product = products.find({*device->vendor, *device->device});
+    if (product == products.end()) continue;
+    published.attributes.emplace("productName", product->second.substr(0, kLongestText));
   }
 }
 

@@ -2,10 +2,10 @@
 // Shows the node's devices to the scheduler and their health to the kubelet.
 // What people call the devices of a pool.
 
-#include "cli/pci_ids.h"
 #include "ipc/api/device_pool.h"
 #include "ipc/types/snapshot.h"
 #include "plugind/core/dra/device_health.h"
+#include "plugind/core/resource/model_names.h"
 #include "plugind/dra/api/api_link.h"
 #include "plugind/dra/claims/claim_ledger.h"
 #include "plugind/dra/pool/health_stream.h"
@@ -19,16 +19,17 @@
 
 namespace vfiogate {
 
-/// Adds the attribute `productName` to each device of `hardware` whose model `ids` knows, cut to
-/// what the API takes.
-void addProductNames(DevicePool& pool, const Snapshot& hardware, const PciIds& ids);
+/// Adds the attribute `productName` to each device of `hardware` whose model `products` has, cut
+/// to what the API takes.
+void addProductNames(DevicePool& pool, const Snapshot& hardware, const ProductNames& products);
 
 /// Both are made anew from the ledger, at most ten times a second, and told where they differ from
 /// what was told last. The loop's thread only.
 class PoolPublisher final : private kj::TaskSet::ErrorHandler {
 public:
   /// Borrows all but the names of products.
-  PoolPublisher(ApiLink& api, const ClaimLedger& ledger, PciIds products, kj::Timer& timer);
+  PoolPublisher(ApiLink& api, const ClaimLedger& ledger,
+                std::shared_ptr<const ProductNames> products, kj::Timer& timer);
   KJ_DISALLOW_COPY(PoolPublisher);
 
   /// Something may look different.
@@ -53,7 +54,7 @@ private:
 
   ApiLink& api_;
   const ClaimLedger& ledger_;
-  const PciIds products_;
+  const std::shared_ptr<const ProductNames> products_;
   kj::Timer& timer_;
   bool due_ = false;
   KeptFields server_;

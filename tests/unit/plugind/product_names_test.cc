@@ -8,9 +8,8 @@ namespace vfiogate {
 namespace {
 
 TEST(ProductNames, AreThoseOfPciIdsAndNoLongerThanTheApiTakes) {
-  const PciIds ids =
-      PciIds::parse("10de  NVIDIA Corporation\n\t2684  AD102 [GeForce RTX 4090]\n\t0001  " +
-                    std::string(100, 'x') + "\n");
+  const ProductNames products{{{0x10de, 0x2684}, "AD102 [GeForce RTX 4090]"},
+                              {{0x10de, 0x0001}, std::string(100, 'x')}};
   test::Hardware hardware;
   hardware.add("0000:01:00.0", 1);
   hardware.add("0000:02:00.0", 2).device = std::uint16_t{1};
@@ -21,7 +20,7 @@ TEST(ProductNames, AreThoseOfPciIdsAndNoLongerThanTheApiTakes) {
        {"0000-01-00-0", "0000-02-00-0", "0000-03-00-0", "0000-04-00-0", "0000-05-00-0"}) {
     pool.devices[name];
   }
-  addProductNames(pool, hardware.snapshot(), ids);
+  addProductNames(pool, hardware.snapshot(), products);
   EXPECT_EQ(pool.devices["0000-01-00-0"].attributes.at("productName"),
             AttributeValue(std::string("AD102 [GeForce RTX 4090]")));
   EXPECT_EQ(pool.devices["0000-02-00-0"].attributes.at("productName"),

@@ -91,6 +91,20 @@ TEST(CdiReview, WarnsWhereTheIdsAreNotKnownYet) {
               testing::AllOf(HasSubstr("resources[0].inject"), HasSubstr("begin with a digit")));
 }
 
+TEST(CdiReview, WarnsOfNamesThatPciIdsMakes) {
+  const auto config = parseConfig(
+      "naming: pci-ids\naliases: {\"10de:1bb3\": nvidia.com/P4}\n" +
+          entry("{select: {vendor: \"10de\", device: [\"1bb3\", \"2684\"]}, kata: true}"),
+      "p.yaml");
+  ASSERT_TRUE(config);
+  ASSERT_EQ(config->warnings.size(), 1U);
+  EXPECT_THAT(config->warnings[0].str(), testing::AllOf(HasSubstr("resources[0].kata"),
+                                                        HasSubstr("naming: pci_vendor_device")));
+  EXPECT_THAT(refusals("naming: pci-ids\naliases: {\"10de:1bb3\": nvidia.com/4P}\n" +
+                       entry("{select: {vendor: \"10de\"}, kata: true}")),
+              refuses("resources[0].kata", "nvidia.com/4P"));
+}
+
 TEST(CdiReview, TheSettingsHaveWhatWasAskedFor) {
   const auto config = parseConfig(
       "resources:\n"

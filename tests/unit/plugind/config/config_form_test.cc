@@ -83,7 +83,7 @@ const BadText kShapes[] = {
      {"p.yaml:1: exclude: found \"10de:2684\"; write a list: \"- \" before each entry"}},
     {"ListForWord",
      "naming: [vendor_device]\n",
-     {"p.yaml:1: naming: found a list; choose from: vendor_device, pci_vendor_device"}},
+     {"p.yaml:1: naming: found a list; choose from: vendor_device, pci_vendor_device, pci-ids"}},
     {"MapForWord",
      "resourcePrefix: {a: b}\n",
      {"p.yaml:1: resourcePrefix: found keys; write text"}},

@@ -195,12 +195,22 @@ TEST(Config, KeepsTheNameOfTheDriverOverAReload) {
   inEffect.dra.driver = "a.b";
   Settings posted = inEffect;
   posted.dra.metadataFiles = true;
-  EXPECT_EQ(refuseReload(inEffect, posted), std::nullopt);
+  EXPECT_EQ(refuseReload(inEffect, posted, true), std::nullopt);
   posted.dra.driver = "c.d";
-  EXPECT_EQ(refuseReload(inEffect, posted),
+  EXPECT_EQ(refuseReload(inEffect, posted, true),
             "dra.driver is \"a.b\" and would be \"c.d\": restart plugind for that");
-  EXPECT_EQ(refuseReload(inEffect, Settings{}),
+  EXPECT_EQ(refuseReload(inEffect, Settings{}, true),
             "dra.driver is \"a.b\" and would be none: restart plugind for that");
+}
+
+TEST(Config, NamesByPciIdsOnlyWhereItWasReadAtTheStart) {
+  const Settings posted = accepted("naming: pci-ids\n").settings;
+  EXPECT_EQ(posted.naming, Naming::kPciIds);
+  EXPECT_EQ(refuseReload(Settings{}, posted, true), std::nullopt);
+  EXPECT_EQ(refuseReload(Settings{}, posted, false),
+            "naming: pci-ids needs the file pci.ids, which is read at the start: restart plugind "
+            "for that");
+  EXPECT_EQ(refuseReload(posted, Settings{}, false), std::nullopt);
 }
 
 TEST(Config, PrintedParsesBackToItself) {
@@ -208,7 +218,7 @@ TEST(Config, PrintedParsesBackToItself) {
       "",
       "dra: {driver: a.b, metadataFiles: true}\nresources: [{select: {numa: 0}, serve: both}]\n",
       "aliases: {\"10de:2684\": a.b/c, \"8086:0010\": a.b/d}\ngrace: 1500ms\nallocateWait: 0s\n",
-      "exclude: [\"8086:0010\", \"numa=3,class=0108\"]\n",
+      "exclude: [\"8086:0010\", \"numa=3,class=0108\"]\nnaming: pci-ids\n",
       "resources:\n- select: {vendor: \"0010\", device: [\"1e07\", \"0x2235\"], numa: [0, 7]}\n"
       "- {name: x.y/z-1.2_3, select: \"address=*:00.0,driver=vfio-pci\", env: none}\n",
   };

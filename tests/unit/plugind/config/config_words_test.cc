@@ -94,10 +94,6 @@ const BadText kSelectors[] = {
 INSTANTIATE_TEST_SUITE_P(Selector, ConfigRefusesWords, testing::ValuesIn(kSelectors), rowName);
 
 const BadText kNotBuilt[] = {
-    {"PciIds",
-     "naming: pci-ids\n",
-     {"p.yaml:1: naming: found \"pci-ids\", which is not in this version; choose from: "
-      "vendor_device, pci_vendor_device"}},
     {"EnvSriov",
      entry("env: sriov"),
      {"p.yaml:3: resources[0].env: found \"sriov\", which is not in this version; choose from: "
