@@ -68,7 +68,7 @@ def words_of(message: str, kind: str) -> str:
     for name, rest in re.findall(r"(\w+) = \d+(.*?);", braced(message, f"enum {kind} {{")):
         spelling = re.search(r'spelling\) = "([^"]+)"', rest)
         word = spelling[1] if spelling else name.lower()
-        words.append(f"`{word}`" + (" (not in this version)" if "unbuilt_value" in rest else ""))
+        words.append(f"`{word}`")
     return ", ".join(words)
 
 
@@ -96,7 +96,7 @@ def default_of(rest: str, words: str) -> str:
     if "duration: true" in rest:
         return f"`{duration(found[1])}`"
     if found[1].isupper():
-        return words.split(",")[0].replace(" (not in this version)", "")
+        return words.split(",")[0]
     return f"`{found[1]}`"
 
 

@@ -136,8 +136,9 @@ Serve toServe(plugind_config::Resource::Serve serve) {
   return Serve::kPlugin;
 }
 
-bool wantsKubevirt(const plugind_config::Resource& resource, const std::string& path,
-                   Findings& findings) {
+/// The variables that are wanted, as numbers of Environment.
+std::set<int> wantedVariables(const plugind_config::Resource& resource, const std::string& path,
+                              Findings& findings) {
   std::set<int> wanted;
   for (const int one : resource.env()) {
     if (!wanted.insert(one).second) findings.refuse(path + ".env", "a value is named twice");
@@ -146,7 +147,7 @@ bool wantsKubevirt(const plugind_config::Resource& resource, const std::string& 
   if (none && wanted.size() > 1) {
     findings.refuse(path + ".env", "none stands beside another value; remove one of them");
   }
-  return !none;
+  return wanted;
 }
 
 ResourceSettings readResource(const plugind_config::Resource& resource, const std::string& path,
@@ -168,7 +169,9 @@ ResourceSettings readResource(const plugind_config::Resource& resource, const st
   entry.allocation.injectCdi = resource.inject() == plugind_config::Resource::CDI;
   entry.allocation.kata = resource.kata();
   entry.allocation.serve = toServe(resource.serve());
-  entry.allocation.kubevirtVariable = wantsKubevirt(resource, path, findings);
+  const std::set<int> variables = wantedVariables(resource, path, findings);
+  entry.allocation.kubevirtVariable = variables.contains(plugind_config::Resource::KUBEVIRT);
+  entry.allocation.sriovVariable = variables.contains(plugind_config::Resource::SRIOV);
   return entry;
 }
 

@@ -49,14 +49,10 @@ const EnumValueDescriptor* findSpelling(const EnumDescriptor& values, const std:
   return nullptr;
 }
 
-bool isBuilt(const EnumValueDescriptor& value) {
-  return !value.options().GetExtension(plugind_config::unbuilt_value);
-}
-
-std::vector<std::string> builtSpellings(const EnumDescriptor& values) {
+std::vector<std::string> spellingsOf(const EnumDescriptor& values) {
   std::vector<std::string> spellings;
   for (int i = 0; i < values.value_count(); ++i) {
-    if (isBuilt(*values.value(i))) spellings.push_back(spellingOf(*values.value(i)));
+    spellings.push_back(spellingOf(*values.value(i)));
   }
   return spellings;
 }

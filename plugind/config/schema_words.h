@@ -28,10 +28,8 @@ std::string spellingOf(const google::protobuf::EnumValueDescriptor& value);
 const google::protobuf::EnumValueDescriptor* findSpelling(
     const google::protobuf::EnumDescriptor& values, const std::string& spelling);
 
-bool isBuilt(const google::protobuf::EnumValueDescriptor& value);
-
-/// The spellings of the values that this version has.
-std::vector<std::string> builtSpellings(const google::protobuf::EnumDescriptor& values);
+/// In the schema's order.
+std::vector<std::string> spellingsOf(const google::protobuf::EnumDescriptor& values);
 
 inline const plugind_config::Rule& ruleOf(const google::protobuf::FieldDescriptor& field) {
   return field.options().GetExtension(plugind_config::rule);

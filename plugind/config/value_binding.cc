@@ -38,11 +38,8 @@ Wrong bindEnum(const YamlNode& node, const ValuePlace& place) {
   const auto& values = *place.field.enum_type();
   const auto* value = findSpelling(values, node.text);
   if (value == nullptr) {
-    const auto near = nearestWord(node.text, builtSpellings(values));
+    const auto near = nearestWord(node.text, spellingsOf(values));
     return describe(node) + "; " + (near ? "did you mean " + *near + "?" : wanted(place.field));
-  }
-  if (!isBuilt(*value)) {
-    return describe(node) + ", which is not in this version; " + wanted(place.field);
   }
   const Reflection& reflection = *place.message.GetReflection();
   if (place.field.is_repeated()) {
@@ -134,7 +131,7 @@ std::string wanted(const FieldDescriptor& field) {
   if (ruleOf(field).duration()) return "write a duration such as 60s or 500ms";
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_ENUM:
-      return "choose from: " + listWords(builtSpellings(*field.enum_type()));
+      return "choose from: " + listWords(spellingsOf(*field.enum_type()));
     case FieldDescriptor::CPPTYPE_BOOL:
       return "write true or false";
     case FieldDescriptor::CPPTYPE_UINT32:

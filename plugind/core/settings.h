@@ -60,6 +60,7 @@ struct AllocationSettings {
   bool injectCdi = false;         ///< CDI names instead of device nodes
   bool kata = false;              ///< a static CDI spec, in which Kata looks its devices up
   Serve serve = Serve::kPlugin;
+  bool sriovVariable = false;  ///< PCIDEVICE_... in the container's environment
 
   friend bool operator==(const AllocationSettings&, const AllocationSettings&) = default;
 };

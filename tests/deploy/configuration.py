@@ -32,7 +32,7 @@ def built(proto: str) -> dict:
             messages[stack[-1]][camel(match["field"])] = match["type"]
         elif match["map"]:
             messages[stack[-1]][match["map"]] = "map"
-        elif match["value"] and "unbuilt_value" not in (match["how"] or ""):
+        elif match["value"]:
             spelling = re.search(r'spelling\) = "([^"]*)"', match["how"] or "")
             enums[stack[-1]].append(spelling[1] if spelling else match["value"].lower())
     return {

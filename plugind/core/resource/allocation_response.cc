@@ -1,11 +1,14 @@
 #include "plugind/core/resource/allocation_response.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "plugind/core/resource/static_specs.h"
 
 namespace vfiogate {
+namespace {
 
-std::string kubevirtVariable(const ResourceName& resource, DeviceKind kind) {
-  std::string variable = kind == DeviceKind::kMediated ? "MDEV_PCI_RESOURCE_" : "PCI_RESOURCE_";
+std::string variableOf(std::string variable, const ResourceName& resource) {
   for (const char c : resource.str()) {
     if (c == '/' || c == '.') {
       variable += '_';
@@ -14,6 +17,26 @@ std::string kubevirtVariable(const ResourceName& resource, DeviceKind kind) {
     }
   }
   return variable;
+}
+
+/// "0000:01:00.0,0000:02:00.0", of the functions among `ids`; empty: there are none.
+std::string addressesOf(const std::set<UnitId>& ids) {
+  std::string addresses;
+  for (const UnitId& id : ids) {
+    if (id.address() != nullptr) addresses += (addresses.empty() ? "" : ",") + id.str();
+  }
+  return addresses;
+}
+
+}  // namespace
+
+std::string kubevirtVariable(const ResourceName& resource, DeviceKind kind) {
+  return variableOf(kind == DeviceKind::kMediated ? "MDEV_PCI_RESOURCE_" : "PCI_RESOURCE_",
+                    resource);
+}
+
+std::string sriovVariable(const ResourceName& resource) {
+  return variableOf("PCIDEVICE_", resource);
 }
 
 bool kubevirtAccepts(const UnitId& address) {
@@ -32,6 +55,12 @@ Result<AllocationResponse, Bar> allocationResponse(const Snapshot& snapshot,
     for (const UnitId& address : ids) response.cdiDevices.push_back(cdiName(resource, address));
   } else {
     response.nodes = *std::move(nodes);
+  }
+  if (allocation.sriovVariable) {
+    std::string addresses = addressesOf(ids);
+    if (!addresses.empty()) {
+      response.environment.emplace(sriovVariable(resource), std::move(addresses));
+    }
   }
   if (!allocation.kubevirtVariable) return response;
   for (const UnitId& address : ids) {

@@ -31,12 +31,17 @@ enum class DeviceKind : std::uint8_t { kFunction, kMediated };
 /// Source: KubeVirt pkg/util/util.go (ResourceNameToEnvVar).
 std::string kubevirtVariable(const ResourceName& resource, DeviceKind kind);
 
+/// The variable in which containers that use the SR-IOV network device plugin look, such as those
+/// of DPDK: "PCIDEVICE_" and the same. Source: k8snetworkplumbingwg/sriov-network-device-plugin,
+/// pkg/resources/server.go (getEnvs).
+std::string sriovVariable(const ResourceName& resource);
+
 /// False for segments above 16 bit: KubeVirt refuses the VM that names one.
 bool kubevirtAccepts(const UnitId& address);
 
-/// The answer that allocates `ids`, exactly one per unit in the variable of its kind, ascending.
-/// The nodes are those of `handed`: `ids`, and what goes along with them. Error: the bar of the
-/// first device that cannot be allocated.
+/// The answer that allocates `ids`, exactly one per unit in the variable of its kind, ascending; of
+/// a mediated device there is none for SR-IOV. The nodes are those of `handed`: `ids`, and what
+/// goes along with them. Error: the bar of the first device that cannot be allocated.
 Result<AllocationResponse, Bar> allocationResponse(const Snapshot& snapshot,
                                                    const ResourceName& resource,
                                                    const std::set<UnitId>& ids,

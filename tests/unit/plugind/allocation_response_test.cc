@@ -39,6 +39,21 @@ TEST(KubevirtVariable, FollowsTheRuleOfItsReader) {
   }
 }
 
+TEST(SriovVariable, FollowsTheRuleOfThatPlugin) {
+  struct Row {
+    const char* resource;
+    const char* want;
+  };
+  const Row rows[] = {
+      {"intel.com/intel_sriov_dpdk", "PCIDEVICE_INTEL_COM_INTEL_SRIOV_DPDK"},
+      {"openshift.io/mlxnics", "PCIDEVICE_OPENSHIFT_IO_MLXNICS"},
+      {"vfiogate.dev/8086_1889", "PCIDEVICE_VFIOGATE_DEV_8086_1889"},
+  };
+  for (const Row& row : rows) {
+    EXPECT_EQ(sriovVariable(*ResourceName::parse(row.resource)), row.want);
+  }
+}
+
 TEST(AllocationResponse, NamesExactlyOneAddressPerUnitAscending) {
   Hardware hardware;
   hardware.add("0000:02:00.0", 9);
@@ -75,6 +90,26 @@ TEST(AllocationResponse, HasNoVariableWhereNoneIsWanted) {
                                            {.backend = Backend::kAuto, .kubevirtVariable = false});
   ASSERT_TRUE(response);
   EXPECT_TRUE(response->environment.empty());
+}
+
+TEST(AllocationResponse, HasEachVariableThatIsWanted) {
+  Hardware hardware;
+  hardware.add("0000:01:00.0", 12);
+  hardware.add("10000:02:00.0", 13);
+  AllocationSettings both{.sriovVariable = true};
+  const std::set<Bdf> one{at("0000:01:00.0")};
+  const auto response = allocationResponse(hardware.snapshot(), kResource, one, one, both);
+  ASSERT_TRUE(response);
+  EXPECT_THAT(response->environment,
+              ElementsAre(std::pair("PCIDEVICE_VFIOGATE_DEV_10DE_2684", "0000:01:00.0"),
+                          std::pair("PCI_RESOURCE_VFIOGATE_DEV_10DE_2684", "0000:01:00.0")));
+  // A segment above 16 bits is KubeVirt's trouble alone.
+  const std::set<Bdf> two{at("0000:01:00.0"), at("10000:02:00.0")};
+  both.kubevirtVariable = false;
+  const auto plain = allocationResponse(hardware.snapshot(), kResource, two, two, both);
+  ASSERT_TRUE(plain);
+  EXPECT_THAT(plain->environment, ElementsAre(std::pair("PCIDEVICE_VFIOGATE_DEV_10DE_2684",
+                                                        "0000:01:00.0,10000:02:00.0")));
 }
 
 TEST(AllocationResponse, RefusesASegmentThatKubevirtCannotRead) {

@@ -94,10 +94,6 @@ const BadText kSelectors[] = {
 INSTANTIATE_TEST_SUITE_P(Selector, ConfigRefusesWords, testing::ValuesIn(kSelectors), rowName);
 
 const BadText kNotBuilt[] = {
-    {"EnvSriov",
-     entry("env: sriov"),
-     {"p.yaml:3: resources[0].env: found \"sriov\", which is not in this version; choose from: "
-      "kubevirt, none"}},
     {"Slot",
      selecting("slot: \"1\""),
      {"p.yaml:2: resources[0].select.slot: found \"1\"; not in this version (selecting by slot): "
@@ -112,6 +108,14 @@ const BadText kNotBuilt[] = {
 };
 
 INSTANTIATE_TEST_SUITE_P(NotBuilt, ConfigRefusesWords, testing::ValuesIn(kNotBuilt), rowName);
+
+const BadText kVariables[] = {
+    {"EnvOfAnother",
+     entry("env: [dpdk]"),
+     {"p.yaml:3: resources[0].env[0]: found \"dpdk\"; choose from: kubevirt, sriov, none"}},
+};
+
+INSTANTIATE_TEST_SUITE_P(Variables, ConfigRefusesWords, testing::ValuesIn(kVariables), rowName);
 
 constexpr const char* kNobody =
     "nobody serves it through DRA: set dra.driver, such as vfio.vfiogate.dev, or serve: plugin";
