@@ -172,6 +172,7 @@ ResourceSettings readResource(const plugind_config::Resource& resource, const st
   const std::set<int> variables = wantedVariables(resource, path, findings);
   entry.allocation.kubevirtVariable = variables.contains(plugind_config::Resource::KUBEVIRT);
   entry.allocation.sriovVariable = variables.contains(plugind_config::Resource::SRIOV);
+  entry.allocation.besideNic = resource.align_with() == plugind_config::Resource::NIC;
   return entry;
 }
 

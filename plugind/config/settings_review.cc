@@ -197,6 +197,11 @@ void reviewUnused(const AllocationSettings& allocation, const std::string& path,
   const std::string noEffect = "no effect with serve: dra: a claim has a CDI spec of its own";
   if (allocation.injectCdi) findings.warn(path + ".inject", noEffect);
   if (allocation.kata) findings.warn(path + ".kata", noEffect);
+  if (allocation.besideNic) {
+    findings.warn(path + ".alignWith",
+                  "no effect with serve: dra: claims align by a constraint on "
+                  "resource.kubernetes.io/pcieRoot");
+  }
 }
 
 }  // namespace

@@ -61,6 +61,7 @@ struct AllocationSettings {
   bool kata = false;              ///< a static CDI spec, in which Kata looks its devices up
   Serve serve = Serve::kPlugin;
   bool sriovVariable = false;  ///< PCIDEVICE_... in the container's environment
+  bool besideNic = false;      ///< preferred below a PCIe root that has a free network card, too
 
   friend bool operator==(const AllocationSettings&, const AllocationSettings&) = default;
 };

@@ -1,7 +1,7 @@
 // What the kubelet asks of the device plugins, and the answers to it.
 
 #include "plugind/base/own_threads.h"
-#include "plugind/core/resource/preferred_allocation.h"
+#include "plugind/core/ledger/locality.h"
 #include "plugind/loop/state_loop.h"
 
 #include <utility>
@@ -42,21 +42,12 @@ void StateLoop::startAsked(const ResourceName& name, std::shared_ptr<StartCall> 
   carryOut(ledger_.preStartAsked(calls_.open(call), {name, call->ids()}, now()));
 }
 
-void StateLoop::preferenceAsked(const ResourceName& /*resource*/,
-                                std::shared_ptr<PreferCall> call) {
-  std::map<std::string, Candidate> candidates;
-  for (const auto& [address, device] : ledger_.state().hardware.snapshot.devices) {
-    // The kubelet believes all of them free.
-    const bool doubtful = ledger_.holding(address) != Holding::kFree;
-    candidates.emplace(address.str(), Candidate{device.numaNode, device.group, doubtful});
-  }
-  for (const auto& [uuid, device] : ledger_.state().hardware.snapshot.mediated) {
-    const bool doubtful = ledger_.holding(uuid) != Holding::kFree;
-    candidates.emplace(uuid.str(), Candidate{device.numaNode, device.group, doubtful});
-  }
+void StateLoop::preferenceAsked(const ResourceName& resource, std::shared_ptr<PreferCall> call) {
+  const Locality locality = localityOf(ledger_.state(), resource, now().instant);
   std::vector<std::vector<std::string>> answers;
-  for (const PreferredRequest& request : call->requests()) {
-    answers.push_back(preferredDevices(request, candidates));
+  for (PreferredRequest request : call->requests()) {
+    request.beside = locality.beside;
+    answers.push_back(preferredDevices(request, locality.candidates));
   }
   if (call->claim()) call->answer(answers);
 }

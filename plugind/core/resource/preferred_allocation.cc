@@ -12,6 +12,8 @@ struct Bundle {
   std::optional<std::uint32_t> numaNode;
   std::optional<IommuGroupId> group;
   bool doubtful = false;
+  std::string root;
+  bool besideNic = false;
 };
 
 class Choice {
@@ -19,20 +21,25 @@ class Choice {
   auto rank(const Bundle& bundle) const {
     const bool startedGroup = bundle.group && groups_.contains(*bundle.group);
     const bool startedNode = bundle.numaNode && nodes_.contains(*bundle.numaNode);
+    const bool startedRoot = !bundle.root.empty() && roots_.contains(bundle.root);
     const std::size_t left = leftOnNode(bundle);
     const bool enough = left >= missing();
+    const std::size_t leftBelow = leftBelowRoot(bundle);
+    const bool enoughBelow = leftBelow >= missing();
     const bool whole = bundle.ids.size() <= missing();
     // A node that is just large enough leaves the larger ones whole; without one, the largest.
     const std::size_t fit = enough ? left : SIZE_MAX - left;
+    const std::size_t fitBelow = enoughBelow ? leftBelow : SIZE_MAX - leftBelow;
     // Of groups that fit the largest, of those that have to be split the smallest.
     const std::size_t size = whole ? SIZE_MAX - bundle.ids.size() : bundle.ids.size();
-    return std::tuple(bundle.doubtful, !startedGroup, !startedNode, !enough, fit, !whole, size,
-                      bundle.ids.front());
+    return std::tuple(bundle.doubtful, !startedGroup, !startedNode, !enough, fit, !startedRoot,
+                      !bundle.besideNic, !enoughBelow, !whole, fitBelow, size, bundle.ids.front());
   }
 
 public:
   Choice(const PreferredRequest& request, const std::map<std::string, Candidate>& candidates)
       : request_(request), candidates_(candidates) {
+    for (const std::string& id : request.beside) begin(candidate(id));
     for (const std::string& id : request.mustInclude) take(id);
     for (const std::string& id : request.available) {
       if (!taken_.contains(id)) addToBundle(id);
@@ -63,10 +70,15 @@ private:
     return taken_.size() < request_.size ? request_.size - taken_.size() : 0;
   }
 
+  void begin(const Candidate& known) {
+    if (known.numaNode) nodes_.insert(*known.numaNode);
+    if (!known.root.empty()) roots_.insert(known.root);
+  }
+
   void take(const std::string& id) {
     taken_.insert(id);
     const Candidate known = candidate(id);
-    if (known.numaNode) nodes_.insert(*known.numaNode);
+    begin(known);
     if (known.group) groups_.insert(*known.group);
   }
 
@@ -74,12 +86,13 @@ private:
     const Candidate known = candidate(id);
     const auto found = std::ranges::find_if(bundles_, [&known](const Bundle& bundle) {
       return known.group && bundle.group == known.group && bundle.numaNode == known.numaNode &&
-             bundle.doubtful == known.doubtful;
+             bundle.doubtful == known.doubtful && bundle.root == known.root;
     });
     if (found != bundles_.end()) {
       found->ids.push_back(id);
     } else {
-      bundles_.push_back({{id}, known.numaNode, known.group, known.doubtful});
+      bundles_.push_back(
+          {{id}, known.numaNode, known.group, known.doubtful, known.root, known.besideNic});
     }
   }
 
@@ -92,10 +105,21 @@ private:
     return left;
   }
 
+  /// The same below its root, on its node.
+  std::size_t leftBelowRoot(const Bundle& bundle) const {
+    std::size_t left = 0;
+    for (const Bundle& other : bundles_) {
+      const bool same = other.numaNode == bundle.numaNode && other.root == bundle.root;
+      if (same && !other.doubtful) left += other.ids.size();
+    }
+    return left;
+  }
+
   const PreferredRequest& request_;
   const std::map<std::string, Candidate>& candidates_;
   std::set<std::string> taken_;
   std::set<std::uint32_t> nodes_;
+  std::set<std::string> roots_;
   std::set<IommuGroupId> groups_;
   std::vector<Bundle> bundles_;
 };

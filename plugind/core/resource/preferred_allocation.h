@@ -17,21 +17,26 @@ struct PreferredRequest {
   std::set<std::string> available;    ///< includes `mustInclude`
   std::set<std::string> mustInclude;  ///< decided already
   std::size_t size = 0;               ///< of the answer, `mustInclude` counted
+  /// Devices of other resources that the same container may have been given just now.
+  std::set<std::string> beside{};
 };
 
 /// What counts for the choice of one device. An id that nothing is known of is taken last.
 struct Candidate {
   std::optional<std::uint32_t> numaNode;
   std::optional<IommuGroupId> group;
-  bool doubtful = false;  ///< its group may be another pod's still: only if there is no other
+  bool doubtful = false;   ///< its group may be another pod's still: only if there is no other
+  std::string root{};      ///< PCIe root complex; empty: not known
+  bool besideNic = false;  ///< what its resource wants to be aligned with is free below that root
 
   friend bool operator==(const Candidate&, const Candidate&) = default;
 };
 
 /// Exactly `size` ids, or all there are if that is less: as few NUMA nodes as possible, beginning
-/// with those of `mustInclude`; whole groups before parts of groups, as what is left of a group
-/// serves nobody. A hint: the kubelet may ask for any other set. The same question gets the same
-/// answer.
+/// with those of `mustInclude` and `beside`; on a node as few PCIe roots as possible, beginning in
+/// the same way, then with those that have what is to be beside; whole groups before parts of
+/// groups, as what is left of a group serves nobody. A hint: the kubelet may ask for any other set.
+/// The same question gets the same answer.
 std::vector<std::string> preferredDevices(const PreferredRequest& request,
                                           const std::map<std::string, Candidate>& candidates);
 

@@ -55,6 +55,54 @@ TEST(PreferredDevices, FillTheGroupThatIsBegun) {
   EXPECT_THAT(pick(all, 2, {"b"}), ElementsAre("b", "c"));
 }
 
+Candidate below(const char* root, std::uint32_t group, std::uint32_t node = 0) {
+  return {.numaNode = node, .group = IommuGroupId(group), .root = root};
+}
+
+TEST(PreferredDevices, StayBelowOnePcieRootOfANode) {
+  const Candidates all{{"a", below("pci0000:17", 1)}, {"b", below("pci0000:3a", 2)},
+                       {"c", below("pci0000:17", 3)}, {"d", below("pci0000:85", 4, 1)},
+                       {"e", below("pci0000:3a", 5)}, {"f", below("pci0000:3a", 6)}};
+  EXPECT_THAT(pick(all, 2), ElementsAre("a", "c")) << "the root that is just large enough";
+  EXPECT_THAT(pick(all, 3), ElementsAre("b", "e", "f"));
+  EXPECT_THAT(pick(all, 4), ElementsAre("a", "b", "e", "f")) << "the largest root first";
+  EXPECT_THAT(pick(all, 2, {"b"}), ElementsAre("b", "e"));
+  EXPECT_THAT(pick(all, 1), ElementsAre("d")) << "the node comes before the root";
+}
+
+TEST(PreferredDevices, GroupsComeAfterTheRoot) {
+  const Candidates all{{"a", below("pci0000:17", 1)},
+                       {"b", below("pci0000:3a", 2)},
+                       {"c", below("pci0000:3a", 2)},
+                       {"d", below("pci0000:17", 3)},
+                       {"e", below("pci0000:17", 4)}};
+  EXPECT_THAT(pick(all, 2), ElementsAre("b", "c"));
+  EXPECT_THAT(pick(all, 1), ElementsAre("a")) << "not half of the group of b and c";
+}
+
+TEST(PreferredDevices, BeginBesideWhatTheContainerHas) {
+  Candidates all{{"a", below("pci0000:17", 1)},
+                 {"b", below("pci0000:3a", 2)},
+                 {"c", below("pci0000:85", 3, 1)},
+                 {"nic", below("pci0000:85", 9, 1)}};
+  const auto beside = [&all](const std::string& other, std::size_t size) {
+    return preferredDevices({.available = {"a", "b", "c"}, .size = size, .beside = {other}}, all);
+  };
+  EXPECT_THAT(beside("nic", 1), ElementsAre("c"));
+  all["nic"] = below("pci0000:3a", 9);
+  EXPECT_THAT(beside("nic", 1), ElementsAre("b"));
+  EXPECT_THAT(beside("unknown", 1), ElementsAre("c")) << "as without";
+}
+
+TEST(PreferredDevices, PreferRootsThatHaveANetworkCard) {
+  Candidates all{
+      {"a", below("pci0000:17", 1)}, {"b", below("pci0000:3a", 2)}, {"c", below("pci0000:3a", 3)}};
+  EXPECT_THAT(pick(all, 1), ElementsAre("a"));
+  all["b"].besideNic = all["c"].besideNic = true;
+  EXPECT_THAT(pick(all, 1), ElementsAre("b"));
+  EXPECT_THAT(pick(all, 3), ElementsAre("a", "b", "c"));
+}
+
 TEST(PreferredDevices, TakeWhatMayBeAnothersLast) {
   Candidates all{{"a", on(0, 1)}, {"b", on(1, 2)}, {"c", on(1, 3)}};
   all["a"].doubtful = true;
@@ -88,6 +136,9 @@ TEST(PreferredDevices, AnswerEveryQuestionExactly) {
       const std::string id(1, static_cast<char>('a' + i));
       all[id] = on(random() % 3, random() % 5);
       all[id].doubtful = random() % 5 == 0;
+      all[id].root = random() % 4 == 0 ? "" : "pci0000:0" + std::to_string(random() % 3);
+      all[id].besideNic = random() % 3 == 0;
+      if (random() % 6 == 0) request.beside.insert(id);
       request.available.insert(id);
       if (random() % 4 == 0) request.mustInclude.insert(id);
     }

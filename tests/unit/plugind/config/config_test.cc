@@ -135,6 +135,19 @@ refusalDetail: full
   EXPECT_EQ(settings.refusalDetail, RefusalDetail::kFull);
 }
 
+TEST(Config, ReadsVariablesAndWhatADeviceShallBeBeside) {
+  const Settings settings = accepted(
+                                "resources:\n- {select: {numa: 0}, env: [sriov, kubevirt]}\n"
+                                "- {select: {numa: 1}, env: sriov, alignWith: nic}\n"
+                                "- {select: {numa: 2}, env: none, alignWith: none}\n")
+                                .settings;
+  EXPECT_EQ(settings.resources[0].allocation, (AllocationSettings{.sriovVariable = true}));
+  EXPECT_EQ(
+      settings.resources[1].allocation,
+      (AllocationSettings{.kubevirtVariable = false, .sriovVariable = true, .besideNic = true}));
+  EXPECT_EQ(settings.resources[2].allocation, (AllocationSettings{.kubevirtVariable = false}));
+}
+
 TEST(Config, WarnsOfWhatMayNotBeMeant) {
   struct Row {
     std::string yaml;
@@ -168,9 +181,11 @@ TEST(Config, WarnsOfWhatMayNotBeMeant) {
       {"dra: {metadataFiles: true}\nresources:\n- {select: {numa: 0}}\n",
        {"p.yaml:1: dra.metadataFiles: no effect without dra.driver"}},
       {"dra: {driver: a.b}\nresources:\n- {select: {numa: 0}, name: vfiogate.dev/x, serve: dra, "
-       "inject: cdi}\n",
+       "inject: cdi, alignWith: nic}\n",
        {"p.yaml:3: resources[0].inject: no effect with serve: dra: a claim has a CDI spec of its "
         "own",
+        "p.yaml:3: resources[0].alignWith: no effect with serve: dra: claims align by a constraint "
+        "on resource.kubernetes.io/pcieRoot",
         "hint: p.yaml: privd serves DRA only with --dra-driver a.b, and with cdi among its "
         "--plugind-rights"}},
   };
@@ -220,7 +235,8 @@ TEST(Config, PrintedParsesBackToItself) {
       "aliases: {\"10de:2684\": a.b/c, \"8086:0010\": a.b/d}\ngrace: 1500ms\nallocateWait: 0s\n",
       "exclude: [\"8086:0010\", \"numa=3,class=0108\"]\nnaming: pci-ids\n",
       "resources:\n- select: {vendor: \"0010\", device: [\"1e07\", \"0x2235\"], numa: [0, 7]}\n"
-      "- {name: x.y/z-1.2_3, select: \"address=*:00.0,driver=vfio-pci\", env: none}\n",
+      "- {name: x.y/z-1.2_3, select: \"address=*:00.0,driver=vfio-pci\", env: none}\n"
+      "- {name: x.y/nic, select: {class: \"02\"}, env: [sriov], alignWith: nic}\n",
   };
   for (const char* text : texts) {
     const Config first = accepted(text);

@@ -109,13 +109,16 @@ const BadText kNotBuilt[] = {
 
 INSTANTIATE_TEST_SUITE_P(NotBuilt, ConfigRefusesWords, testing::ValuesIn(kNotBuilt), rowName);
 
-const BadText kVariables[] = {
+const BadText kLocality[] = {
+    {"AlignWithAnother",
+     entry("alignWith: gpu"),
+     {"p.yaml:3: resources[0].alignWith: found \"gpu\"; choose from: none, nic"}},
     {"EnvOfAnother",
      entry("env: [dpdk]"),
      {"p.yaml:3: resources[0].env[0]: found \"dpdk\"; choose from: kubevirt, sriov, none"}},
 };
 
-INSTANTIATE_TEST_SUITE_P(Variables, ConfigRefusesWords, testing::ValuesIn(kVariables), rowName);
+INSTANTIATE_TEST_SUITE_P(Locality, ConfigRefusesWords, testing::ValuesIn(kLocality), rowName);
 
 constexpr const char* kNobody =
     "nobody serves it through DRA: set dra.driver, such as vfio.vfiogate.dev, or serve: plugin";

@@ -1,0 +1,75 @@
+#include "plugind/core/ledger/locality.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "ipc/types/units.h"
+#include "plugind/core/resource/device_nodes.h"
+
+namespace vfiogate {
+namespace {
+
+constexpr std::uint32_t kNetwork = 0x02;
+constexpr std::chrono::seconds kOneAdmission{1};
+
+bool isFree(const LedgerState& state, const UnitId& address) {
+  return holdingOf(state, groupMembers(state.hardware.snapshot, address)) == Holding::kFree;
+}
+
+/// That of the function that the mediated device is a part of; empty: not known.
+std::string rootOf(const Snapshot& snapshot, const MediatedDevice& device) {
+  const PciDevice* parent = device.parent ? functionOf(snapshot, *device.parent) : nullptr;
+  return parent == nullptr ? std::string() : parent->pcieRoot;
+}
+
+/// PCIe roots below which a network card is offered and free.
+std::set<std::string> rootsWithNic(const LedgerState& state) {
+  std::set<std::string> roots;
+  for (const auto& [address, device] : state.hardware.snapshot.devices) {
+    const bool isNic = device.classCode && (*device.classCode >> 16) == kNetwork;
+    const bool offered = state.catalog.chosen.contains(address);
+    if (isNic && offered && !device.pcieRoot.empty() && isFree(state, address)) {
+      roots.insert(device.pcieRoot);
+    }
+  }
+  return roots;
+}
+
+}  // namespace
+
+Locality localityOf(const LedgerState& state, const ResourceName& resource, Instant now) {
+  const auto& resources = state.catalog.resources;
+  const auto own = resources.find(resource);
+  const bool besideNic = own != resources.end() && own->second.allocation.besideNic;
+  const auto roots = besideNic ? rootsWithNic(state) : std::set<std::string>();
+  Locality locality;
+  for (const auto& [address, device] : state.hardware.snapshot.devices) {
+    // The kubelet believes all of them free.
+    locality.candidates.emplace(address.str(),
+                                Candidate{.numaNode = device.numaNode,
+                                          .group = device.group,
+                                          .doubtful = !isFree(state, address),
+                                          .root = device.pcieRoot,
+                                          .besideNic = roots.contains(device.pcieRoot)});
+  }
+  for (const auto& [uuid, device] : state.hardware.snapshot.mediated) {
+    const std::string root = rootOf(state.hardware.snapshot, device);
+    locality.candidates.emplace(uuid.str(), Candidate{.numaNode = device.numaNode,
+                                                      .group = device.group,
+                                                      .doubtful = !isFree(state, uuid),
+                                                      .root = root,
+                                                      .besideNic = roots.contains(root)});
+  }
+  if (!std::ranges::any_of(resources,
+                           [](const auto& each) { return each.second.allocation.besideNic; })) {
+    return locality;
+  }
+  for (const HolderRecord& record : state.records) {
+    if (record.state != HolderState::kAnswered || record.isClaim()) continue;
+    if (record.resource == resource || now - record.since > kOneAdmission) continue;
+    for (const UnitId& id : record.ids) locality.beside.insert(id.str());
+  }
+  return locality;
+}
+
+}  // namespace vfiogate
