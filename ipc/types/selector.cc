@@ -187,6 +187,18 @@ bool covers(SelectorKey key, std::string_view value, std::string_view text) {
   return text == value;
 }
 
+/// As far as it is about PCI functions.
+bool matchesFunction(const Selector& selector, const PciDevice& device) {
+  return std::ranges::all_of(selector.values(), [&device](const auto& entry) {
+    const SelectorKey key = entry.first;
+    if (key == SelectorKey::kMdev) return true;
+    const std::optional<std::string> text = deviceText(device, key);
+    return text && std::ranges::any_of(entry.second, [key, &text](const std::string& value) {
+             return covers(key, value, *text);
+           });
+  });
+}
+
 }  // namespace
 
 std::string_view selectorKeyName(SelectorKey key) {
@@ -224,22 +236,6 @@ Result<Done, SelectorProblem> Selector::add(std::string_view key, std::string_vi
   if (std::ranges::find(accepted, *text) == accepted.end()) accepted.push_back(*text);
   return Done{};
 }
-
-namespace {
-
-/// As far as it is about PCI functions.
-bool matchesFunction(const Selector& selector, const PciDevice& device) {
-  return std::ranges::all_of(selector.values(), [&device](const auto& entry) {
-    const SelectorKey key = entry.first;
-    if (key == SelectorKey::kMdev) return true;
-    const std::optional<std::string> text = deviceText(device, key);
-    return text && std::ranges::any_of(entry.second, [key, &text](const std::string& value) {
-             return covers(key, value, *text);
-           });
-  });
-}
-
-}  // namespace
 
 bool matches(const Selector& selector, const PciDevice& device) {
   return !selectsMediated(selector) && matchesFunction(selector, device);

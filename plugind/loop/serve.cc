@@ -61,7 +61,8 @@ std::unique_ptr<DraDriver> draDriver(DraDriver::Identity identity, PrivdLink& pr
 /// Anybody may read the file; after the lock-down nobody can. Empty where it cannot be read.
 std::shared_ptr<const ProductNames> readProducts(const std::string& path) {
   auto products = std::make_shared<ProductNames>();
-  for (const auto& [ids, name] : PciIds::load(path).devices()) {
+  const PciIds file = PciIds::load(path);
+  for (const auto& [ids, name] : file.devices()) {
     products->emplace(
         Model{static_cast<std::uint16_t>(ids.first), static_cast<std::uint16_t>(ids.second)}, name);
   }

@@ -47,31 +47,6 @@ void readHeader(DeviceAttributes& from, PciDevice& device) {
   device.headerType = static_cast<std::uint8_t>(type & ~kMultiFunctionBit);
 }
 
-}  // namespace
-
-VfioDev readVfioDev(DeviceAttributes& from, const DevRoot& dev) {
-  VfioDev found;
-  const auto names = from.sysfs().names(from.pathOf(kVfioDevDirectory));
-  if (!names) {
-    const int error = names.error().error;
-    if (error != ENOENT)
-      from.blame(kVfioDevDirectory, std::string("unreadable: ") + strerror(error));
-    return found;
-  }
-  for (const std::string& name : *names) {
-    if (!name.starts_with("vfio")) continue;
-    found.number = parseDecimal(name.substr(4));
-    // Kernels without cdev have the directory too, but no number of a device node in it.
-    found.node = found.number && from.sysfs().exists(from.pathOf("vfio-dev/" + name + "/dev")) &&
-                 dev.hasCharacterDevice("vfio/devices/" + name);
-    if (found.number) return found;
-  }
-  from.blame(kVfioDevDirectory, "malformed: no vfio and number in it");
-  return found;
-}
-
-namespace {
-
 void readSriov(DeviceAttributes& from, PciDevice& device) {
   const std::string physical = from.linkName("physfn");
   if (!physical.empty()) {
@@ -128,6 +103,27 @@ std::string rootOf(const SysfsRoot& sysfs, const std::string& directory) {
 }
 
 }  // namespace
+
+VfioDev readVfioDev(DeviceAttributes& from, const DevRoot& dev) {
+  VfioDev found;
+  const auto names = from.sysfs().names(from.pathOf(kVfioDevDirectory));
+  if (!names) {
+    const int error = names.error().error;
+    if (error != ENOENT)
+      from.blame(kVfioDevDirectory, std::string("unreadable: ") + strerror(error));
+    return found;
+  }
+  for (const std::string& name : *names) {
+    if (!name.starts_with("vfio")) continue;
+    found.number = parseDecimal(name.substr(4));
+    // Kernels without cdev have the directory too, but no number of a device node in it.
+    found.node = found.number && from.sysfs().exists(from.pathOf("vfio-dev/" + name + "/dev")) &&
+                 dev.hasCharacterDevice("vfio/devices/" + name);
+    if (found.number) return found;
+  }
+  from.blame(kVfioDevDirectory, "malformed: no vfio and number in it");
+  return found;
+}
 
 std::optional<PciDevice> readDevice(const SysfsRoot& sysfs, const DevRoot& dev,
                                     const Bdf& address) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "ipc/types/units.h"
 #include "plugind/core/resource/device_nodes.h"
 
 namespace vfiogate {

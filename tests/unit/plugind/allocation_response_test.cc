@@ -97,19 +97,32 @@ TEST(AllocationResponse, HasEachVariableThatIsWanted) {
   hardware.add("0000:01:00.0", 12);
   hardware.add("10000:02:00.0", 13);
   AllocationSettings both{.sriovVariable = true};
-  const std::set<Bdf> one{at("0000:01:00.0")};
+  const std::set<UnitId> one{at("0000:01:00.0")};
   const auto response = allocationResponse(hardware.snapshot(), kResource, one, one, both);
   ASSERT_TRUE(response);
   EXPECT_THAT(response->environment,
               ElementsAre(std::pair("PCIDEVICE_VFIOGATE_DEV_10DE_2684", "0000:01:00.0"),
                           std::pair("PCI_RESOURCE_VFIOGATE_DEV_10DE_2684", "0000:01:00.0")));
   // A segment above 16 bits is KubeVirt's trouble alone.
-  const std::set<Bdf> two{at("0000:01:00.0"), at("10000:02:00.0")};
+  const std::set<UnitId> two{at("0000:01:00.0"), at("10000:02:00.0")};
   both.kubevirtVariable = false;
   const auto plain = allocationResponse(hardware.snapshot(), kResource, two, two, both);
   ASSERT_TRUE(plain);
   EXPECT_THAT(plain->environment, ElementsAre(std::pair("PCIDEVICE_VFIOGATE_DEV_10DE_2684",
                                                         "0000:01:00.0,10000:02:00.0")));
+}
+
+TEST(AllocationResponse, HasNoAddressOfAMediatedDevice) {
+  Hardware hardware;
+  hardware.add("0000:01:00.0", 12);
+  hardware.addMediated("83b8f4f2-509f-382f-3c1e-e6bfe0fa1001", "0000:01:00.0", "nvidia-711", 60);
+  const std::set<UnitId> ids{*UnitId::parse("83b8f4f2-509f-382f-3c1e-e6bfe0fa1001")};
+  const auto response = allocationResponse(hardware.snapshot(), kResource, ids, ids,
+                                           AllocationSettings{.sriovVariable = true});
+  ASSERT_TRUE(response);
+  EXPECT_THAT(response->environment,
+              ElementsAre(std::pair("MDEV_PCI_RESOURCE_VFIOGATE_DEV_10DE_2684",
+                                    "83b8f4f2-509f-382f-3c1e-e6bfe0fa1001")));
 }
 
 TEST(AllocationResponse, RefusesASegmentThatKubevirtCannotRead) {

@@ -92,5 +92,14 @@ TEST_F(LocalityTest, WithoutAlignWithNothingIsBeside) {
   }
 }
 
+TEST_F(LocalityTest, AMediatedDeviceIsBelowItsParentsRoot) {
+  const std::string uuid = "83b8f4f2-509f-382f-3c1e-e6bfe0fa1001";
+  node_.hardware.addMediated(uuid, "0000:3c:00.0", "nvidia-711", 60);
+  node_.start();
+  ASSERT_TRUE(of("gpu").candidates.contains(uuid));
+  EXPECT_EQ(of("gpu").candidates.at(uuid).root, "pci0000:3a");
+  EXPECT_TRUE(of("gpu").candidates.at(uuid).besideNic);
+}
+
 }  // namespace
 }  // namespace vfiogate
