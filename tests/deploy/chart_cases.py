@@ -44,7 +44,7 @@ REFUSED = [
     ("dra: {driver: ''}", "does not match pattern"),
     ("dra: {token: x}", "additional properties 'token' not allowed"),
     ("networkPolicy: {apiServer: {ports: []}}", "minItems"),
-    (OFFER.format("env: [sriov]"), "value must be one of 'kubevirt', 'none'"),
+    (OFFER.format("env: [multus]"), "value must be one of 'kubevirt', 'sriov', 'none'"),
     (OFFER.format("names: x"), "additional properties 'names' not allowed"),
     (OFFER.format("inject: cdi"), "nodeClasses a: resources[0] needs CDI specs: set cdi.enabled"),
     (OFFER.format("bind: on-allocate"), "nodeClasses a: resources[0] has its devices bound: set binding.enabled"),
