@@ -20,6 +20,7 @@ import completion  # noqa: E402
 
 DEVICES = sorted(os.listdir("/sys/bus/pci/devices")) if os.path.isdir("/sys/bus/pci/devices") else []
 QUIET_S = 0.4
+LATEST_S = 5  # a shell beside other load
 PATIENCE_S = 30
 START = {
     "bash": (["bash", "--norc", "--noprofile", "-i"], "bind 'set enable-bracketed-paste off'; source {file}"),
@@ -40,22 +41,24 @@ class Terminal:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.execvpe(command[0], command, environment)
-        self.type(first.format(file=file, directory=scratch) + "\r")
+        self.type(first.format(file=file, directory=scratch) + "; echo 'UP'-\r", awaited="UP-")
 
-    def type(self, text: str) -> str:
-        """What the terminal shows of it, once it is quiet."""
+    def type(self, text: str, awaited: str = "") -> str:
+        """What the terminal shows of it, once `awaited` is there, or has not come in time, and it is quiet."""
         os.write(self.fd, text.encode())
         shown, end = "", time.monotonic() + PATIENCE_S
-        while time.monotonic() < end and select.select([self.fd], [], [], QUIET_S)[0]:
+        while (left := end - time.monotonic()) > 0:
+            if not select.select([self.fd], [], [], QUIET_S if awaited in shown else min(left, LATEST_S))[0]:
+                break
             shown += os.read(self.fd, 65536).decode(errors="replace")
         return shown
 
-    def line_of(self, typed: str) -> str:
-        """The line after a TAB behind `typed`, as the shell runs it."""
-        self.type(typed)
-        self.type("\t")
+    def line_of(self, typed: str, wanted: str) -> str:
+        """The line after a TAB behind `typed`, as the shell runs it. `wanted` is how long to wait for."""
+        self.type(typed, awaited=typed[-1])
+        self.type("\t", awaited=wanted[len(typed):])
         self.type("\x01echo 'LINE'-")  # to its beginning
-        shown = self.type("\r")
+        shown = self.type("\r", awaited="LINE-")
         self.type("\x03")
         found = [line for line in shown.replace("\r", "\n").splitlines() if "LINE-" in line]
         return found[-1].split("LINE-", 1)[1].strip() if found else f"nothing: {shown!r}"
@@ -90,7 +93,7 @@ class Tab(unittest.TestCase):
                 terminal = Terminal(shell, self.programs, pathlib.Path(scratch))
                 for typed, wanted in rows:
                     with self.subTest(shell=shell, typed=typed):
-                        self.assertEqual(terminal.line_of(typed), wanted)
+                        self.assertEqual(terminal.line_of(typed, wanted), wanted)
                 terminal.end()
 
 
