@@ -32,7 +32,8 @@ std::string RandomSnapshots::text() {
 }
 
 Uuid RandomSnapshots::uuid() {
-  return *Uuid::parse("00000000-0000-0000-0000-0000" + hexDigits(upTo(40), 8));
+  return *Uuid::parse("00000000-0000-0000-0000-0000" +
+                      hexDigits(static_cast<std::uint32_t>(upTo(40)), 8));
 }
 
 MediatedDevice RandomSnapshots::mediated() {
