@@ -60,10 +60,15 @@ class WithHolder(OnOneNode):
     def lose_checkpoint_and_plugind(self) -> None:
         self.lose_checkpoint()
         self.kill_plugind()
+        self.await_registration()
 
     def lose_checkpoint_and_register(self) -> None:
         self.lose_checkpoint()
-        wait_for("the kubelet knows of it again", self.installation.is_standing, seconds=30, every=0.5)
+        self.await_registration()
+
+    def await_registration(self) -> None:
+        """Before it the kubelet asks nobody: it admits a pod, and may run it without the device."""
+        wait_for("the kubelet knows of it again", self.installation.is_standing, seconds=60, every=0.5)
 
     def kill_plugind(self) -> None:
         before = self.installation.restarts("plugind")
