@@ -1,6 +1,7 @@
 #include "privd/cli/base/list_filter.h"
 
 #include "cli/usage.h"
+#include "ipc/types/units.h"
 #include "ipc/types/viability.h"
 #include "privd/cli/base/device_state.h"
 #include "privd/cli/base/node_view.h"
@@ -44,11 +45,9 @@ bool passes(const ListFilter& filter, const Snapshot& snapshot, const PciDevice&
 }
 
 bool passes(const ListFilter& filter, const Snapshot& snapshot, const MediatedDevice& device) {
-  const auto parent =
-      device.parent ? snapshot.devices.find(*device.parent) : snapshot.devices.end();
+  const PciDevice* parent = device.parent ? functionOf(snapshot, *device.parent) : nullptr;
   const auto isSelected = [&](const Selector& each) {
-    return matches(each, snapshot, device) ||
-           (parent != snapshot.devices.end() && matches(each, parent->second));
+    return matches(each, snapshot, device) || (parent != nullptr && matches(each, *parent));
   };
   return (filter.addresses.empty() || (device.parent && has(filter.addresses, *device.parent))) &&
          (filter.selectors.empty() || std::ranges::any_of(filter.selectors, isSelected)) &&
