@@ -38,7 +38,9 @@ public:
   static constexpr std::size_t kLongest = 36;
 
   // Implicit: what has such an address or UUID is a unit.
+  // NOLINTNEXTLINE(google-explicit-constructor)
   UnitId(const Bdf& address) : id_(address) {}
+  // NOLINTNEXTLINE(google-explicit-constructor)
   UnitId(const Uuid& uuid) : id_(uuid) {}
 
   /// Reads what either of the two reads. Errors: those of Bdf; kWrongShape for what is neither.
