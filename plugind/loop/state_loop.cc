@@ -132,22 +132,43 @@ void StateLoop::advance() {
 void StateLoop::readNames() {
   if (!hardwareKnown_ && !news_.hardware) return;  // privd is away
   if (std::exchange(readingNames_, true)) return;
-  tasks_.add(memory_.reader().version().then(
-      [this](const Result<CheckpointVersion, SocketRefusal>& version) {
-        readingNames_ = false;
-        if (!hardwareKnown_ && !news_.hardware) return;
-        namesRead_ = true;
-        const Snapshot& hardware =
-            news_.hardware ? *news_.hardware : ledger_.state().hardware.snapshot;
-        const Settings& settings = news_.settings ? *news_.settings : settings_;
-        if (version) models_.keep(keptNames(settings, hardware, *version, models_));
-        for (const auto& [model, name] : models_.kept()) {
-          const std::string made = models_.nameOf(Naming::kPciIds, model);
-          if (name.str().ends_with("/" + made)) continue;
-          logInfo(LogEvent::kNameKept, {{"resource", name.str()}, {"pci_ids", made}});
+  tasks_.add(memory_.reader()
+                 .version()
+                 .then([this](const Result<CheckpointVersion, SocketRefusal>& version) {
+                   if (!version && !version.error().absent) return listNames(version.error().why);
+                   keepNames(version ? *version : CheckpointVersion());
+                   return kj::Promise<void>(kj::READY_NOW);
+                 })
+                 .then([this]() {
+                   readingNames_ = false;
+                   advance();
+                 }));
+}
+
+kj::Promise<void> StateLoop::listNames(const std::string& why) {
+  return memory_.reader().list().then(
+      [this, why](const Result<PodList, std::string>& list) -> kj::Promise<void> {
+        if (list) {
+          keepNames(*list);
+          return kj::READY_NOW;
         }
-        advance();
-      }));
+        logWarning(LogEvent::kAdoptionWaits, {{"checkpoint", why}, {"list", list.error()}});
+        return loop_.timer.afterDelay(kBeginPause);
+      });
+}
+
+template <typename Memory>
+void StateLoop::keepNames(const Memory& memory) {
+  if (!hardwareKnown_ && !news_.hardware) return;  // privd went meanwhile
+  namesRead_ = true;
+  const Snapshot& hardware = news_.hardware ? *news_.hardware : ledger_.state().hardware.snapshot;
+  const Settings& settings = news_.settings ? *news_.settings : settings_;
+  models_.keep(keptNames(settings, hardware, memory, models_));
+  for (const auto& [model, name] : models_.kept()) {
+    const std::string made = models_.nameOf(Naming::kPciIds, model);
+    if (name.str().ends_with("/" + made)) continue;
+    logInfo(LogEvent::kNameKept, {{"resource", name.str()}, {"pci_ids", made}});
+  }
 }
 
 void StateLoop::tellEnd(const EndedChange& change) {

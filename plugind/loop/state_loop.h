@@ -101,8 +101,12 @@ private:
   };
   /// Hands the news to the ledger as soon as privd has the specs for them.
   void advance();
-  /// Before the first device is named by pci.ids; then goes on.
+  /// Before the first device is named by pci.ids, until it succeeds; then goes on.
   void readNames();
+  /// By PodResources List; `why`: there is no checkpoint that can be read.
+  kj::Promise<void> listNames(const std::string& why);
+  template <typename Memory>
+  void keepNames(const Memory& memory);
   void applySettings(const Settings& settings);
   void applyHardware(const Snapshot& hardware, ResourceCatalog catalog);
   void tellEnd(const EndedChange& change);

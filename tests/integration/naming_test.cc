@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <fstream>
 
 namespace vfiogate::test {
@@ -59,6 +60,23 @@ TEST_F(NamesByPciIds, AnotherPciIdsRenamesNothingThatTheKubeletKnows) {
   EXPECT_EQ(node_->kubelet.frames(kNew), 0U);
   const auto second = node_->kubelet.admit(podOf("p2", kOld));
   EXPECT_TRUE(second.admitted) << second.message;
+}
+
+TEST_F(NamesByPciIds, WithoutACheckpointThatCanBeReadTheListSaysWhatIsInUse) {
+  start();
+  ASSERT_TRUE(node_->kubelet.admit(podOf("p1", kOld)).admitted);
+  node_->killPlugind();
+  node_->kubelet.corruptCheckpoint();
+  const std::filesystem::path list = node_->directory("kubelet/pod-resources/kubelet.sock");
+  const std::filesystem::path away = node_->directory("kubelet/pod-resources/away.sock");
+  std::filesystem::rename(list, away);
+  call("AD102 [GeForce RTX 4090 D]");
+  ASSERT_TRUE(startPlugind()) << node_->said();
+  ASSERT_TRUE(node_->plugind->says("event=adoption_waits")) << node_->said();
+  std::filesystem::rename(away, list);
+  EXPECT_TRUE(node_->plugind->says("event=name_kept")) << node_->said();
+  EXPECT_TRUE(node_->kubelet.shows(kOld, {kA, kB})) << node_->said();
+  EXPECT_EQ(node_->kubelet.frames(kNew), 0U);
 }
 
 TEST_F(NamesByPciIds, AnAliasEndsANameThatWasKept) {

@@ -87,17 +87,26 @@ public:
     for (const std::string& id : ids) {
       const auto model = modelOf(hardware_, id);
       if (model && couldBeMade(resource.substr(prefix_.size() + 1), *model)) {
-        names[*model].insert(*name);
+        noted_[*model].insert(*name);
       }
     }
   }
 
-  std::map<Model, std::set<ResourceName>> names;
+  /// One for each model: of several the one that pci.ids still has.
+  KeptNames kept(const ModelNames& names) const {
+    KeptNames kept;
+    for (const auto& [model, all] : noted_) {
+      const auto made = ResourceName::parse(prefix_ + "/" + names.nameOf(Naming::kPciIds, model));
+      kept.emplace(model, made && all.contains(*made) ? *made : *all.begin());
+    }
+    return kept;
+  }
 
 private:
   const std::string prefix_;
   const std::set<std::string> given_;
   const Snapshot& hardware_;
+  std::map<Model, std::set<ResourceName>> noted_;
 };
 
 }  // namespace
@@ -154,16 +163,16 @@ KeptNames keptNames(const Settings& settings, const Snapshot& hardware,
   for (const RecordedDevices& entry : memory.entries) held.note(entry.resource, entry.ids);
   Remembered registered(settings, hardware);
   for (const auto& [resource, ids] : memory.registered) registered.note(resource, ids);
-  KeptNames kept;
-  for (const Remembered* remembered : {&held, &registered}) {
-    for (const auto& [model, all] : remembered->names) {
-      const auto made =
-          ResourceName::parse(settings.resourcePrefix + "/" + names.nameOf(Naming::kPciIds, model));
-      // Of several the one that pci.ids still has.
-      kept.emplace(model, made && all.contains(*made) ? *made : *all.begin());
-    }
-  }
+  KeptNames kept = held.kept(names);
+  kept.merge(registered.kept(names));
   return kept;
+}
+
+KeptNames keptNames(const Settings& settings, const Snapshot& hardware, const PodList& list,
+                    const ModelNames& names) {
+  Remembered held(settings, hardware);
+  for (const ListedDevices& entry : list.devices) held.note(entry.resource, entry.ids);
+  return held.kept(names);
 }
 
 std::optional<ResourceName> nameOfModel(const Settings& settings, const Model& model,

@@ -60,6 +60,9 @@ private:
 /// configuration gives to something else, nor one that only another naming rule makes.
 KeptNames keptNames(const Settings& settings, const Snapshot& hardware,
                     const CheckpointVersion& memory, const ModelNames& names);
+/// As much of that as PodResources List tells: the devices of containers.
+KeptNames keptNames(const Settings& settings, const Snapshot& hardware, const PodList& list,
+                    const ModelNames& names);
 
 /// The resource of devices of a model whose entry has no name: its alias, the name that was kept,
 /// or what the naming rule makes. Null: not one that a kubelet takes.

@@ -146,6 +146,17 @@ TEST_F(KeptNamesTest, WhatAContainerHasCountsMoreThanWhatIsRegistered) {
   EXPECT_THAT(kept(), UnorderedElementsAre(Pair(Model{0x10de, 0x2684}, resource("nvidia.com/B"))));
 }
 
+TEST_F(KeptNamesTest, TheListSaysWhatContainersHave) {
+  const PodList list{.devices = {{.podNamespace = "n",
+                                  .podName = "p",
+                                  .container = "c",
+                                  .resource = "nvidia.com/B",
+                                  .ids = {"0000:01:00.0"}}},
+                     .pods = {"n/p", "n/other"}};
+  EXPECT_THAT(keptNames(settings_, hardware_.snapshot(), list, names_),
+              UnorderedElementsAre(Pair(Model{0x10de, 0x2684}, resource("nvidia.com/B"))));
+}
+
 TEST_F(KeptNamesTest, OfSeveralNamesTheOneThatPciIdsHasStays) {
   memory_.registered = {{"nvidia.com/A", {"0000:01:00.0"}},
                         {"nvidia.com/AD102_GEFORCE_RTX_4090", {"0000:01:00.0"}}};
