@@ -71,9 +71,14 @@ std::string readText(int fd, std::size_t most) {
 }
 
 std::optional<FileIdentity> identityAt(const char* path) {
-  struct stat status = {};
-  if (lstat(path, &status) != 0) return std::nullopt;
-  return identityOf(status);
+  std::optional<FileIdentity> seen;
+  for (int times = 0; times < 3; ++times) {
+    struct stat status = {};
+    if (lstat(path, &status) != 0 || status.st_nlink == 0) return std::nullopt;
+    if (seen == identityOf(status)) break;
+    seen = identityOf(status);
+  }
+  return seen;
 }
 
 Result<std::vector<std::string>, ReadError> directoryNames(kj::AutoCloseFd directory) {

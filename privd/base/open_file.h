@@ -63,7 +63,9 @@ inline FileIdentity identityOf(const struct stat& status) {
   return {status.st_ino, nanosecondsOf(status.st_ctim)};
 }
 
-/// Of what is at `path` itself, a link not followed. Null: nothing that can be seen.
+/// Of what is at `path` itself, a link not followed. Null: nothing that can be seen. Read until two
+/// readings agree: unlink() sets the change time of a file before its name is gone, so that one
+/// reading alone may tell of a file that there never was.
 std::optional<FileIdentity> identityAt(const char* path);
 
 /// The names in a directory that is open for reading, without "." and "..", in no order. EOVERFLOW:
