@@ -48,19 +48,27 @@ void MemoryReadings::readVersion() {
   if (reading_) return;
   reading_ = true;
   unread_ = false;
+  tasks_.add(read().then([this]() {
+    reading_ = false;
+    if (!unread_) return;
+    checkpointReplaced();
+    readVersion();
+  }));
+}
+
+void MemoryReadings::readBeginning() {
+  tasks_.add(read());
+}
+
+kj::Promise<void> MemoryReadings::read() {
   const auto asked = std::chrono::steady_clock::now();
-  tasks_.add(
-      reader_.version().then([this, asked](Result<CheckpointVersion, SocketRefusal> version) {
-        reading_ = false;
-        if (version) {
-          listener_.versionRead(*version, false, asked);
-        } else {
-          logWarning(LogEvent::kCheckpointUnread, {{"why", version.error().why}});
-        }
-        if (!unread_) return;
-        checkpointReplaced();
-        readVersion();
-      }));
+  return reader_.version().then([this, asked](Result<CheckpointVersion, SocketRefusal> version) {
+    if (version) {
+      listener_.versionRead(*version, false, asked);
+    } else {
+      logWarning(LogEvent::kCheckpointUnread, {{"why", version.error().why}});
+    }
+  });
 }
 
 void MemoryReadings::taskFailed(kj::Exception&& exception) {

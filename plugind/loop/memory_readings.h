@@ -44,9 +44,13 @@ public:
   void checkpointReplaced();
   /// Outside reconciles; once more where it was asked for again meanwhile.
   void readVersion();
+  /// What a kubelet's memory begins with: whatever else is being read, before anything that the
+  /// caller asks of the source next, such as the kubelet's socket to register at.
+  void readBeginning();
 
 private:
   void startReconcile();
+  kj::Promise<void> read();
   void taskFailed(kj::Exception&& exception) override;
 
   KubeletReader reader_;

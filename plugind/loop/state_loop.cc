@@ -223,7 +223,7 @@ void StateLoop::kubeletAppeared(const KubeletIdentity& kubelet) {
   carryOut(ledger_.kubeletSeen(kubelet, now()));
   // It may be privd that is back and says who is there.
   if (std::exchange(kubelet_, kubelet) != kubelet) {
-    if (ledger_.begun()) memory_.readVersion();  // what its memory began with
+    if (ledger_.begun()) memory_.readBeginning();  // it writes it anew once we register
     resources_.kubeletCame();
   }
   begin();
