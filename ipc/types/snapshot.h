@@ -68,7 +68,7 @@ struct PciDevice {
 struct MediatedDevice {
   Uuid uuid;
   std::string type;                       ///< the id of its type, "nvidia-711"
-  std::string typeName;                   ///< the type for people, "NVIDIA A16-4Q"
+  std::string typeName;                   ///< "NVIDIA A16-4Q"
   std::optional<Bdf> parent;              ///< absent: no PCI function
   std::optional<std::uint32_t> numaNode;  ///< the parent's
   std::string driver;                     ///< each one of the bus offers VFIO; empty: none
@@ -76,6 +76,9 @@ struct MediatedDevice {
   std::optional<std::uint32_t> vfioDev;  ///< K of vfio-dev/vfioK
   bool cdevNode = false;                 ///< /dev/vfio/devices/vfioK is a character device
   std::vector<AttributeProblem> problems;
+
+  /// The type for people: its name, or its id where the parent's driver gives none.
+  const std::string& typeForPeople() const { return typeName.empty() ? type : typeName; }
 
   friend bool operator==(const MediatedDevice&, const MediatedDevice&) = default;
 };

@@ -167,7 +167,7 @@ std::optional<ResourceName> resourceOf(const ResourceCatalog& catalog, const Uni
 }
 
 std::optional<ResourceName> nameOfType(const Settings& settings, const MediatedDevice& device) {
-  std::string name = device.typeName.empty() ? device.type : device.typeName;
+  std::string name = device.typeForPeople();
   for (char& c : name) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                        c == '-' || c == '.';

@@ -17,7 +17,7 @@ void describe(const PciDevice& device, DeviceStatus& status) {
 }
 
 void describe(const MediatedDevice& device, DeviceStatus& status) {
-  status.model = device.typeName.empty() ? device.type : device.typeName;
+  status.model = device.typeForPeople();
   status.driver = device.driver;
   status.numaNode = device.numaNode;
 }

@@ -42,11 +42,11 @@ Row rowOf(const NodeView& view, const PciDevice& device) {
 }
 
 Row rowOf(const NodeView& view, const MediatedDevice& device) {
-  const std::string type = device.typeName.empty() ? device.type : device.typeName;
   return {.group = "-",
           .address = device.uuid.str(),
           .className = "mediated device",
-          .name = jsonText(type) + (device.parent ? " of " + device.parent->str() : ""),
+          .name = jsonText(device.typeForPeople()) +
+                  (device.parent ? " of " + device.parent->str() : ""),
           .driver = device.driver.empty() ? "-" : jsonText(device.driver),
           .numa = numberOrDash(device.numaNode),
           .use = "-",
