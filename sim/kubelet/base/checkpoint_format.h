@@ -2,13 +2,15 @@
 // The kubelet's device checkpoint, format v2: text, and the checksum over how Go prints it.
 // How the kubelet, a Go program, prints what a plugin answered, and JSON.
 
-#include <grpcpp/support/status.h>
-
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
+
+namespace grpc {
+class Status;
+}
 
 namespace vfiogate::sim {
 

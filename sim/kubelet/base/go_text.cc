@@ -1,5 +1,7 @@
 #include "sim/kubelet/base/checkpoint_format.h"
 
+#include <grpcpp/support/status.h>
+
 #include <array>
 #include <map>
 

@@ -4,6 +4,7 @@
 #include "sim/kubelet/base/pod.h"
 #include "sim/kubelet/dra/claim_record.h"
 #include "sim/kubelet/dra/claim_source.h"
+#include "sim/kubelet/dra/dra_connection.h"
 #include "sim/kubelet/dra/dra_options.h"
 #include "sim/kubelet/dra/dra_plugins.h"
 

@@ -1,5 +1,6 @@
 #include "sim/kubelet/dra/dra_health.h"
 
+#include "proto/dra_health_v1alpha1.pb.h"
 #include "sim/kubelet/base/checkpoint_format.h"
 #include "sim/kubelet/dra/kept_file.h"
 

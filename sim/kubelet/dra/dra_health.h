@@ -1,7 +1,6 @@
 #pragma once
 // What DRA drivers say of their devices' health, and the kubelet's file of it (5.6).
 
-#include "proto/dra_health_v1alpha1.pb.h"
 #include "sim/kubelet/dra/dra_options.h"
 
 #include <chrono>
@@ -10,6 +9,10 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+namespace v1alpha1 {
+class NodeWatchResourcesResponse;
+}
 
 namespace vfiogate::sim {
 

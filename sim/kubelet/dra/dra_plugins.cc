@@ -1,5 +1,7 @@
 #include "sim/kubelet/dra/dra_plugins.h"
 
+#include "sim/kubelet/dra/dra_connection.h"
+
 #include <algorithm>
 #include <utility>
 

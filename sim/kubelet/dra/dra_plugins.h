@@ -3,7 +3,7 @@
 // becomes of their slices (kubelet-contract.md 4, 5.5).
 
 #include "sim/kubelet/dra/claim_source.h"
-#include "sim/kubelet/dra/dra_connection.h"
+#include "sim/kubelet/dra/dra_options.h"
 #include "sim/kubelet/dra/errands.h"
 
 #include <condition_variable>
@@ -17,7 +17,13 @@
 #include <string>
 #include <vector>
 
+namespace v1alpha1 {
+class NodeWatchResourcesResponse;
+}
+
 namespace vfiogate::sim {
+
+class DraConnection;
 
 /// One registered instance of a driver.
 struct DraInstance {
@@ -33,7 +39,8 @@ class DraPlugins {
 public:
   /// Not told under a lock of ours; from several threads.
   struct Listener {
-    std::function<void(const std::string& driver, const DraConnection::Health&)> health;
+    std::function<void(const std::string& driver, const v1alpha1::NodeWatchResourcesResponse&)>
+        health;
     std::function<void(const std::string& driver)> healthEnded;
     std::function<void(const std::string&)> told;  ///< in words
   };
