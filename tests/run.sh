@@ -72,6 +72,20 @@ build() {
   fi
 }
 
+# build_beside COMMANDS: builds while the tests that follow mostly wait, with what they leave of the processors, so that
+# the build() for the same finds it done. Lowest of all groups of processes, where the kernel makes these.
+beside=
+build_beside() {
+  setsid nice -n 19 bash -c "echo 19 >/proc/self/autogroup 2>/dev/null; $1" >"$logs/build-beside.log" 2>&1 &
+  beside=$!
+}
+await_beside() {
+  [ -z "$beside" ] || wait "$beside" || true  # build() says what is wrong
+  beside=
+}
+end_beside() { [ -z "$beside" ] || kill -- "-$beside" 2>/dev/null || true; }
+trap end_beside EXIT
+
 # ctests PRESET [ctest arguments]: every case counts as one test.
 ctests() {
   local preset=$1
@@ -130,6 +144,7 @@ inside='^(unit|property|peers)$'
 driving='instances|split|settings|cdi|timelines|timelines_release|traps|registration_life|rolling_update|random_life'
 driving="^($driving|updates|plugind_process)_test\."
 
+checked="privd plugind tests_unit tests_property tests_peers"
 fuzz_targets() { basename -a build/fuzz/fuzz/*_fuzz; }
 # fuzz SECONDS TARGET...: each for so long after it has been given its corpus.
 fuzz() {
@@ -160,13 +175,18 @@ full_default() {
   build release programs machine_programs tests_integration tests_standin tests_fault tests_sandbox tests_bench
   check "budget of the trusted code" tests/budget/trusted_code.py build/release/bin
   check "hardening of the programs" tests/supply/hardening.py build/release/bin
+  build_beside "cmake --preset checked && cmake --build --preset checked -j 2 --target $checked
+    cmake --preset fuzz && cmake --build --preset fuzz -j 2"
   # Those of checked are not built here, and ctest lists each under this name. What could not be built ended the run.
-  ctests release -LE "$inside|^machine\$|^cluster" -E '_NOT_BUILT$' --parallel 4
+  ctests release -LE "$inside|^machine\$|^cluster" -E '_NOT_BUILT$' --parallel 6
   # Nodes beside each other mostly wait; a third would keep the others from answering in time.
   ctests release -L '^cluster$' --parallel 2
   # A virtual machine is emulated: it fills a processor.
   ctests release -L '^machine$' --parallel 2
-  build checked privd plugind tests_unit tests_property tests_peers
+  heading "the builds beside the tests"
+  await_beside
+  # shellcheck disable=SC2086  # several targets
+  build checked $checked
   ctests checked -L "$inside" --parallel 2
 
   heading "reproducible build"
@@ -185,10 +205,11 @@ full_default() {
     grep -E "chosen|caught" "$logs/some_mutants_of_the_ledger_are_caught.log"
   fi
 
-  heading "fuzz"
-  build fuzz
-  mapfile -t targets < <(fuzz_targets)
-  fuzz "${VFIOGATE_FUZZ_SECONDS:-5}" "${targets[@]}"
+  if timely "fuzzing"; then
+    build fuzz
+    mapfile -t targets < <(fuzz_targets)
+    fuzz "${VFIOGATE_FUZZ_SECONDS:-5}" "${targets[@]}"
+  fi
 
   if timely "release's tests with sanitized programs"; then
     ctests release-tests-checked-programs -R "$driving" --parallel 3
