@@ -2,6 +2,9 @@
 
 #include "ipc/types/units.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace vfiogate {
 namespace {
 
@@ -58,6 +61,25 @@ Viability judgeMembers(const Snapshot& snapshot, const IommuGroup& group, const 
   return {};
 }
 
+/// The member with virtual functions in other groups: whoever has it has a hand in what the holders
+/// of those do.
+std::optional<Bdf> memberWithVfs(const Snapshot& snapshot, const IommuGroup& group) {
+  const auto device = [&snapshot](const Bdf& member) {
+    const auto found = snapshot.devices.find(member);
+    return found == snapshot.devices.end() ? nullptr : &found->second;
+  };
+  for (const Bdf& member : group.members) {
+    const PciDevice* physical = device(member);
+    if (physical == nullptr || physical->virtualFunctions == 0) continue;
+    const auto here = std::ranges::count_if(group.members, [&](const Bdf& other) {
+      const PciDevice* function = device(other);
+      return function != nullptr && function->physicalFunction == member;
+    });
+    if (std::cmp_greater(physical->virtualFunctions, here)) return member;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string_view nameOf(GroupUse use) {
@@ -109,6 +131,9 @@ Viability viability(const Snapshot& snapshot, const Bdf& address) {
   if (group->second.noIommu) return {Obstacle::kNoIommu, std::nullopt};
   if (const Viability members = judgeMembers(snapshot, group->second, address); !members.ready()) {
     return members;
+  }
+  if (const auto physical = memberWithVfs(snapshot, group->second)) {
+    return {Obstacle::kHasVfs, physical};
   }
   if (!group->second.groupNode && !device.cdevNode) return {Obstacle::kNoNode, std::nullopt};
   return {};
@@ -162,6 +187,8 @@ std::string_view reasonCode(Obstacle obstacle) {
       return "member-on-host-driver";
     case Obstacle::kMemberStuck:
       return "member-being-unbound";
+    case Obstacle::kHasVfs:
+      return "has-vfs";
     case Obstacle::kNoNode:
       return "no-node";
   }
@@ -231,6 +258,11 @@ std::string explain(const Snapshot& snapshot, const Bdf& address, const Viabilit
       return memberOnHost();
     case Obstacle::kMemberStuck:
       return "group member " + culprit() + " is being unbound while in use: stop its VM";
+    case Obstacle::kHasVfs:
+      return (viability.culprit == address ? "" : "group member " + culprit() + " ") +
+             std::string(
+                 "has virtual functions, which are devices of other groups: allocate "
+                 "those, or write 0 to its sriov_numvfs");
     case Obstacle::kNoNode:
       return "no node in /dev/vfio for it: is /dev the host's?";
   }

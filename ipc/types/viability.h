@@ -30,12 +30,13 @@ enum class Obstacle : std::uint8_t {
   kNoDriver,          ///< bound to no driver
   kMemberOnHost,      ///< another endpoint of its group is bound to a driver that offers no VFIO
   kMemberStuck,       ///< another endpoint of its group is being unbound while in use
+  kHasVfs,            ///< its virtual functions, or a member's, are devices of other groups
   kNoNode,            ///< neither group node nor device node in /dev
 };
 
 struct Viability {
   Obstacle obstacle = Obstacle::kNone;
-  std::optional<Bdf> culprit;  ///< the other member, for kMemberOnHost and kMemberStuck
+  std::optional<Bdf> culprit;  ///< the member, for kMemberOnHost, kMemberStuck and kHasVfs
 
   bool ready() const { return obstacle == Obstacle::kNone; }
   friend bool operator==(const Viability&, const Viability&) = default;

@@ -15,7 +15,8 @@ LedgerWorld::LedgerWorld() {
   hardware_.add("0000:01:00.1", 31).device = std::uint16_t{2};
   hardware_.add("0000:02:00.0", 32).device = std::uint16_t{3};
   hardware_.add("0000:02:00.1", 32).device = std::uint16_t{3};
-  hardware_.add("0000:03:00.0", 33).device = std::uint16_t{1};
+  hardware_.add(kPhysical, 33).device = std::uint16_t{1};
+  hardware_.device(kPhysical).sriov = SriovRole::kPhysicalFunction;
   hardware_.addMediated(kMediated, "", "t-1", 34);
   for (const char* name : {"1", "2", "3"}) {
     ResourceSettings entry;
@@ -246,6 +247,7 @@ std::string LedgerWorld::step(const Step& step) {
   if (fits(14)) see();
   if (fits(19)) passTime(step.pick);
   if (fits(20)) endChange(step.pick);
+  if (fits(21)) makeOrRemoveVirtual();
   // The world is mostly quick: otherwise lives would be spent waiting.
   if (step.pick % 3 != 0) {
     for (int turn = 0; turn < 8 && step.pick % 2 == 0; ++turn) endChange(step.pick / 6);

@@ -36,6 +36,8 @@ struct Claim {
 };
 
 inline constexpr const char* kMediated = "3f5e2c10-0001-4a5b-8c6d-000000000001";
+inline constexpr const char* kPhysical = "0000:03:00.0";
+inline constexpr const char* kVirtual = "0000:03:01.0";
 
 inline UnitId unit(const std::string& id) {
   return *UnitId::parse(id);
@@ -59,7 +61,7 @@ struct DriverChange {
 
 class LedgerWorld {
 public:
-  static constexpr int kActs = 21;
+  static constexpr int kActs = 22;
 
   LedgerWorld();
   /// What assertion the step broke; empty: none.
@@ -88,6 +90,7 @@ private:
   void unprepare(unsigned pick);
   void openClaim(unsigned pick);
   void passTime(unsigned pick);
+  void makeOrRemoveVirtual();
 
   void putOnHost(IommuGroupId group);
   bool isOnHost(IommuGroupId group) const;

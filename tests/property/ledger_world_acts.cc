@@ -20,6 +20,32 @@ auto choose(List& list, unsigned pick, Test test) -> decltype(&list[0]) {
 
 }  // namespace
 
+/// A virtual function of group 33's device comes, or goes while nobody has it.
+void LedgerWorld::makeOrRemoveVirtual() {
+  if (!privd_) return;
+  const PciDevice& physical = hardware_.device(kPhysical);
+  if (physical.virtualFunctions == 0) {
+    PciDevice& made = hardware_.add(kVirtual, 35);
+    made.device = std::uint16_t{1};
+    made.sriov = SriovRole::kVirtualFunction;
+    made.physicalFunction = at(kPhysical);
+    hardware_.device(kPhysical).virtualFunctions = 1;
+    return see();
+  }
+  const auto has = [](const auto& one) { return one.ids.contains(kVirtual); };
+  const bool pods = std::ranges::any_of(pods_, [&](const Pod& pod) {
+    return has(pod) && (pod.active || pod.open || now_.instant - pod.ended < timing::kUnconfirmed);
+  });
+  const bool asked = admission_ || !claimCalls_.empty() || !questions_.empty();
+  const bool claimed = std::ranges::any_of(claims_, [](const Claim& claim) {
+    return claim.device == unit(kVirtual) && (claim.prepared || claim.open);
+  });
+  if (pods || asked || claimed || std::ranges::any_of(recorded_, has)) return;
+  hardware_.remove(kVirtual);
+  hardware_.device(kPhysical).virtualFunctions = 0;
+  see();
+}
+
 /// Admission is serial. The kubelet picks Healthy devices that it has not recorded.
 void LedgerWorld::admit(unsigned pick) {
   if (admission_) return;
@@ -217,10 +243,10 @@ void LedgerWorld::movePrivd() {
 }
 
 void LedgerWorld::prepare(unsigned pick) {
-  const std::string devices[] = {"0000:01:00.0", "0000:01:00.1", "0000:02:00.0", "0000:03:00.0",
-                                 kMediated};
-  const char* const names[] = {"1", "2", "3", "1", "4"};
-  const std::size_t which = pick % 5;
+  const std::string devices[] = {"0000:01:00.0", "0000:01:00.1", "0000:02:00.0",
+                                 kPhysical,      kMediated,      kVirtual};
+  const char* const names[] = {"1", "2", "3", "1", "4", "1"};
+  const std::size_t which = pick % 6;
   if (claims_.size() > 40 || !ledger_.begun()) return;
   claims_.push_back({"c" + std::to_string(claims_.size()), unit(devices[which])});
   const std::string uid = claims_.back().uid;

@@ -13,8 +13,9 @@ void LedgerWorld::check() {
   checkPool();
 }
 
-/// I1: at most one live party per group. A VM that has a mediated device open shows nowhere: it
-/// lives on for the 60 s of row 27 (section 15), and then the kernel alone keeps the next one out.
+/// I1: at most one live party per group, and for a physical function with its virtual one. A VM
+/// that has a mediated device open shows nowhere: it lives on for the 60 s of row 27 (section 15),
+/// and then the kernel alone keeps the next one out.
 void LedgerWorld::checkParties() {
   std::map<IommuGroupId, std::set<std::string>> parties;
   const auto add = [&](const std::string& party, const UnitId& id) {
@@ -42,6 +43,14 @@ void LedgerWorld::checkParties() {
   for (const Claim& claim : claims_) {
     const bool shown = claim.open && claim.device.uuid() == nullptr;
     if (claim.prepared || shown) add(claim.uid, claim.device);
+  }
+  if (const auto group = groupOf(hardware_.snapshot(), unit(kVirtual))) {
+    const auto& physical = parties[*groupOf(hardware_.snapshot(), unit(kPhysical))];
+    const auto& virtuals = parties[*group];
+    if (!physical.empty() && !virtuals.empty() && physical != virtuals) {
+      fail("I1: " + *virtuals.begin() + " has a virtual function of what " + *physical.begin() +
+           " has");
+    }
   }
   for (const auto& [group, live] : parties) {
     if (live.size() < 2) continue;

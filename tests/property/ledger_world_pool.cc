@@ -37,6 +37,7 @@ void LedgerWorld::checkForm(const DevicePool& pool) {
       if (text != nullptr && text->size() > kLongestText) fail("form: long " + key);
     }
     const auto group = groupOf(hardware_.snapshot(), *deviceAddress(name));
+    if (!group) continue;  // gone, and its holder is not yet
     const CounterName want{"groups-1", "group-" + std::to_string(group->number())};
     const bool zero = group->number() < kMostCounters;
     if (!device.consumes || device.consumes->counter != want.counter ||
@@ -85,7 +86,15 @@ void LedgerWorld::checkOffer(const DevicePool& pool) {
       fail("I5: " + address.str() + " is held by a claim and tainted " +
            published->second.taints.front().value);
     }
-    const bool idle = holding == Holding::kFree && privd_ && ledger_.begun() &&
+    const Holding ofPf =
+        device.physicalFunction ? ledger_.holding(*device.physicalFunction) : Holding::kFree;
+    const bool pfAllocated =
+        isHeld(ofPf) || ofPf == Holding::kTaking || ofPf == Holding::kLingering;
+    const bool apart = pfAllocated || device.virtualFunctions > 0;
+    if (apart && privd_ && holding == Holding::kFree && !isTainted(published->second)) {
+      fail("I5: " + address.str() + " is offered to claims beside what it belongs to");
+    }
+    const bool idle = !apart && holding == Holding::kFree && privd_ && ledger_.begun() &&
                       offersVfio(ledger_.state().hardware.snapshot.devices.at(address)) &&
                       !ledger_.state().hardware.binding.contains(*device.group);
     const bool rests =
@@ -102,7 +111,8 @@ void LedgerWorld::checkOffer(const DevicePool& pool) {
 void LedgerWorld::checkAlone(const DevicePool& pool) {
   std::map<IommuGroupId, std::set<std::string>> named;
   for (const auto& [name, device] : pool.devices) {
-    named[*groupOf(hardware_.snapshot(), *deviceAddress(name))].insert(name);
+    const auto group = groupOf(hardware_.snapshot(), *deviceAddress(name));
+    if (group) named[*group].insert(name);
   }
   for (const auto& [group, names] : named) {
     if (names.size() > 1) fail("I1: two devices of one group are offered without counters");

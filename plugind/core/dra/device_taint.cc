@@ -4,6 +4,7 @@
 
 #include "plugind/core/ledger/frames/frames.h"
 #include "plugind/core/ledger/frames/offers.h"
+#include "plugind/core/ledger/state/physical_functions.h"
 
 namespace vfiogate {
 namespace {
@@ -88,6 +89,11 @@ std::optional<Unavailable> unavailability(const LedgerState& state, const Occupa
     if (auto held = byHolding(state, address, claimed)) return held;
   }
   if (claimed) return std::nullopt;
+  if (isPfAllocated(state, occupancy, address)) {
+    const auto physical =
+        allocatedPhysicalFunction(state, groupMembers(state.hardware.snapshot, address));
+    return Unavailable{physical->bar.reason, physical->since};
+  }
   if (!state.begun) return Unavailable{"not-adopted", sinceTold(state, address)};
   if (state.allocationClosed) return Unavailable{"privd-away", state.awayAt};
   return byHardware(state, resource, address);

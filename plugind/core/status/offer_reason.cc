@@ -4,6 +4,7 @@
 
 #include "plugind/core/ledger/frames/frames.h"
 #include "plugind/core/ledger/state/foreign_ids.h"
+#include "plugind/core/ledger/state/physical_functions.h"
 
 namespace vfiogate {
 namespace {
@@ -56,6 +57,9 @@ Bar offerReason(const LedgerState& state, const ResourceName& resource,
   if (const ResourceName* suspected = suspectedIn(state, device.group.members);
       free && suspected != nullptr) {
     return {"foreign-ids", suspicionText(state, *suspected)};
+  }
+  if (const auto physical = allocatedPhysicalFunction(state, device.group.members)) {
+    return physical->bar;
   }
   if (device.hardware != "ready" && device.hardware != "bindable")
     return {device.hardware, device.hardwareText};

@@ -129,6 +129,32 @@ INSTANTIATE_TEST_SUITE_P(
                audio(s).enableCount = 1;
              },
              Obstacle::kMemberStuck, kAudio},
+        Case{"VirtualFunctionsElsewhere",
+             [](Snapshot& s) {
+               gpu(s).sriov = SriovRole::kPhysicalFunction;
+               gpu(s).virtualFunctions = 2;
+             },
+             Obstacle::kHasVfs, kGpu},
+        Case{"AMembersVirtualFunctionsElsewhere",
+             [](Snapshot& s) { audio(s).virtualFunctions = 1; }, Obstacle::kHasVfs, kAudio},
+        Case{"OneVirtualFunctionOfTwoElsewhere",
+             [](Snapshot& s) {
+               gpu(s).virtualFunctions = 2;
+               audio(s).physicalFunction = kGpu;
+             },
+             Obstacle::kHasVfs, kGpu},
+        Case{"ItsVirtualFunctionsInItsGroup",
+             [](Snapshot& s) {
+               gpu(s).virtualFunctions = 1;
+               audio(s).physicalFunction = kGpu;
+             },
+             Obstacle::kNone},
+        Case{"VirtualFunctionsOfOneOnItsHostDriver",
+             [](Snapshot& s) {
+               unbind(gpu(s), "mlx5_core");
+               gpu(s).virtualFunctions = 2;
+             },
+             Obstacle::kHostDriver},
         Case{"NoNode", [](Snapshot& s) { group(s).groupNode = false; }, Obstacle::kNoNode},
         Case{"DeviceNodeIsEnough",
              [](Snapshot& s) {

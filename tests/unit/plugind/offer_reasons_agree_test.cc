@@ -17,6 +17,8 @@ using test::kC;
 using test::kSharedGroup;
 using testing::HasSubstr;
 
+constexpr const char* kVirtual = "0000:02:01.0";
+
 class OfferReasons;
 
 struct OfferRow {
@@ -158,6 +160,14 @@ std::vector<OfferRow> changing() {
          on.node.record("p2", "gpu", {"6f0c7a56-0000-4000-8000-00000000000a"});
          on.node.write();
        }},
+      {"pf-allocated", "its physical function 0000:02:00.0 is allocated", "pf-allocated",
+       [](OfferReasons& on) {
+         on.onVfio();
+         on.node.hardware.add(kVirtual, 40).physicalFunction = test::at(kC);
+         on.node.start();
+         on.hold("p1", "gpu", {kC});
+       },
+       kVirtual},
       {"privd-away", "privd is away", "privd-away",
        [](OfferReasons& on) {
          on.startOnVfio();

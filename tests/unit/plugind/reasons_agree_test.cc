@@ -58,6 +58,7 @@ const std::vector<Row>& rows() {
       {Obstacle::kMemberOnHost,
        [](Snapshot& s) { unbind(s.devices.at(test::at(kB)), "snd_hda_intel", 1); }},
       {Obstacle::kMemberStuck, [](Snapshot& s) { unbind(s.devices.at(test::at(kB)), "", 1); }},
+      {Obstacle::kHasVfs, [](Snapshot& s) { a(s).virtualFunctions = 2; }},
       {Obstacle::kNoNode,
        [](Snapshot& s) {
          group(s).groupNode = false;

@@ -21,7 +21,7 @@ bool isHealthy(const LedgerState& state, const Occupancy& occupancy, const Resou
   if (!answers(state.hardware.snapshot, id)) return false;
   if (isKept(occupancy, resource, id)) return true;
   if (state.allocationClosed || !advertised) return false;
-  if (isEngaged(state, occupancy, id)) return false;
+  if (isEngaged(state, occupancy, id) || isPfAllocated(state, occupancy, id)) return false;
   if (!state.foreignIds.empty() && suspectedIn(state, reachOf(state, {id})) != nullptr)
     return false;
   const auto handed = handedOver(state.hardware, state.catalog, resource, {id});

@@ -33,6 +33,8 @@ Occupancy occupancyOf(const LedgerState& state);
 
 /// The device's group is not free.
 bool isEngaged(const LedgerState& state, const Occupancy& occupancy, const UnitId& id);
+/// The physical function of a virtual one in the device's group is allocated.
+bool isPfAllocated(const LedgerState& state, const Occupancy& occupancy, const UnitId& id);
 
 /// Compares with what was told before: one journal line for each reason. `flips`: what changed is
 /// the hardware's doing, so it counts for those that flap. After the facts or the catalogue

@@ -1,5 +1,6 @@
 #include "plugind/core/ledger/frames/frames.h"
 
+#include "plugind/core/ledger/state/physical_functions.h"
 #include "plugind/core/resource/device_nodes.h"
 
 namespace vfiogate {
@@ -32,6 +33,13 @@ Occupancy occupancyOf(const LedgerState& state) {
 bool isEngaged(const LedgerState& state, const Occupancy& occupancy, const UnitId& id) {
   return !occupancy.engaged.empty() &&
          meet(groupMembers(state.hardware.snapshot, id), occupancy.engaged);
+}
+
+bool isPfAllocated(const LedgerState& state, const Occupancy& occupancy, const UnitId& id) {
+  if (occupancy.engaged.empty()) return false;
+  const std::set<UnitId> members = groupMembers(state.hardware.snapshot, id);
+  return meet(physicalFunctionsOf(state.hardware.snapshot, members), occupancy.engaged) &&
+         allocatedPhysicalFunction(state, members).has_value();
 }
 
 }  // namespace vfiogate

@@ -7,6 +7,7 @@
 #include "plugind/core/ledger/rows/rows.h"
 #include "plugind/core/ledger/state/fingerprint.h"
 #include "plugind/core/ledger/state/foreign_ids.h"
+#include "plugind/core/ledger/state/physical_functions.h"
 #include "plugind/core/resource/device_nodes.h"
 
 namespace vfiogate {
@@ -62,6 +63,16 @@ bool mayBeForgotten(const LedgerState& state, const HolderRecord& record) {
   return record.evidence.named && record.evidence.epochNamed != state.epoch;
 }
 
+/// What stands against the devices themselves, whoever asks: row 11.
+Verdict judgeAlone(const LedgerState& state, const Offer& offer) {
+  if (const auto physical = allocatedPhysicalFunction(state, offer.members)) {
+    return refused(refuse(offer.device(), physical->bar.text, physical->bar.reason, physical->refs),
+                   false);
+  }
+  if (allocatable(offer.readiness)) return {};
+  return refused(refuseBarred(offer.device(), offer.readiness.bar), false);
+}
+
 /// Rows 7 to 11 of a held group.
 Verdict judgeHeld(const Turn& turn, const Call& call, const Offer& offer) {
   const auto holders = recordsMeeting(turn.state, offer.members);
@@ -83,8 +94,7 @@ Verdict judgeHeld(const Turn& turn, const Call& call, const Offer& offer) {
                      "forgotten", holders),
           true);
     }
-    if (allocatable(offer.readiness)) return {};                               // row 7
-    return refused(refuseBarred(offer.device(), offer.readiness.bar), false);  // row 11
+    return judgeAlone(turn.state, offer);  // rows 7, 11
   }
   const bool row8 =
       alone && !first.isClaim() && first.resource == offer.resource && meet(first.rest, offer.ids);
@@ -110,10 +120,7 @@ Verdict judgeOffer(const Turn& turn, const Call& call, const Offer& offer) {
     return refused(refuse(offer.device(), suspicionText(turn.state, *suspected), "foreign-ids"),
                    true);
   }
-  if (!allocatable(offer.readiness)) {  // row 11
-    return refused(refuseBarred(offer.device(), offer.readiness.bar), false);
-  }
-  return {};  // rows 12, 13
+  return judgeAlone(turn.state, offer);  // rows 11 to 13
 }
 
 /// Rows 7, 12, 13: all groups are taken in this step, and privd is asked.
