@@ -241,6 +241,8 @@ TYPED_TEST(DraClaims, EndsWithCallsOpenAndTheLoopStandingStill) {
   this->waitUntil([this]() { return !this->recorder_.calls.empty(); });
   this->stage_->server.reset();  // would hang if a thread of gRPC waited for the loop
   EXPECT_FALSE(call.status().ok());
+  // The kubelet may read its status before the server's own thread is told of the end.
+  this->waitUntil([this]() { return !this->recorder_.cancelled.empty(); });
   EXPECT_FALSE(this->recorder_.calls.front()->claim());
 }
 
