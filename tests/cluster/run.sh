@@ -40,10 +40,12 @@ for program in privd privd-hardware privd-gate privd-binder plugind netd sim-sys
   [ -x "$programs/$program" ] || { echo "tests/cluster/run.sh: no $program in $programs: build them, or name --programs" >&2; exit 1; }
 done
 
-# The first node unpacks Kubernetes' programs for all; one beside it would start a program that is still being written.
+# The first node unpacks Kubernetes' programs for all; one beside it would start a program that is still being written. node.sh
+# unpacks once for each path of its folder.
+kubernetes=$(cd "$kubernetes" && pwd)
 cache=${NODE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vfiogate}
 mkdir -p "$cache"
-unpacked=$cache/unpacked-$(cat "$kubernetes"/*.xz | sha256sum | cut -c1-12)
+unpacked=$cache/unpacked-$(sha256sum "$kubernetes"/*.xz | sha256sum | cut -c1-12)
 if [ ! -e "$unpacked" ]; then
   exec 9>"$cache/unpacking.lock"
   flock 9
