@@ -58,15 +58,15 @@ void PluginWatcher::pass() {
     const std::uint64_t number = socket == tree_.sockets().end() ? 0 : socket->second;
     if (path.registered == 0 || path.registered == number) continue;
     path.busy = true;
-    path.worker = std::thread([this, &path = path]() { deregister(path); });
+    path.worker = std::thread([this, &ended = path]() { deregister(ended); });
   }
   for (const auto& [name, number] : tree_.sockets()) {
     Path& path = paths_.try_emplace(name, limits_).first->second;
     if (path.busy || path.registered != 0 || !path.backoff.mayTry(Clock::now())) continue;
     path.busy = true;
     path.client = std::make_shared<WatcherClient>(name);
-    path.worker = std::thread(
-        [this, name = name, number = number, &path]() { registerAt(name, number, path); });
+    path.worker =
+        std::thread([this, at = name, as = number, &path]() { registerAt(at, as, path); });
   }
 }
 

@@ -25,7 +25,7 @@ bool LedgerWorld::isOnHost(IommuGroupId group) const {
 /// As privd's record has it.
 void LedgerWorld::tellBinding() {
   for (auto& [id, group] : hardware_.snapshot().groups) {
-    const auto runs = [&id = id](const DriverChange& change) { return change.group == id; };
+    const auto runs = [&group = id](const DriverChange& change) { return change.group == group; };
     group.binding.busy = std::ranges::any_of(changes_, runs);
     group.binding.bindable = isOnHost(id) && !group.binding.busy;
   }

@@ -66,9 +66,9 @@ class KubeletDraSelection
 TEST_P(KubeletDraSelection, K32_DevicesAreChosenByTheNameOfTheRequest) {
   const auto& [request, names, gets] = GetParam();
   start();
-  serve().onPrepare([names = names](const TinyDra::Call&) {
+  serve().onPrepare([given = names](const TinyDra::Call&) {
     return TinyDra::Answer{
-        {{"uid-a", {{{.requests = names, .device = "d", .cdiDevices = {"v/c=d"}}}}}}};
+        {{"uid-a", {{{.requests = given, .device = "d", .cdiDevices = {"v/c=d"}}}}}}};
   });
   allocate("a", {"p"});
   PodSpec asking = pod("p", {"a"});

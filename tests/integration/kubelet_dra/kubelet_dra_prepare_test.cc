@@ -176,7 +176,7 @@ TEST_F(KubeletDraPrepare, K26_RepliesAreChecked) {
       {{}, "skipped 1 ResourceClaims"}};
   allocate("a", {"p"});
   for (const auto& [answer, words] : wrong) {
-    service().onPrepare([&, answer = answer](const TinyDra::Call&) { return answer; });
+    service().onPrepare([&, given = answer](const TinyDra::Call&) { return given; });
     EXPECT_THAT(run(pod("p", {"a"})).error, HasSubstr(words));
     EXPECT_THAT(kubelet_->running("p"), IsEmpty());
   }
