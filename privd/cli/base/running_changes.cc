@@ -154,8 +154,8 @@ RunningChanges readRunningChanges(const std::string& recordDir, const std::strin
 
 void markChanges(Snapshot& snapshot, const RunningChanges& changes) {
   for (auto& [id, group] : snapshot.groups) {
-    const auto anyIn = [&group](const std::set<Bdf>& devices) {
-      return std::ranges::any_of(group.members,
+    const auto anyIn = [&members = group.members](const std::set<Bdf>& devices) {
+      return std::ranges::any_of(members,
                                  [&](const Bdf& member) { return devices.contains(member); });
     };
     group.binding.busy = anyIn(changes.devices);

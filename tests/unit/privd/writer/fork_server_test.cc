@@ -35,6 +35,9 @@ using testing::SizeIs;
 
 class ForkServerAlone : public testing::Test {
 protected:
+  ForkServerAlone() = default;
+  ~ForkServerAlone() noexcept override = default;
+
   void SetUp() override {
     const auto before = childrenOf(getpid());
     auto started = ForkServer::start();
