@@ -86,6 +86,34 @@ void decodeUuids(std::string_view field, capnp::List<capnp::Text>::Reader in, Ch
               [&](capnp::Text::Reader item) { out.push_back(fields.uuid("uuid", item)); });
 }
 
+/// Addresses, each above the one before it.
+std::vector<Bdf> decodeAscending(std::string_view field, capnp::List<schema::Address>::Reader in,
+                                 CheckedFields& fields) {
+  std::vector<Bdf> all;
+  fields.each(field, in, kMaxFunctions, [&](schema::Address::Reader item) {
+    const Bdf address = fields.address("address", item);
+    if (!all.empty() && all.back() >= address) {
+      fields.refuse("address", "is " + address.str() + ", not above the one before it");
+    }
+    all.push_back(address);
+  });
+  return all;
+}
+
+std::vector<EgmRegion> decodeEgm(capnp::List<schema::EgmRegion>::Reader in, CheckedFields& fields) {
+  std::vector<EgmRegion> regions;
+  fields.each("egm", in, kMaxEgmRegions, [&](schema::EgmRegion::Reader item) {
+    EgmRegion region{item.getNumber(), decodeAscending("gpus", item.getGpus(), fields)};
+    if (region.gpus.empty()) fields.refuse("gpus", "is empty");
+    if (!regions.empty() && regions.back().number >= region.number) {
+      fields.refuse("number",
+                    "is " + std::to_string(region.number) + ", not above the one before it");
+    }
+    regions.push_back(std::move(region));
+  });
+  return regions;
+}
+
 AttributeProblem decodeProblem(schema::Problem::Reader in, CheckedFields& fields) {
   return {fields.text("attribute", in.getAttribute()), fields.text("why", in.getWhy())};
 }
@@ -132,13 +160,7 @@ IommuGroup decodeGroup(schema::Group::Reader in, CheckedFields& fields,
                    .members = {},
                    .mediated = {},
                    .binding = {}};
-  fields.each("members", in.getMembers(), kMaxFunctions, [&](schema::Address::Reader item) {
-    const Bdf member = fields.address("address", item);
-    if (!group.members.empty() && group.members.back() >= member) {
-      fields.refuse("address", "is " + member.str() + ", not above the member before it");
-    }
-    group.members.push_back(member);
-  });
+  group.members = decodeAscending("members", in.getMembers(), fields);
   decodeUuids("mediated", in.getMediated(), fields, group.mediated);
   if (!std::ranges::is_sorted(group.mediated, std::less_equal<>())) {
     fields.refuse("mediated", "is not ascending");
@@ -184,6 +206,7 @@ void decodeWhole(schema::Snapshot::Reader in, CheckedFields& fields, DecodedSnap
     takeOnce("uuid", mediated.uuid, uuids, fields);
     out.snapshot.mediated.emplace(mediated.uuid, mediated);
   });
+  out.snapshot.egm = decodeEgm(in.getEgm(), fields);
   out.snapshot.controlNode = in.getControlNode();
   out.snapshot.iommufdNode = in.getIommufdNode();
   out.snapshot.vfioPci = in.getVfioPci();
@@ -247,6 +270,7 @@ void decodeContent(schema::Update::Reader in, CheckedFields& fields, DecodedUpda
       decodeDeviceChanges(in.getDelta(), fields, delta.changes);
       decodeMediatedChanges(in.getDelta(), fields, delta.changes);
       decodeGroupChanges(in.getDelta(), fields, delta.changes, out.controls);
+      delta.changes.egm = decodeEgm(in.getDelta().getEgm(), fields);
       delta.changes.controlNode = in.getDelta().getControlNode();
       delta.changes.iommufdNode = in.getDelta().getIommufdNode();
       delta.changes.vfioPci = in.getDelta().getVfioPci();

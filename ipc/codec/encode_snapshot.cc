@@ -129,6 +129,13 @@ void encodeGroup(const IommuGroup& group, schema::Group::Builder out, ControlOf&
   }
 }
 
+void encodeEgm(const EgmRegion& region, schema::EgmRegion::Builder out) {
+  out.setNumber(region.number);
+  encodeList(
+      region.gpus, kMaxFunctions, [&](capnp::uint size) { return out.initGpus(size); },
+      encodeAddress);
+}
+
 void encodeDelta(const UpdateDelta& delta, schema::Delta::Builder out, ControlOf& controlOf) {
   const SnapshotDelta& changes = delta.changes;
   out.setBase(delta.base);
@@ -154,6 +161,8 @@ void encodeDelta(const UpdateDelta& delta, schema::Delta::Builder out, ControlOf
       [&](capnp::uint size) { return out.initChangedMediated(size); }, encodeMediated);
   encodeUuids(changes.removedMediated,
               [&](capnp::uint size) { return out.initRemovedMediated(size); });
+  encodeList(
+      changes.egm, kMaxEgmRegions, [&](capnp::uint size) { return out.initEgm(size); }, encodeEgm);
   out.setControlNode(changes.controlNode);
   out.setIommufdNode(changes.iommufdNode);
   out.setVfioPci(changes.vfioPci);
@@ -177,6 +186,8 @@ void encode(const Snapshot& snapshot, schema::Snapshot::Builder out, ControlOf c
   encodeList(
       snapshot.mediated, kMaxMediated, [&](capnp::uint size) { return out.initMediated(size); },
       encodeMediated);
+  encodeList(
+      snapshot.egm, kMaxEgmRegions, [&](capnp::uint size) { return out.initEgm(size); }, encodeEgm);
   out.setControlNode(snapshot.controlNode);
   out.setIommufdNode(snapshot.iommufdNode);
   out.setVfioPci(snapshot.vfioPci);

@@ -44,6 +44,8 @@ constexpr std::uint32_t kMaxText = 4096;
 constexpr std::uint32_t kMaxFunctions = 16'384;
 /// Mediated devices of the node.
 constexpr std::uint32_t kMaxMediated = 1024;
+/// Regions of GPUs' extended memory: one a socket.
+constexpr std::uint32_t kMaxEgmRegions = 64;
 constexpr std::uint32_t kMaxProblems = 64;
 
 }  // namespace vfiogate

@@ -94,7 +94,7 @@ void write(PacketWriter& to, const List& request) {
 SpecNodes readNodes(PacketReader& from) {
   SpecNodes nodes(from.count(kMostSpecNodes));
   for (SpecNode& node : nodes) {
-    node.kind = from.choice(SpecNode::Kind::kDevice);
+    node.kind = from.choice(SpecNode::Kind::kEgm);
     node.number = from.number<std::uint32_t>();
   }
   if (nodes.empty()) from.refuse("a device without nodes");

@@ -71,6 +71,7 @@ struct Delta {
   vfioPci @7 :Bool;
   changedMediated @8 :List(Device.Mediated);
   removedMediated @9 :List(Text);  # UUIDs
+  egm @10 :List(EgmRegion);        # all of them
 }
 
 struct Snapshot {
@@ -80,6 +81,12 @@ struct Snapshot {
   iommufdNode @3 :Bool;  # /dev/iommu is there
   vfioPci @4 :Bool;      # the kernel has the driver vfio-pci
   mediated @5 :List(Device.Mediated);
+  egm @6 :List(EgmRegion);
+}
+
+struct EgmRegion {
+  number @0 :UInt32;               # N of /dev/egmN
+  gpus @1 :List(Device.Address);   # ascending
 }
 
 struct Group {

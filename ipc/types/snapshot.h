@@ -115,13 +115,23 @@ struct IommuGroup {
 /// start to open what binding writes.
 enum class SysfsWriting : std::uint8_t { kUnknown, kPossible, kReadOnly, kDenied };
 
+/// A region of extended GPU memory (EGM): a socket's memory that its GPUs reach as theirs, for a
+/// virtual machine that has them all. Source: /sys/class/egm.
+struct EgmRegion {
+  std::uint32_t number = 0;  ///< N of /dev/egmN, which is there
+  std::vector<Bdf> gpus;     ///< ascending, never none
+
+  friend bool operator==(const EgmRegion&, const EgmRegion&) = default;
+};
+
 struct Snapshot {
   std::map<Bdf, PciDevice> devices;
   std::map<IommuGroupId, IommuGroup> groups;
   std::map<Uuid, MediatedDevice> mediated;
-  bool controlNode = false;  ///< /dev/vfio/vfio is a character device
-  bool iommufdNode = false;  ///< /dev/iommu is a character device
-  bool vfioPci = false;      ///< the kernel has the driver vfio-pci, loaded or built in
+  std::vector<EgmRegion> egm;  ///< ascending by number
+  bool controlNode = false;    ///< /dev/vfio/vfio is a character device
+  bool iommufdNode = false;    ///< /dev/iommu is a character device
+  bool vfioPci = false;        ///< the kernel has the driver vfio-pci, loaded or built in
   SysfsWriting sysfsWriting = SysfsWriting::kUnknown;
 
   friend bool operator==(const Snapshot&, const Snapshot&) = default;

@@ -24,6 +24,7 @@ SnapshotDelta diff(const Snapshot& before, const Snapshot& after) {
   diffMaps(before.devices, after.devices, delta.changed, delta.removed);
   diffMaps(before.groups, after.groups, delta.changedGroups, delta.removedGroups);
   diffMaps(before.mediated, after.mediated, delta.changedMediated, delta.removedMediated);
+  delta.egm = after.egm;
   delta.controlNode = after.controlNode;
   delta.iommufdNode = after.iommufdNode;
   delta.vfioPci = after.vfioPci;
@@ -43,6 +44,7 @@ Snapshot apply(Snapshot before, const SnapshotDelta& delta) {
   for (const MediatedDevice& mediated : delta.changedMediated) {
     before.mediated.insert_or_assign(mediated.uuid, mediated);
   }
+  before.egm = delta.egm;
   before.controlNode = delta.controlNode;
   before.iommufdNode = delta.iommufdNode;
   before.vfioPci = delta.vfioPci;

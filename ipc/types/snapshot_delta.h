@@ -18,6 +18,7 @@ struct SnapshotDelta {
   std::vector<IommuGroupId> removedGroups;
   std::vector<MediatedDevice> changedMediated;
   std::vector<Uuid> removedMediated;
+  std::vector<EgmRegion> egm;  ///< all of them, as they are now
   bool controlNode = false;
   bool iommufdNode = false;
   bool vfioPci = false;

@@ -39,6 +39,8 @@ std::string pathOf(const SpecNode& node) {
       return "/dev/vfio/" + std::to_string(node.number);
     case SpecNode::Kind::kIommufd:
       return "/dev/iommu";
+    case SpecNode::Kind::kEgm:
+      return "/dev/egm" + std::to_string(node.number);
     case SpecNode::Kind::kDevice:
       break;
   }

@@ -40,13 +40,14 @@ VfioPlace placeOf(const Snapshot& snapshot, const UnitId& id);
 /// `snapshot`.
 VfioWays waysTo(const Snapshot& snapshot, const VfioPlace& place, Backend backend);
 
-/// A device node of VFIO's. No other path can be said.
+/// A device node of VFIO's, or of GPUs' memory. No other path can be said.
 struct SpecNode {
   enum class Kind : std::uint8_t {
     kContainer,  ///< /dev/vfio/vfio
     kGroup,      ///< /dev/vfio/<number>
     kIommufd,    ///< /dev/iommu
     kDevice,     ///< /dev/vfio/devices/vfio<number>
+    kEgm,        ///< /dev/egm<number>
   };
   Kind kind = Kind::kContainer;
   std::uint32_t number = 0;

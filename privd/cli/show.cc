@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 
 #include "cli/common_options.h"
@@ -63,6 +64,12 @@ void print(const NodeView& view, const PciDevice& device, const Holders& holders
   }
   if (device.physicalFunction)
     line("SR-IOV", "virtual function of " + device.physicalFunction->str());
+  for (const EgmRegion& region : view.snapshot.egm) {
+    if (!std::ranges::binary_search(region.gpus, device.address)) continue;
+    std::string gpus;
+    for (const Bdf& gpu : region.gpus) gpus += (gpus.empty() ? "" : ", ") + gpu.str();
+    line("memory", "/dev/egm" + std::to_string(region.number) + ", with all of " + gpus);
+  }
   for (const Uuid& uuid : device.mediated) {
     const auto part = view.snapshot.mediated.find(uuid);
     const bool known = part != view.snapshot.mediated.end();

@@ -109,7 +109,8 @@ bool rereadUnits(const SysfsRoot& sysfs, const DevRoot& dev, const Places& where
   }
   std::set<IommuGroupId> read;
   for (const Uuid& uuid : more) mediated.read(uuid, read);
-  return mediated.changed() || changed;
+  const auto egm = std::exchange(seen.egm, readEgm(sysfs, dev));
+  return mediated.changed() || changed || egm != seen.egm;
 }
 
 Result<Snapshot, ReadError> scanUnits(const SysfsRoot& sysfs, const DevRoot& dev) {

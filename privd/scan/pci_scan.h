@@ -47,10 +47,15 @@ std::set<Uuid> mediatedIn(const SysfsRoot& sysfs);
 std::optional<MediatedDevice> readMediated(const SysfsRoot& sysfs, const DevRoot& dev,
                                            const Uuid& uuid);
 
-/// reread(), and the mediated devices of `where` with their groups, and those of its groups.
+/// reread(), and the mediated devices of `where` with their groups, and those of its groups, and
+/// all extended memory.
 bool rereadUnits(const SysfsRoot& sysfs, const DevRoot& dev, const Places& where, Snapshot& seen);
-/// scan(), and all mediated devices.
+/// scan(), and all mediated devices and extended memory.
 Result<Snapshot, ReadError> scanUnits(const SysfsRoot& sysfs, const DevRoot& dev);
+
+/// The regions of GPUs' extended memory that have a node, ascending; none where the kernel has no
+/// such class.
+std::vector<EgmRegion> readEgm(const SysfsRoot& sysfs, const DevRoot& dev);
 
 /// All PCI functions and IOMMU groups. Error: as placesOf().
 Result<Snapshot, ReadError> scan(const SysfsRoot& sysfs, const DevRoot& dev);

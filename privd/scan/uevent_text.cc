@@ -9,8 +9,8 @@
 namespace vfiogate {
 namespace {
 
-constexpr std::array<std::string_view, 7> kSubsystems = {"pci",  "vfio",    "vfio-dev", "mdev",
-                                                         "misc", "drivers", "iommu"};
+constexpr std::array<std::string_view, 8> kSubsystems = {"pci",  "vfio",    "vfio-dev", "mdev",
+                                                         "misc", "drivers", "iommu",    "egm"};
 
 /// The value of the field SUBSYSTEM; empty: there is none.
 std::string_view subsystemOf(std::string_view fields) {

@@ -63,6 +63,19 @@ void FakeSysfs::makeNode(const std::string& name) {
   }
 }
 
+void FakeSysfs::addEgm(unsigned number, const std::vector<std::string>& gpus) {
+  const std::string name = "egm" + std::to_string(number);
+  const fs::path directory = directoryOf(gpus.front()) / "egm" / name;
+  const fs::path link = fs::path(sysfs()) / "class/egm" / name;
+  fs::create_directories(directory);
+  fs::create_directories(link.parent_path());
+  std::string text;
+  for (const std::string& gpu : gpus) text += gpu + "\n";
+  writeFile(directory / "gpu_devices", text);
+  fs::create_symlink(fs::relative(directory, link.parent_path()), link);
+  makeNode(name);
+}
+
 void FakeSysfs::add(const FakeDevice& device) {
   const fs::path directory = directoryOf(device.address);
   fs::create_directories(directory);

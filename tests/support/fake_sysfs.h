@@ -48,6 +48,10 @@ public:
   /// Somebody opened (1) or closed (0) the device.
   void setEnable(const std::string& address, unsigned count);
 
+  /// A region of GPUs' extended memory with its node, as the form of one file has it, below the
+  /// first of them.
+  void addEgm(unsigned number, const std::vector<std::string>& gpus);
+
   /// Where the device's own directory is.
   std::filesystem::path directoryOf(const std::string& address) const;
 

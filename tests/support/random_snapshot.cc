@@ -114,6 +114,11 @@ Snapshot RandomSnapshots::draw() {
     MediatedDevice made = mediated();
     snapshot.mediated.insert_or_assign(made.uuid, made);
   }
+  for (std::uint32_t number = 0; number < 8; ++number) {
+    if (upTo(3) != 0) continue;
+    const std::set<Bdf> gpus{address(), address()};
+    snapshot.egm.push_back({number, {gpus.begin(), gpus.end()}});
+  }
   return snapshot;
 }
 
@@ -128,6 +133,7 @@ Snapshot RandomSnapshots::drawAfter(Snapshot before) {
   before.devices.insert(more.devices.begin(), more.devices.end());
   before.groups.insert(more.groups.begin(), more.groups.end());
   before.mediated.insert(more.mediated.begin(), more.mediated.end());
+  before.egm = more.egm;
   before.controlNode = flip();
   before.vfioPci = flip();
   return before;

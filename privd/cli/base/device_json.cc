@@ -142,8 +142,16 @@ Json listJson(const NodeView& view, const ListFilter& filter) {
       groups.push_back(groupJson(group));
     }
   }
-  return {
-      {"version", kListVersion}, {"groups", groups}, {"devices", devices}, {"mediated", mediated}};
+  Json egm = Json::array();
+  for (const EgmRegion& region : view.snapshot.egm) {
+    if (!all && std::ranges::none_of(region.gpus, isListed)) continue;
+    egm.push_back({{"number", region.number}, {"gpus", namesOf(region.gpus)}});
+  }
+  return {{"version", kListVersion},
+          {"groups", groups},
+          {"devices", devices},
+          {"mediated", mediated},
+          {"egm", egm}};
 }
 
 }  // namespace vfiogate

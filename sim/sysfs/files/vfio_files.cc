@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "sim/sysfs/kernel/mediated.h"
 #include "sim/sysfs/kernel/sysfs_tree.h"
@@ -12,6 +13,7 @@ constexpr std::uint32_t kVfioMinor = 196;
 constexpr std::uint32_t kIommuMinor = 124;
 constexpr std::uint32_t kGroupMajor = 243;
 constexpr std::uint32_t kCdevMajor = 511;
+constexpr std::uint32_t kEgmMajor = 510;
 
 void addCharDevice(Tree& tree, const std::string& path, std::uint32_t mode,
                    std::pair<std::uint32_t, std::uint32_t> number) {
@@ -56,6 +58,26 @@ void addVfioDev(Tree& tree, const World& world, const std::string& above, std::u
   addCharDevice(tree, "dev/vfio/devices/" + name, 0600, {kCdevMajor, number});
 }
 
+/// A region's memory, below the first GPU whose VFIO driver shows it: as Grace's driver has it,
+/// those on other drivers are not told.
+void addEgm(Tree& tree, const World& world, std::uint32_t region) {
+  const std::string name = "egm" + std::to_string(region);
+  std::string path;
+  std::string gpus;
+  for (const auto& [address, device] : world.devices) {
+    if (device.hardware.egm != region || !device.vfioDev) continue;
+    if (path.empty()) path = "sys/" + devicePath(world, device.hardware) + "/egm/" + name;
+    gpus += address.str() + "\n";
+  }
+  if (path.empty()) return;
+  tree.addText(path + "/dev", numbers(kEgmMajor, region));
+  tree.addText(path + "/egm_size", "0x10000000\n");
+  tree.addText(path + "/gpu_devices", gpus);
+  tree.addLink(path + "/subsystem", "sys/class/egm");
+  tree.addLink("sys/class/egm/" + name, path);
+  addCharDevice(tree, "dev/" + name, 0600, {kEgmMajor, region});
+}
+
 }  // namespace
 
 void addVfioFiles(Tree& tree, const World& world) {
@@ -74,6 +96,11 @@ void addVfioFiles(Tree& tree, const World& world) {
     if (!device.vfioDev) continue;
     addVfioDev(tree, world, devicePath(world, device.hardware), *device.vfioDev, device.serial);
   }
+  std::set<std::uint32_t> regions;
+  for (const auto& [address, device] : world.devices) {
+    if (device.hardware.egm) regions.insert(*device.hardware.egm);
+  }
+  for (const std::uint32_t region : regions) addEgm(tree, world, region);
   for (const auto& [uuid, mediated] : world.mediated) {
     addVfioDev(tree, world, mediatedPath(world, mediated), mediated.vfioDev, mediated.serial);
   }

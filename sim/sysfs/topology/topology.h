@@ -131,6 +131,7 @@ struct Hardware {
   bool multifunction = false;
   std::optional<std::uint32_t> group;
   std::int32_t numa = -1;
+  std::optional<std::uint32_t> egm;  ///< region of GPUs' extended memory: N of /dev/egmN
   std::optional<bool> bootVga;
   std::vector<std::string> reset;     ///< reset methods, in the kernel's order
   std::optional<std::string> driver;  ///< at boot; "" none; absent: whoever matches

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::uint32_t kMostGroups = 65535;
 constexpr std::uint32_t kMostNodes = 64;
+constexpr std::uint32_t kMostRegions = 1023;
 constexpr std::uint32_t kMostInstances = 4096;
 constexpr std::uint32_t kBridgeClass = 0x060400;
 
@@ -150,6 +151,9 @@ void readPlace(YamlReader& reader, const YAML::Node& node, Hardware& hardware) {
   whenThere(node, "numa", [&](const YAML::Node& value) {
     hardware.numa = static_cast<std::int32_t>(reader.number(value, "numa", kMostNodes));
   });
+  whenThere(node, "egm", [&](const YAML::Node& value) {
+    hardware.egm = reader.number(value, "egm", kMostRegions);
+  });
   whenThere(node, "present",
             [&](const YAML::Node& value) { hardware.present = reader.flag(value, "present"); });
   whenThere(node, "answers",
@@ -190,9 +194,10 @@ void readAbilities(YamlReader& reader, const YAML::Node& node, Hardware& hardwar
 void readDevice(YamlReader& reader, const YAML::Node& node, Topology& topology,
                 DeviceLines& lines) {
   const std::vector<std::string_view> keys{
-      "address", "behind",  "id",    "subsystem", "class", "revision",   "bridge", "group",
-      "numa",    "bootVga", "reset", "driver",    "sriov", "attributes", "absent", "children",
-      "present", "answers", "block", "net",       "drm",   "graphics",   "input",  "mdev"};
+      "address",  "behind",   "id",      "subsystem", "class",  "revision", "bridge",
+      "group",    "numa",     "bootVga", "reset",     "driver", "sriov",    "attributes",
+      "absent",   "children", "present", "answers",   "block",  "net",      "drm",
+      "graphics", "input",    "mdev",    "egm"};
   if (!reader.isMapping(node, keys, "a device")) return;
   if (!node["address"] || !node["id"]) {
     reader.refuse(node, "a device needs an address and an id");

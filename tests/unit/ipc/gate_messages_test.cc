@@ -34,7 +34,9 @@ ClaimSpecText claimText() {
 
 StaticSpecText staticText() {
   return {.resource = "vfiogate.dev/gpu",
-          .nodeSets = {{{SpecNode::Kind::kIommufd, 0}, {SpecNode::Kind::kDevice, 3}}},
+          .nodeSets = {{{SpecNode::Kind::kIommufd, 0},
+                        {SpecNode::Kind::kDevice, 3},
+                        {SpecNode::Kind::kEgm, 4}}},
           .devices = {{at(1), 0}, {at(2), 0}}};
 }
 

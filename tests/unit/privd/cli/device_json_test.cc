@@ -81,7 +81,8 @@ TEST(DeviceJson, HasTheDocumentedForm) {
    ]
   }
  ],
- "mediated": []
+ "mediated": [],
+ "egm": []
 })");
 }
 
@@ -122,6 +123,14 @@ TEST(DeviceJson, HasMediatedDevicesBesideTheFunctions) {
   EXPECT_EQ(json["devices"][0]["mediated"][0], uuid.str());
   const auto others = listJson(view, {.addresses = {*Bdf::parse("0000:02:00.0")}});
   EXPECT_TRUE(others["mediated"].empty()) << "it is asked for by its parent";
+}
+
+TEST(DeviceJson, SaysWhichGpusShareTheirExtendedMemory) {
+  NodeView view = viewOfOne();
+  view.snapshot.egm = {{4, {kGpu}}};
+  EXPECT_EQ(listJson(view, {})["egm"].dump(), R"([{"number":4,"gpus":["0000:01:00.0"]}])");
+  const auto others = listJson(view, {.addresses = {*Bdf::parse("0000:02:00.0")}});
+  EXPECT_TRUE(others["egm"].empty());
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ TEST(UeventText, BindOfAPciDeviceIsAHint) {
 }
 
 TEST(UeventText, SoAreVfiosOwnEvents) {
-  for (const char* subsystem : {"vfio", "vfio-dev", "mdev", "iommu", "drivers"}) {
+  for (const char* subsystem : {"vfio", "vfio-dev", "mdev", "iommu", "drivers", "egm"}) {
     EXPECT_TRUE(hintOf(datagram({"add@/x", (std::string("SUBSYSTEM=") + subsystem).c_str()})));
   }
 }
