@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The simulated node of docs/install.md, docs/kubevirt.md and docs/kata.md: hardware, a stand-in kubelet, privd and plugind,
 # on which the commands of those pages can be tried without a cluster. As root; needs /dev/fuse and the built programs.
-#   docs/walk/node.sh up CONFIG     bring it up with this configuration of plugind; it ends by itself after 10 minutes
+#   docs/walk/node.sh up CONFIG [TOPOLOGY]   bring it up with this configuration of plugind, and with the hardware of this file
+#                                   (default: tests/topologies/try.yaml); it ends by itself after 10 minutes
 #   docs/walk/node.sh plugind ...   a command of plugind there, such as: plugind status
 #   docs/walk/node.sh privd ...     privd list, show, top, policy, bind, unbind, hold, release, holds, forget or audit there
 #   docs/walk/node.sh kubelet ...   a command to the kubelet; `kubelet help` lists them
@@ -38,9 +39,9 @@ allocates() { # it allocates, and each of its resources is registered
 
 ended() { [ ! -e "$node" ]; }
 
-serve() { # CONFIG: all four programs, until SIGTERM
+serve() { # CONFIG TOPOLOGY: all four programs, until SIGTERM
   local daemons=() hardware
-  "$programs/sim-sysfs" mount --topology tests/topologies/try.yaml --dir "$node/hardware" --uevents off >"$node/hardware.log" 2>&1 &
+  "$programs/sim-sysfs" mount --topology "$2" --dir "$node/hardware" --uevents off >"$node/hardware.log" 2>&1 &
   hardware=$!
   "$programs/kubelet-sim" run --dir "$node/kubelet" >"$node/kubelet.log" 2>&1 &
   daemons+=($!)
@@ -56,15 +57,16 @@ serve() { # CONFIG: all four programs, until SIGTERM
   wait
 }
 
-up() { # CONFIG
+up() { # CONFIG TOPOLOGY
   [ "$(id -u)" -eq 0 ] || give_up "not root: it mounts its hardware and runs privd as root"
   [ -c /dev/fuse ] || give_up "no /dev/fuse: load the module (modprobe fuse), or give this container the device"
   [ -x "$programs/kubelet-sim" ] || give_up "no programs in $programs: build them, or set VFIOGATE_PROGRAMS"
   [ -r "$1" ] || give_up "cannot read the configuration $1"
+  [ -r "$2" ] || give_up "cannot read the hardware $2"
   [ ! -e "$node" ] || give_up "$node is there already: docs/walk/node.sh down ends it"
   mkdir -m 0755 "$node" "$node/plugind"
   chown 64532 "$node/plugind"
-  timeout "$life" "$0" serve "$(realpath "$1")" </dev/null >"$node/node.log" 2>&1 &
+  timeout "$life" "$0" serve "$(realpath "$1")" "$(realpath "$2")" </dev/null >"$node/node.log" 2>&1 &
   echo $! >"$node/pid"
   if ! await allocates; then
     tail -n 5 "$node"/*.log >&2
@@ -88,8 +90,8 @@ answers() { # TEXT COMMAND...: print the answer if it contains TEXT
 
 case ${1:-} in
   up | serve)
-    [ $# -eq 2 ] || give_up "$1: name a configuration of plugind"
-    "$1" "$2"
+    [ $# -eq 2 ] || [ $# -eq 3 ] || give_up "$1: name a configuration of plugind, and a topology if you like"
+    "$1" "$2" "${3:-tests/topologies/try.yaml}"
     ;;
   down) down ;;
   plugind) exec "$programs/plugind" --listen "$node/plugind/plugind.sock" "${@:2}" --timeout 5000 ;;
@@ -112,6 +114,6 @@ case ${1:-} in
     compgen -G "$node/cdi/*.json" >/dev/null || give_up "no specs: it is not up, or its configuration asks for none"
     exec cat "$node"/cdi/*.json
     ;;
-  -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0" ;;
+  -h | --help) sed -n '2,15s/^# \{0,1\}//p' "$0" ;;
   *) give_up "unknown command '${1:-}' (see --help)" ;;
 esac

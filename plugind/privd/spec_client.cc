@@ -1,8 +1,10 @@
 #include "plugind/privd/spec_client.h"
 
+#include "plugind/core/resource/device_nodes.h"
 #include "plugind/privd/gate_client.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -52,9 +54,17 @@ StaticSpecText textOf(const StaticSpec& spec, const Snapshot& hardware) {
 
 Result<ClaimSpecText, UnitId> textOf(const ClaimSpec& spec, const Snapshot& hardware) {
   ClaimSpecText text{.spec = spec, .nodes = {}};
+  std::set<UnitId> handed;
+  for (const ClaimDevice& device : spec.devices) {
+    handed.insert(device.hands.begin(), device.hands.end());
+  }
+  const SpecNodes egm = egmNodes(hardware.egm, handed);
   for (const ClaimDevice& device : spec.devices) {
     auto nodes = vfioNodes(hardware, device.hands, device.backend);
     if (!nodes) return Failure{device.address};
+    const auto region = egmRegionOf(hardware.egm, device.address);
+    std::ranges::copy_if(egm, std::back_inserter(*nodes),
+                         [&region](const SpecNode& node) { return node.number == region; });
     text.nodes.push_back(*std::move(nodes));
   }
   return text;

@@ -7,6 +7,7 @@
 namespace vfiogate::test {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 const std::string kCards = "vfiogate.dev/cards";
@@ -72,6 +73,39 @@ TEST_F(GroupUnits, WholeIsOneIdWithAllOfTheGroupsDevices) {
   EXPECT_TRUE(node_->tells("allocated", kA)) << node_->said();
   EXPECT_EQ(granted.response.envs().at("PCI_RESOURCE_VFIOGATE_DEV_CARDS"), kA);
   EXPECT_EQ(granted.response.devices_size(), 2) << "/dev/vfio/vfio and the group's node";
+}
+
+/// Grace: two GPUs of one socket in groups of their own, which share /dev/egm4.
+class ExtendedMemory : public GroupUnits {
+protected:
+  void layOut(FakeSysfs& hardware) override {
+    hardware.add({.address = kA});
+    hardware.add({.address = kC, .group = 8});
+    hardware.addEgm(4, {kA, kC});
+  }
+
+  std::vector<std::string> nodesOf(const std::vector<std::string>& ids) {
+    std::string error;
+    const auto granted = node_->kubelet.offer(kCards, ids, error);
+    EXPECT_EQ(error, "") << node_->said();
+    std::vector<std::string> nodes;
+    for (const auto& device : granted.response.devices()) nodes.push_back(device.host_path());
+    return nodes;
+  }
+};
+
+// I1: the memory is one for both.
+TEST_F(ExtendedMemory, GoesAlongWithAllGpusOfItsRegion) {
+  start("groupUnit: one");
+  ASSERT_TRUE(shows(kCards, {kA, kC})) << node_->said();
+  EXPECT_THAT(nodesOf({kA, kC}),
+              ElementsAre("/dev/vfio/vfio", "/dev/vfio/7", "/dev/vfio/8", "/dev/egm4"));
+}
+
+TEST_F(ExtendedMemory, StaysBehindWhereOneOfThemDoes) {
+  start("groupUnit: one");
+  ASSERT_TRUE(shows(kCards, {kA, kC})) << node_->said();
+  EXPECT_THAT(nodesOf({kA}), ElementsAre("/dev/vfio/vfio", "/dev/vfio/7"));
 }
 
 }  // namespace

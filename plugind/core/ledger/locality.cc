@@ -42,10 +42,12 @@ Locality localityOf(const LedgerState& state, const ResourceName& resource, Inst
   const bool besideNic = own != resources.end() && own->second.allocation.besideNic;
   const auto roots = besideNic ? rootsWithNic(state) : std::set<std::string>();
   Locality locality;
+  const std::vector<EgmRegion>& egm = state.hardware.snapshot.egm;
   for (const auto& [address, device] : state.hardware.snapshot.devices) {
     // The kubelet believes all of them free.
     locality.candidates.emplace(address.str(),
                                 Candidate{.numaNode = device.numaNode,
+                                          .egmRegion = egmRegionOf(egm, address),
                                           .group = device.group,
                                           .doubtful = !isFree(state, address),
                                           .root = device.pcieRoot,
@@ -54,6 +56,7 @@ Locality localityOf(const LedgerState& state, const ResourceName& resource, Inst
   for (const auto& [uuid, device] : state.hardware.snapshot.mediated) {
     const std::string root = rootOf(state.hardware.snapshot, device);
     locality.candidates.emplace(uuid.str(), Candidate{.numaNode = device.numaNode,
+                                                      .egmRegion = std::nullopt,
                                                       .group = device.group,
                                                       .doubtful = !isFree(state, uuid),
                                                       .root = root,

@@ -61,6 +61,24 @@ std::optional<Bar> barTo(const Snapshot& snapshot, const std::set<UnitId>& ids, 
   return std::nullopt;
 }
 
+SpecNodes egmNodes(const std::vector<EgmRegion>& regions, const std::set<UnitId>& ids) {
+  SpecNodes nodes;
+  for (const EgmRegion& region : regions) {
+    const bool whole = std::ranges::all_of(
+        region.gpus, [&ids](const Bdf& gpu) { return ids.contains(UnitId(gpu)); });
+    if (whole) nodes.push_back({SpecNode::Kind::kEgm, region.number});
+  }
+  return nodes;
+}
+
+std::optional<std::uint32_t> egmRegionOf(const std::vector<EgmRegion>& regions, const UnitId& id) {
+  const Bdf* gpu = id.address();
+  for (const EgmRegion& region : regions) {
+    if (gpu != nullptr && std::ranges::binary_search(region.gpus, *gpu)) return region.number;
+  }
+  return std::nullopt;
+}
+
 std::set<UnitId> groupMembers(const Snapshot& snapshot, const UnitId& address) {
   std::set<UnitId> members{address};
   if (const auto group = groupOf(snapshot, address)) members.merge(unitsOf(snapshot, *group));

@@ -28,6 +28,13 @@ Result<std::vector<std::string>, Bar> deviceNodes(const Snapshot& snapshot,
 /// Its error alone, without making any path: every device is judged at each change.
 std::optional<Bar> barTo(const Snapshot& snapshot, const std::set<UnitId>& ids, Backend backend);
 
+/// The nodes of the regions all of whose GPUs are among `ids`. The memory of a region is one for
+/// all of its GPUs: whoever has some of them only gets none of it.
+SpecNodes egmNodes(const std::vector<EgmRegion>& regions, const std::set<UnitId>& ids);
+
+/// The region of a GPU. Null: it has none.
+std::optional<std::uint32_t> egmRegionOf(const std::vector<EgmRegion>& regions, const UnitId& id);
+
 /// The addresses of the group that has `address`, itself included; itself alone if it is gone or
 /// has no group.
 std::set<UnitId> groupMembers(const Snapshot& snapshot, const UnitId& address);

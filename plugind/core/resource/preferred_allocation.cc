@@ -6,10 +6,23 @@
 namespace vfiogate {
 namespace {
 
+/// A NUMA node, or what of it shares a region of GPUs' extended memory.
+struct Node {
+  std::optional<std::uint32_t> numaNode;
+  std::optional<std::uint32_t> egmRegion;
+
+  bool known() const { return numaNode || egmRegion; }
+  friend auto operator<=>(const Node&, const Node&) = default;
+};
+
+Node nodeOf(const Candidate& candidate) {
+  return {candidate.numaNode, candidate.egmRegion};
+}
+
 /// Devices that are chosen together or split only for want of better: one group's on one node.
 struct Bundle {
   std::vector<std::string> ids;  ///< ascending
-  std::optional<std::uint32_t> numaNode;
+  Node node;
   std::optional<IommuGroupId> group;
   bool doubtful = false;
   std::string root;
@@ -20,7 +33,7 @@ class Choice {
   /// Smaller is better, the first difference decides.
   auto rank(const Bundle& bundle) const {
     const bool startedGroup = bundle.group && groups_.contains(*bundle.group);
-    const bool startedNode = bundle.numaNode && nodes_.contains(*bundle.numaNode);
+    const bool startedNode = nodes_.contains(bundle.node);
     const bool startedRoot = !bundle.root.empty() && roots_.contains(bundle.root);
     const std::size_t left = leftOnNode(bundle);
     const bool enough = left >= missing();
@@ -71,7 +84,7 @@ private:
   }
 
   void begin(const Candidate& known) {
-    if (known.numaNode) nodes_.insert(*known.numaNode);
+    if (nodeOf(known).known()) nodes_.insert(nodeOf(known));
     if (!known.root.empty()) roots_.insert(known.root);
   }
 
@@ -85,14 +98,14 @@ private:
   void addToBundle(const std::string& id) {
     const Candidate known = candidate(id);
     const auto found = std::ranges::find_if(bundles_, [&known](const Bundle& bundle) {
-      return known.group && bundle.group == known.group && bundle.numaNode == known.numaNode &&
+      return known.group && bundle.group == known.group && bundle.node == nodeOf(known) &&
              bundle.doubtful == known.doubtful && bundle.root == known.root;
     });
     if (found != bundles_.end()) {
       found->ids.push_back(id);
     } else {
       bundles_.push_back(
-          {{id}, known.numaNode, known.group, known.doubtful, known.root, known.besideNic});
+          {{id}, nodeOf(known), known.group, known.doubtful, known.root, known.besideNic});
     }
   }
 
@@ -100,7 +113,7 @@ private:
   std::size_t leftOnNode(const Bundle& bundle) const {
     std::size_t left = 0;
     for (const Bundle& other : bundles_) {
-      if (other.numaNode == bundle.numaNode && !other.doubtful) left += other.ids.size();
+      if (other.node == bundle.node && !other.doubtful) left += other.ids.size();
     }
     return left;
   }
@@ -109,7 +122,7 @@ private:
   std::size_t leftBelowRoot(const Bundle& bundle) const {
     std::size_t left = 0;
     for (const Bundle& other : bundles_) {
-      const bool same = other.numaNode == bundle.numaNode && other.root == bundle.root;
+      const bool same = other.node == bundle.node && other.root == bundle.root;
       if (same && !other.doubtful) left += other.ids.size();
     }
     return left;
@@ -118,7 +131,7 @@ private:
   const PreferredRequest& request_;
   const std::map<std::string, Candidate>& candidates_;
   std::set<std::string> taken_;
-  std::set<std::uint32_t> nodes_;
+  std::set<Node> nodes_;
   std::set<std::string> roots_;
   std::set<IommuGroupId> groups_;
   std::vector<Bundle> bundles_;

@@ -24,6 +24,7 @@ struct PreferredRequest {
 /// What counts for the choice of one device. An id that nothing is known of is taken last.
 struct Candidate {
   std::optional<std::uint32_t> numaNode;
+  std::optional<std::uint32_t> egmRegion{};  ///< of a GPU: its extended memory goes along whole
   std::optional<IommuGroupId> group;
   bool doubtful = false;   ///< its group may be another pod's still: only if there is no other
   std::string root{};      ///< PCIe root complex; empty: not known
@@ -32,8 +33,9 @@ struct Candidate {
   friend bool operator==(const Candidate&, const Candidate&) = default;
 };
 
-/// Exactly `size` ids, or all there are if that is less: as few NUMA nodes as possible, beginning
-/// with those of `mustInclude` and `beside`; on a node as few PCIe roots as possible, beginning in
+/// Exactly `size` ids, or all there are if that is less: as few NUMA nodes, and regions of GPUs'
+/// extended memory, as possible, beginning with those of `mustInclude` and `beside`; on a node as
+/// few PCIe roots as possible, beginning in
 /// the same way, then with those that have what is to be beside; whole groups before parts of
 /// groups, as what is left of a group serves nobody. A hint: the kubelet may ask for any other set.
 /// The same question gets the same answer.

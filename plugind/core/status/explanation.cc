@@ -1,5 +1,11 @@
 #include "plugind/core/status/explanation.h"
 
+#include <algorithm>
+
+#include "ipc/types/units.h"
+#include "ipc/types/vfio_nodes.h"
+#include "ipc/types/viability.h"
+
 namespace vfiogate {
 namespace {
 
@@ -44,6 +50,22 @@ std::string shownText(const DeviceStatus& device) {
   return sees + device.reasonText;
 }
 
+/// Of a GPU's extended memory, and what keeps it from going along.
+std::string memoryText(const Snapshot& snapshot, const EgmRegion& region) {
+  std::string text =
+      pathOf({SpecNode::Kind::kEgm, region.number}) + " goes along with all of its GPUs:";
+  std::string bars;
+  for (const Bdf& gpu : region.gpus) {
+    text += (gpu == region.gpus.front() ? " " : ", ") + gpu.str();
+    if (!isPresent(snapshot, gpu)) {
+      bars += "; " + gpu.str() + " is gone";
+    } else if (const Viability judged = viability(snapshot, gpu); !judged.ready()) {
+      bars += "; " + gpu.str() + ": " + explain(snapshot, gpu, judged);
+    }
+  }
+  return text + bars;
+}
+
 }  // namespace
 
 Explanation explain(const Settings& settings, const LedgerState& state, const UnitId& address) {
@@ -82,6 +104,12 @@ Explanation explain(const Settings& settings, const LedgerState& state, const Un
   told.reason = told.device->reason;
   told.text = told.device->reasonText;
   told.lines.push_back(shownText(*told.device));
+  const Snapshot& hardware = state.hardware.snapshot;
+  for (const EgmRegion& region : hardware.egm) {
+    const Bdf* gpu = address.address();
+    const bool shares = gpu != nullptr && std::ranges::binary_search(region.gpus, *gpu);
+    if (shares) told.lines.push_back(memoryText(hardware, region));
+  }
   return told;
 }
 

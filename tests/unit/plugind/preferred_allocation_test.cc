@@ -55,6 +55,17 @@ TEST(PreferredDevices, FillTheGroupThatIsBegun) {
   EXPECT_THAT(pick(all, 2, {"b"}), ElementsAre("b", "c"));
 }
 
+TEST(PreferredDevices, CompleteRegionsOfExtendedMemoryOnNodesThatSayNothing) {
+  const auto of = [](std::uint32_t region, std::uint32_t group) {
+    return Candidate{.egmRegion = region, .group = IommuGroupId(group)};
+  };
+  const Candidates all{{"a", of(4, 1)}, {"b", of(5, 2)}, {"c", of(5, 3)}, {"d", of(4, 4)}};
+  EXPECT_THAT(pick(all, 2), ElementsAre("a", "d"));
+  EXPECT_THAT(pick(all, 2, {"c"}), ElementsAre("b", "c"));
+  EXPECT_THAT(pick({{"a", of(4, 1)}, {"b", of(5, 2)}, {"c", of(5, 3)}}, 1), ElementsAre("a"))
+      << "what is left of a region whose memory nobody gets any more";
+}
+
 Candidate below(const char* root, std::uint32_t group, std::uint32_t node = 0) {
   return {.numaNode = node, .group = IommuGroupId(group), .root = root};
 }

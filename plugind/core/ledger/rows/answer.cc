@@ -5,6 +5,7 @@
 
 #include "plugind/core/ledger/frames/offers.h"
 #include "plugind/core/ledger/state/fingerprint.h"
+#include "plugind/core/resource/device_nodes.h"
 
 namespace vfiogate {
 
@@ -19,6 +20,7 @@ HardwareFacts rereadOf(const HardwareFacts& hardware, const Snapshot& seen) {
                       .binderAway = hardware.binderAway,
                       .bootId = hardware.bootId,
                       .specs = hardware.specs};
+  facts.snapshot.egm = hardware.snapshot.egm;
   facts.snapshot.controlNode = hardware.snapshot.controlNode;
   facts.snapshot.iommufdNode = hardware.snapshot.iommufdNode;
   return facts;
@@ -64,10 +66,11 @@ Result<AllocationResponse, Bar> answerOf(const LedgerState& state, const Call& c
   }
   AllocationResponse response;
   std::set<UnitId> everything;
+  std::set<UnitId> handed;
   for (const auto& [resource, ids] : asked) {
     const AllocationSettings allocation = allocationOf(state, resource);
-    const auto part = allocationResponse(all.snapshot, resource, ids,
-                                         handedOver(all, state.catalog, resource, ids), allocation);
+    const std::set<UnitId> along = handedOver(all, state.catalog, resource, ids);
+    const auto part = allocationResponse(all.snapshot, resource, ids, along, allocation);
     if (!part) return Failure{part.error()};
     if (needsSpec(allocation)) {
       if (auto bar = barFromSpecs(all, state.catalog, resource, ids)) return Failure{*bar};
@@ -80,6 +83,10 @@ Result<AllocationResponse, Bar> answerOf(const LedgerState& state, const Call& c
     }
     response.environment.insert(part->environment.begin(), part->environment.end());
     everything.insert(ids.begin(), ids.end());
+    handed.insert(along.begin(), along.end());
+  }
+  for (std::string& node : pathsOf(egmNodes(all.snapshot.egm, handed))) {
+    response.nodes.push_back(std::move(node));
   }
   const std::string allocated = allocatedFingerprintOf(all, everything, response.nodes);
   response.annotations.emplace(kAllocatedAnnotation,

@@ -53,6 +53,20 @@ TEST(SpecClient, SaysOfAClaimWhichDeviceHasNoNode) {
   EXPECT_THAT(pathsOf(text->nodes.at(0)), ElementsAre("/dev/vfio/vfio", "/dev/vfio/9"));
 }
 
+TEST(SpecClient, I1_AClaimWithAllGpusOfARegionHasItsMemoryAtEachOfThem) {
+  Snapshot grace = hardware();
+  grace.egm = {{4, {at("0000:01:00.0"), at("0000:02:00.0")}}};
+  const auto whole = textOf(test::claimSpec({"0000:01:00.0", "0000:02:00.0"}), grace);
+  ASSERT_TRUE(whole);
+  EXPECT_THAT(pathsOf(whole->nodes.at(0)),
+              ElementsAre("/dev/vfio/vfio", "/dev/vfio/12", "/dev/egm4"));
+  EXPECT_THAT(pathsOf(whole->nodes.at(1)),
+              ElementsAre("/dev/vfio/vfio", "/dev/vfio/9", "/dev/egm4"));
+  const auto part = textOf(test::claimSpec({"0000:02:00.0"}), grace);
+  ASSERT_TRUE(part);
+  EXPECT_THAT(pathsOf(part->nodes.at(0)), ElementsAre("/dev/vfio/vfio", "/dev/vfio/9"));
+}
+
 TEST(SpecClient, ASpecThatIsWrittenNamesTheNodesThatWereAskedFor) {
   const StaticSpecText text = textOf(kGpus, hardware());
   const SpecState state = stateOf(text, answered(gate::Code::kDone));
