@@ -11,6 +11,7 @@
 // <driver>/claim, a device's name <uid>-0000-17-00-0.
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -35,6 +36,9 @@ struct ClaimDevice {
   Backend backend = Backend::kAuto;
   std::set<UnitId> hands;  ///< whose nodes it hands over, itself included; all in one IOMMU group
   std::string request;     ///< the request's name, without a sub-request
+  // For the metadata alone; the record does not keep them.
+  std::optional<Bdf> root{};                ///< of the PCIe root complex: segment and bus count
+  std::optional<std::uint32_t> numaNode{};  ///< absent: on none
 
   friend bool operator==(const ClaimDevice&, const ClaimDevice&) = default;
 };

@@ -35,6 +35,13 @@ std::optional<std::uint32_t> numaNodeOf(const Snapshot& snapshot, const UnitId& 
   return mediated == nullptr ? std::nullopt : mediated->numaNode;
 }
 
+std::string pcieRootOf(const Snapshot& snapshot, const UnitId& id) {
+  const PciDevice* function = functionOf(snapshot, id);
+  const MediatedDevice* mediated = mediatedOf(snapshot, id);
+  if (mediated != nullptr && mediated->parent) function = functionOf(snapshot, *mediated->parent);
+  return function == nullptr ? std::string() : function->pcieRoot;
+}
+
 std::set<UnitId> unitsOf(const IommuGroup& group) {
   std::set<UnitId> units(group.members.begin(), group.members.end());
   units.insert(group.mediated.begin(), group.mediated.end());

@@ -27,6 +27,9 @@ bool answers(const Snapshot& snapshot, const UnitId& id);
 /// Of a mediated device its parent's; absent: it is gone, or on none.
 std::optional<std::uint32_t> numaNodeOf(const Snapshot& snapshot, const UnitId& id);
 
+/// The PCIe root complex, "pci0000:17", of a mediated device its parent's; empty: not known.
+std::string pcieRootOf(const Snapshot& snapshot, const UnitId& id);
+
 /// All that the group has; none where there is no such group.
 std::set<UnitId> unitsOf(const IommuGroup& group);
 std::set<UnitId> unitsOf(const Snapshot& snapshot, IommuGroupId group);

@@ -13,11 +13,26 @@ std::string field(std::string_view key, std::string_view value) {
   return '"' + std::string(key) + R"(": ")" + std::string(value) + '"';
 }
 
-std::string deviceText(const ClaimSpec& spec, const UnitId& address) {
-  return "      {" + field("driver", spec.driver) + ", " + field("pool", spec.pool) + ", " +
-         field("name", addressWith('-', address)) + R"(, "attributes": {")" +
-         (address.uuid() == nullptr ? kMetadataAddress : kMetadataUuid) + "\": {" +
-         field("string", address.str()) + "}}}";
+/// `"key": {"string": "value"}`.
+std::string attribute(std::string_view key, std::string_view value) {
+  return '"' + std::string(key) + "\": {" + field("string", value) + "}";
+}
+
+std::string deviceText(const ClaimSpec& spec, const ClaimDevice& device) {
+  const UnitId& address = device.address;
+  std::string text =
+      "      {" + field("driver", spec.driver) + ", " + field("pool", spec.pool) + ", " +
+      field("name", addressWith('-', address)) + R"(, "attributes": {)" +
+      attribute(address.uuid() == nullptr ? kMetadataAddress : kMetadataUuid, address.str());
+  if (device.root) {
+    const std::string bus = device.root->str();
+    text += ", " + attribute(kMetadataRootComplex, "pci" + bus.substr(0, bus.rfind(':')));
+  }
+  if (device.numaNode) {
+    text += std::string(R"(, ")") + kMetadataNode + R"(": {"int": )" +
+            std::to_string(*device.numaNode) + "}";
+  }
+  return text + "}}";
 }
 
 }  // namespace
@@ -43,7 +58,7 @@ std::string metadataText(const ClaimSpec& spec, const std::string& request) {
   const char* separator = "\n";
   for (const ClaimDevice& device : spec.devices) {
     if (device.request != request) continue;
-    text += separator + deviceText(spec, device.address);
+    text += separator + deviceText(spec, device);
     separator = ",\n";
   }
   return text + "\n  ]}]\n}\n";

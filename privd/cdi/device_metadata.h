@@ -13,6 +13,9 @@ inline constexpr const char* kMetadataKind = "DeviceMetadata";
 inline constexpr const char* kMetadataAddress = "resource.kubernetes.io/pciBusID";
 /// The same of a mediated device: its UUID.
 inline constexpr const char* kMetadataUuid = "mdevUUID";
+/// As a ResourceSlice says them, where they are known.
+inline constexpr const char* kMetadataRootComplex = "resource.kubernetes.io/pcieRoot";
+inline constexpr const char* kMetadataNode = "numaNode";
 /// In the container.
 inline constexpr const char* kMetadataRoot = "/var/run/kubernetes.io/dra-device-attributes";
 /// On the host, below the driver's directory.

@@ -1,12 +1,25 @@
 #include "plugind/core/dra/claim_request.h"
 
 #include <algorithm>
+#include <string_view>
 
+#include "ipc/types/units.h"
 #include "plugind/core/dra/device_attributes.h"
 #include "plugind/core/ledger/frames/offers.h"
 #include "plugind/core/ledger/rows/rows.h"
 
 namespace vfiogate {
+namespace {
+
+/// Of "pci0000:17"; null: not known.
+std::optional<Bdf> rootBus(const std::string& pcieRoot) {
+  constexpr std::string_view kBegin = "pci";
+  if (!pcieRoot.starts_with(kBegin)) return std::nullopt;
+  const auto bus = Bdf::parse(pcieRoot.substr(kBegin.size()) + ":00.0");
+  return bus ? std::optional(*bus) : std::nullopt;
+}
+
+}  // namespace
 
 ClaimSpec claimSpecOf(const LedgerState& state, const Call& prepare, const AllocatedClaim& claim,
                       const DraSettings& dra) {
@@ -28,7 +41,9 @@ ClaimSpec claimSpecOf(const LedgerState& state, const Call& prepare, const Alloc
            .resource = resource.str(),
            .backend = allocationToClaim(state.catalog, request, resource, id).backend,
            .hands = handedOver(hardware, state.catalog, resource, {id}),
-           .request = named == claim.devices.end() ? "" : requestName(named->request)});
+           .request = named == claim.devices.end() ? "" : requestName(named->request),
+           .root = rootBus(pcieRootOf(state.hardware.snapshot, id)),
+           .numaNode = numaNodeOf(state.hardware.snapshot, id)});
     }
   }
   std::ranges::sort(spec.devices, {}, &ClaimDevice::address);

@@ -49,16 +49,12 @@ std::string hexOf(std::optional<std::uint32_t> number, int digits) {
 }
 
 /// Of a mediated device: its type, and whose part it is.
-void addPart(Attributes& attributes, const Snapshot& snapshot, const MediatedDevice& device) {
+void addPart(Attributes& attributes, const MediatedDevice& device) {
   addText(attributes, "mdevType", device.type);
   addText(attributes, "mdevTypeName", device.typeName);
   addText(attributes, "driver", device.driver);
   if (!device.parent) return;
   addText(attributes, "parent", device.parent->str());
-  const PciDevice* parent = functionOf(snapshot, *device.parent);
-  if (parent != nullptr) {
-    addText(attributes, "resource.kubernetes.io/pcieRoot", parent->pcieRoot);
-  }
 }
 
 }  // namespace
@@ -76,12 +72,11 @@ Attributes attributesOf(const Snapshot& snapshot, const UnitId& address,
   if (const auto node = numaNodeOf(snapshot, address)) {
     attributes.emplace("numaNode", std::int64_t{*node});
   }
-  if (const MediatedDevice* part = mediatedOf(snapshot, address))
-    addPart(attributes, snapshot, *part);
+  addText(attributes, "resource.kubernetes.io/pcieRoot", pcieRootOf(snapshot, address));
+  if (const MediatedDevice* part = mediatedOf(snapshot, address)) addPart(attributes, *part);
   const PciDevice* found = functionOf(snapshot, address);
   if (found == nullptr) return attributes;
   const PciDevice& device = *found;
-  addText(attributes, "resource.kubernetes.io/pcieRoot", device.pcieRoot);
   addText(attributes, "vendor", hexOf(device.vendor, 4));
   addText(attributes, "device", hexOf(device.device, 4));
   addText(attributes, "class", hexOf(device.classCode, 6));

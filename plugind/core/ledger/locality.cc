@@ -15,12 +15,6 @@ bool isFree(const LedgerState& state, const UnitId& address) {
   return holdingOf(state, groupMembers(state.hardware.snapshot, address)) == Holding::kFree;
 }
 
-/// That of the function that the mediated device is a part of; empty: not known.
-std::string rootOf(const Snapshot& snapshot, const MediatedDevice& device) {
-  const PciDevice* parent = device.parent ? functionOf(snapshot, *device.parent) : nullptr;
-  return parent == nullptr ? std::string() : parent->pcieRoot;
-}
-
 /// PCIe roots below which a network card is offered and free.
 std::set<std::string> rootsWithNic(const LedgerState& state) {
   std::set<std::string> roots;
@@ -54,7 +48,7 @@ Locality localityOf(const LedgerState& state, const ResourceName& resource, Inst
                                           .besideNic = roots.contains(device.pcieRoot)});
   }
   for (const auto& [uuid, device] : state.hardware.snapshot.mediated) {
-    const std::string root = rootOf(state.hardware.snapshot, device);
+    const std::string root = pcieRootOf(state.hardware.snapshot, uuid);
     locality.candidates.emplace(uuid.str(), Candidate{.numaNode = device.numaNode,
                                                       .egmRegion = std::nullopt,
                                                       .group = device.group,

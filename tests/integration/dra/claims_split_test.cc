@@ -200,6 +200,9 @@ class DraMetadata : public ClaimCase {
   std::string driverKeys() const override {
     return "driver: vfio.vfiogate.dev, metadataFiles: true";
   }
+  void layOut(FakeSysfs& hardware) override {
+    hardware.add({.address = kC, .group = 8, .numaNode = 1});
+  }
 };
 
 TEST_F(DraMetadata, KubeVirtFindsTheAddressOfEachRequest) {
@@ -213,9 +216,10 @@ TEST_F(DraMetadata, KubeVirtFindsTheAddressOfEachRequest) {
             "vfio.vfiogate.dev-metadata.json");
   std::ifstream file(mounts[0]["hostPath"].get<std::string>());
   const auto metadata = nlohmann::json::parse(file, nullptr, false);
-  EXPECT_EQ(metadata["requests"][0]["devices"][0]["attributes"]["resource.kubernetes.io/pciBusID"]
-                    ["string"],
-            kC);
+  const auto attributes = metadata["requests"][0]["devices"][0]["attributes"];
+  EXPECT_EQ(attributes["resource.kubernetes.io/pciBusID"]["string"], kC);
+  EXPECT_EQ(attributes["resource.kubernetes.io/pcieRoot"]["string"], "pci0000:00");
+  EXPECT_EQ(attributes["numaNode"]["int"], 1);
   EXPECT_EQ(metadata["requests"][0]["devices"][0]["pool"], "node-1");
   node_->kubelet.end("p1");
   ASSERT_TRUE(node_->kubelet.awaitEnded("p1"));

@@ -146,6 +146,9 @@ TEST_F(RequestOf, TheSpecHandsOverWhatResourceAndParametersWant) {
   node.hardware.device(kB).device = std::uint16_t{0x2684};
   node.settings.resources[0].allocation.groupUnit = GroupUnit::kWhole;
   node.settings.resources[0].allocation.backend = Backend::kLegacy;
+  node.hardware.device(kA).pcieRoot = "pci10000:17";
+  node.hardware.device(kA).numaNode = 1;
+  node.hardware.device(kC).pcieRoot.clear();
   node.start();
   AllocatedDevice c = allocated("nic/fast", kNameC);
   c.parameters.vfio = Backend::kIommufd;
@@ -159,15 +162,17 @@ TEST_F(RequestOf, TheSpecHandsOverWhatResourceAndParametersWant) {
   const ClaimSpec spec = claimSpecOf(node.ledger.state(), node.ledger.state().calls.at(call), claim,
                                      {.driver = "vfio.example.org", .metadataFiles = true});
   const std::string gpu = test::resource("gpu").str();
-  EXPECT_EQ(spec, (ClaimSpec{"vfio.example.org",
-                             "c1",
-                             "ns",
-                             "claim-c1",
-                             {{at(kA), gpu, Backend::kLegacy, {at(kA), at(kB)}, "gpu"},
-                              {at(kC), gpu, Backend::kIommufd, {at(kC)}, "nic"}},
-                             true,
-                             "vm",
-                             claim.devices.front().pool}));
+  EXPECT_EQ(
+      spec,
+      (ClaimSpec{"vfio.example.org",
+                 "c1",
+                 "ns",
+                 "claim-c1",
+                 {{at(kA), gpu, Backend::kLegacy, {at(kA), at(kB)}, "gpu", at("10000:17:00.0"), 1},
+                  {at(kC), gpu, Backend::kIommufd, {at(kC)}, "nic"}},
+                 true,
+                 "vm",
+                 claim.devices.front().pool}));
 }
 
 }  // namespace

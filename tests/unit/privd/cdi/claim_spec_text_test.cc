@@ -98,13 +98,16 @@ TEST(ClaimSpecText, PathsThatJsonWouldWantEscapedAreKnown) {
 }
 
 TEST(DeviceMetadata, IsExactlyThis) {
-  EXPECT_EQ(metadataText(three(), "gpu"),
+  ClaimSpec spec = three();
+  spec.devices[0].root = Bdf::parse("10000:3a:00.0").value();
+  spec.devices[0].numaNode = 0;
+  EXPECT_EQ(metadataText(spec, "gpu"),
             R"({
   "apiVersion": "metadata.resource.k8s.io/v1alpha1",
   "kind": "DeviceMetadata",
   "metadata": {"name": "train", "namespace": "ml", "uid": "c7e7b22e-239b-4498-b27c-7f1344481e14", "generation": 1},
   "requests": [{"name": "gpu", "devices": [
-      {"driver": "vfio.vfiogate.dev", "pool": "node-1", "name": "0000-02-00-0", "attributes": {"resource.kubernetes.io/pciBusID": {"string": "0000:02:00.0"}}},
+      {"driver": "vfio.vfiogate.dev", "pool": "node-1", "name": "0000-02-00-0", "attributes": {"resource.kubernetes.io/pciBusID": {"string": "0000:02:00.0"}, "resource.kubernetes.io/pcieRoot": {"string": "pci10000:3a"}, "numaNode": {"int": 0}}},
       {"driver": "vfio.vfiogate.dev", "pool": "node-1", "name": "0000-02-00-1", "attributes": {"resource.kubernetes.io/pciBusID": {"string": "0000:02:00.1"}}}
   ]}]
 }
