@@ -72,9 +72,10 @@ void writeSpec(PacketWriter& to, const ClaimSpecText& text) {
     to.number(device.backend);
     to.addresses(std::vector<UnitId>(device.hands.begin(), device.hands.end()));
     to.text(device.request);
-    to.addresses(device.root ? std::vector{*device.root} : std::vector<Bdf>());
+    to.number(static_cast<std::uint8_t>(device.root.has_value()));
+    if (device.root) to.address(*device.root);
     to.number(static_cast<std::uint8_t>(device.numaNode.has_value()));
-    to.number(device.numaNode.value_or(0));
+    if (device.numaNode) to.number(*device.numaNode);
     writeNodes(to, text.nodes.at(i));
   }
 }
@@ -139,10 +140,8 @@ ClaimSpecText readClaim(PacketReader& from) {
     const auto hands = from.units(kMostClaimHands);
     device.hands.insert(hands.begin(), hands.end());
     device.request = from.text(kLongestName);
-    for (const Bdf& root : from.addresses(1)) device.root = root;
-    const bool onNode = from.flag();
-    const auto node = from.number<std::uint32_t>();
-    if (onNode) device.numaNode = node;
+    if (from.flag()) device.root = from.address();
+    if (from.flag()) device.numaNode = from.number<std::uint32_t>();
     spec.devices.push_back(std::move(device));
     text.nodes.push_back(readNodes(from));
   }

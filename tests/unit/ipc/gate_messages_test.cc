@@ -27,11 +27,17 @@ ClaimSpecText claimText() {
                                 .hands = {at(1), at(1, 1)},
                                 .request = "gpu",
                                 .root = at(0),
-                                .numaNode = 1}},
+                                .numaNode = 1},
+                               // On no node, below no root complex that is known.
+                               {.address = at(2),
+                                .resource = "vfiogate.dev/gpu",
+                                .hands = {at(2)},
+                                .request = "gpu"}},
                    .metadata = true,
                    .podClaimName = "gpu",
                    .pool = "node-1"},
-          .nodes = {{{SpecNode::Kind::kContainer, 0}, {SpecNode::Kind::kGroup, 7}}}};
+          .nodes = {{{SpecNode::Kind::kContainer, 0}, {SpecNode::Kind::kGroup, 7}},
+                    {{SpecNode::Kind::kContainer, 0}, {SpecNode::Kind::kGroup, 8}}}};
 }
 
 StaticSpecText staticText() {
