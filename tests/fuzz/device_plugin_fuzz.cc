@@ -41,7 +41,8 @@ public:
     for (const PreferredRequest& request : call->requests()) {
       std::set<std::string> known = request.available;
       known.insert(request.mustInclude.begin(), request.mustInclude.end());
-      answers.push_back(preferredDevices(request, {{"0000:01:00.0", {0, IommuGroupId(1)}}}));
+      answers.push_back(
+          preferredDevices(request, {{"0000:01:00.0", {.numaNode = 0, .group = IommuGroupId(1)}}}));
       require(std::ranges::includes(known, answers.back()));
       require(answers.back().size() >= std::min(request.size, known.size()));
     }
