@@ -206,7 +206,7 @@ class DraMetadata : public ClaimCase {
 };
 
 TEST_F(DraMetadata, KubeVirtFindsTheAddressOfEachRequest) {
-  startAll();
+  startAll(1);
   const std::string uid = claimFor("c1", "p1", {kC});
   ASSERT_TRUE(run(podWith("p1", "c1")).started);
   const auto mounts = spec(uid)["devices"][0]["containerEdits"]["mounts"];

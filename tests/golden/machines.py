@@ -1,0 +1,83 @@
+"""The machines of golden_test.py: hardware of tests/topologies, a configuration of plugind's, and what pods ask for, one after the other."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Machine:
+    what: str
+    topology: str
+    config: str
+    pods: tuple = ()
+    orders: tuple = ()  # to the hardware, before it is looked at; each with what `plugind status` says once it is done
+
+
+GPU = "vfiogate.dev/gpu"
+
+
+def one_resource(select, more="", name=GPU):
+    return f"resources:\n- {{name: {name}, select: {{{select}}}{more}}}\n"
+
+
+def profile(what, more):
+    """A card with its audio function and two in one group, allocated in one of the ways in which consumers want them."""
+    config = one_resource('device: "2684"', more, "vfiogate.dev/card") + f'- {{name: {GPU}, select: {{device: "20b0"}}{more}}}\n'
+    return Machine(f"Cards for {what}", "card.yaml", config, ({"vfiogate.dev/card": 1, GPU: 1},))
+
+
+MACHINES = {
+    "eight-gpu": Machine(
+        "Eight GPUs and four NVSwitches, by model",
+        "eight-gpu.yaml",
+        'resources:\n- select: {vendor: "10de", class: "0302"}\n- {name: vfiogate.dev/nvswitch, select: {vendor: "10de", class: "0680"}}\n',
+        ({"vfiogate.dev/10de_2330": 4, "vfiogate.dev/nvswitch": 2}, {"vfiogate.dev/10de_2330": 1}),
+    ),
+    "grace": Machine(
+        "Grace: two sockets with two GPUs and their extended memory each",
+        "grace.yaml",
+        one_resource('device: "2941"'),
+        ({GPU: 1}, {GPU: 2}, {GPU: 1}),
+    ),
+    "nic-with-vfs": Machine(
+        "A network card and its virtual functions, for DPDK",
+        "nic-with-64-vfs.yaml",
+        one_resource('class: "02", sriov: vf', ", env: [sriov]", "vfiogate.dev/vf") + '- {name: vfiogate.dev/nic, select: {class: "02"}}\n',
+        ({"vfiogate.dev/vf": 2, "vfiogate.dev/nic": 1},),
+        (("vfs 0000:3b:00.0 64", "0000:3b:08.7"),),
+    ),
+    "mediated": Machine(
+        "GPUs that are cut into mediated devices, beside one that is passed through whole",
+        "vgpu.yaml",
+        'resources:\n- select: {mdev: "*"}\n- {name: vfiogate.dev/gpu, select: {vendor: "10de"}}\n',
+        ({"vfiogate.dev/NVIDIA_A16-4Q": 2}, {GPU: 1}),
+    ),
+    "nvme-switch": Machine(
+        "Two NVMe drives behind a switch without ACS, in one group, and one with a group of its own",
+        "nvme-switch.yaml",
+        one_resource('class: "010802"', "", "vfiogate.dev/nvme"),
+        ({"vfiogate.dev/nvme": 2},),
+    ),
+    "vmd": Machine(
+        "An NVMe drive behind Intel's VMD, in a PCI domain above 16 bits, without KubeVirt's variable",
+        "vmd.yaml",
+        one_resource('class: "010802"', ", env: [none]", "vfiogate.dev/nvme"),
+        ({"vfiogate.dev/nvme": 1},),
+    ),
+    "vmd-kubevirt": Machine(
+        "The same drive with KubeVirt's variable, in which no such domain can be said",
+        "vmd.yaml",
+        'resources:\n- {name: vfiogate.dev/nvme, select: {class: "010802"}}\n- {name: vfiogate.dev/gpu, select: {class: "0300"}}\n',
+    ),
+    "laptop": Machine(
+        "A laptop: all of it on host drivers",
+        "laptop.yaml",
+        one_resource('vendor: "10de", class: "03"'),
+    ),
+    "profile-kubevirt": profile("KubeVirt: nothing is configured", ""),
+    "profile-kata": profile("Kata", ", kata: true, env: [none]"),
+    "profile-cdi": profile("a runtime that is told CDI names", ", inject: cdi, env: [none]"),
+    "profile-iommufd": profile("iommufd", ", backend: iommufd"),
+    "profile-both": profile("group and iommufd", ", backend: both"),
+    "profile-whole": profile("one party a group, told by groupUnit: whole", ", groupUnit: whole"),
+    "profile-all": profile("a choice among a group's members, groupUnit: all", ", groupUnit: all"),
+}
