@@ -88,6 +88,12 @@ Reply removeMediated(Context& context) {
   return context.start([&] { return context.kernel.removeMediated(context.word(1)); });
 }
 
+Reply setType(Context& context) {
+  const Bdf address = context.arguments.address(context.word(1));
+  const std::uint32_t type = context.arguments.number(context.word(2));
+  return context.change([&](World& world) { return setVgpuType(world, address, type); });
+}
+
 Reply switchUevents(Context& context) {
   if (context.word(1) != "on" && context.word(1) != "off") {
     return failure("uevents: say on or off");
@@ -153,6 +159,7 @@ const std::vector<Command>& commands() {
       {"vfs", "ADDRESS COUNT", 3, 3, "write sriov_numvfs", virtualFunctions},
       {"mdev", "ADDRESS TYPE UUID [GROUP]", 4, 5, "make a mediated device", makeMediated},
       {"remove-mdev", "UUID", 2, 2, "remove it; waits for who has its group open", removeMediated},
+      {"vgpu", "ADDRESS TYPE", 3, 3, "set the type of a vGPU, 0: none", setType},
       {"load-driver", "NAME", 2, 2, "load a driver of the topology",
        [](Context& c) { return c.start([&] { return c.kernel.loadDriver(c.word(1)); }); }},
       {"renumber", "ADDRESS GROUP", 3, 3, "its group when it comes back", setNumber},
@@ -195,6 +202,9 @@ const char* meaning(const std::string& command, int error) {
   if (error == ENODEV && command == "link") return "no such interface is there";
   if (error == ENODEV && command == "mdev") return "no such type below a device on a host driver";
   if (error == EINVAL && command == "mdev") return "write a UUID in lower case";
+  if (error == ENODEV && command == "vgpu") return "no virtual function that is a vGPU is there";
+  if (error == EINVAL && command == "vgpu") return "it has a type, or its card has no room for it";
+  if (error == EPERM && command == "vgpu") return "a VM has it";
   if (error == EUSERS) return "no instance of the type is left";
   if (error == ENODEV) return "no such device, or the driver does not take it";
   if (error == EEXIST && command == "plug") return "it is in its slot already";

@@ -114,6 +114,7 @@ StepResult finishRelease(World& world, const Bdf& address) {
   device.releasing = false;
   device.driver.clear();
   device.enableCount = 0;
+  device.vgpuType = 0;
   world.events.push_back(pciEvent(world, device, "unbind"));
   return kNext;
 }
@@ -158,6 +159,7 @@ int probe(World& world, Device& device, const Driver& driver) {
     enableBridgesAbove(world, device);
   }
   if (driver.spec.kind == DriverKind::kHost) {
+    if (!device.hardware.vgpuTypes.empty() && device.hardware.group) enterVfio(world, device);
     for (const ChildObject& child : childObjects(device.hardware)) {
       world.events.push_back(childEvent(world, device, child, "add"));
     }

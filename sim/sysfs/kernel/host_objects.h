@@ -1,5 +1,6 @@
 #pragma once
-// What host drivers make of their devices: disks, interfaces, cards; and the drivers' modules.
+// What host drivers make of their devices: disks, interfaces, cards, vGPUs; and the drivers'
+// modules.
 
 #include <string>
 #include <vector>
@@ -29,5 +30,14 @@ int setLink(World& world, const std::string& name, bool up);
 
 /// Sets how often users of this device use its driver's module. ENODEV without the device.
 int setUsers(World& world, const Bdf& address, std::uint32_t users);
+
+/// Its host driver has it, and makes vGPUs of it.
+bool makesVgpus(const World& world, const Device& device);
+
+/// It has no type, and its card has room for one more of this type.
+bool isCreatable(const World& world, const Device& device, const VgpuTypeSpec& type);
+
+/// Sets the type of this number, or none (0). 0, or an errno.
+int setVgpuType(World& world, const Bdf& address, std::uint32_t wanted);
 
 }  // namespace vfiogate::sim

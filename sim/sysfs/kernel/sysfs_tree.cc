@@ -77,6 +77,7 @@ Tree buildTree(const World& world) {
   addBusFiles(tree, world);
   for (const auto& [address, device] : world.devices) addDeviceFiles(tree, world, device);
   addMediatedFiles(tree, world);
+  addVgpuFiles(tree, world);
   addVfioFiles(tree, world);
   addBlockFiles(tree, world);
   addClassFiles(tree, world);

@@ -65,6 +65,7 @@ std::optional<std::string> resolve(const Tree& tree, const std::string& path);
 void addDeviceFiles(Tree& tree, const World& world, const Device& device);
 void addBusFiles(Tree& tree, const World& world);
 void addMediatedFiles(Tree& tree, const World& world);
+void addVgpuFiles(Tree& tree, const World& world);
 void addVfioFiles(Tree& tree, const World& world);
 void addBlockFiles(Tree& tree, const World& world);
 void addClassFiles(Tree& tree, const World& world);

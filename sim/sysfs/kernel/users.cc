@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "sim/sysfs/kernel/host_objects.h"
+
 namespace vfiogate::sim {
 namespace {
 
-/// No driver, pci-stub and bridges' drivers do not matter; a host driver does.
+/// No driver, pci-stub and bridges' drivers do not matter; a host driver does that does not offer
+/// VFIO itself.
 bool viable(const World& world, std::uint32_t group) {
   const auto members = membersOf(world, group);
   return std::none_of(members.begin(), members.end(), [&world](const Device* member) {
     const Driver* driver = findDriver(world, member->driver);
-    return driver != nullptr && driver->spec.kind == DriverKind::kHost;
+    return driver != nullptr && driver->spec.kind == DriverKind::kHost && !member->vfioMember;
   });
 }
 
@@ -19,6 +22,12 @@ Device* vfioDevice(World& world, const Bdf& address) {
   const auto found = world.devices.find(address);
   const bool there = found != world.devices.end() && found->second.vfioMember;
   return there && !found->second.releasing ? &found->second : nullptr;
+}
+
+/// A host driver enables its device for as long as it has it.
+void close(const World& world, Device& device) {
+  device.opens = 0;
+  device.enableCount = hasHostDriver(world, device) ? 1 : 0;
 }
 
 }  // namespace
@@ -39,8 +48,7 @@ int closeGroup(World& world, std::uint32_t group, const std::string& holder) {
   found->second.holder.clear();
   for (auto& [address, device] : world.devices) {
     if (device.hardware.group != group || device.opens == 0) continue;
-    device.opens = 0;
-    device.enableCount = 0;
+    close(world, device);
   }
   return 0;
 }
@@ -64,7 +72,7 @@ int closeDevice(World& world, const Bdf& address, const std::string& holder) {
   if (found == world.devices.end() || found->second.opens == 0) return ENOENT;
   const std::uint32_t number = *found->second.hardware.group;
   if (world.groups.at(number).holder != holder) return ENOENT;
-  if (--found->second.opens == 0) found->second.enableCount = 0;
+  if (--found->second.opens == 0) close(world, found->second);
   const auto members = membersOf(world, number);
   const bool others = std::any_of(members.begin(), members.end(),
                                   [](const Device* member) { return member->opens > 0; });

@@ -36,6 +36,7 @@ Hardware virtualHardware(const World& world, const Device& parent, std::uint32_t
   hardware.address = addressOf(parent, index);
   hardware.device = parent.hardware.sriov->device;
   hardware.group = groupFor(world, parent, index);
+  hardware.vgpuTypes = parent.hardware.sriov->vgpuTypes;
   hardware.sriov.reset();
   hardware.mediatedTypes.clear();
   hardware.mediated.clear();

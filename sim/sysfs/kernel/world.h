@@ -37,6 +37,7 @@ struct Device {
   bool vfAutoprobe = true;
   std::optional<Bdf> physicalFunction;  ///< of a virtual function
   std::uint32_t vfIndex = 0;
+  std::uint32_t vgpuType = 0;  ///< that is set on it
 };
 
 /// A mediated device; always on kMediatedDriver.

@@ -90,12 +90,22 @@ struct HostObjects {
   std::vector<InputSpec> inputs;
 };
 
+/// A type of vGPUs that a host driver makes of virtual functions, and offers to VFIO by itself.
+struct VgpuTypeSpec {
+  std::uint32_t id = 0;          ///< 1147
+  std::string name;              ///< for people, "NVIDIA L40S-1Q"
+  std::uint32_t instances = 16;  ///< how many fill the card
+
+  friend bool operator==(const VgpuTypeSpec&, const VgpuTypeSpec&) = default;
+};
+
 struct SriovSpec {
   std::uint32_t total = 0;   ///< most virtual functions
   std::uint16_t device = 0;  ///< device id of the virtual functions
   std::uint32_t offset = 1;  ///< routing id of the first one, from the physical function's
   std::uint32_t stride = 1;
   std::optional<std::uint32_t> firstGroup;  ///< group of the first one, counting up; else free ones
+  std::vector<VgpuTypeSpec> vgpuTypes;      ///< of its functions, while a host driver has them
 };
 
 /// A type of mediated devices that a device is cut into.
@@ -138,6 +148,7 @@ struct Hardware {
   std::optional<SriovSpec> sriov;
   std::vector<MediatedTypeSpec> mediatedTypes;    ///< while a host driver has it
   std::vector<MediatedSpec> mediated;             ///< there from boot
+  std::vector<VgpuTypeSpec> vgpuTypes;            ///< of a virtual function
   std::map<std::string, std::string> attributes;  ///< read instead of what the kernel would say
   std::vector<std::string> absent;                ///< attributes that are missing
   std::vector<std::string> children;              ///< directories while a host driver has it

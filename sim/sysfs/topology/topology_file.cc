@@ -73,8 +73,26 @@ void readDriver(YamlReader& reader, const YAML::Node& node, Topology& topology) 
   topology.drivers.push_back(std::move(driver));
 }
 
+void readVgpuType(YamlReader& reader, const YAML::Node& node, SriovSpec& spec) {
+  if (!reader.isMapping(node, {"id", "name", "instances"}, "a type of vgpu")) return;
+  if (!node["id"] || !node["name"]) {
+    return reader.refuse(node, "a type of vgpu needs an id, as 1147, and a name");
+  }
+  VgpuTypeSpec type{.id = reader.number(node["id"], "id", 0xffff),
+                    .name = reader.text(node["name"], "name")};
+  whenThere(node, "instances", [&](const YAML::Node& value) {
+    type.instances = reader.number(value, "instances", kMostInstances);
+  });
+  if (type.id == 0 || type.instances == 0) {
+    reader.refuse(node, "a type of vgpu: id and instances must be at least 1");
+    type.instances = 1;
+  }
+  spec.vgpuTypes.push_back(std::move(type));
+}
+
 std::optional<SriovSpec> readSriov(YamlReader& reader, const YAML::Node& node) {
-  if (!reader.isMapping(node, {"total", "device", "offset", "stride", "firstGroup"}, "sriov")) {
+  if (!reader.isMapping(node, {"total", "device", "offset", "stride", "firstGroup", "vgpu"},
+                        "sriov")) {
     return std::nullopt;
   }
   if (!node["total"] || !node["device"]) {
@@ -95,6 +113,8 @@ std::optional<SriovSpec> readSriov(YamlReader& reader, const YAML::Node& node) {
   whenThere(node, "firstGroup", [&](const YAML::Node& value) {
     spec.firstGroup = reader.number(value, "firstGroup", kMostGroups);
   });
+  reader.forEach(node["vgpu"], "vgpu",
+                 [&](const YAML::Node& element) { readVgpuType(reader, element, spec); });
   return spec;
 }
 
