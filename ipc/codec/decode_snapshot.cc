@@ -77,6 +77,8 @@ void decodeState(schema::Device::Reader in, CheckedFields& fields, PciDevice& de
   device.resetMethods = fields.text("resetMethods", in.getResetMethods());
   device.enableCount = fields.number("enableCount", in.getEnableCount(), kMaxU32);
   device.pcieRoot = fields.text("pcieRoot", in.getPcieRoot());
+  device.vgpuType = fields.number("vgpuType", in.getVgpuType(), kMaxU32);
+  device.vgpuTypeName = fields.text("vgpuTypeName", in.getVgpuTypeName());
 }
 
 /// Puts them where they belong, in any order.

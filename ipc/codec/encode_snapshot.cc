@@ -74,6 +74,8 @@ void encodeState(const PciDevice& device, schema::Device::Builder out) {
   out.setResetMethods(cut(device.resetMethods));
   out.setEnableCount(orAbsent<std::int64_t>(device.enableCount));
   out.setPcieRoot(cut(device.pcieRoot));
+  out.setVgpuType(orAbsent<std::int64_t>(device.vgpuType));
+  out.setVgpuTypeName(cut(device.vgpuTypeName));
 }
 
 /// The UUIDs, in a list that `init` makes.

@@ -39,6 +39,8 @@ struct Device {
   mediated @22 :List(Text);  # UUIDs
   problems @23 :List(Problem);
   vfioGroup @24 :Bool;
+  vgpuType @25 :Int64 = -1;
+  vgpuTypeName @26 :Text;
 }
 
 enum SriovRole {

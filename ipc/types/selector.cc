@@ -21,7 +21,7 @@ constexpr std::array kKeys{
     KeyName{"class", SelectorKey::kClass},         KeyName{"driver", SelectorKey::kDriver},
     KeyName{"address", SelectorKey::kAddress},     KeyName{"root", SelectorKey::kRoot},
     KeyName{"numa", SelectorKey::kNuma},           KeyName{"sriov", SelectorKey::kSriov},
-    KeyName{"mdev", SelectorKey::kMdev},
+    KeyName{"mdev", SelectorKey::kMdev},           KeyName{"vgpu", SelectorKey::kVgpu},
 };
 // Designed, and needing facts that no snapshot holds yet.
 constexpr std::array<std::string_view, 2> kLaterKeys{"slot", "product"};
@@ -89,15 +89,13 @@ Text readNuma(std::string_view value) {
 }
 
 /// Of a type, by id or by name: the kernel's drivers have letters, digits, blanks and a few signs.
-Text readMdev(std::string_view value) {
+Text readType(std::string_view value, const std::string& want) {
   const bool plain = std::ranges::all_of(value, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            std::string_view(" _-./*()").find(c) != std::string_view::npos;
   });
   if (plain && !value.empty() && value.size() <= kMaxValue) return std::string(value);
-  return problem(
-      "found " + inQuotes(value) +
-      "; write a type of mediated devices such as nvidia-711, or its name, NVIDIA A16-4Q");
+  return problem("found " + inQuotes(value) + "; write " + want);
 }
 
 Text readSriov(std::string_view value) {
@@ -125,7 +123,10 @@ Text readValue(SelectorKey key, std::string_view value) {
     case SelectorKey::kSriov:
       return readSriov(value);
     case SelectorKey::kMdev:
-      return readMdev(value);
+      return readType(value,
+                      "a type of mediated devices such as nvidia-711, or its name, NVIDIA A16-4Q");
+    case SelectorKey::kVgpu:
+      return readType(value, "a type of vGPUs such as 1147, or its name, NVIDIA L40S-1Q");
   }
   return problem("not a key");
 }
@@ -175,10 +176,23 @@ std::optional<std::string> deviceText(const PciDevice& device, SelectorKey key) 
       return device.numaNode ? std::optional(std::to_string(*device.numaNode)) : std::nullopt;
     case SelectorKey::kSriov:
       return std::string(roleName(device.sriov));
+    case SelectorKey::kVgpu:
+      if (device.vgpuType.value_or(0) != 0) return std::to_string(*device.vgpuType);
+      break;
     case SelectorKey::kMdev:
       break;
   }
   return std::nullopt;
+}
+
+/// By its id, or by its name with '_' for blanks, too.
+bool isOfType(std::string_view pattern, std::string_view id, const std::string& name) {
+  const auto underlined = [](std::string text) {
+    std::ranges::replace(text, ' ', '_');
+    return text;
+  };
+  return matchesPattern(pattern, id) ||
+         matchesPattern(underlined(std::string(pattern)), underlined(name));
 }
 
 bool covers(SelectorKey key, std::string_view value, std::string_view text) {
@@ -193,7 +207,8 @@ bool matchesFunction(const Selector& selector, const PciDevice& device) {
     const SelectorKey key = entry.first;
     if (key == SelectorKey::kMdev) return true;
     const std::optional<std::string> text = deviceText(device, key);
-    return text && std::ranges::any_of(entry.second, [key, &text](const std::string& value) {
+    return text && std::ranges::any_of(entry.second, [&](const std::string& value) {
+             if (key == SelectorKey::kVgpu) return isOfType(value, *text, device.vgpuTypeName);
              return covers(key, value, *text);
            });
   });
@@ -247,6 +262,10 @@ Result<Selector, SelectorProblem> functionSelector(std::string_view text) {
   return problem("mdev selects mediated devices, which are never bound: select their parent");
 }
 
+bool selectsVgpus(const Selector& selector) {
+  return selector.values().contains(SelectorKey::kVgpu);
+}
+
 bool selectsMediated(const Selector& selector) {
   return selector.values().contains(SelectorKey::kMdev);
 }
@@ -254,13 +273,8 @@ bool selectsMediated(const Selector& selector) {
 bool matches(const Selector& selector, const Snapshot& snapshot, const MediatedDevice& device) {
   const auto types = selector.values().find(SelectorKey::kMdev);
   if (types == selector.values().end()) return false;
-  const auto underlined = [](std::string text) {
-    std::ranges::replace(text, ' ', '_');
-    return text;
-  };
   const bool ofType = std::ranges::any_of(types->second, [&](const std::string& value) {
-    return matchesPattern(value, device.type) ||
-           matchesPattern(underlined(value), underlined(device.typeName));
+    return isOfType(value, device.type, device.typeName);
   });
   const bool others = selector.values().size() > 1;
   const auto parent =

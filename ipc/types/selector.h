@@ -25,6 +25,7 @@ enum class SelectorKey : std::uint8_t {
   kNuma,
   kSriov,
   kMdev,
+  kVgpu,
 };
 
 /// The key as people write it: "vendor", "numa".
@@ -45,7 +46,8 @@ public:
   static Result<Selector, SelectorProblem> parse(std::string_view text);
 
   /// Accepts one more value for `key`. Hex in either case, with or without 0x; `class` is a prefix
-  /// of 2, 4 or 6 digits; `address` takes '*'; `sriov` is none, pf or vf.
+  /// of 2, 4 or 6 digits; `address` takes '*'; `sriov` is none, pf or vf; `vgpu` is the number of a
+  /// vGPU's type or its name, in which '_' stands for a blank, too, and '*' for anything.
   Result<Done, SelectorProblem> add(std::string_view key, std::string_view value);
 
   bool empty() const { return values_.empty(); }
@@ -64,6 +66,9 @@ Result<Selector, SelectorProblem> functionSelector(std::string_view text);
 /// What sysfs does not say about `device` matches no value, and no function matches a selector of
 /// mediated devices.
 bool matches(const Selector& selector, const PciDevice& device);
+
+/// True if the selector has the key vgpu: it is of functions that are vGPUs.
+bool selectsVgpus(const Selector& selector);
 
 /// True if the selector has the key mdev: it is of mediated devices.
 bool selectsMediated(const Selector& selector);

@@ -17,7 +17,7 @@ namespace vfiogate {
 enum class SriovRole : std::uint8_t { kNone, kPhysicalFunction, kVirtualFunction };
 
 /// Whether somebody has a device of a group open (ledger.md 3). kBlind: this kind of device has no
-/// reading (mediated devices). kUnknown: the reading failed.
+/// reading (mediated devices, vGPUs). kUnknown: the reading failed.
 enum class GroupUse : std::uint8_t { kIdle, kOpen, kBlind, kUnknown };
 
 /// "idle", "open", "blind" or "unknown".
@@ -58,7 +58,17 @@ struct PciDevice {
   std::optional<std::uint32_t> enableCount;  ///< sysfs `enable`
   std::string pcieRoot;                      ///< root complex, such as "pci0000:00"
   std::vector<Uuid> mediated;                ///< made of it now. Source: directories below its own
+  /// A virtual function of which its host driver makes a vGPU, and offers that to VFIO by itself:
+  /// the type's number, 0: none is set. Source: nvidia/current_vgpu_type.
+  std::optional<std::uint32_t> vgpuType;
+  std::string vgpuTypeName;  ///< "NVIDIA L40S-1Q"; empty: none, or the driver does not tell
   std::vector<AttributeProblem> problems;
+
+  /// The type for people: its name, or a number as a mediated device's, "nvidia-1147".
+  std::string vgpuTypeForPeople() const {
+    return vgpuTypeName.empty() ? driver + "-" + std::to_string(vgpuType.value_or(0))
+                                : vgpuTypeName;
+  }
 
   friend bool operator==(const PciDevice&, const PciDevice&) = default;
 };

@@ -33,6 +33,7 @@ Viability judgeAlone(const PciDevice& device) {
   if (!device.answers) return stop(Obstacle::kNotAnswering);
   if (beingUnbound(device)) return stop(Obstacle::kBeingUnbound);
   if (onHostDriver(device) && !device.mediated.empty()) return stop(Obstacle::kMediatedParent);
+  if (device.vgpuType == 0) return stop(Obstacle::kNoVgpuType);
   if (onHostDriver(device)) return stop(Obstacle::kHostDriver);
   if (device.driver.empty()) return stop(Obstacle::kNoDriver);
   return {};
@@ -78,6 +79,12 @@ std::optional<Bdf> memberWithVfs(const Snapshot& snapshot, const IommuGroup& gro
     if (std::cmp_greater(physical->virtualFunctions, here)) return member;
   }
   return std::nullopt;
+}
+
+std::string withProblems(const PciDevice& device, std::string text) {
+  for (const auto& problem : device.problems)
+    text += "; " + problem.attribute + " is " + problem.why;
+  return text;
 }
 
 }  // namespace
@@ -179,6 +186,8 @@ std::string_view reasonCode(Obstacle obstacle) {
       return "being-unbound";
     case Obstacle::kMediatedParent:
       return "mediated-parent";
+    case Obstacle::kNoVgpuType:
+      return "no-vgpu-type";
     case Obstacle::kHostDriver:
       return "host-driver";
     case Obstacle::kNoDriver:
@@ -223,12 +232,8 @@ std::string explain(const Snapshot& snapshot, const Bdf& address, const Viabilit
   switch (viability.obstacle) {
     case Obstacle::kNone:
       return "can be passed through";
-    case Obstacle::kUnreadable: {
-      std::string text = "sysfs does not say what it is: vendor, device or class";
-      for (const auto& problem : device.problems)
-        text += "; " + problem.attribute + " is " + problem.why;
-      return text;
-    }
+    case Obstacle::kUnreadable:
+      return withProblems(device, "sysfs does not say what it is: vendor, device or class");
     case Obstacle::kBridge:
       return "a bridge; bridges are never passed through";
     case Obstacle::kPlatform:
@@ -250,7 +255,15 @@ std::string explain(const Snapshot& snapshot, const Bdf& address, const Viabilit
              std::to_string(device.mediated.size()) +
              " mediated device(s) of it: those can be allocated; remove them to pass it through "
              "whole";
+    case Obstacle::kNoVgpuType:
+      return withProblems(device,
+                          "no vGPU type is set: write the number of one of its "
+                          "nvidia/creatable_vgpu_types to its nvidia/current_vgpu_type");
     case Obstacle::kHostDriver:
+      if (device.vgpuType) {
+        return "a vGPU for which " + device.driver +
+               " offers no VFIO device: look into the kernel's log";
+      }
       return "bound to " + device.driver + ", not to a VFIO driver: bind its group to vfio-pci";
     case Obstacle::kNoDriver:
       return "bound to no driver: bind its group to vfio-pci";

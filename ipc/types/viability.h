@@ -26,6 +26,7 @@ enum class Obstacle : std::uint8_t {
   kWriteStuck,        ///< a write that changes its group's drivers has not come back
   kBeingUnbound,      ///< no driver, but enabled: somebody unbinds it while it is in use
   kMediatedParent,    ///< on its host driver, which has made mediated devices of it
+  kNoVgpuType,        ///< its host driver makes a vGPU of it, and no type is set
   kHostDriver,        ///< bound to a driver that does not offer VFIO
   kNoDriver,          ///< bound to no driver
   kMemberOnHost,      ///< another endpoint of its group is bound to a driver that offers no VFIO

@@ -19,7 +19,9 @@ std::string entryPath(std::size_t index) {
 
 bool valuesMeet(SelectorKey key, const std::string& left, const std::string& right) {
   if (key == SelectorKey::kClass) return left.starts_with(right) || right.starts_with(left);
-  if (key != SelectorKey::kAddress && key != SelectorKey::kMdev) return left == right;
+  const bool patterned =
+      key == SelectorKey::kAddress || key == SelectorKey::kMdev || key == SelectorKey::kVgpu;
+  if (!patterned) return left == right;
   const bool patterns = left.find('*') != std::string::npos && right.find('*') != std::string::npos;
   return patterns || matchesPattern(left, right) || matchesPattern(right, left);
 }
@@ -101,10 +103,18 @@ void reviewBinding(const Settings& settings, Findings& findings) {
   }
 }
 
-/// What makes no sense of mediated devices: they are made, and never bound.
+/// What makes no sense of mediated devices and vGPUs: they are made, and never bound.
 void reviewMediated(const Settings& settings, Findings& findings) {
   for (std::size_t i = 0; i < settings.resources.size(); ++i) {
     const ResourceSettings& entry = settings.resources[i];
+    if (selectsVgpus(entry.select) && entry.allocation.onAllocate) {
+      findings.refuse(entryPath(i) + ".bind",
+                      "vGPUs are never bound: leave bind out of an entry with vgpu");
+    }
+    if (selectsVgpus(entry.select) && selectsMediated(entry.select)) {
+      findings.refuse(entryPath(i) + ".select",
+                      "never matches: mdev is of mediated devices, vgpu of virtual functions");
+    }
     if (!selectsMediated(entry.select)) continue;
     if (entry.allocation.onAllocate) {
       findings.refuse(entryPath(i) + ".bind",
@@ -252,7 +262,7 @@ void reviewCdiKinds(const Settings& settings, Findings& findings) {
     const ResourceSettings& entry = settings.resources[i];
     if (!needsSpec(entry.allocation)) continue;
     const std::string path = entryPath(i);
-    if (!entry.name && selectsMediated(entry.select)) {
+    if (!entry.name && (selectsMediated(entry.select) || selectsVgpus(entry.select))) {
       findings.warn(path + (entry.allocation.injectCdi ? ".inject" : ".kata"),
                     "names made of types with a dot are no CDI kinds, and their devices are not "
                     "offered; give the entry a `name`");

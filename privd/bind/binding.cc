@@ -57,7 +57,8 @@ GroupBinding Binding::bindingOf(const Snapshot& snapshot, const IommuGroup& grou
     binding.boundForAllocation = binding.boundForAllocation ||
                                  (record && record->purpose == BoundFor::kAllocation &&
                                   record->bootId == deps_.bootId && offersVfio(device->second));
-    toBind = toBind || (!standsAside(device->second) && !offersVfio(device->second));
+    toBind = toBind || (!standsAside(device->second) && !offersVfio(device->second) &&
+                        !device->second.vgpuType);
   }
   // Asked last, and only where the answer is wanted: it opens disks.
   const bool wanted =

@@ -70,6 +70,11 @@ void print(const NodeView& view, const PciDevice& device, const Holders& holders
     for (const Bdf& gpu : region.gpus) gpus += (gpus.empty() ? "" : ", ") + gpu.str();
     line("memory", "/dev/egm" + std::to_string(region.number) + ", with all of " + gpus);
   }
+  if (device.vgpuType) {
+    line("vGPU type", *device.vgpuType == 0
+                          ? "none set"
+                          : std::to_string(*device.vgpuType) + " " + jsonText(device.vgpuTypeName));
+  }
   for (const Uuid& uuid : device.mediated) {
     const auto part = view.snapshot.mediated.find(uuid);
     const bool known = part != view.snapshot.mediated.end();

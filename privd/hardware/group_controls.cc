@@ -16,8 +16,10 @@ public:
 protected:
   kj::Promise<void> reread(RereadContext context) override {
     auto answer = context.getResults().initAnswer();
-    const Snapshot seen = scanGroup(place_.sysfs, place_.dev, id_);
+    Snapshot seen = scanGroup(place_.sysfs, place_.dev, id_);
+    takeNames(seen);
     tellNews(seen);
+    takeNames(seen);
     if (isIn(seen)) {
       encode(seen, answer.initSeen(), noControl);
     } else {
@@ -27,6 +29,16 @@ protected:
   }
 
 private:
+  /// What a vGPU's type is called, another function of its card may have told.
+  void takeNames(Snapshot& seen) const {
+    const auto known = place_.source.current().snapshot;
+    for (auto& [address, device] : seen.devices) {
+      const auto before = known->devices.find(address);
+      if (before != known->devices.end() && before->second.vgpuType == device.vgpuType)
+        device.vgpuTypeName = before->second.vgpuTypeName;
+    }
+  }
+
   /// What a reread finds and the snapshot has not, because the event was lost or is on its way, is
   /// told to all before it is answered.
   void tellNews(const Snapshot& seen) {

@@ -83,6 +83,13 @@ void readParts(DeviceAttributes& from, PciDevice& device) {
   std::ranges::sort(device.mediated);
 }
 
+/// A type that cannot be read is as good as none.
+void readVgpu(DeviceAttributes& from, PciDevice& device) {
+  if (device.sriov != SriovRole::kVirtualFunction || device.driver.empty()) return;
+  if (!from.sysfs().exists(from.pathOf(kVgpuType))) return;
+  device.vgpuType = from.decimal(kVgpuType, Need::kRequired).value_or(0);
+}
+
 void readGroup(DeviceAttributes& from, PciDevice& device) {
   const std::string name = from.linkName("iommu_group");
   if (name.empty()) return;
@@ -144,6 +151,7 @@ std::optional<PciDevice> readDevice(const SysfsRoot& sysfs, const DevRoot& dev,
   device.enableCount = from.decimal("enable", Need::kRequired);
   device.pcieRoot = rootOf(sysfs, directory);
   readParts(from, device);
+  readVgpu(from, device);
   device.problems = from.takeProblems();
   // One that vanished half-way looks like a broken one, but its directory is gone.
   if (!device.problems.empty() && !sysfs.exists(directory)) return std::nullopt;

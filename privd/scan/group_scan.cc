@@ -18,8 +18,9 @@ bool useUnclear(const PciDevice& device) {
   });
 }
 
-/// Ledger 3: bridges and functions on host drivers never count as use; what cannot be read is
-/// unknown, also whether something is a bridge: a switch of GPUs has a bridge's class.
+/// Ledger 3: bridges and functions on host drivers never count as use, nor does `enable` of a
+/// function that its host driver offers to VFIO, as that driver may enable it itself; what cannot
+/// be read is unknown, also whether something is a bridge: a switch of GPUs has a bridge's class.
 GroupUse worstUse(const Snapshot& snapshot, const IommuGroup& group) {
   GroupUse use = GroupUse::kIdle;
   for (const Bdf& member : group.members) {
@@ -27,7 +28,9 @@ GroupUse worstUse(const Snapshot& snapshot, const IommuGroup& group) {
     if (found == snapshot.devices.end()) continue;
     const PciDevice& device = found->second;
     if (device.headerType.value_or(0) != 0) continue;
-    if (!device.mediated.empty() && use == GroupUse::kIdle) use = GroupUse::kBlind;
+    const bool cut = !device.mediated.empty() || device.vgpuType;
+    if (cut && use == GroupUse::kIdle) use = GroupUse::kBlind;
+    if (device.vgpuType) continue;
     const bool unclear = useUnclear(device);
     if (!device.driver.empty() && !offersVfio(device) && !unclear) continue;
     if (!device.enableCount || unclear || !isEndpoint(device)) {

@@ -97,7 +97,8 @@ bool rereadUnits(const SysfsRoot& sysfs, const DevRoot& dev, const Places& where
   MediatedReread mediated(sysfs, dev, seen);
   Places places = where;
   for (const Uuid& uuid : where.mediated) mediated.read(uuid, places.groups);
-  const bool changed = reread(sysfs, dev, places, seen);
+  bool changed = reread(sysfs, dev, places, seen);
+  changed |= nameVgpus(sysfs, places, seen);
   // A group may have got one of which no event told yet.
   std::set<Uuid> more;
   for (const IommuGroupId id : places.groups) {

@@ -59,8 +59,12 @@ private:
     auto device = readDevice(sysfs_, dev_, address);
     if (device) {
       wantGroup(device->group);
-      // Its group tells, below.
-      if (known != seen_.devices.end()) device->vfioGroup = known->second.vfioGroup;
+    }
+    if (device && known != seen_.devices.end()) {
+      // Told by its group, below, and by its card.
+      device->vfioGroup = known->second.vfioGroup;
+      if (device->vgpuType == known->second.vgpuType)
+        device->vgpuTypeName = known->second.vgpuTypeName;
     }
     put(seen_.devices, address, std::move(device));
   }

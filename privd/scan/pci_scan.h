@@ -47,8 +47,8 @@ std::set<Uuid> mediatedIn(const SysfsRoot& sysfs);
 std::optional<MediatedDevice> readMediated(const SysfsRoot& sysfs, const DevRoot& dev,
                                            const Uuid& uuid);
 
-/// reread(), and the mediated devices of `where` with their groups, and those of its groups, and
-/// all extended memory.
+/// reread(), and the mediated devices of `where` with their groups, and those of its groups, all
+/// extended memory, and nameVgpus().
 bool rereadUnits(const SysfsRoot& sysfs, const DevRoot& dev, const Places& where, Snapshot& seen);
 /// scan(), and all mediated devices and extended memory.
 Result<Snapshot, ReadError> scanUnits(const SysfsRoot& sysfs, const DevRoot& dev);
@@ -69,6 +69,14 @@ inline constexpr const char* kPciDevices = "bus/pci/devices";
 inline constexpr const char* kVfioDevDirectory = "vfio-dev";
 /// Below the directory of a device that is allocated in parts.
 inline constexpr const char* kMediatedTypes = "mdev_supported_types";
+
+/// Below the directory of a virtual function of which its host driver makes a vGPU.
+inline constexpr const char* kVgpuType = "nvidia/current_vgpu_type";
+
+/// Puts into `seen` what vGPUs' types are called, of those of `where` that have no name yet. A card
+/// names a type for as long as it has room for another: what it has told of one of its functions
+/// stands for all. Returns true if `seen` is another than before.
+bool nameVgpus(const SysfsRoot& sysfs, const Places& where, Snapshot& seen);
 
 /// Null: the device is not there, or not any more. What could not be read of one that is there is a
 /// value in it (PciDevice::problems).

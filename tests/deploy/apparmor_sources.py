@@ -40,6 +40,9 @@ def sysfs_paths(device: str, group: str) -> dict[str, str]:
     paths = {f"/host/sys/{devices}/": "r", f"/host/sys/{groups}/": "r"}
     paths |= {f"{device}/{vfio}/": "r", f"{group}{members}/": "r"}
     paths |= {f"{device}/{name}": "r" for name in read_of_devices()}
+    current = constant("privd/scan/pci_scan.h", r'kVgpuType = "([^"]+)"')
+    creatable = constant("privd/scan/vgpu_scan.cc", r'kCreatableTypes = "([^"]+)"')
+    paths |= {f"{device}/{current}": "r", f"{device}{creatable}": "r"}
     paths |= {f"{group}/{name}": "r" for name in constants("privd/scan/group_scan.cc", r'from\.text\("(\w+)"\)')}
     return paths
 

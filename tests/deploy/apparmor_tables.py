@@ -33,6 +33,8 @@ READS_SYSFS = {
     f"{DEVICE}/vfio-dev/": "r",
     f"{DEVICE}/vendor": "r",
     f"{DEVICE}/boot_vga": "r",
+    f"{DEVICE}/nvidia/current_vgpu_type": "r",
+    f"{DEVICE}/nvidia/creatable_vgpu_types": "r",
     # Intel VMD, Arm, Hyper-V
     "/host/sys/devices/pci0000:00/0000:00:0e.0/pci10000:e0/10000:e0:06.0/vendor": "r",
     "/host/sys/devices/platform/40000000.pcie/pci0000:00/0000:00:01.0/config": "r",

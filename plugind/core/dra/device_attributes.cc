@@ -82,6 +82,10 @@ Attributes attributesOf(const Snapshot& snapshot, const UnitId& address,
   addText(attributes, "class", hexOf(device.classCode, 6));
   addText(attributes, "driver", device.driver);
   addText(attributes, "sriov", roleText(device.sriov));
+  if (device.vgpuType.value_or(0) != 0) {
+    addText(attributes, "vgpuType", std::to_string(*device.vgpuType));
+    addText(attributes, "vgpuTypeName", device.vgpuTypeName);
+  }
   if (device.physicalFunction) {
     addText(attributes, "physicalFunction", device.physicalFunction->str());
   }

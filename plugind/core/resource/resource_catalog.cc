@@ -28,13 +28,17 @@ Displays findDisplays(const Snapshot& snapshot) {
   return displays;
 }
 
+LeftOut asJudged(const Snapshot& snapshot, const PciDevice& device) {
+  const Viability judged = viability(snapshot, device.address);
+  return LeftOut{std::string(reasonCode(judged.obstacle)),
+                 explain(snapshot, device.address, judged)};
+}
+
 /// Bridges, and what cannot be named, in the words of everybody.
 std::optional<LeftOut> notOffered(const Snapshot& snapshot, const PciDevice& device) {
   const bool readable = device.vendor && device.device && device.classCode;
   if (readable && isEndpoint(device)) return std::nullopt;
-  const Viability judged = viability(snapshot, device.address);
-  return LeftOut{std::string(reasonCode(judged.obstacle)),
-                 explain(snapshot, device.address, judged)};
+  return asJudged(snapshot, device);
 }
 
 LeftOut excludedBy(std::size_t index) {
@@ -128,20 +132,24 @@ std::optional<LeftOut> place(const Settings& settings, const Snapshot& snapshot,
                              const MediatedDevice& device, ResourceCatalog& catalog) {
   for (const ResourceSettings& entry : settings.resources) {
     if (!matches(entry.select, snapshot, device)) continue;
-    const auto name = entry.name ? entry.name : nameOfType(settings, device);
+    const auto name = entry.name ? entry.name : nameOfType(settings, device.typeForPeople());
     return enter(settings, device.uuid, entry, name, catalog);
   }
   return unmatched();
 }
 
 /// Puts `device` where it belongs. Returns why it belongs nowhere.
-std::optional<LeftOut> place(const Settings& settings, const PciDevice& device, Names& names,
-                             ResourceCatalog& catalog) {
+std::optional<LeftOut> place(const Settings& settings, const Snapshot& snapshot,
+                             const PciDevice& device, Names& names, ResourceCatalog& catalog) {
   const ResourceSettings* entry = firstMatch(settings, device);
-  if (entry == nullptr) return unmatched();
+  if (entry == nullptr) return device.vgpuType == 0 ? asJudged(snapshot, device) : unmatched();
   const bool named = servesPlugin(entry->allocation) && entry->allocation.kubevirtVariable;
   if (named && !kubevirtAccepts(device.address)) {
     return LeftOut{"segment", "KubeVirt takes no segment above 16 bit: set env: [none]"};
+  }
+  if (selectsVgpus(entry->select) && !entry->name) {
+    const auto name = nameOfType(settings, device.vgpuTypeForPeople());
+    return enter(settings, device.address, *entry, name, catalog);
   }
   const auto& name = names.of(*entry, {*device.vendor, *device.device});
   return enter(settings, device.address, *entry, name, catalog);
@@ -166,14 +174,13 @@ std::optional<ResourceName> resourceOf(const ResourceCatalog& catalog, const Uni
   return std::nullopt;
 }
 
-std::optional<ResourceName> nameOfType(const Settings& settings, const MediatedDevice& device) {
-  std::string name = device.typeForPeople();
-  for (char& c : name) {
+std::optional<ResourceName> nameOfType(const Settings& settings, std::string type) {
+  for (char& c : type) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                        c == '-' || c == '.';
     if (!plain) c = '_';
   }
-  return ResourceName::parse(settings.resourcePrefix + "/" + name);
+  return ResourceName::parse(settings.resourcePrefix + "/" + type);
 }
 
 ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snapshot,
@@ -185,7 +192,7 @@ ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snap
     auto reason = notOffered(snapshot, device);
     if (!reason) reason = excluded(settings, device);
     if (!reason) reason = companion(settings, displays, device);
-    if (!reason) reason = place(settings, device, names, catalog);
+    if (!reason) reason = place(settings, snapshot, device, names, catalog);
     if (reason) catalog.leftOut.emplace(address, *reason);
   }
   for (const auto& [uuid, device] : snapshot.mediated) {  // after all addresses, as their ids are

@@ -45,9 +45,10 @@ bool servedByDra(const ResourceCatalog& catalog, const ResourceName& resource);
 /// The resource that the device falls into. Null: none.
 std::optional<ResourceName> resourceOf(const ResourceCatalog& catalog, const UnitId& address);
 
-/// The resource of mediated devices whose entry has no name: the type's name, or its id, with '_'
-/// for what no name has. Null: not one that a kubelet takes.
-std::optional<ResourceName> nameOfType(const Settings& settings, const MediatedDevice& device);
+/// The resource of mediated devices, or of vGPUs by an entry with the key vgpu, whose entry has no
+/// name: the type's name, or its id, with '_' for what no name has. Null: not one that a kubelet
+/// takes.
+std::optional<ResourceName> nameOfType(const Settings& settings, std::string type);
 
 /// Sorts the devices: exclusions first, then the first entry of `settings.resources` that matches.
 ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snapshot,

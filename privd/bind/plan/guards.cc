@@ -178,6 +178,10 @@ void judgeDevice(const PciDevice& device, const Situation& situation, const Guar
                        "it has " + std::to_string(device.virtualFunctions) + " virtual functions",
                        "write 0 to its sriov_numvfs first");
   }
+  if (device.vgpuType) {
+    return objections.blocked(Guard::kInUse, device.driver + " makes vGPUs of it, and offers VFIO",
+                              "nothing: with a type set it is allocated as it is");
+  }
   if (situation.kind != ChangeKind::kBind || offersVfio(device)) return;
   if (isPlatform(device)) {
     objections.blocked(Guard::kPlatform, "part of the machine itself, by its class",

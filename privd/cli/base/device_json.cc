@@ -44,6 +44,12 @@ Json sriovJson(const PciDevice& device) {
           {"virtualFunctions", device.virtualFunctions}};
 }
 
+/// Null: its driver makes no vGPU of it.
+Json vgpuJson(const PciDevice& device) {
+  if (!device.vgpuType) return nullptr;
+  return {{"type", *device.vgpuType}, {"typeName", textOrNull(device.vgpuTypeName)}};
+}
+
 Json problemsJson(const std::vector<AttributeProblem>& found) {
   Json problems = Json::array();
   for (const AttributeProblem& problem : found) {
@@ -113,6 +119,7 @@ Json deviceJson(const NodeView& view, const PciDevice& device) {
           {"resetMethods", textOrNull(device.resetMethods)},
           {"pcieRoot", textOrNull(device.pcieRoot)},
           {"mediated", namesOf(device.mediated)},
+          {"vgpu", vgpuJson(device)},
           {"problems", problemsJson(device.problems)}};
 }
 

@@ -29,11 +29,17 @@ std::string numberOrDash(const std::optional<std::uint32_t>& number) {
   return number ? std::to_string(*number) : "-";
 }
 
+/// A vGPU has the ids of its whole card: its type says more.
+std::string shownName(const NodeView& view, const PciDevice& device) {
+  if (device.vgpuType.value_or(0) == 0 || !device.physicalFunction) return view.briefName(device);
+  return device.vgpuTypeForPeople() + " of " + device.physicalFunction->str();
+}
+
 Row rowOf(const NodeView& view, const PciDevice& device) {
   return {.group = "-",
           .address = device.address.str(),
           .className = jsonText(view.className(device)),
-          .name = jsonText(view.briefName(device)),
+          .name = jsonText(shownName(view, device)),
           .driver = device.driver.empty() ? "-" : jsonText(device.driver),
           .numa = numberOrDash(device.numaNode),
           .use = "-",

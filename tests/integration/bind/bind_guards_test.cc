@@ -90,6 +90,17 @@ TEST_P(BindGuards, AParentIsRefusedWhileItHasMediatedDevices) {
   expectDone({"bind", "0000:11:00.0", "--override", "users"});
 }
 
+TEST_P(BindGuards, AVgpuStaysOnItsHostDriver) {
+  bringUp("vgpu-vfs.yaml");
+  ASSERT_EQ(node_->ctl("vfs 0000:11:00.0 2"), "ok\n");
+  for (const char* type : {"0", "1155"}) {
+    ASSERT_EQ(node_->ctl(std::string("vgpu 0000:11:00.4 ") + type), "ok\n");
+    expectRefused({"bind", "0000:11:00.4"}, "nvidia makes vGPUs of it");
+    expectRefused({"unbind", "0000:11:00.4"}, "nvidia makes vGPUs of it");
+  }
+  EXPECT_EQ(node_->driverOf("0000:11:00.4"), "nvidia");
+}
+
 TEST_P(BindGuards, AnNvSwitchIsAnEndpointAndIsBound) {
   bringUp("eight-gpu-nvidia.yaml");
   expectRefused({"bind", "0000:a1:00.0"}, "nvidia");

@@ -137,6 +137,13 @@ std::vector<Row> rows() {
          {{kMediated + "1", kHealthy}, {kMediated + "2", kHealthy}}},
         {{"remove-mdev " + kMediated + "1"},
          {{kMediated + "1", kAbsent}, {kMediated + "2", kHealthy}}}}},
+      {"VgpuTypeSetAndTakenAway",
+       "10de_0065",
+       {{{"vfs 0000:64:00.0 2"}, {{"0000:64:01.0", kUnhealthy}, {"0000:64:01.1", kUnhealthy}}},
+        {{"vgpu 0000:64:01.0 1147", kElsewhere},
+         {{"0000:64:01.0", kHealthy}, {"0000:64:01.1", kUnhealthy}}},
+        {{"vgpu 0000:64:01.0 0", "vgpu 0000:64:01.1 1147", kElsewhere},
+         {{"0000:64:01.0", kUnhealthy}, {"0000:64:01.1", kHealthy}}}}},
       {"RescanBurst", "8086_1891", {{{"vfs 0000:62:00.0 64"}, functionsOn("62", 64, kHealthy)}}},
   };
 }

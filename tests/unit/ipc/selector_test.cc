@@ -133,6 +133,8 @@ TEST(Selector, RefusesWhatItCannotMean) {
       "slot=1",
       "mdev=",
       "mdev=nvidia;63",
+      "vgpu=",
+      "vgpu=1147;",
       "product=x",
       "address=*0000000000000000000000000000000000000000000000000000000000000000",
   };
@@ -166,6 +168,30 @@ TEST(Selector, OfMdevIsOfMediatedDevicesByTypeOrName) {
   EXPECT_FALSE(matches(*Selector::parse("mdev=nvidia-711,numa=1"), snapshot, orphan));
 }
 
+TEST(Selector, OfVgpuIsByTheNumberOrTheNameOfItsType) {
+  PciDevice device{.address = at("0000:11:00.4"), .vendor = 0x10de, .driver = "nvidia"};
+  device.vgpuType = 1147;
+  device.vgpuTypeName = "NVIDIA L40S-1Q";
+  struct Row {
+    const char* text;
+    bool want;
+  };
+  for (const Row& row :
+       {Row{"vgpu=1147", true}, Row{"vgpu=NVIDIA L40S-1Q", true}, Row{"vgpu=NVIDIA_L40S-1Q", true},
+        Row{"vgpu=NVIDIA L40S-*", true}, Row{"vgpu=1145,vgpu=1147", true}, Row{"vgpu=114", false},
+        Row{"vgpu=*,driver=nvidia", true}, Row{"vgpu=1147,vendor=8086", false},
+        Row{"vendor=10de", true}, Row{"mdev=*", false}}) {
+    EXPECT_EQ(matches(parsed(row.text), device), row.want) << row.text;
+  }
+  device.vgpuTypeName.clear();
+  EXPECT_TRUE(matches(parsed("vgpu=1147"), device)) << "its name is not told";
+  EXPECT_FALSE(matches(parsed("vgpu=NVIDIA L40S-1Q"), device));
+  device.vgpuType = 0;
+  EXPECT_FALSE(matches(parsed("vgpu=*"), device)) << "no type is set";
+  EXPECT_FALSE(matches(parsed("vgpu=0"), device));
+  EXPECT_FALSE(matches(parsed("vgpu=*"), card())) << "no vGPU";
+}
+
 TEST(Selector, OfFunctionsRefusesMdev) {
   EXPECT_TRUE(functionSelector("vendor=10de"));
   const auto refused = functionSelector("vendor=10de,mdev=nvidia-711");
@@ -183,7 +209,7 @@ TEST(Selector, SaysWhatWouldMendIt) {
       {"vendor=10d", "in \"vendor=10d\": found \"10d\"; write 4 hex digits such as 10de"},
       {"vender=10de",
        "in \"vender=10de\": unknown key \"vender\"; the keys are vendor device subvendor subdevice "
-       "class driver address root numa sriov mdev"},
+       "class driver address root numa sriov mdev vgpu"},
       {"slot=1", "in \"slot=1\": key slot is not in this version"},
       {"gpu", "found \"gpu\"; write key=value, or 10de:2684 alone"},
       {"numa=\x1b[31m", "in \"numa=?[31m\": found \"?[31m\"; write a NUMA node's number such as 0"},

@@ -110,6 +110,31 @@ INSTANTIATE_TEST_SUITE_P(
                gpu(s).mediated = {*Uuid::parse("3f5e2c10-0001-4a5b-8c6d-000000000001")};
              },
              Obstacle::kMediatedParent},
+        Case{"VgpuWithoutAType",
+             [](Snapshot& s) {
+               gpu(s).driver = "nvidia";
+               gpu(s).vgpuType = 0;
+             },
+             Obstacle::kNoVgpuType},
+        Case{"VgpuWithoutATypeNorVfio",
+             [](Snapshot& s) {
+               unbind(gpu(s), "nvidia");
+               gpu(s).vgpuType = 0;
+             },
+             Obstacle::kNoVgpuType},
+        Case{"VgpuWithAType",
+             [](Snapshot& s) {
+               gpu(s).driver = "nvidia";
+               gpu(s).vgpuType = 1147;
+               gpu(s).enableCount = 1;
+             },
+             Obstacle::kNone},
+        Case{"VgpuThatIsNotOfferedToVfio",
+             [](Snapshot& s) {
+               unbind(gpu(s), "nvidia");
+               gpu(s).vgpuType = 1147;
+             },
+             Obstacle::kHostDriver},
         Case{"VariantDriver", [](Snapshot& s) { gpu(s).driver = "nvgrace_gpu_vfio_pci"; },
              Obstacle::kNone},
         Case{"NoDriver", [](Snapshot& s) { unbind(gpu(s)); }, Obstacle::kNoDriver},
@@ -194,6 +219,27 @@ TEST(Platform, IsJudgedByClass) {
        {0x068000, 0x088000, 0x030000, 0x0c0330, 0x0c0400, 0x0c0600, 0x120000, 0x110100}) {
     EXPECT_FALSE(is(card)) << card;
   }
+}
+
+TEST(Viability, SaysWhereAVgpusTypeIsWritten) {
+  const auto said = [](std::optional<std::uint32_t> vfioDev, std::uint32_t type,
+                       std::vector<AttributeProblem> problems) {
+    Snapshot snapshot = healthyGroup();
+    PciDevice& device = snapshot.devices.at(kGpu);
+    device.driver = "nvidia";
+    device.vfioDev = vfioDev;
+    device.vgpuType = type;
+    device.problems = std::move(problems);
+    return explain(snapshot, kGpu, viability(snapshot, kGpu));
+  };
+  EXPECT_EQ(said(0, 0, {}),
+            "no vGPU type is set: write the number of one of its nvidia/creatable_vgpu_types to "
+            "its nvidia/current_vgpu_type");
+  EXPECT_TRUE(said(0, 0, {{"nvidia/current_vgpu_type", "malformed: \"x\""}})
+                  .ends_with("; nvidia/current_vgpu_type is malformed: \"x\""));
+  EXPECT_EQ(said(std::nullopt, 1147, {}),
+            "a vGPU for which nvidia offers no VFIO device: look into the kernel's log")
+      << "and no advice to bind it to vfio-pci";
 }
 
 }  // namespace

@@ -53,6 +53,11 @@ const std::vector<Row>& rows() {
          unbind(a(s), "nvidia", 1);
          a(s).mediated = {*Uuid::parse("3f5e2c10-0001-4a5b-8c6d-000000000001")};
        }},
+      {Obstacle::kNoVgpuType,
+       [](Snapshot& s) {
+         a(s).driver = "nvidia";
+         a(s).vgpuType = 0;
+       }},
       {Obstacle::kHostDriver, [](Snapshot& s) { unbind(a(s), "nouveau", 1); }},
       {Obstacle::kNoDriver, [](Snapshot& s) { unbind(a(s), "", 0); }},
       {Obstacle::kMemberOnHost,

@@ -97,6 +97,31 @@ TEST(ResourceCatalog, MediatedDevicesAreInEntriesOfMdevAlone) {
   EXPECT_EQ(sorted(settings).leftOut.at(first).reason, "excluded") << "with the whole parent";
 }
 
+TEST(ResourceCatalog, VgpusAreCalledAfterTheirTypesByAnEntryOfVgpu) {
+  Hardware hardware;
+  constexpr const char* kFirst = "0000:11:00.4";
+  for (const std::uint32_t function : {4U, 5U, 6U}) {
+    PciDevice& made = hardware.add("0000:11:00." + std::to_string(function), 100 + function);
+    made.driver = "nvidia";
+    made.vgpuType = function == 6 ? 0 : 1147;
+  }
+  hardware.device(kFirst).vgpuTypeName = "NVIDIA L40S-1Q";
+  const auto sorted = [&hardware](const Settings& settings) {
+    return sortIntoResources(settings, hardware.snapshot());
+  };
+  Settings settings = offering({entry("vgpu=1147")});
+  settings.aliases.emplace(Model{0x10de, 0x2684}, *ResourceName::parse("nvidia.com/GPU"));
+  const auto unnamed = sorted(settings);
+  EXPECT_EQ(placeOf(unnamed, kFirst), "vfiogate.dev/NVIDIA_L40S-1Q");
+  EXPECT_EQ(placeOf(unnamed, "0000:11:00.5"), "vfiogate.dev/nvidia-1147") << "no name is told";
+  EXPECT_EQ(placeOf(unnamed, "0000:11:00.6"), "-no-vgpu-type");
+  const auto named = sorted(offering({entry("vgpu=NVIDIA*", "example.org/vgpu")}));
+  EXPECT_EQ(placeOf(named, kFirst), "example.org/vgpu");
+  EXPECT_EQ(placeOf(named, "0000:11:00.5"), "-unmatched");
+  const auto byModel = sorted(offering({entry("vendor=10de")}));
+  EXPECT_EQ(placeOf(byModel, kFirst), "vfiogate.dev/10de_2684") << "by the naming rule";
+}
+
 TEST(ResourceCatalog, FirstEntryThatMatchesWins) {
   Hardware hardware;
   hardware.add("0000:01:00.0", 1);

@@ -65,7 +65,8 @@ std::optional<Refusal> refuseUnseen(const RefusedDevice& device,
 Refusal refuseUntold(const RefusedDevice& device, GroupUse use) {
   if (use != GroupUse::kBlind) return refuse(device, "its use cannot be told", "cannot-tell");
   return refuse(device,
-                "its use cannot be told: mediated devices show none, and nobody here may probe it",
+                "its use cannot be told: mediated devices and vGPUs show none, and nobody here may "
+                "probe it",
                 "cannot-probe");
 }
 

@@ -67,7 +67,7 @@ bool areOfOneDevice(const Print& old, const Print& young) {
          });
 }
 
-/// " sub=10de:167c class=030000 rev=a1".
+/// " sub=10de:167c class=030000 rev=a1 type=1147": the type of a vGPU.
 std::string fieldsOf(const PciDevice& device) {
   std::string text;
   if (device.subvendor && device.subdevice) {
@@ -75,6 +75,7 @@ std::string fieldsOf(const PciDevice& device) {
   }
   if (device.classCode) text += " class=" + hexDigits(*device.classCode, 6);
   if (device.revision) text += " rev=" + hexDigits(*device.revision, 2);
+  if (device.vgpuType) text += " type=" + std::to_string(*device.vgpuType);
   return text;
 }
 

@@ -205,6 +205,20 @@ TEST(Config, RefusesWhatMakesNoSenseOfMediatedDevices) {
                                     "name, NVIDIA A16-4Q")));
 }
 
+TEST(Config, RefusesWhatMakesNoSenseOfVgpus) {
+  EXPECT_THAT(refusals("resources:\n- {select: {vgpu: \"1147\"}, bind: on-allocate}\n"),
+              ElementsAre("p.yaml:2: resources[0].bind: vGPUs are never bound: leave bind out of "
+                          "an entry with vgpu"));
+  EXPECT_THAT(refusals("resources:\n- {select: {vgpu: \"1147\", mdev: nvidia-711}}\n"),
+              ElementsAre("p.yaml:2: resources[0].select: never matches: mdev is of mediated "
+                          "devices, vgpu of virtual functions"));
+  EXPECT_THAT(refusals("resources:\n- {select: {vgpu: [\"1147\", NVIDIA L40S-2Q], numa: 0}}\n"),
+              IsEmpty());
+  EXPECT_THAT(refusals("resources:\n- {select: {vgpu: \"a;b\"}}\n"),
+              ElementsAre(HasSubstr("write a type of vGPUs such as 1147, or its name, NVIDIA "
+                                    "L40S-1Q")));
+}
+
 TEST(Config, KeepsTheNameOfTheDriverOverAReload) {
   Settings inEffect;
   inEffect.dra.driver = "a.b";

@@ -57,6 +57,20 @@ TEST_F(PoolOf, PublishesMediatedDevicesWithTheirTypeAndParent) {
   EXPECT_EQ(device.consumes, (CounterName{"groups-1", "group-60"}));
 }
 
+TEST_F(PoolOf, PublishesTheTypesOfVgpus) {
+  PciDevice& a = node.hardware.device(kA);
+  a.driver = "nvidia";
+  a.vgpuType = 1147;
+  a.vgpuTypeName = "NVIDIA L40S-1Q";
+  node.start();
+  const DevicePool made = pool();
+  const auto& attributes = made.devices.at(kNameA).attributes;
+  EXPECT_EQ(attributes.at("vgpuType"), AttributeValue("1147"));
+  EXPECT_EQ(attributes.at("vgpuTypeName"), AttributeValue("NVIDIA L40S-1Q"));
+  EXPECT_EQ(attributes.at("driver"), AttributeValue("nvidia"));
+  EXPECT_FALSE(made.devices.at(kNameC).attributes.contains("vgpuType"));
+}
+
 TEST_F(PoolOf, HasOnlyWhatIsServedThroughDra) {
   node.settings.resources[0].allocation.serve = Serve::kPlugin;
   node.settings.resources[1].allocation.serve = Serve::kDra;

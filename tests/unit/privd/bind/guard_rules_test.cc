@@ -94,6 +94,12 @@ TEST(Guards, NoOverrideLiftsARootDiskOneInUseOrAnOpenGroup) {
       "02:00.0 root-disk; 02:00.0 in-use");
 }
 
+TEST(Guards, AVgpuWithoutAVfioDeviceIsNotTakenFromItsDriver) {
+  Topology one = networkCard();
+  one.snapshot.devices.at(at("0000:05:01.0")).vgpuType = 0;
+  EXPECT_EQ(shown(ask(one, 7, {.overrides = {{Guard::kInUse, std::nullopt}}})), "05:01.0 in-use");
+}
+
 TEST(Guards, ABridgeThatIsNamedIsRefused) {
   const Topology one = behindBridge();
   const auto found = objectionsTo({.snapshot = one.snapshot,

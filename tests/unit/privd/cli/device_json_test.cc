@@ -73,6 +73,7 @@ TEST(DeviceJson, HasTheDocumentedForm) {
    "resetMethods": null,
    "pcieRoot": "pci0000:00",
    "mediated": [],
+   "vgpu": null,
    "problems": [
     {
      "attribute": "revision",
@@ -84,6 +85,20 @@ TEST(DeviceJson, HasTheDocumentedForm) {
  "mediated": [],
  "egm": []
 })");
+}
+
+TEST(DeviceJson, HasTheTypeOfAVgpu) {
+  NodeView view = viewOfOne();
+  PciDevice& device = view.snapshot.devices.at(kGpu);
+  device.driver = "nvidia";
+  device.vfioDev = 0;
+  device.vgpuType = 0;
+  EXPECT_EQ(deviceJson(view, device)["vgpu"].dump(), R"({"type":0,"typeName":null})");
+  EXPECT_EQ(deviceJson(view, device)["state"], "no-vgpu-type");
+  device.vgpuType = 1147;
+  device.vgpuTypeName = "NVIDIA L40S-1Q";
+  EXPECT_EQ(deviceJson(view, device)["vgpu"].dump(),
+            R"({"type":1147,"typeName":"NVIDIA L40S-1Q"})");
 }
 
 TEST(DeviceJson, HasMediatedDevicesBesideTheFunctions) {

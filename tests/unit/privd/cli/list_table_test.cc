@@ -124,6 +124,18 @@ TEST(ListTable, HasMediatedDevicesInTheirGroups) {
               HasSubstr("3 devices, 1 mediated device, 4 IOMMU groups, 2 can be passed through"));
 }
 
+TEST(ListTable, CallsAVgpuByItsType) {
+  NodeView view = twoCards();
+  PciDevice& device = view.snapshot.devices.at(placeOf("0000:01:00.0"));
+  device.driver = "nvidia";
+  device.physicalFunction = placeOf("0000:11:00.0");
+  device.vgpuType = 1147;
+  EXPECT_THAT(linesOf(listTable(view, {}, 0, false))[1], HasSubstr("nvidia-1147 of 0000:11:00.0"));
+  device.vgpuTypeName = "NVIDIA L40S-1Q";
+  EXPECT_THAT(linesOf(listTable(view, {}, 0, false))[1],
+              HasSubstr("NVIDIA L40S-1Q of 0000:11:00.0"));
+}
+
 std::vector<std::string> shown(const ListFilter& filter) {
   std::vector<std::string> addresses;
   const NodeView view = twoCards();

@@ -4,6 +4,8 @@
 
 #include <capnp/capability.h>
 
+#include <filesystem>
+
 namespace vfiogate {
 namespace {
 
@@ -58,6 +60,35 @@ TEST_F(SessionTest, ARereadWithoutNewsMakesNoGeneration) {
   const auto before = KJ_ASSERT_NONNULL(source_).current().generation;
   EXPECT_TRUE(control.rereadRequest().send().wait(io_.waitScope).getAnswer().isSeen());
   EXPECT_EQ(KJ_ASSERT_NONNULL(source_).current().generation, before);
+}
+
+// plugind waits until its view has what the reread saw: a name that another function told is in
+// both.
+TEST_F(SessionTest, ARereadOfAVgpuCallsItsTypeAsTheCardTold) {
+  tree_.add({.address = "0000:02:00.1", .group = 9});
+  for (const char* address : {"0000:02:00.0", "0000:02:00.1"}) {
+    const std::filesystem::path at = tree_.directoryOf(address);
+    std::filesystem::create_symlink("../0000:01:00.0", at / "physfn");
+    std::filesystem::create_directories(at / "nvidia");
+    tree_.setAttribute(address, "nvidia/creatable_vgpu_types", "ID    : vGPU Name\n");
+    tree_.setAttribute(address, "nvidia/current_vgpu_type", "0\n");
+  }
+  auto& source = KJ_ASSERT_NONNULL(source_);
+  source.rereadNow(
+      {.devices = {*Bdf::parse("0000:02:00.0"), *Bdf::parse("0000:02:00.1")}, .groups = {}});
+  ServedPeer plugind(node_, io_);
+  auto control = plugind.watch(plugind.enter()).at(IommuGroupId(8));
+  tree_.setAttribute("0000:02:00.1", "nvidia/creatable_vgpu_types", "1147  : NVIDIA L40S-1Q\n");
+  tree_.setAttribute("0000:02:00.0", "nvidia/current_vgpu_type", "1147\n");
+  const auto before = source.current().generation;
+  for (int twice = 0; twice < 2; ++twice) {
+    const auto answer = control.rereadRequest().send().wait(io_.waitScope);
+    ASSERT_TRUE(answer.getAnswer().isSeen());
+    const auto seen = answer.getAnswer().getSeen().getDevices()[0];
+    EXPECT_EQ(seen.getVgpuType(), 1147);
+    EXPECT_EQ(std::string(seen.getVgpuTypeName().cStr()), "NVIDIA L40S-1Q");
+    EXPECT_EQ(source.current().generation, before + 1) << "news once";
+  }
 }
 
 }  // namespace

@@ -19,6 +19,13 @@ struct UseCase {
   GroupUse want;
 };
 
+void makeVgpu(FakeSysfs& tree, const std::string& address) {
+  const fs::path at = tree.directoryOf(address);
+  fs::create_symlink("../0000:00:01.0", at / "physfn");
+  fs::create_directories(at / "nvidia");
+  tree.setAttribute(address, "nvidia/current_vgpu_type", "1147\n");
+}
+
 class UseOfAGroup : public testing::TestWithParam<UseCase> {
 protected:
   Snapshot reread() { return *scan(*SysfsRoot::open(tree_.sysfs()), *DevRoot::open(tree_.dev())); }
@@ -83,6 +90,20 @@ INSTANTIATE_TEST_SUITE_P(
                   fs::create_directories(at / "83b8f4f2-509f-382f-3c1e-e6bfe0fa1001");
                 },
                 GroupUse::kBlind},
+        UseCase{"AVgpuThatItsDriverEnables",
+                [](FakeSysfs& tree) {
+                  makeVgpu(tree, "0000:01:00.0");
+                  tree.setEnable("0000:01:00.0", 1);
+                },
+                GroupUse::kBlind},
+        UseCase{"AVgpuThatIsNotEnabled", [](FakeSysfs& tree) { makeVgpu(tree, "0000:01:00.0"); },
+                GroupUse::kBlind},
+        UseCase{"OpenBesideAVgpu",
+                [](FakeSysfs& tree) {
+                  makeVgpu(tree, "0000:01:00.0");
+                  tree.setEnable("0000:01:00.1", 1);
+                },
+                GroupUse::kOpen},
         UseCase{"NoNumberInVfioDev",
                 [](FakeSysfs& tree) {
                   const auto at = tree.directoryOf("0000:01:00.0") / "vfio-dev";
