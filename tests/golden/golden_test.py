@@ -36,9 +36,10 @@ class Node:
         config.write_text(self.machine.config)
         self.say("up", config, TREE / "tests/topologies" / self.machine.topology)
         try:
-            for order, shown in self.machine.orders:
+            for order in self.machine.orders:
                 self.say("hardware", *order.split())
-                self.say("await", shown, "plugind", "status", "-o", "json")
+            for resource, device in self.machine.shown:
+                self.say("await", device, "kubelet", "get", "devices", resource)
         except RuntimeError:
             self.say("down")
             raise

@@ -9,7 +9,8 @@ class Machine:
     topology: str
     config: str
     pods: tuple = ()
-    orders: tuple = ()  # to the hardware, before it is looked at; each with what `plugind status` says once it is done
+    orders: tuple = ()  # to the hardware, before it is looked at
+    shown: tuple = ()  # resources, each with a device of it that the kubelet knows once the orders are done
 
 
 GPU = "vfiogate.dev/gpu"
@@ -43,13 +44,22 @@ MACHINES = {
         "nic-with-64-vfs.yaml",
         one_resource('class: "02", sriov: vf', ", env: [sriov]", "vfiogate.dev/vf") + '- {name: vfiogate.dev/nic, select: {class: "02"}}\n',
         ({"vfiogate.dev/vf": 2, "vfiogate.dev/nic": 1},),
-        (("vfs 0000:3b:00.0 64", "0000:3b:08.7"),),
+        ("vfs 0000:3b:00.0 64",),
+        (("vfiogate.dev/vf", "0000:3b:08.7"),),
     ),
     "mediated": Machine(
         "GPUs that are cut into mediated devices, beside one that is passed through whole",
         "vgpu.yaml",
         'resources:\n- select: {mdev: "*"}\n- {name: vfiogate.dev/gpu, select: {vendor: "10de"}}\n',
         ({"vfiogate.dev/NVIDIA_A16-4Q": 2}, {GPU: 1}),
+    ),
+    "vgpu-vfs": Machine(
+        "A GPU whose virtual functions are vGPUs, two of the four with a type; the card is too full to tell the larger type's name",
+        "vgpu-vfs.yaml",
+        'resources:\n- {name: vfiogate.dev/half-L40S, select: {vgpu: "1155"}}\n- select: {vgpu: "*"}\n- {name: vfiogate.dev/gpu, select: {sriov: pf}}\n',
+        ({"vfiogate.dev/NVIDIA_L40S-1Q": 1}, {"vfiogate.dev/half-L40S": 1}),
+        ("vfs 0000:11:00.0 4", "vgpu 0000:11:00.4 1147", "vgpu 0000:11:00.5 1155"),
+        (("vfiogate.dev/NVIDIA_L40S-1Q", "0000:11:00.4"), ("vfiogate.dev/half-L40S", "0000:11:00.5")),
     ),
     "nvme-switch": Machine(
         "Two NVMe drives behind a switch without ACS, in one group, and one with a group of its own",

@@ -19,7 +19,8 @@ std::string entryText(const Settings& settings, std::size_t index) {
   const ResourceSettings& entry = settings.resources[index];
   std::string text = "selected by resources[" + std::to_string(index) + "]";
   if (entry.name) return text + ", which names it";
-  return text + ", named by its model";
+  const bool byType = selectsMediated(entry.select) || selectsVgpus(entry.select);
+  return text + ", named by its " + (byType ? "type" : "model");
 }
 
 std::string groupText(const GroupView& group) {
@@ -83,9 +84,11 @@ Explanation explain(const Settings& settings, const LedgerState& state, const Un
     told.lines.push_back("falls into no resource: " + leftOut->second.text);
     return told;
   }
+  // What it has left may show it for some time.
+  const auto now = resourceOf(state.catalog, address);
   for (const ResourceStatus& resource : statusOf(state, {}).resources) {
     for (const DeviceStatus& device : resource.devices) {
-      if (device.address != address) continue;
+      if (device.address != address || (told.resource && resource.name != now)) continue;
       told.resource = resource.name;
       told.device = device;
     }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "plugind/core/ledger/state/fingerprint.h"
+#include "plugind/core/status/explanation.h"
 #include "tests/unit/plugind/ledger/ledger_case.h"
 
 namespace vfiogate::test {
@@ -62,6 +63,21 @@ TEST_F(VgpuCase, IsOfferedOnlyWhileATypeIsSet) {
   EXPECT_EQ(node.frame("vgpu"), std::string(kOne) + "+ " + kTwo + "+");
   set(kTwo, 0);
   EXPECT_EQ(node.frame("vgpu"), std::string(kOne) + "+ " + kTwo + "-");
+}
+
+TEST_F(VgpuCase, IsExplainedByTheResourceIntoWhichItFallsNow) {
+  ResourceSettings rest = node.settings.resources.back();
+  node.settings.resources.back().select = *Selector::parse("vgpu=1147");
+  node.settings.resources.back().name.reset();
+  rest.name = resource("whole");
+  node.settings.resources.push_back(rest);
+  set(kOne, 0);
+  node.start();
+  ASSERT_EQ(node.frame("whole"), std::string(kOne) + "-");
+  set(kOne, 1147);
+  const Explanation told = explain(node.settings, node.ledger.state(), at(kOne));
+  EXPECT_THAT(told.lines.front(), HasSubstr("falls into vfiogate.dev/nvidia-1147: "));
+  EXPECT_THAT(told.lines.front(), HasSubstr("named by its type"));
 }
 
 TEST_F(VgpuCase, I9_AnotherTypeIsOtherHardware) {
