@@ -27,6 +27,7 @@ schema::VfioChoice choiceOf(std::optional<Backend> vfio) {
   if (!vfio) return schema::VfioChoice::RESOURCE;
   switch (*vfio) {
     case Backend::kAuto:
+    case Backend::kAutoIommufd:
       return schema::VfioChoice::AUTO;
     case Backend::kLegacy:
       return schema::VfioChoice::LEGACY;

@@ -134,7 +134,7 @@ ClaimSpecText readClaim(PacketReader& from) {
   for (std::size_t i = 0; i < devices && from.fault().empty(); ++i) {
     ClaimDevice device{.address = from.unit(),
                        .resource = from.text(kLongestName),
-                       .backend = from.choice(Backend::kBoth),
+                       .backend = from.choice(Backend::kAutoIommufd),
                        .hands = {},
                        .request = ""};
     const auto hands = from.units(kMostClaimHands);

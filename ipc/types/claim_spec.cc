@@ -3,6 +3,7 @@
 #include "ipc/base/kube_names.h"
 
 #include <algorithm>
+#include <array>
 
 namespace vfiogate {
 namespace {
@@ -72,17 +73,9 @@ std::string deviceVariable(const UnitId& address) {
 }
 
 std::string_view handlesWord(Backend backend) {
-  switch (backend) {
-    case Backend::kLegacy:
-      return "legacy";
-    case Backend::kIommufd:
-      return "iommufd";
-    case Backend::kBoth:
-      return "both";
-    case Backend::kAuto:
-      break;
-  }
-  return "auto";
+  constexpr std::array<std::string_view, 5> kWords{"auto", "legacy", "iommufd", "both",
+                                                   "auto-iommufd"};
+  return kWords.at(static_cast<std::size_t>(backend));
 }
 
 }  // namespace vfiogate

@@ -27,6 +27,8 @@ VfioWays waysTo(const Snapshot& snapshot, const VfioPlace& place, Backend backen
       return {.legacy = false, .iommufd = iommufd};
     case Backend::kBoth:
       return {.legacy = legacy && iommufd, .iommufd = legacy && iommufd};
+    case Backend::kAutoIommufd:
+      return {.legacy = legacy && !iommufd, .iommufd = iommufd};
   }
   return {};
 }

@@ -18,6 +18,7 @@ enum class Backend : std::uint8_t {
   kLegacy,   ///< /dev/vfio/vfio and /dev/vfio/<group>
   kIommufd,  ///< /dev/iommu and /dev/vfio/devices/vfio<N>
   kBoth,
+  kAutoIommufd,  ///< iommufd while the device has a node, otherwise legacy
 };
 
 /// Which of the two ways are taken to one device; neither: it cannot be reached.

@@ -98,8 +98,8 @@ Naming toNaming(plugind_config::Config::Naming naming) {
   return Naming::kVendorDevice;
 }
 
-Backend toBackend(plugind_config::Resource::Backend backend) {
-  switch (backend) {
+Backend toBackend(const plugind_config::Resource& resource) {
+  switch (resource.backend()) {
     case plugind_config::Resource::LEGACY:
       return Backend::kLegacy;
     case plugind_config::Resource::IOMMUFD:
@@ -109,7 +109,8 @@ Backend toBackend(plugind_config::Resource::Backend backend) {
     case plugind_config::Resource::AUTO:
       break;
   }
-  return Backend::kAuto;
+  const bool iommufd = resource.prefer() == plugind_config::Resource::PREFER_IOMMUFD;
+  return iommufd ? Backend::kAutoIommufd : Backend::kAuto;
 }
 
 GroupUnit toGroupUnit(plugind_config::Resource::GroupUnit unit) {
@@ -159,7 +160,10 @@ ResourceSettings readResource(const plugind_config::Resource& resource, const st
   // An absent selector is the empty one.
   const bool named = resource.has_select();
   entry.select = readSelect(resource.select(), named ? path + ".select" : path, findings);
-  entry.allocation.backend = toBackend(resource.backend());
+  entry.allocation.backend = toBackend(resource);
+  if (resource.has_prefer() && resource.backend() != plugind_config::Resource::AUTO) {
+    findings.warn(path + ".prefer", "no effect but with backend: auto, which alone has a choice");
+  }
   entry.allocation.groupUnit = toGroupUnit(resource.group_unit());
   entry.allocation.companions = resource.companions() == plugind_config::Resource::ADVERTISE
                                     ? Companions::kAdvertise

@@ -200,6 +200,13 @@ void reviewMade(const Settings& settings, const ResourceSettings& entry, const s
                 "not offered; give the entry a `name`, or set naming: pci_vendor_device");
 }
 
+void reviewKata(const AllocationSettings& allocation, const std::string& path, Findings& findings) {
+  if (!allocation.kata || allocation.backend != Backend::kBoth) return;
+  findings.refuse(path + ".backend",
+                  "both hands each device over twice, and Kata, which kata: true is for, takes it "
+                  "once: auto, legacy or iommufd");
+}
+
 /// Keys that say how the device plugin hands a device over.
 void reviewUnused(const AllocationSettings& allocation, const std::string& path,
                   Findings& findings) {
@@ -291,6 +298,7 @@ void reviewDra(const Settings& settings, Findings& findings) {
                       "serve: plugin");
     }
     served = served || servesDra(allocation);
+    reviewKata(allocation, path, findings);
     reviewUnused(allocation, path, findings);
   }
   if (named && !served) {

@@ -88,6 +88,7 @@ MACHINES = {
     "profile-cdi": profile("a runtime that is told CDI names", ", inject: cdi, env: [none]"),
     "profile-iommufd": profile("iommufd", ", backend: iommufd"),
     "profile-both": profile("group and iommufd", ", backend: both"),
+    "profile-prefer-iommufd": profile("iommufd where it is there", ", prefer: iommufd"),
     "profile-whole": profile("one party a group, told by groupUnit: whole", ", groupUnit: whole"),
     "profile-all": profile("a choice among a group's members, groupUnit: all", ", groupUnit: all"),
 }

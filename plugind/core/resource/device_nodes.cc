@@ -27,6 +27,7 @@ Bar noNode(Backend backend) {
     case Backend::kBoth:
       return {"no-node", "backend both needs the group's node and one in /dev/vfio/devices"};
     case Backend::kAuto:
+    case Backend::kAutoIommufd:
       break;
   }
   return {"no-node", "needs /dev/vfio/vfio or /dev/iommu beside its node: load vfio"};

@@ -82,7 +82,8 @@ std::optional<UnitId> addressIn(const std::string& variable) {
 }
 
 std::optional<Backend> backendOf(const std::string& word) {
-  constexpr std::array kAll{Backend::kAuto, Backend::kLegacy, Backend::kIommufd, Backend::kBoth};
+  constexpr std::array kAll{Backend::kAuto, Backend::kLegacy, Backend::kIommufd, Backend::kBoth,
+                            Backend::kAutoIommufd};
   const auto* found = std::ranges::find(kAll, word, handlesWord);
   if (found == kAll.end()) return std::nullopt;
   return *found;

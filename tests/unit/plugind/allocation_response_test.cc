@@ -154,9 +154,15 @@ TEST(DeviceNodes, FollowsTheBackend) {
   EXPECT_THAT(
       nodesOf(hardware, ids, Backend::kBoth),
       ElementsAre("/dev/vfio/vfio", "/dev/vfio/12", "/dev/iommu", "/dev/vfio/devices/vfio5"));
+  EXPECT_THAT(nodesOf(hardware, ids, Backend::kAutoIommufd),
+              ElementsAre("/dev/iommu", "/dev/vfio/devices/vfio5"));
   hardware.group(12).groupNode = false;
   EXPECT_THAT(nodesOf(hardware, ids, Backend::kAuto),
               ElementsAre("/dev/iommu", "/dev/vfio/devices/vfio5"));
+  hardware.group(12).groupNode = true;
+  hardware.device("0000:01:00.0").cdevNode = false;
+  EXPECT_THAT(nodesOf(hardware, ids, Backend::kAutoIommufd),
+              ElementsAre("/dev/vfio/vfio", "/dev/vfio/12"));
 }
 
 TEST(DeviceNodes, NamesNoNodeThatIsNotThere) {
@@ -181,6 +187,12 @@ TEST(DeviceNodes, NamesNoNodeThatIsNotThere) {
       {"auto without any control node",
        [](Hardware& h) { h.snapshot().controlNode = h.snapshot().iommufdNode = false; },
        Backend::kAuto},
+      {"auto without any node of it",
+       [](Hardware& h) {
+         h.group(12).groupNode = false;
+         h.device("0000:01:00.0").cdevNode = false;
+       },
+       Backend::kAutoIommufd},
   };
   for (const Row& row : rows) {
     Hardware hardware;

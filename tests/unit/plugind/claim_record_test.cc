@@ -33,6 +33,7 @@ ClaimSpec fullSpec() {
   spec.devices[0].hands.insert(*Bdf::parse("0000:02:00.1"));
   spec.devices[1].backend = Backend::kBoth;
   spec.devices[2].backend = Backend::kIommufd;
+  spec.devices[3].backend = Backend::kAutoIommufd;
   spec.devices[2].resource = "example.org/Fast_nic.1";
   spec.name = "train.0";
   spec.metadata = true;

@@ -31,7 +31,9 @@ AllocationSettings allocationToClaim(const ResourceCatalog& catalog, const Prepa
       configured == catalog.resources.end() ? AllocationSettings{} : configured->second.allocation;
   const auto wanted = request.parameters.find(id);
   if (wanted == request.parameters.end()) return allocation;
-  if (wanted->second.vfio) allocation.backend = *wanted->second.vfio;
+  const bool choice = wanted->second.vfio == Backend::kAuto;
+  const bool chosen = choice && allocation.backend == Backend::kAutoIommufd;
+  if (wanted->second.vfio && !chosen) allocation.backend = *wanted->second.vfio;
   if (wanted->second.bindNever) allocation.onAllocate = false;
   return allocation;
 }

@@ -11,6 +11,7 @@ namespace vfiogate {
 namespace {
 
 using test::refusals;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -65,6 +66,16 @@ TEST(CdiReview, RefusesNamesThatTheIdsMake) {
               refuses("resources[0].kata", "3com.example/pci_10de_"));
   EXPECT_THAT(refusals(entry("{select: {vendor: \"10de\"}, inject: cdi}")),
               ElementsAre(HasSubstr("naming: pci_vendor_device")));
+}
+
+TEST(CdiReview, RefusesTwoWaysToOneDeviceOfKatas) {
+  const std::string name = "{name: vfiogate.dev/gpu, select: {vendor: \"10de\"}, kata: true";
+  EXPECT_THAT(refusals(entry(name + ", backend: both}")),
+              ElementsAre(AllOf(HasSubstr("resources[0].backend: both"),
+                                HasSubstr("auto, legacy or iommufd"))));
+  for (const char* one : {"legacy", "iommufd", "auto, prefer: iommufd"}) {
+    EXPECT_THAT(refusals(entry(name + ", backend: " + one + "}")), IsEmpty()) << one;
+  }
 }
 
 TEST(CdiReview, KnowsAliases) {

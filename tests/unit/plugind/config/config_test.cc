@@ -174,6 +174,10 @@ TEST(Config, WarnsOfWhatMayNotBeMeant) {
       {"resources:\n- {select: {numa: 0}, returnTo: original}\n",
        {"p.yaml:2: resources[0].returnTo: no effect without bind: on-allocate: only what was bound "
         "for an allocation goes back"}},
+      {"resources:\n- {select: {numa: 0}, backend: legacy, prefer: iommufd}\n",
+       {"p.yaml:2: resources[0].prefer: no effect but with backend: auto, which alone has a "
+        "choice"}},
+      {"resources:\n- {select: {numa: 0}, prefer: iommufd}\n", {}},
       {"resources:\n- {select: {numa: 0}, bind: on-allocate, returnTo: original}\n",
        {"hint: p.yaml: privd binds for an allocation only with bind among its --plugind-rights"}},
       {"dra: {driver: a.b}\nresources:\n- {select: {numa: 0}}\n",

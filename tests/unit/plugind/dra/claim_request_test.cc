@@ -1,4 +1,5 @@
 #include "plugind/core/dra/claim_request.h"
+#include "plugind/core/ledger/frames/offers.h"
 
 #include "tests/unit/plugind/dra/pool_case.h"
 
@@ -140,6 +141,24 @@ TEST(PreparedDevices, NamesEachDeviceOnceUnderTheRequestsOwnName) {
   EXPECT_TRUE(reported[0].ready);
   EXPECT_EQ(reported[0].reason, "Prepared");
   EXPECT_EQ(reported[2].shareId, "s1");
+}
+
+TEST_F(RequestOf, AChoiceThatIsLeftIsTheResources) {
+  node.settings.resources[0].allocation.backend = Backend::kAutoIommufd;
+  node.start();
+  const auto backendFor = [this](std::optional<Backend> vfio) {
+    AllocatedDevice device = allocated("gpu", kNameA);
+    device.parameters.vfio = vfio;
+    const auto request = asked(claimOf({device}));
+    return allocationToClaim(node.ledger.state().catalog, *request, test::resource("gpu"), at(kA))
+        .backend;
+  };
+  EXPECT_EQ(backendFor(std::nullopt), Backend::kAutoIommufd);
+  EXPECT_EQ(backendFor(Backend::kAuto), Backend::kAutoIommufd);
+  EXPECT_EQ(backendFor(Backend::kLegacy), Backend::kLegacy);
+  node.settings.resources[0].allocation.backend = Backend::kLegacy;
+  node.see();
+  EXPECT_EQ(backendFor(Backend::kAuto), Backend::kAuto);
 }
 
 TEST_F(RequestOf, TheSpecHandsOverWhatResourceAndParametersWant) {
