@@ -6,6 +6,7 @@
 #include "ipc/base/hex.h"
 #include "ipc/base/kube_names.h"
 #include "plugind/core/refusal.h"
+#include "plugind/core/resource/allocation_response.h"
 #include "plugind/core/resource/resource_catalog.h"
 
 namespace vfiogate {
@@ -58,6 +59,41 @@ void reviewNames(const Settings& settings, Findings& findings) {
     findings.refuse("aliases", name.str() + " is already the name of " + entryPath(owner->second) +
                                    "; rename one of them");
   }
+}
+
+/// The variables that tell a container which devices of the resource it has.
+std::set<std::string> variablesOf(const ResourceSettings& entry, const ResourceName& name) {
+  std::set<std::string> variables;
+  if (!servesPlugin(entry.allocation)) return variables;
+  const bool mediated = selectsMediated(entry.select);
+  const DeviceKind kind = mediated ? DeviceKind::kMediated : DeviceKind::kFunction;
+  if (entry.allocation.kubevirtVariable) variables.insert(kubevirtVariable(name, kind));
+  if (entry.allocation.sriovVariable && !mediated) variables.insert(sriovVariable(name));
+  return variables;
+}
+
+/// Of two resources that give one variable, a container that asks for both learns of one alone.
+void reviewVariables(const Settings& settings, Findings& findings) {
+  std::map<std::string, ResourceName> givers;
+  const auto review = [&](const ResourceSettings& entry, const ResourceName& name,
+                          const std::string& path) {
+    for (const std::string& variable : variablesOf(entry, name)) {
+      const auto giver = givers.emplace(variable, name).first;
+      if (giver->second == name) continue;
+      findings.refuse(path, name.str() + " gives containers the same variable as " +
+                                giver->second.str() + ", " + variable +
+                                "; rename one, or set env: [none] where nothing reads it");
+      return;
+    }
+  };
+  for (std::size_t i = 0; i < settings.resources.size(); ++i) {
+    const ResourceSettings& entry = settings.resources[i];
+    if (entry.name) review(entry, *entry.name, entryPath(i) + ".name");
+  }
+  const auto unnamed = std::ranges::find_if(
+      settings.resources, [](const ResourceSettings& entry) { return !entry.name; });
+  if (unnamed == settings.resources.end()) return;
+  for (const auto& [model, name] : settings.aliases) review(*unnamed, name, "aliases");
 }
 
 void reviewSelectors(const Settings& settings, Findings& findings) {
@@ -247,6 +283,7 @@ void reviewSettings(const Settings& settings, Findings& findings) {
     return;
   }
   reviewNames(settings, findings);
+  reviewVariables(settings, findings);
   reviewSelectors(settings, findings);
   reviewPrefixes(settings, findings);
   reviewCdiKinds(settings, findings);

@@ -196,6 +196,31 @@ TEST(Config, WarnsOfWhatMayNotBeMeant) {
   for (const Row& row : rows) EXPECT_EQ(warnings(accepted(row.yaml)), row.want) << row.yaml;
 }
 
+TEST(Config, RefusesTwoResourcesThatGiveOneVariable) {
+  const auto two = [](const std::string& first, const std::string& second) {
+    return refusals("resources:\n- {name: vfiogate.dev/" + first + "}\n- {name: vfiogate.dev/" +
+                    second + "}\n");
+  };
+  EXPECT_THAT(
+      two("gpu.a, select: {numa: 0}", "GPU_A, select: {numa: 1}"),
+      ElementsAre("p.yaml:3: resources[1].name: vfiogate.dev/GPU_A gives containers the same "
+                  "variable as vfiogate.dev/gpu.a, PCI_RESOURCE_VFIOGATE_DEV_GPU_A; rename "
+                  "one, or set env: [none] where nothing reads it"));
+  EXPECT_THAT(two("gpu, select: {numa: 0}, env: [sriov]", "GPU, select: {numa: 1}, env: [sriov]"),
+              ElementsAre(HasSubstr("PCIDEVICE_VFIOGATE_DEV_GPU;")));
+  for (const char* other :
+       {"GPU, select: {numa: 1}, env: [none]", "GPU, select: {numa: 1}, env: [sriov]",
+        "GPU, select: {mdev: nvidia-711}", "GP-U, select: {numa: 1}"}) {
+    EXPECT_THAT(two("gpu, select: {numa: 0}", other), IsEmpty()) << other;
+  }
+  EXPECT_THAT(refusals("dra: {driver: a.b}\nresources:\n- {name: vfiogate.dev/gpu, select: {numa: "
+                       "0}}\n- {name: vfiogate.dev/GPU, select: {numa: 1}, serve: dra}\n"),
+              IsEmpty());
+  EXPECT_THAT(refusals("aliases:\n  10de:2684: vfiogate.dev/GPU\nresources:\n- {name: "
+                       "vfiogate.dev/gpu, select: {numa: 0}}\n- {select: {numa: 1}}\n"),
+              ElementsAre(HasSubstr("aliases: vfiogate.dev/GPU gives")));
+}
+
 TEST(Config, RefusesWhatMakesNoSenseOfMediatedDevices) {
   EXPECT_THAT(refusals("resources:\n- {select: {mdev: nvidia-711}, bind: on-allocate}\n"),
               ElementsAre("p.yaml:2: resources[0].bind: mediated devices are never bound: leave "
