@@ -28,6 +28,7 @@ schema::VfioChoice choiceOf(std::optional<Backend> vfio) {
   switch (*vfio) {
     case Backend::kAuto:
     case Backend::kAutoIommufd:
+    case Backend::kNoIommu:
       return schema::VfioChoice::AUTO;
     case Backend::kLegacy:
       return schema::VfioChoice::LEGACY;

@@ -73,8 +73,8 @@ std::string deviceVariable(const UnitId& address) {
 }
 
 std::string_view handlesWord(Backend backend) {
-  constexpr std::array<std::string_view, 5> kWords{"auto", "legacy", "iommufd", "both",
-                                                   "auto-iommufd"};
+  constexpr std::array<std::string_view, 6> kWords{"auto", "legacy",       "iommufd",
+                                                   "both", "auto-iommufd", "noiommu"};
   return kWords.at(static_cast<std::size_t>(backend));
 }
 

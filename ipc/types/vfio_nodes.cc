@@ -16,7 +16,8 @@ VfioPlace placeOf(const Snapshot& snapshot, const UnitId& id) {
 VfioWays waysTo(const Snapshot& snapshot, const VfioPlace& place, Backend backend) {
   const auto group = place.group ? snapshot.groups.find(*place.group) : snapshot.groups.end();
   if (group == snapshot.groups.end()) return {};
-  const bool legacy = group->second.groupNode && snapshot.controlNode;
+  const bool legacy = group->second.groupNode && snapshot.controlNode &&
+                      group->second.noIommu == (backend == Backend::kNoIommu);
   const bool iommufd = place.cdevNode && place.vfioDev && snapshot.iommufdNode;
   switch (backend) {
     case Backend::kAuto:
@@ -29,6 +30,8 @@ VfioWays waysTo(const Snapshot& snapshot, const VfioPlace& place, Backend backen
       return {.legacy = legacy && iommufd, .iommufd = legacy && iommufd};
     case Backend::kAutoIommufd:
       return {.legacy = legacy && !iommufd, .iommufd = iommufd};
+    case Backend::kNoIommu:
+      return {.legacy = legacy, .iommufd = false, .noIommu = true};
   }
   return {};
 }
@@ -39,6 +42,8 @@ std::string pathOf(const SpecNode& node) {
       return "/dev/vfio/vfio";
     case SpecNode::Kind::kGroup:
       return "/dev/vfio/" + std::to_string(node.number);
+    case SpecNode::Kind::kNoIommuGroup:
+      return "/dev/vfio/noiommu-" + std::to_string(node.number);
     case SpecNode::Kind::kIommufd:
       return "/dev/iommu";
     case SpecNode::Kind::kEgm:
@@ -56,7 +61,10 @@ std::vector<std::string> pathsOf(const SpecNodes& nodes) {
 }
 
 void VfioNodes::add(const VfioPlace& place, VfioWays ways) {
-  if (ways.legacy) groups_.insert(*place.group);
+  using Kind = SpecNode::Kind;
+  if (ways.legacy) {
+    groups_.insert({ways.noIommu ? Kind::kNoIommuGroup : Kind::kGroup, place.group->number()});
+  }
   if (ways.iommufd) devices_.insert(*place.vfioDev);
 }
 
@@ -64,7 +72,7 @@ SpecNodes VfioNodes::nodes() const {
   using Kind = SpecNode::Kind;
   SpecNodes nodes;
   if (!groups_.empty()) nodes.push_back({.kind = Kind::kContainer});
-  for (const IommuGroupId group : groups_) nodes.push_back({Kind::kGroup, group.number()});
+  nodes.insert(nodes.end(), groups_.begin(), groups_.end());
   if (!devices_.empty()) nodes.push_back({.kind = Kind::kIommufd});
   for (const std::uint32_t device : devices_) nodes.push_back({Kind::kDevice, device});
   return nodes;

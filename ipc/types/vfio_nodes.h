@@ -19,12 +19,14 @@ enum class Backend : std::uint8_t {
   kIommufd,  ///< /dev/iommu and /dev/vfio/devices/vfio<N>
   kBoth,
   kAutoIommufd,  ///< iommufd while the device has a node, otherwise legacy
+  kNoIommu,      ///< /dev/vfio/vfio and /dev/vfio/noiommu-<group>: isolates nothing
 };
 
 /// Which of the two ways are taken to one device; neither: it cannot be reached.
 struct VfioWays {
   bool legacy = false;
   bool iommufd = false;
+  bool noIommu = false;  ///< the legacy way is to a group of VFIO's no-IOMMU mode
 };
 
 /// What a device is reached through: its group, and vfio<K> of /dev/vfio/devices.
@@ -44,11 +46,12 @@ VfioWays waysTo(const Snapshot& snapshot, const VfioPlace& place, Backend backen
 /// A device node of VFIO's, or of GPUs' memory. No other path can be said.
 struct SpecNode {
   enum class Kind : std::uint8_t {
-    kContainer,  ///< /dev/vfio/vfio
-    kGroup,      ///< /dev/vfio/<number>
-    kIommufd,    ///< /dev/iommu
-    kDevice,     ///< /dev/vfio/devices/vfio<number>
-    kEgm,        ///< /dev/egm<number>
+    kContainer,     ///< /dev/vfio/vfio
+    kGroup,         ///< /dev/vfio/<number>
+    kIommufd,       ///< /dev/iommu
+    kDevice,        ///< /dev/vfio/devices/vfio<number>
+    kEgm,           ///< /dev/egm<number>
+    kNoIommuGroup,  ///< /dev/vfio/noiommu-<number>; in no spec
   };
   Kind kind = Kind::kContainer;
   std::uint32_t number = 0;
@@ -72,7 +75,7 @@ public:
   SpecNodes nodes() const;
 
 private:
-  std::set<IommuGroupId> groups_;
+  std::set<SpecNode> groups_;
   std::set<std::uint32_t> devices_;
 };
 

@@ -242,7 +242,8 @@ std::string explain(const Snapshot& snapshot, const Bdf& address, const Viabilit
       return "no IOMMU group: turn the IOMMU on in firmware and kernel; where it is on, as on "
              "ARM64, a device gets its group with its first driver";
     case Obstacle::kNoIommu:
-      return "VFIO no-IOMMU mode: no isolation; turn the IOMMU on";
+      return "VFIO no-IOMMU mode isolates nothing: turn the IOMMU on (plugind's backend: noiommu "
+             "allocates it all the same)";
     case Obstacle::kNotAnswering:
       return "reads all ones: dead or powered off; reset or replug it";
     case Obstacle::kOperatorExcluded:

@@ -106,6 +106,8 @@ Backend toBackend(const plugind_config::Resource& resource) {
       return Backend::kIommufd;
     case plugind_config::Resource::BOTH:
       return Backend::kBoth;
+    case plugind_config::Resource::NOIOMMU:
+      return Backend::kNoIommu;
     case plugind_config::Resource::AUTO:
       break;
   }

@@ -243,6 +243,27 @@ void reviewKata(const AllocationSettings& allocation, const std::string& path, F
                   "once: auto, legacy or iommufd");
 }
 
+/// Nothing of it passes silently, and nothing that root writes names such a node.
+void reviewNoIommu(const AllocationSettings& allocation, const std::string& path,
+                   Findings& findings) {
+  if (allocation.backend != Backend::kNoIommu) return;
+  const std::string way = path + ".backend";
+  findings.warn(
+      way,
+      "noiommu isolates nothing: whoever has such a device reads and writes all memory of "
+      "the node by DMA, so give it to none but those who may be root there");
+  if (servesDra(allocation) || needsSpec(allocation)) {
+    findings.refuse(way,
+                    "noiommu goes with serve: plugin, inject: nodes and kata: false: no CDI spec "
+                    "names a group without an IOMMU");
+  }
+  if (allocation.onAllocate) {
+    findings.refuse(way,
+                    "noiommu goes with bind: never: privd binds nothing without an IOMMU group, "
+                    "so write the device's driver_override and bind it by hand");
+  }
+}
+
 /// Keys that say how the device plugin hands a device over.
 void reviewUnused(const AllocationSettings& allocation, const std::string& path,
                   Findings& findings) {
@@ -336,6 +357,7 @@ void reviewDra(const Settings& settings, Findings& findings) {
     }
     served = served || servesDra(allocation);
     reviewKata(allocation, path, findings);
+    reviewNoIommu(allocation, path, findings);
     reviewUnused(allocation, path, findings);
   }
   if (named && !served) {

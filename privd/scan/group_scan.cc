@@ -61,13 +61,15 @@ std::optional<IommuGroup> readGroup(const SysfsRoot& sysfs, const DevRoot& dev, 
   const std::string directory = std::string(kIommuGroups) + "/" + number;
   if (!sysfs.exists(directory)) return std::nullopt;
   DeviceAttributes from(sysfs, directory);
-  IommuGroup group{.id = id,
-                   .type = from.text("type"),
-                   .noIommu = from.text("name") == "vfio-noiommu",
-                   .groupNode = dev.hasCharacterDevice("vfio/" + number),
-                   .use = GroupUse::kUnknown,
-                   .members = {},
-                   .mediated = {}};
+  const bool noIommu = from.text("name") == "vfio-noiommu";
+  IommuGroup group{
+      .id = id,
+      .type = from.text("type"),
+      .noIommu = noIommu,
+      .groupNode = dev.hasCharacterDevice((noIommu ? "vfio/noiommu-" : "vfio/") + number),
+      .use = GroupUse::kUnknown,
+      .members = {},
+      .mediated = {}};
   readMembers(sysfs, directory, group);
   return group;
 }

@@ -78,6 +78,13 @@ MACHINES = {
         "vmd.yaml",
         'resources:\n- {name: vfiogate.dev/nvme, select: {class: "010802"}}\n- {name: vfiogate.dev/gpu, select: {class: "0300"}}\n',
     ),
+    "noiommu": Machine(
+        "A node without an IOMMU, in VFIO's no-IOMMU mode, for DPDK: by an explicit word, and nowhere else",
+        "noiommu-mode.yaml",
+        one_resource('address: "0000:01:*"', ", backend: noiommu, env: [sriov]", "vfiogate.dev/unsafe-nic")
+        + '- {name: vfiogate.dev/nic, select: {class: "02"}}\n',
+        ({"vfiogate.dev/unsafe-nic": 1},),
+    ),
     "laptop": Machine(
         "A laptop: all of it on host drivers",
         "laptop.yaml",

@@ -7,14 +7,16 @@
 namespace vfiogate {
 namespace {
 
-std::optional<Bar> barFromViability(const Snapshot& snapshot, const UnitId& address) {
+std::optional<Bar> barFromViability(const Snapshot& snapshot, const UnitId& address,
+                                    Backend backend) {
   if (!isPresent(snapshot, address)) {
     return Bar{"gone", address.uuid() == nullptr
                            ? "gone: unplugged or removed; plug it in or rescan the bus"
                            : "gone: removed, or its parent left its driver; make it again"};
   }
   const Viability judged = viabilityOf(snapshot, address);
-  if (judged.ready()) return std::nullopt;
+  const bool accepted = judged.obstacle == Obstacle::kNoIommu && backend == Backend::kNoIommu;
+  if (judged.ready() || accepted) return std::nullopt;
   return Bar{std::string(reasonCode(judged.obstacle)), explainUnit(snapshot, address, judged)};
 }
 
@@ -26,6 +28,10 @@ Bar noNode(Backend backend) {
       return {"no-node", "backend iommufd needs /dev/iommu and a node in /dev/vfio/devices"};
     case Backend::kBoth:
       return {"no-node", "backend both needs the group's node and one in /dev/vfio/devices"};
+    case Backend::kNoIommu:
+      return {"no-node",
+              "backend noiommu needs /dev/vfio/vfio and a group of VFIO's no-IOMMU mode: devices "
+              "behind an IOMMU are for backend auto"};
     case Backend::kAuto:
     case Backend::kAutoIommufd:
       break;
@@ -35,7 +41,7 @@ Bar noNode(Backend backend) {
 
 /// The ways that are taken to one device, at least one.
 Result<VfioWays, Bar> waysFor(const Snapshot& snapshot, const UnitId& address, Backend backend) {
-  if (auto bar = barFromViability(snapshot, address)) return Failure{*std::move(bar)};
+  if (auto bar = barFromViability(snapshot, address, backend)) return Failure{*std::move(bar)};
   const VfioWays chosen = waysTo(snapshot, placeOf(snapshot, address), backend);
   if (!chosen.legacy && !chosen.iommufd) return Failure{noNode(backend)};
   return chosen;

@@ -100,8 +100,13 @@ Explanation explain(const Settings& settings, const LedgerState& state, const Un
   }
   const auto chosen = state.catalog.chosen.find(address);
   std::string why = "falls into " + told.resource->str();
-  if (chosen != state.catalog.chosen.end()) why += ": " + entryText(settings, chosen->second);
+  const bool known = chosen != state.catalog.chosen.end();
+  if (known) why += ": " + entryText(settings, chosen->second);
   told.lines.push_back(why);
+  if (known && settings.resources[chosen->second].allocation.backend == Backend::kNoIommu) {
+    told.lines.emplace_back(
+        "backend noiommu: whoever has it reads and writes all memory of the node");
+  }
   told.lines.push_back(groupText(told.device->group));
   told.lines.push_back(holdingText(told.device->group));
   told.reason = told.device->reason;

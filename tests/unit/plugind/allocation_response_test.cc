@@ -203,6 +203,25 @@ TEST(DeviceNodes, NamesNoNodeThatIsNotThere) {
   }
 }
 
+TEST(DeviceNodes, WithoutAnIommuAreNamedByThatBackendAlone) {
+  Hardware hardware;
+  hardware.add("0000:01:00.0", 12);
+  hardware.add("0000:02:00.0", 13);
+  hardware.group(12).noIommu = true;
+  for (const Backend other : {Backend::kAuto, Backend::kLegacy, Backend::kIommufd, Backend::kBoth,
+                              Backend::kAutoIommufd}) {
+    EXPECT_THAT(nodesOf(hardware, {at("0000:01:00.0")}, other), ElementsAre("no-iommu"));
+  }
+  EXPECT_THAT(nodesOf(hardware, {at("0000:01:00.0")}, Backend::kNoIommu),
+              ElementsAre("/dev/vfio/vfio", "/dev/vfio/noiommu-12"));
+  EXPECT_THAT(nodesOf(hardware, {at("0000:02:00.0")}, Backend::kNoIommu), ElementsAre("no-node"))
+      << "it has an IOMMU";
+  hardware.device("0000:01:00.0").answers = false;
+  EXPECT_THAT(nodesOf(hardware, {at("0000:01:00.0")}, Backend::kNoIommu),
+              ElementsAre("not-answering"))
+      << "what else keeps it";
+}
+
 TEST(DeviceNodes, NamesWhatKeepsADeviceFromBeingAllocated) {
   Hardware hardware;
   hardware.add("0000:01:00.0", 12).driver = "nvidia";

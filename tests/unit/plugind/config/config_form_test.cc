@@ -116,7 +116,8 @@ const BadText kValues[] = {
      {"p.yaml:2: allocateWait: found \"10001ms\"; at most 10s"}},
     {"BadEnum",
      entry("backend: none"),
-     {"p.yaml:3: resources[0].backend: found \"none\"; choose from: auto, legacy, iommufd, both"}},
+     {"p.yaml:3: resources[0].backend: found \"none\"; choose from: auto, legacy, iommufd, both, "
+      "noiommu"}},
     {"NearEnum",
      "naming: vendor-devices\n",
      {"p.yaml:1: naming: found \"vendor-devices\"; did you mean vendor_device?"}},

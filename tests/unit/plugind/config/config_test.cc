@@ -196,6 +196,24 @@ TEST(Config, WarnsOfWhatMayNotBeMeant) {
   for (const Row& row : rows) EXPECT_EQ(warnings(accepted(row.yaml)), row.want) << row.yaml;
 }
 
+TEST(Config, TakesDevicesWithoutAnIommuOnlyAsTheDevicePluginsNodes) {
+  const auto entry = [](const std::string& keys) {
+    return "resources:\n- {name: vfiogate.dev/nic, select: {numa: 0}, backend: noiommu" + keys +
+           "}\n";
+  };
+  EXPECT_THAT(warnings(accepted(entry(""))),
+              ElementsAre(HasSubstr("resources[0].backend: noiommu isolates nothing")));
+  for (const char* spec : {", inject: cdi", ", kata: true"}) {
+    EXPECT_THAT(refusals(entry(spec)),
+                ElementsAre(HasSubstr("noiommu goes with serve: plugin, inject: nodes")))
+        << spec;
+  }
+  EXPECT_THAT(refusals("dra: {driver: a.b}\n" + entry(", serve: both")),
+              ElementsAre(HasSubstr("noiommu goes with serve: plugin")));
+  EXPECT_THAT(refusals(entry(", bind: on-allocate")),
+              ElementsAre(HasSubstr("noiommu goes with bind: never")));
+}
+
 TEST(Config, RefusesTwoResourcesThatGiveOneVariable) {
   const auto two = [](const std::string& first, const std::string& second) {
     return refusals("resources:\n- {name: vfiogate.dev/" + first + "}\n- {name: vfiogate.dev/" +

@@ -50,6 +50,16 @@ TEST_F(StatusOf, TellsEachDevicesHolderSinceReferenceHardwareAndLastRefusal) {
   EXPECT_THAT(b.lastRefusal->refusal.text, HasSubstr("ref=7f3a"));
 }
 
+TEST_F(StatusOf, SaysWhatADeviceWithoutAnIommuMeans) {
+  node.hardware.group(31).noIommu = true;
+  node.start();
+  EXPECT_EQ(explained(kA).reason, "no-iommu");
+  node.settings.resources[0].allocation.backend = Backend::kNoIommu;
+  node.see();
+  EXPECT_THAT(explained(kA).lines,
+              Contains("backend noiommu: whoever has it reads and writes all memory of the node"));
+}
+
 TEST_F(StatusOf, KeepsAHolderWhoseHardwareIsGone) {
   node.start();
   hold("p1", "gpu", {kA});

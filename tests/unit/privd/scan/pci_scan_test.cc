@@ -4,6 +4,8 @@
 
 #include <sys/stat.h>
 
+#include <fstream>
+
 #include "ipc/types/viability.h"
 #include "tests/support/fake_sysfs.h"
 
@@ -51,6 +53,16 @@ TEST_F(PciScan, ReadsADeviceWhole) {
   EXPECT_EQ(group.members, std::vector{kGpu});
   EXPECT_EQ(group.use, GroupUse::kIdle);
   EXPECT_TRUE(viability(seen, kGpu).ready());
+}
+
+TEST_F(PciScan, AGroupOfTheNoIommuModeHasANodeOfAnotherName) {
+  tree_.add({.address = "0000:01:00.0"});
+  std::ofstream(tree_.sysfs() + "/kernel/iommu_groups/7/name") << "vfio-noiommu\n";
+  EXPECT_FALSE(reread().groups.at(IommuGroupId(7)).groupNode) << "/dev/vfio/7 is not its node";
+  fs::rename(tree_.dev() + "/vfio/7", tree_.dev() + "/vfio/noiommu-7");
+  const IommuGroup group = reread().groups.at(IommuGroupId(7));
+  EXPECT_TRUE(group.noIommu);
+  EXPECT_TRUE(group.groupNode);
 }
 
 TEST_F(PciScan, TheMultiFunctionBitIsNoHeaderType) {
