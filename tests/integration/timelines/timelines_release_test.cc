@@ -48,6 +48,7 @@ TEST_F(Timelines, AnotherDeviceIsPreferredToOneWhosePodMayStart) {
 // 5, I4: List never names it.
 TEST_F(Timelines, InitOnly) {
   start();
+  ASSERT_TRUE(kubelet().shows(kOther, {kB})) << said();
   admit({.uid = "p1", .initContainers = {{"init", {{kGpu, 1}}}}, .containers = {{"compute", {}}}});
   ASSERT_EQ(startContainer("p1", "init"), "");
   kubelet().stopContainer("p1", "init");
