@@ -127,6 +127,18 @@ GroupUnit toGroupUnit(plugind_config::Resource::GroupUnit unit) {
   return GroupUnit::kOne;
 }
 
+Companions toCompanions(plugind_config::Resource::Companions companions) {
+  switch (companions) {
+    case plugind_config::Resource::ADVERTISE:
+      return Companions::kAdvertise;
+    case plugind_config::Resource::ATTACH:
+      return Companions::kAttach;
+    case plugind_config::Resource::HIDE:
+      break;
+  }
+  return Companions::kHide;
+}
+
 Serve toServe(plugind_config::Resource::Serve serve) {
   switch (serve) {
     case plugind_config::Resource::DRA:
@@ -167,9 +179,7 @@ ResourceSettings readResource(const plugind_config::Resource& resource, const st
     findings.warn(path + ".prefer", "no effect but with backend: auto, which alone has a choice");
   }
   entry.allocation.groupUnit = toGroupUnit(resource.group_unit());
-  entry.allocation.companions = resource.companions() == plugind_config::Resource::ADVERTISE
-                                    ? Companions::kAdvertise
-                                    : Companions::kHide;
+  entry.allocation.companions = toCompanions(resource.companions());
   entry.allocation.onAllocate = resource.bind() == plugind_config::Resource::ON_ALLOCATE;
   entry.allocation.returnToOriginal = resource.return_to() == plugind_config::Resource::ORIGINAL;
   entry.allocation.injectCdi = resource.inject() == plugind_config::Resource::CDI;

@@ -311,6 +311,7 @@ void reviewSettings(const Settings& settings, Findings& findings) {
   reviewBinding(settings, findings);
   reviewMediated(settings, findings);
   reviewDra(settings, findings);
+  reviewCompanions(settings, findings);
   const bool unnamed = std::ranges::any_of(entries, [](const auto& entry) { return !entry.name; });
   if (!settings.aliases.empty() && !unnamed) {
     findings.warn("aliases", "no effect: they name the devices of entries without a name");

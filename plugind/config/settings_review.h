@@ -23,6 +23,9 @@ void reviewCdiKinds(const Settings& settings, Findings& findings);
 /// Refuses resources that nobody could serve; warns of keys without effect.
 void reviewDra(const Settings& settings, Findings& findings);
 
+/// Of `companions: attach`: what it needs, and where it cannot do what is asked.
+void reviewCompanions(const Settings& settings, Findings& findings);
+
 /// Why settings that are fine by themselves cannot follow those in effect without a restart. Null:
 /// they can. The driver's name is in sockets, slices and specs of claims that run. `productsRead`:
 /// pci.ids was read at the start, as wantsProducts() wanted then.

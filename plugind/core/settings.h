@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ipc/base/kube_names.h"
@@ -44,6 +45,7 @@ enum class GroupUnit : std::uint8_t {
 enum class Companions : std::uint8_t {
   kHide,       ///< travel with their group
   kAdvertise,  ///< are offered, for pods that want them instead of the main function
+  kAttach,     ///< are named in the main function's answer, too, and counted as tickets
 };
 
 /// Through which of the kubelet's two allocators the devices of a resource are allocated.
@@ -72,6 +74,15 @@ inline bool servesPlugin(const AllocationSettings& allocation) {
 inline bool servesDra(const AllocationSettings& allocation) {
   return allocation.serve != Serve::kPlugin;
 }
+
+/// A card that is allocated so can have its companions attached: KubeVirt's variables are in the
+/// answer, and all nodes.
+inline bool mayAttach(const AllocationSettings& allocation) {
+  return allocation.serve == Serve::kPlugin && allocation.kubevirtVariable &&
+         !allocation.injectCdi && !allocation.kata;
+}
+inline constexpr std::string_view kAttachNeeds =
+    "serve: plugin, inject: nodes, kata: false and kubevirt in env";
 
 /// A static CDI spec names the devices of such a resource. A claim has a spec of its own.
 inline bool needsSpec(const AllocationSettings& allocation) {

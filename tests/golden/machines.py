@@ -97,5 +97,12 @@ MACHINES = {
     "profile-both": profile("group and iommufd", ", backend: both"),
     "profile-prefer-iommufd": profile("iommufd where it is there", ", prefer: iommufd"),
     "profile-whole": profile("one party a group, told by groupUnit: whole", ", groupUnit: whole"),
+    "profile-companions": Machine(
+        "A VM of NVIDIA's KubeVirt plugin: a card and its audio function, each under its own resource",
+        "card.yaml",
+        one_resource('device: "2684"', "", "vfiogate.dev/card")
+        + '- {name: vfiogate.dev/audio, select: {class: "0403"}, companions: attach}\n',
+        ({"vfiogate.dev/card": 1, "vfiogate.dev/audio": 1},),
+    ),
     "profile-all": profile("a choice among a group's members, groupUnit: all", ", groupUnit: all"),
 }

@@ -1,7 +1,6 @@
 #include "plugind/core/resource/resource_catalog.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 #include <utility>
@@ -11,22 +10,6 @@
 
 namespace vfiogate {
 namespace {
-
-constexpr std::uint32_t kDisplay = 0x03;
-// What a display controller brings along: audio, USB-C and its serial controller.
-constexpr std::array<std::uint32_t, 3> kCompanionClasses{0x0403, 0x0c03, 0x0c80};
-
-/// The first display controller of each group.
-using Displays = std::map<IommuGroupId, UnitId>;
-
-Displays findDisplays(const Snapshot& snapshot) {
-  Displays displays;
-  for (const auto& [address, device] : snapshot.devices) {
-    const bool isDisplay = device.classCode && (*device.classCode >> 16) == kDisplay;
-    if (isDisplay && device.group && isEndpoint(device)) displays.emplace(*device.group, address);
-  }
-  return displays;
-}
 
 LeftOut asJudged(const Snapshot& snapshot, const PciDevice& device) {
   const Viability judged = viability(snapshot, device.address);
@@ -72,20 +55,21 @@ const ResourceSettings* firstMatch(const Settings& settings, const PciDevice& de
   return nullptr;
 }
 
-std::optional<LeftOut> companion(const Settings& settings, const Displays& displays,
+LeftOut travelling(const UnitId& card, const std::string& more = "") {
+  return {"companion",
+          "travels with the display controller " + card.str() + " of its group" + more};
+}
+
+std::optional<LeftOut> companion(const Settings& settings, const Cards& cards,
                                  const PciDevice& device) {
-  if (!device.group) return std::nullopt;
   const ResourceSettings* entry = firstMatch(settings, device);
-  if (entry != nullptr && entry->allocation.companions == Companions::kAdvertise)
-    return std::nullopt;
-  const auto display = displays.find(*device.group);
-  if (display == displays.end()) return std::nullopt;
-  for (const std::uint32_t hidden : kCompanionClasses) {
-    if ((*device.classCode >> 8) != hidden) continue;
-    return LeftOut{"companion", "travels with the display controller " + display->second.str() +
-                                    " of its group"};
-  }
-  return std::nullopt;
+  const Companions wanted = entry == nullptr ? Companions::kHide : entry->allocation.companions;
+  if (wanted == Companions::kAdvertise) return std::nullopt;
+  if (const auto card = cards.of(device)) return travelling(*card);
+  if (wanted != Companions::kAttach || !isCompanionKind(device)) return std::nullopt;
+  return LeftOut{"companion",
+                 "no display controller is in its group, and its entry says companions: attach: "
+                 "give it an entry of its own"};
 }
 
 /// The names of one sorting, each made once: thousands of devices are of a few models.
@@ -155,6 +139,57 @@ std::optional<LeftOut> place(const Settings& settings, const Snapshot& snapshot,
   return enter(settings, device.address, *entry, name, catalog);
 }
 
+/// The variables of KubeVirt's that somebody sets: by tickets of that name, or by devices (null).
+using Variables = std::map<std::string, std::optional<ResourceName>>;
+
+Variables variablesOf(const ResourceCatalog& catalog) {
+  Variables variables;
+  for (const auto& [name, resource] : catalog.resources) {
+    variables.emplace(kubevirtVariable(name, DeviceKind::kFunction), std::nullopt);
+  }
+  return variables;
+}
+
+/// What keeps the card's answer from naming the companion; empty: nothing.
+std::string notAttached(const ResourceCatalog& catalog, const UnitId& card,
+                        const ResourceName& name, Variables& variables) {
+  const auto resource = resourceOf(catalog, card);
+  if (!resource) return ", which is in no resource: it is not attached";
+  if (!mayAttach(catalog.resources.at(*resource).allocation)) {
+    return "; it is not attached: the entry of " + resource->str() + " has to have " +
+           std::string(kAttachNeeds);
+  }
+  const auto [owner, fresh] =
+      variables.try_emplace(kubevirtVariable(name, DeviceKind::kFunction), name);
+  if (fresh || owner->second == name) return "";
+  return "; it is not attached: " + owner->first +
+         " is the variable of another resource, too: give the companions a name of their own";
+}
+
+/// Makes the tickets, once it is known where all cards went.
+void attachCompanions(const Settings& settings, const Snapshot& snapshot, const Cards& cards,
+                      Names& names, ResourceCatalog& catalog) {
+  Variables variables = variablesOf(catalog);
+  for (auto& [address, why] : catalog.leftOut) {
+    const Bdf* function = address.address();
+    if (why.reason != "companion" || function == nullptr) continue;
+    const PciDevice& device = snapshot.devices.at(*function);
+    const ResourceSettings* entry = firstMatch(settings, device);
+    const auto card = cards.of(device);
+    const bool wanted = entry != nullptr && entry->allocation.companions == Companions::kAttach;
+    if (!wanted || !card) continue;
+    const auto& name = names.of(*entry, {*device.vendor, *device.device});
+    if (!name) {
+      why = travelling(*card, "; it is not attached: its name is not one that a kubelet takes");
+      continue;
+    }
+    const std::string trouble = notAttached(catalog, *card, *name, variables);
+    if (trouble.empty()) catalog.tickets.emplace(address, Ticket{*name, *card});
+    why =
+        travelling(*card, trouble.empty() ? ", whose answer names it as " + name->str() : trouble);
+  }
+}
+
 }  // namespace
 
 bool servedByPlugin(const ResourceCatalog& catalog, const ResourceName& resource) {
@@ -165,6 +200,10 @@ bool servedByPlugin(const ResourceCatalog& catalog, const ResourceName& resource
 bool servedByDra(const ResourceCatalog& catalog, const ResourceName& resource) {
   const auto found = catalog.resources.find(resource);
   return found != catalog.resources.end() && servesDra(found->second.allocation);
+}
+
+bool configures(const ResourceCatalog& catalog, const ResourceName& resource) {
+  return catalog.resources.contains(resource) || hasTickets(catalog.tickets, resource);
 }
 
 std::optional<ResourceName> resourceOf(const ResourceCatalog& catalog, const UnitId& address) {
@@ -185,13 +224,13 @@ std::optional<ResourceName> nameOfType(const Settings& settings, std::string typ
 
 ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snapshot,
                                   const ModelNames& models) {
-  const Displays displays = findDisplays(snapshot);
+  const Cards cards(snapshot);
   Names names(settings, models);
   ResourceCatalog catalog;
   for (const auto& [address, device] : snapshot.devices) {
     auto reason = notOffered(snapshot, device);
     if (!reason) reason = excluded(settings, device);
-    if (!reason) reason = companion(settings, displays, device);
+    if (!reason) reason = companion(settings, cards, device);
     if (!reason) reason = place(settings, snapshot, device, names, catalog);
     if (reason) catalog.leftOut.emplace(address, *reason);
   }
@@ -200,6 +239,7 @@ ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snap
     if (!reason) reason = place(settings, snapshot, device, catalog);
     if (reason) catalog.leftOut.emplace(uuid, *reason);
   }
+  attachCompanions(settings, snapshot, cards, names, catalog);
   return catalog;
 }
 

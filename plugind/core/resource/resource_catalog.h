@@ -8,6 +8,7 @@
 
 #include "ipc/base/kube_names.h"
 #include "ipc/types/snapshot.h"
+#include "plugind/core/resource/companions.h"
 #include "plugind/core/resource/model_names.h"
 #include "plugind/core/settings.h"
 
@@ -33,6 +34,7 @@ struct ResourceCatalog {
   std::map<ResourceName, ResourceDevices> resources;
   std::map<UnitId, std::size_t> chosen;  ///< which entry of `settings.resources` took the device
   std::map<UnitId, LeftOut> leftOut;
+  Tickets tickets;  ///< of those left out as companions
 
   friend bool operator==(const ResourceCatalog&, const ResourceCatalog&) = default;
 };
@@ -41,6 +43,9 @@ struct ResourceCatalog {
 bool servedByPlugin(const ResourceCatalog& catalog, const ResourceName& resource);
 /// True if it is configured, and claims may have its devices.
 bool servedByDra(const ResourceCatalog& catalog, const ResourceName& resource);
+
+/// The kubelet shall see it: for its devices or for tickets, or claims have it.
+bool configures(const ResourceCatalog& catalog, const ResourceName& resource);
 
 /// The resource that the device falls into. Null: none.
 std::optional<ResourceName> resourceOf(const ResourceCatalog& catalog, const UnitId& address);

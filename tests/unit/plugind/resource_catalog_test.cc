@@ -197,6 +197,82 @@ TEST(ResourceCatalog, LeavesOutWhatWouldGiveOneNameTwoSettings) {
   EXPECT_EQ(placeOf(catalog, "0000:02:00.0"), "-two-settings");
 }
 
+/// A card with its audio function in group 1, and another such pair in group 2 or beside it.
+Hardware cardsWithSound(std::uint32_t second) {
+  Hardware hardware;
+  hardware.add("0000:01:00.0", 1);
+  hardware.add("0000:01:00.1", 1).classCode = 0x040300;
+  hardware.add("0000:02:00.0", second);
+  hardware.add("0000:02:00.1", second).classCode = 0x040300;
+  return hardware;
+}
+
+ResourceSettings attaching(std::string_view select, std::string_view name = "") {
+  ResourceSettings settings = entry(select, name);
+  settings.allocation.companions = Companions::kAttach;
+  return settings;
+}
+
+TEST(ResourceCatalog, ACompanionGoesWithTheCardOfItsSlot) {
+  for (const std::uint32_t group : {1U, 2U}) {
+    const auto catalog = sortIntoResources(
+        offering({entry("class=0300", "a.b/gpu"), attaching("class=0403", "a.b/audio")}),
+        cardsWithSound(group).snapshot());
+    const ResourceName audio = *ResourceName::parse("a.b/audio");
+    EXPECT_EQ(catalog.tickets, (Tickets{{at("0000:01:00.1"), {audio, at("0000:01:00.0")}},
+                                        {at("0000:02:00.1"), {audio, at("0000:02:00.0")}}}));
+    EXPECT_EQ(placeOf(catalog, "0000:02:00.1"), "-companion");
+    EXPECT_FALSE(catalog.resources.contains(audio));
+  }
+}
+
+TEST(ResourceCatalog, SaysWhyACompanionIsNotAttached) {
+  ResourceSettings bare = entry("class=0300", "a.b/gpu");
+  bare.allocation.kubevirtVariable = false;
+  ResourceSettings claimed = entry("class=0300", "a.b/gpu");
+  claimed.allocation.serve = Serve::kBoth;
+  const ResourceSettings card = entry("class=0300", "a.b/gpu");
+  const std::string travels = "travels with the display controller 0000:01:00.0 of its group";
+  const std::string needs =
+      "; it is not attached: the entry of a.b/gpu has to have serve: plugin, inject: nodes, "
+      "kata: false and kubevirt in env";
+  const struct {
+    std::vector<ResourceSettings> entries;
+    std::string text;
+  } rows[] = {
+      {{attaching("class=0403", "a.b/audio")}, ", which is in no resource: it is not attached"},
+      {{bare, attaching("class=0403", "a.b/audio")}, needs},
+      {{claimed, attaching("class=0403", "a.b/audio")}, needs},
+      {{card, attaching("class=0403", "a.b/gpu")},
+       "; it is not attached: PCI_RESOURCE_A_B_GPU is the variable of another resource, too: give "
+       "the companions a name of their own"},
+  };
+  for (const auto& row : rows) {
+    const auto catalog = sortIntoResources(offering(row.entries), cardsWithSound(2).snapshot());
+    EXPECT_TRUE(catalog.tickets.empty()) << row.text;
+    EXPECT_EQ(catalog.leftOut.at(at("0000:01:00.1")).text, travels + row.text);
+  }
+}
+
+TEST(ResourceCatalog, AnEntryThatAttachesTakesNoOtherSound) {
+  Hardware hardware;
+  hardware.add("0000:00:1f.3", 9).classCode = 0x040300;
+  const auto catalog =
+      sortIntoResources(offering({attaching("class=0403", "a.b/audio")}), hardware.snapshot());
+  EXPECT_EQ(catalog.leftOut.at(at("0000:00:1f.3")).text,
+            "no display controller is in its group, and its entry says companions: attach: give it "
+            "an entry of its own");
+}
+
+TEST(ResourceCatalog, OneEntryAttachesByModelsNames) {
+  Hardware hardware = cardsWithSound(2);
+  hardware.device("0000:01:00.1").device = std::uint16_t{0x22ba};
+  hardware.device("0000:02:00.1").device = std::uint16_t{0x22ba};
+  const auto catalog = sortIntoResources(offering({attaching("vendor=10de")}), hardware.snapshot());
+  EXPECT_EQ(placeOf(catalog, "0000:01:00.0"), "vfiogate.dev/10de_2684");
+  EXPECT_EQ(catalog.tickets.at(at("0000:02:00.1")).resource.str(), "vfiogate.dev/10de_22ba");
+}
+
 TEST(ResourceCatalog, OffersNothingWithoutAnEntry) {
   Hardware hardware;
   hardware.add("0000:01:00.0", 1);

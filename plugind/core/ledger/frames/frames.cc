@@ -1,7 +1,9 @@
 #include "plugind/core/ledger/frames/frames.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "plugind/core/ledger/frames/offers.h"
 #include "plugind/core/ledger/state/foreign_ids.h"
@@ -52,6 +54,10 @@ std::map<std::string, bool> wantedIn(const LedgerState& state, const ResourceNam
       if (known) wanted.emplace(id, false);
     }
   }
+  for (const auto& [companion, ticket] : state.catalog.tickets) {
+    if (ticket.resource == resource) wanted.emplace(ticketId(companion), true);
+  }
+  for (const std::string& id : ticketsHeld(state, resource)) wanted.emplace(id, false);
   return wanted;
 }
 
@@ -112,7 +118,8 @@ bool showWanted(const Turn& turn, const Occupancy& occupancy, const ResourceName
     return turn.now.instant - entry.second >= timing::kFrameReturn;
   });
   for (const auto& [id, advertised] : wanted) {
-    if (shown.left.contains(id) && !isKept(occupancy, resource, *UnitId::parse(id))) {
+    const auto unit = UnitId::parse(id);
+    if (shown.left.contains(id) && !(unit && isKept(occupancy, resource, *unit))) {
       continue;  // 10 s rule
     }
     const auto [entry, isNew] = shown.devices.try_emplace(id);
@@ -121,6 +128,11 @@ bool showWanted(const Turn& turn, const Occupancy& occupancy, const ResourceName
   }
   WantedWalk walk(wanted);
   for (auto& [id, device] : shown.devices) {
+    if (ticketIn(id)) {
+      const bool healthy = isTicketHealthy(turn.state, resource, id);
+      changed |= std::exchange(device.device.healthy, healthy) != healthy;
+      continue;
+    }
     const UnitId address = *UnitId::parse(id);
     const bool* entry = walk.find(id);
     const bool advertised = entry != nullptr && *entry;
@@ -135,7 +147,8 @@ bool showWanted(const Turn& turn, const Occupancy& occupancy, const ResourceName
   return changed;
 }
 
-std::set<ResourceName> resourcesOf(const LedgerState& state) {
+/// Those of tickets last: their health follows what the others show.
+std::vector<ResourceName> resourcesOf(const LedgerState& state) {
   std::set<ResourceName> names;
   for (const auto& [name, devices] : state.catalog.resources) {
     if (servesPlugin(devices.allocation)) names.insert(name);
@@ -144,7 +157,12 @@ std::set<ResourceName> resourcesOf(const LedgerState& state) {
   for (const HolderRecord& record : state.records) {
     if (!record.isClaim()) names.insert(record.resource);
   }
-  return names;
+  std::set<ResourceName> tickets;
+  for (const auto& [companion, ticket] : state.catalog.tickets) tickets.insert(ticket.resource);
+  std::vector<ResourceName> ordered;
+  std::ranges::set_difference(names, tickets, std::back_inserter(ordered));
+  ordered.insert(ordered.end(), tickets.begin(), tickets.end());
+  return ordered;
 }
 
 }  // namespace

@@ -19,6 +19,12 @@ std::optional<Instant> framesDue(const LedgerState& state);
 /// The frame that a resource shows now.
 Frame frameOf(const ShownResource& shown);
 
+/// The tickets that the kubelet has recorded, by the latest version of its memory.
+std::set<std::string> ticketsHeld(const LedgerState& state, const ResourceName& resource);
+/// Its card is Healthy in the frames made so far; or the ticket is recorded, and the companion is
+/// there: which of them a pod gets along with which card is the kubelet's choice.
+bool isTicketHealthy(const LedgerState& state, const ResourceName& resource, const std::string& id);
+
 /// Of one state; read while that stays as it is.
 struct Occupancy {
   /// By resource: what a record of the kubelet's keeps Healthy in its frame, held or about to be.

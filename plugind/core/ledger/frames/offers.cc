@@ -68,13 +68,17 @@ AllocationSettings allocationOf(const LedgerState& state, const ResourceName& re
 std::set<UnitId> handedOver(const HardwareFacts& hardware, const ResourceCatalog& catalog,
                             const ResourceName& resource, const std::set<UnitId>& ids) {
   const auto found = catalog.resources.find(resource);
-  if (found == catalog.resources.end() || found->second.allocation.groupUnit != GroupUnit::kWhole) {
-    return ids;
-  }
+  if (found == catalog.resources.end()) return ids;
+  const bool whole = found->second.allocation.groupUnit == GroupUnit::kWhole;
+  if (!whole && catalog.tickets.empty()) return ids;
   std::set<UnitId> all = ids;
   for (const UnitId& id : ids) {
     for (const UnitId& member : groupMembers(hardware.snapshot, id)) {
-      if (std::ranges::binary_search(found->second.devices, member)) all.insert(member);
+      const auto ticket = catalog.tickets.find(member);
+      const bool attached = ticket != catalog.tickets.end() && ticket->second.card == id &&
+                            mayAttach(found->second.allocation);
+      const bool along = whole && std::ranges::binary_search(found->second.devices, member);
+      if (attached || along) all.insert(member);
     }
   }
   return all;

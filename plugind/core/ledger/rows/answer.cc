@@ -55,6 +55,19 @@ Result<AllocationResponse, Bar> answerToClaim(const LedgerState& state, const Ca
   return response;
 }
 
+/// The companions that go along with `ids`, in the order of these, each under its own resource.
+void nameCompanions(const ResourceCatalog& catalog, const std::set<UnitId>& ids,
+                    const std::set<UnitId>& along, AllocationResponse& response) {
+  for (const UnitId& id : ids) {
+    for (const auto& [companion, ticket] : catalog.tickets) {
+      if (ticket.card != id || !along.contains(companion)) continue;
+      std::string& names =
+          response.environment[kubevirtVariable(ticket.resource, DeviceKind::kFunction)];
+      names += (names.empty() ? "" : ",") + companion.str();
+    }
+  }
+}
+
 }  // namespace
 
 Result<AllocationResponse, Bar> answerOf(const LedgerState& state, const Call& call) {
@@ -82,6 +95,7 @@ Result<AllocationResponse, Bar> answerOf(const LedgerState& state, const Call& c
       if (!known) response.nodes.push_back(node);
     }
     response.environment.insert(part->environment.begin(), part->environment.end());
+    nameCompanions(state.catalog, ids, along, response);
     everything.insert(ids.begin(), ids.end());
     handed.insert(along.begin(), along.end());
   }

@@ -13,7 +13,7 @@ namespace {
 
 /// The resource is ours, or the device is: another name does not make it somebody else's.
 bool isOurs(const LedgerState& state, const ResourceName& resource, const UnitId& id) {
-  if (state.catalog.resources.contains(resource) || state.shown.contains(resource)) return true;
+  if (configures(state.catalog, resource) || state.shown.contains(resource)) return true;
   return std::ranges::any_of(state.catalog.resources, [&id](const auto& entry) {
     return std::ranges::binary_search(entry.second.devices, id);
   });
@@ -24,7 +24,7 @@ std::set<UnitId> oursOf(const LedgerState& state, const ResourceName& resource,
   std::set<UnitId> ids;
   for (const std::string& text : texts) {
     const auto id = unitNamed(state, text);
-    const bool named = state.catalog.resources.contains(resource) || state.shown.contains(resource);
+    const bool named = configures(state.catalog, resource) || state.shown.contains(resource);
     if (id && isOurs(state, resource, *id)) ids.insert(*id);
     if (!id && named) ids.merge(devicesNamedBy(state, resource, text));
   }

@@ -24,6 +24,8 @@ void grantCall(Turn& turn, CallId id);
 void refuseCall(Turn& turn, CallId id, const Refusal& refusal);
 /// The call is answered without a response: a PreStart or an Unprepare that went well.
 void endCall(Turn& turn, CallId id);
+/// Of an Allocate or a PreStart of tickets alone, whatever else is known: nothing is handed over.
+void answerTickets(Turn& turn, CallId id);
 /// Row 18: what the deadline ends.
 void expireCalls(Turn& turn);
 

@@ -75,6 +75,7 @@ std::vector<CallId> callsAt(const LedgerState& state, CallStage stage) {
 void judgeAnew(Turn& turn, CallId id) {
   const auto found = turn.state.calls.find(id);
   if (found == turn.state.calls.end()) return;
+  if (areTickets(found->second.allocate.ids)) return answerTickets(turn, id);
   switch (found->second.kind) {
     case CallKind::kAllocate:
     case CallKind::kPrepare:

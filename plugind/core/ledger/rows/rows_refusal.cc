@@ -103,6 +103,12 @@ void endCall(Turn& turn, CallId id) {
   if (prepare) startQueued(turn, prepare->claim);
 }
 
+void answerTickets(Turn& turn, CallId id) {
+  const CallKind kind = turn.state.calls.at(id).kind;
+  endCall(turn, id);
+  if (kind == CallKind::kAllocate) turn.out.answers.back().response.emplace();
+}
+
 void expireCalls(Turn& turn) {
   std::vector<CallId> over;
   for (const auto& [id, call] : turn.state.calls) {

@@ -18,7 +18,7 @@ std::optional<IommuGroupId> groupIn(const std::string& id) {
 }
 
 bool isServed(const LedgerState& state, const ResourceName& resource) {
-  return state.catalog.resources.contains(resource) || state.shown.contains(resource);
+  return configures(state.catalog, resource) || state.shown.contains(resource);
 }
 
 }  // namespace
@@ -53,6 +53,7 @@ void noteForeignIds(Turn& turn, const CheckpointVersion& version) {
     const auto resource = ResourceName::parse(entry.resource);
     if (!resource || !isServed(state, *resource)) continue;
     for (const std::string& id : entry.ids) {
+      if (ticketIn(id)) continue;  // nobody has a device by it
       if (!unitNamed(state, id) && devicesNamedBy(state, *resource, id).empty()) {
         found[*resource].insert(id);
       }
