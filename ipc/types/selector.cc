@@ -22,9 +22,10 @@ constexpr std::array kKeys{
     KeyName{"address", SelectorKey::kAddress},     KeyName{"root", SelectorKey::kRoot},
     KeyName{"numa", SelectorKey::kNuma},           KeyName{"sriov", SelectorKey::kSriov},
     KeyName{"mdev", SelectorKey::kMdev},           KeyName{"vgpu", SelectorKey::kVgpu},
+    KeyName{"product", SelectorKey::kProduct},
 };
 // Designed, and needing facts that no snapshot holds yet.
-constexpr std::array<std::string_view, 2> kLaterKeys{"slot", "product"};
+constexpr std::array<std::string_view, 1> kLaterKeys{"slot"};
 constexpr std::size_t kMaxValue = 64;
 
 Failure<SelectorProblem> problem(std::string text) {
@@ -98,6 +99,13 @@ Text readType(std::string_view value, const std::string& want) {
   return problem("found " + inQuotes(value) + "; write " + want);
 }
 
+Text readProduct(std::string_view value) {
+  const bool plain = std::ranges::all_of(value, [](char c) { return c >= ' ' && c <= '~'; });
+  if (plain && !value.empty() && value.size() <= kMaxValue) return std::string(value);
+  return problem("found " + inQuotes(value) +
+                 "; write what pci.ids calls the model, such as *GeForce RTX 40*");
+}
+
 Text readSriov(std::string_view value) {
   if (value == "none" || value == "pf" || value == "vf") return std::string(value);
   return problem("found " + inQuotes(value) + "; write none, pf or vf");
@@ -127,6 +135,8 @@ Text readValue(SelectorKey key, std::string_view value) {
                       "a type of mediated devices such as nvidia-711, or its name, NVIDIA A16-4Q");
     case SelectorKey::kVgpu:
       return readType(value, "a type of vGPUs such as 1147, or its name, NVIDIA L40S-1Q");
+    case SelectorKey::kProduct:
+      return readProduct(value);
   }
   return problem("not a key");
 }
@@ -180,6 +190,7 @@ std::optional<std::string> deviceText(const PciDevice& device, SelectorKey key) 
       if (device.vgpuType.value_or(0) != 0) return std::to_string(*device.vgpuType);
       break;
     case SelectorKey::kMdev:
+    case SelectorKey::kProduct:
       break;
   }
   return std::nullopt;
@@ -195,6 +206,13 @@ bool isOfType(std::string_view pattern, std::string_view id, const std::string& 
          matchesPattern(underlined(std::string(pattern)), underlined(name));
 }
 
+/// One of which nothing is known is none of them.
+bool isAnyOf(const std::vector<std::string>& patterns, const std::string& product) {
+  return !product.empty() && std::ranges::any_of(patterns, [&product](const std::string& pattern) {
+    return isOfType(pattern, product, product);
+  });
+}
+
 bool covers(SelectorKey key, std::string_view value, std::string_view text) {
   if (key == SelectorKey::kClass) return text.starts_with(value);
   if (key == SelectorKey::kAddress) return matchesPattern(value, text);
@@ -202,10 +220,11 @@ bool covers(SelectorKey key, std::string_view value, std::string_view text) {
 }
 
 /// As far as it is about PCI functions.
-bool matchesFunction(const Selector& selector, const PciDevice& device) {
-  return std::ranges::all_of(selector.values(), [&device](const auto& entry) {
+bool matchesFunction(const Selector& selector, const PciDevice& device, std::string_view product) {
+  return std::ranges::all_of(selector.values(), [&device, product](const auto& entry) {
     const SelectorKey key = entry.first;
     if (key == SelectorKey::kMdev) return true;
+    if (key == SelectorKey::kProduct) return isAnyOf(entry.second, std::string(product));
     const std::optional<std::string> text = deviceText(device, key);
     return text && std::ranges::any_of(entry.second, [&](const std::string& value) {
              if (key == SelectorKey::kVgpu) return isOfType(value, *text, device.vgpuTypeName);
@@ -252,13 +271,17 @@ Result<Done, SelectorProblem> Selector::add(std::string_view key, std::string_vi
   return Done{};
 }
 
-bool matches(const Selector& selector, const PciDevice& device) {
-  return !selectsMediated(selector) && matchesFunction(selector, device);
+bool matches(const Selector& selector, const PciDevice& device, std::string_view product) {
+  return !selectsMediated(selector) && matchesFunction(selector, device, product);
 }
 
 Result<Selector, SelectorProblem> functionSelector(std::string_view text) {
   auto selector = Selector::parse(text);
-  if (!selector || !selectsMediated(*selector)) return selector;
+  if (!selector) return selector;
+  if (selectsProducts(*selector)) {
+    return problem("product is for plugind's configuration: select by vendor and device here");
+  }
+  if (!selectsMediated(*selector)) return selector;
   return problem("mdev selects mediated devices, which are never bound: select their parent");
 }
 
@@ -266,11 +289,16 @@ bool selectsVgpus(const Selector& selector) {
   return selector.values().contains(SelectorKey::kVgpu);
 }
 
+bool selectsProducts(const Selector& selector) {
+  return selector.values().contains(SelectorKey::kProduct);
+}
+
 bool selectsMediated(const Selector& selector) {
   return selector.values().contains(SelectorKey::kMdev);
 }
 
-bool matches(const Selector& selector, const Snapshot& snapshot, const MediatedDevice& device) {
+bool matches(const Selector& selector, const Snapshot& snapshot, const MediatedDevice& device,
+             std::string_view product) {
   const auto types = selector.values().find(SelectorKey::kMdev);
   if (types == selector.values().end()) return false;
   const bool ofType = std::ranges::any_of(types->second, [&](const std::string& value) {
@@ -280,7 +308,7 @@ bool matches(const Selector& selector, const Snapshot& snapshot, const MediatedD
   const auto parent =
       device.parent ? snapshot.devices.find(*device.parent) : snapshot.devices.end();
   if (!ofType || !others) return ofType;
-  return parent != snapshot.devices.end() && matchesFunction(selector, parent->second);
+  return parent != snapshot.devices.end() && matchesFunction(selector, parent->second, product);
 }
 
 bool matchesPattern(std::string_view pattern, std::string_view text) {

@@ -26,6 +26,7 @@ enum class SelectorKey : std::uint8_t {
   kSriov,
   kMdev,
   kVgpu,
+  kProduct,
 };
 
 /// The key as people write it: "vendor", "numa".
@@ -47,7 +48,8 @@ public:
 
   /// Accepts one more value for `key`. Hex in either case, with or without 0x; `class` is a prefix
   /// of 2, 4 or 6 digits; `address` takes '*'; `sriov` is none, pf or vf; `vgpu` is the number of a
-  /// vGPU's type or its name, in which '_' stands for a blank, too, and '*' for anything.
+  /// vGPU's type or its name, in which '_' stands for a blank, too, and '*' for anything; so is
+  /// `product`, what pci.ids calls the model.
   Result<Done, SelectorProblem> add(std::string_view key, std::string_view value);
 
   bool empty() const { return values_.empty(); }
@@ -60,12 +62,15 @@ private:
   std::map<SelectorKey, std::vector<std::string>> values_;
 };
 
-/// Selector::parse() of PCI functions alone. Error, too: the key mdev.
+/// Selector::parse() of PCI functions, by what sysfs says. Error, too: the keys mdev and product.
 Result<Selector, SelectorProblem> functionSelector(std::string_view text);
 
 /// What sysfs does not say about `device` matches no value, and no function matches a selector of
-/// mediated devices.
-bool matches(const Selector& selector, const PciDevice& device);
+/// mediated devices. `product` is what pci.ids calls its model; empty: that is not known.
+bool matches(const Selector& selector, const PciDevice& device, std::string_view product = {});
+
+/// True if the selector has the key product: who matches by it has to know pci.ids.
+bool selectsProducts(const Selector& selector);
 
 /// True if the selector has the key vgpu: it is of functions that are vGPUs.
 bool selectsVgpus(const Selector& selector);
@@ -73,8 +78,10 @@ bool selectsVgpus(const Selector& selector);
 /// True if the selector has the key mdev: it is of mediated devices.
 bool selectsMediated(const Selector& selector);
 /// `mdev` by the id of the type, or by its name, in which '_' stands for a blank, too, and '*' for
-/// anything. A parent that is no PCI function of `snapshot` matches no other key.
-bool matches(const Selector& selector, const Snapshot& snapshot, const MediatedDevice& device);
+/// anything. A parent that is no PCI function of `snapshot` matches no other key. `product` is the
+/// parent's.
+bool matches(const Selector& selector, const Snapshot& snapshot, const MediatedDevice& device,
+             std::string_view product = {});
 
 /// True if `pattern` (with '*' for any run of characters) covers `text`.
 bool matchesPattern(std::string_view pattern, std::string_view text);

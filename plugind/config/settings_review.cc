@@ -20,8 +20,8 @@ std::string entryPath(std::size_t index) {
 
 bool valuesMeet(SelectorKey key, const std::string& left, const std::string& right) {
   if (key == SelectorKey::kClass) return left.starts_with(right) || right.starts_with(left);
-  const bool patterned =
-      key == SelectorKey::kAddress || key == SelectorKey::kMdev || key == SelectorKey::kVgpu;
+  const bool patterned = key == SelectorKey::kAddress || key == SelectorKey::kMdev ||
+                         key == SelectorKey::kVgpu || key == SelectorKey::kProduct;
   if (!patterned) return left == right;
   const bool patterns = left.find('*') != std::string::npos && right.find('*') != std::string::npos;
   return patterns || matchesPattern(left, right) || matchesPattern(right, left);
@@ -383,7 +383,7 @@ std::optional<std::string> refuseReload(const Settings& inEffect, const Settings
            told(posted.dra.driver) + ": restart plugind for that";
   }
   if (wantsProducts(posted) && !productsRead) {
-    return "naming: pci-ids needs the file pci.ids, which is read at the start: restart plugind "
+    return "it names or selects devices by pci.ids, which is read at the start: restart plugind "
            "for that";
   }
   return std::nullopt;

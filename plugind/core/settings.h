@@ -129,9 +129,12 @@ struct Settings {
   friend bool operator==(const Settings&, const Settings&) = default;
 };
 
-/// It names devices by what pci.ids calls them, which is read at the start.
+/// It names devices, or selects them, by what pci.ids calls them, which is read at the start.
 inline bool wantsProducts(const Settings& settings) {
-  return settings.naming == Naming::kPciIds || !settings.dra.driver.empty();
+  return settings.naming == Naming::kPciIds || !settings.dra.driver.empty() ||
+         std::ranges::any_of(settings.exclude, selectsProducts) ||
+         std::ranges::any_of(settings.resources,
+                             [](const auto& entry) { return selectsProducts(entry.select); });
 }
 
 /// Some resource has its devices bound when they are allocated.

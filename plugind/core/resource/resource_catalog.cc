@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "ipc/types/units.h"
 #include "ipc/types/viability.h"
 #include "plugind/core/resource/allocation_response.h"
 
@@ -28,29 +29,31 @@ LeftOut excludedBy(std::size_t index) {
   return {"excluded", "matches exclude[" + std::to_string(index) + "]"};
 }
 
-std::optional<LeftOut> excluded(const Settings& settings, const PciDevice& device) {
+std::optional<LeftOut> excluded(const Settings& settings, const PciDevice& device,
+                                std::string_view product) {
   for (std::size_t i = 0; i < settings.exclude.size(); ++i) {
-    if (matches(settings.exclude[i], device)) return excludedBy(i);
+    if (matches(settings.exclude[i], device, product)) return excludedBy(i);
   }
   return std::nullopt;
 }
 
 /// By its own type, or with the whole parent.
 std::optional<LeftOut> excluded(const Settings& settings, const Snapshot& snapshot,
-                                const MediatedDevice& device) {
+                                const MediatedDevice& device, std::string_view product) {
   const auto parent =
       device.parent ? snapshot.devices.find(*device.parent) : snapshot.devices.end();
   for (std::size_t i = 0; i < settings.exclude.size(); ++i) {
     const bool whole =
-        parent != snapshot.devices.end() && matches(settings.exclude[i], parent->second);
-    if (whole || matches(settings.exclude[i], snapshot, device)) return excludedBy(i);
+        parent != snapshot.devices.end() && matches(settings.exclude[i], parent->second, product);
+    if (whole || matches(settings.exclude[i], snapshot, device, product)) return excludedBy(i);
   }
   return std::nullopt;
 }
 
-const ResourceSettings* firstMatch(const Settings& settings, const PciDevice& device) {
+const ResourceSettings* firstMatch(const Settings& settings, const PciDevice& device,
+                                   std::string_view product) {
   for (const ResourceSettings& entry : settings.resources) {
-    if (matches(entry.select, device)) return &entry;
+    if (matches(entry.select, device, product)) return &entry;
   }
   return nullptr;
 }
@@ -61,8 +64,8 @@ LeftOut travelling(const UnitId& card, const std::string& more = "") {
 }
 
 std::optional<LeftOut> companion(const Settings& settings, const Cards& cards,
-                                 const PciDevice& device) {
-  const ResourceSettings* entry = firstMatch(settings, device);
+                                 const PciDevice& device, std::string_view product) {
+  const ResourceSettings* entry = firstMatch(settings, device, product);
   const Companions wanted = entry == nullptr ? Companions::kHide : entry->allocation.companions;
   if (wanted == Companions::kAdvertise) return std::nullopt;
   if (const auto card = cards.of(device)) return travelling(*card);
@@ -78,6 +81,13 @@ public:
   Names(const Settings& settings, const ModelNames& models)
       : settings_(settings), models_(models) {}
 
+  /// As pci.ids calls it; empty: that is not known, or it is none.
+  std::string_view productOf(const PciDevice* device) const {
+    if (device == nullptr || !device->vendor || !device->device) return {};
+    const std::string* product = models_.product({*device->vendor, *device->device});
+    return product == nullptr ? std::string_view() : *product;
+  }
+
   const std::optional<ResourceName>& of(const ResourceSettings& entry, const Model& model) {
     const auto [name, isNew] = names_.try_emplace({&entry, model});
     if (isNew) name->second = entry.name ? entry.name : nameOfModel(settings_, model, models_);
@@ -90,8 +100,14 @@ private:
   std::map<std::pair<const ResourceSettings*, Model>, std::optional<ResourceName>> names_;
 };
 
-LeftOut unmatched() {
-  return {"unmatched", "no entry of resources selects it"};
+LeftOut unmatched(const Settings& settings, std::string_view product) {
+  std::string why = "no entry of resources selects it";
+  if (product.empty() && std::ranges::any_of(settings.resources, [](const auto& entry) {
+        return selectsProducts(entry.select);
+      })) {
+    why += "; pci.ids has no name for its model, so product cannot";
+  }
+  return {"unmatched", why};
 }
 
 /// Puts the unit into the resource. Returns why it is not there.
@@ -113,20 +129,24 @@ std::optional<LeftOut> enter(const Settings& settings, const UnitId& id,
 
 /// Puts the mediated device where it belongs. Returns why it belongs nowhere.
 std::optional<LeftOut> place(const Settings& settings, const Snapshot& snapshot,
-                             const MediatedDevice& device, ResourceCatalog& catalog) {
+                             const MediatedDevice& device, std::string_view product,
+                             ResourceCatalog& catalog) {
   for (const ResourceSettings& entry : settings.resources) {
-    if (!matches(entry.select, snapshot, device)) continue;
+    if (!matches(entry.select, snapshot, device, product)) continue;
     const auto name = entry.name ? entry.name : nameOfType(settings, device.typeForPeople());
     return enter(settings, device.uuid, entry, name, catalog);
   }
-  return unmatched();
+  return unmatched(settings, product);
 }
 
 /// Puts `device` where it belongs. Returns why it belongs nowhere.
 std::optional<LeftOut> place(const Settings& settings, const Snapshot& snapshot,
                              const PciDevice& device, Names& names, ResourceCatalog& catalog) {
-  const ResourceSettings* entry = firstMatch(settings, device);
-  if (entry == nullptr) return device.vgpuType == 0 ? asJudged(snapshot, device) : unmatched();
+  const std::string_view product = names.productOf(&device);
+  const ResourceSettings* entry = firstMatch(settings, device, product);
+  if (entry == nullptr) {
+    return device.vgpuType == 0 ? asJudged(snapshot, device) : unmatched(settings, product);
+  }
   const bool named = servesPlugin(entry->allocation) && entry->allocation.kubevirtVariable;
   if (named && !kubevirtAccepts(device.address)) {
     return LeftOut{"segment", "KubeVirt takes no segment above 16 bit: set env: [none]"};
@@ -174,7 +194,7 @@ void attachCompanions(const Settings& settings, const Snapshot& snapshot, const 
     const Bdf* function = address.address();
     if (why.reason != "companion" || function == nullptr) continue;
     const PciDevice& device = snapshot.devices.at(*function);
-    const ResourceSettings* entry = firstMatch(settings, device);
+    const ResourceSettings* entry = firstMatch(settings, device, names.productOf(&device));
     const auto card = cards.of(device);
     const bool wanted = entry != nullptr && entry->allocation.companions == Companions::kAttach;
     if (!wanted || !card) continue;
@@ -229,14 +249,17 @@ ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snap
   ResourceCatalog catalog;
   for (const auto& [address, device] : snapshot.devices) {
     auto reason = notOffered(snapshot, device);
-    if (!reason) reason = excluded(settings, device);
-    if (!reason) reason = companion(settings, cards, device);
+    const std::string_view product = names.productOf(&device);
+    if (!reason) reason = excluded(settings, device, product);
+    if (!reason) reason = companion(settings, cards, device, product);
     if (!reason) reason = place(settings, snapshot, device, names, catalog);
     if (reason) catalog.leftOut.emplace(address, *reason);
   }
   for (const auto& [uuid, device] : snapshot.mediated) {  // after all addresses, as their ids are
-    auto reason = excluded(settings, snapshot, device);
-    if (!reason) reason = place(settings, snapshot, device, catalog);
+    const PciDevice* parent = device.parent ? functionOf(snapshot, *device.parent) : nullptr;
+    const std::string_view product = names.productOf(parent);
+    auto reason = excluded(settings, snapshot, device, product);
+    if (!reason) reason = place(settings, snapshot, device, product, catalog);
     if (reason) catalog.leftOut.emplace(uuid, *reason);
   }
   attachCompanions(settings, snapshot, cards, names, catalog);

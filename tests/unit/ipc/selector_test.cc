@@ -135,10 +135,28 @@ TEST(Selector, RefusesWhatItCannotMean) {
       "mdev=nvidia;63",
       "vgpu=",
       "vgpu=1147;",
-      "product=x",
+      "product=",
+      "product=\x7f",
       "address=*0000000000000000000000000000000000000000000000000000000000000000",
   };
   for (const char* text : texts) EXPECT_FALSE(Selector::parse(text)) << text;
+}
+
+TEST(Selector, OfProductIsByPciIdsAlone) {
+  const PciDevice device{.address = *Bdf::parse("0000:01:00.0"), .vendor = 0x10de};
+  const std::string name = "AD102 [GeForce RTX 4090]";
+  for (const char* covering : {"product=*RTX 4090*", "product=AD102_[GeForce_RTX_4090]",
+                               "product=*", "vendor=10de,product=AD102*"}) {
+    EXPECT_TRUE(matches(*Selector::parse(covering), device, name)) << covering;
+    EXPECT_FALSE(matches(*Selector::parse(covering), device)) << covering << ", and it has no name";
+  }
+  for (const char* other : {"product=RTX 4090", "product=ad102*", "vendor=1002,product=*"}) {
+    EXPECT_FALSE(matches(*Selector::parse(other), device, name)) << other;
+  }
+  const auto refused = functionSelector("product=AD102*");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().text,
+            "product is for plugind's configuration: select by vendor and device here");
 }
 
 TEST(Selector, OfMdevIsOfMediatedDevicesByTypeOrName) {
@@ -209,7 +227,7 @@ TEST(Selector, SaysWhatWouldMendIt) {
       {"vendor=10d", "in \"vendor=10d\": found \"10d\"; write 4 hex digits such as 10de"},
       {"vender=10de",
        "in \"vender=10de\": unknown key \"vender\"; the keys are vendor device subvendor subdevice "
-       "class driver address root numa sriov mdev vgpu"},
+       "class driver address root numa sriov mdev vgpu product"},
       {"slot=1", "in \"slot=1\": key slot is not in this version"},
       {"gpu", "found \"gpu\"; write key=value, or 10de:2684 alone"},
       {"numa=\x1b[31m", "in \"numa=?[31m\": found \"?[31m\"; write a NUMA node's number such as 0"},

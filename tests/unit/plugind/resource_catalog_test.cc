@@ -122,6 +122,29 @@ TEST(ResourceCatalog, VgpusAreCalledAfterTheirTypesByAnEntryOfVgpu) {
   EXPECT_EQ(placeOf(byModel, kFirst), "vfiogate.dev/10de_2684") << "by the naming rule";
 }
 
+TEST(ResourceCatalog, ProductsAreThoseThatPciIdsKnows) {
+  Hardware hardware;
+  hardware.add("0000:01:00.0", 1).device = std::uint16_t{0x2684};
+  hardware.add("0000:02:00.0", 2).device = std::uint16_t{0x20b0};
+  hardware.add("0000:03:00.0", 3).device = std::uint16_t{0x9999};
+  Settings settings = offering({entry("product=*RTX_40*", "vfiogate.dev/gamers")});
+  settings.exclude.push_back(*Selector::parse("product=GA100*"));
+  EXPECT_TRUE(wantsProducts(settings));
+  const ModelNames models(std::make_shared<const ProductNames>(
+      ProductNames{{{0x10de, 0x2684}, "AD102 [GeForce RTX 4090]"},
+                   {{0x10de, 0x20b0}, "GA100 [A100 SXM4 40GB]"}}));
+  const ResourceCatalog catalog = sortIntoResources(settings, hardware.snapshot(), models);
+  EXPECT_EQ(placeOf(catalog, "0000:01:00.0"), "vfiogate.dev/gamers");
+  EXPECT_EQ(placeOf(catalog, "0000:02:00.0"), "-excluded");
+  EXPECT_EQ(placeOf(catalog, "0000:03:00.0"), "-unmatched");
+  EXPECT_EQ(catalog.leftOut.at(at("0000:03:00.0")).text,
+            "no entry of resources selects it; pci.ids has no name for its model, so product "
+            "cannot");
+  const ResourceCatalog nameless = sortIntoResources(settings, hardware.snapshot());
+  EXPECT_EQ(placeOf(nameless, "0000:01:00.0"), "-unmatched");
+  EXPECT_EQ(placeOf(nameless, "0000:02:00.0"), "-unmatched");
+}
+
 TEST(ResourceCatalog, FirstEntryThatMatchesWins) {
   Hardware hardware;
   hardware.add("0000:01:00.0", 1);

@@ -284,7 +284,7 @@ TEST(Config, NamesByPciIdsOnlyWhereItWasReadAtTheStart) {
   EXPECT_EQ(posted.naming, Naming::kPciIds);
   EXPECT_EQ(refuseReload(Settings{}, posted, true), std::nullopt);
   EXPECT_EQ(refuseReload(Settings{}, posted, false),
-            "naming: pci-ids needs the file pci.ids, which is read at the start: restart plugind "
+            "it names or selects devices by pci.ids, which is read at the start: restart plugind "
             "for that");
   EXPECT_EQ(refuseReload(posted, Settings{}, false), std::nullopt);
 }
@@ -295,9 +295,11 @@ TEST(Config, PrintedParsesBackToItself) {
       "dra: {driver: a.b, metadataFiles: true}\nresources: [{select: {numa: 0}, serve: both}]\n",
       "aliases: {\"10de:2684\": a.b/c, \"8086:0010\": a.b/d}\ngrace: 1500ms\nallocateWait: 0s\n",
       "exclude: [\"8086:0010\", \"numa=3,class=0108\"]\nnaming: pci-ids\n",
-      "resources:\n- select: {vendor: \"0010\", device: [\"1e07\", \"0x2235\"], numa: [0, 7]}\n"
-      "- {name: x.y/z-1.2_3, select: \"address=*:00.0,driver=vfio-pci\", env: none}\n"
-      "- {name: x.y/nic, select: {class: \"02\"}, env: [sriov], alignWith: nic}\n",
+      R"(resources:
+- select: {vendor: "0010", device: ["1e07", "0x2235"], numa: [0, 7]}
+- {name: x.y/z-1.2_3, select: "address=*:00.0,driver=vfio-pci", env: none}
+- {name: x.y/nic, select: {class: "02", product: "*[ConnectX-5]*"}, env: [sriov], alignWith: nic}
+)",
   };
   for (const char* text : texts) {
     const Config first = accepted(text);

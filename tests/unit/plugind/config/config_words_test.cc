@@ -98,10 +98,6 @@ const BadText kNotBuilt[] = {
      selecting("slot: \"1\""),
      {"p.yaml:2: resources[0].select.slot: found \"1\"; not in this version (selecting by slot): "
       "leave the key out"}},
-    {"Product",
-     selecting("product: x"),
-     {"p.yaml:2: resources[0].select.product: found \"x\"; not in this version (selecting by "
-      "product): leave the key out"}},
     {"SlotInText",
      "exclude: [slot=1]\n",
      {"p.yaml:1: exclude[0]: in \"slot=1\": key slot is not in this version"}},
