@@ -18,7 +18,8 @@ bool namesCards(const Selector& select) {
 /// It selects display controllers, for all that its keys say.
 bool takesCards(const Selector& select) {
   const bool narrow = hasKey(select, SelectorKey::kClass) || hasKey(select, SelectorKey::kDevice) ||
-                      hasKey(select, SelectorKey::kAddress) || selectsMediated(select);
+                      hasKey(select, SelectorKey::kAddress) || selectsMediated(select) ||
+                      selectsProducts(select);
   return namesCards(select) || !narrow;
 }
 

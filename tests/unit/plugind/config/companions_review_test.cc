@@ -21,9 +21,11 @@ TEST(CompanionsReview, TakesWhatNvidiasPluginOffers) {
   EXPECT_THAT(
       refusals(kGpuEntry + "- {name: a.b/audio, select: {class: \"0403\"}, companions: attach}\n"),
       IsEmpty());
-  EXPECT_THAT(
-      refusals(kGpuEntry + "- {name: a.b/audio, select: \"10de:22ba\", companions: attach}\n"),
-      IsEmpty());
+  for (const char* select : {"\"10de:22ba\"", "{product: \"*High Definition Audio*\"}"}) {
+    EXPECT_THAT(
+        refusals(kGpuEntry + "- {name: a.b/audio, select: " + select + ", companions: attach}\n"),
+        IsEmpty());
+  }
 }
 
 TEST(CompanionsReview, RefusesWhatMakesNoSense) {
