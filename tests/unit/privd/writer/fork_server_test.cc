@@ -159,7 +159,8 @@ TEST_F(ForkServerAlone, HoldsItsSocketAndStderrOnly) {
 TEST_F(ForkServerAlone, I1_AStuckChildHoldsItsLock) {
   const kj::AutoCloseFd file(memfd_create("lock", MFD_CLOEXEC));
   const auto opened = [&file]() {
-    return kj::AutoCloseFd(open(("/proc/self/fd/" + std::to_string(file.get())).c_str(), O_RDWR));
+    return kj::AutoCloseFd(
+        open(("/proc/self/fd/" + std::to_string(file.get())).c_str(), O_RDWR | O_CLOEXEC));
   };
   WriteTarget stuck;
   stuck.fill();
