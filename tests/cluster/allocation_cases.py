@@ -116,3 +116,54 @@ class DyingPods(Case):
         phase, words = self.pods.outcome(pod_of("third", {CARD: 1}, nodeName="node"))
         self.assertEqual(phase, "Running", words)
         self.measure(f"the third pod runs {time.monotonic() - began:.1f} s after the first was made, which died at once as the second did")
+
+
+class Companions(Case):
+    """A card and its audio function, each a resource of its own, as virtual machines made for NVIDIA's KubeVirt plugin ask for them."""
+
+    AUDIO = "vfiogate.dev/audio"
+    VARIABLES = ["PCI_RESOURCE_VFIOGATE_DEV_10DE_2684=0000:01:00.0", "PCI_RESOURCE_VFIOGATE_DEV_AUDIO=0000:01:00.1"]
+    CONFIGURATION = """resources:
+- select: {device: "2684"}
+- {name: vfiogate.dev/audio, select: {class: "0403"}, companions: attach}
+"""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.hardware = cls.hardware_of(topology("card"))
+        patches = [*manifests.simulated(cls.hardware), manifests.configured(cls.CONFIGURATION)]
+        cls.installation = cls.install(manifests.shipped("base"), patches)
+
+    def setUp(self):
+        super().setUp()
+        wait_for("both are offered", self.are_free, seconds=90)
+
+    def are_free(self) -> bool:
+        try:
+            free = self.installation.group_states().get(CARD_ADDRESS) == "free"
+        except CommandFailed:  # it starts
+            return False
+        return free and self.node.allocatable(CARD) == self.node.allocatable(self.AUDIO) == 1
+
+    def test_one_container_gets_both(self):
+        self.pods.run(pod_of("vm", {CARD: 1, self.AUDIO: 1}))
+        self.assertEqual(sorted(self.pods.shows("vm")), sorted(["12", "vfio", *self.VARIABLES]))
+        self.assertEqual(self.installation.group_states()[CARD_ADDRESS], "allocated")
+
+    def test_a_ticket_alone_is_nothing(self):
+        self.pods.run(pod_of("sound", {self.AUDIO: 1}))
+        wait_for("it has nothing", lambda: "such" in self.pods.said("sound"), seconds=10)
+        self.pods.run(pod_of("vm", {CARD: 1}))
+        self.assertEqual(sorted(self.pods.shows("vm")), sorted(["12", "vfio", *self.VARIABLES]))
+
+    def test_it_stands_over_a_restart_and_disputes_nothing(self):
+        self.pods.run(pod_of("vm", {CARD: 1, self.AUDIO: 1}))
+        self.installation.kill("plugind")
+        wait_for("plugind is back", lambda: self.installation.restarts("plugind") == 1 and not self.installation.unready(), seconds=60)
+        wait_for("the card is the pod's", lambda: self.installation.group_states().get(CARD_ADDRESS) == "allocated", seconds=60)
+        self.assertEqual([entry for entry in self.installation.journal() if "dispute" in entry["event"]], [])
+        phase, words = self.pods.outcome(pod_of("second", {CARD: 1, self.AUDIO: 1}, nodeName="node"))
+        self.assertEqual(phase, "Failed", words)
+        self.pods.end("vm")
+        wait_for("both are offered again", self.are_free, seconds=90)
+        self.pods.run(pod_of("next", {CARD: 1, self.AUDIO: 1}))
