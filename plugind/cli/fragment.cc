@@ -45,17 +45,22 @@ std::string mediatedRows(const json& resources) {
   return rows.empty() ? rows : "  mediatedDevices:\n" + rows;
 }
 
+/// As KubeVirt's own documents write it; it compares without regard to case.
+std::string modelOf(const json& device) {
+  std::string model = device.at("model");
+  std::ranges::transform(model, model.begin(), [](char c) {
+    return c >= 'a' && c <= 'f' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  return model;
+}
+
 std::set<std::string> modelsOf(const json& resource) {
   std::set<std::string> models;
   for (const json& device : resource.at("devices")) {
-    if (isMediated(device)) continue;
-    std::string model = device.at("model");
-    // As KubeVirt's own documents write it; it compares without regard to case.
-    std::ranges::transform(model, model.begin(), [](char c) {
-      return c >= 'a' && c <= 'f' ? static_cast<char>(c - 'a' + 'A') : c;
-    });
-    models.insert(std::move(model));
+    if (!isMediated(device)) models.insert(modelOf(device));
   }
+  for (const json& ticket : resource.value("tickets", json::array()))
+    models.insert(modelOf(ticket));
   return models;
 }
 

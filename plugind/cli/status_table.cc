@@ -141,6 +141,17 @@ std::string refusalsOf(const json& resource, std::int64_t now) {
   return text;
 }
 
+/// What the kubelet counts where cards bring their companions along.
+std::string ticketsOf(const json& resource) {
+  std::string text;
+  for (const json& ticket : resource.value("tickets", json::array())) {
+    text += "  " + textAt(ticket, "companion") + " (" + textAt(ticket, "model") +
+            ") goes along with " + textAt(ticket, "card") +
+            (ticket.at("healthy").get<bool>() ? ", healthy" : ", unhealthy") + "\n";
+  }
+  return text;
+}
+
 std::string goneText(const json& status) {
   std::string text;
   for (const json& group : status.at("gone")) {
@@ -162,7 +173,10 @@ std::string statusTable(const json& status, std::size_t width, bool colours, std
   for (const json& resource : status.at("resources")) {
     std::vector<std::vector<Cell>> rows;
     for (const json& device : resource.at("devices")) rows.push_back(rowOf(device, now));
-    text += "\n" + resourceLine(resource) + formatTable(columns, rows, width, colours) +
+    const std::string tickets = ticketsOf(resource);
+    const bool table = tickets.empty() || !rows.empty();
+    text += "\n" + resourceLine(resource) +
+            (table ? formatTable(columns, rows, width, colours) : std::string()) + tickets +
             refusalsOf(resource, now);
   }
   text += goneText(status);

@@ -123,6 +123,12 @@ ordered_json toJson(const ResourceStatus& resource, const Moment& now) {
   if (!facts.trouble.empty()) json["trouble"] = facts.trouble;
   if (facts.lastFrame) json["lastFrameAge"] = secondsSince(now, *facts.lastFrame);
   for (const DeviceStatus& device : resource.devices) json["devices"].push_back(toJson(device));
+  for (const TicketStatus& ticket : resource.tickets) {
+    json["tickets"].push_back({{"companion", ticket.companion.str()},
+                               {"model", ticket.model},
+                               {"card", ticket.card.str()},
+                               {"healthy", ticket.healthy}});
+  }
   return json;
 }
 

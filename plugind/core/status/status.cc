@@ -8,10 +8,13 @@
 namespace vfiogate {
 namespace {
 
+std::string modelOf(const PciDevice& device) {
+  if (!device.vendor || !device.device) return {};
+  return hexDigits(*device.vendor, 4) + ":" + hexDigits(*device.device, 4);
+}
+
 void describe(const PciDevice& device, DeviceStatus& status) {
-  if (device.vendor && device.device) {
-    status.model = hexDigits(*device.vendor, 4) + ":" + hexDigits(*device.device, 4);
-  }
+  status.model = modelOf(device);
   status.driver = device.driver;
   status.numaNode = device.numaNode;
 }
@@ -62,10 +65,30 @@ DeviceStatus deviceStatus(const LedgerState& state, const RecordIndex& index, co
   return status;
 }
 
+std::vector<TicketStatus> ticketsOf(const LedgerState& state, const ResourceName& name,
+                                    const ShownResource& shown) {
+  std::vector<TicketStatus> tickets;
+  for (const auto& [companion, ticket] : state.catalog.tickets) {
+    if (ticket.resource != name) continue;
+    const PciDevice* device = functionOf(state.hardware.snapshot, companion);
+    const auto inFrame = shown.devices.find(ticketId(companion));
+    tickets.push_back(
+        {.companion = companion,
+         .model = device == nullptr ? std::string() : modelOf(*device),
+         .card = ticket.card,
+         .healthy = inFrame != shown.devices.end() && inFrame->second.device.healthy});
+  }
+  return tickets;
+}
+
 ResourceStatus resourceStatus(const LedgerState& state, const RecordIndex& index,
                               const ResourceName& name, const ShownResource& shown,
                               const ResourceFacts& facts) {
-  ResourceStatus status{.name = name, .allocation = {}, .facts = facts, .devices = {}};
+  ResourceStatus status{.name = name,
+                        .allocation = {},
+                        .facts = facts,
+                        .devices = {},
+                        .tickets = ticketsOf(state, name, shown)};
   std::set<UnitId> addresses;
   const auto ours = state.catalog.resources.find(name);
   if (ours != state.catalog.resources.end()) {

@@ -43,11 +43,22 @@ struct DeviceStatus {
   friend bool operator==(const DeviceStatus&, const DeviceStatus&) = default;
 };
 
+/// What the kubelet counts of a companion that goes along with its card (companions.h).
+struct TicketStatus {
+  UnitId companion;
+  std::string model;  ///< "10de:22ba"
+  UnitId card;
+  bool healthy = false;  ///< in its resource's frame
+
+  friend bool operator==(const TicketStatus&, const TicketStatus&) = default;
+};
+
 struct ResourceStatus {
   ResourceName name;
   AllocationSettings allocation;
   ResourceFacts facts;
-  std::vector<DeviceStatus> devices;  ///< ascending
+  std::vector<DeviceStatus> devices;    ///< ascending
+  std::vector<TicketStatus> tickets{};  ///< ascending by companion
 
   friend bool operator==(const ResourceStatus&, const ResourceStatus&) = default;
 };

@@ -39,6 +39,18 @@ TEST(Fragment, PermitsEachModelOfEachResourceOnceInKubevirt) {
                                          "15B3:101E vfiogate.dev/nic"));
 }
 
+TEST(Fragment, PermitsCompanionsThatGoAlongWithTheirCards) {
+  json status = twoResources();
+  status["resources"][1]["devices"] = json::array();
+  status["resources"][1]["tickets"] = {
+      {{"companion", "0000:65:00.1"}, {"model", "10de:22ba"}, {"card", "0000:65:00.0"}}};
+  const YAML::Node rows =
+      YAML::Load(kubevirtFragment(status))["permittedHostDevices"]["pciHostDevices"];
+  ASSERT_EQ(rows.size(), 3U);
+  EXPECT_EQ(rows[2]["pciVendorSelector"].as<std::string>(), "10DE:22BA");
+  EXPECT_EQ(rows[2]["resourceName"].as<std::string>(), "vfiogate.dev/nic");
+}
+
 TEST(Fragment, PermitsMediatedDevicesByTheNamesOfTheirTypes) {
   json status = twoResources();
   const json vgpu{{"address", "3f5e2c10-0001-4a5b-8c6d-000000000001"}, {"model", "NVIDIA A16-4Q"}};

@@ -65,7 +65,11 @@ PluginStatus everything() {
                                    .streams = 1,
                                    .framesSent = 7,
                                    .lastFrame = earlier},
-                         .devices = {device}}},
+                         .devices = {device},
+                         .tickets = {{.companion = kSecond,
+                                      .model = "10de:22ba",
+                                      .card = kFirst,
+                                      .healthy = true}}}},
           .gone = {group},
           .leftOut = {{kSecond, {"companion", "travels with 0000:65:00.0"}}},
           .obstacles = {{"readonly_sysfs", "mount it writable"}}};
@@ -89,7 +93,9 @@ TEST(StatusJson, HasEveryField) {
           "pod": "default/vm-1", "podUid": "p-1", "claim": "default/claim-1",
           "claimUid": "c-1"}],
         "lastRefusal": {"time": "2026-11-21T09:42:07Z", "reason": "group-allocated",
-          "text": "allocated, ref=7f3a"}}]}],
+          "text": "allocated, ref=7f3a"}}],
+      "tickets": [{"companion": "0000:65:00.1", "model": "10de:22ba", "card": "0000:65:00.0",
+        "healthy": true}]}],
     "gone": [{"members": ["0000:65:00.0", "0000:65:00.1"], "holders": [{"ref": "7f3a",
       "state": "allocated", "since": "2026-11-21T09:42:07Z", "path": "claim", "resource": "vfiogate.dev/gpu",
       "devices": ["0000:65:00.0"], "rest": ["0000:65:00.1"], "pod": "default/vm-1",
@@ -138,6 +144,7 @@ TEST(StatusTable, ShowsHolderAndRefusalWithReference) {
 vfiogate.dev/gpu: registered (it was slow), 1 stream, last frame 3 s ago, groupUnit one
 DEVICE        GROUP  MODEL      HEALTH   STATE      USE   SINCE     HOLDER                          HARDWARE
 0000:65:00.0  31     10de:2684  healthy  allocated  open  09:42:07  claim default/claim-1 ref=7f3a  no-node
+  0000:65:00.1 (10de:22ba) goes along with 0000:65:00.0, healthy
   last refusal of 0000:65:00.0 at 09:42:07: allocated, ref=7f3a
 gone while allocated: ["0000:65:00.0","0000:65:00.1"], claim default/claim-1 ref=7f3a
 

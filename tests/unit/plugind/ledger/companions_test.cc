@@ -87,6 +87,21 @@ TEST_F(Attached, WithIommufdTheirNodesAreAmongTheCards) {
   EXPECT_EQ(node.preStart("gpu", {kCard1}), "done");
 }
 
+TEST_F(Attached, StatusTellsOfEachTicketsCard) {
+  node.start();
+  node.hardware.device(kSound2).answers = false;
+  node.see();
+  const PluginStatus told = statusOf(node.ledger.state(), {});
+  ASSERT_EQ(told.resources.size(), 2U);
+  const ResourceStatus& audio = told.resources.front();
+  EXPECT_EQ(audio.name, test::resource("audio"));
+  EXPECT_THAT(audio.devices, testing::IsEmpty());
+  EXPECT_THAT(audio.tickets,
+              ElementsAre(TicketStatus{at(kSound1), "10de:22ba", at(kCard1), true},
+                          TicketStatus{at(kSound2), "10de:22ba", at(kCard2), false}));
+  EXPECT_THAT(told.resources.back().tickets, testing::IsEmpty());
+}
+
 // I1: a ticket gives access to nothing, and takes nothing from anybody.
 TEST_F(Attached, I1_ATicketIsAnsweredWithNothingAndHoldsNothing) {
   node.start();
