@@ -61,16 +61,17 @@ std::optional<IommuGroup> readGroup(const SysfsRoot& sysfs, const DevRoot& dev, 
   const std::string directory = std::string(kIommuGroups) + "/" + number;
   if (!sysfs.exists(directory)) return std::nullopt;
   DeviceAttributes from(sysfs, directory);
-  const bool noIommu = from.text("name") == "vfio-noiommu";
-  IommuGroup group{
-      .id = id,
-      .type = from.text("type"),
-      .noIommu = noIommu,
-      .groupNode = dev.hasCharacterDevice((noIommu ? "vfio/noiommu-" : "vfio/") + number),
-      .use = GroupUse::kUnknown,
-      .members = {},
-      .mediated = {}};
+  IommuGroup group{.id = id,
+                   .type = from.text("type"),
+                   .noIommu = from.text("name") == "vfio-noiommu",
+                   .groupNode = false,
+                   .use = GroupUse::kUnknown,
+                   .members = {},
+                   .mediated = {}};
   readMembers(sysfs, directory, group);
+  // VFIO names a mediated device's group so, too, which the driver of its parent isolates.
+  if (!group.mediated.empty()) group.noIommu = false;
+  group.groupNode = dev.hasCharacterDevice((group.noIommu ? "vfio/noiommu-" : "vfio/") + number);
   return group;
 }
 

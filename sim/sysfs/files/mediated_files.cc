@@ -67,6 +67,7 @@ void addMediated(Tree& tree, const World& world, const Mediated& mediated) {
                mediated.serial);
   tree.addLink(path + "/iommu_group", group, mediated.serial);
   tree.addLink(type + "/devices/" + mediated.uuid, path, mediated.serial);
+  tree.addText(group + "/name", "vfio-noiommu\n", mediated.serial);  // as that of no-IOMMU mode
   tree.addLink(group + "/devices/" + mediated.uuid, path, mediated.serial);
   tree.addLink("sys/bus/mdev/devices/" + mediated.uuid, path, mediated.serial);
 }

@@ -28,6 +28,7 @@ TEST(Mediated, FromBootHasAGroupOfItsOwnWithANode) {
             "NVIDIA A16-4Q\n");
   EXPECT_TRUE(node.exists(std::string("sys/kernel/iommu_groups/60/devices/") + kFirst));
   EXPECT_EQ(node.read("kernel/iommu_groups/60/type"), "unknown\n");
+  EXPECT_EQ(node.read("kernel/iommu_groups/60/name"), "vfio-noiommu\n");
   EXPECT_TRUE(node.exists("dev/vfio/60"));
   EXPECT_EQ(instances(node), "2\n");
 }

@@ -7,6 +7,7 @@
 #include "tests/support/fake_sysfs.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -48,6 +49,7 @@ protected:
     fs::create_directories(at);
     fs::create_directories(sys() / "bus/mdev/drivers/vfio_mdev");
     write(inGroup / "type", "unknown\n");
+    write(inGroup / "name", "vfio-noiommu\n");
     link(at / "mdev_type", parent() / "mdev_supported_types/nvidia-711");
     link(at / "driver", sys() / "bus/mdev/drivers/vfio_mdev");
     link(at / "iommu_group", inGroup);
@@ -82,6 +84,17 @@ TEST_F(MediatedScan, ReadsADeviceWhole) {
   EXPECT_TRUE(group.members.empty());
   EXPECT_EQ(group.use, GroupUse::kBlind);
   EXPECT_EQ(viability(seen, seen.mediated.at(kFirst)).obstacle, Obstacle::kNoNode);
+}
+
+/// Linux 6.12 gives these groups the name that those of the no-IOMMU mode have.
+TEST_F(MediatedScan, IsNotTakenForADeviceWithoutIommu) {
+  make(kFirst, 60);
+  fs::create_directories(tree_.dev() + "/vfio");
+  ASSERT_EQ(mknod((tree_.dev() + "/vfio/60").c_str(), S_IFCHR | 0600, 0x103), 0);
+  const Snapshot seen = whole();
+  EXPECT_FALSE(seen.groups.at(IommuGroupId(60)).noIommu);
+  EXPECT_TRUE(seen.groups.at(IommuGroupId(60)).groupNode);
+  EXPECT_TRUE(viability(seen, seen.mediated.at(kFirst)).ready());
 }
 
 TEST_F(MediatedScan, TheParentIsNeverAdvisedForBinding) {
