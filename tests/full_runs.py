@@ -51,6 +51,7 @@ STEPS = (
     Step("fuzz1", 60, (*CODE, "tests/fuzz", "sim", "tests/support"), "fuzzing, 180 s each of the one half of all targets"),
     Step("fuzz2", 60, (*CODE, "tests/fuzz", "sim", "tests/support"), "the other half"),
     Step("distro", 40, (*CODE, "deploy", "sim", "tests"), "Debian 13 in a chroot"),
+    Step("kernel", 45, (*CODE, "sim", "tests/machine"), "a kernel with mediated devices, VFIO's device nodes and its no-IOMMU mode, built, and the whole node on it"),
     Step("arm64", 45, (*CODE, "deploy", "sim", "tests"), "ARM64: cross-built, unit tests, the tour in a virtual machine with an SMMUv3, images and packages"),
 )
 

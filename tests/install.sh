@@ -23,6 +23,7 @@ test_packages=(
   clang-format clang-tidy llvm shellcheck
   runc etcd-server containernetworking-plugins
   reuse signify-openbsd minisign bash fish zsh
+  make flex bison bc libelf-dev lz4 # the virtual machine's own kernel: tests/machine/build_kernel.sh
 )
 
 packages_of() {

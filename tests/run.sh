@@ -3,7 +3,8 @@
 #   tests/run.sh                    what every change must pass, under 45 minutes on 2 cores
 #   tests/run.sh --full             also ThreadSanitizer, clang-tidy on everything, longer fuzzing, each mutant, two
 #                                   builds, the cluster's long cases, 10^6 random steps of the ledger, 2,000 kills and
-#                                   5,000 restarts of the kubelet, 5,000 interleavings, Debian 13 in a chroot
+#                                   5,000 restarts of the kubelet, 5,000 interleavings, Debian 13 in a chroot, ARM64,
+#                                   a virtual machine with a kernel that is built for it
 #   tests/run.sh --full --part N/M  the Nth of M parts of that, none longer than 100 minutes. What came of each step is
 #                                   kept in tests/full_runs.tsv; tests/full_runs.py table says which stand
 #   tests/run.sh --full STEP...     those steps
@@ -28,7 +29,7 @@ case "${1:-}" in
     fi
     [ "${#steps[@]}" -gt 0 ] || exit 2
     ;;
-  -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
   *) usage "unknown option '$1'" ;;
 esac
 if [ -z "${VFIOGATE_APART:-}" ]; then VFIOGATE_APART=1 exec tests/machines_own.sh run tests/run.sh "$@"; fi
@@ -273,6 +274,26 @@ full_distro() {
   else
     skip "Debian 13 in a chroot: mmdebstrap is missing: apt-get install mmdebstrap"
   fi
+}
+
+full_kernel() {
+  local log=$logs/own-kernel.log code=0
+  tests/machine/own_kernel.sh --kernel >"$log" 2>&1 || code=$?
+  if [ "$code" -eq 77 ]; then
+    skip "the virtual machine's own kernel: $(tail -n 1 "$log")"
+    return
+  fi
+  check "the virtual machine's own kernel is built" test "$code" -eq 0
+  if [ "$code" -ne 0 ]; then
+    tail -n 20 "$log"
+    return
+  fi
+  build release programs machine_programs
+  local name
+  for name in mediated iommufd no_iommu; do
+    check "own kernel: $name" tests/machine/own_kernel.sh build/release/bin "$name"
+    grep -h '^MACHINE [0-9]* checks failed' "$logs/own_kernel__$name.log"
+  done
 }
 
 full_arm64() {

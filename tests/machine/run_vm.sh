@@ -1,6 +1,6 @@
 #!/bin/sh
 # Boots a virtual machine with an emulated IOMMU, without KVM, and runs a script in it.
-# usage: run_vm.sh --guest SCRIPT [--arm64 SYSROOT] [--program FILE]... [--file FROM:TO]... [--module NAME]... [--append WORDS] [--hot-plug yes] [--disk yes] [--processors N] [--timeout SECONDS] [--log FILE]
+# usage: run_vm.sh --guest SCRIPT [--arm64 SYSROOT] [--program FILE]... [--file FROM:TO]... [--module NAME]... [--append WORDS] [--hot-plug yes] [--disk yes] [--iommu no] [--kernel DIRECTORY] [--processors N] [--timeout SECONDS] [--log FILE]
 #   --arm64    the machine and its programs are ARM64's; libraries and busybox are those below SYSROOT (tests/arm64.sh)
 #   --guest    runs as /test/guest.sh in the machine; its exit status becomes this one's
 #   --program  goes to /bin with the shared libraries it needs
@@ -9,6 +9,8 @@
 #   --hot-plug the guest may ask the host for devices: hot_plug.py (needs python3)
 #   --processors  1 where nothing is said
 #   --disk     an empty disk beside the rest: machine_disk
+#   --iommu    without it the machine has one
+#   --kernel   as build_kernel.sh makes it, in place of Debian's
 # What hardware the machine has: machine.sh. Exit 77: something to run it with is missing, said which.
 set -eu
 
@@ -17,11 +19,11 @@ here=$(dirname "$(readlink -f "$0")")
 . "$here/machine.sh"
 
 say_usage() {
-  sed -n '2,12s/^# //p' "$0" >&2
+  sed -n '2,14s/^# //p' "$0" >&2
   exit 2
 }
 
-guest='' sysroot='' append='' limit=600 log='' hot_plug=no disk=no processors=1 architecture=amd64
+guest='' sysroot='' append='' limit=600 log='' hot_plug=no disk=no processors=1 architecture=amd64 iommu=yes kernel=''
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 : >"$work/initrd.args"
@@ -35,6 +37,8 @@ while [ $# -gt 0 ]; do
     --hot-plug) hot_plug=$2 ;;
     --disk) disk=$2 ;;
     --processors) processors=$2 ;;
+    --iommu) iommu=$2 ;;
+    --kernel) kernel=$2 ;;
     --timeout) limit=$2 ;;
     --log) log=$2 ;;
     *) say_usage ;;
@@ -44,6 +48,8 @@ done
 [ -n "$guest" ] || say_usage
 
 machine_for "$architecture"
+# shellcheck disable=SC2034 # machine_devices reads it
+[ "$iommu" = yes ] || machine_iommu=''
 for need in "$machine_qemu $machine_package" "cpio cpio" "modprobe kmod" "xz xz-utils"; do
   command -v "${need% *}" >/dev/null || {
     echo "${need% *} is missing. Install it with: apt-get install ${need#* }" >&2
@@ -56,7 +62,7 @@ if [ -n "$machine_firmware" ] && [ ! -e "$machine_firmware" ]; then
 fi
 cache=${VFIOGATE_MACHINE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vfiogate/kernel}
 [ "$architecture" = amd64 ] || cache=$cache-$architecture
-kernel=$("$here/fetch_kernel.sh" "$cache" "$architecture")
+[ -n "$kernel" ] || kernel=$("$here/fetch_kernel.sh" "$cache" "$architecture")
 version=$(cat "$kernel/ready")
 
 machine_expected >"$work/expected"

@@ -19,6 +19,16 @@ said() { # TEXT: yes if that was among it
   if grep -qF -- "$1" /tmp/said; then echo yes; else sed 's/^/MACHINE said: /' /tmp/said; fi
 }
 
+# The command, again and again until it succeeds: yes; no after a minute, or $patience seconds.
+until_so() {
+  latest=$(($(date +%s) + ${patience:-60}))
+  until "$@" >/dev/null 2>&1; do
+    [ "$(date +%s)" -lt $latest ] || { echo no && return; }
+    usleep 100000
+  done
+  echo yes
+}
+
 start_daemon() { # WORD...
   : >/tmp/daemon
   # Not through a function, whose shell would be the one that is ended later. With its capabilities: it

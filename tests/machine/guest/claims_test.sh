@@ -8,15 +8,6 @@ driver=vfio.vfiogate.dev plugind_socket=/run/plugind/plugind.sock pool=/tmp/pool
 show_logs() {
   for log_file in /tmp/daemon /tmp/plugind /tmp/netd; do sed "s|^|MACHINE $log_file: |" $log_file; done
 }
-# The command, again and again until it succeeds: yes; no after a minute.
-until_so() {
-  latest=$(($(date +%s) + 60))
-  until "$@" >/dev/null 2>&1; do
-    [ "$(date +%s)" -lt $latest ] || { echo no && return; }
-    usleep 100000
-  done
-  echo yes
-}
 
 start_plugind() {
   plugind --listen $plugind_socket --config /tmp/plugind.yaml >>/tmp/plugind 2>&1 &

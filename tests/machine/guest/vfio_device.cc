@@ -31,7 +31,7 @@ bool viable(int group, std::string& why) {
 }
 
 /// Each step needs the one before. Empty: all went well.
-std::string open(VfioDevice& opened, const std::string& group, const std::string& address) {
+std::string openByGroup(VfioDevice& opened, const std::string& group, const std::string& address) {
   opened.container = ::open("/dev/vfio/vfio", O_RDWR | O_CLOEXEC);
   if (opened.container < 0) return failed("/dev/vfio/vfio");
   opened.group = ::open(("/dev/vfio/" + group).c_str(), O_RDWR | O_CLOEXEC);
@@ -41,16 +41,37 @@ std::string open(VfioDevice& opened, const std::string& group, const std::string
   if (::ioctl(opened.group, VFIO_GROUP_SET_CONTAINER, &opened.container) != 0) {
     return failed("set container");
   }
-  if (::ioctl(opened.container, VFIO_SET_IOMMU, VFIO_TYPE1_IOMMU) != 0) return failed("set IOMMU");
+  const int iommu = group.starts_with("noiommu-") ? VFIO_NOIOMMU_IOMMU : VFIO_TYPE1_IOMMU;
+  if (::ioctl(opened.container, VFIO_SET_IOMMU, iommu) != 0) return failed("set IOMMU");
   opened.device = ::ioctl(opened.group, VFIO_GROUP_GET_DEVICE_FD, address.c_str());
   return opened.device < 0 ? failed("device " + address + " of group " + group) : "";
 }
 
+/// As of Linux 6.6, whose headers Debian 12 has not.
+struct BindIommufd {
+  std::uint32_t argsz = sizeof(BindIommufd);
+  std::uint32_t flags = 0;
+  std::int32_t iommufd = -1;
+  std::uint32_t outDevice = 0;
+};
+constexpr unsigned long kBindIommufd = _IO(VFIO_TYPE, VFIO_BASE + 18);
+
+std::string openItsOwn(VfioDevice& opened, const std::string& node) {
+  opened.container = ::open("/dev/iommu", O_RDWR | O_CLOEXEC);
+  if (opened.container < 0) return failed("/dev/iommu");
+  opened.device = ::open(("/dev/vfio/" + node).c_str(), O_RDWR | O_CLOEXEC);
+  if (opened.device < 0) return failed("/dev/vfio/" + node);
+  BindIommufd bind;
+  bind.iommufd = opened.container;
+  return ::ioctl(opened.device, kBindIommufd, &bind) != 0 ? failed("binding to /dev/iommu") : "";
+}
+
 }  // namespace
 
-VfioDevice openDevice(const std::string& group, const std::string& address, std::string& why) {
+VfioDevice openDevice(const std::string& node, const std::string& address, std::string& why) {
   VfioDevice opened;
-  why = open(opened, group, address);
+  why =
+      node.starts_with("devices/") ? openItsOwn(opened, node) : openByGroup(opened, node, address);
   if (!why.empty()) closeDevice(opened);
   return opened;
 }

@@ -1,5 +1,6 @@
-// vfio_open GROUP ADDRESS VENDOR:DEVICE COMMAND...: opens a device as a virtual machine monitor
-// does, compares the ids in its configuration space with those given, runs the command meanwhile.
+// vfio_open NODE ADDRESS VENDOR:DEVICE COMMAND...: opens a device as a virtual machine monitor
+// does, by its group's node below /dev/vfio (12, noiommu-12) or its own (devices/vfio3), compares
+// the ids in its configuration space with those given, runs the command meanwhile.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,7 +33,7 @@ int runMeanwhile(char** command) {
 
 int main(int argc, char** argv) {
   if (argc < 5) {
-    std::fprintf(stderr, "usage: vfio_open GROUP ADDRESS VENDOR:DEVICE COMMAND...\n");
+    std::fprintf(stderr, "usage: vfio_open NODE ADDRESS VENDOR:DEVICE COMMAND...\n");
     return 2;
   }
   std::string why;
