@@ -161,9 +161,12 @@ public:
     return false;
   }
 
-  GroupReading reread(IommuGroupId group) const {
+  /// A probe is made only where the question says that it may be.
+  GroupReading reread(IommuGroupId group, bool mayProbe = false) const {
     if (!hardware.snapshot().groups.contains(group)) return {GroupReading::Answer::kVanished, {}};
-    return {GroupReading::Answer::kSeen, hardware.reread(group), probe, onFile};
+    const auto probed = mayProbe ? probe : GroupReading::Probe::kNone;
+    return {GroupReading::Answer::kSeen, hardware.reread(group), probed, onFile,
+            probed == GroupReading::Probe::kCannot ? "no privd-binder is here" : ""};
   }
 
   void run(const Effects& effects) {
@@ -172,9 +175,11 @@ public:
     for (const Answer& answer : effects.answers) {
       EXPECT_TRUE(answers.emplace(answer.call, answer).second) << "answered twice";
     }
+    for (const UseQuestion& question : effects.questions) probesAsked += question.probe ? 1 : 0;
     if (answersQuestions) {
       for (const UseQuestion& question : effects.questions) {
-        run(ledger.groupRead(question.group, reread(question.group), question.call, now));
+        run(ledger.groupRead(question.group, reread(question.group, question.probe), question.call,
+                             now));
       }
     }
     for (const ClaimName& claim : effects.specsToWrite) {
@@ -220,6 +225,7 @@ public:
   bool noCheckpoint = false;  ///< where it is not readable: it was never written
   bool streams = true;        ///< some resource is served to the kubelet
   int reconciled = 0;
+  int probesAsked = 0;  ///< questions that allow one
   Effects last;
   std::vector<JournalEvent> journal;
   std::map<CallId, Answer> answers;

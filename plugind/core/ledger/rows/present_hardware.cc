@@ -62,11 +62,14 @@ std::optional<Refusal> refuseUnseen(const RefusedDevice& device,
   return std::nullopt;
 }
 
-Refusal refuseUntold(const RefusedDevice& device, GroupUse use) {
+Refusal refuseUntold(const RefusedDevice& device, GroupUse use, const GroupReading& reading) {
   if (use != GroupUse::kBlind) return refuse(device, "its use cannot be told", "cannot-tell");
+  const std::string why =
+      reading.probe == GroupReading::Probe::kCannot ? reading.noProbe : "it may not be now";
   return refuse(device,
-                "its use cannot be told: mediated devices and vGPUs show none, and nobody here may "
-                "probe it",
+                "its use cannot be told: mediated devices and vGPUs show none, and its group was "
+                "not probed, as " +
+                    why,
                 "cannot-probe");
 }
 

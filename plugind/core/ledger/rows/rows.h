@@ -149,7 +149,7 @@ bool noteCheck(Call& call, IommuGroupId group, const GroupReading& reading);
 HardwareFacts checkedHardware(const LedgerState& state, const Call& call);
 
 /// Rows 18 and 43: nothing tells whether it is open.
-Refusal refuseUntold(const RefusedDevice& device, GroupUse use);
+Refusal refuseUntold(const RefusedDevice& device, GroupUse use, const GroupReading& reading);
 /// Row 18 for a reread that was not made. Null: it was.
 std::optional<Refusal> refuseUnseen(const RefusedDevice& device,
                                     const std::optional<GroupReading>& reading);

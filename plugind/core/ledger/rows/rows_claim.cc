@@ -24,10 +24,7 @@ GroupUse usedNow(const Take& take, IommuGroupId group) {
   if (reading.answer != GroupReading::Answer::kSeen || seen == reading.seen.groups.end()) {
     return GroupUse::kUnknown;
   }
-  const GroupUse use = seen->second.use;
-  if (use == GroupUse::kIdle || use == GroupUse::kOpen) return use;
-  if (reading.probe == GroupReading::Probe::kIdle) return GroupUse::kIdle;
-  return reading.probe == GroupReading::Probe::kOpen ? GroupUse::kOpen : use;
+  return useWith(seen->second.use, reading.probe);
 }
 
 /// Row 43. Null: row 42.
@@ -41,7 +38,7 @@ std::optional<Refusal> refuseUnprepare(const LedgerState& state, Instant now, co
   const auto tried = holders.empty() ? std::nullopt : state.records[holders.front()].releasedAt;
   const bool waited = tried && now - *tried >= timing::kUnconfirmed;
   if (use == GroupUse::kBlind && waited) return std::nullopt;
-  return refuseUntold(device, use);
+  return refuseUntold(device, use, take.reading.value_or(GroupReading{}));
 }
 
 /// Row 6, and 5 of the claim's own group. Null: this record stands as it was prepared.
@@ -150,17 +147,19 @@ void settleUnprepare(Turn& turn, CallId id) {
   LedgerState& state = turn.state;
   Call& call = state.calls.at(id);
   std::optional<Refusal> refusal;
+  bool open = false;
   for (const auto& [group, take] : call.groups) {
     auto one = refuseUnprepare(state, turn.now.instant, take, group);
     if (one && !refusal) refusal = std::move(one);
+    open = open || usedNow(take, group) == GroupUse::kOpen;
   }
   const auto mine = recordsOf(state, call.prepare->claim.uid);
   if (refusal) {  // row 43: spec and holder stay
     for (const std::size_t index : mine) {
       HolderRecord& record = state.records[index];
-      // The first try, from which a blind one's 60 s count; an allocated claim is let go only by
-      // row 46.
-      if (!record.releasedAt) record.releasedAt = turn.now.instant;
+      // The first try, from which a blind one's 60 s count, unless it was told that it is open; an
+      // allocated claim is let go only by row 46.
+      if (!record.releasedAt || open) record.releasedAt = turn.now.instant;
     }
     return refuseCall(turn, id, *refusal);
   }

@@ -29,10 +29,8 @@ void readByHolders(Turn& turn, const std::set<UnitId>& members, GroupUse before,
 }
 
 void readGroup(Turn& turn, const IommuGroup& group, GroupReading::Probe probe) {
-  const bool silent = group.use == GroupUse::kBlind || group.use == GroupUse::kUnknown;
-  const bool probed = silent && probe != GroupReading::Probe::kNone;
-  GroupUse use = group.use;
-  if (probed) use = probe == GroupReading::Probe::kIdle ? GroupUse::kIdle : GroupUse::kOpen;
+  const GroupUse use = useWith(group.use, probe);
+  const bool probed = use != group.use;
   const std::set<UnitId> members = unitsOf(group);
   if (members.empty()) return;
   const GroupUse before = useOf(turn.state, members).use;

@@ -11,23 +11,20 @@
 namespace vfiogate {
 namespace {
 
-/// What the reconcile says of use, a probe taken at its word.
 GroupUse usedBy(const GroupReading& reading, IommuGroupId group) {
-  const GroupUse use = reading.seen.groups.at(group).use;
-  if (use == GroupUse::kIdle || use == GroupUse::kOpen) return use;
-  if (reading.probe == GroupReading::Probe::kIdle) return GroupUse::kIdle;
-  return reading.probe == GroupReading::Probe::kOpen ? GroupUse::kOpen : use;
+  return useWith(reading.seen.groups.at(group).use, reading.probe);
 }
 
 /// Rows 14 to 18 by the use of a group; `holder` null: it was free. Null: grant it.
 std::optional<Refusal> refuseUsed(const LedgerState& state, const RefusedDevice& device,
-                                  GroupUse use, std::optional<std::size_t> holder) {
+                                  const GroupReading& reading, std::optional<std::size_t> holder) {
+  const GroupUse use = usedBy(reading, *device.group);
   if (use == GroupUse::kIdle) return std::nullopt;
   if (use == GroupUse::kBlind && !holder) return std::nullopt;  // row 14
   // Row 15: nothing was started since the answer, so nothing can have opened it.
   const bool unstarted = holder && !state.records[*holder].preStartAt;
   if (use == GroupUse::kBlind && unstarted) return std::nullopt;
-  if (use != GroupUse::kOpen) return refuseUntold(device, use);
+  if (use != GroupUse::kOpen) return refuseUntold(device, use, reading);
   if (!holder) return refuse(device, "open, by nobody known here", "foreign");
   const std::string since = utcText(state.records[*holder].answeredAt);
   return refuseHeld(state, device, "allocated since " + since + " and still open", "still-open",
@@ -78,8 +75,7 @@ std::optional<Refusal> judgeTake(const LedgerState& state, const Call& call, Iom
   const HardwareFacts facts = rereadOf(state.hardware, take.reading->seen);
   if (auto other = refuseOther(facts, take.offered, "offered")) return other;
   const auto holder = again ? std::optional(holders.front()) : std::nullopt;
-  if (auto refusal = refuseUsed(state, device, usedBy(*take.reading, group), holder))
-    return refusal;
+  if (auto refusal = refuseUsed(state, device, *take.reading, holder)) return refusal;
   const auto handed = handedOver(facts, state.catalog, take.resource, take.ids);
   const GroupReadiness readiness =
       plugin ? judgeReadiness(facts, take.resource, handed, take.allocation)

@@ -35,13 +35,9 @@ void readGone(Turn& turn) {
   for (const GroupMark& mark : turn.state.marks) read(mark.members);
 }
 
-bool cannotTell(GroupUse use) {
-  return use == GroupUse::kBlind || use == GroupUse::kUnknown;
-}
-
 /// True once hardware has been mute for kUnconfirmed. Keeps count in `since`.
 bool staysMute(const Turn& turn, GroupUse use, std::optional<Instant>& since) {
-  if (!cannotTell(use)) {
+  if (!isSilent(use)) {
     since.reset();
     return false;
   }
@@ -114,7 +110,9 @@ Due questionDue(const LedgerState& state, const std::set<UnitId>& members, Insta
   const UseTrack use = useOf(state, members);
   if (!group) return use.first + timing::kReadingGap;
   const auto asked = state.asked.find(*group);
-  const Instant last = std::max(use.last, asked == state.asked.end() ? Instant{} : asked->second);
+  // What shows nothing is no answer, however often it is read.
+  const Instant read = isSilent(use.use) ? Instant{} : use.last;
+  const Instant last = std::max(read, asked == state.asked.end() ? Instant{} : asked->second);
   if (last < since) return since;
   return last + (use.use == GroupUse::kIdle ? timing::kReadingGap : timing::kUseInterval);
 }

@@ -70,6 +70,91 @@ TEST_F(MediatedCase, I1_OneThatIsLetGoIsRefusedUntilTheMinuteIsOver) {
   EXPECT_EQ(node.allocate("vgpu", {kFirst}), "granted");
 }
 
+// 28 with a binder: the probe tells what no reading does.
+TEST_F(MediatedCase, I1_OneThatIsLetGoOpenLingersUntilAProbeFindsItClosed) {
+  node.start();
+  node.probe = GroupReading::Probe::kOpen;
+  hold("p1", "vgpu", {kFirst});
+  ASSERT_EQ(node.preStart("vgpu", {kFirst}), "done");
+  node.pass(20s);
+  node.forget("p1");
+  EXPECT_EQ(node.allocate("vgpu", {kFirst}), "still-open") << "rows 7, 17";
+  EXPECT_EQ(node.holding(kFirst), Holding::kLingering);
+  node.pass(300s);
+  EXPECT_EQ(node.holding(kFirst), Holding::kLingering) << "no minute frees what is seen open";
+  EXPECT_EQ(node.frame("vgpu"), std::string(kFirst) + "- " + kSecond + "+");
+  node.probe = GroupReading::Probe::kIdle;
+  node.pass(6s);
+  EXPECT_EQ(node.holding(kFirst), Holding::kFree) << "row 30";
+  EXPECT_TRUE(node.told("closed"));
+  EXPECT_FALSE(node.told("unconfirmed"));
+}
+
+TEST_F(MediatedCase, OneThatIsLetGoClosedIsFreeAtOnce) {
+  node.start();
+  node.probe = GroupReading::Probe::kIdle;
+  hold("p1", "vgpu", {kFirst});
+  hold("p2", "vgpu", {kSecond});
+  ASSERT_EQ(node.preStart("vgpu", {kFirst}), "done");
+  ASSERT_EQ(node.preStart("vgpu", {kSecond}), "done");
+  node.pass(20s);
+  node.forget("p1");
+  EXPECT_EQ(node.allocate("vgpu", {kFirst}), "granted") << "row 15: a good probe";
+  node.record("p3", "vgpu", {kFirst});
+  node.forget("p2");
+  node.write();
+  node.pass(10s);
+  EXPECT_EQ(node.holding(kSecond), Holding::kFree) << "row 25";
+  EXPECT_EQ(node.holding(kFirst), Holding::kAllocated);
+  EXPECT_FALSE(node.told("unconfirmed"));
+}
+
+// News of other hardware comes with a reading of every group, which shows nothing of these. Were it
+// taken for an answer, none would be asked for, and row 27 would free what a VM has open.
+TEST_F(MediatedCase, I1_ReadingsThatShowNothingPutNoProbeOff) {
+  node.start();
+  node.probe = GroupReading::Probe::kOpen;
+  hold("p1", "vgpu", {kFirst});
+  ASSERT_EQ(node.preStart("vgpu", {kFirst}), "done");
+  node.pass(20s);
+  node.forget("p1");
+  ASSERT_EQ(node.allocate("vgpu", {kFirst}), "still-open");
+  for (int i = 0; i < 100; ++i) {
+    node.pass(2s);
+    node.see();
+  }
+  EXPECT_EQ(node.holding(kFirst), Holding::kLingering);
+}
+
+// Section 3: of what somebody has nobody but him may be kept out, nor of what is being taken.
+TEST_F(MediatedCase, OneThatIsHeldOrBeingTakenIsNotProbed) {
+  node.start();
+  hold("p1", "vgpu", {kFirst});
+  ASSERT_EQ(node.preStart("vgpu", {kFirst}), "done");
+  node.newKubelet();
+  node.pass(120s);
+  EXPECT_EQ(node.holding(kFirst), Holding::kAllocated);
+  EXPECT_EQ(node.probesAsked, 0);
+  node.forget("p1");
+  node.pass(120s);
+  EXPECT_GT(node.probesAsked, 0) << "the kubelet let go of it";
+}
+
+TEST_F(MediatedCase, ARefusalSaysWhyItWasNotProbed) {
+  node.start();
+  node.probe = GroupReading::Probe::kCannot;
+  hold("p1", "vgpu", {kFirst});
+  ASSERT_EQ(node.preStart("vgpu", {kFirst}), "done");
+  node.pass(20s);
+  node.forget("p1");
+  const CallId call = node.ask("vgpu", {kFirst});
+  EXPECT_EQ(node.outcome(call), "cannot-probe");
+  EXPECT_THAT(node.text(call), HasSubstr("was not probed, as no privd-binder is here"));
+  node.pass(150s);
+  EXPECT_EQ(node.holding(kFirst), Holding::kFree);
+  EXPECT_TRUE(node.told("unconfirmed"));
+}
+
 TEST_F(MediatedCase, I4_OneThatGoesWhileHeldIsUnhealthyAndHeld) {
   node.start();
   hold("p1", "vgpu", {kFirst});
@@ -118,6 +203,53 @@ TEST_F(MediatedCase, AClaimHasItUntilTheMinuteIsOver) {
   node.move(61s);
   EXPECT_EQ(node.unprepare("c1"), "done");
   EXPECT_EQ(node.holding(kFirst), Holding::kFree);
+}
+
+TEST_F(MediatedCase, AProbeTellsWhetherAClaimsIsGivenBack) {
+  const UnitId first = *UnitId::parse(kFirst);
+  node.start();
+  ASSERT_EQ(node.prepare("c1", "vgpu", {first}), "granted");
+  node.probe = GroupReading::Probe::kOpen;
+  EXPECT_EQ(node.unprepare("c1"), "still-open") << "row 43";
+  node.move(61s);
+  EXPECT_EQ(node.unprepare("c1"), "still-open") << "whatever the time";
+  EXPECT_TRUE(node.unlinked.empty());
+  node.probe = GroupReading::Probe::kIdle;
+  EXPECT_EQ(node.unprepare("c1"), "done") << "row 42";
+  EXPECT_EQ(node.holding(kFirst), Holding::kFree);
+}
+
+// The binder may be away for a moment: the minute is not over because the first try is long ago.
+TEST_F(MediatedCase, I1_AClaimsMinuteBeginsAnewWhereItWasFoundOpen) {
+  const UnitId first = *UnitId::parse(kFirst);
+  node.start();
+  ASSERT_EQ(node.prepare("c1", "vgpu", {first}), "granted");
+  node.probe = GroupReading::Probe::kOpen;
+  EXPECT_EQ(node.unprepare("c1"), "still-open");
+  node.move(61s);
+  EXPECT_EQ(node.unprepare("c1"), "still-open");
+  node.probe = GroupReading::Probe::kCannot;
+  EXPECT_EQ(node.unprepare("c1"), "cannot-probe");
+  EXPECT_EQ(node.holding(kFirst), Holding::kAllocated);
+  node.move(61s);
+  EXPECT_EQ(node.unprepare("c1"), "done");
+}
+
+TEST_F(MediatedCase, AClaimThatIsGoneIsFreeWhenAProbeFindsItClosed) {
+  const UnitId first = *UnitId::parse(kFirst);
+  node.start();
+  ASSERT_EQ(node.prepare("c1", "vgpu", {first}), "granted");
+  node.probe = GroupReading::Probe::kOpen;
+  node.run(node.ledger.claimChecked("c1", false, node.now));
+  node.pass(61s);
+  node.run(node.ledger.claimChecked("c1", false, node.now));
+  node.pass(120s);
+  EXPECT_EQ(node.holding(kFirst), Holding::kLingering) << "row 46";
+  EXPECT_TRUE(node.unlinked.empty());
+  node.probe = GroupReading::Probe::kIdle;
+  node.pass(6s);
+  EXPECT_EQ(node.holding(kFirst), Holding::kFree);
+  EXPECT_EQ(node.unlinked, std::vector<std::string>{"c1"});
 }
 
 TEST_F(MediatedCase, WhatTheKubeletRemembersIsAdopted) {

@@ -118,5 +118,21 @@ TEST_F(VgpuCase, I1_OneThatIsLetGoIsRefusedUntilTheMinuteIsOver) {
   EXPECT_EQ(node.allocate("vgpu", {kOne}), "granted");
 }
 
+TEST_F(VgpuCase, I1_AProbeTellsWhetherOneThatIsLetGoIsOpen) {
+  node.start();
+  node.probe = GroupReading::Probe::kOpen;
+  hold("p1", "vgpu", {kOne});
+  ASSERT_EQ(node.preStart("vgpu", {kOne}), "done");
+  node.pass(20s);
+  node.forget("p1");
+  EXPECT_EQ(node.allocate("vgpu", {kOne}), "still-open");
+  node.pass(120s);
+  EXPECT_EQ(node.holding(kOne), Holding::kLingering);
+  node.probe = GroupReading::Probe::kIdle;
+  node.pass(6s);
+  EXPECT_EQ(node.allocate("vgpu", {kOne}), "granted");
+  EXPECT_FALSE(node.told("unconfirmed"));
+}
+
 }  // namespace
 }  // namespace vfiogate::test
