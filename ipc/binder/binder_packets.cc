@@ -17,6 +17,11 @@ void write(PacketWriter& to, const GiveBack& request) {
 
 void write(PacketWriter& /*to*/, const Seen& /*request*/) {}
 
+void write(PacketWriter& to, const Probe& request) {
+  to.number(request.number);
+  to.number(request.group.number());
+}
+
 void write(PacketWriter& to, const Answer& answer) {
   to.number(answer.number);
   to.number(answer.outcome);
@@ -43,6 +48,12 @@ void write(PacketWriter& to, const Changed& changed) {
   writeFlag(to, changed.more);
   to.number(static_cast<std::uint16_t>(changed.groups.size()));
   for (const GroupState& group : changed.groups) writeGroup(to, group);
+}
+
+void write(PacketWriter& to, const Probed& probed) {
+  to.number(probed.number);
+  to.number(probed.found);
+  to.number(probed.error);
 }
 
 GroupState readGroup(PacketReader& from) {
@@ -75,6 +86,24 @@ Changed readChanged(PacketReader& from) {
   return changed;
 }
 
+Probe readProbe(PacketReader& from) {
+  const Probe request{.number = from.number<std::uint32_t>(),
+                      .group = IommuGroupId(from.number<std::uint32_t>())};
+  if (request.group.number() >= kMostGroups) from.refuse("a group number that no node has");
+  return request;
+}
+
+Probed readProbed(PacketReader& from) {
+  const Probed probed{.number = from.number<std::uint32_t>(),
+                      .found = from.choice(Probed::Found::kDenied),
+                      .error = from.number<std::uint16_t>()};
+  const bool failed = probed.found == Probed::Found::kCannot;
+  if (failed != (probed.error != 0) || probed.error >= kMostErrors) {
+    from.refuse("an error where there can be none");
+  }
+  return probed;
+}
+
 template <typename Messages>
 std::string encodeAny(const Messages& message) {
   PacketWriter to;
@@ -92,6 +121,8 @@ Request readRequest(PacketReader& from) {
                       .members = from.addresses(kMostMembers)};
     case 3:
       return Seen{};
+    case 4:
+      return readProbe(from);
     default:
       from.refuse("an unknown request");
       return Seen{};
@@ -104,6 +135,8 @@ FromBinder readMessage(PacketReader& from) {
       return readAnswer(from);
     case 2:
       return readChanged(from);
+    case 3:
+      return readProbed(from);
     default:
       from.refuse("an unknown message");
       return Answer{};

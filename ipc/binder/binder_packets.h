@@ -18,8 +18,6 @@
 
 namespace vfiogate::binder {
 
-/// Raised with every change that an older peer would misread.
-inline constexpr std::uint8_t kProtocol = 1;
 /// Bytes of a request: a group of as many members as there may be.
 inline constexpr std::size_t kLargestRequest = 65'536;
 /// Bytes of a message of the binder's.
@@ -30,6 +28,10 @@ inline constexpr std::size_t kMostMembers = 4096;
 inline constexpr std::size_t kLongestWords = 1024;
 /// Requests that wait for their answers.
 inline constexpr std::size_t kMostInFlight = 8;
+/// Groups have numbers below this: a node has no larger one, as that is the kernel's MINORMASK + 1.
+inline constexpr std::uint32_t kMostGroups = 1U << 20U;
+/// An errno is below this.
+inline constexpr std::uint16_t kMostErrors = 4096;
 
 /// Every endpoint of the group ends on a VFIO driver or on none, or all are put back. For an
 /// allocation that is on record: policy and guards decide. Repeatable.
@@ -51,8 +53,16 @@ struct Seen {
   friend bool operator==(const Seen&, const Seen&) = default;
 };
 
+/// Has somebody the group open? Its node, /dev/vfio/N, is opened and closed at once, and nothing
+/// else is done with it; one group's at most once a second, what comes sooner waits. Repeatable.
+struct Probe {
+  std::uint32_t number = 0;
+  IommuGroupId group{0};  ///< below kMostGroups; of whatever devices, mediated ones, too
+  friend bool operator==(const Probe&, const Probe&) = default;
+};
+
 /// In the order of their numbers on the wire, which begin with 1.
-using Request = std::variant<Bind, GiveBack, Seen>;
+using Request = std::variant<Bind, GiveBack, Seen, Probe>;
 
 inline constexpr std::size_t kRequests = std::variant_size_v<Request>;
 
@@ -69,6 +79,20 @@ struct Answer {
   Outcome outcome = Outcome::kDone;
   std::string why;  ///< for people; empty: there is nothing to say
   friend bool operator==(const Answer&, const Answer&) = default;
+};
+
+/// The answer to a Probe.
+struct Probed {
+  enum class Found : std::uint8_t {
+    kIdle,    ///< it could be opened: nobody has it
+    kOpen,    ///< somebody has it, by the group's node or by a device's
+    kCannot,  ///< `error` says why it could not be opened
+    kDenied,  ///< without the right to probe
+  };
+  std::uint32_t number = 0;
+  Found found = Found::kIdle;
+  std::uint16_t error = 0;  ///< errno where `found` is kCannot, else 0
+  friend bool operator==(const Probed&, const Probed&) = default;
 };
 
 /// Where one group stands with the binder. It speaks for a group of exactly these members.
@@ -90,7 +114,7 @@ struct Changed {
   friend bool operator==(const Changed&, const Changed&) = default;
 };
 
-using FromBinder = std::variant<Answer, Changed>;
+using FromBinder = std::variant<Answer, Changed, Probed>;
 
 /// As one packet.
 std::string encode(const Request& request);

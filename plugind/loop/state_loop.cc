@@ -339,7 +339,9 @@ void StateLoop::show(const std::map<ResourceName, Frame>& frames) {
 }
 
 void StateLoop::ask(const UseQuestion& question) {
-  tasks_.add(privd_.reread(question.group).then([this, question](GroupReading reading) {
+  auto read =
+      question.probe ? privd_.rereadAndProbe(question.group) : privd_.reread(question.group);
+  tasks_.add(read.then([this, question](GroupReading reading) {
     carryOut(ledger_.groupRead(question.group, reading, question.call, now()));
   }));
 }

@@ -5,6 +5,7 @@
 #include "privd/scan/pci_scan.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 #include <variant>
 
@@ -25,6 +26,13 @@ binder::Answer::Outcome outcomeOf(AllocationAnswer::Outcome outcome) {
       return binder::Answer::Outcome::kVanished;
   }
   return binder::Answer::Outcome::kFailed;
+}
+
+binder::Probed probedOf(std::uint32_t number, int error) {
+  using Found = binder::Probed::Found;
+  if (error == 0) return {number, Found::kIdle, 0};
+  if (error == EBUSY) return {number, Found::kOpen, 0};
+  return {number, Found::kCannot, static_cast<std::uint16_t>(error)};
 }
 
 }  // namespace
@@ -75,23 +83,49 @@ void BinderChannel::take(const std::string& packet) {
   if (const auto* back = std::get_if<binder::GiveBack>(&*request)) {
     return take(back->number, back->members, ChangeKind::kUnbind);
   }
+  if (const auto* probe = std::get_if<binder::Probe>(&*request)) return take(*probe);
   if (!std::exchange(awaitsSeen_, false)) return end("has seen what it was not told");
   flush();
 }
 
-void BinderChannel::take(std::uint32_t number, const std::vector<Bdf>& members, ChangeKind kind) {
-  if (inFlight_.size() == binder::kMostInFlight) return end("more requests at once than it may");
+bool BinderChannel::admit(std::uint32_t number, Asked asked) {
+  if (inFlight_.size() == binder::kMostInFlight) {
+    end("more requests at once than it may");
+    return false;
+  }
   const auto clashes = [&](const auto& other) {
     const auto isTheirs = [&other](const Bdf& member) {
-      return std::ranges::binary_search(other.second, member);
+      return std::ranges::binary_search(other.second.members, member);
     };
-    return other.first == number || std::ranges::any_of(members, isTheirs);
+    const bool sameNode = asked.probed && other.second.probed == asked.probed;
+    return other.first == number || sameNode || std::ranges::any_of(asked.members, isTheirs);
   };
-  if (std::ranges::any_of(inFlight_, clashes)) return end("a second request for a group");
-  inFlight_[number] = members;
-  if (deps_.binder == nullptr) return answer({number, binder::Answer::Outcome::kDenied, {}});
+  if (std::ranges::any_of(inFlight_, clashes)) {
+    end("a second request for a group");
+    return false;
+  }
+  inFlight_[number] = std::move(asked);
+  return true;
+}
+
+void BinderChannel::take(std::uint32_t number, const std::vector<Bdf>& members, ChangeKind kind) {
+  if (!admit(number, {.members = members})) return;
+  if (deps_.binder == nullptr) {
+    return answer(number, binder::Answer{number, binder::Answer::Outcome::kDenied, {}});
+  }
   tasks_.add(change(members, kind).then([this, number](AllocationAnswer told) {
-    answer({number, outcomeOf(told.outcome), std::move(told.why)});
+    answer(number, binder::Answer{number, outcomeOf(told.outcome), std::move(told.why)});
+  }));
+}
+
+void BinderChannel::take(const binder::Probe& request) {
+  const std::uint32_t number = request.number;
+  if (!admit(number, {.probed = request.group})) return;
+  if (deps_.probes == nullptr) {
+    return answer(number, binder::Probed{number, binder::Probed::Found::kDenied, 0});
+  }
+  tasks_.add(deps_.probes->probe(request.group).then([this, number](int error) {
+    answer(number, probedOf(number, error));
   }));
 }
 
@@ -113,8 +147,8 @@ bool BinderChannel::isWholeGroup(const std::vector<Bdf>& members) const {
   return group && group->members == members;
 }
 
-void BinderChannel::answer(binder::Answer answer) {
-  answers_.push_back(std::move(answer));
+void BinderChannel::answer(std::uint32_t number, binder::FromBinder answer) {
+  answers_.emplace_back(number, std::move(answer));
   flush();
 }
 
@@ -126,8 +160,8 @@ void BinderChannel::flush() {
     send(*news);
     if (news->more) return;
   }
-  for (const binder::Answer& answer : std::exchange(answers_, {})) {
-    inFlight_.erase(answer.number);
+  for (const auto& [number, answer] : std::exchange(answers_, {})) {
+    inFlight_.erase(number);
     send(answer);
   }
 }

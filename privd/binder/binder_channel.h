@@ -5,6 +5,7 @@
 #include "ipc/types/binding_change.h"
 #include "privd/bind/allocation_binder.h"
 #include "privd/bind/host_view.h"
+#include "privd/binder/group_probes.h"
 #include "privd/binder/told_groups.h"
 #include "privd/scan/sysfs_root.h"
 #include "privd/state/allocation_files.h"
@@ -14,7 +15,9 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace vfiogate {
@@ -31,6 +34,7 @@ public:
     const AllocationFiles& allocations;
     HostView& view;
     AllocationBinder* binder;  ///< null: without the right to bind
+    GroupProbes* probes;       ///< null: without the right to probe
   };
 
   BinderChannel(const Deps& deps, kj::AutoCloseFd socket);
@@ -41,13 +45,22 @@ public:
   kj::Promise<std::string> ended() { return kj::mv(over_.promise); }
 
 private:
+  /// A request that has no answer yet.
+  struct Asked {
+    std::vector<Bdf> members{};            ///< of the group whose drivers change
+    std::optional<IommuGroupId> probed{};  ///< that is to be opened
+  };
+
   kj::Promise<void> receive();
   kj::Promise<void> watch(std::uint64_t seen);
   void take(const std::string& packet);
   void take(std::uint32_t number, const std::vector<Bdf>& members, ChangeKind kind);
+  void take(const binder::Probe& request);
+  /// False: it may not be asked now, and the channel is over.
+  bool admit(std::uint32_t number, Asked asked);
   kj::Promise<AllocationAnswer> change(const std::vector<Bdf>& members, ChangeKind kind) const;
   bool isWholeGroup(const std::vector<Bdf>& members) const;
-  void answer(binder::Answer answer);
+  void answer(std::uint32_t number, binder::FromBinder answer);
   /// Tells what is news, and then the answers that wait.
   void flush();
   void send(const binder::FromBinder& message);
@@ -61,9 +74,10 @@ private:
   bool isOver_ = false;
   ToldGroups told_;
   bool awaitsSeen_ = false;
-  std::map<std::uint32_t, std::vector<Bdf>> inFlight_;  ///< members by number, until answered
-  std::vector<binder::Answer> answers_;  ///< to be sent after what they changed was told
-  kj::TaskSet tasks_;                    // last: they use all of the above
+  std::map<std::uint32_t, Asked> inFlight_;  ///< by number, until answered
+  /// By number, to be sent after what they changed was told.
+  std::vector<std::pair<std::uint32_t, binder::FromBinder>> answers_;
+  kj::TaskSet tasks_;  // last: they use all of the above
 };
 
 }  // namespace vfiogate

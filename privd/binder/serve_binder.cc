@@ -114,9 +114,14 @@ std::optional<StepFailure> runLocked(const BinderOptions& options, RoleLoop& loo
   }
   binding.serve(view, options.declared, holds);
   KJ_DEFER(binding.leave());
-  const BinderChannel::Deps channelDeps{
-      loop.port(),        opened.sysfs, opened.dev,
-      opened.allocations, view,         options.allocates() ? &binding.allocations() : nullptr};
+  GroupProbes probes(opened.dev, loop.timer());
+  const BinderChannel::Deps channelDeps{loop.port(),
+                                        opened.sysfs,
+                                        opened.dev,
+                                        opened.allocations,
+                                        view,
+                                        options.allocates() ? &binding.allocations() : nullptr,
+                                        options.probes() ? &probes : nullptr};
   kj::Maybe<PlugindLink> plugind;
   KJ_IF_MAYBE (socketMade, plugindSocket) {
     plugind.emplace(PlugindLink::Deps{loop.timer(), *socketMade, PrivdRole::kBinder, path,

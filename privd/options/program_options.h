@@ -62,10 +62,12 @@ struct BinderOptions : ScanOptions {
 
   /// It binds for allocations.
   bool allocates() const { return hasRight(plugindRights, "bind"); }
-  /// Empty: no plugind is dialled. Whoever has the right to bind without a socket of its own is at
-  /// the usual one.
+  /// It tells plugind whether somebody has a group open. Who may have groups bound may ask that.
+  bool probes() const { return allocates() || hasRight(plugindRights, "probe"); }
+  /// Empty: no plugind is dialled. Whoever has one of these rights without a socket of its own is
+  /// at the usual one.
   std::string plugindSocket() const {
-    return plugind.empty() && allocates() ? kPlugindSocket : plugind;
+    return plugind.empty() && probes() ? kPlugindSocket : plugind;
   }
 };
 

@@ -3,8 +3,11 @@
 #include "ipc/base/hex.h"
 #include "privd/options/known_options.h"
 
+#include <algorithm>
+#include <array>
 #include <iostream>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 namespace vfiogate {
@@ -13,13 +16,14 @@ namespace {
 constexpr int kUsage = 2;
 constexpr std::uint32_t kLongestRescan = 86400;
 constexpr std::uint32_t kMostDescriptors = 1U << 20U;
+constexpr std::array<std::string_view, 5> kRights{"watch", "kubelet", "cdi", "probe", "bind"};
 
 std::string checkRights(const std::string& text) {
   std::istringstream rights(text);
   for (std::string right; std::getline(rights, right, ',');) {
-    if (right != "watch" && right != "kubelet" && right != "cdi" && right != "bind") {
+    if (std::ranges::find(kRights, right) == kRights.end()) {
       return "unknown right '" + right +
-             "': give some of watch, kubelet, cdi, bind, with commas between";
+             "': give some of watch, kubelet, cdi, probe, bind, with commas between";
     }
   }
   return {};
@@ -44,7 +48,7 @@ Option plugindUidOption(uid_t& uid) {
 
 Option rightsOption(std::string& rights) {
   return checked(
-      textOption("--plugind-rights", rights, "what plugind may: watch, kubelet, cdi, bind"),
+      textOption("--plugind-rights", rights, "what plugind may: watch, kubelet, cdi, probe, bind"),
       checkRights);
 }
 

@@ -57,8 +57,11 @@ std::vector<RolePlan> rolesToStart(const std::vector<GivenOption>& given, OnFile
     return one.name == "--plugind-rights";
   });
   const bool plugind = rights != given.rend() || isGiven("--plugind");
+  const auto has = [&](const char* right) {
+    return rights != given.rend() && hasRight(rights->value, right);
+  };
   const bool binds = !plugind || isGiven("--declare") || onFile == OnFile::kDeclared ||
-                     (rights != given.rend() && hasRight(rights->value, "bind"));
+                     has("bind") || has("probe");
   std::vector<RolePlan> plans;
   if (plugind) {
     plans.push_back(planFor(PrivdRole::kHardware, given));

@@ -1,6 +1,6 @@
 // Whatever packets privd's binder sends plugind, with a file beside them or without: what is
-// understood is written as it was, never more than eight changes are asked for or two of one group,
-// and the channel's end has words and ends what was asked.
+// understood is written as it was, never more than eight requests are made or two of a kind for one
+// group, and the channel's end has words and ends what was asked.
 //
 // The input: packets one after the other, each after its length in two bytes, the lower one first.
 // The length's highest bit: a file comes with it.
@@ -21,6 +21,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <variant>
 
 namespace vfiogate {
 namespace {
@@ -54,6 +55,7 @@ public:
     for (std::uint8_t group = 1; group <= kGroups; ++group) {
       ask(DriverChange::kBind, group);
       ask(DriverChange::kGiveBack, group);
+      probe(group);
     }
   }
 
@@ -66,6 +68,12 @@ private:
 
   void ask(DriverChange change, std::uint8_t group) {
     asked_.add(channel_.ask(change, membersOf(group))
+                   .ignoreResult()
+                   .eagerlyEvaluate([](kj::Exception&& /*over*/) {}));
+  }
+
+  void probe(std::uint8_t group) {
+    asked_.add(channel_.probe(IommuGroupId(group))
                    .ignoreResult()
                    .eagerlyEvaluate([](kj::Exception&& /*over*/) {}));
   }
@@ -92,20 +100,28 @@ public:
         require(request.has_value());
         if (const auto* bind = std::get_if<binder::Bind>(&*request)) begin(*bind);
         if (const auto* back = std::get_if<binder::GiveBack>(&*request)) begin(*back);
+        if (const auto* probe = std::get_if<binder::Probe>(&*request)) begin(*probe);
       }
     }
   }
   void answer(std::uint32_t number) { running_.erase(number); }
 
 private:
+  /// What one request at a time is about.
+  using About = std::variant<std::vector<Bdf>, IommuGroupId>;
+
   template <typename Change>
   void begin(const Change& change) {
-    for (const auto& [number, members] : running_) require(members != change.members);
-    require(running_.emplace(change.number, change.members).second);
+    begin(change.number, change.members);
+  }
+  void begin(const binder::Probe& probe) { begin(probe.number, probe.group); }
+  void begin(std::uint32_t number, const About& about) {
+    for (const auto& [other, theirs] : running_) require(theirs != about);
+    require(running_.emplace(number, about).second);
     require(running_.size() <= binder::kMostInFlight);
   }
 
-  std::map<std::uint32_t, std::vector<Bdf>> running_;
+  std::map<std::uint32_t, About> running_;
 };
 
 void tellAll(std::string_view input, kj::AsyncIoContext& io) {
@@ -119,6 +135,7 @@ void tellAll(std::string_view input, kj::AsyncIoContext& io) {
     if (const auto said = binder::decodeFromBinder(packet.bytes)) {
       require(encode(*said) == packet.bytes);
       if (const auto* answer = std::get_if<binder::Answer>(&*said)) hearer.answer(answer->number);
+      if (const auto* probed = std::get_if<binder::Probed>(&*said)) hearer.answer(probed->number);
     }
     const kj::AutoCloseFd file(memfd_create("beside", MFD_CLOEXEC));
     const int beside = packet.marked ? file.get() : -1;

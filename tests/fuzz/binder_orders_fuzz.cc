@@ -67,8 +67,9 @@ public:
     PacketPair pair = packetPair().value();
     Changes changes;
     {
-      BinderChannel channel({io_.unixEventPort, sysfs_, dev_, allocations_, view_, &changes},
-                            kj::mv(pair.ours));
+      BinderChannel channel(
+          {io_.unixEventPort, sysfs_, dev_, allocations_, view_, &changes, &probes_},
+          kj::mv(pair.ours));
       auto over = channel.ended().eagerlyEvaluate(nullptr);
       while (input.size() >= 2 && exchange(pair.theirs, takePacket(input), changes)) {
       }
@@ -120,6 +121,7 @@ private:
   HostView view_{
       {sysfs_, dev_, io_.provider->getTimer(), 3600 * kj::SECONDS,
        [](const Snapshot&, const IommuGroup&) { return GroupBinding{.bindable = true}; }}};
+  GroupProbes probes_{dev_, io_.provider->getTimer()};
 };
 
 }  // namespace

@@ -183,6 +183,45 @@ TEST_F(PrivdLinkTest, I3_ABindThatPrivdsEndCutOffIsNotDone) {
   EXPECT_EQ(await(link().giveBack(IommuGroupId(31))).answer, BindOutcome::Answer::kPrivdAway);
 }
 
+TEST_F(PrivdLinkTest, AGroupIsProbedOnlyWhereNothingShowsItsUse) {
+  using Found = binder::Probed::Found;
+  using Probe = GroupReading::Probe;
+  startPrivd();
+  EXPECT_EQ(await(link().rereadAndProbe(IommuGroupId(31))).probe, Probe::kNone) << "it is idle";
+  EXPECT_EQ(await(link().rereadAndProbe(IommuGroupId(99))).probe, Probe::kNone) << "not there";
+  Hardware blind = twoGroups();
+  blind.group(31).use = GroupUse::kBlind;
+  blind.group(32).use = GroupUse::kUnknown;
+  privd_->setHardware(blind.snapshot());
+  EXPECT_EQ(await(link().reread(IommuGroupId(31))).probe, Probe::kNone) << "it may not be";
+  EXPECT_EQ(privd_->probes(), 0U);
+  EXPECT_EQ(await(link().rereadAndProbe(IommuGroupId(31))).probe, Probe::kIdle);
+  privd_->setProbe(Found::kOpen);
+  EXPECT_EQ(await(link().rereadAndProbe(IommuGroupId(32))).probe, Probe::kOpen);
+  EXPECT_EQ(privd_->probes(), 2U);
+}
+
+TEST_F(PrivdLinkTest, SaysWhyAGroupCouldNotBeProbed) {
+  using Found = binder::Probed::Found;
+  Hardware blind = twoGroups();
+  blind.group(31).use = GroupUse::kBlind;
+  startPrivd();
+  privd_->setHardware(blind.snapshot());
+  const auto whyNot = [this]() {
+    const GroupReading reading = await(link().rereadAndProbe(IommuGroupId(31)));
+    EXPECT_EQ(reading.answer, GroupReading::Answer::kSeen);
+    EXPECT_EQ(reading.probe, GroupReading::Probe::kCannot);
+    return reading.noProbe;
+  };
+  privd_->setProbe(Found::kCannot, EPERM);
+  EXPECT_EQ(whyNot(), "privd-binder cannot open /dev/vfio/31: Operation not permitted");
+  privd_->setProbe(Found::kDenied);
+  EXPECT_EQ(whyNot(), "privd's --plugind-rights have neither probe nor bind");
+  privd_->setBinder(false);
+  ASSERT_TRUE(until([this] { return events_.right == RightToBind::kBinderAway; }));
+  EXPECT_EQ(whyNot(), "no privd-binder is here");
+}
+
 TEST_F(PrivdLinkTest, WithoutABinderTheSessionIsThereAndNothingIsBound) {
   startPrivd(false);
   EXPECT_EQ(events_.right, RightToBind::kBinderAway);

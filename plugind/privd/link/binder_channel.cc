@@ -39,6 +39,12 @@ kj::Promise<binder::Answer> ChannelToBinder::ask(DriverChange change, std::vecto
   return answered;
 }
 
+kj::Promise<binder::Probed> ChannelToBinder::probe(IommuGroupId group) {
+  auto probed = turns_.probe(group);
+  if (!send()) over_.fulfiller->fulfill(kFull);
+  return probed;
+}
+
 std::string ChannelToBinder::receive() {
   for (;;) {
     auto received = receivePacket(socket_, binder::kLargestMessage);

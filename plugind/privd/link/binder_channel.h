@@ -31,6 +31,8 @@ public:
 
   /// `members`: ascending, all of the group.
   kj::Promise<binder::Answer> ask(DriverChange change, std::vector<Bdf> members);
+  /// Whether somebody has the group open.
+  kj::Promise<binder::Probed> probe(IommuGroupId group);
 
 private:
   kj::Promise<std::string> receiveForever();

@@ -2,6 +2,7 @@
 
 #include "plugind/base/log_line.h"
 
+#include <cstring>
 #include <utility>
 
 namespace vfiogate {
@@ -39,6 +40,27 @@ BindOutcome outcomeOf(const binder::Answer& answer) {
       return {BindOutcome::Answer::kDenied, "see privd's --plugind-rights"};
   }
   return {BindOutcome::Answer::kFailed, "the binder's answer makes no sense"};
+}
+
+struct TriedProbe {
+  GroupReading::Probe probe;
+  std::string why;  ///< of kCannot
+};
+
+TriedProbe probeOf(IommuGroupId group, const binder::Probed& probed) {
+  switch (probed.found) {
+    case binder::Probed::Found::kIdle:
+      return {GroupReading::Probe::kIdle, {}};
+    case binder::Probed::Found::kOpen:
+      return {GroupReading::Probe::kOpen, {}};
+    case binder::Probed::Found::kDenied:
+      return {GroupReading::Probe::kCannot, "privd's --plugind-rights have neither probe nor bind"};
+    case binder::Probed::Found::kCannot:
+      break;
+  }
+  return {GroupReading::Probe::kCannot, "privd-binder cannot open /dev/vfio/" +
+                                            std::to_string(group.number()) + ": " +
+                                            strerror(probed.error)};
 }
 
 template <typename T>
@@ -171,6 +193,31 @@ kj::Promise<GroupReading> PrivdLink::reread(IommuGroupId group) {
     tellGone();
     return GroupReading{GroupReading::Answer::kPrivdAway, {}};
   });
+}
+
+kj::Promise<GroupReading> PrivdLink::rereadAndProbe(IommuGroupId group) {
+  return reread(group).then([this, group](GroupReading reading) -> kj::Promise<GroupReading> {
+    const auto seen = reading.seen.groups.find(group);
+    const bool silent = reading.answer == GroupReading::Answer::kSeen &&
+                        seen != reading.seen.groups.end() && isSilent(seen->second.use);
+    return silent ? probe(group, std::move(reading)) : std::move(reading);
+  });
+}
+
+kj::Promise<GroupReading> PrivdLink::probe(IommuGroupId group, GroupReading reading) {
+  auto asked = binder_.get() == nullptr
+                   ? kj::Promise<binder::Probed>(KJ_EXCEPTION(DISCONNECTED, "privd-binder is away"))
+                   : binder_->probe(group);
+  return asked
+      .then([group](const binder::Probed& probed) { return probeOf(group, probed); },
+            [](kj::Exception&& /*away*/) {
+              return TriedProbe{GroupReading::Probe::kCannot, "no privd-binder is here"};
+            })
+      .then([reading = std::move(reading)](TriedProbe probe) mutable {
+        reading.probe = probe.probe;
+        reading.noProbe = std::move(probe.why);
+        return std::move(reading);
+      });
 }
 
 kj::Promise<Told> PrivdLink::unlessAway(kj::Promise<Told> told) {

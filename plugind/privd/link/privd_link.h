@@ -46,6 +46,10 @@ public:
 
   /// Asks privd to read the group from sysfs now. Never fails; has no deadline of its own.
   kj::Promise<GroupReading> reread(IommuGroupId group);
+  /// The same, and where that shows no use the binder opens the group: only to be asked where the
+  /// ledger says that this may be (ledger.md 3). The probe is kCannot where there is no binder, or
+  /// it may not.
+  kj::Promise<GroupReading> rereadAndProbe(IommuGroupId group);
   /// Absent: privd is away, or did not answer within 50 ms. Never fails.
   kj::Promise<std::optional<DiscoveryCounts>> discovery();
 
@@ -88,6 +92,7 @@ private:
   template <typename T, typename Ask>
   kj::Promise<Result<T, SocketRefusal>> askGate(Ask ask);
   kj::Promise<BindOutcome> change(IommuGroupId group, DriverChange change);
+  kj::Promise<GroupReading> probe(IommuGroupId group, GroupReading reading);
   kj::Promise<BindOutcome> askBinder(DriverChange change, std::vector<Bdf> members);
   void arrived(PrivdRole role, kj::AutoCloseFd connection);
   void await(PrivdRole role, kj::AutoCloseFd connection);

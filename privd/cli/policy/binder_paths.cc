@@ -13,6 +13,7 @@
 #include <kj/async-io.h>
 #include <kj/debug.h>
 
+#include <cerrno>
 #include <string>
 #include <variant>
 
@@ -97,8 +98,9 @@ private:
     auto opened = got(receivePacket(line.theirs, 2), ofText);
     auto& opening = KJ_REQUIRE_NONNULL(opened, "no opening came");
     const int plugind = KJ_REQUIRE_NONNULL(opening.fd, "it has no channel").get();
+    GroupProbes probes(dev_, timer_);
     BinderChannel channel(
-        {io_.unixEventPort, sysfs_, dev_, allocations_, view, &binding.allocations()},
+        {io_.unixEventPort, sysfs_, dev_, allocations_, view, &binding.allocations(), &probes},
         kj::mv(ours));
     KJ_REQUIRE(std::holds_alternative<binder::Changed>(told(plugind)), "it told nothing first");
     ask(plugind, binder::Seen{});
@@ -106,6 +108,11 @@ private:
     const auto answer = told(plugind);
     KJ_REQUIRE(std::get<binder::Answer>(answer).outcome == binder::Answer::Outcome::kRefused,
                "what is not allocated was bound");
+    step("a group's node is opened");
+    ask(plugind, binder::Probe{.number = 2, .group = IommuGroupId(0)});
+    const auto probed = told(plugind);
+    KJ_REQUIRE(std::get<binder::Probed>(probed).error == ENOENT,
+               "a group without a node was opened");
   }
 
   static void ask(int plugind, const binder::Request& request) {

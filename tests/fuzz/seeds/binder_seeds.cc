@@ -2,6 +2,7 @@
 #include "tests/fuzz/packet_file.h"
 #include "tests/fuzz/seeds/seed_files.h"
 
+#include <cerrno>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,13 @@ void writeBinderMessages(const SeedPath& to) {
        Answer{3, Answer::Outcome::kStuck, "unbind has not come back"},
        Answer{4, Answer::Outcome::kVanished, ""}, Answer{5, Answer::Outcome::kDenied, ""}});
   writePackets<binder::FromBinder>(to / "answers_nothing", {Answer{.number = 99}});
+  // Of each group its first change and its probe are on their way: 2, 4, 6 and 8 are probes.
+  using binder::Probed;
+  writePackets<binder::FromBinder>(
+      to / "probes", {first, Probed{2, Probed::Found::kIdle, 0}, Probed{4, Probed::Found::kOpen, 0},
+                      Probed{6, Probed::Found::kCannot, EPERM},
+                      Probed{8, Probed::Found::kDenied, 0}, Answer{.number = 1}});
+  writePackets<binder::FromBinder>(to / "probes_a_change", {Probed{1, Probed::Found::kIdle, 0}});
 }
 
 // The target has the first of the groups on record.
@@ -58,6 +66,9 @@ void writeBinderOrders(const SeedPath& to) {
   writePackets<Request>(to / "binds", {Seen{}, Bind{1, members}, Seen{}, GiveBack{2, others}});
   writePackets<Request>(to / "unseen", {Bind{1, members}, GiveBack{2, others}});
   writePackets<Request>(to / "a_part", {Seen{}, Bind{1, {members.front()}}, Bind{2, others}});
+  using binder::Probe;
+  writePackets<Request>(to / "probes",
+                        {Seen{}, Probe{1, IommuGroupId(7)}, Probe{2, IommuGroupId(99)}, Seen{}});
   writePackets<Request>(to / "twice", {Bind{1, members}, GiveBack{2, members}});
 }
 

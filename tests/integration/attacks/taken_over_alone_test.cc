@@ -93,6 +93,10 @@ TEST_F(WithoutTheRightToBind, ABinderThatRunsForOthersDoesNothingForIt) {
   EXPECT_EQ(fileTree(node_->hardware.sysfs(), kNoDevice), hardware);
 }
 
+TEST_F(WithoutTheRightToBind, ABinderThatRunsForOthersOpensNoGroupForIt) {
+  EXPECT_EQ(attack("ProbesWhatItLikes"), "not allowed 6") << node_->said();
+}
+
 /// Nobody reads privd's log, and there is no room in it.
 class UnreadLog : public SplitCase, public testing::WithParamInterface<ActRow> {
 protected:

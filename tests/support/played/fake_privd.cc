@@ -236,6 +236,10 @@ void FakePrivd::setBinding(Binding binding) {
   });
 }
 
+void FakePrivd::setProbe(binder::Probed::Found found, std::uint16_t error) {
+  impl_->onThread([&]() { impl_->play().probe = {0, found, error}; });
+}
+
 void FakePrivd::makeBusy(unsigned times) {
   impl_->onThread([&]() { impl_->play().busy = times; });
 }
@@ -309,6 +313,9 @@ unsigned FakePrivd::binds() const {
 }
 unsigned FakePrivd::returns() const {
   return impl_->play().returns;
+}
+unsigned FakePrivd::probes() const {
+  return impl_->play().probes;
 }
 unsigned FakePrivd::hangUps() const {
   return impl_->play().hangUps;

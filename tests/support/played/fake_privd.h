@@ -1,6 +1,7 @@
 #pragma once
 // privd's three processes, played from a test: made-up hardware, a real kubelet directory.
 
+#include "ipc/binder/binder_packets.h"
 #include "ipc/codec/limits.h"
 #include "ipc/types/claim_spec.h"
 #include "ipc/types/snapshot.h"
@@ -52,6 +53,8 @@ public:
   enum class Binding : std::uint8_t { kSucceeds, kRefused, kFails, kStuck, kWaits };
   /// From now on, also for those that wait; at first all succeed.
   void setBinding(Binding binding);
+  /// What the binder finds when it opens a group; at first that nobody has it.
+  void setProbe(binder::Probed::Found found, std::uint16_t error = 0);
 
   /// The CDI specs of claims that it has, by UID: as plugind asked for them. They outlive plugind.
   std::map<std::string, ClaimSpec> claimSpecs() const;
@@ -86,6 +89,7 @@ public:
   unsigned turnedAway() const;   ///< asked to enter while another plugind had the node
   unsigned binds() const;        ///< asked for
   unsigned returns() const;      ///< asked for
+  unsigned probes() const;       ///< asked for
   unsigned hangUps() const;      ///< sessions that plugind ended
 
 private:

@@ -95,6 +95,10 @@ void PlayedBinder::take(const binder::Request& request) {
   if (const auto* back = std::get_if<binder::GiveBack>(&request)) {
     return change(back->number, back->members, false);
   }
+  if (const auto* probe = std::get_if<binder::Probe>(&request)) {
+    ++play_.probes;
+    return send(binder::Probed{probe->number, play_.probe.found, play_.probe.error});
+  }
   KJ_REQUIRE(awaitsSeen_, "seen what was not told");
   awaitsSeen_ = false;
   tellNews();

@@ -25,6 +25,7 @@ struct Play {
   std::uint64_t generation = 1;
   bool rereadsStall = false;
   FakePrivd::Binding binding = FakePrivd::Binding::kSucceeds;
+  binder::Probed probe;                                      ///< without its number
   std::vector<kj::Own<kj::PromiseFulfiller<void>>> waiting;  ///< changes that run
   unsigned changing = 0;
   bool deltaDue = false;                     ///< a change left one to be told
@@ -47,6 +48,7 @@ struct Play {
   std::atomic<unsigned> turnedAway = 0;
   std::atomic<unsigned> binds = 0;
   std::atomic<unsigned> returns = 0;
+  std::atomic<unsigned> probes = 0;
   std::atomic<unsigned> hangUps = 0;
 };
 

@@ -21,6 +21,10 @@ std::string orderFor(const Members& members) {
   return encode(binder::Request(binder::Bind{1, members}));
 }
 
+std::string probeOf(std::uint32_t number, std::uint32_t group) {
+  return encode(binder::Request(binder::Probe{number, IommuGroupId(group)}));
+}
+
 /// Of different groups, none of which is answered: what was told first is not seen yet.
 std::string nineAtOnce(Captive& captive) {
   BinderSpeaker binder(captive, First::kUnseen);
@@ -49,6 +53,10 @@ std::string twoForOneGroup(Captive& captive) {
   binder.sendBind(1, {madeUp(0)});
   binder.sendBind(1, {madeUp(1)});  // the number of another
   tally.add(binder.howItEnds());
+  BinderSpeaker prober(captive, First::kUnseen);
+  prober.send(probeOf(1, 4711));
+  prober.send(probeOf(2, 4711));
+  tally.add(prober.howItEnds());
   return tally.str();
 }
 
@@ -56,7 +64,8 @@ std::string halfOrders(Captive& captive) {
   Tally tally;
   for (const binder::Request& request :
        {binder::Request(binder::Bind{1, {madeUp(0)}}),
-        binder::Request(binder::GiveBack{1, {madeUp(0), madeUp(1)}})}) {
+        binder::Request(binder::GiveBack{1, {madeUp(0), madeUp(1)}}),
+        binder::Request(binder::Probe{1, IommuGroupId(7)})}) {
     const std::string whole = encode(request);
     for (const std::size_t size : {std::size_t{1}, whole.size() - 1}) {
       BinderSpeaker binder(captive);
@@ -90,7 +99,8 @@ std::string ordersThatAreNone(Captive& captive) {
   Tally tally;
   for (const std::string& packet :
        {std::string(1, '\0'), answer.take(), garbage, orderFor({madeUp(0)}) + "x", orderFor({}),
-        orderFor({madeUp(1), madeUp(0)}), orderFor(tooMany),
+        orderFor({madeUp(1), madeUp(0)}), orderFor(tooMany), probeOf(1, binder::kMostGroups),
+        probeOf(1, 0xffffffffU), probeOf(1, 7) + "x",
         std::string(binder::kLargestRequest + 1, '\1')}) {
     BinderSpeaker binder(captive);
     tally.add(binder.exchange(packet));

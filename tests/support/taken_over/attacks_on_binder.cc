@@ -7,6 +7,7 @@
 #include <kj/debug.h>
 
 #include <array>
+#include <chrono>
 #include <vector>
 
 namespace vfiogate::test {
@@ -114,6 +115,35 @@ std::string bindsAsManyDevicesAsItMay(Captive& captive) {
   return flood([&]() { return binder.giveBack(members); });
 }
 
+/// Of what it was shown, of what it was not, and of none.
+std::string probesWhatItLikes(Captive& captive) {
+  BinderSpeaker binder(captive);
+  Tally tally;
+  for (const std::uint32_t group : {7U, 8U, 10U, 9U, 4711U, binder::kMostGroups - 1}) {
+    tally.add(binder.probe(group));
+  }
+  return tally.str();
+}
+
+/// What another process would be kept out of: of one group over and over, through channel after
+/// channel.
+std::string probesOneGroupWithoutEnd(Captive& captive) {
+  unsigned probes = 0;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+  while (std::chrono::steady_clock::now() < end) {
+    BinderSpeaker binder(captive);
+    if (binder.probe(7) != "idle") return "something else";
+    ++probes;
+  }
+  return probes <= 5 ? "at most 5 in 3 s" : std::to_string(probes);
+}
+
+std::string probesMadeUpGroupsWithoutEnd(Captive& captive) {
+  BinderSpeaker binder(captive);
+  std::uint32_t group = 1'000;
+  return flood([&]() { return binder.probe(++group % binder::kMostGroups); });
+}
+
 constexpr std::array kAttacks{
     WireAttack{"BindsWhatIsNotOnRecord", bindsWhatIsNotOnRecord},
     WireAttack{"BindsWhatItAllocated", bindsWhatItAllocated},
@@ -125,6 +155,9 @@ constexpr std::array kAttacks{
     WireAttack{"GivesBackWithoutEnd", givesBackWithoutEnd},
     WireAttack{"BindsMadeUpDevicesWithoutEnd", bindsMadeUpDevicesWithoutEnd},
     WireAttack{"BindsAsManyDevicesAsItMay", bindsAsManyDevicesAsItMay},
+    WireAttack{"ProbesWhatItLikes", probesWhatItLikes},
+    WireAttack{"ProbesOneGroupWithoutEnd", probesOneGroupWithoutEnd},
+    WireAttack{"ProbesMadeUpGroupsWithoutEnd", probesMadeUpGroupsWithoutEnd},
 };
 
 }  // namespace

@@ -20,6 +20,12 @@ std::string wordOf(binder::Answer::Outcome outcome) {
   return kWords.at(static_cast<std::size_t>(outcome));
 }
 
+std::string wordOf(const binder::Probed& probed) {
+  constexpr std::array kWords{"idle", "open", "cannot", "not allowed"};
+  const std::string word = kWords.at(static_cast<std::size_t>(probed.found));
+  return probed.error == 0 ? word : word + " " + std::to_string(probed.error);
+}
+
 }  // namespace
 
 BinderSpeaker::BinderSpeaker(Captive& captive, First first)
@@ -37,6 +43,10 @@ std::string BinderSpeaker::giveBack(const std::vector<Bdf>& members) {
   return exchange(encode(binder::Request(binder::GiveBack{++lastNumber_, members})));
 }
 
+std::string BinderSpeaker::probe(std::uint32_t group) {
+  return exchange(encode(binder::Request(binder::Probe{++lastNumber_, IommuGroupId(group)})));
+}
+
 bool BinderSpeaker::sendBind(std::uint32_t number, const std::vector<Bdf>& members) {
   return send(encode(binder::Request(binder::Bind{number, members})));
 }
@@ -45,7 +55,7 @@ std::string BinderSpeaker::exchange(std::string_view packet, int fd) {
   if (!send(packet, fd)) return kHungUp;
   while (true) {
     const std::string heard = next();
-    if (heard == kAnswer) return wordOf(answer.outcome);
+    if (heard == kAnswer) return answer;
     if (heard == kHungUp) return heard;
     if (heard == kNews) send(encode(binder::Request(binder::Seen{})));
     if (heard == kNothing) captive_.awaitReadable(channel_);
@@ -84,7 +94,9 @@ std::string BinderSpeaker::next() {
       told = *changed;
       return kNews;
     }
-    answer = std::get<binder::Answer>(*message);
+    const auto* probed = std::get_if<binder::Probed>(&message.value());
+    answer =
+        probed != nullptr ? wordOf(*probed) : wordOf(std::get<binder::Answer>(*message).outcome);
     return kAnswer;
   }
   return kNothing;

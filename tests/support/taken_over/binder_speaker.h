@@ -27,6 +27,9 @@ public:
   /// How the change ended: "done", "refused", ..., or "hung up".
   std::string bind(const std::vector<Bdf>& members);
   std::string giveBack(const std::vector<Bdf>& members);
+  /// What the probe of the group found: "idle", "open", "cannot 2" with the errno, "not allowed",
+  /// or "hung up".
+  std::string probe(std::uint32_t group);
   /// The same with a packet that need not be a request.
   std::string exchange(std::string_view packet, int fd = -1);
   /// Waits where the binder has not read what came before. False: it is hung up on.
@@ -39,8 +42,8 @@ public:
   /// What has come and was not taken: "an answer", "news", "hung up", or "nothing".
   std::string next();
 
-  binder::Answer answer;  ///< the last one
-  binder::Changed told;   ///< the last one
+  std::string answer;    ///< the last one, in words
+  binder::Changed told;  ///< the last one
 
 private:
   Captive& captive_;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <random>
 #include <string>
@@ -42,7 +43,8 @@ GroupState bound() {
 
 std::vector<Request> requests() {
   return {Bind{.number = 1, .members = {at(1), at(1, 1)}},
-          GiveBack{.number = 4'000'000'000, .members = {at(2)}}, Seen{}};
+          GiveBack{.number = 4'000'000'000, .members = {at(2)}}, Seen{},
+          Probe{.number = 9, .group = IommuGroupId(kMostGroups - 1)}};
 }
 
 std::vector<FromBinder> messages() {
@@ -52,7 +54,10 @@ std::vector<FromBinder> messages() {
           Changed{.mayBind = true,
                   .sysfsWriting = SysfsWriting::kDenied,
                   .more = true,
-                  .groups = {bound(), barred(), {IommuGroupId(0), {at(4)}, {}}}}};
+                  .groups = {bound(), barred(), {IommuGroupId(0), {at(4)}, {}}}},
+          Probed{},
+          Probed{.number = 8, .found = Probed::Found::kCannot, .error = EPERM},
+          Probed{.number = 9, .found = Probed::Found::kDenied}};
 }
 
 TEST(BinderRequests, AreReadAsTheyWereWritten) {
@@ -117,7 +122,7 @@ TEST(BinderMessages, WhatIsCutOffOrLongerIsRefused) {
     }
     EXPECT_FALSE(decodeFromBinder(packet + '\0'));
   }
-  for (const int number : {0, 3, 255}) {
+  for (const int number : {0, 4, 255}) {
     const auto read = decodeFromBinder(std::string(1, static_cast<char>(number)));
     ASSERT_FALSE(read);
     EXPECT_EQ(read.error(), "an unknown message");
@@ -141,6 +146,25 @@ TEST(BinderRequests, WhatIsOutsideItsFormIsRefused) {
   EXPECT_EQ(refused(GiveBack{.number = 1, .members = {at(1), at(1)}}), "addresses out of order");
   EXPECT_EQ(refused(Bind{.number = 1, .members = many(kMostMembers + 1)}),
             "a list that is too long");
+}
+
+TEST(BinderRequests, AGroupThatNoNodeCanHaveIsRefused) {
+  for (const std::uint32_t group : {kMostGroups, 0xffffffffU}) {
+    EXPECT_EQ(refused(Request(Probe{.number = 1, .group = IommuGroupId(group)})),
+              "a group number that no node has");
+  }
+}
+
+TEST(BinderMessages, AnErrorStandsWhereTheGroupCouldNotBeOpenedAndNowhereElse) {
+  const char* const why = "an error where there can be none";
+  EXPECT_EQ(refused(FromBinder(Probed{.found = Probed::Found::kCannot})), why);
+  EXPECT_EQ(refused(FromBinder(Probed{.found = Probed::Found::kCannot, .error = kMostErrors})),
+            why);
+  for (const auto found : {Probed::Found::kIdle, Probed::Found::kOpen, Probed::Found::kDenied}) {
+    EXPECT_EQ(refused(FromBinder(Probed{.found = found, .error = EPERM})), why);
+  }
+  EXPECT_EQ(refused(FromBinder(Probed{.found = static_cast<Probed::Found>(4)})),
+            "an unknown choice");
 }
 
 TEST(BinderRequests, AnAddressThatIsNoneIsRefused) {
@@ -203,17 +227,24 @@ public:
   explicit RandomMessages(unsigned seed) : random_(seed) {}
 
   Request request() {
-    switch (below(3)) {
+    switch (below(4)) {
       case 0:
         return Bind{.number = random32(), .members = members()};
       case 1:
         return GiveBack{.number = random32(), .members = members()};
+      case 2:
+        return Probe{.number = random32(), .group = IommuGroupId(below(kMostGroups))};
       default:
         return Seen{};
     }
   }
 
   FromBinder message() {
+    if (below(4) == 0) {
+      const auto found = static_cast<Probed::Found>(below(4));
+      const bool failed = found == Probed::Found::kCannot;
+      return Probed{random32(), found, static_cast<std::uint16_t>(failed ? 1 + below(4095) : 0)};
+    }
     if (below(2) == 0) {
       return Answer{
           .number = random32(), .outcome = static_cast<Answer::Outcome>(below(6)), .why = words()};

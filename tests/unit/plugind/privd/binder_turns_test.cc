@@ -22,6 +22,10 @@ std::string answer(std::uint32_t number, const std::string& why = {}) {
   return encode(binder::FromBinder(Answer{.number = number, .why = why}));
 }
 
+std::string found(std::uint32_t number, binder::Probed::Found found) {
+  return encode(binder::FromBinder(binder::Probed{.number = number, .found = found}));
+}
+
 class BinderTurnsTest : public testing::Test {
 protected:
   ~BinderTurnsTest() noexcept override = default;
@@ -68,6 +72,36 @@ TEST_F(BinderTurnsTest, OneChangeAGroupIsOnItsWayInTheOrderOfTheQuestions) {
   EXPECT_EQ(next(), std::nullopt);
   ASSERT_TRUE(turns_.take(answer(3)));
   EXPECT_EQ(next(), 4U);
+}
+
+TEST_F(BinderTurnsTest, OneProbeAGroupIsOnItsWayBesideChanges) {
+  using Found = binder::Probed::Found;
+  auto change = bind(1);
+  auto first = turns_.probe(IommuGroupId(60));
+  auto again = turns_.probe(IommuGroupId(60));
+  auto other = turns_.probe(IommuGroupId(61));
+  EXPECT_EQ(next(), 1U);
+  EXPECT_EQ(turns_.next(), encode(binder::Request(binder::Probe{2, IommuGroupId(60)})));
+  EXPECT_EQ(turns_.next(), encode(binder::Request(binder::Probe{3, IommuGroupId(61)})));
+  EXPECT_EQ(turns_.next(), std::nullopt);
+  ASSERT_TRUE(turns_.take(found(2, Found::kOpen)));
+  EXPECT_EQ(first.wait(io_.waitScope).found, Found::kOpen);
+  EXPECT_EQ(turns_.next(), encode(binder::Request(binder::Probe{4, IommuGroupId(60)})));
+  ASSERT_TRUE(turns_.take(found(4, Found::kIdle)));
+  EXPECT_EQ(again.wait(io_.waitScope).found, Found::kIdle);
+  EXPECT_FALSE(other.poll(io_.waitScope));
+}
+
+TEST_F(BinderTurnsTest, RefusesTheAnswerToAnotherKindOfQuestion) {
+  auto change = bind(1);
+  auto probe = turns_.probe(IommuGroupId(60));
+  next();
+  turns_.next();
+  EXPECT_EQ(turns_.take(found(1, binder::Probed::Found::kIdle)).error(), "the answer to another");
+  EXPECT_EQ(turns_.take(answer(2)).error(), "the answer to another");
+  turns_.end(KJ_EXCEPTION(DISCONNECTED, "privd-binder is away"));
+  EXPECT_ANY_THROW(probe.wait(io_.waitScope));
+  EXPECT_ANY_THROW(change.wait(io_.waitScope));
 }
 
 TEST_F(BinderTurnsTest, EightAreOnTheirWayAndTheNinthWaits) {

@@ -14,6 +14,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <map>
 #include <optional>
 
@@ -74,15 +75,22 @@ protected:
     return std::string("0000:") + (device < 10 ? "0" : "") + std::to_string(device) + ":00.0";
   }
 
+  /// What the probe of the group found; null: nothing came.
+  std::optional<binder::Probed> probed(std::uint32_t number, std::uint32_t group) {
+    ask(binder::Probe{number, IommuGroupId(group)});
+    return next<binder::Probed>();
+  }
+
   HostView& view() { return KJ_ASSERT_NONNULL(view_); }
 
   /// A channel, and what it told first, seen.
   void open(AllocationBinder* binder) {
     PacketPair pair = std::move(packetPair()).value();
     plugind_ = kj::mv(pair.theirs);
-    channel_ = kj::heap<BinderChannel>(
-        BinderChannel::Deps{io_.unixEventPort, sysfs_, dev_, allocations_, view(), binder},
-        kj::mv(pair.ours));
+    channel_ =
+        kj::heap<BinderChannel>(BinderChannel::Deps{io_.unixEventPort, sysfs_, dev_, allocations_,
+                                                    view(), binder, mayProbe_ ? &probes_ : nullptr},
+                                kj::mv(pair.ours));
     over_ = channel_->ended()
                 .then([this](std::string why) { why_ = std::move(why); })
                 .eagerlyEvaluate(nullptr);
@@ -147,6 +155,8 @@ protected:
   std::map<IommuGroupId, GroupBinding> bindings_;
   kj::Maybe<HostView> view_;
   PlannedBinder binder_;
+  GroupProbes probes_{dev_, io_.provider->getTimer()};
+  bool mayProbe_ = true;
   kj::AutoCloseFd plugind_;
   std::optional<std::string> why_;
   std::optional<binder::Changed> first_;
@@ -322,6 +332,47 @@ TEST_F(BinderChannelTest, HangsUpOnWhatIsNotAgreed) {
   EXPECT_THAT(sends(std::string(binder::kLargestRequest + 1, 'x')), HasSubstr("above its size"));
   EXPECT_EQ(sends(encode(binder::Request(binder::GiveBack{2, kMembersOfEight})), STDERR_FILENO),
             "sent a descriptor");
+}
+
+// Without the right to bind: mediated devices are never bound.
+TEST_F(BinderChannelTest, AProbeOpensTheGroupsNodeAndSaysWhatCameOfIt) {
+  using Found = binder::Probed::Found;
+  open(nullptr);
+  EXPECT_EQ(probed(1, 7), (binder::Probed{1, Found::kIdle, 0}));
+  EXPECT_EQ(probed(2, 9), (binder::Probed{2, Found::kCannot, ENOENT}));
+}
+
+TEST_F(BinderChannelTest, I6_WithoutTheRightNoGroupIsOpened) {
+  mayProbe_ = false;
+  open();
+  EXPECT_EQ(probed(1, 7), (binder::Probed{1, binder::Probed::Found::kDenied, 0}));
+}
+
+// Also over another channel: a peer that dials anew gets no more of them.
+TEST_F(BinderChannelTest, I1_AGroupIsOpenedOnceASecondWhateverTheChannel) {
+  open();
+  ASSERT_TRUE(probed(1, 7));
+  open();
+  EXPECT_FALSE(probed(1, 7)) << "it waits";
+  EXPECT_TRUE(probed(2, 8)) << "another group does not";
+  io_.provider->getTimer().afterDelay(1 * kj::SECONDS).wait(io_.waitScope);
+  EXPECT_EQ(next<binder::Probed>(), (binder::Probed{1, binder::Probed::Found::kIdle, 0}));
+}
+
+TEST_F(BinderChannelTest, HangsUpOnASecondProbeOfAGroupAndOnANinth) {
+  open();
+  ASSERT_TRUE(probed(1, 7));
+  ask(binder::Probe{2, IommuGroupId(7)});
+  ask(binder::Probe{3, IommuGroupId(7)});
+  EXPECT_EQ(hungUp(), "a second request for a group");
+  why_ = std::nullopt;
+  open();
+  becomes(8, {.bindable = true});  // no answer goes out before that is seen
+  for (std::uint32_t number = 0; number <= binder::kMostInFlight; ++number) {
+    EXPECT_FALSE(hungUp()) << number;
+    ask(binder::Probe{number, IommuGroupId(900 + number)});
+  }
+  EXPECT_EQ(hungUp(), "more requests at once than it may");
 }
 
 TEST_F(BinderChannelTest, APeerThatLeavesIsNoFault) {

@@ -39,6 +39,7 @@ TEST(RolesToStart, AreThoseThatThereIsWorkFor) {
       {"rights", {rights("watch,kubelet")}, OnFile::kNothing, "hardware gate"},
       {"bind", {rights("watch,bind")}, OnFile::kNothing, "hardware gate binder"},
       {"bind alone", {rights("bind")}, OnFile::kNothing, "hardware gate binder"},
+      {"probe", {rights("watch,kubelet,probe")}, OnFile::kNothing, "hardware gate binder"},
       {"the last rights count",
        {rights("bind"), rights("watch")},
        OnFile::kNothing,
