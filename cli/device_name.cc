@@ -100,6 +100,12 @@ std::optional<std::string> deviceOfAllFunctions(std::string_view text) {
   return address.substr(0, address.size() - 1);
 }
 
+std::optional<Uuid> readUuid(std::string_view text) {
+  const std::string low = lower(text.substr(text.rfind('/') + 1));
+  const auto uuid = Uuid::parse(low);
+  return uuid ? std::optional(*uuid) : std::nullopt;
+}
+
 std::optional<Bdf> functionInPath(std::string_view path) {
   while (!path.empty()) {
     const std::size_t slash = path.rfind('/');

@@ -3,7 +3,7 @@
 // what other parts of sysfs call it.
 
 #include "ipc/base/result.h"
-#include "ipc/types/bdf.h"
+#include "ipc/types/unit_id.h"
 
 #include <optional>
 #include <string>
@@ -16,6 +16,12 @@ namespace vfiogate {
 inline constexpr const char* kDeviceHelp =
     "0000:65:00.0, 65:00.0 or pci_0000_65_00_0; or the name of the device's slot, network "
     "interface or disk";
+
+/// The same of findUnit().
+inline constexpr const char* kUnitHelp =
+    "0000:65:00.0, 65:00.0 or pci_0000_65_00_0; the name of the device's slot, network interface "
+    "or "
+    "disk; or a mediated device's UUID";
 
 enum class AddressTrouble {
   kOtherName,   ///< not written as an address: it may be a slot, an interface or a disk
@@ -40,6 +46,16 @@ std::optional<Bdf> functionInPath(std::string_view path);
 /// slot, network interface, disk, or an NVMe, DRM or InfiniBand device below `sysfs`, with or
 /// without /dev/. Error: in words, with what was tried and what is near it.
 Result<Bdf, std::string> findDevice(const std::string& text, const std::string& sysfs);
+
+/// The UUID in which `text` ends, of either case: "3F5E2C10-0001-4A5B-8C6D-000000000001", or a path
+/// of sysfs. Null: it is none.
+std::optional<Uuid> readUuid(std::string_view text);
+
+/// Finds the unit that `text` means: a UUID as readUuid() reads it, there or not; else as
+/// findDevice().
+Result<UnitId, std::string> findUnit(const std::string& text, const std::string& sysfs);
+Result<std::vector<UnitId>, std::string> findUnits(const std::vector<std::string>& texts,
+                                                   const std::string& sysfs);
 
 /// All of them, each once, in the order in which they were given.
 Result<std::vector<Bdf>, std::string> findDevices(const std::vector<std::string>& texts,

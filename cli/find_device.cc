@@ -55,7 +55,24 @@ bool looksLikeIds(const std::string& text) {
          parseHexDigits(text.substr(5), 4);
 }
 
+/// A UUID with a digit too few, or with another letter: no other name has so many hyphens.
+bool looksLikeUuid(const std::string& text) {
+  return text.size() >= 30 && std::ranges::count(text, '-') == 4;
+}
+
 std::string notFound(const std::string& text, const std::string& name, const fs::path& sysfs) {
+  if (readUuid(text)) {
+    return quoted(text) +
+           " is the UUID of a mediated device, whose drivers are never changed: privd hold, "
+           "release, "
+           "list and show take one";
+  }
+  if (looksLikeUuid(text)) {
+    return quoted(text) +
+           " is no UUID of a mediated device: it has 8, 4, 4, 4 and 12 hex digits, as the names "
+           "below " +
+           (sysfs / "bus/mdev/devices").string() + " have";
+  }
   if (looksLikeIds(text)) {
     return quoted(text) +
            " is vendor:device, which several devices may have: privd list --select " + text +
@@ -126,6 +143,24 @@ Result<Bdf, std::string> findDevice(const std::string& text, const std::string& 
       return named(text, sysfs);
   }
   return named(text, sysfs);
+}
+
+Result<UnitId, std::string> findUnit(const std::string& text, const std::string& sysfs) {
+  if (const auto uuid = readUuid(text)) return UnitId(*uuid);
+  const auto address = findDevice(text, sysfs);
+  if (!address) return Failure{address.error()};
+  return UnitId(*address);
+}
+
+Result<std::vector<UnitId>, std::string> findUnits(const std::vector<std::string>& texts,
+                                                   const std::string& sysfs) {
+  std::vector<UnitId> found;
+  for (const std::string& text : texts) {
+    const auto unit = findUnit(text, sysfs);
+    if (!unit) return Failure{unit.error()};
+    if (std::ranges::find(found, *unit) == found.end()) found.push_back(*unit);
+  }
+  return found;
 }
 
 Result<std::vector<Bdf>, std::string> findDevices(const std::vector<std::string>& texts,

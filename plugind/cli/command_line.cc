@@ -58,13 +58,9 @@ CLI::Option* addAddress(CLI::App& command, CommandLine& line, const std::string&
   return command.add_option_function<std::string>(
       "ADDRESS",
       [&line](const std::string& text) {
-        if (const auto uuid = Uuid::parse(text)) {
-          line.address = *uuid;
-          return;
-        }
-        const auto address = findDevice(text, "/sys");
-        if (!address) throw CLI::ValidationError("ADDRESS", address.error());
-        line.address = *address;
+        const auto device = findUnit(text, "/sys");
+        if (!device) throw CLI::ValidationError("ADDRESS", device.error());
+        line.address = *device;
       },
       help);
 }
@@ -72,7 +68,7 @@ CLI::Option* addAddress(CLI::App& command, CommandLine& line, const std::string&
 void addExplain(CLI::App& app, CommandLine& line) {
   CLI::App* explain = app.add_subcommand(
       "explain", "which resource a device falls into and what the kubelet sees of it, and why");
-  addAddress(*explain, line, kDeviceHelp)->required();
+  addAddress(*explain, line, kUnitHelp)->required();
   addOutputForm(*explain, line.form, {"table", "json", "yaml"});
   addAskOptions(*explain, line, kPatienceMs);
   explain->callback([&line]() { line.act = CommandLine::Act::kExplain; });
@@ -92,7 +88,7 @@ void addProbe(CLI::App& app, CommandLine& line) {
       "probe",
       "exit code 0 if the running plugind is ready, else 1; prints why. Of a device: 0 if "
       "it is offered");
-  addAddress(*probe, line, std::string("of one device instead: ") + kDeviceHelp);
+  addAddress(*probe, line, std::string("of one device instead: ") + kUnitHelp);
   addAskOptions(*probe, line, kProbePatienceMs);
   probe->callback([&line]() { line.act = CommandLine::Act::kProbe; });
 }

@@ -1,5 +1,7 @@
 #include "plugind/privd/binding_view.h"
 
+#include "ipc/types/units.h"
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -58,8 +60,8 @@ void BindingView::changeEnded(IommuGroupId group) {
 GroupBinding BindingView::bindingOf(const IommuGroup& group) const {
   GroupBinding binding = toldOf(group);
   binding.excluded =
-      !excluded_.empty() && std::ranges::any_of(group.members, [this](const Bdf& member) {
-        return excluded_.contains(member);
+      !excluded_.empty() && std::ranges::any_of(unitsOf(group), [this](const UnitId& unit) {
+        return excluded_.contains(unit);
       });
   return binding;
 }

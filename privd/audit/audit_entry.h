@@ -2,6 +2,7 @@
 // What is written into the audit log, as values.
 
 #include "ipc/types/binding_change.h"
+#include "ipc/types/unit_id.h"
 
 #include <cstdint>
 #include <optional>
@@ -48,7 +49,7 @@ struct AuditOutcome {
 struct AuditNote {
   AuditPeer peer;
   std::string operation;
-  std::vector<Bdf> devices;
+  std::vector<UnitId> devices;
   std::string text;
 };
 

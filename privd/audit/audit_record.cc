@@ -123,9 +123,9 @@ std::string fieldsOf(const AuditOutcome& outcome) {
 }
 
 std::string fieldsOf(const AuditNote& note) {
-  const auto addressJson = [](const Bdf& address) { return inQuotes(address.str()); };
+  const auto deviceName = [](const UnitId& device) { return inQuotes(device.str()); };
   return beginningOf("note", note.peer, note.operation) + "," +
-         member("devices", listOf(note.devices, addressJson)) + "," + textMember("text", note.text);
+         member("devices", listOf(note.devices, deviceName)) + "," + textMember("text", note.text);
 }
 
 std::string recoveredFields(Damage damage, std::uint64_t bytes) {

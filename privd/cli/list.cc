@@ -6,6 +6,7 @@
 #include "cli/picture/picture.h"
 #include "cli/table.h"
 #include "cli/usage.h"
+#include "ipc/types/units.h"
 #include "privd/cli/base/device_json.h"
 #include "privd/cli/base/list_table.h"
 #include "privd/cli/commands.h"
@@ -43,13 +44,13 @@ std::string drawn(const NodeView& view, const ListWords& words) {
 int list(ListWords& words) {
   const auto view = NodeView::take(words.view);
   if (!view) return fail(view.error(), kExitRefused);
-  auto addresses = findDevices(words.devices, words.view.sysfs);
-  if (!addresses) return fail(addresses.error(), kExitUsage);
-  for (const Bdf& address : *addresses) {
-    if (view->snapshot.devices.contains(address)) continue;
-    return fail("there is no " + address.str() + " below " + words.view.sysfs, kExitRefused);
+  auto devices = findUnits(words.devices, words.view.sysfs);
+  if (!devices) return fail(devices.error(), kExitUsage);
+  for (const UnitId& device : *devices) {
+    if (isPresent(view->snapshot, device)) continue;
+    return fail("there is no " + device.str() + " below " + words.view.sysfs, kExitRefused);
   }
-  words.filter.addresses = std::move(addresses).value();
+  words.filter.devices = std::move(devices).value();
   if (isDocument(words.form)) {
     std::cout << documentText(listJson(*view, words.filter), words.form);
   } else if (words.tree || words.form == "svg") {
@@ -62,8 +63,7 @@ int list(ListWords& words) {
 }
 
 void addFilters(CLI::App& command, ListWords& words) {
-  command.add_option("DEVICE", words.devices, std::string("only these: ") + kDeviceHelp)
-      ->take_all();
+  command.add_option("DEVICE", words.devices, std::string("only these: ") + kUnitHelp)->take_all();
   command
       .add_option_function<std::vector<std::string>>(
           "--select",

@@ -6,9 +6,11 @@
 #include "cli/device_name.h"
 #include "cli/usage.h"
 #include "ipc/base/hex.h"
+#include "ipc/types/units.h"
 #include "privd/cli/base/device_json.h"
 #include "privd/cli/base/device_state.h"
 #include "privd/cli/base/node_view.h"
+#include "privd/cli/base/recorded_holders.h"
 #include "privd/cli/binding/holders.h"
 #include "privd/cli/commands.h"
 
@@ -43,7 +45,7 @@ void printGroup(const NodeView& view, const PciDevice& device) {
   }
 }
 
-void print(const NodeView& view, const PciDevice& device, const Holders& holders) {
+void print(const NodeView& view, const PciDevice& device) {
   line("address", device.address.str());
   line("device", jsonText(view.deviceName(device)));
   line("class", jsonText(view.className(device)));
@@ -80,6 +82,29 @@ void print(const NodeView& view, const PciDevice& device, const Holders& holders
     const bool known = part != view.snapshot.mediated.end();
     line("mediated", uuid.str() + (known ? "  " + jsonText(part->second.type) : ""));
   }
+}
+
+void print(const NodeView& view, const MediatedDevice& device) {
+  line("UUID", device.uuid.str());
+  line("type", jsonText(device.typeForPeople()));
+  line("parent", device.parent ? device.parent->str() : "");
+  line("driver", jsonText(device.driver));
+  line("state", stateOf(view.snapshot, device));
+  const std::string why = whyOf(view.snapshot, device);
+  line("", why.empty() ? "can be passed through" : jsonText(why));
+  const auto group =
+      device.group ? view.snapshot.groups.find(*device.group) : view.snapshot.groups.end();
+  line("IOMMU group", group == view.snapshot.groups.end()
+                          ? "none"
+                          : std::to_string(group->first.number()) + ", use " +
+                                std::string(nameOf(group->second.use)));
+  line("NUMA node", device.numaNode ? std::to_string(*device.numaNode) : "");
+}
+
+/// What is said of either.
+void print(const NodeView& view, const RecordedHolder* recorded, const Holders& holders,
+           const std::vector<AttributeProblem>& problems) {
+  if (recorded != nullptr) line("allocated", jsonText(wordsFor(*recorded)));
   for (const Holder& holder : holders.found) line("open", wordsFor(holder));
   if (holders.hidden > 0) {
     line("open", "unknown of " + std::to_string(holders.hidden) +
@@ -87,9 +112,16 @@ void print(const NodeView& view, const PciDevice& device, const Holders& holders
   }
   if (!view.problem.empty()) line("excluded", "unknown: " + view.problem);
   if (!view.changesProblem.empty()) line("changes", "unknown: " + view.changesProblem);
-  for (const AttributeProblem& problem : device.problems) {
+  for (const AttributeProblem& problem : problems) {
     line("problem", problem.attribute + ": " + jsonText(problem.why));
   }
+}
+
+nlohmann::ordered_json jsonOf(const RecordedHolder* recorded) {
+  if (recorded == nullptr) return nullptr;
+  return {{"who", jsonText(recorded->who)},
+          {"resource", jsonText(recorded->resource)},
+          {"since", jsonText(recorded->since)}};
 }
 
 /// Returns the exit code.
@@ -101,23 +133,32 @@ int show(const std::string& text, const std::string& form, const ViewOptions& op
   };
   const auto view = NodeView::take(options);
   if (!view) return fail(view.error());
-  const auto address = findDevice(text, options.sysfs);
-  if (!address) return fail(address.error(), kExitUsage);
-  const auto found = view->snapshot.devices.find(*address);
-  if (found == view->snapshot.devices.end()) {
-    return fail("there is no " + address->str() + " below " + options.sysfs +
+  const auto unit = findUnit(text, options.sysfs);
+  if (!unit) return fail(unit.error(), kExitUsage);
+  const PciDevice* device = functionOf(view->snapshot, *unit);
+  const MediatedDevice* mediated = mediatedOf(view->snapshot, *unit);
+  if (device == nullptr && mediated == nullptr) {
+    return fail("there is no " + unit->str() + " below " + options.sysfs +
                 " (privd list has what there is)");
   }
   const auto sysfs = SysfsRoot::open(options.sysfs);
   if (!sysfs) return fail("--sysfs " + options.sysfs + ": is gone");
-  const Holders holders = holdersOf(procRoot, nodesOf(*sysfs, procRoot, found->second));
+  const Holders holders = holdersOf(
+      procRoot, device != nullptr ? nodesOf(*sysfs, procRoot, *device) : nodesOf(*mediated));
+  const RecordedHolders record = readRecordedHolders(options.recordDir);
+  const auto found = record.devices.find(*unit);
+  const RecordedHolder* recorded = found == record.devices.end() ? nullptr : &found->second;
   if (isDocument(form)) {
-    auto json = deviceJson(*view, found->second);
+    auto json =
+        device != nullptr ? deviceJson(*view, *device) : mediatedJson(view->snapshot, *mediated);
+    json["allocated"] = jsonOf(recorded);
     json["openedBy"] = holdersJson(holders);
     std::cout << documentText(json, form);
-  } else {
-    print(*view, found->second, holders);
+    return 0;
   }
+  if (device != nullptr) print(*view, *device);
+  if (mediated != nullptr) print(*view, *mediated);
+  print(*view, recorded, holders, device != nullptr ? device->problems : mediated->problems);
   return 0;
 }
 
@@ -129,7 +170,7 @@ void addShowCommand(CLI::App& app, int& exitCode) {
   auto form = std::make_shared<std::string>("table");
   auto address = std::make_shared<std::string>();
   auto proc = std::make_shared<std::string>("/proc");
-  command->add_option("ADDRESS", *address, kDeviceHelp)->required();
+  command->add_option("ADDRESS", *address, kUnitHelp)->required();
   addViewOptions(*command, *options);
   addRecordOption(*command, *options);
   command->add_option("--proc", *proc, "where processes are found that have the device open")

@@ -25,21 +25,21 @@ using Written = Result<Done, StateFailure>;
 
 /// What stands for a file that makes no sense. An exclusion fails closed: somebody wanted it.
 template <typename Entry>
-std::optional<Entry> standIn(const Bdf& /*address*/) {
+std::optional<Entry> standIn(const NamedAfter<Entry>& /*device*/) {
   return std::nullopt;
 }
 template <>
-std::optional<Exclusion> standIn(const Bdf& address) {
-  return Exclusion{address, kBrokenFile, 0};
+std::optional<Exclusion> standIn<Exclusion>(const UnitId& device) {
+  return Exclusion{device, kBrokenFile, 0};
 }
 
-const Bdf& addressOf(const BoundDevice& entry) {
+const Bdf& deviceOf(const BoundDevice& entry) {
   return entry.device.address;
 }
-const Bdf& addressOf(const Exclusion& entry) {
-  return entry.address;
+const UnitId& deviceOf(const Exclusion& entry) {
+  return entry.device;
 }
-const Bdf& addressOf(const DeviceIdentity& entry) {
+const Bdf& deviceOf(const DeviceIdentity& entry) {
   return entry.address;
 }
 
@@ -56,11 +56,11 @@ Result<std::string, ReadError> readFile(int directory, const std::string& name) 
 
 /// Null: nothing is there that makes sense.
 template <typename Entry>
-std::optional<Entry> entryAt(const StateShelf& shelf, const Bdf& address) {
-  const auto text = readFile(shelf.directory, address.str());
+std::optional<Entry> entryAt(const StateShelf& shelf, const NamedAfter<Entry>& device) {
+  const auto text = readFile(shelf.directory, device.str());
   if (!text && text.error().error == ENOENT) return std::nullopt;
-  auto entry = text ? stateFrom<Entry>(address, *text) : std::nullopt;
-  return entry ? entry : standIn<Entry>(address);
+  auto entry = text ? stateFrom<Entry>(device, *text) : std::nullopt;
+  return entry ? entry : standIn<Entry>(device);
 }
 
 Result<std::vector<std::string>, ReadError> namesIn(const StateShelf& shelf) {
@@ -79,23 +79,23 @@ Result<std::vector<Entry>, StateFailure> entriesOf(const StateShelf& shelf) {
   const auto names = namesIn(shelf);
   if (!names) return Failure{StateFailure{names.error().error, shelf.name}};
   for (const std::string& name : *names) {
-    const auto address = Bdf::parse(name);
-    if (!address || address->str() != name) continue;
-    if (auto entry = entryAt<Entry>(shelf, *address)) entries.push_back(*std::move(entry));
+    const auto device = NamedAfter<Entry>::parse(name);
+    if (!device || device->str() != name) continue;
+    if (auto entry = entryAt<Entry>(shelf, *device)) entries.push_back(*std::move(entry));
   }
-  std::ranges::sort(entries, {}, [](const Entry& entry) { return addressOf(entry); });
+  std::ranges::sort(entries, {}, [](const Entry& entry) { return deviceOf(entry); });
   return entries;
 }
 
 template <typename Entry>
 void noteProblem(const StateShelf& shelf, const std::string& name,
                  std::vector<std::string>& problems) {
-  const auto address = Bdf::parse(name);
+  const auto device = NamedAfter<Entry>::parse(name);
   const auto note = [&](const char* what) { problems.push_back(shelf.name + "/" + name + what); };
-  if (!address || address->str() != name) return note(": is named like no device");
+  if (!device || device->str() != name) return note(": is named like no device");
   const auto text = readFile(shelf.directory, name);
   if (!text) return note(": cannot be read");
-  if (!stateFrom<Entry>(*address, *text)) note(": makes no sense");
+  if (!stateFrom<Entry>(*device, *text)) note(": makes no sense");
 }
 
 template <typename Entry>
@@ -149,13 +149,13 @@ bool hasRoom(const StateShelf& shelf, const std::string& name) {
 
 template <typename Entry>
 Written putEntry(const StateShelf& shelf, const Entry& entry) {
-  const std::string name = addressOf(entry).str();
+  const std::string name = deviceOf(entry).str();
   const auto failed = [&](int error) {
     return Failure{StateFailure{error, shelf.name + "/" + name}};
   };
   const std::string text = textOf(entry);
   // What could not be read back is not written.
-  if (stateFrom<Entry>(addressOf(entry), text) != entry) return failed(EINVAL);
+  if (stateFrom<Entry>(deviceOf(entry), text) != entry) return failed(EINVAL);
   if (!lockSoon(shelf.directory)) return failed(EWOULDBLOCK);
   KJ_DEFER(unlock(shelf.directory));
   if (!hasRoom(shelf, name)) return failed(EOVERFLOW);
@@ -165,8 +165,7 @@ Written putEntry(const StateShelf& shelf, const Entry& entry) {
   return Done{};
 }
 
-Written dropEntry(const StateShelf& shelf, const Bdf& address) {
-  const std::string name = address.str();
+Written dropEntry(const StateShelf& shelf, const std::string& name) {
   const auto failed = [&](int error) {
     return Failure{StateFailure{error, shelf.name + "/" + name}};
   };
@@ -232,8 +231,8 @@ std::optional<BoundDevice> StateDirectory::boundAt(const Bdf& address) const {
 std::optional<DeviceIdentity> StateDirectory::declaredAt(const Bdf& address) const {
   return entryAt<DeviceIdentity>(declared_, address);
 }
-bool StateDirectory::isExcluded(const Bdf& address) const {
-  return entryAt<Exclusion>(exclusions_, address).has_value();
+bool StateDirectory::isExcluded(const UnitId& device) const {
+  return entryAt<Exclusion>(exclusions_, device).has_value();
 }
 
 Written StateDirectory::put(const BoundDevice& device) {
@@ -246,13 +245,13 @@ Written StateDirectory::put(const DeviceIdentity& declared) {
   return putEntry(declared_, declared);
 }
 Written StateDirectory::dropBound(const Bdf& address) {
-  return dropEntry(bound_, address);
+  return dropEntry(bound_, address.str());
 }
-Written StateDirectory::dropExclusion(const Bdf& address) {
-  return dropEntry(exclusions_, address);
+Written StateDirectory::dropExclusion(const UnitId& device) {
+  return dropEntry(exclusions_, device.str());
 }
 Written StateDirectory::dropDeclared(const Bdf& address) {
-  return dropEntry(declared_, address);
+  return dropEntry(declared_, address.str());
 }
 
 }  // namespace vfiogate

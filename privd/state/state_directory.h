@@ -2,7 +2,7 @@
 // What privd keeps over restarts and reboots: small files of `key=value` lines below --state-dir.
 
 #include "ipc/base/result.h"
-#include "ipc/types/bdf.h"
+#include "ipc/types/unit_id.h"
 
 #include <kj/io.h>
 
@@ -35,12 +35,12 @@ struct BoundDevice {
   friend bool operator==(const BoundDevice&, const BoundDevice&) = default;
 };
 
-/// The folder of exclusions, a file a device, whose name is the device's address.
+/// The folder of exclusions, a file a device, whose name is the device's address or UUID.
 inline constexpr const char* kExclusionsFolder = "holds";
 
-/// A device that an operator took out of offer.
+/// A device that an operator took out of offer, a mediated one, too.
 struct Exclusion {
-  Bdf address;
+  UnitId device;
   std::string reason;      ///< one line, at most 200 bytes
   std::int64_t since = 0;  ///< s since 1970
   friend bool operator==(const Exclusion&, const Exclusion&) = default;
@@ -55,7 +55,7 @@ struct StateFailure {
 
 enum class StateKind : std::uint8_t { kBound, kExclusions, kDeclared };
 
-/// The files of one kind, each under the address that it is about.
+/// The files of one kind, each under the name of the device that it is about.
 struct StateShelf {
   std::string name;
   kj::AutoCloseFd directory;
@@ -76,7 +76,7 @@ public:
   /// reach no more can do that. What is asked about the others fails.
   static Result<StateDirectory, StateFailure> openOnly(const std::string& path, StateKind kind);
 
-  /// All that make sense, ascending by address. Fails where the folder cannot be listed.
+  /// All that make sense, ascending by device. Fails where the folder cannot be listed.
   Result<std::vector<BoundDevice>, StateFailure> bound() const;
   Result<std::vector<Exclusion>, StateFailure> exclusions() const;
   Result<std::vector<DeviceIdentity>, StateFailure> declared() const;  ///< --keep
@@ -87,9 +87,9 @@ public:
   std::optional<BoundDevice> boundAt(const Bdf& address) const;
   /// The same of what was declared there.
   std::optional<DeviceIdentity> declaredAt(const Bdf& address) const;
-  bool isExcluded(const Bdf& address) const;
+  bool isExcluded(const UnitId& device) const;
 
-  /// Each replaces what there was for the address. EINVAL: a text of it is no line, or too long.
+  /// Each replaces what there was for the device. EINVAL: a text of it is no line, or too long.
   /// EWOULDBLOCK: another process has been changing files of the kind for a second.
   Result<Done, StateFailure> put(const BoundDevice& device);
   Result<Done, StateFailure> put(const Exclusion& exclusion);
@@ -97,7 +97,7 @@ public:
 
   /// Repeatable.
   Result<Done, StateFailure> dropBound(const Bdf& address);
-  Result<Done, StateFailure> dropExclusion(const Bdf& address);
+  Result<Done, StateFailure> dropExclusion(const UnitId& device);
   Result<Done, StateFailure> dropDeclared(const Bdf& address);
 
 private:

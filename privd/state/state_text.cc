@@ -82,7 +82,7 @@ std::string textOf(const DeviceIdentity& declared) {
 }
 
 template <>
-std::optional<BoundDevice> stateFrom(const Bdf& address, std::string_view text) {
+std::optional<BoundDevice> stateFrom<BoundDevice>(const Bdf& address, std::string_view text) {
   const auto values = valuesOf(
       text, {"vendor", "device", "driver", "former_driver", "former_override", "boot", "purpose"});
   if (!values) return std::nullopt;
@@ -95,10 +95,10 @@ std::optional<BoundDevice> stateFrom(const Bdf& address, std::string_view text) 
 }
 
 template <>
-std::optional<Exclusion> stateFrom(const Bdf& address, std::string_view text) {
+std::optional<Exclusion> stateFrom<Exclusion>(const UnitId& device, std::string_view text) {
   const auto values = valuesOf(text, {"since", "reason"});
   if (!values || values->at(1).size() > kLongestReason) return std::nullopt;
-  Exclusion exclusion{address, values->at(1), 0};
+  Exclusion exclusion{device, values->at(1), 0};
   const std::string& since = values->at(0);
   const auto read = std::from_chars(since.data(), since.data() + since.size(), exclusion.since);
   if (read.ec != std::errc() || read.ptr != since.data() + since.size()) return std::nullopt;
@@ -106,7 +106,7 @@ std::optional<Exclusion> stateFrom(const Bdf& address, std::string_view text) {
 }
 
 template <>
-std::optional<DeviceIdentity> stateFrom(const Bdf& address, std::string_view text) {
+std::optional<DeviceIdentity> stateFrom<DeviceIdentity>(const Bdf& address, std::string_view text) {
   const auto values = valuesOf(text, {"vendor", "device"});
   if (!values) return std::nullopt;
   return identityFrom(address, values->at(0), values->at(1));

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace vfiogate {
 
@@ -16,15 +17,19 @@ std::string textOf(const BoundDevice& device);
 std::string textOf(const Exclusion& exclusion);
 std::string textOf(const DeviceIdentity& declared);
 
-/// Reads what textOf() writes, and nothing else: no key more or less, no control character, at most
-/// kLargestState bytes. `address` is the file's name. Null: it makes no sense.
+/// What an entry's file is named after: drivers are changed of functions alone.
 template <typename Entry>
-std::optional<Entry> stateFrom(const Bdf& address, std::string_view text);
+using NamedAfter = std::conditional_t<std::is_same_v<Entry, Exclusion>, UnitId, Bdf>;
+
+/// Reads what textOf() writes, and nothing else: no key more or less, no control character, at most
+/// kLargestState bytes. `device` is the file's name. Null: it makes no sense.
+template <typename Entry>
+std::optional<Entry> stateFrom(const NamedAfter<Entry>& device, std::string_view text);
 template <>
-std::optional<BoundDevice> stateFrom(const Bdf& address, std::string_view text);
+std::optional<BoundDevice> stateFrom<BoundDevice>(const Bdf& address, std::string_view text);
 template <>
-std::optional<Exclusion> stateFrom(const Bdf& address, std::string_view text);
+std::optional<Exclusion> stateFrom<Exclusion>(const UnitId& device, std::string_view text);
 template <>
-std::optional<DeviceIdentity> stateFrom(const Bdf& address, std::string_view text);
+std::optional<DeviceIdentity> stateFrom<DeviceIdentity>(const Bdf& address, std::string_view text);
 
 }  // namespace vfiogate

@@ -96,7 +96,7 @@ RULES = {
         "privd/sandbox privd/scan privd/state seccomp"),
     "privd/cdi": "ipc/base ipc/gate ipc/types privd/base",
     "privd/cli": (
-        "cli cli/picture ipc/base privd/base privd/cli/base privd/cli/binding privd/cli/doctor privd/cli/list "
+        "cli cli/picture ipc/base ipc/types privd/base privd/cli/base privd/cli/binding privd/cli/doctor privd/cli/list "
         "privd/cli/policy privd/scan privd/state seccomp"),
     "privd/cli/audit": "cli ipc/base ipc/types privd/audit privd/base privd/cli",
     "privd/cli/base": "cli ipc/base ipc/types privd/base privd/options privd/scan privd/state privd/writer",
@@ -107,7 +107,7 @@ RULES = {
         "cli ipc/base ipc/types privd/bind/plan privd/cli/base privd/scan privd/state seccomp"),
     "privd/cli/doctor/checks": "cli ipc/base ipc/types privd/cli/base privd/cli/doctor",
     "privd/cli/list": "cli cli/picture privd/cli/base privd/scan",
-    "privd/cli/top": "cli privd/base privd/cli privd/cli/audit privd/cli/base privd/scan",
+    "privd/cli/top": "cli ipc/types privd/base privd/cli privd/cli/audit privd/cli/base privd/scan",
     "privd/cli/policy": (
         "cli cli/self_test ipc/base ipc/codec ipc/gate ipc/socket ipc/types privd/base privd/bind privd/bind/plan privd/cdi "
         "privd/binder privd/gate privd/hardware privd/options privd/sandbox privd/scan privd/state seccomp"),

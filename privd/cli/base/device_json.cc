@@ -74,6 +74,8 @@ Json groupJson(const IommuGroup& group) {
           {"mediated", namesOf(group.mediated)}};
 }
 
+}  // namespace
+
 Json mediatedJson(const Snapshot& snapshot, const MediatedDevice& device) {
   return {{"uuid", device.uuid.str()},
           {"type", textOrNull(device.type)},
@@ -86,8 +88,6 @@ Json mediatedJson(const Snapshot& snapshot, const MediatedDevice& device) {
           {"reason", textOrNull(whyOf(snapshot, device))},
           {"problems", problemsJson(device.problems)}};
 }
-
-}  // namespace
 
 std::string jsonText(const std::string& text) {
   std::string clean;

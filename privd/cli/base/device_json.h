@@ -11,6 +11,9 @@ namespace vfiogate {
 /// One device, as in `devices` of `privd list -o json`.
 nlohmann::ordered_json deviceJson(const NodeView& view, const PciDevice& device);
 
+/// One mediated device, as in `mediated` there.
+nlohmann::ordered_json mediatedJson(const Snapshot& snapshot, const MediatedDevice& device);
+
 /// The whole document of `privd list -o json`: what `filter` lets pass, and the groups of that.
 nlohmann::ordered_json listJson(const NodeView& view, const ListFilter& filter);
 

@@ -39,7 +39,7 @@ bool isPartOfMachine(const Snapshot& snapshot, const PciDevice& device) {
 
 bool passes(const ListFilter& filter, const Snapshot& snapshot, const PciDevice& device) {
   const auto isSelected = [&device](const Selector& each) { return matches(each, device); };
-  return (filter.addresses.empty() || has(filter.addresses, device.address)) &&
+  return (filter.devices.empty() || has(filter.devices, UnitId(device.address))) &&
          (filter.selectors.empty() || std::ranges::any_of(filter.selectors, isSelected)) &&
          (filter.states.empty() || has(filter.states, stateOf(snapshot, device)));
 }
@@ -49,13 +49,14 @@ bool passes(const ListFilter& filter, const Snapshot& snapshot, const MediatedDe
   const auto isSelected = [&](const Selector& each) {
     return matches(each, snapshot, device) || (parent != nullptr && matches(each, *parent));
   };
-  return (filter.addresses.empty() || (device.parent && has(filter.addresses, *device.parent))) &&
-         (filter.selectors.empty() || std::ranges::any_of(filter.selectors, isSelected)) &&
+  const bool named = filter.devices.empty() || has(filter.devices, UnitId(device.uuid)) ||
+                     (device.parent && has(filter.devices, UnitId(*device.parent)));
+  return named && (filter.selectors.empty() || std::ranges::any_of(filter.selectors, isSelected)) &&
          (filter.states.empty() || has(filter.states, stateOf(snapshot, device)));
 }
 
 bool isShown(const ListFilter& filter, const Snapshot& snapshot, const PciDevice& device) {
-  const bool named = !filter.addresses.empty() || !filter.states.empty();
+  const bool named = !filter.devices.empty() || !filter.states.empty();
   return passes(filter, snapshot, device) &&
          (filter.all || named || !isPartOfMachine(snapshot, device));
 }

@@ -2,6 +2,7 @@
 // Which devices `privd list` shows.
 
 #include "ipc/types/selector.h"
+#include "ipc/types/unit_id.h"
 
 #include <string>
 #include <vector>
@@ -9,7 +10,7 @@
 namespace vfiogate {
 
 struct ListFilter {
-  std::vector<Bdf> addresses;       ///< empty: all
+  std::vector<UnitId> devices;      ///< empty: all
   std::vector<Selector> selectors;  ///< any of them; empty: all
   std::vector<std::string> states;  ///< as stateOf() says them; empty: all
   bool all = false;                 ///< bridges and other parts of the machine, too
@@ -27,7 +28,7 @@ bool isPartOfMachine(const Snapshot& snapshot, const PciDevice& device);
 /// What `device` has to be besides isPartOfMachine().
 bool passes(const ListFilter& filter, const Snapshot& snapshot, const PciDevice& device);
 
-/// A mediated device is asked for by its parent, or by its type.
+/// A mediated device is asked for by its UUID, its parent, or its type.
 bool passes(const ListFilter& filter, const Snapshot& snapshot, const MediatedDevice& device);
 
 /// Whether `device` is shown. Parts of the machine are where `filter` asks for all, names their

@@ -2,6 +2,7 @@
 
 #include "cli/common_options.h"
 #include "ipc/base/hex.h"
+#include "ipc/types/units.h"
 #include "privd/base/open_file.h"
 #include "privd/cli/base/recorded_holders.h"
 #include "privd/cli/base/running_changes.h"
@@ -102,8 +103,8 @@ ExcludedDevices readExcluded(const std::string& stateDir) {
   const auto names = directoryNames(kj::mv(directory).value());
   if (!names) return failed(names.error().error);
   for (const std::string& name : *names) {
-    const auto address = Bdf::parse(name);
-    if (address && address->str() == name) excluded.devices.insert(*address);
+    const auto device = UnitId::parse(name);
+    if (device && device->str() == name) excluded.devices.insert(*device);
   }
   return excluded;
 }
@@ -111,7 +112,7 @@ ExcludedDevices readExcluded(const std::string& stateDir) {
 void markExcluded(Snapshot& snapshot, const ExcludedDevices& excluded) {
   for (auto& [id, group] : snapshot.groups) {
     group.binding.excluded = std::ranges::any_of(
-        group.members, [&](const Bdf& member) { return excluded.devices.contains(member); });
+        unitsOf(group), [&](const UnitId& unit) { return excluded.devices.contains(unit); });
   }
 }
 

@@ -4,6 +4,7 @@
 #include "cli/pci_ids.h"
 #include "ipc/base/result.h"
 #include "ipc/types/snapshot.h"
+#include "ipc/types/unit_id.h"
 
 #include <set>
 #include <string>
@@ -48,7 +49,7 @@ struct NodeView {
 
 /// Which devices operators excluded (`privd hold`), as is on file.
 struct ExcludedDevices {
-  std::set<Bdf> devices;
+  std::set<UnitId> devices;
   std::string problem;  ///< why they are not known, in words; empty: they are
 };
 

@@ -81,14 +81,14 @@ RecordedHolders readRecordedHolders(const std::string& directory) {
   const auto names = directoryNames(kj::mv(again).value());
   if (!names) return record;
   for (const std::string& name : *names) {
-    const auto address = Bdf::parse(name);
-    if (!address || address->str() != name) continue;
+    const auto device = UnitId::parse(name);
+    if (!device || device->str() != name) continue;
     const auto file = openRegular(root, name.c_str(), O_RDONLY | O_NOFOLLOW, RESOLVE_BENEATH);
     if (file && file->status.st_size == 0) continue;
     const auto text = file ? readAllocation(contentOf(file->fd)) : std::nullopt;
     if (text && text->bootId != bootId) continue;
-    const bool isWhole = text && std::ranges::binary_search(text->group.members, *address);
-    record.devices.emplace(*address, holderInNote(isWhole ? text->group.note : std::string()));
+    const bool isWhole = text && std::ranges::binary_search(text->group.members, *device);
+    record.devices.emplace(*device, holderInNote(isWhole ? text->group.note : std::string()));
   }
   return record;
 }

@@ -1,7 +1,7 @@
 #pragma once
 // Who has which device, by the record of allocations, for people.
 
-#include "ipc/types/bdf.h"
+#include "ipc/types/unit_id.h"
 
 #include <map>
 #include <string>
@@ -20,7 +20,7 @@ struct RecordedHolder {
 
 /// What is on record.
 struct RecordedHolders {
-  std::map<Bdf, RecordedHolder> devices;
+  std::map<UnitId, RecordedHolder> devices;
   std::string problem;  ///< why nothing is known, in words; empty: all that is on record is here
 };
 

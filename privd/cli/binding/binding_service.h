@@ -19,14 +19,14 @@ public:
   virtual ~KeepService() noexcept(false) = default;
 
   /// Excludes a device from allocation; survives reboots. Replaces an older reason.
-  virtual Result<Done, std::string> exclude(const Bdf& address, const std::string& reason,
+  virtual Result<Done, std::string> exclude(const UnitId& device, const std::string& reason,
                                             const AuditPeer& who) = 0;
   /// Repeatable.
-  virtual Result<Done, std::string> release(const Bdf& address, const AuditPeer& who) = 0;
+  virtual Result<Done, std::string> release(const UnitId& device, const AuditPeer& who) = 0;
   /// The end of what `bind --keep` declared. What is bound stays bound. Repeatable.
   virtual Result<Done, std::string> forget(const Bdf& address, const AuditPeer& who) = 0;
 
-  /// What hold keeps out of offer, by address.
+  /// What hold keeps out of offer, by device.
   virtual Result<std::vector<Exclusion>, std::string> exclusions() = 0;
   /// What bind --keep declared, by address.
   virtual Result<std::vector<DeviceIdentity>, std::string> declared() = 0;

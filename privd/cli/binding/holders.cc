@@ -144,18 +144,27 @@ std::set<std::int32_t> lockersOf(const fs::path& procRoot, ino_t inode) {
   return pids;
 }
 
+std::vector<std::string> vfioNodes(std::optional<std::uint32_t> vfioDev,
+                                   std::optional<IommuGroupId> group) {
+  std::vector<std::string> nodes;
+  if (vfioDev) nodes.push_back("/dev/vfio/devices/vfio" + std::to_string(*vfioDev));
+  if (!group) return nodes;
+  const std::string number = std::to_string(group->number());
+  nodes.push_back("/dev/vfio/" + number);
+  nodes.push_back("/dev/vfio/noiommu-" + number);
+  return nodes;
+}
+
 }  // namespace
+
+std::vector<std::string> nodesOf(const MediatedDevice& device) {
+  return vfioNodes(device.vfioDev, device.group);
+}
 
 std::vector<std::string> nodesOf(const SysfsRoot& sysfs, const std::string& procRoot,
                                  const PciDevice& device) {
-  std::vector<std::string> nodes;
+  std::vector<std::string> nodes = vfioNodes(device.vfioDev, device.group);
   const std::string directory = "bus/pci/devices/" + device.address.str();
-  if (device.vfioDev) nodes.push_back("/dev/vfio/devices/vfio" + std::to_string(*device.vfioDev));
-  if (device.group) {
-    const std::string number = std::to_string(device.group->number());
-    nodes.push_back("/dev/vfio/" + number);
-    nodes.push_back("/dev/vfio/noiommu-" + number);
-  }
   for (const auto& [kind, folder] : kClasses) {
     const auto children = sysfs.names(directory + "/" + kind);
     if (!children) continue;

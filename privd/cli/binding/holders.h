@@ -18,6 +18,8 @@ namespace vfiogate {
 /// Source: the names of the device's children in sysfs; for NVIDIA's driver, `procRoot`.
 std::vector<std::string> nodesOf(const SysfsRoot& sysfs, const std::string& procRoot,
                                  const PciDevice& device);
+/// The same of a mediated device, which has those of VFIO alone.
+std::vector<std::string> nodesOf(const MediatedDevice& device);
 
 /// A process that has one of the nodes open.
 struct Holder {

@@ -5,6 +5,7 @@
 #include "cli/table.h"
 #include "cli/usage.h"
 #include "privd/cli/binding/control_options.h"
+#include "privd/cli/binding/hold_remark.h"
 #include "privd/cli/binding/kept_text.h"
 
 #include <CLI/CLI.hpp>
@@ -24,7 +25,24 @@ struct KeepWords {
   ControlOptions control;
 };
 
-using Act = Result<Done, std::string> (*)(KeepService&, const Bdf&, const KeepWords&);
+/// Of one device, named as `Device`: drivers are changed of functions alone, and exclusions are of
+/// mediated devices as well.
+template <typename Device>
+using Act = Result<Done, std::string> (*)(KeepService&, const Device&, const KeepWords&);
+
+Result<std::vector<Bdf>, std::string> namedFor(Act<Bdf> /*act*/, const KeepWords& words) {
+  return findDevices(words.addresses, words.control.local.sysfs);
+}
+Result<std::vector<UnitId>, std::string> namedFor(Act<UnitId> /*act*/, const KeepWords& words) {
+  return findUnits(words.addresses, words.control.local.sysfs);
+}
+
+const char* helpFor(Act<Bdf> /*act*/) {
+  return kDeviceHelp;
+}
+const char* helpFor(Act<UnitId> /*act*/) {
+  return kUnitHelp;
+}
 
 std::string checkReason(const std::string& text) {
   const bool line = std::ranges::none_of(
@@ -55,17 +73,18 @@ int withKeepService(const CLI::App& command, const KeepWords& words,
   return exitCode;
 }
 
+template <typename Device>
 int actOnAll(const CLI::App& command, const KeepWords& words, const KeepServiceMaker& makeLocal,
-             Act act) {
-  const auto addresses = findDevices(words.addresses, words.control.local.sysfs);
-  if (!addresses) {
-    std::cerr << "privd " << command.get_name() << ": " << addresses.error() << "\n";
+             Act<Device> act) {
+  const auto devices = namedFor(act, words);
+  if (!devices) {
+    std::cerr << "privd " << command.get_name() << ": " << devices.error() << "\n";
     return kExitUsage;
   }
   return withKeepService(command, words, makeLocal, [&](KeepService& service) {
     int exitCode = 0;
-    for (const Bdf& address : *addresses) {
-      const auto done = act(service, address, words);
+    for (const Device& device : *devices) {
+      const auto done = act(service, device, words);
       if (done) continue;
       std::cerr << "privd " << command.get_name() << ": " << done.error() << "\n";
       exitCode = 1;
@@ -74,16 +93,24 @@ int actOnAll(const CLI::App& command, const KeepWords& words, const KeepServiceM
   });
 }
 
+template <typename Device>
 CLI::App* addActCommand(CLI::App& app, int& exitCode, const KeepServiceMaker& makeLocal,
                         const std::shared_ptr<KeepWords>& words, const char* name, const char* help,
-                        Act act) {
+                        Act<Device> act) {
   CLI::App* command = app.add_subcommand(name, help);
   addControlOptions(*command, words->control);
-  command->add_option("ADDRESS", words->addresses, kDeviceHelp)->required()->take_all();
+  command->add_option("ADDRESS", words->addresses, helpFor(act))->required()->take_all();
   command->callback([command, words, makeLocal, act, &exitCode]() {
     exitCode = actOnAll(*command, *words, makeLocal, act);
   });
   return command;
+}
+
+Result<Done, std::string> hold(KeepService& service, const UnitId& device, const KeepWords& words) {
+  auto held = service.exclude(device, words.reason, thisPeer());
+  const std::string remark = held ? holdRemark(device, words.control.local.sysfs) : std::string();
+  if (!remark.empty()) std::cerr << "privd hold: " << remark << "\n";
+  return held;
 }
 
 void addHoldsCommand(CLI::App& app, int& exitCode, const KeepServiceMaker& makeLocal) {
@@ -113,26 +140,25 @@ void addHoldsCommand(CLI::App& app, int& exitCode, const KeepServiceMaker& makeL
 }  // namespace
 
 void addKeepCommands(CLI::App& app, int& exitCode, const KeepServiceMaker& makeLocal) {
-  auto hold = std::make_shared<KeepWords>();
-  addActCommand(app, exitCode, makeLocal, hold, "hold",
+  auto words = std::make_shared<KeepWords>();
+  addActCommand(app, exitCode, makeLocal, words, "hold",
                 "exclude devices from allocation (survives reboots) until they are released",
-                [](KeepService& service, const Bdf& address, const KeepWords& words) {
-                  return service.exclude(address, words.reason, thisPeer());
-                })
-      ->add_option("--reason", hold->reason, "why, in one line; shown where the device is refused")
+                Act<UnitId>(hold))
+      ->add_option("--reason", words->reason, "why, in one line; shown where the device is refused")
       ->required()
       ->check(checkReason);
-  addActCommand(app, exitCode, makeLocal, std::make_shared<KeepWords>(), "release",
-                "end the exclusion of devices",
-                [](KeepService& service, const Bdf& address, const KeepWords& /*words*/) {
-                  return service.release(address, thisPeer());
-                });
+  addActCommand(
+      app, exitCode, makeLocal, std::make_shared<KeepWords>(), "release",
+      "end the exclusion of devices",
+      Act<UnitId>([](KeepService& service, const UnitId& device, const KeepWords& /*words*/) {
+        return service.release(device, thisPeer());
+      }));
   addHoldsCommand(app, exitCode, makeLocal);
   addActCommand(app, exitCode, makeLocal, std::make_shared<KeepWords>(), "forget",
                 "end what bind --keep declared; what is bound stays bound",
-                [](KeepService& service, const Bdf& address, const KeepWords& /*words*/) {
+                Act<Bdf>([](KeepService& service, const Bdf& address, const KeepWords& /*words*/) {
                   return service.forget(address, thisPeer());
-                });
+                }));
 }
 
 }  // namespace vfiogate

@@ -28,7 +28,7 @@ std::string keptText(const std::vector<Exclusion>& exclusions,
                      const std::vector<DeviceIdentity>& declared, std::int64_t now, bool colours) {
   std::vector<std::vector<Cell>> rows;
   for (const Exclusion& exclusion : exclusions) {
-    rows.push_back({{exclusion.address.str()},
+    rows.push_back({{exclusion.device.str()},
                     {"excluded", Ink::kBusy},
                     {momentText(exclusion.since, now)},
                     {jsonText(exclusion.reason)}});
@@ -48,9 +48,10 @@ nlohmann::ordered_json keptJson(const std::vector<Exclusion>& exclusions,
                                 const std::vector<DeviceIdentity>& declared) {
   Json excluded = Json::array();
   for (const Exclusion& exclusion : exclusions) {
-    excluded.push_back({{"address", exclusion.address.str()},
-                        {"since", timeText(exclusion.since)},
-                        {"reason", exclusion.reason}});
+    excluded.push_back(
+        {{exclusion.device.uuid() != nullptr ? "uuid" : "address", exclusion.device.str()},
+         {"since", timeText(exclusion.since)},
+         {"reason", exclusion.reason}});
   }
   Json kept = Json::array();
   for (const DeviceIdentity& device : declared) {

@@ -35,19 +35,18 @@ public:
   explicit LocalKeepService(const LocalBindingOptions& options)
       : stateDir_(options.stateDir), auditLog_(options.binding.auditLog) {}
 
-  Acted exclude(const Bdf& address, const std::string& reason, const AuditPeer& who) override {
-    return changed(StateKind::kExclusions, "hold", address, reason, who,
-                   [&](StateDirectory& state) {
-                     // One that is not there can be excluded all the same: it may come back.
-                     return state.put(Exclusion{address, reason, secondsNow()});
-                   });
+  Acted exclude(const UnitId& device, const std::string& reason, const AuditPeer& who) override {
+    return changed(StateKind::kExclusions, "hold", device, reason, who, [&](StateDirectory& state) {
+      // One that is not there can be excluded all the same: it may come back.
+      return state.put(Exclusion{device, reason, secondsNow()});
+    });
   }
-  Acted release(const Bdf& address, const AuditPeer& who) override {
+  Acted release(const UnitId& device, const AuditPeer& who) override {
     const auto state = open(StateKind::kExclusions);
     if (!state) return Failure{state.error()};
-    if (!state->isExcluded(address)) return Done{};
-    return changed(StateKind::kExclusions, "release", address, {}, who,
-                   [&](StateDirectory& files) { return files.dropExclusion(address); });
+    if (!state->isExcluded(device)) return Done{};
+    return changed(StateKind::kExclusions, "release", device, {}, who,
+                   [&](StateDirectory& files) { return files.dropExclusion(device); });
   }
   Acted forget(const Bdf& address, const AuditPeer& who) override {
     return changed(StateKind::kDeclared, "forget", address, {}, who,
@@ -89,7 +88,7 @@ private:
 
   /// What writes nothing into sysfs does not wait for the log.
   template <typename Change>
-  Acted changed(StateKind kind, const char* operation, const Bdf& address, std::string text,
+  Acted changed(StateKind kind, const char* operation, const UnitId& device, std::string text,
                 const AuditPeer& who, Change change) {
     auto opened = open(kind);
     if (!opened) return Failure{opened.error()};
@@ -106,7 +105,7 @@ private:
     if (!done) return Failure{done.error().str()};
     if (!log) return unnoted(operation, log.error());
     AuditLog audit = kj::mv(log).value();
-    const auto written = audit.append(AuditNote{who, operation, {address}, std::move(text)});
+    const auto written = audit.append(AuditNote{who, operation, {device}, std::move(text)});
     if (!written) return unnoted(operation, written.error());
     return Done{};
   }

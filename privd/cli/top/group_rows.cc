@@ -1,6 +1,7 @@
 #include "privd/cli/top/group_rows.h"
 
 #include "cli/table.h"
+#include "ipc/types/units.h"
 #include "privd/cli/audit/record_view.h"
 #include "privd/cli/base/device_json.h"
 #include "privd/cli/base/device_state.h"
@@ -31,20 +32,35 @@ void addOnce(std::string& words, const std::string& word) {
   words += (words.empty() ? "" : ",") + word;
 }
 
+/// What a row says of one unit of its group.
+struct Part {
+  std::string state;
+  std::string driver;
+  std::string name;
+};
+
+/// Null: the unit is gone.
+std::optional<Part> partOf(const NodeView& view, const UnitId& unit) {
+  if (const PciDevice* device = functionOf(view.snapshot, unit)) {
+    return Part{stateOf(view.snapshot, *device), device->driver, view.briefName(*device)};
+  }
+  if (const MediatedDevice* device = mediatedOf(view.snapshot, unit)) {
+    return Part{stateOf(view.snapshot, *device), device->driver, device->typeForPeople()};
+  }
+  return std::nullopt;
+}
+
 std::optional<GroupRow> rowOf(const NodeView& view, const RecordedHolders& holders,
                               const IommuGroup& group) {
   GroupRow row;
   row.group = group.id.number();
-  for (const Bdf& member : group.members) {
-    const auto found = view.snapshot.devices.find(member);
-    if (found == view.snapshot.devices.end()) continue;
-    const PciDevice& device = found->second;
-    const std::string state = stateOf(view.snapshot, device);
-    if (isMachine(state)) continue;
-    if (row.devices.empty()) row.name = jsonText(view.briefName(device));
+  for (const UnitId& member : unitsOf(group)) {
+    const auto part = partOf(view, member);
+    if (!part || isMachine(part->state)) continue;
+    if (row.devices.empty()) row.name = jsonText(part->name);
     const bool isFirst = row.state.empty();
-    if (isFirst || row.state == "passable" || row.state == "in-use") row.state = state;
-    addOnce(row.drivers, device.driver.empty() ? "-" : jsonText(device.driver));
+    if (isFirst || row.state == "passable" || row.state == "in-use") row.state = part->state;
+    addOnce(row.drivers, part->driver.empty() ? "-" : jsonText(part->driver));
     addOnce(row.devices, member.str());
     const auto holder = holders.devices.find(member);
     if (holder == holders.devices.end() || !row.holder.empty()) continue;

@@ -15,7 +15,7 @@ struct GroupRow {
   std::uint32_t group = 0;
   std::string state;    ///< of its first device that cannot be passed through, else of the first
   std::string drivers;  ///< of its devices, each once
-  std::string devices;  ///< addresses
+  std::string devices;  ///< addresses and UUIDs
   std::string name;     ///< of the first device
   std::string holder;   ///< empty: nobody who is on record
   std::string since;    ///< UTC, as RecordedHolder has it

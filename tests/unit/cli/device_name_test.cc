@@ -167,5 +167,38 @@ TEST_F(FindDevice, SeveralAreFoundOnceEach) {
   EXPECT_FALSE(findDevices({"enp3s0", "nothing"}, sysfs()));
 }
 
+constexpr const char* kUuid = "3f5e2c10-0001-4a5b-8c6d-000000000001";
+
+TEST_F(FindDevice, AMediatedDeviceIsAUnitByItsUuid) {
+  for (const char* text : {kUuid, "3F5E2C10-0001-4A5B-8C6D-000000000001",
+                           "/sys/bus/mdev/devices/3f5e2c10-0001-4a5b-8c6d-000000000001"}) {
+    const auto unit = findUnit(text, sysfs());
+    ASSERT_TRUE(unit) << unit.error();
+    EXPECT_EQ(unit->str(), kUuid);
+  }
+  const auto both = findUnits({kUuid, "enp3s0", kUuid}, sysfs());
+  ASSERT_TRUE(both) << both.error();
+  ASSERT_EQ(both->size(), 2U);
+  EXPECT_EQ(both->at(1).str(), "0000:03:00.0");
+}
+
+TEST_F(FindDevice, WhatIsNearlyAUuidIsSaidToBeNone) {
+  for (const char* text :
+       {"3f5e2c10-0001-4a5b-8c6d-00000000000", "3f5e2c1g-0001-4a5b-8c6d-000000000001"}) {
+    const auto unit = findUnit(text, sysfs());
+    ASSERT_FALSE(unit);
+    EXPECT_EQ(unit.error(), "'" + std::string(text) +
+                                "' is no UUID of a mediated device: it has 8, 4, 4, 4 and 12 hex "
+                                "digits, as the names below " +
+                                sysfs().string() + "/bus/mdev/devices have");
+  }
+}
+
+TEST_F(FindDevice, WhereDriversAreMeantAUuidIsRefused) {
+  EXPECT_EQ(find(kUuid), "'" + std::string(kUuid) +
+                             "' is the UUID of a mediated device, whose drivers are never changed: "
+                             "privd hold, release, list and show take one");
+}
+
 }  // namespace
 }  // namespace vfiogate

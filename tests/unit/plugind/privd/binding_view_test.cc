@@ -328,5 +328,18 @@ TEST(BindingView, RandomWordsInAnyOrderAreWhatWasSaidLast) {
   }
 }
 
+TEST(BindingView, AMediatedDeviceIsExcludedWithItsGroup) {
+  const Uuid part = *Uuid::parse("3f5e2c10-0001-4a5b-8c6d-000000000001");
+  Hardware hardware;
+  hardware.add("0000:11:00.0", 40);
+  hardware.addMediated(part.str(), "0000:11:00.0", "nvidia-711", 60);
+  BindingView view;
+  view.exclude({part});
+  Snapshot snapshot = hardware.snapshot();
+  view.complete(snapshot);
+  EXPECT_TRUE(snapshot.groups.at(IommuGroupId(60)).binding.excluded);
+  EXPECT_FALSE(snapshot.groups.at(IommuGroupId(40)).binding.excluded) << "its parent's";
+}
+
 }  // namespace
 }  // namespace vfiogate

@@ -58,12 +58,12 @@ class NotingKeeper final : public KeepService {
 public:
   explicit NotingKeeper(Asked& asked) : asked_(asked) {}
 
-  Result<Done, std::string> exclude(const Bdf& address, const std::string& reason,
+  Result<Done, std::string> exclude(const UnitId& device, const std::string& reason,
                                     const AuditPeer& /*who*/) override {
-    return note("hold " + address.str() + " " + reason);
+    return note("hold " + device.str() + " " + reason);
   }
-  Result<Done, std::string> release(const Bdf& address, const AuditPeer& /*who*/) override {
-    return note("release " + address.str());
+  Result<Done, std::string> release(const UnitId& device, const AuditPeer& /*who*/) override {
+    return note("release " + device.str());
   }
   Result<Done, std::string> forget(const Bdf& address, const AuditPeer& /*who*/) override {
     if (address == placeOf("0000:02:00.0")) return Failure{std::string("the disk is full")};
@@ -278,6 +278,38 @@ TEST_F(BindingCommands, WhatIsKeptIsChangedDeviceByDevice) {
   EXPECT_EQ(type({"forget", "01:00.0", "02:00.0", "03:00.0"}), 1);
   EXPECT_EQ(err_, "privd forget: the disk is full\n");
   EXPECT_THAT(asked_.acts, ElementsAre("forget 0000:01:00.0", "forget 0000:03:00.0"));
+}
+
+TEST_F(BindingCommands, AMediatedDeviceIsHeldAndReleasedByItsUuidAndNothingElse) {
+  const std::string uuid = "3f5e2c10-0001-4a5b-8c6d-000000000001";
+  TempDir sysfs;
+  std::filesystem::create_directories(sysfs / ("bus/mdev/devices/" + uuid));
+  EXPECT_EQ(type({"hold", uuid, "--reason", "broken", "--sysfs", sysfs.path()}), 0);
+  EXPECT_EQ(err_, "");
+  EXPECT_EQ(type({"release", "3F5E2C10-0001-4A5B-8C6D-000000000001"}), 0);
+  EXPECT_THAT(asked_.acts, ElementsAre("hold " + uuid + " broken", "release " + uuid));
+  for (const char* command : {"bind", "unbind", "forget"}) {
+    EXPECT_EQ(type({command, uuid}), 2) << command;
+    EXPECT_THAT(err_, HasSubstr("whose drivers are never changed")) << command;
+  }
+  EXPECT_EQ(type({"hold", "3f5e2c10-0001-4a5b-8c6d-00000000000", "--reason", "x"}), 2);
+  EXPECT_THAT(err_, HasSubstr("is no UUID of a mediated device"));
+}
+
+TEST_F(BindingCommands, AHoldRemarksOnWhatItMayNotMean) {
+  const std::string uuid = "3f5e2c10-0001-4a5b-8c6d-000000000001";
+  TempDir sysfs;
+  EXPECT_EQ(type({"hold", uuid, "--reason", "broken", "--sysfs", sysfs.path()}), 0);
+  EXPECT_EQ(err_,
+            "privd hold: " + uuid +
+                ": there is no such mediated device now: it is excluded when it comes. A card "
+                "that is bound to a VFIO driver has none\n");
+  std::filesystem::create_directories(sysfs / ("bus/pci/devices/0000:01:00.0/" + uuid));
+  EXPECT_EQ(type({"hold", "01:00.0", "--reason", "broken", "--sysfs", sysfs.path()}), 0);
+  EXPECT_EQ(err_, "privd hold: 0000:01:00.0: its mediated devices, such as " + uuid +
+                      ", are allocated still: hold each by its UUID\n");
+  EXPECT_EQ(type({"hold", "02:00.0", "--reason", "broken", "--sysfs", sysfs.path()}), 0);
+  EXPECT_EQ(err_, "");
 }
 
 TEST_F(BindingCommands, ExclusionsAreAListForPeopleAndForPrograms) {

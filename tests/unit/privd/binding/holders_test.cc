@@ -142,5 +142,13 @@ TEST_F(HoldersTest, TheNodesOfADeviceComeFromItsChildren) {
                                    "/dev/vfio/devices/vfio" + std::to_string(*bound.vfioDev)));
 }
 
+TEST(Holders, TheNodesOfAMediatedDeviceAreThoseOfVfio) {
+  const MediatedDevice device{.uuid = *Uuid::parse("3f5e2c10-0001-4a5b-8c6d-000000000001"),
+                              .group = IommuGroupId(60),
+                              .vfioDev = 3};
+  EXPECT_THAT(nodesOf(device), UnorderedElementsAre("/dev/vfio/devices/vfio3", "/dev/vfio/60",
+                                                    "/dev/vfio/noiommu-60"));
+}
+
 }  // namespace
 }  // namespace vfiogate

@@ -136,15 +136,18 @@ TEST(DeviceJson, HasMediatedDevicesBesideTheFunctions) {
   EXPECT_EQ(json["groups"][1]["mediated"][0], uuid.str());
   EXPECT_EQ(json["devices"][0]["state"], "mediated-parent");
   EXPECT_EQ(json["devices"][0]["mediated"][0], uuid.str());
-  const auto others = listJson(view, {.addresses = {*Bdf::parse("0000:02:00.0")}});
+  const auto others = listJson(view, {.devices = {*Bdf::parse("0000:02:00.0")}});
   EXPECT_TRUE(others["mediated"].empty()) << "it is asked for by its parent";
+  const auto alone = listJson(view, {.devices = {uuid}});
+  EXPECT_EQ(alone["mediated"].size(), 1U) << "or by its UUID";
+  EXPECT_TRUE(alone["devices"].empty());
 }
 
 TEST(DeviceJson, SaysWhichGpusShareTheirExtendedMemory) {
   NodeView view = viewOfOne();
   view.snapshot.egm = {{4, {kGpu}}};
   EXPECT_EQ(listJson(view, {})["egm"].dump(), R"([{"number":4,"gpus":["0000:01:00.0"]}])");
-  const auto others = listJson(view, {.addresses = {*Bdf::parse("0000:02:00.0")}});
+  const auto others = listJson(view, {.devices = {*Bdf::parse("0000:02:00.0")}});
   EXPECT_TRUE(others["egm"].empty());
 }
 

@@ -25,8 +25,10 @@ TEST(ExcludedDevices, AreThoseThatAHoldPutThere) {
   ASSERT_TRUE(directory.put(Exclusion{kHeldOne, "fan", 1}));
   std::ofstream(state / "holds/0000:02:00.0") << "makes no sense";
   std::ofstream(state / "holds/.lock") << "";
+  const Uuid part = *Uuid::parse("3f5e2c10-0001-4a5b-8c6d-000000000001");
+  ASSERT_TRUE(directory.put(Exclusion{part, "broken", 1}));
   const ExcludedDevices excluded = readExcluded(state.path().string());
-  EXPECT_THAT(excluded.devices, ElementsAre(kHeldOne, kHeldTwo));
+  EXPECT_THAT(excluded.devices, ElementsAre(kHeldOne, kHeldTwo, part));
   EXPECT_EQ(excluded.problem, "");
 }
 
@@ -51,9 +53,16 @@ TEST(ExcludedDevices, ExcludeTheirGroups) {
   const IommuGroupId second(2);
   snapshot.groups.emplace(first, IommuGroup{.id = first, .members = {kHeldOne}});
   snapshot.groups.emplace(second, IommuGroup{.id = second, .members = {kHeldTwo}});
+  const Uuid part = *Uuid::parse("3f5e2c10-0001-4a5b-8c6d-000000000001");
+  const IommuGroupId third(3);
+  snapshot.groups.emplace(third, IommuGroup{.id = third, .mediated = {part}});
   markExcluded(snapshot, {{kHeldOne}, {}});
   EXPECT_TRUE(snapshot.groups.at(first).binding.excluded);
   EXPECT_FALSE(snapshot.groups.at(second).binding.excluded);
+  EXPECT_FALSE(snapshot.groups.at(third).binding.excluded);
+  markExcluded(snapshot, {{part}, {}});
+  EXPECT_TRUE(snapshot.groups.at(third).binding.excluded) << "a mediated device's";
+  EXPECT_FALSE(snapshot.groups.at(first).binding.excluded);
 }
 
 }  // namespace

@@ -71,6 +71,20 @@ TEST(RowsOf, AreOneAGroupWithItsWorstDevice) {
   EXPECT_EQ(rows[1].since, "T");
 }
 
+TEST(RowsOf, AMediatedDevicesGroupIsOneOfThem) {
+  const std::string uuid = "3f5e2c10-0001-4a5b-8c6d-000000000001";
+  Hardware hardware;
+  hardware.addMediated(uuid, "", "nvidia-711", 60);
+  RecordedHolders holders;
+  holders.devices.emplace(*Uuid::parse(uuid), RecordedHolder{"default/vm", "a/vgpu", "T"});
+  const auto rows = rowsOf({hardware.snapshot(), {}}, holders);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].devices, uuid);
+  EXPECT_EQ(rows[0].name, "nvidia-711");
+  EXPECT_EQ(rows[0].drivers, "vfio_mdev");
+  EXPECT_EQ(rows[0].holder, "default/vm");
+}
+
 TEST(RefusalsIn, AreNotesAndOutcomesOfAnAuditLog) {
   EXPECT_THAT(
       refusalsIn(

@@ -148,7 +148,7 @@ std::vector<std::string> shown(const ListFilter& filter) {
 TEST(ListTable, IsFilteredByAddressSelectorAndState) {
   EXPECT_THAT(shown({}), ElementsAre("0000:01:00.0", "0000:02:00.0"));
   EXPECT_THAT(shown({.all = true}), ElementsAre("0000:00:01.0", "0000:01:00.0", "0000:02:00.0"));
-  EXPECT_THAT(shown({.addresses = {placeOf("0000:00:01.0")}}), ElementsAre("0000:00:01.0"));
+  EXPECT_THAT(shown({.devices = {placeOf("0000:00:01.0")}}), ElementsAre("0000:00:01.0"));
   EXPECT_THAT(shown({.selectors = {Selector::parse("driver=nouveau").value(),
                                    Selector::parse("vendor=1022").value()}}),
               ElementsAre("0000:01:00.0"));

@@ -59,9 +59,12 @@ TEST_F(RecordedHoldersTest, AreThoseOfThisBoot) {
   write(kSound.str(), allocationText("another-boot", group));
   write("0000:02:00.0", "");
   write("complete", thisBoot());
+  const Uuid part = *Uuid::parse("3f5e2c10-0001-4a5b-8c6d-000000000001");
+  write(part.str(), allocationText(thisBoot(), {{part}, "ref=2 pod=default/cut"}));
   const auto devices = read().devices;
-  ASSERT_EQ(devices.size(), 1U);
+  ASSERT_EQ(devices.size(), 2U);
   EXPECT_EQ(devices.at(kCard).who, "default/vm");
+  EXPECT_EQ(devices.at(part).who, "default/cut");
 }
 
 TEST_F(RecordedHoldersTest, AreUnknownWhereTheFileMakesNoSense) {

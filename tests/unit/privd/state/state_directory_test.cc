@@ -37,8 +37,7 @@ BoundDevice card(const char* address = "0000:01:00.0") {
 }
 
 Exclusion exclusion(const char* address = "0000:01:00.0") {
-  return {
-      .address = at(address), .reason = "fan dies; ticket 7 = Müller's", .since = 1'700'000'000};
+  return {.device = at(address), .reason = "fan dies; ticket 7 = Müller's", .since = 1'700'000'000};
 }
 
 class StateDirectoryTest : public testing::Test {
@@ -81,6 +80,27 @@ TEST_F(StateDirectoryTest, IsThereAgainAfterARestart) {
   EXPECT_FALSE(state.boundAt(at("0000:02:00.0")));
   EXPECT_TRUE(state.isExcluded(at("0000:02:00.0")));
   EXPECT_FALSE(state.isExcluded(at("0000:01:00.0")));
+}
+
+TEST_F(StateDirectoryTest, AMediatedDeviceIsExcludedByItsUuidAndNothingElseIsKeptOfIt) {
+  const Uuid uuid = *Uuid::parse("3f5e2c10-0001-4a5b-8c6d-000000000001");
+  const Exclusion held{uuid, "broken", 1'700'000'000};
+  write("declared/" + uuid.str(), "format=1\nvendor=10de\ndevice=2684\n");
+  {
+    StateDirectory state = open();
+    ASSERT_TRUE(state.put(exclusion("0000:02:00.0")));
+    ASSERT_TRUE(state.put(held));
+  }
+  StateDirectory state = open();
+  EXPECT_THAT(*state.exclusions(), ElementsAre(exclusion("0000:02:00.0"), held));
+  EXPECT_TRUE(state.isExcluded(uuid));
+  EXPECT_THAT(*state.declared(), IsEmpty());
+  EXPECT_THAT(state.problems(),
+              ElementsAre("declared/" + uuid.str() + ": is named like no device"));
+  write("holds/" + uuid.str(), "makes no sense");
+  EXPECT_TRUE(state.isExcluded(uuid)) << "somebody wanted it";
+  ASSERT_TRUE(state.dropExclusion(uuid));
+  EXPECT_FALSE(state.isExcluded(uuid));
 }
 
 TEST_F(StateDirectoryTest, TwoThatHaveItOpenSeeEachOthersChangesAtOnce) {
