@@ -3,6 +3,7 @@
 #include "cli/common_options.h"
 #include "plugind/cli/ask.h"
 #include "plugind/cli/command_line.h"
+#include "plugind/cli/partitions.h"
 #include "plugind/config/config.h"
 #include "plugind/loop/serve.h"
 #include "plugind/self_test/self_test.h"
@@ -12,8 +13,12 @@
 
 #include <kj/exception.h>
 
+#include <cerrno>
+#include <cstring>
 #include <exception>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 #include <utility>
 
 namespace vfiogate {
@@ -37,6 +42,24 @@ void tell(const std::vector<ConfigRemark>& remarks) {
   for (const ConfigRemark& remark : remarks) std::cerr << "plugind: " << remark.str() << "\n";
 }
 
+int printSets(const CommandLine& line) {
+  const bool piped = line.partitionTable == "-";
+  std::ifstream file;
+  if (!piped) file.open(line.partitionTable, std::ios::binary);
+  std::string why = file || piped ? "" : std::string("cannot be opened: ") + std::strerror(errno);
+  if (why.empty()) {
+    std::istream& in = piped ? std::cin : file;
+    const std::string table{std::istreambuf_iterator<char>(in), {}};
+    const auto sets = setsOfPartitions(table, line.partitions);
+    if (sets) std::cout << *sets;
+    if (!sets) why = sets.error();
+  }
+  if (why.empty()) return 0;
+  std::cerr << "plugind: " << (piped ? "standard input" : line.partitionTable) << ": " << why
+            << "\n";
+  return kFailed;
+}
+
 int run(const CommandLine& line) {
   if (line.act == CommandLine::Act::kPrintPolicy) return printPolicy(line.policyForm);
   if (line.act == CommandLine::Act::kSelfTest) return tellSelfTest(line);
@@ -44,6 +67,7 @@ int run(const CommandLine& line) {
                     line.act == CommandLine::Act::kExplain ||
                     line.act == CommandLine::Act::kProbe || line.act == CommandLine::Act::kFragment;
   if (asks) return ask(line);
+  if (line.act == CommandLine::Act::kPartitions) return printSets(line);
   auto config = readConfigFile(line.configFile);
   if (!config) {
     tell(config.error());

@@ -139,9 +139,16 @@ void encodeDevice(const std::string& name, const PoolDevice& device,
     attributes[i].setName(cut(next->first));
     encodeValue(next->second, attributes[i].getValue());
   }
-  if (device.consumes) {
-    to.setCounterSet(cut(device.consumes->set));
-    to.setCounter(cut(device.consumes->counter));
+  if (!device.consumes.empty()) {
+    to.setCounterSet(cut(device.consumes.begin()->set));
+    to.setCounter(cut(device.consumes.begin()->counter));
+    const std::vector<CounterName> more(std::next(device.consumes.begin()), device.consumes.end());
+    encodeList(
+        more, kMostConsumed, [&to](capnp::uint count) { return to.initAlsoConsumes(count); },
+        [](const CounterName& counter, schema::ConsumedCounter::Builder out) {
+          out.setCounterSet(cut(counter.set));
+          out.setCounter(cut(counter.counter));
+        });
   }
   encodeList(
       device.taints, kMostTaints, [&to](capnp::uint count) { return to.initTaints(count); },
@@ -160,7 +167,11 @@ PoolDevice readDevice(CheckedFields& fields, schema::PoolDevice::Reader from) {
   });
   CounterName consumes{fields.text("counterSet", from.getCounterSet()),
                        fields.text("counter", from.getCounter())};
-  if (!consumes.set.empty()) device.consumes = std::move(consumes);
+  if (!consumes.set.empty()) device.consumes.insert(std::move(consumes));
+  fields.each("alsoConsumes", from.getAlsoConsumes(), kMostConsumed, [&](auto counter) {
+    device.consumes.insert({fields.text("counterSet", counter.getCounterSet()),
+                            fields.text("counter", counter.getCounter())});
+  });
   fields.each("taints", from.getTaints(), kMostTaints, [&](auto taint) {
     device.taints.push_back({fields.text("key", taint.getKey()),
                              fields.text("value", taint.getValue()),

@@ -20,6 +20,7 @@ constexpr std::uint32_t kMostResults = 32;
 constexpr std::uint32_t kMostPoolDevices = 4096;
 constexpr std::uint32_t kMostAttributes = 32;
 constexpr std::uint32_t kMostTaints = 16;
+constexpr std::uint32_t kMostConsumed = 64;  // counters of one device: two sets of 32
 constexpr std::uint32_t kMostPoolCounterSets = 4096;
 constexpr std::uint32_t kMostSetCounters = 32;
 

@@ -39,7 +39,7 @@ struct CounterName {
 
 struct PoolDevice {
   std::map<std::string, AttributeValue> attributes;  ///< by qualified name
-  std::optional<CounterName> consumes;
+  std::set<CounterName> consumes;  ///< of a set of devices one for each of its groups
   std::vector<PoolTaint> taints;
 
   friend bool operator==(const PoolDevice&, const PoolDevice&) = default;

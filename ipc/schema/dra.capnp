@@ -73,9 +73,15 @@ struct DevicePool {
 struct PoolDevice {
   name @0 :Text;
   attributes @1 :List(Attribute);  # ascending by name
-  counterSet @2 :Text;             # that it consumes one counter of; empty: none
+  counterSet @2 :Text;             # that it consumes a counter of; empty: none
   counter @3 :Text;
   taints @4 :List(Taint);
+  alsoConsumes @5 :List(ConsumedCounter);  # of a set of devices: all but the first; ascending
+}
+
+struct ConsumedCounter {
+  counterSet @0 :Text;
+  counter @1 :Text;
 }
 
 struct Attribute {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <sstream>
 #include <string_view>
+#include <vector>
 
 namespace vfiogate {
 namespace {
@@ -104,6 +105,46 @@ void addFragment(CLI::App& app, CommandLine& line) {
   fragment->callback([&line]() { line.act = CommandLine::Act::kFragment; });
 }
 
+void addPartitions(CLI::App& app, CommandLine& line) {
+  CLI::App* partitions = app.add_subcommand(
+      "partitions",
+      "sets for the configuration, from NVIDIA Fabric Manager's partition table; asks nobody");
+  partitions
+      ->add_option("FILE", line.partitionTable, "what `fmpm -l` printed; - for standard input")
+      ->required();
+  partitions
+      ->add_option_function<std::vector<std::string>>(
+          "--module",
+          [&line](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) {
+              const auto module = moduleIn(text);
+              if (!module) {
+                throw CLI::ValidationError(
+                    "--module",
+                    "found \"" + text + "\"" + "; write ID=ADDRESS, such as 1=0000:17:00.0");
+              }
+              line.partitions.modules.insert(*module);
+            }
+          },
+          "address of the GPU with this Module ID, where the table has none")
+      ->type_name("ID=ADDRESS");
+  partitions
+      ->add_option_function<std::string>(
+          "--name",
+          [&line](const std::string& text) {
+            const auto name = ResourceName::parse(text);
+            if (!name || !ResourceName::parse(text + "_64")) {
+              throw CLI::ValidationError("--name", "found \"" + text + "\"" +
+                                                       "; write PREFIX/NAME, such as "
+                                                       "vfiogate.dev/h100");
+            }
+            line.partitions.resource = *name;
+          },
+          "resource of the partitions of N GPUs, with _N added [vfiogate.dev/gpus]")
+      ->type_name("NAME");
+  partitions->callback([&line]() { line.act = CommandLine::Act::kPartitions; });
+}
+
 const std::string kSelfTestHelp =
     "run plugind in a child under its filter, beside a kubelet and a privd that are played, on "
     "scratch sockets; prints the call that was killed";
@@ -148,8 +189,9 @@ Result<CommandLine, EarlyEnd> readCommandLine(int argc, const char* const* argv,
   addExplain(app, line);
   addProbe(app, line);
   addFragment(app, line);
-  putBehind(app, {"policy", "fragment", "--pci-ids", "--user", "--netd-uid", "--hardware-uid",
-                  "--timeout"});
+  addPartitions(app, line);
+  putBehind(app, {"policy", "fragment", "partitions", "--pci-ids", "--user", "--netd-uid",
+                  "--hardware-uid", "--timeout"});
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -5,6 +5,7 @@
 #include "ipc/base/log_format.h"
 #include "ipc/base/result.h"
 #include "ipc/types/unit_id.h"
+#include "plugind/cli/partitions.h"
 #include "seccomp/drop_privileges.h"
 
 #include <chrono>
@@ -23,7 +24,8 @@ struct CommandLine {
     kStatus,
     kExplain,
     kProbe,
-    kFragment
+    kFragment,
+    kPartitions
   };
   Act act = Act::kServe;
   BuildInfo build;
@@ -38,7 +40,9 @@ struct CommandLine {
   std::string form = "table";              ///< of status and explain
   std::chrono::milliseconds timeout{100};  ///< for an answer to them, or to probe
   std::optional<UnitId> address;           ///< to explain, always there then; or to probe
-  std::string fragment;                    ///< for whom one is printed: "kubevirt" or "kata"
+  std::string partitionTable;              ///< the file; "-": standard input
+  PartitionOptions partitions{.modules = {}, .resource = *ResourceName::parse("vfiogate.dev/gpus")};
+  std::string fragment;  ///< for whom one is printed: "kubevirt" or "kata"
 };
 
 /// What is left to do is to leave: help was asked for, or something cannot be understood.

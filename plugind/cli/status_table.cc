@@ -152,6 +152,20 @@ std::string ticketsOf(const json& resource) {
   return text;
 }
 
+/// What is allocated together, each with what keeps it.
+std::string setsOf(const json& resource) {
+  std::string text;
+  for (const json& set : resource.value("sets", json::array())) {
+    text += "  set " + textAt(set, "name") + ": " + textAt(set, "health");
+    const std::string why = textAt(set, "reasonText", "");
+    if (!why.empty()) text += ", " + textAt(set, "reason") + ": " + why;
+    std::string devices;
+    for (const json& device : set.at("devices")) devices += " " + device.get<std::string>();
+    text += "\n   " + devices + "\n";
+  }
+  return text;
+}
+
 std::string goneText(const json& status) {
   std::string text;
   for (const json& group : status.at("gone")) {
@@ -176,8 +190,8 @@ std::string statusTable(const json& status, std::size_t width, bool colours, std
     const std::string tickets = ticketsOf(resource);
     const bool table = tickets.empty() || !rows.empty();
     text += "\n" + resourceLine(resource) +
-            (table ? formatTable(columns, rows, width, colours) : std::string()) + tickets +
-            refusalsOf(resource, now);
+            (table ? formatTable(columns, rows, width, colours) : std::string()) +
+            setsOf(resource) + tickets + refusalsOf(resource, now);
   }
   text += goneText(status);
   const auto leftOut = status.at("leftOut").size();

@@ -47,7 +47,7 @@ void reviewAttached(const Settings& settings, std::size_t index, Findings& findi
   std::size_t cards = 0;
   for (std::size_t i = 0; i < settings.resources.size(); ++i) {
     const ResourceSettings& other = settings.resources[i];
-    if (i == index || !namesCards(other.select)) continue;
+    if (i == index || !other.sets.empty() || !namesCards(other.select)) continue;
     ++cards;
     if (mayAttach(other.allocation)) continue;
     findings.warn(path + ".companions", "attach has no effect for the cards of " + entryAt(i) +
@@ -64,7 +64,8 @@ void reviewAttached(const Settings& settings, std::size_t index, Findings& findi
 
 void reviewCompanions(const Settings& settings, Findings& findings) {
   for (std::size_t i = 0; i < settings.resources.size(); ++i) {
-    if (settings.resources[i].allocation.companions == Companions::kAttach) {
+    const ResourceSettings& entry = settings.resources[i];
+    if (entry.sets.empty() && entry.allocation.companions == Companions::kAttach) {
       reviewAttached(settings, i, findings);
     }
   }

@@ -78,12 +78,23 @@ void printMap(const plugind_config::Config& config, YAML::Emitter& out) {
   out << YAML::EndMap;
 }
 
+/// A resource has a selector or sets: the keys of the other form are not written.
+bool isOtherForm(const Message& message, const FieldDescriptor& field) {
+  using plugind_config::Resource;
+  if (message.GetDescriptor() != Resource::descriptor()) return false;
+  const bool ofSets = field.number() == Resource::kSetsFieldNumber ||
+                      field.number() == Resource::kOverlapFieldNumber;
+  const bool hasSets = static_cast<const Resource&>(message).sets_size() > 0;
+  return hasSets ? field.number() == Resource::kSelectFieldNumber : ofSets;
+}
+
 void printKeys(const Message& message, YAML::Emitter& out) {
   const bool isSelect = message.GetDescriptor() == plugind_config::Select::descriptor();
   out << YAML::BeginMap;
   for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor& field = *message.GetDescriptor()->field(i);
     // A selector's absent key has no value that could be written: it matches anything.
+    if (isOtherForm(message, field)) continue;
     if (isSelect && message.GetReflection()->FieldSize(message, &field) == 0) continue;
     out << YAML::Key << keyOf(field) << YAML::Value;
     if (field.is_map()) {

@@ -165,15 +165,66 @@ std::set<int> wantedVariables(const plugind_config::Resource& resource, const st
   return wanted;
 }
 
+/// The units of one set. What is no unit is refused, and left out.
+std::set<UnitId> readUnits(const plugind_config::Set& set, const std::string& path,
+                           Findings& findings) {
+  std::set<UnitId> units;
+  for (int i = 0; i < set.devices_size(); ++i) {
+    const std::string place = indexed(path + ".devices", i);
+    const auto unit = UnitId::parse(set.devices(i));
+    if (!unit) {
+      findings.refuse(place, "found " + quoteForeign(set.devices(i)) +
+                                 "; write a whole address such as 0000:17:00.0, or the UUID of a "
+                                 "mediated device");
+    } else if (!units.insert(*unit).second) {
+      findings.refuse(place, unit->str() + " is named twice in this set; remove one");
+    }
+  }
+  if (set.devices_size() == 0) {
+    findings.refuse(path + ".devices", "a set needs a device: name the addresses of its devices");
+  }
+  return units;
+}
+
+std::vector<DeviceSet> readSets(const plugind_config::Resource& resource, const std::string& path,
+                                Findings& findings) {
+  std::vector<DeviceSet> sets;
+  for (int i = 0; i < resource.sets_size(); ++i) {
+    const plugind_config::Set& set = resource.sets(i);
+    const std::string place = indexed(path + ".sets", i);
+    if (!isSetName(set.name())) {
+      findings.refuse(place + ".name", "found " + quoteForeign(set.name()) + "; write 1 to " +
+                                           std::to_string(kLongestSetName) +
+                                           " of a-z 0-9 -, not beginning or ending with -");
+    }
+    sets.push_back({set.name(), readUnits(set, place, findings)});
+  }
+  if (resource.has_select()) {
+    findings.refuse(path + ".select", "stands beside sets, which name their devices; remove one");
+  }
+  if (resource.name().empty()) {
+    findings.refuse(path + ".name", "a resource of sets needs a name, such as vfiogate.dev/pair");
+  }
+  return sets;
+}
+
 ResourceSettings readResource(const plugind_config::Resource& resource, const std::string& path,
                               const Settings& settings, Findings& findings) {
   ResourceSettings entry;
   if (!resource.name().empty()) {
     entry.name = readName(resource.name(), path + ".name", settings, findings);
   }
-  // An absent selector is the empty one.
-  const bool named = resource.has_select();
-  entry.select = readSelect(resource.select(), named ? path + ".select" : path, findings);
+  if (resource.sets_size() > 0) {
+    entry.sets = readSets(resource, path, findings);
+    entry.setsOverlap = resource.overlap() == plugind_config::Resource::EXCLUDE;
+  } else {
+    // An absent selector is the empty one.
+    const bool named = resource.has_select();
+    entry.select = readSelect(resource.select(), named ? path + ".select" : path, findings);
+    if (resource.overlap() == plugind_config::Resource::EXCLUDE) {
+      findings.warn(path + ".overlap", "no effect without sets");
+    }
+  }
   entry.allocation.backend = toBackend(resource);
   if (resource.has_prefer() && resource.backend() != plugind_config::Resource::AUTO) {
     findings.warn(path + ".prefer", "no effect but with backend: auto, which alone has a choice");

@@ -100,6 +100,7 @@ void reviewSelectors(const Settings& settings, Findings& findings) {
   const auto& entries = settings.resources;
   for (std::size_t later = 1; later < entries.size(); ++later) {
     for (std::size_t earlier = 0; earlier < later; ++earlier) {
+      if (!entries[earlier].sets.empty() || !entries[later].sets.empty()) continue;
       if (!mayOverlap(entries[earlier].select, entries[later].select)) continue;
       const std::string path = entryPath(later) + ".select";
       if (contains(entries[earlier].select, entries[later].select)) {
@@ -312,6 +313,7 @@ void reviewSettings(const Settings& settings, Findings& findings) {
   reviewMediated(settings, findings);
   reviewDra(settings, findings);
   reviewCompanions(settings, findings);
+  reviewSets(settings, findings);
   const bool unnamed = std::ranges::any_of(entries, [](const auto& entry) { return !entry.name; });
   if (!settings.aliases.empty() && !unnamed) {
     findings.warn("aliases", "no effect: they name the devices of entries without a name");

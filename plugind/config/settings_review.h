@@ -26,6 +26,10 @@ void reviewDra(const Settings& settings, Findings& findings);
 /// Of `companions: attach`: what it needs, and where it cannot do what is asked.
 void reviewCompanions(const Settings& settings, Findings& findings);
 
+/// Refuses sets whose names or devices meet without a rule for that, and keys that are not for
+/// sets.
+void reviewSets(const Settings& settings, Findings& findings);
+
 /// Why settings that are fine by themselves cannot follow those in effect without a restart. Null:
 /// they can. The driver's name is in sockets, slices and specs of claims that run. `productsRead`:
 /// pci.ids was read at the start, as wantsProducts() wanted then.

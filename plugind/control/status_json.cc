@@ -51,11 +51,17 @@ ordered_json texts(const std::set<UnitId>& addresses) {
   return list;
 }
 
+std::string_view healthOf(bool shown, bool healthy) {
+  if (!shown) return "hidden";
+  return healthy ? "healthy" : "unhealthy";
+}
+
 ordered_json toJson(const HolderView& holder) {
   ordered_json json{
       {"ref", holder.ref.str()},           {"state", nameOf(holder.state)},
       {"since", utcText(holder.since)},    {"path", holder.claim ? "claim" : "plugin"},
       {"resource", holder.resource.str()}, {"devices", texts(holder.ids)}};
+  if (!holder.set.empty()) json["set"] = holder.set;
   if (!holder.rest.empty()) json["rest"] = texts(holder.rest);
   if (holder.podName) json["pod"] = *holder.podName;
   if (holder.podUid) json["podUid"] = *holder.podUid;
@@ -75,16 +81,11 @@ ordered_json holdersOf(const GroupView& group) {
 ordered_json toJson(const DeviceStatus& device) {
   const GroupView& group = device.group;
   ordered_json json{
-      {"address", device.address.str()},
-      {"model", device.model},
-      {"driver", device.driver},
-      {"group", nullptr},
-      {"members", texts(group.members)},
-      {"health", device.shown ? (device.healthy ? "healthy" : "unhealthy") : "hidden"},
-      {"state", nameOf(group.holding)},
-      {"use", nameOf(group.use)},
-      {"hardware", device.hardware},
-      {"reason", device.reason}};
+      {"address", device.address.str()}, {"model", device.model},
+      {"driver", device.driver},         {"group", nullptr},
+      {"members", texts(group.members)}, {"health", healthOf(device.shown, device.healthy)},
+      {"state", nameOf(group.holding)},  {"use", nameOf(group.use)},
+      {"hardware", device.hardware},     {"reason", device.reason}};
   if (group.group) json["group"] = group.group->number();
   if (!device.hardwareText.empty()) json["hardwareText"] = device.hardwareText;
   if (!device.reasonText.empty()) json["reasonText"] = device.reasonText;
@@ -123,6 +124,13 @@ ordered_json toJson(const ResourceStatus& resource, const Moment& now) {
   if (!facts.trouble.empty()) json["trouble"] = facts.trouble;
   if (facts.lastFrame) json["lastFrameAge"] = secondsSince(now, *facts.lastFrame);
   for (const DeviceStatus& device : resource.devices) json["devices"].push_back(toJson(device));
+  for (const SetStatus& set : resource.sets) {
+    json["sets"].push_back({{"name", set.name},
+                            {"devices", texts(set.units)},
+                            {"health", healthOf(set.shown, set.healthy)},
+                            {"reason", set.reason}});
+    if (!set.reasonText.empty()) json["sets"].back()["reasonText"] = set.reasonText;
+  }
   for (const TicketStatus& ticket : resource.tickets) {
     json["tickets"].push_back({{"companion", ticket.companion.str()},
                                {"model", ticket.model},

@@ -76,6 +76,7 @@ struct HolderRecord {
   HolderRef ref;
 
   HolderState state = HolderState::kAnswered;
+  std::string set{};                   ///< the id of the set that `ids` are of; empty: of none
   std::optional<ClaimName> claim;      ///< present: prepared for a claim, otherwise by the plugin
   std::optional<std::string> podUid;   ///< from the checkpoint
   std::optional<std::string> podName;  ///< "namespace/name", from List

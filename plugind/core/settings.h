@@ -15,6 +15,7 @@
 #include "ipc/base/kube_names.h"
 #include "ipc/types/selector.h"
 #include "ipc/types/vfio_nodes.h"
+#include "plugind/core/device_sets.h"
 
 namespace vfiogate {
 
@@ -92,8 +93,10 @@ inline bool needsSpec(const AllocationSettings& allocation) {
 /// One entry of `resources`.
 struct ResourceSettings {
   std::optional<ResourceName> name;  ///< absent: prefix and naming rule, one resource per model
-  Selector select;
+  Selector select;                   ///< matches nothing where there are `sets`
   AllocationSettings allocation;
+  std::vector<DeviceSet> sets{};  ///< in place of `select`: each is one device of the resource
+  bool setsOverlap = false;       ///< a unit of them may be in other sets, too
 
   friend bool operator==(const ResourceSettings&, const ResourceSettings&) = default;
 };

@@ -10,7 +10,8 @@ from waiting import TooLong, wait_for
 
 IMAGE = "localhost/box:1"  # busybox, brought by node.sh
 TOO_BUSY = ", timed-out,"
-SHOW = "ls /dev/vfio; env | grep ^PCI_RESOURCE_; "
+# In one write, so that nobody reads the half of it.
+SHOW = "echo $(ls /dev/vfio; env | grep ^PCI_RESOURCE_); "
 STAY = "trap 'exit 0' TERM; sleep 100000 & wait"  # the first process of a container has no default for SIGTERM
 STATIC_PODS = pathlib.Path("/run/static-pods")  # run.sh tells the kubelet
 PODS = "/api/v1/namespaces/default/pods"

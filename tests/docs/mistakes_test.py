@@ -82,6 +82,13 @@ def make_files(root: pathlib.Path) -> None:
     put(root / "unknown.yaml", "resources:\n  - select: {vendor: \"10de\"}\nreconcil: 5s\n")
     put(root / "missing.yaml", "resources:\n  - select: {vendor: }\n")
     put(root / "duration.yaml", "grace: 5\nresources:\n  - select: {vendor: \"10de\"}\n")
+    put(
+        root / "sets.yaml",
+        "resources:\n- name: vfiogate.dev/pair\n  sets:\n"
+        '  - {name: left, devices: ["0000:11:00.0", "0000:21:00.0"]}\n'
+        '  - {name: right, devices: ["0000:21:00.0", "0000:31:00.0"]}\n',
+    )
+    put(root / "table.txt", "Partition ID   Number of GPUs   GPU Module ID\n")
     put(root / "options.conf", "# mine\n--allow vendor=10de\n")
     put(root / "typing.conf", "alow vendor=10de\n")
     put(root / "range.conf", "# mine\n\nrescan 0\n")

@@ -26,12 +26,36 @@ def profile(what, more):
     return Machine(f"Cards for {what}", "card.yaml", config, ({"vfiogate.dev/card": 1, GPU: 1},))
 
 
+def address_list(*buses):
+    return ", ".join(f'"0000:{bus}1:00.0"' for bus in buses)
+
+
+PARTITIONS = f"""resources:
+- select: {{device: "2330"}}
+- name: vfiogate.dev/hgx_4
+  overlap: exclude
+  sets:
+  - {{name: partition-1, devices: [{address_list(1, 2, 3, 4)}]}}
+  - {{name: partition-2, devices: [{address_list(5, 6, 7, 8)}]}}
+- name: vfiogate.dev/hgx_8
+  overlap: exclude
+  sets:
+  - {{name: partition-0, devices: [{address_list(*range(1, 9))}]}}
+"""
+
+
 MACHINES = {
     "eight-gpu": Machine(
         "Eight GPUs and four NVSwitches, by model",
         "eight-gpu.yaml",
         'resources:\n- select: {vendor: "10de", class: "0302"}\n- {name: vfiogate.dev/nvswitch, select: {vendor: "10de", class: "0680"}}\n',
         ({"vfiogate.dev/10de_2330": 4, "vfiogate.dev/nvswitch": 2}, {"vfiogate.dev/10de_2330": 1}),
+    ),
+    "partitions": Machine(
+        "Eight GPUs in NVLink partitions of eight and of four, and each alone; only one of what overlaps is allocated",
+        "eight-gpu.yaml",
+        PARTITIONS,
+        ({"vfiogate.dev/hgx_4": 1}, {"vfiogate.dev/hgx_8": 1}, {"vfiogate.dev/10de_2330": 1}, {"vfiogate.dev/hgx_4": 1}),
     ),
     "grace": Machine(
         "Grace: two sockets with two GPUs and their extended memory each",

@@ -1,5 +1,7 @@
 #include "tests/property/ledger_world.h"
 
+#include <algorithm>
+
 #include "tests/support/written_specs.h"
 
 namespace vfiogate::test {
@@ -35,6 +37,13 @@ LedgerWorld::LedgerWorld() {
   parts.allocation.injectCdi = true;
   parts.allocation.serve = Serve::kBoth;
   settings_.resources.push_back(std::move(parts));
+  ResourceSettings sets;  // each of two groups, one of them in both
+  sets.name = resource("5");
+  sets.sets = {{"a", unitsNamed("set:a")}, {"b", unitsNamed("set:b")}};
+  sets.setsOverlap = true;
+  sets.allocation.serve = Serve::kBoth;
+  sets.allocation.onAllocate = sets.allocation.returnToOriginal = true;
+  settings_.resources.push_back(std::move(sets));
   putOnHost(IommuGroupId(31));
   putOnHost(IommuGroupId(32));
   now_.instant = Instant(1h);
@@ -63,7 +72,7 @@ bool LedgerWorld::openInGroupOf(const UnitId& device) const {
   };
   for (const Pod& pod : pods_) {
     for (const std::string& id : pod.ids) {
-      if (pod.open && same(unit(id))) return true;
+      if (pod.open && std::ranges::any_of(unitsNamed(id), same)) return true;
     }
   }
   for (const Claim& claim : claims_) {

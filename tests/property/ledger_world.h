@@ -43,6 +43,13 @@ inline UnitId unit(const std::string& id) {
   return *UnitId::parse(id);
 }
 
+/// Of a set all of its units, of any other id the one that it names.
+inline std::set<UnitId> unitsNamed(const std::string& id) {
+  if (id == "set:a") return {unit("0000:01:00.0"), unit("0000:02:00.0")};
+  if (id == "set:b") return {unit("0000:02:00.0"), unit(kPhysical)};
+  return {unit(id)};
+}
+
 /// One container that the kubelet is admitting.
 struct Admission {
   std::size_t pod = 0;

@@ -50,7 +50,7 @@ void LedgerWorld::makeOrRemoveVirtual() {
 void LedgerWorld::admit(unsigned pick) {
   if (admission_) return;
   freeInactive();
-  const std::string name = std::to_string(1 + pick % 4);
+  const std::string name = std::to_string(1 + pick % 5);
   const auto frame = kubeletLists_.find(resource(name));
   if (frame == kubeletLists_.end()) return;
   std::vector<std::string> unused;
@@ -150,8 +150,10 @@ void LedgerWorld::openDevice(unsigned pick) {
       choose(pods_, pick, [](const Pod& one) { return one.active && one.started && !one.open; });
   if (pod == nullptr) return;
   for (const std::string& id : pod->ids) {
-    if (openInGroupOf(unit(id))) return;  // EBUSY
-    if (unit(id).uuid() == nullptr && !offersVfio(hardware_.device(id))) return;
+    for (const UnitId& one : unitsNamed(id)) {
+      if (openInGroupOf(one)) return;  // EBUSY
+      if (one.uuid() == nullptr && !offersVfio(hardware_.device(one.str()))) return;
+    }
   }
   pod->open = true;
   see();

@@ -28,17 +28,23 @@ void LedgerWorld::checkParties() {
     const Pod* pod = recordedPod(entry.podUid);
     if (pod == nullptr || !(pod->active || pod->open)) continue;
     for (const std::string& id : entry.ids) {
-      if (pod->active || shows(unit(id), pod->ended)) add(entry.podUid, unit(id));
+      for (const UnitId& one : unitsNamed(id)) {
+        if (pod->active || shows(one, pod->ended)) add(entry.podUid, one);
+      }
     }
   }
   for (const Pod& pod : pods_) {  // also one that the kubelet has forgotten
     const bool lives = pod.open || (pod.active && pod.started);
     for (const std::string& id : pod.ids) {
-      if (lives && (pod.active || shows(unit(id), pod.ended))) add(pod.uid, unit(id));
+      for (const UnitId& one : unitsNamed(id)) {
+        if (lives && (pod.active || shows(one, pod.ended))) add(pod.uid, one);
+      }
     }
   }
   if (admission_ && admission_->granted) {
-    for (const std::string& id : admission_->ids) add(pods_[admission_->pod].uid, unit(id));
+    for (const std::string& id : admission_->ids) {
+      for (const UnitId& one : unitsNamed(id)) add(pods_[admission_->pod].uid, one);
+    }
   }
   for (const Claim& claim : claims_) {
     const bool shown = claim.open && claim.device.uuid() == nullptr;
@@ -74,6 +80,7 @@ void LedgerWorld::checkHealth() {
 void LedgerWorld::checkOrder(const Effects& effects) {
   for (const Answer& answer : effects.answers) {
     if (!answer.response || !admission_ || admission_->call != answer.call) continue;
+    if (admission_->resource == "5") continue;
     const std::string first = admission_->ids.front();
     const std::string other = first.substr(0, 11) + (first.back() == '0' ? "1" : "0");
     for (const char* name : {"1", "2", "3"}) {

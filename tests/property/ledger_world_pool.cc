@@ -12,6 +12,18 @@ constexpr std::size_t kMostAttributes = 32;  // all of the API
 constexpr std::size_t kLongestText = 64;
 constexpr std::size_t kMostCounters = 32;
 
+std::set<UnitId> unitsOfDevice(const std::string& name) {
+  if (const auto set = setInDeviceName(name)) return unitsNamed(*set);
+  return {*deviceAddress(name)};
+}
+
+/// The groups of sets are counted together.
+CounterName counterOf(IommuGroupId group) {
+  const std::string counter = "group-" + std::to_string(group.number());
+  if (group.number() >= 31 && group.number() <= 33) return {"sets-0", counter};
+  return {group.number() < kMostCounters ? "groups-0" : "groups-1", counter};
+}
+
 bool isTainted(const PoolDevice& device) {
   return !device.taints.empty();
 }
@@ -30,24 +42,27 @@ void LedgerWorld::checkPool() {
 /// The limits of the API, and one counter a group.
 void LedgerWorld::checkForm(const DevicePool& pool) {
   for (const auto& [name, device] : pool.devices) {
-    if (!deviceAddress(name)) fail("form: the name " + name);
+    if (!deviceAddress(name) && !setInDeviceName(name)) fail("form: the name " + name);
     if (device.attributes.size() > kMostAttributes) fail("form: too many attributes");
     for (const auto& [key, value] : device.attributes) {
       const auto* text = std::get_if<std::string>(&value);
       if (text != nullptr && text->size() > kLongestText) fail("form: long " + key);
     }
-    const auto group = groupOf(hardware_.snapshot(), *deviceAddress(name));
-    if (!group) continue;  // gone, and its holder is not yet
-    const CounterName want{"groups-1", "group-" + std::to_string(group->number())};
-    const bool zero = group->number() < kMostCounters;
-    if (!device.consumes || device.consumes->counter != want.counter ||
-        device.consumes->set != (zero ? "groups-0" : want.set)) {
-      fail("T39: " + name + " does not consume the counter of its group");
+    std::set<CounterName> want;
+    for (const UnitId& one : unitsOfDevice(name)) {
+      // Gone, and its holder is not yet.
+      if (const auto group = groupOf(hardware_.snapshot(), one)) want.insert(counterOf(*group));
+    }
+    if (want.empty()) continue;
+    if (device.consumes != want) {
+      fail("T39: " + name + " does not consume the counters of its groups");
       continue;
     }
-    const auto set = pool.counterSets.find(device.consumes->set);
-    const bool there = set != pool.counterSets.end() && set->second.contains(want.counter);
-    if (!there) fail("form: " + want.counter + " is in no set");
+    for (const CounterName& counter : want) {
+      const auto set = pool.counterSets.find(counter.set);
+      const bool there = set != pool.counterSets.end() && set->second.contains(counter.counter);
+      if (!there) fail("form: " + counter.counter + " is in no set");
+    }
   }
   for (const auto& [name, counters] : pool.counterSets) {
     if (counters.size() > kMostCounters) fail("form: too many counters in " + name);
@@ -111,8 +126,9 @@ void LedgerWorld::checkOffer(const DevicePool& pool) {
 void LedgerWorld::checkAlone(const DevicePool& pool) {
   std::map<IommuGroupId, std::set<std::string>> named;
   for (const auto& [name, device] : pool.devices) {
-    const auto group = groupOf(hardware_.snapshot(), *deviceAddress(name));
-    if (group) named[*group].insert(name);
+    for (const UnitId& one : unitsOfDevice(name)) {
+      if (const auto group = groupOf(hardware_.snapshot(), one)) named[*group].insert(name);
+    }
   }
   for (const auto& [group, names] : named) {
     if (names.size() > 1) fail("I1: two devices of one group are offered without counters");

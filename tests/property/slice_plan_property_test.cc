@@ -68,8 +68,8 @@ PoolDevice drawnDevice(Draw& draw, std::size_t number) {
   device.attributes["number"] = static_cast<std::int64_t>(draw.below(3));
   if (draw.oneIn(3)) device.taints.push_back({"d.example/held", "", {}});
   if (draw.oneIn(2)) {
-    device.consumes =
-        CounterName{"set-" + std::to_string(number / 8), "c" + std::to_string(number)};
+    device.consumes.insert({"set-" + std::to_string(number / 8), "c" + std::to_string(number)});
+    if (draw.oneIn(4)) device.consumes.insert({"set-0", "c0"});
   }
   return device;
 }
@@ -82,7 +82,9 @@ DevicePool drawnPool(Draw& draw) {
     if (!draw.oneIn(thin)) continue;
     const PoolDevice device = drawnDevice(draw, number);
     pool.devices["dev-" + std::to_string(number)] = device;
-    if (device.consumes) pool.counterSets[device.consumes->set].insert(device.consumes->counter);
+    for (const CounterName& each : device.consumes) {
+      pool.counterSets[each.set].insert(each.counter);
+    }
   }
   return pool;
 }

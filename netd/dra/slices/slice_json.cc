@@ -56,9 +56,12 @@ json aspectsJson(const PoolDevice& device) {
   for (const auto& [key, value] : device.attributes) {
     out["attributes"][key] = std::visit(AttributeJson(), value);
   }
-  if (device.consumes) {
-    const json counters = {{device.consumes->counter, {{"value", kCounterValue}}}};
-    out["consumesCounters"] = {{{"counterSet", device.consumes->set}, {"counters", counters}}};
+  std::map<std::string, json> consumed;  // by counter set
+  for (const CounterName& each : device.consumes) {
+    consumed[each.set][each.counter] = {{"value", kCounterValue}};
+  }
+  for (auto& [set, counters] : consumed) {
+    out["consumesCounters"].push_back({{"counterSet", set}, {"counters", std::move(counters)}});
   }
   for (const PoolTaint& taint : device.taints) out["taints"].push_back(taintJson(taint));
   return out;
@@ -125,7 +128,7 @@ PoolDevice deviceFrom(const json& entry, ResourceApi api) {
   }
   for (const json& consumed : at(object, "consumesCounters")) {
     for (const auto& [counter, value] : at(consumed, "counters").items()) {
-      device.consumes = CounterName{textAt(consumed, "counterSet"), counter};
+      device.consumes.insert({textAt(consumed, "counterSet"), counter});
     }
   }
   for (const json& taint : at(object, "taints")) {

@@ -53,10 +53,17 @@ std::string faultOf(const DevicePool& pool) {
     }
   }
   for (const auto& [name, device] : pool.devices) {
-    if (!device.consumes) continue;
-    const auto set = pool.counterSets.find(device.consumes->set);
-    if (set == pool.counterSets.end() || !set->second.contains(device.consumes->counter)) {
-      return "device " + name + " consumes a counter that the pool does not have";
+    std::set<std::string> sets;
+    for (const CounterName& consumed : device.consumes) {
+      const auto set = pool.counterSets.find(consumed.set);
+      if (set == pool.counterSets.end() || !set->second.contains(consumed.counter)) {
+        return "device " + name + " consumes a counter that the pool does not have";
+      }
+      sets.insert(consumed.set);
+    }
+    if (sets.size() > kMostConsumedSets) {
+      return "device " + name + " consumes counters of more than " +
+             std::to_string(kMostConsumedSets) + " sets";
     }
   }
   return {};

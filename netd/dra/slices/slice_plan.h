@@ -19,6 +19,7 @@ namespace vfiogate {
 constexpr std::size_t kMostDevices = 64;
 constexpr std::size_t kMostCounterSets = 8;
 constexpr std::size_t kMostCounters = 32;
+constexpr std::size_t kMostConsumedSets = 2;  ///< of one device
 
 /// What a slice has, by its place. No slice is empty.
 using SliceContents = std::map<SliceSlot, SliceSpec>;

@@ -24,7 +24,37 @@ std::optional<ResourceName> resourceFor(const LedgerState& state, const std::str
     const bool mine = record.claim && record.claim->uid == claimUid;
     if (mine && record.ids.contains(address)) return record.resource;
   }
-  return resourceOf(state.catalog, address);
+  const auto resource = resourceOf(state.catalog, address);
+  return resource && !hasSets(state.catalog, *resource) ? resource : std::nullopt;
+}
+
+/// What a device of a claim stands for: one unit, or those of a set.
+struct Named {
+  ResourceName resource;
+  std::set<UnitId> units;
+};
+
+std::optional<Named> unitFor(const LedgerState& state, const std::string& claimUid,
+                             const UnitId& address) {
+  const auto resource = resourceFor(state, claimUid, address);
+  return resource ? std::optional(Named{*resource, {address}}) : std::nullopt;
+}
+
+/// The same for a set.
+std::optional<Named> setFor(const LedgerState& state, const std::string& claimUid,
+                            const std::string& id) {
+  std::optional<Named> prepared;
+  for (const HolderRecord& record : state.records) {
+    if (!record.claim || record.claim->uid != claimUid || record.set != id) continue;
+    if (!prepared) prepared = Named{record.resource, {}};
+    prepared->units.insert(record.ids.begin(), record.ids.end());
+  }
+  if (prepared) return prepared;
+  for (const auto& [name, resource] : state.catalog.resources) {
+    const auto set = resource.sets.find(id);
+    if (set != resource.sets.end()) return Named{name, set->second};
+  }
+  return std::nullopt;
 }
 
 /// Why the claim as such cannot be prepared. Null: it can.
@@ -55,13 +85,14 @@ std::optional<std::string> refuseDevice(const AllocatedDevice& device,
   if (!device.badParameters.empty()) {
     return "has a configuration that cannot be used: " + device.badParameters;
   }
-  if (!deviceAddress(device.device)) {
+  if (!deviceAddress(device.device) && !setInDeviceName(device.device)) {
     return "has no name that this driver gives: wanted is one such as 0000-17-00-0";
   }
   return std::nullopt;
 }
 
 std::string refuseUnknown(const LedgerState& state, const UnitId& address) {
+  if (inAnySet(state.catalog, {address})) return "is allocated with its set only";
   if (!isPresent(state.hardware.snapshot, address)) {
     return "is gone: there is no such device on this node any more";
   }
@@ -87,28 +118,36 @@ Result<PrepareRequest, std::string> requestOf(const ClaimName& asked, const Allo
       return Failure{deviceText(device) + " " + why};
     };
     if (const auto why = refuseDevice(device, poolName)) return fail(*why);
-    const UnitId address = *deviceAddress(device.device);
     if (!named.emplace(requestName(device.request), device.device, device.shareId).second) {
       return fail("is named twice by the claim's allocation");
     }
-    const auto resource = resourceFor(state, asked.uid, address);
-    if (!resource) return fail(refuseUnknown(state, address));
-    const bool again = !request.devices[*resource].insert(address).second;
-    const auto known = request.parameters.find(address);
-    const DeviceParameters before =
-        known == request.parameters.end() ? DeviceParameters{} : known->second;
-    if (again && before != device.parameters) {
-      return fail("has another configuration than in an earlier request of the claim");
+    const auto set = setInDeviceName(device.device);
+    const auto stands = set ? setFor(state, asked.uid, *set)
+                            : unitFor(state, asked.uid, *deviceAddress(device.device));
+    if (!stands) {
+      return fail(set ? "is no set that is configured on this node"
+                      : refuseUnknown(state, *deviceAddress(device.device)));
     }
-    if (device.parameters != DeviceParameters{}) {
-      request.parameters.insert_or_assign(address, device.parameters);
+    for (const UnitId& unit : stands->units) {
+      const bool again = !request.devices[stands->resource].insert(unit).second;
+      if (set) request.sets.insert_or_assign(unit, *set);
+      const auto known = request.parameters.find(unit);
+      const DeviceParameters before =
+          known == request.parameters.end() ? DeviceParameters{} : known->second;
+      if (again && before != device.parameters) {
+        return fail("has another configuration than in an earlier request of the claim");
+      }
+      if (device.parameters != DeviceParameters{}) {
+        request.parameters.insert_or_assign(unit, device.parameters);
+      }
     }
   }
   return request;
 }
 
 std::vector<PreparedDevice> preparedDevices(const AllocatedClaim& claim,
-                                            const std::map<UnitId, std::string>& cdiNames) {
+                                            const std::map<UnitId, std::string>& cdiNames,
+                                            const std::map<UnitId, std::string>& sets) {
   std::vector<PreparedDevice> prepared;
   for (const AllocatedDevice& device : claim.devices) {
     const auto same = std::ranges::find_if(prepared, [&device](const PreparedDevice& other) {
@@ -126,6 +165,11 @@ std::vector<PreparedDevice> preparedDevices(const AllocatedClaim& claim,
     const auto address = deviceAddress(device.device);
     const auto name = address ? cdiNames.find(*address) : cdiNames.end();
     if (name != cdiNames.end()) one.cdiNames.push_back(name->second);
+    const auto set = setInDeviceName(device.device);
+    for (const auto& [unit, cdiName] : cdiNames) {
+      const auto of = sets.find(unit);
+      if (set && of != sets.end() && of->second == *set) one.cdiNames.push_back(cdiName);
+    }
     prepared.push_back(std::move(one));
   }
   return prepared;

@@ -24,8 +24,10 @@ Result<PrepareRequest, std::string> requestOf(const ClaimName& asked, const Allo
 
 /// What the kubelet is told of a claim that was prepared, in the claim's order. A device that
 /// several requests have is named once, with all of them. `cdiNames`: by device, of the spec.
+/// `sets`: as in PrepareRequest; a set has the names of all its devices.
 std::vector<PreparedDevice> preparedDevices(const AllocatedClaim& claim,
-                                            const std::map<UnitId, std::string>& cdiNames);
+                                            const std::map<UnitId, std::string>& cdiNames,
+                                            const std::map<UnitId, std::string>& sets = {});
 
 /// The same for the claim's status.
 std::vector<ReportedDevice> reportedDevices(const AllocatedClaim& claim);

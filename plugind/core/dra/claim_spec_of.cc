@@ -35,7 +35,10 @@ ClaimSpec claimSpecOf(const LedgerState& state, const Call& prepare, const Alloc
                  .pool = claim.devices.empty() ? "" : claim.devices.front().pool};
   for (const auto& [resource, ids] : request.devices) {
     for (const UnitId& id : ids) {
-      const auto named = std::ranges::find(claim.devices, deviceName(id), &AllocatedDevice::device);
+      const auto set = request.sets.find(id);
+      const std::string device =
+          set == request.sets.end() ? deviceName(id) : setDeviceName(set->second);
+      const auto named = std::ranges::find(claim.devices, device, &AllocatedDevice::device);
       spec.devices.push_back(
           {.address = id,
            .resource = resource.str(),

@@ -3,6 +3,7 @@
 #include "ipc/base/hex.h"
 #include "ipc/types/claim_spec.h"
 #include "ipc/types/vfio_nodes.h"
+#include "plugind/core/device_sets.h"
 
 namespace vfiogate {
 namespace {
@@ -10,6 +11,7 @@ namespace {
 using Attributes = std::map<std::string, AttributeValue>;
 
 constexpr std::size_t kLongestText = 64;  // of the API
+constexpr std::string_view kSetDevice = "set-";
 
 void addText(Attributes& attributes, const char* name, std::string text) {
   if (text.empty()) return;
@@ -90,6 +92,33 @@ Attributes attributesOf(const Snapshot& snapshot, const UnitId& address,
     addText(attributes, "physicalFunction", device.physicalFunction->str());
   }
   return attributes;
+}
+
+Attributes attributesOfSet(const Snapshot& snapshot, const std::string& id,
+                           const std::set<UnitId>& units, const ResourceName& resource) {
+  std::optional<Attributes> common;
+  for (const UnitId& unit : units) {
+    const Attributes each = attributesOf(snapshot, unit, resource);
+    if (!common) common = each;
+    std::erase_if(*common, [&each](const auto& attribute) {
+      const auto same = each.find(attribute.first);
+      return same == each.end() || same->second != attribute.second;
+    });
+  }
+  Attributes attributes = common.value_or(Attributes{});
+  addText(attributes, "set", setNameIn(id).value_or(""));
+  attributes.emplace("setSize", std::int64_t(units.size()));
+  return attributes;
+}
+
+std::string setDeviceName(const std::string& id) {
+  return std::string(kSetDevice) + setNameIn(id).value_or("");
+}
+
+std::optional<std::string> setInDeviceName(std::string_view name) {
+  if (!name.starts_with(kSetDevice)) return std::nullopt;
+  const std::string id = setId(std::string(name.substr(kSetDevice.size())));
+  return isSetId(id) ? std::optional(id) : std::nullopt;
 }
 
 std::string deviceName(const UnitId& address) {

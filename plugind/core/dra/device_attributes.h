@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,17 @@ std::map<std::string, AttributeValue> attributesOf(const Snapshot& snapshot, con
 
 /// "0000-17-00-0", a DNS label: the kernel's spelling with '-' for ':' and '.'.
 std::string deviceName(const UnitId& address);
+
+/// "set-NAME" of the set with this id.
+std::string setDeviceName(const std::string& id);
+/// The id of the set. Null: not what setDeviceName() makes.
+std::optional<std::string> setInDeviceName(std::string_view name);
+
+/// What all units of a set have in common, and the set's name.
+std::map<std::string, AttributeValue> attributesOfSet(const Snapshot& snapshot,
+                                                      const std::string& id,
+                                                      const std::set<UnitId>& units,
+                                                      const ResourceName& resource);
 
 /// Null: not exactly what deviceName() makes.
 std::optional<UnitId> deviceAddress(std::string_view name);

@@ -40,6 +40,20 @@ void judge(const LedgerState& state, const UnitId& address, DeviceHealth& health
   health.message = judged.bar.text.substr(0, kLongestMessage);
 }
 
+/// As bad as the worst of its units.
+void judgeSet(const LedgerState& state, const std::string& id, DeviceHealth& health) {
+  for (const auto& [name, resource] : state.catalog.resources) {
+    const auto set = resource.sets.find(id);
+    if (set == resource.sets.end()) continue;
+    for (const UnitId& unit : set->second) {
+      judge(state, unit, health);
+      if (health.health == DraHealth::kHealthy) continue;
+      health.message = (unit.str() + ": " + health.message).substr(0, kLongestMessage);
+      return;
+    }
+  }
+}
+
 }  // namespace
 
 HealthFrame healthOf(const LedgerState& state, const DevicePool& pool) {
@@ -48,6 +62,7 @@ HealthFrame healthOf(const LedgerState& state, const DevicePool& pool) {
     DeviceHealth health{
         .pool = pool.name, .device = name, .health = DraHealth::kUnknown, .message = {}};
     if (const auto address = deviceAddress(name)) judge(state, *address, health);
+    if (const auto set = setInDeviceName(name)) judgeSet(state, *set, health);
     frame.push_back(std::move(health));
   }
   return frame;

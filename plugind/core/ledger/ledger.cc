@@ -9,6 +9,7 @@
 #include "plugind/core/ledger/rows/rows.h"
 #include "plugind/core/ledger/state/allocation_note.h"
 #include "plugind/core/ledger/state/foreign_ids.h"
+#include "plugind/core/ledger/state/set_units.h"
 #include "plugind/core/resource/device_nodes.h"
 
 namespace vfiogate {
@@ -53,7 +54,8 @@ void nameSpecs(Turn& turn, const std::vector<PrepareRequest>& specs) {
                   .podName = std::nullopt,
                   .claim = spec.claim,
                   .written = std::nullopt,
-                  .asked = std::nullopt});
+                  .asked = std::nullopt,
+                  .sets = setsAmong(turn.state, resource, ids)});
     }
   }
 }
@@ -66,7 +68,7 @@ void showRegistered(Turn& turn, const CheckpointVersion& version) {
     showMoved(turn.state, *resource);
     if (!servedByPlugin(turn.state.catalog, *resource)) continue;
     for (const std::string& id : ids) {
-      if (!unitNamed(turn.state, id)) continue;
+      if (!unitNamed(turn.state, id) && unitsOfSet(turn.state, *resource, id).empty()) continue;
       turn.state.shown[*resource].devices.try_emplace(
           id, ShownDevice{{id, false, std::nullopt}, turn.now.instant});
     }

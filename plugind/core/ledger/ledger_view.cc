@@ -11,6 +11,7 @@ HolderView holderView(const HolderRecord& record) {
           .resource = record.resource,
           .ids = record.ids,
           .rest = record.rest,
+          .set = setNameIn(record.set).value_or(""),
           .since = record.answeredAt,
           .ref = record.ref,
           .podName = record.podName,

@@ -12,6 +12,7 @@ struct HolderView {
   ResourceName resource;
   std::set<UnitId> ids;
   std::set<UnitId> rest;
+  std::string set{};  ///< the name of the set that `ids` are of; empty: of none
   std::chrono::sys_seconds since;
   HolderRef ref;
   std::optional<std::string> podName;

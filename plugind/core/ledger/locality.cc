@@ -28,6 +28,39 @@ std::set<std::string> rootsWithNic(const LedgerState& state) {
   return roots;
 }
 
+/// Of several: what they have in common.
+template <typename Value>
+void keepCommon(Value& common, const Value& next, bool first) {
+  if (first) common = next;
+  if (common != next) common = Value{};
+}
+
+Candidate candidateOf(const LedgerState& state, const std::set<UnitId>& units) {
+  const Snapshot& snapshot = state.hardware.snapshot;
+  Candidate candidate;
+  bool first = true;
+  for (const UnitId& unit : units) {
+    keepCommon(candidate.numaNode, numaNodeOf(snapshot, unit), first);
+    keepCommon(candidate.root, pcieRootOf(snapshot, unit), first);
+    candidate.doubtful = candidate.doubtful || !isFree(state, unit);
+    first = false;
+  }
+  return candidate;
+}
+
+/// The sets of a resource.
+void addSets(const LedgerState& state, const DeviceSets& sets, Locality& locality) {
+  std::map<std::string, std::set<UnitId>> reach;
+  for (const auto& [id, units] : sets) reach.emplace(id, reachOf(state, units));
+  for (const auto& [id, units] : sets) {
+    Candidate candidate = candidateOf(state, units);
+    for (const auto& [other, members] : reach) {
+      if (other != id && meet(members, reach.at(id))) candidate.excludes.insert(other);
+    }
+    locality.candidates.emplace(id, std::move(candidate));
+  }
+}
+
 }  // namespace
 
 Locality localityOf(const LedgerState& state, const ResourceName& resource, Instant now) {
@@ -56,6 +89,7 @@ Locality localityOf(const LedgerState& state, const ResourceName& resource, Inst
                                                       .root = root,
                                                       .besideNic = roots.contains(root)});
   }
+  if (own != resources.end()) addSets(state, own->second.sets, locality);
   if (!std::ranges::any_of(resources,
                            [](const auto& each) { return each.second.allocation.besideNic; })) {
     return locality;

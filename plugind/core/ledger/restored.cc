@@ -40,6 +40,7 @@ HolderRecord recordOf(const Turn& turn, const NotedAllocation& noted,
                       .answeredAt = noted.since,
                       .ref = taken ? freshRef(state, turn.now.draw) : noted.ref,
                       .state = noted.namedBy ? HolderState::kAllocated : HolderState::kAnswered,
+                      .set = noted.set,
                       .claim = std::nullopt};
   record.podUid = noted.podUid;
   record.podName = noted.podName;
@@ -59,6 +60,7 @@ void enrich(const LedgerState& state, HolderRecord& record, const NotedAllocatio
   const auto same = std::ranges::find(state.records, noted.ref, &HolderRecord::ref);
   if (same == state.records.end()) record.ref = noted.ref;
   record.answeredAt = noted.since;
+  if (record.set.empty()) record.set = noted.set;
   if (!record.podUid) record.podUid = noted.podUid;
   if (!record.podName) record.podName = noted.podName;
 }

@@ -55,7 +55,7 @@ public:
     for (const std::string& id : request.beside) begin(candidate(id));
     for (const std::string& id : request.mustInclude) take(id);
     for (const std::string& id : request.available) {
-      if (!taken_.contains(id)) addToBundle(id);
+      if (!taken_.contains(id) && !excluded_.contains(id)) addToBundle(id);
     }
   }
 
@@ -67,7 +67,7 @@ public:
       const Bundle bundle = *best;
       bundles_.erase(best);
       for (const std::string& id : bundle.ids) {
-        if (missing() > 0) take(id);
+        if (missing() > 0 && !excluded_.contains(id)) take(id);
       }
     }
     return {taken_.begin(), taken_.end()};
@@ -93,6 +93,14 @@ private:
     const Candidate known = candidate(id);
     begin(known);
     if (known.group) groups_.insert(*known.group);
+    for (const std::string& other : known.excludes) leaveOut(other);
+  }
+
+  /// Nobody can have it beside what is taken.
+  void leaveOut(const std::string& id) {
+    excluded_.insert(id);
+    for (Bundle& bundle : bundles_) std::erase(bundle.ids, id);
+    std::erase_if(bundles_, [](const Bundle& bundle) { return bundle.ids.empty(); });
   }
 
   void addToBundle(const std::string& id) {
@@ -131,6 +139,7 @@ private:
   const PreferredRequest& request_;
   const std::map<std::string, Candidate>& candidates_;
   std::set<std::string> taken_;
+  std::set<std::string> excluded_;
   std::set<Node> nodes_;
   std::set<std::string> roots_;
   std::set<IommuGroupId> groups_;

@@ -29,16 +29,17 @@ struct Candidate {
   bool doubtful = false;   ///< its group may be another pod's still: only if there is no other
   std::string root{};      ///< PCIe root complex; empty: not known
   bool besideNic = false;  ///< what its resource wants to be aligned with is free below that root
+  std::set<std::string> excludes{};  ///< of a set: those that share a group with it
 
   friend bool operator==(const Candidate&, const Candidate&) = default;
 };
 
-/// Exactly `size` ids, or all there are if that is less: as few NUMA nodes, and regions of GPUs'
-/// extended memory, as possible, beginning with those of `mustInclude` and `beside`; on a node as
-/// few PCIe roots as possible, beginning in
-/// the same way, then with those that have what is to be beside; whole groups before parts of
-/// groups, as what is left of a group serves nobody. A hint: the kubelet may ask for any other set.
-/// The same question gets the same answer.
+/// Exactly `size` ids, or all there are if that is less, of sets those that exclude no other of
+/// them: as few NUMA nodes, and regions of GPUs' extended memory, as possible, beginning with those
+/// of `mustInclude` and `beside`; on a node as few PCIe roots as possible, beginning in the same
+/// way, then with those that have what is to be beside; whole groups before parts of groups, as
+/// what is left of a group serves nobody. A hint: the kubelet may ask for any other set. The same
+/// question gets the same answer.
 std::vector<std::string> preferredDevices(const PreferredRequest& request,
                                           const std::map<std::string, Candidate>& candidates);
 

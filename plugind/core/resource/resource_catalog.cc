@@ -53,7 +53,7 @@ std::optional<LeftOut> excluded(const Settings& settings, const Snapshot& snapsh
 const ResourceSettings* firstMatch(const Settings& settings, const PciDevice& device,
                                    std::string_view product) {
   for (const ResourceSettings& entry : settings.resources) {
-    if (matches(entry.select, device, product)) return &entry;
+    if (entry.sets.empty() && matches(entry.select, device, product)) return &entry;
   }
   return nullptr;
 }
@@ -116,7 +116,7 @@ std::optional<LeftOut> enter(const Settings& settings, const UnitId& id,
                              ResourceCatalog& catalog) {
   if (!name) return LeftOut{"bad-name", "its resource's name is not one that a kubelet takes"};
   ResourceDevices& resource =
-      catalog.resources.try_emplace(*name, ResourceDevices{entry.allocation, {}}).first->second;
+      catalog.resources.try_emplace(*name, ResourceDevices{entry.allocation, {}, {}}).first->second;
   if (resource.allocation != entry.allocation) {
     return LeftOut{"two-settings", "another entry of resources makes " + name->str() +
                                        " with other settings: name one of them"};
@@ -132,7 +132,7 @@ std::optional<LeftOut> place(const Settings& settings, const Snapshot& snapshot,
                              const MediatedDevice& device, std::string_view product,
                              ResourceCatalog& catalog) {
   for (const ResourceSettings& entry : settings.resources) {
-    if (!matches(entry.select, snapshot, device, product)) continue;
+    if (!entry.sets.empty() || !matches(entry.select, snapshot, device, product)) continue;
     const auto name = entry.name ? entry.name : nameOfType(settings, device.typeForPeople());
     return enter(settings, device.uuid, entry, name, catalog);
   }
@@ -210,6 +210,26 @@ void attachCompanions(const Settings& settings, const Snapshot& snapshot, const 
   }
 }
 
+/// The entries of sets, which take what others do not exclude. A unit that nothing else selects is
+/// in its sets alone.
+void addSets(const Settings& settings, ResourceCatalog& catalog) {
+  for (const ResourceSettings& entry : settings.resources) {
+    if (entry.sets.empty() || !entry.name) continue;
+    ResourceDevices resource{entry.allocation, {}, {}};
+    for (const DeviceSet& set : entry.sets) resource.sets.emplace(setId(set.name), set.units);
+    const std::set<UnitId> units = unitsOf(entry.sets);
+    resource.devices.assign(units.begin(), units.end());
+    catalog.resources.insert_or_assign(*entry.name, std::move(resource));
+    for (const UnitId& unit : units) {
+      const auto why = catalog.leftOut.find(unit);
+      const bool only = why != catalog.leftOut.end() &&
+                        (why->second.reason == "unmatched" || why->second.reason == "companion");
+      if (only) catalog.leftOut.erase(why);
+      catalog.tickets.erase(unit);
+    }
+  }
+}
+
 }  // namespace
 
 bool servedByPlugin(const ResourceCatalog& catalog, const ResourceName& resource) {
@@ -227,10 +247,27 @@ bool configures(const ResourceCatalog& catalog, const ResourceName& resource) {
 }
 
 std::optional<ResourceName> resourceOf(const ResourceCatalog& catalog, const UnitId& address) {
+  std::optional<ResourceName> inSet;
   for (const auto& [name, resource] : catalog.resources) {
-    if (std::ranges::binary_search(resource.devices, address)) return name;
+    if (!std::ranges::binary_search(resource.devices, address)) continue;
+    if (resource.sets.empty()) return name;
+    if (!inSet) inSet = name;
   }
-  return std::nullopt;
+  return inSet;
+}
+
+bool hasSets(const ResourceCatalog& catalog, const ResourceName& resource) {
+  const auto found = catalog.resources.find(resource);
+  return found != catalog.resources.end() && !found->second.sets.empty();
+}
+
+bool inAnySet(const ResourceCatalog& catalog, const std::set<UnitId>& units) {
+  return std::ranges::any_of(catalog.resources, [&units](const auto& entry) {
+    const ResourceDevices& resource = entry.second;
+    return !resource.sets.empty() && std::ranges::any_of(units, [&resource](const UnitId& unit) {
+      return std::ranges::binary_search(resource.devices, unit);
+    });
+  });
 }
 
 std::optional<ResourceName> nameOfType(const Settings& settings, std::string type) {
@@ -263,6 +300,7 @@ ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snap
     if (reason) catalog.leftOut.emplace(uuid, *reason);
   }
   attachCompanions(settings, snapshot, cards, names, catalog);
+  addSets(settings, catalog);
   return catalog;
 }
 

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,8 @@ namespace vfiogate {
 /// The devices of one resource and how they are allocated.
 struct ResourceDevices {
   AllocationSettings allocation;
-  std::vector<UnitId> devices;  ///< ascending
+  std::vector<UnitId> devices;  ///< ascending; of a resource of sets the units of all of them
+  DeviceSets sets{};            ///< what it has in place of single devices, by id
 
   friend bool operator==(const ResourceDevices&, const ResourceDevices&) = default;
 };
@@ -29,7 +31,8 @@ struct LeftOut {
   friend bool operator==(const LeftOut&, const LeftOut&) = default;
 };
 
-/// Every function and mediated device of a snapshot, once: in a resource or left out.
+/// Every function and mediated device of a snapshot: in one resource, in the sets of one or
+/// several, or left out.
 struct ResourceCatalog {
   std::map<ResourceName, ResourceDevices> resources;
   std::map<UnitId, std::size_t> chosen;  ///< which entry of `settings.resources` took the device
@@ -47,8 +50,13 @@ bool servedByDra(const ResourceCatalog& catalog, const ResourceName& resource);
 /// The kubelet shall see it: for its devices or for tickets, or claims have it.
 bool configures(const ResourceCatalog& catalog, const ResourceName& resource);
 
-/// The resource that the device falls into. Null: none.
+/// The resource that the device falls into, by itself or else in a set. Null: none.
 std::optional<ResourceName> resourceOf(const ResourceCatalog& catalog, const UnitId& address);
+
+/// The resource has sets in place of single devices.
+bool hasSets(const ResourceCatalog& catalog, const ResourceName& resource);
+/// Some set has one of these units.
+bool inAnySet(const ResourceCatalog& catalog, const std::set<UnitId>& units);
 
 /// The resource of mediated devices, or of vGPUs by an entry with the key vgpu, whose entry has no
 /// name: the type's name, or its id, with '_' for what no name has. Null: not one that a kubelet

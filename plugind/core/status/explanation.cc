@@ -23,6 +23,19 @@ std::string entryText(const Settings& settings, std::size_t index) {
   return text + ", named by its " + (byType ? "type" : "model");
 }
 
+/// In which sets of the resource the device is.
+std::string setsText(const Settings& settings, const ResourceName& resource,
+                     const UnitId& address) {
+  std::string names;
+  for (const ResourceSettings& entry : settings.resources) {
+    if (entry.name != resource) continue;
+    for (const DeviceSet& set : entry.sets) {
+      if (set.units.contains(address)) names += (names.empty() ? "" : ", ") + set.name;
+    }
+  }
+  return names;
+}
+
 std::string groupText(const GroupView& group) {
   if (!group.group) return "has no IOMMU group";
   return "IOMMU group " + std::to_string(group.group->number()) + ": " + listOf(group.members);
@@ -102,6 +115,8 @@ Explanation explain(const Settings& settings, const LedgerState& state, const Un
   std::string why = "falls into " + told.resource->str();
   const bool known = chosen != state.catalog.chosen.end();
   if (known) why += ": " + entryText(settings, chosen->second);
+  const std::string sets = setsText(settings, *told.resource, address);
+  if (!known && !sets.empty()) why += ", allocated together with its set: " + sets;
   told.lines.push_back(why);
   if (known && settings.resources[chosen->second].allocation.backend == Backend::kNoIommu) {
     told.lines.emplace_back(

@@ -25,4 +25,12 @@ Explanation explain(const Settings& settings, const LedgerState& state, const Un
 /// "resting". `text`: for people; empty: offered. All of `device` but these two is filled in.
 Bar offerReason(const LedgerState& state, const ResourceName& resource, const DeviceStatus& device);
 
+/// The sets of a resource; `resource` has its devices.
+std::vector<SetStatus> setsOf(const LedgerState& state, const ResourceStatus& resource,
+                              const ShownResource& shown);
+/// The same as offerReason() for a device that is allocated in sets: "offered" in one of them, its
+/// own reason, or "set-incomplete".
+Bar reasonInSets(const LedgerState& state, const std::vector<SetStatus>& sets,
+                 const ResourceName& resource, const DeviceStatus& device);
+
 }  // namespace vfiogate

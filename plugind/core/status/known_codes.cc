@@ -9,18 +9,20 @@ namespace vfiogate {
 namespace {
 
 /// Beside those of the hardware, of privd's guards and of the state of a group.
-constexpr std::array<std::string_view, 18> kOffers{
-    "offered",      "unmatched",   "excluded", "companion",  "segment",     "bad-name",
-    "two-settings", "represented", "gone",     "flapping",   "binding",     "bind-failed",
-    "cdi",          "foreign-ids", "resting",  "privd-away", "not-adopted", "pf-allocated"};
-constexpr std::array<std::string_view, 28> kRefusals{
+constexpr std::array<std::string_view, 19> kOffers{
+    "offered",    "unmatched",    "excluded",     "companion",     "segment",
+    "bad-name",   "two-settings", "represented",  "gone",          "flapping",
+    "binding",    "bind-failed",  "cdi",          "foreign-ids",   "resting",
+    "privd-away", "not-adopted",  "pf-allocated", "set-incomplete"};
+constexpr std::array<std::string_view, 29> kRefusals{
     "being-allocated", "bind-failed", "cancelled",     "cannot-probe",
     "cannot-tell",     "cdi",         "claim-gone",    "disputed",
     "forgotten",       "foreign",     "foreign-ids",   "group-allocated",
     "held-by-other",   "not-adopted", "not-recorded",  "not-served",
     "not-shown",       "not-viable",  "other-devices", "other-hardware",
-    "pf-allocated",    "privd-away",  "returning",     "sibling-refused",
-    "stale-nodes",     "starting",    "still-open",    "timed-out"};
+    "pf-allocated",    "privd-away",  "returning",     "sets-overlap",
+    "sibling-refused", "stale-nodes", "starting",      "still-open",
+    "timed-out"};
 constexpr std::array<std::string_view, 29> kEvents{
     "adopted",          "allocated",   "allocated-again", "bind-failed",    "bound",
     "claim-gone",       "closed",      "disputed",        "foreign",        "foreign-ids",

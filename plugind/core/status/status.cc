@@ -108,6 +108,13 @@ ResourceStatus resourceStatus(const LedgerState& state, const RecordIndex& index
     device.reason = bar.reason;
     device.reasonText = bar.text;
   }
+  status.sets = setsOf(state, status, shown);
+  if (status.sets.empty()) return status;
+  for (DeviceStatus& device : status.devices) {
+    const Bar bar = reasonInSets(state, status.sets, name, device);
+    device.reason = bar.reason;
+    device.reasonText = bar.text;
+  }
   return status;
 }
 

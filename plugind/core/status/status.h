@@ -11,7 +11,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <set>
 #include <string>
+#include <vector>
 
 namespace vfiogate {
 
@@ -53,12 +55,25 @@ struct TicketStatus {
   friend bool operator==(const TicketStatus&, const TicketStatus&) = default;
 };
 
+/// A fixed set of devices that are allocated together (device_sets.h).
+struct SetStatus {
+  std::string name;
+  std::set<UnitId> units;
+  bool shown = false;      ///< in its resource's frame
+  bool healthy = false;    ///< there
+  std::string reason;      ///< "offered", or the code of the first unit that keeps it
+  std::string reasonText;  ///< for people, with that unit; empty if offered
+
+  friend bool operator==(const SetStatus&, const SetStatus&) = default;
+};
+
 struct ResourceStatus {
   ResourceName name;
   AllocationSettings allocation;
   ResourceFacts facts;
   std::vector<DeviceStatus> devices;    ///< ascending
   std::vector<TicketStatus> tickets{};  ///< ascending by companion
+  std::vector<SetStatus> sets{};        ///< ascending by name
 
   friend bool operator==(const ResourceStatus&, const ResourceStatus&) = default;
 };

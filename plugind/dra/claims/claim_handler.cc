@@ -74,6 +74,7 @@ kj::Promise<ClaimResult> ClaimHandler::decide(const ClaimsCall& call, const Clai
   if (!request) return failed(request.error());
   const CallId id = ledger_.newCall();
   auto ended = open(id, call, claim, *allocated);
+  open_.at(id).sets = request->sets;
   ledger_.prepareAsked(id, *request);
   return ended;
 }
@@ -110,7 +111,8 @@ ClaimResult ClaimHandler::resultOf(const Open& open, const Answer& answer) const
     return failed(spec ? answer.refusal->text + ": " + trouble : answer.refusal->text);
   }
   if (open.call->kind() == ClaimsCall::Kind::kUnprepare) return {};
-  return {.devices = preparedDevices(open.allocated, specs_.namesOf(open.claim.uid)), .error = ""};
+  return {.devices = preparedDevices(open.allocated, specs_.namesOf(open.claim.uid), open.sets),
+          .error = ""};
 }
 
 void ClaimHandler::report(const Open& open, const ClaimResult& result) {

@@ -39,6 +39,7 @@ private:
     ClaimName claim;
     AllocatedClaim allocated;  ///< of a prepare
     kj::Own<kj::PromiseFulfiller<ClaimResult>> fulfiller;
+    std::map<UnitId, std::string> sets{};  ///< as in PrepareRequest
   };
   kj::Promise<void> answerWhenAllEnded(std::shared_ptr<ClaimsCall> call);
   kj::Promise<ClaimResult> prepare(const ClaimsCall& call, const ClaimName& claim);

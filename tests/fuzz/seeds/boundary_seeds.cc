@@ -95,7 +95,7 @@ void writeDraLine(const SeedPath& to) {
                          {"numa", std::int64_t{1}},
                          {"vf", true},
                          {"version", VersionText{"1.0.0"}}};
-    device.consumes = {"group-1", "group"};
+    device.consumes = {{"group-1", "group"}, {"group-1", "other"}};
     device.taints = {{"vfiogate.dev/bad", "gone", {}}};
     encode(DevicePool{.driver = kDriver,
                       .name = "node-1",

@@ -49,10 +49,11 @@ DevicePool largePool(int devices) {
                          {"numaNode", std::int64_t{1}},
                          {"sriov", false},
                          {"driverVersion", VersionText{"1.2.3"}}};
-    device.consumes = CounterName{"groups-" + std::to_string(i / 32), "group-" + std::to_string(i)};
+    const CounterName counter{"groups-" + std::to_string(i / 32), "group-" + std::to_string(i)};
+    device.consumes = {counter};
     device.taints = {
         {"vfio.example/held", "plugin", std::chrono::sys_days(std::chrono::year(2026) / 2 / 3)}};
-    pool.counterSets[device.consumes->set].insert(device.consumes->counter);
+    pool.counterSets[counter.set].insert(counter.counter);
     pool.devices["dev-" + std::to_string(i)] = device;
   }
   return pool;

@@ -44,7 +44,7 @@ TEST(ApiCodec, APoolSurvives) {
                        {"b", std::int64_t{-7}},
                        {"c", true},
                        {"d", VersionText{"1.2.3"}}};
-  device.consumes = CounterName{"groups-0", "group-3"};
+  device.consumes = {{"groups-0", "group-3"}, {"groups-0", "group-4"}, {"sets-0", "group-9"}};
   device.taints = {
       {"d/unavailable", "allocated", std::chrono::sys_seconds(std::chrono::seconds(9))}};
   pool.devices = {{"0000-17-00-0", device}, {"0000-18-00-0", PoolDevice{}}};

@@ -17,6 +17,13 @@ bool isKept(const Occupancy& occupancy, const ResourceName& resource, const Unit
   return kept != occupancy.kept.end() && kept->second.contains(id);
 }
 
+/// The same of whatever an id of the frame stands for.
+bool isKept(const Occupancy& occupancy, const ResourceName& resource, const std::string& id) {
+  if (const auto unit = UnitId::parse(id)) return isKept(occupancy, resource, *unit);
+  const auto kept = occupancy.keptSets.find(resource);
+  return kept != occupancy.keptSets.end() && kept->second.contains(id);
+}
+
 /// Health by the table of ledger.md 8: the first row that matches counts.
 bool isHealthy(const LedgerState& state, const Occupancy& occupancy, const ResourceName& resource,
                const UnitId& id, bool advertised) {
@@ -41,9 +48,17 @@ std::map<std::string, bool> wantedIn(const LedgerState& state, const ResourceNam
   for (const UnitId& id : advertised) wanted.emplace_hint(wanted.end(), id.str(), true);
   for (const HolderRecord& record : state.records) {
     if (record.isClaim() || record.resource != resource) continue;
+    if (!record.set.empty()) {
+      wanted.emplace(record.set, false);
+      continue;
+    }
     for (const auto* ids : {&record.ids, &record.rest}) {
       for (const UnitId& id : *ids) wanted.emplace(id.str(), false);
     }
+  }
+  const auto configured = state.catalog.resources.find(resource);
+  if (configured != state.catalog.resources.end() && servesPlugin(configured->second.allocation)) {
+    for (const auto& [id, units] : configured->second.sets) wanted.insert_or_assign(id, true);
   }
   const auto shown = state.shown.find(resource);
   for (const auto& [callId, call] : state.calls) {
@@ -118,10 +133,7 @@ bool showWanted(const Turn& turn, const Occupancy& occupancy, const ResourceName
     return turn.now.instant - entry.second >= timing::kFrameReturn;
   });
   for (const auto& [id, advertised] : wanted) {
-    const auto unit = UnitId::parse(id);
-    if (shown.left.contains(id) && !(unit && isKept(occupancy, resource, *unit))) {
-      continue;  // 10 s rule
-    }
+    if (shown.left.contains(id) && !isKept(occupancy, resource, id)) continue;  // 10 s rule
     const auto [entry, isNew] = shown.devices.try_emplace(id);
     if (isNew) entry->second.device.id = id;
     changed |= isNew;
@@ -131,6 +143,13 @@ bool showWanted(const Turn& turn, const Occupancy& occupancy, const ResourceName
     if (ticketIn(id)) {
       const bool healthy = isTicketHealthy(turn.state, resource, id);
       changed |= std::exchange(device.device.healthy, healthy) != healthy;
+      continue;
+    }
+    if (isSetId(id)) {
+      const bool healthy = isSetHealthy(turn.state, occupancy, resource, id);
+      changed |= std::exchange(device.device.healthy, healthy) != healthy;
+      const auto numaNode = numaNodeOfSet(turn.state, resource, id);
+      if (numaNode) changed |= std::exchange(device.device.numaNode, numaNode) != numaNode;
       continue;
     }
     const UnitId address = *UnitId::parse(id);

@@ -25,10 +25,20 @@ std::set<std::string> ticketsHeld(const LedgerState& state, const ResourceName& 
 /// there: which of them a pod gets along with which card is the kubelet's choice.
 bool isTicketHealthy(const LedgerState& state, const ResourceName& resource, const std::string& id);
 
+struct Occupancy;
+/// All units of the set answer, and it is held or could be.
+bool isSetHealthy(const LedgerState& state, const Occupancy& occupancy,
+                  const ResourceName& resource, const std::string& id);
+/// On which all units of the set are. Null: on several, or it is not known.
+std::optional<std::uint32_t> numaNodeOfSet(const LedgerState& state, const ResourceName& resource,
+                                           const std::string& id);
+
 /// Of one state; read while that stays as it is.
 struct Occupancy {
   /// By resource: what a record of the kubelet's keeps Healthy in its frame, held or about to be.
   std::map<ResourceName, std::set<UnitId>> kept;
+  /// The same of sets, by id. Their units are not in `kept` and `names`: no frame shows them there.
+  std::map<ResourceName, std::set<std::string>> keptSets;
   /// The resources under whose names somebody has the device, or had it and has it open.
   std::map<UnitId, std::set<ResourceName>> names;
   /// Members of groups that are not free.

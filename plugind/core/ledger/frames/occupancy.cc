@@ -10,6 +10,12 @@ Occupancy occupancyOf(const LedgerState& state) {
   for (const HolderRecord& record : state.records) {
     found.engaged.insert(record.members.begin(), record.members.end());
     if (record.isClaim()) continue;
+    if (!record.set.empty()) {
+      if (record.state != HolderState::kLingering) {
+        found.keptSets[record.resource].insert(record.set);
+      }
+      continue;
+    }
     for (const auto* ids : {&record.ids, &record.rest}) {
       for (const UnitId& id : *ids) {
         found.names[id].insert(record.resource);
@@ -21,6 +27,10 @@ Occupancy occupancyOf(const LedgerState& state) {
     for (const auto& [group, take] : call.groups) {
       found.engaged.insert(take.members.begin(), take.members.end());
       if (call.kind != CallKind::kAllocate) continue;
+      if (!take.set.empty()) {
+        found.keptSets[take.resource].insert(take.set);
+        continue;
+      }
       found.kept[take.resource].insert(take.ids.begin(), take.ids.end());
     }
   }

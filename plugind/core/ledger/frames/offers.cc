@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plugind/core/ledger/state/set_units.h"
 #include "plugind/core/resource/device_nodes.h"
 
 namespace vfiogate {
@@ -14,7 +15,7 @@ bool wasShown(const Frame& frame, const std::string& id) {
 /// The resource has the device now, or somebody holds it under that name.
 bool knows(const LedgerState& state, const ResourceName& resource, const UnitId& address) {
   const auto found = state.catalog.resources.find(resource);
-  if (found != state.catalog.resources.end() &&
+  if (found != state.catalog.resources.end() && found->second.sets.empty() &&
       std::ranges::binary_search(found->second.devices, address)) {
     return true;
   }
@@ -25,7 +26,7 @@ bool knows(const LedgerState& state, const ResourceName& resource, const UnitId&
 }
 
 void addTo(std::vector<Offer>& offers, const LedgerState& state, const ResourceName& resource,
-           const UnitId& address) {
+           const UnitId& address, const std::string& set = {}) {
   const auto group = groupNumber(state, {address});
   const auto found = std::ranges::find_if(offers, [&](const Offer& offer) {
     // One claim may ask several resources for devices of one group: it is one holder.
@@ -40,14 +41,35 @@ void addTo(std::vector<Offer>& offers, const LedgerState& state, const ResourceN
                     group,
                     {address},
                     groupMembers(state.hardware.snapshot, address),
-                    {}});
+                    {},
+                    set});
+}
+
+/// What the configuration has against a unit of a set: it is excluded, or no endpoint.
+std::optional<Bar> barOfLeftOut(const LedgerState& state, const std::set<UnitId>& ids) {
+  for (const UnitId& id : ids) {
+    const auto found = state.catalog.leftOut.find(id);
+    if (found != state.catalog.leftOut.end()) return Bar{found->second.reason, found->second.text};
+  }
+  return std::nullopt;
 }
 
 void judgeAll(std::vector<Offer>& offers, const LedgerState& state) {
   for (Offer& offer : offers) {
+    const auto bar = offer.set.empty() ? std::nullopt : barOfLeftOut(state, offer.ids);
+    if (bar) {
+      offer.readiness = {Readiness::kBad, *bar};
+      continue;
+    }
     const auto devices = handedOver(state.hardware, state.catalog, offer.resource, offer.ids);
     offer.readiness = judgeReadiness(state.hardware, offer.resource, devices, offer.allocation);
   }
+}
+
+Refusal refuseTwoSets(const LedgerState& state, const UnitId& shared) {
+  return refuse({shared, groupNumber(state, {shared})},
+                "is in two of the sets that are asked for at once: ask for one set a container",
+                "sets-overlap");
 }
 
 Refusal refuseNotServed(const LedgerState& state, const ResourceName& resource, const UnitId& id) {
@@ -88,7 +110,18 @@ Result<std::vector<Offer>, Refusal> offersOf(const LedgerState& state,
                                              const AllocateRequest& request) {
   if (request.ids.empty()) return Failure{refuseNotShown("", request.resource)};
   std::vector<Offer> offers;
+  if (const auto shared = sharedUnit(state, request.resource, request.ids)) {
+    return Failure{refuseTwoSets(state, *shared)};
+  }
   for (const std::string& id : request.ids) {  // row 3
+    if (isSetId(id)) {
+      const std::set<UnitId> units = unitsOfSet(state, request.resource, id);
+      if (units.empty() || !wasShown(request.shown, id)) {
+        return Failure{refuseNotShown(id, request.resource)};
+      }
+      for (const UnitId& unit : units) addTo(offers, state, request.resource, unit, id);
+      continue;
+    }
     const auto address = UnitId::parse(id);
     if (!address || !wasShown(request.shown, id)) {
       return Failure{refuseNotShown(id, request.resource)};
@@ -111,7 +144,8 @@ Result<std::vector<Offer>, Refusal> offersOf(const LedgerState& state,
       if (!servedByDra(state.catalog, resource)) {
         return Failure{refuseNotServed(state, resource, id)};
       }
-      addTo(offers, state, resource, id);
+      const auto set = request.sets.find(id);
+      addTo(offers, state, resource, id, set == request.sets.end() ? std::string() : set->second);
     }
   }
   if (offers.empty()) {

@@ -34,6 +34,7 @@ struct Offer {
   std::set<UnitId> ids;
   std::set<UnitId> members;  ///< of the group
   GroupReadiness readiness;
+  std::string set{};  ///< the id of the set that `ids` are of; empty: of none
 
   RefusedDevice device() const { return {*ids.begin(), group}; }
 };

@@ -138,6 +138,7 @@ std::set<UnitId> unitOfEach(const LedgerState& state, const Occupancy& occupancy
 
 std::set<UnitId> advertisedIn(const LedgerState& state, const Occupancy& occupancy,
                               const ResourceName& resource) {
+  if (hasSets(state.catalog, resource)) return {};  // its sets are
   switch (allocationOf(state, resource).groupUnit) {
     case GroupUnit::kOne:
       return oneOfEach(state, occupancy, resource);

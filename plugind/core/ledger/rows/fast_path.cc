@@ -21,6 +21,7 @@ bool standsIn(const LedgerState& state, const ResourceName& resource, const Unit
 
 /// Of the group only what is taken is in any frame, so no frame changes.
 bool nobodyElseSees(const LedgerState& state, const Take& take) {
+  if (!take.set.empty() || inAnySet(state.catalog, take.members)) return false;
   for (const UnitId& id : take.ids) {
     if (!standsIn(state, take.resource, id)) return false;
   }

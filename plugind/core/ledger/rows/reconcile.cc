@@ -6,6 +6,7 @@
 #include "plugind/core/ledger/rows/reconcile_plan.h"
 #include "plugind/core/ledger/rows/rows.h"
 #include "plugind/core/ledger/state/foreign_ids.h"
+#include "plugind/core/ledger/state/set_units.h"
 #include "plugind/core/resource/device_nodes.h"
 
 namespace vfiogate {
@@ -23,6 +24,7 @@ std::set<UnitId> oursOf(const LedgerState& state, const ResourceName& resource,
                         const std::set<std::string>& texts) {
   std::set<UnitId> ids;
   for (const std::string& text : texts) {
+    if (isSetId(text)) continue;  // setsIn()
     const auto id = unitNamed(state, text);
     const bool named = configures(state.catalog, resource) || state.shown.contains(resource);
     if (id && isOurs(state, resource, *id)) ids.insert(*id);
@@ -183,9 +185,13 @@ std::vector<KubeletEntry> entriesOf(const LedgerState& state, const CheckpointVe
                                                                  .asked = std::nullopt})
             .first->second;
     naming.ids.merge(oursOf(state, *resource, entry.ids));
+    for (const auto& [unit, set] : setsIn(state, entry)) {
+      naming.ids.insert(unit);
+      naming.sets.emplace(unit, set);
+    }
     naming.byForeignIds =
         naming.byForeignIds || std::ranges::any_of(entry.ids, [&state](const std::string& id) {
-          return !unitNamed(state, id).has_value();
+          return !isSetId(id) && !unitNamed(state, id).has_value();
         });
     if (entry.ref) naming.refs.merge(refsIn(*entry.ref));
   }
@@ -197,23 +203,35 @@ std::vector<KubeletEntry> entriesOf(const LedgerState& state, const CheckpointVe
 }
 
 std::vector<KubeletEntry> entriesOf(const LedgerState& state, const PodList& list) {
-  std::map<std::pair<std::string, ResourceName>, std::set<UnitId>> pods;
+  struct Named {
+    std::set<UnitId> ids;
+    std::map<UnitId, std::string> sets;
+  };
+  std::map<std::pair<std::string, ResourceName>, Named> pods;
   for (const ListedDevices& entry : list.devices) {
     const auto resource = ResourceName::parse(entry.resource);
     if (!resource) continue;
-    pods[{entry.podNamespace + "/" + entry.podName, *resource}].merge(
-        oursOf(state, *resource, entry.ids));
+    Named& named = pods[{entry.podNamespace + "/" + entry.podName, *resource}];
+    named.ids.merge(oursOf(state, *resource, entry.ids));
+    for (const std::string& id : entry.ids) {
+      if (!isSetId(id)) continue;
+      for (const UnitId& unit : unitsHeldAs(state, *resource, id)) {
+        named.ids.insert(unit);
+        named.sets.emplace(unit, id);
+      }
+    }
   }
   std::vector<KubeletEntry> namings;
-  for (const auto& [pod, ids] : pods) {
-    if (ids.empty()) continue;
+  for (const auto& [pod, named] : pods) {
+    if (named.ids.empty()) continue;
     namings.push_back({.resource = pod.second,
-                       .ids = ids,
+                       .ids = named.ids,
                        .podUid = std::nullopt,
                        .podName = pod.first,
                        .claim = std::nullopt,
                        .written = std::nullopt,
-                       .asked = std::nullopt});
+                       .asked = std::nullopt,
+                       .sets = named.sets});
   }
   return namings;
 }

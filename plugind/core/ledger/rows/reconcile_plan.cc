@@ -87,6 +87,7 @@ bool knownToTheKubelet(const LedgerState& state) {
   if (!state.version) return !state.noCheckpoint;
   return std::ranges::any_of(state.version->registered, [&state](const auto& resource) {
     return std::ranges::any_of(resource.second, [&state](const std::string& id) {
+      if (isSetId(id)) return true;
       const auto address = UnitId::parse(id);
       return address && isPresent(state.hardware.snapshot, *address);
     });

@@ -7,7 +7,9 @@
 #include "plugind/core/bind_outcome.h"
 #include "plugind/core/ledger/state/ledger_state.h"
 
+#include <map>
 #include <set>
+#include <string>
 
 namespace vfiogate {
 
@@ -42,6 +44,7 @@ struct KubeletEntry {
   bool earlierEpoch = false;        ///< read at the start, from a kubelet that is gone
   std::set<std::string> refs{};     ///< of the grants that the kubelet recorded, where it says so
   bool byForeignIds = false;        ///< the kubelet's memory has ids that are no addresses
+  std::map<UnitId, std::string> sets{};  ///< of those of `ids` that are had by a set: its id
   bool joinsRest = false;  ///< in a reconcile: ids of `rest` under the pod's UID join (row 24)
 };
 /// Rows 19 to 24.

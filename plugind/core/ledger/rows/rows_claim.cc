@@ -106,6 +106,7 @@ bool judgeAgain(Turn& turn, CallId id) {
               .since = record.answeredAt,
               .ref = record.ref,
               .forClaim = true,
+              .set = record.set,
               .reading = GroupReading{GroupReading::Answer::kSeen, state.hardware.snapshot}};
     call.groups.emplace(*groupNumber(state, record.ids), std::move(take));
   }

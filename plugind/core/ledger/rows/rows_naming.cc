@@ -31,6 +31,12 @@ bool isOlder(const HolderRecord& record, const KubeletEntry& naming) {
   return naming.written && *naming.written < record.answeredWall;
 }
 
+/// The id of the set by which the kubelet has it; empty: by none.
+std::string setOf(const KubeletEntry& naming, const UnitId& id) {
+  const auto set = naming.sets.find(id);
+  return set == naming.sets.end() ? std::string() : set->second;
+}
+
 /// The party before this one has let go, unless it is the same pod.
 void endBefore(Turn& turn, HolderRecord& record) {
   if (record.before.empty() || !record.podUid) return;
@@ -45,6 +51,7 @@ void endBefore(Turn& turn, HolderRecord& record) {
 void confirmNamed(Turn& turn, HolderRecord& record, const KubeletEntry& naming) {
   const bool known = record.podUid || record.podName;
   if (naming.podUid) record.podUid = naming.podUid;
+  if (record.set.empty()) record.set = setOf(naming, *record.ids.begin());
   if (naming.podName) record.podName = naming.podName;
   endBefore(turn, record);
   Evidence& evidence = record.evidence;
@@ -91,6 +98,7 @@ void addRecord(Turn& turn, const KubeletEntry& naming, const std::string& reason
                       .answeredAt = turn.now.seconds(),
                       .ref = refOf(turn, naming),
                       .state = HolderState::kAllocated,
+                      .set = setOf(naming, *naming.ids.begin()),
                       .claim = naming.claim};
   record.podUid = naming.podUid;
   record.podName = naming.podName;

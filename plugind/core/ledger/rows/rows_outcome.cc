@@ -32,7 +32,8 @@ std::optional<Refusal> refuseUsed(const LedgerState& state, const RefusedDevice&
 }
 
 bool isReoffered(const HolderRecord& record, const Take& take) {
-  return !record.isClaim() && record.resource == take.resource && meet(record.ids, take.ids);
+  return !record.isClaim() && record.resource == take.resource && record.set == take.set &&
+         meet(record.ids, take.ids);
 }
 
 /// Rows 14 to 18 for one group. Null: it is good.
@@ -116,6 +117,7 @@ HolderRecord recordOf(const Turn& turn, const Call& call, const Take& take,
                      .answeredAt = take.since,
                      .ref = take.ref,
                      .state = HolderState::kAnswered,
+                     .set = take.set,
                      .claim = std::nullopt};
   for (const auto& [group, seen] : take.reading->seen.groups) {
     fresh.members.merge(unitsOf(seen));
@@ -149,7 +151,7 @@ bool keep(Turn& turn, HolderRecord fresh) {
   auto& records = turn.state.records;
   const auto replaced = std::ranges::find_if(records, [&fresh](const HolderRecord& record) {
     return !fresh.isClaim() && !record.isClaim() && record.resource == fresh.resource &&
-           meet(record.ids, fresh.ids);
+           record.set == fresh.set && meet(record.ids, fresh.ids);
   });
   const bool again = replaced != records.end();
   if (again) {

@@ -2,6 +2,7 @@
 
 #include "plugind/core/ledger/frames/offers.h"
 #include "plugind/core/ledger/rows/rows.h"
+#include "plugind/core/ledger/state/set_units.h"
 
 namespace vfiogate {
 namespace {
@@ -80,6 +81,12 @@ void refuseCall(Turn& turn, CallId id, const Refusal& refusal) {
   }
   if (call.prepare) noteRefusal(turn, *call.prepare, refusal);
   for (const std::string& text : call.allocate.ids) {
+    const bool ofSet = isSetId(text);
+    for (const UnitId& unit :
+         ofSet ? unitsOfSet(turn.state, call.allocate.resource, text) : std::set<UnitId>()) {
+      if (!isPresent(turn.state.hardware.snapshot, unit)) continue;
+      turn.state.refusals.insert_or_assign(unit, LastRefusal{turn.now.seconds(), refusal});
+    }
     const auto device = UnitId::parse(text);
     // Only devices that exist: ids are the kubelet's and could be anything.
     if (!device || !isPresent(turn.state.hardware.snapshot, *device)) continue;

@@ -6,15 +6,20 @@
 #include "plugind/core/ledger/frames/offers.h"
 #include "plugind/core/ledger/rows/rows.h"
 #include "plugind/core/ledger/state/fingerprint.h"
+#include "plugind/core/ledger/state/set_units.h"
 #include "plugind/core/resource/device_nodes.h"
 
 namespace vfiogate {
 namespace {
 
-std::set<UnitId> parsed(const std::vector<std::string>& texts) {
-  std::set<UnitId> ids;
+/// By unit, the set that it is started with; empty: by itself.
+std::map<UnitId, std::string> parsed(const LedgerState& state, const ResourceName& resource,
+                                     const std::vector<std::string>& texts) {
+  std::map<UnitId, std::string> ids;
   for (const std::string& text : texts) {
-    if (const auto id = UnitId::parse(text)) ids.insert(*id);
+    if (const auto id = UnitId::parse(text)) ids.emplace(*id, "");
+    if (!isSetId(text)) continue;
+    for (const UnitId& unit : unitsHeldAs(state, resource, text)) ids.emplace(unit, text);
   }
   return ids;
 }
@@ -172,7 +177,10 @@ void judgeStart(Turn& turn, CallId id) {
     return;
   }
   const ResourceName resource = call.allocate.resource;
-  const std::set<UnitId> all = parsed(call.allocate.ids);
+  auto sets = parsed(state, resource, call.allocate.ids);
+  std::set<UnitId> all;
+  for (const auto& [unit, set] : sets) all.insert(unit);
+  std::erase_if(sets, [](const auto& entry) { return entry.second.empty(); });
   if (all.empty()) {
     return refuseCall(turn, id, refuseNotShown("", resource));
   }
@@ -191,7 +199,8 @@ void judgeStart(Turn& turn, CallId id) {
               .podName = std::nullopt,
               .claim = std::nullopt,
               .written = std::nullopt,
-              .asked = std::nullopt});
+              .asked = std::nullopt,
+              .sets = sets});
   auto entry = before.begin();
   for (const auto& [members, ids] : groups) {
     auto one = refuseParty(state, resource, ids, entry->first, entry->second);

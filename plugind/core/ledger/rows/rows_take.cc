@@ -49,7 +49,7 @@ Verdict judgeUnheld(const LedgerState& state, const Call& call, const Offer& off
 /// Section 5.7: the kubelet's word that the record's pod is the same, or gone.
 bool isReoffer(const HolderRecord& record, const Offer& offer) {
   return !record.isClaim() && !record.byForeignIds && record.resource == offer.resource &&
-         meet(record.ids, offer.ids);
+         record.set == offer.set && meet(record.ids, offer.ids);
 }
 
 bool isStarting(const HolderRecord& record, Instant now) {
@@ -96,8 +96,8 @@ Verdict judgeHeld(const Turn& turn, const Call& call, const Offer& offer) {
     }
     return judgeAlone(turn.state, offer);  // rows 7, 11
   }
-  const bool row8 =
-      alone && !first.isClaim() && first.resource == offer.resource && meet(first.rest, offer.ids);
+  const bool row8 = alone && !first.isClaim() && first.resource == offer.resource &&
+                    first.set == offer.set && meet(first.rest, offer.ids);
   if (row8 && !call.reconcileMade) return {Verdict::Kind::kReconcileFirst, std::nullopt, false};
   return refused(
       refuseHeld(turn.state, offer.device(), allocatedSince(first, call),  // rows 8, 10
@@ -137,6 +137,7 @@ void takeAll(Turn& turn, Call& call, const std::vector<Offer>& offers) {
               .since = turn.now.seconds(),
               .ref = freshRef(turn.state, turn.now.draw),
               .forClaim = call.kind == CallKind::kPrepare,
+              .set = offer.set,
               .offered = fingerprintOf(
                   turn.state.hardware,
                   handedOver(turn.state.hardware, turn.state.catalog, offer.resource, offer.ids)),

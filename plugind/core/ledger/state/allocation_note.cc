@@ -55,6 +55,11 @@ std::optional<KubeletIdentity> kubeletIn(std::string_view text) {
       *inode, std::chrono::sys_time<std::chrono::nanoseconds>(std::chrono::nanoseconds(*changed))};
 }
 
+/// Empty: none.
+std::string setIn(std::string_view text) {
+  return isSetId(text) ? std::string(text) : std::string();
+}
+
 constexpr const char* kTimeForm = "%Y-%m-%dT%H:%M:%SZ";
 
 std::optional<std::chrono::sys_seconds> timeIn(std::string_view text) {
@@ -84,6 +89,7 @@ std::optional<NotedAllocation> allocationIn(std::string_view line) {
   if (!resource || !ids || !ref || !since) return std::nullopt;
   return NotedAllocation{.resource = *resource,
                          .ids = *ids,
+                         .set = setIn(fields["set"]),
                          .ref = HolderRef(*ref),
                          .since = *since,
                          .namedBy = kubeletIn(fields["named-by"]),
@@ -99,6 +105,7 @@ std::string nameOf(const ClaimName& claim) {
 NotedAllocation notedOf(const HolderRecord& record) {
   NotedAllocation noted{.resource = record.resource,
                         .ids = record.ids,
+                        .set = record.set,
                         .ref = record.ref,
                         .since = record.answeredAt,
                         .namedBy = record.evidence.namedBy,
@@ -124,6 +131,7 @@ void add(Lines& lines, const LedgerState& state, const std::set<UnitId>& members
 std::string lineOf(const NotedAllocation& allocation) {
   std::string line = "resource=" + allocation.resource.str() + " ids=";
   for (const UnitId& id : allocation.ids) line += (line.ends_with('=') ? "" : ",") + id.str();
+  if (!allocation.set.empty()) line += " set=" + allocation.set;
   line += " ref=" + allocation.ref.str() + " since=" + utcText(allocation.since);
   if (allocation.namedBy) {
     line += " named-by=" + std::to_string(allocation.namedBy->inode) + ":" +
@@ -141,6 +149,7 @@ std::string lineOf(const NotedAllocation& allocation) {
 std::string lineOf(const Call& call, const Take& take) {
   NotedAllocation noted{.resource = take.resource,
                         .ids = take.ids,
+                        .set = take.set,
                         .ref = take.ref,
                         .since = take.since,
                         .namedBy = std::nullopt,

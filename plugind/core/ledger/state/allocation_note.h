@@ -2,7 +2,7 @@
 // What the record of allocations says of one group: a line an allocation, for the plugind after
 // this one and for people.
 //
-//   resource=vfiogate.dev/gpu ids=0000:01:00.0 ref=7f3a since=2026-11-23T10:42:07Z
+//   resource=vfiogate.dev/gpu ids=0000:01:00.0 set=set:p1 ref=7f3a since=2026-11-23T10:42:07Z
 //   named-by=12:1763841500000000000 pod=default/vm uid=6f0c... (on one line; what is not known is
 //   left out)
 
@@ -27,6 +27,7 @@ struct Take;
 struct NotedAllocation {
   ResourceName resource;
   std::set<UnitId> ids;
+  std::string set{};  ///< the id of the set that they are of; empty: of none
   HolderRef ref;
   std::chrono::sys_seconds since;          ///< when it was allocated
   std::optional<KubeletIdentity> namedBy;  ///< the last kubelet that named it; absent: none did

@@ -32,6 +32,7 @@ struct PrepareRequest {
   ClaimName claim;
   std::map<ResourceName, std::set<UnitId>> devices;
   std::map<UnitId, DeviceParameters> parameters;  ///< of those that have any
+  std::map<UnitId, std::string> sets{};           ///< of those that are asked for by a set: its id
 
   friend bool operator==(const PrepareRequest&, const PrepareRequest&) = default;
 };
@@ -52,6 +53,7 @@ struct Take {
   std::chrono::sys_seconds since;
   HolderRef ref;
   bool forClaim = false;
+  std::string set{};                    ///< the id of the set that `ids` are of; empty: of none
   std::string offered;                  ///< the fingerprint of `ids` when they were taken
   bool bind = false;                    ///< a bind is made for it, once privd has answered
   bool binding = false;                 ///< and was begun

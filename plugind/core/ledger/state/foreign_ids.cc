@@ -4,6 +4,7 @@
 #include <charconv>
 #include <iterator>
 
+#include "plugind/core/ledger/state/set_units.h"
 #include "plugind/core/refusal.h"
 
 namespace vfiogate {
@@ -54,6 +55,7 @@ void noteForeignIds(Turn& turn, const CheckpointVersion& version) {
     if (!resource || !isServed(state, *resource)) continue;
     for (const std::string& id : entry.ids) {
       if (ticketIn(id)) continue;  // nobody has a device by it
+      if (isSetId(id) && !setsIn(state, entry).empty()) continue;
       if (!unitNamed(state, id) && devicesNamedBy(state, *resource, id).empty()) {
         found[*resource].insert(id);
       }

@@ -21,7 +21,7 @@ Slice wholeSlice() {
                        {"numaNode", std::int64_t{0}},
                        {"sriov", false},
                        {"d.example/api", VersionText{"1.2.3"}}};
-  device.consumes = CounterName{"groups-0", "group-7"};
+  device.consumes = {{"groups-0", "group-7"}};
   device.taints = {
       {"d.example/held", "plugin", std::chrono::sys_seconds(std::chrono::seconds(1795339376))},
       {"d.example/bad", "", {}}};

@@ -26,7 +26,7 @@ DevicePool poolOf(std::size_t devices) {
   for (std::size_t i = 0; i < devices; ++i) {
     const CounterName counter{"groups-" + std::to_string(i / 32), "group-" + std::to_string(i)};
     pool.counterSets[counter.set].insert(counter.counter);
-    pool.devices[deviceName(i)].consumes = counter;
+    pool.devices[deviceName(i)].consumes = {counter};
   }
   return pool;
 }
@@ -115,7 +115,7 @@ TEST(SlicePlan, SeveralChangedSlicesGetANewGenerationWithAllOthers) {
 
 TEST(SlicePlan, ADeviceStaysInItsSlice) {
   DevicePool pool = poolOf(64);
-  for (auto& [name, device] : pool.devices) device.consumes.reset();
+  for (auto& [name, device] : pool.devices) device.consumes.clear();
   pool.counterSets.clear();
   pool.devices["z"] = {};
   const ObservedSlices before = published(pool);
@@ -224,7 +224,7 @@ TEST(SlicePlan, AServerThatDropsFieldsIsNotWrittenToWithoutEnd) {
   for (auto& [name, slice] : stored) {
     SliceEcho echo{.sent = slice.spec, .stored = slice.spec};
     echo.stored.counterSets.clear();
-    for (auto& [device, said] : echo.stored.devices) said.consumes.reset();
+    for (auto& [device, said] : echo.stored.devices) said.consumes.clear();
     slice.spec = echo.stored;
     echoes[name] = echo;
   }
@@ -237,11 +237,11 @@ TEST(SlicePlan, AServerThatDropsFieldsIsNotWrittenToWithoutEnd) {
 
 TEST(KeptFields, TellsWhatTheServerDropped) {
   SliceSpec sent;
-  sent.devices["a"].consumes = CounterName{"s", "c"};
+  sent.devices["a"].consumes = {{"s", "c"}};
   sent.devices["a"].taints = {{"k", "v", {}}};
   EXPECT_EQ(keptOf(sent, sent), (KeptFields{.counters = true, .taints = true}));
   SliceSpec stored = sent;
-  stored.devices["a"].consumes.reset();
+  stored.devices["a"].consumes.clear();
   EXPECT_EQ(keptOf(sent, stored), (KeptFields{.counters = false, .taints = true}));
   stored = sent;
   stored.devices["a"].taints.clear();

@@ -21,7 +21,7 @@ inline DevicePool publishedPool(int devices = 1) {
   DevicePool pool{.driver = "d.example", .name = "n1", .devices = {}, .counterSets = {}};
   pool.counterSets["groups"] = {"group-1"};
   for (int i = 0; i < devices; ++i) pool.devices["dev-" + std::to_string(1000 + i)] = {};
-  pool.devices.begin()->second.consumes = CounterName{"groups", "group-1"};
+  pool.devices.begin()->second.consumes = {{"groups", "group-1"}};
   return pool;
 }
 

@@ -104,7 +104,7 @@ TEST_F(SlicePublisherVersions, AServerThatWantsCountersBesideTheirDevicesIsSaidT
   // What plugind does about it.
   DevicePool pool = publishedPool();
   pool.counterSets.clear();
-  pool.devices.begin()->second.consumes.reset();
+  pool.devices.begin()->second.consumes.clear();
   auto stored = publisher_.publish(pool);
   passAll(10);
   EXPECT_TRUE(stored.poll(scope_));

@@ -25,7 +25,7 @@ protected:
   std::vector<std::string> lines(KeptFields server = {}) const {
     std::vector<std::string> all;
     for (const auto& [name, device] : pool(server).devices) {
-      all.push_back(name + (device.consumes ? " " + device.consumes->counter : ""));
+      all.push_back(name + (device.consumes.empty() ? "" : " " + device.consumes.begin()->counter));
       for (const PoolTaint& taint : device.taints) all.back() += " " + taint.value;
     }
     return all;

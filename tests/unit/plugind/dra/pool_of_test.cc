@@ -31,7 +31,7 @@ TEST_F(PoolOf, PublishesEveryDeviceWithTheCounterOfItsGroup) {
   const std::map<std::string, std::set<std::string>> sets{{"groups-0", {"group-31"}},
                                                           {"groups-1", {"group-32"}}};
   EXPECT_EQ(made.counterSets, sets);
-  EXPECT_EQ(made.devices.at(kNameA).consumes, (CounterName{"groups-0", "group-31"}));
+  EXPECT_EQ(made.devices.at(kNameA).consumes, (std::set<CounterName>{{"groups-0", "group-31"}}));
 }
 
 TEST_F(PoolOf, PublishesMediatedDevicesWithTheirTypeAndParent) {
@@ -54,7 +54,7 @@ TEST_F(PoolOf, PublishesMediatedDevicesWithTheirTypeAndParent) {
       {"group", std::int64_t{60}},
       {"numaNode", std::int64_t{1}}};
   EXPECT_EQ(device.attributes, want);
-  EXPECT_EQ(device.consumes, (CounterName{"groups-1", "group-60"}));
+  EXPECT_EQ(device.consumes, (std::set<CounterName>{{"groups-1", "group-60"}}));
 }
 
 TEST_F(PoolOf, PublishesTheTypesOfVgpus) {

@@ -1,0 +1,91 @@
+#include "plugind/core/ledger/state/set_units.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "plugind/core/ledger/state/fingerprint.h"
+#include "plugind/core/resource/device_nodes.h"
+
+namespace vfiogate {
+namespace {
+
+std::set<UnitId> configuredUnits(const LedgerState& state, const ResourceName& resource,
+                                 const std::string& id) {
+  const auto found = state.catalog.resources.find(resource);
+  if (found == state.catalog.resources.end()) return {};
+  const auto set = found->second.sets.find(id);
+  return set == found->second.sets.end() ? std::set<UnitId>{} : set->second;
+}
+
+std::set<UnitId> recordedUnits(const LedgerState& state, const ResourceName& resource,
+                               const std::string& id) {
+  std::set<UnitId> units;
+  for (const HolderRecord& record : state.records) {
+    if (record.resource != resource || record.set != id) continue;
+    units.insert(record.ids.begin(), record.ids.end());
+  }
+  return units;
+}
+
+}  // namespace
+
+std::set<UnitId> unitsOfSet(const LedgerState& state, const ResourceName& resource,
+                            const std::string& id) {
+  std::set<UnitId> configured = configuredUnits(state, resource, id);
+  return configured.empty() ? recordedUnits(state, resource, id) : configured;
+}
+
+std::set<UnitId> unitsHeldAs(const LedgerState& state, const ResourceName& resource,
+                             const std::string& id) {
+  std::set<UnitId> recorded = recordedUnits(state, resource, id);
+  return recorded.empty() ? configuredUnits(state, resource, id) : recorded;
+}
+
+std::map<UnitId, std::string> setsIn(const LedgerState& state, const RecordedDevices& entry) {
+  std::map<UnitId, std::string> sets;
+  const auto resource = ResourceName::parse(entry.resource);
+  if (!resource) return sets;
+  std::set<UnitId> allocated;
+  if (entry.allocated) allocated = devicesIn(*entry.allocated);
+  std::vector<std::string> ids;
+  std::ranges::copy_if(entry.ids, std::back_inserter(ids), isSetId);
+  for (const std::string& id : ids) {
+    for (const UnitId& unit : unitsHeldAs(state, *resource, id)) {
+      // One set's units are what was allocated; of several the answer does not tell which is whose.
+      if (allocated.empty() || allocated.contains(unit)) sets.emplace(unit, id);
+    }
+  }
+  if (ids.empty()) return sets;
+  for (const UnitId& unit : allocated) {
+    if (!entry.ids.contains(unit.str())) sets.emplace(unit, ids.front());
+  }
+  return sets;
+}
+
+std::map<UnitId, std::string> setsAmong(const LedgerState& state, const ResourceName& resource,
+                                        const std::set<UnitId>& ids) {
+  std::map<UnitId, std::string> sets;
+  const auto found = state.catalog.resources.find(resource);
+  if (found == state.catalog.resources.end()) return sets;
+  for (const auto& [id, units] : found->second.sets) {
+    if (!std::ranges::includes(ids, units)) continue;
+    for (const UnitId& unit : units) sets.emplace(unit, id);
+  }
+  return sets;
+}
+
+std::optional<UnitId> sharedUnit(const LedgerState& state, const ResourceName& resource,
+                                 const std::vector<std::string>& ids) {
+  std::set<UnitId> taken;
+  for (const std::string& id : ids) {
+    if (!isSetId(id)) continue;
+    const std::set<UnitId> reach = reachOf(state, unitsOfSet(state, resource, id));
+    for (const UnitId& unit : reach) {
+      if (taken.contains(unit)) return unit;
+    }
+    taken.insert(reach.begin(), reach.end());
+  }
+  return std::nullopt;
+}
+
+}  // namespace vfiogate
