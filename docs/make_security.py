@@ -66,7 +66,7 @@ HOW = """
 | shared objects | what the loader maps beside the program and itself |
 | lines | of our sources that are linked into the program, by its line information (`tests/budget/linked_code.py`): each function, and each class with a function in it, of which the linker kept code, without blank lines and comments. Tables without code, generated code and libraries are not counted |
 | answers | methods and paths that somebody can call: the RPC schema; the device plugin's service and plugind's control service; HTTP |
-| kinds of files in sysfs | that privd-binder's AppArmor profile lets it write: `driver_override`, `bind`, `unbind`, `drivers_probe` |
+| kinds of files in sysfs | that privd-binder's AppArmor profile lets it write: `driver_override`, `bind`, `unbind`, `drivers_probe`, `sriov_numvfs` |
 | writable mounts | of its container in `deploy/kubernetes/base`, without CDI, and in `components/binding` |
 
 {both:,} lines are in both programs that run as root, gate and binder, and counted for each, so that there are {all:,} to read in all. Where binding is off there are the gate's alone: {gate:,}.

@@ -75,7 +75,7 @@ struct Objection {
   friend bool operator==(const Objection&, const Objection&) = default;
 };
 
-enum class ChangeKind : std::uint8_t { kBind, kUnbind };
+enum class ChangeKind : std::uint8_t { kBind, kUnbind, kCreateVfs };
 
 /// What is wanted. The unit is the IOMMU group of each address.
 struct ChangeOrder {
@@ -84,7 +84,8 @@ struct ChangeOrder {
   std::string driver;  ///< to bind to; empty: chosen by the kernel's module aliases, else vfio-pci
   std::vector<GuardOverride> overrides;
   bool dryRun = false;
-  bool keep = false;  ///< of a bind: declared as well, so that it is bound again after a reboot
+  bool keep = false;      ///< of a bind: declared as well, so that it is bound again after a reboot
+  std::uint32_t vfs = 0;  ///< of kCreateVfs: how many the one address is to have
   friend bool operator==(const ChangeOrder&, const ChangeOrder&) = default;
 };
 

@@ -13,7 +13,7 @@ namespace vfiogate {
 
 /// The peer that asked. Pid 0 (another PID namespace) is written as null.
 struct AuditPeer {
-  std::string role;  ///< "root", "plugind", "privd" (declared bindings)
+  std::string role;  ///< "root", "plugind", "privd" (what is declared)
   std::uint32_t uid = 0;
   std::int32_t pid = 0;
 };
@@ -28,7 +28,7 @@ struct AuditDevice {
 /// What is about to be written. In the log, durable, before the first write.
 struct AuditIntent {
   AuditPeer peer;
-  std::string operation;               ///< "bind", "unbind"
+  std::string operation;               ///< "bind", "unbind", "create-vfs"
   std::optional<std::uint32_t> group;  ///< null: the order is for several
   std::vector<AuditDevice> devices;
   std::vector<SysfsWrite> writes;

@@ -51,6 +51,7 @@ constexpr std::array kKinds{
     Kind{LogEvent::kDriverChange, kInfo, "driver_change"},
     Kind{LogEvent::kGuardOverridden, kWarning, "guard_overridden"},
     Kind{LogEvent::kDeclaredRefused, kWarning, "declared_refused"},
+    Kind{LogEvent::kVfsAwaited, kWarning, "vfs_awaited"},
     Kind{LogEvent::kChangeRefused, kWarning, "change_refused"},
     Kind{LogEvent::kBindingUnfinished, kWarning, "binding_unfinished"},
     Kind{LogEvent::kExclusions, kInfo, "exclusions"},

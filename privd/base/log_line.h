@@ -54,6 +54,7 @@ enum class LogEvent {
   kDriverChange,
   kGuardOverridden,
   kDeclaredRefused,
+  kVfsAwaited,
   kChangeRefused,
   kBindingUnfinished,
   kExclusions,

@@ -47,7 +47,7 @@ public:
       const bool aside = device != into_.snapshot.devices.end() && standsAside(device->second);
       if (!aside || by_ != ChangeBy::kAllocation) named.insert(address);
     }
-    Plan plan = order_.kind == ChangeKind::kBind ? bind(group, named) : unbind(group, named);
+    Plan plan = planOf(group, named);
     const std::set<Bdf> changed = plan.changed();
     Evidence evidence =
         gatherEvidence(deps_.sysfs, deps_.dev, deps_.host, into_.snapshot,
@@ -65,7 +65,9 @@ public:
                                 .facts = evidence.facts,
                                 .allocated = allocated,
                                 .allocation = std::move(allocation),
-                                .excluded = std::ranges::any_of(group.members, isExcluded)},
+                                .excluded = std::ranges::any_of(group.members, isExcluded),
+                                .vfs = order_.vfs,
+                                .mostVfs = mostVfs()},
                                              deps_.settings, order_.overrides)) {
       into_.objections.push_back(std::move(objection));
     }
@@ -93,6 +95,27 @@ private:
     if (deps_.allocations.complete() || deps_.lease.isFree()) return {Allocated::kNo, {}};
     return {Allocated::kUnknown, "it runs, and the record of allocations is not complete"};
   }
+
+  Plan planOf(const IommuGroup& group, const std::set<Bdf>& named) {
+    switch (order_.kind) {
+      case ChangeKind::kBind:
+        return bind(group, named);
+      case ChangeKind::kUnbind:
+        return unbind(group, named);
+      case ChangeKind::kCreateVfs:
+        break;
+    }
+    const auto device = into_.snapshot.devices.find(order_.addresses.front());
+    return device == into_.snapshot.devices.end() ? Plan() : planVfs(device->second, order_.vfs);
+  }
+
+  /// What the function says that it can have.
+  std::optional<std::uint32_t> mostVfs() const {
+    if (order_.kind != ChangeKind::kCreateVfs) return std::nullopt;
+    const auto text = deps_.sysfs.read(deviceAttribute(order_.addresses.front(), "sriov_totalvfs"));
+    return text ? parseDecimal(*text) : std::nullopt;
+  }
+
   Plan bind(const IommuGroup& group, const std::set<Bdf>& named) {
     std::map<Bdf, std::string> wanted;
     std::vector<std::string> remarks;

@@ -17,7 +17,15 @@ constexpr auto kLockPause = 20 * kj::MILLISECONDS;
 constexpr unsigned kLockTries = 50;
 
 const char* nameOf(ChangeKind kind) {
-  return kind == ChangeKind::kBind ? "bind" : "unbind";
+  switch (kind) {
+    case ChangeKind::kBind:
+      return "bind";
+    case ChangeKind::kUnbind:
+      return "unbind";
+    case ChangeKind::kCreateVfs:
+      return "create-vfs";
+  }
+  return "";
 }
 
 BoundFor purposeOf(ChangeBy by) {
@@ -277,9 +285,10 @@ void Binder::settle(Change& change, const RunResult& result) {
   report.differences = result.differences;
   stuck_.insert(result.stuck.begin(), result.stuck.end());
   const bool bind = change.request.order.kind == ChangeKind::kBind;
+  const bool unbind = change.request.order.kind == ChangeKind::kUnbind;
   if (result.outcome == ChangeOutcome::kDone) keep(change);
   for (const Bdf& address : change.assessment.plan.changed()) {
-    if (result.outcome == ChangeOutcome::kDone && !bind) {
+    if (result.outcome == ChangeOutcome::kDone && unbind) {
       if (!deps_.state.dropBound(address))
         report.remarks.push_back(address.str() + ": its record stays");
     } else if (result.outcome == ChangeOutcome::kFailed && bind) {

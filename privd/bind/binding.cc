@@ -96,11 +96,12 @@ void Binding::tellBar(IommuGroupId group, const std::string& bar) {
                                    {"why", kj::str(bar.c_str())}});
 }
 
-void Binding::serve(HostView& view, std::vector<Selector> declared, NameWatch& holds) {
+void Binding::serve(HostView& view, std::vector<Selector> declared, std::vector<WantedVfs> vfs,
+                    NameWatch& holds) {
   view_ = view;
   tellLeftovers(*view.current().snapshot);
   tellExclusions();
-  declared_.emplace(binder_, view, place_.timer, deps_.state, std::move(declared));
+  declared_.emplace(binder_, view, place_.timer, deps_.state, std::move(declared), std::move(vfs));
   tasks_ = watchHolds(holds, 0).exclusiveJoin(rereadBusy()).eagerlyEvaluate(nullptr);
 }
 

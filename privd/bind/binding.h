@@ -36,8 +36,9 @@ public:
   GroupBinding bindingOf(const Snapshot& snapshot, const IommuGroup& group);
 
   /// Says what an earlier privd left behind. From now on `view` rereads where something was
-  /// changed, be it that `holds` tells of an exclusion, and what is declared is bound.
-  void serve(HostView& view, std::vector<Selector> declared, NameWatch& holds);
+  /// changed, be it that `holds` tells of an exclusion, and what is declared is bound or made.
+  void serve(HostView& view, std::vector<Selector> declared, std::vector<WantedVfs> vfs,
+             NameWatch& holds);
   /// To be called before that `view` goes: nothing is read of it any more.
   void leave();
 

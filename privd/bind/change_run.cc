@@ -3,10 +3,13 @@
 #include <kj/vector.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 namespace vfiogate {
 namespace {
+
+constexpr auto kPatiencePerVf = 1 * kj::SECONDS;
 
 std::string lineOf(const SysfsWrite& write) {
   return "'" + (write.text == "\n" ? std::string("\\n") : write.text) + "' > " + write.attribute;
@@ -21,11 +24,26 @@ std::string wordsOf(const WriteOutcome& outcome) {
     case WriteOutcome::Kind::kDied:
       return "the process that wrote it died";
     case WriteOutcome::Kind::kStuck:
-      return "the kernel has not come back from it for 5 s";
+      return "the kernel has not come back from it";
     case WriteOutcome::Kind::kRefused:
       return "not tried: too many writes are stuck, or the fork server is gone";
   }
   return {};
+}
+
+/// Why the kernel refused, where errno's own words mislead; empty: they do not.
+std::string whyNoVfs(int error) {
+  switch (error) {
+    case ENOENT:
+      return "its driver makes no virtual functions";
+    case ENOMEM:
+      return "the machine has no room for their memory (firmware: above 4G decoding; kernel: "
+             "pci=realloc)";
+    case EBUSY:
+      return "somebody else made some, or the bridge above it has no bus numbers for them";
+    default:
+      return {};
+  }
 }
 
 /// One plan under way.
@@ -39,29 +57,48 @@ public:
         plan_(std::move(plan)),
         groupNodes_(kj::mv(groupNodes)) {
     for (const Bdf& address : plan_.changed()) before_[address] = driverOf(sysfs_, address);
+    for (const Step& step : plan_.steps) {
+      if (step.vfsAfter) vfsBefore_[step.write.address] = vfsOf(step.write.address);
+    }
   }
 
   kj::Promise<RunResult> run() {
     if (next_ == plan_.steps.size()) return std::move(result_);
     releaseNode();
     const Step& step = plan_.steps[next_];
-    return write(step.write).then([this, &step](WriteOutcome outcome) -> kj::Promise<RunResult> {
-      const std::string wrong = judge(step, outcome);
-      if (wrong.empty()) {
-        ++next_;
-        return run();
-      }
-      fail(step, outcome, wrong);
-      return undo();
-    });
+    return write(step.write, patienceFor(step))
+        .then([this, &step](WriteOutcome outcome) -> kj::Promise<RunResult> {
+          const std::string wrong = judge(step, outcome);
+          if (wrong.empty()) {
+            ++next_;
+            return run();
+          }
+          fail(step, outcome, wrong);
+          return undo();
+        });
   }
 
 private:
+  /// A driver makes virtual functions one after the other, and each is given to a driver of its own
+  /// before the kernel comes back.
+  static kj::Duration patienceFor(const Step& step) {
+    return Writer::kPatience + step.vfsAfter.value_or(0) * kPatiencePerVf;
+  }
+
   /// What is wrong after the step; empty: nothing.
   std::string judge(const Step& step, const WriteOutcome& outcome) const {
-    if (outcome.kind == WriteOutcome::Kind::kFailed || outcome.kind == WriteOutcome::Kind::kStuck ||
+    const bool failed = outcome.kind == WriteOutcome::Kind::kFailed;
+    if (failed && step.vfsAfter && !whyNoVfs(outcome.error).empty()) return whyNoVfs(outcome.error);
+    if (failed || outcome.kind == WriteOutcome::Kind::kStuck ||
         outcome.kind == WriteOutcome::Kind::kRefused) {
       return wordsOf(outcome);
+    }
+    if (step.vfsAfter) {
+      const std::uint32_t there = vfsOf(step.write.address);
+      if (there == *step.vfsAfter) return {};
+      return outcome.kind == WriteOutcome::Kind::kDied
+                 ? wordsOf(outcome)
+                 : "the kernel reported success, but there are " + std::to_string(there);
     }
     if (!step.driverAfter) return {};
     const std::string now = driverOf(sysfs_, step.write.address);
@@ -115,6 +152,12 @@ private:
       result_.differences.push_back(address.str() + ": its driver was " + shown(driver) +
                                     " and is " + shown(now));
     }
+    for (const auto& [address, count] : vfsBefore_) {
+      const std::uint32_t now = vfsOf(address);
+      if (result_.stuck.contains(address) || now == count) continue;
+      result_.differences.push_back(address.str() + ": it had " + std::to_string(count) +
+                                    " virtual functions and has " + std::to_string(now));
+    }
     if (!result_.stuck.empty()) {
       result_.outcome = ChangeOutcome::kStuck;
     } else if (!result_.differences.empty()) {
@@ -123,13 +166,22 @@ private:
     return std::move(result_);
   }
 
-  kj::Promise<WriteOutcome> write(const SysfsWrite& what) {
+  /// Counted: `sriov_numvfs` may hang.
+  std::uint32_t vfsOf(const Bdf& address) const {
+    const auto names = sysfs_.names(deviceAttribute(address, ""));
+    if (!names) return 0;
+    return static_cast<std::uint32_t>(std::ranges::count_if(
+        *names, [](const std::string& name) { return name.starts_with("virtfn"); }));
+  }
+
+  kj::Promise<WriteOutcome> write(const SysfsWrite& what,
+                                  kj::Duration patience = Writer::kPatience) {
     auto attribute = sysfs_.openForWriting(what.attribute);
     if (!attribute) {
       return WriteOutcome{WriteOutcome::Kind::kFailed, attribute.error().error};
     }
     return writer_.write(what.address.str().c_str(), kj::mv(attribute).value(), what.text,
-                         locks_.at(what.address).get());
+                         locks_.at(what.address).get(), patience);
   }
 
   void releaseNode() {
@@ -145,6 +197,7 @@ private:
   const Plan plan_;
   kj::Vector<kj::AutoCloseFd> groupNodes_;
   std::map<Bdf, std::string> before_;
+  std::map<Bdf, std::uint32_t> vfsBefore_;
   std::size_t next_ = 0;
   std::vector<SysfsWrite> undo_;
   std::size_t undoNext_ = 0;

@@ -112,7 +112,7 @@ std::optional<StepFailure> runLocked(const BinderOptions& options, RoleLoop& loo
   KJ_IF_MAYBE (socket, opened.uevents) {
     uevents.emplace(loop.port(), loop.timer(), kj::mv(*socket), [&view]() { view.wake(); });
   }
-  binding.serve(view, options.declared, holds);
+  binding.serve(view, options.declared, options.vfs, holds);
   KJ_DEFER(binding.leave());
   GroupProbes probes(opened.dev, loop.timer());
   const BinderChannel::Deps channelDeps{loop.port(),
@@ -133,7 +133,8 @@ std::optional<StepFailure> runLocked(const BinderOptions& options, RoleLoop& loo
                                       }});
   }
   const auto kept = binding.state().declared();
-  const bool binds = options.allocates() || !options.declared.empty() || !kept || !kept->empty();
+  const bool binds = options.allocates() || !options.declared.empty() || !options.vfs.empty() ||
+                     !kept || !kept->empty();
   tellStart(PrivdRole::kBinder, kBuild, *view.current().snapshot,
             binds ? BindingAsked::kYes : BindingAsked::kNo);
   auto heads = binding.tellHeads();

@@ -82,4 +82,12 @@ Option declareOption(std::vector<Selector>& declared) {
       "SELECTOR|ADDRESS=VENDOR:DEVICE");
 }
 
+Option vfsOption(std::vector<WantedVfs>& vfs) {
+  return parsedOption(
+      "--vfs", vfs, &parseVfs,
+      "make so many virtual functions of a physical one, at the start and whenever it appears, "
+      "where it has none; repeatable, the first about a function counts",
+      "ADDRESS|SELECTOR=NUMBER");
+}
+
 }  // namespace vfiogate

@@ -3,6 +3,7 @@
 
 #include "ipc/types/binding_change.h"
 #include "ipc/types/selector.h"
+#include "privd/bind/plan/wanted_vfs.h"
 #include "privd/options/option_table.h"
 
 #include <string>
@@ -36,5 +37,6 @@ Option auditOption(BindingOptions& options);
 OptionTable guardOptions(BindingOptions& options);
 Option overrideOption(std::vector<GuardOverride>& overrides);
 Option declareOption(std::vector<Selector>& declared);
+Option vfsOption(std::vector<WantedVfs>& vfs);
 
 }  // namespace vfiogate

@@ -7,7 +7,7 @@
 namespace vfiogate {
 
 /// One file serves all of privd's programs: each takes its own, and leaves out what is another's.
-inline constexpr std::array<std::string_view, 27> kOptionsOfPrivd{"--allow",
+inline constexpr std::array<std::string_view, 28> kOptionsOfPrivd{"--allow",
                                                                   "--allow-storage",
                                                                   "--allow-unguarded-unbind",
                                                                   "--audit-log",
@@ -33,6 +33,7 @@ inline constexpr std::array<std::string_view, 27> kOptionsOfPrivd{"--allow",
                                                                   "--resource-prefix",
                                                                   "--state-dir",
                                                                   "--sysfs",
-                                                                  "--uevents"};
+                                                                  "--uevents",
+                                                                  "--vfs"};
 
 }  // namespace vfiogate

@@ -113,6 +113,7 @@ OptionTable binderOptions(BinderOptions& options) {
       auditOption(options.binding),
       overrideOption(options.binding.overrides),
       declareOption(options.declared),
+      vfsOption(options.vfs),
       landlockOption(options.requireLandlock),
   };
   return joined(joined(std::move(own), scanOptions(options)), guardOptions(options.binding));
@@ -124,7 +125,8 @@ OptionTable serveOptions(ServeOptions& options) {
       "; without it, and without --plugind-rights, devices are bound for operators alone";
   return joined(joined(std::move(gate), scanOptions(options)),
                 joined({hardwareUidOption(options.hardwareUid), auditOption(options.binding),
-                        overrideOption(options.binding.overrides), declareOption(options.declared)},
+                        overrideOption(options.binding.overrides), declareOption(options.declared),
+                        vfsOption(options.vfs)},
                        guardOptions(options.binding)));
 }
 

@@ -58,6 +58,7 @@ struct BinderOptions : ScanOptions {
   LogForm logForm = LogForm::kLogfmt;
   BindingOptions binding;
   std::vector<Selector> declared;
+  std::vector<WantedVfs> vfs;
   bool requireLandlock = false;
 
   /// It binds for allocations.
@@ -79,6 +80,7 @@ struct ServeOptions : GateOptions, ScanOptions {
   uid_t hardwareUid = 64531;
   BindingOptions binding;
   std::vector<Selector> declared;
+  std::vector<WantedVfs> vfs;
 };
 
 /// The daemon's options, which fill `options`.

@@ -15,7 +15,8 @@ inline constexpr std::string_view kRootComplexes = "<sysfs>/devices/**/pciDDDD:B
 
 inline constexpr std::array kBinderPlaces{
     PlaceRow{"<sysfs>", kReadFile | kReadDirectory, "attributes and lists of the hardware"},
-    PlaceRow{kRootComplexes, kWriteFile, "driver_override, of functions that come later, too"},
+    PlaceRow{kRootComplexes, kWriteFile,
+             "driver_override and sriov_numvfs, of functions that come later, too"},
     PlaceRow{"<sysfs>/bus/pci/drivers", kWriteFile, "bind and unbind of each driver"},
     PlaceRow{"<sysfs>/bus/pci/drivers_probe", kWriteFile, "a driver is looked for"},
     PlaceRow{"<dev>", kReadFile, "a disk, exclusively, before its controller leaves its driver"},

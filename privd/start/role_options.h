@@ -44,6 +44,7 @@ inline constexpr std::array kRoleOptions{
     RoleOption{"--module-aliases", kOfBinder},
     RoleOption{"--override", kOfBinder},
     RoleOption{"--declare", kOfBinder},
+    RoleOption{"--vfs", kOfBinder},
     RoleOption{"--require-landlock", kOfAllRoles},
 };
 

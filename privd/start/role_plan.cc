@@ -60,8 +60,8 @@ std::vector<RolePlan> rolesToStart(const std::vector<GivenOption>& given, OnFile
   const auto has = [&](const char* right) {
     return rights != given.rend() && hasRight(rights->value, right);
   };
-  const bool binds = !plugind || isGiven("--declare") || onFile == OnFile::kDeclared ||
-                     has("bind") || has("probe");
+  const bool binds = !plugind || isGiven("--declare") || isGiven("--vfs") ||
+                     onFile == OnFile::kDeclared || has("bind") || has("probe");
   std::vector<RolePlan> plans;
   if (plugind) {
     plans.push_back(planFor(PrivdRole::kHardware, given));

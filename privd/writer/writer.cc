@@ -59,7 +59,7 @@ Writer::Writer(kj::UnixEventPort& port, kj::Timer& timer, ForkServer server,
 }
 
 kj::Promise<WriteOutcome> Writer::write(kj::StringPtr name, kj::AutoCloseFd attribute,
-                                        std::string text, int lockFd) {
+                                        std::string text, int lockFd, kj::Duration patience) {
   if (stuck_ >= kMostStuck) return WriteOutcome{Kind::kRefused, EBUSY};
   // A pair of sockets rather than a pipe: privd's filter knows it already.
   int pair[2];
@@ -73,7 +73,7 @@ kj::Promise<WriteOutcome> Writer::write(kj::StringPtr name, kj::AutoCloseFd attr
     return WriteOutcome{Kind::kRefused, error};
   }
   auto told = kj::mv(pending->told.promise);
-  pending->deadline = timer_.afterDelay(kPatience)
+  pending->deadline = timer_.afterDelay(patience)
                           .then([this, &pending = *pending]() { beLate(pending); })
                           .eagerlyEvaluate(nullptr);
   auto answer = awaitAnswer(*pending);

@@ -17,7 +17,7 @@ struct WriteOutcome {
     kWritten,  ///< the kernel took it; whether that had an effect has to be read back
     kFailed,   ///< with `error`
     kDied,     ///< its process ended without an answer; what came of the write is not known
-    kStuck,    ///< no answer within 5 s: it may still happen
+    kStuck,    ///< no answer in time: it may still happen
     kRefused,  ///< 8 writes are stuck already, or the fork server is gone: nothing was tried
   };
   Kind kind;
@@ -36,12 +36,12 @@ public:
 
   /// Writes `text` (1 to 256 bytes; else kRefused, EMSGSIZE) once to `attribute`, which is open for
   /// writing. `name` is for lateEnd and the log. `lockFd` (borrowed; -1: none) stays locked until
-  /// the kernel has come back, whoever died meanwhile. Never fails. Dropping the promise changes
-  /// nothing but that nobody is told: the write is under way.
+  /// the kernel has come back, whoever died meanwhile; after `patience` it is reported stuck. Never
+  /// fails. Dropping the promise changes nothing but that nobody is told: the write is under way.
   kj::Promise<WriteOutcome> write(kj::StringPtr name, kj::AutoCloseFd attribute, std::string text,
-                                  int lockFd = -1);
+                                  int lockFd = -1, kj::Duration patience = kPatience);
 
-  /// Writes that have not come back within 5 s.
+  /// Writes that have not come back in time.
   unsigned stuck() const { return stuck_; }
 
 private:

@@ -90,7 +90,7 @@ RULES = {
     "privd/bind": (
         "ipc/base ipc/types privd/audit privd/base privd/bind/plan privd/gate privd/options privd/scan "
         "privd/state privd/writer"),
-    "privd/bind/plan": "ipc/types privd/state",
+    "privd/bind/plan": "ipc/base ipc/types privd/state",
     "privd/binder": (
         "ipc/base ipc/binder ipc/gate ipc/types privd/audit privd/base privd/bind privd/gate privd/loop privd/options "
         "privd/sandbox privd/scan privd/state seccomp"),

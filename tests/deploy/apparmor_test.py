@@ -22,9 +22,12 @@ PROGRAMS = pathlib.Path()
 WRITER = "vfiogate-binder"
 WRITABLE = [
     "@{pci}/driver_override rw,",
+    "@{pci}/sriov_numvfs w,",
     "/host/sys/bus/pci/drivers/*/{bind,unbind} w,",
     "/host/sys/bus/pci/drivers_probe w,",
 ]
+# What the writer may do with files of a device that no scan reads.
+WRITERS = {"driver_override": "rw", "sriov_numvfs": "w", "sriov_totalvfs": "r"}
 
 sys.path.insert(0, str(TREE / "deploy/image"))
 import root_files
@@ -182,7 +185,7 @@ class Rules(unittest.TestCase):
                 if file.is_symlink() or not file.is_file():
                     continue
                 place = f"/host{file.parent.resolve()}/{file.name}"
-                may = "r" if file.name in attributes else "rw" if file.name == "driver_override" and name == WRITER else ""
+                may = "r" if file.name in attributes else WRITERS.get(file.name, "") if name == WRITER else ""
                 self.assertEqual(allowed(profile, place), set("" if name == "vfiogate-gate" else may), place)
 
     def test_the_loader_finds_what_the_program_is_linked_with(self):

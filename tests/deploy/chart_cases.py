@@ -56,6 +56,9 @@ REFUSED = [
     ("binding: {allow: [2235]}", "want string"),
     ("binding: {allow: ['vendor=10de; x']}", "does not match pattern"),
     ("binding: {allows: []}", "additional properties 'allows' not allowed"),
+    ("binding: {enabled: true, vfs: ['0000:3b:00.0']}", "does not match pattern"),
+    ("binding: {enabled: true, vfs: ['0000:3b:00.0=0']}", "does not match pattern"),
+    ("binding: {vfs: ['0000:3b:00.0=8']}", "binding.vfs: only privd-binder makes virtual functions: set binding.enabled"),
     (OFFER.format("kata: true"), "nodeClasses a: resources[0] needs CDI specs: set cdi.enabled"),
     (CONFIG.format("dra: {driver: vfio.vfiogate.dev}"), "additional properties 'dra' not allowed"),
     (CONFIG.format("exclude: [{device: 1e07}]"), ID),
@@ -97,7 +100,7 @@ SAID_BY_TEMPLATES = [
 VARIED = [
     ("cdi: {enabled: true}", {"cdi": True}),
     ("binding: {enabled: true, allow: ['vendor=10de,class=03', '10de:2236'], deny: ['class=0108'], allowStorage: true,"
-     " allowUnguardedUnbind: true}\ncdi: {enabled: true}", {"binding": True, "cdi": True}),
+     " vfs: ['0000:3b:00.0=8', '3b:00.1=1', '8086:1593=64', 'vendor=8086,class=02=2'], allowUnguardedUnbind: true}\ncdi: {enabled: true}", {"binding": True, "cdi": True}),
     ("cdi: {enabled: true}\ndra: {enabled: true}", {"cdi": True, "dra": True}),
     ("cdi: {enabled: true}\ndra: {enabled: true, admissionPolicies: false}\nseccomp: {profile: Localhost}",
      {"cdi": True, "dra": True, "policies": False, "localhost": True}),

@@ -232,7 +232,7 @@ def broken_in_arguments(container: dict, asked: Asked) -> list[str]:
     other = str(asked.hardware) if name == "plugind" and asked.hardware != UIDS["privd-hardware"] else None
     if given.get("--hardware-uid") != other:
         found.append(f"hardware-uid: {name}: {given.get('--hardware-uid')}, not {other}")
-    if any(word in given for word in ("--allow", "--declare", "--host-mountinfo")) and name != "privd-binder":
+    if any(word in given for word in ("--allow", "--declare", "--vfs", "--host-mountinfo")) and name != "privd-binder":
         found.append(f"binding: {name} is told of binding")
     if container.get("command", [""])[0] != f"/usr/bin/{name.removesuffix('-dra')}":
         found.append(f"command: {name}: {container.get('command')}")

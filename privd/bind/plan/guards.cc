@@ -166,8 +166,42 @@ void judgePolicy(const PciDevice& device, const Situation& situation, const Guar
   }
 }
 
+std::string countOf(std::uint32_t vfs) {
+  return std::to_string(vfs) + (vfs == 1 ? " virtual function" : " virtual functions");
+}
+
+/// It stays with its driver, which --allow and --deny are not about, and an operator named it.
+void judgeVfs(const PciDevice& device, const Situation& situation, Objections& objections) {
+  const std::string wanted = ", and " + std::to_string(situation.vfs) + " are wanted";
+  const auto blocked = [&objections](std::string reason, std::string lift) {
+    objections.blocked(Guard::kSriov, std::move(reason), std::move(lift));
+  };
+  if (device.sriov != SriovRole::kPhysicalFunction) {
+    return blocked("it is no physical function of SR-IOV", "SR-IOV turned on in its firmware");
+  }
+  if (device.virtualFunctions == situation.vfs) return;
+  if (device.virtualFunctions > 0) {
+    return blocked("it has " + countOf(device.virtualFunctions) + wanted + ": privd ends none",
+                   "write 0 to its sriov_numvfs once nobody has one of them");
+  }
+  if (!situation.mostVfs)
+    return blocked("its sriov_totalvfs cannot be read" + wanted, "privd show");
+  if (situation.vfs > *situation.mostVfs) {
+    return blocked("it can have " + countOf(*situation.mostVfs) + wanted,
+                   "--vfs with fewer, or more in its firmware");
+  }
+  if (device.driver.empty()) {
+    return blocked("it has no driver, which would make them", "its host driver (modprobe)");
+  }
+  if (offersVfio(device)) {
+    blocked("it is on " + device.driver + ", to be passed through whole",
+            "privd unbind " + device.address.str());
+  }
+}
+
 void judgeDevice(const PciDevice& device, const Situation& situation, const GuardSettings& settings,
                  Objections& objections) {
+  if (situation.kind == ChangeKind::kCreateVfs) return judgeVfs(device, situation, objections);
   judgePolicy(device, situation, settings, objections);
   if (!isEndpoint(device)) {
     return objections.blocked(Guard::kBridge, "a bridge, by its header type",

@@ -6,6 +6,7 @@
 #include "ipc/types/snapshot.h"
 #include "privd/bind/plan/facts.h"
 
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -43,6 +44,8 @@ struct Situation {
   Allocated allocated = Allocated::kNo;
   std::string allocation = {};  ///< to whom, or why that is not known; for people
   bool excluded = false;        ///< an operator excluded a member
+  std::uint32_t vfs = 0;        ///< of kCreateVfs: how many are wanted
+  std::optional<std::uint32_t> mostVfs = std::nullopt;  ///< that it can have
 };
 
 /// All of them, overridden ones marked. `overrides` are the order's own.

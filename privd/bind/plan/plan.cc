@@ -170,6 +170,17 @@ Plan planUnbind(const Snapshot& snapshot, const IommuGroup& group, const std::se
   return plan;
 }
 
+Plan planVfs(const PciDevice& device, std::uint32_t count) {
+  Plan plan;
+  if (device.virtualFunctions == count) return plan;
+  plan.steps.push_back({.write = {device.address, deviceAttribute(device.address, "sriov_numvfs"),
+                                  std::to_string(count)},
+                        .undo = {},
+                        .driverAfter = std::nullopt,
+                        .vfsAfter = count});
+  return plan;
+}
+
 std::string deviceAttribute(const Bdf& address, std::string_view name) {
   return "bus/pci/devices/" + address.str() + "/" + std::string(name);
 }

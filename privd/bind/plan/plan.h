@@ -25,6 +25,8 @@ struct Step {
   std::optional<std::string> driverAfter;
   /// It takes a device from VFIO: to be written with the group's node held open.
   bool fromVfio = false;
+  /// How many virtual functions the device has to have once it is written; null: it says nothing.
+  std::optional<std::uint32_t> vfsAfter = std::nullopt;
 };
 
 struct Plan {
@@ -55,6 +57,10 @@ struct Former {
 /// where that is known and still holds, else to whatever driver the kernel chooses.
 Plan planUnbind(const Snapshot& snapshot, const IommuGroup& group, const std::set<Bdf>& wanted,
                 const std::map<Bdf, Former>& former, const Overrides& overrides);
+
+/// Makes so many virtual functions, where there are others; nothing takes that back: privd ends
+/// none.
+Plan planVfs(const PciDevice& device, std::uint32_t count);
 
 /// "bus/pci/devices/0000:01:00.0/driver_override".
 std::string deviceAttribute(const Bdf& address, std::string_view name);

@@ -13,10 +13,10 @@ constexpr const char* kHowToKeep =
 
 Findings examine(const HostFacts& facts) {
   Findings findings;
-  for (const auto check :
-       {checkIommu, checkInterrupts, checkModules, checkVfioPci, checkDriverctl, checkModprobe,
-        checkGroups, checkDevices, checkWindows, checkParameters, checkDisplay, checkMemlock,
-        checkCdi, checkKubelet, checkSecurity, checkLandlock, checkSysfs, checkObstacles}) {
+  for (const auto check : {checkIommu, checkInterrupts, checkModules, checkVfioPci, checkDriverctl,
+                           checkModprobe, checkGroups, checkDevices, checkWindows, checkParameters,
+                           checkDisplay, checkMemlock, checkCdi, checkKubelet, checkSecurity,
+                           checkLandlock, checkSysfs, checkObstacles, checkVirtualFunctions}) {
     check(facts, findings);
   }
   std::ranges::stable_sort(findings, [](const Finding& left, const Finding& right) {

@@ -30,6 +30,8 @@ void checkSecurity(const HostFacts& facts, Findings& findings);
 void checkLandlock(const HostFacts& facts, Findings& findings);
 void checkSysfs(const HostFacts& facts, Findings& findings);
 void checkObstacles(const HostFacts& facts, Findings& findings);
+/// Those that `vfs` lines of privd.conf want.
+void checkVirtualFunctions(const HostFacts& facts, Findings& findings);
 
 /// Models that vfio-pci or pci-stub takes at boot, whoever says so.
 void checkPciIds(const HostFacts& facts, Findings& findings);

@@ -2,7 +2,7 @@
 
 namespace vfiogate {
 
-static_assert(kCheckNames.size() == static_cast<std::size_t>(Check::kNodeObstacle) + 1);
+static_assert(kCheckNames.size() == static_cast<std::size_t>(Check::kVirtualFunctions) + 1);
 
 std::string_view nameOf(Level level) {
   switch (level) {

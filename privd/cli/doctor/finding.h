@@ -45,6 +45,7 @@ enum class Check : std::uint8_t {
   kLandlock,
   kSysfsWritable,
   kNodeObstacle,
+  kVirtualFunctions,
 };
 /// The name and what is asked, in the order of Check.
 struct CheckName {
@@ -80,6 +81,7 @@ inline constexpr std::array kCheckNames{
     CheckName{"landlock", "can the kernel confine which files privd opens"},
     CheckName{"sysfs-writable", "can devices be bound from here"},
     CheckName{"node-obstacle", "does something keep every device of this host back"},
+    CheckName{"virtual-functions", "are the virtual functions there that privd is to make"},
 };
 
 /// The stable name, such as "vfio-module".

@@ -3,6 +3,7 @@
 
 #include "ipc/types/selector.h"
 #include "ipc/types/snapshot.h"
+#include "privd/bind/plan/wanted_vfs.h"
 #include "privd/cli/doctor/seen.h"
 
 #include <map>
@@ -65,6 +66,8 @@ struct BootFacts {
   std::map<std::string, SeenText> modprobeFiles;  ///< by name, those that modprobe reads
   SeenNames kept;                                 ///< the state directory's declared/
   std::vector<DeclaredDevices> declared;          ///< by `privd bind --keep` and in privd.conf
+  SeenText options;                               ///< privd.conf
+  std::vector<WantedVfs> vfs;                     ///< in it
 };
 
 struct HostFacts {

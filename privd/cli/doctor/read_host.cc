@@ -128,7 +128,14 @@ void addDeclaration(const std::string& text, const std::string& where, BootFacts
   if (which) boot.declared.push_back({std::move(which).value(), where});
 }
 
-/// What `privd bind --keep` left, and the `declare` lines of the daemon's options file.
+/// The option's value, where this line of an options file is about it; empty: it is not.
+std::string valueOf(std::string_view name, const std::string& line) {
+  if (!line.starts_with(name)) return {};
+  const std::size_t begin = line.find_first_not_of(" \t=", name.size());
+  return begin == name.size() || begin == std::string::npos ? std::string() : line.substr(begin);
+}
+
+/// What `privd bind --keep` left, and the `declare` and `vfs` lines of the daemon's options file.
 void readDeclared(const Tree& state, const Tree& etc, BootFacts& boot) {
   boot.kept = state.names("declared");
   for (const std::string& name : boot.kept ? *boot.kept : std::vector<std::string>()) {
@@ -140,14 +147,14 @@ void readDeclared(const Tree& state, const Tree& etc, BootFacts& boot) {
     addDeclaration(name + "=" + hexDigits(device->vendor, 4) + ":" + hexDigits(device->device, 4),
                    text.path, boot);
   }
-  const SeenText options = etc.whole("vfiogate/privd.conf", kBeginning);
-  std::istringstream lines(options ? *options : "");
+  boot.options = etc.whole("vfiogate/privd.conf", kBeginning);
+  std::istringstream lines(boot.options ? *boot.options : "");
   for (std::string line; std::getline(lines, line);) {
-    constexpr std::string_view kName = "declare";
-    if (!line.starts_with(kName)) continue;
-    const std::size_t begin = line.find_first_not_of(" \t=", kName.size());
-    if (begin == kName.size() || begin == std::string::npos) continue;
-    addDeclaration(line.substr(begin), options.path, boot);
+    if (const std::string text = valueOf("declare", line); !text.empty()) {
+      addDeclaration(text, boot.options.path, boot);
+    } else if (auto vfs = parseVfs(valueOf("vfs", line))) {
+      boot.vfs.push_back(std::move(vfs).value());
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 # What a real kernel shows of devices in use, and that privd leaves those alone: disks, network
-# interfaces, a function with virtual ones.
+# interfaces, a function with virtual ones. And that privd makes virtual ones at its start, on request.
 . /test/binding.sh
 modprobe nvme
 modprobe crc32c_generic
@@ -77,4 +77,46 @@ check "a function with virtual ones: because" "$(said 'sriov: it has 2 virtual f
 echo 0 >$pci/devices/$storage/sriov_numvfs
 stop_daemon
 check "the daemon ends with" $? 0
+
+# Without a driver of their own: nvme would have to give each of them queues.
+echo 0 >$pci/devices/$storage/sriov_drivers_autoprobe
+first=${storage%.0}.1 second=${storage%.0}.2
+awaited() { # COMMAND...: until it succeeds, or 10 s have passed
+  tries=0
+  until "$@" || [ $tries = 100 ]; do
+    usleep 100000
+    tries=$((tries + 1))
+  done
+}
+told() { grep -qF "$1" /tmp/daemon; }
+has() { [ "$(ls -d $pci/devices/$storage/virtfn* 2>/dev/null | wc -l)" = $1 ]; }
+both_bound() { [ "$(driver_of $first) $(driver_of $second)" = "vfio-pci vfio-pci" ]; }
+made() { # COUNT WHAT
+  awaited has $1
+  check "$2" "$(has $1 && echo yes) $(driver_of $storage)" "yes nvme"
+}
+
+start_daemon --vfs $storage=5
+awaited told "it can have 4 virtual functions, and 5 are wanted"
+check "more than it can have: told" "$(told "it can have 4 virtual functions, and 5" && echo yes)" yes
+made 0 "more than it can have: none is made"
+stop_daemon
+start_daemon --vfs $storage=2 --allow sriov=vf --declare sriov=vf
+made 2 "virtual functions made at the start"
+awaited both_bound
+check "they are bound by a declaration" "$(driver_of $first) $(driver_of $second)" "vfio-pci vfio-pci"
+check "it is in the audit log" "$(grep -c '"operation":"create-vfs"' $log)" 1
+intent=$(sed -n '/"operation":"create-vfs"/s/^{"seq":\([0-9]*\),.*/\1/p' $log)
+check "and it was done" "$(grep -c "\"intent\":$intent,\"outcome\":\"done\"" $log)" 1
+stop_daemon
+start_daemon --vfs $storage=3
+awaited told "it has 2 virtual functions, and 3 are wanted: privd ends none"
+made 2 "another number is not changed"
+echo 0 >$pci/devices/$storage/sriov_numvfs
+made 3 "until an operator has ended those"
+stop_daemon
+check "the daemon that makes them ends with" $? 0
+privd audit verify $log >/tmp/verified
+check "audit verify" $? 0
+echo 0 >$pci/devices/$storage/sriov_numvfs
 finish

@@ -62,13 +62,15 @@ TEST(ServeOptions, SayWhatMayBeBoundAndWhatIsDeclared) {
   ServeOptions options;
   EXPECT_EQ(complaint({"--allow", "10de:2684", "--allow", "class=03", "--deny", "address=0000:00:*",
                        "--declare", "0000:01:00.0=10de:2684", "--override", "boot-vga=01:00.0",
-                       "--override", "users", "--allow-storage"},
+                       "--vfs", "3b:00.0=8", "--override", "users", "--allow-storage"},
                       options),
             "");
   EXPECT_EQ(options.binding.allow.size(), 2U);
   EXPECT_EQ(options.binding.deny.size(), 1U);
   ASSERT_EQ(options.declared.size(), 1U);
   EXPECT_EQ(options.declared[0].values().size(), 3U) << "address, vendor and device";
+  ASSERT_EQ(options.vfs.size(), 1U);
+  EXPECT_EQ(options.vfs[0].count, 8U);
   EXPECT_EQ(options.binding.overrides,
             (std::vector<GuardOverride>{{Guard::kBootVga, *Bdf::parse("0000:01:00.0")},
                                         {Guard::kUsers, std::nullopt}}));
@@ -140,6 +142,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Refusal{{"--deny", "colour=red"}, "--deny: "},
                     Refusal{{"--declare", "0000:01:00.0"}, "ADDRESS=VENDOR:DEVICE"},
                     Refusal{{"--declare", "0000:01:00.0=what"}, "--declare: "},
+                    Refusal{{"--vfs", "0000:01:00.0"}, "ADDRESS=NUMBER"},
+                    Refusal{{"--vfs", "0000:01:00.0=0"}, "privd ends no virtual functions"},
                     Refusal{{"--override", "root-disk"}, "no guard that may be overridden"},
                     Refusal{{"--override", "users=1"}, "'1' is no PCI address"},
                     Refusal{{"--dra-driver", "../x"}, "no DRA driver's name"},

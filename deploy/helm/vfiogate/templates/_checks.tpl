@@ -7,6 +7,9 @@
 {{- if and .Values.dra.enabled (not .Values.cdi.enabled) }}
 {{- fail "dra.enabled: what a claim was given is handed over by a CDI spec: set cdi.enabled, and read docs/cdi.md first" }}
 {{- end }}
+{{- if and .Values.binding.vfs (not .Values.binding.enabled) }}
+{{- fail "binding.vfs: only privd-binder makes virtual functions: set binding.enabled, and read docs/bind.md first" }}
+{{- end }}
 {{- range .Values.nodeClasses }}
 {{- if has .name $names }}{{ fail (printf "nodeClasses: two are named %q; rename one" .name) }}{{ end }}
 {{- $names = append $names .name }}

@@ -47,6 +47,40 @@ auto modprobe(const char* lines) {
   };
 }
 
+/// The other card is a physical function with so many virtual ones, and privd.conf has this line.
+auto wanted(const char* vfs, std::uint32_t there) {
+  return [vfs, there](HostFacts& host) {
+    device(host, kOther).sriov = SriovRole::kPhysicalFunction;
+    device(host, kOther).virtualFunctions = there;
+    host.boot.options = text("/etc/vfiogate/privd.conf", vfs);
+    host.boot.vfs = {*parseVfs(vfs)};
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    VirtualFunctions, DoctorOfBoot,
+    testing::Values(
+        Row{"NoneWanted", [](HostFacts&) {}, Check::kVirtualFunctions, Level::kOk,
+            "none are wanted"},
+        Row{"OptionsHidden",
+            [](HostFacts& host) { host.boot.options = unseen("/etc/vfiogate/privd.conf", EACCES); },
+            Check::kVirtualFunctions, Level::kUnknown, "Permission denied"},
+        Row{"AllThere", wanted("02:00.0=4", 4), Check::kVirtualFunctions, Level::kOk,
+            "0000:02:00.0|has 4, as wanted|/etc/vfiogate/privd.conf"},
+        Row{"NotMade", wanted("02:00.0=4", 0), Check::kVirtualFunctions, Level::kWarning,
+            "has none, and 4 are wanted"},
+        Row{"AnotherNumber", wanted("02:00.0=4", 2), Check::kVirtualFunctions, Level::kWarning,
+            "has 2, and 4 are wanted: privd ends none"},
+        Row{"OfNothing", wanted("0000:77:00.0=4", 2), Check::kVirtualFunctions, Level::kWarning,
+            "0000:77:00.0=4|is about no physical function that is there"},
+        Row{"HardwareHidden",
+            [](HostFacts& host) {
+              wanted("02:00.0=4", 4)(host);
+              host.hardware = unseen<Snapshot>("/sys/bus/pci/devices", EACCES);
+            },
+            Check::kVirtualFunctions, Level::kUnknown, "no PCI hardware was seen"}),
+    nameOfRow);
+
 INSTANTIATE_TEST_SUITE_P(
     Driverctl, DoctorOfBoot,
     testing::Values(

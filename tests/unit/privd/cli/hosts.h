@@ -80,6 +80,7 @@ inline HostFacts server() {
   host.modules.builtIn = text("/lib/modules/6.1/modules.builtin", "");
   host.boot.driverctl = unseen<std::vector<std::string>>("/etc/driverctl.d", ENOENT);
   host.boot.kept = unseen<std::vector<std::string>>("/var/lib/vfiogate/declared", ENOENT);
+  host.boot.options = unseen("/etc/vfiogate/privd.conf", ENOENT);
   host.boot.modprobe = {seen<std::vector<std::string>>("/etc/modprobe.d", {}),
                         unseen<std::vector<std::string>>("/run/modprobe.d", ENOENT),
                         seen<std::vector<std::string>>("/usr/lib/modprobe.d", {})};
@@ -109,11 +110,12 @@ inline HostFacts server() {
 inline HostFacts container() {
   HostFacts host;
   host.hardware = unseen<Snapshot>("/sys/bus/pci/devices", EACCES);
-  for (SeenText* fact : {&host.commandLine, &host.processor, &host.interrupts,
-                         &host.vfio.disableVga, &host.vfio.unsafeInterrupts,
-                         &host.vfio.unsafeNoIommu, &host.ownLimits, &host.vfio.disableIdleD3,
-                         &host.vfio.disableDenylist, &host.containerd, &host.modules.dependencies,
-                         &host.modules.builtIn, &host.apparmor, &host.selinux, &host.mounts}) {
+  for (SeenText* fact :
+       {&host.commandLine, &host.processor, &host.interrupts, &host.vfio.disableVga,
+        &host.vfio.unsafeInterrupts, &host.vfio.unsafeNoIommu, &host.ownLimits,
+        &host.vfio.disableIdleD3, &host.vfio.disableDenylist, &host.containerd,
+        &host.modules.dependencies, &host.modules.builtIn, &host.apparmor, &host.selinux,
+        &host.mounts, &host.boot.options}) {
     *fact = unseen("/hidden", EACCES);
   }
   for (SeenNames* fact : {&host.iommu.units, &host.iommu.firmwareTables, &host.modules.loaded,

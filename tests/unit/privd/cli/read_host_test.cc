@@ -109,7 +109,8 @@ TEST_F(ReadHost, FindsWhoDecidesAtBoot) {
   put(dir / "state/declared/0000:02:00.0", "nonsense");
   put(dir / "etc/vfiogate/privd.conf",
       "#declare vendor=1\ndeclare 0000:03:00.0=8086:1533\ndeclare=vendor=8086\ndeclared x\n"
-      "declare =\ndeclare 0000:04:00.0\n");
+      "declare =\ndeclare 0000:04:00.0\n#vfs 3a:00.0=1\nvfs 3b:00.0=8\nvfs=8086:1593=2\nvfs "
+      "3c:00.0\n");
 
   const BootFacts boot = readHost(roots).boot;
   EXPECT_EQ(boot.overrides.at("pci-0000:01:00.0").value, "nouveau");
@@ -121,6 +122,9 @@ TEST_F(ReadHost, FindsWhoDecidesAtBoot) {
             *Selector::parse("address=0000:01:00.0,vendor=10de,device=2684"));
   EXPECT_EQ(boot.declared.at(1).where, dir / "etc/vfiogate/privd.conf");
   EXPECT_EQ(boot.declared.at(2).which, *Selector::parse("vendor=8086"));
+  ASSERT_EQ(boot.vfs.size(), 2U);
+  EXPECT_EQ(boot.vfs.at(0), *parseVfs("3b:00.0=8"));
+  EXPECT_EQ(boot.vfs.at(1), *parseVfs("8086:1593=2"));
 }
 
 TEST_F(ReadHost, ReadsModprobesDirectoriesAsModprobeDoes) {

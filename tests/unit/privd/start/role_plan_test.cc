@@ -45,6 +45,10 @@ TEST(RolesToStart, AreThoseThatThereIsWorkFor) {
        OnFile::kNothing,
        "hardware gate"},
       {"declared, too", {socket, declared}, OnFile::kNothing, "hardware gate binder"},
+      {"virtual functions, too",
+       {socket, {"--vfs", "0000:3b:00.0=8"}},
+       OnFile::kNothing,
+       "hardware gate binder"},
       {"kept on file", {socket}, OnFile::kDeclared, "hardware gate binder"},
   };
   for (const Row& row : rows) EXPECT_EQ(rolesOf(row.given, row.onFile), row.roles) << row.name;
