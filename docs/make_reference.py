@@ -73,7 +73,6 @@ def words_of(message: str, kind: str) -> str:
 
 
 def value_of(message: str, label: str, kind: str, rest: str) -> str:
-    unbuilt = re.search(r'unbuilt: "([^"]+)"', rest)
     most = re.search(r"max_ms: (\d+)", rest)
     if "duration: true" in rest:
         value = "a duration such as `60s`" + (f", at most `{duration(most[1])}`" if most else "")
@@ -83,7 +82,7 @@ def value_of(message: str, label: str, kind: str, rest: str) -> str:
         value = {"string": "text", "bool": "`true`, `false`", "uint32": "a number"}.get(kind, f"[{kind}](#{kind.lower()})")
     if label == "repeated":
         value = "one or a list of: " + value
-    return value + (f"; not in this version: {unbuilt[1]}" if unbuilt else "")
+    return value
 
 
 def default_of(rest: str, words: str) -> str:

@@ -77,6 +77,8 @@ void decodeState(schema::Device::Reader in, CheckedFields& fields, PciDevice& de
   device.resetMethods = fields.text("resetMethods", in.getResetMethods());
   device.enableCount = fields.number("enableCount", in.getEnableCount(), kMaxU32);
   device.pcieRoot = fields.text("pcieRoot", in.getPcieRoot());
+  if (in.hasRootPort()) device.rootPort = fields.address("rootPort", in.getRootPort());
+  device.slot = fields.text("slot", in.getSlot());
   device.vgpuType = fields.number("vgpuType", in.getVgpuType(), kMaxU32);
   device.vgpuTypeName = fields.text("vgpuTypeName", in.getVgpuTypeName());
 }

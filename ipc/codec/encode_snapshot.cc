@@ -74,6 +74,8 @@ void encodeState(const PciDevice& device, schema::Device::Builder out) {
   out.setResetMethods(cut(device.resetMethods));
   out.setEnableCount(orAbsent<std::int64_t>(device.enableCount));
   out.setPcieRoot(cut(device.pcieRoot));
+  if (device.rootPort) encodeAddress(*device.rootPort, out.initRootPort());
+  out.setSlot(cut(device.slot));
   out.setVgpuType(orAbsent<std::int64_t>(device.vgpuType));
   out.setVgpuTypeName(cut(device.vgpuTypeName));
 }

@@ -41,6 +41,8 @@ struct Device {
   vfioGroup @24 :Bool;
   vgpuType @25 :Int64 = -1;
   vgpuTypeName @26 :Text;
+  slot @27 :Text;
+  rootPort @28 :Address;  # null: on the root bus, or not known
 }
 
 enum SriovRole {

@@ -22,10 +22,9 @@ constexpr std::array kKeys{
     KeyName{"address", SelectorKey::kAddress},     KeyName{"root", SelectorKey::kRoot},
     KeyName{"numa", SelectorKey::kNuma},           KeyName{"sriov", SelectorKey::kSriov},
     KeyName{"mdev", SelectorKey::kMdev},           KeyName{"vgpu", SelectorKey::kVgpu},
-    KeyName{"product", SelectorKey::kProduct},
+    KeyName{"product", SelectorKey::kProduct},     KeyName{"slot", SelectorKey::kSlot},
+    KeyName{"rootPort", SelectorKey::kRootPort},
 };
-// Designed, and needing facts that no snapshot holds yet.
-constexpr std::array<std::string_view, 1> kLaterKeys{"slot"};
 constexpr std::size_t kMaxValue = 64;
 
 Failure<SelectorProblem> problem(std::string text) {
@@ -106,6 +105,18 @@ Text readProduct(std::string_view value) {
                  "; write what pci.ids calls the model, such as *GeForce RTX 40*");
 }
 
+Text readSlot(std::string_view value) {
+  if (isSlotName(value)) return std::string(value);
+  return problem("found " + inQuotes(value) +
+                 "; write a slot's name as /sys/bus/pci/slots has it, such as 4, or 4*");
+}
+
+Text readRootPort(std::string_view value) {
+  if (const auto address = Bdf::parse(lower(value))) return address->str();
+  return problem("found " + inQuotes(value) +
+                 "; write the address of the bridge on the root bus, such as 0000:3a:00.0");
+}
+
 Text readSriov(std::string_view value) {
   if (value == "none" || value == "pf" || value == "vf") return std::string(value);
   return problem("found " + inQuotes(value) + "; write none, pf or vf");
@@ -137,6 +148,10 @@ Text readValue(SelectorKey key, std::string_view value) {
       return readType(value, "a type of vGPUs such as 1147, or its name, NVIDIA L40S-1Q");
     case SelectorKey::kProduct:
       return readProduct(value);
+    case SelectorKey::kSlot:
+      return readSlot(value);
+    case SelectorKey::kRootPort:
+      return readRootPort(value);
   }
   return problem("not a key");
 }
@@ -144,9 +159,6 @@ Text readValue(SelectorKey key, std::string_view value) {
 Result<SelectorKey, SelectorProblem> readKey(std::string_view name) {
   for (const KeyName& known : kKeys) {
     if (known.name == name) return known.key;
-  }
-  if (std::ranges::find(kLaterKeys, name) != kLaterKeys.end()) {
-    return problem("key " + std::string(name) + " is not in this version");
   }
   std::string all;
   for (const KeyName& known : kKeys) all += " " + std::string(known.name);
@@ -186,6 +198,10 @@ std::optional<std::string> deviceText(const PciDevice& device, SelectorKey key) 
       return device.numaNode ? std::optional(std::to_string(*device.numaNode)) : std::nullopt;
     case SelectorKey::kSriov:
       return std::string(roleName(device.sriov));
+    case SelectorKey::kSlot:
+      return device.slot.empty() ? std::nullopt : std::optional(device.slot);
+    case SelectorKey::kRootPort:
+      return device.rootPort ? std::optional(device.rootPort->str()) : std::nullopt;
     case SelectorKey::kVgpu:
       if (device.vgpuType.value_or(0) != 0) return std::to_string(*device.vgpuType);
       break;
@@ -215,7 +231,7 @@ bool isAnyOf(const std::vector<std::string>& patterns, const std::string& produc
 
 bool covers(SelectorKey key, std::string_view value, std::string_view text) {
   if (key == SelectorKey::kClass) return text.starts_with(value);
-  if (key == SelectorKey::kAddress) return matchesPattern(value, text);
+  if (key == SelectorKey::kAddress || key == SelectorKey::kSlot) return matchesPattern(value, text);
   return text == value;
 }
 
@@ -281,6 +297,9 @@ Result<Selector, SelectorProblem> functionSelector(std::string_view text) {
   if (selectsProducts(*selector)) {
     return problem("product is for plugind's configuration: select by vendor and device here");
   }
+  if (selector->values().contains(SelectorKey::kSlot)) {
+    return problem("slot is for plugind's configuration: select by address or rootPort here");
+  }
   if (!selectsMediated(*selector)) return selector;
   return problem("mdev selects mediated devices, which are never bound: select their parent");
 }
@@ -309,6 +328,11 @@ bool matches(const Selector& selector, const Snapshot& snapshot, const MediatedD
       device.parent ? snapshot.devices.find(*device.parent) : snapshot.devices.end();
   if (!ofType || !others) return ofType;
   return parent != snapshot.devices.end() && matchesFunction(selector, parent->second, product);
+}
+
+bool isSlotName(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxValue && text.front() != '.' &&
+         std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~' && c != '/'; });
 }
 
 bool matchesPattern(std::string_view pattern, std::string_view text) {

@@ -27,6 +27,8 @@ enum class SelectorKey : std::uint8_t {
   kMdev,
   kVgpu,
   kProduct,
+  kSlot,
+  kRootPort,
 };
 
 /// The key as people write it: "vendor", "numa".
@@ -49,7 +51,7 @@ public:
   /// Accepts one more value for `key`. Hex in either case, with or without 0x; `class` is a prefix
   /// of 2, 4 or 6 digits; `address` takes '*'; `sriov` is none, pf or vf; `vgpu` is the number of a
   /// vGPU's type or its name, in which '_' stands for a blank, too, and '*' for anything; so is
-  /// `product`, what pci.ids calls the model.
+  /// `product`, what pci.ids calls the model. `slot` takes '*', `rootPort` is an address.
   Result<Done, SelectorProblem> add(std::string_view key, std::string_view value);
 
   bool empty() const { return values_.empty(); }
@@ -62,7 +64,8 @@ private:
   std::map<SelectorKey, std::vector<std::string>> values_;
 };
 
-/// Selector::parse() of PCI functions, by what sysfs says. Error, too: the keys mdev and product.
+/// Selector::parse() of PCI functions, by what sysfs says of each. Error, too: the keys mdev,
+/// product and slot.
 Result<Selector, SelectorProblem> functionSelector(std::string_view text);
 
 /// What sysfs does not say about `device` matches no value, and no function matches a selector of
@@ -82,6 +85,10 @@ bool selectsMediated(const Selector& selector);
 /// parent's.
 bool matches(const Selector& selector, const Snapshot& snapshot, const MediatedDevice& device,
              std::string_view product = {});
+
+/// True for what a slot may be called so that a selector can say it: visible ASCII and blanks, at
+/// most 64. Firmware says 4, the kernel 4-1 of a second one, others are P1-C5 or "GPU slot 2".
+bool isSlotName(std::string_view text);
 
 /// True if `pattern` (with '*' for any run of characters) covers `text`.
 bool matchesPattern(std::string_view pattern, std::string_view text);

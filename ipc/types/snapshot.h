@@ -57,6 +57,8 @@ struct PciDevice {
   std::string resetMethods;                  ///< as the kernel lists them, blank-separated
   std::optional<std::uint32_t> enableCount;  ///< sysfs `enable`
   std::string pcieRoot;                      ///< root complex, such as "pci0000:00"
+  std::optional<Bdf> rootPort;               ///< of the bridges above it the one on the root bus
+  std::string slot;                          ///< the physical one of its card; empty: none is told
   std::vector<Uuid> mediated;                ///< made of it now. Source: directories below its own
   /// A virtual function of which its host driver makes a vGPU, and offers that to VFIO by itself:
   /// the type's number, 0: none is set. Source: nvidia/current_vgpu_type.

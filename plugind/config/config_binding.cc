@@ -29,7 +29,7 @@ public:
   void bindKeys(const YamlNode& node, Message& message, const std::string& path) {
     const auto& type = *message.GetDescriptor();
     if (node.kind != Kind::kMap)
-      return refuse(node, path, "write keys: " + listWords(builtKeysOf(type)));
+      return refuse(node, path, "write keys: " + listWords(keysOf(type)));
     SeenKeys seen;
     for (std::size_t i = 0; i + 1 < node.items.size(); i += 2) {
       const YamlNode& key = node.items[i];
@@ -71,7 +71,7 @@ private:
     findings_.refuse(key.line, path,
                      "unknown key " + quoteForeign(key.text) + "; " +
                          (near ? "did you mean " + *near + "?"
-                               : "the keys here are: " + listWords(builtKeysOf(type))));
+                               : "the keys here are: " + listWords(keysOf(type))));
   }
 
   static void addDefaultItems(Message& message, const SeenKeys& seen) {
@@ -86,17 +86,12 @@ private:
   }
 
   void bindField(const YamlNode& node, const ValuePlace& place) {
-    const std::string& unbuilt = ruleOf(place.field).unbuilt();
-    const std::string notBuilt = "not in this version (" + unbuilt + "): leave the key out";
     if (node.kind == Kind::kNull) {
       refuse(node, place.path, wanted(place.field) + ", or leave the key out");
     } else if (place.field.is_map()) {
       bindMap(node, place);
     } else if (!place.field.is_repeated()) {
       bindOne(node, place);
-      if (!unbuilt.empty() && !isDefault(place)) refuse(node, place.path, notBuilt);
-    } else if (!unbuilt.empty()) {
-      refuse(node, place.path, notBuilt);
     } else {
       bindItems(node, place);
     }

@@ -35,9 +35,6 @@ struct ValuePlace {
 /// Puts a value of the field's type and range, or refuses it in `findings`. Not for messages.
 void bindValue(const YamlNode& node, const ValuePlace& place, Findings& findings);
 
-/// True if the value is what an absent key means.
-bool isDefault(const ValuePlace& place);
-
 /// What was found and what was expected, for people.
 std::string describe(const YamlNode& node);
 std::string wanted(const google::protobuf::FieldDescriptor& field);

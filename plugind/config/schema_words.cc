@@ -17,14 +17,6 @@ std::vector<std::string> keysOf(const Descriptor& message) {
   return keys;
 }
 
-std::vector<std::string> builtKeysOf(const Descriptor& message) {
-  std::vector<std::string> keys;
-  for (int i = 0; i < message.field_count(); ++i) {
-    if (ruleOf(*message.field(i)).unbuilt().empty()) keys.push_back(keyOf(*message.field(i)));
-  }
-  return keys;
-}
-
 const FieldDescriptor* findKey(const Descriptor& message, const std::string& key) {
   for (int i = 0; i < message.field_count(); ++i) {
     if (keyOf(*message.field(i)) == key) return message.field(i);

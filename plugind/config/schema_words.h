@@ -15,8 +15,6 @@ const std::string& keyOf(const google::protobuf::FieldDescriptor& field);
 
 /// The keys of a message, in the schema's order.
 std::vector<std::string> keysOf(const google::protobuf::Descriptor& message);
-/// Those of them that this version has a use for.
-std::vector<std::string> builtKeysOf(const google::protobuf::Descriptor& message);
 
 /// Null if the message has no such key.
 const google::protobuf::FieldDescriptor* findKey(const google::protobuf::Descriptor& message,

@@ -21,7 +21,8 @@ std::string entryPath(std::size_t index) {
 bool valuesMeet(SelectorKey key, const std::string& left, const std::string& right) {
   if (key == SelectorKey::kClass) return left.starts_with(right) || right.starts_with(left);
   const bool patterned = key == SelectorKey::kAddress || key == SelectorKey::kMdev ||
-                         key == SelectorKey::kVgpu || key == SelectorKey::kProduct;
+                         key == SelectorKey::kVgpu || key == SelectorKey::kProduct ||
+                         key == SelectorKey::kSlot;
   if (!patterned) return left == right;
   const bool patterns = left.find('*') != std::string::npos && right.find('*') != std::string::npos;
   return patterns || matchesPattern(left, right) || matchesPattern(right, left);

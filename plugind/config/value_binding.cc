@@ -98,21 +98,6 @@ void bindValue(const YamlNode& node, const ValuePlace& place, Findings& findings
   if (wrong) findings.refuse(node.line, place.path, *wrong);
 }
 
-bool isDefault(const ValuePlace& place) {
-  const Message& message = place.message;
-  const Reflection& reflection = *message.GetReflection();
-  switch (place.field.cpp_type()) {
-    case FieldDescriptor::CPPTYPE_STRING:
-      return reflection.GetString(message, &place.field) == place.field.default_value_string();
-    case FieldDescriptor::CPPTYPE_BOOL:
-      return reflection.GetBool(message, &place.field) == place.field.default_value_bool();
-    case FieldDescriptor::CPPTYPE_INT64:
-      return reflection.GetInt64(message, &place.field) == place.field.default_value_int64();
-    default:
-      return false;
-  }
-}
-
 std::string describe(const YamlNode& node) {
   switch (node.kind) {
     case Kind::kNull:
@@ -138,7 +123,7 @@ std::string wanted(const FieldDescriptor& field) {
       return "write a number without quotes, such as 0";
     case FieldDescriptor::CPPTYPE_MESSAGE:
       return field.is_repeated() ? "write a list: \"- \" before each entry"
-                                 : "write keys: " + listWords(builtKeysOf(*field.message_type()));
+                                 : "write keys: " + listWords(keysOf(*field.message_type()));
     default:
       return "write text";
   }

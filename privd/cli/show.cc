@@ -1,5 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <iostream>
 
 #include "cli/common_options.h"
@@ -13,6 +15,7 @@
 #include "privd/cli/base/recorded_holders.h"
 #include "privd/cli/binding/holders.h"
 #include "privd/cli/commands.h"
+#include "privd/scan/pci_scan.h"
 
 namespace vfiogate {
 namespace {
@@ -45,7 +48,17 @@ void printGroup(const NodeView& view, const PciDevice& device) {
   }
 }
 
-void print(const NodeView& view, const PciDevice& device) {
+using Serial = Result<std::string, ReadError>;
+
+/// Empty: there is nothing to say.
+std::string wordsFor(const Serial& serial) {
+  if (serial) return *serial;
+  if (serial.error().error == ENOENT) return {};
+  if (serial.error().error == EACCES) return "unknown: only root may read it";
+  return std::string("unknown: the card does not tell: ") + strerror(serial.error().error);
+}
+
+void print(const NodeView& view, const PciDevice& device, const Serial& serial) {
   line("address", device.address.str());
   line("device", jsonText(view.deviceName(device)));
   line("class", jsonText(view.className(device)));
@@ -58,6 +71,9 @@ void print(const NodeView& view, const PciDevice& device) {
   printGroup(view, device);
   line("NUMA node", device.numaNode ? std::to_string(*device.numaNode) : "");
   line("root", device.pcieRoot);
+  if (device.rootPort) line("root port", device.rootPort->str());
+  line("slot", jsonText(device.slot));
+  if (const std::string words = wordsFor(serial); !words.empty()) line("serial number", words);
   line("enabled", device.enableCount ? std::to_string(*device.enableCount) : "unknown");
   line("reset", device.resetMethods);
   if (device.bootVga) line("boot VGA", "yes");
@@ -148,15 +164,21 @@ int show(const std::string& text, const std::string& form, const ViewOptions& op
   const RecordedHolders record = readRecordedHolders(options.recordDir);
   const auto found = record.devices.find(*unit);
   const RecordedHolder* recorded = found == record.devices.end() ? nullptr : &found->second;
+  const Serial serial =
+      device != nullptr ? readSerial(*sysfs, device->address) : Serial(std::string());
   if (isDocument(form)) {
     auto json =
         device != nullptr ? deviceJson(*view, *device) : mediatedJson(view->snapshot, *mediated);
     json["allocated"] = jsonOf(recorded);
     json["openedBy"] = holdersJson(holders);
+    if (device != nullptr) {
+      const bool told = serial && !serial->empty();
+      json["serialNumber"] = told ? nlohmann::ordered_json(*serial) : nullptr;
+    }
     std::cout << documentText(json, form);
     return 0;
   }
-  if (device != nullptr) print(*view, *device);
+  if (device != nullptr) print(*view, *device, serial);
   if (mediated != nullptr) print(*view, *mediated);
   print(*view, recorded, holders, device != nullptr ? device->problems : mediated->problems);
   return 0;

@@ -17,9 +17,9 @@ protected:
   kj::Promise<void> reread(RereadContext context) override {
     auto answer = context.getResults().initAnswer();
     Snapshot seen = scanGroup(place_.sysfs, place_.dev, id_);
-    takeNames(seen);
+    takeKnown(seen);
     tellNews(seen);
-    takeNames(seen);
+    takeKnown(seen);
     if (isIn(seen)) {
       encode(seen, answer.initSeen(), noControl);
     } else {
@@ -29,12 +29,15 @@ protected:
   }
 
 private:
-  /// What a vGPU's type is called, another function of its card may have told.
-  void takeNames(Snapshot& seen) const {
+  /// What a vGPU's type is called, another function of its card may have told; slots are read once
+  /// a sweep.
+  void takeKnown(Snapshot& seen) const {
     const auto known = place_.source.current().snapshot;
     for (auto& [address, device] : seen.devices) {
       const auto before = known->devices.find(address);
-      if (before != known->devices.end() && before->second.vgpuType == device.vgpuType)
+      if (before == known->devices.end()) continue;
+      device.slot = before->second.slot;
+      if (before->second.vgpuType == device.vgpuType)
         device.vgpuTypeName = before->second.vgpuTypeName;
     }
   }

@@ -100,13 +100,14 @@ void readGroup(DeviceAttributes& from, PciDevice& device) {
   }
 }
 
-/// The part of the device's place that names the root complex, "pci0000:00".
-std::string rootOf(const SysfsRoot& sysfs, const std::string& directory) {
-  const auto place = sysfs.link(directory);
-  if (!place) return {};
-  const std::size_t begin = place->find("/pci");
-  if (begin == std::string::npos) return {};
-  return place->substr(begin + 1, place->find('/', begin + 1) - begin - 1);
+void readPlace(const SysfsRoot& sysfs, const std::string& directory, const SlotNames& slots,
+               PciDevice& device) {
+  const auto path = sysfs.link(directory);
+  if (!path) return;
+  DevicePlace place = placeOf(*path, device.physicalFunction, slots);
+  device.pcieRoot = std::move(place.root);
+  device.rootPort = place.rootPort;
+  device.slot = std::move(place.slot);
 }
 
 }  // namespace
@@ -132,8 +133,8 @@ VfioDev readVfioDev(DeviceAttributes& from, const DevRoot& dev) {
   return found;
 }
 
-std::optional<PciDevice> readDevice(const SysfsRoot& sysfs, const DevRoot& dev,
-                                    const Bdf& address) {
+std::optional<PciDevice> readDevice(const SysfsRoot& sysfs, const DevRoot& dev, const Bdf& address,
+                                    const SlotNames& slots) {
   const std::string directory = std::string(kPciDevices) + "/" + address.str();
   DeviceAttributes from(sysfs, directory);
   PciDevice device{.address = address};
@@ -149,7 +150,7 @@ std::optional<PciDevice> readDevice(const SysfsRoot& sysfs, const DevRoot& dev,
   readSriov(from, device);
   device.resetMethods = from.text("reset_method");
   device.enableCount = from.decimal("enable", Need::kRequired);
-  device.pcieRoot = rootOf(sysfs, directory);
+  readPlace(sysfs, directory, slots, device);
   readParts(from, device);
   readVgpu(from, device);
   device.problems = from.takeProblems();

@@ -93,11 +93,12 @@ std::optional<MediatedDevice> readMediated(const SysfsRoot& sysfs, const DevRoot
   return device;
 }
 
-bool rereadUnits(const SysfsRoot& sysfs, const DevRoot& dev, const Places& where, Snapshot& seen) {
+bool rereadUnits(const SysfsRoot& sysfs, const DevRoot& dev, const Places& where, Snapshot& seen,
+                 const SlotNames& slots) {
   MediatedReread mediated(sysfs, dev, seen);
   Places places = where;
   for (const Uuid& uuid : where.mediated) mediated.read(uuid, places.groups);
-  bool changed = reread(sysfs, dev, places, seen);
+  bool changed = reread(sysfs, dev, places, seen, slots);
   changed |= nameVgpus(sysfs, places, seen);
   // A group may have got one of which no event told yet.
   std::set<Uuid> more;
@@ -120,7 +121,7 @@ Result<Snapshot, ReadError> scanUnits(const SysfsRoot& sysfs, const DevRoot& dev
   Places everything = *std::move(places);
   everything.mediated = mediatedIn(sysfs);
   Snapshot snapshot;
-  rereadUnits(sysfs, dev, everything, snapshot);
+  rereadUnits(sysfs, dev, everything, snapshot, readSlots(sysfs));
   return snapshot;
 }
 

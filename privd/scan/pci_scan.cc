@@ -12,8 +12,8 @@ namespace {
 /// One reading: each device and each group is read at most once.
 class Reread {
 public:
-  Reread(const SysfsRoot& sysfs, const DevRoot& dev, Snapshot& seen)
-      : sysfs_(sysfs), dev_(dev), seen_(seen) {}
+  Reread(const SysfsRoot& sysfs, const DevRoot& dev, Snapshot& seen, const SlotNames& slots)
+      : sysfs_(sysfs), dev_(dev), seen_(seen), slots_(slots) {}
 
   bool at(const Places& where) {
     noteNodes();
@@ -56,7 +56,7 @@ private:
     if (!read_.insert(address).second) return;
     const auto known = seen_.devices.find(address);
     if (known != seen_.devices.end()) wantGroup(known->second.group);
-    auto device = readDevice(sysfs_, dev_, address);
+    auto device = readDevice(sysfs_, dev_, address, slots_);
     if (device) {
       wantGroup(device->group);
     }
@@ -104,6 +104,7 @@ private:
   const SysfsRoot& sysfs_;
   const DevRoot& dev_;
   Snapshot& seen_;
+  const SlotNames& slots_;
   std::set<Bdf> read_;
   std::set<IommuGroupId> due_;
   std::set<IommuGroupId> done_;
@@ -147,8 +148,9 @@ Places placesOf(const Snapshot& seen) {
   return places;
 }
 
-bool reread(const SysfsRoot& sysfs, const DevRoot& dev, const Places& where, Snapshot& seen) {
-  return Reread(sysfs, dev, seen).at(where);
+bool reread(const SysfsRoot& sysfs, const DevRoot& dev, const Places& where, Snapshot& seen,
+            const SlotNames& slots) {
+  return Reread(sysfs, dev, seen, slots).at(where);
 }
 
 Result<Snapshot, ReadError> scan(const SysfsRoot& sysfs, const DevRoot& dev) {

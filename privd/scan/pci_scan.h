@@ -3,10 +3,13 @@
 // where something may have changed.
 
 #include "ipc/types/snapshot.h"
+#include "privd/scan/device_place.h"
 #include "privd/scan/sysfs_root.h"
 
 #include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 
 namespace vfiogate {
 
@@ -33,9 +36,10 @@ Places placesOf(const Snapshot& seen);
 /// Reads these devices and groups anew and puts what is there now into `seen`; what is not there
 /// leaves it. What cannot be read of a device is absent and named in its problems, and a group
 /// whose use cannot be told is kUnknown. Reads neither `uevent` nor `driver_override`: on
-/// kernel 6.1 both hang while somebody unbinds a device that is in use. Returns true if `seen` is
-/// another than before.
-bool reread(const SysfsRoot& sysfs, const DevRoot& dev, const Places& where, Snapshot& seen);
+/// kernel 6.1 both hang while somebody unbinds a device that is in use. `slots` are the machine's:
+/// without them no device is in any. Returns true if `seen` is another than before.
+bool reread(const SysfsRoot& sysfs, const DevRoot& dev, const Places& where, Snapshot& seen,
+            const SlotNames& slots = {});
 
 /// Below the root of sysfs: a directory for each mediated device.
 inline constexpr const char* kMediatedDevices = "bus/mdev/devices";
@@ -49,18 +53,19 @@ std::optional<MediatedDevice> readMediated(const SysfsRoot& sysfs, const DevRoot
 
 /// reread(), and the mediated devices of `where` with their groups, and those of its groups, all
 /// extended memory, and nameVgpus().
-bool rereadUnits(const SysfsRoot& sysfs, const DevRoot& dev, const Places& where, Snapshot& seen);
-/// scan(), and all mediated devices and extended memory.
+bool rereadUnits(const SysfsRoot& sysfs, const DevRoot& dev, const Places& where, Snapshot& seen,
+                 const SlotNames& slots = {});
+/// scan(), and all mediated devices and extended memory, and slots.
 Result<Snapshot, ReadError> scanUnits(const SysfsRoot& sysfs, const DevRoot& dev);
 
 /// The regions of GPUs' extended memory that have a node, ascending; none where the kernel has no
 /// such class.
 std::vector<EgmRegion> readEgm(const SysfsRoot& sysfs, const DevRoot& dev);
 
-/// All PCI functions and IOMMU groups. Error: as placesOf().
+/// All PCI functions and IOMMU groups, without slots. Error: as placesOf().
 Result<Snapshot, ReadError> scan(const SysfsRoot& sysfs, const DevRoot& dev);
 
-/// One group and all that is in it, read now. Without the group if it is not there.
+/// One group and all that is in it, read now, without slots. Without the group if it is not there.
 Snapshot scanGroup(const SysfsRoot& sysfs, const DevRoot& dev, IommuGroupId group);
 
 /// Below the root of sysfs: a directory for each PCI function.
@@ -78,9 +83,19 @@ inline constexpr const char* kVgpuType = "nvidia/current_vgpu_type";
 /// stands for all. Returns true if `seen` is another than before.
 bool nameVgpus(const SysfsRoot& sysfs, const Places& where, Snapshot& seen);
 
+/// The serial number in `vpd`, a card's vital product data, of at most 64 visible characters;
+/// empty: it has none, or this is no such data.
+std::string serialIn(std::string_view vpd);
+
+/// Of one function. The card answers, which may take seconds, and for as long as something keeps it
+/// closed the kernel keeps the caller: for commands alone. ENOENT: it has no VPD. EACCES: only root
+/// may read it.
+Result<std::string, ReadError> readSerial(const SysfsRoot& sysfs, const Bdf& address);
+
 /// Null: the device is not there, or not any more. What could not be read of one that is there is a
 /// value in it (PciDevice::problems).
-std::optional<PciDevice> readDevice(const SysfsRoot& sysfs, const DevRoot& dev, const Bdf& address);
+std::optional<PciDevice> readDevice(const SysfsRoot& sysfs, const DevRoot& dev, const Bdf& address,
+                                    const SlotNames& slots);
 
 /// Below the root of sysfs: a directory for each IOMMU group.
 inline constexpr const char* kIommuGroups = "kernel/iommu_groups";

@@ -25,10 +25,16 @@ Places everythingIn(const SysfsRoot& sysfs) {
 }  // namespace
 
 ScanDeps scanDeps(const SysfsRoot& sysfs, const DevRoot& dev) {
-  return {
-      .everything = [&sysfs]() { return everythingIn(sysfs); },
-      .reread = [&sysfs, &dev](const Places& where,
-                               Snapshot& seen) { return rereadUnits(sysfs, dev, where, seen); }};
+  // Read once a sweep, which hints bring about, too: slots come and go with their ports.
+  auto slots = std::make_shared<SlotNames>();
+  return {.everything =
+              [&sysfs, slots]() {
+                *slots = readSlots(sysfs);
+                return everythingIn(sysfs);
+              },
+          .reread = [&sysfs, &dev, slots](
+                        const Places& where,
+                        Snapshot& seen) { return rereadUnits(sysfs, dev, where, seen, *slots); }};
 }
 
 SnapshotSource::SnapshotSource(kj::Timer& timer, std::uint64_t epoch, kj::Duration rescan,

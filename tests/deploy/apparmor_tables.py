@@ -89,6 +89,8 @@ ALLOWED = {
     "vfiogate-hardware": EVERY | READS_SYSFS | {
         "/usr/bin/privd-hardware": "mr",
         "/host/sys/bus/mdev/devices/": "r",
+        "/host/sys/bus/pci/slots/": "r",
+        "/host/sys/bus/pci/slots/GPU slot 2/address": "r",
         f"{DEVICE}/3f5e2c10-0001-4a5b-8c6d-000000000001/vfio-dev/": "r",
         f"{DEVICE}/mdev_supported_types/nvidia-256/name": "r",
     },
@@ -127,6 +129,8 @@ DENIED = [
     "/host/sys/bus/pci/drivers/vfio-pci/uevent",
     "/host/sys/bus/pci/drivers/vfio-pci/module/parameters/ids",
     "/host/sys/bus/pci/drivers/bind",
+    "/host/sys/bus/pci/slots/4/power",
+    "/host/sys/bus/pci/slots/4/attention",
     "/host/sys/bus/platform/drivers_probe",
     "/host/sys/bus/platform/drivers/vfio-platform/bind",
     "/host/sys/bus/usb/drivers/usb-storage/unbind",

@@ -16,7 +16,7 @@ def camel(name: str) -> str:
 
 
 def built(proto: str) -> dict:
-    """Message -> key -> its values, sorted, where it is an enum; else None. Without what is not in this version."""
+    """Message -> key -> its values, sorted, where it is an enum; else None."""
     text = re.sub(r"//[^\n]*", "", proto)
     messages, enums, stack = {}, {}, []
     for match in TOKEN.finditer(text):
@@ -28,7 +28,7 @@ def built(proto: str) -> dict:
                 messages.setdefault(match["name"], {})
         elif match["close"]:
             stack.pop()
-        elif match["field"] and "unbuilt:" not in (match["options"] or ""):
+        elif match["field"]:
             messages[stack[-1]][camel(match["field"])] = match["type"]
         elif match["map"]:
             messages[stack[-1]][match["map"]] = "map"
@@ -39,7 +39,6 @@ def built(proto: str) -> dict:
         message: {
             key: sorted(enums[kind]) if kind in enums else None
             for key, kind in keys.items()
-            if messages.get(kind) != {}  # a message of which nothing is built
         }
         for message, keys in messages.items()
     }

@@ -1,7 +1,8 @@
 // Whatever sysfs says of a function, a mediated device and their group: the scan ends, what it
 // could not take is a named problem, and plugind reads the snapshot that privd would send of it.
 //
-// Each line of the input is "name=text", a file in the device's and in the group's directory;
+// Each line of the input is "name=text", a file in the device's and in the group's directory, and a
+// physical slot of that name with that address;
 // "name>target", a link in the device's; or, where the target has no slash, a directory with one
 // entry of that name.
 
@@ -55,6 +56,9 @@ void makeTree(std::string_view text) {
     if (line[end] == '=') {
       std::ofstream(device / name, std::ios::binary) << value;
       std::ofstream(group / name, std::ios::binary) << value;
+      const fs::path slot = root() / "sys/bus/pci/slots" / name;
+      fs::create_directories(slot);
+      std::ofstream(slot / "address", std::ios::binary) << value;
     } else if (isName(value)) {
       fs::create_directory(device / name / value, ignored);
     } else {
@@ -71,6 +75,13 @@ void sendOn(const Snapshot& snapshot) {
   require(read && read->snapshot.devices.size() == snapshot.devices.size());
 }
 
+/// All of the input as a card's vital product data.
+void readSerial(std::string_view vpd) {
+  const std::string serial = serialIn(vpd);
+  require(serial.size() <= 64 && isOneLine(serial));
+  require(vpd.find(serial) != std::string_view::npos);
+}
+
 }  // namespace
 }  // namespace vfiogate
 
@@ -85,5 +96,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(!problem.attribute.empty() && !problem.why.empty());
   }
   sendOn(*snapshot);
+  readSerial(textOf(data, size));
   return 0;
 }

@@ -85,6 +85,16 @@ MACHINES = {
         ("vfs 0000:11:00.0 4", "vgpu 0000:11:00.4 1147", "vgpu 0000:11:00.5 1155"),
         (("vfiogate.dev/NVIDIA_L40S-1Q", "0000:11:00.4"), ("vfiogate.dev/half-L40S", "0000:11:00.5")),
     ),
+    "slots": Machine(
+        "A server with named slots: cards of one slot, one that is cut into VFs, one with a switch of its own, a bay, and a slot that was empty",
+        "slots.yaml",
+        'resources:\n- {name: vfiogate.dev/card-4, select: {slot: "4"}}\n- {name: vfiogate.dev/twin, select: {slot: GPU slot 5}}\n'
+        '- {name: vfiogate.dev/vf-6, select: {slot: "6", sriov: vf}}\n- {name: vfiogate.dev/late, select: {slot: "6-*"}}\n'
+        '- {name: vfiogate.dev/bay2, select: {slot: bay 2}}\n- {name: vfiogate.dev/nvme, select: {rootPort: "0000:8f:00.0"}}\n',
+        ({"vfiogate.dev/card-4": 1, "vfiogate.dev/twin": 2, "vfiogate.dev/vf-6": 1}, {"vfiogate.dev/bay2": 1, "vfiogate.dev/late": 1}),
+        ("vfs 0000:71:00.0 2", "plug 0000:81:00.0"),
+        (("vfiogate.dev/vf-6", "0000:71:01.1"), ("vfiogate.dev/late", "0000:81:00.0")),
+    ),
     "nvme-switch": Machine(
         "Two NVMe drives behind a switch without ACS, in one group, and one with a group of its own",
         "nvme-switch.yaml",

@@ -76,6 +76,16 @@ void FakeSysfs::addEgm(unsigned number, const std::vector<std::string>& gpus) {
   makeNode(name);
 }
 
+void FakeSysfs::addSlot(const std::string& name, const std::string& address) {
+  const fs::path slot = fs::path(sysfs()) / "bus/pci/slots" / name;
+  fs::create_directories(slot);
+  writeFile(slot / "address", address + "\n");
+}
+
+void FakeSysfs::removeSlot(const std::string& name) {
+  fs::remove_all(fs::path(sysfs()) / "bus/pci/slots" / name);
+}
+
 void FakeSysfs::add(const FakeDevice& device) {
   const fs::path directory = directoryOf(device.address);
   fs::create_directories(directory);

@@ -52,6 +52,10 @@ public:
   /// first of them.
   void addEgm(unsigned number, const std::vector<std::string>& gpus);
 
+  /// A physical slot whose file says `address`, such as "0000:3b:00".
+  void addSlot(const std::string& name, const std::string& address);
+  void removeSlot(const std::string& name);
+
   /// Where the device's own directory is.
   std::filesystem::path directoryOf(const std::string& address) const;
 

@@ -77,6 +77,8 @@ PciDevice RandomSnapshots::device() {
   device.resetMethods = text();
   device.enableCount = maybe<std::uint32_t>(kMaxU32);
   device.pcieRoot = text();
+  if (flip()) device.rootPort = address();
+  device.slot = text();
   device.vgpuType = maybe<std::uint32_t>(kMaxU32);
   device.vgpuTypeName = text();
   for (auto left = upTo(3); left > 0; --left) device.mediated.push_back(uuid());

@@ -83,6 +83,8 @@ Attributes attributesOf(const Snapshot& snapshot, const UnitId& address,
   addText(attributes, "device", hexOf(device.device, 4));
   addText(attributes, "class", hexOf(device.classCode, 6));
   addText(attributes, "driver", device.driver);
+  addText(attributes, "slot", device.slot);
+  if (device.rootPort) addText(attributes, "rootPort", device.rootPort->str());
   addText(attributes, "sriov", roleText(device.sriov));
   if (device.vgpuType.value_or(0) != 0) {
     addText(attributes, "vgpuType", std::to_string(*device.vgpuType));

@@ -100,12 +100,19 @@ private:
   std::map<std::pair<const ResourceSettings*, Model>, std::optional<ResourceName>> names_;
 };
 
-LeftOut unmatched(const Settings& settings, std::string_view product) {
+/// `function`: itself, or of whom it is a part; null: that is not known.
+LeftOut unmatched(const Settings& settings, const PciDevice* function, std::string_view product) {
+  const auto wanted = [&settings](SelectorKey key) {
+    return std::ranges::any_of(settings.resources, [key](const auto& entry) {
+      return entry.select.values().contains(key);
+    });
+  };
   std::string why = "no entry of resources selects it";
-  if (product.empty() && std::ranges::any_of(settings.resources, [](const auto& entry) {
-        return selectsProducts(entry.select);
-      })) {
+  if (product.empty() && wanted(SelectorKey::kProduct)) {
     why += "; pci.ids has no name for its model, so product cannot";
+  }
+  if ((function == nullptr || function->slot.empty()) && wanted(SelectorKey::kSlot)) {
+    why += "; the kernel names no slot for it, so slot cannot";
   }
   return {"unmatched", why};
 }
@@ -136,7 +143,8 @@ std::optional<LeftOut> place(const Settings& settings, const Snapshot& snapshot,
     const auto name = entry.name ? entry.name : nameOfType(settings, device.typeForPeople());
     return enter(settings, device.uuid, entry, name, catalog);
   }
-  return unmatched(settings, product);
+  const PciDevice* parent = device.parent ? functionOf(snapshot, *device.parent) : nullptr;
+  return unmatched(settings, parent, product);
 }
 
 /// Puts `device` where it belongs. Returns why it belongs nowhere.
@@ -145,7 +153,8 @@ std::optional<LeftOut> place(const Settings& settings, const Snapshot& snapshot,
   const std::string_view product = names.productOf(&device);
   const ResourceSettings* entry = firstMatch(settings, device, product);
   if (entry == nullptr) {
-    return device.vgpuType == 0 ? asJudged(snapshot, device) : unmatched(settings, product);
+    return device.vgpuType == 0 ? asJudged(snapshot, device)
+                                : unmatched(settings, &device, product);
   }
   const bool named = servesPlugin(entry->allocation) && entry->allocation.kubevirtVariable;
   if (named && !kubevirtAccepts(device.address)) {

@@ -118,6 +118,8 @@ Json deviceJson(const NodeView& view, const PciDevice& device) {
           {"sriov", sriovJson(device)},
           {"resetMethods", textOrNull(device.resetMethods)},
           {"pcieRoot", textOrNull(device.pcieRoot)},
+          {"rootPort", device.rootPort ? Json(device.rootPort->str()) : Json(nullptr)},
+          {"slot", textOrNull(device.slot)},
           {"mediated", namesOf(device.mediated)},
           {"vgpu", vgpuJson(device)},
           {"problems", problemsJson(device.problems)}};

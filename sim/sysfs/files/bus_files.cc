@@ -123,6 +123,15 @@ void addGroupFiles(Tree& tree, const World& world, std::uint32_t number, const G
   }
 }
 
+void addSlotFiles(Tree& tree, const World& world) {
+  for (const SlotSpec& slot : world.topology.slots) {
+    if (slot.port && !world.devices.contains(*slot.port)) continue;
+    const std::string path = "sys/bus/pci/slots/" + slot.name;
+    tree.add(path, TreeNode{});
+    if (slot.address) tree.addText(path + "/address", *slot.address + "\n");
+  }
+}
+
 }  // namespace
 
 void addBusFiles(Tree& tree, const World& world) {
@@ -136,11 +145,12 @@ void addBusFiles(Tree& tree, const World& world) {
   tree.add("sys/bus/pci/drivers_autoprobe", std::move(autoprobe));
   // These exist without any device or driver.
   for (const char* path : {"sys/bus/pci/devices", "sys/bus/pci/drivers", "sys/devices",
-                           "sys/kernel/iommu_groups", "sys/class", "dev"}) {
+                           "sys/kernel/iommu_groups", "sys/class", "sys/bus/pci/slots", "dev"}) {
     tree.add(path, TreeNode{});
   }
   for (const Driver& driver : world.drivers) addDriverFiles(tree, world, driver.spec);
   for (const auto& [number, group] : world.groups) addGroupFiles(tree, world, number, group);
+  addSlotFiles(tree, world);
 }
 
 }  // namespace vfiogate::sim

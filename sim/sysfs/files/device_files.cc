@@ -66,6 +66,15 @@ std::string resourceText() {
   return text;
 }
 
+/// Its name, and its part and serial numbers.
+std::string vitalData(const std::string& serialNumber) {
+  const auto sized = [](const std::string& data) { return static_cast<char>(data.size()) + data; };
+  const std::string fields = "PN" + sized("SIM") + "SN" + sized(serialNumber);
+  const std::string name = "Simulated card";
+  return '\x82' + std::string(1, static_cast<char>(name.size())) + '\0' + name + '\x90' +
+         static_cast<char>(fields.size()) + '\0' + fields + '\x78';
+}
+
 /// Adds the files of one device to the tree.
 class DeviceFiles {
 public:
@@ -131,6 +140,9 @@ private:
     text("resource", resourceText());
     text("irq", "0\n");
     file("config", 0644, configSpace(device_), nullptr);
+    if (!hardware.serialNumber.empty()) {
+      file("vpd", 0600, vitalData(hardware.serialNumber), nullptr);
+    }
     const bool display = (hardware.classCode >> 16) == kDisplayBaseClass;
     if (display || hardware.bootVga) text("boot_vga", hardware.bootVga == true ? "1\n" : "0\n");
   }

@@ -141,6 +141,7 @@ struct Hardware {
   bool multifunction = false;
   std::optional<std::uint32_t> group;
   std::int32_t numa = -1;
+  std::string serialNumber;          ///< in its vital product data; empty: it has none
   std::optional<std::uint32_t> egm;  ///< region of GPUs' extended memory: N of /dev/egmN
   std::optional<bool> bootVga;
   std::vector<std::string> reset;     ///< reset methods, in the kernel's order
@@ -157,6 +158,15 @@ struct Hardware {
   bool answers = true;  ///< false: configuration space reads all ones
 };
 
+/// A physical slot, as a directory of bus/pci/slots.
+struct SlotSpec {
+  std::string name;                    ///< "4", "4-1"
+  std::optional<std::string> address;  ///< what its file says; absent: there is no file
+  std::optional<Bdf> port;             ///< comes and goes with this bridge; absent: always there
+
+  friend bool operator==(const SlotSpec&, const SlotSpec&) = default;
+};
+
 enum class IommuMode : std::uint8_t { kOn, kOff, kUnsafeNoIommu };
 
 /// The whole node.
@@ -170,6 +180,7 @@ struct Topology {
   std::int32_t numaNodes = 1;
   std::vector<DriverSpec> drivers;
   std::vector<VirtualDiskSpec> virtualDisks;
+  std::vector<SlotSpec> slots;
   std::map<Bdf, Hardware> hardware;
 };
 

@@ -12,6 +12,7 @@ namespace {
 constexpr std::uint32_t kMostGroups = 65535;
 constexpr std::uint32_t kMostNodes = 64;
 constexpr std::uint32_t kMostRegions = 1023;
+constexpr std::size_t kLongestSerial = 64;
 constexpr std::uint32_t kMostInstances = 4096;
 constexpr std::uint32_t kBridgeClass = 0x060400;
 
@@ -157,6 +158,12 @@ void readIdentity(YamlReader& reader, const YAML::Node& node, Hardware& hardware
     reader.refuse(node, "device " + hardware.address.str() + " needs a class, as 030000");
   }
   hardware.classCode = node["class"] ? reader.hex(node["class"], "class", 6) : kBridgeClass;
+  whenThere(node, "serial", [&](const YAML::Node& value) {
+    hardware.serialNumber = reader.text(value, "serial");
+    if (hardware.serialNumber.size() > kLongestSerial) {
+      reader.refuse(value, "serial: more than 64 characters");
+    }
+  });
   whenThere(node, "revision", [&](const YAML::Node& value) {
     hardware.revision = static_cast<std::uint8_t>(reader.hex(value, "revision", 2));
   });
@@ -217,7 +224,7 @@ void readDevice(YamlReader& reader, const YAML::Node& node, Topology& topology,
       "address",  "behind",   "id",      "subsystem", "class",  "revision", "bridge",
       "group",    "numa",     "bootVga", "reset",     "driver", "sriov",    "attributes",
       "absent",   "children", "present", "answers",   "block",  "net",      "drm",
-      "graphics", "input",    "mdev",    "egm"};
+      "graphics", "input",    "mdev",    "egm",       "serial"};
   if (!reader.isMapping(node, keys, "a device")) return;
   if (!node["address"] || !node["id"]) {
     reader.refuse(node, "a device needs an address and an id");
@@ -235,6 +242,28 @@ void readDevice(YamlReader& reader, const YAML::Node& node, Topology& topology,
                             std::to_string(place->second));
   }
   topology.hardware.insert_or_assign(*address, std::move(hardware));
+}
+
+void readSlot(YamlReader& reader, const YAML::Node& node, Topology& topology) {
+  if (!reader.isMapping(node, {"name", "address", "port"}, "a slot")) return;
+  if (!node["name"]) return reader.refuse(node, "a slot needs a name");
+  SlotSpec slot{.name = reader.text(node["name"], "name"), .address = {}, .port = {}};
+  whenThere(node, "address",
+            [&](const YAML::Node& value) { slot.address = reader.text(value, "address"); });
+  whenThere(node, "port",
+            [&](const YAML::Node& value) { slot.port = reader.address(value, "port"); });
+  if (slot.name.empty() || slot.name.front() == '.' || slot.name.find('/') != std::string::npos) {
+    reader.refuse(node,
+                  "a slot's name is that of a directory: not empty, without . before it or /");
+  }
+  if (std::ranges::find(topology.slots, slot.name, &SlotSpec::name) != topology.slots.end()) {
+    reader.refuse(node, "slot " + slot.name + " stands there twice");
+  }
+  const auto bridge = slot.port ? topology.hardware.find(*slot.port) : topology.hardware.end();
+  if (slot.port && (bridge == topology.hardware.end() || !bridge->second.bridge)) {
+    reader.refuse(node, "port: " + slot.port->str() + " is no bridge of this file");
+  }
+  topology.slots.push_back(std::move(slot));
 }
 
 void readNode(YamlReader& reader, const YAML::Node& root, Topology& topology) {
@@ -269,7 +298,7 @@ void inheritNodes(Topology& topology) {
 void readRoot(YamlReader& reader, const YAML::Node& root, Topology& topology) {
   if (!reader.isMapping(root,
                         {"kernel", "iommu", "groupType", "cdev", "numaNodes", "drivers", "devices",
-                         "virtualDisks"},
+                         "virtualDisks", "slots"},
                         "a topology")) {
     return;
   }
@@ -282,6 +311,8 @@ void readRoot(YamlReader& reader, const YAML::Node& root, Topology& topology) {
   DeviceLines lines;
   reader.forEach(root["devices"], "devices",
                  [&](const YAML::Node& node) { readDevice(reader, node, topology, lines); });
+  reader.forEach(root["slots"], "slots",
+                 [&](const YAML::Node& node) { readSlot(reader, node, topology); });
   for (auto& [address, hardware] : topology.hardware) {
     hardware.multifunction = std::any_of(
         topology.hardware.begin(), topology.hardware.end(), [&at = address](const auto& other) {

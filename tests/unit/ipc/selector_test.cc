@@ -130,7 +130,14 @@ TEST(Selector, RefusesWhatItCannotMean) {
       "numa=4294967296",
       "sriov=yes",
       "Vendor=10de",
-      "slot=1",
+      "slot=",
+      "slot=..",
+      "slot=4\x7f",
+      "slot=12345678901234567890123456789012345678901234567890123456789012345",
+      "rootPort=",
+      "rootPort=3a:00.0",
+      "rootPort=0000:3a:*",
+      "rootport=0000:3a:00.0",
       "mdev=",
       "mdev=nvidia;63",
       "vgpu=",
@@ -157,6 +164,35 @@ TEST(Selector, OfProductIsByPciIdsAlone) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().text,
             "product is for plugind's configuration: select by vendor and device here");
+}
+
+TEST(Selector, OfSlotIsByItsName) {
+  PciDevice device{.address = at("0000:3b:00.0"), .vendor = 0x10de};
+  for (const char* any : {"slot=*", "slot=4"}) EXPECT_FALSE(matches(parsed(any), device)) << any;
+  device.slot = "GPU slot 4-1";
+  struct Row {
+    const char* text;
+    bool want;
+  };
+  for (const Row& row : {Row{"slot=GPU slot 4-1", true}, Row{"slot=*", true}, Row{"slot=*4*", true},
+                         Row{"slot=3,slot=GPU*", true}, Row{"vendor=10de,slot=*-1", true},
+                         Row{"slot=GPU slot 4", false}, Row{"slot=4", false},
+                         Row{"slot=gpu slot 4-1", false}, Row{"vendor=8086,slot=*", false}}) {
+    EXPECT_EQ(matches(parsed(row.text), device), row.want) << row.text;
+  }
+  const auto refused = functionSelector("vendor=10de,slot=4");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().text,
+            "slot is for plugind's configuration: select by address or rootPort here");
+}
+
+TEST(Selector, OfRootPortIsByItsAddress) {
+  PciDevice device{.address = at("0000:3b:00.0")};
+  EXPECT_FALSE(matches(parsed("rootPort=0000:3a:00.0"), device)) << "on the root bus";
+  device.rootPort = at("0000:3a:00.0");
+  EXPECT_TRUE(matches(parsed("rootPort=0000:3A:00.0"), device));
+  EXPECT_FALSE(matches(parsed("rootPort=0000:3a:00.1"), device));
+  EXPECT_TRUE(functionSelector("rootPort=0000:3a:00.0"));
 }
 
 TEST(Selector, OfMdevIsOfMediatedDevicesByTypeOrName) {
@@ -227,8 +263,14 @@ TEST(Selector, SaysWhatWouldMendIt) {
       {"vendor=10d", "in \"vendor=10d\": found \"10d\"; write 4 hex digits such as 10de"},
       {"vender=10de",
        "in \"vender=10de\": unknown key \"vender\"; the keys are vendor device subvendor subdevice "
-       "class driver address root numa sriov mdev vgpu product"},
-      {"slot=1", "in \"slot=1\": key slot is not in this version"},
+       "class driver address root numa sriov mdev vgpu product slot rootPort"},
+      {"slot=a/b",
+       "in \"slot=a/b\": found \"a/b\"; write a slot's name as /sys/bus/pci/slots has it, such as "
+       "4, "
+       "or 4*"},
+      {"rootPort=pci0000:3a",
+       "in \"rootPort=pci0000:3a\": found \"pci0000:3a\"; write the address of the bridge on the "
+       "root bus, such as 0000:3a:00.0"},
       {"gpu", "found \"gpu\"; write key=value, or 10de:2684 alone"},
       {"numa=\x1b[31m", "in \"numa=?[31m\": found \"?[31m\"; write a NUMA node's number such as 0"},
   };

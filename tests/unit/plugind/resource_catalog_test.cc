@@ -145,6 +145,19 @@ TEST(ResourceCatalog, ProductsAreThoseThatPciIdsKnows) {
   EXPECT_EQ(placeOf(nameless, "0000:02:00.0"), "-unmatched");
 }
 
+TEST(ResourceCatalog, OfSlotsSaysOfWhichDeviceNoneIsKnown) {
+  Hardware hardware;
+  hardware.add("0000:01:00.0", 1).slot = "4";
+  hardware.add("0000:02:00.0", 2).slot = "5";
+  hardware.add("0000:03:00.0", 3);
+  const ResourceCatalog catalog =
+      sortIntoResources(offering({entry("slot=4", "a.b/four")}), hardware.snapshot());
+  EXPECT_EQ(placeOf(catalog, "0000:01:00.0"), "a.b/four");
+  EXPECT_EQ(catalog.leftOut.at(at("0000:02:00.0")).text, "no entry of resources selects it");
+  EXPECT_EQ(catalog.leftOut.at(at("0000:03:00.0")).text,
+            "no entry of resources selects it; the kernel names no slot for it, so slot cannot");
+}
+
 TEST(ResourceCatalog, FirstEntryThatMatchesWins) {
   Hardware hardware;
   hardware.add("0000:01:00.0", 1);

@@ -32,6 +32,27 @@ TEST(Enable, IsOneWhileTheDevicesDescriptorIsOpen) {
   EXPECT_EQ(node.attribute(kGpu, "enable"), "0\n");
 }
 
+TEST(Slots, SayWhatIsInThemAndGoWithTheirPorts) {
+  Node61 node("slots");
+  EXPECT_EQ(node.read("bus/pci/slots/4/address"), "0000:3b:00\n");
+  EXPECT_EQ(node.read("bus/pci/slots/6/address"), "0000:71:00\n");
+  EXPECT_NE(node.kernel.tree().find("sys/bus/pci/slots/8"), nullptr);
+  EXPECT_EQ(node.kernel.tree().find("sys/bus/pci/slots/8/address"), nullptr);
+  EXPECT_EQ(node.write("bus/pci/devices/0000:70:00.0/remove", "1"), 0);
+  EXPECT_EQ(node.kernel.tree().find("sys/bus/pci/slots/6"), nullptr);
+  EXPECT_NE(node.kernel.tree().find("sys/bus/pci/slots/4"), nullptr);
+}
+
+TEST(VitalData, HasTheSerialNumberAndIsRootsAlone) {
+  Node61 node("slots");
+  EXPECT_THAT(node.read("bus/pci/devices/0000:3b:00.0/vpd"), testing::HasSubstr("SN\x0d"
+                                                                                "1324121001234"));
+  const auto path = resolve(node.kernel.tree(), "sys/bus/pci/devices/0000:3b:00.0/vpd");
+  ASSERT_TRUE(path);
+  EXPECT_EQ(node.kernel.tree().find(*path)->mode, 0600U);
+  EXPECT_FALSE(resolve(node.kernel.tree(), "sys/bus/pci/devices/0000:3b:00.1/vpd"));
+}
+
 TEST(GroupNode, IsAnExclusiveLock) {
   Node61 node("one-gpu");
   node.giveToVfio(kGpu);

@@ -16,7 +16,8 @@ TEST_P(Shipped, TopologyIsRead) {
 INSTANTIATE_TEST_SUITE_P(Files, Shipped,
                          testing::Values("one-gpu", "two-in-group", "nic-with-vfs", "eight-gpu",
                                          "eight-gpu-nvidia", "laptop", "laptop-one-gpu", "no-iommu",
-                                         "root-nvme-nic", "root-nvme-shared", "thunderbolt"),
+                                         "root-nvme-nic", "root-nvme-shared", "slots",
+                                         "thunderbolt"),
                          [](const auto& row) {
                            std::string name = row.param;
                            for (char& letter : name) {
@@ -81,6 +82,10 @@ INSTANTIATE_TEST_SUITE_P(
             "write a hexadecimal number"},
         Bad{"VirtualDiskKey", "virtualDisks:\n  - {name: dm-0, dev: \"253:0\", slaves: []}\n", 2,
             "\"slaves\" is no key"},
+        Bad{"SlotWithoutName", "slots:\n  - {address: \"0000:01:00\"}\n", 2, "needs a name"},
+        Bad{"SlotTwice", "slots:\n  - {name: a}\n  - {name: a}\n", 3, "stands there twice"},
+        Bad{"SlotWithSlash", "slots:\n  - {name: a/b}\n", 2, "that of a directory"},
+        Bad{"SlotOfNoPort", "slots:\n  - {name: a, port: \"0000:00:01.0\"}\n", 2, "is no bridge"},
         Bad{"DeviceNoMapping", "devices:\n  - gpu\n", 2, "a device must be a mapping"},
         Bad{"DeviceWithoutId", "devices:\n  - {address: \"0000:01:00.0\"}\n", 2,
             "needs an address"},

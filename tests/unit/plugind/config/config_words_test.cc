@@ -93,17 +93,18 @@ const BadText kSelectors[] = {
 
 INSTANTIATE_TEST_SUITE_P(Selector, ConfigRefusesWords, testing::ValuesIn(kSelectors), rowName);
 
-const BadText kNotBuilt[] = {
-    {"Slot",
-     selecting("slot: \"1\""),
-     {"p.yaml:2: resources[0].select.slot: found \"1\"; not in this version (selecting by slot): "
-      "leave the key out"}},
-    {"SlotInText",
-     "exclude: [slot=1]\n",
-     {"p.yaml:1: exclude[0]: in \"slot=1\": key slot is not in this version"}},
+const BadText kPlaces[] = {
+    {"SlotWithSlash",
+     selecting("slot: \"a/b\""),
+     {"p.yaml:2: resources[0].select.slot: found \"a/b\"; write a slot's name as "
+      "/sys/bus/pci/slots has it, such as 4, or 4*"}},
+    {"RootPortInText",
+     "exclude: [rootPort=3a:00.0]\n",
+     {"p.yaml:1: exclude[0]: in \"rootPort=3a:00.0\": found \"3a:00.0\"; write the address of the "
+      "bridge on the root bus, such as 0000:3a:00.0"}},
 };
 
-INSTANTIATE_TEST_SUITE_P(NotBuilt, ConfigRefusesWords, testing::ValuesIn(kNotBuilt), rowName);
+INSTANTIATE_TEST_SUITE_P(Places, ConfigRefusesWords, testing::ValuesIn(kPlaces), rowName);
 
 const BadText kLocality[] = {
     {"AlignWithAnother",

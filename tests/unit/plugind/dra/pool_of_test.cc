@@ -242,6 +242,8 @@ TEST_F(PoolOf, SaysOfADeviceWhatSelectorsNeed) {
   a.sriov = SriovRole::kVirtualFunction;
   a.physicalFunction = at("0000:01:00.7");
   a.driver = std::string(70, 'x');
+  a.slot = "4-1";
+  a.rootPort = at("0000:00:01.0");
   node.hardware.device(kC).cdevNode = false;
   node.hardware.device(kC).pcieRoot.clear();
   node.settings.resources[0].name =
@@ -258,6 +260,8 @@ TEST_F(PoolOf, SaysOfADeviceWhatSelectorsNeed) {
       {"resource", std::string(63, 'g')},
       {"resource.kubernetes.io/pciBusID", kA},
       {"resource.kubernetes.io/pcieRoot", "pci0000:00"},
+      {"rootPort", "0000:00:01.0"},
+      {"slot", "4-1"},
       {"sriov", "vf"},
       {"vendor", "10de"},
       {"vfio", "both"},
@@ -268,6 +272,8 @@ TEST_F(PoolOf, SaysOfADeviceWhatSelectorsNeed) {
   EXPECT_EQ(c.at("sriov"), AttributeValue("none"));
   EXPECT_FALSE(c.contains("numaNode"));
   EXPECT_FALSE(c.contains("resource.kubernetes.io/pcieRoot"));
+  EXPECT_FALSE(c.contains("slot"));
+  EXPECT_FALSE(c.contains("rootPort"));
 }
 
 }  // namespace

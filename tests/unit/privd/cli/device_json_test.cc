@@ -20,6 +20,8 @@ NodeView viewOfOne() {
                                                 .group = IommuGroupId(7),
                                                 .enableCount = 1,
                                                 .pcieRoot = "pci0000:00",
+                                                .rootPort = Bdf::parse("0000:00:01.0").value(),
+                                                .slot = "4",
                                                 .problems = {{"revision", "unreadable: \xff"}}});
   view.snapshot.groups.emplace(
       IommuGroupId(7),
@@ -72,6 +74,8 @@ TEST(DeviceJson, HasTheDocumentedForm) {
    },
    "resetMethods": null,
    "pcieRoot": "pci0000:00",
+   "rootPort": "0000:00:01.0",
+   "slot": "4",
    "mediated": [],
    "vgpu": null,
    "problems": [

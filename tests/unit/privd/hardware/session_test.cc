@@ -62,6 +62,18 @@ TEST_F(SessionTest, ARereadWithoutNewsMakesNoGeneration) {
   EXPECT_EQ(KJ_ASSERT_NONNULL(source_).current().generation, before);
 }
 
+// Slots are read once a sweep: a reread must not seem to take one away.
+TEST_F(SessionTest, ARereadHasTheSlotOfTheLastSweep) {
+  tree_.addSlot("4", "0000:01:00");
+  source_.emplace(io_.provider->getTimer(), 1, 60 * kj::SECONDS, scanDeps(sysfs_, dev_), counts_);
+  ServedPeer plugind(node_, io_);
+  auto control = plugind.watch(plugind.enter()).at(IommuGroupId(7));
+  const auto before = KJ_ASSERT_NONNULL(source_).current().generation;
+  const auto reply = control.rereadRequest().send().wait(io_.waitScope);
+  EXPECT_EQ(kj::StringPtr(reply.getAnswer().getSeen().getDevices()[0].getSlot()), "4");
+  EXPECT_EQ(KJ_ASSERT_NONNULL(source_).current().generation, before);
+}
+
 // plugind waits until its view has what the reread saw: a name that another function told is in
 // both.
 TEST_F(SessionTest, ARereadOfAVgpuCallsItsTypeAsTheCardTold) {
