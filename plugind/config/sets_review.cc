@@ -91,6 +91,11 @@ void reviewKeys(const ResourceSettings& entry, const std::string& path, Findings
     findings.refuse(path + ".companions",
                     "sets name their devices: add the companions to devices, or leave the key out");
   }
+  if (entry.allocation.kata) {
+    findings.refuse(path + ".kata",
+                    "Kata looks devices up by their own names, and a set has none in the CDI spec: "
+                    "leave it out");
+  }
   if (entry.allocation.besideNic) {
     findings.refuse(path + ".alignWith",
                     "sets name their devices: put the network card into the set");

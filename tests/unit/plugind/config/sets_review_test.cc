@@ -92,6 +92,8 @@ TEST(SetsReview, RefusesKeysThatAreNotForSets) {
               ElementsAre(HasSubstr("groupUnit: a set is one device")));
   EXPECT_THAT(refusals("resources:\n" + entry("pair", kOne, ", companions: attach")),
               ElementsAre(HasSubstr("companions: sets name their devices")));
+  EXPECT_THAT(refusals("resources:\n" + entry("pair", kOne, ", kata: true, env: [none]")),
+              ElementsAre(HasSubstr("kata: Kata looks devices up by their own names")));
   EXPECT_THAT(refusals("resources:\n" + entry("pair", kOne, ", alignWith: nic")),
               ElementsAre(HasSubstr("alignWith: sets name their devices")));
 }
