@@ -37,8 +37,20 @@ LedgerWorld::LedgerWorld() {
   parts.allocation.injectCdi = true;
   parts.allocation.serve = Serve::kBoth;
   settings_.resources.push_back(std::move(parts));
+  // A card whose companion goes along with it.
+  hardware_.add(kCard, 36).device = std::uint16_t{5};
+  PciDevice& sound = hardware_.add(kSound, 36);
+  sound.device = std::uint16_t{6};
+  sound.classCode = 0x040300;
+  for (const char* name : {"5", "6"}) {
+    ResourceSettings entry;
+    entry.name = resource(name);
+    entry.select = *Selector::parse("device=000" + std::string(name));
+    if (std::string_view(name) == "6") entry.allocation.companions = Companions::kAttach;
+    settings_.resources.push_back(std::move(entry));
+  }
   ResourceSettings sets;  // each of two groups, one of them in both
-  sets.name = resource("5");
+  sets.name = resource("7");
   sets.sets = {{"a", unitsNamed("set:a")}, {"b", unitsNamed("set:b")}};
   sets.setsOverlap = true;
   sets.allocation.serve = Serve::kBoth;
@@ -178,6 +190,7 @@ void LedgerWorld::answered(const Answer& answer) {
     return;
   }
   if (!admission_ || admission_->call != answer.call) return;
+  checkCompanions(answer);
   if (!answer.response) {  // the pod fails for good
     if (!pods_[admission_->pod].open) pods_[admission_->pod].active = false;
     admission_.reset();
@@ -206,7 +219,7 @@ void LedgerWorld::passTime(unsigned pick) {
   const Instant until = now_.instant + kSpans[pick % std::size(kSpans)];
   // A reply waits in the kubelet less than 30 s: ledger.md 4 takes that for granted.
   const bool late = admission_ && admission_->granted && until - admission_->grantedAt > 25s;
-  if (late) recordReply();
+  while (late && admission_ && admission_->granted) recordReply();
   for (int rounds = 0; rounds < 1000; ++rounds) {
     const auto due = ledger_.nextDeadline();
     if (!due || *due > until) {

@@ -21,7 +21,7 @@ struct Step {
 struct Pod {
   std::string uid;
   std::string resource;
-  std::set<std::string> ids;  ///< of its latest grant
+  std::set<std::string> ids;  ///< devices of its latest grant
   bool active = true;         ///< the API server has it
   bool started = false;       ///< past PreStartContainer
   bool open = false;          ///< its VM has the device
@@ -39,6 +39,10 @@ inline constexpr const char* kMediated = "3f5e2c10-0001-4a5b-8c6d-000000000001";
 inline constexpr const char* kPhysical = "0000:03:00.0";
 inline constexpr const char* kVirtual = "0000:03:01.0";
 
+/// Goes along with the card that is alone in resource 5, and is a ticket of resource 6.
+inline constexpr const char* kSound = "0000:04:00.1";
+inline constexpr const char* kCard = "0000:04:00.0";
+
 inline UnitId unit(const std::string& id) {
   return *UnitId::parse(id);
 }
@@ -50,13 +54,20 @@ inline std::set<UnitId> unitsNamed(const std::string& id) {
   return {unit(id)};
 }
 
+/// What a container asks of one resource.
+struct Ask {
+  std::string resource;
+  std::vector<std::string> ids;
+};
+
 /// One container that the kubelet is admitting.
 struct Admission {
   std::size_t pod = 0;
-  std::string resource;
-  std::vector<std::string> ids;
+  Ask ask;
   CallId call;
-  bool granted = false;  ///< the reply is under way
+  std::vector<Ask> before{};  ///< granted to the same container
+  std::optional<Ask> next{};  ///< of the same container, once this is granted
+  bool granted = false;       ///< the reply is under way
   Instant grantedAt;
 };
 
@@ -81,7 +92,9 @@ public:
 private:
   void admit(unsigned pick);
   void admitAgain(unsigned pick);
-  void ask(std::size_t pod, const std::string& resource, std::vector<std::string> ids);
+  std::optional<Ask> choiceOf(const std::string& resource, unsigned pick) const;
+  void ask(std::size_t pod, Ask ask);
+  void call();
   void answerQuestion(unsigned pick);
   void recordReply();
   void preStart(unsigned pick);
@@ -121,6 +134,8 @@ private:
 
   void check();
   void checkParties();
+  void checkTickets();
+  void checkCompanions(const Answer& answer);
   void checkHealth();
   void checkPool();
   void checkForm(const DevicePool& pool);
@@ -153,6 +168,7 @@ private:
   std::map<IommuGroupId, std::string> onFile_;  ///< privd's record of allocations
   std::map<CallId, std::string> claimCalls_;
   std::uint64_t lastCall_ = 0;
+  bool cardAsked_ = false;  ///< for once in this life
   int grants_ = 0;
   int returns_ = 0;
   std::string failure_;

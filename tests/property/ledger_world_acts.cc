@@ -1,6 +1,7 @@
 // What kubelet, pods and claims do.
 
 #include <algorithm>
+#include <utility>
 
 #include "tests/property/ledger_world.h"
 
@@ -50,9 +51,21 @@ void LedgerWorld::makeOrRemoveVirtual() {
 void LedgerWorld::admit(unsigned pick) {
   if (admission_) return;
   freeInactive();
-  const std::string name = std::to_string(1 + pick % 5);
+  const std::string name = std::to_string(1 + pick % 7);
+  auto chosen = choiceOf(name, pick);
+  if (!chosen) return;
+  pods_.push_back({"p" + std::to_string(pods_.size()), name, {}});
+  // Whoever wants the card wants a ticket with it, mostly; the kubelet asks in any order.
+  auto ticket = name == "5" && (pick / 16) % 4 != 0 ? choiceOf("6", pick) : std::nullopt;
+  if (ticket && (pick / 64) % 2 == 0) std::swap(*chosen, *ticket);
+  ask(pods_.size() - 1, *std::move(chosen));
+  if (admission_) admission_->next = std::move(ticket);
+}
+
+/// What the kubelet would ask for; null: nothing Healthy is left.
+std::optional<Ask> LedgerWorld::choiceOf(const std::string& name, unsigned pick) const {
   const auto frame = kubeletLists_.find(resource(name));
-  if (frame == kubeletLists_.end()) return;
+  if (frame == kubeletLists_.end()) return std::nullopt;
   std::vector<std::string> unused;
   for (const FrameDevice& device : frame->second.devices) {
     const bool recorded = std::ranges::any_of(recorded_, [&](const RecordedDevices& entry) {
@@ -60,11 +73,10 @@ void LedgerWorld::admit(unsigned pick) {
     });
     if (device.healthy && !recorded) unused.push_back(device.id);
   }
-  if (unused.empty()) return;
+  if (unused.empty()) return std::nullopt;
   std::rotate(unused.begin(), unused.begin() + (pick / 3) % unused.size(), unused.end());
   if (unused.size() > 1) unused.resize((pick / 16) % 4 == 0 ? 2 : 1);
-  pods_.push_back({"p" + std::to_string(pods_.size()), name, {}});
-  ask(pods_.size() - 1, name, unused);
+  return Ask{name, unused};
 }
 
 /// An app container takes what the pod's init container had, or a part of it.
@@ -82,18 +94,27 @@ void LedgerWorld::admitAgain(unsigned pick) {
   const std::size_t chosen = fitting[pick % fitting.size()];
   std::set<std::string> all;
   for (const RecordedDevices& entry : recorded_) {
-    if (entry.podUid == pods_[chosen].uid) all.insert(entry.ids.begin(), entry.ids.end());
+    const bool its = entry.resource == resource(pods_[chosen].resource).str();
+    if (its && entry.podUid == pods_[chosen].uid) all.insert(entry.ids.begin(), entry.ids.end());
   }
   std::vector<std::string> ids(all.begin(), all.end());
   if (ids.size() > 1 && pick % 2 == 0) ids = {ids[(pick / 2) % ids.size()]};
-  ask(chosen, pods_[chosen].resource, ids);
+  if (!ids.empty()) ask(chosen, {pods_[chosen].resource, ids});
 }
 
-void LedgerWorld::ask(std::size_t pod, const std::string& name, std::vector<std::string> ids) {
-  const CallId call(++lastCall_);
-  admission_ = Admission{pod, name, ids, call};
-  const auto frame = kubeletLists_.find(resource(name));
-  run(ledger_.allocateAsked(call, {resource(name), ids, frame->second}, now_));
+void LedgerWorld::ask(std::size_t pod, Ask ask) {
+  admission_ = Admission{.pod = pod, .ask = std::move(ask), .call = CallId(0)};
+  call();
+}
+
+void LedgerWorld::call() {
+  const Ask& ask = admission_->ask;
+  admission_->call = CallId(++lastCall_);
+  admission_->granted = false;
+  cardAsked_ = cardAsked_ || ask.resource == "5";
+  const auto frame = kubeletLists_.find(resource(ask.resource));
+  run(ledger_.allocateAsked(admission_->call, {resource(ask.resource), ask.ids, frame->second},
+                            now_));
 }
 
 void LedgerWorld::answerQuestion(unsigned pick) {
@@ -105,22 +126,29 @@ void LedgerWorld::answerQuestion(unsigned pick) {
   run(ledger_.groupRead(question.group, reread(question.group), question.call, now_));
 }
 
+/// The kubelet asks for the container's next resource, and writes its checkpoint after the last.
 void LedgerWorld::recordReply() {
   if (!admission_ || !admission_->granted) return;
-  const Admission admission = *admission_;
-  admission_.reset();
-  Pod& pod = pods_[admission.pod];
-  for (const std::string& id : admission.ids) {
-    if (shown(admission.resource, id) == nullptr)
-      fail("T5: " + id + " is not in the kubelet's list");
-    pod.ids.insert(id);
+  if (admission_->next) {
+    admission_->before.push_back(admission_->ask);
+    admission_->ask = *std::exchange(admission_->next, std::nullopt);
+    return call();
   }
-  recorded_.push_back({pod.uid,
-                       "c" + std::to_string(lastCall_),
-                       resource(pod.resource).str(),
-                       {admission.ids.begin(), admission.ids.end()},
-                       std::nullopt,
-                       std::nullopt});
+  Admission admission = *std::exchange(admission_, std::nullopt);
+  admission.before.push_back(admission.ask);
+  Pod& pod = pods_[admission.pod];
+  for (const Ask& part : admission.before) {
+    for (const std::string& id : part.ids) {
+      if (shown(part.resource, id) == nullptr) fail("T5: " + id + " is not in the kubelet's list");
+      if (!ticketIn(id)) pod.ids.insert(id);
+    }
+    recorded_.push_back({pod.uid,
+                         "c" + std::to_string(lastCall_),
+                         resource(part.resource).str(),
+                         {part.ids.begin(), part.ids.end()},
+                         std::nullopt,
+                         std::nullopt});
+  }
   now_.wall += 1ms;
   now_.instant += 1ms;
   run(ledger_.versionRead(version(), false, now_));
@@ -135,14 +163,19 @@ void LedgerWorld::preStart(unsigned pick) {
   const RecordedDevices* mine = choose(
       recorded_, pick, [pod](const RecordedDevices& entry) { return entry.podUid == pod->uid; });
   if (mine == nullptr) return;  // F-D: fails in the kubelet
-  const CallId call(++lastCall_);
-  const Effects effects = ledger_.preStartAsked(
-      call, {resource(pod->resource), {mine->ids.begin(), mine->ids.end()}}, now_);
-  const bool passed = std::ranges::any_of(effects.answers, [call](const Answer& answer) {
-    return answer.call == call && !answer.refusal;
-  });
-  run(effects);
-  pod->started = passed;
+  pod->started = true;
+  const std::string container = mine->container;
+  for (const RecordedDevices& entry : std::vector<RecordedDevices>(recorded_)) {
+    if (entry.podUid != pod->uid || entry.container != container) continue;
+    const CallId call(++lastCall_);
+    const Effects effects = ledger_.preStartAsked(
+        call, {*ResourceName::parse(entry.resource), {entry.ids.begin(), entry.ids.end()}}, now_);
+    const bool passed = std::ranges::any_of(effects.answers, [call](const Answer& answer) {
+      return answer.call == call && !answer.refusal;
+    });
+    run(effects);
+    pod->started = pod->started && passed;
+  }
 }
 
 void LedgerWorld::openDevice(unsigned pick) {

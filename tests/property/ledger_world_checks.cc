@@ -9,6 +9,7 @@ namespace vfiogate::test {
 
 void LedgerWorld::check() {
   checkParties();
+  checkTickets();
   checkHealth();
   checkPool();
 }
@@ -28,6 +29,7 @@ void LedgerWorld::checkParties() {
     const Pod* pod = recordedPod(entry.podUid);
     if (pod == nullptr || !(pod->active || pod->open)) continue;
     for (const std::string& id : entry.ids) {
+      if (ticketIn(id)) continue;  // nobody has anything by it
       for (const UnitId& one : unitsNamed(id)) {
         if (pod->active || shows(one, pod->ended)) add(entry.podUid, one);
       }
@@ -41,9 +43,14 @@ void LedgerWorld::checkParties() {
       }
     }
   }
-  if (admission_ && admission_->granted) {
-    for (const std::string& id : admission_->ids) {
-      for (const UnitId& one : unitsNamed(id)) add(pods_[admission_->pod].uid, one);
+  if (admission_) {
+    std::vector<Ask> granted = admission_->before;
+    if (admission_->granted) granted.push_back(admission_->ask);
+    for (const Ask& part : granted) {
+      for (const std::string& id : part.ids) {
+        if (ticketIn(id)) continue;
+        for (const UnitId& one : unitsNamed(id)) add(pods_[admission_->pod].uid, one);
+      }
     }
   }
   for (const Claim& claim : claims_) {
@@ -76,17 +83,41 @@ void LedgerWorld::checkHealth() {
   }
 }
 
+/// Tickets alone hold nothing.
+void LedgerWorld::checkTickets() {
+  if (!ledger_.begun() || cardAsked_) return;
+  for (const char* id : {kCard, kSound}) {
+    if (ledger_.holding(unit(id)) != Holding::kFree) fail(std::string("tickets: they hold ") + id);
+  }
+}
+
+/// What the card's answer names beside the card, and a ticket's: nothing.
+void LedgerWorld::checkCompanions(const Answer& answer) {
+  const std::string& asked = admission_->ask.resource;
+  if (asked == "6" && (!answer.response || *answer.response != AllocationResponse{})) {
+    fail("tickets: one was not answered with nothing");
+  }
+  if (asked != "5" || !answer.response) return;
+  const auto& variables = answer.response->environment;
+  const auto named = variables.find("PCI_RESOURCE_VFIOGATE_DEV_6");
+  if (named == variables.end() || named->second != kSound) {
+    fail("companions: the card's answer does not name its own");
+  }
+}
+
 /// order: a grant's frames withdraw the siblings, and were handed over before.
 void LedgerWorld::checkOrder(const Effects& effects) {
   for (const Answer& answer : effects.answers) {
     if (!answer.response || !admission_ || admission_->call != answer.call) continue;
-    if (admission_->resource == "5") continue;
-    const std::string first = admission_->ids.front();
+    if (admission_->ask.resource == "7") continue;
+    const std::vector<std::string>& asked = admission_->ask.ids;
+    const std::string first = asked.front();
+    if (ticketIn(first)) continue;
     const std::string other = first.substr(0, 11) + (first.back() == '0' ? "1" : "0");
     for (const char* name : {"1", "2", "3"}) {
       const FrameDevice* sibling = shown(name, other);
-      const bool mine = std::ranges::find(admission_->ids, other) != admission_->ids.end();
-      const bool again = !pods_[admission_->pod].ids.empty() || admission_->resource == "3";
+      const bool mine = std::ranges::find(asked, other) != asked.end();
+      const bool again = !pods_[admission_->pod].ids.empty() || admission_->ask.resource == "3";
       if (sibling != nullptr && sibling->healthy && !mine && !again) {
         fail("order: " + other + " was not withdrawn before the reply");
       }
@@ -106,6 +137,8 @@ void LedgerWorld::checkCodes(const Effects& effects) {
     expect(kEvents, event.event);
     if (event.event == "refused") expect(kRefusals, headOf(event.reason));
     if (event.event == "withheld") expect(kReasons, event.reason);
+    const bool quarrel = event.event == "disputed" || event.event == "foreign-ids";
+    if (quarrel && event.resource == resource("6")) fail("tickets: " + event.event);
   }
 }
 

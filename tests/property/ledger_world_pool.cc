@@ -84,6 +84,7 @@ void LedgerWorld::checkOffer(const DevicePool& pool) {
     if (!record.isClaim()) forPods.insert(record.members.begin(), record.members.end());
   }
   for (const auto& [address, device] : hardware_.snapshot().devices) {
+    if (address == at(kCard) || address == at(kSound)) continue;  // for pods alone
     const auto published = pool.devices.find(deviceName(address));
     if (published == pool.devices.end()) {
       fail("I5: " + address.str() + " is not published");
