@@ -97,6 +97,17 @@ std::vector<OfferRow> configured() {
          on.node.start();
        },
        "10000:01:00.0"},
+      {"set-incomplete", "no set with it can be allocated now (pair)", "",
+       [](OfferReasons& on) {
+         on.onVfio();
+         ResourceSettings pair;
+         pair.name = test::resource("pair");
+         pair.sets = {{"pair", {test::at(kA), test::at(kC)}}};
+         on.node.settings.resources = {pair};
+         on.node.hardware.remove(kC);
+         on.node.start();
+       },
+       kA, "pair"},
       {"bad-name", "name is not one", "",
        [](OfferReasons& on) {
          on.onVfio();
