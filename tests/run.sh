@@ -290,7 +290,7 @@ full_kernel() {
   fi
   build release programs machine_programs
   local name
-  for name in mediated iommufd no_iommu; do
+  for name in mediated probe iommufd no_iommu; do
     check "own kernel: $name" tests/machine/own_kernel.sh build/release/bin "$name"
     grep -h '^MACHINE [0-9]* checks failed' "$logs/own_kernel__$name.log"
   done

@@ -1,6 +1,6 @@
 #!/bin/sh
 # What needs the virtual machine's own kernel (build_kernel.sh): mediated devices, nodes of devices' own, VFIO without an IOMMU. One boot each.
-# usage: own_kernel.sh PROGRAMS TEST...   mediated, iommufd, no_iommu: guest/TEST_test.sh
+# usage: own_kernel.sh PROGRAMS TEST...   mediated, probe, iommufd, no_iommu: guest/TEST_test.sh
 #        own_kernel.sh --kernel           builds the kernel where it is not there yet, and prints where
 #   PROGRAMS   where privd, its processes, plugind and kubelet-sim are; the machine's own are beside, in ../machine
 # Exit 77: something to run it with is missing, said which.
@@ -19,8 +19,8 @@ fi
 programs=$1
 shift
 for test in "$@"; do
-  set -- --kernel "$kernel" --guest "$here/guest/${test}_test.sh"
-  for file in binding.sh node.sh; do set -- "$@" --file "$here/guest/$file:test/$file"; done
+  set -- --kernel "$kernel" --timeout 1800 --guest "$here/guest/${test}_test.sh"
+  for file in binding.sh node.sh mediated.sh; do set -- "$@" --file "$here/guest/$file:test/$file"; done
   for program in privd privd-daemon privd-hardware privd-gate privd-binder plugind kubelet-sim; do set -- "$@" --program "$programs/$program"; done
   for program in vfio_open without_capabilities sysfs_script; do set -- "$@" --program "$programs/../machine/$program"; done
   [ "$test" != no_iommu ] || set -- "$@" --iommu no

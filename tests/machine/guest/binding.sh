@@ -37,7 +37,11 @@ start_daemon() { # WORD...
     --state-dir $state --audit-log $log --require-landlock "$@" >/tmp/daemon 2>&1 &
   daemon=$!
   until grep -q "event=started role=daemon" /tmp/daemon; do
-    kill -0 $daemon 2>/dev/null || { sed 's/^/MACHINE daemon: /' /tmp/daemon && return 1; }
+    if ! kill -0 $daemon 2>/dev/null; then
+      sed 's/^/MACHINE daemon: /' /tmp/daemon
+      check "privd starts" no yes
+      return 1
+    fi
     usleep 100000
   done
 }

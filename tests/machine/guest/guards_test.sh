@@ -89,7 +89,7 @@ awaited() { # COMMAND...: until it succeeds, or 10 s have passed
   done
 }
 told() { grep -qF "$1" /tmp/daemon; }
-has() { [ "$(ls -d $pci/devices/$storage/virtfn* 2>/dev/null | wc -l)" = $1 ]; }
+has() { [ "$(find $pci/devices/$storage/ -maxdepth 1 -name 'virtfn*' | wc -l)" = $1 ]; }
 both_bound() { [ "$(driver_of $first) $(driver_of $second)" = "vfio-pci vfio-pci" ]; }
 made() { # COUNT WHAT
   awaited has $1

@@ -1,19 +1,8 @@
-# Mediated devices of the kernel's sample drivers mtty and mdpy, whose parents are no PCI functions: made and removed while everything runs,
-# allocated, opened by the group's node and by the device's own, held open while their pod is gone (ledger.md, scenario 28, MdevForceDelete).
-. /test/node.sh
+# Mediated devices made and removed while everything runs, allocated, opened by the group's node and by the device's own, held open while
+# their pod is gone and nobody may probe them (ledger.md, scenario 28, MdevForceDelete).
+. /test/mediated.sh
 
-serial=/sys/devices/virtual/mtty/mtty/mdev_supported_types
-display=/sys/devices/virtual/mdpy/mdpy/mdev_supported_types
-one=83b8f4f2-509f-382f-3c1e-e6bfe0fa1001 two=83b8f4f2-509f-382f-3c1e-e6bfe0fa1002
-three=83b8f4f2-509f-382f-3c1e-e6bfe0fa1003 four=83b8f4f2-509f-382f-3c1e-e6bfe0fa1004
-ids=4348:3253 display_ids=1b36:000f # the sample drivers' own
-
-make() { echo "$2" >"$1/create"; } # TYPE UUID
-remove() { echo 1 >"/sys/bus/mdev/devices/$1/remove"; }
-group_in() { basename "$(readlink "/sys/bus/mdev/devices/$1/iommu_group")"; }
-own_node() { basename /sys/bus/mdev/devices/"$1"/vfio-dev/*; }
-listed() { privd list --select "mdev=$1" 2>&1 | grep -F "$2" | tr -s ' '; } # TYPE UUID
-
+one=${uuid}1 two=${uuid}2 three=${uuid}3 four=${uuid}4
 check "mtty has types" "$(cd $serial && echo *)" "mtty-1 mtty-2"
 start_node <<CONFIG || finish
 resources:
@@ -50,12 +39,10 @@ deleted=$(now)
 # For the first 10 s after PreStart the pod counts as starting.
 check "after a force delete each next pod is refused (row 18)" "$(until_so is_refused cannot-probe vfiogate.dev/serial)" yes
 check "and got nothing" "$(grep -c '"event":"allocated.*"vfiogate.dev/serial"' $journal)" 1
-patience=120
 check "it is free again without a confirmation (row 27)" "$(tells unconfirmed default/vm-1)" yes
 took=$(($(now) - deleted))
 say "that took $took s"
 check "not before 60 s" "$([ $took -ge 60 ] && echo yes)" yes
-patience=60
 check "it is offered again" "$(sees vfiogate.dev/serial $one Healthy)" yes
 admit vm-3 vfiogate.dev/serial
 check "the next pod gets it then" "$ended $(said "$one")" "0 yes"

@@ -1,6 +1,6 @@
 # VFIO's no-IOMMU mode on a real kernel without an IOMMU: handed over by `backend: noiommu` and by nothing else. A mediated device there,
 # whose group has the same name, is isolated as ever.
-. /test/node.sh
+. /test/mediated.sh
 
 alone=$(address_of alone) left=$(address_of left) unsafe=vfiogate.dev/unsafe
 check "a card has no group" "$([ -e $pci/devices/$alone/iommu_group ] && echo one)" ""
@@ -9,8 +9,8 @@ to_vfio $alone
 to_vfio $left
 group=$(group_of $alone)
 check "its group" "$(cat /sys/kernel/iommu_groups/$group/name) $(stat -c %F /dev/vfio/noiommu-$group)" "vfio-noiommu character special file"
-mediated=83b8f4f2-509f-382f-3c1e-e6bfe0fa1001
-echo $mediated >/sys/devices/virtual/mtty/mtty/mdev_supported_types/mtty-1/create
+mediated=${uuid}1
+make $serial/mtty-1 $mediated
 
 start_node <<CONFIG || finish
 resources:
@@ -30,10 +30,10 @@ check "the kernel opens it for nobody without CAP_SYS_RAWIO" "$? $(said "/dev/vf
 vfio_open noiommu-"$group" $alone "$(ids_of alone)" cat $pci/devices/$alone/enable >/tmp/said 2>&1
 check "and with it" "$? $(cat /tmp/said)" "0 1"
 
-group=$(group_of ../../mdev/devices/$mediated)
+group=$(group_in $mediated)
 admit vm-2 vfiogate.dev/serial
 check "a mediated device is none without an IOMMU" "$granted" "vfiogate.dev/serial $mediated, /dev/vfio/vfio, /dev/vfio/$group, MDEV_PCI_RESOURCE_VFIOGATE_DEV_SERIAL=$mediated"
-hold_open "$group" $mediated 4348:3253
+hold_open "$group" $mediated $ids
 check "and opened as such" "$held" open
 let_go
 finish_node

@@ -5,11 +5,12 @@ journal=/tmp/journal
 mkdir -p /run/vfiogate/plugind /tmp/kubelet/pod-resources
 chown 64532 /run/vfiogate/plugind
 
-start_node() { # plugind's configuration is read
+patience=150 # until_so: nothing here is about how soon
+start_node() { # WORD... for privd; plugind's configuration is read
   cat >/tmp/plugind.yaml
   kubelet-sim run --dir /tmp/kubelet >/tmp/kubelet-sim 2>&1 &
   plugind --listen /run/vfiogate/plugind/plugind.sock --config /tmp/plugind.yaml >$journal 2>/tmp/plugind &
-  start_daemon --plugind /run/vfiogate/plugind/plugind.sock
+  start_daemon --plugind /run/vfiogate/plugind/plugind.sock "$@"
 }
 finish_node() {
   if [ $failures != 0 ]; then
