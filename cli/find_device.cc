@@ -128,6 +128,20 @@ Result<Bdf, std::string> named(const std::string& text, const fs::path& sysfs) {
   return Failure{notFound(text, name, sysfs)};
 }
 
+/// What each of `texts` means, once.
+template <typename Named>
+Result<std::vector<Named>, std::string> findEach(
+    const std::vector<std::string>& texts, const std::string& sysfs,
+    Result<Named, std::string> (*find)(const std::string&, const std::string&)) {
+  std::vector<Named> found;
+  for (const std::string& text : texts) {
+    const auto named = find(text, sysfs);
+    if (!named) return Failure{named.error()};
+    if (std::ranges::find(found, *named) == found.end()) found.push_back(*named);
+  }
+  return found;
+}
+
 }  // namespace
 
 Result<Bdf, std::string> findDevice(const std::string& text, const std::string& sysfs) {
@@ -154,24 +168,12 @@ Result<UnitId, std::string> findUnit(const std::string& text, const std::string&
 
 Result<std::vector<UnitId>, std::string> findUnits(const std::vector<std::string>& texts,
                                                    const std::string& sysfs) {
-  std::vector<UnitId> found;
-  for (const std::string& text : texts) {
-    const auto unit = findUnit(text, sysfs);
-    if (!unit) return Failure{unit.error()};
-    if (std::ranges::find(found, *unit) == found.end()) found.push_back(*unit);
-  }
-  return found;
+  return findEach(texts, sysfs, findUnit);
 }
 
 Result<std::vector<Bdf>, std::string> findDevices(const std::vector<std::string>& texts,
                                                   const std::string& sysfs) {
-  std::vector<Bdf> found;
-  for (const std::string& text : texts) {
-    const auto address = findDevice(text, sysfs);
-    if (!address) return Failure{address.error()};
-    if (std::ranges::find(found, *address) == found.end()) found.push_back(*address);
-  }
-  return found;
+  return findEach(texts, sysfs, findDevice);
 }
 
 }  // namespace vfiogate

@@ -20,7 +20,7 @@ struct Partition {
   std::set<Bdf> gpus;
 };
 
-/// Of one file: what was read last, for its errors.
+/// Takes Fabric Manager's table apart.
 class TableReader {
 public:
   explicit TableReader(const PartitionOptions& options) : options_(options) {}

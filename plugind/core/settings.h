@@ -93,7 +93,7 @@ inline bool needsSpec(const AllocationSettings& allocation) {
 /// One entry of `resources`.
 struct ResourceSettings {
   std::optional<ResourceName> name;  ///< absent: prefix and naming rule, one resource per model
-  Selector select;                   ///< matches nothing where there are `sets`
+  Selector select;                   ///< not asked where there are `sets`
   AllocationSettings allocation;
   std::vector<DeviceSet> sets{};  ///< in place of `select`: each is one device of the resource
   bool setsOverlap = false;       ///< a unit of them may be in other sets, too
