@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "plugind/core/ledger/state/set_units.h"
 #include "plugind/core/resource/device_nodes.h"
 
 namespace vfiogate {
@@ -28,24 +29,18 @@ std::set<std::string> rootsWithNic(const LedgerState& state) {
   return roots;
 }
 
-/// Of several: what they have in common.
-template <typename Value>
-void keepCommon(Value& common, const Value& next, bool first) {
-  if (first) common = next;
-  if (common != next) common = Value{};
-}
-
 Candidate candidateOf(const LedgerState& state, const std::set<UnitId>& units) {
   const Snapshot& snapshot = state.hardware.snapshot;
-  Candidate candidate;
-  bool first = true;
-  for (const UnitId& unit : units) {
-    keepCommon(candidate.numaNode, numaNodeOf(snapshot, unit), first);
-    keepCommon(candidate.root, pcieRootOf(snapshot, unit), first);
-    candidate.doubtful = candidate.doubtful || !isFree(state, unit);
-    first = false;
-  }
-  return candidate;
+  const std::string root = units.empty() ? "" : pcieRootOf(snapshot, *units.begin());
+  const bool below = std::ranges::all_of(
+      units, [&](const UnitId& unit) { return pcieRootOf(snapshot, unit) == root; });
+  const bool free =
+      std::ranges::all_of(units, [&state](const UnitId& unit) { return isFree(state, unit); });
+  return {.numaNode = commonNumaNode(snapshot, units),
+          .egmRegion = std::nullopt,
+          .group = std::nullopt,
+          .doubtful = !free,
+          .root = below ? root : std::string()};
 }
 
 /// The sets of a resource.

@@ -7,6 +7,7 @@
 
 #include "plugind/core/ledger/frames/offers.h"
 #include "plugind/core/ledger/state/foreign_ids.h"
+#include "plugind/core/ledger/state/set_units.h"
 #include "plugind/core/resource/device_nodes.h"
 
 namespace vfiogate {
@@ -148,7 +149,8 @@ bool showWanted(const Turn& turn, const Occupancy& occupancy, const ResourceName
     if (isSetId(id)) {
       const bool healthy = isSetHealthy(turn.state, occupancy, resource, id);
       changed |= std::exchange(device.device.healthy, healthy) != healthy;
-      const auto numaNode = numaNodeOfSet(turn.state, resource, id);
+      const auto numaNode =
+          commonNumaNode(turn.state.hardware.snapshot, unitsOfSet(turn.state, resource, id));
       if (numaNode) changed |= std::exchange(device.device.numaNode, numaNode) != numaNode;
       continue;
     }

@@ -29,9 +29,6 @@ struct Occupancy;
 /// All units of the set answer, and it is held or could be.
 bool isSetHealthy(const LedgerState& state, const Occupancy& occupancy,
                   const ResourceName& resource, const std::string& id);
-/// On which all units of the set are. Null: on several, or it is not known.
-std::optional<std::uint32_t> numaNodeOfSet(const LedgerState& state, const ResourceName& resource,
-                                           const std::string& id);
 
 /// Of one state; read while that stays as it is.
 struct Occupancy {

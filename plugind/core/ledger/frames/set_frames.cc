@@ -43,15 +43,4 @@ bool isSetHealthy(const LedgerState& state, const Occupancy& occupancy,
       units, [&](const UnitId& unit) { return isFreeAndGood(state, occupancy, resource, unit); });
 }
 
-std::optional<std::uint32_t> numaNodeOfSet(const LedgerState& state, const ResourceName& resource,
-                                           const std::string& id) {
-  std::optional<std::uint32_t> common;
-  for (const UnitId& unit : unitsOfSet(state, resource, id)) {
-    const auto node = numaNodeOf(state.hardware.snapshot, unit);
-    if (!node || (common && common != node)) return std::nullopt;
-    common = node;
-  }
-  return common;
-}
-
 }  // namespace vfiogate

@@ -213,12 +213,9 @@ std::vector<KubeletEntry> entriesOf(const LedgerState& state, const PodList& lis
     if (!resource) continue;
     Named& named = pods[{entry.podNamespace + "/" + entry.podName, *resource}];
     named.ids.merge(oursOf(state, *resource, entry.ids));
-    for (const std::string& id : entry.ids) {
-      if (!isSetId(id)) continue;
-      for (const UnitId& unit : unitsHeldAs(state, *resource, id)) {
-        named.ids.insert(unit);
-        named.sets.emplace(unit, id);
-      }
+    for (const auto& [unit, set] : setsNamed(state, *resource, entry.ids)) {
+      named.ids.insert(unit);
+      named.sets.emplace(unit, set);
     }
   }
   std::vector<KubeletEntry> namings;

@@ -18,9 +18,8 @@ std::map<UnitId, std::string> parsed(const LedgerState& state, const ResourceNam
   std::map<UnitId, std::string> ids;
   for (const std::string& text : texts) {
     if (const auto id = UnitId::parse(text)) ids.emplace(*id, "");
-    if (!isSetId(text)) continue;
-    for (const UnitId& unit : unitsHeldAs(state, resource, text)) ids.emplace(unit, text);
   }
+  ids.merge(setsNamed(state, resource, {texts.begin(), texts.end()}));
   return ids;
 }
 

@@ -1,7 +1,6 @@
 #include "plugind/core/ledger/state/set_units.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "plugind/core/ledger/state/fingerprint.h"
 #include "plugind/core/resource/device_nodes.h"
@@ -35,29 +34,41 @@ std::set<UnitId> unitsOfSet(const LedgerState& state, const ResourceName& resour
   return configured.empty() ? recordedUnits(state, resource, id) : configured;
 }
 
-std::set<UnitId> unitsHeldAs(const LedgerState& state, const ResourceName& resource,
-                             const std::string& id) {
-  std::set<UnitId> recorded = recordedUnits(state, resource, id);
-  return recorded.empty() ? configuredUnits(state, resource, id) : recorded;
+std::map<UnitId, std::string> setsNamed(const LedgerState& state, const ResourceName& resource,
+                                        const std::set<std::string>& ids) {
+  std::map<UnitId, std::string> sets;
+  for (const std::string& id : ids) {
+    if (!isSetId(id)) continue;
+    const std::set<UnitId> recorded = recordedUnits(state, resource, id);
+    for (const UnitId& unit : recorded.empty() ? configuredUnits(state, resource, id) : recorded) {
+      sets.emplace(unit, id);
+    }
+  }
+  return sets;
+}
+
+std::optional<std::uint32_t> commonNumaNode(const Snapshot& snapshot,
+                                            const std::set<UnitId>& units) {
+  if (units.empty()) return std::nullopt;
+  const auto node = numaNodeOf(snapshot, *units.begin());
+  const bool common = std::ranges::all_of(
+      units, [&](const UnitId& unit) { return numaNodeOf(snapshot, unit) == node; });
+  return common ? node : std::nullopt;
 }
 
 std::map<UnitId, std::string> setsIn(const LedgerState& state, const RecordedDevices& entry) {
-  std::map<UnitId, std::string> sets;
   const auto resource = ResourceName::parse(entry.resource);
-  if (!resource) return sets;
+  const auto first = std::ranges::find_if(entry.ids, isSetId);
+  if (!resource || first == entry.ids.end()) return {};
+  std::map<UnitId, std::string> sets = setsNamed(state, *resource, entry.ids);
   std::set<UnitId> allocated;
   if (entry.allocated) allocated = devicesIn(*entry.allocated);
-  std::vector<std::string> ids;
-  std::ranges::copy_if(entry.ids, std::back_inserter(ids), isSetId);
-  for (const std::string& id : ids) {
-    for (const UnitId& unit : unitsHeldAs(state, *resource, id)) {
-      // One set's units are what was allocated; of several the answer does not tell which is whose.
-      if (allocated.empty() || allocated.contains(unit)) sets.emplace(unit, id);
-    }
-  }
-  if (ids.empty()) return sets;
+  if (allocated.empty()) return sets;
+  std::erase_if(sets, [&allocated](const auto& one) { return !allocated.contains(one.first); });
+  // What is left over is one set's that has other units by now; of several the answer does not tell
+  // which.
   for (const UnitId& unit : allocated) {
-    if (!entry.ids.contains(unit.str())) sets.emplace(unit, ids.front());
+    if (!entry.ids.contains(unit.str())) sets.emplace(unit, *first);
   }
   return sets;
 }

@@ -15,14 +15,18 @@ namespace vfiogate {
 /// id. Empty: nothing is known of it.
 std::set<UnitId> unitsOfSet(const LedgerState& state, const ResourceName& resource,
                             const std::string& id);
-/// The same for a pod that has the set: first what is recorded, since the configuration may have
-/// changed.
-std::set<UnitId> unitsHeldAs(const LedgerState& state, const ResourceName& resource,
-                             const std::string& id);
+/// By unit, the set among `ids` by which a pod has it: first what is recorded, since the
+/// configuration may have changed. Ids that are no set's are passed over.
+std::map<UnitId, std::string> setsNamed(const LedgerState& state, const ResourceName& resource,
+                                        const std::set<std::string>& ids);
 
-/// By unit, the set by which an entry of the kubelet's memory has it. Where the answer was recorded
-/// with it (RecordedDevices::allocated), that says what was allocated, whatever the configuration
-/// has become.
+/// The NUMA node on which all of the units are. Null: they are on several, or one's is not known.
+std::optional<std::uint32_t> commonNumaNode(const Snapshot& snapshot,
+                                            const std::set<UnitId>& units);
+
+/// The same of an entry of the kubelet's memory. Where the answer was recorded with it
+/// (RecordedDevices::allocated), that says what was allocated, whatever the configuration has
+/// become.
 std::map<UnitId, std::string> setsIn(const LedgerState& state, const RecordedDevices& entry);
 
 /// The same of a claim, of which only the devices are known: by the sets that are whole among them.
