@@ -13,6 +13,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 import citations
 import named_tests
@@ -113,8 +114,9 @@ def main() -> int:
             if "tests/supply/" in block.text and not shipped:
                 print(f"skipped  {block.where}: these programs are not built as they are shipped")
                 continue
+            began = time.monotonic()
             said = run(block, tree, after)
-            print(f"{'ok' if said is None else 'FAILED':8} {block.where}")
+            print(f"{'ok' if said is None else 'FAILED':8} {block.where} ({time.monotonic() - began:.0f} s)")
             if said is not None:
                 failures.append(f"{block.where}: {said}")
     failures += [f"{page}: no block of it is marked `sh cluster`" for page in ON_A_CLUSTER if page not in {block.file for block in cluster}]
