@@ -74,14 +74,17 @@ build() {
 }
 
 # build_beside COMMANDS: builds while the tests that follow mostly wait, with what they leave of the processors, so that
-# the build() for the same finds it done. Lowest of all groups of processes, where the kernel makes these.
+# the build() for the same finds it done. Lowest of all groups of processes, where the kernel makes these. Ends when the
+# run has no time left for what needs it.
 beside=
 build_beside() {
-  setsid nice -n 19 bash -c "echo 19 >/proc/self/autogroup 2>/dev/null; $1" >"$logs/build-beside.log" 2>&1 &
+  setsid timeout $((longest + began - SECONDS)) nice -n 19 \
+    bash -c "echo 19 >/proc/self/autogroup 2>/dev/null; $1" >"$logs/build-beside.log" 2>&1 &
   beside=$!
 }
+# What went wrong is said by build().
 await_beside() {
-  [ -z "$beside" ] || wait "$beside" || true  # build() says what is wrong
+  [ -z "$beside" ] || wait "$beside" || true
   beside=
 }
 end_beside() { [ -z "$beside" ] || kill -- "-$beside" 2>/dev/null || true; }
@@ -186,9 +189,11 @@ full_default() {
   ctests release -L '^machine$' --parallel 2
   heading "the builds beside the tests"
   await_beside
-  # shellcheck disable=SC2086  # several targets
-  build checked $checked
-  ctests checked -L "$inside" --parallel 2
+  if timely "tests of libraries with sanitizers"; then
+    # shellcheck disable=SC2086  # several targets
+    build checked $checked
+    ctests checked -L "$inside" --parallel 2
+  fi
 
   heading "reproducible build"
   if timely "a second build of netd"; then

@@ -10,7 +10,7 @@
 namespace vfiogate::test {
 namespace {
 
-constexpr std::size_t kSteps = 1'000;
+constexpr std::size_t kSteps = 300;
 
 std::size_t numberFrom(const char* variable, std::size_t otherwise) {
   const char* const text = std::getenv(variable);

@@ -94,8 +94,11 @@ bool FaultLane::carryOut(const Kill& kill) {
   return killed;
 }
 
+/// By the time that the operation runs plugind may have been killed and be coming back.
 void FaultLane::begin(Operation operation) {
-  operation_ = std::async(std::launch::async, [this, operation]() { operate(operation); });
+  operation_ = std::async(std::launch::async, [this, operation, plugind = node_.plugind->pid()]() {
+    operate(operation, plugind);
+  });
 }
 
 bool FaultLane::killIn(const Kill& kill) {

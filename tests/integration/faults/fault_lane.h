@@ -52,7 +52,7 @@ private:
   Devices layOut();
   void prepare(Operation operation);
   /// What the operation does; on a thread of its own.
-  void operate(Operation operation);
+  void operate(Operation operation, pid_t plugind);
   /// Begins the operation; true if the victim was killed.
   bool killIn(const Kill& kill);
   bool killAtCall(const Kill& kill);

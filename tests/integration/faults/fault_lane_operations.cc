@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <numeric>
 
@@ -33,9 +34,18 @@ bool refusedAsForgotten(const sim::Admission& admission) {
   return !admission.admitted && admission.message.find(", forgotten, ref=") != std::string::npos;
 }
 
+/// None of one that was killed meanwhile.
+std::vector<OpenDescriptor> descriptorsOf(pid_t process) {
+  try {
+    return openDescriptors(process);
+  } catch (const std::filesystem::filesystem_error&) {
+    return {};
+  }
+}
+
 /// Cuts plugind's channels with gate and binder, the sockets of their kind.
 void endSession(pid_t plugind) {
-  for (const OpenDescriptor& held : openDescriptors(plugind)) {
+  for (const OpenDescriptor& held : descriptorsOf(plugind)) {
     const kj::AutoCloseFd copy(held.kind == S_IFSOCK ? copyOf(plugind, held.fd) : -1);
     int type = 0;
     socklen_t size = sizeof(type);
@@ -113,7 +123,7 @@ void FaultLane::choosePod(const std::string& id) {
   pod_.containers[0].alignTo = {static_cast<long>(std::distance(books_.devices().begin(), at))};
 }
 
-void FaultLane::operate(Operation operation) {
+void FaultLane::operate(Operation operation, pid_t plugind) {
   switch (operation) {
     case Operation::kRegister: {
       const std::lock_guard lock(kubeletStarts_);
@@ -136,7 +146,7 @@ void FaultLane::operate(Operation operation) {
       node_.kubelet.dropStream(books_.devices().begin()->second.resource);
       break;
     case Operation::kEnter:
-      endSession(node_.plugind->pid());
+      endSession(plugind);
       break;
   }
 }
