@@ -23,7 +23,7 @@ constexpr std::array kKeys{
     KeyName{"numa", SelectorKey::kNuma},           KeyName{"sriov", SelectorKey::kSriov},
     KeyName{"mdev", SelectorKey::kMdev},           KeyName{"vgpu", SelectorKey::kVgpu},
     KeyName{"product", SelectorKey::kProduct},     KeyName{"slot", SelectorKey::kSlot},
-    KeyName{"rootPort", SelectorKey::kRootPort},
+    KeyName{"rootPort", SelectorKey::kRootPort},   KeyName{"serial", SelectorKey::kSerial},
 };
 constexpr std::size_t kMaxValue = 64;
 
@@ -117,6 +117,12 @@ Text readRootPort(std::string_view value) {
                  "; write the address of the bridge on the root bus, such as 0000:3a:00.0");
 }
 
+Text readSerial(std::string_view value) {
+  if (isSerialNumber(value)) return std::string(value);
+  return problem("found " + inQuotes(value) +
+                 "; write a serial number as `privd show` prints it, at most 64 characters");
+}
+
 Text readSriov(std::string_view value) {
   if (value == "none" || value == "pf" || value == "vf") return std::string(value);
   return problem("found " + inQuotes(value) + "; write none, pf or vf");
@@ -152,6 +158,8 @@ Text readValue(SelectorKey key, std::string_view value) {
       return readSlot(value);
     case SelectorKey::kRootPort:
       return readRootPort(value);
+    case SelectorKey::kSerial:
+      return readSerial(value);
   }
   return problem("not a key");
 }
@@ -207,6 +215,7 @@ std::optional<std::string> deviceText(const PciDevice& device, SelectorKey key) 
       break;
     case SelectorKey::kMdev:
     case SelectorKey::kProduct:
+    case SelectorKey::kSerial:
       break;
   }
   return std::nullopt;
@@ -235,12 +244,16 @@ bool covers(SelectorKey key, std::string_view value, std::string_view text) {
   return text == value;
 }
 
-/// As far as it is about PCI functions.
-bool matchesFunction(const Selector& selector, const PciDevice& device, std::string_view product) {
-  return std::ranges::all_of(selector.values(), [&device, product](const auto& entry) {
+/// As far as it is about PCI functions. Null: the serial number may be any.
+bool matchesFunction(const Selector& selector, const PciDevice& device, std::string_view product,
+                     std::optional<std::string_view> serial) {
+  return std::ranges::all_of(selector.values(), [&](const auto& entry) {
     const SelectorKey key = entry.first;
     if (key == SelectorKey::kMdev) return true;
     if (key == SelectorKey::kProduct) return isAnyOf(entry.second, std::string(product));
+    if (key == SelectorKey::kSerial) {
+      return !serial || std::ranges::find(entry.second, *serial) != entry.second.end();
+    }
     const std::optional<std::string> text = deviceText(device, key);
     return text && std::ranges::any_of(entry.second, [&](const std::string& value) {
              if (key == SelectorKey::kVgpu) return isOfType(value, *text, device.vgpuTypeName);
@@ -287,8 +300,9 @@ Result<Done, SelectorProblem> Selector::add(std::string_view key, std::string_vi
   return Done{};
 }
 
-bool matches(const Selector& selector, const PciDevice& device, std::string_view product) {
-  return !selectsMediated(selector) && matchesFunction(selector, device, product);
+bool matches(const Selector& selector, const PciDevice& device, std::string_view product,
+             std::optional<std::string_view> serial) {
+  return !selectsMediated(selector) && matchesFunction(selector, device, product, serial);
 }
 
 Result<Selector, SelectorProblem> functionSelector(std::string_view text) {
@@ -299,6 +313,9 @@ Result<Selector, SelectorProblem> functionSelector(std::string_view text) {
   }
   if (selector->values().contains(SelectorKey::kSlot)) {
     return problem("slot is for plugind's configuration: select by address or rootPort here");
+  }
+  if (selectsSerials(*selector)) {
+    return problem("serial is for plugind's configuration: select by address or rootPort here");
   }
   if (!selectsMediated(*selector)) return selector;
   return problem("mdev selects mediated devices, which are never bound: select their parent");
@@ -316,8 +333,12 @@ bool selectsMediated(const Selector& selector) {
   return selector.values().contains(SelectorKey::kMdev);
 }
 
+bool selectsSerials(const Selector& selector) {
+  return selector.values().contains(SelectorKey::kSerial);
+}
+
 bool matches(const Selector& selector, const Snapshot& snapshot, const MediatedDevice& device,
-             std::string_view product) {
+             std::string_view product, std::optional<std::string_view> serial) {
   const auto types = selector.values().find(SelectorKey::kMdev);
   if (types == selector.values().end()) return false;
   const bool ofType = std::ranges::any_of(types->second, [&](const std::string& value) {
@@ -327,12 +348,19 @@ bool matches(const Selector& selector, const Snapshot& snapshot, const MediatedD
   const auto parent =
       device.parent ? snapshot.devices.find(*device.parent) : snapshot.devices.end();
   if (!ofType || !others) return ofType;
-  return parent != snapshot.devices.end() && matchesFunction(selector, parent->second, product);
+  return parent != snapshot.devices.end() &&
+         matchesFunction(selector, parent->second, product, serial);
 }
 
 bool isSlotName(std::string_view text) {
   return !text.empty() && text.size() <= kMaxValue && text.front() != '.' &&
          std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~' && c != '/'; });
+}
+
+bool isSerialNumber(std::string_view text) {
+  return !text.empty() && text.size() <= kLongestSerial && text.front() != ' ' &&
+         text.back() != ' ' &&
+         std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
 bool matchesPattern(std::string_view pattern, std::string_view text) {

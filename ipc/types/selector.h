@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,7 @@ enum class SelectorKey : std::uint8_t {
   kProduct,
   kSlot,
   kRootPort,
+  kSerial,
 };
 
 /// The key as people write it: "vendor", "numa".
@@ -51,7 +53,8 @@ public:
   /// Accepts one more value for `key`. Hex in either case, with or without 0x; `class` is a prefix
   /// of 2, 4 or 6 digits; `address` takes '*'; `sriov` is none, pf or vf; `vgpu` is the number of a
   /// vGPU's type or its name, in which '_' stands for a blank, too, and '*' for anything; so is
-  /// `product`, what pci.ids calls the model. `slot` takes '*', `rootPort` is an address.
+  /// `product`, what pci.ids calls the model. `slot` takes '*', `rootPort` is an address,
+  /// `serial` is what isSerialNumber().
   Result<Done, SelectorProblem> add(std::string_view key, std::string_view value);
 
   bool empty() const { return values_.empty(); }
@@ -65,15 +68,21 @@ private:
 };
 
 /// Selector::parse() of PCI functions, by what sysfs says of each. Error, too: the keys mdev,
-/// product and slot.
+/// product, slot and serial.
 Result<Selector, SelectorProblem> functionSelector(std::string_view text);
 
 /// What sysfs does not say about `device` matches no value, and no function matches a selector of
-/// mediated devices. `product` is what pci.ids calls its model; empty: that is not known.
-bool matches(const Selector& selector, const PciDevice& device, std::string_view product = {});
+/// mediated devices. `product` is what pci.ids calls its model, `serial` the serial number that the
+/// card tells; empty: that is not known, or there is none; without a value it may be any, so that
+/// all other keys are asked.
+bool matches(const Selector& selector, const PciDevice& device, std::string_view product = {},
+             std::optional<std::string_view> serial = std::string_view());
 
 /// True if the selector has the key product: who matches by it has to know pci.ids.
 bool selectsProducts(const Selector& selector);
+
+/// True if the selector has the key serial: who matches by it has to have asked the cards.
+bool selectsSerials(const Selector& selector);
 
 /// True if the selector has the key vgpu: it is of functions that are vGPUs.
 bool selectsVgpus(const Selector& selector);
@@ -81,14 +90,20 @@ bool selectsVgpus(const Selector& selector);
 /// True if the selector has the key mdev: it is of mediated devices.
 bool selectsMediated(const Selector& selector);
 /// `mdev` by the id of the type, or by its name, in which '_' stands for a blank, too, and '*' for
-/// anything. A parent that is no PCI function of `snapshot` matches no other key. `product` is the
-/// parent's.
+/// anything. A parent that is no PCI function of `snapshot` matches no other key. `product` and
+/// `serial` are the parent's.
 bool matches(const Selector& selector, const Snapshot& snapshot, const MediatedDevice& device,
-             std::string_view product = {});
+             std::string_view product = {},
+             std::optional<std::string_view> serial = std::string_view());
 
 /// True for what a slot may be called so that a selector can say it: visible ASCII and blanks, at
 /// most 64. Firmware says 4, the kernel 4-1 of a second one, others are P1-C5 or "GPU slot 2".
 bool isSlotName(std::string_view text);
+
+/// Of a serial number, bytes.
+inline constexpr std::size_t kLongestSerial = 64;
+/// True for 1 to 64 visible ASCII characters and blanks, none of those at either end.
+bool isSerialNumber(std::string_view text);
 
 /// True if `pattern` (with '*' for any run of characters) covers `text`.
 bool matchesPattern(std::string_view pattern, std::string_view text);

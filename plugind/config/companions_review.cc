@@ -19,7 +19,7 @@ bool namesCards(const Selector& select) {
 bool takesCards(const Selector& select) {
   const bool narrow = hasKey(select, SelectorKey::kClass) || hasKey(select, SelectorKey::kDevice) ||
                       hasKey(select, SelectorKey::kAddress) || selectsMediated(select) ||
-                      selectsProducts(select);
+                      selectsProducts(select) || selectsSerials(select);
   return namesCards(select) || !narrow;
 }
 

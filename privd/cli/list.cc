@@ -71,7 +71,7 @@ void addFilters(CLI::App& command, ListWords& words) {
             for (const std::string& text : texts) {
               auto selector = Selector::parse(text);
               if (!selector) throw CLI::ValidationError("--select", selector.error().text);
-              if (selectsProducts(*selector)) {
+              if (selectsProducts(*selector) || selectsSerials(*selector)) {
                 throw CLI::ValidationError("--select", functionSelector(text).error().text);
               }
               words.filter.selectors.push_back(std::move(selector).value());

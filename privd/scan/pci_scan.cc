@@ -1,6 +1,7 @@
 #include "privd/scan/pci_scan.h"
 
 #include "ipc/base/hex.h"
+#include "ipc/types/vital_data.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -118,6 +119,10 @@ Result<std::vector<std::string>, ReadError> namesIfAny(const SysfsRoot& sysfs, c
   return names;
 }
 
+std::string vitalDataOf(const Bdf& address) {
+  return std::string(kPciDevices) + "/" + address.str() + "/vpd";
+}
+
 }  // namespace
 
 void Places::add(const Places& more) {
@@ -159,6 +164,16 @@ Result<Snapshot, ReadError> scan(const SysfsRoot& sysfs, const DevRoot& dev) {
   Snapshot snapshot;
   reread(sysfs, dev, *places, snapshot);
   return snapshot;
+}
+
+Result<kj::AutoCloseFd, ReadError> openVitalData(const SysfsRoot& sysfs, const Bdf& address) {
+  return sysfs.openForReading(vitalDataOf(address));
+}
+
+Result<std::string, ReadError> readSerial(const SysfsRoot& sysfs, const Bdf& address) {
+  const auto vpd = sysfs.readBytes(vitalDataOf(address), kMostVitalData);
+  if (!vpd) return Failure{vpd.error()};
+  return std::string(serialIn(*vpd));
 }
 
 }  // namespace vfiogate

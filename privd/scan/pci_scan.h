@@ -9,7 +9,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 
 namespace vfiogate {
 
@@ -83,13 +82,13 @@ inline constexpr const char* kVgpuType = "nvidia/current_vgpu_type";
 /// stands for all. Returns true if `seen` is another than before.
 bool nameVgpus(const SysfsRoot& sysfs, const Places& where, Snapshot& seen);
 
-/// The serial number in `vpd`, a card's vital product data, of at most 64 visible characters;
-/// empty: it has none, or this is no such data.
-std::string serialIn(std::string_view vpd);
+/// Opens the function's vital product data, and reads nothing of it: that is for a process of its
+/// own. Errors as of readSerial().
+Result<kj::AutoCloseFd, ReadError> openVitalData(const SysfsRoot& sysfs, const Bdf& address);
 
-/// Of one function. The card answers, which may take seconds, and for as long as something keeps it
-/// closed the kernel keeps the caller: for commands alone. ENOENT: it has no VPD. EACCES: only root
-/// may read it.
+/// The serial number of one function; empty: its vital product data has none. The card answers,
+/// which may take seconds, and for as long as something keeps it closed the kernel keeps the
+/// caller: for commands alone. ENOENT: it has no VPD. EACCES: only root may read it.
 Result<std::string, ReadError> readSerial(const SysfsRoot& sysfs, const Bdf& address);
 
 /// Null: the device is not there, or not any more. What could not be read of one that is there is a

@@ -60,6 +60,13 @@ Result<std::string, ReadError> SysfsRoot::read(const std::string& path) const {
   return trimmed;
 }
 
+Result<kj::AutoCloseFd, ReadError> SysfsRoot::openForReading(const std::string& path) const {
+  auto opened = openRegular(root_.get(), path.c_str(), 0, RESOLVE_BENEATH);
+  if (!opened) return Failure{opened.error()};
+  RegularFile file = kj::mv(opened).value();
+  return kj::mv(file.fd);
+}
+
 Result<kj::AutoCloseFd, ReadError> SysfsRoot::openForWriting(const std::string& path) const {
   auto opened = openBeneath(root_.get(), path, O_WRONLY | O_NONBLOCK | O_NOCTTY);
   if (!opened) return Failure{opened.error()};

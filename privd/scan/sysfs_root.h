@@ -29,6 +29,8 @@ public:
   /// The first `bytes` of a binary attribute, fewer where it is shorter.
   Result<std::string, ReadError> readBytes(const std::string& path, std::size_t bytes) const;
 
+  /// Nothing is read by this alone. EINVAL: not a regular file.
+  Result<kj::AutoCloseFd, ReadError> openForReading(const std::string& path) const;
   /// Nothing is written by this alone. EINVAL: not a regular file.
   Result<kj::AutoCloseFd, ReadError> openForWriting(const std::string& path) const;
 

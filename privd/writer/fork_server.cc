@@ -1,5 +1,7 @@
 #include "privd/writer/fork_server.h"
 
+#include "ipc/types/selector.h"
+#include "ipc/types/vital_data.h"
 #include "seccomp/fork_server_rules.h"
 #include "seccomp/landlock.h"
 #include "seccomp/load_filter.h"
@@ -53,7 +55,7 @@ Received receive(int socketFd, WriteRequest& request) {
   if (first == nullptr) return size == 0 ? Received::kEnd : Received::kNonsense;
   memcpy(request.fds.data(), CMSG_DATA(first), first->cmsg_len - CMSG_LEN(0));
   const bool whole = (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
-  return whole && size > 0 && request.fds[1] >= 0 ? Received::kRequest : Received::kNonsense;
+  return whole && request.fds[1] >= 0 ? Received::kRequest : Received::kNonsense;
 }
 
 /// fork() as this filter and privd's container know it: glibc's has further flags.
@@ -65,14 +67,34 @@ void answerWith(int error, int answerFd) {
   [[maybe_unused]] const ssize_t nobodyMindsIfPrivdLeft = write(answerFd, &error, sizeof(error));
 }
 
-/// The child. A blocked child must not keep the server's descriptors: its socket, privd's stderr.
-[[noreturn]] void writeOnce(int socketFd, const WriteRequest& request) {
-  close(socketFd);
-  close(STDOUT_FILENO);
-  close(STDERR_FILENO);
+void writeOnce(const WriteRequest& request) {
   const ssize_t written = write(request.fds[0], request.text.data(), request.size);
   const bool whole = written == static_cast<ssize_t>(request.size);
   answerWith(whole ? 0 : (written < 0 ? errno : EIO), request.fds[1]);
+}
+
+/// What the card says is looked at here, where nothing else is within reach.
+void readOnce(const WriteRequest& request) {
+  std::array<char, kMostVitalData> vpd;
+  const ssize_t size = read(request.fds[0], vpd.data(), vpd.size());
+  if (size < 0) return answerWith(errno, request.fds[1]);
+  const std::string_view serial = serialIn({vpd.data(), static_cast<std::size_t>(size)});
+  std::array<char, sizeof(int) + kLongestSerial> answer = {};
+  serial.copy(answer.data() + sizeof(int), serial.size());
+  [[maybe_unused]] const ssize_t nobodyMindsIfPrivdLeft =
+      write(request.fds[1], answer.data(), sizeof(int) + serial.size());
+}
+
+/// The child. A blocked child must not keep the server's descriptors: its socket, privd's stderr.
+[[noreturn]] void doOnce(int socketFd, const WriteRequest& request) {
+  close(socketFd);
+  close(STDOUT_FILENO);
+  close(STDERR_FILENO);
+  if (request.size > 0) {
+    writeOnce(request);
+  } else {
+    readOnce(request);
+  }
   _exit(0);
 }
 
@@ -114,7 +136,7 @@ void serveWrites(int socketFd) {
     if (received == Received::kEnd) _exit(0);
     if (received == Received::kRequest) {
       const long child = forkPlainly();
-      if (child == 0) writeOnce(socketFd, request);
+      if (child == 0) doOnce(socketFd, request);
       if (child < 0) answerWith(-errno, request.fds[1]);
     }
     for (const int fd : request.fds) {
@@ -143,6 +165,14 @@ Result<ForkServer, std::string> ForkServer::start() {
 
 int ForkServer::ask(std::string_view text, int attributeFd, int answerFd, int lockFd) const {
   if (text.empty() || text.size() > kLongestText) return EMSGSIZE;
+  return send(text, attributeFd, answerFd, lockFd);
+}
+
+int ForkServer::askSerial(int attributeFd, int answerFd) const {
+  return send({}, attributeFd, answerFd, -1);
+}
+
+int ForkServer::send(std::string_view text, int attributeFd, int answerFd, int lockFd) const {
   Descriptors control = {};
   iovec part = {const_cast<char*>(text.data()), text.size()};
   msghdr message = messageOf(part, control);

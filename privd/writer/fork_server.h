@@ -1,12 +1,14 @@
 #pragma once
-// The process whose children write into sysfs. It is forked while privd has nothing open, and so
-// can reach nothing but what a request hands to it.
+// The process whose children write into sysfs, and read what may take a while. It is forked while
+// privd has nothing open, and so can reach nothing but what a request hands to it.
 //
 // One request is one message: the text, with the descriptors of the attribute, of where the answer
 // goes and, where one is held, of a lock, which the child has for as long as it lives. The child
-// that is made for it writes the text once, answers with an int, and ends:
-//   0            written
-//   above 0      errno of the write
+// that is made for it writes the text once, answers with an int, and ends. Without a text it reads
+// the attribute once as a card's vital product data, and answers with an int and, after a 0, the
+// serial number that it finds there (ipc/types/vital_data.h), or nothing:
+//   0            written, or read
+//   above 0      errno of the write or read
 //   below 0      errno, negated, of the attempt to make the child: nothing was tried
 // No answer before the end of the file: the child died. No child is ever signalled or waited for:
 // the kernel may keep one for ever.
@@ -39,10 +41,15 @@ public:
   /// another length, EPIPE or ECONNRESET if the server is gone.
   int ask(std::string_view text, int attributeFd, int answerFd, int lockFd) const;
 
+  /// Hands over one read of vital product data. The rest as of ask().
+  int askSerial(int attributeFd, int answerFd) const;
+
   /// Borrowed. The server says nothing after its start: readable means that it is gone.
   int socketFd() const { return socket_.get(); }
 
 private:
+  int send(std::string_view text, int attributeFd, int answerFd, int lockFd) const;
+
   kj::AutoCloseFd socket_;
 };
 

@@ -1,10 +1,12 @@
 #include "privd/writer/writer.h"
 
+#include "ipc/types/selector.h"
 #include "privd/base/log_line.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -17,10 +19,15 @@ using FdObserver = kj::UnixEventPort::FdObserver;
 /// Null: nothing has been said yet.
 kj::Maybe<WriteOutcome> readAnswer(int answersFd) {
   int error = 0;
-  const ssize_t size = read(answersFd, &error, sizeof(error));
+  std::array<char, sizeof(error) + kLongestSerial + 1> said;
+  const ssize_t size = read(answersFd, said.data(), said.size());
   if (size < 0 && errno == EAGAIN) return nullptr;
-  if (size != sizeof(error)) return WriteOutcome{Kind::kDied};
-  if (error == 0) return WriteOutcome{Kind::kWritten};
+  if (size < static_cast<ssize_t>(sizeof(error))) return WriteOutcome{Kind::kDied};
+  memcpy(&error, said.data(), sizeof(error));
+  std::string serial(said.data() + sizeof(error), static_cast<std::size_t>(size) - sizeof(error));
+  // The child has looked at bytes of the card's making: what it says is looked at again.
+  if (!serial.empty() && !isSerialNumber(serial)) return WriteOutcome{Kind::kDied};
+  if (error == 0) return WriteOutcome{Kind::kWritten, 0, std::move(serial)};
   if (error > 0) return WriteOutcome{Kind::kFailed, error};
   return WriteOutcome{Kind::kRefused, -error};
 }
@@ -32,14 +39,16 @@ kj::String wordsFor(const WriteOutcome& outcome) {
 
 }  // namespace
 
-/// A write under way, for as long as its answer may come.
+/// A write or read under way, for as long as its answer may come.
 struct Writer::Pending {
-  Pending(kj::UnixEventPort& port, kj::StringPtr itsName, kj::AutoCloseFd fd)
+  Pending(kj::UnixEventPort& port, kj::StringPtr itsName, Act itsAct, kj::AutoCloseFd fd)
       : name(kj::heapString(itsName)),
+        act(itsAct),
         answers(kj::mv(fd)),
         observer(port, answers.get(), FdObserver::OBSERVE_READ) {}
 
   kj::String name;
+  Act act;
   kj::AutoCloseFd answers;
   FdObserver observer;
   kj::PromiseFulfillerPair<WriteOutcome> told = kj::newPromiseAndFulfiller<WriteOutcome>();
@@ -61,17 +70,33 @@ Writer::Writer(kj::UnixEventPort& port, kj::Timer& timer, ForkServer server,
 kj::Promise<WriteOutcome> Writer::write(kj::StringPtr name, kj::AutoCloseFd attribute,
                                         std::string text, int lockFd, kj::Duration patience) {
   if (stuck_ >= kMostStuck) return WriteOutcome{Kind::kRefused, EBUSY};
+  return begin(name, Act::kWrite, patience,
+               [&](int answerFd) { return server_.ask(text, attribute.get(), answerFd, lockFd); });
+}
+
+kj::Promise<WriteOutcome> Writer::readSerial(kj::StringPtr name, kj::AutoCloseFd attribute) {
+  if (reads_.size() >= kMostReads || reads_.contains(name.cStr())) {
+    return WriteOutcome{Kind::kRefused, EBUSY};
+  }
+  return begin(name, Act::kRead, kReadPatience,
+               [&](int answerFd) { return server_.askSerial(attribute.get(), answerFd); });
+}
+
+template <typename Ask>
+kj::Promise<WriteOutcome> Writer::begin(kj::StringPtr name, Act act, kj::Duration patience,
+                                        Ask ask) {
   // A pair of sockets rather than a pipe: privd's filter knows it already.
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) {
     return WriteOutcome{Kind::kRefused, errno};
   }
-  auto pending = kj::heap<Pending>(port_, name, kj::AutoCloseFd(pair[0]));
+  auto pending = kj::heap<Pending>(port_, name, act, kj::AutoCloseFd(pair[0]));
   const kj::AutoCloseFd theirs(pair[1]);
-  if (const int error = server_.ask(text, attribute.get(), theirs.get(), lockFd)) {
+  if (const int error = ask(theirs.get())) {
     if (error == EPIPE || error == ECONNRESET) noticeLoss();
     return WriteOutcome{Kind::kRefused, error};
   }
+  if (act == Act::kRead) reads_.insert(name.cStr());
   auto told = kj::mv(pending->told.promise);
   pending->deadline = timer_.afterDelay(patience)
                           .then([this, &pending = *pending]() { beLate(pending); })
@@ -93,17 +118,20 @@ kj::Promise<void> Writer::awaitAnswer(Pending& pending) {
 
 void Writer::beLate(Pending& pending) {
   pending.late = true;
-  ++stuck_;
+  if (pending.act == Act::kWrite) ++stuck_;
   logLine(LogEvent::kWriteStuck, {{"write", kj::str(pending.name)}, {"stuck", kj::str(stuck_)}});
   pending.told.fulfiller->fulfill(WriteOutcome{Kind::kStuck});
 }
 
 void Writer::end(Pending& pending, WriteOutcome outcome) {
   pending.deadline = nullptr;
+  if (pending.act == Act::kRead) reads_.erase(pending.name.cStr());
   if (!pending.late) return pending.told.fulfiller->fulfill(kj::mv(outcome));
+  const bool isRead = pending.act == Act::kRead && outcome.kind == Kind::kWritten;
+  logLine(LogEvent::kWriteEndedLate, {{"write", kj::str(pending.name)},
+                                      {"outcome", isRead ? kj::str("read") : wordsFor(outcome)}});
+  if (pending.act == Act::kRead) return;
   --stuck_;
-  logLine(LogEvent::kWriteEndedLate,
-          {{"write", kj::str(pending.name)}, {"outcome", wordsFor(outcome)}});
   lateEnd_(pending.name, outcome);
 }
 

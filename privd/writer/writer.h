@@ -1,5 +1,6 @@
 #pragma once
-// Writes into sysfs, each in a process of its own, since the kernel may keep a write for ever.
+// Writes into sysfs, and reads of it that ask a card: each in a process of its own, since the
+// kernel may keep either for ever.
 
 #include "privd/writer/fork_server.h"
 
@@ -7,21 +8,24 @@
 #include <kj/function.h>
 #include <kj/timer.h>
 
+#include <set>
 #include <string>
 
 namespace vfiogate {
 
-/// How one write ended.
+/// How one write or read ended.
 struct WriteOutcome {
   enum class Kind {
-    kWritten,  ///< the kernel took it; whether that had an effect has to be read back
+    kWritten,  ///< the kernel took it; whether that had an effect has to be read back. Or: it is
+               ///< read
     kFailed,   ///< with `error`
     kDied,     ///< its process ended without an answer; what came of the write is not known
     kStuck,    ///< no answer in time: it may still happen
-    kRefused,  ///< 8 writes are stuck already, or the fork server is gone: nothing was tried
+    kRefused,  ///< too many are stuck already, or the fork server is gone: nothing was tried
   };
   Kind kind;
-  int error = 0;  ///< errno: of kFailed, and why kRefused (EBUSY: 8 are stuck)
+  int error = 0;         ///< errno: of kFailed, and why kRefused (EBUSY: too many)
+  std::string serial{};  ///< that was read; empty: there is none
 };
 
 /// Both promises and lateEnd come from the event loop, never from within write().
@@ -29,6 +33,10 @@ class Writer : private kj::TaskSet::ErrorHandler {
 public:
   static constexpr unsigned kMostStuck = 8;
   static constexpr auto kPatience = 5 * kj::SECONDS;
+  /// Reads that have not come back, in time or not.
+  static constexpr unsigned kMostReads = 4;
+  /// A card may need milliseconds for each of a thousand words.
+  static constexpr auto kReadPatience = 60 * kj::SECONDS;
 
   /// `lateEnd` is called when a write that was reported stuck came back after all, with its name.
   Writer(kj::UnixEventPort& port, kj::Timer& timer, ForkServer server,
@@ -41,12 +49,20 @@ public:
   kj::Promise<WriteOutcome> write(kj::StringPtr name, kj::AutoCloseFd attribute, std::string text,
                                   int lockFd = -1, kj::Duration patience = kPatience);
 
+  /// Reads the serial number from `attribute`, vital product data that is open for reading; once a
+  /// `name` at a time. It takes no place of a write's, and no lateEnd tells of it. The rest as of
+  /// write().
+  kj::Promise<WriteOutcome> readSerial(kj::StringPtr name, kj::AutoCloseFd attribute);
+
   /// Writes that have not come back in time.
   unsigned stuck() const { return stuck_; }
 
 private:
+  enum class Act : bool { kWrite, kRead };
   struct Pending;
 
+  template <typename Ask>
+  kj::Promise<WriteOutcome> begin(kj::StringPtr name, Act act, kj::Duration patience, Ask ask);
   kj::Promise<void> awaitAnswer(Pending& pending);
   void beLate(Pending& pending);
   void end(Pending& pending, WriteOutcome outcome);
@@ -59,6 +75,7 @@ private:
   kj::UnixEventPort::FdObserver serverObserver_;
   kj::Function<void(kj::StringPtr name, WriteOutcome)> lateEnd_;
   unsigned stuck_ = 0;
+  std::set<std::string> reads_;  ///< names of those that have not come back
   bool lost_ = false;
   kj::TaskSet tasks_;  // last: it uses all of the above
 };

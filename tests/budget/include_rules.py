@@ -79,7 +79,7 @@ RULES = {
         "ipc/base ipc/binder ipc/codec ipc/gate ipc/schema ipc/types plugind/base plugind/core "
         "plugind/core/resource plugind/core/status plugind/kubelet"),
     "plugind/privd/link": (
-        "ipc/base ipc/binder ipc/codec ipc/gate ipc/socket plugind/base plugind/core plugind/privd"),
+        "ipc/base ipc/binder ipc/codec ipc/gate ipc/socket plugind/base plugind/core plugind/core/resource plugind/privd"),
     "plugind/rpc": "",
     "plugind/self_test": (
         "cli/self_test ipc/codec ipc/gate ipc/schema ipc/socket ipc/types plugind/cli plugind/config plugind/loop "
@@ -93,7 +93,7 @@ RULES = {
     "privd/bind/plan": "ipc/base ipc/types privd/state",
     "privd/binder": (
         "ipc/base ipc/binder ipc/gate ipc/types privd/audit privd/base privd/bind privd/gate privd/loop privd/options "
-        "privd/sandbox privd/scan privd/state seccomp"),
+        "privd/sandbox privd/scan privd/state privd/writer seccomp"),
     "privd/cdi": "ipc/base ipc/gate ipc/types privd/base",
     "privd/cli": (
         "cli cli/picture ipc/base ipc/types privd/base privd/cli/base privd/cli/binding privd/cli/doctor privd/cli/list "
@@ -122,7 +122,7 @@ RULES = {
     "privd/scan": "ipc/base ipc/types privd/base",
     "privd/start": "ipc/base ipc/gate privd/base privd/options",
     "privd/state": "ipc/base ipc/types privd/base",
-    "privd/writer": "ipc/base privd/base seccomp",
+    "privd/writer": "ipc/base ipc/types privd/base seccomp",
     "rootless": "ipc/base seccomp",
     "seccomp": "",
     "sim/base": "",

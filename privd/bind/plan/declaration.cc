@@ -18,13 +18,13 @@ std::optional<ChangeBy> declaredBy(const PciDevice& device, const std::vector<Se
 Result<Selector, SelectorProblem> parseDeclaration(std::string_view text) {
   const std::size_t equals = text.find('=');
   const auto address = Bdf::parse(text.substr(0, equals));
-  if (!address) return Selector::parse(text);
+  if (!address) return functionSelector(text);
   if (equals == std::string_view::npos) {
     return Failure{
         SelectorProblem{"'" + std::string(text) +
                         "': say which card: ADDRESS=VENDOR:DEVICE (privd show has both)"}};
   }
-  auto selector = Selector::parse(text.substr(equals + 1));
+  auto selector = functionSelector(text.substr(equals + 1));
   if (!selector) return selector;
   Selector card = std::move(selector).value();
   if (auto added = card.add("address", address->str()); !added) return Failure{added.error()};

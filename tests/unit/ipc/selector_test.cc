@@ -195,6 +195,35 @@ TEST(Selector, OfRootPortIsByItsAddress) {
   EXPECT_TRUE(functionSelector("rootPort=0000:3a:00.0"));
 }
 
+TEST(Selector, OfSerialIsByWhatTheCardTells) {
+  const PciDevice device{.address = at("0000:3b:00.0"), .vendor = 0x10de};
+  for (const char* text : {"serial=MT 1", "serial=0,serial=MT 1", "vendor=10de,serial=MT 1"}) {
+    EXPECT_TRUE(matches(parsed(text), device, {}, "MT 1")) << text;
+    EXPECT_FALSE(matches(parsed(text), device)) << text << ", and nobody knows it";
+    EXPECT_TRUE(matches(parsed(text), device, {}, std::nullopt)) << text << ", whatever it is";
+  }
+  for (const char* text : {"serial=MT", "serial=mt 1", "serial=*", "vendor=8086,serial=MT 1"}) {
+    EXPECT_FALSE(matches(parsed(text), device, {}, "MT 1")) << text;
+  }
+  EXPECT_FALSE(matches(parsed("vendor=8086,serial=MT 1"), device, {}, std::nullopt));
+  const auto refused = functionSelector("vendor=10de,serial=MT1");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().text,
+            "serial is for plugind's configuration: select by address or rootPort here");
+  EXPECT_TRUE(selectsSerials(parsed("serial=MT1")));
+  EXPECT_FALSE(selectsSerials(parsed("vendor=10de")));
+}
+
+TEST(Selector, ASerialNumberIsALineOfVisibleCharacters) {
+  EXPECT_TRUE(isSerialNumber("S4EVNX0N 123-456/A"));
+  EXPECT_TRUE(isSerialNumber(std::string(64, 's')));
+  for (const std::string& text :
+       {std::string(), std::string(" A"), std::string("A "), std::string("A\tB"),
+        std::string("\xc3\xa9"), std::string(65, 's'), std::string("A\0B", 3)}) {
+    EXPECT_FALSE(isSerialNumber(text)) << text;
+  }
+}
+
 TEST(Selector, OfMdevIsOfMediatedDevicesByTypeOrName) {
   const Bdf address = *Bdf::parse("0000:11:00.0");
   Snapshot snapshot;
@@ -263,7 +292,7 @@ TEST(Selector, SaysWhatWouldMendIt) {
       {"vendor=10d", "in \"vendor=10d\": found \"10d\"; write 4 hex digits such as 10de"},
       {"vender=10de",
        "in \"vender=10de\": unknown key \"vender\"; the keys are vendor device subvendor subdevice "
-       "class driver address root numa sriov mdev vgpu product slot rootPort"},
+       "class driver address root numa sriov mdev vgpu product slot rootPort serial"},
       {"slot=a/b",
        "in \"slot=a/b\": found \"a/b\"; write a slot's name as /sys/bus/pci/slots has it, such as "
        "4, "

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "ipc/types/vital_data.h"
 #include "privd/scan/pci_scan.h"
 #include "tests/support/fake_sysfs.h"
 

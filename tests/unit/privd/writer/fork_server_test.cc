@@ -29,6 +29,7 @@ namespace {
 
 using test::childrenOf;
 using test::childrenWhen;
+using test::ReadSource;
 using test::WriteTarget;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -116,6 +117,43 @@ TEST_F(ForkServerAlone, SaysWhyAWriteFailed) {
   WriteTarget target;
   target.close();
   EXPECT_EQ(answerTo("vfio-pci", target), EPIPE);
+}
+
+TEST_F(ForkServerAlone, ReadsASerialNumberAndSaysIt) {
+  ReadSource card;
+  card.saySerial(" MT2112X01234 ");
+  WriteTarget answers;
+  EXPECT_EQ(server_->askSerial(card.open(), answers.open()), 0);
+  EXPECT_EQ(answers.written(), std::string(sizeof(int), '\0') + "MT2112X01234");
+  EXPECT_EQ(answers.written(), "") << "it let go of all";
+}
+
+TEST_F(ForkServerAlone, SaysNothingOfACardThatHasNoSerialNumberOrBabbles) {
+  for (const std::string& said :
+       {std::string("\x78"), std::string(4096, '\xff'), std::string("\x90\x05\0SN\x02\x1b[", 8)}) {
+    ReadSource card;
+    card.say(said);
+    WriteTarget answers;
+    EXPECT_EQ(server_->askSerial(card.open(), answers.open()), 0);
+    EXPECT_EQ(answers.written(), std::string(sizeof(int), '\0'));
+  }
+}
+
+TEST_F(ForkServerAlone, SaysWhyAReadFailed) {
+  WriteTarget notForReading;
+  WriteTarget answers;
+  EXPECT_EQ(server_->askSerial(notForReading.open(), answers.open()), 0);
+  EXPECT_EQ(answerFrom(answers), EBADF);
+}
+
+TEST_F(ForkServerAlone, IsNotHeldUpByAReadThatIsStuck) {
+  ReadSource card;
+  WriteTarget late;
+  EXPECT_EQ(server_->askSerial(card.open(), late.open()), 0);
+  WriteTarget target;
+  EXPECT_EQ(answerTo("vfio-pci", target), 0);
+  card.saySerial("MT1");
+  EXPECT_EQ(late.written(), std::string(sizeof(int), '\0') + "MT1");
 }
 
 TEST_F(ForkServerAlone, IsNotHeldUpByAWriteThatIsStuck) {
@@ -222,7 +260,6 @@ TEST_F(ForkServerAlone, DropsMessagesOfAnotherFormAndGoesOn) {
       {"no descriptor", {}},
       {"one descriptor", {in}},
       {"four descriptors", {in, out, out, out}},
-      {"", {in, out}},
       {std::string(ForkServer::kLongestText + 1, 'a'), {in, out}},
   };
   for (const auto& [text, fds] : malformed) send(text, fds);

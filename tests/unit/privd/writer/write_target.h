@@ -62,6 +62,36 @@ private:
   std::size_t filled_ = 0;
 };
 
+/// A card's vital product data for tests: what is said is read whole, and until then a read does
+/// not come back.
+class ReadSource {
+public:
+  ReadSource() {
+    std::array<int, 2> fds{};
+    if (pipe2(fds.data(), O_CLOEXEC) != 0) std::abort();
+    reader_ = kj::AutoCloseFd(fds[0]);
+    writer_ = kj::AutoCloseFd(fds[1]);
+  }
+
+  /// Open for reading; once.
+  kj::AutoCloseFd open() { return kj::mv(reader_); }
+
+  void say(const std::string& bytes) const {
+    if (write(writer_.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) {
+      std::abort();
+    }
+  }
+  /// Read-only fields with this serial number.
+  void saySerial(const std::string& serial) const {
+    const std::string fields = "SN" + std::string(1, static_cast<char>(serial.size())) + serial;
+    say('\x90' + std::string(1, static_cast<char>(fields.size())) + '\0' + fields);
+  }
+
+private:
+  kj::AutoCloseFd reader_;
+  kj::AutoCloseFd writer_;
+};
+
 /// The children of `pid` as soon as there are `count` of them; what there is after 30 s.
 inline std::vector<pid_t> childrenWhen(pid_t pid, std::size_t count) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);

@@ -22,7 +22,7 @@
 namespace vfiogate {
 
 bool operator==(const WriteOutcome& one, const WriteOutcome& two) {
-  return one.kind == two.kind && one.error == two.error;
+  return one.kind == two.kind && one.error == two.error && one.serial == two.serial;
 }
 void PrintTo(const WriteOutcome& outcome, std::ostream* out) {
   *out << "kind " << static_cast<int>(outcome.kind) << " error " << outcome.error;
@@ -32,6 +32,7 @@ namespace {
 
 using test::childrenOf;
 using test::childrenWhen;
+using test::ReadSource;
 using test::WriteTarget;
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -77,6 +78,10 @@ protected:
   }
   WriteOutcome writeTo(WriteTarget& target, const std::string& text = "x") {
     return begin(target, text).wait(io_.waitScope);
+  }
+
+  kj::Promise<WriteOutcome> beginRead(ReadSource& card, const char* name = "0000:01:00.0 vpd") {
+    return writer_->readSerial(name, card.open()).eagerlyEvaluate(nullptr);
   }
 
   /// A write that will not come back, and 5 s later.
@@ -211,6 +216,51 @@ TEST_F(Writing, IsRefusedWhileEightAreStuck) {
   awaitLateEnd();
   WriteTarget then;
   EXPECT_EQ(writeTo(then), WriteOutcome{Kind::kWritten});
+}
+
+TEST_F(Writing, OrReadingASerialNumberIsAnsweredWithIt) {
+  ReadSource card;
+  card.saySerial("MT2112X01234");
+  EXPECT_EQ(beginRead(card).wait(io_.waitScope), (WriteOutcome{Kind::kWritten, 0, "MT2112X01234"}));
+  ReadSource other;
+  other.say("\x78");
+  EXPECT_EQ(beginRead(other).wait(io_.waitScope), WriteOutcome{Kind::kWritten});
+}
+
+TEST_F(Writing, AReadThatIsStuckTakesNoPlaceOfAWrites) {
+  std::deque<ReadSource> cards(Writer::kMostReads);
+  std::vector<kj::Promise<WriteOutcome>> reads;
+  for (std::size_t i = 0; i < cards.size(); ++i) {
+    reads.push_back(beginRead(cards[i], ("card " + std::to_string(i)).c_str()));
+  }
+  ReadSource next;
+  EXPECT_EQ(beginRead(next).wait(io_.waitScope), (WriteOutcome{Kind::kRefused, EBUSY}));
+  passTime(Writer::kReadPatience);
+  for (auto& read : reads) EXPECT_EQ(read.wait(io_.waitScope), WriteOutcome{Kind::kStuck});
+  EXPECT_EQ(writer_->stuck(), 0U);
+  WriteTarget target;
+  EXPECT_EQ(writeTo(target), WriteOutcome{Kind::kWritten});
+  for (const ReadSource& card : cards) card.saySerial("MT1");
+  while (true) {
+    ReadSource again;
+    again.saySerial("MT2");
+    const WriteOutcome outcome = beginRead(again, "card 0").wait(io_.waitScope);
+    if (outcome != WriteOutcome{Kind::kRefused, EBUSY}) {
+      EXPECT_EQ(outcome, (WriteOutcome{Kind::kWritten, 0, "MT2"}));
+      break;
+    }
+    io_.provider->getTimer().afterDelay(kMoment).wait(io_.waitScope);
+  }
+  EXPECT_THAT(late_, IsEmpty()) << "no change of drivers waits for it";
+}
+
+TEST_F(Writing, OneCardIsReadOnceAtATime) {
+  ReadSource card;
+  auto first = beginRead(card);
+  ReadSource same;
+  EXPECT_EQ(beginRead(same).wait(io_.waitScope), (WriteOutcome{Kind::kRefused, EBUSY}));
+  card.saySerial("MT1");
+  EXPECT_EQ(first.wait(io_.waitScope), (WriteOutcome{Kind::kWritten, 0, "MT1"}));
 }
 
 TEST_F(Writing, OfMoreThanTheServerTakesIsRefused) {

@@ -1,6 +1,6 @@
-// serialIn() and readSerial().
+#include "ipc/types/vital_data.h"
 
-#include "privd/scan/pci_scan.h"
+#include "ipc/types/selector.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,8 +8,6 @@
 namespace vfiogate {
 namespace {
 
-constexpr std::size_t kMostRead = 4096;
-constexpr std::size_t kLongestSerial = 64;
 // Of a resource: large ones have this bit and two bytes of length, small ones three bits of it.
 constexpr std::uint8_t kLarge = 0x80;
 constexpr std::size_t kLargeHead = 3;
@@ -25,16 +23,15 @@ std::uint8_t byteAt(std::string_view text, std::size_t at) {
 }
 
 /// Without what fills the field up; empty where that is no line of text.
-std::string textIn(std::string_view field) {
+std::string_view textIn(std::string_view field) {
   constexpr std::string_view kFill(" \0", 2);
   const std::size_t begin = std::min(field.find_first_not_of(kFill), field.size());
   field.remove_prefix(begin);
   field = field.substr(0, field.find_last_not_of(kFill) + 1);
-  const bool plain = std::ranges::all_of(field, [](char c) { return c >= ' ' && c <= '~'; });
-  return plain && field.size() <= kLongestSerial ? std::string(field) : std::string();
+  return isSerialNumber(field) ? field : std::string_view();
 }
 
-std::string serialField(std::string_view fields) {
+std::string_view serialField(std::string_view fields) {
   while (fields.size() >= kFieldHead) {
     const std::size_t length = byteAt(fields, 2);
     if (fields.size() - kFieldHead < length) return {};
@@ -46,7 +43,7 @@ std::string serialField(std::string_view fields) {
 
 }  // namespace
 
-std::string serialIn(std::string_view vpd) {
+std::string_view serialIn(std::string_view vpd) {
   while (!vpd.empty()) {
     const std::uint8_t tag = byteAt(vpd, 0);
     const bool isLarge = (tag & kLarge) != 0;
@@ -59,13 +56,6 @@ std::string serialIn(std::string_view vpd) {
     vpd.remove_prefix(std::min(length, vpd.size()));
   }
   return {};
-}
-
-Result<std::string, ReadError> readSerial(const SysfsRoot& sysfs, const Bdf& address) {
-  const auto vpd =
-      sysfs.readBytes(std::string(kPciDevices) + "/" + address.str() + "/vpd", kMostRead);
-  if (!vpd) return Failure{vpd.error()};
-  return serialIn(*vpd);
 }
 
 }  // namespace vfiogate
