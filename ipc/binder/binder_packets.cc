@@ -22,6 +22,11 @@ void write(PacketWriter& to, const Probe& request) {
   to.number(request.group.number());
 }
 
+void write(PacketWriter& to, const ReadSerial& request) {
+  to.number(request.number);
+  to.address(request.device);
+}
+
 void write(PacketWriter& to, const Answer& answer) {
   to.number(answer.number);
   to.number(answer.outcome);
@@ -54,6 +59,13 @@ void write(PacketWriter& to, const Probed& probed) {
   to.number(probed.number);
   to.number(probed.found);
   to.number(probed.error);
+}
+
+void write(PacketWriter& to, const SerialTold& told) {
+  to.number(told.number);
+  to.number(told.found);
+  to.number(told.error);
+  to.text(std::string_view(told.serial).substr(0, kLongestSerial));
 }
 
 GroupState readGroup(PacketReader& from) {
@@ -104,6 +116,22 @@ Probed readProbed(PacketReader& from) {
   return probed;
 }
 
+SerialTold readSerialTold(PacketReader& from) {
+  SerialTold told{.number = from.number<std::uint32_t>(),
+                  .found = from.choice(SerialTold::Found::kDenied),
+                  .error = from.number<std::uint16_t>(),
+                  .serial = from.text(kLongestSerial)};
+  const bool failed = told.found == SerialTold::Found::kCannot;
+  if (failed != (told.error != 0) || told.error >= kMostErrors) {
+    from.refuse("an error where there can be none");
+  }
+  const bool known = told.found == SerialTold::Found::kSerial;
+  if (known ? !isSerialNumber(told.serial) : !told.serial.empty()) {
+    from.refuse("a serial number that is none");
+  }
+  return told;
+}
+
 template <typename Messages>
 std::string encodeAny(const Messages& message) {
   PacketWriter to;
@@ -123,6 +151,8 @@ Request readRequest(PacketReader& from) {
       return Seen{};
     case 4:
       return readProbe(from);
+    case 5:
+      return ReadSerial{.number = from.number<std::uint32_t>(), .device = from.address()};
     default:
       from.refuse("an unknown request");
       return Seen{};
@@ -137,6 +167,8 @@ FromBinder readMessage(PacketReader& from) {
       return readChanged(from);
     case 3:
       return readProbed(from);
+    case 4:
+      return readSerialTold(from);
     default:
       from.refuse("an unknown message");
       return Answer{};

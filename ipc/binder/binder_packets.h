@@ -2,11 +2,12 @@
 // What plugind and privd's binder say to each other: the closed table of requests, each of a fixed
 // form, their answers, and what the binder tells unasked.
 //
-// One packet is one message. plugind has at most kMostInFlight requests in flight, one a group; an
-// answer bears its request's number. Nothing else is understood, and whoever sends something else
-// is hung up on. No descriptor travels here.
+// One packet is one message. plugind has at most kMostInFlight requests in flight, one a group or
+// card; an answer bears its request's number. Nothing else is understood, and whoever sends
+// something else is hung up on. No descriptor travels here.
 
 #include "ipc/base/result.h"
+#include "ipc/types/selector.h"
 #include "ipc/types/snapshot.h"
 
 #include <cstddef>
@@ -61,8 +62,17 @@ struct Probe {
   friend bool operator==(const Probe&, const Probe&) = default;
 };
 
+/// Which serial number does the card tell in its vital product data, which only root may read? The
+/// card is asked, which may take a minute; one at most once a second, what comes sooner waits.
+/// Repeatable.
+struct ReadSerial {
+  std::uint32_t number = 0;
+  Bdf device;
+  friend bool operator==(const ReadSerial&, const ReadSerial&) = default;
+};
+
 /// In the order of their numbers on the wire, which begin with 1.
-using Request = std::variant<Bind, GiveBack, Seen, Probe>;
+using Request = std::variant<Bind, GiveBack, Seen, Probe, ReadSerial>;
 
 inline constexpr std::size_t kRequests = std::variant_size_v<Request>;
 
@@ -95,6 +105,21 @@ struct Probed {
   friend bool operator==(const Probed&, const Probed&) = default;
 };
 
+/// The answer to a ReadSerial.
+struct SerialTold {
+  enum class Found : std::uint8_t {
+    kSerial,  ///< `serial`
+    kNone,    ///< there is no such device, or it tells none
+    kCannot,  ///< `error` says why it could not be read
+    kDenied,  ///< without the right to serial numbers
+  };
+  std::uint32_t number = 0;
+  Found found = Found::kNone;
+  std::uint16_t error = 0;  ///< errno where `found` is kCannot, else 0
+  std::string serial;       ///< isSerialNumber() where `found` is kSerial, else empty
+  friend bool operator==(const SerialTold&, const SerialTold&) = default;
+};
+
 /// Where one group stands with the binder. It speaks for a group of exactly these members.
 struct GroupState {
   IommuGroupId id{0};
@@ -114,7 +139,7 @@ struct Changed {
   friend bool operator==(const Changed&, const Changed&) = default;
 };
 
-using FromBinder = std::variant<Answer, Changed, Probed>;
+using FromBinder = std::variant<Answer, Changed, Probed, SerialTold>;
 
 /// As one packet.
 std::string encode(const Request& request);

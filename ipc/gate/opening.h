@@ -15,7 +15,7 @@
 namespace vfiogate {
 
 /// Said in every opening: raised with every change that an older peer would misread.
-inline constexpr std::uint8_t kChannelVersion = 13;
+inline constexpr std::uint8_t kChannelVersion = 14;
 
 enum class PrivdRole : std::uint8_t { kHardware, kGate, kBinder };
 

@@ -12,7 +12,7 @@ $Cxx.namespace("vfiogate::schema");
 
 using Device = import "device.capnp";
 
-const protocol :UInt16 = 13;
+const protocol :UInt16 = 14;
 # Raised with every change of this file that an older peer would misread.
 
 interface Handshake {

@@ -48,6 +48,7 @@ public:
   StateDirectory& state() { return deps_.state; }
   /// Null: it cannot be written here.
   AuditLog* audit() { return auditOf(deps_); }
+  Writer& writer() { return writer_; }
   AllocationBinder& allocations() { return allocations_; }
 
   /// Tells the audit log's head, or why there is none, for as long as the promise is held.

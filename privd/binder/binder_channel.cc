@@ -35,6 +35,15 @@ binder::Probed probedOf(std::uint32_t number, int error) {
   return {number, Found::kCannot, static_cast<std::uint16_t>(error)};
 }
 
+binder::SerialTold toldOf(std::uint32_t number, SerialRead read) {
+  using Found = binder::SerialTold::Found;
+  if (read.error != 0) {
+    return {number, Found::kCannot, static_cast<std::uint16_t>(read.error), {}};
+  }
+  const Found found = read.serial.empty() ? Found::kNone : Found::kSerial;
+  return {number, found, 0, std::move(read.serial)};
+}
+
 }  // namespace
 
 BinderChannel::BinderChannel(const Deps& deps, kj::AutoCloseFd socket)
@@ -84,6 +93,7 @@ void BinderChannel::take(const std::string& packet) {
     return take(back->number, back->members, ChangeKind::kUnbind);
   }
   if (const auto* probe = std::get_if<binder::Probe>(&*request)) return take(*probe);
+  if (const auto* serial = std::get_if<binder::ReadSerial>(&*request)) return take(*serial);
   if (!std::exchange(awaitsSeen_, false)) return end("has seen what it was not told");
   flush();
 }
@@ -126,6 +136,17 @@ void BinderChannel::take(const binder::Probe& request) {
   }
   tasks_.add(deps_.probes->probe(request.group).then([this, number](int error) {
     answer(number, probedOf(number, error));
+  }));
+}
+
+void BinderChannel::take(const binder::ReadSerial& request) {
+  const std::uint32_t number = request.number;
+  if (!admit(number, {})) return;
+  if (deps_.serials == nullptr) {
+    return answer(number, binder::SerialTold{number, binder::SerialTold::Found::kDenied, 0, {}});
+  }
+  tasks_.add(deps_.serials->read(request.device).then([this, number](SerialRead read) {
+    answer(number, toldOf(number, std::move(read)));
   }));
 }
 

@@ -6,6 +6,7 @@
 #include "privd/bind/allocation_binder.h"
 #include "privd/bind/host_view.h"
 #include "privd/binder/group_probes.h"
+#include "privd/binder/serial_reads.h"
 #include "privd/binder/told_groups.h"
 #include "privd/scan/sysfs_root.h"
 #include "privd/state/allocation_files.h"
@@ -35,6 +36,7 @@ public:
     HostView& view;
     AllocationBinder* binder;  ///< null: without the right to bind
     GroupProbes* probes;       ///< null: without the right to probe
+    SerialReads* serials;      ///< null: without the right to serial numbers
   };
 
   BinderChannel(const Deps& deps, kj::AutoCloseFd socket);
@@ -56,6 +58,7 @@ private:
   void take(const std::string& packet);
   void take(std::uint32_t number, const std::vector<Bdf>& members, ChangeKind kind);
   void take(const binder::Probe& request);
+  void take(const binder::ReadSerial& request);
   /// False: it may not be asked now, and the channel is over.
   bool admit(std::uint32_t number, Asked asked);
   kj::Promise<AllocationAnswer> change(const std::vector<Bdf>& members, ChangeKind kind) const;

@@ -115,13 +115,15 @@ std::optional<StepFailure> runLocked(const BinderOptions& options, RoleLoop& loo
   binding.serve(view, options.declared, options.vfs, holds);
   KJ_DEFER(binding.leave());
   GroupProbes probes(opened.dev, loop.timer());
+  SerialReads serials(opened.sysfs, binding.writer(), loop.timer());
   const BinderChannel::Deps channelDeps{loop.port(),
                                         opened.sysfs,
                                         opened.dev,
                                         opened.allocations,
                                         view,
                                         options.allocates() ? &binding.allocations() : nullptr,
-                                        options.probes() ? &probes : nullptr};
+                                        options.probes() ? &probes : nullptr,
+                                        options.serials() ? &serials : nullptr};
   kj::Maybe<PlugindLink> plugind;
   KJ_IF_MAYBE (socketMade, plugindSocket) {
     plugind.emplace(PlugindLink::Deps{loop.timer(), *socketMade, PrivdRole::kBinder, path,

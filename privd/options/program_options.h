@@ -65,10 +65,12 @@ struct BinderOptions : ScanOptions {
   bool allocates() const { return hasRight(plugindRights, "bind"); }
   /// It tells plugind whether somebody has a group open. Who may have groups bound may ask that.
   bool probes() const { return allocates() || hasRight(plugindRights, "probe"); }
+  /// It asks cards for their serial numbers for plugind. Who may have groups bound may ask that.
+  bool serials() const { return allocates() || hasRight(plugindRights, "serial"); }
   /// Empty: no plugind is dialled. Whoever has one of these rights without a socket of its own is
   /// at the usual one.
   std::string plugindSocket() const {
-    return plugind.empty() && probes() ? kPlugindSocket : plugind;
+    return plugind.empty() && (probes() || serials()) ? kPlugindSocket : plugind;
   }
 };
 

@@ -16,14 +16,15 @@ namespace {
 constexpr int kUsage = 2;
 constexpr std::uint32_t kLongestRescan = 86400;
 constexpr std::uint32_t kMostDescriptors = 1U << 20U;
-constexpr std::array<std::string_view, 5> kRights{"watch", "kubelet", "cdi", "probe", "bind"};
+constexpr std::array<std::string_view, 6> kRights{"watch",  "kubelet", "cdi",
+                                                  "serial", "probe",   "bind"};
 
 std::string checkRights(const std::string& text) {
   std::istringstream rights(text);
   for (std::string right; std::getline(rights, right, ',');) {
     if (std::ranges::find(kRights, right) == kRights.end()) {
       return "unknown right '" + right +
-             "': give some of watch, kubelet, cdi, probe, bind, with commas between";
+             "': give some of watch, kubelet, cdi, serial, probe, bind, with commas between";
     }
   }
   return {};
@@ -47,9 +48,9 @@ Option plugindUidOption(uid_t& uid) {
 }
 
 Option rightsOption(std::string& rights) {
-  return checked(
-      textOption("--plugind-rights", rights, "what plugind may: watch, kubelet, cdi, probe, bind"),
-      checkRights);
+  return checked(textOption("--plugind-rights", rights,
+                            "what plugind may: watch, kubelet, cdi, serial, probe, bind"),
+                 checkRights);
 }
 
 Option sysfsOption(std::string& path) {

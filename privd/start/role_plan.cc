@@ -61,7 +61,7 @@ std::vector<RolePlan> rolesToStart(const std::vector<GivenOption>& given, OnFile
     return rights != given.rend() && hasRight(rights->value, right);
   };
   const bool binds = !plugind || isGiven("--declare") || isGiven("--vfs") ||
-                     onFile == OnFile::kDeclared || has("bind") || has("probe");
+                     onFile == OnFile::kDeclared || has("bind") || has("probe") || has("serial");
   std::vector<RolePlan> plans;
   if (plugind) {
     plans.push_back(planFor(PrivdRole::kHardware, given));

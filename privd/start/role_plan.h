@@ -30,8 +30,8 @@ struct RolePlan {
 enum class OnFile : bool { kNothing, kDeclared };
 
 /// In the order of their start. There is a plugind where its socket or its rights are given:
-/// hardware and gate serve it. The binder is there without one, where it has the right to bind or
-/// to probe, and where something is declared.
+/// hardware and gate serve it. The binder is there without one, where it has the right to bind,
+/// to probe or to serial numbers, and where something is declared.
 std::vector<RolePlan> rolesToStart(const std::vector<GivenOption>& given, OnFile onFile);
 
 /// Whether a device is declared in `stateDir`, or something there cannot be read.

@@ -44,6 +44,7 @@ WRITES_SYSFS = {
     f"{DEVICE}/driver_override": "rw",
     f"{DEVICE}/sriov_numvfs": "w",
     f"{DEVICE}/sriov_totalvfs": "r",
+    f"{DEVICE}/vpd": "r",
     "/host/sys/devices/pci0000:00/0000:00:0e.0/pci10000:e0/10000:e0:06.0/driver_override": "rw",
     "/host/sys/bus/pci/drivers/vfio-pci/bind": "w",
     "/host/sys/bus/pci/drivers/vfio-pci/unbind": "w",

@@ -27,7 +27,7 @@ WRITABLE = [
     "/host/sys/bus/pci/drivers_probe w,",
 ]
 # What the writer may do with files of a device that no scan reads.
-WRITERS = {"driver_override": "rw", "sriov_numvfs": "w", "sriov_totalvfs": "r"}
+WRITERS = {"driver_override": "rw", "sriov_numvfs": "w", "sriov_totalvfs": "r", "vpd": "r"}
 
 sys.path.insert(0, str(TREE / "deploy/image"))
 import root_files

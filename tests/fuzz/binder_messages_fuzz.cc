@@ -56,6 +56,7 @@ public:
       ask(DriverChange::kBind, group);
       ask(DriverChange::kGiveBack, group);
       probe(group);
+      serialOf(group);
     }
   }
 
@@ -74,6 +75,12 @@ private:
 
   void probe(std::uint8_t group) {
     asked_.add(channel_.probe(IommuGroupId(group))
+                   .ignoreResult()
+                   .eagerlyEvaluate([](kj::Exception&& /*over*/) {}));
+  }
+
+  void serialOf(std::uint8_t group) {
+    asked_.add(channel_.serialOf(membersOf(group).front())
                    .ignoreResult()
                    .eagerlyEvaluate([](kj::Exception&& /*over*/) {}));
   }
@@ -101,6 +108,7 @@ public:
         if (const auto* bind = std::get_if<binder::Bind>(&*request)) begin(*bind);
         if (const auto* back = std::get_if<binder::GiveBack>(&*request)) begin(*back);
         if (const auto* probe = std::get_if<binder::Probe>(&*request)) begin(*probe);
+        if (const auto* serial = std::get_if<binder::ReadSerial>(&*request)) begin(*serial);
       }
     }
   }
@@ -108,12 +116,13 @@ public:
 
 private:
   /// What one request at a time is about.
-  using About = std::variant<std::vector<Bdf>, IommuGroupId>;
+  using About = std::variant<std::vector<Bdf>, IommuGroupId, Bdf>;
 
   template <typename Change>
   void begin(const Change& change) {
     begin(change.number, change.members);
   }
+  void begin(const binder::ReadSerial& serial) { begin(serial.number, serial.device); }
   void begin(const binder::Probe& probe) { begin(probe.number, probe.group); }
   void begin(std::uint32_t number, const About& about) {
     for (const auto& [other, theirs] : running_) require(theirs != about);
@@ -136,6 +145,7 @@ void tellAll(std::string_view input, kj::AsyncIoContext& io) {
       require(encode(*said) == packet.bytes);
       if (const auto* answer = std::get_if<binder::Answer>(&*said)) hearer.answer(answer->number);
       if (const auto* probed = std::get_if<binder::Probed>(&*said)) hearer.answer(probed->number);
+      if (const auto* told = std::get_if<binder::SerialTold>(&*said)) hearer.answer(told->number);
     }
     const kj::AutoCloseFd file(memfd_create("beside", MFD_CLOEXEC));
     const int beside = packet.marked ? file.get() : -1;

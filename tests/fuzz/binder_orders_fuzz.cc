@@ -68,7 +68,7 @@ public:
     Changes changes;
     {
       BinderChannel channel(
-          {io_.unixEventPort, sysfs_, dev_, allocations_, view_, &changes, &probes_},
+          {io_.unixEventPort, sysfs_, dev_, allocations_, view_, &changes, &probes_, nullptr},
           kj::mv(pair.ours));
       auto over = channel.ended().eagerlyEvaluate(nullptr);
       while (input.size() >= 2 && exchange(pair.theirs, takePacket(input), changes)) {

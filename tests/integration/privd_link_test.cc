@@ -9,6 +9,8 @@
 
 #include <sys/stat.h>
 
+#include <array>
+#include <cerrno>
 #include <fstream>
 
 namespace vfiogate::test {
@@ -220,6 +222,33 @@ TEST_F(PrivdLinkTest, SaysWhyAGroupCouldNotBeProbed) {
   privd_->setBinder(false);
   ASSERT_TRUE(until([this] { return events_.right == RightToBind::kBinderAway; }));
   EXPECT_EQ(whyNot(), "no privd-binder is here");
+}
+
+TEST_F(PrivdLinkTest, ACardsSerialNumberIsAskedOfTheBinder) {
+  using Found = binder::SerialTold::Found;
+  const Bdf card = *Bdf::parse("0000:01:00.0");
+  const auto answer = [&]() {
+    const SerialAnswer told = await(link().serialOf(card));
+    constexpr std::array kWords{"serial ", "none", "failed: ", "nobody: "};
+    return kWords.at(static_cast<std::size_t>(told.found)) + told.text;
+  };
+  EXPECT_EQ(answer(), "nobody: no privd-binder is here that would read it");
+  startPrivd();
+  EXPECT_EQ(answer(), "none");
+  privd_->setSerial({0, Found::kSerial, 0, "MT2112X01234"});
+  EXPECT_EQ(answer(), "serial MT2112X01234");
+  privd_->setSerial({0, Found::kDenied, 0, ""});
+  EXPECT_EQ(answer(), "nobody: privd's --plugind-rights have neither serial nor bind");
+  privd_->setSerial({0, Found::kCannot, EIO, ""});
+  EXPECT_EQ(answer(),
+            "failed: privd-binder cannot read its vital product data: Input/output error");
+  privd_->setSerial({0, Found::kCannot, ETIMEDOUT, ""});
+  EXPECT_EQ(answer(), "failed: the card does not answer privd-binder");
+  privd_->setSerial({0, Found::kCannot, EBUSY, ""});
+  EXPECT_EQ(answer(), "failed: privd-binder waits for cards that do not answer");
+  privd_->setBinder(false);
+  ASSERT_TRUE(until([this] { return events_.right == RightToBind::kBinderAway; }));
+  EXPECT_EQ(answer(), "nobody: no privd-binder is here that would read it");
 }
 
 TEST_F(PrivdLinkTest, WithoutABinderTheSessionIsThereAndNothingIsBound) {

@@ -45,6 +45,12 @@ kj::Promise<binder::Probed> ChannelToBinder::probe(IommuGroupId group) {
   return probed;
 }
 
+kj::Promise<binder::SerialTold> ChannelToBinder::serialOf(const Bdf& device) {
+  auto told = turns_.serialOf(device);
+  if (!send()) over_.fulfiller->fulfill(kFull);
+  return told;
+}
+
 std::string ChannelToBinder::receive() {
   for (;;) {
     auto received = receivePacket(socket_, binder::kLargestMessage);

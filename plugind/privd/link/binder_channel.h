@@ -33,6 +33,8 @@ public:
   kj::Promise<binder::Answer> ask(DriverChange change, std::vector<Bdf> members);
   /// Whether somebody has the group open.
   kj::Promise<binder::Probed> probe(IommuGroupId group);
+  /// Which serial number the card tells.
+  kj::Promise<binder::SerialTold> serialOf(const Bdf& device);
 
 private:
   kj::Promise<std::string> receiveForever();

@@ -13,10 +13,11 @@ std::string numbered(binder::Request& request, std::uint32_t number) {
   if (auto* bind = std::get_if<binder::Bind>(&request)) bind->number = number;
   if (auto* back = std::get_if<binder::GiveBack>(&request)) back->number = number;
   if (auto* probe = std::get_if<binder::Probe>(&request)) probe->number = number;
+  if (auto* serial = std::get_if<binder::ReadSerial>(&request)) serial->number = number;
   return encode(request);
 }
 
-/// Of the group whose drivers it changes; none of a probe.
+/// Of the group whose drivers it changes; none of the others.
 std::vector<Bdf> membersOf(const binder::Request& request) {
   if (const auto* bind = std::get_if<binder::Bind>(&request)) return bind->members;
   if (const auto* back = std::get_if<binder::GiveBack>(&request)) return back->members;
@@ -34,11 +35,13 @@ bool meet(const std::vector<Bdf>& one, const std::vector<Bdf>& other) {
 
 bool BinderTurns::Question::isWaiting() {
   if (asker.is<Answered>()) return asker.get<Answered>()->isWaiting();
+  if (asker.is<WasTold>()) return asker.get<WasTold>()->isWaiting();
   return asker.get<WasProbed>()->isWaiting();
 }
 
 void BinderTurns::Question::reject(const kj::Exception& why) {
   if (asker.is<Answered>()) return asker.get<Answered>()->reject(kj::cp(why));
+  if (asker.is<WasTold>()) return asker.get<WasTold>()->reject(kj::cp(why));
   asker.get<WasProbed>()->reject(kj::cp(why));
 }
 
@@ -55,6 +58,12 @@ kj::Promise<binder::Answer> BinderTurns::ask(DriverChange change, std::vector<Bd
 kj::Promise<binder::Probed> BinderTurns::probe(IommuGroupId group) {
   auto pair = kj::newPromiseAndFulfiller<binder::Probed>();
   row_.push_back({binder::Probe{0, group}, kj::mv(pair.fulfiller)});
+  return kj::mv(pair.promise);
+}
+
+kj::Promise<binder::SerialTold> BinderTurns::serialOf(const Bdf& device) {
+  auto pair = kj::newPromiseAndFulfiller<binder::SerialTold>();
+  row_.push_back({binder::ReadSerial{0, device}, kj::mv(pair.fulfiller)});
   return kj::mv(pair.promise);
 }
 
@@ -92,6 +101,9 @@ Result<std::optional<binder::Changed>, std::string> BinderTurns::take(std::strin
     return std::optional(std::move(*changed));
   }
   if (const auto* probed = std::get_if<binder::Probed>(&told)) return answer<WasProbed>(*probed);
+  if (auto* serial = std::get_if<binder::SerialTold>(&told)) {
+    return answer<WasTold>(std::move(*serial));
+  }
   return answer<Answered>(std::move(std::get<binder::Answer>(told)));
 }
 
@@ -102,10 +114,13 @@ void BinderTurns::end(const kj::Exception& why) {
 
 bool BinderTurns::clashes(const binder::Request& request) const {
   const auto* probe = std::get_if<binder::Probe>(&request);
+  const auto* serial = std::get_if<binder::ReadSerial>(&request);
   const std::vector<Bdf> members = membersOf(request);
   return std::ranges::any_of(awaited_, [&](const auto& one) {
     const auto* other = std::get_if<binder::Probe>(&one.second.request);
     if (probe != nullptr && other != nullptr) return probe->group == other->group;
+    const auto* told = std::get_if<binder::ReadSerial>(&one.second.request);
+    if (serial != nullptr && told != nullptr) return serial->device == told->device;
     return meet(membersOf(one.second.request), members);
   });
 }

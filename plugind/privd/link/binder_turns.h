@@ -1,6 +1,6 @@
 #pragma once
-// What is asked over the binder's channel: up to eight changes and probes at a time, one of each a
-// group, the others in a row.
+// What is asked over the binder's channel: up to eight changes, probes and serial numbers at a
+// time, one of each a group or card, the others in a row.
 
 #include "ipc/base/result.h"
 #include "ipc/binder/binder_packets.h"
@@ -27,6 +27,7 @@ public:
   /// `members`: ascending, all of the group.
   kj::Promise<binder::Answer> ask(DriverChange change, std::vector<Bdf> members);
   kj::Promise<binder::Probed> probe(IommuGroupId group);
+  kj::Promise<binder::SerialTold> serialOf(const Bdf& device);
 
   /// The packet to send now, which is on its way from then on. Absent: nothing that waits may go.
   std::optional<std::string> next();
@@ -41,10 +42,11 @@ public:
 private:
   using Answered = kj::Own<kj::PromiseFulfiller<binder::Answer>>;
   using WasProbed = kj::Own<kj::PromiseFulfiller<binder::Probed>>;
+  using WasTold = kj::Own<kj::PromiseFulfiller<binder::SerialTold>>;
 
   struct Question {
     binder::Request request;  ///< its number is given when it is sent
-    kj::OneOf<Answered, WasProbed> asker;
+    kj::OneOf<Answered, WasProbed, WasTold> asker;
 
     /// Whoever asked still wants the answer.
     bool isWaiting();
@@ -52,7 +54,7 @@ private:
     void reject(const kj::Exception& why);
   };
 
-  /// Whether a question about the same devices, or the same group's node, is on its way.
+  /// Whether such a question about the same devices, or the same group's node, is on its way.
   bool clashes(const binder::Request& request) const;
   template <typename Asker, typename Answer>
   Result<std::optional<binder::Changed>, std::string> answer(Answer answer);

@@ -2,6 +2,7 @@
 
 #include "plugind/base/log_line.h"
 
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -61,6 +62,27 @@ TriedProbe probeOf(IommuGroupId group, const binder::Probed& probed) {
   return {GroupReading::Probe::kCannot, "privd-binder cannot open /dev/vfio/" +
                                             std::to_string(group.number()) + ": " +
                                             strerror(probed.error)};
+}
+
+std::string whyUnread(int error) {
+  if (error == ETIMEDOUT) return "the card does not answer privd-binder";
+  if (error == EBUSY) return "privd-binder waits for cards that do not answer";
+  return std::string("privd-binder cannot read its vital product data: ") + strerror(error);
+}
+
+SerialAnswer answerOf(binder::SerialTold told) {
+  switch (told.found) {
+    case binder::SerialTold::Found::kSerial:
+      return {SerialAnswer::Found::kSerial, std::move(told.serial)};
+    case binder::SerialTold::Found::kNone:
+      return {SerialAnswer::Found::kNone, {}};
+    case binder::SerialTold::Found::kDenied:
+      return {SerialAnswer::Found::kNobody,
+              "privd's --plugind-rights have neither serial nor bind"};
+    case binder::SerialTold::Found::kCannot:
+      break;
+  }
+  return {SerialAnswer::Found::kFailed, whyUnread(told.error)};
 }
 
 template <typename T>
@@ -218,6 +240,17 @@ kj::Promise<GroupReading> PrivdLink::probe(IommuGroupId group, GroupReading read
         reading.noProbe = std::move(probe.why);
         return std::move(reading);
       });
+}
+
+kj::Promise<SerialAnswer> PrivdLink::serialOf(const Bdf& device) {
+  auto asked = binder_.get() == nullptr
+                   ? kj::Promise<binder::SerialTold>(KJ_EXCEPTION(DISCONNECTED, "it is away"))
+                   : binder_->serialOf(device);
+  return asked.then([](binder::SerialTold told) { return answerOf(std::move(told)); },
+                    [](kj::Exception&& /*away*/) {
+                      return SerialAnswer{SerialAnswer::Found::kNobody,
+                                          "no privd-binder is here that would read it"};
+                    });
 }
 
 kj::Promise<Told> PrivdLink::unlessAway(kj::Promise<Told> told) {

@@ -3,6 +3,7 @@
 
 #include "plugind/base/log_events.h"
 #include "plugind/base/visitor.h"
+#include "plugind/core/resource/serial_numbers.h"
 #include "plugind/privd/binding_view.h"
 #include "plugind/privd/link/binder_channel.h"
 #include "plugind/privd/link/privd_listener.h"
@@ -50,6 +51,8 @@ public:
   /// ledger says that this may be (ledger.md 3). The probe is kCannot where there is no binder, or
   /// it may not.
   kj::Promise<GroupReading> rereadAndProbe(IommuGroupId group);
+  /// Has the binder ask a card for its serial number. Never fails; may take a minute.
+  kj::Promise<SerialAnswer> serialOf(const Bdf& device);
   /// Absent: privd is away, or did not answer within 50 ms. Never fails.
   kj::Promise<std::optional<DiscoveryCounts>> discovery();
 

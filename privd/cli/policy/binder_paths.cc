@@ -99,9 +99,10 @@ private:
     auto& opening = KJ_REQUIRE_NONNULL(opened, "no opening came");
     const int plugind = KJ_REQUIRE_NONNULL(opening.fd, "it has no channel").get();
     GroupProbes probes(dev_, timer_);
-    BinderChannel channel(
-        {io_.unixEventPort, sysfs_, dev_, allocations_, view, &binding.allocations(), &probes},
-        kj::mv(ours));
+    SerialReads serials(sysfs_, binding.writer(), timer_);
+    BinderChannel channel({io_.unixEventPort, sysfs_, dev_, allocations_, view,
+                           &binding.allocations(), &probes, &serials},
+                          kj::mv(ours));
     KJ_REQUIRE(std::holds_alternative<binder::Changed>(told(plugind)), "it told nothing first");
     ask(plugind, binder::Seen{});
     ask(plugind, binder::Bind{.number = 1, .members = {ScratchNode::device()}});
@@ -113,6 +114,11 @@ private:
     const auto probed = told(plugind);
     KJ_REQUIRE(std::get<binder::Probed>(probed).error == ENOENT,
                "a group without a node was opened");
+    step("a card's serial number is read");
+    ask(plugind, binder::ReadSerial{.number = 3, .device = ScratchNode::device()});
+    const auto serial = told(plugind);
+    KJ_REQUIRE(std::get<binder::SerialTold>(serial).serial == ScratchNode::kSerial,
+               "another was read");
   }
 
   static void ask(int plugind, const binder::Request& request) {

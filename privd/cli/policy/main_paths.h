@@ -27,6 +27,8 @@ public:
 
   /// The only device that it has.
   static Bdf device();
+  /// In its vital product data.
+  static constexpr const char* kSerial = "MT2112X01234";
   /// A place in it: "sys", "dev", "state", "cdi", "kubelet", "audit.jsonl", "aliases", or "" for
   /// itself.
   std::string at(const std::string& name) const { return directory_.path() + "/" + name; }

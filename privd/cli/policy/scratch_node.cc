@@ -29,6 +29,10 @@ void fillDevice(const fs::path& device) {
     put(device / name, std::string(text) + "\n");
   }
   put(device / "config", std::string(64, '\0'));
+  const std::string serial = ScratchNode::kSerial;
+  const auto length = [](std::size_t size) { return std::string(1, static_cast<char>(size)); };
+  put(device / "vpd",
+      '\x90' + length(3 + serial.size()) + '\0' + "SN" + length(serial.size()) + serial);
 }
 
 }  // namespace

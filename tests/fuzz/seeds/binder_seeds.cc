@@ -46,12 +46,16 @@ void writeBinderMessages(const SeedPath& to) {
        Answer{3, Answer::Outcome::kStuck, "unbind has not come back"},
        Answer{4, Answer::Outcome::kVanished, ""}, Answer{5, Answer::Outcome::kDenied, ""}});
   writePackets<binder::FromBinder>(to / "answers_nothing", {Answer{.number = 99}});
-  // Of each group its first change and its probe are on their way: 2, 4, 6 and 8 are probes.
+  // Of each group its first change, its probe and its card's serial number are on their way: 2, 5
+  // and 8 are probes, 3 and 6 serial numbers; 9 is the next one that waits for a place.
   using binder::Probed;
+  using binder::SerialTold;
   writePackets<binder::FromBinder>(
-      to / "probes", {first, Probed{2, Probed::Found::kIdle, 0}, Probed{4, Probed::Found::kOpen, 0},
-                      Probed{6, Probed::Found::kCannot, EPERM},
-                      Probed{8, Probed::Found::kDenied, 0}, Answer{.number = 1}});
+      to / "probes", {first, Probed{2, Probed::Found::kIdle, 0}, Probed{5, Probed::Found::kOpen, 0},
+                      Probed{8, Probed::Found::kCannot, EPERM}, Answer{.number = 1}});
+  writePackets<binder::FromBinder>(
+      to / "serials", {first, SerialTold{3, SerialTold::Found::kSerial, 0, "MT2112X01234"},
+                       SerialTold{6, SerialTold::Found::kCannot, EIO, ""}, Answer{.number = 1}});
   writePackets<binder::FromBinder>(to / "probes_a_change", {Probed{1, Probed::Found::kIdle, 0}});
 }
 
@@ -69,6 +73,9 @@ void writeBinderOrders(const SeedPath& to) {
   using binder::Probe;
   writePackets<Request>(to / "probes",
                         {Seen{}, Probe{1, IommuGroupId(7)}, Probe{2, IommuGroupId(99)}, Seen{}});
+  using binder::ReadSerial;
+  writePackets<Request>(to / "serials", {Seen{}, ReadSerial{1, members.front()},
+                                         ReadSerial{2, others.front()}, Seen{}});
   writePackets<Request>(to / "twice", {Bind{1, members}, GiveBack{2, members}});
 }
 

@@ -97,6 +97,10 @@ TEST_F(WithoutTheRightToBind, ABinderThatRunsForOthersOpensNoGroupForIt) {
   EXPECT_EQ(attack("ProbesWhatItLikes"), "not allowed 6") << node_->said();
 }
 
+TEST_F(WithoutTheRightToBind, ABinderThatRunsForOthersAsksNoCardForIt) {
+  EXPECT_EQ(attack("ReadsSerialsOfWhatItLikes"), "not allowed 3") << node_->said();
+}
+
 /// Nobody reads privd's log, and there is no room in it.
 class UnreadLog : public SplitCase, public testing::WithParamInterface<ActRow> {
 protected:

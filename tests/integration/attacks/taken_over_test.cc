@@ -231,6 +231,7 @@ INSTANTIATE_TEST_SUITE_P(
         WireRow{"GivesBackWhatWasNotBoundForIt", "done 5"},
         WireRow{"OrdersOfAllKinds", "may bind, done 5, refused 5"},
         WireRow{"ProbesWhatItLikes", "cannot 2 4, idle 2"},
+        WireRow{"ReadsSerialsOfWhatItLikes", "none 3"},
         WireRow{"TakesOneThingForAnother", "exception 2"},
         WireRow{"SocketsOfOthers", "badName 12, foreign 2"},
         WireRow{"DriversOfOthers", "foreign 12"}, WireRow{"DialsItself", "failed with 40 2"},
@@ -257,6 +258,7 @@ INSTANTIATE_TEST_SUITE_P(
         WireRow{"BindsAsManyDevicesAsItMay", "vanished"}, WireRow{"GivesBackWithoutEnd", "done"},
         WireRow{"ProbesOneGroupWithoutEnd", "at most 5 in 3 s"},
         WireRow{"ProbesMadeUpGroupsWithoutEnd", "cannot 2"},
+        WireRow{"ReadsMadeUpSerialsWithoutEnd", "none"},
         // Descriptors
         WireRow{"HandsDescriptorsUp", "sent 8 times, then results"},
         WireRow{"HandsDescriptorsToTheGate", "hung up 4"},
@@ -276,7 +278,7 @@ INSTANTIATE_TEST_SUITE_P(
         WireRow{"HasSeenWhatItWasNotTold", "hung up"},
         // Orders
         WireRow{"NineAtOnce", "after eight nothing, then hung up"},
-        WireRow{"TwoForOneGroup", "hung up 4"}, WireRow{"HalfOrders", "hung up 6"},
+        WireRow{"TwoForOneGroup", "hung up 4"}, WireRow{"HalfOrders", "hung up 8"},
         WireRow{"HalfAnOrderAndSilence", "heard, hung up, the next one vanished"},
         WireRow{"OrdersThatAreNone", "hung up 11"},
         WireRow{"AsksTheBinderForWhatTheGateHas", "hung up 5"},

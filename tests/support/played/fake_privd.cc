@@ -240,6 +240,10 @@ void FakePrivd::setProbe(binder::Probed::Found found, std::uint16_t error) {
   impl_->onThread([&]() { impl_->play().probe = {0, found, error}; });
 }
 
+void FakePrivd::setSerial(binder::SerialTold told) {
+  impl_->onThread([&]() { impl_->play().serial = std::move(told); });
+}
+
 void FakePrivd::makeBusy(unsigned times) {
   impl_->onThread([&]() { impl_->play().busy = times; });
 }
@@ -314,6 +318,10 @@ unsigned FakePrivd::binds() const {
 unsigned FakePrivd::returns() const {
   return impl_->play().returns;
 }
+unsigned FakePrivd::serials() const {
+  return impl_->play().serials;
+}
+
 unsigned FakePrivd::probes() const {
   return impl_->play().probes;
 }

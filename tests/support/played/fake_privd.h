@@ -55,6 +55,8 @@ public:
   void setBinding(Binding binding);
   /// What the binder finds when it opens a group; at first that nobody has it.
   void setProbe(binder::Probed::Found found, std::uint16_t error = 0);
+  /// What it answers to whoever asks for a serial number; at first that there is none.
+  void setSerial(binder::SerialTold told);
 
   /// The CDI specs of claims that it has, by UID: as plugind asked for them. They outlive plugind.
   std::map<std::string, ClaimSpec> claimSpecs() const;
@@ -90,6 +92,7 @@ public:
   unsigned binds() const;        ///< asked for
   unsigned returns() const;      ///< asked for
   unsigned probes() const;       ///< asked for
+  unsigned serials() const;      ///< asked for
   unsigned hangUps() const;      ///< sessions that plugind ended
 
 private:

@@ -99,6 +99,12 @@ void PlayedBinder::take(const binder::Request& request) {
     ++play_.probes;
     return send(binder::Probed{probe->number, play_.probe.found, play_.probe.error});
   }
+  if (const auto* asked = std::get_if<binder::ReadSerial>(&request)) {
+    ++play_.serials;
+    binder::SerialTold told = play_.serial;
+    told.number = asked->number;
+    return send(told);
+  }
   KJ_REQUIRE(awaitsSeen_, "seen what was not told");
   awaitsSeen_ = false;
   tellNews();

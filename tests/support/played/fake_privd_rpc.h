@@ -26,6 +26,7 @@ struct Play {
   bool rereadsStall = false;
   FakePrivd::Binding binding = FakePrivd::Binding::kSucceeds;
   binder::Probed probe;                                      ///< without its number
+  binder::SerialTold serial;                                 ///< without its number
   std::vector<kj::Own<kj::PromiseFulfiller<void>>> waiting;  ///< changes that run
   unsigned changing = 0;
   bool deltaDue = false;                     ///< a change left one to be told
@@ -49,6 +50,7 @@ struct Play {
   std::atomic<unsigned> binds = 0;
   std::atomic<unsigned> returns = 0;
   std::atomic<unsigned> probes = 0;
+  std::atomic<unsigned> serials = 0;
   std::atomic<unsigned> hangUps = 0;
 };
 

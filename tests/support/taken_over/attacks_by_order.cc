@@ -65,7 +65,8 @@ std::string halfOrders(Captive& captive) {
   for (const binder::Request& request :
        {binder::Request(binder::Bind{1, {madeUp(0)}}),
         binder::Request(binder::GiveBack{1, {madeUp(0), madeUp(1)}}),
-        binder::Request(binder::Probe{1, IommuGroupId(7)})}) {
+        binder::Request(binder::Probe{1, IommuGroupId(7)}),
+        binder::Request(binder::ReadSerial{1, madeUp(0)})}) {
     const std::string whole = encode(request);
     for (const std::size_t size : {std::size_t{1}, whole.size() - 1}) {
       BinderSpeaker binder(captive);

@@ -144,6 +144,22 @@ std::string probesMadeUpGroupsWithoutEnd(Captive& captive) {
   return flood([&]() { return binder.probe(++group % binder::kMostGroups); });
 }
 
+/// Of what is there and of what is not.
+std::string readsSerialsOfWhatItLikes(Captive& captive) {
+  BinderSpeaker binder(captive);
+  Tally tally;
+  for (const char* card : {"0000:01:00.0", "0000:03:00.0", "0000:77:00.0"}) {
+    tally.add(binder.serialOf(*Bdf::parse(card)));
+  }
+  return tally.str();
+}
+
+std::string readsMadeUpSerialsWithoutEnd(Captive& captive) {
+  BinderSpeaker binder(captive);
+  unsigned number = 0;
+  return flood([&]() { return binder.serialOf(madeUp(number++ % 65'536)); });
+}
+
 constexpr std::array kAttacks{
     WireAttack{"BindsWhatIsNotOnRecord", bindsWhatIsNotOnRecord},
     WireAttack{"BindsWhatItAllocated", bindsWhatItAllocated},
@@ -158,6 +174,8 @@ constexpr std::array kAttacks{
     WireAttack{"ProbesWhatItLikes", probesWhatItLikes},
     WireAttack{"ProbesOneGroupWithoutEnd", probesOneGroupWithoutEnd},
     WireAttack{"ProbesMadeUpGroupsWithoutEnd", probesMadeUpGroupsWithoutEnd},
+    WireAttack{"ReadsSerialsOfWhatItLikes", readsSerialsOfWhatItLikes},
+    WireAttack{"ReadsMadeUpSerialsWithoutEnd", readsMadeUpSerialsWithoutEnd},
 };
 
 }  // namespace

@@ -26,6 +26,12 @@ std::string wordOf(const binder::Probed& probed) {
   return probed.error == 0 ? word : word + " " + std::to_string(probed.error);
 }
 
+std::string wordOf(const binder::SerialTold& told) {
+  constexpr std::array kWords{"serial", "none", "cannot", "not allowed"};
+  const std::string word = kWords.at(static_cast<std::size_t>(told.found));
+  return told.error == 0 ? word : word + " " + std::to_string(told.error);
+}
+
 }  // namespace
 
 BinderSpeaker::BinderSpeaker(Captive& captive, First first)
@@ -45,6 +51,10 @@ std::string BinderSpeaker::giveBack(const std::vector<Bdf>& members) {
 
 std::string BinderSpeaker::probe(std::uint32_t group) {
   return exchange(encode(binder::Request(binder::Probe{++lastNumber_, IommuGroupId(group)})));
+}
+
+std::string BinderSpeaker::serialOf(const Bdf& device) {
+  return exchange(encode(binder::Request(binder::ReadSerial{++lastNumber_, device})));
 }
 
 bool BinderSpeaker::sendBind(std::uint32_t number, const std::vector<Bdf>& members) {
@@ -94,9 +104,13 @@ std::string BinderSpeaker::next() {
       told = *changed;
       return kNews;
     }
-    const auto* probed = std::get_if<binder::Probed>(&message.value());
-    answer =
-        probed != nullptr ? wordOf(*probed) : wordOf(std::get<binder::Answer>(*message).outcome);
+    if (const auto* probed = std::get_if<binder::Probed>(&message.value())) {
+      answer = wordOf(*probed);
+    } else if (const auto* serial = std::get_if<binder::SerialTold>(&message.value())) {
+      answer = wordOf(*serial);
+    } else {
+      answer = wordOf(std::get<binder::Answer>(*message).outcome);
+    }
     return kAnswer;
   }
   return kNothing;

@@ -30,6 +30,8 @@ public:
   /// What the probe of the group found: "idle", "open", "cannot 2" with the errno, "not allowed",
   /// or "hung up".
   std::string probe(std::uint32_t group);
+  /// What the card told: "serial", "none", "cannot 5" with the errno, "not allowed", or "hung up".
+  std::string serialOf(const Bdf& device);
   /// The same with a packet that need not be a request.
   std::string exchange(std::string_view packet, int fd = -1);
   /// Waits where the binder has not read what came before. False: it is hung up on.

@@ -44,7 +44,8 @@ GroupState bound() {
 std::vector<Request> requests() {
   return {Bind{.number = 1, .members = {at(1), at(1, 1)}},
           GiveBack{.number = 4'000'000'000, .members = {at(2)}}, Seen{},
-          Probe{.number = 9, .group = IommuGroupId(kMostGroups - 1)}};
+          Probe{.number = 9, .group = IommuGroupId(kMostGroups - 1)},
+          ReadSerial{.number = 10, .device = at(3)}};
 }
 
 std::vector<FromBinder> messages() {
@@ -57,7 +58,10 @@ std::vector<FromBinder> messages() {
                   .groups = {bound(), barred(), {IommuGroupId(0), {at(4)}, {}}}},
           Probed{},
           Probed{.number = 8, .found = Probed::Found::kCannot, .error = EPERM},
-          Probed{.number = 9, .found = Probed::Found::kDenied}};
+          Probed{.number = 9, .found = Probed::Found::kDenied},
+          SerialTold{},
+          SerialTold{.number = 10, .found = SerialTold::Found::kSerial, .serial = "MT 2112X"},
+          SerialTold{.number = 11, .found = SerialTold::Found::kCannot, .error = EIO}};
 }
 
 TEST(BinderRequests, AreReadAsTheyWereWritten) {
@@ -122,7 +126,7 @@ TEST(BinderMessages, WhatIsCutOffOrLongerIsRefused) {
     }
     EXPECT_FALSE(decodeFromBinder(packet + '\0'));
   }
-  for (const int number : {0, 4, 255}) {
+  for (const int number : {0, 5, 255}) {
     const auto read = decodeFromBinder(std::string(1, static_cast<char>(number)));
     ASSERT_FALSE(read);
     EXPECT_EQ(read.error(), "an unknown message");
@@ -165,6 +169,27 @@ TEST(BinderMessages, AnErrorStandsWhereTheGroupCouldNotBeOpenedAndNowhereElse) {
   }
   EXPECT_EQ(refused(FromBinder(Probed{.found = static_cast<Probed::Found>(4)})),
             "an unknown choice");
+}
+
+TEST(BinderMessages, ASerialNumberStandsWhereOneWasReadAndNowhereElse) {
+  using Found = SerialTold::Found;
+  const char* const none = "a serial number that is none";
+  for (const std::string& text : {std::string(), std::string(kLongestSerial, ' '),
+                                  std::string(" A"), std::string("A\n"), std::string("\xc3\xa9")}) {
+    EXPECT_EQ(refused(FromBinder(SerialTold{.found = Found::kSerial, .serial = text})), none)
+        << text;
+  }
+  for (const auto found : {Found::kNone, Found::kDenied}) {
+    EXPECT_EQ(refused(FromBinder(SerialTold{.found = found, .serial = "A"})), none);
+    EXPECT_EQ(refused(FromBinder(SerialTold{.found = found, .error = EIO})),
+              "an error where there can be none");
+  }
+  EXPECT_EQ(refused(FromBinder(SerialTold{.found = Found::kCannot})),
+            "an error where there can be none");
+  EXPECT_EQ(refused(FromBinder(SerialTold{.found = static_cast<Found>(4)})), "an unknown choice");
+  std::string packet = encode(FromBinder(SerialTold{.found = Found::kSerial, .serial = "A"}));
+  packet[packet.size() - 3] = static_cast<char>(kLongestSerial + 1);  // its length
+  EXPECT_FALSE(decodeFromBinder(packet + std::string(kLongestSerial, 'A')));
 }
 
 TEST(BinderRequests, AnAddressThatIsNoneIsRefused) {
@@ -227,13 +252,15 @@ public:
   explicit RandomMessages(unsigned seed) : random_(seed) {}
 
   Request request() {
-    switch (below(4)) {
+    switch (below(5)) {
       case 0:
         return Bind{.number = random32(), .members = members()};
       case 1:
         return GiveBack{.number = random32(), .members = members()};
       case 2:
         return Probe{.number = random32(), .group = IommuGroupId(below(kMostGroups))};
+      case 3:
+        return ReadSerial{.number = random32(), .device = members().front()};
       default:
         return Seen{};
     }
@@ -244,6 +271,12 @@ public:
       const auto found = static_cast<Probed::Found>(below(4));
       const bool failed = found == Probed::Found::kCannot;
       return Probed{random32(), found, static_cast<std::uint16_t>(failed ? 1 + below(4095) : 0)};
+    }
+    if (below(4) == 0) {
+      const auto found = static_cast<SerialTold::Found>(below(4));
+      const bool failed = found == SerialTold::Found::kCannot;
+      return SerialTold{random32(), found, static_cast<std::uint16_t>(failed ? 1 + below(4095) : 0),
+                        found == SerialTold::Found::kSerial ? "S" + words() : ""};
     }
     if (below(2) == 0) {
       return Answer{

@@ -92,6 +92,26 @@ TEST_F(BinderTurnsTest, OneProbeAGroupIsOnItsWayBesideChanges) {
   EXPECT_FALSE(other.poll(io_.waitScope));
 }
 
+TEST_F(BinderTurnsTest, OneSerialNumberACardIsOnItsWayBesideChanges) {
+  using Found = binder::SerialTold::Found;
+  const auto told = [](std::uint32_t number, const char* serial) {
+    return encode(binder::FromBinder(binder::SerialTold{number, Found::kSerial, 0, serial}));
+  };
+  const Bdf card = *Bdf::parse("0000:01:00.0");
+  auto change = bind(1);
+  auto first = turns_.serialOf(card);
+  auto again = turns_.serialOf(card);
+  EXPECT_EQ(next(), 1U);
+  EXPECT_EQ(turns_.next(), encode(binder::Request(binder::ReadSerial{2, card})));
+  EXPECT_EQ(turns_.next(), std::nullopt);
+  EXPECT_EQ(turns_.take(told(1, "A")).error(), "the answer to another");
+  ASSERT_TRUE(turns_.take(told(2, "A")));
+  EXPECT_EQ(first.wait(io_.waitScope).serial, "A");
+  EXPECT_EQ(turns_.next(), encode(binder::Request(binder::ReadSerial{3, card})));
+  turns_.end(KJ_EXCEPTION(DISCONNECTED, "privd-binder is away"));
+  EXPECT_ANY_THROW(again.wait(io_.waitScope));
+}
+
 TEST_F(BinderTurnsTest, RefusesTheAnswerToAnotherKindOfQuestion) {
   auto change = bind(1);
   auto probe = turns_.probe(IommuGroupId(60));

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <map>
 #include <optional>
 
@@ -81,16 +82,31 @@ protected:
     return next<binder::Probed>();
   }
 
+  /// What the card told; a child has to read it.
+  binder::SerialTold told(std::uint32_t number, const Bdf& card) {
+    ask(binder::ReadSerial{number, card});
+    while (true) {
+      if (auto answer = next<binder::SerialTold>()) return *answer;
+      io_.provider->getTimer().afterDelay(1 * kj::MILLISECONDS).wait(io_.waitScope);
+    }
+  }
+  void putVitalData(const char* address, const std::string& serial) {
+    const auto length = [](std::size_t size) { return std::string(1, static_cast<char>(size)); };
+    tree_.setAttribute(
+        address, "vpd",
+        '\x90' + length(3 + serial.size()) + '\0' + "SN" + length(serial.size()) + serial);
+  }
+
   HostView& view() { return KJ_ASSERT_NONNULL(view_); }
 
   /// A channel, and what it told first, seen.
   void open(AllocationBinder* binder) {
     PacketPair pair = std::move(packetPair()).value();
     plugind_ = kj::mv(pair.theirs);
-    channel_ =
-        kj::heap<BinderChannel>(BinderChannel::Deps{io_.unixEventPort, sysfs_, dev_, allocations_,
-                                                    view(), binder, mayProbe_ ? &probes_ : nullptr},
-                                kj::mv(pair.ours));
+    channel_ = kj::heap<BinderChannel>(
+        BinderChannel::Deps{io_.unixEventPort, sysfs_, dev_, allocations_, view(), binder,
+                            mayProbe_ ? &probes_ : nullptr, mayAsk_ ? &serials_ : nullptr},
+        kj::mv(pair.ours));
     over_ = channel_->ended()
                 .then([this](std::string why) { why_ = std::move(why); })
                 .eagerlyEvaluate(nullptr);
@@ -157,6 +173,10 @@ protected:
   PlannedBinder binder_;
   GroupProbes probes_{dev_, io_.provider->getTimer()};
   bool mayProbe_ = true;
+  Writer writer_{io_.unixEventPort, io_.provider->getTimer(), ForkServer::start().value(),
+                 [](kj::StringPtr, WriteOutcome) {}};
+  SerialReads serials_{sysfs_, writer_, io_.provider->getTimer()};
+  bool mayAsk_ = true;
   kj::AutoCloseFd plugind_;
   std::optional<std::string> why_;
   std::optional<binder::Changed> first_;
@@ -373,6 +393,39 @@ TEST_F(BinderChannelTest, HangsUpOnASecondProbeOfAGroupAndOnANinth) {
     ask(binder::Probe{number, IommuGroupId(900 + number)});
   }
   EXPECT_EQ(hungUp(), "more requests at once than it may");
+}
+
+// Without the right to bind, and to probe.
+TEST_F(BinderChannelTest, ACardIsAskedForItsSerialNumber) {
+  using Found = binder::SerialTold::Found;
+  putVitalData("0000:01:00.0", "MT2112X01234");
+  tree_.setAttribute("0000:01:00.1", "vpd", "\x78");
+  mayProbe_ = false;
+  open(nullptr);
+  EXPECT_EQ(told(1, kMembersOfSeven[0]),
+            (binder::SerialTold{1, Found::kSerial, 0, "MT2112X01234"}));
+  EXPECT_EQ(told(2, kMembersOfSeven[1]), (binder::SerialTold{2, Found::kNone, 0, ""}));
+  EXPECT_EQ(told(3, kMembersOfEight[0]), (binder::SerialTold{3, Found::kNone, 0, ""}))
+      << "it has no vital product data";
+  EXPECT_EQ(told(4, *Bdf::parse("0000:77:00.0")), (binder::SerialTold{4, Found::kNone, 0, ""}));
+}
+
+TEST_F(BinderChannelTest, I6_WithoutTheRightNoCardIsAsked) {
+  putVitalData("0000:01:00.0", "MT2112X01234");
+  mayAsk_ = false;
+  open();
+  EXPECT_EQ(told(1, kMembersOfSeven[0]),
+            (binder::SerialTold{1, binder::SerialTold::Found::kDenied, 0, ""}));
+}
+
+TEST_F(BinderChannelTest, ACardIsAskedOnceASecondWhateverTheChannel) {
+  putVitalData("0000:01:00.0", "MT1");
+  open();
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(told(1, kMembersOfSeven[0]).serial, "MT1");
+  open();
+  EXPECT_EQ(told(1, kMembersOfSeven[0]).serial, "MT1");
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(900));
 }
 
 TEST_F(BinderChannelTest, APeerThatLeavesIsNoFault) {

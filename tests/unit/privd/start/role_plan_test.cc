@@ -40,6 +40,7 @@ TEST(RolesToStart, AreThoseThatThereIsWorkFor) {
       {"bind", {rights("watch,bind")}, OnFile::kNothing, "hardware gate binder"},
       {"bind alone", {rights("bind")}, OnFile::kNothing, "hardware gate binder"},
       {"probe", {rights("watch,kubelet,probe")}, OnFile::kNothing, "hardware gate binder"},
+      {"serial", {rights("watch,kubelet,serial")}, OnFile::kNothing, "hardware gate binder"},
       {"the last rights count",
        {rights("bind"), rights("watch")},
        OnFile::kNothing,
