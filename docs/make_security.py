@@ -216,7 +216,7 @@ def numbers_page(found: list[dict], programs: pathlib.Path) -> str:
         ("of its rows defensive", *(defensive(policy) for policy in order)),
         ("shared objects", *of_privd(objects.get), same, objects["privd-daemon"], objects["plugind"], objects["netd"], same),
         ("lines", *of_privd(lambda name: len(lines[name])), same, len(lines["privd-daemon"]), len(lines["plugind"]), len(lines["netd"]), same),
-        ("answers", f"{count.methods()} of the RPC", f"{count.requests()} packets", f"{count.requests('ipc/binder/binder_packets.h')} packets", "1: a write", 0,
+        ("answers", f"{count.methods()} of the RPC", f"{count.requests()} packets", f"{count.requests('ipc/binder/binder_packets.h')} packets", "2: a write, and a read", 0,
          f"{services('DevicePlugin')} to the kubelet, {control} of its control service; to the kubelet for claims {services_of_dra()}",
          f"{paths_of_netd()} paths, to anybody", f"{count.methods('ipc/schema/dra.capnp')}, to plugind"),
         ("sockets of a network", 0, 0, 0, 0, 0, 0, "one that listens, and who comes to it", "those that it dials"),

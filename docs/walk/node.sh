@@ -40,7 +40,8 @@ allocates() { # it allocates, and each of its resources is registered
 ended() { [ ! -e "$node" ]; }
 
 serve() { # CONFIG TOPOLOGY: all four programs, until SIGTERM
-  local daemons=() hardware
+  local daemons=() hardware rights=watch,kubelet,cdi
+  ! grep -q 'serial:' "$1" || rights+=,serial # privd-binder asks the cards
   "$programs/sim-sysfs" mount --topology "$2" --dir "$node/hardware" --uevents off >"$node/hardware.log" 2>&1 &
   hardware=$!
   "$programs/kubelet-sim" run --dir "$node/kubelet" >"$node/kubelet.log" 2>&1 &
@@ -50,7 +51,7 @@ serve() { # CONFIG TOPOLOGY: all four programs, until SIGTERM
   await test -d "$node/hardware/sys/bus/pci/devices" || true
   "$programs/privd" serve --plugind "$node/plugind/plugind.sock" --sysfs "$node/hardware/sys" \
     --dev "$node/hardware/dev" --kubelet-dir "$node/kubelet" --state-dir "$node/state" --cdi-dir "$node/cdi" --audit-log "$node/log/audit.jsonl" \
-    --plugind-rights watch,kubelet,cdi --uevents off --rescan 1 >"$node/privd.log" 2>&1 &
+    --plugind-rights "$rights" --uevents off --rescan 1 >"$node/privd.log" 2>&1 &
   daemons+=($!)
   # shellcheck disable=SC2064 # the processes of now
   trap "kill ${daemons[*]} || true; wait ${daemons[*]} || true; kill $hardware || true; wait $hardware || true; rm -rf '$node'; exit 0" TERM

@@ -140,6 +140,13 @@ inline bool wantsProducts(const Settings& settings) {
                              [](const auto& entry) { return selectsProducts(entry.select); });
 }
 
+/// It selects some devices by their serial numbers, which the cards have to be asked for.
+inline bool wantsSerials(const Settings& settings) {
+  return std::ranges::any_of(settings.exclude, selectsSerials) ||
+         std::ranges::any_of(settings.resources,
+                             [](const auto& entry) { return selectsSerials(entry.select); });
+}
+
 /// Some resource has its devices bound when they are allocated.
 inline bool bindsAny(const Settings& settings) {
   return std::ranges::any_of(settings.resources,

@@ -45,12 +45,12 @@ std::string wordsOf(const Result<T, std::string>& read) {
 }
 
 /// Names what of privd should be connected and is not; none where nothing of it is.
-std::vector<std::string> missingOf(const std::vector<PrivdRole>& away, bool binds) {
+std::vector<std::string> missingOf(const std::vector<PrivdRole>& away, bool wantsBinder) {
   std::vector<std::string> missing;
   if (away.size() == kPrivdRoles) return missing;
   for (const PrivdRole role : away) {
-    // Where nobody wants to bind there need not be a binder.
-    if (role != PrivdRole::kBinder || binds) {
+    // Where nobody wants to bind, or to select by serial, there need not be a binder.
+    if (role != PrivdRole::kBinder || wantsBinder) {
       missing.push_back(std::string("privd-") + nameOf(role));
     }
   }
@@ -75,6 +75,7 @@ StateLoop::StateLoop(Settings settings, PrivdLink& privd, const LoopDeps& loop,
                  advance();
                }),
       specs_(privd, loop.timer, [this]() { advance(); }),
+      serials_(privd, loop.timer, [this]() { sortAgain(); }),
       resources_(*this, privd, loop, node_.kubeletUid),
       memory_(privd, loop.timer, memoryListener(), [this]() { return resources_.resend(); }),
       alarm_(loop.timer, [this]() { carryOut(ledger_.tick(now())); }),
@@ -116,7 +117,10 @@ void StateLoop::advance() {
   const Settings& settings = news_.settings ? *news_.settings : settings_;
   if (settings.naming == Naming::kPciIds && !namesRead_) return readNames();
   const Snapshot& hardware = news_.hardware ? *news_.hardware : ledger_.state().hardware.snapshot;
-  ResourceCatalog catalog = sortIntoResources(settings, hardware, models_);
+  const bool there = hardwareKnown_ || news_.hardware;
+  if (there) serials_.seen(settings, hardware);
+  ResourceCatalog catalog = sortIntoResources(settings, hardware, models_, serials_.numbers());
+  if (there) serials_.sorted(catalog);
   if (!specs_.settle(planSpecs(catalog, hardware, ledger_.state().records, specs_.plan()))) return;
   const News news = std::exchange(news_, {});
   if (news.settings) applySettings(*news.settings);
@@ -127,6 +131,11 @@ void StateLoop::advance() {
     if (ledger_.begun()) show(ledger_.frames());
   }
   for (const EndedChange& change : news.changes) tellEnd(change);
+}
+
+void StateLoop::sortAgain() {
+  if (!news_.hardware && hardwareKnown_) news_.hardware = ledger_.state().hardware.snapshot;
+  advance();
 }
 
 void StateLoop::readNames() {
@@ -182,6 +191,7 @@ void StateLoop::allocationsTold(const RecordedAllocations& recorded) {
 
 void StateLoop::rightToBindTold(RightToBind right) {
   changes_.rightTold(right, bindsAny(settings_));
+  serials_.binderChanged();
 }
 
 void StateLoop::applySettings(const Settings& settings) {
@@ -189,8 +199,8 @@ void StateLoop::applySettings(const Settings& settings) {
   logInfo(LogEvent::kConfigApplied, {{"resources", settings_.resources.size()}});
   const Snapshot& hardware = ledger_.state().hardware.snapshot;
   carryOut(ledger_.reconfigured(ledgerSettings(settings_),
-                                sortIntoResources(settings_, hardware, models_), specs_.specs(),
-                                now()));
+                                sortIntoResources(settings_, hardware, models_, serials_.numbers()),
+                                specs_.specs(), now()));
   changes_.wantedNow(bindsAny(settings_));
 }
 
@@ -199,6 +209,7 @@ void StateLoop::applyHardware(const Snapshot& hardware, ResourceCatalog catalog)
   HardwareFacts facts = factsOf(hardware, changes_.right() == RightToBind::kGiven);
   facts.binderAway = changes_.right() == RightToBind::kBinderAway;
   facts.bootId = node_.bootId;
+  facts.serials = serials_.numbers().known();
   facts.specs = specs_.specs();
   carryOut(ledger_.hardwareSeen(std::move(facts), std::move(catalog), now()));
   begin();
@@ -208,6 +219,7 @@ void StateLoop::privdWent() {
   news_.hardware.reset();
   news_.changes.clear();
   specs_.privdWent();
+  serials_.privdWent();
   if (!std::exchange(hardwareKnown_, false)) return;  // nothing was ever shown
   allocated_.privdWent();
   carryOut(ledger_.privdWent(now()));
@@ -326,18 +338,6 @@ void StateLoop::carryOut(Effects effects) {
   alarm_.set(ledger_.nextDeadline());
 }
 
-void StateLoop::show(const std::map<ResourceName, Frame>& frames) {
-  for (const auto& [name, frame] : frames) {
-    AdvertisedResource* resource = resources_.find(name);
-    if (resource == nullptr) {
-      const AllocationSettings allocation = allocationOf(ledger_.state(), name);
-      if (!mayRegister(ledger_.state().hardware.specs, name, allocation, frame)) continue;
-      resource = &resources_.start(name);
-    }
-    resource->show(frame);
-  }
-}
-
 void StateLoop::ask(const UseQuestion& question) {
   auto read =
       question.probe ? privd_.rereadAndProbe(question.group) : privd_.reread(question.group);
@@ -349,7 +349,7 @@ void StateLoop::ask(const UseQuestion& question) {
 PluginStatus StateLoop::status() const {
   PluginStatus status = statusOf(ledger_.state(), resources_.facts());
   status.build = node_.build;
-  status.privdMissing = missingOf(privd_.away(), bindsAny(settings_));
+  status.privdMissing = missingOf(privd_.away(), bindsAny(settings_) || wantsSerials(settings_));
   if (claims_ != nullptr) status.dra = claims_->status();
   return status;
 }

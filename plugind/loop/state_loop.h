@@ -14,6 +14,7 @@
 #include "plugind/loop/group_changes.h"
 #include "plugind/loop/ledger_journal.h"
 #include "plugind/loop/memory_readings.h"
+#include "plugind/loop/serial_keeper.h"
 #include "plugind/loop/spec_keeper.h"
 #include "plugind/metrics/ledger_metrics.h"
 #include "plugind/privd/link/privd_link.h"
@@ -101,6 +102,8 @@ private:
   };
   /// Hands the news to the ledger as soon as privd has the specs for them.
   void advance();
+  /// More serial numbers are known, or why they are not: sorts what was seen last again.
+  void sortAgain();
   /// Before the first device is named by pci.ids, until it succeeds; then goes on.
   void readNames();
   /// By PodResources List; `why`: there is no checkpoint that can be read.
@@ -139,6 +142,7 @@ private:
   AllocatedGroups allocated_;
   GroupChanges changes_;
   SpecKeeper specs_;
+  SerialKeeper serials_;
   News news_;
   std::optional<KubeletIdentity> kubelet_;       ///< the last one that was there
   std::optional<RecordedAllocations> recorded_;  ///< as privd told it last

@@ -1,6 +1,8 @@
-// What the kubelet asks of the device plugins, and the answers to it.
+// What the kubelet is shown, what it asks of the device plugins, and the answers to it.
 
 #include "plugind/base/own_threads.h"
+#include "plugind/core/ledger/frames/frames.h"
+#include "plugind/core/ledger/frames/offers.h"
 #include "plugind/core/ledger/locality.h"
 #include "plugind/loop/state_loop.h"
 
@@ -12,6 +14,18 @@ namespace {
 constexpr const char* kEnded = "the resource has no device any more";
 
 }  // namespace
+
+void StateLoop::show(const std::map<ResourceName, Frame>& frames) {
+  for (const auto& [name, frame] : frames) {
+    AdvertisedResource* resource = resources_.find(name);
+    if (resource == nullptr) {
+      const AllocationSettings allocation = allocationOf(ledger_.state(), name);
+      if (!mayRegister(ledger_.state().hardware.specs, name, allocation, frame)) continue;
+      resource = &resources_.start(name);
+    }
+    resource->show(frame);
+  }
+}
 
 void StateLoop::streamOpened(const ResourceName& name, std::shared_ptr<ListWatchStream> stream) {
   AdvertisedResource* resource = resources_.find(name);

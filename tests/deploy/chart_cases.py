@@ -35,6 +35,8 @@ REFUSED = [
     (SELECT.format("{slot: 7}"), ID),
     (SELECT.format("{slot: 'a/b'}"), "does not match pattern"),
     (SELECT.format("{rootPort: '3a:00.0'}"), "does not match pattern"),
+    (SELECT.format("{serial: 1324121001234}"), ID),
+    (SELECT.format("{serial: ' A1'}"), "does not match pattern"),
     (OFFER.format("bind: always"), "value must be one of 'never', 'on-allocate'"),
     (OFFER.format("serve: claims"), "value must be one of 'plugin', 'dra', 'both'"),
     (OFFER.format("serve: dra"), "nodeClasses a: resources[0] is served through DRA: set dra.enabled"),

@@ -79,6 +79,7 @@ def make_hardware(root: pathlib.Path) -> None:
 def make_files(root: pathlib.Path) -> None:
     put(root / "tab.yaml", "resources:\n\t- select: {vendor: \"10de\"}\n")
     put(root / "number.yaml", "resources:\n  - select: {vendor: 10de, numa: zero}\n")
+    put(root / "serial.yaml", "resources:\n  - select: {serial: \" MT1\"}\n")
     put(root / "unknown.yaml", "resources:\n  - select: {vendor: \"10de\"}\nreconcil: 5s\n")
     put(root / "missing.yaml", "resources:\n  - select: {vendor: }\n")
     put(root / "duration.yaml", "grace: 5\nresources:\n  - select: {vendor: \"10de\"}\n")

@@ -95,6 +95,14 @@ MACHINES = {
         ("vfs 0000:71:00.0 2", "plug 0000:81:00.0"),
         (("vfiogate.dev/vf-6", "0000:71:01.1"), ("vfiogate.dev/late", "0000:81:00.0")),
     ),
+    "serial": Machine(
+        "The same server: one card by the serial number that it tells, and the others, which tell none",
+        "slots.yaml",
+        'resources:\n- {name: vfiogate.dev/mine, select: {class: "03", serial: "1324121001234"}}\n- {name: vfiogate.dev/gpu, select: {class: "03"}}\n',
+        ({"vfiogate.dev/mine": 1, GPU: 1},),
+        (),
+        (("vfiogate.dev/mine", "0000:3b:00.0"), (GPU, "0000:60:00.0")),
+    ),
     "nvme-switch": Machine(
         "Two NVMe drives behind a switch without ACS, in one group, and one with a group of its own",
         "nvme-switch.yaml",

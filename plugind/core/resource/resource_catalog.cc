@@ -25,35 +25,10 @@ std::optional<LeftOut> notOffered(const Snapshot& snapshot, const PciDevice& dev
   return asJudged(snapshot, device);
 }
 
-LeftOut excludedBy(std::size_t index) {
-  return {"excluded", "matches exclude[" + std::to_string(index) + "]"};
-}
-
-std::optional<LeftOut> excluded(const Settings& settings, const PciDevice& device,
-                                std::string_view product) {
-  for (std::size_t i = 0; i < settings.exclude.size(); ++i) {
-    if (matches(settings.exclude[i], device, product)) return excludedBy(i);
-  }
-  return std::nullopt;
-}
-
-/// By its own type, or with the whole parent.
-std::optional<LeftOut> excluded(const Settings& settings, const Snapshot& snapshot,
-                                const MediatedDevice& device, std::string_view product) {
-  const auto parent =
-      device.parent ? snapshot.devices.find(*device.parent) : snapshot.devices.end();
-  for (std::size_t i = 0; i < settings.exclude.size(); ++i) {
-    const bool whole =
-        parent != snapshot.devices.end() && matches(settings.exclude[i], parent->second, product);
-    if (whole || matches(settings.exclude[i], snapshot, device, product)) return excludedBy(i);
-  }
-  return std::nullopt;
-}
-
 const ResourceSettings* firstMatch(const Settings& settings, const PciDevice& device,
-                                   std::string_view product) {
+                                   const Learnt& learnt) {
   for (const ResourceSettings& entry : settings.resources) {
-    if (entry.sets.empty() && matches(entry.select, device, product)) return &entry;
+    if (entry.sets.empty() && matches(entry.select, device, learnt)) return &entry;
   }
   return nullptr;
 }
@@ -64,8 +39,8 @@ LeftOut travelling(const UnitId& card, const std::string& more = "") {
 }
 
 std::optional<LeftOut> companion(const Settings& settings, const Cards& cards,
-                                 const PciDevice& device, std::string_view product) {
-  const ResourceSettings* entry = firstMatch(settings, device, product);
+                                 const PciDevice& device, const Learnt& learnt) {
+  const ResourceSettings* entry = firstMatch(settings, device, learnt);
   const Companions wanted = entry == nullptr ? Companions::kHide : entry->allocation.companions;
   if (wanted == Companions::kAdvertise) return std::nullopt;
   if (const auto card = cards.of(device)) return travelling(*card);
@@ -78,14 +53,17 @@ std::optional<LeftOut> companion(const Settings& settings, const Cards& cards,
 /// The names of one sorting, each made once: thousands of devices are of a few models.
 class Names {
 public:
-  Names(const Settings& settings, const ModelNames& models)
-      : settings_(settings), models_(models) {}
+  Names(const Settings& settings, const ModelNames& models, const SerialNumbers& serials)
+      : settings_(settings), models_(models), serials_(serials) {}
 
-  /// As pci.ids calls it; empty: that is not known, or it is none.
-  std::string_view productOf(const PciDevice* device) const {
-    if (device == nullptr || !device->vendor || !device->device) return {};
+  Learnt learntOf(const PciDevice* device) const {
+    if (device == nullptr) return {{}, ""};
+    Learnt learnt{{}, serials_.of(device->address)};
+    if (!learnt.serial) learnt.whyNoSerial = serials_.whyUnknown(device->address);
+    if (!device->vendor || !device->device) return learnt;
     const std::string* product = models_.product({*device->vendor, *device->device});
-    return product == nullptr ? std::string_view() : *product;
+    if (product != nullptr) learnt.product = *product;
+    return learnt;
   }
 
   const std::optional<ResourceName>& of(const ResourceSettings& entry, const Model& model) {
@@ -97,22 +75,26 @@ public:
 private:
   const Settings& settings_;
   const ModelNames& models_;
+  const SerialNumbers& serials_;
   std::map<std::pair<const ResourceSettings*, Model>, std::optional<ResourceName>> names_;
 };
 
 /// `function`: itself, or of whom it is a part; null: that is not known.
-LeftOut unmatched(const Settings& settings, const PciDevice* function, std::string_view product) {
+LeftOut unmatched(const Settings& settings, const PciDevice* function, const Learnt& learnt) {
   const auto wanted = [&settings](SelectorKey key) {
     return std::ranges::any_of(settings.resources, [key](const auto& entry) {
       return entry.select.values().contains(key);
     });
   };
   std::string why = "no entry of resources selects it";
-  if (product.empty() && wanted(SelectorKey::kProduct)) {
+  if (learnt.product.empty() && wanted(SelectorKey::kProduct)) {
     why += "; pci.ids has no name for its model, so product cannot";
   }
   if ((function == nullptr || function->slot.empty()) && wanted(SelectorKey::kSlot)) {
     why += "; the kernel names no slot for it, so slot cannot";
+  }
+  if (learnt.serial == "" && wanted(SelectorKey::kSerial)) {
+    why += "; the card tells no serial number, so serial cannot";
   }
   return {"unmatched", why};
 }
@@ -136,25 +118,23 @@ std::optional<LeftOut> enter(const Settings& settings, const UnitId& id,
 
 /// Puts the mediated device where it belongs. Returns why it belongs nowhere.
 std::optional<LeftOut> place(const Settings& settings, const Snapshot& snapshot,
-                             const MediatedDevice& device, std::string_view product,
+                             const MediatedDevice& device, const Learnt& learnt,
                              ResourceCatalog& catalog) {
   for (const ResourceSettings& entry : settings.resources) {
-    if (!entry.sets.empty() || !matches(entry.select, snapshot, device, product)) continue;
+    if (!entry.sets.empty() || !matches(entry.select, snapshot, device, learnt)) continue;
     const auto name = entry.name ? entry.name : nameOfType(settings, device.typeForPeople());
     return enter(settings, device.uuid, entry, name, catalog);
   }
-  const PciDevice* parent = device.parent ? functionOf(snapshot, *device.parent) : nullptr;
-  return unmatched(settings, parent, product);
+  return unmatched(settings, parentOf(snapshot, device), learnt);
 }
 
 /// Puts `device` where it belongs. Returns why it belongs nowhere.
 std::optional<LeftOut> place(const Settings& settings, const Snapshot& snapshot,
                              const PciDevice& device, Names& names, ResourceCatalog& catalog) {
-  const std::string_view product = names.productOf(&device);
-  const ResourceSettings* entry = firstMatch(settings, device, product);
+  const Learnt learnt = names.learntOf(&device);
+  const ResourceSettings* entry = firstMatch(settings, device, learnt);
   if (entry == nullptr) {
-    return device.vgpuType == 0 ? asJudged(snapshot, device)
-                                : unmatched(settings, &device, product);
+    return device.vgpuType == 0 ? asJudged(snapshot, device) : unmatched(settings, &device, learnt);
   }
   const bool named = servesPlugin(entry->allocation) && entry->allocation.kubevirtVariable;
   if (named && !kubevirtAccepts(device.address)) {
@@ -203,7 +183,7 @@ void attachCompanions(const Settings& settings, const Snapshot& snapshot, const 
     const Bdf* function = address.address();
     if (why.reason != "companion" || function == nullptr) continue;
     const PciDevice& device = snapshot.devices.at(*function);
-    const ResourceSettings* entry = firstMatch(settings, device, names.productOf(&device));
+    const ResourceSettings* entry = firstMatch(settings, device, names.learntOf(&device));
     const auto card = cards.of(device);
     const bool wanted = entry != nullptr && entry->allocation.companions == Companions::kAttach;
     if (!wanted || !card) continue;
@@ -220,8 +200,9 @@ void attachCompanions(const Settings& settings, const Snapshot& snapshot, const 
 }
 
 /// The entries of sets, which take what others do not exclude. A unit that nothing else selects is
-/// in its sets alone.
-void addSets(const Settings& settings, ResourceCatalog& catalog) {
+/// in its sets alone, and so is one of `elsewhere`, as long as nobody knows whether something does.
+void addSets(const Settings& settings, const std::set<UnitId>& elsewhere,
+             ResourceCatalog& catalog) {
   for (const ResourceSettings& entry : settings.resources) {
     if (entry.sets.empty() || !entry.name) continue;
     ResourceDevices resource{entry.allocation, {}, {}};
@@ -232,7 +213,8 @@ void addSets(const Settings& settings, ResourceCatalog& catalog) {
     for (const UnitId& unit : units) {
       const auto why = catalog.leftOut.find(unit);
       const bool only = why != catalog.leftOut.end() &&
-                        (why->second.reason == "unmatched" || why->second.reason == "companion");
+                        (why->second.reason == "unmatched" || why->second.reason == "companion" ||
+                         elsewhere.contains(unit));
       if (only) catalog.leftOut.erase(why);
       catalog.tickets.erase(unit);
     }
@@ -289,27 +271,43 @@ std::optional<ResourceName> nameOfType(const Settings& settings, std::string typ
 }
 
 ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snapshot,
-                                  const ModelNames& models) {
+                                  const ModelNames& models, const SerialNumbers& serials) {
   const Cards cards(snapshot);
-  Names names(settings, models);
+  Names names(settings, models, serials);
   ResourceCatalog catalog;
+  std::set<UnitId> elsewhere;
   for (const auto& [address, device] : snapshot.devices) {
     auto reason = notOffered(snapshot, device);
-    const std::string_view product = names.productOf(&device);
-    if (!reason) reason = excluded(settings, device, product);
-    if (!reason) reason = companion(settings, cards, device, product);
+    const Learnt learnt = names.learntOf(&device);
+    if (!reason) reason = excluded(settings, device, learnt);
+    if (!reason) {
+      reason = mayBeExcluded(settings, device, learnt);
+      if (!reason) {
+        reason = mayBelongElsewhere(settings, device, learnt);
+        if (reason) elsewhere.insert(address);
+      }
+      if (reason) catalog.unknownSerials.insert(address);
+    }
+    if (!reason) reason = companion(settings, cards, device, learnt);
     if (!reason) reason = place(settings, snapshot, device, names, catalog);
     if (reason) catalog.leftOut.emplace(address, *reason);
   }
   for (const auto& [uuid, device] : snapshot.mediated) {  // after all addresses, as their ids are
-    const PciDevice* parent = device.parent ? functionOf(snapshot, *device.parent) : nullptr;
-    const std::string_view product = names.productOf(parent);
-    auto reason = excluded(settings, snapshot, device, product);
-    if (!reason) reason = place(settings, snapshot, device, product, catalog);
+    const Learnt learnt = names.learntOf(parentOf(snapshot, device));
+    auto reason = excluded(settings, snapshot, device, learnt);
+    if (!reason) {
+      reason = mayBeExcluded(settings, snapshot, device, learnt);
+      if (!reason) {
+        reason = mayBelongElsewhere(settings, snapshot, device, learnt);
+        if (reason) elsewhere.insert(uuid);
+      }
+      if (reason) catalog.unknownSerials.insert(*device.parent);
+    }
+    if (!reason) reason = place(settings, snapshot, device, learnt, catalog);
     if (reason) catalog.leftOut.emplace(uuid, *reason);
   }
   attachCompanions(settings, snapshot, cards, names, catalog);
-  addSets(settings, catalog);
+  addSets(settings, elsewhere, catalog);
   return catalog;
 }
 

@@ -11,6 +11,8 @@
 #include "ipc/types/snapshot.h"
 #include "plugind/core/resource/companions.h"
 #include "plugind/core/resource/model_names.h"
+#include "plugind/core/resource/selection.h"
+#include "plugind/core/resource/serial_numbers.h"
 #include "plugind/core/settings.h"
 
 namespace vfiogate {
@@ -24,13 +26,6 @@ struct ResourceDevices {
   friend bool operator==(const ResourceDevices&, const ResourceDevices&) = default;
 };
 
-/// Why a device belongs to no resource.
-struct LeftOut {
-  std::string reason;  ///< stable code: bridge, unreadable, excluded, unmatched, companion, ...
-  std::string text;    ///< for people, with what would change it
-  friend bool operator==(const LeftOut&, const LeftOut&) = default;
-};
-
 /// Every function and mediated device of a snapshot: in one resource, in the sets of one or
 /// several, or left out.
 struct ResourceCatalog {
@@ -38,6 +33,9 @@ struct ResourceCatalog {
   std::map<UnitId, std::size_t> chosen;  ///< which entry of `settings.resources` took the device
   std::map<UnitId, LeftOut> leftOut;
   Tickets tickets;  ///< of those left out as companions
+  /// The functions whose serial number decides where they, or their mediated devices, belong, and
+  /// is not known.
+  std::set<Bdf> unknownSerials{};
 
   friend bool operator==(const ResourceCatalog&, const ResourceCatalog&) = default;
 };
@@ -64,7 +62,10 @@ bool inAnySet(const ResourceCatalog& catalog, const std::set<UnitId>& units);
 std::optional<ResourceName> nameOfType(const Settings& settings, std::string type);
 
 /// Sorts the devices: exclusions first, then the first entry of `settings.resources` that matches.
+/// Where the serial number decides, and is not known, the device is left out: it may be one that is
+/// excluded, or belong to an entry before the one that matches whatever it is.
 ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snapshot,
-                                  const ModelNames& models = ModelNames());
+                                  const ModelNames& models = ModelNames(),
+                                  const SerialNumbers& serials = SerialNumbers());
 
 }  // namespace vfiogate

@@ -83,6 +83,12 @@ std::vector<OfferRow> configured() {
          on.node.settings.exclude.push_back(*Selector::parse(std::string("address=") + kA));
          on.node.start();
        }},
+      {"serial-unknown", "selects by serial", "",
+       [](OfferReasons& on) {
+         on.onVfio();
+         on.node.settings.exclude.push_back(*Selector::parse("vendor=10de,serial=MT1"));
+         on.node.start();
+       }},
       {"companion", "travels with", "",
        [](OfferReasons& on) {
          on.onVfio();

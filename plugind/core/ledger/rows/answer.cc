@@ -19,6 +19,7 @@ HardwareFacts rereadOf(const HardwareFacts& hardware, const Snapshot& seen) {
                       .mayBind = hardware.mayBind,
                       .binderAway = hardware.binderAway,
                       .bootId = hardware.bootId,
+                      .serials = hardware.serials,
                       .specs = hardware.specs};
   facts.snapshot.egm = hardware.snapshot.egm;
   facts.snapshot.controlNode = hardware.snapshot.controlNode;

@@ -79,18 +79,24 @@ std::string fieldsOf(const PciDevice& device) {
   return text;
 }
 
-std::string functionText(const PciDevice& device) {
+/// In characters that end no field.
+std::string plain(const std::string& text) {
+  std::string made;
+  for (const char c : text) made += c > ' ' && c <= '~' && c != ';' && c != '=' ? c : '?';
+  return made;
+}
+
+std::string functionText(const HardwareFacts& hardware, const PciDevice& device) {
+  const auto serial = hardware.serials.find(device.address);
   return hexDigits(device.vendor.value_or(0), 4) + ":" + hexDigits(device.device.value_or(0), 4) +
-         fieldsOf(device);
+         fieldsOf(device) +
+         (serial == hardware.serials.end() ? "" : " sn=" + plain(serial->second));
 }
 
 /// "mdev type=nvidia-711 parent=0000:11:00.0". A type's id is the kernel's name of a directory.
 std::string partText(const MediatedDevice& device) {
   std::string text = "mdev";
-  if (!device.type.empty()) {
-    text += " type=";
-    for (const char c : device.type) text += c > ' ' && c <= '~' && c != ';' && c != '=' ? c : '?';
-  }
+  if (!device.type.empty()) text += " type=" + plain(device.type);
   if (device.parent) text += " parent=" + device.parent->str();
   return text;
 }
@@ -103,7 +109,7 @@ std::string printOf(const HardwareFacts& hardware, const UnitId& id,
   const bool node = place.vfioDev && wasHandedOut(*place.vfioDev);
   return id.str() + " " +
          (function == nullptr ? partText(*mediatedOf(hardware.snapshot, id))
-                              : functionText(*function)) +
+                              : functionText(hardware, *function)) +
          " g" + (place.group ? std::to_string(place.group->number()) : "-") + " v" +
          (node ? std::to_string(*place.vfioDev) : "-") + " b" + hardware.bootId + ";";
 }

@@ -18,8 +18,9 @@ inline constexpr const char* kRefAnnotation = "vfiogate.dev/ref";
 /// Address, PCI ids, what else tells hardware apart, group, node number and boot of each device:
 /// "0000:65:00.0 10de:2684 sub=10de:167c class=030000 rev=a1 g31 v3 b<boot>;...". Of a mediated
 /// device "<UUID> mdev type=nvidia-711 parent=0000:11:00.0 g60 v- b<boot>;". What the device
-/// does not say is left out; an absent device says "gone". No serial number: its capability lies
-/// beyond the 64 bytes of configuration space that privd, without capabilities, may read.
+/// does not say is left out; an absent device says "gone". A serial number, "sn=MT2112X01234", is
+/// known only where something is selected by it: its capability lies beyond the 64 bytes of
+/// configuration space that privd, without capabilities, may read, and the binder asks the card.
 std::string fingerprintOf(const HardwareFacts& hardware, const std::set<UnitId>& ids);
 /// The same of devices that were allocated through `nodes`: the number of a node that is not among
 /// them is left out ("v-"), as nobody was given it.

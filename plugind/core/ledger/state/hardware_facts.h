@@ -23,7 +23,8 @@ struct HardwareFacts {
   bool mayBind = true;                        ///< privd gives us the right to
   bool binderAway = false;                    ///< why it may not
   std::string bootId;
-  StaticSpecs specs;  ///< as privd wrote them for this snapshot
+  std::map<Bdf, std::string> serials{};  ///< serial numbers, of the functions that told theirs
+  StaticSpecs specs;                     ///< as privd wrote them for this snapshot
 
   friend bool operator==(const HardwareFacts&, const HardwareFacts&) = default;
 };

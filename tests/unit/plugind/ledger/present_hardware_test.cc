@@ -187,5 +187,27 @@ TEST(Fingerprint, ComparesWhatBothHave) {
   EXPECT_EQ(hardwareText(present, at("0000:66:00.0")), "gone");
 }
 
+class BySerialNumber : public LedgerCase {};
+
+TEST_F(BySerialNumber, I9_AnotherCardOfTheModelIsNotStarted) {
+  node.facts.serials[at(kA)] = "MT 1;2";
+  node.start();
+  hold("p1", "gpu", {kA});
+  EXPECT_EQ(node.preStart("gpu", {kA}), "done");
+  node.facts.serials.clear();
+  node.see();
+  EXPECT_EQ(node.preStart("gpu", {kA}), "done") << "nobody knows that it is another";
+  node.facts.serials[at(kA)] = "MT 1;3";
+  node.see();
+  EXPECT_EQ(node.preStart("gpu", {kA}), "other-hardware");
+}
+
+TEST_F(BySerialNumber, I1_ACardThatMayBeExcludedIsNotGranted) {
+  node.settings.exclude.push_back(*Selector::parse("vendor=10de,serial=MT1"));
+  node.start();
+  EXPECT_NE(node.allocate("gpu", {kA}), "granted");
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
+}
+
 }  // namespace
 }  // namespace vfiogate
