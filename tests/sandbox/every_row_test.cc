@@ -46,8 +46,9 @@ protected:
   }
 
   static std::string config(const std::string& keys) {
-    return "resources:\n  - {name: " + kCards +
-           ", select: {vendor: \"8086\"}, bind: on-allocate, returnTo: original" + keys +
+    // The card that is alone in its group is asked for its number.
+    return "exclude:\n  - {vendor: \"8086\", serial: of another}\nresources:\n  - {name: " +
+           kCards + ", select: {vendor: \"8086\"}, bind: on-allocate, returnTo: original" + keys +
            "}\nallocateWait: 10s\n";  // a traced process is slow
   }
   /// Its directory comes with it: nobody can have watched that from the start.
