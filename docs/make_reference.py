@@ -101,7 +101,7 @@ def default_of(rest: str, words: str) -> str:
 
 def keys(schema: str) -> str:
     text = "\n# plugind's configuration\n\nA key that is not here is refused by name. `plugind --check-config` prints a file as it takes effect.\n"
-    for message in ("Config", "Resource", "Set", "Select", "Dra"):
+    for message in ("Config", "Resource", "Set", "More", "Select", "Dra"):
         body = braced(schema, f"message {message} {{")
         fields = re.sub(r"enum \w+ \{.*?\n  \}", "", body, flags=re.DOTALL)
         text += f"\n## {message}\n\n| key | value | default |\n|---|---|---|\n"

@@ -31,12 +31,28 @@ std::set<std::string> typesOf(const json& resource) {
   return types;
 }
 
+/// The resource whose further devices this one counts; itself: none.
+const json& mainOf(const json& resources, const json& resource) {
+  const auto more = resource.find("moreOf");
+  if (more == resource.end()) return resource;
+  const auto main = std::ranges::find_if(
+      resources, [&more](const json& one) { return nameOf(one) == more->at("resource"); });
+  return main == resources.end() ? resource : *main;
+}
+
+/// How many of the resource a machine asks for, where it has one device of each.
+std::size_t entriesOf(const json& resources, const json& resource) {
+  const json& main = mainOf(resources, resource);
+  const auto more = main.find("more");
+  return &main == &resource || more == main.end() ? 1 : more->at("count").get<std::size_t>();
+}
+
 /// What every resource for KubeVirt has of mediated devices.
 std::string mediatedRows(const json& resources) {
   std::string rows;
   for (const json& resource : resources) {
     if (isForClaims(resource) || !resource.at("kubevirt")) continue;
-    for (const std::string& type : typesOf(resource)) {
+    for (const std::string& type : typesOf(mainOf(resources, resource))) {
       rows += "    - mdevNameSelector: \"" + type + "\"\n" +
               "      resourceName: " + nameOf(resource) + "\n" +
               "      externalResourceProvider: true\n";
@@ -99,7 +115,7 @@ std::string kubevirtFragment(const json& status) {
       text += "    # " + nameOf(resource) + " is not for KubeVirt: its `env` says none\n";
       continue;
     }
-    for (const std::string& model : modelsOf(resource)) {
+    for (const std::string& model : modelsOf(mainOf(resources, resource))) {
       text += "    - pciVendorSelector: \"" + model + "\"\n" +
               "      resourceName: " + nameOf(resource) + "\n" +
               "      externalResourceProvider: true\n";
@@ -113,8 +129,10 @@ std::string kubevirtFragment(const json& status) {
   unsigned number = 0;
   for (const json& resource : resources) {
     if (isForClaims(resource) || !resource.at("kubevirt")) continue;
-    text += "#     - {name: device" + std::to_string(++number) +
-            ", deviceName: " + nameOf(resource) + "}\n";
+    for (std::size_t entries = entriesOf(resources, resource); entries > 0; --entries) {
+      text += "#     - {name: device" + std::to_string(++number) +
+              ", deviceName: " + nameOf(resource) + "}\n";
+    }
   }
   return text;
 }

@@ -152,6 +152,15 @@ std::string ticketsOf(const json& resource) {
   return text;
 }
 
+/// What the kubelet counts of another resource's further devices.
+std::string moreOf(const json& resource) {
+  const auto more = resource.find("moreOf");
+  if (more == resource.end()) return "";
+  return "  further devices of " + textAt(*more, "resource") + ": " +
+         std::to_string(more->at("tickets").get<std::size_t>()) + " tickets, " +
+         std::to_string(more->at("healthy").get<std::size_t>()) + " healthy\n";
+}
+
 /// What is allocated together, each with what keeps it.
 std::string setsOf(const json& resource) {
   std::string text;
@@ -187,7 +196,7 @@ std::string statusTable(const json& status, std::size_t width, bool colours, std
   for (const json& resource : status.at("resources")) {
     std::vector<std::vector<Cell>> rows;
     for (const json& device : resource.at("devices")) rows.push_back(rowOf(device, now));
-    const std::string tickets = ticketsOf(resource);
+    const std::string tickets = ticketsOf(resource) + moreOf(resource);
     const bool table = tickets.empty() || !rows.empty();
     text += "\n" + resourceLine(resource) +
             (table ? formatTable(columns, rows, width, colours) : std::string()) +

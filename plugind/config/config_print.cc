@@ -33,6 +33,9 @@ void printValue(const Message& message, const FieldDescriptor& field, YAML::Emit
     case FieldDescriptor::CPPTYPE_ENUM:
       out << spellingOf(*reflection.GetEnum(message, &field));
       return;
+    case FieldDescriptor::CPPTYPE_UINT32:
+      out << reflection.GetUInt32(message, &field);
+      return;
     case FieldDescriptor::CPPTYPE_INT64:
       out << durationText(std::chrono::milliseconds(reflection.GetInt64(message, &field)));
       return;
@@ -78,10 +81,17 @@ void printMap(const plugind_config::Config& config, YAML::Emitter& out) {
   out << YAML::EndMap;
 }
 
-/// A resource has a selector or sets: the keys of the other form are not written.
+/// A resource has a selector or sets: the keys of the other form are not written. Nor are `more`
+/// and its `count` where they are absent: no value says the same.
 bool isOtherForm(const Message& message, const FieldDescriptor& field) {
   using plugind_config::Resource;
+  if (message.GetDescriptor() == plugind_config::More::descriptor()) {
+    return !message.GetReflection()->HasField(message, &field);
+  }
   if (message.GetDescriptor() != Resource::descriptor()) return false;
+  if (field.number() == Resource::kMoreFieldNumber) {
+    return !static_cast<const Resource&>(message).has_more();
+  }
   const bool ofSets = field.number() == Resource::kSetsFieldNumber ||
                       field.number() == Resource::kOverlapFieldNumber;
   const bool hasSets = static_cast<const Resource&>(message).sets_size() > 0;

@@ -208,6 +208,23 @@ std::vector<DeviceSet> readSets(const plugind_config::Resource& resource, const 
   return sets;
 }
 
+/// `count` may be left out of sets, which have their devices written down.
+std::optional<MoreDevices> readMore(const plugind_config::More& more,
+                                    const std::vector<DeviceSet>& sets, const std::string& path,
+                                    const Settings& settings, Findings& findings) {
+  std::size_t count = more.count();
+  if (!more.has_count() && !sets.empty() && !sets.front().units.empty()) {
+    count = sets.front().units.size() - 1;
+  }
+  if (count == 0 || count >= kMostSetUnits) {
+    findings.refuse(path + ".count", "of one device of the resource at least 1 and less than " +
+                                         std::to_string(kMostSetUnits) +
+                                         ": how many go along with its first");
+  }
+  const auto name = readName(more.name(), path + ".name", settings, findings);
+  return name ? std::optional(MoreDevices{*name, count}) : std::nullopt;
+}
+
 ResourceSettings readResource(const plugind_config::Resource& resource, const std::string& path,
                               const Settings& settings, Findings& findings) {
   ResourceSettings entry;
@@ -239,6 +256,10 @@ ResourceSettings readResource(const plugind_config::Resource& resource, const st
   const std::set<int> variables = wantedVariables(resource, path, findings);
   entry.allocation.kubevirtVariable = variables.contains(plugind_config::Resource::KUBEVIRT);
   entry.allocation.sriovVariable = variables.contains(plugind_config::Resource::SRIOV);
+  if (resource.has_more()) {
+    entry.allocation.more =
+        readMore(resource.more(), entry.sets, path + ".more", settings, findings);
+  }
   entry.allocation.besideNic = resource.align_with() == plugind_config::Resource::NIC;
   return entry;
 }

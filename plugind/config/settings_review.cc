@@ -119,6 +119,7 @@ void reviewPrefixes(const Settings& settings, Findings& findings) {
   std::set<std::string> foreign{settings.resourcePrefix};
   for (const ResourceSettings& entry : settings.resources) {
     if (entry.name) foreign.emplace(entry.name->prefix());
+    if (entry.allocation.more) foreign.emplace(entry.allocation.more->name.prefix());
   }
   for (const auto& [model, name] : settings.aliases) foreign.emplace(name.prefix());
   foreign.erase(std::string(kDefaultPrefix));
@@ -315,6 +316,7 @@ void reviewSettings(const Settings& settings, Findings& findings) {
   reviewDra(settings, findings);
   reviewCompanions(settings, findings);
   reviewSets(settings, findings);
+  reviewMore(settings, findings);
   const bool unnamed = std::ranges::any_of(entries, [](const auto& entry) { return !entry.name; });
   if (!settings.aliases.empty() && !unnamed) {
     findings.warn("aliases", "no effect: they name the devices of entries without a name");

@@ -30,6 +30,9 @@ void reviewCompanions(const Settings& settings, Findings& findings);
 /// sets.
 void reviewSets(const Settings& settings, Findings& findings);
 
+/// Of `more`: sets of one size, a name of its own, and what it needs.
+void reviewMore(const Settings& settings, Findings& findings);
+
 /// Why settings that are fine by themselves cannot follow those in effect without a restart. Null:
 /// they can. The driver's name is in sockets, slices and specs of claims that run. `productsRead`:
 /// pci.ids was read at the start, as wantsProducts() wanted then.

@@ -62,7 +62,12 @@ Wrong bindNumber(const YamlNode& node, const ValuePlace& place) {
   const bool octal = node.text.size() > 1 && node.text.front() == '0';
   const auto number = node.plain && !octal ? parseDecimal(node.text) : std::nullopt;
   if (!number) return describe(node) + "; " + wanted(place.field);
-  place.message.GetReflection()->AddUInt32(&place.message, &place.field, *number);
+  const Reflection& reflection = *place.message.GetReflection();
+  if (place.field.is_repeated()) {
+    reflection.AddUInt32(&place.message, &place.field, *number);
+  } else {
+    reflection.SetUInt32(&place.message, &place.field, *number);
+  }
   return std::nullopt;
 }
 

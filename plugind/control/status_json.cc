@@ -137,6 +137,13 @@ ordered_json toJson(const ResourceStatus& resource, const Moment& now) {
                                {"card", ticket.card.str()},
                                {"healthy", ticket.healthy}});
   }
+  if (const auto& more = resource.allocation.more) {
+    json["more"] = {{"resource", more->name.str()}, {"count", more->count}};
+  }
+  if (const auto& more = resource.moreOf) {
+    json["moreOf"] = {
+        {"resource", more->of.str()}, {"tickets", more->tickets}, {"healthy", more->healthy}};
+  }
   return json;
 }
 

@@ -52,6 +52,15 @@ enum class Companions : std::uint8_t {
 /// Through which of the kubelet's two allocators the devices of a resource are allocated.
 enum class Serve : std::uint8_t { kPlugin, kDra, kBoth };
 
+/// A consumer that has an entry for each device asks `name` for what one id of the resource stands
+/// for beside its first device (more_tickets.h).
+struct MoreDevices {
+  ResourceName name;      ///< counts tickets, and has the further devices' variable
+  std::size_t count = 1;  ///< of one id; an id that stands for another number is not offered
+
+  friend bool operator==(const MoreDevices&, const MoreDevices&) = default;
+};
+
 /// How the devices of one entry of `resources` are allocated.
 struct AllocationSettings {
   Backend backend = Backend::kAuto;
@@ -65,6 +74,7 @@ struct AllocationSettings {
   Serve serve = Serve::kPlugin;
   bool sriovVariable = false;  ///< PCIDEVICE_... in the container's environment
   bool besideNic = false;      ///< preferred below a PCIe root that has a free network card, too
+  std::optional<MoreDevices> more{};  ///< of sets and whole groups; absent: one variable has all
 
   friend bool operator==(const AllocationSettings&, const AllocationSettings&) = default;
 };
@@ -76,8 +86,8 @@ inline bool servesDra(const AllocationSettings& allocation) {
   return allocation.serve != Serve::kPlugin;
 }
 
-/// A card that is allocated so can have its companions attached: KubeVirt's variables are in the
-/// answer, and all nodes.
+/// What is allocated so can have something named under another resource: its companions, its
+/// further devices. KubeVirt's variables are in the answer, and all nodes.
 inline bool mayAttach(const AllocationSettings& allocation) {
   return allocation.serve == Serve::kPlugin && allocation.kubevirtVariable &&
          !allocation.injectCdi && !allocation.kata;

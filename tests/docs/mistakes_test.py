@@ -89,6 +89,12 @@ def make_files(root: pathlib.Path) -> None:
         '  - {name: left, devices: ["0000:11:00.0", "0000:21:00.0"]}\n'
         '  - {name: right, devices: ["0000:21:00.0", "0000:31:00.0"]}\n',
     )
+    put(
+        root / "more.yaml",
+        "resources:\n- name: vfiogate.dev/part\n  more: {name: vfiogate.dev/part_more}\n  sets:\n"
+        '  - {name: half, devices: ["0000:11:00.0", "0000:21:00.0"]}\n'
+        '  - {name: whole, devices: ["0000:31:00.0", "0000:41:00.0", "0000:51:00.0", "0000:61:00.0"]}\n',
+    )
     put(root / "table.txt", "Partition ID   Number of GPUs   GPU Module ID\n")
     put(root / "options.conf", "# mine\n--allow vendor=10de\n")
     put(root / "typing.conf", "alow vendor=10de\n")

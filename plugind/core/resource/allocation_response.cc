@@ -28,6 +28,18 @@ std::string addressesOf(const std::set<UnitId>& ids) {
   return addresses;
 }
 
+/// Names the device in KubeVirt's variable of the resource. Error: it cannot be named there.
+std::optional<Bar> nameForKubevirt(const ResourceName& resource, const UnitId& id,
+                                   AllocationResponse& response) {
+  if (!kubevirtAccepts(id)) {
+    return Bar{"segment", "KubeVirt takes no segment above 16 bit: set env: [none]"};
+  }
+  const auto kind = id.uuid() == nullptr ? DeviceKind::kFunction : DeviceKind::kMediated;
+  std::string& names = response.environment[kubevirtVariable(resource, kind)];
+  names += (names.empty() ? "" : ",") + id.str();
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string kubevirtVariable(const ResourceName& resource, DeviceKind kind) {
@@ -47,7 +59,8 @@ Result<AllocationResponse, Bar> allocationResponse(const Snapshot& snapshot,
                                                    const ResourceName& resource,
                                                    const std::set<UnitId>& ids,
                                                    const std::set<UnitId>& handed,
-                                                   const AllocationSettings& allocation) {
+                                                   const AllocationSettings& allocation,
+                                                   const OrderedUnits& units) {
   auto nodes = deviceNodes(snapshot, handed, allocation.backend);
   if (!nodes) return Failure{nodes.error()};
   AllocationResponse response;
@@ -63,13 +76,18 @@ Result<AllocationResponse, Bar> allocationResponse(const Snapshot& snapshot,
     }
   }
   if (!allocation.kubevirtVariable) return response;
-  for (const UnitId& address : ids) {
-    if (!kubevirtAccepts(address)) {
-      return Failure{Bar{"segment", "KubeVirt takes no segment above 16 bit: set env: [none]"}};
+  if (!allocation.more) {
+    for (const UnitId& id : ids) {
+      if (auto bar = nameForKubevirt(resource, id, response)) return Failure{*std::move(bar)};
     }
-    const auto kind = address.uuid() == nullptr ? DeviceKind::kFunction : DeviceKind::kMediated;
-    std::string& names = response.environment[kubevirtVariable(resource, kind)];
-    names += (names.empty() ? "" : ",") + address.str();
+    return response;
+  }
+  for (const std::vector<UnitId>& unit : units) {
+    const ResourceName* place = &resource;
+    for (const UnitId& id : unit) {
+      if (auto bar = nameForKubevirt(*place, id, response)) return Failure{*std::move(bar)};
+      place = &allocation.more->name;
+    }
   }
   return response;
 }

@@ -39,13 +39,19 @@ std::string sriovVariable(const ResourceName& resource);
 /// False for segments above 16 bit: KubeVirt refuses the VM that names one.
 bool kubevirtAccepts(const UnitId& address);
 
+/// The devices of each unit in their order: what its first address is, and which follow.
+using OrderedUnits = std::vector<std::vector<UnitId>>;
+
 /// The answer that allocates `ids`, exactly one per unit in the variable of its kind, ascending; of
 /// a mediated device there is none for SR-IOV. The nodes are those of `handed`: `ids`, and what
-/// goes along with them. Error: the bar of the first device that cannot be allocated.
+/// goes along with them. Where the resource has `more`, KubeVirt's variables are made of `units`:
+/// the first of each in the resource's own, the others in that of `more`, in the same order. Error:
+/// the bar of the first device that cannot be allocated.
 Result<AllocationResponse, Bar> allocationResponse(const Snapshot& snapshot,
                                                    const ResourceName& resource,
                                                    const std::set<UnitId>& ids,
                                                    const std::set<UnitId>& handed,
-                                                   const AllocationSettings& allocation);
+                                                   const AllocationSettings& allocation,
+                                                   const OrderedUnits& units = {});
 
 }  // namespace vfiogate

@@ -34,16 +34,6 @@ std::optional<UnitId> ticketIn(const std::string& id) {
   return *companion;
 }
 
-bool areTickets(const std::vector<std::string>& ids) {
-  return !ids.empty() &&
-         std::ranges::all_of(ids, [](const std::string& id) { return ticketIn(id).has_value(); });
-}
-
-bool hasTickets(const Tickets& tickets, const ResourceName& resource) {
-  return std::ranges::any_of(
-      tickets, [&resource](const auto& entry) { return entry.second.resource == resource; });
-}
-
 bool isCompanionKind(const PciDevice& device) {
   return device.classCode &&
          std::ranges::find(kCompanionClasses, *device.classCode >> 8) != kCompanionClasses.end();

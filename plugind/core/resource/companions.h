@@ -25,13 +25,8 @@ using Tickets = std::map<UnitId, Ticket>;  ///< by companion
 
 /// "companion:0000:01:00.1".
 std::string ticketId(const UnitId& companion);
-/// Its companion. Null: the id is no ticket's.
+/// Its companion. Null: the id is not that of a companion's ticket.
 std::optional<UnitId> ticketIn(const std::string& id);
-/// At least one id, and all of them tickets'.
-bool areTickets(const std::vector<std::string>& ids);
-
-/// The kubelet counts some under that name.
-bool hasTickets(const Tickets& tickets, const ResourceName& resource);
 
 /// By its class it may be a companion.
 bool isCompanionKind(const PciDevice& device);

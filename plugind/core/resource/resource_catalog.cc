@@ -99,11 +99,22 @@ LeftOut unmatched(const Settings& settings, const PciDevice* function, const Lea
   return {"unmatched", why};
 }
 
+/// The name is that of an entry's further devices, where tickets alone are counted.
+bool isOfMore(const Settings& settings, const ResourceName& name) {
+  return std::ranges::any_of(settings.resources, [&name](const ResourceSettings& entry) {
+    return entry.allocation.more && entry.allocation.more->name == name;
+  });
+}
+
 /// Puts the unit into the resource. Returns why it is not there.
 std::optional<LeftOut> enter(const Settings& settings, const UnitId& id,
                              const ResourceSettings& entry, const std::optional<ResourceName>& name,
                              ResourceCatalog& catalog) {
   if (!name) return LeftOut{"bad-name", "its resource's name is not one that a kubelet takes"};
+  if (isOfMore(settings, *name)) {
+    return LeftOut{"two-settings",
+                   name->str() + " is the name of another entry's more: name one of them"};
+  }
   ResourceDevices& resource =
       catalog.resources.try_emplace(*name, ResourceDevices{entry.allocation, {}, {}}).first->second;
   if (resource.allocation != entry.allocation) {
@@ -155,6 +166,8 @@ Variables variablesOf(const ResourceCatalog& catalog) {
   Variables variables;
   for (const auto& [name, resource] : catalog.resources) {
     variables.emplace(kubevirtVariable(name, DeviceKind::kFunction), std::nullopt);
+    const auto& more = resource.allocation.more;
+    if (more) variables.emplace(kubevirtVariable(more->name, DeviceKind::kFunction), std::nullopt);
   }
   return variables;
 }
@@ -199,6 +212,11 @@ void attachCompanions(const Settings& settings, const Snapshot& snapshot, const 
   }
 }
 
+/// Nothing stands against the device but that no resource of single devices has it.
+bool isOnlyUnselected(const LeftOut& why) {
+  return why.reason == "unmatched" || why.reason == "companion" || why.reason == kUnitSizeReason;
+}
+
 /// The entries of sets, which take what others do not exclude. A unit that nothing else selects is
 /// in its sets alone, and so is one of `elsewhere`, as long as nobody knows whether something does.
 void addSets(const Settings& settings, const std::set<UnitId>& elsewhere,
@@ -213,8 +231,7 @@ void addSets(const Settings& settings, const std::set<UnitId>& elsewhere,
     for (const UnitId& unit : units) {
       const auto why = catalog.leftOut.find(unit);
       const bool only = why != catalog.leftOut.end() &&
-                        (why->second.reason == "unmatched" || why->second.reason == "companion" ||
-                         elsewhere.contains(unit));
+                        (isOnlyUnselected(why->second) || elsewhere.contains(unit));
       if (only) catalog.leftOut.erase(why);
       catalog.tickets.erase(unit);
     }
@@ -233,8 +250,28 @@ bool servedByDra(const ResourceCatalog& catalog, const ResourceName& resource) {
   return found != catalog.resources.end() && servesDra(found->second.allocation);
 }
 
+const ResourceName* resourceWithMore(const ResourceCatalog& catalog, const ResourceName& name) {
+  for (const auto& [resource, devices] : catalog.resources) {
+    if (devices.allocation.more && devices.allocation.more->name == name) return &resource;
+  }
+  return nullptr;
+}
+
+std::set<ResourceName> ticketResources(const ResourceCatalog& catalog) {
+  std::set<ResourceName> names;
+  for (const auto& [companion, ticket] : catalog.tickets) names.insert(ticket.resource);
+  for (const auto& [resource, devices] : catalog.resources) {
+    if (devices.allocation.more) names.insert(devices.allocation.more->name);
+  }
+  return names;
+}
+
+bool hasTickets(const ResourceCatalog& catalog, const ResourceName& resource) {
+  return ticketResources(catalog).contains(resource);
+}
+
 bool configures(const ResourceCatalog& catalog, const ResourceName& resource) {
-  return catalog.resources.contains(resource) || hasTickets(catalog.tickets, resource);
+  return catalog.resources.contains(resource) || hasTickets(catalog, resource);
 }
 
 std::optional<ResourceName> resourceOf(const ResourceCatalog& catalog, const UnitId& address) {
@@ -306,6 +343,7 @@ ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snap
     if (!reason) reason = place(settings, snapshot, device, learnt, catalog);
     if (reason) catalog.leftOut.emplace(uuid, *reason);
   }
+  leaveOutOtherSizes(snapshot, catalog);
   attachCompanions(settings, snapshot, cards, names, catalog);
   addSets(settings, elsewhere, catalog);
   return catalog;

@@ -1,6 +1,7 @@
 #pragma once
 // Which resource each device of a snapshot belongs to.
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <set>
@@ -45,6 +46,13 @@ bool servedByPlugin(const ResourceCatalog& catalog, const ResourceName& resource
 /// True if it is configured, and claims may have its devices.
 bool servedByDra(const ResourceCatalog& catalog, const ResourceName& resource);
 
+/// The resource whose further devices are counted under that name. Null: none.
+const ResourceName* resourceWithMore(const ResourceCatalog& catalog, const ResourceName& name);
+/// The kubelet counts tickets under that name.
+bool hasTickets(const ResourceCatalog& catalog, const ResourceName& resource);
+/// All of those.
+std::set<ResourceName> ticketResources(const ResourceCatalog& catalog);
+
 /// The kubelet shall see it: for its devices or for tickets, or claims have it.
 bool configures(const ResourceCatalog& catalog, const ResourceName& resource);
 
@@ -55,6 +63,15 @@ std::optional<ResourceName> resourceOf(const ResourceCatalog& catalog, const Uni
 bool hasSets(const ResourceCatalog& catalog, const ResourceName& resource);
 /// Some set has one of these units.
 bool inAnySet(const ResourceCatalog& catalog, const std::set<UnitId>& units);
+
+/// Of a resource with `more`, whoever asks has an entry for each device of an id: so all its ids
+/// stand for one number of devices, and what stands for another one is not offered.
+inline constexpr const char* kUnitSizeReason = "unit-size";
+/// What keeps an id that stands for `devices` from being allocated. Null: nothing, also where the
+/// resource has no `more`.
+std::optional<LeftOut> barOfSize(const AllocationSettings& allocation, std::size_t devices);
+/// Leaves out the devices of whole groups of another size, as the snapshot has them.
+void leaveOutOtherSizes(const Snapshot& snapshot, ResourceCatalog& catalog);
 
 /// The resource of mediated devices, or of vGPUs by an entry with the key vgpu, whose entry has no
 /// name: the type's name, or its id, with '_' for what no name has. Null: not one that a kubelet

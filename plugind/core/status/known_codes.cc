@@ -9,11 +9,12 @@ namespace vfiogate {
 namespace {
 
 /// Beside those of the hardware, of privd's guards and of the state of a group.
-constexpr std::array<std::string_view, 20> kOffers{
+constexpr std::array<std::string_view, 21> kOffers{
     "offered",    "unmatched",    "excluded",     "companion",      "segment",
     "bad-name",   "two-settings", "represented",  "gone",           "flapping",
     "binding",    "bind-failed",  "cdi",          "foreign-ids",    "resting",
-    "privd-away", "not-adopted",  "pf-allocated", "set-incomplete", "serial-unknown"};
+    "privd-away", "not-adopted",  "pf-allocated", "set-incomplete", "serial-unknown",
+    "unit-size"};
 constexpr std::array<std::string_view, 29> kRefusals{
     "being-allocated", "bind-failed", "cancelled",     "cannot-probe",
     "cannot-tell",     "cdi",         "claim-gone",    "disputed",

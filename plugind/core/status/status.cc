@@ -81,6 +81,19 @@ std::vector<TicketStatus> ticketsOf(const LedgerState& state, const ResourceName
   return tickets;
 }
 
+std::optional<MoreStatus> moreOf(const LedgerState& state, const ResourceName& name,
+                                 const ShownResource& shown) {
+  const ResourceName* main = resourceWithMore(state.catalog, name);
+  if (main == nullptr) return std::nullopt;
+  MoreStatus status{.of = *main};
+  for (const auto& [id, device] : shown.devices) {
+    if (UnitId::parse(id)) continue;  // somebody's from before
+    ++status.tickets;
+    if (device.device.healthy) ++status.healthy;
+  }
+  return status;
+}
+
 ResourceStatus resourceStatus(const LedgerState& state, const RecordIndex& index,
                               const ResourceName& name, const ShownResource& shown,
                               const ResourceFacts& facts) {
@@ -88,7 +101,8 @@ ResourceStatus resourceStatus(const LedgerState& state, const RecordIndex& index
                         .allocation = {},
                         .facts = facts,
                         .devices = {},
-                        .tickets = ticketsOf(state, name, shown)};
+                        .tickets = ticketsOf(state, name, shown),
+                        .moreOf = moreOf(state, name, shown)};
   std::set<UnitId> addresses;
   const auto ours = state.catalog.resources.find(name);
   if (ours != state.catalog.resources.end()) {

@@ -67,6 +67,15 @@ struct SetStatus {
   friend bool operator==(const SetStatus&, const SetStatus&) = default;
 };
 
+/// What the kubelet counts of the further devices of another resource's (more_tickets.h).
+struct MoreStatus {
+  ResourceName of;
+  std::size_t tickets = 0;
+  std::size_t healthy = 0;  ///< of them, in its frame
+
+  friend bool operator==(const MoreStatus&, const MoreStatus&) = default;
+};
+
 struct ResourceStatus {
   ResourceName name;
   AllocationSettings allocation;
@@ -74,6 +83,7 @@ struct ResourceStatus {
   std::vector<DeviceStatus> devices;    ///< ascending
   std::vector<TicketStatus> tickets{};  ///< ascending by companion
   std::vector<SetStatus> sets{};        ///< ascending by name
+  std::optional<MoreStatus> moreOf{};   ///< absent: no other resource's `more`
 
   friend bool operator==(const ResourceStatus&, const ResourceStatus&) = default;
 };

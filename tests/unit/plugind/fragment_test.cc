@@ -51,6 +51,27 @@ TEST(Fragment, PermitsCompanionsThatGoAlongWithTheirCards) {
   EXPECT_EQ(rows[2]["resourceName"].as<std::string>(), "vfiogate.dev/nic");
 }
 
+// A machine has an entry for each device: one of the resource, and one for each that goes along.
+TEST(Fragment, PermitsFurtherDevicesAndShowsTheirEntries) {
+  json status = twoResources();
+  status["resources"][0]["more"] = {{"resource", "vfiogate.dev/nic"}, {"count", 2}};
+  status["resources"][1]["devices"] = json::array();
+  status["resources"][1]["moreOf"] = {
+      {"resource", "vfiogate.dev/gpu"}, {"tickets", 4}, {"healthy", 4}};
+  const std::string text = kubevirtFragment(status);
+  std::vector<std::string> rows;
+  for (const YAML::Node& row : YAML::Load(text)["permittedHostDevices"]["pciHostDevices"]) {
+    rows.push_back(row["pciVendorSelector"].as<std::string>() + " " +
+                   row["resourceName"].as<std::string>());
+  }
+  EXPECT_THAT(rows,
+              testing::ElementsAre("10DE:22BA vfiogate.dev/gpu", "10DE:2684 vfiogate.dev/gpu",
+                                   "10DE:22BA vfiogate.dev/nic", "10DE:2684 vfiogate.dev/nic"));
+  EXPECT_THAT(text, HasSubstr("#     - {name: device1, deviceName: vfiogate.dev/gpu}\n"
+                              "#     - {name: device2, deviceName: vfiogate.dev/nic}\n"
+                              "#     - {name: device3, deviceName: vfiogate.dev/nic}\n"));
+}
+
 TEST(Fragment, PermitsMediatedDevicesByTheNamesOfTheirTypes) {
   json status = twoResources();
   const json vgpu{{"address", "3f5e2c10-0001-4a5b-8c6d-000000000001"}, {"model", "NVIDIA A16-4Q"}};

@@ -114,6 +114,14 @@ std::vector<OfferRow> configured() {
          on.node.start();
        },
        kA, "pair"},
+      {"unit-size", "more.count of its resource is 1", "",
+       [](OfferReasons& on) {
+         on.onVfio();
+         AllocationSettings& allocation = on.node.settings.resources[0].allocation;
+         allocation.groupUnit = GroupUnit::kWhole;
+         allocation.more = MoreDevices{test::resource("gpu_more"), 1};
+         on.node.start();
+       }},
       {"bad-name", "name is not one", "",
        [](OfferReasons& on) {
          on.onVfio();

@@ -14,6 +14,7 @@ using nlohmann::json;
 using testing::HasSubstr;
 
 const ResourceName kGpu = *ResourceName::parse("vfiogate.dev/gpu");
+const ResourceName kMore = *ResourceName::parse("vfiogate.dev/more");
 const Bdf kFirst = *Bdf::parse("0000:65:00.0");
 const Bdf kSecond = *Bdf::parse("0000:65:00.1");
 const std::chrono::sys_seconds kMorning{std::chrono::seconds(1'795'254'127)};
@@ -58,7 +59,7 @@ PluginStatus everything() {
           .begun = true,
           .adopted = false,
           .resources = {{.name = kGpu,
-                         .allocation = {},
+                         .allocation = {.more = MoreDevices{kMore, 2}},
                          .facts = {.state = RegistrationState::kStanding,
                                    .turns = {},
                                    .trouble = "it was slow",
@@ -69,7 +70,8 @@ PluginStatus everything() {
                          .tickets = {{.companion = kSecond,
                                       .model = "10de:22ba",
                                       .card = kFirst,
-                                      .healthy = true}}}},
+                                      .healthy = true}},
+                         .moreOf = MoreStatus{.of = kGpu, .tickets = 4, .healthy = 2}}},
           .gone = {group},
           .leftOut = {{kSecond, {"companion", "travels with 0000:65:00.0"}}},
           .obstacles = {{"readonly_sysfs", "mount it writable"}}};
@@ -95,7 +97,9 @@ TEST(StatusJson, HasEveryField) {
         "lastRefusal": {"time": "2026-11-21T09:42:07Z", "reason": "group-allocated",
           "text": "allocated, ref=7f3a"}}],
       "tickets": [{"companion": "0000:65:00.1", "model": "10de:22ba", "card": "0000:65:00.0",
-        "healthy": true}]}],
+        "healthy": true}],
+      "more": {"resource": "vfiogate.dev/more", "count": 2},
+      "moreOf": {"resource": "vfiogate.dev/gpu", "tickets": 4, "healthy": 2}}],
     "gone": [{"members": ["0000:65:00.0", "0000:65:00.1"], "holders": [{"ref": "7f3a",
       "state": "allocated", "since": "2026-11-21T09:42:07Z", "path": "claim", "resource": "vfiogate.dev/gpu",
       "devices": ["0000:65:00.0"], "rest": ["0000:65:00.1"], "pod": "default/vm-1",

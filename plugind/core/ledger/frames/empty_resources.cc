@@ -25,7 +25,7 @@ std::chrono::milliseconds staysEmpty(const LedgerState& state, const ResourceNam
 
 bool isEmpty(const LedgerState& state, const ResourceName& resource, const ShownResource& shown) {
   return shown.devices.empty() && shown.left.empty() && !isAsked(state, resource) &&
-         !servedByPlugin(state.catalog, resource) && !hasTickets(state.catalog.tickets, resource);
+         !servedByPlugin(state.catalog, resource) && !hasTickets(state.catalog, resource);
 }
 
 }  // namespace

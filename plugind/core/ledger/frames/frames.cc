@@ -9,6 +9,7 @@
 #include "plugind/core/ledger/state/foreign_ids.h"
 #include "plugind/core/ledger/state/set_units.h"
 #include "plugind/core/resource/device_nodes.h"
+#include "plugind/core/resource/more_tickets.h"
 
 namespace vfiogate {
 namespace {
@@ -70,9 +71,7 @@ std::map<std::string, bool> wantedIn(const LedgerState& state, const ResourceNam
       if (known) wanted.emplace(id, false);
     }
   }
-  for (const auto& [companion, ticket] : state.catalog.tickets) {
-    if (ticket.resource == resource) wanted.emplace(ticketId(companion), true);
-  }
+  for (const std::string& id : ticketsWanted(state, resource)) wanted.emplace(id, true);
   for (const std::string& id : ticketsHeld(state, resource)) wanted.emplace(id, false);
   return wanted;
 }
@@ -141,7 +140,7 @@ bool showWanted(const Turn& turn, const Occupancy& occupancy, const ResourceName
   }
   WantedWalk walk(wanted);
   for (auto& [id, device] : shown.devices) {
-    if (ticketIn(id)) {
+    if (isTicket(id)) {
       const bool healthy = isTicketHealthy(turn.state, resource, id);
       changed |= std::exchange(device.device.healthy, healthy) != healthy;
       continue;
@@ -168,7 +167,7 @@ bool showWanted(const Turn& turn, const Occupancy& occupancy, const ResourceName
   return changed;
 }
 
-/// Those of tickets last: their health follows what the others show.
+/// Those of tickets last: they follow what the others show.
 std::vector<ResourceName> resourcesOf(const LedgerState& state) {
   std::set<ResourceName> names;
   for (const auto& [name, devices] : state.catalog.resources) {
@@ -178,8 +177,7 @@ std::vector<ResourceName> resourcesOf(const LedgerState& state) {
   for (const HolderRecord& record : state.records) {
     if (!record.isClaim()) names.insert(record.resource);
   }
-  std::set<ResourceName> tickets;
-  for (const auto& [companion, ticket] : state.catalog.tickets) tickets.insert(ticket.resource);
+  const std::set<ResourceName> tickets = ticketResources(state.catalog);
   std::vector<ResourceName> ordered;
   std::ranges::set_difference(names, tickets, std::back_inserter(ordered));
   ordered.insert(ordered.end(), tickets.begin(), tickets.end());

@@ -21,8 +21,12 @@ Frame frameOf(const ShownResource& shown);
 
 /// The tickets that the kubelet has recorded, by the latest version of its memory.
 std::set<std::string> ticketsHeld(const LedgerState& state, const ResourceName& resource);
-/// Its card is Healthy in the frames made so far; or the ticket is recorded, and the companion is
-/// there: which of them a pod gets along with which card is the kubelet's choice.
+/// Those that the resource counts now, by the frames made so far: one a companion, and the further
+/// ones of each id that the resource with them has a reason to show, offered or held, so that who
+/// finds such an id free finds as many tickets free.
+std::set<std::string> ticketsWanted(const LedgerState& state, const ResourceName& resource);
+/// What it goes along with is Healthy in the frames made so far; or the ticket is recorded, and a
+/// companion's is there: which of them a pod gets along with which device is the kubelet's choice.
 bool isTicketHealthy(const LedgerState& state, const ResourceName& resource, const std::string& id);
 
 struct Occupancy;

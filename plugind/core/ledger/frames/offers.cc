@@ -45,6 +45,22 @@ void addTo(std::vector<Offer>& offers, const LedgerState& state, const ResourceN
                     set});
 }
 
+/// Whoever asks has as many entries as `more` says: an answer names no other number of devices.
+std::optional<Bar> barOfSize(const LedgerState& state, const Offer& offer) {
+  if (!offer.allocation.more) return std::nullopt;
+  std::size_t devices = 0;
+  if (offer.set.empty()) {
+    // Two ids of one group have its further devices in common.
+    for (const UnitId& id : offer.ids) {
+      devices += unitOfId(state.hardware, state.catalog, offer.resource, id).size();
+    }
+  } else {
+    devices = unitsOfSet(state, offer.resource, offer.set).size();
+  }
+  const auto bar = barOfSize(offer.allocation, devices);
+  return bar ? std::optional(Bar{bar->reason, bar->text}) : std::nullopt;
+}
+
 /// What the configuration has against a unit of a set: it is excluded, or no endpoint.
 std::optional<Bar> barOfLeftOut(const LedgerState& state, const std::set<UnitId>& ids) {
   for (const UnitId& id : ids) {
@@ -56,7 +72,8 @@ std::optional<Bar> barOfLeftOut(const LedgerState& state, const std::set<UnitId>
 
 void judgeAll(std::vector<Offer>& offers, const LedgerState& state) {
   for (Offer& offer : offers) {
-    const auto bar = offer.set.empty() ? std::nullopt : barOfLeftOut(state, offer.ids);
+    auto bar = offer.set.empty() ? std::nullopt : barOfLeftOut(state, offer.ids);
+    if (!bar) bar = barOfSize(state, offer);
     if (bar) {
       offer.readiness = {Readiness::kBad, *bar};
       continue;
@@ -87,6 +104,19 @@ AllocationSettings allocationOf(const LedgerState& state, const ResourceName& re
   return found == state.catalog.resources.end() ? AllocationSettings{} : found->second.allocation;
 }
 
+std::set<UnitId> unitOfId(const HardwareFacts& hardware, const ResourceCatalog& catalog,
+                          const ResourceName& resource, const UnitId& id) {
+  std::set<UnitId> unit{id};
+  const auto found = catalog.resources.find(resource);
+  const bool whole =
+      found != catalog.resources.end() && found->second.allocation.groupUnit == GroupUnit::kWhole;
+  if (!whole) return unit;
+  for (const UnitId& member : groupMembers(hardware.snapshot, id)) {
+    if (std::ranges::binary_search(found->second.devices, member)) unit.insert(member);
+  }
+  return unit;
+}
+
 std::set<UnitId> handedOver(const HardwareFacts& hardware, const ResourceCatalog& catalog,
                             const ResourceName& resource, const std::set<UnitId>& ids) {
   const auto found = catalog.resources.find(resource);
@@ -95,12 +125,12 @@ std::set<UnitId> handedOver(const HardwareFacts& hardware, const ResourceCatalog
   if (!whole && catalog.tickets.empty()) return ids;
   std::set<UnitId> all = ids;
   for (const UnitId& id : ids) {
+    all.merge(unitOfId(hardware, catalog, resource, id));
     for (const UnitId& member : groupMembers(hardware.snapshot, id)) {
       const auto ticket = catalog.tickets.find(member);
       const bool attached = ticket != catalog.tickets.end() && ticket->second.card == id &&
                             mayAttach(found->second.allocation);
-      const bool along = whole && std::ranges::binary_search(found->second.devices, member);
-      if (attached || along) all.insert(member);
+      if (attached) all.insert(member);
     }
   }
   return all;

@@ -49,6 +49,11 @@ Result<std::vector<Offer>, Refusal> offersOf(const LedgerState& state,
 /// How a resource is allocated; the default for one that is no longer configured.
 AllocationSettings allocationOf(const LedgerState& state, const ResourceName& resource);
 
+/// The devices of what an id of a whole group stands for, the id's own among them: the matching
+/// members of its group. Of any other resource the id's own alone.
+std::set<UnitId> unitOfId(const HardwareFacts& hardware, const ResourceCatalog& catalog,
+                          const ResourceName& resource, const UnitId& id);
+
 /// What the ids hand over: themselves, or (unit `whole`) all matching members of their groups.
 std::set<UnitId> handedOver(const HardwareFacts& hardware, const ResourceCatalog& catalog,
                             const ResourceName& resource, const std::set<UnitId>& ids);

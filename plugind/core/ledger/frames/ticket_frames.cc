@@ -2,7 +2,35 @@
 
 #include <algorithm>
 
+#include "plugind/core/resource/more_tickets.h"
+
 namespace vfiogate {
+namespace {
+
+bool isShownHealthy(const ShownResource& shown, const std::string& id) {
+  const auto device = shown.devices.find(id);
+  return device != shown.devices.end() && device->second.device.healthy;
+}
+
+/// Its card is Healthy, in whichever resource it is.
+bool isCardHealthy(const LedgerState& state, const UnitId& card) {
+  return std::ranges::any_of(state.shown, [id = card.str()](const auto& entry) {
+    return isShownHealthy(entry.second, id);
+  });
+}
+
+/// The resource counts it still, and the id with which it goes is Healthy.
+bool isMainHealthy(const LedgerState& state, const ResourceName& resource,
+                   const MoreTicket& ticket) {
+  const auto configured = state.catalog.resources.find(ticket.resource);
+  if (configured == state.catalog.resources.end()) return false;
+  const auto& more = configured->second.allocation.more;
+  if (!more || more->name != resource || ticket.number > more->count) return false;
+  const auto shown = state.shown.find(ticket.resource);
+  return shown != state.shown.end() && isShownHealthy(shown->second, ticket.id);
+}
+
+}  // namespace
 
 std::set<std::string> ticketsHeld(const LedgerState& state, const ResourceName& resource) {
   std::set<std::string> held;
@@ -11,21 +39,41 @@ std::set<std::string> ticketsHeld(const LedgerState& state, const ResourceName& 
   for (const RecordedDevices& entry : latest->entries) {
     if (entry.resource != resource.str()) continue;
     for (const std::string& id : entry.ids) {
-      if (ticketIn(id)) held.insert(id);
+      if (isTicket(id)) held.insert(id);
     }
   }
   return held;
 }
 
+std::set<std::string> ticketsWanted(const LedgerState& state, const ResourceName& resource) {
+  std::set<std::string> wanted;
+  for (const auto& [companion, ticket] : state.catalog.tickets) {
+    if (ticket.resource == resource) wanted.insert(ticketId(companion));
+  }
+  const ResourceName* main = resourceWithMore(state.catalog, resource);
+  if (main == nullptr) return wanted;
+  const auto shown = state.shown.find(*main);
+  if (shown == state.shown.end()) return wanted;
+  const std::size_t count = state.catalog.resources.at(*main).allocation.more->count;
+  for (const auto& [id, device] : shown->second.devices) {
+    if (device.lostAt) continue;  // its tickets leave when it does, and are back when it is
+    for (std::size_t number = 1; number <= count; ++number) {
+      wanted.insert(moreTicketId({*main, id, number}));
+    }
+  }
+  return wanted;
+}
+
 bool isTicketHealthy(const LedgerState& state, const ResourceName& resource,
                      const std::string& id) {
-  const auto found = state.catalog.tickets.find(*ticketIn(id));
-  if (found == state.catalog.tickets.end() || found->second.resource != resource) return false;
-  const std::string card = found->second.card.str();
-  const bool offered = std::ranges::any_of(state.shown, [&card](const auto& entry) {
-    const auto device = entry.second.devices.find(card);
-    return device != entry.second.devices.end() && device->second.device.healthy;
-  });
+  bool offered = false;
+  if (const auto more = moreTicketIn(id)) {
+    offered = isMainHealthy(state, resource, *more);
+  } else {
+    const auto found = state.catalog.tickets.find(*ticketIn(id));
+    if (found == state.catalog.tickets.end() || found->second.resource != resource) return false;
+    offered = isCardHealthy(state, found->second.card);
+  }
   return offered || ticketsHeld(state, resource).contains(id);
 }
 

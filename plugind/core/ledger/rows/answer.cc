@@ -69,6 +69,30 @@ void nameCompanions(const ResourceCatalog& catalog, const std::set<UnitId>& ids,
   }
 }
 
+/// Of a resource with `more`: each set that is asked for, or each whole group, with the device by
+/// which it is asked for first.
+OrderedUnits unitsAsked(const HardwareFacts& all, const LedgerState& state, const Call& call,
+                        const ResourceName& resource) {
+  std::map<std::string, std::set<UnitId>> sets;
+  OrderedUnits units;
+  for (const auto& [group, take] : call.groups) {
+    if (take.resource != resource) continue;
+    if (!take.set.empty()) {
+      sets[take.set].insert(take.ids.begin(), take.ids.end());
+      continue;
+    }
+    for (const UnitId& id : take.ids) {
+      std::set<UnitId> others = unitOfId(all, state.catalog, resource, id);
+      others.erase(id);
+      units.push_back({id});
+      units.back().insert(units.back().end(), others.begin(), others.end());
+    }
+  }
+  for (const auto& [set, devices] : sets) units.emplace_back(devices.begin(), devices.end());
+  std::ranges::sort(units);
+  return units;
+}
+
 }  // namespace
 
 Result<AllocationResponse, Bar> answerOf(const LedgerState& state, const Call& call) {
@@ -84,7 +108,8 @@ Result<AllocationResponse, Bar> answerOf(const LedgerState& state, const Call& c
   for (const auto& [resource, ids] : asked) {
     const AllocationSettings allocation = allocationOf(state, resource);
     const std::set<UnitId> along = handedOver(all, state.catalog, resource, ids);
-    const auto part = allocationResponse(all.snapshot, resource, ids, along, allocation);
+    const auto part = allocationResponse(all.snapshot, resource, ids, along, allocation,
+                                         unitsAsked(all, state, call, resource));
     if (!part) return Failure{part.error()};
     if (needsSpec(allocation)) {
       if (auto bar = barFromSpecs(all, state.catalog, resource, ids)) return Failure{*bar};

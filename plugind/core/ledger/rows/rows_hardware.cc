@@ -6,6 +6,7 @@
 #include "plugind/core/ledger/rows/reconcile_plan.h"
 #include "plugind/core/ledger/rows/rows.h"
 #include "plugind/core/resource/device_nodes.h"
+#include "plugind/core/resource/more_tickets.h"
 
 namespace vfiogate {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "plugind/core/ledger/state/set_units.h"
 #include "plugind/core/refusal.h"
+#include "plugind/core/resource/more_tickets.h"
 
 namespace vfiogate {
 namespace {
@@ -54,7 +55,7 @@ void noteForeignIds(Turn& turn, const CheckpointVersion& version) {
     const auto resource = ResourceName::parse(entry.resource);
     if (!resource || !isServed(state, *resource)) continue;
     for (const std::string& id : entry.ids) {
-      if (ticketIn(id)) continue;  // nobody has a device by it
+      if (isTicket(id)) continue;  // nobody has a device by it
       if (isSetId(id) && !setsIn(state, entry).empty()) continue;
       if (!unitNamed(state, id) && devicesNamedBy(state, *resource, id).empty()) {
         found[*resource].insert(id);
