@@ -56,6 +56,13 @@ LedgerWorld::LedgerWorld() {
   sets.allocation.serve = Serve::kBoth;
   sets.allocation.onAllocate = sets.allocation.returnToOriginal = true;
   settings_.resources.push_back(std::move(sets));
+  ResourceSettings machines;  // the same, with an entry for each device: resource 9 has tickets
+  machines.name = resource("8");
+  machines.sets = {{"c", unitsNamed("set:c")}, {"d", unitsNamed("set:d")}};
+  machines.setsOverlap = true;
+  machines.allocation.onAllocate = machines.allocation.returnToOriginal = true;
+  machines.allocation.more = MoreDevices{resource("9"), 2};
+  settings_.resources.push_back(std::move(machines));
   putOnHost(IommuGroupId(31));
   putOnHost(IommuGroupId(32));
   now_.instant = Instant(1h);
@@ -191,6 +198,7 @@ void LedgerWorld::answered(const Answer& answer) {
   }
   if (!admission_ || admission_->call != answer.call) return;
   checkCompanions(answer);
+  checkMore(answer);
   if (!answer.response) {  // the pod fails for good
     if (!pods_[admission_->pod].open) pods_[admission_->pod].active = false;
     admission_.reset();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ipc/api/device_pool.h"
+#include "plugind/core/resource/more_tickets.h"
 #include "tests/support/ledger_node.h"
 
 namespace vfiogate::test {
@@ -51,6 +52,8 @@ inline UnitId unit(const std::string& id) {
 inline std::set<UnitId> unitsNamed(const std::string& id) {
   if (id == "set:a") return {unit("0000:01:00.0"), unit("0000:02:00.0")};
   if (id == "set:b") return {unit("0000:02:00.0"), unit(kPhysical)};
+  if (id == "set:c") return {unit("0000:01:00.0"), unit("0000:02:00.0"), unit(kPhysical)};
+  if (id == "set:d") return {unit("0000:01:00.0"), unit("0000:02:00.1"), unit(kPhysical)};
   return {unit(id)};
 }
 
@@ -92,7 +95,8 @@ public:
 private:
   void admit(unsigned pick);
   void admitAgain(unsigned pick);
-  std::optional<Ask> choiceOf(const std::string& resource, unsigned pick) const;
+  std::optional<Ask> choiceOf(const std::string& resource, unsigned pick,
+                              std::size_t count = 0) const;
   void ask(std::size_t pod, Ask ask);
   void call();
   void answerQuestion(unsigned pick);
@@ -136,6 +140,8 @@ private:
   void checkParties();
   void checkTickets();
   void checkCompanions(const Answer& answer);
+  void checkMore(const Answer& answer);
+  void checkEnoughTickets();
   void checkHealth();
   void checkPool();
   void checkForm(const DevicePool& pool);

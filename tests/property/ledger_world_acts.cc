@@ -51,19 +51,26 @@ void LedgerWorld::makeOrRemoveVirtual() {
 void LedgerWorld::admit(unsigned pick) {
   if (admission_) return;
   freeInactive();
-  const std::string name = std::to_string(1 + pick % 7);
+  const std::string name = std::to_string(1 + pick % 8);
   auto chosen = choiceOf(name, pick);
   if (!chosen) return;
   pods_.push_back({"p" + std::to_string(pods_.size()), name, {}});
   // Whoever wants the card wants a ticket with it, mostly; the kubelet asks in any order.
   auto ticket = name == "5" && (pick / 16) % 4 != 0 ? choiceOf("6", pick) : std::nullopt;
+  if (name == "8") {
+    chosen->ids.resize(1);
+    ticket = choiceOf("9", pick, 2);
+    if (!ticket) return;  // the scheduler finds no node for it
+  }
   if (ticket && (pick / 64) % 2 == 0) std::swap(*chosen, *ticket);
   ask(pods_.size() - 1, *std::move(chosen));
   if (admission_) admission_->next = std::move(ticket);
 }
 
-/// What the kubelet would ask for; null: nothing Healthy is left.
-std::optional<Ask> LedgerWorld::choiceOf(const std::string& name, unsigned pick) const {
+/// What the kubelet would ask for, one or two where no count is told; null: too little Healthy is
+/// left.
+std::optional<Ask> LedgerWorld::choiceOf(const std::string& name, unsigned pick,
+                                         std::size_t count) const {
   const auto frame = kubeletLists_.find(resource(name));
   if (frame == kubeletLists_.end()) return std::nullopt;
   std::vector<std::string> unused;
@@ -75,7 +82,9 @@ std::optional<Ask> LedgerWorld::choiceOf(const std::string& name, unsigned pick)
   }
   if (unused.empty()) return std::nullopt;
   std::rotate(unused.begin(), unused.begin() + (pick / 3) % unused.size(), unused.end());
-  if (unused.size() > 1) unused.resize((pick / 16) % 4 == 0 ? 2 : 1);
+  if (count == 0) count = unused.size() > 1 && (pick / 16) % 4 == 0 ? 2 : 1;
+  if (unused.size() < count) return std::nullopt;
+  unused.resize(count);
   return Ask{name, unused};
 }
 
@@ -140,7 +149,7 @@ void LedgerWorld::recordReply() {
   for (const Ask& part : admission.before) {
     for (const std::string& id : part.ids) {
       if (shown(part.resource, id) == nullptr) fail("T5: " + id + " is not in the kubelet's list");
-      if (!ticketIn(id)) pod.ids.insert(id);
+      if (!isTicket(id)) pod.ids.insert(id);
     }
     recorded_.push_back({pod.uid,
                          "c" + std::to_string(lastCall_),

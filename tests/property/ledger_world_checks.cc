@@ -10,6 +10,7 @@ namespace vfiogate::test {
 void LedgerWorld::check() {
   checkParties();
   checkTickets();
+  checkEnoughTickets();
   checkHealth();
   checkPool();
 }
@@ -29,7 +30,7 @@ void LedgerWorld::checkParties() {
     const Pod* pod = recordedPod(entry.podUid);
     if (pod == nullptr || !(pod->active || pod->open)) continue;
     for (const std::string& id : entry.ids) {
-      if (ticketIn(id)) continue;  // nobody has anything by it
+      if (isTicket(id)) continue;  // nobody has anything by it
       for (const UnitId& one : unitsNamed(id)) {
         if (pod->active || shows(one, pod->ended)) add(entry.podUid, one);
       }
@@ -48,7 +49,7 @@ void LedgerWorld::checkParties() {
     if (admission_->granted) granted.push_back(admission_->ask);
     for (const Ask& part : granted) {
       for (const std::string& id : part.ids) {
-        if (ticketIn(id)) continue;
+        if (isTicket(id)) continue;
         for (const UnitId& one : unitsNamed(id)) add(pods_[admission_->pod].uid, one);
       }
     }
@@ -105,14 +106,53 @@ void LedgerWorld::checkCompanions(const Answer& answer) {
   }
 }
 
+/// The set's answer names one device for the entry of its resource, and the others for those of the
+/// tickets'.
+void LedgerWorld::checkMore(const Answer& answer) {
+  const Ask& asked = admission_->ask;
+  if (asked.resource == "9" && (!answer.response || *answer.response != AllocationResponse{})) {
+    fail("more: a ticket was not answered with nothing");
+  }
+  if (asked.resource != "8" || !answer.response) return;
+  std::string first;
+  std::string others;
+  for (const UnitId& one : unitsNamed(asked.ids.front())) {
+    std::string& names = first.empty() ? first : others;
+    names += (names.empty() ? "" : ",") + one.str();
+  }
+  const auto& variables = answer.response->environment;
+  const auto main = variables.find("PCI_RESOURCE_VFIOGATE_DEV_8");
+  const auto more = variables.find("PCI_RESOURCE_VFIOGATE_DEV_9");
+  if (main == variables.end() || main->second != first) fail("more: the first is not alone");
+  if (more == variables.end() || more->second != others) fail("more: the others are not named");
+}
+
+/// Whoever finds sets free finds two tickets free for each: a machine that the scheduler sends here
+/// for a set is not turned away for want of tickets.
+void LedgerWorld::checkEnoughTickets() {
+  if (!ledger_.begun()) return;
+  const auto freeOf = [this](const char* name) {
+    const auto frame = kubeletLists_.find(resource(name));
+    if (frame == kubeletLists_.end()) return std::ptrdiff_t{0};
+    std::set<std::string> taken;
+    for (const RecordedDevices& entry : recorded_) {
+      if (entry.resource == resource(name).str()) taken.insert(entry.ids.begin(), entry.ids.end());
+    }
+    return std::ranges::count_if(frame->second.devices, [&taken](const FrameDevice& device) {
+      return device.healthy && !taken.contains(device.id);
+    });
+  };
+  if (freeOf("9") < 2 * freeOf("8")) fail("more: a set is free, and has too few tickets");
+}
+
 /// order: a grant's frames withdraw the siblings, and were handed over before.
 void LedgerWorld::checkOrder(const Effects& effects) {
   for (const Answer& answer : effects.answers) {
     if (!answer.response || !admission_ || admission_->call != answer.call) continue;
-    if (admission_->ask.resource == "7") continue;
+    if (admission_->ask.resource == "7" || admission_->ask.resource == "8") continue;
     const std::vector<std::string>& asked = admission_->ask.ids;
     const std::string first = asked.front();
-    if (ticketIn(first)) continue;
+    if (isTicket(first)) continue;
     const std::string other = first.substr(0, 11) + (first.back() == '0' ? "1" : "0");
     for (const char* name : {"1", "2", "3"}) {
       const FrameDevice* sibling = shown(name, other);
@@ -138,7 +178,8 @@ void LedgerWorld::checkCodes(const Effects& effects) {
     if (event.event == "refused") expect(kRefusals, headOf(event.reason));
     if (event.event == "withheld") expect(kReasons, event.reason);
     const bool quarrel = event.event == "disputed" || event.event == "foreign-ids";
-    if (quarrel && event.resource == resource("6")) fail("tickets: " + event.event);
+    const bool ofTickets = event.resource == resource("6") || event.resource == resource("9");
+    if (quarrel && ofTickets) fail("tickets: " + event.event);
   }
 }
 
