@@ -85,8 +85,8 @@ class Node:
 
 def in_order(line):
     """The ids as the kubelet picked them are in no order, nor are the variables in the answer."""
-    ids = re.compile(r"^(\S+: \S+) ((?:[^ ,]+ )*[^ ,]+),")
-    line = ids.sub(lambda found: f"{found[1]} {' '.join(sorted(found[2].split()))},", line)
+    ids = re.compile(r"^(\S+: \S+) ((?:[^ ,]+ )*[^ ,]+)(?=,|$)")
+    line = ids.sub(lambda found: f"{found[1]} {' '.join(sorted(found[2].split()))}", line)
     parts = line.split(", ")
     variables = sorted(part for part in parts if "=" in part and not part.startswith("/"))
     return ", ".join([part for part in parts if part not in variables] + variables)

@@ -44,6 +44,27 @@ PARTITIONS = f"""resources:
 """
 
 
+def machines_of(size, *sets):
+    """Partitions of one size, for virtual machines: an entry for the first device, and one for each that goes along."""
+    listed = "".join(f"  - {{name: {name}, devices: [{address_list(*buses)}]}}\n" for name, buses in sets)
+    return f"- name: vfiogate.dev/hgx_{size}\n  overlap: exclude\n  more: {{name: vfiogate.dev/hgx_{size}_more}}\n  sets:\n{listed}"
+
+
+PARTITIONS_KUBEVIRT = "resources:\n" + machines_of(4, ("partition-1", (1, 2, 3, 4)), ("partition-2", (5, 6, 7, 8)))
+PARTITIONS_KUBEVIRT += machines_of(8, ("partition-0", range(1, 9)))
+
+WHOLE_KUBEVIRT = """resources:
+- name: vfiogate.dev/card
+  select: {device: ["2684", "22ba"]}
+  groupUnit: whole
+  companions: advertise
+  more: {name: vfiogate.dev/card_more, count: 1}
+- {name: vfiogate.dev/twin, select: {device: "20b0"}, groupUnit: whole, more: {name: vfiogate.dev/twin_more, count: 1}}
+"""
+
+FOUR = {"vfiogate.dev/hgx_4": 1, "vfiogate.dev/hgx_4_more": 3}
+EIGHT = {"vfiogate.dev/hgx_8": 1, "vfiogate.dev/hgx_8_more": 7}
+
 MACHINES = {
     "eight-gpu": Machine(
         "Eight GPUs and four NVSwitches, by model",
@@ -56,6 +77,12 @@ MACHINES = {
         "eight-gpu.yaml",
         PARTITIONS,
         ({"vfiogate.dev/hgx_4": 1}, {"vfiogate.dev/hgx_8": 1}, {"vfiogate.dev/10de_2330": 1}, {"vfiogate.dev/hgx_4": 1}),
+    ),
+    "partitions-kubevirt": Machine(
+        "The partitions for KubeVirt, whose machines have an entry for each device: a ticket for each that goes along",
+        "eight-gpu.yaml",
+        PARTITIONS_KUBEVIRT,
+        (FOUR, EIGHT, FOUR),
     ),
     "grace": Machine(
         "Grace: two sockets with two GPUs and their extended memory each",
@@ -139,6 +166,12 @@ MACHINES = {
     "profile-both": profile("group and iommufd", ", backend: both"),
     "profile-prefer-iommufd": profile("iommufd where it is there", ", prefer: iommufd"),
     "profile-whole": profile("one party a group, told by groupUnit: whole", ", groupUnit: whole"),
+    "profile-whole-kubevirt": Machine(
+        "Whole groups for KubeVirt, with all functions in the machine: a card with its audio, and two cards of one group",
+        "card.yaml",
+        WHOLE_KUBEVIRT,
+        ({"vfiogate.dev/card": 1, "vfiogate.dev/card_more": 1, "vfiogate.dev/twin": 1, "vfiogate.dev/twin_more": 1},),
+    ),
     "profile-companions": Machine(
         "A VM of NVIDIA's KubeVirt plugin: a card and its audio function, each under its own resource",
         "card.yaml",
