@@ -16,7 +16,22 @@ constexpr const char* kConfig =
     "resources:\n"
     "  - {name: vfiogate.dev/gpu, select: {device: \"2684\"}}\n"
     "  - {name: vfiogate.dev/other, select: {device: \"2685\"}}\n"
-    "allocateWait: 1s\n";
+    "  - {name: vfiogate.dev/pair, overlap: exclude, more: {name: vfiogate.dev/pair_more}, sets: [";
+
+std::string configText() {
+  std::string text = kConfig;
+  for (const auto& [id, devices] : kSets) {
+    text += "{name: " + id.substr(4) + ", devices: [\"" + *devices.begin() + "\", \"" +
+            *devices.rbegin() + "\"]}, ";
+  }
+  return text + "]}\nallocateWait: 1s\n";
+}
+
+/// One of its devices, or a set with a ticket: what a container asks for.
+std::map<std::string, std::size_t> limitsOf(unsigned pick) {
+  if (pick % 3 == 2) return {{kPair, 1}, {kPairMore, 1}};
+  return {{pick % 3 == 0 ? kGpu : kOther, 1 + pick / 3 % 5 / 4}};
+}
 
 }  // namespace
 
@@ -37,7 +52,7 @@ RandomLife::RandomLife() {
     add(slot + "1", 0x2685, 6 + i);
   }
   node_.kubelet.start();
-  if (!node_.startPlugind(kConfig) || !startPrivd()) fail("it does not start");
+  if (!node_.startPlugind(configText()) || !startPrivd()) fail("it does not start");
   check();
 }
 
@@ -113,10 +128,17 @@ void RandomLife::setOpen(Pod& pod, bool open) {
 void RandomLife::admit(unsigned pick) {
   if (pods_.size() >= kMostPods) return;
   const std::string uid = "p" + std::to_string(++lastPod_);
-  const std::string& resource = pick % 2 == 0 ? kGpu : kOther;
-  sim::PodSpec pod = podOf(uid, resource, 1 + pick / 2 % 5 / 4);
-  if (pick / 10 % 4 == 0) pod.initContainers = {{"init", {{resource, 1}}}};
-  pod.containers[0].alignTo = std::set<long>{static_cast<long>(pick / 64 % devices_.size())};
+  const auto limits = limitsOf(pick);
+  const bool ofSet = limits.contains(kPair);
+  sim::PodSpec pod = podOf(uid, kPair);
+  pod.containers[0].limits = limits;
+  if (pick / 15 % 4 == 0) {
+    pod.initContainers = {{"init", limits}};
+    if (!ofSet) pod.initContainers[0].limits.begin()->second = 1;
+  }
+  if (!ofSet) {
+    pod.containers[0].alignTo = std::set<long>{static_cast<long>(pick / 64 % devices_.size())};
+  }
   const bool away = !node_.privd;
   const auto admission = node_.kubelet.admit(pod);
   if (admission.kubeletDied) {
@@ -125,13 +147,37 @@ void RandomLife::admit(unsigned pick) {
     settled_ = false;
     return;
   }
-  if (away && !admission.granted.empty()) fail("I3: " + uid + " was granted without privd");
+  const bool devices = std::ranges::any_of(
+      admission.granted, [](const auto& granted) { return granted.resource != kPairMore; });
+  if (away && devices) fail("I3: " + uid + " was granted without privd");
   if (!admission.admitted) return;
   Pod& fresh = pods_[uid];
-  for (const auto& granted : admission.granted) {
-    fresh.ids.insert(granted.ids.begin(), granted.ids.end());
-  }
+  for (const auto& granted : admission.granted) note(granted, fresh);
   ++grants_;
+}
+
+void RandomLife::note(const sim::Granted& granted, Pod& pod) {
+  for (const std::string& id : granted.ids) {
+    if (granted.resource == kPairMore) {
+      pod.tickets.insert(id);
+      const bool nothing = granted.response.ByteSizeLong() == 0;
+      if (!nothing) fail("more: " + id + " was answered with something");
+      continue;
+    }
+    const auto set = kSets.find(id);
+    if (set == kSets.end()) {
+      pod.ids.insert(id);
+      continue;
+    }
+    pod.sets.insert(id);
+    pod.ids.insert(set->second.begin(), set->second.end());
+    const auto& variables = granted.response.envs();
+    const auto first = variables.find("PCI_RESOURCE_VFIOGATE_DEV_PAIR");
+    const auto other = variables.find("PCI_RESOURCE_VFIOGATE_DEV_PAIR_MORE");
+    const bool named = first != variables.end() && first->second == *set->second.begin() &&
+                       other != variables.end() && other->second == *set->second.rbegin();
+    if (!named) fail("more: the answer of " + id + " does not name its devices apart");
+  }
 }
 
 void RandomLife::startContainer(unsigned pick) {
@@ -249,7 +295,7 @@ bool RandomLife::startPrivd() {
 }
 
 void RandomLife::startPrograms(unsigned /*pick*/) {
-  if (!node_.plugind && !node_.startPlugind(kConfig)) fail("plugind does not start");
+  if (!node_.plugind && !node_.startPlugind(configText())) fail("plugind does not start");
   if (!node_.privd && !startPrivd()) fail("privd does not start");
 }
 

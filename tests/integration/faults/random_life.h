@@ -18,6 +18,16 @@ struct Step {
   unsigned pick = 0;  ///< all that the act draws at random comes from it
 };
 
+inline const std::string kPair = "vfiogate.dev/pair";
+inline const std::string kPairMore = "vfiogate.dev/pair_more";
+
+/// By id: the first two share a device. A pod has one as a machine of KubeVirt's has it, with an
+/// entry for each device: one of them asks for a ticket.
+inline const std::map<std::string, std::set<std::string>> kSets{
+    {"set:a", {"0000:01:00.0", "0000:02:00.0"}},
+    {"set:b", {"0000:02:00.0", "0000:03:00.0"}},
+    {"set:c", {"0000:05:00.0", "0000:06:00.0"}}};
+
 class RandomLife {
 public:
   RandomLife();
@@ -43,7 +53,9 @@ private:
     bool touched = false;  ///< unplugged, and not yet seen Healthy since it is back
   };
   struct Pod {
-    std::set<std::string> ids;
+    std::set<std::string> ids;      ///< devices, those of sets, too
+    std::set<std::string> sets;     ///< by which it has them
+    std::set<std::string> tickets;  ///< that came along
     std::chrono::steady_clock::time_point admitted = std::chrono::steady_clock::now();
     bool active = true;
     bool started = false;
@@ -59,6 +71,7 @@ private:
   static const NamedAct& actOf(const Step& step);
 
   void admit(unsigned pick);
+  void note(const sim::Granted& granted, Pod& pod);
   void startContainer(unsigned pick);
   void open(unsigned pick);
   void close(unsigned pick);
@@ -91,6 +104,11 @@ private:
   void awaitStreams();
   void checkParties();
   void checkHealth();
+  void checkDevices(const std::string& uid, Pod& pod);
+  void checkSets(const std::string& uid, const Pod& pod);
+  /// They are Healthy in the resource, at once or after a while.
+  bool areHealthy(const std::string& resource, const std::set<std::string>& ids, bool wait);
+  void expectWithdrawn(const std::string& resource, const std::string& id, const std::string& why);
   void fail(const std::string& what) {
     if (failure_.empty()) failure_ = what;
   }

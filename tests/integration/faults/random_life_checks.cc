@@ -32,10 +32,11 @@ void RandomLife::check() {
 }
 
 void RandomLife::awaitStreams() {
-  for (const char* resource : {"vfiogate.dev/gpu", "vfiogate.dev/other"}) {
+  for (const std::string& resource :
+       {std::string("vfiogate.dev/gpu"), std::string("vfiogate.dev/other"), kPair, kPairMore}) {
     const bool opened = node_.plugind->saysAll({"event=stream_opened", resource}) &&
                         node_.kubelet.awaitFrames(resource, 1);
-    if (!opened) fail(std::string("live: no stream of ") + resource + " after a restart");
+    if (!opened) fail("live: no stream of " + resource + " after a restart");
   }
 }
 
@@ -48,40 +49,85 @@ void RandomLife::checkParties() {
   }
 }
 
+bool RandomLife::areHealthy(const std::string& resource, const std::set<std::string>& ids,
+                            bool wait) {
+  const auto healthy = [&ids](const auto& shown) {
+    return std::ranges::includes(shown.healthy(), ids);
+  };
+  return wait ? node_.kubelet.await(resource, healthy) : healthy(node_.kubelet.devices(resource));
+}
+
+void RandomLife::expectWithdrawn(const std::string& resource, const std::string& id,
+                                 const std::string& why) {
+  const auto withdrawn = [&id](const auto& shown) { return !shown.healthy().contains(id); };
+  if (!node_.kubelet.await(resource, withdrawn)) fail("I5: " + id + " is Healthy beside " + why);
+}
+
 /// I4: what an active pod holds is Healthy. I5: what shares its group is not.
 void RandomLife::checkHealth() {
-  for (const auto& [uid, pod] : pods_) {
+  for (auto& [uid, pod] : pods_) {
     if (!pod.active) continue;
-    for (const std::string& id : pod.ids) {
-      Device& device = devices_.at(id);
-      if (!device.present) continue;
-      const auto healthy = [&id](const auto& shown) { return shown.healthy().contains(id); };
-      // Nothing that is held flaps. After a restart a first frame is on its way, what was unplugged
-      // is Healthy again when privd has seen it, and a frame of before the pod was admitted, when
-      // its group was asked for in vain, may come late on a busy machine.
-      if (device.touched && !allUp()) continue;
-      const auto held = std::chrono::steady_clock::now() - pod.admitted;
-      const bool good = device.touched || !settled_ || held < std::chrono::seconds(2)
-                            ? node_.kubelet.await(device.resource, healthy)
-                            : healthy(node_.kubelet.devices(device.resource));
-      if (!good) fail("I4: " + id + " of " + uid + " is not Healthy");
-      device.touched = false;
-      for (const auto& [other, sibling] : devices_) {
-        if (sibling.made.group != device.made.group || pod.ids.contains(other)) continue;
-        const auto withdrawn = [&member = other](const auto& shown) {
-          return !shown.healthy().contains(member);
-        };
-        if (!node_.kubelet.await(sibling.resource, withdrawn)) {
-          fail("I5: " + other + " is Healthy beside " + id + " of " + uid);
-        }
-      }
-      if (!failure_.empty()) return;
-    }
+    checkSets(uid, pod);
+    checkDevices(uid, pod);
+    if (!failure_.empty()) return;
   }
+}
+
+/// Of a set, too, each device is in a group of which nothing else is Healthy.
+void RandomLife::checkDevices(const std::string& uid, Pod& pod) {
+  for (const std::string& id : pod.ids) {
+    Device& device = devices_.at(id);
+    if (!device.present) continue;
+    // Nothing that is held flaps. After a restart a first frame is on its way, what was unplugged
+    // is Healthy again when privd has seen it, and a frame of before the pod was admitted, when
+    // its group was asked for in vain, may come late on a busy machine.
+    if (device.touched && !allUp()) continue;
+    const bool held = pod.sets.empty();
+    const auto since = std::chrono::steady_clock::now() - pod.admitted;
+    const bool wait = device.touched || !settled_ || since < std::chrono::seconds(2);
+    if (held && !areHealthy(device.resource, {id}, wait)) {
+      fail("I4: " + id + " of " + uid + " is not Healthy");
+    }
+    if (held) device.touched = false;
+    const std::string why = id + " of " + uid;
+    for (const auto& [other, sibling] : devices_) {
+      if (sibling.made.group != device.made.group || (held && pod.ids.contains(other))) continue;
+      expectWithdrawn(sibling.resource, other, why);
+    }
+    for (const auto& [set, units] : kSets) {
+      const bool here = std::ranges::any_of(units, [&](const std::string& unit) {
+        return devices_.at(unit).made.group == device.made.group;
+      });
+      if (here && !pod.sets.contains(set)) expectWithdrawn(kPair, set, why);
+    }
+    if (!failure_.empty()) return;
+  }
+}
+
+/// The sets and the tickets that the kubelet has recorded for it.
+void RandomLife::checkSets(const std::string& uid, const Pod& pod) {
+  if (pod.sets.empty()) return;
+  bool touched = false;
+  for (const std::string& id : pod.ids) {
+    if (!devices_.at(id).present) return;
+    touched = touched || devices_.at(id).touched;
+  }
+  if (touched && !allUp()) return;
+  const auto since = std::chrono::steady_clock::now() - pod.admitted;
+  const bool wait = touched || !settled_ || since < std::chrono::seconds(2);
+  if (!areHealthy(kPair, pod.sets, wait)) fail("I4: a set of " + uid + " is not Healthy");
+  if (!areHealthy(kPairMore, pod.tickets, wait)) fail("I4: a ticket of " + uid + " is not Healthy");
+  for (const std::string& id : pod.ids) devices_.at(id).touched = false;
 }
 
 /// The kubelet restarted just when its pod ended: let go only after ten minutes (ledger.md 4).
 bool RandomLife::forgotten(const std::string& id) {
+  const auto set = std::ranges::find_if(
+      kSets, [&id](const auto& entry) { return id.find(entry.first) != std::string::npos; });
+  if (set != kSets.end()) {  // or one of its tickets
+    return std::ranges::any_of(set->second,
+                               [this](const std::string& unit) { return forgotten(unit); });
+  }
   return std::ranges::any_of(devices_, [&](const auto& entry) {
     const bool sibling = entry.second.made.group == devices_.at(id).made.group;
     const auto told = [&](const char* event) {
@@ -103,6 +149,10 @@ std::string RandomLife::settle() {
     if (!device.bound) node_.hardware.setDriver(id, "vfio-pci");
     device.bound = true;
     all[device.resource].insert(id);
+  }
+  for (const auto& [id, devices] : kSets) {
+    all[kPair].insert(id);
+    all[kPairMore].insert("more:" + kPair + "/" + id + "/1");
   }
   // The kubelet protects the pod last admitted.
   node_.kubelet.admit({.uid = "last", .initContainers = {}, .containers = {{"compute", {}}}});
