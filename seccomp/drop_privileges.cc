@@ -107,10 +107,16 @@ Outcome takeIdentity(const Identity& identity) {
                "becoming uid " + std::to_string(identity.uid));
 }
 
-Outcome emptyCapabilities() {
+bool setCapabilities(const CapabilitySets& sets) {
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
-  const CapabilitySets none{};
-  return check(syscall(SYS_capset, &header, none.data()) == 0, "emptying the capabilities");
+  return syscall(SYS_capset, &header, sets.data()) == 0;
+}
+
+/// The sets with one permitted.
+CapabilitySets permitted(int capability) {
+  CapabilitySets sets{};
+  sets.at(static_cast<std::size_t>(capability / 32)).permitted = 1U << (capability % 32U);
+  return sets;
 }
 
 Outcome forbidWaysBack() {
@@ -118,14 +124,14 @@ Outcome forbidWaysBack() {
   return check(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "forbidding dumps and ptrace");
 }
 
-Outcome verifyCapabilities() {
+Outcome verifyCapabilities(const CapabilitySets& kept) {
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   CapabilitySets sets{};
   if (syscall(SYS_capget, &header, sets.data()) != 0) return check(false, "reading capabilities");
-  const bool none = std::ranges::all_of(sets, [](const auto& set) {
-    return set.effective == 0 && set.permitted == 0 && set.inheritable == 0;
+  const bool rest = std::ranges::equal(sets, kept, [](const auto& set, const auto& keeps) {
+    return set.effective == 0 && set.permitted == keeps.permitted && set.inheritable == 0;
   });
-  if (!none) return demand(false, "emptying the capabilities");
+  if (!rest) return demand(false, "emptying the capabilities");
   const bool noAmbient = forEachCapability([](int capability, bool) {
     return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, capability, 0, 0) == 0;
   });
@@ -155,10 +161,10 @@ Outcome beginDrop(std::span<const int> keep) {
 }
 
 /// What comes behind it. All but the user is read back.
-Outcome endDrop() {
-  if (auto failed = emptyCapabilities()) return failed;
+Outcome endDrop(const CapabilitySets& kept = {}) {
+  if (!setCapabilities(kept)) return check(false, "emptying the capabilities");
   if (auto failed = forbidWaysBack()) return failed;
-  if (auto failed = verifyCapabilities()) return failed;
+  if (auto failed = verifyCapabilities(kept)) return failed;
   if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1) return demand(false, "setting no_new_privs");
   return demand(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0, "forbidding dumps and ptrace");
 }
@@ -168,6 +174,22 @@ Outcome endDrop() {
 Outcome dropPrivilegesAsIs(std::span<const int> descriptors) {
   if (auto failed = beginDrop(descriptors)) return failed;
   return endDrop();
+}
+
+Outcome dropPrivilegesBut(int capability, std::span<const int> descriptors) {
+  if (auto failed = beginDrop(descriptors)) return failed;
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  CapabilitySets held{};
+  if (syscall(SYS_capget, &header, held.data()) != 0) return check(false, "reading capabilities");
+  CapabilitySets kept = permitted(capability);
+  for (std::size_t i = 0; i < kept.size(); ++i) kept[i].permitted &= held[i].permitted;
+  return endDrop(kept);
+}
+
+bool raiseCapability(int capability, bool raised) {
+  CapabilitySets sets = permitted(capability);
+  for (auto& set : sets) set.effective = raised ? set.permitted : 0;
+  return setCapabilities(sets);
 }
 
 Outcome dropPrivileges(const Remaining& remaining) {

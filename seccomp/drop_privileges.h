@@ -49,4 +49,10 @@ std::optional<StepFailure> dropPrivileges(const Remaining& remaining);
 /// no code for it. `descriptors` as in Remaining.
 std::optional<StepFailure> dropPrivilegesAsIs(std::span<const int> descriptors);
 
+/// The same but for one capability (linux/capability.h), which stays permitted, and in force only
+/// while raiseCapability() says so. Where the starter does not give it there is none to raise.
+std::optional<StepFailure> dropPrivilegesBut(int capability, std::span<const int> descriptors);
+/// Puts the one that was kept in force, or out of it. False: it stays as it was, by errno.
+bool raiseCapability(int capability, bool raised);
+
 }  // namespace vfiogate

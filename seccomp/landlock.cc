@@ -19,7 +19,7 @@ constexpr int kRuleOfAPort = 2;
 constexpr std::uint64_t kConnectTcp = 2;
 constexpr std::uint64_t kAllTcp = 3;
 constexpr std::uint64_t kAllScopes = 3;
-constexpr std::uint64_t kRightsOfFiles = kWriteFile | kReadFile | kTruncate;
+constexpr std::uint64_t kRightsOfFiles = kWriteFile | kReadFile | kTruncate | kAskDevice;
 
 /// Older kernels take the longer form as long as what they do not know is 0.
 struct Ruleset {

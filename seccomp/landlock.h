@@ -12,7 +12,7 @@ namespace vfiogate {
 
 /// What may be done below a place, in the kernel's numbers (linux/landlock.h). Rights of newer
 /// kernels are left out of a rule where the kernel is older, and nothing is ever made executable,
-/// linked elsewhere, or asked with ioctl().
+/// linked elsewhere; and only what has kAskDevice is asked with ioctl().
 enum PlaceRight : std::uint64_t {
   kWriteFile = 1U << 1,
   kReadFile = 1U << 2,
@@ -21,6 +21,9 @@ enum PlaceRight : std::uint64_t {
   kMakeFile = 1U << 8,
   kMakeSocket = 1U << 9,
   kTruncate = 1U << 14,  ///< ABI 3
+  /// ABI 5: ioctl() on a device. Of whoever opens it: the descriptor keeps it, or the lack of it,
+  /// for all that it is handed to.
+  kAskDevice = 1U << 15,
 };
 
 /// A file or directory, opened at least with O_PATH (borrowed), and a sum of rights.

@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -106,6 +107,50 @@ TEST_F(DropPrivileges, LeavesRootWithoutAnyCapability) {
   const Child child(dropAll);
   expectNoPower(child);
   EXPECT_EQ(child.status("Uid"), "0\t0\t0\t0");
+}
+
+TEST_F(DropPrivileges, KeepsOneThatIsInForceOnlyWhileItIsRaised) {
+  const auto keep = [] { return dropPrivilegesBut(CAP_KILL, kKeep); };
+  const Child lowered(keep);
+  ASSERT_EQ(lowered.said(), "done");
+  EXPECT_EQ(lowered.status("CapPrm"), "0000000000000020");
+  for (const char* set : {"CapInh", "CapEff", "CapBnd", "CapAmb"}) {
+    EXPECT_EQ(lowered.status(set), "0000000000000000") << set;
+  }
+  EXPECT_EQ(lowered.status("NoNewPrivs"), "1");
+
+  const auto raise = [&keep](bool again) {
+    return [keep, again]() -> std::optional<StepFailure> {
+      if (auto failed = keep()) return failed;
+      if (!raiseCapability(CAP_KILL, true)) return StepFailure{"raising"};
+      if (again && !raiseCapability(CAP_KILL, false)) return StepFailure{"lowering"};
+      return std::nullopt;
+    };
+  };
+  const Child raised(raise(false));
+  ASSERT_EQ(raised.said(), "done");
+  EXPECT_EQ(raised.status("CapEff"), "0000000000000020");
+  const Child loweredAgain(raise(true));
+  ASSERT_EQ(loweredAgain.said(), "done");
+  EXPECT_EQ(loweredAgain.status("CapEff"), "0000000000000000");
+}
+
+TEST_F(DropPrivileges, RaisesNoOtherThanItKept) {
+  const Child child([]() -> std::optional<StepFailure> {
+    if (auto failed = dropPrivilegesBut(CAP_KILL, kKeep)) return failed;
+    return StepFailure{raiseCapability(CAP_CHOWN, true) ? "raised" : "refused"};
+  });
+  EXPECT_EQ(child.said(), "refused");
+}
+
+TEST_F(DropPrivileges, KeepsNoneThatItsStarterDoesNotGive) {
+  const Child child([]() -> std::optional<StepFailure> {
+    if (auto failed = dropPrivilegesBut(CAP_CHOWN, kKeep)) return failed;
+    if (auto failed = dropPrivilegesBut(CAP_KILL, kKeep)) return failed;
+    if (raiseCapability(CAP_KILL, true)) return StepFailure{"raised"};
+    return std::nullopt;
+  });
+  expectNoPower(child);
 }
 
 TEST_F(DropPrivileges, TakesAnotherIdentityWithoutGroups) {

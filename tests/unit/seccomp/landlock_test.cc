@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -77,6 +78,22 @@ TEST_F(Landlock, TakesAFileForAPlaceWhateverRightsOfDirectoriesAreNamed) {
   EXPECT_EQ(confined({&place, 1}, {}, opening("/dev/null", O_RDONLY)), 0);
   EXPECT_EQ(confined({&place, 1}, {}, opening("/dev/zero", O_RDONLY)), EACCES);
   close(null);
+}
+
+// A descriptor keeps that right, or its lack, with whomever it is handed to.
+TEST_F(Landlock, AsksADeviceOnlyWhereItWasOpenedWithThatRight) {
+  if (landlockAbi() < 5) GTEST_SKIP() << "this kernel's Landlock does not judge ioctl()";
+  const auto asking = []() {
+    const int device = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+    int number = 0;
+    return device >= 0 && ioctl(device, TIOCGPTN, &number) == 0 ? 0 : errno;
+  };
+  const int device = open("/dev/ptmx", O_PATH | O_CLOEXEC);
+  const OpenPlace closed{device, kReadFile | kWriteFile};
+  EXPECT_EQ(confined({&closed, 1}, {}, asking), EACCES);
+  const OpenPlace open{device, kReadFile | kWriteFile | kAskDevice};
+  EXPECT_EQ(confined({&open, 1}, {}, asking), 0);
+  close(device);
 }
 
 TEST_F(Landlock, DialsNobodyButThePortThatItWasGiven) {
