@@ -260,6 +260,7 @@ ResourceSettings readResource(const plugind_config::Resource& resource, const st
     entry.allocation.more =
         readMore(resource.more(), entry.sets, path + ".more", settings, findings);
   }
+  entry.allocation.iommufdSocket = resource.iommufd_socket();
   entry.allocation.besideNic = resource.align_with() == plugind_config::Resource::NIC;
   return entry;
 }

@@ -317,6 +317,7 @@ void reviewSettings(const Settings& settings, Findings& findings) {
   reviewCompanions(settings, findings);
   reviewSets(settings, findings);
   reviewMore(settings, findings);
+  reviewIommufdSockets(settings, findings);
   const bool unnamed = std::ranges::any_of(entries, [](const auto& entry) { return !entry.name; });
   if (!settings.aliases.empty() && !unnamed) {
     findings.warn("aliases", "no effect: they name the devices of entries without a name");

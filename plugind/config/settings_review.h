@@ -33,6 +33,9 @@ void reviewSets(const Settings& settings, Findings& findings);
 /// Of `more`: sets of one size, a name of its own, and what it needs.
 void reviewMore(const Settings& settings, Findings& findings);
 
+/// Refuses iommufdSocket where it is no path, or of no use to who is allocated a device.
+void reviewIommufdSockets(const Settings& settings, Findings& findings);
+
 /// Why settings that are fine by themselves cannot follow those in effect without a restart. Null:
 /// they can. The driver's name is in sockets, slices and specs of claims that run. `productsRead`:
 /// pci.ids was read at the start, as wantsProducts() wanted then.

@@ -75,6 +75,9 @@ struct AllocationSettings {
   bool sriovVariable = false;  ///< PCIDEVICE_... in the container's environment
   bool besideNic = false;      ///< preferred below a PCIe root that has a free network card, too
   std::optional<MoreDevices> more{};  ///< of sets and whole groups; absent: one variable has all
+  /// Of the host, mounted where KubeVirt's launcher looks for it beside devices' own nodes; empty:
+  /// none.
+  std::string iommufdSocket{};
 
   friend bool operator==(const AllocationSettings&, const AllocationSettings&) = default;
 };

@@ -28,6 +28,11 @@ v1beta1::AllocateResponse toMessage(const AllocationResponse& response) {
   for (const std::string& name : response.cdiDevices) {
     container.add_cdi_devices()->set_name(name);
   }
+  for (const Mount& mount : response.mounts) {
+    v1beta1::Mount& made = *container.add_mounts();
+    made.set_host_path(mount.host);
+    made.set_container_path(mount.container);
+  }
   return message;
 }
 

@@ -43,6 +43,9 @@ std::string grantText(const Granted& granted) {
   for (const std::string& id : granted.ids) text << " " << id;
   for (const auto& node : granted.response.devices()) text << ", " << node.host_path();
   for (const auto& device : granted.response.cdi_devices()) text << ", " << device.name();
+  for (const auto& mount : granted.response.mounts()) {
+    text << ", " << mount.host_path() << " at " << mount.container_path();
+  }
   for (const auto& [name, value] : granted.response.envs()) text << ", " << name << "=" << value;
   text << "\n";
   return text.str();

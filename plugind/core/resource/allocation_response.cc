@@ -40,6 +40,17 @@ std::optional<Bar> nameForKubevirt(const ResourceName& resource, const UnitId& i
   return std::nullopt;
 }
 
+/// A context of iommufd is of use to who is handed devices' own nodes. KubeVirt gives mediated
+/// devices none.
+std::vector<Mount> mountsFor(const std::vector<std::string>& nodes, const std::set<UnitId>& handed,
+                             const std::string& socket) {
+  const std::string own = pathOf({.kind = SpecNode::Kind::kIommufd});
+  const bool mediated =
+      std::ranges::any_of(handed, [](const UnitId& unit) { return unit.uuid() != nullptr; });
+  const bool wanted = !socket.empty() && !mediated && std::ranges::find(nodes, own) != nodes.end();
+  return wanted ? std::vector<Mount>{{socket, kLauncherIommufdSocket}} : std::vector<Mount>();
+}
+
 }  // namespace
 
 std::string kubevirtVariable(const ResourceName& resource, DeviceKind kind) {
@@ -64,6 +75,7 @@ Result<AllocationResponse, Bar> allocationResponse(const Snapshot& snapshot,
   auto nodes = deviceNodes(snapshot, handed, allocation.backend);
   if (!nodes) return Failure{nodes.error()};
   AllocationResponse response;
+  response.mounts = mountsFor(*nodes, handed, allocation.iommufdSocket);
   if (allocation.injectCdi) {
     for (const UnitId& address : ids) response.cdiDevices.push_back(cdiName(resource, address));
   } else {

@@ -12,6 +12,18 @@
 
 namespace vfiogate {
 
+/// A path of the host's, and where it is in the container, for reading and writing.
+struct Mount {
+  std::string host;
+  std::string container;
+
+  friend bool operator==(const Mount&, const Mount&) = default;
+};
+
+/// Where KubeVirt's launcher looks for the socket that hands it a context of /dev/iommu. Source:
+/// KubeVirt pkg/virt-handler/device-manager/iommufd_device.go.
+inline constexpr const char* kLauncherIommufdSocket = "/var/run/kubevirt/iommufd.sock";
+
 /// The answer to one container's Allocate. Each node has the same path on the host and in the
 /// container, and permissions "mrw".
 struct AllocationResponse {
@@ -19,6 +31,7 @@ struct AllocationResponse {
   std::vector<std::string> cdiDevices;  ///< names for the runtime, instead of nodes
   std::map<std::string, std::string> environment;
   std::map<std::string, std::string> annotations;  ///< the kubelet keeps them in its checkpoint
+  std::vector<Mount> mounts;                       ///< each container path once
 
   friend bool operator==(const AllocationResponse&, const AllocationResponse&) = default;
 };
@@ -45,7 +58,8 @@ using OrderedUnits = std::vector<std::vector<UnitId>>;
 /// The answer that allocates `ids`, exactly one per unit in the variable of its kind, ascending; of
 /// a mediated device there is none for SR-IOV. The nodes are those of `handed`: `ids`, and what
 /// goes along with them. Where the resource has `more`, KubeVirt's variables are made of `units`:
-/// the first of each in the resource's own, the others in that of `more`, in the same order. Error:
+/// the first of each in the resource's own, the others in that of `more`, in the same order. The
+/// launcher's socket is there where /dev/iommu is among the nodes and no mediated device is. Error:
 /// the bar of the first device that cannot be allocated.
 Result<AllocationResponse, Bar> allocationResponse(const Snapshot& snapshot,
                                                    const ResourceName& resource,

@@ -198,7 +198,7 @@ TEST_F(PluginServerTest, AConnectionOfAnotherUserIsClosed) {
   EXPECT_EQ(code, grpc::StatusCode::UNAVAILABLE);
 }
 
-TEST_F(PluginServerTest, AnAllocateIsAnsweredWithNodesAndEnvironment) {
+TEST_F(PluginServerTest, AnAllocateIsAnsweredWithNodesEnvironmentAndMounts) {
   const auto stub = client();
   grpc::ClientContext context;
   v1beta1::AllocateRequest request;
@@ -212,7 +212,9 @@ TEST_F(PluginServerTest, AnAllocateIsAnsweredWithNodesAndEnvironment) {
   EXPECT_THAT(call->ids(), testing::ElementsAre("0000:65:00.0"));
   ASSERT_TRUE(call->claim());
   EXPECT_FALSE(call->claim());
-  call->grant({.nodes = {"/dev/vfio/vfio", "/dev/vfio/31"}, .environment = {{"NAME", "value"}}});
+  call->grant({.nodes = {"/dev/vfio/vfio", "/dev/vfio/31"},
+               .environment = {{"NAME", "value"}},
+               .mounts = {{"/host.sock", "/inside.sock"}}});
   EXPECT_TRUE(done.get_future().get().ok());
   ASSERT_EQ(answer.container_responses_size(), 1);
   const auto& container = answer.container_responses(0);
@@ -221,6 +223,10 @@ TEST_F(PluginServerTest, AnAllocateIsAnsweredWithNodesAndEnvironment) {
   EXPECT_EQ(container.devices(1).host_path(), "/dev/vfio/31");
   EXPECT_EQ(container.devices(1).container_path(), "/dev/vfio/31");
   EXPECT_EQ(container.devices(1).permissions(), "mrw");
+  ASSERT_EQ(container.mounts_size(), 1);
+  EXPECT_EQ(container.mounts(0).host_path(), "/host.sock");
+  EXPECT_EQ(container.mounts(0).container_path(), "/inside.sock");
+  EXPECT_FALSE(container.mounts(0).read_only());
 }
 
 TEST_F(PluginServerTest, ACancelledAllocateCannotBeGranted) {

@@ -125,6 +125,35 @@ TEST(AllocationResponse, HasNoAddressOfAMediatedDevice) {
                                     "83b8f4f2-509f-382f-3c1e-e6bfe0fa1001")));
 }
 
+std::vector<Mount> mountsOf(const Hardware& hardware, const UnitId& id, Backend backend,
+                            const std::string& socket = "/run/x/iommufd.sock") {
+  const auto response = allocationResponse(hardware.snapshot(), kResource, {id}, {id},
+                                           {.backend = backend, .iommufdSocket = socket});
+  return response ? response->mounts : std::vector<Mount>{{"refused", response.error().reason}};
+}
+
+TEST(AllocationResponse, MountsTheLaunchersSocketBesideDevicesOwnNodes) {
+  Hardware hardware;
+  hardware.add("0000:01:00.0", 12);
+  const UnitId card = at("0000:01:00.0");
+  const Mount mount{"/run/x/iommufd.sock", "/var/run/kubevirt/iommufd.sock"};
+  for (const Backend backend : {Backend::kIommufd, Backend::kBoth, Backend::kAutoIommufd}) {
+    EXPECT_THAT(mountsOf(hardware, card, backend), ElementsAre(mount));
+    EXPECT_THAT(mountsOf(hardware, card, backend, ""), testing::IsEmpty());
+  }
+}
+
+TEST(AllocationResponse, MountsNoSocketWhereTheGroupsNodeIsHandedOver) {
+  Hardware hardware;
+  hardware.add("0000:01:00.0", 12);
+  const UnitId card = at("0000:01:00.0");
+  for (const Backend backend : {Backend::kAuto, Backend::kLegacy}) {
+    EXPECT_THAT(mountsOf(hardware, card, backend), testing::IsEmpty());
+  }
+  hardware.device("0000:01:00.0").cdevNode = false;
+  EXPECT_THAT(mountsOf(hardware, card, Backend::kAutoIommufd), testing::IsEmpty());
+}
+
 TEST(AllocationResponse, RefusesASegmentThatKubevirtCannotRead) {
   Hardware hardware;
   hardware.add("10000:01:00.0", 12);

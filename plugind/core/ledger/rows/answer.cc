@@ -121,6 +121,7 @@ Result<AllocationResponse, Bar> answerOf(const LedgerState& state, const Call& c
       if (!known) response.nodes.push_back(node);
     }
     response.environment.insert(part->environment.begin(), part->environment.end());
+    if (response.mounts.empty()) response.mounts = part->mounts;
     nameCompanions(state.catalog, ids, along, response);
     everything.insert(ids.begin(), ids.end());
     handed.insert(along.begin(), along.end());

@@ -214,6 +214,48 @@ TEST(Config, TakesDevicesWithoutAnIommuOnlyAsTheDevicePluginsNodes) {
               ElementsAre(HasSubstr("noiommu goes with bind: never")));
 }
 
+TEST(Config, TakesALaunchersSocketWhereItIsOfUse) {
+  const auto entry = [](const std::string& keys) {
+    return "dra: {driver: a.b}\nresources:\n- {name: vfiogate.dev/gpu, select: {numa: 0}, serve: "
+           "both" +
+           keys + "}\n";
+  };
+  const std::string key = ", iommufdSocket: /run/vfiogate/iommufd/iommufd.sock";
+  const auto taken = accepted(entry(key + ", backend: iommufd"));
+  EXPECT_EQ(taken.settings.resources[0].allocation.iommufdSocket,
+            "/run/vfiogate/iommufd/iommufd.sock");
+  EXPECT_EQ(accepted(entry("")).settings.resources[0].allocation.iommufdSocket, "");
+  for (const char* way : {", backend: both", ", prefer: iommufd"}) {
+    EXPECT_THAT(refusals(entry(key + way)), IsEmpty()) << way;
+  }
+  EXPECT_THAT(
+      warnings(accepted(entry(key))),
+      testing::Contains(HasSubstr("resources[0].iommufdSocket: only for a device whose group "
+                                  "has no node: set prefer: iommufd")));
+  for (const char* backend : {", backend: legacy", ", backend: noiommu"}) {
+    EXPECT_THAT(
+        refusals(entry(key + backend)),
+        testing::Contains(HasSubstr("resources[0].iommufdSocket: not with this backend, which "
+                                    "never hands over /dev/iommu")))
+        << backend;
+  }
+  EXPECT_THAT(refusals(entry(key + ", backend: iommufd, kata: true")),
+              ElementsAre(HasSubstr("resources[0].iommufdSocket: not with kata: true")));
+  EXPECT_THAT(
+      refusals("dra: {driver: a.b}\nresources:\n- {name: vfiogate.dev/x, select: {numa: 0}, "
+               "serve: dra, backend: iommufd" +
+               key + "}\n"),
+      ElementsAre(HasSubstr("resources[0].iommufdSocket: not with serve: dra")));
+  EXPECT_THAT(refusals("resources:\n- {select: {mdev: nvidia-711}, backend: iommufd" + key + "}\n"),
+              ElementsAre(HasSubstr("resources[0].iommufdSocket: not with mdev")));
+  for (const char* path : {"run/iommufd.sock", "/", "/run/../iommufd.sock", "/run//iommufd.sock",
+                           "/run/iommufd/", "'/run/a b'"}) {
+    EXPECT_THAT(refusals(entry(std::string(", backend: iommufd, iommufdSocket: ") + path)),
+                ElementsAre(HasSubstr("resources[0].iommufdSocket: found ")))
+        << path;
+  }
+}
+
 TEST(Config, RefusesTwoResourcesThatGiveOneVariable) {
   const auto two = [](const std::string& first, const std::string& second) {
     return refusals("resources:\n- {name: vfiogate.dev/" + first + "}\n- {name: vfiogate.dev/" +
