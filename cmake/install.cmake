@@ -11,7 +11,7 @@ set(CMAKE_INSTALL_SYSCONFDIR /etc CACHE PATH "Where privd's options are: the man
 include(GNUInstallDirs)
 
 install(TARGETS privd COMPONENT tool)
-install(TARGETS privd-daemon privd-hardware privd-gate privd-binder COMPONENT daemon)
+install(TARGETS privd-daemon privd-hardware privd-gate privd-binder privd-iommufd COMPONENT daemon)
 install(TARGETS plugind netd COMPONENT plugin)
 if(VFIOGATE_SIMULATORS)
   install(TARGETS kubelet-sim sim-sysfs sim-node COMPONENT simulators)
@@ -37,7 +37,7 @@ function(vfiogate_install_unit name)
       PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)" COMPONENT daemon)
 endfunction()
 foreach(unit vfiogate-hardware.service vfiogate-gate.service vfiogate-binder.service
-        vfiogate-privd-early.service vfiogate.target)
+        vfiogate-iommufd.service vfiogate-privd-early.service vfiogate.target)
   vfiogate_install_unit(${unit})
 endforeach()
 foreach(kind sysusers tmpfiles)

@@ -12,7 +12,7 @@ import names
 
 TREE = pathlib.Path(__file__).resolve().parents[1]
 SCHEMA = TREE / "plugind/config/config.proto"
-PROGRAMS = ("privd", "privd-hardware", "privd-gate", "privd-binder", "plugind", "netd")
+PROGRAMS = ("privd", "privd-hardware", "privd-gate", "privd-binder", "privd-iommufd", "plugind", "netd")
 
 HEAD = """# Reference
 

@@ -15,8 +15,8 @@ sys.path.insert(0, str(TREE / "tests/budget"))
 import linked_code  # noqa: E402
 import trusted_code  # noqa: E402
 
-# The last one starts the others on a host.
-ROLES = ("hardware", "gate", "binder", "daemon")
+# The last two are of a host: one starts the others, one is for KubeVirt's launchers.
+ROLES = ("hardware", "gate", "binder", "daemon", "iommufd")
 PROGRAMS = (*(f"privd-{role}" for role in ROLES), "plugind", "netd")
 # Each with what makes it print its tables: privd's and netd's roles are processes of their own.
 POLICIES = (*(("privd", "policy", role) for role in ROLES), ("plugind", "policy"), ("netd", "policy", "metrics"), ("netd", "policy", "dra"))
@@ -32,7 +32,8 @@ stands there; no process may have more than 12. That each other row is needed, a
 `EveryRow.OfEachOfPrivdsProcessesIsNeededOrDefensiveAndNoOther`, `EveryRow.OfPlugindIsNeededOrDefensiveAndNoOther`,
 `Netd.NeedsEveryRowOfItsTableThatIsNotDefensiveAndNoOther` and `NetdDraTest.NeedsEveryRowOfItsTableThatIsNotDefensiveAndNoOther`. The
 shipped program goes through a life with its filter taken out and each call compared with the table; the first call that uses a row must
-be killed by the filter of the table without that row. The clock's rows are used in the machine test (`machine_clock_test`: two processors
+be killed by the filter of the table without that row. `privd-iommufd`'s rows of a device that is there, `sendmsg` and `read`, are used in the machine test alone (`guest/iommufd_test.sh`).
+The clock's rows are used in the machine test (`machine_clock_test`: two processors
 and the hpet clock). [seccomp/BUDGET](../../seccomp/BUDGET) bounds the calls of each process.
 
 Profiles for a container runtime, which hold before a program has its own filter: `-o oci`, [deploy/seccomp](../../deploy/seccomp/README.md).
@@ -43,7 +44,7 @@ LANDLOCK = """
 
 Where the kernel has Landlock, which `--require-landlock` asks for, each of privd's processes opens, makes and removes files in these places
 alone. What is not said of a place is denied there, also below directories that it holds open; so is all that the kernel's version of Landlock knows beside:
-programs, links, device nodes, ioctl on devices, TCP, signals and abstract sockets of others. **for**: rows that are there only with the right
+programs, links, device nodes, ioctl on devices but where that is said, TCP, signals and abstract sockets of others. **for**: rows that are there only with the right
 `cdi`, or with `--dra-driver`. **missing**: what is open instead where the place is not there when the process starts; "above" is the nearest directory
 above it. A place is the directory that was there when it started: one that is made anew under the same name, as by `kubeadm reset`, and a
 root complex that comes later are open once it is restarted; for directories of the kubelet, the DRA driver and CDI specs the gate ends by itself
@@ -54,7 +55,7 @@ certificates, and dials the API server's port alone.
 NUMBERS = """# What each process has, in numbers
 
 Written by `docs/make_security.py numbers`, with the functions that `tests/budget` counts with; a test fails where this page differs.
-What gate and binder have, which run as root, and the daemon, on a host alone, is bounded by [privd/BUDGET](../../privd/BUDGET): more of it fails a test until that file
+What gate and binder have, which run as root, and the daemon and the iommufd process, on a host alone, is bounded by [privd/BUDGET](../../privd/BUDGET): more of it fails a test until that file
 says so, in the same commit.
 """
 
@@ -172,7 +173,7 @@ def syscalls_page(found: list[dict]) -> str:
 def places(programs: pathlib.Path) -> dict[str, list[dict]]:
     """The tables of Landlock, by process."""
     said = {role: subprocess.run([programs / "privd", "policy", role, "-o", "json"], check=True, capture_output=True, text=True).stdout
-            for role in ROLES[:3]}
+            for role in (*ROLES[:3], "iommufd")}
     return {f"privd-{role}": json.loads(text)["landlock"]["places"] for role, text in said.items()}
 
 
@@ -201,7 +202,7 @@ def paths_of_netd() -> int:
 
 def numbers_page(found: list[dict], programs: pathlib.Path) -> str:
     by_name = {policy["process"]: policy for policy in found}
-    order = [by_name[name] for name in (*PROGRAMS[:3], "privd's fork server", "privd-daemon", "plugind", "netd metrics", "netd dra")]
+    order = [by_name[name] for name in (*PROGRAMS[:3], "privd's fork server", "privd-daemon", "privd-iommufd", "plugind", "netd metrics", "netd dra")]
     count, objects = trusted_code, {name: trusted_code.shared_objects(programs / name) for name in PROGRAMS}
     lines = {name: linked_code.linked_lines(programs / name) for name in PROGRAMS}
     control, confined = count.methods("ipc/schema/plugind.capnp"), places(programs)
@@ -211,24 +212,24 @@ def numbers_page(found: list[dict], programs: pathlib.Path) -> str:
         return [say(name) for name in PROGRAMS[:3]]
 
     rows = [
-        ("runs as", "uid 64531, no capability", "uid 0, no capability", "the same, where binding is on", "the same", "the same, on a host alone", "uid 64532", "uid 64533", "uid 64533"),
+        ("runs as", "uid 64531, no capability", "uid 0, no capability", "the same, where binding is on", "the same", "the same, on a host alone", "uid 0, CAP_SYS_RESOURCE, on a host where enabled", "uid 64532", "uid 64533", "uid 64533"),
         ("system calls", *(len(allowed(policy)) for policy in order)),
         ("of its rows defensive", *(defensive(policy) for policy in order)),
-        ("shared objects", *of_privd(objects.get), same, objects["privd-daemon"], objects["plugind"], objects["netd"], same),
-        ("lines", *of_privd(lambda name: len(lines[name])), same, len(lines["privd-daemon"]), len(lines["plugind"]), len(lines["netd"]), same),
-        ("answers", f"{count.methods()} of the RPC", f"{count.requests()} packets", f"{count.requests('ipc/binder/binder_packets.h')} packets", "2: a write, and a read", 0,
+        ("shared objects", *of_privd(objects.get), same, objects["privd-daemon"], objects["privd-iommufd"], objects["plugind"], objects["netd"], same),
+        ("lines", *of_privd(lambda name: len(lines[name])), same, len(lines["privd-daemon"]), len(lines["privd-iommufd"]), len(lines["plugind"]), len(lines["netd"]), same),
+        ("answers", f"{count.methods()} of the RPC", f"{count.requests()} packets", f"{count.requests('ipc/binder/binder_packets.h')} packets", "2: a write, and a read", 0, "1: a connection",
          f"{services('DevicePlugin')} to the kubelet, {control} of its control service; to the kubelet for claims {services_of_dra()}",
          f"{paths_of_netd()} paths, to anybody", f"{count.methods('ipc/schema/dra.capnp')}, to plugind"),
-        ("sockets of a network", 0, 0, 0, 0, 0, 0, "one that listens, and who comes to it", "those that it dials"),
-        ("can open a file once it runs", "to read, beneath held directories", "beneath held directories", "beneath held directories", "no", "no", "no", "no",
+        ("sockets of a network", 0, 0, 0, 0, 0, 0, 0, "one that listens, and who comes to it", "those that it dials"),
+        ("can open a file once it runs", "to read, beneath held directories", "beneath held directories", "beneath held directories", "no", "no", "one device", "no", "no",
          "to read: its token, the authority's certificates"),
-        ("files that Landlock leaves it to open, where the kernel has that", *of_privd(lambda name: f"below {len(confined[name])} places"), "none", "none", "none",
+        ("files that Landlock leaves it to open, where the kernel has that", *of_privd(lambda name: f"below {len(confined[name])} places"), "none", "none", f"{len(confined['privd-iommufd'])}", "none",
          "none", "where its token and the certificates are"),
-        ("kinds of files in sysfs it may write", 0, 0, count.writable_sysfs(), "what it is handed", 0, 0, 0, 0),
-        ("writable mounts", *of_privd(count.writable_mounts), "privd-binder's", "in no container", f"{count.writable_mounts('plugind')}, at its start",
+        ("kinds of files in sysfs it may write", 0, 0, count.writable_sysfs(), "what it is handed", 0, 0, 0, 0, 0),
+        ("writable mounts", *of_privd(count.writable_mounts), "privd-binder's", "in no container", "in no container", f"{count.writable_mounts('plugind')}, at its start",
          count.writable_mounts("netd"), "0, with DRA"),
     ]
-    text = NUMBERS + "\n| | privd-hardware | privd-gate | privd-binder | its fork server | privd-daemon | plugind | netd metrics | netd dra |\n|---|---|---|---|---|---|---|---|---|\n"
+    text = NUMBERS + "\n| | privd-hardware | privd-gate | privd-binder | its fork server | privd-daemon | privd-iommufd | plugind | netd metrics | netd dra |\n|---|---|---|---|---|---|---|---|---|---|\n"
     text += "".join(f"| {' | '.join(str(cell) for cell in row)} |\n" for row in rows)
     root = lines["privd-gate"], lines["privd-binder"]
     text += HOW.format(both=len(set.intersection(*root)), all=len(set.union(*root)), gate=len(lines["privd-gate"]))
@@ -236,7 +237,8 @@ def numbers_page(found: list[dict], programs: pathlib.Path) -> str:
         f"| {name} | {len(lines[name]):,} | {what} |\n" for name, what in (
             ("privd-gate", "has the kubelet's sockets, CDI specs and the record of allocations for plugind"),
             ("privd-binder", "changes drivers, with guards, undo and an audit log"),
-            ("privd-daemon", "starts the others on a host")))
+            ("privd-daemon", "starts the others on a host"),
+            ("privd-iommufd", "hands launchers contexts of /dev/iommu, on a host where it is enabled")))
     return text + PEERS_HEAD + "".join(f"| {' | '.join(row)} |\n" for row in (our_row(found), *PEERS))
 
 

@@ -6,6 +6,7 @@
 #include "seccomp/fork_server_rules.h"
 #include "seccomp/gate_rules.h"
 #include "seccomp/hardware_rules.h"
+#include "seccomp/iommufd_rules.h"
 #include "seccomp/print_profile.h"
 #include "seccomp/startup_rules.h"
 
@@ -15,15 +16,16 @@
 namespace vfiogate {
 
 /// In the order in which they are printed.
-inline constexpr std::array<std::string_view, 4> kPrivdRoles{"hardware", "gate", "binder",
-                                                             "daemon"};
+inline constexpr std::array<std::string_view, 5> kPrivdRoles{"hardware", "gate", "binder", "daemon",
+                                                             "iommufd"};
 
-/// Of one of these; the binder's with that of the fork server that it forks. The daemon is in no
-/// container, so nothing is said of its start.
+/// Of one of these; the binder's with that of the fork server that it forks. The daemon and
+/// the iommufd process are in no container, so nothing is said of their start.
 inline Policy privdPolicy(std::string_view role) {
   if (role == "hardware") return {"privd-hardware", kHardwareRules, kHardwareStartupRules};
   if (role == "gate") return {"privd-gate", kGateRules, kGateStartupRules};
   if (role == "daemon") return {"privd-daemon", kDaemonRules, {}};
+  if (role == "iommufd") return {"privd-iommufd", kIommufdRules, {}};
   return {"privd-binder",
           kBinderRules,
           kBinderStartupRules,

@@ -23,7 +23,7 @@ import target  # noqa: E402
 
 NAME = "vfiogate-privd"
 # The command, whose manuals and completion there are; what its `serve` becomes; what that starts, and the units do.
-ROLES = ("privd-hardware", "privd-gate", "privd-binder")
+ROLES = ("privd-hardware", "privd-gate", "privd-binder", "privd-iommufd")
 PROGRAMS = ("privd", "privd-daemon", *ROLES)
 MAINTAINER = "vfiogate maintainers <maintainers@vfiogate.invalid>"
 DESCRIPTION = """sees PCI devices and hands them to virtual machines
@@ -31,7 +31,8 @@ DESCRIPTION = """sees PCI devices and hands them to virtual machines
  passed through, examines the host for what stands in the way, and gives
  devices to VFIO and back. What it runs in the background is up to three
  processes, each behind a filter of system calls of its own: one reads the
- hardware and is not root; the two that are root have no capability."""
+ hardware and is not root; the two that are root have no capability. A
+ fourth, for KubeVirt's launchers alone, runs only where it is enabled."""
 # Wanted from the first boot on: where nothing is declared it does nothing.
 EARLY_LINK = "usr/lib/systemd/system/sysinit.target.wants/vfiogate-privd-early.service"
 BILL = f"usr/share/sbom/{NAME}.spdx.json"

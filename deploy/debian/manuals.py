@@ -12,7 +12,7 @@ import tempfile
 import program_help
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
-PROGRAMS = ("privd", "privd-hardware", "privd-gate", "privd-binder", "plugind", "netd")
+PROGRAMS = ("privd", "privd-hardware", "privd-gate", "privd-binder", "privd-iommufd", "plugind", "netd")
 
 EXAMPLES = {
     "privd": (("What this machine has, and what stands in the way", "privd list"),
@@ -61,6 +61,8 @@ FILES = {
                    ("/var/run/cdi", "CDI specs"), PLUGIND),
     "privd-binder": (OPTIONS, ("/var/lib/vfiogate/lock", "whose it is, that binder serves the node"),
                      ("/var/lib/vfiogate", "former drivers, exclusions, declarations"), RECORD, LOG, PLUGIND),
+    "privd-iommufd": (OPTIONS, ("/dev/iommu", "opened for each launcher"),
+                      ("/run/vfiogate/iommufd/iommufd.sock", "the socket, unless --socket names another; beside it iommufd.sock.lock, whose it is")),
     "plugind": (("/run/vfiogate/plugind/plugind.sock", "the socket on which plugind listens, unless --listen names another"),
                 ("/usr/share/misc/pci.ids", "names of devices")),
     "kubelet-sim": (("DIR/device-plugins, DIR/pod-resources", "below the directory of --dir: the sockets and the checkpoint of a kubelet"),),

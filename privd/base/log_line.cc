@@ -58,6 +58,10 @@ constexpr std::array kKinds{
     Kind{LogEvent::kStateProblem, kWarning, "state_problem"},
     Kind{LogEvent::kNotBindable, kWarning, "not_bindable"},
     Kind{LogEvent::kRecordFailed, kError, "record_failed"},
+    Kind{LogEvent::kIommufdAbsent, kWarning, "iommufd_absent"},
+    Kind{LogEvent::kIommufdSent, kInfo, "iommufd_sent"},
+    Kind{LogEvent::kIommufdRefused, kWarning, "iommufd_refused"},
+    Kind{LogEvent::kIommufdUnanswered, kWarning, "iommufd_unanswered"},
     Kind{LogEvent::kLinesLeftOut, kWarning, "lines_left_out"},
 };
 

@@ -61,6 +61,10 @@ enum class LogEvent {
   kStateProblem,
   kNotBindable,
   kRecordFailed,
+  kIommufdAbsent,
+  kIommufdSent,
+  kIommufdRefused,
+  kIommufdUnanswered,
   kLinesLeftOut,
 };
 

@@ -69,9 +69,10 @@ void addPolicyCommand(CLI::App& app, int& exitCode) {
   auto form = std::make_shared<std::string>("text");
   addOutputForm(*command, *form, {kPolicyForms.begin(), kPolicyForms.end()});
   auto role = std::make_shared<std::string>();
-  takeOneOf(*command->add_option("ROLE", *role, "hardware, gate, binder or daemon; default: all")
-                 ->type_name("TEXT:{hardware,gate,binder,daemon}"),
-            "process of privd's", {kPrivdRoles.begin(), kPrivdRoles.end()});
+  takeOneOf(
+      *command->add_option("ROLE", *role, "hardware, gate, binder, daemon or iommufd; default: all")
+           ->type_name("TEXT:{hardware,gate,binder,daemon,iommufd}"),
+      "process of privd's", {kPrivdRoles.begin(), kPrivdRoles.end()});
   auto places = std::make_shared<SightPlaces>();
   addPlaces(*command, *places);
   auto selfTest = std::make_shared<bool>(false);

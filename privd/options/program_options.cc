@@ -100,6 +100,22 @@ OptionTable gateOptions(GateOptions& options) {
   };
 }
 
+OptionTable iommufdOptions(IommufdOptions& options) {
+  const auto isAbsolute = [](const std::string& text) -> std::string {
+    const std::size_t slash = text.rfind('/');
+    if (text.starts_with('/') && slash != 0 && slash + 1 < text.size()) return {};
+    return "'" + text + "' is no absolute path of a file in a directory of its own";
+  };
+  return {
+      checked(textOption("--socket", options.socket,
+                         "where KubeVirt's launchers connect; its directory is root's alone"),
+              isAbsolute),
+      devOption(options.dev),
+      logFormatOption(options.logForm),
+      landlockOption(options.requireLandlock),
+  };
+}
+
 OptionTable binderOptions(BinderOptions& options) {
   OptionTable own{
       textOption("--plugind", options.plugind,

@@ -49,6 +49,16 @@ struct GateOptions {
 /// The gate's options, which fill `options`.
 OptionTable gateOptions(GateOptions& options);
 
+struct IommufdOptions {
+  std::string socket = "/run/vfiogate/iommufd/iommufd.sock";
+  std::string dev = "/dev";
+  LogForm logForm = LogForm::kLogfmt;
+  bool requireLandlock = false;
+};
+
+/// They fill `options`.
+OptionTable iommufdOptions(IommufdOptions& options);
+
 struct BinderOptions : ScanOptions {
   std::string plugind;  ///< empty: see plugindSocket()
   uid_t plugindUid = kPlugindUid;

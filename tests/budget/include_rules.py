@@ -110,12 +110,13 @@ RULES = {
     "privd/cli/top": "cli ipc/types privd/base privd/cli privd/cli/audit privd/cli/base privd/scan",
     "privd/cli/policy": (
         "cli cli/self_test ipc/base ipc/codec ipc/gate ipc/socket ipc/types privd/base privd/bind privd/bind/plan privd/cdi "
-        "privd/binder privd/gate privd/hardware privd/options privd/sandbox privd/scan privd/state seccomp"),
+        "privd/binder privd/gate privd/hardware privd/iommufd privd/options privd/sandbox privd/scan privd/state seccomp"),
     "privd/gate": (
         "ipc/base ipc/gate ipc/socket privd/base privd/cdi privd/options privd/sandbox privd/state seccomp"),
     "privd/hardware": (
         "ipc/base ipc/codec ipc/schema ipc/socket ipc/types privd/base privd/loop privd/options privd/sandbox privd/scan "
         "seccomp"),
+    "privd/iommufd": "ipc/base ipc/gate ipc/socket privd/base privd/options privd/sandbox seccomp",
     "privd/loop": "ipc/base ipc/gate ipc/socket ipc/types privd/base privd/options seccomp",
     "privd/options": "ipc/base ipc/types privd/bind/plan",
     "privd/sandbox": "ipc/base privd/base privd/options privd/scan seccomp",

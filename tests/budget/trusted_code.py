@@ -4,8 +4,8 @@ seccomp/BUDGET: growth fails until those files say so.
 
 Usage: trusted_code.py [BIN]    BIN: folder with the built programs, default build/release/bin, where what is counted in
                                 the programs is left out, and said so, if there are none
-Counted of what runs as root, the gate (privd-gate), the binder (privd-binder) with its fork server and the daemon
-(privd-daemon), and of the hardware process (privd-hardware), which is not root, for comparison: lines of ours that are linked
+Counted of what runs as root, the gate (privd-gate), the binder (privd-binder) with its fork server, the daemon
+(privd-daemon) and the iommufd process (privd-iommufd), and of the hardware process (privd-hardware), which is not root, for comparison: lines of ours that are linked
 (linked_code.py), what plugind may ask, system calls in its tables, shared objects. Of gate and binder, whose containers have
 them: mounts that they can write below, and kinds of files of sysfs.
 docs/security/numbers.md counts with the same functions."""
@@ -18,9 +18,9 @@ import sys
 import linked_code
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ROOT_ROLES = ("gate", "binder", "daemon")
+ROOT_ROLES = ("gate", "binder", "daemon", "iommufd")
 ROLES = {role: f"privd-{role}" for role in (*ROOT_ROLES, "hardware")}
-TABLES = {"gate": ("gate",), "binder": ("binder", "fork_server"), "daemon": ("daemon",), "hardware": ("hardware",)}
+TABLES = {"gate": ("gate",), "binder": ("binder", "fork_server"), "daemon": ("daemon",), "iommufd": ("iommufd",), "hardware": ("hardware",)}
 
 
 def methods(schema: str = "ipc/schema/helper.capnp") -> int:

@@ -217,6 +217,7 @@ DENIED = [
     "/usr/bin/plugind",
     "/usr/bin/netd",
     "/usr/bin/privd-daemon",
+    "/usr/bin/privd-iommufd",
     "/usr/lib/x86_64-linux-gnu/sub/libc.so.6",
     "/usr/lib/os-release",
 ]

@@ -16,7 +16,7 @@ import typing
 
 HERE = pathlib.Path(__file__).resolve().parent
 TABLE = HERE / "mistakes.txt"
-PROGRAMS = ("privd", "privd-daemon", "privd-hardware", "privd-gate", "privd-binder", "plugind", "netd")
+PROGRAMS = ("privd", "privd-daemon", "privd-hardware", "privd-gate", "privd-binder", "privd-iommufd", "plugind", "netd")
 FEWEST = 40
 NOBODY = 65534
 CARD = {"vendor": "0x10de", "device": "0x2684", "class": "0x030000", "enable": "0", "numa_node": "0"}

@@ -16,10 +16,10 @@ import against_programs  # noqa: E402
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
 TOOL = {"privd"}
-DAEMON = {"privd-daemon", "privd-hardware", "privd-gate", "privd-binder"}
+DAEMON = {"privd-daemon", "privd-hardware", "privd-gate", "privd-binder", "privd-iommufd"}
 PLUGIN = {"plugind", "netd"}
 SIMULATORS = {"kubelet-sim", "sim-sysfs", "sim-node"}
-UNITS = {f"vfiogate-{name}.service" for name in ("hardware", "gate", "binder", "privd-early")} | {"vfiogate.target"}
+UNITS = {f"vfiogate-{name}.service" for name in ("hardware", "gate", "binder", "iommufd", "privd-early")} | {"vfiogate.target"}
 PROGRAMS = pathlib.Path()
 # Says that a package of the tests' is not there, and passes every other question on.
 PKG_CONFIG = """#!/bin/sh

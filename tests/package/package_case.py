@@ -15,9 +15,9 @@ import program_help  # noqa: E402
 
 BUILD = TREE / "deploy/debian/build_package.py"
 NAME = "vfiogate-privd"
-ROLES = ("hardware", "gate", "binder")
+ROLES = ("hardware", "gate", "binder", "iommufd")
 UNITS = tuple(f"usr/lib/systemd/system/vfiogate-{role}.service" for role in ROLES)
-BINDER = UNITS[2]
+BINDER, IOMMUFD = UNITS[2:]
 TARGET = "usr/lib/systemd/system/vfiogate.target"
 EARLY = f"usr/lib/systemd/system/{NAME}-early.service"
 EARLY_LINK = f"usr/lib/systemd/system/sysinit.target.wants/{NAME}-early.service"

@@ -160,14 +160,15 @@ class Manuals(Built):
         out = self.directory / "manuals"
         run(TREE / "deploy/debian/manuals.py", "--programs", self.programs, "--out", out, check=True)
         names = {path.name for path in out.iterdir()}
-        self.assertLessEqual({"privd.1", "privd-audit-verify.1", "privd-hardware.1", "privd-gate.1", "privd-binder.1", "plugind.1", "plugind-status.1", "netd.1", "netd-dra.1"}, names)
+        self.assertLessEqual({"privd.1", "privd-audit-verify.1", "privd-hardware.1", "privd-gate.1", "privd-binder.1", "privd-iommufd.1", "plugind.1", "plugind-status.1", "netd.1", "netd-dra.1"}, names)
         for command in manuals.EXAMPLES:
             self.assertIn(f"{'-'.join(command.split())}.1", names, "an example of a command that there is not")
 
     def test_of_each_process_there_is_one_with_its_options(self):
         for role in ROLES:
             page = gzip.decompress((self.root / f"usr/share/man/man1/privd-{role}.1.gz").read_bytes()).decode().replace("\\-", "-")
-            for word in ("--options", "--plugind", ".SH FILES", "/etc/vfiogate/privd.conf"):
+            own = "--socket" if role == "iommufd" else "--plugind"
+            for word in ("--options", own, ".SH FILES", "/etc/vfiogate/privd.conf"):
                 self.assertIn(word, page, role)
 
     def test_have_each_option(self):

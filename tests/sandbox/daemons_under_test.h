@@ -20,14 +20,15 @@ enum class Role {
   kHardware,
   kGate,
   kBinder,
+  kIommufd,
   kForkServer,
   kPlugind,
   kNetdMetrics,
   kNetdDra
 };
-inline constexpr std::array kRoles{Role::kDaemon,      Role::kHardware,   Role::kGate,
-                                   Role::kBinder,      Role::kForkServer, Role::kPlugind,
-                                   Role::kNetdMetrics, Role::kNetdDra};
+inline constexpr std::array kRoles{Role::kDaemon,  Role::kHardware,    Role::kGate,
+                                   Role::kBinder,  Role::kIommufd,     Role::kForkServer,
+                                   Role::kPlugind, Role::kNetdMetrics, Role::kNetdDra};
 
 /// One program under test.
 struct DaemonUnderTest {

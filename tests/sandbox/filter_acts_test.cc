@@ -6,6 +6,7 @@
 #include "seccomp/fork_server_rules.h"
 #include "seccomp/gate_rules.h"
 #include "seccomp/hardware_rules.h"
+#include "seccomp/iommufd_rules.h"
 #include "seccomp/load_filter.h"
 #include "seccomp/netd_dra_rules.h"
 #include "seccomp/netd_metrics_rules.h"
@@ -50,6 +51,8 @@ Loaded loadedBy(Role role) {
       return {"Hardware", kHardwareRules};
     case Role::kBinder:
       return {"Binder", kBinderRules};
+    case Role::kIommufd:
+      return {"Iommufd", kIommufdRules};
     case Role::kForkServer:
       return {"ForkServer", kForkServerRules};
     case Role::kGate:

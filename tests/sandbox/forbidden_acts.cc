@@ -51,6 +51,8 @@ const std::vector<Role> kSysfsReaders{Role::kHardware, Role::kBinder};
 const std::vector<Role> kWorkingRoots{Role::kGate, Role::kBinder};
 /// They open files, and dial plugind.
 const std::vector<Role> kPrivdRoles{Role::kHardware, Role::kGate, Role::kBinder};
+/// privd-iommufd opens a device, too.
+const std::vector<Role> kOpeners{Role::kHardware, Role::kGate, Role::kBinder, Role::kIommufd};
 
 void addFilesAndSockets(std::vector<ForbiddenAct>& acts) {
   acts.insert(
@@ -61,7 +63,7 @@ void addFilesAndSockets(std::vector<ForbiddenAct>& acts) {
           inPlugindGets(EACCES, "OpenAtToWrite", SYS_openat, {kHere, 0, O_WRONLY | O_CLOEXEC}),
           inPlugindGets(EACCES, "OpenAtToCreate", SYS_openat,
                         {kHere, 0, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_CREAT}),
-          alone(kPrivdRoles, "OpenAt2", SYS_openat2, {kHere}),
+          alone(kOpeners, "OpenAt2", SYS_openat2, {kHere}),
           nobodys("OpenByHandleAt", SYS_open_by_handle_at, {kHere}),
           nobodys("NameToHandleAt", SYS_name_to_handle_at, {kHere}),
           nobodys("Creat", SYS_creat),
@@ -104,15 +106,16 @@ void addFilesAndSockets(std::vector<ForbiddenAct>& acts) {
           alone(kPrivdRoles, "SocketUnix", SYS_socket, {AF_UNIX, SOCK_STREAM}),
           alone(kPrivdRoles, "DatagramSocketUnix", SYS_socket, {AF_UNIX, SOCK_DGRAM}),
           nobodys("Accept", SYS_accept, {kNobody}),
-          alone({Role::kPlugind, Role::kNetdMetrics}, "Accept4", SYS_accept4, {kNobody}),
+          alone({Role::kIommufd, Role::kPlugind, Role::kNetdMetrics}, "Accept4", SYS_accept4,
+                {kNobody}),
           nobodys("SendTo", SYS_sendto, {kNobody}),
           alone(kWorkingRoots, "SocketPair", SYS_socketpair, {AF_UNIX, SOCK_STREAM}),
           alone({Role::kGate}, "Bind", SYS_bind, {kNobody}),
           alone({Role::kGate}, "Listen", SYS_listen, {kNobody}),
           alone({Role::kHardware, Role::kGate, Role::kBinder, Role::kNetdMetrics, Role::kNetdDra},
                 "Connect", SYS_connect, {kNobody}),
-          alone({Role::kHardware, Role::kGate, Role::kBinder, Role::kPlugind}, "SendMessage",
-                SYS_sendmsg, {kNobody}),
+          alone({Role::kHardware, Role::kGate, Role::kBinder, Role::kIommufd, Role::kPlugind},
+                "SendMessage", SYS_sendmsg, {kNobody}),
           alone(kPrivdRoles, "WatchADirectory", SYS_inotify_add_watch, {kNobody}),
           alone(kWorkingRoots, "Lock", SYS_flock, {kNobody, LOCK_EX | LOCK_NB}),
           nobodys("LockWaiting", SYS_flock, {kNobody, LOCK_EX}),
@@ -201,7 +204,7 @@ void addSystem(std::vector<ForbiddenAct>& acts) {
                   nobodys("SetReUid", SYS_setreuid, {kNobody, kNobody}),
                   nobodys("SetFsUid", SYS_setfsuid, {kNobody}),
                   nobodys("SetGroups", SYS_setgroups, {kNobody}),
-                  nobodys("SetCapabilities", SYS_capset),
+                  alone({Role::kIommufd}, "SetCapabilities", SYS_capset),
                   nobodys("PortPermission", SYS_ioperm, {kNobody, 1}),
                   nobodys("PortLevel", SYS_iopl, {77}),
                   nobodys("KernelLog", SYS_syslog, {77}),

@@ -50,6 +50,7 @@ std::vector<Printed> printedPolicies() {
       {"PrivdGate", {"privd", "policy", "gate"}, privdPolicy("gate")},
       {"PrivdBinder", {"privd", "policy", "binder"}, privdPolicy("binder")},
       {"PrivdDaemon", {"privd", "policy", "daemon"}, privdPolicy("daemon")},
+      {"PrivdIommufd", {"privd", "policy", "iommufd"}, privdPolicy("iommufd")},
       {"Plugind", {"plugind", "policy"}, {"plugind", kPlugindRules, kPlugindStartupRules}},
       {"NetdMetrics",
        {"netd", "policy", "metrics"},
@@ -158,6 +159,8 @@ std::span<const Rule> tableOf(Role role) {
       return kHardwareRules;
     case Role::kBinder:
       return kBinderRules;
+    case Role::kIommufd:
+      return kIommufdRules;
     case Role::kForkServer:
       return kForkServerRules;
     case Role::kGate:

@@ -59,6 +59,8 @@ OwnLimit limitOf(Role role) {
       return {4096, 40};
     case Role::kGate:
       return {4096, 18};
+    case Role::kIommufd:
+      return {256, 10};
     case Role::kPlugind:
       return {1024, 184};
     case Role::kNetdMetrics:

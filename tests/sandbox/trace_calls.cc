@@ -1,4 +1,4 @@
-// Usage: trace_calls privd|plugind|netd-metrics|netd-dra PROGRAM [ARGUMENT...]
+// Usage: trace_calls privd|iommufd|plugind|netd-metrics|netd-dra PROGRAM [ARGUMENT...]
 // Runs the program with its filter taken out (see call_tracer.h), until it ends or is sent SIGTERM
 // or SIGINT, and prints how often each row of the table was used and which calls have no row: of
 // the process, and of those that privd's daemon starts, with the binder's fork server.
@@ -8,6 +8,7 @@
 #include "seccomp/fork_server_rules.h"
 #include "seccomp/gate_rules.h"
 #include "seccomp/hardware_rules.h"
+#include "seccomp/iommufd_rules.h"
 #include "seccomp/netd_dra_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
@@ -55,13 +56,15 @@ int main(int argc, char** argv) {
         .started = {{"privd-hardware", {kHardwareRules}},
                     {"privd-gate", {kGateRules}},
                     {"privd-binder", {kBinderRules, kForkServerRules}}}}},
+      {"iommufd", {.own = kIommufdRules}},
       {"plugind", {.own = kPlugindRules}},
       {"netd-metrics", {.own = kNetdMetricsRules}},
       {"netd-dra", {.own = kNetdDraRules}}};
   const auto found = tables.find(role);
   if (found == tables.end()) {
-    std::fputs("usage: trace_calls privd|plugind|netd-metrics|netd-dra PROGRAM [ARGUMENT...]\n",
-               stderr);
+    std::fputs(
+        "usage: trace_calls privd|iommufd|plugind|netd-metrics|netd-dra PROGRAM [ARGUMENT...]\n",
+        stderr);
     return 2;
   }
   try {

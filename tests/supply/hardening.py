@@ -10,13 +10,14 @@ import sys
 import tempfile
 import typing
 
-PROGRAMS = ("privd", "privd-daemon", "privd-hardware", "privd-gate", "privd-binder", "plugind", "netd")
+PROGRAMS = ("privd", "privd-daemon", "privd-hardware", "privd-gate", "privd-binder", "privd-iommufd", "plugind", "netd")
 # What may neither be loaded by whom nor be in it: the libraries of the network and of large parsers.
 NEVER_LOADED = {
     "privd-daemon": "grpc|protobuf|yaml|spdlog|prometheus|ssl|crypto|kj-http|kj-tls",
     "privd-hardware": "grpc|protobuf|yaml|spdlog|prometheus|ssl|crypto|kj-http|kj-tls",
     "privd-binder": "grpc|protobuf|yaml|spdlog|prometheus|ssl|crypto|capnp|kj-http|kj-tls",
     "privd-gate": "grpc|protobuf|yaml|spdlog|prometheus|ssl|crypto|capnp|kj-async|kj-http|kj-tls",
+    "privd-iommufd": "grpc|protobuf|yaml|spdlog|prometheus|ssl|crypto|capnp|kj-async|kj-http|kj-tls",
     "netd": "grpc|protobuf|yaml",
 }
 # By library: what tells that code of it is in a program, and a program that has it.
@@ -35,7 +36,7 @@ CODE_OF = {
 }
 # What may not be linked into whom: root's programs have no parser of options or of JSON, no doctor and no printer of tables.
 OF_COMMAND = r"\bCLI::|\bnlohmann\b|vfiogate::(?:addCommands|profileAs\w+|policyAs\w+|runSelfTest|formatTable)\b"
-NEVER_LINKED = {name: OF_COMMAND for name in ("privd-daemon", "privd-hardware", "privd-gate", "privd-binder")}
+NEVER_LINKED = {name: OF_COMMAND for name in ("privd-daemon", "privd-hardware", "privd-gate", "privd-binder", "privd-iommufd")}
 # What a program has no need of: of each of privd-hardware's buffers the size is known where it is compiled, so that no call is left to check.
 NEEDLESS: dict[str, list[str]] = {"privd-hardware": ["with fortified calls"]}
 

@@ -1,6 +1,7 @@
 #include "privd/cli/policy/landlock_table.h"
 
 #include "cli/table.h"
+#include "privd/iommufd/iommu_context.h"
 #include "privd/sandbox/binder_places.h"
 #include "privd/sandbox/gate_places.h"
 #include "privd/sandbox/hardware_places.h"
@@ -13,7 +14,7 @@
 namespace vfiogate {
 namespace {
 
-constexpr std::array<std::pair<PlaceRight, std::string_view>, 7> kRightNames{{
+constexpr std::array<std::pair<PlaceRight, std::string_view>, 8> kRightNames{{
     {kReadFile, "read"},
     {kReadDirectory, "list"},
     {kWriteFile, "write"},
@@ -21,6 +22,7 @@ constexpr std::array<std::pair<PlaceRight, std::string_view>, 7> kRightNames{{
     {kMakeFile, "create"},
     {kMakeSocket, "create sockets"},
     {kRemoveFile, "remove"},
+    {kAskDevice, "ioctl"},
 }};
 
 std::vector<std::string> namesOf(std::uint64_t rights) {
@@ -74,6 +76,7 @@ std::span<const PlaceRow> tableOf(std::string_view role) {
   if (role == "hardware") return kHardwarePlaces;
   if (role == "gate") return kGatePlaces;
   if (role == "binder") return kBinderPlaces;
+  if (role == "iommufd") return kIommufdPlaces;
   return {};
 }
 

@@ -131,6 +131,19 @@ TEST(GateOptions, OfAFileThatNoRoleHasAreRefusedByLine) {
             "--options: " + file + ":2: '--alow' is no option of privd serve");
 }
 
+TEST(IommufdOptions, TakeAnAbsolutePathInADirectoryOfItsOwn) {
+  IommufdOptions options;
+  const OptionTable table = iommufdOptions(options);
+  EXPECT_TRUE(parseOptions(table, {"--socket", "/run/x/y.sock"}, "privd-iommufd"));
+  EXPECT_EQ(options.socket, "/run/x/y.sock");
+  for (const char* path : {"y.sock", "run/y.sock", "/y.sock", "/run/x/"}) {
+    const auto parsed = parseOptions(table, {"--socket", path}, "privd-iommufd");
+    ASSERT_FALSE(parsed) << path;
+    EXPECT_EQ(parsed.error(), "--socket: '" + std::string(path) +
+                                  "' is no absolute path of a file in a directory of its own");
+  }
+}
+
 TEST(KnownOptions, AreThoseOfAllTables) {
   ServeOptions serve;
   GateOptions gate;

@@ -37,7 +37,7 @@ std::vector<Rule> everyRow() {
   const auto add = [&all](std::span<const Rule> table) {
     all.insert(all.end(), table.begin(), table.end());
   };
-  for (const char* role : {"hardware", "gate", "binder", "daemon"}) {
+  for (const char* role : {"hardware", "gate", "binder", "daemon", "iommufd"}) {
     const Policy policy = privdPolicy(role);
     add(policy.table);
     add(policy.startup);

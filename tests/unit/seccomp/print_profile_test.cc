@@ -31,6 +31,7 @@ const std::vector<Policy> kPolicies{
     privdPolicy("gate"),
     privdPolicy("binder"),
     privdPolicy("daemon"),
+    privdPolicy("iommufd"),
     {"plugind", kPlugindRules, kPlugindStartupRules},
     {"netd metrics", kNetdMetricsRules, kNetdMetricsStartupRules},
     {"netd dra", kNetdDraRules, kNetdDraStartupRules},

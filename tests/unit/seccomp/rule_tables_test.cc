@@ -6,6 +6,7 @@
 #include "seccomp/fork_server_rules.h"
 #include "seccomp/gate_rules.h"
 #include "seccomp/hardware_rules.h"
+#include "seccomp/iommufd_rules.h"
 #include "seccomp/netd_dra_rules.h"
 #include "seccomp/netd_metrics_rules.h"
 #include "seccomp/plugind_rules.h"
@@ -58,8 +59,9 @@ INSTANTIATE_TEST_SUITE_P(
     Daemons, EachTable,
     testing::Values(Process{"hardware", kHardwareRules}, Process{"gate", kGateRules},
                     Process{"binder", kBinderRules}, Process{"daemon", kDaemonRules},
-                    Process{"fork_server", kForkServerRules}, Process{"plugind", kPlugindRules},
-                    Process{"netd_metrics", kNetdMetricsRules}, Process{"netd_dra", kNetdDraRules}),
+                    Process{"iommufd", kIommufdRules}, Process{"fork_server", kForkServerRules},
+                    Process{"plugind", kPlugindRules}, Process{"netd_metrics", kNetdMetricsRules},
+                    Process{"netd_dra", kNetdDraRules}),
     [](const auto& row) { return row.param.name; });
 
 bool hasRow(std::span<const Rule> table, int number) {
@@ -226,7 +228,8 @@ TEST(PrivdTables, OpenOnlyBeneathDirectoriesAndStartNoThread) {
   const std::array args{std::uint64_t{kThreadFlags}};
   for (const std::span<const Rule> table :
        {std::span<const Rule>(kHardwareRules), std::span<const Rule>(kGateRules),
-        std::span<const Rule>(kBinderRules), std::span<const Rule>(kDaemonRules)}) {
+        std::span<const Rule>(kBinderRules), std::span<const Rule>(kDaemonRules),
+        std::span<const Rule>(kIommufdRules)}) {
     const auto filter = exportedFilter(table);
     for (const int number : {SYS_openat, SYS_clone, SYS_clone3}) {
       EXPECT_EQ(evaluate(filter, nativeCall(number, args)), kKill) << "call " << number;
@@ -252,6 +255,7 @@ TEST(EveryTableButTheForkServers, MakesNoProcess) {
   EXPECT_EQ(verdict(kGateRules), kKill);
   EXPECT_EQ(verdict(kBinderRules), kKill);
   EXPECT_EQ(verdict(kDaemonRules), kKill);
+  EXPECT_EQ(verdict(kIommufdRules), kKill);
   EXPECT_EQ(verdict(kPlugindRules), kKill);
   EXPECT_EQ(verdict(kNetdMetricsRules), kKill);
   EXPECT_EQ(verdict(kNetdDraRules), kKill);
