@@ -21,8 +21,8 @@ shift
 for test in "$@"; do
   set -- --kernel "$kernel" --timeout 1800 --guest "$here/guest/${test}_test.sh"
   for file in binding.sh node.sh mediated.sh; do set -- "$@" --file "$here/guest/$file:test/$file"; done
-  for program in privd privd-daemon privd-hardware privd-gate privd-binder plugind kubelet-sim; do set -- "$@" --program "$programs/$program"; done
-  for program in vfio_open without_capabilities sysfs_script; do set -- "$@" --program "$programs/../machine/$program"; done
+  for program in privd privd-daemon privd-hardware privd-gate privd-binder privd-iommufd plugind kubelet-sim; do set -- "$@" --program "$programs/$program"; done
+  for program in vfio_open launcher_client without_capabilities sysfs_script; do set -- "$@" --program "$programs/../machine/$program"; done
   [ "$test" != no_iommu ] || set -- "$@" --iommu no
   "$here/run_vm.sh" "$@"
 done

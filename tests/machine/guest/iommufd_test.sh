@@ -4,6 +4,7 @@
 
 alone=$(address_of alone) left=$(address_of left) right=$(address_of right) far=$(address_of far)
 own=vfiogate.dev/own variable=PCI_RESOURCE_VFIOGATE_DEV
+socket=/run/vfiogate/iommufd/iommufd.sock
 for card in $alone $left $right $far; do to_vfio $card; done
 own_node() { basename "$pci/devices/$1"/vfio-dev/*; }
 
@@ -13,7 +14,7 @@ check "there is a node of the card's own" "$(stat -c %F /dev/vfio/devices/$node)
 start_node <<CONFIG || finish
 resources:
   - {name: $own, select: {vendor: "8086", device: "10d3"}, backend: iommufd}
-  - {name: vfiogate.dev/preferred, select: {vendor: "8086", device: "100e"}, prefer: iommufd}
+  - {name: vfiogate.dev/preferred, select: {vendor: "8086", device: "100e"}, prefer: iommufd, iommufdSocket: /run/vfiogate/iommufd/iommufd.sock}
   - {name: vfiogate.dev/both, select: {vendor: "1234", device: "11e8"}, backend: both}
 CONFIG
 check "it is offered" "$(sees $own $alone Healthy)" yes
@@ -51,7 +52,7 @@ check "the next pod gets it then" "$ended" 0
 # A group of two cards by the one's own node; and both kinds of nodes.
 node=$(own_node $left)
 admit vm-4 vfiogate.dev/preferred
-check "what is preferred" "$granted" "vfiogate.dev/preferred $left, /dev/iommu, /dev/vfio/devices/$node, ${variable}_PREFERRED=$left"
+check "what is preferred" "$granted" "vfiogate.dev/preferred $left, /dev/iommu, /dev/vfio/devices/$node, $socket at /var/run/kubevirt/iommufd.sock, ${variable}_PREFERRED=$left"
 hold_open "devices/$node" $left "$(ids_of left)"
 check "is opened" "$held" open
 let_go
@@ -63,4 +64,27 @@ for way in "$group" "devices/$node"; do
   check "/dev/vfio/$way is opened" "$held" open
   let_go
 done
+
+# The launcher's socket: a context of its own for each who connects, which binds a device.
+privd-iommufd --socket $socket >/tmp/iommufd 2>&1 &
+iommufd=$!
+serves() { grep -q 'event=started role=iommufd' /tmp/iommufd; }
+check "privd-iommufd serves" "$(until_so serves)" yes
+check "and found the device" "$(grep -c iommufd_absent /tmp/iommufd)" 0
+node=$(own_node $right)
+check "a launcher's context counts by process and binds a device" "$(launcher_client $socket "devices/$node" 2>&1)" "by process, ioas, bound"
+check "as nobody without a capability, too, who alone could not say how it counts" "$(without_capabilities launcher_client $socket 2>&1)" "by process, ioas"
+check "which is told" "$(grep -c 'event=iommufd_sent' /tmp/iommufd)" 2
+check "its one capability is not in force" "$(awk '/^Cap(Prm|Eff):/ {printf "%s ", $2}' /proc/$iommufd/status)" "0000000001000000 0000000000000000 "
+launcher_client --unread 400 $socket >/tmp/unread 2>&1 &
+unread=$!
+is_full() { grep -q 'step=send error="too many descriptors are under way"' /tmp/iommufd; }
+check "descriptors that are left unread come to no more than its limit" "$(until_so is_full)" yes
+kill $unread
+wait $unread || true
+again() { [ "$(launcher_client $socket 2>/dev/null)" = "by process, ioas" ]; }
+check "and the next launcher is served when they are gone" "$(until_so again)" yes
+kill $iommufd
+check "it ends as it is told" "$(wait $iommufd && echo yes)" yes
+[ $failures = 0 ] || sed 's|^|MACHINE /tmp/iommufd: |' /tmp/iommufd
 finish_node
