@@ -9,14 +9,19 @@
 #include <gmock/gmock.h>
 #include <kj/debug.h>
 
+#include <linux/capability.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -141,6 +146,45 @@ TEST_F(IommufdServerTest, DropsWhoDoesNotReply) {
   EXPECT_LT(took, IommufdServer::kPatience + 5s);
   EXPECT_GT(received(silent), 0);
   EXPECT_TRUE(isHungUp(silent));
+}
+
+// As privd-iommufd is, with its limit and with no capability in force: either lifts the kernel's.
+TEST_F(IommufdServerTest, OfDescriptorsLeftUnreadThereAreNoMoreThanItsLimit) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, whose descriptors under way are counted";
+  constexpr rlim_t kLimit = 256;
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit limit{kLimit, kLimit};
+    __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+    const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0 || syscall(SYS_capset, &header, none) != 0) _exit(1);
+    server_->run();
+    _exit(0);
+  }
+  std::vector<kj::AutoCloseFd> unread;
+  while (unread.size() < kLimit + 100) {
+    auto dialled = dialAt((dir_ / "iommufd.sock").c_str());
+    if (dialled) {
+      unread.push_back(kj::mv(dialled).value());
+    } else {
+      usleep(1000);  // its queue is full
+    }
+  }
+  std::size_t given = 0;
+  for (const auto& connection : unread) {
+    pollfd readable{connection.get(), POLLIN, 0};
+    ASSERT_EQ(poll(&readable, 1, 10'000), 1);
+  }
+  for (const auto& connection : unread) given += received(connection) > 0 ? 1 : 0;
+  EXPECT_GT(given, IommufdServer::kMostPeers);
+  EXPECT_LE(given, kLimit + 1);
+  // They were read, and the next one is served.
+  const auto next = dial();
+  pollfd readable{next.get(), POLLIN, 0};
+  EXPECT_EQ(poll(&readable, 1, 10'000), 1);
+  EXPECT_GT(received(next), 0);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
 }
 
 TEST_F(IommufdServerTest, EndsByASignalWhoeverWaits) {
