@@ -101,7 +101,7 @@ TEST_F(Hang, WhoeverLooksIsToldWhatHangsAndWhatRuns) {
   ASSERT_EQ(node_->ctl("hang-nth 3"), "ok\n");
   auto change = node_->begin({"bind", kWifi});
   ASSERT_EQ(node_->ctl("await-waiting 1"), "ok\n");
-  // One look each: a write that the kernel keeps for five seconds counts as stuck.
+  // Asked once each: a write that the kernel keeps for five seconds counts as stuck.
   auto shown = listed();
   auto findings = judged();
   EXPECT_EQ(shown[kWifi].at("state"), "binding");
