@@ -162,8 +162,9 @@ bool SplitNode::seen() {
   return true;
 }
 
-bool SplitNode::tells(const std::string& event, const std::string& device, std::size_t times) {
-  return plugind->saysAll({"\"event\":\"" + event + "\"", "\"" + device + "\""}, times);
+bool SplitNode::tells(const std::string& event, const std::string& device, std::size_t times,
+                      std::chrono::seconds patience) {
+  return plugind->saysAll({"\"event\":\"" + event + "\"", "\"" + device + "\""}, times, patience);
 }
 
 std::string SplitNode::said() {

@@ -60,7 +60,8 @@ public:
   /// Waits until the kubelet was shown all changes of the hardware that came before the call.
   bool seen();
   /// True as soon as plugind's journal has this event about the device, `times` times.
-  bool tells(const std::string& event, const std::string& device, std::size_t times = 1);
+  bool tells(const std::string& event, const std::string& device, std::size_t times = 1,
+             std::chrono::seconds patience = kPatience);
 
   /// All that the programs said, for failure texts.
   std::string said();

@@ -57,9 +57,10 @@ protected:
     const nlohmann::json report = list({"doctor", "-o", "json"}).json();
     std::map<std::string, std::string> findings;
     for (const auto& finding : report.at("findings")) {
-      if (finding.at("code") != "device-state") continue;
-      findings[finding.at("subject")] =
-          std::string(finding.at("level")) + ", " + std::string(finding.at("evidence"));
+      const auto& [device, evidence] = std::pair(finding.at("subject"), finding.at("evidence"));
+      if (finding.at("code") != "device-state" || !device.is_string()) continue;
+      const std::string why = evidence.is_string() ? std::string(evidence) : "no evidence";
+      findings[device] = std::string(finding.at("level")) + ", " + why;
     }
     return findings;
   }

@@ -14,6 +14,10 @@ const std::string kVgpus = "vfiogate.dev/vgpu";
 const std::string kFirst = "3f5e2c10-0001-4a5b-8c6d-000000000001";  // in group 60
 const std::string kSecond = "3f5e2c10-0001-4a5b-8c6d-000000000002";
 
+/// From a force delete until plugind believes it: two lists of the kubelet's, the settling, and as
+/// much again for a busy machine.
+constexpr std::chrono::seconds kForgotten{90};
+
 class Probing : public SimSplitCase {
 protected:
   Probing() : SimSplitCase("vgpu.yaml") {}
@@ -46,7 +50,7 @@ protected:
 TEST_F(Probing, I1_OneThatIsLetGoOpenLingersUntilTheVmEnds) {
   startAll();
   runAndForceDelete();
-  ASSERT_TRUE(node_->tells("released-open", kFirst)) << node_->said();
+  ASSERT_TRUE(node_->tells("released-open", kFirst, 1, kForgotten)) << node_->said();
   EXPECT_TRUE(node_->kubelet.shows(kVgpus, {kSecond}, {kFirst})) << node_->said();
   std::string error;
   node_->kubelet.offer(kVgpus, {kFirst}, error);
