@@ -14,7 +14,8 @@ namespace {
 void leaveOut(const Snapshot& snapshot, ResourceDevices& resource, ResourceCatalog& catalog) {
   std::map<std::set<UnitId>, std::set<UnitId>> groups;  // by members
   for (const UnitId& id : resource.devices) groups[groupMembers(snapshot, id)].insert(id);
-  for (const auto& [members, like] : groups) {
+  for (const auto& group : groups) {
+    const std::set<UnitId>& like = group.second;
     const auto bar = barOfSize(resource.allocation, like.size());
     if (!bar) continue;
     std::erase_if(resource.devices, [&like](const UnitId& id) { return like.contains(id); });
