@@ -115,7 +115,8 @@ bool setCapabilities(const CapabilitySets& sets) {
 /// The sets with one permitted.
 CapabilitySets permitted(int capability) {
   CapabilitySets sets{};
-  sets.at(static_cast<std::size_t>(capability / 32)).permitted = 1U << (capability % 32U);
+  const auto number = static_cast<unsigned>(capability);
+  sets.at(number / 32).permitted = 1U << (number % 32);
   return sets;
 }
 
