@@ -29,7 +29,7 @@ struct WriteOutcome {
 };
 
 /// Both promises and lateEnd come from the event loop, never from within write().
-class Writer : private kj::TaskSet::ErrorHandler {
+class Writer final : private kj::TaskSet::ErrorHandler {
 public:
   static constexpr unsigned kMostStuck = 8;
   static constexpr auto kPatience = 5 * kj::SECONDS;

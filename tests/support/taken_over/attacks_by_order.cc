@@ -152,9 +152,8 @@ std::string neverSaysThatItHasSeen(Captive& captive) {
 /// Asks, and takes no answer.
 std::string takesNoAnswer(Captive& captive) {
   BinderSpeaker binder(captive);
-  std::uint32_t number = 0;
-  while (binder.sendBind(++number, {madeUp(number % 4096)})) {
-  }
+  std::uint32_t number = 1;
+  while (binder.sendBind(number, {madeUp(number % 4096)})) ++number;
   return binder.howItEnds();
 }
 

@@ -124,7 +124,8 @@ TEST_P(Profile, AllowsNoCallThatWouldLoseTheFence) {
   const std::array<std::uint64_t, 1> fork{SIGCHLD};
   EXPECT_EQ(evaluate(filter, nativeCall(SCMP_SYS(clone), fork)) == SECCOMP_RET_ALLOW,
             makesProcesses);
-  for (const std::uint64_t flags : {CLONE_NEWUSER, CLONE_NEWNS, CLONE_VM, CLONE_PARENT}) {
+  for (const unsigned flags :
+       {0U | CLONE_NEWUSER, 0U | CLONE_NEWNS, 0U | CLONE_VM, 0U | CLONE_PARENT}) {
     const std::array<std::uint64_t, 1> args{flags | SIGCHLD};
     EXPECT_NE(evaluate(filter, nativeCall(SCMP_SYS(clone), args)), SECCOMP_RET_ALLOW);
   }
