@@ -141,8 +141,8 @@ std::optional<LeftOut> place(const Settings& settings, const Snapshot& snapshot,
 
 /// Puts `device` where it belongs. Returns why it belongs nowhere.
 std::optional<LeftOut> place(const Settings& settings, const Snapshot& snapshot,
-                             const PciDevice& device, Names& names, ResourceCatalog& catalog) {
-  const Learnt learnt = names.learntOf(&device);
+                             const PciDevice& device, const Learnt& learnt, Names& names,
+                             ResourceCatalog& catalog) {
   const ResourceSettings* entry = firstMatch(settings, device, learnt);
   if (entry == nullptr) {
     return device.vgpuType == 0 ? asJudged(snapshot, device) : unmatched(settings, &device, learnt);
@@ -267,7 +267,10 @@ std::set<ResourceName> ticketResources(const ResourceCatalog& catalog) {
 }
 
 bool hasTickets(const ResourceCatalog& catalog, const ResourceName& resource) {
-  return ticketResources(catalog).contains(resource);
+  return resourceWithMore(catalog, resource) != nullptr ||
+         std::ranges::any_of(catalog.tickets, [&resource](const auto& entry) {
+           return entry.second.resource == resource;
+         });
 }
 
 bool configures(const ResourceCatalog& catalog, const ResourceName& resource) {
@@ -326,7 +329,7 @@ ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snap
       if (reason) catalog.unknownSerials.insert(address);
     }
     if (!reason) reason = companion(settings, cards, device, learnt);
-    if (!reason) reason = place(settings, snapshot, device, names, catalog);
+    if (!reason) reason = place(settings, snapshot, device, learnt, names, catalog);
     if (reason) catalog.leftOut.emplace(address, *reason);
   }
   for (const auto& [uuid, device] : snapshot.mediated) {  // after all addresses, as their ids are

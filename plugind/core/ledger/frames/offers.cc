@@ -125,7 +125,8 @@ std::set<UnitId> handedOver(const HardwareFacts& hardware, const ResourceCatalog
   if (!whole && catalog.tickets.empty()) return ids;
   std::set<UnitId> all = ids;
   for (const UnitId& id : ids) {
-    all.merge(unitOfId(hardware, catalog, resource, id));
+    if (whole) all.merge(unitOfId(hardware, catalog, resource, id));
+    if (catalog.tickets.empty()) continue;
     for (const UnitId& member : groupMembers(hardware.snapshot, id)) {
       const auto ticket = catalog.tickets.find(member);
       const bool attached = ticket != catalog.tickets.end() && ticket->second.card == id &&
