@@ -16,6 +16,9 @@ extern char** environ;
 namespace vfiogate::test {
 namespace {
 
+/// How long a process that the program started, and that outlives it, may keep its output open.
+constexpr std::chrono::seconds kOutlived{2};
+
 std::vector<char*> pointersTo(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   for (std::string& text : texts) pointers.push_back(text.data());
@@ -76,6 +79,8 @@ int ChildProcess::wait() {
   waitpid(pid_, &status, 0);
   running_ = false;
   exitCode_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  std::unique_lock lock(mutex_);
+  grew_.wait_for(lock, kOutlived, [this]() { return outputEnded_; });
   return exitCode_;
 }
 

@@ -34,7 +34,8 @@ public:
   pid_t pid() const { return pid_; }
   void signal(int number) const;
 
-  /// Waits for the end. The exit code, or 128 plus the signal that ended it.
+  /// Waits for the end; what it wrote is in output() then. The exit code, or 128 plus the signal
+  /// that ended it.
   int wait();
 
   /// Somebody else, a tracer, has waited for its end.
