@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import typing
 
 import citations
 import named_tests
@@ -60,6 +61,47 @@ def made_fault(page: str, programs: pathlib.Path) -> str | None:
     return "\n".join([f"run {' '.join(MADE[page])} > {page}", *difference[:20]]) if difference else None
 
 
+NO_NODE = "the simulated node needs root and /dev/fuse"
+
+
+class Cases:
+    """In GoogleTest's form, by which tests/count_results.py tells them apart."""
+
+    def __init__(self) -> None:
+        self.failed = False
+
+    def run(self, name: str, fault: typing.Callable[[], str | None]) -> None:
+        """`fault`: what is wrong; None or nothing if all is well."""
+        self.begin(name)
+        began = time.monotonic()
+        said = fault()
+        self.failed |= bool(said)
+        if said:
+            print(said)
+        print(f"[{'  FAILED  ' if said else '       OK '}] {named(name)} ({time.monotonic() - began:.0f} s)", flush=True)
+
+    def skip(self, name: str, why: str) -> None:
+        self.begin(name)
+        print(f"{why}\n[  SKIPPED ] {named(name)}", flush=True)
+
+    def begin(self, name: str) -> None:
+        print(f"[ RUN      ] {named(name)}", flush=True)
+
+
+def named(name: str) -> str:
+    return name.replace(" ", "_")
+
+
+def mark_faults(blocks: list[Block]) -> list[str]:
+    shown = {block for _, block in runnable_of(blocks) + on_a_cluster(blocks)}
+    marked_cluster = {block.file for block in blocks if block.info == "sh cluster"}
+    return [
+        *(f"{block.where}: {fault}" for block in blocks if (fault := fault_of(block))),
+        *(f"{block.where}: shown by no block: put it behind one that is run" for block in blocks if is_shown(block) and block not in shown),
+        *(f"{page}: no block of it is marked `sh cluster`" for page in ON_A_CLUSTER if page not in marked_cluster),
+    ]
+
+
 def check_the_checker() -> None:
     """A test that cannot fail shows nothing."""
     text = "```sh run\ntrue\n```\n```sh\nls\n```\n```sh norun:\n```\n```bash run\n```\n```sh norun: no node\n```\n```yaml\na: 1\n```\n"
@@ -90,44 +132,34 @@ def main() -> int:
     citations.check_the_checker()
     files = listed_files()
     blocks = [block for name in documents(files) for block in blocks_of(name, (TREE / name).read_text())]
-    failures = [f"{block.where}: {fault}" for block in blocks if (fault := fault_of(block))]
+    cases = Cases()
     runnable = runnable_of(blocks)
-    cluster = [block for block in blocks if block.info == "sh cluster"]
-    shown = {block for _, block in runnable + on_a_cluster(blocks)}
-    failures += [f"{block.where}: shown by no block: put it behind one that is run"
-                 for block in blocks if is_shown(block) and block not in shown]
-    reasons = [block for block in blocks if block.info.startswith("sh norun: ")]
+    cases.run("how blocks are marked", lambda: "\n".join(mark_faults(blocks)))
     shipped = are_shipped(programs)
     for page in MADE:
         if page in OF_NODE and not node_is_possible():
-            print(f"skipped  {page}: the simulated node needs root and /dev/fuse")
-        elif (shipped or page not in OF_SHIPPED) and (fault := made_fault(page, programs)):
-            failures.append(fault)
-    failures += pages.faults() + named_tests.faults() + citations.faults()
+            cases.skip(page, NO_NODE)
+        elif shipped or page not in OF_SHIPPED:
+            cases.run(page, lambda page=page: made_fault(page, programs))
+    for held in (pages, named_tests, citations):
+        cases.run(held.__name__, lambda held=held: "\n".join(held.faults()))
     with tempfile.TemporaryDirectory(prefix="vfiogate-docs-") as directory:
         tree = pathlib.Path(directory)
         copy_tree(files, programs, tree)
         for block, after in runnable:
             if NODE in block.text and not node_is_possible():
-                print(f"skipped  {block.where}: the simulated node needs root and /dev/fuse")
-                continue
-            if "tests/supply/" in block.text and not shipped:
-                print(f"skipped  {block.where}: these programs are not built as they are shipped")
-                continue
-            began = time.monotonic()
-            said = run(block, tree, after)
-            print(f"{'ok' if said is None else 'FAILED':8} {block.where} ({time.monotonic() - began:.0f} s)")
-            if said is not None:
-                failures.append(f"{block.where}: {said}")
-    failures += [f"{page}: no block of it is marked `sh cluster`" for page in ON_A_CLUSTER if page not in {block.file for block in cluster}]
+                cases.skip(block.where, NO_NODE)
+            elif "tests/supply/" in block.text and not shipped:
+                cases.skip(block.where, "these programs are not built as they are shipped")
+            else:
+                cases.run(block.where, lambda block=block, after=after: run(block, tree, after))
+    on_cluster = sum(block.info == "sh cluster" for block in blocks)
+    reasons = [block for block in blocks if block.info.startswith("sh norun: ")]
     for block in reasons:
         print(f"not run  {block.where}: {block.info.removeprefix('sh norun: ')}")
-    for failure in failures:
-        print(f"FAILED   {failure}")
-    print(f"{len(runnable)} blocks run, {len(cluster)} by tests/cluster, {len(reasons)} not run")
-    if not runnable:
-        print("FAILED   no block is run: this shows nothing")
-    return 1 if failures or not runnable else 0
+    cases.run("that blocks are run", lambda: None if runnable else "no block is run: this shows nothing")
+    print(f"{len(runnable)} blocks run, {on_cluster} by tests/cluster, {len(reasons)} not run")
+    return 1 if cases.failed else 0
 
 
 if __name__ == "__main__":
