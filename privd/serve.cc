@@ -59,10 +59,7 @@ int serve(const ServeOptions& options, const std::vector<GivenOption>& given) {
                             "it gives up every capability by itself. Or ") +
                 kSideBySide);
   }
-  useLogForm(options.logForm);
-  neverWaitForLogReader();
-  endWithoutMemory(formatLine(options.logForm, LogEvent::kOutOfMemory, nullptr) + "\n",
-                   restampLogLine);
+  beginLog(options.logForm);
   const auto signals = takeEndSignals();
   if (!signals) return fail(std::string("signals: ") + strerror(signals.error().error));
   std::vector<RoleProcess> roles;

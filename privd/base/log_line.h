@@ -12,6 +12,7 @@
 #include <utility>
 
 namespace vfiogate {
+struct LowerLimit;
 // plugind's log has the same names: of its own, so that both can be linked into one test.
 inline namespace privd_log {
 
@@ -95,9 +96,13 @@ void logLine(LogEvent event, std::initializer_list<LogField> fields = {});
 /// Tells how many were left out since, of each event.
 void tellLeftOut();
 
-/// From now on a reader of stderr that reads nothing costs lines, and not the process: where stderr
-/// is a pipe or a socket, what finds no room there is left out. False: it stays as it is.
-bool neverWaitForLogReader();
+/// What a program of privd's begins with: the log's form, and a last line for when there is no
+/// memory. From now on a reader of stderr that reads nothing costs lines, and not the process:
+/// where stderr is a pipe or a socket, what finds no room there is left out.
+void beginLog(LogForm form);
+
+/// A limit that whoever started the program allows less of than it wants.
+void tellLower(const LowerLimit& lower);
 
 }  // namespace privd_log
 }  // namespace vfiogate

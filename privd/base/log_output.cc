@@ -1,6 +1,7 @@
 #include "privd/base/log_line.h"
 
 #include "ipc/base/line_allowance.h"
+#include "seccomp/resource_limits.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -62,13 +63,21 @@ void tellLeftOut() {
   }
 }
 
-bool neverWaitForLogReader() {
+void beginLog(LogForm form) {
+  useLogForm(form);
+  endWithoutMemory(formatLine(form, LogEvent::kOutOfMemory, nullptr) + "\n", restampLogLine);
   struct stat status = {};
-  if (fstat(STDERR_FILENO, &status) != 0) return false;
+  const bool known = fstat(STDERR_FILENO, &status) == 0;
   // Of a terminal others would find their end changed, too.
-  if (!S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode)) return false;
+  if (!known || !(S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode))) return;
   const int flags = fcntl(STDERR_FILENO, F_GETFL);
-  return flags >= 0 && fcntl(STDERR_FILENO, F_SETFL, flags | O_NONBLOCK) == 0;
+  if (flags >= 0) fcntl(STDERR_FILENO, F_SETFL, flags | O_NONBLOCK);
+}
+
+void tellLower(const LowerLimit& lower) {
+  logLine(LogEvent::kLimitLower, {{"what", lower.what},
+                                  {"wanted", kj::str(lower.wanted)},
+                                  {"allowed", kj::str(lower.allowed)}});
 }
 
 }  // namespace privd_log

@@ -7,6 +7,7 @@
 
 #include <dirent.h>
 #include <cerrno>
+#include <cstring>
 #include <string_view>
 
 namespace vfiogate {
@@ -30,6 +31,10 @@ Result<kj::AutoCloseFd, ReadError> openHow(int directory, const char* path, open
 }
 
 }  // namespace
+
+std::string why(int error) {
+  return std::string(": ") + strerror(error);
+}
 
 Result<kj::AutoCloseFd, ReadError> openAt(int directory, const char* path, int flags,
                                           std::uint64_t resolve) {

@@ -20,6 +20,8 @@ namespace vfiogate {
 struct ReadError {
   int error;
 };
+/// The end of a sentence about what failed: a colon, and the system's words for `error`, an errno.
+std::string why(int error);
 
 /// openat2, close-on-exec. `directory` is borrowed and may be AT_FDCWD; `resolve` is of RESOLVE_*,
 /// to which RESOLVE_NO_MAGICLINKS is added.

@@ -3,6 +3,7 @@
 #include "ipc/base/build_info.h"
 #include "privd/audit/audit_log.h"
 #include "privd/base/log_line.h"
+#include "privd/base/open_file.h"
 #include "privd/bind/binding.h"
 #include "privd/binder/binder_channel.h"
 #include "privd/gate/plugind_lease.h"
@@ -20,7 +21,6 @@
 
 #include <unistd.h>
 
-#include <cstring>
 #include <iostream>
 
 namespace vfiogate {
@@ -38,10 +38,6 @@ constexpr auto kLongestChange = 10 * kj::SECONDS;
 int fail(const std::string& what) {
   std::cerr << "privd-binder: " << what << "\n";
   return 1;
-}
-
-std::string why(int error) {
-  return std::string(": ") + strerror(error);
 }
 
 /// What was opened while it was still allowed.

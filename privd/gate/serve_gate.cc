@@ -5,6 +5,7 @@
 #include "privd/base/boot_id.h"
 #include "privd/base/instance_lock.h"
 #include "privd/base/log_line.h"
+#include "privd/base/open_file.h"
 #include "privd/base/plain_loop.h"
 #include "privd/cdi/device_metadata.h"
 #include "privd/gate/gate_loop.h"
@@ -45,16 +46,6 @@ constexpr ResourceLimits kLimits{.descriptors = 4096, .memory = 18U << 20U};
 int fail(const std::string& what) {
   std::cerr << "privd-gate: " << what << "\n";
   return 1;
-}
-
-std::string why(int error) {
-  return std::string(": ") + strerror(error);
-}
-
-void tellLower(const LowerLimit& lower) {
-  logLine(LogEvent::kLimitLower, {{"what", lower.what},
-                                  {"wanted", kj::str(lower.wanted)},
-                                  {"allowed", kj::str(lower.allowed)}});
 }
 
 std::uint64_t drawNumber() {
@@ -187,10 +178,7 @@ std::optional<StepFailure> runLocked(const GateOptions& options, Opened opened, 
 int serveGate(const GateOptions& options, int readyFd) {
   if (geteuid() != 0)
     return fail("must be started as root; it gives up every capability by itself");
-  useLogForm(options.logForm);
-  neverWaitForLogReader();
-  endWithoutMemory(formatLine(options.logForm, LogEvent::kOutOfMemory, nullptr) + "\n",
-                   restampLogLine);
+  beginLog(options.logForm);
   if (const auto failure = limitResources(kLimits, tellLower)) return fail(failure->str());
   const std::span kept(&readyFd, readyFd < 0 ? 0 : 1);
   if (const auto failure = dropPrivilegesAsIs(kept)) return fail(failure->str());

@@ -3,6 +3,7 @@
 #include "ipc/base/build_info.h"
 #include "ipc/socket/stream_flags.h"
 #include "privd/base/log_line.h"
+#include "privd/base/open_file.h"
 #include "privd/hardware/connection.h"
 #include "privd/hardware/helper_server.h"
 #include "privd/loop/plugind_link.h"
@@ -16,7 +17,6 @@
 
 #include <unistd.h>
 
-#include <cstring>
 #include <iostream>
 
 namespace vfiogate {
@@ -32,10 +32,6 @@ constexpr ResourceLimits kLimits{.descriptors = 256, .memory = 40U << 20U};
 int fail(const std::string& what) {
   std::cerr << "privd-hardware: " << what << "\n";
   return 1;
-}
-
-std::string why(int error) {
-  return std::string(": ") + strerror(error);
 }
 
 /// What was opened while it was still allowed.

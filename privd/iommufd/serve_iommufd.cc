@@ -43,16 +43,6 @@ int fail(const std::string& what) {
   return 1;
 }
 
-std::string why(int error) {
-  return std::string(": ") + strerror(error);
-}
-
-void tellLower(const LowerLimit& lower) {
-  logLine(LogEvent::kLimitLower, {{"what", lower.what},
-                                  {"wanted", kj::str(lower.wanted)},
-                                  {"allowed", kj::str(lower.allowed)}});
-}
-
 /// A container's runtime that finds no socket to mount makes a directory of its name. An empty one
 /// is taken away, nothing else.
 Result<kj::AutoCloseFd, std::string> listenOn(const SplitPath& path) {
@@ -101,10 +91,7 @@ int serveIommufd(const IommufdOptions& options) {
   if (geteuid() != 0) {
     return fail("must be started as root; it gives up every capability but CAP_SYS_RESOURCE");
   }
-  useLogForm(options.logForm);
-  neverWaitForLogReader();
-  endWithoutMemory(formatLine(options.logForm, LogEvent::kOutOfMemory, nullptr) + "\n",
-                   restampLogLine);
+  beginLog(options.logForm);
   if (const auto failure = limitResources(kLimits, tellLower)) return fail(failure->str());
   if (const auto failure = dropPrivilegesBut(CAP_SYS_RESOURCE, {})) return fail(failure->str());
   const auto signals = takeEndSignals();

@@ -15,12 +15,6 @@ constexpr auto kFirstPause = 250 * kj::MILLISECONDS;
 constexpr auto kLongestTurn = 2 * kj::SECONDS;
 constexpr auto kLeftOutPause = 10 * kj::SECONDS;
 
-void tellLower(const LowerLimit& lower) {
-  logLine(LogEvent::kLimitLower, {{"what", kj::str(lower.what)},
-                                  {"wanted", kj::str(lower.wanted)},
-                                  {"allowed", kj::str(lower.allowed)}});
-}
-
 /// KJ asks the kernel for signals anew when it waits for others than before, which the filter
 /// forbids: so these are waited for to the end, also while a change is brought to its own.
 kj::Promise<void> takeForever(kj::UnixEventPort& port, int signal) {
@@ -55,11 +49,9 @@ kj::Promise<void> awaitTurn(InstanceLock& lock, kj::Timer& timer, kj::Duration p
 }  // namespace
 
 std::optional<std::string> beginRole(LogForm form, const ResourceLimits& limits, int readyFd) {
-  useLogForm(form);
-  neverWaitForLogReader();
+  beginLog(form);
   kj::UnixEventPort::captureSignal(SIGTERM);
   kj::UnixEventPort::captureSignal(SIGINT);
-  endWithoutMemory(formatLine(form, LogEvent::kOutOfMemory, nullptr) + "\n", restampLogLine);
   if (const auto failure = limitResources(limits, tellLower)) return failure->str();
   const std::span kept(&readyFd, readyFd < 0 ? 0 : 1);
   if (const auto failure = dropPrivilegesAsIs(kept)) return failure->str();

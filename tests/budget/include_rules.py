@@ -86,7 +86,7 @@ RULES = {
         "proto seccomp"),
     "privd": "ipc/base privd/base privd/options privd/start seccomp",
     "privd/audit": "ipc/base ipc/types privd/base",
-    "privd/base": "ipc/base",
+    "privd/base": "ipc/base seccomp",
     "privd/bind": (
         "ipc/base ipc/types privd/audit privd/base privd/bind/plan privd/gate privd/options privd/scan "
         "privd/state privd/writer"),
@@ -189,7 +189,7 @@ HEAPS = {"tests/fuzz": 31}
 
 # A source of so few lines is joined to the noun that it serves. Of those outside tests there are so many; the number only falls.
 TINY = 30
-MOST_TINY = 71
+MOST_TINY = 70
 
 
 def folder_of(path: str) -> str:

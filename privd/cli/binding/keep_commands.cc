@@ -5,7 +5,6 @@
 #include "cli/table.h"
 #include "cli/usage.h"
 #include "privd/cli/binding/control_options.h"
-#include "privd/cli/binding/hold_remark.h"
 #include "privd/cli/binding/kept_text.h"
 
 #include <CLI/CLI.hpp>

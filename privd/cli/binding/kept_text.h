@@ -1,6 +1,7 @@
 #pragma once
-// What privd keeps for operators, for people and for programs.
+// What privd keeps for operators, for people and for programs, and what it does not keep.
 
+#include "ipc/types/unit_id.h"
 #include "privd/state/state_directory.h"
 
 #include <nlohmann/json.hpp>
@@ -19,5 +20,9 @@ std::string keptText(const std::vector<Exclusion>& exclusions,
 /// The document of `privd holds -o json`.
 nlohmann::ordered_json keptJson(const std::vector<Exclusion>& exclusions,
                                 const std::vector<DeviceIdentity>& declared);
+
+/// What whoever excludes the device may not expect: one line, by what is below `sysfs` now; empty:
+/// there is nothing to say.
+std::string holdRemark(const UnitId& device, const std::string& sysfs);
 
 }  // namespace vfiogate
