@@ -316,32 +316,27 @@ ResourceCatalog sortIntoResources(const Settings& settings, const Snapshot& snap
   Names names(settings, models, serials);
   ResourceCatalog catalog;
   std::set<UnitId> elsewhere;
+  const auto unknown = [&](const UnitId& unit, const Bdf& card, std::optional<Undecided> open) {
+    if (!open) return std::optional<LeftOut>();
+    catalog.unknownSerials.insert(card);
+    if (!open->mayBeExcluded) elsewhere.insert(unit);
+    return std::optional(std::move(open->why));
+  };
   for (const auto& [address, device] : snapshot.devices) {
     auto reason = notOffered(snapshot, device);
     const Learnt learnt = names.learntOf(&device);
     if (!reason) reason = excluded(settings, device, learnt);
-    if (!reason) {
-      reason = mayBeExcluded(settings, device, learnt);
-      if (!reason) {
-        reason = mayBelongElsewhere(settings, device, learnt);
-        if (reason) elsewhere.insert(address);
-      }
-      if (reason) catalog.unknownSerials.insert(address);
-    }
+    if (!reason) reason = unknown(address, address, undecided(settings, device, learnt));
     if (!reason) reason = companion(settings, cards, device, learnt);
     if (!reason) reason = place(settings, snapshot, device, learnt, names, catalog);
     if (reason) catalog.leftOut.emplace(address, *reason);
   }
   for (const auto& [uuid, device] : snapshot.mediated) {  // after all addresses, as their ids are
-    const Learnt learnt = names.learntOf(parentOf(snapshot, device));
+    const PciDevice* parent = parentOf(snapshot, device);
+    const Learnt learnt = names.learntOf(parent);
     auto reason = excluded(settings, snapshot, device, learnt);
-    if (!reason) {
-      reason = mayBeExcluded(settings, snapshot, device, learnt);
-      if (!reason) {
-        reason = mayBelongElsewhere(settings, snapshot, device, learnt);
-        if (reason) elsewhere.insert(uuid);
-      }
-      if (reason) catalog.unknownSerials.insert(*device.parent);
+    if (!reason && parent != nullptr) {
+      reason = unknown(uuid, parent->address, undecided(settings, snapshot, device, learnt));
     }
     if (!reason) reason = place(settings, snapshot, device, learnt, catalog);
     if (reason) catalog.leftOut.emplace(uuid, *reason);

@@ -28,6 +28,25 @@ LeftOut serialUnknown(const char* list, std::size_t index, const Bdf& card, cons
                                 " is not known: " + std::string(learnt.whyNoSerial)};
 }
 
+/// The three say of a selector what it says of the unit; `card`: whose serial number is meant.
+template <typename MayExclude, typename Takes, typename MayTake>
+std::optional<Undecided> firstUndecided(const Settings& settings, const Bdf& card,
+                                        const Learnt& learnt, const MayExclude& mayExclude,
+                                        const Takes& takes, const MayTake& mayTake) {
+  for (std::size_t i = 0; i < settings.exclude.size(); ++i) {
+    if (!mayExclude(settings.exclude[i])) continue;
+    return Undecided{true, serialUnknown("exclude", i, card, learnt)};
+  }
+  for (std::size_t i = 0; i < settings.resources.size(); ++i) {
+    const ResourceSettings& entry = settings.resources[i];
+    if (!entry.sets.empty()) continue;
+    if (takes(entry.select)) return std::nullopt;
+    if (!mayTake(entry.select)) continue;
+    return Undecided{false, serialUnknown("resources", i, card, learnt)};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 const PciDevice* parentOf(const Snapshot& snapshot, const MediatedDevice& device) {
@@ -61,52 +80,25 @@ std::optional<LeftOut> excluded(const Settings& settings, const Snapshot& snapsh
   return std::nullopt;
 }
 
-std::optional<LeftOut> mayBeExcluded(const Settings& settings, const PciDevice& device,
-                                     const Learnt& learnt) {
-  for (std::size_t i = 0; i < settings.exclude.size(); ++i) {
-    if (!hangsOnSerial(settings.exclude[i], device, learnt)) continue;
-    return serialUnknown("exclude", i, device.address, learnt);
-  }
-  return std::nullopt;
+std::optional<Undecided> undecided(const Settings& settings, const PciDevice& device,
+                                   const Learnt& learnt) {
+  const auto hangs = [&](const Selector& each) { return hangsOnSerial(each, device, learnt); };
+  const auto takes = [&](const Selector& each) { return matches(each, device, learnt); };
+  return firstUndecided(settings, device.address, learnt, hangs, takes, hangs);
 }
 
-std::optional<LeftOut> mayBeExcluded(const Settings& settings, const Snapshot& snapshot,
-                                     const MediatedDevice& device, const Learnt& learnt) {
+std::optional<Undecided> undecided(const Settings& settings, const Snapshot& snapshot,
+                                   const MediatedDevice& device, const Learnt& learnt) {
   const PciDevice* parent = parentOf(snapshot, device);
   if (parent == nullptr) return std::nullopt;
-  for (std::size_t i = 0; i < settings.exclude.size(); ++i) {
-    const Selector& each = settings.exclude[i];
-    const bool hangs =
-        hangsOnSerial(each, *parent, learnt) || hangsOnSerial(each, snapshot, device, learnt);
-    if (hangs) return serialUnknown("exclude", i, parent->address, learnt);
-  }
-  return std::nullopt;
-}
-
-std::optional<LeftOut> mayBelongElsewhere(const Settings& settings, const PciDevice& device,
-                                          const Learnt& learnt) {
-  for (std::size_t i = 0; i < settings.resources.size(); ++i) {
-    const ResourceSettings& entry = settings.resources[i];
-    if (!entry.sets.empty()) continue;
-    if (matches(entry.select, device, learnt)) return std::nullopt;
-    if (!hangsOnSerial(entry.select, device, learnt)) continue;
-    return serialUnknown("resources", i, device.address, learnt);
-  }
-  return std::nullopt;
-}
-
-std::optional<LeftOut> mayBelongElsewhere(const Settings& settings, const Snapshot& snapshot,
-                                          const MediatedDevice& device, const Learnt& learnt) {
-  const PciDevice* parent = parentOf(snapshot, device);
-  if (parent == nullptr) return std::nullopt;
-  for (std::size_t i = 0; i < settings.resources.size(); ++i) {
-    const ResourceSettings& entry = settings.resources[i];
-    if (!entry.sets.empty()) continue;
-    if (matches(entry.select, snapshot, device, learnt)) return std::nullopt;
-    if (!hangsOnSerial(entry.select, snapshot, device, learnt)) continue;
-    return serialUnknown("resources", i, parent->address, learnt);
-  }
-  return std::nullopt;
+  const auto hangs = [&](const Selector& each) {
+    return hangsOnSerial(each, snapshot, device, learnt);
+  };
+  const auto takes = [&](const Selector& each) { return matches(each, snapshot, device, learnt); };
+  const auto mayExclude = [&](const Selector& each) {
+    return hangsOnSerial(each, *parent, learnt) || hangs(each);
+  };
+  return firstUndecided(settings, parent->address, learnt, mayExclude, takes, hangs);
 }
 
 }  // namespace vfiogate

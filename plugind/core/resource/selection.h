@@ -40,16 +40,17 @@ std::optional<LeftOut> excluded(const Settings& settings, const PciDevice& devic
 std::optional<LeftOut> excluded(const Settings& settings, const Snapshot& snapshot,
                                 const MediatedDevice& device, const Learnt& learnt);
 
-/// Its serial number, or its parent's, is not known, and would say whether it is excluded.
-std::optional<LeftOut> mayBeExcluded(const Settings& settings, const PciDevice& device,
-                                     const Learnt& learnt);
-std::optional<LeftOut> mayBeExcluded(const Settings& settings, const Snapshot& snapshot,
-                                     const MediatedDevice& device, const Learnt& learnt);
+/// What only a serial number could say, which is not known.
+struct Undecided {
+  bool mayBeExcluded;  ///< else: which entry of resources is the first that takes it
+  LeftOut why;
+};
 
-/// The same of the first entry of resources that takes it, whatever sets there are.
-std::optional<LeftOut> mayBelongElsewhere(const Settings& settings, const PciDevice& device,
-                                          const Learnt& learnt);
-std::optional<LeftOut> mayBelongElsewhere(const Settings& settings, const Snapshot& snapshot,
-                                          const MediatedDevice& device, const Learnt& learnt);
+/// Of a unit that is not excluded. Its own serial number is meant, or its parent's. Sets are not
+/// looked at.
+std::optional<Undecided> undecided(const Settings& settings, const PciDevice& device,
+                                   const Learnt& learnt);
+std::optional<Undecided> undecided(const Settings& settings, const Snapshot& snapshot,
+                                   const MediatedDevice& device, const Learnt& learnt);
 
 }  // namespace vfiogate

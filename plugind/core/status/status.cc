@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ipc/base/hex.h"
+#include "plugind/core/resource/more_tickets.h"
 #include "plugind/core/status/explanation.h"
 
 namespace vfiogate {
@@ -87,7 +88,7 @@ std::optional<MoreStatus> moreOf(const LedgerState& state, const ResourceName& n
   if (main == nullptr) return std::nullopt;
   MoreStatus status{.of = *main};
   for (const auto& [id, device] : shown.devices) {
-    if (UnitId::parse(id)) continue;  // somebody's from before
+    if (!moreTicketIn(id)) continue;  // somebody's from before
     ++status.tickets;
     if (device.device.healthy) ++status.healthy;
   }

@@ -1,6 +1,8 @@
 #include "plugind/core/ledger/frames/frames.h"
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 
 #include "plugind/core/resource/more_tickets.h"
 
@@ -30,17 +32,26 @@ bool isMainHealthy(const LedgerState& state, const ResourceName& resource,
   return shown != state.shown.end() && isShownHealthy(shown->second, ticket.id);
 }
 
+/// Of the latest version of the kubelet's memory.
+std::span<const RecordedDevices> latestEntries(const LedgerState& state) {
+  const auto& latest = state.version ? state.version : state.inherited;
+  return latest ? std::span<const RecordedDevices>(latest->entries)
+                : std::span<const RecordedDevices>();
+}
+
+bool isTicketHeld(const LedgerState& state, const ResourceName& resource, const std::string& id) {
+  return std::ranges::any_of(latestEntries(state), [&](const RecordedDevices& entry) {
+    return entry.resource == resource.str() && std::ranges::find(entry.ids, id) != entry.ids.end();
+  });
+}
+
 }  // namespace
 
 std::set<std::string> ticketsHeld(const LedgerState& state, const ResourceName& resource) {
   std::set<std::string> held;
-  const auto& latest = state.version ? state.version : state.inherited;
-  if (!latest) return held;
-  for (const RecordedDevices& entry : latest->entries) {
+  for (const RecordedDevices& entry : latestEntries(state)) {
     if (entry.resource != resource.str()) continue;
-    for (const std::string& id : entry.ids) {
-      if (isTicket(id)) held.insert(id);
-    }
+    std::ranges::copy_if(entry.ids, std::inserter(held, held.end()), isTicket);
   }
   return held;
 }
@@ -74,7 +85,7 @@ bool isTicketHealthy(const LedgerState& state, const ResourceName& resource,
     if (found == state.catalog.tickets.end() || found->second.resource != resource) return false;
     offered = isCardHealthy(state, found->second.card);
   }
-  return offered || ticketsHeld(state, resource).contains(id);
+  return offered || isTicketHeld(state, resource, id);
 }
 
 }  // namespace vfiogate
