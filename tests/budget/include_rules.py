@@ -52,7 +52,7 @@ RULES = {
     "plugind/core/resource": "ipc/base ipc/types plugind/core",
     "plugind/core/status": (
         "ipc/base ipc/types plugind/core plugind/core/dra plugind/core/ledger plugind/core/ledger/frames "
-        "plugind/core/ledger/state"),
+        "plugind/core/ledger/state plugind/core/resource"),
     "plugind/control": (
         "ipc/base ipc/codec ipc/schema ipc/socket ipc/types plugind/base plugind/core/status plugind/dra/api"),
     "plugind/dra": (
