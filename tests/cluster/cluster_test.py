@@ -16,7 +16,7 @@ from watch import Watch
 SKIPPED = 77
 MODULES = ("witness_cases", "shipped_cases", "page_cases", "allocation_cases", "kubelet_cases", "lost_checkpoint_cases",
            "claim_cases", "removal_cases", "overlay_cases", "binding_cases", "update_cases", "dra_cases", "version_cases",
-           "security_cases", "set_cases", "plugin_cases", "churn_cases", "same_kubelet_cases")
+           "security_cases", "set_cases", "kubevirt_cases", "serial_cases", "plugin_cases", "churn_cases", "same_kubelet_cases")
 
 
 def flat(suite) -> list[unittest.TestCase]:

@@ -36,7 +36,7 @@ for tool in runc:runc etcd:etcd-server openssl:openssl ip:iproute2 xz:xz-utils /
   command -v "${tool%%:*}" >/dev/null || missing+=("${tool##*:}")
 done
 [ ${#missing[@]} -eq 0 ] || skip "packages of Debian are missing: ${missing[*]}"
-for program in privd privd-hardware privd-gate privd-binder plugind netd sim-sysfs kubelet-sim recording-plugin; do
+for program in privd privd-hardware privd-gate privd-binder privd-iommufd plugind netd sim-sysfs kubelet-sim recording-plugin; do
   [ -x "$programs/$program" ] || { echo "tests/cluster/run.sh: no $program in $programs: build them, or name --programs" >&2; exit 1; }
 done
 
