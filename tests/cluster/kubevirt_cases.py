@@ -75,8 +75,10 @@ class MoreOfSets(Case):
         self.pods.create(pod_of("third", MACHINE))
         why = wait_for("the scheduler says why", lambda: self.pods.events("third"), seconds=30)
         self.assertIn("Insufficient", why)
+        self.pods.end("third")
         self.pods.end("vm")
-        self.pods.wait_running("third", seconds=90)
+        wait_for("its devices are free", lambda: self.states(freed) == {"free"}, seconds=90)
+        self.pods.run(pod_of("third", MACHINE))
         self.assertEqual(self.devices_of("third"), freed)
 
     def test_it_stands_over_a_restart(self):

@@ -8,7 +8,7 @@ from pods import pod_of
 from waiting import wait_for
 
 MINE, OTHERS = "vfiogate.dev/mine", "vfiogate.dev/gpu"
-CARD, SLEEPY = "0000:3b:00.0", "0000:81:00.0"
+CARD, LATER = "0000:3b:00.0", "0000:81:00.0"
 CONFIGURATION = f"""resources:
 - {{name: {MINE}, select: {{class: "03", serial: "1324121001234"}}}}
 - {{name: {OTHERS}, select: {{class: "03"}}}}
@@ -34,7 +34,8 @@ class Serial(Case):
         wait_for("each is where its number says", lambda: self.counts() == (1, 3), seconds=90)
         self.pods.run(pod_of("vm", {MINE: 1}))
         self.assertIn(f"PCI_RESOURCE_VFIOGATE_DEV_MINE={CARD}", self.pods.shows("vm"))
-        self.hardware.order("plug", SLEEPY)
+        self.hardware.order("plug", LATER)
+        self.hardware.order("bind", LATER, "vfio-pci")
         wait_for("one that came is asked, too", lambda: self.counts() == (1, 4), seconds=60)
         installation.kill("privd-binder")
         wait_for("the binder is back", lambda: installation.restarts("privd-binder") == 1 and not installation.unready(), seconds=60)
