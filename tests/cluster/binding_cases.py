@@ -8,8 +8,41 @@ from case import Case
 from hardware import topology_of
 from node import CommandFailed
 from overlay_cases import BY_MODEL, CARD, DRIVERS
-from pods import pod_of
+from pods import STAY, pod_of
 from waiting import TooLong, wait_for
+
+
+# As a server's: its port keeps its host driver, and each function of its own has a group.
+PORT = {
+    "address": "0000:3b:00.0", "id": "8086:1593", "class": "020000", "group": 21, "driver": "ice", "reset": ["flr", "bus"],
+    "sriov": {"total": 8, "device": "1889", "offset": 8, "stride": 1, "firstGroup": 30},
+}
+PORT_DRIVERS = [{"name": "ice", "ids": ["8086:1593"], "sriov": True}, {"name": "vfio-pci", "kind": "vfio"}]
+
+
+class VirtualFunctions(Case):
+    """A port of a network card whose functions privd makes when it starts, and binds for pods."""
+
+    long = True
+    VF = "vfiogate.dev/vf"
+    OPTIONS = "sysfs /host/sys\ndev /host/dev\nvfs 8086:1593=4\nallow sriov=vf,vendor=8086\ndeclare sriov=vf,vendor=8086\n"
+    CONFIGURATION = f'resources:\n- {{name: {VF}, select: {{class: "02", sriov: vf}}, env: [sriov]}}\n'
+
+    def test_made_at_the_start_they_reach_pods(self):
+        hardware = self.hardware_of(topology_of(self.somewhere("port.yaml"), PORT_DRIVERS, [PORT]), keep=self.addCleanup)
+        patches = [*manifests.simulated(hardware), manifests.configured(self.CONFIGURATION), manifests.privd_options(self.OPTIONS)]
+        installation = self.install(manifests.shipped("base"), patches, ["binding"], keep=self.addCleanup)
+        wait_for("four are offered", lambda: self.node.allocatable(self.VF) == 4, seconds=90)
+        self.measure(f"four virtual functions, none before: offered {time.monotonic() - installation.began:.1f} s after `kubectl apply`")
+        show = "echo $(ls /dev/vfio; env | grep ^PCIDEVICE_); "
+        for name in ("one", "two"):
+            self.pods.run(pod_of(name, {self.VF: 2}, command=show + STAY))
+        groups = [word for name in ("one", "two") for word in self.pods.shows(name) if word.isdigit()]
+        self.assertEqual(sorted(groups), ["30", "31", "32", "33"])
+        installation.kill("privd-binder")
+        wait_for("the binder is back", lambda: installation.restarts("privd-binder") == 1 and not installation.unready(), seconds=60)
+        made = installation.execute("privd-binder", "/usr/bin/privd", "audit", "show", "-o", "json").count('"create-vfs"')
+        self.assertEqual(made, 2, "an intent and an outcome: made once, and left alone since")
 
 
 class OnAllocate(Case):
