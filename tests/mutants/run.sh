@@ -38,7 +38,8 @@ use() {
         privd/base/log_line.cc privd/base/log_output.cc privd/base/open_file.cc privd/base/replace_file.cc
         privd/base/plain_loop.cc privd/base/sha256.cc privd/cdi/*.cc privd/gate/directory_watch.cc privd/gate/gate_channel.cc
         privd/gate/gate_loop.cc privd/gate/gate_service.cc privd/gate/kubelet_gate.cc privd/gate/plugind_dial.cc
-        privd/gate/plugind_lease.cc privd/gate/gate_specs.cc privd/sandbox/lasting_directories.cc privd/state/*.cc $tests"
+        privd/gate/plugind_lease.cc privd/gate/gate_specs.cc privd/sandbox/lasting_directories.cc privd/state/*.cc
+        seccomp/resource_limits.cc $tests"
       ;;
   esac
 }
