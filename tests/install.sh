@@ -20,7 +20,7 @@ build_packages=(
 )
 test_packages=(
   qemu-system-x86 busybox-static cpio apparmor
-  clang-format clang-tidy llvm shellcheck
+  clang-format clang-tidy llvm shellcheck pyflakes3
   runc etcd-server containernetworking-plugins
   reuse signify-openbsd minisign bash fish zsh
   make flex bison bc libelf-dev lz4 # the virtual machine's own kernel: tests/machine/build_kernel.sh

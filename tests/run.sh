@@ -163,6 +163,8 @@ full_default() {
   heading "sources"
   check "clang-format" tests/format.sh
   check "shellcheck" bash -c 'git ls-files "*.sh" .ci/run | xargs shellcheck -x'
+  # Of what it says, only what fails when it is run: a test may import cases and say no name of them.
+  check "names in Python" bash -c '! git ls-files "*.py" | xargs pyflakes3 | grep "undefined name"'
   check "include rules" tests/budget/include_rules.py
   check "counting of linked lines" tests/budget/linked_code_test.py
   check "counting of results" tests/count_results_test.py

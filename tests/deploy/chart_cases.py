@@ -12,7 +12,7 @@ import yaml
 import mutations
 import rules
 import tools
-from chart_values import COMPONENTS, CONFIG, REFUSED, SAID_BY_TEMPLATES, SELECT, TRICKY, VARIED
+from chart_values import BINDING, COMPONENTS, CONFIG, REFUSED, SAID_BY_TEMPLATES, SELECT, TRICKY, VARIED
 from sources import CHART, KUBERNETES, SAME, Case, base, comparable, differences, documents, of_kind, run
 
 
