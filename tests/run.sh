@@ -149,8 +149,8 @@ inside='^(unit|property|peers)$'
 driving='instances|split|settings|cdi|timelines|timelines_release|traps|registration_life|rolling_update|random_life'
 driving="^($driving|updates|plugind_process)_test\."
 
-checked="privd plugind tests_unit tests_property tests_peers"
-fuzz_targets() { basename -a build/fuzz/fuzz/*_fuzz; }
+checked="privd plugind tests_unit tests_property tests_peers fuzzers"
+fuzz_targets() { basename -a build/checked/fuzz/*_fuzz; }
 # fuzz SECONDS TARGET...: each for so long after it has been given its corpus.
 fuzz() {
   local seconds=$1 target
@@ -182,8 +182,7 @@ full_default() {
   build release programs machine_programs tests_integration tests_standin tests_fault tests_sandbox tests_bench
   check "budget of the trusted code" tests/budget/trusted_code.py build/release/bin
   check "hardening of the programs" tests/supply/hardening.py build/release/bin
-  build_beside "cmake --preset checked && cmake --build --preset checked -j 2 --target $checked
-    cmake --preset fuzz && cmake --build --preset fuzz -j 2"
+  build_beside "cmake --preset checked && cmake --build --preset checked -j 2 --target $checked"
   # Those of checked are not built here, and ctest lists each under this name. What could not be built ended the run.
   ctests release -LE "$inside|^machine\$|^cluster" -E '_NOT_BUILT$' --parallel 6
   # Nodes beside each other mostly wait; a third would keep the others from answering in time.
@@ -215,7 +214,6 @@ full_default() {
   fi
 
   if timely "fuzzing"; then
-    build fuzz
     mapfile -t targets < <(fuzz_targets)
     fuzz "${VFIOGATE_FUZZ_SECONDS:-5}" "${targets[@]}"
   fi
@@ -269,7 +267,7 @@ full_builds() {
 }
 
 fuzz_half() {
-  build fuzz
+  build checked fuzzers
   mapfile -t targets < <(fuzz_targets | awk -v half="$1" 'NR % 2 == half % 2')
   fuzz "${VFIOGATE_FUZZ_SECONDS:-180}" "${targets[@]}"
 }

@@ -5,7 +5,7 @@
 # TARGET...  such as config_fuzz; all unless given
 # --keep     then puts into tests/fuzz/corpus what reaches more than the seeds there do
 # --quick    without the table and without building: for tests/run.sh
-# What is found along the way stays in build/fuzz, which git ignores: corpus/TARGET/, logs/TARGET.log,
+# What is found along the way stays in build/checked/fuzz, which git ignores: corpus/TARGET/, logs/TARGET.log,
 # and TARGET-crash-... for each finding. Exit 1 if anything was found.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -28,27 +28,27 @@ case "$time" in
 esac
 
 if [ "$quick" = no ]; then
-  cmake --preset fuzz >/dev/null
-  cmake --build --preset fuzz
+  cmake --preset checked >/dev/null
+  cmake --build --preset checked --target fuzzers
 fi
 if [ "$#" -eq 0 ]; then
-  for program in build/fuzz/fuzz/*_fuzz; do set -- "$@" "$(basename "$program")"; done
+  for program in build/checked/fuzz/*_fuzz; do set -- "$@" "$(basename "$program")"; done
 fi
 at_once=$(nproc)
-mkdir -p build/fuzz/logs
+mkdir -p build/checked/fuzz/logs
 echo "$# targets, $seconds s each, $at_once at a time: $((($# * seconds + at_once - 1) / at_once / 60 + 1)) minutes at most"
 
 # How far each target is, once a minute.
 progress() {
   while sleep 60; do
-    for log in build/fuzz/logs/*_fuzz.log; do
-      [ "$log" -ot build/fuzz/logs/.began ] || grep -E '^#[0-9]+' "$log" | tail -n 1 | sed "s|^|$(basename "$log" .log) |"
+    for log in build/checked/fuzz/logs/*_fuzz.log; do
+      [ "$log" -ot build/checked/fuzz/logs/.began ] || grep -E '^#[0-9]+' "$log" | tail -n 1 | sed "s|^|$(basename "$log" .log) |"
     done
     echo "--"
   done
 }
-touch build/fuzz/logs/.began
-rm -f build/fuzz/logs/*.rc
+touch build/checked/fuzz/logs/.began
+rm -f build/checked/fuzz/logs/*.rc
 if [ "$quick" = no ]; then
   progress &
   watcher=$!
@@ -58,9 +58,9 @@ printf '%s\n' "$@" | xargs -P "$at_once" -I{} tests/fuzz/one.sh {} "$seconds"
 
 if [ "$keep" = yes ]; then
   for target in "$@"; do
-    "build/fuzz/fuzz/$target" -merge=1 "tests/fuzz/corpus/$target" "build/fuzz/corpus/$target" >/dev/null 2>&1
+    "build/checked/fuzz/$target" -merge=1 "tests/fuzz/corpus/$target" "build/checked/fuzz/corpus/$target" >/dev/null 2>&1
   done
 fi
 if [ "$quick" = no ]; then tests/fuzz/reached.py "$@"; fi
-cat build/fuzz/logs/*.rc | grep -qv '^0$' && exit 1
+cat build/checked/fuzz/logs/*.rc | grep -qv '^0$' && exit 1
 exit 0

@@ -13,12 +13,12 @@ import subprocess
 import sys
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
-BUILD = TREE / "build/fuzz"
+BUILD = TREE / "build/checked"
 FUNCTION = re.compile(r"^(COVERED|UNCOVERED)_FUNC: hits: \d+ edges: (\d+)/(\d+) .* (\S+?):\d+$")
 
 
 def corpora(target: str) -> list[pathlib.Path]:
-    return [path for path in (BUILD / "corpus" / target, TREE / "tests/fuzz/corpus" / target) if path.is_dir()]
+    return [path for path in (BUILD / "fuzz/corpus" / target, TREE / "tests/fuzz/corpus" / target) if path.is_dir()]
 
 
 def inputs(target: str) -> int:
