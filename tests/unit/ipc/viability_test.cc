@@ -211,12 +211,12 @@ TEST(Platform, IsJudgedByClass) {
     PciDevice device = onVfio(kGpu, classCode);
     return isPlatform(device);
   };
-  for (const std::uint32_t part : {0x060000, 0x060100, 0x060400, 0x050000, 0x058000, 0x080000,
-                                   0x080200, 0x080600, 0x0c0500, 0x0c8000}) {
+  for (const std::uint32_t part : {0x060000U, 0x060100U, 0x060400U, 0x050000U, 0x058000U, 0x080000U,
+                                   0x080200U, 0x080600U, 0x0c0500U, 0x0c8000U}) {
     EXPECT_TRUE(is(part)) << part;
   }
   for (const std::uint32_t card :
-       {0x068000, 0x088000, 0x030000, 0x0c0330, 0x0c0400, 0x0c0600, 0x120000, 0x110100}) {
+       {0x068000U, 0x088000U, 0x030000U, 0x0c0330U, 0x0c0400U, 0x0c0600U, 0x120000U, 0x110100U}) {
     EXPECT_FALSE(is(card)) << card;
   }
 }

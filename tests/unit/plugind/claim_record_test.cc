@@ -90,7 +90,7 @@ TEST_P(ClaimRecordForged, SaysWhatIsWrong) {
   EXPECT_THAT(whyNot(file.dump()), HasSubstr(GetParam().why));
 }
 
-json& editsOf(json& file, int device = 0) {
+json& editsOf(json& file, std::size_t device = 0) {
   return file["devices"][device]["containerEdits"];
 }
 

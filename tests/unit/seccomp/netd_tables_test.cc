@@ -29,7 +29,7 @@ TEST(NetdDraTable, DialsButNeverListensAndReadsButNeverWritesFiles) {
     return evaluate(filter, nativeCall(number, args));
   };
   constexpr std::uint64_t kFlags = SOCK_CLOEXEC | SOCK_NONBLOCK;
-  for (const std::uint64_t family : {AF_UNIX, AF_INET, AF_INET6}) {
+  for (const std::uint64_t family : std::vector<std::uint64_t>{AF_UNIX, AF_INET, AF_INET6}) {
     EXPECT_EQ(verdict(SYS_socket, {family, SOCK_STREAM | kFlags, 0}), kNetdMay);
     EXPECT_EQ(verdict(SYS_socket, {family, SOCK_STREAM, 0}), kNetdDies);
     EXPECT_EQ(verdict(SYS_socket, {family, SOCK_DGRAM | kFlags, 0}), kNetdDies);
@@ -41,10 +41,12 @@ TEST(NetdDraTable, DialsButNeverListensAndReadsButNeverWritesFiles) {
   }
   constexpr std::uint64_t kReads = O_RDONLY | O_NONBLOCK | O_CLOEXEC;
   EXPECT_EQ(verdict(SYS_openat, {5, 0, kReads}), kNetdMay);
-  for (const std::uint64_t more : {O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_PATH, O_DIRECTORY}) {
+  for (const std::uint64_t more :
+       std::vector<std::uint64_t>{O_WRONLY, O_RDWR, O_CREAT, O_TRUNC, O_PATH, O_DIRECTORY}) {
     EXPECT_EQ(verdict(SYS_openat, {5, 0, kReads | more}), kNetdDies) << more;
   }
-  for (const std::uint64_t option : {SO_ATTACH_FILTER, SO_BINDTODEVICE, SO_MARK}) {
+  for (const std::uint64_t option :
+       std::vector<std::uint64_t>{SO_ATTACH_FILTER, SO_BINDTODEVICE, SO_MARK}) {
     EXPECT_EQ(verdict(SYS_setsockopt, {5, SOL_SOCKET, option}), kNetdDies) << option;
   }
 }

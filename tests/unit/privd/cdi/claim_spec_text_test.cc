@@ -43,7 +43,7 @@ TEST(ClaimSpecText, IsExactlyThis) {
 
 TEST(ClaimSpecText, SaysWhoseNodesAreHandedOverAndHow) {
   const auto json = nlohmann::json::parse(claimSpecText(three(), kNodes, kFiles));
-  const auto env = [&json](int device) {
+  const auto env = [&json](std::size_t device) {
     return json["devices"][device]["containerEdits"]["env"][0];
   };
   EXPECT_EQ(env(0),

@@ -20,6 +20,7 @@ protected:
     for (const char* name : {"a", "b"}) fs::create_directory(dir_ / name);
     watch_.emplace(DirectoryWatch::open({dir_ / "a", dir_ / "b"}).value());
   }
+  ~DirectoryWatchTest() noexcept override = default;
 
   void write(const std::string& name) { std::ofstream(dir_ / name) << "text"; }
 
