@@ -149,6 +149,7 @@ vfiogate.dev/gpu: registered (it was slow), 1 stream, last frame 3 s ago, groupU
 DEVICE        GROUP  MODEL      HEALTH   STATE      USE   SINCE     HOLDER                          HARDWARE
 0000:65:00.0  31     10de:2684  healthy  allocated  open  09:42:07  claim default/claim-1 ref=7f3a  no-node
   0000:65:00.1 (10de:22ba) goes along with 0000:65:00.0, healthy
+  further devices of vfiogate.dev/gpu: 4 tickets, 2 healthy
   last refusal of 0000:65:00.0 at 09:42:07: allocated, ref=7f3a
 gone while allocated: ["0000:65:00.0","0000:65:00.1"], claim default/claim-1 ref=7f3a
 

@@ -88,7 +88,7 @@ TEST(ClaimReader, WhatNoServerSendsIsAnErrorInWords) {
   for (int i = 0; i < 33; ++i) many.push_back(result("main", "a"));
   EXPECT_EQ(faultIn(allocated(many)),
             "the claim's status.allocation.devices.results: has more than 32 elements");
-  EXPECT_EQ(faultIn(allocated({result("main", std::string(64, 'x').c_str())})),
+  EXPECT_EQ(faultIn(allocated(json::array({result("main", std::string(64, 'x').c_str())}))),
             "the claim's status.allocation.devices.results[0].device: has more than 63 bytes");
 }
 
