@@ -38,6 +38,19 @@ void printTable(const std::vector<Row>& rows, std::ostream& out) {
     }
     out << std::setprecision(2) << std::setw(9) << row.ratio() << std::setw(8)
         << row.allocate.p99() / row.empty.p99() << "\n";
+    out << std::setprecision(0) << "   preferred, p50, p99, max" << std::setw(8)
+        << row.preferred.median() << std::setw(8) << row.preferred.p99() << std::setw(8)
+        << row.preferred.percentile(1) << std::setprecision(2) << "   preferred / empty"
+        << std::setw(8) << row.preferred.median() / row.empty.median() << "\n";
+    if (row.peer.count() == 0) continue;
+    out << std::setprecision(0) << "   peer" << std::setw(7) << row.peer.count();
+    for (const Latencies* each : {&row.peer, &row.peerEmpty}) {
+      out << std::setw(8) << each->median() << std::setw(8) << each->p99() << std::setw(8)
+          << each->percentile(1);
+    }
+    out << std::setprecision(2) << "   Allocate / peer's" << std::setw(8)
+        << row.allocate.median() / row.peer.median() << std::setw(8)
+        << row.allocate.p99() / row.peer.p99() << "\n";
   }
 }
 
@@ -50,6 +63,9 @@ void printJson(const std::vector<Row>& rows, std::ostream& out) {
                    {"empty", toJson(row.empty)},
                    {"bare", toJson(row.bare)},
                    {"read", toJson(row.read)},
+                   {"preferred", toJson(row.preferred)},
+                   {"peer", toJson(row.peer)},
+                   {"peerEmpty", toJson(row.peerEmpty)},
                    {"ratio", row.ratio()}});
   }
   out << all.dump(2) << "\n";

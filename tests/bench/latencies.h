@@ -33,9 +33,12 @@ struct Row {
   unsigned devices = 0;
   unsigned restarts = 0;  ///< of plugind, to have its devices back
   Latencies allocate;
-  Latencies empty;  ///< an empty call to the same plugind
-  Latencies bare;   ///< an empty call to a server with nothing behind it
-  Latencies read;   ///< reading one group from sysfs, no call at all
+  Latencies empty;      ///< an empty call to the same plugind
+  Latencies bare;       ///< an empty call to a server with nothing behind it
+  Latencies read;       ///< reading one group from sysfs, no call at all
+  Latencies preferred;  ///< a GetPreferredAllocation of 8 out of all
+  Latencies peer;       ///< an Allocate of the peer's; none where none was named
+  Latencies peerEmpty;  ///< an empty call to the peer
 
   double ratio() const { return allocate.median() / empty.median(); }
 };

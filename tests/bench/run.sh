@@ -4,6 +4,7 @@
 # usage: tests/bench/run.sh [--quick] [BUILD [PROGRAMS...]]
 #   BUILD: a build tree of the release preset, with the target tests_bench; default build/release
 #   PROGRAMS: folders of programs; default BUILD/bin
+#   VFIOGATE_PEERS: the folder with NVIDIA's plugin, packed; default ../shared/peers, and without it there is no peer
 # Needs root with CAP_SYS_ADMIN. About six minutes for each folder, --quick one and a half.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -19,6 +20,13 @@ programs=("$@")
 
 figures=$(mktemp -d)
 trap 'rm -rf "$figures"' EXIT
+# NVIDIA's plugin, if it is there, is asked by the same client in the same run.
+peer=() packed=${VFIOGATE_PEERS:-../shared/peers}/nvidia-kubevirt-gpu-device-plugin.xz
+if [ -e "$packed" ]; then
+  xz -dc "$packed" >"$figures/peer"
+  chmod +x "$figures/peer"
+  peer=(--peer "$figures/peer")
+fi
 bench() { # FOLDER NAME JSON OPTIONS...
   local folder=$1 name=$2 json=$3
   shift 3
@@ -29,8 +37,8 @@ bench() { # FOLDER NAME JSON OPTIONS...
 echo "load before: $(cut -d' ' -f1-3 /proc/loadavg), $(nproc) processors"
 for ((round = 0; round < rounds; ++round)); do
   for i in "${!programs[@]}"; do
-    bench "${programs[i]}" allocate_bench "$i-allocate-$round" --devices 8,256 --calls "$calls"
-    bench "${programs[i]}" allocate_bench "$i-apart-$round" --devices 256 --calls "$apart" --apart 200
+    bench "${programs[i]}" allocate_bench "$i-allocate-$round" --devices 8,256 --calls "$calls" "${peer[@]}"
+    bench "${programs[i]}" allocate_bench "$i-apart-$round" --devices 256 --calls "$apart" --apart 200 "${peer[@]}"
   done
 done
 for i in "${!programs[@]}"; do

@@ -15,6 +15,6 @@ python3 - "$directory/figures.json" <<'PYTHON'
 import json, sys
 row, = json.load(open(sys.argv[1]))
 assert row["devices"] == 8 and row["restarts"] == 1, row
-for kind in ("allocate", "empty", "bare", "read"):
+for kind in ("allocate", "empty", "bare", "read", "preferred"):
     assert row[kind]["calls"] == 10 and 0 < row[kind]["p50_us"] <= row[kind]["p99_us"], row
 PYTHON

@@ -34,6 +34,11 @@ def calls(rounds: list, how: str) -> None:
             name = f"Allocate, {first['devices']} devices, {how}, {figure[:-3]} of {count}"
             row(f"{name}, µs / empty", f"{ours:,.0f}", f"{empty:,.0f}", f"{ours / empty:.2f}", goal)
             row("  the same / empty call to a bare server", f"{ours:,.0f}", f"{bare:,.0f}", f"{ours / bare:.2f}")
+            if first["peer"]["calls"]:
+                peer = over(rounds, index, "peer", figure)
+                row("  the same / NVIDIA's plugin", f"{ours:,.0f}", f"{peer:,.0f}", f"{ours / peer:.2f}", "1" if figure == "p50_us" else "")
+        preferred, empty = (over(rounds, index, kind, "p50_us") for kind in ("preferred", "empty"))
+        row(f"GetPreferredAllocation, 8 of {first['devices']}, p50, µs / empty", f"{preferred:,.0f}", f"{empty:,.0f}", f"{preferred / empty:.2f}", "3")
 
 
 def idle(processes: list) -> None:

@@ -1,4 +1,4 @@
-#include "tests/bench/bare_server.h"
+#include "tests/bench/allocate/bare_server.h"
 
 #include <sys/prctl.h>
 

@@ -5,9 +5,10 @@
 // alike. Own code, not Google Benchmark: that times one loop after the other and has no
 // percentiles of single calls.
 
-#include "tests/bench/bare_server.h"
+#include "tests/bench/allocate/bare_server.h"
+#include "tests/bench/allocate/bench_node.h"
+#include "tests/bench/allocate/peer_node.h"
 #include "tests/bench/bench_command.h"
-#include "tests/bench/bench_node.h"
 #include "tests/bench/latencies.h"
 
 #include <filesystem>
@@ -24,12 +25,17 @@ struct Wish {
   unsigned calls = 500;
   unsigned apartMs = 0;
   std::string bare;
+  std::string peer;
 };
 
 std::vector<Row> measure(const Wish& wish) {
   std::vector<std::unique_ptr<BenchNode>> nodes;
   for (const unsigned devices : wish.common.devices)
     nodes.push_back(std::make_unique<BenchNode>(devices));
+  std::vector<std::unique_ptr<PeerNode>> peers;
+  for (const unsigned devices : wish.common.devices) {
+    if (!wish.peer.empty()) peers.push_back(std::make_unique<PeerNode>(devices, wish.peer));
+  }
   BareServer bare(std::filesystem::read_symlink("/proc/self/exe"));
   std::vector<Row> rows(nodes.size());
   std::mt19937 random(4711);
@@ -41,6 +47,10 @@ std::vector<Row> measure(const Wish& wish) {
       rows[i].empty.add(nodes[i]->callEmpty());
       rows[i].bare.add(bare.callEmpty());
       rows[i].read.add(nodes[i]->readGroup());
+      rows[i].preferred.add(nodes[i]->prefer());
+      if (peers.empty()) continue;
+      rows[i].peer.add(peers[i]->allocate());
+      rows[i].peerEmpty.add(peers[i]->callEmpty());
     }
   }
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -67,6 +77,8 @@ int main(int argc, char** argv) {
   bench::addCount(app, "--calls", wish.calls, 1'000'000, "of each kind to each node");
   bench::addCount(app, "--apart", wish.apartMs, 60'000,
                   "ms at most, at random, before each Allocate and what is called after it");
+  app.add_option("--peer", wish.peer, "NVIDIA's plugin for KubeVirt, asked by the same client")
+      ->check(CLI::ExistingFile);
   app.add_option("--serve-bare", wish.bare)->group("");  // how it starts its other half
   CLI11_PARSE(app, argc, argv);
   if (!wish.bare.empty()) return bench::serveBare(wish.bare);

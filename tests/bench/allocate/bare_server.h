@@ -1,7 +1,7 @@
 #pragma once
 // The least that a gRPC server on a Unix socket costs: nothing stands behind it.
 
-#include "tests/bench/bench_node.h"
+#include "tests/bench/allocate/bench_node.h"
 
 #include <string>
 

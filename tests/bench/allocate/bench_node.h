@@ -2,16 +2,16 @@
 // A node with many devices whose Allocate is measured.
 
 #include "privd/scan/sysfs_root.h"
-#include "proto/deviceplugin.grpc.pb.h"
-#include "tests/bench/node_under_test.h"
-
-#include <grpcpp/grpcpp.h>
+#include "tests/bench/allocate/plugin_client.h"
 
 #include <deque>
-#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace vfiogate::bench {
+
+constexpr int kPreferred = 8;
 
 /// The stand-in kubelet registers plugind, takes its frames and writes checkpoints; the measured
 /// calls go past it, on a connection of our own to the same socket, so that no admission is
@@ -34,25 +34,27 @@ public:
   Took allocate();
   /// One GetDevicePluginOptions of the same plugind on the same connection: it says nothing and
   /// asks nobody.
-  Took callEmpty();
+  Took callEmpty() { return client_->callEmpty(); }
+  /// One GetPreferredAllocation of kPreferred devices out of all.
+  Took prefer() { return client_->prefer(all_, kPreferred); }
   /// What privd reads of one group for an Allocate, read here: the share of sysfs, without any
   /// other process.
   Took readGroup();
 
 private:
-  void connect();
   /// The first Allocate of a plugind reconciles with the kubelet's memory before it is judged
   /// (ledger.md 6): not measured.
   void adopt();
   void refill();
-  v1beta1::AllocateResponse askFor(const std::string& device);
+  Took askFor(const std::string& device);
 
   NodeUnderTest node_;
   unsigned restarts_ = 0;
   SysfsRoot sysfs_;
   DevRoot dev_;
   unsigned read_ = 0;
-  std::unique_ptr<v1beta1::DevicePlugin::Stub> plugin_;
+  std::optional<PluginClient> client_;
+  std::vector<std::string> all_;
   std::deque<std::string> free_;
 };
 

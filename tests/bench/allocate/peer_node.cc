@@ -1,0 +1,49 @@
+#include "tests/bench/allocate/peer_node.h"
+
+#include <filesystem>
+
+namespace vfiogate::bench {
+namespace {
+
+constexpr const char* kPeersResource = "nvidia.com/2684";  // no pci.ids where it looks
+/// $1: the kubelet's directory, $2: /sys, $3: /dev, $4: the plugin.
+constexpr const char* kInOurPlace =
+    "mount -t tmpfs places /var/lib && mkdir /var/lib/kubelet && "
+    "mount --bind \"$1\" /var/lib/kubelet && mount --rbind \"$2\" /sys && "
+    "mount --rbind \"$3\" /dev && exec \"$4\"";
+
+std::string made(const std::string& directory) {
+  std::filesystem::create_directories(directory + "/device-plugins");
+  return directory;
+}
+
+}  // namespace
+
+PeerNode::PeerNode(unsigned devices, const std::string& plugin)
+    : devices_(devices), kubelet_(made(dir_ / "kubelet"), {}) {
+  for (unsigned i = 0; i < devices; ++i) {
+    hardware_.add({.address = addressOf(i), .group = i, .numaNode = 0});
+  }
+  kubelet_.start();
+  process_ = std::make_unique<test::ChildProcess>(
+      std::vector<std::string>{"/usr/bin/unshare", "--mount", "sh", "-c", kInOurPlace, "sh",
+                               dir_ / "kubelet", hardware_.sysfs(), hardware_.dev(), plugin});
+  const auto isWhole = [devices](const sim::DeviceTable& table) {
+    return table.allocatable() == devices;
+  };
+  if (!kubelet_.await(kPeersResource, isWhole)) {
+    giveUp(plugin + " does not show its devices: " + process_->output());
+  }
+  client_.emplace(dir_ / "kubelet");
+}
+
+Took PeerNode::allocate() {
+  const PluginClient::Answer answer = client_->allocate(addressOf(asked_++ % devices_));
+  if (!answer.status.ok()) giveUp("the peer refuses: " + answer.status.error_message());
+  if (answer.response.container_responses(0).devices_size() < 2) {
+    giveUp("the peer answers without nodes");
+  }
+  return answer.took;
+}
+
+}  // namespace vfiogate::bench

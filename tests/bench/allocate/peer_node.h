@@ -1,0 +1,35 @@
+#pragma once
+// Another device plugin on the same hardware: NVIDIA's for KubeVirt.
+
+#include "tests/bench/allocate/plugin_client.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace vfiogate::bench {
+
+/// In a mount namespace where our hardware and our kubelet's directory stand for the machine's. It
+/// keeps no books: every device can be asked for again and again.
+class PeerNode {
+public:
+  /// `plugin`: the program. Throws, in words, where it does not come.
+  PeerNode(unsigned devices, const std::string& plugin);
+  PeerNode(const PeerNode&) = delete;
+  PeerNode& operator=(const PeerNode&) = delete;
+
+  /// One Allocate, of the next device in turn.
+  Took allocate();
+  Took callEmpty() { return client_->callEmpty(); }
+
+private:
+  const unsigned devices_;
+  unsigned asked_ = 0;
+  TempDir dir_;
+  FakeSysfs hardware_;
+  sim::KubeletSim kubelet_;
+  std::unique_ptr<test::ChildProcess> process_;
+  std::optional<PluginClient> client_;
+};
+
+}  // namespace vfiogate::bench

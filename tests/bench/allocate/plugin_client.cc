@@ -1,0 +1,58 @@
+#include "tests/bench/allocate/plugin_client.h"
+
+#include <filesystem>
+
+namespace vfiogate::bench {
+
+PluginClient::PluginClient(const std::string& kubeletDirectory) {
+  std::string socket;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(kubeletDirectory + "/device-plugins")) {
+    if (entry.is_socket() && entry.path().filename() != "kubelet.sock") socket = entry.path();
+  }
+  const auto channel = grpc::CreateChannel("unix:" + socket, grpc::InsecureChannelCredentials());
+  if (!channel->WaitForConnected(std::chrono::system_clock::now() + test::kPatience)) {
+    giveUp("nobody serves on " + socket);
+  }
+  plugin_ = v1beta1::DevicePlugin::NewStub(channel);
+}
+
+PluginClient::Answer PluginClient::allocate(const std::string& device) {
+  v1beta1::AllocateRequest request;
+  request.add_container_requests()->add_devices_ids(device);
+  Answer answer{};
+  grpc::ClientContext context;
+  const auto began = Clock::now();
+  answer.status = plugin_->Allocate(&context, request, &answer.response);
+  answer.took = Clock::now() - began;
+  return answer;
+}
+
+Took PluginClient::prefer(const std::vector<std::string>& available, int count) {
+  v1beta1::PreferredAllocationRequest request;
+  auto& container = *request.add_container_requests();
+  container.mutable_available_deviceids()->Assign(available.begin(), available.end());
+  container.set_allocation_size(count);
+  v1beta1::PreferredAllocationResponse response;
+  grpc::ClientContext context;
+  const auto began = Clock::now();
+  const grpc::Status status = plugin_->GetPreferredAllocation(&context, request, &response);
+  const Took took = Clock::now() - began;
+  if (!status.ok()) giveUp("GetPreferredAllocation: " + status.error_message());
+  if (response.container_responses(0).deviceids_size() != count) {
+    giveUp("GetPreferredAllocation: not as many devices as were asked for");
+  }
+  return took;
+}
+
+Took PluginClient::callEmpty() {
+  v1beta1::DevicePluginOptions options;
+  grpc::ClientContext context;
+  const auto began = Clock::now();
+  const grpc::Status status = plugin_->GetDevicePluginOptions(&context, {}, &options);
+  const Took took = Clock::now() - began;
+  if (!status.ok()) giveUp("GetDevicePluginOptions: " + status.error_message());
+  return took;
+}
+
+}  // namespace vfiogate::bench

@@ -1,0 +1,38 @@
+#pragma once
+// The same client for every device plugin that is measured.
+
+#include "proto/deviceplugin.grpc.pb.h"
+#include "tests/bench/node_under_test.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace vfiogate::bench {
+
+/// One connection to the plugin whose socket lies beside the kubelet's; the calls go past the
+/// kubelet.
+class PluginClient {
+public:
+  /// `kubeletDirectory`: above device-plugins. Throws, in words, where nobody serves there.
+  explicit PluginClient(const std::string& kubeletDirectory);
+
+  struct Answer {
+    Took took;
+    grpc::Status status;
+    v1beta1::AllocateResponse response;
+  };
+  /// One Allocate of one device for one container.
+  Answer allocate(const std::string& device);
+  /// One GetPreferredAllocation: which `count` of these devices.
+  Took prefer(const std::vector<std::string>& available, int count);
+  /// One GetDevicePluginOptions, which says nothing and asks nobody.
+  Took callEmpty();
+
+private:
+  std::unique_ptr<v1beta1::DevicePlugin::Stub> plugin_;
+};
+
+}  // namespace vfiogate::bench
