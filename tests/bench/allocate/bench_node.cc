@@ -13,7 +13,6 @@ BenchNode::BenchNode(unsigned devices)
 }
 
 void BenchNode::refill() {
-  free_.clear();
   free_.assign(all_.begin(), all_.end());
   client_.emplace(node_.kubeletDirectory());
   adopt();
