@@ -6,6 +6,7 @@
 
 namespace vfiogate::timing {
 
+using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
@@ -29,8 +30,9 @@ inline constexpr seconds kNamingReconcile{5};
 inline constexpr seconds kUnlistedReconcile{60};
 /// List writes nothing, and a pod that never opened its device ends without another sign.
 inline constexpr seconds kListInterval{10};
-/// While a pod's name is sought, which is known as soon as its pod is admitted; and for how long.
-inline constexpr seconds kNameInterval{1};
+/// While a pod's name is sought, which the kubelet lists a moment after it admitted the pod; and
+/// for how long. Whoever looks at a pod that has just become Ready sees whose device it is.
+inline constexpr milliseconds kNameInterval{250};
 inline constexpr seconds kNameSought{15};
 /// privd is asked again this often about a device that is let go and not yet seen idle.
 inline constexpr seconds kUseInterval{5};

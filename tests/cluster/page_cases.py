@@ -31,7 +31,8 @@ class Pages(Case):
         page = blocks.on_a_cluster(blocks.blocks_of("docs/install.md", (TREE / "docs/install.md").read_text()))
         self.assertGreater(len(page), 5)
         for block, shown in page:
-            said = blocks.run(block, tree, shown, environment)
+            # A pod's name comes a moment after its device: the kubelet lists it then.
+            said = blocks.run(block, tree, shown, environment, settles=10)
             self.assertIsNone(said, f"{block.where}: {said}")
         lines = sum(len(block.text.splitlines()) for block, _ in page)
         self.measure(f"{len(page)} blocks, {lines} lines, from the image to the uninstall: {time.monotonic() - began:.0f} s")

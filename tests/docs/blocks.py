@@ -11,6 +11,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import time
 import typing
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
@@ -120,14 +121,22 @@ def untold(shown: str, said: str) -> list[str]:
     return [line for line in shown.splitlines() if lasting(line) not in lines]
 
 
-def run(block: Block, tree: pathlib.Path, shown: Block | None = None, environment: dict[str, str] | None = None) -> str | None:
-    """None: it ended with 0, and said what is shown. Else what it said."""
-    try:
-        done = subprocess.run(["bash", "-euo", "pipefail", "-c", block.text], cwd=tree, env=(environment or os.environ) | {"TZ": "UTC"}, stdin=subprocess.DEVNULL,
+def run(block: Block, tree: pathlib.Path, shown: Block | None = None, environment: dict[str, str] | None = None, settles: float = 0) -> str | None:
+    """None: it ended with 0, and said what is shown. Else what it said. `settles`: seconds for which its last command, which looks at something
+    that others bring about, is run again until all is said."""
+    def said_by(commands: str) -> subprocess.CompletedProcess:
+        return subprocess.run(["bash", "-euo", "pipefail", "-c", commands], cwd=tree, env=(environment or os.environ) | {"TZ": "UTC"}, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE)
+
+    try:
+        done = said_by(block.text)
+        said, until = done.stdout, time.monotonic() + settles
+        while done.returncode == 0 and shown and untold(shown.text, said) and time.monotonic() < until:
+            done = said_by(block.text.splitlines()[-1])
+            said += done.stdout
     except subprocess.TimeoutExpired:
         return f"did not end within {PATIENCE} s"
     if done.returncode != 0:
-        return f"exit code {done.returncode}\n{done.stdout[-3000:]}"
-    missing = untold(shown.text, done.stdout) if shown else []
-    return "\n".join([f"{shown.where} shows what it did not say:", *missing, "It said:", done.stdout[-3000:]]) if missing else None
+        return f"exit code {done.returncode}\n{said[-3000:]}"
+    missing = untold(shown.text, said) if shown else []
+    return "\n".join([f"{shown.where} shows what it did not say:", *missing, "It said:", said[-3000:]]) if missing else None

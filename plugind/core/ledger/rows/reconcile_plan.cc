@@ -132,7 +132,7 @@ std::optional<Instant> reconcileDueFor(const LedgerState& state, const HolderRec
 std::optional<Instant> listDue(const LedgerState& state) {
   if (!state.settings.remembers || !state.begun || state.reconcile.running) return std::nullopt;
   const Instant last = state.reconcile.lastList.value_or(state.epochSince);
-  std::optional<std::chrono::seconds> interval;
+  std::optional<std::chrono::milliseconds> interval;
   Due telling;
   for (const HolderRecord& record : state.records) {
     if (record.isClaim()) continue;
@@ -142,7 +142,8 @@ std::optional<Instant> listDue(const LedgerState& state) {
     const bool nameless = record.state == HolderState::kAllocated && !record.podName &&
                           record.evidence.epochNamed == state.epoch &&
                           state.lastEvent - record.stateSince < timing::kNameSought;
-    const auto wanted = nameless ? timing::kNameInterval : timing::kListInterval;
+    const std::chrono::milliseconds wanted =
+        nameless ? timing::kNameInterval : timing::kListInterval;
     interval = std::min(interval.value_or(wanted), wanted);
   }
   if (!interval) return std::nullopt;

@@ -109,6 +109,18 @@ TEST_F(LedgerCase, SilenceWithinOneTickOfFileTimesIsAReasonToReconcile) {
   EXPECT_EQ(node.holding(kA), Holding::kFree);
 }
 
+// The kubelet lists a pod's devices a moment after its checkpoint names them.
+TEST_F(LedgerCase, WhoseDeviceItIsIsKnownAsSoonAsThePodIsListed) {
+  node.start();
+  hold("p1", "gpu", {kA});
+  node.pass(450ms);
+  ASSERT_FALSE(node.ledger.state().records.front().podName);
+  node.list.pods.insert("ns/vm");
+  node.list.devices.push_back({"ns", "vm", "main", test::resource("gpu").str(), {kA}});
+  node.pass(250ms);
+  EXPECT_EQ(node.ledger.state().records.front().podName, "ns/vm");
+}
+
 // 8, I1.
 TEST_F(LedgerCase, KubeletDiesInAllocate) {
   node.start();
