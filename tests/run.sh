@@ -204,7 +204,7 @@ full_default() {
 
   heading "clang-tidy"
   if timely "clang-tidy on what changed last"; then
-    check "clang-tidy on what changed last" tests/tidy.sh --changed
+    check "clang-tidy on what changed last" tests/tidy.py --changed
   fi
 
   heading "mutants"
@@ -259,8 +259,8 @@ full_tsan() {
   ctests tsan -LE "^cluster"
 }
 
-full_tidy1() { check "clang-tidy on the one half" tests/tidy.sh --half 1; }
-full_tidy2() { check "clang-tidy on the other half" tests/tidy.sh --half 2; }
+full_tidy1() { check "clang-tidy on the one half" tests/tidy.py --half 1; }
+full_tidy2() { check "clang-tidy on the other half" tests/tidy.py --half 2; }
 
 full_builds() {
   check "two builds of the release preset have the same bytes" tests/supply/reproducible.sh

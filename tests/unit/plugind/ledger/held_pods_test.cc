@@ -8,7 +8,6 @@ namespace vfiogate {
 namespace {
 
 using namespace std::chrono_literals;
-using test::at;
 using test::kA;
 using test::kB;
 using test::kC;
