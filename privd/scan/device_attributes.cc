@@ -32,7 +32,9 @@ void DeviceAttributes::blame(const std::string& attribute, std::string why) {
 }
 
 std::optional<std::string> DeviceAttributes::read(const std::string& name, Need need) {
-  auto value = sysfs_.read(pathOf(name));
+  auto value = here_ ? here_->read(name) : Failure{here_.error()};
+  // A link that leads to another directory of sysfs, as `mdev_type` does.
+  if (!value && value.error().error == EXDEV) value = sysfs_.read(directory_ + "/" + name);
   if (value) return std::move(value).value();
   const int error = value.error().error;
   if (!isAbsent(error)) {
@@ -81,7 +83,7 @@ std::string DeviceAttributes::text(const std::string& name) {
 }
 
 std::string DeviceAttributes::linkName(const std::string& name) {
-  const auto target = sysfs_.link(pathOf(name));
+  const auto target = here_ ? here_->link(name) : Failure{here_.error()};
   if (!target) {
     const int error = target.error().error;
     if (!isAbsent(error)) blame(name, std::string("unreadable: ") + strerror(error));
@@ -91,11 +93,19 @@ std::string DeviceAttributes::linkName(const std::string& name) {
 }
 
 std::optional<std::string> DeviceAttributes::bytes(const std::string& name, std::size_t count) {
-  auto value = sysfs_.readBytes(pathOf(name), count);
+  auto value = here_ ? here_->readBytes(name, count) : Failure{here_.error()};
   if (value) return std::move(value).value();
   const int error = value.error().error;
   blame(name, isAbsent(error) ? "absent" : std::string("unreadable: ") + strerror(error));
   return std::nullopt;
+}
+
+bool DeviceAttributes::exists(const std::string& name) const {
+  return here_ ? here_->exists(name) : sysfs_.exists(directory_ + "/" + name);
+}
+
+Result<std::vector<std::string>, ReadError> DeviceAttributes::names(const std::string& name) const {
+  return here_ ? here_->names(name) : Failure{here_.error()};
 }
 
 }  // namespace vfiogate

@@ -10,11 +10,13 @@
 
 namespace vfiogate {
 
-/// Reads attributes below one device's directory and keeps a list of what was wrong with them.
+/// Reads attributes below one device's directory and keeps a list of what was wrong with them. The
+/// directory is found once: what is read is of the device that was there then.
 class DeviceAttributes {
 public:
+  /// `directory`, below `sysfs`, need not be there: then its attributes are not.
   DeviceAttributes(const SysfsRoot& sysfs, std::string directory)
-      : sysfs_(sysfs), directory_(std::move(directory)) {}
+      : sysfs_(sysfs), directory_(std::move(directory)), here_(sysfs.below(directory_)) {}
 
   enum class Need {
     kRequired,  ///< absence is a problem
@@ -33,9 +35,10 @@ public:
   std::string linkName(const std::string& name);
   /// The first bytes of a binary attribute.
   std::optional<std::string> bytes(const std::string& name, std::size_t count);
+  bool exists(const std::string& name) const;
+  /// What is in the directory, or in one in it.
+  Result<std::vector<std::string>, ReadError> names(const std::string& name = ".") const;
 
-  const SysfsRoot& sysfs() const { return sysfs_; }
-  std::string pathOf(const std::string& name) const { return directory_ + "/" + name; }
   void blame(const std::string& attribute, std::string why);
   std::vector<AttributeProblem> takeProblems() { return std::move(problems_); }
 
@@ -44,6 +47,7 @@ private:
 
   const SysfsRoot& sysfs_;
   std::string directory_;
+  Result<SysfsRoot, ReadError> here_;
   std::vector<AttributeProblem> problems_;
 };
 

@@ -58,11 +58,11 @@ void readSriov(DeviceAttributes& from, PciDevice& device) {
     }
     return;
   }
-  if (!from.sysfs().exists(from.pathOf("sriov_totalvfs"))) return;
+  if (!from.exists("sriov_totalvfs")) return;
   device.sriov = SriovRole::kPhysicalFunction;
   // Counted, and not read from `sriov_numvfs`: on 6.1 that hangs while the number is being lowered
   // and somebody holds one of them.
-  if (const auto names = from.sysfs().names(from.pathOf(""))) {
+  if (const auto names = from.names()) {
     device.virtualFunctions = static_cast<std::uint32_t>(std::ranges::count_if(
         *names, [](const std::string& name) { return name.starts_with("virtfn"); }));
   }
@@ -70,8 +70,8 @@ void readSriov(DeviceAttributes& from, PciDevice& device) {
 
 /// Only parents of mediated devices have types of them, so only they are searched.
 void readParts(DeviceAttributes& from, PciDevice& device) {
-  if (!from.sysfs().exists(from.pathOf(kMediatedTypes))) return;
-  const auto names = from.sysfs().names(from.pathOf(""));
+  if (!from.exists(kMediatedTypes)) return;
+  const auto names = from.names();
   if (!names) {
     from.blame(kMediatedTypes, std::string("unreadable: ") + strerror(names.error().error));
     return;
@@ -86,7 +86,7 @@ void readParts(DeviceAttributes& from, PciDevice& device) {
 /// A type that cannot be read is as good as none.
 void readVgpu(DeviceAttributes& from, PciDevice& device) {
   if (device.sriov != SriovRole::kVirtualFunction || device.driver.empty()) return;
-  if (!from.sysfs().exists(from.pathOf(kVgpuType))) return;
+  if (!from.exists(kVgpuType)) return;
   device.vgpuType = from.decimal(kVgpuType, Need::kRequired).value_or(0);
 }
 
@@ -114,7 +114,7 @@ void readPlace(const SysfsRoot& sysfs, const std::string& directory, const SlotN
 
 VfioDev readVfioDev(DeviceAttributes& from, const DevRoot& dev) {
   VfioDev found;
-  const auto names = from.sysfs().names(from.pathOf(kVfioDevDirectory));
+  const auto names = from.names(kVfioDevDirectory);
   if (!names) {
     const int error = names.error().error;
     if (error != ENOENT)
@@ -125,7 +125,7 @@ VfioDev readVfioDev(DeviceAttributes& from, const DevRoot& dev) {
     if (!name.starts_with("vfio")) continue;
     found.number = parseDecimal(name.substr(4));
     // Kernels without cdev have the directory too, but no number of a device node in it.
-    found.node = found.number && from.sysfs().exists(from.pathOf("vfio-dev/" + name + "/dev")) &&
+    found.node = found.number && from.exists("vfio-dev/" + name + "/dev") &&
                  dev.hasCharacterDevice("vfio/devices/" + name);
     if (found.number) return found;
   }

@@ -8,8 +8,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 namespace vfiogate {
 namespace {
@@ -53,11 +55,15 @@ Result<std::string, ReadError> SysfsRoot::readBytes(const std::string& path,
 }
 
 Result<std::string, ReadError> SysfsRoot::read(const std::string& path) const {
-  auto text = readBytes(path, kLongestAttribute);
-  if (!text) return text;
-  std::string trimmed = std::move(text).value();
-  while (!trimmed.empty() && (trimmed.back() == '\n' || trimmed.back() == ' ')) trimmed.pop_back();
-  return trimmed;
+  const auto file = openRegular(root_.get(), path.c_str(), 0, RESOLVE_BENEATH);
+  if (!file) return Failure{file.error()};
+  // The kernel gives all of an attribute with the first read.
+  std::array<char, kLongestAttribute> text;
+  const ssize_t got = ::read(file->fd.get(), text.data(), text.size());
+  if (got < 0) return Failure{ReadError{errno}};
+  std::string_view trimmed(text.data(), static_cast<std::size_t>(got));
+  while (trimmed.ends_with('\n') || trimmed.ends_with(' ')) trimmed.remove_suffix(1);
+  return std::string(trimmed);
 }
 
 Result<kj::AutoCloseFd, ReadError> SysfsRoot::openForReading(const std::string& path) const {
@@ -100,6 +106,12 @@ Result<std::vector<std::string>, ReadError> SysfsRoot::names(const std::string& 
   std::erase_if(names, [](const std::string& name) { return name.starts_with('.'); });
   std::ranges::sort(names);
   return names;
+}
+
+Result<SysfsRoot, ReadError> SysfsRoot::below(const std::string& path) const {
+  auto directory = openBeneath(root_.get(), path, O_PATH | O_DIRECTORY);
+  if (!directory) return Failure{directory.error()};
+  return SysfsRoot(kj::mv(directory).value());
 }
 
 bool SysfsRoot::exists(const std::string& path) const {

@@ -46,6 +46,10 @@ public:
   /// False if it is not there. True if that cannot be told, for want of descriptors or memory.
   bool exists(const std::string& path) const;
 
+  /// A directory below, taken for a root of its own: what is read of it by short paths, nothing
+  /// above it.
+  Result<SysfsRoot, ReadError> below(const std::string& path) const;
+
   /// For those who keep descriptors over the lock-down (borrowed).
   int fd() const { return root_.get(); }
 
