@@ -7,10 +7,22 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <iostream>
+#include <string>
+#include <thread>
+#include <utility>
 
 namespace vfiogate {
 namespace {
+
+/// Between two looks of a probe that waits.
+constexpr std::chrono::milliseconds kLookAgain{100};
+
+struct Probed {
+  bool good;
+  std::string text;
+};
 
 ControlQuestion questionOf(const CommandLine& line) {
   if (line.address) return ExplainQuestion{*line.address};
@@ -41,20 +53,29 @@ int failed(const std::string& why) {
   return 1;
 }
 
-int probeDevice(const CommandLine& line) {
-  const auto answer = askControl(line.listen, ExplainQuestion{*line.address}, line.timeout);
-  if (!answer) return failed(answer.error());
-  const DeviceVerdict verdict = verdictOf(nlohmann::json::parse(*answer));
-  std::cout << verdict.text << "\n";
-  return verdict.offered ? 0 : 1;
+/// Of one device, or of plugind itself. Error: there is no answer.
+Result<Probed, std::string> probeOnce(const CommandLine& line) {
+  if (line.address) {
+    const auto answer = askControl(line.listen, ExplainQuestion{*line.address}, line.timeout);
+    if (!answer) return Failure{answer.error()};
+    DeviceVerdict verdict = verdictOf(nlohmann::json::parse(*answer));
+    return Probed{verdict.offered, std::move(verdict.text)};
+  }
+  const auto readiness = askReadiness(line.listen, line.timeout);
+  if (!readiness) return Failure{readiness.error()};
+  return Probed{readiness->ready, (readiness->ready ? "" : "not ready: ") + readiness->why};
 }
 
 int probe(const CommandLine& line) {
-  if (line.address) return probeDevice(line);
-  const auto readiness = askReadiness(line.listen, line.timeout);
-  if (!readiness) return failed(readiness.error());
-  std::cout << (readiness->ready ? "" : "not ready: ") << readiness->why << "\n";
-  return readiness->ready ? 0 : 1;
+  const auto until = std::chrono::steady_clock::now() + line.wait;
+  auto probed = probeOnce(line);
+  while (!(probed && probed->good) && std::chrono::steady_clock::now() + kLookAgain <= until) {
+    std::this_thread::sleep_for(kLookAgain);
+    probed = probeOnce(line);
+  }
+  if (!probed) return failed(probed.error());
+  std::cout << probed->text << "\n";
+  return probed->good ? 0 : 1;
 }
 
 }  // namespace

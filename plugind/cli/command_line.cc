@@ -91,6 +91,10 @@ void addProbe(CLI::App& app, CommandLine& line) {
       "it is offered");
   addAddress(*probe, line, std::string("of one device instead: ") + kUnitHelp);
   addAskOptions(*probe, line, kProbePatienceMs);
+  CLI::Option* wait = probe->add_option_function<unsigned>(
+      "--wait", [&line](unsigned wanted) { line.wait = std::chrono::milliseconds(wanted); },
+      "look again until it is so, for at most so long [0]");
+  takeNumber(*wait, "MILLISECONDS", "number of milliseconds", 0, 60'000);
   probe->callback([&line]() { line.act = CommandLine::Act::kProbe; });
 }
 

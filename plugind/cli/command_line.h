@@ -39,6 +39,7 @@ struct CommandLine {
   std::string policyForm = "text";
   std::string form = "table";              ///< of status and explain
   std::chrono::milliseconds timeout{100};  ///< for an answer to them, or to probe
+  std::chrono::milliseconds wait{0};       ///< until it is ready, and the probe looks again
   std::optional<UnitId> address;           ///< to explain, always there then; or to probe
   std::string partitionTable;              ///< the file; "-": standard input
   PartitionOptions partitions{.modules = {}, .resource = *ResourceName::parse("vfiogate.dev/gpus")};

@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <future>
 
 namespace vfiogate::test {
 namespace {
@@ -153,6 +155,28 @@ TEST_F(PlugindStatus, AProbeFailsWithTheReasonWhileNoPodCouldBeServed) {
   privd_.reset();
   ASSERT_TRUE(plugind_->says("event=privd_went")) << said();
   EXPECT_EQ(ask({"probe", "--timeout", "30000"}).said, "not ready: privd is away\n");
+}
+
+// A kubelet that asks at once would ask again after its period only.
+TEST_F(PlugindStatus, AProbeThatWaitsIsOverAsSoonAsAPodCouldBeServed) {
+  auto probed = std::async(std::launch::async, [this]() {
+    return ask({"probe", "--timeout", "30000", "--wait", "60000"});
+  });
+  startPlugind();
+  startKubelet();
+  startPrivd();
+  const auto ready = probed.get();
+  EXPECT_EQ(ready.code, 0);
+  EXPECT_EQ(ready.said, "ready: resources registered and streaming: 1\n");
+}
+
+TEST_F(PlugindStatus, AProbeThatWaitedSaysWhatIsMissing) {
+  startPlugind();
+  const auto before = std::chrono::steady_clock::now();
+  const auto late = ask({"probe", "--timeout", "30000", "--wait", "300"});
+  EXPECT_GE(std::chrono::steady_clock::now() - before, std::chrono::milliseconds(200));
+  EXPECT_EQ(late.code, 1);
+  EXPECT_EQ(late.said, "not ready: privd is away\n");
 }
 
 TEST_F(PlugindStatus, AProbeFailsWhereNoPlugindAnswers) {

@@ -67,6 +67,8 @@ TEST(CommandLine, ProbesWithMorePatienceThanPeopleHave) {
   EXPECT_FALSE(probe->address) << "plugind's own readiness";
   EXPECT_EQ(read({"probe", "65:00.0"})->address, *Bdf::parse("0000:65:00.0"));
   EXPECT_EQ(read({"probe", "--timeout", "7"})->timeout, std::chrono::milliseconds(7));
+  EXPECT_EQ(probe->wait, std::chrono::milliseconds(0));
+  EXPECT_EQ(read({"probe", "--wait", "7"})->wait, std::chrono::milliseconds(7));
 }
 
 TEST(CommandLine, TakesNetdsUser) {
@@ -107,7 +109,8 @@ INSTANTIATE_TEST_SUITE_P(
         Misuse{{"--config"}, "--config"},
         Misuse{{"status", "-o", "xml"}, "'xml' is no form of output"},
         Misuse{{"status", "--timeout", "0"}, "--timeout"},
-        Misuse{{"probe", "--timeout", "0"}, "--timeout"}, Misuse{{"--netd-uid", "0"}, "--netd-uid"},
+        Misuse{{"probe", "--timeout", "0"}, "--timeout"},
+        Misuse{{"probe", "--wait", "60001"}, "--wait"}, Misuse{{"--netd-uid", "0"}, "--netd-uid"},
         Misuse{{"--netd-uid", "netd"}, "--netd-uid"},
         Misuse{{"--hardware-uid", "hardware"}, "--hardware-uid"}, Misuse{{"explain"}, "ADDRESS"},
         Misuse{{"probe", "gpu"}, "'gpu' is no device here"},
