@@ -28,7 +28,8 @@ if(VFIOGATE_HARDEN)
     -ffile-prefix-map=${CMAKE_SOURCE_DIR}/= -ffile-prefix-map=${to_source}=
     -ffile-prefix-map=${CMAKE_BINARY_DIR}/=)
   target_link_options(vfiogate_hardening INTERFACE
-    -pie -Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,-z,separate-code -Wl,--as-needed
+    # Relocations take a bit each instead of 24 bytes (glibc 2.36, which Debian 12 has).
+    -pie -Wl,-z,pack-relative-relocs -Wl,-z,relro,-z,now -Wl,-z,noexecstack -Wl,-z,separate-code -Wl,--as-needed
     # No function that nothing calls.
     -Wl,--gc-sections)
 endif()

@@ -15,7 +15,7 @@ build_packages=(
   g++ clang cmake ninja-build ccache pkg-config git ca-certificates
   capnproto openssl protobuf-compiler protobuf-compiler-grpc
   fuse3
-  kmod xz-utils pci.ids iproute2 python3 python3-yaml
+  kmod xz-utils zstd pci.ids iproute2 python3 python3-yaml
   help2man lintian dpkg-dev systemd
 )
 test_packages=(

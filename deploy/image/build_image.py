@@ -28,6 +28,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--modules", action="store_true", help="the image that loads vfio-pci, in place of the main one")
     parser.add_argument("--out", type=pathlib.Path, metavar="FILE", help="default: vfiogate.oci.tar, vfiogate-modules.oci.tar")
     parser.add_argument("--bill", type=pathlib.Path, metavar="FILE", help="where its bill of materials goes, too")
+    parser.add_argument("--level", type=int, choices=range(1, 20), default=19, metavar="LEVEL",
+                        help="how hard zstd tries, from 1 to 19; default: %(default)s, which takes some ten seconds")
     parser.add_argument("--tag", default="dev", help="default: %(default)s")
     parser.add_argument("--name", default="localhost/vfiogate", help="the image's; default: %(default)s, and -modules behind it")
     wish = parser.parse_args()
@@ -57,7 +59,7 @@ def build(wish: argparse.Namespace) -> None:
     files[vex.NAME] = root_files.Entry(vex.text_of(files, inside, sbom.packages_named(files, shipped), wish.tag, created))
     files[sbom.NAME] = root_files.Entry(sbom.text_of(f"{wish.name.rpartition('/')[2]}-image", files, shipped, wish.tag, created))
     layer = oci.layer_of(files, directories, epoch)
-    image = oci.image_of(layer, f"{wish.name}:{wish.tag}", info, created)
+    image = oci.image_of(layer, f"{wish.name}:{wish.tag}", info, created, wish.level)
     oci.write_archive(image, wish.out, epoch)
     if wish.bill:
         wish.bill.write_bytes(files[sbom.NAME].content)

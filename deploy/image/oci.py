@@ -1,17 +1,17 @@
 """An OCI image of one layer, as the archive that containerd and podman import, and an index of such images."""
 
-import gzip
 import hashlib
 import io
 import json
 import pathlib
+import subprocess
 import tarfile
 
 from build_info import BuildInfo
 from root_files import Entry
 import target
 
-LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
+LAYER = "application/vnd.oci.image.layer.v1.tar+zstd"
 CONFIG = "application/vnd.oci.image.config.v1+json"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 INDEX = "application/vnd.oci.image.index.v1+json"
@@ -72,9 +72,14 @@ def labels_of(info: BuildInfo, created: str) -> dict[str, str]:
     }
 
 
-def image_of(layer: bytes, name: str, info: BuildInfo, created: str) -> dict[str, bytes]:
-    """The archive's files by name. `name`: with its tag."""
-    packed = gzip.compress(layer, 9, mtime=0)
+def packed_by_zstd(data: bytes, level: int) -> bytes:
+    """A quarter smaller than by gzip at the same patience. containerd, CRI-O, podman and registries take it."""
+    return subprocess.run(["zstd", f"-{level}", "--quiet", "--stdout"], input=data, check=True, capture_output=True).stdout
+
+
+def image_of(layer: bytes, name: str, info: BuildInfo, created: str, level: int) -> dict[str, bytes]:
+    """The archive's files by name. `name`: with its tag. `level`: zstd's, 1 to 19."""
+    packed = packed_by_zstd(layer, level)
     config = as_json(
         {
             "architecture": target.architecture(),

@@ -32,7 +32,7 @@ skip() { echo "skipped: $*"; exit 77; }
 [ -c /dev/fuse ] || skip "it needs /dev/fuse"
 [ -x "$kubernetes/node.sh" ] || skip "no programs of Kubernetes: VFIOGATE_KUBERNETES names no folder with node.sh, and there is no ../shared/kubernetes"
 missing=()
-for tool in runc:runc etcd:etcd-server openssl:openssl ip:iproute2 xz:xz-utils /bin/busybox:busybox-static /usr/lib/cni/bridge:containernetworking-plugins; do
+for tool in runc:runc etcd:etcd-server openssl:openssl ip:iproute2 xz:xz-utils zstd:zstd /bin/busybox:busybox-static /usr/lib/cni/bridge:containernetworking-plugins; do
   command -v "${tool%%:*}" >/dev/null || missing+=("${tool##*:}")
 done
 [ ${#missing[@]} -eq 0 ] || skip "packages of Debian are missing: ${missing[*]}"
@@ -58,7 +58,7 @@ fi
 
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
-"$tree/deploy/image/build_image.py" --programs "$programs" --out "$place/vfiogate.oci.tar" --tag dev >"$place/image.log" 2>&1 ||
+"$tree/deploy/image/build_image.py" --programs "$programs" --out "$place/vfiogate.oci.tar" --tag dev --level 3 >"$place/image.log" 2>&1 ||
   { cat "$place/image.log" >&2; exit 1; }
 # helm comes by npm, where there is a network: the node has none.
 VFIOGATE_HELM=$("$here/helm.py" 2>"$place/helm.log") || VFIOGATE_HELM=

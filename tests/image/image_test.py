@@ -3,7 +3,6 @@
 which no package or program of ours accounts for, and that the programs run in its root and in nothing
 else. Needs root for the latter. Exit 77: it cannot be run here."""
 
-import gzip
 import hashlib
 import io
 import json
@@ -20,6 +19,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import against_programs  # noqa: E402
 import bills  # noqa: E402
+from unpacked_image import unpacked  # noqa: E402
 
 TREE = pathlib.Path(__file__).resolve().parents[2]
 BUILD = TREE / "deploy/image/build_image.py"
@@ -32,7 +32,7 @@ PROGRAMS = pathlib.Path()
 
 def build(directory: pathlib.Path, name: str, *others: str) -> pathlib.Path:
     out = directory / name
-    command = [BUILD, "--programs", PROGRAMS, "--out", out, "--tag", "test", *others]
+    command = [BUILD, "--programs", PROGRAMS, "--out", out, "--tag", "test", "--level", "3", *others]
     environment = os.environ | {"SOURCE_DATE_EPOCH": "1700000000"}
     subprocess.run(command, check=True, capture_output=True, env=environment)
     return out
@@ -55,7 +55,7 @@ class Contents:
         cls.index = json.loads(cls.parts["index.json"])
         cls.manifest = json.loads(cls.blob(cls.index["manifests"][0]))
         cls.config = json.loads(cls.blob(cls.manifest["config"]))
-        cls.layer = gzip.decompress(cls.blob(cls.manifest["layers"][0]))
+        cls.layer = unpacked(cls.blob(cls.manifest["layers"][0]))
         cls.root = cls.directory / "root"
         with tarfile.open(fileobj=io.BytesIO(cls.layer)) as tar:
             cls.members = tar.getmembers()

@@ -20,7 +20,7 @@ JOIN = TREE / "deploy/image/join_images.py"
 
 def image(sysroot: str, name: str = "localhost/toy:1") -> dict[str, bytes]:
     target.sysroot = sysroot
-    return oci.image_of(f"of {sysroot}".encode(), name, build_info.BuildInfo("0.1.0", "abc", "then"), "2026-11-25T00:00:00Z")
+    return oci.image_of(f"of {sysroot}".encode(), name, build_info.BuildInfo("0.1.0", "abc", "then"), "2026-11-25T00:00:00Z", 1)
 
 
 def blob(files: dict[str, bytes], reference: dict) -> bytes:
