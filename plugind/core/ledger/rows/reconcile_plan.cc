@@ -131,7 +131,13 @@ std::optional<Instant> reconcileDueFor(const LedgerState& state, const HolderRec
 
 std::optional<Instant> listDue(const LedgerState& state) {
   if (!state.settings.remembers || !state.begun || state.reconcile.running) return std::nullopt;
-  const Instant last = state.reconcile.lastList.value_or(state.epochSince);
+  Instant last = state.reconcile.lastList.value_or(state.epochSince);
+  std::optional<Instant> held;
+  for (const HolderRecord& record : state.records) {
+    if (!record.isClaim()) held = earlier(held, record.stateSince);
+  }
+  // What has just been given is in no List yet.
+  if (held) last = std::max(last, *held);
   std::optional<std::chrono::milliseconds> interval;
   Due telling;
   for (const HolderRecord& record : state.records) {
