@@ -56,8 +56,10 @@ PacketSent sendPacket(int socket, std::string_view bytes, int fd) {
 
 Result<kj::Maybe<Packet>, std::string> receivePacket(int socket, std::size_t largest) {
   OneDescriptor control = {};
-  Packet packet{std::string(largest, '\0'), nullptr};
-  iovec part = {packet.bytes.data(), packet.bytes.size()};
+  // Not filled with zeros: most packets are small.
+  auto room = kj::heapArray<char>(largest);
+  Packet packet;
+  iovec part = {room.begin(), room.size()};
   msghdr message = {};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
@@ -73,7 +75,7 @@ Result<kj::Maybe<Packet>, std::string> receivePacket(int socket, std::size_t lar
   if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
     return Failure{std::string("a packet above its size, or with more than one descriptor")};
   }
-  packet.bytes.resize(static_cast<std::size_t>(size));
+  packet.bytes.assign(room.begin(), static_cast<std::size_t>(size));
   return kj::Maybe<Packet>(kj::mv(packet));
 }
 
