@@ -23,6 +23,7 @@ test_packages=(
   clang-format clang-tidy llvm shellcheck pyflakes3
   runc etcd-server containernetworking-plugins
   reuse signify-openbsd minisign bash fish zsh
+  libbenchmark-dev strace valgrind # parts by themselves: tests/bench/parts
   make flex bison bc libelf-dev lz4 # the virtual machine's own kernel: tests/machine/build_kernel.sh
 )
 

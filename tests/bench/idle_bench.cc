@@ -3,6 +3,7 @@
 
 #include "tests/bench/bench_command.h"
 #include "tests/bench/node_under_test.h"
+#include "tests/bench/peer_node.h"
 
 #include <nlohmann/json.hpp>
 
@@ -87,6 +88,7 @@ std::string programOf(pid_t process) {
 struct Wish {
   CommonWish common{.devices = {8, 256}, .json = {}};
   unsigned seconds = 30;
+  std::string peer;
 };
 
 /// One process at two moments.
@@ -108,25 +110,34 @@ struct Watched {
   }
 };
 
+Watched watchedOf(unsigned devices, pid_t process, std::string program) {
+  return {.devices = devices,
+          .process = process,
+          .program = std::move(program),
+          .before = {},
+          .after = {}};
+}
+
 std::vector<Watched> processesOf(NodeUnderTest& node) {
   std::vector<pid_t> processes = childrenOf(node.privd().pid());
   processes.insert(processes.begin(), node.plugind().pid());
   std::vector<Watched> watched;
   for (const pid_t process : processes) {
-    Watched& each = watched.emplace_back();
-    each.devices = node.devices();
-    each.process = process;
-    each.program = programOf(process);
+    watched.push_back(watchedOf(node.devices(), process, programOf(process)));
   }
   return watched;
 }
 
 std::vector<Watched> measure(const Wish& wish) {
   std::vector<std::unique_ptr<NodeUnderTest>> nodes;
+  std::vector<std::unique_ptr<PeerNode>> peers;
   std::vector<Watched> all;
   for (const unsigned devices : wish.common.devices) {
     nodes.push_back(std::make_unique<NodeUnderTest>(devices, "off"));
     std::ranges::move(processesOf(*nodes.back()), std::back_inserter(all));
+    if (wish.peer.empty()) continue;
+    peers.push_back(std::make_unique<PeerNode>(devices, wish.peer));
+    all.push_back(watchedOf(devices, peers.back()->process().pid(), "peer"));
   }
   for (Watched& each : all) each.before = figuresOf(each.process);
   std::this_thread::sleep_for(std::chrono::seconds(wish.seconds));
@@ -195,6 +206,8 @@ int main(int argc, char** argv) {
   CLI::App app("Counts what the programs in VFIOGATE_BIN cost while they have nothing to do.");
   bench::addCommonOptions(app, wish.common);
   bench::addCount(app, "--seconds", wish.seconds, 3600, "of looking on");
+  app.add_option("--peer", wish.peer, "NVIDIA's plugin for KubeVirt, watched in the same run")
+      ->check(CLI::ExistingFile);
   CLI11_PARSE(app, argc, argv);
   return bench::runBench("idle_bench", [&wish]() { bench::run(wish); });
 }

@@ -1,10 +1,32 @@
 #include "tests/bench/latencies.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iomanip>
+#include <string>
+#include <utility>
 
 namespace vfiogate::bench {
+namespace {
+
+struct Kind {
+  const char* key;
+  const char* name;
+  Latencies Row::*figures;
+};
+constexpr std::array kKinds = {
+    Kind{"allocate", "Allocate", &Row::allocate},
+    Kind{"empty", "empty call to the same plugind", &Row::empty},
+    Kind{"bare", "empty call to a server with nothing behind it", &Row::bare},
+    Kind{"relayed", "the same by way of two processes more", &Row::relayed},
+    Kind{"read", "no call: its group read from sysfs", &Row::read},
+    Kind{"preferred", "GetPreferredAllocation of 8", &Row::preferred},
+    Kind{"peer", "Allocate of the peer's", &Row::peer},
+    Kind{"peerEmpty", "empty call to the peer", &Row::peerEmpty},
+};
+
+}  // namespace
 
 nlohmann::json toJson(const Latencies& latencies) {
   return {{"calls", latencies.count()},
@@ -23,50 +45,28 @@ double Latencies::percentile(double share) const {
 }
 
 void printTable(const std::vector<Row>& rows, std::ostream& out) {
-  out << "microseconds   Allocate                 empty call               bare server            "
-         "  read of sysfs             Allocate / empty\n"
-      << "devices  calls     p50     p99     max     p50     p99     max     p50     p99     max   "
-         " "
-         " p50     p99     max      p50     p99\n"
-      << std::fixed;
   for (const Row& row : rows) {
-    out << std::setw(7) << row.devices << std::setw(7) << row.allocate.count()
-        << std::setprecision(0);
-    for (const Latencies* each : {&row.allocate, &row.empty, &row.bare, &row.read}) {
-      out << std::setw(8) << each->median() << std::setw(8) << each->p99() << std::setw(8)
-          << each->percentile(1);
+    out << std::left << std::setw(54)
+        << std::to_string(row.devices) + " devices, " + std::to_string(row.allocate.count()) +
+               " calls of each, microseconds"
+        << std::right << "     p50     p99     max   Allocate's p50 to this\n";
+    for (const Kind& kind : kKinds) {
+      const Latencies& each = row.*kind.figures;
+      if (each.count() == 0) continue;
+      out << "  " << std::left << std::setw(52) << kind.name << std::right << std::fixed
+          << std::setprecision(0) << std::setw(8) << each.median() << std::setw(8) << each.p99()
+          << std::setw(8) << each.percentile(1) << std::setprecision(2) << std::setw(8)
+          << row.allocate.median() / each.median() << "\n";
     }
-    out << std::setprecision(2) << std::setw(9) << row.ratio() << std::setw(8)
-        << row.allocate.p99() / row.empty.p99() << "\n";
-    out << std::setprecision(0) << "   preferred, p50, p99, max" << std::setw(8)
-        << row.preferred.median() << std::setw(8) << row.preferred.p99() << std::setw(8)
-        << row.preferred.percentile(1) << std::setprecision(2) << "   preferred / empty"
-        << std::setw(8) << row.preferred.median() / row.empty.median() << "\n";
-    if (row.peer.count() == 0) continue;
-    out << std::setprecision(0) << "   peer" << std::setw(7) << row.peer.count();
-    for (const Latencies* each : {&row.peer, &row.peerEmpty}) {
-      out << std::setw(8) << each->median() << std::setw(8) << each->p99() << std::setw(8)
-          << each->percentile(1);
-    }
-    out << std::setprecision(2) << "   Allocate / peer's" << std::setw(8)
-        << row.allocate.median() / row.peer.median() << std::setw(8)
-        << row.allocate.p99() / row.peer.p99() << "\n";
   }
 }
 
 void printJson(const std::vector<Row>& rows, std::ostream& out) {
   nlohmann::json all = nlohmann::json::array();
   for (const Row& row : rows) {
-    all.push_back({{"devices", row.devices},
-                   {"restarts", row.restarts},
-                   {"allocate", toJson(row.allocate)},
-                   {"empty", toJson(row.empty)},
-                   {"bare", toJson(row.bare)},
-                   {"read", toJson(row.read)},
-                   {"preferred", toJson(row.preferred)},
-                   {"peer", toJson(row.peer)},
-                   {"peerEmpty", toJson(row.peerEmpty)},
-                   {"ratio", row.ratio()}});
+    nlohmann::json one{{"devices", row.devices}, {"restarts", row.restarts}};
+    for (const Kind& kind : kKinds) one[kind.key] = toJson(row.*kind.figures);
+    all.push_back(std::move(one));
   }
   out << all.dump(2) << "\n";
 }

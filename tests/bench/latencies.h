@@ -35,12 +35,11 @@ struct Row {
   Latencies allocate;
   Latencies empty;      ///< an empty call to the same plugind
   Latencies bare;       ///< an empty call to a server with nothing behind it
+  Latencies relayed;    ///< the same, which asks two processes more, one after the other
   Latencies read;       ///< reading one group from sysfs, no call at all
   Latencies preferred;  ///< a GetPreferredAllocation of 8 out of all
   Latencies peer;       ///< an Allocate of the peer's; none where none was named
   Latencies peerEmpty;  ///< an empty call to the peer
-
-  double ratio() const { return allocate.median() / empty.median(); }
 };
 
 void printTable(const std::vector<Row>& rows, std::ostream& out);

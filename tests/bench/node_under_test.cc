@@ -32,7 +32,7 @@ std::string addressOf(unsigned number) {
 
 NodeUnderTest::NodeUnderTest(unsigned devices, const std::string& uevents,
                              sim::KubeletOptions kubelet)
-    : devices_(devices) {
+    : devices_(devices), uevents_(uevents) {
   chmod(dir_.path().c_str(), 0755);
   for (const char* name : {"plugind", "kubelet", "kubelet/device-plugins"}) {
     std::filesystem::create_directory(dir_.path() / name);
@@ -44,24 +44,33 @@ NodeUnderTest::NodeUnderTest(unsigned devices, const std::string& uevents,
   std::ofstream(dir_ / "config.yaml") << kConfig;
   kubelet_.emplace(kubeletDirectory(), std::move(kubelet));
   kubelet_->start();
-  startPlugind();
-  startPrivd(uevents);
+  startAll();
+  if (!plugind_->says("event=started")) giveUp("plugind does not start: " + plugind_->output());
+  if (!privd_->says("event=started")) giveUp("privd does not start: " + privd_->output());
   awaitAll();
 }
 
-void NodeUnderTest::startPrivd(const std::string& uevents) {
+void NodeUnderTest::startAll() {
+  startPlugind();
+  startPrivd();
+}
+
+void NodeUnderTest::stopAll() {
+  stopPlugind();
+  privd_.reset();
+}
+
+void NodeUnderTest::startPrivd() {
   privd_.emplace(std::vector<std::string>{
       test::builtProgram("privd"), "serve", "--plugind", plugindSocket(), "--sysfs",
       hardware_.sysfs(), "--dev", hardware_.dev(), "--kubelet-dir", kubeletDirectory(),
-      "--state-dir", dir_ / "state", "--audit-log", dir_ / "audit.jsonl", "--uevents", uevents});
-  if (!privd_->says("event=started")) giveUp("privd does not start: " + privd_->output());
+      "--state-dir", dir_ / "state", "--audit-log", dir_ / "audit.jsonl", "--uevents", uevents_});
 }
 
 void NodeUnderTest::startPlugind() {
   plugind_.reset();
   plugind_.emplace(std::vector<std::string>{test::builtProgram("plugind"), "--listen",
                                             plugindSocket(), "--config", dir_ / "config.yaml"});
-  if (!plugind_->says("event=started")) giveUp("plugind does not start: " + plugind_->output());
 }
 
 void NodeUnderTest::stopPlugind() {

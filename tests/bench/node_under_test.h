@@ -42,14 +42,19 @@ public:
   void stopPlugind();
   /// plugind forgets everything, and is registered again when this returns.
   void restartPlugind();
+  /// The same of all processes.
+  void stopAll();
+  /// Starts all, and waits for none.
+  void startAll();
   /// Waits until the kubelet was shown every device as healthy.
   void awaitAll();
 
 private:
-  void startPrivd(const std::string& uevents);
+  void startPrivd();
   void startPlugind();
 
   const unsigned devices_;
+  const std::string uevents_;
   TempDir dir_;
   FakeSysfs hardware_;
   std::optional<sim::KubeletSim> kubelet_;

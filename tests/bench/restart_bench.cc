@@ -5,11 +5,16 @@
 #include "tests/bench/frame_watch.h"
 #include "tests/bench/name_clock.h"
 #include "tests/bench/own_place.h"
+#include "tests/bench/peer_node.h"
 #include "tests/bench/restart_report.h"
 
+#include <functional>
 #include <future>
 #include <iostream>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace vfiogate::bench {
 namespace {
@@ -18,14 +23,17 @@ struct Wish {
   CommonWish common{.devices = {8, 256}, .json = {}};
   unsigned kubelets = 100;
   unsigned pluginds = 30;
+  std::string peer;
 };
 
-class RestartNode {
+/// A node whose frames are listened to, of ours or of a peer's.
+template <typename Node>
+class Watched {
 public:
-  explicit RestartNode(unsigned devices)
-      : node_(devices, "off", {.heard = [this](const auto& frame) { frames_.heard(frame); }}) {}
-
-  unsigned devices() const { return node_.devices(); }
+  template <typename... Arguments>
+  explicit Watched(unsigned devices, Arguments&&... arguments)
+      : node_(devices, std::forward<Arguments>(arguments)...,
+              sim::KubeletOptions{.heard = [this](const auto& frame) { frames_.heard(frame); }}) {}
 
   Took restartKubelet() {
     node_.kubelet().stop();
@@ -36,38 +44,51 @@ public:
     const auto shown = frames_.await().at;
     return shown - made.get();
   }
-  Took restartPlugind() {
-    node_.stopPlugind();
+
+  Took from(const std::function<void(Node&)>& stop, const std::function<void(Node&)>& start) {
+    stop(node_);
     expectAll();
     const auto began = Clock::now();
-    node_.restartPlugind();
+    start(node_);
     return frames_.await().at - began;
   }
 
 private:
   void expectAll() {
     std::vector<std::string> ids;
-    for (unsigned i = 0; i < devices(); ++i) ids.push_back(addressOf(i));
+    for (unsigned i = 0; i < node_.devices(); ++i) ids.push_back(addressOf(i));
     frames_.expect(std::move(ids), true);
   }
 
   FrameWatch frames_;
-  NodeUnderTest node_;
+  Node node_;
 };
 
 void run(const Wish& wish) {
   const OwnPlace place;
-  std::vector<std::unique_ptr<RestartNode>> nodes;
+  std::vector<std::unique_ptr<Watched<NodeUnderTest>>> nodes;
+  std::vector<std::unique_ptr<Watched<PeerNode>>> peers;
   std::vector<RestartRow> rows;
   for (const unsigned devices : wish.common.devices) {
-    nodes.push_back(std::make_unique<RestartNode>(devices));
-    rows.push_back({.devices = devices, .kubelet = {}, .plugind = {}});
+    nodes.push_back(std::make_unique<Watched<NodeUnderTest>>(devices, "off"));
+    if (!wish.peer.empty()) {
+      peers.push_back(std::make_unique<Watched<PeerNode>>(devices, wish.peer));
+    }
+    rows.emplace_back().devices = devices;
   }
   for (unsigned time = 0; time < wish.kubelets; ++time) {
-    for (std::size_t i = 0; i < nodes.size(); ++i) rows[i].kubelet.add(nodes[i]->restartKubelet());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      rows[i].kubelet.add(nodes[i]->restartKubelet());
+      if (!peers.empty()) rows[i].peersKubelet.add(peers[i]->restartKubelet());
+    }
   }
   for (unsigned time = 0; time < wish.pluginds; ++time) {
-    for (std::size_t i = 0; i < nodes.size(); ++i) rows[i].plugind.add(nodes[i]->restartPlugind());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      rows[i].plugind.add(
+          nodes[i]->from(&NodeUnderTest::stopPlugind, &NodeUnderTest::restartPlugind));
+      rows[i].all.add(nodes[i]->from(&NodeUnderTest::stopAll, &NodeUnderTest::startAll));
+      if (!peers.empty()) rows[i].peer.add(peers[i]->from(&PeerNode::stop, &PeerNode::start));
+    }
   }
   printTable(rows, std::cout);
   writeJson(wish.common, [&rows](std::ostream& out) { printJson(rows, out); });
@@ -82,7 +103,10 @@ int main(int argc, char** argv) {
   CLI::App app("Times what restarts cost the programs in VFIOGATE_BIN.");
   bench::addCommonOptions(app, wish.common);
   bench::addCount(app, "--kubelets", wish.kubelets, 100'000, "restarts of each node's kubelet");
-  bench::addCount(app, "--pluginds", wish.pluginds, 100'000, "restarts of each node's plugind");
+  bench::addCount(app, "--pluginds", wish.pluginds, 100'000,
+                  "restarts of each node's plugind, and of all processes");
+  app.add_option("--peer", wish.peer, "NVIDIA's plugin for KubeVirt, restarted in the same run")
+      ->check(CLI::ExistingFile);
   CLI11_PARSE(app, argc, argv);
   return bench::runBench("restart_bench", [&wish]() { bench::run(wish); });
 }

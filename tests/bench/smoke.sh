@@ -9,12 +9,13 @@ fi
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
 "$1" --devices 8 --calls 10 --json "$directory/figures.json" | tee "$directory/table"
-grep -q '^ *8 *10 .* [0-9.]*$' "$directory/table"
+grep -q '^8 devices, 10 calls of each, microseconds ' "$directory/table"
+grep -q '^  Allocate .* 1\.00$' "$directory/table"
 # Two nodes' worth of calls: plugind was started anew, and every call was timed.
 python3 - "$directory/figures.json" <<'PYTHON'
 import json, sys
 row, = json.load(open(sys.argv[1]))
 assert row["devices"] == 8 and row["restarts"] == 1, row
-for kind in ("allocate", "empty", "bare", "read", "preferred"):
+for kind in ("allocate", "empty", "bare", "relayed", "read", "preferred"):
     assert row[kind]["calls"] == 10 and 0 < row[kind]["p50_us"] <= row[kind]["p99_us"], row
 PYTHON

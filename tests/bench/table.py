@@ -30,10 +30,11 @@ def calls(rounds: list, how: str) -> None:
     for index, first in enumerate(rounds[0]):
         count = sum(one[index]["allocate"]["calls"] for one in rounds)
         for figure, goal in (("p50_us", "2"), ("p99_us", "3"), ("max_us", "")):
-            ours, empty, bare = (over(rounds, index, kind, figure) for kind in ("allocate", "empty", "bare"))
+            ours, empty, bare, relayed = (over(rounds, index, kind, figure) for kind in ("allocate", "empty", "bare", "relayed"))
             name = f"Allocate, {first['devices']} devices, {how}, {figure[:-3]} of {count}"
             row(f"{name}, µs / empty", f"{ours:,.0f}", f"{empty:,.0f}", f"{ours / empty:.2f}", goal)
             row("  the same / empty call to a bare server", f"{ours:,.0f}", f"{bare:,.0f}", f"{ours / bare:.2f}")
+            row("  the same / bare, by way of two processes more", f"{ours:,.0f}", f"{relayed:,.0f}", f"{ours / relayed:.2f}")
             if first["peer"]["calls"]:
                 peer = over(rounds, index, "peer", figure)
                 row("  the same / NVIDIA's plugin", f"{ours:,.0f}", f"{peer:,.0f}", f"{ours / peer:.2f}", "1" if figure == "p50_us" else "")
@@ -48,16 +49,30 @@ def idle(processes: list) -> None:
         wakes = sum(one["wakes"].values()) / one["seconds"]
         row(f"{name}: threads", str(one["threads"]), goal="6" if ours else "")
         row("  wake-ups a second, idle", f"{wakes:.2f}")
-        row("  % of a core, idle", f"{one['processor_ms'] / 10 / one['seconds']:.3f}", goal="0.02")
+        row("  % of a core, idle", f"{one['processor_ms'] / 10 / one['seconds']:.3f}", goal="0.02" if one["program"] != "peer" else "")
         row("  resident, share, MB", f"{one['rss_kib'] / 1024:.1f}", f"{one['pss_kib'] / 1024:.1f}", goal="12" if ours else "")
+    for devices in sorted({one["devices"] for one in processes}):
+        at = [one for one in processes if one["devices"] == devices]
+        ours, peer = (sum(one["pss_kib"] for one in at if (one["program"] == "peer") == peer) / 1024 for peer in (False, True))
+        ratio = f"{ours / peer:.2f}" if peer else ""
+        row(f"all processes, {devices} devices: share, MB / NVIDIA's", f"{ours:.1f}", f"{peer:.1f}" if peer else "", ratio, "1")
+
+
+def restarts(nodes: list) -> None:
+    for node in nodes:
+        for name, ours, peer in (("kubelet.sock is made", "kubelet", "peersKubelet"), ("plugind starts", "plugind", ""), ("all processes start", "all", "peer")):
+            for figure in ("p50_us", "p99_us"):
+                what, mine = f"{name}, {node['devices']} devices, {figure[:-3]}, ms", node[ours][figure] / 1000
+                if peer and node[peer]["calls"]:
+                    theirs = node[peer][figure] / 1000
+                    row(what + " / NVIDIA's", f"{mine:.1f}", f"{theirs:.1f}", f"{mine / theirs:.2f}", "1" if ours == "all" else "")
+                else:
+                    row(what, f"{mine:.1f}")
 
 
 def rest(directory: pathlib.Path, number: str) -> None:
-    for (nodes,) in [rounds_of(directory, number, "restart")]:
-        for node in nodes:
-            kubelet, plugind = node["kubelet"], node["plugind"]
-            row(f"kubelet restarts, {node['devices']} devices, p50, p99, ms", f"{kubelet['p50_us'] / 1000:.1f}", f"{kubelet['p99_us'] / 1000:.1f}")
-            row(f"plugind starts, {node['devices']} devices, p50, p99, ms", f"{plugind['p50_us'] / 1000:.1f}", f"{plugind['p99_us'] / 1000:.1f}")
+    (nodes,) = rounds_of(directory, number, "restart")
+    restarts(nodes)
     for (nodes,) in [rounds_of(directory, number, "discovery")]:
         for node in nodes:
             shown, ours, bare = node["shown"], node["sweep_us_per_device"], node["bare_us_per_device"]

@@ -7,9 +7,10 @@
 
 #include "tests/bench/allocate/bare_server.h"
 #include "tests/bench/allocate/bench_node.h"
-#include "tests/bench/allocate/peer_node.h"
 #include "tests/bench/bench_command.h"
 #include "tests/bench/latencies.h"
+#include "tests/bench/own_place.h"
+#include "tests/bench/peer_node.h"
 
 #include <filesystem>
 #include <iostream>
@@ -29,6 +30,8 @@ struct Wish {
 };
 
 std::vector<Row> measure(const Wish& wish) {
+  // As /run and /sys are on a node.
+  const OwnPlace place;
   std::vector<std::unique_ptr<BenchNode>> nodes;
   for (const unsigned devices : wish.common.devices)
     nodes.push_back(std::make_unique<BenchNode>(devices));
@@ -46,6 +49,7 @@ std::vector<Row> measure(const Wish& wish) {
       rows[i].allocate.add(nodes[i]->allocate());
       rows[i].empty.add(nodes[i]->callEmpty());
       rows[i].bare.add(bare.callEmpty());
+      rows[i].relayed.add(bare.callRelayed());
       rows[i].read.add(nodes[i]->readGroup());
       rows[i].preferred.add(nodes[i]->prefer());
       if (peers.empty()) continue;

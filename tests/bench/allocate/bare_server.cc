@@ -1,7 +1,12 @@
 #include "tests/bench/allocate/bare_server.h"
 
-#include <sys/prctl.h>
+#include <kj/io.h>
 
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
 #include <condition_variable>
 #include <csignal>
 #include <functional>
@@ -39,9 +44,43 @@ private:
   std::deque<std::function<void()>> letters_;
 };
 
+/// A process that sends back what it is sent.
+class Echo {
+public:
+  Echo() {
+    std::array<int, 2> ends{};
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
+      giveUp("no socket");
+    const pid_t child = fork();
+    if (child < 0) giveUp("no process");
+    if (child == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      for (Packet packet{}; read(ends[1], packet.data(), packet.size()) > 0;) {
+        if (write(ends[1], packet.data(), packet.size()) < 0) break;
+      }
+      _exit(0);
+    }
+    end_ = kj::AutoCloseFd(ends[0]);
+    close(ends[1]);
+  }
+
+  void ask() const {
+    Packet packet{};
+    const bool there = write(end_.get(), packet.data(), packet.size()) > 0 &&
+                       read(end_.get(), packet.data(), packet.size()) > 0;
+    if (!there) giveUp("an echo is gone");
+  }
+
+private:
+  using Packet = std::array<char, 256>;
+  kj::AutoCloseFd end_;
+};
+
 class BareService final : public v1beta1::DevicePlugin::CallbackService {
 public:
-  explicit BareService(OneThread& thread) : thread_(thread) {}
+  /// The echoes are started before gRPC's threads.
+  BareService(OneThread& thread, const Echo& gate, const Echo& hardware)
+      : thread_(thread), gate_(gate), hardware_(hardware) {}
 
   grpc::ServerUnaryReactor* GetDevicePluginOptions(
       grpc::CallbackServerContext* context, const v1beta1::Empty* /*request*/,
@@ -51,16 +90,32 @@ public:
     return reactor;
   }
 
+  grpc::ServerUnaryReactor* Allocate(grpc::CallbackServerContext* context,
+                                     const v1beta1::AllocateRequest* /*request*/,
+                                     v1beta1::AllocateResponse* /*answer*/) override {
+    auto* reactor = context->DefaultReactor();
+    thread_.post([this, reactor]() {
+      gate_.ask();
+      hardware_.ask();
+      reactor->Finish(grpc::Status::OK);
+    });
+    return reactor;
+  }
+
 private:
   OneThread& thread_;
+  const Echo& gate_;
+  const Echo& hardware_;
 };
 
 }  // namespace
 
 int serveBare(const std::string& socket) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // it serves nobody else
+  const Echo gate;
+  const Echo hardware;
   OneThread thread;
-  BareService service(thread);
+  BareService service(thread, gate, hardware);
   grpc::ServerBuilder builder;
   builder.AddListeningPort("unix:" + socket, grpc::InsecureServerCredentials());
   builder.RegisterService(&service);
@@ -88,6 +143,16 @@ Took BareServer::callEmpty() {
   grpc::ClientContext context;
   const auto began = Clock::now();
   const grpc::Status status = stub_->GetDevicePluginOptions(&context, {}, &options);
+  const Took took = Clock::now() - began;
+  if (!status.ok()) giveUp("the bare server: " + status.error_message());
+  return took;
+}
+
+Took BareServer::callRelayed() {
+  v1beta1::AllocateResponse response;
+  grpc::ClientContext context;
+  const auto began = Clock::now();
+  const grpc::Status status = stub_->Allocate(&context, {}, &response);
   const Took took = Clock::now() - began;
   if (!status.ok()) giveUp("the bare server: " + status.error_message());
   return took;

@@ -18,6 +18,9 @@ public:
   explicit BareServer(const std::string& program);
 
   Took callEmpty();
+  /// By way of two processes more, as plugind's Allocate goes by privd-gate and privd-hardware:
+  /// each is sent a packet and sends it back.
+  Took callRelayed();
 
 private:
   TempDir dir_;

@@ -2,7 +2,7 @@
 // A node with many devices whose Allocate is measured.
 
 #include "privd/scan/sysfs_root.h"
-#include "tests/bench/allocate/plugin_client.h"
+#include "tests/bench/plugin_client.h"
 
 #include <deque>
 #include <optional>

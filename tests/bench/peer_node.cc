@@ -1,6 +1,7 @@
-#include "tests/bench/allocate/peer_node.h"
+#include "tests/bench/peer_node.h"
 
 #include <filesystem>
+#include <utility>
 
 namespace vfiogate::bench {
 namespace {
@@ -19,22 +20,36 @@ std::string made(const std::string& directory) {
 
 }  // namespace
 
-PeerNode::PeerNode(unsigned devices, const std::string& plugin)
-    : devices_(devices), kubelet_(made(dir_ / "kubelet"), {}) {
+PeerNode::PeerNode(unsigned devices, std::string plugin, sim::KubeletOptions kubelet)
+    : devices_(devices),
+      plugin_(std::move(plugin)),
+      kubelet_(made(dir_ / "kubelet"), std::move(kubelet)) {
   for (unsigned i = 0; i < devices; ++i) {
     hardware_.add({.address = addressOf(i), .group = i, .numaNode = 0});
   }
   kubelet_.start();
-  process_ = std::make_unique<test::ChildProcess>(
-      std::vector<std::string>{"/usr/bin/unshare", "--mount", "sh", "-c", kInOurPlace, "sh",
-                               dir_ / "kubelet", hardware_.sysfs(), hardware_.dev(), plugin});
+  start();
   const auto isWhole = [devices](const sim::DeviceTable& table) {
     return table.allocatable() == devices;
   };
   if (!kubelet_.await(kPeersResource, isWhole)) {
-    giveUp(plugin + " does not show its devices: " + process_->output());
+    giveUp(plugin_ + " does not show its devices: " + process_->output());
   }
   client_.emplace(dir_ / "kubelet");
+}
+
+void PeerNode::start() {
+  process_ = std::make_unique<test::ChildProcess>(
+      std::vector<std::string>{"/usr/bin/unshare", "--mount", "sh", "-c", kInOurPlace, "sh",
+                               dir_ / "kubelet", hardware_.sysfs(), hardware_.dev(), plugin_});
+}
+
+void PeerNode::stop() {
+  const std::size_t before = kubelet_.streamsEnded(kPeersResource);
+  process_.reset();
+  if (!kubelet_.awaitStreamsEnded(kPeersResource, before + 1)) {
+    giveUp("the peer's stream never ends");
+  }
 }
 
 Took PeerNode::allocate() {

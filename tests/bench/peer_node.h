@@ -1,7 +1,7 @@
 #pragma once
 // Another device plugin on the same hardware: NVIDIA's for KubeVirt.
 
-#include "tests/bench/allocate/plugin_client.h"
+#include "tests/bench/plugin_client.h"
 
 #include <memory>
 #include <optional>
@@ -14,7 +14,7 @@ namespace vfiogate::bench {
 class PeerNode {
 public:
   /// `plugin`: the program. Throws, in words, where it does not come.
-  PeerNode(unsigned devices, const std::string& plugin);
+  PeerNode(unsigned devices, std::string plugin, sim::KubeletOptions kubelet = {});
   PeerNode(const PeerNode&) = delete;
   PeerNode& operator=(const PeerNode&) = delete;
 
@@ -22,8 +22,17 @@ public:
   Took allocate();
   Took callEmpty() { return client_->callEmpty(); }
 
+  unsigned devices() const { return devices_; }
+  sim::KubeletSim& kubelet() { return kubelet_; }
+  std::string kubeletDirectory() const { return dir_ / "kubelet"; }
+  test::ChildProcess& process() { return *process_; }
+  /// The kubelet has noticed its end when this returns.
+  void stop();
+  void start();
+
 private:
   const unsigned devices_;
+  const std::string plugin_;
   unsigned asked_ = 0;
   TempDir dir_;
   FakeSysfs hardware_;

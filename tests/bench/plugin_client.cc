@@ -1,4 +1,4 @@
-#include "tests/bench/allocate/plugin_client.h"
+#include "tests/bench/plugin_client.h"
 
 #include <filesystem>
 
