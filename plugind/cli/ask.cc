@@ -16,8 +16,8 @@
 namespace vfiogate {
 namespace {
 
-/// Between two looks of a probe that waits.
-constexpr std::chrono::milliseconds kLookAgain{100};
+/// Between two questions of a probe that waits.
+constexpr std::chrono::milliseconds kProbePause{100};
 
 struct Probed {
   bool good;
@@ -69,8 +69,8 @@ Result<Probed, std::string> probeOnce(const CommandLine& line) {
 int probe(const CommandLine& line) {
   const auto until = std::chrono::steady_clock::now() + line.wait;
   auto probed = probeOnce(line);
-  while (!(probed && probed->good) && std::chrono::steady_clock::now() + kLookAgain <= until) {
-    std::this_thread::sleep_for(kLookAgain);
+  while (!(probed && probed->good) && std::chrono::steady_clock::now() + kProbePause <= until) {
+    std::this_thread::sleep_for(kProbePause);
     probed = probeOnce(line);
   }
   if (!probed) return failed(probed.error());

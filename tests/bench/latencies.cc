@@ -50,6 +50,10 @@ void printTable(const std::vector<Row>& rows, std::ostream& out) {
         << std::to_string(row.devices) + " devices, " + std::to_string(row.allocate.count()) +
                " calls of each, microseconds"
         << std::right << "     p50     p99     max   Allocate's p50 to this\n";
+    if (row.refusedPerSecond > 0) {
+      out << "  beside " << std::fixed << std::setprecision(0) << row.refusedPerSecond
+          << " refused Allocates a second\n";
+    }
     for (const Kind& kind : kKinds) {
       const Latencies& each = row.*kind.figures;
       if (each.count() == 0) continue;
@@ -64,7 +68,9 @@ void printTable(const std::vector<Row>& rows, std::ostream& out) {
 void printJson(const std::vector<Row>& rows, std::ostream& out) {
   nlohmann::json all = nlohmann::json::array();
   for (const Row& row : rows) {
-    nlohmann::json one{{"devices", row.devices}, {"restarts", row.restarts}};
+    nlohmann::json one{{"devices", row.devices},
+                       {"restarts", row.restarts},
+                       {"refused_per_second", row.refusedPerSecond}};
     for (const Kind& kind : kKinds) one[kind.key] = toJson(row.*kind.figures);
     all.push_back(std::move(one));
   }

@@ -31,7 +31,8 @@ nlohmann::json toJson(const Latencies& latencies);
 /// What was measured on one node.
 struct Row {
   unsigned devices = 0;
-  unsigned restarts = 0;  ///< of plugind, to have its devices back
+  unsigned restarts = 0;        ///< of plugind, to have its devices back
+  double refusedPerSecond = 0;  ///< calls beside these; 0: none
   Latencies allocate;
   Latencies empty;      ///< an empty call to the same plugind
   Latencies bare;       ///< an empty call to a server with nothing behind it

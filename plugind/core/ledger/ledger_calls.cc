@@ -48,7 +48,8 @@ Effects Ledger::arrive(Call call, const Moment& now) {
     if (state_.calls.emplace(id, std::move(call)).second && !queued) judgeAnew(turn, id);
   };
   return handle(now, judge, [&](Turn& turn) {
-    return kind == CallKind::kAllocate && fastPath.staysAfterTaking(turn, id);
+    return kind == CallKind::kAllocate &&
+           (fastPath.staysAfterTaking(turn, id) || fastPath.staysAfterRefusal(turn, id));
   });
 }
 

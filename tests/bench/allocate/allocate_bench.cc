@@ -7,6 +7,7 @@
 
 #include "tests/bench/allocate/bare_server.h"
 #include "tests/bench/allocate/bench_node.h"
+#include "tests/bench/allocate/refused_calls.h"
 #include "tests/bench/bench_command.h"
 #include "tests/bench/latencies.h"
 #include "tests/bench/own_place.h"
@@ -25,6 +26,7 @@ struct Wish {
   CommonWish common{.devices = {8, 256, 4096}, .json = {}};
   unsigned calls = 500;
   unsigned apartMs = 0;
+  unsigned refused = 0;
   std::string bare;
   std::string peer;
 };
@@ -38,6 +40,11 @@ std::vector<Row> measure(const Wish& wish) {
   std::vector<std::unique_ptr<PeerNode>> peers;
   for (const unsigned devices : wish.common.devices) {
     if (!wish.peer.empty()) peers.push_back(std::make_unique<PeerNode>(devices, wish.peer));
+  }
+  std::vector<std::unique_ptr<RefusedCalls>> refused;
+  for (const auto& node : nodes) {
+    if (wish.refused == 0) continue;
+    refused.push_back(std::make_unique<RefusedCalls>(node->kubeletDirectory(), wish.refused));
   }
   BareServer bare(std::filesystem::read_symlink("/proc/self/exe"));
   std::vector<Row> rows(nodes.size());
@@ -60,6 +67,7 @@ std::vector<Row> measure(const Wish& wish) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     rows[i].devices = nodes[i]->devices();
     rows[i].restarts = nodes[i]->restarts();
+    if (!refused.empty()) rows[i].refusedPerSecond = refused[i]->perSecond();
   }
   return rows;
 }
@@ -81,6 +89,9 @@ int main(int argc, char** argv) {
   bench::addCount(app, "--calls", wish.calls, 1'000'000, "of each kind to each node");
   bench::addCount(app, "--apart", wish.apartMs, 60'000,
                   "ms at most, at random, before each Allocate and what is called after it");
+  bench::addCount(
+      app, "--refused", wish.refused, 64,
+      "connections from which each plugind is asked for what it has not, without a pause");
   app.add_option("--peer", wish.peer, "NVIDIA's plugin for KubeVirt, asked by the same client")
       ->check(CLI::ExistingFile);
   app.add_option("--serve-bare", wish.bare)->group("");  // how it starts its other half

@@ -67,6 +67,24 @@ private:
   GroupReading reading_;
 };
 
+class Refused final : public Running {
+public:
+  explicit Refused(unsigned devices) : cards_(devices, 7) {}
+
+  void prepare() override { cards_.node.ledger = cards_.saved; }
+
+  void run() override {
+    Ledger& ledger = cards_.node.ledger;
+    const AllocateRequest request{test::resource(kResource), {"0000:ff:1f.7"}, {}};
+    const Effects answered = ledger.allocateAsked(CallId(1'000'000), request, cards_.node.now);
+    if (answered.answers.size() != 1 || !answered.answers[0].refusal) giveUp("it is not refused");
+    if (!ledger.nextDeadline()) giveUp("nothing is due");
+  }
+
+private:
+  NodeOfCards cards_;
+};
+
 class Change final : public Running {
 public:
   explicit Change(unsigned devices) : cards_(devices, 0), changed_(addressOf(devices / 2)) {}
@@ -121,6 +139,10 @@ private:
 
 std::unique_ptr<Running> startAllocate(unsigned devices, unsigned held) {
   return std::make_unique<Allocate>(devices, held);
+}
+
+std::unique_ptr<Running> startRefused(unsigned devices) {
+  return std::make_unique<Refused>(devices);
 }
 
 std::unique_ptr<Running> startChange(unsigned devices) {

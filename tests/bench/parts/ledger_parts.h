@@ -9,6 +9,9 @@ namespace vfiogate::bench {
 /// `held`: so many devices are other pods'.
 std::unique_ptr<Running> startAllocate(unsigned devices, unsigned held);
 
+/// An Allocate of what there is not.
+std::unique_ptr<Running> startRefused(unsigned devices);
+
 /// A device of `devices` is bound or unbound: the catalogue, the ledger, the frame as a message.
 std::unique_ptr<Running> startChange(unsigned devices);
 

@@ -14,6 +14,7 @@ std::vector<Part> parts() {
       all.push_back({"allocate, held " + std::to_string(held), devices,
                      [devices, held]() { return startAllocate(devices, held); }});
     }
+    all.push_back({"refused", devices, [devices]() { return startRefused(devices); }});
     all.push_back({"change", devices, [devices]() { return startChange(devices); }});
     all.push_back({"preferred", devices, [devices]() { return startPreferred(devices); }});
     all.push_back({"sweep", devices, [devices]() { return startSweep(devices); }});

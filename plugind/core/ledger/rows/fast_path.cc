@@ -51,6 +51,7 @@ bool bring(LedgerState& state, std::optional<Instant> due, Instant now) {
 
 FastPath::FastPath(const LedgerState& state, Instant now)
     : was_(state.fastUntil && *state.fastUntil > now),
+      calls_(state.calls.size()),
       records_(state.records.size()),
       marks_(state.marks.size()),
       reconcileWanted_(state.reconcile.wanted) {}
@@ -77,6 +78,21 @@ bool FastPath::staysAfterTaking(Turn& turn, CallId id) const {
     if (state.told.insert(note).second) turn.out.alsoAllocated.insert(note);
   }
   return true;
+}
+
+bool FastPath::staysAfterRefusal(const Turn& turn, CallId id) const {
+  const LedgerState& state = turn.state;
+  const Effects& out = turn.out;
+  const bool same = was_ && state.calls.size() == calls_ && state.records.size() == records_ &&
+                    state.marks.size() == marks_ && state.reconcile.wanted == reconcileWanted_ &&
+                    !state.tellAllocated;
+  const bool refused = out.answers.size() == 1 && out.answers.front().call == id &&
+                       out.answers.front().refusal && out.journal.size() == 1;
+  if (!same || !refused) return false;
+  Effects rest = out;
+  rest.answers.clear();
+  rest.journal.clear();
+  return rest == Effects{};
 }
 
 bool FastPath::staysAfterReading(Turn& turn, CallId id) const {
