@@ -73,7 +73,7 @@ def labels_of(info: BuildInfo, created: str) -> dict[str, str]:
 
 
 def packed_by_zstd(data: bytes, level: int) -> bytes:
-    """A quarter smaller than by gzip at the same patience. containerd, CRI-O, podman and registries take it."""
+    """A quarter smaller than by gzip."""
     return subprocess.run(["zstd", f"-{level}", "--quiet", "--stdout"], input=data, check=True, capture_output=True).stdout
 
 
