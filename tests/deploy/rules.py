@@ -200,7 +200,7 @@ def self_test(program: str, uid: int) -> dict:
         "securityContext": {
             "runAsUser": uid, "runAsGroup": uid, "privileged": False, "allowPrivilegeEscalation": False,
             "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]},
-        },
+        } | ({"runAsNonRoot": True} if uid else {}),
         "resources": {"requests": {"memory": "32Mi"}, "limits": {"memory": "256Mi"}},
         "volumeMounts": [{"name": "self-test", "mountPath": "/tmp"}],
     }

@@ -9,11 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <regex>
+#include <string>
 
 namespace vfiogate::test {
 namespace {
@@ -138,6 +141,16 @@ protected:
     command.insert(command.end(), words.begin(), words.end());
     return run(command);
   }
+  /// True as soon as the kubelet counts so many cards: plugind says that a frame is out before the
+  /// kubelet has read it.
+  bool hasCards(unsigned allocatable) {
+    const std::regex row("10de_2684 +2 +" + std::to_string(allocatable) + " ");
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    while (std::chrono::steady_clock::now() < until) {
+      if (std::regex_search(tell({"show"}).output, row)) return true;
+    }
+    return false;
+  }
   TempDir places_;
   std::optional<ChildProcess> node_;
 };
@@ -146,6 +159,7 @@ TEST_F(SimNodeUp, HardwareAndPodsChangeWhileItRuns) {
   EXPECT_EQ(tell({"bind", "0000:02:00.0", "vfio-pci"}).output, "ok\n");
   ASSERT_TRUE(node_->says("event=frame_shown resource=vfiogate.dev/10de_2684 devices=2 healthy=2"))
       << node_->output();
+  ASSERT_TRUE(hasCards(2)) << tell({"show"}).output;
   const Ran pods = tell({"run", "vm-1", "vfiogate.dev/10de_2684=2"});
   EXPECT_EQ(pods.status, 0) << pods.output << node_->output();
   EXPECT_THAT(pods.output, HasSubstr("/dev/vfio/12 /dev/vfio/13"));
