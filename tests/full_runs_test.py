@@ -28,8 +28,8 @@ class Standing(unittest.TestCase):
         full_runs.git("add", ".", tree=self.tree)
         full_runs.git("-c", "user.name=n", "-c", "user.email=e@example.com", "commit", "-q", "-m", "c", *amend, tree=self.tree)
 
-    def record(self, step: str, failed: int = 0) -> None:
-        full_runs.record(step, [3, 7, failed, 0], self.tree, STEPS)
+    def record(self, step: str, failed: int = 0, passed: int = 7, skipped: int = 0) -> None:
+        full_runs.record(step, [3, passed, failed, skipped], self.tree, STEPS)
 
     def verdicts(self) -> list[str]:
         lines, self.complete = full_runs.table(self.tree, STEPS)
@@ -50,6 +50,11 @@ class Standing(unittest.TestCase):
     def test_a_failure_does_not_stand(self) -> None:
         self.record("one", failed=1)
         self.assertEqual(self.verdicts()[0], "no: it failed")
+
+    def test_what_was_skipped_whole_does_not_stand(self) -> None:
+        self.record("one", passed=0, skipped=1)
+        self.record("two", skipped=1)
+        self.assertEqual(self.verdicts(), ["no: it was skipped", "yes"])
 
     def test_what_changed_stands_no_longer_and_the_rest_does(self) -> None:
         self.record("one")
