@@ -35,8 +35,10 @@ std::set<std::string> typesOf(const json& resource) {
 const json& mainOf(const json& resources, const json& resource) {
   const auto more = resource.find("moreOf");
   if (more == resource.end()) return resource;
-  const auto main = std::ranges::find_if(
-      resources, [&more](const json& one) { return nameOf(one) == more->at("resource"); });
+  // As a string: later releases of the library compare none with a document.
+  const auto name = more->at("resource").get<std::string>();
+  const auto main =
+      std::ranges::find_if(resources, [&name](const json& one) { return nameOf(one) == name; });
   return main == resources.end() ? resource : *main;
 }
 
