@@ -34,11 +34,9 @@ Took PluginClient::prefer(const std::vector<std::string>& available, int count) 
   container.mutable_available_deviceids()->Assign(available.begin(), available.end());
   container.set_allocation_size(count);
   v1beta1::PreferredAllocationResponse response;
-  grpc::ClientContext context;
-  const auto began = Clock::now();
-  const grpc::Status status = plugin_->GetPreferredAllocation(&context, request, &response);
-  const Took took = Clock::now() - began;
-  if (!status.ok()) giveUp("GetPreferredAllocation: " + status.error_message());
+  const Took took = timeCall("GetPreferredAllocation", [&](grpc::ClientContext& context) {
+    return plugin_->GetPreferredAllocation(&context, request, &response);
+  });
   if (response.container_responses(0).deviceids_size() != count) {
     giveUp("GetPreferredAllocation: not as many devices as were asked for");
   }
@@ -47,12 +45,9 @@ Took PluginClient::prefer(const std::vector<std::string>& available, int count) 
 
 Took PluginClient::callEmpty() {
   v1beta1::DevicePluginOptions options;
-  grpc::ClientContext context;
-  const auto began = Clock::now();
-  const grpc::Status status = plugin_->GetDevicePluginOptions(&context, {}, &options);
-  const Took took = Clock::now() - began;
-  if (!status.ok()) giveUp("GetDevicePluginOptions: " + status.error_message());
-  return took;
+  return timeCall("GetDevicePluginOptions", [&](grpc::ClientContext& context) {
+    return plugin_->GetDevicePluginOptions(&context, {}, &options);
+  });
 }
 
 }  // namespace vfiogate::bench

@@ -12,6 +12,18 @@
 
 namespace vfiogate::bench {
 
+/// How long a call takes; throws, with `who` in front, where it fails. `call`: takes the context,
+/// and returns the status.
+template <typename Call>
+Took timeCall(const std::string& who, const Call& call) {
+  grpc::ClientContext context;
+  const auto began = Clock::now();
+  const grpc::Status status = call(context);
+  const Took took = Clock::now() - began;
+  if (!status.ok()) giveUp(who + ": " + status.error_message());
+  return took;
+}
+
 /// One connection to the plugin whose socket lies beside the kubelet's; the calls go past the
 /// kubelet.
 class PluginClient {

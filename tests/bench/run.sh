@@ -5,7 +5,7 @@
 #   BUILD: a build tree of the release preset, with the target tests_bench; default build/release
 #   PROGRAMS: folders of programs; default BUILD/bin
 #   VFIOGATE_PEERS: the folder with NVIDIA's plugin, packed; default ../shared/peers, and without it there is no peer
-# Needs root with CAP_SYS_ADMIN. About six minutes for each folder, --quick one and a half.
+# Needs root with CAP_SYS_ADMIN. About four minutes for each folder, --quick one and a half.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 rounds=5 calls=240 apart=200 idle=30 events=50 kubelets=50 pluginds=20

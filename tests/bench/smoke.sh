@@ -2,8 +2,8 @@
 # Sees that allocate_bench works and prints: a node of 8 devices, more calls than it has.
 # usage: smoke.sh PROGRAM
 set -eu
-if [ "$(id -u)" -ne 0 ]; then
-  echo "needs root: privd serves only as root"
+if [ "$(id -u)" -ne 0 ] || ! unshare -m true 2>/dev/null; then
+  echo "needs root with CAP_SYS_ADMIN: privd serves only as root, the bench has a tmpfs of its own"
   exit 77
 fi
 directory=$(mktemp -d)

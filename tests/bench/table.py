@@ -85,10 +85,9 @@ def main() -> None:
     row("", "ours", "next to", "ratio", "goal")
     calls(rounds_of(directory, number, "allocate"), "at once")
     calls(rounds_of(directory, number, "apart"), "apart")
-    for ((node,),) in [rounds_of(directory, number, "refused")]:
-        alone = over(rounds_of(directory, number, "allocate"), -1, "allocate", "p50_us")
-        beside = node["allocate"]["p50_us"]
-        row(f"Allocate beside {node['refused_per_second']:,.0f} refused a second, p50, µs / alone", f"{beside:,.0f}", f"{alone:,.0f}", f"{beside / alone:.2f}", "2")
+    ((node,),) = rounds_of(directory, number, "refused")
+    alone, beside = over(rounds_of(directory, number, "allocate"), -1, "allocate", "p50_us"), node["allocate"]["p50_us"]
+    row(f"Allocate beside {node['refused_per_second']:,.0f} refused a second, p50, µs / alone", f"{beside:,.0f}", f"{alone:,.0f}", f"{beside / alone:.2f}", "2")
     (processes,) = rounds_of(directory, number, "idle")
     idle(processes)
     rest(directory, number)

@@ -140,22 +140,16 @@ BareServer::BareServer(const std::string& program)
 
 Took BareServer::callEmpty() {
   v1beta1::DevicePluginOptions options;
-  grpc::ClientContext context;
-  const auto began = Clock::now();
-  const grpc::Status status = stub_->GetDevicePluginOptions(&context, {}, &options);
-  const Took took = Clock::now() - began;
-  if (!status.ok()) giveUp("the bare server: " + status.error_message());
-  return took;
+  return timeCall("the bare server", [&](grpc::ClientContext& context) {
+    return stub_->GetDevicePluginOptions(&context, {}, &options);
+  });
 }
 
 Took BareServer::callRelayed() {
   v1beta1::AllocateResponse response;
-  grpc::ClientContext context;
-  const auto began = Clock::now();
-  const grpc::Status status = stub_->Allocate(&context, {}, &response);
-  const Took took = Clock::now() - began;
-  if (!status.ok()) giveUp("the bare server: " + status.error_message());
-  return took;
+  return timeCall("the bare server", [&](grpc::ClientContext& context) {
+    return stub_->Allocate(&context, {}, &response);
+  });
 }
 
 }  // namespace vfiogate::bench
