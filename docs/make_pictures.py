@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Prints a picture of docs/pictures. topology: as the built programs draw it of docs/pictures/machine.yaml, a simulated machine on which
-one pod has a GPU and another a virtual function; as root, with /dev/fuse. processes: of the table in process_picture.py."""
+one pod has a GPU and another a virtual function; as root, with /dev/fuse. processes: of the table in process_picture.py. growth: of the
+counts in docs/pictures/growth.tsv."""
 
 import argparse
 import hashlib
@@ -10,6 +11,7 @@ import sys
 import tempfile
 import time
 
+import growth_picture
 import process_picture
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -65,11 +67,12 @@ def draw(programs: pathlib.Path) -> str:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("picture", choices=("topology", "processes"))
+    options.add_argument("picture", choices=("topology", "processes", "growth"))
     options.add_argument("--programs", type=pathlib.Path, default=HERE.parent / "build/release/bin", metavar="DIR",
                          help="where the built programs are")
     wish = options.parse_args()
-    sys.stdout.write(process_picture.draw() if wish.picture == "processes" else draw(wish.programs))
+    makers = {"topology": lambda: draw(wish.programs), "processes": process_picture.draw, "growth": growth_picture.draw}
+    sys.stdout.write(makers[wish.picture]())
 
 
 if __name__ == "__main__":

@@ -249,9 +249,9 @@ full_plain() {
   ctests release -L "$inside"
 }
 
-full_dev() {
-  build dev
-  ctests dev -LE "^(machine|image|deploy|cluster)"
+full_asan() {
+  build asan
+  ctests asan -LE "^(machine|image|deploy|cluster)"
 }
 
 full_tsan() {
@@ -259,8 +259,9 @@ full_tsan() {
   ctests tsan -LE "^cluster"
 }
 
-full_tidy1() { check "clang-tidy on the one half" tests/tidy.py --half 1; }
-full_tidy2() { check "clang-tidy on the other half" tests/tidy.py --half 2; }
+full_tidy() { check "clang-tidy on the product" tests/tidy.py cli ipc netd plugind privd rootless seccomp; }
+full_tidy1() { check "clang-tidy on the one half of the tests" tests/tidy.py --half 1 sim tests; }
+full_tidy2() { check "clang-tidy on the other half of the tests" tests/tidy.py --half 2 sim tests; }
 
 full_builds() {
   check "two builds of the release preset have the same bytes" tests/supply/reproducible.sh

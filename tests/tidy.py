@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs clang-tidy, two sources at a time.
 
-  tests/tidy.py            every source of ours
-  tests/tidy.py --half N   every second one, N from 1 to 2
-  tests/tidy.py --changed  those that the last commit or the working tree changed
+  tests/tidy.py [FOLDER...]           every source of ours, or those in these folders
+  tests/tidy.py --half N [FOLDER...]  every second one of them, N from 1 to 2
+  tests/tidy.py --changed             those that the last commit or the working tree changed
 
 A source is judged once: what clang-tidy had nothing against is known by its text after the preprocessor, comments and macros
 with it, by the flags, the checks and clang-tidy's version, and is left out until one of them changes. Exit 1 where it has
@@ -73,7 +73,7 @@ def chosen(words: argparse.Namespace, known: dict[str, str]) -> list[str]:
         names = said("git", "diff", "--name-only", "HEAD")
         names += subprocess.run(["git", "diff", "--name-only", "HEAD~1", "HEAD"], cwd=TREE, capture_output=True, text=True).stdout
     else:
-        names = said("git", "ls-files")
+        names = said("git", "ls-files", "--", *words.folders)
     sources = sorted(set(names.splitlines()) & known.keys())
     return sources[words.half - 1::2] if words.half else sources
 
@@ -83,11 +83,16 @@ def main() -> int:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--half", type=int, choices=(1, 2))
     which.add_argument("--changed", action="store_true")
+    parser.add_argument("folders", nargs="*", metavar="FOLDER")
     words = parser.parse_args()
+    if words.changed and words.folders:
+        parser.error("--changed takes no folders")
     prepare()
     CLEAN.mkdir(parents=True, exist_ok=True)
     known = commands()
     sources = chosen(words, known)
+    if not sources and not words.changed:
+        parser.error("no source of ours is in " + ", ".join(words.folders))
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         faults = list(pool.map(lambda source: fault(source, known[source]), sources))
     for text in filter(None, faults):

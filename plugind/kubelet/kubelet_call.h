@@ -74,9 +74,9 @@ public:
   PreferCall(const v1beta1::PreferredAllocationRequest& request,
              std::shared_ptr<Responder> responder, Cancelled cancelled);
 
-  /// One for each container that was asked for.
-  const std::vector<PreferredRequest>& requests() const { return requests_; }
-  /// `ids` for each of requests(), in their order.
+  /// One for each container that was asked for. None are left.
+  std::vector<PreferredRequest> takeRequests() { return std::move(requests_); }
+  /// `ids` for each of these requests, in their order.
   void answer(const std::vector<std::vector<std::string>>& ids);
 
 private:

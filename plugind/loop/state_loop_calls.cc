@@ -59,7 +59,7 @@ void StateLoop::startAsked(const ResourceName& name, std::shared_ptr<StartCall> 
 void StateLoop::preferenceAsked(const ResourceName& resource, std::shared_ptr<PreferCall> call) {
   const Locality locality = localityOf(ledger_.state(), resource, now().instant);
   std::vector<std::vector<std::string>> answers;
-  for (PreferredRequest request : call->requests()) {
+  for (PreferredRequest& request : call->takeRequests()) {
     request.beside = locality.beside;
     answers.push_back(preferredDevices(request, locality.candidates));
   }

@@ -5,6 +5,8 @@ show none.
 
   tests/bench/counts.py PARTS_BENCH           fails where a part takes over 3 % more than is kept
   tests/bench/counts.py PARTS_BENCH --write   keeps what it counts; the commit's message says why it is more
+  tests/bench/counts.py PARTS_BENCH --growing > docs/pictures/growth.tsv
+                                              what docs/make_pictures.py draws: nodes that differ in one number
 
 The system's libraries are counted, too: another release of them needs --write. Exit 77: a program is not here, or these are others."""
 
@@ -62,17 +64,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", type=pathlib.Path)
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--growing", action="store_true")
     words = parser.parse_args()
     missing = [tool for tool in ("valgrind", "strace") if shutil.which(tool) is None]
     if missing:
         print(f"not here: {' '.join(missing)}")
         return 77
-    listed = subprocess.run([words.program, "--list"], check=True, capture_output=True, text=True).stdout.splitlines()
+    which = "--list-growing" if words.growing else "--list"
+    listed = subprocess.run([words.program, which], check=True, capture_output=True, text=True).stdout.splitlines()
     parts = [part for part in listed if f" {LARGE} devices" not in part]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         counts = dict(zip(parts, pool.map(lambda part: counted(words.program, part), parts)))
+    table = "".join([f"# {system()}\n", *(f"{part}\t{count}\n" for part, count in counts.items())])
+    if words.growing:
+        sys.stdout.write(table)
+        return 0
     if words.write:
-        KEPT.write_text("".join([f"# {system()}\n", *(f"{part}\t{count}\n" for part, count in counts.items())]))
+        KEPT.write_text(table)
         return 0
     of, before = kept()
     if of != system():

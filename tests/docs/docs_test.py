@@ -44,6 +44,7 @@ MADE = {
     "docs/security/numbers.md": ("docs/make_security.py", "numbers"),
     "docs/pictures/topology.svg": ("docs/make_pictures.py", "topology"),
     "docs/pictures/processes.svg": ("docs/make_pictures.py", "processes"),
+    "docs/pictures/growth.svg": ("docs/make_pictures.py", "growth"),
 }
 # Counts what the programs load.
 OF_SHIPPED = ("docs/security/numbers.md",)

@@ -38,7 +38,7 @@ public:
 
   void preferenceAsked(const ResourceName&, std::shared_ptr<PreferCall> call) override {
     std::vector<std::vector<std::string>> answers;
-    for (const PreferredRequest& request : call->requests()) {
+    for (const PreferredRequest& request : call->takeRequests()) {
       std::set<std::string> known = request.available;
       known.insert(request.mustInclude.begin(), request.mustInclude.end());
       answers.push_back(

@@ -143,6 +143,7 @@ private:
   void checkMore(const Answer& answer);
   void checkEnoughTickets();
   void checkHealth();
+  void checkChoice();
   void checkPool();
   void checkForm(const DevicePool& pool);
   void checkOffer(const DevicePool& pool);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plugind/core/ledger/locality.h"
 #include "plugind/core/status/known_codes.h"
 #include "tests/property/ledger_world.h"
 
@@ -12,6 +13,7 @@ void LedgerWorld::check() {
   checkTickets();
   checkEnoughTickets();
   checkHealth();
+  checkChoice();
   checkPool();
 }
 
@@ -80,6 +82,20 @@ void LedgerWorld::checkHealth() {
     for (const std::string& id : entry.ids) {
       const FrameDevice* device = shown(entry.resource.substr(entry.resource.find('/') + 1), id);
       if (device == nullptr || !device->healthy) fail("I4: " + id + " of " + entry.podUid);
+    }
+  }
+}
+
+/// GetPreferredAllocation takes last what may be somebody's.
+void LedgerWorld::checkChoice() {
+  const LedgerState& state = ledger_.state();
+  if (state.catalog.resources.empty()) return;
+  const Locality locality = localityOf(state, state.catalog.resources.begin()->first, now_.instant);
+  for (const auto& [id, candidate] : locality.candidates) {
+    const auto named = UnitId::parse(id);
+    if (!named) continue;  // a set
+    if (candidate.doubtful != (ledger_.holding(*named) != Holding::kFree)) {
+      fail("choice: " + id + (candidate.doubtful ? " is free" : " is not free"));
     }
   }
 }

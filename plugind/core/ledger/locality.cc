@@ -12,43 +12,55 @@ namespace {
 constexpr std::uint32_t kNetwork = 0x02;
 constexpr std::chrono::seconds kOneAdmission{1};
 
-bool isFree(const LedgerState& state, const UnitId& address) {
-  return holdingOf(state, groupMembers(state.hardware.snapshot, address)) == Holding::kFree;
+/// All units that share a group with what somebody has, or may have: those for which holdingOf()
+/// says anything but kFree.
+std::set<UnitId> unitsNotFree(const LedgerState& state) {
+  std::set<UnitId> units;
+  const auto add = [&units](const std::set<UnitId>& members) {
+    units.insert(members.begin(), members.end());
+  };
+  for (const HolderRecord& record : state.records) add(record.members);
+  for (const auto& [id, call] : state.calls) {
+    for (const auto& [group, take] : call.groups) add(take.members);
+  }
+  for (const GroupMark& mark : state.marks) {
+    if (mark.holding != Holding::kFree) add(mark.members);
+  }
+  return reachOf(state, units);
 }
 
 /// PCIe roots below which a network card is offered and free.
-std::set<std::string> rootsWithNic(const LedgerState& state) {
+std::set<std::string> rootsWithNic(const LedgerState& state, const std::set<UnitId>& notFree) {
   std::set<std::string> roots;
   for (const auto& [address, device] : state.hardware.snapshot.devices) {
     const bool isNic = device.classCode && (*device.classCode >> 16) == kNetwork;
     const bool offered = state.catalog.chosen.contains(address);
-    if (isNic && offered && !device.pcieRoot.empty() && isFree(state, address)) {
+    if (isNic && offered && !device.pcieRoot.empty() && !notFree.contains(address)) {
       roots.insert(device.pcieRoot);
     }
   }
   return roots;
 }
 
-Candidate candidateOf(const LedgerState& state, const std::set<UnitId>& units) {
-  const Snapshot& snapshot = state.hardware.snapshot;
+Candidate candidateOf(const Snapshot& snapshot, const std::set<UnitId>& units,
+                      const std::set<UnitId>& notFree) {
   const std::string root = units.empty() ? "" : pcieRootOf(snapshot, *units.begin());
   const bool below = std::ranges::all_of(
       units, [&](const UnitId& unit) { return pcieRootOf(snapshot, unit) == root; });
-  const bool free =
-      std::ranges::all_of(units, [&state](const UnitId& unit) { return isFree(state, unit); });
   return {.numaNode = commonNumaNode(snapshot, units),
           .egmRegion = std::nullopt,
           .group = std::nullopt,
-          .doubtful = !free,
+          .doubtful = meet(units, notFree),
           .root = below ? root : std::string()};
 }
 
 /// The sets of a resource.
-void addSets(const LedgerState& state, const DeviceSets& sets, Locality& locality) {
+void addSets(const LedgerState& state, const DeviceSets& sets, const std::set<UnitId>& notFree,
+             Locality& locality) {
   std::map<std::string, std::set<UnitId>> reach;
   for (const auto& [id, units] : sets) reach.emplace(id, reachOf(state, units));
   for (const auto& [id, units] : sets) {
-    Candidate candidate = candidateOf(state, units);
+    Candidate candidate = candidateOf(state.hardware.snapshot, units, notFree);
     for (const auto& [other, members] : reach) {
       if (other != id && meet(members, reach.at(id))) candidate.excludes.insert(other);
     }
@@ -62,7 +74,8 @@ Locality localityOf(const LedgerState& state, const ResourceName& resource, Inst
   const auto& resources = state.catalog.resources;
   const auto own = resources.find(resource);
   const bool besideNic = own != resources.end() && own->second.allocation.besideNic;
-  const auto roots = besideNic ? rootsWithNic(state) : std::set<std::string>();
+  const std::set<UnitId> notFree = unitsNotFree(state);
+  const auto roots = besideNic ? rootsWithNic(state, notFree) : std::set<std::string>();
   Locality locality;
   const std::vector<EgmRegion>& egm = state.hardware.snapshot.egm;
   for (const auto& [address, device] : state.hardware.snapshot.devices) {
@@ -71,7 +84,7 @@ Locality localityOf(const LedgerState& state, const ResourceName& resource, Inst
                                 Candidate{.numaNode = device.numaNode,
                                           .egmRegion = egmRegionOf(egm, address),
                                           .group = device.group,
-                                          .doubtful = !isFree(state, address),
+                                          .doubtful = notFree.contains(address),
                                           .root = device.pcieRoot,
                                           .besideNic = roots.contains(device.pcieRoot)});
   }
@@ -80,11 +93,11 @@ Locality localityOf(const LedgerState& state, const ResourceName& resource, Inst
     locality.candidates.emplace(uuid.str(), Candidate{.numaNode = device.numaNode,
                                                       .egmRegion = std::nullopt,
                                                       .group = device.group,
-                                                      .doubtful = !isFree(state, uuid),
+                                                      .doubtful = notFree.contains(uuid),
                                                       .root = root,
                                                       .besideNic = roots.contains(root)});
   }
-  if (own != resources.end()) addSets(state, own->second.sets, locality);
+  if (own != resources.end()) addSets(state, own->second.sets, notFree, locality);
   if (!std::ranges::any_of(resources,
                            [](const auto& each) { return each.second.allocation.besideNic; })) {
     return locality;

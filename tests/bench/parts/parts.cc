@@ -7,19 +7,23 @@ namespace vfiogate::bench {
 
 std::vector<Part> parts() {
   std::vector<Part> all;
+  const auto add = [&all](const std::string& name, unsigned devices, auto start) {
+    all.push_back({name + ", " + std::to_string(devices) + " devices", std::move(start)});
+  };
   for (const unsigned devices : {8U, 256U, 4096U}) {
     // As many as a node has pods with a device.
     for (const unsigned held : {0U, 7U, 100U}) {
       if (held >= devices) continue;
-      all.push_back({"allocate, held " + std::to_string(held), devices,
-                     [devices, held]() { return startAllocate(devices, held); }});
+      add("allocate, held " + std::to_string(held), devices,
+          [devices, held]() { return startAllocate({.devices = devices, .held = held}); });
     }
-    all.push_back({"refused", devices, [devices]() { return startRefused(devices); }});
-    all.push_back({"change", devices, [devices]() { return startChange(devices); }});
-    all.push_back({"preferred", devices, [devices]() { return startPreferred(devices); }});
-    all.push_back({"sweep", devices, [devices]() { return startSweep(devices); }});
-    all.push_back({"bare sweep", devices, [devices]() { return startBareSweep(devices); }});
-    all.push_back({"reread", devices, [devices]() { return startReread(devices); }});
+    const NodeShape shape{.devices = devices, .held = 7};
+    add("refused", devices, [shape]() { return startRefused(shape); });
+    add("change", devices, [devices]() { return startChange({.devices = devices}, 1); });
+    add("preferred", devices, [shape]() { return startPreferred(shape); });
+    add("sweep", devices, [devices]() { return startSweep(devices); });
+    add("bare sweep", devices, [devices]() { return startBareSweep(devices); });
+    add("reread", devices, [devices]() { return startReread(devices); });
   }
   return all;
 }

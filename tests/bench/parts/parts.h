@@ -23,11 +23,14 @@ public:
 
 struct Part {
   std::string name;
-  unsigned devices;  ///< of its node
   std::function<std::unique_ptr<Running>()> start;
 };
 
 /// All of them, on nodes of several sizes.
 std::vector<Part> parts();
+
+/// Those of which growth.py draws how they grow, "ALONG/VALUE/NAME": of nodes that differ in one
+/// number.
+std::vector<Part> growingParts();
 
 }  // namespace vfiogate::bench

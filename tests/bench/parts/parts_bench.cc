@@ -6,16 +6,14 @@
 #include <benchmark/benchmark.h>
 #include <valgrind/callgrind.h>
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
 #include <iostream>
+#include <iterator>
 
 namespace vfiogate::bench {
 namespace {
-
-std::string nameOf(const Part& part) {
-  return part.name + ", " + std::to_string(part.devices) + " devices";
-}
 
 void takeTime(benchmark::State& state, const Part& part) {
   const auto running = part.start();
@@ -30,8 +28,10 @@ void takeTime(benchmark::State& state, const Part& part) {
 /// Runs the part of this name so often after a first time, which has made what is kept; callgrind
 /// counts what comes after that.
 int runSome(const std::string& name, unsigned times) {
-  for (const Part& part : parts()) {
-    if (nameOf(part) != name) continue;
+  std::vector<Part> all = parts();
+  std::ranges::move(growingParts(), std::back_inserter(all));
+  for (const Part& part : all) {
+    if (part.name != name) continue;
     const auto running = part.start();
     for (unsigned time = 0; time <= times; ++time) {
       running->prepare();
@@ -45,16 +45,19 @@ int runSome(const std::string& name, unsigned times) {
   return 2;
 }
 
+int list(const std::vector<Part>& all) {
+  for (const Part& part : all) std::cout << part.name << "\n";
+  return 0;
+}
+
 int run(int argc, char** argv) {
-  if (argc == 2 && strcmp(argv[1], "--list") == 0) {
-    for (const Part& part : parts()) std::cout << nameOf(part) << "\n";
-    return 0;
-  }
+  if (argc == 2 && strcmp(argv[1], "--list") == 0) return list(parts());
+  if (argc == 2 && strcmp(argv[1], "--list-growing") == 0) return list(growingParts());
   if (argc == 4 && strcmp(argv[1], "--run") == 0) {
     return runSome(argv[2], static_cast<unsigned>(std::stoul(argv[3])));
   }
   for (const Part& part : parts()) {
-    benchmark::RegisterBenchmark(nameOf(part).c_str(),
+    benchmark::RegisterBenchmark(part.name.c_str(),
                                  [part](benchmark::State& state) { takeTime(state, part); });
   }
   benchmark::Initialize(&argc, argv);
