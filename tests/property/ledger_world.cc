@@ -196,6 +196,7 @@ void LedgerWorld::answered(const Answer& answer) {
     if (answer.response) ++grants_;
     return;
   }
+  if (callsBeside_.erase(answer.call) != 0) return;
   if (!admission_ || admission_->call != answer.call) return;
   checkCompanions(answer);
   checkMore(answer);
@@ -278,6 +279,7 @@ std::string LedgerWorld::step(const Step& step) {
   if (fits(19)) passTime(step.pick);
   if (fits(20)) endChange(step.pick);
   if (fits(21)) makeOrRemoveVirtual();
+  if (fits(22)) askBeside(step.pick);
   // The world is mostly quick: otherwise lives would be spent waiting.
   if (step.pick % 3 != 0) {
     for (int turn = 0; turn < 8 && step.pick % 2 == 0; ++turn) endChange(step.pick / 6);

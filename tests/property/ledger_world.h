@@ -82,7 +82,7 @@ struct DriverChange {
 
 class LedgerWorld {
 public:
-  static constexpr int kActs = 22;
+  static constexpr int kActs = 23;
 
   LedgerWorld();
   /// What assertion the step broke; empty: none.
@@ -115,6 +115,7 @@ private:
   void openClaim(unsigned pick);
   void passTime(unsigned pick);
   void makeOrRemoveVirtual();
+  void askBeside(unsigned pick);
 
   void putOnHost(IommuGroupId group);
   bool isOnHost(IommuGroupId group) const;
@@ -174,6 +175,7 @@ private:
   std::map<ResourceName, Frame> kubeletLists_;
   std::map<IommuGroupId, std::string> onFile_;  ///< privd's record of allocations
   std::map<CallId, std::string> claimCalls_;
+  std::set<CallId> callsBeside_;
   std::uint64_t lastCall_ = 0;
   bool cardAsked_ = false;  ///< for once in this life
   int grants_ = 0;

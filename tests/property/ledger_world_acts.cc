@@ -126,6 +126,21 @@ void LedgerWorld::call() {
                             now_));
 }
 
+/// Somebody asks while the kubelet does, and has no pod; or hangs up.
+void LedgerWorld::askBeside(unsigned pick) {
+  if (callsBeside_.size() == 3 || (!callsBeside_.empty() && pick % 8 == 0)) {
+    const CallId call = *callsBeside_.begin();
+    callsBeside_.erase(call);
+    return run(ledger_.callCancelled(call, now_));
+  }
+  const auto chosen = choiceOf(std::to_string(1 + pick % 4), pick);
+  if (!chosen) return;
+  const CallId call(++lastCall_);
+  callsBeside_.insert(call);
+  const ResourceName name = resource(chosen->resource);
+  run(ledger_.allocateAsked(call, {name, chosen->ids, kubeletLists_.at(name)}, now_));
+}
+
 void LedgerWorld::answerQuestion(unsigned pick) {
   if (questions_.empty()) return;
   const auto chosen = questions_.begin() + pick % questions_.size();
@@ -252,6 +267,7 @@ void LedgerWorld::restartPlugind() {
     admission_.reset();
   }
   claimCalls_.clear();
+  callsBeside_.clear();
   questions_.clear();
   cutChanges(lastCall_ % 2 == 0 ? 0 : 1);
   reconcilePending_ = false;

@@ -89,7 +89,7 @@ Effects Ledger::handle(const Moment& now, const std::function<void(Turn&)>& act,
   const bool fastPath = worked && worked(turn);
   if (!fastPath) finish(turn);
   state_.lastEvent = now.instant;
-  if (!fastPath) rememberFastPath(state_, wholeDeadline());
+  if (!fastPath) rememberFastPath(state_, dueBesideCalls());
   return out;
 }
 

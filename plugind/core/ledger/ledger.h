@@ -99,7 +99,7 @@ private:
   using Worked = std::function<bool(Turn&)>;
   Effects handle(const Moment& now, const std::function<void(Turn&)>& act,
                  const Worked& worked = {});
-  std::optional<Instant> wholeDeadline() const;
+  std::optional<Instant> dueBesideCalls() const;
   Effects arrive(Call call, const Moment& now);
 
   LedgerState state_;

@@ -84,18 +84,16 @@ Effects Ledger::callCancelled(CallId id, const Moment& now) {
 }
 
 std::optional<Instant> Ledger::nextDeadline() const {
-  if (!state_.fastUntil) return wholeDeadline();
-  Instant due = *state_.fastUntil;
+  Instant due = state_.fastUntil ? *state_.fastUntil : dueBesideCalls().value_or(Instant::max());
   for (const auto& [id, call] : state_.calls) due = std::min(due, call.deadline);
   return due == Instant::max() ? std::nullopt : std::optional(due);
 }
 
-std::optional<Instant> Ledger::wholeDeadline() const {
+std::optional<Instant> Ledger::dueBesideCalls() const {
   std::optional<Instant> due;
   const auto bring = [&due](std::optional<Instant> candidate) {
     if (candidate && (!due || *candidate < *due)) due = candidate;
   };
-  for (const auto& [id, call] : state_.calls) bring(call.deadline);
   if (state_.awaySince && !state_.allocationClosed)
     bring(*state_.awaySince + state_.settings.grace);
   bring(reconcileDue(state_));

@@ -18,6 +18,10 @@ std::vector<Part> parts() {
           [devices, held]() { return startAllocate({.devices = devices, .held = held}); });
     }
     const NodeShape shape{.devices = devices, .held = 7};
+    if (devices > 2 * shape.held) {
+      add("allocate beside 7 others", devices,
+          [devices]() { return startAllocate({.devices = devices, .held = 7, .open = 7}); });
+    }
     add("refused", devices, [shape]() { return startRefused(shape); });
     add("change", devices, [devices]() { return startChange({.devices = devices}, 1); });
     add("preferred", devices, [shape]() { return startPreferred(shape); });

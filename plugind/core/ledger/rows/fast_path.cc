@@ -41,6 +41,21 @@ void withdrawRepresentatives(LedgerState& state, const Take& take) {
   }
 }
 
+/// An Allocate that waits for readings alone.
+bool waitsForReadings(const Call& call) {
+  return call.kind == CallKind::kAllocate && call.stage == CallStage::kTaking &&
+         std::ranges::none_of(call.groups, [](const auto& entry) { return entry.second.bind; });
+}
+
+/// A device that is gone stays in its frame while its resource has an open call: it is due at once
+/// when that ends.
+bool someDeviceIsLost(const LedgerState& state) {
+  return std::ranges::any_of(state.shown, [](const auto& entry) {
+    return std::ranges::any_of(entry.second.devices,
+                               [](const auto& one) { return one.second.lostAt.has_value(); });
+  });
+}
+
 bool bring(LedgerState& state, std::optional<Instant> due, Instant now) {
   if (!due) return true;
   state.fastUntil = std::min(*state.fastUntil, *due);
@@ -50,7 +65,9 @@ bool bring(LedgerState& state, std::optional<Instant> due, Instant now) {
 }  // namespace
 
 FastPath::FastPath(const LedgerState& state, Instant now)
-    : was_(state.fastUntil && *state.fastUntil > now),
+    : was_(state.fastUntil && *state.fastUntil > now &&
+           std::ranges::all_of(state.calls,
+                               [now](const auto& entry) { return entry.second.deadline > now; })),
       calls_(state.calls.size()),
       records_(state.records.size()),
       marks_(state.marks.size()),
@@ -61,7 +78,7 @@ bool FastPath::staysAfterTaking(Turn& turn, CallId id) const {
   const Effects& out = turn.out;
   const bool onlyAsks = out.answers.empty() && out.binds.empty() && out.journal.empty() &&
                         !out.beginReconcile && state.reconcile.wanted == reconcileWanted_;
-  if (!was_ || !onlyAsks || state.calls.size() != 1) return false;
+  if (!was_ || !onlyAsks || state.calls.size() != calls_ + 1) return false;
   const auto found = state.calls.find(id);
   if (found == state.calls.end() || found->second.stage != CallStage::kTaking) return false;
   const auto& groups = found->second.groups;
@@ -105,7 +122,7 @@ bool FastPath::staysAfterReading(Turn& turn, CallId id) const {
   if (out.answers.empty()) return out.journal.empty() && state.calls.contains(id);
   const std::size_t allocated = state.records.size() - records_;
   const bool granted = out.answers.size() == 1 && out.answers.front().call == id &&
-                       out.answers.front().response && state.calls.empty();
+                       out.answers.front().response && state.calls.size() + 1 == calls_;
   if (!granted || allocated == 0 || out.journal.size() != allocated) return false;
   for (std::size_t i = records_; i < state.records.size(); ++i) {
     const HolderRecord& record = state.records[i];
@@ -118,7 +135,10 @@ bool FastPath::staysAfterReading(Turn& turn, CallId id) const {
 void rememberFastPath(LedgerState& state, std::optional<Instant> due) {
   state.fastUntil.reset();
   const bool open = state.begun && state.adopted && state.privdThere && !state.allocationClosed;
-  if (open && state.calls.empty()) state.fastUntil = due.value_or(Instant::max());
+  const bool plain = std::ranges::all_of(
+      state.calls, [](const auto& entry) { return waitsForReadings(entry.second); });
+  if (open && (state.calls.empty() || (plain && !someDeviceIsLost(state))))
+    state.fastUntil = due.value_or(Instant::max());
 }
 
 }  // namespace vfiogate

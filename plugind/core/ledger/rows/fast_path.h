@@ -35,7 +35,7 @@ private:
 };
 
 /// Everything that follows has been worked out: until when that stands, if it may at all.
-/// `due`: when something is due by itself.
+/// `due`: when something is due by itself, but for the deadlines of calls.
 void rememberFastPath(LedgerState& state, std::optional<Instant> due);
 
 }  // namespace vfiogate

@@ -147,7 +147,7 @@ struct LedgerState {
   ReconcilePlan reconcile;
   Instant lastEvent;  ///< what was due until then was done
   /// All that follows from the state has been worked out, and nothing else is due before this but
-  /// what calls bring that came since (fast_path.h). Absent: not known.
+  /// the deadlines of open calls (fast_path.h). Absent: not known.
   std::optional<Instant> fastUntil;
 
   std::vector<HolderRecord> records;
