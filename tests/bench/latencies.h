@@ -14,6 +14,9 @@ namespace vfiogate::bench {
 class Latencies {
 public:
   void add(std::chrono::nanoseconds took) { taken_.push_back(took); }
+  void add(const std::vector<std::chrono::nanoseconds>& took) {
+    taken_.insert(taken_.end(), took.begin(), took.end());
+  }
   std::size_t count() const { return taken_.size(); }
 
   /// Microseconds that `share` (0 to 1) of the calls did not exceed.

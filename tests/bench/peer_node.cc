@@ -53,7 +53,7 @@ void PeerNode::stop() {
 }
 
 Took PeerNode::allocate() {
-  const PluginClient::Answer answer = client_->allocate(addressOf(asked_++ % devices_));
+  const PluginClient::Answer answer = client_->allocate(nextDevice());
   if (!answer.status.ok()) giveUp("the peer refuses: " + answer.status.error_message());
   if (answer.response.container_responses(0).devices_size() < 2) {
     giveUp("the peer answers without nodes");

@@ -20,6 +20,7 @@ public:
 
   /// One Allocate, of the next device in turn.
   Took allocate();
+  std::string nextDevice() { return addressOf(asked_++ % devices_); }
   Took callEmpty() { return client_->callEmpty(); }
 
   unsigned devices() const { return devices_; }

@@ -10,7 +10,10 @@ PluginClient::PluginClient(const std::string& kubeletDirectory) {
        std::filesystem::directory_iterator(kubeletDirectory + "/device-plugins")) {
     if (entry.is_socket() && entry.path().filename() != "kubelet.sock") socket = entry.path();
   }
-  const auto channel = grpc::CreateChannel("unix:" + socket, grpc::InsecureChannelCredentials());
+  grpc::ChannelArguments own;
+  own.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // or all to one socket share a connection
+  const auto channel =
+      grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), own);
   if (!channel->WaitForConnected(std::chrono::system_clock::now() + test::kPatience)) {
     giveUp("nobody serves on " + socket);
   }

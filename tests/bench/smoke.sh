@@ -19,3 +19,10 @@ assert row["devices"] == 8 and row["restarts"] == 1, row
 for kind in ("allocate", "empty", "bare", "relayed", "read", "preferred"):
     assert row[kind]["calls"] == 10 and 0 < row[kind]["p50_us"] <= row[kind]["p99_us"], row
 PYTHON
+"$1" --devices 8 --calls 3 --callers 4 --json "$directory/callers.json" >"$directory/table"
+python3 - "$directory/callers.json" <<'PYTHON'
+import json, sys
+row, = json.load(open(sys.argv[1]))
+assert all(row[kind]["calls"] == 12 and 0 < row[kind]["p50_us"] for kind in ("allocate", "empty")), row
+assert row["restarts"] == 2, row
+PYTHON

@@ -42,6 +42,16 @@ def calls(rounds: list, how: str) -> None:
         row(f"GetPreferredAllocation, 8 of {first['devices']}, p50, µs / empty", f"{preferred:,.0f}", f"{empty:,.0f}", f"{preferred / empty:.2f}", "3")
 
 
+def callers(rounds: list) -> None:
+    for figure, goal in (("p50_us", "2"), ("p99_us", "3")):
+        ours, empty = (over(rounds, 0, kind, figure) for kind in ("allocate", "empty"))
+        name = f"Allocate, {rounds[0][0]['devices']} devices, 8 callers at once, {figure[:-3]}, µs / empty, the same callers"
+        row(name, f"{ours:,.0f}", f"{empty:,.0f}", f"{ours / empty:.2f}", goal)
+        if rounds[0][0]["peer"]["calls"]:
+            peer = over(rounds, 0, "peer", figure)
+            row("  the same / NVIDIA's plugin", f"{ours:,.0f}", f"{peer:,.0f}", f"{ours / peer:.2f}", "1" if figure == "p50_us" else "")
+
+
 def idle(processes: list) -> None:
     for one in processes:
         name = f"{one['program']}, {one['devices']} devices"
@@ -88,6 +98,7 @@ def main() -> None:
     ((node,),) = rounds_of(directory, number, "refused")
     alone, beside = over(rounds_of(directory, number, "allocate"), -1, "allocate", "p50_us"), node["allocate"]["p50_us"]
     row(f"Allocate beside {node['refused_per_second']:,.0f} refused a second, p50, µs / alone", f"{beside:,.0f}", f"{alone:,.0f}", f"{beside / alone:.2f}", "2")
+    callers(rounds_of(directory, number, "callers"))
     (processes,) = rounds_of(directory, number, "idle")
     idle(processes)
     rest(directory, number)

@@ -7,6 +7,7 @@
 
 #include "tests/bench/allocate/bare_server.h"
 #include "tests/bench/allocate/bench_node.h"
+#include "tests/bench/allocate/callers.h"
 #include "tests/bench/allocate/refused_calls.h"
 #include "tests/bench/bench_command.h"
 #include "tests/bench/latencies.h"
@@ -27,9 +28,27 @@ struct Wish {
   unsigned calls = 500;
   unsigned apartMs = 0;
   unsigned refused = 0;
+  unsigned callers = 1;
   std::string bare;
   std::string peer;
 };
+
+/// One turn of several callers: only what has callers is measured.
+void measureCallers(BenchNode& node, PeerNode* peer, unsigned count, Row& row) {
+  const std::vector<std::string> devices = node.takeFree(count);
+  // plugind may have been started anew.
+  Callers callers(node.kubeletDirectory(), count);
+  callers.callEmpty();
+  row.allocate.add(callers.allocate(devices));
+  row.empty.add(callers.callEmpty());
+  if (peer == nullptr) return;
+  std::vector<std::string> peers;
+  for (unsigned i = 0; i < count; ++i) peers.push_back(peer->nextDevice());
+  Callers peerCallers(peer->kubeletDirectory(), count);
+  peerCallers.callEmpty();
+  row.peer.add(peerCallers.allocate(peers));
+  row.peerEmpty.add(peerCallers.callEmpty());
+}
 
 std::vector<Row> measure(const Wish& wish) {
   // As /run and /sys are on a node.
@@ -53,6 +72,10 @@ std::vector<Row> measure(const Wish& wish) {
   for (unsigned call = 0; call < wish.calls; ++call) {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (wish.apartMs > 0) std::this_thread::sleep_for(std::chrono::microseconds(pause(random)));
+      if (wish.callers > 1) {
+        measureCallers(*nodes[i], peers.empty() ? nullptr : peers[i].get(), wish.callers, rows[i]);
+        continue;
+      }
       rows[i].allocate.add(nodes[i]->allocate());
       rows[i].empty.add(nodes[i]->callEmpty());
       rows[i].bare.add(bare.callEmpty());
@@ -92,6 +115,8 @@ int main(int argc, char** argv) {
   bench::addCount(
       app, "--refused", wish.refused, 64,
       "connections from which each plugind is asked for what it has not, without a pause");
+  bench::addCount(app, "--callers", wish.callers, 64,
+                  "who ask at the same moment, each on a connection of its own");
   app.add_option("--peer", wish.peer, "NVIDIA's plugin for KubeVirt, asked by the same client")
       ->check(CLI::ExistingFile);
   app.add_option("--serve-bare", wish.bare)->group("");  // how it starts its other half

@@ -35,15 +35,21 @@ Took BenchNode::askFor(const std::string& device) {
 }
 
 Took BenchNode::allocate() {
-  if (free_.empty()) {
+  return askFor(takeFree(1).front());
+}
+
+std::vector<std::string> BenchNode::takeFree(std::size_t count) {
+  if (free_.size() < count) {
     ++restarts_;
     node_.restartPlugind();
     node_.awaitAll();
     refill();
   }
-  const std::string device = free_.front();
-  free_.pop_front();
-  return askFor(device);
+  if (free_.size() < count) giveUp("fewer devices than callers, of whom one comes first");
+  const auto last = free_.begin() + static_cast<std::ptrdiff_t>(count);
+  std::vector<std::string> taken(free_.begin(), last);
+  free_.erase(free_.begin(), last);
+  return taken;
 }
 
 Took BenchNode::readGroup() {

@@ -33,6 +33,9 @@ public:
   /// these calls, so every device is free again. Waiting for their release instead, 30 s and a
   /// reconcile, would leave eight devices with 16 calls a minute.
   Took allocate();
+  /// So many devices that are free and were not asked for since plugind started, which it is anew
+  /// where fewer are left. Throws where the node has not so many.
+  std::vector<std::string> takeFree(std::size_t count);
   /// One GetDevicePluginOptions of the same plugind on the same connection: it says nothing and
   /// asks nobody.
   Took callEmpty() { return client_->callEmpty(); }
