@@ -63,8 +63,12 @@ class Panel:
             drawn.append(f'<path d="M{self.x} {y:.1f}h{PANEL}" stroke="#ddd"/>')
             drawn.append(text(self.x - 5, y + 4, 10, said(count), "end", "#666"))
             count *= 10
-        for value in sorted({value for line in self.lines.values() for value, _ in line}):
-            drawn.append(text(self.across(value), self.y + HIGH + 14, 10, str(value), "middle", "#666"))
+        room = self.x + 2 * PANEL  # a number at the right edge stays, one too close before it does not
+        for value in sorted({value for line in self.lines.values() for value, _ in line}, reverse=True):
+            if self.across(value) > room - 34:
+                continue
+            room = self.across(value)
+            drawn.append(text(room, self.y + HIGH + 14, 10, str(value), "middle", "#666"))
         # As steep as the number itself, from the lower left corner on.
         ends = min(self.most, self.least * MOST / LEAST)
         drawn.append(f'<path d="M{self.x} {self.up(LEAST):.1f}L{self.across(ends):.1f} {self.up(LEAST * ends / self.least):.1f}" '
@@ -86,7 +90,7 @@ class Panel:
 def draw() -> str:
     panels = counts()
     rows = math.ceil(len(panels) / COLUMNS)
-    height = TOP + rows * (HIGH + 2 * GAP)
+    height = TOP + rows * (HIGH + 2 * GAP) - GAP
     lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH + 40} {height}" width="{WIDTH + 40}" height="{height}" role="img" '
              f'font-family="{FONT}" font-size="12">',
              "<title>Instructions of plugind's parts, by devices, groups, resources, pods, callers and events</title>",
