@@ -15,7 +15,7 @@ constexpr std::chrono::milliseconds kFlood{2500};
 /// As many devices of no resource's, each in a group of its own.
 Snapshot many(unsigned count) {
   Hardware hardware;
-  std::array<char, 16> text{};
+  std::array<char, 32> text{};
   for (unsigned i = 0; i < count; ++i) {
     std::snprintf(text.data(), text.size(), "0001:%02x:%02x.%x", i >> 8U, (i >> 3U) & 0x1fU,
                   i & 7U);
