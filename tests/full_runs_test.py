@@ -64,6 +64,15 @@ class Standing(unittest.TestCase):
         (self.tree / "code/a").write_text("not committed")
         self.assertEqual(self.verdicts()[0], "no: what it tests has changed")
 
+    def test_a_folder_that_the_step_has_nothing_of_changes_nothing(self) -> None:
+        steps = (Step("one", 10, ("code",), "the code", ("code/other",)),)
+        full_runs.record("one", [3, 7, 0, 0], self.tree, steps)
+        (self.tree / "code/other").mkdir()
+        self.commit("code/other/b", "2")
+        self.assertTrue(full_runs.table(self.tree, steps)[1])
+        self.commit("code/others", "3")
+        self.assertFalse(full_runs.table(self.tree, steps)[1])
+
     def test_the_record_and_the_results_change_nothing(self) -> None:
         self.record("two")
         self.commit("docs/results.md", "seen")
@@ -98,7 +107,7 @@ class Parts(unittest.TestCase):
         functions = re.findall(r"^full_(\w+)\(\)", script, re.MULTILINE)
         self.assertEqual(sorted(functions), sorted(step.name for step in full_runs.STEPS))
         for step in full_runs.STEPS:
-            for path in step.paths:
+            for path in (*step.paths, *step.but):
                 self.assertTrue((full_runs.TREE / path).exists(), path)
 
     def test_the_command_line_names_them(self) -> None:
