@@ -29,6 +29,19 @@ TEST_F(LedgerCase, SiblingRace) {
   EXPECT_EQ(node.allocate("other", {kB}), "group-allocated");
 }
 
+TEST_F(LedgerCase, SiblingRaceBesideAnotherCall) {
+  node.start();
+  node.answersQuestions = false;
+  const CallId beside = node.ask("gpu", {kC});
+  ASSERT_EQ(node.outcome(beside), "waits");
+  const CallId first = node.ask("gpu", {kA});
+  EXPECT_EQ(node.last.frames.at(test::resource("other")).devices[0].healthy, false)
+      << "the sibling is withdrawn before the reply";
+  EXPECT_EQ(node.allocate("other", {kB}), "being-allocated");
+  EXPECT_EQ(node.outcome(first), "waits");
+  EXPECT_EQ(node.outcome(beside), "waits");
+}
+
 TEST_F(LedgerCase, APodOfTwoGroupsStartsBeforeTheCheckpointNamesIt) {
   node.start();
   EXPECT_EQ(node.allocate("gpu", {kC, kA}), "granted");
