@@ -1,6 +1,7 @@
 // What kubelet, pods and claims do.
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "tests/property/ledger_world.h"
@@ -81,7 +82,8 @@ std::optional<Ask> LedgerWorld::choiceOf(const std::string& name, unsigned pick,
     if (device.healthy && !recorded) unused.push_back(device.id);
   }
   if (unused.empty()) return std::nullopt;
-  std::rotate(unused.begin(), unused.begin() + (pick / 3) % unused.size(), unused.end());
+  const auto first = static_cast<std::ptrdiff_t>((pick / 3) % unused.size());
+  std::rotate(unused.begin(), unused.begin() + first, unused.end());
   if (count == 0) count = unused.size() > 1 && (pick / 16) % 4 == 0 ? 2 : 1;
   if (unused.size() < count) return std::nullopt;
   unused.resize(count);
@@ -143,7 +145,7 @@ void LedgerWorld::askBeside(unsigned pick) {
 
 void LedgerWorld::answerQuestion(unsigned pick) {
   if (questions_.empty()) return;
-  const auto chosen = questions_.begin() + pick % questions_.size();
+  const auto chosen = questions_.begin() + static_cast<std::ptrdiff_t>(pick % questions_.size());
   const UseQuestion question = *chosen;
   questions_.erase(chosen);
   if (!privd_) return;
