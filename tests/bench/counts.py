@@ -63,15 +63,16 @@ def kept() -> tuple[str, dict[str, int]]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", type=pathlib.Path)
-    parser.add_argument("--write", action="store_true")
-    parser.add_argument("--growing", action="store_true")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--write", action="store_true")
+    which.add_argument("--growing", action="store_true")
     words = parser.parse_args()
     missing = [tool for tool in ("valgrind", "strace") if shutil.which(tool) is None]
     if missing:
         print(f"not here: {' '.join(missing)}")
         return 77
-    which = "--list-growing" if words.growing else "--list"
-    listed = subprocess.run([words.program, which], check=True, capture_output=True, text=True).stdout.splitlines()
+    listing = "--list-growing" if words.growing else "--list"
+    listed = subprocess.run([words.program, listing], check=True, capture_output=True, text=True).stdout.splitlines()
     parts = [part for part in listed if f" {LARGE} devices" not in part]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         counts = dict(zip(parts, pool.map(lambda part: counted(words.program, part), parts)))

@@ -29,8 +29,7 @@ struct Part {
 /// All of them, on nodes of several sizes.
 std::vector<Part> parts();
 
-/// Those of which growth.py draws how they grow, "ALONG/VALUE/NAME": of nodes that differ in one
-/// number.
+/// Those that `counts.py --growing` counts, "ALONG/VALUE/NAME": of nodes that differ in one number.
 std::vector<Part> growingParts();
 
 }  // namespace vfiogate::bench
