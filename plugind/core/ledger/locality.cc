@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "plugind/core/ledger/frames/frames.h"
 #include "plugind/core/ledger/state/set_units.h"
 #include "plugind/core/resource/device_nodes.h"
 
@@ -11,23 +12,6 @@ namespace {
 
 constexpr std::uint32_t kNetwork = 0x02;
 constexpr std::chrono::seconds kOneAdmission{1};
-
-/// All units that share a group with what somebody has, or may have: those for which holdingOf()
-/// says anything but kFree.
-std::set<UnitId> unitsNotFree(const LedgerState& state) {
-  std::set<UnitId> units;
-  const auto add = [&units](const std::set<UnitId>& members) {
-    units.insert(members.begin(), members.end());
-  };
-  for (const HolderRecord& record : state.records) add(record.members);
-  for (const auto& [id, call] : state.calls) {
-    for (const auto& [group, take] : call.groups) add(take.members);
-  }
-  for (const GroupMark& mark : state.marks) {
-    if (mark.holding != Holding::kFree) add(mark.members);
-  }
-  return reachOf(state, units);
-}
 
 /// PCIe roots below which a network card is offered and free.
 std::set<std::string> rootsWithNic(const LedgerState& state, const std::set<UnitId>& notFree) {
@@ -74,7 +58,8 @@ Locality localityOf(const LedgerState& state, const ResourceName& resource, Inst
   const auto& resources = state.catalog.resources;
   const auto own = resources.find(resource);
   const bool besideNic = own != resources.end() && own->second.allocation.besideNic;
-  const std::set<UnitId> notFree = unitsNotFree(state);
+  // Those for which holdingOf() says anything but kFree.
+  const std::set<UnitId> notFree = reachOf(state, occupancyOf(state).engaged);
   const auto roots = besideNic ? rootsWithNic(state, notFree) : std::set<std::string>();
   Locality locality;
   const std::vector<EgmRegion>& egm = state.hardware.snapshot.egm;
