@@ -59,7 +59,7 @@ Locality localityOf(const LedgerState& state, const ResourceName& resource, Inst
   const auto own = resources.find(resource);
   const bool besideNic = own != resources.end() && own->second.allocation.besideNic;
   // Those for which holdingOf() says anything but kFree.
-  const std::set<UnitId> notFree = reachOf(state, occupancyOf(state).engaged);
+  const std::set<UnitId> notFree = reachOf(state, engagedUnits(state));
   const auto roots = besideNic ? rootsWithNic(state, notFree) : std::set<std::string>();
   Locality locality;
   const std::vector<EgmRegion>& egm = state.hardware.snapshot.egm;

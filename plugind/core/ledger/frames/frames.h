@@ -46,6 +46,8 @@ struct Occupancy {
   std::set<UnitId> engaged;
 };
 
+/// The members of all records, open calls and marks.
+std::set<UnitId> engagedUnits(const LedgerState& state);
 Occupancy occupancyOf(const LedgerState& state);
 
 /// The device's group is not free.

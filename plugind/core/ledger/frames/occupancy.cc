@@ -5,10 +5,23 @@
 
 namespace vfiogate {
 
+std::set<UnitId> engagedUnits(const LedgerState& state) {
+  std::set<UnitId> units;
+  const auto add = [&units](const std::set<UnitId>& members) {
+    units.insert(members.begin(), members.end());
+  };
+  for (const HolderRecord& record : state.records) add(record.members);
+  for (const auto& [id, call] : state.calls) {
+    for (const auto& [group, take] : call.groups) add(take.members);
+  }
+  for (const GroupMark& mark : state.marks) add(mark.members);
+  return units;
+}
+
 Occupancy occupancyOf(const LedgerState& state) {
   Occupancy found;
+  found.engaged = engagedUnits(state);
   for (const HolderRecord& record : state.records) {
-    found.engaged.insert(record.members.begin(), record.members.end());
     if (record.isClaim()) continue;
     if (!record.set.empty()) {
       if (record.state != HolderState::kLingering) {
@@ -25,7 +38,6 @@ Occupancy occupancyOf(const LedgerState& state) {
   }
   for (const auto& [id, call] : state.calls) {
     for (const auto& [group, take] : call.groups) {
-      found.engaged.insert(take.members.begin(), take.members.end());
       if (call.kind != CallKind::kAllocate) continue;
       if (!take.set.empty()) {
         found.keptSets[take.resource].insert(take.set);
@@ -33,9 +45,6 @@ Occupancy occupancyOf(const LedgerState& state) {
       }
       found.kept[take.resource].insert(take.ids.begin(), take.ids.end());
     }
-  }
-  for (const GroupMark& mark : state.marks) {
-    found.engaged.insert(mark.members.begin(), mark.members.end());
   }
   return found;
 }
