@@ -48,6 +48,8 @@ struct Occupancy {
 
 /// The members of all records, open calls and marks.
 std::set<UnitId> engagedUnits(const LedgerState& state);
+
+/// What is held, by resource and by unit, worked out from all records, open calls and marks.
 Occupancy occupancyOf(const LedgerState& state);
 
 /// The device's group is not free.
