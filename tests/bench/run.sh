@@ -43,7 +43,8 @@ for ((round = 0; round < rounds; ++round)); do
 done
 for i in "${!programs[@]}"; do
   bench "${programs[i]}" allocate_bench "$i-refused-0" --devices 256 --calls "$calls" --refused 2
-  bench "${programs[i]}" allocate_bench "$i-callers-0" --devices 256 --calls "$calls" --callers 8 "${peer[@]}"
+  # As many devices as are asked for: what the kubelet did not record before a restart is no free group after it.
+  bench "${programs[i]}" allocate_bench "$i-callers-0" --devices 1024 --calls 100 --callers 8 "${peer[@]}"
   bench "${programs[i]}" idle_bench "$i-idle-0" --devices 8,256,2000 --seconds "$idle" "${peer[@]}"
   bench "${programs[i]}" restart_bench "$i-restart-0" --devices 8,256,2000 --kubelets "$kubelets" --pluginds "$pluginds" "${peer[@]}"
   bench "${programs[i]}" discovery_bench "$i-discovery-0" --devices 256 --events "$events" --bursts 2 --sweeps 2

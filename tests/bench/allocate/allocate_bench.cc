@@ -33,21 +33,23 @@ struct Wish {
   std::string peer;
 };
 
-/// One turn of several callers: only what has callers is measured.
+/// One turn of several callers of one plugin, which may have been started anew since the last.
+void measureCallers(const std::string& kubeletDirectory, const std::vector<std::string>& devices,
+                    Latencies& allocate, Latencies& empty) {
+  Callers callers(kubeletDirectory, static_cast<unsigned>(devices.size()));
+  callers.callEmpty();
+  allocate.add(callers.allocate(devices));
+  empty.add(callers.callEmpty());
+}
+
+/// Only what has callers is measured.
 void measureCallers(BenchNode& node, PeerNode* peer, unsigned count, Row& row) {
   const std::vector<std::string> devices = node.takeFree(count);
-  // plugind may have been started anew.
-  Callers callers(node.kubeletDirectory(), count);
-  callers.callEmpty();
-  row.allocate.add(callers.allocate(devices));
-  row.empty.add(callers.callEmpty());
+  measureCallers(node.kubeletDirectory(), devices, row.allocate, row.empty);
   if (peer == nullptr) return;
   std::vector<std::string> peers;
   for (unsigned i = 0; i < count; ++i) peers.push_back(peer->nextDevice());
-  Callers peerCallers(peer->kubeletDirectory(), count);
-  peerCallers.callEmpty();
-  row.peer.add(peerCallers.allocate(peers));
-  row.peerEmpty.add(peerCallers.callEmpty());
+  measureCallers(peer->kubeletDirectory(), peers, row.peer, row.peerEmpty);
 }
 
 std::vector<Row> measure(const Wish& wish) {
