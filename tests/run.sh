@@ -251,12 +251,12 @@ full_plain() {
 
 full_asan() {
   build asan
-  ctests asan -LE "^(machine|image|deploy|cluster)"
+  ctests asan -LE "^(machine|image|deploy|cluster)" --parallel 4
 }
 
 full_tsan() {
   build tsan
-  ctests tsan -LE "^cluster"
+  ctests tsan -LE "^cluster" --parallel 3
 }
 
 full_tidy() { check "clang-tidy on the product" tests/tidy.py cli ipc netd plugind privd rootless seccomp; }
