@@ -191,6 +191,7 @@ std::vector<HttpFrame> framesIn(std::string_view bytes) {
 
 std::vector<RpcMessage> messagesIn(std::string_view bytes) {
   std::vector<capnp::word> words(bytes.size() / sizeof(capnp::word));
+  if (words.empty()) return {};
   std::memcpy(words.data(), bytes.data(), words.size() * sizeof(capnp::word));
   kj::ArrayPtr<const capnp::word> left(words.data(), words.size());
   std::vector<RpcMessage> messages;
