@@ -29,6 +29,10 @@ namespace {
 using Process = std::unique_ptr<ChildProcess>;
 using testing::HasSubstr;
 
+/// For a program with sanitizers under its filter, or traced.
+const std::map<std::string, std::string> kEnvironment{
+    {"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}};
+
 class IommufdProcess : public testing::Test {
 protected:
   void SetUp() override {
@@ -40,9 +44,7 @@ protected:
     std::vector<std::string> command{builtProgram("privd-iommufd"), "--socket", socket(), "--dev",
                                      dir_ / "dev"};
     command.insert(command.end(), more.begin(), more.end());
-    return std::make_unique<ChildProcess>(
-        command,
-        std::map<std::string, std::string>{{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}});
+    return std::make_unique<ChildProcess>(command, kEnvironment);
   }
 
   std::string socket() { return dir_ / "own/iommufd.sock"; }
@@ -146,7 +148,8 @@ TEST_F(IommufdProcess, MakesNoCallThatIsNotInItsTable) {
   std::ofstream(dir_ / "dev/iommu").put('\n');
   const std::string tests = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   ChildProcess traced({tests + "/trace_calls", "iommufd", builtProgram("privd-iommufd"), "--socket",
-                       socket(), "--dev", dir_ / "dev"});
+                       socket(), "--dev", dir_ / "dev"},
+                      kEnvironment);
   ASSERT_TRUE(traced.says("event=started role=iommufd")) << traced.output();
   EXPECT_FALSE(isGiven());
   EXPECT_TRUE(traced.says("event=iommufd_refused step=" + stepOfNoDevice())) << traced.output();

@@ -6,6 +6,8 @@
 
 #include <kj/debug.h>
 
+#include <utility>
+
 namespace vfiogate::test {
 namespace {
 
@@ -78,12 +80,12 @@ private:
 
 }  // namespace
 
-Liar::Liar(HardwareCaptive& captive, const Story& story)
+Liar::Liar(HardwareCaptive& captive, Story story)
     : captive_(captive),
       hears_(captive.io.lowLevelProvider->wrapSocketFd(captive.dial(), kStreamFlags)),
-      story_(story),
+      story_(std::move(story)),
       network_(hears_, capnp::rpc::twoparty::Side::SERVER, kFromPrivd),
-      rpc_(capnp::makeRpcServer(network_, kj::heap<LyingHandshake>(*this, story))),
+      rpc_(capnp::makeRpcServer(network_, kj::heap<LyingHandshake>(*this, story_))),
       left_(network_.onDisconnect()
                 .then([this]() { over_ = true; })
                 .eagerlyEvaluate([this](kj::Exception&&) { over_ = true; })) {}

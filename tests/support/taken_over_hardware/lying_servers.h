@@ -23,7 +23,7 @@ struct Story {
 /// One connection to plugind on which it serves.
 class Liar {
 public:
-  Liar(HardwareCaptive& captive, const Story& story);
+  Liar(HardwareCaptive& captive, Story story);
   KJ_DISALLOW_COPY(Liar);
 
   /// Until plugind watches. False: it hung up.
@@ -71,7 +71,7 @@ private:
 
   HardwareCaptive& captive_;
   Hearing hears_;
-  const Story& story_;
+  const Story story_;
   capnp::TwoPartyVatNetwork network_;
   capnp::RpcSystem<capnp::rpc::twoparty::VatId> rpc_;
   bool over_ = false;
