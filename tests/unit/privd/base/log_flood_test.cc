@@ -18,7 +18,7 @@ namespace {
 /// Standard error as a pipe, for as long as it lives.
 class LogFlood : public testing::Test {
 protected:
-  LogFlood() : before_(dup(STDERR_FILENO)) {
+  LogFlood() : before_(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)) {
     EXPECT_EQ(pipe2(ends_, O_CLOEXEC), 0);
     EXPECT_EQ(dup2(ends_[1], STDERR_FILENO), STDERR_FILENO);
     fcntl(ends_[0], F_SETFL, O_NONBLOCK);

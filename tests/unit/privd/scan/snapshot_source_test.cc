@@ -35,7 +35,7 @@ protected:
   ScanDeps deps() {
     return {.everything =
                 [this]() {
-                  KJ_REQUIRE(!broken_, "no sysfs");
+                  if (broken_) kj::throwFatalException(KJ_EXCEPTION(FAILED, "no sysfs"));
                   return Places{.devices = plugged_, .groups = {}};
                 },
             .reread =
