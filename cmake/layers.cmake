@@ -27,12 +27,15 @@ if(BUILD_TESTING)
 endif()
 # vfiogate_test(NAME SOURCES... LINK targets... LABEL label [TIMEOUT s] [ENV VAR=value...] [APART] [WHOLE]
 #   [PROPERTIES name value...]): one GoogleTest program; each of its cases is a test NAME.SUITE.CASE of CTest's.
-# TIMEOUT: of a case. APART: its sources use a name for different things, so they are never compiled in one piece.
+# TIMEOUT: of a case; three times that with sanitizers. APART: its sources use a name for different things, so they are never compiled in one piece.
 # WHOLE: its cases need each other, so the program is one test.
 function(vfiogate_test name)
   cmake_parse_arguments(arg "APART;WHOLE" "LABEL;TIMEOUT" "SOURCES;LINK;ENV;PROPERTIES" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
+  endif()
+  if(VFIOGATE_SANITIZE)
+    math(EXPR arg_TIMEOUT "3 * ${arg_TIMEOUT}")
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})

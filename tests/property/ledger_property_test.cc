@@ -17,7 +17,7 @@ using test::Step;
 #ifdef NDEBUG
 constexpr std::size_t kSteps = 1'000'000;
 #else
-constexpr std::size_t kSteps = 10'000;  // with sanitizers, a minute of a processor
+constexpr std::size_t kSteps = 30'000;  // with sanitizers, three minutes of a processor
 #endif
 constexpr std::size_t kLife = 250;
 

@@ -18,6 +18,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -76,11 +77,11 @@ protected:
     EXPECT_EQ(process.wait(), 0) << text << said();
     return text;
   }
-  /// `id` is Healthy, and so many others. A group whose members were bound one after the other, and
-  /// seen so, may be shown by another of them than before.
-  bool showsBeside(const std::string& id, std::size_t others) {
+  /// Healthy are these; `unhealthy` is not, and maybe others: of a group whose members were bound
+  /// one after the other, and seen so, more than one is shown.
+  bool showsAtLeast(const std::set<std::string>& healthy, const std::set<std::string>& unhealthy) {
     return node_->kubelet.await(kCards, [&](const sim::DeviceTable& shown) {
-      return shown.healthy().contains(id) && shown.healthy().size() == others + 1;
+      return shown.healthy() == healthy && std::ranges::includes(shown.unhealthy(), unhealthy);
     });
   }
   std::string said() { return node_->said(); }
@@ -102,9 +103,9 @@ protected:
     operate({"unbind", other});
     operate({"hold", other, "--reason", "fan"});
     ASSERT_TRUE(node_->plugind->says("operator-excluded")) << said();
-    ASSERT_TRUE(showsBeside(allocated, 0)) << said();
+    ASSERT_TRUE(showsAtLeast({allocated}, {other})) << said();
     operate({"release", other});
-    ASSERT_TRUE(showsBeside(allocated, 1)) << said();
+    ASSERT_TRUE(showsAtLeast({allocated, other}, {})) << said();
     postConfig("");
     ASSERT_TRUE(node_->plugind->says("event=config_applied")) << said();
     node_->kubelet.restart();
