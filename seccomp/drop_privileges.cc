@@ -1,11 +1,12 @@
 #include "seccomp/drop_privileges.h"
 
+#include "seccomp/sanitizer_rules.h"
+
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,6 +20,8 @@
 namespace vfiogate {
 namespace {
 
+constexpr const char* kThreadBefore =
+    "dropping privileges: a thread was started before, and would keep its power";
 using Outcome = std::optional<StepFailure>;
 using CapabilitySets = std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>;
 
@@ -31,13 +34,6 @@ Outcome check(bool succeeded, std::string step) {
 Outcome demand(bool met, const std::string& step) {
   if (met) return std::nullopt;
   return StepFailure{step + ": it had no effect"};
-}
-
-Outcome requireSingleThread() {
-  // The C library's own word, which takes no system call: unshare(CLONE_THREAD) would tell as well,
-  // but the default seccomp profiles of container runtimes refuse it.
-  if (__libc_single_threaded != 0) return std::nullopt;
-  return StepFailure{"dropping privileges: a thread was started before, and would keep its power"};
 }
 
 Outcome closeStrayDescriptors(std::span<const int> keep) {
@@ -154,7 +150,7 @@ Outcome verifyIdentity(const Identity& identity) {
 
 /// What comes before the change of user.
 Outcome beginDrop(std::span<const int> keep) {
-  if (auto failed = requireSingleThread()) return failed;
+  if (!isSingleThreaded()) return StepFailure{kThreadBefore};
   if (auto failed = closeStrayDescriptors(keep)) return failed;
   if (auto failed = settleStandardDescriptors()) return failed;
   if (auto failed = forbidCores()) return failed;

@@ -12,7 +12,7 @@
 namespace vfiogate {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef VFIOGATE_SANITIZED
 constexpr bool kShadowMemory = true;  // terabytes of it
 #else
 constexpr bool kShadowMemory = false;

@@ -17,7 +17,12 @@ namespace {
 /// Not the tasks of its user: whoever lets a pod choose its user would decide about ours. Of its
 /// own threads it has at most kMostThreads.
 constexpr ResourceLimits kOwnLimits{.descriptors = 1024, .memory = std::uint64_t{184} << 20U};
+#ifdef VFIOGATE_SANITIZED
+/// With what ThreadSanitizer keeps of a thread.
+constexpr std::size_t kStackOfAThread = std::size_t{8} << 20U;
+#else
 constexpr std::size_t kStackOfAThread = std::size_t{512} << 10U;
+#endif
 
 /// What is said where nothing can be formatted any more but the time.
 std::string lastLine(LogEvent event) {

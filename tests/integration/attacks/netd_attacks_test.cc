@@ -13,7 +13,7 @@ namespace vfiogate::test {
 namespace {
 
 using std::chrono::seconds;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef VFIOGATE_SANITIZED
 constexpr seconds kForAScrape{5};
 #else
 constexpr seconds kForAScrape{1};

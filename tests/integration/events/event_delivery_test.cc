@@ -16,7 +16,7 @@
 namespace vfiogate::test {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef VFIOGATE_SANITIZED
 constexpr std::size_t kEvents = 2'000;
 #else
 constexpr std::size_t kEvents = 10'000;

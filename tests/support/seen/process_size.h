@@ -8,7 +8,7 @@
 
 namespace vfiogate::test {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef VFIOGATE_SANITIZED
 inline constexpr bool kOwnAllocator = false;
 #else
 /// False: a sanitizer keeps what was freed, so that sizes grow.
