@@ -51,6 +51,10 @@ pid_t spawn(std::vector<std::string> command, std::vector<std::string> environme
 
 }  // namespace
 
+std::map<std::string, std::string> filteredEnvironment() {
+  return {{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}};
+}
+
 ChildProcess::ChildProcess(const std::vector<std::string>& command,
                            const std::map<std::string, std::string>& environment, Heard heard)
     : heard_(std::move(heard)) {

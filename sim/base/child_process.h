@@ -17,6 +17,10 @@ namespace vfiogate::test {
 /// How long a test waits for what must come; long, since it costs only where something is broken.
 constexpr std::chrono::seconds kPatience{30};
 
+/// The environment of a program that sets a filter: what a sanitizer does at the end and in new
+/// threads is in none (ADR 0003).
+std::map<std::string, std::string> filteredEnvironment();
+
 class ChildProcess {
 public:
   using Heard = std::function<void(const std::string& line)>;

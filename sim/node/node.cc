@@ -91,11 +91,8 @@ std::unique_ptr<test::ChildProcess> Node::run(const std::string& who,
   if (options_.heard) {
     heard = [told = options_.heard, who](const std::string& line) { told(who, line); };
   }
-  // What a sanitizer does at the end and in new threads is not in the filters (ADR 0003).
-  return std::make_unique<test::ChildProcess>(
-      command,
-      std::map<std::string, std::string>{{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}},
-      std::move(heard));
+  return std::make_unique<test::ChildProcess>(command, test::filteredEnvironment(),
+                                              std::move(heard));
 }
 
 bool Node::startPlugind() {

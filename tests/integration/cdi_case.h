@@ -140,7 +140,7 @@ protected:
             "mount --bind \"$0\" /proc/sys/kernel/random/boot_id && exec \"$@\"", bootId,
             builtProgram("plugind"), "--listen", node_->plugindSocket(), "--config",
             node_->directory("config.yaml")},
-        programEnvironment());
+        filteredEnvironment());
     ASSERT_TRUE(node_->plugind->says("event=started")) << said();
     ASSERT_TRUE(node_->startPrivd(withSpecs())) << said();
   }

@@ -51,9 +51,7 @@ protected:
                                      "--state-dir",
                                      dir_ / state};
     command.insert(command.end(), more.begin(), more.end());
-    return std::make_unique<ChildProcess>(
-        command,
-        std::map<std::string, std::string>{{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}});
+    return std::make_unique<ChildProcess>(command, filteredEnvironment());
   }
 
   /// Only who listens has plugind's uid.

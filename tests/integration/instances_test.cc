@@ -62,9 +62,7 @@ protected:
     return process;
   }
   static Process begun(const std::vector<std::string>& command) {
-    return std::make_unique<ChildProcess>(
-        command,
-        std::map<std::string, std::string>{{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}});
+    return std::make_unique<ChildProcess>(command, filteredEnvironment());
   }
 
   TempDir dir_;

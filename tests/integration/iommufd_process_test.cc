@@ -18,7 +18,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,10 +27,6 @@ namespace {
 
 using Process = std::unique_ptr<ChildProcess>;
 using testing::HasSubstr;
-
-/// For a program with sanitizers under its filter, or traced.
-const std::map<std::string, std::string> kEnvironment{
-    {"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}};
 
 class IommufdProcess : public testing::Test {
 protected:
@@ -44,7 +39,7 @@ protected:
     std::vector<std::string> command{builtProgram("privd-iommufd"), "--socket", socket(), "--dev",
                                      dir_ / "dev"};
     command.insert(command.end(), more.begin(), more.end());
-    return std::make_unique<ChildProcess>(command, kEnvironment);
+    return std::make_unique<ChildProcess>(command, filteredEnvironment());
   }
 
   std::string socket() { return dir_ / "own/iommufd.sock"; }
@@ -149,7 +144,7 @@ TEST_F(IommufdProcess, MakesNoCallThatIsNotInItsTable) {
   const std::string tests = std::filesystem::read_symlink("/proc/self/exe").parent_path();
   ChildProcess traced({tests + "/trace_calls", "iommufd", builtProgram("privd-iommufd"), "--socket",
                        socket(), "--dev", dir_ / "dev"},
-                      kEnvironment);
+                      filteredEnvironment());
   ASSERT_TRUE(traced.says("event=started role=iommufd")) << traced.output();
   EXPECT_FALSE(isGiven());
   EXPECT_TRUE(traced.says("event=iommufd_refused step=" + stepOfNoDevice())) << traced.output();

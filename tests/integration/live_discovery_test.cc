@@ -49,7 +49,7 @@ protected:
   }
   std::string run(std::vector<std::string> command) {
     command.front() = builtProgram(command.front());
-    ChildProcess process(command, programEnvironment());
+    ChildProcess process(command, filteredEnvironment());
     std::string said = process.outputWhole();
     EXPECT_EQ(process.wait(), 0) << said;
     return said;

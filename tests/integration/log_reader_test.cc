@@ -43,9 +43,9 @@ protected:
   std::unique_ptr<ChildProcess> started(std::vector<std::string> command) const {
     std::vector<std::string> words{"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>\"$LOG\""};
     words.insert(words.end(), command.begin(), command.end());
-    return std::make_unique<ChildProcess>(
-        words, std::map<std::string, std::string>{
-                   {"LOG", dir_ / "log"}, {"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}});
+    auto environment = filteredEnvironment();
+    environment["LOG"] = dir_ / "log";
+    return std::make_unique<ChildProcess>(words, environment);
   }
   /// True as soon as the command says this, tried again until its program is there.
   static bool says(const std::vector<std::string>& command, const std::string& text) {
@@ -84,7 +84,7 @@ TEST_F(StoppedReader, OfPrivdsLogDoesNotStopPrivd) {
                dir_ / "state", "--audit-log", dir_ / "audit.jsonl", "--uevents", "off"});
   ChildProcess plugind(
       {builtProgram("plugind"), "--listen", socket, "--config", dir_ / "config.yaml"},
-      {{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}});
+      filteredEnvironment());
   EXPECT_TRUE(plugind.says("event=privd_came")) << plugind.output();
   EXPECT_THAT(logUpTo("of=started"), HasSubstr("event=lines_left_out of=started count=1\n"));
 }

@@ -32,7 +32,7 @@ protected:
   std::pair<int, std::string> probe() {
     ChildProcess process({builtProgram("plugind"), "probe", "--timeout", "30000", "--listen",
                           node_->plugindSocket()},
-                         programEnvironment());
+                         filteredEnvironment());
     const std::string said = process.outputWhole();
     return {process.wait(), said};
   }
@@ -209,7 +209,7 @@ TEST_F(Netd, NeedsEveryRowOfItsTableThatIsNotDefensiveAndNoOther) {
   node_->netd.emplace(std::vector<std::string>{tracer + "/trace_calls", "netd-metrics",
                                                builtProgram("netd"), "metrics", "--listen",
                                                "127.0.0.1:0", "--plugind", node_->plugindSocket()},
-                      programEnvironment());
+                      filteredEnvironment());
   ASSERT_TRUE(node_->netd->says("event=started")) << node_->said();
   EXPECT_EQ(get("/healthz").code, 503);  // nobody to dial: a line on the log
   ASSERT_TRUE(node_->startPlugind(kConfig)) << node_->said();
@@ -227,7 +227,7 @@ TEST_F(Netd, NeedsEveryRowOfItsTableThatIsNotDefensiveAndNoOther) {
 TEST_F(Netd, SaysWhyItCannotStart) {
   startNetd();
   const std::string taken = "127.0.0.1:" + std::to_string(port());
-  ChildProcess second({builtProgram("netd"), "metrics", "--listen", taken}, programEnvironment());
+  ChildProcess second({builtProgram("netd"), "metrics", "--listen", taken}, filteredEnvironment());
   const std::string said = second.outputWhole();
   EXPECT_EQ(second.wait(), 1);
   EXPECT_THAT(said, HasSubstr("another program listens there: choose another --listen"));

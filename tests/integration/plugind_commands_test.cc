@@ -20,7 +20,7 @@ using testing::HasSubstr;
 std::pair<int, std::string> run(const std::vector<std::string>& arguments) {
   std::vector<std::string> command{builtProgram("plugind")};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  ChildProcess process(command, {{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}});
+  ChildProcess process(command, filteredEnvironment());
   const std::string said = process.outputWhole();
   return {process.wait(), said};
 }

@@ -20,7 +20,6 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -66,11 +65,9 @@ protected:
 
   void startPlugind(const std::string& config = kConfig) {
     std::ofstream(directory_ / "config.yaml") << config;
-    plugind_.emplace(
-        std::vector<std::string>{builtProgram("plugind"), "--listen", socket(), "--config",
-                                 directory_ / "config.yaml"},
-        // A sanitizer's own ways at the end and in new threads are not in the filter.
-        std::map<std::string, std::string>{{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}});
+    plugind_.emplace(std::vector<std::string>{builtProgram("plugind"), "--listen", socket(),
+                                              "--config", directory_ / "config.yaml"},
+                     filteredEnvironment());
     ASSERT_TRUE(plugind_->says("event=started")) << said();
   }
 

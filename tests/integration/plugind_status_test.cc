@@ -29,7 +29,7 @@ protected:
     std::vector<std::string> command{builtProgram("plugind")};
     command.insert(command.end(), words.begin(), words.end());
     command.insert(command.end(), {"--listen", socket()});
-    ChildProcess process(command, {{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}});
+    ChildProcess process(command, filteredEnvironment());
     const std::string said = process.outputWhole();
     return {process.wait(), said};
   }

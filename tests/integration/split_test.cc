@@ -302,7 +302,7 @@ TEST_F(Split, NobodyCanConnectToPrivd) {
 TEST_F(Split, WatchPrintsWhatChangesWithoutADaemon) {
   ChildProcess watch({builtProgram("privd"), "watch", "--sysfs", node_->hardware.sysfs(), "--dev",
                       node_->hardware.dev(), "--rescan", "1"},
-                     programEnvironment());
+                     filteredEnvironment());
   ASSERT_TRUE(watch.says("added 0000:02:00.0")) << watch.output();
   node_->hardware.setDriver("0000:02:00.0", "nouveau");
   EXPECT_TRUE(watch.says("changed 0000:02:00.0 group=8 driver=nouveau state=host-driver"))

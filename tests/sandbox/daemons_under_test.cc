@@ -109,10 +109,9 @@ void PrintTo(const DaemonUnderTest& daemon, std::ostream* out) {
   *out << daemon.name;
 }
 
-// LeakSanitizer would want to trace the process at its end.
 RunningDaemon::RunningDaemon(const DaemonUnderTest& daemon)
     : role_(daemon.role),
-      process_(commandIn(directory_, daemon), {{"ASAN_OPTIONS", "detect_leaks=0"}}),
+      process_(commandIn(directory_, daemon), filteredEnvironment()),
       ready_(process_.says(daemon.readyText)) {}
 
 pid_t RunningDaemon::pid() {

@@ -72,7 +72,7 @@ protected:
     words.insert(words.end(),
                  {"--sysfs", sim_->sysfs(), "--dev", sim_->dev(), "--state-dir",
                   node_->directory("state"), "--audit-log", node_->directory("audit.jsonl")});
-    ChildProcess process(words, programEnvironment());
+    ChildProcess process(words, filteredEnvironment());
     std::string text = process.outputWhole();
     EXPECT_EQ(process.wait(), 0) << text << said();
     return text;

@@ -56,7 +56,7 @@ protected:
     hardware_.add({.address = "0000:01:00.0"});
     kubelet_.emplace(directory_ / "kubelet");
     kubelet_->start();
-    const std::map<std::string, std::string> environment{{"ASAN_OPTIONS", "detect_leaks=0"}};
+    const auto environment = filteredEnvironment();
     const std::string socket = directory_ / "plugind/plugind.sock";
     const std::vector<std::string> plugind{builtProgram("plugind"), "--listen", socket, "--config",
                                            directory_ / "plugind.yaml"};

@@ -93,7 +93,7 @@ protected:
                                           "--bounding-set",   "-all"};
       words.insert(words.begin(), user.begin(), user.end());
     }
-    return privd_.try_emplace(role, words, programEnvironment())
+    return privd_.try_emplace(role, words, filteredEnvironment())
         .first->second.says("event=started");
   }
   bool startPrivd() {

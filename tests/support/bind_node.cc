@@ -15,10 +15,6 @@
 namespace vfiogate::test {
 namespace {
 
-// A sanitizer's own ways at the end and in new threads are not in the filter.
-const std::map<std::string, std::string> kEnvironment{
-    {"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}};
-
 std::unique_ptr<sim::SimProcess> startSim(const TempDir& dir, const std::string& topology) {
   const char* const source = std::getenv("VFIOGATE_SOURCE");
   for (const char* name : {"node", "run", "plugind", "kubelet", "kubelet/device-plugins"}) {
@@ -101,7 +97,7 @@ std::vector<std::string> BindNode::command(std::vector<std::string> words) const
 }
 
 std::unique_ptr<ChildProcess> BindNode::begin(const std::vector<std::string>& words) const {
-  return std::make_unique<ChildProcess>(command(words), kEnvironment);
+  return std::make_unique<ChildProcess>(command(words), filteredEnvironment());
 }
 
 Ended BindNode::change(const std::vector<std::string>& words) const {
@@ -113,7 +109,7 @@ Ended BindNode::change(const std::vector<std::string>& words) const {
 Ended BindNode::plain(const std::vector<std::string>& words) {
   std::vector<std::string> all{builtProgram("privd")};
   all.insert(all.end(), words.begin(), words.end());
-  ChildProcess process(all, kEnvironment);
+  ChildProcess process(all, filteredEnvironment());
   const int code = process.wait();
   return {code, process.outputWhole()};
 }

@@ -28,11 +28,6 @@ sim::PodSpec podOf(const std::string& uid, const std::string& resource, std::siz
   return {.uid = uid, .initContainers = {}, .containers = {{"compute", {{resource, count}}}}};
 }
 
-std::map<std::string, std::string> programEnvironment() {
-  // A sanitizer's own ways at the end and in new threads are not in the filter (ADR 0003).
-  return {{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}};
-}
-
 SplitNode::SplitNode(sim::KubeletOptions options) : kubelet(dir_ / "kubelet", std::move(options)) {
   chmod(dir_.path().c_str(), 0755);
   for (const char* name : {"kubelet", "kubelet/device-plugins"}) {
@@ -73,13 +68,13 @@ std::vector<std::string> SplitNode::plugindCommand(const std::string& socket) co
 
 SplitNode::Pair::Pair(const SplitNode& node, const std::string& name)
     : plugind(node.plugindCommand(node.plugindDirectory(name) + "/plugind.sock"),
-              programEnvironment()),
-      privd(node.privdCommand(node.directory(name) + "/plugind.sock"), programEnvironment()) {}
+              filteredEnvironment()),
+      privd(node.privdCommand(node.directory(name) + "/plugind.sock"), filteredEnvironment()) {}
 
 bool SplitNode::startPrivd(const std::vector<std::string>& more) {
   std::vector<std::string> command = privdCommand(plugindSocket());
   command.insert(command.end(), more.begin(), more.end());
-  privd.emplace(command, programEnvironment());
+  privd.emplace(command, filteredEnvironment());
   return privd->says("event=started role=daemon");
 }
 
@@ -118,21 +113,21 @@ void SplitNode::killWithRole(const std::string& role) {
 
 bool SplitNode::startPlugind(const std::string& config) {
   std::ofstream(dir_ / "config.yaml") << config;
-  plugind.emplace(plugindCommand(plugindSocket()), programEnvironment());
+  plugind.emplace(plugindCommand(plugindSocket()), filteredEnvironment());
   return plugind->says("event=started");
 }
 
 bool SplitNode::startNetd() {
   netd.emplace(
       command("netd", {"metrics", "--listen", "127.0.0.1:0", "--plugind", plugindSocket()}),
-      programEnvironment());
+      filteredEnvironment());
   return netd->says("event=started");
 }
 
 bool SplitNode::startNetdDra(const std::string& apiServer) {
   netdDra.emplace(command("netd", {"dra", "--plugind", plugindSocket(), "--api-server", apiServer,
                                    "--token", dir_ / "token", "--node", "node-1"}),
-                  programEnvironment());
+                  filteredEnvironment());
   return netdDra->says("event=started");
 }
 

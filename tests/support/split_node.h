@@ -24,9 +24,6 @@ constexpr uid_t kNetdUid = 64533;
 /// A pod of one container, "compute", that asks for `count` of one resource.
 sim::PodSpec podOf(const std::string& uid, const std::string& resource, std::size_t count = 1);
 
-/// The environment of the programs under test.
-std::map<std::string, std::string> programEnvironment();
-
 /// Made with its directories and without hardware; nothing runs yet. Needs root. The members may be
 /// used at will; what `start...` did not start is null.
 class SplitNode {

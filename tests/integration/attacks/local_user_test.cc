@@ -300,7 +300,7 @@ TEST_F(LocalUser, AFloodAtPlugindsSocketHoldsNobodyUp) {
   EXPECT_EQ(getUntil("/healthz", 200).code, 200);
   ChildProcess status({"/usr/bin/setpriv", "--reuid=64532", "--regid=64532", "--clear-groups",
                        builtProgram("plugind"), "status", "--listen", node_->plugindSocket()},
-                      programEnvironment());
+                      filteredEnvironment());
   EXPECT_EQ(status.wait(), 0) << status.output();
   EXPECT_EQ(write(done[1], &byte, 1), 1);
   stranger.join();

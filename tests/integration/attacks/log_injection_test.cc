@@ -68,7 +68,7 @@ protected:
   std::string outputOf(const std::string& program, const std::vector<std::string>& arguments) {
     std::vector<std::string> words{builtProgram(program)};
     words.insert(words.end(), arguments.begin(), arguments.end());
-    return ChildProcess(words, programEnvironment()).outputWhole();
+    return ChildProcess(words, filteredEnvironment()).outputWhole();
   }
 };
 

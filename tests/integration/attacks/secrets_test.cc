@@ -44,7 +44,7 @@ protected:
         std::vector<std::string>{builtProgram("netd"), "dra", "--plugind", dir_ / "plugind.sock",
                                  "--api-server", server_->url(), "--token", dir_ / "token", "--ca",
                                  certificates_.ca, "--node", "node-1"},
-        std::map<std::string, std::string>{{"ASAN_OPTIONS", "detect_leaks=0"}});
+        filteredEnvironment());
     ASSERT_TRUE(netd_->says("event=started")) << netd_->output();
     control_->awaitAttached();
     uid_ = server_->makeClaim("c", kSecretsDriver, {{.device = "d"}});

@@ -127,7 +127,7 @@ protected:
              node_->hardware.dev(), "--kubelet-dir", node_->directory("kubelet"), "--state-dir",
              node_->directory("state"), "--audit-log", node_->directory("audit.jsonl"), "--uevents",
              "off", "--plugind-rights", "watch,kubelet,bind"}),
-        programEnvironment());
+        filteredEnvironment());
   }
   int log_ = -1;
 };

@@ -59,7 +59,7 @@ protected:
     gate_.emplace(
         roleCommand("privd-gate", {"--kubelet-dir", node_->directory("kubelet"), "--plugind-rights",
                                    "watch,kubelet,bind", "--state-dir", state}),
-        programEnvironment());
+        filteredEnvironment());
     ASSERT_TRUE(gate_->says("event=plugind_connected")) << gate_->output();
     // The policy lets plugind have what a lie is about, if it were true.
     binder_.emplace(
@@ -68,7 +68,7 @@ protected:
                      "--plugind-rights", "watch,kubelet,bind", "--state-dir", state, "--audit-log",
                      audit(), "--uevents", "off", "--rescan", "1", "--allow",
                      std::string("address=") + kMember, "--allow", "address=0000:09:00.0"}),
-        programEnvironment());
+        filteredEnvironment());
     ASSERT_TRUE(binder_->says("event=plugind_connected")) << binder_->output();
     sysfs_ = fileTree(node_->hardware.sysfs(), kNothing);
   }
@@ -102,7 +102,7 @@ protected:
 
   /// What it says that it got, without "(number)"; or how it ended.
   std::string attack(const std::string& name) {
-    ChildProcess process(attackCommand(name), programEnvironment());
+    ChildProcess process(attackCommand(name), filteredEnvironment());
     constexpr int kBySigsys = 128 + 31;
     const bool told = process.saysAll({"got: "}, 1, kForAnAttack);
     const int code = process.wait();
@@ -124,7 +124,7 @@ protected:
                        {"/usr/bin/setpriv", "--reuid=64531", "--regid=64531", "--clear-groups"});
           return words;
         }(),
-        programEnvironment());
+        filteredEnvironment());
     EXPECT_TRUE(node_->kubelet.await(
         kGpus,
         [](const sim::DeviceTable& shown) {
@@ -239,7 +239,7 @@ class HardwareLies : public TakenOverHardware, public testing::WithParamInterfac
 // What is allocated on its word is another matter: I1 rests on it. No word of it is written.
 TEST_P(HardwareLies, MakeTheBinderWriteNothing) {
   {
-    ChildProcess liar(attackCommand(GetParam()), programEnvironment());
+    ChildProcess liar(attackCommand(GetParam()), filteredEnvironment());
     ASSERT_TRUE(liar.says("told")) << liar.output() << said();
     unsigned allocated = 0;
     unsigned refused = 0;
@@ -265,7 +265,7 @@ class HardwareLie : public TakenOverHardware {};
 
 // What a lie buys (the threat model has it): plugind has no other view of the hardware.
 TEST_F(HardwareLie, AnInventedDeviceIsAllocatedWithNodesOfVfioAlone) {
-  ChildProcess liar(attackCommand("InventsADevice"), programEnvironment());
+  ChildProcess liar(attackCommand("InventsADevice"), filteredEnvironment());
   const std::string invented = "0000:09:00.0";
   ASSERT_TRUE(node_->kubelet.await(kGpus, [&](const sim::DeviceTable& shown) {
     return shown.healthy().contains(invented);

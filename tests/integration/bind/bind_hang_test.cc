@@ -96,7 +96,7 @@ TEST_F(Hang, AStuckWriteIsReportedAndTheDaemonServesOn) {
 // docs/reasons.md: `binding` and `write-stuck`, of whoever's change.
 TEST_F(Hang, WhoeverLooksIsToldWhatHangsAndWhatRuns) {
   ChildProcess watch(words({builtProgram("privd"), "watch", "--rescan", "1"}, places()),
-                     {{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}});
+                     filteredEnvironment());
   const std::string seen = std::string(kWifi) + " group=";
   ASSERT_TRUE(watch.says("added " + seen)) << watch.output();
   ASSERT_EQ(node_->ctl("hang-nth 3"), "ok\n");

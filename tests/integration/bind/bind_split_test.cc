@@ -42,7 +42,7 @@ protected:
     words.insert(words.end(),
                  {"--sysfs", node_->hardware.sysfs(), "--dev", node_->hardware.dev(), "--state-dir",
                   node_->directory("state"), "--audit-log", node_->directory("audit.jsonl")});
-    ChildProcess command(words, programEnvironment());
+    ChildProcess command(words, filteredEnvironment());
     const int code = command.wait();
     said_ = command.outputWhole();
     return code;

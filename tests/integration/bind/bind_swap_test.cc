@@ -61,7 +61,7 @@ TEST(Swap, ACardInThePlaceOfADeclaredOneThatWasRefusedIsNotBound) {
                       std::string(kSlot) + "=10de:2723",
                       "--declare",
                       "10de:0001"},
-                     {{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}});
+                     filteredEnvironment());
   ASSERT_TRUE(privd.saysAll({"event=declared_refused", kSlot, "is up"})) << privd.output();
   // Nothing would speak against the other one.
   setInterfaceFlags(hardware, "0x1002");

@@ -11,7 +11,7 @@ TEST_F(Watching, AChangeOfDriversIsShownWithoutADaemon) {
   bring("two-in-group.yaml");
   ChildProcess watch({builtProgram("privd"), "watch", "--sysfs", node_->sysfs(), "--dev",
                       node_->dev(), "--rescan", "1"},
-                     {{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}});
+                     filteredEnvironment());
   ASSERT_TRUE(watch.says("0000:03:01.0 group=4 driver=e1000 ")) << watch.output();
   EXPECT_EQ(node_->change({"bind", "03:01.0"}).code, 0);
   EXPECT_TRUE(watch.says("0000:03:01.0 group=4 driver=vfio-pci state=passable")) << watch.output();
@@ -23,7 +23,7 @@ TEST_F(Watching, WhatAnOperatorExcludesIsShownAtOnce) {
   bring("two-in-group.yaml");
   ChildProcess watch({builtProgram("privd"), "watch", "--sysfs", node_->sysfs(), "--dev",
                       node_->dev(), "--state-dir", node_->stateDir(), "--rescan", "86400"},
-                     {{"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}});
+                     filteredEnvironment());
   ASSERT_TRUE(watch.says("0000:03:01.0 group=4 driver=e1000 state=host-driver")) << watch.output();
   EXPECT_EQ(node_->change({"hold", "03:01.0", "--reason", "fan"}).code, 0);
   EXPECT_TRUE(watch.says("0000:03:02.0 group=4 driver=e1000 state=operator-excluded"))

@@ -131,7 +131,7 @@ void Interleavings::beginCommand() {
   next.holder = holderOf(next.device);
   std::vector<std::string> words{next.verb, next.device};
   if (next.verb == "hold") words.insert(words.end(), {"--reason", "interleaved"});
-  next.process = std::make_unique<ChildProcess>(command(words), programEnvironment());
+  next.process = std::make_unique<ChildProcess>(command(words), filteredEnvironment());
   commands_.push_back(std::move(next));
 }
 

@@ -42,7 +42,7 @@ protected:
     ChildProcess process(
         {"/usr/bin/setpriv", "--reuid=64532", "--regid=64532", "--clear-groups",
          builtProgram("plugind"), "explain", address, "--listen", node_->plugindSocket()},
-        programEnvironment());
+        filteredEnvironment());
     EXPECT_EQ(process.wait(), 0);
     return process.outputWhole();
   }
@@ -135,7 +135,7 @@ TEST_F(OnAllocateSplit, I1_WhatIsBeingUnboundByHandIsNotAllocated) {
   ASSERT_TRUE(shows({kAlone, kFirst})) << node_->said();
   ASSERT_EQ(operate({"bind", kAlone}), 0);
   ASSERT_EQ(sim_->command("hang " + kAlone + " unbind"), "ok\n");
-  ChildProcess unbind(command({"unbind", kAlone}), programEnvironment());
+  ChildProcess unbind(command({"unbind", kAlone}), filteredEnvironment());
   ASSERT_EQ(sim_->command("await-waiting 1"), "ok\n");
   std::string error;
   node_->kubelet.offer(kCards, {kAlone}, error);
@@ -153,7 +153,7 @@ TEST_F(OnAllocateSplit, I1_AWriteThatOutlivesItsCommandKeepsTheDevice) {
   ASSERT_TRUE(shows({kAlone, kFirst})) << node_->said();
   ASSERT_EQ(operate({"bind", kAlone}), 0);
   ASSERT_EQ(sim_->command("hang " + kAlone + " unbind"), "ok\n");
-  ChildProcess unbind(command({"unbind", kAlone}), programEnvironment());
+  ChildProcess unbind(command({"unbind", kAlone}), filteredEnvironment());
   ASSERT_EQ(sim_->command("await-waiting 1"), "ok\n");
   unbind.signal(SIGKILL);
   unbind.wait();

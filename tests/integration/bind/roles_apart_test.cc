@@ -61,7 +61,7 @@ protected:
   void startRole(const std::string& role) {
     constexpr uid_t kHardware = 64531;
     roles_[role] = std::make_unique<ChildProcess>(
-        roleCommand(role, role == "hardware" ? kHardware : 0), programEnvironment());
+        roleCommand(role, role == "hardware" ? kHardware : 0), filteredEnvironment());
     ASSERT_TRUE(roles_[role]->says("event=plugind_connected")) << said();
   }
   void startRoles() {
@@ -80,7 +80,7 @@ protected:
                                      "--clear-groups", builtProgram("plugind")};
     command.insert(command.end(), words.begin(), words.end());
     command.insert(command.end(), {"--listen", node_->plugindSocket()});
-    ChildProcess process(command, programEnvironment());
+    ChildProcess process(command, filteredEnvironment());
     process.wait();
     return process.outputWhole();
   }
@@ -239,7 +239,7 @@ TEST_F(RolesApart, I3_ABinderKilledAmidAChangeRefusesThatPodAndTheNextOneServes)
 
 TEST_F(RolesApart, AHardwareProcessOfAnotherUserIsRefusedAndTheRightOneServed) {
   startRole("gate");
-  ChildProcess stranger(roleCommand("hardware", 64530), programEnvironment());
+  ChildProcess stranger(roleCommand("hardware", 64530), filteredEnvironment());
   EXPECT_TRUE(node_->plugind->saysAll({"event=peer_refused", "64530"})) << said();
   EXPECT_TRUE(stranger.says("event=peer_gone")) << stranger.output();
   EXPECT_TRUE(saysWhatIsMissing("gate", "hardware", 1)) << said();
@@ -252,7 +252,7 @@ TEST_F(RolesApart, AHardwareProcessOfAnotherUserIsRefusedAndTheRightOneServed) {
 TEST_F(RolesApart, ASecondHardwareProcessIsSentAwayAndTheFirstGoesOn) {
   startRoles();
   const std::size_t frames = node_->kubelet.frames(kCards);
-  ChildProcess second(roleCommand("hardware", 64531), programEnvironment());
+  ChildProcess second(roleCommand("hardware", 64531), filteredEnvironment());
   EXPECT_TRUE(second.says("event=peer_gone")) << second.output();
   EXPECT_EQ(node_->plugind->count("event=privd_went"), 0U) << said();
   EXPECT_EQ(node_->kubelet.frames(kCards), frames);
@@ -270,7 +270,7 @@ protected:
                          "--sysfs", node_->hardware.sysfs(), "--dev", node_->hardware.dev()});
     starter.insert(starter.end(), words.begin(), words.end());
     starter.insert(starter.end(), more.begin(), more.end());
-    ChildProcess process(starter, programEnvironment());
+    ChildProcess process(starter, filteredEnvironment());
     const int code = process.wait();
     return {code, process.outputWhole()};
   }

@@ -60,7 +60,7 @@ protected:
     do {
       ChildProcess process({builtProgram("plugind"), "explain", address, "--timeout", "30000",
                             "--listen", node_->directory("plugind") + "/plugind.sock"},
-                           programEnvironment());
+                           filteredEnvironment());
       said = process.outputWhole();
       process.wait();
       if (said.find(text) != std::string::npos) break;

@@ -82,7 +82,7 @@ protected:
     return words;
   }
   Ended run(const std::vector<std::string>& words) const {
-    ChildProcess process(command(words), programEnvironment());
+    ChildProcess process(command(words), filteredEnvironment());
     const int code = process.wait();
     return {code, process.outputWhole()};
   }

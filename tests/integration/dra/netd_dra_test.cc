@@ -54,8 +54,7 @@ protected:
           std::string("--ca"), certificates_.ca, std::string("--node"), std::string("node-1")}) {
       starter.push_back(word);
     }
-    netd_ = std::make_unique<ChildProcess>(
-        starter, std::map<std::string, std::string>{{"ASAN_OPTIONS", "detect_leaks=0"}});
+    netd_ = std::make_unique<ChildProcess>(starter, filteredEnvironment());
     ASSERT_TRUE(netd_->says("event=started")) << netd_->output();
   }
   void startAll() {

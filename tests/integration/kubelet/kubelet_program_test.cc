@@ -71,8 +71,7 @@ protected:
     }
     ASSERT_EQ(chown((dir_ / "plugind").c_str(), kPlugindUid, kPlugindUid), 0);
     std::ofstream(dir_ / "config.yaml") << "resources: [{select: {vendor: \"10de\"}}]\n";
-    const std::map<std::string, std::string> environment{
-        {"ASAN_OPTIONS", "detect_leaks=0:use_sigaltstack=0"}};
+    const auto environment = filteredEnvironment();
     plugind_.emplace(
         std::vector<std::string>{builtProgram("plugind"), "--listen", dir_ / "plugind/plugind.sock",
                                  "--config", dir_ / "config.yaml"},

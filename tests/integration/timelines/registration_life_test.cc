@@ -16,7 +16,7 @@ protected:
   std::string metrics() {
     ChildProcess asked({builtProgram("plugind"), "--listen", node_->plugindSocket(), "status", "-o",
                         "metrics", "--timeout", "30000"},
-                       programEnvironment());
+                       filteredEnvironment());
     return asked.outputWhole();
   }
   static std::string counted(const std::string& turn) {

@@ -98,7 +98,7 @@ TEST_F(RollingUpdate, AFailedVersionIsRolledBack) {
   stopPair();
   ChildProcess failed({builtProgram("plugind"), "--listen", node_->plugindSocket(), "--config",
                        node_->directory("of-the-new-version.yaml")},
-                      programEnvironment());
+                      filteredEnvironment());
   EXPECT_EQ(failed.wait(), 1) << failed.output();
   EXPECT_EQ(kubelet().nodeStatus().at(kGpu), (sim::NodeCounts{2, 0}));
   startPrograms();

@@ -18,7 +18,7 @@ public:
   TakenOverProgram(SplitNode& node, const std::string& attack)
       : process_({std::filesystem::read_symlink("/proc/self/exe").parent_path() / "taken_over",
                   node.plugindSocket(), attack, std::to_string(node.privd ? node.privd->pid() : 0)},
-                 programEnvironment()) {}
+                 filteredEnvironment()) {}
 
   ChildProcess& process() { return process_; }
   std::string said() { return process_.output(); }
