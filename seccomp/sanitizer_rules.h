@@ -78,9 +78,14 @@ inline const bool kRuntimesThreadEnds = [] {
 }();
 inline bool isSingleThreaded() {
   __sanitizer_sandbox_on_notify(nullptr);
-  struct stat tasks {};
-  const bool read = stat("/proc/self/task", &tasks) == 0;
-  return kRuntimesThreadEnds && read && tasks.st_nlink == 3;  // ".", ".." and one task
+  // Whoever was waited for is counted until the kernel has taken it away.
+  for (int tries = 0; kRuntimesThreadEnds && tries < 1000; ++tries) {
+    struct stat tasks {};
+    const bool read = stat("/proc/self/task", &tasks) == 0;
+    if (read && tasks.st_nlink == 3) return true;  // ".", ".." and one task
+    usleep(1000);
+  }
+  return false;
 }
 #else
 inline bool isSingleThreaded() {
