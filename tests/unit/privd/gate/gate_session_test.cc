@@ -173,7 +173,7 @@ TEST_F(GateSessionTest, WhatIsNoNoteFails) {
 
 TEST_F(GateSessionTest, I10_WhoAllocatesWhatIsNotThereAllocatesNoMoreThanADirectoryHas) {
   auto plugind = entered();
-  for (std::uint32_t i = 0; i < 6400; ++i) {
+  for (std::uint32_t i = 0; i < AllocationFiles::kMostDevices + 40; ++i) {
     const Bdf made = *Bdf::make(i, 0, 0, 0);
     const bool fits = i < AllocationFiles::kMostDevices;
     const auto answered = allocate(plugind, {made});
