@@ -9,7 +9,6 @@ function(vfiogate_layer name)
   target_link_libraries(vfiogate_${name}
     PUBLIC ${arg_PUBLIC} vfiogate::hardening
     PRIVATE ${arg_PRIVATE} vfiogate::warnings)
-  vfiogate_tidy(vfiogate_${name})
 endfunction()
 
 # vfiogate_program(NAME SOURCES... [LINK targets...]): a shipped program, into bin/.
@@ -17,7 +16,6 @@ function(vfiogate_program name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINK} vfiogate::hardening vfiogate::warnings)
-  vfiogate_tidy(${name})
   add_dependencies(programs ${name})
 endfunction()
 add_custom_target(programs)
@@ -45,7 +43,6 @@ function(vfiogate_test name)
   if(arg_APART)
     set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   endif()
-  vfiogate_tidy(${name})
   # Where the programs and the sources are is said by the test presets.
   set(properties LABELS ${arg_LABEL} TIMEOUT ${arg_TIMEOUT} ${arg_PROPERTIES})
   if(arg_ENV)

@@ -1,8 +1,6 @@
 # vfiogate::warnings: what every target of ours compiles with. Warnings are errors.
 # Debian's grpc, protobuf and kj headers come in as system headers and are not judged.
 
-option(VFIOGATE_TIDY "Run clang-tidy beside the compiler" OFF)
-
 add_library(vfiogate_warnings INTERFACE)
 add_library(vfiogate::warnings ALIAS vfiogate_warnings)
 # Not -Wnon-virtual-dtor: KJ's interfaces have none on purpose. Deleting through one is an error
@@ -17,17 +15,3 @@ target_compile_options(vfiogate_warnings INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>
   # KJ_REQUIRE_NONNULL is one.
   $<$<CXX_COMPILER_ID:Clang>:-Wno-gnu-statement-expression>)
-
-if(VFIOGATE_TIDY)
-  find_program(CLANG_TIDY clang-tidy)
-  if(NOT CLANG_TIDY)
-    message(FATAL_ERROR "clang-tidy is missing. Install it with: apt-get install clang-tidy")
-  endif()
-endif()
-
-# Lets clang-tidy judge TARGET in the tidy preset; generated code is never given to it.
-function(vfiogate_tidy target)
-  if(VFIOGATE_TIDY)
-    set_target_properties(${target} PROPERTIES CXX_CLANG_TIDY "${CLANG_TIDY};--quiet")
-  endif()
-endfunction()
