@@ -256,7 +256,7 @@ full_asan() {
 
 full_tsan() {
   build tsan
-  ctests tsan -LE "^(machine|image|deploy|cluster)" --parallel 3
+  ctests tsan -LE "^(machine|image|deploy|cluster)" --parallel 5
 }
 
 full_tidy() { check "clang-tidy on the product" tests/tidy.py cli ipc netd plugind privd rootless seccomp; }

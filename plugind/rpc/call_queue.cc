@@ -17,7 +17,7 @@ void takeForEver(grpc_completion_queue* queue) {
     const grpc_event event =
         grpc_completion_queue_next(queue, gpr_inf_future(GPR_CLOCK_REALTIME), nullptr);
     if (event.type == GRPC_OP_COMPLETE)
-      static_cast<QueueStep*>(event.tag)->over(event.success != 0);
+      static_cast<QueueStep*>(event.tag)->taken(event.success != 0);
   }
 }
 

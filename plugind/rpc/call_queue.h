@@ -6,6 +6,9 @@
 #include <grpc/byte_buffer.h>
 #include <grpc/grpc.h>
 
+#include <kj/debug.h>
+
+#include <atomic>
 #include <memory>
 
 namespace vfiogate {
@@ -16,11 +19,22 @@ public:
   /// On the queue's thread, once. False: it came to nothing.
   virtual void over(bool done) = 0;
 
-  /// What gRPC hands back.
-  void* tag() { return this; }
+  /// What gRPC hands back: to be had when all that over() reads is written.
+  void* tag() {
+    begun_.store(true, std::memory_order_release);
+    return this;
+  }
+  /// What came back.
+  void taken(bool done) {
+    KJ_ASSERT(begun_.load(std::memory_order_acquire));
+    over(done);
+  }
 
 protected:
   ~QueueStep() = default;
+
+private:
+  std::atomic<bool> begun_ = false;  ///< orders the threads by itself, whatever gRPC does
 };
 
 /// The queue of the whole process, from its first use to its end. Its thread never waits for the
