@@ -61,7 +61,7 @@ class UnderProfile : public testing::Test {
 protected:
   void SetUp() override {
     if (geteuid() != 0) GTEST_SKIP() << "needs root: privd serves only as root";
-#ifdef __SANITIZE_ADDRESS__
+#ifdef VFIOGATE_SANITIZED
     GTEST_SKIP() << "a sanitizer's start is not in the profiles, which are for what is shipped";
 #endif
     node_.emplace();

@@ -346,7 +346,7 @@ TEST_F(Starved, ATenantWhoChoosesPlugindsUserTakesNoThreadOfIts) {
   startAll();
   const Tenant tenant(kProcesses);
   // They are there as soon as the last one was forked.
-  for (int i = 0; i < 1000 && Tenant::count() < kProcesses; ++i) poll(nullptr, 0, 10);
+  for (int i = 0; i < 6000 && Tenant::count() < kProcesses; ++i) poll(nullptr, 0, 10);
   ASSERT_GE(Tenant::count(), kProcesses);
   node_->hardware.add({.address = "0000:02:00.0", .group = 8});
   EXPECT_TRUE(node_->kubelet.shows(kGpus, {kA, "0000:02:00.0"})) << node_->said();

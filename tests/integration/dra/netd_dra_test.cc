@@ -223,7 +223,7 @@ TEST_F(NetdDraTest, IsLockedDownWhileItServes) {
 
 // Its filter taken out, and each call compared with the table.
 TEST_F(NetdDraTest, NeedsEveryRowOfItsTableThatIsNotDefensiveAndNoOther) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef VFIOGATE_SANITIZED
   GTEST_SKIP() << "a sanitizer has a heap of its own";
 #endif
   const std::string tracer = std::filesystem::read_symlink("/proc/self/exe").parent_path();
