@@ -7,12 +7,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
 
 namespace vfiogate::test {
 namespace {
+
+/// What sends no event is seen by the next sweep, which rests the longer the slower the last was.
+constexpr std::chrono::minutes kForASweep{2};
 
 /// An id that left a frame stays for 60 s, and one that left comes back 10 s later.
 constexpr std::chrono::seconds kSettled{100};
@@ -116,10 +120,11 @@ ShownFrames EventNode::frames() {
 ShownFrame EventNode::await(const std::string& resource,
                             const std::function<bool(const ShownFrame&)>& holds) {
   ShownFrame last;
-  kubelet().await(resource, [&](const sim::DeviceTable& devices) {
+  const auto shows = [&](const sim::DeviceTable& devices) {
     last = shownOf(devices);
     return holds(last);
-  });
+  };
+  kubelet().await(resource, shows, kForASweep);
   return last;
 }
 
