@@ -74,7 +74,10 @@ inline const bool kRuntimesThreadEnds = [] {
   pthread_t thread{};
   const auto create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
   const Body nothing = [](void* none) { return none; };
-  return create(&thread, nullptr, nothing, nullptr) == 0 && pthread_join(thread, nullptr) == 0;
+  const bool was =
+      create(&thread, nullptr, nothing, nullptr) == 0 && pthread_join(thread, nullptr) == 0;
+  __sanitizer_sandbox_on_notify(nullptr);
+  return was;
 }();
 inline bool isSingleThreaded() {
   __sanitizer_sandbox_on_notify(nullptr);
