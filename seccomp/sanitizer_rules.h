@@ -66,8 +66,8 @@ inline void prepareSanitizers() {}
 /// runtimes refuse it. ThreadSanitizer has a thread of its own, which is ended first, and the
 /// library keeps that there was one: then the kernel is asked.
 #ifdef VFIOGATE_WATCHES_THREADS
-/// It ends in children, too, where one was started before. By the library, beside a
-/// pthread_create() of the program's own.
+/// It ends in children, too, where one was started and ended before: else a child waits for the end
+/// of its parent's. By the library, beside a pthread_create() of the program's own.
 inline const bool kRuntimesThreadEnds = [] {
   using Body = void* (*)(void*);
   using Create = int (*)(pthread_t*, const pthread_attr_t*, Body, void*);
