@@ -4,6 +4,7 @@
 #include "ipc/gate/opening.h"
 #include "ipc/socket/stream_flags.h"
 #include "ipc/socket/unix_socket.h"
+#include "plugind/base/task_queue.h"
 #include "tests/support/played/fake_privd_binder.h"
 #include "tests/support/played/fake_privd_gate.h"
 #include "tests/support/played/fake_privd_rpc.h"
@@ -17,8 +18,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <functional>
 #include <future>
 #include <map>
+#include <memory>
 #include <utility>
 
 namespace vfiogate::test {
@@ -77,7 +80,10 @@ public:
   /// Carries `act` out on privd's thread and waits for it.
   template <typename Act>
   void onThread(Act act) {
-    executor_->executeSync([&act]() { act(); });
+    const auto task = std::make_shared<std::packaged_task<void()>>(std::ref(act));
+    std::future<void> done = task->get_future();
+    KJ_ASSERT(tasks_.post([task]() { (*task)(); }));
+    done.get();
   }
 
   Play& play() { return play_; }
@@ -95,7 +101,7 @@ private:
     io_ = &io;
     auto stop = kj::newPromiseAndCrossThreadFulfiller<void>();
     stop_ = kj::mv(stop.fulfiller);
-    executor_ = &kj::getCurrentThreadExecutor();
+    auto working = tasks_.run(io.unixEventPort).eagerlyEvaluate(nullptr);
     auto binding = bindForever().eagerlyEvaluate(nullptr);
     auto dialling = dialForever().eagerlyEvaluate(nullptr);
     auto watching = watchFiles().eagerlyEvaluate(nullptr);
@@ -107,6 +113,7 @@ private:
     connection_ = nullptr;
     binder_ = nullptr;
     play_.waiting.clear();
+    working = nullptr;
   }
 
   kj::Promise<void> dialForever() {
@@ -201,7 +208,7 @@ private:
   std::promise<void> started_;
   kj::AsyncIoContext* io_ = nullptr;
   kj::Own<kj::CrossThreadPromiseFulfiller<void>> stop_;
-  const kj::Executor* executor_ = nullptr;
+  TaskQueue tasks_;
   kj::Maybe<kj::Own<Connection>> connection_;
   kj::Maybe<kj::Own<PlayedBinder>> binder_;
   kj::Maybe<kj::Own<kj::PromiseFulfiller<void>>> binderLeaves_;
