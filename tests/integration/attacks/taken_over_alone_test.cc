@@ -165,6 +165,9 @@ protected:
 };
 
 TEST_F(AfterATakenOverPlugind, AnHonestOneAllocatesAndWhatWasMadeUpIsReleased) {
+#ifdef VFIOGATE_WATCHES_THREADS
+  GTEST_SKIP() << kFillsTheRecord;
+#endif
   const std::string resource = "vfiogate.dev/10de_2684";
   node_->kubelet.start();
   ASSERT_TRUE(node_->startPrivd()) << node_->said();

@@ -197,6 +197,9 @@ protected:
 
 // I6, I7 and I10, of whoever has plugind.
 TEST_P(TakenOver, GetsNothingBeyondItsRightsAndOthersAreServed) {
+#ifdef VFIOGATE_WATCHES_THREADS
+  if (GetParam().name == std::string("AllocatesMadeUpDevices")) GTEST_SKIP() << kFillsTheRecord;
+#endif
   startPrivd();
   const auto hardware = fileTree(node_->hardware.sysfs(), kMarkerDevice);
   EXPECT_EQ(attack(), GetParam().gets) << node_->said();  // what a first time costs is no growth
