@@ -45,12 +45,8 @@ class Piece:
 
     def file(self) -> pathlib.Path:
         """Written anew. In a folder with the checks of its sources' top folder."""
-        top = self.sources[0].partition("/")[0]
-        folder = PIECES / top
+        folder = PIECES / self.sources[0].partition("/")[0]
         folder.mkdir(parents=True, exist_ok=True)
-        own = TREE / top / ".clang-tidy"
-        if own.exists():
-            shutil.copy(own, folder)
         file = folder / (hashlib.sha256("\n".join(self.sources).encode()).hexdigest()[:16] + ".cc")
         file.write_text("".join(text(source) for source in self.sources))
         return file
@@ -70,9 +66,13 @@ def text(source: str) -> str:
 
 
 def prepare() -> None:
-    """Generated headers must be there before a source that includes them can be read."""
+    """Generated headers and the folders' own checks must be there before a piece can be judged."""
     said("cmake", "--preset", "tidy")
     said("cmake", "--build", "--preset", "tidy", "--target", "generated_sources")
+    for name in said("git", "ls-files", "*/.clang-tidy").splitlines():
+        own = PIECES / name
+        own.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(TREE / name, own)
 
 
 def pieces() -> list[Piece]:
