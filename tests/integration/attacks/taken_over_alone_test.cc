@@ -171,7 +171,7 @@ TEST_F(AfterATakenOverPlugind, AnHonestOneAllocatesAndWhatWasMadeUpIsReleased) {
   const std::string resource = "vfiogate.dev/10de_2684";
   node_->kubelet.start();
   ASSERT_TRUE(node_->startPrivd()) << node_->said();
-  ASSERT_EQ(attack("AllocatesMadeUpDevices"), "done 4096, failed 104") << node_->said();
+  ASSERT_EQ(attack("AllocatesMadeUpDevices"), "done 4096, failed 2304") << node_->said();
   ASSERT_TRUE(isOnRecord("0001:00:00.0"));
   ASSERT_TRUE(node_->startPlugind("resources: [{select: {vendor: \"10de\"}}]\n")) << node_->said();
   ASSERT_TRUE(node_->kubelet.shows(resource, {"0000:01:00.0"})) << node_->said();

@@ -125,7 +125,7 @@ std::string allocatesEverything(Captive& captive) {
 std::string allocatesMadeUpDevices(Captive& captive) {
   GateSpeaker gate(captive);
   Tally tally;
-  for (unsigned i = 0; i < 4200; ++i) {
+  for (unsigned i = 0; i < 6400; ++i) {
     tally.add(gate.ask(gate::Allocate{{madeUp(i)}, "resource=vfiogate.dev/nobody"}));
   }
   return tally.str();
