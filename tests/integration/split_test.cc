@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <initializer_list>
 #include <thread>
 
 namespace vfiogate::test {
@@ -265,7 +266,7 @@ TEST_F(Split, PlugindHoldsItsLockButNoFileAndNoDirectory) {
   const auto files = [this] { return descriptorsOfKind(node_->plugind->pid(), S_IFREG); };
   for (int i = 0; i < 1000 && files().size() > 1; ++i) usleep(10'000);
   EXPECT_THAT(files(), testing::ElementsAre(testing::EndsWith("/state/plugind.lock")));
-  for (const mode_t kind : {S_IFDIR, S_IFCHR, S_IFBLK}) {
+  for (const mode_t kind : std::initializer_list<mode_t>{S_IFDIR, S_IFCHR, S_IFBLK}) {
     EXPECT_THAT(descriptorsOfKind(node_->plugind->pid(), kind), testing::IsEmpty());
   }
 }

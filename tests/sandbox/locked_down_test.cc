@@ -20,6 +20,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -105,7 +106,7 @@ TEST_F(LockedDown, NoThreadHasAnyPowerLeft) {
 TEST_F(LockedDown, PrivdsDaemonIsRootWithOneThreadAndHoldsNoFile) {
   EXPECT_THAT(identityFaults(privd_->pid(), 0), IsEmpty());
   EXPECT_THAT(threadStatuses(privd_->pid()), SizeIs(1));
-  for (const mode_t kind : {S_IFREG, S_IFDIR, S_IFCHR}) {
+  for (const mode_t kind : std::initializer_list<mode_t>{S_IFREG, S_IFDIR, S_IFCHR}) {
     EXPECT_THAT(descriptorsOfKind(privd_->pid(), kind), IsEmpty());
   }
 }

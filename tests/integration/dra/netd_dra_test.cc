@@ -14,6 +14,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <memory>
 #include <variant>
 
@@ -216,7 +217,7 @@ TEST_F(NetdDraTest, IsLockedDownWhileItServes) {
   EXPECT_THAT(lockdownFaults(pid), IsEmpty());
   EXPECT_THAT(identityFaults(pid, kNetdUser), IsEmpty());
   EXPECT_EQ(threadStatuses(pid).size(), 1U);
-  for (const mode_t kind : {S_IFREG, S_IFDIR, S_IFCHR}) {
+  for (const mode_t kind : std::initializer_list<mode_t>{S_IFREG, S_IFDIR, S_IFCHR}) {
     EXPECT_THAT(descriptorsOfKind(pid, kind), IsEmpty());
   }
 }
