@@ -4,6 +4,7 @@
 #include "ipc/socket/unix_socket.h"
 #include "sim/base/process_status.h"
 #include "tests/integration/netd_case.h"
+#include "tests/support/sanitizers.h"
 
 #include <gmock/gmock.h>
 
@@ -222,9 +223,7 @@ TEST_F(Netd, NeedsEveryRowOfItsTableThatIsNotDefensiveAndNoOther) {
   EXPECT_EQ(node_->netd->wait(), 0) << "a call without a row";
   const std::string tally = node_->netd->outputWhole();
   EXPECT_THAT(tally, HasSubstr("epoll_wait"));
-#ifdef VFIOGATE_WATCHES_THREADS
-  GTEST_SKIP() << "ThreadSanitizer waits in ways of its own";
-#endif
+  if (kWatchesThreads) GTEST_SKIP() << "ThreadSanitizer waits in ways of its own";
   EXPECT_THAT(tally, Not(HasSubstr("UNUSED"))) << tally;
 }
 

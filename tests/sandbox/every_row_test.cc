@@ -8,6 +8,7 @@
 #include "tests/integration/bind/sim_split_case.h"
 #include "tests/support/bind_node.h"
 #include "tests/support/played/stranger.h"
+#include "tests/support/sanitizers.h"
 
 #include <gmock/gmock.h>
 #include <kj/io.h>
@@ -175,9 +176,7 @@ protected:
   }
   static void expectAllNeeded(const std::string& tally) {
     EXPECT_THAT(tally, HasSubstr("epoll_wait"));
-#ifdef VFIOGATE_WATCHES_THREADS
-    GTEST_SKIP() << "ThreadSanitizer waits in ways of its own";
-#endif
+    if (kWatchesThreads) GTEST_SKIP() << "ThreadSanitizer waits in ways of its own";
     EXPECT_THAT(tally, Not(HasSubstr("UNUSED"))) << tally;
     EXPECT_THAT(tally, Not(HasSubstr("NEEDLESS"))) << tally;
   }

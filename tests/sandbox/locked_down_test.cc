@@ -5,6 +5,7 @@
 #include "sim/base/temp_dir.h"
 #include "sim/kubelet/kubelet_sim.h"
 #include "tests/support/fake_sysfs.h"
+#include "tests/support/sanitizers.h"
 #include "tests/support/seen/process_size.h"
 #include "tests/support/seen/syscall_injector.h"
 

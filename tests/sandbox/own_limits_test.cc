@@ -2,7 +2,7 @@
 // not even a process of its own user.
 
 #include "tests/sandbox/daemons_under_test.h"
-#include "tests/support/seen/process_size.h"
+#include "tests/support/sanitizers.h"
 
 #include <gmock/gmock.h>
 

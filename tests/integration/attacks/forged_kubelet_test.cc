@@ -4,6 +4,7 @@
 #include "tests/integration/netd_case.h"
 #include "tests/support/played/service_watch.h"
 #include "tests/support/played/stranger.h"
+#include "tests/support/sanitizers.h"
 
 #include <gmock/gmock.h>
 #include <grpcpp/create_channel.h>

@@ -1,6 +1,7 @@
 // Clients of netd that mean no good: it and plugind stay as they were, and a scrape gets through.
 
 #include "tests/integration/netd_case.h"
+#include "tests/support/sanitizers.h"
 #include "tests/support/seen/process_size.h"
 
 #include <gmock/gmock.h>

@@ -3,7 +3,7 @@
 
 #include "sim/base/process_status.h"
 #include "tests/integration/netd_case.h"
-#include "tests/support/seen/process_size.h"
+#include "tests/support/sanitizers.h"
 
 #include <gmock/gmock.h>
 #include <kj/io.h>

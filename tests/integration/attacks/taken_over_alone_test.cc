@@ -4,6 +4,7 @@
 #include "tests/integration/split_case.h"
 #include "tests/support/played/service_watch.h"
 #include "tests/support/played/taken_over_program.h"
+#include "tests/support/sanitizers.h"
 #include "tests/support/seen/file_tree.h"
 
 #include <fcntl.h>
@@ -165,9 +166,7 @@ protected:
 };
 
 TEST_F(AfterATakenOverPlugind, AnHonestOneAllocatesAndWhatWasMadeUpIsReleased) {
-#ifdef VFIOGATE_WATCHES_THREADS
-  GTEST_SKIP() << kFillsTheRecord;
-#endif
+  if (kWatchesThreads) GTEST_SKIP() << kFillsTheRecord;
   const std::string resource = "vfiogate.dev/10de_2684";
   node_->kubelet.start();
   ASSERT_TRUE(node_->startPrivd()) << node_->said();

@@ -3,6 +3,7 @@
 
 #include "sim/base/process_status.h"
 #include "tests/integration/split_case.h"
+#include "tests/support/sanitizers.h"
 #include "tests/support/seen/file_tree.h"
 #include "tests/support/seen/process_size.h"
 
@@ -128,7 +129,7 @@ protected:
     EXPECT_TRUE(node_->kubelet.await(
         kGpus,
         [](const sim::DeviceTable& shown) {
-          const auto healthy = shown.healthy();
+          const auto& healthy = shown.healthy();
           return healthy.contains("0000:01:00.0") && healthy.contains("0000:02:00.0");
         },
         seconds(90)))

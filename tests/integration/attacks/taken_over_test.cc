@@ -6,6 +6,7 @@
 #include "tests/support/played/claim_specs.h"
 #include "tests/support/played/service_watch.h"
 #include "tests/support/played/taken_over_program.h"
+#include "tests/support/sanitizers.h"
 #include "tests/support/seen/file_tree.h"
 
 #include <gmock/gmock.h>
@@ -197,9 +198,9 @@ protected:
 
 // I6, I7 and I10, of whoever has plugind.
 TEST_P(TakenOver, GetsNothingBeyondItsRightsAndOthersAreServed) {
-#ifdef VFIOGATE_WATCHES_THREADS
-  if (GetParam().name == std::string("AllocatesMadeUpDevices")) GTEST_SKIP() << kFillsTheRecord;
-#endif
+  if (kWatchesThreads && GetParam().name == std::string("AllocatesMadeUpDevices")) {
+    GTEST_SKIP() << kFillsTheRecord;
+  }
   startPrivd();
   const auto hardware = fileTree(node_->hardware.sysfs(), kMarkerDevice);
   EXPECT_EQ(attack(), GetParam().gets) << node_->said();  // what a first time costs is no growth

@@ -1,7 +1,7 @@
 #include "tests/integration/events/event_storm.h"
 
 #include "sim/sysfs/topology/topology_file.h"
-#include "tests/support/seen/process_size.h"
+#include "tests/support/sanitizers.h"
 #include "tests/support/seen/source_file.h"
 
 #include <gtest/gtest.h>

@@ -2,6 +2,7 @@
 // VFIOGATE_RESTARTS says how often.
 
 #include "tests/integration/faults/fault_books.h"
+#include "tests/support/sanitizers.h"
 #include "tests/support/seen/process_size.h"
 #include "tests/support/split_node.h"
 

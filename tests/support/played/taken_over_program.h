@@ -12,11 +12,9 @@ namespace vfiogate::test {
 /// For an attack, which lasts some seconds, under sanitizers on a busy machine.
 inline constexpr std::chrono::seconds kForAnAttack{120};
 
-#ifdef VFIOGATE_WATCHES_THREADS
 /// Why the attack that does so is not made.
 inline constexpr const char* kFillsTheRecord =
     "the gate reads the names of up to 4,096 files for each group: minutes with ThreadSanitizer";
-#endif
 
 class TakenOverProgram {
 public:

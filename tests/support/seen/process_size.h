@@ -8,13 +8,6 @@
 
 namespace vfiogate::test {
 
-#ifdef VFIOGATE_SANITIZED
-inline constexpr bool kOwnAllocator = false;
-#else
-/// False: a sanitizer keeps what was freed, so that sizes grow.
-inline constexpr bool kOwnAllocator = true;
-#endif
-
 /// From /proc/<pid>, read as root.
 struct ProcessSize {
   std::size_t residentKib = 0;
