@@ -11,7 +11,6 @@ namespace vfiogate {
 namespace {
 
 using google::protobuf::FieldDescriptor;
-using google::protobuf::Message;
 using google::protobuf::Reflection;
 using Kind = YamlNode::Kind;
 

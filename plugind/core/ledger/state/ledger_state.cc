@@ -135,7 +135,7 @@ HolderRef freshRef(const LedgerState& state, std::uint16_t draw) {
   return HolderRef(draw);
 }
 
-JournalEvent journalEvent(const Turn& turn, const HolderRecord& record, std::string reason) {
+JournalEvent journalEvent(const Turn& turn, const HolderRecord& record, const std::string& reason) {
   return {.event = reason,
           .time = turn.now.seconds(),
           .group = groupNumber(turn.state, record.members),
@@ -144,7 +144,7 @@ JournalEvent journalEvent(const Turn& turn, const HolderRecord& record, std::str
           .rest = record.rest,
           .members = record.members,
           .ref = record.ref,
-          .reason = std::move(reason),
+          .reason = reason,
           .text = {},
           .foreignIds = {},
           .claim = record.claim,

@@ -200,6 +200,6 @@ UseTrack useOf(const LedgerState& state, const std::set<UnitId>& members);
 bool confirmed(const UseTrack& track, GroupUse use, Instant notBefore);
 
 HolderRef freshRef(const LedgerState& state, std::uint16_t draw);
-JournalEvent journalEvent(const Turn& turn, const HolderRecord& record, std::string reason);
+JournalEvent journalEvent(const Turn& turn, const HolderRecord& record, const std::string& reason);
 
 }  // namespace vfiogate
