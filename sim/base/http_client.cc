@@ -77,7 +77,9 @@ std::optional<HttpAnswer> HttpConnection::answer(std::chrono::milliseconds patie
   HttpAnswer answer;
   answer.head = unread_.substr(0, headEnd);
   const std::size_t space = answer.head.find(' ');
-  if (space != std::string::npos) answer.code = std::atoi(&answer.head[space]);
+  if (space != std::string::npos) {
+    answer.code = static_cast<int>(std::strtol(&answer.head[space], nullptr, 10));
+  }
   unread_.erase(0, headEnd + kHeadEnd.size());
   const std::size_t length = hasBody ? lengthIn(answer.head) : 0;
   while (unread_.size() < length) {

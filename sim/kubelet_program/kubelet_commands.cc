@@ -31,12 +31,13 @@ Result<std::vector<PodSpec>, std::string> readPods(Cluster& cluster, const std::
   if (!file) return Failure{path + ": cannot be read"};
   std::ostringstream text;
   text << file.rdbuf();
-  auto manifest = parseManifest(text.str());
-  if (manifest) {
-    cluster.addClaims(std::move(manifest->claims));
-    return std::move(manifest->pods);
+  auto read = parseManifest(text.str());
+  if (read) {
+    auto manifest = std::move(read).value();
+    cluster.addClaims(std::move(manifest.claims));
+    return std::move(manifest.pods);
   }
-  const ManifestError& error = manifest.error();
+  const ManifestError& error = read.error();
   const std::string line = error.line > 0 ? ":" + std::to_string(error.line) : "";
   return Failure{path + line + ": " + error.why};
 }

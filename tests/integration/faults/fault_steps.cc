@@ -339,7 +339,7 @@ Sight StepSight::sightOf(const SeenCall& call) const {
       break;
     case Channel::kGate:
       if (who == Victim::kPlugind && moved.sends) {
-        if (auto request = gate::decodeRequest(moved.bytes)) sight.request = std::move(*request);
+        if (const auto request = gate::decodeRequest(moved.bytes)) sight.request = *request;
       }
       if (who == Victim::kGate && moved.sends) {
         const auto said = gate::decodeFromGate(moved.bytes);

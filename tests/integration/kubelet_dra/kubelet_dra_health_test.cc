@@ -12,7 +12,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 constexpr int kHealthy = 1;
 constexpr int kUnhealthy = 2;

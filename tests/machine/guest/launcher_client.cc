@@ -95,15 +95,17 @@ std::string uses(int iommufd, const char* node) {
   return text + ", bound";
 }
 
-[[noreturn]] void leaveUnread(int count, const std::string& path) {
-  for (int connected = 0; connected < count; ++connected) dial(path);
+[[noreturn]] void leaveUnread(long count, const std::string& path) {
+  for (long connected = 0; connected < count; ++connected) dial(path);
   for (;;) ::pause();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 4 && std::string(argv[1]) == "--unread") leaveUnread(std::atoi(argv[2]), argv[3]);
+  if (argc == 4 && std::string(argv[1]) == "--unread") {
+    leaveUnread(std::strtol(argv[2], nullptr, 10), argv[3]);
+  }
   if (argc < 2 || argc > 3) {
     std::fprintf(stderr, "usage: launcher_client SOCKET [NODE]\n");
     return 2;

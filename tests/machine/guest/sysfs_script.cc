@@ -24,6 +24,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <iostream>
 #include <map>
@@ -109,7 +110,9 @@ public:
     sockaddr_nl address{};
     address.nl_family = AF_NETLINK;
     address.nl_groups = 1;
-    ::bind(events_, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+    if (::bind(events_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+      std::perror("the kernel's uevents");
+    }
   }
 
   std::string act(const std::string& line) {

@@ -64,27 +64,30 @@ std::string leavesQuestionsOpen(Captive& captive) {
   return tally.str() + ", and one more " + wire.answerTo(kMaxOpenQuestions);
 }
 
-/// To the first call of its observer: results and reasons that are larger than a message may be.
-std::string answersOfMegabytes(Captive& captive) {
+/// To the first call of its observer: how the connection ends then.
+std::string answerOf(unsigned size, bool fails, Captive& captive) {
   constexpr unsigned kFirstCall = 0;
+  Wire wire(captive);
+  wire.peer.enter();
+  KJ_REQUIRE(wire.answerTo(RawPeer::kWatching) == "results");
+  wire.peer.send([&](capnp::rpc::Message::Builder message) {
+    auto answer = message.initReturn();
+    answer.setAnswerId(kFirstCall);
+    const std::string much(size, 'x');
+    if (fails) {
+      answer.initException().setReason(much.c_str());
+    } else {
+      answer.initResults().getContent().setAs<capnp::Text>(much.c_str());
+    }
+  });
+  return wire.howItEnds();
+}
+
+/// Results and reasons that are larger than a message may be.
+std::string answersOfMegabytes(Captive& captive) {
   Tally tally;
   for (const unsigned size : {64U << 10U, 1U << 20U, 8U << 20U}) {
-    for (const bool fails : {false, true}) {
-      Wire wire(captive);
-      wire.peer.enter();
-      KJ_REQUIRE(wire.answerTo(RawPeer::kWatching) == "results");
-      wire.peer.send([&](capnp::rpc::Message::Builder message) {
-        auto answer = message.initReturn();
-        answer.setAnswerId(kFirstCall);
-        const std::string much(size, 'x');
-        if (fails) {
-          answer.initException().setReason(much.c_str());
-        } else {
-          answer.initResults().getContent().setAs<capnp::Text>(much.c_str());
-        }
-      });
-      tally.add(wire.howItEnds());
-    }
+    for (const bool fails : {false, true}) tally.add(answerOf(size, fails, captive));
   }
   return tally.str();
 }

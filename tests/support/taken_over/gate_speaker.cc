@@ -5,6 +5,8 @@
 #include <kj/debug.h>
 
 #include <array>
+#include <string_view>
+#include <utility>
 #include <variant>
 
 namespace vfiogate::test {
@@ -14,6 +16,12 @@ std::string wordOf(gate::Code code) {
   constexpr std::array kWords{"done",    "failed",  "notYet", "busy",          "denied", "badName",
                               "foreign", "tooMany", "bad",    "wrongProtocol", "leased"};
   return kWords.at(static_cast<std::size_t>(code));
+}
+
+gate::FromGate messageIn(std::string_view packet) {
+  auto message = gate::decodeFromGate(packet);
+  KJ_REQUIRE(message.has_value(), message.error().c_str());
+  return std::move(message).value();
 }
 
 }  // namespace
@@ -75,14 +83,13 @@ GateSpeaker::Heard GateSpeaker::hear() {
     if (!received) return Heard::kEnd;
     auto arrived = kj::mv(received).value();
     KJ_IF_MAYBE (packet, arrived) {
-      const auto message = gate::decodeFromGate(packet->bytes);
-      KJ_REQUIRE(message.has_value(), message.error().c_str());
-      if (const auto* changed = std::get_if<gate::Changed>(&message.value())) {
+      const auto message = messageIn(packet->bytes);
+      if (const auto* changed = std::get_if<gate::Changed>(&message)) {
         files = changed->files;
         send(encode(gate::Request(gate::Seen{})));
         return Heard::kChanged;
       }
-      answer = std::get<gate::Answer>(*message);
+      answer = std::get<gate::Answer>(message);
       fd = kj::mv(packet->fd);
       return Heard::kAnswer;
     }

@@ -13,7 +13,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using test::at;
-using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;

@@ -13,7 +13,6 @@ using test::at;
 using test::Ending;
 using test::kA;
 using test::kB;
-using test::kOwnGroup;
 using test::kSharedGroup;
 using test::LedgerCase;
 using testing::HasSubstr;

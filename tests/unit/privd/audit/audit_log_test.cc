@@ -14,7 +14,6 @@ namespace vfiogate::test {
 namespace {
 
 namespace fs = std::filesystem;
-using testing::AllOf;
 using testing::HasSubstr;
 
 unsigned modeOf(const std::string& path) {

@@ -40,8 +40,8 @@ public:
     return answer();
   }
   void finishAll() {
-    for (auto& one : waiting) one->fulfill(AllocationAnswer{planned});
-    waiting.clear();
+    for (auto& one : waiting_) one->fulfill(AllocationAnswer{planned});
+    waiting_.clear();
   }
 
   AllocationAnswer planned;
@@ -52,10 +52,10 @@ private:
   kj::Promise<AllocationAnswer> answer() {
     if (!waits) return planned;
     auto later = kj::newPromiseAndFulfiller<AllocationAnswer>();
-    waiting.push_back(kj::mv(later.fulfiller));
+    waiting_.push_back(kj::mv(later.fulfiller));
     return kj::mv(later.promise);
   }
-  std::vector<kj::Own<kj::PromiseFulfiller<AllocationAnswer>>> waiting;
+  std::vector<kj::Own<kj::PromiseFulfiller<AllocationAnswer>>> waiting_;
 };
 
 class BinderChannelTest : public testing::Test {

@@ -89,13 +89,13 @@ TEST(RefusalsIn, AreNotesAndOutcomesOfAnAuditLog) {
   EXPECT_THAT(
       refusalsIn(
           {R"({"seq":1,"time":"2026-11-23T10:00:00.5Z","kind":"note","operation":"started"})",
-           R"({"seq":2,"time":"2026-11-23T10:00:01.123456789Z","kind":"note",)"
-           R"("operation":"refusals","text":"3 for plugind, group 7: \u001b[2J"})",
-           R"({"seq":3,"time":"2026-11-23T10:00:02.1Z","kind":"outcome","intent":2,)"
-           R"("outcome":"refused","error":"in use"})",
+           (R"({"seq":2,"time":"2026-11-23T10:00:01.123456789Z","kind":"note",)"
+            R"("operation":"refusals","text":"3 for plugind, group 7: \u001b[2J"})"),
+           (R"({"seq":3,"time":"2026-11-23T10:00:02.1Z","kind":"outcome","intent":2,)"
+            R"("outcome":"refused","error":"in use"})"),
            R"({"seq":4,"time":"2026-11-23T10:00:03Z","kind":"outcome","outcome":"done"})", "torn",
-           R"({"time":"2026-11-23T10:00:03.1Z","operation":"refusals",)"
-           R"("text":"1 for root uid=0, group 12: held users"})",
+           (R"({"time":"2026-11-23T10:00:03.1Z","operation":"refusals",)"
+            R"("text":"1 for root uid=0, group 12: held users"})"),
            R"({"time":"2026-11-23T10:00:04.1Z","operation":"refusals","text":"others, group 3"})",
            R"(["refusals"])", R"({"operation":7,"outcome":null})"}),
       ElementsAre(

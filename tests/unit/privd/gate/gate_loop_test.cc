@@ -212,7 +212,7 @@ TEST_F(GateLoopTest, I10_RefusalsByTheThousandFillNoLogAndWaitForNoReader) {
   int log[2];
   ASSERT_EQ(pipe2(log, O_CLOEXEC), 0);
   const kj::AutoCloseFd reader(log[0]);
-  const kj::AutoCloseFd ours(dup(STDERR_FILENO));
+  const kj::AutoCloseFd ours(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0));
   ASSERT_EQ(dup2(log[1], STDERR_FILENO), STDERR_FILENO);
   close(log[1]);
   ASSERT_EQ(fcntl(reader, F_SETPIPE_SZ, 4096), 4096);

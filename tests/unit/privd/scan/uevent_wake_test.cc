@@ -21,7 +21,7 @@ protected:
   }
   ~UeventWakeTest() noexcept override = default;
 
-  void event() { KJ_SYSCALL(write(kernel_, "add@/devices/x", 14)); }
+  void event() { EXPECT_EQ(write(kernel_, "add@/devices/x", 14), 14); }
   void pass(kj::Duration by) { io_.provider->getTimer().afterDelay(by).wait(io_.waitScope); }
 
   kj::AsyncIoContext io_ = kj::setupAsyncIo();

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -20,7 +21,7 @@ class SupervisorTest : public testing::Test {
 protected:
   SupervisorTest() {
     int ends[2];
-    EXPECT_EQ(pipe(ends), 0);
+    EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
     signals_ = kj::AutoCloseFd(ends[0]);
     signaller_ = kj::AutoCloseFd(ends[1]);
     std::vector<RoleProcess> roles;

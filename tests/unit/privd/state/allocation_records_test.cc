@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -182,7 +183,7 @@ TEST_F(AllocationRecordsTest, I1_WhatSomebodyHasLockedIsNotAllocated) {
 TEST_F(AllocationRecordsTest, ALockIsInheritedByWhoeverIsHandedIt) {
   const auto records = open();
   auto locks = std::make_optional(files().lock({kA, kB}).value());
-  const kj::AutoCloseFd inherited(dup(locks->at(kB).get()));
+  const kj::AutoCloseFd inherited(fcntl(locks->at(kB), F_DUPFD_CLOEXEC, 0));
   locks.reset();
   EXPECT_TRUE(files().lock({kA}));
   EXPECT_EQ(files().lock({kA, kB}).error(), EWOULDBLOCK);
