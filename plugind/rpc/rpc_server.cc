@@ -58,11 +58,12 @@ private:
 /// Waits for the next call.
 struct RpcServer::Arrival final : QueueStep {
   static void await(std::shared_ptr<Served> served) {
+    grpc_server* const server = served->get();
     auto* const next = new Arrival;
     next->served = std::move(served);
     const auto refused =
-        grpc_server_request_call(next->served->get(), &next->call, &next->details, &next->metadata,
-                                 callQueue(), callQueue(), next->tag());
+        grpc_server_request_call(server, &next->call, &next->details, &next->metadata, callQueue(),
+                                 callQueue(), next->tag());
     KJ_ASSERT(refused == GRPC_CALL_OK, "gRPC takes no calls", refused);
   }
 

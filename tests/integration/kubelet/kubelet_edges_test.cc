@@ -165,7 +165,7 @@ TEST_F(KubeletEdges, AKubeletTellsWhatPluginsDo) {
 }
 
 TEST_F(KubeletEdges, K6_AFrameOverFourMebibytesEndsTheStream) {
-  if (test::kWatchesThreads) GTEST_SKIP() << "gRPC's own two ends wait for each other";
+  if (test::kWatchesThreads) GTEST_SKIP() << "each word that gRPC sends is judged: minutes";
   kubelet_.start();
   const auto plugin = serve(kGpu, {"a"});
   plugin->show({{std::string(5 << 20, 'x')}});
