@@ -107,10 +107,10 @@ std::vector<std::string> identityFaults(pid_t pid, uid_t uid) {
   return faultsAgainst(pid, {{"Uid", four}, {"Gid", four}, {"Groups", ""}});
 }
 
-std::vector<std::string> descriptorsOfKind(pid_t pid, mode_t kind) {
+std::vector<std::string> descriptorsOfKind(pid_t pid, std::initializer_list<mode_t> kinds) {
   std::vector<std::string> found;
   for (const OpenDescriptor& open : openDescriptors(pid)) {
-    if (open.kind != kind) continue;
+    if (std::ranges::find(kinds, open.kind) == kinds.end()) continue;
     found.push_back("descriptor " + std::to_string(open.fd) + " is " + open.target);
   }
   return found;

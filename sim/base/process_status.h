@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <vector>
@@ -39,7 +40,7 @@ std::vector<std::string> lockdownFaults(pid_t pid);
 /// If that is not root, each gid too, without supplementary groups.
 std::vector<std::string> identityFaults(pid_t pid, uid_t uid);
 
-/// Descriptors of `pid` that are of `kind` (S_IFREG, S_IFDIR, ...), a line for each.
-std::vector<std::string> descriptorsOfKind(pid_t pid, mode_t kind);
+/// Descriptors of `pid` that are of one of `kinds` (S_IFREG, S_IFDIR, ...), a line for each.
+std::vector<std::string> descriptorsOfKind(pid_t pid, std::initializer_list<mode_t> kinds);
 
 }  // namespace vfiogate::test

@@ -16,7 +16,6 @@
 #include <array>
 #include <csignal>
 #include <filesystem>
-#include <initializer_list>
 #include <regex>
 #include <sstream>
 
@@ -198,9 +197,7 @@ TEST_F(Netd, IsNobodyWithoutAnyPowerAndHoldsNoFile) {
   EXPECT_THAT(lockdownFaults(pid), IsEmpty());
   EXPECT_THAT(identityFaults(pid, kNetdUid), IsEmpty());
   EXPECT_EQ(threadStatuses(pid).size(), 1U);
-  for (const mode_t kind : std::initializer_list<mode_t>{S_IFREG, S_IFDIR, S_IFCHR}) {
-    EXPECT_THAT(descriptorsOfKind(pid, kind), IsEmpty());
-  }
+  EXPECT_THAT(descriptorsOfKind(pid, {S_IFREG, S_IFDIR, S_IFCHR}), IsEmpty());
   node_->netd->signal(SIGTERM);
   EXPECT_EQ(node_->netd->wait(), 0) << node_->netd->output();
 }

@@ -246,9 +246,9 @@ TEST_F(PlugindProcess, IsLockedDownBeforeItServesAndStaysSo) {
   EXPECT_THAT(lockdownFaults(plugind_->pid()), testing::IsEmpty());
   EXPECT_THAT(identityFaults(plugind_->pid(), 64532), testing::IsEmpty());
   // But for what it reads just now of the kubelet's, through a descriptor of privd's.
-  EXPECT_THAT(descriptorsOfKind(plugind_->pid(), S_IFREG),
+  EXPECT_THAT(descriptorsOfKind(plugind_->pid(), {S_IFREG}),
               testing::Each(testing::EndsWith("kubelet_internal_checkpoint")));
-  EXPECT_THAT(descriptorsOfKind(plugind_->pid(), S_IFDIR), testing::IsEmpty());
+  EXPECT_THAT(descriptorsOfKind(plugind_->pid(), {S_IFDIR}), testing::IsEmpty());
 }
 
 TEST_F(PlugindProcess, LeavesQuietlyWhenTold) {

@@ -15,7 +15,6 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <initializer_list>
 #include <thread>
 
 namespace vfiogate::test {
@@ -263,12 +262,11 @@ TEST_F(Split, PlugindsThreadsAreFewAndKnown) {
 TEST_F(Split, PlugindHoldsItsLockButNoFileAndNoDirectory) {
   startAll();
   // A version of the checkpoint that is being read goes away again.
-  const auto files = [this] { return descriptorsOfKind(node_->plugind->pid(), S_IFREG); };
+  const auto files = [this] { return descriptorsOfKind(node_->plugind->pid(), {S_IFREG}); };
   for (int i = 0; i < 1000 && files().size() > 1; ++i) usleep(10'000);
   EXPECT_THAT(files(), testing::ElementsAre(testing::EndsWith("/state/plugind.lock")));
-  for (const mode_t kind : std::initializer_list<mode_t>{S_IFDIR, S_IFCHR, S_IFBLK}) {
-    EXPECT_THAT(descriptorsOfKind(node_->plugind->pid(), kind), testing::IsEmpty());
-  }
+  EXPECT_THAT(descriptorsOfKind(node_->plugind->pid(), {S_IFDIR, S_IFCHR, S_IFBLK}),
+              testing::IsEmpty());
 }
 
 TEST_F(Split, PlugindMayNotListenAsRoot) {

@@ -21,7 +21,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -107,9 +106,7 @@ TEST_F(LockedDown, NoThreadHasAnyPowerLeft) {
 TEST_F(LockedDown, PrivdsDaemonIsRootWithOneThreadAndHoldsNoFile) {
   EXPECT_THAT(identityFaults(privd_->pid(), 0), IsEmpty());
   EXPECT_THAT(threadStatuses(privd_->pid()), SizeIs(1));
-  for (const mode_t kind : std::initializer_list<mode_t>{S_IFREG, S_IFDIR, S_IFCHR}) {
-    EXPECT_THAT(descriptorsOfKind(privd_->pid(), kind), IsEmpty());
-  }
+  EXPECT_THAT(descriptorsOfKind(privd_->pid(), {S_IFREG, S_IFDIR, S_IFCHR}), IsEmpty());
 }
 
 TEST_F(LockedDown, EachOfPrivdsRolesIsItsUserWithoutPowerAndWithOneThread) {
@@ -127,35 +124,35 @@ TEST_F(LockedDown, PlugindIsNobodyInEachOfItsThreads) {
 }
 
 TEST_F(LockedDown, PlugindHoldsItsLockButNoFileAndNoDirectory) {
-  EXPECT_THAT(descriptorsOfKind(plugind_->pid(), S_IFREG),
+  EXPECT_THAT(descriptorsOfKind(plugind_->pid(), {S_IFREG}),
               testing::ElementsAre(testing::EndsWith("/state/plugind.lock")));
-  EXPECT_THAT(descriptorsOfKind(plugind_->pid(), S_IFDIR), IsEmpty());
-  EXPECT_THAT(descriptorsOfKind(plugind_->pid(), S_IFCHR), IsEmpty());
+  EXPECT_THAT(descriptorsOfKind(plugind_->pid(), {S_IFDIR}), IsEmpty());
+  EXPECT_THAT(descriptorsOfKind(plugind_->pid(), {S_IFCHR}), IsEmpty());
 }
 
 TEST_F(LockedDown, TheBinderHoldsDirectoriesItsLockAndTheAuditLogButNoOtherFile) {
-  auto files = descriptorsOfKind(binder(), S_IFREG);
+  auto files = descriptorsOfKind(binder(), {S_IFREG});
   // Opened as a name alone, for the rule of Landlock.
   std::erase_if(files, [](const std::string& file) { return file.ends_with("/proc/swaps"); });
   EXPECT_THAT(files, testing::ElementsAre(testing::EndsWith("/state/lock"),
                                           testing::EndsWith("/audit.jsonl")));
-  EXPECT_THAT(descriptorsOfKind(binder(), S_IFCHR), IsEmpty());
+  EXPECT_THAT(descriptorsOfKind(binder(), {S_IFCHR}), IsEmpty());
 }
 
 TEST_F(LockedDown, TheHardwareProcessHoldsDirectoriesOfTheHostsAndNoFile) {
   const pid_t hardware = role("privd-hardware");
-  EXPECT_THAT(descriptorsOfKind(hardware, S_IFREG), IsEmpty());
-  EXPECT_THAT(descriptorsOfKind(hardware, S_IFCHR), IsEmpty());
-  EXPECT_THAT(descriptorsOfKind(hardware, S_IFDIR),
+  EXPECT_THAT(descriptorsOfKind(hardware, {S_IFREG}), IsEmpty());
+  EXPECT_THAT(descriptorsOfKind(hardware, {S_IFCHR}), IsEmpty());
+  EXPECT_THAT(descriptorsOfKind(hardware, {S_IFDIR}),
               testing::Each(testing::AnyOf(testing::HasSubstr(hardware_.sysfs()),
                                            testing::HasSubstr(hardware_.dev()))));
 }
 
 TEST_F(LockedDown, TheGateHoldsItsLockNoDeviceAndNothingOfTheHosts) {
-  EXPECT_THAT(descriptorsOfKind(gate(), S_IFREG),
+  EXPECT_THAT(descriptorsOfKind(gate(), {S_IFREG}),
               testing::ElementsAre(testing::EndsWith("/state/gate.lock")));
-  EXPECT_THAT(descriptorsOfKind(gate(), S_IFCHR), IsEmpty());
-  EXPECT_THAT(descriptorsOfKind(gate(), S_IFDIR),
+  EXPECT_THAT(descriptorsOfKind(gate(), {S_IFCHR}), IsEmpty());
+  EXPECT_THAT(descriptorsOfKind(gate(), {S_IFDIR}),
               testing::Each(testing::HasSubstr(directory_ / "state")));
 }
 

@@ -71,7 +71,7 @@ TEST_F(Probes, FindFaultWithAProcessThatIsNotLockedDown) {
   EXPECT_THAT(faults, Contains(HasSubstr("NoNewPrivs is 0, not 1")));
   EXPECT_THAT(faults, Contains(HasSubstr("Seccomp is 0, not 2")));
   EXPECT_THAT(identityFaults(open.pid(), 64532), Contains(HasSubstr("Uid is 0\t0\t0\t0, not")));
-  EXPECT_THAT(descriptorsOfKind(open.pid(), S_IFCHR), Contains("descriptor 0 is /dev/null"));
+  EXPECT_THAT(descriptorsOfKind(open.pid(), {S_IFCHR}), Contains("descriptor 0 is /dev/null"));
 }
 
 TEST_F(Probes, FindFaultWithAProcessThatIsGone) {

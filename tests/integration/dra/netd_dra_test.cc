@@ -14,7 +14,6 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <initializer_list>
 #include <memory>
 #include <variant>
 
@@ -217,9 +216,7 @@ TEST_F(NetdDraTest, IsLockedDownWhileItServes) {
   EXPECT_THAT(lockdownFaults(pid), IsEmpty());
   EXPECT_THAT(identityFaults(pid, kNetdUser), IsEmpty());
   EXPECT_EQ(threadStatuses(pid).size(), 1U);
-  for (const mode_t kind : std::initializer_list<mode_t>{S_IFREG, S_IFDIR, S_IFCHR}) {
-    EXPECT_THAT(descriptorsOfKind(pid, kind), IsEmpty());
-  }
+  EXPECT_THAT(descriptorsOfKind(pid, {S_IFREG, S_IFDIR, S_IFCHR}), IsEmpty());
 }
 
 // Its filter taken out, and each call compared with the table.

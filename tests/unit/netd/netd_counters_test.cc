@@ -24,7 +24,7 @@ void countSome(NetdCounters& counters) {
 }
 
 TEST(NetdCounters, CountWhatHappened) {
-  NetdCounters counters(BuildInfo{"1.2.3", "c0ffee", "2026-02-03"});
+  NetdCounters counters(BuildInfo{"1.2.3", "c0ffee", "2026-02-03T04:05:06Z"});
   countSome(counters);
   const std::string text = counters.text();
   for (const char* line :
@@ -33,7 +33,8 @@ TEST(NetdCounters, CountWhatHappened) {
         "vfiogate_netd_connections_total 3", "vfiogate_netd_connections 2",
         "vfiogate_netd_connections_displaced_total 1", "vfiogate_netd_connections_broken_total 1",
         "vfiogate_netd_cached_answers_total 1",
-        R"(vfiogate_netd_build_info{commit="c0ffee",date="2026-02-03",version="1.2.3"} 1)",
+        (R"(vfiogate_netd_build_info{commit="c0ffee",date="2026-02-03T04:05:06Z",)"
+         R"(version="1.2.3"} 1)"),
         "vfiogate_netd_plugind_questions_total{outcome=\"failed\"} 1",
         "vfiogate_netd_plugind_questions_total{outcome=\"answered\"} 0"}) {
     EXPECT_THAT(text, HasSubstr(line));
