@@ -1,5 +1,7 @@
 #include "plugind/privd/exclusion_client.h"
 
+#include "plugind/privd/gate_client.h"
+
 #include <string>
 #include <utility>
 #include <variant>
@@ -18,8 +20,11 @@ kj::Promise<std::set<UnitId>> ExclusionClient::readOn(std::set<UnitId> devices) 
       .then([this, devices = std::move(devices)](
                 const GateReply& reply) mutable -> kj::Promise<std::set<UnitId>> {
         const auto* part = std::get_if<gate::Exclusions>(&reply.answer.outcome);
+        if (reply.answer.code == gate::Code::kFailed) {
+          return hangUp(withErrno("its gate does not tell what is excluded", reply.answer.detail));
+        }
         if (reply.answer.code != gate::Code::kDone || part == nullptr) {
-          return hangUp("its gate does not tell what is excluded");
+          return hangUp("its gate answered nonsense about what is excluded");
         }
         // A part is in order.
         const bool follows = part->devices.empty()
@@ -34,7 +39,7 @@ kj::Promise<std::set<UnitId>> ExclusionClient::readOn(std::set<UnitId> devices) 
       });
 }
 
-kj::Promise<std::set<UnitId>> ExclusionClient::hangUp(const char* why) {
+kj::Promise<std::set<UnitId>> ExclusionClient::hangUp(const std::string& why) {
   calls_.hangUp(why);
   return kj::NEVER_DONE;
 }

@@ -8,6 +8,7 @@
 #include <kj/async.h>
 
 #include <set>
+#include <string>
 
 namespace vfiogate {
 
@@ -23,7 +24,7 @@ public:
 
 private:
   kj::Promise<std::set<UnitId>> readOn(std::set<UnitId> devices);
-  kj::Promise<std::set<UnitId>> hangUp(const char* why);
+  kj::Promise<std::set<UnitId>> hangUp(const std::string& why);
 
   ChannelToGate& gate_;
   SessionCalls& calls_;

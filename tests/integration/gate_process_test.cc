@@ -12,16 +12,19 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace vfiogate::test {
 namespace {
@@ -91,6 +94,15 @@ protected:
     return told;
   }
 
+  /// Its soft limit, which it may have again. The one before.
+  static rlim_t limitDescriptors(pid_t pid, rlim_t value) {
+    rlimit limit{};
+    KJ_SYSCALL(prlimit(pid, RLIMIT_NOFILE, nullptr, &limit));
+    const rlim_t before = std::exchange(limit.rlim_cur, value);
+    KJ_SYSCALL(prlimit(pid, RLIMIT_NOFILE, &limit, nullptr));
+    return before;
+  }
+
   TempDir dir_;
 };
 
@@ -133,6 +145,41 @@ TEST_F(GateProcess, TellsWhatAnOperatorExcludes) {
   EXPECT_EQ(std::get<gate::Exclusions>(listed.outcome).devices,
             std::vector<UnitId>{*Bdf::parse("0000:01:00.0")});
   EXPECT_TRUE(alone->says("event=exclusions devices=1")) << alone->output();
+}
+
+// A connection, the checkpoint, the record and the list need one each.
+TEST_F(GateProcess, WithoutADescriptorRefusesWhatNeedsOneAndDoesItWhenItHasOne) {
+  const auto kubelet =
+      listenAt((dir_ / "kubelet/pod-resources").c_str(), "kubelet.sock", WhoMayConnect::kOwner)
+          .value();
+  std::ofstream(dir_ / "kubelet/device-plugins/kubelet_internal_checkpoint") << "{}";
+  const std::vector<gate::Request> requests{
+      gate::Dial{gate::Dial::Socket::kPodResources},
+      gate::Open{gate::Open::File::kCheckpoint, ""},
+      gate::Allocate{{*Bdf::parse("0000:01:00.0")}, "pod=mine"},
+      gate::List{gate::List::What::kExclusions, ""},
+  };
+  // Before the gate is there: it hears of no file that changes, and tells of none unasked.
+  const auto listener = listenAs(kPlugind);
+  const auto alone = gate();
+  const auto channel = channelFrom(listener);
+  ask(channel, gate::Enter{});
+  EXPECT_EQ(exclusionsTold(channel), 0U);
+
+  // It waits for four; ppoll() refuses to wait for more than the limit.
+  constexpr rlim_t kAwaited = 4;
+  const rlim_t before = limitDescriptors(alone->pid(), kAwaited);
+  for (const gate::Request& request : requests) {
+    const auto refused = ask(channel, request);
+    EXPECT_EQ(refused.code, gate::Code::kFailed) << request.index();
+    EXPECT_EQ(refused.detail, EMFILE) << request.index();
+  }
+  EXPECT_TRUE(alone->says("event=record_failed")) << alone->output();
+  limitDescriptors(alone->pid(), before);
+  for (const gate::Request& request : requests) {
+    EXPECT_EQ(ask(channel, request).code, gate::Code::kDone) << request.index();
+  }
+  EXPECT_EQ(alone->count("event=peer_gone"), 0U) << alone->output();
 }
 
 TEST_F(GateProcess, ASecondOneWaitsAliveSaysForWhomAndThenServes) {
