@@ -13,7 +13,6 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -98,15 +97,6 @@ Tasks& tasks() {
 /// Connects nothing and resolves nothing: plugind's filter has no call for either.
 class LateEngine final : public EventEngine {
 public:
-  LateEngine() { isMade_.store(true, std::memory_order_release); }
-  /// On whichever thread of gRPC had it last.
-  ~LateEngine() override {
-    const bool isMade = isMade_.load(std::memory_order_acquire);
-    KJ_ASSERT(isMade);
-  }
-  LateEngine(const LateEngine&) = delete;
-  LateEngine& operator=(const LateEngine&) = delete;
-
   absl::StatusOr<std::unique_ptr<Listener>> CreateListener(
       Listener::AcceptCallback /*accept*/, absl::AnyInvocable<void(absl::Status)> /*shutdown*/,
       const EndpointConfig& /*config*/,
@@ -141,10 +131,6 @@ public:
   bool Cancel(TaskHandle handle) override {
     return tasks().cancel(static_cast<std::uint64_t>(handle.keys[0]));
   }
-
-private:
-  /// What orders its end after its beginning where gRPC's own means are not seen (ADR 0003).
-  std::atomic<bool> isMade_{false};
 };
 
 }  // namespace

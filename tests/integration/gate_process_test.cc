@@ -165,6 +165,8 @@ TEST_F(GateProcess, WithoutADescriptorRefusesWhatNeedsOneAndDoesItWhenItHasOne) 
   const auto channel = channelFrom(listener);
   ask(channel, gate::Enter{});
   EXPECT_EQ(exclusionsTold(channel), 0U);
+  // It has taken that it was seen when it answers.
+  EXPECT_EQ(ask(channel, requests.back()).code, gate::Code::kDone);
 
   // It waits for four; ppoll() refuses to wait for more than the limit.
   constexpr rlim_t kAwaited = 4;
