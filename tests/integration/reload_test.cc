@@ -60,8 +60,10 @@ TEST_F(Reload, ADeviceThatIsNoLongerSelectedIsWithdrawnOnTheSameStream) {
 
 TEST_F(Reload, ANewResourceIsRegisteredBesideTheOneThatStays) {
   start();
-  node_->hardware.add({.address = "0000:03:00.0", .device = 0x1572, .group = 9});
   configure(gpusBy("device: \"2684\"") + "  - {name: " + kNic + ", select: {device: \"1572\"}}\n");
+  // Before that it would be one of the GPUs, and the kubelet's for another minute.
+  ASSERT_TRUE(says("event=config_applied")) << node_->said();
+  node_->hardware.add({.address = "0000:03:00.0", .device = 0x1572, .group = 9});
   EXPECT_TRUE(node_->kubelet.shows(kNic, {"0000:03:00.0"})) << node_->said();
   EXPECT_EQ(node_->kubelet.streamsEnded(kGpu), 0U);
 }
