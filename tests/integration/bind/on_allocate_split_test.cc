@@ -14,6 +14,7 @@ namespace vfiogate::test {
 namespace {
 
 using testing::AllOf;
+using testing::AnyOf;
 using testing::HasSubstr;
 
 const std::string kAlone = "0000:01:00.0";  // in group 3
@@ -139,11 +140,13 @@ TEST_F(OnAllocateSplit, I1_WhatIsBeingUnboundByHandIsNotAllocated) {
   ASSERT_EQ(sim_->command("await-waiting 1"), "ok\n");
   std::string error;
   node_->kubelet.offer(kCards, {kAlone}, error);
-  EXPECT_THAT(error, HasSubstr("not-recorded")) << node_->said();
+  // The binder may have met the locks of the `bind` above, and asks for them again a second later.
+  EXPECT_THAT(error, AnyOf(HasSubstr("not-recorded"), HasSubstr("not-viable:binding")))
+      << node_->said();
   ASSERT_EQ(sim_->command("unhang"), "ok\n");
   unbind.wait();
   // It was bound by hand, so the binder has to see that it is not any more.
-  EXPECT_EQ(offerPast("not-viable:host-driver", kAlone), "") << node_->said();
+  EXPECT_EQ(offerPast("not-viable:", kAlone), "") << node_->said();
 }
 
 // A command that was killed while the kernel is in its write: the write goes on, and whoever comes

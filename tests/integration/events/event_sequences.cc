@@ -224,7 +224,7 @@ void EventSequences::play() {
 void EventSequences::settle() {
   for (const Row& row : rows()) settleRow(nodes_, row);
   for (auto& node : nodes_) {
-    EXPECT_EQ(node->streamsLost(), 0U) << node->name();
+    EXPECT_EQ(node->streamsLost(), 0U) << node->name() << "\n" << node->said();
     EXPECT_EQ(node->kubelet().crash(), "") << node->name();
     EXPECT_EQ(node->frames(), nodes_.front()->frames()) << node->name();
   }

@@ -226,7 +226,7 @@ void EventStorm::rage(std::size_t events) {
     EventNode& node = *nodes_[i];
     EXPECT_EQ(node.hardware("show"), rehearsal_.show()) << node.name();
     EXPECT_EQ(node.frames(), rehearsal_.frames(held_)) << node.name();
-    EXPECT_EQ(node.streamsLost(), 0U) << node.name();
+    EXPECT_EQ(node.streamsLost(), 0U) << node.name() << "\n" << node.said();
     EXPECT_EQ(node.kubelet().crash(), "") << node.name();
     expectNothingGrew(node, lives[i]);
   }
