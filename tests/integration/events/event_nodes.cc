@@ -16,7 +16,7 @@ namespace vfiogate::test {
 namespace {
 
 /// What sends no event is seen by the next sweep, which rests the longer the slower the last was.
-constexpr std::chrono::minutes kForASweep{2};
+constexpr std::chrono::minutes kForASweep{10};
 
 /// An id that left a frame stays for 60 s, and one that left comes back 10 s later.
 constexpr std::chrono::seconds kSettled{100};
