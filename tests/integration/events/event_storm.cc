@@ -118,6 +118,10 @@ Life live(EventNode& node, const std::vector<EventStorm::Leg>& legs) {
   return life;
 }
 
+/// With ThreadSanitizer hardware may have been away where there were fewest: plugind took longer
+/// than it waits.
+constexpr std::size_t kAway = kWatchesThreads ? 1 : 0;
+
 /// Nor ended: nobody starts a program anew here, and a dead one has no descriptors.
 void expectNothingGrew(EventNode& node, const Life& life) {
   const auto fewest = [&]() {
@@ -134,7 +138,8 @@ void expectNothingGrew(EventNode& node, const Life& life) {
     const std::string who = node.name() + (program == 0 ? ", privd" : ", plugind");
     std::cout << who << ": " << is.descriptors << " descriptors, " << was.kilobytes
               << " KiB after a quarter, " << is.kilobytes << " KiB in the end\n";
-    EXPECT_EQ(is.descriptors, was.descriptors) << who;
+    EXPECT_GE(is.descriptors, was.descriptors) << who;
+    EXPECT_LE(is.descriptors, was.descriptors + kAway) << who;
     if (!kOwnAllocator) continue;
     EXPECT_LE(is.kilobytes, was.kilobytes + kMostGrowth) << who;
   }
@@ -208,6 +213,12 @@ std::vector<EventAct> EventStorm::drawEnd() {
 void EventStorm::rage(std::size_t events) {
   begin();
   ASSERT_FALSE(testing::Test::HasFailure());
+  // ThreadSanitizer makes a kubelet slow: where it calls back later than plugind waits, plugind
+  // registers again, before the storm.
+  std::vector<std::size_t> lost(nodes_.size());
+  for (std::size_t i = 0; kWatchesThreads && i < nodes_.size(); ++i) {
+    lost[i] = nodes_[i]->streamsLost();
+  }
   const std::vector<Leg> legs = drawLegs(events);
   std::vector<Life> lives(nodes_.size());
   {
@@ -226,7 +237,7 @@ void EventStorm::rage(std::size_t events) {
     EventNode& node = *nodes_[i];
     EXPECT_EQ(node.hardware("show"), rehearsal_.show()) << node.name();
     EXPECT_EQ(node.frames(), rehearsal_.frames(held_)) << node.name();
-    EXPECT_EQ(node.streamsLost(), 0U) << node.name() << "\n" << node.said();
+    EXPECT_EQ(node.streamsLost(), lost[i]) << node.name() << "\n" << node.said();
     EXPECT_EQ(node.kubelet().crash(), "") << node.name();
     expectNothingGrew(node, lives[i]);
   }
