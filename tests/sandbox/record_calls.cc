@@ -4,6 +4,7 @@
 // arguments, in hex. Nothing is changed; SIGTERM and SIGINT are passed on. Ends as the program.
 
 #include "tests/support/seen/syscall_stop.h"
+#include "tests/support/seen/traced_stops.h"
 
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -22,16 +23,10 @@ namespace {
 
 constexpr int kNotStarted = 127;
 
-// For the signal handler, which can be given nothing else.
-volatile std::sig_atomic_t recordedChild = 0;
-
-void forwardToChild(int signal) {
-  kill(static_cast<pid_t>(recordedChild), signal);
-}
-
-pid_t start(char** command) {
+pid_t start(char** command, const TracedStops& stops) {
   const pid_t child = fork();
   if (child != 0) return child;
+  stops.leave();
   ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
   raise(SIGSTOP);
   execv(command[0], command);
@@ -48,7 +43,7 @@ void record(pid_t thread, std::ofstream& file) {
 }
 
 /// The child's end, as waitpid gives it.
-int follow(pid_t child, std::ofstream& file) {
+int follow(pid_t child, const TracedStops& stops, std::ofstream& file) {
   int end = 0;
   int status = 0;
   std::set<pid_t> known{child};
@@ -57,9 +52,7 @@ int follow(pid_t child, std::ofstream& file) {
                        PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
   ptrace(PTRACE_SETOPTIONS, child, nullptr, options);
   ptrace(PTRACE_SYSCALL, child, nullptr, nullptr);
-  for (;;) {
-    const pid_t thread = waitpid(-1, &status, __WALL);
-    if (thread < 0) return end;
+  while (const pid_t thread = stops.next(child, status)) {
     if (!WIFSTOPPED(status)) {
       if (thread == child) end = status;
       continue;
@@ -74,21 +67,18 @@ int follow(pid_t child, std::ofstream& file) {
     }
     ptrace(PTRACE_SYSCALL, thread, nullptr, static_cast<std::uintptr_t>(signal));
   }
+  return end;
 }
 
 int run(const char* path, char** command) {
   std::ofstream file(path);
-  const pid_t child = start(command);
+  const TracedStops stops;
+  const pid_t child = start(command, stops);
   if (!file || child < 0) {
     std::fprintf(stderr, "record_calls: %s: %s\n", path, std::strerror(errno));
     return kNotStarted;
   }
-  recordedChild = child;
-  struct sigaction forward {};
-  forward.sa_handler = forwardToChild;
-  forward.sa_flags = SA_RESTART;
-  for (const int signal : {SIGTERM, SIGINT}) sigaction(signal, &forward, nullptr);
-  const int end = follow(child, file);
+  const int end = follow(child, stops, file);
   file.close();
   if (!file) return kNotStarted;
   return WIFSIGNALED(end) ? 128 + WTERMSIG(end) : WEXITSTATUS(end);

@@ -3,6 +3,7 @@
 #include "seccomp/sanitizer_rules.h"
 #include "sim/base/process_status.h"
 #include "tests/support/seen/syscall_stop.h"
+#include "tests/support/seen/traced_stops.h"
 
 #include <linux/seccomp.h>
 #include <sys/ptrace.h>
@@ -22,20 +23,14 @@
 namespace vfiogate::test {
 namespace {
 
-// For the signal handler, which can be given nothing else.
-volatile std::sig_atomic_t tracedChild = 0;
-
-void forwardToChild(int signal) {
-  kill(static_cast<pid_t>(tracedChild), signal);
-}
-
-pid_t start(const std::vector<std::string>& command) {
+pid_t start(const std::vector<std::string>& command, const TracedStops& stops) {
   std::vector<char*> argv;
   for (const std::string& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   const pid_t child = fork();
   if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
   if (child != 0) return child;
+  stops.leave();
   ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
   raise(SIGSTOP);
   execv(argv.front(), argv.data());
@@ -67,22 +62,21 @@ public:
     }
   }
 
-  CallTrace run() {
+  CallTrace run(const TracedStops& stops) {
     int status = 0;
     waitpid(child_, &status, __WALL);
     const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
                          PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
     ptrace(PTRACE_SETOPTIONS, child_, nullptr, options);
     ptrace(PTRACE_SYSCALL, child_, nullptr, nullptr);
-    for (;;) {
-      const pid_t thread = waitpid(-1, &status, __WALL);
-      if (thread < 0) return trace_;
+    while (const pid_t thread = stops.next(child_, status)) {
       if (WIFSTOPPED(status)) {
         goOn(thread, status);
       } else if (thread == child_) {
         trace_.exitStatus = status;
       }
     }
+    return trace_;
   }
 
 private:
@@ -209,13 +203,8 @@ private:
 }  // namespace
 
 CallTrace traceCalls(const std::vector<std::string>& command, const TracedTables& tables) {
-  const pid_t child = start(command);
-  tracedChild = child;
-  struct sigaction forward {};
-  forward.sa_handler = forwardToChild;
-  forward.sa_flags = SA_RESTART;
-  for (const int signal : {SIGTERM, SIGINT}) sigaction(signal, &forward, nullptr);
-  return Tracer(child, tables).run();
+  const TracedStops stops;
+  return Tracer(start(command, stops), tables).run(stops);
 }
 
 }  // namespace vfiogate::test
