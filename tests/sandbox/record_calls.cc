@@ -4,34 +4,25 @@
 // arguments, in hex. Nothing is changed; SIGTERM and SIGINT are passed on. Ends as the program.
 
 #include "tests/support/seen/syscall_stop.h"
-#include "tests/support/seen/traced_stops.h"
+#include "tests/support/seen/traced_program.h"
 
 #include <sys/ptrace.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <fstream>
 #include <set>
+#include <string>
+#include <system_error>
+#include <vector>
 
 namespace vfiogate::test {
 namespace {
 
 constexpr int kNotStarted = 127;
-
-pid_t start(char** command, const TracedStops& stops) {
-  const pid_t child = fork();
-  if (child != 0) return child;
-  stops.leave();
-  ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
-  raise(SIGSTOP);
-  execv(command[0], command);
-  _exit(kNotStarted);
-}
 
 void record(pid_t thread, std::ofstream& file) {
   __ptrace_syscall_info info{};
@@ -43,18 +34,13 @@ void record(pid_t thread, std::ofstream& file) {
 }
 
 /// The child's end, as waitpid gives it.
-int follow(pid_t child, const TracedStops& stops, std::ofstream& file) {
+int follow(const TracedProgram& program, std::ofstream& file) {
   int end = 0;
   int status = 0;
-  std::set<pid_t> known{child};
-  waitpid(child, &status, __WALL);
-  const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
-                       PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
-  ptrace(PTRACE_SETOPTIONS, child, nullptr, options);
-  ptrace(PTRACE_SYSCALL, child, nullptr, nullptr);
-  while (const pid_t thread = stops.next(child, status)) {
+  std::set<pid_t> known{program.pid()};
+  while (const pid_t thread = program.next(status)) {
     if (!WIFSTOPPED(status)) {
-      if (thread == child) end = status;
+      if (thread == program.pid()) end = status;
       continue;
     }
     int signal = WSTOPSIG(status);
@@ -70,15 +56,10 @@ int follow(pid_t child, const TracedStops& stops, std::ofstream& file) {
   return end;
 }
 
-int run(const char* path, char** command) {
+int run(const char* path, const std::vector<std::string>& command) {
   std::ofstream file(path);
-  const TracedStops stops;
-  const pid_t child = start(command, stops);
-  if (!file || child < 0) {
-    std::fprintf(stderr, "record_calls: %s: %s\n", path, std::strerror(errno));
-    return kNotStarted;
-  }
-  const int end = follow(child, stops, file);
+  if (!file) throw std::system_error(errno, std::generic_category(), path);
+  const int end = follow(TracedProgram(command), file);
   file.close();
   if (!file) return kNotStarted;
   return WIFSIGNALED(end) ? 128 + WTERMSIG(end) : WEXITSTATUS(end);
@@ -92,5 +73,10 @@ int main(int argc, char** argv) {
     std::fputs("usage: record_calls FILE PROGRAM [ARGUMENT...]\n", stderr);
     return 2;
   }
-  return vfiogate::test::run(argv[1], argv + 2);
+  try {
+    return vfiogate::test::run(argv[1], {argv + 2, argv + argc});
+  } catch (const std::system_error& failure) {
+    std::fprintf(stderr, "record_calls: %s\n", failure.what());
+    return vfiogate::test::kNotStarted;
+  }
 }

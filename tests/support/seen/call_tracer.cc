@@ -3,39 +3,22 @@
 #include "seccomp/sanitizer_rules.h"
 #include "sim/base/process_status.h"
 #include "tests/support/seen/syscall_stop.h"
-#include "tests/support/seen/traced_stops.h"
+#include "tests/support/seen/traced_program.h"
 
 #include <linux/seccomp.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <system_error>
 
 namespace vfiogate::test {
 namespace {
-
-pid_t start(const std::vector<std::string>& command, const TracedStops& stops) {
-  std::vector<char*> argv;
-  for (const std::string& argument : command) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  const pid_t child = fork();
-  if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
-  if (child != 0) return child;
-  stops.leave();
-  ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
-  raise(SIGSTOP);
-  execv(argv.front(), argv.data());
-  _exit(127);
-}
 
 CallArgs argumentsOf(const user_regs_struct& registers) {
   return {registers.rdi, registers.rsi, registers.rdx, registers.r10, registers.r8, registers.r9};
@@ -62,14 +45,9 @@ public:
     }
   }
 
-  CallTrace run(const TracedStops& stops) {
+  CallTrace run(const TracedProgram& program) {
     int status = 0;
-    waitpid(child_, &status, __WALL);
-    const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
-                         PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
-    ptrace(PTRACE_SETOPTIONS, child_, nullptr, options);
-    ptrace(PTRACE_SYSCALL, child_, nullptr, nullptr);
-    while (const pid_t thread = stops.next(child_, status)) {
+    while (const pid_t thread = program.next(status)) {
       if (WIFSTOPPED(status)) {
         goOn(thread, status);
       } else if (thread == child_) {
@@ -203,8 +181,8 @@ private:
 }  // namespace
 
 CallTrace traceCalls(const std::vector<std::string>& command, const TracedTables& tables) {
-  const TracedStops stops;
-  return Tracer(start(command, stops), tables).run(stops);
+  const TracedProgram program(command);
+  return Tracer(program.pid(), tables).run(program);
 }
 
 }  // namespace vfiogate::test
