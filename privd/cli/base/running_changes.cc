@@ -33,7 +33,14 @@ constexpr std::size_t kMostEntries = 65'536;
 constexpr std::array<std::string_view, 4> kAttributes{"bind", "unbind", "driver_override",
                                                       "drivers_probe"};
 
-using RecordFiles = std::map<Bdf, ino_t>;
+/// A number of a file is one of its filesystem's: a simulated node beside has files of the same.
+struct FileId {
+  dev_t device = 0;
+  ino_t inode = 0;
+
+  friend bool operator==(const FileId&, const FileId&) = default;
+};
+using RecordFiles = std::map<Bdf, FileId>;
 
 Result<RecordFiles, int> filesIn(const std::string& directory) {
   auto opened = openAt(AT_FDCWD, directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
@@ -49,7 +56,7 @@ Result<RecordFiles, int> filesIn(const std::string& directory) {
     struct stat status = {};
     if (!address || address->str() != name) continue;
     if (fstatat(root, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    files.emplace(*address, status.st_ino);
+    files.emplace(*address, FileId{status.st_dev, status.st_ino});
   }
   return files;
 }
@@ -66,16 +73,18 @@ std::vector<std::string> numbersIn(const fs::path& directory) {
   return numbers;
 }
 
-/// True if this open file has the file of that inode locked. The kernel's line:
-/// "lock:	1: FLOCK  ADVISORY  WRITE 4711 00:19:1234 0 EOF".
-bool hasLocked(const fs::path& fdinfo, ino_t inode) {
-  const std::string place = ":" + std::to_string(inode) + " ";
+/// True if a process has that file open as `link`, in whatever namespace of mounts.
+bool isOpenAs(const fs::path& link, const FileId& file) {
+  struct stat status = {};
+  return stat(link.c_str(), &status) == 0 && FileId{status.st_dev, status.st_ino} == file;
+}
+
+/// True if this open file has its file locked. The kernel's line, which it prints for the one that
+/// has the lock alone: "lock:	1: FLOCK  ADVISORY  WRITE 4711 00:19:1234 0 EOF".
+bool hasLocked(const fs::path& fdinfo) {
   std::ifstream text(fdinfo);
   for (std::string line; std::getline(text, line);) {
-    if (line.starts_with("lock:") && line.find(" FLOCK ") != std::string::npos &&
-        line.find(place) != std::string::npos) {
-      return true;
-    }
+    if (line.starts_with("lock:") && line.find(" FLOCK ") != std::string::npos) return true;
   }
   return false;
 }
@@ -111,7 +120,8 @@ void addProcess(const fs::path& procRoot, const std::string& process, const Reco
     const auto address = Bdf::parse(name);
     const auto file = address ? files.find(*address) : files.end();
     if (file == files.end() || address->str() != name) continue;
-    if (hasLocked(procRoot / process / "fdinfo" / fd, file->second)) locked.insert(*address);
+    if (!isOpenAs(procRoot / process / "fd" / fd, file->second)) continue;
+    if (hasLocked(procRoot / process / "fdinfo" / fd)) locked.insert(*address);
   }
   if (locked.empty()) return;
   if (writes && isOld(procRoot, process)) changes.stuck.insert(locked.begin(), locked.end());

@@ -96,6 +96,17 @@ TEST_F(Changes, AreStuckWhereAWriteOfTheirsIsOld) {
   }
 }
 
+/// Another node's file of the same name and number, on a filesystem of its own.
+TEST_F(Changes, AreNotThoseOfAnotherNodeBeside) {
+  process("9", kOne, 990, true, "/sys/bus/pci/drivers/vfio-pci/bind");
+  ASSERT_THAT(read().devices, ElementsAre(kOne));
+  fs::create_directory(dir_ / "beside");
+  std::ofstream(dir_ / "beside/" + kOne.str()) << "";
+  fs::remove(dir_ / "proc/9/fd/3");
+  fs::create_symlink(dir_ / "beside/" + kOne.str(), dir_ / "proc/9/fd/3");
+  EXPECT_EQ(read(), RunningChanges{});
+}
+
 TEST_F(Changes, WhatCannotBeListedIsNotKnown) {
   EXPECT_EQ(readRunningChanges("", dir_ / "proc"), RunningChanges{});
   EXPECT_EQ(readRunningChanges(dir_ / "missing", dir_ / "proc"), RunningChanges{});
