@@ -42,6 +42,8 @@ TERMINAL = (
 # On the node as the former left it, where somebody tries to take the pod's card.
 TOP = (("privd top --once", (["await", "refused", "privd", "unbind", "01:00.0"],)),)
 RECORDINGS = (Recording("terminal", 16, TERMINAL), Recording("top", 8, TOP))
+# Said only where the kernel takes more than a moment, as on a busy machine.
+WAITING = re.compile(r"^waiting for the kernel: .*\n", re.MULTILINE)
 COLOURS = {"1": ("font-weight", "bold"), "2": ("fill", "#888"), "31": ("fill", "#f47067"), "32": ("fill", "#8ddb8c"),
            "33": ("fill", "#f6c177"), "34": ("fill", "#6cb6ff"), "36": ("fill", "#6cd4d4"), "90": ("fill", "#888")}
 PASSING = ((r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", "TIME"),
@@ -116,7 +118,7 @@ def scenes_of(recording: Recording) -> list:
     for command, before in recording.scenes:
         for words in before:
             subprocess.run([NODE, *words], cwd=TREE, check=True, stdout=subprocess.DEVNULL)
-        scenes.append((command, in_terminal([NODE, *command.split()])))
+        scenes.append((command, WAITING.sub("", in_terminal([NODE, *command.split()]))))
     return scenes
 
 
