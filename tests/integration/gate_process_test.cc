@@ -6,6 +6,7 @@
 #include "ipc/socket/unix_socket.h"
 #include "sim/base/child_process.h"
 #include "sim/base/temp_dir.h"
+#include "tests/support/process_limits.h"
 
 #include <gmock/gmock.h>
 #include <kj/debug.h>
@@ -23,7 +24,6 @@
 #include <fstream>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 namespace vfiogate::test {
@@ -94,15 +94,6 @@ protected:
     return told;
   }
 
-  /// Its soft limit, which it may have again. The one before.
-  static rlim_t limitDescriptors(pid_t pid, rlim_t value) {
-    rlimit limit{};
-    KJ_SYSCALL(prlimit(pid, RLIMIT_NOFILE, nullptr, &limit));
-    const rlim_t before = std::exchange(limit.rlim_cur, value);
-    KJ_SYSCALL(prlimit(pid, RLIMIT_NOFILE, &limit, nullptr));
-    return before;
-  }
-
   TempDir dir_;
 };
 
@@ -170,14 +161,14 @@ TEST_F(GateProcess, WithoutADescriptorRefusesWhatNeedsOneAndDoesItWhenItHasOne) 
 
   // It waits for four; ppoll() refuses to wait for more than the limit.
   constexpr rlim_t kAwaited = 4;
-  const rlim_t before = limitDescriptors(alone->pid(), kAwaited);
+  const rlim_t before = limitDescriptors(alone->pid(), 0, kAwaited);
   for (const gate::Request& request : requests) {
     const auto refused = ask(channel, request);
     EXPECT_EQ(refused.code, gate::Code::kFailed) << request.index();
     EXPECT_EQ(refused.detail, EMFILE) << request.index();
   }
   EXPECT_TRUE(alone->says("event=record_failed")) << alone->output();
-  limitDescriptors(alone->pid(), before);
+  limitDescriptors(alone->pid(), 0, before);
   for (const gate::Request& request : requests) {
     EXPECT_EQ(ask(channel, request).code, gate::Code::kDone) << request.index();
   }

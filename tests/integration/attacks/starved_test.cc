@@ -3,6 +3,7 @@
 
 #include "sim/base/process_status.h"
 #include "tests/integration/netd_case.h"
+#include "tests/support/process_limits.h"
 #include "tests/support/sanitizers.h"
 
 #include <gmock/gmock.h>
@@ -21,10 +22,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <set>
-#include <sstream>
 #include <stdexcept>
-#include <string_view>
 #include <vector>
 
 namespace vfiogate::test {
@@ -100,50 +98,6 @@ protected:
   void limit(const std::string& program, const std::string& option) {
     node_->starters[program] = {"/usr/bin/prlimit", option, "--"};
   }
-  /// From now on it finds no number for a fourth descriptor more than it has.
-  static void leaveRoomForThree(pid_t pid, uid_t uid) {
-    std::set<rlim_t> taken;
-    for (const auto& entry :
-         std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd")) {
-      taken.insert(std::stoul(entry.path().filename().string()));
-    }
-    rlim_t end = 0;
-    for (int room = 0; room < 3; ++end) room += taken.contains(end) ? 0 : 1;
-    lower(pid, uid, RLIMIT_NOFILE, end);
-  }
-
-  static rlimit descriptorLimit(pid_t pid) {
-    constexpr std::string_view kLimit = "Max open files";
-    std::ifstream limits("/proc/" + std::to_string(pid) + "/limits");
-    for (std::string line; std::getline(limits, line);) {
-      if (!line.starts_with(kLimit)) continue;
-      rlimit found{};
-      if (std::istringstream(line.substr(kLimit.size())) >> found.rlim_cur >> found.rlim_max) {
-        return found;
-      }
-    }
-    throw std::runtime_error("no limit");
-  }
-  /// Of descriptors, which the process may raise again. The one before.
-  static rlim_t softLimit(pid_t pid, uid_t uid, rlim_t value) {
-    const rlimit before = descriptorLimit(pid);
-    limitTo(pid, uid, RLIMIT_NOFILE, {.rlim_cur = value, .rlim_max = before.rlim_max});
-    return before.rlim_cur;
-  }
-  static void lower(pid_t pid, uid_t uid, __rlimit_resource resource, rlim_t value) {
-    limitTo(pid, uid, resource, {.rlim_cur = value, .rlim_max = value});
-  }
-  static void limitTo(pid_t pid, uid_t uid, __rlimit_resource resource, rlimit limit) {
-    // A limit is its own user's to set, or CAP_SYS_RESOURCE's.
-    const pid_t child = fork();
-    if (child == 0) {
-      const bool itsUser = setresgid(uid, uid, uid) == 0 && setresuid(uid, uid, uid) == 0;
-      _exit(itsUser && prlimit(pid, resource, &limit, nullptr) == 0 ? 0 : 1);
-    }
-    int status = -1;
-    waitpid(child, &status, 0);
-    ASSERT_EQ(status, 0);
-  }
   static std::vector<kj::AutoCloseFd> dial(const std::string& path, std::size_t count, uid_t uid) {
     std::vector<kj::AutoCloseFd> connections;
     const uid_t before = geteuid();
@@ -213,11 +167,11 @@ TEST_F(Starved, OfDescriptorsTheBinderServesOn) {
 
 TEST_F(Starved, OfEveryDescriptorTheBinderSaysItAndIsWellAgain) {
   startWithBinder();
-  const rlim_t before = softLimit(role("binder"), 0, 0);
+  const rlim_t before = limitDescriptors(role("binder"), 0, 0);
   ASSERT_TRUE(node_->privd->says("event=scan_failed"))
       << node_->said();  // the hardware process has all of its own
   EXPECT_TRUE(node_->kubelet.admit(podOf("p1", kGpus)).admitted) << node_->said();
-  softLimit(role("binder"), 0, before);
+  limitDescriptors(role("binder"), 0, before);
   node_->hardware.add({.address = "0000:02:00.0", .group = 8});
   EXPECT_TRUE(node_->kubelet.shows(kGpus, {kA, "0000:02:00.0"})) << node_->said();
   EXPECT_GT(role("binder"), 0) << node_->said();
@@ -228,14 +182,14 @@ TEST_F(Starved, OfEveryDescriptorTheBinderSaysItAndIsWellAgain) {
 TEST_F(Starved, OfEveryDescriptorTheGateAllocatesNothingAndServesWhenItHasThem) {
   startAll();
   adopt();
-  const rlim_t before = softLimit(role("gate"), 0, kGateAwaits);
+  const rlim_t before = limitDescriptors(role("gate"), 0, kGateAwaits);
   const auto refused = node_->kubelet.admit(podOf("p1", kGpus));
   EXPECT_FALSE(refused.admitted) << node_->said();
   EXPECT_THAT(refused.message, AnyOf(HasSubstr("not-recorded"), HasSubstr("privd-away")))
       << node_->said();
   const bool isAway = refused.message.find("privd-away") != std::string::npos;
   EXPECT_TRUE(isAway || node_->privd->says("event=record_failed")) << node_->said();
-  softLimit(role("gate"), 0, before);
+  limitDescriptors(role("gate"), 0, before);
   EXPECT_TRUE(node_->kubelet.await(kGpus, [](const sim::DeviceTable& shown) {
     return shown.healthy().contains(kA);
   })) << node_->said();
@@ -244,11 +198,11 @@ TEST_F(Starved, OfEveryDescriptorTheGateAllocatesNothingAndServesWhenItHasThem) 
 
 TEST_F(Starved, OfEveryDescriptorTheGateTellsNoExclusionAndWhatIsExcludedIsNotAllocated) {
   startAll();
-  const rlim_t before = softLimit(role("gate"), 0, kGateAwaits);
+  const rlim_t before = limitDescriptors(role("gate"), 0, kGateAwaits);
   std::ofstream(node_->directory("state/holds/" + kA)) << "reason=mine\n";
   EXPECT_TRUE(node_->plugind->says("what is excluded: Too many open files")) << node_->said();
   EXPECT_FALSE(node_->kubelet.admit(podOf("p1", kGpus)).admitted) << node_->said();
-  softLimit(role("gate"), 0, before);
+  limitDescriptors(role("gate"), 0, before);
   EXPECT_TRUE(node_->plugind->saysAll({"event=privd_came"}, 2)) << node_->said();
   EXPECT_FALSE(node_->kubelet.admit(podOf("p2", kGpus)).admitted) << node_->said();
   std::filesystem::remove(node_->directory("state/holds/" + kA));
@@ -258,11 +212,11 @@ TEST_F(Starved, OfEveryDescriptorTheGateTellsNoExclusionAndWhatIsExcludedIsNotAl
 
 TEST_F(Starved, OfEveryDescriptorPrivdSaysItAndLosesNoDevice) {
   startAll();
-  const rlim_t before = softLimit(role("hardware"), kHardwareUid, 0);
+  const rlim_t before = limitDescriptors(role("hardware"), kHardwareUid, 0);
   node_->hardware.add({.address = "0000:02:00.0", .group = 8});
   ASSERT_TRUE(node_->privd->says("event=scan_failed")) << node_->said();
   EXPECT_TRUE(node_->kubelet.shows(kGpus, {kA})) << node_->said();
-  softLimit(role("hardware"), kHardwareUid, before);
+  limitDescriptors(role("hardware"), kHardwareUid, before);
   EXPECT_TRUE(node_->kubelet.shows(kGpus, {kA, "0000:02:00.0"})) << node_->said();
 }
 
@@ -375,7 +329,7 @@ TEST_F(Starved, ATenantWhoChoosesPlugindsUserTakesNoThreadOfIts) {
 // Whoever has the right to may still lower it. What runs goes on, and the rest is refused.
 TEST_F(Starved, OfThreadsPlugindServesOn) {
   startAll();
-  lower(node_->plugind->pid(), kPlugindUid, RLIMIT_NPROC, 1);
+  lowerLimit(node_->plugind->pid(), kPlugindUid, RLIMIT_NPROC, 1);
   node_->hardware.add({.address = "0000:02:00.0", .group = 8});
   EXPECT_TRUE(node_->kubelet.shows(kGpus, {kA, "0000:02:00.0"})) << node_->said();
   EXPECT_TRUE(node_->kubelet.admit(podOf("p1", kGpus)).admitted) << node_->said();
