@@ -45,6 +45,8 @@ public:
   std::size_t grants() const { return grants_; }
   /// Pods that were refused a device which a force-deleted one had open.
   std::size_t refusedOpen() const { return refusedOpen_; }
+  /// What the kubelet said to the pod that was asked for last; empty: it was admitted.
+  const std::string& refusal() const { return admission_.message; }
 
 private:
   using Devices = std::map<std::string, FaultBooks::Device>;

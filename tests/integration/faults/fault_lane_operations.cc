@@ -69,6 +69,8 @@ void FaultLane::prepare(Operation operation) {
     }
   }
   if (!deleted_.empty() && random_() % 2 == 0) covetDeleted();
+  const bool allocates = operation == Operation::kAllocate || operation == Operation::kAdopt;
+  if (allocates) awaitAllocatable();
   choosePod();
   if (operation == Operation::kPreStart) admitSomewhere();
   if (operation == Operation::kAdopt) {
@@ -83,12 +85,12 @@ void FaultLane::prepare(Operation operation) {
 void FaultLane::admitSomewhere() {
   for (int tries = 1; failure_.empty(); ++tries) {
     awaitAllocatable();
+    choosePod();
     admission_ = node_.kubelet.admit(pod_);
     concludeAdmission();
     if (admission_.admitted) return;
     if (!refusedAsForgotten(admission_) || tries == kMostTries)
       return fail("without a kill: " + admission_.message);
-    choosePod();
   }
 }
 
@@ -98,8 +100,6 @@ void FaultLane::awaitAllocatable() {
   const auto until = std::chrono::steady_clock::now() + timing::kNeverNamed + timing::kSettling +
                      timing::kListInterval + 4 * timing::kReconcileInterval;
   awaitReturned(until, [this]() { return !books_.allocatable().empty(); });
-  if (!failure_.empty() || books_.allocatable().empty()) return;
-  choosePod();
 }
 
 /// One device, whose group nobody has; that which an ended pod had where there is no other.

@@ -8,9 +8,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iomanip>
 #include <iostream>
+#include <iterator>
 #include <random>
 
 namespace vfiogate::test {
@@ -69,7 +71,7 @@ std::vector<Kill> killsFor(const std::vector<Cell>& cells, std::size_t kills,
 
 struct LaneReport {
   std::map<std::pair<Victim, std::string>, std::size_t> hits;
-  std::size_t missed = 0;
+  std::vector<std::string> missed;  ///< operations that went by without the step
   std::size_t grants = 0;
   std::size_t refusedOpen = 0;
   std::chrono::duration<double> killing{};   ///< all its kills took so long
@@ -86,7 +88,10 @@ LaneReport live(const std::vector<Kill>& kills, unsigned seed, Memory memory = M
     bool hit = false;
     for (int i = 0; i < kTries && !hit && lane.failure().empty(); ++i) {
       hit = lane.carryOut(kill);
-      if (!hit) ++report.missed;
+      if (!hit) {
+        report.missed.push_back(std::string(nameOf(kill.victim)) + " at " + step + ": " +
+                                (lane.refusal().empty() ? "admitted" : lane.refusal()));
+      }
     }
     if (hit) ++report.hits[{kill.victim, step}];
     if (lane.failure().empty()) continue;
@@ -114,11 +119,12 @@ void print(const LaneReport& sum) {
     std::cout << std::setw(6) << count << "  " << std::left << std::setw(11) << nameOf(cell.first)
               << std::right << cell.second << "\n";
   }
-  std::cout << std::fixed << std::setprecision(0) << sum.missed
+  std::cout << std::fixed << std::setprecision(0) << sum.missed.size()
             << " operations went by without the step; " << sum.grants << " pods were admitted, "
             << sum.refusedOpen
             << " refused what a force-deleted one had open; the slowest lane killed for "
             << sum.killing.count() << " s and was whole " << sum.settling.count() << " s later\n";
+  for (const std::string& missed : sum.missed) std::cout << "missed: " << missed << "\n";
 }
 
 TEST(FaultMatrix, ALongRunHasEveryProcessAtEveryStep) {
@@ -144,7 +150,7 @@ TEST(FaultMatrix, KilledAnywhereTheBooksBalance) {
   for (auto& lane : lanes) {
     const LaneReport report = lane.get();
     for (const auto& [cell, hits] : report.hits) sum.hits[cell] += hits;
-    sum.missed += report.missed;
+    std::ranges::copy(report.missed, std::back_inserter(sum.missed));
     sum.grants += report.grants;
     sum.refusedOpen += report.refusedOpen;
     sum.killing = std::max(sum.killing, report.killing);
