@@ -42,6 +42,7 @@ began=$SECONDS
 # Seconds after which the default run begins nothing long any more. Meant for 45 minutes, it takes
 # longer on a machine whose host is busy; whoever waits for it gives up at 90.
 longest=3900
+[ "${#steps[@]}" -eq 0 ] || longest=86400 # --full leaves nothing out
 
 heading() { printf '\n== %s (%d s)\n' "$1" $((SECONDS - began)); }
 pass() { passed=$((passed + 1)); }
