@@ -30,7 +30,8 @@ std::set<std::string> ticketsWanted(const LedgerState& state, const ResourceName
 bool isTicketHealthy(const LedgerState& state, const ResourceName& resource, const std::string& id);
 
 struct Occupancy;
-/// All units of the set answer, and it is held or could be.
+/// All units of the set answer, and it is held or could be. One that was let go in part is not held
+/// once another party has what was let go.
 bool isSetHealthy(const LedgerState& state, const Occupancy& occupancy,
                   const ResourceName& resource, const std::string& id);
 
@@ -38,8 +39,9 @@ bool isSetHealthy(const LedgerState& state, const Occupancy& occupancy,
 struct Occupancy {
   /// By resource: what a record of the kubelet's keeps Healthy in its frame, held or about to be.
   std::map<ResourceName, std::set<UnitId>> kept;
-  /// The same of sets, by id. Their units are not in `kept` and `names`: no frame shows them there.
-  std::map<ResourceName, std::set<std::string>> keptSets;
+  /// The same of sets, by id, with the units that somebody has under it still: one may have been
+  /// let go before the others. They are not in `kept` and `names`: no frame shows them there.
+  std::map<ResourceName, std::map<std::string, std::set<UnitId>>> keptSets;
   /// The resources under whose names somebody has the device, or had it and has it open.
   std::map<UnitId, std::set<ResourceName>> names;
   /// Members of groups that are not free.

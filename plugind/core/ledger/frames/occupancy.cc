@@ -25,7 +25,7 @@ Occupancy occupancyOf(const LedgerState& state) {
     if (record.isClaim()) continue;
     if (!record.set.empty()) {
       if (record.state != HolderState::kLingering) {
-        found.keptSets[record.resource].insert(record.set);
+        found.keptSets[record.resource][record.set].insert(record.ids.begin(), record.ids.end());
       }
       continue;
     }
@@ -40,7 +40,7 @@ Occupancy occupancyOf(const LedgerState& state) {
     for (const auto& [group, take] : call.groups) {
       if (call.kind != CallKind::kAllocate) continue;
       if (!take.set.empty()) {
-        found.keptSets[take.resource].insert(take.set);
+        found.keptSets[take.resource][take.set].insert(take.ids.begin(), take.ids.end());
         continue;
       }
       found.kept[take.resource].insert(take.ids.begin(), take.ids.end());

@@ -23,6 +23,20 @@ bool isFreeAndGood(const LedgerState& state, const Occupancy& occupancy,
                                               allocationOf(state, resource)));
 }
 
+/// Somebody has units of the set under its id, and nobody else has one of the others. Units that
+/// are not configured for it any more say that somebody has what it was before.
+bool isKept(const LedgerState& state, const Occupancy& occupancy, const ResourceName& resource,
+            const std::string& id, const std::set<UnitId>& units) {
+  const auto sets = occupancy.keptSets.find(resource);
+  if (sets == occupancy.keptSets.end()) return false;
+  const auto kept = sets->second.find(id);
+  if (kept == sets->second.end()) return false;
+  if (!std::ranges::includes(units, kept->second)) return true;
+  return std::ranges::none_of(units, [&](const UnitId& unit) {
+    return !kept->second.contains(unit) && isEngaged(state, occupancy, unit);
+  });
+}
+
 }  // namespace
 
 bool isSetHealthy(const LedgerState& state, const Occupancy& occupancy,
@@ -32,8 +46,7 @@ bool isSetHealthy(const LedgerState& state, const Occupancy& occupancy,
     return answers(state.hardware.snapshot, unit);
   });
   if (!there) return false;
-  const auto kept = occupancy.keptSets.find(resource);
-  if (kept != occupancy.keptSets.end() && kept->second.contains(id)) return true;
+  if (isKept(state, occupancy, resource, id, units)) return true;
   const auto configured = state.catalog.resources.find(resource);
   const bool advertised = configured != state.catalog.resources.end() &&
                           configured->second.sets.contains(id) &&

@@ -269,6 +269,35 @@ TEST_F(Sets, PrivdsRecordSaysByWhichSetTheDevicesWereAllocated) {
   EXPECT_EQ(next.holding(kGpu[1]), Holding::kAllocated);
 }
 
+/// Its groups are let go one by one, and plugind may be killed in between.
+TEST_F(Sets, I5_ASetThatWasLetGoInPartIsNotHealthyBesideAnotherPod) {
+  node.start();
+  hold("p1", "pair", kLeft);
+  const GroupNotes notes = notesOf(node.ledger.state());
+  test::LedgerNode next;
+  next.hardware = node.hardware;
+  next.settings = node.settings;
+  next.recorded.emplace();
+  next.recorded->groups.push_back({.members = {at(kGpu[1])}, .note = notes.at(IommuGroupId(32))});
+  next.start();
+  ASSERT_EQ(next.holding(kGpu[1]), Holding::kAllocated);
+  ASSERT_EQ(next.holding(kGpu[0]), Holding::kFree);
+  EXPECT_EQ(next.frame("pair"), "set:left+ set:right+");
+  ASSERT_EQ(next.allocate("gpu", {kGpu[0]}), "granted");
+  EXPECT_EQ(next.frame("pair"), "set:left- set:right+");
+  EXPECT_EQ(next.allocate("pair", {kLeft}), "group-allocated");
+}
+
+/// I4 and a configuration that changed meanwhile: what it was before is held whole.
+TEST_F(Sets, I4_ASetThatHasOtherDevicesByNowStaysHealthyBesideWhoeverHasThose) {
+  node.start();
+  hold("p1", "pair", kLeft);
+  node.settings.resources[1].sets = {{"left", {at(kGpu[0]), at(kGpu[2])}}};
+  node.see();
+  ASSERT_EQ(node.allocate("gpu", {kGpu[2]}), "granted");
+  EXPECT_THAT(node.frame("pair"), HasSubstr("set:left+"));
+}
+
 TEST_F(Sets, OneThatNamesAMissingDeviceIsShownUnhealthyAndSaysWhich) {
   node.hardware.remove(kGpu[3]);
   node.start();
