@@ -56,6 +56,6 @@ for name in "${names[@]}"; do
     if [ -z "$most" ] || [ "$took" -gt "$most" ]; then most=$took; fi
   done
   [ "$passed" -eq "$times" ] || broken=1
-  echo "| \`$name\` | $passed of $times | $least to $most | $(printf '%s\n' ${failing[@]+"${failing[@]}"} | sort | uniq -c | sed 's/^ *//' | paste -sd, | sed 's/,/, /g') |"
+  echo "| \`$name\` | $passed of $times | $least to $most | $(printf '%s\n' ${failing[@]+"${failing[@]}"} | sort | uniq -c | sed '/^ *[0-9]* *$/d; s/^ *//' | paste -sd, | sed 's/,/, /g') |"
 done
 exit "$broken"
