@@ -130,6 +130,7 @@ TEST_F(Instances, APlugindThatWasKilledIsFollowedByTheNext) {
   auto helper = privd("one");
   ASSERT_TRUE(first->says("event=privd_came")) << first->output();
   first->signal(SIGKILL);
+  first->wait();
   auto next = plugind("one");
   EXPECT_TRUE(next->says("event=privd_came")) << next->output() << helper->output();
   EXPECT_EQ(next->count("event=lease_awaited"), 0U);
