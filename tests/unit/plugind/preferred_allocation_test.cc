@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <random>
 
 namespace vfiogate {
@@ -166,7 +167,14 @@ TEST(PreferredDevices, AnswerEveryQuestionExactly) {
   }
 }
 
-/// The shortest of five, as the machine does other things, too.
+/// Of a processor, by this thread: the machine does other things, too.
+std::chrono::nanoseconds taken() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+/// The shortest of five.
 std::chrono::nanoseconds pickingTakes(std::uint32_t devices) {
   Candidates all;
   for (std::uint32_t i = 0; i < devices; ++i) {
@@ -175,10 +183,9 @@ std::chrono::nanoseconds pickingTakes(std::uint32_t devices) {
   }
   std::chrono::nanoseconds shortest = std::chrono::hours(1);
   for (int times = 0; times < 5; ++times) {
-    const auto began = std::chrono::steady_clock::now();
+    const auto began = taken();
     EXPECT_THAT(pick(all, 8), testing::SizeIs(8));
-    shortest =
-        std::min<std::chrono::nanoseconds>(shortest, std::chrono::steady_clock::now() - began);
+    shortest = std::min(shortest, taken() - began);
   }
   return shortest;
 }
