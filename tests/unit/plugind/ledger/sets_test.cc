@@ -288,6 +288,23 @@ TEST_F(Sets, I5_ASetThatWasLetGoInPartIsNotHealthyBesideAnotherPod) {
   EXPECT_EQ(next.allocate("pair", {kLeft}), "group-allocated");
 }
 
+/// Where a card came back without its other function, privd's record may be of that one alone.
+TEST_F(Sets, I5_ASetWithARecordOfAnotherFunctionIsNotHealthyBesideAnotherPod) {
+  node.start();
+  hold("p1", "pair", kLeft);
+  const GroupNotes notes = notesOf(node.ledger.state());
+  test::LedgerNode next;
+  next.hardware = node.hardware;
+  next.settings = node.settings;
+  next.recorded.emplace();
+  next.recorded->groups = {{.members = {at(kGpu[0])}, .note = notes.at(IommuGroupId(31))},
+                           {.members = {at("0000:02:00.1")}, .note = notes.at(IommuGroupId(32))}};
+  next.start();
+  ASSERT_EQ(next.holding(kGpu[1]), Holding::kFree);
+  ASSERT_EQ(next.allocate("gpu", {kGpu[1]}), "granted");
+  EXPECT_EQ(next.frame("pair"), "set:left- set:right+");
+}
+
 /// I4 and a configuration that changed meanwhile: what it was before is held whole.
 TEST_F(Sets, I4_ASetThatHasOtherDevicesByNowStaysHealthyBesideWhoeverHasThose) {
   node.start();
