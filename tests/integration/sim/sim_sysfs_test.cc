@@ -19,6 +19,7 @@
 #include <functional>
 #include <sstream>
 
+#include "privd/base/open_file.h"
 #include "tests/integration/sim/sim_case.h"
 #include "tests/integration/sim/uevent_listener.h"
 
@@ -229,21 +230,13 @@ TEST_F(Mounted, WriteOnlyAttributesRefuseReadersEvenIfRoot) {
 TEST_F(Mounted, LinksResolveBeneathTheRootOnly) {
   const int root = ::open(sim_->sysfs().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   const int below = ::open(pci("devices").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-  open_how how{};
-  how.flags = O_RDONLY | O_CLOEXEC;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS;
-  // EAGAIN: something was mounted or renamed, anywhere on the machine, while the path went up.
-  const auto openat2 = [&how](int at, const char* path) {
-    for (int tries = 0;; ++tries) {
-      const auto fd = static_cast<int>(::syscall(SYS_openat2, at, path, &how, sizeof how));
-      if (fd >= 0 || errno != EAGAIN || tries == 1000) return fd;
-    }
-  };
-  const int found = openat2(root, "bus/pci/devices/0000:01:00.0/vendor");
-  EXPECT_GE(found, 0) << strerror(errno);
-  EXPECT_EQ(openat2(below, "0000:01:00.0/vendor"), -1);
-  EXPECT_EQ(errno, EXDEV);
-  for (const int fd : {found, below, root}) ::close(fd);
+  constexpr std::uint64_t kBeneath = RESOLVE_BENEATH | RESOLVE_NO_XDEV;
+  const auto found = openAt(root, "bus/pci/devices/0000:01:00.0/vendor", O_RDONLY, kBeneath);
+  EXPECT_TRUE(found) << strerror(found.error().error);
+  const auto above = openAt(below, "0000:01:00.0/vendor", O_RDONLY, kBeneath);
+  ASSERT_FALSE(above);
+  EXPECT_EQ(above.error().error, EXDEV);
+  for (const int fd : {below, root}) ::close(fd);
 }
 
 TEST_F(Mounted, DescriptorOfARemovedDeviceAnswersNodev) {

@@ -5,16 +5,16 @@
 #include "plugind/core/dra/claim_request.h"
 #include "plugind/core/dra/pool_of.h"
 #include "plugind/core/ledger/locality.h"
-#include "plugind/core/ledger/state/allocation_note.h"
 #include "plugind/core/resource/preferred_allocation.h"
 #include "plugind/core/status/explanation.h"
-#include "tests/unit/plugind/ledger/ledger_case.h"
+#include "tests/unit/plugind/ledger/sets_case.h"
 
 namespace vfiogate {
 namespace {
 
 using namespace std::chrono_literals;
 using test::at;
+using test::Sets;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -24,71 +24,6 @@ using testing::Not;
 using testing::Pair;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
-
-constexpr std::array<const char*, 4> kGpu{"0000:01:00.0", "0000:02:00.0", "0000:03:00.0",
-                                          "0000:04:00.0"};
-constexpr const char* kAll = "set:all";
-constexpr const char* kLeft = "set:left";
-constexpr const char* kRight = "set:right";
-
-/// Four GPUs in groups 31 to 34: one at a time, in pairs, and all together.
-class Sets : public testing::Test {
-protected:
-  Sets() {
-    for (std::uint32_t i = 0; i < kGpu.size(); ++i) node.hardware.add(kGpu[i], 31 + i);
-    node.offer("device=2684", "gpu");
-    offerSets("pair",
-              {{"left", {at(kGpu[0]), at(kGpu[1])}}, {"right", {at(kGpu[2]), at(kGpu[3])}}});
-    offerSets("quad", {{"all", {at(kGpu[0]), at(kGpu[1]), at(kGpu[2]), at(kGpu[3])}}});
-    node.settings.dra.driver = "vfio.vfiogate.dev";
-  }
-
-  ResourceSettings& offerSets(std::string_view name, std::vector<DeviceSet> sets) {
-    ResourceSettings entry;
-    entry.name = test::resource(name);
-    entry.sets = std::move(sets);
-    entry.setsOverlap = true;
-    entry.allocation.serve = Serve::kBoth;
-    node.settings.resources.push_back(std::move(entry));
-    return node.settings.resources.back();
-  }
-
-  void hold(const std::string& pod, std::string_view name, const std::string& id) {
-    const CallId call = node.ask(name, {id});
-    ASSERT_EQ(node.outcome(call), "granted") << node.text(call);
-    node.pass(100ms);
-    node.record(pod, name, {id});
-    const auto& annotations = node.answers.at(call).response->annotations;
-    node.entries.back().allocated = annotations.at(kAllocated);
-    node.write();
-  }
-
-  std::string holdings() const {
-    std::string all;
-    for (const char* gpu : kGpu) all += node.holding(gpu) == Holding::kFree ? "-" : "+";
-    return all;
-  }
-
-  DevicePool pool(bool counters = true) const {
-    return poolOf(node.settings, node.ledger.state(), "node",
-                  {.counters = counters, .taints = true, .api = std::nullopt});
-  }
-
-  static AllocatedClaim claimOf(const std::string& device) {
-    AllocatedClaim claim{};
-    claim.uid = "u1";
-    claim.allocated = true;
-    AllocatedDevice one{};
-    one.request = "gpus";
-    one.pool = "node";
-    one.device = device;
-    claim.devices.push_back(one);
-    return claim;
-  }
-
-  static constexpr const char* kAllocated = "vfiogate.dev/allocated";
-  test::LedgerNode node;
-};
 
 TEST_F(Sets, EachIsOneDeviceOfItsResource) {
   node.start();
@@ -205,114 +140,6 @@ TEST_F(Sets, APodStartsWithIt) {
   EXPECT_EQ(node.preStart("pair", {kLeft}), "done");
   EXPECT_EQ(node.allocate("pair", {kLeft}), "starting");
   EXPECT_EQ(node.preStart("quad", {kAll}), "held-by-other");
-}
-
-TEST_F(Sets, I5_AfterARestartTheKubeletsMemoryNamesAllItsDevices) {
-  node.record("p1", "pair", {kLeft});
-  node.start();
-  EXPECT_EQ(holdings(), "++--");
-  EXPECT_EQ(node.frame("pair"), "set:left+ set:right+");
-  EXPECT_EQ(node.allocate("gpu", {kGpu[0]}), "not-shown");
-}
-
-/// What was recorded with the answer counts, not what the configuration has become.
-TEST_F(Sets, I5_ASetThatWasChangedMeanwhileKeepsWhatWasAllocated) {
-  node.start();
-  hold("p1", "pair", kLeft);
-  test::LedgerNode next;
-  next.hardware = node.hardware;
-  next.settings = node.settings;
-  next.settings.resources[1].sets = {{"left", {at(kGpu[0]), at(kGpu[2])}}};
-  next.entries = node.entries;
-  next.start();
-  EXPECT_EQ(next.holding(kGpu[1]), Holding::kAllocated);
-  EXPECT_EQ(next.holding(kGpu[0]), Holding::kAllocated);
-  EXPECT_EQ(next.holding(kGpu[2]), Holding::kFree);
-}
-
-TEST_F(Sets, I5_ASetThatIsNotConfiguredAnyMoreStaysItsPods) {
-  node.start();
-  hold("p1", "pair", kLeft);
-  node.settings.resources.erase(node.settings.resources.begin() + 1);
-  node.see();
-  EXPECT_EQ(holdings(), "++--");
-  EXPECT_EQ(node.frame("pair"), "set:left+ set:right-");
-  node.pass(61s);
-  EXPECT_EQ(node.frame("pair"), "set:left+");
-}
-
-TEST_F(Sets, ASetThatNothingIsKnownOfKeepsItsResourceFromGrowing) {
-  node.record("p1", "pair", {"set:other"});
-  node.start();
-  EXPECT_EQ(node.frame("pair"), "set:left- set:right-");
-  EXPECT_EQ(node.allocate("pair", {kLeft}), "foreign-ids");
-}
-
-TEST_F(Sets, PrivdsRecordSaysByWhichSetTheDevicesWereAllocated) {
-  node.start();
-  hold("p1", "pair", kLeft);
-  const GroupNotes notes = notesOf(node.ledger.state());
-  const auto noted = allocationsIn(notes.at(IommuGroupId(31)));
-  ASSERT_THAT(noted, SizeIs(1));
-  EXPECT_EQ(noted.front().set, kLeft);
-  test::LedgerNode next;
-  next.hardware = node.hardware;
-  next.settings = node.settings;
-  next.readable = false;
-  next.noCheckpoint = true;
-  next.recorded.emplace();
-  for (const auto& [group, note] : notes) {
-    next.recorded->groups.push_back({.members = {at(kGpu[group.number() - 31])}, .note = note});
-  }
-  next.start(false);
-  EXPECT_EQ(next.frame("pair"), "set:left+ set:right+");
-  EXPECT_EQ(next.holding(kGpu[1]), Holding::kAllocated);
-}
-
-/// Its groups are let go one by one, and plugind may be killed in between.
-TEST_F(Sets, I5_ASetThatWasLetGoInPartIsNotHealthyBesideAnotherPod) {
-  node.start();
-  hold("p1", "pair", kLeft);
-  const GroupNotes notes = notesOf(node.ledger.state());
-  test::LedgerNode next;
-  next.hardware = node.hardware;
-  next.settings = node.settings;
-  next.recorded.emplace();
-  next.recorded->groups.push_back({.members = {at(kGpu[1])}, .note = notes.at(IommuGroupId(32))});
-  next.start();
-  ASSERT_EQ(next.holding(kGpu[1]), Holding::kAllocated);
-  ASSERT_EQ(next.holding(kGpu[0]), Holding::kFree);
-  EXPECT_EQ(next.frame("pair"), "set:left+ set:right+");
-  ASSERT_EQ(next.allocate("gpu", {kGpu[0]}), "granted");
-  EXPECT_EQ(next.frame("pair"), "set:left- set:right+");
-  EXPECT_EQ(next.allocate("pair", {kLeft}), "group-allocated");
-}
-
-/// Where a card came back without its other function, privd's record may be of that one alone.
-TEST_F(Sets, I5_ASetWithARecordOfAnotherFunctionIsNotHealthyBesideAnotherPod) {
-  node.start();
-  hold("p1", "pair", kLeft);
-  const GroupNotes notes = notesOf(node.ledger.state());
-  test::LedgerNode next;
-  next.hardware = node.hardware;
-  next.settings = node.settings;
-  next.recorded.emplace();
-  next.recorded->groups = {{.members = {at(kGpu[0])}, .note = notes.at(IommuGroupId(31))},
-                           {.members = {at("0000:02:00.1")}, .note = notes.at(IommuGroupId(32))}};
-  next.start();
-  ASSERT_EQ(next.holding(kGpu[1]), Holding::kFree);
-  ASSERT_EQ(next.allocate("gpu", {kGpu[1]}), "granted");
-  EXPECT_EQ(next.frame("pair"), "set:left- set:right+");
-}
-
-/// I4 and a configuration that changed meanwhile: what it was before is held whole.
-TEST_F(Sets, I4_ASetThatHasOtherDevicesByNowStaysHealthyBesideWhoeverHasThose) {
-  node.start();
-  hold("p1", "pair", kLeft);
-  node.settings.resources[1].sets = {{"left", {at(kGpu[0]), at(kGpu[2])}}};
-  node.see();
-  ASSERT_EQ(node.allocate("gpu", {kGpu[2]}), "granted");
-  EXPECT_THAT(node.frame("pair"), HasSubstr("set:left+"));
 }
 
 TEST_F(Sets, OneThatNamesAMissingDeviceIsShownUnhealthyAndSaysWhich) {
