@@ -28,15 +28,16 @@ Allocations allocationsOf(const RecordedAllocations& recorded) {
   return allocations;
 }
 
-HolderRecord recordOf(const Turn& turn, const NotedAllocation& noted,
-                      const std::set<UnitId>& members) {
+/// With a device that was unplugged when the group was recorded for the last time, and may be back.
+HolderRecord recordOf(const Turn& turn, const NotedAllocation& noted, std::set<UnitId> members) {
   const LedgerState& state = turn.state;
+  members.insert(noted.ids.begin(), noted.ids.end());
   const bool taken =
       std::ranges::find(state.records, noted.ref, &HolderRecord::ref) != state.records.end();
   HolderRecord record{.resource = noted.resource,
                       .ids = noted.ids,
                       .rest = {},
-                      .members = members,
+                      .members = std::move(members),
                       .answeredAt = noted.since,
                       .ref = taken ? freshRef(state, turn.now.draw) : noted.ref,
                       .state = noted.namedBy ? HolderState::kAllocated : HolderState::kAnswered,

@@ -1,20 +1,9 @@
 #include "plugind/core/ledger/frames/frames.h"
 
-#include <algorithm>
-#include <iterator>
-
 #include "plugind/core/ledger/state/physical_functions.h"
 #include "plugind/core/resource/device_nodes.h"
 
 namespace vfiogate {
-namespace {
-
-/// What a set's record keeps of it: a device whose group it does not have is not its any more.
-void addKept(std::set<UnitId>& kept, const std::set<UnitId>& ids, const std::set<UnitId>& members) {
-  std::ranges::set_intersection(ids, members, std::inserter(kept, kept.end()));
-}
-
-}  // namespace
 
 std::set<UnitId> engagedUnits(const LedgerState& state) {
   std::set<UnitId> units;
@@ -36,7 +25,7 @@ Occupancy occupancyOf(const LedgerState& state) {
     if (record.isClaim()) continue;
     if (!record.set.empty()) {
       if (record.state != HolderState::kLingering) {
-        addKept(found.keptSets[record.resource][record.set], record.ids, record.members);
+        found.keptSets[record.resource][record.set].insert(record.ids.begin(), record.ids.end());
       }
       continue;
     }
@@ -51,7 +40,7 @@ Occupancy occupancyOf(const LedgerState& state) {
     for (const auto& [group, take] : call.groups) {
       if (call.kind != CallKind::kAllocate) continue;
       if (!take.set.empty()) {
-        addKept(found.keptSets[take.resource][take.set], take.ids, take.members);
+        found.keptSets[take.resource][take.set].insert(take.ids.begin(), take.ids.end());
         continue;
       }
       found.kept[take.resource].insert(take.ids.begin(), take.ids.end());
