@@ -2,6 +2,8 @@
 // The node of the named tests with four GPUs that are allocated in fixed sets, too.
 
 #include <array>
+#include <chrono>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,7 +46,7 @@ protected:
   void hold(const std::string& pod, std::string_view name, const std::string& id) {
     const CallId call = node.ask(name, {id});
     ASSERT_EQ(node.outcome(call), "granted") << node.text(call);
-    node.pass(100ms);
+    node.pass(std::chrono::milliseconds(100));
     node.record(pod, name, {id});
     const auto& annotations = node.answers.at(call).response->annotations;
     node.entries.back().allocated = annotations.at(kAllocated);
