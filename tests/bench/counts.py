@@ -33,11 +33,12 @@ def instructions(program: pathlib.Path, part: str) -> int:
 
 
 def calls(program: pathlib.Path, part: str) -> int:
-    """What one time more adds."""
+    """What one time more adds. A file renamed or a filesystem mounted meanwhile, anywhere on the machine, lets openat2() beneath a
+    directory fail with EAGAIN, and it is tried again: such a call is of the machine's load."""
     def total(times: int) -> int:
         with tempfile.NamedTemporaryFile() as out:
             subprocess.run(["strace", "-f", "-o", out.name, program, "--run", part, str(times)], check=True, capture_output=True)
-            return len(pathlib.Path(out.name).read_text().splitlines())
+            return sum(" = -1 EAGAIN " not in line for line in pathlib.Path(out.name).read_text().splitlines())
     return total(2) - total(1)
 
 
