@@ -127,8 +127,8 @@ std::string wireText(std::string_view text) {
   if (text.size() > kLongestWireText) {
     plain.replace(kLongestWireText - kDots.size(), kDots.size(), kDots);
   }
-  const auto foreign = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
-  std::ranges::replace_if(plain, foreign, '?');
+  std::ranges::replace_if(
+      plain, [](char c) { return c < ' ' || c > '~'; }, '?');
   return plain;
 }
 

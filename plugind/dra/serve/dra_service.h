@@ -40,8 +40,9 @@ struct DraWordsV1beta1 {
 /// The kubelet's own limit of a device's message; an error ends in an event, which holds as much.
 constexpr std::size_t kLongestWireText = 1024;
 
-/// `text`, cut after kLongestWireText bytes with three dots at its end. What is not ASCII is
-/// replaced: one byte that is not UTF-8 makes a whole message unreadable for Go's protobuf.
+/// `text`, cut after kLongestWireText bytes with three dots at its end. What is not printable ASCII
+/// is replaced: one byte that is not UTF-8 makes a whole message unreadable for Go's protobuf, and
+/// netd's words must not begin a line of a log.
 std::string wireText(std::string_view text);
 
 /// Devices of which the kubelet heard nothing for this long are unknown to it: send() again sooner.

@@ -130,6 +130,17 @@ TYPED_TEST(DraClaims, AClaimWithoutAResultIsAnErrorAndAResultWithoutAClaimIsNotS
   EXPECT_THAT(call.answer().claims().at(kOne).error(), HasSubstr("did not decide"));
 }
 
+TYPED_TEST(DraClaims, AnErrorIsOneLineOfAsciiWhateverNetdSaidOfTheClaim) {
+  const auto kubelet = this->stub();
+  Preparing<TypeParam> call(*kubelet, {kOne});
+  this->waitUntil([this]() { return !this->recorder_.calls.empty(); });
+  ASSERT_TRUE(this->recorder_.calls.front()->claim());
+  const std::string told("a\tb\r\nc\x1b[2Kd\x7f\0e\xff", 15);
+  this->recorder_.calls.front()->answer({{kOne, {.devices = {}, .error = told}}});
+  ASSERT_TRUE(call.status().ok());
+  EXPECT_EQ(call.answer().claims().at(kOne).error(), "a?b??c?[2Kd??e?");
+}
+
 TYPED_TEST(DraClaims, CallsRunSideBySideAndAreAnsweredInAnyOrder) {
   constexpr std::size_t kCalls = 24;
   const auto kubelet = this->stub();
