@@ -3,6 +3,7 @@
 #include "sim/node/tour.h"
 
 #include <filesystem>
+#include <utility>
 
 namespace vfiogate::sim {
 namespace {
@@ -115,13 +116,14 @@ struct Untold {
 /// Privd sweeps once more after a burst of events, so that a change right after one is shown
 /// though nobody told of it. So the NUMA node is changed until that stays unseen.
 Untold changeUntold(Node& node, const Discovery& known) {
+  const std::string attribute = "devices/" + known.left + "/numa_node";
   for (const long number : {0, -1, 0, -1, 0}) {
-    Untold change{.problem = {}, .news = leftOnNode(known, number)};
-    change.problem =
-        writeAttribute("devices/" + known.left + "/numa_node", std::to_string(number)).problem;
-    const bool unseen =
-        change.problem.empty() && !node.kubelet().await(kNetwork, change.news.holds, kUneventful);
-    if (unseen || !change.problem.empty()) return change;
+    const Act written = writeAttribute(attribute, std::to_string(number));
+    if (!written.problem.empty()) return {.problem = written.problem, .news = {}};
+    Wanted news = leftOnNode(known, number);
+    if (!node.kubelet().await(kNetwork, news.holds, kUneventful)) {
+      return {.problem = {}, .news = std::move(news)};
+    }
   }
   return {.problem = "each NUMA node was shown, and no event told of it", .news = {}};
 }
@@ -132,10 +134,9 @@ Seen forge(Node& node, bool broken, Discovery& known) {
   Untold change;
   if (!broken) {
     change = changeUntold(node, known);
+    if (!change.problem.empty()) return {false, change.problem};
     const std::string problem =
-        change.problem.empty()
-            ? forgeEvent(test::childRunning(node.privd().pid(), "privd-hardware"))
-            : change.problem;
+        forgeEvent(test::childRunning(node.privd().pid(), "privd-hardware"));
     if (!problem.empty()) return {false, problem};
   }
   const bool told =
