@@ -16,7 +16,7 @@ cd "$(dirname "$0")/.."
 readonly all_steps=(sysroot build unit kernel machine release)
 # What qemu-aarch64-static cannot run: Debian 12's has neither openat2() nor seccomp(), passes descriptors and ends of terminals on in
 # part, and an emulated process is slower than a test of many log lines expects.
-readonly need_a_kernel=(gate_protocol_test privd_{audit,base,binder,binding,cdi,cli,doctor,facts,gate,hardware,landlock,scan}_test
+readonly need_a_kernel=(gate_protocol_test privd_{audit,base,binder,binding,cdi,cli,doctor,facts,gate,hardware,iommufd,landlock,scan}_test
   privd_{self_test,start,state,writer}_test {plugind,netd}_self_test_test seccomp_test)
 readonly sysroot=build/arm64/sysroot build=build/arm64/release
 steps=() fresh=''
