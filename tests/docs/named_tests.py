@@ -17,7 +17,7 @@ class Known:
                    for path in (TREE / folder).rglob("*") if path.suffix in (".cc", ".h", ".py")]
         self.cases, self.suites = set(), set()
         for text in sources:
-            self.cases |= {f"{suite}.{case}" for suite, case in re.findall(r"^TEST(?:_[FP])?\((\w+),\s*(\w+)\)", text, re.MULTILINE)}
+            self.cases |= {f"{suite}.{case}" for suite, case in re.findall(r"^(?:TYPED_)?TEST(?:_[FP])?\((\w+),\s*(\w+)\)", text, re.MULTILINE)}
             self.suites |= set(re.findall(r"INSTANTIATE_TEST_SUITE_P\(\s*\w+,\s*(\w+),", text))
             owner = ""
             for kind, name in re.findall(r"^(class|    def) (\w+)", text, re.MULTILINE):
