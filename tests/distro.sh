@@ -88,7 +88,7 @@ inside() {
     umount -l /outside
     exec env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
       CCACHE_DIR=/ccache CCACHE_BASEDIR=/src CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=time_macros \
-      VFIOGATE_SOURCE=/src VFIOGATE_BIN=/src/build/release/bin VFIOGATE_APART=1 bash -euo pipefail -c "$COMMAND"'
+      VFIOGATE_SOURCE=/src VFIOGATE_BIN=/src/build/release/bin bash -euo pipefail -c "$COMMAND"'
 }
 
 # What is committed. A file that is the same keeps its time, and what was made of it.

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Keeps tests away from this machine's own vfiogate and kubelet, and proves it.
 #   tests/machines_own.sh run COMMAND...   where it may be done: in a mount namespace in which each of their
-#                                          places that is there is an empty directory of the run's own
+#                                          places that is there is an empty directory of the run's own. In
+#                                          COMMAND, and where it cannot be done, VFIOGATE_APART is its process id
 #   tests/machines_own.sh untouched        inside that: fails, and says what, if anything was left in one
 #                                          of them, or in a place that the machine does not have
 # An empty directory is no trace: a node of Kubernetes makes it to mount its own place there.
@@ -20,6 +21,8 @@ hide_and_run() {
 case "${1:-}" in
   run)
     shift
+    # Of this process, since each exec keeps its id: left in an environment it says nothing to another one.
+    export VFIOGATE_APART=$$
     if ! unshare --mount true 2>/dev/null; then exec "$@"; fi
     exec unshare --mount "$0" hidden "$@"
     ;;
@@ -41,5 +44,5 @@ case "${1:-}" in
     printf '%s\n' "${left[@]}"
     exit 1
     ;;
-  *) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 2 ;;
+  *) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac

@@ -23,4 +23,5 @@ in_run 'mkdir "$DIR/absent"; "$TOOL" untouched' || fail "a place to mount at is 
 said=$(in_run 'touch "$DIR/absent/lock"; "$TOOL" untouched') && fail "what is in a new place is not seen"
 [[ $said == *"$dir/absent/lock"* ]] || fail "it does not say which file: $said"
 [ "$(cat "$dir/there/file")" = kept ] || fail "the machine's file has changed"
+[ "$(VFIOGATE_APART=1 in_run 'echo $((VFIOGATE_APART - $$))')" = 0 ] || fail "a run does not know itself from what was left in the environment"
 [ "$(in_run 'exit 7'; echo $?)" = 7 ] || fail "the command's outcome is lost"

@@ -32,7 +32,7 @@ case "${1:-}" in
   -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
   *) usage "unknown option '$1'" ;;
 esac
-if [ -z "${VFIOGATE_APART:-}" ]; then VFIOGATE_APART=1 exec tests/machines_own.sh run tests/run.sh "$@"; fi
+if [ "${VFIOGATE_APART:-}" != $$ ]; then exec tests/machines_own.sh run tests/run.sh "$@"; fi
 
 passed=0 failed=0 skipped=0 runs=0
 failures=() skips=()
@@ -126,8 +126,9 @@ timely() {
   false
 }
 
+left_alone() { check "the machine's own vfiogate and kubelet were left alone" tests/machines_own.sh untouched; }
+
 finish() {
-  check "the machine's own vfiogate and kubelet were left alone" tests/machines_own.sh untouched
   heading "done"
   if [ "$skipped" -gt 0 ]; then printf 'skipped: %s\n' "${skips[@]}"; fi
   if [ "$failed" -gt 0 ]; then printf 'failed: %s\n' "${failures[@]}"; fi
@@ -317,6 +318,7 @@ full_arm64() {
 
 if [ "${#steps[@]}" -eq 0 ]; then
   full_default
+  left_alone
   skip "ThreadSanitizer, clang-tidy on everything, the cluster's long cases, every mutant and other long runs: only with --full"
   finish
 fi
@@ -325,6 +327,7 @@ for step in "${steps[@]}"; do
   heading "step: $step"
   at=$SECONDS was=("$passed" "$failed" "$skipped")
   "full_$step"
+  left_alone
   tests/full_runs.py record "$step" $(((SECONDS - at + 59) / 60)) \
     $((passed - was[0])) $((failed - was[1])) $((skipped - was[2]))
 done
