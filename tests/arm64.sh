@@ -106,7 +106,7 @@ step_unit() {
 
 step_kernel() {
   local words=() program
-  for program in bin/privd{,-daemon,-hardware,-gate,-binder}; do words+=(--program "$build/$program"); done
+  for program in bin/privd{,-daemon,-hardware,-gate,-binder,-iommufd}; do words+=(--program "$build/$program"); done
   tests/machine/run_vm.sh --arm64 "$sysroot" --guest tests/machine/guest/daemons_test.sh "${words[@]}" \
     --program "$build/bin/plugind" --program "$build/bin/netd" --file tests/machine/guest/claims.yaml:test/plugind.yaml
   for program in "${need_a_kernel[@]}"; do words+=(--program "$build/tests/$program"); done

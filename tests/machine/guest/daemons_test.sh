@@ -7,6 +7,7 @@ command_of() {
   case $1 in
     plugind) echo "/bin/plugind --listen $plugind_socket --config /test/plugind.yaml" ;;
     privd) echo "/bin/privd-daemon --plugind $plugind_socket --kubelet-dir /tmp/kubelet --state-dir /tmp/state --audit-log /tmp/audit.jsonl --plugind-rights watch,kubelet,bind" ;;
+    privd-iommufd) echo "/bin/privd-iommufd --socket /run/vfiogate/iommufd/iommufd.sock" ;;
     netd-metrics) echo "/bin/netd metrics --listen 127.0.0.1:9408 --plugind $plugind_socket" ;;
     netd-dra) echo "/bin/netd dra --api-server http://127.0.0.1:8080 --node n --plugind $plugind_socket" ;;
   esac
@@ -19,9 +20,9 @@ for name in privd plugind netd; do
   tail -n 1 "/tmp/$name" | sed 's/^/MACHINE said: /'
 done
 
-mkdir -p /run/vfiogate/plugind /tmp/kubelet/device-plugins
+mkdir -p /run/vfiogate/plugind /run/vfiogate/iommufd /tmp/kubelet/device-plugins
 chown 64532 /run/vfiogate/plugind
-for name in plugind privd netd-metrics netd-dra; do
+for name in plugind privd privd-iommufd netd-metrics netd-dra; do
   # shellcheck disable=SC2046,SC2086 # words on purpose
   set -- $(command_of $name)
   : >"/tmp/$name"
@@ -36,7 +37,7 @@ check "netd-metrics answers" "$(wget -q -O - http://127.0.0.1:9408/metrics | gre
 plugind status --timeout 20000 >/tmp/status 2>&1
 check "plugind status ends with" "$?" 0
 sed 's/^/MACHINE status: /' /tmp/status
-for name in netd-dra netd-metrics privd plugind; do
+for name in netd-dra netd-metrics privd-iommufd privd plugind; do
   kill "$(cat "/tmp/$name.pid")"
   wait "$(cat "/tmp/$name.pid")"
   ended=$?
