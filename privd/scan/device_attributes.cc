@@ -31,6 +31,10 @@ void DeviceAttributes::blame(const std::string& attribute, std::string why) {
   problems_.push_back({attribute, std::move(why)});
 }
 
+void DeviceAttributes::blameText(const std::string& attribute, const std::string& text) {
+  blame(attribute, "malformed: " + quoted(text));
+}
+
 std::optional<std::string> DeviceAttributes::read(const std::string& name, Need need) {
   auto value = here_ ? here_->read(name) : Failure{here_.error()};
   // A link that leads to another directory of sysfs, as `mdev_type` does.
@@ -45,21 +49,11 @@ std::optional<std::string> DeviceAttributes::read(const std::string& name, Need 
   return std::nullopt;
 }
 
-std::optional<std::uint32_t> DeviceAttributes::hex(const std::string& name, std::uint32_t most,
-                                                   Need need) {
-  const auto value = read(name, need);
-  if (!value) return std::nullopt;
-  const auto number = parseHex(*value);
-  if (number && *number <= most) return number;
-  blame(name, "malformed: " + quoted(*value));
-  return std::nullopt;
-}
-
 std::optional<std::uint32_t> DeviceAttributes::decimal(const std::string& name, Need need) {
   const auto value = read(name, need);
   if (!value) return std::nullopt;
   const auto number = parseDecimal(*value);
-  if (!number) blame(name, "malformed: " + quoted(*value));
+  if (!number) blameText(name, *value);
   return number;
 }
 
@@ -69,16 +63,17 @@ std::optional<std::uint32_t> DeviceAttributes::decimalOrMinusOne(const std::stri
   const auto number = parseDecimal(*value);
   // The schema carries it as a signed number, and no kernel has that many.
   if (number && *number <= 0x7fffffff) return number;
-  blame(name, "malformed: " + quoted(*value));
+  blameText(name, *value);
   return std::nullopt;
 }
 
-std::string DeviceAttributes::text(const std::string& name) {
-  const auto value = read(name, Need::kOptional);
+std::string DeviceAttributes::text(const std::string& name, Need need) {
+  const auto value = read(name, need);
   if (!value) return {};
   const bool printable = std::ranges::all_of(*value, [](char c) { return c >= 0x20 && c <= 0x7e; });
-  if (printable && value->size() <= kLongestText) return *value;
-  blame(name, "malformed: " + quoted(*value));
+  const bool enough = !value->empty() || need == Need::kOptional;
+  if (printable && enough && value->size() <= kLongestText) return *value;
+  blameText(name, *value);
   return {};
 }
 

@@ -23,14 +23,13 @@ public:
     kOptional,  ///< many devices do not have it
   };
 
-  /// A number as the kernel writes ids, "0x10de", of at most `most`.
-  std::optional<std::uint32_t> hex(const std::string& name, std::uint32_t most, Need need);
   /// A number from 0, "3".
   std::optional<std::uint32_t> decimal(const std::string& name, Need need);
   /// A number from 0, or null where the kernel says "-1".
   std::optional<std::uint32_t> decimalOrMinusOne(const std::string& name);
-  /// Text without control characters, at most 1,024 bytes; empty: absent.
-  std::string text(const std::string& name);
+  /// Text without control characters, at most 1,024 bytes; empty: absent, or nothing is in it,
+  /// which is a problem of one that is required.
+  std::string text(const std::string& name, Need need);
   /// The last part of where a link points; empty: no link.
   std::string linkName(const std::string& name);
   /// The first bytes of a binary attribute.
@@ -40,6 +39,8 @@ public:
   Result<std::vector<std::string>, ReadError> names(const std::string& name = ".") const;
 
   void blame(const std::string& attribute, std::string why);
+  /// What it says is malformed.
+  void blameText(const std::string& attribute, const std::string& text);
   std::vector<AttributeProblem> takeProblems() { return std::move(problems_); }
 
 private:

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 namespace vfiogate {
 namespace {
@@ -16,6 +17,7 @@ constexpr std::size_t kHeaderBytes = 64;
 constexpr std::size_t kHeaderTypeOffset = 0x0e;
 constexpr unsigned kMultiFunctionBit = 0x80;
 constexpr std::size_t kMostMediated = 256;
+constexpr std::string_view kModalias = "pci:v0000VVVVd0000DDDDsv0000VVVVsd0000DDDDbcCCscCCiCC";
 
 template <typename T>
 std::optional<T> narrowed(std::optional<std::uint32_t> value) {
@@ -23,14 +25,43 @@ std::optional<T> narrowed(std::optional<std::uint32_t> value) {
   return static_cast<T>(*value);
 }
 
+/// The digits that follow `before`, both taken from the front of `text`. Null: something else does.
+std::optional<std::uint32_t> takeHex(std::string_view& text, std::string_view before,
+                                     std::size_t digits) {
+  if (!text.starts_with(before)) return std::nullopt;
+  const auto number = parseHexDigits(text.substr(before.size(), digits), digits);
+  if (number) text.remove_prefix(before.size() + digits);
+  return number;
+}
+
+/// Of `modalias`, which has what `vendor`, `device`, `subsystem_*` and `class` have: one file
+/// instead of six. False: it is not as the kernel writes it (modalias_show() in pci-sysfs.c).
+bool takeIds(std::string_view modalias, PciDevice& device) {
+  const bool whole = modalias.size() == kModalias.size();
+  device.vendor = narrowed<std::uint16_t>(takeHex(modalias, "pci:v0000", 4));
+  device.device = narrowed<std::uint16_t>(takeHex(modalias, "d0000", 4));
+  device.subvendor = narrowed<std::uint16_t>(takeHex(modalias, "sv0000", 4));
+  device.subdevice = narrowed<std::uint16_t>(takeHex(modalias, "sd0000", 4));
+  const auto base = takeHex(modalias, "bc", 2);
+  const auto sub = takeHex(modalias, "sc", 2);
+  const auto interface = takeHex(modalias, "i", 2);
+  if (!whole || !modalias.empty()) return false;  // one of them was not there
+  device.classCode = *base << 16U | *sub << 8U | *interface;
+  return true;
+}
+
 void readIds(DeviceAttributes& from, PciDevice& device) {
-  device.vendor = narrowed<std::uint16_t>(from.hex("vendor", 0xffff, Need::kRequired));
-  device.device = narrowed<std::uint16_t>(from.hex("device", 0xffff, Need::kRequired));
-  device.subvendor = narrowed<std::uint16_t>(from.hex("subsystem_vendor", 0xffff, Need::kOptional));
-  device.subdevice = narrowed<std::uint16_t>(from.hex("subsystem_device", 0xffff, Need::kOptional));
-  device.classCode = from.hex("class", 0xffffff, Need::kRequired);
-  device.revision = narrowed<std::uint8_t>(from.hex("revision", 0xff, Need::kOptional));
-  device.modalias = from.text("modalias");
+  const std::string revision = from.text("revision", Need::kOptional);
+  std::string_view rest = revision;
+  const auto number = takeHex(rest, "0x", 2);
+  if (number && rest.empty()) {
+    device.revision = static_cast<std::uint8_t>(*number);
+  } else if (!revision.empty()) {
+    from.blameText("revision", revision);
+  }
+  device.modalias = from.text("modalias", Need::kRequired);
+  if (!device.modalias.empty() && !takeIds(device.modalias, device))
+    from.blameText("modalias", device.modalias);
 }
 
 void readHeader(DeviceAttributes& from, PciDevice& device) {
@@ -148,7 +179,7 @@ std::optional<PciDevice> readDevice(const SysfsRoot& sysfs, const DevRoot& dev, 
   readGroup(from, device);
   device.bootVga = from.decimal("boot_vga", Need::kOptional).value_or(0) == 1;
   readSriov(from, device);
-  device.resetMethods = from.text("reset_method");
+  device.resetMethods = from.text("reset_method", Need::kOptional);
   device.enableCount = from.decimal("enable", Need::kRequired);
   readPlace(sysfs, directory, slots, device);
   readParts(from, device);

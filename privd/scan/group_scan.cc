@@ -61,13 +61,14 @@ std::optional<IommuGroup> readGroup(const SysfsRoot& sysfs, const DevRoot& dev, 
   const std::string directory = std::string(kIommuGroups) + "/" + number;
   if (!sysfs.exists(directory)) return std::nullopt;
   DeviceAttributes from(sysfs, directory);
-  IommuGroup group{.id = id,
-                   .type = from.text("type"),
-                   .noIommu = from.text("name") == "vfio-noiommu",
-                   .groupNode = false,
-                   .use = GroupUse::kUnknown,
-                   .members = {},
-                   .mediated = {}};
+  IommuGroup group{
+      .id = id,
+      .type = from.text("type", DeviceAttributes::Need::kOptional),
+      .noIommu = from.text("name", DeviceAttributes::Need::kOptional) == "vfio-noiommu",
+      .groupNode = false,
+      .use = GroupUse::kUnknown,
+      .members = {},
+      .mediated = {}};
   readMembers(sysfs, directory, group);
   // VFIO names a mediated device's group so, too, which the driver of its parent isolates.
   if (!group.mediated.empty()) group.noIommu = false;

@@ -72,7 +72,7 @@ std::optional<MediatedDevice> readMediated(const SysfsRoot& sysfs, const DevRoot
   DeviceAttributes from(sysfs, directory);
   MediatedDevice device{.uuid = uuid,
                         .type = from.linkName("mdev_type"),
-                        .typeName = from.text("mdev_type/name"),
+                        .typeName = from.text("mdev_type/name", DeviceAttributes::Need::kOptional),
                         .parent = parentOf(sysfs, directory),
                         .numaNode = std::nullopt,
                         .driver = from.linkName("driver"),

@@ -12,9 +12,8 @@
 namespace vfiogate::bench {
 namespace {
 
-constexpr std::array kFiles = {"vendor",    "device",   "subsystem_vendor", "subsystem_device",
-                               "class",     "revision", "modalias",         "config",
-                               "numa_node", "boot_vga", "reset_method",     "enable"};
+constexpr std::array kFiles = {"revision", "modalias",     "config", "numa_node",
+                               "boot_vga", "reset_method", "enable"};
 constexpr std::array kLinks = {"driver", "iommu_group", "physfn"};
 constexpr std::array kPresence = {"sriov_totalvfs", "mdev_supported_types"};
 

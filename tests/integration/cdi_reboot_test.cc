@@ -56,7 +56,7 @@ TEST_F(Cdi, RebootWithOtherHardwareAtTheAddressIsRefused) {
   const std::string id = admit("p1").ids.at(0);
   ASSERT_EQ(startContainer("p1"), "") << said();
   powerOff();
-  node_->hardware.setAttribute(id, "device", "0x2685");
+  node_->hardware.setIds({.address = id, .device = 0x2685});
   reboot("inject: cdi");
   ASSERT_TRUE(node_->kubelet.shows(kGpu, {kA, kB})) << said();
   EXPECT_THAT(startContainer("p1"), HasSubstr("other-hardware")) << said();

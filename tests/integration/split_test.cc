@@ -224,7 +224,7 @@ TEST_F(Split, AStreamThatEndsUnaskedIsRegisteredAgain) {
 
 TEST_F(Split, OneBrokenDeviceLeavesTheOthersAdvertised) {
   startAll();
-  node_->hardware.setAttribute("0000:01:00.0", "class", "garbage\n");
+  node_->hardware.setAttribute("0000:01:00.0", "modalias", "garbage\n");
   EXPECT_TRUE(node_->kubelet.shows(kGpus, {"0000:02:00.0"}, {"0000:01:00.0"})) << said();
 }
 

@@ -14,9 +14,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::uint16_t kSubdevice = 0x0001;
+
 std::string hex(std::uint32_t value, int digits) {
   char text[16];
   snprintf(text, sizeof(text), "0x%0*x", digits, value);
+  return text;
+}
+
+std::string modaliasOf(const FakeDevice& device) {
+  char text[64];
+  snprintf(text, sizeof(text), "pci:v%08Xd%08Xsv%08Xsd%08Xbc%02Xsc%02Xi%02X", device.vendor,
+           device.device, device.vendor, kSubdevice, device.classCode >> 16U,
+           (device.classCode >> 8U) & 0xffU, device.classCode & 0xffU);
   return text;
 }
 
@@ -92,21 +102,28 @@ void FakeSysfs::add(const FakeDevice& device) {
   const auto put = [&](const char* name, const std::string& text) {
     writeFile(directory / name, text + "\n");
   };
-  put("vendor", hex(device.vendor, 4));
-  put("device", hex(device.device, 4));
-  put("subsystem_vendor", hex(device.vendor, 4));
-  put("subsystem_device", "0x0001");
-  put("class", hex(device.classCode, 6));
+  setIds(device);
   put("revision", "0xa1");
   put("numa_node", std::to_string(device.numaNode));
   put("enable", std::to_string(device.enable));
-  put("modalias", "pci:v0000" + hex(device.vendor, 4).substr(2));
   put("reset_method", "flr bus");
   writeFile(directory / "config", headerOf(device));
   if (device.group) joinGroup(device.address, *device.group);
   setDriver(device.address, device.driver);
   fs::create_symlink("../../../devices/pci0000:00/" + device.address,
                      dir_ / ("sys/bus/pci/devices/" + device.address));
+}
+
+void FakeSysfs::setIds(const FakeDevice& device) {
+  const auto set = [&](const char* name, const std::string& text) {
+    setAttribute(device.address, name, text + "\n");
+  };
+  set("vendor", hex(device.vendor, 4));
+  set("device", hex(device.device, 4));
+  set("subsystem_vendor", hex(device.vendor, 4));
+  set("subsystem_device", hex(kSubdevice, 4));
+  set("class", hex(device.classCode, 6));
+  set("modalias", modaliasOf(device));
 }
 
 void FakeSysfs::remove(const std::string& address) {

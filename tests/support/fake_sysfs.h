@@ -43,6 +43,8 @@ public:
   /// Moves the device to another group, as a replug may.
   void setGroup(const std::string& address, unsigned group);
 
+  /// Another device is at its address: vendor, device and class in all files that have them.
+  void setIds(const FakeDevice& device);
   void setAttribute(const std::string& address, const std::string& name, const std::string& text);
   void removeAttribute(const std::string& address, const std::string& name);
   /// Somebody opened (1) or closed (0) the device.

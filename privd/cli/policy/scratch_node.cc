@@ -16,16 +16,12 @@ void put(const fs::path& path, const std::string& text) {
 
 void fillDevice(const fs::path& device) {
   fs::create_directories(device);
-  for (const auto& [name, text] : {std::pair("vendor", "0x10de"),
-                                   {"device", "0x2236"},
-                                   {"subsystem_vendor", "0x10de"},
-                                   {"subsystem_device", "0x1482"},
-                                   {"class", "0x030200"},
-                                   {"revision", "0xa1"},
-                                   {"numa_node", "-1"},
-                                   {"enable", "0"},
-                                   {"driver_override", "(null)"},
-                                   {"modalias", "pci:v000010DEd00002236"}}) {
+  for (const auto& [name, text] :
+       {std::pair("revision", "0xa1"),
+        {"numa_node", "-1"},
+        {"enable", "0"},
+        {"driver_override", "(null)"},
+        {"modalias", "pci:v000010DEd00002236sv000010DEsd00001482bc03sc02i00"}}) {
     put(device / name, std::string(text) + "\n");
   }
   put(device / "config", std::string(64, '\0'));

@@ -78,15 +78,15 @@ TEST_F(LogInjection, WhatTheHardwareSays) {
   for (const std::string& text : hostileNames()) {
     const std::string address = "0000:04:" + std::to_string(group - 10) + ".0";
     node_->hardware.add({.address = address, .driver = text, .group = group++});
-    for (const char* attribute : {"numa_node", "resource", "revision", "subsystem_vendor", "class",
-                                  "d3cold_allowed", "reset_method"}) {
+    for (const char* attribute :
+         {"numa_node", "resource", "revision", "modalias", "d3cold_allowed", "reset_method"}) {
       node_->hardware.setAttribute(address, attribute, text + "\n");
     }
   }
   for (const std::string& text : hostileTexts()) {
     const std::string address = "0000:05:" + std::to_string(group++ - 20) + ".0";
     node_->hardware.add({.address = address, .group = group});
-    for (const char* attribute : {"vendor", "device"}) {
+    for (const char* attribute : {"modalias", "revision"}) {
       node_->hardware.setAttribute(address, attribute, text);
     }
   }

@@ -65,7 +65,7 @@ TEST(Swap, ACardInThePlaceOfADeclaredOneThatWasRefusedIsNotBound) {
   ASSERT_TRUE(privd.saysAll({"event=declared_refused", kSlot, "is up"})) << privd.output();
   // Nothing would speak against the other one.
   setInterfaceFlags(hardware, "0x1002");
-  hardware.setAttribute(kSlot, "device", "0x2725");
+  hardware.setIds({.address = kSlot, .device = 0x2725, .classCode = 0x020000});
   hardware.add({.address = "0000:02:00.0",
                 .device = 0x0001,
                 .classCode = 0x020000,

@@ -122,13 +122,13 @@ INSTANTIATE_TEST_SUITE_P(
                 GroupUse::kUnknown},
         UseCase{"ASwitchOfGpusCounts",
                 [](FakeSysfs& tree) {
-                  tree.setAttribute("0000:01:00.1", "class", "0x068000\n");
+                  tree.setIds({.address = "0000:01:00.1", .classCode = 0x068000});
                   tree.setEnable("0000:01:00.1", 1);
                 },
                 GroupUse::kOpen},
         UseCase{"ABridgesClassWithoutItsHeader",
                 [](FakeSysfs& tree) {
-                  tree.setAttribute("0000:01:00.1", "class", "0x068000\n");
+                  tree.setIds({.address = "0000:01:00.1", .classCode = 0x068000});
                   tree.setAttribute("0000:01:00.1", "config", "abc");
                 },
                 GroupUse::kUnknown},

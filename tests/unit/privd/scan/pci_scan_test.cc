@@ -105,38 +105,64 @@ TEST_P(PciScanOfABrokenAttribute, NamesItAndHidesNobody) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table, PciScanOfABrokenAttribute,
-    testing::Values(Broken{"EmptyVendor", "vendor", "", "malformed: \"\""},
-                    Broken{"TextVendor", "vendor", "nvidia\n", "malformed: \"nvidia\""},
-                    Broken{"WideVendor", "vendor", "0x10de10de\n", "malformed: \"0x10de10de\""},
-                    Broken{"NegativeDevice", "device", "-1\n", "malformed: \"-1\""},
-                    Broken{"WideClass", "class", "0x1000000\n", "malformed: \"0x1000000\""},
-                    Broken{"BinaryClass", "class", std::string("\0\1\2", 3), "malformed: \"???\""},
-                    Broken{"LongDevice", "device", std::string(90'000, '7'),
-                           "malformed: \"" + std::string(40, '7') + "...\""},
-                    Broken{"NumaText", "numa_node", "one\n", "malformed: \"one\""},
-                    Broken{"NumaHuge", "numa_node", "4294967295\n", "malformed: \"4294967295\""},
-                    Broken{"EnableText", "enable", "yes\n", "malformed: \"yes\""},
-                    Broken{"EnableHuge", "enable", "99999999999\n", "malformed: \"99999999999\""},
-                    Broken{"ControlCharacters", "modalias", "pci:\x1b[31m\n",
-                           "malformed: \"pci:?[31m\""},
-                    Broken{"ShortConfig", "config", "abc", "malformed: shorter than a header"},
-                    Broken{"BootVgaText", "boot_vga", "maybe\n", "malformed: \"maybe\""}),
+    testing::Values(
+        Broken{"EmptyModalias", "modalias", "", "malformed: \"\""},
+        Broken{"TextModalias", "modalias", "nvidia\n", "malformed: \"nvidia\""},
+        Broken{"WideModalias", "modalias",
+               "pci:v000110DEd00002684sv000010DEsd00000001bc03sc00i00\n",
+               "malformed: \"pci:v000110DEd00002684sv000010DEsd000000...\""},
+        Broken{"WideRevision", "revision", "0x100\n", "malformed: \"0x100\""},
+        Broken{"NegativeRevision", "revision", "-1\n", "malformed: \"-1\""},
+        Broken{"BinaryRevision", "revision", std::string("\0\1\2", 3), "malformed: \"???\""},
+        Broken{"LongRevision", "revision", std::string(90'000, '7'),
+               "malformed: \"" + std::string(40, '7') + "...\""},
+        Broken{"NumaText", "numa_node", "one\n", "malformed: \"one\""},
+        Broken{"NumaHuge", "numa_node", "4294967295\n", "malformed: \"4294967295\""},
+        Broken{"EnableText", "enable", "yes\n", "malformed: \"yes\""},
+        Broken{"EnableHuge", "enable", "99999999999\n", "malformed: \"99999999999\""},
+        Broken{"ControlCharacters", "modalias", "pci:\x1b[31m\n", "malformed: \"pci:?[31m\""},
+        Broken{"ShortConfig", "config", "abc", "malformed: shorter than a header"},
+        Broken{"BootVgaText", "boot_vga", "maybe\n", "malformed: \"maybe\""}),
     [](const auto& row) { return std::string(row.param.name); });
+
+// Whatever of it is missing, or is something else: then it is no function of which all ids are
+// known.
+TEST_F(PciScan, AModaliasIsWholeOrAProblem) {
+  tree_.add({.address = "0000:01:00.0"});
+  const std::string whole = "pci:v000010DEd00002684sv000010DEsd0000167Cbc03sc02i01";
+  tree_.setAttribute("0000:01:00.0", "modalias", whole + "\n");
+  ASSERT_TRUE(gpu().problems.empty());
+  EXPECT_EQ(gpu().subdevice, 0x167c);
+  EXPECT_EQ(gpu().classCode, 0x030201U);
+  std::vector<std::string> spoiled{whole + "0", "",
+                                   "usb:v1D6Bp0002d0601dc09dsc00dp01ic09isc00ip00in00"};
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    spoiled.push_back(whole.substr(0, i));
+    spoiled.push_back(whole.substr(0, i) + "-" + whole.substr(i + 1));
+    spoiled.push_back(whole.substr(0, i) + whole.substr(i + 1) + "-");
+  }
+  for (const std::string& text : spoiled) {
+    tree_.setAttribute("0000:01:00.0", "modalias", text + "\n");
+    ASSERT_EQ(gpu().problems.size(), 1U) << text;
+    EXPECT_EQ(gpu().problems[0].attribute, "modalias");
+    EXPECT_EQ(gpu().classCode, std::nullopt) << text;
+  }
+}
 
 TEST_F(PciScan, AbsentRequiredAttributesAreProblems) {
   tree_.add({.address = "0000:01:00.0"});
-  for (const char* name : {"vendor", "device", "class", "config", "enable"}) {
+  for (const char* name : {"modalias", "config", "enable"}) {
     tree_.removeAttribute("0000:01:00.0", name);
   }
   const PciDevice device = gpu();
-  EXPECT_EQ(device.problems.size(), 5U);
+  EXPECT_EQ(device.problems.size(), 3U);
   for (const auto& problem : device.problems) EXPECT_EQ(problem.why, "absent") << problem.attribute;
 }
 
 TEST_F(PciScan, APipeInAnAttributesPlaceIsAProblem) {
   tree_.add({.address = "0000:01:00.0"});
-  tree_.removeAttribute("0000:01:00.0", "class");
-  ASSERT_EQ(mkfifo((gpuDirectory() / "class").c_str(), 0600), 0);
+  tree_.removeAttribute("0000:01:00.0", "modalias");
+  ASSERT_EQ(mkfifo((gpuDirectory() / "modalias").c_str(), 0600), 0);
   ASSERT_EQ(gpu().problems.size(), 1U);
   EXPECT_EQ(gpu().problems[0].why, "unreadable: Invalid argument");
 }
