@@ -12,7 +12,7 @@ constexpr std::chrono::seconds kStreamWait{5};
 
 Registration::Step Registration::begin(std::optional<RegistrationTurn> turn) {
   state_ = RegistrationState::kAttempting;
-  streamSeen_ = false;
+  stream_ = Stream::kNone;
   due_.reset();
   return {.attempt = true, .turn = turn};
 }
@@ -50,13 +50,14 @@ Registration::Step Registration::attemptEnded(RegistrationTurn how, Instant now,
   if (state_ != RegistrationState::kAttempting) return {};
   if (how != RegistrationTurn::kTaken) return pause(how, now, draw);
   takenAt_ = now;
-  state_ = streamSeen_ ? RegistrationState::kStanding : RegistrationState::kAwaitingStream;
-  if (!streamSeen_) due_ = now + kStreamWait;
+  const bool stands = stream_ == Stream::kOpen;
+  state_ = stands ? RegistrationState::kStanding : RegistrationState::kAwaitingStream;
+  if (!stands) due_ = stream_ == Stream::kEnded ? now : now + kStreamWait;
   return {.attempt = false, .turn = RegistrationTurn::kTaken};
 }
 
 Registration::Step Registration::streamOpened() {
-  streamSeen_ = true;
+  stream_ = Stream::kOpen;
   if (state_ == RegistrationState::kAwaitingStream) {
     state_ = RegistrationState::kStanding;
     due_.reset();
@@ -65,7 +66,8 @@ Registration::Step Registration::streamOpened() {
 }
 
 Registration::Step Registration::streamEnded(Instant now, double draw) {
-  streamSeen_ = false;  // of an attempt that runs: its answer, if one comes, is worth nothing
+  // What ends before the attempt's own was opened is of an earlier one.
+  if (stream_ == Stream::kOpen) stream_ = Stream::kEnded;
   if (!isRegistered(state_)) return {};
   if (now - takenAt_ >= kGood) forgetPauses();
   return pause(RegistrationTurn::kStreamEnded, now, draw);
@@ -74,7 +76,8 @@ Registration::Step Registration::streamEnded(Instant now, double draw) {
 Registration::Step Registration::tick(Instant now, double draw) {
   if (!due_ || now < *due_) return {};
   if (state_ == RegistrationState::kAwaitingStream) {
-    return pause(RegistrationTurn::kNoStream, now, draw);
+    const bool ended = stream_ == Stream::kEnded;
+    return pause(ended ? RegistrationTurn::kStreamEnded : RegistrationTurn::kNoStream, now, draw);
   }
   return begin();
 }

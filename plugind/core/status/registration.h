@@ -16,7 +16,7 @@ enum class RegistrationState : std::uint8_t {
   kUnwanted,        ///< nobody asked for it yet
   kAttempting,      ///< dials, serves, calls Register: one attempt at a time
   kPausing,         ///< until the next attempt is due
-  kAwaitingStream,  ///< the kubelet took it, and has yet to open ListAndWatch
+  kAwaitingStream,  ///< the kubelet took it, and ListAndWatch is not open
   kStanding,        ///< its stream is open
 };
 
@@ -72,6 +72,9 @@ public:
   std::optional<Instant> due() const { return due_; }
 
 private:
+  /// Of ListAndWatch, since the attempt began.
+  enum class Stream : std::uint8_t { kNone, kOpen, kEnded };
+
   Step begin(std::optional<RegistrationTurn> turn = std::nullopt);
   Step pause(RegistrationTurn turn, Instant now, double draw);
   void forgetPauses();
@@ -81,7 +84,7 @@ private:
   RegistrationState state_ = RegistrationState::kUnwanted;
   std::optional<Instant> due_;
   Instant takenAt_;
-  bool streamSeen_ = false;
+  Stream stream_ = Stream::kNone;
 };
 
 /// The kubelet took it, and nothing spoke against that since.

@@ -152,12 +152,22 @@ const Life kLives[] = {
       {"4999", "awaiting-stream"},
       {"1", "pausing"},
       {"100", "!attempting"}}},
-    {"T3AStreamThatEndedBeforeTheAnswerDoesNotCount",
+    {"AStreamThatEndedBeforeTheAnswerIsFollowedByARegistration",
      {{"wanted", "!attempting"},
       {"opened", "attempting"},
       {"ended", "attempting"},
       {"taken", "awaiting-stream"},
-      {"5000", "pausing"}}},
+      {"0", "pausing"},
+      {"100", "!attempting"}}},
+    {"T3AnEarlierStreamThatEndsDoesNotCount",
+     {{"wanted", "!attempting"},
+      {"taken", "awaiting-stream"},
+      {"opened", "standing"},
+      {"new-kubelet", "!attempting"},
+      {"ended", "attempting"},
+      {"taken", "awaiting-stream"},
+      {"4999", "awaiting-stream"},
+      {"1", "pausing"}}},
     {"AnEndOfTheStreamIsFollowedByARegistration",
      {{"wanted", "!attempting"},
       {"taken", "awaiting-stream"},
@@ -221,6 +231,14 @@ TEST(Registration, TellsEachTurnOnce) {
   EXPECT_EQ(played.turns(RegistrationTurn::kStreamEnded), 1);
   EXPECT_EQ(played.turns(RegistrationTurn::kNewKubelet), 1);
   EXPECT_EQ(played.turns(RegistrationTurn::kNoStream), 1);
+}
+
+TEST(Registration, AStreamThatEndedBeforeTheAnswerIsNotOneThatNeverCame) {
+  Played played;
+  for (const char* what : {"wanted", "opened", "ended", "taken", "0"}) played.act(what);
+  EXPECT_EQ(played.turns(RegistrationTurn::kTaken), 1);
+  EXPECT_EQ(played.turns(RegistrationTurn::kStreamEnded), 1);
+  EXPECT_EQ(played.turns(RegistrationTurn::kNoStream), 0);
 }
 
 TEST(Registration, EachTurnThatIsATroubleHasASide) {
