@@ -7,7 +7,7 @@
 #   --load N     so many processors are kept busy (stress-ng); default: 4; 0: none, and no vfiogate either
 #   --preset     of ctest; default: release. Its programs and tests must be built.
 # A test that fails goes on being run; what it said is kept in build/logs/repeat. Exit: 1 if one failed, 77
-# where the load cannot be had.
+# where the load cannot be had, or another one runs in this tree.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -33,6 +33,9 @@ mapfile -t names < <(for test in "${tests[@]}"; do
 done | sort -u)
 [ "${#names[@]}" -gt 0 ] || { echo "tests/repeat.sh: no test of that name" >&2; exit 2; }
 
+mkdir -p build/logs
+exec 9>build/logs/repeat.lock
+flock --nonblock 9 || { echo "tests/repeat.sh: another one runs in this tree, and keeps its failures in the same folder" >&2; exit 77; }
 kept=build/logs/repeat
 rm -rf "$kept"
 mkdir -p "$kept"

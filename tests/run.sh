@@ -126,10 +126,15 @@ timely() {
   false
 }
 
-left_alone() { check "the machine's own vfiogate and kubelet were left alone" tests/machines_own.sh untouched; }
+# Asked once after each step, and of a run without steps at its end.
+asked=
+left_alone() {
+  asked=yes
+  check "the machine's own vfiogate and kubelet were left alone" tests/machines_own.sh untouched
+}
 
 finish() {
-  left_alone
+  [ -n "$asked" ] || left_alone
   heading "done"
   if [ "$skipped" -gt 0 ]; then printf 'skipped: %s\n' "${skips[@]}"; fi
   if [ "$failed" -gt 0 ]; then printf 'failed: %s\n' "${failures[@]}"; fi
@@ -325,10 +330,10 @@ fi
 for step in "${steps[@]}"; do
   declare -F "full_$step" >/dev/null || { fail "no step $step"; continue; }
   heading "step: $step"
-  at=$SECONDS was=("$passed" "$failed" "$skipped")
+  at=$SECONDS was=("$passed" "$failed" "$skipped") asked=
   "full_$step"
   tested=$((passed - was[0])) # a step that was skipped whole passed nothing
-  left_alone # before the record; finish() asks where a step ends the run
+  left_alone # before the record
   tests/full_runs.py record "$step" $(((SECONDS - at + 59) / 60)) \
     "$tested" $((failed - was[1])) $((skipped - was[2]))
 done
