@@ -58,10 +58,11 @@ kj::AutoCloseFd HardwareCaptive::dialSilently() {
 }
 
 kj::AutoCloseFd HardwareCaptive::dial() {
-  kj::AutoCloseFd connection = dialSilently();
-  const auto said = sendHardwareOpening(connection, kChannelVersion);
-  KJ_REQUIRE(said.has_value(), said.error().c_str());
-  return connection;
+  while (true) {
+    kj::AutoCloseFd connection = dialSilently();
+    if (sendHardwareOpening(connection, kChannelVersion)) return connection;
+    pause(10 * kj::MILLISECONDS);
+  }
 }
 
 kj::AutoCloseFd HardwareCaptive::dialAs(PrivdRole role) {

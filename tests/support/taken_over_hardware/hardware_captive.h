@@ -17,7 +17,8 @@ public:
   /// the socket on which that listens. Ends the process with 2 where that fails.
   HardwareCaptive(std::string plugind, const std::string& sysfs);
 
-  /// A new connection to plugind that has said that it is the hardware process's.
+  /// A new connection to plugind that has said that it is the hardware process's. Dialled again
+  /// where plugind hung up before that was said, as it does while it still has the one before.
   kj::AutoCloseFd dial();
   /// One that has said nothing.
   kj::AutoCloseFd dialSilently();
