@@ -17,18 +17,20 @@ constexpr auto kShowPause = 500 * kj::MILLISECONDS;
 
 }  // namespace
 
+/// Cap'n Proto does not cancel a call that has come when its connection ends: it may be carried out
+/// after the client is gone.
 class HardwareClient::HardwareObserver final : public schema::Observer::Server {
 public:
-  explicit HardwareObserver(HardwareClient& client) : client_(client) {}
+  explicit HardwareObserver(std::weak_ptr<HardwareClient*> client) : client_(std::move(client)) {}
 
 protected:
   kj::Promise<void> changed(ChangedContext context) override {
-    client_.take(context.getParams().getUpdate());
+    if (const auto client = client_.lock()) (*client)->take(context.getParams().getUpdate());
     return kj::READY_NOW;
   }
 
 private:
-  HardwareClient& client_;  // the RPC system of its connection owns this
+  const std::weak_ptr<HardwareClient*> client_;
 };
 
 HardwareClient::HardwareClient(PrivdEvents& events, SessionCalls& calls,
@@ -38,7 +40,7 @@ HardwareClient::HardwareClient(PrivdEvents& events, SessionCalls& calls,
 kj::Promise<void> HardwareClient::subscribe() {
   awaitingWhole_ = true;
   auto request = KJ_ASSERT_NONNULL(calls_.session()).watchRequest();
-  request.setObserver(kj::heap<HardwareObserver>(*this));
+  request.setObserver(kj::heap<HardwareObserver>(self_));
   return request.send().then([this](Response<schema::Session::WatchResults> response) {
     subscription_ = response.getSubscription();
   });

@@ -11,6 +11,7 @@
 #include <kj/timer.h>
 
 #include <list>
+#include <memory>
 #include <vector>
 
 namespace vfiogate {
@@ -67,6 +68,7 @@ private:
   kj::Maybe<schema::Subscription::Client> subscription_;
   std::list<Waiter> waiters_;
   kj::Promise<void> resubscribing_ = nullptr;
+  const std::shared_ptr<HardwareClient*> self_ = std::make_shared<HardwareClient*>(this);
 };
 
 }  // namespace vfiogate
