@@ -27,7 +27,7 @@ def default_of(option: str) -> str:
 
 def read_of_devices() -> set[str]:
     """The names of attributes; directories and links that are only looked at are not among them."""
-    return set(constants("privd/scan/device_scan.cc", r'from\.(?:hex|decimal|decimalOrMinusOne|text|bytes)\(\s*"(\w+)"'))
+    return set(constants("privd/scan/device_scan.cc", r'from\.(?:decimal|decimalOrMinusOne|text|bytes)\(\s*"(\w+)"'))
 
 
 def sysfs_paths(device: str, group: str) -> dict[str, str]:
@@ -43,7 +43,7 @@ def sysfs_paths(device: str, group: str) -> dict[str, str]:
     current = constant("privd/scan/pci_scan.h", r'kVgpuType = "([^"]+)"')
     creatable = constant("privd/scan/vgpu_scan.cc", r'kCreatableTypes = "([^"]+)"')
     paths |= {f"{device}/{current}": "r", f"{device}{creatable}": "r"}
-    paths |= {f"{group}/{name}": "r" for name in constants("privd/scan/group_scan.cc", r'from\.text\("(\w+)"\)')}
+    paths |= {f"{group}/{name}": "r" for name in constants("privd/scan/group_scan.cc", r'from\.text\(\s*"(\w+)"')}
     return paths
 
 

@@ -31,14 +31,14 @@ READS_SYSFS = {
     f"{GROUP}/devices/": "r",
     f"{DEVICE}/": "r",
     f"{DEVICE}/vfio-dev/": "r",
-    f"{DEVICE}/vendor": "r",
+    f"{DEVICE}/modalias": "r",
     f"{DEVICE}/boot_vga": "r",
     f"{DEVICE}/nvidia/current_vgpu_type": "r",
     f"{DEVICE}/nvidia/creatable_vgpu_types": "r",
     # Intel VMD, Arm, Hyper-V
-    "/host/sys/devices/pci0000:00/0000:00:0e.0/pci10000:e0/10000:e0:06.0/vendor": "r",
+    "/host/sys/devices/pci0000:00/0000:00:0e.0/pci10000:e0/10000:e0:06.0/modalias": "r",
     "/host/sys/devices/platform/40000000.pcie/pci0000:00/0000:00:01.0/config": "r",
-    "/host/sys/devices/LNXSYSTM:00/LNXSYBUS:00/ACPI0004:00/VMBUS:00/4715-aa/pci7f5a:00/7f5a:00:02.0/class": "r",
+    "/host/sys/devices/LNXSYSTM:00/LNXSYBUS:00/ACPI0004:00/VMBUS:00/4715-aa/pci7f5a:00/7f5a:00:02.0/revision": "r",
 }
 WRITES_SYSFS = {
     f"{DEVICE}/driver_override": "rw",
