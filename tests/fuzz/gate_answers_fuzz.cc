@@ -15,6 +15,7 @@
 #include "tests/fuzz/packet_file.h"
 #include "tests/support/hardware.h"
 #include "tests/support/played/claim_specs.h"
+#include "tests/support/played/silent_events.h"
 
 #include <kj/async-io.h>
 #include <kj/vector.h>
@@ -31,17 +32,9 @@ namespace {
 
 constexpr std::size_t kFileBytes = 64;
 
-class NobodyHears final : public PrivdEvents {
+class Bounded final : public test::SilentEvents {
 public:
-  void hardwareSeen(const Snapshot& /*hardware*/) override {}
-  void allocationsTold(const RecordedAllocations& /*recorded*/) override {}
-  void rightToBindTold(RightToBind /*right*/) override {}
-  void socketsAvailable() override {}
-  void kubeletAppeared(const KubeletIdentity& /*identity*/) override {}
-  void podResourcesAppeared() override {}
-  void checkpointReplaced() override {}
   void configurationPosted(const std::string& text) override { require(text.size() <= kFileBytes); }
-  void privdWent() override {}
 };
 
 /// plugind's half of one session, in which all that can be asked of the gate is asked.
@@ -116,7 +109,7 @@ private:
   const std::vector<UnitId> members_{test::at("0000:01:00.0")};
   const Snapshot hardware_ = oneDevice();
   std::mt19937 random_{1};
-  NobodyHears events_;
+  Bounded events_;
   SessionCalls calls_;
   NodeLease lease_;
   ChannelToGate channel_;

@@ -6,6 +6,7 @@
 #include "tests/fuzz/aligned_words.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/support/hardware.h"
+#include "tests/support/played/silent_events.h"
 
 #include <capnp/message.h>
 #include <kj/async-io.h>
@@ -14,19 +15,6 @@ namespace vfiogate {
 namespace {
 
 constexpr IommuGroupId kGroup(12);
-
-class NobodyHears final : public PrivdEvents {
-public:
-  void hardwareSeen(const Snapshot& /*hardware*/) override {}
-  void allocationsTold(const RecordedAllocations& /*recorded*/) override {}
-  void rightToBindTold(RightToBind /*right*/) override {}
-  void socketsAvailable() override {}
-  void kubeletAppeared(const KubeletIdentity& /*identity*/) override {}
-  void podResourcesAppeared() override {}
-  void checkpointReplaced() override {}
-  void configurationPosted(const std::string& /*text*/) override {}
-  void privdWent() override {}
-};
 
 class ToldControl final : public schema::GroupControl::Server {
 public:
@@ -73,7 +61,7 @@ void requireTheSame(const Snapshot& seen) {
 }
 
 void takeReading(capnp::MessageReader& told, kj::AsyncIoContext& io) {
-  NobodyHears events;
+  test::SilentEvents events;
   SessionCalls calls;
   const BindingView bindings;
   HardwareClient client(events, calls, bindings, io.provider->getTimer());

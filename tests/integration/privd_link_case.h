@@ -8,6 +8,7 @@
 #include "sim/base/temp_dir.h"
 #include "tests/support/hardware.h"
 #include "tests/support/played/fake_privd.h"
+#include "tests/support/played/silent_events.h"
 
 #include <gtest/gtest.h>
 #include <kj/async-io.h>
@@ -25,23 +26,19 @@
 
 namespace vfiogate::test {
 
-class TakingEvents final : public PrivdEvents {
+class TakingEvents final : public SilentEvents {
 public:
   void hardwareSeen(const Snapshot& snapshot) override {
     if (!there) first = snapshot;
-    there = true;
     seen = snapshot;
+    SilentEvents::hardwareSeen(snapshot);
   }
-  void allocationsTold(const RecordedAllocations& /*recorded*/) override {}
   void rightToBindTold(RightToBind told) override { right = told; }
-  void socketsAvailable() override {}
   void kubeletAppeared(const KubeletIdentity& kubelet) override { kubelets.push_back(kubelet); }
   void podResourcesAppeared() override { ++podResources; }
   void checkpointReplaced() override { ++checkpoints; }
   void configurationPosted(const std::string& text) override { configurations.push_back(text); }
-  void privdWent() override { there = false; }
 
-  bool there = false;
   Snapshot seen;
   Snapshot first;  ///< of this session
   RightToBind right = RightToBind::kBinderAway;

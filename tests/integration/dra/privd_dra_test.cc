@@ -8,6 +8,7 @@
 #include "sim/base/process_status.h"
 #include "tests/integration/split_case.h"
 #include "tests/support/played/claim_specs.h"
+#include "tests/support/played/silent_events.h"
 
 #include <kj/async-io.h>
 
@@ -24,21 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uid_t kHardwareUid = 64531;
-
-class SilentEvents final : public PrivdEvents {
-public:
-  void hardwareSeen(const Snapshot&) override { there = true; }
-  void allocationsTold(const RecordedAllocations& /*recorded*/) override {}
-  void rightToBindTold(RightToBind) override {}
-  void socketsAvailable() override {}
-  void kubeletAppeared(const KubeletIdentity&) override {}
-  void podResourcesAppeared() override {}
-  void checkpointReplaced() override {}
-  void configurationPosted(const std::string&) override {}
-  void privdWent() override { there = false; }
-
-  bool there = false;
-};
 
 /// plugind's end of the connection, in this process: only who listens has plugind's uid.
 class DraPeer {

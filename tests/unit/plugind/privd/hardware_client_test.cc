@@ -9,24 +9,10 @@
 #include <kj/debug.h>
 
 #include "tests/support/hardware.h"
+#include "tests/support/played/silent_events.h"
 
 namespace vfiogate {
 namespace {
-
-class CountsUpdates final : public PrivdEvents {
-public:
-  void hardwareSeen(const Snapshot& /*hardware*/) override { ++updates; }
-  void allocationsTold(const RecordedAllocations& /*recorded*/) override {}
-  void rightToBindTold(RightToBind /*right*/) override {}
-  void socketsAvailable() override {}
-  void kubeletAppeared(const KubeletIdentity& /*identity*/) override {}
-  void podResourcesAppeared() override {}
-  void checkpointReplaced() override {}
-  void configurationPosted(const std::string& /*text*/) override {}
-  void privdWent() override {}
-
-  int updates = 0;
-};
 
 class Subscribed final : public schema::Subscription::Server {};
 
@@ -65,7 +51,7 @@ protected:
   }
 
   kj::AsyncIoContext io_ = kj::setupAsyncIo();
-  CountsUpdates events_;
+  test::SilentEvents events_;
   SessionCalls calls_;
   BindingView bindings_;
   kj::Maybe<schema::Observer::Client> observer_;
@@ -74,7 +60,7 @@ protected:
 
 TEST_F(HardwareClientTest, AnUpdateIsTold) {
   tell().wait(io_.waitScope);
-  EXPECT_EQ(events_.updates, 1);
+  EXPECT_EQ(events_.updates, 1U);
 }
 
 // Cap'n Proto does not cancel a call that has come when the connection ends: it is carried out on
@@ -83,7 +69,7 @@ TEST_F(HardwareClientTest, AnUpdateThatComesWithTheEndIsToldToNobody) {
   auto told = tell();
   client_ = nullptr;
   told.wait(io_.waitScope);
-  EXPECT_EQ(events_.updates, 0);
+  EXPECT_EQ(events_.updates, 0U);
 }
 
 }  // namespace
