@@ -19,7 +19,7 @@ TABLE = HERE / "mistakes.txt"
 PROGRAMS = ("privd", "privd-daemon", "privd-hardware", "privd-gate", "privd-binder", "privd-iommufd", "plugind", "netd")
 FEWEST = 40
 NOBODY = 65534
-CARD = {"vendor": "0x10de", "device": "0x2684", "class": "0x030000", "enable": "0", "numa_node": "0"}
+CARD = {"modalias": "pci:v000010DEd00002684sv00000000sd00000000bc03sc00i00", "enable": "0", "numa_node": "0"}
 
 INTO_CLOSED_PIPE = """#!/usr/bin/env python3
 import os, signal, subprocess, sys
