@@ -30,6 +30,7 @@ constexpr std::array kKinds{
     Kind{LogEvent::kPlugindWaits, kInfo, "plugind_waits"},
     Kind{LogEvent::kPeerGone, kInfo, "peer_gone"},
     Kind{LogEvent::kPeerHungUp, kWarning, "peer_hung_up"},
+    Kind{LogEvent::kRequestRefused, kWarning, "request_refused"},
     Kind{LogEvent::kSocketMade, kInfo, "socket_made"},
     Kind{LogEvent::kSocketRefused, kWarning, "socket_refused"},
     Kind{LogEvent::kSocketFailed, kError, "socket_failed"},

@@ -34,6 +34,7 @@ enum class LogEvent {
   kPlugindWaits,
   kPeerGone,
   kPeerHungUp,
+  kRequestRefused,
   kSocketMade,
   kSocketRefused,
   kSocketFailed,

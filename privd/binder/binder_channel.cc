@@ -1,6 +1,7 @@
 #include "privd/binder/binder_channel.h"
 
 #include "ipc/gate/packet_socket.h"
+#include "privd/base/log_line.h"
 #include "privd/bind/assessment.h"
 #include "privd/scan/pci_scan.h"
 
@@ -26,6 +27,10 @@ binder::Answer::Outcome outcomeOf(AllocationAnswer::Outcome outcome) {
       return binder::Answer::Outcome::kVanished;
   }
   return binder::Answer::Outcome::kFailed;
+}
+
+std::string_view nameOf(ChangeKind kind) {
+  return kind == ChangeKind::kBind ? "bind" : "give-back";
 }
 
 binder::Probed probedOf(std::uint32_t number, int error) {
@@ -56,7 +61,10 @@ BinderChannel::BinderChannel(const Deps& deps, kj::AutoCloseFd socket)
 }
 
 kj::Promise<void> BinderChannel::receive() {
-  while (!isOver_) {
+  for (std::size_t packets = 0; !isOver_; ++packets) {
+    if (packets == binder::kMostInFlight) {
+      return deps_.timer.afterDelay(0 * kj::SECONDS).then([this]() { return receive(); });
+    }
     auto received = receivePacket(socket_, binder::kLargestRequest);
     if (!received) {
       end(received.error() == kPeerLeft ? std::string() : received.error());
@@ -121,7 +129,7 @@ bool BinderChannel::admit(std::uint32_t number, Asked asked) {
 void BinderChannel::take(std::uint32_t number, const std::vector<Bdf>& members, ChangeKind kind) {
   if (!admit(number, {.members = members})) return;
   if (deps_.binder == nullptr) {
-    return answer(number, binder::Answer{number, binder::Answer::Outcome::kDenied, {}});
+    return deny(number, nameOf(kind), binder::Answer{number, binder::Answer::Outcome::kDenied, {}});
   }
   tasks_.add(change(members, kind).then([this, number](AllocationAnswer told) {
     answer(number, binder::Answer{number, outcomeOf(told.outcome), std::move(told.why)});
@@ -132,7 +140,7 @@ void BinderChannel::take(const binder::Probe& request) {
   const std::uint32_t number = request.number;
   if (!admit(number, {.probed = request.group})) return;
   if (deps_.probes == nullptr) {
-    return answer(number, binder::Probed{number, binder::Probed::Found::kDenied, 0});
+    return deny(number, "probe", binder::Probed{number, binder::Probed::Found::kDenied, 0});
   }
   tasks_.add(deps_.probes->probe(request.group).then([this, number](int error) {
     answer(number, probedOf(number, error));
@@ -143,7 +151,8 @@ void BinderChannel::take(const binder::ReadSerial& request) {
   const std::uint32_t number = request.number;
   if (!admit(number, {})) return;
   if (deps_.serials == nullptr) {
-    return answer(number, binder::SerialTold{number, binder::SerialTold::Found::kDenied, 0, {}});
+    return deny(number, "read-serial",
+                binder::SerialTold{number, binder::SerialTold::Found::kDenied, 0, {}});
   }
   tasks_.add(deps_.serials->read(request.device).then([this, number](SerialRead read) {
     answer(number, toldOf(number, std::move(read)));
@@ -151,11 +160,12 @@ void BinderChannel::take(const binder::ReadSerial& request) {
 }
 
 kj::Promise<AllocationAnswer> BinderChannel::change(const std::vector<Bdf>& members,
-                                                    ChangeKind kind) const {
+                                                    ChangeKind kind) {
   const bool binds = kind == ChangeKind::kBind;
   if (binds && !deps_.allocations.isAllocated({members.begin(), members.end()})) {
-    return AllocationAnswer{AllocationAnswer::Outcome::kRefused,
-                            "it is not on record as allocated"};
+    constexpr const char* kWhy = "it is not on record as allocated";
+    logRefused(nameOf(kind), kWhy);
+    return AllocationAnswer{AllocationAnswer::Outcome::kRefused, kWhy};
   }
   if (!isWholeGroup(members)) return AllocationAnswer{AllocationAnswer::Outcome::kVanished, {}};
   return binds ? deps_.binder->bind(members) : deps_.binder->giveBack(members);
@@ -166,6 +176,18 @@ bool BinderChannel::isWholeGroup(const std::vector<Bdf>& members) const {
   if (!groups) return false;
   const auto group = readGroup(deps_.sysfs, deps_.dev, *groups->begin());
   return group && group->members == members;
+}
+
+void BinderChannel::deny(std::uint32_t number, std::string_view request,
+                         binder::FromBinder answer) {
+  logRefused(request, "--plugind-rights does not have it");
+  this->answer(number, std::move(answer));
+}
+
+void BinderChannel::logRefused(std::string_view request, std::string_view reason) {
+  if (!loggedAsRefused_.insert(request).second) return;
+  logLine(LogEvent::kRequestRefused,
+          {{"role", "binder"}, {"request", std::string(request)}, {"reason", std::string(reason)}});
 }
 
 void BinderChannel::answer(std::uint32_t number, binder::FromBinder answer) {

@@ -13,11 +13,14 @@
 
 #include <kj/async-unix.h>
 #include <kj/io.h>
+#include <kj/timer.h>
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,6 +33,7 @@ public:
   /// All borrowed.
   struct Deps {
     kj::UnixEventPort& port;
+    kj::Timer& timer;
     const SysfsRoot& sysfs;
     const DevRoot& dev;
     const AllocationFiles& allocations;
@@ -53,6 +57,7 @@ private:
     std::optional<IommuGroupId> probed{};  ///< that is to be opened
   };
 
+  /// As many packets at a time as may be in flight: all else has its turn in between.
   kj::Promise<void> receive();
   kj::Promise<void> watch(std::uint64_t seen);
   void take(const std::string& packet);
@@ -61,8 +66,11 @@ private:
   void take(const binder::ReadSerial& request);
   /// False: it may not be asked now, and the channel is over.
   bool admit(std::uint32_t number, Asked asked);
-  kj::Promise<AllocationAnswer> change(const std::vector<Bdf>& members, ChangeKind kind) const;
+  kj::Promise<AllocationAnswer> change(const std::vector<Bdf>& members, ChangeKind kind);
   bool isWholeGroup(const std::vector<Bdf>& members) const;
+  void deny(std::uint32_t number, std::string_view request, binder::FromBinder answer);
+  /// Once of each kind of request.
+  void logRefused(std::string_view request, std::string_view reason);
   void answer(std::uint32_t number, binder::FromBinder answer);
   /// Tells what is news, and then the answers that wait.
   void flush();
@@ -77,7 +85,8 @@ private:
   bool isOver_ = false;
   ToldGroups told_;
   bool awaitsSeen_ = false;
-  std::map<std::uint32_t, Asked> inFlight_;  ///< by number, until answered
+  std::set<std::string_view> loggedAsRefused_;  ///< kinds of requests
+  std::map<std::uint32_t, Asked> inFlight_;     ///< by number, until answered
   /// By number, to be sent after what they changed was told.
   std::vector<std::pair<std::uint32_t, binder::FromBinder>> answers_;
   kj::TaskSet tasks_;  // last: they use all of the above

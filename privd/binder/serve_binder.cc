@@ -113,6 +113,7 @@ std::optional<StepFailure> runLocked(const BinderOptions& options, RoleLoop& loo
   GroupProbes probes(opened.dev, loop.timer());
   SerialReads serials(opened.sysfs, binding.writer(), loop.timer());
   const BinderChannel::Deps channelDeps{loop.port(),
+                                        loop.timer(),
                                         opened.sysfs,
                                         opened.dev,
                                         opened.allocations,

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <functional>
@@ -18,6 +19,11 @@ namespace {
 
 using gate::Code;
 using gate::Open;
+
+/// Of the requests, in the order of their numbers.
+constexpr std::array<const char*, gate::kRequests> kNames{"enter", "adopted", "seen",     "listen",
+                                                          "dial",  "open",    "allocate", "release",
+                                                          "put",   "remove",  "list"};
 
 /// Bytes of an answer beside the allocations in it.
 constexpr std::size_t kAroundAllocations = 64;
@@ -78,8 +84,24 @@ gate::Allocations partOf(std::vector<AllocatedGroup> groups, const std::string& 
 }  // namespace
 
 GateAnswer GateService::answer(GateSession& session, const gate::Request& request) {
-  if (!may(deps_.rights, request)) return refused(Code::kDenied);
-  return std::visit([&](const auto& one) { return on(session, one); }, request);
+  GateAnswer answer = may(deps_.rights, request)
+                          ? std::visit([&](const auto& one) { return on(session, one); }, request)
+                          : refused(Code::kDenied);
+  logRefused(session, request, answer.answer);
+  return answer;
+}
+
+void GateService::logRefused(GateSession& session, const gate::Request& request,
+                             const gate::Answer& answer) {
+  const char* reason = answer.code == Code::kDenied    ? "--plugind-rights does not have it"
+                       : answer.code == Code::kBadName ? "no name of a resource or kind"
+                       : answer.code == Code::kBad     ? answer.words.c_str()
+                                                       : nullptr;
+  const std::size_t kind = request.index();
+  if (reason == nullptr || session.loggedAsRefused.test(kind)) return;
+  session.loggedAsRefused.set(kind);
+  logLine(LogEvent::kRequestRefused,
+          {{"role", "gate"}, {"request", kNames.at(kind)}, {"reason", reason}});
 }
 
 GateAnswer GateService::on(GateSession& session, const gate::Enter& request) {

@@ -9,6 +9,7 @@
 #include "privd/gate/plugind_lease.h"
 #include "privd/state/allocation_records.h"
 
+#include <bitset>
 #include <cstdint>
 #include <string>
 
@@ -29,6 +30,7 @@ struct GateSession {
   bool entered = false;     ///< and took what came with it
   bool waits = false;       ///< another plugind has the lease, which is told once
   bool awaitsSeen = false;  ///< it was told of files, and did not say yet that it knows
+  std::bitset<gate::kRequests> loggedAsRefused{};  ///< kinds of requests
 };
 
 /// Does what a request asks for, as far as the connection's rights go. Never waits, and reads no
@@ -67,6 +69,9 @@ public:
   void withdrawDraIfUnserved() const;
 
 private:
+  /// Tells the log, once of each kind of request, that it may not be had.
+  static void logRefused(GateSession& session, const gate::Request& request,
+                         const gate::Answer& answer);
   GateAnswer on(GateSession& session, const gate::Enter& request);
   GateAnswer on(GateSession& session, const gate::Adopted& request);
   GateAnswer on(GateSession& session, const gate::Seen& request);

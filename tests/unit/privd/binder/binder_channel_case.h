@@ -104,8 +104,9 @@ protected:
     PacketPair pair = std::move(packetPair()).value();
     plugind_ = kj::mv(pair.theirs);
     channel_ = kj::heap<BinderChannel>(
-        BinderChannel::Deps{io_.unixEventPort, sysfs_, dev_, allocations_, view(), binder,
-                            mayProbe_ ? &probes_ : nullptr, mayAsk_ ? &serials_ : nullptr},
+        BinderChannel::Deps{io_.unixEventPort, io_.provider->getTimer(), sysfs_, dev_, allocations_,
+                            view(), binder, mayProbe_ ? &probes_ : nullptr,
+                            mayAsk_ ? &serials_ : nullptr},
         kj::mv(pair.ours));
     over_ = channel_->ended()
                 .then([this](std::string why) { why_ = std::move(why); })

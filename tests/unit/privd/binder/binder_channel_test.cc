@@ -155,6 +155,51 @@ TEST_F(BinderChannelTest, I7_AnAnswerThatCannotBeToldIsInFlight) {
   EXPECT_EQ(hungUp(), "more requests at once than it may");
 }
 
+// What is denied is answered at once, so that more than eight are never in flight: such requests
+// without end must leave a turn to all else that the binder does.
+TEST_F(BinderChannelTest, I10_WhoAlwaysHasSomethingToAskHoldsNothingElseUp) {
+  open(nullptr);
+  constexpr std::uint32_t kAsked = 100;
+  for (std::uint32_t number = 1; number <= kAsked; ++number) {
+    ASSERT_EQ(sendPacket(plugind_, encode(binder::Request(binder::Bind{number, kMembersOfSeven}))),
+              PacketSent::kSent);
+  }
+  const auto answered = [this] {
+    std::size_t answers = 0;
+    while (heard()) ++answers;
+    return answers;
+  };
+  io_.provider->getTimer().afterDelay(0 * kj::SECONDS).wait(io_.waitScope);
+  std::size_t all = answered();
+  EXPECT_LE(all, binder::kMostInFlight) << "before the timer had its turn";
+  for (int turns = 0; turns < 100 && all < kAsked; ++turns) {
+    turn();
+    all += answered();
+  }
+  EXPECT_EQ(all, kAsked);
+  EXPECT_FALSE(hungUp());
+}
+
+TEST_F(BinderChannelTest, I6_WhatIsDeniedIsLoggedOnceOfEachKind) {
+  open(nullptr);
+  testing::internal::CaptureStderr();
+  for (std::uint32_t number = 1; number < 20; ++number) {
+    EXPECT_EQ(outcomeOf(binder::GiveBack{number, kMembersOfSeven}), Outcome::kDenied);
+  }
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("request_refused"));
+  EXPECT_THAT(log, HasSubstr("request=give-back"));
+  EXPECT_EQ(std::ranges::count(log, '\n'), 1);
+}
+
+TEST_F(BinderChannelTest, I6_ABindThatIsNotOnRecordIsLogged) {
+  open();
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(outcomeOf(binder::Bind{1, kMembersOfSeven}), Outcome::kRefused);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::AllOf(HasSubstr("request=bind"), HasSubstr("not on record")));
+}
+
 TEST_F(BinderChannelTest, HangsUpOnWhatIsNotAgreed) {
   const auto sends = [this](const std::string& packet, int fd = -1) {
     why_ = std::nullopt;

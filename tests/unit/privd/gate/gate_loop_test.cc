@@ -177,6 +177,21 @@ TEST_F(GateLoopTest, I6_WhoDoesNotKeepToTheFormIsHungUpOnAndTheLogSaysWhy) {
   EXPECT_THAT(saidOf(encode(gate::Request(gate::Dial{})), file), HasSubstr("descriptor"));
 }
 
+TEST_F(GateLoopTest, I6_WhatIsRefusedWithACodeIsLoggedOnceOfEachKind) {
+  auto plugind = entered();
+  takeTold(plugind);
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(ask(plugind, gate::Listen{.name = "no name"}).is(Code::kBadName));
+    EXPECT_TRUE(ask(plugind, gate::Remove{.uid = "no-uid"}).is(Code::kBad));
+  }
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("request_refused"));
+  EXPECT_THAT(log, HasSubstr("request=listen"));
+  EXPECT_THAT(log, HasSubstr("request=remove"));
+  EXPECT_EQ(std::ranges::count(log, '\n'), 2) << log;
+}
+
 TEST_F(GateLoopTest, I10_DescriptorsThatAreSentUpAreClosed) {
   const auto descriptors = [] {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});

@@ -102,8 +102,12 @@ TEST_F(PlugindLinkTest, DialsAgainWhenItIsOver) {
   const auto listener = listenAs(playedUid());
   dialAs(PrivdRole::kBinder);
   ASSERT_TRUE(openingAt(listener));
+  testing::internal::CaptureStderr();
   over_->fulfill("it broke a rule");
   EXPECT_TRUE(openingAt(listener));
+  EXPECT_THAT(
+      testing::internal::GetCapturedStderr(),
+      testing::AllOf(testing::HasSubstr("peer_hung_up"), testing::HasSubstr("it broke a rule")));
 }
 
 TEST_F(PlugindLinkTest, DialsWhenTheSocketAppears) {
