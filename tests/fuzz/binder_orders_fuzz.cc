@@ -67,9 +67,9 @@ public:
     PacketPair pair = packetPair().value();
     Changes changes;
     {
-      BinderChannel channel(
-          {io_.unixEventPort, sysfs_, dev_, allocations_, view_, &changes, &probes_, nullptr},
-          kj::mv(pair.ours));
+      BinderChannel channel({io_.unixEventPort, io_.provider->getTimer(), sysfs_, dev_,
+                             allocations_, view_, &changes, &probes_, nullptr},
+                            kj::mv(pair.ours));
       auto over = channel.ended().eagerlyEvaluate(nullptr);
       while (input.size() >= 2 && exchange(pair.theirs, takePacket(input), changes)) {
       }

@@ -100,7 +100,7 @@ private:
     const int plugind = KJ_REQUIRE_NONNULL(opening.fd, "it has no channel").get();
     GroupProbes probes(dev_, timer_);
     SerialReads serials(sysfs_, binding.writer(), timer_);
-    BinderChannel channel({io_.unixEventPort, sysfs_, dev_, allocations_, view,
+    BinderChannel channel({io_.unixEventPort, timer_, sysfs_, dev_, allocations_, view,
                            &binding.allocations(), &probes, &serials},
                           kj::mv(ours));
     KJ_REQUIRE(std::holds_alternative<binder::Changed>(told(plugind)), "it told nothing first");

@@ -80,9 +80,12 @@ protected:
     hardware.add({.address = "0000:03:00.0", .driver = "nvidia", .group = 9});
   }
   /// The binder runs for what root declares.
-  std::string attack(const char* name) {
-    EXPECT_TRUE(node_->startPrivd({"--declare", std::string(kNoDevice) + "=10de:2684"}))
+  void startPrivd() {
+    ASSERT_TRUE(node_->startPrivd({"--declare", std::string(kNoDevice) + "=10de:2684"}))
         << node_->said();
+  }
+  std::string attack(const char* name) {
+    startPrivd();
     TakenOverProgram plugind(*node_, name);
     return plugind.got(kForAnAttack);
   }
@@ -100,6 +103,30 @@ TEST_F(WithoutTheRightToBind, ABinderThatRunsForOthersOpensNoGroupForIt) {
 
 TEST_F(WithoutTheRightToBind, ABinderThatRunsForOthersAsksNoCardForIt) {
   EXPECT_EQ(attack("ReadsSerialsOfWhatItLikes"), "not allowed 3") << node_->said();
+}
+
+TEST_F(WithoutTheRightToBind, I10_WhoAsksInARowWithoutEndHoldsTheBinderUpForNobody) {
+  constexpr const char* kAttack = "AsksInARowWithoutEnd";
+  constexpr double kLongestWaitMs = kOwnAllocator ? 100 : 5'000;
+  startPrivd();
+  ServiceWatch::Seen seen;
+  for (int tries = 0; tries < 4 && (tries == 0 || seen.longestMs >= kLongestWaitMs); ++tries) {
+    ServiceWatch watch(*node_->privd, node_->directory("state"));
+    TakenOverProgram plugind(*node_, kAttack);
+    EXPECT_EQ(plugind.got(kForAnAttack), "denied") << plugind.said();
+    seen = watch.end();
+  }
+  EXPECT_LT(seen.longestMs, kLongestWaitMs);
+  EXPECT_TRUE(node_->privd->saysAll({"event=request_refused", "role=binder", "request=bind"}))
+      << node_->said();
+  const std::size_t channels = node_->privd->count("event=plugind_connected role=binder");
+  const TakenOverProgram plugind(*node_, kAttack);
+  ASSERT_TRUE(node_->privd->saysAll({"event=plugind_connected", "role=binder"}, channels + 1))
+      << node_->said();
+  const auto told = std::chrono::steady_clock::now();
+  node_->privd->signal(SIGTERM);
+  EXPECT_EQ(node_->privd->wait(), 0) << node_->said();
+  EXPECT_LT(std::chrono::steady_clock::now() - told, std::chrono::seconds(kOwnAllocator ? 1 : 10));
 }
 
 /// Nobody reads privd's log, and there is no room in it.

@@ -150,7 +150,7 @@ protected:
   void expectFewLines() {
     for (const char* event :
          {"socket_refused", "record_failed", "peer_hung_up", "peer_gone", "plugind_connected",
-          "change_refused", "driver_change", "descriptor_not_sent"}) {
+          "change_refused", "driver_change", "descriptor_not_sent", "request_refused"}) {
       EXPECT_LT(node_->privd->count(std::string("event=") + event), 1'000U) << event;
     }
     const fs::path audit = node_->directory("audit.jsonl");
@@ -167,7 +167,7 @@ protected:
       least = std::min(least, endInTheMiddle());
     }
     EXPECT_LT(least, kLongestEnd);
-    for (const char* role : {"role=binder", "role=daemon", "role=hardware"}) {
+    for (const char* role : {"role=binder", "role=daemon", "role=gate", "role=hardware"}) {
       EXPECT_TRUE(node_->privd->saysAll({"event=stopped", role})) << role << node_->said();
     }
   }

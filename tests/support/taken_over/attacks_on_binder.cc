@@ -8,6 +8,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <vector>
 
 namespace vfiogate::test {
@@ -107,6 +108,23 @@ std::string bindsMadeUpDevicesWithoutEnd(Captive& captive) {
   return flood([&]() { return binder.bind({madeUp(number++ % 65'536)}); });
 }
 
+/// Without waiting for answers: where it may not bind, none is in flight for long. It is hung up on
+/// when the binder has news, for which answers wait.
+std::string asksInARowWithoutEnd(Captive& captive) {
+  constexpr std::uint32_t kOfOneChannel = 10'000;
+  return flood([&]() {
+    BinderSpeaker binder(captive);
+    std::string heard;
+    for (std::uint32_t number = 1; number < kOfOneChannel && heard != "hung up"; ++number) {
+      binder.sendBind(number, membersOf({"0000:01:00.0"}));
+      while ((heard = binder.next()) == "an answer" || heard == "news") {
+        if (heard == "news") binder.send(encode(binder::Request(binder::Seen{})));
+      }
+    }
+    return binder.answer;
+  });
+}
+
 /// As many as one may name.
 std::string bindsAsManyDevicesAsItMay(Captive& captive) {
   Members members;
@@ -170,6 +188,7 @@ constexpr std::array kAttacks{
     WireAttack{"BindsAgainstThePolicyWithoutEnd", bindsAgainstThePolicyWithoutEnd},
     WireAttack{"GivesBackWithoutEnd", givesBackWithoutEnd},
     WireAttack{"BindsMadeUpDevicesWithoutEnd", bindsMadeUpDevicesWithoutEnd},
+    WireAttack{"AsksInARowWithoutEnd", asksInARowWithoutEnd},
     WireAttack{"BindsAsManyDevicesAsItMay", bindsAsManyDevicesAsItMay},
     WireAttack{"ProbesWhatItLikes", probesWhatItLikes},
     WireAttack{"ProbesOneGroupWithoutEnd", probesOneGroupWithoutEnd},

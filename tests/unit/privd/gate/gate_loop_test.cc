@@ -192,6 +192,27 @@ TEST_F(GateLoopTest, I6_WhatIsRefusedWithACodeIsLoggedOnceOfEachKind) {
   EXPECT_EQ(std::ranges::count(log, '\n'), 2) << log;
 }
 
+TEST_F(GateLoopTest, I10_WhoAlwaysHasSomethingToAskHoldsNothingElseUp) {
+  auto plugind = entered();
+  ASSERT_TRUE(hears(plugind, nothing));
+  turn();
+  const std::string list = encode(gate::Request(gate::List{}));
+  for (int i = 0; i < 50; ++i) ASSERT_EQ(sendPacket(plugind.socket, list), PacketSent::kSent);
+  write("holds/0000:01:00.0", "since=0\nreason=test\n");
+  std::size_t before = 0;  // answers, until it is told of the exclusion
+  for (int turns = 0; turns < 4; ++turns) ASSERT_FALSE(turn());
+  while (true) {
+    auto received = receivePacket(plugind.socket, gate::kLargestAnswer).value();
+    ASSERT_TRUE(received != nullptr) << "not told within four turns";
+    const auto message = gate::decodeFromGate(KJ_ASSERT_NONNULL(received).bytes).value();
+    if (std::holds_alternative<gate::Changed>(message)) break;
+    ++before;
+  }
+  EXPECT_LE(before, 4U);
+  ASSERT_EQ(sendPacket(signals_.ours, "s"), PacketSent::kSent);
+  EXPECT_TRUE(turn()) << "requests wait still, and a signal is obeyed";
+}
+
 TEST_F(GateLoopTest, I10_DescriptorsThatAreSentUpAreClosed) {
   const auto descriptors = [] {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});

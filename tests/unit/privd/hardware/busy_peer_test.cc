@@ -2,6 +2,7 @@
 // nothing. The hardware process serves on, and holds little for it.
 
 #include "tests/support/played/raw_peer.h"
+#include "tests/support/sanitizers.h"
 #include "tests/support/seen/live_heap.h"
 #include "tests/unit/privd/hardware/served_rpc.h"
 
@@ -16,10 +17,12 @@
 #include <functional>
 #include <iostream>
 #include <thread>
+#include <vector>
 
 namespace vfiogate {
 namespace {
 
+using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
@@ -105,12 +108,15 @@ TEST_F(BusyPeer, I10_WhoAlwaysHasSomethingToReadHoldsUpNeitherTimersNorOthers) {
   ServedPeer honest(node_, io_);
   const Flood flood(line.theirs);
   while (flood.timesFull() == 0 && !flood.brokenOff()) std::this_thread::yield();
-  const auto began = steady_clock::now();
+  std::vector<steady_clock::duration> waits;
   for (int turn = 0; turn < 5; ++turn) {
+    const auto began = steady_clock::now();
     io_.provider->getTimer().afterDelay(10 * kj::MILLISECONDS).wait(io_.waitScope);
     honest.enter();
+    waits.push_back(steady_clock::now() - began);
   }
-  EXPECT_LT(steady_clock::now() - began, seconds(5));
+  std::ranges::sort(waits);
+  EXPECT_LT(waits[2], test::kOwnAllocator ? milliseconds(100) : milliseconds(1'000)) << "median";
   EXPECT_FALSE(flood.brokenOff()) << "it was hung up on, and so nobody was busy";
 }
 
