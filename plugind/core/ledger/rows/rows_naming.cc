@@ -15,8 +15,8 @@ bool samePod(const HolderRecord& record, const KubeletEntry& naming) {
   return true;
 }
 
-/// Whether the naming may be about this record: section 4, "entries of one pod UID belong to one
-/// record".
+/// Whether the naming may be about this record: section 4, "entries of one pod UID under one
+/// resource belong to one record for each group".
 bool isAbout(const HolderRecord& record, const KubeletEntry& naming) {
   if (naming.claim) return record.claim && record.claim->uid == naming.claim->uid;
   if (record.isClaim() || record.resource != naming.resource) return false;
