@@ -67,6 +67,7 @@ HOW = """
 | shared objects | what the loader maps beside the program and itself |
 | lines | of our sources that are linked into the program, by its line information (`tests/budget/linked_code.py`): each function, and each class with a function in it, of which the linker kept code, without blank lines and comments. Tables without code, generated code and libraries are not counted |
 | answers | methods and paths that somebody can call: the RPC schema; the device plugin's service and plugind's control service; HTTP |
+| KiB of its own in memory | private pages, clean and dirty, after an Allocate: bounded by [privd/BUDGET](../../privd/BUDGET) and measured by `RootMemory`. Others: [performance.md](../performance.md) |
 | kinds of files in sysfs | that privd-binder's AppArmor profile lets it write: `driver_override`, `bind`, `unbind`, `drivers_probe`, `sriov_numvfs` |
 | writable mounts | of its container in `deploy/kubernetes/base`, without CDI, and in `components/binding` |
 
@@ -206,6 +207,7 @@ def numbers_page(found: list[dict], programs: pathlib.Path) -> str:
     count, objects = trusted_code, {name: trusted_code.shared_objects(programs / name) for name in PROGRAMS}
     lines = {name: linked_code.linked_lines(programs / name) for name in PROGRAMS}
     control, confined = count.methods("ipc/schema/plugind.capnp"), places(programs)
+    budget = count.read_budget("privd/BUDGET")
     same = "the same program"
 
     def of_privd(say) -> list:
@@ -226,6 +228,7 @@ def numbers_page(found: list[dict], programs: pathlib.Path) -> str:
         ("files that Landlock leaves it to open, where the kernel has that", *of_privd(lambda name: f"below {len(confined[name])} places"), "none", "none", f"{len(confined['privd-iommufd'])}", "none",
          "none", "where its token and the certificates are"),
         ("kinds of files in sysfs it may write", 0, 0, count.writable_sysfs(), "what it is handed", 0, 0, 0, 0, 0),
+        ("KiB of its own in memory, at most, with 256 devices", "not bounded", budget["gate memory"], budget["binder memory"], *["not bounded"] * 6),
         ("writable mounts", *of_privd(count.writable_mounts), "privd-binder's", "in no container", "in no container", f"{count.writable_mounts('plugind')}, at its start",
          count.writable_mounts("netd"), "0, with DRA"),
     ]
