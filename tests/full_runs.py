@@ -48,15 +48,15 @@ class Step:
 
 # run.sh has a function full_NAME for each.
 STEPS = (
-    Step("default", 45, (*CODE, "deploy", "docs", "sim", "tests"), "the default run"),
+    Step("default", 80, (*CODE, "deploy", "docs", "sim", "tests"), "the default run"),
     Step("mutants", 20, (*CORE, "ipc", "privd", "tests/mutants", "sim", "tests/support", "tests/unit/plugind/ledger", "tests/unit/privd"), "every mutant of the ledger and of privd's gate"),
     Step("steps", 20, (*BUILD, *CORE, "tests/property", "sim", "tests/support"), "10^6 random steps of the ledger"),
     Step("kills", 40, (*CODE, "tests/integration", "sim", "tests/support"), "2,000 kills, 5,000 restarts of the kubelet, 5,000 interleavings of commands and allocations",
          (*ATTACKERS, *(f"tests/integration/{folder}" for folder in ("attacks", "dra", "events", "kubelet_dra", "sim")))),
     Step("cluster", 60, (*CODE, "deploy", "tests/cluster", "sim", "tests/support"), "the cluster's long cases", ATTACKERS),
     Step("plain", 30, (*CODE, "tests/property", "sim", "tests/support", "tests/unit", "tests/integration"), "tests of libraries without sanitizers"),
-    Step("asan", 55, (*CODE, "sim", "tests"), "every test with AddressSanitizer and UndefinedBehaviorSanitizer", (*SCRIPTS, "tests/fuzz")),
-    Step("tsan", 60, (*CODE, "sim", "tests"), "every test with ThreadSanitizer", (*SCRIPTS, "tests/fuzz")),
+    Step("asan", 70, (*CODE, "sim", "tests"), "every test with AddressSanitizer and UndefinedBehaviorSanitizer", (*SCRIPTS, "tests/fuzz")),
+    Step("tsan", 75, (*CODE, "sim", "tests"), "every test with ThreadSanitizer", (*SCRIPTS, "tests/fuzz")),
     Step("tidy", 60, (".clang-tidy", *CODE, "tests/tidy.py"), "clang-tidy on the product"),
     Step("tidy1", 50, (".clang-tidy", *CODE, "sim", "tests"), "clang-tidy on the one half of the tests and stand-ins", SCRIPTS),
     Step("tidy2", 50, (".clang-tidy", *CODE, "sim", "tests"), "clang-tidy on the other half", SCRIPTS),
@@ -65,7 +65,7 @@ STEPS = (
     Step("fuzz2", 60, (*CODE, "tests/fuzz", "sim", "tests/support"), "the other half"),
     Step("distro", 40, (*CODE, "deploy", "sim", "tests"), "Debian 13 in a chroot", (*HERE, "tests/machine")),
     Step("kernel", 45, (*CODE, "sim", "tests/machine"), "a kernel with mediated devices, VFIO's device nodes and its no-IOMMU mode, built, and the whole node on it"),
-    Step("arm64", 45, (*CODE, "deploy", "docs/doctor.md", "sim", "tests"), "ARM64: cross-built, unit tests, the tour in a virtual machine with an SMMUv3, images and packages", (*HERE, "tests/integration", "tests/sandbox")),
+    Step("arm64", 60, (*CODE, "deploy", "docs/doctor.md", "sim", "tests"), "ARM64: cross-built, unit tests, the tour in a virtual machine with an SMMUv3, images and packages", (*HERE, "tests/integration", "tests/sandbox")),
 )
 
 
