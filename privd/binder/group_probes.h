@@ -13,8 +13,8 @@ namespace vfiogate {
 
 /// The kernel lets one at a time have a group's node, so whoever can open it knows that nobody has
 /// it; nor, since 6.6, has anybody bound one of its devices to an iommufd through the device's own
-/// node. Until it is closed again, some microseconds later, everybody else is told EBUSY: hence no
-/// group is opened more than once a second, whoever asks, over whatever channel.
+/// node. Until it is closed again, which is the next thing done, everybody else is told EBUSY:
+/// hence no group is opened more than once a second, whoever asks, over whatever channel.
 class GroupProbes {
 public:
   /// Borrows both.
