@@ -58,6 +58,16 @@ public:
     if (adopt) pass(timing::kAdoptionWait + std::chrono::seconds(1));
   }
 
+  /// The plugind after this one, which begins with what this one had privd record.
+  void startAnew() {
+    recorded = RecordedAllocations{.groups = {}, .complete = true};
+    for (const auto& [group, note] : ledger.state().told) {
+      recorded->groups.push_back({unitsOf(facts.snapshot, group), note});
+    }
+    ledger = Ledger(LedgerSettings{});
+    start(false);
+  }
+
   CheckpointVersion version() const { return {now.wall, entries, registered}; }
 
   /// The kubelet records an allocation.

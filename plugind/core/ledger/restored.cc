@@ -13,12 +13,13 @@ namespace {
 using Allocations =
     std::vector<std::pair<NotedAllocation, std::set<UnitId>>>;  ///< with the members
 
-/// Of claims nothing: their specs are their record. Earlier ones first.
-Allocations allocationsOf(const RecordedAllocations& recorded) {
+/// Of pods or of claims. Earlier ones first.
+Allocations allocationsOf(const RecordedAllocations& recorded, bool ofClaims) {
   Allocations allocations;
   for (const RecordedGroup& group : recorded.groups) {
     for (NotedAllocation& noted : allocationsIn(group.note)) {
-      if (!noted.claim) allocations.emplace_back(std::move(noted), group.members);
+      if (noted.claim.has_value() == ofClaims)
+        allocations.emplace_back(std::move(noted), group.members);
     }
   }
   // Of the same second the kubelet has named the earlier one.
@@ -64,6 +65,17 @@ void enrich(const LedgerState& state, HolderRecord& record, const NotedAllocatio
   if (record.set.empty()) record.set = noted.set;
   if (!record.podUid) record.podUid = noted.podUid;
   if (!record.podName) record.podName = noted.podName;
+}
+
+/// Whose spec is on disk: that is a claim's record, and says nothing of its hardware.
+void restoreClaim(LedgerState& state, const NotedAllocation& noted) {
+  for (HolderRecord& record : state.records) {
+    const bool same = record.claim && nameOf(*record.claim) == noted.claim &&
+                      record.resource == noted.resource && record.ids == noted.ids;
+    if (!same) continue;
+    enrich(state, record, noted);
+    record.fingerprint = noted.hardware;
+  }
 }
 
 bool ofOneResource(const HolderRecord& record, const NotedAllocation& noted) {
@@ -128,7 +140,10 @@ void letLinger(LedgerState& state, const PodList* listed) {
 }  // namespace
 
 void restoreAllocations(Turn& turn, const RecordedAllocations& recorded, const PodList* listed) {
-  const Allocations all = allocationsOf(recorded);
+  for (const auto& [noted, members] : allocationsOf(recorded, true)) {
+    restoreClaim(turn.state, noted);
+  }
+  const Allocations all = allocationsOf(recorded, false);
   for (const auto& [noted, members] : all) {
     if (noted.namedBy) turn.state.namedBefore.emplace(noted.ref.str(), *noted.namedBy);
     restore(turn, all, noted, members);

@@ -3,6 +3,8 @@
 
 #include "tests/integration/dra/claim_case.h"
 
+#include <tuple>
+
 namespace vfiogate::test {
 namespace {
 
@@ -66,6 +68,39 @@ TEST_F(DraLife, I1_AfterARebootWhoPreparesFirstHasTheGroup) {
   EXPECT_THAT(node_->kubelet.startPod("p1").error, HasSubstr("group-allocated"));
   node_->kubelet.end("p2");
   EXPECT_TRUE(node_->kubelet.awaitStarted("p1"));
+}
+
+// The node's programs are away while cards are swapped; the spec on disk names nodes alone.
+TEST_F(DraLife, I9_OtherHardwareIsNotPreparedAgainAfterARestart) {
+  startAll();
+  for (const auto& [claim, pod, address] : {std::tuple{"c1", "p1", kA}, {"c2", "p2", kC}}) {
+    claimFor(claim, pod, {address});
+    const sim::PodStart start = run(podWith(pod, claim));
+    ASSERT_TRUE(start.started) << start.error << node_->said();
+  }
+  const auto restartWith = [this](std::uint16_t device) {
+    node_->kubelet.stop();
+    node_->killPlugind();
+    node_->killPrivd();
+    node_->hardware.setIds({.address = kC, .device = device});
+    node_->kubelet.start();
+    startPlugind();
+    startPrivd();
+    ASSERT_TRUE(node_->kubelet.awaitDraConnected(kDriver)) << node_->said();
+    for (const char* pod : {"p1", "p2"}) node_->kubelet.loseSandbox(pod);
+  };
+  restartWith(0x2704);
+  const sim::PodStart same = startUntilAnswered("p1");
+  EXPECT_TRUE(same.started || node_->kubelet.awaitStarted("p1")) << same.error << node_->said();
+  const sim::PodStart other = startUntilAnswered("p2");
+  EXPECT_FALSE(other.started);
+  EXPECT_THAT(other.error,
+              AllOf(HasSubstr(kC + ", group 8: other hardware than was prepared is at its address: "
+                                   "was 10de:2684 "),
+                    HasSubstr(", is 10de:2704 "), HasSubstr("other-hardware")))
+      << node_->said();
+  restartWith(0x2684);
+  EXPECT_TRUE(node_->kubelet.awaitStarted("p2")) << node_->said();
 }
 
 TEST_F(DraLife, AnUnpluggedDeviceIsUnhealthyInItsPodsStatus) {

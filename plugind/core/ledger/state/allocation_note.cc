@@ -95,11 +95,8 @@ std::optional<NotedAllocation> allocationIn(std::string_view line) {
                          .namedBy = kubeletIn(fields["named-by"]),
                          .podName = name("pod"),
                          .podUid = name("uid"),
-                         .claim = name("claim")};
-}
-
-std::string nameOf(const ClaimName& claim) {
-  return claim.claimNamespace + "/" + claim.name;
+                         .claim = name("claim"),
+                         .hardware = fingerprintFrom(fields["hw"], *ids).value_or("")};
 }
 
 NotedAllocation notedOf(const HolderRecord& record) {
@@ -112,7 +109,10 @@ NotedAllocation notedOf(const HolderRecord& record) {
                         .podName = record.podName,
                         .podUid = record.podUid,
                         .claim = std::nullopt};
-  if (record.claim) noted.claim = nameOf(*record.claim);
+  if (record.claim) {
+    noted.claim = nameOf(*record.claim);
+    noted.hardware = record.fingerprint;
+  }
   return noted;
 }
 
@@ -127,6 +127,10 @@ void add(Lines& lines, const LedgerState& state, const std::set<UnitId>& members
 }
 
 }  // namespace
+
+std::string nameOf(const ClaimName& claim) {
+  return claim.claimNamespace + "/" + claim.name;
+}
 
 std::string lineOf(const NotedAllocation& allocation) {
   std::string line = "resource=" + allocation.resource.str() + " ids=";
@@ -143,6 +147,8 @@ std::string lineOf(const NotedAllocation& allocation) {
   name("pod", allocation.podName);
   name("uid", allocation.podUid);
   name("claim", allocation.claim);
+  const std::string hardware = notedHardware(allocation.hardware, allocation.ids);
+  if (!hardware.empty()) line += " hw=" + hardware;
   return line;
 }
 
@@ -156,7 +162,10 @@ std::string lineOf(const Call& call, const Take& take) {
                         .podName = std::nullopt,
                         .podUid = std::nullopt,
                         .claim = std::nullopt};
-  if (call.prepare) noted.claim = nameOf(call.prepare->claim);
+  if (call.prepare) {
+    noted.claim = nameOf(call.prepare->claim);
+    noted.hardware = take.offered;
+  }
   return lineOf(noted);
 }
 
@@ -177,6 +186,7 @@ GroupNotes notesOf(const LedgerState& state) {
     }
   }
   for (const auto& [id, call] : state.calls) {
+    if (call.again || call.kind == CallKind::kUnprepare) continue;  // of what has a record
     for (const auto& [group, take] : call.groups) {
       add(lines, state, take.members, lineOf(call, take));
     }

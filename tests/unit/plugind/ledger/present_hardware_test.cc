@@ -13,6 +13,7 @@ using test::at;
 using test::Ending;
 using test::kA;
 using test::kB;
+using test::kC;
 using test::kSharedGroup;
 using test::LedgerCase;
 using testing::HasSubstr;
@@ -79,6 +80,21 @@ TEST_P(Swapped, I9_IsNotPreparedAgain) {
   EXPECT_EQ(node.holding(kA), Holding::kAllocated) << "a refusal ends no claim";
 }
 
+// Its spec is on disk, and privd's record of allocations knows what was there.
+TEST_P(Swapped, I9_IsNotPreparedAgainAfterARestart) {
+  ASSERT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
+  node.specs = {{{"c1", "ns", "claim-c1"}, {{test::resource("gpu"), {at(kA)}}}, {}}};
+  node.startAnew();
+  ASSERT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted") << "it is the same card";
+  for (const int restart : {1, 2}) {
+    if (restart == 1) swap();  // while no plugind runs
+    node.startAnew();
+    EXPECT_EQ(node.prepare("c1", "gpu", {at(kA)}), "other-hardware");
+    EXPECT_EQ(node.holding(kA), Holding::kAllocated);
+  }
+  EXPECT_EQ(node.unprepare("c1"), "done");
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, Swapped,
     testing::Values(
@@ -96,6 +112,19 @@ TEST_F(LedgerCase, I9_ARefusalSaysWhatWasOfferedAndWhatIsThere) {
   EXPECT_EQ(node.text(call),
             "0000:01:00.0, group 31: other hardware than was offered is at its address: was "
             "10de:2684 class=030000, is 8086:1572 class=020000, other-hardware");
+}
+
+// In the place of a GPU that everybody still believes in.
+TEST_F(LedgerCase, I9_ACardThatIsExcludedIsNeitherGrantedNorStartedNorPrepared) {
+  node.settings.exclude.push_back(*Selector::parse("vendor=8086"));
+  node.start();
+  hold("p1", "gpu", {kC});
+  toNic(node.hardware.device(kA));
+  toNic(node.hardware.device(kC));
+  EXPECT_EQ(node.allocate("gpu", {kA}), "other-hardware");
+  EXPECT_EQ(node.preStart("gpu", {kC}), "other-hardware");
+  EXPECT_EQ(node.prepare("c1", "gpu", {at(kA)}), "other-hardware");
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
 }
 
 TEST_F(LedgerCase, I9_OfAWholeGroupEachDeviceIsCompared) {
