@@ -20,6 +20,7 @@
 namespace vfiogate::test {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
@@ -226,6 +227,33 @@ TEST_F(Split, OneBrokenDeviceLeavesTheOthersAdvertised) {
   startAll();
   node_->hardware.setAttribute("0000:01:00.0", "modalias", "garbage\n");
   EXPECT_TRUE(node_->kubelet.shows(kGpus, {"0000:02:00.0"}, {"0000:01:00.0"})) << said();
+}
+
+// No event and no scan shows it: what is there is read for the call.
+TEST_F(Split, I9_ACardThatIsExcludedIsNeitherGrantedNorStartedInThePlaceOfAnother) {
+  node_->kubelet.start();
+  startPlugind(
+      "exclude:\n  - {vendor: \"8086\"}\nresources:\n  - select: {class: [\"02\", \"03\"]}\n");
+  ASSERT_TRUE(node_->startPrivd({"--rescan", "3600"})) << said();
+  ASSERT_TRUE(node_->kubelet.shows(kGpus, {"0000:01:00.0", "0000:02:00.0"})) << said();
+  const auto pod = node_->kubelet.admit(podOf("p1", kGpus));
+  ASSERT_TRUE(pod.admitted) << pod.message;
+  const std::string held = pod.granted.at(0).ids.at(0);
+  const bool first = held == "0000:01:00.0";
+  ASSERT_EQ(node_->kubelet.startContainer("p1", "compute").error, "") << said();
+  for (const char* address : {"0000:01:00.0", "0000:02:00.0"}) {
+    node_->hardware.setIds(
+        {.address = address, .vendor = 0x8086, .device = 0x1572, .classCode = 0x020000});
+  }
+  std::string error;
+  node_->kubelet.offer(kGpus, {first ? "0000:02:00.0" : "0000:01:00.0"}, error);
+  EXPECT_THAT(error, AllOf(HasSubstr("other hardware than was offered is at its address: was "
+                                     "10de:2684 "),
+                           HasSubstr(", is 8086:1572 ")))
+      << said();
+  EXPECT_THAT(node_->kubelet.restartContainer("p1", "compute").error,
+              AllOf(HasSubstr(held), HasSubstr("other hardware than was allocated")))
+      << said();
 }
 
 TEST_F(Split, NothingIsAdvertisedUntilSomethingIsNamed) {
