@@ -47,7 +47,8 @@ Result<Done, std::string> watchOver(Supervisor& all) {
   if (const auto serving = all.awaitServing(); !serving) return Failure{serving.error()};
   logLine(LogEvent::kStarted, {{"role", kj::str("daemon")},
                                {"version", kj::str(kBuild.version.data())},
-                               {"commit", kj::str(kBuild.commit.data())}});
+                               {"commit", kj::str(kBuild.commit.data())},
+                               {"date", kj::str(kBuild.date.data())}});
   return all.awaitEnd();
 }
 

@@ -148,6 +148,7 @@ int serveDra(const NetdLine& line, std::span<const Rule> filter) {
   DraRole role(line, ways, io);
   netdLog(NetdEvent::kStarted, {{"version", line.build.version},
                                 {"commit", line.build.commit},
+                                {"date", line.build.date},
                                 {"api_server", line.api.server->str()},
                                 {"plugind", line.plugind},
                                 {"node", line.node},

@@ -53,6 +53,7 @@ int serveMetrics(const NetdLine& line, std::span<const Rule> filter) {
                     {io.unixEventPort, *io.lowLevelProvider, timer, news, counters});
   netdLog(NetdEvent::kStarted, {{"version", line.build.version},
                                 {"commit", line.build.commit},
+                                {"date", line.build.date},
                                 {"listen", where},
                                 {"plugind", line.plugind},
                                 {"uid", uid},

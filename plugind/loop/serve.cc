@@ -121,6 +121,7 @@ int serve(const CommandLine& line, Config config, const Surroundings& around) {
   });
   logInfo(LogEvent::kStarted, {{"version", line.build.version},
                                {"commit", line.build.commit},
+                               {"date", line.build.date},
                                {"listen", line.listen},
                                {"uid", uid},
                                {"landlock", confined.abi}});

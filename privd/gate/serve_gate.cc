@@ -152,8 +152,10 @@ std::optional<StepFailure> runLocked(const GateOptions& options, Opened opened, 
   logLine(LogEvent::kLockedDown, {{"role", "gate"}});
 
   service.withdrawDraIfUnserved();  // otherwise that plugind may be serving it
-  logLine(LogEvent::kStarted,
-          {{"role", "gate"}, {"version", kBuild.version.data()}, {"commit", kBuild.commit.data()}});
+  logLine(LogEvent::kStarted, {{"role", "gate"},
+                               {"version", kBuild.version.data()},
+                               {"commit", kBuild.commit.data()},
+                               {"date", kBuild.date.data()}});
   if (readyFd >= 0 && sendPacket(readyFd, "1") != PacketSent::kSent) {
     return StepFailure{"who started it left"};
   }

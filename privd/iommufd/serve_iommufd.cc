@@ -77,9 +77,10 @@ std::optional<StepFailure> runLocked(const IommufdOptions& options, kj::AutoClos
                                        {"step", std::string(tried.error().step)},
                                        {"error", std::string(strerror(tried.error().error))}});
   }
-  logLine(
-      LogEvent::kStarted,
-      {{"role", "iommufd"}, {"version", kBuild.version.data()}, {"commit", kBuild.commit.data()}});
+  logLine(LogEvent::kStarted, {{"role", "iommufd"},
+                               {"version", kBuild.version.data()},
+                               {"commit", kBuild.commit.data()},
+                               {"date", kBuild.date.data()}});
   IommufdServer(kj::mv(listener), signals, open).run();
   logLine(LogEvent::kStopped, {{"role", "iommufd"}});
   return std::nullopt;

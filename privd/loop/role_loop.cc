@@ -87,6 +87,7 @@ void tellStart(PrivdRole role, const BuildInfo& build, const Snapshot& first, Bi
   logLine(LogEvent::kStarted, {{"role", kj::str(nameOf(role))},
                                {"version", kj::str(build.version.data())},
                                {"commit", kj::str(build.commit.data())},
+                               {"date", kj::str(build.date.data())},
                                {"devices", kj::str(first.devices.size())},
                                {"groups", kj::str(first.groups.size())}});
   for (const NodeObstacle& obstacle : obstaclesOf(first, asked)) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <regex>
 #include <stdexcept>
 
 extern char** environ;
@@ -152,6 +153,15 @@ std::string builtProgram(const std::string& name) {
   const char* directory = std::getenv("VFIOGATE_BIN");
   if (directory == nullptr) throw std::runtime_error("VFIOGATE_BIN is not set: run by ctest");
   return std::string(directory) + "/" + name;
+}
+
+std::string builtOf(const std::string& name) {
+  const std::string said = ChildProcess({builtProgram(name), "--version"}).outputWhole();
+  std::smatch parts;
+  if (!std::regex_search(said, parts, std::regex(R"((\S+) \(commit ([^,]+), (\S+)\))"))) {
+    throw std::runtime_error(name + " --version: " + said);
+  }
+  return "version=" + parts[1].str() + " commit=" + parts[2].str() + " date=" + parts[3].str();
 }
 
 }  // namespace vfiogate::test

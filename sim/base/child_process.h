@@ -75,4 +75,8 @@ private:
 /// The shipped program of this name, as built beside the tests.
 std::string builtProgram(const std::string& name);
 
+/// Of what it was built, by its --version, in the words of a log line: "version=... commit=...
+/// date=...".
+std::string builtOf(const std::string& name);
+
 }  // namespace vfiogate::test

@@ -65,7 +65,8 @@ protected:
 
 TEST_F(IommufdProcess, SaysThatThereIsNoDeviceAndRefusesEachThatConnects) {
   const auto alone = start();
-  ASSERT_TRUE(alone->says("event=started role=iommufd")) << alone->output();
+  ASSERT_TRUE(alone->says("event=started role=iommufd " + builtOf("privd-iommufd")))
+      << alone->output();
   EXPECT_TRUE(alone->says("event=iommufd_absent")) << alone->output();
   EXPECT_FALSE(isGiven());
   EXPECT_FALSE(isGiven());

@@ -63,6 +63,7 @@ protected:
 
 TEST_F(Netd, ServesPlugindsAndItsOwnMetricsInTheFormatOfPrometheus) {
   startAll();
+  EXPECT_TRUE(node_->netd->says("event=started " + builtOf("netd"))) << node_->said();
   const auto has = [](const char* line) {
     return [line](const HttpAnswer& answer) { return answer.body.find(line) != std::string::npos; };
   };

@@ -53,6 +53,17 @@ protected:
   std::string said() { return node_->said(); }
 };
 
+TEST_F(Split, EachProgramSaysAtItsStartOfWhatItWasBuilt) {
+  startPlugind();
+  ASSERT_TRUE(node_->startPrivd({"--plugind-rights", "watch,kubelet,bind"})) << said();
+  EXPECT_TRUE(node_->plugind->says("event=started " + builtOf("plugind"))) << said();
+  for (const char* role : {"daemon", "gate", "hardware", "binder"}) {
+    const std::string built = builtOf(std::string("privd-") + role);
+    EXPECT_TRUE(node_->privd->says(std::string("event=started role=") + role + " " + built))
+        << said();
+  }
+}
+
 TEST_F(Split, ADeviceReachesTheKubeletAndIsHandedOver) {
   startAll();
   const auto pod = node_->kubelet.admit(podOf("pod-1", kGpus));

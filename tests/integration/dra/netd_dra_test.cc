@@ -83,6 +83,7 @@ protected:
 TEST_F(NetdDraTest, AnswersWhatTheClaimIs) {
   startAll();
   EXPECT_EQ(control_->node(), "node-1");
+  EXPECT_TRUE(netd_->says("event=started " + builtOf("netd"))) << netd_->output();
   EXPECT_TRUE(netd_->says("event=attached")) << netd_->output();
   const json config = json::array({{{"source", "FromClaim"},
                                     {"requests", json::array()},
