@@ -1,10 +1,8 @@
 #include "netd/base/log_line.h"
 
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
+#include "rootless/paced_log.h"
 
 #include <ctime>
-#include <memory>
 #include <string_view>
 
 namespace vfiogate {
@@ -53,8 +51,20 @@ Kind kindOf(NetdEvent event) {
       return {LogLevel::kError, "task_failed"};
     case NetdEvent::kEnding:
       return {LogLevel::kInfo, "ending"};
+    case NetdEvent::kLinesLeftOut:
+      return {LogLevel::kWarning, "lines_left_out"};
   }
   return {LogLevel::kError, "unknown"};
+}
+
+std::string_view nameOf(std::size_t event) {
+  return kindOf(static_cast<NetdEvent>(event)).name;
+}
+
+PacedLog& pacedLog() {
+  constexpr auto kLast = static_cast<std::size_t>(NetdEvent::kLinesLeftOut);
+  static PacedLog log({kLast + 1, nameOf, nameOf(kLast)});
+  return log;
 }
 
 }  // namespace
@@ -65,15 +75,13 @@ std::string netdLine(NetdEvent event, LogFields fields) {
 }
 
 void netdLog(NetdEvent event, LogFields fields) {
-  // The level is in the line: to spdlog all are one.
-  spdlog::info(netdLine(event, fields));
+  pacedLog().tell(kindOf(event).level, static_cast<std::size_t>(event), fields);
 }
 
 void startNetdLog(LogForm form) {
   // Even gmtime reads the time zone first; afterwards it could not.
   tzset();
-  // Not the coloured sink: it asks whether this is a terminal, which the filter forbids.
-  startLogAt(std::make_shared<spdlog::sinks::stderr_sink_mt>(), form);
+  pacedLog().start(form, Output::kNowhere);
 }
 
 }  // namespace vfiogate

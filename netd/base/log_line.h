@@ -27,12 +27,13 @@ enum class NetdEvent : std::uint8_t {
   kAcceptFailed,  ///< tried again in a second
   kTaskFailed,    ///< a client broke off in a way that kj-http has no answer to, or a bug
   kEnding,        ///< told to
+  kLinesLeftOut,  ///< the log's own: what it did not say
 };
 
-/// Before startNetdLog() nothing is written.
+/// Within the event's allowance (PacedLog). Before startNetdLog() nothing is written.
 void netdLog(NetdEvent event, LogFields fields = {});
 
-/// The line that netdLog() would write now.
+/// The line of now.
 std::string netdLine(NetdEvent event, LogFields fields = {});
 
 /// Sends the log to standard error. Call once, before the process is locked down.

@@ -2,6 +2,7 @@
 // how much was lost.
 
 #include "sim/base/child_process.h"
+#include "sim/base/http_client.h"
 #include "sim/base/temp_dir.h"
 #include "tests/support/fake_sysfs.h"
 
@@ -33,13 +34,18 @@ protected:
     hardware_.add({.address = "0000:01:00.0"});
     ASSERT_EQ(mkfifo((dir_ / "log").c_str(), 0600), 0);
     log_ = open((dir_ / "log").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    fill();
+  }
+  void TearDown() override { close(log_); }
+
+  /// From now on the log has no room.
+  void fill() const {
     const std::string filling(4096, 'x');
     while (write(log_, filling.data(), filling.size()) > 0) {
     }
   }
-  void TearDown() override { close(log_); }
 
-  /// With a log that has no room.
+  /// With this log.
   std::unique_ptr<ChildProcess> started(std::vector<std::string> command) const {
     std::vector<std::string> words{"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>\"$LOG\""};
     words.insert(words.end(), command.begin(), command.end());
@@ -97,6 +103,27 @@ TEST_F(StoppedReader, OfPlugindsLogDoesNotStopPlugind) {
   logUpTo("x");
   plugind->signal(SIGTERM);
   EXPECT_THAT(logUpTo("event=ending"), HasSubstr("event=lines_left_out of=all count="));
+}
+
+TEST_F(StoppedReader, OfNetdsLogDoesNotStopNetd) {
+  const std::string socket = dir_ / "plugind/plugind.sock";
+  logUpTo("x");
+  const auto netd =
+      started({builtProgram("netd"), "metrics", "--listen", "127.0.0.1:0", "--plugind", socket});
+  const std::string start = logUpTo("landlock=");
+  const std::string listen = "listen=127.0.0.1:";
+  ASSERT_THAT(start, HasSubstr(listen));
+  const auto port =
+      static_cast<std::uint16_t>(std::stoul(start.substr(start.find(listen) + listen.size())));
+  fill();
+  for (int asked = 0; asked < 2; ++asked) {
+    const auto answer = httpGet(port, "/healthz", kPatience);
+    ASSERT_TRUE(answer.has_value());
+    EXPECT_EQ(answer->code, 503) << answer->body;
+  }
+  logUpTo("x");
+  netd->signal(SIGTERM);
+  EXPECT_THAT(logUpTo("event=ending"), HasSubstr("event=lines_left_out of=all count=1\n"));
 }
 
 }  // namespace

@@ -15,6 +15,8 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <sstream>
+#include <string_view>
 #include <variant>
 
 namespace vfiogate::test {
@@ -169,6 +171,32 @@ TEST_F(NetdDraTest, TriesAgainWhatMayPassAndSaysSo) {
   EXPECT_TRUE(netd_->says("event=api_away")) << netd_->output();
   EXPECT_TRUE(netd_->says("event=api_back")) << netd_->output();
   EXPECT_EQ(endsWell(), "");
+}
+
+TEST_F(NetdDraTest, RefusalsOfTheApiServerAreCutAndCounted) {
+  startAll();
+  // Each for another reason than before: a line each.
+  constexpr std::size_t kRefusals = 1'000;
+  json refusals = json::array();
+  for (std::size_t i = 0; i < kRefusals; ++i) {
+    refusals.push_back({{"match", "GET /apis"}, {"status", i % 2 == 0 ? 401 : 403}});
+  }
+  server_->control({{"fail", refusals}});
+  for (std::size_t i = 0; i < kRefusals; ++i) {
+    ASSERT_TRUE(std::holds_alternative<ClaimUnread>(control_->claim(kDriver, "c")));
+  }
+  ASSERT_EQ(endsWell(), "");
+  const std::size_t told = netd_->count("event=api_refuses");
+  EXPECT_GE(told, 256U);
+  EXPECT_LT(told, kRefusals);
+  std::size_t leftOut = 0;
+  std::istringstream lines(netd_->output());
+  for (std::string line; std::getline(lines, line);) {
+    constexpr std::string_view kLeftOut = "event=lines_left_out of=api_refuses count=";
+    const std::size_t at = line.find(kLeftOut);
+    if (at != std::string::npos) leftOut += std::stoul(line.substr(at + kLeftOut.size()));
+  }
+  EXPECT_EQ(told + leftOut, kRefusals);
 }
 
 TEST_F(NetdDraTest, LockedDownItStillReadsAReplacedToken) {
