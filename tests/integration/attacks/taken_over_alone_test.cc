@@ -190,6 +190,15 @@ protected:
     const fs::path file = node_->directory("state/devices/" + address);
     return fs::exists(file) && !fs::is_empty(file);
   }
+  /// Where an Allocate is what adopts, it is answered before the gate has released what others
+  /// allocated, file by file.
+  bool isReleased(const std::string& address) const {
+    const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (isOnRecord(address) && std::chrono::steady_clock::now() < last) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return !isOnRecord(address);
+  }
 };
 
 TEST_F(AfterATakenOverPlugind, AnHonestOneAllocatesAndWhatWasMadeUpIsReleased) {
@@ -204,7 +213,7 @@ TEST_F(AfterATakenOverPlugind, AnHonestOneAllocatesAndWhatWasMadeUpIsReleased) {
   const auto pod = node_->kubelet.admit(podOf("pod-1", resource));
   EXPECT_TRUE(pod.admitted) << pod.message << node_->said();
   EXPECT_TRUE(isOnRecord("0000:01:00.0")) << node_->said();
-  EXPECT_FALSE(isOnRecord("0001:00:00.0")) << "what nobody has is released";
+  EXPECT_TRUE(isReleased("0001:00:00.0")) << "what nobody has" << node_->said();
 }
 
 class PowerOfTheKubeletApi : public SplitCase {
