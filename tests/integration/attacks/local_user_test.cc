@@ -180,6 +180,12 @@ constexpr uid_t kHardwareUid = 64531;
 // sockets stay in reach here, which no pod's are.
 class TenantsActs : public LocalUser,
                     public testing::WithParamInterface<std::tuple<uid_t, LocalAct>> {
+public:
+  static std::string nameOf(uid_t user) {
+    if (user == kNetdUid) return "Netd";
+    return user == kPlugindUid ? "Plugind" : "Hardware";
+  }
+
 protected:
   static int asTenant(uid_t user, const std::function<int()>& act) {
     return inAProcess([user, &act]() {
@@ -202,7 +208,7 @@ TEST_P(TenantsActs, GetNothingForChoosingOneOfOurUsers) {
 INSTANTIATE_TEST_SUITE_P(
     All, TenantsActs,
     testing::Combine(
-        testing::Values(kPlugindUid, kHardwareUid),
+        testing::Values(kPlugindUid, kHardwareUid, kNetdUid),
         testing::Values(LocalAct{"ExcludesADevice", excludesADevice, EACCES},
                         LocalAct{"ConnectsToADevicePlugin", connectsToADevicePlugin, EACCES},
                         LocalAct{"ListensBesideTheKubelet", listensBesideTheKubelet, EACCES},
@@ -246,8 +252,7 @@ INSTANTIATE_TEST_SUITE_P(
                                  },
                                  0})),
     [](const auto& row) {
-      const char* user = std::get<0>(row.param) == kPlugindUid ? "Plugind" : "Hardware";
-      return std::string(user) + "_" + std::get<1>(row.param).name;
+      return TenantsActs::nameOf(std::get<0>(row.param)) + "_" + std::get<1>(row.param).name;
     });
 
 // Out of reach of any pod; and where it were not, the place is taken.
