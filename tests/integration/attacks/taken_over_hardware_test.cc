@@ -257,6 +257,7 @@ TEST_P(HardwareLies, MakeTheBinderWriteNothing) {
       std::this_thread::sleep_for(milliseconds(50));
     }
     std::printf("%-28s allocated %u, refused %u\n", GetParam(), allocated, refused);
+    EXPECT_GT(allocated + refused, 0U) << "nothing was offered" << said();
     expectNothingWritten();
   }
   expectNothingWritten();
