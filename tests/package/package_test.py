@@ -20,6 +20,7 @@ import bills  # noqa: E402
 
 from package_case import BILL, CONFIGURATION, EARLY, EARLY_LINK, NAME, NEEDRESTART, ROLES, TARGET, TREE, UNITS, Built, build, run  # noqa: E402
 from package_scripts import Installation  # noqa: E402, F401
+from package_sockets import UnitSockets  # noqa: E402, F401
 import manuals  # noqa: E402
 from package_units import Unit  # noqa: E402, F401
 
