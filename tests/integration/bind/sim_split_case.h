@@ -54,10 +54,12 @@ protected:
     ASSERT_TRUE(startPlugind()) << node_->said();
     startAgain(allow, rescan);
   }
-  bool startPlugind() {
-    return node_->startPlugind("resources:\n  - {name: " + kCards +
+  /// `more`: further keys of its resource, `settings`: further lines of its configuration.
+  bool startPlugind(const std::string& more = "", const std::string& settings = "") {
+    return node_->startPlugind(settings + "resources:\n  - {name: " + kCards +
                                ", select: {vendor: \"8086\"}, bind: on-allocate, returnTo: "
-                               "original}\n");
+                               "original" +
+                               more + "}\n");
   }
   void startAgain(const std::string& allow, const std::string& rescan,
                   const std::vector<std::string>& more = {}) {

@@ -138,7 +138,7 @@ bool FaultLane::killAtCall(const Kill& kill) {
   return reached || stops.acted();
 }
 
-/// With a binder, which has nothing to bind here: interleavings_test kills one that has.
+/// With a binder, which has nothing to bind here: binder_killed_test kills one that has.
 bool FaultLane::startPrivd() {
   return node_.startPrivd({"--plugind-rights", "watch,kubelet,bind"});
 }

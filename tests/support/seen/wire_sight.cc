@@ -165,8 +165,9 @@ std::string pathOf(const SeenCall& call) {
     std::memcpy(&address, bytes.data(), bytes.size());
     return namedBy(call.process, nameOf(address, static_cast<socklen_t>(bytes.size())));
   }
-  if (call.number == SYS_renameat) {
-    const std::string bytes = memoryOf(call.process, call.args[3], sizeof(sockaddr_un::sun_path));
+  if (call.number == SYS_renameat || call.number == SYS_unlinkat) {
+    const std::uint64_t name = call.number == SYS_renameat ? call.args[3] : call.args[1];
+    const std::string bytes = memoryOf(call.process, name, sizeof(sockaddr_un::sun_path));
     return bytes.substr(0, bytes.find('\0'));
   }
   return "";

@@ -33,7 +33,7 @@ int copyOf(pid_t process, int fd);
 /// Null if the call moves no bytes over a socket (yet).
 std::optional<Passing> passing(const SeenCall& call);
 
-/// Where connect() or renameat() leads to; empty for other calls.
+/// Where connect() or renameat() leads to, what unlinkat() takes away; empty for other calls.
 std::string pathOf(const SeenCall& call);
 
 /// One HTTP/2 frame's head.
