@@ -83,11 +83,16 @@ Result<kj::AutoCloseFd, ReadError> SysfsRoot::openForWriting(const std::string& 
 }
 
 Result<std::string, ReadError> SysfsRoot::link(const std::string& path) const {
-  const auto opened = openBeneath(root_.get(), path, O_PATH | O_NOFOLLOW);
-  if (!opened) return Failure{opened.error()};
+  const std::size_t slash = path.rfind('/');
+  if (slash != std::string::npos) {
+    const auto directory = below(path.substr(0, slash));
+    if (!directory) return Failure{directory.error()};
+    return directory->link(path.substr(slash + 1));
+  }
+  // Of a single name readlinkat() follows nothing.
   std::string target(kLongestAttribute, '\0');
-  const ssize_t length = readlinkat(opened->get(), "", target.data(), target.size());
-  if (length < 0) return Failure{ReadError{errno == ENOENT ? EINVAL : errno}};
+  const ssize_t length = readlinkat(root_.get(), path.c_str(), target.data(), target.size());
+  if (length < 0) return Failure{ReadError{errno}};
   target.resize(static_cast<std::size_t>(length));
   return target;
 }

@@ -91,6 +91,20 @@ TEST_F(SysfsRootTest, ALinkOutOfTheRootIsNoWayOut) {
   EXPECT_EQ(errorOf("../secret"), EXDEV);
 }
 
+TEST_F(SysfsRootTest, ALinkIsReadAndNotFollowed) {
+  write("devices/x/vendor", "1\n");
+  fs::create_symlink("/elsewhere/driver", dir_ / "root/devices/x/driver");
+  fs::create_symlink("../../..", dir_ / "root/devices/out");
+  const SysfsRoot device = root().below("devices/x").value();
+  EXPECT_EQ(root().link("devices/x/driver").value(), "/elsewhere/driver");
+  EXPECT_EQ(device.link("driver").value(), "/elsewhere/driver");
+  EXPECT_EQ(device.link("vendor").error().error, EINVAL);
+  EXPECT_EQ(device.link("nothing").error().error, ENOENT);
+  EXPECT_EQ(root().link("devices/x/vendor").error().error, EINVAL);
+  EXPECT_EQ(root().link("devices/x/nothing").error().error, ENOENT);
+  EXPECT_EQ(root().link("devices/out/secret").error().error, EXDEV);
+}
+
 TEST_F(SysfsRootTest, APipeInAnAttributesPlaceHoldsNobodyUp) {
   fs::create_directories(dir_ / "root");
   ASSERT_EQ(mkfifo((dir_ / "root/vendor").c_str(), 0600), 0);
