@@ -129,7 +129,8 @@ std::string watch(const WatchOptions& options) {
   auto io = kj::setupAsyncIo();
   DiscoveryCounts counts;
   const kj::Duration rescan = options.rescanSeconds * kj::SECONDS;
-  SnapshotSource source(io.provider->getTimer(), 0, rescan, scanDeps(*sysfs, *dev), counts);
+  SnapshotSource source(io.provider->getTimer(), 0, Rescan::onlySweeps(rescan),
+                        scanDeps(*sysfs, *dev), counts);
   if (source.current().generation == 0) return "--sysfs " + options.view.sysfs + ": is gone";
   kj::Maybe<UeventListener> uevents;
   auto socket = openUeventSocket();

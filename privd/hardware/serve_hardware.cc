@@ -75,8 +75,11 @@ std::optional<StepFailure> runLocked(const HardwareOptions& options, RoleLoop& l
 
   DiscoveryCounts counts;
   counts[DiscoveryCount::kLandlock] = static_cast<std::uint64_t>(places->abi);
-  SnapshotSource source(loop.timer(), epoch, options.rescanSeconds * kj::SECONDS,
-                        scanDeps(opened.sysfs, opened.dev), counts);
+  const kj::Duration rescan = options.rescanSeconds * kj::SECONDS;
+  SnapshotSource source(
+      loop.timer(), epoch,
+      opened.uevents == nullptr ? Rescan::onlySweeps(rescan) : Rescan::mostlyGlances(rescan),
+      scanDeps(opened.sysfs, opened.dev), counts);
   if (source.current().generation == 0)
     return StepFailure{.step = "the first scan of sysfs failed"};
   kj::Maybe<UeventListener> uevents;

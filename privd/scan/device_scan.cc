@@ -14,6 +14,9 @@ namespace {
 using Need = DeviceAttributes::Need;
 
 constexpr std::size_t kHeaderBytes = 64;
+/// The ids, which are all ones in a virtual function's, too, and command and status, which are in
+/// none that answers.
+constexpr std::size_t kGlanceBytes = 8;
 constexpr std::size_t kHeaderTypeOffset = 0x0e;
 constexpr unsigned kMultiFunctionBit = 0x80;
 constexpr std::size_t kMostMediated = 256;
@@ -64,6 +67,10 @@ void readIds(DeviceAttributes& from, PciDevice& device) {
     from.blameText("modalias", device.modalias);
 }
 
+bool answeredBy(std::string_view config) {
+  return !std::ranges::all_of(config, [](char c) { return c == '\xff'; });
+}
+
 void readHeader(DeviceAttributes& from, PciDevice& device) {
   const auto header = from.bytes("config", kHeaderBytes);
   if (!header) return;
@@ -71,9 +78,8 @@ void readHeader(DeviceAttributes& from, PciDevice& device) {
     from.blame("config", "malformed: shorter than a header");
     return;
   }
-  const bool allOnes = std::ranges::all_of(*header, [](char c) { return c == '\xff'; });
-  device.answers = !allOnes;
-  if (allOnes) return;
+  device.answers = answeredBy(*header);
+  if (!device.answers) return;
   const auto type = static_cast<std::uint8_t>((*header)[kHeaderTypeOffset]);
   device.headerType = static_cast<std::uint8_t>(type & ~kMultiFunctionBit);
 }
@@ -114,7 +120,7 @@ void readParts(DeviceAttributes& from, PciDevice& device) {
   std::ranges::sort(device.mediated);
 }
 
-/// A type that cannot be read is as good as none.
+/// A type that cannot be read is as good as none. Of a device whose role and driver are known.
 void readVgpu(DeviceAttributes& from, PciDevice& device) {
   if (device.sriov != SriovRole::kVirtualFunction || device.driver.empty()) return;
   if (!from.exists(kVgpuType)) return;
@@ -188,6 +194,22 @@ std::optional<PciDevice> readDevice(const SysfsRoot& sysfs, const DevRoot& dev, 
   // One that vanished half-way looks like a broken one, but its directory is gone.
   if (!device.problems.empty() && !sysfs.exists(directory)) return std::nullopt;
   return device;
+}
+
+Glance glanceAt(const SysfsRoot& sysfs, const PciDevice& was) {
+  if (!was.problems.empty()) return Glance::kUnannounced;
+  DeviceAttributes from(sysfs, std::string(kPciDevices) + "/" + was.address.str());
+  PciDevice now = was;
+  now.vgpuType.reset();
+  now.driver = from.linkName("driver");
+  if (now.driver != was.driver) return Glance::kUnheard;
+  now.answers = answeredBy(from.bytes("config", kGlanceBytes).value_or(""));
+  // Ledger 3: of a device on its host's driver it says nothing.
+  if (was.driver.empty() || offersVfio(was))
+    now.enableCount = from.decimal("enable", Need::kRequired);
+  readVgpu(from, now);
+  now.problems = from.takeProblems();
+  return now == was ? Glance::kSame : Glance::kUnannounced;
 }
 
 }  // namespace vfiogate

@@ -150,6 +150,7 @@ Places placesOf(const Snapshot& seen) {
   Places places;
   for (const auto& [address, device] : seen.devices) places.devices.insert(address);
   for (const auto& [id, group] : seen.groups) places.groups.insert(id);
+  for (const auto& [uuid, device] : seen.mediated) places.mediated.insert(uuid);
   return places;
 }
 

@@ -5,6 +5,17 @@
 
 namespace vfiogate {
 
+/// What is read without a hint: at the latest so long after the last sweep, or the last glance.
+struct Rescan {
+  kj::Duration sweep;
+  kj::Duration glance;
+
+  /// For where the kernel's events are heard.
+  static constexpr Rescan mostlyGlances(kj::Duration every) { return {30 * every, every}; }
+  /// For where they are not, and for commands.
+  static constexpr Rescan onlySweeps(kj::Duration every) { return {every, every}; }
+};
+
 /// For rereads of the places that hints name. The first hint after a quiet time is read within a
 /// millisecond; while hints keep coming rereads are 5, 10, 20 and so on up to 200 ms apart, so that
 /// a burst makes few frames. 100 ms without a hint are quiet.

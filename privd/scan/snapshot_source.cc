@@ -13,6 +13,7 @@ namespace {
 /// Read between two turns of the loop, for which a hint has to wait: well below a millisecond's
 /// worth on an idle machine.
 constexpr std::size_t kPart = 8;
+constexpr std::size_t kGlancePart = 32;
 
 Places everythingIn(const SysfsRoot& sysfs) {
   auto places = placesOf(sysfs);
@@ -32,17 +33,21 @@ ScanDeps scanDeps(const SysfsRoot& sysfs, const DevRoot& dev) {
                 *slots = readSlots(sysfs);
                 return everythingIn(sysfs);
               },
+          .names = [&sysfs]() { return everythingIn(sysfs); },
+          .glance = [&sysfs](const PciDevice& was) { return glanceAt(sysfs, was); },
           .reread = [&sysfs, &dev, slots](
                         const Places& where,
                         Snapshot& seen) { return rereadUnits(sysfs, dev, where, seen, *slots); }};
 }
 
-SnapshotSource::SnapshotSource(kj::Timer& timer, std::uint64_t epoch, kj::Duration rescan,
-                               ScanDeps deps, DiscoveryCounts& counts)
+SnapshotSource::SnapshotSource(kj::Timer& timer, std::uint64_t epoch, Rescan rescan, ScanDeps deps,
+                               DiscoveryCounts& counts)
     : timer_(timer),
       epoch_(epoch),
+      betweenGlances_(rescan.glance),
       deps_(kj::mv(deps)),
-      sweepPace_(rescan, timer.now()),
+      sweepPace_(rescan.sweep, timer.now()),
+      glanceDue_(timer.now() + rescan.glance),
       counts_(counts),
       tasks_(*this) {
   KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() {
@@ -72,7 +77,8 @@ void SnapshotSource::hint(const Places& where) {
 }
 
 kj::TimePoint SnapshotSource::due() const {
-  kj::TimePoint due = sweep_ == nullptr ? sweepPace_.due() : timer_.now();
+  if (sweep_ != nullptr || !toGlanceAt_.empty()) return timer_.now();
+  kj::TimePoint due = kj::min(sweepPace_.due(), glanceDue_);
   KJ_IF_MAYBE (when, rereadPace_.due()) due = kj::min(due, *when);
   return due;
 }
@@ -97,25 +103,60 @@ void SnapshotSource::act() {
     }
   }
   KJ_IF_MAYBE (sweep, sweep_) return goOn(*sweep);
-  if (sweepPace_.due() <= now) beginSweep();
+  if (sweepPace_.due() <= now) return beginSweep();
+  if (!toGlanceAt_.empty()) return glance();
+  if (glanceDue_ <= now) beginGlance();
+}
+
+kj::Maybe<Places> SnapshotSource::listed(kj::Function<Places()>& places) {
+  kj::Maybe<Places> all;
+  KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() { all = places(); })) {
+    ++counts_[DiscoveryCount::kFailedSweeps];
+    taskFailed(kj::mv(*exception));
+  }
+  return all;
 }
 
 void SnapshotSource::beginSweep() {
   sweepPace_.began();
+  toGlanceAt_.clear();
   // Should listing fail, the next one is not due before a hint or the timer.
-  sweepPace_.ended(timer_.now(), 0 * kj::NANOSECONDS);
-  Places everything;
-  KJ_IF_MAYBE (exception, kj::runCatchingExceptions([&]() { everything = deps_.everything(); })) {
-    ++counts_[DiscoveryCount::kFailedSweeps];
-    return taskFailed(kj::mv(*exception));
+  endSweep(0 * kj::NANOSECONDS);
+  KJ_IF_MAYBE (everything, listed(deps_.everything)) {
+    everything->add(placesOf(seen_));
+    Sweep sweep;
+    sweep.devices.assign(everything->devices.begin(), everything->devices.end());
+    sweep.mediated.assign(everything->mediated.begin(), everything->mediated.end());
+    sweep.groups = std::move(everything->groups);
+    sweep_ = kj::mv(sweep);
   }
-  everything.add(placesOf(seen_));
-  Sweep sweep;
-  sweep.devices.assign(everything.devices.begin(), everything.devices.end());
-  for (const auto& [uuid, device] : seen_.mediated) everything.mediated.insert(uuid);
-  sweep.mediated.assign(everything.mediated.begin(), everything.mediated.end());
-  sweep.groups = std::move(everything.groups);
-  sweep_ = kj::mv(sweep);
+}
+
+void SnapshotSource::endSweep(kj::Duration spent) {
+  sweepPace_.ended(timer_.now(), spent);
+  glanceDue_ = timer_.now() + betweenGlances_;
+  sweep_ = nullptr;
+}
+
+void SnapshotSource::beginGlance() {
+  glanceDue_ = timer_.now() + betweenGlances_;
+  KJ_IF_MAYBE (names, listed(deps_.names)) {
+    if (*names != placesOf(seen_)) return sweepPace_.anywhere(timer_.now());
+    toGlanceAt_.assign(names->devices.begin(), names->devices.end());
+  }
+}
+
+void SnapshotSource::glance() {
+  Places differing;
+  for (std::size_t seen = 0; seen < kGlancePart && !toGlanceAt_.empty(); ++seen) {
+    const auto known = seen_.devices.find(toGlanceAt_.back());
+    toGlanceAt_.pop_back();
+    if (known == seen_.devices.end()) continue;  // it left meanwhile
+    const Glance told = deps_.glance(known->second);
+    if (told != Glance::kSame) differing.devices.insert(known->first);
+    if (told == Glance::kUnheard) sweepPace_.anywhere(timer_.now());
+  }
+  if (!differing.empty()) reread(differing);
 }
 
 void SnapshotSource::goOn(Sweep& sweep) {
@@ -146,8 +187,7 @@ void SnapshotSource::goOn(Sweep& sweep) {
   ++counts_[DiscoveryCount::kSweeps];
   counts_[DiscoveryCount::kSweepNanoseconds] +=
       static_cast<std::uint64_t>(sweep.spent / kj::NANOSECONDS);
-  sweepPace_.ended(timer_.now(), sweep.spent);
-  sweep_ = nullptr;
+  endSweep(sweep.spent);
 }
 
 void SnapshotSource::rereadNow(const Places& where) {

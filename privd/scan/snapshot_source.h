@@ -18,16 +18,19 @@ namespace vfiogate {
 
 /// How the hardware is read.
 struct ScanDeps {
-  kj::Function<Places()> everything;                    ///< throws: cannot be listed
+  kj::Function<Places()> everything;                    ///< for a sweep; throws: cannot be listed
+  kj::Function<Places()> names;                         ///< the same, for a glance
+  kj::Function<Glance(const PciDevice&)> glance;        ///< as glanceAt()
   kj::Function<bool(const Places&, Snapshot&)> reread;  ///< as reread()
 };
 
 /// Borrows both.
 ScanDeps scanDeps(const SysfsRoot& sysfs, const DevRoot& dev);
 
-/// Rereads where a hint points, sweeps over everything afterwards and on a timer, and counts
-/// generations. A reread that finds what was there makes no generation. A sweep goes in small
-/// parts, between which everything else goes on.
+/// Rereads where a hint points, sweeps over everything afterwards and, seldom, on a timer, and
+/// counts generations. Between sweeps it glances, on a timer, too: a device that differs is reread,
+/// and what an event should have told makes a sweep. A reread that finds what was there makes no
+/// generation. Sweeps and glances go in small parts, between which everything else goes on.
 class SnapshotSource final : private kj::TaskSet::ErrorHandler {
 public:
   struct Current {
@@ -36,9 +39,9 @@ public:
     std::shared_ptr<const Snapshot> snapshot;
   };
 
-  /// Sees everything before it returns; generation 0: sysfs could not be listed. `rescan` is the
-  /// longest time between two sweeps. What is read is counted in `counts`.
-  SnapshotSource(kj::Timer& timer, std::uint64_t epoch, kj::Duration rescan, ScanDeps deps,
+  /// Sees everything before it returns; generation 0: sysfs could not be listed. What is read is
+  /// counted in `counts`.
+  SnapshotSource(kj::Timer& timer, std::uint64_t epoch, Rescan rescan, ScanDeps deps,
                  DiscoveryCounts& counts);
 
   Current current() const { return {epoch_, generation_, snapshot_}; }
@@ -64,20 +67,29 @@ private:
   kj::Promise<void> run();
   kj::TimePoint due() const;
   void act();
+  /// Null: it cannot be listed, which is counted and logged.
+  kj::Maybe<Places> listed(kj::Function<Places()>& places);
   void beginSweep();
   /// Rereads the next part of a sweep, and ends it after the last.
   void goOn(Sweep& sweep);
+  void endSweep(kj::Duration spent);
+  void beginGlance();
+  /// At the next part of the devices.
+  void glance();
   void reread(const Places& where);
   void publish();
   void taskFailed(kj::Exception&& exception) override;
 
   kj::Timer& timer_;
   std::uint64_t epoch_;
+  kj::Duration betweenGlances_;
   ScanDeps deps_;
   RereadPace rereadPace_;
   SweepPace sweepPace_;
   Places hinted_;
   kj::Maybe<Sweep> sweep_;
+  kj::TimePoint glanceDue_;
+  std::vector<Bdf> toGlanceAt_;
   Snapshot seen_;  ///< what was read; snapshot_ is a copy
   std::uint64_t generation_ = 0;
   std::shared_ptr<const Snapshot> snapshot_;

@@ -19,7 +19,8 @@ public:
   Served() {
     tree_.add({.address = "0000:01:00.0"});
     tree_.add({.address = "0000:02:00.0", .group = 8});
-    source_.emplace(io_.provider->getTimer(), 1, 60 * kj::SECONDS, scanDeps(sysfs_, dev_), counts_);
+    source_.emplace(io_.provider->getTimer(), 1, Rescan::mostlyGlances(10 * kj::SECONDS),
+                    scanDeps(sysfs_, dev_), counts_);
   }
 
   void takeFrom(kj::ArrayPtr<const kj::byte> bytes) {

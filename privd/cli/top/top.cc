@@ -83,7 +83,7 @@ TopPicture pictureOf(const TopOptions& options, NodeView& view, const Snapshot& 
 struct Watched {
   Watched(const TopOptions& options, const SysfsRoot& sysfs, const DevRoot& dev,
           kj::AsyncIoContext& io)
-      : source(io.provider->getTimer(), 0, options.rescanSeconds * kj::SECONDS,
+      : source(io.provider->getTimer(), 0, Rescan::onlySweeps(options.rescanSeconds * kj::SECONDS),
                scanDeps(sysfs, dev), counts),
         timer(io.provider->getTimer()) {
     auto socket = openUevents();

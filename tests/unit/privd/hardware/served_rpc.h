@@ -101,7 +101,8 @@ protected:
     tree_.add({.address = "0000:01:00.0"});
     tree_.add({.address = "0000:01:00.1"});
     tree_.add({.address = "0000:02:00.0", .group = 8});
-    source_.emplace(io_.provider->getTimer(), 1, 60 * kj::SECONDS, scanDeps(sysfs_, dev_), counts_);
+    source_.emplace(io_.provider->getTimer(), 1, Rescan::mostlyGlances(10 * kj::SECONDS),
+                    scanDeps(sysfs_, dev_), counts_);
   }
   ~ServedRpc() noexcept override = default;
 

@@ -65,7 +65,8 @@ TEST_F(SessionTest, ARereadWithoutNewsMakesNoGeneration) {
 // Slots are read once a sweep: a reread must not seem to take one away.
 TEST_F(SessionTest, ARereadHasTheSlotOfTheLastSweep) {
   tree_.addSlot("4", "0000:01:00");
-  source_.emplace(io_.provider->getTimer(), 1, 60 * kj::SECONDS, scanDeps(sysfs_, dev_), counts_);
+  source_.emplace(io_.provider->getTimer(), 1, Rescan::mostlyGlances(10 * kj::SECONDS),
+                  scanDeps(sysfs_, dev_), counts_);
   ServedPeer plugind(node_, io_);
   auto control = plugind.watch(plugind.enter()).at(IommuGroupId(7));
   const auto before = KJ_ASSERT_NONNULL(source_).current().generation;

@@ -5,6 +5,12 @@
 #include <kj/async-unix.h>
 #include <kj/debug.h>
 
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
 namespace vfiogate {
 namespace {
 
@@ -31,21 +37,44 @@ protected:
     for (const kj::TimePoint end = now_ + by; now_ < end;) turn(1 * kj::MILLISECONDS);
   }
   void plug(const std::string& address) { plugged_.insert(at(address)); }
+  /// So many, and each is seen. None of them is read since, and no sweep is due before a minute.
+  void haveSeen(unsigned devices) {
+    for (unsigned i = 0; i < devices; ++i)
+      plug("0000:" + std::to_string(10 + i / 8) + ":00." + std::to_string(i % 8));
+    source_.hint({});
+    pass(100 * kj::MILLISECONDS);
+    ASSERT_EQ(source_.current().snapshot->devices.size(), devices);
+    ASSERT_EQ(counts_[DiscoveryCount::kSweeps], 1U);
+    rereads_.clear();
+  }
+  Places allPlugged() {
+    if (broken_) kj::throwFatalException(KJ_EXCEPTION(FAILED, "no sysfs"));
+    return {.devices = plugged_, .groups = {}};
+  }
+  std::optional<std::uint32_t> enableCountOf(const std::string& address) const {
+    return source_.current().snapshot->devices.at(at(address)).enableCount;
+  }
 
   ScanDeps deps() {
-    return {.everything =
-                [this]() {
-                  if (broken_) kj::throwFatalException(KJ_EXCEPTION(FAILED, "no sysfs"));
-                  return Places{.devices = plugged_, .groups = {}};
+    return {.everything = [this]() { return allPlugged(); },
+            .names = [this]() { return allPlugged(); },
+            .glance =
+                [this](const PciDevice& was) {
+                  glances_.push_back(was.address);
+                  const auto told = told_.find(was.address);
+                  return told == told_.end() ? Glance::kSame : told->second;
                 },
             .reread =
                 [this](const Places& where, Snapshot& seen) {
-                  ++rereads_;
+                  rereads_.push_back(where);
                   const Snapshot before = seen;
                   for (const Bdf& address : where.devices) {
                     seen.devices.erase(address);
+                    told_.erase(address);
                     if (!plugged_.contains(address)) continue;
-                    seen.devices.emplace(address, PciDevice{.address = address});
+                    PciDevice device{.address = address};
+                    if (opened_.contains(address)) device.enableCount = 1;
+                    seen.devices.emplace(address, std::move(device));
                   }
                   return seen != before;
                 }};
@@ -56,10 +85,14 @@ protected:
   kj::TimePoint now_ = kj::origin<kj::TimePoint>() + 1 * kj::HOURS;
   kj::TimerImpl timer_{now_};
   std::set<Bdf> plugged_;
+  std::set<Bdf> opened_;
+  std::map<Bdf, Glance> told_;  ///< by a glance, until it is reread; of others kSame
   bool broken_ = false;
-  int rereads_ = 0;
+  std::vector<Bdf> glances_;
+  std::vector<Places> rereads_;
   DiscoveryCounts counts_;
-  SnapshotSource source_{timer_, 77, 60 * kj::SECONDS, deps(), counts_};
+  SnapshotSource source_{
+      timer_, 77, {.sweep = 60 * kj::SECONDS, .glance = 10 * kj::SECONDS}, deps(), counts_};
 };
 
 TEST_F(SnapshotSourceTest, HasTheFirstGenerationAtOnce) {
@@ -125,18 +158,137 @@ TEST_F(SnapshotSourceTest, AfterAQuietTimeASingleHintIsPromptAgain) {
 TEST_F(SnapshotSourceTest, ARereadThatFindsTheSameMakesNoGeneration) {
   source_.hint(placeOf("0000:01:00.0"));
   pass(200 * kj::MILLISECONDS);
-  EXPECT_GE(rereads_, 3);
+  EXPECT_GE(rereads_.size(), 3U);
   EXPECT_EQ(source_.current().generation, 1U);
 }
 
-TEST_F(SnapshotSourceTest, I9_WithoutAnyHintTheTimerFindsIt) {
+TEST_F(SnapshotSourceTest, I9_WithoutAnyHintAGlanceFindsWhatCameAndWent) {
   auto next = source_.next(1);
   plug("0000:01:00.0");
-  turn(59 * kj::SECONDS);
+  turn(9 * kj::SECONDS);
   EXPECT_FALSE(next.poll(scope_));
   turn(1 * kj::SECONDS);
+  pass(5 * kj::MILLISECONDS);
+  EXPECT_EQ(next.wait(scope_).snapshot->devices.size(), 1U);
+  plugged_.clear();
+  turn(10 * kj::SECONDS);
+  pass(5 * kj::MILLISECONDS);
+  EXPECT_TRUE(source_.current().snapshot->devices.empty());
+}
+
+TEST_F(SnapshotSourceTest, AGlanceRereadsTheDeviceThatDiffersAndNoOther) {
+  haveSeen(100);
+  opened_.insert(at("0000:15:00.3"));
+  told_[at("0000:15:00.3")] = Glance::kUnannounced;
+  turn(9 * kj::SECONDS);
+  EXPECT_TRUE(glances_.empty());
+  turn(1 * kj::SECONDS);
+  pass(10 * kj::MILLISECONDS);
+  EXPECT_EQ(enableCountOf("0000:15:00.3"), 1U);
+  EXPECT_EQ(rereads_, std::vector{placeOf("0000:15:00.3")});
+  EXPECT_EQ(std::set<Bdf>(glances_.begin(), glances_.end()), plugged_);
+  EXPECT_EQ(glances_.size(), 100U);
+}
+
+TEST_F(SnapshotSourceTest, AGlanceThatFindsNothingRereadsNothing) {
+  haveSeen(100);
+  turn(10 * kj::SECONDS);
+  pass(10 * kj::MILLISECONDS);
+  EXPECT_EQ(glances_.size(), 100U);
+  EXPECT_TRUE(rereads_.empty());
+}
+
+TEST_F(SnapshotSourceTest, I9_WhereAGlanceShowsThatAnEventWasLostASweepFollows) {
+  haveSeen(100);
+  told_[at("0000:15:00.3")] = Glance::kUnheard;
+  turn(10 * kj::SECONDS);
+  pass(50 * kj::MILLISECONDS);
+  EXPECT_EQ(counts_[DiscoveryCount::kSweeps], 2U);
+}
+
+// What no glance reads, such as the NUMA node: here that somebody has opened the device.
+TEST_F(SnapshotSourceTest, I9_GlancesPostponeNoSweep) {
+  haveSeen(8);
+  opened_.insert(at("0000:10:00.3"));
+  turn(9 * kj::SECONDS);
+  for (int seconds = 9; seconds < 59; ++seconds) {
+    turn(1 * kj::SECONDS);
+    pass(5 * kj::MILLISECONDS);
+  }
+  EXPECT_GE(glances_.size(), 5U * 8);
+  EXPECT_EQ(enableCountOf("0000:10:00.3"), std::nullopt);
+  turn(1 * kj::SECONDS);
+  pass(5 * kj::MILLISECONDS);
+  EXPECT_EQ(enableCountOf("0000:10:00.3"), 1U);
+  EXPECT_EQ(counts_[DiscoveryCount::kSweeps], 2U);
+}
+
+TEST_F(SnapshotSourceTest, WhereEachTimeIsASweepThereIsNoGlance) {
+  plug("0000:01:00.0");
+  ScanDeps unglanced = deps();
+  unglanced.names = []() -> Places {
+    ADD_FAILURE();
+    return {};
+  };
+  DiscoveryCounts counts;
+  SnapshotSource source(timer_, 78, Rescan::onlySweeps(10 * kj::SECONDS), kj::mv(unglanced),
+                        counts);
+  for (unsigned times = 1; times <= 6; ++times) {
+    broken_ = times == 3;  // one that fails is one, too
+    turn(10 * kj::SECONDS);
+    pass(5 * kj::MILLISECONDS);
+    EXPECT_EQ(counts[DiscoveryCount::kSweeps] + counts[DiscoveryCount::kFailedSweeps], times);
+  }
+}
+
+TEST_F(SnapshotSourceTest, AHintGoesBetweenThePartsOfAGlance) {
+  haveSeen(100);
+  turn(10 * kj::SECONDS);
+  turn(1 * kj::MILLISECONDS);  // it has begun
+  plug("0000:01:00.0");
+  source_.hint(placeOf("0000:01:00.0"));
   turn(1 * kj::MILLISECONDS);
-  EXPECT_EQ(next.wait(scope_).generation, 2U);
+  EXPECT_TRUE(source_.current().snapshot->devices.contains(at("0000:01:00.0")));
+  EXPECT_GT(glances_.size(), 0U);
+  EXPECT_LT(glances_.size(), 100U);
+  pass(10 * kj::MILLISECONDS);
+  EXPECT_EQ(glances_.size(), 100U);
+}
+
+TEST_F(SnapshotSourceTest, AGlanceLeavesOutWhatHasGoneSinceItBegan) {
+  haveSeen(100);
+  turn(10 * kj::SECONDS);
+  turn(1 * kj::MILLISECONDS);  // it has begun
+  std::set<Bdf> left = plugged_;
+  for (const Bdf& address : glances_) left.erase(address);
+  ASSERT_FALSE(left.empty());
+  for (const Bdf& address : left) plugged_.erase(address);
+  source_.rereadNow({.devices = left, .groups = {}});
+  pass(10 * kj::MILLISECONDS);
+  EXPECT_EQ(std::set<Bdf>(glances_.begin(), glances_.end()), plugged_);
+}
+
+TEST_F(SnapshotSourceTest, ASweepReadsWhatIsLeftOfAGlance) {
+  haveSeen(100);
+  turn(10 * kj::SECONDS);
+  turn(1 * kj::MILLISECONDS);  // it has begun
+  source_.hint({});
+  pass(50 * kj::MILLISECONDS);
+  EXPECT_EQ(counts_[DiscoveryCount::kSweeps], 2U);
+  EXPECT_LT(glances_.size(), 100U);
+}
+
+TEST_F(SnapshotSourceTest, AGlanceWhereNothingCanBeListedIsTriedAgain) {
+  haveSeen(8);
+  broken_ = true;
+  turn(10 * kj::SECONDS);
+  pass(5 * kj::MILLISECONDS);
+  EXPECT_EQ(counts_[DiscoveryCount::kFailedSweeps], 1U);
+  EXPECT_EQ(source_.current().snapshot->devices.size(), 8U);
+  broken_ = false;
+  turn(10 * kj::SECONDS);
+  pass(5 * kj::MILLISECONDS);
+  EXPECT_EQ(glances_.size(), 8U);
 }
 
 TEST_F(SnapshotSourceTest, I9_WhereEventsWereLostEverythingIsSweptAtOnce) {
