@@ -48,7 +48,7 @@ def counted(program: pathlib.Path, part: str) -> int:
 
 
 def is_of_files(part: str) -> bool:
-    return "sweep" in part or "reread" in part
+    return any(word in part for word in ("sweep", "glance", "reread"))
 
 
 def system() -> str:

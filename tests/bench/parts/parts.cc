@@ -27,6 +27,7 @@ std::vector<Part> parts() {
     add("preferred", devices, [shape]() { return startPreferred(shape); });
     add("sweep", devices, [devices]() { return startSweep(devices); });
     add("bare sweep", devices, [devices]() { return startBareSweep(devices); });
+    add("glance", devices, [devices]() { return startGlance(devices); });
     add("reread", devices, [devices]() { return startReread(devices); });
   }
   return all;

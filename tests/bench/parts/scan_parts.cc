@@ -1,6 +1,6 @@
 #include "tests/bench/parts/scan_parts.h"
 
-#include "privd/scan/pci_scan.h"
+#include "privd/scan/snapshot_source.h"
 #include "tests/bench/bare_read.h"
 #include "tests/bench/node_under_test.h"
 #include "tests/support/fake_sysfs.h"
@@ -50,6 +50,26 @@ private:
   Tree tree_;
 };
 
+class GlanceAtAll final : public Running {
+public:
+  explicit GlanceAtAll(unsigned devices)
+      : tree_(devices), reading_(scanDeps(tree_.sysfs(), tree_.dev())) {
+    reading_.reread(reading_.everything(), seen_);
+  }
+
+  void run() override {
+    if (reading_.names() != placesOf(seen_)) giveUp("something came or went");
+    for (const auto& [address, device] : seen_.devices) {
+      if (reading_.glance(device) != Glance::kSame) giveUp("something was changed");
+    }
+  }
+
+private:
+  Tree tree_;
+  ScanDeps reading_;
+  Snapshot seen_;
+};
+
 class RereadOfOne final : public Running {
 public:
   explicit RereadOfOne(unsigned devices) : tree_(devices) {
@@ -90,6 +110,10 @@ private:
 
 std::unique_ptr<Running> startSweep(unsigned devices) {
   return std::make_unique<Sweep>(devices);
+}
+
+std::unique_ptr<Running> startGlance(unsigned devices) {
+  return std::make_unique<GlanceAtAll>(devices);
 }
 
 std::unique_ptr<Running> startReread(unsigned devices) {

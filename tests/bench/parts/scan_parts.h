@@ -8,6 +8,9 @@ namespace vfiogate::bench {
 /// A reading of everything.
 std::unique_ptr<Running> startSweep(unsigned devices);
 
+/// At everything, of which nothing has changed.
+std::unique_ptr<Running> startGlance(unsigned devices);
+
 /// What an Allocate has read: one group, of which everything is known.
 std::unique_ptr<Running> startReread(unsigned devices);
 
