@@ -77,6 +77,7 @@ std::optional<std::string> hardwareFrom(std::string_view noted) {
 }  // namespace
 
 std::string notedHardware(const std::string& fingerprint, const std::set<UnitId>& ids) {
+  if (fingerprint.empty()) return {};  // of all but claims
   std::string noted;
   bool known = false;
   for (const UnitId& id : ids) {
