@@ -38,7 +38,7 @@ std::optional<double> valueOf(const std::string& metrics, const std::string& nam
 
 DiscoveryNode::DiscoveryNode(unsigned devices)
     : events_(openInNewNamespace()),
-      node_(devices, "on", {.heard = [this](const auto& frame) { frames_.heard(frame); }}),
+      node_(devices, {.heard = [this](const auto& frame) { frames_.heard(frame); }}),
       bare_(node_.hardware().sysfs(), node_.hardware().dev()),
       bound_(devices, true),
       changes_(devices) {}

@@ -133,7 +133,7 @@ std::vector<Watched> measure(const Wish& wish) {
   std::vector<std::unique_ptr<PeerNode>> peers;
   std::vector<Watched> all;
   for (const unsigned devices : wish.common.devices) {
-    nodes.push_back(std::make_unique<NodeUnderTest>(devices, "on"));
+    nodes.push_back(std::make_unique<NodeUnderTest>(devices));
     std::ranges::move(processesOf(*nodes.back()), std::back_inserter(all));
     if (wish.peer.empty()) continue;
     peers.push_back(std::make_unique<PeerNode>(devices, wish.peer));

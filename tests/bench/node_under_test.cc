@@ -30,9 +30,7 @@ std::string addressOf(unsigned number) {
   return text;
 }
 
-NodeUnderTest::NodeUnderTest(unsigned devices, const std::string& uevents,
-                             sim::KubeletOptions kubelet)
-    : devices_(devices), uevents_(uevents) {
+NodeUnderTest::NodeUnderTest(unsigned devices, sim::KubeletOptions kubelet) : devices_(devices) {
   chmod(dir_.path().c_str(), 0755);
   for (const char* name : {"plugind", "kubelet", "kubelet/device-plugins"}) {
     std::filesystem::create_directory(dir_.path() / name);
@@ -64,7 +62,7 @@ void NodeUnderTest::startPrivd() {
   privd_.emplace(std::vector<std::string>{
       test::builtProgram("privd"), "serve", "--plugind", plugindSocket(), "--sysfs",
       hardware_.sysfs(), "--dev", hardware_.dev(), "--kubelet-dir", kubeletDirectory(),
-      "--state-dir", dir_ / "state", "--audit-log", dir_ / "audit.jsonl", "--uevents", uevents_});
+      "--state-dir", dir_ / "state", "--audit-log", dir_ / "audit.jsonl"});
 }
 
 void NodeUnderTest::startPlugind() {

@@ -24,8 +24,8 @@ std::string addressOf(unsigned number);
 class NodeUnderTest {
 public:
   /// Starts all of it and waits until the kubelet was shown every device; throws, in words, where
-  /// that fails. `uevents`: on or off, whether privd listens to the kernel.
-  NodeUnderTest(unsigned devices, const std::string& uevents, sim::KubeletOptions kubelet = {});
+  /// that fails. privd listens to the kernel, of the network namespace that this is called in.
+  explicit NodeUnderTest(unsigned devices, sim::KubeletOptions kubelet = {});
   NodeUnderTest(const NodeUnderTest&) = delete;
   NodeUnderTest& operator=(const NodeUnderTest&) = delete;
 
@@ -54,7 +54,6 @@ private:
   void startPlugind();
 
   const unsigned devices_;
-  const std::string uevents_;
   TempDir dir_;
   FakeSysfs hardware_;
   std::optional<sim::KubeletSim> kubelet_;

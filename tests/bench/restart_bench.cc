@@ -30,9 +30,10 @@ struct Wish {
 template <typename Node>
 class Watched {
 public:
-  template <typename... Arguments>
-  explicit Watched(unsigned devices, Arguments&&... arguments)
-      : node_(devices, std::forward<Arguments>(arguments)...,
+  /// `plugin`: the peer's program; none where the programs are ours.
+  template <typename... Plugin>
+  explicit Watched(unsigned devices, const Plugin&... plugin)
+      : node_(devices, plugin...,
               sim::KubeletOptions{.heard = [this](const auto& frame) { frames_.heard(frame); }}) {}
 
   Took restartKubelet() {
@@ -70,7 +71,7 @@ void run(const Wish& wish) {
   std::vector<std::unique_ptr<Watched<PeerNode>>> peers;
   std::vector<RestartRow> rows;
   for (const unsigned devices : wish.common.devices) {
-    nodes.push_back(std::make_unique<Watched<NodeUnderTest>>(devices, "off"));
+    nodes.push_back(std::make_unique<Watched<NodeUnderTest>>(devices));
     if (!wish.peer.empty()) {
       peers.push_back(std::make_unique<Watched<PeerNode>>(devices, wish.peer));
     }

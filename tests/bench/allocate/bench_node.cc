@@ -5,7 +5,7 @@
 namespace vfiogate::bench {
 
 BenchNode::BenchNode(unsigned devices)
-    : node_(devices, "off"),
+    : node_(devices),
       sysfs_(*SysfsRoot::open(node_.hardware().sysfs())),
       dev_(*DevRoot::open(node_.hardware().dev())) {
   for (unsigned i = 0; i < devices; ++i) all_.push_back(addressOf(i));
