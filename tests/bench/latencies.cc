@@ -16,15 +16,23 @@ struct Kind {
   Latencies Row::*figures;
 };
 constexpr std::array kKinds = {
-    Kind{"allocate", "Allocate", &Row::allocate},
+    Kind{"allocate", "Allocate of {}", &Row::allocate},
     Kind{"empty", "empty call to the same plugind", &Row::empty},
     Kind{"bare", "empty call to a server with nothing behind it", &Row::bare},
     Kind{"relayed", "the same by way of two processes more", &Row::relayed},
     Kind{"read", "no call: its group read from sysfs", &Row::read},
     Kind{"preferred", "GetPreferredAllocation of 8", &Row::preferred},
-    Kind{"peer", "Allocate of the peer's", &Row::peer},
+    Kind{"peer", "Allocate of {}, the peer", &Row::peer},
     Kind{"peerEmpty", "empty call to the peer", &Row::peerEmpty},
 };
+
+/// `name` with the number of devices in the place of {}.
+std::string nameFor(const Row& row, std::string name) {
+  const auto place = name.find("{}");
+  if (place == std::string::npos) return name;
+  const std::string unit = row.perCall == 1 ? " device" : " devices";
+  return name.replace(place, 2, std::to_string(row.perCall) + unit);
+}
 
 }  // namespace
 
@@ -57,10 +65,10 @@ void printTable(const std::vector<Row>& rows, std::ostream& out) {
     for (const Kind& kind : kKinds) {
       const Latencies& each = row.*kind.figures;
       if (each.count() == 0) continue;
-      out << "  " << std::left << std::setw(52) << kind.name << std::right << std::fixed
-          << std::setprecision(0) << std::setw(8) << each.median() << std::setw(8) << each.p99()
-          << std::setw(8) << each.percentile(1) << std::setprecision(2) << std::setw(8)
-          << row.allocate.median() / each.median() << "\n";
+      out << "  " << std::left << std::setw(52) << nameFor(row, kind.name) << std::right
+          << std::fixed << std::setprecision(0) << std::setw(8) << each.median() << std::setw(8)
+          << each.p99() << std::setw(8) << each.percentile(1) << std::setprecision(2)
+          << std::setw(8) << row.allocate.median() / each.median() << "\n";
     }
   }
 }
@@ -69,6 +77,7 @@ void printJson(const std::vector<Row>& rows, std::ostream& out) {
   nlohmann::json all = nlohmann::json::array();
   for (const Row& row : rows) {
     nlohmann::json one{{"devices", row.devices},
+                       {"per_call", row.perCall},
                        {"restarts", row.restarts},
                        {"refused_per_second", row.refusedPerSecond}};
     for (const Kind& kind : kKinds) one[kind.key] = toJson(row.*kind.figures);

@@ -34,6 +34,7 @@ nlohmann::json toJson(const Latencies& latencies);
 /// What was measured on one node.
 struct Row {
   unsigned devices = 0;
+  unsigned perCall = 1;         ///< devices of each Allocate
   unsigned restarts = 0;        ///< of plugind, to have its devices back
   double refusedPerSecond = 0;  ///< calls beside these; 0: none
   Latencies allocate;

@@ -52,10 +52,17 @@ void PeerNode::stop() {
   }
 }
 
-Took PeerNode::allocate() {
-  const PluginClient::Answer answer = client_->allocate(nextDevice());
+Devices PeerNode::nextDevices(unsigned count) {
+  Devices next;
+  while (next.size() < count) next.push_back(addressOf(asked_++ % devices_));
+  return next;
+}
+
+Took PeerNode::allocate(unsigned count) {
+  const PluginClient::Answer answer = client_->allocate(nextDevices(count));
   if (!answer.status.ok()) giveUp("the peer refuses: " + answer.status.error_message());
-  if (answer.response.container_responses(0).devices_size() < 2) {
+  // Each is in a group of its own, and one node is common to all.
+  if (std::cmp_less_equal(answer.response.container_responses(0).devices_size(), count)) {
     giveUp("the peer answers without nodes");
   }
   return answer.took;

@@ -18,9 +18,9 @@ public:
   PeerNode(const PeerNode&) = delete;
   PeerNode& operator=(const PeerNode&) = delete;
 
-  /// One Allocate, of the next device in turn.
-  Took allocate();
-  std::string nextDevice() { return addressOf(asked_++ % devices_); }
+  /// One Allocate of the next `count` devices in turn.
+  Took allocate(unsigned count);
+  Devices nextDevices(unsigned count);
   Took callEmpty() { return client_->callEmpty(); }
 
   unsigned devices() const { return devices_; }

@@ -20,9 +20,9 @@ PluginClient::PluginClient(const std::string& kubeletDirectory) {
   plugin_ = v1beta1::DevicePlugin::NewStub(channel);
 }
 
-PluginClient::Answer PluginClient::allocate(const std::string& device) {
+PluginClient::Answer PluginClient::allocate(const Devices& devices) {
   v1beta1::AllocateRequest request;
-  request.add_container_requests()->add_devices_ids(device);
+  request.add_container_requests()->mutable_devices_ids()->Assign(devices.begin(), devices.end());
   Answer answer{};
   grpc::ClientContext context;
   const auto began = Clock::now();
@@ -31,7 +31,7 @@ PluginClient::Answer PluginClient::allocate(const std::string& device) {
   return answer;
 }
 
-Took PluginClient::prefer(const std::vector<std::string>& available, int count) {
+Took PluginClient::prefer(const Devices& available, int count) {
   v1beta1::PreferredAllocationRequest request;
   auto& container = *request.add_container_requests();
   container.mutable_available_deviceids()->Assign(available.begin(), available.end());

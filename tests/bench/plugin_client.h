@@ -12,6 +12,9 @@
 
 namespace vfiogate::bench {
 
+/// What one request asks for, each by its id.
+using Devices = std::vector<std::string>;
+
 /// How long a call takes; throws, with `who` in front, where it fails. `call`: takes the context,
 /// and returns the status.
 template <typename Call>
@@ -36,10 +39,10 @@ public:
     grpc::Status status;
     v1beta1::AllocateResponse response;
   };
-  /// One Allocate of one device for one container.
-  Answer allocate(const std::string& device);
+  /// One Allocate of these devices for one container.
+  Answer allocate(const Devices& devices);
   /// One GetPreferredAllocation: which `count` of these devices.
-  Took prefer(const std::vector<std::string>& available, int count);
+  Took prefer(const Devices& available, int count);
   /// One GetDevicePluginOptions, which says nothing and asks nobody.
   Took callEmpty();
 

@@ -29,26 +29,27 @@ struct Wish {
   unsigned apartMs = 0;
   unsigned refused = 0;
   unsigned callers = 1;
+  unsigned perCall = 1;
   std::string bare;
   std::string peer;
 };
 
 /// One turn of several callers of one plugin, which may have been started anew since the last.
-void measureCallers(const std::string& kubeletDirectory, const std::vector<std::string>& devices,
+void measureCallers(const std::string& kubeletDirectory, const std::vector<Devices>& requests,
                     Latencies& allocate, Latencies& empty) {
-  Callers callers(kubeletDirectory, static_cast<unsigned>(devices.size()));
+  Callers callers(kubeletDirectory, static_cast<unsigned>(requests.size()));
   callers.callEmpty();
-  allocate.add(callers.allocate(devices));
+  allocate.add(callers.allocate(requests));
   empty.add(callers.callEmpty());
 }
 
 /// Only what has callers is measured.
-void measureCallers(BenchNode& node, PeerNode* peer, unsigned count, Row& row) {
-  const std::vector<std::string> devices = node.takeFree(count);
-  measureCallers(node.kubeletDirectory(), devices, row.allocate, row.empty);
+void measureCallers(BenchNode& node, PeerNode* peer, const Wish& wish, Row& row) {
+  const std::vector<Devices> requests = node.takeFree(wish.callers);
+  measureCallers(node.kubeletDirectory(), requests, row.allocate, row.empty);
   if (peer == nullptr) return;
-  std::vector<std::string> peers;
-  for (unsigned i = 0; i < count; ++i) peers.push_back(peer->nextDevice());
+  std::vector<Devices> peers;
+  while (peers.size() < wish.callers) peers.push_back(peer->nextDevices(wish.perCall));
   measureCallers(peer->kubeletDirectory(), peers, row.peer, row.peerEmpty);
 }
 
@@ -57,7 +58,7 @@ std::vector<Row> measure(const Wish& wish) {
   const OwnPlace place;
   std::vector<std::unique_ptr<BenchNode>> nodes;
   for (const unsigned devices : wish.common.devices)
-    nodes.push_back(std::make_unique<BenchNode>(devices));
+    nodes.push_back(std::make_unique<BenchNode>(devices, wish.perCall));
   std::vector<std::unique_ptr<PeerNode>> peers;
   for (const unsigned devices : wish.common.devices) {
     if (!wish.peer.empty()) peers.push_back(std::make_unique<PeerNode>(devices, wish.peer));
@@ -75,7 +76,7 @@ std::vector<Row> measure(const Wish& wish) {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (wish.apartMs > 0) std::this_thread::sleep_for(std::chrono::microseconds(pause(random)));
       if (wish.callers > 1) {
-        measureCallers(*nodes[i], peers.empty() ? nullptr : peers[i].get(), wish.callers, rows[i]);
+        measureCallers(*nodes[i], peers.empty() ? nullptr : peers[i].get(), wish, rows[i]);
         continue;
       }
       rows[i].allocate.add(nodes[i]->allocate());
@@ -85,12 +86,13 @@ std::vector<Row> measure(const Wish& wish) {
       rows[i].read.add(nodes[i]->readGroup());
       rows[i].preferred.add(nodes[i]->prefer());
       if (peers.empty()) continue;
-      rows[i].peer.add(peers[i]->allocate());
+      rows[i].peer.add(peers[i]->allocate(wish.perCall));
       rows[i].peerEmpty.add(peers[i]->callEmpty());
     }
   }
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     rows[i].devices = nodes[i]->devices();
+    rows[i].perCall = wish.perCall;
     rows[i].restarts = nodes[i]->restarts();
     if (!refused.empty()) rows[i].refusedPerSecond = refused[i]->perSecond();
   }
@@ -119,6 +121,8 @@ int main(int argc, char** argv) {
       "connections from which each plugind is asked for what it has not, without a pause");
   bench::addCount(app, "--callers", wish.callers, 64,
                   "who ask at the same moment, each on a connection of its own");
+  bench::addCount(app, "--per-call", wish.perCall, 64,
+                  "devices that each Allocate asks for, each in a group of its own");
   app.add_option("--peer", wish.peer, "NVIDIA's plugin for KubeVirt, asked by the same client")
       ->check(CLI::ExistingFile);
   app.add_option("--serve-bare", wish.bare)->group("");  // how it starts its other half

@@ -2,10 +2,13 @@
 
 #include "privd/scan/pci_scan.h"
 
+#include <utility>
+
 namespace vfiogate::bench {
 
-BenchNode::BenchNode(unsigned devices)
-    : node_(devices),
+BenchNode::BenchNode(unsigned devices, unsigned perCall)
+    : perCall_(perCall),
+      node_(devices),
       sysfs_(*SysfsRoot::open(node_.hardware().sysfs())),
       dev_(*DevRoot::open(node_.hardware().dev())) {
   for (unsigned i = 0; i < devices; ++i) all_.push_back(addressOf(i));
@@ -19,18 +22,20 @@ void BenchNode::refill() {
 }
 
 void BenchNode::adopt() {
-  askFor(free_.front());
-  free_.pop_front();
+  askFor(takeNext(1));
   callEmpty();
 }
 
-Took BenchNode::askFor(const std::string& device) {
-  const PluginClient::Answer answer = client_->allocate(device);
+Took BenchNode::askFor(const Devices& devices) {
+  const PluginClient::Answer answer = client_->allocate(devices);
   if (!answer.status.ok()) {
-    giveUp(device + " was refused: " + answer.status.error_message() + "\n" +
+    giveUp(devices.front() + " was refused: " + answer.status.error_message() + "\n" +
            node_.plugind().output());
   }
-  if (answer.response.container_responses(0).devices_size() != 2) giveUp("an answer without nodes");
+  // Each is in a group of its own, and one node is common to all.
+  if (!std::cmp_equal(answer.response.container_responses(0).devices_size(), devices.size() + 1)) {
+    giveUp("an answer without nodes");
+  }
   return answer.took;
 }
 
@@ -38,18 +43,27 @@ Took BenchNode::allocate() {
   return askFor(takeFree(1).front());
 }
 
-std::vector<std::string> BenchNode::takeFree(std::size_t count) {
-  if (free_.size() < count) {
+Devices BenchNode::takeNext(unsigned count) {
+  const auto last = free_.begin() + count;
+  Devices next(free_.begin(), last);
+  free_.erase(free_.begin(), last);
+  return next;
+}
+
+std::vector<Devices> BenchNode::takeFree(unsigned callers) {
+  if (free_.size() < std::size_t{callers} * perCall_) {
     ++restarts_;
     node_.restartPlugind();
     node_.awaitAll();
     refill();
   }
-  if (free_.size() < count) giveUp("fewer devices than callers, of whom one comes first");
-  const auto last = free_.begin() + static_cast<std::ptrdiff_t>(count);
-  std::vector<std::string> taken(free_.begin(), last);
-  free_.erase(free_.begin(), last);
-  return taken;
+  if (free_.size() < std::size_t{callers} * perCall_) {
+    giveUp(std::to_string(devices()) + " devices are too few: one comes first, then " +
+           std::to_string(callers) + " times " + std::to_string(perCall_) + " are asked for");
+  }
+  std::vector<Devices> requests;
+  while (requests.size() < callers) requests.push_back(takeNext(perCall_));
+  return requests;
 }
 
 Took BenchNode::readGroup() {

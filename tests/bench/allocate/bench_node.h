@@ -18,8 +18,9 @@ constexpr int kPreferred = 8;
 /// measured.
 class BenchNode {
 public:
-  /// Starts all of it; throws, in words, where that fails.
-  explicit BenchNode(unsigned devices);
+  /// Starts all of it; throws, in words, where that fails. `perCall`: how many devices, each in a
+  /// group of its own, one Allocate asks for.
+  BenchNode(unsigned devices, unsigned perCall);
   BenchNode(const BenchNode&) = delete;
   BenchNode& operator=(const BenchNode&) = delete;
 
@@ -28,14 +29,14 @@ public:
   /// How often plugind was started anew to have its devices back.
   unsigned restarts() const { return restarts_; }
 
-  /// One Allocate of a device that is free and was not asked for since plugind started. Where all
-  /// were, plugind is started anew first, outside the time taken: the kubelet has recorded none of
-  /// these calls, so every device is free again. Waiting for their release instead, 30 s and a
-  /// reconcile, would leave eight devices with 16 calls a minute.
+  /// One Allocate of devices that are free and were not asked for since plugind started. Where too
+  /// few are left, plugind is started anew first, outside the time taken: the kubelet has recorded
+  /// none of these calls, so every device is free again. Waiting for their release instead, 30 s
+  /// and a reconcile, would leave eight devices with 16 calls a minute.
   Took allocate();
-  /// So many devices that are free and were not asked for since plugind started, which it is anew
-  /// where fewer are left. Throws where the node has not so many.
-  std::vector<std::string> takeFree(std::size_t count);
+  /// What so many callers can each ask for: free, and not asked for since plugind started, which it
+  /// is anew where fewer are left. Throws where the node has not so many.
+  std::vector<Devices> takeFree(unsigned callers);
   /// One GetDevicePluginOptions of the same plugind on the same connection: it says nothing and
   /// asks nobody.
   Took callEmpty() { return client_->callEmpty(); }
@@ -50,8 +51,10 @@ private:
   /// (ledger.md 6): not measured.
   void adopt();
   void refill();
-  Took askFor(const std::string& device);
+  Took askFor(const Devices& devices);
+  Devices takeNext(unsigned count);
 
+  const unsigned perCall_;
   NodeUnderTest node_;
   unsigned restarts_ = 0;
   SysfsRoot sysfs_;

@@ -9,11 +9,11 @@ Callers::Callers(const std::string& kubeletDirectory, unsigned count) {
   for (unsigned i = 0; i < count; ++i) clients_.emplace_back(kubeletDirectory);
 }
 
-std::vector<Took> Callers::allocate(const std::vector<std::string>& devices) {
-  return atOnce([&devices](PluginClient& client, std::size_t caller) {
-    const PluginClient::Answer answer = client.allocate(devices.at(caller));
+std::vector<Took> Callers::allocate(const std::vector<Devices>& requests) {
+  return atOnce([&requests](PluginClient& client, std::size_t caller) {
+    const PluginClient::Answer answer = client.allocate(requests.at(caller));
     if (!answer.status.ok()) {
-      giveUp(devices[caller] + " was refused: " + answer.status.error_message());
+      giveUp(requests[caller].front() + " was refused: " + answer.status.error_message());
     }
     return answer.took;
   });

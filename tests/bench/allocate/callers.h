@@ -17,8 +17,8 @@ public:
 
   std::size_t count() const { return clients_.size(); }
 
-  /// One Allocate by each, of these devices in turn, one for each; throws where one is refused.
-  std::vector<Took> allocate(const std::vector<std::string>& devices);
+  /// One Allocate by each, of these requests in turn, one for each; throws where one is refused.
+  std::vector<Took> allocate(const std::vector<Devices>& requests);
   /// One GetDevicePluginOptions by each.
   std::vector<Took> callEmpty();
 

@@ -30,7 +30,7 @@ double RefusedCalls::perSecond() const {
 void RefusedCalls::ask(PluginClient& client) {
   while (!over_) {
     // One that is given, or gets no answer, is not what is counted here.
-    const grpc::Status status = client.allocate(kNowhere).status;
+    const grpc::Status status = client.allocate({kNowhere}).status;
     if (!status.ok() && status.error_code() != grpc::StatusCode::UNAVAILABLE) ++refused_;
   }
 }
