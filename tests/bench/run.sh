@@ -5,12 +5,12 @@
 #   BUILD: a build tree of the release preset, with the target tests_bench; default build/release
 #   PROGRAMS: folders of programs; default BUILD/bin
 #   VFIOGATE_PEERS: the folder with NVIDIA's plugin, packed; default ../shared/peers, and without it there is no peer
-# Needs root with CAP_SYS_ADMIN. About four minutes for each folder, --quick one and a half.
+# Needs root with CAP_SYS_ADMIN. About five minutes for each folder, --quick two.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-rounds=5 calls=240 apart=200 idle=30 events=50 kubelets=50 pluginds=20
+rounds=5 calls=240 apart=200 large=100 idle=30 events=50 kubelets=50 pluginds=20
 if [ "${1:-}" = --quick ]; then
-  rounds=2 calls=100 apart=50 idle=10 events=10 kubelets=10 pluginds=5
+  rounds=2 calls=100 apart=50 large=30 idle=10 events=10 kubelets=10 pluginds=5
   shift
 fi
 build=${1:-build/release}
@@ -45,6 +45,9 @@ for i in "${!programs[@]}"; do
   bench "${programs[i]}" allocate_bench "$i-refused-0" --devices 256 --calls "$calls" --refused 2
   # As many devices as are asked for: what the kubelet did not record before a restart is no free group after it.
   bench "${programs[i]}" allocate_bench "$i-callers-0" --devices 1024 --calls 100 --callers 8 "${peer[@]}"
+  # None is started anew here: one device comes first, then as many as the calls ask for.
+  bench "${programs[i]}" allocate_bench "$i-each8-0" --devices 256,4096 --calls 30 --per-call 8 "${peer[@]}"
+  bench "${programs[i]}" allocate_bench "$i-large-0" --devices 4096 --calls "$large" "${peer[@]}"
   bench "${programs[i]}" idle_bench "$i-idle-0" --devices 8,256,2000 --seconds "$idle" "${peer[@]}"
   bench "${programs[i]}" restart_bench "$i-restart-0" --devices 8,256,2000 --kubelets "$kubelets" --pluginds "$pluginds" "${peer[@]}"
   bench "${programs[i]}" discovery_bench "$i-discovery-0" --devices 256 --events "$events" --bursts 2 --sweeps 2

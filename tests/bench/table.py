@@ -38,18 +38,25 @@ def calls(rounds: list, how: str) -> None:
             if first["peer"]["calls"]:
                 peer = over(rounds, index, "peer", figure)
                 row("  the same / NVIDIA's plugin", f"{ours:,.0f}", f"{peer:,.0f}", f"{ours / peer:.2f}", "1" if figure == "p50_us" else "")
-        preferred, empty = (over(rounds, index, kind, "p50_us") for kind in ("preferred", "empty"))
-        row(f"GetPreferredAllocation, 8 of {first['devices']}, p50, µs / empty", f"{preferred:,.0f}", f"{empty:,.0f}", f"{preferred / empty:.2f}", "3")
+        preferred(rounds, index)
 
 
-def callers(rounds: list) -> None:
-    for figure, goal in (("p50_us", "2"), ("p99_us", "3")):
-        ours, empty = (over(rounds, 0, kind, figure) for kind in ("allocate", "empty"))
-        name = f"Allocate, {rounds[0][0]['devices']} devices, 8 callers at once, {figure[:-3]}, µs / empty, the same callers"
-        row(name, f"{ours:,.0f}", f"{empty:,.0f}", f"{ours / empty:.2f}", goal)
-        if rounds[0][0]["peer"]["calls"]:
-            peer = over(rounds, 0, "peer", figure)
-            row("  the same / NVIDIA's plugin", f"{ours:,.0f}", f"{peer:,.0f}", f"{ours / peer:.2f}", "1" if figure == "p50_us" else "")
+def preferred(rounds: list, index: int) -> None:
+    choice, empty = (over(rounds, index, kind, "p50_us") for kind in ("preferred", "empty"))
+    row(f"GetPreferredAllocation, 8 of {rounds[0][index]['devices']}, p50, µs / empty", f"{choice:,.0f}", f"{empty:,.0f}", f"{choice / empty:.2f}", "3")
+
+
+def few_calls(rounds: list, how: str) -> None:
+    for index, node in enumerate(rounds[0]):
+        count = sum(one[index]["allocate"]["calls"] for one in rounds)
+        what = "Allocate" if node["per_call"] == 1 else f"Allocate of {node['per_call']}"
+        for figure, goal in (("p50_us", "2"), ("p99_us", "3")):
+            ours, empty = (over(rounds, index, kind, figure) for kind in ("allocate", "empty"))
+            name = f"{what}, {node['devices']} devices, {how}, {figure[:-3]} of {count}, µs / empty"
+            row(name, f"{ours:,.0f}", f"{empty:,.0f}", f"{ours / empty:.2f}", goal)
+            if node["peer"]["calls"]:
+                peer = over(rounds, index, "peer", figure)
+                row("  the same / NVIDIA's plugin", f"{ours:,.0f}", f"{peer:,.0f}", f"{ours / peer:.2f}", "1" if figure == "p50_us" else "")
 
 
 def idle(processes: list) -> None:
@@ -98,7 +105,11 @@ def main() -> None:
     ((node,),) = rounds_of(directory, number, "refused")
     alone, beside = over(rounds_of(directory, number, "allocate"), -1, "allocate", "p50_us"), node["allocate"]["p50_us"]
     row(f"Allocate beside {node['refused_per_second']:,.0f} refused a second, p50, µs / alone", f"{beside:,.0f}", f"{alone:,.0f}", f"{beside / alone:.2f}", "2")
-    callers(rounds_of(directory, number, "callers"))
+    few_calls(rounds_of(directory, number, "callers"), "8 callers at once")
+    few_calls(rounds_of(directory, number, "each8"), "at once")
+    large = rounds_of(directory, number, "large")
+    few_calls(large, "at once")
+    preferred(large, 0)
     (processes,) = rounds_of(directory, number, "idle")
     idle(processes)
     rest(directory, number)
