@@ -87,13 +87,22 @@ def restarts(nodes: list) -> None:
                     row(what, f"{mine:.1f}")
 
 
+def changes(node: dict, what: str, shown: str, heard: str, goal: str) -> None:
+    for figure in ("p50_us", "p99_us"):
+        mine, bare = node[shown][figure] / 1000, node[heard][figure] / 1000
+        name = f"{what} shown, {node['devices']} devices, {figure[:-3]} of {node[shown]['calls']}, ms / netlink to recvmsg"
+        row(name, f"{mine:.1f}", f"{bare:.3f}", f"{mine / bare:.0f}", goal if figure == "p99_us" else "")
+
+
 def rest(directory: pathlib.Path, number: str) -> None:
     (nodes,) = rounds_of(directory, number, "restart")
     restarts(nodes)
     for (nodes,) in [rounds_of(directory, number, "discovery")]:
         for node in nodes:
-            shown, ours, bare = node["shown"], node["sweep_us_per_device"], node["bare_us_per_device"]
-            row(f"a change shown, {node['devices']} devices, p50, p99, ms", f"{shown['p50_us'] / 1000:.1f}", f"{shown['p99_us'] / 1000:.1f}")
+            ours, bare = node["sweep_us_per_device"], node["bare_us_per_device"]
+            changes(node, "a change", "shown", "heard", "5")
+            changes(node, f"a burst of {node['burst_size']}", "burst_shown", "burst_heard", "")
+            row("  frames until it is shown, at most", str(max(node["burst_frames"])), goal="5")
             row(f"sweep, {node['devices']} devices, µs a device / bare read", f"{ours:,.0f}", f"{bare:,.0f}", f"{ours / bare:.2f}")
 
 

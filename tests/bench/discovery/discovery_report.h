@@ -1,7 +1,7 @@
 #pragma once
 // What discovery_bench says about a node.
 
-#include "tests/bench/discovery_node.h"
+#include "tests/bench/discovery/discovery_node.h"
 #include "tests/bench/latencies.h"
 
 #include <ostream>
@@ -14,8 +14,10 @@ struct DiscoveryRow {
   unsigned burstSize = 0;
   Latencies made;       ///< single changes: writing them
   Latencies shown;      ///< until the frame
+  Latencies heard;      ///< until a bare loop has received the same events
   Latencies burstMade;  ///< bursts, the same
   Latencies burstShown;
+  Latencies burstHeard;
   std::vector<unsigned> burstFrames;
   SweepCounts sweeps;  ///< of privd
   Latencies bare;      ///< reading the same files

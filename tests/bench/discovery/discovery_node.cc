@@ -1,10 +1,12 @@
-#include "tests/bench/discovery_node.h"
+#include "tests/bench/discovery/discovery_node.h"
 
 #include <sched.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <numeric>
+#include <optional>
 #include <sstream>
 #include <thread>
 
@@ -26,6 +28,20 @@ sim::UeventInjector openInNewNamespace() {
   return std::move(events).value();
 }
 
+/// What the kernel sends when the device is bound to vfio-pci, or unbound from it.
+std::vector<sim::Uevent> eventsOf(unsigned number, bool bound) {
+  const std::string place = "/devices/pci0000:00/" + addressOf(number);
+  const std::string group = "/devices/virtual/vfio/" + std::to_string(number);
+  // The number of its directory there differs each time and tells privd nothing.
+  const std::string vfio = place + "/vfio-dev/vfio" + std::to_string(number);
+  if (bound) {
+    return {{"add", group, "vfio", {}}, {"add", vfio, "vfio-dev", {}}, {"bind", place, "pci", {}}};
+  }
+  return {{"remove", vfio, "vfio-dev", {}},
+          {"remove", group, "vfio", {}},
+          {"unbind", place, "pci", {}}};
+}
+
 std::optional<double> valueOf(const std::string& metrics, const std::string& name) {
   std::istringstream lines(metrics);
   for (std::string line; std::getline(lines, line);) {
@@ -37,7 +53,9 @@ std::optional<double> valueOf(const std::string& metrics, const std::string& nam
 }  // namespace
 
 DiscoveryNode::DiscoveryNode(unsigned devices)
-    : events_(openInNewNamespace()),
+    : elsewhere_(openInNewNamespace()),
+      listener_(elsewhere_),
+      events_(openInNewNamespace()),
       node_(devices, {.heard = [this](const auto& frame) { frames_.heard(frame); }}),
       bare_(node_.hardware().sysfs(), node_.hardware().dev()),
       bound_(devices, true),
@@ -66,16 +84,19 @@ Change DiscoveryNode::changeMany() {
 
 Change DiscoveryNode::change(const std::vector<unsigned>& numbers, bool bound) {
   std::vector<std::string> ids;
+  std::vector<sim::Uevent> events;
   for (const unsigned number : numbers) {
     awaitSteady(number);
     ids.push_back(addressOf(number));
+    std::ranges::move(eventsOf(number, bound), std::back_inserter(events));
   }
+  const Took heard = listener_.hear(events);
   frames_.expect(std::move(ids), bound);
   const auto began = Clock::now();
   for (const unsigned number : numbers) rebind(number, bound);
   const auto made = Clock::now();
   const FrameWatch::Seen seen = frames_.await();
-  return {made - began, seen.at - began, seen.frames};
+  return {made - began, seen.at - began, seen.frames, heard};
 }
 
 void DiscoveryNode::awaitSteady(unsigned number) {
@@ -87,37 +108,19 @@ void DiscoveryNode::awaitSteady(unsigned number) {
   changes.push_back(Clock::now());
 }
 
-std::string DiscoveryNode::placeOf(unsigned number) const {
-  return "/devices/pci0000:00/" + addressOf(number);
-}
-
 void DiscoveryNode::rebind(unsigned number, bool bound) {
-  const std::string address = addressOf(number);
-  const std::string place = placeOf(number);
-  const std::string group = "/devices/virtual/vfio/" + std::to_string(number);
-  // The number of its directory there differs each time and tells privd nothing.
-  const std::string vfio = place + "/vfio-dev/vfio" + std::to_string(number);
-  node_.hardware().setDriver(address, bound ? "vfio-pci" : "");
+  node_.hardware().setDriver(addressOf(number), bound ? "vfio-pci" : "");
   bound_[number] = bound;
-  if (bound) {
-    send("add", group, "vfio");
-    send("add", vfio, "vfio-dev");
-    send("bind", place, "pci");
-  } else {
-    send("remove", vfio, "vfio-dev");
-    send("remove", group, "vfio");
-    send("unbind", place, "pci");
-  }
+  for (const sim::Uevent& event : eventsOf(number, bound)) send(event);
 }
 
-void DiscoveryNode::send(const std::string& action, const std::string& path,
-                         const std::string& subsystem) {
-  if (events_->inject({action, path, subsystem, {}}) != 0) giveUp("an event is not sent");
+void DiscoveryNode::send(const sim::Uevent& event) {
+  if (events_.inject(event) != 0) giveUp("an event is not sent");
 }
 
 void DiscoveryNode::sweep() {
   const std::uint64_t before = sweepCounts().sweeps;
-  send("change", "/devices/pci0000:00", "pci");  // no function of it: anywhere
+  send({"change", "/devices/pci0000:00", "pci", {}});  // no function of it: anywhere
   const auto limit = Clock::now() + test::kPatience;
   while (sweepCounts().sweeps == before) {
     if (Clock::now() > limit) giveUp("privd does not sweep");

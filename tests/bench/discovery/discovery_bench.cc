@@ -5,8 +5,8 @@
 // them alike; the pauses between two changes let privd take each for a single one.
 
 #include "tests/bench/bench_command.h"
-#include "tests/bench/discovery_node.h"
-#include "tests/bench/discovery_report.h"
+#include "tests/bench/discovery/discovery_node.h"
+#include "tests/bench/discovery/discovery_report.h"
 #include "tests/bench/own_place.h"
 
 #include <iostream>
@@ -41,6 +41,7 @@ void measureSingles(Nodes& nodes, Rows& rows, unsigned events) {
       const Change change = nodes[i]->changeOne();
       rows[i].made.add(change.made);
       rows[i].shown.add(change.shown);
+      rows[i].heard.add(change.heard);
     }
   }
 }
@@ -52,6 +53,7 @@ void measureBursts(Nodes& nodes, Rows& rows, unsigned bursts) {
       const Change change = nodes[i]->changeMany();
       rows[i].burstMade.add(change.made);
       rows[i].burstShown.add(change.shown);
+      rows[i].burstHeard.add(change.heard);
       rows[i].burstFrames.push_back(change.frames);
     }
   }

@@ -3,12 +3,12 @@
 
 #include "sim/sysfs/uevent_injector.h"
 #include "tests/bench/bare_read.h"
+#include "tests/bench/discovery/bare_listener.h"
 #include "tests/bench/frame_watch.h"
 #include "tests/bench/node_under_test.h"
 
 #include <cstdint>
 #include <deque>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +19,7 @@ struct Change {
   Took made;        ///< writing it, and sending the kernel's events of it
   Took shown;       ///< from before that until the frame that shows all of it was there
   unsigned frames;  ///< until then, that one included
+  Took heard;       ///< the same events, sent and received in a bare loop right before
 };
 
 /// What privd says of its sweeps.
@@ -32,7 +33,7 @@ struct SweepCounts {
 /// kubelet, which tells of them before it does anything with them.
 class DiscoveryNode {
 public:
-  /// Starts all of it, in a new network namespace in which the calling thread stays.
+  /// Starts all of it, in new network namespaces, in the last of which the calling thread stays.
   explicit DiscoveryNode(unsigned devices);
 
   unsigned devices() const { return node_.devices(); }
@@ -54,12 +55,13 @@ public:
 private:
   Change change(const std::vector<unsigned>& numbers, bool bound);
   void rebind(unsigned number, bool bound);
-  void send(const std::string& action, const std::string& path, const std::string& subsystem);
-  std::string placeOf(unsigned number) const;
+  void send(const sim::Uevent& event);
   void awaitSteady(unsigned number);
 
   FrameWatch frames_;
-  std::optional<sim::UeventInjector> events_;
+  sim::UeventInjector elsewhere_;  ///< in a namespace of which privd hears nothing
+  BareListener listener_;
+  sim::UeventInjector events_;
   NodeUnderTest node_;
   BareRead bare_;
   std::vector<bool> bound_;

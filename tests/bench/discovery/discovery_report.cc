@@ -1,4 +1,4 @@
-#include "tests/bench/discovery_report.h"
+#include "tests/bench/discovery/discovery_report.h"
 
 #include <algorithm>
 #include <iomanip>
@@ -13,17 +13,19 @@ unsigned mostFrames(const DiscoveryRow& row) {
 }
 
 void printChanges(const std::vector<DiscoveryRow>& rows, std::ostream& out) {
-  out << "microseconds    write  single change -> frame            burst -> frame with all\n"
-      << "devices events    p50     p50     p99     max  goal  size times   write     p50     max"
-         "  frames\n";
+  out << "microseconds    write  single change -> frame           its events -> recvmsg  burst -> "
+         "frame with all             its events  frames\n"
+      << "devices events    p50     p50     p99     max  goal          p50     p99  size times   "
+         "write     p50     max         p50 at most\n";
   for (const DiscoveryRow& row : rows) {
     out << std::setw(7) << row.devices << std::setw(7) << row.shown.count() << std::setw(7)
         << row.made.median() << std::setw(8) << row.shown.median() << std::setw(8)
         << row.shown.p99() << std::setw(8) << row.shown.percentile(1) << std::setw(6)
-        << (row.shown.p99() < kGoal ? "met" : "not") << std::setw(6) << row.burstSize
-        << std::setw(6) << row.burstShown.count() << std::setw(8) << row.burstMade.median()
-        << std::setw(8) << row.burstShown.median() << std::setw(8) << row.burstShown.percentile(1)
-        << std::setw(8) << mostFrames(row) << "\n";
+        << (row.shown.p99() < kGoal ? "met" : "not") << std::setw(13) << row.heard.median()
+        << std::setw(8) << row.heard.p99() << std::setw(6) << row.burstSize << std::setw(6)
+        << row.burstShown.count() << std::setw(8) << row.burstMade.median() << std::setw(8)
+        << row.burstShown.median() << std::setw(8) << row.burstShown.percentile(1) << std::setw(12)
+        << row.burstHeard.median() << std::setw(8) << mostFrames(row) << "\n";
   }
 }
 
@@ -64,8 +66,10 @@ void printJson(const std::vector<DiscoveryRow>& rows, std::ostream& out) {
                    {"burst_size", row.burstSize},
                    {"write", toJson(row.made)},
                    {"shown", toJson(row.shown)},
+                   {"heard", toJson(row.heard)},
                    {"burst_write", toJson(row.burstMade)},
                    {"burst_shown", toJson(row.burstShown)},
+                   {"burst_heard", toJson(row.burstHeard)},
                    {"burst_frames", row.burstFrames},
                    {"sweeps", row.sweeps.sweeps},
                    {"sweep_us_per_device", row.sweepCost()},
