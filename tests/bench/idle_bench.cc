@@ -1,6 +1,7 @@
 // What the processes of a node cost while nobody asks them for anything: threads, wake-ups,
 // processor, memory.
 
+#include "tests/bench/bare_server.h"
 #include "tests/bench/bench_command.h"
 #include "tests/bench/node_under_test.h"
 #include "tests/bench/peer_node.h"
@@ -54,7 +55,8 @@ struct ProcessFigures {
   std::map<pid_t, std::string> names;  ///< of the threads
   std::chrono::nanoseconds processor{0};
   std::uint64_t residentKib = 0;
-  std::uint64_t shareKib = 0;  ///< PSS
+  std::uint64_t privateKib = 0;  ///< of no other process at that moment
+  std::uint64_t shareKib = 0;    ///< PSS
 };
 
 /// Throws where the process has ended.
@@ -67,8 +69,10 @@ ProcessFigures figuresOf(pid_t process) {
     figures.names[thread] = lineOf(task.path() / "comm");
     figures.processor += std::chrono::nanoseconds(std::stoll(lineOf(task.path() / "schedstat")));
   }
-  figures.residentKib = numberIn(place / "smaps_rollup", "Rss:");
-  figures.shareKib = numberIn(place / "smaps_rollup", "Pss:");
+  const fs::path memory = place / "smaps_rollup";
+  figures.residentKib = numberIn(memory, "Rss:");
+  figures.privateKib = numberIn(memory, "Private_Clean:") + numberIn(memory, "Private_Dirty:");
+  figures.shareKib = numberIn(memory, "Pss:");
   return figures;
 }
 
@@ -89,11 +93,12 @@ struct Wish {
   CommonWish common{.devices = {8, 256}, .json = {}};
   unsigned seconds = 30;
   std::string peer;
+  std::string bare;
 };
 
 /// One process at two moments.
 struct Watched {
-  unsigned devices = 0;
+  unsigned devices = 0;  ///< none: it belongs to no node
   pid_t process = 0;
   std::string program;
   ProcessFigures before;
@@ -139,6 +144,8 @@ std::vector<Watched> measure(const Wish& wish) {
     peers.push_back(std::make_unique<PeerNode>(devices, wish.peer));
     all.push_back(watchedOf(devices, peers.back()->process().pid(), "peer"));
   }
+  const BareServer bare(fs::read_symlink("/proc/self/exe"));
+  all.push_back(watchedOf(0, bare.process(), "bare server"));
   for (Watched& each : all) each.before = figuresOf(each.process);
   std::this_thread::sleep_for(std::chrono::seconds(wish.seconds));
   for (Watched& each : all) each.after = figuresOf(each.process);
@@ -152,7 +159,8 @@ std::uint64_t sumOf(const std::map<std::string, std::uint64_t>& wakes) {
 }
 
 void printTable(const std::vector<Watched>& all, unsigned seconds, std::ostream& out) {
-  out << "idle for " << seconds << " s        devices threads  wakes/s  core %  RSS MB  PSS MB\n"
+  out << "idle for " << seconds
+      << " s        devices threads  wakes/s  core %  RSS MB priv MB  PSS MB\n"
       << std::fixed;
   for (const Watched& each : all) {
     const auto wakes = each.wakes();
@@ -165,6 +173,7 @@ void printTable(const std::vector<Watched>& all, unsigned seconds, std::ostream&
         << perSecond(sumOf(wakes)) << std::setprecision(3) << std::setw(8)
         << 100 * busy.count() / seconds << std::setprecision(1) << std::setw(8)
         << static_cast<double>(each.after.residentKib) / 1024 << std::setw(8)
+        << static_cast<double>(each.after.privateKib) / 1024 << std::setw(8)
         << static_cast<double>(each.after.shareKib) / 1024 << "\n";
     for (const auto& [name, count] : wakes) {
       if (count == 0 || wakes.size() == 1) continue;
@@ -186,6 +195,7 @@ void printJson(const std::vector<Watched>& all, unsigned seconds, std::ostream& 
                     {"wakes", each.wakes()},
                     {"processor_ms", busy.count()},
                     {"rss_kib", each.after.residentKib},
+                    {"private_kib", each.after.privateKib},
                     {"pss_kib", each.after.shareKib}});
   }
   out << rows.dump(2) << "\n";
@@ -208,6 +218,8 @@ int main(int argc, char** argv) {
   bench::addCount(app, "--seconds", wish.seconds, 3600, "of looking on");
   app.add_option("--peer", wish.peer, "NVIDIA's plugin for KubeVirt, watched in the same run")
       ->check(CLI::ExistingFile);
+  app.add_option("--serve-bare", wish.bare)->group("");  // how it starts what it compares with
   CLI11_PARSE(app, argc, argv);
+  if (!wish.bare.empty()) return bench::serveBare(wish.bare, bench::Behind::kNobody);
   return bench::runBench("idle_bench", [&wish]() { bench::run(wish); });
 }

@@ -13,7 +13,8 @@ grep -q '^plugind  *8 ' "$directory/table"
 python3 - "$directory/figures.json" <<'PYTHON'
 import json, sys
 rows = json.load(open(sys.argv[1]))
-assert {row["program"] for row in rows} == {"plugind", "privd-gate", "privd-hardware"}, rows
+assert {row["program"] for row in rows} == {"plugind", "privd-gate", "privd-hardware", "bare server"}, rows
 for row in rows:
     assert row["threads"] > 0 and 0 < row["pss_kib"] <= row["rss_kib"], row
+    assert 0 < row["private_kib"] <= row["rss_kib"], row
 PYTHON

@@ -60,15 +60,21 @@ def few_calls(rounds: list, how: str) -> None:
 
 
 def idle(processes: list) -> None:
+    (bare,) = (one for one in processes if one["program"] == "bare server")
     for one in processes:
-        name = f"{one['program']}, {one['devices']} devices"
+        name = f"{one['program']}, {one['devices']} devices" if one["devices"] else one["program"]
         ours = one["program"] == "plugind"
         wakes = sum(one["wakes"].values()) / one["seconds"]
         row(f"{name}: threads", str(one["threads"]), goal="6" if ours else "")
         row("  wake-ups a second, idle", f"{wakes:.2f}")
-        row("  % of a core, idle", f"{one['processor_ms'] / 10 / one['seconds']:.3f}", goal="0.02" if one["program"] != "peer" else "")
-        row("  resident, share, MB", f"{one['rss_kib'] / 1024:.1f}", f"{one['pss_kib'] / 1024:.1f}", goal="12" if ours else "")
-    for devices in sorted({one["devices"] for one in processes}):
+        row("  % of a core, idle", f"{one['processor_ms'] / 10 / one['seconds']:.3f}", goal="" if one["program"] in ("peer", "bare server") else "0.02")
+        for what, key, goal in (("resident", "rss_kib", "12"), ("private", "private_kib", "4"), ("share (PSS)", "pss_kib", "")):
+            mine, next_to = one[key] / 1024, bare[key] / 1024
+            if ours:
+                row(f"  {what}, MB / bare server", f"{mine:.1f}", f"{next_to:.1f}", f"{mine / next_to:.2f}", goal)
+            else:
+                row(f"  {what}, MB", f"{mine:.1f}")
+    for devices in sorted({one["devices"] for one in processes} - {bare["devices"]}):
         at = [one for one in processes if one["devices"] == devices]
         ours, peer = (sum(one["pss_kib"] for one in at if (one["program"] == "peer") == peer) / 1024 for peer in (False, True))
         ratio = f"{ours / peer:.2f}" if peer else ""

@@ -5,10 +5,10 @@
 // alike. Own code, not Google Benchmark: that times one loop after the other and has no
 // percentiles of single calls.
 
-#include "tests/bench/allocate/bare_server.h"
 #include "tests/bench/allocate/bench_node.h"
 #include "tests/bench/allocate/callers.h"
 #include "tests/bench/allocate/refused_calls.h"
+#include "tests/bench/bare_server.h"
 #include "tests/bench/bench_command.h"
 #include "tests/bench/latencies.h"
 #include "tests/bench/own_place.h"
@@ -127,6 +127,6 @@ int main(int argc, char** argv) {
       ->check(CLI::ExistingFile);
   app.add_option("--serve-bare", wish.bare)->group("");  // how it starts its other half
   CLI11_PARSE(app, argc, argv);
-  if (!wish.bare.empty()) return bench::serveBare(wish.bare);
+  if (!wish.bare.empty()) return bench::serveBare(wish.bare, bench::Behind::kTwoProcesses);
   return bench::runBench("allocate_bench", [&wish]() { bench::run(wish); });
 }

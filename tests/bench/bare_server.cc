@@ -1,4 +1,4 @@
-#include "tests/bench/allocate/bare_server.h"
+#include "tests/bench/bare_server.h"
 
 #include <kj/io.h>
 
@@ -9,10 +9,10 @@
 #include <array>
 #include <condition_variable>
 #include <csignal>
+#include <deque>
 #include <functional>
 #include <iostream>
 #include <mutex>
-#include <thread>
 
 namespace vfiogate::bench {
 namespace {
@@ -78,9 +78,8 @@ private:
 
 class BareService final : public v1beta1::DevicePlugin::CallbackService {
 public:
-  /// The echoes are started before gRPC's threads.
-  BareService(OneThread& thread, const Echo& gate, const Echo& hardware)
-      : thread_(thread), gate_(gate), hardware_(hardware) {}
+  /// Who is asked, one after the other, was started before gRPC's threads.
+  BareService(OneThread& thread, const std::deque<Echo>& asked) : thread_(thread), asked_(asked) {}
 
   grpc::ServerUnaryReactor* GetDevicePluginOptions(
       grpc::CallbackServerContext* context, const v1beta1::Empty* /*request*/,
@@ -95,8 +94,7 @@ public:
                                      v1beta1::AllocateResponse* /*answer*/) override {
     auto* reactor = context->DefaultReactor();
     thread_.post([this, reactor]() {
-      gate_.ask();
-      hardware_.ask();
+      for (const Echo& each : asked_) each.ask();
       reactor->Finish(grpc::Status::OK);
     });
     return reactor;
@@ -104,18 +102,16 @@ public:
 
 private:
   OneThread& thread_;
-  const Echo& gate_;
-  const Echo& hardware_;
+  const std::deque<Echo>& asked_;
 };
 
 }  // namespace
 
-int serveBare(const std::string& socket) {
+int serveBare(const std::string& socket, Behind behind) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // it serves nobody else
-  const Echo gate;
-  const Echo hardware;
+  const std::deque<Echo> asked(behind == Behind::kTwoProcesses ? 2 : 0);
   OneThread thread;
-  BareService service(thread, gate, hardware);
+  BareService service(thread, asked);
   grpc::ServerBuilder builder;
   builder.AddListeningPort("unix:" + socket, grpc::InsecureServerCredentials());
   builder.RegisterService(&service);

@@ -1,15 +1,21 @@
 #pragma once
 // The least that a gRPC server on a Unix socket costs: nothing stands behind it.
 
-#include "tests/bench/allocate/bench_node.h"
+#include "tests/bench/plugin_client.h"
 
+#include <sys/types.h>
+
+#include <memory>
 #include <string>
 
 namespace vfiogate::bench {
 
+/// Whether callRelayed() has somebody to go by.
+enum class Behind { kNobody, kTwoProcesses };
+
 /// The process of its own that `BareServer` talks to. As in plugind a call comes in on gRPC's
 /// threads, is handed to one other thread, and is answered from there. It ends with its parent.
-int serveBare(const std::string& socket);
+int serveBare(const std::string& socket, Behind behind);
 
 /// Starts it, from this same program, and calls it.
 class BareServer {
@@ -21,6 +27,8 @@ public:
   /// By way of two processes more, as plugind's Allocate goes by privd-gate and privd-hardware:
   /// each is sent a packet and sends it back.
   Took callRelayed();
+
+  pid_t process() const { return server_.pid(); }
 
 private:
   TempDir dir_;
