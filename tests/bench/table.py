@@ -9,7 +9,7 @@ import pathlib
 import statistics
 import sys
 
-WIDTHS = (52, 10, 10, 8, 8)
+WIDTHS = (66, 10, 10, 8, 8)
 
 
 def rounds_of(directory: pathlib.Path, number: str, bench: str) -> list:
