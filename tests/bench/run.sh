@@ -5,7 +5,7 @@
 #   BUILD: a build tree of the release preset, with the target tests_bench; default build/release
 #   PROGRAMS: folders of programs; default BUILD/bin
 #   VFIOGATE_PEERS: the folder with NVIDIA's plugin, packed; default ../shared/peers, and without it there is no peer
-# Needs root with CAP_SYS_ADMIN. About five minutes for each folder, --quick two.
+# Needs root with CAP_SYS_ADMIN. Some minutes for each folder.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 rounds=5 calls=240 apart=200 large=100 idle=30 events=40 bursts=3 kubelets=50 pluginds=20
