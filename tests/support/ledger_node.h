@@ -58,12 +58,17 @@ public:
     if (adopt) pass(timing::kAdoptionWait + std::chrono::seconds(1));
   }
 
-  /// The plugind after this one, which begins with what this one had privd record.
-  void startAnew() {
-    recorded = RecordedAllocations{.groups = {}, .complete = true};
+  /// What the ledger had privd record.
+  RecordedAllocations recordedNow(bool complete = true) const {
+    RecordedAllocations all{.groups = {}, .complete = complete};
     for (const auto& [group, note] : ledger.state().told) {
-      recorded->groups.push_back({unitsOf(facts.snapshot, group), note});
+      all.groups.push_back({unitsOf(facts.snapshot, group), note});
     }
+    return all;
+  }
+  /// The plugind after this one, which begins with that.
+  void startAnew(bool complete = true) {
+    recorded = recordedNow(complete);
     ledger = Ledger(LedgerSettings{});
     start(false);
   }

@@ -13,13 +13,12 @@ namespace {
 using Allocations =
     std::vector<std::pair<NotedAllocation, std::set<UnitId>>>;  ///< with the members
 
-/// Of pods or of claims. Earlier ones first.
-Allocations allocationsOf(const RecordedAllocations& recorded, bool ofClaims) {
+/// Earlier ones first.
+Allocations allocationsOf(const RecordedAllocations& recorded) {
   Allocations allocations;
   for (const RecordedGroup& group : recorded.groups) {
     for (NotedAllocation& noted : allocationsIn(group.note)) {
-      if (noted.claim.has_value() == ofClaims)
-        allocations.emplace_back(std::move(noted), group.members);
+      allocations.emplace_back(std::move(noted), group.members);
     }
   }
   // Of the same second the kubelet has named the earlier one.
@@ -140,10 +139,12 @@ void letLinger(LedgerState& state, const PodList* listed) {
 }  // namespace
 
 void restoreAllocations(Turn& turn, const RecordedAllocations& recorded, const PodList* listed) {
-  for (const auto& [noted, members] : allocationsOf(recorded, true)) {
-    restoreClaim(turn.state, noted);
-  }
-  const Allocations all = allocationsOf(recorded, false);
+  Allocations all = allocationsOf(recorded);
+  const auto pods = std::stable_partition(all.begin(), all.end(), [](const auto& allocation) {
+    return allocation.first.claim.has_value();
+  });
+  for (auto claim = all.begin(); claim != pods; ++claim) restoreClaim(turn.state, claim->first);
+  all.erase(all.begin(), pods);
   for (const auto& [noted, members] : all) {
     if (noted.namedBy) turn.state.namedBefore.emplace(noted.ref.str(), *noted.namedBy);
     restore(turn, all, noted, members);

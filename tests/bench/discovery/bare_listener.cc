@@ -1,6 +1,8 @@
 #include "tests/bench/discovery/bare_listener.h"
 
-#include <linux/netlink.h>
+#include "privd/scan/uevent_socket.h"
+
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -8,20 +10,13 @@
 namespace vfiogate::bench {
 namespace {
 
-constexpr int kReceiveBuffer = 8 << 20;  // as privd's, for a burst
-constexpr unsigned kKernelGroup = 1;
-
+/// As privd's, but it waits for an event.
 kj::AutoCloseFd openListening() {
-  kj::AutoCloseFd fd(socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_KOBJECT_UEVENT));
-  sockaddr_nl address = {};
-  address.nl_family = AF_NETLINK;
-  address.nl_groups = kKernelGroup;
-  if (fd.get() < 0 ||
-      setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &kReceiveBuffer, sizeof(kReceiveBuffer)) != 0 ||
-      bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
+  auto opened = openUeventSocket();
+  if (!opened || fcntl(*opened, F_SETFL, 0) != 0) {
     giveUp("nobody can listen to the kernel's events");
   }
-  return fd;
+  return kj::mv(opened).value();
 }
 
 }  // namespace

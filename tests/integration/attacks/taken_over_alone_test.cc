@@ -6,6 +6,7 @@
 #include "tests/support/played/taken_over_program.h"
 #include "tests/support/sanitizers.h"
 #include "tests/support/seen/file_tree.h"
+#include "tests/support/until.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -193,11 +194,7 @@ protected:
   /// Where an Allocate is what adopts, it is answered before the gate has released what others
   /// allocated, file by file.
   bool isReleased(const std::string& address) const {
-    const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (isOnRecord(address) && std::chrono::steady_clock::now() < last) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    return !isOnRecord(address);
+    return until([&] { return !isOnRecord(address); });
   }
 };
 

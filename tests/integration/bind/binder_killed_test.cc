@@ -5,6 +5,7 @@
 #include "tests/integration/bind/roles_apart_case.h"
 #include "tests/support/seen/call_stops.h"
 #include "tests/support/seen/wire_sight.h"
+#include "tests/support/until.h"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -245,12 +246,10 @@ protected:
 
   /// `hardware`: what plugind says of the device's, soon.
   bool knows(const std::string& hardware, const std::string& device = kFirst) {
-    const auto until = std::chrono::steady_clock::now() + kStepPatience;
-    while (std::chrono::steady_clock::now() < until) {
+    return until([&] {
       const std::string told = plugindCommand({"explain", device, "-o", "json"});
-      if (nlohmann::json::parse(told).at("device").at("hardware") == hardware) return true;
-    }
-    return false;
+      return nlohmann::json::parse(told).at("device").at("hardware") == hardware;
+    });
   }
   void startBinderAnew() {
     startRole("binder");

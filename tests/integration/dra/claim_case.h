@@ -6,11 +6,10 @@
 #include "sim/kubelet/dra/remembered_claims.h"
 #include "tests/integration/split_case.h"
 #include "tests/support/played/api_server.h"
+#include "tests/support/until.h"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
-
-#include <poll.h>
 
 #include <chrono>
 #include <filesystem>
@@ -115,14 +114,6 @@ protected:
   /// True as soon as they are so.
   bool devicesUntil(const std::function<bool(const Devices&)>& wanted) {
     return until([&]() { return wanted(devices()); });
-  }
-  static bool until(const std::function<bool()>& holds) {
-    const auto end = std::chrono::steady_clock::now() + sim::kPatience;
-    while (!holds()) {
-      if (std::chrono::steady_clock::now() > end) return false;
-      poll(nullptr, 0, 50);
-    }
-    return true;
   }
   /// The device's taint in the slices: its value; empty: none.
   static std::string taintOf(const Devices& devices, const std::string& name) {

@@ -28,23 +28,11 @@ protected:
     node.registered.clear();
   }
 
-  RecordedAllocations recordedNow() const {
-    RecordedAllocations recorded{.groups = {}, .complete = complete};
-    for (const auto& [group, note] : node.ledger.state().told) {
-      const bool ofC = note.find(kC) != std::string::npos;
-      recorded.groups.push_back(
-          {ofC ? std::set<UnitId>{at(kC)} : std::set<UnitId>{at(kA), at(kB)}, note});
-    }
-    return recorded;
-  }
-
   /// The plugind after this one, which begins with what this one had privd record.
   void restart() {
-    node.recorded = recordedNow();
     node.registered = {{"vfiogate.dev/other", {kB}}};  // as the kubelet was shown them
-    node.ledger = Ledger(LedgerSettings{});
     node.journal.clear();
-    node.start(false);
+    node.startAnew(complete);
   }
 
   bool complete = true;
@@ -176,7 +164,7 @@ TEST_F(RecordedTest, AKubeletThatGoesOnFromTheMemoryOfTheFormerIsBelieved) {
     node.forget("uid-1");
     if (!goesOn) node.entries.clear();
     const CheckpointVersion left = node.version();
-    const RecordedAllocations recorded = recordedNow();
+    const RecordedAllocations recorded = node.recordedNow(complete);
     node.pass(1s);
     node.ledger = Ledger(LedgerSettings{});
     node.kubelet = {node.kubelet.inode + 1, node.now.wall};
