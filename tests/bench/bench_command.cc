@@ -2,8 +2,6 @@
 
 #include "tests/bench/node_under_test.h"
 
-#include <unistd.h>
-
 #include <exception>
 #include <fstream>
 #include <iostream>
@@ -20,7 +18,11 @@ void addCommonOptions(CLI::App& app, CommonWish& wish) {
       ->delimiter(',')
       ->check(CLI::Range(2U, kMostDevices))
       ->capture_default_str();
-  app.add_option("--json", wish.json, "also write the figures to this file")->type_name("FILE");
+  addJson(app, wish.json);
+}
+
+void addJson(CLI::App& app, std::string& file) {
+  app.add_option("--json", file, "also write the figures to this file")->type_name("FILE");
 }
 
 void addCount(CLI::App& app, const std::string& option, unsigned& count, unsigned most,
@@ -28,17 +30,16 @@ void addCount(CLI::App& app, const std::string& option, unsigned& count, unsigne
   app.add_option(option, count, meaning)->check(CLI::Range(1U, most))->capture_default_str();
 }
 
-void writeJson(const CommonWish& wish, const std::function<void(std::ostream&)>& print) {
-  if (wish.json.empty()) return;
-  std::ofstream file(wish.json);
-  print(file);
-  file.close();
-  if (!file) giveUp(wish.json + " cannot be written");
+void writeJson(const std::string& file, const std::function<void(std::ostream&)>& print) {
+  if (file.empty()) return;
+  std::ofstream out(file);
+  print(out);
+  out.close();
+  if (!out) giveUp(file + " cannot be written");
 }
 
 int runBench(const std::string& name, const std::function<void()>& work) {
   try {
-    if (geteuid() != 0) giveUp("needs root: privd serves only as root");
     work();
     return 0;
   } catch (const std::exception& failure) {

@@ -22,8 +22,11 @@ void addCommonOptions(CLI::App& app, CommonWish& wish);
 void addCount(CLI::App& app, const std::string& option, unsigned& count, unsigned most,
               const std::string& meaning);
 
-/// Writes the figures where --json says, if it does. Throws if that cannot be done.
-void writeJson(const CommonWish& wish, const std::function<void(std::ostream&)>& print);
+/// --json alone.
+void addJson(CLI::App& app, std::string& file);
+
+/// Writes the figures to `file`, unless its name is empty. Throws if that cannot be done.
+void writeJson(const std::string& file, const std::function<void(std::ostream&)>& print);
 
 /// The exit status: 0 after `work`, 1 with the reason on standard error if it threw.
 int runBench(const std::string& name, const std::function<void()>& work);

@@ -204,7 +204,8 @@ void printJson(const std::vector<Watched>& all, unsigned seconds, std::ostream& 
 void run(const Wish& wish) {
   const auto all = measure(wish);
   printTable(all, wish.seconds, std::cout);
-  writeJson(wish.common, [&all, &wish](std::ostream& out) { printJson(all, wish.seconds, out); });
+  writeJson(wish.common.json,
+            [&all, &wish](std::ostream& out) { printJson(all, wish.seconds, out); });
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ struct Kind {
 };
 constexpr std::array kKinds = {
     Kind{"allocate", "Allocate of {}", &Row::allocate},
+    Kind{"refused", "the same, refused", &Row::refused},
     Kind{"empty", "empty call to the same plugind", &Row::empty},
     Kind{"bare", "empty call to a server with nothing behind it", &Row::bare},
     Kind{"relayed", "the same by way of two processes more", &Row::relayed},

@@ -38,6 +38,7 @@ struct Row {
   unsigned restarts = 0;        ///< of plugind, to have its devices back
   double refusedPerSecond = 0;  ///< calls beside these; 0: none
   Latencies allocate;
+  Latencies refused;    ///< an Allocate that is answered by an error
   Latencies empty;      ///< an empty call to the same plugind
   Latencies bare;       ///< an empty call to a server with nothing behind it
   Latencies relayed;    ///< the same, which asks two processes more, one after the other

@@ -35,7 +35,7 @@ PeerNode::PeerNode(unsigned devices, std::string plugin, sim::KubeletOptions kub
   if (!kubelet_.await(kPeersResource, isWhole)) {
     giveUp(plugin_ + " does not show its devices: " + process_->output());
   }
-  client_.emplace(dir_ / "kubelet");
+  client_.emplace(socket());
 }
 
 void PeerNode::start() {

@@ -26,6 +26,7 @@ public:
   unsigned devices() const { return devices_; }
   sim::KubeletSim& kubelet() { return kubelet_; }
   std::string kubeletDirectory() const { return dir_ / "kubelet"; }
+  std::string socket() const { return pluginSocket(kubeletDirectory()); }
   test::ChildProcess& process() { return *process_; }
   /// The kubelet has noticed its end when this returns.
   void stop();

@@ -4,12 +4,15 @@
 
 namespace vfiogate::bench {
 
-PluginClient::PluginClient(const std::string& kubeletDirectory) {
-  std::string socket;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(kubeletDirectory + "/device-plugins")) {
-    if (entry.is_socket() && entry.path().filename() != "kubelet.sock") socket = entry.path();
+std::string pluginSocket(const std::string& kubeletDirectory) {
+  const std::string directory = kubeletDirectory + "/device-plugins";
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    if (entry.is_socket() && entry.path().filename() != "kubelet.sock") return entry.path();
   }
+  giveUp("no plugin has a socket in " + directory);
+}
+
+PluginClient::PluginClient(const std::string& socket) {
   grpc::ChannelArguments own;
   own.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // or all to one socket share a connection
   const auto channel =
@@ -18,6 +21,20 @@ PluginClient::PluginClient(const std::string& kubeletDirectory) {
     giveUp("nobody serves on " + socket);
   }
   plugin_ = v1beta1::DevicePlugin::NewStub(channel);
+}
+
+Devices PluginClient::healthyDevices() {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + test::kPatience);
+  const auto frames = plugin_->ListAndWatch(&context, {});
+  v1beta1::ListAndWatchResponse frame;
+  if (!frames->Read(&frame)) giveUp("ListAndWatch: " + frames->Finish().error_message());
+  context.TryCancel();
+  Devices healthy;
+  for (const v1beta1::Device& device : frame.devices()) {
+    if (device.health() == "Healthy") healthy.push_back(device.id());
+  }
+  return healthy;
 }
 
 PluginClient::Answer PluginClient::allocate(const Devices& devices) {

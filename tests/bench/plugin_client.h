@@ -27,12 +27,18 @@ Took timeCall(const std::string& who, const Call& call) {
   return took;
 }
 
-/// One connection to the plugin whose socket lies beside the kubelet's; the calls go past the
-/// kubelet.
+/// Of the plugin that serves beside kubelet.sock; `kubeletDirectory`: above device-plugins. Throws,
+/// in words, where there is none.
+std::string pluginSocket(const std::string& kubeletDirectory);
+
+/// One connection to a device plugin; the calls go past the kubelet.
 class PluginClient {
 public:
-  /// `kubeletDirectory`: above device-plugins. Throws, in words, where nobody serves there.
-  explicit PluginClient(const std::string& kubeletDirectory);
+  /// Throws, in words, where nobody serves on this socket.
+  explicit PluginClient(const std::string& socket);
+
+  /// Those that the first frame of a ListAndWatch shows as healthy; throws where none comes.
+  Devices healthyDevices();
 
   struct Answer {
     Took took;

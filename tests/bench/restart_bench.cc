@@ -92,7 +92,7 @@ void run(const Wish& wish) {
     }
   }
   printTable(rows, std::cout);
-  writeJson(wish.common, [&rows](std::ostream& out) { printJson(rows, out); });
+  writeJson(wish.common.json, [&rows](std::ostream& out) { printJson(rows, out); });
 }
 
 }  // namespace

@@ -35,22 +35,25 @@ struct Wish {
 };
 
 /// One turn of several callers of one plugin, which may have been started anew since the last.
-void measureCallers(const std::string& kubeletDirectory, const std::vector<Devices>& requests,
+void measureCallers(const std::string& socket, const std::vector<Devices>& requests,
                     Latencies& allocate, Latencies& empty) {
-  Callers callers(kubeletDirectory, static_cast<unsigned>(requests.size()));
+  Callers callers(socket, static_cast<unsigned>(requests.size()));
   callers.callEmpty();
-  allocate.add(callers.allocate(requests));
+  for (const PluginClient::Answer& answer : callers.allocate(requests)) {
+    if (!answer.status.ok()) giveUp("an Allocate was refused: " + answer.status.error_message());
+    allocate.add(answer.took);
+  }
   empty.add(callers.callEmpty());
 }
 
 /// Only what has callers is measured.
 void measureCallers(BenchNode& node, PeerNode* peer, const Wish& wish, Row& row) {
   const std::vector<Devices> requests = node.takeFree(wish.callers);
-  measureCallers(node.kubeletDirectory(), requests, row.allocate, row.empty);
+  measureCallers(node.socket(), requests, row.allocate, row.empty);
   if (peer == nullptr) return;
   std::vector<Devices> peers;
   while (peers.size() < wish.callers) peers.push_back(peer->nextDevices(wish.perCall));
-  measureCallers(peer->kubeletDirectory(), peers, row.peer, row.peerEmpty);
+  measureCallers(peer->socket(), peers, row.peer, row.peerEmpty);
 }
 
 std::vector<Row> measure(const Wish& wish) {
@@ -66,7 +69,7 @@ std::vector<Row> measure(const Wish& wish) {
   std::vector<std::unique_ptr<RefusedCalls>> refused;
   for (const auto& node : nodes) {
     if (wish.refused == 0) continue;
-    refused.push_back(std::make_unique<RefusedCalls>(node->kubeletDirectory(), wish.refused));
+    refused.push_back(std::make_unique<RefusedCalls>(node->socket(), wish.refused));
   }
   BareServer bare(std::filesystem::read_symlink("/proc/self/exe"));
   std::vector<Row> rows(nodes.size());
@@ -102,7 +105,7 @@ std::vector<Row> measure(const Wish& wish) {
 void run(const Wish& wish) {
   const std::vector<Row> rows = measure(wish);
   printTable(rows, std::cout);
-  writeJson(wish.common, [&rows](std::ostream& out) { printJson(rows, out); });
+  writeJson(wish.common.json, [&rows](std::ostream& out) { printJson(rows, out); });
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ BenchNode::BenchNode(unsigned devices, unsigned perCall)
 
 void BenchNode::refill() {
   free_.assign(all_.begin(), all_.end());
-  client_.emplace(node_.kubeletDirectory());
+  client_.emplace(socket());
   adopt();
 }
 

@@ -25,7 +25,7 @@ public:
   BenchNode& operator=(const BenchNode&) = delete;
 
   unsigned devices() const { return node_.devices(); }
-  std::string kubeletDirectory() const { return node_.kubeletDirectory(); }
+  std::string socket() const { return pluginSocket(node_.kubeletDirectory()); }
   /// How often plugind was started anew to have its devices back.
   unsigned restarts() const { return restarts_; }
 

@@ -4,37 +4,39 @@
 #include <future>
 
 namespace vfiogate::bench {
+namespace {
 
-Callers::Callers(const std::string& kubeletDirectory, unsigned count) {
-  for (unsigned i = 0; i < count; ++i) clients_.emplace_back(kubeletDirectory);
+/// `call`: takes a client and its place among them.
+template <typename Call>
+auto atOnce(std::vector<PluginClient>& clients, const Call& call) {
+  using Answer = std::invoke_result_t<Call, PluginClient&, std::size_t>;
+  std::barrier all(static_cast<std::ptrdiff_t>(clients.size()));
+  std::vector<std::future<Answer>> calls;
+  for (std::size_t caller = 0; caller < clients.size(); ++caller) {
+    calls.push_back(std::async(std::launch::async, [&, caller]() {
+      all.arrive_and_wait();
+      return call(clients[caller], caller);
+    }));
+  }
+  std::vector<Answer> answers;
+  for (std::future<Answer>& one : calls) answers.push_back(one.get());
+  return answers;
 }
 
-std::vector<Took> Callers::allocate(const std::vector<Devices>& requests) {
-  return atOnce([&requests](PluginClient& client, std::size_t caller) {
-    const PluginClient::Answer answer = client.allocate(requests.at(caller));
-    if (!answer.status.ok()) {
-      giveUp(requests[caller].front() + " was refused: " + answer.status.error_message());
-    }
-    return answer.took;
+}  // namespace
+
+Callers::Callers(const std::string& socket, unsigned count) {
+  for (unsigned i = 0; i < count; ++i) clients_.emplace_back(socket);
+}
+
+std::vector<PluginClient::Answer> Callers::allocate(const std::vector<Devices>& requests) {
+  return atOnce(clients_, [&requests](PluginClient& client, std::size_t caller) {
+    return client.allocate(requests.at(caller));
   });
 }
 
 std::vector<Took> Callers::callEmpty() {
-  return atOnce([](PluginClient& client, std::size_t) { return client.callEmpty(); });
-}
-
-std::vector<Took> Callers::atOnce(const Call& call) {
-  std::barrier all(static_cast<std::ptrdiff_t>(clients_.size()));
-  std::vector<std::future<Took>> calls;
-  for (std::size_t caller = 0; caller < clients_.size(); ++caller) {
-    calls.push_back(std::async(std::launch::async, [&, caller]() {
-      all.arrive_and_wait();
-      return call(clients_[caller], caller);
-    }));
-  }
-  std::vector<Took> took;
-  for (std::future<Took>& one : calls) took.push_back(one.get());
-  return took;
+  return atOnce(clients_, [](PluginClient& client, std::size_t) { return client.callEmpty(); });
 }
 
 }  // namespace vfiogate::bench

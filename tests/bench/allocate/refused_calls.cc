@@ -10,9 +10,9 @@ constexpr const char* kNowhere = "0000:ff:1f.7";
 
 }  // namespace
 
-RefusedCalls::RefusedCalls(const std::string& kubeletDirectory, unsigned connections) {
+RefusedCalls::RefusedCalls(const std::string& socket, unsigned connections) {
   for (unsigned i = 0; i < connections; ++i) {
-    auto client = std::make_shared<PluginClient>(kubeletDirectory);
+    auto client = std::make_shared<PluginClient>(socket);
     threads_.emplace_back([this, client]() { ask(*client); });
   }
 }

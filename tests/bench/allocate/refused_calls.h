@@ -14,7 +14,7 @@ namespace vfiogate::bench {
 /// From several connections of its own, each with one call in flight, until it ends.
 class RefusedCalls {
 public:
-  RefusedCalls(const std::string& kubeletDirectory, unsigned connections);
+  RefusedCalls(const std::string& socket, unsigned connections);
   ~RefusedCalls();
   RefusedCalls(const RefusedCalls&) = delete;
   RefusedCalls& operator=(const RefusedCalls&) = delete;

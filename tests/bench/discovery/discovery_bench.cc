@@ -89,7 +89,7 @@ void run(const Wish& wish) {
   measureBursts(nodes, rows, wish.bursts);
   measureSweeps(nodes, rows, wish.sweeps);
   printTable(rows, std::cout);
-  writeJson(wish.common, [&rows](std::ostream& out) { printJson(rows, out); });
+  writeJson(wish.common.json, [&rows](std::ostream& out) { printJson(rows, out); });
 }
 
 }  // namespace

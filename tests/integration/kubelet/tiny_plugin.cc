@@ -1,6 +1,7 @@
 #include "tests/integration/kubelet/tiny_plugin.h"
 
 #include "proto/deviceplugin.grpc.pb.h"
+#include "sim/kubelet/kubelet_sim.h"
 
 #include <grpcpp/grpcpp.h>
 
@@ -9,11 +10,6 @@
 #include <utility>
 
 namespace vfiogate::sim {
-namespace {
-
-constexpr std::chrono::seconds kPatience{20};
-
-}  // namespace
 
 class TinyPlugin::Service final : public v1beta1::DevicePlugin::Service {
 public:

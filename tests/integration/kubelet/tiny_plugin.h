@@ -71,9 +71,9 @@ public:
   int optionsAsked() const;
   /// That the kubelet named when it asked for options last.
   std::string authority() const;
-  /// True as soon as `count` streams were opened, ever; false after 20 s.
+  /// True as soon as `count` streams were opened, ever; false after kPatience.
   bool awaitStreams(int count);
-  /// True as soon as the kubelet has hung up on `count` streams, ever; false after 20 s.
+  /// True as soon as the kubelet has hung up on `count` streams, ever; false after kPatience.
   bool awaitCancelled(int count);
   /// Each Allocate's ids, in the order of the calls.
   std::vector<std::vector<std::string>> allocations() const;

@@ -1,5 +1,7 @@
 #include "tests/integration/kubelet/tiny_registration.h"
 
+#include "sim/kubelet/kubelet_sim.h"
+
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -8,7 +10,6 @@ namespace vfiogate::sim {
 namespace {
 
 namespace wire = pluginregistration;
-constexpr std::chrono::seconds kPatience{20};
 
 /// Whether the kernel knows a connection that came in at `path`.
 bool isConnected(const std::string& path) {

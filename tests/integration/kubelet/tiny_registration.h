@@ -32,12 +32,12 @@ public:
 
   /// How long the answers take from now on.
   void answerAfter(std::chrono::milliseconds info, std::chrono::milliseconds notify);
-  /// True as soon as it was asked, or told, so often; false after 20 s.
+  /// True as soon as it was asked, or told, so often; false after kPatience.
   bool awaitAsked(std::size_t count);
   bool awaitNotices(std::size_t count);
   std::size_t asked();
   std::vector<Notice> notices();
-  /// True as soon as nobody is connected any more; false after 20 s.
+  /// True as soon as nobody is connected any more; false after kPatience.
   bool awaitHungUp() const;
   /// That the kubelet named when it asked last.
   std::string authority();
