@@ -60,6 +60,7 @@ ShownFrame shownOf(const sim::DeviceTable& devices) {
 }
 
 Upkeep upkeepOf(pid_t pid) {
+  if (pid == 0) return {};
   Upkeep upkeep{openDescriptors(pid).size(), 0};
   const auto threads = threadStatuses(pid);
   const auto process = threads.find(pid);
@@ -136,8 +137,12 @@ std::size_t EventNode::streamsLost() {
   return lost;
 }
 
-std::array<Upkeep, 2> EventNode::upkeep() const {
-  return {upkeepOf(node_->privd().pid()), upkeepOf(node_->plugind().pid())};
+std::map<std::string, Upkeep> EventNode::upkeep() const {
+  std::map<std::string, Upkeep> all{{"plugind", upkeepOf(node_->plugind().pid())}};
+  for (const char* role : {"privd-gate", "privd-hardware"}) {
+    all[role] = upkeepOf(childRunning(node_->privd().pid(), role));
+  }
+  return all;
 }
 
 std::vector<std::unique_ptr<EventNode>> startEventNodes(const std::string& topology,

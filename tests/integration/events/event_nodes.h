@@ -5,7 +5,6 @@
 #include "sim/base/temp_dir.h"
 #include "sim/node/node.h"
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -57,8 +56,8 @@ public:
 
   /// Registrations beyond the first, and ListAndWatch streams that ended; 0 where all is well.
   std::size_t streamsLost();
-  /// privd's and plugind's, in this order.
-  std::array<Upkeep, 2> upkeep() const;
+  /// Each process's, by its program. Of one that has ended: nothing.
+  std::map<std::string, Upkeep> upkeep() const;
   /// All that the programs said, for failure texts.
   std::string said() { return node_->privd().output() + node_->plugind().output(); }
   sim::KubeletSim& kubelet() { return node_->kubelet(); }

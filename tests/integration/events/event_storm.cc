@@ -53,8 +53,8 @@ std::set<std::string> promptlyHealthy(const ShownFrame& frame) {
 /// What became of one node.
 struct Life {
   std::string wrong;
-  /// privd's and plugind's in the first quarter: the fewest descriptors, the last memory.
-  std::array<Upkeep, 2> early;
+  /// Each process's in the first quarter: the fewest descriptors, the last memory.
+  std::map<std::string, Upkeep> early;
   double seconds = 0;
 };
 
@@ -95,11 +95,11 @@ bool equallyHealthy(const ShownFrame& shown, const ShownFrame& wanted) {
 }
 
 void watch(EventNode& node, Life& life, bool begun) {
-  const auto now = node.upkeep();
-  for (std::size_t i = 0; i < now.size(); ++i) {
-    const std::size_t before = life.early.at(i).descriptors;
-    life.early.at(i) = now.at(i);
-    if (begun) life.early.at(i).descriptors = std::min(before, now.at(i).descriptors);
+  for (const auto& [program, now] : node.upkeep()) {
+    Upkeep& early = life.early[program];
+    const std::size_t fewest =
+        begun ? std::min(early.descriptors, now.descriptors) : now.descriptors;
+    early = {.descriptors = fewest, .kilobytes = now.kilobytes};
   }
 }
 
@@ -125,17 +125,17 @@ constexpr std::size_t kAway = kWatchesThreads ? 1 : 0;
 /// Nor ended: nobody starts a program anew here, and a dead one has no descriptors.
 void expectNothingGrew(EventNode& node, const Life& life) {
   const auto fewest = [&]() {
-    const auto now = node.upkeep();
-    return now[0].descriptors == life.early[0].descriptors &&
-           now[1].descriptors == life.early[1].descriptors;
+    return std::ranges::all_of(node.upkeep(), [&life](const auto& one) {
+      return one.second.descriptors == life.early.at(one.first).descriptors;
+    });
   };
   const auto until = Clock::now() + kCallsEnd;
   while (!fewest() && Clock::now() < until) std::this_thread::yield();
-  const auto now = node.upkeep();
-  for (const std::size_t program : {0U, 1U}) {
-    const Upkeep& is = now.at(program);
+  for (const auto& [program, is] : node.upkeep()) {
     const Upkeep& was = life.early.at(program);
-    const std::string who = node.name() + (program == 0 ? ", privd" : ", plugind");
+    const std::string who = node.name() + ", " + program;
+    // Nor was it gone from the beginning.
+    EXPECT_GT(was.descriptors, 0U) << who;
     std::cout << who << ": " << is.descriptors << " descriptors, " << was.kilobytes
               << " KiB after a quarter, " << is.kilobytes << " KiB in the end\n";
     EXPECT_GE(is.descriptors, was.descriptors) << who;
