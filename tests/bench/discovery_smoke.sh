@@ -18,5 +18,6 @@ assert row["devices"] == row["burst_size"] == 8 and row["sweeps"] >= 1, row
 for kind, count in (("shown", 3), ("heard", 3), ("burst_shown", 2), ("burst_heard", 2)):
     assert row[kind]["calls"] == count and 0 < row[kind]["p50_us"] <= row[kind]["p99_us"], row
 assert all(frames >= 1 for frames in row["burst_frames"]), row
+assert 0 < row["resident_before_kib"] and 0 < row["resident_after_kib"], row
 assert row["sweep_us_per_device"] > 0 and row["bare_us_per_device"] > 0, row
 PYTHON

@@ -109,6 +109,8 @@ def rest(directory: pathlib.Path, number: str) -> None:
             changes(node, "a change", "shown", "heard", "5")
             changes(node, f"a burst of {node['burst_size']}", "burst_shown", "burst_heard", "")
             row("  frames until it is shown, at most", str(max(node["burst_frames"])), goal="5")
+            after, before = node["resident_after_kib"] / 1024, node["resident_before_kib"] / 1024
+            row("  plugind resident after them, MB / before", f"{after:.1f}", f"{before:.1f}", f"{after / before:.2f}")
             row(f"sweep, {node['devices']} devices, µs a device / bare read", f"{ours:,.0f}", f"{bare:,.0f}", f"{ours / bare:.2f}")
 
 

@@ -47,6 +47,9 @@ void measureSingles(Nodes& nodes, Rows& rows, unsigned events) {
 }
 
 void measureBursts(Nodes& nodes, Rows& rows, unsigned bursts) {
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    rows[i].residentBefore = nodes[i]->plugindResident();
+  }
   for (unsigned burst = 0; burst < bursts; ++burst) {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       pause();
@@ -56,6 +59,9 @@ void measureBursts(Nodes& nodes, Rows& rows, unsigned bursts) {
       rows[i].burstHeard.add(change.heard);
       rows[i].burstFrames.push_back(change.frames);
     }
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    rows[i].residentAfter = nodes[i]->plugindResident();
   }
 }
 

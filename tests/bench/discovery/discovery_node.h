@@ -6,6 +6,7 @@
 #include "tests/bench/discovery/bare_listener.h"
 #include "tests/bench/frame_watch.h"
 #include "tests/bench/node_under_test.h"
+#include "tests/support/seen/process_size.h"
 
 #include <cstdint>
 #include <deque>
@@ -45,6 +46,9 @@ public:
   unsigned burstSize() const;
   /// Unbinds as many devices, one right after the other, or binds them all again.
   Change changeMany();
+
+  /// What plugind has resident, KiB.
+  std::size_t plugindResident() { return test::sizeOf(node_.plugind().pid()).residentKib; }
 
   /// Has privd read everything once.
   void sweep();

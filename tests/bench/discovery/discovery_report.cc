@@ -42,6 +42,14 @@ void printSweeps(const std::vector<DiscoveryRow>& rows, std::ostream& out) {
   out << "the dearest device costs " << most / least << " times the cheapest\n";
 }
 
+void printResident(const std::vector<DiscoveryRow>& rows, std::ostream& out) {
+  out << "plugind resident, KiB, devices: before the bursts, after\n";
+  for (const DiscoveryRow& row : rows) {
+    out << std::setw(7) << row.devices << std::setw(31) << row.residentBefore << std::setw(13)
+        << row.residentAfter << "\n";
+  }
+}
+
 }  // namespace
 
 double DiscoveryRow::sweepCost() const {
@@ -57,6 +65,7 @@ void printTable(const std::vector<DiscoveryRow>& rows, std::ostream& out) {
   printChanges(rows, out);
   out << std::setprecision(1);
   printSweeps(rows, out);
+  printResident(rows, out);
 }
 
 void printJson(const std::vector<DiscoveryRow>& rows, std::ostream& out) {
@@ -71,6 +80,8 @@ void printJson(const std::vector<DiscoveryRow>& rows, std::ostream& out) {
                    {"burst_shown", toJson(row.burstShown)},
                    {"burst_heard", toJson(row.burstHeard)},
                    {"burst_frames", row.burstFrames},
+                   {"resident_before_kib", row.residentBefore},
+                   {"resident_after_kib", row.residentAfter},
                    {"sweeps", row.sweeps.sweeps},
                    {"sweep_us_per_device", row.sweepCost()},
                    {"bare_us_per_device", row.bareCost()}});

@@ -19,6 +19,8 @@ struct DiscoveryRow {
   Latencies burstShown;
   Latencies burstHeard;
   std::vector<unsigned> burstFrames;
+  std::size_t residentBefore = 0;  ///< of plugind, KiB, before the bursts
+  std::size_t residentAfter = 0;
   SweepCounts sweeps;  ///< of privd
   Latencies bare;      ///< reading the same files
 
