@@ -23,6 +23,24 @@ add_custom_target(programs)
 if(BUILD_TESTING)
   include(GoogleTest)
 endif()
+# vfiogate_precompile(NAME): what most cases include is compiled once for all programs of them.
+function(vfiogate_precompile name)
+  if(NOT VFIOGATE_CASES)
+    return()
+  endif()
+  if(NOT TARGET vfiogate_case_headers)
+    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/case_headers.cc CONTENT "")
+    add_library(vfiogate_case_headers OBJECT ${CMAKE_BINARY_DIR}/generated/case_headers.cc)
+    # As for a program: which of both it is for is part of it.
+    set_target_properties(vfiogate_case_headers PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(vfiogate_case_headers PRIVATE -fPIE)
+    target_link_libraries(vfiogate_case_headers PRIVATE GTest::gmock vfiogate::hardening vfiogate::warnings)
+    target_precompile_headers(vfiogate_case_headers PRIVATE <chrono> <filesystem> <functional> <map> <optional> <string>
+      <vector> <gmock/gmock.h> <gtest/gtest.h>)
+  endif()
+  target_precompile_headers(${name} REUSE_FROM vfiogate_case_headers)
+endfunction()
+
 # vfiogate_test(NAME SOURCES... LINK targets... LABEL label [TIMEOUT s] [ENV VAR=value...] [APART] [WHOLE]
 #   [PROPERTIES name value...]): one GoogleTest program; each of its cases is a test NAME.SUITE.CASE of CTest's.
 # TIMEOUT: of a case; three times that with sanitizers. APART: its sources use a name for different things, so they are never compiled in one piece.
@@ -40,6 +58,7 @@ function(vfiogate_test name)
   target_link_libraries(${name} PRIVATE ${arg_LINK} GTest::gmock GTest::gtest_main
     vfiogate::hardening vfiogate::warnings)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  vfiogate_precompile(${name})
   if(arg_APART)
     set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   endif()
