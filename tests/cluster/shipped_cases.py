@@ -1,5 +1,6 @@
 """vfiogate comes up as it is shipped: with devices, without them, by kustomize and by helm."""
 
+import datetime
 import os
 import pathlib
 
@@ -7,6 +8,7 @@ import manifests
 from case import Case
 from hardware import topology
 from installation import Installation, Release
+from pods import STAY, pod_of
 from waiting import seconds_until
 
 READY = 60  # seconds; without a complete record of allocations plugind takes 30 to be sure of all holders
@@ -20,10 +22,27 @@ def helm_program(case: Case) -> pathlib.Path:
     return pathlib.Path(os.environ["VFIOGATE_HELM"])
 
 
+def moments(pod: dict) -> list[str]:
+    """When each container began and, where it has, ended: "plugind-self-test 1 to 2"."""
+    status, created = pod["status"], datetime.datetime.fromisoformat(pod["metadata"]["creationTimestamp"])
+
+    def after(state: dict, which: str) -> str:
+        return f"{(datetime.datetime.fromisoformat(state[which]) - created).total_seconds():.0f}"
+
+    told = []
+    for one in status.get("initContainerStatuses", []) + status["containerStatuses"]:
+        [state] = one["state"].values()
+        told.append(f"{one['name']} {after(state, 'startedAt')}" + (f" to {after(state, 'finishedAt')}" if "finishedAt" in state else ""))
+    return told
+
+
 class Shipped(Case):
     def assert_ready(self, installation: Installation, words: str) -> None:
-        self.measure(f"{words}: Ready {installation.wait_ready(READY):.1f} s after it was applied; {installation.probe()}")
+        ready = installation.wait_ready(READY)
+        idle = self.pods.run(pod_of("idle", command=STAY))
         [pod] = installation.pods()
+        self.measure(f"{words}: Ready {ready:.1f} s after it was applied, a pod of one idle container runs after {idle:.1f} s; {installation.probe()}")
+        self.measure(f"seconds from its creation, whole ones: {', '.join(moments(pod))}")
         for container in pod["status"]["containerStatuses"]:
             self.assertEqual((container["ready"], container["restartCount"]), (True, 0), container)
         self.assertEqual(pod["spec"]["securityContext"]["seccompProfile"], {"type": "RuntimeDefault"})
