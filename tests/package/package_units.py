@@ -121,6 +121,16 @@ class Unit(Built):
             self.assertLessEqual(set(seen), {"-/run/vfiogate", "-/run/vfiogate/devices", "-/run/cdi"}
                                  if unit != IOMMUFD else {"-/run/vfiogate/iommufd"}, unit)
 
+    def test_what_they_see_of_run_is_made_before_they_start(self):
+        """Their /run is read-only: a directory that is not there when the unit starts is not there for as long as it runs."""
+        made = re.findall(r"^d (\S+) ", self.text("usr/lib/tmpfiles.d/vfiogate.conf"), re.MULTILINE)
+        for unit in (EARLY, *UNITS):
+            seen = [word for key in ("BindReadOnlyPaths", "BindPaths", "ReadWritePaths") for word in self.values(unit, key)]
+            for word in seen:
+                if word.startswith("-/run"):
+                    self.assertIn(word.removeprefix("-"), made, unit)
+            self.assertIn("systemd-tmpfiles-setup.service", self.values(unit, "After"), unit)
+
     def test_both_may_open_what_keeps_others_out_and_write_the_audit_log(self):
         for name in (BINDER, EARLY):
             text = (self.root / name).read_text()
