@@ -69,7 +69,7 @@ HOW = """
 | answers | methods and paths that somebody can call: the RPC schema; the device plugin's service and plugind's control service; HTTP |
 | KiB of its own in memory | private pages, clean and dirty, after an Allocate: bounded by [privd/BUDGET](../../privd/BUDGET) and measured by `RootMemory`. Others: [performance.md](../performance.md) |
 | kinds of files in sysfs | that privd-binder's AppArmor profile lets it write: `driver_override`, `bind`, `unbind`, `drivers_probe`, `sriov_numvfs` |
-| writable mounts | of its container in `deploy/kubernetes/base`, without CDI, and in `components/binding` |
+| writable mounts | of its container in `deploy/kubernetes/base`, without CDI, and in `components/binding`; not what a runtime adds below `/dev` |
 
 {both:,} lines are in both programs that run as root, gate and binder, and counted for each, so that there are {all:,} to read in all. Where binding is off there are the gate's alone: {gate:,}.
 """

@@ -97,6 +97,13 @@ class Unit(Built):
         self.assertLessEqual({"-/var/lib/kubelet", "-/var/lib/vfiogate", "-/var/log/vfiogate", "-/run/vfiogate/devices"},
                              set(self.values(unit, "InaccessiblePaths")))
 
+    def test_none_has_a_directory_that_every_user_writes(self):
+        """systemd's ProtectSystem=strict leaves out /dev, with what is mounted below it; PrivateTmp= is one more to write in."""
+        for unit in UNITS:
+            self.assertLessEqual({"/tmp", "/var/tmp", "/dev/shm", "-/dev/mqueue"}, set(self.values(unit, "InaccessiblePaths")), unit)
+            self.assertEqual(self.values(unit, "PrivateTmp"), [], unit)
+            self.assertTrue(self.values(unit, "ReadOnlyPaths") == ["/dev"] or self.values(unit, "PrivateDevices") == ["yes"], unit)
+
     def test_the_gate_has_no_hardware_and_the_binder_nothing_of_the_kubelets(self):
         gate, binder = UNITS[1:3]
         self.assertLessEqual({"/sys", "-/var/log/vfiogate"}, set(self.values(gate, "InaccessiblePaths")))

@@ -30,7 +30,9 @@ TEST_F(HardwarePlaces, OfTheHostAndOfPrivdAreClosed) {
         directory_ / "state/plugind.lock", directory_ / "kubelet/device-plugins/checkpoint"}) {
     EXPECT_EQ(opens(path, O_RDONLY), EACCES) << path;
   }
-  EXPECT_EQ(opens(directory_ / "new", O_WRONLY | O_CREAT), EACCES);
+  for (const std::string& path : {directory_ / "new", std::string("/dev/shm/vfiogate-new")}) {
+    EXPECT_EQ(opens(path, O_WRONLY | O_CREAT), EACCES) << path;
+  }
   EXPECT_EQ(listens("kubelet/device-plugins"), EACCES);
 }
 
