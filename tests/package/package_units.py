@@ -97,6 +97,15 @@ class Unit(Built):
         self.assertLessEqual({"-/var/lib/kubelet", "-/var/lib/vfiogate", "-/var/log/vfiogate", "-/run/vfiogate/devices"},
                              set(self.values(unit, "InaccessiblePaths")))
 
+    def test_what_ends_is_started_again_however_often(self):
+        """By its default systemd gives a unit up that ended five times in ten seconds."""
+        again = [unit for unit in (EARLY, *UNITS) if self.values(unit, "Restart")]
+        self.assertEqual(again, list(UNITS))
+        for unit in again:
+            before, _, after = self.text(unit).partition("[Service]")
+            self.assertIn("\nStartLimitIntervalSec=0\n", before, unit)
+            self.assertIn("\nRestart=always\nRestartSec=2\n", after, unit)
+
     def test_none_has_a_directory_that_every_user_writes(self):
         """systemd's ProtectSystem=strict leaves out /dev, with what is mounted below it; PrivateTmp= is one more to write in."""
         for unit in UNITS:
