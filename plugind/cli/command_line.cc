@@ -40,7 +40,7 @@ void addOptions(CLI::App& app, CommandLine& line, bool& checkConfig) {
       app.add_option("--hardware-uid", line.hardwareUid,
                      "the user of privd-hardware, which tells what devices there are")
           ->capture_default_str();
-  takeNumber(*hardware, "UID", "uid", 0, ~0U - 1);
+  takeNumber(*hardware, "UID", "uid", 1, ~0U - 1);
 }
 
 /// What every question to the running plugind takes.

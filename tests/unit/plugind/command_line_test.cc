@@ -112,6 +112,7 @@ INSTANTIATE_TEST_SUITE_P(
         Misuse{{"probe", "--timeout", "0"}, "--timeout"},
         Misuse{{"probe", "--wait", "60001"}, "--wait"}, Misuse{{"--netd-uid", "0"}, "--netd-uid"},
         Misuse{{"--netd-uid", "netd"}, "--netd-uid"},
+        Misuse{{"--hardware-uid", "0"}, "--hardware-uid"},
         Misuse{{"--hardware-uid", "hardware"}, "--hardware-uid"}, Misuse{{"explain"}, "ADDRESS"},
         Misuse{{"probe", "gpu"}, "'gpu' is no device here"},
         Misuse{{"explain", "gpu"}, "'gpu' is no device here"},
