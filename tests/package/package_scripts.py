@@ -61,6 +61,19 @@ class Installation(Built):
         self.assertNotRegex(said, r"privd (un)?bind|-early| start | restart ")
         privd.unlink()
 
+    def test_a_purge_ends_what_enabling_linked(self):
+        wanted = self.target / "etc/systemd/system"
+        links = [wanted / "multi-user.target.wants/vfiogate.target",
+                 *(wanted / f"vfiogate.target.wants/vfiogate-{role}.service" for role in ROLES)]
+        for link in links:
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to("nowhere")
+        script = (self.scripts / "postrm").read_text().replace("/etc/systemd/system", str(wanted))
+        for act, left in (("remove", links), ("purge", [])):
+            done = run("sh", "-c", script, "postrm", act, env=os.environ | {"PATH": f"{self.stubs}:{os.environ['PATH']}"})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual([link for link in links if link.is_symlink()], left)
+
     @unittest.skipIf(os.geteuid() != 0, "the self-test needs root")
     def test_its_own_program_passes_its_self_test(self):
         done = run(self.program, "policy", "--self-test")
