@@ -66,6 +66,20 @@ def read_budget(path: str) -> dict[str, int]:
     return {name: int(number) for name, number in lines}
 
 
+def wrong_listings(path: str = "privd/BUDGET") -> list[str]:
+    """Each number of lines has rows above it, "#   LINES  CONCERN", that add up to it."""
+    found, rows = [], []
+    for line in (ROOT / path).read_text().splitlines():
+        if row := re.match(r"# +(\d+)  \S", line):
+            rows.append(int(row[1]))
+        elif not line.startswith("#"):
+            name, number = line.rsplit(maxsplit=1)
+            if name.endswith(" lines") and sum(rows) != int(number):
+                found.append(f"{name}: {number}, and its listing in {path} adds up to {sum(rows)}")
+            rows = []
+    return found
+
+
 def shared_objects(program: pathlib.Path) -> int:
     """The sanitizers' own left out, and the loader, of which every program has one."""
     listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
@@ -123,7 +137,9 @@ def main() -> int:
         print(f"{name}: {number} of {budget.get(name, 0)}{'  OVER' if name in over else ''}")
     if over:
         print("The trusted code grew. If it must, raise privd/BUDGET, or seccomp/BUDGET, in the same commit and say why.")
-    return 1 if over else 0
+    wrong = wrong_listings()
+    print(*wrong, sep="\n", end="\n" if wrong else "")
+    return 1 if over or wrong else 0
 
 
 if __name__ == "__main__":
