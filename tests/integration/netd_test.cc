@@ -225,6 +225,16 @@ TEST_F(Netd, NeedsEveryRowOfItsTableThatIsNotDefensiveAndNoOther) {
   EXPECT_THAT(tally, Not(HasSubstr("UNUSED"))) << tally;
 }
 
+TEST_F(Netd, ThatIsNotStartedAsRootSaysSoAndStaysWhoItIs) {
+  node_->netd.emplace(
+      std::vector<std::string>{"/usr/bin/setpriv", "--reuid=1234", "--regid=1234", "--clear-groups",
+                               builtProgram("netd"), "metrics", "--listen", "127.0.0.1:0"},
+      filteredEnvironment());
+  ASSERT_TRUE(node_->netd->says("event=started")) << node_->said();
+  EXPECT_THAT(node_->netd->output(), HasSubstr("event=not_root uid=1234 wanted_uid=64533"));
+  EXPECT_THAT(identityFaults(node_->netd->pid(), 1234), IsEmpty());
+}
+
 TEST_F(Netd, SaysWhyItCannotStart) {
   startNetd();
   const std::string taken = "127.0.0.1:" + std::to_string(port());

@@ -251,6 +251,18 @@ TEST_F(PlugindProcess, IsLockedDownBeforeItServesAndStaysSo) {
   EXPECT_THAT(descriptorsOfKind(plugind_->pid(), {S_IFDIR}), testing::IsEmpty());
 }
 
+TEST_F(PlugindProcess, ThatIsNotStartedAsRootSaysSoAndStaysWhoItIs) {
+  constexpr uid_t kOther = 1234;
+  ASSERT_EQ(chown((directory_ / "plugind").c_str(), kOther, kOther), 0);
+  plugind_.emplace(
+      std::vector<std::string>{"/usr/bin/setpriv", "--reuid=1234", "--regid=1234", "--clear-groups",
+                               builtProgram("plugind"), "--listen", socket()},
+      filteredEnvironment());
+  ASSERT_TRUE(plugind_->says("event=started")) << said();
+  EXPECT_THAT(said(), HasSubstr("event=not_root uid=1234 wanted_uid=64532"));
+  EXPECT_THAT(identityFaults(plugind_->pid(), kOther), testing::IsEmpty());
+}
+
 TEST_F(PlugindProcess, LeavesQuietlyWhenTold) {
   startAll();
   const auto frames = kubelet_->frames(kResource);
