@@ -47,7 +47,7 @@ def build(wish: argparse.Namespace) -> None:
             raise LookupError(f"{program} is not there: cmake --build --preset release, or --programs DIR")
     epoch = build_info.epoch_of_tree()
     os.environ |= {"SOURCE_DATE_EPOCH": str(epoch), "LC_ALL": "C.UTF-8", "TZ": "UTC"}
-    version = build_info.of([wish.programs / "privd"]).version  # they have none of their own
+    version = build_info.of(built).version
     files = installed(wish.programs.parent)
     for program in built:
         files[f"bin/{program.name}"] = root_files.Entry(root_files.stripped(program), 0o755)

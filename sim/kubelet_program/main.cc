@@ -1,5 +1,6 @@
 // kubelet-sim: a stand-in kubelet for people who try a device plugin without a cluster.
 
+#include "ipc/base/build_info.h"
 #include "sim/base/command_listener/command_table.h"
 #include "sim/base/stop_signals.h"
 #include "sim/kubelet_program/kubelet_commands.h"
@@ -132,6 +133,7 @@ int tell(const std::string& directory, std::vector<std::string> words) {
 int main(int argc, char** argv) {
   using namespace vfiogate::sim;
   CLI::App app{"A stand-in kubelet for device plugins: registration, pods, restarts, crashes."};
+  app.set_version_flag("--version", std::string(vfiogate::kBuild.text));
   app.require_subcommand(1);
   Wish wish;
   CLI::App* up = app.add_subcommand("run", "play a kubelet in a directory until Ctrl-C");

@@ -1,5 +1,6 @@
 // sim-node: a whole node to try vfiogate on, with a stand-in kubelet and simulated hardware.
 
+#include "ipc/base/build_info.h"
 #include "sim/base/command_listener/command_table.h"
 #include "sim/base/stop_signals.h"
 #include "sim/base/temp_dir.h"
@@ -133,6 +134,7 @@ int tell(const std::string& directory, const std::vector<std::string>& words) {
 int main(int argc, char** argv) {
   using namespace vfiogate::sim;
   CLI::App app{"A node to try vfiogate on: hardware, a stand-in kubelet, privd and plugind."};
+  app.set_version_flag("--version", std::string(vfiogate::kBuild.text));
   app.require_subcommand(1);
   Wish wish;
   wish.programs = std::filesystem::read_symlink("/proc/self/exe").parent_path();

@@ -8,6 +8,7 @@
 #include <optional>
 #include <sstream>
 
+#include "ipc/base/build_info.h"
 #include "sim/base/stop_signals.h"
 #include "sim/sysfs/control/control_client.h"
 #include "sim/sysfs/simulated_node.h"
@@ -111,6 +112,7 @@ int sendCommand(const std::string& socket, const std::string& command) {
 
 int main(int argc, char** argv) {
   CLI::App app{"A simulated node: PCI devices, IOMMU groups and VFIO as the kernel shows them."};
+  app.set_version_flag("--version", std::string(vfiogate::kBuild.text));
   app.require_subcommand(1);
   vfiogate::sim::MountOptions mountOptions;
   CLI::App* mount = app.add_subcommand("mount", "present a topology until SIGTERM");

@@ -91,10 +91,14 @@ class Install(Place):
                 self.assertTrue(os.access(self.place / program.lstrip("/"), os.X_OK), f"{prefix}: {program}")
 
     def test_what_is_installed_says_its_version(self):
-        for component in ("tool", "daemon", "plugin"):
+        for component in ("tool", "daemon", "plugin", "simulators"):
             self.installed(component)
-        for program in (self.place / "usr/bin").iterdir():
-            self.assertEqual(run(program, "--version").stdout, run(PROGRAMS / program.name, "--version").stdout)
+        programs = list((self.place / "usr/bin").iterdir())
+        self.assertEqual({program.name for program in programs}, TOOL | DAEMON | PLUGIN | SIMULATORS)
+        for program in programs:
+            said = run(program, "--version").stdout
+            self.assertRegex(said, r"^\S+ \(commit \S+, \S+\)\n$", program.name)
+            self.assertEqual(said, run(PROGRAMS / program.name, "--version").stdout)
 
 
 class WithoutTests(Place):

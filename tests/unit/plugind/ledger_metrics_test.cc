@@ -88,9 +88,12 @@ void countSome(LedgerMetrics& metrics) {
 TEST(LedgerMetrics, CountsAndTellsTheState) {
   LedgerMetrics metrics;
   countSome(metrics);
-  const std::string text = metrics.text(oneAllocatedOneFree(), someCounts());
+  PluginStatus status = oneAllocatedOneFree();
+  status.build = BuildInfo{"1.2.3", "c0ffee", "2026-02-03T04:05:06Z"};
+  const std::string text = metrics.text(status, someCounts());
   for (const char* line :
-       {"vfiogate_ledger_events_total{event=\"refused\"} 2",
+       {"vfiogate_build_info{version=\"1.2.3\",commit=\"c0ffee\",date=\"2026-02-03T04:05:06Z\"} 1",
+        "vfiogate_ledger_events_total{event=\"refused\"} 2",
         "vfiogate_refusals_total{reason=\"group-allocated\"} 1",
         "vfiogate_allocate_duration_seconds_bucket{answer=\"granted\",le=\"0.005\"} 1",
         "vfiogate_guard_refusals_total{guard=\"users\"} 2",
