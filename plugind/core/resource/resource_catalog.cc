@@ -287,6 +287,11 @@ std::optional<ResourceName> resourceOf(const ResourceCatalog& catalog, const Uni
   return inSet;
 }
 
+bool hasDevice(const ResourceCatalog& catalog, const ResourceName& resource, const UnitId& id) {
+  const auto found = catalog.resources.find(resource);
+  return found != catalog.resources.end() && std::ranges::binary_search(found->second.devices, id);
+}
+
 bool hasSets(const ResourceCatalog& catalog, const ResourceName& resource) {
   const auto found = catalog.resources.find(resource);
   return found != catalog.resources.end() && !found->second.sets.empty();

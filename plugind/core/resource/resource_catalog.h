@@ -59,6 +59,8 @@ bool configures(const ResourceCatalog& catalog, const ResourceName& resource);
 /// The resource that the device falls into, by itself or else in a set. Null: none.
 std::optional<ResourceName> resourceOf(const ResourceCatalog& catalog, const UnitId& address);
 
+/// The resource has it, by itself or in a set.
+bool hasDevice(const ResourceCatalog& catalog, const ResourceName& resource, const UnitId& id);
 /// The resource has sets in place of single devices.
 bool hasSets(const ResourceCatalog& catalog, const ResourceName& resource);
 /// Some set has one of these units.

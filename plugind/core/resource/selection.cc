@@ -6,7 +6,7 @@ namespace vfiogate {
 namespace {
 
 LeftOut excludedBy(std::size_t index) {
-  return {"excluded", "matches exclude[" + std::to_string(index) + "]"};
+  return {kExcluded, "matches exclude[" + std::to_string(index) + "]"};
 }
 
 /// The serial number would say whether it matches, and is not known.
@@ -23,9 +23,9 @@ bool hangsOnSerial(const Selector& selector, const Snapshot& snapshot, const Med
 
 /// `list`: of exclude or resources.
 LeftOut serialUnknown(const char* list, std::size_t index, const Bdf& card, const Learnt& learnt) {
-  return {"serial-unknown", list + ("[" + std::to_string(index)) +
-                                "] selects by serial, and the serial number of " + card.str() +
-                                " is not known: " + std::string(learnt.whyNoSerial)};
+  return {kSerialUnknown, list + ("[" + std::to_string(index)) +
+                              "] selects by serial, and the serial number of " + card.str() +
+                              " is not known: " + std::string(learnt.whyNoSerial)};
 }
 
 /// The three say of a selector what it says of the unit; `card`: whose serial number is meant.

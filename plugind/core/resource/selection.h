@@ -11,6 +11,10 @@
 
 namespace vfiogate {
 
+/// Two reasons of it: an entry of `exclude` matches, or a serial number decides that is not known.
+inline constexpr const char* kExcluded = "excluded";
+inline constexpr const char* kSerialUnknown = "serial-unknown";
+
 /// Why a device belongs to no resource.
 struct LeftOut {
   std::string reason;  ///< stable code: bridge, unreadable, excluded, unmatched, companion, ...

@@ -14,11 +14,7 @@ bool wasShown(const Frame& frame, const std::string& id) {
 
 /// The resource has the device now, or somebody holds it under that name.
 bool knows(const LedgerState& state, const ResourceName& resource, const UnitId& address) {
-  const auto found = state.catalog.resources.find(resource);
-  if (found != state.catalog.resources.end() && found->second.sets.empty() &&
-      std::ranges::binary_search(found->second.devices, address)) {
-    return true;
-  }
+  if (!hasSets(state.catalog, resource) && hasDevice(state.catalog, resource, address)) return true;
   return std::ranges::any_of(state.records, [&](const HolderRecord& record) {
     return record.resource == resource &&
            (record.ids.contains(address) || record.rest.contains(address));
@@ -61,18 +57,22 @@ std::optional<Bar> barOfSize(const LedgerState& state, const Offer& offer) {
   return bar ? std::optional(Bar{bar->reason, bar->text}) : std::nullopt;
 }
 
-/// What the configuration has against a unit of a set: it is excluded, or no endpoint.
-std::optional<Bar> barOfLeftOut(const LedgerState& state, const std::set<UnitId>& ids) {
-  for (const UnitId& id : ids) {
+/// What the configuration has against the devices. Of a set: one is excluded, or no endpoint. Of
+/// others, which a record may have that are in no resource now: one is excluded, or may be.
+std::optional<Bar> barOfLeftOut(const LedgerState& state, const Offer& offer) {
+  for (const UnitId& id : offer.ids) {
     const auto found = state.catalog.leftOut.find(id);
-    if (found != state.catalog.leftOut.end()) return Bar{found->second.reason, found->second.text};
+    if (found == state.catalog.leftOut.end()) continue;
+    const auto& [reason, text] = found->second;
+    const bool barred = !offer.set.empty() || reason == kExcluded || reason == kSerialUnknown;
+    if (barred) return Bar{reason, text};
   }
   return std::nullopt;
 }
 
 void judgeAll(std::vector<Offer>& offers, const LedgerState& state) {
   for (Offer& offer : offers) {
-    auto bar = offer.set.empty() ? std::nullopt : barOfLeftOut(state, offer.ids);
+    auto bar = barOfLeftOut(state, offer);
     if (!bar) bar = barOfSize(state, offer);
     if (bar) {
       offer.readiness = {Readiness::kBad, *bar};

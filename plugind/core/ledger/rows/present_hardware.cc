@@ -11,6 +11,27 @@ bool areAnswered(const std::map<IommuGroupId, std::optional<GroupReading>>& chec
   return std::ranges::all_of(checks, [](const auto& check) { return check.second.has_value(); });
 }
 
+/// What a version of the kubelet's memory has as the fingerprint of a device that the record's pod
+/// has; empty: nothing.
+std::string rememberedPart(const std::optional<CheckpointVersion>& version,
+                           const HolderRecord& record, const UnitId& id) {
+  if (!version) return {};
+  for (const RecordedDevices& entry : version->entries) {
+    const bool others = record.podUid && entry.podUid != *record.podUid;
+    if (others || !entry.allocated || entry.resource != record.resource.str()) continue;
+    std::string part = fingerprintPart(*entry.allocated, {id});
+    if (!part.empty()) return part;
+  }
+  return {};
+}
+
+/// What this process answered, or else what the kubelet remembers of an answer.
+std::string allocatedPart(const LedgerState& state, const HolderRecord& record, const UnitId& id) {
+  std::string part = fingerprintPart(record.fingerprint, {id});
+  if (part.empty()) part = rememberedPart(state.version, record, id);
+  return part.empty() ? rememberedPart(state.inherited, record, id) : part;
+}
+
 }  // namespace
 
 bool isChecked(Turn& turn, CallId id, const std::set<UnitId>& ids) {
@@ -92,6 +113,22 @@ std::optional<Refusal> refuseOther(const HardwareFacts& present, const std::stri
                 "other hardware than was " + was + " is at its address: was " +
                     hardwareText(fingerprint, *other) + ", is " + hardwareText(now, *other),
                 "other-hardware");
+}
+
+std::optional<Refusal> refuseReplaced(const LedgerState& state, const HolderRecord& record,
+                                      const std::set<UnitId>& ids) {
+  for (const UnitId& id : ids) {
+    const bool there = isPresent(state.hardware.snapshot, id);
+    if (!there || hasDevice(state.catalog, record.resource, id)) continue;
+    const std::string allocated = allocatedPart(state, record, id);
+    if (auto other = refuseOther(state.hardware, allocated, "allocated")) return other;
+    if (!allocated.empty()) continue;
+    return refuse({id, groupNumber(state, {id})},
+                  record.resource.str() +
+                      " does not have it any more, and nobody knows which hardware was allocated",
+                  "not-shown", {record.ref.str()});
+  }
+  return std::nullopt;
 }
 
 }  // namespace vfiogate

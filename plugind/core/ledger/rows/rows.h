@@ -162,5 +162,9 @@ std::optional<Refusal> refuseUnchecked(const LedgerState& state, const Call& cal
 /// such as "allocated". Null: none is; what is gone is not judged here.
 std::optional<Refusal> refuseOther(const HardwareFacts& present, const std::string& fingerprint,
                                    const std::string& was);
+/// A re-offer of devices that the record's resource does not have now: they are other hardware than
+/// was allocated, or nobody knows what that was. Null: neither.
+std::optional<Refusal> refuseReplaced(const LedgerState& state, const HolderRecord& record,
+                                      const std::set<UnitId>& ids);
 
 }  // namespace vfiogate

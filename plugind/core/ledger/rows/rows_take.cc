@@ -94,6 +94,9 @@ Verdict judgeHeld(const Turn& turn, const Call& call, const Offer& offer) {
                      "forgotten", holders),
           true);
     }
+    if (const auto replaced = refuseReplaced(turn.state, first, offer.ids)) {  // row 7b
+      return refused(*replaced, false);
+    }
     return judgeAlone(turn.state, offer);  // rows 7, 11
   }
   const bool row8 = alone && !first.isClaim() && first.resource == offer.resource &&

@@ -201,6 +201,88 @@ TEST_F(OnAllocate, I9_OtherHardwareIsNotBoundForAStart) {
   EXPECT_TRUE(node.last.binds.empty());
 }
 
+// Section 5.7: a re-offer says that the pod is the same, or gone, and nothing of the card.
+class Reoffered : public LedgerCase {
+protected:
+  Reoffered() { node.settings.exclude.push_back(*Selector::parse("vendor=8086")); }
+
+  void reload() {
+    node.run(node.ledger.reconfigured({}, sortIntoResources(node.settings, node.facts.snapshot),
+                                      node.facts.specs, node.now));
+  }
+  /// The kubelet keeps what the answer said.
+  void remember() { node.entries.back().allocated = fingerprintOf(node.facts, {at(kC)}); }
+};
+
+TEST_F(Reoffered, I9_AnExcludedCardInTheHeldOnesPlaceIsNotGranted) {
+  node.start();
+  hold("p1", "gpu", {kC});
+  toNic(node.hardware.device(kC));
+  node.see();
+  const CallId call = node.ask("gpu", {kC});
+  ASSERT_EQ(node.outcome(call), "other-hardware");
+  EXPECT_EQ(node.text(call),
+            "0000:02:00.0, group 32: other hardware than was allocated is at its address: was "
+            "10de:2684 class=030000, is 8086:1572 class=020000, other-hardware");
+  EXPECT_EQ(node.holding(kC), Holding::kAllocated) << "a refusal ends nobody";
+}
+
+TEST_F(Reoffered, I9_NorIsItAfterARestart) {
+  node.start();
+  hold("p1", "gpu", {kC});
+  remember();
+  toNic(node.hardware.device(kC));
+  node.startAnew();
+  EXPECT_EQ(node.allocate("gpu", {kC}), "other-hardware");
+}
+
+TEST_F(Reoffered, I9_NorIsOneOfWhichNobodyKnowsWhatWasAllocated) {
+  node.record("p1", "gpu", {kC});
+  toNic(node.hardware.device(kC));
+  node.start();
+  EXPECT_EQ(node.allocate("gpu", {kC}), "not-shown");
+}
+
+TEST_F(Reoffered, WhatWasAllocatedIsGrantedAgainThoughItsResourceHasItNoMore) {
+  node.start();
+  hold("p1", "gpu", {kC});
+  remember();
+  node.write();
+  node.settings.resources[0].select = *Selector::parse("device=2700");
+  reload();
+  ASSERT_EQ(node.allocate("gpu", {kC}), "granted");
+  node.pass(std::chrono::milliseconds(100));
+  node.write();
+  node.startAnew();
+  EXPECT_EQ(node.allocate("gpu", {kC}), "granted");
+}
+
+TEST_F(Reoffered, AnotherCardThatTheResourceHasIsGranted) {
+  node.settings.resources[0].select = *Selector::parse("vendor=10de");
+  node.start();
+  hold("p1", "gpu", {kC});
+  node.hardware.device(kC).device = std::uint16_t{0x2704};
+  node.see();
+  EXPECT_EQ(node.allocate("gpu", {kC}), "granted");
+}
+
+TEST_F(Reoffered, WhatIsExcludedSinceIsNotGrantedAgain) {
+  node.start();
+  hold("p1", "gpu", {kC});
+  node.settings.exclude.push_back(*Selector::parse("address=" + std::string(kC)));
+  reload();
+  EXPECT_EQ(node.allocate("gpu", {kC}), "not-viable:excluded");
+  EXPECT_EQ(node.frame("gpu"), "0000:01:00.0+ 0000:02:00.0+") << "its pod counts";
+}
+
+TEST_F(Reoffered, I1_WhatMayBeExcludedIsNotGrantedAgain) {
+  node.start();
+  hold("p1", "gpu", {kC});
+  node.settings.exclude.push_back(*Selector::parse("vendor=10de,serial=MT1"));
+  reload();
+  EXPECT_EQ(node.allocate("gpu", {kC}), "not-viable:serial-unknown");
+}
+
 TEST(Fingerprint, ComparesWhatBothHave) {
   const std::string old = "0000:65:00.0 10de:2684 g31 v3 bx;";
   const std::string present = "0000:65:00.0 10de:2684 sub=10de:167c class=030000 rev=a1 g31 v3 by;";
