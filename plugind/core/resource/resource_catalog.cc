@@ -292,6 +292,14 @@ bool hasDevice(const ResourceCatalog& catalog, const ResourceName& resource, con
   return found != catalog.resources.end() && std::ranges::binary_search(found->second.devices, id);
 }
 
+bool isInSet(const ResourceCatalog& catalog, const ResourceName& resource, const std::string& set,
+             const UnitId& id) {
+  const auto found = catalog.resources.find(resource);
+  if (found == catalog.resources.end()) return false;
+  const auto units = found->second.sets.find(set);
+  return units != found->second.sets.end() && units->second.contains(id);
+}
+
 bool hasSets(const ResourceCatalog& catalog, const ResourceName& resource) {
   const auto found = catalog.resources.find(resource);
   return found != catalog.resources.end() && !found->second.sets.empty();

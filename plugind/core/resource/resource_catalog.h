@@ -61,6 +61,8 @@ std::optional<ResourceName> resourceOf(const ResourceCatalog& catalog, const Uni
 
 /// The resource has it, by itself or in a set.
 bool hasDevice(const ResourceCatalog& catalog, const ResourceName& resource, const UnitId& id);
+bool isInSet(const ResourceCatalog& catalog, const ResourceName& resource, const std::string& set,
+             const UnitId& id);
 /// The resource has sets in place of single devices.
 bool hasSets(const ResourceCatalog& catalog, const ResourceName& resource);
 /// Some set has one of these units.

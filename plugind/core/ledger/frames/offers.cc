@@ -97,6 +97,22 @@ Refusal refuseNotServed(const LedgerState& state, const ResourceName& resource, 
                 "not-served");
 }
 
+/// The resource has it now, as the claim asked for it when it came.
+bool hasStill(const LedgerState& state, const PrepareRequest& request, const ResourceName& resource,
+              const UnitId& id) {
+  const auto set = request.sets.find(id);
+  if (set != request.sets.end()) return isInSet(state.catalog, resource, set->second, id);
+  return !hasSets(state.catalog, resource) && hasDevice(state.catalog, resource, id);
+}
+
+Refusal refuseMoved(const LedgerState& state, const ResourceName& resource, const UnitId& id) {
+  const auto why = state.catalog.leftOut.find(id);
+  return refuse({id, groupNumber(state, {id})},
+                "is not in " + resource.str() + " any more" +
+                    (why == state.catalog.leftOut.end() ? "" : ": " + why->second.text),
+                "not-served");
+}
+
 }  // namespace
 
 AllocationSettings allocationOf(const LedgerState& state, const ResourceName& resource) {
@@ -175,6 +191,10 @@ Result<std::vector<Offer>, Refusal> offersOf(const LedgerState& state,
       if (!servedByDra(state.catalog, resource)) {
         return Failure{refuseNotServed(state, resource, id)};
       }
+      const bool present = isPresent(state.hardware.snapshot, id);
+      if (present && !hasStill(state, request, resource, id)) {
+        return Failure{refuseMoved(state, resource, id)};
+      }
       const auto set = request.sets.find(id);
       addTo(offers, state, resource, id, set == request.sets.end() ? std::string() : set->second);
     }
@@ -183,7 +203,9 @@ Result<std::vector<Offer>, Refusal> offersOf(const LedgerState& state,
     return Failure{Refusal{"not-served", "the claim: none of its devices is ours, not-served"}};
   }
   for (Offer& offer : offers) {
-    offer.readiness = judgeForClaim(state.hardware, state.catalog, request, offer.ids);
+    const auto bar = barOfLeftOut(state, offer);
+    offer.readiness = bar ? GroupReadiness{Readiness::kBad, *bar}
+                          : judgeForClaim(state.hardware, state.catalog, request, offer.ids);
   }
   return offers;
 }

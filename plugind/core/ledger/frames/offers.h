@@ -42,7 +42,7 @@ struct Offer {
 /// Error: row 3.
 Result<std::vector<Offer>, Refusal> offersOf(const LedgerState& state,
                                              const AllocateRequest& request);
-/// Error: a device that claims may not have, or none at all.
+/// Error: a device that claims may not have or that its resource has no longer, or none at all.
 Result<std::vector<Offer>, Refusal> offersOf(const LedgerState& state,
                                              const PrepareRequest& request);
 

@@ -202,9 +202,9 @@ TEST_F(OnAllocate, I9_OtherHardwareIsNotBoundForAStart) {
 }
 
 // Section 5.7: a re-offer says that the pod is the same, or gone, and nothing of the card.
-class Reoffered : public LedgerCase {
+class Replaced : public LedgerCase {
 protected:
-  Reoffered() { node.settings.exclude.push_back(*Selector::parse("vendor=8086")); }
+  Replaced() { node.settings.exclude.push_back(*Selector::parse("vendor=8086")); }
 
   void reload() {
     node.run(node.ledger.reconfigured({}, sortIntoResources(node.settings, node.facts.snapshot),
@@ -214,7 +214,7 @@ protected:
   void remember() { node.entries.back().allocated = fingerprintOf(node.facts, {at(kC)}); }
 };
 
-TEST_F(Reoffered, I9_AnExcludedCardInTheHeldOnesPlaceIsNotGranted) {
+TEST_F(Replaced, I9_AnExcludedCardInTheHeldOnesPlaceIsNotGranted) {
   node.start();
   hold("p1", "gpu", {kC});
   toNic(node.hardware.device(kC));
@@ -227,7 +227,7 @@ TEST_F(Reoffered, I9_AnExcludedCardInTheHeldOnesPlaceIsNotGranted) {
   EXPECT_EQ(node.holding(kC), Holding::kAllocated) << "a refusal ends nobody";
 }
 
-TEST_F(Reoffered, I9_NorIsItAfterARestart) {
+TEST_F(Replaced, I9_NorIsItAfterARestart) {
   node.start();
   hold("p1", "gpu", {kC});
   remember();
@@ -236,14 +236,14 @@ TEST_F(Reoffered, I9_NorIsItAfterARestart) {
   EXPECT_EQ(node.allocate("gpu", {kC}), "other-hardware");
 }
 
-TEST_F(Reoffered, I9_NorIsOneOfWhichNobodyKnowsWhatWasAllocated) {
+TEST_F(Replaced, I9_NorIsOneOfWhichNobodyKnowsWhatWasAllocated) {
   node.record("p1", "gpu", {kC});
   toNic(node.hardware.device(kC));
   node.start();
   EXPECT_EQ(node.allocate("gpu", {kC}), "not-shown");
 }
 
-TEST_F(Reoffered, WhatWasAllocatedIsGrantedAgainThoughItsResourceHasItNoMore) {
+TEST_F(Replaced, WhatWasAllocatedIsGrantedAgainThoughItsResourceHasItNoMore) {
   node.start();
   hold("p1", "gpu", {kC});
   remember();
@@ -257,7 +257,7 @@ TEST_F(Reoffered, WhatWasAllocatedIsGrantedAgainThoughItsResourceHasItNoMore) {
   EXPECT_EQ(node.allocate("gpu", {kC}), "granted");
 }
 
-TEST_F(Reoffered, AnotherCardThatTheResourceHasIsGranted) {
+TEST_F(Replaced, AnotherCardThatTheResourceHasIsGranted) {
   node.settings.resources[0].select = *Selector::parse("vendor=10de");
   node.start();
   hold("p1", "gpu", {kC});
@@ -266,7 +266,7 @@ TEST_F(Reoffered, AnotherCardThatTheResourceHasIsGranted) {
   EXPECT_EQ(node.allocate("gpu", {kC}), "granted");
 }
 
-TEST_F(Reoffered, WhatIsExcludedSinceIsNotGrantedAgain) {
+TEST_F(Replaced, WhatIsExcludedSinceIsNotGrantedAgain) {
   node.start();
   hold("p1", "gpu", {kC});
   node.settings.exclude.push_back(*Selector::parse("address=" + std::string(kC)));
@@ -275,12 +275,38 @@ TEST_F(Reoffered, WhatIsExcludedSinceIsNotGrantedAgain) {
   EXPECT_EQ(node.frame("gpu"), "0000:01:00.0+ 0000:02:00.0+") << "its pod counts";
 }
 
-TEST_F(Reoffered, I1_WhatMayBeExcludedIsNotGrantedAgain) {
+TEST_F(Replaced, I1_WhatMayBeExcludedIsNotGrantedAgain) {
   node.start();
   hold("p1", "gpu", {kC});
   node.settings.exclude.push_back(*Selector::parse("vendor=10de,serial=MT1"));
   reload();
   EXPECT_EQ(node.allocate("gpu", {kC}), "not-viable:serial-unknown");
+}
+
+// What a claim stands for is read when it comes; what is there is judged when it is decided.
+TEST_F(Replaced, I9_APrepareThatWaitedGetsNoExcludedCard) {
+  node.start();
+  node.run(node.ledger.privdWent(node.now));
+  const CallId call = node.askPrepare("c1", "gpu", {at(kA)});
+  ASSERT_EQ(node.outcome(call), "waits");
+  toNic(node.hardware.device(kA));
+  node.see();
+  ASSERT_EQ(node.outcome(call), "not-served");
+  EXPECT_EQ(node.text(call),
+            "0000:01:00.0, group 31: is not in vfiogate.dev/gpu any more: matches exclude[0], "
+            "not-served");
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
+}
+
+TEST_F(Replaced, I9_NorOneThatWaitedForAdoption) {
+  node.registered["vfiogate.dev/gpu"] = {kA};
+  node.start(false);
+  const CallId call = node.askPrepare("c1", "gpu", {at(kA)});
+  ASSERT_EQ(node.outcome(call), "waits");
+  node.settings.resources[0].select = *Selector::parse("address=" + std::string(kC));
+  reload();
+  node.pass(timing::kAdoptionWait + std::chrono::seconds(1));
+  EXPECT_EQ(node.outcome(call), "not-served");
 }
 
 TEST(Fingerprint, ComparesWhatBothHave) {

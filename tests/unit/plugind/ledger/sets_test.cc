@@ -234,6 +234,19 @@ TEST_F(Sets, I1_AClaimGetsNoPartOfASet) {
   EXPECT_THAT(none.error(), HasSubstr("is no set that is configured"));
 }
 
+TEST_F(Sets, AClaimGetsNoneThatHasAnExcludedDevice) {
+  node.settings.exclude.push_back(*Selector::parse("address=" + std::string(kGpu[1])));
+  node.start();
+  const ClaimName name{"u1", "ns", "claim-u1"};
+  const auto request =
+      requestOf(name, claimOf("set-left"), node.settings, node.ledger.state(), "node");
+  ASSERT_TRUE(request) << request.error();
+  const CallId call(++node.lastCall);
+  node.run(node.ledger.prepareAsked(call, *request, node.now));
+  EXPECT_EQ(node.outcome(call), "not-viable:excluded");
+  EXPECT_EQ(holdings(), "----");
+}
+
 TEST_F(Sets, WhatThePluginHasIsTaintedForClaims) {
   node.start();
   hold("p1", "gpu", kGpu[0]);
