@@ -103,6 +103,7 @@ Effects Ledger::reconfigured(LedgerSettings settings, ResourceCatalog catalog, S
     turn.state.settings = settings;
     turn.state.catalog = std::move(catalog);
     turn.state.hardware.specs = std::move(specs);
+    readAgain(turn);
     tellOffers(turn, false);
   });
 }

@@ -288,6 +288,23 @@ void readVersion(Turn& turn, const CheckpointVersion& version, bool inReconcile,
   }
 }
 
+void readAgain(Turn& turn) {
+  LedgerState& state = turn.state;
+  const bool ours = state.version.has_value();
+  const auto& kept = ours ? state.version : state.inherited;
+  if (!state.begun || !kept) return;
+  noteForeignIds(turn, *kept);
+  for (KubeletEntry& naming : entriesOf(state, *kept)) {
+    naming.earlierEpoch = !ours;
+    if (!ours) {  // who has a record already is not named by the kubelet before
+      std::erase_if(naming.ids, [&state](const UnitId& id) {
+        return !recordsMeeting(state, reachOf(state, {id})).empty();
+      });
+    }
+    name(turn, naming);
+  }
+}
+
 void readList(Turn& turn, const PodList& list, Instant asked) {
   auto namings = entriesOf(turn.state, list);
   for (KubeletEntry& naming : namings) {

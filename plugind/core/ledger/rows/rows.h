@@ -58,6 +58,8 @@ bool keepVersion(LedgerState& state, const CheckpointVersion& version);
 /// 28). `asked`: when it was begun to be read, where that is known.
 void readVersion(Turn& turn, const CheckpointVersion& version, bool inReconcile,
                  std::optional<Instant> asked);
+/// The version read last, now that other devices or names may be ours: who is in it has them.
+void readAgain(Turn& turn);
 /// `asked`: when the List was begun.
 void readList(Turn& turn, const PodList& list, Instant asked);
 

@@ -90,6 +90,7 @@ void foldHardware(Turn& turn, HardwareFacts facts, ResourceCatalog catalog) {
   LedgerState& state = turn.state;
   const bool back = !state.privdThere;
   const HardwareFacts before = std::exchange(state.hardware, std::move(facts));
+  const bool other = state.catalog != catalog;
   state.catalog = std::move(catalog);
   state.hardwareKnown = true;
   if (back) {  // row 49
@@ -114,6 +115,7 @@ void foldHardware(Turn& turn, HardwareFacts facts, ResourceCatalog catalog) {
     return !isPresent(state.hardware.snapshot, entry.first);
   });
   tellChanges(turn, before);
+  if (other) readAgain(turn);
   tellOffers(turn, !back);
   for (const CallId id : callsAt(state, CallStage::kWaitsPrivd)) judgeAnew(turn, id);
   for (const CallId id : callsAt(state, CallStage::kWaitsBind)) judgeAnew(turn, id);

@@ -85,5 +85,75 @@ TEST_F(LedgerCase, IdsUnderOtherPluginsResourcesSayNothing) {
   EXPECT_FALSE(node.told("foreign-ids"));
 }
 
+/// What the kubelet remembers is under names and devices that become ours by a reload, or with news
+/// of the hardware. With claims alone no frame follows that would make it write anew.
+class BecomesOurs : public LedgerCase {
+protected:
+  BecomesOurs() {
+    node.settings.resources[0].select = *Selector::parse("address=" + std::string(kC));
+    for (ResourceSettings& entry : node.settings.resources) entry.allocation.serve = Serve::kDra;
+  }
+  void remember(const std::string& name, const std::string& id) {
+    node.entries.push_back({"p1", "main", name, {id}, std::nullopt, std::nullopt});
+  }
+  void reload() {
+    node.run(node.ledger.reconfigured({}, sortIntoResources(node.settings, node.facts.snapshot),
+                                      node.facts.specs, node.now));
+  }
+  void offerMore() {
+    node.offer("device=2684", "more").allocation.serve = Serve::kDra;
+    reload();
+  }
+};
+
+TEST_F(BecomesOurs, I1_AGroupNumberUnderANewNameHoldsItsGroup) {
+  remember("vfiogate.dev/more", "31");
+  node.start();
+  offerMore();
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated);
+  EXPECT_EQ(node.prepare("c1", "more", {at(kA)}), "group-allocated");
+}
+
+TEST_F(BecomesOurs, I1_AnIdUnderANewNameThatStandsForNothingKeepsItFromGrowing) {
+  remember("vfiogate.dev/more", "6f0c7a56-0000-4000-8000-00000000000a");
+  node.start();
+  EXPECT_FALSE(node.told("foreign-ids"));
+  offerMore();
+  EXPECT_TRUE(node.told("foreign-ids"));
+  EXPECT_EQ(node.prepare("c1", "more", {at(kA)}), "foreign-ids");
+}
+
+TEST_F(BecomesOurs, I1_ADeviceUnderAnotherPluginsNameIsHeld) {
+  remember("example.com/gpu", kA);
+  node.start();
+  offerMore();
+  EXPECT_EQ(node.prepare("c1", "more", {at(kA)}), "group-allocated");
+}
+
+TEST_F(BecomesOurs, I1_SoItIsWhereTheHardwareMakesItOurs) {
+  remember("example.com/gpu", kA);
+  node.hardware.device(kA).device = std::uint16_t{0x2700};
+  node.offer("device=2684", "more").allocation.serve = Serve::kDra;
+  node.start();
+  node.hardware.device(kA).device = std::uint16_t{0x2684};
+  node.see();
+  EXPECT_EQ(node.prepare("c1", "more", {at(kA)}), "group-allocated");
+}
+
+// F-E: what the kubelet before this one knew says nothing of who is named now.
+TEST_F(BecomesOurs, I1_WhatTheKubeletBeforeRememberedIsHeldAndConfirmsNobody) {
+  node.offer("address=" + std::string(kC), "card");
+  std::swap(node.settings.resources[0], node.settings.resources[2]);
+  remember("example.com/gpu", kA);
+  node.start();
+  hold("p2", "card", {kC});
+  node.pass(1s);
+  node.newKubelet();
+  offerMore();
+  EXPECT_EQ(node.prepare("c1", "more", {at(kA)}), "group-allocated");
+  node.entries.clear();
+  EXPECT_EQ(node.allocate("card", {kC}), "forgotten") << "its pod may run still";
+}
+
 }  // namespace
 }  // namespace vfiogate
