@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plugind/core/ledger/rows/rows.h"
+#include "plugind/core/ledger/state/foreign_ids.h"
 
 namespace vfiogate {
 namespace {
@@ -86,10 +87,8 @@ void judgeAdopted(Turn& turn, std::vector<CallId> waiting) {
 bool knownToTheKubelet(const LedgerState& state) {
   if (!state.version) return !state.noCheckpoint;
   return std::ranges::any_of(state.version->registered, [&state](const auto& resource) {
-    return std::ranges::any_of(resource.second, [&state](const std::string& id) {
-      if (isSetId(id)) return true;
-      const auto address = UnitId::parse(id);
-      return address && isPresent(state.hardware.snapshot, *address);
+    return std::ranges::any_of(resource.second, [&](const std::string& id) {
+      return mayNameOurs(state, resource.first, id);
     });
   });
 }

@@ -33,6 +33,15 @@ std::optional<UnitId> unitNamed(const LedgerState& state, const std::string& id)
   return known ? std::optional(*unit) : std::nullopt;
 }
 
+bool mayNameOurs(const LedgerState& state, const std::string& resource, const std::string& id) {
+  if (isSetId(id)) return true;
+  const auto unit = UnitId::parse(id);
+  if (unit && isPresent(state.hardware.snapshot, *unit)) return true;
+  const bool address = unit && unit->address() != nullptr;
+  const auto name = ResourceName::parse(resource);
+  return !address && !isTicket(id) && name && isServed(state, *name);
+}
+
 std::set<UnitId> devicesNamedBy(const LedgerState& state, const ResourceName& resource,
                                 const std::string& id) {
   const auto number = groupIn(id);

@@ -14,6 +14,10 @@ namespace vfiogate {
 /// allocated, as another plugin's may be of anything. Null: none.
 std::optional<UnitId> unitNamed(const LedgerState& state, const std::string& id);
 
+/// A device of this node may be known to the kubelet by it: one that is here under any resource,
+/// or, under one of ours, an id of another plugin's.
+bool mayNameOurs(const LedgerState& state, const std::string& resource, const std::string& id);
+
 /// The devices that such an id stands for: those of the resource in the group of that number, or
 /// all members where none is. Empty: it stands for nothing that is known here.
 std::set<UnitId> devicesNamedBy(const LedgerState& state, const ResourceName& resource,

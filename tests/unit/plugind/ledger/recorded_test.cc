@@ -186,9 +186,22 @@ TEST_F(RecordedTest, ARecordThatMayLackSomethingAdoptsNothing) {
   EXPECT_TRUE(node.ledger.adopted());
 }
 
+// Another plugin's answer under our name: KubeVirt's own names groups, others what they like.
+TEST_F(RecordedTest, I1_AnAnswerOfAnotherPluginIsWaitedFor) {
+  for (const std::string id : {"31", "6f0c7a56-0000-4000-8000-00000000000a", "card0"}) {
+    makeAnew();
+    node.recorded = RecordedAllocations{.groups = {}, .complete = false};
+    node.registered = {{"vfiogate.dev/gpu", {id}}};
+    node.start(false);
+    EXPECT_FALSE(node.ledger.adopted()) << id;
+    node.record("p1", "gpu", {id});
+    EXPECT_EQ(node.allocate("gpu", {kA}), id == "31" ? "group-allocated" : "foreign-ids");
+  }
+}
+
 TEST_F(RecordedTest, AKubeletThatNeverHadOurDevicesHasNothingUnderWay) {
   node.recorded = RecordedAllocations{.groups = {}, .complete = false};
-  node.registered = {{"example.com/nic", {"eth0"}}};
+  node.registered = {{"example.com/nic", {"eth0", "31"}}};
   node.start(false);
   EXPECT_TRUE(node.ledger.adopted());
 }
