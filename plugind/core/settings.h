@@ -116,8 +116,8 @@ struct ResourceSettings {
 
 /// How much a refusal says: its text ends in the status of a pod that may be somebody else's.
 enum class RefusalDetail : std::uint8_t {
-  kReference,  ///< never a holder's pod
-  kFull,       ///< the holder's pod, namespace and UID
+  kReference,  ///< never a holder's pod; of a bind that failed the guard that refused
+  kFull,       ///< the holder's pod, namespace and UID; all of privd's words
 };
 
 /// The DRA driver that plugind is.

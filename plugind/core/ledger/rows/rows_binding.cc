@@ -19,9 +19,13 @@ JournalEvent bindingEvent(const Turn& turn, const std::string& event,
   return made;
 }
 
-/// Row 18. privd's words may name what is of this host: they are for whoever reads the journal.
+/// Row 18. privd's other words may name what is of this host: they are for whoever reads the
+/// journal.
 Refusal refuseUnbound(const LedgerState& state, const RefusedDevice& device,
                       const BindOutcome& outcome) {
+  const auto bar = outcome.answer == BindOutcome::Answer::kRefused ? guardThatRefused(outcome.why)
+                                                                   : std::nullopt;
+  if (bar) return refuseBarred(device, *bar);
   const bool full = state.settings.refusalDetail == RefusalDetail::kFull && !outcome.why.empty();
   return refuse(device, full ? "could not be bound: " + outcome.why : "could not be bound",
                 "bind-failed:" + std::string(nameOf(outcome.answer)));

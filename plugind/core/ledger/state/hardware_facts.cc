@@ -1,5 +1,6 @@
 #include "plugind/core/ledger/state/hardware_facts.h"
 
+#include "ipc/types/binding_change.h"
 #include "ipc/types/viability.h"
 
 namespace vfiogate {
@@ -16,19 +17,31 @@ bool anyIn(const std::set<IommuGroupId>& groups, const HardwareFacts& facts,
 }
 
 /// "users: 0000:01:00.0: module ..." is the guard `users`, and what it saw.
+Bar barOfGuard(const std::string& words) {
+  return {"guard-" + words.substr(0, words.find(':')), "privd does not bind it: " + words};
+}
+
 std::optional<Bar> guardBar(const HardwareFacts& facts, const std::set<UnitId>& ids) {
   if (facts.barred.empty()) return std::nullopt;  // as nearly always
   for (const UnitId& id : ids) {
     const auto group = groupOf(facts.snapshot, id);
     const auto bar = group ? facts.barred.find(*group) : facts.barred.end();
     if (bar == facts.barred.end()) continue;
-    return Bar{"guard-" + bar->second.substr(0, bar->second.find(':')),
-               "privd does not bind it: " + bar->second};
+    return barOfGuard(bar->second);
   }
   return std::nullopt;
 }
 
 }  // namespace
+
+std::optional<Bar> guardThatRefused(const std::string& why) {
+  const auto first = why.find(": ");
+  const auto second = first == std::string::npos ? first : why.find(": ", first + 2);
+  if (second == std::string::npos || !Bdf::parse(why.substr(0, first))) return std::nullopt;
+  const std::string guard = why.substr(first + 2, second - first - 2);
+  if (!guardNamed(guard)) return std::nullopt;
+  return barOfGuard(guard + ": " + why.substr(0, first) + why.substr(second));
+}
 
 HardwareFacts factsOf(const Snapshot& snapshot, bool mayBind) {
   HardwareFacts facts;

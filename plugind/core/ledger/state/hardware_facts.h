@@ -33,6 +33,10 @@ struct HardwareFacts {
 /// nothing is bindable.
 HardwareFacts factsOf(const Snapshot& snapshot, bool mayBind);
 
+/// privd's words of a bind that it refused, "0000:01:00.0: users: module ...", as the bar that the
+/// guard `users` is where privd tells of it beforehand. Null: they name no guard.
+std::optional<Bar> guardThatRefused(const std::string& why);
+
 /// V of ledger.md 2. Nothing that happens to it removes a holder.
 enum class Readiness : std::uint8_t { kReady, kBindable, kBinding, kBad, kGone };
 

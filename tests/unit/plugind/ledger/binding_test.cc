@@ -54,6 +54,28 @@ TEST_F(OnAllocate, AFailedBindRefusesWithoutPrivdsWords) {
   EXPECT_EQ(node.holding(kA), Holding::kFree);
 }
 
+// Its evidence changed since the binder looked, and this pod is the first to hear of it.
+TEST_F(OnAllocate, AGuardThatRefusesABindIsNamedWithItsEvidence) {
+  node.start();
+  const CallId call = node.ask("gpu", {kA});
+  endBind(kSharedGroup, {Ending::kRefused, "0000:01:00.1: users: module nvidia has 2 users"});
+  ASSERT_EQ(node.outcome(call), "not-viable:guard-users");
+  EXPECT_EQ(node.text(call),
+            "0000:01:00.0, group 31: privd does not bind it: users: 0000:01:00.1: module nvidia "
+            "has 2 users, not-viable:guard-users");
+  EXPECT_TRUE(node.told("bind-failed"));
+  EXPECT_EQ(node.holding(kA), Holding::kFree);
+}
+
+TEST_F(OnAllocate, SoItIsForAStart) {
+  node.record("p1", "gpu", {kA});
+  node.start();
+  ASSERT_EQ(node.preStart("gpu", {kA}), "waits");
+  const CallId call(node.lastCall);
+  endBind(kSharedGroup, {Ending::kRefused, "0000:01:00.1: root-disk: it carries /"});
+  EXPECT_EQ(node.outcome(call), "not-viable:guard-root-disk");
+}
+
 TEST_F(OnAllocate, WhatCouldNotBeBoundRestsSoThatTheNextPodGoesElsewhere) {
   node.start();
   node.ask("gpu", {kA});
