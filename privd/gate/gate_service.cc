@@ -93,10 +93,13 @@ GateAnswer GateService::answer(GateSession& session, const gate::Request& reques
 
 void GateService::logRefused(GateSession& session, const gate::Request& request,
                              const gate::Answer& answer) {
-  const char* reason = answer.code == Code::kDenied    ? "--plugind-rights does not have it"
-                       : answer.code == Code::kBadName ? "no name of a resource or kind"
-                       : answer.code == Code::kBad     ? answer.words.c_str()
-                                                       : nullptr;
+  const bool foreign = answer.code == Code::kForeign && std::holds_alternative<gate::Put>(request);
+  const char* reason = answer.code == Code::kDenied          ? "--plugind-rights does not have it"
+                       : answer.code == Code::kBadName       ? "no name of a resource or kind"
+                       : answer.code == Code::kBad           ? answer.words.c_str()
+                       : answer.code == Code::kWrongProtocol ? "another protocol"
+                       : foreign                             ? "no --resource-prefix covers it"
+                                                             : nullptr;
   const std::size_t kind = request.index();
   if (reason == nullptr || session.loggedAsRefused.test(kind)) return;
   session.loggedAsRefused.set(kind);

@@ -69,7 +69,8 @@ public:
   void withdrawDraIfUnserved() const;
 
 private:
-  /// Tells the log, once of each kind of request, that it may not be had.
+  /// Tells the log, once of each kind of request, that it may not be had. What Listen
+  /// may not have is told as socket_refused, by itself.
   static void logRefused(GateSession& session, const gate::Request& request,
                          const gate::Answer& answer);
   GateAnswer on(GateSession& session, const gate::Enter& request);

@@ -178,18 +178,36 @@ TEST_F(GateLoopTest, I6_WhoDoesNotKeepToTheFormIsHungUpOnAndTheLogSaysWhy) {
 }
 
 TEST_F(GateLoopTest, I6_WhatIsRefusedWithACodeIsLoggedOnceOfEachKind) {
+  const StaticSpecText foreign{.resource = "nvidia.com/gpu",
+                               .nodeSets = {{{SpecNode::Kind::kGroup, 7}}},
+                               .devices = {{*Bdf::parse("0000:01:00.0"), 0}}};
+  const gate::Enter otherProtocol{.protocol = gate::kProtocol + 1};
   auto plugind = entered();
   takeTold(plugind);
   testing::internal::CaptureStderr();
   for (int i = 0; i < 3; ++i) {
     EXPECT_TRUE(ask(plugind, gate::Listen{.name = "no name"}).is(Code::kBadName));
     EXPECT_TRUE(ask(plugind, gate::Remove{.uid = "no-uid"}).is(Code::kBad));
+    EXPECT_TRUE(ask(plugind, gate::Put{foreign}).is(Code::kForeign));
+    EXPECT_TRUE(ask(plugind, otherProtocol).is(Code::kWrongProtocol));
   }
   const std::string log = testing::internal::GetCapturedStderr();
   EXPECT_THAT(log, HasSubstr("request_refused"));
   EXPECT_THAT(log, HasSubstr("request=listen"));
   EXPECT_THAT(log, HasSubstr("request=remove"));
-  EXPECT_EQ(std::ranges::count(log, '\n'), 2) << log;
+  EXPECT_THAT(log, HasSubstr("request=put reason=\"no --resource-prefix covers it\""));
+  EXPECT_THAT(log, HasSubstr("request=enter reason=\"another protocol\""));
+  EXPECT_EQ(std::ranges::count(log, '\n'), 4) << log;
+}
+
+TEST_F(GateLoopTest, I6_AForeignSocketIsLoggedInOneFormAlone) {
+  auto plugind = entered();
+  takeTold(plugind);
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(ask(plugind, gate::Listen{.name = "nvidia.com/gpu"}).is(Code::kForeign));
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("socket_refused"));
+  EXPECT_EQ(std::ranges::count(log, '\n'), 1) << log;
 }
 
 TEST_F(GateLoopTest, I10_WhoAlwaysHasSomethingToAskHoldsNothingElseUp) {
