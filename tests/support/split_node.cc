@@ -62,6 +62,27 @@ std::vector<std::string> SplitNode::privdCommand(const std::string& plugindSocke
                   dir_ / "audit.jsonl", "--uevents", "off", "--rescan", "1"});
 }
 
+std::vector<std::string> SplitNode::roleCommand(const std::string& role, const std::string& sysfs,
+                                                const std::string& dev, uid_t hardwareUid) const {
+  std::vector<std::string> words{builtProgram("privd-" + role), "--plugind", plugindSocket()};
+  if (role != "gate") {
+    words.insert(words.end(),
+                 {"--sysfs", sysfs, "--dev", dev, "--uevents", "off", "--rescan", "1"});
+  }
+  if (role != "hardware") {
+    words.insert(words.end(),
+                 {"--plugind-rights", "watch,kubelet,bind", "--state-dir", directory("state")});
+  }
+  if (role == "gate") words.insert(words.end(), {"--kubelet-dir", directory("kubelet")});
+  if (role == "binder") words.insert(words.end(), {"--audit-log", directory("audit.jsonl")});
+  if (role == "hardware") {
+    const std::string user = std::to_string(hardwareUid);
+    words.insert(words.begin(),
+                 {"/usr/bin/setpriv", "--reuid=" + user, "--regid=" + user, "--clear-groups"});
+  }
+  return words;
+}
+
 std::vector<std::string> SplitNode::plugindCommand(const std::string& socket) const {
   return command("plugind", {"--listen", socket, "--config", dir_ / "config.yaml"});
 }

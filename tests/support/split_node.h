@@ -66,6 +66,9 @@ public:
   std::string directory(const std::string& name) const { return dir_ / name; }
   /// What starts a program, by the program's name: words before its own command. Of `netd` too.
   std::map<std::string, std::vector<std::string>> starters;
+  /// One of privd's processes by itself, as in its container, with the right to bind.
+  std::vector<std::string> roleCommand(const std::string& role, const std::string& sysfs,
+                                       const std::string& dev, uid_t hardwareUid = 64531) const;
   /// The program's command behind its starter's.
   std::vector<std::string> command(const std::string& program,
                                    const std::vector<std::string>& arguments) const;

@@ -36,32 +36,13 @@ protected:
     SimSplitCase::TearDown();
   }
 
-  std::vector<std::string> roleCommand(const std::string& role, uid_t uid) const {
-    std::vector<std::string> words{builtProgram("privd-" + role), "--plugind",
-                                   node_->plugindSocket()};
-    if (role != "gate") {
-      words.insert(words.end(), {"--sysfs", sim_->sysfs(), "--dev", sim_->dev(), "--uevents", "off",
-                                 "--rescan", "1"});
-    }
-    if (role != "hardware") {
-      words.insert(words.end(), {"--plugind-rights", "watch,kubelet,bind", "--state-dir",
-                                 node_->directory("state")});
-    }
-    if (role == "gate") words.insert(words.end(), {"--kubelet-dir", node_->directory("kubelet")});
-    if (role == "binder") {
-      words.insert(words.end(), {"--audit-log", auditFile(), "--allow", "vendor=8086"});
-    }
-    const std::string user = std::to_string(uid);
-    if (uid != 0) {
-      words.insert(words.begin(),
-                   {"/usr/bin/setpriv", "--reuid=" + user, "--regid=" + user, "--clear-groups"});
-    }
+  std::vector<std::string> roleCommand(const std::string& role, uid_t hardwareUid = 64531) const {
+    auto words = node_->roleCommand(role, sim_->sysfs(), sim_->dev(), hardwareUid);
+    if (role == "binder") words.insert(words.end(), {"--allow", "vendor=8086"});
     return words;
   }
   void startRole(const std::string& role) {
-    constexpr uid_t kHardware = 64531;
-    roles_[role] = std::make_unique<ChildProcess>(
-        roleCommand(role, role == "hardware" ? kHardware : 0), filteredEnvironment());
+    roles_[role] = std::make_unique<ChildProcess>(roleCommand(role), filteredEnvironment());
     ASSERT_TRUE(roles_[role]->says("event=plugind_connected")) << said();
   }
   void startRoles() {

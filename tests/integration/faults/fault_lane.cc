@@ -7,7 +7,9 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <csignal>
+#include <string_view>
 
 namespace vfiogate::test {
 namespace {
@@ -32,15 +34,33 @@ void awaitDeath(pid_t process) {
   waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOWAIT);
 }
 
-/// It ends with each of its roles, and they with it.
 bool isOfPrivd(Victim victim) {
   return victim != Victim::kPlugind && victim != Victim::kKubelet;
 }
 
+/// Of one of privd's processes.
+std::string roleOf(Victim victim) {
+  return std::string(nameOf(victim)).substr(std::string_view("privd-").size());
+}
+
+std::string lastWords(ChildProcess& process) {
+  constexpr std::size_t kMostBytes = 5000;
+  const std::string said = process.output();
+  return said.substr(said.size() - std::min(said.size(), kMostBytes)) + "\n";
+}
+
+/// Nobody has waited for it.
+bool hasEnded(pid_t child) {
+  siginfo_t info{};
+  const int options = WEXITED | WNOHANG | WNOWAIT;
+  return waitid(P_PID, static_cast<id_t>(child), &info, options) != 0 || info.si_pid == child;
+}
+
 }  // namespace
 
-FaultLane::FaultLane(unsigned seed, Memory memory)
+FaultLane::FaultLane(unsigned seed, Memory memory, Arrangement arrangement)
     : patience_(memory == Memory::kTold ? kPatience : kPatienceInVain),
+      arrangement_(arrangement),
       node_({.seed = seed, .answered = [this](const std::string&) { strikeIfArmed(kUnrecorded); }}),
       books_(layOut()),
       random_(seed) {
@@ -88,6 +108,7 @@ bool FaultLane::carryOut(const Kill& kill) {
   awaitStreams();
   adopt();
   conclude(kill.operation);
+  expectOthersAlive();
   const std::string crash = node_.kubelet.crash();
   if (!crash.empty()) fail("T5: " + crash);
   fail(books_.imbalance(node_.kubelet, patience_));
@@ -123,7 +144,7 @@ bool FaultLane::killIn(const Kill& kill) {
 }
 
 bool FaultLane::killAtCall(const Kill& kill) {
-  const Watched watched{node_.roleOf("hardware"), node_.roleOf("gate"), node_.plugind->pid()};
+  const Watched watched{pidOf("hardware"), pidOf("gate"), node_.plugind->pid()};
   StepSight sight(*kill.step, watched);
   CallStops stops(
       {watched.hardware, watched.gate, watched.plugind},
@@ -133,42 +154,67 @@ bool FaultLane::killAtCall(const Kill& kill) {
   const bool reached = stops.await(kStepPatience);
   const std::set<pid_t> gone = stops.end();
   for (auto* process : {&node_.privd, &node_.plugind}) {
-    if (gone.contains((*process)->pid())) (*process)->waitedForElsewhere();
+    if (*process && gone.contains((*process)->pid())) (*process)->waitedForElsewhere();
+  }
+  for (auto& [role, process] : roles_) {
+    if (gone.contains(process->pid())) process->waitedForElsewhere();
   }
   return reached || stops.acted();
 }
 
 /// With a binder, which has nothing to bind here: binder_killed_test kills one that has.
 bool FaultLane::startPrivd() {
-  return node_.startPrivd({"--plugind-rights", "watch,kubelet,bind"});
+  if (!isApart()) return node_.startPrivd({"--plugind-rights", "watch,kubelet,bind"});
+  for (auto& [role, process] : roles_) process.reset();
+  return std::ranges::all_of(SplitNode::kRoles,
+                             [this](const std::string& role) { return startRole(role); });
 }
 
-void FaultLane::killRole(const std::string& role) const {
-  if (const pid_t process = node_.roleOf(role); process > 0) ::kill(process, SIGKILL);
+bool FaultLane::startRole(const std::string& role) {
+  auto& process = roles_[role];
+  process.emplace(node_.roleCommand(role, node_.hardware.sysfs(), node_.hardware.dev()),
+                  filteredEnvironment());
+  return process->says("event=plugind_connected");
+}
+
+pid_t FaultLane::pidOf(const std::string& role) const {
+  return isApart() ? roles_.at(role)->pid() : node_.roleOf(role);
+}
+
+std::vector<pid_t> FaultLane::processesOf(Victim victim) const {
+  switch (victim) {
+    case Victim::kHardware:
+    case Victim::kGate:
+    case Victim::kBinder:
+      return {pidOf(roleOf(victim))};
+    case Victim::kPrivd:
+      if (isApart()) return {pidOf("hardware"), pidOf("gate"), pidOf("binder")};
+      return {node_.privd->pid()};
+    case Victim::kPlugind:
+      return {node_.plugind->pid()};
+    case Victim::kKubelet:
+      break;
+  }
+  return {};
+}
+
+std::vector<pid_t> FaultLane::endingWith(Victim victim) const {
+  return processesOf(isOfPrivd(victim) && !isApart() ? Victim::kPrivd : victim);
 }
 
 void FaultLane::strike(Victim victim) {
-  switch (victim) {
-    case Victim::kPrivd:
-      node_.privd->signal(SIGKILL);
-      break;
-    case Victim::kHardware:
-      killRole("hardware");
-      break;
-    case Victim::kGate:
-      killRole("gate");
-      break;
-    case Victim::kBinder:
-      killRole("binder");
-      break;
-    case Victim::kPlugind:
-      node_.plugind->signal(SIGKILL);
-      break;
-    case Victim::kKubelet: {
-      const std::lock_guard lock(kubeletStarts_);
-      node_.kubelet.stop();
-      break;
-    }
+  if (victim == Victim::kKubelet) {
+    const std::lock_guard lock(kubeletStarts_);
+    node_.kubelet.stop();
+  }
+  for (const pid_t process : processesOf(victim)) {
+    if (process > 0) ::kill(process, SIGKILL);
+  }
+}
+
+void FaultLane::expectOthersAlive() {
+  for (const auto& [role, process] : roles_) {
+    if (hasEnded(process->pid())) fail("live: " + role + " ended unasked");
   }
 }
 
@@ -176,9 +222,9 @@ void FaultLane::strikeIfArmed(const std::string& at) {
   const std::lock_guard lock(mutex_);
   if (!armed_ || armedAt_ != at || struck_) return;
   struck_ = true;
+  const std::vector<pid_t> ending = endingWith(*armed_);
   strike(*armed_);
-  if (isOfPrivd(*armed_)) awaitDeath(node_.privd->pid());
-  if (*armed_ == Victim::kPlugind) awaitDeath(node_.plugind->pid());
+  std::ranges::for_each(ending, awaitDeath);
 }
 
 void FaultLane::bringBack(Victim victim) {
@@ -187,6 +233,10 @@ void FaultLane::bringBack(Victim victim) {
     case Victim::kHardware:
     case Victim::kGate:
     case Victim::kBinder:
+      if (isApart()) {
+        back = startRole(roleOf(victim));
+        break;
+      }
       node_.privd->wait();  // it ends by itself
       [[fallthrough]];
     case Victim::kPrivd:
@@ -233,7 +283,12 @@ void FaultLane::adopt() {
 }
 
 std::string FaultLane::said() {
-  return node_.said();
+  std::string all;
+  for (auto* process : {&node_.privd, &node_.plugind}) {
+    if (*process) all += lastWords(**process);
+  }
+  for (auto& [role, process] : roles_) all += lastWords(*process);
+  return all;
 }
 
 }  // namespace vfiogate::test

@@ -16,12 +16,19 @@
 
 namespace vfiogate::test {
 
+/// How privd runs.
+enum class Arrangement {
+  kServed,     ///< by privd serve: with one of its processes all end, and all are started again
+  kSideBySide  ///< as in a pod or with units: one ends alone, and is started again alone
+};
+
 /// One kill to come.
 struct Kill {
   Victim victim = Victim::kPlugind;
   const Step* step = nullptr;  ///< null: at a random moment
   Operation operation = Operation::kAllocate;
   std::chrono::microseconds delay{0};  ///< of a random moment, from the operation's start
+  Arrangement arrangement = Arrangement::kServed;  ///< of the lane
 };
 
 /// What the kubelet tells a plugind that starts.
@@ -32,7 +39,7 @@ enum class Memory {
 
 class FaultLane {
 public:
-  explicit FaultLane(unsigned seed, Memory memory = Memory::kTold);
+  FaultLane(unsigned seed, Memory memory, Arrangement arrangement);
 
   /// Makes the operation happen, kills at the step, starts the victim again, and judges the books
   /// when all is back. False: the operation went by without the step; nobody was killed.
@@ -41,6 +48,7 @@ public:
   void settle();
   /// What did not hold, empty so far.
   const std::string& failure() const { return failure_; }
+  /// The last words of each process.
   std::string said();
   std::size_t grants() const { return grants_; }
   /// Pods that were refused a device which a force-deleted one had open.
@@ -62,7 +70,14 @@ private:
   /// Kills, and does not wait for the end.
   void strike(Victim victim);
   bool startPrivd();
-  void killRole(const std::string& role) const;
+  /// Where they run side by side.
+  bool startRole(const std::string& role);
+  bool isApart() const { return arrangement_ == Arrangement::kSideBySide; }
+  pid_t pidOf(const std::string& role) const;
+  std::vector<pid_t> processesOf(Victim victim) const;
+  /// Our children that end when the victim is killed.
+  std::vector<pid_t> endingWith(Victim victim) const;
+  void expectOthersAlive();
   void strikeIfArmed(const std::string& at);
   void bringBack(Victim victim);
   void awaitStreams();
@@ -98,7 +113,9 @@ private:
 
   std::future<void> operation_;
   const std::chrono::milliseconds patience_;  ///< with the books
+  const Arrangement arrangement_;
   SplitNode node_;
+  std::map<std::string, std::optional<ChildProcess>> roles_;  ///< that run side by side
   FaultBooks books_;
   std::minstd_rand random_;
   std::mutex kubeletStarts_;                 ///< it is not stopped while it starts

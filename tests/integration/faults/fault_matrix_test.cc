@@ -1,6 +1,7 @@
 // kill -9 of privd, each of its roles, plugind and the kubelet at every step of registration,
-// Allocate, PreStart, stream and session, and at random moments. VFIOGATE_KILLS says how many,
-// VFIOGATE_SEED repeats a run.
+// Allocate, PreStart, stream and session, and at random moments: where privd serve runs the roles,
+// and where they run side by side and one ends alone. VFIOGATE_KILLS says how many, VFIOGATE_SEED
+// repeats a run.
 
 #include "tests/integration/faults/fault_lane.h"
 
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <iomanip>
 #include <iostream>
@@ -24,7 +26,8 @@ constexpr std::size_t kKills = 300;
 constexpr std::size_t kKillsOfALongRun = 2'000;
 constexpr std::size_t kEach = 20;
 constexpr std::size_t kEachOfAll = 10;
-constexpr std::size_t kLanes = 4;
+constexpr std::size_t kLanes = 4;  ///< every second one with the roles side by side
+constexpr std::size_t kArrangements = 2;
 constexpr int kTries = 4;  ///< to come upon a step
 /// A random moment is one of the first so many microseconds of an operation.
 constexpr unsigned kMoments = 30'000;
@@ -58,19 +61,36 @@ std::vector<Kill> killsFor(const std::vector<Cell>& cells, std::size_t kills,
   std::vector<Kill> list;
   for (const auto& [victim, step] : cells) {
     for (std::size_t i = 0; i < eachOf(cells, kills); ++i)
-      list.push_back({victim, step, step->operation, {}});
+      list.push_back({victim, step, step->operation, {}, Arrangement::kServed});
   }
   while (list.size() < kills) {
     const auto& [victim, step] = cells[random() % cells.size()];
     const std::chrono::microseconds delay(random() % kMoments);
-    list.push_back({victim, nullptr, step->operation, delay});
+    list.push_back({victim, nullptr, step->operation, delay, Arrangement::kServed});
+  }
+  for (std::size_t i = 1; i < list.size(); i += kArrangements) {
+    list[i].arrangement = Arrangement::kSideBySide;
   }
   std::ranges::shuffle(list, random);
   return list;
 }
 
+/// To each lane those of its arrangement.
+std::array<std::vector<Kill>, kLanes> dealtOut(const std::vector<Kill>& kills) {
+  std::array<std::vector<Kill>, kLanes> lanes;
+  std::array<std::size_t, kArrangements> next{0, 1};
+  for (const Kill& kill : kills) {
+    std::size_t& lane = next.at(static_cast<std::size_t>(kill.arrangement));
+    lanes.at(lane).push_back(kill);
+    lane = (lane + kArrangements) % kLanes;
+  }
+  return lanes;
+}
+
+using Hits = std::array<std::size_t, kArrangements>;
+
 struct LaneReport {
-  std::map<std::pair<Victim, std::string>, std::size_t> hits;
+  std::map<std::pair<Victim, std::string>, Hits> hits;
   std::vector<std::string> missed;  ///< operations that went by without the step
   std::size_t grants = 0;
   std::size_t refusedOpen = 0;
@@ -79,9 +99,10 @@ struct LaneReport {
   std::string failure;
 };
 
-LaneReport live(const std::vector<Kill>& kills, unsigned seed, Memory memory = Memory::kTold) {
+LaneReport live(const std::vector<Kill>& kills, unsigned seed, Memory memory,
+                Arrangement arrangement) {
   LaneReport report;
-  FaultLane lane(seed, memory);
+  FaultLane lane(seed, memory, arrangement);
   const auto began = std::chrono::steady_clock::now();
   for (const Kill& kill : kills) {
     const std::string step = kill.step == nullptr ? "a random moment" : kill.step->str();
@@ -93,9 +114,10 @@ LaneReport live(const std::vector<Kill>& kills, unsigned seed, Memory memory = M
                                 (lane.refusal().empty() ? "admitted" : lane.refusal()));
       }
     }
-    if (hit) ++report.hits[{kill.victim, step}];
+    if (hit) ++report.hits[{kill.victim, step}].at(static_cast<std::size_t>(arrangement));
     if (lane.failure().empty()) continue;
-    report.failure = lane.failure() + "\nafter the kill of " + nameOf(kill.victim) + " at " + step;
+    report.failure = lane.failure() + "\nafter the kill of " + nameOf(kill.victim) + " at " + step +
+                     (arrangement == Arrangement::kSideBySide ? ", side by side" : "");
     break;
   }
   const auto ended = std::chrono::steady_clock::now();
@@ -107,17 +129,15 @@ LaneReport live(const std::vector<Kill>& kills, unsigned seed, Memory memory = M
   report.settling = std::chrono::steady_clock::now() - ended;
   report.grants = lane.grants();
   report.refusedOpen = lane.refusedOpen();
-  const std::string said = report.failure.empty() ? "" : lane.said();
-  if (!report.failure.empty()) {
-    report.failure += "\n" + said.substr(said.size() - std::min<std::size_t>(said.size(), 8000));
-  }
+  if (!report.failure.empty()) report.failure += "\n" + lane.said();
   return report;
 }
 
 void print(const LaneReport& sum) {
-  for (const auto& [cell, count] : sum.hits) {
-    std::cout << std::setw(6) << count << "  " << std::left << std::setw(11) << nameOf(cell.first)
-              << std::right << cell.second << "\n";
+  std::cout << "served, side by side\n";
+  for (const auto& [cell, hits] : sum.hits) {
+    std::cout << std::setw(6) << hits[0] << std::setw(6) << hits[1] << "  " << std::left
+              << std::setw(16) << nameOf(cell.first) << std::right << cell.second << "\n";
   }
   std::cout << std::fixed << std::setprecision(0) << sum.missed.size()
             << " operations went by without the step; " << sum.grants << " pods were admitted, "
@@ -139,17 +159,19 @@ TEST(FaultMatrix, KilledAnywhereTheBooksBalance) {
   std::minstd_rand random(static_cast<unsigned>(seed));
   const std::vector<Cell> cells = cellsFor(count);
   const std::vector<Kill> kills = killsFor(cells, count, random);
+  const auto dealt = dealtOut(kills);
   std::vector<std::future<LaneReport>> lanes;
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
-    std::vector<Kill> own;
-    for (std::size_t i = lane; i < kills.size(); i += kLanes) own.push_back(kills[i]);
     const auto laneSeed = static_cast<unsigned>(random());
-    lanes.push_back(std::async(std::launch::async, live, own, laneSeed, Memory::kTold));
+    lanes.push_back(std::async(std::launch::async, live, dealt.at(lane), laneSeed, Memory::kTold,
+                               Arrangement(lane % kArrangements)));
   }
   LaneReport sum;
   for (auto& lane : lanes) {
     const LaneReport report = lane.get();
-    for (const auto& [cell, hits] : report.hits) sum.hits[cell] += hits;
+    for (const auto& [cell, hits] : report.hits) {
+      for (std::size_t i = 0; i < kArrangements; ++i) sum.hits[cell].at(i) += hits.at(i);
+    }
     std::ranges::copy(report.missed, std::back_inserter(sum.missed));
     sum.grants += report.grants;
     sum.refusedOpen += report.refusedOpen;
@@ -161,7 +183,9 @@ TEST(FaultMatrix, KilledAnywhereTheBooksBalance) {
   EXPECT_GT(sum.grants, count / 4) << "a test that meets nothing shows nothing";
   EXPECT_GT(sum.refusedOpen, count / 100);
   for (const auto& [victim, step] : cells) {
-    EXPECT_GE((sum.hits[{victim, step->str()}]), eachOf(cells, count))
+    const Hits& hits = sum.hits[{victim, step->str()}];
+    EXPECT_GE(hits[0] + hits[1], eachOf(cells, count)) << nameOf(victim) << " at " << step->str();
+    EXPECT_GE(std::min(hits[0], hits[1]), eachOf(cells, count) / kArrangements)
         << nameOf(victim) << " at " << step->str();
   }
 }
@@ -176,7 +200,8 @@ TEST(FaultMatrix, WithoutAdoptionTheBooksDoNotBalance) {
   std::erase_if(kills, [](const Kill& kill) {
     return kill.victim == Victim::kKubelet || kill.operation == Operation::kRegister;
   });
-  const LaneReport report = live(kills, static_cast<unsigned>(seed), Memory::kConcealed);
+  const LaneReport report =
+      live(kills, static_cast<unsigned>(seed), Memory::kConcealed, Arrangement::kServed);
   const std::string said =
       report.failure.substr(0, report.failure.find('\n', report.failure.find('\n') + 1));
   std::cout << "seed " << seed << ": " << said << std::endl;
