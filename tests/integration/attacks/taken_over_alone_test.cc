@@ -74,6 +74,20 @@ TEST_F(WatchedPrivd, IsSeenToStandStill) {
   EXPECT_GT(watch.end().longestMs, 300) << node_->said();
 }
 
+// The gate alone, as seen by what it tells itself.
+TEST_F(WatchedPrivd, AGateIsSeenToStandStillWhereNoBinderRuns) {
+  ASSERT_TRUE(node_->startPrivd({"--plugind-rights", "watch,kubelet,cdi"})) << node_->said();
+  ServiceWatch watch(*node_->privd, node_->directory("state"), ServiceWatch::Applied::kUnderAttack);
+  TakenOverProgram plugind(*node_, "RefusalsWithoutEnd");
+  ASSERT_TRUE(node_->privd->saysAll({"event=exclusions", "role=gate"}, 2)) << node_->said();
+  const pid_t gate = node_->roleOf("gate");
+  kill(gate, SIGSTOP);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  kill(gate, SIGCONT);
+  EXPECT_EQ(plugind.got(kForAnAttack), "foreign") << plugind.said();
+  EXPECT_GT(watch.end().longestMs, 300) << node_->said();
+}
+
 class WithoutTheRightToBind : public SplitCase {
 protected:
   void layOut(FakeSysfs& hardware) override {

@@ -1,6 +1,6 @@
 // A taken-over plugind against the shipped privd: what each attack gets, what it costs each of
-// privd's processes, how long other work waits meanwhile, and how soon all end when they are told
-// to.
+// privd's processes, how long other work of the binder's waits meanwhile, and of the gate's where
+// no binder runs, and how soon all end when they are told to.
 
 #include "tests/integration/split_case.h"
 #include "tests/support/played/claim_specs.h"
@@ -19,7 +19,9 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace vfiogate::test {
 namespace {
@@ -30,8 +32,9 @@ constexpr const char* kMarkerDevice = "0000:00:1f.0";
 /// Resident memory that no process of privd's ever has: the container may have 64 MiB in all,
 /// with the files that the record has on a tmpfs.
 constexpr std::size_t kMostKib = 24'576;
-/// In which other work is done whatever plugind does: the least of a few tries, since a busy
-/// machine makes it wait, too.
+/// In which other work is done whatever plugind does, of the process that is asked: the binder, or
+/// the gate where no binder runs. The least of a few tries, since a busy machine makes it wait,
+/// too.
 constexpr double kLongestWaitMs = 100;
 /// From SIGTERM to the end of all.
 constexpr std::chrono::milliseconds kLongestEnd{kOwnAllocator ? 1'000 : 10'000};
@@ -55,6 +58,9 @@ public:
   }
 
 protected:
+  explicit TakenOver(bool binds = true) : binds_(binds) {}
+  ~TakenOver() noexcept override = default;
+
   void layOut(FakeSysfs& hardware) override {
     hardware.add({.address = "0000:01:00.0"});
     hardware.add({.address = "0000:02:00.0", .group = 8});
@@ -70,8 +76,9 @@ protected:
     startPrivdAlone();
   }
   void startPrivdAlone() {
-    ASSERT_TRUE(node_->startPrivd({"--plugind-rights", "watch,kubelet,cdi,bind", "--cdi-dir",
-                                   node_->directory("cdi"), "--dra-driver", kDraDriver}))
+    const std::string rights = std::string("watch,kubelet,cdi") + (binds_ ? ",bind" : "");
+    ASSERT_TRUE(node_->startPrivd({"--plugind-rights", rights, "--cdi-dir", node_->directory("cdi"),
+                                   "--dra-driver", kDraDriver}))
         << node_->said();
     ASSERT_TRUE(node_->privd->saysAll({"event=started", "role=daemon"})) << node_->said();
   }
@@ -120,8 +127,10 @@ protected:
   /// a few.
   ServiceWatch::Seen watchedAttack() {
     constexpr int kTries = 4;
+    using Applied = ServiceWatch::Applied;
+    const Applied applied = binds_ ? Applied::kAlways : Applied::kUnderAttack;
     for (int tries = 1;; ++tries) {
-      ServiceWatch watch(*node_->privd, node_->directory("state"));
+      ServiceWatch watch(*node_->privd, node_->directory("state"), applied);
       EXPECT_EQ(attack(), GetParam().gets) << node_->said();
       const ServiceWatch::Seen seen = watch.end();
       const bool flat =
@@ -167,7 +176,9 @@ protected:
       least = std::min(least, endInTheMiddle());
     }
     EXPECT_LT(least, kLongestEnd);
-    for (const char* role : {"role=binder", "role=daemon", "role=gate", "role=hardware"}) {
+    std::vector<std::string> roles{"role=daemon", "role=gate", "role=hardware"};
+    if (binds_) roles.emplace_back("role=binder");
+    for (const std::string& role : roles) {
       EXPECT_TRUE(node_->privd->saysAll({"event=stopped", role})) << role << node_->said();
     }
   }
@@ -179,6 +190,24 @@ protected:
     node_->privd->signal(SIGTERM);
     EXPECT_EQ(node_->privd->wait(), 0) << node_->said();
     return std::chrono::steady_clock::now() - told;
+  }
+
+  /// Prints it.
+  static void expectBoundedAndServed(const ServiceWatch::Seen& seen) {
+    std::printf("%-30s %-48s", GetParam().name, GetParam().gets);
+    for (const char* role : {"hardware", "gate", "binder"}) {
+      if (!seen.roles.contains(role)) {
+        std::printf(" %22s", "does not run");
+        continue;
+      }
+      const ServiceWatch::Sizes& sizes = seen.roles.at(role);
+      std::printf(" %8zu/%6zu/%6zu", sizes.before.residentKib, sizes.peak.residentKib,
+                  sizes.after.residentKib);
+      expectBounded(role, sizes);
+    }
+    std::printf(" %17.1f/%8.1f\n", seen.medianMs, seen.longestMs);
+    EXPECT_EQ(seen.notServed, 0U);
+    EXPECT_LT(seen.longestMs, kOwnAllocator ? kLongestWaitMs : 5'000);
   }
 
   /// Nothing anywhere but what privd makes in the places that are its own.
@@ -194,6 +223,8 @@ protected:
       EXPECT_THAT(entry.path().filename().string(), testing::StartsWith(own));
     }
   }
+
+  const bool binds_;
 };
 
 // I6, I7 and I10, of whoever has plugind.
@@ -205,16 +236,8 @@ TEST_P(TakenOver, GetsNothingBeyondItsRightsAndOthersAreServed) {
   const auto hardware = fileTree(node_->hardware.sysfs(), kMarkerDevice);
   EXPECT_EQ(attack(), GetParam().gets) << node_->said();  // what a first time costs is no growth
   const ServiceWatch::Seen seen = watchedAttack();
-  std::printf("%-30s %-48s", GetParam().name, GetParam().gets);
-  for (const char* role : {"hardware", "gate", "binder"}) {
-    const ServiceWatch::Sizes& sizes = seen.roles.at(role);
-    std::printf(" %8zu/%6zu/%6zu", sizes.before.residentKib, sizes.peak.residentKib,
-                sizes.after.residentKib);
-    expectBounded(role, sizes);
-  }
-  std::printf(" %17.1f/%8.1f\n", seen.medianMs, seen.longestMs);
-  EXPECT_EQ(seen.notServed, 0U);
-  EXPECT_LT(seen.longestMs, kOwnAllocator ? kLongestWaitMs : 5'000);
+  EXPECT_EQ(seen.roles.size(), 3U);
+  expectBoundedAndServed(seen);
   expectFewLines();
   expectNothingElsewhere();
   EXPECT_EQ(fileTree(node_->hardware.sysfs(), kMarkerDevice), hardware) << "something was written";
@@ -290,6 +313,32 @@ INSTANTIATE_TEST_SUITE_P(
         WireRow{"NeverSaysThatItHasSeen", "nothing, and then an answer"},
         WireRow{"TakesNoAnswer", "hung up"}),
     [](const auto& row) { return row.param.name; });
+
+/// plugind may not bind, so that no binder runs: it is the gate whose waits are measured.
+class TakenOverWithoutABinder : public TakenOver {
+protected:
+  TakenOverWithoutABinder() : TakenOver(false) {}
+  ~TakenOverWithoutABinder() noexcept override = default;
+};
+
+TEST_P(TakenOverWithoutABinder, I10_TheGateHearsOfOtherThingsMeanwhile) {
+  constexpr std::size_t kFewestChanges = 10;
+  startPrivd();
+  EXPECT_EQ(attack(), GetParam().gets) << node_->said();  // as above
+  const ServiceWatch::Seen seen = watchedAttack();
+  EXPECT_FALSE(seen.roles.contains("binder"));
+  EXPECT_GE(seen.changes, kFewestChanges);
+  expectBoundedAndServed(seen);
+  expectFewLines();
+  expectAPromptEnd();
+}
+
+INSTANTIATE_TEST_SUITE_P(OnTheWire, TakenOverWithoutABinder,
+                         testing::Values(WireRow{"TheSameSocketOverAndOver", "done"},
+                                         WireRow{"RefusalsWithoutEnd", "foreign"},
+                                         WireRow{"AllocatesAsMuchAsItMay", "1022 of 4096"},
+                                         WireRow{"ListsWithoutEnd", "done"}),
+                         [](const auto& row) { return row.param.name; });
 
 }  // namespace
 }  // namespace vfiogate::test

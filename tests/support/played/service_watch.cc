@@ -49,10 +49,15 @@ std::map<std::string, pid_t> rolesOf(ChildProcess& privd) {
 
 }  // namespace
 
-ServiceWatch::ServiceWatch(ChildProcess& privd, const fs::path& stateDirectory)
-    : privd_(privd), pids_(rolesOf(privd)), exclusion_(stateDirectory / "holds" / kNoDevice) {
-  for (int i = 0; i < 2; ++i) changeAndWait();  // what a first change costs
-  waits_.clear();
+ServiceWatch::ServiceWatch(ChildProcess& privd, const fs::path& stateDirectory, Applied applied)
+    : privd_(privd),
+      when_(applied),
+      pids_(rolesOf(privd)),
+      exclusion_(stateDirectory / "holds" / kNoDevice) {
+  if (when_ == Applied::kAlways) {
+    for (int i = 0; i < 2; ++i) changeAndWait();  // what a first change costs
+    waits_.clear();
+  }
   for (const auto& [role, pid] : pids_) {
     Sizes& sizes = seen_.roles[role];
     sizes.before = sizes.peak = atRest(pid);
@@ -67,18 +72,36 @@ ServiceWatch::~ServiceWatch() {
 ServiceWatch::Seen ServiceWatch::end() {
   ending_ = true;
   thread_.join();
-  do {
-    changeAndWait();
-  } while (fs::exists(exclusion_));
+  if (when_ == Applied::kAlways) {
+    do {
+      changeAndWait();
+    } while (fs::exists(exclusion_));
+  }
   for (const auto& [role, pid] : pids_) seen_.roles[role].after = atRest(pid);
   std::ranges::sort(waits_);
+  seen_.changes = waits_.size();
+  if (waits_.empty()) return seen_;
   seen_.medianMs = waits_[waits_.size() / 2];
   seen_.longestMs = waits_.back();
   return seen_;
 }
 
+void ServiceWatch::awaitAttack() {
+  const auto until = Clock::now() + kLongestWait;
+  while (!ending_ && Clock::now() < until) {
+    const std::string applies = saidOf(fs::exists(exclusion_) ? 0 : 1);
+    const std::size_t before = privd_.count(applies);
+    change();
+    std::this_thread::sleep_for(kBetweenCloseChanges);
+    measure();
+    if (privd_.count(applies) > before) return;
+  }
+  ++seen_.notServed;
+}
+
 void ServiceWatch::watch() {
-  do {
+  if (when_ == Applied::kUnderAttack) awaitAttack();
+  while (!ending_ || (when_ == Applied::kAlways && waits_.empty())) {
     const bool close = waits_.size() < kCloseChanges;
     const auto next = Clock::now() + (close ? kBetweenCloseChanges : kBetweenChanges);
     changeAndWait();
@@ -86,23 +109,27 @@ void ServiceWatch::watch() {
       std::this_thread::sleep_for(kBetweenSamples);
       measure();
     }
-  } while (!ending_);
+  }
 }
 
 void ServiceWatch::changeAndWait() {
-  const std::string by = hasBinder() ? "role=binder" : "role=gate";
-  const std::string applies = kApplied + std::string(fs::exists(exclusion_) ? "0 " : "1 ") + by;
+  const std::string applies = saidOf(fs::exists(exclusion_) ? 0 : 1);
   const std::size_t before = privd_.count(applies);
   const auto began = Clock::now();
   change();
   const auto applied = [&] { return privd_.count(applies) > before; };
-  while (!applied() && Clock::now() < began + kLongestWait) {
+  while (!applied() && !isOver() && Clock::now() < began + kLongestWait) {
     std::this_thread::sleep_for(kBetweenSamples);
     measure();
   }
-  if (!applied()) ++seen_.notServed;
+  if (!applied() && !isOver()) ++seen_.notServed;
   const std::chrono::duration<double, std::milli> waited = Clock::now() - began;
   waits_.push_back(waited.count());
+}
+
+std::string ServiceWatch::saidOf(int devices) const {
+  const char* const by = pids_.contains("binder") ? " role=binder" : " role=gate";
+  return kApplied + std::to_string(devices) + by;
 }
 
 void ServiceWatch::change() {

@@ -20,6 +20,12 @@ namespace vfiogate::test {
 /// roles are read as often.
 class ServiceWatch {
 public:
+  /// When a change is applied. The gate applies one for the plugind that it serves, and for nobody
+  /// else.
+  enum class Applied {
+    kAlways,
+    kUnderAttack,  ///< the one plugind is the attacker: waits before it has entered do not count
+  };
   struct Sizes {
     ProcessSize before;
     ProcessSize peak;
@@ -29,11 +35,13 @@ public:
     std::map<std::string, Sizes> roles;  ///< "hardware", "gate", "binder"
     double medianMs = 0;
     double longestMs = 0;
+    std::size_t changes = 0;
     unsigned notServed = 0;  ///< not applied within 20 s
   };
 
   /// `stateDirectory` is that of the daemon `privd`, which has started.
-  ServiceWatch(ChildProcess& privd, const std::filesystem::path& stateDirectory);
+  ServiceWatch(ChildProcess& privd, const std::filesystem::path& stateDirectory,
+               Applied applied = Applied::kAlways);
   ~ServiceWatch();
   ServiceWatch(const ServiceWatch&) = delete;
   ServiceWatch& operator=(const ServiceWatch&) = delete;
@@ -42,13 +50,18 @@ public:
 
 private:
   void watch();
+  /// Makes changes until one is applied.
+  void awaitAttack();
   /// One more exclusion or release, measured.
   void changeAndWait();
   void change();
   void measure();
-  bool hasBinder() const { return pids_.contains("binder"); }
+  /// What the log says of this many excluded devices.
+  std::string saidOf(int devices) const;
+  bool isOver() const { return ending_ && when_ == Applied::kUnderAttack; }
 
   ChildProcess& privd_;
+  const Applied when_;
   const std::map<std::string, pid_t> pids_;  ///< by role
   const std::filesystem::path exclusion_;
   Seen seen_;
