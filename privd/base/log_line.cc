@@ -38,6 +38,7 @@ constexpr std::array kKinds{
     Kind{LogEvent::kKubeletAbsent, kWarning, "kubelet_absent"},
     Kind{LogEvent::kKubeletAppeared, kInfo, "kubelet_appeared"},
     Kind{LogEvent::kDirectoryMissing, kWarning, "directory_missing"},
+    Kind{LogEvent::kDirectoryUnwatched, kWarning, "directory_unwatched"},
     Kind{LogEvent::kDirectoryLost, kError, "directory_lost"},
     Kind{LogEvent::kDescriptorNotSent, kWarning, "descriptor_not_sent"},
     Kind{LogEvent::kSpecWritten, kInfo, "spec_written"},

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <climits>
 #include <optional>
 
@@ -78,6 +79,15 @@ void tellLower(const LowerLimit& lower) {
   logLine(LogEvent::kLimitLower, {{"what", lower.what},
                                   {"wanted", kj::str(lower.wanted)},
                                   {"allowed", kj::str(lower.allowed)}});
+}
+
+bool isInotifyUsedUp(int error) {
+  return error == ENOSPC || error == EBADF;
+}
+
+void tellUnwatched(int error, std::string_view directory) {
+  logLine(isInotifyUsedUp(error) ? LogEvent::kDirectoryUnwatched : LogEvent::kDirectoryMissing,
+          {{"directory", std::string(directory)}});
 }
 
 }  // namespace privd_log

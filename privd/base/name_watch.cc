@@ -7,18 +7,13 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 
 namespace vfiogate {
 namespace {
 
 constexpr auto kRetry = 1 * kj::SECONDS;
-
-kj::AutoCloseFd newInotify() {
-  int fd;
-  KJ_SYSCALL(fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  return kj::AutoCloseFd(fd);
-}
 
 }  // namespace
 
@@ -27,12 +22,14 @@ NameWatch::NameWatch(kj::UnixEventPort& port, kj::Timer& timer, kj::StringPtr di
     : timer_(timer),
       directory_(kj::heapString(directory)),
       name_(kj::heapString(name)),
-      inotify_(newInotify()),
-      observer_(port, inotify_.get(), kj::UnixEventPort::FdObserver::OBSERVE_READ) {
+      inotify_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
+  if (inotify_.get() >= 0) {
+    observer_.emplace(port, inotify_.get(), kj::UnixEventPort::FdObserver::OBSERVE_READ);
+  }
   if (arm()) {
     task_ = watch().eagerlyEvaluate(nullptr);
   } else {
-    logLine(LogEvent::kDirectoryMissing, {{"directory", kj::str(directory_)}});
+    tellUnwatched(errno, directory_.cStr());
     task_ = retryArm().eagerlyEvaluate(nullptr);
   }
 }
@@ -51,7 +48,7 @@ bool NameWatch::arm() {
 }
 
 kj::Promise<void> NameWatch::watch() {
-  return observer_.whenBecomesReadable().then([this]() {
+  return KJ_ASSERT_NONNULL(observer_).whenBecomesReadable().then([this]() {
     if (drain()) return watch();
     inotify_rm_watch(inotify_.get(), descriptor_);  // fails where the kernel removed it already
     return retryArm();
@@ -63,6 +60,7 @@ kj::Promise<void> NameWatch::retryArm() {
     appeared();
     return watch();
   }
+  if (isInotifyUsedUp(errno)) appeared();
   return timer_.afterDelay(kRetry).then([this]() { return retryArm(); });
 }
 

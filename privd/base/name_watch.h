@@ -14,7 +14,8 @@ namespace vfiogate {
 /// Counts how often `name` was created in, or renamed into, `directory`; where `name` is empty: any
 /// name, and how often a file there was written or removed. Uses inotify; a directory that is
 /// missing, goes away or overflows its queue is looked for again, and counts as an appearance when
-/// it is back: one too many costs a reread, one too few an outage.
+/// it is back: one too many costs a reread, one too few an outage. Where inotify has nothing left
+/// for this user, an appearance is counted every second.
 class NameWatch {
 public:
   NameWatch(kj::UnixEventPort& port, kj::Timer& timer, kj::StringPtr directory, kj::StringPtr name);
@@ -36,7 +37,7 @@ private:
   kj::String directory_;
   kj::String name_;
   kj::AutoCloseFd inotify_;
-  kj::UnixEventPort::FdObserver observer_;
+  kj::Maybe<kj::UnixEventPort::FdObserver> observer_;
   int descriptor_ = -1;  ///< inotify's watch descriptor, not a file descriptor
   std::uint64_t count_ = 0;
   Broadcast broadcast_;

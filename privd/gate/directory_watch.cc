@@ -17,17 +17,12 @@ constexpr std::uint32_t kLost = IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED;
 
 }  // namespace
 
-Result<DirectoryWatch, int> DirectoryWatch::open(const std::vector<std::string>& directories) {
-  const int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-  if (fd < 0) return Failure{errno};
-  DirectoryWatch made{kj::AutoCloseFd(fd)};
-  for (const std::string& path : directories) made.directories_.push_back({path});
-  made.retry();
-  for (const Directory& directory : made.directories_) {
-    if (directory.watch >= 0) continue;
-    logLine(LogEvent::kDirectoryMissing, {{"directory", directory.path}});
+DirectoryWatch::DirectoryWatch(const std::vector<std::string>& directories)
+    : inotify_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
+  for (const std::string& path : directories) {
+    directories_.push_back({path});
+    if (!arm(directories_.back())) tellUnwatched(errno, path);
   }
-  return made;
 }
 
 bool DirectoryWatch::drain() {
@@ -49,11 +44,14 @@ bool DirectoryWatch::drain() {
 bool DirectoryWatch::retry() {
   bool back = false;
   for (Directory& directory : directories_) {
-    if (directory.watch >= 0) continue;
-    directory.watch = inotify_add_watch(inotify_, directory.path.c_str(), kEvents);
-    back = back || directory.watch >= 0;
+    if (directory.watch < 0 && (arm(directory) || isInotifyUsedUp(errno))) back = true;
   }
   return back;
+}
+
+bool DirectoryWatch::arm(Directory& directory) {
+  directory.watch = inotify_add_watch(inotify_, directory.path.c_str(), kEvents);
+  return directory.watch >= 0;
 }
 
 void DirectoryWatch::lose(int watch) {

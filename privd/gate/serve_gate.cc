@@ -140,9 +140,7 @@ std::optional<StepFailure> runLocked(const GateOptions& options, Opened opened, 
   GateService service({kubelet, names, opened.lease, opened.records, specs, claims, rights,
                        options.plugindConfig, exclusionsOf(options)});
   PlugindDial plugind(options.plugind, options.plugindUid);
-  auto files = DirectoryWatch::open(watchedDirectories(options, kubelet));
-  if (!files) return StepFailure{"inotify_init1", files.error()};
-  DirectoryWatch watch = kj::mv(files).value();
+  DirectoryWatch watch(watchedDirectories(options, kubelet));
 
   LastingDirectories lasting = gateDirectories(options, Confined::kYes);
   const auto places = confineTo(gatePlaces(options), options.requireLandlock);

@@ -1,12 +1,15 @@
 #include "privd/base/name_watch.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <kj/async-io.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "sim/base/temp_dir.h"
+#include "tests/support/no_inotify_left.h"
 
 namespace vfiogate {
 namespace {
@@ -87,6 +90,20 @@ TEST_F(NameWatchTest, CountsNoneTwice) {
     ASSERT_TRUE(sees(watch, round));
     EXPECT_EQ(watch.count(), round + 1);
   }
+}
+
+// Who else has this user, such as a tenant that chose it, may have taken all of them.
+TEST_F(NameWatchTest, WhereNoInotifyIsLeftItIsCountedAgainAndAgain) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  const test::NoInotifyLeft usedUp;
+  testing::internal::CaptureStderr();
+  NameWatch watch(io_.unixEventPort, io_.provider->getTimer(), dir_.path().c_str(), "kubelet.sock");
+  EXPECT_TRUE(sees(watch, 0));
+  EXPECT_TRUE(sees(watch, watch.count()));
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(told,
+              testing::HasSubstr("event=directory_unwatched directory=" + dir_.path().string()));
+  EXPECT_EQ(std::ranges::count(told, '\n'), 1) << told;
 }
 
 }  // namespace

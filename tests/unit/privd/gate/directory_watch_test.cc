@@ -3,7 +3,9 @@
 #include "privd/gate/directory_watch.h"
 
 #include "sim/base/temp_dir.h"
+#include "tests/support/no_inotify_left.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -18,7 +20,7 @@ class DirectoryWatchTest : public testing::Test {
 protected:
   DirectoryWatchTest() {
     for (const char* name : {"a", "b"}) fs::create_directory(dir_ / name);
-    watch_.emplace(DirectoryWatch::open({dir_ / "a", dir_ / "b"}).value());
+    watch_.emplace(std::vector<std::string>{dir_ / "a", dir_ / "b"});
   }
   ~DirectoryWatchTest() noexcept override = default;
 
@@ -49,7 +51,7 @@ TEST_F(DirectoryWatchTest, TellsOfEditsRenamesAndRemovals) {
 }
 
 TEST_F(DirectoryWatchTest, LooksForOneThatIsMissing) {
-  auto watch = DirectoryWatch::open({dir_ / "a", dir_ / "late"}).value();
+  DirectoryWatch watch({dir_ / "a", dir_ / "late"});
   EXPECT_FALSE(watch.retry());
   fs::create_directory(dir_ / "late");
   EXPECT_TRUE(watch.retry());
@@ -72,6 +74,22 @@ TEST_F(DirectoryWatchTest, LooksForOneThatWasRemovedOrRenamedAway) {
   for (const char* name : {"a/file", "b/file"}) {
     write(name);
     EXPECT_TRUE(watch_->drain()) << name;
+  }
+}
+
+// What a root container of the same user namespace takes counts as the gate's own.
+TEST_F(DirectoryWatchTest, WhereNoInotifyIsLeftEachLookIsAChange) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  const NoInotifyLeft usedUp;
+  testing::internal::CaptureStderr();
+  DirectoryWatch watch({dir_ / "a", dir_ / "b"});
+  EXPECT_THAT(
+      testing::internal::GetCapturedStderr(),
+      testing::AllOf(testing::HasSubstr("event=directory_unwatched directory=" + (dir_ / "a")),
+                     testing::HasSubstr("event=directory_unwatched directory=" + (dir_ / "b"))));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(watch.retry());
+    EXPECT_FALSE(watch.drain());
   }
 }
 

@@ -228,9 +228,8 @@ protected:
   AllocationRecords records_ = AllocationRecords::open(dir_ / "devices", "this-boot").value();
   CdiStore specs_{dir_ / "cdi", names_};
   ClaimStore claims_{dir_ / "cdi", dir_ / "metadata", names_};
-  DirectoryWatch watch_ = DirectoryWatch::open({dir_ / "device-plugins", dir_ / "pod-resources",
-                                                dir_ / "config", dir_ / "plugind", dir_ / "holds"})
-                              .value();
+  DirectoryWatch watch_{{dir_ / "device-plugins", dir_ / "pod-resources", dir_ / "config",
+                         dir_ / "plugind", dir_ / "holds"}};
   LastingDirectories lasting_;
   PacketPair starter_ = packetPair().value();
   PacketPair signals_ = packetPair().value();
