@@ -9,13 +9,10 @@
 #include <gmock/gmock.h>
 
 #include <fcntl.h>
-#include <linux/keyctl.h>
 #include <sched.h>
 #include <sys/ptrace.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 
 #include <csignal>
@@ -177,7 +174,8 @@ INSTANTIATE_TEST_SUITE_P(
 constexpr uid_t kHardwareUid = 64531;
 
 // A tenant chooses one of our users for a pod: in namespaces of its own, as a pod's are. Its
-// sockets stay in reach here, which no pod's are.
+// sockets stay in reach here, which no pod's are. What the kernel counts by user:
+// tenant_quotas_test.
 class TenantsActs : public LocalUser,
                     public testing::WithParamInterface<std::tuple<uid_t, LocalAct>> {
 public:
@@ -223,34 +221,7 @@ INSTANTIATE_TEST_SUITE_P(
                             ESRCH},
                         LocalAct{"TracesPlugind", tracesPlugind, ESRCH},
                         // By the node's own /proc, which no pod has.
-                        LocalAct{"ReadsPlugindsMemory", readsPlugindsMemory, EACCES},
-                        // A quota of the uid, of which plugind takes nothing.
-                        LocalAct{"FillsTheUsersKeyring",
-                                 [](const Places& /*at*/) {
-                                   for (int i = 0; i < 10'000; ++i) {
-                                     const std::string name = "tenant" + std::to_string(i);
-                                     const long key = syscall(SYS_add_key, "user", name.c_str(),
-                                                              "x", 1, KEY_SPEC_USER_KEYRING);
-                                     if (key < 0) return errno == EDQUOT ? 0 : errno;
-                                   }
-                                   return 0;
-                                 },
-                                 0},
-                        LocalAct{"FillsTheUsersSignals",
-                                 [](const Places& /*at*/) {
-                                   sigset_t blocked;
-                                   sigemptyset(&blocked);
-                                   sigaddset(&blocked, SIGRTMIN);
-                                   sigprocmask(SIG_BLOCK, &blocked, nullptr);
-                                   const rlimit none{.rlim_cur = RLIM_INFINITY,
-                                                     .rlim_max = RLIM_INFINITY};
-                                   setrlimit(RLIMIT_SIGPENDING, &none);
-                                   for (int i = 0; i < 200'000; ++i) {
-                                     if (sigqueue(getpid(), SIGRTMIN, sigval{}) != 0) return 0;
-                                   }
-                                   return 0;
-                                 },
-                                 0})),
+                        LocalAct{"ReadsPlugindsMemory", readsPlugindsMemory, EACCES})),
     [](const auto& row) {
       return TenantsActs::nameOf(std::get<0>(row.param)) + "_" + std::get<1>(row.param).name;
     });
