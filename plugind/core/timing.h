@@ -15,7 +15,8 @@ using std::chrono::seconds;
 inline constexpr seconds kAllocateDeadline{2};
 /// Where a bind is needed, instead of the former. What needs longer belongs into `--declare`.
 inline constexpr seconds kBindDeadline{5};
-/// The kubelet waits 45 s for Prepare. Longer than a plugind without a record needs to adopt.
+/// The kubelet waits 45 s for Prepare, and reading the claim from the API server is a part of that.
+/// Longer than a plugind without a record needs to adopt.
 inline constexpr seconds kPrepareDeadline{40};
 /// While privd is away or a bind runs: the kubelet waits 30 s for PreStartContainer.
 inline constexpr seconds kPreStartDeadline{20};

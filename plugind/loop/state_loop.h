@@ -76,7 +76,7 @@ public:
   void callCancelled(const std::shared_ptr<KubeletCall>& call) override;
 
   CallId newCall() override { return calls_.next(); }
-  void prepareAsked(CallId call, const PrepareRequest& request) override;
+  void prepareAsked(CallId call, const PrepareRequest& request, Instant arrived) override;
   void unprepareAsked(CallId call, const ClaimName& claim) override;
   void callDropped(CallId call) override;
   void specWritten(const std::string& claimUid, bool written) override;

@@ -4,8 +4,8 @@
 
 namespace vfiogate {
 
-void StateLoop::prepareAsked(CallId call, const PrepareRequest& request) {
-  carryOut(ledger_.prepareAsked(call, request, now()));
+void StateLoop::prepareAsked(CallId call, const PrepareRequest& request, Instant arrived) {
+  carryOut(ledger_.prepareAsked(call, request, arrived, now()));
 }
 
 void StateLoop::unprepareAsked(CallId call, const ClaimName& claim) {

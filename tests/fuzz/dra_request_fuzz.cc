@@ -56,7 +56,7 @@ private:
     auto request = requestOf(claim, told_, node_->settings, node_->ledger.state(), "node-1");
     if (!request) return {.devices = {}, .error = request.error()};
     const CallId id(++node_->lastCall);
-    node_->run(node_->ledger.prepareAsked(id, *request, node_->now));
+    node_->run(node_->ledger.prepareAsked(id, *request, node_->now.instant, node_->now));
     if (node_->outcome(id) != "done") return {.devices = {}, .error = node_->outcome(id)};
     std::map<UnitId, std::string> names;
     for (const auto& [resource, devices] : request->devices) {

@@ -315,7 +315,8 @@ void LedgerWorld::prepare(unsigned pick) {
   const CallId call(++lastCall_);
   claimCalls_.emplace(call, uid);
   run(ledger_.prepareAsked(
-      call, {{uid, "ns", uid}, {{resource(names[which]), {unit(devices[which])}}}, {}}, now_));
+      call, {{uid, "ns", uid}, {{resource(names[which]), {unit(devices[which])}}}, {}},
+      now_.instant, now_));
 }
 
 void LedgerWorld::unprepare(unsigned pick) {

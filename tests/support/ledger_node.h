@@ -118,10 +118,12 @@ public:
     run(ledger.preStartAsked(id, {resource(name), std::move(ids)}, now));
     return outcome(id);
   }
-  CallId askPrepare(const std::string& uid, std::string_view name, const std::set<UnitId>& ids) {
+  /// `read`: for how long the claim was read before.
+  CallId askPrepare(const std::string& uid, std::string_view name, const std::set<UnitId>& ids,
+                    std::chrono::seconds read = {}) {
     const CallId id(++lastCall);
     run(ledger.prepareAsked(id, {{uid, "ns", "claim-" + uid}, {{resource(name), ids}}, parameters},
-                            now));
+                            now.instant - read, now));
     return id;
   }
   std::string prepare(const std::string& uid, std::string_view name, const std::set<UnitId>& ids) {

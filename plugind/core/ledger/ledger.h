@@ -72,7 +72,10 @@ public:
 
   Effects allocateAsked(CallId id, const AllocateRequest& request, const Moment& now);
   Effects preStartAsked(CallId id, const PreStartRequest& request, const Moment& now);
-  Effects prepareAsked(CallId id, const PrepareRequest& request, const Moment& now);
+  /// `arrived`: when the kubelet's call did, whose claim was read since. Its deadline counts from
+  /// there.
+  Effects prepareAsked(CallId id, const PrepareRequest& request, Instant arrived,
+                       const Moment& now);
   Effects unprepareAsked(CallId id, const ClaimName& claim, const Moment& now);
   /// The caller hung up before the answer. Nothing if it was answered.
   Effects callCancelled(CallId id, const Moment& now);

@@ -19,15 +19,15 @@ bool mustQueue(const LedgerState& state, const Call& call) {
          });
 }
 
-Call newCall(CallId id, CallKind kind, const AllocateRequest& request, const Moment& now,
+Call newCall(CallId id, CallKind kind, const AllocateRequest& request, Instant arrived,
              std::chrono::seconds deadline) {
   return {.id = id,
           .kind = kind,
           .stage = CallStage::kTaking,
           .allocate = request,
           .prepare = std::nullopt,
-          .arrived = now.instant,
-          .deadline = now.instant + deadline,
+          .arrived = arrived,
+          .deadline = arrived + deadline,
           .groups = {}};
 }
 
@@ -54,23 +54,26 @@ Effects Ledger::arrive(Call call, const Moment& now) {
 }
 
 Effects Ledger::allocateAsked(CallId id, const AllocateRequest& request, const Moment& now) {
-  return arrive(newCall(id, CallKind::kAllocate, request, now, timing::kAllocateDeadline), now);
+  return arrive(newCall(id, CallKind::kAllocate, request, now.instant, timing::kAllocateDeadline),
+                now);
 }
 
 Effects Ledger::preStartAsked(CallId id, const PreStartRequest& request, const Moment& now) {
-  return arrive(newCall(id, CallKind::kPreStart, {request.resource, request.ids, {}}, now,
+  return arrive(newCall(id, CallKind::kPreStart, {request.resource, request.ids, {}}, now.instant,
                         timing::kPreStartDeadline),
                 now);
 }
 
-Effects Ledger::prepareAsked(CallId id, const PrepareRequest& request, const Moment& now) {
-  Call call = newCall(id, CallKind::kPrepare, noAllocate(), now, timing::kPrepareDeadline);
+Effects Ledger::prepareAsked(CallId id, const PrepareRequest& request, Instant arrived,
+                             const Moment& now) {
+  Call call = newCall(id, CallKind::kPrepare, noAllocate(), arrived, timing::kPrepareDeadline);
   call.prepare = request;
   return arrive(std::move(call), now);
 }
 
 Effects Ledger::unprepareAsked(CallId id, const ClaimName& claim, const Moment& now) {
-  Call call = newCall(id, CallKind::kUnprepare, noAllocate(), now, timing::kPrepareDeadline);
+  Call call =
+      newCall(id, CallKind::kUnprepare, noAllocate(), now.instant, timing::kPrepareDeadline);
   call.prepare = PrepareRequest{claim, {}, {}};
   return arrive(std::move(call), now);
 }

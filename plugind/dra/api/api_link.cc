@@ -8,8 +8,8 @@
 namespace vfiogate {
 namespace {
 
-/// A netd that restarts is back by then. Both together, and the ledger's 30 s for a Prepare, stay
-/// within the kubelet's 45 s.
+/// A netd that restarts is back by then. Both together are a part of the ledger's 40 s for a
+/// Prepare, which count from the kubelet's call.
 constexpr auto kLongestAbsence = 4 * kj::SECONDS;
 constexpr auto kLongestApiAnswer = 8 * kj::SECONDS;
 constexpr const char* kAbsent =

@@ -75,7 +75,7 @@ kj::Promise<ClaimResult> ClaimHandler::decide(const ClaimsCall& call, const Clai
   const CallId id = ledger_.newCall();
   auto ended = open(id, call, claim, *allocated);
   open_.at(id).sets = request->sets;
-  ledger_.prepareAsked(id, *request);
+  ledger_.prepareAsked(id, *request, call.arrived());
   return ended;
 }
 

@@ -16,7 +16,8 @@ class ClaimLedger {
 public:
   /// A number for a call, unique among all of the kubelet's.
   virtual CallId newCall() = 0;
-  virtual void prepareAsked(CallId call, const PrepareRequest& request) = 0;
+  /// `arrived`: when the kubelet asked.
+  virtual void prepareAsked(CallId call, const PrepareRequest& request, Instant arrived) = 0;
   virtual void unprepareAsked(CallId call, const ClaimName& claim) = 0;
   /// Nobody waits for the answer any more.
   virtual void callDropped(CallId call) = 0;

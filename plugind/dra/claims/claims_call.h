@@ -3,8 +3,10 @@
 
 #include "plugind/core/dra/prepared_claim.h"
 #include "plugind/core/holder_record.h"
+#include "plugind/core/moment.h"
 #include "plugind/kubelet/kubelet_call.h"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -30,6 +32,7 @@ public:
   Kind kind() const { return kind_; }
   /// Each UID once, in the kubelet's order.
   const std::vector<ClaimName>& claims() const { return claims_; }
+  Instant arrived() const { return arrived_; }
 
   /// One result for each of claims(). Of an unprepare only the errors are told.
   virtual void answer(const ClaimResults& results) = 0;
@@ -44,6 +47,7 @@ protected:
 private:
   const Kind kind_;
   const std::vector<ClaimName> claims_;
+  const Instant arrived_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace vfiogate

@@ -67,6 +67,21 @@ TEST_F(DraKills, AClaimThatIsReadForTooLongFailsWithin45Seconds) {
   EXPECT_TRUE(node_->kubelet.awaitStarted("p1")) << node_->said();
 }
 
+// What reading the claim took is a part of the kubelet's 45 s, and the reason reaches its pod.
+TEST_F(DraKills, PrivdWhileTheClaimIsReadForLong) {
+  startAll();
+  claimFor("c1", "p1", {kC});
+  remember("c1");
+  claimReads({{"hang", 7}});
+  const std::size_t before = api_->asked(kClaimsRead);
+  auto start = starts("p1", "c1");
+  ASSERT_TRUE(until([&]() { return api_->asked(kClaimsRead) > before; }));
+  node_->killPrivd();
+  EXPECT_THAT(start.get().error, HasSubstr("privd-away")) << node_->said();
+  startPrivd();
+  EXPECT_TRUE(node_->kubelet.awaitStarted("p1")) << node_->said();
+}
+
 // I1: the spec may be on disk or not; whichever it is, the new plugind knows.
 TEST_F(DraKills, I1_PlugindWhileTheSpecIsWritten) {
   startAll();

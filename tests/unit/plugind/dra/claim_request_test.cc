@@ -176,7 +176,7 @@ TEST_F(RequestOf, TheSpecHandsOverWhatResourceAndParametersWant) {
   ASSERT_TRUE(request) << request.error();
   node.writesSpecs = false;
   const CallId call(77);
-  node.run(node.ledger.prepareAsked(call, *request, node.now));
+  node.run(node.ledger.prepareAsked(call, *request, node.now.instant, node.now));
   ASSERT_EQ(node.outcome(call), "waits");
   const ClaimSpec spec = claimSpecOf(node.ledger.state(), node.ledger.state().calls.at(call), claim,
                                      {.driver = "vfio.example.org", .metadataFiles = true});

@@ -144,7 +144,7 @@ TEST_F(ServeCase, I1_OfTwoAtATimeTheLaterIsToldTheEarliersPath) {
 TEST_F(ServeCase, I1_OneClaimIsOneHolderOfAGroupAlsoOverARestart) {
   node.start();
   const PrepareRequest request = ofBoth("c1");
-  node.run(node.ledger.prepareAsked(CallId(500), request, node.now));
+  node.run(node.ledger.prepareAsked(CallId(500), request, node.now.instant, node.now));
   ASSERT_EQ(node.outcome(CallId(500)), "granted");
   ASSERT_EQ(node.ledger.state().records.size(), 1U);
   EXPECT_EQ(node.ledger.state().records[0].ids, (std::set<UnitId>{at(kA), at(kB)}));
@@ -273,6 +273,16 @@ TEST_F(ServeCase, APrepareWithoutPrivdSaysSoOfTheClaim) {
   EXPECT_EQ(node.outcome(call), "waits");
   node.pass(timing::kPrepareDeadline);
   EXPECT_EQ(node.text(call), "the claim: cannot be checked, privd is away, privd-away");
+}
+
+TEST_F(ServeCase, WhatReadingTheClaimTookIsAPartOfAPreparesDeadline) {
+  node.start();
+  node.run(node.ledger.privdWent(node.now));
+  const CallId call = node.askPrepare("c1", "gpu", {at(kA)}, 12s);
+  node.pass(timing::kPrepareDeadline - 13s);
+  EXPECT_EQ(node.outcome(call), "waits");
+  node.pass(1s);
+  EXPECT_EQ(node.outcome(call), "privd-away");
 }
 
 // Of a node whose record of allocations is new, so that adoption takes its time.

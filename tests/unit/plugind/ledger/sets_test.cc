@@ -206,7 +206,7 @@ TEST_F(Sets, AClaimIsPreparedWithAllItsDevices) {
               ElementsAre(Pair(test::resource("pair"),
                                ElementsAre(UnitId(at(kGpu[0])), UnitId(at(kGpu[1]))))));
   const CallId call(++node.lastCall);
-  node.run(node.ledger.prepareAsked(call, *request, node.now));
+  node.run(node.ledger.prepareAsked(call, *request, node.now.instant, node.now));
   ASSERT_EQ(node.outcome(call), "granted");
   EXPECT_EQ(holdings(), "++--");
   EXPECT_EQ(node.frame("quad"), "set:all-");
@@ -242,7 +242,7 @@ TEST_F(Sets, AClaimGetsNoneThatHasAnExcludedDevice) {
       requestOf(name, claimOf("set-left"), node.settings, node.ledger.state(), "node");
   ASSERT_TRUE(request) << request.error();
   const CallId call(++node.lastCall);
-  node.run(node.ledger.prepareAsked(call, *request, node.now));
+  node.run(node.ledger.prepareAsked(call, *request, node.now.instant, node.now));
   EXPECT_EQ(node.outcome(call), "not-viable:excluded");
   EXPECT_EQ(holdings(), "----");
 }
