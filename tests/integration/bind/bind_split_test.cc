@@ -1,9 +1,11 @@
 // Bindings beside plugind: what it has allocated, and what an operator takes out of offer.
 
 #include "tests/integration/split_case.h"
+#include "tests/support/until.h"
 
 #include <gmock/gmock.h>
 
+#include <csignal>
 #include <filesystem>
 
 namespace vfiogate::test {
@@ -113,6 +115,25 @@ TEST_F(BindSplit, I1_WhatIsNotKnownToBeFreeIsNotUnbound) {
   }
   node_->killPlugind();
   EXPECT_EQ(tried({"unbind", free}), 0) << said_;
+}
+
+// A daemon that has just started, with a record that does not say all, knows what plugind tells it.
+TEST_F(BindSplit, I1_AfterADaemonsRestartNothingIsUnboundBeforePlugindHasTold) {
+  start();
+  const std::string allocated = allocateOne();
+  const std::string free = allocated == kOne ? kOther : kOne;
+  node_->killPrivd();
+  std::filesystem::remove_all(node_->directory("state/devices/"));
+  ASSERT_EQ(kill(node_->plugind->pid(), SIGSTOP), 0);
+  ASSERT_TRUE(node_->startPrivd()) << node_->said();
+  for (const std::string& each : {allocated, free}) {
+    EXPECT_EQ(tried({"unbind", each}), 1) << said_;
+    EXPECT_THAT(said_, HasSubstr("what plugind has allocated is not known: it runs"));
+  }
+  ASSERT_EQ(kill(node_->plugind->pid(), SIGCONT), 0);
+  EXPECT_TRUE(until([&]() { return tried({"unbind", free}) == 0; })) << said_ << node_->said();
+  EXPECT_EQ(tried({"unbind", allocated}), 1) << said_;
+  EXPECT_THAT(said_, HasSubstr("plugind has allocated its group"));
 }
 
 // By the exclusions' own files: this privd binds nothing, and rescans next in an hour.
