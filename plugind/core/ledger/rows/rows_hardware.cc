@@ -55,7 +55,7 @@ void tellChanges(Turn& turn, const HardwareFacts& before) {
         groupOf(before.snapshot, first) != groupOf(turn.state.hardware.snapshot, first);
     if (moved) turn.out.journal.push_back(journalEvent(turn, record, "regrouped"));
     const auto holders = recordsMeeting(turn.state, reachOf(turn.state, record.members));
-    if (moved && holders.size() > 1) {
+    if (moved && !ofOneParty(turn.state, holders)) {
       turn.out.journal.push_back(journalEvent(turn, record, "disputed"));
     }
   }

@@ -90,7 +90,7 @@ HolderRef refOf(const Turn& turn, const KubeletEntry& naming) {
 }
 
 /// Rows 21 and 22: a record that no answer of this process made.
-void addRecord(Turn& turn, const KubeletEntry& naming, const std::string& reason) {
+void addRecord(Turn& turn, const KubeletEntry& naming) {
   HolderRecord record{.resource = naming.resource,
                       .ids = naming.ids,
                       .rest = {},
@@ -109,13 +109,16 @@ void addRecord(Turn& turn, const KubeletEntry& naming, const std::string& reason
   record.evidence.epochNamed = turn.state.epoch - (naming.earlierEpoch ? 1 : 0);
   record.evidence.namedIn = naming.written;
   if (!naming.earlierEpoch) record.evidence.namedBy = turn.state.kubelet;
-  turn.out.journal.push_back(journalEvent(turn, record, reason));
+  const std::set<UnitId> members = record.members;
   turn.state.records.push_back(std::move(record));
+  // One party may have devices of one group through several resources.
+  const bool alone = ofOneParty(turn.state, recordsMeeting(turn.state, members));
+  turn.out.journal.push_back(
+      journalEvent(turn, turn.state.records.back(), alone ? "adopted" : "disputed"));
 }
 
 /// What was known of the groups before a new party showed up.
-std::string clearTheWay(Turn& turn, const KubeletEntry& naming, const std::set<UnitId>& members) {
-  LedgerState& state = turn.state;
+void clearTheWay(LedgerState& state, const std::set<UnitId>& members) {
   std::erase_if(state.marks, [&](const GroupMark& mark) {
     return mark.holding == Holding::kForeign && meet(mark.members, members);
   });
@@ -124,11 +127,6 @@ std::string clearTheWay(Turn& turn, const KubeletEntry& naming, const std::set<U
     return record.state == HolderState::kLingering && !record.isClaim() &&
            meet(record.members, members);
   });
-  // One pod may have devices of one group through several resources.
-  const bool samePod = std::ranges::all_of(recordsMeeting(state, members), [&](std::size_t index) {
-    return naming.podUid && state.records[index].podUid == naming.podUid;
-  });
-  return samePod ? "adopted" : "disputed";
 }
 
 }  // namespace
@@ -170,11 +168,11 @@ void name(Turn& turn, const KubeletEntry& naming) {
       if (members.contains(id)) part.ids.insert(id);
     }
     for (const UnitId& id : part.ids) left.erase(id);
-    const std::string reason = clearTheWay(turn, part, members);
+    clearTheWay(state, members);
     for (HolderRecord& other : state.records) {
       for (const UnitId& id : part.ids) other.rest.erase(id);
     }
-    addRecord(turn, part, reason);
+    addRecord(turn, part);
   }
 }
 

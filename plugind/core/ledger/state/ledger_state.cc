@@ -5,6 +5,15 @@
 #include "plugind/core/resource/device_nodes.h"
 
 namespace vfiogate {
+namespace {
+
+/// By the UID, or by the name where both are known by that alone, as by a List.
+bool isOnePod(const HolderRecord& one, const HolderRecord& other) {
+  if (one.podUid || other.podUid) return one.podUid == other.podUid;
+  return one.podName && one.podName == other.podName;
+}
+
+}  // namespace
 
 std::set<UnitId> reachOf(const LedgerState& state, const std::set<UnitId>& addresses) {
   std::set<UnitId> reach = addresses;
@@ -78,7 +87,7 @@ bool ofOneParty(const LedgerState& state, const std::vector<std::size_t>& record
   return std::ranges::all_of(records, [&](std::size_t index) {
     const HolderRecord& first = state.records[records.front()];
     const HolderRecord& other = state.records[index];
-    const bool samePod = first.podUid && first.podUid == other.podUid;
+    const bool samePod = isOnePod(first, other);
     return first.claim == other.claim && (first.isClaim() || samePod || records.size() == 1);
   });
 }

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "plugind/core/ledger/ledger_view.h"
 #include "plugind/core/status/explanation.h"
 #include "tests/unit/plugind/ledger/ledger_case.h"
 
@@ -75,6 +76,33 @@ TEST_F(LedgerCase, OnePodWithTwoResourcesOfAGroupIsNoDispute) {
   node.forget("p2");
   node.pass(75s);
   EXPECT_EQ(node.holding(kA), Holding::kFree);
+}
+
+// A List has no UIDs: a pod is its namespace and name, until a version tells.
+TEST_F(LedgerCase, OnePodWithTwoResourcesOfAGroupIsNoDisputeWhereOnlyAListNamesIt) {
+  node.readable = false;
+  node.list = {{{"ns", "vm", "main", "vfiogate.dev/gpu", {kA}},
+                {"ns", "vm", "main", "vfiogate.dev/other", {kB}}},
+               {"ns/vm"}};
+  node.start(false);
+  EXPECT_FALSE(node.told("disputed"));
+  EXPECT_FALSE(viewOf(node.ledger.state(), {at(kA), at(kB)}, {0, 1}).disputed);
+  EXPECT_EQ(node.holding(kA), Holding::kAllocated);
+  node.list.devices.push_back({"ns", "other", "main", "vfiogate.dev/other", {kB}});
+  node.run(node.ledger.listRead(node.list, node.now.instant, node.now));
+  EXPECT_TRUE(node.told("disputed")) << "another pod is another party";
+}
+
+TEST_F(LedgerCase, NorIsItWhenItsGroupGetsAnotherNumber) {
+  node.record("p1", "gpu", {kA});
+  node.record("p1", "other", {kB});
+  node.registered["vfiogate.dev/other"] = {kB};
+  node.start();
+  node.hardware.regroup(kA, 40);
+  node.hardware.regroup(kB, 40);
+  node.see();
+  EXPECT_TRUE(node.told("regrouped"));
+  EXPECT_FALSE(node.told("disputed"));
 }
 
 TEST_F(LedgerCase, IdsUnderOtherPluginsResourcesSayNothing) {
