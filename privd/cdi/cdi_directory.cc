@@ -54,6 +54,12 @@ Result<std::vector<std::string>, ReadError> CdiDirectory::names() const {
   return directoryNames(kj::mv(opened).value());
 }
 
+std::size_t CdiDirectory::sizeOf(const std::string& name) const {
+  struct stat status = {};
+  fstatat(directory_, name.c_str(), &status, AT_SYMLINK_NOFOLLOW);
+  return static_cast<std::size_t>(status.st_size);
+}
+
 Result<Done, ReadError> CdiDirectory::sync() const {
   if (fsync(directory_) != 0) return Failure{ReadError{errno}};
   return Done{};

@@ -28,6 +28,8 @@ public:
   Result<bool, ReadError> remove(const std::string& name) const;
 
   Result<std::vector<std::string>, ReadError> names() const;
+  /// In bytes, of the file or link itself; 0: there is none.
+  std::size_t sizeOf(const std::string& name) const;
 
   /// A regular file, for reading. EFBIG: it is longer than `longest`; ELOOP: a link; EINVAL:
   /// something else.

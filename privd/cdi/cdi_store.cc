@@ -28,9 +28,10 @@ Result<Done, SpecRefused> CdiStore::put(const StaticSpecText& spec) {
   const auto directory = CdiDirectory::open(directory_);
   if (!directory) return failedAt(resource->str(), directory.error());
   const std::string name = specFileName(*resource);
-  const auto admitted = admit(*directory, name);
-  const auto written = admitted ? directory->put(name, specText(*resource, spec))
-                                : Result<bool, ReadError>(Failure{admitted.error()});
+  const std::string text = specText(*resource, spec);
+  const auto admitted = admit(*directory, name, text.size());
+  const auto written =
+      admitted ? directory->put(name, text) : Result<bool, ReadError>(Failure{admitted.error()});
   if (!written) return failedAt(resource->str(), written.error());
   put_.insert(name);
   if (*written) {
@@ -60,14 +61,17 @@ Result<Done, ReadError> CdiStore::keepOnlyThose() {
 }
 
 /// A peer that names its resources anew each time would fill the disk.
-Result<Done, ReadError> CdiStore::admit(const CdiDirectory& directory,
-                                        const std::string& name) const {
-  if (put_.contains(name)) return Done{};
+Result<Done, ReadError> CdiStore::admit(const CdiDirectory& directory, const std::string& name,
+                                        std::size_t bytes) {
   const auto names = directory.names();
   if (!names) return Failure{names.error()};
-  const auto files = std::ranges::count_if(*names, isSpecFileName);
-  const bool known = std::ranges::find(*names, name) != names->end();
-  if (!known && static_cast<std::size_t>(files) >= kMostFiles) return Failure{ReadError{EDQUOT}};
+  std::size_t files = 1;
+  for (const std::string& other : *names) {
+    if (!isSpecFileName(other) || other == name) continue;
+    ++files;
+    bytes += directory.sizeOf(other);
+  }
+  if (files > kMostFiles || bytes > kMostBytes) return Failure{ReadError{EDQUOT}};
   return Done{};
 }
 

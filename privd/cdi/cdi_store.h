@@ -17,8 +17,11 @@ namespace vfiogate {
 /// device has now.
 class CdiStore {
 public:
-  /// Files on disk: those of a declaration and of the one before it.
+  /// Files on disk, and bytes in all of them: those of a declaration and of the one before it. The
+  /// largest that a node has is some 3 MiB; where the directory is on a tmpfs they are the gate's
+  /// memory.
   static constexpr std::size_t kMostFiles = 128;
+  static constexpr std::size_t kMostBytes = 8'388'608;
 
   /// Borrows `names`. The directory is opened anew for each call.
   CdiStore(std::string directory, const ServedNames& names)
@@ -37,7 +40,9 @@ public:
   void forget() { put_.clear(); }
 
 private:
-  Result<Done, ReadError> admit(const CdiDirectory& directory, const std::string& name) const;
+  /// EDQUOT: with `bytes` in the file `name` there would be too much on disk.
+  static Result<Done, ReadError> admit(const CdiDirectory& directory, const std::string& name,
+                                       std::size_t bytes);
   void unlinkOthers(const CdiDirectory& directory);
 
   std::string directory_;

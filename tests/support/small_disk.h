@@ -10,13 +10,14 @@
 
 namespace vfiogate::test {
 
-/// A file system of two pages over the directory `path`, which is made where it is missing; gone at
-/// its end. Without the right to mount there is none: see mounted().
+/// A file system over the directory `path`, which is made where it is missing; gone at its end. Its
+/// `options` are those of a tmpfs, by default for two pages. Without the right to mount there is
+/// none: see mounted().
 class SmallDisk {
 public:
-  explicit SmallDisk(std::string path) : path_(std::move(path)) {
+  explicit SmallDisk(std::string path, const char* options = "size=8k") : path_(std::move(path)) {
     std::filesystem::create_directories(path_);
-    mounted_ = mount("tmpfs", path_.c_str(), "tmpfs", 0, "size=8k") == 0;
+    mounted_ = mount("tmpfs", path_.c_str(), "tmpfs", 0, options) == 0;
   }
   // What is mounted does not go by itself.
   ~SmallDisk() {

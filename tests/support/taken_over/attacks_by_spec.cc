@@ -1,6 +1,7 @@
 #include "tests/support/played/claim_specs.h"
 #include "tests/support/taken_over/attacks.h"
 #include "tests/support/taken_over/gate_speaker.h"
+#include "tests/support/taken_over/made_up.h"
 
 #include <array>
 #include <vector>
@@ -108,6 +109,51 @@ std::string fiveHundredResources(Captive& captive) {
   return tally.str();
 }
 
+SpecNodes manyNodes(std::uint32_t count) {
+  SpecNodes nodes;
+  for (std::uint32_t i = 0; i < count; ++i) nodes.push_back({SpecNode::Kind::kDevice, i});
+  return nodes;
+}
+
+/// As long as a resource's spec may be: 2.8 MiB of text.
+std::string declareAtLength(GateSpeaker& gate, const std::string& resource) {
+  StaticSpecText spec{.resource = resource, .nodeSets = {manyNodes(8)}, .devices = {}};
+  for (unsigned i = 0; i < 4096; ++i) spec.devices.push_back({madeUp(i), 0});
+  return gate.ask(gate::Put{spec});
+}
+
+/// As long as they may be, and as many.
+std::string declaresAsMuchAsItMay(Captive& captive) {
+  GateSpeaker gate(captive);
+  Tally tally;
+  for (unsigned i = 0; i < 32; ++i) {
+    tally.add(declareAtLength(gate, "vfiogate.dev/x" + std::to_string(i)));
+  }
+  return tally.str();
+}
+
+/// All that the gate keeps for it, in files and in memory. A spec of that length first: made beside
+/// a full record it is more than the gate's own limit of memory.
+std::string writesAsMuchAsItMay(Captive& captive) {
+  // Of the record's files half are of two pages, and the others of one.
+  constexpr unsigned kOfTwoPages = 2070;
+  const std::string note(4000, 'x');
+  GateSpeaker gate(captive);
+  Tally tally;
+  for (unsigned i = 0; i < 32; ++i) {
+    tally.add(declareAtLength(gate, "vfiogate.dev/x" + std::to_string(i)));
+  }
+  for (unsigned i = 0; i < kMostClaimSpecs; ++i) {
+    const ClaimSpec spec = claimSpec({kDevice}, claimUid(i));
+    tally.add("claim " + gate.ask(gate::Put{ClaimSpecText{spec, {manyNodes(600)}}}));
+  }
+  for (unsigned i = 0; i < 4096; ++i) {
+    const gate::Allocate group{{madeUp(i)}, i < kOfTwoPages ? note : "x"};
+    tally.add("record " + gate.ask(group));
+  }
+  return tally.str();
+}
+
 constexpr std::array kAttacks{
     WireAttack{"SpecsOfNonsense", specsOfNonsense},
     WireAttack{"UnlinksWhatIsNoClaims", unlinksWhatIsNoClaims},
@@ -115,6 +161,8 @@ constexpr std::array kAttacks{
     WireAttack{"ThreeHundredRequests", threeHundredRequests},
     WireAttack{"DeclaresNonsense", declaresNonsense},
     WireAttack{"FiveHundredResources", fiveHundredResources},
+    WireAttack{"DeclaresAsMuchAsItMay", declaresAsMuchAsItMay},
+    WireAttack{"WritesAsMuchAsItMay", writesAsMuchAsItMay},
 };
 
 }  // namespace

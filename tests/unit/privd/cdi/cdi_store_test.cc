@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -153,6 +154,34 @@ TEST_F(CdiStoreTest, I10_LeavesNoMoreFilesThanTwoDeclarationsHave) {
   EXPECT_EQ(failure(spec(kGpu, {{kOne, 12}})), EDQUOT) << "another connection, the same disk";
   declare({spec("vfiogate.dev/r7", {{kOne, 13}})});
   EXPECT_TRUE(puts(spec(kGpu, {{kOne, 12}})));
+}
+
+/// Of as many devices as a node may have, with as many nodes each as there may be then.
+StaticSpecText largest(const std::string& resource) {
+  StaticSpecText spec{.resource = resource, .nodeSets = {{}}, .devices = {}};
+  for (std::uint32_t i = 0; i < 8; ++i) spec.nodeSets[0].push_back({SpecNode::Kind::kDevice, i});
+  for (unsigned i = 0; i < 4096; ++i) {
+    char address[16];
+    std::snprintf(address, sizeof(address), "0001:%02x:%02x.%x", i / 256, i / 8 % 32, i % 8);
+    spec.devices.push_back({*Bdf::parse(address), 0});
+  }
+  return spec;
+}
+
+// Where the directory is on a tmpfs they are the gate's memory.
+TEST_F(CdiStoreTest, I10_LeavesNoMoreBytesThanTwoDeclarationsHave) {
+  ASSERT_TRUE(puts(largest(kGpu)));
+  ASSERT_TRUE(puts(largest(kNic)));
+  ASSERT_TRUE(puts(largest("vfiogate.dev/third")));
+  EXPECT_EQ(failure(largest("vfiogate.dev/fourth")), EDQUOT);
+  EXPECT_EQ(files(), 3U);
+  EXPECT_TRUE(puts(spec("vfiogate.dev/small", {{kOne, 12}}))) << "there is room for this one";
+  EXPECT_EQ(failure(largest("vfiogate.dev/small")), EDQUOT) << "also in its own place";
+  EXPECT_TRUE(puts(largest(kGpu))) << "in place of itself";
+  store_.forget();
+  EXPECT_EQ(failure(largest("vfiogate.dev/fourth")), EDQUOT) << "another connection, the same disk";
+  declare({largest(kNic)});
+  EXPECT_TRUE(puts(largest("vfiogate.dev/fourth")));
 }
 
 TEST_F(CdiStoreTest, AFullDiskIsAnErrnoAndNoOutdatedSpecStaysOnIt) {
