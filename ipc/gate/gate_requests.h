@@ -1,8 +1,9 @@
 #pragma once
 // What plugind may ask of privd's gate: the closed table of requests, each of a fixed form.
 //
-// One packet is one request or one answer. plugind has one request in flight. Nothing else is
-// understood, and whoever sends something else is hung up on.
+// One packet is one request or one answer. plugind has one request in flight: what it sends
+// meanwhile waits in the socket, and in no memory of the gate's. Nothing else is understood, and
+// whoever sends something else is hung up on.
 
 #include "ipc/base/result.h"
 #include "ipc/gate/spec_nodes.h"

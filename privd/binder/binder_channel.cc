@@ -115,11 +115,11 @@ bool BinderChannel::admit(std::uint32_t number, Asked asked) {
     const auto isTheirs = [&other](const Bdf& member) {
       return std::ranges::binary_search(other.second.members, member);
     };
-    const bool sameNode = asked.probed && other.second.probed == asked.probed;
-    return other.first == number || sameNode || std::ranges::any_of(asked.members, isTheirs);
+    const bool sameRead = asked.read && other.second.read == asked.read;
+    return other.first == number || sameRead || std::ranges::any_of(asked.members, isTheirs);
   };
   if (std::ranges::any_of(inFlight_, clashes)) {
-    end("a second request for a group");
+    end("a second request for a group or card");
     return false;
   }
   inFlight_[number] = std::move(asked);
@@ -138,7 +138,7 @@ void BinderChannel::take(std::uint32_t number, const std::vector<Bdf>& members, 
 
 void BinderChannel::take(const binder::Probe& request) {
   const std::uint32_t number = request.number;
-  if (!admit(number, {.probed = request.group})) return;
+  if (!admit(number, {.read = request.group})) return;
   if (deps_.probes == nullptr) {
     return deny(number, "probe", binder::Probed{number, binder::Probed::Found::kDenied, 0});
   }
@@ -149,7 +149,7 @@ void BinderChannel::take(const binder::Probe& request) {
 
 void BinderChannel::take(const binder::ReadSerial& request) {
   const std::uint32_t number = request.number;
-  if (!admit(number, {})) return;
+  if (!admit(number, {.read = request.device})) return;
   if (deps_.serials == nullptr) {
     return deny(number, "read-serial",
                 binder::SerialTold{number, binder::SerialTold::Found::kDenied, 0, {}});

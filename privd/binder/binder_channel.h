@@ -22,6 +22,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace vfiogate {
@@ -53,8 +54,8 @@ public:
 private:
   /// A request that has no answer yet.
   struct Asked {
-    std::vector<Bdf> members{};            ///< of the group whose drivers change
-    std::optional<IommuGroupId> probed{};  ///< that is to be opened
+    std::vector<Bdf> members{};                             ///< of the group whose drivers change
+    std::optional<std::variant<IommuGroupId, Bdf>> read{};  ///< group to open, or card to ask
   };
 
   /// As many packets at a time as may be in flight: all else has its turn in between.

@@ -210,9 +210,9 @@ TEST_F(BinderChannelTest, HangsUpOnWhatIsNotAgreed) {
     return hungUp().value_or("it did not");
   };
   EXPECT_EQ(sends(encode(binder::Request(binder::GiveBack{2, kMembersOfSeven}))),
-            "a second request for a group");
+            "a second request for a group or card");
   EXPECT_EQ(sends(encode(binder::Request(binder::GiveBack{1, kMembersOfEight}))),
-            "a second request for a group");
+            "a second request for a group or card");
   EXPECT_EQ(sends(encode(binder::Request(binder::Seen{}))), "has seen what it was not told");
   EXPECT_THAT(sends("what is this"), HasSubstr("a request with "));
   EXPECT_THAT(sends(std::string(binder::kLargestRequest + 1, 'x')), HasSubstr("above its size"));

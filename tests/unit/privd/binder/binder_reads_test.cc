@@ -35,7 +35,7 @@ TEST_F(BinderChannelTest, HangsUpOnASecondProbeOfAGroupAndOnANinth) {
   ASSERT_TRUE(probed(1, 7));
   ask(binder::Probe{2, IommuGroupId(7)});
   ask(binder::Probe{3, IommuGroupId(7)});
-  EXPECT_EQ(hungUp(), "a second request for a group");
+  EXPECT_EQ(hungUp(), "a second request for a group or card");
   why_ = std::nullopt;
   open();
   becomes(8, {.bindable = true});  // no answer goes out before that is seen
@@ -77,6 +77,19 @@ TEST_F(BinderChannelTest, ACardIsAskedOnceASecondWhateverTheChannel) {
   open();
   EXPECT_EQ(told(1, kMembersOfSeven[0]).serial, "MT1");
   EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(900));
+}
+
+// One that was read within the last second waits for its turn.
+TEST_F(BinderChannelTest, HangsUpOnASecondReadOfACardAndNotOnOnesOfOthers) {
+  putVitalData("0000:01:00.0", "MT1");
+  open();
+  ASSERT_EQ(told(1, kMembersOfSeven[0]).serial, "MT1");
+  ask(binder::ReadSerial{2, kMembersOfSeven[0]});
+  ask(binder::ReadSerial{3, kMembersOfSeven[1]});
+  ask(binder::GiveBack{4, kMembersOfSeven});
+  EXPECT_FALSE(hungUp()) << "each is of something else";
+  ask(binder::ReadSerial{5, kMembersOfSeven[0]});
+  EXPECT_EQ(hungUp(), "a second request for a group or card");
 }
 
 }  // namespace
