@@ -3,7 +3,10 @@
 #include "ipc/base/hex.h"
 #include "privd/scan/device_attributes.h"
 
+#include <endian.h>
+
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
@@ -65,6 +68,14 @@ void readIds(DeviceAttributes& from, PciDevice& device) {
   device.modalias = from.text("modalias", Need::kRequired);
   if (!device.modalias.empty() && !takeIds(device.modalias, device))
     from.blameText("modalias", device.modalias);
+}
+
+/// What `config` begins with is another card than `was`. A virtual function's ids are all ones.
+bool isAnother(std::string_view config, const PciDevice& was) {
+  std::array<std::uint16_t, 2> ids{};
+  if (config.size() < sizeof(ids) || config.starts_with("\xff\xff\xff\xff")) return false;
+  memcpy(ids.data(), config.data(), sizeof(ids));
+  return le16toh(ids[0]) != was.vendor || le16toh(ids[1]) != was.device;
 }
 
 bool answeredBy(std::string_view config) {
@@ -203,7 +214,9 @@ Glance glanceAt(const SysfsRoot& sysfs, const PciDevice& was) {
   now.vgpuType.reset();
   now.driver = from.linkName("driver");
   if (now.driver != was.driver) return Glance::kUnheard;
-  now.answers = answeredBy(from.bytes("config", kGlanceBytes).value_or(""));
+  const std::string config = from.bytes("config", kGlanceBytes).value_or("");
+  if (isAnother(config, was)) return Glance::kUnheard;
+  now.answers = answeredBy(config);
   // Ledger 3: of a device on its host's driver it says nothing.
   if (was.driver.empty() || offersVfio(was))
     now.enableCount = from.decimal("enable", Need::kRequired);

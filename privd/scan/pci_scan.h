@@ -100,12 +100,12 @@ std::optional<PciDevice> readDevice(const SysfsRoot& sysfs, const DevRoot& dev, 
 enum class Glance : std::uint8_t {
   kSame,
   kUnannounced,  ///< something differs of which the kernel sends no event
-  kUnheard,      ///< it has another driver: the event is on its way, or was lost
+  kUnheard,      ///< another driver, or another card: the event is on its way, or was lost
 };
 
-/// Reads, of what readDevice() reads, the driver and what the kernel sends no event for: whether
-/// the device answers, who has it open, of which type its vGPU is. One that is gone, and one of
-/// which something cannot be read or could not, is never kSame.
+/// Reads, of what readDevice() reads, the driver, the ids (not of a virtual function) and what the
+/// kernel sends no event for: whether the device answers, who has it open, of which type its vGPU
+/// is. One that is gone, and one of which something cannot be read or could not, is never kSame.
 Glance glanceAt(const SysfsRoot& sysfs, const PciDevice& was);
 
 /// Below the root of sysfs: a directory for each IOMMU group.

@@ -107,7 +107,6 @@ void FakeSysfs::add(const FakeDevice& device) {
   put("numa_node", std::to_string(device.numaNode));
   put("enable", std::to_string(device.enable));
   put("reset_method", "flr bus");
-  writeFile(directory / "config", headerOf(device));
   if (device.group) joinGroup(device.address, *device.group);
   setDriver(device.address, device.driver);
   fs::create_symlink("../../../devices/pci0000:00/" + device.address,
@@ -124,6 +123,7 @@ void FakeSysfs::setIds(const FakeDevice& device) {
   set("subsystem_device", hex(kSubdevice, 4));
   set("class", hex(device.classCode, 6));
   set("modalias", modaliasOf(device));
+  setAttribute(device.address, "config", headerOf(device));
 }
 
 void FakeSysfs::remove(const std::string& address) {

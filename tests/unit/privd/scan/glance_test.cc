@@ -124,6 +124,16 @@ TEST_F(GlanceTest, I9_OfAnotherDriverAnEventShouldHaveTold) {
   }
 }
 
+// With the same driver, and both events lost.
+TEST_F(GlanceTest, I9_OfAnotherCardInItsPlaceEventsShouldHaveTold) {
+  tree_.add({.address = kGpu});
+  scanAll();
+  tree_.setIds({.address = kGpu, .device = 0x2704});
+  expectSeen(kGpu, Glance::kUnheard);
+  tree_.setIds({.address = kGpu, .vendor = 0x1002, .device = 0x2704});
+  expectSeen(kGpu, Glance::kUnheard);
+}
+
 TEST_F(GlanceTest, OneThatIsGoneIsNeverTheSame) {
   tree_.add({.address = kGpu});
   tree_.add({.address = "0000:02:00.0", .driver = ""});
