@@ -76,6 +76,7 @@ TEST_F(DraKills, PrivdWhileTheClaimIsReadForLong) {
   const std::size_t before = api_->asked(kClaimsRead);
   auto start = starts("p1", "c1");
   ASSERT_TRUE(until([&]() { return api_->asked(kClaimsRead) > before; }));
+  node_->signalPrivd(SIGSTOP);  // a gate that sees the others die withdraws the registration
   node_->killPrivd();
   EXPECT_THAT(start.get().error, HasSubstr("privd-away")) << node_->said();
   startPrivd();
