@@ -141,6 +141,29 @@ TEST_F(DraHeartbeat, HealthIsSaidAgainBeforeItIsStale) {
   }
 }
 
+class DraBothLife : public DraLife {
+  std::string keys() const override { return "serve: both"; }
+};
+
+// The kubelet gives a Prepare 45 s, and its memory alone says who has what.
+TEST_F(DraBothLife, APrepareThatComesWithPlugindsStartIsGrantedWithoutARecord) {
+  startAll();
+  ASSERT_TRUE(node_->kubelet.await(
+      kGpus, [](const auto& devices) { return devices.healthy().contains(kC); }));
+  const auto held = node_->kubelet.admit(podOf("p0", kGpus));
+  ASSERT_TRUE(held.admitted) << held.message << node_->said();
+  node_->killPlugind();
+  node_->killPrivd();
+  std::filesystem::remove_all(node_->directory("state/devices"));
+  claimFor("c1", "p1", {held.granted.at(0).ids.at(0) == kC ? kA : kC});
+  ASSERT_TRUE(node_->kubelet.admit(podWith("p1", "c1")).admitted);
+  startPrivd();
+  startPlugind();
+  const sim::PodStart start = startUntilAnswered("p1");
+  EXPECT_TRUE(start.started) << start.error << node_->said();
+  EXPECT_TRUE(node_->tells("adopted", held.granted.at(0).ids.at(0))) << node_->said();
+}
+
 /// A kubelet that knows v1beta1 alone, as before 1.34.
 class DraOld : public DraLife {
   void adjust(sim::KubeletOptions& options) override {
