@@ -1,6 +1,7 @@
 #include "plugind/core/ledger/rows/rows.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "plugind/core/ledger/frames/offers.h"
@@ -41,17 +42,29 @@ HardwareFacts allReread(const LedgerState& state, const Call& call) {
 
 namespace {
 
+/// Of `ids` and of what is handed over with them.
+std::string fingerprintOfAll(const HardwareFacts& hardware, const std::set<UnitId>& ids,
+                             const std::set<UnitId>& handed,
+                             const std::vector<std::string>& nodes) {
+  std::set<UnitId> along;
+  std::ranges::set_difference(handed, ids, std::inserter(along, along.end()));
+  return allocatedFingerprintOf(hardware, ids, nodes) +
+         wentAlong(allocatedFingerprintOf(hardware, along, nodes));
+}
+
 /// What a claim is given stands in its spec; here is what the record keeps of it.
 Result<AllocationResponse, Bar> answerToClaim(const LedgerState& state, const Call& call) {
   const HardwareFacts all = allReread(state, call);
   auto nodes = nodesForClaim(all, state.catalog, *call.prepare);
   if (!nodes) return Failure{nodes.error()};
   std::set<UnitId> ids;
+  std::set<UnitId> handed;
   for (const auto& [resource, devices] : call.prepare->devices) {
     ids.insert(devices.begin(), devices.end());
+    handed.merge(handedOver(all, state.catalog, resource, devices));
   }
   AllocationResponse response;
-  response.annotations.emplace(kAllocatedAnnotation, allocatedFingerprintOf(all, ids, *nodes));
+  response.annotations.emplace(kAllocatedAnnotation, fingerprintOfAll(all, ids, handed, *nodes));
   response.nodes = *std::move(nodes);
   return response;
 }
@@ -129,7 +142,7 @@ Result<AllocationResponse, Bar> answerOf(const LedgerState& state, const Call& c
   for (std::string& node : pathsOf(egmNodes(all.snapshot.egm, handed))) {
     response.nodes.push_back(std::move(node));
   }
-  const std::string allocated = allocatedFingerprintOf(all, everything, response.nodes);
+  const std::string allocated = fingerprintOfAll(all, everything, handed, response.nodes);
   response.annotations.emplace(kAllocatedAnnotation,
                                response.cdiDevices.empty() ? allocated : byName(allocated));
   return response;

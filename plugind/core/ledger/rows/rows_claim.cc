@@ -51,7 +51,10 @@ std::optional<Refusal> refuseAgain(const LedgerState& state, const HolderRecord&
     return refuse(device, "given back and still open", "still-open", {record.ref.str()});
   }
   const std::string allocated =
-      record.fingerprint.empty() ? fingerprintOf(state.hardware, record.ids) : record.fingerprint;
+      record.fingerprint.empty()
+          ? fingerprintOf(state.hardware,
+                          handedOver(state.hardware, state.catalog, record.resource, record.ids))
+          : record.fingerprint;
   if (auto other = refuseOther(present, allocated, "prepared")) return other;
   const auto readiness =
       judgeForClaim(state.hardware, state.catalog, request, record.ids, HeldBy::kWhoAsks);

@@ -125,7 +125,7 @@ HolderRecord recordOf(const Turn& turn, const Call& call, const Take& take,
   fresh.since = fresh.stateSince = turn.now.instant;
   fresh.answeredWall = turn.now.wall;
   fresh.evidence.epochNamed = turn.state.epoch;
-  fresh.fingerprint = fingerprintPart(allocated, take.ids);
+  fresh.fingerprint = fingerprintPart(allocated, fresh.members);  // with what goes along
   if (call.kind == CallKind::kPrepare) {
     fresh.claim = call.prepare->claim;
     fresh.state = HolderState::kAllocated;

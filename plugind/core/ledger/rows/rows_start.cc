@@ -53,10 +53,10 @@ std::optional<std::string> answeredFingerprint(const LedgerState& state,
   std::string text;
   for (const std::size_t index : recordsMeeting(state, ids)) {
     const HolderRecord& record = state.records[index];
-    if (record.resource == resource) text += fingerprintPart(record.fingerprint, ids);
+    if (record.resource != resource) continue;
+    text += fingerprintPart(record.fingerprint, ids) + alongIn(record.fingerprint);
   }
-  const auto devices = static_cast<std::size_t>(std::ranges::count(text, ';'));
-  if (devices != ids.size()) return std::nullopt;
+  if (!std::ranges::includes(devicesIn(text), ids)) return std::nullopt;
   return text;
 }
 
@@ -78,6 +78,15 @@ std::optional<std::string> allocatedFingerprint(const LedgerState& state,
   return remembered ? remembered : rememberedFingerprint(state.inherited, request);
 }
 
+/// Of `ids` and of all that was handed over with them.
+bool haveMoved(const std::string& allocated, const std::set<UnitId>& ids,
+               const HardwareFacts& present) {
+  const std::string given = withoutLost(allocated, present);
+  std::set<UnitId> devices = devicesIn(given);
+  devices.insert(ids.begin(), ids.end());
+  return compareFingerprints(given, fingerprintOf(present, devices)) != Sameness::kSame;
+}
+
 /// Section 9: whether the container finds what is there, through what it was given. Null: it does.
 std::optional<Refusal> refuseStale(const LedgerState& state, const PreStartRequest& request,
                                    const std::set<UnitId>& ids,
@@ -87,10 +96,7 @@ std::optional<Refusal> refuseStale(const LedgerState& state, const PreStartReque
   // Not what the configuration says by now: nodes that were given stay nodes.
   const bool cdi =
       allocated ? isByName(*allocated) : allocationOf(state, request.resource).injectCdi;
-  const bool moved =
-      allocated && !cdi &&
-      compareFingerprints(*allocated, fingerprintOf(present, ids)) != Sameness::kSame;
-  if (moved) {
+  if (allocated && !cdi && haveMoved(*allocated, ids, present)) {
     return refuse(device, "its nodes have other numbers than its pod was given: delete this pod",
                   "stale-nodes");
   }

@@ -12,6 +12,7 @@ namespace vfiogate {
 namespace {
 
 constexpr const char* kByName = " cdi";
+constexpr const char* kAlong = " along";
 
 /// What it says of each device, without the semicolons.
 std::vector<std::string> entriesOf(const std::string& fingerprint) {
@@ -23,6 +24,10 @@ std::vector<std::string> entriesOf(const std::string& fingerprint) {
 
 Result<UnitId, ParseError> addressOf(const std::string& entry) {
   return UnitId::parse(entry.substr(0, entry.find(' ')));
+}
+
+bool isAlong(const std::string& entry) {
+  return entry.find(kAlong) != std::string::npos;
 }
 
 /// One device of a fingerprint.
@@ -140,6 +145,31 @@ std::string fingerprintPart(const std::string& fingerprint, const std::set<UnitI
     const auto address = addressOf(device);
     if (address && ids.contains(*address)) part += device + ";";
   }
+std::string wentAlong(const std::string& fingerprint) {
+  std::string marked;
+  for (const std::string& device : entriesOf(fingerprint)) marked += device + kAlong + ";";
+  return marked;
+}
+
+std::string alongIn(const std::string& fingerprint) {
+  std::string along;
+  for (const std::string& device : entriesOf(fingerprint)) {
+    if (isAlong(device)) along += device + ";";
+  }
+  return along;
+}
+
+std::string withoutLost(const std::string& allocated, const HardwareFacts& present) {
+  std::string left;
+  for (const std::string& device : entriesOf(allocated)) {
+    const auto id = addressOf(device);
+    const bool lost = id && isAlong(device) && !isPresent(present.snapshot, *id) &&
+                      device.find(" v- ") != std::string::npos;
+    if (!lost) left += device + ";";
+  }
+  return left;
+}
+
   return part;
 }
 
@@ -157,6 +187,12 @@ std::string hardwareText(const std::string& fingerprint, const UnitId& device) {
   if (begin == std::string::npos) return "gone";
   const auto end = std::min(part.find(" g", begin + 1), part.find(';'));
   return part.substr(begin + 1, end - begin - 1);
+std::set<UnitId> askedIn(const std::string& fingerprint) {
+  std::set<UnitId> asked = devicesIn(fingerprint);
+  for (const UnitId& along : devicesIn(alongIn(fingerprint))) asked.erase(along);
+  return asked;
+}
+
 }
 
 std::string byName(const std::string& fingerprint) {

@@ -26,11 +26,19 @@ std::string fingerprintOf(const HardwareFacts& hardware, const std::set<UnitId>&
 /// them is left out ("v-"), as nobody was given it.
 std::string allocatedFingerprintOf(const HardwareFacts& hardware, const std::set<UnitId>& ids,
                                    const std::vector<std::string>& nodes);
+/// The same of what went along with the devices that were asked for, each marked so after its boot.
+std::string wentAlong(const std::string& fingerprint);
+/// What of it went along.
+std::string alongIn(const std::string& fingerprint);
+/// Without what went along and is gone, unless its own node was given: that may be another's.
+std::string withoutLost(const std::string& allocated, const HardwareFacts& present);
 /// What of it is about these devices.
 std::string fingerprintPart(const std::string& fingerprint, const std::set<UnitId>& ids);
 
 /// The devices that it is about.
 std::set<UnitId> devicesIn(const std::string& fingerprint);
+/// The same without what went along.
+std::set<UnitId> askedIn(const std::string& fingerprint);
 /// "10de:2684 sub=10de:167c class=030000 rev=a1" of one of them, for people; "gone" if it is.
 std::string hardwareText(const std::string& fingerprint, const UnitId& device);
 

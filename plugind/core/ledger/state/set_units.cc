@@ -62,7 +62,7 @@ std::map<UnitId, std::string> setsIn(const LedgerState& state, const RecordedDev
   if (!resource || first == entry.ids.end()) return {};
   std::map<UnitId, std::string> sets = setsNamed(state, *resource, entry.ids);
   std::set<UnitId> allocated;
-  if (entry.allocated) allocated = devicesIn(*entry.allocated);
+  if (entry.allocated) allocated = askedIn(*entry.allocated);
   if (allocated.empty()) return sets;
   std::erase_if(sets, [&allocated](const auto& one) { return !allocated.contains(one.first); });
   // What is left over is one set's that has other units by now; of several the answer does not tell

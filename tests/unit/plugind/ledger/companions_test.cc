@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "plugind/core/ledger/state/fingerprint.h"
 #include "plugind/core/status/explanation.h"
 #include "tests/unit/plugind/ledger/ledger_case.h"
 
@@ -231,6 +232,47 @@ TEST_F(Attached, ExplainSaysWithWhatItGoes) {
   EXPECT_EQ(told.reason, "companion");
   EXPECT_THAT(told.text, HasSubstr("0000:01:00.0 of its group, whose answer names it as "
                                    "vfiogate.dev/audio"));
+}
+
+// I1: its node is handed over like the card's.
+TEST_F(Attached, I1_ACompanionThatWasHandedOverIsCompared) {
+  node.settings.resources[0].allocation.backend = Backend::kIommufd;
+  node.start();
+  ASSERT_EQ(node.allocate("gpu", {kCard1}), "granted");
+  recordPod("p1", kCard1, kTicket1);
+  node.hardware.device(kSound1).vfioDev = 9;
+  node.see();
+  EXPECT_EQ(node.preStart("gpu", {kCard1}), "stale-nodes");
+  node.hardware.device(kSound1).device = std::uint16_t{0x22bb};
+  node.see();
+  EXPECT_EQ(node.preStart("gpu", {kCard1}), "other-hardware");
+}
+
+// The answer of a set tells which units its pod has: what went along with these is none of them.
+TEST_F(Attached, I1_ACompanionIsNoUnitOfTheSetThatItWentAlongWith) {
+  ResourceSettings both;
+  both.name = test::resource("both");
+  both.sets = {{"all", {at(kCard1), at(kCard2)}}};
+  both.setsOverlap = true;
+  node.settings.resources.push_back(both);
+  node.start();
+  ASSERT_EQ(node.allocate("both", {"set:all"}), "granted");
+  const auto& response = *node.answers.at(CallId(node.lastCall)).response;
+  ASSERT_THAT(response.environment.at("PCI_RESOURCE_VFIOGATE_DEV_AUDIO"), HasSubstr(kSound1));
+  node.pass(100ms);
+  node.record("p1", "both", {"set:all"});
+  node.entries.back().allocated = response.annotations.at(kAllocatedAnnotation);
+  node.write();
+  for (ResourceSettings& entry : node.settings.resources) {
+    entry.allocation.companions = Companions::kHide;
+  }
+  node.ledger = Ledger(LedgerSettings{});
+  node.start();
+  const auto& records = node.ledger.state().records;
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_THAT(records[0].ids, ElementsAre(at(kCard1)));
+  EXPECT_THAT(records[1].ids, ElementsAre(at(kCard2)));
+  EXPECT_EQ(node.preStart("both", {"set:all"}), "done");
 }
 
 }  // namespace

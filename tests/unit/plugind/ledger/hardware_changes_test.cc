@@ -289,5 +289,72 @@ TEST_F(LedgerCase, WholeHandsOverTheGroup) {
   EXPECT_EQ(node.answers.at(call).response->environment.begin()->second, kA);
 }
 
+/// Two functions of one group that are allocated as one unit, by their own nodes.
+class WholeGroup : public LedgerCase {
+protected:
+  WholeGroup() {
+    showAll();
+    node.settings.resources[0].allocation.groupUnit = GroupUnit::kWhole;
+    node.settings.resources[0].allocation.backend = Backend::kIommufd;
+    node.start();
+  }
+  /// c has the node that b had.
+  void renumber() {
+    node.hardware.device(kB).vfioDev = 9;
+    node.hardware.device(kC).vfioDev = 1;
+    node.see();
+  }
+  void replace() {
+    node.hardware.device(kB).device = std::uint16_t{0x1572};
+    node.see();
+  }
+};
+
+TEST_F(WholeGroup, I1_EachDeviceThatWasHandedOverIsCompared) {
+  hold("p1", "gpu", {kA});
+  ASSERT_EQ(node.preStart("gpu", {kA}), "done");
+  renumber();
+  EXPECT_EQ(node.preStart("gpu", {kA}), "stale-nodes");
+  replace();
+  EXPECT_EQ(node.preStart("gpu", {kA}), "other-hardware");
+}
+
+TEST_F(WholeGroup, I1_SoItIsWhereTheKubeletAloneKnowsWhatThatWas) {
+  hold("p1", "gpu", {kA});
+  node.entries.back().allocated =
+      node.answers.at(CallId(node.lastCall)).response->annotations.at(kAllocatedAnnotation);
+  node.startAnew();
+  ASSERT_EQ(node.preStart("gpu", {kA}), "done");
+  renumber();
+  EXPECT_EQ(node.preStart("gpu", {kA}), "stale-nodes");
+  replace();
+  EXPECT_EQ(node.preStart("gpu", {kA}), "other-hardware");
+}
+
+TEST_F(WholeGroup, I9_EachDeviceOfAClaimIsComparedWhereItIsPreparedAgain) {
+  ASSERT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
+  ASSERT_EQ(node.prepare("c1", "gpu", {at(kA)}), "granted");
+  replace();
+  EXPECT_EQ(node.prepare("c1", "gpu", {at(kA)}), "other-hardware");
+}
+
+// Its node is another device's soon; where the group's node was given, it leaves nothing behind.
+TEST_F(WholeGroup, WhatWentIsMissedWhereItsNodeWasGiven) {
+  hold("p1", "gpu", {kA});
+  node.hardware.remove(kB);
+  node.see();
+  EXPECT_EQ(node.preStart("gpu", {kA}), "stale-nodes");
+}
+
+TEST_F(LedgerCase, WhatWentFromAWholeGroupIsNotMissedWhereTheGroupsNodeWasGiven) {
+  showAll();
+  node.settings.resources[0].allocation.groupUnit = GroupUnit::kWhole;
+  node.start();
+  hold("p1", "gpu", {kA});
+  node.hardware.remove(kB);
+  node.see();
+  EXPECT_EQ(node.preStart("gpu", {kA}), "done");
+}
+
 }  // namespace
 }  // namespace vfiogate
