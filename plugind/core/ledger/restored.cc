@@ -122,11 +122,13 @@ bool isRemembered(const HolderRecord& record) {
   return record.evidence.namedIn || record.evidence.listed;
 }
 
-/// What is open, and whose pod neither checkpoint nor List has, was let go: it is not offered. A
-/// later grant to the same pod need not be in them.
+/// What is open, was named by this very kubelet, and is neither in its checkpoint nor in List, was
+/// let go: it is not offered. A later grant to the same pod need not be in them. Of what an earlier
+/// kubelet named the first List says nothing: a starting kubelet lists nobody (F-A).
 void letLinger(LedgerState& state, const PodList* listed) {
   for (HolderRecord& record : state.records) {
-    const bool restored = !record.isClaim() && record.evidence.named &&
+    const bool known = state.version && record.evidence.namedBy == state.kubelet;
+    const bool restored = known && !record.isClaim() && record.evidence.named &&
                           record.state == HolderState::kAllocated && !isRemembered(record) &&
                           std::ranges::none_of(record.before, isRemembered);
     const bool lives =

@@ -213,6 +213,44 @@ TEST_F(RecordedTest, APrepareAtTheStartDoesNotWait) {
   EXPECT_EQ(node.prepare("c1", "gpu", {at(kC)}), "granted");
 }
 
+// F-A, I5: the checkpoint is lost, and a starting kubelet lists nobody yet; the machine runs.
+TEST_F(RecordedTest, I5_AStartingKubeletsListLetsNobodyGo) {
+  node.start();
+  hold("uid-1", "gpu", {kA});
+  node.list = {{{"ns", "vm", "main", "vfiogate.dev/gpu", {kA}}}, {"ns/vm"}};
+  node.pass(20s);
+  setUse(31, GroupUse::kOpen);
+  node.entries.clear();
+  node.list = {};
+  node.newKubelet();
+  restart();
+  EXPECT_THAT(node.frame("gpu"), HasSubstr("0000:01:00.0+"));
+  node.list = {{}, {"ns/vm"}};
+  node.pass(90s);
+  EXPECT_EQ(node.holding(kA), Holding::kForgotten);
+  setUse(31, GroupUse::kIdle);  // the machine starts again
+  node.pass(20s);
+  EXPECT_EQ(node.allocate("gpu", {kA}), "forgotten");
+}
+
+// This kubelet had named it, and its own version does not: it let the pod go.
+TEST_F(RecordedTest, WhatTheSameKubeletLetGoOpenLingersFromTheStart) {
+  for (const bool readable : {true, false}) {
+    makeAnew();
+    node.readable = true;
+    setUse(31, GroupUse::kIdle);
+    node.start();
+    hold("uid-1", "gpu", {kA});
+    setUse(31, GroupUse::kOpen);
+    node.forget("uid-1");
+    node.readable = readable;
+    restart();
+    EXPECT_EQ(node.holding(kA), readable ? Holding::kLingering : Holding::kAllocated);
+    node.ledger = Ledger(LedgerSettings{});
+    node.recorded.reset();
+  }
+}
+
 TEST_F(RecordedTest, APrivdThatCannotRecordGetsNothingAllocated) {
   node.start();
   node.onFile = false;
