@@ -215,7 +215,7 @@ public:
     run(ledger.listRead(list, now.instant, now));
     for (int i = 0; i < 2; ++i) {
       move(std::chrono::milliseconds(1));
-      if (readable) run(ledger.versionRead(version(), true, now));
+      if (readable && streams) run(ledger.versionRead(version(), true, now));
     }
     run(ledger.reconcileEnded(readable && streams, now));
   }

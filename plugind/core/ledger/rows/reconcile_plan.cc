@@ -166,7 +166,11 @@ void adopt(Turn& turn) {
 
 void adoptWithoutFrames(Turn& turn) {
   const LedgerState& state = turn.state;
-  if (!state.begun || state.adopted || !state.shown.empty()) return;
+  if (!state.begun || state.adopted) return;
+  const bool served = std::ranges::any_of(state.shown, [&state](const auto& shown) {
+    return servedByPlugin(state.catalog, shown.first);
+  });
+  if (served) return;
   const bool waited = turn.now.instant - *state.firstFrame >= timing::kAdoptionWait;
   if (!waited && knownToTheKubelet(state)) return;
   adopt(turn);

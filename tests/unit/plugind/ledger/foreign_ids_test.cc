@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "plugind/core/ledger/frames/frames.h"
 #include "plugind/core/ledger/ledger_view.h"
 #include "plugind/core/status/explanation.h"
 #include "tests/unit/plugind/ledger/ledger_case.h"
@@ -181,6 +182,19 @@ TEST_F(BecomesOurs, I1_WhatTheKubeletBeforeRememberedIsHeldAndConfirmsNobody) {
   EXPECT_EQ(node.prepare("c1", "more", {at(kA)}), "group-allocated");
   node.entries.clear();
   EXPECT_EQ(node.allocate("card", {kC}), "forgotten") << "its pod may run still";
+}
+
+// The gate serves no name that its prefixes do not cover, and so there is no stream.
+TEST_F(LedgerCase, AnEntryOfAnotherPluginKeepsNoNodeOfClaimsFromAdoption) {
+  for (ResourceSettings& entry : node.settings.resources) entry.allocation.serve = Serve::kDra;
+  node.streams = false;
+  node.registered = {{"example.com/gpu", {kC}}};
+  node.entries.push_back({"p1", "main", "example.com/gpu", {kC}, std::nullopt, std::nullopt});
+  node.start(false);
+  node.pass(31s);
+  EXPECT_TRUE(node.ledger.adopted());
+  EXPECT_EQ(node.prepare("c1", "other", {at(kB)}), "granted");
+  EXPECT_EQ(node.prepare("c2", "gpu", {at(kC)}), "group-allocated");
 }
 
 }  // namespace
