@@ -32,9 +32,10 @@ bool isEmpty(const LedgerState& state, const ResourceName& resource, const Shown
 
 void endEmpty(Turn& turn) {
   LedgerState& state = turn.state;
+  const std::set<ResourceName> listening = shownToListen(state);
   for (auto entry = state.shown.begin(); entry != state.shown.end();) {
     auto& [resource, shown] = *entry;
-    if (!isEmpty(state, resource, shown)) {
+    if (!isEmpty(state, resource, shown) || listening.contains(resource)) {
       shown.emptySince.reset();
     } else if (!shown.emptySince) {
       shown.emptySince = turn.now.instant;
@@ -65,6 +66,22 @@ std::optional<Instant> emptyDue(const LedgerState& state) {
 
 void showMoved(LedgerState& state, const ResourceName& resource) {
   if (isMoved(state, resource)) state.shown[resource];
+}
+
+std::set<ResourceName> shownToListen(const LedgerState& state) {
+  const auto& resources = state.catalog.resources;
+  const bool served = std::ranges::any_of(
+      resources, [](const auto& entry) { return servesPlugin(entry.second.allocation); });
+  if (served || resources.empty()) return {};
+  std::set<ResourceName> names;
+  const auto listenFor = [&](const ResourceName& name) {
+    names.insert(resources.contains(name) ? name : resources.begin()->first);
+  };
+  for (const auto& [resource, ids] : state.foreignIds) listenFor(resource);
+  for (const HolderRecord& record : state.records) {
+    if (!record.isClaim()) listenFor(record.resource);
+  }
+  return names;
 }
 
 bool wantsPreStart(const LedgerState& state, const ResourceName& resource) {

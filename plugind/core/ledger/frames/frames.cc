@@ -177,6 +177,7 @@ std::vector<ResourceName> resourcesOf(const LedgerState& state) {
   for (const HolderRecord& record : state.records) {
     if (!record.isClaim()) names.insert(record.resource);
   }
+  names.merge(shownToListen(state));
   const std::set<ResourceName> tickets = ticketResources(state.catalog);
   std::vector<ResourceName> ordered;
   std::ranges::set_difference(names, tickets, std::back_inserter(ordered));

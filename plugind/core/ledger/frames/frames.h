@@ -96,6 +96,10 @@ std::optional<Instant> emptyDue(const LedgerState& state);
 /// What the plugind before us had registered and is for claims only now is registered once more,
 /// empty, to end with other options. Before the first frames.
 void showMoved(LedgerState& state, const ResourceName& resource);
+/// For claims alone: those that are shown, empty, as long as the kubelet's memory has an id that
+/// stands for nothing, or a pod under whatever name. Without a stream of ours nobody makes the
+/// kubelet write anew, and so nobody learns that it ended; the gate need not serve that name.
+std::set<ResourceName> shownToListen(const LedgerState& state);
 /// False: the kubelet shall start containers without PreStartContainer. So it is for a resource
 /// that is for claims only, and that nobody holds through the kubelet any more: a pod whose claim
 /// the scheduler made for the resource's name has nothing recorded there, and would not start until

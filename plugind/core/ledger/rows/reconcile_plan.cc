@@ -117,6 +117,10 @@ std::optional<Instant> reconcileDue(const LedgerState& state) {
                                  timing::kReconcileInterval));
   }
   for (const HolderRecord& record : state.records) due = earlier(due, dueFor(state, record));
+  if (!state.foreignIds.empty()) {
+    due = earlier(
+        due, state.reconcile.lastBegan.value_or(state.epochSince) + timing::kUnlistedReconcile);
+  }
   if (!due || !state.reconcile.lastBegan) return due;
   return std::max(*due, *state.reconcile.lastBegan + timing::kReconcileInterval);
 }

@@ -197,5 +197,43 @@ TEST_F(LedgerCase, AnEntryOfAnotherPluginKeepsNoNodeOfClaimsFromAdoption) {
   EXPECT_EQ(node.prepare("c2", "gpu", {at(kC)}), "group-allocated");
 }
 
+TEST_F(BecomesOurs, AForeignIdIsSoughtUntilItIsGone) {
+  remember("vfiogate.dev/other", "6f0c7a56-0000-4000-8000-00000000000a");
+  node.start();
+  ASSERT_EQ(node.prepare("c1", "other", {at(kB)}), "foreign-ids");
+  node.pass(5min);
+  EXPECT_EQ(node.frame("other"), "") << "without a stream nobody makes the kubelet write";
+  EXPECT_FALSE(wantsPreStart(node.ledger.state(), test::resource("other")));
+  node.entries.clear();
+  node.pass(2min);
+  EXPECT_TRUE(node.told("foreign-ids-gone"));
+  EXPECT_EQ(node.frame("other"), "none");
+  EXPECT_EQ(node.prepare("c1", "other", {at(kB)}), "granted");
+}
+
+// Nobody serves its name.
+TEST_F(BecomesOurs, AnotherPluginsPodIsSoughtUntilItIsGone) {
+  remember("example.com/gpu", kC);
+  node.start();
+  node.pass(5min);
+  EXPECT_EQ(node.frame("gpu"), "") << "without a stream nobody makes the kubelet write";
+  node.entries.clear();
+  node.pass(3min);
+  EXPECT_EQ(node.holding(kC), Holding::kFree);
+  EXPECT_EQ(node.frame("gpu"), "none");
+}
+
+TEST_F(LedgerCase, WhereAResourceIsServedToThePluginNoOtherIs) {
+  node.settings.resources[1].allocation.serve = Serve::kDra;
+  node.record("p1", "other", {"6f0c7a56-0000-4000-8000-00000000000a"});
+  node.start();
+  node.pass(1min);
+  ASSERT_EQ(node.prepare("c1", "other", {at(kB)}), "foreign-ids");
+  EXPECT_EQ(node.frame("other"), "none");
+  node.forget("p1");
+  node.pass(2min);
+  EXPECT_EQ(node.prepare("c1", "other", {at(kB)}), "granted");
+}
+
 }  // namespace
 }  // namespace vfiogate
