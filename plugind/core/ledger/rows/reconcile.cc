@@ -12,11 +12,15 @@
 namespace vfiogate {
 namespace {
 
-/// The resource is ours, or the device is: another name does not make it somebody else's.
+/// The resource is ours, or a device of its group is: another name does not make it somebody
+/// else's, and who has one member has the group.
 bool isOurs(const LedgerState& state, const ResourceName& resource, const UnitId& id) {
-  if (configures(state.catalog, resource) || state.shown.contains(resource)) return true;
-  return std::ranges::any_of(state.catalog.resources, [&id](const auto& entry) {
-    return std::ranges::binary_search(entry.second.devices, id);
+  if (isServed(state, resource)) return true;
+  const std::set<UnitId> members = reachOf(state, {id});
+  return std::ranges::any_of(state.catalog.resources, [&members](const auto& entry) {
+    return std::ranges::any_of(members, [&entry](const UnitId& member) {
+      return std::ranges::binary_search(entry.second.devices, member);
+    });
   });
 }
 
@@ -26,9 +30,8 @@ std::set<UnitId> oursOf(const LedgerState& state, const ResourceName& resource,
   for (const std::string& text : texts) {
     if (isSetId(text)) continue;  // setsIn()
     const auto id = unitNamed(state, text);
-    const bool named = configures(state.catalog, resource) || state.shown.contains(resource);
     if (id && isOurs(state, resource, *id)) ids.insert(*id);
-    if (!id && named) ids.merge(devicesNamedBy(state, resource, text));
+    if (!id && isServed(state, resource)) ids.merge(devicesNamedBy(state, resource, text));
   }
   return ids;
 }

@@ -19,11 +19,11 @@ std::optional<IommuGroupId> groupIn(const std::string& id) {
   return IommuGroupId(number);
 }
 
+}  // namespace
+
 bool isServed(const LedgerState& state, const ResourceName& resource) {
   return configures(state.catalog, resource) || state.shown.contains(resource);
 }
-
-}  // namespace
 
 std::optional<UnitId> unitNamed(const LedgerState& state, const std::string& id) {
   const auto unit = UnitId::parse(id);

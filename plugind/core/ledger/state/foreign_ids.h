@@ -14,6 +14,9 @@ namespace vfiogate {
 /// allocated, as another plugin's may be of anything. Null: none.
 std::optional<UnitId> unitNamed(const LedgerState& state, const std::string& id);
 
+/// The resource is ours.
+bool isServed(const LedgerState& state, const ResourceName& resource);
+
 /// A device of this node may be known to the kubelet by it: one that is here under any resource,
 /// or, under one of ours, an id of another plugin's.
 bool mayNameOurs(const LedgerState& state, const std::string& resource, const std::string& id);

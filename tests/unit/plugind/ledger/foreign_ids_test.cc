@@ -235,5 +235,18 @@ TEST_F(LedgerCase, WhereAResourceIsServedToThePluginNoOtherIs) {
   EXPECT_EQ(node.prepare("c1", "other", {at(kB)}), "granted");
 }
 
+TEST_F(LedgerCase, I1_WhoHasAnotherMemberOfAGroupHasTheGroup) {
+  node.settings.resources.pop_back();  // nothing of ours selects b
+  node.entries.push_back({"p1", "main", "example.com/audio", {kB}, std::nullopt, std::nullopt});
+  node.registered["vfiogate.dev/gpu"] = {kA, kC};
+  node.start();
+  EXPECT_EQ(node.frame("gpu"), "0000:01:00.0- 0000:02:00.0+");
+  EXPECT_EQ(node.allocate("gpu", {kA}), "group-allocated");
+  EXPECT_EQ(node.allocate("gpu", {kC}), "granted");
+  node.forget("p1");
+  node.pass(75s);
+  EXPECT_EQ(node.allocate("gpu", {kA}), "granted");
+}
+
 }  // namespace
 }  // namespace vfiogate
